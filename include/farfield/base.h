@@ -1,0 +1,97 @@
+/*
+ * farfield/base.h: status codes, the context, matrices.
+ *
+ * Every fallible function returns a far_status and takes the context first and its outputs last.
+ * On failure an output pointer is NULL (or untouched if it was the caller's array) and
+ * far_ctx_message(ctx) says in one line what was wrong and what to do about it.
+ *
+ * A context serves one thread at a time; make one per thread. Objects made with a context borrow
+ * it: it must outlive them. The library never prints, exits or aborts.
+ */
+#ifndef FARFIELD_BASE_H
+#define FARFIELD_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FAR_API __attribute__((visibility("default")))
+#define FAR_NODISCARD __attribute__((warn_unused_result))
+
+/* Values are frozen: new ones are added at the end. */
+#define FAR_STATUS_LIST(X)                                                                         \
+    X(FAR_OK, 0, "success")                                                                        \
+    X(FAR_ERR_ARG, 1, "an argument is not valid")                                                  \
+    X(FAR_ERR_SHAPE, 2, "dimensions do not agree")                                                 \
+    X(FAR_ERR_MEMORY, 3, "out of memory")                                                          \
+    X(FAR_ERR_PARSE, 4, "the text does not parse")                                                 \
+    X(FAR_ERR_ARCH, 5, "the architecture has no such reading")                                     \
+    X(FAR_ERR_IO, 6, "a file could not be read or written")                                        \
+    X(FAR_ERR_FORMAT, 7, "a file's content is not valid")                                          \
+    X(FAR_ERR_VALUE, 8, "the data hold a value that is not finite")                                \
+    X(FAR_ERR_CANCELLED, 9, "cancelled by the caller")                                             \
+    X(FAR_ERR_BACKEND, 10, "an internal computation failed")
+
+typedef enum far_status {
+#define FAR_STATUS_ENUM(name, value, text) name = value,
+    FAR_STATUS_LIST(FAR_STATUS_ENUM)
+#undef FAR_STATUS_ENUM
+} far_status;
+
+/* "FAR_ERR_SHAPE" and "dimensions do not agree"; never NULL, also for unknown codes. */
+FAR_API const char *far_status_name(far_status status);
+FAR_API const char *far_status_text(far_status status);
+
+/* "0.1.0" */
+FAR_API const char *far_version(void);
+
+typedef struct far_ctx far_ctx;
+
+/* Called now and then from the calling thread with done in [0, total]. Return nonzero to cancel:
+ * the running call then returns FAR_ERR_CANCELLED. */
+typedef int (*far_progress_fn)(void *user, const char *what, int64_t done, int64_t total);
+
+/* All three or none. realloc is not needed. Must return 64-byte aligned memory or NULL. */
+typedef void *(*far_alloc_fn)(void *user, size_t bytes);
+typedef void (*far_free_fn)(void *user, void *ptr, size_t bytes);
+
+typedef struct far_ctx_opts {
+    size_t size;             /* sizeof(far_ctx_opts), set by far_ctx_opts_init */
+    int threads;             /* 0: one per core available to the process */
+    far_progress_fn progress; /* NULL: no progress calls */
+    void *progress_user;
+    far_alloc_fn alloc; /* NULL: the C library */
+    far_free_fn free;
+    void *alloc_user;
+} far_ctx_opts;
+
+FAR_API void far_ctx_opts_init(far_ctx_opts *opts);
+
+/* opts may be NULL for the defaults. */
+FAR_API FAR_NODISCARD far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out);
+FAR_API void far_ctx_destroy(far_ctx *ctx); /* NULL is fine */
+
+/* What went wrong in the last call that failed on this context; "" if none did. */
+FAR_API const char *far_ctx_message(const far_ctx *ctx);
+FAR_API int far_ctx_threads(const far_ctx *ctx);
+
+typedef enum far_dtype { FAR_F64 = 0, FAR_F32 = 1 } far_dtype;
+
+/* A borrowed row-major view: element (i, j) is data[i * ld + j]. Never freed or kept by the
+ * library. ld >= cols, except that it is ignored when rows <= 1. device is 0 (host memory). */
+typedef struct far_mat {
+    void *data;
+    int64_t rows, cols, ld;
+    int32_t dtype, device;
+} far_mat;
+
+/* A packed host view: far_mat_view(p, 3, 2, FAR_F64). */
+FAR_API far_mat far_mat_view(void *data, int64_t rows, int64_t cols, far_dtype dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/*
+ * farfield/data.h: arrays in and out of files.
+ *
+ * Reads csv (header optional), npy, npz, each also gzipped (.gz) where that makes sense, and
+ * standard input ("-"). The format is found from the content, not from the name. Writes csv, npy
+ * or npz by the name's ending, whole or not at all: a temporary file beside it, then rename.
+ */
+#ifndef FARFIELD_DATA_H
+#define FARFIELD_DATA_H
+
+#include <farfield/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct far_table far_table; /* opaque: a float64 matrix with optional column names */
+
+/* Reads a matrix of finite numbers as float64. path "-" is standard input. One-dimensional npy
+ * arrays become one column. member: which array of an npz (NULL: the only one, an error that lists
+ * the names if there are several). Integers and float16/32/64 of either byte order convert, as do
+ * booleans; others are refused by name.
+ * FAR_ERR_IO: no such file, unreadable. FAR_ERR_FORMAT: ragged csv (row and the two counts), a field
+ * that is no number (row, column, text), truncated or hostile npy/npz, empty file.
+ * FAR_ERR_VALUE: a non-finite value, with row and column (1-based, header not counted; the column's
+ * name too if there is a header). */
+FAR_API FAR_NODISCARD far_status far_table_read(far_ctx *ctx, const char *path, const char *member,
+                                                far_table **out);
+FAR_API void far_table_destroy(far_table *table); /* NULL is fine */
+
+/* The values: a packed float64 view that lives as long as the table. */
+FAR_API far_mat far_table_values(const far_table *table);
+
+/* Name of column j (0-based), or NULL if the file had no header. */
+FAR_API const char *far_table_column(const far_table *table, int64_t j);
+
+/* Writes by the ending of path: .npy, .npz (one array, named name or "arr_0" if NULL), .csv and
+ * .csv.gz; any other ending is FAR_ERR_ARG. csv has 17 (float32: 9) significant digits and no
+ * header. Nothing is left behind on failure, and an old file of that name is kept. */
+FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name,
+                                               const char *path);
+
+/* The same csv to an open stream (a FILE *, passed as void * to keep stdio out of this header). */
+FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,110 @@
+/*
+ * farfield/kernel.h: the infinite-width reading of an architecture.
+ *
+ * At infinite width a random network is a Gaussian process with covariance K (the NNGP kernel),
+ * and its training by gradient descent is governed by Theta (the neural tangent kernel, NTK).
+ * Both are computed exactly, for finite points and for points at infinity.
+ */
+#ifndef FARFIELD_KERNEL_H
+#define FARFIELD_KERNEL_H
+
+#include <farfield/arch.h>
+#include <farfield/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum far_param {
+    FAR_PARAM_NTK = 0,     /* z = w W h / sqrt(fan_in) + b beta, W and beta ~ N(0, 1) */
+    FAR_PARAM_STANDARD = 1 /* z = W h + beta, W ~ N(0, w^2 / fan_in), beta ~ N(0, b^2) */
+} far_param;
+
+typedef struct far_kernel far_kernel; /* opaque: parsed architecture and plan, immutable */
+
+typedef struct far_kernel_opts {
+    size_t size; /* set by far_kernel_opts_init */
+    int32_t param; /* a far_param; default FAR_PARAM_NTK */
+} far_kernel_opts;
+
+FAR_API void far_kernel_opts_init(far_kernel_opts *opts);
+
+/* Reads arch (see far_arch_grammar) as a kernel. opts may be NULL.
+ * FAR_ERR_PARSE: the text does not parse. FAR_ERR_ARCH: it has no exact infinite-width kernel
+ * (an activation whose input is not Gaussian, a standard-parametrised layer without its width...);
+ * the message names the column. */
+FAR_API FAR_NODISCARD far_status far_kernel_create(far_ctx *ctx, const char *arch,
+                                                   const far_kernel_opts *opts, far_kernel **out);
+FAR_API void far_kernel_destroy(far_kernel *k); /* NULL is fine */
+
+/* The canonical text of the architecture; lives as long as k. */
+FAR_API const char *far_kernel_text(const far_kernel *k);
+
+/* A bound on the error that quadrature or expansion adds to a unit-variance kernel value: 0 when
+ * every layer has a closed form, 1e-12 or less otherwise. Rounding comes on top. */
+FAR_API double far_kernel_tolerance(const far_kernel *k);
+
+typedef enum far_fill {
+    FAR_FILL_FULL = 0, /* both triangles (the upper one mirrored, not computed again) */
+    FAR_FILL_LOWER = 1 /* j <= i only; the rest of the output is left as it was */
+} far_fill;
+
+/* nngp[i][j] = K(x1_i, x2_j) and ntk[i][j] = Theta(x1_i, x2_j).
+ * x1 is n x d, x2 m x d or NULL for x1 itself (then fill says which part is wanted; with x2 it must
+ * be FAR_FILL_FULL). nngp and ntk are n x m, either may be NULL; they must not overlap the inputs
+ * or each other. All share one dtype, which is also the precision of the computation.
+ * Inputs must be finite (FAR_ERR_VALUE names row and column). Results are the same bits for any
+ * number of threads. A value too large for its type is inf.
+ * Cost: O(n m (d + layers)); memory beside the result: O((n + m) layers + tile d). */
+FAR_API FAR_NODISCARD far_status far_kernel_eval(far_ctx *ctx, const far_kernel *k,
+                                                 const far_mat *x1, const far_mat *x2,
+                                                 far_fill fill, far_mat *nngp, far_mat *ntk);
+
+/* nngp[i] = K(x_i, x_i), ntk[i] = Theta(x_i, x_i); both n x 1, either may be NULL. O(n (d + layers)). */
+FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k,
+                                                 const far_mat *x, far_mat *nngp, far_mat *ntk);
+
+/*
+ * Behaviour at infinity. Row i of u is a direction; its point is lambda u_i with lambda -> infinity.
+ *
+ *     K(lambda u_i, x_j)          ~  nngp[i][j] lambda^(nngp_order[i])
+ *     Theta(lambda u_i, x_j)      ~  ntk[i][j]  lambda^(ntk_order[i])
+ *
+ * With x NULL both arguments go to infinity, along u_i and u_j with independent lambdas, and the
+ * order is that of u_i plus that of u_j. Order 0: the value is the limit. Order > 0: the
+ * kernel runs away along u_i, and the value is its slope (for order 1) or leading coefficient.
+ * u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL; nngp and ntk are m x n (m x m), orders
+ * m x 1, all float64, any of the four may be NULL.
+ * FAR_ERR_ARCH: the limit does not exist (a sin of the raw input).
+ */
+FAR_API FAR_NODISCARD far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k,
+                                                  const far_mat *u, const far_mat *x, far_mat *nngp,
+                                                  far_mat *nngp_order, far_mat *ntk,
+                                                  far_mat *ntk_order);
+
+/* The supremum of Theta(x, x) over all x in R^d. */
+typedef struct far_supremum {
+    size_t size;
+    int32_t bounded;  /* 1 or 0 */
+    int32_t attained; /* 1: at some finite x (of norm radius sqrt(d)); 0: only in the limit */
+    double value;     /* C; INFINITY if not bounded */
+    double radius;    /* |x| / sqrt(d) where it is reached; INFINITY: as |x| -> infinity */
+    double order;     /* not bounded: Theta(x, x) ~ slope (|x| / sqrt(d))^order */
+    double slope;
+    int32_t constant; /* 1: Theta(x, x) = C for every x (radius is then 0) */
+} far_supremum;
+
+/* d is the input dimension (it matters to norms that stand on the input). out->size must be set
+ * by far_supremum_init. */
+FAR_API void far_supremum_init(far_supremum *out);
+FAR_API FAR_NODISCARD far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d,
+                                                     far_supremum *out);
+
+/* Which instruction set the tiles run with on this machine: "avx512", "avx2" or "baseline".
+ * FARFIELD_ISA=avx2|baseline in the environment chooses a lower one. */
+FAR_API const char *far_kernel_isa(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

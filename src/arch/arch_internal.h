@@ -1,0 +1,63 @@
+/* The tree behind far_arch, for the rooms that read it (kernel, net). */
+#ifndef FAR_ARCH_INTERNAL_H
+#define FAR_ARCH_INTERNAL_H
+
+#include "../base/base_internal.h"
+#include <farfield/arch.h>
+
+typedef enum far_layer_kind {
+    FAR_LAYER_DENSE,
+    FAR_LAYER_RELU, /* rectified power: max(z, 0)^power, power > 1/2, default 1 */
+    FAR_LAYER_LEAKY_RELU,
+    FAR_LAYER_ABS,
+    FAR_LAYER_ERF,
+    FAR_LAYER_GELU,
+    FAR_LAYER_SILU,
+    FAR_LAYER_TANH,
+    FAR_LAYER_SIN,
+    FAR_LAYER_IDENTITY,
+    FAR_LAYER_LN,
+    FAR_LAYER_RMS,
+    FAR_LAYER_BATCHNORM,
+    FAR_LAYER_SKIP,  /* x + body(x) */
+    FAR_LAYER_REPEAT /* [body]xN */
+} far_layer_kind;
+
+/* A number left out of the text is NAN (0 for width): its default depends on the reading. */
+typedef struct far_layer {
+    far_layer_kind kind;
+    int column;     /* 1-based column in the parsed text */
+    int64_t width;  /* dense; 0: not given */
+    double w, b;    /* dense: standard deviations of weights and biases; NAN: the default */
+    bool no_bias;   /* dense(nobias): the layer has no bias parameter */
+    double power;   /* relu */
+    double slope;   /* leaky_relu */
+    double gain;    /* activations: factor in front; NAN: the default of the parametrisation */
+    int64_t groups; /* ln; default 1 */
+    double eps;     /* ln, rms, batchnorm; default FAR_EPS_DEFAULT */
+    bool affine;    /* ln, rms, batchnorm: trainable scale and shift, at 1 and 0 */
+    int64_t count;  /* repeat */
+    struct far_layer *body; /* skip, repeat */
+    int64_t body_count;
+} far_layer;
+
+/* Every default stands here and nowhere else; far_arch_grammar prints them. */
+#define FAR_B_DEFAULT 0.1
+#define FAR_W_NTK_DEFAULT 1.0
+#define FAR_W_STANDARD_DEFAULT 1.4142135623730951
+#define FAR_EPS_DEFAULT 0.0
+#define FAR_LEAKY_SLOPE_DEFAULT 0.01
+
+/* Limits that keep hostile texts harmless. */
+#define FAR_ARCH_MAX_TEXT 65536
+#define FAR_ARCH_MAX_NESTING 64
+#define FAR_ARCH_MAX_LAYERS 10000 /* after repetitions are written out */
+
+/* The top-level sequence of layers; they live as long as arch. */
+const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
+/* "relu", "dense", ... */
+const char *far_layer_name(far_layer_kind kind);
+bool far_layer_is_activation(far_layer_kind kind);
+bool far_layer_is_norm(far_layer_kind kind); /* ln, rms, batchnorm */
+
+#endif

@@ -1,0 +1,56 @@
+/* Shared by every room: failing, allocating, counting. */
+#ifndef FAR_BASE_INTERNAL_H
+#define FAR_BASE_INTERNAL_H
+
+#include <farfield/base.h>
+#include <stdarg.h>
+#include <stdbool.h>
+
+/* Writes the message into the context and returns status. */
+__attribute__((format(printf, 3, 4))) far_status far_fail(far_ctx *ctx, far_status status,
+                                                          const char *format, ...);
+
+/* The one control-flow macro of the tree: needs `far_status st` and a label `done`. */
+#define FAR_TRY(call)                                                                              \
+    do {                                                                                           \
+        st = (call);                                                                               \
+        if (st != FAR_OK) {                                                                        \
+            goto done;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+/* count * size bytes, zeroed when small (under 1 MiB), 64-byte aligned, through the context's
+ * allocator. *out is NULL on failure. count * size may be 0: *out is then a valid pointer. */
+far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out);
+#define far_alloc(ctx, count, out) far_alloc_bytes(ctx, count, sizeof **(out), (void **)(out))
+/* NULL is fine. Memory must come from far_alloc on the same context. */
+void far_free(far_ctx *ctx, void *ptr);
+/* Grows *ptr from old to new elements, keeping the contents. On failure *ptr stays valid. */
+far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count, size_t size,
+                          void **ptr);
+#define far_grow(ctx, old_count, new_count, ptr)                                                   \
+    far_grow_bytes(ctx, old_count, new_count, sizeof **(ptr), (void **)(ptr))
+/* A copy of the first length bytes of text, with a closing zero. */
+far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out);
+
+/* Calls the context's progress function; FAR_ERR_CANCELLED if it asks to stop. */
+far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total);
+
+/* A growing text. Zero-initialise; append until done; take or free the text. */
+typedef struct far_text {
+    far_ctx *ctx;
+    char *data;
+    int64_t length, capacity;
+    far_status status; /* the first failure; later appends do nothing */
+} far_text;
+__attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char *format, ...);
+/* The fewest significant digits (at most 17) that read back to the same double. */
+void far_text_add_number(far_text *t, double value);
+
+/* Checks a caller's matrix: not NULL, data not NULL unless empty, ld >= cols, known dtype. */
+far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
+/* Byte address of row i. */
+void *far_mat_row(const far_mat *m, int64_t i);
+size_t far_dtype_size(int32_t dtype);
+
+#endif

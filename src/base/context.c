@@ -1,0 +1,181 @@
+#define _GNU_SOURCE
+#include "base_internal.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define ALIGNMENT 64
+#define ZEROED_BELOW ((size_t)1 << 20)
+#define HUGE_PAGES_FROM ((size_t)4 << 20)
+
+struct far_ctx {
+    far_ctx_opts opts;
+    char message[2048];
+};
+
+/* Stands in front of every block so that far_free knows the size. */
+typedef struct block_head {
+    size_t bytes;
+} block_head;
+
+static void *default_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    void *p = aligned_alloc(ALIGNMENT, bytes);
+    if (p && bytes >= HUGE_PAGES_FROM) {
+        madvise(p, bytes, MADV_HUGEPAGE); /* a hint: fewer page faults on first touch */
+    }
+    return p;
+}
+
+static void default_free(void *user, void *ptr, size_t bytes)
+{
+    (void)user;
+    (void)bytes;
+    free(ptr);
+}
+
+static int available_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        return CPU_COUNT(&set);
+    }
+    return 1;
+}
+
+void far_ctx_opts_init(far_ctx_opts *opts)
+{
+    *opts = (far_ctx_opts){.size = sizeof *opts};
+}
+
+static bool opts_valid(const far_ctx_opts *opts)
+{
+    return opts->size == sizeof *opts && opts->threads >= 0 && !opts->alloc == !opts->free;
+}
+
+far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out)
+{
+    if (!out) {
+        return FAR_ERR_ARG;
+    }
+    *out = NULL;
+    far_ctx_opts chosen;
+    far_ctx_opts_init(&chosen);
+    if (opts) {
+        if (!opts_valid(opts)) {
+            return FAR_ERR_ARG;
+        }
+        chosen = *opts;
+    }
+    if (!chosen.alloc) {
+        chosen.alloc = default_alloc;
+        chosen.free = default_free;
+    }
+    if (chosen.threads == 0) {
+        chosen.threads = available_cores();
+    }
+    far_ctx *ctx = chosen.alloc(chosen.alloc_user, (sizeof *ctx + ALIGNMENT - 1) & -(size_t)ALIGNMENT);
+    if (!ctx) {
+        return FAR_ERR_MEMORY;
+    }
+    ctx->opts = chosen;
+    ctx->message[0] = 0;
+    *out = ctx;
+    return FAR_OK;
+}
+
+void far_ctx_destroy(far_ctx *ctx)
+{
+    if (ctx) {
+        far_ctx_opts o = ctx->opts;
+        o.free(o.alloc_user, ctx, (sizeof *ctx + ALIGNMENT - 1) & -(size_t)ALIGNMENT);
+    }
+}
+
+const char *far_ctx_message(const far_ctx *ctx)
+{
+    return ctx ? ctx->message : "";
+}
+
+int far_ctx_threads(const far_ctx *ctx)
+{
+    return ctx ? ctx->opts.threads : 1;
+}
+
+far_status far_fail(far_ctx *ctx, far_status status, const char *format, ...)
+{
+    if (ctx) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(ctx->message, sizeof ctx->message, format, args);
+        va_end(args);
+    }
+    return status;
+}
+
+far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total)
+{
+    if (ctx->opts.progress && ctx->opts.progress(ctx->opts.progress_user, what, done, total)) {
+        return far_fail(ctx, FAR_ERR_CANCELLED, "%s cancelled", what);
+    }
+    return FAR_OK;
+}
+
+static bool block_bytes(int64_t count, size_t size, size_t *out)
+{
+    size_t bytes;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) ||
+        __builtin_add_overflow(bytes, (size_t)2 * ALIGNMENT, &bytes) || bytes > PTRDIFF_MAX) {
+        return false;
+    }
+    *out = bytes & -(size_t)ALIGNMENT;
+    return true;
+}
+
+far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out)
+{
+    size_t bytes;
+    *out = NULL;
+    if (!block_bytes(count, size, &bytes)) {
+        return far_fail(ctx, FAR_ERR_MEMORY, "%lld x %zu bytes do not fit in memory",
+                        (long long)count, size);
+    }
+    char *block = ctx->opts.alloc(ctx->opts.alloc_user, bytes);
+    if (!block) {
+        return far_fail(ctx, FAR_ERR_MEMORY, "out of memory asking for %.3g GiB",
+                        (double)bytes / (1 << 30));
+    }
+    ((block_head *)block)->bytes = bytes;
+    if (bytes < ZEROED_BELOW) {
+        memset(block + ALIGNMENT, 0, bytes - ALIGNMENT);
+    }
+    *out = block + ALIGNMENT;
+    return FAR_OK;
+}
+
+void far_free(far_ctx *ctx, void *ptr)
+{
+    if (ptr) {
+        char *block = (char *)ptr - ALIGNMENT;
+        ctx->opts.free(ctx->opts.alloc_user, block, ((block_head *)block)->bytes);
+    }
+}
+
+far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count, size_t size,
+                          void **ptr)
+{
+    void *bigger;
+    far_status st = far_alloc_bytes(ctx, new_count, size, &bigger);
+    if (st == FAR_OK) {
+        if (*ptr && old_count > 0) {
+            memcpy(bigger, *ptr, (size_t)old_count * size);
+        }
+        far_free(ctx, *ptr);
+        *ptr = bigger;
+    }
+    return st;
+}

@@ -1,0 +1,42 @@
+#include "base_internal.h"
+
+far_mat far_mat_view(void *data, int64_t rows, int64_t cols, far_dtype dtype)
+{
+    return (far_mat){.data = data, .rows = rows, .cols = cols, .ld = cols, .dtype = (int32_t)dtype};
+}
+
+size_t far_dtype_size(int32_t dtype)
+{
+    return dtype == FAR_F32 ? sizeof(float) : sizeof(double);
+}
+
+void *far_mat_row(const far_mat *m, int64_t i)
+{
+    return (char *)m->data + (size_t)i * (size_t)m->ld * far_dtype_size(m->dtype);
+}
+
+far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name)
+{
+    if (!m) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is NULL", name);
+    }
+    if (m->rows < 0 || m->cols < 0) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld", name, (long long)m->rows,
+                        (long long)m->cols);
+    }
+    if (m->rows > 1 && m->ld < m->cols) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s has ld %lld but %lld columns", name,
+                        (long long)m->ld, (long long)m->cols);
+    }
+    if (m->dtype != FAR_F64 && m->dtype != FAR_F32) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s has unknown dtype %d", name, m->dtype);
+    }
+    if (m->device != 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is on device %d, but only host memory (0) is known",
+                        name, m->device);
+    }
+    if (!m->data && m->rows > 0 && m->cols > 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s has no data", name);
+    }
+    return FAR_OK;
+}

@@ -1,0 +1,54 @@
+#include "base_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out)
+{
+    far_status st = far_alloc(ctx, length + 1, out);
+    if (st == FAR_OK) {
+        memcpy(*out, text, (size_t)length);
+        (*out)[length] = 0;
+    }
+    return st;
+}
+
+static bool make_room(far_text *t, int64_t extra)
+{
+    int64_t need = t->length + extra + 1;
+    if (need > t->capacity) {
+        int64_t capacity = need < 128 ? 128 : 2 * need;
+        t->status = far_grow(t->ctx, t->length, capacity, &t->data);
+        if (t->status == FAR_OK) {
+            t->capacity = capacity;
+        }
+    }
+    return t->status == FAR_OK;
+}
+
+void far_text_add(far_text *t, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int need = t->status == FAR_OK ? vsnprintf(NULL, 0, format, args) : -1;
+    if (need >= 0 && make_room(t, need)) {
+        vsnprintf(t->data + t->length, (size_t)need + 1, format, again);
+        t->length += need;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void far_text_add_number(far_text *t, double value)
+{
+    char digits[40];
+    for (int precision = 1; precision <= 17; precision++) {
+        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        if (strtod(digits, NULL) == value) {
+            break;
+        }
+    }
+    far_text_add(t, "%s", digits);
+}

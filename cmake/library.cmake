@@ -1,10 +1,49 @@
 # The same sources as one object library, then as static and shared library.
 set(FAR_SOURCES
     src/base/context.c src/base/mat.c src/base/status.c src/base/text.c
-    src/arch/arch_parse.c src/arch/arch_print.c src/arch/arch_grammar.c
-    src/data/table.c src/data/csv.c src/data/npy.c src/data/npz.c src/data/write.c)
+    src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
+    src/arch/arch_print.c
+    src/data/csv.c src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c
+    src/data/output.c src/data/table.c src/data/write.c
+    src/kernel/activation.c src/kernel/big.c src/kernel/input_row.c src/kernel/kernel.c
+    src/kernel/plan.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
+    src/kernel/tile.c
+    src/gram/fill.c src/gram/kernel_gram.c)
+
+# The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
+# -fno-trapping-math (selects instead of branches); nothing here allows reassociation.
+set(FAR_TILE_FLAGS -fno-math-errno -fno-trapping-math -fno-signed-zeros)
+set(FAR_ISA_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+set(FAR_ISA_FLAGS_avx2 -march=x86-64-v3)
+set(FAR_ISA_FLAGS_baseline -march=x86-64)
+foreach(isa avx512 avx2 baseline)
+  add_library(far_tile_${isa} OBJECT src/kernel/tile_isa.c)
+  target_include_directories(far_tile_${isa} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_compile_definitions(far_tile_${isa} PRIVATE FAR_ISA=${isa})
+  target_compile_options(far_tile_${isa} PRIVATE ${FAR_TILE_FLAGS} ${FAR_ISA_FLAGS_${isa}})
+  target_link_libraries(far_tile_${isa} PRIVATE far_flags)
+  list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_tile_${isa}>)
+endforeach()
 
 add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP)
+
+set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP mvec m quadmath)
+
+add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
+add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
+foreach(library farfield_static farfield_shared)
+  set_target_properties(${library} PROPERTIES OUTPUT_NAME farfield LINKER_LANGUAGE C)
+  target_link_libraries(${library} PRIVATE ${FAR_LIBRARIES})
+  target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+                                                  $<INSTALL_INTERFACE:include>)
+endforeach()
+set_target_properties(farfield_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
+                                                 EXPORT_NAME farfield)
+set_target_properties(farfield_static PROPERTIES EXPORT_NAME static)
+add_library(farfield::farfield ALIAS farfield_shared)
+add_library(farfield::static ALIAS farfield_static)
+
+set_property(GLOBAL PROPERTY TARGET_MESSAGES OFF) # "Built target ..." for what is there already

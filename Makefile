@@ -1,0 +1,41 @@
+# The short way to everything. Each goal first installs the Debian packages it lacks.
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
+
+.PHONY: help run build test bench install fuzz format clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+
+run: build ## build, then show what one layer norm changes
+	@build/farfield demo
+
+build: ## the command at build/farfield, the libraries at build/libfarfield.*
+	@tools/bootstrap.sh build
+	@[ -f build/Makefile ] || cmake --preset release -DFAR_TESTS=OFF -DFAR_BENCH=OFF >/dev/null
+	@$(ALONE) cmake --build build -j $(JOBS) --target farfield farfield_static farfield_shared
+
+test: ## all tests, optimised and under sanitizers
+	@tools/bootstrap.sh test
+	@$(ALONE) tools/run_tests.sh $(JOBS)
+
+bench: ## kernel speed, beside the roofline and neural-tangents
+	@tools/bootstrap.sh bench
+	@$(ALONE) tools/bench.sh $(JOBS)
+
+install: build ## under PREFIX (/usr/local); respects DESTDIR
+	@cmake --install build --prefix $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
+
+fuzz: ## FUZZ_SECONDS (600) of libFuzzer for each parser
+	@tools/bootstrap.sh fuzz
+	@$(ALONE) tools/fuzz.sh $(JOBS) $(FUZZ_SECONDS)
+
+format: ## clang-format 14 over all C files
+	@tools/bootstrap.sh format
+	@find include src cli tests bench examples -name '*.[ch]' | xargs clang-format-14 -i
+
+clean: ## remove everything that was built
+	@rm -rf build build-dev build-fuzz

@@ -1,0 +1,32 @@
+/* What the verbs of the command share: the table of verbs, exit codes, talk on stderr. */
+#ifndef FAR_CLI_H
+#define FAR_CLI_H
+
+#include <farfield/farfield.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+/* argv[0] is the verb's own name. */
+typedef int (*verb_fn)(int argc, char **argv);
+
+typedef struct verb {
+    const char *name, *summary;
+    verb_fn run;
+} verb;
+
+int cmd_kernel(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_demo(int argc, char **argv);
+
+/* One line on stderr, "farfield VERB: ...". They return EXIT_USAGE and EXIT_FAILED. */
+__attribute__((format(printf, 2, 3))) int usage_error(const char *verb_name, const char *format,
+                                                      ...);
+__attribute__((format(printf, 2, 3))) int failure(const char *verb_name, const char *format, ...);
+
+/* The name nearest to word, or NULL if none is near enough to be a slip of the pen. */
+const char *nearest_name(const char *word, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,500 @@
+/* farfield kernel: matrices, limits at infinity and the supremum of the diagonal. */
+#include "cli.h"
+#include "files.h"
+#include "json.h"
+#include "options.h"
+#include "progress.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERB "kernel"
+
+enum { GET_NTK, GET_NNGP };
+enum { MOST_THREADS = 1024 };
+
+typedef struct kernel_args {
+    const char *arch, *at_infinity, *output;
+    int get, param, dtype; /* in the order of far_param and far_dtype */
+    bool diag, lower, sup, json, quiet;
+    int64_t inputs, threads;
+    const char *x, *x2; /* operands; NULL: not given */
+} kernel_args;
+
+typedef struct session {
+    kernel_args args;
+    progress bar;
+    far_ctx *ctx;
+    far_kernel *kernel;
+} session;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define GET_LIST "ntk|nngp"
+#define PARAM_LIST "ntk|standard"
+#define DTYPE_LIST "f64|f32"
+#define AT(field) offsetof(kernel_args, field)
+
+static const option OPTIONS[] = {
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "the network, for example 'dense ln relu dense' (see farfield info arch)", 0, 0},
+    {"--get", 0, OPTION_CHOICE, AT(get), GET_LIST,
+     "Theta, the neural tangent kernel, or K, the covariance at the start", 0, 0},
+    {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
+    {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
+     0},
+    {"--diag", 0, OPTION_FLAG, AT(diag), NULL, "only the diagonal, as one column", 0, 0},
+    {"--lower", 0, OPTION_FLAG, AT(lower), NULL, "only the lower triangle, zeros above it", 0, 0},
+    {"--at-infinity", 0, OPTION_TEXT, AT(at_infinity), "U",
+     "limits along the directions in the rows of U: rows are directions,\n"
+     "columns the points of X (the directions again without X)",
+     0, 0},
+    {"--sup", 0, OPTION_FLAG, AT(sup), NULL, "the supremum of Theta(x, x) over all inputs x", 0, 0},
+    {"--inputs", 0, OPTION_COUNT, AT(inputs), "D",
+     "with --sup: number of inputs (matters to a norm on the input only)", 1, INT_MAX},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "kernel --arch ARCH [options] X [X2]\n"
+                            "kernel --arch ARCH --at-infinity U [options] [X]\n"
+                            "kernel --arch ARCH --sup [--inputs D]";
+static const char ABOUT[] =
+    "Kernel of the infinitely wide network ARCH between the rows of X and the rows of X2\n"
+    "(of X itself without X2), exact to rounding.";
+static const char NOTES[] =
+    "X, X2, U: csv (header optional), npy or npz, also gzipped; - is standard input;\n"
+    "file.npz:name picks one array of an npz.\n\n"
+    "Examples:\n"
+    "  printf '%s\\n' -1 0 2 | farfield kernel --arch 'dense ln relu dense' -\n"
+    "  farfield kernel --arch '[dense relu]x3 dense' train.csv test.csv -o K.npy\n"
+    "  farfield kernel --arch 'dense relu dense' --sup";
+
+static int check_supremum(const command_line *line)
+{
+    static const char *const OTHERS[] = {"--at-infinity", "--get",   "--diag",
+                                         "--lower",       "--dtype", "--output"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        if (options_given(line, OTHERS[i])) {
+            return usage_error(VERB, "--sup does not go with %s", OTHERS[i]);
+        }
+    }
+    if (line->operand_count > 0) {
+        return usage_error(VERB, "--sup takes no input file, but there is '%s'", line->operands[0]);
+    }
+    return OPTIONS_OK;
+}
+
+static bool is_stdin(const char *operand)
+{
+    return operand && strcmp(operand, "-") == 0;
+}
+
+static int check_limit(const command_line *line, const kernel_args *a)
+{
+    static const char *const OTHERS[] = {"--diag", "--lower", "--dtype"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
+        if (options_given(line, OTHERS[i])) {
+            return usage_error(VERB, "--at-infinity does not go with %s", OTHERS[i]);
+        }
+    }
+    if (a->x2) {
+        return usage_error(VERB, "--at-infinity takes one file of points, but there is also '%s'",
+                           a->x2);
+    }
+    if (is_stdin(a->at_infinity) && is_stdin(a->x)) {
+        return usage_error(VERB, "U and X cannot both be standard input");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_matrix(const kernel_args *a)
+{
+    if (!a->x) {
+        return usage_error(VERB, "no input file X");
+    }
+    if (a->diag && a->lower) {
+        return usage_error(VERB, "--diag does not go with --lower");
+    }
+    if ((a->diag || a->lower) && a->x2) {
+        return usage_error(VERB, "%s takes X alone, but there is also '%s'",
+                           a->diag ? "--diag" : "--lower", a->x2);
+    }
+    if (is_stdin(a->x) && is_stdin(a->x2)) {
+        return usage_error(VERB, "X and X2 cannot both be standard input");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, const kernel_args *a)
+{
+    if (!a->arch) {
+        return usage_error(VERB, "--arch is missing");
+    }
+    if (options_given(line, "--inputs") && !a->sup) {
+        return usage_error(VERB, "--inputs goes with --sup only");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    if (a->sup) {
+        return check_supremum(line);
+    }
+    return a->at_infinity ? check_limit(line, a) : check_matrix(a);
+}
+
+static int read_command_line(int argc, char **argv, kernel_args *args)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    args->x = line.operands[0];
+    args->x2 = line.operands[1];
+    return check_usage(&line, args);
+}
+
+/* ---- the session --------------------------------------------------------------------------- */
+
+/* A line on stderr for a library call that failed, and the exit code. */
+static int report(session *s, far_status st)
+{
+    if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
+        failure(VERB, "--arch: %s", far_ctx_message(s->ctx));
+        return EXIT_USAGE;
+    }
+    return failure(VERB, "%s", far_ctx_message(s->ctx));
+}
+
+static int session_open(session *s)
+{
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    progress_init(&s->bar, s->args.quiet);
+    opts.threads = (int)s->args.threads;
+    opts.progress = progress_report;
+    opts.progress_user = &s->bar;
+    if (far_ctx_create(&opts, &s->ctx) != FAR_OK) {
+        return failure(VERB, "out of memory");
+    }
+    far_kernel_opts how;
+    far_kernel_opts_init(&how);
+    how.param = s->args.param;
+    far_status st = far_kernel_create(s->ctx, s->args.arch, &how, &s->kernel);
+    return st == FAR_OK ? EXIT_DONE : report(s, st);
+}
+
+static void session_close(session *s)
+{
+    far_kernel_destroy(s->kernel);
+    far_ctx_destroy(s->ctx);
+}
+
+static const char *word_of(const char *list, int index)
+{
+    static char buffer[16];
+    return choice_word(list, index, buffer, sizeof buffer);
+}
+
+static void json_head(const session *s)
+{
+    json_begin(stdout);
+    json_text_field(stdout, "arch", far_kernel_text(s->kernel));
+    json_text_field(stdout, "get", word_of(GET_LIST, s->args.get));
+    json_text_field(stdout, "param", word_of(PARAM_LIST, s->args.param));
+}
+
+/* The values, or the name of the file that holds them. */
+static void json_values(const session *s, const far_mat *m)
+{
+    json_text_field(stdout, "dtype", word_of(DTYPE_LIST, m->dtype));
+    json_key(stdout, "shape");
+    printf("[%lld, %lld]", (long long)m->rows, (long long)m->cols);
+    if (s->args.output) {
+        json_text_field(stdout, "file", s->args.output);
+    } else {
+        json_key(stdout, "values");
+        json_matrix(stdout, m);
+    }
+}
+
+/* Writes the result where it belongs. Interrupts are held; only a file needs that. */
+static int write_result(session *s, const far_mat *m, const far_mat *orders)
+{
+    const kernel_args *a = &s->args;
+    int code = EXIT_DONE;
+    if (!a->output) {
+        interrupts_release();
+        s->bar.visible = s->bar.visible && !isatty(STDOUT_FILENO);
+    }
+    if (a->output || !a->json) {
+        code = matrix_write(VERB, s->ctx, m, word_of(GET_LIST, a->get), a->output);
+    }
+    if (code == EXIT_DONE && a->json) {
+        json_head(s);
+        if (orders) {
+            json_key(stdout, "order");
+            json_column(stdout, orders);
+        }
+        json_values(s, m);
+        json_end(stdout);
+    }
+    return code;
+}
+
+/* What follows a call of the library: its result written, or its failure reported. */
+static int deliver(session *s, far_status st, const far_mat *m, const far_mat *orders)
+{
+    progress_end(&s->bar);
+    int code = st == FAR_OK ? write_result(s, m, orders) : EXIT_FAILED;
+    progress_end(&s->bar);
+    interrupts_release(); /* does not come back after Ctrl-C */
+    return st == FAR_OK ? code : report(s, st);
+}
+
+static int check_widths(const input *a, const input *b)
+{
+    if (a->values.cols == b->values.cols) {
+        return EXIT_DONE;
+    }
+    return failure(VERB, "%s has %lld columns but %s has %lld", a->label, (long long)a->values.cols,
+                   b->label, (long long)b->values.cols);
+}
+
+/* Reads both files; the second may be NULL. */
+static int read_inputs(session *s, const char *first, const char *second, input in[2])
+{
+    far_dtype dtype = (far_dtype)s->args.dtype;
+    int code = input_read(VERB, s->ctx, first, dtype, &in[0]);
+    if (code == EXIT_DONE && second) {
+        code = input_read(VERB, s->ctx, second, dtype, &in[1]);
+    }
+    if (code == EXIT_DONE && second) {
+        code = check_widths(&in[0], &in[1]);
+    }
+    return code;
+}
+
+/* ---- X against X or X2 --------------------------------------------------------------------- */
+
+static far_status evaluate(session *s, const far_mat *x, const far_mat *x2, far_mat *result)
+{
+    const kernel_args *a = &s->args;
+    far_mat *nngp = a->get == GET_NNGP ? result : NULL;
+    far_mat *ntk = a->get == GET_NTK ? result : NULL;
+    if (a->diag) {
+        return far_kernel_diag(s->ctx, s->kernel, x, nngp, ntk);
+    }
+    far_fill fill = a->lower ? FAR_FILL_LOWER : FAR_FILL_FULL;
+    return far_kernel_eval(s->ctx, s->kernel, x, x2, fill, nngp, ntk);
+}
+
+static int compute_matrix(session *s, const far_mat *x, const far_mat *x2)
+{
+    far_mat result;
+    int64_t cols = s->args.diag ? 1 : x2 ? x2->rows : x->rows;
+    int code = matrix_alloc(VERB, x->rows, cols, (far_dtype)s->args.dtype, &result);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    interrupts_hold();
+    code = deliver(s, evaluate(s, x, x2, &result), &result, NULL);
+    free(result.data);
+    return code;
+}
+
+static int run_matrix(session *s)
+{
+    input in[2] = {{0}, {0}};
+    int code = read_inputs(s, s->args.x, s->args.x2, in);
+    if (code == EXIT_DONE) {
+        code = compute_matrix(s, &in[0].values, s->args.x2 ? &in[1].values : NULL);
+    }
+    input_free(&in[0]);
+    input_free(&in[1]);
+    return code;
+}
+
+/* ---- at infinity --------------------------------------------------------------------------- */
+
+static bool orders_equal(const far_mat *orders)
+{
+    for (int64_t i = 1; i < orders->rows; i++) {
+        if (mat_get(orders, i, 0) != mat_get(orders, 0, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void print_orders(const far_mat *orders)
+{
+    enum { SHOWN = 8 };
+    fprintf(stderr, "orders differ by row: ");
+    for (int64_t i = 0; i < orders->rows && i < SHOWN; i++) {
+        fprintf(stderr, "%s%g", i ? ", " : "", mat_get(orders, i, 0));
+    }
+    fprintf(stderr, "%s", orders->rows > SHOWN ? ", ..." : "");
+}
+
+/* One line on stderr that says what the numbers are. */
+static void explain_orders(const session *s, const far_mat *orders)
+{
+    const char *kernel = s->args.get == GET_NTK ? "Theta" : "K";
+    double order = orders->rows > 0 ? mat_get(orders, 0, 0) : 0;
+    const char *power = s->args.x ? "lambda^(order i)" : "lambda^(order i) mu^(order j)";
+    if (!orders_equal(orders)) {
+        print_orders(orders);
+        fprintf(stderr, "; row i holds the %s of %s in %s\n",
+                s->args.x ? "coefficient" : "coefficients", power, kernel);
+    } else if (order == 0) {
+        fprintf(stderr, "order 0: these are limits\n");
+    } else if (s->args.x) {
+        fprintf(stderr,
+                "%s grows like lambda^%g along every direction: these are the coefficients of "
+                "lambda^%g\n",
+                kernel, order, order);
+    } else {
+        fprintf(stderr,
+                "%s grows like (lambda mu)^%g along every two directions: these are the "
+                "coefficients of (lambda mu)^%g\n",
+                kernel, order, order);
+    }
+}
+
+static int compute_limit(session *s, const far_mat *u, const far_mat *x)
+{
+    bool ntk = s->args.get == GET_NTK;
+    far_mat result = {0}, orders = {0};
+    int code = matrix_alloc(VERB, u->rows, x ? x->rows : u->rows, FAR_F64, &result);
+    if (code == EXIT_DONE) {
+        code = matrix_alloc(VERB, u->rows, 1, FAR_F64, &orders);
+    }
+    if (code == EXIT_DONE) {
+        interrupts_hold();
+        far_status st =
+            far_kernel_limit(s->ctx, s->kernel, u, x, ntk ? NULL : &result, ntk ? NULL : &orders,
+                             ntk ? &result : NULL, ntk ? &orders : NULL);
+        code = deliver(s, st, &result, &orders);
+    }
+    if (code == EXIT_DONE && !s->args.quiet) {
+        fflush(stdout);
+        explain_orders(s, &orders);
+    }
+    free(result.data);
+    free(orders.data);
+    return code;
+}
+
+static int run_limit(session *s)
+{
+    input in[2] = {{0}, {0}};
+    int code = read_inputs(s, s->args.at_infinity, s->args.x, in);
+    if (code == EXIT_DONE) {
+        code = compute_limit(s, &in[0].values, s->args.x ? &in[1].values : NULL);
+    }
+    input_free(&in[0]);
+    input_free(&in[1]);
+    return code;
+}
+
+/* ---- the supremum -------------------------------------------------------------------------- */
+
+/* The fewest digits that read back to the same double. */
+static const char *shortest(double value, char buffer[32])
+{
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buffer, 32, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value) {
+            break;
+        }
+    }
+    return buffer;
+}
+
+static void print_supremum(const far_supremum *sup)
+{
+    char a[32], b[32];
+    if (!sup->bounded) {
+        printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
+               shortest(sup->slope, a), shortest(sup->order, b));
+    } else if (sup->constant) {
+        printf("Theta(x, x) = %s for every x\n", shortest(sup->value, a));
+    } else if (sup->attained) {
+        printf("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", shortest(sup->value, a),
+               shortest(sup->radius, b));
+    } else {
+        printf("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n", shortest(sup->value, a),
+               shortest(sup->radius, b));
+    }
+}
+
+static void print_supremum_json(const session *s, const far_supremum *sup)
+{
+    json_head(s);
+    json_number_field(stdout, "inputs", (double)s->args.inputs);
+    json_text_field(stdout, "verdict", sup->bounded ? "bounded" : "unbounded");
+    json_number_field(stdout, "C", sup->value);
+    json_number_field(stdout, "radius", sup->radius);
+    json_bool_field(stdout, "attained", sup->attained);
+    json_bool_field(stdout, "constant", sup->constant);
+    json_number_field(stdout, "order", sup->order);
+    json_number_field(stdout, "slope", sup->slope);
+    json_end(stdout);
+}
+
+static int run_supremum(session *s)
+{
+    far_supremum sup;
+    far_supremum_init(&sup);
+    far_status st = far_kernel_supremum(s->ctx, s->kernel, s->args.inputs, &sup);
+    if (st != FAR_OK) {
+        return report(s, st);
+    }
+    if (s->args.json) {
+        print_supremum_json(s, &sup);
+    } else {
+        print_supremum(&sup);
+    }
+    return EXIT_DONE;
+}
+
+/* What OpenMP's users expect; 0, one per core, if the variable is not set to a number. */
+static int64_t default_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    long number = text ? strtol(text, NULL, 10) : 0;
+    return number > 0 && number <= MOST_THREADS ? number : 0;
+}
+
+int cmd_kernel(int argc, char **argv)
+{
+    session s = {.args = {.get = GET_NTK,
+                          .param = FAR_PARAM_NTK,
+                          .dtype = FAR_F64,
+                          .inputs = 2,
+                          .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &s.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&s);
+    if (code == EXIT_DONE) {
+        code = s.args.sup ? run_supremum(&s) : s.args.at_infinity ? run_limit(&s) : run_matrix(&s);
+    }
+    session_close(&s);
+    return code;
+}

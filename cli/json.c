@@ -1,0 +1,109 @@
+#include "json.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* One object is written at a time, so one flag is enough. */
+static bool at_start;
+
+void json_string(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\') {
+            fprintf(out, "\\%c", *p);
+        } else if (*p < 0x20) {
+            fprintf(out, "\\u%04x", *p);
+        } else {
+            putc(*p, out);
+        }
+    }
+    putc('"', out);
+}
+
+static void number_with_digits(FILE *out, double value, int digits)
+{
+    if (isfinite(value)) {
+        fprintf(out, "%.*g", digits, value);
+    } else {
+        json_string(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    }
+}
+
+void json_number(FILE *out, double value)
+{
+    number_with_digits(out, value, 17);
+}
+
+void json_begin(FILE *out)
+{
+    putc('{', out);
+    at_start = true;
+}
+
+void json_end(FILE *out)
+{
+    fputs("}\n", out);
+}
+
+void json_key(FILE *out, const char *key)
+{
+    if (!at_start) {
+        fputs(", ", out);
+    }
+    at_start = false;
+    json_string(out, key);
+    fputs(": ", out);
+}
+
+void json_text_field(FILE *out, const char *key, const char *text)
+{
+    json_key(out, key);
+    json_string(out, text);
+}
+
+void json_number_field(FILE *out, const char *key, double value)
+{
+    json_key(out, key);
+    json_number(out, value);
+}
+
+void json_bool_field(FILE *out, const char *key, int value)
+{
+    json_key(out, key);
+    fputs(value ? "true" : "false", out);
+}
+
+double mat_get(const far_mat *m, int64_t i, int64_t j)
+{
+    int64_t at = i * m->ld + j;
+    if (m->dtype == FAR_F32) {
+        return (double)((const float *)m->data)[at];
+    }
+    return ((const double *)m->data)[at];
+}
+
+void json_matrix(FILE *out, const far_mat *m)
+{
+    int digits = m->dtype == FAR_F32 ? 9 : 17;
+    putc('[', out);
+    for (int64_t i = 0; i < m->rows; i++) {
+        fputs(i ? ",\n [" : "\n [", out);
+        for (int64_t j = 0; j < m->cols; j++) {
+            fputs(j ? ", " : "", out);
+            number_with_digits(out, mat_get(m, i, j), digits);
+        }
+        putc(']', out);
+    }
+    putc(']', out);
+}
+
+void json_column(FILE *out, const far_mat *m)
+{
+    putc('[', out);
+    for (int64_t i = 0; i < m->rows; i++) {
+        fputs(i ? ", " : "", out);
+        json_number(out, mat_get(m, i, 0));
+    }
+    putc(']', out);
+}

@@ -1,0 +1,25 @@
+/* A tiny JSON writer. Doubles carry 17 digits; infinities are the strings "inf" and "-inf". */
+#ifndef FAR_CLI_JSON_H
+#define FAR_CLI_JSON_H
+
+#include <farfield/base.h>
+#include <stdio.h>
+
+void json_string(FILE *out, const char *text);
+void json_number(FILE *out, double value);
+/* "key": "text" and "key": value, with the comma in front unless it opens the object. */
+void json_key(FILE *out, const char *key);
+void json_text_field(FILE *out, const char *key, const char *text);
+void json_number_field(FILE *out, const char *key, double value);
+void json_bool_field(FILE *out, const char *key, int value);
+void json_begin(FILE *out);
+void json_end(FILE *out);
+/* [[...], ...], one row a line. */
+void json_matrix(FILE *out, const far_mat *m);
+/* [...] of the first column. */
+void json_column(FILE *out, const far_mat *m);
+
+/* Element (i, j) of a host matrix. */
+double mat_get(const far_mat *m, int64_t i, int64_t j);
+
+#endif

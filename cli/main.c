@@ -1,0 +1,139 @@
+/* The farfield command: a table of verbs over the public API. */
+#include "cli.h"
+#include "files.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const verb VERBS[] = {
+    {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
+     cmd_kernel},
+    {"info", "this build; the architecture language", cmd_info},
+    {"demo", "what one layer norm changes, in one table", cmd_demo},
+};
+enum { VERB_COUNT = sizeof VERBS / sizeof VERBS[0] };
+
+__attribute__((format(printf, 2, 0))) static void say(const char *verb_name, const char *format,
+                                                      va_list args)
+{
+    fflush(stdout);
+    fprintf(stderr, verb_name ? "farfield %s: " : "farfield: ", verb_name);
+    vfprintf(stderr, format, args);
+}
+
+int usage_error(const char *verb_name, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(verb_name, format, args);
+    va_end(args);
+    fprintf(stderr, " (see farfield %s%s--help)\n", verb_name ? verb_name : "",
+            verb_name ? " " : "");
+    return EXIT_USAGE;
+}
+
+int failure(const char *verb_name, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(verb_name, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_FAILED;
+}
+
+static int print_overview(void)
+{
+    printf("Usage: farfield VERB [options]\n\n"
+           "What a neural network does far from its data, by its infinite-width kernel.\n\n"
+           "Verbs:\n");
+    for (int i = 0; i < VERB_COUNT; i++) {
+        printf("  %-9s %s\n", VERBS[i].name, VERBS[i].summary);
+    }
+    printf("  %-9s %s\n\n", "help", "the options of a verb: farfield help kernel");
+    printf("Options:\n"
+           "  --version  print the version and leave\n"
+           "  --help     print this and leave\n\n"
+           "Exit: 0 done, 1 failed, 2 wrong usage. Try: farfield demo\n");
+    return EXIT_DONE;
+}
+
+static const verb *find_verb(const char *name)
+{
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(VERBS[i].name, name) == 0) {
+            return &VERBS[i];
+        }
+    }
+    return NULL;
+}
+
+static int unknown_verb(const char *name)
+{
+    const char *names[VERB_COUNT + 1] = {"help"};
+    for (int i = 0; i < VERB_COUNT; i++) {
+        names[i + 1] = VERBS[i].name;
+    }
+    const char *near = nearest_name(name, names, VERB_COUNT + 1);
+    if (near) {
+        return usage_error(NULL, "unknown verb '%s'; did you mean %s?", name, near);
+    }
+    return usage_error(NULL, "unknown verb '%s'", name);
+}
+
+static int run_help(int argc, char **argv)
+{
+    if (argc < 2) {
+        return print_overview();
+    }
+    const verb *v = find_verb(argv[1]);
+    if (!v) {
+        return unknown_verb(argv[1]);
+    }
+    char help[] = "--help";
+    char *words[] = {argv[1], help, NULL};
+    return v->run(2, words);
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : "--help";
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        return print_overview();
+    }
+    if (strcmp(word, "help") == 0) {
+        return run_help(argc - 1, argv + 1);
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("farfield %s\n", far_version());
+        return EXIT_DONE;
+    }
+    if (word[0] == '-') {
+        return usage_error(NULL, "unknown option %s", word);
+    }
+    const verb *v = find_verb(word);
+    return v ? v->run(argc - 1, argv + 1) : unknown_verb(word);
+}
+
+/* With its default policy OpenMP spins while it waits, which a busy machine pays for dearly. The
+ * runtime reads the variable before main starts, so the program starts itself once more; the
+ * variable then being set is what ends this. */
+static void wait_passively(char **argv)
+{
+    if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0) {
+        execv("/proc/self/exe", argv); /* comes back only if it failed: then go on as we are */
+    }
+}
+
+int main(int argc, char **argv)
+{
+    wait_passively(argv);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    int code = dispatch(argc, argv);
+    const verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
+    return stdout_finish(v ? v->name : NULL, code);
+}

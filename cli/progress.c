@@ -1,0 +1,113 @@
+#include "progress.h"
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 30 };
+static const double SILENT_SECONDS = 1.0, REDRAW_SECONDS = 0.1;
+
+static volatile sig_atomic_t caught_signal;
+static const int HELD_SIGNALS[] = {SIGINT, SIGTERM, SIGHUP};
+enum { HELD_COUNT = sizeof HELD_SIGNALS / sizeof HELD_SIGNALS[0] };
+
+static double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_init(progress *p, bool quiet)
+{
+    *p = (progress){.visible = !quiet && isatty(STDERR_FILENO), .started = now_seconds()};
+}
+
+static void draw(const char *what, double part, double elapsed)
+{
+    char bar[BAR_WIDTH + 1];
+    for (int i = 0; i < BAR_WIDTH; i++) {
+        bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';
+    }
+    bar[BAR_WIDTH] = 0;
+    fprintf(stderr, "\r%s [%s] %3d%%", what, bar, (int)(100 * part));
+    if (part > 0) {
+        fprintf(stderr, ", %.0f s left", elapsed * (1 - part) / part);
+    }
+    fprintf(stderr, "\033[K");
+    fflush(stderr);
+}
+
+static void note_phase(progress *p, const char *what, double now)
+{
+    if (strncmp(p->what, what, sizeof p->what - 1) != 0) {
+        snprintf(p->what, sizeof p->what, "%s", what);
+        p->phase_started = now;
+    }
+}
+
+int progress_report(void *user, const char *what, int64_t done, int64_t total)
+{
+    progress *p = user;
+    double now = now_seconds();
+    note_phase(p, what, now);
+    if (p->visible && total > 0 && now - p->started > SILENT_SECONDS &&
+        now - p->last_drawn > REDRAW_SECONDS) {
+        draw(what, (double)done / (double)total, now - p->phase_started);
+        p->drawn = true;
+        p->last_drawn = now;
+    }
+    return caught_signal != 0;
+}
+
+void progress_end(progress *p)
+{
+    if (p->drawn) {
+        fprintf(stderr, "\r\033[K");
+        fflush(stderr);
+        p->drawn = false;
+    }
+}
+
+static void set_handler(int signal_number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler};
+    sigemptyset(&action.sa_mask);
+    action.sa_flags = SA_RESTART;
+    sigaction(signal_number, &action, NULL);
+}
+
+static void on_signal(int signal_number)
+{
+    caught_signal = signal_number;
+    set_handler(signal_number, SIG_DFL);
+}
+
+/* A signal that the parent told us to ignore (nohup) stays ignored. */
+void interrupts_hold(void)
+{
+    for (int i = 0; i < HELD_COUNT; i++) {
+        struct sigaction old;
+        sigaction(HELD_SIGNALS[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) {
+            set_handler(HELD_SIGNALS[i], on_signal);
+        }
+    }
+}
+
+void interrupts_release(void)
+{
+    for (int i = 0; i < HELD_COUNT; i++) {
+        struct sigaction old;
+        sigaction(HELD_SIGNALS[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) {
+            set_handler(HELD_SIGNALS[i], SIG_DFL);
+        }
+    }
+    if (caught_signal) {
+        raise(caught_signal);
+    }
+}

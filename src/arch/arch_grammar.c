@@ -1,0 +1,83 @@
+#include "arch_tree.h"
+
+/* Numbers come from the macros the parser and the readings use, so they cannot drift apart. */
+#define TEXT_OF(macro) TEXT_OF_EXPANDED(macro)
+#define TEXT_OF_EXPANDED(value) #value
+
+#define POWER_ABOVE TEXT_OF(FAR_POWER_ABOVE)
+#define POWER_MOST TEXT_OF(FAR_POWER_MOST)
+#define POWER TEXT_OF(FAR_POWER_DEFAULT)
+#define SLOPE TEXT_OF(FAR_LEAKY_SLOPE_DEFAULT)
+#define SLOPE_MOST TEXT_OF(FAR_SLOPE_MOST)
+#define INTEGER_MOST TEXT_OF(FAR_INTEGER_MOST)
+#define EPS TEXT_OF(FAR_EPS_DEFAULT)
+#define GROUPS TEXT_OF(FAR_GROUPS_DEFAULT)
+#define W_NTK TEXT_OF(FAR_W_NTK_DEFAULT)
+#define W_STANDARD TEXT_OF(FAR_W_STANDARD_DEFAULT)
+#define B TEXT_OF(FAR_B_DEFAULT)
+#define MAX_TEXT TEXT_OF(FAR_ARCH_MAX_TEXT)
+#define MAX_LAYERS TEXT_OF(FAR_ARCH_MAX_LAYERS)
+#define MAX_NESTING TEXT_OF(FAR_ARCH_MAX_NESTING)
+
+/* clang-format off */
+static const char grammar[] =
+    "The architecture language: one text describes a network, from input to output.\n"
+    "\n"
+    "  network   item item ...                  with blanks between the items\n"
+    "  item      layer | [network]xN | skip(network)\n"
+    "  layer     name | name(argument, argument, ...)\n"
+    "  argument  NUMBER | key=NUMBER | flag     an unnamed number comes first\n"
+    "\n"
+    "  [network]xN      the network N times in a row, each time with its own weights\n"
+    "  skip(network)    x + network(x)\n"
+    "\n"
+    "The linear layer\n"
+    "  dense(WIDTH, w=W, b=B, nobias)   z_i = sum_j W_ij x_j + b_i\n"
+    "      WIDTH (or width=)  outputs, at most " INTEGER_MOST "; not needed at infinite width\n"
+    "      w, b               scale of weights and biases, at least 0 (see below)\n"
+    "      nobias             the layer has no biases\n"
+    "\n"
+    "Activations, y = gain * phi(z); gain=G above 0, defaults below\n"
+    "  relu(P, gain=G)        max(z, 0)^P\n"
+    "      P (or power=)      above " POWER_ABOVE ", at most " POWER_MOST "; default " POWER "\n"
+    "  leaky_relu(A, gain=G)  max(z, 0) + A min(z, 0)\n"
+    "      A (or slope=)      at most " SLOPE_MOST " in size; default " SLOPE "\n"
+    "  abs(gain=G)            |z|\n"
+    "  erf(gain=G)            erf(z)\n"
+    "  gelu(gain=G)           z (1 + erf(z / sqrt(2))) / 2\n"
+    "  silu(gain=G)           z / (1 + exp(-z))\n"
+    "  tanh(gain=G)           tanh(z)\n"
+    "  sin(gain=G)            sin(z)\n"
+    "  identity(gain=G)       z\n"
+    "\n"
+    "Normalisations; eps=E at least 0, default " EPS "\n"
+    "  ln(groups=G, eps=E, affine)    (z - mean z) / sqrt(var z + eps)\n"
+    "  rms(eps=E, affine)             z / sqrt(mean z^2 + eps)\n"
+    "  batchnorm(eps=E, affine)       z / sqrt(1 + eps), a fixed map: evaluation\n"
+    "                                 with running mean 0 and variance 1\n"
+    "      affine   trainable scale and shift, starting at 1 and 0\n"
+    "      groups   default " GROUPS "; the neurons are cut into a fixed number of groups,\n"
+    "               each normalised on its own. At infinite width each group has\n"
+    "               infinitely many neurons, so it equals plain ln\n"
+    "\n"
+    "Defaults, by parametrisation (n inputs to a dense layer)\n"
+    "  ntk       w = " W_NTK ", b = " B "; W_ij = w N(0, 1) / sqrt(n), b_i = b N(0, 1);\n"
+    "            the N(0, 1) are trained. Activations scaled to unit variance:\n"
+    "            gain = 1 / sqrt(E phi(u)^2), u ~ N(0, 1)\n"
+    "  standard  w = " W_STANDARD " (sqrt 2), b = " B "; W_ij ~ N(0, w^2 / n),\n"
+    "            b_i ~ N(0, b^2), trained as they are; gain = 1; widths needed\n"
+    "\n"
+    "Limits: " MAX_TEXT " characters, " MAX_LAYERS " layers written out, " MAX_NESTING
+    " brackets deep.\n"
+    "\n"
+    "Examples\n"
+    "  [dense(128) ln relu]x3 dense(1)\n"
+    "  dense(64) skip(ln relu dense(64)) dense(1)\n"
+    "  dense(128, w=1.5, b=0.05) ln(groups=8, eps=1e-5, affine) leaky_relu(0.1)\n"
+    "  [dense relu]x2 dense\n";
+/* clang-format on */
+
+const char *far_arch_grammar(void)
+{
+    return grammar;
+}

@@ -1,0 +1,205 @@
+#include "arch_tree.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD(member) .field = offsetof(far_layer, member)
+#define AT_LEAST_0 .least = 0, .most = DBL_MAX
+#define ABOVE_0 AT_LEAST_0, .above_least = true
+#define COUNTING .type = FAR_ARG_INTEGER, .least = 1, .most = FAR_INTEGER_MOST
+#define FLAG .type = FAR_ARG_FLAG
+
+#define GAIN .name = "gain", FIELD(gain), ABOVE_0
+#define EPS .name = "eps", FIELD(eps), AT_LEAST_0
+#define AFFINE .name = "affine", FIELD(affine), FLAG
+#define POWER_RANGE .least = FAR_POWER_ABOVE, .above_least = true, .most = FAR_POWER_MOST
+#define SLOPE_RANGE .least = -FAR_SLOPE_MOST, .most = FAR_SLOPE_MOST
+
+static const far_arg dense_args[] = {
+    {.name = "width", FIELD(width), COUNTING, .positional = true},
+    {.name = "w", FIELD(w), AT_LEAST_0},
+    {.name = "b", FIELD(b), AT_LEAST_0, .excludes = "nobias"},
+    {.name = "nobias", FIELD(no_bias), FLAG, .excludes = "b"},
+};
+static const far_arg relu_args[] = {
+    {.name = "power", FIELD(power), POWER_RANGE, .positional = true},
+    {GAIN},
+};
+static const far_arg leaky_relu_args[] = {
+    {.name = "slope", FIELD(slope), SLOPE_RANGE, .positional = true},
+    {GAIN},
+};
+static const far_arg activation_args[] = {{GAIN}};
+static const far_arg ln_args[] = {{.name = "groups", FIELD(groups), COUNTING}, {EPS}, {AFFINE}};
+static const far_arg norm_args[] = {{EPS}, {AFFINE}};
+
+#define TAKES(args) args, sizeof(args) / sizeof(args)[0]
+
+const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
+    [FAR_LAYER_DENSE] = {"dense", FAR_FAMILY_AFFINE, TAKES(dense_args)},
+    [FAR_LAYER_RELU] = {"relu", FAR_FAMILY_ACTIVATION, TAKES(relu_args)},
+    [FAR_LAYER_LEAKY_RELU] = {"leaky_relu", FAR_FAMILY_ACTIVATION, TAKES(leaky_relu_args)},
+    [FAR_LAYER_ABS] = {"abs", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_ERF] = {"erf", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_GELU] = {"gelu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_SILU] = {"silu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_TANH] = {"tanh", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_SIN] = {"sin", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_IDENTITY] = {"identity", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_LN] = {"ln", FAR_FAMILY_NORM, TAKES(ln_args)},
+    [FAR_LAYER_RMS] = {"rms", FAR_FAMILY_NORM, TAKES(norm_args)},
+    [FAR_LAYER_BATCHNORM] = {"batchnorm", FAR_FAMILY_NORM, TAKES(norm_args)},
+    [FAR_LAYER_SKIP] = {"skip", FAR_FAMILY_BLOCK, NULL, 0},
+    [FAR_LAYER_REPEAT] = {"repeat", FAR_FAMILY_BLOCK, NULL, 0},
+};
+
+far_layer far_layer_blank(far_layer_kind kind)
+{
+    return (far_layer){.kind = kind,
+                       .w = NAN,
+                       .b = NAN,
+                       .power = FAR_POWER_DEFAULT,
+                       .slope = FAR_LEAKY_SLOPE_DEFAULT,
+                       .gain = NAN,
+                       .groups = FAR_GROUPS_DEFAULT,
+                       .eps = FAR_EPS_DEFAULT,
+                       .count = 1};
+}
+
+static bool known_kind(far_layer_kind kind)
+{
+    return (unsigned)kind < FAR_LAYER_KINDS;
+}
+
+const char *far_layer_name(far_layer_kind kind)
+{
+    return known_kind(kind) ? far_layer_specs[kind].name : "unknown";
+}
+
+bool far_layer_is_activation(far_layer_kind kind)
+{
+    return known_kind(kind) && far_layer_specs[kind].family == FAR_FAMILY_ACTIVATION;
+}
+
+bool far_layer_is_norm(far_layer_kind kind)
+{
+    return known_kind(kind) && far_layer_specs[kind].family == FAR_FAMILY_NORM;
+}
+
+bool far_layer_find(const char *word, int length, far_layer_kind *out)
+{
+    for (int kind = 0; kind < FAR_LAYER_WORDS; kind++) {
+        const char *name = far_layer_specs[kind].name;
+        if ((int)strlen(name) == length && memcmp(name, word, (size_t)length) == 0) {
+            *out = (far_layer_kind)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Words longer than this are close to no name. */
+#define WORD_MOST 16
+
+static int least_of(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
+}
+
+static bool swapped(const char *a, const char *b)
+{
+    return lower(a[0]) == b[1] && lower(a[1]) == b[0];
+}
+
+/* Insertions, deletions, replacements and swaps of neighbours that turn word into name; case does
+ * not count. d[i][j] is the distance between the first i bytes of word and the first j of name. */
+static int edit_distance(const char *word, int length, const char *name)
+{
+    int d[WORD_MOST + 1][WORD_MOST + 1];
+    int name_length = (int)strlen(name);
+    for (int i = 0; i <= length; i++) {
+        for (int j = 0; j <= name_length; j++) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            d[i][j] = least_of(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = least_of(d[i][j], d[i - 1][j - 1] + (lower(word[i - 1]) != name[j - 1]));
+            if (i > 1 && j > 1 && swapped(word + i - 2, name + j - 2)) {
+                d[i][j] = least_of(d[i][j], d[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    return d[length][name_length];
+}
+
+const char *far_layer_nearest(const char *word, int length)
+{
+    const char *nearest = NULL;
+    int allowed = 1 + length / 4; /* a short word is close to everything */
+    if (length < 2 || length > WORD_MOST) {
+        return NULL;
+    }
+    for (int kind = 0; kind < FAR_LAYER_WORDS; kind++) {
+        int distance = edit_distance(word, length, far_layer_specs[kind].name);
+        if (distance <= allowed) {
+            nearest = far_layer_specs[kind].name;
+            allowed = distance - 1;
+        }
+    }
+    return nearest;
+}
+
+double far_arg_get(const far_arg *arg, const far_layer *layer)
+{
+    const char *field = (const char *)layer + arg->field;
+    switch (arg->type) {
+    case FAR_ARG_FLAG:
+        return *(const bool *)field;
+    case FAR_ARG_INTEGER:
+        return (double)*(const int64_t *)field;
+    case FAR_ARG_NUMBER:
+        break;
+    }
+    return *(const double *)field;
+}
+
+void far_arg_set(const far_arg *arg, double value, far_layer *layer)
+{
+    char *field = (char *)layer + arg->field;
+    switch (arg->type) {
+    case FAR_ARG_FLAG:
+        *(bool *)field = value != 0;
+        return;
+    case FAR_ARG_INTEGER:
+        *(int64_t *)field = (int64_t)value;
+        return;
+    case FAR_ARG_NUMBER:
+        break;
+    }
+    *(double *)field = value + 0.0; /* -0 becomes 0: they are one network, so one text */
+}
+
+bool far_arg_in_range(const far_arg *arg, double value)
+{
+    bool high_enough = arg->above_least ? value > arg->least : value >= arg->least;
+    return high_enough && value <= arg->most;
+}
+
+void far_arg_describe_range(const far_arg *arg, char *out, size_t size)
+{
+    const char *what = arg->type == FAR_ARG_INTEGER ? "a whole number" : "a number";
+    const char *from = arg->above_least ? "above" : "at least";
+    if (arg->most == DBL_MAX) {
+        snprintf(out, size, "%s %s %g", what, from, arg->least);
+    } else {
+        snprintf(out, size, "%s %s %.10g and at most %.10g", what, from, arg->least, arg->most);
+    }
+}

@@ -1,0 +1,24 @@
+/* Fills a Gram matrix tile by tile, whoever computes the tiles. */
+#ifndef FAR_GRAM_H
+#define FAR_GRAM_H
+
+#include "../base/base_internal.h"
+
+/* Computes rows [i0, i1) x columns [j0, j1) of the outputs. scratch belongs to the thread. */
+typedef void (*far_gram_tile_fn)(void *source, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
+                                 void *scratch);
+
+typedef struct far_gram_job {
+    far_gram_tile_fn tile;
+    void *source;
+    int64_t rows, cols, side; /* side of a tile */
+    int64_t scratch;          /* bytes per thread */
+    bool symmetric;           /* only tiles that reach j <= i are computed */
+    far_mat *mirror[2];       /* symmetric: outputs whose upper triangle is to be mirrored, or NULL */
+} far_gram_job;
+
+/* Every tile once, over the context's threads. The tiles do not depend on the number of threads,
+ * so neither do the results. Reports progress and may be cancelled between tiles. */
+far_status far_gram_fill(far_ctx *ctx, const far_gram_job *job);
+
+#endif

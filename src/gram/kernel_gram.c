@@ -1,0 +1,207 @@
+/* Gram matrices of infinite-width kernels: far_kernel_eval and far_kernel_limit. */
+#include "../kernel/tile.h"
+#include "gram.h"
+
+typedef struct source {
+    far_tile tile; /* all but the position */
+    far_tile_fn run;
+} source;
+
+static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *scratch)
+{
+    const source *s = data;
+    far_tile tile = s->tile;
+    tile.i0 = i0;
+    tile.i1 = i1;
+    tile.j0 = j0;
+    tile.j1 = j1;
+    tile.scratch = scratch;
+    s->run(&tile);
+}
+
+/* Both sides of a Gram matrix, ready for tiles. b is a itself when there is one set of points. */
+typedef struct sides {
+    far_points a, own_b, *b;
+    far_layout layout;
+} sides;
+
+static void sides_clear(far_ctx *ctx, sides *s)
+{
+    far_points_clear(&s->a);
+    far_points_clear(&s->own_b);
+    far_layout_clear(ctx, &s->layout);
+}
+
+static far_status sides_prepare(far_ctx *ctx, const far_plan *plan, sides *s)
+{
+    far_status st;
+    bool two = s->b != &s->a;
+    FAR_TRY(far_layout_create(ctx, plan, &s->a, two ? s->b : NULL, &s->layout));
+    FAR_TRY(far_points_fill(plan, &s->layout, &s->a));
+    if (two) {
+        FAR_TRY(far_points_fill(plan, &s->layout, s->b));
+    }
+done:
+    return st;
+}
+
+static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmetric, bool whole,
+                       far_mat *nngp, far_mat *ntk)
+{
+    source src = {.tile = {.plan = plan,
+                           .layout = &s->layout,
+                           .rows = &s->a,
+                           .cols = s->b,
+                           .lower = symmetric,
+                           .wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b),
+                           .nngp = nngp,
+                           .ntk = ntk},
+                  .run = far_tile_select(s->a.dtype)};
+    far_gram_job job = {.tile = run_tile,
+                        .source = &src,
+                        .rows = s->a.n,
+                        .cols = s->b->n,
+                        .side = FAR_TILE_SIDE,
+                        .scratch = far_tile_scratch(plan, &s->layout, s->a.d),
+                        .symmetric = symmetric,
+                        .mirror = {whole ? nngp : NULL, whole ? ntk : NULL}};
+    return far_gram_fill(ctx, &job);
+}
+
+static far_status check_output(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                               int64_t cols, int32_t dtype)
+{
+    if (!m) {
+        return FAR_OK;
+    }
+    far_status st = far_mat_check(ctx, m, name);
+    if (st == FAR_OK && (m->rows != rows || m->cols != cols)) {
+        st = far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld but must be %lld x %lld", name,
+                      (long long)m->rows, (long long)m->cols, (long long)rows, (long long)cols);
+    }
+    if (st == FAR_OK && m->dtype != dtype) {
+        st = far_fail(ctx, FAR_ERR_ARG, "%s must have the dtype of the points", name);
+    }
+    return st;
+}
+
+static far_status check_points(far_ctx *ctx, const far_mat *x1, const far_mat *x2)
+{
+    far_status st;
+    FAR_TRY(far_mat_check(ctx, x1, "x1"));
+    if (x2) {
+        FAR_TRY(far_mat_check(ctx, x2, "x2"));
+        if (x1->cols != x2->cols) {
+            st = far_fail(ctx, FAR_ERR_SHAPE, "x1 has %lld columns but x2 has %lld",
+                          (long long)x1->cols, (long long)x2->cols);
+        } else if (x1->dtype != x2->dtype) {
+            st = far_fail(ctx, FAR_ERR_ARG, "x1 and x2 must have one dtype");
+        }
+    }
+done:
+    return st;
+}
+
+static far_status check_eval(far_ctx *ctx, const far_kernel *k, const far_mat *x1,
+                             const far_mat *x2, far_fill fill, const far_mat *nngp,
+                             const far_mat *ntk)
+{
+    far_status st;
+    if (!ctx || !k) {
+        return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
+    }
+    if ((fill != FAR_FILL_FULL && fill != FAR_FILL_LOWER) || (x2 && fill != FAR_FILL_FULL)) {
+        return far_fail(ctx, FAR_ERR_ARG, "fill must be FAR_FILL_FULL, or FAR_FILL_LOWER without x2");
+    }
+    FAR_TRY(check_points(ctx, x1, x2));
+    int64_t cols = x2 ? x2->rows : x1->rows;
+    FAR_TRY(check_output(ctx, nngp, "nngp", x1->rows, cols, x1->dtype));
+    FAR_TRY(check_output(ctx, ntk, "ntk", x1->rows, cols, x1->dtype));
+done:
+    return st;
+}
+
+far_status far_kernel_eval(far_ctx *ctx, const far_kernel *k, const far_mat *x1, const far_mat *x2,
+                           far_fill which, far_mat *nngp, far_mat *ntk)
+{
+    far_status st = check_eval(ctx, k, x1, x2, which, nngp, ntk);
+    if (st != FAR_OK) {
+        return st;
+    }
+    sides s = {.b = x2 ? &s.own_b : &s.a};
+    FAR_TRY(far_points_create(ctx, k->plan, x1, "x1", false, &s.a));
+    if (x2) {
+        FAR_TRY(far_points_create(ctx, k->plan, x2, "x2", false, &s.own_b));
+    }
+    FAR_TRY(sides_prepare(ctx, k->plan, &s));
+    FAR_TRY(fill(ctx, k->plan, &s, !x2, !x2 && which == FAR_FILL_FULL, nngp, ntk));
+done:
+    sides_clear(ctx, &s);
+    return st;
+}
+
+/* ---- at infinity ----------------------------------------------------------------------------- */
+
+static far_status check_limit_exists(far_ctx *ctx, const far_plan *plan)
+{
+    for (int64_t i = 0; i < plan->input_count; i++) {
+        far_layer_kind kind = plan->inputs[i].kind;
+        if (kind == FAR_LAYER_LN || kind == FAR_LAYER_RMS) {
+            break;
+        }
+        if (kind == FAR_LAYER_SIN) {
+            return far_fail(ctx, FAR_ERR_ARCH,
+                            "sin of the raw input has no limit at infinity; put a dense before it");
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status check_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u, const far_mat *x,
+                              const far_mat *const out[4])
+{
+    static const char *const names[] = {"nngp", "nngp_order", "ntk", "ntk_order"};
+    far_status st;
+    if (!ctx || !k) {
+        return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
+    }
+    FAR_TRY(check_points(ctx, u, x));
+    if (u->dtype != FAR_F64) {
+        st = far_fail(ctx, FAR_ERR_ARG, "limits are computed in float64 only");
+        goto done;
+    }
+    int64_t cols = x ? x->rows : u->rows;
+    for (int i = 0; i < 4; i++) {
+        FAR_TRY(check_output(ctx, out[i], names[i], u->rows, i % 2 ? 1 : cols, FAR_F64));
+    }
+    FAR_TRY(check_limit_exists(ctx, k->plan));
+done:
+    return st;
+}
+
+static void write_orders(const far_big *scale, far_mat *out)
+{
+    for (int64_t i = 0; out && i < out->rows; i++) {
+        *(double *)far_mat_row(out, i) = scale[i].k;
+    }
+}
+
+far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u, const far_mat *x,
+                            far_mat *nngp, far_mat *nngp_order, far_mat *ntk, far_mat *ntk_order)
+{
+    const far_mat *const out[4] = {nngp, nngp_order, ntk, ntk_order};
+    far_status st = check_limit(ctx, k, u, x, out);
+    if (st != FAR_OK) {
+        return st;
+    }
+    sides s = {.b = &s.own_b};
+    FAR_TRY(far_points_create(ctx, k->plan, u, "u", true, &s.a));
+    FAR_TRY(far_points_create(ctx, k->plan, x ? x : u, x ? "x" : "u", !x, &s.own_b));
+    FAR_TRY(sides_prepare(ctx, k->plan, &s));
+    FAR_TRY(fill(ctx, k->plan, &s, false, false, nngp, ntk));
+    write_orders(s.a.r, nngp_order);
+    write_orders(s.a.p, ntk_order);
+done:
+    sides_clear(ctx, &s);
+    return st;
+}

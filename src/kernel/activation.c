@@ -1,0 +1,382 @@
+#include "activation.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PI 3.141592653589793238462643383279502884L
+
+/* ---- mixtures --------------------------------------------------------------------------------
+ * The logistic function is a scale mixture of Gaussian distribution functions whose scale has
+ * twice the Kolmogorov distribution (Andrews and Mallows 1974):
+ *
+ *     1 / (1 + exp(-z)) = integral Phi(z / (2 s)) f(s) ds
+ *
+ * In x = log s the integrand is analytic in a strip of half-width pi/4, so the trapezoidal rule
+ * converges like exp(-pi^2 / (2 h)): h = 0.13 leaves 3e-15 in the function, 1e-14 in its derivative.
+ * That makes tanh a sum of erfs and silu a sum of gelus, whose duals are known in closed form, at
+ * every scale of the input and at infinity. */
+#define MIXTURE_STEP 0.13L
+#define MIXTURE_FIRST (-16) /* s = exp(-2.08) = 0.125 */
+#define MIXTURE_LAST 13     /* s = exp(1.69) = 5.4 */
+#define MIXTURE_LEAST 1e-17L
+
+static long double kolmogorov_small(long double s)
+{
+    long double sum = 0;
+    for (int k = 1; k <= 6; k++) {
+        long double a = (2 * k - 1) * (2 * k - 1) * PI * PI / 8;
+        sum += expl(-a / (s * s)) * (2 * a / (s * s) - 1);
+    }
+    return sqrtl(2 * PI) / (s * s) * sum;
+}
+
+static long double kolmogorov_large(long double s)
+{
+    long double sum = 0;
+    for (int k = 1; k <= 12; k++) {
+        sum += (k % 2 ? 1 : -1) * (long double)(k * k) * expl(-2 * k * k * s * s);
+    }
+    return 8 * s * sum;
+}
+
+static void fill_mixture(far_activation *a, long double rate_factor)
+{
+    long double total = 0;
+    for (int i = MIXTURE_FIRST; i <= MIXTURE_LAST; i++) {
+        long double s = expl(i * MIXTURE_STEP);
+        long double density = s < 0.7L ? kolmogorov_small(s) : kolmogorov_large(s);
+        long double weight = MIXTURE_STEP * s * density;
+        if (weight > MIXTURE_LEAST) {
+            a->weight[a->terms] = weight;
+            a->rate[a->terms] = rate_factor / (2 * s);
+            a->terms++;
+            total += weight;
+        }
+    }
+    for (int m = 0; m < a->terms; m++) {
+        a->weight[m] /= total;
+    }
+}
+
+static void single_term(far_activation *a)
+{
+    a->terms = 1;
+    a->weight[0] = 1;
+    a->rate[0] = 1;
+}
+
+/* ---- arc-cosine kernels of integer order -----------------------------------------------------
+ * J_n = s P_n(c) + (pi - theta) Q_n(c), and dJ_n/dc = n^2 J_{n-1} gives, power by power,
+ * Q_n' = n^2 Q_{n-1} and (1 - c^2) P_n' - c P_n + Q_n = n^2 (1 - c^2) P_{n-1}. */
+
+static long double odd_factorial_squared(int n) /* ((n - 1)!!)^2 */
+{
+    long double f = 1;
+    for (int k = n - 1; k > 1; k -= 2) {
+        f *= k;
+    }
+    return f * f;
+}
+
+static void next_order(int n, const long double *p0, const long double *q0, long double *p,
+                       long double *q)
+{
+    long double n2 = (long double)n * n;
+    q[0] = n % 2 ? 0 : odd_factorial_squared(n);
+    p[0] = n % 2 ? odd_factorial_squared(n) : 0;
+    for (int k = 0; k < n; k++) {
+        q[k + 1] = n2 * q0[k] / (k + 1);
+    }
+    for (int k = 0; k < n - 1; k++) {
+        long double below = k >= 2 ? p0[k - 2] : 0, back = k >= 1 ? k * p[k - 1] : 0;
+        p[k + 1] = (n2 * (p0[k] - below) - q[k] + back) / (k + 1);
+    }
+}
+
+static void normalise_order(int n, const long double *p, const long double *q, far_arccos *out)
+{
+    long double at_one = 0, tail = 0;
+    for (int k = 0; k <= n; k++) {
+        at_one += q[k];
+    }
+    memset(out, 0, sizeof *out);
+    out->order = n;
+    for (int k = n; k >= 0; k--) {
+        out->p[k] = (double)(p[k] / at_one);
+        out->q[k] = (double)(q[k] / at_one);
+        out->gap[k] = (double)(tail / at_one); /* (1 - q(c)) / (1 - c) has the tail sums of q */
+        tail += q[k];
+    }
+}
+
+static void fill_arccos(int order, far_arccos out[2])
+{
+    long double p[2][FAR_POWER_MAX + 2] = {{0}}, q[2][FAR_POWER_MAX + 2] = {{1}};
+    for (int n = 1; n <= order; n++) {
+        memset(p[n % 2], 0, sizeof p[0]);
+        memset(q[n % 2], 0, sizeof q[0]);
+        next_order(n, p[(n + 1) % 2], q[(n + 1) % 2], p[n % 2], q[n % 2]);
+    }
+    normalise_order(order, p[order % 2], q[order % 2], &out[0]);
+    normalise_order(order - 1, p[(order + 1) % 2], q[(order + 1) % 2], &out[1]);
+}
+
+/* ---- moments of one point -------------------------------------------------------------------- */
+
+far_unit far_unit_of(far_big s)
+{
+    far_big length = far_big_hypot(far_big_from(1), s);
+    return (far_unit){far_big_limit(far_big_div(s, length)),
+                      far_big_div(far_big_from(1), length)};
+}
+
+far_big far_mixture_scale(const far_activation *a, int m, far_big r)
+{
+    long double root = a->family == FAR_FAMILY_SOFT_SIGN ? sqrtl(2) : 1;
+    return far_big_scale(r, a->rate[m] * root);
+}
+
+/* 1 - c c' = (e^2 + e'^2) / 2 + (c - c')^2 / 2 without cancellation, as c^2 + e^2 = 1. */
+static far_big one_minus_product(far_unit u, far_unit v)
+{
+    far_big e2 = far_big_square(u.e), f2 = far_big_square(v.e);
+    far_big difference = far_big_div(far_big_add(f2, far_big_scale(e2, -1)),
+                                     far_big_from(u.c + v.c));
+    return far_big_scale(far_big_add(far_big_add(e2, f2), far_big_square(difference)), 0.5L);
+}
+
+typedef struct mixture_pair {
+    long double y, angle;       /* y = c c', angle = asin y */
+    far_big aa, d;              /* (e e')^2 and 1 - y^2 */
+    long double a, b;           /* e^2, e'^2 in the limit */
+} mixture_pair;
+
+static mixture_pair pair_up(far_unit u, far_unit v)
+{
+    far_big gap = one_minus_product(u, v);
+    long double y = u.c * v.c, g = far_big_limit(gap);
+    return (mixture_pair){
+        .y = y,
+        .angle = PI / 2 - 2 * asinl(sqrtl(fminl(g / 2, 0.5L))),
+        .aa = far_big_square(far_big_mul(u.e, v.e)),
+        .d = far_big_scale(gap, 1 + y),
+        .a = far_big_limit(far_big_square(u.e)),
+        .b = far_big_limit(far_big_square(v.e)),
+    };
+}
+
+static void add_to(far_big *sum, far_big term, long double factor)
+{
+    *sum = far_big_add(*sum, far_big_scale(term, factor));
+}
+
+static void soft_sign_pair(const far_activation *a, int m, int n, far_unit u, far_unit v,
+                           long double weight, far_moments *sum)
+{
+    mixture_pair q = pair_up(u, v);
+    far_big root = far_big_sqrt(q.d), ee = far_big_mul(u.e, v.e);
+    add_to(&sum->square, far_big_from(q.angle), weight * 2 / PI);
+    add_to(&sum->slope, far_big_div(ee, root), weight * 4 / PI * a->rate[m] * a->rate[n]);
+    add_to(&sum->scaled, far_big_div(q.aa, far_big_mul(root, q.d)), weight * 2 / PI * q.y);
+}
+
+/* With d = 1 - y^2, a = e^2, k = c c' (= y on the diagonal); see docs/kernels.md. */
+static long double scaled_soft_relu(mixture_pair q)
+{
+    long double d = far_big_limit(q.d), root = sqrtl(d), aa = q.a * q.b, ab = q.a + q.b;
+    if (d == 0) {
+        return 0;
+    }
+    long double k = (aa * (4 * d * d - 2 * d - 1) + ab * d * (2 * d - 1) + d * d) / (d * root);
+    long double rho = aa * aa * (3 + 2 * d + 4 * d * d) - aa * ab * d * (1 + 2 * d) +
+                      aa * d * (1 + d) + ab * d * d;
+    return q.y * (k + rho / (d * d * root));
+}
+
+static void soft_relu_pair(far_unit u, far_unit v, long double weight, far_moments *sum)
+{
+    mixture_pair q = pair_up(u, v);
+    long double d = far_big_limit(q.d), root = sqrtl(d), aa = q.a * q.b;
+    long double bend = root > 0 ? q.y * (root + aa / root) : 0;
+    long double kink = root > 0 ? q.y / root * (aa / d + aa + d) : 0;
+    long double half = 0.25L + q.angle / (2 * PI);
+    add_to(&sum->square, far_big_from(half + bend / (2 * PI)), weight);
+    add_to(&sum->slope, far_big_from(half + kink / (2 * PI)), weight);
+    add_to(&sum->scaled, far_big_from(half + scaled_soft_relu(q) / (2 * PI)), weight);
+}
+
+static far_moments mixture_moments(const far_activation *a, far_big r)
+{
+    far_moments sum = {.square = far_big_from(0)};
+    far_unit unit[FAR_MIXTURE_MAX];
+    for (int m = 0; m < a->terms; m++) {
+        unit[m] = far_unit_of(far_mixture_scale(a, m, r));
+    }
+    for (int m = 0; m < a->terms; m++) {
+        for (int n = 0; n <= m; n++) {
+            long double weight = a->weight[m] * a->weight[n] * (n < m ? 2 : 1);
+            if (a->family == FAR_FAMILY_SOFT_SIGN) {
+                soft_sign_pair(a, m, n, unit[m], unit[n], weight, &sum);
+            } else {
+                soft_relu_pair(unit[m], unit[n], weight, &sum);
+            }
+        }
+        if (a->family == FAR_FAMILY_SOFT_RELU) {
+            add_to(&sum.mean, r, a->weight[m] * unit[m].c / sqrtl(2 * PI));
+        }
+    }
+    if (a->family == FAR_FAMILY_SOFT_RELU) {
+        sum.square = far_big_mul(sum.square, far_big_square(r));
+        sum.scaled = far_big_mul(sum.scaled, far_big_square(r));
+    }
+    return sum;
+}
+
+static far_moments fold_moments(const far_activation *a, far_big r)
+{
+    long double size = a->linear * a->linear + a->folded * a->folded;
+    far_big square = far_big_scale(far_big_square(r), size);
+    return (far_moments){.square = square,
+                         .slope = far_big_from(size),
+                         .scaled = square,
+                         .mean = far_big_scale(r, a->folded * sqrtl(2 / PI))};
+}
+
+static long double half_moment(long double power) /* E[max(u, 0)^power], u ~ N(0, 1) */
+{
+    return exp2l(power / 2) * tgammal((power + 1) / 2) / (2 * sqrtl(PI));
+}
+
+static far_moments power_moments(const far_activation *a, far_big r)
+{
+    long double p = a->power;
+    far_big square = far_big_scale(far_big_pow(r, 2 * p), half_moment(2 * p));
+    return (far_moments){
+        .square = square,
+        .slope = far_big_scale(far_big_pow(r, 2 * p - 2), p * p * half_moment(2 * p - 2)),
+        .scaled = far_big_scale(square, p * p),
+        .mean = far_big_scale(far_big_pow(r, p), half_moment(p))};
+}
+
+static far_moments sine_moments(far_big r)
+{
+    if (r.k > 0) {
+        return (far_moments){.square = far_big_from(0.5L),
+                             .slope = far_big_from(0.5L),
+                             .scaled = far_big_scale(far_big_square(r), 0.5L)};
+    }
+    long double q = far_big_coef(far_big_square(r)), decay = expl(-2 * q);
+    long double wave = decay > 0 ? (q - 4 * q * q) * decay : 0;
+    return (far_moments){.square = far_big_from(-0.5L * expm1l(-2 * q)),
+                         .slope = far_big_from(0.5L * (1 + decay)),
+                         .scaled = far_big_from(0.5L * (q + wave))};
+}
+
+far_moments far_activation_moments(const far_activation *a, far_big r)
+{
+    switch (a->family) {
+    case FAR_FAMILY_FOLD:
+        return fold_moments(a, r);
+    case FAR_FAMILY_POWER:
+    case FAR_FAMILY_TABLE:
+        return power_moments(a, r);
+    case FAR_FAMILY_SINE:
+        return sine_moments(r);
+    case FAR_FAMILY_SOFT_SIGN:
+    case FAR_FAMILY_SOFT_RELU:
+        break;
+    }
+    return mixture_moments(a, r);
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static far_status init_fold(far_activation *a, long double slope)
+{
+    a->family = FAR_FAMILY_FOLD;
+    a->linear = (1 + slope) / 2;
+    a->folded = (1 - slope) / 2;
+    return FAR_OK;
+}
+
+static far_status init_power(far_ctx *ctx, far_activation *a)
+{
+    if (a->power == 1) {
+        return init_fold(a, 0);
+    }
+    far_status st;
+    if (a->power == floorl(a->power)) {
+        a->family = FAR_FAMILY_POWER;
+        st = far_alloc(ctx, 2, &a->arccos);
+        if (st == FAR_OK) {
+            fill_arccos((int)a->power, a->arccos);
+        }
+    } else {
+        a->family = FAR_FAMILY_TABLE;
+        st = far_alloc(ctx, 2, &a->table);
+        if (st == FAR_OK) {
+            far_power_table_fill(a->power, &a->table[0]);
+            far_power_table_fill(a->power - 1, &a->table[1]);
+        }
+    }
+    return st;
+}
+
+static far_status init_family(far_ctx *ctx, far_activation *a)
+{
+    switch (a->kind) {
+    case FAR_LAYER_RELU:
+        return init_power(ctx, a);
+    case FAR_LAYER_LEAKY_RELU:
+        return init_fold(a, a->slope);
+    case FAR_LAYER_ABS:
+        return init_fold(a, -1);
+    case FAR_LAYER_IDENTITY:
+        return init_fold(a, 1);
+    case FAR_LAYER_ERF:
+    case FAR_LAYER_GELU:
+        a->family = a->kind == FAR_LAYER_ERF ? FAR_FAMILY_SOFT_SIGN : FAR_FAMILY_SOFT_RELU;
+        single_term(a);
+        return FAR_OK;
+    case FAR_LAYER_TANH: /* tanh z = 2 logistic(2 z) - 1 */
+        a->family = FAR_FAMILY_SOFT_SIGN;
+        fill_mixture(a, sqrtl(2));
+        return FAR_OK;
+    case FAR_LAYER_SILU:
+        a->family = FAR_FAMILY_SOFT_RELU;
+        fill_mixture(a, 1);
+        return FAR_OK;
+    case FAR_LAYER_SIN:
+        a->family = FAR_FAMILY_SINE;
+        return FAR_OK;
+    default:
+        return far_fail(ctx, FAR_ERR_ARCH, "%s is not an activation", far_layer_name(a->kind));
+    }
+}
+
+far_status far_activation_init(far_ctx *ctx, const far_layer *layer, bool unit, far_activation *out)
+{
+    *out = (far_activation){.kind = layer->kind,
+                            .power = layer->power,
+                            .slope = layer->slope,
+                            .asked_gain = layer->gain,
+                            .gain = layer->gain};
+    far_status st = init_family(ctx, out);
+    if (st == FAR_OK && isnan(layer->gain)) {
+        far_moments at_one = far_activation_moments(out, far_big_from(1));
+        out->gain = unit ? 1 / sqrtl(far_big_coef(at_one.square)) : 1;
+    }
+    return st;
+}
+
+void far_activation_clear(far_ctx *ctx, far_activation *a)
+{
+    far_free(ctx, a->arccos);
+    far_free(ctx, a->table);
+}
+
+bool far_activation_is_odd(const far_activation *a)
+{
+    return a->family == FAR_FAMILY_SOFT_SIGN || a->family == FAR_FAMILY_SINE ||
+           (a->family == FAR_FAMILY_FOLD && a->folded == 0);
+}

@@ -1,0 +1,167 @@
+/* Layers on the raw input: an exact map of the feature vector, done before anything else. */
+#include "points.h"
+
+#include <math.h>
+
+/* The vector is v[0..d) times scale, which may be at infinity; max |v| = 1 unless v = 0. */
+typedef struct features {
+    long double *v;
+    int64_t d;
+    far_big scale;
+} features;
+
+static void rescale(features *f)
+{
+    long double most = 0;
+    for (int64_t j = 0; j < f->d; j++) {
+        most = fmaxl(most, fabsl(f->v[j]));
+    }
+    if (most > 0) {
+        for (int64_t j = 0; j < f->d; j++) {
+            f->v[j] /= most;
+        }
+    }
+    f->scale = far_big_scale(f->scale, most);
+}
+
+static long double mean_of(const long double *v, int64_t n)
+{
+    long double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        sum += v[j];
+    }
+    return sum / n;
+}
+
+static long double mean_square(const long double *v, int64_t n)
+{
+    long double sum = 0;
+    for (int64_t j = 0; j < n; j++) {
+        sum += v[j] * v[j];
+    }
+    return sum / n;
+}
+
+/* A constant vector whose mean rounds is still constant: differences at the level of rounding of
+ * the values they come from count as none. */
+static void subtract_mean(long double *v, int64_t n)
+{
+    bool constant = true;
+    for (int64_t j = 1; j < n; j++) {
+        constant = constant && v[j] == v[0];
+    }
+    long double mean = mean_of(v, n);
+    for (int64_t j = 0; j < n; j++) {
+        v[j] = constant ? 0 : v[j] - mean;
+    }
+}
+
+static void normalise(features *f, const far_input_op *op)
+{
+    int64_t groups = op->kind == FAR_LAYER_LN ? op->groups : 1, size = f->d / groups;
+    long double eps = far_big_limit(far_big_div(far_big_from(op->eps), far_big_square(f->scale)));
+    for (int64_t g = 0; g < groups; g++) {
+        long double *v = f->v + g * size;
+        if (op->kind == FAR_LAYER_LN) {
+            subtract_mean(v, size);
+        }
+        long double root = sqrtl(mean_square(v, size) + eps);
+        for (int64_t j = 0; j < size; j++) {
+            v[j] = root > 0 ? v[j] / root : 0;
+        }
+    }
+    f->scale = far_big_from(1);
+}
+
+static long double homogeneous(const far_input_op *op, long double z)
+{
+    switch (op->kind) {
+    case FAR_LAYER_RELU:
+        return z > 0 ? powl(z, op->power) : 0;
+    case FAR_LAYER_LEAKY_RELU:
+        return z > 0 ? z : op->slope * z;
+    case FAR_LAYER_ABS:
+        return fabsl(z);
+    case FAR_LAYER_GELU:
+    case FAR_LAYER_SILU:
+        return z > 0 ? z : 0; /* at infinity */
+    case FAR_LAYER_ERF:
+    case FAR_LAYER_TANH:
+        return z > 0 ? 1 : z < 0 ? -1 : 0; /* at infinity */
+    default:
+        return z;
+    }
+}
+
+static long double smooth(far_layer_kind kind, long double z)
+{
+    switch (kind) {
+    case FAR_LAYER_GELU:
+        return z / 2 * erfcl(-z / sqrtl(2));
+    case FAR_LAYER_SILU:
+        return z / (1 + expl(-z));
+    case FAR_LAYER_ERF:
+        return erfl(z);
+    case FAR_LAYER_TANH:
+        return tanhl(z);
+    default:
+        return sinl(z);
+    }
+}
+
+static bool is_smooth(far_layer_kind kind)
+{
+    return kind == FAR_LAYER_GELU || kind == FAR_LAYER_SILU || kind == FAR_LAYER_ERF ||
+           kind == FAR_LAYER_TANH || kind == FAR_LAYER_SIN;
+}
+
+static void activate(features *f, const far_input_op *op)
+{
+    bool finite = f->scale.k == 0, smooth_here = is_smooth(op->kind) && finite;
+    long double scale = far_big_coef(f->scale);
+    for (int64_t j = 0; j < f->d; j++) {
+        f->v[j] = smooth_here ? smooth(op->kind, f->v[j] * scale) : homogeneous(op, f->v[j]);
+    }
+    if (smooth_here || op->kind == FAR_LAYER_ERF || op->kind == FAR_LAYER_TANH) {
+        f->scale = far_big_from(1);
+    } else if (op->kind == FAR_LAYER_RELU) {
+        f->scale = far_big_pow(f->scale, op->power);
+    }
+    f->scale = far_big_scale(f->scale, op->gain);
+}
+
+static void apply(features *f, const far_input_op *op)
+{
+    if (op->kind == FAR_LAYER_BATCHNORM) {
+        f->scale = far_big_scale(f->scale, 1 / sqrtl(1 + op->eps));
+    } else if (far_layer_is_norm(op->kind)) {
+        normalise(f, op);
+    } else {
+        activate(f, op);
+    }
+    rescale(f);
+}
+
+static void load(const far_mat *x, int64_t i, long double *v)
+{
+    const void *row = far_mat_row(x, i);
+    for (int64_t j = 0; j < x->cols; j++) {
+        v[j] = x->dtype == FAR_F32 ? ((const float *)row)[j] : ((const double *)row)[j];
+    }
+}
+
+far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at_infinity,
+                      long double *unit)
+{
+    features f = {.v = unit, .d = x->cols, .scale = far_big_make(1, 0, at_infinity ? 1 : 0)};
+    load(x, i, unit);
+    rescale(&f);
+    for (int64_t k = 0; k < plan->input_count; k++) {
+        apply(&f, &plan->inputs[k]);
+    }
+    long double length = sqrtl(mean_square(unit, f.d) * f.d);
+    for (int64_t j = 0; j < f.d; j++) {
+        unit[j] = length > 0 ? unit[j] / length : 0;
+    }
+    return far_big_scale(f.scale, length / sqrtl(f.d));
+}

@@ -1,0 +1,111 @@
+#include "plan.h"
+#include "points.h"
+
+void far_kernel_opts_init(far_kernel_opts *opts)
+{
+    *opts = (far_kernel_opts){.size = sizeof *opts, .param = FAR_PARAM_NTK};
+}
+
+static far_status check_opts(far_ctx *ctx, const far_kernel_opts *opts)
+{
+    if (opts->size != sizeof *opts) {
+        return far_fail(ctx, FAR_ERR_ARG, "options were not made by far_kernel_opts_init");
+    }
+    if (opts->param != FAR_PARAM_NTK && opts->param != FAR_PARAM_STANDARD) {
+        return far_fail(ctx, FAR_ERR_ARG, "unknown parametrisation %d", opts->param);
+    }
+    return FAR_OK;
+}
+
+far_status far_kernel_create(far_ctx *ctx, const char *arch, const far_kernel_opts *opts,
+                             far_kernel **out)
+{
+    far_kernel_opts chosen;
+    far_kernel *k = NULL;
+    far_status st;
+    if (!ctx || !arch || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "context, architecture and output must not be NULL");
+    }
+    *out = NULL;
+    far_kernel_opts_init(&chosen);
+    if (opts) {
+        FAR_TRY(check_opts(ctx, opts));
+        chosen = *opts;
+    }
+    FAR_TRY(far_alloc(ctx, 1, &k));
+    *k = (far_kernel){.ctx = ctx, .param = (far_param)chosen.param};
+    FAR_TRY(far_arch_parse(ctx, arch, &k->arch));
+    FAR_TRY(far_plan_create(ctx, k->arch, k->param, &k->plan));
+    *out = k;
+    k = NULL;
+done:
+    far_kernel_destroy(k);
+    return st;
+}
+
+void far_kernel_destroy(far_kernel *k)
+{
+    if (k) {
+        far_plan_destroy(k->ctx, k->plan);
+        far_arch_destroy(k->arch);
+        far_free(k->ctx, k);
+    }
+}
+
+const char *far_kernel_text(const far_kernel *k)
+{
+    return far_arch_text(k->arch);
+}
+
+double far_kernel_tolerance(const far_kernel *k)
+{
+    return k->plan->tolerance;
+}
+
+static far_status check_column(far_ctx *ctx, const far_mat *m, const char *name, const far_mat *x)
+{
+    if (!m) {
+        return FAR_OK;
+    }
+    far_status st = far_mat_check(ctx, m, name);
+    if (st == FAR_OK && (m->rows != x->rows || m->cols != 1 || m->dtype != x->dtype)) {
+        st = far_fail(ctx, FAR_ERR_SHAPE, "%s must be %lld x 1, with the dtype of x", name,
+                      (long long)x->rows);
+    }
+    return st;
+}
+
+static void write_column(far_mat *m, int64_t i, far_big value)
+{
+    void *at = far_mat_row(m, i);
+    if (m->dtype == FAR_F32) {
+        *(float *)at = (float)far_big_coef(value);
+    } else {
+        *(double *)at = (double)far_big_coef(value);
+    }
+}
+
+far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k, const far_mat *x, far_mat *nngp,
+                           far_mat *ntk)
+{
+    far_points points = {0};
+    far_status st;
+    if (!ctx || !k) {
+        return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
+    }
+    FAR_TRY(far_mat_check(ctx, x, "x"));
+    FAR_TRY(check_column(ctx, nngp, "nngp", x));
+    FAR_TRY(check_column(ctx, ntk, "ntk", x));
+    FAR_TRY(far_points_create(ctx, k->plan, x, "x", false, &points));
+    for (int64_t i = 0; i < x->rows; i++) {
+        if (nngp) {
+            write_column(nngp, i, far_big_square(points.r[i]));
+        }
+        if (ntk) {
+            write_column(ntk, i, points.theta[i]);
+        }
+    }
+done:
+    far_points_clear(&points);
+    return st;
+}

@@ -1,0 +1,336 @@
+#include "plan.h"
+
+#include <math.h>
+
+/* What is known while walking through the layers. */
+typedef struct walk {
+    far_ctx *ctx;
+    const far_arch *arch;
+    far_plan *plan;
+    far_param param;
+    bool input;      /* still on the raw input: no dense yet */
+    bool gaussian;   /* values are Gaussian given the layers below */
+    bool mean;       /* values may have a mean */
+    far_sign sign;
+    int gamma;       /* trainable scales that have not met a dense or an activation yet */
+    bool tied;       /* such scales went through a skip sum: they no longer equal the values */
+    int64_t width;   /* of the dense last seen; 0: none or not given */
+    bool dense_seen; /* in the body of the innermost skip */
+    int depth;
+} walk;
+
+static far_status refuse(walk *w, const far_layer *layer, const char *why)
+{
+    return far_fail(w->ctx, FAR_ERR_ARCH, "column %d: %s %s", layer->column,
+                    far_layer_name(layer->kind), why);
+}
+
+static far_status emit(walk *w, far_op op)
+{
+    far_plan *plan = w->plan;
+    if (plan->count == plan->capacity) {
+        int64_t bigger = plan->capacity ? 2 * plan->capacity : 16;
+        far_status st = far_grow(w->ctx, plan->count, bigger, &plan->ops);
+        if (st != FAR_OK) {
+            return st;
+        }
+        plan->capacity = bigger;
+    }
+    op.sign = w->sign;
+    plan->ops[plan->count++] = op;
+    return FAR_OK;
+}
+
+/* Trainable scales act coordinate by coordinate. Where no activation follows, all they add to
+ * Theta is K itself. */
+static far_status settle_scales(walk *w)
+{
+    if (w->gamma == 0) {
+        return FAR_OK;
+    }
+    far_op op = {.kind = FAR_OP_SHIFT, .gamma = w->gamma};
+    w->gamma = 0;
+    return emit(w, op);
+}
+
+static far_status walk_dense(walk *w, const far_layer *layer)
+{
+    bool standard = w->param == FAR_PARAM_STANDARD;
+    double w_default = standard ? FAR_W_STANDARD_DEFAULT : FAR_W_NTK_DEFAULT;
+    far_status st = settle_scales(w);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (standard && !w->input && w->width == 0) {
+        return refuse(w, layer,
+                      "needs the width of the dense before it in the standard parametrisation, "
+                      "where Theta grows with the width: write dense(128)");
+    }
+    far_op op = {.kind = FAR_OP_DENSE,
+                 .w = isnan(layer->w) ? w_default : layer->w,
+                 .b = layer->no_bias ? 0 : isnan(layer->b) ? FAR_B_DEFAULT : layer->b,
+                 .standard = standard,
+                 .bias = !layer->no_bias,
+                 .fan_in = w->input ? 0 : w->width};
+    st = emit(w, op);
+    w->input = false;
+    w->tied = false;
+    w->gaussian = true;
+    w->mean = false;
+    w->width = layer->width;
+    w->dense_seen = true;
+    return st;
+}
+
+static far_status keep_input_layer(walk *w, const far_layer *layer)
+{
+    far_plan *plan = w->plan;
+    far_status st = far_grow(w->ctx, plan->input_count, plan->input_count + 1, &plan->inputs);
+    if (st == FAR_OK) {
+        plan->inputs[plan->input_count++] = (far_input_op){.kind = layer->kind,
+                                                           .groups = layer->groups,
+                                                           .eps = layer->eps,
+                                                           .power = layer->power,
+                                                           .slope = layer->slope,
+                                                           .gain = layer->gain};
+    }
+    return st;
+}
+
+static far_status emit_norm(walk *w, const far_layer *layer)
+{
+    if (w->input) {
+        return keep_input_layer(w, layer);
+    }
+    far_op op = {.kind = FAR_OP_SCALE,
+                 .eps = layer->eps,
+                 .fixed = layer->kind == FAR_LAYER_BATCHNORM};
+    if (layer->kind == FAR_LAYER_LN && w->mean) {
+        far_status st = settle_scales(w);
+        if (st != FAR_OK) {
+            return st;
+        }
+        op.kind = FAR_OP_CENTER;
+    }
+    far_status st = emit(w, op);
+    if (op.kind == FAR_OP_CENTER) {
+        w->mean = false;
+        w->sign = w->sign == FAR_SIGN_POSITIVE ? FAR_SIGN_MILD : w->sign;
+    }
+    return st;
+}
+
+static far_status walk_norm(walk *w, const far_layer *layer)
+{
+    far_status st = emit_norm(w, layer);
+    if (st == FAR_OK && layer->affine) {
+        far_op shift = {.kind = FAR_OP_SHIFT, .beta = 1};
+        w->gamma++;
+        st = emit(w, shift);
+    }
+    return st;
+}
+
+static bool same_activation(const far_activation *a, const far_layer *layer)
+{
+    return a->kind == layer->kind && a->power == layer->power && a->slope == layer->slope &&
+           (isnan(layer->gain) ? isnan(a->asked_gain) : a->asked_gain == layer->gain);
+}
+
+/* Repeated layers share one activation, whose tables are made once. Room for all was made before:
+ * operations keep pointers into the array. */
+static far_status find_activation(walk *w, const far_layer *layer, const far_activation **out)
+{
+    far_plan *plan = w->plan;
+    for (int64_t i = 0; i < plan->activation_count; i++) {
+        if (same_activation(&plan->activations[i], layer)) {
+            *out = &plan->activations[i];
+            return FAR_OK;
+        }
+    }
+    far_activation *made = &plan->activations[plan->activation_count];
+    far_status st = far_activation_init(w->ctx, layer, w->param == FAR_PARAM_NTK, made);
+    plan->activation_count++; /* also after failure, so that it is cleared */
+    *out = made;
+    return st;
+}
+
+static far_sign sign_after(const far_activation *a, far_sign before)
+{
+    bool rectified = a->family == FAR_FAMILY_POWER || a->family == FAR_FAMILY_TABLE ||
+                     (a->family == FAR_FAMILY_FOLD && fabsl(a->folded) >= fabsl(a->linear));
+    return rectified ? FAR_SIGN_POSITIVE : before == FAR_SIGN_POSITIVE ? before : FAR_SIGN_ANY;
+}
+
+static far_status walk_input_activation(walk *w, const far_layer *layer)
+{
+    if (w->gamma > 0) {
+        return refuse(w, layer, "after affine terms on the raw input has no closed kernel: "
+                                "put a dense between them");
+    }
+    const far_activation *a;
+    far_status st = find_activation(w, layer, &a);
+    if (st == FAR_OK) {
+        st = keep_input_layer(w, layer);
+    }
+    if (st == FAR_OK) {
+        w->plan->inputs[w->plan->input_count - 1].gain = a->gain;
+    }
+    return st;
+}
+
+static far_status walk_activation(walk *w, const far_layer *layer)
+{
+    if (w->input) {
+        return walk_input_activation(w, layer);
+    }
+    if (layer->kind != FAR_LAYER_IDENTITY && !w->gaussian) {
+        return refuse(w, layer, "gets an input that is not Gaussian at infinite width: "
+                                "put a dense before it");
+    }
+    if (layer->kind != FAR_LAYER_IDENTITY && w->tied) {
+        return refuse(w, layer, "after affine terms that went through a skip has no closed kernel: "
+                                "put a dense between them");
+    }
+    const far_activation *a;
+    far_status st = find_activation(w, layer, &a);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (layer->kind == FAR_LAYER_IDENTITY) { /* a plain factor: scales pass through unchanged */
+        return emit(w, (far_op){.kind = FAR_OP_ACTIVATE, .activation = a});
+    }
+    st = emit(w, (far_op){.kind = FAR_OP_ACTIVATE, .activation = a, .gamma = w->gamma});
+    w->gamma = 0;
+    w->gaussian = false;
+    w->mean = !far_activation_is_odd(a);
+    w->sign = sign_after(a, w->sign);
+    return st;
+}
+
+static far_status walk_layers(walk *w, const far_layer *layers, int64_t count);
+
+static far_status walk_skip(walk *w, const far_layer *layer)
+{
+    if (w->input) {
+        return refuse(w, layer, "stands on the raw input, which keeps its features while the body "
+                                "grows wide: put a dense before it");
+    }
+    walk before = *w;
+    w->dense_seen = false;
+    w->depth++;
+    w->plan->depth = w->depth > w->plan->depth ? w->depth : w->plan->depth;
+    far_status st;
+    FAR_TRY(emit(w, (far_op){.kind = FAR_OP_PUSH}));
+    FAR_TRY(walk_layers(w, layer->body, layer->body_count));
+    if (!w->dense_seen) {
+        st = refuse(w, layer, "needs a dense in its body at infinite width: without one both sides "
+                              "of the sum are the same neurons");
+        goto done;
+    }
+    if (before.width != w->width && before.width > 0 && w->width > 0) {
+        st = far_fail(w->ctx, FAR_ERR_ARCH, "column %d: skip adds %lld neurons to %lld",
+                      layer->column, (long long)w->width, (long long)before.width);
+        goto done;
+    }
+    w->tied = w->tied || before.tied || w->gamma > 0 || before.gamma > 0;
+    FAR_TRY(settle_scales(w)); /* of the body; ADD settles those of the other side */
+    bool means = before.mean || w->mean;
+    FAR_TRY(emit(w, (far_op){.kind = FAR_OP_ADD, .gaussian = !means, .gamma = before.gamma}));
+    w->sign = before.sign < w->sign ? before.sign : w->sign;
+    w->gaussian = w->gaussian && before.gaussian;
+    w->mean = means;
+    w->depth--;
+    w->dense_seen = true;
+done:
+    return st;
+}
+
+static far_status walk_layer(walk *w, const far_layer *layer)
+{
+    if (layer->kind == FAR_LAYER_DENSE) {
+        return walk_dense(w, layer);
+    }
+    if (layer->kind == FAR_LAYER_SKIP) {
+        return walk_skip(w, layer);
+    }
+    if (layer->kind == FAR_LAYER_REPEAT) {
+        far_status st = FAR_OK;
+        for (int64_t i = 0; i < layer->count && st == FAR_OK; i++) {
+            st = walk_layers(w, layer->body, layer->body_count);
+        }
+        return st;
+    }
+    return far_layer_is_norm(layer->kind) ? walk_norm(w, layer) : walk_activation(w, layer);
+}
+
+static far_status walk_layers(walk *w, const far_layer *layers, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        far_status st = walk_layer(w, &layers[i]);
+        if (st != FAR_OK) {
+            return st;
+        }
+    }
+    return FAR_OK;
+}
+
+static int64_t count_activations(const far_layer *layers, int64_t count)
+{
+    int64_t total = 0;
+    for (int64_t i = 0; i < count; i++) {
+        total += far_layer_is_activation(layers[i].kind);
+        total += count_activations(layers[i].body, layers[i].body_count);
+    }
+    return total;
+}
+
+#define MIXTURE_TOLERANCE 1e-12
+
+static double plan_tolerance(const far_plan *plan)
+{
+    for (int64_t i = 0; i < plan->activation_count; i++) {
+        if (plan->activations[i].terms > 1 || plan->activations[i].table) {
+            return MIXTURE_TOLERANCE;
+        }
+    }
+    return 0;
+}
+
+far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, far_plan **out)
+{
+    far_status st;
+    far_plan *plan = NULL;
+    int64_t count;
+    const far_layer *layers = far_arch_layers(arch, &count);
+    *out = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &plan));
+    *plan = (far_plan){0};
+    FAR_TRY(far_alloc(ctx, count_activations(layers, count), &plan->activations));
+    walk w = {.ctx = ctx, .arch = arch, .plan = plan, .param = param, .input = true, .mean = true};
+    FAR_TRY(walk_layers(&w, layers, count));
+    if (w.input) {
+        st = far_fail(ctx, FAR_ERR_ARCH, "the network has no dense layer, so nothing to train");
+        goto done;
+    }
+    FAR_TRY(settle_scales(&w));
+    plan->tolerance = plan_tolerance(plan);
+    *out = plan;
+    plan = NULL;
+done:
+    far_plan_destroy(ctx, plan);
+    return st;
+}
+
+void far_plan_destroy(far_ctx *ctx, far_plan *plan)
+{
+    if (plan) {
+        for (int64_t i = 0; i < plan->activation_count; i++) {
+            far_activation_clear(ctx, &plan->activations[i]);
+        }
+        far_free(ctx, plan->activations);
+        far_free(ctx, plan->inputs);
+        far_free(ctx, plan->ops);
+        far_free(ctx, plan);
+    }
+}

@@ -1,0 +1,68 @@
+/*
+ * The part of a kernel that belongs to single points: for every operation of the plan a few
+ * coefficients per point, in the precision of the tiles, and the diagonal values.
+ */
+#ifndef FAR_POINTS_H
+#define FAR_POINTS_H
+
+#include "plan.h"
+
+/* How the coefficients of the operations are laid out; shared by both sides of a Gram matrix. */
+typedef struct far_layout {
+    int *slot;   /* first slot of operation i */
+    int *series; /* terms of the Hermite series of operation i, 0: the closed form is used */
+    int slots;
+} far_layout;
+
+typedef struct far_points {
+    far_ctx *ctx;
+    int64_t n, ld;  /* ld: n rounded up so that whole vectors may be read */
+    int64_t d;
+    int32_t dtype;
+    bool at_infinity;
+    far_mat x;
+    void *unit;     /* n x d: directions, in dtype */
+    void *coef;     /* slot s of point i at [s ld + i]; the last two are r and p */
+    far_big *r, *p; /* scales of K and Theta at the output */
+    far_big *theta; /* Theta(x, x) */
+    double *widest; /* largest r that operation i got */
+} far_points;
+
+#define FAR_PAD 64 /* elements behind every row of coefficients */
+
+/* At most this many Hermite terms; more, and the closed mixture is cheaper or needed. */
+#define FAR_SERIES_MAX 384
+#define FAR_SERIES_TOLERANCE 1e-14L
+
+/* The state of one point on its way through the operations. */
+typedef struct far_point {
+    far_big r, p, theta;
+    long double mu; /* mean / r */
+} far_point;
+
+/* Row i of x as the first dense sees it: returns the norm |features| / sqrt(d) and leaves their
+ * direction (a unit vector, or zeros) in unit[0..d). */
+far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at_infinity,
+                      long double *unit);
+
+/* One point through all operations. coef may be NULL; else coefficient s goes to coef[s stride].
+ * stack has room for plan->depth points. widest (may be NULL): largest r seen by operation i. */
+void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *point,
+                   far_point *stack, double *coef, double *widest);
+
+/* x2 may be NULL. */
+far_status far_layout_create(far_ctx *ctx, const far_plan *plan, const far_points *a,
+                             const far_points *b, far_layout *out);
+void far_layout_clear(far_ctx *ctx, far_layout *layout);
+
+/* Checks x (finite; no zero rows at infinity) and runs all points for their diagonals. name is used
+ * in messages. Keeps a view of x. */
+far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *x, const char *name,
+                             bool at_infinity, far_points *out);
+/* Computes the coefficients. */
+far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points);
+/* Some scale leaves the exponent range of dtype. */
+bool far_points_are_wide(const far_points *points);
+void far_points_clear(far_points *points);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * The supremum of Theta(x, x) over all x. The diagonal depends on x only through the norm r of what
+ * the first dense sees, so this is a search over one ray, closed at infinity: Theta(r) at r = 0 and
+ * r = infinity is exact, in between a dense scan in log r is refined around its best point.
+ */
+#include "points.h"
+
+#include <math.h>
+
+#define SCAN_OCTAVES 70 /* past 2^-70 and 2^70 nothing changes in double precision but the limits */
+#define SCAN_STEPS 16   /* per octave */
+#define REFINE_STEPS 80
+#define FLAT 1e-16L
+
+/* The norms that the input layers let through. */
+typedef struct range {
+    long double most;  /* INFINITY: all */
+    bool most_reached; /* finite: some x has it */
+    bool ends_only;    /* nothing between 0 and most (a norm without eps) */
+} range;
+
+typedef struct ray {
+    const far_plan *plan;
+    int64_t d;
+    far_point *stack;
+} ray;
+
+static far_big theta_at(const ray *r, far_big norm)
+{
+    far_point x = {.r = norm};
+    far_point_run(r->plan, NULL, r->d, &x, r->stack, NULL, NULL);
+    return x.theta;
+}
+
+static long double value_at(const ray *r, long double norm)
+{
+    return far_big_coef(theta_at(r, far_big_from(norm)));
+}
+
+static range after_norm(const far_input_op *op, int64_t d, range before)
+{
+    int64_t size = op->kind == FAR_LAYER_LN ? d / op->groups : d;
+    if (op->kind == FAR_LAYER_LN && size == 1) { /* each feature minus itself */
+        return (range){0, true, true};
+    }
+    if (!isinf(before.most)) { /* a norm of a norm keeps directions, so the ends stay the ends */
+        long double square = before.most * before.most;
+        return (range){sqrtl(square / (square + op->eps)), before.most_reached, before.ends_only};
+    }
+    return (range){1, op->eps == 0, op->eps == 0};
+}
+
+static far_status after_activation(far_ctx *ctx, const far_input_op *op, range *now)
+{
+    if (!isinf(now->most)) {
+        return far_fail(ctx, FAR_ERR_ARCH,
+                        "the supremum of Theta(x, x) is not known for an activation on a "
+                        "normalised input; put a dense before the activation");
+    }
+    if (op->kind == FAR_LAYER_ERF || op->kind == FAR_LAYER_TANH || op->kind == FAR_LAYER_SIN) {
+        *now = (range){op->gain, op->kind == FAR_LAYER_SIN, false};
+    }
+    return FAR_OK;
+}
+
+static far_status input_range(far_ctx *ctx, const far_plan *plan, int64_t d, range *out)
+{
+    *out = (range){INFINITY, false, false};
+    for (int64_t i = 0; i < plan->input_count; i++) {
+        const far_input_op *op = &plan->inputs[i];
+        if (op->kind == FAR_LAYER_BATCHNORM) {
+            out->most /= sqrtl(1 + op->eps);
+        } else if (far_layer_is_norm(op->kind)) {
+            *out = after_norm(op, d, *out);
+        } else {
+            far_status st = after_activation(ctx, op, out);
+            if (st != FAR_OK) {
+                return st;
+            }
+        }
+    }
+    return FAR_OK;
+}
+
+static long double scan_point(const range *r, int step)
+{
+    long double norm = exp2l((long double)step / SCAN_STEPS);
+    return isinf(r->most) ? norm : r->most * norm / (1 + norm);
+}
+
+/* Golden section between two neighbours of the best scanned point. */
+static void refine(const ray *r, long double low, long double high, far_supremum *best)
+{
+    const long double golden = (sqrtl(5) - 1) / 2;
+    for (int i = 0; i < REFINE_STEPS; i++) {
+        long double a = high - golden * (high - low), b = low + golden * (high - low);
+        long double fa = value_at(r, a), fb = value_at(r, b);
+        long double f = fmaxl(fa, fb);
+        if ((double)f > best->value) {
+            best->value = (double)f;
+            best->radius = (double)(fa >= fb ? a : b);
+        }
+        if (fa >= fb) {
+            high = b;
+        } else {
+            low = a;
+        }
+    }
+}
+
+static void consider(far_supremum *best, long double value, long double radius, bool attained)
+{
+    if ((double)value > best->value) {
+        best->value = (double)value;
+        best->radius = (double)radius;
+        best->attained = attained;
+    }
+}
+
+static void scan(const ray *r, const range *norms, far_supremum *best)
+{
+    long double least = value_at(r, 0), most = least;
+    int at = 0;
+    for (int step = -SCAN_OCTAVES * SCAN_STEPS; step <= SCAN_OCTAVES * SCAN_STEPS; step++) {
+        long double value = value_at(r, scan_point(norms, step));
+        least = fminl(least, value);
+        if (value > most) {
+            most = value;
+            at = step;
+        }
+        consider(best, value, scan_point(norms, step), true);
+    }
+    if (most - least <= FLAT * most) {
+        best->constant = 1;
+        return;
+    }
+    if (best->attained && best->radius > 0) {
+        refine(r, scan_point(norms, at - 1), scan_point(norms, at + 1), best);
+    }
+}
+
+static void search(const ray *r, const range *norms, far_supremum *best)
+{
+    far_big end = isinf(norms->most) ? theta_at(r, far_big_make(1, 0, 1))
+                                      : theta_at(r, far_big_from(norms->most));
+    bool whole_line = isinf(norms->most);
+    if (end.k > 0) {
+        *best = (far_supremum){.size = sizeof *best, .value = INFINITY, .radius = INFINITY,
+                               .order = end.k, .slope = (double)far_big_coef(end)};
+        return;
+    }
+    best->bounded = 1;
+    best->value = -INFINITY;
+    consider(best, value_at(r, 0), 0, true);
+    consider(best, far_big_coef(end), whole_line ? INFINITY : norms->most,
+             !whole_line && norms->most_reached);
+    if (norms->ends_only) {
+        best->constant = (double)value_at(r, 0) == (double)far_big_coef(end);
+    } else {
+        scan(r, norms, best);
+    }
+    if (best->constant) {
+        best->radius = 0;
+        best->attained = 1;
+    }
+}
+
+void far_supremum_init(far_supremum *out)
+{
+    *out = (far_supremum){.size = sizeof *out};
+}
+
+far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far_supremum *out)
+{
+    far_status st;
+    ray r = {0};
+    range norms;
+    if (!ctx || !k || !out || out->size != sizeof *out || d < 1) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "needs a kernel, d >= 1 and a result made by far_supremum_init");
+    }
+    far_supremum_init(out);
+    r = (ray){.plan = k->plan, .d = d};
+    FAR_TRY(far_alloc(ctx, k->plan->depth, &r.stack));
+    FAR_TRY(input_range(ctx, k->plan, d, &norms));
+    search(&r, &norms, out);
+done:
+    far_free(ctx, r.stack);
+    return st;
+}

@@ -1,0 +1,37 @@
+/*
+ * A tile: all pairs of a few hundred rows and columns, through the whole network in one pass. The
+ * code is written once (tile_impl.h) and compiled for two precisions and three instruction sets.
+ */
+#ifndef FAR_TILE_H
+#define FAR_TILE_H
+
+#include "points.h"
+
+#define FAR_TILE_SIDE 256
+
+typedef struct far_tile {
+    const far_plan *plan;
+    const far_layout *layout;
+    const far_points *rows, *cols;
+    int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
+    bool lower;             /* rows and cols are the same points: only j <= i is wanted */
+    bool wide;              /* scales leave the range of the type: combine them with care */
+    far_mat *nngp, *ntk;    /* outputs, either may be NULL */
+    void *scratch;          /* far_tile_scratch bytes */
+} far_tile;
+
+/* Bytes. */
+int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t d);
+
+typedef void (*far_tile_fn)(const far_tile *tile);
+/* The best this machine can run (FARFIELD_ISA in the environment asks for less). */
+far_tile_fn far_tile_select(int32_t dtype);
+
+#define FAR_TILE_DECLARE(isa)                                                                      \
+    void far_tile_f64_##isa(const far_tile *tile);                                                 \
+    void far_tile_f32_##isa(const far_tile *tile);
+FAR_TILE_DECLARE(avx512)
+FAR_TILE_DECLARE(avx2)
+FAR_TILE_DECLARE(baseline)
+
+#endif

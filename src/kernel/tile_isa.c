@@ -1,0 +1,29 @@
+/* Compiled once per instruction set with -DFAR_ISA=avx512|avx2|baseline; see cmake/library.cmake. */
+#include "tile.h"
+
+#include <math.h>
+#include <string.h>
+
+/* glibc's vector exp; declared here because <math.h> offers it only under -ffast-math, which would
+ * change the rounding mode flags of the host program. */
+__attribute__((simd("notinbranch"))) double exp(double);
+__attribute__((simd("notinbranch"))) float expf(float);
+
+#define PASTE(a, b) a##b
+#define EXPAND(a, b) PASTE(a, b)
+
+#define REAL double
+#define NAME(x) x##_f64
+#define TILE_FN EXPAND(far_tile_f64_, FAR_ISA)
+#define SQRT sqrt
+#define EXP exp
+#define ANGLE_POLY ANGLE_F64
+#include "tile_impl.h"
+
+#define REAL float
+#define NAME(x) x##_f32
+#define TILE_FN EXPAND(far_tile_f32_, FAR_ISA)
+#define SQRT sqrtf
+#define EXP expf
+#define ANGLE_POLY ANGLE_F32
+#include "tile_impl.h"

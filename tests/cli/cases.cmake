@@ -1,0 +1,8 @@
+# One test per case: cli/cases/NAME.sh, see cli/run.sh.
+file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.sh)
+foreach(case ${cases})
+  get_filename_component(name ${case} NAME_WE)
+  add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})
+  set_tests_properties(cli_${name} PROPERTIES LABELS cli SKIP_RETURN_CODE 77 TIMEOUT 60
+                       ENVIRONMENT "FARFIELD=$<TARGET_FILE:farfield>")
+endforeach()

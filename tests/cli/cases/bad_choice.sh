@@ -1,0 +1,1 @@
+"$FARFIELD" kernel --arch dense --get both X.csv

@@ -1,0 +1,1 @@
+"$FARFIELD" kernel --diag=yes X.csv

@@ -1,0 +1,7 @@
+for verb in kernel info demo; do
+    "$FARFIELD" help "$verb" >word
+    "$FARFIELD" "$verb" --help >option
+    cmp word option
+    grep -q "^Usage: farfield $verb" word
+    awk 'length > 100 { print "too long: " $0; exit 1 }' word
+done

@@ -1,0 +1,4 @@
+printf 'speed,mass\n1,2\n-inf,4\n' >X.csv
+"$FARFIELD" kernel --arch dense "${file:-X.csv}" -o K.csv || code=$?
+only_files "${file:-X.csv}"
+exit "${code:-0}"

@@ -1,0 +1,1 @@
+"$FARFIELD" info arch 'dense rleu'

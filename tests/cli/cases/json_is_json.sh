@@ -1,0 +1,19 @@
+command -v python3 >/dev/null || skip "no python3"
+points -1 0 2 >X.csv
+points 1 -1 >U.csv
+check() {
+    if ! "$FARFIELD" "$@" 2>/dev/null | python3 -m json.tool >/dev/null; then
+        echo "not JSON: $*"
+        exit 1
+    fi
+}
+check kernel --arch "$LN_FIRST" --json X.csv
+check kernel --arch "$LN_FIRST" --json --diag --dtype f32 X.csv
+check kernel --arch "$LN_FIRST" --json X.csv -o K.npz
+check kernel --arch "$LN_FIRST" --json --at-infinity U.csv X.csv
+check kernel --arch "$LN_FIRST" --json --sup
+check kernel --arch 'dense relu dense' --json --sup
+check info --json
+check info arch --json
+check info arch --json 'dense relu dense'
+check demo --json

@@ -1,0 +1,4 @@
+printf '1,2\n3,four\n' >X.csv
+"$FARFIELD" kernel --arch dense "${file:-X.csv}" -o K.csv || code=$?
+only_files "${file:-X.csv}"
+exit "${code:-0}"

@@ -1,0 +1,5 @@
+file=X.npy
+head -c 64 /dev/zero | npy_file '(4611686018427387904, 4)' '<f8' >X.npy
+"$FARFIELD" kernel --arch dense "${file:-X.csv}" -o K.csv || code=$?
+only_files "${file:-X.csv}"
+exit "${code:-0}"

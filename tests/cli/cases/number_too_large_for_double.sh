@@ -1,0 +1,4 @@
+printf '1,1e999\n' >X.csv
+"$FARFIELD" kernel --arch dense "${file:-X.csv}" -o K.csv || code=$?
+only_files "${file:-X.csv}"
+exit "${code:-0}"

@@ -1,0 +1,6 @@
+"$FARFIELD" >plain
+"$FARFIELD" --help >long
+"$FARFIELD" help >word
+cmp plain long && cmp plain word
+grep -q '^Usage: farfield VERB' plain
+for verb in kernel info demo; do grep -q "^  $verb " plain; done

@@ -1,0 +1,5 @@
+"$FARFIELD" kernel --arch 'dense relu dense relu dense' --sup --json >u.json
+grep -q '"verdict": "unbounded", "C": "inf"' u.json
+"$FARFIELD" kernel --arch "$LN_FIRST" --sup --json >b.json
+grep -q '"verdict": "bounded", "C": 3.0[23]' b.json
+grep -q '"constant": true' b.json

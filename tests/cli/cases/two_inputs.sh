@@ -1,0 +1,5 @@
+points -1 0 >X.csv
+points 2 0 -1 >X2.csv
+"$FARFIELD" kernel --arch "$LN_FIRST" X.csv X2.csv | close_to 1e-14 \
+    0.31819681322117825 0.81363293706463354 3.03 \
+    0.76117993224194018 3.03 0.81363293706463354

@@ -1,0 +1,1 @@
+"$FARFIELD" kernel --dig X.csv

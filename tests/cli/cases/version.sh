@@ -1,0 +1,1 @@
+"$FARFIELD" --version | grep -Eqx 'farfield [0-9]+\.[0-9]+\.[0-9]+'

@@ -1,0 +1,65 @@
+# Helpers for the cases. A case runs under set -eu -o pipefail.
+# shellcheck shell=bash
+
+export LN_FIRST='dense ln relu dense relu dense'
+SOURCE_DIR="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
+export SOURCE_DIR
+
+# points NUMBER...: a csv of one column
+points() {
+    printf '%s\n' "$@"
+}
+
+# expect_code CODE COMMAND...: the command must exit with CODE
+expect_code() {
+    local wanted="$1" code=0
+    shift
+    "$@" || code=$?
+    if [ "$code" != "$wanted" ]; then
+        echo "expected exit $wanted, got $code: $*"
+        exit 99
+    fi
+}
+
+# close_to TOLERANCE NUMBER...: standard input (csv) must hold these numbers, row by row
+close_to() {
+    awk -F, -v tolerance="$1" -v wanted="${*:2}" '
+        BEGIN { n = split(wanted, w, " "); seen = 0; bad = 0 }
+        {
+            for (j = 1; j <= NF; j++) {
+                seen++
+                d = $j - w[seen]
+                if (d < 0) d = -d
+                if (seen > n || !(d <= tolerance)) {
+                    printf "value %d is %s, not %s\n", seen, $j, w[seen]
+                    bad = 1
+                }
+            }
+        }
+        END {
+            if (seen != n) {
+                printf "%d values, not %d\n", seen, n
+                bad = 1
+            }
+            exit bad
+        }'
+}
+
+# npy_file SHAPE DESCR < DATA: an npy header in front of raw bytes
+npy_file() {
+    local header="{'descr': '$2', 'fortran_order': False, 'shape': $1, }"
+    printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header"
+    cat
+}
+
+# only_files NAME...: nothing else may be in the scratch directory
+only_files() {
+    local name
+    diff <(for name in "$@"; do echo "$name"; done | sort) \
+        <(find . -mindepth 1 -printf '%P\n' | sort)
+}
+
+skip() {
+    echo "$1"
+    exit 77
+}

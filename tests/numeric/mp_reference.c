@@ -1,0 +1,826 @@
+/* See mp_reference.h. Order: a pool of numbers, the reader, dual activations, layers. */
+#include "mp_reference.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- numbers ---------------------------------------------------------------------------------
+ * Every operation gives a new number out of a pool that one evaluation fills and the next one
+ * overwrites, so that formulas read as formulas. */
+
+typedef mpfr_srcptr num;
+
+static struct {
+    mpfr_ptr *slot;
+    size_t used, made, room;
+    mpfr_prec_t bits;
+} pool;
+
+static void pool_clear(void)
+{
+    for (size_t i = 0; i < pool.made; i++) {
+        mpfr_clear(pool.slot[i]);
+        free(pool.slot[i]);
+    }
+    pool.used = pool.made = 0;
+}
+
+void mp_release(void)
+{
+    pool_clear();
+    free(pool.slot);
+    pool.slot = NULL;
+    pool.room = 0;
+    mpfr_free_cache();
+}
+
+static void pool_start(long bits)
+{
+    if (bits != pool.bits) {
+        pool_clear();
+        pool.bits = bits;
+    }
+    pool.used = 0;
+}
+
+static void *must(void *p)
+{
+    if (!p) {
+        abort();
+    }
+    return p;
+}
+
+static mpfr_ptr fresh(void)
+{
+    if (pool.used == pool.room) {
+        pool.room = pool.room ? 2 * pool.room : 1024;
+        pool.slot = must(realloc(pool.slot, pool.room * sizeof *pool.slot));
+    }
+    if (pool.used == pool.made) {
+        mpfr_ptr p = must(malloc(sizeof *p));
+        mpfr_init2(p, pool.bits);
+        pool.slot[pool.made++] = p;
+    }
+    return pool.slot[pool.used++];
+}
+
+static num val(double a)
+{
+    mpfr_ptr r = fresh();
+    mpfr_set_d(r, a, MPFR_RNDN);
+    return r;
+}
+
+#define UNARY(name, call)                                                                          \
+    static num name(num a)                                                                         \
+    {                                                                                              \
+        mpfr_ptr r = fresh();                                                                      \
+        call(r, a, MPFR_RNDN);                                                                     \
+        return r;                                                                                  \
+    }
+#define BINARY(name, call)                                                                         \
+    static num name(num a, num b)                                                                  \
+    {                                                                                              \
+        mpfr_ptr r = fresh();                                                                      \
+        call(r, a, b, MPFR_RNDN);                                                                  \
+        return r;                                                                                  \
+    }
+
+UNARY(neg, mpfr_neg)
+UNARY(root, mpfr_sqrt)
+UNARY(expo, mpfr_exp)
+UNARY(sine, mpfr_sin)
+UNARY(sinh_of, mpfr_sinh)
+UNARY(cosh_of, mpfr_cosh)
+UNARY(arcsine, mpfr_asin)
+UNARY(gamma_of, mpfr_gamma)
+BINARY(add, mpfr_add)
+BINARY(sub, mpfr_sub)
+BINARY(mul, mpfr_mul)
+BINARY(quo, mpfr_div)
+BINARY(power, mpfr_pow)
+BINARY(angle, mpfr_atan2)
+
+static num pi(void)
+{
+    mpfr_ptr r = fresh();
+    mpfr_const_pi(r, MPFR_RNDN);
+    return r;
+}
+
+static num square(num a)
+{
+    return mul(a, a);
+}
+
+static num scaled(double a, num b)
+{
+    return mul(val(a), b);
+}
+
+static num root_plus(num a) /* sqrt(max(a, 0)): what rounding made negative is zero */
+{
+    return mpfr_sgn(a) < 0 ? val(0) : root(a);
+}
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+typedef struct reader {
+    const char *start, *at;
+    mp_net *net;
+} reader;
+
+static const struct {
+    const char *name;
+    mp_kind kind;
+} NAMES[] = {{"dense", MP_DENSE},
+             {"relu", MP_RELU},
+             {"leaky_relu", MP_LEAKY_RELU},
+             {"abs", MP_ABS},
+             {"erf", MP_ERF},
+             {"gelu", MP_GELU},
+             {"silu", MP_SILU},
+             {"tanh", MP_TANH},
+             {"sin", MP_SIN},
+             {"identity", MP_IDENTITY},
+             {"ln", MP_LN},
+             {"rms", MP_RMS},
+             {"batchnorm", MP_BATCHNORM},
+             {"skip", MP_SKIP_BEGIN}};
+
+static void blanks(reader *r)
+{
+    while (isspace((unsigned char)*r->at)) {
+        r->at++;
+    }
+}
+
+static int take(reader *r, char c)
+{
+    blanks(r);
+    if (*r->at != c) {
+        return 0;
+    }
+    r->at++;
+    return 1;
+}
+
+static size_t word(reader *r, char *out, size_t room)
+{
+    size_t n = 0;
+    blanks(r);
+    while ((isalpha((unsigned char)*r->at) || *r->at == '_') && n + 1 < room) {
+        out[n++] = *r->at++;
+    }
+    out[n] = 0;
+    return n;
+}
+
+static int number(reader *r, double *out)
+{
+    char *end;
+    blanks(r);
+    *out = strtod(r->at, &end);
+    if (end == r->at) {
+        return 0;
+    }
+    r->at = end;
+    return 1;
+}
+
+static int named_argument(reader *r, mp_op *op)
+{
+    char name[16];
+    double v;
+    word(r, name, sizeof name);
+    if (!strcmp(name, "nobias")) {
+        op->no_bias = 1;
+        return 1;
+    }
+    if (!strcmp(name, "affine")) {
+        op->affine = 1;
+        return 1;
+    }
+    if (!take(r, '=') || !number(r, &v)) {
+        return 0;
+    }
+    switch (name[0]) {
+    case 'w':
+        op->w = v;
+        return 1;
+    case 'b':
+        op->b = v;
+        return 1;
+    case 'e':
+        op->eps = v;
+        return 1;
+    case 'g':
+        if (name[1] == 'a') {
+            op->gain = v;
+        } else {
+            op->groups = (long)v;
+        }
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int argument(reader *r, mp_op *op)
+{
+    double v;
+    blanks(r);
+    if (isalpha((unsigned char)*r->at)) {
+        return named_argument(r, op);
+    }
+    if (!number(r, &v)) {
+        return 0;
+    }
+    if (op->kind == MP_DENSE) {
+        op->width = (long)v;
+    } else {
+        op->arg = v;
+    }
+    return 1;
+}
+
+static int arguments(reader *r, mp_op *op)
+{
+    if (*r->at != '(') {
+        return 1;
+    }
+    r->at++;
+    do {
+        if (!argument(r, op)) {
+            return 0;
+        }
+    } while (take(r, ','));
+    return take(r, ')');
+}
+
+static mp_op *push(reader *r, mp_kind kind)
+{
+    static const mp_op EMPTY = {.w = NAN, .b = NAN, .gain = NAN, .groups = 1};
+    mp_op *op = &r->net->op[r->net->count];
+    if (r->net->count == MP_MAX_OPS) {
+        return NULL;
+    }
+    r->net->count++;
+    *op = EMPTY;
+    op->kind = kind;
+    op->arg = kind == MP_RELU ? 1 : kind == MP_LEAKY_RELU ? 0.01 : kind == MP_ABS ? -1 : 0;
+    return op;
+}
+
+static int sequence(reader *r);
+
+static int layer(reader *r)
+{
+    char name[16];
+    word(r, name, sizeof name);
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcmp(name, NAMES[i].name) != 0) {
+            continue;
+        }
+        mp_op *op = push(r, NAMES[i].kind);
+        if (!op) {
+            return 0;
+        }
+        if (op->kind != MP_SKIP_BEGIN) {
+            return arguments(r, op);
+        }
+        return take(r, '(') && sequence(r) && take(r, ')') && push(r, MP_SKIP_END);
+    }
+    return 0;
+}
+
+static int repetition(reader *r)
+{
+    int first = r->net->count;
+    if (!sequence(r) || !take(r, ']') || !take(r, 'x')) {
+        return 0;
+    }
+    long times = strtol(r->at, (char **)&r->at, 10);
+    int n = r->net->count - first;
+    if (times < 1 || first + n * times > MP_MAX_OPS) {
+        return 0;
+    }
+    for (long i = 1; i < times; i++) {
+        memcpy(&r->net->op[first + i * n], &r->net->op[first], (size_t)n * sizeof(mp_op));
+    }
+    r->net->count = (int)(first + n * times);
+    return 1;
+}
+
+static int sequence(reader *r)
+{
+    for (blanks(r); *r->at && *r->at != ')' && *r->at != ']'; blanks(r)) {
+        if (!(take(r, '[') ? repetition(r) : layer(r))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+int mp_net_parse(const char *text, mp_net *net)
+{
+    reader r = {text, text, net};
+    net->count = 0;
+    return sequence(&r) && !*r.at ? 0 : (int)(r.at - text) + 1;
+}
+
+/* ---- dual activations ------------------------------------------------------------------------
+ * (z, z') Gaussian, mean 0, variances q and r, covariance k. For an activation phi:
+ *     e = E[phi(z) phi(z')]     s = E[phi'(z) phi'(z')]     g = E[z phi'(z) z' phi'(z')]
+ */
+typedef struct dual {
+    num e, s, g;
+} dual;
+
+static num theta_of(num k, num q, num r)
+{
+    return angle(root_plus(sub(mul(q, r), square(k))), k);
+}
+
+/* E[u_+^n v_+^n] of unit Gaussians at angle theta for an integer n, Cho and Saul's J_n / (2 pi),
+ * by J_n = (2n - 1) cos J_(n-1) + (n - 1)^2 sin^2 J_(n-2). */
+static num arc_cosine_integer(int n, num theta, num cosine)
+{
+    num s = sine(theta);
+    num rest = sub(pi(), theta);
+    num before = rest;
+    num j = n == 0 ? rest : add(s, mul(rest, cosine));
+    for (int i = 2; i <= n; i++) {
+        num a = scaled(2 * i - 1, mul(cosine, j));
+        num b = scaled((double)(i - 1) * (i - 1), mul(square(s), before));
+        before = j;
+        j = add(a, b);
+    }
+    return quo(j, scaled(2, pi()));
+}
+
+/* The integrand (sin s sin(s + theta))^p at s = a + width u / (1 + u), u = exp(pi sinh(t)), times
+ * ds/dt: one node of the double-exponential rule. */
+static num node(double t, num a, num width, num theta, num p)
+{
+    num u = expo(mul(sinh_of(val(t)), pi()));
+    num one = add(val(1), u);
+    num s = add(a, quo(mul(width, u), one));
+    num f = power(mul(sine(s), sine(add(s, theta))), p);
+    num slope = mul(mul(cosh_of(val(t)), pi()), quo(mul(width, u), square(one)));
+    return mul(f, slope);
+}
+
+static void panel(mpfr_ptr sum, num a, num b, num theta, num p)
+{
+    const double step = 1.0 / 16, reach = 4.6;
+    size_t mark = pool.used;
+    num width = sub(b, a);
+    for (double t = -reach; t <= reach; t += step) {
+        size_t inner = pool.used;
+        mpfr_add(sum, sum, scaled(step, node(t, a, width, theta, p)), MPFR_RNDN);
+        pool.used = inner;
+    }
+    pool.used = mark;
+}
+
+/* The same for any p > -1/2: in polar coordinates the radius gives 2^p Gamma(p + 1) / (2 pi) and
+ * the angle 2 int_0^((pi - theta)/2) (sin s sin(s + theta))^p ds. Branch points lie at 0 and
+ * -theta, so panels grow by 4 from theta on. */
+static num arc_cosine(num p, num theta)
+{
+    mpfr_ptr sum = fresh();
+    mpfr_ptr a = fresh(), b = fresh();
+    num end = scaled(0.5, sub(pi(), theta));
+    mpfr_set_zero(sum, 1);
+    mpfr_set_zero(a, 1);
+    mpfr_set(b, theta, MPFR_RNDN);
+    while (mpfr_less_p(a, end)) {
+        if (mpfr_zero_p(theta) || mpfr_greater_p(b, end)) {
+            mpfr_set(b, end, MPFR_RNDN);
+        }
+        panel(sum, a, b, theta, p);
+        mpfr_set(a, b, MPFR_RNDN);
+        mpfr_mul_ui(b, b, 4, MPFR_RNDN);
+    }
+    num radial = mul(power(val(2), p), gamma_of(add(p, val(1))));
+    return quo(mul(radial, sum), pi());
+}
+
+static num rectified(double p, num theta, num cosine)
+{
+    if (p == floor(p)) {
+        return arc_cosine_integer((int)p, theta, cosine);
+    }
+    return arc_cosine(val(p), theta);
+}
+
+static num over_root(num k, num q, num r) /* the cosine; 0 where a variance is 0 */
+{
+    num s = root(mul(q, r));
+    return mpfr_zero_p(s) ? val(0) : quo(k, s);
+}
+
+static dual dual_relu(double p, num k, num q, num r)
+{
+    num theta = theta_of(k, q, r), cosine = over_root(k, q, r), s = root(mul(q, r));
+    dual f;
+    f.e = mul(power(s, val(p)), rectified(p, theta, cosine));
+    f.s = scaled(p * p, mul(power(s, val(p - 1)), rectified(p - 1, theta, cosine)));
+    f.g = scaled(p * p, f.e);
+    return f;
+}
+
+/* relu(z) - slope relu(-z): products of equal signs see k, of different signs -k. */
+static dual dual_leaky(double slope, num k, num q, num r)
+{
+    dual same = dual_relu(1, k, q, r), other = dual_relu(1, neg(k), q, r);
+    num both = add(val(1), square(val(slope)));
+    dual f;
+    f.e = sub(mul(both, same.e), scaled(2 * slope, other.e));
+    f.s = add(mul(both, same.s), scaled(2 * slope, other.s));
+    f.g = f.e;
+    return f;
+}
+
+static dual dual_identity(num k)
+{
+    dual f = {k, val(1), k};
+    return f;
+}
+
+static dual dual_erf(num k, num q, num r)
+{
+    num ab = mul(add(val(1), scaled(2, q)), add(val(1), scaled(2, r)));
+    num det = sub(ab, scaled(4, square(k)));
+    dual f;
+    f.e = mul(quo(val(2), pi()), arcsine(quo(scaled(2, k), root(ab))));
+    f.s = quo(quo(val(4), pi()), root(det));
+    f.g = quo(mul(f.s, k), det);
+    return f;
+}
+
+/* phi = z P(z), P and n the normal distribution and density. Stein's lemma reduces all to
+ * E[P P'] and E[n n']; a, b, c are the covariances of (z, z') under the density times n n'. */
+static dual dual_gelu(num k, num q, num r)
+{
+    num q1 = add(val(1), q), r1 = add(val(1), r);
+    num det = sub(mul(q1, r1), square(k));
+    num tail = angle(k, root(det));
+    num pp = add(val(0.25), quo(tail, scaled(2, pi())));
+    num nn = quo(val(1), mul(scaled(2, pi()), root(det)));
+    num a = sub(val(1), quo(r1, det)), b = sub(val(1), quo(q1, det)), c = quo(k, det);
+    num zn = quo(mul(k, nn), q1), nz = quo(mul(k, nn), r1);             /* E[z n P'], E[P z' n'] */
+    num zzz = quo(add(scaled(2, mul(q, zn)), mul(k, mul(nn, a))), q1);  /* E[z^3 n P'] */
+    num zzz2 = quo(add(scaled(2, mul(r, nz)), mul(k, mul(nn, b))), r1); /* E[P z'^3 n'] */
+    num left = add(mul(k, sub(scaled(2, zn), zzz)), mul(r, mul(nn, a)));
+    num right = add(mul(k, sub(scaled(2, nz), zzz2)), mul(q, mul(nn, b)));
+    num four = mul(nn, add(mul(a, b), scaled(2, square(c)))); /* E[z^2 n z'^2 n'] */
+    num cross = sub(mul(q, r), square(k));
+    dual f;
+    f.e = add(mul(k, pp), add(mul(nn, cross), mul(k, add(zn, nz))));
+    f.s = add(add(pp, mul(nn, c)), add(zn, nz));
+    f.g = add(add(f.e, four), add(left, right));
+    return f;
+}
+
+static dual dual_sin(num k, num q, num r)
+{
+    num mean = scaled(-0.5, add(q, r));
+    num plus = expo(add(mean, k)), minus = expo(sub(mean, k)); /* of cos(z - z'), cos(z + z') */
+    num apart = mul(sub(k, mul(sub(q, k), sub(k, r))), plus);
+    num along = mul(sub(k, mul(add(q, k), add(k, r))), minus);
+    dual f;
+    f.e = scaled(0.5, sub(plus, minus));
+    f.s = scaled(0.5, add(plus, minus));
+    f.g = scaled(0.5, add(apart, along));
+    return f;
+}
+
+static int is_activation(mp_kind kind)
+{
+    return kind >= MP_RELU && kind <= MP_IDENTITY;
+}
+
+static dual dual_of(const mp_op *op, num k, num q, num r)
+{
+    switch (op->kind) {
+    case MP_RELU:
+        return dual_relu(op->arg, k, q, r);
+    case MP_LEAKY_RELU:
+    case MP_ABS:
+        return dual_leaky(op->arg, k, q, r);
+    case MP_ERF:
+        return dual_erf(k, q, r);
+    case MP_GELU:
+        return dual_gelu(k, q, r);
+    case MP_SIN:
+        return dual_sin(k, q, r);
+    default:
+        return dual_identity(k);
+    }
+}
+
+static num half_moment(double p) /* E[u_+^p] = 2^(p/2) Gamma((p + 1)/2) / (2 sqrt(pi)) */
+{
+    num g = mul(power(val(2), val(p / 2)), gamma_of(val((p + 1) / 2)));
+    return quo(g, scaled(2, root(pi())));
+}
+
+/* E[phi(z)], z of variance q. */
+static num mean_of(const mp_op *op, num q)
+{
+    switch (op->kind) {
+    case MP_RELU:
+        return mul(power(q, val(op->arg / 2)), half_moment(op->arg));
+    case MP_LEAKY_RELU:
+    case MP_ABS:
+        return mul(root(q), mul(sub(val(1), val(op->arg)), half_moment(1)));
+    case MP_GELU:
+        return quo(q, root(mul(scaled(2, pi()), add(val(1), q))));
+    default:
+        return val(0);
+    }
+}
+
+/* E[phi(z)^2]: closed forms where the angle would be 0. */
+static num second_moment(const mp_op *op, num q)
+{
+    if (op->kind == MP_RELU) {
+        return mul(power(q, val(op->arg)), half_moment(2 * op->arg));
+    }
+    return dual_of(op, q, q, q).e;
+}
+
+static num gain_of(const mp_op *op, int standard)
+{
+    if (!isnan(op->gain)) {
+        return val(op->gain);
+    }
+    if (standard) {
+        return val(1);
+    }
+    return quo(val(1), root(second_moment(op, val(1))));
+}
+
+double mp_op_gain(const mp_op *op, int standard)
+{
+    if (isnan(op->gain) && !standard && (op->kind == MP_SILU || op->kind == MP_TANH)) {
+        return NAN;
+    }
+    pool_start(MP_BITS_LOW);
+    return mpfr_get_d(gain_of(op, standard), MPFR_RNDN);
+}
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+/* The state of a pair. Before the first dense layer the vectors themselves, x and y, are it. Where
+ * trainable scales stand unresolved, Theta is t + scales * k; what comes next decides (see act). */
+typedef struct state {
+    num k, q, r, t, m, n;
+    num *x, *y;
+    int raw;
+    int gaussian;
+    int scales;
+    int mixed; /* scales were resolved at the end of a skip: an activation may not follow */
+    double fan_in;
+} state;
+
+typedef struct run {
+    const mp_net *net;
+    int standard, d;
+    int at;
+    const char *error;
+} run;
+
+static num dot(int d, num *x, num *y)
+{
+    mpfr_ptr sum = fresh();
+    mpfr_set_zero(sum, 1);
+    for (int i = 0; i < d; i++) {
+        mpfr_fma(sum, x[i], y[i], sum, MPFR_RNDN);
+    }
+    mpfr_div_si(sum, sum, d, MPFR_RNDN);
+    return sum;
+}
+
+static void read_off(const run *c, state *s)
+{
+    s->k = dot(c->d, s->x, s->y);
+    s->q = dot(c->d, s->x, s->x);
+    s->r = dot(c->d, s->y, s->y);
+    s->m = s->n = val(0);
+}
+
+static void resolve(state *s)
+{
+    s->t = add(s->t, scaled(s->scales, s->k));
+    s->scales = 0;
+}
+
+static void dense(const run *c, const mp_op *op, state *s)
+{
+    double w = !isnan(op->w) ? op->w : c->standard ? 1.4142135623730951 : 1;
+    double b = op->no_bias ? 0 : !isnan(op->b) ? op->b : 0.1;
+    num w2 = square(val(w)), b2 = square(val(b));
+    resolve(s);
+    num old = s->k;
+    s->k = add(mul(w2, s->k), b2);
+    s->q = add(mul(w2, s->q), b2);
+    s->r = add(mul(w2, s->r), b2);
+    num own = s->k;
+    if (c->standard) {
+        own = add(scaled(s->fan_in, old), val(op->no_bias ? 0 : 1));
+    }
+    s->t = add(own, mul(w2, s->t));
+    s->m = s->n = val(0);
+    s->raw = s->mixed = 0;
+    s->gaussian = 1;
+    s->fan_in = (double)op->width;
+}
+
+static void act(run *c, const mp_op *op, state *s)
+{
+    num gain = gain_of(op, c->standard);
+    num gain2 = square(gain);
+    int linear = op->kind == MP_IDENTITY;
+    if (!linear && (!s->gaussian || s->mixed)) {
+        c->error = s->mixed ? "an activation over a skip with trainable scales"
+                            : "an activation of something not Gaussian";
+        return;
+    }
+    dual f = dual_of(op, s->k, s->q, s->r);
+    s->t = mul(gain2, mul(f.s, s->t));
+    for (int i = 0; s->raw && i < c->d; i++) {
+        s->x[i] = mul(gain, s->x[i]);
+        s->y[i] = mul(gain, s->y[i]);
+    }
+    if (linear) {
+        s->m = mul(gain, s->m);
+        s->n = mul(gain, s->n);
+    } else {
+        s->t = add(s->t, mul(gain2, scaled(s->scales, f.g)));
+        s->scales = 0;
+        s->m = mul(gain, mean_of(op, s->q));
+        s->n = mul(gain, mean_of(op, s->r));
+    }
+    s->k = mul(gain2, f.e);
+    s->q = mul(gain2, linear ? s->q : second_moment(op, s->q));
+    s->r = mul(gain2, linear ? s->r : second_moment(op, s->r));
+    s->gaussian &= linear;
+}
+
+static num inverse_root(num v) /* 1 / sqrt(v); 0 for the zero vector */
+{
+    return mpfr_sgn(v) > 0 ? quo(val(1), root(v)) : val(0);
+}
+
+static void normalise(const mp_op *op, state *s)
+{
+    num eps = val(op->eps), f, g;
+    if (op->kind == MP_LN) {
+        s->k = sub(s->k, mul(s->m, s->n));
+        s->q = sub(s->q, square(s->m));
+        s->r = sub(s->r, square(s->n));
+        s->m = s->n = val(0);
+    }
+    f = inverse_root(op->kind == MP_BATCHNORM ? add(val(1), eps) : add(s->q, eps));
+    g = inverse_root(op->kind == MP_BATCHNORM ? add(val(1), eps) : add(s->r, eps));
+    s->k = mul(s->k, mul(f, g));
+    s->t = mul(s->t, mul(f, g));
+    s->q = mul(s->q, square(f));
+    s->r = mul(s->r, square(g));
+    s->m = mul(s->m, f);
+    s->n = mul(s->n, g);
+}
+
+static void normalise_group(const mp_op *op, int d, num *x)
+{
+    mpfr_ptr mean = fresh(), second = fresh();
+    mpfr_set_zero(mean, 1);
+    mpfr_set_zero(second, 1);
+    for (int i = 0; i < d && op->kind == MP_LN; i++) {
+        mpfr_add(mean, mean, x[i], MPFR_RNDN);
+    }
+    mpfr_div_si(mean, mean, d, MPFR_RNDN);
+    for (int i = 0; i < d; i++) {
+        x[i] = sub(x[i], mean);
+        mpfr_fma(second, x[i], x[i], second, MPFR_RNDN);
+    }
+    mpfr_div_si(second, second, d, MPFR_RNDN);
+    num f = op->kind == MP_BATCHNORM ? val(1) : second;
+    f = inverse_root(add(f, val(op->eps)));
+    for (int i = 0; i < d; i++) {
+        x[i] = mul(x[i], f);
+    }
+}
+
+static void normalise_input(run *c, const mp_op *op, state *s)
+{
+    int size = (int)(c->d / op->groups);
+    if (size * op->groups != c->d || (s->scales && op->kind != MP_BATCHNORM)) {
+        c->error = "a norm of the input that is not defined";
+        return;
+    }
+    for (int i = 0; i < c->d; i += size) {
+        normalise_group(op, size, s->x + i);
+        normalise_group(op, size, s->y + i);
+    }
+    read_off(c, s);
+    if (op->kind == MP_BATCHNORM) {
+        s->t = quo(s->t, add(val(1), val(op->eps)));
+    }
+}
+
+static void norm(run *c, const mp_op *op, state *s)
+{
+    if (s->raw) {
+        normalise_input(c, op, s);
+    } else {
+        normalise(op, s);
+    }
+    if (op->affine) {
+        s->t = add(s->t, val(1));
+        s->scales++;
+    }
+}
+
+static void layers(run *c, state *s);
+
+static void skip(run *c, state *s)
+{
+    state a = *s, b = *s;
+    if (s->raw) {
+        c->error = "a skip over the input";
+        return;
+    }
+    layers(c, &b);
+    if (c->error) {
+        return;
+    }
+    s->mixed = a.scales || b.scales || a.mixed || b.mixed;
+    resolve(&a);
+    resolve(&b);
+    s->k = add(add(a.k, b.k), add(mul(a.m, b.n), mul(b.m, a.n)));
+    s->q = add(add(a.q, b.q), scaled(2, mul(a.m, b.m)));
+    s->r = add(add(a.r, b.r), scaled(2, mul(a.n, b.n)));
+    s->m = add(a.m, b.m);
+    s->n = add(a.n, b.n);
+    s->t = add(a.t, b.t);
+    s->scales = 0;
+    s->gaussian = a.gaussian && b.gaussian;
+    s->fan_in = b.fan_in;
+}
+
+static void layers(run *c, state *s)
+{
+    while (c->at < c->net->count && !c->error) {
+        const mp_op *op = &c->net->op[c->at++];
+        if (op->kind == MP_DENSE) {
+            dense(c, op, s);
+        } else if (op->kind == MP_SILU || op->kind == MP_TANH) {
+            c->error = "no closed form";
+        } else if (is_activation(op->kind)) {
+            act(c, op, s);
+        } else if (op->kind == MP_SKIP_BEGIN) {
+            skip(c, s);
+        } else if (op->kind == MP_SKIP_END) {
+            return;
+        } else {
+            norm(c, op, s);
+        }
+    }
+}
+
+static num *vector(int d, const double *x)
+{
+    num *v = must(malloc((size_t)d * sizeof *v));
+    for (int i = 0; i < d; i++) {
+        v[i] = val(x[i]);
+    }
+    return v;
+}
+
+const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const double *x,
+                        const double *y, mpfr_t k, mpfr_t t)
+{
+    run c = {.net = net, .standard = standard, .d = d};
+    state s = {.raw = 1, .fan_in = d};
+    pool_start(bits);
+    s.x = vector(d, x);
+    s.y = vector(d, y);
+    s.t = val(0);
+    read_off(&c, &s);
+    layers(&c, &s);
+    if (!c.error) {
+        resolve(&s);
+        mpfr_set(k, s.k, MPFR_RNDN);
+        mpfr_set(t, s.t, MPFR_RNDN);
+    }
+    free(s.x);
+    free(s.y);
+    return c.error;
+}

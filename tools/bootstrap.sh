@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Usage: tools/bootstrap.sh build|test|bench|fuzz|format
+# Installs the Debian packages that the goal lacks. Silent, and offline, when nothing is missing.
+set -eu
+
+build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev"
+case "${1:-}" in
+build) packages="$build" ;;
+test) packages="$build libcmocka-dev libmpfr-dev" ;;
+bench) packages="$build python3 python3-venv python3-pip" ;;
+fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
+format) packages="clang-format-14" ;;
+*)
+    echo "usage: tools/bootstrap.sh build|test|bench|fuzz|format" >&2
+    exit 2
+    ;;
+esac
+
+# Whether what the package is for is there, wherever it came from.
+works() {
+    case "$1" in
+    gcc | cmake | pkg-config | clang | clang-format-14 | python3) command -v "$1" ;;
+    libc6-dev) echo '#include <stdlib.h>' | cc -E - ;;
+    libzip-dev) pkg-config --exists libzip ;;
+    zlib1g-dev) pkg-config --exists zlib ;;
+    libcmocka-dev) pkg-config --exists cmocka ;;
+    libmpfr-dev) pkg-config --exists mpfr ;;
+    python3-venv) python3 -c 'import venv, ensurepip' ;;
+    python3-pip) python3 -c 'import pip' ;;
+    *) false ;;
+    esac >/dev/null 2>&1
+}
+
+installed() {
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing=()
+for package in $packages; do
+    if ! installed "$package" && ! works "$package"; then
+        missing+=("$package")
+    fi
+done
+if [ "${#missing[@]}" = 0 ]; then
+    exit 0
+fi
+
+fail() {
+    echo "missing: ${missing[*]}" >&2
+    echo "$1" >&2
+    exit 1
+}
+if ! command -v apt-get >/dev/null; then
+    fail "This is no Debian: install them (these are Debian's names) and try again."
+fi
+if [ "$(id -u)" = 0 ]; then
+    as_root=()
+elif command -v sudo >/dev/null; then
+    as_root=(sudo)
+else
+    fail "Neither root nor sudo: ask someone to run 'apt-get install ${missing[*]}'."
+fi
+echo "installing the Debian packages that are missing: ${missing[*]}"
+apt() {
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q "$@" >"$log" 2>&1
+}
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+if ! apt update || ! apt install -y --no-install-recommends "${missing[@]}"; then
+    tail -n 20 "$log" >&2
+    fail "apt-get could not install them (is the machine online?)."
+fi

@@ -28,7 +28,16 @@ static const char *const NETWORKS[] = {
 };
 enum { NETWORK_COUNT = sizeof NETWORKS / sizeof NETWORKS[0] };
 
-static const double PAIRS[][2] = {{1, 2}, {1, -1}, {25, 25}, {25, -25}, {1e6, 1e6}};
+typedef struct pair {
+    const char *title;
+    double x[2];
+} pair;
+
+static const pair PAIRS[] = {{"1,2", {1, 2}},
+                             {"1,-1", {1, -1}},
+                             {"25,25", {25, 25}},
+                             {"25,-25", {25, -25}},
+                             {"1e6,1e6", {1e6, 1e6}}};
 enum { PAIR_COUNT = sizeof PAIRS / sizeof PAIRS[0] };
 
 typedef struct row {
@@ -41,7 +50,7 @@ typedef struct row {
 static far_status fill_pairs(far_ctx *ctx, const far_kernel *k, row *r)
 {
     for (int i = 0; i < PAIR_COUNT; i++) {
-        double a = PAIRS[i][0], b = PAIRS[i][1];
+        double a = PAIRS[i].x[0], b = PAIRS[i].x[1];
         far_mat x = far_mat_view(&a, 1, 1, FAR_F64), x2 = far_mat_view(&b, 1, 1, FAR_F64);
         far_mat theta = far_mat_view(&r->theta[i], 1, 1, FAR_F64);
         far_status st = far_kernel_eval(ctx, k, &x, &x2, FAR_FILL_FULL, NULL, &theta);
@@ -87,11 +96,9 @@ static void print_head(void)
 {
     printf("%-34s", "network");
     for (int i = 0; i < PAIR_COUNT; i++) {
-        char title[32];
-        snprintf(title, sizeof title, "%g,%g", PAIRS[i][0], PAIRS[i][1]);
-        printf("%12s", title);
+        printf("%10s", PAIRS[i].title);
     }
-    printf("  %-14s%s\n", "inf,1", "sup of Theta(x,x)");
+    printf("  %-10s%s\n", "inf,1", "sup of Theta(x,x)");
 }
 
 static void print_limit(const row *r)
@@ -104,7 +111,7 @@ static void print_limit(const row *r)
     } else {
         snprintf(text, sizeof text, "%.4f x^%g", r->limit, r->order);
     }
-    printf("  %-14s", text);
+    printf("  %-10s", text);
 }
 
 static void print_supremum(const far_supremum *sup)
@@ -124,7 +131,7 @@ static void print_row(const row *r)
 {
     printf("%-34s", r->arch);
     for (int i = 0; i < PAIR_COUNT; i++) {
-        printf(r->theta[i] < 1e5 ? "%12.4f" : "%12.4g", r->theta[i]);
+        printf(r->theta[i] < 1e5 ? "%10.4f" : "%10.4g", r->theta[i]);
     }
     print_limit(r);
     print_supremum(&r->sup);
@@ -133,8 +140,8 @@ static void print_row(const row *r)
 static void print_table(const row *rows, bool quiet)
 {
     if (!quiet) {
-        printf("Neural tangent kernel Theta(x,x') of infinitely wide networks of one input, two "
-               "hidden relu layers, bias 0.1\n\n");
+        printf("The neural tangent kernel Theta(x,x') of infinitely wide networks of one input, at "
+               "pairs x,x' near and far:\n\n");
     }
     print_head();
     for (int i = 0; i < NETWORK_COUNT; i++) {
@@ -155,9 +162,7 @@ static void print_json(const row *rows)
         json_begin(stdout);
         json_text_field(stdout, "arch", r->arch);
         for (int j = 0; j < PAIR_COUNT; j++) {
-            char key[32];
-            snprintf(key, sizeof key, "%g,%g", PAIRS[j][0], PAIRS[j][1]);
-            json_number_field(stdout, key, r->theta[j]);
+            json_number_field(stdout, PAIRS[j].title, r->theta[j]);
         }
         json_number_field(stdout, "limit", r->limit);
         json_number_field(stdout, "order", r->order);

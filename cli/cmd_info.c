@@ -13,6 +13,12 @@
 #define FAR_BUILD_TYPE "unknown"
 #endif
 
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 typedef struct info_args {
     bool json;
 } info_args;
@@ -40,7 +46,7 @@ static int print_build(bool json)
         json_text_field(stdout, "version", far_version());
         json_text_field(stdout, "isa", far_kernel_isa());
         json_number_field(stdout, "threads", threads);
-        json_text_field(stdout, "compiler", __VERSION__);
+        json_text_field(stdout, "compiler", COMPILER);
         json_text_field(stdout, "build", FAR_BUILD_TYPE);
         json_text_field(stdout, "libraries", FAR_BUILD_LIBRARIES);
         json_end(stdout);
@@ -49,7 +55,7 @@ static int print_build(bool json)
     printf("version    %s\n", far_version());
     printf("isa        %s (FARFIELD_ISA=avx2|baseline chooses a lower one)\n", far_kernel_isa());
     printf("threads    %d\n", threads);
-    printf("compiler   %s\n", __VERSION__);
+    printf("compiler   %s\n", COMPILER);
     printf("build      %s\n", FAR_BUILD_TYPE);
     printf("libraries  %s\n", FAR_BUILD_LIBRARIES);
     return EXIT_DONE;

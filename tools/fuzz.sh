@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: tools/fuzz.sh JOBS SECONDS
-# Runs every fuzz target under clang's libFuzzer. New finds land in build-fuzz/found/NAME.
+# Runs the fuzz target of every parser under clang's libFuzzer. New finds land in build-fuzz/found/NAME.
 set -eu
 cd "$(dirname "$0")/.."
 jobs="$1" seconds="$2"

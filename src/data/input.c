@@ -289,9 +289,8 @@ static far_status inflate_all(const far_input *in, far_input *out, z_stream *z)
     }
     if (at < in->size) {
         int64_t left = in->size - at;
-        st =
-            far_input_fail(in, FAR_ERR_FORMAT, "%lld byte%s of something else follow the gzip data",
-                           (long long)left, far_plural(left));
+        st = far_input_fail(in, FAR_ERR_FORMAT, "has %lld byte%s after the end of its gzip data",
+                            (long long)left, far_plural(left));
     }
     out->data[out->size] = 0;
 done:

@@ -14,15 +14,16 @@ bool far_npz_is(const far_input *in)
                              memcmp(in->data, "PK\5\6", 4) == 0); /* the second: no members */
 }
 
-static far_status fail_zip(const far_input *in, const zip_error_t *error)
+/* The error's owner also owns its text. */
+static far_status fail_zip(const far_input *in, zip_error_t *error)
 {
-    zip_error_t copy = *error;
-    bool memory = zip_error_code_zip(error) == ZIP_ER_MEMORY;
     char text[128];
-    const char *why = zip_error_strerror(&copy);
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY) {
+        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading the zip file");
+    }
+    const char *why = zip_error_strerror(error);
     far_show(text, sizeof text, why, (int64_t)strlen(why));
-    return far_input_fail(in, memory ? FAR_ERR_MEMORY : FAR_ERR_FORMAT, "damaged zip file (%s)",
-                          text);
+    return far_input_fail(in, FAR_ERR_FORMAT, "the zip file cannot be read (%s)", text);
 }
 
 static far_status open_zip(const far_input *in, zip_t **out)
@@ -167,7 +168,8 @@ static far_status read_member(zip_file_t *file, int64_t size, far_input *out)
         return fail_zip(out, zip_file_get_error(file));
     }
     if (out->size != size) {
-        return far_input_fail(out, FAR_ERR_FORMAT, "damaged zip file (sizes do not agree)");
+        return far_input_fail(out, FAR_ERR_FORMAT,
+                              "the zip file cannot be read (sizes do not agree)");
     }
     out->data[size] = 0;
 done:

@@ -36,6 +36,10 @@ static far_status sides_prepare(far_ctx *ctx, const far_plan *plan, sides *s)
 {
     far_status st;
     bool two = s->b != &s->a;
+    if (plan->mixtures) { /* how many terms they need depends on the points */
+        FAR_TRY(far_points_survey(plan, &s->a));
+        FAR_TRY(two ? far_points_survey(plan, s->b) : FAR_OK);
+    }
     FAR_TRY(far_layout_create(ctx, plan, &s->a, two ? s->b : NULL, &s->layout));
     FAR_TRY(far_points_fill(plan, &s->layout, &s->a));
     if (two) {

@@ -136,100 +136,126 @@ far_big far_mixture_scale(const far_activation *a, int m, far_big r)
     return far_big_scale(r, a->rate[m] * root);
 }
 
-/* 1 - c c' = (e^2 + e'^2) / 2 + (c - c')^2 / 2 without cancellation, as c^2 + e^2 = 1. */
-static far_big one_minus_product(far_unit u, far_unit v)
-{
-    far_big e2 = far_big_square(u.e), f2 = far_big_square(v.e);
-    far_big difference = far_big_div(far_big_add(f2, far_big_scale(e2, -1)),
-                                     far_big_from(u.c + v.c));
-    return far_big_scale(far_big_add(far_big_add(e2, f2), far_big_square(difference)), 0.5L);
-}
-
+/* Two terms of a mixture at one point: y = c c' (rho is 1), a = e^2, b = e'^2, d = 1 - y^2. */
 typedef struct mixture_pair {
-    long double y, angle;       /* y = c c', angle = asin y */
-    far_big aa, d;              /* (e e')^2 and 1 - y^2 */
-    long double a, b;           /* e^2, e'^2 in the limit */
+    long double y, angle, a, b, d, root; /* angle = asin y, root = sqrt d */
 } mixture_pair;
 
-static mixture_pair pair_up(far_unit u, far_unit v)
+typedef struct plain_unit {
+    long double c, e;
+} plain_unit;
+
+/* 1 - c c' = (e^2 + e'^2) / 2 + (c - c')^2 / 2 without cancellation, as c^2 + e^2 = 1. */
+static mixture_pair pair_up(plain_unit u, plain_unit v)
 {
-    far_big gap = one_minus_product(u, v);
-    long double y = u.c * v.c, g = far_big_limit(gap);
-    return (mixture_pair){
-        .y = y,
-        .angle = PI / 2 - 2 * asinl(sqrtl(fminl(g / 2, 0.5L))),
-        .aa = far_big_square(far_big_mul(u.e, v.e)),
-        .d = far_big_scale(gap, 1 + y),
-        .a = far_big_limit(far_big_square(u.e)),
-        .b = far_big_limit(far_big_square(v.e)),
-    };
+    long double a = u.e * u.e, b = v.e * v.e, sum = u.c + v.c, y = u.c * v.c;
+    long double apart = sum > 0 ? (b - a) / sum : 0;
+    long double gap = (a + b + apart * apart) / 2, d = gap * (1 + y);
+    return (mixture_pair){.y = y,
+                          .angle = PI / 2 - 2 * asinl(sqrtl(fminl(gap / 2, 0.5L))),
+                          .a = a,
+                          .b = b,
+                          .d = d,
+                          .root = sqrtl(d)};
 }
 
-static void add_to(far_big *sum, far_big term, long double factor)
+/* Plain sums over the pairs of a mixture, in the units of the family. */
+typedef struct mixture_sums {
+    long double square, slope, scaled, mean;
+} mixture_sums;
+
+static void soft_sign_pair(mixture_pair q, long double weight, long double rates, mixture_sums *sum)
 {
-    *sum = far_big_add(*sum, far_big_scale(term, factor));
+    long double ee = sqrtl(q.a * q.b);
+    sum->square += weight * 2 / PI * q.angle;
+    sum->slope += weight * 4 / PI * rates * ee / q.root;
+    sum->scaled += weight * 2 / PI * q.y * q.a * q.b / (q.d * q.root);
 }
 
-static void soft_sign_pair(const far_activation *a, int m, int n, far_unit u, far_unit v,
-                           long double weight, far_moments *sum)
-{
-    mixture_pair q = pair_up(u, v);
-    far_big root = far_big_sqrt(q.d), ee = far_big_mul(u.e, v.e);
-    add_to(&sum->square, far_big_from(q.angle), weight * 2 / PI);
-    add_to(&sum->slope, far_big_div(ee, root), weight * 4 / PI * a->rate[m] * a->rate[n]);
-    add_to(&sum->scaled, far_big_div(q.aa, far_big_mul(root, q.d)), weight * 2 / PI * q.y);
-}
-
-/* With d = 1 - y^2, a = e^2, k = c c' (= y on the diagonal); see docs/kernels.md. */
+/* See "scaled" in docs/kernels.md; on the diagonal c c' = y and rho = 1. */
 static long double scaled_soft_relu(mixture_pair q)
 {
-    long double d = far_big_limit(q.d), root = sqrtl(d), aa = q.a * q.b, ab = q.a + q.b;
-    if (d == 0) {
-        return 0;
-    }
-    long double k = (aa * (4 * d * d - 2 * d - 1) + ab * d * (2 * d - 1) + d * d) / (d * root);
+    long double d = q.d, aa = q.a * q.b, ab = q.a + q.b;
+    long double k = (aa * (4 * d * d - 2 * d - 1) + ab * d * (2 * d - 1) + d * d) / (d * q.root);
     long double rho = aa * aa * (3 + 2 * d + 4 * d * d) - aa * ab * d * (1 + 2 * d) +
                       aa * d * (1 + d) + ab * d * d;
-    return q.y * (k + rho / (d * d * root));
+    return q.y * (k + rho / (d * d * q.root));
 }
 
-static void soft_relu_pair(far_unit u, far_unit v, long double weight, far_moments *sum)
+static void soft_relu_pair(mixture_pair q, long double weight, mixture_sums *sum)
 {
-    mixture_pair q = pair_up(u, v);
-    long double d = far_big_limit(q.d), root = sqrtl(d), aa = q.a * q.b;
-    long double bend = root > 0 ? q.y * (root + aa / root) : 0;
-    long double kink = root > 0 ? q.y / root * (aa / d + aa + d) : 0;
-    long double half = 0.25L + q.angle / (2 * PI);
-    add_to(&sum->square, far_big_from(half + bend / (2 * PI)), weight);
-    add_to(&sum->slope, far_big_from(half + kink / (2 * PI)), weight);
-    add_to(&sum->scaled, far_big_from(half + scaled_soft_relu(q) / (2 * PI)), weight);
+    long double aa = q.a * q.b, half = 0.25L + q.angle / (2 * PI);
+    long double bend = q.y * (q.root + aa / q.root);
+    long double kink = q.y / q.root * (aa / q.d + aa + q.d);
+    sum->square += weight * (half + bend / (2 * PI));
+    sum->slope += weight * (half + kink / (2 * PI));
+    sum->scaled += weight * (half + scaled_soft_relu(q) / (2 * PI));
 }
 
-static far_moments mixture_moments(const far_activation *a, far_big r)
+static mixture_sums sum_mixture(const far_activation *a, const plain_unit *unit)
 {
-    far_moments sum = {.square = far_big_from(0)};
-    far_unit unit[FAR_MIXTURE_MAX];
-    for (int m = 0; m < a->terms; m++) {
-        unit[m] = far_unit_of(far_mixture_scale(a, m, r));
-    }
+    mixture_sums sum = {0};
     for (int m = 0; m < a->terms; m++) {
         for (int n = 0; n <= m; n++) {
             long double weight = a->weight[m] * a->weight[n] * (n < m ? 2 : 1);
+            mixture_pair q = pair_up(unit[m], unit[n]);
             if (a->family == FAR_FAMILY_SOFT_SIGN) {
-                soft_sign_pair(a, m, n, unit[m], unit[n], weight, &sum);
+                soft_sign_pair(q, weight, a->rate[m] * a->rate[n], &sum);
             } else {
-                soft_relu_pair(unit[m], unit[n], weight, &sum);
+                soft_relu_pair(q, weight, &sum);
             }
         }
-        if (a->family == FAR_FAMILY_SOFT_RELU) {
-            add_to(&sum.mean, r, a->weight[m] * unit[m].c / sqrtl(2 * PI));
-        }
-    }
-    if (a->family == FAR_FAMILY_SOFT_RELU) {
-        sum.square = far_big_mul(sum.square, far_big_square(r));
-        sum.scaled = far_big_mul(sum.scaled, far_big_square(r));
+        sum.mean += a->weight[m] * unit[m].c / sqrtl(2 * PI);
     }
     return sum;
+}
+
+/* A soft sign at infinity: e = 1 / s, and 1 - y^2 = e^2 + e'^2, so slopes fall like 1 / r. */
+static far_moments sign_at_infinity(const far_activation *a, far_big r)
+{
+    long double slope = 0, scaled = 0;
+    for (int m = 0; m < a->terms; m++) {
+        for (int n = 0; n < a->terms; n++) {
+            long double e = 1 / (sqrtl(2) * a->rate[m]), f = 1 / (sqrtl(2) * a->rate[n]);
+            long double weight = a->weight[m] * a->weight[n], root = sqrtl(e * e + f * f);
+            slope += weight * 4 / PI * a->rate[m] * a->rate[n] * e * f / root;
+            scaled += weight * 2 / PI * (e * e * f * f) / (root * root * root);
+        }
+    }
+    far_big inverse = far_big_div(far_big_from(1), r);
+    return (far_moments){.square = far_big_from(1),
+                         .slope = far_big_scale(inverse, slope),
+                         .scaled = far_big_scale(inverse, scaled)};
+}
+
+static far_moments relu_at_infinity(far_big r)
+{
+    far_big half = far_big_scale(far_big_square(r), 0.5L);
+    return (far_moments){.square = half,
+                         .slope = far_big_from(0.5L),
+                         .scaled = half,
+                         .mean = far_big_scale(r, 1 / sqrtl(2 * PI))};
+}
+
+#define INFINITE_FROM 0x1p1500L /* past here e^8 would underflow */
+
+static far_moments mixture_moments(const far_activation *a, far_big r)
+{
+    bool sign = a->family == FAR_FAMILY_SOFT_SIGN;
+    if (r.k > 0 || far_big_coef(r) > INFINITE_FROM) {
+        return sign ? sign_at_infinity(a, r) : relu_at_infinity(r);
+    }
+    plain_unit unit[FAR_MIXTURE_MAX];
+    for (int m = 0; m < a->terms; m++) {
+        far_unit u = far_unit_of(far_mixture_scale(a, m, r));
+        unit[m] = (plain_unit){u.c, far_big_coef(u.e)};
+    }
+    mixture_sums sum = sum_mixture(a, unit);
+    far_big q = sign ? far_big_from(1) : far_big_square(r);
+    return (far_moments){.square = far_big_scale(q, sum.square),
+                         .slope = far_big_from(sum.slope),
+                         .scaled = far_big_scale(q, sum.scaled),
+                         .mean = far_big_scale(r, sign ? 0 : sum.mean)};
 }
 
 static far_moments fold_moments(const far_activation *a, far_big r)

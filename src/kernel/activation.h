@@ -80,9 +80,9 @@ typedef struct far_moments {
 } far_moments;
 far_moments far_activation_moments(const far_activation *a, far_big r);
 
-/* erf-like unit vector of a rate and a point: c = s / sqrt(1 + s^2), e = 1 / sqrt(1 + s^2). */
+/* The unit vector (c, e) = (s, 1) / sqrt(1 + s^2) of a scale s; c in the limit at infinity. */
 typedef struct far_unit {
-    long double c; /* in the limit for points at infinity */
+    long double c;
     far_big e;
 } far_unit;
 far_unit far_unit_of(far_big s);

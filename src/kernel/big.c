@@ -6,6 +6,10 @@
 /* Far past anything that could matter, far from wrapping: repeated squares saturate here. */
 #define EXPONENT_LIMIT ((int64_t)1 << 60)
 
+/* Mantissas in this range are left alone: products and squares of two cannot overflow. */
+#define PLAIN_MOST 0x1p4000L
+#define PLAIN_LEAST 0x1p-4000L
+
 static int64_t clamp_exponent(long double e)
 {
     if (e > (long double)EXPONENT_LIMIT) {
@@ -14,14 +18,23 @@ static int64_t clamp_exponent(long double e)
     return e < -(long double)EXPONENT_LIMIT ? -EXPONENT_LIMIT : (int64_t)e;
 }
 
+/* 1/2 <= |m| < 1 */
+static far_big normalised(long double m, int64_t e, double k)
+{
+    int shift;
+    m = frexpl(m, &shift);
+    return (far_big){m, clamp_exponent((long double)e + shift), k};
+}
+
 far_big far_big_make(long double m, int64_t e, double k)
 {
     if (m == 0) {
         return (far_big){0, 0, 0};
     }
-    int shift;
-    m = frexpl(m, &shift);
-    return (far_big){m, clamp_exponent((long double)e + shift), k};
+    if (fabsl(m) < PLAIN_MOST && fabsl(m) > PLAIN_LEAST) {
+        return (far_big){m, e, k};
+    }
+    return normalised(m, e, k);
 }
 
 far_big far_big_from(long double value)
@@ -57,6 +70,11 @@ far_big far_big_add(far_big a, far_big b)
     if (a.k != b.k) {
         return a.k > b.k ? a : b;
     }
+    if (a.e == b.e) {
+        return far_big_make(a.m + b.m, a.e, a.k);
+    }
+    a = normalised(a.m, a.e, a.k);
+    b = normalised(b.m, b.e, b.k);
     far_big large = a.e >= b.e ? a : b, small = a.e >= b.e ? b : a;
     int64_t shift = small.e - large.e;
     long double low = shift < -2 * LDBL_MANT_DIG ? 0 : ldexpl(small.m, (int)shift);
@@ -84,6 +102,7 @@ far_big far_big_pow(far_big a, long double power)
     if (a.m == 0) {
         return far_big_from(power == 0 ? 1 : 0);
     }
+    a = normalised(a.m, a.e, a.k);
     long double whole = floorl(power * a.e); /* 2^(power e) = 2^whole 2^rest, rest in [0, 1) */
     long double rest = power * a.e - whole;
     return far_big_make(powl(a.m, power) * exp2l(rest), clamp_exponent(whole), a.k * (double)power);
@@ -92,7 +111,7 @@ far_big far_big_pow(far_big a, long double power)
 long double far_big_coef(far_big a)
 {
     int64_t e = a.e > 40000 ? 40000 : a.e < -40000 ? -40000 : a.e;
-    return ldexpl(a.m, (int)e);
+    return e == 0 ? a.m : ldexpl(a.m, (int)e);
 }
 
 long double far_big_limit(far_big a)

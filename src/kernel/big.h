@@ -2,7 +2,7 @@
  * Numbers of a single point: long doubles with an exponent that does not overflow, times a power
  * of lambda, the size of a point that runs off to infinity.
  *
- *     value = m 2^e lambda^k        m = 0 or 1/2 <= |m| < 1
+ *     value = m 2^e lambda^k        m = 0 or 2^-4000 < |m| < 2^4000; e = 0 while that suffices
  *
  * Finite points have k = 0 throughout. For a point at infinity sums keep only their leading power,
  * so a limit lambda -> infinity is one ordinary evaluation. Only O(n layers) of these are computed;

@@ -97,6 +97,7 @@ far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k, const far_mat *x, 
     FAR_TRY(check_column(ctx, nngp, "nngp", x));
     FAR_TRY(check_column(ctx, ntk, "ntk", x));
     FAR_TRY(far_points_create(ctx, k->plan, x, "x", false, &points));
+    FAR_TRY(far_points_survey(k->plan, &points));
     for (int64_t i = 0; i < x->rows; i++) {
         if (nngp) {
             write_column(nngp, i, far_big_square(points.r[i]));

@@ -285,16 +285,17 @@ static int64_t count_activations(const far_layer *layers, int64_t count)
     return total;
 }
 
-#define MIXTURE_TOLERANCE 1e-12
+#define EXPANSION_TOLERANCE 1e-12
 
-static double plan_tolerance(const far_plan *plan)
+static void note_expansions(far_plan *plan)
 {
     for (int64_t i = 0; i < plan->activation_count; i++) {
-        if (plan->activations[i].terms > 1 || plan->activations[i].table) {
-            return MIXTURE_TOLERANCE;
+        const far_activation *a = &plan->activations[i];
+        plan->mixtures = plan->mixtures || a->terms > 1;
+        if (a->terms > 1 || a->table) {
+            plan->tolerance = EXPANSION_TOLERANCE;
         }
     }
-    return 0;
 }
 
 far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, far_plan **out)
@@ -314,7 +315,7 @@ far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, 
         goto done;
     }
     FAR_TRY(settle_scales(&w));
-    plan->tolerance = plan_tolerance(plan);
+    note_expansions(plan);
     *out = plan;
     plan = NULL;
 done:

@@ -69,6 +69,7 @@ typedef struct far_plan {
     far_activation *activations; /* one per distinct activation */
     int64_t activation_count;
     int depth;        /* of the stack that skips need */
+    bool mixtures;    /* tanh or silu is among the activations */
     double tolerance; /* of the expansions in use */
 } far_plan;
 

@@ -62,8 +62,11 @@ static void divide(far_point *x, far_big sigma)
 
 static void run_scale(const far_op *op, far_point *x)
 {
-    far_big eps = far_big_from(sqrtl(op->eps));
-    divide(x, far_big_hypot(op->fixed ? far_big_from(1) : x->r, eps));
+    far_big scale = op->fixed ? far_big_from(1) : x->r;
+    if (op->eps > 0) {
+        scale = far_big_hypot(scale, far_big_from(sqrtl(op->eps)));
+    }
+    divide(x, scale); /* without eps r is then 1 to the last bit */
 }
 
 static void run_center(const far_op *op, far_point *x, sink *s)
@@ -267,12 +270,36 @@ static void put_activation(const far_activation *a, const far_point *x, const pa
     }
 }
 
-static void run_activation(const far_op *op, int terms, far_point *x, sink *s)
+static int activation_slots(const far_op *op, int terms);
+
+/* Coefficients of the last point are still in place when this one has the same r. */
+static void skip_activation(const far_op *op, int terms, sink *s)
+{
+    if (s->next) {
+        s->next += activation_slots(op, terms) - (op->gamma ? 2 : 0);
+    }
+}
+
+static bool recall(far_memo *memo, const far_activation *a, far_big r)
+{
+    bool same = memo->set && memo->r.m == r.m && memo->r.e == r.e && memo->r.k == r.k;
+    if (!same) {
+        *memo = (far_memo){.r = r, .moments = far_activation_moments(a, r), .set = true};
+    }
+    return same;
+}
+
+static void run_activation(const far_op *op, int terms, far_memo *memo, far_point *x, sink *s)
 {
     const far_activation *a = op->activation;
-    far_moments m = far_activation_moments(a, x->r);
+    bool same = recall(memo, a, x->r);
+    far_moments m = memo->moments;
     passage y = pass_through(a, x, &m);
-    put_activation(a, x, &y, terms, op->gamma, s);
+    if (same) {
+        skip_activation(op, terms, s);
+    } else {
+        put_activation(a, x, &y, terms, op->gamma, s);
+    }
     far_big mean = far_big_scale(m.mean, a->gain);
     if (a->kind == FAR_LAYER_IDENTITY) {
         mean = far_big_scale(x->r, x->mu * a->gain);
@@ -330,9 +357,10 @@ static int op_slots(const far_op *op, int terms)
 }
 
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *x,
-                   far_point *stack, double *coef, double *widest)
+                   far_workbench *w)
 {
-    sink s = {coef};
+    sink s = {w->coef};
+    far_point *stack = w->stack;
     for (int64_t i = 0; i < plan->count; i++) {
         const far_op *op = &plan->ops[i];
         switch (op->kind) {
@@ -349,10 +377,8 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
             run_shift(op, x, &s);
             break;
         case FAR_OP_ACTIVATE:
-            if (widest) {
-                widest[i] = fmax(widest[i], (double)far_big_limit(x->r));
-            }
-            run_activation(op, layout ? layout->series[i] : 0, x, &s);
+            w->widest[i] = fmax(w->widest[i], (double)far_big_limit(x->r));
+            run_activation(op, layout ? layout->series[i] : 0, &w->memo[i], x, &s);
             break;
         case FAR_OP_PUSH:
             *stack++ = *x;
@@ -475,30 +501,36 @@ static far_status check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
     return FAR_OK;
 }
 
-/* Scratch of one thread. */
-typedef struct bench {
-    long double *unit;
-    far_point *stack;
-    double *coef, *widest;
-} bench;
-
-static void bench_clear(far_ctx *ctx, bench *b)
+void far_workbench_clear(far_ctx *ctx, far_workbench *w)
 {
-    far_free(ctx, b->unit);
-    far_free(ctx, b->stack);
-    far_free(ctx, b->coef);
-    far_free(ctx, b->widest);
+    far_free(ctx, w->unit);
+    far_free(ctx, w->stack);
+    far_free(ctx, w->memo);
+    far_free(ctx, w->coef);
+    far_free(ctx, w->widest);
+    *w = (far_workbench){0};
 }
 
-static far_status bench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots, bench *out)
+far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,
+                                far_workbench *out)
 {
     far_status st;
-    *out = (bench){0};
+    *out = (far_workbench){0};
     FAR_TRY(far_alloc(ctx, d, &out->unit));
     FAR_TRY(far_alloc(ctx, plan->depth, &out->stack));
-    FAR_TRY(far_alloc(ctx, slots, &out->coef));
+    FAR_TRY(far_alloc(ctx, plan->count, &out->memo));
     FAR_TRY(far_alloc(ctx, plan->count, &out->widest));
+    if (slots > 0) {
+        FAR_TRY(far_alloc(ctx, slots, &out->coef));
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        out->memo[i].set = false;
+        out->widest[i] = 0;
+    }
 done:
+    if (st != FAR_OK) {
+        far_workbench_clear(ctx, out);
+    }
     return st;
 }
 
@@ -531,22 +563,20 @@ static void store_point(far_points *points, const far_point *x, const long doubl
 }
 
 static void run_one(const far_plan *plan, const far_layout *layout, far_points *points, int64_t i,
-                    bench *b)
+                    far_workbench *w)
 {
-    far_point x = {.r = far_input_row(plan, &points->x, i, points->at_infinity, b->unit)};
-    double *coef = layout ? b->coef : NULL, *widest = layout ? NULL : b->widest;
-    far_point_run(plan, layout, points->d, &x, b->stack, coef, widest);
+    far_point x = {.r = far_input_row(plan, &points->x, i, points->at_infinity, w->unit)};
+    far_point_run(plan, layout, points->d, &x, w);
+    store_point(points, &x, w->unit, i);
     if (layout) {
-        store_coefficients(points, b->coef, layout->slots, i);
-    } else {
-        store_point(points, &x, b->unit, i);
+        store_coefficients(points, w->coef, layout->slots, i);
     }
 }
 
-static void collect_widest(const far_plan *plan, far_points *points, const bench *b)
+static void collect_widest(const far_plan *plan, far_points *points, const far_workbench *w)
 {
     for (int64_t i = 0; i < plan->count; i++) {
-        points->widest[i] = fmax(points->widest[i], b->widest[i]);
+        points->widest[i] = fmax(points->widest[i], w->widest[i]);
     }
 }
 
@@ -554,11 +584,11 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
 {
     far_ctx *ctx = points->ctx;
     int threads = far_ctx_threads(ctx), slots = layout ? layout->slots : 0;
-    bench *benches = NULL;
+    far_workbench *benches = NULL;
     far_status st;
     FAR_TRY(far_alloc(ctx, threads, &benches));
     for (int t = 0; t < threads; t++) {
-        FAR_TRY(bench_create(ctx, plan, points->d, slots, &benches[t]));
+        FAR_TRY(far_workbench_create(ctx, plan, points->d, slots, &benches[t]));
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
@@ -566,23 +596,27 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
             run_one(plan, layout, points, i, &benches[t]);
         }
     }
-    for (int t = 0; t < threads && !layout; t++) {
+    for (int t = 0; t < threads; t++) {
         collect_widest(plan, points, &benches[t]);
     }
 done:
     for (int t = 0; benches && t < threads; t++) {
-        bench_clear(ctx, &benches[t]);
+        far_workbench_clear(ctx, &benches[t]);
     }
     far_free(ctx, benches);
     return st;
 }
 
+static bool is_wide(far_big a, int32_t dtype)
+{
+    long double size = fabsl(far_big_coef(a)), most = dtype == FAR_F32 ? 0x1p120L : 0x1p1000L;
+    return size > most || (size < 1 / most && !far_big_is_zero(a));
+}
+
 bool far_points_are_wide(const far_points *points)
 {
-    int64_t limit = points->dtype == FAR_F32 ? 120 : 1000;
     for (int64_t i = 0; i < points->n; i++) {
-        int64_t r = points->r[i].e, p = points->p[i].e;
-        if (r > limit || r < -limit || p > limit || p < -limit) {
+        if (is_wide(points->r[i], points->dtype) || is_wide(points->p[i], points->dtype)) {
             return true;
         }
     }
@@ -613,12 +647,16 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
     FAR_TRY(far_alloc(ctx, out->n, &out->theta));
     FAR_TRY(far_alloc(ctx, plan->count, &out->widest));
     FAR_TRY(far_alloc_bytes(ctx, out->n * out->d, far_dtype_size(x->dtype), &out->unit));
-    FAR_TRY(run_all(plan, NULL, out));
 done:
     if (st != FAR_OK) {
         far_points_clear(out);
     }
     return st;
+}
+
+far_status far_points_survey(const far_plan *plan, far_points *points)
+{
+    return run_all(plan, NULL, points);
 }
 
 far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points)

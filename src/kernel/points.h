@@ -31,8 +31,8 @@ typedef struct far_points {
 #define FAR_PAD 64 /* elements behind every row of coefficients */
 
 /* At most this many Hermite terms; more, and the closed mixture is cheaper or needed. */
-#define FAR_SERIES_MAX 384
-#define FAR_SERIES_TOLERANCE 1e-14L
+#define FAR_SERIES_MAX 768
+#define FAR_SERIES_TOLERANCE 1e-13L
 
 /* The state of one point on its way through the operations. */
 typedef struct far_point {
@@ -45,21 +45,40 @@ typedef struct far_point {
 far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at_infinity,
                       long double *unit);
 
-/* One point through all operations. coef may be NULL; else coefficient s goes to coef[s stride].
- * stack has room for plan->depth points. widest (may be NULL): largest r seen by operation i. */
+/* Behind a norm all points have the same r; what an activation made of the last one is kept. */
+typedef struct far_memo {
+    far_big r;
+    far_moments moments;
+    bool set;
+} far_memo;
+
+/* Where the work on points happens, one for each thread. */
+typedef struct far_workbench {
+    far_point *stack;  /* plan->depth points */
+    far_memo *memo;    /* one per operation */
+    double *widest;    /* largest r that operation i got */
+    double *coef;      /* coefficients of the last point; NULL: not wanted */
+    long double *unit; /* d */
+} far_workbench;
+far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,
+                                far_workbench *out);
+void far_workbench_clear(far_ctx *ctx, far_workbench *w);
+
+/* One point through all operations; layout may be NULL if w->coef is. */
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *point,
-                   far_point *stack, double *coef, double *widest);
+                   far_workbench *w);
 
 /* x2 may be NULL. */
 far_status far_layout_create(far_ctx *ctx, const far_plan *plan, const far_points *a,
                              const far_points *b, far_layout *out);
 void far_layout_clear(far_ctx *ctx, far_layout *layout);
 
-/* Checks x (finite; no zero rows at infinity) and runs all points for their diagonals. name is used
- * in messages. Keeps a view of x. */
+/* Checks x (finite; no zero rows at infinity). name is used in messages. Keeps a view of x. */
 far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *x, const char *name,
                              bool at_infinity, far_points *out);
-/* Computes the coefficients. */
+/* Computes r, p, theta and what far_layout_create asks about. */
+far_status far_points_survey(const far_plan *plan, far_points *points);
+/* Computes r, p, theta and the coefficients. */
 far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points);
 /* Some scale leaves the exponent range of dtype. */
 bool far_points_are_wide(const far_points *points);

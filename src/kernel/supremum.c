@@ -22,13 +22,13 @@ typedef struct range {
 typedef struct ray {
     const far_plan *plan;
     int64_t d;
-    far_point *stack;
+    far_workbench *bench;
 } ray;
 
 static far_big theta_at(const ray *r, far_big norm)
 {
     far_point x = {.r = norm};
-    far_point_run(r->plan, NULL, r->d, &x, r->stack, NULL, NULL);
+    far_point_run(r->plan, NULL, r->d, &x, r->bench);
     return x.theta;
 }
 
@@ -173,18 +173,18 @@ void far_supremum_init(far_supremum *out)
 far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far_supremum *out)
 {
     far_status st;
-    ray r = {0};
+    far_workbench bench = {0};
     range norms;
     if (!ctx || !k || !out || out->size != sizeof *out || d < 1) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "needs a kernel, d >= 1 and a result made by far_supremum_init");
     }
     far_supremum_init(out);
-    r = (ray){.plan = k->plan, .d = d};
-    FAR_TRY(far_alloc(ctx, k->plan->depth, &r.stack));
+    ray r = {.plan = k->plan, .d = d, .bench = &bench};
+    FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);
 done:
-    far_free(ctx, r.stack);
+    far_workbench_clear(ctx, &bench);
     return st;
 }

@@ -169,30 +169,49 @@ static inline REAL NAME(angle)(REAL u)
 }
 
 /* linear z + folded |z|, squares of the weights normalised to sum 1: relu has 1/2 and 1/2.
- * With u = 1 - |rho| and phi = acos |rho|:  1 - kappa_abs = u - (2/pi) (sin phi - phi cos phi). */
-static inline void NAME(fold)(int64_t count, bool positive, REAL linear, REAL folded, NAME(state) x)
+ * With u = 1 - |rho| and phi = acos |rho|:  1 - kappa_abs = u - (2/pi) (sin phi - phi cos phi).
+ * Always inlined, with positive and tangent constant, so that the loop has no branches. */
+static inline __attribute__((always_inline)) void NAME(fold_loop)(int64_t count, bool positive,
+                                                                  bool tangent, REAL linear,
+                                                                  REAL folded, NAME(state) x)
 {
+    REAL *restrict gaps = x.gap, *restrict cogaps = x.cogap, *restrict t = x.t;
     for (int64_t j = 0; j < count; j++) {
-        REAL gap = x.gap[j], cogap = positive ? 2 - gap : x.cogap[j];
+        REAL gap = gaps[j], cogap = positive ? 2 - gap : cogaps[j];
         REAL u = positive ? gap : gap < cogap ? gap : cogap;
-        u = u < 0 ? 0 : u > 1 ? 1 : u;
+        u = u < 0 ? 0 : u;
+        u = u > 1 ? 1 : u;
         REAL phi = NAME(angle)(u), sine = SQRT(u * (2 - u));
         REAL bent = u - (2 / PI_R) * (sine - phi * (1 - u));
         REAL slope = 1 - (2 / PI_R) * phi;
-        x.gap[j] = linear * gap + folded * bent;
+        gaps[j] = linear * gap + folded * bent;
         if (!positive) {
-            x.cogap[j] = linear * cogap + folded * (2 - bent);
+            cogaps[j] = linear * cogap + folded * (2 - bent);
             slope = gap <= cogap ? slope : -slope;
         }
-        if (x.t) {
-            x.t[j] *= linear + folded * slope;
+        if (tangent) {
+            t[j] *= linear + folded * slope;
         }
     }
 }
 
-static inline REAL NAME(horner)(const double *p, int order, REAL c)
+static void NAME(fold)(int64_t count, bool positive, REAL linear, REAL folded, NAME(state) x)
+{
+    if (positive && x.t) {
+        NAME(fold_loop)(count, true, true, linear, folded, x);
+    } else if (positive) {
+        NAME(fold_loop)(count, true, false, linear, folded, x);
+    } else if (x.t) {
+        NAME(fold_loop)(count, false, true, linear, folded, x);
+    } else {
+        NAME(fold_loop)(count, false, false, linear, folded, x);
+    }
+}
+
+static inline __attribute__((always_inline)) REAL NAME(horner)(const double *p, int order, REAL c)
 {
     REAL sum = 0;
+#pragma GCC unroll 8
     for (int k = order; k >= 0; k--) {
         sum = sum * c + (REAL)p[k];
     }
@@ -209,19 +228,36 @@ static inline REAL NAME(full_angle)(REAL gap, REAL cogap, REAL *sine)
     return gap <= cogap ? phi : PI_R - phi;
 }
 
+/* Inlined with a constant order where vectors are wanted. */
+static inline __attribute__((always_inline)) void NAME(power_loop)(int64_t count, bool positive,
+                                                                   bool tangent, int order,
+                                                                   const far_arccos *k,
+                                                                   NAME(state) x)
+{
+    REAL *restrict gaps = x.gap, *restrict cogaps = x.cogap, *restrict t = x.t;
+    for (int64_t j = 0; j < count; j++) {
+        REAL gap = gaps[j], cogap = positive ? 2 - gap : cogaps[j], sine;
+        REAL theta = NAME(full_angle)(gap, cogap, &sine), c = 1 - gap;
+        REAL q = NAME(horner)(k[0].q, order, c), p = NAME(horner)(k[0].p, order, c);
+        gaps[j] = gap * NAME(horner)(k[0].gap, order, c) - (sine * p - theta * q) / PI_R;
+        cogaps[j] = 2 - gaps[j];
+        if (tangent) {
+            q = NAME(horner)(k[1].q, order - 1, c);
+            p = NAME(horner)(k[1].p, order - 1, c);
+            t[j] *= q + (sine * p - theta * q) / PI_R;
+        }
+    }
+}
+
 static void NAME(power)(int64_t count, bool positive, const far_arccos *k, NAME(state) x)
 {
-    for (int64_t j = 0; j < count; j++) {
-        REAL gap = x.gap[j], cogap = positive ? 2 - gap : x.cogap[j], sine;
-        REAL theta = NAME(full_angle)(gap, cogap, &sine), c = 1 - gap;
-        REAL q0 = NAME(horner)(k[0].q, k[0].order, c), p0 = NAME(horner)(k[0].p, k[0].order, c);
-        REAL q1 = NAME(horner)(k[1].q, k[1].order, c), p1 = NAME(horner)(k[1].p, k[1].order, c);
-        REAL linear = gap * NAME(horner)(k[0].gap, k[0].order, c);
-        x.gap[j] = linear - (sine * p0 - theta * q0) / PI_R;
-        x.cogap[j] = 2 - x.gap[j];
-        if (x.t) {
-            x.t[j] *= q1 + (sine * p1 - theta * q1) / PI_R;
-        }
+    bool vector = x.t && !positive;
+    if (vector && k[0].order == 2) {
+        NAME(power_loop)(count, false, true, 2, k, x);
+    } else if (vector && k[0].order == 3) {
+        NAME(power_loop)(count, false, true, 3, k, x);
+    } else {
+        NAME(power_loop)(count, positive, x.t != NULL, k[0].order, k, x);
     }
 }
 
@@ -234,14 +270,13 @@ static inline double NAME(look_up)(const double (*rows)[FAR_TABLE_TERMS], double
     u = u < 0x1.fffffffffffffp-1 ? u : 0x1.fffffffffffffp-1;
     memcpy(&bits, &u, sizeof bits);
     int64_t row = (int64_t)(bits >> 50) - TABLE_BASE;
-    if (row < 0) {
-        return 0;
-    }
+    bool closer = row < 0;
+    row = closer ? 0 : row;
     double t = (double)(bits & (((uint64_t)1 << 50) - 1)) * 0x1p-49 - 1;
     for (int k = FAR_TABLE_TERMS - 1; k >= 0; k--) {
         sum = sum * t + rows[row][k];
     }
-    return sum;
+    return closer ? 0 : sum;
 }
 
 static void NAME(table)(int64_t count, bool positive, const far_power_table *k, NAME(state) x)
@@ -411,11 +446,7 @@ static void NAME(homogeneous)(int64_t count, const far_op *op, const REAL *ri,
         if (folded == 0) {
             return;
         }
-        if (positive) {
-            NAME(fold)(count, true, linear, folded, x);
-        } else {
-            NAME(fold)(count, false, linear, folded, x);
-        }
+        NAME(fold)(count, positive, linear, folded, x);
     } else if (a->family == FAR_FAMILY_POWER) {
         NAME(power)(count, positive, a->arccos, x);
     } else {

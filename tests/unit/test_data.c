@@ -554,7 +554,7 @@ static void gzipped_files_are_unpacked(void **state)
     expect_values("x", 2, 2, values);
     packed[n++] = 'Z';
     write_file("x", packed, n);
-    expect_failure("x", NULL, FAR_ERR_FORMAT, "x: 1 byte of something else follow the gzip data");
+    expect_failure("x", NULL, FAR_ERR_FORMAT, "x: has 1 byte after the end of its gzip data");
     n = pack(twice, pack("1\n", 2, twice, sizeof twice), packed, sizeof packed);
     write_file("x", packed, n);
     expect_failure("x", NULL, FAR_ERR_FORMAT, "x: is gzipped twice; unpack it once first");
@@ -800,7 +800,7 @@ static const bad_npy bad_npys[] = {
     {"<f8", "Maybe", "(1,)", 8, "x.npy: the npy header is damaged at byte 44"},
     {"<f8", "False", "(-1,)", 8, "x.npy: the npy header is damaged at byte 61"},
     {"<f8", "False", "(1", 8, "x.npy: the npy header is damaged at byte 64"},
-    {"<f8", "False", "(99999999999999999999,)", 8, "x.npy: the npy header is damaged at byte 80"},
+    {"<f8", "False", "(99999999999999999999,)", 8, "x.npy: the npy header is damaged at byte 79"},
     {"<f8", "False", "1", 8, "x.npy: the npy header is damaged at byte 60"},
     {"<f8", "False, 'descr': '<f8'", "(1,)", 8, "x.npy: the npy header is damaged at byte 59"},
     {"<f8", "False, 'more': 1", "(1,)", 8, "x.npy: the npy header is damaged at byte 58"},

@@ -1,5 +1,6 @@
+# the shell commands of the README, as they stand there
 awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$SOURCE_DIR/README.md" >commands
-grep -c 'build/farfield' commands >/dev/null
-sed -i 's,build/farfield,"$FARFIELD",' commands
+[ "$(grep -c 'build/farfield' commands)" -ge 5 ]
+mkdir build && ln -s "$FARFIELD" build/farfield
 bash -eu commands >out
-grep -q '3.03' out
+grep -q '^sup Theta(x, x) = 3.01' out

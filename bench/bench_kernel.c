@@ -1,0 +1,255 @@
+/*
+ * Speed of the infinite-width kernels on this machine, next to what the machine can do.
+ *
+ *     bench_kernel [--json] [--threads N] [--n N]
+ *
+ * Prints: the network of the layer-norm paper at d = 9 (best of several runs), the cost of a layer
+ * for depth 1 to 20, other activations, and the roofline of docs/performance.md, whose ingredients
+ * are measured here in the same run.
+ */
+#define _GNU_SOURCE
+#include <farfield/farfield.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define PAPER "dense ln relu dense relu dense"
+#define RUNS 5
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(getenv("CPUT") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void need(far_status st, far_ctx *ctx)
+{
+    if (st != FAR_OK) {
+        fprintf(stderr, "bench_kernel: %s\n", far_ctx_message(ctx));
+        exit(1);
+    }
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static double *random_points(int64_t count)
+{
+    double *x = malloc((size_t)count * sizeof *x);
+    for (int64_t i = 0; x && i < count; i++) {
+        double u = ((double)(mix(2 * (uint64_t)i) >> 11) + 0.5) * 0x1p-53;
+        double v = (double)(mix(2 * (uint64_t)i + 1) >> 11) * 0x1p-53;
+        x[i] = sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
+    }
+    return x;
+}
+
+typedef struct workload {
+    far_ctx *ctx;
+    int64_t n, d;
+    double *x, *out;
+    float *x32, *out32;
+} workload;
+
+/* Seconds of the best run. */
+static double time_eval(const workload *w, const char *arch, int64_t n, int64_t d, far_fill fill,
+                        far_dtype dtype, int runs)
+{
+    far_kernel *k = NULL;
+    need(far_kernel_create(w->ctx, arch, NULL, &k), w->ctx);
+    far_mat x = far_mat_view(dtype == FAR_F32 ? (void *)w->x32 : w->x, n, d, dtype);
+    far_mat out = far_mat_view(dtype == FAR_F32 ? (void *)w->out32 : w->out, n, n, dtype);
+    double best = INFINITY;
+    for (int i = 0; i < runs; i++) {
+        double start = now();
+        need(far_kernel_eval(w->ctx, k, &x, NULL, fill, NULL, &out), w->ctx);
+        best = fmin(best, now() - start);
+    }
+    far_kernel_destroy(k);
+    return best;
+}
+
+static double core_ns(const workload *w, double seconds, int64_t n)
+{
+    return 1e9 * seconds * far_ctx_threads(w->ctx) / (0.5 * (double)n * (double)(n + 1));
+}
+
+/* ---- the roofline: what the arithmetic and the memory of this machine allow ------------------- */
+
+#define BLOCK 1024
+static double block_a[BLOCK] __attribute__((aligned(64))), block_b[BLOCK] __attribute__((aligned(64)));
+
+#define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
+                                    optimize("O3", "no-math-errno", "no-trapping-math")))
+
+FOR_EACH_ISA static void many_roots(void)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        block_b[i] = __builtin_sqrt(block_a[i]);
+    }
+}
+
+#define CHAIN 16
+FOR_EACH_ISA static void many_fmas(void)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        double x = block_a[i], p = x;
+#pragma GCC unroll 16
+        for (int k = 0; k < CHAIN; k++) {
+            p = p * x + x;
+        }
+        block_b[i] = p;
+    }
+}
+
+static double per_element(void (*fn)(void), int repeats)
+{
+    double best = INFINITY;
+    for (int run = 0; run < RUNS; run++) {
+        double start = now();
+        for (int i = 0; i < repeats; i++) {
+            fn();
+            __asm__ volatile("" ::: "memory");
+        }
+        best = fmin(best, now() - start);
+    }
+    return 1e9 * best / repeats / BLOCK;
+}
+
+static double write_bandwidth(double *out, int64_t count) /* bytes a second, all cores */
+{
+    double best = INFINITY;
+    for (int run = 0; run < RUNS; run++) {
+        double start = now();
+#pragma omp parallel for schedule(static)
+        for (int64_t i = 0; i < count; i++) {
+            out[i] = (double)run;
+        }
+        best = fmin(best, now() - start);
+    }
+    return (double)count * sizeof *out / best;
+}
+
+typedef struct roofline {
+    double root_ns, fma_ns, bandwidth;
+    double arithmetic_ns, memory_ns;
+} roofline;
+
+/* Per pair of the paper's network: two square roots and about 18 + 9 fused operations per relu,
+ * 2 d for the chord, 8 per dense; 8 bytes written. See docs/performance.md. */
+static roofline measure_roofline(const workload *w)
+{
+    for (int i = 0; i < BLOCK; i++) {
+        block_a[i] = (i + 0.5) / BLOCK;
+    }
+    roofline r = {.root_ns = per_element(many_roots, 20000),
+                  .fma_ns = per_element(many_fmas, 20000) / CHAIN,
+                  .bandwidth = write_bandwidth(w->out, w->n * w->n)};
+    double roots = 4 * r.root_ns, fmas = (2 * 27 + 2 * 9 + 3 * 8) * r.fma_ns;
+    r.arithmetic_ns = fmax(roots, fmas);
+    r.memory_ns = 1e9 * 8 * far_ctx_threads(w->ctx) / r.bandwidth;
+    return r;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static void report_paper(const workload *w)
+{
+    double lower = time_eval(w, PAPER, w->n, 9, FAR_FILL_LOWER, FAR_F64, RUNS);
+    double full = time_eval(w, PAPER, w->n, 9, FAR_FILL_FULL, FAR_F64, RUNS);
+    double single = time_eval(w, PAPER, w->n, 9, FAR_FILL_FULL, FAR_F32, RUNS);
+    roofline r = measure_roofline(w);
+    double ns = core_ns(w, lower, w->n), limit = fmax(r.arithmetic_ns, r.memory_ns);
+    printf("%s, d = 9, n = %lld, %d threads, %s\n", PAPER, (long long)w->n,
+           far_ctx_threads(w->ctx), far_kernel_isa());
+    printf("  lower triangle, float64   %8.1f ms   %5.2f ns a pair a core\n", 1e3 * lower, ns);
+    printf("  full, mirrored, float64   %8.1f ms\n", 1e3 * full);
+    printf("  full, mirrored, float32   %8.1f ms\n", 1e3 * single);
+    printf("roofline (measured now): sqrt %.3f ns, fma %.4f ns, write %.1f GB/s\n", r.root_ns,
+           r.fma_ns, 1e-9 * r.bandwidth);
+    printf("  arithmetic %.2f ns, memory %.2f ns a pair a core: we are at %.2f times the limit\n",
+           r.arithmetic_ns, r.memory_ns, ns / limit);
+    printf("{\"bench\":\"ntk\",\"n\":%lld,\"seconds_lower\":%.6g,\"seconds_full\":%.6g,"
+           "\"ns_pair_core\":%.4g,\"roofline_ns\":%.4g}\n",
+           (long long)w->n, lower, full, ns, limit);
+}
+
+static void report_depth(const workload *w, int64_t n)
+{
+    double base = 0;
+    printf("depth: ns a pair a core, [dense ln relu]xL dense, d = 9, n = %lld\n", (long long)n);
+    for (int depth = 1; depth <= 20; depth++) {
+        char arch[64];
+        snprintf(arch, sizeof arch, "[dense ln relu]x%d dense", depth);
+        double ns = core_ns(w, time_eval(w, arch, n, 9, FAR_FILL_LOWER, FAR_F64, 3), n);
+        base = depth == 1 ? ns : base;
+        printf("  L = %2d  %6.2f", depth, ns);
+        if (depth > 1) {
+            printf("   %.2f a layer\n", (ns - base) / (depth - 1));
+        } else {
+            printf("\n");
+        }
+    }
+}
+
+static void report_activations(const workload *w, int64_t n)
+{
+    static const char *const archs[] = {
+        "dense ln leaky_relu(0.1) dense", "dense ln abs dense",  "dense ln relu(2) dense",
+        "dense ln relu(1.5) dense",       "dense ln erf dense",  "dense ln gelu dense",
+        "dense ln sin dense",             "dense ln tanh dense", "dense ln silu dense",
+        "dense tanh dense",               "dense silu dense",    "dense relu ln dense",
+        "dense relu skip(dense relu) dense"};
+    printf("other networks: ns a pair a core, d = 9, n = %lld\n", (long long)n);
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        double ns = core_ns(w, time_eval(w, archs[i], n, 9, FAR_FILL_LOWER, FAR_F64, 2), n);
+        printf("  %-36s %8.2f\n", archs[i], ns);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    far_ctx_opts opts;
+    workload w = {.n = 8000, .d = 9};
+    far_ctx_opts_init(&opts);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--threads") == 0) {
+            opts.threads = (int)strtol(argv[i + 1], NULL, 10);
+        } else if (strcmp(argv[i], "--n") == 0) {
+            w.n = strtoll(argv[i + 1], NULL, 10);
+        }
+    }
+    if (far_ctx_create(&opts, &w.ctx) != FAR_OK || w.n < 1) {
+        fprintf(stderr, "bench_kernel: bad options\n");
+        return 2;
+    }
+    int64_t count = w.n * w.d, cells = w.n * w.n;
+    w.x = random_points(count);
+    w.x32 = malloc((size_t)count * sizeof *w.x32);
+    w.out = aligned_alloc(64, (size_t)cells * sizeof *w.out + 64);
+    w.out32 = (float *)w.out;
+    if (!w.x || !w.x32 || !w.out) {
+        fprintf(stderr, "bench_kernel: out of memory\n");
+        return 1;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        w.x32[i] = (float)w.x[i];
+    }
+    report_paper(&w);
+    report_depth(&w, w.n < 3000 ? w.n : 3000);
+    report_activations(&w, w.n < 2000 ? w.n : 2000);
+    free(w.x);
+    free(w.x32);
+    free(w.out);
+    far_ctx_destroy(w.ctx);
+    return 0;
+}

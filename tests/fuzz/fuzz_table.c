@@ -1,0 +1,119 @@
+/* Any bytes, as a file, either read as a matrix of finite numbers, which survives being written as
+ * csv and read again bit for bit, or fail with a message of one line that starts with the name. */
+#define _GNU_SOURCE
+#include "../../src/data/data_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define MAX_BYTES ((size_t)256 << 20) /* a gzip may ask for more: that must fail cleanly */
+#define MAX_WRITTEN 10000             /* values; larger matrices are not written again */
+
+static size_t live_bytes;
+
+static void require(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "fuzz_table: not so: %s\n", what);
+        abort();
+    }
+}
+
+static void *limited_alloc(void *user, size_t bytes)
+{
+    (void)user;
+    if (bytes > MAX_BYTES - live_bytes) {
+        return NULL;
+    }
+    live_bytes += bytes;
+    return aligned_alloc(64, bytes);
+}
+
+static void limited_free(void *user, void *ptr, size_t bytes)
+{
+    (void)user;
+    live_bytes -= bytes;
+    free(ptr);
+}
+
+static far_ctx *make_context(void)
+{
+    far_ctx_opts opts;
+    far_ctx *ctx;
+    far_ctx_opts_init(&opts);
+    opts.threads = 1;
+    opts.alloc = limited_alloc;
+    opts.free = limited_free;
+    require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
+    return ctx;
+}
+
+static void check_again(far_ctx *ctx, const far_mat *m)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *f = open_memstream(&text, &length);
+    far_table *again;
+    require(f && far_mat_write_csv(ctx, m, f) == FAR_OK, "the values can be written");
+    fclose(f);
+    require(far_table_parse_bytes(ctx, "again", text, (int64_t)length, NULL, &again) == FAR_OK,
+            "what was written reads again");
+    far_mat n = far_table_values(again);
+    require(n.rows == m->rows && n.cols == m->cols, "the shape stays");
+    require(memcmp(n.data, m->data, (size_t)(n.rows * n.cols) * sizeof(double)) == 0,
+            "the values stay");
+    far_table_destroy(again);
+    free(text);
+}
+
+static void check_table(far_ctx *ctx, const far_table *t)
+{
+    far_mat m = far_table_values(t);
+    const double *values = m.data;
+    require(m.rows > 0 && m.cols > 0, "there are values");
+    for (int64_t i = 0; i < m.rows * m.cols; i++) {
+        require(isfinite(values[i]), "every value is finite");
+    }
+    for (int64_t j = 0; j < m.cols && far_table_column(t, 0); j++) {
+        require(strchr(far_table_column(t, j), '\n') == NULL, "a name is one line");
+    }
+    if (m.rows * m.cols <= MAX_WRITTEN) {
+        check_again(ctx, &m);
+    }
+}
+
+static void check_message(const char *message)
+{
+    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
+    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
+        require(*c >= ' ' && *c != 127, "the message is one plain line");
+    }
+}
+
+static void read_bytes(far_ctx *ctx, const uint8_t *data, size_t size, const char *member)
+{
+    far_table *t;
+    far_status st = far_table_parse_bytes(ctx, "fuzz", data, (int64_t)size, member, &t);
+    require((st == FAR_OK) == (t != NULL), "a table exactly on success");
+    if (st == FAR_OK) {
+        check_table(ctx, t);
+        far_table_destroy(t);
+    } else {
+        check_message(far_ctx_message(ctx));
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    far_ctx *ctx = make_context();
+    read_bytes(ctx, data, size, NULL);
+    if (size > 4 && memcmp(data, "PK", 2) == 0) {
+        read_bytes(ctx, data, size, "a");
+    }
+    far_ctx_destroy(ctx);
+    require(live_bytes == 0, "all memory is given back");
+    return 0;
+}

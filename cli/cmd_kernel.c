@@ -24,12 +24,12 @@ typedef struct kernel_args {
     const char *x, *x2; /* operands; NULL: not given */
 } kernel_args;
 
-typedef struct session {
+typedef struct job {
     kernel_args args;
     progress bar;
     far_ctx *ctx;
     far_kernel *kernel;
-} session;
+} job;
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
@@ -167,40 +167,40 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
     return check_usage(&line, args);
 }
 
-/* ---- the session --------------------------------------------------------------------------- */
+/* ---- the job ------------------------------------------------------------------------------- */
 
 /* A line on stderr for a library call that failed, and the exit code. */
-static int report(session *s, far_status st)
+static int report(job *j, far_status st)
 {
     if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
-        failure(VERB, "--arch: %s", far_ctx_message(s->ctx));
+        failure(VERB, "--arch: %s", far_ctx_message(j->ctx));
         return EXIT_USAGE;
     }
-    return failure(VERB, "%s", far_ctx_message(s->ctx));
+    return failure(VERB, "%s", far_ctx_message(j->ctx));
 }
 
-static int session_open(session *s)
+static int job_open(job *j)
 {
     far_ctx_opts opts;
     far_ctx_opts_init(&opts);
-    progress_init(&s->bar, s->args.quiet);
-    opts.threads = (int)s->args.threads;
+    progress_init(&j->bar, j->args.quiet);
+    opts.threads = (int)j->args.threads;
     opts.progress = progress_report;
-    opts.progress_user = &s->bar;
-    if (far_ctx_create(&opts, &s->ctx) != FAR_OK) {
+    opts.progress_user = &j->bar;
+    if (far_ctx_create(&opts, &j->ctx) != FAR_OK) {
         return failure(VERB, "out of memory");
     }
     far_kernel_opts how;
     far_kernel_opts_init(&how);
-    how.param = s->args.param;
-    far_status st = far_kernel_create(s->ctx, s->args.arch, &how, &s->kernel);
-    return st == FAR_OK ? EXIT_DONE : report(s, st);
+    how.param = j->args.param;
+    far_status st = far_kernel_create(j->ctx, j->args.arch, &how, &j->kernel);
+    return st == FAR_OK ? EXIT_DONE : report(j, st);
 }
 
-static void session_close(session *s)
+static void job_close(job *j)
 {
-    far_kernel_destroy(s->kernel);
-    far_ctx_destroy(s->ctx);
+    far_kernel_destroy(j->kernel);
+    far_ctx_destroy(j->ctx);
 }
 
 static const char *word_of(const char *list, int index)
@@ -209,22 +209,22 @@ static const char *word_of(const char *list, int index)
     return choice_word(list, index, buffer, sizeof buffer);
 }
 
-static void json_head(const session *s)
+static void json_head(const job *j)
 {
     json_begin(stdout);
-    json_text_field(stdout, "arch", far_kernel_text(s->kernel));
-    json_text_field(stdout, "get", word_of(GET_LIST, s->args.get));
-    json_text_field(stdout, "param", word_of(PARAM_LIST, s->args.param));
+    json_text_field(stdout, "arch", far_kernel_text(j->kernel));
+    json_text_field(stdout, "get", word_of(GET_LIST, j->args.get));
+    json_text_field(stdout, "param", word_of(PARAM_LIST, j->args.param));
 }
 
 /* The values, or the name of the file that holds them. */
-static void json_values(const session *s, const far_mat *m)
+static void json_values(const job *j, const far_mat *m)
 {
     json_text_field(stdout, "dtype", word_of(DTYPE_LIST, m->dtype));
     json_key(stdout, "shape");
     printf("[%lld, %lld]", (long long)m->rows, (long long)m->cols);
-    if (s->args.output) {
-        json_text_field(stdout, "file", s->args.output);
+    if (j->args.output) {
+        json_text_field(stdout, "file", j->args.output);
     } else {
         json_key(stdout, "values");
         json_matrix(stdout, m);
@@ -232,37 +232,37 @@ static void json_values(const session *s, const far_mat *m)
 }
 
 /* Writes the result where it belongs. Interrupts are held; only a file needs that. */
-static int write_result(session *s, const far_mat *m, const far_mat *orders)
+static int write_result(job *j, const far_mat *m, const far_mat *orders)
 {
-    const kernel_args *a = &s->args;
+    const kernel_args *a = &j->args;
     int code = EXIT_DONE;
     if (!a->output) {
         interrupts_release();
-        s->bar.visible = s->bar.visible && !isatty(STDOUT_FILENO);
+        j->bar.visible = j->bar.visible && !isatty(STDOUT_FILENO);
     }
     if (a->output || !a->json) {
-        code = matrix_write(VERB, s->ctx, m, word_of(GET_LIST, a->get), a->output);
+        code = matrix_write(VERB, j->ctx, m, word_of(GET_LIST, a->get), a->output);
     }
     if (code == EXIT_DONE && a->json) {
-        json_head(s);
+        json_head(j);
         if (orders) {
             json_key(stdout, "order");
             json_column(stdout, orders);
         }
-        json_values(s, m);
+        json_values(j, m);
         json_end(stdout);
     }
     return code;
 }
 
 /* What follows a call of the library: its result written, or its failure reported. */
-static int deliver(session *s, far_status st, const far_mat *m, const far_mat *orders)
+static int deliver(job *j, far_status st, const far_mat *m, const far_mat *orders)
 {
-    progress_end(&s->bar);
-    int code = st == FAR_OK ? write_result(s, m, orders) : EXIT_FAILED;
-    progress_end(&s->bar);
+    progress_end(&j->bar);
+    int code = st == FAR_OK ? write_result(j, m, orders) : EXIT_FAILED;
+    progress_end(&j->bar);
     interrupts_release(); /* does not come back after Ctrl-C */
-    return st == FAR_OK ? code : report(s, st);
+    return st == FAR_OK ? code : report(j, st);
 }
 
 static int check_widths(const input *a, const input *b)
@@ -275,12 +275,12 @@ static int check_widths(const input *a, const input *b)
 }
 
 /* Reads both files; the second may be NULL. */
-static int read_inputs(session *s, const char *first, const char *second, input in[2])
+static int read_inputs(job *j, const char *first, const char *second, input in[2])
 {
-    far_dtype dtype = (far_dtype)s->args.dtype;
-    int code = input_read(VERB, s->ctx, first, dtype, &in[0]);
+    far_dtype dtype = (far_dtype)j->args.dtype;
+    int code = input_read(VERB, j->ctx, first, dtype, &in[0]);
     if (code == EXIT_DONE && second) {
-        code = input_read(VERB, s->ctx, second, dtype, &in[1]);
+        code = input_read(VERB, j->ctx, second, dtype, &in[1]);
     }
     if (code == EXIT_DONE && second) {
         code = check_widths(&in[0], &in[1]);
@@ -290,38 +290,38 @@ static int read_inputs(session *s, const char *first, const char *second, input 
 
 /* ---- X against X or X2 --------------------------------------------------------------------- */
 
-static far_status evaluate(session *s, const far_mat *x, const far_mat *x2, far_mat *result)
+static far_status evaluate(job *j, const far_mat *x, const far_mat *x2, far_mat *result)
 {
-    const kernel_args *a = &s->args;
+    const kernel_args *a = &j->args;
     far_mat *nngp = a->get == GET_NNGP ? result : NULL;
     far_mat *ntk = a->get == GET_NTK ? result : NULL;
     if (a->diag) {
-        return far_kernel_diag(s->ctx, s->kernel, x, nngp, ntk);
+        return far_kernel_diag(j->ctx, j->kernel, x, nngp, ntk);
     }
     far_fill fill = a->lower ? FAR_FILL_LOWER : FAR_FILL_FULL;
-    return far_kernel_eval(s->ctx, s->kernel, x, x2, fill, nngp, ntk);
+    return far_kernel_eval(j->ctx, j->kernel, x, x2, fill, nngp, ntk);
 }
 
-static int compute_matrix(session *s, const far_mat *x, const far_mat *x2)
+static int compute_matrix(job *j, const far_mat *x, const far_mat *x2)
 {
     far_mat result;
-    int64_t cols = s->args.diag ? 1 : x2 ? x2->rows : x->rows;
-    int code = matrix_alloc(VERB, x->rows, cols, (far_dtype)s->args.dtype, &result);
+    int64_t cols = j->args.diag ? 1 : x2 ? x2->rows : x->rows;
+    int code = matrix_alloc(VERB, x->rows, cols, (far_dtype)j->args.dtype, &result);
     if (code != EXIT_DONE) {
         return code;
     }
     interrupts_hold();
-    code = deliver(s, evaluate(s, x, x2, &result), &result, NULL);
+    code = deliver(j, evaluate(j, x, x2, &result), &result, NULL);
     free(result.data);
     return code;
 }
 
-static int run_matrix(session *s)
+static int run_matrix(job *j)
 {
     input in[2] = {{0}, {0}};
-    int code = read_inputs(s, s->args.x, s->args.x2, in);
+    int code = read_inputs(j, j->args.x, j->args.x2, in);
     if (code == EXIT_DONE) {
-        code = compute_matrix(s, &in[0].values, s->args.x2 ? &in[1].values : NULL);
+        code = compute_matrix(j, &in[0].values, j->args.x2 ? &in[1].values : NULL);
     }
     input_free(&in[0]);
     input_free(&in[1]);
@@ -351,18 +351,18 @@ static void print_orders(const far_mat *orders)
 }
 
 /* One line on stderr that says what the numbers are. */
-static void explain_orders(const session *s, const far_mat *orders)
+static void explain_orders(const job *j, const far_mat *orders)
 {
-    const char *kernel = s->args.get == GET_NTK ? "Theta" : "K";
+    const char *kernel = j->args.get == GET_NTK ? "Theta" : "K";
     double order = orders->rows > 0 ? mat_get(orders, 0, 0) : 0;
-    const char *power = s->args.x ? "lambda^(order i)" : "lambda^(order i) mu^(order j)";
+    const char *power = j->args.x ? "lambda^(order i)" : "lambda^(order i) mu^(order j)";
     if (!orders_equal(orders)) {
         print_orders(orders);
         fprintf(stderr, "; row i holds the %s of %s in %s\n",
-                s->args.x ? "coefficient" : "coefficients", power, kernel);
+                j->args.x ? "coefficient" : "coefficients", power, kernel);
     } else if (order == 0) {
         fprintf(stderr, "order 0: these are limits\n");
-    } else if (s->args.x) {
+    } else if (j->args.x) {
         fprintf(stderr,
                 "%s grows like lambda^%g along every direction: these are the coefficients of "
                 "lambda^%g\n",
@@ -375,9 +375,9 @@ static void explain_orders(const session *s, const far_mat *orders)
     }
 }
 
-static int compute_limit(session *s, const far_mat *u, const far_mat *x)
+static int compute_limit(job *j, const far_mat *u, const far_mat *x)
 {
-    bool ntk = s->args.get == GET_NTK;
+    bool ntk = j->args.get == GET_NTK;
     far_mat result = {0}, orders = {0};
     int code = matrix_alloc(VERB, u->rows, x ? x->rows : u->rows, FAR_F64, &result);
     if (code == EXIT_DONE) {
@@ -386,25 +386,25 @@ static int compute_limit(session *s, const far_mat *u, const far_mat *x)
     if (code == EXIT_DONE) {
         interrupts_hold();
         far_status st =
-            far_kernel_limit(s->ctx, s->kernel, u, x, ntk ? NULL : &result, ntk ? NULL : &orders,
+            far_kernel_limit(j->ctx, j->kernel, u, x, ntk ? NULL : &result, ntk ? NULL : &orders,
                              ntk ? &result : NULL, ntk ? &orders : NULL);
-        code = deliver(s, st, &result, &orders);
+        code = deliver(j, st, &result, &orders);
     }
-    if (code == EXIT_DONE && !s->args.quiet) {
+    if (code == EXIT_DONE && !j->args.quiet) {
         fflush(stdout);
-        explain_orders(s, &orders);
+        explain_orders(j, &orders);
     }
     free(result.data);
     free(orders.data);
     return code;
 }
 
-static int run_limit(session *s)
+static int run_limit(job *j)
 {
     input in[2] = {{0}, {0}};
-    int code = read_inputs(s, s->args.at_infinity, s->args.x, in);
+    int code = read_inputs(j, j->args.at_infinity, j->args.x, in);
     if (code == EXIT_DONE) {
-        code = compute_limit(s, &in[0].values, s->args.x ? &in[1].values : NULL);
+        code = compute_limit(j, &in[0].values, j->args.x ? &in[1].values : NULL);
     }
     input_free(&in[0]);
     input_free(&in[1]);
@@ -442,10 +442,10 @@ static void print_supremum(const far_supremum *sup)
     }
 }
 
-static void print_supremum_json(const session *s, const far_supremum *sup)
+static void print_supremum_json(const job *j, const far_supremum *sup)
 {
-    json_head(s);
-    json_number_field(stdout, "inputs", (double)s->args.inputs);
+    json_head(j);
+    json_number_field(stdout, "inputs", (double)j->args.inputs);
     json_text_field(stdout, "verdict", sup->bounded ? "bounded" : "unbounded");
     json_number_field(stdout, "C", sup->value);
     json_number_field(stdout, "radius", sup->radius);
@@ -456,16 +456,16 @@ static void print_supremum_json(const session *s, const far_supremum *sup)
     json_end(stdout);
 }
 
-static int run_supremum(session *s)
+static int run_supremum(job *j)
 {
     far_supremum sup;
     far_supremum_init(&sup);
-    far_status st = far_kernel_supremum(s->ctx, s->kernel, s->args.inputs, &sup);
+    far_status st = far_kernel_supremum(j->ctx, j->kernel, j->args.inputs, &sup);
     if (st != FAR_OK) {
-        return report(s, st);
+        return report(j, st);
     }
-    if (s->args.json) {
-        print_supremum_json(s, &sup);
+    if (j->args.json) {
+        print_supremum_json(j, &sup);
     } else {
         print_supremum(&sup);
     }
@@ -482,19 +482,19 @@ static int64_t default_threads(void)
 
 int cmd_kernel(int argc, char **argv)
 {
-    session s = {.args = {.get = GET_NTK,
-                          .param = FAR_PARAM_NTK,
-                          .dtype = FAR_F64,
-                          .inputs = 2,
-                          .threads = default_threads()}};
-    int code = read_command_line(argc, argv, &s.args);
+    job j = {.args = {.get = GET_NTK,
+                      .param = FAR_PARAM_NTK,
+                      .dtype = FAR_F64,
+                      .inputs = 2,
+                      .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&s);
+    code = job_open(&j);
     if (code == EXIT_DONE) {
-        code = s.args.sup ? run_supremum(&s) : s.args.at_infinity ? run_limit(&s) : run_matrix(&s);
+        code = j.args.sup ? run_supremum(&j) : j.args.at_infinity ? run_limit(&j) : run_matrix(&j);
     }
-    session_close(&s);
+    job_close(&j);
     return code;
 }

@@ -1,6 +1,6 @@
 /*
- * The tile, for one REAL. Included twice by tile_isa.c, which defines REAL, NAME, TILE_FN, SQRT, EXP
- * and ANGLE_POLY. Loops run over whole vectors (counts are rounded up into the padding), so a
+ * The tile, for one REAL. Included twice by tile_isa.c, which defines REAL, NAME, TILE_FN, SQRT,
+ * EXP, FABS and COPYSIGN. Loops run over whole vectors (counts are rounded up into the padding), so a
  * pair's bits do not depend on where it stands in a tile.
  */
 #include "tile_poly.h"
@@ -11,6 +11,7 @@
 #define CHORD_CHUNK 128 /* features summed at once; chunks are added up, so errors stay small */
 #define COL(s) (cols + (int64_t)(s) * ld)
 #define PI_R ((REAL)3.141592653589793238)
+#define ANGLE_TERMS ((int)(sizeof NAME(angle_coef) / sizeof(REAL)))
 
 typedef REAL NAME(vec) __attribute__((vector_size(64)));
 typedef REAL NAME(vec_u) __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
@@ -27,32 +28,45 @@ typedef struct NAME(scratch) {
     REAL *temp;      /* 4 x W */
     REAL *ri;        /* coefficients of the row */
     REAL *states;    /* (depth + 1) x 3 x W */
+    int64_t row;     /* of the chords */
 } NAME(scratch);
+
+/* Whole vectors, two at a time. */
+static int64_t NAME(padded)(int64_t count)
+{
+    return (count + 2 * LANES - 1) / (2 * LANES) * (2 * LANES);
+}
 
 /* ---- directions and chords ------------------------------------------------------------------- */
 
-/* gap = |u - v|^2 / 2 (or |u + v|^2 / 2), accurate however close the two are. */
+/* |u - v|^2 / 2 (sign 1) or |u + v|^2 / 2 (sign -1), accurate however close the two are, and 2 minus
+ * that. CHORD_ROWS rows and two vectors of columns at a time. */
 static void NAME(chords)(const REAL *unit, const REAL *panel, int64_t d, int64_t count, REAL sign,
-                         REAL *out)
+                         REAL *restrict out, REAL *restrict rest)
 {
-    for (int64_t j = 0; j < count; j += LANES) {
-        NAME(vec) total[CHORD_ROWS] = {0};
+    for (int64_t j = 0; j < count; j += 2 * LANES) {
+        NAME(vec) total[2 * CHORD_ROWS] = {0};
         for (int64_t k0 = 0; k0 < d; k0 += CHORD_CHUNK) {
             int64_t k1 = k0 + CHORD_CHUNK < d ? k0 + CHORD_CHUNK : d;
-            NAME(vec) sum[CHORD_ROWS] = {0};
+            NAME(vec) sum[2 * CHORD_ROWS] = {0};
             for (int64_t k = k0; k < k1; k++) {
-                NAME(vec) v = *(const NAME(vec_u) *)(panel + k * W + j) * sign;
+                NAME(vec) v0 = *(const NAME(vec_u) *)(panel + k * W + j);
+                NAME(vec) v1 = *(const NAME(vec_u) *)(panel + k * W + j + LANES);
                 for (int r = 0; r < CHORD_ROWS; r++) {
-                    NAME(vec) difference = unit[r * d + k] - v;
-                    sum[r] += difference * difference;
+                    REAL u = sign * unit[r * d + k];
+                    sum[2 * r] += (v0 - u) * (v0 - u);
+                    sum[2 * r + 1] += (v1 - u) * (v1 - u);
                 }
             }
-            for (int r = 0; r < CHORD_ROWS; r++) {
+            for (int r = 0; r < 2 * CHORD_ROWS; r++) {
                 total[r] += sum[r];
             }
         }
-        for (int r = 0; r < CHORD_ROWS; r++) {
-            *(NAME(vec_u) *)(out + r * W + j) = total[r] * (REAL)0.5;
+        for (int r = 0; r < 2 * CHORD_ROWS; r++) {
+            int64_t at = r / 2 * W + j + r % 2 * LANES;
+            NAME(vec) half = total[r] * (REAL)0.5;
+            *(NAME(vec_u) *)(out + at) = half;
+            *(NAME(vec_u) *)(rest + at) = 2 - half;
         }
     }
 }
@@ -66,45 +80,160 @@ static bool NAME(any_above)(const REAL *v, int64_t count, REAL limit)
     return above;
 }
 
+/* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
 static void NAME(start)(const NAME(scratch) *s, int64_t d, int64_t count)
 {
-    NAME(chords)(s->unit, s->panel, d, count, 1, s->gap);
-    bool opposite = false;
+    NAME(chords)(s->unit, s->panel, d, count, 1, s->gap, s->cogap);
     for (int r = 0; r < CHORD_ROWS; r++) {
-        REAL *gap = s->gap + r * W, *cogap = s->cogap + r * W;
-        for (int64_t j = 0; j < count; j++) {
-            gap[j] = gap[j] < 2 ? gap[j] : 2;
-            cogap[j] = 2 - gap[j];
+        if (NAME(any_above)(s->gap + r * W, count, (REAL)1.9)) {
+            NAME(chords)(s->unit, s->panel, d, count, -1, s->cogap, s->temp);
+            break;
         }
-        opposite = opposite || NAME(any_above)(gap, count, (REAL)1.9);
-    }
-    if (opposite) {
-        NAME(chords)(s->unit, s->panel, d, count, -1, s->cogap);
     }
 }
 
 /* ---- linear operations ----------------------------------------------------------------------- */
 
-static void NAME(dense)(int64_t count, bool signed_, bool standard, const REAL *ri,
-                        const REAL *restrict cols, int64_t ld, NAME(state) x)
+/* One pair: gap, cogap, t. */
+typedef struct NAME(pair) {
+    REAL gap, cogap, t;
+} NAME(pair);
+
+/* What is known at compile time about a loop. */
+typedef struct NAME(known) {
+    bool any_sign; /* cogap is carried */
+    bool tangent;  /* t is wanted */
+    bool fresh;    /* t is still zero */
+} NAME(known);
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Coefficients of a dense in the ntk parametrisation, for one row and all columns. */
+typedef struct NAME(dense_coef) {
+    REAL al, be, A, B;
+    const REAL *restrict al_j, *restrict be_j, *restrict A_j, *restrict B_j;
+} NAME(dense_coef);
+
+static NAME(dense_coef) NAME(dense_of)(const REAL *ri, const REAL *cols, int64_t ld)
 {
-    const REAL *restrict al = COL(0), *restrict be = COL(1);
-    for (int64_t j = 0; x.t && standard && j < count; j++) {
+    return (NAME(dense_coef)){ri[0], ri[1], ri[2], ri[3], COL(0), COL(1), COL(2), COL(3)};
+}
+
+INLINE NAME(pair) NAME(dense_step)(NAME(known) is, const NAME(dense_coef) *c, int64_t j, NAME(pair) p)
+{
+    REAL da = c->al - c->al_j[j], db = c->be - c->be_j[j], sb = c->be + c->be_j[j];
+    REAL aa = c->al * c->al_j[j];
+    p.gap = (REAL)0.5 * (da * da + db * db) + aa * p.gap;
+    if (is.any_sign) {
+        p.cogap = (REAL)0.5 * (da * da + sb * sb) + aa * p.cogap;
+    }
+    if (is.tangent) {
+        REAL below = is.fresh ? 0 : c->B * c->B_j[j] * p.t;
+        p.t = c->A * c->A_j[j] * (1 - p.gap) + below;
+    }
+    return p;
+}
+
+/* sum of c[first + 4 k] w^k */
+INLINE REAL NAME(quarter)(int first, REAL w)
+{
+    REAL p = 0;
+#pragma GCC unroll 8
+    for (int k = (ANGLE_TERMS - 1 - first) / 4; k >= 0; k--) {
+        p = p * w + NAME(angle_coef)[first + 4 * k];
+    }
+    return p;
+}
+
+/* acos(1 - u) for u in [0, 1]. Four short chains instead of one long one: the processor's window
+ * holds only about two pairs of vectors, so latency is what counts. */
+INLINE REAL NAME(angle)(REAL u)
+{
+    REAL v = u * u, w = v * v;
+    REAL even = NAME(quarter)(0, w) + v * NAME(quarter)(2, w);
+    REAL odd = NAME(quarter)(1, w) + v * NAME(quarter)(3, w);
+    return SQRT(2 * u) * (even + u * odd);
+}
+
+/* linear z + folded |z|, squares of the weights normalised to sum 1: relu has 1/2 and 1/2. */
+typedef struct NAME(fold_coef) {
+    REAL linear, folded;
+} NAME(fold_coef);
+
+/* With u = 1 - |rho| and phi = acos |rho|:  1 - kappa_abs = u - (2/pi) (sin phi - phi cos phi). */
+INLINE NAME(pair) NAME(fold_step)(NAME(known) is, NAME(fold_coef) c, NAME(pair) p)
+{
+    REAL least = is.any_sign && p.cogap < p.gap ? p.cogap : p.gap;
+    REAL u = FABS(least); /* rounding may leave -1e-33 */
+    REAL phi = NAME(angle)(u), sine = SQRT(u * (2 - u));
+    REAL bent = u - (2 / PI_R) * (sine - phi * (1 - u)), slope = 1 - (2 / PI_R) * phi;
+    if (is.any_sign) {
+        slope = COPYSIGN(slope, p.cogap - p.gap);
+        p.cogap = c.linear * p.cogap + c.folded * (2 - bent);
+    }
+    p.gap = c.linear * p.gap + c.folded * bent;
+    if (is.tangent) {
+        p.t *= c.linear + c.folded * slope;
+    }
+    return p;
+}
+
+/* A dense, a fold, or both in one pass over the block: both keeps values in registers. */
+INLINE void NAME(layer_loop)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
+                             const NAME(fold_coef) *fold, NAME(state) x)
+{
+    REAL *restrict gap = x.gap, *restrict cogap = x.cogap, *restrict t = x.t;
+    for (int64_t j = 0; j < count; j++) {
+        NAME(pair) p = {gap[j], is.any_sign ? cogap[j] : 0, is.tangent && !is.fresh ? t[j] : 0};
+        p = dense ? NAME(dense_step)(is, dense, j, p) : p;
+        p = fold ? NAME(fold_step)(is, *fold, p) : p;
+        gap[j] = p.gap;
+        if (is.any_sign) {
+            cogap[j] = p.cogap;
+        }
+        if (is.tangent) {
+            t[j] = p.t;
+        }
+    }
+}
+
+INLINE void NAME(layer_with)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
+                             const NAME(fold_coef) *fold, NAME(state) x)
+{
+    if (dense && fold) {
+        NAME(layer_loop)(count, is, dense, fold, x);
+    } else if (dense) {
+        NAME(layer_loop)(count, is, dense, NULL, x);
+    } else {
+        NAME(layer_loop)(count, is, NULL, fold, x);
+    }
+}
+
+static void NAME(layer)(int64_t count, bool any_sign, bool fresh, const NAME(dense_coef) *dense,
+                        const NAME(fold_coef) *fold, NAME(state) x)
+{
+    if (!x.t) {
+        NAME(layer_with)(count, (NAME(known)){true, false, false}, dense, fold, x);
+    } else if (any_sign && fresh) {
+        NAME(layer_with)(count, (NAME(known)){true, true, true}, dense, fold, x);
+    } else if (any_sign) {
+        NAME(layer_with)(count, (NAME(known)){true, true, false}, dense, fold, x);
+    } else {
+        NAME(layer_with)(count, (NAME(known)){false, true, false}, dense, fold, x);
+    }
+}
+
+/* In the standard parametrisation Theta takes the K of the layer's input. */
+static void NAME(dense_standard)(int64_t count, const REAL *ri, const REAL *restrict cols,
+                                 int64_t ld, NAME(state) x)
+{
+    for (int64_t j = 0; x.t && j < count; j++) {
         REAL rho = 1 - x.gap[j];
         x.t[j] = ri[2] * COL(2)[j] * x.t[j] + ri[3] * COL(3)[j] * rho + ri[4] * COL(4)[j];
     }
-    for (int64_t j = 0; j < count; j++) {
-        REAL da = ri[0] - al[j], db = ri[1] - be[j], aa = ri[0] * al[j];
-        x.gap[j] = (REAL)0.5 * (da * da + db * db) + aa * x.gap[j];
-    }
-    for (int64_t j = 0; signed_ && j < count; j++) {
-        REAL da = ri[0] - al[j], sb = ri[1] + be[j], aa = ri[0] * al[j];
-        x.cogap[j] = (REAL)0.5 * (da * da + sb * sb) + aa * x.cogap[j];
-    }
-    const REAL *restrict A = COL(2), *restrict B = COL(3);
-    for (int64_t j = 0; x.t && !standard && j < count; j++) {
-        x.t[j] = ri[2] * A[j] * (1 - x.gap[j]) + ri[3] * B[j] * x.t[j];
-    }
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, ld);
+    x.t = NULL;
+    NAME(layer)(count, true, false, &dense, NULL, x);
 }
 
 static void NAME(center)(int64_t count, bool signed_, const REAL *ri, const REAL *restrict cols,
@@ -158,57 +287,7 @@ static void NAME(add)(int64_t count, bool means, const REAL *ri, const REAL *res
 
 /* ---- activations ----------------------------------------------------------------------------- */
 
-/* acos(1 - u) for u in [0, 1] */
-static inline REAL NAME(angle)(REAL u)
-{
-    REAL p = 0;
-#define STEP(c) p = p * u + (REAL)(c);
-    ANGLE_POLY(STEP)
-#undef STEP
-    return SQRT(2 * u) * p;
-}
-
-/* linear z + folded |z|, squares of the weights normalised to sum 1: relu has 1/2 and 1/2.
- * With u = 1 - |rho| and phi = acos |rho|:  1 - kappa_abs = u - (2/pi) (sin phi - phi cos phi).
- * Always inlined, with positive and tangent constant, so that the loop has no branches. */
-static inline __attribute__((always_inline)) void NAME(fold_loop)(int64_t count, bool positive,
-                                                                  bool tangent, REAL linear,
-                                                                  REAL folded, NAME(state) x)
-{
-    REAL *restrict gaps = x.gap, *restrict cogaps = x.cogap, *restrict t = x.t;
-    for (int64_t j = 0; j < count; j++) {
-        REAL gap = gaps[j], cogap = positive ? 2 - gap : cogaps[j];
-        REAL u = positive ? gap : gap < cogap ? gap : cogap;
-        u = u < 0 ? 0 : u;
-        u = u > 1 ? 1 : u;
-        REAL phi = NAME(angle)(u), sine = SQRT(u * (2 - u));
-        REAL bent = u - (2 / PI_R) * (sine - phi * (1 - u));
-        REAL slope = 1 - (2 / PI_R) * phi;
-        gaps[j] = linear * gap + folded * bent;
-        if (!positive) {
-            cogaps[j] = linear * cogap + folded * (2 - bent);
-            slope = gap <= cogap ? slope : -slope;
-        }
-        if (tangent) {
-            t[j] *= linear + folded * slope;
-        }
-    }
-}
-
-static void NAME(fold)(int64_t count, bool positive, REAL linear, REAL folded, NAME(state) x)
-{
-    if (positive && x.t) {
-        NAME(fold_loop)(count, true, true, linear, folded, x);
-    } else if (positive) {
-        NAME(fold_loop)(count, true, false, linear, folded, x);
-    } else if (x.t) {
-        NAME(fold_loop)(count, false, true, linear, folded, x);
-    } else {
-        NAME(fold_loop)(count, false, false, linear, folded, x);
-    }
-}
-
-static inline __attribute__((always_inline)) REAL NAME(horner)(const double *p, int order, REAL c)
+INLINE REAL NAME(horner)(const double *p, int order, REAL c)
 {
     REAL sum = 0;
 #pragma GCC unroll 8
@@ -221,18 +300,15 @@ static inline __attribute__((always_inline)) REAL NAME(horner)(const double *p, 
 /* theta, sin theta of the whole range from gap and cogap */
 static inline REAL NAME(full_angle)(REAL gap, REAL cogap, REAL *sine)
 {
-    REAL u = gap < cogap ? gap : cogap;
-    u = u < 0 ? 0 : u > 1 ? 1 : u;
+    REAL u = FABS(gap < cogap ? gap : cogap);
     REAL phi = NAME(angle)(u);
     *sine = SQRT(u * (2 - u));
     return gap <= cogap ? phi : PI_R - phi;
 }
 
 /* Inlined with a constant order where vectors are wanted. */
-static inline __attribute__((always_inline)) void NAME(power_loop)(int64_t count, bool positive,
-                                                                   bool tangent, int order,
-                                                                   const far_arccos *k,
-                                                                   NAME(state) x)
+INLINE void NAME(power_loop)(int64_t count, bool positive, bool tangent, int order,
+                             const far_arccos *k, NAME(state) x)
 {
     REAL *restrict gaps = x.gap, *restrict cogaps = x.cogap, *restrict t = x.t;
     for (int64_t j = 0; j < count; j++) {
@@ -310,10 +386,8 @@ typedef struct NAME(sums) {
     REAL kc = ci * c[j], ke = ei * e[j], dc = ci - c[j], de = ei - e[j];                           \
     REAL apart = (REAL)0.5 * (dc * dc + de * de) + ke;                                             \
     REAL below = apart + kc * x.gap[j], above = apart + kc * x.cogap[j];                           \
-    REAL u = below < above ? below : above, y = kc * (1 - x.gap[j]);                               \
-    u = u > 1 ? 1 : u;                                                                             \
-    REAL angle = PI_R / 2 - NAME(angle)(u);                                                        \
-    angle = below <= above ? angle : -angle;                                                       \
+    REAL u = FABS(below < above ? below : above), y = kc * (1 - x.gap[j]);                         \
+    REAL angle = COPYSIGN(PI_R / 2 - NAME(angle)(u), above - below);                               \
     REAL d = below * above, root = SQRT(d), inverse = root > 0 ? 1 / root : 0;
 
 static void NAME(soft_sign)(int64_t count, REAL ci, REAL ei, REAL si, REAL weight,
@@ -434,19 +508,25 @@ static void NAME(smooth)(int64_t count, const far_op *op, int terms, int slots, 
     }
 }
 
+static bool NAME(is_fold)(const far_op *op)
+{
+    return op->kind == FAR_OP_ACTIVATE && op->activation->family == FAR_FAMILY_FOLD;
+}
+
+static NAME(fold_coef) NAME(fold_of)(const far_activation *a)
+{
+    long double linear = a->linear * a->linear, folded = a->folded * a->folded;
+    return (NAME(fold_coef)){(REAL)(linear / (linear + folded)), (REAL)(folded / (linear + folded))};
+}
+
 static void NAME(homogeneous)(int64_t count, const far_op *op, const REAL *ri,
                               const REAL *restrict cols, int64_t ld, NAME(state) x)
 {
     const far_activation *a = op->activation;
     bool positive = op->sign == FAR_SIGN_POSITIVE;
     if (a->family == FAR_FAMILY_FOLD) {
-        long double size = a->linear * a->linear + a->folded * a->folded;
-        REAL linear = (REAL)(a->linear * a->linear / size);
-        REAL folded = (REAL)(a->folded * a->folded / size);
-        if (folded == 0) {
-            return;
-        }
-        NAME(fold)(count, positive, linear, folded, x);
+        NAME(fold_coef) fold = NAME(fold_of)(a);
+        NAME(layer)(fold.folded == 0 ? 0 : count, !positive, false, NULL, &fold, x);
     } else if (a->family == FAR_FAMILY_POWER) {
         NAME(power)(count, positive, a->arccos, x);
     } else {
@@ -473,10 +553,14 @@ static void NAME(refresh)(int64_t count, const far_op *op, NAME(state) x)
 
 /* ---- one row of a tile ----------------------------------------------------------------------- */
 
+/* Level 0 starts from the chords of the current row, in place. */
 static NAME(state) NAME(state_at)(const far_tile *tile, const NAME(scratch) *s, int level)
 {
-    REAL *base = s->states + (int64_t)level * 3 * W;
-    return (NAME(state)){base, base + W, tile->ntk ? base + 2 * W : NULL};
+    REAL *base = s->states + (int64_t)level * 3 * W, *t = tile->ntk ? base + 2 * W : NULL;
+    if (level == 0) {
+        return (NAME(state)){s->gap + s->row * W, s->cogap + s->row * W, t};
+    }
+    return (NAME(state)){base, base + W, t};
 }
 
 static void NAME(copy_state)(int64_t count, NAME(state) from, NAME(state) to)
@@ -489,8 +573,34 @@ static void NAME(copy_state)(int64_t count, NAME(state) from, NAME(state) to)
     }
 }
 
-static void NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
-                         const NAME(scratch) *s, int *level)
+/* A dense followed by a plain fold is done with it: returns the number of operations done. */
+static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
+                               const REAL *cols, NAME(state) x)
+{
+    const far_plan *plan = tile->plan;
+    const far_op *op = &plan->ops[index];
+    int64_t next = index + 1;
+    while (next < plan->count && plan->ops[next].kind == FAR_OP_SCALE) {
+        next++;
+    }
+    if (op->standard) {
+        NAME(dense_standard)(count, ri, cols, tile->cols->ld, x);
+        return 1;
+    }
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld);
+    bool any_sign = op->sign == FAR_SIGN_ANY;
+    if (next < plan->count && NAME(is_fold)(&plan->ops[next]) && !plan->ops[next].gamma &&
+        plan->ops[next].sign != FAR_SIGN_MILD) {
+        NAME(fold_coef) fold = NAME(fold_of)(plan->ops[next].activation);
+        NAME(layer)(count, any_sign, index == 0, &dense, &fold, x);
+        return next + 1 - index;
+    }
+    NAME(layer)(count, any_sign, index == 0, &dense, NULL, x);
+    return 1;
+}
+
+static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
+                            const NAME(scratch) *s, int *level)
 {
     const far_op *op = &tile->plan->ops[index];
     int64_t ld = tile->cols->ld;
@@ -502,8 +612,7 @@ static void NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, con
     NAME(refresh)(count, op, x);
     switch (op->kind) {
     case FAR_OP_DENSE:
-        NAME(dense)(count, op->sign == FAR_SIGN_ANY, op->standard, ri, cols, ld, x);
-        break;
+        return NAME(run_dense)(tile, index, count, ri, cols, x);
     case FAR_OP_CENTER:
         NAME(center)(count, op->sign == FAR_SIGN_ANY, ri, cols, ld, x);
         break;
@@ -530,6 +639,7 @@ static void NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, con
     case FAR_OP_SCALE:
         break;
     }
+    return 1;
 }
 
 /* out[j] = (scale_i value[j]) scale_j; wide: with exponents that may leave the range of REAL. */
@@ -549,19 +659,25 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
     }
 }
 
+/* A first dense in the ntk parametrisation sets t without reading it. */
+static bool NAME(starts_tangent)(const far_op *op)
+{
+    return op->kind == FAR_OP_DENSE && !op->standard;
+}
+
 static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) *s)
 {
-    int64_t padded = (count + LANES - 1) / LANES * LANES;
+    int64_t padded = NAME(padded)(count);
     int level = 0, slots = tile->layout->slots;
     NAME(state) x = NAME(state_at)(tile, s, 0);
     for (int k = 0; k < slots + 2; k++) {
         s->ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld + i];
     }
-    for (int64_t j = 0; x.t && j < padded; j++) {
-        x.t[j] = 0;
+    if (x.t && !NAME(starts_tangent)(&tile->plan->ops[0])) {
+        memset(x.t, 0, (size_t)padded * sizeof(REAL));
     }
-    for (int64_t k = 0; k < tile->plan->count; k++) {
-        NAME(run_op)(tile, k, padded, s->ri, s, &level);
+    for (int64_t k = 0; k < tile->plan->count;) {
+        k += NAME(run_op)(tile, k, padded, s->ri, s, &level);
     }
     if (tile->nngp) {
         NAME(finish)(tile, i, count, tile->rows->r, tile->cols->r, slots, s->ri, x.gap, true,
@@ -598,6 +714,7 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
     s.states = s.temp + 4 * W;
     s.unit = s.states + (int64_t)(tile->plan->depth + 1) * 3 * W;
     s.ri = s.unit + CHORD_ROWS * d;
+    s.row = 0;
     return s;
 }
 
@@ -612,7 +729,7 @@ static void NAME(fill_panel)(const far_tile *tile, REAL *panel)
     }
 }
 
-static void NAME(run_rows)(const far_tile *tile, int64_t i, const NAME(scratch) *s)
+static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) *s)
 {
     int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
     int64_t last = i + CHORD_ROWS < tile->i1 ? i + CHORD_ROWS : tile->i1;
@@ -623,13 +740,10 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, const NAME(scratch) 
         int64_t row = i + r < last ? i + r : last - 1;
         memcpy(s->unit + r * d, (const REAL *)tile->rows->unit + row * d, (size_t)d * sizeof(REAL));
     }
-    NAME(start)(s, d, (count + LANES - 1) / LANES * LANES);
+    NAME(start)(s, d, NAME(padded)(count));
     for (int64_t row = i; row < last; row++) {
-        NAME(state) x = NAME(state_at)(tile, s, 0);
         int64_t wanted = tile->lower && row + 1 - tile->j0 < count ? row + 1 - tile->j0 : count;
-        size_t bytes = (size_t)((wanted + LANES - 1) / LANES * LANES) * sizeof(REAL);
-        memcpy(x.gap, s->gap + (row - i) * W, bytes);
-        memcpy(x.cogap, s->cogap + (row - i) * W, bytes);
+        s->row = row - i;
         NAME(run_row)(tile, row, wanted, s);
         if (tile->lower && row < tile->j1) {
             NAME(write_diagonal)(tile, row);
@@ -652,11 +766,14 @@ void TILE_FN(const far_tile *tile)
 #undef CHORD_CHUNK
 #undef COL
 #undef PI_R
+#undef ANGLE_TERMS
 #undef TABLE_BASE
 #undef MIXTURE_PAIR
 #undef REAL
 #undef NAME
 #undef TILE_FN
 #undef SQRT
+#undef FABS
+#undef COPYSIGN
+#undef INLINE
 #undef EXP
-#undef ANGLE_POLY

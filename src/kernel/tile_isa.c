@@ -16,14 +16,16 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #define NAME(x) x##_f64
 #define TILE_FN EXPAND(far_tile_f64_, FAR_ISA)
 #define SQRT sqrt
+#define FABS fabs
+#define COPYSIGN copysign
 #define EXP exp
-#define ANGLE_POLY ANGLE_F64
 #include "tile_impl.h"
 
 #define REAL float
 #define NAME(x) x##_f32
 #define TILE_FN EXPAND(far_tile_f32_, FAR_ISA)
 #define SQRT sqrtf
+#define FABS fabsf
+#define COPYSIGN copysignf
 #define EXP expf
-#define ANGLE_POLY ANGLE_F32
 #include "tile_impl.h"

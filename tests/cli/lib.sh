@@ -1,4 +1,4 @@
-# Helpers for the cases. A case runs under set -eu -o pipefail.
+# Functions for the cases. A case runs under set -eu -o pipefail.
 # shellcheck shell=bash
 
 export LN_FIRST='dense ln relu dense relu dense'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: FARFIELD=build/farfield tests/cli/run.sh CASE.sh...
 #
-# Runs each case in a scratch directory of its own, with $FARFIELD the command and the helpers of
+# Runs each case in a scratch directory of its own, with $FARFIELD the command and the functions of
 # lib.sh at hand. Beside CASE.sh may stand
 #   CASE.stdout  what it must print, to the letter (not compared if there is none)
 #   CASE.stderr  the same for stderr, where each line may be a glob; without it stderr must be empty

@@ -121,6 +121,17 @@ static num scaled(double a, num b)
     return mul(val(a), b);
 }
 
+static num rise(num a, double e) /* a^e; whole and half exponents without a logarithm */
+{
+    mpfr_ptr r;
+    if (2 * e != floor(2 * e)) {
+        return power(a, val(e));
+    }
+    r = fresh();
+    mpfr_pow_si(r, e == floor(e) ? a : root(a), (long)(e == floor(e) ? e : 2 * e), MPFR_RNDN);
+    return r;
+}
+
 static num root_plus(num a) /* sqrt(max(a, 0)): what rounding made negative is zero */
 {
     return mpfr_sgn(a) < 0 ? val(0) : root(a);
@@ -428,8 +439,8 @@ static dual dual_relu(double p, num k, num q, num r)
 {
     num theta = theta_of(k, q, r), cosine = over_root(k, q, r), s = root(mul(q, r));
     dual f;
-    f.e = mul(power(s, val(p)), rectified(p, theta, cosine));
-    f.s = scaled(p * p, mul(power(s, val(p - 1)), rectified(p - 1, theta, cosine)));
+    f.e = mul(rise(s, p), rectified(p, theta, cosine));
+    f.s = scaled(p * p, mul(rise(s, p - 1), rectified(p - 1, theta, cosine)));
     f.g = scaled(p * p, f.e);
     return f;
 }
@@ -524,10 +535,19 @@ static dual dual_of(const mp_op *op, num k, num q, num r)
     }
 }
 
-static num half_moment(double p) /* E[u_+^p] = 2^(p/2) Gamma((p + 1)/2) / (2 sqrt(pi)) */
+/* E[u_+^p] = 2^(p/2) Gamma((p + 1)/2) / (2 sqrt(pi)); (p - 1) E[u_+^(p - 2)] for a whole p. */
+static num half_moment(double p)
 {
-    num g = mul(power(val(2), val(p / 2)), gamma_of(val((p + 1) / 2)));
-    return quo(g, scaled(2, root(pi())));
+    if (p != floor(p)) {
+        num g = mul(power(val(2), val(p / 2)), gamma_of(val((p + 1) / 2)));
+        return quo(g, scaled(2, root(pi())));
+    }
+    int odd = fmod(p, 2) == 1;
+    num m = odd ? quo(val(1), root(scaled(2, pi()))) : val(0.5);
+    for (double i = odd ? 3 : 2; i <= p; i += 2) {
+        m = scaled(i - 1, m);
+    }
+    return m;
 }
 
 /* E[phi(z)], z of variance q. */
@@ -535,7 +555,7 @@ static num mean_of(const mp_op *op, num q)
 {
     switch (op->kind) {
     case MP_RELU:
-        return mul(power(q, val(op->arg / 2)), half_moment(op->arg));
+        return mul(rise(q, op->arg / 2), half_moment(op->arg));
     case MP_LEAKY_RELU:
     case MP_ABS:
         return mul(root(q), mul(sub(val(1), val(op->arg)), half_moment(1)));
@@ -550,7 +570,10 @@ static num mean_of(const mp_op *op, num q)
 static num second_moment(const mp_op *op, num q)
 {
     if (op->kind == MP_RELU) {
-        return mul(power(q, val(op->arg)), half_moment(2 * op->arg));
+        return mul(rise(q, op->arg), half_moment(2 * op->arg));
+    }
+    if (op->kind == MP_LEAKY_RELU || op->kind == MP_ABS) {
+        return scaled(0.5, mul(q, add(val(1), square(val(op->arg)))));
     }
     return dual_of(op, q, q, q).e;
 }

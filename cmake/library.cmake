@@ -11,8 +11,8 @@ set(FAR_SOURCES
     src/gram/fill.c src/gram/kernel_gram.c)
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
-# -fno-trapping-math (selects instead of branches); nothing here allows reassociation.
-set(FAR_TILE_FLAGS -fno-math-errno -fno-trapping-math -fno-signed-zeros)
+# selects instead of branches, which the flags allow; nothing here allows reassociation.
+set(FAR_TILE_FLAGS -fno-math-errno -fno-trapping-math -fno-signed-zeros -ffinite-math-only)
 set(FAR_ISA_FLAGS_avx512 -march=x86-64-v4 -mprefer-vector-width=512)
 set(FAR_ISA_FLAGS_avx2 -march=x86-64-v3)
 set(FAR_ISA_FLAGS_baseline -march=x86-64)

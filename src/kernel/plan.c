@@ -14,6 +14,8 @@ typedef struct walk {
     far_sign sign;
     int gamma;       /* trainable scales that have not met a dense or an activation yet */
     bool tied;       /* such scales went through a skip sum: they no longer equal the values */
+    bool affine;     /* trainable norms so far */
+    bool level;      /* p = r */
     int64_t width;   /* of the dense last seen; 0: none or not given */
     bool dense_seen; /* in the body of the innermost skip */
     int depth;
@@ -70,10 +72,13 @@ static far_status walk_dense(walk *w, const far_layer *layer)
                  .w = isnan(layer->w) ? w_default : layer->w,
                  .b = layer->no_bias ? 0 : isnan(layer->b) ? FAR_B_DEFAULT : layer->b,
                  .standard = standard,
+                 .level = !standard && !w->affine,
+                 .plain = !standard && !w->affine && (w->input || w->level),
                  .bias = !layer->no_bias,
                  .fan_in = w->input ? 0 : w->width};
     st = emit(w, op);
     w->input = false;
+    w->level = op.level;
     w->tied = false;
     w->gaussian = true;
     w->mean = false;
@@ -114,6 +119,7 @@ static far_status emit_norm(walk *w, const far_layer *layer)
     }
     far_status st = emit(w, op);
     if (op.kind == FAR_OP_CENTER) {
+        w->level = false;
         w->mean = false;
         w->sign = w->sign == FAR_SIGN_POSITIVE ? FAR_SIGN_MILD : w->sign;
     }
@@ -126,6 +132,7 @@ static far_status walk_norm(walk *w, const far_layer *layer)
     if (st == FAR_OK && layer->affine) {
         far_op shift = {.kind = FAR_OP_SHIFT, .beta = 1};
         w->gamma++;
+        w->affine = true;
         st = emit(w, shift);
     }
     return st;
@@ -202,6 +209,7 @@ static far_status walk_activation(walk *w, const far_layer *layer)
     }
     st = emit(w, (far_op){.kind = FAR_OP_ACTIVATE, .activation = a, .gamma = w->gamma});
     w->gamma = 0;
+    w->level = w->level && a->family == FAR_FAMILY_FOLD;
     w->gaussian = false;
     w->mean = !far_activation_is_odd(a);
     w->sign = sign_after(a, w->sign);
@@ -240,6 +248,7 @@ static far_status walk_skip(walk *w, const far_layer *layer)
     w->sign = before.sign < w->sign ? before.sign : w->sign;
     w->gaussian = w->gaussian && before.gaussian;
     w->mean = means;
+    w->level = false;
     w->depth--;
     w->dense_seen = true;
 done:

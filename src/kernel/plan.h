@@ -43,6 +43,8 @@ typedef struct far_op {
     /* dense */
     long double w, b;
     bool standard;      /* parametrisation */
+    bool level;         /* sets p = r: without affine terms Theta / K stays moderate */
+    bool plain;         /* level, and p = r was so before: only scales and folds since the last */
     bool bias;          /* standard: there is a bias parameter */
     int64_t fan_in;     /* standard: 0 means the input dimension */
     /* norms: r^2 -> r^2 / (r^2 + eps); batchnorm: r^2 -> r^2 / (1 + eps) */

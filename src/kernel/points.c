@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#define ROOT_HALF 0.707106781186547524400844362104849039L
 #define PI 3.141592653589793238462643383279502884L
 
 /* Beyond this r the sine has lost all phase; keeps squares finite. */
@@ -33,13 +34,15 @@ static void run_dense(const far_op *op, int64_t d, far_point *x, sink *s)
     far_big input = x->r, wr = far_big_scale(x->r, op->w), wp = far_big_scale(x->p, op->w);
     far_big theta = far_big_scale(x->theta, op->w * op->w);
     x->r = far_big_hypot(wr, far_big_from(op->b));
-    put_ratio(s, wr, x->r);
-    put_ratio(s, far_big_from(op->b), x->r);
+    put(s, far_big_limit(far_big_div(wr, x->r)) * ROOT_HALF);
+    put(s, far_big_limit(far_big_div(far_big_from(op->b), x->r)) * ROOT_HALF);
     if (!op->standard) {
-        x->p = far_big_hypot(x->r, wp);
+        x->p = op->level ? x->r : far_big_hypot(x->r, wp);
         x->theta = far_big_add(far_big_square(x->r), theta);
-        put_ratio(s, x->r, x->p);
-        put_ratio(s, wp, x->p);
+        if (!op->plain) {
+            put_ratio(s, x->r, x->p);
+            put_ratio(s, wp, x->p);
+        }
     } else {
         far_big weights = far_big_scale(input, sqrtl(op->fan_in ? op->fan_in : d));
         far_big bias = far_big_from(op->bias ? 1 : 0);
@@ -341,7 +344,7 @@ static int op_slots(const far_op *op, int terms)
 {
     switch (op->kind) {
     case FAR_OP_DENSE:
-        return op->standard ? 5 : 4;
+        return op->standard ? 5 : op->plain ? 2 : 4;
     case FAR_OP_CENTER:
     case FAR_OP_SHIFT:
         return 3;

@@ -16,13 +16,15 @@
 typedef REAL NAME(vec) __attribute__((vector_size(64)));
 typedef REAL NAME(vec_u) __attribute__((vector_size(64), aligned(sizeof(REAL)), may_alias));
 
+typedef MASK_INT NAME(mask) __attribute__((vector_size(64)));
+
 typedef struct NAME(state) {
     REAL *restrict gap, *restrict cogap, *restrict t;
 } NAME(state);
 
 typedef struct NAME(scratch) {
     REAL *panel; /* d x W: directions of the columns, feature by feature */
-    REAL *unit;  /* CHORD_ROWS x d: directions of some rows */
+    REAL *unit;  /* d x CHORD_ROWS: directions of some rows */
     REAL *gap;   /* CHORD_ROWS x W */
     REAL *cogap;
     REAL *temp;      /* 4 x W */
@@ -39,11 +41,12 @@ static int64_t NAME(padded)(int64_t count)
 
 /* ---- directions and chords ------------------------------------------------------------------- */
 
-/* |u - v|^2 / 2 (sign 1) or |u + v|^2 / 2 (sign -1), accurate however close the two are, and 2 minus
- * that. CHORD_ROWS rows and two vectors of columns at a time. */
-static void NAME(chords)(const REAL *unit, const REAL *panel, int64_t d, int64_t count, REAL sign,
-                         REAL *restrict out, REAL *restrict rest)
+/* |u - v|^2 / 2, accurate however close the two are, and 2 minus that, for CHORD_ROWS rows and two
+ * vectors of columns at a time. Returns whether some pair is nearly opposite. */
+static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, int64_t d,
+                         int64_t count, REAL *restrict out, REAL *restrict rest)
 {
+    NAME(mask) opposite = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(vec) total[2 * CHORD_ROWS] = {0};
         for (int64_t k0 = 0; k0 < d; k0 += CHORD_CHUNK) {
@@ -53,7 +56,7 @@ static void NAME(chords)(const REAL *unit, const REAL *panel, int64_t d, int64_t
                 NAME(vec) v0 = *(const NAME(vec_u) *)(panel + k * W + j);
                 NAME(vec) v1 = *(const NAME(vec_u) *)(panel + k * W + j + LANES);
                 for (int r = 0; r < CHORD_ROWS; r++) {
-                    REAL u = sign * unit[r * d + k];
+                    REAL u = unit[k * CHORD_ROWS + r];
                     sum[2 * r] += (v0 - u) * (v0 - u);
                     sum[2 * r + 1] += (v1 - u) * (v1 - u);
                 }
@@ -67,28 +70,24 @@ static void NAME(chords)(const REAL *unit, const REAL *panel, int64_t d, int64_t
             NAME(vec) half = total[r] * (REAL)0.5;
             *(NAME(vec_u) *)(out + at) = half;
             *(NAME(vec_u) *)(rest + at) = 2 - half;
+            opposite |= half > (REAL)1.9;
         }
     }
-}
-
-static bool NAME(any_above)(const REAL *v, int64_t count, REAL limit)
-{
-    int above = 0;
-    for (int64_t j = 0; j < count; j++) {
-        above |= v[j] > limit;
+    bool any = false;
+    for (int lane = 0; lane < LANES; lane++) {
+        any = any || opposite[lane];
     }
-    return above;
+    return any;
 }
 
 /* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
 static void NAME(start)(const NAME(scratch) *s, int64_t d, int64_t count)
 {
-    NAME(chords)(s->unit, s->panel, d, count, 1, s->gap, s->cogap);
-    for (int r = 0; r < CHORD_ROWS; r++) {
-        if (NAME(any_above)(s->gap + r * W, count, (REAL)1.9)) {
-            NAME(chords)(s->unit, s->panel, d, count, -1, s->cogap, s->temp);
-            break;
+    if (NAME(chords)(s->unit, s->panel, d, count, s->gap, s->cogap)) {
+        for (int64_t k = 0; k < CHORD_ROWS * d; k++) {
+            s->unit[k] = -s->unit[k];
         }
+        NAME(chords)(s->unit, s->panel, d, count, s->cogap, s->temp);
     }
 }
 
@@ -99,81 +98,85 @@ typedef struct NAME(pair) {
     REAL gap, cogap, t;
 } NAME(pair);
 
-/* What is known at compile time about a loop. */
+/* What a loop knows at compile time; every combination in use is a loop of its own. */
 typedef struct NAME(known) {
-    bool any_sign; /* cogap is carried */
-    bool tangent;  /* t is wanted */
-    bool fresh;    /* t is still zero */
+    bool any_sign;  /* cogap comes in */
+    bool keep_sign; /* cogap goes out */
+    bool tangent;   /* t is wanted */
+    bool fresh;     /* t is still zero */
+    bool plain;     /* p = r before and after: Theta / (r r') <- rho + al al' Theta / (r r') */
 } NAME(known);
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Coefficients of a dense in the ntk parametrisation, for one row and all columns. */
+/* Coefficients of a dense in the ntk parametrisation, for one row and all columns; al and be come
+ * divided by sqrt(2). */
 typedef struct NAME(dense_coef) {
     REAL al, be, A, B;
     const REAL *restrict al_j, *restrict be_j, *restrict A_j, *restrict B_j;
 } NAME(dense_coef);
 
-static NAME(dense_coef) NAME(dense_of)(const REAL *ri, const REAL *cols, int64_t ld)
+static NAME(dense_coef) NAME(dense_of)(const REAL *ri, const REAL *cols, int64_t ld, bool plain)
 {
-    return (NAME(dense_coef)){ri[0], ri[1], ri[2], ri[3], COL(0), COL(1), COL(2), COL(3)};
+    NAME(dense_coef) c = {.al = ri[0], .be = ri[1], .al_j = COL(0), .be_j = COL(1)};
+    if (!plain) {
+        c.A = ri[2];
+        c.B = ri[3];
+        c.A_j = COL(2);
+        c.B_j = COL(3);
+    }
+    return c;
 }
 
 INLINE NAME(pair) NAME(dense_step)(NAME(known) is, const NAME(dense_coef) *c, int64_t j, NAME(pair) p)
 {
-    REAL da = c->al - c->al_j[j], db = c->be - c->be_j[j], sb = c->be + c->be_j[j];
-    REAL aa = c->al * c->al_j[j];
-    p.gap = (REAL)0.5 * (da * da + db * db) + aa * p.gap;
+    REAL da = c->al - c->al_j[j], db = c->be - c->be_j[j], aa = 2 * c->al * c->al_j[j];
+    p.gap = (da * da + db * db) + aa * p.gap;
     if (is.any_sign) {
-        p.cogap = (REAL)0.5 * (da * da + sb * sb) + aa * p.cogap;
+        REAL sb = c->be + c->be_j[j];
+        p.cogap = (da * da + sb * sb) + aa * p.cogap;
     }
-    if (is.tangent) {
-        REAL below = is.fresh ? 0 : c->B * c->B_j[j] * p.t;
-        p.t = c->A * c->A_j[j] * (1 - p.gap) + below;
-    }
-    return p;
-}
-
-/* sum of c[first + 4 k] w^k */
-INLINE REAL NAME(quarter)(int first, REAL w)
-{
-    REAL p = 0;
-#pragma GCC unroll 8
-    for (int k = (ANGLE_TERMS - 1 - first) / 4; k >= 0; k--) {
-        p = p * w + NAME(angle_coef)[first + 4 * k];
+    if (is.tangent && is.plain) {
+        p.t = is.fresh ? 1 - p.gap : (1 - p.gap) + aa * p.t;
+    } else if (is.tangent) {
+        p.t = c->A * c->A_j[j] * (1 - p.gap) + c->B * c->B_j[j] * p.t;
     }
     return p;
 }
 
-/* acos(1 - u) for u in [0, 1]. Four short chains instead of one long one: the processor's window
- * holds only about two pairs of vectors, so latency is what counts. */
+/* acos(1 - u) for u in [0, 1] */
 INLINE REAL NAME(angle)(REAL u)
 {
-    REAL v = u * u, w = v * v;
-    REAL even = NAME(quarter)(0, w) + v * NAME(quarter)(2, w);
-    REAL odd = NAME(quarter)(1, w) + v * NAME(quarter)(3, w);
-    return SQRT(2 * u) * (even + u * odd);
+    REAL p = 0;
+#pragma GCC unroll 32
+    for (int k = ANGLE_TERMS - 1; k >= 0; k--) {
+        p = p * u + NAME(angle_coef)[k];
+    }
+    return SQRT(u + u) * p;
 }
 
 /* linear z + folded |z|, squares of the weights normalised to sum 1: relu has 1/2 and 1/2. */
 typedef struct NAME(fold_coef) {
-    REAL linear, folded;
+    REAL linear, folded, turn; /* turn = 2 folded / pi */
 } NAME(fold_coef);
 
 /* With u = 1 - |rho| and phi = acos |rho|:  1 - kappa_abs = u - (2/pi) (sin phi - phi cos phi). */
 INLINE NAME(pair) NAME(fold_step)(NAME(known) is, NAME(fold_coef) c, NAME(pair) p)
 {
-    REAL least = is.any_sign && p.cogap < p.gap ? p.cogap : p.gap;
-    REAL u = FABS(least); /* rounding may leave -1e-33 */
-    REAL phi = NAME(angle)(u), sine = SQRT(u * (2 - u));
-    REAL bent = u - (2 / PI_R) * (sine - phi * (1 - u)), slope = 1 - (2 / PI_R) * phi;
+    REAL u = FABS(is.any_sign && p.cogap < p.gap ? p.cogap : p.gap); /* rounding may leave -1e-33 */
+    REAL phi = NAME(angle)(u), bend = SQRT(u * (2 - u)) - phi * (1 - u);
+    REAL slope = c.folded - c.turn * phi;
     if (is.any_sign) {
         slope = COPYSIGN(slope, p.cogap - p.gap);
-        p.cogap = c.linear * p.cogap + c.folded * (2 - bent);
+        p.gap = (c.linear * p.gap + c.folded * u) - c.turn * bend;
+    } else {
+        p.gap = u - c.turn * bend;
     }
-    p.gap = c.linear * p.gap + c.folded * bent;
+    if (is.keep_sign) {
+        p.cogap = 2 - p.gap; /* the sum of squares of cosines that are not both linear stays off -1 */
+    }
     if (is.tangent) {
-        p.t *= c.linear + c.folded * slope;
+        p.t *= c.linear + slope;
     }
     return p;
 }
@@ -183,12 +186,14 @@ INLINE void NAME(layer_loop)(int64_t count, NAME(known) is, const NAME(dense_coe
                              const NAME(fold_coef) *fold, NAME(state) x)
 {
     REAL *restrict gap = x.gap, *restrict cogap = x.cogap, *restrict t = x.t;
+    const NAME(dense_coef) c = dense ? *dense : (NAME(dense_coef)){0}; /* so that no store aliases it */
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         NAME(pair) p = {gap[j], is.any_sign ? cogap[j] : 0, is.tangent && !is.fresh ? t[j] : 0};
-        p = dense ? NAME(dense_step)(is, dense, j, p) : p;
+        p = dense ? NAME(dense_step)(is, &c, j, p) : p;
         p = fold ? NAME(fold_step)(is, *fold, p) : p;
         gap[j] = p.gap;
-        if (is.any_sign) {
+        if (is.keep_sign) {
             cogap[j] = p.cogap;
         }
         if (is.tangent) {
@@ -209,31 +214,61 @@ INLINE void NAME(layer_with)(int64_t count, NAME(known) is, const NAME(dense_coe
     }
 }
 
-static void NAME(layer)(int64_t count, bool any_sign, bool fresh, const NAME(dense_coef) *dense,
+/* t must be zero if is.fresh is not made use of here. */
+static void NAME(layer)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
                         const NAME(fold_coef) *fold, NAME(state) x)
 {
-    if (!x.t) {
-        NAME(layer_with)(count, (NAME(known)){true, false, false}, dense, fold, x);
-    } else if (any_sign && fresh) {
-        NAME(layer_with)(count, (NAME(known)){true, true, true}, dense, fold, x);
-    } else if (any_sign) {
-        NAME(layer_with)(count, (NAME(known)){true, true, false}, dense, fold, x);
+    if (!is.tangent && is.any_sign) {
+        NAME(layer_with)(count, (NAME(known)){true, true, false, false, false}, dense, fold, x);
+    } else if (!is.tangent) {
+        NAME(layer_with)(count, (NAME(known)){false, false, false, false, false}, dense, fold, x);
+    } else if (is.any_sign && is.fresh && is.plain && !is.keep_sign && fold) {
+        NAME(layer_loop)(count, (NAME(known)){true, false, true, true, true}, dense, fold, x);
+    } else if (is.any_sign && is.plain) {
+        NAME(layer_with)(count, (NAME(known)){true, true, true, false, true}, dense, fold, x);
+    } else if (is.any_sign) {
+        NAME(layer_with)(count, (NAME(known)){true, true, true, false, false}, dense, fold, x);
+    } else if (is.plain) {
+        NAME(layer_with)(count, (NAME(known)){false, false, true, false, true}, dense, fold, x);
     } else {
-        NAME(layer_with)(count, (NAME(known)){false, true, false}, dense, fold, x);
+        NAME(layer_with)(count, (NAME(known)){false, false, true, false, false}, dense, fold, x);
+    }
+}
+
+/* The last dense writes Theta itself: out = p p' t. */
+INLINE void NAME(last_loop)(int64_t count, bool plain, const NAME(dense_coef) *dense, REAL p,
+                            const REAL *restrict p_j, NAME(state) x, REAL *restrict out)
+{
+    const REAL *restrict gap = x.gap, *restrict t = x.t;
+    const NAME(dense_coef) c = *dense;
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; j++) {
+        NAME(pair) q = {gap[j], 0, t[j]};
+        q = NAME(dense_step)((NAME(known)){false, false, true, false, plain}, &c, j, q);
+        out[j] = p * q.t * p_j[j];
+    }
+}
+
+static void NAME(last_dense)(int64_t count, bool plain, const NAME(dense_coef) *dense, REAL p,
+                             const REAL *restrict p_j, NAME(state) x, REAL *restrict out)
+{
+    if (plain) {
+        NAME(last_loop)(count, true, dense, p, p_j, x, out);
+    } else {
+        NAME(last_loop)(count, false, dense, p, p_j, x, out);
     }
 }
 
 /* In the standard parametrisation Theta takes the K of the layer's input. */
-static void NAME(dense_standard)(int64_t count, const REAL *ri, const REAL *restrict cols,
-                                 int64_t ld, NAME(state) x)
+static void NAME(dense_standard)(int64_t count, bool any_sign, const REAL *ri,
+                                 const REAL *restrict cols, int64_t ld, NAME(state) x)
 {
     for (int64_t j = 0; x.t && j < count; j++) {
         REAL rho = 1 - x.gap[j];
         x.t[j] = ri[2] * COL(2)[j] * x.t[j] + ri[3] * COL(3)[j] * rho + ri[4] * COL(4)[j];
     }
-    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, ld);
-    x.t = NULL;
-    NAME(layer)(count, true, false, &dense, NULL, x);
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, ld, true);
+    NAME(layer)(count, (NAME(known)){.any_sign = any_sign, .keep_sign = any_sign}, &dense, NULL, x);
 }
 
 static void NAME(center)(int64_t count, bool signed_, const REAL *ri, const REAL *restrict cols,
@@ -516,7 +551,9 @@ static bool NAME(is_fold)(const far_op *op)
 static NAME(fold_coef) NAME(fold_of)(const far_activation *a)
 {
     long double linear = a->linear * a->linear, folded = a->folded * a->folded;
-    return (NAME(fold_coef)){(REAL)(linear / (linear + folded)), (REAL)(folded / (linear + folded))};
+    long double size = linear + folded;
+    return (NAME(fold_coef)){(REAL)(linear / size), (REAL)(folded / size),
+                             (REAL)(2 * folded / (size * 3.14159265358979323846L))};
 }
 
 static void NAME(homogeneous)(int64_t count, const far_op *op, const REAL *ri,
@@ -526,7 +563,8 @@ static void NAME(homogeneous)(int64_t count, const far_op *op, const REAL *ri,
     bool positive = op->sign == FAR_SIGN_POSITIVE;
     if (a->family == FAR_FAMILY_FOLD) {
         NAME(fold_coef) fold = NAME(fold_of)(a);
-        NAME(layer)(fold.folded == 0 ? 0 : count, !positive, false, NULL, &fold, x);
+        NAME(known) is = {!positive, !positive, x.t != NULL, false, false};
+        NAME(layer)(fold.folded == 0 ? 0 : count, is, NULL, &fold, x);
     } else if (a->family == FAR_FAMILY_POWER) {
         NAME(power)(count, positive, a->arccos, x);
     } else {
@@ -573,29 +611,45 @@ static void NAME(copy_state)(int64_t count, NAME(state) from, NAME(state) to)
     }
 }
 
-/* A dense followed by a plain fold is done with it: returns the number of operations done. */
+/* The fold that may be done together with the dense at index, or NULL; next: the operation after. */
+static const far_op *NAME(fold_after)(const far_plan *plan, int64_t index, int64_t *next)
+{
+    int64_t i = index + 1;
+    while (i < plan->count && plan->ops[i].kind == FAR_OP_SCALE) {
+        i++;
+    }
+    *next = i + 1;
+    bool fits = i < plan->count && NAME(is_fold)(&plan->ops[i]) && !plan->ops[i].gamma &&
+                plan->ops[i].activation->folded != 0 && plan->ops[i].sign != FAR_SIGN_MILD;
+    return fits ? &plan->ops[i] : NULL;
+}
+
+static bool NAME(rectifies)(const far_op *fold)
+{
+    return fold && fabsl(fold->activation->folded) >= fabsl(fold->activation->linear);
+}
+
+/* Returns the number of operations done: a fold that follows is done in the same pass. */
 static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
                                const REAL *cols, NAME(state) x)
 {
-    const far_plan *plan = tile->plan;
-    const far_op *op = &plan->ops[index];
-    int64_t next = index + 1;
-    while (next < plan->count && plan->ops[next].kind == FAR_OP_SCALE) {
-        next++;
-    }
+    const far_op *op = &tile->plan->ops[index];
+    bool any_sign = op->sign == FAR_SIGN_ANY;
     if (op->standard) {
-        NAME(dense_standard)(count, ri, cols, tile->cols->ld, x);
+        NAME(dense_standard)(count, any_sign, ri, cols, tile->cols->ld, x);
         return 1;
     }
-    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld);
-    bool any_sign = op->sign == FAR_SIGN_ANY;
-    if (next < plan->count && NAME(is_fold)(&plan->ops[next]) && !plan->ops[next].gamma &&
-        plan->ops[next].sign != FAR_SIGN_MILD) {
-        NAME(fold_coef) fold = NAME(fold_of)(plan->ops[next].activation);
-        NAME(layer)(count, any_sign, index == 0, &dense, &fold, x);
-        return next + 1 - index;
+    int64_t next;
+    const far_op *follows = NAME(fold_after)(tile->plan, index, &next);
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld, op->plain);
+    NAME(known) is = {any_sign, any_sign && !NAME(rectifies)(follows), x.t != NULL, index == 0,
+                      op->plain};
+    if (follows) {
+        NAME(fold_coef) fold = NAME(fold_of)(follows->activation);
+        NAME(layer)(count, is, &dense, &fold, x);
+        return next - index;
     }
-    NAME(layer)(count, any_sign, index == 0, &dense, NULL, x);
+    NAME(layer)(count, is, &dense, NULL, x);
     return 1;
 }
 
@@ -659,25 +713,52 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
     }
 }
 
-/* A first dense in the ntk parametrisation sets t without reading it. */
-static bool NAME(starts_tangent)(const far_op *op)
+/* A first dense and relu set t without reading it. */
+static bool NAME(starts_tangent)(const far_plan *plan)
 {
-    return op->kind == FAR_OP_DENSE && !op->standard;
+    int64_t next;
+    return plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain &&
+           NAME(rectifies)(NAME(fold_after)(plan, 0, &next));
+}
+
+/* Theta alone, in range, after a dense: written by that dense. */
+static bool NAME(ends_plainly)(const far_tile *tile)
+{
+    const far_op *last = &tile->plan->ops[tile->plan->count - 1];
+    return tile->ntk && !tile->nngp && !tile->wide && last->kind == FAR_OP_DENSE && !last->standard &&
+           tile->plan->count > 1;
+}
+
+static void NAME(end_plainly)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri,
+                              NAME(state) x)
+{
+    int64_t ld = tile->cols->ld, index = tile->plan->count - 1;
+    int slot = tile->layout->slot[index], p = tile->layout->slots + 1;
+    const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
+    bool plain = tile->plan->ops[index].plain;
+    NAME(dense_coef) dense = NAME(dense_of)(ri + slot, cols + slot * ld, ld, plain);
+    REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
+    NAME(last_dense)(count, plain, &dense, ri[p], COL(p), x, out);
 }
 
 static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) *s)
 {
-    int64_t padded = NAME(padded)(count);
+    int64_t padded = NAME(padded)(count), ops = tile->plan->count;
     int level = 0, slots = tile->layout->slots;
+    bool plainly = NAME(ends_plainly)(tile);
     NAME(state) x = NAME(state_at)(tile, s, 0);
     for (int k = 0; k < slots + 2; k++) {
         s->ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld + i];
     }
-    if (x.t && !NAME(starts_tangent)(&tile->plan->ops[0])) {
+    if (x.t && !NAME(starts_tangent)(tile->plan)) {
         memset(x.t, 0, (size_t)padded * sizeof(REAL));
     }
-    for (int64_t k = 0; k < tile->plan->count;) {
+    for (int64_t k = 0; k < ops - plainly;) {
         k += NAME(run_op)(tile, k, padded, s->ri, s, &level);
+    }
+    if (plainly) {
+        NAME(end_plainly)(tile, i, count, s->ri, x);
+        return;
     }
     if (tile->nngp) {
         NAME(finish)(tile, i, count, tile->rows->r, tile->cols->r, slots, s->ri, x.gap, true,
@@ -738,7 +819,10 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) *s)
     }
     for (int r = 0; r < CHORD_ROWS; r++) { /* a short group repeats its last row */
         int64_t row = i + r < last ? i + r : last - 1;
-        memcpy(s->unit + r * d, (const REAL *)tile->rows->unit + row * d, (size_t)d * sizeof(REAL));
+        const REAL *from = (const REAL *)tile->rows->unit + row * d;
+        for (int64_t k = 0; k < d; k++) {
+            s->unit[k * CHORD_ROWS + r] = from[k];
+        }
     }
     NAME(start)(s, d, NAME(padded)(count));
     for (int64_t row = i; row < last; row++) {
@@ -772,6 +856,7 @@ void TILE_FN(const far_tile *tile)
 #undef REAL
 #undef NAME
 #undef TILE_FN
+#undef MASK_INT
 #undef SQRT
 #undef FABS
 #undef COPYSIGN

@@ -13,6 +13,7 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #define EXPAND(a, b) PASTE(a, b)
 
 #define REAL double
+#define MASK_INT int64_t
 #define NAME(x) x##_f64
 #define TILE_FN EXPAND(far_tile_f64_, FAR_ISA)
 #define SQRT sqrt
@@ -22,6 +23,7 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #include "tile_impl.h"
 
 #define REAL float
+#define MASK_INT int32_t
 #define NAME(x) x##_f32
 #define TILE_FN EXPAND(far_tile_f32_, FAR_ISA)
 #define SQRT sqrtf

@@ -151,6 +151,7 @@ def record(param, d, layers):
 
 
 if __name__ == "__main__":
-    print("# Made by make_neural_tangents.py: neural-tangents 0.6.5, jax 0.5.3, float64, on the CPU.")
+    print("# Made by make_neural_tangents.py: neural-tangents 0.6.5, jax 0.5.3, float64, on the "
+          "CPU.")
     for entry in catalogue():
         print(record(*entry))

@@ -123,20 +123,28 @@ static void diagonal(far_ctx *ctx, far_kernel *k, const record *r, block *x, blo
     must(ctx, far_kernel_diag(ctx, k, &in, &nngp, &ntk), r);
 }
 
-static double worst_entry(const block *got, const block *want, const block *row, const block *col)
+/* The worst entry so far of one architecture. */
+typedef struct worst {
+    double error, got, want;
+    int what, i, j;
+} worst;
+
+static void worst_entry(int what, const block *got, const block *want, const block *row,
+                        const block *col, worst *w)
 {
-    double worst = 0;
     for (int i = 0; i < got->rows; i++) {
         for (int j = 0; j < got->cols; j++) {
-            int at = i * got->cols + j;
-            double e = fabs(got->v[at] - want->v[at]) / sqrt(row->v[i]) / sqrt(col->v[j]);
-            worst = e > worst || isnan(e) ? e : worst;
+            double g = got->v[i * got->cols + j], x = want->v[i * got->cols + j];
+            double e = fabs(g - x) / sqrt(row->v[i]) / sqrt(col->v[j]);
+            if (!(e <= w->error)) {
+                worst here = {isnan(e) ? INFINITY : e, g, x, what, i, j};
+                *w = here;
+            }
         }
     }
-    return worst;
 }
 
-static double compare(far_ctx *ctx, record *r)
+static worst compare(far_ctx *ctx, record *r)
 {
     block *other = r->against.rows ? &r->against : &r->points;
     block got[2], row[2], col[2];
@@ -153,34 +161,37 @@ static double compare(far_ctx *ctx, record *r)
     diagonal(ctx, k, r, &r->points, row);
     diagonal(ctx, k, r, other, col);
     far_kernel_destroy(k);
-    double a = worst_entry(&got[0], &r->want[0], &row[0], &col[0]);
-    double b = worst_entry(&got[1], &r->want[1], &row[1], &col[1]);
-    return isnan(a) || a > b ? a : b;
+    worst w = {0};
+    for (int what = 0; what < 2; what++) {
+        worst_entry(what, &got[what], &r->want[what], &row[what], &col[what], &w);
+    }
+    return w;
 }
 
 static void compare_file(const char *path, double tolerance, int least)
 {
     static record r;
     char worst_arch[sizeof r.arch] = "";
-    double worst = 0;
+    double most = 0;
     int count = 0, bad = 0;
     far_ctx *ctx = NULL;
     FILE *f = fopen(path, "r");
     assert_non_null(f);
     assert_int_equal(far_ctx_create(NULL, &ctx), FAR_OK);
-    while (read_record(f, &r)) {
-        double e = compare(ctx, &r);
-        count++;
-        if (!(e <= tolerance)) {
-            printf("%.3g  %s (%s)\n", e, r.arch, r.standard ? "standard" : "ntk");
+    for (; read_record(f, &r); count++) {
+        worst w = compare(ctx, &r);
+        if (!(w.error <= tolerance)) {
+            printf("error %.3g in %s[%d][%d] = %.17g, not %.17g: %s (%s)\n", w.error,
+                   w.what ? "ntk" : "nngp", w.i, w.j, w.got, w.want, r.arch,
+                   r.standard ? "standard" : "ntk");
             bad++;
         }
-        if (!(e <= worst)) {
-            worst = e;
+        if (!(w.error <= most)) {
+            most = w.error;
             strcpy(worst_arch, r.arch);
         }
     }
-    printf("%d architectures, worst error %.3g (asked: %.0e) in: %s\n", count, worst, tolerance,
+    printf("%d architectures, worst error %.3g (asked: %.0e) in: %s\n", count, most, tolerance,
            worst_arch);
     fclose(f);
     far_ctx_destroy(ctx);

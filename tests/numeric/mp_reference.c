@@ -96,6 +96,7 @@ UNARY(sine, mpfr_sin)
 UNARY(sinh_of, mpfr_sinh)
 UNARY(cosh_of, mpfr_cosh)
 UNARY(arcsine, mpfr_asin)
+UNARY(erf_of, mpfr_erf)
 UNARY(gamma_of, mpfr_gamma)
 BINARY(add, mpfr_add)
 BINARY(sub, mpfr_sub)
@@ -616,6 +617,7 @@ typedef struct run {
     const mp_net *net;
     int standard, d;
     int at;
+    int dense_count;
     const char *error;
 } run;
 
@@ -644,7 +646,7 @@ static void resolve(state *s)
     s->scales = 0;
 }
 
-static void dense(const run *c, const mp_op *op, state *s)
+static void dense(run *c, const mp_op *op, state *s)
 {
     double w = !isnan(op->w) ? op->w : c->standard ? 1.4142135623730951 : 1;
     double b = op->no_bias ? 0 : !isnan(op->b) ? op->b : 0.1;
@@ -661,12 +663,52 @@ static void dense(const run *c, const mp_op *op, state *s)
     s->t = add(own, mul(w2, s->t));
     s->m = s->n = val(0);
     s->raw = s->mixed = 0;
+    c->dense_count++;
     s->gaussian = 1;
     s->fan_in = (double)op->width;
 }
 
+/* phi(z) itself, for activations of the input. */
+static num value_of(const mp_op *op, num z)
+{
+    int positive = mpfr_sgn(z) > 0;
+    switch (op->kind) {
+    case MP_RELU:
+        return positive ? rise(z, op->arg) : val(0);
+    case MP_LEAKY_RELU:
+    case MP_ABS:
+        return positive ? z : scaled(op->arg, z);
+    case MP_ERF:
+        return erf_of(z);
+    case MP_GELU:
+        return scaled(0.5, mul(z, add(val(1), erf_of(quo(z, root(val(2)))))));
+    case MP_SIN:
+        return sine(z);
+    default:
+        return z;
+    }
+}
+
+static void act_on_input(run *c, const mp_op *op, state *s)
+{
+    num gain = gain_of(op, c->standard);
+    if (s->scales) {
+        c->error = "an activation of the input behind trainable scales";
+        return;
+    }
+    for (int i = 0; i < c->d; i++) {
+        s->x[i] = mul(gain, value_of(op, s->x[i]));
+        s->y[i] = mul(gain, value_of(op, s->y[i]));
+    }
+    read_off(c, s);
+}
+
 static void act(run *c, const mp_op *op, state *s)
 {
+    if (s->raw) {
+        act_on_input(c, op, s);
+        return;
+    }
     num gain = gain_of(op, c->standard);
     num gain2 = square(gain);
     int linear = op->kind == MP_IDENTITY;
@@ -677,10 +719,6 @@ static void act(run *c, const mp_op *op, state *s)
     }
     dual f = dual_of(op, s->k, s->q, s->r);
     s->t = mul(gain2, mul(f.s, s->t));
-    for (int i = 0; s->raw && i < c->d; i++) {
-        s->x[i] = mul(gain, s->x[i]);
-        s->y[i] = mul(gain, s->y[i]);
-    }
     if (linear) {
         s->m = mul(gain, s->m);
         s->n = mul(gain, s->n);
@@ -776,12 +814,13 @@ static void layers(run *c, state *s);
 static void skip(run *c, state *s)
 {
     state a = *s, b = *s;
-    if (s->raw) {
-        c->error = "a skip over the input";
-        return;
-    }
+    int before = c->dense_count;
     layers(c, &b);
     if (c->error) {
+        return;
+    }
+    if (s->raw || before == c->dense_count) {
+        c->error = "a skip over the input or without a dense layer";
         return;
     }
     s->mixed = a.scales || b.scales || a.mixed || b.mixed;

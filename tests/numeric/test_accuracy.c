@@ -340,6 +340,9 @@ static const entry INPUT_NORMED[] = {
     {"ln(eps=0.01) dense relu dense", {2, 13}, 0},
     {"rms(eps=1e-5) dense relu dense", {3, 0}, 0},
     {"batchnorm(eps=0.3) dense relu dense", {2, 0}, 0},
+    {"relu dense relu dense", {3, 0}, 0},
+    {"ln abs dense ln leaky_relu dense", {7, 0}, 0},
+    {"rms relu(2, gain=0.5) ln dense", {13, 0}, 0},
     {"ln(groups=2) dense relu dense", {6, 0}, 0},
     {"ln(groups=3, eps=0.1) dense relu dense", {12, 0}, 0},
 };
@@ -356,6 +359,8 @@ static const entry AFFINE[] = {
     {"[dense ln(affine) relu(2)]x3 dense", {1, 3}, 0},
     {"dense ln(affine) skip(relu dense) dense", {3, 0}, 0},
     {"dense skip(ln(affine) relu dense) relu dense", {2, 0}, 0},
+    {"dense ln(affine) batchnorm(eps=2) ln(eps=0.1, affine) relu dense", {3, 0}, 0},
+    {"dense relu ln(affine) skip(dense relu) rms(affine) dense", {2, 0}, 0},
 };
 
 static const entry LEAKY[] = {
@@ -429,6 +434,8 @@ static const entry SIN[] = {
     {"[dense ln sin]x5 dense", {1, 7}, 0},
     {"[dense ln(affine) sin]x3 dense", {2, 0}, 0},
     {"dense rms(eps=0.1) sin rms dense", {3, 0}, 0},
+    {"sin dense gelu(gain=2) dense", {7, 0}, 0},
+    {"ln gelu dense erf dense", {3, 0}, 0},
 };
 
 static const entry SMOOTH_STANDARD[] = {

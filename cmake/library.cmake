@@ -7,7 +7,7 @@ set(FAR_SOURCES
     src/data/output.c src/data/table.c src/data/write.c
     src/kernel/activation.c src/kernel/big.c src/kernel/input_row.c src/kernel/kernel.c
     src/kernel/plan.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
-    src/kernel/tile.c
+    src/kernel/tail.c src/kernel/tile.c
     src/gram/fill.c src/gram/kernel_gram.c)
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs

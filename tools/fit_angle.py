@@ -9,7 +9,7 @@ def ratio(u):
     return mp.asin(half) / half if half > mp.mpf("1e-20") else mp.mpf(1)
 
 
-for degree, name, digits in ((16, "f64", 17), (7, "f32", 9)):
+for degree, name, digits in ((18, "f64", 17), (7, "f32", 9)):
     coefficients, error = mp.chebyfit(ratio, [0, 1], degree + 1, error=True)
     print(f"angle_coef_{name}, error {mp.nstr(error, 3)}:")
     print("\n".join(f"    {mp.nstr(c, digits)}," for c in reversed(coefficients)))

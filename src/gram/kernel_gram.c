@@ -2,6 +2,9 @@
 #include "../kernel/tile.h"
 #include "gram.h"
 
+/* Fitting costs about as much as this many pairs do. */
+#define TAIL_FROM_PAIRS 4096
+
 typedef struct source {
     far_tile tile; /* all but the position */
     far_tile_fn run;
@@ -52,12 +55,22 @@ done:
 static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmetric, bool whole,
                        far_mat *nngp, far_mat *ntk)
 {
+    far_tail tail = {0};
+    bool wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b);
+    far_status st = FAR_OK;
+    if (!wide && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
+        st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, nngp != NULL, ntk != NULL, &tail);
+    }
+    if (st != FAR_OK) {
+        return st;
+    }
     source src = {.tile = {.plan = plan,
                            .layout = &s->layout,
                            .rows = &s->a,
                            .cols = s->b,
                            .lower = symmetric,
-                           .wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b),
+                           .wide = wide,
+                           .tail = tail.used ? &tail : NULL,
                            .nngp = nngp,
                            .ntk = ntk},
                   .run = far_tile_select(s->a.dtype)};

@@ -47,3 +47,8 @@ far_tile_fn far_tile_select(int32_t dtype)
     };
     return table[chosen_isa()][dtype == FAR_F32];
 }
+
+far_tile_probe_fn far_tile_select_probe(void)
+{
+    return chosen_isa() == ISA_AVX512 ? far_tile_probe_avx512 : NULL;
+}

@@ -5,7 +5,7 @@
 #ifndef FAR_TILE_H
 #define FAR_TILE_H
 
-#include "points.h"
+#include "tail.h"
 
 #define FAR_TILE_SIDE 256
 
@@ -16,6 +16,7 @@ typedef struct far_tile {
     int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
     bool lower;             /* rows and cols are the same points: only j <= i is wanted */
     bool wide;              /* scales leave the range of the type: combine them with care */
+    const far_tail *tail;   /* NULL: run all operations */
     far_mat *nngp, *ntk;    /* outputs, either may be NULL */
     void *scratch;          /* far_tile_scratch bytes */
 } far_tile;
@@ -26,6 +27,13 @@ int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t
 typedef void (*far_tile_fn)(const far_tile *tile);
 /* The best this machine can run (FARFIELD_ISA in the environment asks for less). */
 far_tile_fn far_tile_select(int32_t dtype);
+
+/* Runs the operations from on over a block of FAR_TILE_SIDE pairs given by their state, in place. */
+typedef void (*far_tile_probe_fn)(const far_tile *tile, int64_t from, double *gap, double *cogap,
+                                  double *t);
+/* NULL where this machine's instruction set makes tails no faster than the layers. */
+far_tile_probe_fn far_tile_select_probe(void);
+void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap, double *t);
 
 #define FAR_TILE_DECLARE(isa)                                                                      \
     void far_tile_f64_##isa(const far_tile *tile);                                                 \

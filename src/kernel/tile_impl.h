@@ -31,6 +31,8 @@ typedef struct NAME(scratch) {
     REAL *ri;        /* coefficients of the row */
     REAL *states;    /* (depth + 1) x 3 x W */
     int64_t row;     /* of the chords */
+    int64_t limit;   /* operations from here on are not run one by one */
+    bool tangent;    /* t is carried */
 } NAME(scratch);
 
 /* Whole vectors, two at a time. */
@@ -41,26 +43,35 @@ static int64_t NAME(padded)(int64_t count)
 
 /* ---- directions and chords ------------------------------------------------------------------- */
 
-/* |u - v|^2 / 2, accurate however close the two are, and 2 minus that, for CHORD_ROWS rows and two
- * vectors of columns at a time. Returns whether some pair is nearly opposite. */
+/* Adds |u - v|^2 over features [k0, k1) for CHORD_ROWS rows and two vectors of columns. */
+static inline __attribute__((always_inline)) void
+NAME(chord_chunk)(const REAL *restrict unit, const REAL *restrict panel, int64_t k0, int64_t k1,
+                  NAME(vec) sum[2 * CHORD_ROWS])
+{
+    for (int64_t k = k0; k < k1; k++) {
+        NAME(vec) v0 = *(const NAME(vec_u) *)(panel + k * W);
+        NAME(vec) v1 = *(const NAME(vec_u) *)(panel + k * W + LANES);
+        for (int r = 0; r < CHORD_ROWS; r++) {
+            REAL u = unit[k * CHORD_ROWS + r];
+            sum[2 * r] += (v0 - u) * (v0 - u);
+            sum[2 * r + 1] += (v1 - u) * (v1 - u);
+        }
+    }
+}
+
+/* |u - v|^2 / 2, accurate however close the two are, and 2 minus that. Returns whether some pair is
+ * nearly opposite. */
 static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, int64_t d,
                          int64_t count, REAL *restrict out, REAL *restrict rest)
 {
     NAME(mask) opposite = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(vec) total[2 * CHORD_ROWS] = {0};
-        for (int64_t k0 = 0; k0 < d; k0 += CHORD_CHUNK) {
-            int64_t k1 = k0 + CHORD_CHUNK < d ? k0 + CHORD_CHUNK : d;
+        NAME(chord_chunk)(unit, panel + j, 0, d < CHORD_CHUNK ? d : CHORD_CHUNK, total);
+        for (int64_t k = CHORD_CHUNK; k < d; k += CHORD_CHUNK) {
             NAME(vec) sum[2 * CHORD_ROWS] = {0};
-            for (int64_t k = k0; k < k1; k++) {
-                NAME(vec) v0 = *(const NAME(vec_u) *)(panel + k * W + j);
-                NAME(vec) v1 = *(const NAME(vec_u) *)(panel + k * W + j + LANES);
-                for (int r = 0; r < CHORD_ROWS; r++) {
-                    REAL u = unit[k * CHORD_ROWS + r];
-                    sum[2 * r] += (v0 - u) * (v0 - u);
-                    sum[2 * r + 1] += (v1 - u) * (v1 - u);
-                }
-            }
+            int64_t end = k + CHORD_CHUNK < d ? k + CHORD_CHUNK : d;
+            NAME(chord_chunk)(unit, panel + j, k, end, sum);
             for (int r = 0; r < 2 * CHORD_ROWS; r++) {
                 total[r] += sum[r];
             }
@@ -594,7 +605,8 @@ static void NAME(refresh)(int64_t count, const far_op *op, NAME(state) x)
 /* Level 0 starts from the chords of the current row, in place. */
 static NAME(state) NAME(state_at)(const far_tile *tile, const NAME(scratch) *s, int level)
 {
-    REAL *base = s->states + (int64_t)level * 3 * W, *t = tile->ntk ? base + 2 * W : NULL;
+    REAL *base = s->states + (int64_t)level * 3 * W, *t = s->tangent ? base + 2 * W : NULL;
+    (void)tile;
     if (level == 0) {
         return (NAME(state)){s->gap + s->row * W, s->cogap + s->row * W, t};
     }
@@ -612,14 +624,15 @@ static void NAME(copy_state)(int64_t count, NAME(state) from, NAME(state) to)
 }
 
 /* The fold that may be done together with the dense at index, or NULL; next: the operation after. */
-static const far_op *NAME(fold_after)(const far_plan *plan, int64_t index, int64_t *next)
+static const far_op *NAME(fold_after)(const far_plan *plan, int64_t index, int64_t limit,
+                                      int64_t *next)
 {
     int64_t i = index + 1;
-    while (i < plan->count && plan->ops[i].kind == FAR_OP_SCALE) {
+    while (i < limit && plan->ops[i].kind == FAR_OP_SCALE) {
         i++;
     }
     *next = i + 1;
-    bool fits = i < plan->count && NAME(is_fold)(&plan->ops[i]) && !plan->ops[i].gamma &&
+    bool fits = i < limit && NAME(is_fold)(&plan->ops[i]) && !plan->ops[i].gamma &&
                 plan->ops[i].activation->folded != 0 && plan->ops[i].sign != FAR_SIGN_MILD;
     return fits ? &plan->ops[i] : NULL;
 }
@@ -630,8 +643,8 @@ static bool NAME(rectifies)(const far_op *fold)
 }
 
 /* Returns the number of operations done: a fold that follows is done in the same pass. */
-static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
-                               const REAL *cols, NAME(state) x)
+static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limit, int64_t count,
+                               const REAL *ri, const REAL *cols, NAME(state) x)
 {
     const far_op *op = &tile->plan->ops[index];
     bool any_sign = op->sign == FAR_SIGN_ANY;
@@ -640,7 +653,7 @@ static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t coun
         return 1;
     }
     int64_t next;
-    const far_op *follows = NAME(fold_after)(tile->plan, index, &next);
+    const far_op *follows = NAME(fold_after)(tile->plan, index, limit, &next);
     NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld, op->plain);
     NAME(known) is = {any_sign, any_sign && !NAME(rectifies)(follows), x.t != NULL, index == 0,
                       op->plain};
@@ -666,7 +679,7 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
     NAME(refresh)(count, op, x);
     switch (op->kind) {
     case FAR_OP_DENSE:
-        return NAME(run_dense)(tile, index, count, ri, cols, x);
+        return NAME(run_dense)(tile, index, s->limit, count, ri, cols, x);
     case FAR_OP_CENTER:
         NAME(center)(count, op->sign == FAR_SIGN_ANY, ri, cols, ld, x);
         break;
@@ -714,19 +727,32 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
 }
 
 /* A first dense and relu set t without reading it. */
-static bool NAME(starts_tangent)(const far_plan *plan)
+static bool NAME(starts_tangent)(const far_plan *plan, int64_t limit)
 {
     int64_t next;
     return plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain &&
-           NAME(rectifies)(NAME(fold_after)(plan, 0, &next));
+           NAME(rectifies)(NAME(fold_after)(plan, 0, limit, &next));
 }
 
 /* Theta alone, in range, after a dense: written by that dense. */
 static bool NAME(ends_plainly)(const far_tile *tile)
 {
     const far_op *last = &tile->plan->ops[tile->plan->count - 1];
-    return tile->ntk && !tile->nngp && !tile->wide && last->kind == FAR_OP_DENSE && !last->standard &&
+    return tile->ntk && !tile->nngp && !tile->wide && !tile->tail && last->kind == FAR_OP_DENSE && !last->standard &&
            tile->plan->count > 1;
+}
+
+static void NAME(end)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri, NAME(state) x)
+{
+    int slots = tile->layout->slots;
+    if (tile->nngp) {
+        NAME(finish)(tile, i, count, tile->rows->r, tile->cols->r, slots, ri, x.gap, true,
+                     tile->nngp);
+    }
+    if (tile->ntk) {
+        NAME(finish)(tile, i, count, tile->rows->p, tile->cols->p, slots + 1, ri, x.t, false,
+                     tile->ntk);
+    }
 }
 
 static void NAME(end_plainly)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri,
@@ -741,32 +767,188 @@ static void NAME(end_plainly)(const far_tile *tile, int64_t i, int64_t count, co
     NAME(last_dense)(count, plain, &dense, ri[p], COL(p), x, out);
 }
 
+#ifdef HAS_TAIL
+static NAME(scratch) NAME(lay_out)(const far_tile *tile);
+
+/* Where on the curves a vector of pairs lies. */
+typedef struct NAME(spot) {
+    NAME(vec) x;
+    NAME(mask) piece;
+} NAME(spot);
+
+INLINE NAME(spot) NAME(spot_of)(NAME(vec) gap, NAME(vec) cogap)
+{
+    NAME(vec) least = (NAME(vec))_mm512_min_pd((__m512d)gap, (__m512d)cogap);
+    NAME(vec) root = (NAME(vec))_mm512_sqrt_pd(_mm512_abs_pd((__m512d)least));
+    __mmask8 far = _mm512_cmp_pd_mask((__m512d)cogap, (__m512d)gap, _CMP_LT_OQ);
+    /* just below 2, so that no piece lies past the last */
+    NAME(vec) s = (NAME(vec))_mm512_mask_sub_pd((__m512d)root, far,
+                                                _mm512_set1_pd(0x1.fffffffffffffp0), (__m512d)root);
+    NAME(vec) at = s * (REAL)(FAR_TAIL_PIECES / 2);
+    NAME(mask) piece = __builtin_convertvector(at, NAME(mask));
+    return (NAME(spot)){at - __builtin_convertvector(piece, NAME(vec)) - (REAL)0.5, piece};
+}
+
+/* sum_k c_k x^k: the coefficients of each lane's piece come out of two registers by one
+ * permutation. */
+INLINE NAME(vec) NAME(curve)(const far_curve *curve, int terms, NAME(spot) at)
+{
+    NAME(vec) sum = {0};
+#pragma GCC unroll 16
+    for (int k = terms - 1; k >= 0; k--) {
+        NAME(vec) low = *(const NAME(vec_u) *)curve->c[k];
+        NAME(vec) high = *(const NAME(vec_u) *)(curve->c[k] + LANES);
+        sum = sum * at.x + __builtin_shuffle(low, high, at.piece);
+    }
+    return sum;
+}
+
+INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
+{
+    if (room >= LANES) {
+        *(NAME(vec_u) *)out = value;
+    } else {
+        memcpy(out, &value, (size_t)room * sizeof(REAL));
+    }
+}
+
+/* What a tail does with a block: constants of the loop below. */
+typedef struct NAME(tail_known) {
+    bool dense;     /* the first dense is still to be done */
+    bool any_sign;  /* cogap is carried */
+    bool linear;    /* Theta_in is t, not rho */
+    int terms;
+} NAME(tail_known);
+
+INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) *dense,
+                            const far_curve *constant, const far_curve *linear, NAME(state) x,
+                            REAL *restrict out)
+{
+    for (int64_t j = 0; j < count; j += LANES) {
+        NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
+        if (is.any_sign) {
+            cogap = *(const NAME(vec_u) *)(x.cogap + j);
+        }
+        if (is.dense) {
+            NAME(vec) al = *(const NAME(vec_u) *)(dense->al_j + j);
+            NAME(vec) be = *(const NAME(vec_u) *)(dense->be_j + j);
+            NAME(vec) da = dense->al - al, db = dense->be - be, sb = dense->be + be;
+            NAME(vec) aa = 2 * dense->al * al;
+            gap = (da * da + db * db) + aa * gap;
+            cogap = (da * da + sb * sb) + aa * cogap;
+        }
+        NAME(spot) at = NAME(spot_of)(gap, cogap);
+        NAME(vec) value = NAME(curve)(constant, is.terms, at);
+        if (is.linear) {
+            value += NAME(curve)(linear, is.terms, at) * *(const NAME(vec_u) *)(x.t + j);
+        }
+        NAME(store)(out + j, value, count - j);
+    }
+}
+
+INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
+                            const NAME(dense_coef) *dense, const far_curve *constant,
+                            const far_curve *linear, NAME(state) x, REAL *out)
+{
+    if (is.dense) {
+        NAME(tail_loop)(count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x,
+                        out);
+    } else if (is.linear && is.any_sign) {
+        NAME(tail_loop)(count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear,
+                        x, out);
+    } else if (is.linear) {
+        NAME(tail_loop)(count, (NAME(tail_known)){false, false, true, terms}, NULL, constant, linear,
+                        x, out);
+    } else if (is.any_sign) {
+        NAME(tail_loop)(count, (NAME(tail_known)){false, true, false, terms}, NULL, constant, NULL, x,
+                        out);
+    } else {
+        NAME(tail_loop)(count, (NAME(tail_known)){false, false, false, terms}, NULL, constant, NULL,
+                        x, out);
+    }
+}
+
+static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) *dense,
+                           const far_curve *constant, const far_curve *linear, NAME(state) x,
+                           REAL *out)
+{
+    if (is.terms == FAR_TAIL_TERMS_FEW) {
+        NAME(tail_with)(count, FAR_TAIL_TERMS_FEW, is, dense, constant, linear, x, out);
+    } else {
+        NAME(tail_with)(count, FAR_TAIL_TERMS, is, dense, constant, linear, x, out);
+    }
+}
+
+/* A tail right behind the first dense does that too; then no operation is run by itself. */
+static bool NAME(tail_takes_dense)(const far_tail *tail)
+{
+    return tail->rho_in;
+}
+
+static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri,
+                                NAME(state) x)
+{
+    const far_tail *tail = tile->tail;
+    const far_plan *plan = tile->plan;
+    const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld, true);
+    NAME(tail_known) is = {NAME(tail_takes_dense)(tail), plan->ops[tail->from].sign == FAR_SIGN_ANY,
+                           false, tail->terms};
+    if (tile->nngp) {
+        REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
+        NAME(run_tail)(count, is, &dense, &tail->nngp, NULL, x, out);
+    }
+    if (tile->ntk) {
+        REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
+        is.linear = !tail->rho_in;
+        NAME(run_tail)(count, is, &dense, &tail->constant, &tail->linear, x, out);
+    }
+}
+
+static void NAME(probe)(const far_tile *tile, int64_t from, REAL *gap, REAL *cogap, REAL *t)
+{
+    NAME(scratch) s = NAME(lay_out)(tile);
+    int level = 0;
+    s.gap = gap;
+    s.cogap = cogap;
+    s.tangent = true;
+    NAME(state) x = NAME(state_at)(tile, &s, 0);
+    memcpy(x.t, t, W * sizeof(REAL));
+    for (int k = 0; k < tile->layout->slots + 2; k++) {
+        s.ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld];
+    }
+    for (int64_t k = from; k < tile->plan->count;) {
+        k += NAME(run_op)(tile, k, W, s.ri, &s, &level);
+    }
+    memcpy(t, x.t, W * sizeof(REAL));
+}
+#endif
+
 static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) *s)
 {
-    int64_t padded = NAME(padded)(count), ops = tile->plan->count;
+    int64_t padded = NAME(padded)(count);
     int level = 0, slots = tile->layout->slots;
     bool plainly = NAME(ends_plainly)(tile);
     NAME(state) x = NAME(state_at)(tile, s, 0);
     for (int k = 0; k < slots + 2; k++) {
         s->ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld + i];
     }
-    if (x.t && !NAME(starts_tangent)(tile->plan)) {
+    if (x.t && !NAME(starts_tangent)(tile->plan, s->limit)) {
         memset(x.t, 0, (size_t)padded * sizeof(REAL));
     }
-    for (int64_t k = 0; k < ops - plainly;) {
+    for (int64_t k = 0; k < s->limit - plainly;) {
         k += NAME(run_op)(tile, k, padded, s->ri, s, &level);
     }
-    if (plainly) {
-        NAME(end_plainly)(tile, i, count, s->ri, x);
+#ifdef HAS_TAIL
+    if (tile->tail) {
+        NAME(end_with_tail)(tile, i, count, s->ri, x);
         return;
     }
-    if (tile->nngp) {
-        NAME(finish)(tile, i, count, tile->rows->r, tile->cols->r, slots, s->ri, x.gap, true,
-                     tile->nngp);
-    }
-    if (tile->ntk) {
-        NAME(finish)(tile, i, count, tile->rows->p, tile->cols->p, slots + 1, s->ri, x.t, false,
-                     tile->ntk);
+#endif
+    if (plainly) {
+        NAME(end_plainly)(tile, i, count, s->ri, x);
+    } else {
+        NAME(end)(tile, i, count, s->ri, x);
     }
 }
 
@@ -796,6 +978,8 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
     s.unit = s.states + (int64_t)(tile->plan->depth + 1) * 3 * W;
     s.ri = s.unit + CHORD_ROWS * d;
     s.row = 0;
+    s.limit = !tile->tail ? tile->plan->count : tile->tail->rho_in ? 0 : tile->tail->from;
+    s.tangent = tile->ntk && !(tile->tail && tile->tail->rho_in);
     return s;
 }
 

@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 /* glibc's vector exp; declared here because <math.h> offers it only under -ffast-math, which would
  * change the rounding mode flags of the host program. */
@@ -12,6 +15,9 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #define PASTE(a, b) a##b
 #define EXPAND(a, b) PASTE(a, b)
 
+#ifdef __AVX512F__
+#define HAS_TAIL /* permutations of sixteen doubles at once */
+#endif
 #define REAL double
 #define MASK_INT int64_t
 #define NAME(x) x##_f64
@@ -21,6 +27,14 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #define COPYSIGN copysign
 #define EXP exp
 #include "tile_impl.h"
+
+#ifdef HAS_TAIL
+void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap, double *t)
+{
+    probe_f64(tile, from, gap, cogap, t);
+}
+#undef HAS_TAIL
+#endif
 
 #define REAL float
 #define MASK_INT int32_t

@@ -1,0 +1,39 @@
+/*
+ * Behind a norm without eps all points have the same scale. What is left of the network is then a
+ * function of rho alone, affine in the Theta that comes in:
+ *
+ *     K = H(rho),   Theta = F(rho) + G(rho) Theta_in
+ *
+ * however deep it is. With s = sqrt(1 - rho) for rho >= 0 and 2 - sqrt(1 + rho) below, s in [0, 2],
+ * each of F, G, H is analytic (angles are analytic in s at both ends), so sixteen polynomials, one
+ * for every eighth of s, replace all the layers. They are fitted to the layers themselves at every
+ * evaluation, checked between the nodes, and not used where the check fails.
+ */
+#ifndef FAR_TAIL_H
+#define FAR_TAIL_H
+
+#include "points.h"
+
+#define FAR_TAIL_PIECES 16
+#define FAR_TAIL_TERMS 15     /* for networks twenty layers deep */
+#define FAR_TAIL_TERMS_FEW 11 /* for most */
+
+/* Coefficient k of all pieces, in powers of the distance to the middle of a piece, in pieces. */
+typedef struct far_curve {
+    double c[FAR_TAIL_TERMS][FAR_TAIL_PIECES];
+} far_curve;
+
+typedef struct far_tail {
+    bool used;
+    int64_t from;     /* first operation that it replaces */
+    bool rho_in;      /* Theta_in is rho: F then includes G rho */
+    int terms;        /* one of the two above; further coefficients are not used */
+    far_curve nngp, constant, linear; /* H, F, G */
+} far_tail;
+
+/* Decides, fits and checks; out->used says whether it serves. nngp, ntk: what is wanted. */
+far_status far_tail_build(far_ctx *ctx, const far_plan *plan, const far_layout *layout,
+                          const far_points *a, const far_points *b, bool nngp, bool ntk,
+                          far_tail *out);
+
+#endif

@@ -1,0 +1,667 @@
+/* Contexts, status codes, memory, matrices, growing texts, progress. */
+#include "../../src/base/base_internal.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* ---- a context whose allocator counts, and fails when told ---- */
+
+typedef struct heap {
+    int64_t calls, fail_at, live_blocks, live_bytes;
+    size_t last_bytes;
+} heap;
+
+static heap test_heap;
+static far_ctx *ctx;
+
+static void *heap_alloc(void *user, size_t bytes)
+{
+    heap *h = user;
+    if (h->calls++ == h->fail_at) {
+        return NULL;
+    }
+    void *block = aligned_alloc(64, bytes);
+    if (block) {
+        memset(block, 0xa5, bytes);
+        h->live_blocks++;
+        h->live_bytes += (int64_t)bytes;
+        h->last_bytes = bytes;
+    }
+    return block;
+}
+
+static void heap_free(void *user, void *ptr, size_t bytes)
+{
+    heap *h = user;
+    h->live_blocks--;
+    h->live_bytes -= (int64_t)bytes;
+    free(ptr);
+}
+
+static far_ctx_opts heap_opts(void)
+{
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    test_heap = (heap){.fail_at = -1};
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = &test_heap;
+    return opts;
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    far_ctx_opts opts = heap_opts();
+    return far_ctx_create(&opts, &ctx) != FAR_OK;
+}
+
+/* Every test must give back all it took. */
+static int close_context(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    ctx = NULL;
+    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
+}
+
+static void fail_next_allocation(void)
+{
+    test_heap.fail_at = test_heap.calls;
+}
+
+static void assert_holds(const char *text, const char *piece)
+{
+    if (!strstr(text, piece)) {
+        fail_msg("no '%s' in '%s'", piece, text);
+    }
+}
+
+/* ---- status ---- */
+
+static void statuses_have_their_frozen_values_names_and_texts(void **state)
+{
+    (void)state;
+    static const struct {
+        far_status status;
+        int value;
+        const char *name, *text;
+    } cases[] = {
+        {FAR_OK, 0, "FAR_OK", "success"},
+        {FAR_ERR_ARG, 1, "FAR_ERR_ARG", "an argument is not valid"},
+        {FAR_ERR_SHAPE, 2, "FAR_ERR_SHAPE", "dimensions do not agree"},
+        {FAR_ERR_MEMORY, 3, "FAR_ERR_MEMORY", "out of memory"},
+        {FAR_ERR_PARSE, 4, "FAR_ERR_PARSE", "the text does not parse"},
+        {FAR_ERR_ARCH, 5, "FAR_ERR_ARCH", "the architecture has no such reading"},
+        {FAR_ERR_IO, 6, "FAR_ERR_IO", "a file could not be read or written"},
+        {FAR_ERR_FORMAT, 7, "FAR_ERR_FORMAT", "a file's content is not valid"},
+        {FAR_ERR_VALUE, 8, "FAR_ERR_VALUE", "the data hold a value that is not finite"},
+        {FAR_ERR_CANCELLED, 9, "FAR_ERR_CANCELLED", "cancelled by the caller"},
+        {FAR_ERR_BACKEND, 10, "FAR_ERR_BACKEND", "an internal computation failed"},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(cases[i].status, cases[i].value);
+        assert_string_equal(far_status_name(cases[i].status), cases[i].name);
+        assert_string_equal(far_status_text(cases[i].status), cases[i].text);
+    }
+}
+
+static void unknown_statuses_still_have_a_name_and_a_text(void **state)
+{
+    (void)state;
+    static const int unknown[] = {-1, 11, 12345};
+    for (int i = 0; i < COUNT(unknown); i++) {
+        assert_string_equal(far_status_name((far_status)unknown[i]), "FAR_ERR_UNKNOWN");
+        assert_string_equal(far_status_text((far_status)unknown[i]), "unknown status");
+    }
+}
+
+static void version_is_three_numbers(void **state)
+{
+    (void)state;
+    int major, minor, patch, end = 0;
+    assert_int_equal(sscanf(far_version(), "%d.%d.%d%n", &major, &minor, &patch, &end), 3);
+    assert_int_equal(far_version()[end], 0);
+}
+
+/* ---- contexts ---- */
+
+static void options_start_with_their_size_and_zeros(void **state)
+{
+    (void)state;
+    far_ctx_opts opts;
+    memset(&opts, 0xff, sizeof opts);
+    far_ctx_opts_init(&opts);
+    assert_int_equal(opts.size, sizeof opts);
+    assert_int_equal(opts.threads, 0);
+    assert_true(!opts.progress && !opts.alloc && !opts.free);
+    assert_null(opts.progress_user);
+    assert_null(opts.alloc_user);
+}
+
+static void a_context_needs_no_options(void **state)
+{
+    (void)state;
+    far_ctx *made = NULL;
+    assert_int_equal(far_ctx_create(NULL, &made), FAR_OK);
+    assert_non_null(made);
+    assert_string_equal(far_ctx_message(made), "");
+    assert_true(far_ctx_threads(made) >= 1);
+    far_ctx_destroy(made);
+    far_ctx_destroy(NULL);
+}
+
+static void assert_options_refused(far_ctx_opts opts)
+{
+    far_ctx *made = (far_ctx *)&test_heap;
+    assert_int_equal(far_ctx_create(&opts, &made), FAR_ERR_ARG);
+    assert_null(made);
+    assert_int_equal(test_heap.live_blocks, 0);
+}
+
+static void options_that_make_no_sense_are_refused(void **state)
+{
+    (void)state;
+    far_ctx_opts opts = heap_opts();
+    opts.size = 0;
+    assert_options_refused(opts);
+    opts.size = sizeof opts - 8;
+    assert_options_refused(opts);
+    opts.size = sizeof opts + 8;
+    assert_options_refused(opts);
+    opts = heap_opts();
+    opts.threads = -1;
+    assert_options_refused(opts);
+    opts = heap_opts();
+    opts.free = NULL;
+    assert_options_refused(opts);
+    opts = heap_opts();
+    opts.alloc = NULL;
+    assert_options_refused(opts);
+    assert_int_equal(far_ctx_create(NULL, NULL), FAR_ERR_ARG);
+}
+
+static void threads_are_those_asked_for(void **state)
+{
+    (void)state;
+    static const int asked[] = {1, 2, 3, 7, 64};
+    for (int i = 0; i < COUNT(asked); i++) {
+        far_ctx_opts opts = heap_opts();
+        far_ctx *made;
+        opts.threads = asked[i];
+        assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
+        assert_int_equal(far_ctx_threads(made), asked[i]);
+        far_ctx_destroy(made);
+    }
+}
+
+static void a_missing_context_has_no_message_and_one_thread(void **state)
+{
+    (void)state;
+    assert_string_equal(far_ctx_message(NULL), "");
+    assert_int_equal(far_ctx_threads(NULL), 1);
+    assert_int_equal(far_fail(NULL, FAR_ERR_SHAPE, "nobody reads %d", 1), FAR_ERR_SHAPE);
+}
+
+static void a_context_lives_in_the_callers_memory(void **state)
+{
+    (void)state;
+    far_ctx_opts opts = heap_opts();
+    far_ctx *made = (far_ctx *)&test_heap;
+    fail_next_allocation();
+    assert_int_equal(far_ctx_create(&opts, &made), FAR_ERR_MEMORY);
+    assert_null(made);
+    assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
+    assert_int_equal(test_heap.live_blocks, 1);
+    assert_int_equal(test_heap.last_bytes % 64, 0);
+    assert_string_equal(far_ctx_message(made), "");
+    far_ctx_destroy(made);
+    assert_int_equal(test_heap.live_blocks, 0);
+    assert_int_equal(test_heap.live_bytes, 0);
+}
+
+static void failing_keeps_status_and_message(void **state)
+{
+    (void)state;
+    assert_string_equal(far_ctx_message(ctx), "");
+    assert_int_equal(far_fail(ctx, FAR_ERR_SHAPE, "%d rows but %s", 3, "five"), FAR_ERR_SHAPE);
+    assert_string_equal(far_ctx_message(ctx), "3 rows but five");
+    assert_int_equal(far_fail(ctx, FAR_ERR_IO, "other"), FAR_ERR_IO);
+    assert_string_equal(far_ctx_message(ctx), "other");
+}
+
+static void success_leaves_the_last_message(void **state)
+{
+    (void)state;
+    char *copy;
+    assert_int_equal(far_fail(ctx, FAR_ERR_IO, "before"), FAR_ERR_IO);
+    assert_int_equal(far_copy_text(ctx, "fine", 4, &copy), FAR_OK);
+    far_free(ctx, copy);
+    assert_string_equal(far_ctx_message(ctx), "before");
+}
+
+static void long_messages_are_cut_not_overrun(void **state)
+{
+    (void)state;
+    static char text[10001];
+    memset(text, 'x', sizeof text - 1);
+    assert_int_equal(far_fail(ctx, FAR_ERR_ARG, "%s", text), FAR_ERR_ARG);
+    size_t length = strlen(far_ctx_message(ctx));
+    assert_true(length >= 1000 && length < sizeof text - 1);
+    assert_memory_equal(far_ctx_message(ctx), text, length);
+}
+
+static void contexts_do_not_share_messages(void **state)
+{
+    (void)state;
+    far_ctx *other;
+    assert_int_equal(far_ctx_create(NULL, &other), FAR_OK);
+    assert_int_equal(far_fail(ctx, FAR_ERR_ARG, "mine"), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(other), "");
+    far_ctx_destroy(other);
+}
+
+/* ---- memory ---- */
+
+static void blocks_are_aligned_and_small_ones_zeroed(void **state)
+{
+    (void)state;
+    static const int64_t counts[] = {0, 1, 7, 64, 101, 4099, 131000, 131072, 300007};
+    for (int i = 0; i < COUNT(counts); i++) {
+        int64_t *block;
+        assert_int_equal(far_alloc(ctx, counts[i], &block), FAR_OK);
+        assert_non_null(block);
+        assert_int_equal((uintptr_t)block % 64, 0);
+        for (int64_t j = 0; counts[i] <= 131000 && j < counts[i]; j++) {
+            assert_int_equal(block[j], 0);
+        }
+        memset(block, 1, (size_t)counts[i] * sizeof *block);
+        far_free(ctx, block);
+    }
+    far_free(ctx, NULL);
+}
+
+static void the_default_allocator_serves_large_blocks(void **state)
+{
+    (void)state;
+    far_ctx *plain;
+    char *block;
+    assert_int_equal(far_ctx_create(NULL, &plain), FAR_OK);
+    assert_int_equal(far_alloc(plain, (int64_t)5 << 20, &block), FAR_OK);
+    assert_int_equal((uintptr_t)block % 64, 0);
+    block[0] = block[((int64_t)5 << 20) - 1] = 1;
+    far_free(plain, block);
+    far_ctx_destroy(plain);
+}
+
+static void sizes_that_overflow_are_out_of_memory(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t count;
+        size_t size;
+    } cases[] = {
+        {-1, 1},        {INT64_MIN, 8},        {INT64_MAX, 1},    {INT64_MAX, 2},
+        {INT64_MAX, 8}, {(int64_t)1 << 61, 8}, {3, SIZE_MAX / 2}, {1, SIZE_MAX - 64},
+    };
+    int64_t calls = test_heap.calls;
+    for (int i = 0; i < COUNT(cases); i++) {
+        void *block = &test_heap;
+        assert_int_equal(far_alloc_bytes(ctx, cases[i].count, cases[i].size, &block),
+                         FAR_ERR_MEMORY);
+        assert_null(block);
+        assert_holds(far_ctx_message(ctx), "do not fit in memory");
+    }
+    assert_int_equal(test_heap.calls, calls);
+}
+
+static void a_refused_block_says_how_much_was_wanted(void **state)
+{
+    (void)state;
+    double *block = (double *)&test_heap;
+    fail_next_allocation();
+    assert_int_equal(far_alloc(ctx, (int64_t)3 << 27, &block), FAR_ERR_MEMORY);
+    assert_null(block);
+    assert_holds(far_ctx_message(ctx), "out of memory");
+    assert_holds(far_ctx_message(ctx), "3 GiB");
+}
+
+static void growing_keeps_the_contents(void **state)
+{
+    (void)state;
+    int *numbers = NULL;
+    int64_t have = 0;
+    for (int64_t want = 1; want < 5000; want = 2 * want + 1) {
+        assert_int_equal(far_grow(ctx, have, want, &numbers), FAR_OK);
+        for (int64_t i = 0; i < have; i++) {
+            assert_int_equal(numbers[i], 7 * i + 1);
+        }
+        for (int64_t i = have; i < want; i++) {
+            numbers[i] = 7 * (int)i + 1;
+        }
+        have = want;
+    }
+    far_free(ctx, numbers);
+}
+
+static void growing_in_vain_keeps_the_old_block(void **state)
+{
+    (void)state;
+    int *numbers = NULL;
+    assert_int_equal(far_grow(ctx, 0, 2, &numbers), FAR_OK);
+    numbers[0] = 11;
+    numbers[1] = 13;
+    int *before = numbers;
+    fail_next_allocation();
+    assert_int_equal(far_grow(ctx, 2, 100, &numbers), FAR_ERR_MEMORY);
+    assert_ptr_equal(numbers, before);
+    assert_int_equal(numbers[0], 11);
+    assert_int_equal(numbers[1], 13);
+    far_free(ctx, numbers);
+}
+
+static void copies_of_text_are_closed(void **state)
+{
+    (void)state;
+    char *copy;
+    assert_int_equal(far_copy_text(ctx, "farfield", 3, &copy), FAR_OK);
+    assert_string_equal(copy, "far");
+    far_free(ctx, copy);
+    assert_int_equal(far_copy_text(ctx, "", 0, &copy), FAR_OK);
+    assert_string_equal(copy, "");
+    far_free(ctx, copy);
+    fail_next_allocation();
+    assert_int_equal(far_copy_text(ctx, "far", 3, &copy), FAR_ERR_MEMORY);
+    assert_null(copy);
+}
+
+/* ---- growing texts ---- */
+
+static void texts_grow_piece_by_piece(void **state)
+{
+    (void)state;
+    far_text t = {.ctx = ctx};
+    char expected[8000] = "", *at = expected;
+    for (int i = 0; i < 1000; i++) {
+        far_text_add(&t, "%d,%s", i, i % 3 ? "" : "ab");
+        at += sprintf(at, "%d,%s", i, i % 3 ? "" : "ab");
+    }
+    assert_int_equal(t.status, FAR_OK);
+    assert_string_equal(t.data, expected);
+    assert_int_equal(t.length, strlen(expected));
+    far_free(ctx, t.data);
+}
+
+static void one_piece_may_be_long(void **state)
+{
+    (void)state;
+    far_text t = {.ctx = ctx};
+    far_text_add(&t, "%s", "");
+    assert_string_equal(t.data, "");
+    far_text_add(&t, "%*d", 5003, 17);
+    assert_int_equal(t.status, FAR_OK);
+    assert_int_equal(t.length, 5003);
+    assert_int_equal(strlen(t.data), 5003);
+    assert_string_equal(t.data + 5001, "17");
+    far_free(ctx, t.data);
+}
+
+static void a_text_remembers_its_first_failure(void **state)
+{
+    (void)state;
+    far_text t = {.ctx = ctx};
+    far_text_add(&t, "kept");
+    fail_next_allocation();
+    far_text_add(&t, "%*d", 1000, 1);
+    assert_int_equal(t.status, FAR_ERR_MEMORY);
+    far_text_add(&t, "not added");
+    far_text_add_number(&t, 0.5);
+    assert_int_equal(t.status, FAR_ERR_MEMORY);
+    assert_string_equal(t.data, "kept");
+    assert_int_equal(t.length, 4);
+    far_free(ctx, t.data);
+}
+
+static void a_text_whose_first_piece_fails_is_empty(void **state)
+{
+    (void)state;
+    far_text t = {.ctx = ctx};
+    fail_next_allocation();
+    far_text_add(&t, "lost");
+    assert_int_equal(t.status, FAR_ERR_MEMORY);
+    assert_null(t.data);
+    assert_int_equal(t.length, 0);
+}
+
+static void numbers_are_written_in_the_fewest_digits(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {
+        {0, "0"},
+        {-0.0, "-0"},
+        {1, "1"},
+        {-2.5, "-2.5"},
+        {0.1, "0.1"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1.0 / 3, "0.3333333333333333"},
+        {1e5, "1e+05"},
+        {123456, "123456"},
+        {1e22, "1e+22"},
+        {5e-324, "5e-324"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        far_text t = {.ctx = ctx};
+        far_text_add_number(&t, cases[i].value);
+        assert_string_equal(t.data, cases[i].text);
+        far_free(ctx, t.data);
+    }
+}
+
+static void numbers_read_back_to_the_same_double(void **state)
+{
+    (void)state;
+    uint64_t bits = 20250612;
+    for (int i = 0; i < 2000; i++) {
+        double value;
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value)) {
+            far_text t = {.ctx = ctx};
+            far_text_add_number(&t, value);
+            assert_true(strtod(t.data, NULL) == value);
+            far_free(ctx, t.data);
+        }
+    }
+}
+
+/* ---- matrices ---- */
+
+static void a_view_is_packed_and_on_the_host(void **state)
+{
+    (void)state;
+    double numbers[15];
+    far_mat m = far_mat_view(numbers, 3, 5, FAR_F64);
+    assert_ptr_equal(m.data, numbers);
+    assert_int_equal(m.rows, 3);
+    assert_int_equal(m.cols, 5);
+    assert_int_equal(m.ld, 5);
+    assert_int_equal(m.dtype, FAR_F64);
+    assert_int_equal(m.device, 0);
+    assert_int_equal(far_mat_view(numbers, 3, 5, FAR_F32).dtype, FAR_F32);
+}
+
+static void rows_are_ld_elements_apart(void **state)
+{
+    (void)state;
+    double numbers[21];
+    float small[21];
+    far_mat m = far_mat_view(numbers, 3, 5, FAR_F64), s = far_mat_view(small, 3, 5, FAR_F32);
+    m.ld = s.ld = 7;
+    assert_ptr_equal(far_mat_row(&m, 0), numbers);
+    assert_ptr_equal(far_mat_row(&m, 2), numbers + 14);
+    assert_ptr_equal(far_mat_row(&s, 2), small + 14);
+    assert_int_equal(far_dtype_size(FAR_F64), 8);
+    assert_int_equal(far_dtype_size(FAR_F32), 4);
+}
+
+static double some_numbers[35];
+
+static const struct {
+    far_mat m;
+    far_status status;
+    const char *message;
+} bad_matrices[] = {
+    {{some_numbers, -3, 5, 5, FAR_F64, 0}, FAR_ERR_SHAPE, "weights is -3 x 5"},
+    {{some_numbers, 3, -5, 5, FAR_F64, 0}, FAR_ERR_SHAPE, "weights is 3 x -5"},
+    {{some_numbers, 3, 5, 4, FAR_F64, 0}, FAR_ERR_SHAPE, "weights has ld 4 but 5 columns"},
+    {{some_numbers, 2, 5, 0, FAR_F64, 0}, FAR_ERR_SHAPE, "weights has ld 0 but 5 columns"},
+    {{some_numbers, 3, 5, -7, FAR_F32, 0}, FAR_ERR_SHAPE, "weights has ld -7 but 5 columns"},
+    {{some_numbers, 3, 5, 5, 2, 0}, FAR_ERR_ARG, "weights has unknown dtype 2"},
+    {{some_numbers, 3, 5, 5, -1, 0}, FAR_ERR_ARG, "weights has unknown dtype -1"},
+    {{some_numbers, 3, 5, 5, FAR_F64, 1}, FAR_ERR_ARG, "weights is on device 1"},
+    {{some_numbers, 3, 5, 5, FAR_F64, -1}, FAR_ERR_ARG, "weights is on device -1"},
+    {{NULL, 3, 5, 5, FAR_F64, 0}, FAR_ERR_ARG, "weights has no data"},
+};
+
+static void every_fault_of_a_matrix_is_named(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(bad_matrices); i++) {
+        assert_int_equal(far_mat_check(ctx, &bad_matrices[i].m, "weights"), bad_matrices[i].status);
+        assert_holds(far_ctx_message(ctx), bad_matrices[i].message);
+    }
+    assert_int_equal(far_mat_check(ctx, NULL, "weights"), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "weights is NULL");
+}
+
+static void good_matrices_pass(void **state)
+{
+    (void)state;
+    static const far_mat good[] = {
+        {some_numbers, 3, 5, 5, FAR_F64, 0},  {some_numbers, 3, 5, 7, FAR_F32, 0},
+        {some_numbers, 1, 5, 0, FAR_F64, 0},  {some_numbers, 1, 5, -5, FAR_F64, 0},
+        {NULL, 0, 5, 5, FAR_F64, 0},          {NULL, 0, 5, -1, FAR_F64, 0},
+        {NULL, 3, 0, 0, FAR_F64, 0},          {NULL, 0, 0, 0, FAR_F32, 0},
+        {some_numbers, 3, 0, 11, FAR_F64, 0},
+    };
+    for (int i = 0; i < COUNT(good); i++) {
+        assert_int_equal(far_mat_check(ctx, &good[i], "weights"), FAR_OK);
+    }
+    assert_string_equal(far_ctx_message(ctx), "");
+}
+
+/* ---- progress ---- */
+
+typedef struct listener {
+    int calls, answer;
+    char what[32];
+    int64_t done, total;
+} listener;
+
+static int listen(void *user, const char *what, int64_t done, int64_t total)
+{
+    listener *l = user;
+    l->calls++;
+    snprintf(l->what, sizeof l->what, "%s", what);
+    l->done = done;
+    l->total = total;
+    return l->answer;
+}
+
+static far_ctx *listening_context(listener *l)
+{
+    far_ctx_opts opts = heap_opts();
+    far_ctx *made;
+    opts.progress = listen;
+    opts.progress_user = l;
+    assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
+    return made;
+}
+
+static void progress_reaches_the_caller(void **state)
+{
+    (void)state;
+    listener l = {0};
+    far_ctx *told = listening_context(&l);
+    assert_int_equal(far_progress(told, "kernel", 3, 7), FAR_OK);
+    assert_int_equal(l.calls, 1);
+    assert_string_equal(l.what, "kernel");
+    assert_int_equal(l.done, 3);
+    assert_int_equal(l.total, 7);
+    assert_string_equal(far_ctx_message(told), "");
+    far_ctx_destroy(told);
+}
+
+static void any_answer_but_zero_cancels(void **state)
+{
+    (void)state;
+    static const int answers[] = {1, -1, 77};
+    for (int i = 0; i < COUNT(answers); i++) {
+        listener l = {.answer = answers[i]};
+        far_ctx *told = listening_context(&l);
+        assert_int_equal(far_progress(told, "reading", 0, 5), FAR_ERR_CANCELLED);
+        assert_string_equal(far_ctx_message(told), "reading cancelled");
+        far_ctx_destroy(told);
+    }
+}
+
+static void progress_without_a_listener_goes_on(void **state)
+{
+    (void)state;
+    assert_int_equal(far_progress(ctx, "kernel", 1, 2), FAR_OK);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses_have_their_frozen_values_names_and_texts),
+        cmocka_unit_test(unknown_statuses_still_have_a_name_and_a_text),
+        cmocka_unit_test(version_is_three_numbers),
+        cmocka_unit_test(options_start_with_their_size_and_zeros),
+        cmocka_unit_test(a_context_needs_no_options),
+        cmocka_unit_test(options_that_make_no_sense_are_refused),
+        cmocka_unit_test(threads_are_those_asked_for),
+        cmocka_unit_test(a_missing_context_has_no_message_and_one_thread),
+        cmocka_unit_test(a_context_lives_in_the_callers_memory),
+        TEST(failing_keeps_status_and_message),
+        TEST(success_leaves_the_last_message),
+        TEST(long_messages_are_cut_not_overrun),
+        TEST(contexts_do_not_share_messages),
+        TEST(blocks_are_aligned_and_small_ones_zeroed),
+        TEST(the_default_allocator_serves_large_blocks),
+        TEST(sizes_that_overflow_are_out_of_memory),
+        TEST(a_refused_block_says_how_much_was_wanted),
+        TEST(growing_keeps_the_contents),
+        TEST(growing_in_vain_keeps_the_old_block),
+        TEST(copies_of_text_are_closed),
+        TEST(texts_grow_piece_by_piece),
+        TEST(one_piece_may_be_long),
+        TEST(a_text_remembers_its_first_failure),
+        TEST(a_text_whose_first_piece_fails_is_empty),
+        TEST(numbers_are_written_in_the_fewest_digits),
+        TEST(numbers_read_back_to_the_same_double),
+        TEST(a_view_is_packed_and_on_the_host),
+        TEST(rows_are_ld_elements_apart),
+        TEST(every_fault_of_a_matrix_is_named),
+        TEST(good_matrices_pass),
+        cmocka_unit_test(progress_reaches_the_caller),
+        cmocka_unit_test(any_answer_but_zero_cancels),
+        TEST(progress_without_a_listener_goes_on),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

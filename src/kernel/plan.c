@@ -307,6 +307,50 @@ static void note_expansions(far_plan *plan)
     }
 }
 
+/* Behind a norm a smooth activation stays smooth; at large scales erf is a step and gelu a relu. */
+static bool is_kinked(const far_plan *plan, int64_t index)
+{
+    const far_activation *a = plan->ops[index].activation;
+    if (a->terms == 0) {
+        return a->family != FAR_FAMILY_SINE && a->kind != FAR_LAYER_IDENTITY;
+    }
+    int64_t i = index - 1;
+    while (i > 0 && plan->ops[i].kind != FAR_OP_DENSE &&
+           (plan->ops[i].kind != FAR_OP_SCALE || plan->ops[i].fixed)) {
+        i--;
+    }
+    return plan->ops[i].kind != FAR_OP_SCALE;
+}
+
+/* relu^p with p < 1 has a slope kernel like angle^(2p - 1), steps one like 1 / angle. */
+static bool needs_fine_chords(const far_plan *plan, int64_t index)
+{
+    const far_activation *a = plan->ops[index].activation;
+    return (a->table && a->power < 1) || (a->terms > 0 && is_kinked(plan, index));
+}
+
+static void mark_fine(far_plan *plan)
+{
+    for (int64_t i = 0; i < plan->count; i++) {
+        plan->fine = plan->fine ||
+                     (plan->ops[i].kind == FAR_OP_ACTIVATE && needs_fine_chords(plan, i));
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        plan->ops[i].fine = plan->fine && plan->ops[i].kind == FAR_OP_DENSE;
+    }
+}
+
+static void mark_sharp(far_plan *plan)
+{
+    bool kinks = false;
+    for (int64_t i = plan->count - 1; i >= 0; i--) {
+        if (plan->ops[i].kind == FAR_OP_ACTIVATE) {
+            plan->ops[i].sharp = kinks;
+            kinks = kinks || is_kinked(plan, i);
+        }
+    }
+}
+
 far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, far_plan **out)
 {
     far_status st;
@@ -325,6 +369,8 @@ far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, 
     }
     FAR_TRY(settle_scales(&w));
     note_expansions(plan);
+    mark_sharp(plan);
+    mark_fine(plan);
     *out = plan;
     plan = NULL;
 done:

@@ -44,6 +44,7 @@ typedef struct far_op {
     long double w, b;
     bool standard;      /* parametrisation */
     bool level;         /* sets p = r: without affine terms Theta / K stays moderate */
+    bool fine;          /* al and be come with their rounding errors */
     bool plain;         /* level, and p = r was so before: only scales and folds since the last */
     bool bias;          /* standard: there is a bias parameter */
     int64_t fan_in;     /* standard: 0 means the input dimension */
@@ -51,6 +52,7 @@ typedef struct far_op {
     long double eps;
     bool fixed;         /* batchnorm */
     /* affine terms */
+    bool sharp;         /* ACTIVATE, smooth: kinks follow, so the gap must keep its digits */
     int gamma, beta;    /* SHIFT, ACTIVATE: how many scales wait to pass */
     const far_activation *activation;
 } far_op;
@@ -71,6 +73,7 @@ typedef struct far_plan {
     far_activation *activations; /* one per distinct activation */
     int64_t activation_count;
     int depth;        /* of the stack that skips need */
+    bool fine;        /* some activation tells angles of 1e-16 apart: chords need 32 digits */
     bool mixtures;    /* tanh or silu is among the activations */
     double tolerance; /* of the expansions in use */
 } far_plan;

@@ -34,8 +34,10 @@ static void run_dense(const far_op *op, int64_t d, far_point *x, sink *s)
     far_big input = x->r, wr = far_big_scale(x->r, op->w), wp = far_big_scale(x->p, op->w);
     far_big theta = far_big_scale(x->theta, op->w * op->w);
     x->r = far_big_hypot(wr, far_big_from(op->b));
-    put(s, far_big_limit(far_big_div(wr, x->r)) * ROOT_HALF);
-    put(s, far_big_limit(far_big_div(far_big_from(op->b), x->r)) * ROOT_HALF);
+    long double al = far_big_limit(far_big_div(wr, x->r)) * ROOT_HALF;
+    long double be = far_big_limit(far_big_div(far_big_from(op->b), x->r)) * ROOT_HALF;
+    put(s, al);
+    put(s, be);
     if (!op->standard) {
         x->p = op->level ? x->r : far_big_hypot(x->r, wp);
         x->theta = far_big_add(far_big_square(x->r), theta);
@@ -51,6 +53,10 @@ static void run_dense(const far_op *op, int64_t d, far_point *x, sink *s)
         put_ratio(s, wp, x->p);
         put_ratio(s, weights, x->p);
         put_ratio(s, bias, x->p);
+    }
+    if (op->fine) {
+        put(s, al - (double)al);
+        put(s, be - (double)be);
     }
     x->mu = 0;
 }
@@ -344,7 +350,7 @@ static int op_slots(const far_op *op, int terms)
 {
     switch (op->kind) {
     case FAR_OP_DENSE:
-        return op->standard ? 5 : op->plain ? 2 : 4;
+        return (op->standard ? 5 : op->plain ? 2 : 4) + (op->fine ? 2 : 0);
     case FAR_OP_CENTER:
     case FAR_OP_SHIFT:
         return 3;
@@ -562,6 +568,9 @@ static void store_point(far_points *points, const far_point *x, const long doubl
     points->theta[i] = x->theta;
     for (int64_t j = 0; j < points->d; j++) {
         set(points->unit, points->dtype, i * points->d + j, unit[j]);
+        if (points->unit_rest) {
+            points->unit_rest[i * points->d + j] = (double)(unit[j] - (double)unit[j]);
+        }
     }
 }
 
@@ -650,6 +659,9 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
     FAR_TRY(far_alloc(ctx, out->n, &out->theta));
     FAR_TRY(far_alloc(ctx, plan->count, &out->widest));
     FAR_TRY(far_alloc_bytes(ctx, out->n * out->d, far_dtype_size(x->dtype), &out->unit));
+    if (plan->fine && x->dtype == FAR_F64) {
+        FAR_TRY(far_alloc(ctx, out->n * out->d, &out->unit_rest));
+    }
 done:
     if (st != FAR_OK) {
         far_points_clear(out);
@@ -682,6 +694,7 @@ void far_points_clear(far_points *points)
 {
     if (points->ctx) {
         far_free(points->ctx, points->unit);
+        far_free(points->ctx, points->unit_rest);
         far_free(points->ctx, points->coef);
         far_free(points->ctx, points->r);
         far_free(points->ctx, points->p);

@@ -22,6 +22,7 @@ typedef struct far_points {
     bool at_infinity;
     far_mat x;
     void *unit;     /* n x d: directions, in dtype */
+    double *unit_rest; /* n x d: what rounding took off them; NULL unless plan->fine and float64 */
     void *coef;     /* slot s of point i at [s ld + i]; the last two are r and p */
     far_big *r, *p; /* scales of K and Theta at the output */
     far_big *theta; /* Theta(x, x) */

@@ -5,8 +5,9 @@
 
 int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t d)
 {
-    int64_t blocks = d + 12 + 3 * (plan->depth + 1); /* panel, chords and sums, states */
-    return (blocks * FAR_TILE_SIDE + 4 * d + layout->slots + 2) * (int64_t)sizeof(double);
+    int64_t panels = plan->fine ? 2 : 1;
+    int64_t blocks = panels * d + 13 + 3 * (plan->depth + 1); /* and chords, sums, states */
+    return (blocks * FAR_TILE_SIDE + panels * 4 * d + layout->slots + 2) * (int64_t)sizeof(double);
 }
 
 typedef enum isa { ISA_BASELINE, ISA_AVX2, ISA_AVX512 } isa;

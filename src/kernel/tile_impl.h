@@ -25,9 +25,10 @@ typedef struct NAME(state) {
 typedef struct NAME(scratch) {
     REAL *panel; /* d x W: directions of the columns, feature by feature */
     REAL *unit;  /* d x CHORD_ROWS: directions of some rows */
+    REAL *panel_rest, *unit_rest; /* what rounding took off both; NULL unless fine */
     REAL *gap;   /* CHORD_ROWS x W */
     REAL *cogap;
-    REAL *temp;      /* 4 x W */
+    REAL *temp;      /* 5 x W */
     REAL *ri;        /* coefficients of the row */
     REAL *states;    /* (depth + 1) x 3 x W */
     int64_t row;     /* of the chords */
@@ -91,10 +92,31 @@ static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, 
     return any;
 }
 
+/* The same chords from directions with twice the digits. */
+static void NAME(fine_chords)(const NAME(scratch) *s, int64_t d, int64_t count)
+{
+    for (int r = 0; r < CHORD_ROWS; r++) {
+        REAL *restrict gap = s->gap + r * W;
+        memset(gap, 0, (size_t)count * sizeof(REAL));
+        for (int64_t k = 0; k < d; k++) {
+            const REAL *restrict v = s->panel + k * W, *restrict rest = s->panel_rest + k * W;
+            REAL u = s->unit[k * CHORD_ROWS + r], u_rest = s->unit_rest[k * CHORD_ROWS + r];
+            for (int64_t j = 0; j < count; j++) {
+                REAL difference = (v[j] - u) + (rest[j] - u_rest);
+                gap[j] += (REAL)0.5 * difference * difference;
+            }
+        }
+    }
+}
+
 /* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
 static void NAME(start)(const NAME(scratch) *s, int64_t d, int64_t count)
 {
-    if (NAME(chords)(s->unit, s->panel, d, count, s->gap, s->cogap)) {
+    bool opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, s->cogap);
+    if (s->panel_rest) {
+        NAME(fine_chords)(s, d, count);
+    }
+    if (opposite) {
         for (int64_t k = 0; k < CHORD_ROWS * d; k++) {
             s->unit[k] = -s->unit[k];
         }
@@ -244,6 +266,23 @@ static void NAME(layer)(int64_t count, NAME(known) is, const NAME(dense_coef) *d
     } else {
         NAME(layer_with)(count, (NAME(known)){false, false, true, false, false}, dense, fold, x);
     }
+}
+
+/* A dense whose al and be carry their rounding errors in slots rest and rest + 1: first the gap,
+ * then the rest of it as usual with the gap left alone. */
+static void NAME(dense_fine)(int64_t count, int rest, NAME(known) is, const REAL *ri,
+                             const REAL *restrict cols, int64_t ld, NAME(state) x, REAL *temp)
+{
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, ld, is.plain);
+    const REAL *restrict al = COL(0), *restrict be = COL(1);
+    const REAL *restrict al_rest = COL(rest), *restrict be_rest = COL(rest + 1);
+    for (int64_t j = 0; j < count; j++) {
+        REAL da = (ri[0] - al[j]) + (ri[rest] - al_rest[j]);
+        REAL db = (ri[1] - be[j]) + (ri[rest + 1] - be_rest[j]);
+        temp[j] = (da * da + db * db) + 2 * ri[0] * al[j] * x.gap[j];
+    }
+    NAME(layer)(count, is, &dense, NULL, x);
+    memcpy(x.gap, temp, (size_t)count * sizeof(REAL));
 }
 
 /* The last dense writes Theta itself: out = p p' t. */
@@ -492,6 +531,120 @@ static void NAME(mixture)(int64_t count, const far_op *op, const REAL *ri,
     }
 }
 
+/* ---- gaps behind smooth activations ----------------------------------------------------------
+ * 1 - rho by subtraction would be good to 1e-16, so angles of near-duplicates only to 1e-16 / angle.
+ * That is enough for smooth layers but not for kinks further on. There the gap is put together
+ * from differences that are themselves small: with W the dual without its scale,
+ *     gap = v v' [(W(x, x) - W(x, x')) / 2 + (W(x', x') - W(x, x')) / 2] - (v - v')^2 / (2 v v'). */
+
+/* One side of a difference: term n moves from one point (c1, e1) to the other (c2, e2), term m stays
+ * (c0, e0). */
+typedef struct NAME(move) {
+    REAL c0, e0, c1, e1, c2, e2;
+} NAME(move);
+
+/* asin(c0 c1) - asin(c0 c2 rho), and the same difference of k D + rho^2 k q^2 / D, k = c c, q = e e. */
+typedef struct NAME(fine) {
+    REAL angle, bend;
+} NAME(fine);
+
+INLINE REAL NAME(over)(REAL a, REAL b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+/* asin z for z in [0, 1]; odd. */
+INLINE REAL NAME(arcsine)(REAL z)
+{
+    REAL size = FABS(z) < 1 ? FABS(z) : 1, square = size * size;
+    return COPYSIGN(NAME(angle)(square / (1 + SQRT(1 - square))), z);
+}
+
+INLINE NAME(fine) NAME(fine_step)(NAME(move) m, REAL gap, REAL root2)
+{
+    REAL rho = 1 - gap, wide = gap * (2 - gap), k1 = m.c0 * m.c1, k2 = m.c0 * m.c2;
+    /* c1^2 - c2^2, from whichever of c and e is small */
+    REAL sq = m.c1 < (REAL)0.7 ? (m.c1 - m.c2) * (m.c1 + m.c2) : (m.e2 - m.e1) * (m.e2 + m.e1);
+    REAL dk = NAME(over)(m.c0 * sq, m.c1 + m.c2), num = m.c0 * m.c0 * (sq + m.c2 * m.c2 * wide);
+    REAL d01 = m.c0 - m.c1, f01 = m.e0 - m.e1, ee = m.e0 * m.e1, e00 = m.e0 * m.e0;
+    REAL root1 = SQRT(((REAL)0.5 * (d01 * d01 + f01 * f01) + ee) * (1 + k1));
+    REAL shift = NAME(over)(-num, root1 + root2); /* root1 - root2 */
+    REAL q2 = e00 * m.e2 * m.e2, p2 = rho * rho * k2 * q2;
+    REAL dp = dk * ee * ee - k2 * e00 * sq + wide * k2 * q2;
+    NAME(fine) out;
+    out.angle = NAME(arcsine)(NAME(over)(num, k1 * root2 + k2 * rho * root1));
+    out.bend = dk * root1 + k2 * shift + NAME(over)(dp, root1) -
+               NAME(over)(p2 * shift, root1 * root2);
+    return out;
+}
+
+/* Adds the contribution of terms m (at the row) and n (at the columns) to the gap of W. */
+static void NAME(fine_pair)(int64_t count, bool sign, REAL weight, const REAL *mi, const REAL *ni,
+                            const REAL *restrict mj, const REAL *restrict nj, int64_t ld,
+                            const REAL *restrict gaps, REAL *restrict out)
+{
+    for (int64_t j = 0; j < count; j++) {
+        REAL a = mi[0], ea = mi[1], b = nj[j], eb = nj[ld + j], gap = gaps[j];
+        REAL da = a - b, de = ea - eb, apart = (REAL)0.5 * (da * da + de * de) + ea * eb;
+        REAL below = apart + a * b * gap, root = SQRT(below * (2 - below));
+        NAME(fine) col = NAME(fine_step)((NAME(move)){a, ea, ni[0], ni[1], b, eb}, gap, root);
+        NAME(fine) row = NAME(fine_step)((NAME(move)){b, eb, mj[j], mj[ld + j], a, ea}, gap, root);
+        REAL angle = (REAL)0.5 * (col.angle + row.angle), bend = (REAL)0.5 * (col.bend + row.bend);
+        REAL asine = PI_R / 2 - NAME(angle)(below < 1 ? below : 1);
+        REAL soft = (REAL)0.25 * gap + (angle + gap * asine + bend) / (2 * PI_R);
+        out[j] += weight * (sign ? (2 / PI_R) * angle : soft);
+    }
+}
+
+/* Replaces gaps below FINE_BELOW, where products of positive rho lie; fine: the sums. */
+#define FINE_BELOW ((REAL)0.01)
+static void NAME(use_fine)(int64_t count, REAL vi, const REAL *restrict vj, const REAL *restrict fine,
+                           const REAL *restrict before, REAL *restrict dual)
+{
+    for (int64_t j = 0; j < count; j++) {
+        REAL vv = vi * vj[j], dv = vi - vj[j], gap = fine[j] * vv - dv * dv / (2 * vv);
+        dual[j] = before[j] < FINE_BELOW ? gap : 1 - dual[j];
+    }
+}
+
+static void NAME(fine_mixture)(int64_t count, const far_op *op, const REAL *ri,
+                               const REAL *restrict cols, int64_t ld, NAME(state) x, REAL *dual,
+                               REAL *fine)
+{
+    const far_activation *a = op->activation;
+    bool sign = a->family == FAR_FAMILY_SOFT_SIGN;
+    int step = sign ? 3 : 2;
+    memset(fine, 0, W * sizeof *fine);
+    for (int m = 0; m < a->terms; m++) {
+        for (int n = 0; n < a->terms; n++) {
+            REAL weight = (REAL)(a->weight[m] * a->weight[n]);
+            NAME(fine_pair)(count, sign, weight, ri + 1 + step * m, ri + 1 + step * n,
+                            COL(1 + step * m), COL(1 + step * n), ld, x.gap, fine);
+        }
+    }
+    NAME(use_fine)(count, ri[0], cols, fine, x.gap, dual);
+}
+
+/* Of a series: sum (a_k - a'_k)^2 / 2 + a_k a'_k (1 - rho^k), all positive for near-duplicates. */
+static void NAME(fine_series)(int64_t count, int terms, const REAL *ri, const REAL *restrict cols,
+                              int64_t ld, const REAL *restrict gap, REAL *restrict dual, REAL *temp)
+{
+    REAL *restrict power = temp, *restrict rest = temp + W;
+    for (int64_t j = 0; j < count; j++) {
+        power[j] = 1;
+        rest[j] = dual[j] = 0;
+    }
+    for (int k = 0; k < terms; k++) {
+        const REAL *restrict c = COL(k);
+        for (int64_t j = 0; j < count; j++) {
+            REAL da = ri[k] - c[j];
+            dual[j] += (REAL)0.5 * da * da + ri[k] * c[j] * rest[j];
+            rest[j] += power[j] * gap[j];
+            power[j] *= 1 - gap[j];
+        }
+    }
+}
+
 /* sum_k a_k a'_k rho^k, four terms at a time */
 static void NAME(series)(int64_t count, int terms, const REAL *ri, const REAL *restrict cols,
                          int64_t ld, const REAL *restrict gap, REAL *restrict out)
@@ -526,6 +679,22 @@ static void NAME(sine)(int64_t count, const REAL *ri, const REAL *restrict cols,
     }
 }
 
+/* Leaves 1 - dual or, where kinks follow, the finer gap in out.dual. */
+static void NAME(smooth_gap)(int64_t count, const far_op *op, int terms, const REAL *ri,
+                             const REAL *restrict cols, int64_t ld, NAME(state) x, NAME(sums) out,
+                             REAL *temp)
+{
+    if (op->sharp && terms) {
+        NAME(fine_series)(count, terms, ri, cols, ld, x.gap, out.dual, temp);
+    } else if (op->sharp && op->activation->terms) {
+        NAME(fine_mixture)(count, op, ri, cols, ld, x, out.dual, temp);
+    } else {
+        for (int64_t j = 0; j < count; j++) {
+            out.dual[j] = 1 - out.dual[j];
+        }
+    }
+}
+
 static void NAME(smooth)(int64_t count, const far_op *op, int terms, int slots, const REAL *ri,
                          const REAL *restrict cols, int64_t ld, NAME(state) x, REAL *temp)
 {
@@ -534,16 +703,17 @@ static void NAME(smooth)(int64_t count, const far_op *op, int terms, int slots, 
     if (op->activation->family == FAR_FAMILY_SINE) {
         NAME(sine)(count, ri, cols, ld, x, out);
     } else if (terms) {
-        NAME(series)(count, terms, ri, cols, ld, x.gap, out.dual);
+        NAME(series)(count, op->sharp ? 0 : terms, ri, cols, ld, x.gap, out.dual);
         NAME(series)(count, terms, ri + terms, COL(terms), ld, x.gap, out.slope);
         NAME(series)(count, op->gamma ? terms : 0, ri + 2 * terms, COL(2 * terms), ld, x.gap,
                      out.scaled);
     } else {
         NAME(mixture)(count, op, ri, cols, ld, x, out);
     }
+    NAME(smooth_gap)(count, op, terms, ri, cols, ld, x, out, temp + 3 * W);
     for (int64_t j = 0; j < count; j++) {
-        x.gap[j] = NAME(unit_gap)(1 - out.dual[j]);
-        x.cogap[j] = NAME(unit_gap)(1 + out.dual[j]);
+        x.gap[j] = NAME(unit_gap)(out.dual[j]);
+        x.cogap[j] = NAME(unit_gap)(2 - out.dual[j]);
     }
     for (int64_t j = 0; x.t && j < count; j++) {
         x.t[j] *= out.slope[j];
@@ -603,10 +773,9 @@ static void NAME(refresh)(int64_t count, const far_op *op, NAME(state) x)
 /* ---- one row of a tile ----------------------------------------------------------------------- */
 
 /* Level 0 starts from the chords of the current row, in place. */
-static NAME(state) NAME(state_at)(const far_tile *tile, const NAME(scratch) *s, int level)
+static NAME(state) NAME(state_at)(const NAME(scratch) *s, int level)
 {
     REAL *base = s->states + (int64_t)level * 3 * W, *t = s->tangent ? base + 2 * W : NULL;
-    (void)tile;
     if (level == 0) {
         return (NAME(state)){s->gap + s->row * W, s->cogap + s->row * W, t};
     }
@@ -644,12 +813,17 @@ static bool NAME(rectifies)(const far_op *fold)
 
 /* Returns the number of operations done: a fold that follows is done in the same pass. */
 static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limit, int64_t count,
-                               const REAL *ri, const REAL *cols, NAME(state) x)
+                               const REAL *ri, const REAL *cols, NAME(state) x, REAL *temp)
 {
     const far_op *op = &tile->plan->ops[index];
     bool any_sign = op->sign == FAR_SIGN_ANY;
     if (op->standard) {
         NAME(dense_standard)(count, any_sign, ri, cols, tile->cols->ld, x);
+        return 1;
+    }
+    if (op->fine) {
+        NAME(known) known = {any_sign, any_sign, x.t != NULL, false, op->plain};
+        NAME(dense_fine)(count, op->plain ? 2 : 4, known, ri, cols, tile->cols->ld, x, temp);
         return 1;
     }
     int64_t next;
@@ -674,12 +848,12 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
     int slot = tile->layout->slot[index], terms = tile->layout->series[index];
     int end = index + 1 < tile->plan->count ? tile->layout->slot[index + 1] : tile->layout->slots;
     const REAL *cols = (const REAL *)tile->cols->coef + slot * ld + tile->j0;
-    NAME(state) x = NAME(state_at)(tile, s, *level);
+    NAME(state) x = NAME(state_at)(s, *level);
     ri += slot;
     NAME(refresh)(count, op, x);
     switch (op->kind) {
     case FAR_OP_DENSE:
-        return NAME(run_dense)(tile, index, s->limit, count, ri, cols, x);
+        return NAME(run_dense)(tile, index, s->limit, count, ri, cols, x, s->temp);
     case FAR_OP_CENTER:
         NAME(center)(count, op->sign == FAR_SIGN_ANY, ri, cols, ld, x);
         break;
@@ -695,11 +869,11 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
         break;
     case FAR_OP_PUSH:
         *level += 1;
-        NAME(copy_state)(count, x, NAME(state_at)(tile, s, *level));
+        NAME(copy_state)(count, x, NAME(state_at)(s, *level));
         break;
     case FAR_OP_ADD:
         *level -= 1;
-        NAME(state) a = NAME(state_at)(tile, s, *level);
+        NAME(state) a = NAME(state_at)(s, *level);
         NAME(add)(count, !op->gaussian, ri, cols, ld, a, x);
         NAME(copy_state)(count, x, a);
         break;
@@ -730,7 +904,7 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
 static bool NAME(starts_tangent)(const far_plan *plan, int64_t limit)
 {
     int64_t next;
-    return plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain &&
+    return plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain && !plan->ops[0].fine &&
            NAME(rectifies)(NAME(fold_after)(plan, 0, limit, &next));
 }
 
@@ -912,7 +1086,7 @@ static void NAME(probe)(const far_tile *tile, int64_t from, REAL *gap, REAL *cog
     s.gap = gap;
     s.cogap = cogap;
     s.tangent = true;
-    NAME(state) x = NAME(state_at)(tile, &s, 0);
+    NAME(state) x = NAME(state_at)(&s, 0);
     memcpy(x.t, t, W * sizeof(REAL));
     for (int k = 0; k < tile->layout->slots + 2; k++) {
         s.ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld];
@@ -924,15 +1098,21 @@ static void NAME(probe)(const far_tile *tile, int64_t from, REAL *gap, REAL *cog
 }
 #endif
 
+static void NAME(load_row)(const far_tile *tile, int64_t i, int begin, int end, REAL *ri)
+{
+    for (int k = begin; k < end; k++) {
+        ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld + i];
+    }
+}
+
 static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) *s)
 {
     int64_t padded = NAME(padded)(count);
     int level = 0, slots = tile->layout->slots;
     bool plainly = NAME(ends_plainly)(tile);
-    NAME(state) x = NAME(state_at)(tile, s, 0);
-    for (int k = 0; k < slots + 2; k++) {
-        s->ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld + i];
-    }
+    NAME(state) x = NAME(state_at)(s, 0);
+    NAME(load_row)(tile, i, 0, tile->tail ? tile->layout->slot[tile->tail->from] : slots, s->ri);
+    NAME(load_row)(tile, i, slots, slots + 2, s->ri);
     if (x.t && !NAME(starts_tangent)(tile->plan, s->limit)) {
         memset(x.t, 0, (size_t)padded * sizeof(REAL));
     }
@@ -974,22 +1154,34 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
     s.gap = s.panel + d * W;
     s.cogap = s.gap + CHORD_ROWS * W;
     s.temp = s.cogap + CHORD_ROWS * W;
-    s.states = s.temp + 4 * W;
+    s.states = s.temp + 5 * W;
     s.unit = s.states + (int64_t)(tile->plan->depth + 1) * 3 * W;
     s.ri = s.unit + CHORD_ROWS * d;
+    s.panel_rest = s.unit_rest = NULL;
+    if (tile->cols->unit_rest) {
+        s.panel_rest = s.ri + tile->layout->slots + 2;
+        s.unit_rest = s.panel_rest + d * W;
+    }
     s.row = 0;
     s.limit = !tile->tail ? tile->plan->count : tile->tail->rho_in ? 0 : tile->tail->from;
     s.tangent = tile->ntk && !(tile->tail && tile->tail->rho_in);
     return s;
 }
 
-static void NAME(fill_panel)(const far_tile *tile, REAL *panel)
+static void NAME(fill_panel)(const far_tile *tile, const NAME(scratch) *s)
 {
     int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
     const REAL *unit = (const REAL *)tile->cols->unit + tile->j0 * d;
+    REAL *panel = s->panel;
     for (int64_t k = 0; k < d; k++) {
         for (int64_t j = 0; j < W; j++) {
             panel[k * W + j] = j < count ? unit[j * d + k] : 0;
+        }
+    }
+    for (int64_t k = 0; s->panel_rest && k < d; k++) {
+        for (int64_t j = 0; j < W; j++) {
+            s->panel_rest[k * W + j] =
+                j < count ? (REAL)tile->cols->unit_rest[(tile->j0 + j) * d + k] : 0;
         }
     }
 }
@@ -1007,6 +1199,9 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) *s)
         for (int64_t k = 0; k < d; k++) {
             s->unit[k * CHORD_ROWS + r] = from[k];
         }
+        for (int64_t k = 0; s->unit_rest && k < d; k++) {
+            s->unit_rest[k * CHORD_ROWS + r] = (REAL)tile->rows->unit_rest[row * d + k];
+        }
     }
     NAME(start)(s, d, NAME(padded)(count));
     for (int64_t row = i; row < last; row++) {
@@ -1022,7 +1217,7 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) *s)
 void TILE_FN(const far_tile *tile)
 {
     NAME(scratch) s = NAME(lay_out)(tile);
-    NAME(fill_panel)(tile, s.panel);
+    NAME(fill_panel)(tile, &s);
     for (int64_t i = tile->i0; i < tile->i1; i += CHORD_ROWS) {
         NAME(run_rows)(tile, i, &s);
     }
@@ -1037,6 +1232,7 @@ void TILE_FN(const far_tile *tile)
 #undef ANGLE_TERMS
 #undef TABLE_BASE
 #undef MIXTURE_PAIR
+#undef FINE_BELOW
 #undef REAL
 #undef NAME
 #undef TILE_FN

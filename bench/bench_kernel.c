@@ -22,7 +22,7 @@
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(getenv("CPUT") ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -86,7 +86,9 @@ static double core_ns(const workload *w, double seconds, int64_t n)
 /* ---- the roofline: what the arithmetic and the memory of this machine allow ------------------- */
 
 #define BLOCK 1024
-static double block_a[BLOCK] __attribute__((aligned(64))), block_b[BLOCK] __attribute__((aligned(64)));
+/* Not static: what is written must be taken to be read by somebody. */
+double bench_in[BLOCK] __attribute__((aligned(64)));
+double bench_out[BLOCK] __attribute__((aligned(64)));
 
 #define FOR_EACH_ISA __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default"), \
                                     optimize("O3", "no-math-errno", "no-trapping-math")))
@@ -94,7 +96,7 @@ static double block_a[BLOCK] __attribute__((aligned(64))), block_b[BLOCK] __attr
 FOR_EACH_ISA static void many_roots(void)
 {
     for (int i = 0; i < BLOCK; i++) {
-        block_b[i] = __builtin_sqrt(block_a[i]);
+        bench_out[i] = __builtin_sqrt(bench_in[i]);
     }
 }
 
@@ -102,12 +104,12 @@ FOR_EACH_ISA static void many_roots(void)
 FOR_EACH_ISA static void many_fmas(void)
 {
     for (int i = 0; i < BLOCK; i++) {
-        double x = block_a[i], p = x;
+        double x = bench_in[i], p = x;
 #pragma GCC unroll 16
         for (int k = 0; k < CHAIN; k++) {
             p = p * x + x;
         }
-        block_b[i] = p;
+        bench_out[i] = p;
     }
 }
 
@@ -149,7 +151,7 @@ typedef struct roofline {
 static roofline measure_roofline(const workload *w)
 {
     for (int i = 0; i < BLOCK; i++) {
-        block_a[i] = (i + 0.5) / BLOCK;
+        bench_in[i] = (i + 0.5) / BLOCK;
     }
     roofline r = {.root_ns = per_element(many_roots, 20000),
                   .fma_ns = per_element(many_fmas, 20000) / CHAIN,

@@ -104,6 +104,10 @@ static far_status keep_input_layer(walk *w, const far_layer *layer)
 
 static far_status emit_norm(walk *w, const far_layer *layer)
 {
+    if (w->input && w->gamma > 0) {
+        return refuse(w, layer, "after affine terms on the raw input has no closed kernel: "
+                                "put a dense between them");
+    }
     if (w->input) {
         return keep_input_layer(w, layer);
     }
@@ -368,6 +372,7 @@ far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, 
         goto done;
     }
     FAR_TRY(settle_scales(&w));
+    plan->positive = w.sign == FAR_SIGN_POSITIVE;
     note_expansions(plan);
     mark_sharp(plan);
     mark_fine(plan);

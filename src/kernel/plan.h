@@ -72,6 +72,7 @@ typedef struct far_plan {
     int64_t input_count;
     far_activation *activations; /* one per distinct activation */
     int64_t activation_count;
+    bool positive;    /* K >= 0 for all pairs */
     int depth;        /* of the stack that skips need */
     bool fine;        /* some activation tells angles of 1e-16 apart: chords need 32 digits */
     bool mixtures;    /* tanh or silu is among the activations */

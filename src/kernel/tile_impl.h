@@ -34,6 +34,7 @@ typedef struct NAME(scratch) {
     int64_t row;     /* of the chords */
     int64_t limit;   /* operations from here on are not run one by one */
     bool tangent;    /* t is carried */
+    bool opposite;   /* some chords are nearly 2: cogaps were worked out (else, if limit > 0, 2 - gap) */
 } NAME(scratch);
 
 /* Whole vectors, two at a time. */
@@ -60,8 +61,8 @@ NAME(chord_chunk)(const REAL *restrict unit, const REAL *restrict panel, int64_t
     }
 }
 
-/* |u - v|^2 / 2, accurate however close the two are, and 2 minus that. Returns whether some pair is
- * nearly opposite. */
+/* |u - v|^2 / 2, accurate however close the two are, and (rest, may be NULL) 2 minus that. Returns
+ * whether some pair is nearly opposite. */
 static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, int64_t d,
                          int64_t count, REAL *restrict out, REAL *restrict rest)
 {
@@ -81,7 +82,9 @@ static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, 
             int64_t at = r / 2 * W + j + r % 2 * LANES;
             NAME(vec) half = total[r] * (REAL)0.5;
             *(NAME(vec_u) *)(out + at) = half;
-            *(NAME(vec_u) *)(rest + at) = 2 - half;
+            if (rest) {
+                *(NAME(vec_u) *)(rest + at) = 2 - half;
+            }
             opposite |= half > (REAL)1.9;
         }
     }
@@ -110,17 +113,17 @@ static void NAME(fine_chords)(const NAME(scratch) *s, int64_t d, int64_t count)
 }
 
 /* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
-static void NAME(start)(const NAME(scratch) *s, int64_t d, int64_t count)
+static void NAME(start)(NAME(scratch) *s, int64_t d, int64_t count)
 {
-    bool opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, s->cogap);
+    s->opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, s->limit ? s->cogap : NULL);
     if (s->panel_rest) {
         NAME(fine_chords)(s, d, count);
     }
-    if (opposite) {
+    if (s->opposite) {
         for (int64_t k = 0; k < CHORD_ROWS * d; k++) {
             s->unit[k] = -s->unit[k];
         }
-        NAME(chords)(s->unit, s->panel, d, count, s->cogap, s->temp);
+        NAME(chords)(s->unit, s->panel, d, count, s->cogap, NULL);
     }
 }
 
@@ -886,17 +889,20 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
 /* out[j] = (scale_i value[j]) scale_j; wide: with exponents that may leave the range of REAL. */
 static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const far_big *row_scale,
                          const far_big *col_scale, int slot, const REAL *ri,
-                         const REAL *restrict value, bool complement, far_mat *m)
+                         REAL *restrict value, bool complement, far_mat *m)
 {
     REAL *restrict out = (REAL *)m->data + i * m->ld + tile->j0;
     const REAL *restrict cols = (const REAL *)tile->cols->coef + slot * tile->cols->ld + tile->j0;
+    REAL most = tile->plan->positive ? 1 : 2; /* rounding of rho = 0 must not turn into -inf */
+    for (int64_t j = 0; complement && j < count; j++) {
+        value[j] = 1 - (value[j] < most ? value[j] : most);
+    }
     for (int64_t j = 0; j < count && !tile->wide; j++) {
-        out[j] = ri[slot] * (complement ? 1 - value[j] : value[j]) * cols[j];
+        out[j] = ri[slot] * value[j] * cols[j];
     }
     for (int64_t j = 0; j < count && tile->wide; j++) {
         far_big b = col_scale[tile->j0 + j], a = row_scale[i];
-        far_big v = far_big_from(complement ? 1 - value[j] : value[j]);
-        out[j] = (REAL)far_big_coef(far_big_mul(far_big_mul(a, v), b));
+        out[j] = (REAL)far_big_coef(far_big_mul(far_big_mul(a, far_big_from(value[j])), b));
     }
 }
 
@@ -963,16 +969,22 @@ INLINE NAME(spot) NAME(spot_of)(NAME(vec) gap, NAME(vec) cogap)
     return (NAME(spot)){at - __builtin_convertvector(piece, NAME(vec)) - (REAL)0.5, piece};
 }
 
+/* Two vectors at a time, since the coefficients do not fit in the registers. */
+typedef struct NAME(twin) {
+    NAME(vec) a, b;
+} NAME(twin);
+
 /* sum_k c_k x^k: the coefficients of each lane's piece come out of two registers by one
  * permutation. */
-INLINE NAME(vec) NAME(curve)(const far_curve *curve, int terms, NAME(spot) at)
+INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
 {
-    NAME(vec) sum = {0};
+    NAME(twin) sum = {0};
 #pragma GCC unroll 16
     for (int k = terms - 1; k >= 0; k--) {
         NAME(vec) low = *(const NAME(vec_u) *)curve->c[k];
         NAME(vec) high = *(const NAME(vec_u) *)(curve->c[k] + LANES);
-        sum = sum * at.x + __builtin_shuffle(low, high, at.piece);
+        sum.a = sum.a * a.x + __builtin_shuffle(low, high, a.piece);
+        sum.b = sum.b * b.x + __builtin_shuffle(low, high, b.piece);
     }
     return sum;
 }
@@ -981,7 +993,7 @@ INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
 {
     if (room >= LANES) {
         *(NAME(vec_u) *)out = value;
-    } else {
+    } else if (room > 0) {
         memcpy(out, &value, (size_t)room * sizeof(REAL));
     }
 }
@@ -994,29 +1006,38 @@ typedef struct NAME(tail_known) {
     int terms;
 } NAME(tail_known);
 
+INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) *dense, int64_t j,
+                                  NAME(state) x)
+{
+    NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
+    if (is.any_sign) {
+        cogap = *(const NAME(vec_u) *)(x.cogap + j);
+    }
+    if (is.dense) {
+        NAME(vec) al = *(const NAME(vec_u) *)(dense->al_j + j);
+        NAME(vec) be = *(const NAME(vec_u) *)(dense->be_j + j);
+        NAME(vec) da = dense->al - al, db = dense->be - be, sb = dense->be + be;
+        NAME(vec) aa = 2 * dense->al * al;
+        gap = (da * da + db * db) + aa * gap;
+        cogap = (da * da + sb * sb) + aa * cogap;
+    }
+    return NAME(spot_of)(gap, cogap);
+}
+
 INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) *dense,
                             const far_curve *constant, const far_curve *linear, NAME(state) x,
                             REAL *restrict out)
 {
-    for (int64_t j = 0; j < count; j += LANES) {
-        NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
-        if (is.any_sign) {
-            cogap = *(const NAME(vec_u) *)(x.cogap + j);
-        }
-        if (is.dense) {
-            NAME(vec) al = *(const NAME(vec_u) *)(dense->al_j + j);
-            NAME(vec) be = *(const NAME(vec_u) *)(dense->be_j + j);
-            NAME(vec) da = dense->al - al, db = dense->be - be, sb = dense->be + be;
-            NAME(vec) aa = 2 * dense->al * al;
-            gap = (da * da + db * db) + aa * gap;
-            cogap = (da * da + sb * sb) + aa * cogap;
-        }
-        NAME(spot) at = NAME(spot_of)(gap, cogap);
-        NAME(vec) value = NAME(curve)(constant, is.terms, at);
+    for (int64_t j = 0; j < count; j += 2 * LANES) {
+        NAME(spot) a = NAME(tail_spot)(is, dense, j, x), b = NAME(tail_spot)(is, dense, j + LANES, x);
+        NAME(twin) value = NAME(curve)(constant, is.terms, a, b);
         if (is.linear) {
-            value += NAME(curve)(linear, is.terms, at) * *(const NAME(vec_u) *)(x.t + j);
+            NAME(twin) slope = NAME(curve)(linear, is.terms, a, b);
+            value.a += slope.a * *(const NAME(vec_u) *)(x.t + j);
+            value.b += slope.b * *(const NAME(vec_u) *)(x.t + j + LANES);
         }
-        NAME(store)(out + j, value, count - j);
+        NAME(store)(out + j, value.a, count - j);
+        NAME(store)(out + j + LANES, value.b, count - j - LANES);
     }
 }
 
@@ -1024,9 +1045,12 @@ INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
                             const NAME(dense_coef) *dense, const far_curve *constant,
                             const far_curve *linear, NAME(state) x, REAL *out)
 {
-    if (is.dense) {
+    if (is.dense && is.any_sign) {
         NAME(tail_loop)(count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x,
                         out);
+    } else if (is.dense) {
+        NAME(tail_loop)(count, (NAME(tail_known)){true, false, false, terms}, dense, constant, NULL,
+                        x, out);
     } else if (is.linear && is.any_sign) {
         NAME(tail_loop)(count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear,
                         x, out);
@@ -1054,20 +1078,15 @@ static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_
 }
 
 /* A tail right behind the first dense does that too; then no operation is run by itself. */
-static bool NAME(tail_takes_dense)(const far_tail *tail)
-{
-    return tail->rho_in;
-}
-
-static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri,
-                                NAME(state) x)
+static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
+                                const NAME(scratch) *s, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
     const far_plan *plan = tile->plan;
     const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
-    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld, true);
-    NAME(tail_known) is = {NAME(tail_takes_dense)(tail), plan->ops[tail->from].sign == FAR_SIGN_ANY,
-                           false, tail->terms};
+    NAME(dense_coef) dense = NAME(dense_of)(s->ri, cols, tile->cols->ld, true);
+    bool any_sign = tail->rho_in ? s->opposite : plan->ops[tail->from].sign == FAR_SIGN_ANY;
+    NAME(tail_known) is = {tail->rho_in, any_sign, false, tail->terms};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
         NAME(run_tail)(count, is, &dense, &tail->nngp, NULL, x, out);
@@ -1121,7 +1140,7 @@ static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const 
     }
 #ifdef HAS_TAIL
     if (tile->tail) {
-        NAME(end_with_tail)(tile, i, count, s->ri, x);
+        NAME(end_with_tail)(tile, i, count, s, x);
         return;
     }
 #endif
@@ -1163,6 +1182,7 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
         s.unit_rest = s.panel_rest + d * W;
     }
     s.row = 0;
+    s.opposite = true;
     s.limit = !tile->tail ? tile->plan->count : tile->tail->rho_in ? 0 : tile->tail->from;
     s.tangent = tile->ntk && !(tile->tail && tile->tail->rho_in);
     return s;

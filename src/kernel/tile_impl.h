@@ -682,6 +682,25 @@ static void NAME(sine)(int64_t count, const REAL *ri, const REAL *restrict cols,
     }
 }
 
+/* Of a sine, with s = r + r', e = r - r', X = e^2 / 2 + r r' gap:
+ *     2 gap of W = (1 - exp(-X)) - exp(-s^2/2) [exp(-e^2/2) cosh(s e) - exp(r r' gap)]
+ * where s e and r r' gap are small; elsewhere nothing cancels. */
+static void NAME(fine_sine)(int64_t count, const REAL *ri, const REAL *restrict cols, int64_t ld,
+                            const REAL *restrict gaps, REAL *restrict dual)
+{
+    const REAL *restrict r = COL(0), *restrict v = COL(1);
+    for (int64_t j = 0; j < count; j++) {
+        REAL s = ri[0] + r[j], e = ri[0] - r[j], se = FABS(s * e), rr = ri[0] * r[j] * gaps[j];
+        bool near = se < 1 && rr < 1;
+        REAL x = near ? se : 1, y = near ? rr : 1, half = (REAL)0.5 * e * e;
+        REAL grown = EXPM1(x), cosh1 = grown * grown / (2 * (1 + grown)); /* cosh(x) - 1 */
+        REAL bracket = EXPM1(-half) * (1 + cosh1) + cosh1 - EXPM1(y);
+        REAL w = (REAL)0.5 * (-EXPM1(-(half + y)) - EXP((REAL)-0.5 * s * s) * bracket);
+        REAL vv = ri[1] * v[j], dv = ri[1] - v[j], fine = w * vv - dv * dv / (2 * vv);
+        dual[j] = near ? fine : 1 - dual[j];
+    }
+}
+
 /* Leaves 1 - dual or, where kinks follow, the finer gap in out.dual. */
 static void NAME(smooth_gap)(int64_t count, const far_op *op, int terms, const REAL *ri,
                              const REAL *restrict cols, int64_t ld, NAME(state) x, NAME(sums) out,
@@ -691,6 +710,8 @@ static void NAME(smooth_gap)(int64_t count, const far_op *op, int terms, const R
         NAME(fine_series)(count, terms, ri, cols, ld, x.gap, out.dual, temp);
     } else if (op->sharp && op->activation->terms) {
         NAME(fine_mixture)(count, op, ri, cols, ld, x, out.dual, temp);
+    } else if (op->sharp) {
+        NAME(fine_sine)(count, ri, cols, ld, x.gap, out.dual);
     } else {
         for (int64_t j = 0; j < count; j++) {
             out.dual[j] = 1 - out.dual[j];
@@ -1262,3 +1283,4 @@ void TILE_FN(const far_tile *tile)
 #undef COPYSIGN
 #undef INLINE
 #undef EXP
+#undef EXPM1

@@ -7,10 +7,12 @@
 #include <immintrin.h>
 #endif
 
-/* glibc's vector exp; declared here because <math.h> offers it only under -ffast-math, which would
+/* glibc's vector exp and expm1; declared here because <math.h> offers it only under -ffast-math, which would
  * change the rounding mode flags of the host program. */
 __attribute__((simd("notinbranch"))) double exp(double);
 __attribute__((simd("notinbranch"))) float expf(float);
+__attribute__((simd("notinbranch"))) double expm1(double);
+__attribute__((simd("notinbranch"))) float expm1f(float);
 
 #define PASTE(a, b) a##b
 #define EXPAND(a, b) PASTE(a, b)
@@ -26,6 +28,7 @@ __attribute__((simd("notinbranch"))) float expf(float);
 #define FABS fabs
 #define COPYSIGN copysign
 #define EXP exp
+#define EXPM1 expm1
 #include "tile_impl.h"
 
 #ifdef HAS_TAIL
@@ -44,4 +47,5 @@ void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, doub
 #define FABS fabsf
 #define COPYSIGN copysignf
 #define EXP expf
+#define EXPM1 expm1f
 #include "tile_impl.h"

@@ -17,7 +17,6 @@
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define SENTINEL (-123.25)
 #define ULP DBL_EPSILON
-#define SOME_ULPS 8
 
 /* ---- a context whose allocator counts, and fails when told ---- */
 
@@ -579,10 +578,13 @@ static void assert_call_fails(eval_call c, far_status status, const char *piece)
     if (c.ctx) {
         assert_holds(far_ctx_message(c.ctx), piece);
     }
-    far_mat k = far_mat_view(c.nngp.data, 7, 11, FAR_F64), t = k;
-    t.data = c.ntk.data;
-    k.data ? assert_all(&k, SENTINEL) : (void)0;
-    t.data ? assert_all(&t, SENTINEL) : (void)0;
+    far_mat whole[] = {far_mat_view(c.nngp.data, 7, 11, FAR_F64),
+                       far_mat_view(c.ntk.data, 7, 11, FAR_F64)};
+    for (int i = 0; i < COUNT(whole); i++) {
+        if (whole[i].data) {
+            assert_all(&whole[i], SENTINEL);
+        }
+    }
 }
 
 #define SPOILED(change, status, piece)                                                             \
@@ -712,9 +714,10 @@ static void assert_diag_fails(const far_mat *x, far_mat *nngp, far_mat *ntk, far
                               const char *piece)
 {
     far_kernel *k = kernel_of("dense relu dense", FAR_PARAM_NTK);
-    assert_int_equal(far_kernel_diag(ctx, k, x, nngp, ntk), status);
-    assert_holds(far_ctx_message(ctx), piece);
+    far_status st = far_kernel_diag(ctx, k, x, nngp, ntk);
     far_kernel_destroy(k);
+    assert_int_equal(st, status);
+    assert_holds(far_ctx_message(ctx), piece);
 }
 
 static void diag_checks_its_arguments(void **state)
@@ -846,11 +849,19 @@ static void limit_checks_its_arguments(void **state)
 static void limit_calls_its_arguments_by_their_names(void **state)
 {
     (void)state;
-    limit_call good = good_limit();
-    SPOILED_LIMIT(c.no_u = true, FAR_ERR_ARG, "u is NULL");
-    SPOILED_LIMIT(c.x.data = NULL, FAR_ERR_ARG, "x has no data");
-    SPOILED_LIMIT(c.u.cols = 2, FAR_ERR_SHAPE, "u has 2 columns but x has 3");
+    char message[3][200];
+    limit_call good = good_limit(), bad[] = {good, good, good};
+    bad[0].no_u = true;
+    bad[1].x.data = NULL;
+    bad[2].u.cols = 2;
+    for (int i = 0; i < COUNT(bad); i++) {
+        assert_int_not_equal(run_limit(&bad[i]), FAR_OK);
+        snprintf(message[i], sizeof message[i], "%s", far_ctx_message(ctx));
+    }
     free_limit(&good);
+    assert_holds(message[0], "u is NULL");
+    assert_holds(message[1], "x has no data");
+    assert_holds(message[2], "u has 2 columns but x has 3");
 }
 
 static void limit_refuses_values_that_are_no_direction(void **state)
@@ -980,9 +991,10 @@ static void supremum_refuses_input_groups_that_do_not_divide(void **state)
     far_kernel *k = kernel_of("ln(groups=3) dense relu dense", FAR_PARAM_NTK);
     far_supremum s;
     far_supremum_init(&s);
-    assert_int_equal(far_kernel_supremum(ctx, k, 7, &s), FAR_ERR_SHAPE);
-    assert_holds(far_ctx_message(ctx), "groups=3");
+    far_status st = far_kernel_supremum(ctx, k, 7, &s);
     far_kernel_destroy(k);
+    assert_int_equal(st, FAR_ERR_SHAPE);
+    assert_holds(far_ctx_message(ctx), "groups=3");
 }
 
 /* With one feature a layer norm leaves zero, and so does what stands behind it. */
@@ -1238,9 +1250,15 @@ static double relative(double a, double b, double diag_i, double diag_j)
     return apart == 0 ? 0 : apart / scale;
 }
 
-/* What one kernel value may differ by when it is computed in another way. */
-static double slack(const gram *g, double ulps)
+/* What one kernel value may differ by when it is computed in another way: a few ulps, somewhat more
+ * where gaps are what a smooth activation leaves of 1 - kappa, and the error of expansions. */
+static double slack(const gram *g)
 {
+    static const char *const smooth[] = {"erf", "gelu", "sin", "tanh", "silu"};
+    double ulps = 8;
+    for (int i = 0; i < COUNT(smooth); i++) {
+        ulps = strstr(g->a->text, smooth[i]) ? 16 : ulps;
+    }
     return ulps * ULP + far_kernel_tolerance(g->k);
 }
 
@@ -1307,7 +1325,7 @@ static void points_against_themselves_give_the_same_matrix(void **state)
         gram g = make_gram(&archs[i], 67, 5, FAR_F64);
         far_mat nngp = make_mat(67, 67, FAR_F64), ntk = make_mat(67, 67, FAR_F64);
         must(far_kernel_eval(ctx, g.k, &g.x, &g.x, FAR_FILL_FULL, &nngp, &ntk), g.a->text);
-        assert_close(&g, &nngp, &ntk, slack(&g, SOME_ULPS));
+        assert_close(&g, &nngp, &ntk, slack(&g));
         free_mat(&nngp);
         free_mat(&ntk);
         free_gram(&g);
@@ -1339,8 +1357,8 @@ static void assert_row_matches_single_pairs(const gram *g, int64_t i)
         if (near_a_border(j) || j % 7 == i % 7) {
             far_mat other = row_of(&g->x, j);
             must(far_kernel_eval(ctx, g->k, &one, &other, FAR_FILL_FULL, &mk, &mt), g->a->text);
-            assert_cell(g, false, i, j, nngp, slack(g, SOME_ULPS));
-            assert_cell(g, true, i, j, ntk, slack(g, SOME_ULPS));
+            assert_cell(g, false, i, j, nngp, slack(g));
+            assert_cell(g, true, i, j, ntk, slack(g));
         }
     }
 }
@@ -1392,8 +1410,8 @@ static void rectangles_are_parts_of_the_square(void **state)
         must(far_kernel_eval(ctx, g.k, &part, &g.x, FAR_FILL_FULL, &nngp, &ntk), g.a->text);
         for (int64_t r = 0; r < 263; r++) {
             for (int64_t c = 0; c < 521; c++) {
-                assert_cell(&g, false, r, c, get(&nngp, r, c), slack(&g, SOME_ULPS));
-                assert_cell(&g, true, r, c, get(&ntk, r, c), slack(&g, SOME_ULPS));
+                assert_cell(&g, false, r, c, get(&nngp, r, c), slack(&g));
+                assert_cell(&g, true, r, c, get(&ntk, r, c), slack(&g));
             }
         }
         free_mat(&nngp);

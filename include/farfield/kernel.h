@@ -55,7 +55,7 @@ typedef enum far_fill {
  * or each other. All share one dtype, which is also the precision of the computation.
  * Inputs must be finite (FAR_ERR_VALUE names row and column). Results are the same bits for any
  * number of threads. A value too large for its type is inf.
- * Cost: O(n m (d + layers)); memory beside the result: O((n + m) layers + tile d). */
+ * Cost: O(n m (d + layers)); memory beside the result: O((n + m) (d + layers) + tile). */
 FAR_API FAR_NODISCARD far_status far_kernel_eval(far_ctx *ctx, const far_kernel *k,
                                                  const far_mat *x1, const far_mat *x2,
                                                  far_fill fill, far_mat *nngp, far_mat *ntk);
@@ -88,8 +88,10 @@ typedef struct far_supremum {
     int32_t bounded;  /* 1 or 0 */
     int32_t attained; /* 1: at some finite x (of norm radius sqrt(d)); 0: only in the limit */
     double value;     /* C; INFINITY if not bounded */
-    double radius;    /* |x| / sqrt(d) where it is reached; INFINITY: as |x| -> infinity */
-    double order;     /* not bounded: Theta(x, x) ~ slope (|x| / sqrt(d))^order */
+    double radius;    /* |x| / sqrt(d) where it is reached; INFINITY: as |x| -> infinity. With
+                         layers on the raw input: the same norm of what they make of x */
+    double order;     /* not bounded: Theta(x, x) ~ slope (|x| / sqrt(d))^order, along the steepest
+                         direction; order < 0 (and radius 0): it runs away as x -> 0 */
     double slope;
     int32_t constant; /* 1: Theta(x, x) = C for every x (radius is then 0) */
 } far_supremum;

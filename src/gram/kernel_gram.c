@@ -102,17 +102,18 @@ static far_status check_output(far_ctx *ctx, const far_mat *m, const char *name,
     return st;
 }
 
-static far_status check_points(far_ctx *ctx, const far_mat *x1, const far_mat *x2)
+static far_status check_points(far_ctx *ctx, const far_mat *a, const char *a_name, const far_mat *b,
+                               const char *b_name)
 {
     far_status st;
-    FAR_TRY(far_mat_check(ctx, x1, "x1"));
-    if (x2) {
-        FAR_TRY(far_mat_check(ctx, x2, "x2"));
-        if (x1->cols != x2->cols) {
-            st = far_fail(ctx, FAR_ERR_SHAPE, "x1 has %lld columns but x2 has %lld",
-                          (long long)x1->cols, (long long)x2->cols);
-        } else if (x1->dtype != x2->dtype) {
-            st = far_fail(ctx, FAR_ERR_ARG, "x1 and x2 must have one dtype");
+    FAR_TRY(far_mat_check(ctx, a, a_name));
+    if (b) {
+        FAR_TRY(far_mat_check(ctx, b, b_name));
+        if (a->cols != b->cols) {
+            st = far_fail(ctx, FAR_ERR_SHAPE, "%s has %lld columns but %s has %lld", a_name,
+                          (long long)a->cols, b_name, (long long)b->cols);
+        } else if (a->dtype != b->dtype) {
+            st = far_fail(ctx, FAR_ERR_ARG, "%s and %s must have one dtype", a_name, b_name);
         }
     }
 done:
@@ -130,7 +131,7 @@ static far_status check_eval(far_ctx *ctx, const far_kernel *k, const far_mat *x
     if ((fill != FAR_FILL_FULL && fill != FAR_FILL_LOWER) || (x2 && fill != FAR_FILL_FULL)) {
         return far_fail(ctx, FAR_ERR_ARG, "fill must be FAR_FILL_FULL, or FAR_FILL_LOWER without x2");
     }
-    FAR_TRY(check_points(ctx, x1, x2));
+    FAR_TRY(check_points(ctx, x1, "x1", x2, "x2"));
     int64_t cols = x2 ? x2->rows : x1->rows;
     FAR_TRY(check_output(ctx, nngp, "nngp", x1->rows, cols, x1->dtype));
     FAR_TRY(check_output(ctx, ntk, "ntk", x1->rows, cols, x1->dtype));
@@ -163,7 +164,8 @@ static far_status check_limit_exists(far_ctx *ctx, const far_plan *plan)
 {
     for (int64_t i = 0; i < plan->input_count; i++) {
         far_layer_kind kind = plan->inputs[i].kind;
-        if (kind == FAR_LAYER_LN || kind == FAR_LAYER_RMS) {
+        if (kind == FAR_LAYER_LN || kind == FAR_LAYER_RMS || kind == FAR_LAYER_ERF ||
+            kind == FAR_LAYER_TANH) { /* finite from here on */
             break;
         }
         if (kind == FAR_LAYER_SIN) {
@@ -182,7 +184,7 @@ static far_status check_limit(far_ctx *ctx, const far_kernel *k, const far_mat *
     if (!ctx || !k) {
         return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
     }
-    FAR_TRY(check_points(ctx, u, x));
+    FAR_TRY(check_points(ctx, u, "u", x, "x"));
     if (u->dtype != FAR_F64) {
         st = far_fail(ctx, FAR_ERR_ARG, "limits are computed in float64 only");
         goto done;

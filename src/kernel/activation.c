@@ -291,7 +291,7 @@ static far_moments sine_moments(far_big r)
                              .slope = far_big_from(0.5L),
                              .scaled = far_big_scale(far_big_square(r), 0.5L)};
     }
-    long double q = far_big_coef(far_big_square(r)), decay = expl(-2 * q);
+    long double q = far_big_limit(far_big_square(r)), decay = expl(-2 * q);
     long double wave = decay > 0 ? (q - 4 * q * q) * decay : 0;
     return (far_moments){.square = far_big_from(-0.5L * expm1l(-2 * q)),
                          .slope = far_big_from(0.5L * (1 + decay)),

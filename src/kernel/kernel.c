@@ -23,10 +23,12 @@ far_status far_kernel_create(far_ctx *ctx, const char *arch, const far_kernel_op
     far_kernel_opts chosen;
     far_kernel *k = NULL;
     far_status st;
+    if (out) {
+        *out = NULL;
+    }
     if (!ctx || !arch || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "context, architecture and output must not be NULL");
     }
-    *out = NULL;
     far_kernel_opts_init(&chosen);
     if (opts) {
         FAR_TRY(check_opts(ctx, opts));
@@ -68,9 +70,12 @@ static far_status check_column(far_ctx *ctx, const far_mat *m, const char *name,
         return FAR_OK;
     }
     far_status st = far_mat_check(ctx, m, name);
-    if (st == FAR_OK && (m->rows != x->rows || m->cols != 1 || m->dtype != x->dtype)) {
-        st = far_fail(ctx, FAR_ERR_SHAPE, "%s must be %lld x 1, with the dtype of x", name,
-                      (long long)x->rows);
+    if (st == FAR_OK && (m->rows != x->rows || m->cols != 1)) {
+        st = far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld but must be %lld x 1", name,
+                      (long long)m->rows, (long long)m->cols, (long long)x->rows);
+    }
+    if (st == FAR_OK && m->dtype != x->dtype) {
+        st = far_fail(ctx, FAR_ERR_ARG, "%s must have the dtype of x", name);
     }
     return st;
 }

@@ -236,8 +236,8 @@ static far_status walk_skip(walk *w, const far_layer *layer)
     FAR_TRY(emit(w, (far_op){.kind = FAR_OP_PUSH}));
     FAR_TRY(walk_layers(w, layer->body, layer->body_count));
     if (!w->dense_seen) {
-        st = refuse(w, layer, "needs a dense in its body at infinite width: without one both sides "
-                              "of the sum are the same neurons");
+        st = refuse(w, layer, "needs a dense in its body, outside further skips, at infinite width: "
+                              "without one both sides of the sum are the same neurons");
         goto done;
     }
     if (before.width != w->width && before.width > 0 && w->width > 0) {
@@ -254,7 +254,7 @@ static far_status walk_skip(walk *w, const far_layer *layer)
     w->mean = means;
     w->level = false;
     w->depth--;
-    w->dense_seen = true;
+    w->dense_seen = before.dense_seen; /* the sum still holds what went in */
 done:
     return st;
 }

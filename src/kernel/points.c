@@ -405,7 +405,7 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
  * deviations up to r (by Parseval, so no term is forgotten); 0 if the mixture must serve. */
 static int series_terms(const far_activation *a, double widest)
 {
-    static const int sizes[] = {16, 24, 32, 48, 64, 96, 128, 192, 256, FAR_SERIES_MAX};
+    static const int sizes[] = {16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, FAR_SERIES_MAX};
     if (a->terms < 2 || !(widest > 0) || isinf(widest)) {
         return 0;
     }
@@ -498,7 +498,7 @@ static far_status check_directions(far_ctx *ctx, const far_mat *u, const char *n
     return FAR_OK;
 }
 
-static far_status check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
+far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
 {
     for (int64_t i = 0; i < plan->input_count; i++) {
         if (plan->inputs[i].kind == FAR_LAYER_LN && d % plan->inputs[i].groups != 0) {
@@ -650,7 +650,7 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
         return far_fail(ctx, FAR_ERR_SHAPE, "%s has no columns", name);
     }
     FAR_TRY(check_finite(ctx, x, name));
-    FAR_TRY(check_groups(ctx, plan, x->cols));
+    FAR_TRY(far_check_groups(ctx, plan, x->cols));
     if (at_infinity) {
         FAR_TRY(check_directions(ctx, x, name));
     }

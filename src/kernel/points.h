@@ -46,6 +46,9 @@ typedef struct far_point {
 far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at_infinity,
                       long double *unit);
 
+/* FAR_ERR_SHAPE if groups of a norm on the input do not divide d. */
+far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d);
+
 /* Behind a norm all points have the same r; what an activation made of the last one is kept. */
 typedef struct far_memo {
     far_big r;

@@ -12,11 +12,13 @@
 #define REFINE_STEPS 80
 #define FLAT 1e-16L
 
-/* The norms that the input layers let through. */
+/* The norms that the input layers let through; without a bound, the largest one that points of norm
+ * |x| / sqrt(d) = t reach is growth t^power. */
 typedef struct range {
     long double most;  /* INFINITY: all */
     bool most_reached; /* finite: some x has it */
     bool ends_only;    /* nothing between 0 and most (a norm without eps) */
+    long double growth, power;
 } range;
 
 typedef struct ray {
@@ -37,20 +39,38 @@ static long double value_at(const ray *r, long double norm)
     return far_big_coef(theta_at(r, far_big_from(norm)));
 }
 
+static range bounded_by(long double most, bool reached, bool ends_only)
+{
+    return (range){.most = most, .most_reached = reached, .ends_only = ends_only};
+}
+
 static range after_norm(const far_input_op *op, int64_t d, range before)
 {
     int64_t size = op->kind == FAR_LAYER_LN ? d / op->groups : d;
-    if (op->kind == FAR_LAYER_LN && size == 1) { /* each feature minus itself */
-        return (range){0, true, true};
+    if (before.most == 0 || (op->kind == FAR_LAYER_LN && size == 1)) { /* a feature minus itself */
+        return bounded_by(0, true, true);
     }
-    if (!isinf(before.most)) { /* a norm of a norm keeps directions, so the ends stay the ends */
-        long double square = before.most * before.most;
-        return (range){sqrtl(square / (square + op->eps)), before.most_reached, before.ends_only};
+    if (op->eps == 0) { /* all but constant vectors have norm 1 */
+        return bounded_by(1, true, true);
     }
-    return (range){1, op->eps == 0, op->eps == 0};
+    if (isinf(before.most)) {
+        return bounded_by(1, false, false);
+    }
+    long double square = before.most * before.most;
+    return bounded_by(sqrtl(square / (square + op->eps)), before.most_reached, before.ends_only);
 }
 
-static far_status after_activation(far_ctx *ctx, const far_input_op *op, range *now)
+/* The steepest direction: a power above 1 grows fastest with all of x in one feature. */
+static void grow(const far_input_op *op, int64_t d, range *now)
+{
+    long double power = op->kind == FAR_LAYER_RELU ? op->power : 1;
+    long double focus = power > 1 ? powl(d, (power - 1) / 2) : 1;
+    long double slope = op->kind == FAR_LAYER_LEAKY_RELU ? fmaxl(1, fabsl(op->slope)) : 1;
+    now->growth = op->gain * slope * focus * powl(now->growth, power);
+    now->power *= power;
+}
+
+static far_status after_activation(far_ctx *ctx, const far_input_op *op, int64_t d, range *now)
 {
     if (!isinf(now->most)) {
         return far_fail(ctx, FAR_ERR_ARCH,
@@ -58,22 +78,25 @@ static far_status after_activation(far_ctx *ctx, const far_input_op *op, range *
                         "normalised input; put a dense before the activation");
     }
     if (op->kind == FAR_LAYER_ERF || op->kind == FAR_LAYER_TANH || op->kind == FAR_LAYER_SIN) {
-        *now = (range){op->gain, op->kind == FAR_LAYER_SIN, false};
+        *now = bounded_by(op->gain, op->kind == FAR_LAYER_SIN, false);
+    } else {
+        grow(op, d, now);
     }
     return FAR_OK;
 }
 
 static far_status input_range(far_ctx *ctx, const far_plan *plan, int64_t d, range *out)
 {
-    *out = (range){INFINITY, false, false};
+    *out = (range){.most = INFINITY, .growth = 1, .power = 1};
     for (int64_t i = 0; i < plan->input_count; i++) {
         const far_input_op *op = &plan->inputs[i];
         if (op->kind == FAR_LAYER_BATCHNORM) {
             out->most /= sqrtl(1 + op->eps);
+            out->growth /= sqrtl(1 + op->eps);
         } else if (far_layer_is_norm(op->kind)) {
             *out = after_norm(op, d, *out);
         } else {
-            far_status st = after_activation(ctx, op, out);
+            far_status st = after_activation(ctx, op, d, out);
             if (st != FAR_OK) {
                 return st;
             }
@@ -139,23 +162,35 @@ static void scan(const ray *r, const range *norms, far_supremum *best)
     }
 }
 
+static far_supremum runs_away(far_big theta, double radius, const range *norms)
+{
+    double order = theta.k * (double)norms->power;
+    return (far_supremum){.size = sizeof(far_supremum),
+                          .value = INFINITY,
+                          .radius = radius,
+                          .order = radius > 0 ? order : -order,
+                          .slope = (double)(far_big_coef(theta) * powl(norms->growth, theta.k))};
+}
+
 static void search(const ray *r, const range *norms, far_supremum *best)
 {
-    far_big end = isinf(norms->most) ? theta_at(r, far_big_make(1, 0, 1))
-                                      : theta_at(r, far_big_from(norms->most));
     bool whole_line = isinf(norms->most);
+    far_big end = theta_at(r, whole_line ? far_big_make(1, 0, 1) : far_big_from(norms->most));
+    far_big start = theta_at(r, far_big_make(1, 0, -1)); /* r -> 0, but not 0 */
     if (end.k > 0) {
-        *best = (far_supremum){.size = sizeof *best, .value = INFINITY, .radius = INFINITY,
-                               .order = end.k, .slope = (double)far_big_coef(end)};
+        *best = runs_away(end, INFINITY, norms);
+        return;
+    }
+    if (start.k > 0 && !norms->ends_only) {
+        *best = runs_away(start, 0, norms);
         return;
     }
     best->bounded = 1;
     best->value = -INFINITY;
     consider(best, value_at(r, 0), 0, true);
-    consider(best, far_big_coef(end), whole_line ? INFINITY : norms->most,
-             !whole_line && norms->most_reached);
+    consider(best, far_big_coef(end), norms->most, !whole_line && norms->most_reached);
     if (norms->ends_only) {
-        best->constant = (double)value_at(r, 0) == (double)far_big_coef(end);
+        best->constant = norms->most == 0 || (double)value_at(r, 0) == (double)far_big_coef(end);
     } else {
         scan(r, norms, best);
     }
@@ -181,6 +216,7 @@ far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far
     }
     far_supremum_init(out);
     ray r = {.plan = k->plan, .d = d, .bench = &bench};
+    FAR_TRY(far_check_groups(ctx, k->plan, d));
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);

@@ -738,7 +738,7 @@ static void diag_checks_its_arguments(void **state)
     assert_diag_fails(&bad, &v, NULL, FAR_ERR_SHAPE, "x has ld 2 but 3 columns");
     bad = v;
     bad.rows = 5;
-    assert_diag_fails(&x, &bad, NULL, FAR_ERR_SHAPE, "nngp must be 7 x 1");
+    assert_diag_fails(&x, &bad, NULL, FAR_ERR_SHAPE, "must be 7 x 1");
     bad = far_mat_view(v.data, 1, 7, FAR_F64);
     assert_diag_fails(&x, NULL, &bad, FAR_ERR_SHAPE, "ntk must be 7 x 1");
     bad = v;

@@ -428,7 +428,10 @@ static const char *shortest(double value, char buffer[32])
 static void print_supremum(const far_supremum *sup)
 {
     char a[32], b[32];
-    if (!sup->bounded) {
+    if (!sup->bounded && sup->order < 0) {
+        printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s as x -> 0\n",
+               shortest(sup->slope, a), shortest(sup->order, b));
+    } else if (!sup->bounded) {
         printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
                shortest(sup->slope, a), shortest(sup->order, b));
     } else if (sup->constant) {

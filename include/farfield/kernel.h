@@ -71,7 +71,8 @@ FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel 
  *     Theta(lambda u_i, x_j)      ~  ntk[i][j]  lambda^(ntk_order[i])
  *
  * With x NULL both arguments go to infinity, along u_i and u_j with independent lambdas, and the
- * order is that of u_i plus that of u_j. Order 0: the value is the limit. Order > 0: the
+ * order is that of u_i plus that of u_j (where Theta(x, x) itself grows, as with erf and no norm,
+ * there is no such limit along one and the same direction: those entries mean nothing). Order 0: the value is the limit. Order > 0: the
  * kernel runs away along u_i, and the value is its slope (for order 1) or leading coefficient.
  * u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL; nngp and ntk are m x n (m x m), orders
  * m x 1, all float64, any of the four may be NULL.

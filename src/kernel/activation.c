@@ -341,8 +341,8 @@ static far_status init_power(far_ctx *ctx, far_activation *a)
         a->family = FAR_FAMILY_TABLE;
         st = far_alloc(ctx, 2, &a->table);
         if (st == FAR_OK) {
-            far_power_table_fill(a->power, &a->table[0]);
-            far_power_table_fill(a->power - 1, &a->table[1]);
+            far_power_table_fill(a->power, far_ctx_threads(ctx), &a->table[0]);
+            far_power_table_fill(a->power - 1, far_ctx_threads(ctx), &a->table[1]);
         }
     }
     return st;

@@ -11,8 +11,8 @@
  *     fold       a z + b |z|                     relu, leaky_relu, abs, identity
  *     power      max(z, 0)^n, n = 2, 3, ...      arc-cosine kernels of higher order
  *     table      max(z, 0)^p, p fractional       hypergeometric, tabulated by binary exponent
- *     soft sign  sum_m c_m erf(l_m z)            erf; tanh as a mixture of 26
- *     soft relu  sum_m c_m z Phi(l_m z)          gelu; silu as a mixture of 26
+ *     soft sign  sum_m c_m erf(l_m z)            erf; tanh as a mixture of 25
+ *     soft relu  sum_m c_m z Phi(l_m z)          gelu; silu as a mixture of 25
  *     sine       sin(z)
  */
 #ifndef FAR_ACTIVATION_H
@@ -51,7 +51,7 @@ typedef struct far_power_table {
     double near[FAR_TABLE_ROWS][FAR_TABLE_TERMS]; /* 1 - kappa at rho = 1 - u */
     double far[FAR_TABLE_ROWS][FAR_TABLE_TERMS];  /* kappa at rho = u - 1 */
 } far_power_table;
-void far_power_table_fill(long double order, far_power_table *table);
+void far_power_table_fill(long double order, int threads, far_power_table *table);
 
 typedef struct far_activation {
     far_layer_kind kind;

@@ -74,7 +74,7 @@ typedef struct far_plan {
     int64_t activation_count;
     bool positive;    /* K >= 0 for all pairs */
     int depth;        /* of the stack that skips need */
-    bool fine;        /* some activation tells angles of 1e-16 apart: chords need 32 digits */
+    bool fine;        /* some activation tells angles of 1e-16 apart: chords need 19 digits */
     bool mixtures;    /* tanh or silu is among the activations */
     double tolerance; /* of the expansions in use */
 } far_plan;

@@ -6,8 +6,8 @@
 #define ROOT_HALF 0.707106781186547524400844362104849039L
 #define PI 3.141592653589793238462643383279502884L
 
-/* Beyond this r the sine has lost all phase; keeps squares finite. */
-#define SINE_SCALE_MAX 1e150
+/* Stands for points at infinity in the sine. */
+#define SINE_SCALE_MAX 1e300
 
 /* ---- coefficients: where they go ------------------------------------------------------------- */
 
@@ -246,8 +246,10 @@ static passage pass_through(const far_activation *a, const far_point *x, const f
     far_big root_slope = far_big_sqrt(m->slope);
     if (a->family == FAR_FAMILY_SOFT_SIGN) {
         root_slope = soft_sign_slope(a, x->r);
-    } else if (a->family == FAR_FAMILY_SOFT_RELU || a->family == FAR_FAMILY_SINE) {
+    } else if (a->family == FAR_FAMILY_SOFT_RELU) {
         root_slope = far_big_from(1);
+    } else if (a->family == FAR_FAMILY_SINE) { /* far apart, slopes have no common scale left */
+        root_slope = far_unit_of(x->r).e;
     }
     out.slope = far_big_scale(root_slope, a->gain);
     out.p = far_big_mul(x->p, out.slope);
@@ -276,6 +278,7 @@ static void put_activation(const far_activation *a, const far_point *x, const pa
     } else if (a->family == FAR_FAMILY_SINE) {
         put(s, fminl(far_big_limit(x->r), SINE_SCALE_MAX));
         put_ratio(s, y->value_unit, y->r);
+        put(s, fminl(far_big_limit(far_big_hypot(far_big_from(1), x->r)), SINE_SCALE_MAX));
     }
 }
 
@@ -343,7 +346,7 @@ static int activation_slots(const far_op *op, int terms)
     if (a->family == FAR_FAMILY_SOFT_RELU) {
         return slots + 1 + 2 * a->terms;
     }
-    return slots + (a->family == FAR_FAMILY_SINE ? 2 : 0);
+    return slots + (a->family == FAR_FAMILY_SINE ? 3 : 0);
 }
 
 static int op_slots(const far_op *op, int terms)

@@ -99,9 +99,9 @@ static void interpolate(const curve *c, __float128 low, __float128 high, double 
     }
 }
 
-static void fill_rows(const curve *c, double rows[FAR_TABLE_ROWS][FAR_TABLE_TERMS])
+static void fill_rows(const curve *c, int threads, double rows[FAR_TABLE_ROWS][FAR_TABLE_TERMS])
 {
-#pragma omp parallel for schedule(dynamic, 16)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 16)
     for (int row = 0; row < FAR_TABLE_ROWS; row++) {
         __float128 octave = scalbnq(1, row / 4 - FAR_TABLE_OCTAVES);
         __float128 low = octave * (1 + (row % 4) / 4.0Q);
@@ -109,9 +109,9 @@ static void fill_rows(const curve *c, double rows[FAR_TABLE_ROWS][FAR_TABLE_TERM
     }
 }
 
-void far_power_table_fill(long double order, far_power_table *table)
+void far_power_table_fill(long double order, int threads, far_power_table *table)
 {
     curve near = curve_of(order, true), far = curve_of(order, false);
-    fill_rows(&near, table->near);
-    fill_rows(&far, table->far);
+    fill_rows(&near, threads, table->near);
+    fill_rows(&far, threads, table->far);
 }

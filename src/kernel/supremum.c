@@ -18,6 +18,7 @@ typedef struct range {
     long double most;  /* INFINITY: all */
     bool most_reached; /* finite: some x has it */
     bool ends_only;    /* nothing between 0 and most (a norm without eps) */
+    bool activated;    /* the bound comes from an activation: centring may keep it out of reach */
     long double growth, power;
 } range;
 
@@ -79,6 +80,7 @@ static far_status after_activation(far_ctx *ctx, const far_input_op *op, int64_t
     }
     if (op->kind == FAR_LAYER_ERF || op->kind == FAR_LAYER_TANH || op->kind == FAR_LAYER_SIN) {
         *now = bounded_by(op->gain, op->kind == FAR_LAYER_SIN, false);
+        now->activated = true;
     } else {
         grow(op, d, now);
     }
@@ -93,6 +95,10 @@ static far_status input_range(far_ctx *ctx, const far_plan *plan, int64_t d, ran
         if (op->kind == FAR_LAYER_BATCHNORM) {
             out->most /= sqrtl(1 + op->eps);
             out->growth /= sqrtl(1 + op->eps);
+        } else if (op->kind == FAR_LAYER_LN && op->eps > 0 && out->activated) {
+            return far_fail(ctx, FAR_ERR_ARCH,
+                            "the supremum of Theta(x, x) is not known for ln(eps=...) on an "
+                            "activation of the input; put a dense before the activation");
         } else if (far_layer_is_norm(op->kind)) {
             *out = after_norm(op, d, *out);
         } else {
@@ -142,7 +148,7 @@ static void consider(far_supremum *best, long double value, long double radius, 
 
 static void scan(const ray *r, const range *norms, far_supremum *best)
 {
-    long double least = value_at(r, 0), most = least;
+    long double at_zero = value_at(r, 0), least = INFINITY, most = 0;
     int at = 0;
     for (int step = -SCAN_OCTAVES * SCAN_STEPS; step <= SCAN_OCTAVES * SCAN_STEPS; step++) {
         long double value = value_at(r, scan_point(norms, step));
@@ -153,8 +159,10 @@ static void scan(const ray *r, const range *norms, far_supremum *best)
         }
         consider(best, value, scan_point(norms, step), true);
     }
-    if (most - least <= FLAT * most) {
-        best->constant = 1;
+    if (most - least <= FLAT * most) { /* the same everywhere, but perhaps at zero */
+        best->constant = fabsl(most - at_zero) <= FLAT * most;
+        best->radius = at_zero > most ? 0 : 1;
+        best->attained = true;
         return;
     }
     if (best->attained && best->radius > 0) {

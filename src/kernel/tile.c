@@ -6,7 +6,7 @@
 int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t d)
 {
     int64_t panels = plan->fine ? 2 : 1;
-    int64_t blocks = panels * d + 13 + 3 * (plan->depth + 1); /* and chords, sums, states */
+    int64_t blocks = panels * d + 14 + 3 * (plan->depth + 1); /* and chords, sums, states */
     return (blocks * FAR_TILE_SIDE + panels * 4 * d + layout->slots + 2) * (int64_t)sizeof(double);
 }
 

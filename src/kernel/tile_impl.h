@@ -1,7 +1,6 @@
 /*
  * The tile, for one REAL. Included twice by tile_isa.c, which defines REAL, NAME, TILE_FN, SQRT,
- * EXP, FABS and COPYSIGN. Loops run over whole vectors (counts are rounded up into the padding), so a
- * pair's bits do not depend on where it stands in a tile.
+ * EXP, FABS and COPYSIGN. Loops run over whole vectors: counts are rounded up into the padding.
  */
 #include "tile_poly.h"
 
@@ -28,7 +27,7 @@ typedef struct NAME(scratch) {
     REAL *panel_rest, *unit_rest; /* what rounding took off both; NULL unless fine */
     REAL *gap;   /* CHORD_ROWS x W */
     REAL *cogap;
-    REAL *temp;      /* 5 x W */
+    REAL *temp;      /* 6 x W */
     REAL *ri;        /* coefficients of the row */
     REAL *states;    /* (depth + 1) x 3 x W */
     int64_t row;     /* of the chords */
@@ -209,7 +208,7 @@ INLINE NAME(pair) NAME(fold_step)(NAME(known) is, NAME(fold_coef) c, NAME(pair) 
         p.gap = u - c.turn * bend;
     }
     if (is.keep_sign) {
-        p.cogap = 2 - p.gap; /* the sum of squares of cosines that are not both linear stays off -1 */
+        p.cogap = (c.linear * p.cogap + c.folded * (2 - u)) + c.turn * bend;
     }
     if (is.tangent) {
         p.t *= c.linear + slope;
@@ -611,7 +610,7 @@ static void NAME(use_fine)(int64_t count, REAL vi, const REAL *restrict vj, cons
 }
 
 static void NAME(fine_mixture)(int64_t count, const far_op *op, const REAL *ri,
-                               const REAL *restrict cols, int64_t ld, NAME(state) x, REAL *dual,
+                               const REAL *restrict cols, int64_t ld, const REAL *gap, REAL *dual,
                                REAL *fine)
 {
     const far_activation *a = op->activation;
@@ -622,10 +621,10 @@ static void NAME(fine_mixture)(int64_t count, const far_op *op, const REAL *ri,
         for (int n = 0; n < a->terms; n++) {
             REAL weight = (REAL)(a->weight[m] * a->weight[n]);
             NAME(fine_pair)(count, sign, weight, ri + 1 + step * m, ri + 1 + step * n,
-                            COL(1 + step * m), COL(1 + step * n), ld, x.gap, fine);
+                            COL(1 + step * m), COL(1 + step * n), ld, gap, fine);
         }
     }
-    NAME(use_fine)(count, ri[0], cols, fine, x.gap, dual);
+    NAME(use_fine)(count, ri[0], cols, fine, gap, dual);
 }
 
 /* Of a series: sum (a_k - a'_k)^2 / 2 + a_k a'_k (1 - rho^k), all positive for near-duplicates. */
@@ -671,11 +670,12 @@ static void NAME(sine)(int64_t count, const REAL *ri, const REAL *restrict cols,
 {
     const REAL *restrict r = COL(0), *restrict v = COL(1);
     for (int64_t j = 0; j < count; j++) {
-        REAL dr = ri[0] - r[j], rr = ri[0] * r[j], apart = (REAL)0.5 * dr * dr;
-        REAL a = EXP(-(apart + rr * x.gap[j])), b = EXP(-(apart + rr * x.cogap[j]));
-        REAL k = rr * (1 - x.gap[j]), q = ri[0] * ri[0], p = r[j] * r[j];
+        REAL dr = ri[0] - r[j], apart = (REAL)0.5 * dr * dr;
+        REAL a = EXP(-(apart + ri[0] * x.gap[j] * r[j]));
+        REAL b = EXP(-(apart + ri[0] * x.cogap[j] * r[j]));
+        REAL k = ri[0] * (1 - x.gap[j]) * r[j], q = ri[0] * ri[0], p = r[j] * r[j];
         out.dual[j] = (REAL)0.5 * (a - b) * ri[1] * v[j];
-        out.slope[j] = (REAL)0.5 * (a + b);
+        out.slope[j] = (REAL)0.5 * (a + b) * ri[2] * COL(2)[j];
         REAL near = a > 0 ? a * ((q - k) * (p - k) + k) : 0;
         REAL far = b > 0 ? b * ((q + k) * (p + k) - k) : 0;
         out.scaled[j] = (REAL)0.5 * (near - far);
@@ -701,21 +701,38 @@ static void NAME(fine_sine)(int64_t count, const REAL *ri, const REAL *restrict 
     }
 }
 
-/* Leaves 1 - dual or, where kinks follow, the finer gap in out.dual. */
+/* An odd activation treats rho and -rho alike: |rho| is what is worked on. */
+static void NAME(fold_sign)(int64_t count, NAME(state) x, REAL *restrict near, REAL *restrict dual)
+{
+    for (int64_t j = 0; j < count; j++) {
+        dual[j] = x.cogap[j] < x.gap[j] ? -dual[j] : dual[j];
+        near[j] = x.cogap[j] < x.gap[j] ? x.cogap[j] : x.gap[j];
+    }
+}
+
+/* New gaps from the duals; temp has room for three blocks. Where kinks follow, the smaller of gap
+ * and cogap keeps its digits. */
 static void NAME(smooth_gap)(int64_t count, const far_op *op, int terms, const REAL *ri,
-                             const REAL *restrict cols, int64_t ld, NAME(state) x, NAME(sums) out,
+                             const REAL *restrict cols, int64_t ld, NAME(state) x, REAL *dual,
                              REAL *temp)
 {
+    bool odd = op->activation->family != FAR_FAMILY_SOFT_RELU;
+    REAL *near = odd && op->sharp ? temp + 2 * W : x.gap;
+    if (odd && op->sharp) {
+        NAME(fold_sign)(count, x, near, dual);
+    }
     if (op->sharp && terms) {
-        NAME(fine_series)(count, terms, ri, cols, ld, x.gap, out.dual, temp);
+        NAME(fine_series)(count, terms, ri, cols, ld, near, dual, temp);
     } else if (op->sharp && op->activation->terms) {
-        NAME(fine_mixture)(count, op, ri, cols, ld, x, out.dual, temp);
+        NAME(fine_mixture)(count, op, ri, cols, ld, near, dual, temp);
     } else if (op->sharp) {
-        NAME(fine_sine)(count, ri, cols, ld, x.gap, out.dual);
-    } else {
-        for (int64_t j = 0; j < count; j++) {
-            out.dual[j] = 1 - out.dual[j];
-        }
+        NAME(fine_sine)(count, ri, cols, ld, near, dual);
+    }
+    for (int64_t j = 0; j < count; j++) {
+        REAL gap = NAME(unit_gap)(op->sharp ? dual[j] : 1 - dual[j]);
+        bool turned = odd && op->sharp && x.cogap[j] < x.gap[j];
+        x.gap[j] = turned ? 2 - gap : gap;
+        x.cogap[j] = turned ? gap : 2 - gap;
     }
 }
 
@@ -734,11 +751,7 @@ static void NAME(smooth)(int64_t count, const far_op *op, int terms, int slots, 
     } else {
         NAME(mixture)(count, op, ri, cols, ld, x, out);
     }
-    NAME(smooth_gap)(count, op, terms, ri, cols, ld, x, out, temp + 3 * W);
-    for (int64_t j = 0; j < count; j++) {
-        x.gap[j] = NAME(unit_gap)(out.dual[j]);
-        x.cogap[j] = NAME(unit_gap)(2 - out.dual[j]);
-    }
+    NAME(smooth_gap)(count, op, terms, ri, cols, ld, x, out.dual, temp + 3 * W);
     for (int64_t j = 0; x.t && j < count; j++) {
         x.t[j] *= out.slope[j];
     }
@@ -997,17 +1010,27 @@ typedef struct NAME(twin) {
 
 /* sum_k c_k x^k: the coefficients of each lane's piece come out of two registers by one
  * permutation. */
-INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
+INLINE NAME(twin) NAME(half_curve)(const far_curve *curve, int from, NAME(spot) a, NAME(spot) b,
+                                   NAME(twin) square)
 {
     NAME(twin) sum = {0};
-#pragma GCC unroll 16
-    for (int k = terms - 1; k >= 0; k--) {
+#pragma GCC unroll 8
+    for (int k = from; k >= 0; k -= 2) {
         NAME(vec) low = *(const NAME(vec_u) *)curve->c[k];
         NAME(vec) high = *(const NAME(vec_u) *)(curve->c[k] + LANES);
-        sum.a = sum.a * a.x + __builtin_shuffle(low, high, a.piece);
-        sum.b = sum.b * b.x + __builtin_shuffle(low, high, b.piece);
+        sum.a = sum.a * square.a + __builtin_shuffle(low, high, a.piece);
+        sum.b = sum.b * square.b + __builtin_shuffle(low, high, b.piece);
     }
     return sum;
+}
+
+/* Even and odd powers apart: the chains are half as long, and waiting for them is what costs. */
+INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
+{
+    NAME(twin) square = {a.x * a.x, b.x * b.x};
+    NAME(twin) even = NAME(half_curve)(curve, terms - 1, a, b, square);
+    NAME(twin) odd = NAME(half_curve)(curve, terms - 2, a, b, square);
+    return (NAME(twin)){even.a + a.x * odd.a, even.b + b.x * odd.b};
 }
 
 INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
@@ -1194,7 +1217,7 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
     s.gap = s.panel + d * W;
     s.cogap = s.gap + CHORD_ROWS * W;
     s.temp = s.cogap + CHORD_ROWS * W;
-    s.states = s.temp + 5 * W;
+    s.states = s.temp + 6 * W;
     s.unit = s.states + (int64_t)(tile->plan->depth + 1) * 3 * W;
     s.ri = s.unit + CHORD_ROWS * d;
     s.panel_rest = s.unit_rest = NULL;

@@ -740,7 +740,7 @@ static void diag_checks_its_arguments(void **state)
     bad.rows = 5;
     assert_diag_fails(&x, &bad, NULL, FAR_ERR_SHAPE, "must be 7 x 1");
     bad = far_mat_view(v.data, 1, 7, FAR_F64);
-    assert_diag_fails(&x, NULL, &bad, FAR_ERR_SHAPE, "ntk must be 7 x 1");
+    assert_diag_fails(&x, NULL, &bad, FAR_ERR_SHAPE, "must be 7 x 1");
     bad = v;
     bad.data = NULL;
     assert_diag_fails(&x, NULL, &bad, FAR_ERR_ARG, "ntk has no data");

@@ -368,6 +368,7 @@ static const entry LEAKY[] = {
     {"[dense ln leaky_relu(-0.7)]x4 dense", {2, 0}, 0},
     {"[dense leaky_relu ln]x4 dense", {1, 7}, 0},
     {"dense leaky_relu(3) dense leaky_relu(1) dense", {2, 0}, 0},
+    {"[dense(nobias) leaky_relu(0.999999)]x3 dense relu dense", {1, 3}, 0},
     {"[dense abs]x6 dense", {1, 2}, 0},
     {"[dense abs]x20 dense", {3, 0}, 0},
     {"[dense abs ln]x6 dense", {7, 0}, 0},
@@ -411,6 +412,8 @@ static const entry STANDARD[] = {
 
 static const entry ERF[] = {
     {"dense erf dense", {1, 3}, 0},
+    {"dense(nobias) erf dense(nobias) relu dense", {1, 3}, 0},
+    {"dense ln erf dense relu dense", {3, 0}, 0},
     {"[dense erf]x5 dense", {2, 13}, 0},
     {"[dense ln erf]x5 dense", {1, 7}, 0},
     {"[dense erf ln]x3 dense", {2, 0}, 0},
@@ -430,11 +433,13 @@ static const entry GELU[] = {
 
 static const entry SIN[] = {
     {"dense sin dense", {1, 3}, 0},
+    {"dense(nobias) ln sin dense(nobias) relu dense", {3, 0}, 0},
     {"[dense sin]x3 dense", {2, 13}, 0},
     {"[dense ln sin]x5 dense", {1, 7}, 0},
     {"[dense ln(affine) sin]x3 dense", {2, 0}, 0},
     {"dense rms(eps=0.1) sin rms dense", {3, 0}, 0},
     {"sin dense gelu(gain=2) dense", {7, 0}, 0},
+    {"dense sin dense abs dense", {2, 0}, 0},
     {"ln gelu dense erf dense", {3, 0}, 0},
 };
 

@@ -256,7 +256,9 @@ static const arch archs[] = {
     {"dense ln tanh dense", FAR_PARAM_NTK},
     {"dense silu dense", FAR_PARAM_NTK},
     {"dense ln sin dense", FAR_PARAM_NTK},
+    {"[dense ln relu]x2 dense", FAR_PARAM_NTK},
     {"[dense ln relu]x3 dense", FAR_PARAM_NTK},
+    {"dense rms abs dense gelu dense", FAR_PARAM_NTK},
     {"dense relu ln(eps=0.1) dense gelu rms dense", FAR_PARAM_NTK},
     {"dense ln(affine) relu dense", FAR_PARAM_NTK},
     {"dense ln(affine) tanh dense", FAR_PARAM_NTK},
@@ -282,6 +284,7 @@ static const arch archs[] = {
 /* One architecture of each kind of loop, for what takes long. */
 static const arch few_archs[] = {
     {"[dense relu]x3 dense", FAR_PARAM_NTK},
+    {"[dense ln relu]x3 dense", FAR_PARAM_NTK},
     {"dense tanh dense", FAR_PARAM_NTK},
     {"dense relu(1.5) dense", FAR_PARAM_NTK},
     {"dense relu skip(dense gelu) ln dense", FAR_PARAM_NTK},
@@ -1068,13 +1071,13 @@ typedef struct workload {
 
 static workload make_workload(void)
 {
-    return (workload){.x1 = make_points(7, 3, FAR_F64, 5),
-                      .x2 = make_points(5, 3, FAR_F64, 6),
+    return (workload){.x1 = make_points(71, 3, FAR_F64, 5),
+                      .x2 = make_points(61, 3, FAR_F64, 6),
                       .u = make_points(2, 3, FAR_F64, 7),
-                      .nngp = make_mat(7, 5, FAR_F64),
-                      .ntk = make_mat(7, 5, FAR_F64),
-                      .diag = make_mat(7, 1, FAR_F64),
-                      .limit = make_mat(2, 7, FAR_F64),
+                      .nngp = make_mat(71, 61, FAR_F64),
+                      .ntk = make_mat(71, 61, FAR_F64),
+                      .diag = make_mat(71, 1, FAR_F64),
+                      .limit = make_mat(2, 71, FAR_F64),
                       .order = make_mat(2, 1, FAR_F64)};
 }
 
@@ -1137,6 +1140,7 @@ static void every_failed_allocation_is_clean(void **state)
     static const arch cases[] = {
         {"dense relu dense", FAR_PARAM_NTK},
         {"dense tanh dense", FAR_PARAM_NTK},
+        {"[dense ln relu]x3 dense", FAR_PARAM_NTK},
         {"dense relu(1.5) dense", FAR_PARAM_NTK},
         {"dense [skip(ln relu(2) dense)]x2 dense", FAR_PARAM_NTK},
         {"ln(affine) dense ln(affine) silu dense rms(affine) abs dense", FAR_PARAM_NTK},
@@ -1250,16 +1254,26 @@ static double relative(double a, double b, double diag_i, double diag_j)
     return apart == 0 ? 0 : apart / scale;
 }
 
+static bool holds_any(const char *text, const char *const *words, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (strstr(text, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What one kernel value may differ by when it is computed in another way: a few ulps, somewhat more
- * where gaps are what a smooth activation leaves of 1 - kappa, and the error of expansions. */
+ * where gaps are what a smooth activation leaves of 1 - kappa; the error of expansions; and that of
+ * the curves that may stand for all layers behind a norm (TOLERANCE in src/kernel/tail.c). */
 static double slack(const gram *g)
 {
     static const char *const smooth[] = {"erf", "gelu", "sin", "tanh", "silu"};
-    double ulps = 8;
-    for (int i = 0; i < COUNT(smooth); i++) {
-        ulps = strstr(g->a->text, smooth[i]) ? 16 : ulps;
-    }
-    return ulps * ULP + far_kernel_tolerance(g->k);
+    static const char *const norms[] = {"ln", "rms"};
+    double ulps = holds_any(g->a->text, smooth, COUNT(smooth)) ? 16 : 8;
+    double curves = holds_any(g->a->text, norms, COUNT(norms)) ? 4e-15 : 0;
+    return ulps * ULP + curves + far_kernel_tolerance(g->k);
 }
 
 static void assert_cell(const gram *g, bool tangent, int64_t i, int64_t j, double value, double tol)
@@ -1551,44 +1565,48 @@ static void lower_fill_leaves_the_upper_triangle_alone(void **state)
     }
 }
 
-static void check_alone(const gram *g, const far_mat *x2, const far_mat *nngp, const far_mat *ntk)
+/* Returns how many of the two outputs have other bits when asked for alone. */
+static int check_alone(const gram *g, const far_mat *x2, const far_mat *nngp, const far_mat *ntk)
 {
     far_mat one = make_mat(nngp->rows, nngp->cols, (far_dtype)nngp->dtype);
     must(far_kernel_eval(ctx, g->k, &g->x, x2, FAR_FILL_FULL, &one, NULL), g->a->text);
-    if (!same_bits(&one, nngp)) {
-        fail_msg("%s: nngp alone%s has other bits", g->a->text, x2 ? ", with x2," : "");
-    }
+    bool same_nngp = same_bits(&one, nngp);
     must(far_kernel_eval(ctx, g->k, &g->x, x2, FAR_FILL_FULL, NULL, &one), g->a->text);
-    if (!same_bits(&one, ntk)) {
-        fail_msg("%s: ntk alone%s has other bits", g->a->text, x2 ? ", with x2," : "");
-    }
+    bool same_ntk = same_bits(&one, ntk);
     free_mat(&one);
+    if (!same_nngp || !same_ntk) {
+        print_message("%s%s: other bits for%s%s alone\n", g->a->text, x2 ? " with x2" : "",
+                      same_nngp ? "" : " nngp", same_ntk ? "" : " ntk");
+    }
+    return !same_nngp + !same_ntk;
 }
 
-static void check_outputs_alone(far_kernel *k, const arch *a, far_dtype dtype)
+static int check_outputs_alone(far_kernel *k, const arch *a, far_dtype dtype)
 {
     gram g = gram_of(k, a, 71, 3, dtype);
+    far_mat x2 = make_points(61, 3, dtype, 12), nngp = make_mat(71, 61, dtype);
+    far_mat ntk = make_mat(71, 61, dtype);
     g.borrowed = true;
-    far_mat x2 = make_points(31, 3, dtype, 12), nngp = make_mat(71, 31, dtype);
-    far_mat ntk = make_mat(71, 31, dtype);
-    check_alone(&g, NULL, &g.nngp, &g.ntk);
-    must(far_kernel_eval(ctx, g.k, &g.x, &x2, FAR_FILL_FULL, &nngp, &ntk), a->text);
-    check_alone(&g, &x2, &nngp, &ntk);
+    must(far_kernel_eval(ctx, k, &g.x, &x2, FAR_FILL_FULL, &nngp, &ntk), a->text);
+    int faults = check_alone(&g, NULL, &g.nngp, &g.ntk) + check_alone(&g, &x2, &nngp, &ntk);
     free_mat(&x2);
     free_mat(&nngp);
     free_mat(&ntk);
     free_gram(&g);
+    return faults;
 }
 
 static void either_output_alone_has_the_same_bits(void **state)
 {
     (void)state;
+    int faults = 0;
     for (int i = 0; i < COUNT(archs); i++) {
         far_kernel *k = kernel_of(archs[i].text, archs[i].param);
-        check_outputs_alone(k, &archs[i], FAR_F64);
-        check_outputs_alone(k, &archs[i], FAR_F32);
+        faults += check_outputs_alone(k, &archs[i], FAR_F64);
+        faults += check_outputs_alone(k, &archs[i], FAR_F32);
         far_kernel_destroy(k);
     }
+    assert_int_equal(faults, 0);
 }
 
 /* ---- threads ---- */

@@ -2,8 +2,8 @@
  * farfield/base.h: status codes, the context, matrices.
  *
  * Every fallible function returns a far_status and takes the context first and its outputs last.
- * On failure an output pointer is NULL (or untouched if it was the caller's array) and
- * far_ctx_message(ctx) says in one line what was wrong and what to do about it.
+ * On failure an output pointer is NULL (a caller's array is untouched, but for a cancelled call, which
+ * leaves it half written) and far_ctx_message(ctx) says in one line what was wrong and what to do about it.
  *
  * A context serves one thread at a time; make one per thread. Objects made with a context borrow
  * it: it must outlive them. The library never prints, exits or aborts.

@@ -58,8 +58,8 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
     far_tail tail = {0};
     bool wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b);
     far_status st = FAR_OK;
-    if (!wide && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
-        st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, nngp != NULL, ntk != NULL, &tail);
+    if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
+        st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &tail);
     }
     if (st != FAR_OK) {
         return st;
@@ -70,6 +70,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
                            .cols = s->b,
                            .lower = symmetric,
                            .wide = wide,
+                           .zeros = s->a.zeros || s->b->zeros,
                            .tail = tail.used ? &tail : NULL,
                            .nngp = nngp,
                            .ntk = ntk},

@@ -152,7 +152,7 @@ static mixture_pair pair_up(plain_unit u, plain_unit v)
     long double apart = sum > 0 ? (b - a) / sum : 0;
     long double gap = (a + b + apart * apart) / 2, d = gap * (1 + y);
     return (mixture_pair){.y = y,
-                          .angle = PI / 2 - 2 * asinl(sqrtl(fminl(gap / 2, 0.5L))),
+                          .angle = y < 0.5L ? asinl(y) : PI / 2 - 2 * asinl(sqrtl(gap / 2)),
                           .a = a,
                           .b = b,
                           .d = d,

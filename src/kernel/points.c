@@ -378,6 +378,7 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
         switch (op->kind) {
         case FAR_OP_DENSE:
             run_dense(op, d, x, &s);
+            w->zeros = w->zeros || far_big_is_zero(x->r);
             break;
         case FAR_OP_SCALE:
             run_scale(op, x);
@@ -588,11 +589,12 @@ static void run_one(const far_plan *plan, const far_layout *layout, far_points *
     }
 }
 
-static void collect_widest(const far_plan *plan, far_points *points, const far_workbench *w)
+static void collect(const far_plan *plan, far_points *points, const far_workbench *w)
 {
     for (int64_t i = 0; i < plan->count; i++) {
         points->widest[i] = fmax(points->widest[i], w->widest[i]);
     }
+    points->zeros = points->zeros || w->zeros;
 }
 
 static far_status run_all(const far_plan *plan, const far_layout *layout, far_points *points)
@@ -602,6 +604,7 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     far_workbench *benches = NULL;
     far_status st;
     FAR_TRY(far_alloc(ctx, threads, &benches));
+    __builtin_memset(benches, 0, (size_t)threads * sizeof *benches);
     for (int t = 0; t < threads; t++) {
         FAR_TRY(far_workbench_create(ctx, plan, points->d, slots, &benches[t]));
     }
@@ -612,7 +615,7 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
         }
     }
     for (int t = 0; t < threads; t++) {
-        collect_widest(plan, points, &benches[t]);
+        collect(plan, points, &benches[t]);
     }
 done:
     for (int t = 0; benches && t < threads; t++) {

@@ -20,6 +20,7 @@ typedef struct far_points {
     int64_t d;
     int32_t dtype;
     bool at_infinity;
+    bool zeros;     /* some r is zero in front of some dense without bias */
     far_mat x;
     void *unit;     /* n x d: directions, in dtype */
     double *unit_rest; /* n x d: what rounding took off them; NULL unless plan->fine and float64 */
@@ -62,6 +63,7 @@ typedef struct far_workbench {
     far_memo *memo;    /* one per operation */
     double *widest;    /* largest r that operation i got */
     double *coef;      /* coefficients of the last point; NULL: not wanted */
+    bool zeros;        /* see far_points */
     long double *unit; /* d */
 } far_workbench;
 far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,

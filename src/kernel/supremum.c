@@ -17,7 +17,9 @@
 typedef struct range {
     long double most;  /* INFINITY: all */
     bool most_reached; /* finite: some x has it */
-    bool ends_only;    /* nothing between 0 and most (a norm without eps) */
+    bool ends_only;    /* nothing but most sqrt(k / groups), k = 0, 1, ... (a norm without eps) */
+    int64_t groups;
+    bool centred;      /* by a layer norm */
     bool activated;    /* the bound comes from an activation: centring may keep it out of reach */
     long double growth, power;
 } range;
@@ -42,23 +44,44 @@ static long double value_at(const ray *r, long double norm)
 
 static range bounded_by(long double most, bool reached, bool ends_only)
 {
-    return (range){.most = most, .most_reached = reached, .ends_only = ends_only};
+    return (range){.most = most, .most_reached = reached, .ends_only = ends_only, .groups = 1};
 }
 
-static range after_norm(const far_input_op *op, int64_t d, range before)
+/* With eps, of what already has a bound. */
+static far_status tame(far_ctx *ctx, const far_input_op *op, range *now)
 {
-    int64_t size = op->kind == FAR_LAYER_LN ? d / op->groups : d;
-    if (before.most == 0 || (op->kind == FAR_LAYER_LN && size == 1)) { /* a feature minus itself */
-        return bounded_by(0, true, true);
+    long double square = now->most * now->most;
+    bool centres = op->kind == FAR_LAYER_LN && !now->centred;
+    if ((now->activated && op->kind == FAR_LAYER_LN) || now->groups > 1 || op->groups > 1) {
+        return far_fail(ctx, FAR_ERR_ARCH,
+                        "the supremum of Theta(x, x) is not known for these layers on the input; "
+                        "put a dense between them");
     }
-    if (op->eps == 0) { /* all but constant vectors have norm 1 */
-        return bounded_by(1, true, true);
+    *now = (range){.most = sqrtl(square / (square + op->eps)),
+                   .most_reached = now->most_reached,
+                   .ends_only = now->ends_only && !centres,
+                   .groups = 1,
+                   .activated = now->activated,
+                   .centred = now->centred || centres};
+    return FAR_OK;
+}
+
+static far_status after_norm(far_ctx *ctx, const far_input_op *op, int64_t d, range *now)
+{
+    bool centres = op->kind == FAR_LAYER_LN;
+    if (now->most == 0 || (centres && d == op->groups)) { /* a feature minus itself */
+        *now = bounded_by(0, true, true);
+    } else if (op->eps == 0) { /* groups that are constant have norm 0, all others 1 */
+        *now = bounded_by(1, true, true);
+        now->groups = centres ? op->groups : 1;
+        now->centred = centres;
+    } else if (isinf(now->most)) {
+        *now = bounded_by(1, false, false);
+        now->centred = centres;
+    } else {
+        return tame(ctx, op, now);
     }
-    if (isinf(before.most)) {
-        return bounded_by(1, false, false);
-    }
-    long double square = before.most * before.most;
-    return bounded_by(sqrtl(square / (square + op->eps)), before.most_reached, before.ends_only);
+    return FAR_OK;
 }
 
 /* The steepest direction: a power above 1 grows fastest with all of x in one feature. */
@@ -90,25 +113,19 @@ static far_status after_activation(far_ctx *ctx, const far_input_op *op, int64_t
 static far_status input_range(far_ctx *ctx, const far_plan *plan, int64_t d, range *out)
 {
     *out = (range){.most = INFINITY, .growth = 1, .power = 1};
-    for (int64_t i = 0; i < plan->input_count; i++) {
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < plan->input_count && st == FAR_OK; i++) {
         const far_input_op *op = &plan->inputs[i];
         if (op->kind == FAR_LAYER_BATCHNORM) {
             out->most /= sqrtl(1 + op->eps);
             out->growth /= sqrtl(1 + op->eps);
-        } else if (op->kind == FAR_LAYER_LN && op->eps > 0 && out->activated) {
-            return far_fail(ctx, FAR_ERR_ARCH,
-                            "the supremum of Theta(x, x) is not known for ln(eps=...) on an "
-                            "activation of the input; put a dense before the activation");
         } else if (far_layer_is_norm(op->kind)) {
-            *out = after_norm(op, d, *out);
+            st = after_norm(ctx, op, d, out);
         } else {
-            far_status st = after_activation(ctx, op, d, out);
-            if (st != FAR_OK) {
-                return st;
-            }
+            st = after_activation(ctx, op, d, out);
         }
     }
-    return FAR_OK;
+    return st;
 }
 
 static long double scan_point(const range *r, int step)
@@ -180,6 +197,18 @@ static far_supremum runs_away(far_big theta, double radius, const range *norms)
                           .slope = (double)(far_big_coef(theta) * powl(norms->growth, theta.k))};
 }
 
+static void try_ends(const ray *r, const range *norms, far_supremum *best)
+{
+    long double least = value_at(r, 0);
+    for (int64_t k = 1; k <= norms->groups; k++) {
+        long double norm = norms->most * sqrtl((long double)k / norms->groups);
+        long double value = value_at(r, norm);
+        least = fminl(least, value);
+        consider(best, value, norm, true);
+    }
+    best->constant = best->value == (double)least;
+}
+
 static void search(const ray *r, const range *norms, far_supremum *best)
 {
     bool whole_line = isinf(norms->most);
@@ -198,7 +227,7 @@ static void search(const ray *r, const range *norms, far_supremum *best)
     consider(best, value_at(r, 0), 0, true);
     consider(best, far_big_coef(end), norms->most, !whole_line && norms->most_reached);
     if (norms->ends_only) {
-        best->constant = norms->most == 0 || (double)value_at(r, 0) == (double)far_big_coef(end);
+        try_ends(r, norms, best);
     } else {
         scan(r, norms, best);
     }

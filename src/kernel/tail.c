@@ -280,14 +280,8 @@ static bool fits(far_tail *tail, probe *p, int terms, sampled *x)
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-static int curves_needed(const far_tail *tail, bool nngp, bool ntk)
-{
-    return nngp + (ntk ? (tail->rho_in ? 1 : 2) : 0);
-}
-
 far_status far_tail_build(far_ctx *ctx, const far_plan *plan, const far_layout *layout,
-                          const far_points *a, const far_points *b, bool nngp, bool ntk,
-                          far_tail *out)
+                          const far_points *a, const far_points *b, far_tail *out)
 {
     far_status st = FAR_OK;
     *out = (far_tail){0};
@@ -296,7 +290,8 @@ far_status far_tail_build(far_ctx *ctx, const far_plan *plan, const far_layout *
     }
     out->from = outside_skips(plan, first_uniform(plan, layout, a, b));
     out->rho_in = theta_is_rho(plan, out->from);
-    if (cost_of_layers(plan, layout, out->from) <= curves_needed(out, nngp, ntk)) {
+    int curves = out->rho_in ? 1 : 2; /* of Theta */
+    if (cost_of_layers(plan, layout, out->from) <= curves) {
         return FAR_OK;
     }
     probe p = {0};

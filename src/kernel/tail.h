@@ -31,9 +31,9 @@ typedef struct far_tail {
     far_curve nngp, constant, linear; /* H, F, G */
 } far_tail;
 
-/* Decides, fits and checks; out->used says whether it serves. nngp, ntk: what is wanted. */
+/* Decides, fits and checks; out->used says whether it serves. Does not ask which of K and Theta are
+ * wanted, so that each has the same bits with and without the other. */
 far_status far_tail_build(far_ctx *ctx, const far_plan *plan, const far_layout *layout,
-                          const far_points *a, const far_points *b, bool nngp, bool ntk,
-                          far_tail *out);
+                          const far_points *a, const far_points *b, far_tail *out);
 
 #endif

@@ -287,6 +287,20 @@ static void NAME(dense_fine)(int64_t count, int rest, NAME(known) is, const REAL
     memcpy(x.gap, temp, (size_t)count * sizeof(REAL));
 }
 
+/* A dense among points without variance: those are uncorrelated with all others. */
+static void NAME(dense_zeros)(int64_t count, NAME(known) is, const REAL *ri,
+                              const REAL *restrict cols, int64_t ld, NAME(state) x)
+{
+    NAME(dense_coef) dense = NAME(dense_of)(ri, cols, ld, is.plain);
+    bool zero = ri[0] == 0 && ri[1] == 0;
+    NAME(layer)(count, is, &dense, NULL, x);
+    for (int64_t j = 0; j < count; j++) {
+        bool other = COL(0)[j] == 0 && COL(1)[j] == 0;
+        x.gap[j] = zero != other ? 1 : x.gap[j];
+        x.cogap[j] = zero != other ? 1 : x.cogap[j];
+    }
+}
+
 /* The last dense writes Theta itself: out = p p' t. */
 INLINE void NAME(last_loop)(int64_t count, bool plain, const NAME(dense_coef) *dense, REAL p,
                             const REAL *restrict p_j, NAME(state) x, REAL *restrict out)
@@ -474,8 +488,10 @@ typedef struct NAME(sums) {
     REAL apart = (REAL)0.5 * (dc * dc + de * de) + ke;                                             \
     REAL below = apart + kc * x.gap[j], above = apart + kc * x.cogap[j];                           \
     REAL u = FABS(below < above ? below : above), y = kc * (1 - x.gap[j]);                         \
-    REAL angle = COPYSIGN(PI_R / 2 - NAME(angle)(u), above - below);                               \
-    REAL d = below * above, root = SQRT(d), inverse = root > 0 ? 1 / root : 0;
+    REAL d = below * above, root = SQRT(d), inverse = root > 0 ? 1 / root : 0;                     \
+    bool small = FABS(y) < (REAL)0.7; /* asin y is then angle(1 - root), with all its digits */    \
+    REAL turned = NAME(angle)(small ? y * y / (1 + root) : u);                                     \
+    REAL angle = COPYSIGN(small ? turned : PI_R / 2 - turned, y);
 
 static void NAME(soft_sign)(int64_t count, REAL ci, REAL ei, REAL si, REAL weight,
                             const REAL *restrict c, const REAL *restrict e, const REAL *restrict sj,
@@ -674,7 +690,10 @@ static void NAME(sine)(int64_t count, const REAL *ri, const REAL *restrict cols,
         REAL a = EXP(-(apart + ri[0] * x.gap[j] * r[j]));
         REAL b = EXP(-(apart + ri[0] * x.cogap[j] * r[j]));
         REAL k = ri[0] * (1 - x.gap[j]) * r[j], q = ri[0] * ri[0], p = r[j] * r[j];
-        out.dual[j] = (REAL)0.5 * (a - b) * ri[1] * v[j];
+        REAL size = FABS(k) < 1 ? FABS(k) : 1, grown = EXPM1(size);
+        REAL sinh = COPYSIGN((REAL)0.5 * (grown + grown / (1 + grown)), k);
+        REAL small = EXP((REAL)-0.5 * (q + p)) * sinh; /* (a - b) / 2 without cancellation */
+        out.dual[j] = (FABS(k) < 1 ? small : (REAL)0.5 * (a - b)) * ri[1] * v[j];
         out.slope[j] = (REAL)0.5 * (a + b) * ri[2] * COL(2)[j];
         REAL near = a > 0 ? a * ((q - k) * (p - k) + k) : 0;
         REAL far = b > 0 ? b * ((q + k) * (p + k) - k) : 0;
@@ -858,6 +877,11 @@ static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limi
         NAME(dense_standard)(count, any_sign, ri, cols, tile->cols->ld, x);
         return 1;
     }
+    if (tile->zeros) {
+        NAME(known) known = {any_sign, any_sign, x.t != NULL, false, op->plain};
+        NAME(dense_zeros)(count, known, ri, cols, tile->cols->ld, x);
+        return 1;
+    }
     if (op->fine) {
         NAME(known) known = {any_sign, any_sign, x.t != NULL, false, op->plain};
         NAME(dense_fine)(count, op->plain ? 2 : 4, known, ri, cols, tile->cols->ld, x, temp);
@@ -941,10 +965,11 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
 }
 
 /* A first dense and relu set t without reading it. */
-static bool NAME(starts_tangent)(const far_plan *plan, int64_t limit)
+static bool NAME(starts_tangent)(const far_tile *tile, int64_t limit)
 {
     int64_t next;
-    return plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain && !plan->ops[0].fine &&
+    const far_plan *plan = tile->plan;
+    return !tile->zeros && plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain && !plan->ops[0].fine &&
            NAME(rectifies)(NAME(fold_after)(plan, 0, limit, &next));
 }
 
@@ -1176,7 +1201,7 @@ static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const 
     NAME(state) x = NAME(state_at)(s, 0);
     NAME(load_row)(tile, i, 0, tile->tail ? tile->layout->slot[tile->tail->from] : slots, s->ri);
     NAME(load_row)(tile, i, slots, slots + 2, s->ri);
-    if (x.t && !NAME(starts_tangent)(tile->plan, s->limit)) {
+    if (x.t && !NAME(starts_tangent)(tile, s->limit)) {
         memset(x.t, 0, (size_t)padded * sizeof(REAL));
     }
     for (int64_t k = 0; k < s->limit - plainly;) {

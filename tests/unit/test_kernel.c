@@ -86,7 +86,7 @@ static int open_context(void **state)
     (void)state;
     test_heap = (heap){.fail_at = -1};
     ear = (listener){.orderly = true};
-    ctx = context_with(2);
+    ctx = context_with(1);
     return 0;
 }
 
@@ -1147,6 +1147,8 @@ static void every_failed_allocation_is_clean(void **state)
         {"dense(5) skip(rms gelu dense(5)) dense(1)", FAR_PARAM_STANDARD},
     };
     workload w = make_workload();
+    far_ctx_destroy(ctx);
+    ctx = context_with(3); /* each thread has memory of its own */
     for (int i = 0; i < COUNT(cases); i++) {
         heap before = test_heap;
         for (int what = CREATE; what < REQUESTS; what++) {
@@ -1377,11 +1379,8 @@ static void assert_row_matches_single_pairs(const gram *g, int64_t i)
     }
 }
 
-/* The kernel belongs to a context with one thread: a single pair needs no team. */
 static void assert_tiles_match_single_pairs(int64_t n)
 {
-    far_ctx *usual = ctx;
-    ctx = context_with(1);
     for (int a = 0; a < COUNT(few_archs); a++) {
         gram g = make_gram(&few_archs[a], n, 3, FAR_F64);
         for (int64_t i = 0; i < n; i++) {
@@ -1391,8 +1390,6 @@ static void assert_tiles_match_single_pairs(int64_t n)
         }
         free_gram(&g);
     }
-    far_ctx_destroy(ctx);
-    ctx = usual;
 }
 
 static void one_point_past_a_tile_matches_single_pairs(void **state)

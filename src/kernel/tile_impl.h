@@ -701,6 +701,38 @@ static void NAME(sine)(int64_t count, const REAL *ri, const REAL *restrict cols,
     }
 }
 
+/* Where a sine or erf is almost linear, rho changes by almost nothing, whatever the scales:
+ *     rho' = rho exp(L(rho x x') - L(x^2) / 2 - L(x'^2) / 2)
+ * with L(y) = ln(sinh(y) / y), x = r, or L(y) = ln(asin(y) / y), x = c. */
+INLINE REAL NAME(log_ratio)(const double *c, int terms, REAL y)
+{
+    REAL square = y * y, sum = 0;
+#pragma GCC unroll 16
+    for (int k = terms - 1; k >= 0; k--) {
+        sum = sum * square + (REAL)c[k];
+    }
+    return sum * square;
+}
+
+INLINE void NAME(linear_gaps)(int64_t count, const double *c, int terms, REAL most, REAL xi,
+                              const REAL *restrict xj, const REAL *restrict gaps,
+                              REAL *restrict fine)
+{
+    REAL own = (REAL)0.5 * NAME(log_ratio)(c, terms, xi * xi);
+    for (int64_t j = 0; xi * xi < most && j < count; j++) {
+        REAL x = xj[j] * xj[j] < most ? xj[j] : 0, rho = 1 - gaps[j];
+        REAL change = NAME(log_ratio)(c, terms, rho * xi * x) - own -
+                      (REAL)0.5 * NAME(log_ratio)(c, terms, x * x);
+        /* rounding: about max(x)^4 here, (x - x')^2 / (x x') there */
+        REAL large = xi > x ? xi : x, apart = xi - x, fourth = large * large * large * large;
+        bool better = xj[j] * xj[j] < most && fourth * xi * x < apart * apart;
+        fine[j] = better ? gaps[j] - rho * EXPM1(change) : fine[j];
+    }
+}
+
+#define LINEAR_SINE log_sinhc, (int)(sizeof log_sinhc / sizeof *log_sinhc), (REAL)1
+#define LINEAR_ERF log_asinc, (int)(sizeof log_asinc / sizeof *log_asinc), (REAL)0.3
+
 /* Of a sine, with s = r + r', e = r - r', X = e^2 / 2 + r r' gap:
  *     2 gap of W = (1 - exp(-X)) - exp(-s^2/2) [exp(-e^2/2) cosh(s e) - exp(r r' gap)]
  * where s e and r r' gap are small; elsewhere nothing cancels. */
@@ -744,8 +776,12 @@ static void NAME(smooth_gap)(int64_t count, const far_op *op, int terms, const R
         NAME(fine_series)(count, terms, ri, cols, ld, near, dual, temp);
     } else if (op->sharp && op->activation->terms) {
         NAME(fine_mixture)(count, op, ri, cols, ld, near, dual, temp);
+        if (odd && op->activation->terms == 1) {
+            NAME(linear_gaps)(count, LINEAR_ERF, ri[1], COL(1), near, dual);
+        }
     } else if (op->sharp) {
         NAME(fine_sine)(count, ri, cols, ld, near, dual);
+        NAME(linear_gaps)(count, LINEAR_SINE, ri[0], COL(0), near, dual);
     }
     for (int64_t j = 0; j < count; j++) {
         REAL gap = NAME(unit_gap)(op->sharp ? dual[j] : 1 - dual[j]);
@@ -1322,6 +1358,8 @@ void TILE_FN(const far_tile *tile)
 #undef TABLE_BASE
 #undef MIXTURE_PAIR
 #undef FINE_BELOW
+#undef LINEAR_SINE
+#undef LINEAR_ERF
 #undef REAL
 #undef NAME
 #undef TILE_FN

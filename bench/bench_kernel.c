@@ -85,7 +85,8 @@ static double core_ns(const workload *w, double seconds, int64_t n)
     return 1e9 * seconds * far_ctx_threads(w->ctx) / (0.5 * (double)n * (double)(n + 1));
 }
 
-/* ---- the roofline: what the arithmetic and the memory of this machine allow ------------------- */
+/* ---- the roofline: what the arithmetic and the memory of this machine allow -------------------
+ */
 
 #define BLOCK 1024
 #define CHAIN 16
@@ -189,8 +190,8 @@ static void report_paper(const workload *w)
     bool curve = strcmp(far_kernel_isa(), "avx512") == 0;
     double ns = core_ns(w, lower, w->n), layered_ns = core_ns(w, layers, w->n);
     double limit = fmax(curve ? r.curve_ns : r.layers_ns, r.memory_ns);
-    printf("%s, d = 9, n = %lld, %d threads, %s\n", PAPER, (long long)w->n,
-           far_ctx_threads(w->ctx), far_kernel_isa());
+    printf("%s, d = 9, n = %lld, %d threads, %s\n", PAPER, (long long)w->n, far_ctx_threads(w->ctx),
+           far_kernel_isa());
     printf("  lower triangle, float64   %8.1f ms   %5.2f ns a pair a core\n", 1e3 * lower, ns);
     printf("  full, mirrored, float64   %8.1f ms\n", 1e3 * full);
     printf("  full, mirrored, float32   %8.1f ms\n", 1e3 * single);
@@ -228,12 +229,19 @@ static void report_depth(const workload *w, int64_t n)
 
 static void report_activations(const workload *w, int64_t n)
 {
-    static const char *const archs[] = {
-        "dense ln leaky_relu(0.1) dense", "dense ln abs dense",  "dense ln relu(2) dense",
-        "dense ln relu(1.5) dense",       "dense ln erf dense",  "dense ln gelu dense",
-        "dense ln sin dense",             "dense ln tanh dense", "dense ln silu dense",
-        "dense tanh dense",               "dense silu dense",    "dense relu ln dense",
-        "dense relu skip(dense relu) dense"};
+    static const char *const archs[] = {"dense ln leaky_relu(0.1) dense",
+                                        "dense ln abs dense",
+                                        "dense ln relu(2) dense",
+                                        "dense ln relu(1.5) dense",
+                                        "dense ln erf dense",
+                                        "dense ln gelu dense",
+                                        "dense ln sin dense",
+                                        "dense ln tanh dense",
+                                        "dense ln silu dense",
+                                        "dense tanh dense",
+                                        "dense silu dense",
+                                        "dense relu ln dense",
+                                        "dense relu skip(dense relu) dense"};
     printf("other networks: ns a pair a core, d = 9, n = %lld\n", (long long)n);
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         double ns = core_ns(w, time_eval(w, archs[i], n, 9, FAR_FILL_LOWER, FAR_F64, 2), n);

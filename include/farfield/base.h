@@ -2,8 +2,9 @@
  * farfield/base.h: status codes, the context, matrices.
  *
  * Every fallible function returns a far_status and takes the context first and its outputs last.
- * On failure an output pointer is NULL (a caller's array is untouched, but for a cancelled call, which
- * leaves it half written) and far_ctx_message(ctx) says in one line what was wrong and what to do about it.
+ * On failure an output pointer is NULL (a caller's array is untouched, but for a cancelled call,
+ * which leaves it half written) and far_ctx_message(ctx) says in one line what was wrong and what
+ * to do about it.
  *
  * A context serves one thread at a time; make one per thread. Objects made with a context borrow
  * it: it must outlive them. The library never prints, exits or aborts.
@@ -59,8 +60,8 @@ typedef void *(*far_alloc_fn)(void *user, size_t bytes);
 typedef void (*far_free_fn)(void *user, void *ptr, size_t bytes);
 
 typedef struct far_ctx_opts {
-    size_t size;             /* sizeof(far_ctx_opts), set by far_ctx_opts_init */
-    int threads;             /* 0: one per core available to the process */
+    size_t size;              /* sizeof(far_ctx_opts), set by far_ctx_opts_init */
+    int threads;              /* 0: one per core available to the process */
     far_progress_fn progress; /* NULL: no progress calls */
     void *progress_user;
     far_alloc_fn alloc; /* NULL: the C library */

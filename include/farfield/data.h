@@ -20,8 +20,8 @@ typedef struct far_table far_table; /* opaque: a float64 matrix with optional co
  * arrays become one column. member: which array of an npz (NULL: the only one, an error that lists
  * the names if there are several). Integers and float16/32/64 of either byte order convert, as do
  * booleans; others are refused by name.
- * FAR_ERR_IO: no such file, unreadable. FAR_ERR_FORMAT: ragged csv (row and the two counts), a field
- * that is no number (row, column, text), truncated or hostile npy/npz, empty file.
+ * FAR_ERR_IO: no such file, unreadable. FAR_ERR_FORMAT: ragged csv (row and the two counts), a
+ * field that is no number (row, column, text), truncated or hostile npy/npz, empty file.
  * FAR_ERR_VALUE: a non-finite value, with row and column (1-based, header not counted; the column's
  * name too if there is a header). */
 FAR_API FAR_NODISCARD far_status far_table_read(far_ctx *ctx, const char *path, const char *member,

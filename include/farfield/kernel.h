@@ -23,7 +23,7 @@ typedef enum far_param {
 typedef struct far_kernel far_kernel; /* opaque: parsed architecture and plan, immutable */
 
 typedef struct far_kernel_opts {
-    size_t size; /* set by far_kernel_opts_init */
+    size_t size;   /* set by far_kernel_opts_init */
     int32_t param; /* a far_param; default FAR_PARAM_NTK */
 } far_kernel_opts;
 
@@ -60,22 +60,24 @@ FAR_API FAR_NODISCARD far_status far_kernel_eval(far_ctx *ctx, const far_kernel 
                                                  const far_mat *x1, const far_mat *x2,
                                                  far_fill fill, far_mat *nngp, far_mat *ntk);
 
-/* nngp[i] = K(x_i, x_i), ntk[i] = Theta(x_i, x_i); both n x 1, either may be NULL. O(n (d + layers)). */
+/* nngp[i] = K(x_i, x_i), ntk[i] = Theta(x_i, x_i); both n x 1, either may be NULL. O(n (d +
+ * layers)). */
 FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k,
                                                  const far_mat *x, far_mat *nngp, far_mat *ntk);
 
 /*
- * Behaviour at infinity. Row i of u is a direction; its point is lambda u_i with lambda -> infinity.
+ * Behaviour at infinity. Row i of u is a direction; its point is lambda u_i with lambda ->
+ * infinity.
  *
  *     K(lambda u_i, x_j)          ~  nngp[i][j] lambda^(nngp_order[i])
  *     Theta(lambda u_i, x_j)      ~  ntk[i][j]  lambda^(ntk_order[i])
  *
  * With x NULL both arguments go to infinity, along u_i and u_j with independent lambdas, and the
  * order is that of u_i plus that of u_j (where Theta(x, x) itself grows, as with erf and no norm,
- * there is no such limit along one and the same direction: those entries mean nothing). Order 0: the value is the limit. Order > 0: the
- * kernel runs away along u_i, and the value is its slope (for order 1) or leading coefficient.
- * u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL; nngp and ntk are m x n (m x m), orders
- * m x 1, all float64, any of the four may be NULL.
+ * there is no such limit along one and the same direction: those entries mean nothing). Order 0:
+ * the value is the limit. Order > 0: the kernel runs away along u_i, and the value is its slope
+ * (for order 1) or leading coefficient. u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL;
+ * nngp and ntk are m x n (m x m), orders m x 1, all float64, any of the four may be NULL.
  * FAR_ERR_ARCH: the limit does not exist (a sin of the raw input).
  */
 FAR_API FAR_NODISCARD far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k,

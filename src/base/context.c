@@ -78,7 +78,8 @@ far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out)
     if (chosen.threads == 0) {
         chosen.threads = available_cores();
     }
-    far_ctx *ctx = chosen.alloc(chosen.alloc_user, (sizeof *ctx + ALIGNMENT - 1) & -(size_t)ALIGNMENT);
+    far_ctx *ctx =
+        chosen.alloc(chosen.alloc_user, (sizeof *ctx + ALIGNMENT - 1) & -(size_t)ALIGNMENT);
     if (!ctx) {
         return FAR_ERR_MEMORY;
     }

@@ -14,7 +14,7 @@ typedef struct far_gram_job {
     int64_t rows, cols, side; /* side of a tile */
     int64_t scratch;          /* bytes per thread */
     bool symmetric;           /* only tiles that reach j <= i are computed */
-    far_mat *mirror[2];       /* symmetric: outputs whose upper triangle is to be mirrored, or NULL */
+    far_mat *mirror[2]; /* symmetric: outputs whose upper triangle is to be mirrored, or NULL */
 } far_gram_job;
 
 /* Every tile once, over the context's threads. The tiles do not depend on the number of threads,

@@ -130,7 +130,8 @@ static far_status check_eval(far_ctx *ctx, const far_kernel *k, const far_mat *x
         return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
     }
     if ((fill != FAR_FILL_FULL && fill != FAR_FILL_LOWER) || (x2 && fill != FAR_FILL_FULL)) {
-        return far_fail(ctx, FAR_ERR_ARG, "fill must be FAR_FILL_FULL, or FAR_FILL_LOWER without x2");
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "fill must be FAR_FILL_FULL, or FAR_FILL_LOWER without x2");
     }
     FAR_TRY(check_points(ctx, x1, "x1", x2, "x2"));
     int64_t cols = x2 ? x2->rows : x1->rows;

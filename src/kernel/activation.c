@@ -12,9 +12,9 @@
  *     1 / (1 + exp(-z)) = integral Phi(z / (2 s)) f(s) ds
  *
  * In x = log s the integrand is analytic in a strip of half-width pi/4, so the trapezoidal rule
- * converges like exp(-pi^2 / (2 h)): h = 0.13 leaves 3e-15 in the function, 1e-14 in its derivative.
- * That makes tanh a sum of erfs and silu a sum of gelus, whose duals are known in closed form, at
- * every scale of the input and at infinity. */
+ * converges like exp(-pi^2 / (2 h)): h = 0.13 leaves 3e-15 in the function, 1e-14 in its
+ * derivative. That makes tanh a sum of erfs and silu a sum of gelus, whose duals are known in
+ * closed form, at every scale of the input and at infinity. */
 #define MIXTURE_STEP 0.13L
 #define MIXTURE_FIRST (-16) /* s = exp(-2.08) = 0.125 */
 #define MIXTURE_LAST 13     /* s = exp(1.69) = 5.4 */
@@ -126,8 +126,7 @@ static void fill_arccos(int order, far_arccos out[2])
 far_unit far_unit_of(far_big s)
 {
     far_big length = far_big_hypot(far_big_from(1), s);
-    return (far_unit){far_big_limit(far_big_div(s, length)),
-                      far_big_div(far_big_from(1), length)};
+    return (far_unit){far_big_limit(far_big_div(s, length)), far_big_div(far_big_from(1), length)};
 }
 
 far_big far_mixture_scale(const far_activation *a, int m, far_big r)

@@ -56,8 +56,8 @@ void far_power_table_fill(long double order, int threads, far_power_table *table
 typedef struct far_activation {
     far_layer_kind kind;
     far_family family;
-    double asked_gain;          /* as in the text; NAN: the default */
-    long double gain;           /* resolved */
+    double asked_gain; /* as in the text; NAN: the default */
+    long double gain;  /* resolved */
     long double power, slope;
     long double linear, folded; /* fold: weights of z and |z| */
     far_arccos *arccos;         /* power: orders n and n - 1 */
@@ -67,7 +67,8 @@ typedef struct far_activation {
 } far_activation;
 
 /* gain NAN: one over the root mean square of phi(N(0, 1)) if unit, else 1. */
-far_status far_activation_init(far_ctx *ctx, const far_layer *layer, bool unit, far_activation *out);
+far_status far_activation_init(far_ctx *ctx, const far_layer *layer, bool unit,
+                               far_activation *out);
 void far_activation_clear(far_ctx *ctx, far_activation *a);
 bool far_activation_is_odd(const far_activation *a);
 

@@ -8,9 +8,9 @@ typedef struct walk {
     const far_arch *arch;
     far_plan *plan;
     far_param param;
-    bool input;      /* still on the raw input: no dense yet */
-    bool gaussian;   /* values are Gaussian given the layers below */
-    bool mean;       /* values may have a mean */
+    bool input;    /* still on the raw input: no dense yet */
+    bool gaussian; /* values are Gaussian given the layers below */
+    bool mean;     /* values may have a mean */
     far_sign sign;
     int gamma;       /* trainable scales that have not met a dense or an activation yet */
     bool tied;       /* such scales went through a skip sum: they no longer equal the values */
@@ -70,7 +70,9 @@ static far_status walk_dense(walk *w, const far_layer *layer)
     }
     far_op op = {.kind = FAR_OP_DENSE,
                  .w = isnan(layer->w) ? w_default : layer->w,
-                 .b = layer->no_bias ? 0 : isnan(layer->b) ? FAR_B_DEFAULT : layer->b,
+                 .b = layer->no_bias    ? 0
+                      : isnan(layer->b) ? FAR_B_DEFAULT
+                                        : layer->b,
                  .standard = standard,
                  .level = !standard && !w->affine,
                  .plain = !standard && !w->affine && (w->input || w->level),
@@ -105,15 +107,15 @@ static far_status keep_input_layer(walk *w, const far_layer *layer)
 static far_status emit_norm(walk *w, const far_layer *layer)
 {
     if (w->input && w->gamma > 0) {
-        return refuse(w, layer, "after affine terms on the raw input has no closed kernel: "
-                                "put a dense between them");
+        return refuse(w, layer,
+                      "after affine terms on the raw input has no closed kernel: "
+                      "put a dense between them");
     }
     if (w->input) {
         return keep_input_layer(w, layer);
     }
-    far_op op = {.kind = FAR_OP_SCALE,
-                 .eps = layer->eps,
-                 .fixed = layer->kind == FAR_LAYER_BATCHNORM};
+    far_op op = {
+        .kind = FAR_OP_SCALE, .eps = layer->eps, .fixed = layer->kind == FAR_LAYER_BATCHNORM};
     if (layer->kind == FAR_LAYER_LN && w->mean) {
         far_status st = settle_scales(w);
         if (st != FAR_OK) {
@@ -176,8 +178,9 @@ static far_sign sign_after(const far_activation *a, far_sign before)
 static far_status walk_input_activation(walk *w, const far_layer *layer)
 {
     if (w->gamma > 0) {
-        return refuse(w, layer, "after affine terms on the raw input has no closed kernel: "
-                                "put a dense between them");
+        return refuse(w, layer,
+                      "after affine terms on the raw input has no closed kernel: "
+                      "put a dense between them");
     }
     const far_activation *a;
     far_status st = find_activation(w, layer, &a);
@@ -196,12 +199,14 @@ static far_status walk_activation(walk *w, const far_layer *layer)
         return walk_input_activation(w, layer);
     }
     if (layer->kind != FAR_LAYER_IDENTITY && !w->gaussian) {
-        return refuse(w, layer, "gets an input that is not Gaussian at infinite width: "
-                                "put a dense before it");
+        return refuse(w, layer,
+                      "gets an input that is not Gaussian at infinite width: "
+                      "put a dense before it");
     }
     if (layer->kind != FAR_LAYER_IDENTITY && w->tied) {
-        return refuse(w, layer, "after affine terms that went through a skip has no closed kernel: "
-                                "put a dense between them");
+        return refuse(w, layer,
+                      "after affine terms that went through a skip has no closed kernel: "
+                      "put a dense between them");
     }
     const far_activation *a;
     far_status st = find_activation(w, layer, &a);
@@ -225,8 +230,9 @@ static far_status walk_layers(walk *w, const far_layer *layers, int64_t count);
 static far_status walk_skip(walk *w, const far_layer *layer)
 {
     if (w->input) {
-        return refuse(w, layer, "stands on the raw input, which keeps its features while the body "
-                                "grows wide: put a dense before it");
+        return refuse(w, layer,
+                      "stands on the raw input, which keeps its features while the body "
+                      "grows wide: put a dense before it");
     }
     walk before = *w;
     w->dense_seen = false;
@@ -236,8 +242,9 @@ static far_status walk_skip(walk *w, const far_layer *layer)
     FAR_TRY(emit(w, (far_op){.kind = FAR_OP_PUSH}));
     FAR_TRY(walk_layers(w, layer->body, layer->body_count));
     if (!w->dense_seen) {
-        st = refuse(w, layer, "needs a dense in its body, outside further skips, at infinite width: "
-                              "without one both sides of the sum are the same neurons");
+        st = refuse(w, layer,
+                    "needs a dense in its body, outside further skips, at infinite width: "
+                    "without one both sides of the sum are the same neurons");
         goto done;
     }
     if (before.width != w->width && before.width > 0 && w->width > 0) {
@@ -336,8 +343,8 @@ static bool needs_fine_chords(const far_plan *plan, int64_t index)
 static void mark_fine(far_plan *plan)
 {
     for (int64_t i = 0; i < plan->count; i++) {
-        plan->fine = plan->fine ||
-                     (plan->ops[i].kind == FAR_OP_ACTIVATE && needs_fine_chords(plan, i));
+        plan->fine =
+            plan->fine || (plan->ops[i].kind == FAR_OP_ACTIVATE && needs_fine_chords(plan, i));
     }
     for (int64_t i = 0; i < plan->count; i++) {
         plan->ops[i].fine = plan->fine && plan->ops[i].kind == FAR_OP_DENSE;

@@ -21,12 +21,12 @@
 
 typedef enum far_op_kind {
     FAR_OP_DENSE,
-    FAR_OP_SCALE,     /* a norm of centred values, rms, batchnorm: changes r and p only */
-    FAR_OP_CENTER,    /* layer norm of values with a mean */
-    FAR_OP_SHIFT,     /* trainable affine terms: Theta += gamma K + beta */
+    FAR_OP_SCALE,  /* a norm of centred values, rms, batchnorm: changes r and p only */
+    FAR_OP_CENTER, /* layer norm of values with a mean */
+    FAR_OP_SHIFT,  /* trainable affine terms: Theta += gamma K + beta */
     FAR_OP_ACTIVATE,
-    FAR_OP_PUSH,      /* skip: remember the state */
-    FAR_OP_ADD        /* skip: add the remembered state */
+    FAR_OP_PUSH, /* skip: remember the state */
+    FAR_OP_ADD   /* skip: add the remembered state */
 } far_op_kind;
 
 /* What is known about rho on the way into an operation. */
@@ -39,21 +39,21 @@ typedef enum far_sign {
 typedef struct far_op {
     far_op_kind kind;
     far_sign sign;
-    bool gaussian;      /* ADD: both branches have mean zero */
+    bool gaussian; /* ADD: both branches have mean zero */
     /* dense */
     long double w, b;
-    bool standard;      /* parametrisation */
-    bool level;         /* sets p = r: without affine terms Theta / K stays moderate */
-    bool fine;          /* al and be come with their rounding errors */
-    bool plain;         /* level, and p = r was so before: only scales and folds since the last */
-    bool bias;          /* standard: there is a bias parameter */
-    int64_t fan_in;     /* standard: 0 means the input dimension */
+    bool standard;  /* parametrisation */
+    bool level;     /* sets p = r: without affine terms Theta / K stays moderate */
+    bool fine;      /* al and be come with their rounding errors */
+    bool plain;     /* level, and p = r was so before: only scales and folds since the last */
+    bool bias;      /* standard: there is a bias parameter */
+    int64_t fan_in; /* standard: 0 means the input dimension */
     /* norms: r^2 -> r^2 / (r^2 + eps); batchnorm: r^2 -> r^2 / (1 + eps) */
     long double eps;
-    bool fixed;         /* batchnorm */
+    bool fixed; /* batchnorm */
     /* affine terms */
-    bool sharp;         /* ACTIVATE, smooth: kinks follow, so the gap must keep its digits */
-    int gamma, beta;    /* SHIFT, ACTIVATE: how many scales wait to pass */
+    bool sharp;      /* ACTIVATE, smooth: kinks follow, so the gap must keep its digits */
+    int gamma, beta; /* SHIFT, ACTIVATE: how many scales wait to pass */
     const far_activation *activation;
 } far_op;
 

@@ -183,8 +183,8 @@ static void erf_series(const far_activation *a, far_big r, int terms, long doubl
 }
 
 typedef struct series {
-    long double value[FAR_SERIES_MAX]; /* of phi(r u); soft relu: of phi(r u) / r */
-    long double slope[FAR_SERIES_MAX]; /* of phi'(r u) */
+    long double value[FAR_SERIES_MAX];  /* of phi(r u); soft relu: of phi(r u) / r */
+    long double slope[FAR_SERIES_MAX];  /* of phi'(r u) */
     long double scaled[FAR_SERIES_MAX]; /* of z phi'(z); soft relu: over r */
 } series;
 
@@ -253,8 +253,8 @@ static passage pass_through(const far_activation *a, const far_point *x, const f
     }
     out.slope = far_big_scale(root_slope, a->gain);
     out.p = far_big_mul(x->p, out.slope);
-    out.value_unit = far_big_scale(
-        a->family == FAR_FAMILY_SOFT_RELU ? x->r : far_big_from(1), a->gain);
+    out.value_unit =
+        far_big_scale(a->family == FAR_FAMILY_SOFT_RELU ? x->r : far_big_from(1), a->gain);
     return out;
 }
 
@@ -650,8 +650,13 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
                              bool at_infinity, far_points *out)
 {
     far_status st;
-    *out = (far_points){.ctx = ctx, .n = x->rows, .ld = round_up(x->rows, FAR_PAD) + FAR_PAD,
-                        .d = x->cols, .dtype = x->dtype, .at_infinity = at_infinity, .x = *x};
+    *out = (far_points){.ctx = ctx,
+                        .n = x->rows,
+                        .ld = round_up(x->rows, FAR_PAD) + FAR_PAD,
+                        .d = x->cols,
+                        .dtype = x->dtype,
+                        .at_infinity = at_infinity,
+                        .x = *x};
     if (x->cols < 1) {
         return far_fail(ctx, FAR_ERR_SHAPE, "%s has no columns", name);
     }

@@ -16,18 +16,18 @@ typedef struct far_layout {
 
 typedef struct far_points {
     far_ctx *ctx;
-    int64_t n, ld;  /* ld: n rounded up so that whole vectors may be read */
+    int64_t n, ld; /* ld: n rounded up so that whole vectors may be read */
     int64_t d;
     int32_t dtype;
     bool at_infinity;
-    bool zeros;     /* some r is zero in front of some dense without bias */
+    bool zeros; /* some r is zero in front of some dense without bias */
     far_mat x;
-    void *unit;     /* n x d: directions, in dtype */
+    void *unit;        /* n x d: directions, in dtype */
     double *unit_rest; /* n x d: what rounding took off them; NULL unless plan->fine and float64 */
-    void *coef;     /* slot s of point i at [s ld + i]; the last two are r and p */
-    far_big *r, *p; /* scales of K and Theta at the output */
-    far_big *theta; /* Theta(x, x) */
-    double *widest; /* largest r that operation i got */
+    void *coef;        /* slot s of point i at [s ld + i]; the last two are r and p */
+    far_big *r, *p;    /* scales of K and Theta at the output */
+    far_big *theta;    /* Theta(x, x) */
+    double *widest;    /* largest r that operation i got */
 } far_points;
 
 #define FAR_PAD 64 /* elements behind every row of coefficients */

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-#define SCAN_OCTAVES 70 /* past 2^-70 and 2^70 nothing changes in double precision but the limits */
+#define SCAN_OCTAVES 70 /* past 2^-70 and 2^70 nothing changes in double precision but the limits  \
+                         */
 #define SCAN_STEPS 16   /* per octave */
 #define REFINE_STEPS 80
 #define FLAT 1e-16L
@@ -19,8 +20,8 @@ typedef struct range {
     bool most_reached; /* finite: some x has it */
     bool ends_only;    /* nothing but most sqrt(k / groups), k = 0, 1, ... (a norm without eps) */
     int64_t groups;
-    bool centred;      /* by a layer norm */
-    bool activated;    /* the bound comes from an activation: centring may keep it out of reach */
+    bool centred;   /* by a layer norm */
+    bool activated; /* the bound comes from an activation: centring may keep it out of reach */
     long double growth, power;
 } range;
 

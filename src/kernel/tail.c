@@ -174,8 +174,8 @@ static void run_samples(probe *p, const double *s, int count, bool rho_in, doubl
 
 /* ---- fitting --------------------------------------------------------------------------------- */
 
-/* Place k of n in [-1/2, 1/2]. The Chebyshev points have shift 1/2; shift 0 lies between them, where
- * an interpolation is worst. */
+/* Place k of n in [-1/2, 1/2]. The Chebyshev points have shift 1/2; shift 0 lies between them,
+ * where an interpolation is worst. */
 typedef struct grid {
     int n;
     double shift;

@@ -25,9 +25,9 @@ typedef struct far_curve {
 
 typedef struct far_tail {
     bool used;
-    int64_t from;     /* first operation that it replaces */
-    bool rho_in;      /* Theta_in is rho: F then includes G rho */
-    int terms;        /* one of the two above; further coefficients are not used */
+    int64_t from;                     /* first operation that it replaces */
+    bool rho_in;                      /* Theta_in is rho: F then includes G rho */
+    int terms;                        /* one of the two above; further coefficients are not used */
     far_curve nngp, constant, linear; /* H, F, G */
 } far_tail;
 

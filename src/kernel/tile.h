@@ -29,12 +29,14 @@ typedef void (*far_tile_fn)(const far_tile *tile);
 /* The best this machine can run (FARFIELD_ISA in the environment asks for less). */
 far_tile_fn far_tile_select(int32_t dtype);
 
-/* Runs the operations from on over a block of FAR_TILE_SIDE pairs given by their state, in place. */
+/* Runs the operations from on over a block of FAR_TILE_SIDE pairs given by their state, in place.
+ */
 typedef void (*far_tile_probe_fn)(const far_tile *tile, int64_t from, double *gap, double *cogap,
                                   double *t);
 /* NULL where this machine's instruction set makes tails no faster than the layers. */
 far_tile_probe_fn far_tile_select_probe(void);
-void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap, double *t);
+void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap,
+                           double *t);
 
 #define FAR_TILE_DECLARE(isa)                                                                      \
     void far_tile_f64_##isa(const far_tile *tile);                                                 \

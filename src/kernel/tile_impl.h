@@ -8,7 +8,7 @@
 #define LANES (64 / (int)sizeof(REAL))
 #define CHORD_ROWS 4
 #define CHORD_CHUNK 128 /* features summed at once; chunks are added up, so errors stay small */
-#define COL(s) (cols + (int64_t)(s) * ld)
+#define COL(s) (cols + (int64_t)(s)*ld)
 #define PI_R ((REAL)3.141592653589793238)
 #define ANGLE_TERMS ((int)(sizeof NAME(angle_coef) / sizeof(REAL)))
 
@@ -22,18 +22,19 @@ typedef struct NAME(state) {
 } NAME(state);
 
 typedef struct NAME(scratch) {
-    REAL *panel; /* d x W: directions of the columns, feature by feature */
-    REAL *unit;  /* d x CHORD_ROWS: directions of some rows */
+    REAL *panel;                  /* d x W: directions of the columns, feature by feature */
+    REAL *unit;                   /* d x CHORD_ROWS: directions of some rows */
     REAL *panel_rest, *unit_rest; /* what rounding took off both; NULL unless fine */
-    REAL *gap;   /* CHORD_ROWS x W */
+    REAL *gap;                    /* CHORD_ROWS x W */
     REAL *cogap;
-    REAL *temp;      /* 6 x W */
-    REAL *ri;        /* coefficients of the row */
-    REAL *states;    /* (depth + 1) x 3 x W */
-    int64_t row;     /* of the chords */
-    int64_t limit;   /* operations from here on are not run one by one */
-    bool tangent;    /* t is carried */
-    bool opposite;   /* some chords are nearly 2: cogaps were worked out (else, if limit > 0, 2 - gap) */
+    REAL *temp;    /* 6 x W */
+    REAL *ri;      /* coefficients of the row */
+    REAL *states;  /* (depth + 1) x 3 x W */
+    int64_t row;   /* of the chords */
+    int64_t limit; /* operations from here on are not run one by one */
+    bool tangent;  /* t is carried */
+    bool opposite; /* some chords are nearly 2: cogaps were worked out (else, if limit > 0, 2 - gap)
+                    */
 } NAME(scratch);
 
 /* Whole vectors, two at a time. */
@@ -45,9 +46,10 @@ static int64_t NAME(padded)(int64_t count)
 /* ---- directions and chords ------------------------------------------------------------------- */
 
 /* Adds |u - v|^2 over features [k0, k1) for CHORD_ROWS rows and two vectors of columns. */
-static inline __attribute__((always_inline)) void
-NAME(chord_chunk)(const REAL *restrict unit, const REAL *restrict panel, int64_t k0, int64_t k1,
-                  NAME(vec) sum[2 * CHORD_ROWS])
+static inline __attribute__((always_inline)) void NAME(chord_chunk)(const REAL *restrict unit,
+                                                                    const REAL *restrict panel,
+                                                                    int64_t k0, int64_t k1,
+                                                                    NAME(vec) sum[2 * CHORD_ROWS])
 {
     for (int64_t k = k0; k < k1; k++) {
         NAME(vec) v0 = *(const NAME(vec_u) *)(panel + k * W);
@@ -95,7 +97,7 @@ static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, 
 }
 
 /* The same chords from directions with twice the digits. */
-static void NAME(fine_chords)(const NAME(scratch) *s, int64_t d, int64_t count)
+static void NAME(fine_chords)(const NAME(scratch) * s, int64_t d, int64_t count)
 {
     for (int r = 0; r < CHORD_ROWS; r++) {
         REAL *restrict gap = s->gap + r * W;
@@ -112,7 +114,7 @@ static void NAME(fine_chords)(const NAME(scratch) *s, int64_t d, int64_t count)
 }
 
 /* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
-static void NAME(start)(NAME(scratch) *s, int64_t d, int64_t count)
+static void NAME(start)(NAME(scratch) * s, int64_t d, int64_t count)
 {
     s->opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, s->limit ? s->cogap : NULL);
     if (s->panel_rest) {
@@ -163,7 +165,8 @@ static NAME(dense_coef) NAME(dense_of)(const REAL *ri, const REAL *cols, int64_t
     return c;
 }
 
-INLINE NAME(pair) NAME(dense_step)(NAME(known) is, const NAME(dense_coef) *c, int64_t j, NAME(pair) p)
+INLINE NAME(pair)
+    NAME(dense_step)(NAME(known) is, const NAME(dense_coef) * c, int64_t j, NAME(pair) p)
 {
     REAL da = c->al - c->al_j[j], db = c->be - c->be_j[j], aa = 2 * c->al * c->al_j[j];
     p.gap = (da * da + db * db) + aa * p.gap;
@@ -217,11 +220,12 @@ INLINE NAME(pair) NAME(fold_step)(NAME(known) is, NAME(fold_coef) c, NAME(pair) 
 }
 
 /* A dense, a fold, or both in one pass over the block: both keeps values in registers. */
-INLINE void NAME(layer_loop)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
-                             const NAME(fold_coef) *fold, NAME(state) x)
+INLINE void NAME(layer_loop)(int64_t count, NAME(known) is, const NAME(dense_coef) * dense,
+                             const NAME(fold_coef) * fold, NAME(state) x)
 {
     REAL *restrict gap = x.gap, *restrict cogap = x.cogap, *restrict t = x.t;
-    const NAME(dense_coef) c = dense ? *dense : (NAME(dense_coef)){0}; /* so that no store aliases it */
+    const NAME(dense_coef) c =
+        dense ? *dense : (NAME(dense_coef)){0}; /* so that no store aliases it */
 #pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         NAME(pair) p = {gap[j], is.any_sign ? cogap[j] : 0, is.tangent && !is.fresh ? t[j] : 0};
@@ -237,8 +241,8 @@ INLINE void NAME(layer_loop)(int64_t count, NAME(known) is, const NAME(dense_coe
     }
 }
 
-INLINE void NAME(layer_with)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
-                             const NAME(fold_coef) *fold, NAME(state) x)
+INLINE void NAME(layer_with)(int64_t count, NAME(known) is, const NAME(dense_coef) * dense,
+                             const NAME(fold_coef) * fold, NAME(state) x)
 {
     if (dense && fold) {
         NAME(layer_loop)(count, is, dense, fold, x);
@@ -250,8 +254,8 @@ INLINE void NAME(layer_with)(int64_t count, NAME(known) is, const NAME(dense_coe
 }
 
 /* t must be zero if is.fresh is not made use of here. */
-static void NAME(layer)(int64_t count, NAME(known) is, const NAME(dense_coef) *dense,
-                        const NAME(fold_coef) *fold, NAME(state) x)
+static void NAME(layer)(int64_t count, NAME(known) is, const NAME(dense_coef) * dense,
+                        const NAME(fold_coef) * fold, NAME(state) x)
 {
     if (!is.tangent && is.any_sign) {
         NAME(layer_with)(count, (NAME(known)){true, true, false, false, false}, dense, fold, x);
@@ -302,7 +306,7 @@ static void NAME(dense_zeros)(int64_t count, NAME(known) is, const REAL *ri,
 }
 
 /* The last dense writes Theta itself: out = p p' t. */
-INLINE void NAME(last_loop)(int64_t count, bool plain, const NAME(dense_coef) *dense, REAL p,
+INLINE void NAME(last_loop)(int64_t count, bool plain, const NAME(dense_coef) * dense, REAL p,
                             const REAL *restrict p_j, NAME(state) x, REAL *restrict out)
 {
     const REAL *restrict gap = x.gap, *restrict t = x.t;
@@ -315,7 +319,7 @@ INLINE void NAME(last_loop)(int64_t count, bool plain, const NAME(dense_coef) *d
     }
 }
 
-static void NAME(last_dense)(int64_t count, bool plain, const NAME(dense_coef) *dense, REAL p,
+static void NAME(last_dense)(int64_t count, bool plain, const NAME(dense_coef) * dense, REAL p,
                              const REAL *restrict p_j, NAME(state) x, REAL *restrict out)
 {
     if (plain) {
@@ -369,7 +373,8 @@ static void NAME(add)(int64_t count, bool means, const REAL *ri, const REAL *res
     }
     for (int64_t j = 0; !means && j < count; j++) {
         REAL da = ri[0] - COL(0)[j], db = ri[1] - COL(1)[j];
-        REAL aa = ri[0] * COL(0)[j], bb = ri[1] * COL(1)[j], chord = (REAL)0.5 * (da * da + db * db);
+        REAL aa = ri[0] * COL(0)[j], bb = ri[1] * COL(1)[j],
+             chord = (REAL)0.5 * (da * da + db * db);
         x.gap[j] = chord + aa * a.gap[j] + bb * x.gap[j];
         x.cogap[j] = chord + aa * a.cogap[j] + bb * x.cogap[j];
     }
@@ -512,11 +517,12 @@ static void NAME(soft_relu)(int64_t count, bool scaled, REAL ci, REAL ei, REAL w
     REAL turn = weight / (2 * PI_R), a = ei * ei;
     for (int64_t j = 0; j < count; j++) {
         MIXTURE_PAIR
-        REAL rho = 1 - x.gap[j], b = e[j] * e[j], ab = a + b, aa = ke * ke, over = inverse * inverse;
+        REAL rho = 1 - x.gap[j], b = e[j] * e[j], ab = a + b, aa = ke * ke,
+             over = inverse * inverse;
         REAL linear = (REAL)0.25 * weight * rho + turn * rho * angle;
         out.dual[j] += linear + turn * kc * (root + rho * rho * aa * inverse);
-        out.slope[j] += (REAL)0.25 * weight + turn * angle +
-                        turn * y * inverse * (aa * over + aa + (ab - aa));
+        out.slope[j] +=
+            (REAL)0.25 * weight + turn * angle + turn * y * inverse * (aa * over + aa + (ab - aa));
         if (scaled) {
             REAL k = (aa * (4 * d * d - 2 * d - 1) + ab * d * (2 * d - 1) + d * d) * over * inverse;
             REAL p = aa * aa * (3 + 2 * d + 4 * d * d) - aa * ab * d * (1 + 2 * d) +
@@ -550,18 +556,19 @@ static void NAME(mixture)(int64_t count, const far_op *op, const REAL *ri,
 }
 
 /* ---- gaps behind smooth activations ----------------------------------------------------------
- * 1 - rho by subtraction would be good to 1e-16, so angles of near-duplicates only to 1e-16 / angle.
- * That is enough for smooth layers but not for kinks further on. There the gap is put together
- * from differences that are themselves small: with W the dual without its scale,
- *     gap = v v' [(W(x, x) - W(x, x')) / 2 + (W(x', x') - W(x, x')) / 2] - (v - v')^2 / (2 v v'). */
+ * 1 - rho by subtraction would be good to 1e-16, so angles of near-duplicates only to 1e-16 /
+ * angle. That is enough for smooth layers but not for kinks further on. There the gap is put
+ * together from differences that are themselves small: with W the dual without its scale, gap = v
+ * v' [(W(x, x) - W(x, x')) / 2 + (W(x', x') - W(x, x')) / 2] - (v - v')^2 / (2 v v'). */
 
-/* One side of a difference: term n moves from one point (c1, e1) to the other (c2, e2), term m stays
- * (c0, e0). */
+/* One side of a difference: term n moves from one point (c1, e1) to the other (c2, e2), term m
+ * stays (c0, e0). */
 typedef struct NAME(move) {
     REAL c0, e0, c1, e1, c2, e2;
 } NAME(move);
 
-/* asin(c0 c1) - asin(c0 c2 rho), and the same difference of k D + rho^2 k q^2 / D, k = c c, q = e e. */
+/* asin(c0 c1) - asin(c0 c2 rho), and the same difference of k D + rho^2 k q^2 / D, k = c c, q = e
+ * e. */
 typedef struct NAME(fine) {
     REAL angle, bend;
 } NAME(fine);
@@ -591,8 +598,8 @@ INLINE NAME(fine) NAME(fine_step)(NAME(move) m, REAL gap, REAL root2)
     REAL dp = dk * ee * ee - k2 * e00 * sq + wide * k2 * q2;
     NAME(fine) out;
     out.angle = NAME(arcsine)(NAME(over)(num, k1 * root2 + k2 * rho * root1));
-    out.bend = dk * root1 + k2 * shift + NAME(over)(dp, root1) -
-               NAME(over)(p2 * shift, root1 * root2);
+    out.bend =
+        dk * root1 + k2 * shift + NAME(over)(dp, root1) - NAME(over)(p2 * shift, root1 * root2);
     return out;
 }
 
@@ -616,8 +623,9 @@ static void NAME(fine_pair)(int64_t count, bool sign, REAL weight, const REAL *m
 
 /* Replaces gaps below FINE_BELOW, where products of positive rho lie; fine: the sums. */
 #define FINE_BELOW ((REAL)0.01)
-static void NAME(use_fine)(int64_t count, REAL vi, const REAL *restrict vj, const REAL *restrict fine,
-                           const REAL *restrict before, REAL *restrict dual)
+static void NAME(use_fine)(int64_t count, REAL vi, const REAL *restrict vj,
+                           const REAL *restrict fine, const REAL *restrict before,
+                           REAL *restrict dual)
 {
     for (int64_t j = 0; j < count; j++) {
         REAL vv = vi * vj[j], dv = vi - vj[j], gap = fine[j] * vv - dv * dv / (2 * vv);
@@ -636,8 +644,9 @@ static void NAME(fine_mixture)(int64_t count, const far_op *op, const REAL *ri,
     for (int m = 0; m < a->terms; m++) {
         for (int n = 0; n < a->terms; n++) {
             REAL weight = (REAL)(a->weight[m] * a->weight[n]);
-            NAME(fine_pair)(count, sign, weight, ri + 1 + step * m, ri + 1 + step * n,
-                            COL(1 + step * m), COL(1 + step * n), ld, gap, fine);
+            NAME(fine_pair)
+            (count, sign, weight, ri + 1 + step * m, ri + 1 + step * n, COL(1 + step * m),
+             COL(1 + step * n), ld, gap, fine);
         }
     }
     NAME(use_fine)(count, ri[0], cols, fine, gap, dual);
@@ -801,8 +810,8 @@ static void NAME(smooth)(int64_t count, const far_op *op, int terms, int slots, 
     } else if (terms) {
         NAME(series)(count, op->sharp ? 0 : terms, ri, cols, ld, x.gap, out.dual);
         NAME(series)(count, terms, ri + terms, COL(terms), ld, x.gap, out.slope);
-        NAME(series)(count, op->gamma ? terms : 0, ri + 2 * terms, COL(2 * terms), ld, x.gap,
-                     out.scaled);
+        NAME(series)
+        (count, op->gamma ? terms : 0, ri + 2 * terms, COL(2 * terms), ld, x.gap, out.scaled);
     } else {
         NAME(mixture)(count, op, ri, cols, ld, x, out);
     }
@@ -851,8 +860,8 @@ static void NAME(homogeneous)(int64_t count, const far_op *op, const REAL *ri,
 /* cogap is carried only while it may be small; whoever reads it otherwise finds 2 - gap. */
 static void NAME(refresh)(int64_t count, const far_op *op, NAME(state) x)
 {
-    bool reads = op->kind == FAR_OP_ACTIVATE || op->kind == FAR_OP_CENTER || op->kind == FAR_OP_PUSH ||
-                 op->kind == FAR_OP_ADD;
+    bool reads = op->kind == FAR_OP_ACTIVATE || op->kind == FAR_OP_CENTER ||
+                 op->kind == FAR_OP_PUSH || op->kind == FAR_OP_ADD;
     if (op->sign == FAR_SIGN_POSITIVE && op->kind == FAR_OP_ACTIVATE &&
         op->activation->family <= FAR_FAMILY_TABLE) {
         return;
@@ -865,7 +874,7 @@ static void NAME(refresh)(int64_t count, const far_op *op, NAME(state) x)
 /* ---- one row of a tile ----------------------------------------------------------------------- */
 
 /* Level 0 starts from the chords of the current row, in place. */
-static NAME(state) NAME(state_at)(const NAME(scratch) *s, int level)
+static NAME(state) NAME(state_at)(const NAME(scratch) * s, int level)
 {
     REAL *base = s->states + (int64_t)level * 3 * W, *t = s->tangent ? base + 2 * W : NULL;
     if (level == 0) {
@@ -884,7 +893,8 @@ static void NAME(copy_state)(int64_t count, NAME(state) from, NAME(state) to)
     }
 }
 
-/* The fold that may be done together with the dense at index, or NULL; next: the operation after. */
+/* The fold that may be done together with the dense at index, or NULL; next: the operation after.
+ */
 static const far_op *NAME(fold_after)(const far_plan *plan, int64_t index, int64_t limit,
                                       int64_t *next)
 {
@@ -926,8 +936,8 @@ static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limi
     int64_t next;
     const far_op *follows = NAME(fold_after)(tile->plan, index, limit, &next);
     NAME(dense_coef) dense = NAME(dense_of)(ri, cols, tile->cols->ld, op->plain);
-    NAME(known) is = {any_sign, any_sign && !NAME(rectifies)(follows), x.t != NULL, index == 0,
-                      op->plain};
+    NAME(known)
+    is = {any_sign, any_sign && !NAME(rectifies)(follows), x.t != NULL, index == 0, op->plain};
     if (follows) {
         NAME(fold_coef) fold = NAME(fold_of)(follows->activation);
         NAME(layer)(count, is, &dense, &fold, x);
@@ -938,7 +948,7 @@ static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limi
 }
 
 static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
-                            const NAME(scratch) *s, int *level)
+                            const NAME(scratch) * s, int *level)
 {
     const far_op *op = &tile->plan->ops[index];
     int64_t ld = tile->cols->ld;
@@ -982,8 +992,8 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
 
 /* out[j] = (scale_i value[j]) scale_j; wide: with exponents that may leave the range of REAL. */
 static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const far_big *row_scale,
-                         const far_big *col_scale, int slot, const REAL *ri,
-                         REAL *restrict value, bool complement, far_mat *m)
+                         const far_big *col_scale, int slot, const REAL *ri, REAL *restrict value,
+                         bool complement, far_mat *m)
 {
     REAL *restrict out = (REAL *)m->data + i * m->ld + tile->j0;
     const REAL *restrict cols = (const REAL *)tile->cols->coef + slot * tile->cols->ld + tile->j0;
@@ -1005,28 +1015,28 @@ static bool NAME(starts_tangent)(const far_tile *tile, int64_t limit)
 {
     int64_t next;
     const far_plan *plan = tile->plan;
-    return !tile->zeros && plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain && !plan->ops[0].fine &&
-           NAME(rectifies)(NAME(fold_after)(plan, 0, limit, &next));
+    return !tile->zeros && plan->ops[0].kind == FAR_OP_DENSE && plan->ops[0].plain &&
+           !plan->ops[0].fine && NAME(rectifies)(NAME(fold_after)(plan, 0, limit, &next));
 }
 
 /* Theta alone, in range, after a dense: written by that dense. */
 static bool NAME(ends_plainly)(const far_tile *tile)
 {
     const far_op *last = &tile->plan->ops[tile->plan->count - 1];
-    return tile->ntk && !tile->nngp && !tile->wide && !tile->tail && last->kind == FAR_OP_DENSE && !last->standard &&
-           tile->plan->count > 1;
+    return tile->ntk && !tile->nngp && !tile->wide && !tile->tail && last->kind == FAR_OP_DENSE &&
+           !last->standard && tile->plan->count > 1;
 }
 
 static void NAME(end)(const far_tile *tile, int64_t i, int64_t count, const REAL *ri, NAME(state) x)
 {
     int slots = tile->layout->slots;
     if (tile->nngp) {
-        NAME(finish)(tile, i, count, tile->rows->r, tile->cols->r, slots, ri, x.gap, true,
-                     tile->nngp);
+        NAME(finish)
+        (tile, i, count, tile->rows->r, tile->cols->r, slots, ri, x.gap, true, tile->nngp);
     }
     if (tile->ntk) {
-        NAME(finish)(tile, i, count, tile->rows->p, tile->cols->p, slots + 1, ri, x.t, false,
-                     tile->ntk);
+        NAME(finish)
+        (tile, i, count, tile->rows->p, tile->cols->p, slots + 1, ri, x.t, false, tile->ntk);
     }
 }
 
@@ -1057,8 +1067,9 @@ INLINE NAME(spot) NAME(spot_of)(NAME(vec) gap, NAME(vec) cogap)
     NAME(vec) root = (NAME(vec))_mm512_sqrt_pd(_mm512_abs_pd((__m512d)least));
     __mmask8 far = _mm512_cmp_pd_mask((__m512d)cogap, (__m512d)gap, _CMP_LT_OQ);
     /* just below 2, so that no piece lies past the last */
-    NAME(vec) s = (NAME(vec))_mm512_mask_sub_pd((__m512d)root, far,
-                                                _mm512_set1_pd(0x1.fffffffffffffp0), (__m512d)root);
+    NAME(vec)
+    s = (NAME(vec))_mm512_mask_sub_pd((__m512d)root, far, _mm512_set1_pd(0x1.fffffffffffffp0),
+                                      (__m512d)root);
     NAME(vec) at = s * (REAL)(FAR_TAIL_PIECES / 2);
     NAME(mask) piece = __builtin_convertvector(at, NAME(mask));
     return (NAME(spot)){at - __builtin_convertvector(piece, NAME(vec)) - (REAL)0.5, piece};
@@ -1105,14 +1116,14 @@ INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
 
 /* What a tail does with a block: constants of the loop below. */
 typedef struct NAME(tail_known) {
-    bool dense;     /* the first dense is still to be done */
-    bool any_sign;  /* cogap is carried */
-    bool linear;    /* Theta_in is t, not rho */
+    bool dense;    /* the first dense is still to be done */
+    bool any_sign; /* cogap is carried */
+    bool linear;   /* Theta_in is t, not rho */
     int terms;
 } NAME(tail_known);
 
-INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) *dense, int64_t j,
-                                  NAME(state) x)
+INLINE NAME(spot)
+    NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) * dense, int64_t j, NAME(state) x)
 {
     NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
     if (is.any_sign) {
@@ -1129,12 +1140,14 @@ INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) *d
     return NAME(spot_of)(gap, cogap);
 }
 
-INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) *dense,
+INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
                             const far_curve *constant, const far_curve *linear, NAME(state) x,
                             REAL *restrict out)
 {
     for (int64_t j = 0; j < count; j += 2 * LANES) {
-        NAME(spot) a = NAME(tail_spot)(is, dense, j, x), b = NAME(tail_spot)(is, dense, j + LANES, x);
+        NAME(spot)
+        a = NAME(tail_spot)(is, dense, j, x),
+        b = NAME(tail_spot)(is, dense, j + LANES, x);
         NAME(twin) value = NAME(curve)(constant, is.terms, a, b);
         if (is.linear) {
             NAME(twin) slope = NAME(curve)(linear, is.terms, a, b);
@@ -1147,31 +1160,31 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense
 }
 
 INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
-                            const NAME(dense_coef) *dense, const far_curve *constant,
+                            const NAME(dense_coef) * dense, const far_curve *constant,
                             const far_curve *linear, NAME(state) x, REAL *out)
 {
     if (is.dense && is.any_sign) {
-        NAME(tail_loop)(count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x,
-                        out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x, out);
     } else if (is.dense) {
-        NAME(tail_loop)(count, (NAME(tail_known)){true, false, false, terms}, dense, constant, NULL,
-                        x, out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){true, false, false, terms}, dense, constant, NULL, x, out);
     } else if (is.linear && is.any_sign) {
-        NAME(tail_loop)(count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear,
-                        x, out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear, x, out);
     } else if (is.linear) {
-        NAME(tail_loop)(count, (NAME(tail_known)){false, false, true, terms}, NULL, constant, linear,
-                        x, out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, false, true, terms}, NULL, constant, linear, x, out);
     } else if (is.any_sign) {
-        NAME(tail_loop)(count, (NAME(tail_known)){false, true, false, terms}, NULL, constant, NULL, x,
-                        out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, true, false, terms}, NULL, constant, NULL, x, out);
     } else {
-        NAME(tail_loop)(count, (NAME(tail_known)){false, false, false, terms}, NULL, constant, NULL,
-                        x, out);
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, false, false, terms}, NULL, constant, NULL, x, out);
     }
 }
 
-static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) *dense,
+static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
                            const far_curve *constant, const far_curve *linear, NAME(state) x,
                            REAL *out)
 {
@@ -1184,7 +1197,7 @@ static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_
 
 /* A tail right behind the first dense does that too; then no operation is run by itself. */
 static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
-                                const NAME(scratch) *s, NAME(state) x)
+                                const NAME(scratch) * s, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
     const far_plan *plan = tile->plan;
@@ -1229,7 +1242,7 @@ static void NAME(load_row)(const far_tile *tile, int64_t i, int begin, int end, 
     }
 }
 
-static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) *s)
+static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const NAME(scratch) * s)
 {
     int64_t padded = NAME(padded)(count);
     int level = 0, slots = tile->layout->slots;
@@ -1293,7 +1306,7 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
     return s;
 }
 
-static void NAME(fill_panel)(const far_tile *tile, const NAME(scratch) *s)
+static void NAME(fill_panel)(const far_tile *tile, const NAME(scratch) * s)
 {
     int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
     const REAL *unit = (const REAL *)tile->cols->unit + tile->j0 * d;
@@ -1311,7 +1324,7 @@ static void NAME(fill_panel)(const far_tile *tile, const NAME(scratch) *s)
     }
 }
 
-static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) *s)
+static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
 {
     int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
     int64_t last = i + CHORD_ROWS < tile->i1 ? i + CHORD_ROWS : tile->i1;

@@ -1,4 +1,5 @@
-/* Compiled once per instruction set with -DFAR_ISA=avx512|avx2|baseline; see cmake/library.cmake. */
+/* Compiled once per instruction set with -DFAR_ISA=avx512|avx2|baseline; see cmake/library.cmake.
+ */
 #include "tile.h"
 
 #include <math.h>
@@ -7,8 +8,8 @@
 #include <immintrin.h>
 #endif
 
-/* glibc's vector exp and expm1; declared here because <math.h> offers it only under -ffast-math, which would
- * change the rounding mode flags of the host program. */
+/* glibc's vector exp and expm1; declared here because <math.h> offers it only under -ffast-math,
+ * which would change the rounding mode flags of the host program. */
 __attribute__((simd("notinbranch"))) double exp(double);
 __attribute__((simd("notinbranch"))) float expf(float);
 __attribute__((simd("notinbranch"))) double expm1(double);
@@ -32,7 +33,8 @@ __attribute__((simd("notinbranch"))) float expm1f(float);
 #include "tile_impl.h"
 
 #ifdef HAS_TAIL
-void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap, double *t)
+void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap,
+                           double *t)
 {
     probe_f64(tile, from, gap, cogap, t);
 }

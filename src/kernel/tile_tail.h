@@ -1,0 +1,180 @@
+/* Part of tile_impl.h: the curves of tail.h. */
+static NAME(scratch) NAME(lay_out)(const far_tile *tile);
+
+/* Where on the curves a vector of pairs lies. */
+typedef struct NAME(spot) {
+    NAME(vec) x;
+    NAME(mask) piece;
+} NAME(spot);
+
+INLINE NAME(spot) NAME(spot_of)(NAME(vec) gap, NAME(vec) cogap)
+{
+    NAME(vec) least = (NAME(vec))_mm512_min_pd((__m512d)gap, (__m512d)cogap);
+    NAME(vec) root = (NAME(vec))_mm512_sqrt_pd(_mm512_abs_pd((__m512d)least));
+    __mmask8 far = _mm512_cmp_pd_mask((__m512d)cogap, (__m512d)gap, _CMP_LT_OQ);
+    /* just below 2, so that no piece lies past the last */
+    NAME(vec)
+    s = (NAME(vec))_mm512_mask_sub_pd((__m512d)root, far, _mm512_set1_pd(0x1.fffffffffffffp0),
+                                      (__m512d)root);
+    NAME(vec) at = s * (REAL)(FAR_TAIL_PIECES / 2);
+    NAME(mask) piece = __builtin_convertvector(at, NAME(mask));
+    return (NAME(spot)){at - __builtin_convertvector(piece, NAME(vec)) - (REAL)0.5, piece};
+}
+
+/* Two vectors at a time, since the coefficients do not fit in the registers. */
+typedef struct NAME(twin) {
+    NAME(vec) a, b;
+} NAME(twin);
+
+/* sum_k c_k x^k: the coefficients of each lane's piece come out of two registers by one
+ * permutation. */
+INLINE NAME(twin) NAME(half_curve)(const far_curve *curve, int from, NAME(spot) a, NAME(spot) b,
+                                   NAME(twin) square)
+{
+    NAME(twin) sum = {0};
+#pragma GCC unroll 8
+    for (int k = from; k >= 0; k -= 2) {
+        NAME(vec) low = *(const NAME(vec_u) *)curve->c[k];
+        NAME(vec) high = *(const NAME(vec_u) *)(curve->c[k] + LANES);
+        sum.a = sum.a * square.a + __builtin_shuffle(low, high, a.piece);
+        sum.b = sum.b * square.b + __builtin_shuffle(low, high, b.piece);
+    }
+    return sum;
+}
+
+/* Even and odd powers apart: the chains are half as long, and waiting for them is what costs. */
+INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
+{
+    NAME(twin) square = {a.x * a.x, b.x * b.x};
+    NAME(twin) even = NAME(half_curve)(curve, terms - 1, a, b, square);
+    NAME(twin) odd = NAME(half_curve)(curve, terms - 2, a, b, square);
+    return (NAME(twin)){even.a + a.x * odd.a, even.b + b.x * odd.b};
+}
+
+INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
+{
+    if (room >= LANES) {
+        *(NAME(vec_u) *)out = value;
+    } else if (room > 0) {
+        memcpy(out, &value, (size_t)room * sizeof(REAL));
+    }
+}
+
+/* What a tail does with a block: constants of the loop below. */
+typedef struct NAME(tail_known) {
+    bool dense;    /* the first dense is still to be done */
+    bool any_sign; /* cogap is carried */
+    bool linear;   /* Theta_in is t, not rho */
+    int terms;
+} NAME(tail_known);
+
+INLINE NAME(spot)
+    NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) * dense, int64_t j, NAME(state) x)
+{
+    NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
+    if (is.any_sign) {
+        cogap = *(const NAME(vec_u) *)(x.cogap + j);
+    }
+    if (is.dense) {
+        NAME(vec) al = *(const NAME(vec_u) *)(dense->al_j + j);
+        NAME(vec) be = *(const NAME(vec_u) *)(dense->be_j + j);
+        NAME(vec) da = dense->al - al, db = dense->be - be, sb = dense->be + be;
+        NAME(vec) aa = 2 * dense->al * al;
+        gap = (da * da + db * db) + aa * gap;
+        cogap = (da * da + sb * sb) + aa * cogap;
+    }
+    return NAME(spot_of)(gap, cogap);
+}
+
+INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
+                            const far_curve *constant, const far_curve *linear, NAME(state) x,
+                            REAL *restrict out)
+{
+    for (int64_t j = 0; j < count; j += 2 * LANES) {
+        NAME(spot)
+        a = NAME(tail_spot)(is, dense, j, x), b = NAME(tail_spot)(is, dense, j + LANES, x);
+        NAME(twin) value = NAME(curve)(constant, is.terms, a, b);
+        if (is.linear) {
+            NAME(twin) slope = NAME(curve)(linear, is.terms, a, b);
+            value.a += slope.a * *(const NAME(vec_u) *)(x.t + j);
+            value.b += slope.b * *(const NAME(vec_u) *)(x.t + j + LANES);
+        }
+        NAME(store)(out + j, value.a, count - j);
+        NAME(store)(out + j + LANES, value.b, count - j - LANES);
+    }
+}
+
+INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
+                            const NAME(dense_coef) * dense, const far_curve *constant,
+                            const far_curve *linear, NAME(state) x, REAL *out)
+{
+    if (is.dense && is.any_sign) {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x, out);
+    } else if (is.dense) {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){true, false, false, terms}, dense, constant, NULL, x, out);
+    } else if (is.linear && is.any_sign) {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear, x, out);
+    } else if (is.linear) {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, false, true, terms}, NULL, constant, linear, x, out);
+    } else if (is.any_sign) {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, true, false, terms}, NULL, constant, NULL, x, out);
+    } else {
+        NAME(tail_loop)
+        (count, (NAME(tail_known)){false, false, false, terms}, NULL, constant, NULL, x, out);
+    }
+}
+
+static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
+                           const far_curve *constant, const far_curve *linear, NAME(state) x,
+                           REAL *out)
+{
+    if (is.terms == FAR_TAIL_TERMS_FEW) {
+        NAME(tail_with)(count, FAR_TAIL_TERMS_FEW, is, dense, constant, linear, x, out);
+    } else {
+        NAME(tail_with)(count, FAR_TAIL_TERMS, is, dense, constant, linear, x, out);
+    }
+}
+
+/* A tail right behind the first dense does that too; then no operation is run by itself. */
+static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
+                                const NAME(scratch) * s, NAME(state) x)
+{
+    const far_tail *tail = tile->tail;
+    const far_plan *plan = tile->plan;
+    const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
+    NAME(dense_coef) dense = NAME(dense_of)(s->ri, cols, tile->cols->ld, true);
+    bool any_sign = tail->rho_in ? s->opposite : plan->ops[tail->from].sign == FAR_SIGN_ANY;
+    NAME(tail_known) is = {tail->rho_in, any_sign, false, tail->terms};
+    if (tile->nngp) {
+        REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
+        NAME(run_tail)(count, is, &dense, &tail->nngp, NULL, x, out);
+    }
+    if (tile->ntk) {
+        REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
+        is.linear = !tail->rho_in;
+        NAME(run_tail)(count, is, &dense, &tail->constant, &tail->linear, x, out);
+    }
+}
+
+static void NAME(probe)(const far_tile *tile, int64_t from, REAL *gap, REAL *cogap, REAL *t)
+{
+    NAME(scratch) s = NAME(lay_out)(tile);
+    int level = 0;
+    s.gap = gap;
+    s.cogap = cogap;
+    s.tangent = true;
+    NAME(state) x = NAME(state_at)(&s, 0);
+    memcpy(x.t, t, W * sizeof(REAL));
+    for (int k = 0; k < tile->layout->slots + 2; k++) {
+        s.ri[k] = ((const REAL *)tile->rows->coef)[k * tile->rows->ld];
+    }
+    for (int64_t k = from; k < tile->plan->count;) {
+        k += NAME(run_op)(tile, k, W, s.ri, &s, &level);
+    }
+    memcpy(t, x.t, W * sizeof(REAL));
+}

@@ -5,8 +5,8 @@ set(FAR_SOURCES
     src/arch/arch_print.c
     src/data/csv.c src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c
     src/data/output.c src/data/table.c src/data/write.c
-    src/kernel/activation.c src/kernel/big.c src/kernel/input_row.c src/kernel/kernel.c
-    src/kernel/plan.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
+    src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
+    src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
     src/gram/fill.c src/gram/kernel_gram.c)
 

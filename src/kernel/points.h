@@ -32,10 +32,6 @@ typedef struct far_points {
 
 #define FAR_PAD 64 /* elements behind every row of coefficients */
 
-/* At most this many Hermite terms; more, and the closed mixture is cheaper or needed. */
-#define FAR_SERIES_MAX 768
-#define FAR_SERIES_TOLERANCE 1e-13L
-
 /* The state of one point on its way through the operations. */
 typedef struct far_point {
     far_big r, p, theta;
@@ -74,7 +70,10 @@ void far_workbench_clear(far_ctx *ctx, far_workbench *w);
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *point,
                    far_workbench *w);
 
-/* x2 may be NULL. */
+/* How many coefficients an operation has; terms: of its Hermite series, or 0. */
+int far_op_slots(const far_op *op, int terms);
+
+/* b may be NULL. */
 far_status far_layout_create(far_ctx *ctx, const far_plan *plan, const far_points *a,
                              const far_points *b, far_layout *out);
 void far_layout_clear(far_ctx *ctx, far_layout *layout);

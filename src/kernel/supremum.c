@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-#define SCAN_OCTAVES 70 /* past 2^-70 and 2^70 nothing changes in double precision but the limits  \
-                         */
-#define SCAN_STEPS 16   /* per octave */
+#define SCAN_OCTAVES                                                                               \
+    70                /* past 2^-70 and 2^70 nothing changes in double precision but the limits    \
+                       */
+#define SCAN_STEPS 16 /* per octave */
 #define REFINE_STEPS 80
 #define FLAT 1e-16L
 

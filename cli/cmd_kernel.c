@@ -169,14 +169,19 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-/* A line on stderr for a library call that failed, and the exit code. */
+/* A line on stderr for a library call that failed, and the exit code. The library calls directions
+ * u; the user knows them by their file. */
 static int report(job *j, far_status st)
 {
+    const char *message = far_ctx_message(j->ctx);
     if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
-        failure(VERB, "--arch: %s", far_ctx_message(j->ctx));
+        failure(VERB, "--arch: %s", message);
         return EXIT_USAGE;
     }
-    return failure(VERB, "%s", far_ctx_message(j->ctx));
+    if (j->args.at_infinity && strncmp(message, "u: ", 3) == 0) {
+        return failure(VERB, "%s: %s", j->args.at_infinity, message + 3);
+    }
+    return failure(VERB, "%s", message);
 }
 
 static int job_open(job *j)

@@ -149,7 +149,7 @@ static void print_table(const row *rows, bool quiet)
     }
     if (!quiet) {
         printf("\nWithout a norm Theta runs away with x, and so can every prediction; one layer "
-               "norm, anywhere, bounds both for all x.\n");
+               "norm, anywhere in such\na network, bounds both for all x.\n");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "progress.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,8 +356,18 @@ static void print_orders(const far_mat *orders)
     fprintf(stderr, "%s", orders->rows > SHOWN ? ", ..." : "");
 }
 
+static bool some_infinite(const far_mat *m)
+{
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        if (isinf(mat_get(m, i / m->cols, i % m->cols))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* One line on stderr that says what the numbers are. */
-static void explain_orders(const job *j, const far_mat *orders)
+static void explain_orders(const job *j, const far_mat *orders, bool infinite)
 {
     const char *kernel = j->args.get == GET_NTK ? "Theta" : "K";
     double order = orders->rows > 0 ? mat_get(orders, 0, 0) : 0;
@@ -366,7 +377,8 @@ static void explain_orders(const job *j, const far_mat *orders)
         fprintf(stderr, "; row i holds the %s of %s in %s\n",
                 j->args.x ? "coefficient" : "coefficients", power, kernel);
     } else if (order == 0) {
-        fprintf(stderr, "order 0: these are limits\n");
+        fprintf(stderr, "order 0: these are limits%s\n",
+                infinite ? " (inf: there is none along parallel directions)" : "");
     } else if (j->args.x) {
         fprintf(stderr,
                 "%s grows like lambda^%g along every direction: these are the coefficients of "
@@ -397,7 +409,7 @@ static int compute_limit(job *j, const far_mat *u, const far_mat *x)
     }
     if (code == EXIT_DONE && !j->args.quiet) {
         fflush(stdout);
-        explain_orders(j, &orders);
+        explain_orders(j, &orders, !x && some_infinite(&result));
     }
     free(result.data);
     free(orders.data);
@@ -441,6 +453,9 @@ static void print_supremum(const far_supremum *sup)
                shortest(sup->slope, a), shortest(sup->order, b));
     } else if (sup->constant) {
         printf("Theta(x, x) = %s for every x\n", shortest(sup->value, a));
+    } else if (isnan(sup->radius)) {
+        printf("sup Theta(x, x) = %s, reached at some x; the layers on the input decide where\n",
+               shortest(sup->value, a));
     } else if (sup->attained) {
         printf("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", shortest(sup->value, a),
                shortest(sup->radius, b));

@@ -92,6 +92,11 @@ int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dt
     double bytes = (double)rows * (double)cols * (double)size, available = memory_available();
     size_t count = (size_t)rows * (size_t)cols;
     void *data = bytes < available ? calloc(count > 0 ? count : 1, size) : NULL;
+    if (!data && bytes < available) {
+        return failure(verb_name,
+                       "the %lld x %lld result needs %.3g GiB, more than this process may have",
+                       (long long)rows, (long long)cols, bytes / (1 << 30));
+    }
     if (!data) {
         return failure(verb_name, "the %lld x %lld result needs %.3g GiB, but %.3g GiB are free",
                        (long long)rows, (long long)cols, bytes / (1 << 30), available / (1 << 30));

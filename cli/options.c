@@ -106,7 +106,7 @@ static const option *find_option(const command_line *line, const char *word, con
             return o;
         }
         if (o->letter && word[1] == o->letter) {
-            *inlined = word[2] ? word + 2 : NULL;
+            *inlined = word[2] == '=' ? word + 3 : word[2] ? word + 2 : NULL;
             return o;
         }
     }

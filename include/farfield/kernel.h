@@ -32,7 +32,8 @@ FAR_API void far_kernel_opts_init(far_kernel_opts *opts);
 /* Reads arch (see far_arch_grammar) as a kernel. opts may be NULL.
  * FAR_ERR_PARSE: the text does not parse. FAR_ERR_ARCH: it has no exact infinite-width kernel
  * (an activation whose input is not Gaussian, a standard-parametrised layer without its width...);
- * the message names the column. */
+ * the message is made like
+ * that of far_arch_parse. */
 FAR_API FAR_NODISCARD far_status far_kernel_create(far_ctx *ctx, const char *arch,
                                                    const far_kernel_opts *opts, far_kernel **out);
 FAR_API void far_kernel_destroy(far_kernel *k); /* NULL is fine */
@@ -73,8 +74,8 @@ FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel 
  *     Theta(lambda u_i, x_j)      ~  ntk[i][j]  lambda^(ntk_order[i])
  *
  * With x NULL both arguments go to infinity, along u_i and u_j with independent lambdas, and the
- * order is that of u_i plus that of u_j (where Theta(x, x) itself grows, as with erf and no norm,
- * there is no such limit along one and the same direction: those entries mean nothing). Order 0:
+ * order is that of u_i plus that of u_j (erf and tanh without a norm make Theta(x, x) itself grow;
+ * there is then no limit along parallel directions, and those entries are +-inf). Order 0:
  * the value is the limit. Order > 0: the kernel runs away along u_i, and the value is its slope
  * (for order 1) or leading coefficient. u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL;
  * nngp and ntk are m x n (m x m), orders m x 1, all float64, any of the four may be NULL.
@@ -91,8 +92,8 @@ typedef struct far_supremum {
     int32_t bounded;  /* 1 or 0 */
     int32_t attained; /* 1: at some finite x (of norm radius sqrt(d)); 0: only in the limit */
     double value;     /* C; INFINITY if not bounded */
-    double radius;    /* |x| / sqrt(d) where it is reached; INFINITY: as |x| -> infinity. With
-                         layers on the raw input: the same norm of what they make of x */
+    double radius;    /* |x| / sqrt(d) where it is reached; INFINITY: as |x| -> infinity; NAN: at
+                         some finite x, but layers on the raw input make it no matter of |x| */
     double order;     /* not bounded: Theta(x, x) ~ slope (|x| / sqrt(d))^order, along the steepest
                          direction; order < 0 (and radius 0): it runs away as x -> 0 */
     double slope;

@@ -23,8 +23,8 @@ static int window_start(int length, int place)
     return start < 0 ? 0 : start;
 }
 
-far_status far_arch_fail_at(far_ctx *ctx, const char *text, int length, int place,
-                            const char *format, ...)
+far_status far_arch_fail_at(far_ctx *ctx, far_status status, const char *text, int length,
+                            int place, const char *format, ...)
 {
     char what[1024], window[WINDOW + 1];
     va_list args;
@@ -41,6 +41,6 @@ far_status far_arch_fail_at(far_ctx *ctx, const char *text, int length, int plac
     const char *before = start > 0 ? ELLIPSIS : "";
     const char *after = end < length ? ELLIPSIS : "";
     int indent = place - start + (start > 0 ? (int)sizeof ELLIPSIS - 1 : 0);
-    return far_fail(ctx, FAR_ERR_PARSE, "column %d: %s\n%s%s%s\n%*s^", place + 1, what, before,
-                    window, after, indent, "");
+    return far_fail(ctx, status, "column %d: %s\n%s%s%s\n%*s^", place + 1, what, before, window,
+                    after, indent, "");
 }

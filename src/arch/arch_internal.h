@@ -53,6 +53,12 @@ typedef struct far_layer {
 #define FAR_ARCH_MAX_NESTING 64
 #define FAR_ARCH_MAX_LAYERS 10000 /* after repetitions are written out */
 
+/* Fails with three lines: "column N: ...", the text (or a window of it), a caret under place. */
+__attribute__((format(printf, 6, 7))) far_status far_arch_fail_at(far_ctx *ctx, far_status status,
+                                                                  const char *text, int length,
+                                                                  int place, const char *format,
+                                                                  ...);
+
 /* The top-level sequence of layers; they live as long as arch. */
 const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
 /* "relu", "dense", ... */

@@ -22,7 +22,7 @@ static far_status parse_body(parser *p, far_layer *owner, int open, char close, 
 
 /* The message of a failure at a place. */
 #define FAIL_AT(p, place, ...)                                                                     \
-    far_arch_fail_at((p)->ctx, (p)->text, (p)->length, place, __VA_ARGS__)
+    far_arch_fail_at((p)->ctx, FAR_ERR_PARSE, (p)->text, (p)->length, place, __VA_ARGS__)
 
 static bool is_blank(char c)
 {

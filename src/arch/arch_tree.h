@@ -64,10 +64,6 @@ bool far_arg_in_range(const far_arg *arg, double value);
 /* "a number above 0.5 and at most 64" */
 void far_arg_describe_range(const far_arg *arg, char *out, size_t size);
 
-/* FAR_ERR_PARSE with three lines: the column and what was wrong, the text, a caret under place. */
-__attribute__((format(printf, 5, 6))) far_status
-far_arch_fail_at(far_ctx *ctx, const char *text, int length, int place, const char *format, ...);
-
 /* The canonical text of the body of root; the caller frees it. *out is NULL on failure. */
 far_status far_arch_print(far_ctx *ctx, const far_layer *root, char **out, int64_t *length);
 

@@ -179,19 +179,32 @@ static field_kind classify(const field *f)
 
 /* ---- the header ---- */
 
-/* Any word makes the line a header. A missing value alone does not: dropping a row of data
- * silently would be worse than refusing it. */
+/* Plain digits may be a column's name, a year say; 1.5 or -2 or 1e3 is not. */
+static bool could_be_name(const field *f)
+{
+    for (int64_t i = 0; i < f->length; i++) {
+        if (f->text[i] < '0' || f->text[i] > '9') {
+            return classify(f) != FIELD_NUMBER || f->quoted;
+        }
+    }
+    return true;
+}
+
+/* A word makes the line a header, unless there is a number among the words that cannot be a name:
+ * that is a row of data with a slip of the pen, and dropping it silently would be worse than
+ * refusing it. So would a row with a missing value. */
 static bool is_header(const csv *c)
 {
     field f;
-    bool more = true;
+    bool more = true, words = false;
     for (const char *p = c->p; more;) {
         more = take_field(c, &p, &f);
-        if (classify(&f) == FIELD_WORD) {
-            return true;
+        if (!could_be_name(&f)) {
+            return false;
         }
+        words = words || classify(&f) == FIELD_WORD;
     }
-    return false;
+    return words;
 }
 
 /* Copies a name with a closing zero, "" in quotes to "; returns the end. */

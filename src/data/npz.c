@@ -83,7 +83,8 @@ static far_status fail_choice(const far_input *in, zip_t *zip, int64_t arrays, c
     char names[MAX_NAMES * 50 + 40];
     list_names(zip, arrays, names, sizeof names);
     if (!member) {
-        return far_input_fail(in, FAR_ERR_ARG, "holds %lld arrays (%s); name one",
+        return far_input_fail(in, FAR_ERR_ARG,
+                              "holds %lld arrays (%s); name one, as in file.npz:name",
                               (long long)arrays, names);
     }
     char shown[64];

@@ -2,6 +2,8 @@
 #include "../kernel/tile.h"
 #include "gram.h"
 
+#include <math.h>
+
 /* Fitting costs about as much as this many pairs do. */
 #define TAIL_FROM_PAIRS 4096
 
@@ -160,6 +162,9 @@ done:
     return st;
 }
 
+/* Directions closer than this are one. */
+#define PARALLEL 1e-14
+
 /* ---- at infinity ----------------------------------------------------------------------------- */
 
 static far_status check_limit_exists(far_ctx *ctx, const far_plan *plan)
@@ -207,6 +212,40 @@ static void write_orders(const far_big *scale, far_mat *out)
     }
 }
 
+/* A soft sign that no norm precedes turns into a step: its slope has no scale left at infinity. */
+static bool meets_step(const far_plan *plan, const far_points *u)
+{
+    for (int64_t i = 0; i < plan->count; i++) {
+        const far_op *op = &plan->ops[i];
+        if (op->kind == FAR_OP_ACTIVATE && op->activation->family == FAR_FAMILY_SOFT_SIGN &&
+            isinf(u->widest[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool are_parallel(const far_points *u, int64_t i, int64_t j)
+{
+    const double *a = (const double *)u->unit + i * u->d, *b = (const double *)u->unit + j * u->d;
+    double same = 0, opposite = 0;
+    for (int64_t k = 0; k < u->d; k++) {
+        same += (a[k] - b[k]) * (a[k] - b[k]);
+        opposite += (a[k] + b[k]) * (a[k] + b[k]);
+    }
+    return fmin(same, opposite) < PARALLEL * PARALLEL;
+}
+
+static void mark_parallel(const far_plan *plan, const far_points *u, far_mat *ntk)
+{
+    for (int64_t i = 0; ntk && meets_step(plan, u) && i < u->n; i++) {
+        double *row = far_mat_row(ntk, i);
+        for (int64_t j = 0; u->theta[i].k > 2 * u->p[i].k && j < u->n; j++) {
+            row[j] = are_parallel(u, i, j) ? copysign(INFINITY, row[j]) : row[j];
+        }
+    }
+}
+
 far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u, const far_mat *x,
                             far_mat *nngp, far_mat *nngp_order, far_mat *ntk, far_mat *ntk_order)
 {
@@ -218,8 +257,12 @@ far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u,
     sides s = {.b = &s.own_b};
     FAR_TRY(far_points_create(ctx, k->plan, u, "u", true, &s.a));
     FAR_TRY(far_points_create(ctx, k->plan, x ? x : u, x ? "x" : "u", !x, &s.own_b));
+    s.own_b.second = true;
     FAR_TRY(sides_prepare(ctx, k->plan, &s));
     FAR_TRY(fill(ctx, k->plan, &s, false, false, nngp, ntk));
+    if (!x) {
+        mark_parallel(k->plan, &s.a, ntk);
+    }
     write_orders(s.a.r, nngp_order);
     write_orders(s.a.p, ntk_order);
 done:

@@ -37,7 +37,7 @@ far_status far_kernel_create(far_ctx *ctx, const char *arch, const far_kernel_op
     FAR_TRY(far_alloc(ctx, 1, &k));
     *k = (far_kernel){.ctx = ctx, .param = (far_param)chosen.param};
     FAR_TRY(far_arch_parse(ctx, arch, &k->arch));
-    FAR_TRY(far_plan_create(ctx, k->arch, k->param, &k->plan));
+    FAR_TRY(far_plan_create(ctx, k->arch, arch, k->param, &k->plan));
     *out = k;
     k = NULL;
 done:

@@ -1,11 +1,12 @@
 #include "plan.h"
 
 #include <math.h>
+#include <string.h>
 
 /* What is known while walking through the layers. */
 typedef struct walk {
     far_ctx *ctx;
-    const far_arch *arch;
+    const char *text; /* as the user wrote it */
     far_plan *plan;
     far_param param;
     bool input;    /* still on the raw input: no dense yet */
@@ -23,8 +24,8 @@ typedef struct walk {
 
 static far_status refuse(walk *w, const far_layer *layer, const char *why)
 {
-    return far_fail(w->ctx, FAR_ERR_ARCH, "column %d: %s %s", layer->column,
-                    far_layer_name(layer->kind), why);
+    return far_arch_fail_at(w->ctx, FAR_ERR_ARCH, w->text, (int)strlen(w->text), layer->column - 1,
+                            "%s %s", far_layer_name(layer->kind), why);
 }
 
 static far_status emit(walk *w, far_op op)
@@ -248,8 +249,9 @@ static far_status walk_skip(walk *w, const far_layer *layer)
         goto done;
     }
     if (before.width != w->width && before.width > 0 && w->width > 0) {
-        st = far_fail(w->ctx, FAR_ERR_ARCH, "column %d: skip adds %lld neurons to %lld",
-                      layer->column, (long long)w->width, (long long)before.width);
+        st = far_arch_fail_at(w->ctx, FAR_ERR_ARCH, w->text, (int)strlen(w->text),
+                              layer->column - 1, "skip adds %lld neurons to %lld",
+                              (long long)w->width, (long long)before.width);
         goto done;
     }
     w->tied = w->tied || before.tied || w->gamma > 0 || before.gamma > 0;
@@ -362,7 +364,8 @@ static void mark_sharp(far_plan *plan)
     }
 }
 
-far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, far_plan **out)
+far_status far_plan_create(far_ctx *ctx, const far_arch *arch, const char *text, far_param param,
+                           far_plan **out)
 {
     far_status st;
     far_plan *plan = NULL;
@@ -372,7 +375,7 @@ far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, 
     FAR_TRY(far_alloc(ctx, 1, &plan));
     *plan = (far_plan){0};
     FAR_TRY(far_alloc(ctx, count_activations(layers, count), &plan->activations));
-    walk w = {.ctx = ctx, .arch = arch, .plan = plan, .param = param, .input = true, .mean = true};
+    walk w = {.ctx = ctx, .text = text, .plan = plan, .param = param, .input = true, .mean = true};
     FAR_TRY(walk_layers(&w, layers, count));
     if (w.input) {
         st = far_fail(ctx, FAR_ERR_ARCH, "the network has no dense layer, so nothing to train");

@@ -79,7 +79,9 @@ typedef struct far_plan {
     double tolerance; /* of the expansions in use */
 } far_plan;
 
-far_status far_plan_create(far_ctx *ctx, const far_arch *arch, far_param param, far_plan **out);
+/* text: what arch was parsed from, for messages. */
+far_status far_plan_create(far_ctx *ctx, const far_arch *arch, const char *text, far_param param,
+                           far_plan **out);
 void far_plan_destroy(far_ctx *ctx, far_plan *plan);
 
 struct far_kernel {

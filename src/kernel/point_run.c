@@ -6,13 +6,15 @@
 
 #define ROOT_HALF 0.707106781186547524400844362104849039L
 
-/* Stands for points at infinity in the sine. */
-#define SINE_SCALE_MAX 1e300
+/* Stand for points at infinity in the sine, by lambdas of their own. */
+#define SINE_SCALE_MAX 1e300L
+#define SINE_SCALE_SECOND 1e299L
 
 /* ---- coefficients: where they go ------------------------------------------------------------- */
 
 typedef struct sink {
-    double *next; /* NULL: not wanted */
+    double *next;     /* NULL: not wanted */
+    long double most; /* instead of infinity where that will not do */
 } sink;
 
 static void put(sink *s, long double value)
@@ -204,9 +206,9 @@ static void put_activation(const far_activation *a, const far_point *x, const pa
         put_ratio(s, y->value_unit, y->r);
         put_units(a, x->r, far_big_scale(y->slope, 1 / a->gain), s);
     } else if (a->family == FAR_FAMILY_SINE) {
-        put(s, fminl(far_big_limit(x->r), SINE_SCALE_MAX));
+        put(s, fminl(far_big_limit(x->r), s->most));
         put_ratio(s, y->value_unit, y->r);
-        put(s, fminl(far_big_limit(far_big_hypot(far_big_from(1), x->r)), SINE_SCALE_MAX));
+        put(s, fminl(far_big_limit(far_big_hypot(far_big_from(1), x->r)), s->most));
     }
 }
 
@@ -299,7 +301,7 @@ int far_op_slots(const far_op *op, int terms)
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *x,
                    far_workbench *w)
 {
-    sink s = {w->coef};
+    sink s = {w->coef, w->second ? SINE_SCALE_SECOND : SINE_SCALE_MAX};
     far_point *stack = w->stack;
     for (int64_t i = 0; i < plan->count; i++) {
         const far_op *op = &plan->ops[i];

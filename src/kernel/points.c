@@ -179,6 +179,7 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     __builtin_memset(benches, 0, (size_t)threads * sizeof *benches);
     for (int t = 0; t < threads; t++) {
         FAR_TRY(far_workbench_create(ctx, plan, points->d, slots, &benches[t]));
+        benches[t].second = points->second;
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {

@@ -20,7 +20,8 @@ typedef struct far_points {
     int64_t d;
     int32_t dtype;
     bool at_infinity;
-    bool zeros; /* some r is zero in front of some dense without bias */
+    bool second; /* at infinity, by a lambda of its own */
+    bool zeros;  /* some r is zero in front of some dense without bias */
     far_mat x;
     void *unit;        /* n x d: directions, in dtype */
     double *unit_rest; /* n x d: what rounding took off them; NULL unless plan->fine and float64 */
@@ -55,11 +56,12 @@ typedef struct far_memo {
 
 /* Where the work on points happens, one for each thread. */
 typedef struct far_workbench {
-    far_point *stack;  /* plan->depth points */
-    far_memo *memo;    /* one per operation */
-    double *widest;    /* largest r that operation i got */
-    double *coef;      /* coefficients of the last point; NULL: not wanted */
-    bool zeros;        /* see far_points */
+    far_point *stack; /* plan->depth points */
+    far_memo *memo;   /* one per operation */
+    double *widest;   /* largest r that operation i got */
+    double *coef;     /* coefficients of the last point; NULL: not wanted */
+    bool zeros;       /* see far_points */
+    bool second;
     long double *unit; /* d */
 } far_workbench;
 far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,

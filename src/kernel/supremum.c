@@ -259,6 +259,9 @@ far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);
+    if (k->plan->input_count > 0 && out->bounded && !out->constant) {
+        out->radius = out->attained ? NAN : INFINITY;
+    }
 done:
     far_workbench_clear(ctx, &bench);
     return st;

@@ -743,7 +743,7 @@ static void no_point_exceeds_the_supremum(void **state)
                 fail_msg("%s: Theta = %.17g at %g, supremum %.17g", ARCHS[i], t, r, s.value);
             }
         }
-        double end = isinf(s.radius) ? 1e50 : s.radius;
+        double end = isinf(s.radius) ? 1e50 : isnan(s.radius) ? 1 : s.radius;
         double reached = diagonal_at(ARCHS[i], 2, s.constant ? 1 : end);
         printf("supremum %.12g at %g (scan: %.12g) for %s\n", s.value, s.radius, most, ARCHS[i]);
         assert_true(s.bounded);

@@ -221,7 +221,7 @@ static const csv_case csv_cases[] = {
       "e",
       "b"}},
     {"+1,-2.,.5,1e3\n", 1, 4, {1, -2, .5, 1000}, {0}},
-    {"1E+2,-1e-2,0x,3\n5,6,7,8\n", 1, 4, {5, 6, 7, 8}, {"1E+2", "-1e-2", "0x", "3"}},
+    {"12,\"-1e-2\",0x,3\n5,6,7,8\n", 1, 4, {5, 6, 7, 8}, {"12", "-1e-2", "0x", "3"}},
     {"-0,0,0.1,1e-999\n", 1, 4, {-0.0, 0, 0.1, 0}, {0}},
     {"9007199254740993,123456789012345678901234567890\n",
      1,
@@ -303,6 +303,7 @@ static const bad_text bad_csv[] = {
     {"1,2\n3,NaN\n", FAR_ERR_VALUE, "data.csv: row 2, column 2 is nan; remove or fill it first"},
     {"nan\n", FAR_ERR_VALUE, "data.csv: row 1, column 1 is nan; remove or fill it first"},
     {"1,Infinity\n", FAR_ERR_VALUE, "data.csv: row 1, column 2 is inf; remove or fill it first"},
+    {"1.5,2.O,7\n3,4,5\n", FAR_ERR_FORMAT, "data.csv: line 1, column 2: '2.O' is not a number"},
     {"x\n\n1\n-1e999\n", FAR_ERR_VALUE,
      "data.csv: row 2, column 1 (x) is -inf; remove or fill it first"},
     {"\xFF\xFE\x31", FAR_ERR_FORMAT, "data.csv: is UTF-16 text; save it as UTF-8"},
@@ -878,7 +879,8 @@ static void npz_arrays_are_chosen_by_name(void **state)
     far_table_destroy(expect_table("x.npz", "a", 2, 3, a));
     far_table_destroy(expect_table("x.npz", "a.npy", 2, 3, a));
     far_table_destroy(expect_table("x.npz", "b", 1, 1, b));
-    expect_failure("x.npz", NULL, FAR_ERR_ARG, "x.npz: holds 2 arrays (a, b); name one");
+    expect_failure("x.npz", NULL, FAR_ERR_ARG,
+                   "x.npz: holds 2 arrays (a, b); name one, as in file.npz:name");
     expect_failure("x.npz", "c", FAR_ERR_ARG, "x.npz: has no array 'c'; it holds a, b");
     expect_failure("x.npz", "readme.txt", FAR_ERR_ARG,
                    "x.npz: has no array 'readme.txt'; it holds a, b");
@@ -898,7 +900,7 @@ static void npz_lists_only_so_many_names(void **state)
     assert_int_equal(zip_close(zip), 0);
     expect_failure("x.npz", NULL, FAR_ERR_ARG,
                    "x.npz: holds 13 arrays (w0, w1, w2, w3, w4, w5, w6, w7, w8, w9 and 3 more); "
-                   "name one");
+                   "name one, as in file.npz:name");
     expect_failure("x.npz", "w3", FAR_ERR_FORMAT, "x.npz: array w3: is not in npy format");
     unlink("x.npz");
 }

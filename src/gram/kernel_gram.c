@@ -72,6 +72,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
                            .cols = s->b,
                            .lower = symmetric,
                            .wide = wide,
+                           .alone = !whole,
                            .zeros = s->a.zeros || s->b->zeros,
                            .tail = tail.used ? &tail : NULL,
                            .nngp = nngp,

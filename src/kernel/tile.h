@@ -16,6 +16,7 @@ typedef struct far_tile {
     int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
     bool lower;             /* rows and cols are the same points: only j <= i is wanted */
     bool wide;              /* scales leave the range of the type: combine them with care */
+    bool alone;             /* nobody reads the outputs soon: they are not mirrored */
     bool zeros;             /* some points have no variance in front of some dense */
     const far_tail *tail;   /* NULL: run all operations */
     far_mat *nngp, *ntk;    /* outputs, either may be NULL */

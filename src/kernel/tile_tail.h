@@ -28,32 +28,25 @@ typedef struct NAME(twin) {
 
 /* sum_k c_k x^k: the coefficients of each lane's piece come out of two registers by one
  * permutation. */
-INLINE NAME(twin) NAME(half_curve)(const far_curve *curve, int from, NAME(spot) a, NAME(spot) b,
-                                   NAME(twin) square)
+INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
 {
     NAME(twin) sum = {0};
-#pragma GCC unroll 8
-    for (int k = from; k >= 0; k -= 2) {
+#pragma GCC unroll 16
+    for (int k = terms - 1; k >= 0; k--) {
         NAME(vec) low = *(const NAME(vec_u) *)curve->c[k];
         NAME(vec) high = *(const NAME(vec_u) *)(curve->c[k] + LANES);
-        sum.a = sum.a * square.a + __builtin_shuffle(low, high, a.piece);
-        sum.b = sum.b * square.b + __builtin_shuffle(low, high, b.piece);
+        sum.a = sum.a * a.x + __builtin_shuffle(low, high, a.piece);
+        sum.b = sum.b * b.x + __builtin_shuffle(low, high, b.piece);
     }
     return sum;
 }
 
-/* Even and odd powers apart: the chains are half as long, and waiting for them is what costs. */
-INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, NAME(spot) b)
+/* stream: past the caches, where nobody reads the result soon. */
+INLINE void NAME(store)(bool stream, REAL *out, NAME(vec) value, int64_t room)
 {
-    NAME(twin) square = {a.x * a.x, b.x * b.x};
-    NAME(twin) even = NAME(half_curve)(curve, terms - 1, a, b, square);
-    NAME(twin) odd = NAME(half_curve)(curve, terms - 2, a, b, square);
-    return (NAME(twin)){even.a + a.x * odd.a, even.b + b.x * odd.b};
-}
-
-INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
-{
-    if (room >= LANES) {
+    if (room >= LANES && stream) {
+        _mm512_stream_pd(out, (__m512d)value);
+    } else if (room >= LANES) {
         *(NAME(vec_u) *)out = value;
     } else if (room > 0) {
         memcpy(out, &value, (size_t)room * sizeof(REAL));
@@ -66,6 +59,7 @@ typedef struct NAME(tail_known) {
     bool any_sign; /* cogap is carried */
     bool linear;   /* Theta_in is t, not rho */
     int terms;
+    bool alone; /* the result is not mirrored */
 } NAME(tail_known);
 
 INLINE NAME(spot)
@@ -90,6 +84,7 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense
                             const far_curve *constant, const far_curve *linear, NAME(state) x,
                             REAL *restrict out)
 {
+    bool stream = is.alone && (uintptr_t)out % 64 == 0;
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(spot)
         a = NAME(tail_spot)(is, dense, j, x), b = NAME(tail_spot)(is, dense, j + LANES, x);
@@ -99,8 +94,8 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense
             value.a += slope.a * *(const NAME(vec_u) *)(x.t + j);
             value.b += slope.b * *(const NAME(vec_u) *)(x.t + j + LANES);
         }
-        NAME(store)(out + j, value.a, count - j);
-        NAME(store)(out + j + LANES, value.b, count - j - LANES);
+        NAME(store)(stream, out + j, value.a, count - j);
+        NAME(store)(stream, out + j + LANES, value.b, count - j - LANES);
     }
 }
 
@@ -110,22 +105,28 @@ INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
 {
     if (is.dense && is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, true, false, terms}, dense, constant, NULL, x, out);
+        (count, (NAME(tail_known)){true, true, false, terms, is.alone}, dense, constant, NULL, x,
+         out);
     } else if (is.dense) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, false, false, terms}, dense, constant, NULL, x, out);
+        (count, (NAME(tail_known)){true, false, false, terms, is.alone}, dense, constant, NULL, x,
+         out);
     } else if (is.linear && is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, true, terms}, NULL, constant, linear, x, out);
+        (count, (NAME(tail_known)){false, true, true, terms, is.alone}, NULL, constant, linear, x,
+         out);
     } else if (is.linear) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, true, terms}, NULL, constant, linear, x, out);
+        (count, (NAME(tail_known)){false, false, true, terms, is.alone}, NULL, constant, linear, x,
+         out);
     } else if (is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, false, terms}, NULL, constant, NULL, x, out);
+        (count, (NAME(tail_known)){false, true, false, terms, is.alone}, NULL, constant, NULL, x,
+         out);
     } else {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, false, terms}, NULL, constant, NULL, x, out);
+        (count, (NAME(tail_known)){false, false, false, terms, is.alone}, NULL, constant, NULL, x,
+         out);
     }
 }
 
@@ -149,7 +150,7 @@ static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
     const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
     NAME(dense_coef) dense = NAME(dense_of)(s->ri, cols, tile->cols->ld, true);
     bool any_sign = tail->rho_in ? s->opposite : plan->ops[tail->from].sign == FAR_SIGN_ANY;
-    NAME(tail_known) is = {tail->rho_in, any_sign, false, tail->terms};
+    NAME(tail_known) is = {tail->rho_in, any_sign, false, tail->terms, tile->alone};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
         NAME(run_tail)(count, is, &dense, &tail->nngp, NULL, x, out);

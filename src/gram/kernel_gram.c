@@ -63,6 +63,13 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
     if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
         st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &tail);
     }
+    if (st == FAR_OK && tail.used &&
+        tail.rho_in) { /* then nothing is left to do per pair but that */
+        st = far_points_augment(&s->a);
+        if (st == FAR_OK && s->b != &s->a) {
+            st = far_points_augment(s->b);
+        }
+    }
     if (st != FAR_OK) {
         return st;
     }

@@ -274,6 +274,29 @@ far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_p
     return st;
 }
 
+far_status far_points_augment(far_points *points)
+{
+    int64_t n = points->n, d = points->d;
+    const double *unit = points->unit, *al = points->coef, *be = al + points->ld;
+    double *wider;
+    far_status st = far_alloc(points->ctx, n * (d + 1), &wider);
+    for (int64_t i = 0; st == FAR_OK && i < n; i++) {
+        double *to = wider + i * (d + 1);
+        for (int64_t j = 0; j < d; j++) {
+            to[j] = M_SQRT2 * al[i] * unit[i * d + j];
+        }
+        to[d] = M_SQRT2 * be[i];
+    }
+    if (st == FAR_OK) {
+        far_free(points->ctx, points->unit);
+        far_free(points->ctx, points->unit_rest); /* curves are smooth: no need for finer chords */
+        points->unit = wider;
+        points->unit_rest = NULL;
+        points->d = d + 1;
+    }
+    return st;
+}
+
 void far_points_clear(far_points *points)
 {
     if (points->ctx) {

@@ -55,39 +55,28 @@ INLINE void NAME(store)(bool stream, REAL *out, NAME(vec) value, int64_t room)
 
 /* What a tail does with a block: constants of the loop below. */
 typedef struct NAME(tail_known) {
-    bool dense;    /* the first dense is still to be done */
     bool any_sign; /* cogap is carried */
     bool linear;   /* Theta_in is t, not rho */
     int terms;
     bool alone; /* the result is not mirrored */
 } NAME(tail_known);
 
-INLINE NAME(spot)
-    NAME(tail_spot)(NAME(tail_known) is, const NAME(dense_coef) * dense, int64_t j, NAME(state) x)
+INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, int64_t j, NAME(state) x)
 {
     NAME(vec) gap = *(const NAME(vec_u) *)(x.gap + j), cogap = 2 - gap;
     if (is.any_sign) {
         cogap = *(const NAME(vec_u) *)(x.cogap + j);
     }
-    if (is.dense) {
-        NAME(vec) al = *(const NAME(vec_u) *)(dense->al_j + j);
-        NAME(vec) be = *(const NAME(vec_u) *)(dense->be_j + j);
-        NAME(vec) da = dense->al - al, db = dense->be - be, sb = dense->be + be;
-        NAME(vec) aa = 2 * dense->al * al;
-        gap = (da * da + db * db) + aa * gap;
-        cogap = (da * da + sb * sb) + aa * cogap;
-    }
     return NAME(spot_of)(gap, cogap);
 }
 
-INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
-                            const far_curve *constant, const far_curve *linear, NAME(state) x,
-                            REAL *restrict out)
+INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve *constant,
+                            const far_curve *linear, NAME(state) x, REAL *restrict out)
 {
     bool stream = is.alone && (uintptr_t)out % 64 == 0;
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(spot)
-        a = NAME(tail_spot)(is, dense, j, x), b = NAME(tail_spot)(is, dense, j + LANES, x);
+        a = NAME(tail_spot)(is, j, x), b = NAME(tail_spot)(is, j + LANES, x);
         NAME(twin) value = NAME(curve)(constant, is.terms, a, b);
         if (is.linear) {
             NAME(twin) slope = NAME(curve)(linear, is.terms, a, b);
@@ -100,65 +89,51 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const NAME(dense
 }
 
 INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
-                            const NAME(dense_coef) * dense, const far_curve *constant,
-                            const far_curve *linear, NAME(state) x, REAL *out)
+                            const far_curve *constant, const far_curve *linear, NAME(state) x,
+                            REAL *out)
 {
-    if (is.dense && is.any_sign) {
+    if (is.linear && is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, true, false, terms, is.alone}, dense, constant, NULL, x,
-         out);
-    } else if (is.dense) {
-        NAME(tail_loop)
-        (count, (NAME(tail_known)){true, false, false, terms, is.alone}, dense, constant, NULL, x,
-         out);
-    } else if (is.linear && is.any_sign) {
-        NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, true, terms, is.alone}, NULL, constant, linear, x,
-         out);
+        (count, (NAME(tail_known)){true, true, terms, is.alone}, constant, linear, x, out);
     } else if (is.linear) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, true, terms, is.alone}, NULL, constant, linear, x,
-         out);
+        (count, (NAME(tail_known)){false, true, terms, is.alone}, constant, linear, x, out);
     } else if (is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, false, terms, is.alone}, NULL, constant, NULL, x,
-         out);
+        (count, (NAME(tail_known)){true, false, terms, is.alone}, constant, NULL, x, out);
     } else {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, false, terms, is.alone}, NULL, constant, NULL, x,
-         out);
+        (count, (NAME(tail_known)){false, false, terms, is.alone}, constant, NULL, x, out);
     }
 }
 
-static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const NAME(dense_coef) * dense,
-                           const far_curve *constant, const far_curve *linear, NAME(state) x,
-                           REAL *out)
+static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const far_curve *constant,
+                           const far_curve *linear, NAME(state) x, REAL *out)
 {
     if (is.terms == FAR_TAIL_TERMS_FEW) {
-        NAME(tail_with)(count, FAR_TAIL_TERMS_FEW, is, dense, constant, linear, x, out);
+        NAME(tail_with)(count, FAR_TAIL_TERMS_FEW, is, constant, linear, x, out);
     } else {
-        NAME(tail_with)(count, FAR_TAIL_TERMS, is, dense, constant, linear, x, out);
+        NAME(tail_with)(count, FAR_TAIL_TERMS, is, constant, linear, x, out);
     }
 }
 
-/* A tail right behind the first dense does that too; then no operation is run by itself. */
+/* Right behind the first dense, whose bias is then one more feature, no operation is run by itself.
+ */
 static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
                                 const NAME(scratch) * s, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
     const far_plan *plan = tile->plan;
-    const REAL *cols = (const REAL *)tile->cols->coef + tile->j0;
-    NAME(dense_coef) dense = NAME(dense_of)(s->ri, cols, tile->cols->ld, true);
     bool any_sign = tail->rho_in ? s->opposite : plan->ops[tail->from].sign == FAR_SIGN_ANY;
-    NAME(tail_known) is = {tail->rho_in, any_sign, false, tail->terms, tile->alone};
+    NAME(tail_known) is = {any_sign, false, tail->terms, tile->alone};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
-        NAME(run_tail)(count, is, &dense, &tail->nngp, NULL, x, out);
+        NAME(run_tail)(count, is, &tail->nngp, NULL, x, out);
     }
     if (tile->ntk) {
         REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
         is.linear = !tail->rho_in;
-        NAME(run_tail)(count, is, &dense, &tail->constant, &tail->linear, x, out);
+        NAME(run_tail)(count, is, &tail->constant, &tail->linear, x, out);
     }
 }
 

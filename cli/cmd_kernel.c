@@ -3,7 +3,8 @@
 #include "files.h"
 #include "json.h"
 #include "options.h"
-#include "progress.h"
+#include "session.h"
+#include "show.h"
 
 #include <limits.h>
 #include <math.h>
@@ -15,7 +16,6 @@
 #define VERB "kernel"
 
 enum { GET_NTK, GET_NNGP };
-enum { MOST_THREADS = 1024 };
 
 typedef struct kernel_args {
     const char *arch, *at_infinity, *output;
@@ -27,8 +27,7 @@ typedef struct kernel_args {
 
 typedef struct job {
     kernel_args args;
-    progress bar;
-    far_ctx *ctx;
+    session s;
     far_kernel *kernel;
 } job;
 
@@ -81,10 +80,9 @@ static int check_supremum(const command_line *line)
 {
     static const char *const OTHERS[] = {"--at-infinity", "--get",   "--diag",
                                          "--lower",       "--dtype", "--output"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
-        if (options_given(line, OTHERS[i])) {
-            return usage_error(VERB, "--sup does not go with %s", OTHERS[i]);
-        }
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    if (other) {
+        return usage_error(VERB, "--sup does not go with %s", other);
     }
     if (line->operand_count > 0) {
         return usage_error(VERB, "--sup takes no input file, but there is '%s'", line->operands[0]);
@@ -100,10 +98,9 @@ static bool is_stdin(const char *operand)
 static int check_limit(const command_line *line, const kernel_args *a)
 {
     static const char *const OTHERS[] = {"--diag", "--lower", "--dtype"};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
-        if (options_given(line, OTHERS[i])) {
-            return usage_error(VERB, "--at-infinity does not go with %s", OTHERS[i]);
-        }
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    if (other) {
+        return usage_error(VERB, "--at-infinity does not go with %s", other);
     }
     if (a->x2) {
         return usage_error(VERB, "--at-infinity takes one file of points, but there is also '%s'",
@@ -174,7 +171,7 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
  * u; the user knows them by their file. */
 static int report(job *j, far_status st)
 {
-    const char *message = far_ctx_message(j->ctx);
+    const char *message = far_ctx_message(j->s.ctx);
     if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
         failure(VERB, "--arch: %s", message);
         return EXIT_USAGE;
@@ -187,26 +184,21 @@ static int report(job *j, far_status st)
 
 static int job_open(job *j)
 {
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    progress_init(&j->bar, j->args.quiet);
-    opts.threads = (int)j->args.threads;
-    opts.progress = progress_report;
-    opts.progress_user = &j->bar;
-    if (far_ctx_create(&opts, &j->ctx) != FAR_OK) {
-        return failure(VERB, "out of memory");
+    int code = session_open(&j->s, VERB, j->args.threads, j->args.quiet);
+    if (code != EXIT_DONE) {
+        return code;
     }
     far_kernel_opts how;
     far_kernel_opts_init(&how);
     how.param = j->args.param;
-    far_status st = far_kernel_create(j->ctx, j->args.arch, &how, &j->kernel);
+    far_status st = far_kernel_create(j->s.ctx, j->args.arch, &how, &j->kernel);
     return st == FAR_OK ? EXIT_DONE : report(j, st);
 }
 
 static void job_close(job *j)
 {
     far_kernel_destroy(j->kernel);
-    far_ctx_destroy(j->ctx);
+    session_close(&j->s);
 }
 
 static const char *word_of(const char *list, int index)
@@ -244,10 +236,10 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
     int code = EXIT_DONE;
     if (!a->output) {
         interrupts_release();
-        j->bar.visible = j->bar.visible && !isatty(STDOUT_FILENO);
+        j->s.bar.visible = j->s.bar.visible && !isatty(STDOUT_FILENO);
     }
     if (a->output || !a->json) {
-        code = matrix_write(VERB, j->ctx, m, word_of(GET_LIST, a->get), a->output);
+        code = matrix_write(VERB, j->s.ctx, m, word_of(GET_LIST, a->get), a->output);
     }
     if (code == EXIT_DONE && a->json) {
         json_head(j);
@@ -264,10 +256,9 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
 /* What follows a call of the library: its result written, or its failure reported. */
 static int deliver(job *j, far_status st, const far_mat *m, const far_mat *orders)
 {
-    progress_end(&j->bar);
+    progress_end(&j->s.bar);
     int code = st == FAR_OK ? write_result(j, m, orders) : EXIT_FAILED;
-    progress_end(&j->bar);
-    interrupts_release(); /* does not come back after Ctrl-C */
+    session_idle(&j->s); /* does not come back after Ctrl-C */
     return st == FAR_OK ? code : report(j, st);
 }
 
@@ -284,9 +275,9 @@ static int check_widths(const input *a, const input *b)
 static int read_inputs(job *j, const char *first, const char *second, input in[2])
 {
     far_dtype dtype = (far_dtype)j->args.dtype;
-    int code = input_read(VERB, j->ctx, first, dtype, &in[0]);
+    int code = input_read(VERB, j->s.ctx, first, dtype, &in[0]);
     if (code == EXIT_DONE && second) {
-        code = input_read(VERB, j->ctx, second, dtype, &in[1]);
+        code = input_read(VERB, j->s.ctx, second, dtype, &in[1]);
     }
     if (code == EXIT_DONE && second) {
         code = check_widths(&in[0], &in[1]);
@@ -302,10 +293,10 @@ static far_status evaluate(job *j, const far_mat *x, const far_mat *x2, far_mat 
     far_mat *nngp = a->get == GET_NNGP ? result : NULL;
     far_mat *ntk = a->get == GET_NTK ? result : NULL;
     if (a->diag) {
-        return far_kernel_diag(j->ctx, j->kernel, x, nngp, ntk);
+        return far_kernel_diag(j->s.ctx, j->kernel, x, nngp, ntk);
     }
     far_fill fill = a->lower ? FAR_FILL_LOWER : FAR_FILL_FULL;
-    return far_kernel_eval(j->ctx, j->kernel, x, x2, fill, nngp, ntk);
+    return far_kernel_eval(j->s.ctx, j->kernel, x, x2, fill, nngp, ntk);
 }
 
 static int compute_matrix(job *j, const far_mat *x, const far_mat *x2)
@@ -403,7 +394,7 @@ static int compute_limit(job *j, const far_mat *u, const far_mat *x)
     if (code == EXIT_DONE) {
         interrupts_hold();
         far_status st =
-            far_kernel_limit(j->ctx, j->kernel, u, x, ntk ? NULL : &result, ntk ? NULL : &orders,
+            far_kernel_limit(j->s.ctx, j->kernel, u, x, ntk ? NULL : &result, ntk ? NULL : &orders,
                              ntk ? &result : NULL, ntk ? &orders : NULL);
         code = deliver(j, st, &result, &orders);
     }
@@ -430,38 +421,26 @@ static int run_limit(job *j)
 
 /* ---- the supremum -------------------------------------------------------------------------- */
 
-/* The fewest digits that read back to the same double. */
-static const char *shortest(double value, char buffer[32])
-{
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, 32, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value) {
-            break;
-        }
-    }
-    return buffer;
-}
-
 static void print_supremum(const far_supremum *sup)
 {
-    char a[32], b[32];
+    char a[SHOW_BYTES], b[SHOW_BYTES];
     if (!sup->bounded && sup->order < 0) {
         printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s as x -> 0\n",
-               shortest(sup->slope, a), shortest(sup->order, b));
+               show_exact(sup->slope, a), show_exact(sup->order, b));
     } else if (!sup->bounded) {
         printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
-               shortest(sup->slope, a), shortest(sup->order, b));
+               show_exact(sup->slope, a), show_exact(sup->order, b));
     } else if (sup->constant) {
-        printf("Theta(x, x) = %s for every x\n", shortest(sup->value, a));
+        printf("Theta(x, x) = %s for every x\n", show_exact(sup->value, a));
     } else if (isnan(sup->radius)) {
         printf("sup Theta(x, x) = %s, reached at some x; the layers on the input decide where\n",
-               shortest(sup->value, a));
+               show_exact(sup->value, a));
     } else if (sup->attained) {
-        printf("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", shortest(sup->value, a),
-               shortest(sup->radius, b));
+        printf("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", show_exact(sup->value, a),
+               show_exact(sup->radius, b));
     } else {
-        printf("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n", shortest(sup->value, a),
-               shortest(sup->radius, b));
+        printf("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n",
+               show_exact(sup->value, a), show_exact(sup->radius, b));
     }
 }
 
@@ -483,7 +462,7 @@ static int run_supremum(job *j)
 {
     far_supremum sup;
     far_supremum_init(&sup);
-    far_status st = far_kernel_supremum(j->ctx, j->kernel, j->args.inputs, &sup);
+    far_status st = far_kernel_supremum(j->s.ctx, j->kernel, j->args.inputs, &sup);
     if (st != FAR_OK) {
         return report(j, st);
     }
@@ -493,14 +472,6 @@ static int run_supremum(job *j)
         print_supremum(&sup);
     }
     return EXIT_DONE;
-}
-
-/* What OpenMP's users expect; 0, one per core, if the variable is not set to a number. */
-static int64_t default_threads(void)
-{
-    const char *text = getenv("OMP_NUM_THREADS");
-    long number = text ? strtol(text, NULL, 10) : 0;
-    return number > 0 && number <= MOST_THREADS ? number : 0;
 }
 
 int cmd_kernel(int argc, char **argv)

@@ -1,18 +1,23 @@
+#define _GNU_SOURCE
 #include "files.h"
+#include "json.h"
 #include "progress.h"
+#include "show.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-/* Splits "file.npz:name" in place; NULL if operand is to be taken whole. */
-static char *split_member(char *operand)
+char *split_member(char *operand)
 {
     char *colon = strrchr(operand, ':');
     if (!colon || !colon[1] || access(operand, F_OK) == 0) {
@@ -43,9 +48,14 @@ static int to_float32(const char *verb_name, input *in)
     return EXIT_DONE;
 }
 
+const char *operand_label(const char *operand)
+{
+    return strcmp(operand, "-") == 0 ? "standard input" : operand;
+}
+
 int input_read(const char *verb_name, far_ctx *ctx, const char *operand, far_dtype dtype, input *in)
 {
-    in->label = strcmp(operand, "-") == 0 ? "standard input" : operand;
+    in->label = operand_label(operand);
     char *path = strdup(operand);
     if (!path) {
         return failure(verb_name, "out of memory");
@@ -65,6 +75,26 @@ void input_free(input *in)
     free(in->floats);
     far_table_destroy(in->table);
     *in = (input){0};
+}
+
+char *text_read(const char *verb_name, const char *path)
+{
+    bool standard = strcmp(path, "-") == 0;
+    char *text = NULL;
+    size_t capacity = 0;
+    errno = 0;
+    FILE *f = standard ? stdin : fopen(path, "rb");
+    ssize_t length = f ? getdelim(&text, &capacity, 0, f) : -1;
+    if (length < 0) {
+        failure(verb_name, "%s: %s", operand_label(path),
+                errno ? strerror(errno) : "the file is empty");
+        free(text);
+        text = NULL;
+    }
+    if (f && !standard) {
+        fclose(f);
+    }
+    return text;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -148,6 +178,236 @@ int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const ch
     }
     return failure(verb_name, "%s", far_ctx_message(ctx));
 }
+
+/* ---- whole files --------------------------------------------------------------------------- */
+
+/* The file a link leads to: it is written through, not replaced. */
+static char *resolve(const char *path)
+{
+    char *real = realpath(path, NULL);
+    return real ? real : strdup(path);
+}
+
+/* Length of the folder's part of path, with the slash. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+static int write_failure(const char *verb_name, const char *path, int error)
+{
+    return failure(verb_name, "%s: cannot write: %s", path,
+                   error == ENOENT ? "no such directory"
+                   : error         ? strerror(error)
+                                   : "no room");
+}
+
+/* 0, or the errno that making a file of that name would give. */
+static int output_error(char *target)
+{
+    struct stat old;
+    if (stat(target, &old) == 0 && !S_ISREG(old.st_mode)) {
+        return S_ISDIR(old.st_mode) ? EISDIR : 0; /* a device or pipe is not replaced */
+    }
+    int length = folder_length(target);
+    target[length] = 0;
+    return access(length > 0 ? target : ".", W_OK | X_OK) == 0 ? 0 : errno;
+}
+
+int output_possible(const char *verb_name, const char *path)
+{
+    char *target = resolve(path);
+    int error = target ? output_error(target) : ENOMEM;
+    free(target);
+    return error ? write_failure(verb_name, path, error) : EXIT_DONE;
+}
+
+/* A hidden file beside the target, with the mode the umask asks for or the old file has. */
+static int open_temporary(sink *s)
+{
+    if (asprintf(&s->temporary, "%.*s.farfield-%lx.tmp", folder_length(s->target), s->target,
+                 (long)getpid()) < 0) {
+        s->temporary = NULL;
+        return -1;
+    }
+    struct stat old;
+    unlink(s->temporary); /* of a process long gone */
+    int fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && stat(s->target, &old) == 0) {
+        (void)!fchmod(fd, old.st_mode & 0777);
+    }
+    return fd;
+}
+
+static int open_target(sink *s)
+{
+    struct stat old;
+    bool fixed = stat(s->target, &old) == 0 && !S_ISREG(old.st_mode);
+    return fixed ? open(s->target, O_WRONLY | O_CLOEXEC) : open_temporary(s);
+}
+
+int sink_open(const char *verb_name, const char *path, sink *s)
+{
+    *s = (sink){.verb = verb_name, .label = path};
+    if (!path) {
+        s->stream = stdout;
+        return EXIT_DONE;
+    }
+    size_t length = strlen(path);
+    bool packed = length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
+    s->target = resolve(path);
+    errno = 0;
+    int fd = s->target ? open_target(s) : -1;
+    s->file = fd >= 0 ? gzdopen(fd, packed ? "wb" : "wbT") : NULL;
+    if (!s->file) {
+        s->failed = true;
+        write_failure(s->verb, s->label, errno);
+        return sink_close(s, EXIT_FAILED);
+    }
+    return EXIT_DONE;
+}
+
+void sink_put(sink *s, const char *text)
+{
+    size_t length = strlen(text);
+    if (s->failed || length == 0) {
+        return;
+    }
+    errno = 0;
+    s->failed = s->stream ? fwrite(text, 1, length, s->stream) != length
+                          : gzwrite(s->file, text, (unsigned)length) != (int)length;
+}
+
+static int close_stream(sink *s, int code)
+{
+    if (!s->failed) {
+        return code;
+    }
+    clearerr(s->stream); /* reported here, once */
+    return stdout_failed(s->verb);
+}
+
+/* Closing may be the first to learn that the disk is full. */
+static bool file_is_whole(sink *s)
+{
+    if (s->file && gzclose(s->file) != Z_OK) {
+        s->failed = true;
+    }
+    s->file = NULL;
+    return !s->failed;
+}
+
+int sink_close(sink *s, int code)
+{
+    if (s->stream) {
+        return close_stream(s, code);
+    }
+    bool opened = s->file != NULL, whole = file_is_whole(s);
+    if (code == EXIT_DONE && whole && s->temporary && rename(s->temporary, s->target) != 0) {
+        whole = false;
+    }
+    if (code == EXIT_DONE && !whole && opened) {
+        code = write_failure(s->verb, s->label, errno);
+    }
+    if (code != EXIT_DONE && s->temporary) {
+        unlink(s->temporary);
+    }
+    free(s->temporary);
+    free(s->target);
+    return code;
+}
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+static bool needs_quotes(const char *text)
+{
+    return !*text || strpbrk(text, ",\"\r\n") || *text == ' ' || text[strlen(text) - 1] == ' ';
+}
+
+static void put_word(sink *s, const char *text)
+{
+    if (!needs_quotes(text)) {
+        sink_put(s, text);
+        return;
+    }
+    sink_put(s, "\"");
+    for (; *text; text++) {
+        char one[3] = {*text, *text == '"' ? '"' : 0, 0};
+        sink_put(s, one);
+    }
+    sink_put(s, "\"");
+}
+
+static void put_cell(sink *s, const result_column *c, int64_t row)
+{
+    char number[SHOW_BYTES];
+    double value = mat_get(&c->values, row, c->col);
+    if (c->words) {
+        put_word(s, c->words[(int64_t)value]);
+    } else {
+        sink_put(s, show_exact(value, number));
+    }
+}
+
+static int write_csv(sink *s, const result_column *columns, int64_t count, int64_t rows)
+{
+    for (int64_t j = 0; j < count; j++) {
+        sink_put(s, j ? "," : "");
+        put_word(s, columns[j].name);
+    }
+    sink_put(s, "\n");
+    for (int64_t i = 0; i < rows && !s->failed; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            sink_put(s, j ? "," : "");
+            put_cell(s, &columns[j], i);
+        }
+        sink_put(s, "\n");
+        if (interrupts_pending()) {
+            return EXIT_FAILED; /* by the user, who knows */
+        }
+    }
+    return EXIT_DONE;
+}
+
+static int write_matrix(const char *verb_name, far_ctx *ctx, const result_column *columns,
+                        int64_t count, int64_t rows, const char *array_name, const char *path)
+{
+    far_mat m;
+    int code = matrix_alloc(verb_name, rows, count, FAR_F64, &m);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    double *to = m.data;
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            *to++ = mat_get(&columns[j].values, i, columns[j].col);
+        }
+    }
+    code = matrix_write(verb_name, ctx, &m, array_name, path);
+    free(m.data);
+    return code;
+}
+
+static bool is_array_path(const char *path)
+{
+    size_t length = path ? strlen(path) : 0;
+    return length > 4 && (strcasecmp(path + length - 4, ".npy") == 0 ||
+                          strcasecmp(path + length - 4, ".npz") == 0);
+}
+
+int columns_write(const char *verb_name, far_ctx *ctx, const result_column *columns, int64_t count,
+                  int64_t rows, const char *array_name, const char *path)
+{
+    if (is_array_path(path)) {
+        return write_matrix(verb_name, ctx, columns, count, rows, array_name, path);
+    }
+    sink s;
+    int code = sink_open(verb_name, path, &s);
+    return code == EXIT_DONE ? sink_close(&s, write_csv(&s, columns, count, rows)) : code;
+}
+
+/* ---- the end ------------------------------------------------------------------------------- */
 
 int stdout_finish(const char *verb_name, int code)
 {

@@ -4,6 +4,15 @@
 
 #include "cli.h"
 
+#include <stdio.h>
+#include <zlib.h>
+
+/* Splits "file.npz:name" in place; NULL if operand is to be taken whole, as a file of that name is.
+ */
+char *split_member(char *operand);
+/* The operand, or "standard input". */
+const char *operand_label(const char *operand);
+
 /* An input matrix and what owns its values. Zero-initialise; input_free is always safe. */
 typedef struct input {
     const char *label; /* the operand, or "standard input" */
@@ -18,6 +27,9 @@ int input_read(const char *verb_name, far_ctx *ctx, const char *operand, far_dty
                input *in);
 void input_free(input *in);
 
+/* The bytes of a small file with a closing zero (free it), or NULL with a line on stderr. */
+char *text_read(const char *verb_name, const char *path);
+
 /* Zeroed memory for a rows x cols matrix, checked against what the machine has available. */
 int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dtype, far_mat *out);
 
@@ -27,6 +39,38 @@ bool output_ending_known(const char *path);
 /* csv on standard output (path NULL) or whatever the ending of path says. */
 int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
                  const char *path);
+
+/* Fails, with a line on stderr, if a file of that name cannot be made: before hours of work, not
+ * after. */
+int output_possible(const char *verb_name, const char *path);
+
+/* Standard output, or a file that is written whole or not at all. */
+typedef struct sink {
+    const char *label, *verb;
+    char *target, *temporary; /* temporary: NULL where the target cannot be replaced (a pipe) */
+    FILE *stream;             /* standard output */
+    gzFile file;              /* any other, packed or not */
+    bool failed;
+} sink;
+/* path NULL: standard output. A name that ends in .gz is packed. */
+int sink_open(const char *verb_name, const char *path, sink *s);
+void sink_put(sink *s, const char *text);
+/* Puts the file in its place if code is EXIT_DONE and nothing failed, else removes it. Returns
+ * code, or EXIT_FAILED with a line on stderr. */
+int sink_close(sink *s, int code);
+
+/* One column of a result: column col of a matrix, as numbers or as indices of words. */
+typedef struct result_column {
+    char *name;
+    far_mat values;
+    int64_t col;
+    const char *const *words; /* NULL: numbers */
+} result_column;
+
+/* csv with a header on standard output (path NULL) or in a .csv or .csv.gz; in an .npy or .npz the
+ * matrix of the numbers, words as their indices. */
+int columns_write(const char *verb_name, far_ctx *ctx, const result_column *columns, int64_t count,
+                  int64_t rows, const char *array_name, const char *path);
 
 /* Flushes standard output; code, or EXIT_FAILED with a line on stderr if it could not be written.
  */

@@ -3,10 +3,11 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* One object is written at a time, so one flag is enough. */
+/* Whether an object has just been opened. Behind an inner object there is always a comma, so one
+ * flag serves all levels. */
 static bool at_start;
 
-void json_string(FILE *out, const char *text)
+void json_quoted(FILE *out, const char *text)
 {
     putc('"', out);
     for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
@@ -26,7 +27,7 @@ static void number_with_digits(FILE *out, double value, int digits)
     if (isfinite(value)) {
         fprintf(out, "%.*g", digits, value);
     } else {
-        json_string(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        json_quoted(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
     }
 }
 
@@ -41,9 +42,16 @@ void json_begin(FILE *out)
     at_start = true;
 }
 
+void json_close(FILE *out)
+{
+    putc('}', out);
+    at_start = false;
+}
+
 void json_end(FILE *out)
 {
-    fputs("}\n", out);
+    json_close(out);
+    putc('\n', out);
 }
 
 void json_key(FILE *out, const char *key)
@@ -52,14 +60,14 @@ void json_key(FILE *out, const char *key)
         fputs(", ", out);
     }
     at_start = false;
-    json_string(out, key);
+    json_quoted(out, key);
     fputs(": ", out);
 }
 
 void json_text_field(FILE *out, const char *key, const char *text)
 {
     json_key(out, key);
-    json_string(out, text);
+    json_quoted(out, text);
 }
 
 void json_number_field(FILE *out, const char *key, double value)
@@ -72,6 +80,12 @@ void json_bool_field(FILE *out, const char *key, int value)
 {
     json_key(out, key);
     fputs(value ? "true" : "false", out);
+}
+
+void json_null_field(FILE *out, const char *key)
+{
+    json_key(out, key);
+    fputs("null", out);
 }
 
 double mat_get(const far_mat *m, int64_t i, int64_t j)
@@ -106,4 +120,10 @@ void json_column(FILE *out, const far_mat *m)
         json_number(out, mat_get(m, i, 0));
     }
     putc(']', out);
+}
+
+void json_numbers(FILE *out, const double *values, int64_t count)
+{
+    far_mat column = far_mat_view((void *)values, count, 1, FAR_F64);
+    json_column(out, &column);
 }

@@ -5,19 +5,24 @@
 #include <farfield/base.h>
 #include <stdio.h>
 
-void json_string(FILE *out, const char *text);
+void json_quoted(FILE *out, const char *text);
 void json_number(FILE *out, double value);
 /* "key": "text" and "key": value, with the comma in front unless it opens the object. */
 void json_key(FILE *out, const char *key);
 void json_text_field(FILE *out, const char *key, const char *text);
 void json_number_field(FILE *out, const char *key, double value);
 void json_bool_field(FILE *out, const char *key, int value);
+void json_null_field(FILE *out, const char *key);
+/* { and }; json_end adds the line feed behind the outermost. */
 void json_begin(FILE *out);
+void json_close(FILE *out);
 void json_end(FILE *out);
 /* [[...], ...], one row a line. */
 void json_matrix(FILE *out, const far_mat *m);
 /* [...] of the first column. */
 void json_column(FILE *out, const far_mat *m);
+/* [...] of count numbers. */
+void json_numbers(FILE *out, const double *values, int64_t count);
 
 /* Element (i, j) of a host matrix. */
 double mat_get(const far_mat *m, int64_t i, int64_t j);

@@ -2,11 +2,30 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { HELP_COLUMN = 24, VALUE_LENGTH = 64, NAME_LENGTH = 64 };
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static size_t option_total(const command_line *line)
+{
+    return line->option_count + line->more.count;
+}
+
+static const option *option_at(const command_line *line, size_t i)
+{
+    return i < line->option_count ? &line->options[i] : &line->more.options[i - line->option_count];
+}
+
+/* Where in values (of the verb) the field of option i lies. */
+static size_t field_offset(const command_line *line, size_t i)
+{
+    return option_at(line, i)->offset + (i < line->option_count ? 0 : line->more.offset);
+}
 
 /* ---- choices ------------------------------------------------------------------------------- */
 
@@ -35,18 +54,50 @@ static int choice_index(const char *list, const char *word)
 
 /* ---- help ---------------------------------------------------------------------------------- */
 
-static void print_default(const option *o, const char *field)
+static void print_count_default(const option *o, int64_t value)
 {
-    char word[VALUE_LENGTH];
-    if (o->kind == OPTION_CHOICE) {
-        int index = *(const int *)(const void *)field;
-        printf(" [%s]", choice_word(o->value, index, word, sizeof word));
-    } else if (o->kind == OPTION_COUNT) {
-        printf(" [%lld]", (long long)*(const int64_t *)(const void *)field);
+    if (value >= o->least) {
+        printf(" [%lld]", (long long)value);
     }
 }
 
-static void print_option(const option *o, const char *values)
+static void print_number_default(double value)
+{
+    if (!isnan(value)) {
+        printf(" [%g]", value);
+    }
+}
+
+static void print_text_default(const char *text)
+{
+    if (text) {
+        printf(" [%s]", text);
+    }
+}
+
+static void print_default(const option *o, const void *field)
+{
+    char word[VALUE_LENGTH];
+    switch (o->kind) {
+    case OPTION_FLAG:
+    case OPTION_SIZE:
+        break;
+    case OPTION_TEXT:
+        print_text_default(*(const char *const *)field);
+        break;
+    case OPTION_CHOICE:
+        printf(" [%s]", choice_word(o->value, *(const int *)field, word, sizeof word));
+        break;
+    case OPTION_COUNT:
+        print_count_default(o, *(const int64_t *)field);
+        break;
+    case OPTION_NUMBER:
+        print_number_default(*(const double *)field);
+        break;
+    }
+}
+
+static void print_option(const option *o, const void *field)
 {
     char left[NAME_LENGTH + VALUE_LENGTH];
     char letter[8] = "";
@@ -65,7 +116,7 @@ static void print_option(const option *o, const char *values)
             printf("%*s", HELP_COLUMN, "");
         }
     }
-    print_default(o, values + o->offset);
+    print_default(o, field);
     putchar('\n');
 }
 
@@ -84,8 +135,11 @@ static void print_help(const command_line *line, const void *values)
 {
     print_usage(line->usage);
     printf("\n%s\n\nOptions:\n", line->about);
-    for (size_t i = 0; i < line->option_count; i++) {
-        print_option(&line->options[i], values);
+    for (size_t i = 0; i < option_total(line); i++) {
+        if (i == line->option_count && line->more.title) {
+            printf("\n%s\n", line->more.title);
+        }
+        print_option(option_at(line, i), (const char *)values + field_offset(line, i));
     }
     printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print this and leave");
     if (line->notes) {
@@ -95,30 +149,31 @@ static void print_help(const command_line *line, const void *values)
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
-/* Finds "--name", "--name=value" and "-o", "-ovalue"; *inlined is the value that came along. */
-static const option *find_option(const command_line *line, const char *word, const char **inlined)
+/* Finds "--name", "--name=value" and "-o", "-ovalue"; *inlined is the value that came along. The
+ * number of options if there is no such one. */
+static size_t find_option(const command_line *line, const char *word, const char **inlined)
 {
-    size_t length = strcspn(word, "=");
-    for (size_t i = 0; i < line->option_count; i++) {
-        const option *o = &line->options[i];
+    size_t length = strcspn(word, "="), i = 0;
+    for (; i < option_total(line); i++) {
+        const option *o = option_at(line, i);
         if (strlen(o->name) == length && strncmp(o->name, word, length) == 0) {
             *inlined = word[length] ? word + length + 1 : NULL;
-            return o;
+            break;
         }
         if (o->letter && word[1] == o->letter) {
             *inlined = word[2] == '=' ? word + 3 : word[2] ? word + 2 : NULL;
-            return o;
+            break;
         }
     }
-    return NULL;
+    return i;
 }
 
 static int unknown_option(const command_line *line, const char *word)
 {
     const char *names[MAX_OPTIONS + 1] = {"--help"};
     size_t count = 1;
-    for (size_t i = 0; i < line->option_count; i++) {
-        names[count++] = line->options[i].name;
+    for (size_t i = 0; i < option_total(line); i++) {
+        names[count++] = option_at(line, i)->name;
     }
     char name[NAME_LENGTH];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
@@ -139,6 +194,50 @@ static int store_count(const command_line *line, const option *o, const char *te
                            o->name, (long long)o->least, (long long)o->most, text);
     }
     *field = number;
+    return OPTIONS_OK;
+}
+
+/* "a number >= 0", "a number >= 0 or inf" */
+static int refuse_number(const command_line *line, const option *o, const char *text)
+{
+    return usage_error(line->verb, "%s needs a number >= %lld%s, not '%s'", o->name,
+                       (long long)o->least, o->most ? " or inf" : "", text);
+}
+
+static int store_number(const command_line *line, const option *o, const char *text, double *field)
+{
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end || !(number >= (double)o->least) || (isinf(number) && !o->most)) {
+        return refuse_number(line, o, text);
+    }
+    *field = number;
+    return OPTIONS_OK;
+}
+
+/* What one of the letter after a size stands for; 0 for no such letter. "G", "GB" and "GiB" are the
+ * same. */
+static double size_unit(const char *letter)
+{
+    static const char LETTERS[] = "BKMGT";
+    const char *found = *letter ? strchr(LETTERS, *letter & ~0x20) : LETTERS;
+    if (!found) {
+        return 0;
+    }
+    const char *rest = *letter ? letter + 1 : letter;
+    bool whole = !*rest || (found > LETTERS && (!strcmp(rest, "B") || !strcmp(rest, "iB")));
+    return whole ? pow(1024, (double)(found - LETTERS)) : 0;
+}
+
+static int store_size(const command_line *line, const option *o, const char *text, double *field)
+{
+    char *end;
+    double number = strtod(text, &end);
+    double bytes = number * size_unit(end);
+    if (end == text || !isfinite(number) || !(bytes >= 1)) {
+        return usage_error(line->verb, "%s needs a size like 500M or 8G, not '%s'", o->name, text);
+    }
+    *field = bytes;
     return OPTIONS_OK;
 }
 
@@ -165,6 +264,10 @@ static int store_value(const command_line *line, const option *o, const char *te
         return store_choice(line, o, text, field);
     case OPTION_COUNT:
         return store_count(line, o, text, field);
+    case OPTION_NUMBER:
+        return store_number(line, o, text, field);
+    case OPTION_SIZE:
+        return store_size(line, o, text, field);
     }
     return EXIT_USAGE;
 }
@@ -173,10 +276,11 @@ static int store_value(const command_line *line, const option *o, const char *te
 static int take_option(command_line *line, int argc, char **argv, int *i, void *values)
 {
     const char *word = argv[*i], *text = NULL;
-    const option *o = find_option(line, word, &text);
-    if (!o) {
+    size_t which = find_option(line, word, &text);
+    if (which == option_total(line)) {
         return unknown_option(line, word);
     }
+    const option *o = option_at(line, which);
     if (o->kind == OPTION_FLAG && text) {
         return usage_error(line->verb, "%s takes no value", o->name);
     }
@@ -186,8 +290,8 @@ static int take_option(command_line *line, int argc, char **argv, int *i, void *
         }
         text = argv[++*i];
     }
-    line->given[o - line->options] = true;
-    return store_value(line, o, text, (char *)values + o->offset);
+    line->given[which] = true;
+    return store_value(line, o, text, (char *)values + field_offset(line, which));
 }
 
 static int take_operand(command_line *line, const char *word)
@@ -232,10 +336,31 @@ int options_parse(command_line *line, int argc, char **argv, void *values)
 
 bool options_given(const command_line *line, const char *name)
 {
-    for (size_t i = 0; i < line->option_count; i++) {
-        if (strcmp(line->options[i].name, name) == 0) {
+    for (size_t i = 0; i < option_total(line); i++) {
+        if (strcmp(option_at(line, i)->name, name) == 0) {
             return line->given[i];
         }
     }
     return false;
+}
+
+const char *options_given_of(const command_line *line, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (options_given(line, names[i])) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+const char *options_given_more(const command_line *line, const char *except)
+{
+    for (size_t i = line->option_count; i < option_total(line); i++) {
+        const char *name = option_at(line, i)->name;
+        if (line->given[i] && !(except && strcmp(name, except) == 0)) {
+            return name;
+        }
+    }
+    return NULL;
 }

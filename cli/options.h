@@ -10,7 +10,9 @@ typedef enum option_kind {
     OPTION_FLAG,   /* bool */
     OPTION_TEXT,   /* const char *; NULL: not given */
     OPTION_CHOICE, /* int: index into the bar-separated list in value */
-    OPTION_COUNT   /* int64_t from least to most */
+    OPTION_COUNT,  /* int64_t from least to most; below least: not given */
+    OPTION_NUMBER, /* double >= least; NAN: not given; inf only if most is not 0 */
+    OPTION_SIZE    /* double: bytes, written 500M or 8G; 0: not given */
 } option_kind;
 
 typedef struct option {
@@ -23,7 +25,15 @@ typedef struct option {
     int64_t least, most;
 } option;
 
-enum { MAX_OPTIONS = 32, MAX_OPERANDS = 4 };
+/* Options that several verbs share: the fields are offsets in a struct of their own, which lies at
+ * offset in the verb's. */
+typedef struct option_group {
+    const char *title; /* stands above them in the help; NULL: they follow the verb's own */
+    const option *options;
+    size_t count, offset;
+} option_group;
+
+enum { MAX_OPTIONS = 64, MAX_OPERANDS = 4 };
 
 typedef struct command_line {
     const char *verb;
@@ -32,11 +42,12 @@ typedef struct command_line {
     const char *notes; /* stands after the options; may be NULL */
     const option *options;
     size_t option_count;
+    option_group more;
     int most_operands;
     /* Filled by options_parse: */
     const char *operands[MAX_OPERANDS];
     int operand_count;
-    bool given[MAX_OPTIONS];
+    bool given[MAX_OPTIONS]; /* the verb's own, then the others */
 } command_line;
 
 enum { OPTIONS_OK = -1 };
@@ -47,6 +58,13 @@ int options_parse(command_line *line, int argc, char **argv, void *values);
 
 /* Whether the option of that name stood on the command line. */
 bool options_given(const command_line *line, const char *name);
+
+/* The first of the names (count of them) that stood on the command line, or NULL. */
+const char *options_given_of(const command_line *line, const char *const *names, size_t count);
+
+/* The first of the shared options that stood on the command line, but for those named except (may
+ * be NULL); or NULL. */
+const char *options_given_more(const command_line *line, const char *except);
 
 /* The word of a bar-separated list: choice_word("ntk|nngp", 1, ...) is "nngp". */
 const char *choice_word(const char *list, int index, char *buffer, size_t size);

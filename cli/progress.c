@@ -98,6 +98,11 @@ void interrupts_hold(void)
     }
 }
 
+bool interrupts_pending(void)
+{
+    return caught_signal != 0;
+}
+
 void interrupts_release(void)
 {
     for (int i = 0; i < HELD_COUNT; i++) {

@@ -21,6 +21,8 @@ void progress_end(progress *p);
 /* From here on the first SIGINT, SIGTERM or SIGHUP only asks the running call to stop, so that it
  * can remove what it has begun to write; a second one ends the process at once. */
 void interrupts_hold(void);
+/* Whether such a signal has come: for loops of our own. */
+bool interrupts_pending(void);
 /* Back to the usual meaning; delivers a signal that came in between (and does not return then). */
 void interrupts_release(void);
 

@@ -1,14 +1,29 @@
 # The same sources as one object library, then as static and shared library.
 set(FAR_SOURCES
-    src/base/context.c src/base/mat.c src/base/status.c src/base/text.c
+    src/base/context.c src/base/fail_at.c src/base/mat.c src/base/random.c src/base/nearest.c src/base/status.c
+    src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
-    src/data/csv.c src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c
-    src/data/output.c src/data/table.c src/data/write.c
+    src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
+    src/data/expr_token.c src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
+    src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
+    src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
+    src/data/sha256.c src/data/table.c src/data/write.c
     src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
-    src/gram/fill.c src/gram/kernel_gram.c)
+    src/gram/fill.c src/gram/kernel_gram.c
+    src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/doubled.c src/solve/eigen.c
+    src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c src/solve/memory.c
+    src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
+    src/solve/triangular.c
+    src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
+    src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
+    src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c
+    src/regress/spread.c src/regress/target.c
+    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
+    src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
+    src/certify/witness.c)
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
 # selects instead of branches, which the flags allow; nothing here allows reassociation.
@@ -25,12 +40,26 @@ foreach(isa avx512 avx2 baseline)
   list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_tile_${isa}>)
 endforeach()
 
+# Residuals in doubled precision look for what rounding drops: nothing may be fused.
+set(FAR_EXACT_FLAGS -ffp-contract=off)
+set_source_files_properties(src/solve/doubled.c PROPERTIES COMPILE_OPTIONS ${FAR_EXACT_FLAGS})
+foreach(isa avx512 avx2 baseline)
+  add_library(far_doubled_${isa} OBJECT src/solve/doubled_isa.c)
+  target_compile_definitions(far_doubled_${isa} PRIVATE FAR_ISA=${isa})
+  target_compile_options(far_doubled_${isa} PRIVATE ${FAR_EXACT_FLAGS} ${FAR_ISA_FLAGS_${isa}})
+  target_link_libraries(far_doubled_${isa} PRIVATE far_flags)
+  list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_doubled_${isa}>)
+endforeach()
+
 add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
-target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP)
+target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
+                                          PkgConfig::JANSSON PkgConfig::NLOPT)
 
-set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP mvec m quadmath)
+set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
+                  PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK ${OPENBLAS_LIBRARY}
+                  ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

@@ -9,28 +9,51 @@ _farfield_words() {
     mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
 }
 
+# What may stand after option $1; 1 if it takes no value.
+_farfield_value() {
+    case "$1" in
+    --get | --kernel) _farfield_words "$2" "ntk nngp" ;;
+    --param) _farfield_words "$2" "ntk standard" ;;
+    --dtype) _farfield_words "$2" "f64 f32" ;;
+    --task) _farfield_words "$2" "auto regress classify" ;;
+    --criterion) _farfield_words "$2" "loo likelihood" ;;
+    --spread) _farfield_words "$2" "calibrated posterior ensemble" ;;
+    --arch | -a | --ridge | -r) [ "${COMP_WORDS[1]}" = kernel ] || _farfield_words "$2" "auto" ;;
+    --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
+        --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
+    --output | -o | --along | --check) _farfield_files "$2" ;;
+    --at-infinity) [ "${COMP_WORDS[1]}" = kernel ] && _farfield_files "$2" ;;
+    *) return 1 ;;
+    esac
+}
+
 _farfield() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}"
+    local common="--output --json --quiet --threads --help"
+    local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
+        --param --criterion --subset --seed --memory --packed --no-extremes"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "kernel info demo help --help --version"
+        _farfield_words "$word" "fit predict certify kernel info demo help --help --version"
         return
     fi
-    case "$before" in
-    --get) _farfield_words "$word" "ntk nngp" && return ;;
-    --param) _farfield_words "$word" "ntk standard" && return ;;
-    --dtype) _farfield_words "$word" "f64 f32" && return ;;
-    --arch | -a | --inputs | --threads) return ;;
-    --at-infinity | --output | -o) _farfield_files "$word" && return ;;
-    esac
+    _farfield_value "$before" "$word" && return
     case "${COMP_WORDS[1]}:$word" in
+    fit:-*) _farfield_words "$word" "$fit $common" ;;
+    predict:-*)
+        _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
+            --memory $common"
+        ;;
+    certify:-*)
+        _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check $fit $common"
+        ;;
     kernel:-*)
         _farfield_words "$word" "--arch --get --param --dtype --diag --lower --at-infinity --sup
-            --inputs --output --json --quiet --threads --help"
+            --inputs $common"
         ;;
-    kernel:*) _farfield_files "$word" ;;
+    fit:* | predict:* | certify:* | kernel:*) _farfield_files "$word" ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*) _farfield_words "$word" "--json --quiet --help" ;;
-    help:*) _farfield_words "$word" "kernel info demo" ;;
+    help:*) _farfield_words "$word" "fit predict certify kernel info demo" ;;
     esac
 }
 complete -F _farfield farfield

@@ -3,7 +3,8 @@
 # Installs the Debian packages that the goal lacks. Silent, and offline, when nothing is missing.
 set -eu
 
-build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev"
+build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
+    libnlopt-dev libarpack2-dev libopenblas-openmp-dev"
 case "${1:-}" in
 build) packages="$build" ;;
 test) packages="$build libcmocka-dev libmpfr-dev" ;;
@@ -23,6 +24,9 @@ works() {
     libc6-dev) echo '#include <stdlib.h>' | cc -E - ;;
     libzip-dev) pkg-config --exists libzip ;;
     zlib1g-dev) pkg-config --exists zlib ;;
+    libjansson-dev) pkg-config --exists jansson ;;
+    libnlopt-dev) pkg-config --exists nlopt ;;
+    libarpack2-dev) pkg-config --exists arpack ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
     libmpfr-dev) pkg-config --exists mpfr ;;
     python3-venv) python3 -c 'import venv, ensurepip' ;;

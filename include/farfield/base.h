@@ -34,7 +34,9 @@ extern "C" {
     X(FAR_ERR_FORMAT, 7, "a file's content is not valid")                                          \
     X(FAR_ERR_VALUE, 8, "the data hold a value that is not finite")                                \
     X(FAR_ERR_CANCELLED, 9, "cancelled by the caller")                                             \
-    X(FAR_ERR_BACKEND, 10, "an internal computation failed")
+    X(FAR_ERR_BACKEND, 10, "an internal computation failed")                                       \
+    X(FAR_ERR_SINGULAR, 11, "the matrix is singular to working precision")                         \
+    X(FAR_ERR_BUDGET, 12, "more memory than the budget allows")
 
 typedef enum far_status {
 #define FAR_STATUS_ENUM(name, value, text) name = value,

@@ -1,10 +1,15 @@
-/* farfield/farfield.h: the whole public API. Start at base.h, then arch.h, data.h, kernel.h. */
+/* farfield/farfield.h: the whole public API. Start at base.h, then kernel.h, model.h, certify.h. */
 #ifndef FARFIELD_H
 #define FARFIELD_H
 
 #include <farfield/arch.h>
 #include <farfield/base.h>
+#include <farfield/baseline.h>
+#include <farfield/certify.h>
 #include <farfield/data.h>
+#include <farfield/frame.h>
 #include <farfield/kernel.h>
+#include <farfield/model.h>
+#include <farfield/solve.h>
 
 #endif

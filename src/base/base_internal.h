@@ -10,6 +10,16 @@
 __attribute__((format(printf, 3, 4))) far_status far_fail(far_ctx *ctx, far_status status,
                                                           const char *format, ...);
 
+/* Fails with three lines: "column N: ...", the text (or a window of it), a caret under place, which
+ * is 0-based and at most length. */
+__attribute__((format(printf, 6, 7))) far_status far_fail_at(far_ctx *ctx, far_status status,
+                                                             const char *text, int length,
+                                                             int place, const char *format, ...);
+__attribute__((format(printf, 6, 0))) far_status far_fail_at_args(far_ctx *ctx, far_status status,
+                                                                  const char *text, int length,
+                                                                  int place, const char *format,
+                                                                  va_list args);
+
 /* The one control-flow macro of the tree: needs `far_status st` and a label `done`. */
 #define FAR_TRY(call)                                                                              \
     do {                                                                                           \
@@ -47,10 +57,20 @@ __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char 
 /* The fewest significant digits (at most 17) that read back to the same double. */
 void far_text_add_number(far_text *t, double value);
 
+/* The name a misspelt word is closest to, whatever the case, or NULL if none is close. */
+const char *far_nearest_name(const char *word, const char *const *names, int64_t count);
+
 /* Checks a caller's matrix: not NULL, data not NULL unless empty, ld >= cols, known dtype. */
 far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
 /* Byte address of row i. */
 void *far_mat_row(const far_mat *m, int64_t i);
 size_t far_dtype_size(int32_t dtype);
+
+/* Random numbers of a seed, each by its counter: uniform in (0, 1), standard normal, and a
+ * permutation in place. */
+uint64_t far_random_bits(uint64_t seed, uint64_t counter);
+double far_random_uniform(uint64_t seed, uint64_t counter);
+double far_random_normal(uint64_t seed, uint64_t counter);
+void far_random_shuffle(uint64_t seed, int64_t *items, int64_t count);
 
 #endif

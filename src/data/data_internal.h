@@ -55,8 +55,13 @@ far_status far_input_load(far_ctx *ctx, const char *path, far_input *in);
  * machine's memory. */
 far_status far_input_reserve(far_input *in, int64_t bytes);
 bool far_input_is_gzip(const far_input *in);
+/* A copy of bytes in memory, as if read from a file of that name. */
+far_status far_input_copy(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                          far_input *in);
 /* Replaces gzip bytes by what they hold. */
 far_status far_input_gunzip(far_input *in);
+/* The same if they are gzip, else nothing; refuses gzip in gzip. */
+far_status far_input_unpack(far_input *in);
 void far_input_clear(far_input *in);
 __attribute__((format(printf, 3, 4))) far_status
 far_input_fail(const far_input *in, far_status status, const char *format, ...);
@@ -68,6 +73,44 @@ bool far_npy_is(const far_input *in);
 far_status far_npy_parse(far_input *in, far_table *t);
 bool far_npz_is(const far_input *in);
 far_status far_npz_parse(far_input *in, const char *member, far_table *t);
+/* The message for a member asked of another format. */
+far_status far_npz_refuse_member(const far_input *in, const char *member);
+
+/* ---- arrays in npy format, before they are converted ---- */
+
+/* Borrows its values from the input. */
+typedef struct far_array {
+    const unsigned char *data;
+    char shape[128];    /* "(3, 4)" as written */
+    int dims;           /* 1 or 2, or there are no rows and columns */
+    int64_t rows, cols; /* either may be 0 */
+    char kind;          /* f, i, u or b; with words also U (UTF-32) or S (bytes) */
+    int64_t size;       /* bytes of an element */
+    bool swapped, fortran;
+} far_array;
+
+/* Reads the header, and checks that the file has the size it promises. words: texts too. */
+far_status far_npy_open(far_input *in, bool words, far_array *out);
+/* Refuses other than 1 or 2 dimensions, and no values. */
+far_status far_array_check(const far_input *in, const far_array *a);
+/* out[i * down + j * right] = element (i, j) of an array of numbers. */
+void far_array_numbers(const far_array *a, double *out, int64_t down, int64_t right);
+/* Element (i, j) of an array of texts as UTF-8 (S: its bytes), without a closing zero; out holds
+ * a->size. Returns the length, -1 if the text is not valid or holds a zero. */
+int64_t far_array_text(const far_array *a, int64_t i, int64_t j, char *out);
+
+typedef struct far_npz_array {
+    char *name;   /* without .npy */
+    far_input in; /* its bytes, labelled with its name */
+} far_npz_array;
+
+/* The arrays of an npz in its order: all, or the one named member. Free them also on failure. */
+far_status far_npz_unpack(far_input *in, const char *member, far_npz_array **out, int64_t *count);
+void far_npz_free(far_ctx *ctx, far_npz_array *arrays, int64_t count);
+
+/* The bytes of the member called name (with its ending), labelled with that; out->data is NULL if
+ * the zip has none. Refuses two of one name, and more than most bytes. */
+far_status far_zip_extract(const far_input *in, const char *name, int64_t most, far_input *out);
 
 /* ---- numbers as text, whatever the locale ---- */
 
@@ -107,8 +150,34 @@ void far_output_close(far_output *o);
 /* Memory for zlib from the context: zalloc, zfree, opaque = ctx. */
 void far_zlib_memory(far_ctx *ctx, z_stream *z);
 
-/* Array name.npy in a stored zip. Sizes from zip64_from on take 64-bit fields (UINT32_MAX but in
- * tests). */
+/* ---- zip: members stored one after another, so that it streams to anything ---- */
+
+#define FAR_ZIP_MEMBERS 8
+#define FAR_ZIP_NAME_BYTES 264 /* 255, .npy, and a closing zero */
+
+typedef struct far_zip_member {
+    char name[FAR_ZIP_NAME_BYTES];
+    uint64_t size, offset; /* offset: of its header in the file */
+    uint32_t crc;
+} far_zip_member;
+
+/* A zip being written: set output and zip64_from, the rest to zero. */
+typedef struct far_zip {
+    far_output *output;
+    uint64_t zip64_from; /* sizes and offsets from here on take 64-bit fields: UINT32_MAX but in
+                            tests */
+    uint64_t at;         /* bytes written */
+    far_zip_member members[FAR_ZIP_MEMBERS];
+    int count;
+} far_zip;
+
+far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size);
+/* An array as name.npy. */
+far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m);
+/* What a zip ends with. */
+far_status far_zip_finish(far_zip *z);
+
+/* A zip with the array name.npy alone; zip64_from as in far_zip. */
 far_status far_npz_write(far_output *o, const far_mat *m, const char *name, uint64_t zip64_from);
 
 #endif

@@ -200,6 +200,22 @@ far_status far_input_load(far_ctx *ctx, const char *path, far_input *in)
     return st;
 }
 
+far_status far_input_copy(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                          far_input *in)
+{
+    in->ctx = ctx;
+    far_show_path(in->label, sizeof in->label, label);
+    far_status st = far_input_reserve(in, size);
+    if (st == FAR_OK) {
+        if (size > 0) {
+            memcpy(in->data, data, (size_t)size);
+        }
+        in->data[size] = 0;
+        in->size = size;
+    }
+    return st;
+}
+
 void far_input_clear(far_input *in)
 {
     far_free(in->ctx, in->data);
@@ -316,5 +332,17 @@ far_status far_input_gunzip(far_input *in)
 done:
     inflateEnd(&z);
     far_free(out.ctx, out.data);
+    return st;
+}
+
+far_status far_input_unpack(far_input *in)
+{
+    if (!far_input_is_gzip(in)) {
+        return FAR_OK;
+    }
+    far_status st = far_input_gunzip(in);
+    if (st == FAR_OK && far_input_is_gzip(in)) { /* some files hold themselves for ever */
+        st = far_input_fail(in, FAR_ERR_FORMAT, "is gzipped twice; unpack it once first");
+    }
     return st;
 }

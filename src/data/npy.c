@@ -1,4 +1,4 @@
-/* The npy format, versions 1 to 3: one array of numbers, either byte order, either layout. */
+/* The npy format, versions 1 to 3: one array of numbers or texts, either byte order or layout. */
 #include "data_internal.h"
 
 #include <string.h>
@@ -6,19 +6,16 @@
 #define MAGIC_BYTES 6
 #define MAX_DIMS 32 /* numpy's own limit, long so */
 #define TILE 32
+#define UTF32_BYTES 4
 
 typedef struct npy {
     far_input *in;
     const char *p, *end; /* the header text not yet read */
     char descr[64];      /* "<f8" */
-    char shape[128];     /* "(3, 4)" as written */
-    char kind;           /* f, i, u or b */
-    int size;            /* bytes of an element */
-    bool swapped, fortran, structured;
+    bool structured;
     bool has_descr, has_order, has_shape;
-    int dims;
     int64_t dim[MAX_DIMS];
-    int64_t rows, cols;
+    far_array *array; /* what the header says */
 } npy;
 
 bool far_npy_is(const far_input *in)
@@ -98,7 +95,8 @@ static bool take_shape(npy *n)
         return false;
     }
     while (more && !take_char(n, ')')) {
-        if (n->dims == MAX_DIMS || !take_count(n, &n->dim[n->dims++])) {
+        int *dims = &n->array->dims;
+        if (*dims == MAX_DIMS || !take_count(n, &n->dim[(*dims)++])) {
             return false;
         }
         more = take_char(n, ',');
@@ -106,7 +104,7 @@ static bool take_shape(npy *n)
     if (!more && !take_char(n, ')')) {
         return false;
     }
-    far_show(n->shape, sizeof n->shape, first, n->p - first);
+    far_show(n->array->shape, sizeof n->array->shape, first, n->p - first);
     return true;
 }
 
@@ -118,8 +116,8 @@ static bool take_descr(npy *n)
 
 static bool take_order(npy *n)
 {
-    n->fortran = take_word(n, "True");
-    return n->fortran || take_word(n, "False");
+    n->array->fortran = take_word(n, "True");
+    return n->array->fortran || take_word(n, "False");
 }
 
 static bool first_time(bool *seen)
@@ -182,7 +180,7 @@ static const char *kind_name(char kind)
     return "unknown";
 }
 
-static bool known_type(char kind, int size)
+static bool known_type(char kind, int64_t size, bool words)
 {
     switch (kind) {
     case 'f':
@@ -190,65 +188,96 @@ static bool known_type(char kind, int size)
     case 'i':
     case 'u':
         return size == 1 || size == 2 || size == 4 || size == 8;
+    case 'S':
+    case 'U':
+        return words && size > 0;
     default:
         return kind == 'b' && size == 1;
     }
 }
 
-static far_status read_type(npy *n)
+/* The count at the end of a dtype; 0 if it is not one, or larger than any text. */
+static int64_t type_size(const char *digits)
 {
+    int64_t size = 0;
+    for (; *digits >= '0' && *digits <= '9' && size < INT32_MAX / 40; digits++) {
+        size = 10 * size + (*digits - '0');
+    }
+    return *digits ? 0 : size;
+}
+
+static far_status read_type(npy *n, bool words)
+{
+    far_array *a = n->array;
     const char *d = n->descr;
     char order = '=';
     if (*d && strchr("<>=|", *d)) {
         order = *d++;
     }
     bool native_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    n->swapped = (order == '<' && !native_little) || (order == '>' && native_little);
-    n->kind = *d;
-    n->size = *d && d[1] >= '0' && d[1] <= '9' && d[2] == 0 ? d[1] - '0' : 0;
-    if (known_type(n->kind, n->size)) {
+    a->swapped = (order == '<' && !native_little) || (order == '>' && native_little);
+    a->kind = *d;
+    a->size = *d ? type_size(d + 1) : 0;
+    if (known_type(a->kind, a->size, words)) {
+        a->size *= a->kind == 'U' ? UTF32_BYTES : 1;
         return FAR_OK;
     }
-    return far_input_fail(n->in, FAR_ERR_FORMAT,
-                          "dtype %s ('%s') cannot be read; save it as float64", kind_name(n->kind),
-                          n->descr);
+    return far_input_fail(n->in, FAR_ERR_FORMAT, "dtype %s ('%s') cannot be read; save it as %s",
+                          kind_name(a->kind), n->descr, words ? "numbers or texts" : "float64");
 }
 
-static far_status read_dims(npy *n)
+/* Arrays of other dimensions have no rows and columns. */
+static void read_dims(npy *n)
 {
-    if (n->dims != 1 && n->dims != 2) {
-        return far_input_fail(n->in, FAR_ERR_FORMAT,
-                              "shape %s has %d dimension%s; only 1 or 2 can be read", n->shape,
-                              n->dims, far_plural(n->dims));
+    far_array *a = n->array;
+    if (a->dims == 1 || a->dims == 2) {
+        a->rows = n->dim[0];
+        a->cols = a->dims == 2 ? n->dim[1] : 1;
     }
-    n->rows = n->dim[0];
-    n->cols = n->dims == 2 ? n->dim[1] : 1;
-    if (n->rows == 0 || n->cols == 0) {
-        return far_input_fail(n->in, FAR_ERR_FORMAT, "shape %s holds no values", n->shape);
+}
+
+far_status far_array_check(const far_input *in, const far_array *a)
+{
+    if (a->dims != 1 && a->dims != 2) {
+        return far_input_fail(in, FAR_ERR_FORMAT,
+                              "shape %s has %d dimension%s; only 1 or 2 can be read", a->shape,
+                              a->dims, far_plural(a->dims));
+    }
+    if (a->rows == 0 || a->cols == 0) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "shape %s holds no values", a->shape);
     }
     return FAR_OK;
+}
+
+/* "float64", "bool", "string5" */
+static void name_type(const far_array *a, char *out, size_t capacity)
+{
+    if (a->kind == 'b') {
+        snprintf(out, capacity, "bool");
+        return;
+    }
+    int64_t size = a->kind == 'U' ? a->size / UTF32_BYTES : a->kind == 'S' ? a->size : 8 * a->size;
+    snprintf(out, capacity, "%s%lld", kind_name(a->kind), (long long)size);
 }
 
 /* Nothing is allocated before the declared size has been found in the file. */
 static far_status check_size(const npy *n, int64_t follow)
 {
+    const far_array *a = n->array;
     int64_t bytes;
-    if (__builtin_mul_overflow(n->rows, n->cols, &bytes) ||
-        __builtin_mul_overflow(bytes, n->size, &bytes)) {
-        return far_input_fail(n->in, FAR_ERR_FORMAT, "shape %s is too large for a file", n->shape);
+    if (__builtin_mul_overflow(a->rows, a->cols, &bytes) ||
+        __builtin_mul_overflow(bytes, a->size, &bytes)) {
+        return far_input_fail(n->in, FAR_ERR_FORMAT, "shape %s is too large for a file", a->shape);
     }
     if (bytes == follow) {
         return FAR_OK;
     }
-    char bits[8] = "";
-    if (n->kind != 'b') {
-        snprintf(bits, sizeof bits, "%d", 8 * n->size);
-    }
-    return far_input_fail(n->in, FAR_ERR_FORMAT,
-                          "header says %lld x %lld %s%s (%lld byte%s) but %s%lld follow%s",
-                          (long long)n->rows, (long long)n->cols, kind_name(n->kind), bits,
-                          (long long)bytes, far_plural(bytes), follow < bytes ? "only " : "",
-                          (long long)follow, follow == 1 ? "s" : "");
+    char type[32];
+    name_type(a, type, sizeof type);
+    return far_input_fail(
+        n->in, FAR_ERR_FORMAT, "header says %lld x %lld %s (%lld byte%s) but %s%lld follow%s",
+        (long long)a->rows, (long long)a->cols, type, (long long)bytes, far_plural(bytes),
+        follow < bytes ? "only " : "", (long long)follow, follow == 1 ? "s" : "");
 }
 
 /* Finds the header text between n->p and n->end. */
@@ -328,14 +357,15 @@ static uint64_t load_bits(const unsigned char *p, int size, bool little)
     return bits;
 }
 
-static double load_value(const npy *n, const unsigned char *p)
+static double load_value(const far_array *a, const unsigned char *p)
 {
     bool native_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-    uint64_t bits = load_bits(p, n->size, native_little != n->swapped);
-    int unused = 64 - 8 * n->size;
-    switch (n->kind) {
+    int size = (int)a->size;
+    uint64_t bits = load_bits(p, size, native_little != a->swapped);
+    int unused = 64 - 8 * size;
+    switch (a->kind) {
     case 'f':
-        return float_value(bits, n->size);
+        return float_value(bits, size);
     case 'i':
         return (double)((int64_t)(bits << unused) >> unused); /* extends the sign */
     case 'u':
@@ -345,32 +375,84 @@ static double load_value(const npy *n, const unsigned char *p)
     }
 }
 
-static void convert_tile(const npy *n, const unsigned char *data, int64_t i0, int64_t j0,
-                         double *out)
+/* By tiles, so that a transposing copy stays in cache. */
+static void convert_tile(const far_array *a, int64_t i0, int64_t j0, double *out, int64_t out_down,
+                         int64_t out_right)
 {
-    int64_t down = n->fortran ? n->size : n->size * n->cols;
-    int64_t right = n->fortran ? n->size * n->rows : n->size;
-    for (int64_t i = i0; i < n->rows && i < i0 + TILE; i++) {
-        for (int64_t j = j0; j < n->cols && j < j0 + TILE; j++) {
-            out[i * n->cols + j] = load_value(n, data + i * down + j * right);
+    int64_t down = a->fortran ? a->size : a->size * a->cols;
+    int64_t right = a->fortran ? a->size * a->rows : a->size;
+    for (int64_t i = i0; i < a->rows && i < i0 + TILE; i++) {
+        for (int64_t j = j0; j < a->cols && j < j0 + TILE; j++) {
+            out[i * out_down + j * out_right] = load_value(a, a->data + i * down + j * right);
         }
     }
 }
 
-/* By tiles, so that a transposing copy stays in cache. */
-static far_status convert(const npy *n, const unsigned char *data, far_table *t)
+void far_array_numbers(const far_array *a, double *out, int64_t down, int64_t right)
 {
-    far_status st = far_alloc(t->ctx, n->rows * n->cols, &t->values);
-    if (st != FAR_OK) {
-        return st;
-    }
-    t->block = t->values;
-    for (int64_t i = 0; i < n->rows; i += TILE) {
-        for (int64_t j = 0; j < n->cols; j += TILE) {
-            convert_tile(n, data, i, j, t->values);
+    for (int64_t i = 0; i < a->rows; i += TILE) {
+        for (int64_t j = 0; j < a->cols; j += TILE) {
+            convert_tile(a, i, j, out, down, right);
         }
     }
-    return FAR_OK;
+}
+
+/* ---- texts ---- */
+
+/* UTF-8 of a code point; NULL if it is none, or zero. */
+static char *put_utf8(char *out, uint32_t c)
+{
+    if (c == 0 || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) {
+        return NULL;
+    }
+    int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    static const unsigned char lead[] = {0, 0xC0, 0xE0, 0xF0};
+    *out++ = (char)(lead[more] | c >> (6 * more));
+    while (more-- > 0) {
+        *out++ = (char)(0x80 | (c >> (6 * more) & 0x3F));
+    }
+    return out;
+}
+
+int64_t far_array_text(const far_array *a, int64_t i, int64_t j, char *out)
+{
+    bool little = (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) != a->swapped;
+    int unit = a->kind == 'U' ? UTF32_BYTES : 1;
+    int64_t at = a->fortran ? j * a->rows + i : i * a->cols + j;
+    const unsigned char *p = a->data + at * a->size, *end = p + a->size;
+    char *q = out;
+    while (end > p && load_bits(end - unit, unit, little) == 0) { /* texts are filled up with 0 */
+        end -= unit;
+    }
+    for (; p < end && q; p += unit) {
+        uint64_t c = load_bits(p, unit, little);
+        if (unit == 1) {
+            *q = (char)c;
+            q = c ? q + 1 : NULL;
+        } else {
+            q = put_utf8(q, (uint32_t)c);
+        }
+    }
+    return q ? q - out : -1;
+}
+
+/* ---- the file ---- */
+
+far_status far_npy_open(far_input *in, bool words, far_array *out)
+{
+    far_status st;
+    npy n = {.in = in, .array = out};
+    *out = (far_array){0};
+    FAR_TRY(find_header(&n));
+    out->data = (const unsigned char *)n.end;
+    FAR_TRY(parse_header(&n));
+    FAR_TRY(read_type(&n, words));
+    read_dims(&n);
+    if (out->dims == 1 || out->dims == 2) {
+        FAR_TRY(check_size(&n, in->data + in->size - out->data));
+    }
+done:
+    return st;
 }
 
 /* Our own layout already: the input's memory becomes the table's. */
@@ -382,30 +464,28 @@ static void adopt(far_input *in, int64_t offset, far_table *t)
     in->size = in->capacity = 0;
 }
 
-static bool is_our_layout(const npy *n, const unsigned char *data)
+static bool is_our_layout(const far_array *a)
 {
-    bool row_major = !n->fortran || n->rows == 1 || n->cols == 1;
-    return n->kind == 'f' && n->size == 8 && !n->swapped && row_major &&
-           (uintptr_t)data % sizeof(double) == 0;
+    bool row_major = !a->fortran || a->rows == 1 || a->cols == 1;
+    return a->kind == 'f' && a->size == 8 && !a->swapped && row_major &&
+           (uintptr_t)a->data % sizeof(double) == 0;
 }
 
 far_status far_npy_parse(far_input *in, far_table *t)
 {
     far_status st;
-    npy n = {.in = in};
-    FAR_TRY(find_header(&n));
-    const unsigned char *data = (const unsigned char *)n.end;
-    FAR_TRY(parse_header(&n));
-    FAR_TRY(read_type(&n));
-    FAR_TRY(read_dims(&n));
-    FAR_TRY(check_size(&n, in->data + in->size - data));
-    if (is_our_layout(&n, data)) {
-        adopt(in, data - in->data, t);
+    far_array a;
+    FAR_TRY(far_npy_open(in, false, &a));
+    FAR_TRY(far_array_check(in, &a));
+    if (is_our_layout(&a)) {
+        adopt(in, a.data - in->data, t);
     } else {
-        FAR_TRY(convert(&n, data, t));
+        FAR_TRY(far_alloc(t->ctx, a.rows * a.cols, &t->values));
+        t->block = t->values;
+        far_array_numbers(&a, t->values, a.cols, 1);
     }
-    t->rows = n.rows;
-    t->cols = n.cols;
+    t->rows = a.rows;
+    t->cols = a.cols;
 done:
     return st;
 }

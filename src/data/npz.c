@@ -14,6 +14,13 @@ bool far_npz_is(const far_input *in)
                              memcmp(in->data, "PK\5\6", 4) == 0); /* the second: no members */
 }
 
+far_status far_npz_refuse_member(const far_input *in, const char *member)
+{
+    char shown[64];
+    far_show(shown, sizeof shown, member, (int64_t)strlen(member));
+    return far_input_fail(in, FAR_ERR_ARG, "is not an npz, so it has no array '%s'", shown);
+}
+
 /* The error's owner also owns its text. */
 static far_status fail_zip(const far_input *in, zip_error_t *error)
 {
@@ -92,22 +99,32 @@ static far_status fail_choice(const far_input *in, zip_t *zip, int64_t arrays, c
     return far_input_fail(in, FAR_ERR_ARG, "has no array '%s'; it holds %s", shown, names);
 }
 
-static far_status choose(const far_input *in, zip_t *zip, const char *member, int64_t *out)
+/* The first array of that name, or the first of all; how many there are. */
+static int64_t search_arrays(zip_t *zip, const char *member, int64_t *arrays)
 {
-    int64_t arrays = 0, entries = zip_get_num_entries(zip, 0);
-    *out = -1;
-    for (int64_t i = 0; i < entries; i++) {
+    int64_t found = -1;
+    *arrays = 0;
+    for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
         const char *name;
         int64_t length = array_name(zip, i, &name);
-        arrays += length >= 0;
-        if (length >= 0 && *out < 0 && (!member || same_name(name, length, member))) {
-            *out = i;
+        *arrays += length >= 0;
+        if (length >= 0 && found < 0 && (!member || same_name(name, length, member))) {
+            found = i;
         }
     }
+    return found;
+}
+
+/* one: without a member there must be one array alone. */
+static far_status choose(const far_input *in, zip_t *zip, const char *member, bool one,
+                         int64_t *out)
+{
+    int64_t arrays;
+    *out = search_arrays(zip, member, &arrays);
     if (arrays == 0) {
         return far_input_fail(in, FAR_ERR_FORMAT, "is a zip file without npy arrays");
     }
-    if (*out < 0 || (!member && arrays > 1)) {
+    if (*out < 0 || (!member && one && arrays > 1)) {
         return fail_choice(in, zip, arrays, member);
     }
     return FAR_OK;
@@ -121,9 +138,10 @@ static void label_member(far_input *out, const far_input *in, zip_t *zip, int64_
     char shown[64];
     int64_t length = array_name(zip, i, &name);
     out->ctx = in->ctx;
-    far_show(shown, sizeof shown, name, length);
-    snprintf(out->label, sizeof out->label, "%.*s: array %s", (int)(sizeof out->label - 80),
-             in->label, shown);
+    bool array = length >= 0;
+    far_show(shown, sizeof shown, name, array ? length : (int64_t)strlen(name));
+    snprintf(out->label, sizeof out->label, "%.*s: %s%s", (int)(sizeof out->label - 80), in->label,
+             array ? "array " : "", shown);
 }
 
 /* What a member may claim to hold: no more than its packed bytes, which are in the file, allow. */
@@ -194,6 +212,16 @@ static far_status extract(const far_input *in, zip_t *zip, int64_t i, far_input 
     return st;
 }
 
+/* Unpacks array i, and refuses what is not in npy format. */
+static far_status take_array(const far_input *in, zip_t *zip, int64_t i, far_input *out)
+{
+    far_status st = extract(in, zip, i, out);
+    if (st == FAR_OK && !far_npy_is(out)) {
+        st = far_input_fail(out, FAR_ERR_FORMAT, "is not in npy format");
+    }
+    return st;
+}
+
 far_status far_npz_parse(far_input *in, const char *member, far_table *t)
 {
     far_status st;
@@ -201,21 +229,124 @@ far_status far_npz_parse(far_input *in, const char *member, far_table *t)
     far_input array = {.ctx = in->ctx};
     int64_t index;
     FAR_TRY(open_zip(in, &zip));
-    FAR_TRY(choose(in, zip, member, &index));
-    FAR_TRY(extract(in, zip, index, &array));
+    FAR_TRY(choose(in, zip, member, true, &index));
+    FAR_TRY(take_array(in, zip, index, &array));
     zip_discard(zip);
     zip = NULL;
     far_input_clear(in); /* the packed bytes are not needed beside the values */
     memcpy(in->label, array.label, sizeof in->label);
-    if (!far_npy_is(&array)) {
-        st = far_input_fail(&array, FAR_ERR_FORMAT, "is not in npy format");
-    } else {
-        st = far_npy_parse(&array, t);
-    }
+    FAR_TRY(far_npy_parse(&array, t));
 done:
     if (zip) {
         zip_discard(zip);
     }
     far_input_clear(&array);
+    return st;
+}
+
+/* ---- all arrays ---- */
+
+static far_status take_named(const far_input *in, zip_t *zip, int64_t i, far_npz_array *out)
+{
+    const char *name;
+    int64_t length = array_name(zip, i, &name);
+    far_status st = far_copy_text(in->ctx, name, length, &out->name);
+    return st == FAR_OK ? take_array(in, zip, i, &out->in) : st;
+}
+
+static far_status take_all(const far_input *in, zip_t *zip, far_npz_array *arrays, int64_t *count)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
+        const char *name;
+        if (array_name(zip, i, &name) >= 0) {
+            FAR_TRY(take_named(in, zip, i, &arrays[(*count)++]));
+        }
+    }
+done:
+    return st;
+}
+
+far_status far_npz_unpack(far_input *in, const char *member, far_npz_array **out, int64_t *count)
+{
+    far_status st;
+    zip_t *zip = NULL;
+    int64_t index;
+    *out = NULL;
+    *count = 0;
+    FAR_TRY(open_zip(in, &zip));
+    FAR_TRY(choose(in, zip, member, false, &index));
+    int64_t room = member ? 1 : zip_get_num_entries(zip, 0);
+    FAR_TRY(far_alloc(in->ctx, room, out));
+    memset(*out, 0, (size_t)room * sizeof **out);
+    if (member) {
+        *count = 1;
+        FAR_TRY(take_named(in, zip, index, &(*out)[0]));
+    } else {
+        FAR_TRY(take_all(in, zip, *out, count));
+    }
+done:
+    if (zip) {
+        zip_discard(zip);
+    }
+    return st;
+}
+
+void far_npz_free(far_ctx *ctx, far_npz_array *arrays, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        far_free(ctx, arrays[i].name);
+        if (arrays[i].in.data) {
+            far_input_clear(&arrays[i].in);
+        }
+    }
+    far_free(ctx, arrays);
+}
+
+/* ---- any member ---- */
+
+static far_status find_member(const far_input *in, zip_t *zip, const char *name, int64_t *out)
+{
+    *out = -1;
+    for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
+        const char *other = zip_get_name(zip, (zip_uint64_t)i, ZIP_FL_ENC_RAW);
+        if (other && strcmp(other, name) == 0) {
+            if (*out >= 0) {
+                return far_input_fail(in, FAR_ERR_FORMAT, "holds %s twice", name);
+            }
+            *out = i;
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status check_most(const far_input *in, zip_t *zip, int64_t i, const char *name,
+                             int64_t most)
+{
+    zip_stat_t s;
+    if (zip_stat_index(zip, (zip_uint64_t)i, 0, &s) == 0 && s.valid & ZIP_STAT_SIZE &&
+        s.size > (zip_uint64_t)most) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "%s claims %llu bytes, more than are plausible",
+                              name, (unsigned long long)s.size);
+    }
+    return FAR_OK; /* extract finds what else is wrong */
+}
+
+far_status far_zip_extract(const far_input *in, const char *name, int64_t most, far_input *out)
+{
+    far_status st;
+    zip_t *zip = NULL;
+    int64_t index;
+    *out = (far_input){.ctx = in->ctx};
+    FAR_TRY(open_zip(in, &zip));
+    FAR_TRY(find_member(in, zip, name, &index));
+    if (index >= 0) {
+        FAR_TRY(check_most(in, zip, index, name, most));
+        FAR_TRY(extract(in, zip, index, out));
+    }
+done:
+    if (zip) {
+        zip_discard(zip);
+    }
     return st;
 }

@@ -62,30 +62,16 @@ static far_status fill(far_input *in, const char *member, far_table *t)
         return far_npz_parse(in, member, t);
     }
     if (member) {
-        char shown[64];
-        far_show(shown, sizeof shown, member, (int64_t)strlen(member));
-        return far_input_fail(in, FAR_ERR_ARG, "is not an npz, so it has no array '%s'", shown);
+        return far_npz_refuse_member(in, member);
     }
     return far_npy_is(in) ? far_npy_parse(in, t) : far_csv_parse(in, t);
-}
-
-static far_status unpack(far_input *in)
-{
-    if (!far_input_is_gzip(in)) {
-        return FAR_OK;
-    }
-    far_status st = far_input_gunzip(in);
-    if (st == FAR_OK && far_input_is_gzip(in)) { /* some files hold themselves for ever */
-        st = far_input_fail(in, FAR_ERR_FORMAT, "is gzipped twice; unpack it once first");
-    }
-    return st;
 }
 
 static far_status parse(far_input *in, const char *member, far_table **out)
 {
     far_status st;
     far_table *t = NULL;
-    FAR_TRY(unpack(in));
+    FAR_TRY(far_input_unpack(in));
     FAR_TRY(far_alloc(in->ctx, 1, &t));
     *t = (far_table){.ctx = in->ctx};
     FAR_TRY(fill(in, member, t));
@@ -119,15 +105,9 @@ far_status far_table_parse_bytes(far_ctx *ctx, const char *label, const void *da
                                  const char *member, far_table **out)
 {
     far_status st;
-    far_input in = {.ctx = ctx};
+    far_input in = {0};
     *out = NULL;
-    far_show_path(in.label, sizeof in.label, label);
-    FAR_TRY(far_input_reserve(&in, size));
-    if (size > 0) {
-        memcpy(in.data, data, (size_t)size);
-    }
-    in.data[size] = 0;
-    in.size = size;
+    FAR_TRY(far_input_copy(ctx, label, data, size, &in));
     FAR_TRY(parse(&in, member, out));
 done:
     far_input_clear(&in);

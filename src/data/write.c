@@ -1,6 +1,7 @@
 /* Matrices out: csv, npy, npz by the ending of the name. */
 #include "data_internal.h"
 
+#include <assert.h>
 #include <string.h>
 #include <strings.h>
 
@@ -92,15 +93,7 @@ done:
     return st;
 }
 
-/* ---- npz: a zip with one stored member, so that it streams to anything ---- */
-
-typedef struct zip_entry {
-    const char *name;
-    size_t name_length; /* with .npy */
-    uint64_t size;
-    uint32_t crc;
-    bool big; /* the size needs 64-bit fields */
-} zip_entry;
+/* ---- zip: stored members, so that it streams to anything ---- */
 
 typedef struct record {
     unsigned char bytes[128];
@@ -112,6 +105,147 @@ static void add(record *r, int width, uint64_t value)
     for (int i = 0; i < width; i++) {
         r->bytes[r->used++] = (unsigned char)(value >> (8 * i));
     }
+}
+
+/* A field of 4 bytes; all ones send the reader to the 64-bit field. */
+static void add_short(record *r, bool big, uint64_t value)
+{
+    add(r, 4, big ? UINT32_MAX : value);
+}
+
+static bool is_big(const far_zip *z, uint64_t value)
+{
+    return value >= z->zip64_from;
+}
+
+static size_t extra_bytes(bool big_size, bool big_offset)
+{
+    size_t fields = (big_size ? 16u : 0u) + (big_offset ? 8u : 0u);
+    return fields ? fields + 4 : 0;
+}
+
+/* The fields that the local and the central header share. */
+static void add_common(record *r, const far_zip *z, const far_zip_member *e, bool big_offset)
+{
+    bool big = is_big(z, e->size);
+    add(r, 2, big || big_offset ? 45 : 20); /* version needed */
+    add(r, 2, 0x800);                       /* the name is UTF-8 */
+    add(r, 2, 0);                           /* stored */
+    add(r, 2, 0);                           /* time */
+    add(r, 2, 0x21); /* date: 1980-01-01, so that equal values give equal files */
+    add(r, 4, e->crc);
+    add_short(r, big, e->size); /* packed */
+    add_short(r, big, e->size); /* unpacked */
+    add(r, 2, strlen(e->name));
+    add(r, 2, extra_bytes(big, big_offset));
+}
+
+static far_status put(far_zip *z, const void *data, size_t bytes)
+{
+    z->at += bytes;
+    return far_output_put(z->output, data, bytes);
+}
+
+/* The header, the name, and the 64-bit fields. */
+static far_status put_named(far_zip *z, const far_zip_member *e, const record *r, bool big_offset)
+{
+    far_status st;
+    record extra = {0};
+    size_t bytes = extra_bytes(is_big(z, e->size), big_offset);
+    if (bytes > 0) {
+        add(&extra, 2, 1); /* zip64 */
+        add(&extra, 2, bytes - 4);
+    }
+    if (is_big(z, e->size)) {
+        add(&extra, 8, e->size);
+        add(&extra, 8, e->size);
+    }
+    if (big_offset) {
+        add(&extra, 8, e->offset);
+    }
+    FAR_TRY(put(z, r->bytes, r->used));
+    FAR_TRY(put(z, e->name, strlen(e->name)));
+    FAR_TRY(put(z, extra.bytes, extra.used));
+done:
+    return st;
+}
+
+static far_status put_local_header(far_zip *z, const far_zip_member *e)
+{
+    record r = {0};
+    add(&r, 4, 0x04034b50);
+    add_common(&r, z, e, false);
+    return put_named(z, e, &r, false);
+}
+
+static far_status put_central_header(far_zip *z, const far_zip_member *e)
+{
+    record r = {0};
+    bool big_offset = is_big(z, e->offset);
+    add(&r, 4, 0x02014b50);
+    add(&r, 2, 3 << 8 | 45); /* made on unix */
+    add_common(&r, z, e, big_offset);
+    add(&r, 2, 0);                       /* comment */
+    add(&r, 2, 0);                       /* disk */
+    add(&r, 2, 0);                       /* internal attributes */
+    add(&r, 4, (uint64_t)0100644 << 16); /* mode */
+    add_short(&r, big_offset, e->offset);
+    return put_named(z, e, &r, big_offset);
+}
+
+static void add_zip64_end(record *r, const far_zip *z, uint64_t start, uint64_t size)
+{
+    add(r, 4, 0x06064b50);
+    add(r, 8, 44); /* bytes that follow */
+    add(r, 2, 3 << 8 | 45);
+    add(r, 2, 45);
+    add(r, 4, 0);
+    add(r, 4, 0);
+    add(r, 8, (uint64_t)z->count); /* members on this disk, in all */
+    add(r, 8, (uint64_t)z->count);
+    add(r, 8, size);
+    add(r, 8, start);
+    add(r, 4, 0x07064b50); /* where the record above is */
+    add(r, 4, 0);
+    add(r, 8, start + size);
+    add(r, 4, 1);
+}
+
+static far_status put_end(far_zip *z, uint64_t start)
+{
+    record r = {0};
+    uint64_t size = z->at - start;
+    if (is_big(z, start)) {
+        add_zip64_end(&r, z, start, size);
+    }
+    add(&r, 4, 0x06054b50);
+    add(&r, 4, 0);                  /* disks */
+    add(&r, 2, (uint64_t)z->count); /* members on this disk, in all */
+    add(&r, 2, (uint64_t)z->count);
+    add(&r, 4, size);
+    add_short(&r, is_big(z, start), start);
+    add(&r, 2, 0); /* comment */
+    return put(z, r.bytes, r.used);
+}
+
+/* A member with its local header; its bytes must follow. */
+static far_status start_member(far_zip *z, const char *name, const char *ending, uint64_t size,
+                               uint32_t crc)
+{
+    assert(z->count < FAR_ZIP_MEMBERS);
+    far_zip_member *e = &z->members[z->count++];
+    snprintf(e->name, sizeof e->name, "%s%s", name, ending);
+    e->size = size;
+    e->offset = z->at;
+    e->crc = crc;
+    return put_local_header(z, e);
+}
+
+far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size)
+{
+    uint32_t crc = (uint32_t)crc32_z(0, data, size);
+    far_status st = start_member(z, name, "", size, crc);
+    return st == FAR_OK ? put(z, data, size) : st;
 }
 
 /* The sum is wanted before the values: one pass over memory is cheap. */
@@ -126,118 +260,43 @@ static uint32_t npy_crc(const far_mat *m)
     return (uint32_t)crc;
 }
 
-/* The fields that the local and the central header share, up to the two lengths. */
-static void add_common(record *r, const zip_entry *e)
-{
-    uint64_t shown = e->big ? UINT32_MAX : e->size;
-    add(r, 2, e->big ? 45 : 20); /* version needed */
-    add(r, 2, 0x800);            /* the name is UTF-8 */
-    add(r, 2, 0);                /* stored */
-    add(r, 2, 0);                /* time */
-    add(r, 2, 0x21);             /* date: 1980-01-01, so that equal values give equal files */
-    add(r, 4, e->crc);
-    add(r, 4, shown); /* packed */
-    add(r, 4, shown); /* unpacked */
-    add(r, 2, e->name_length);
-    add(r, 2, e->big ? 20 : 0); /* extra fields */
-}
-
-static far_status put_named(far_output *o, const zip_entry *e, const record *r)
+far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m)
 {
     far_status st;
-    record extra = {0};
-    FAR_TRY(far_output_put(o, r->bytes, r->used));
-    FAR_TRY(far_output_put(o, e->name, e->name_length - 4));
-    FAR_TRY(far_output_put(o, ".npy", 4));
-    if (e->big) {
-        add(&extra, 2, 1); /* zip64 */
-        add(&extra, 2, 16);
-        add(&extra, 8, e->size);
-        add(&extra, 8, e->size);
-    }
-    FAR_TRY(far_output_put(o, extra.bytes, extra.used));
+    uint64_t size = NPY_HEADER_BYTES + (uint64_t)m->rows * row_bytes(m);
+    FAR_TRY(start_member(z, name, ".npy", size, npy_crc(m)));
+    FAR_TRY(write_npy(z->output, m, name));
+    z->at += size;
 done:
     return st;
 }
 
-static size_t header_bytes(const zip_entry *e, size_t fixed)
+far_status far_zip_finish(far_zip *z)
 {
-    return fixed + e->name_length + (e->big ? 20 : 0);
-}
-
-static far_status put_local_header(far_output *o, const zip_entry *e)
-{
-    record r = {0};
-    add(&r, 4, 0x04034b50);
-    add_common(&r, e);
-    return put_named(o, e, &r);
-}
-
-static far_status put_central_header(far_output *o, const zip_entry *e)
-{
-    record r = {0};
-    add(&r, 4, 0x02014b50);
-    add(&r, 2, 3 << 8 | 45); /* made on unix */
-    add_common(&r, e);
-    add(&r, 2, 0);                       /* comment */
-    add(&r, 2, 0);                       /* disk */
-    add(&r, 2, 0);                       /* internal attributes */
-    add(&r, 4, (uint64_t)0100644 << 16); /* mode */
-    add(&r, 4, 0);                       /* the local header is at the start */
-    return put_named(o, e, &r);
-}
-
-static void add_zip64_end(record *r, uint64_t start, uint64_t size)
-{
-    add(r, 4, 0x06064b50);
-    add(r, 8, 44); /* bytes that follow */
-    add(r, 2, 3 << 8 | 45);
-    add(r, 2, 45);
-    add(r, 4, 0);
-    add(r, 4, 0);
-    add(r, 8, 1); /* members on this disk, in all */
-    add(r, 8, 1);
-    add(r, 8, size);
-    add(r, 8, start);
-    add(r, 4, 0x07064b50); /* where the record above is */
-    add(r, 4, 0);
-    add(r, 8, start + size);
-    add(r, 4, 1);
-}
-
-static far_status put_end(far_output *o, const zip_entry *e)
-{
-    record r = {0};
-    uint64_t start = header_bytes(e, 30) + e->size, size = header_bytes(e, 46);
-    if (e->big) {
-        add_zip64_end(&r, start, size);
+    far_status st = FAR_OK;
+    uint64_t start = z->at;
+    for (int i = 0; i < z->count; i++) {
+        FAR_TRY(put_central_header(z, &z->members[i]));
     }
-    add(&r, 4, 0x06054b50);
-    add(&r, 4, 0); /* disks */
-    add(&r, 2, 1); /* members on this disk, in all */
-    add(&r, 2, 1);
-    add(&r, 4, size);
-    add(&r, 4, e->big ? UINT32_MAX : start);
-    add(&r, 2, 0); /* comment */
-    return far_output_put(o, r.bytes, r.used);
+    FAR_TRY(put_end(z, start));
+done:
+    return st;
 }
+
+/* ---- npz: a zip with one array ---- */
 
 far_status far_npz_write(far_output *o, const far_mat *m, const char *name, uint64_t zip64_from)
 {
     far_status st;
+    far_zip z = {.output = o, .zip64_from = zip64_from};
     name = name ? name : "arr_0";
     size_t length = strlen(name);
     if (length == 0 || length > MAX_NAME_BYTES) {
         return far_fail(o->ctx, FAR_ERR_ARG, "%s: the array's name has %zu bytes, not 1 to %d",
                         o->label, length, MAX_NAME_BYTES);
     }
-    zip_entry e = {.name = name, .name_length = length + 4, .crc = npy_crc(m)};
-    e.size = NPY_HEADER_BYTES + (uint64_t)m->rows * row_bytes(m);
-    e.big = e.size + header_bytes(&e, 30) >= zip64_from;
-    FAR_TRY(put_local_header(o, &e));
-    FAR_TRY(write_npy(o, m, name));
-    FAR_TRY(put_central_header(o, &e));
-    FAR_TRY(put_end(o, &e));
+    FAR_TRY(far_zip_put_matrix(&z, name, m));
+    FAR_TRY(far_zip_finish(&z));
 done:
     return st;
 }

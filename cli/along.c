@@ -1,0 +1,171 @@
+#include "along.h"
+#include "dataset.h"
+#include "files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a list -------------------------------------------------------------------------------- */
+
+/* Reads at most room numbers into out (which may be NULL); how many there are, or -1. */
+static int64_t read_list(const char *text, double *out, int64_t room)
+{
+    for (int64_t count = 0;;) {
+        char *end;
+        double value = strtod(text, &end);
+        if (end == text || !isfinite(value)) {
+            return -1;
+        }
+        if (out && count < room) {
+            out[count] = value;
+        }
+        count++;
+        end += strspn(end, " ");
+        if (*end != ',') {
+            return *end ? -1 : count;
+        }
+        text = end + 1;
+    }
+}
+
+bool along_is_list(const char *text)
+{
+    return read_list(text, NULL, 0) > 0;
+}
+
+static int take_list(session *s, const far_model *m, along *a)
+{
+    int64_t inputs = far_model_describe(m).inputs, count = read_list(a->label, NULL, 0);
+    if (count != inputs) {
+        return failure(s->verb, "--along %s: %lld numbers for a model of %lld inputs (%s%s)",
+                       a->label, (long long)count, (long long)inputs, far_model_input(m, 0),
+                       inputs > 1 ? ", ..." : "");
+    }
+    int code = matrix_alloc(s->verb, 1, inputs, FAR_F64, &a->direction);
+    if (code == EXIT_DONE) {
+        read_list(a->label, a->direction.data, inputs);
+    }
+    return code;
+}
+
+/* ---- a table ------------------------------------------------------------------------------- */
+
+static bool has_header(const far_frame *f)
+{
+    for (int64_t j = 0; j < far_frame_cols(f); j++) {
+        char name[32];
+        snprintf(name, sizeof name, "c%lld", (long long)j + 1);
+        if (strcmp(far_frame_name(f, j), name) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The column of the table that holds input i. */
+static int find_column(session *s, const far_model *m, const dataset *d, int64_t i, int64_t *col)
+{
+    int64_t inputs = far_model_describe(m).inputs;
+    if (!has_header(d->frame) && far_frame_cols(d->frame) == inputs) {
+        *col = i;
+    } else if (far_frame_find(s->ctx, d->frame, far_model_input(m, i), col) != FAR_OK) {
+        return session_failure(s, d->label);
+    }
+    if (far_frame_kind(d->frame, *col) != FAR_COLUMN_NUMBER) {
+        return failure(s->verb, "%s: column %s holds words, not the components of directions",
+                       d->label, far_frame_name(d->frame, *col));
+    }
+    return EXIT_DONE;
+}
+
+static int take_column(session *s, const dataset *d, int64_t col, int64_t i, along *a)
+{
+    const double *values = far_frame_numbers(d->frame, col);
+    double *to = a->direction.data;
+    for (int64_t k = 0; k < d->count; k++) {
+        if (isnan(values[k])) {
+            return failure(s->verb, "%s: row %lld, column %s has no value; a direction needs all",
+                           d->label, (long long)k + 1, far_frame_name(d->frame, col));
+        }
+        to[k * a->direction.ld + i] = values[k];
+    }
+    return EXIT_DONE;
+}
+
+static int take_table(session *s, const far_model *m, along *a)
+{
+    dataset d = {0};
+    int64_t inputs = far_model_describe(m).inputs, col;
+    int code = dataset_read(s->verb, s->ctx, a->label, NULL, &d);
+    if (code == EXIT_DONE) {
+        code = matrix_alloc(s->verb, d.count, inputs, FAR_F64, &a->direction);
+    }
+    for (int64_t i = 0; i < inputs && code == EXIT_DONE; i++) {
+        code = find_column(s, m, &d, i, &col);
+        if (code == EXIT_DONE) {
+            code = take_column(s, &d, col, i, a);
+        }
+    }
+    dataset_free(&d);
+    return code;
+}
+
+/* ---- limits -------------------------------------------------------------------------------- */
+
+/* Directions in the units of the standardised inputs; a direction has no origin. */
+static void scale_directions(const far_model *m, const far_mat *raw, far_mat *out)
+{
+    far_mat scale = far_model_input_scale(m);
+    const double *from = raw->data, *unit = scale.data;
+    double *to = out->data;
+    for (int64_t i = 0; i < raw->rows * raw->cols; i++) {
+        to[i] = from[i] / unit[i % raw->cols];
+    }
+}
+
+/* The library calls directions u; the user knows them by what was given. */
+static int limit_failure(session *s, const along *a)
+{
+    const char *message = far_ctx_message(s->ctx);
+    return failure(s->verb, "--along %s: %s", a->label,
+                   strncmp(message, "u: ", 3) == 0 ? message + 3 : message);
+}
+
+static int find_limits(session *s, const far_model *m, along *a)
+{
+    far_mat u = {0};
+    int64_t rows = a->direction.rows;
+    int code = matrix_alloc(s->verb, rows, a->direction.cols, FAR_F64, &u);
+    if (code == EXIT_DONE) {
+        code = matrix_alloc(s->verb, rows, far_model_describe(m).outputs, FAR_F64, &a->mean);
+    }
+    if (code == EXIT_DONE) {
+        code = matrix_alloc(s->verb, rows, 1, FAR_F64, &a->order);
+    }
+    if (code == EXIT_DONE) {
+        scale_directions(m, &a->direction, &u);
+        if (far_model_limit(s->ctx, m, &u, &a->mean, &a->order) != FAR_OK) {
+            code = limit_failure(s, a);
+        }
+    }
+    free(u.data);
+    return code;
+}
+
+int along_eval(session *s, const far_model *m, const char *text, along *out)
+{
+    out->label = text;
+    out->inlined = along_is_list(text);
+    int code = out->inlined ? take_list(s, m, out) : take_table(s, m, out);
+    return code == EXIT_DONE ? find_limits(s, m, out) : code;
+}
+
+void along_free(along *a)
+{
+    free(a->direction.data);
+    free(a->mean.data);
+    free(a->order.data);
+    *a = (along){0};
+}

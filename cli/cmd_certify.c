@@ -1,0 +1,271 @@
+/* farfield certify: can this predictor run away, and how far can it go? */
+#include "along.h"
+#include "cli.h"
+#include "files.h"
+#include "fitting.h"
+#include "json.h"
+#include "verdict.h"
+
+#include <farfield/certify.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "certify"
+
+typedef struct certify_args {
+    fit_args fit;
+    const char *operand; /* a model, or a table with --target */
+    const char *along, *check, *output;
+    double exceeds, gap, seconds;
+    int64_t starts, threads;
+    bool json, quiet;
+} certify_args;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(certify_args, field)
+
+static const option OPTIONS[] = {
+    {"--exceeds", 0, OPTION_NUMBER, AT(exceeds), "LEVEL",
+     "if it is unbounded: from where on |f| is above LEVEL", 0, 0},
+    {"--along", 0, OPTION_TEXT, AT(along), "U",
+     "also where f goes along the direction 1,0,-2 (one number for each\n"
+     "input, in its units) or along the rows of a table U",
+     0, 0},
+    {"--starts", 0, OPTION_COUNT, AT(starts), "N", "of the search for large |f|", 1, INT32_MAX},
+    {"--gap", 0, OPTION_NUMBER, AT(gap), "G", "stop when bound / found <= 1 + G", 0, 0},
+    {"--seconds", 0, OPTION_NUMBER, AT(seconds), "S", "or after that much time", 0, 1},
+    {"--check", 0, OPTION_TEXT, AT(check), "CERT",
+     "check the certificate in the file CERT against MODEL", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the certificate in FILE (cert.json)",
+     0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print the certificate as JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "certify MODEL [options]\n"
+                            "certify DATA --target COL[,COL] [options]\n"
+                            "certify MODEL --check CERT";
+static const char ABOUT[] = "Tells whether the predictions of MODEL (from farfield fit), or of a "
+                            "model fitted to DATA on the\n"
+                            "spot, are bounded over all inputs, by what, by which theorem, and how "
+                            "near to it they come; or\n"
+                            "the direction along which they run away, and how fast.";
+static const char NOTES[] =
+    "Examples:\n"
+    "  farfield certify model.far\n"
+    "  farfield certify --arch 'dense relu dense' train.csv -t RMSD --exceeds 100\n"
+    "  farfield certify model.far -o cert.json\n"
+    "  farfield certify model.far --check cert.json";
+
+static int check_check(const command_line *line)
+{
+    static const char *const OTHERS[] = {"--exceeds", "--along",  "--starts", "--gap",
+                                         "--seconds", "--output", "--json"};
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    other = other ? other : options_given_more(line, NULL);
+    return other ? usage_error(VERB, "--check does not go with %s", other) : OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, const certify_args *a)
+{
+    if (!a->operand) {
+        return usage_error(VERB, "no MODEL, and no table DATA to fit");
+    }
+    if (a->check) {
+        return check_check(line);
+    }
+    const char *fits = options_given_more(line, "--seed");
+    if (fits && !a->fit.target) {
+        return usage_error(VERB, "%s is for a fit, which needs --target too", fits);
+    }
+    return OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, certify_args *args)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = {.title = "With DATA, as for farfield fit:",
+                                  .options = FIT_OPTIONS,
+                                  .count = FIT_OPTION_COUNT,
+                                  .offset = AT(fit)},
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, args);
+    args->operand = line.operands[0];
+    return code == OPTIONS_OK ? check_usage(&line, args) : code;
+}
+
+/* ---- a model ------------------------------------------------------------------------------- */
+
+static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, far_model **out)
+{
+    int code = fit_check_arch(s, opts);
+    if (code == EXIT_DONE) {
+        code = fit_data(s, a->operand, a->fit.where, opts, out);
+    }
+    if (code == EXIT_DONE) {
+        session_idle(s);
+    }
+    return code;
+}
+
+static int load_model(session *s, const char *path, far_model **out)
+{
+    return far_model_load(s->ctx, path, out) == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
+}
+
+/* ---- a certificate ------------------------------------------------------------------------- */
+
+static int keep_text(const char *text, const char *path)
+{
+    sink out;
+    int code = sink_open(VERB, path, &out);
+    if (code == EXIT_DONE) {
+        sink_put(&out, text);
+        sink_put(&out, text[strlen(text) - 1] == '\n' ? "" : "\n");
+        code = sink_close(&out, EXIT_DONE);
+    }
+    return code;
+}
+
+/* The certificate's own text; directions asked for become one more field at its end. */
+static void print_json(const far_model *m, const char *text, const along *directions)
+{
+    size_t length = strlen(text);
+    while (length > 0 && strchr("}\n ", text[length - 1]) && text[length - 1] != '}') {
+        length--;
+    }
+    if (!directions->label) {
+        printf("%.*s\n", (int)length, text);
+        return;
+    }
+    printf("%.*s, \"along\": ", (int)length - 1, text);
+    verdict_json_along(m, directions);
+    printf("}\n");
+}
+
+static int print_certificate(session *s, const certify_args *a, const far_model *m,
+                             const far_certificate *c, const along *directions)
+{
+    char *text = NULL;
+    if (far_certificate_json(s->ctx, c, &text) != FAR_OK) {
+        return session_failure(s, NULL);
+    }
+    int code = a->output ? keep_text(text, a->output) : EXIT_DONE;
+    if (code == EXIT_DONE && a->json) {
+        print_json(m, text, directions);
+    } else if (code == EXIT_DONE) {
+        verdict_print(m, c);
+        verdict_print_along(m, directions);
+    }
+    far_text_free(s->ctx, text);
+    return code;
+}
+
+static int certify(session *s, const certify_args *a, const far_model *m, const along *directions)
+{
+    far_certify_opts opts;
+    far_certificate *c = NULL;
+    far_certify_opts_init(&opts);
+    opts.exceeds = a->exceeds;
+    opts.starts = a->starts;
+    opts.gap = a->gap;
+    opts.seconds = a->seconds;
+    opts.seed = (uint64_t)a->fit.seed;
+    interrupts_hold();
+    far_status st = far_certify(s->ctx, m, &opts, &c);
+    session_idle(s); /* does not come back after Ctrl-C */
+    int code = st == FAR_OK ? print_certificate(s, a, m, c, directions) : session_failure(s, NULL);
+    far_certificate_destroy(c);
+    return code;
+}
+
+/* Directions come first: a mistake there is not to cost a search. */
+static int certify_model(session *s, const certify_args *a, const far_model *m)
+{
+    along directions = {0};
+    int code = a->along ? along_eval(s, m, a->along, &directions) : EXIT_DONE;
+    if (code == EXIT_DONE) {
+        code = certify(s, a, m, &directions);
+    }
+    along_free(&directions);
+    return code;
+}
+
+/* ---- a check ------------------------------------------------------------------------------- */
+
+static int check_certificate(session *s, const certify_args *a, const far_model *m)
+{
+    char *text = text_read(VERB, a->check);
+    if (!text) {
+        return EXIT_FAILED;
+    }
+    interrupts_hold();
+    far_status st = far_certificate_check(s->ctx, m, text);
+    session_idle(s);
+    free(text);
+    if (st != FAR_OK) {
+        return session_failure(s, a->check);
+    }
+    if (!a->quiet) {
+        printf("%s holds for %s\n", a->check, a->operand);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
+{
+    far_model *m = NULL;
+    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    if (code == EXIT_DONE) {
+        code = a->fit.target ? fit_model(s, a, opts, &m) : load_model(s, a->operand, &m);
+    }
+    if (code == EXIT_DONE) {
+        code = a->check ? check_certificate(s, a, m) : certify_model(s, a, m);
+    }
+    far_model_destroy(m);
+    return code;
+}
+
+static void set_defaults(certify_args *args)
+{
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    *args = (certify_args){.exceeds = opts.exceeds,
+                           .gap = opts.gap,
+                           .seconds = opts.seconds,
+                           .starts = opts.starts,
+                           .threads = default_threads()};
+    fit_defaults(&args->fit);
+}
+
+int cmd_certify(int argc, char **argv)
+{
+    certify_args args;
+    far_fit_opts opts;
+    set_defaults(&args);
+    int code = read_command_line(argc, argv, &args);
+    if (code == OPTIONS_OK) {
+        code = fit_read_args(VERB, &args.fit, &opts);
+    }
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    session s = {0};
+    code = session_open(&s, VERB, args.threads, args.quiet);
+    if (code == EXIT_DONE) {
+        code = run_certify(&s, &args, &opts);
+    }
+    session_close(&s);
+    return code;
+}

@@ -1,0 +1,403 @@
+/* farfield predict: what a model says about the rows of a table, or about directions. */
+#define _GNU_SOURCE
+#include "cli.h"
+#include "dataset.h"
+#include "files.h"
+#include "json.h"
+#include "options.h"
+#include "session.h"
+
+#include <farfield/model.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "predict"
+
+typedef struct predict_args {
+    const char *model, *data; /* operands */
+    const char *where, *output;
+    int spread; /* far_spread - 1 */
+    bool std, at_infinity, json, quiet;
+    double time, rate, memory;
+    int64_t steps, threads;
+} predict_args;
+
+/* A prediction with what is needed to write it. */
+typedef struct job {
+    predict_args args;
+    session s;
+    far_model *model;
+    dataset data;
+    far_prediction *prediction;
+    result_column *columns;
+    int64_t column_count;
+    far_mat classes;     /* rows x 1, indices; for a classification */
+    const char **labels; /* of the classes */
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(predict_args, field)
+
+static const option OPTIONS[] = {
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
+     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    {"--std", 0, OPTION_FLAG, AT(std), NULL, "standard deviations too", 0, 0},
+    {"--spread", 0, OPTION_CHOICE, AT(spread), "calibrated|posterior|ensemble",
+     "which (implies --std): of a new observation; of the posterior with\n"
+     "amplitude one; over trained networks, from their random start",
+     0, 0},
+    {"--time", 0, OPTION_NUMBER, AT(time), "T", "stop gradient flow at time T", 0, 1},
+    {"--steps", 0, OPTION_COUNT, AT(steps), "K", "stop gradient descent after K steps", 1,
+     INT64_MAX},
+    {"--rate", 0, OPTION_NUMBER, AT(rate), "ETA", "the learning rate of those steps", 0, 0},
+    {"--at-infinity", 0, OPTION_FLAG, AT(at_infinity), NULL,
+     "rows of DATA are directions: the limit of the prediction along them,\n"
+     "or the coefficient of the power of t it grows with (column order)",
+     0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
+    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
+     "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "predict MODEL DATA [options] [-o FILE]";
+static const char ABOUT[] =
+    "Predictions of MODEL (from farfield fit) for the rows of DATA: csv with a header, one column\n"
+    "per target, or the likeliest class and the probability p_LABEL of each.";
+static const char NOTES[] =
+    "DATA needs the columns the model was fitted on, in any order; others are ignored. It is csv,\n"
+    "npy or npz, also gzipped; - is standard input. An .npy or .npz output holds the same columns\n"
+    "as one matrix, without their names, the class as its index from 0.\n\n"
+    "Examples:\n"
+    "  farfield predict model.far test.csv\n"
+    "  farfield predict model.far test.csv --std -o predictions.csv.gz\n"
+    "  printf 'x\\n1\\n-1\\n' | farfield predict model.far - --at-infinity";
+
+static int check_training(const command_line *line, const predict_args *a)
+{
+    bool steps = options_given(line, "--steps"), rate = options_given(line, "--rate");
+    if (steps && options_given(line, "--time")) {
+        return usage_error(VERB, "--steps does not go with --time");
+    }
+    if (steps != rate) {
+        return usage_error(VERB, "--steps and --rate go together");
+    }
+    bool early = steps || isfinite(a->time);
+    if (early && a->std && a->spread != FAR_SPREAD_ENSEMBLE - 1) {
+        return usage_error(VERB, "before the end of training only --spread ensemble is defined");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_infinity(const command_line *line)
+{
+    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps"};
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    return other ? usage_error(VERB, "--at-infinity does not go with %s", other) : OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, const predict_args *a)
+{
+    if (!a->model || !a->data) {
+        return usage_error(VERB, a->model ? "no table DATA" : "no MODEL and no table DATA");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    int code = check_training(line, a);
+    return code == OPTIONS_OK && a->at_infinity ? check_infinity(line) : code;
+}
+
+static int read_command_line(int argc, char **argv, predict_args *args)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, args);
+    args->model = line.operands[0];
+    args->data = line.operands[1];
+    args->std = args->std || options_given(&line, "--spread");
+    return code == OPTIONS_OK ? check_usage(&line, args) : code;
+}
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+static bool classifies(const job *j)
+{
+    return far_model_describe(j->model).task == FAR_TASK_CLASSIFY;
+}
+
+static const char *output_name(const job *j, int64_t k)
+{
+    return classifies(j) ? far_model_class(j->model, k) : far_model_target(j->model, k);
+}
+
+/* The column "BEFORE name AFTER". */
+static void add_column(job *j, const char *before, const char *name, const char *after,
+                       far_mat values, int64_t col)
+{
+    result_column *c = &j->columns[j->column_count++];
+    *c = (result_column){.values = values, .col = col};
+    if (asprintf(&c->name, "%s%s%s", before, name, after) < 0) {
+        c->name = NULL;
+    }
+}
+
+static bool find_classes(job *j, int64_t rows, int64_t outputs)
+{
+    double *index = calloc((size_t)rows + 1, sizeof *index);
+    j->labels = calloc((size_t)outputs, sizeof *j->labels);
+    if (!index || !j->labels) {
+        free(index);
+        return false;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        index[i] = (double)far_prediction_class(j->prediction, i);
+    }
+    for (int64_t k = 0; k < outputs; k++) {
+        j->labels[k] = far_model_class(j->model, k);
+    }
+    j->classes = far_mat_view(index, rows, 1, FAR_F64);
+    return true;
+}
+
+/* class, p_LABEL for each, score_LABEL_std for each if asked for. */
+static void add_class_columns(job *j, int64_t outputs)
+{
+    far_mat probability = far_prediction_probability(j->prediction);
+    far_mat std = far_prediction_std(j->prediction);
+    add_column(j, "", "class", "", j->classes, 0);
+    j->columns[0].words = j->labels;
+    for (int64_t k = 0; k < outputs; k++) {
+        add_column(j, "p_", j->labels[k], "", probability, k);
+    }
+    for (int64_t k = 0; k < outputs && std.rows > 0; k++) {
+        add_column(j, "score_", j->labels[k], "_std", std, k);
+    }
+}
+
+/* NAME, NAME_std for each output; at infinity the order behind them. */
+static void add_value_columns(job *j, int64_t outputs)
+{
+    far_mat mean = far_prediction_mean(j->prediction), std = far_prediction_std(j->prediction);
+    far_mat order = far_prediction_order(j->prediction);
+    for (int64_t k = 0; k < outputs; k++) {
+        add_column(j, classifies(j) ? "score_" : "", output_name(j, k), "", mean, k);
+        if (std.rows > 0) {
+            add_column(j, "", output_name(j, k), "_std", std, k);
+        }
+    }
+    if (order.rows > 0) {
+        add_column(j, "", "order", "", order, 0);
+    }
+}
+
+static bool names_whole(const job *j)
+{
+    for (int64_t k = 0; k < j->column_count; k++) {
+        if (!j->columns[k].name) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int make_columns(job *j)
+{
+    far_mat mean = far_prediction_mean(j->prediction);
+    bool classes = classifies(j);
+    j->columns = calloc(2 * (size_t)mean.cols + 1, sizeof *j->columns);
+    if (!j->columns || (classes && !find_classes(j, mean.rows, mean.cols))) {
+        return failure(VERB, "out of memory");
+    }
+    if (classes && !j->args.at_infinity) {
+        add_class_columns(j, mean.cols);
+    } else {
+        add_value_columns(j, mean.cols);
+    }
+    return names_whole(j) ? EXIT_DONE : failure(VERB, "out of memory");
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void json_matrix_field(const char *key, far_mat m)
+{
+    if (m.rows > 0) {
+        json_key(stdout, key);
+        json_matrix(stdout, &m);
+    }
+}
+
+static void json_classes(const job *j)
+{
+    json_key(stdout, "class");
+    putchar('[');
+    for (int64_t i = 0; i < j->classes.rows; i++) {
+        fputs(i ? ", " : "", stdout);
+        json_quoted(stdout, j->labels[(int64_t)mat_get(&j->classes, i, 0)]);
+    }
+    putchar(']');
+    json_matrix_field("probability", far_prediction_probability(j->prediction));
+}
+
+static void json_values(const job *j)
+{
+    bool classes = classifies(j);
+    far_mat order = far_prediction_order(j->prediction);
+    if (classes && !j->args.at_infinity) {
+        json_classes(j);
+    }
+    json_matrix_field(classes ? "scores" : "mean", far_prediction_mean(j->prediction));
+    json_matrix_field("std", far_prediction_std(j->prediction));
+    if (order.rows > 0) {
+        json_key(stdout, "order");
+        json_column(stdout, &order);
+    }
+}
+
+static void json_outputs(const job *j, int64_t outputs)
+{
+    json_key(stdout, "outputs");
+    putchar('[');
+    for (int64_t k = 0; k < outputs; k++) {
+        fputs(k ? ", " : "", stdout);
+        json_quoted(stdout, output_name(j, k));
+    }
+    putchar(']');
+}
+
+static void print_json(const job *j)
+{
+    far_mat mean = far_prediction_mean(j->prediction);
+    json_begin(stdout);
+    json_text_field(stdout, "model", j->args.model);
+    json_text_field(stdout, "arch", far_model_arch(j->model));
+    json_text_field(stdout, "task", classifies(j) ? "classify" : "regress");
+    json_number_field(stdout, "rows", (double)mean.rows);
+    json_outputs(j, mean.cols);
+    if (j->args.output) {
+        json_text_field(stdout, "file", j->args.output);
+    } else {
+        json_values(j);
+    }
+    json_end(stdout);
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static void read_options(const predict_args *a, const unsigned char *rows, far_predict_opts *opts)
+{
+    far_predict_opts_init(opts);
+    opts->rows = rows;
+    opts->spread = a->std ? a->spread + 1 : FAR_SPREAD_NONE;
+    opts->time = a->time;
+    opts->steps = a->steps;
+    opts->rate = isnan(a->rate) ? opts->rate : a->rate;
+    opts->at_infinity = a->at_infinity;
+    opts->memory = a->memory;
+}
+
+/* Spreads factor the training matrix again. */
+static void announce(job *j)
+{
+    far_estimate e;
+    far_solve_opts opts;
+    far_solve_opts_init(&opts);
+    opts.memory = j->args.memory;
+    int64_t n = far_model_describe(j->model).rows;
+    if (j->args.std && far_solve_estimate(j->s.ctx, n, &opts, &e) == FAR_OK && e.fits) {
+        session_announce(&j->s, n, &e);
+    }
+}
+
+static int predict(job *j)
+{
+    far_predict_opts opts;
+    read_options(&j->args, j->data.rows, &opts);
+    announce(j);
+    interrupts_hold();
+    far_status st = far_model_predict(j->s.ctx, j->model, j->data.frame, &opts, &j->prediction);
+    if (st == FAR_OK) {
+        return EXIT_DONE;
+    }
+    session_idle(&j->s);
+    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
+    return session_failure(&j->s, about_data ? j->data.label : NULL);
+}
+
+/* Interrupts are held; only a file needs that. */
+static int write_result(job *j)
+{
+    const predict_args *a = &j->args;
+    if (!a->output) {
+        session_idle(&j->s);
+    }
+    int code = make_columns(j);
+    if (code == EXIT_DONE && (a->output || !a->json)) {
+        code = columns_write(VERB, j->s.ctx, j->columns, j->column_count,
+                             far_prediction_mean(j->prediction).rows, "prediction", a->output);
+    }
+    session_idle(&j->s); /* does not come back after Ctrl-C */
+    if (code == EXIT_DONE && a->json) {
+        print_json(j);
+    }
+    return code;
+}
+
+static int run_predict(job *j)
+{
+    const predict_args *a = &j->args;
+    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    if (code == EXIT_DONE && far_model_load(j->s.ctx, a->model, &j->model) != FAR_OK) {
+        code = session_failure(&j->s, NULL);
+    }
+    if (code == EXIT_DONE) {
+        code = dataset_read(VERB, j->s.ctx, a->data, a->where, &j->data);
+    }
+    if (code == EXIT_DONE) {
+        code = predict(j);
+    }
+    return code == EXIT_DONE ? write_result(j) : code;
+}
+
+static void job_close(job *j)
+{
+    for (int64_t k = 0; k < j->column_count; k++) {
+        free(j->columns[k].name);
+    }
+    free(j->columns);
+    free(j->classes.data);
+    free(j->labels);
+    far_prediction_destroy(j->prediction);
+    dataset_free(&j->data);
+    far_model_destroy(j->model);
+    session_close(&j->s);
+}
+
+int cmd_predict(int argc, char **argv)
+{
+    job j = {.args = {.spread = FAR_SPREAD_CALIBRATED - 1,
+                      .time = INFINITY,
+                      .rate = NAN,
+                      .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    if (code == EXIT_DONE) {
+        code = run_predict(&j);
+    }
+    job_close(&j);
+    return code;
+}

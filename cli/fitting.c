@@ -1,0 +1,168 @@
+#include "fitting.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- arguments ----------------------------------------------------------------------------- */
+
+#define AT(field) offsetof(fit_args, field)
+
+const option FIT_OPTIONS[] = {
+    {"--target", 't', OPTION_TEXT, AT(target), "COL[,COL]", "what to predict", 0, 0},
+    {"--features", 'f', OPTION_TEXT, AT(features), "LIST",
+     "columns to predict from: F1,F2 (every column that is no target)", 0, 0},
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
+     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "the network, 'dense ln relu dense' (see farfield info arch); auto\n"
+     "chooses among networks that cannot run away",
+     0, 0},
+    {"--ridge", 'r', OPTION_TEXT, AT(ridge), "R",
+     "0.01 is relative to the mean of the kernel's diagonal, 0.01abs is\n"
+     "absolute; auto chooses",
+     0, 0},
+    {"--task", 0, OPTION_CHOICE, AT(task), TASK_LIST,
+     "auto classifies if the target is a column of words", 0, 0},
+    {"--no-standardize", 0, OPTION_FLAG, AT(raw), NULL,
+     "take inputs and targets as they are, not to mean 0 and variance 1", 0, 0},
+    {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
+     "fill gaps with the median, or with the commonest word", 0, 0},
+    {"--kernel", 0, OPTION_CHOICE, AT(prior), PRIOR_LIST,
+     "train all weights (ntk), or only the last layer, which gives the\n"
+     "Bayesian posterior (nngp)",
+     0, 0},
+    {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
+    {"--criterion", 0, OPTION_CHOICE, AT(criterion), "loo|likelihood",
+     "auto chooses by leave-one-out error or by marginal likelihood", 0, 0},
+    {"--subset", 0, OPTION_COUNT, AT(subset), "N", "auto chooses on that many rows", 2, INT32_MAX},
+    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of what is drawn at random", 0, INT64_MAX},
+    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
+     "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
+    {"--packed", 0, OPTION_FLAG, AT(packed), NULL,
+     "half the memory, more time (by itself where memory is short)", 0, 0},
+    {"--no-extremes", 0, OPTION_FLAG, AT(no_extremes), NULL,
+     "leave out lambda_min, lambda_max and the condition number", 0, 0},
+};
+const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
+
+void fit_defaults(fit_args *args)
+{
+    far_fit_opts opts;
+    far_fit_opts_init(&opts);
+    *args = (fit_args){.arch = "auto",
+                       .ridge = "auto",
+                       .task = opts.task,
+                       .prior = opts.prior,
+                       .param = opts.param,
+                       .criterion = opts.criterion,
+                       .subset = opts.subset,
+                       .seed = (int64_t)opts.seed};
+}
+
+/* "auto", "0.01", "0.01abs" */
+static int read_ridge(const char *verb_name, const char *text, far_fit_opts *opts)
+{
+    if (strcmp(text, "auto") == 0) {
+        return OPTIONS_OK;
+    }
+    char *end;
+    double ridge = strtod(text, &end);
+    bool absolute = strcmp(end, "abs") == 0;
+    if (end == text || (*end && !absolute) || !(ridge >= 0) || isinf(ridge)) {
+        return usage_error(verb_name,
+                           "--ridge is auto, a number >= 0 like 0.01 (times the mean diagonal) or "
+                           "0.01abs, not '%s'",
+                           text);
+    }
+    if (absolute && strcmp(opts->arch, "auto") == 0) {
+        return usage_error(verb_name,
+                           "an absolute --ridge needs an --arch: kernels differ in size");
+    }
+    opts->ridge = ridge;
+    opts->ridge_kind = absolute ? FAR_RIDGE_ABSOLUTE : FAR_RIDGE_RELATIVE;
+    return OPTIONS_OK;
+}
+
+int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opts)
+{
+    far_fit_opts_init(opts);
+    opts->target = args->target;
+    opts->features = args->features;
+    opts->arch = args->arch;
+    opts->param = args->param;
+    opts->prior = args->prior;
+    opts->task = args->task;
+    opts->standardize = !args->raw;
+    opts->impute = args->impute;
+    opts->criterion = args->criterion;
+    opts->subset = args->subset;
+    opts->seed = (uint64_t)args->seed;
+    opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;
+    opts->memory = args->memory;
+    opts->extremes = !args->no_extremes;
+    return read_ridge(verb_name, args->ridge, opts);
+}
+
+/* ---- work ---------------------------------------------------------------------------------- */
+
+static int arch_failure(session *s)
+{
+    session_failure(s, "--arch");
+    return EXIT_USAGE;
+}
+
+int fit_check_arch(session *s, const far_fit_opts *opts)
+{
+    if (strcmp(opts->arch, "auto") == 0) {
+        return EXIT_DONE;
+    }
+    far_kernel_opts how;
+    far_kernel_opts_init(&how);
+    how.param = opts->param;
+    far_kernel *kernel;
+    if (far_kernel_create(s->ctx, opts->arch, &how, &kernel) != FAR_OK) {
+        return arch_failure(s);
+    }
+    far_kernel_destroy(kernel);
+    return EXIT_DONE;
+}
+
+static int report(session *s, const dataset *d, far_status st)
+{
+    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT || st == FAR_ERR_SINGULAR;
+    return session_failure(s, about_data ? d->label : NULL);
+}
+
+static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_model **out)
+{
+    far_estimate e;
+    far_status st = far_fit_estimate(s->ctx, d->frame, opts, &e);
+    if (st != FAR_OK) {
+        return report(s, d, st);
+    }
+    if (e.fits) {
+        session_announce(s, d->count, &e);
+    }
+    interrupts_hold();
+    st = far_model_fit(s->ctx, d->frame, opts, out);
+    if (st == FAR_OK) {
+        return EXIT_DONE;
+    }
+    session_idle(s);
+    return report(s, d, st);
+}
+
+int fit_data(session *s, const char *operand, const char *where, far_fit_opts *opts,
+             far_model **out)
+{
+    dataset d = {0};
+    int code = dataset_read(s->verb, s->ctx, operand, where, &d);
+    if (code == EXIT_DONE) {
+        opts->rows = d.rows;
+        code = fit_rows(s, &d, opts, out);
+    }
+    dataset_free(&d);
+    opts->rows = NULL;
+    return code;
+}

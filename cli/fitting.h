@@ -1,0 +1,43 @@
+/* Fitting a model as the command line asks for it: the options and steps of every verb that fits.
+ */
+#ifndef FAR_CLI_FITTING_H
+#define FAR_CLI_FITTING_H
+
+#include "dataset.h"
+#include "options.h"
+#include "session.h"
+
+#include <farfield/model.h>
+
+typedef struct fit_args {
+    const char *target, *features, *where, *arch, *ridge;
+    int task, prior, param, criterion; /* in the order of the library's enumerations */
+    bool raw, impute, packed, no_extremes;
+    int64_t subset, seed;
+    double memory;
+} fit_args;
+
+#define TASK_LIST "auto|regress|classify"
+#define PRIOR_LIST "ntk|nngp"
+#define PARAM_LIST "ntk|standard"
+
+/* The options that fill a fit_args. */
+extern const option FIT_OPTIONS[];
+extern const size_t FIT_OPTION_COUNT;
+
+/* The library's defaults. */
+void fit_defaults(fit_args *args);
+
+/* The arguments as the library wants them, without rows; OPTIONS_OK or, with a line on stderr,
+ * EXIT_USAGE. */
+int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opts);
+
+/* Refuses a bad architecture before any data is read. */
+int fit_check_arch(session *s, const far_fit_opts *opts);
+
+/* Reads the table, announces what is large, and fits. Returns an exit code. Interrupts are held
+ * when it comes back with a model, so that the caller can save it. */
+int fit_data(session *s, const char *operand, const char *where, far_fit_opts *opts,
+             far_model **out);
+
+#endif

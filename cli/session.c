@@ -1,0 +1,76 @@
+#include "session.h"
+#include "show.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double MOMENT_SECONDS = 2, MUCH_BYTES = 1 << 30;
+
+int64_t default_threads(void)
+{
+    const char *text = getenv("OMP_NUM_THREADS");
+    long number = text ? strtol(text, NULL, 10) : 0;
+    return number > 0 && number <= MOST_THREADS ? number : 0;
+}
+
+int session_open(session *s, const char *verb_name, int64_t threads, bool quiet)
+{
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    *s = (session){.verb = verb_name, .quiet = quiet};
+    progress_init(&s->bar, quiet);
+    opts.threads = (int)threads;
+    opts.progress = progress_report;
+    opts.progress_user = &s->bar;
+    if (far_ctx_create(&opts, &s->ctx) != FAR_OK) {
+        return failure(verb_name, "out of memory");
+    }
+    return EXIT_DONE;
+}
+
+void session_close(session *s)
+{
+    far_ctx_destroy(s->ctx);
+    s->ctx = NULL;
+}
+
+void session_idle(session *s)
+{
+    progress_end(&s->bar);
+    interrupts_release();
+}
+
+void session_say(const session *s, const char *format, ...)
+{
+    if (s->quiet) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    fflush(stdout);
+    fprintf(stderr, "farfield %s: ", s->verb);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+void session_announce(const session *s, int64_t rows, const far_estimate *e)
+{
+    char bytes[SHOW_BYTES], seconds[SHOW_BYTES];
+    if (e->seconds > MOMENT_SECONDS || e->bytes > MUCH_BYTES) {
+        session_say(s, "%lld rows take %s (%s storage) and about %s", (long long)rows,
+                    show_size(e->bytes, bytes),
+                    e->storage == FAR_STORAGE_PACKED ? "packed" : "full",
+                    show_time(e->seconds, seconds));
+    }
+}
+
+int session_failure(const session *s, const char *place)
+{
+    const char *message = far_ctx_message(s->ctx);
+    size_t length = place ? strlen(place) : 0;
+    bool said = length == 0 || (strncmp(message, place, length) == 0 && message[length] == ':');
+    return said ? failure(s->verb, "%s", message) : failure(s->verb, "%s: %s", place, message);
+}

@@ -1,0 +1,187 @@
+/*
+ * farfield/model.h: the infinite-width network as a regressor or classifier: fit, predict, choose,
+ * save and load.
+ *
+ * A model holds everything a prediction needs: how columns become inputs (scaling, one-hot words,
+ * fillings for gaps), the architecture, the training points and alpha = (K + ridge I)^-1 y, so that
+ * f(x) = sum_i alpha_i K(x, x_i) for the kernel K of the network.
+ */
+#ifndef FARFIELD_MODEL_H
+#define FARFIELD_MODEL_H
+
+#include <farfield/frame.h>
+#include <farfield/kernel.h>
+#include <farfield/solve.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum far_task {
+    FAR_TASK_AUTO = 0, /* classify if the target is a column of words, else regress */
+    FAR_TASK_REGRESS = 1,
+    FAR_TASK_CLASSIFY = 2 /* one target; one output per class, the centred indicator of the class */
+} far_task;
+
+typedef enum far_prior {
+    FAR_PRIOR_NTK = 0, /* gradient descent on all weights, to the end */
+    FAR_PRIOR_NNGP = 1 /* the Bayesian posterior: gradient descent on the last layer */
+} far_prior;
+
+typedef enum far_criterion {
+    FAR_CRITERION_LOO = 0,       /* mean squared leave-one-out error */
+    FAR_CRITERION_LIKELIHOOD = 1 /* marginal likelihood, the amplitude at its best */
+} far_criterion;
+
+typedef struct far_fit_opts {
+    size_t size;               /* set by far_fit_opts_init */
+    const char *target;        /* "RMSD" or "a,b" */
+    const char *features;      /* "F1,F2"; NULL: every column that is no target */
+    const unsigned char *rows; /* one byte a row, 0: leave it out; NULL: all rows */
+    const char *arch;          /* NULL or "auto": chosen among networks with a bounded kernel */
+    int32_t param;             /* a far_param; default FAR_PARAM_NTK */
+    int32_t prior;             /* a far_prior; default FAR_PRIOR_NTK */
+    int32_t task;              /* a far_task; default FAR_TASK_AUTO */
+    int32_t standardize;       /* 1 (default): inputs and targets to mean 0 and variance 1 */
+    int32_t impute;            /* 1: gaps become the median (numbers), the commonest (words) */
+    double ridge;              /* NAN (default): chosen with the criterion */
+    int32_t ridge_kind;        /* a far_ridge_kind; default FAR_RIDGE_RELATIVE */
+    int32_t criterion;         /* a far_criterion; default FAR_CRITERION_LOO */
+    int64_t subset;            /* rows that choices are made on; default 2000 */
+    uint64_t seed;             /* which rows those are; default 0 */
+    int32_t storage;           /* a far_storage; default FAR_STORAGE_AUTO */
+    double memory;             /* budget in bytes; 0: what the machine has available */
+    int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
+} far_fit_opts;
+
+FAR_API void far_fit_opts_init(far_fit_opts *opts);
+
+typedef struct far_model far_model; /* opaque, immutable */
+
+/* Fits the rows of frame. Reports progress "choose", "fill", "factor", "solve".
+ * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). FAR_ERR_SINGULAR: a ridge too small for these data; the message names
+ * rows with the same inputs if that is why. FAR_ERR_BUDGET: more memory than allowed. */
+FAR_API FAR_NODISCARD far_status far_model_fit(far_ctx *ctx, const far_frame *frame,
+                                               const far_fit_opts *opts, far_model **out);
+FAR_API void far_model_destroy(far_model *m); /* NULL is fine */
+
+/* What fit would take: rows are counted, nothing is computed. */
+FAR_API FAR_NODISCARD far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame,
+                                                  const far_fit_opts *opts, far_estimate *out);
+
+/* ---- what is in a model ---- */
+
+typedef struct far_model_info {
+    int64_t rows;    /* n, training points */
+    int64_t inputs;  /* d, after one-hot encoding */
+    int64_t outputs; /* p: targets, or classes */
+    int64_t targets;
+    int32_t task, param, prior, standardize, impute;
+    double ridge, ridge_relative, mean_diagonal; /* as in far_system_info */
+    double lambda_min, lambda_max, condition, log_det;
+    double residual; /* the largest over outputs of |y - (K + ridge I) alpha| / |y| */
+    int64_t duplicates;   /* rows whose inputs equal those of an earlier row */
+    int64_t conflicts;    /* those of them whose targets differ */
+    double r2_train;      /* mean over outputs */
+    double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
+    double bytes; /* of the system that was factored */
+    int32_t storage;
+} far_model_info;
+
+FAR_API far_model_info far_model_describe(const far_model *m);
+FAR_API const char *far_model_arch(const far_model *m);
+FAR_API const char *far_model_target(const far_model *m, int64_t i);
+FAR_API const char *far_model_class(const far_model *m, int64_t i); /* NULL if it is a regression */
+/* "F1", or "kind=red" for the indicator of a word. */
+FAR_API const char *far_model_input(const far_model *m, int64_t i);
+FAR_API const char *far_model_data_hash(const far_model *m);
+
+/* f in target units is centre + scale * sum_i alpha_i K(x, x_i), x the standardised input
+ * (x_raw - centre) / scale. Views live as long as the model: inputs 1 x d, outputs 1 x p. */
+FAR_API far_mat far_model_input_centre(const far_model *m);
+FAR_API far_mat far_model_input_scale(const far_model *m);
+FAR_API far_mat far_model_output_centre(const far_model *m);
+FAR_API far_mat far_model_output_scale(const far_model *m);
+FAR_API far_mat far_model_points(const far_model *m);  /* n x d, standardised */
+FAR_API far_mat far_model_targets(const far_model *m); /* n x p, standardised */
+FAR_API far_mat far_model_alpha(const far_model *m);   /* n x p */
+
+/* One line of the table that "auto" chose from. */
+typedef struct far_candidate {
+    const char *arch;      /* lives as long as the model */
+    double ridge;          /* relative to the mean diagonal */
+    double loo_r2;         /* 1 - leave-one-out squared error / variance, on the subset */
+    double log_likelihood; /* per row and output, on the subset */
+    int32_t bounded;       /* 0: shown for comparison, never chosen */
+    int32_t chosen;
+} far_candidate;
+/* How many; those from before saving and loading are kept. */
+FAR_API int64_t far_model_candidate_count(const far_model *m);
+FAR_API far_candidate far_model_candidate(const far_model *m, int64_t i);
+
+/* ---- predict ---- */
+
+typedef enum far_spread {
+    FAR_SPREAD_NONE = 0,
+    FAR_SPREAD_CALIBRATED = 1, /* of a new observation: the Gaussian process posterior with its
+                                  amplitude at the likelihood's maximum, noise (the ridge) included */
+    FAR_SPREAD_POSTERIOR = 2,  /* sqrt(K(x,x) - k (K + ridge)^-1 k), amplitude one, no noise */
+    FAR_SPREAD_ENSEMBLE = 3    /* over trained infinitely wide networks, from their random start */
+} far_spread;
+
+typedef struct far_predict_opts {
+    size_t size;               /* set by far_predict_opts_init */
+    const unsigned char *rows; /* as in far_fit_opts */
+    int32_t spread;            /* a far_spread; default FAR_SPREAD_NONE */
+    double time;  /* gradient flow on 1/2 sum (f - y)^2 from f = 0; INFINITY (default): the end */
+    int64_t steps; /* > 0: that many steps of gradient descent with rate instead */
+    double rate;
+    int32_t at_infinity; /* 1: rows are directions; mean is the limit of f(t row) as t grows, or
+                            its leading coefficient, order its power of t */
+    double memory;
+} far_predict_opts;
+
+FAR_API void far_predict_opts_init(far_predict_opts *opts);
+
+typedef struct far_prediction far_prediction;
+
+/* Predictions for the rows of frame, which needs the columns the model was fitted on (in any order;
+ * others are ignored). std factors the training matrix again: far_solve_estimate tells what that
+ * takes. A finite time needs all eigenpairs: 16 n^2 bytes. */
+FAR_API FAR_NODISCARD far_status far_model_predict(far_ctx *ctx, const far_model *m,
+                                                   const far_frame *frame,
+                                                   const far_predict_opts *opts,
+                                                   far_prediction **out);
+FAR_API void far_prediction_destroy(far_prediction *p);
+/* rows x outputs, in target units; for classes the scores, which sum to 1. */
+FAR_API far_mat far_prediction_mean(const far_prediction *p);
+FAR_API far_mat far_prediction_std(const far_prediction *p);         /* empty unless asked for */
+FAR_API far_mat far_prediction_probability(const far_prediction *p); /* classes; else empty */
+FAR_API far_mat far_prediction_order(const far_prediction *p); /* rows x 1; at infinity, else empty */
+/* Index of the likeliest class of row i; -1 for a regression. */
+FAR_API int64_t far_prediction_class(const far_prediction *p, int64_t i);
+
+/* The frame's rows as inputs of the model, standardised: out is rows x d, filled for the rows
+ * selected (NULL: all). For those who want the points themselves. */
+FAR_API FAR_NODISCARD far_status far_model_encode(far_ctx *ctx, const far_model *m,
+                                                  const far_frame *frame,
+                                                  const unsigned char *rows, far_mat *out);
+/* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
+FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m,
+                                                const far_mat *points, far_mat *mean);
+/* f(t u_i) ~ mean[i] t^order[i] (target units) as t grows; u m x d in standardised inputs. Where
+ * the order is 0 mean is the limit. */
+FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *m,
+                                                 const far_mat *u, far_mat *mean, far_mat *order);
+
+/* ---- model files: a zip with manifest.json and npy arrays, which NumPy opens too ---- */
+
+FAR_API FAR_NODISCARD far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path);
+/* FAR_ERR_FORMAT: truncated, not a model, inconsistent, or of a newer version (said so). */
+FAR_API FAR_NODISCARD far_status far_model_load(far_ctx *ctx, const char *path, far_model **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

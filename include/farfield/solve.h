@@ -1,0 +1,123 @@
+/*
+ * farfield/solve.h: symmetric positive definite systems (K + ridge I) x = b, their diagnostics,
+ * and spectra.
+ *
+ * A system never returns NaN: it either solves to the residual it reports, or fails with
+ * FAR_ERR_SINGULAR and a message. Everything is float64.
+ */
+#ifndef FARFIELD_SOLVE_H
+#define FARFIELD_SOLVE_H
+
+#include <farfield/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A symmetric n x n matrix that is computed by blocks. block fills out, a float64 view, with rows
+ * [row, row + out->rows) and columns [col, col + out->cols); it may be asked for any block, more
+ * than once, in any order, from the calling thread only. When row == col and out is square it may
+ * fill the lower triangle (j <= i) alone. */
+typedef far_status (*far_block_fn)(far_ctx *ctx, void *user, int64_t row, int64_t col,
+                                   far_mat *out);
+typedef struct far_symmetric {
+    int64_t n;
+    far_block_fn block;
+    void *user;
+} far_symmetric;
+
+/* A far_symmetric over a matrix in memory (its lower triangle is read); m must outlive it. */
+FAR_API far_symmetric far_symmetric_of(const far_mat *m);
+
+typedef enum far_ridge_kind {
+    FAR_RIDGE_RELATIVE = 0, /* times the mean of K's diagonal */
+    FAR_RIDGE_ABSOLUTE = 1
+} far_ridge_kind;
+
+typedef enum far_storage {
+    FAR_STORAGE_AUTO = 0,  /* full if the memory allows it, else packed */
+    FAR_STORAGE_FULL = 1,  /* 8 n^2 bytes: factor in one triangle, K kept in the other */
+    FAR_STORAGE_PACKED = 2 /* 4 n^2 bytes (rectangular full packed); K is computed again when needed */
+} far_storage;
+
+typedef struct far_solve_opts {
+    size_t size;        /* set by far_solve_opts_init */
+    double ridge;       /* >= 0; default 0 */
+    int32_t ridge_kind; /* default FAR_RIDGE_RELATIVE */
+    int32_t storage;    /* default FAR_STORAGE_AUTO */
+    double memory;      /* budget in bytes; 0: what the machine has available */
+    int32_t extremes;   /* 1 (default): lambda_min and lambda_max by Lanczos on the factor */
+} far_solve_opts;
+
+FAR_API void far_solve_opts_init(far_solve_opts *opts);
+
+/* What a system of that size takes. seconds comes from the speed of this machine's matrix product,
+ * measured once in a process (about 0.05 s). */
+typedef struct far_estimate {
+    double bytes, seconds;
+    int32_t storage; /* FULL or PACKED: what AUTO chooses within the budget */
+    int32_t fits;    /* 1: bytes are within the budget */
+} far_estimate;
+FAR_API FAR_NODISCARD far_status far_solve_estimate(far_ctx *ctx, int64_t n,
+                                                    const far_solve_opts *opts, far_estimate *out);
+
+typedef struct far_system far_system; /* opaque: the factor of K + ridge I */
+
+/* Fills and factors a + ridge I. a is kept by value and must stay callable as long as the system
+ * lives (packed storage computes K again to refine). Reports progress "fill" and "factor".
+ * FAR_ERR_BUDGET: beyond the memory budget; the message has both numbers. FAR_ERR_VALUE: a block
+ * had a value that is not finite, with its place. FAR_ERR_SINGULAR: not positive definite to
+ * working precision, with the row (counted from 1) at which that showed. */
+FAR_API FAR_NODISCARD far_status far_system_create(far_ctx *ctx, const far_symmetric *a,
+                                                   const far_solve_opts *opts, far_system **out);
+FAR_API void far_system_destroy(far_system *s); /* NULL is fine */
+
+typedef struct far_system_info {
+    int64_t n;
+    double ridge;          /* absolute, as added to the diagonal */
+    double ridge_relative; /* the same over mean_diagonal */
+    double mean_diagonal;  /* of K */
+    double lambda_min, lambda_max, condition; /* of K + ridge I; NAN without extremes */
+    double log_det;                           /* of K + ridge I */
+    double bytes;                             /* memory held */
+    int32_t storage;
+} far_system_info;
+FAR_API far_system_info far_system_diagnostics(const far_system *s);
+
+/* x + x_low solves (K + ridge I) x = b, by iterative refinement with residuals in doubled
+ * precision; b, x, x_low are n x p and do not overlap. x_low holds the digits below those of x; it
+ * may be NULL, and x alone is then the rounded solution. residuals (p values, may be NULL) are
+ * |b - A (x + x_low)| / |b| in the 2-norm, measured in doubled precision (0 where b is 0).
+ * FAR_ERR_SINGULAR: refinement does not converge, the condition number is too large. */
+FAR_API FAR_NODISCARD far_status far_system_solve(far_ctx *ctx, const far_system *s,
+                                                  const far_mat *b, far_mat *x, far_mat *x_low,
+                                                  double *residuals);
+
+/* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
+FAR_API FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
+
+/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. O(n^3), with O(n) extra memory times a block. */
+FAR_API FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
+                                                             far_mat *diag);
+
+/* Eigenvalues of a symmetric matrix, ascending: the count largest (which = FAR_EIGEN_LARGEST), the
+ * count smallest, or all n (count = n). values is count x 1; vectors, n x count with eigenvector j
+ * in column j, may be NULL. All: LAPACK dsyevr, whatever n. Few (count <= n / 4 or so): ARPACK on
+ * products with the stored matrix. Each vector's sign makes its largest entry positive.
+ * Memory: 8 n^2 bytes, and 8 n^2 more for all vectors (beside the caller's output). */
+typedef enum far_eigen_part { FAR_EIGEN_LARGEST = 0, FAR_EIGEN_SMALLEST = 1 } far_eigen_part;
+FAR_API FAR_NODISCARD far_status far_eigen(far_ctx *ctx, const far_symmetric *a,
+                                           far_eigen_part which, int64_t count, double memory,
+                                           far_mat *values, far_mat *vectors);
+
+/* out = a b, float64: a n x k, b k x p, out n x p; out overlaps neither. */
+FAR_API FAR_NODISCARD far_status far_multiply(far_ctx *ctx, const far_mat *a, const far_mat *b,
+                                              far_mat *out);
+/* The same for a symmetric matrix by blocks, which is never held whole. */
+FAR_API FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetric *a,
+                                                        const far_mat *b, far_mat *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

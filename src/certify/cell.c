@@ -1,0 +1,162 @@
+/*
+ * How far k(x, .) can be from k(c, .) for all x in a piece of the sphere around c:
+ *
+ *     |k(x, .) - k(c, .)|^2 = k(x, x) + k(c, c) - 2 k(x, c),
+ *
+ * bounded from above layer by layer, for networks of dense layers, norms and activations
+ * a z + b |z| (relu, leaky_relu, abs, identity). What is known of the piece is an interval of the
+ * scale q = K(x, x) and a lower bound on the cosine rho = K(x, c) / sqrt(q q_c). In each layer the
+ * new cosine is increasing in the old one and, at a given cosine, has no minimum inside an interval
+ * of scales, so the ends of the interval decide.
+ */
+#include "../kernel/plan.h"
+#include "certify_internal.h"
+
+#include <math.h>
+
+#define LARGEST_SCALE 1e200 /* stands for infinity: ratios of scales do not change beyond */
+#define ROUNDING 1e-13      /* of the few operations a layer takes, relative to k(x, x) */
+
+typedef struct cell {
+    double q_low, q_high; /* K(x, x) */
+    double q;             /* K(c, c) */
+    double rho;           /* lower bound */
+    double theta;         /* lower bound on Theta(x, c) / sqrt(q_x q_c) */
+    double own_x, own;    /* upper bound on Theta(x, x) / q_x, and Theta(c, c) / q_c */
+    double mean2;         /* squared mean over q, behind an activation */
+} cell;
+
+bool far_cell_supported(const far_model *m)
+{
+    const far_plan *plan = m->kernel->plan;
+    if (plan->input_count > 0 || plan->count == 0 || plan->ops[0].kind != FAR_OP_DENSE ||
+        !(plan->ops[0].b > 0)) {
+        return false;
+    }
+    for (int64_t i = 0; i < plan->count; i++) {
+        const far_op *op = &plan->ops[i];
+        bool dense = op->kind == FAR_OP_DENSE && !op->standard;
+        bool norm = op->kind == FAR_OP_SCALE || op->kind == FAR_OP_CENTER;
+        bool fold = op->kind == FAR_OP_ACTIVATE && op->activation->family == FAR_FAMILY_FOLD &&
+                    op->gamma == 0 && op->beta == 0;
+        if (!dense && !norm && !fold) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void pass_dense(const far_op *op, cell *c)
+{
+    double w2 = (double)(op->w * op->w), b2 = (double)(op->b * op->b), q = w2 * c->q + b2;
+    double ends[2] = {c->q_low, c->q_high}, rho = INFINITY, share[2];
+    for (int i = 0; i < 2; i++) {
+        double next = w2 * ends[i] + b2;
+        share[i] = sqrt(ends[i] / next); /* increasing in the scale */
+        rho = fmin(rho, w2 * share[i] * sqrt(c->q / q) * c->rho + b2 / sqrt(next) / sqrt(q));
+    }
+    double part = w2 * sqrt(c->q / q) * c->theta;
+    c->theta = rho + fmin(part * share[0], part * share[1]);
+    c->own_x = 1 + w2 * c->own_x * share[1] * share[1];
+    c->own = 1 + w2 * c->own * c->q / q;
+    c->rho = fmin(rho, 1);
+    c->q_low = w2 * c->q_low + b2;
+    c->q_high = w2 * c->q_high + b2;
+    c->q = q;
+    c->mean2 = 0;
+}
+
+static double normed(double q, const far_op *op)
+{
+    double eps = (double)op->eps;
+    return op->fixed ? q / (1 + eps) : q / (q + eps);
+}
+
+static void pass_scale(const far_op *op, cell *c)
+{
+    c->q_low = normed(c->q_low, op);
+    c->q_high = normed(c->q_high, op);
+    c->q = normed(c->q, op);
+    c->mean2 = 0;
+}
+
+/* The mean is the same fraction of every point's scale. */
+static void pass_center(const far_op *op, cell *c)
+{
+    double left = 1 - c->mean2;
+    c->rho = (c->rho - c->mean2) / left;
+    c->theta /= left;
+    c->own /= left;
+    c->own_x /= left;
+    c->q *= left;
+    c->q_low *= left;
+    c->q_high *= left;
+    pass_scale(op, c);
+}
+
+/* a z + b |z|: false where the new cosine is not increasing. */
+static bool pass_fold(const far_op *op, cell *c)
+{
+    double a2 = (double)(op->activation->linear * op->activation->linear);
+    double b2 = (double)(op->activation->folded * op->activation->folded), sum = a2 + b2;
+    double rho = fmax(fmin(c->rho, 1), -1), arc = 2 / M_PI * asin(rho);
+    double slope = (a2 + b2 * arc) / sum, gain = (double)op->activation->gain;
+    if (slope < 0) {
+        return false;
+    }
+    c->rho = (a2 * rho + b2 * (2 / M_PI * sqrt((1 - rho) * (1 + rho)) + rho * arc)) / sum;
+    c->theta *= c->theta >= 0 ? slope : 1;
+    c->q *= gain * gain * sum;
+    c->q_low *= gain * gain * sum;
+    c->q_high *= gain * gain * sum;
+    c->mean2 = b2 * (2 / M_PI) / sum;
+    return true;
+}
+
+static bool pass(const far_op *op, cell *c)
+{
+    switch (op->kind) {
+    case FAR_OP_DENSE:
+        pass_dense(op, c);
+        return true;
+    case FAR_OP_SCALE:
+        pass_scale(op, c);
+        return true;
+    case FAR_OP_CENTER:
+        pass_center(op, c);
+        return true;
+    default:
+        return pass_fold(op, c);
+    }
+}
+
+/* The input as a layer before the first dense, which turns height h into q = b^2 / h^2. The first
+ * dense is passed by hand: there the angle of the sphere is the angle of its outputs. */
+static cell first_dense(const far_op *op, double height, double angle, double low, double high)
+{
+    double b2 = (double)(op->b * op->b);
+    return (cell){.q_low = fmin(b2 / (high * high), LARGEST_SCALE),
+                  .q_high = low > 0 ? fmin(b2 / (low * low), LARGEST_SCALE) : LARGEST_SCALE,
+                  .q = fmin(b2 / (height * height), LARGEST_SCALE),
+                  .rho = cos(angle),
+                  .theta = cos(angle),
+                  .own_x = 1,
+                  .own = 1};
+}
+
+double far_cell_distance(const far_model *m, double height, double angle, double low, double high)
+{
+    const far_plan *plan = m->kernel->plan;
+    cell c = first_dense(&plan->ops[0], height, angle, low, high);
+    for (int64_t i = 1; i < plan->count; i++) {
+        if (!pass(&plan->ops[i], &c)) {
+            return INFINITY;
+        }
+    }
+    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    double own_x = nngp ? c.q_high : c.own_x * c.q_high, own = nngp ? c.q : c.own * c.q;
+    double between = (nngp ? c.rho : c.theta) * sqrt(c.q);
+    double least = fmin(between * sqrt(c.q_low), between * sqrt(c.q_high));
+    double square = own_x + own - 2 * least;
+    return sqrt(fmax(square, 0) + ROUNDING * (own_x + own));
+}

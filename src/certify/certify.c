@@ -1,0 +1,297 @@
+/* The certificate: the verdict from the kernel's supremum, then bounds and search, or a witness. */
+#include "certify_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BOUNDED_THEOREM                                                                            \
+    "Theta(x,x) <= C for every x, so |f(x)| <= sqrt(C) |f| in its reproducing kernel Hilbert "     \
+    "space (Ziomek, Whittle and Osborne 2025, Theorems 3.2 and 3.3)"
+#define CONSTANT_THEOREM "the fit is the same constant everywhere (its norm is 0)"
+#define UNBOUNDED_THEOREM                                                                          \
+    "f(t u) / t^order tends to slope, which is not 0, as t grows (Ziomek, Whittle and Osborne "    \
+    "2025, Theorem 3.1, with the exact limit of Theta)"
+
+void far_certify_opts_init(far_certify_opts *opts)
+{
+    *opts = (far_certify_opts){
+        .size = sizeof *opts, .exceeds = NAN, .starts = 64, .gap = 0.01, .seconds = 20};
+}
+
+void far_certificate_destroy(far_certificate *c)
+{
+    if (c) {
+        far_ctx *ctx = c->ctx;
+        for (int64_t j = 0; c->bounds && j < c->info.outputs; j++) {
+            far_free(ctx, (char *)c->bounds[j].output);
+        }
+        far_texts_free(ctx, c->inputs, c->input_count);
+        far_free(ctx, c->arch);
+        far_free(ctx, c->bounds);
+        far_free(ctx, c->vectors);
+        far_free(ctx, c);
+    }
+}
+
+far_certificate_info far_certificate_describe(const far_certificate *c)
+{
+    return c->info;
+}
+
+const far_bound *far_certificate_bound(const far_certificate *c, int64_t output)
+{
+    return output >= 0 && output < c->info.outputs ? &c->bounds[output] : NULL;
+}
+
+/* ---- making one ---------------------------------------------------------------------------- */
+
+static far_status copy(far_ctx *ctx, const char *text, char **out)
+{
+    return far_copy_text(ctx, text, (int64_t)strlen(text), out);
+}
+
+static far_status name_outputs(far_ctx *ctx, const far_model *m, far_certificate *c)
+{
+    far_status st = FAR_OK;
+    for (int64_t j = 0; st == FAR_OK && j < m->info.outputs; j++) {
+        far_text t = {.ctx = ctx};
+        if (m->classes) {
+            far_text_add(&t, "%s=%s", m->targets[0], m->classes[j]);
+        } else {
+            far_text_add(&t, "%s", m->targets[j]);
+        }
+        c->bounds[j].output = t.data;
+        st = t.status;
+    }
+    return st;
+}
+
+far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certificate **out)
+{
+    far_status st;
+    far_certificate *c;
+    int64_t p = m->info.outputs, d = m->info.inputs;
+    FAR_TRY(far_alloc(ctx, 1, out));
+    c = *out;
+    *c = (far_certificate){.ctx = ctx, .rows = m->info.rows};
+    FAR_TRY(far_alloc(ctx, p, &c->bounds));
+    memset(c->bounds, 0, (size_t)p * sizeof *c->bounds);
+    c->info.outputs = p;
+    FAR_TRY(far_alloc(ctx, p * d, &c->vectors));
+    FAR_TRY(far_alloc(ctx, d, &c->inputs));
+    memset(c->inputs, 0, (size_t)d * sizeof *c->inputs);
+    c->input_count = d;
+    for (int64_t i = 0; i < d; i++) {
+        FAR_TRY(copy(ctx, m->encoder.input_names[i], &c->inputs[i]));
+    }
+    FAR_TRY(copy(ctx, m->arch, &c->arch));
+    FAR_TRY(name_outputs(ctx, m, c));
+    memcpy(c->data_hash, m->data_hash, sizeof c->data_hash);
+    c->info.lambda_min = m->info.lambda_min;
+    c->info.condition = m->info.condition;
+    c->info.ridge = m->info.ridge;
+done:
+    return st;
+}
+
+/* K(x, x) <= Theta(x, x) where weights are scaled as in the ntk parametrisation, so the supremum of
+ * Theta serves both. */
+static far_status supremum(far_ctx *ctx, const far_model *m, far_certificate *c)
+{
+    far_supremum sup;
+    far_supremum_init(&sup);
+    if (m->info.prior == FAR_PRIOR_NNGP && m->info.param == FAR_PARAM_STANDARD) {
+        return far_fail(ctx, FAR_ERR_ARCH,
+                        "no certificate for the NNGP prior in the standard "
+                        "parametrisation; fit with --param ntk");
+    }
+    far_status st = far_kernel_supremum(ctx, m->kernel, m->info.inputs, &sup);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (!sup.bounded && sup.order < 0) {
+        return far_fail(ctx, FAR_ERR_ARCH,
+                        "Theta(x,x) runs away as x nears 0, where this network "
+                        "divides by nothing; give the layer before the norm a "
+                        "bias");
+    }
+    c->info.C = sup.value;
+    c->info.radius = sup.radius;
+    c->info.attained = sup.attained;
+    c->info.bounded = sup.bounded;
+    return FAR_OK;
+}
+
+static void narrow(far_interval with, far_bound *b)
+{
+    if (!with.method) {
+        return;
+    }
+    double most = fmax(fabs(with.low), fabs(with.high));
+    b->lowest = fmax(b->lowest, with.low);
+    b->highest = fmin(b->highest, with.high);
+    if (most < b->tightest) {
+        b->tightest = most;
+        b->method = with.method;
+    }
+}
+
+static far_status closed_bounds(const far_predictor *p, far_bound *b)
+{
+    far_interval quadratic;
+    far_status st = far_quadratic_interval(p, &quadratic);
+    if (st != FAR_OK) {
+        return st;
+    }
+    b->bounded = 1;
+    b->theorem = BOUNDED_THEOREM;
+    b->lowest = -INFINITY;
+    b->highest = INFINITY;
+    b->tightest = INFINITY;
+    far_loose_bounds(p, b);
+    narrow(far_norm_interval(p), b);
+    narrow(far_bias_interval(p), b);
+    narrow(quadratic, b);
+    /* the ends of intervals from different proofs may be nearer together than either */
+    b->tightest = fmin(b->tightest, fmax(fabs(b->lowest), fabs(b->highest)));
+    return FAR_OK;
+}
+
+static void constant_bound(const far_predictor *p, far_bound *b)
+{
+    double value = fabs(p->centre);
+    b->bounded = 1;
+    b->theorem = CONSTANT_THEOREM;
+    b->method = "norm";
+    b->b1 = b->b2 = b->b3 = b->tightest = b->sup_found = value;
+    b->lowest = b->highest = p->centre;
+}
+
+far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
+                           far_predictor *predictors)
+{
+    far_status st;
+    FAR_TRY(supremum(ctx, m, c));
+    bool all = true;
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        far_bound *b = &c->bounds[j];
+        predictors[j] = far_predictor_of(ctx, m, j, c->info.C);
+        b->slope = b->order = b->intercept = b->level = b->beyond = b->confirmed = NAN;
+        if (predictors[j].norm_1 == 0) {
+            constant_bound(&predictors[j], b);
+        } else if (c->info.bounded) {
+            FAR_TRY(closed_bounds(&predictors[j], b));
+        } else {
+            b->theorem = UNBOUNDED_THEOREM;
+            b->b1 = b->b2 = b->b3 = b->tightest = b->highest = INFINITY;
+            b->lowest = -INFINITY;
+            all = false;
+        }
+    }
+    c->info.bounded = all;
+done:
+    return st;
+}
+
+/* ---- how much of the bound is used --------------------------------------------------------- */
+
+static void place_found(const far_model *m, const double *s, double found, double *raw,
+                        far_bound *b)
+{
+    int64_t d = m->info.inputs;
+    double square = 0;
+    far_sphere_to_point(s, d, far_sphere_unit(m), raw);
+    b->at_infinity = s[d] <= 1e-12;
+    for (int64_t i = 0; i < d; i++) {
+        raw[i] = raw[i] * m->encoder.scale[i] + (b->at_infinity ? 0 : m->encoder.centre[i]);
+        square += raw[i] * raw[i];
+    }
+    for (int64_t i = 0; b->at_infinity && i < d; i++) {
+        raw[i] /= sqrt(square);
+    }
+    b->sup_found = found;
+    b->at = raw;
+}
+
+static far_status branch_output(const far_predictor *p, const far_certify_opts *o, far_bound *b)
+{
+    far_branch_result r;
+    far_status st = far_branch_bound(p, o->gap, NAN, o->seconds, b->sup_found, &r);
+    if (st == FAR_OK && r.bound < b->tightest) {
+        narrow((far_interval){-r.bound, r.bound, "branch and bound"}, b);
+    }
+    return st;
+}
+
+static far_status search_all(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                             const far_predictor *predictors, far_certificate *c)
+{
+    far_status st;
+    int64_t p = m->info.outputs, d = m->info.inputs;
+    double *found = NULL, *where = NULL;
+    FAR_TRY(far_alloc(ctx, p, &found));
+    FAR_TRY(far_alloc(ctx, p * (d + 1), &where));
+    FAR_TRY(far_search_supremum(ctx, m, o, found, where));
+    for (int64_t j = 0; j < p; j++) {
+        place_found(m, where + j * (d + 1), found[j], c->vectors + j * d, &c->bounds[j]);
+        if (predictors[j].norm_1 > 0) {
+            FAR_TRY(branch_output(&predictors[j], o, &c->bounds[j]));
+        }
+        FAR_TRY(far_progress(ctx, "bound", j + 1, p));
+    }
+done:
+    far_free(ctx, found);
+    far_free(ctx, where);
+    return st;
+}
+
+static far_status certify(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                          far_certificate *c)
+{
+    far_status st;
+    far_predictor *predictors = NULL;
+    double start = far_seconds();
+    c->gap = o->gap;
+    c->seed = o->seed;
+    FAR_TRY(far_alloc(ctx, m->info.outputs, &predictors));
+    FAR_TRY(far_bounds_fill(ctx, m, c, predictors));
+    FAR_TRY(c->info.bounded ? search_all(ctx, m, o, predictors, c)
+                            : far_witness_fill(ctx, m, o, c));
+    c->info.seconds = far_seconds() - start;
+done:
+    far_free(ctx, predictors);
+    return st;
+}
+
+static far_status check_opts(far_ctx *ctx, const far_model *m, const far_certify_opts *o)
+{
+    if (!m || !o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model is NULL or opts not initialised");
+    }
+    if (o->starts < 1 || !(o->gap > 0) || !(o->seconds >= 0) || o->exceeds < 0 ||
+        isinf(o->exceeds)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "starts, gap and seconds must be above 0, the level to "
+                        "exceed finite and 0 or more");
+    }
+    return FAR_OK;
+}
+
+far_status far_certify(far_ctx *ctx, const far_model *m, const far_certify_opts *opts,
+                       far_certificate **out)
+{
+    far_status st;
+    far_certificate *c = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, m, opts));
+    FAR_TRY(far_certificate_blank(ctx, m, &c));
+    FAR_TRY(certify(ctx, m, opts, c));
+    *out = c;
+    c = NULL;
+done:
+    far_certificate_destroy(c);
+    return st;
+}

@@ -1,0 +1,109 @@
+/*
+ * Shared inside src/certify. One output of a model is f = centre + scale g, where
+ * g(x) = sum_i alpha_i k(x, x_i) lies in the reproducing kernel Hilbert space of k.
+ */
+#ifndef FAR_CERTIFY_INTERNAL_H
+#define FAR_CERTIFY_INTERNAL_H
+
+#include "../regress/regress_internal.h"
+
+#include <farfield/certify.h>
+
+typedef struct far_predictor {
+    far_ctx *ctx;
+    const far_model *model;
+    int64_t output;
+    double centre, scale;
+    double norm;    /* of g, rounded up by what rounding can hide */
+    double norm_1;  /* sum |alpha_i| */
+    double largest; /* max |y_i|, standardised */
+    double C;       /* >= k(x, x) for all x; INFINITY */
+} far_predictor;
+
+/* An interval that holds every value of f, and what proves it. */
+typedef struct far_interval {
+    double low, high;
+    const char *method; /* NULL: none */
+} far_interval;
+
+struct far_certificate {
+    far_ctx *ctx;
+    far_certificate_info info;
+    far_bound *bounds; /* their vectors and texts are owned */
+    char *arch, data_hash[65], **inputs;
+    int64_t rows, input_count;
+    double *vectors; /* at and direction of every output */
+    double gap;      /* that branch and bound was asked for */
+    uint64_t seed;
+};
+
+/* A certificate that names its model and says nothing yet. */
+far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certificate **out);
+
+far_predictor far_predictor_of(far_ctx *ctx, const far_model *m, int64_t output, double C);
+
+/* ---- bounds.c: whole-space bounds in closed form ---- */
+
+/* C |g| by the reproducing property. */
+far_interval far_norm_interval(const far_predictor *p);
+/* The same with the last layer's bias, a constant in g, taken out exactly. */
+far_interval far_bias_interval(const far_predictor *p);
+/* Networks that begin with dense and a norm: the constant, linear and quadratic parts of g on the
+ * sphere exactly, the rest by its norm. */
+far_status far_quadratic_interval(const far_predictor *p, far_interval *out);
+/* |f| <= centre and lambda_min forms of the paper. */
+void far_loose_bounds(const far_predictor *p, far_bound *b);
+
+/* ---- sphere.c: R^d with its points at infinity is half of a sphere ---- */
+
+/* s = (x / (sqrt(d) unit), 1), normalised; s_d = 0 are the directions at infinity. unit is the size
+ * at which the first layer's bias and weights weigh the same (1 where it has no bias). */
+double far_sphere_unit(const far_model *m);
+void far_sphere_from_point(const double *x, int64_t d, double unit, double *s);
+void far_sphere_to_point(const double *s, int64_t d, double unit, double *x);
+/* f at count points of the half sphere (count x (d + 1)), infinity included, for every output:
+ * out is count x p. FAR_ERR_ARCH where there is no limit at infinity. */
+far_status far_sphere_eval(far_ctx *ctx, const far_model *m, double unit, const double *s,
+                           int64_t count, double *out);
+
+/* ---- search.c ---- */
+
+/* Large values: for every output the largest |f| met and where (p x (d + 1) on the sphere). */
+far_status far_search_supremum(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                               double *found, double *where);
+/* Large |slope| among directions (p x d, unit norm in standardised inputs), and its order. */
+far_status far_search_direction(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                                double *slope, double *order, double *direction);
+
+/* ---- cell.c: how far k moves inside a piece of the sphere ---- */
+
+/* Whether the network is made of what far_cell_distance knows. */
+bool far_cell_supported(const far_model *m);
+/* An upper bound on |k(x, .) - k(c, .)| in the Hilbert space, for all x within angle (of the
+ * sphere) of c that have height (last coordinate of s) in [low, high]. */
+double far_cell_distance(const far_model *m, double height, double angle, double low, double high);
+
+/* ---- branch.c ---- */
+
+typedef struct far_branch_result {
+    double bound, found; /* proven: |f| <= bound; met: |f| = found */
+    int64_t cells;
+    bool finished; /* bound <= max(target, found (1 + gap)) */
+} far_branch_result;
+/* target: NAN, or a bound that is to be confirmed. */
+far_status far_branch_bound(const far_predictor *p, double gap, double target, double seconds,
+                            double start, far_branch_result *out);
+
+/* ---- witness.c ---- */
+
+far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                            far_certificate *c);
+/* slope, order and confirmed of output j along bound->direction. */
+far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b);
+
+/* The certificate's closed-form part, without search, witnesses and branch and bound: what
+ * far_certificate_check recomputes. */
+far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
+                           far_predictor *predictors);
+
+#endif

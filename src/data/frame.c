@@ -1,0 +1,265 @@
+/* The frame: its parts, what is worked out once its values are there, and what callers ask. */
+#include "frame_internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- making ---- */
+
+void far_frame_destroy(far_frame *frame)
+{
+    if (frame) {
+        far_ctx *ctx = frame->ctx;
+        far_free(ctx, frame->columns);
+        far_free(ctx, frame->block);
+        far_free(ctx, frame->name);
+        far_free(ctx, frame->level);
+        far_free(ctx, frame->groups);
+        far_words_clear(&frame->names);
+        far_words_clear(&frame->words);
+        far_words_clear(&frame->group_names);
+        far_free(ctx, frame);
+    }
+}
+
+far_status far_frame_create(far_ctx *ctx, const char *label, int64_t cols, far_frame **out)
+{
+    far_status st;
+    far_frame *f = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &f));
+    *f = (far_frame){.ctx = ctx, .cols = cols};
+    f->names.ctx = f->words.ctx = f->group_names.ctx = ctx;
+    snprintf(f->label, sizeof f->label, "%s", label);
+    FAR_TRY(far_alloc(ctx, cols, &f->columns));
+    memset(f->columns, 0, (size_t)cols * sizeof *f->columns);
+    FAR_TRY(far_alloc(ctx, cols, &f->name));
+    *out = f;
+    f = NULL;
+done:
+    far_frame_destroy(f);
+    return st;
+}
+
+far_status far_frame_fail(far_ctx *ctx, const far_frame *f, far_status status, const char *format,
+                          ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return far_fail(ctx, status, "%s%s%s", f->label, *f->label ? ": " : "", text);
+}
+
+far_status far_frame_add_name(far_frame *f, const char *name)
+{
+    char number[24], shown[64];
+    int64_t next = f->names.count;
+    int32_t at;
+    if (!*name) {
+        snprintf(number, sizeof number, "c%lld", (long long)next + 1);
+        name = number;
+    }
+    far_status st = far_words_add(&f->names, name, &at);
+    if (st == FAR_OK && at != next) {
+        far_show(shown, sizeof shown, name, (int64_t)strlen(name));
+        st = far_frame_fail(f->ctx, f, *f->label ? FAR_ERR_FORMAT : FAR_ERR_ARG,
+                            "columns %lld and %lld are both named '%s'; rename one",
+                            (long long)at + 1, (long long)next + 1, shown);
+    }
+    return st;
+}
+
+bool far_is_missing(const char *text, int64_t length)
+{
+    static const char *const words[] = {"", "?", "na", "n/a", "nan", "null", "none"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if ((size_t)length == strlen(words[i]) &&
+            strncasecmp(text, words[i], (size_t)length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- finishing ---- */
+
+static far_status check_groups(const far_frame *f)
+{
+    for (int64_t i = 0; i < f->group_names.count; i++) {
+        const char *name = far_words_text(&f->group_names, i);
+        int64_t col = far_words_find(&f->names, name);
+        if (col >= 0) {
+            char shown[64];
+            far_show(shown, sizeof shown, name, (int64_t)strlen(name));
+            return far_frame_fail(f->ctx, f, FAR_ERR_FORMAT,
+                                  "'%s' is the name of a matrix and of column %lld; rename one",
+                                  shown, (long long)col + 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status fail_infinite(const far_frame *f, int64_t col, int64_t row, double value)
+{
+    char shown[64];
+    far_show(shown, sizeof shown, f->name[col], (int64_t)strlen(f->name[col]));
+    return far_frame_fail(
+        f->ctx, f, FAR_ERR_VALUE, "row %lld, column %lld (%s) is %s; remove or fill it first",
+        (long long)row + 1, (long long)col + 1, shown, value < 0 ? "-inf" : "inf");
+}
+
+static far_status check_numbers(const far_frame *f, int64_t col)
+{
+    far_column *c = &f->columns[col];
+    for (int64_t i = 0; i < f->rows; i++) {
+        if (isinf(c->numbers[i])) {
+            return fail_infinite(f, col, i, c->numbers[i]);
+        }
+        c->missing += isnan(c->numbers[i]);
+    }
+    return FAR_OK;
+}
+
+static void count_missing_words(const far_frame *f, far_column *c)
+{
+    for (int64_t i = 0; i < f->rows; i++) {
+        c->missing += c->codes[i] < 0;
+    }
+}
+
+static far_status check_values(const far_frame *f)
+{
+    far_status st = FAR_OK;
+    for (int64_t j = 0; j < f->cols; j++) {
+        if (f->columns[j].kind == FAR_COLUMN_WORD) {
+            count_missing_words(f, &f->columns[j]);
+        } else {
+            FAR_TRY(check_numbers(f, j));
+        }
+    }
+done:
+    return st;
+}
+
+far_status far_frame_finish(far_frame *f, far_frame **out)
+{
+    far_status st;
+    for (int64_t j = 0; j < f->cols; j++) {
+        f->name[j] = far_words_text(&f->names, j);
+    }
+    FAR_TRY(check_groups(f));
+    FAR_TRY(far_frame_make_levels(f));
+    FAR_TRY(check_values(f));
+    *out = f;
+    f = NULL;
+done:
+    far_frame_destroy(f);
+    return st;
+}
+
+/* ---- from a matrix ---- */
+
+static far_status check_mat(far_ctx *ctx, const far_mat *m)
+{
+    far_status st = far_mat_check(ctx, m, "m");
+    if (st == FAR_OK && m->dtype != FAR_F64) {
+        st = far_fail(ctx, FAR_ERR_ARG, "m is float32; a frame is made from float64");
+    }
+    if (st == FAR_OK && (m->rows == 0 || m->cols == 0)) {
+        st = far_fail(ctx, FAR_ERR_SHAPE, "m is %lld x %lld; a frame needs rows and columns",
+                      (long long)m->rows, (long long)m->cols);
+    }
+    return st;
+}
+
+static void copy_columns(const far_mat *m, far_frame *f)
+{
+    for (int64_t j = 0; j < m->cols; j++) {
+        f->columns[j].numbers = f->block + j * m->rows;
+    }
+    for (int64_t i = 0; i < m->rows; i++) {
+        const double *row = far_mat_row(m, i);
+        for (int64_t j = 0; j < m->cols; j++) {
+            f->columns[j].numbers[i] = row[j];
+        }
+    }
+}
+
+far_status far_frame_from_mat(far_ctx *ctx, const far_mat *m, const char *const *names,
+                              far_frame **out)
+{
+    if (!ctx || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    far_status st;
+    far_frame *f = NULL;
+    *out = NULL;
+    FAR_TRY(check_mat(ctx, m));
+    FAR_TRY(far_frame_create(ctx, "", m->cols, &f));
+    for (int64_t j = 0; j < m->cols; j++) {
+        FAR_TRY(far_frame_add_name(f, names && names[j] ? names[j] : ""));
+    }
+    FAR_TRY(far_alloc(ctx, m->rows * m->cols, &f->block));
+    f->rows = m->rows;
+    copy_columns(m, f);
+    st = far_frame_finish(f, out);
+    f = NULL;
+done:
+    far_frame_destroy(f);
+    return st;
+}
+
+/* ---- what callers ask ---- */
+
+bool far_frame_has(const far_frame *f, int64_t col)
+{
+    return col >= 0 && col < f->cols;
+}
+
+int64_t far_frame_rows(const far_frame *frame)
+{
+    return frame->rows;
+}
+
+int64_t far_frame_cols(const far_frame *frame)
+{
+    return frame->cols;
+}
+
+const char *far_frame_name(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->name[col] : NULL;
+}
+
+far_column_kind far_frame_kind(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->columns[col].kind : FAR_COLUMN_NUMBER;
+}
+
+int64_t far_frame_missing(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->columns[col].missing : 0;
+}
+
+const double *far_frame_numbers(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->columns[col].numbers : NULL;
+}
+
+const int32_t *far_frame_codes(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->columns[col].codes : NULL;
+}
+
+int64_t far_frame_level_count(const far_frame *frame, int64_t col)
+{
+    return far_frame_has(frame, col) ? frame->columns[col].level_count : 0;
+}
+
+const char *far_frame_level(const far_frame *frame, int64_t col, int64_t i)
+{
+    bool there = i >= 0 && i < far_frame_level_count(frame, col);
+    return there ? frame->level[frame->columns[col].first_level + i] : NULL;
+}

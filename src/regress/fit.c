@@ -1,0 +1,308 @@
+/* Fitting: columns to points, choices, one factorisation, one refined solve. */
+#include "regress_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
+
+void far_fit_opts_init(far_fit_opts *opts)
+{
+    *opts = (far_fit_opts){
+        .size = sizeof *opts, .standardize = 1, .ridge = NAN, .subset = 2000, .extremes = 1};
+}
+
+static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o)
+{
+    if (!frame || !o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "frame is NULL or opts not initialised");
+    }
+    if (!o->target || !*o->target) {
+        return far_fail(ctx, FAR_ERR_ARG, "no target column was named");
+    }
+    if (o->ridge < 0 || isinf(o->ridge)) {
+        return far_fail(ctx, FAR_ERR_ARG, "the ridge is %g; it must be 0 or more", o->ridge);
+    }
+    if (o->subset < 2) {
+        return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
+                        (long long)o->subset);
+    }
+    return FAR_OK;
+}
+
+/* ---- which columns and rows ---------------------------------------------------------------- */
+
+typedef struct selection {
+    int64_t *targets, target_count;
+    int64_t *features, feature_count;
+    int64_t *index, count; /* rows */
+} selection;
+
+static void selection_clear(far_ctx *ctx, selection *s)
+{
+    far_free(ctx, s->targets);
+    far_free(ctx, s->features);
+    far_free(ctx, s->index);
+}
+
+static bool contains(const int64_t *list, int64_t count, int64_t value)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (list[i] == value) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void other_columns(const far_frame *frame, selection *s)
+{
+    for (int64_t j = 0; j < far_frame_cols(frame); j++) {
+        if (!contains(s->targets, s->target_count, j)) {
+            s->features[s->feature_count++] = j;
+        }
+    }
+}
+
+static far_status check_features(far_ctx *ctx, const far_frame *frame, const selection *s)
+{
+    for (int64_t j = 0; j < s->feature_count; j++) {
+        if (contains(s->targets, s->target_count, s->features[j])) {
+            return far_fail(ctx, FAR_ERR_ARG, "column %s is both a feature and a target",
+                            far_frame_name(frame, s->features[j]));
+        }
+    }
+    if (s->feature_count == 0) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the table has no column beside the target to learn from");
+    }
+    if (s->count == 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "no rows to fit: the selection is empty");
+    }
+    return FAR_OK;
+}
+
+static far_status select_parts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                               selection *s)
+{
+    far_status st;
+    FAR_TRY(far_alloc(ctx, far_frame_cols(frame), &s->targets));
+    FAR_TRY(far_alloc(ctx, far_frame_cols(frame), &s->features));
+    FAR_TRY(far_frame_list(ctx, frame, o->target, s->targets, &s->target_count));
+    if (o->features) {
+        FAR_TRY(far_frame_list(ctx, frame, o->features, s->features, &s->feature_count));
+    } else {
+        other_columns(frame, s);
+    }
+    FAR_TRY(far_row_index(ctx, frame, o->rows, &s->index, &s->count));
+    FAR_TRY(check_features(ctx, frame, s));
+done:
+    return st;
+}
+
+static far_status hash_data(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                            const selection *s, far_model *m)
+{
+    int64_t *cols = NULL, count = s->feature_count + s->target_count;
+    far_status st = far_alloc(ctx, count, &cols);
+    if (st == FAR_OK) {
+        memcpy(cols, s->features, (size_t)s->feature_count * sizeof *cols);
+        memcpy(cols + s->feature_count, s->targets, (size_t)s->target_count * sizeof *cols);
+        st = far_frame_hash(ctx, frame, cols, count, o->rows, m->data_hash);
+    }
+    far_free(ctx, cols);
+    return st;
+}
+
+static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                             far_model *m)
+{
+    far_status st;
+    selection s = {0};
+    FAR_TRY(select_parts(ctx, frame, o, &s));
+    FAR_TRY(hash_data(ctx, frame, o, &s, m));
+    FAR_TRY(far_targets_learn(ctx, frame, s.targets, s.target_count, s.index, s.count, o->task,
+                              o->standardize, m));
+    FAR_TRY(far_encoder_learn(ctx, frame, s.features, s.feature_count, s.index, s.count,
+                              o->standardize, o->impute, &m->encoder));
+    m->info.rows = s.count;
+    m->info.inputs = m->encoder.width;
+    FAR_TRY(far_alloc(ctx, s.count * m->encoder.width, &m->x));
+    FAR_TRY(far_encoder_apply(ctx, &m->encoder, frame, s.index, s.count, m->x));
+done:
+    selection_clear(ctx, &s);
+    return st;
+}
+
+/* ---- duplicates ---------------------------------------------------------------------------- */
+
+static far_status fail_duplicates(far_ctx *ctx, const far_duplicates *d)
+{
+    if (d->conflicts > 0) {
+        return far_fail(ctx, FAR_ERR_SINGULAR,
+                        "training rows %lld and %lld have the same inputs and different targets "
+                        "(%lld such rows in all): no function fits both; use a ridge, --ridge auto "
+                        "or --ridge 0.01",
+                        (long long)d->first[0] + 1, (long long)d->first[1] + 1,
+                        (long long)d->conflicts);
+    }
+    return far_fail(ctx, FAR_ERR_SINGULAR,
+                    "training rows %lld and %lld have the same inputs (%lld such rows in all), so "
+                    "the kernel matrix is singular; use a ridge (--ridge 1e-6) or leave the "
+                    "copies out",
+                    (long long)d->first[0] + 1, (long long)d->first[1] + 1, (long long)d->rows);
+}
+
+/* ---- the solve ----------------------------------------------------------------------------- */
+
+static void keep_diagnostics(const far_system *s, far_model *m)
+{
+    far_system_info i = far_system_diagnostics(s);
+    m->info.ridge = i.ridge;
+    m->info.ridge_relative = i.ridge_relative;
+    m->info.mean_diagonal = i.mean_diagonal;
+    m->info.lambda_min = i.lambda_min;
+    m->info.lambda_max = i.lambda_max;
+    m->info.condition = i.condition;
+    m->info.log_det = i.log_det;
+    m->info.bytes = i.bytes;
+    m->info.storage = i.storage;
+}
+
+/* The fit at the training points is y - ridge alpha. */
+static double train_r2(const far_model *m)
+{
+    int64_t n = m->info.rows, p = m->info.outputs;
+    double total = 0;
+    for (int64_t j = 0; j < p; j++) {
+        double mean = 0, error = 0, spread = 0;
+        for (int64_t i = 0; i < n; i++) {
+            mean += m->y[i * p + j] / (double)n;
+        }
+        for (int64_t i = 0; i < n; i++) {
+            double miss = m->info.ridge * m->alpha[i * p + j], off = m->y[i * p + j] - mean;
+            error += miss * miss;
+            spread += off * off;
+        }
+        total += spread > 0 ? 1 - error / spread : error > 0 ? 0 : 1;
+    }
+    return total / (double)p;
+}
+
+static far_status solve(far_ctx *ctx, const far_system *s, far_model *m)
+{
+    far_status st;
+    int64_t n = m->info.rows, p = m->info.outputs;
+    double *residuals = NULL;
+    FAR_TRY(far_alloc(ctx, n * p, &m->alpha));
+    FAR_TRY(far_alloc(ctx, n * p, &m->alpha_low));
+    FAR_TRY(far_alloc(ctx, p, &residuals));
+    far_mat y = far_model_targets(m), alpha = far_model_alpha(m);
+    far_mat low = far_mat_view(m->alpha_low, n, p, FAR_F64);
+    FAR_TRY(far_system_solve(ctx, s, &y, &alpha, &low, residuals));
+    for (int64_t j = 0; j < p; j++) {
+        m->info.residual = fmax(m->info.residual, residuals[j]);
+    }
+    m->info.r2_train = train_r2(m);
+done:
+    far_free(ctx, residuals);
+    return st;
+}
+
+static void solve_opts(const far_fit_opts *o, double ridge, int32_t kind, far_solve_opts *s)
+{
+    far_solve_opts_init(s);
+    s->ridge = ridge;
+    s->ridge_kind = kind;
+    s->storage = o->storage;
+    s->memory = o->memory;
+    s->extremes = o->extremes;
+}
+
+static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double ridge, int32_t kind,
+                                   const far_duplicates *twins, far_model *m)
+{
+    far_status st;
+    far_system *system = NULL;
+    far_solve_opts options;
+    far_kernel_points points = {m->kernel, far_model_points(m), m->info.prior, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    solve_opts(o, ridge, kind, &options);
+    double start = far_seconds();
+    st = far_system_create(ctx, &matrix, &options, &system);
+    if (st == FAR_ERR_SINGULAR && twins->rows > 0) {
+        st = fail_duplicates(ctx, twins);
+    }
+    FAR_TRY(st);
+    keep_diagnostics(system, m);
+    m->info.seconds_fill = points.seconds;
+    m->info.seconds_factor = far_seconds() - start - points.seconds;
+    start = far_seconds();
+    FAR_TRY(solve(ctx, system, m));
+    m->info.seconds_solve = far_seconds() - start;
+done:
+    far_system_destroy(system);
+    return st;
+}
+
+static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o, far_model *m)
+{
+    far_status st;
+    double start = far_seconds(), ridge;
+    int32_t kind;
+    far_duplicates twins;
+    m->info.param = o->param;
+    m->info.prior = o->prior;
+    m->info.standardize = o->standardize;
+    m->info.impute = o->impute;
+    FAR_TRY(learn_data(ctx, frame, o, m));
+    FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
+                                NULL, &twins));
+    m->info.duplicates = twins.rows;
+    m->info.conflicts = twins.conflicts;
+    double choosing = far_seconds();
+    FAR_TRY(far_select(ctx, o, m, &ridge, &kind));
+    m->info.seconds_choose = far_seconds() - choosing;
+    if (twins.conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
+        FAR_TRY(fail_duplicates(ctx, &twins));
+    }
+    FAR_TRY(factor_and_solve(ctx, o, ridge, kind, &twins, m));
+    m->info.seconds_total = far_seconds() - start;
+done:
+    return st;
+}
+
+far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                         far_model **out)
+{
+    far_status st;
+    far_model *m = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, frame, opts));
+    FAR_TRY(far_model_new(ctx, &m));
+    FAR_TRY(fit(ctx, frame, opts, m));
+    *out = m;
+    m = NULL;
+done:
+    far_model_destroy(m);
+    return st;
+}
+
+far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                            far_estimate *out)
+{
+    int64_t rows = 0;
+    far_solve_opts s;
+    far_status st = check_opts(ctx, frame, opts);
+    if (st != FAR_OK) {
+        return st;
+    }
+    for (int64_t i = 0; i < far_frame_rows(frame); i++) {
+        rows += !opts->rows || opts->rows[i];
+    }
+    solve_opts(opts, 0, FAR_RIDGE_RELATIVE, &s);
+    return far_solve_estimate(ctx, rows > 0 ? rows : 1, &s, out);
+}

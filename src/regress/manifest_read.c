@@ -1,0 +1,419 @@
+/* A model from its manifest, which may come from anywhere. */
+#include "manifest.h"
+
+#include <math.h>
+#include <string.h>
+
+#define HASH_DIGITS 64
+
+/* ---- features and inputs ---- */
+
+/* Predicting matches levels in one pass over both lists. */
+static far_status check_order(const far_json *j, const far_feature *f)
+{
+    for (int64_t l = 1; l < f->level_count; l++) {
+        if (strcmp(f->levels[l - 1], f->levels[l]) >= 0) {
+            return far_json_fail(j,
+                                 "\"levels\"[%lld] is not behind the level before it in byte order",
+                                 (long long)l);
+        }
+    }
+    return FAR_OK;
+}
+
+/* null (nothing was there to fill with, or nothing is filled) stands for the first. */
+static far_status read_fill_word(const far_json *j, bool impute, far_feature *f)
+{
+    far_status st;
+    const json_t *value;
+    char *word = NULL;
+    FAR_TRY(far_json_get(j, "fill", &value));
+    if (json_is_null(value) && !(impute && f->level_count > 0)) {
+        return FAR_OK;
+    }
+    FAR_TRY(far_json_text(j, "fill", &word));
+    while (f->fill_code < f->level_count && strcmp(f->levels[f->fill_code], word) != 0) {
+        f->fill_code++;
+    }
+    if (f->fill_code == f->level_count) {
+        st = far_json_fail(j, "\"fill\" is not one of the levels");
+    }
+done:
+    far_free(j->in->ctx, word);
+    return st;
+}
+
+static far_status read_words(const far_json *j, bool impute, far_feature *f)
+{
+    far_status st;
+    FAR_TRY(far_json_texts(j, "levels", &f->levels, &f->level_count));
+    FAR_TRY(check_order(j, f));
+    FAR_TRY(read_fill_word(j, impute, f));
+    f->width = f->level_count;
+done:
+    return st;
+}
+
+static far_status read_fill_number(const far_json *j, bool impute, far_feature *f)
+{
+    far_status st = far_json_number(j, "fill", &f->fill);
+    f->width = 1;
+    return st == FAR_OK && impute && isnan(f->fill) ? far_json_fail(j, "\"fill\" is not a number")
+                                                    : st;
+}
+
+static far_status read_feature(const far_json *j, bool impute, far_feature *f)
+{
+    far_status st;
+    int32_t kind;
+    FAR_TRY(far_json_text(j, "name", &f->name));
+    FAR_TRY(far_json_choice(j, "kind", &kinds, &kind));
+    f->kind = (far_column_kind)kind;
+    FAR_TRY(f->kind == FAR_COLUMN_NUMBER ? read_fill_number(j, impute, f)
+                                         : read_words(j, impute, f));
+done:
+    return st;
+}
+
+static far_status read_each_feature(const far_json *j, const json_t *list, far_encoder *e)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < e->feature_count; i++) {
+        far_json element;
+        FAR_TRY(far_json_element(j, "features", list, i, &element));
+        FAR_TRY(read_feature(&element, e->impute, &e->features[i]));
+        e->features[i].first = e->width;
+        e->width += e->features[i].width;
+    }
+done:
+    return st;
+}
+
+static far_status check_feature_names(const far_json *j, const far_encoder *e)
+{
+    const char **names = NULL;
+    far_status st = far_alloc(j->in->ctx, e->feature_count, &names);
+    for (int64_t i = 0; st == FAR_OK && i < e->feature_count; i++) {
+        names[i] = e->features[i].name;
+    }
+    if (st == FAR_OK) {
+        st = far_json_distinct(j, "features", names, e->feature_count);
+    }
+    far_free(j->in->ctx, names);
+    return st;
+}
+
+static far_status read_features(const far_json *j, far_encoder *e)
+{
+    far_status st;
+    const json_t *list;
+    FAR_TRY(far_json_list(j, "features", &list));
+    int64_t count = (int64_t)json_array_size(list);
+    FAR_TRY(far_alloc(j->in->ctx, count, &e->features));
+    memset(e->features, 0, (size_t)count * sizeof *e->features);
+    e->feature_count = count;
+    FAR_TRY(read_each_feature(j, list, e));
+    FAR_TRY(check_feature_names(j, e));
+done:
+    return st;
+}
+
+/* Two inputs may share a name: a column "a=b" and the word b of a column a. */
+static far_status read_inputs(const far_json *whole, far_encoder *e)
+{
+    far_status st;
+    far_json j;
+    char **names = NULL;
+    int64_t count = 0;
+    FAR_TRY(far_json_enter(whole, "inputs", &j));
+    FAR_TRY(far_json_texts(&j, "names", &names, &count));
+    if (count != e->width) {
+        st = far_json_fail(&j, "\"names\" has %lld entries where %lld were announced",
+                           (long long)count, (long long)e->width);
+        goto done;
+    }
+    e->input_names = names;
+    names = NULL;
+    FAR_TRY(far_json_numbers(&j, "centre", e->width, false, &e->centre));
+    FAR_TRY(far_json_numbers(&j, "scale", e->width, true, &e->scale));
+done:
+    far_texts_free(whole->in->ctx, names, count);
+    return st;
+}
+
+static far_status read_encoder(const far_json *j, far_model *m)
+{
+    far_status st;
+    far_encoder *e = &m->encoder;
+    e->impute = m->info.impute;
+    FAR_TRY(read_features(j, e));
+    if (e->width != m->info.inputs) {
+        return far_json_fail(j, "\"features\" make %lld inputs where %lld were announced",
+                             (long long)e->width, (long long)m->info.inputs);
+    }
+    FAR_TRY(read_inputs(j, e));
+done:
+    return st;
+}
+
+/* ---- targets and outputs ---- */
+
+static far_status read_classes(const far_json *j, far_model *m)
+{
+    far_ctx *ctx = j->in->ctx;
+    char **names = NULL;
+    int64_t count = 0;
+    far_status st = far_json_names(j, "classes", &names, &count);
+    if (st == FAR_OK && count != m->info.outputs) {
+        st = far_json_fail(j, "\"classes\" has %lld entries where %lld outputs were announced",
+                           (long long)count, (long long)m->info.outputs);
+    }
+    if (st == FAR_OK && m->info.targets != 1) {
+        st = far_json_fail(j, "\"targets\" has %lld entries; classes have one target",
+                           (long long)m->info.targets);
+    }
+    if (st != FAR_OK) {
+        far_texts_free(ctx, names, count);
+        return st;
+    }
+    m->classes = names;
+    return FAR_OK;
+}
+
+static far_status check_no_classes(const far_json *j, const far_model *m)
+{
+    const json_t *classes;
+    far_status st = far_json_get(j, "classes", &classes);
+    if (st == FAR_OK && !json_is_null(classes)) {
+        return far_json_fail(j, "\"classes\" is not null, but the task is to regress");
+    }
+    if (st == FAR_OK && m->info.targets != m->info.outputs) {
+        return far_json_fail(j, "\"targets\" has %lld entries where %lld outputs were announced",
+                             (long long)m->info.targets, (long long)m->info.outputs);
+    }
+    return st;
+}
+
+static far_status read_outputs(const far_json *whole, far_model *m)
+{
+    far_status st;
+    far_json j;
+    FAR_TRY(far_json_names(whole, "targets", &m->targets, &m->info.targets));
+    FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? read_classes(whole, m)
+                                              : check_no_classes(whole, m));
+    FAR_TRY(far_json_enter(whole, "outputs", &j));
+    FAR_TRY(far_json_numbers(&j, "centre", m->info.outputs, false, &m->out_centre));
+    FAR_TRY(far_json_numbers(&j, "scale", m->info.outputs, true, &m->out_scale));
+done:
+    return st;
+}
+
+/* ---- the network and the numbers about the fit ---- */
+
+/* The message of a kernel has a caret below the text; its first line is enough here. */
+static far_status fail_arch(const far_json *j)
+{
+    char text[256];
+    const char *message = far_ctx_message(j->in->ctx);
+    far_show(text, sizeof text, message, (int64_t)strcspn(message, "\n"));
+    return far_json_fail(j, "\"arch\" is not a network with a kernel: %s", text);
+}
+
+static far_status compile(const far_json *j, const char *arch, far_model *m)
+{
+    far_kernel_opts opts;
+    far_kernel_opts_init(&opts);
+    opts.param = m->info.param;
+    far_status st = far_kernel_create(j->in->ctx, arch, &opts, &m->kernel);
+    if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
+        return fail_arch(j);
+    }
+    return st;
+}
+
+static far_status read_network(const far_json *j, far_model *m)
+{
+    far_status st;
+    char *arch = NULL;
+    FAR_TRY(far_json_choice(j, "param", &params, &m->info.param));
+    FAR_TRY(far_json_choice(j, "prior", &priors, &m->info.prior));
+    FAR_TRY(far_json_text(j, "arch", &arch));
+    FAR_TRY(compile(j, arch, m));
+    const char *text = far_kernel_text(m->kernel);
+    FAR_TRY(far_copy_text(j->in->ctx, text, (int64_t)strlen(text), &m->arch));
+done:
+    far_free(j->in->ctx, arch);
+    return st;
+}
+
+static far_status check_counts(const far_json *j, const far_model_info *info)
+{
+    if (info->rows == 0 || info->inputs == 0 || info->outputs == 0) {
+        return far_json_fail(j, "a model needs a row, an input and an output");
+    }
+    if (info->conflicts > info->duplicates || info->duplicates >= info->rows) {
+        return far_json_fail(j, "%lld conflicts, %lld duplicates and %lld rows cannot be",
+                             (long long)info->conflicts, (long long)info->duplicates,
+                             (long long)info->rows);
+    }
+    return FAR_OK;
+}
+
+static far_status read_fields(const far_json *j, const field *fields, int count,
+                              far_model_info *info)
+{
+    far_status st = FAR_OK;
+    for (int i = 0; i < count; i++) {
+        FAR_TRY(far_json_number(j, fields[i].key, field_of(info, &fields[i])));
+    }
+done:
+    return st;
+}
+
+static far_status read_diagnostics(const far_json *whole, far_model_info *info)
+{
+    far_status st;
+    far_json j, times;
+    FAR_TRY(far_json_enter(whole, "diagnostics", &j));
+    for (int i = 0; i < COUNT(counts); i++) {
+        FAR_TRY(far_json_count(&j, counts[i].key, field_of(info, &counts[i])));
+    }
+    FAR_TRY(check_counts(&j, info));
+    FAR_TRY(read_fields(&j, numbers, COUNT(numbers), info));
+    FAR_TRY(far_json_enter(&j, "seconds", &times));
+    FAR_TRY(read_fields(&times, seconds, COUNT(seconds), info));
+    FAR_TRY(far_json_choice(&j, "storage", &storages, &info->storage));
+done:
+    return st;
+}
+
+static far_status read_ridge(const far_json *whole, far_model_info *info)
+{
+    far_status st;
+    far_json j;
+    FAR_TRY(far_json_enter(whole, "ridge", &j));
+    FAR_TRY(far_json_number(&j, "absolute", &info->ridge));
+    FAR_TRY(far_json_number(&j, "relative", &info->ridge_relative));
+    if (!(info->ridge >= 0 && info->ridge_relative >= 0)) {
+        st = far_json_fail(&j, "a ridge is 0 or more");
+    }
+done:
+    return st;
+}
+
+static far_status read_hash(const far_json *j, far_model *m)
+{
+    const json_t *value;
+    far_status st = far_json_get(j, "data_hash", &value);
+    const char *text = json_string_value(value);
+    if (st == FAR_OK && (!text || json_string_length(value) != HASH_DIGITS ||
+                         strspn(text, "0123456789abcdef") != HASH_DIGITS)) {
+        return far_json_fail(j, "\"data_hash\" is not %d hexadecimal digits", HASH_DIGITS);
+    }
+    if (st == FAR_OK) {
+        memcpy(m->data_hash, text, HASH_DIGITS + 1);
+    }
+    return st;
+}
+
+static far_status read_candidate(const far_json *j, far_candidate *c)
+{
+    far_status st;
+    FAR_TRY(far_json_text(j, "arch", (char **)&c->arch));
+    FAR_TRY(far_json_number(j, "ridge", &c->ridge));
+    FAR_TRY(far_json_number(j, "loo_r2", &c->loo_r2));
+    FAR_TRY(far_json_number(j, "log_likelihood", &c->log_likelihood));
+    FAR_TRY(far_json_flag(j, "bounded", &c->bounded));
+    FAR_TRY(far_json_flag(j, "chosen", &c->chosen));
+done:
+    return st;
+}
+
+static far_status read_candidates(const far_json *j, far_model *m)
+{
+    far_status st;
+    const json_t *list;
+    FAR_TRY(far_json_list(j, "candidates", &list));
+    int64_t count = (int64_t)json_array_size(list);
+    FAR_TRY(far_alloc(j->in->ctx, count, &m->candidates));
+    memset(m->candidates, 0, (size_t)count * sizeof *m->candidates);
+    m->candidate_count = count;
+    for (int64_t i = 0; i < count; i++) {
+        far_json element;
+        FAR_TRY(far_json_element(j, "candidates", list, i, &element));
+        FAR_TRY(read_candidate(&element, &m->candidates[i]));
+    }
+done:
+    return st;
+}
+
+/* ---- the whole ---- */
+
+static far_status check_version(const far_json *j)
+{
+    far_status st;
+    int64_t version;
+    const char *format = json_string_value(json_object_get(j->object, "format"));
+    if (!format || strcmp(format, FORMAT) != 0) {
+        return far_input_fail(j->in, FAR_ERR_FORMAT,
+                              "is not a farfield model (the manifest's \"format\" is not \"" FORMAT
+                              "\")");
+    }
+    FAR_TRY(far_json_count(j, "version", &version));
+    if (version == 0) {
+        return far_json_fail(j, "\"version\" is 0; the first was 1");
+    }
+    if (version > VERSION) {
+        st = far_input_fail(j->in, FAR_ERR_FORMAT,
+                            "was written by a newer farfield (model version %lld, this one reads "
+                            "up to %d); update farfield",
+                            (long long)version, VERSION);
+    }
+done:
+    return st;
+}
+
+static far_status read_all(const far_json *j, far_model *m)
+{
+    far_status st;
+    FAR_TRY(check_version(j));
+    FAR_TRY(far_json_choice(j, "task", &tasks, &m->info.task));
+    FAR_TRY(far_json_flag(j, "standardize", &m->info.standardize));
+    FAR_TRY(far_json_flag(j, "impute", &m->info.impute));
+    FAR_TRY(read_diagnostics(j, &m->info));
+    FAR_TRY(read_encoder(j, m));
+    FAR_TRY(read_outputs(j, m));
+    FAR_TRY(read_ridge(j, &m->info));
+    FAR_TRY(read_hash(j, m));
+    FAR_TRY(read_candidates(j, m));
+    FAR_TRY(read_network(j, m));
+done:
+    return st;
+}
+
+/* jansson leaves no text when it was memory that failed. */
+static far_status fail_json(const far_input *in, const json_error_t *error)
+{
+    char text[JSON_ERROR_TEXT_LENGTH];
+    if (!error->text[0] || json_error_code(error) == json_error_out_of_memory) {
+        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading the manifest");
+    }
+    far_show(text, sizeof text, error->text, (int64_t)strlen(error->text));
+    return far_input_fail(in, FAR_ERR_FORMAT, "manifest: line %d, column %d: %s", error->line,
+                          error->column, text);
+}
+
+far_status far_manifest_read(const far_input *in, far_model *m)
+{
+    far_status st;
+    json_error_t error = {0};
+    json_t *json =
+        json_loadb((const char *)in->data, (size_t)in->size, JSON_REJECT_DUPLICATES, &error);
+    if (!json) {
+        return fail_json(in, &error);
+    }
+    far_json whole = {.in = in, .object = json, .place = "manifest: "};
+    st = json_is_object(json) ? read_all(&whole, m) : far_json_fail(&whole, "is not an object");
+    json_decref(json);
+    return st;
+}

@@ -1,0 +1,122 @@
+/* What a model holds, and how to ask it. */
+#include "regress_internal.h"
+
+#include <math.h>
+#include <time.h>
+
+double far_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+far_status far_model_new(far_ctx *ctx, far_model **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (far_model){.ctx = ctx};
+    }
+    return st;
+}
+
+void far_model_destroy(far_model *m)
+{
+    if (!m) {
+        return;
+    }
+    far_ctx *ctx = m->ctx;
+    far_kernel_destroy(m->kernel);
+    far_encoder_clear(ctx, &m->encoder);
+    far_texts_free(ctx, m->targets, m->info.targets);
+    far_texts_free(ctx, m->classes, m->info.outputs);
+    for (int64_t i = 0; i < m->candidate_count; i++) {
+        far_free(ctx, (char *)m->candidates[i].arch);
+    }
+    void *owned[] = {m->arch, m->out_centre, m->out_scale, m->x,
+                     m->y,    m->alpha,      m->alpha_low, m->candidates};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+    far_free(ctx, m);
+}
+
+far_model_info far_model_describe(const far_model *m)
+{
+    return m->info;
+}
+
+const char *far_model_arch(const far_model *m)
+{
+    return m->arch;
+}
+
+const char *far_model_target(const far_model *m, int64_t i)
+{
+    return i >= 0 && i < m->info.targets ? m->targets[i] : NULL;
+}
+
+const char *far_model_class(const far_model *m, int64_t i)
+{
+    return m->classes && i >= 0 && i < m->info.outputs ? m->classes[i] : NULL;
+}
+
+const char *far_model_input(const far_model *m, int64_t i)
+{
+    return i >= 0 && i < m->info.inputs ? m->encoder.input_names[i] : NULL;
+}
+
+const char *far_model_data_hash(const far_model *m)
+{
+    return m->data_hash;
+}
+
+static far_mat view(const double *data, int64_t rows, int64_t cols)
+{
+    return far_mat_view((void *)data, rows, cols, FAR_F64);
+}
+
+far_mat far_model_input_centre(const far_model *m)
+{
+    return view(m->encoder.centre, 1, m->info.inputs);
+}
+
+far_mat far_model_input_scale(const far_model *m)
+{
+    return view(m->encoder.scale, 1, m->info.inputs);
+}
+
+far_mat far_model_output_centre(const far_model *m)
+{
+    return view(m->out_centre, 1, m->info.outputs);
+}
+
+far_mat far_model_output_scale(const far_model *m)
+{
+    return view(m->out_scale, 1, m->info.outputs);
+}
+
+far_mat far_model_points(const far_model *m)
+{
+    return view(m->x, m->info.rows, m->info.inputs);
+}
+
+far_mat far_model_targets(const far_model *m)
+{
+    return view(m->y, m->info.rows, m->info.outputs);
+}
+
+far_mat far_model_alpha(const far_model *m)
+{
+    return view(m->alpha, m->info.rows, m->info.outputs);
+}
+
+int64_t far_model_candidate_count(const far_model *m)
+{
+    return m->candidate_count;
+}
+
+far_candidate far_model_candidate(const far_model *m, int64_t i)
+{
+    return i >= 0 && i < m->candidate_count ? m->candidates[i] : (far_candidate){0};
+}

@@ -1,0 +1,219 @@
+/* Model files: a zip with the manifest and the arrays x, y, alpha and alpha_low. */
+#include "model_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MANIFEST "manifest.json"
+#define MANIFEST_SLACK ((int64_t)1 << 20) /* how much longer than the file it may be, unpacked */
+
+/* ---- writing ---- */
+
+static far_status put_array(far_zip *z, const char *name, const double *values, int64_t rows,
+                            int64_t cols)
+{
+    far_mat view = far_mat_view((void *)values, rows, cols, FAR_F64);
+    return far_zip_put_matrix(z, name, &view);
+}
+
+far_status far_model_write(const far_model *m, far_output *o)
+{
+    far_status st;
+    far_text manifest = {.ctx = o->ctx};
+    far_zip z = {.output = o, .zip64_from = UINT32_MAX};
+    int64_t n = m->info.rows, p = m->info.outputs;
+    FAR_TRY(far_manifest_write(m, &manifest));
+    FAR_TRY(far_zip_put_bytes(&z, MANIFEST, manifest.data, (size_t)manifest.length));
+    FAR_TRY(put_array(&z, "x", m->x, n, m->info.inputs));
+    FAR_TRY(put_array(&z, "y", m->y, n, p));
+    FAR_TRY(put_array(&z, "alpha", m->alpha, n, p));
+    FAR_TRY(put_array(&z, "alpha_low", m->alpha_low, n, p));
+    FAR_TRY(far_zip_finish(&z));
+done:
+    far_free(o->ctx, manifest.data);
+    return st;
+}
+
+far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path)
+{
+    far_status st;
+    far_output o = {.fd = -1};
+    if (!ctx || !m) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model is NULL");
+    }
+    if (!path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
+    FAR_TRY(far_output_open(ctx, path, false, &o));
+    FAR_TRY(far_model_write(m, &o));
+    FAR_TRY(far_output_commit(&o));
+done:
+    far_output_close(&o);
+    return far_label_failure(ctx, st, o.label);
+}
+
+/* ---- reading ---- */
+
+/* "PATH: array x: ..." becomes "PATH: is truncated or damaged: array x: ...". */
+static far_status call_damaged(const far_input *in, far_status status)
+{
+    char text[1024];
+    size_t length = strlen(in->label);
+    const char *message = far_ctx_message(in->ctx);
+    if (status != FAR_ERR_FORMAT) {
+        return status;
+    }
+    bool labelled = strncmp(message, in->label, length) == 0 && message[length] == ':';
+    snprintf(text, sizeof text, "%s", labelled ? message + length + 2 : message);
+    return far_input_fail(in, status, "is truncated or damaged: %s", text);
+}
+
+static far_status check_zip(const far_input *in)
+{
+    if (in->size == 0) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "is not a farfield model (it is empty)");
+    }
+    if (!far_npz_is(in)) {
+        return far_input_fail(in, FAR_ERR_FORMAT,
+                              "is not a farfield model (those are zip files, with a " MANIFEST ")");
+    }
+    return FAR_OK;
+}
+
+static far_status read_manifest(const far_input *in, far_model *m)
+{
+    far_input manifest = {.ctx = in->ctx};
+    int64_t most = in->size + MANIFEST_SLACK;
+    far_status st = call_damaged(in, far_zip_extract(in, MANIFEST, most, &manifest));
+    if (st == FAR_OK && !manifest.data) {
+        st = far_input_fail(in, FAR_ERR_FORMAT, "is not a farfield model (no " MANIFEST ")");
+    }
+    if (st == FAR_OK) {
+        memcpy(manifest.label, in->label, sizeof manifest.label);
+        st = far_manifest_read(&manifest, m);
+    }
+    far_input_clear(&manifest);
+    return st;
+}
+
+static far_status check_shape(const far_input *in, const char *name, const far_array *a,
+                              int64_t rows, int64_t cols)
+{
+    if (a->rows != rows || a->cols != cols) {
+        bool down = a->rows != rows;
+        return far_input_fail(in, FAR_ERR_FORMAT,
+                              "manifest: \"%s\" has %lld %s where %lld were announced", name,
+                              (long long)(down ? a->rows : a->cols), down ? "rows" : "columns",
+                              (long long)(down ? rows : cols));
+    }
+    return FAR_OK;
+}
+
+/* Its header, checked: what the file holds is as long as that says. */
+static far_status open_array(far_input *array, far_array *out)
+{
+    far_status st;
+    if (!far_npy_is(array)) {
+        return far_input_fail(array, FAR_ERR_FORMAT, "is not in npy format");
+    }
+    FAR_TRY(far_npy_open(array, false, out));
+    FAR_TRY(far_array_check(array, out));
+    if (out->kind != 'f' || out->size != sizeof(double)) {
+        return far_input_fail(array, FAR_ERR_FORMAT, "does not hold float64");
+    }
+done:
+    return st;
+}
+
+static far_status check_finite(const far_input *array, const double *values, int64_t rows,
+                               int64_t cols)
+{
+    for (int64_t i = 0; i < rows * cols; i++) {
+        if (!isfinite(values[i])) {
+            return far_input_fail(array, FAR_ERR_FORMAT,
+                                  "row %lld, column %lld is not a finite number",
+                                  (long long)(i / cols + 1), (long long)(i % cols + 1));
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status read_array(const far_input *in, const char *name, int64_t rows, int64_t cols,
+                             double **out)
+{
+    far_status st;
+    char file[32];
+    far_array a;
+    far_input array = {.ctx = in->ctx};
+    snprintf(file, sizeof file, "%s.npy", name);
+    FAR_TRY(call_damaged(in, far_zip_extract(in, file, INT64_MAX, &array)));
+    if (!array.data) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "is truncated or damaged: it has no %s", file);
+    }
+    FAR_TRY(call_damaged(in, open_array(&array, &a)));
+    FAR_TRY(check_shape(in, name, &a, rows, cols));
+    FAR_TRY(far_alloc(in->ctx, rows * cols, out));
+    far_array_numbers(&a, *out, cols, 1);
+    FAR_TRY(call_damaged(in, check_finite(&array, *out, rows, cols)));
+done:
+    far_input_clear(&array);
+    return st;
+}
+
+static far_status read_model(const far_input *in, far_model *m)
+{
+    far_status st;
+    FAR_TRY(check_zip(in));
+    FAR_TRY(read_manifest(in, m));
+    int64_t n = m->info.rows, p = m->info.outputs;
+    FAR_TRY(read_array(in, "x", n, m->info.inputs, &m->x));
+    FAR_TRY(read_array(in, "y", n, p, &m->y));
+    FAR_TRY(read_array(in, "alpha", n, p, &m->alpha));
+    FAR_TRY(read_array(in, "alpha_low", n, p, &m->alpha_low));
+done:
+    return st;
+}
+
+static far_status make_model(const far_input *in, far_model **out)
+{
+    far_status st;
+    far_model *m = NULL;
+    FAR_TRY(far_model_new(in->ctx, &m));
+    FAR_TRY(read_model(in, m));
+    *out = m;
+    m = NULL;
+done:
+    far_model_destroy(m);
+    return st;
+}
+
+far_status far_model_load(far_ctx *ctx, const char *path, far_model **out)
+{
+    far_status st;
+    far_input in = {0};
+    if (!ctx || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    if (!path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
+    FAR_TRY(far_input_load(ctx, path, &in));
+    FAR_TRY(make_model(&in, out));
+done:
+    far_input_clear(&in);
+    return far_label_failure(ctx, st, in.label);
+}
+
+far_status far_model_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                                 far_model **out)
+{
+    far_status st;
+    far_input in = {0};
+    *out = NULL;
+    FAR_TRY(far_input_copy(ctx, label, data, size, &in));
+    FAR_TRY(make_model(&in, out));
+done:
+    far_input_clear(&in);
+    return far_label_failure(ctx, st, in.label);
+}

@@ -1,0 +1,34 @@
+/* The kernel of a network over points, as the solver asks for it. */
+#include "regress_internal.h"
+
+far_status far_prior_eval(far_ctx *ctx, const far_kernel *k, int32_t prior, const far_mat *a,
+                          const far_mat *b, far_mat *out)
+{
+    bool nngp = prior == FAR_PRIOR_NNGP;
+    return far_kernel_eval(ctx, k, a, b, b ? FAR_FILL_FULL : FAR_FILL_LOWER, nngp ? out : NULL,
+                           nngp ? NULL : out);
+}
+
+static far_mat rows_of(const far_mat *x, int64_t first, int64_t count)
+{
+    far_mat rows = *x;
+    rows.data = far_mat_row(x, first);
+    rows.rows = count;
+    return rows;
+}
+
+static far_status kernel_block(far_ctx *ctx, void *user, int64_t row, int64_t col, far_mat *out)
+{
+    far_kernel_points *p = user;
+    double start = far_seconds();
+    far_mat a = rows_of(&p->x, row, out->rows), b = rows_of(&p->x, col, out->cols);
+    bool symmetric = row == col && out->rows == out->cols;
+    far_status st = far_prior_eval(ctx, p->kernel, p->prior, &a, symmetric ? NULL : &b, out);
+    p->seconds += far_seconds() - start;
+    return st;
+}
+
+far_symmetric far_kernel_points_matrix(far_kernel_points *p)
+{
+    return (far_symmetric){.n = p->x.rows, .block = kernel_block, .user = p};
+}

@@ -1,0 +1,444 @@
+/* Predictions: the kernel between new points and the training points, times alpha. */
+#include "regress_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { BLOCK_POINTS = 256 };
+
+struct far_prediction {
+    far_ctx *ctx;
+    int64_t rows, outputs;
+    double *mean, *std, *probability, *order;
+};
+
+void far_predict_opts_init(far_predict_opts *opts)
+{
+    *opts = (far_predict_opts){.size = sizeof *opts, .time = INFINITY};
+}
+
+/* ---- f at points and at infinity ----------------------------------------------------------- */
+
+/* alpha and its low digits side by side, n x 2p. */
+static far_status both_alphas(far_ctx *ctx, const far_model *m, double **out)
+{
+    int64_t n = m->info.rows, p = m->info.outputs;
+    far_status st = far_alloc(ctx, n * 2 * p, out);
+    for (int64_t i = 0; st == FAR_OK && i < n; i++) {
+        memcpy(*out + i * 2 * p, m->alpha + i * p, (size_t)p * sizeof **out);
+        memcpy(*out + i * 2 * p + p, m->alpha_low + i * p, (size_t)p * sizeof **out);
+    }
+    return st;
+}
+
+static void add_halves(const double *product, int64_t rows, int64_t p, int64_t first, far_mat *out)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        double *row = far_mat_row(out, first + i);
+        for (int64_t j = 0; j < p; j++) {
+            row[j] = product[i * 2 * p + j] + product[i * 2 * p + p + j];
+        }
+    }
+}
+
+static far_status fail_infinite(far_ctx *ctx, int64_t row)
+{
+    return far_fail(ctx, FAR_ERR_VALUE,
+                    "row %lld: the prediction is too large for a double; this network's output "
+                    "runs away there",
+                    (long long)row + 1);
+}
+
+static far_status check_finite(far_ctx *ctx, const far_mat *out)
+{
+    for (int64_t i = 0; i < out->rows; i++) {
+        const double *row = far_mat_row(out, i);
+        for (int64_t j = 0; j < out->cols; j++) {
+            if (!isfinite(row[j])) {
+                return fail_infinite(ctx, i);
+            }
+        }
+    }
+    return FAR_OK;
+}
+
+/* out = K(points, X) alpha, in standardised units, without holding the whole of K. */
+static far_status kernel_times(far_ctx *ctx, const far_model *m, const far_mat *points,
+                               far_mat *out)
+{
+    far_status st;
+    int64_t n = m->info.rows, p = m->info.outputs;
+    double *kernel = NULL, *alphas = NULL, *product = NULL;
+    far_mat x = far_model_points(m);
+    FAR_TRY(both_alphas(ctx, m, &alphas));
+    FAR_TRY(far_alloc(ctx, BLOCK_POINTS * n, &kernel));
+    FAR_TRY(far_alloc(ctx, BLOCK_POINTS * 2 * p, &product));
+    far_mat weights = far_mat_view(alphas, n, 2 * p, FAR_F64);
+    for (int64_t i = 0; i < points->rows; i += BLOCK_POINTS) {
+        far_mat block = *points;
+        block.data = far_mat_row(points, i);
+        block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
+        far_mat k = far_mat_view(kernel, block.rows, n, FAR_F64);
+        far_mat both = far_mat_view(product, block.rows, 2 * p, FAR_F64);
+        FAR_TRY(far_prior_eval(ctx, m->kernel, m->info.prior, &block, &x, &k));
+        FAR_TRY(far_multiply(ctx, &k, &weights, &both));
+        add_halves(product, block.rows, p, i, out);
+        FAR_TRY(far_progress(ctx, "predict", i + block.rows, points->rows));
+    }
+done:
+    far_free(ctx, kernel);
+    far_free(ctx, alphas);
+    far_free(ctx, product);
+    return st;
+}
+
+static void to_target_units(const far_model *m, const far_mat *order, far_mat *mean)
+{
+    for (int64_t i = 0; i < mean->rows; i++) {
+        double *row = far_mat_row(mean, i);
+        bool limit = !order || *(const double *)far_mat_row(order, i) == 0;
+        for (int64_t j = 0; j < mean->cols; j++) {
+            row[j] = m->out_scale[j] * row[j] + (limit ? m->out_centre[j] : 0);
+        }
+    }
+}
+
+static far_status check_points(far_ctx *ctx, const far_model *m, const far_mat *points,
+                               const far_mat *mean)
+{
+    far_status st;
+    FAR_TRY(far_mat_check(ctx, points, "points"));
+    FAR_TRY(far_mat_check(ctx, mean, "mean"));
+    if (points->cols != m->info.inputs || mean->cols != m->info.outputs ||
+        mean->rows != points->rows || points->dtype != FAR_F64 || mean->dtype != FAR_F64) {
+        st = far_fail(ctx, FAR_ERR_SHAPE,
+                      "points are %lld x %lld and mean is %lld x %lld; float64 m x %lld and "
+                      "m x %lld are needed",
+                      (long long)points->rows, (long long)points->cols, (long long)mean->rows,
+                      (long long)mean->cols, (long long)m->info.inputs, (long long)m->info.outputs);
+    }
+done:
+    return st;
+}
+
+far_status far_model_eval(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *mean)
+{
+    far_status st;
+    FAR_TRY(check_points(ctx, m, points, mean));
+    FAR_TRY(kernel_times(ctx, m, points, mean));
+    to_target_units(m, NULL, mean);
+    FAR_TRY(check_finite(ctx, mean));
+done:
+    return st;
+}
+
+static far_status limit_block(far_ctx *ctx, const far_model *m, const far_mat *u,
+                              const far_mat *weights, double *kernel, double *product,
+                              far_mat *order)
+{
+    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    far_mat x = far_model_points(m), k = far_mat_view(kernel, u->rows, x.rows, FAR_F64);
+    far_mat both = far_mat_view(product, u->rows, weights->cols, FAR_F64);
+    far_status st = far_kernel_limit(ctx, m->kernel, u, &x, nngp ? &k : NULL, nngp ? order : NULL,
+                                     nngp ? NULL : &k, nngp ? NULL : order);
+    return st == FAR_OK ? far_multiply(ctx, &k, weights, &both) : st;
+}
+
+far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
+                           far_mat *order)
+{
+    far_status st;
+    int64_t n = m->info.rows, p = m->info.outputs;
+    double *kernel = NULL, *alphas = NULL, *product = NULL;
+    FAR_TRY(check_points(ctx, m, u, mean));
+    FAR_TRY(both_alphas(ctx, m, &alphas));
+    FAR_TRY(far_alloc(ctx, BLOCK_POINTS * n, &kernel));
+    FAR_TRY(far_alloc(ctx, BLOCK_POINTS * 2 * p, &product));
+    far_mat weights = far_mat_view(alphas, n, 2 * p, FAR_F64);
+    for (int64_t i = 0; i < u->rows; i += BLOCK_POINTS) {
+        far_mat block = *u, orders = *order;
+        block.data = far_mat_row(u, i);
+        block.rows = u->rows - i < BLOCK_POINTS ? u->rows - i : BLOCK_POINTS;
+        orders.data = far_mat_row(order, i);
+        orders.rows = block.rows;
+        FAR_TRY(limit_block(ctx, m, &block, &weights, kernel, product, &orders));
+        add_halves(product, block.rows, p, i, mean);
+    }
+    to_target_units(m, order, mean);
+    FAR_TRY(check_finite(ctx, mean));
+done:
+    far_free(ctx, kernel);
+    far_free(ctx, alphas);
+    far_free(ctx, product);
+    return st;
+}
+
+/* ---- rows of a table ----------------------------------------------------------------------- */
+
+static far_status encode_rows(far_ctx *ctx, const far_model *m, const far_frame *frame,
+                              const unsigned char *rows, double **out, int64_t *count)
+{
+    far_status st;
+    int64_t *index = NULL;
+    *out = NULL;
+    FAR_TRY(far_row_index(ctx, frame, rows, &index, count));
+    FAR_TRY(far_alloc(ctx, *count * m->info.inputs, out));
+    FAR_TRY(far_encoder_apply(ctx, &m->encoder, frame, index, *count, *out));
+done:
+    far_free(ctx, index);
+    return st;
+}
+
+far_status far_model_encode(far_ctx *ctx, const far_model *m, const far_frame *frame,
+                            const unsigned char *rows, far_mat *out)
+{
+    far_status st;
+    double *points = NULL;
+    int64_t count;
+    FAR_TRY(far_mat_check(ctx, out, "out"));
+    FAR_TRY(encode_rows(ctx, m, frame, rows, &points, &count));
+    if (out->rows != count || out->cols != m->info.inputs || out->dtype != FAR_F64) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_SHAPE, "out is %lld x %lld where %lld x %lld is needed",
+                         (long long)out->rows, (long long)out->cols, (long long)count,
+                         (long long)m->info.inputs));
+    }
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(far_mat_row(out, i), points + i * m->info.inputs,
+               (size_t)m->info.inputs * sizeof *points);
+    }
+done:
+    far_free(ctx, points);
+    return st;
+}
+
+/* Directions have no origin: what the centring took away is put back. */
+static void points_to_directions(const far_model *m, double *points, int64_t count)
+{
+    int64_t d = m->info.inputs;
+    for (int64_t i = 0; i < count * d; i++) {
+        points[i] += m->encoder.centre[i % d] / m->encoder.scale[i % d];
+    }
+}
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* The nearest point of the probability simplex: max(score - shift, 0) with the shift that makes
+ * the sum one. */
+static void project_to_simplex(const double *scores, int64_t count, double *out)
+{
+    double low = -INFINITY, high = -INFINITY;
+    for (int64_t c = 0; c < count; c++) {
+        high = fmax(high, scores[c]);
+    }
+    low = high - 1;
+    for (int step = 0; step < 100; step++) {
+        double shift = (low + high) / 2, sum = 0;
+        for (int64_t c = 0; c < count; c++) {
+            sum += fmax(scores[c] - shift, 0);
+        }
+        *(sum > 1 ? &low : &high) = shift;
+    }
+    double sum = 0;
+    for (int64_t c = 0; c < count; c++) {
+        out[c] = fmax(scores[c] - low, 0);
+        sum += out[c];
+    }
+    for (int64_t c = 0; c < count; c++) {
+        out[c] /= sum;
+    }
+}
+
+static far_status add_probabilities(const far_model *m, far_prediction *p)
+{
+    if (!m->classes) {
+        return FAR_OK;
+    }
+    far_status st = far_alloc(p->ctx, p->rows * p->outputs, &p->probability);
+    for (int64_t i = 0; st == FAR_OK && i < p->rows; i++) {
+        project_to_simplex(p->mean + i * p->outputs, p->outputs, p->probability + i * p->outputs);
+    }
+    return st;
+}
+
+/* ---- predictions --------------------------------------------------------------------------- */
+
+static far_status check_opts(far_ctx *ctx, const far_model *m, const far_frame *frame,
+                             const far_predict_opts *o)
+{
+    if (!m || !frame || !o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "model or frame is NULL, or opts not initialised");
+    }
+    if (!(o->time >= 0)) {
+        return far_fail(ctx, FAR_ERR_ARG, "the time is %g; it must be 0 or more", o->time);
+    }
+    if (o->steps < 0 || (o->steps > 0 && !(o->rate > 0 && isfinite(o->rate)))) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "gradient descent needs a rate above 0 and a number of "
+                        "steps");
+    }
+    if (o->steps > 0 && isfinite(o->time)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a time is for gradient flow, steps are for gradient "
+                        "descent: give one of them");
+    }
+    bool early = o->steps > 0 || isfinite(o->time);
+    if (early && (o->spread == FAR_SPREAD_CALIBRATED || o->spread == FAR_SPREAD_POSTERIOR)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a posterior belongs to the end of training; before it, "
+                        "ask for the spread of the ensemble");
+    }
+    if (o->at_infinity && (early || o->spread != FAR_SPREAD_NONE)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "limits at infinity are given for the end of training "
+                        "and without a spread");
+    }
+    return FAR_OK;
+}
+
+static bool stops_early(const far_predict_opts *o)
+{
+    return o->steps > 0 || isfinite(o->time);
+}
+
+/* A shallow copy of the model with what training has reached by then in place of alpha. */
+static far_status stopped_alpha(far_ctx *ctx, const far_model *m, const far_filter *filter,
+                                far_model *out)
+{
+    far_status st;
+    int64_t n = m->info.rows, p = m->info.outputs;
+    *out = *m;
+    out->alpha = out->alpha_low = NULL;
+    FAR_TRY(far_alloc(ctx, n * p, &out->alpha));
+    FAR_TRY(far_alloc(ctx, n * p, &out->alpha_low));
+    memset(out->alpha_low, 0, (size_t)(n * p) * sizeof *out->alpha_low);
+    far_mat y = far_model_targets(m), alpha = far_model_alpha(out);
+    FAR_TRY(far_filter_apply(filter, &y, &alpha));
+done:
+    return st;
+}
+
+static far_status predict_mean(far_ctx *ctx, const far_model *m, const far_filter *filter,
+                               const far_mat *points, far_mat *mean)
+{
+    if (!filter) {
+        return far_model_eval(ctx, m, points, mean);
+    }
+    far_model stopped;
+    far_status st = stopped_alpha(ctx, m, filter, &stopped);
+    if (st == FAR_OK) {
+        st = far_model_eval(ctx, &stopped, points, mean);
+    }
+    far_free(ctx, stopped.alpha);
+    far_free(ctx, stopped.alpha_low);
+    return st;
+}
+
+static far_status predict_points(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
+                                 const far_mat *points, far_prediction *p)
+{
+    far_status st;
+    far_filter filter = {.ctx = ctx}, *early = NULL;
+    far_mat mean = far_prediction_mean(p);
+    if (stops_early(o)) {
+        FAR_TRY(far_filter_create(ctx, m, o, &filter));
+        early = &filter;
+    }
+    FAR_TRY(predict_mean(ctx, m, early, points, &mean));
+    FAR_TRY(add_probabilities(m, p));
+    if (o->spread != FAR_SPREAD_NONE) {
+        FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->std));
+        far_mat std = far_prediction_std(p);
+        FAR_TRY(far_spread_eval(ctx, m, o, early, points, &std));
+    }
+done:
+    far_filter_clear(&filter);
+    return st;
+}
+
+static far_status predict_limits(far_ctx *ctx, const far_model *m, far_mat *points,
+                                 far_prediction *p)
+{
+    far_status st;
+    FAR_TRY(far_alloc(ctx, p->rows, &p->order));
+    far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
+    points_to_directions(m, points->data, points->rows);
+    FAR_TRY(far_model_limit(ctx, m, points, &mean, &order));
+done:
+    return st;
+}
+
+far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *frame,
+                             const far_predict_opts *opts, far_prediction **out)
+{
+    far_status st;
+    far_prediction *p = NULL;
+    double *points = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, m, frame, opts));
+    FAR_TRY(far_alloc(ctx, 1, &p));
+    *p = (far_prediction){.ctx = ctx, .outputs = m->info.outputs};
+    FAR_TRY(encode_rows(ctx, m, frame, opts->rows, &points, &p->rows));
+    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->mean));
+    far_mat x = far_mat_view(points, p->rows, m->info.inputs, FAR_F64);
+    FAR_TRY(opts->at_infinity ? predict_limits(ctx, m, &x, p)
+                              : predict_points(ctx, m, opts, &x, p));
+    *out = p;
+    p = NULL;
+done:
+    far_prediction_destroy(p);
+    far_free(ctx, points);
+    return st;
+}
+
+void far_prediction_destroy(far_prediction *p)
+{
+    if (p) {
+        far_free(p->ctx, p->mean);
+        far_free(p->ctx, p->std);
+        far_free(p->ctx, p->probability);
+        far_free(p->ctx, p->order);
+        far_free(p->ctx, p);
+    }
+}
+
+static far_mat view_or_empty(double *data, int64_t rows, int64_t cols)
+{
+    return far_mat_view(data, data ? rows : 0, cols, FAR_F64);
+}
+
+far_mat far_prediction_mean(const far_prediction *p)
+{
+    return view_or_empty(p->mean, p->rows, p->outputs);
+}
+
+far_mat far_prediction_std(const far_prediction *p)
+{
+    return view_or_empty(p->std, p->rows, p->outputs);
+}
+
+far_mat far_prediction_probability(const far_prediction *p)
+{
+    return view_or_empty(p->probability, p->rows, p->outputs);
+}
+
+far_mat far_prediction_order(const far_prediction *p)
+{
+    return view_or_empty(p->order, p->rows, 1);
+}
+
+int64_t far_prediction_class(const far_prediction *p, int64_t i)
+{
+    if (!p->probability || i < 0 || i >= p->rows) {
+        return -1;
+    }
+    int64_t best = 0;
+    for (int64_t c = 1; c < p->outputs; c++) {
+        if (p->mean[i * p->outputs + c] > p->mean[i * p->outputs + best]) {
+            best = c;
+        }
+    }
+    return best;
+}

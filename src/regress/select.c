@@ -1,0 +1,533 @@
+/*
+ * Choosing the architecture and the ridge by closed forms on a subset of the rows: the
+ * leave-one-out error alpha_i / (A^-1)_ii, or the marginal likelihood with its best amplitude.
+ *
+ * Every structure is first tried on few rows over a coarse grid of biases and ridges; the best ones
+ * are then refined continuously on the whole subset. Where the data are many more than the subset,
+ * the ridge is refined once more on a larger one, since the best ridge falls as rows are added.
+ */
+#include "regress_internal.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <string.h>
+
+enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 7 };
+#define LEAST_RIDGE 1e-10
+#define MOST_RIDGE 10.0
+#define LEAST_BIAS 0.01
+#define MOST_BIAS 3.0
+#define LARGER_SUBSET                                                                              \
+    4 /* the ridge's last refinement takes n / 4 rows: some 20% of the fit's time */
+
+static const double SCREEN_BIASES[] = {0.1, 0.4, 1.0};
+static const double SCREEN_RIDGES[] = {1e-8, 1e-5, 1e-3, 1e-2, 1e-1};
+#define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
+
+/* %B stands for the bias. */
+static const char *const STRUCTURES[] = {
+    "dense(%B) ln relu dense(%B)",
+    "dense(%B) ln relu dense(%B) relu dense(%B)",
+    "dense(%B) relu dense(%B) ln relu dense(%B)",
+    "[dense(%B) ln relu]x2 dense(%B)",
+    "dense(%B) ln relu [dense(%B) relu]x2 dense(%B)",
+    "[dense(%B) relu]x2 dense(%B) ln relu dense(%B)",
+    "[dense(%B) ln relu]x3 dense(%B)",
+    "[dense(%B) relu]x3 dense(%B) ln relu dense(%B)",
+    "dense(%B) relu ln dense(%B) relu dense(%B)",
+    "dense(%B) ln abs dense(%B) relu dense(%B)",
+    "dense(%B) ln gelu dense(%B) gelu dense(%B)",
+    "dense(%B) ln erf dense(%B) erf dense(%B)",
+    "dense(%B) relu dense(%B)",
+    "dense(%B) relu dense(%B) relu dense(%B)",
+};
+
+typedef struct score {
+    double loo;        /* leave-one-out squared error over variance */
+    double likelihood; /* per row and output */
+} score;
+
+typedef struct trial {
+    const char *structure; /* NULL: the kernel is given */
+    far_kernel *kernel;
+    double bias, ridge;
+    bool bounded;
+    score score;
+} trial;
+
+typedef struct search {
+    far_ctx *ctx;
+    const far_fit_opts *opts;
+    far_model *model;
+    double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
+    int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
+    int64_t least_evals; /* for progress */
+    int64_t evals;
+    double fixed_ridge; /* NAN: free */
+    far_status status;  /* the first failure inside a callback */
+} search;
+
+/* ---- one evaluation ------------------------------------------------------------------------ */
+
+static score worst_score(void)
+{
+    return (score){INFINITY, -INFINITY};
+}
+
+static double mean_square(const double *y, int64_t count)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += (long double)y[i] * y[i];
+    }
+    return (double)(sum / (long double)count);
+}
+
+static score make_score(const double *y, const double *alpha, const double *inverse, int64_t m,
+                        int64_t p, double log_det)
+{
+    long double error = 0, fit = 0;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = 0; j < p; j++) {
+            long double miss = alpha[i * p + j] / inverse[i];
+            error += miss * miss;
+            fit += (long double)y[i * p + j] * alpha[i * p + j];
+        }
+    }
+    double count = (double)m * (double)p, spread = mean_square(y, m * p);
+    double amplitude = (double)fit / count;
+    score s = {spread > 0 ? (double)error / count / spread : 0, INFINITY};
+    if (amplitude > 0) {
+        s.likelihood = -0.5 * (log(amplitude) + log_det / (double)m + 1 + log(2 * M_PI));
+    }
+    return s;
+}
+
+static far_status score_system(far_ctx *ctx, const far_system *system, const double *y, int64_t m,
+                               int64_t p, score *out)
+{
+    far_status st;
+    double *alpha = NULL, *inverse = NULL;
+    FAR_TRY(far_alloc(ctx, m * p, &alpha));
+    FAR_TRY(far_alloc(ctx, m, &inverse));
+    far_mat b = far_mat_view((void *)y, m, p, FAR_F64), a = far_mat_view(alpha, m, p, FAR_F64);
+    far_mat diagonal = far_mat_view(inverse, m, 1, FAR_F64);
+    FAR_TRY(far_system_solve(ctx, system, &b, &a, NULL, NULL));
+    FAR_TRY(far_system_inverse_diagonal(ctx, system, &diagonal));
+    *out = make_score(y, alpha, inverse, m, p, far_system_diagnostics(system).log_det);
+done:
+    far_free(ctx, alpha);
+    far_free(ctx, inverse);
+    return st;
+}
+
+/* A matrix that is singular at this ridge scores worst; that is no failure. */
+static far_status evaluate(search *s, const far_kernel *k, double ridge, int64_t rows, score *out)
+{
+    far_status st;
+    far_system *system = NULL;
+    far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
+                                s->model->info.prior, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    far_solve_opts o;
+    far_solve_opts_init(&o);
+    o.ridge = ridge;
+    o.extremes = 0;
+    o.memory = s->opts->memory;
+    *out = worst_score();
+    s->evals++;
+    FAR_TRY(far_progress(s->ctx, "choose", s->evals,
+                         s->evals > s->least_evals ? s->evals : s->least_evals));
+    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
+    FAR_TRY(score_system(s->ctx, system, s->y, rows, s->model->info.outputs, out));
+done:
+    far_system_destroy(system);
+    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
+}
+
+/* What is minimised. */
+static double loss(const search *s, score v)
+{
+    return s->opts->criterion == FAR_CRITERION_LIKELIHOOD ? -v.likelihood : v.loo;
+}
+
+/* ---- architectures ------------------------------------------------------------------------- */
+
+static far_status make_kernel(search *s, const char *structure, double bias, far_kernel **out)
+{
+    far_text t = {.ctx = s->ctx};
+    far_kernel_opts o;
+    far_kernel_opts_init(&o);
+    o.param = s->opts->param;
+    for (const char *p = structure; *p; p++) {
+        if (strncmp(p, "%B", 2) == 0) {
+            far_text_add(&t, "b=%.3g", bias);
+            p++;
+        } else {
+            far_text_add(&t, "%c", *p);
+        }
+    }
+    far_status st = t.status;
+    if (st == FAR_OK) {
+        st = far_kernel_create(s->ctx, t.data, &o, out);
+    }
+    far_free(s->ctx, t.data);
+    return st;
+}
+
+static far_status is_bounded(search *s, const far_kernel *k, bool *out)
+{
+    far_supremum sup;
+    far_supremum_init(&sup);
+    far_status st = far_kernel_supremum(s->ctx, k, s->model->info.inputs, &sup);
+    *out = st == FAR_OK && sup.bounded;
+    return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */
+}
+
+static far_status replace_kernel(search *s, trial *t, double bias)
+{
+    far_kernel *k;
+    far_status st = make_kernel(s, t->structure, bias, &k);
+    if (st == FAR_OK) {
+        far_kernel_destroy(t->kernel);
+        t->kernel = k;
+        t->bias = bias;
+    }
+    return st;
+}
+
+/* ---- the coarse grid ----------------------------------------------------------------------- */
+
+static far_status screen_ridges(search *s, const far_kernel *k, double bias, int64_t rows,
+                                trial *best)
+{
+    far_status st = FAR_OK;
+    bool fixed = !isnan(s->fixed_ridge);
+    int64_t count = fixed ? 1 : COUNT(SCREEN_RIDGES);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        double ridge = fixed ? s->fixed_ridge : SCREEN_RIDGES[i];
+        score v;
+        st = evaluate(s, k, ridge, rows, &v);
+        if (st == FAR_OK && loss(s, v) < loss(s, best->score)) {
+            best->score = v;
+            best->ridge = ridge;
+            best->bias = bias;
+        }
+    }
+    return st;
+}
+
+static int64_t screen_rows(const search *s)
+{
+    return s->rows < SCREEN_ROWS ? s->rows : SCREEN_ROWS;
+}
+
+static far_status screen(search *s, const char *structure, trial *out)
+{
+    far_status st = FAR_OK;
+    *out = (trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = worst_score()};
+    out->ridge = isnan(s->fixed_ridge) ? SCREEN_RIDGES[3] : s->fixed_ridge;
+    for (int64_t i = 0; st == FAR_OK && i < COUNT(SCREEN_BIASES); i++) {
+        far_kernel *k = NULL;
+        st = make_kernel(s, structure, SCREEN_BIASES[i], &k);
+        if (st == FAR_OK) {
+            st = screen_ridges(s, k, SCREEN_BIASES[i], screen_rows(s), out);
+        }
+        far_kernel_destroy(k);
+    }
+    if (st == FAR_OK) {
+        st = replace_kernel(s, out, out->bias);
+    }
+    return st == FAR_OK ? is_bounded(s, out->kernel, &out->bounded) : st;
+}
+
+/* ---- the continuous search ----------------------------------------------------------------- */
+
+typedef struct refinement {
+    search *s;
+    trial *best;
+    nlopt_opt nlopt;
+    int64_t rows;
+} refinement;
+
+/* x is log ridge, log bias; either may be missing. */
+static double objective(unsigned count, const double *x, double *gradient, void *data)
+{
+    refinement *r = data;
+    search *s = r->s;
+    bool free_ridge = isnan(s->fixed_ridge);
+    double ridge = free_ridge ? exp(x[0]) : s->fixed_ridge;
+    bool free_bias = count == (free_ridge ? 2u : 1u);
+    far_kernel *k = NULL;
+    score v = worst_score();
+    (void)gradient;
+    if (s->status == FAR_OK && free_bias) {
+        s->status = make_kernel(s, r->best->structure, exp(x[count - 1]), &k);
+    }
+    if (s->status == FAR_OK) {
+        s->status = evaluate(s, k ? k : r->best->kernel, ridge, r->rows, &v);
+    }
+    if (s->status == FAR_OK && loss(s, v) < loss(s, r->best->score)) {
+        r->best->score = v;
+        r->best->ridge = ridge;
+        if (k) {
+            far_kernel_destroy(r->best->kernel);
+            r->best->kernel = k;
+            r->best->bias = exp(x[count - 1]);
+            k = NULL;
+        }
+    }
+    far_kernel_destroy(k);
+    if (s->status != FAR_OK) {
+        nlopt_force_stop(r->nlopt);
+    }
+    double value = loss(s, v);
+    return isfinite(value) ? value : 1e30;
+}
+
+static far_status run_nlopt(refinement *r, unsigned count, double *x, const double *low,
+                            const double *high, int evals)
+{
+    double step[2] = {1.5, 0.7}, least;
+    r->nlopt = nlopt_create(NLOPT_LN_SBPLX, count);
+    if (!r->nlopt) {
+        return far_fail(r->s->ctx, FAR_ERR_MEMORY, "out of memory choosing the ridge");
+    }
+    nlopt_set_min_objective(r->nlopt, objective, r);
+    nlopt_set_lower_bounds(r->nlopt, low);
+    nlopt_set_upper_bounds(r->nlopt, high);
+    nlopt_set_initial_step(r->nlopt, step);
+    nlopt_set_maxeval(r->nlopt, evals);
+    nlopt_set_xtol_abs1(r->nlopt, 0.05);
+    nlopt_optimize(r->nlopt, x, &least); /* the best point is kept by the objective */
+    nlopt_destroy(r->nlopt);
+    return r->s->status;
+}
+
+static double clamp(double value, double low, double high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
+/* Improves a trial on the first rows of the subset. */
+static far_status refine(search *s, trial *t, int64_t rows, bool free_bias, int evals)
+{
+    bool free_ridge = isnan(s->fixed_ridge);
+    double x[2], low[2], high[2];
+    unsigned count = 0;
+    refinement r = {.s = s, .best = t, .rows = rows};
+    if (free_ridge) {
+        x[count] = log(clamp(t->ridge, LEAST_RIDGE, MOST_RIDGE));
+        low[count] = log(LEAST_RIDGE);
+        high[count++] = log(MOST_RIDGE);
+    }
+    if (free_bias) {
+        x[count] = log(t->bias);
+        low[count] = log(LEAST_BIAS);
+        high[count++] = log(MOST_BIAS);
+    }
+    far_status st = evaluate(s, t->kernel, t->ridge, rows, &t->score);
+    return st != FAR_OK || count == 0 ? st : run_nlopt(&r, count, x, low, high, evals);
+}
+
+/* ---- the subset ---------------------------------------------------------------------------- */
+
+/* Rows with different inputs, in random order: a copy of a row must not vouch for it. */
+static far_status distinct_rows(far_ctx *ctx, const far_model *m, uint64_t seed, int64_t **index,
+                                int64_t *count)
+{
+    far_status st;
+    int64_t *original = NULL;
+    far_duplicates twins;
+    *count = 0;
+    FAR_TRY(far_alloc(ctx, m->info.rows, &original));
+    FAR_TRY(far_alloc(ctx, m->info.rows, index));
+    FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
+                                original, &twins));
+    for (int64_t i = 0; i < m->info.rows; i++) {
+        if (original[i] == i) {
+            (*index)[(*count)++] = i;
+        }
+    }
+    far_random_shuffle(seed, *index, *count);
+done:
+    far_free(ctx, original);
+    return st;
+}
+
+static int64_t largest_subset(const search *s)
+{
+    int64_t n = s->model->info.rows;
+    int64_t larger = isnan(s->fixed_ridge) ? n / LARGER_SUBSET : 0;
+    return larger > s->opts->subset ? larger : s->opts->subset;
+}
+
+static far_status take_subset(search *s)
+{
+    far_status st;
+    const far_model *m = s->model;
+    int64_t *index = NULL, distinct, d = m->info.inputs, p = m->info.outputs;
+    FAR_TRY(distinct_rows(s->ctx, m, s->opts->seed, &index, &distinct));
+    int64_t take = largest_subset(s) < distinct ? largest_subset(s) : distinct;
+    FAR_TRY(far_alloc(s->ctx, take * d, &s->x));
+    FAR_TRY(far_alloc(s->ctx, take * p, &s->y));
+    for (int64_t i = 0; i < take; i++) {
+        memcpy(s->x + i * d, m->x + index[i] * d, (size_t)d * sizeof *s->x);
+        memcpy(s->y + i * p, m->y + index[i] * p, (size_t)p * sizeof *s->y);
+    }
+    s->taken = take;
+    s->rows = take < s->opts->subset ? take : s->opts->subset;
+done:
+    far_free(s->ctx, index);
+    return st;
+}
+
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+static far_status keep_candidates(search *s, const trial *trials, int64_t count, int64_t chosen)
+{
+    far_model *m = s->model;
+    far_status st = far_alloc(s->ctx, count, &m->candidates);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        const trial *t = &trials[i];
+        const char *text = far_kernel_text(t->kernel);
+        char *copy;
+        st = far_copy_text(s->ctx, text, (int64_t)strlen(text), &copy);
+        if (st == FAR_OK) {
+            m->candidates[m->candidate_count++] = (far_candidate){
+                copy, t->ridge, 1 - t->score.loo, t->score.likelihood, t->bounded, i == chosen};
+        }
+    }
+    return st;
+}
+
+static int64_t best_trial(const search *s, const trial *trials, int64_t count, bool bounded,
+                          const bool *taken)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        bool eligible = trials[i].bounded == bounded && !(taken && taken[i]);
+        if (eligible && (best < 0 || loss(s, trials[i].score) < loss(s, trials[best].score))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* The best bounded structures and the best unbounded one get the continuous search; the others one
+ * more evaluation, so that the table compares like with like. */
+static far_status refine_finalists(search *s, trial *trials, int64_t count)
+{
+    bool finalist[COUNT(STRUCTURES)] = {false};
+    for (int i = 0; i <= FINALISTS; i++) {
+        int64_t t = best_trial(s, trials, count, i < FINALISTS, finalist);
+        if (t >= 0) {
+            finalist[t] = true;
+        }
+    }
+    far_status st = FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = finalist[i]
+                 ? refine(s, &trials[i], s->rows, true, REFINE_EVALS)
+                 : evaluate(s, trials[i].kernel, trials[i].ridge, s->rows, &trials[i].score);
+    }
+    return st;
+}
+
+static far_status larger_ridge(search *s, trial *t)
+{
+    int64_t larger = s->taken;
+    if (!isnan(s->fixed_ridge) || larger <= s->rows) {
+        return FAR_OK;
+    }
+    trial copy = *t; /* the scores of the table stay those of the subset */
+    far_status st = refine(s, &copy, larger, false, RIDGE_EVALS);
+    t->kernel = copy.kernel;
+    t->ridge = copy.ridge;
+    return st;
+}
+
+static far_status choose_architecture(search *s)
+{
+    far_status st = FAR_OK;
+    trial trials[COUNT(STRUCTURES)] = {0};
+    int64_t count = COUNT(STRUCTURES);
+    s->least_evals = count * COUNT(SCREEN_BIASES) * COUNT(SCREEN_RIDGES) +
+                     (FINALISTS + 1) * REFINE_EVALS + count;
+    for (int64_t i = 0; i < count; i++) {
+        FAR_TRY(screen(s, STRUCTURES[i], &trials[i]));
+    }
+    FAR_TRY(refine_finalists(s, trials, count));
+    int64_t chosen = best_trial(s, trials, count, true, NULL);
+    double table_ridge = trials[chosen].ridge;
+    FAR_TRY(larger_ridge(s, &trials[chosen]));
+    double ridge = trials[chosen].ridge;
+    trials[chosen].ridge = table_ridge;
+    FAR_TRY(keep_candidates(s, trials, count, chosen));
+    s->model->kernel = trials[chosen].kernel;
+    trials[chosen].kernel = NULL;
+    s->fixed_ridge = ridge;
+done:
+    for (int64_t i = 0; i < count; i++) {
+        far_kernel_destroy(trials[i].kernel);
+    }
+    return st;
+}
+
+static far_status choose_ridge(search *s)
+{
+    far_status st;
+    far_model *m = s->model;
+    trial t = {.kernel = m->kernel, .ridge = SCREEN_RIDGES[3], .score = worst_score()};
+    s->least_evals = COUNT(SCREEN_RIDGES) + REFINE_EVALS / 2;
+    FAR_TRY(is_bounded(s, m->kernel, &t.bounded));
+    FAR_TRY(screen_ridges(s, m->kernel, 0, screen_rows(s), &t));
+    FAR_TRY(refine(s, &t, s->rows, false, REFINE_EVALS / 2));
+    FAR_TRY(keep_candidates(s, &t, 1, 0));
+    FAR_TRY(larger_ridge(s, &t));
+    s->fixed_ridge = t.ridge;
+done:
+    return st;
+}
+
+static far_status given_kernel(far_ctx *ctx, const far_fit_opts *o, far_model *m)
+{
+    far_kernel_opts k;
+    far_kernel_opts_init(&k);
+    k.param = o->param;
+    return far_kernel_create(ctx, o->arch, &k, &m->kernel);
+}
+
+static far_status name_architecture(far_ctx *ctx, far_model *m)
+{
+    const char *text = far_kernel_text(m->kernel);
+    return far_copy_text(ctx, text, (int64_t)strlen(text), &m->arch);
+}
+
+far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double *ridge,
+                      int32_t *ridge_kind)
+{
+    far_status st = FAR_OK;
+    search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
+    bool any = !o->arch || strcmp(o->arch, "auto") == 0;
+    *ridge = o->ridge;
+    *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
+    if (any && *ridge_kind == FAR_RIDGE_ABSOLUTE) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "an absolute ridge has no meaning while the architecture, and with it the "
+                        "size of the kernel, is being chosen; give a relative one or none");
+    }
+    if (!any) {
+        FAR_TRY(given_kernel(ctx, o, m));
+    }
+    if (any || isnan(o->ridge)) {
+        FAR_TRY(take_subset(&s));
+        FAR_TRY(any ? choose_architecture(&s) : choose_ridge(&s));
+        *ridge = s.fixed_ridge;
+    }
+    FAR_TRY(name_architecture(ctx, m));
+done:
+    far_free(ctx, s.x);
+    far_free(ctx, s.y);
+    return st;
+}

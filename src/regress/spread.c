@@ -1,0 +1,167 @@
+/* How sure a prediction is: Gaussian process posteriors, and the spread of trained networks. */
+#include "regress_internal.h"
+
+#include <math.h>
+
+enum { BLOCK_POINTS = 128 };
+
+typedef struct spread {
+    far_ctx *ctx;
+    const far_model *m;
+    const far_filter *filter;
+    far_system *system; /* NULL with a filter */
+    double *cross;      /* K(X, block) */
+    double *weights;    /* ensemble: what training makes of it */
+    double *start;      /* ensemble: the NNGP kernel K0(X, block) */
+    double *carried;    /* ensemble: K0(X, X) weights */
+    double *diagonal;   /* K(x, x) over the block */
+} spread;
+
+static void spread_clear(spread *s)
+{
+    double *owned[] = {s->cross, s->weights, s->start, s->carried, s->diagonal};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(s->ctx, owned[i]);
+    }
+    far_system_destroy(s->system);
+}
+
+static far_status factor_again(spread *s, far_kernel_points *points, double memory)
+{
+    far_symmetric matrix = far_kernel_points_matrix(points);
+    far_solve_opts o;
+    far_solve_opts_init(&o);
+    o.ridge = s->m->info.ridge;
+    o.ridge_kind = FAR_RIDGE_ABSOLUTE;
+    o.extremes = 0;
+    o.memory = memory;
+    return far_system_create(s->ctx, &matrix, &o, &s->system);
+}
+
+static far_status diagonal(spread *s, int32_t prior, const far_mat *block)
+{
+    bool nngp = prior == FAR_PRIOR_NNGP;
+    far_mat d = far_mat_view(s->diagonal, block->rows, 1, FAR_F64);
+    return far_kernel_diag(s->ctx, s->m->kernel, block, nngp ? &d : NULL, nngp ? NULL : &d);
+}
+
+static double column_dot(const double *a, const double *b, int64_t n, int64_t cols, int64_t j)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (long double)a[i * cols + j] * b[i * cols + j];
+    }
+    return (double)sum;
+}
+
+/* variance[j] = K(x, x) - k (K + ridge)^-1 k, never below 0: less is rounding. */
+static far_status posterior(spread *s, const far_mat *block, double *variance)
+{
+    far_status st;
+    int64_t n = s->m->info.rows, b = block->rows;
+    far_mat x = far_model_points(s->m), cross = far_mat_view(s->cross, n, b, FAR_F64);
+    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, s->m->info.prior, &x, block, &cross));
+    FAR_TRY(far_system_whiten(s->ctx, s->system, &cross));
+    FAR_TRY(diagonal(s, s->m->info.prior, block));
+    for (int64_t j = 0; j < b; j++) {
+        double explained = column_dot(s->cross, s->cross, n, b, j);
+        variance[j] = fmax(s->diagonal[j] - explained, 0);
+    }
+done:
+    return st;
+}
+
+static far_status train_on(spread *s, const far_mat *cross, far_mat *weights)
+{
+    return s->filter ? far_filter_apply(s->filter, cross, weights)
+                     : far_system_solve(s->ctx, s->system, cross, weights, NULL, NULL);
+}
+
+/* f = f0 + w (y - f0(X)) with w = k(x, X) A^-1, so Var f = K0(x,x) + w K0(X,X) w - 2 w K0(X,x). */
+static far_status ensemble(spread *s, const far_mat *block, double *variance)
+{
+    far_status st;
+    int64_t n = s->m->info.rows, b = block->rows;
+    far_mat x = far_model_points(s->m), cross = far_mat_view(s->cross, n, b, FAR_F64);
+    far_mat weights = far_mat_view(s->weights, n, b, FAR_F64);
+    far_mat start = far_mat_view(s->start, n, b, FAR_F64);
+    far_mat carried = far_mat_view(s->carried, n, b, FAR_F64);
+    far_kernel_points points = {s->m->kernel, x, FAR_PRIOR_NNGP, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, s->m->info.prior, &x, block, &cross));
+    FAR_TRY(train_on(s, &cross, &weights));
+    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, FAR_PRIOR_NNGP, &x, block, &start));
+    FAR_TRY(far_symmetric_multiply(s->ctx, &matrix, &weights, &carried));
+    FAR_TRY(diagonal(s, FAR_PRIOR_NNGP, block));
+    for (int64_t j = 0; j < b; j++) {
+        double own = column_dot(s->weights, s->carried, n, b, j);
+        double shared = column_dot(s->weights, s->start, n, b, j);
+        variance[j] = fmax(s->diagonal[j] + own - 2 * shared, 0);
+    }
+done:
+    return st;
+}
+
+/* The amplitude of output j that makes the data likeliest. */
+static double amplitude(const far_model *m, int64_t j)
+{
+    int64_t n = m->info.rows, p = m->info.outputs;
+    long double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += (long double)m->y[i * p + j] * m->alpha[i * p + j];
+    }
+    return fmax((double)(sum / (long double)n), 0);
+}
+
+static void put_std(const far_model *m, int32_t kind, const double *variance, int64_t rows,
+                    int64_t first, far_mat *std)
+{
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        bool calibrated = kind == FAR_SPREAD_CALIBRATED;
+        double size = calibrated ? amplitude(m, j) : 1, noise = calibrated ? m->info.ridge : 0;
+        for (int64_t i = 0; i < rows; i++) {
+            double *row = far_mat_row(std, first + i);
+            row[j] = m->out_scale[j] * sqrt(size * (variance[i] + noise));
+        }
+    }
+}
+
+static far_status make_room(spread *s, bool networks)
+{
+    far_status st;
+    int64_t count = s->m->info.rows * BLOCK_POINTS;
+    FAR_TRY(far_alloc(s->ctx, count, &s->cross));
+    FAR_TRY(far_alloc(s->ctx, BLOCK_POINTS, &s->diagonal));
+    if (networks) {
+        FAR_TRY(far_alloc(s->ctx, count, &s->weights));
+        FAR_TRY(far_alloc(s->ctx, count, &s->start));
+        FAR_TRY(far_alloc(s->ctx, count, &s->carried));
+    }
+done:
+    return st;
+}
+
+far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
+                           const far_filter *filter, const far_mat *points, far_mat *std)
+{
+    far_status st;
+    spread s = {.ctx = ctx, .m = m, .filter = filter};
+    bool networks = o->spread == FAR_SPREAD_ENSEMBLE;
+    far_kernel_points own = {m->kernel, far_model_points(m), m->info.prior, 0};
+    double variance[BLOCK_POINTS];
+    if (!filter) {
+        FAR_TRY(factor_again(&s, &own, o->memory));
+    }
+    FAR_TRY(make_room(&s, networks));
+    for (int64_t i = 0; i < points->rows; i += BLOCK_POINTS) {
+        far_mat block = *points;
+        block.data = far_mat_row(points, i);
+        block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
+        FAR_TRY(networks ? ensemble(&s, &block, variance) : posterior(&s, &block, variance));
+        put_std(m, o->spread, variance, block.rows, i, std);
+        FAR_TRY(far_progress(ctx, "spread", i + block.rows, points->rows));
+    }
+done:
+    spread_clear(&s);
+    return st;
+}

@@ -1,0 +1,274 @@
+/* Boosted trees by the XGBoost C library, which is opened when it is asked for and need not be
+ * there. The functions used are those of its 1.7 and later. */
+#include "baseline_internal.h"
+
+#include <dlfcn.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHOSEN_FILE "FARFIELD_XGBOOST"
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+typedef void *handle;
+
+/* Every int is 0, or -1 with the words in last_error. An array is a description in JSON. */
+typedef struct library {
+    void *file;
+    void (*version)(int *major, int *minor, int *patch);
+    const char *(*last_error)(void);
+    int (*matrix_create)(const char *array, const char *config, handle *out);
+    int (*matrix_set_info)(handle matrix, const char *field, const char *array);
+    int (*matrix_free)(handle matrix);
+    int (*booster_create)(const handle *matrices, uint64_t count, handle *out);
+    int (*booster_set_param)(handle booster, const char *name, const char *value);
+    int (*booster_update)(handle booster, int round, handle matrix);
+    int (*booster_predict)(handle booster, handle matrix, const char *config,
+                           const uint64_t **shape, uint64_t *dimensions, const float **values);
+    int (*booster_free)(handle booster);
+} library;
+
+static const struct {
+    const char *name;
+    size_t place;
+} symbols[] = {
+    {"XGBoostVersion", offsetof(library, version)},
+    {"XGBGetLastError", offsetof(library, last_error)},
+    {"XGDMatrixCreateFromDense", offsetof(library, matrix_create)},
+    {"XGDMatrixSetInfoFromInterface", offsetof(library, matrix_set_info)},
+    {"XGDMatrixFree", offsetof(library, matrix_free)},
+    {"XGBoosterCreate", offsetof(library, booster_create)},
+    {"XGBoosterSetParam", offsetof(library, booster_set_param)},
+    {"XGBoosterUpdateOneIter", offsetof(library, booster_update)},
+    {"XGBoosterPredictFromDMatrix", offsetof(library, booster_predict)},
+    {"XGBoosterFree", offsetof(library, booster_free)},
+};
+
+/* NODELETE: its threads and registries do not like to be unloaded. */
+static void *open_file(const char *name)
+{
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+}
+
+static far_status find_file(far_ctx *ctx, library *lib)
+{
+    const char *chosen = getenv(CHOSEN_FILE);
+    if (chosen && *chosen) {
+        lib->file = open_file(chosen);
+    } else {
+        lib->file = open_file("libxgboost.so.0");
+        lib->file = lib->file ? lib->file : open_file("libxgboost.so");
+    }
+    if (!lib->file) {
+        const char *reason = dlerror();
+        return far_fail(
+            ctx, FAR_ERR_BACKEND,
+            "XGBoost could not be opened (%s); install Debian's libxgboost0, or set " CHOSEN_FILE
+            "=/path/to/libxgboost.so",
+            reason ? reason : "no reason given");
+    }
+    return FAR_OK;
+}
+
+static far_status find_symbols(far_ctx *ctx, library *lib)
+{
+    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
+        void *symbol = dlsym(lib->file, symbols[i].name);
+        if (!symbol) {
+            return far_fail(ctx, FAR_ERR_BACKEND,
+                            "the XGBoost library has no function %s; it must be version 1.7 or "
+                            "later (" CHOSEN_FILE " chooses the file)",
+                            symbols[i].name);
+        }
+        memcpy((char *)lib + symbols[i].place, &symbol, sizeof symbol);
+    }
+    return FAR_OK;
+}
+
+static void library_close(library *lib)
+{
+    if (lib->file) {
+        dlclose(lib->file);
+    }
+}
+
+static far_status library_open(far_ctx *ctx, library *lib)
+{
+    far_status st = find_file(ctx, lib);
+    return st == FAR_OK ? find_symbols(ctx, lib) : st;
+}
+
+/* Its words begin with the time in brackets and end with a stack trace in lines of its own. */
+static far_status succeeded(far_ctx *ctx, const library *lib, int code, const char *what)
+{
+    if (code == 0) {
+        return FAR_OK;
+    }
+    const char *words = lib->last_error(), *time = strstr(words, "] ");
+    words = *words == '[' && time ? time + 2 : words;
+    return far_fail(ctx, FAR_ERR_BACKEND, "XGBoost could not %s: %.*s", what,
+                    (int)strcspn(words, "\n"), words);
+}
+
+const char *far_xgboost_version(far_ctx *ctx)
+{
+    static _Thread_local char text[48];
+    library lib = {0};
+    far_status st = library_open(ctx, &lib);
+    if (st == FAR_OK) {
+        int major, minor, patch;
+        lib.version(&major, &minor, &patch);
+        snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+    }
+    library_close(&lib);
+    return st == FAR_OK ? text : NULL;
+}
+
+/* ---- boosting -------------------------------------------------------------------------------- */
+
+typedef struct boosting {
+    far_ctx *ctx;
+    library lib;
+    handle train, test, booster;
+} boosting;
+
+static void boosting_clear(boosting *b)
+{
+    if (b->booster) {
+        b->lib.booster_free(b->booster);
+    }
+    if (b->train) {
+        b->lib.matrix_free(b->train);
+    }
+    if (b->test) {
+        b->lib.matrix_free(b->test);
+    }
+    library_close(&b->lib);
+}
+
+#define ARRAY_CAPACITY 256
+
+/* NumPy's array interface. XGBoost rounds the values to float32 while it reads them. */
+static void describe(const far_mat *m, char out[ARRAY_CAPACITY])
+{
+    long long stride = m->rows > 1 ? (long long)m->ld : (long long)m->cols;
+    snprintf(out, ARRAY_CAPACITY,
+             "{\"data\": [%" PRIuPTR ", true], \"shape\": [%lld, %lld], \"strides\": [%lld, 8], "
+             "\"typestr\": \"<f8\", \"version\": 3}",
+             (uintptr_t)m->data, (long long)m->rows, (long long)m->cols, 8 * stride);
+}
+
+static far_status make_matrix(const boosting *b, const far_mat *m, const char *what, handle *out)
+{
+    char array[ARRAY_CAPACITY], config[64];
+    describe(m, array);
+    snprintf(config, sizeof config, "{\"missing\": NaN, \"nthread\": %d}", far_ctx_threads(b->ctx));
+    return succeeded(b->ctx, &b->lib, b->lib.matrix_create(array, config, out), what);
+}
+
+static far_status make_training(boosting *b, const far_mat *x, const far_mat *y)
+{
+    char labels[ARRAY_CAPACITY];
+    describe(y, labels);
+    far_status st = make_matrix(b, x, "take x", &b->train);
+    return st == FAR_OK ? succeeded(b->ctx, &b->lib,
+                                    b->lib.matrix_set_info(b->train, "label", labels), "take y")
+                        : st;
+}
+
+static far_status set_param(const boosting *b, const char *name, const char *value)
+{
+    return succeeded(b->ctx, &b->lib, b->lib.booster_set_param(b->booster, name, value),
+                     "set its parameters");
+}
+
+/* What is not set here is as the library has it: trees of depth 6, eta 0.3, squared error. */
+static far_status make_booster(boosting *b, uint64_t seed)
+{
+    far_status st;
+    char threads[16], seed_text[24];
+    snprintf(threads, sizeof threads, "%d", far_ctx_threads(b->ctx));
+    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed & INT64_MAX); /* it wants it signed */
+    FAR_TRY(succeeded(b->ctx, &b->lib, b->lib.booster_create(&b->train, 1, &b->booster), "start"));
+    FAR_TRY(set_param(b, "verbosity", "0"));
+    FAR_TRY(set_param(b, "nthread", threads));
+    FAR_TRY(set_param(b, "seed", seed_text));
+    FAR_TRY(set_param(b, "objective", "reg:squarederror"));
+done:
+    return st;
+}
+
+static far_status boost(const boosting *b, int64_t rounds)
+{
+    far_status st = FAR_OK;
+    for (int64_t r = 0; r < rounds && st == FAR_OK; r++) {
+        st = succeeded(b->ctx, &b->lib, b->lib.booster_update(b->booster, (int)r, b->train), "fit");
+        if (st == FAR_OK) {
+            st = far_progress(b->ctx, "boost", r + 1, rounds);
+        }
+    }
+    return st;
+}
+
+static uint64_t shape_size(const uint64_t *shape, uint64_t dimensions)
+{
+    uint64_t size = 1;
+    for (uint64_t i = 0; i < dimensions; i++) {
+        size *= shape[i];
+    }
+    return size;
+}
+
+static far_status predict(const boosting *b, far_mat *out)
+{
+    static const char config[] = "{\"type\": 0, \"training\": false, \"iteration_begin\": 0, "
+                                 "\"iteration_end\": 0, \"strict_shape\": false}";
+    const uint64_t *shape = NULL;
+    uint64_t dimensions = 0;
+    const float *values = NULL;
+    far_status st =
+        succeeded(b->ctx, &b->lib,
+                  b->lib.booster_predict(b->booster, b->test, config, &shape, &dimensions, &values),
+                  "predict");
+    if (st == FAR_OK && shape_size(shape, dimensions) != (uint64_t)out->rows) {
+        st = far_fail(b->ctx, FAR_ERR_BACKEND, "XGBoost gave %llu predictions for %lld rows",
+                      (unsigned long long)shape_size(shape, dimensions), (long long)out->rows);
+    }
+    for (int64_t i = 0; st == FAR_OK && i < out->rows; i++) {
+        *(double *)far_mat_row(out, i) = values[i];
+    }
+    return st;
+}
+
+static far_status check_boosting(far_ctx *ctx, const far_mat *x, int64_t rounds)
+{
+    if (x->cols == 0) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "x has no columns; trees need one to split");
+    }
+    if (rounds < 1 || rounds > INT_MAX) {
+        return far_fail(ctx, FAR_ERR_ARG, "rounds is %lld but must be between 1 and %d",
+                        (long long)rounds, INT_MAX);
+    }
+    return FAR_OK;
+}
+
+far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,
+                               int64_t rounds, uint64_t seed, far_mat *out)
+{
+    far_status st;
+    boosting b = {.ctx = ctx};
+    FAR_TRY(far_baseline_check(ctx, x, y, xt, out));
+    FAR_TRY(check_boosting(ctx, x, rounds));
+    FAR_TRY(library_open(ctx, &b.lib));
+    FAR_TRY(make_training(&b, x, y));
+    FAR_TRY(make_matrix(&b, xt, "take xt", &b.test));
+    FAR_TRY(make_booster(&b, seed));
+    FAR_TRY(boost(&b, rounds));
+    FAR_TRY(predict(&b, out));
+done:
+    boosting_clear(&b);
+    return st;
+}

@@ -1,0 +1,235 @@
+/* far_eigen: spectra by LAPACK, or a few values by ARPACK. */
+#include "blas.h"
+#include "lapack.h"
+#include "solve_internal.h"
+
+#include <limits.h>
+#include <math.h>
+
+#define DENSE_UP_TO 200 /* rows at which LAPACK is as fast, however few are wanted */
+#define FEW 4           /* ARPACK is for at most n / FEW values */
+#define BASIS_EXTRA 20  /* vectors beside twice the count */
+#define PATIENCE 40     /* applications of a matrix a wanted value, at most; and */
+#define LEAST_PATIENCE 600
+
+/* ---- LAPACK ---- */
+
+typedef struct dense_job {
+    int n, lda, from, to, found;
+    double *a, *values, *vectors;
+    double *work;
+    int *iwork, *support;
+    int lwork, liwork;
+} dense_job;
+
+static int call_dsyevr(dense_job *j)
+{
+    const double nothing = 0, precise = 0;
+    double no_vectors[1];
+    int info = 0;
+    dsyevr_(j->vectors ? "V" : "N", j->to - j->from + 1 == j->n ? "A" : "I", "U", &j->n, j->a,
+            &j->lda, &nothing, &nothing, &j->from, &j->to, &precise, &j->found, j->values,
+            j->vectors ? j->vectors : no_vectors, &j->n, j->support, j->work, &j->lwork, j->iwork,
+            &j->liwork, &info, 1, 1, 1);
+    return info;
+}
+
+/* Asks for the best workspace. Its length comes back as a double, exact well beyond 32 bits. */
+static far_status allocate_work(far_ctx *ctx, dense_job *j)
+{
+    double length = 0;
+    int ilength = 0;
+    far_status st;
+    j->work = &length;
+    j->iwork = &ilength;
+    j->lwork = j->liwork = -1;
+    int info = call_dsyevr(j);
+    j->work = NULL;
+    j->iwork = NULL;
+    if (info != 0 || !(length >= 1 && length <= INT_MAX) || ilength < 1) {
+        return far_fail(ctx, FAR_ERR_BACKEND,
+                        "dsyevr asks for a workspace of %g and returned %d for n = %d", length,
+                        info, j->n);
+    }
+    j->lwork = (int)length;
+    j->liwork = ilength;
+    FAR_TRY(far_alloc(ctx, (int64_t)j->lwork, &j->work));
+    FAR_TRY(far_alloc(ctx, (int64_t)j->liwork, &j->iwork));
+done:
+    return st;
+}
+
+far_status far_dense_eigen(far_ctx *ctx, int64_t n, double *a, int64_t lda, int64_t from,
+                           int64_t count, double *values, double *vectors)
+{
+    dense_job j = {.n = (int)n,
+                   .lda = (int)lda,
+                   .from = (int)from + 1,
+                   .to = (int)(from + count),
+                   .a = a,
+                   .vectors = vectors};
+    far_status st;
+    FAR_TRY(far_alloc(ctx, 2 * n, &j.support));
+    FAR_TRY(far_alloc(ctx, n, &j.values)); /* LAPACK wants room for all n */
+    FAR_TRY(allocate_work(ctx, &j));
+    int info = call_dsyevr(&j);
+    if (info != 0 || j.found != count) {
+        st = far_fail(ctx, FAR_ERR_BACKEND, "dsyevr returned %d with %d of %lld eigenvalues", info,
+                      j.found, (long long)count);
+        goto done;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = j.values[i];
+    }
+done:
+    far_free(ctx, j.support);
+    far_free(ctx, j.values);
+    far_free(ctx, j.work);
+    far_free(ctx, j.iwork);
+    return st;
+}
+
+/* ---- which of the two ---- */
+
+static far_status apply_stored(void *user, const double *x, double *y)
+{
+    const far_lower *l = user;
+    far_symv(l->n, l->data, far_lower_ld(l, 0), x, y);
+    return FAR_OK;
+}
+
+static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, int64_t count,
+                                 double *values, double *vectors, bool *settled)
+{
+    int64_t patience = PATIENCE * count;
+    far_lanczos_job job = {.apply = apply_stored,
+                           .user = l,
+                           .n = l->n,
+                           .count = count,
+                           .largest = are_largest,
+                           .basis = far_least(l->n, 2 * count + BASIS_EXTRA),
+                           .limit = patience > LEAST_PATIENCE ? patience : LEAST_PATIENCE,
+                           .what = "eigen"};
+    return far_lanczos(ctx, &job, values, vectors, settled);
+}
+
+static bool are_few(int64_t n, int64_t count)
+{
+    return n > DENSE_UP_TO && count <= n / FEW;
+}
+
+/* Small eigenvalues often crowd near zero, where Lanczos does not tell them apart: LAPACK then. */
+static far_status compute(far_ctx *ctx, far_lower *l, bool are_largest, int64_t count,
+                          double *values, double *vectors)
+{
+    bool settled = false;
+    far_status st;
+    if (are_few(l->n, count)) {
+        FAR_TRY(few_by_lanczos(ctx, l, are_largest, count, values, vectors, &settled));
+    }
+    if (!settled) {
+        FAR_TRY(far_progress(ctx, "eigen", 0, 1));
+        FAR_TRY(far_dense_eigen(ctx, l->n, l->data, far_lower_ld(l, 0),
+                                are_largest ? l->n - count : 0, count, values, vectors));
+        FAR_TRY(far_progress(ctx, "eigen", 1, 1));
+    }
+done:
+    return st;
+}
+
+/* ---- results ---- */
+
+static double largest_entry(const double *x, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        largest = fabs(x[i]) > fabs(largest) ? x[i] : largest;
+    }
+    return largest;
+}
+
+static void write_values(const double *from, far_mat *to)
+{
+    for (int64_t i = 0; i < to->rows; i++) {
+        *(double *)far_mat_row(to, i) = from[i];
+    }
+}
+
+static void write_vectors(const double *from, far_mat *to)
+{
+    for (int64_t j = 0; to && j < to->cols; j++) {
+        const double *column = from + j * to->rows;
+        double sign = largest_entry(column, to->rows) < 0 ? -1 : 1;
+        for (int64_t i = 0; i < to->rows; i++) {
+            ((double *)far_mat_row(to, i))[j] = sign * column[i];
+        }
+    }
+}
+
+static far_status check_eigen(far_ctx *ctx, const far_symmetric *a, far_eigen_part which,
+                              int64_t count, double memory, const far_mat *values,
+                              const far_mat *vectors)
+{
+    far_status st;
+    FAR_TRY(far_check_symmetric(ctx, a));
+    FAR_TRY(far_blas_fits(ctx, a->n));
+    if (which != FAR_EIGEN_LARGEST && which != FAR_EIGEN_SMALLEST) {
+        return far_fail(ctx, FAR_ERR_ARG, "which is neither FAR_EIGEN_LARGEST nor _SMALLEST");
+    }
+    if (count < 1 || count > a->n) {
+        return far_fail(ctx, FAR_ERR_ARG, "%lld eigenvalues are wanted of a matrix with %lld rows",
+                        (long long)count, (long long)a->n);
+    }
+    if (!(memory >= 0)) {
+        return far_fail(ctx, FAR_ERR_ARG, "memory is %g but must not be negative", memory);
+    }
+    FAR_TRY(far_check_matrix(ctx, values, "values", count, 1));
+    if (vectors) {
+        FAR_TRY(far_check_matrix(ctx, vectors, "vectors", a->n, count));
+    }
+done:
+    return st;
+}
+
+static double bytes_needed(const far_lower *l, int64_t count, bool with_vectors)
+{
+    double doubles = (double)far_lower_count(l) + 40.0 * (double)l->n;
+    if (with_vectors) {
+        doubles += (double)l->n * (double)count;
+    }
+    if (are_few(l->n, count)) {
+        doubles += (double)far_lanczos_workspace(l->n, count, 2 * count + BASIS_EXTRA);
+    }
+    return (double)sizeof(double) * doubles;
+}
+
+far_status far_eigen(far_ctx *ctx, const far_symmetric *a, far_eigen_part which, int64_t count,
+                     double memory, far_mat *values, far_mat *vectors)
+{
+    if (!ctx) {
+        return FAR_ERR_ARG;
+    }
+    far_status st = check_eigen(ctx, a, which, count, memory, values, vectors);
+    if (st != FAR_OK) {
+        return st;
+    }
+    far_lower l = far_lower_layout(a->n, false);
+    double *found = NULL, *columns = NULL;
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    FAR_TRY(far_budget_check(ctx, "the spectrum", bytes_needed(&l, count, vectors), memory));
+    FAR_TRY(far_alloc(ctx, count, &found));
+    if (vectors) {
+        FAR_TRY(far_alloc(ctx, l.n * count, &columns));
+    }
+    FAR_TRY(far_alloc(ctx, far_lower_count(&l), &l.data));
+    FAR_TRY(far_lower_fill(ctx, a, &l, false));
+    FAR_TRY(compute(ctx, &l, which == FAR_EIGEN_LARGEST, count, found, columns));
+    write_values(found, values);
+    write_vectors(columns, vectors);
+done:
+    far_blas_leave(scope);
+    far_free(ctx, l.data);
+    far_free(ctx, found);
+    far_free(ctx, columns);
+    return st;
+}

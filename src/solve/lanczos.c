@@ -1,0 +1,259 @@
+/* A few eigenvalues by ARPACK (implicitly restarted Lanczos), and those of a system. */
+#define _GNU_SOURCE
+#include "blas.h"
+#include "lapack.h"
+#include "solve_internal.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define EXTREMES_TOL 1e-8
+#define EXTREMES_BASIS 20
+#define EXTREMES_LIMIT 400
+#define DIRECT_UP_TO 32 /* smaller matrices are formed and given to LAPACK */
+
+/* ARPACK keeps its state in variables of its own between the calls of one run, so runs wait for
+ * each other. A run started from within another (from a progress function) is told to fail. */
+static pthread_mutex_t arpack = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+
+typedef struct run {
+    const far_lanczos_job *job;
+    int n, count, basis, work_length;
+    int iparam[11], ipntr[11], info;
+    int *select;
+    double *memory;
+    double *residual, *v, *workd, *workl, *d;
+} run;
+
+static int64_t workl_length(int64_t basis)
+{
+    return basis * (basis + 8);
+}
+
+int64_t far_lanczos_workspace(int64_t n, int64_t count, int64_t basis)
+{
+    return n * (basis + 4) + workl_length(basis) + count;
+}
+
+static void run_clear(far_ctx *ctx, run *r)
+{
+    far_free(ctx, r->select);
+    far_free(ctx, r->memory);
+}
+
+static uint64_t mix(uint64_t x)
+{
+    x += 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+/* A start vector of our own: the same run after run, and with a part of every eigenvector. */
+static void fill_start(run *r)
+{
+    for (int i = 0; i < r->n; i++) {
+        r->residual[i] = (double)(mix((uint64_t)i) >> 11) * 0x1p-52 - 1;
+    }
+    r->info = 1; /* use it */
+}
+
+static far_status run_prepare(far_ctx *ctx, const far_lanczos_job *job, run *r)
+{
+    far_status st;
+    int64_t n = job->n, basis = job->basis, length = workl_length(basis);
+    *r = (run){.job = job,
+               .n = (int)n,
+               .count = (int)job->count,
+               .basis = (int)basis,
+               .work_length = (int)length};
+    FAR_TRY(far_blas_fits(ctx, length));
+    FAR_TRY(far_alloc(ctx, basis, &r->select));
+    FAR_TRY(far_alloc(ctx, far_lanczos_workspace(n, job->count, basis), &r->memory));
+    r->residual = r->memory;
+    r->v = r->residual + n;
+    r->workd = r->v + n * basis;
+    r->workl = r->workd + 3 * n;
+    r->d = r->workl + length;
+    memset(r->workl, 0, (size_t)length * sizeof(double));
+    r->iparam[0] = 1;               /* shifts: ARPACK's */
+    r->iparam[2] = (int)job->limit; /* restarts; we stop by applications */
+    r->iparam[6] = 1;               /* plain eigenproblem */
+    fill_start(r);
+done:
+    return st;
+}
+
+static const char *wanted(const run *r)
+{
+    return r->job->largest ? "LA" : "SA";
+}
+
+static far_status fail_arpack(far_ctx *ctx, const char *routine, int info)
+{
+    return far_fail(ctx, FAR_ERR_BACKEND, "%s of ARPACK returned %d", routine, info);
+}
+
+/* Until ARPACK is content (*settled) or the limit is reached. */
+static far_status run_iterate(far_ctx *ctx, run *r, bool *settled)
+{
+    const far_lanczos_job *job = r->job;
+    far_status st;
+    int ido = 0;
+    *settled = false;
+    for (int64_t applied = 0;; applied++) {
+        dsaupd_(&ido, "I", &r->n, wanted(r), &r->count, &job->tol, r->residual, &r->basis, r->v,
+                &r->n, r->iparam, r->ipntr, r->workd, r->workl, &r->work_length, &r->info, 1, 2);
+        if (ido != -1 && ido != 1) {
+            break;
+        }
+        if (applied >= job->limit) {
+            return FAR_OK;
+        }
+        FAR_TRY(job->apply(job->user, r->workd + r->ipntr[0] - 1, r->workd + r->ipntr[1] - 1));
+        FAR_TRY(far_progress(ctx, job->what, applied + 1, job->limit));
+    }
+    st = r->info < 0 ? fail_arpack(ctx, "dsaupd", r->info) : FAR_OK;
+    *settled = st == FAR_OK && r->info == 0 && r->iparam[4] >= r->count;
+done:
+    return st;
+}
+
+static void swap_pairs(run *r, double *vectors, int a, int b)
+{
+    double value = r->d[a];
+    r->d[a] = r->d[b];
+    r->d[b] = value;
+    for (int64_t i = 0; vectors && i < r->n; i++) {
+        double *x = vectors + (int64_t)a * r->n + i, *y = vectors + (int64_t)b * r->n + i, t = *x;
+        *x = *y;
+        *y = t;
+    }
+}
+
+static void sort_pairs(run *r, double *vectors)
+{
+    for (int i = 0; i < r->count; i++) {
+        int least = i;
+        for (int j = i + 1; j < r->count; j++) {
+            least = r->d[j] < r->d[least] ? j : least;
+        }
+        if (least != i) {
+            swap_pairs(r, vectors, i, least);
+        }
+    }
+}
+
+static far_status run_extract(far_ctx *ctx, run *r, double *values, double *vectors)
+{
+    const int want_vectors = vectors != NULL;
+    const double sigma = 0;
+    int info = 0;
+    double *z = vectors ? vectors : r->v;
+    dseupd_(&want_vectors, "A", r->select, r->d, z, &r->n, &sigma, "I", &r->n, wanted(r), &r->count,
+            &r->job->tol, r->residual, &r->basis, r->v, &r->n, r->iparam, r->ipntr, r->workd,
+            r->workl, &r->work_length, &info, 1, 1, 2);
+    if (info != 0) {
+        return fail_arpack(ctx, "dseupd", info);
+    }
+    sort_pairs(r, vectors);
+    memcpy(values, r->d, (size_t)r->count * sizeof *values);
+    return FAR_OK;
+}
+
+far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values, double *vectors,
+                       bool *settled)
+{
+    run r;
+    far_status st = run_prepare(ctx, job, &r);
+    *settled = false;
+    if (st == FAR_OK && pthread_mutex_lock(&arpack) != 0) {
+        st = far_fail(ctx, FAR_ERR_BACKEND,
+                      "eigenvalues cannot be computed from within a progress "
+                      "function that reports on eigenvalues");
+    } else if (st == FAR_OK) {
+        st = run_iterate(ctx, &r, settled);
+        if (st == FAR_OK && *settled) {
+            st = run_extract(ctx, &r, values, vectors);
+        }
+        pthread_mutex_unlock(&arpack);
+    }
+    run_clear(ctx, &r);
+    return st;
+}
+
+/* ---- the extremes of a system ---- */
+
+static far_status apply_matrix(void *user, const double *x, double *y)
+{
+    const far_system *s = user;
+    far_lower_multiply(&s->factor, x, y);
+    return FAR_OK;
+}
+
+static far_status apply_inverse(void *user, const double *x, double *y)
+{
+    const far_system *s = user;
+    memcpy(y, x, (size_t)s->info.n * sizeof *y);
+    far_lower_solve(&s->factor, y, 1, s->info.n);
+    return FAR_OK;
+}
+
+int64_t far_extremes_workspace(int64_t n)
+{
+    return n <= DIRECT_UP_TO ? n * (n + 2) + 8192
+                             : far_lanczos_workspace(n, 1, far_least(EXTREMES_BASIS, n));
+}
+
+/* The largest eigenvalue of a small operator, from its columns. */
+static far_status largest_direct(far_ctx *ctx, far_system *s, far_operator apply, double *value)
+{
+    int64_t n = s->info.n;
+    double *memory = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, n * (n + 1), &memory));
+    double *unit = memory + n * n;
+    for (int64_t j = 0; j < n; j++) {
+        memset(unit, 0, (size_t)n * sizeof *unit);
+        unit[j] = 1;
+        FAR_TRY(apply(s, unit, memory + j * n));
+    }
+    FAR_TRY(far_dense_eigen(ctx, n, memory, n, n - 1, 1, value, NULL));
+done:
+    far_free(ctx, memory);
+    return st;
+}
+
+static far_status largest_value(far_ctx *ctx, far_system *s, far_operator apply, double *value)
+{
+    *value = NAN;
+    if (s->info.n <= DIRECT_UP_TO) {
+        return largest_direct(ctx, s, apply, value);
+    }
+    bool settled;
+    far_lanczos_job job = {.apply = apply,
+                           .user = s,
+                           .n = s->info.n,
+                           .count = 1,
+                           .largest = true,
+                           .tol = EXTREMES_TOL,
+                           .basis = far_least(EXTREMES_BASIS, s->info.n),
+                           .limit = EXTREMES_LIMIT,
+                           .what = "extremes"};
+    return far_lanczos(ctx, &job, value, NULL, &settled);
+}
+
+far_status far_system_extremes(far_ctx *ctx, far_system *s)
+{
+    double inverse;
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    far_status st;
+    FAR_TRY(largest_value(ctx, s, apply_matrix, &s->info.lambda_max));
+    FAR_TRY(largest_value(ctx, s, apply_inverse, &inverse));
+    s->info.lambda_min = 1 / inverse;
+    s->info.condition = s->info.lambda_max * inverse;
+done:
+    far_blas_leave(scope);
+    return st;
+}

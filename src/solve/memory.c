@@ -1,0 +1,110 @@
+/* How much memory there is: the machine's, and what a control group leaves of it. */
+#define _GNU_SOURCE
+#include "solve_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GIB ((double)(1 << 30))
+#define USED_OF_AVAILABLE 0.9 /* the rest is for buffers we do not count, and for others */
+
+/* The number behind `name` in a file of lines "name value"; NAN if there is none. */
+static double value_in(const char *path, const char *name)
+{
+    char line[256];
+    double value = NAN;
+    FILE *file = fopen(path, "r");
+    while (file && isnan(value) && fgets(line, sizeof line, file)) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            char *end, *text = line + strlen(name);
+            double read = strtod(text, &end);
+            value = end > text ? read : NAN;
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    return value;
+}
+
+/* Where the two generations of control groups keep a group's numbers. */
+typedef struct group_files {
+    const char *root, *limit, *usage, *cache;
+} group_files;
+
+/* NAN without a limit. Pages of files that were not touched lately are given back when asked. */
+static double room_in_group(const group_files *g, const char *group)
+{
+    char limit[512], usage[512], stat[512];
+    snprintf(limit, sizeof limit, "%s%s/%s", g->root, group, g->limit);
+    snprintf(usage, sizeof usage, "%s%s/%s", g->root, group, g->usage);
+    snprintf(stat, sizeof stat, "%s%s/memory.stat", g->root, group);
+    double cache = value_in(stat, g->cache);
+    return value_in(limit, "") - value_in(usage, "") + (isnan(cache) ? 0 : cache);
+}
+
+/* A group's limit holds for the groups inside it, so up to the root. */
+static double room_in_groups(const group_files *g, char *group)
+{
+    double room = INFINITY;
+    for (;;) {
+        room = fmin(room, room_in_group(g, group)); /* fmin passes over NAN */
+        char *slash = strrchr(group, '/');
+        if (!slash) {
+            return room;
+        }
+        *slash = 0;
+    }
+}
+
+/* A line of /proc/self/cgroup: "4:memory:/path", or "0::/path" in the newer generation. */
+static double room_by_line(char *line)
+{
+    static const group_files old = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                    "memory.usage_in_bytes", "total_inactive_file "};
+    static const group_files new = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                    "inactive_file "};
+    line[strcspn(line, "\n")] = 0;
+    char *memory = strstr(line, ":memory:"), *unified = strstr(line, "0::");
+    if (memory) {
+        return room_in_groups(&old, memory + strlen(":memory:"));
+    }
+    return unified == line ? room_in_groups(&new, line + strlen("0::")) : INFINITY;
+}
+
+static double room_in_control_group(void)
+{
+    char line[384];
+    double room = INFINITY;
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    while (file && fgets(line, sizeof line, file)) {
+        room = fmin(room, room_by_line(line));
+    }
+    if (file) {
+        fclose(file);
+    }
+    return room;
+}
+
+double far_memory_available(void)
+{
+    double kilobytes = value_in("/proc/meminfo", "MemAvailable:");
+    return fmin(isnan(kilobytes) ? INFINITY : 1024 * kilobytes, room_in_control_group());
+}
+
+double far_budget(double memory)
+{
+    return memory > 0 ? memory : USED_OF_AVAILABLE * far_memory_available();
+}
+
+far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory)
+{
+    double budget = far_budget(memory);
+    if (bytes <= budget) {
+        return FAR_OK;
+    }
+    return far_fail(ctx, FAR_ERR_BUDGET, "%s needs %.3g GiB but %.3g GiB are %s", what, bytes / GIB,
+                    budget / GIB, memory > 0 ? "allowed" : "available");
+}

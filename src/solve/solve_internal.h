@@ -1,0 +1,109 @@
+/* The system and the steps it is made and used by. */
+#ifndef FAR_SOLVE_INTERNAL_H
+#define FAR_SOLVE_INTERNAL_H
+
+#include "../base/base_internal.h"
+#include "lower.h"
+
+#include <farfield/solve.h>
+
+struct far_system {
+    far_ctx *ctx;
+    far_symmetric a;
+    far_lower factor; /* L; if full, its strict upper triangle is K's */
+    double *diagonal; /* of K */
+    far_system_info info;
+};
+
+static inline int64_t far_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- blocks.c: the caller's matrix ---- */
+
+/* Rows [row, row + rows) x columns [col, col + cols) into out; nothing where one is 0. */
+far_status far_block_get(far_ctx *ctx, const far_symmetric *a, int64_t row, int64_t col,
+                         int64_t rows, int64_t cols, double *out, int64_t ld);
+/* The lower triangle of a, and if mirrored (full layout) the upper one; every value is finite. */
+far_status far_lower_fill(far_ctx *ctx, const far_symmetric *a, const far_lower *l, bool mirrored);
+/* The upper triangle of a square from its lower one. */
+void far_mirror_square(double *square, int64_t n, int64_t ld);
+far_status far_check_symmetric(far_ctx *ctx, const far_symmetric *a);
+/* A caller's float64 matrix of that shape; rows or cols -1: any. */
+far_status far_check_matrix(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                            int64_t cols);
+far_status far_check_finite(far_ctx *ctx, const far_mat *m, const char *name);
+
+/* ---- cholesky.c ---- */
+
+/* l := its Cholesky factor. scale is the diagonal of the matrix. Reports progress. */
+far_status far_cholesky(far_ctx *ctx, const far_lower *l, const double *scale);
+int64_t far_cholesky_workspace(int64_t n); /* doubles */
+/* A relative ridge that would do for any matrix of that size. */
+double far_ridge_advice(int64_t n);
+
+/* ---- triangular.c: b is by columns, p of them, ldb apart, between far_blas_enter and _leave ----
+ */
+
+/* Its first row is row `first` of l, a multiple of side; l's rows and columns before do not count.
+ */
+void far_lower_forward(const far_lower *l, int64_t first, double *b, int64_t p, int64_t ldb);
+void far_lower_backward(const far_lower *l, double *b, int64_t p, int64_t ldb);
+void far_lower_solve(const far_lower *l, double *b, int64_t p, int64_t ldb); /* both */
+void far_lower_multiply(const far_lower *l, const double *x, double *y);     /* y = L L^T x */
+
+/* ---- lanczos.c ---- */
+
+/* y = M x */
+typedef far_status (*far_operator)(void *user, const double *x, double *y);
+
+typedef struct far_lanczos_job {
+    far_operator apply;
+    void *user;
+    int64_t n, count;
+    bool largest;  /* the algebraically largest, else the smallest */
+    double tol;    /* of a residual, relative to its value; 0: machine precision */
+    int64_t basis; /* vectors kept, count < basis <= n */
+    int64_t limit; /* applications */
+    const char *what;
+} far_lanczos_job;
+
+/* values ascending; vectors (n x count by columns) may be NULL. *settled is false when the limit
+ * came first; values and vectors are then untouched. */
+far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values, double *vectors,
+                       bool *settled);
+int64_t far_lanczos_workspace(int64_t n, int64_t count, int64_t basis); /* doubles */
+
+/* lambda_min, lambda_max, condition; NAN where Lanczos does not settle. */
+far_status far_system_extremes(far_ctx *ctx, far_system *s);
+int64_t far_extremes_workspace(int64_t n); /* doubles */
+
+/* ---- eigen.c ---- */
+
+/* Eigenvalues [from, from + count) counted from the smallest, by LAPACK; the upper triangle of a
+ * by columns is read and destroyed. vectors: n x count by columns, or NULL. */
+far_status far_dense_eigen(far_ctx *ctx, int64_t n, double *a, int64_t lda, int64_t from,
+                           int64_t count, double *values, double *vectors);
+
+/* ---- residual.c ---- */
+
+/* r = b - (K + ridge I) (x + x_low), all n x p by columns, in doubled precision. work: 2 n p. */
+far_status far_residual(far_ctx *ctx, const far_system *s, int64_t p, const double *b,
+                        const double *x, const double *x_low, double *work, double *r);
+int64_t far_residual_workspace(const far_lower *l); /* doubles, beside work */
+
+/* ---- memory.c ---- */
+
+double far_memory_available(void); /* bytes this process could still get */
+/* FAR_ERR_BUDGET if bytes are more than memory (0: what is available). */
+far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
+double far_budget(double memory);
+
+/* ---- estimate.c ---- */
+
+far_status far_check_opts(far_ctx *ctx, const far_solve_opts *opts);
+/* Without the speed: bytes, storage, fits. */
+far_estimate far_estimate_memory(int64_t n, const far_solve_opts *opts);
+
+#endif

@@ -136,20 +136,26 @@ static int keep_text(const char *text, const char *path)
     return code;
 }
 
+/* Length of text without the blanks at its end. */
+static int trimmed(const char *text, size_t length)
+{
+    while (length > 0 && strchr(" \n", text[length - 1])) {
+        length--;
+    }
+    return (int)length;
+}
+
 /* The certificate's own text; directions asked for become one more field at its end. */
 static void print_json(const far_model *m, const char *text, const along *directions)
 {
-    size_t length = strlen(text);
-    while (length > 0 && strchr("}\n ", text[length - 1]) && text[length - 1] != '}') {
-        length--;
-    }
+    int length = trimmed(text, strlen(text));
     if (!directions->label) {
-        printf("%.*s\n", (int)length, text);
+        printf("%.*s\n", length, text);
         return;
     }
-    printf("%.*s, \"along\": ", (int)length - 1, text);
+    printf("%.*s,\n \"along\": ", trimmed(text, (size_t)length - 1), text);
     verdict_json_along(m, directions);
-    printf("}\n");
+    printf("\n}\n");
 }
 
 static int print_certificate(session *s, const certify_args *a, const far_model *m,

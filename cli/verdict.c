@@ -82,8 +82,7 @@ static void print_direction(const far_model *m, const double *v)
 
 static void print_bounded(const far_model *m, const far_bound *b)
 {
-    printf("bounded: |%s| <= %.6g for every input (theorem: %s)", b->output, b->tightest,
-           b->theorem);
+    printf("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
     if (b->at) {
         printf("; the largest found is %.6g %s ", b->sup_found,
                b->at_infinity ? "far along" : "at");
@@ -110,10 +109,11 @@ static void print_unbounded(const far_model *m, const far_bound *b)
 {
     printf("unbounded: along this direction %s grows like ", b->output);
     print_growth(b->slope, b->order);
-    printf(": (theorem: %s)\n", b->theorem);
+    printf(":\n");
     print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        printf("  far out the prediction is %.6g times that\n", b->confirmed);
+        printf("  a million times the size of the data away %s is %.9g of that\n", b->output,
+               b->confirmed);
     }
     print_level(m, b);
 }
@@ -153,9 +153,22 @@ static void print_table(const far_certificate *c, int64_t outputs)
     }
 }
 
+/* Each theorem once. */
+static void print_theorems(const far_certificate *c, int64_t outputs)
+{
+    const char *last = "";
+    printf("\n");
+    for (int64_t k = 0; k < outputs; k++) {
+        const char *theorem = far_certificate_bound(c, k)->theorem;
+        if (strcmp(theorem, last) != 0) {
+            printf("theorem: %s\n", theorem);
+        }
+        last = theorem;
+    }
+}
+
 static void print_constants(const far_certificate_info *i)
 {
-    printf("\n");
     if (isfinite(i->C)) {
         printf("C = sup of the kernel's diagonal = %.6g, ", i->C);
     }
@@ -171,6 +184,7 @@ void verdict_print(const far_model *m, const far_certificate *c)
         (b->bounded ? print_bounded : print_unbounded)(m, b);
     }
     print_table(c, info.outputs);
+    print_theorems(c, info.outputs);
     print_constants(&info);
 }
 

@@ -76,7 +76,8 @@ measure_ours() {
         text="$(fit_ours "$1")" || return 1
         json_field total "$text" >>$folder/seconds
     done
-    build/farfield predict $folder/model.far "$folder/test_$1.csv" --quiet -o $folder/predictions.csv
+    build/farfield predict $folder/model.far "$folder/test_$1.csv" --quiet \
+        -o $folder/predictions.csv
 }
 
 largest_difference() { # of the JSON list $1 and the first column of predictions.csv
@@ -94,8 +95,8 @@ seconds() {
     [ -z "$1" ] && echo - || printf '%.3f s' "$1"
 }
 
-printf '%s\n' "Fit of $arch, ridge 0.01, float64, $threads threads, best of two (one from n = $one_run_from)" \
-    "(neural-tangents without its compilation; both without reading the file)"
+printf '%s\n' "Fit of $arch, ridge 0.01, float64, $threads threads" \
+    "Best of two or more, one from n = $one_run_from; without compilation, without reading the file"
 row='%8s %16s %11s %8s %12s %14s %14s\n'
 # shellcheck disable=SC2059
 printf "$row" n neural-tangents farfield ratio difference 'their peak' 'our peak'

@@ -36,7 +36,8 @@ HELD_OUT = 16
 ONE_RUN_FROM = 16000
 RUN_FOR = 3  # seconds: short fits are repeated, because its BLAS threads spin while they wait
 MOST_RUNS = 9
-OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "bad_alloc", "MemoryError", "allocate memory")
+OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "bad_alloc", "MemoryError",
+                 "allocate memory")
 
 
 def arguments():
@@ -210,7 +211,8 @@ def available_gib():
 
 
 def reason(result, gib):
-    if any(words in result.stderr for words in OUT_OF_MEMORY) or result.returncode == -signal.SIGKILL:
+    complained = any(words in result.stderr for words in OUT_OF_MEMORY)
+    if complained or result.returncode == -signal.SIGKILL:
         return f"out of memory within {gib:.1f} GiB"
     if result.returncode < 0:
         return f"ended by {signal.Signals(-result.returncode).name} within {gib:.1f} GiB"

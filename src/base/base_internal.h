@@ -45,6 +45,10 @@ far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **
 
 /* Calls the context's progress function; FAR_ERR_CANCELLED if it asks to stop. */
 far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total);
+/* Between the two, progress repeats what it said last: a step of a longer task has no progress of
+ * its own, but can still be cancelled. May be nested. */
+void far_progress_hold(far_ctx *ctx);
+void far_progress_release(far_ctx *ctx);
 
 /* A growing text. Zero-initialise; append until done; take or free the text. */
 typedef struct far_text {

@@ -11,9 +11,17 @@
 #define ZEROED_BELOW ((size_t)1 << 20)
 #define HUGE_PAGES_FROM ((size_t)4 << 20)
 
+/* What progress last said. */
+typedef struct report {
+    const char *what;
+    int64_t done, total;
+} report;
+
 struct far_ctx {
     far_ctx_opts opts;
     char message[2048];
+    report last;
+    int held; /* depth of far_progress_hold */
 };
 
 /* Stands in front of every block so that far_free knows the size. */
@@ -120,10 +128,25 @@ far_status far_fail(far_ctx *ctx, far_status status, const char *format, ...)
 
 far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total)
 {
-    if (ctx->opts.progress && ctx->opts.progress(ctx->opts.progress_user, what, done, total)) {
-        return far_fail(ctx, FAR_ERR_CANCELLED, "%s cancelled", what);
+    if (ctx->held == 0) {
+        ctx->last = (report){what, done, total};
+    }
+    report r = ctx->last;
+    if (ctx->opts.progress && r.what &&
+        ctx->opts.progress(ctx->opts.progress_user, r.what, r.done, r.total)) {
+        return far_fail(ctx, FAR_ERR_CANCELLED, "%s cancelled", r.what);
     }
     return FAR_OK;
+}
+
+void far_progress_hold(far_ctx *ctx)
+{
+    ctx->held++;
+}
+
+void far_progress_release(far_ctx *ctx)
+{
+    ctx->held--;
 }
 
 static bool block_bytes(int64_t count, size_t size, size_t *out)

@@ -201,7 +201,10 @@ static far_status judge(branching *b, int64_t count)
     for (int64_t i = 0; i < count; i++) {
         centre_of(b->cells + i * dim * dim, dim, b->centres + i * dim);
     }
-    FAR_TRY(far_sphere_eval(b->p->ctx, b->p->model, b->unit, b->centres, count, b->values));
+    far_progress_hold(b->p->ctx);
+    st = far_sphere_eval(b->p->ctx, b->p->model, b->unit, b->centres, count, b->values);
+    far_progress_release(b->p->ctx);
+    FAR_TRY(st);
     for (int64_t i = 0; i < count; i++) {
         b->out->found = fmax(b->out->found, fabs(b->values[i * p + b->p->output]));
     }

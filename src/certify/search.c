@@ -123,9 +123,11 @@ static far_status climb_all(climb *c, double seconds)
 {
     bool moving = true;
     double start = far_seconds();
-    far_status st = first_values(c);
+    far_status st = far_progress(c->ctx, "search", 0, MOST_ROUNDS);
     for (int round = 0; st == FAR_OK && moving && round < MOST_ROUNDS; round++) {
-        st = climb_round(c, &moving);
+        far_progress_hold(c->ctx);
+        st = round == 0 ? first_values(c) : climb_round(c, &moving);
+        far_progress_release(c->ctx);
         if (st == FAR_OK) {
             st = far_progress(c->ctx, "search", round + 1, MOST_ROUNDS);
         }

@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#define NUMBER_BYTES 2 /* a digit and a separator, at the least */
+
 typedef struct csv {
     far_scan s;
     far_table *table;
@@ -106,7 +108,7 @@ static far_status read_rows(csv *c)
     far_scan *s = &c->s;
     far_status st;
     const char *start = s->p, *reported = s->p;
-    FAR_TRY(far_alloc(t->ctx, far_scan_most_rows(s, t->cols) * t->cols, &t->values));
+    FAR_TRY(far_alloc(t->ctx, far_scan_most_rows(s, t->cols, NUMBER_BYTES) * t->cols, &t->values));
     t->block = t->values;
     while (scan_find_content(s, true)) {
         FAR_TRY(read_row(c, t->values + t->rows * t->cols));

@@ -110,12 +110,12 @@ int64_t far_count_lines(const char *p, const char *end)
     return lines;
 }
 
-/* Every line may be a row, but a row of k fields takes at least 2 k bytes: what is allocated stays
- * in proportion to the text. One more, for a last row that turns out too short. */
-int64_t far_scan_most_rows(const far_scan *s, int64_t cols)
+/* Every line may be a row, but rows take their bytes: what is allocated stays in proportion to the
+ * text. One more, for a last row that turns out too short. */
+int64_t far_scan_most_rows(const far_scan *s, int64_t cols, int64_t field_bytes)
 {
     int64_t lines = far_count_lines(s->p, s->end);
-    int64_t rows = (s->end - s->p + 1) / (2 * cols) + 1;
+    int64_t rows = (s->end - s->p + 1) / (field_bytes * cols) + 1;
     return lines < rows ? lines : rows;
 }
 

@@ -29,8 +29,9 @@ bool far_scan_field(const far_scan *s, const char **p, far_field *f);
 int64_t far_scan_count(const far_scan *s);
 /* "line 7 has 3 fields but the first row has 4" */
 far_status far_scan_fail_ragged(const far_scan *s, int64_t cols);
-/* At least as many as there are from here on, and no more than in proportion to the text. */
-int64_t far_scan_most_rows(const far_scan *s, int64_t cols);
+/* At least as many rows as there are from here on, and no more than in proportion to the text, if a
+ * field with its separator takes at least field_bytes. */
+int64_t far_scan_most_rows(const far_scan *s, int64_t cols, int64_t field_bytes);
 int64_t far_count_lines(const char *p, const char *end);
 
 bool far_field_number(const far_field *f, double *out);

@@ -353,7 +353,7 @@ static far_status open_reader(far_input *in, reader *r)
         r->s.separator = ',';
     }
     r->start = r->s;
-    r->stride = far_scan_most_rows(&r->s, cols);
+    r->stride = far_scan_most_rows(&r->s, cols, 1); /* fields may be empty */
     FAR_TRY(far_frame_create(in->ctx, in->label, cols, &r->frame));
     FAR_TRY(far_alloc(in->ctx, cols, &r->first));
     FAR_TRY(far_alloc(in->ctx, r->stride * cols, &r->frame->block));

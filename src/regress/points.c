@@ -23,7 +23,9 @@ static far_status kernel_block(far_ctx *ctx, void *user, int64_t row, int64_t co
     double start = far_seconds();
     far_mat a = rows_of(&p->x, row, out->rows), b = rows_of(&p->x, col, out->cols);
     bool symmetric = row == col && out->rows == out->cols;
+    far_progress_hold(ctx);
     far_status st = far_prior_eval(ctx, p->kernel, p->prior, &a, symmetric ? NULL : &b, out);
+    far_progress_release(ctx);
     p->seconds += far_seconds() - start;
     return st;
 }

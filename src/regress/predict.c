@@ -80,10 +80,13 @@ static far_status kernel_times(far_ctx *ctx, const far_model *m, const far_mat *
         block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
         far_mat k = far_mat_view(kernel, block.rows, n, FAR_F64);
         far_mat both = far_mat_view(product, block.rows, 2 * p, FAR_F64);
-        FAR_TRY(far_prior_eval(ctx, m->kernel, m->info.prior, &block, &x, &k));
+        FAR_TRY(far_progress(ctx, "predict", i, points->rows));
+        far_progress_hold(ctx);
+        st = far_prior_eval(ctx, m->kernel, m->info.prior, &block, &x, &k);
+        far_progress_release(ctx);
+        FAR_TRY(st);
         FAR_TRY(far_multiply(ctx, &k, &weights, &both));
         add_halves(product, block.rows, p, i, out);
-        FAR_TRY(far_progress(ctx, "predict", i + block.rows, points->rows));
     }
 done:
     far_free(ctx, kernel);

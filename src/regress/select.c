@@ -135,12 +135,16 @@ static far_status evaluate(search *s, const far_kernel *k, double ridge, int64_t
     o.extremes = 0;
     o.memory = s->opts->memory;
     *out = worst_score();
-    s->evals++;
-    FAR_TRY(far_progress(s->ctx, "choose", s->evals,
-                         s->evals > s->least_evals ? s->evals : s->least_evals));
+    int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
+    st = far_progress(s->ctx, "choose", s->evals++, expected);
+    if (st != FAR_OK) {
+        return st;
+    }
+    far_progress_hold(s->ctx);
     FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
     FAR_TRY(score_system(s->ctx, system, s->y, rows, s->model->info.outputs, out));
 done:
+    far_progress_release(s->ctx);
     far_system_destroy(system);
     return st == FAR_ERR_SINGULAR ? FAR_OK : st;
 }

@@ -157,9 +157,12 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
         far_mat block = *points;
         block.data = far_mat_row(points, i);
         block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
-        FAR_TRY(networks ? ensemble(&s, &block, variance) : posterior(&s, &block, variance));
+        FAR_TRY(far_progress(ctx, "spread", i, points->rows));
+        far_progress_hold(ctx);
+        st = networks ? ensemble(&s, &block, variance) : posterior(&s, &block, variance);
+        far_progress_release(ctx);
+        FAR_TRY(st);
         put_std(m, o->spread, variance, block.rows, i, std);
-        FAR_TRY(far_progress(ctx, "spread", i + block.rows, points->rows));
     }
 done:
     spread_clear(&s);

@@ -9,8 +9,7 @@
 #define DENSE_UP_TO 200 /* rows at which LAPACK is as fast, however few are wanted */
 #define FEW 4           /* ARPACK is for at most n / FEW values */
 #define BASIS_EXTRA 20  /* vectors beside twice the count */
-#define PATIENCE 40     /* applications of a matrix a wanted value, at most; and */
-#define LEAST_PATIENCE 600
+#define RESTARTS 60     /* of Lanczos, before LAPACK takes over */
 
 /* ---- LAPACK ---- */
 
@@ -101,16 +100,20 @@ static far_status apply_stored(void *user, const double *x, double *y)
 static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, int64_t count,
                                  double *values, double *vectors, bool *settled)
 {
-    int64_t patience = PATIENCE * count;
+    int64_t basis = far_least(l->n, 2 * count + BASIS_EXTRA);
+    far_lanczos_end end;
     far_lanczos_job job = {.apply = apply_stored,
                            .user = l,
                            .n = l->n,
                            .count = count,
                            .largest = are_largest,
-                           .basis = far_least(l->n, 2 * count + BASIS_EXTRA),
-                           .limit = patience > LEAST_PATIENCE ? patience : LEAST_PATIENCE,
-                           .what = "eigen"};
-    return far_lanczos(ctx, &job, values, vectors, settled);
+                           .basis = basis,
+                           .restarts = RESTARTS,
+                           .what = "eigen",
+                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_status st = far_lanczos(ctx, &job, values, vectors, &end);
+    *settled = end.settled;
+    return st;
 }
 
 static bool are_few(int64_t n, int64_t count)
@@ -128,10 +131,10 @@ static far_status compute(far_ctx *ctx, far_lower *l, bool are_largest, int64_t 
         FAR_TRY(few_by_lanczos(ctx, l, are_largest, count, values, vectors, &settled));
     }
     if (!settled) {
-        FAR_TRY(far_progress(ctx, "eigen", 0, 1));
+        FAR_TRY(far_progress(ctx, "spectrum", 0, 1));
         FAR_TRY(far_dense_eigen(ctx, l->n, l->data, far_lower_ld(l, 0),
                                 are_largest ? l->n - count : 0, count, values, vectors));
-        FAR_TRY(far_progress(ctx, "eigen", 1, 1));
+        FAR_TRY(far_progress(ctx, "spectrum", 1, 1));
     }
 done:
     return st;

@@ -53,23 +53,23 @@ static int64_t largest(int64_t a, int64_t b)
 }
 
 /* The matrix, its diagonal, and the greediest of: factoring, extremes, solving for one column. */
-static double bytes_of(int64_t n, bool packed)
+static double bytes_of(int64_t n, bool packed, bool extremes)
 {
     far_lower l = far_lower_layout(n, packed);
-    int64_t solve = far_residual_workspace(&l) + 7 * n;
-    int64_t most = largest(far_cholesky_workspace(n), largest(far_extremes_workspace(n), solve));
-    return (double)sizeof(double) * ((double)far_lower_count(&l) + (double)(n + most)) +
-           sizeof(far_system);
+    int64_t most = largest(far_cholesky_workspace(n) + n, far_residual_workspace(&l) + 6 * n + 1);
+    most = extremes ? largest(most, far_extremes_workspace(n)) : most;
+    return (double)sizeof(far_system) +
+           (double)sizeof(double) * ((double)far_lower_count(&l) + (double)(n + most));
 }
 
 far_estimate far_estimate_memory(int64_t n, const far_solve_opts *opts)
 {
-    far_estimate e = {.bytes = bytes_of(n, false), .storage = FAR_STORAGE_FULL};
+    far_estimate e = {.bytes = bytes_of(n, false, opts->extremes), .storage = FAR_STORAGE_FULL};
     double budget = far_budget(opts->memory);
     bool packed = opts->storage == FAR_STORAGE_PACKED ||
                   (opts->storage == FAR_STORAGE_AUTO && e.bytes > budget);
     if (packed) {
-        e.bytes = bytes_of(n, true);
+        e.bytes = bytes_of(n, true, opts->extremes);
         e.storage = FAR_STORAGE_PACKED;
     }
     e.fits = e.bytes <= budget;

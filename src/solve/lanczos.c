@@ -9,9 +9,17 @@
 #include <string.h>
 
 #define EXTREMES_TOL 1e-8
-#define EXTREMES_BASIS 20
-#define EXTREMES_LIMIT 400
-#define DIRECT_UP_TO 32 /* smaller matrices are formed and given to LAPACK */
+#define CROWDED_TOL                                                                                \
+    1e-3                /* good enough where eigenvalues crowd so that Lanczos cannot part them    \
+                         */
+#define DIRECT_UP_TO 32 /* rows; such matrices are formed and given to LAPACK, */
+#define DIRECT_IF_HARD 2048 /* up to here only if Lanczos does not settle */
+
+/* A small basis settles most matrices; a large one does more with as many applications. */
+static const struct effort {
+    int64_t basis, restarts;
+} efforts[] = {{20, 15}, {96, 6}};
+#define EFFORTS ((int)(sizeof efforts / sizeof efforts[0]))
 
 /* ARPACK keeps its state in variables of its own between the calls of one run, so runs wait for
  * each other. A run started from within another (from a progress function) is told to fail. */
@@ -77,9 +85,9 @@ static far_status run_prepare(far_ctx *ctx, const far_lanczos_job *job, run *r)
     r->workl = r->workd + 3 * n;
     r->d = r->workl + length;
     memset(r->workl, 0, (size_t)length * sizeof(double));
-    r->iparam[0] = 1;               /* shifts: ARPACK's */
-    r->iparam[2] = (int)job->limit; /* restarts; we stop by applications */
-    r->iparam[6] = 1;               /* plain eigenproblem */
+    r->iparam[0] = 1; /* shifts: ARPACK's */
+    r->iparam[2] = (int)job->restarts;
+    r->iparam[6] = 1; /* plain eigenproblem */
     fill_start(r);
 done:
     return st;
@@ -95,27 +103,40 @@ static far_status fail_arpack(far_ctx *ctx, const char *routine, int info)
     return far_fail(ctx, FAR_ERR_BACKEND, "%s of ARPACK returned %d", routine, info);
 }
 
-/* Until ARPACK is content (*settled) or the limit is reached. */
-static far_status run_iterate(far_ctx *ctx, run *r, bool *settled)
+int64_t far_lanczos_applications(int64_t basis, int64_t restarts)
+{
+    return basis * (restarts + 2);
+}
+
+/* The most extreme Ritz value and its error bound, from ARPACK's workspace. */
+static void read_best(const run *r, far_lanczos_end *end)
+{
+    const double *ritz = r->workl + r->ipntr[5] - 1, *bounds = r->workl + r->ipntr[6] - 1;
+    int best = 0;
+    for (int i = 1; i < r->basis; i++) {
+        best = (ritz[i] > ritz[best]) == r->job->largest ? i : best;
+    }
+    end->best = ritz[best];
+    end->error = bounds[best];
+}
+
+static far_status run_iterate(far_ctx *ctx, run *r, far_lanczos_end *end)
 {
     const far_lanczos_job *job = r->job;
     far_status st;
     int ido = 0;
-    *settled = false;
-    for (int64_t applied = 0;; applied++) {
+    for (int64_t applied = job->earlier + 1;; applied++) {
         dsaupd_(&ido, "I", &r->n, wanted(r), &r->count, &job->tol, r->residual, &r->basis, r->v,
                 &r->n, r->iparam, r->ipntr, r->workd, r->workl, &r->work_length, &r->info, 1, 2);
         if (ido != -1 && ido != 1) {
             break;
         }
-        if (applied >= job->limit) {
-            return FAR_OK;
-        }
         FAR_TRY(job->apply(job->user, r->workd + r->ipntr[0] - 1, r->workd + r->ipntr[1] - 1));
-        FAR_TRY(far_progress(ctx, job->what, applied + 1, job->limit));
+        FAR_TRY(far_progress(ctx, job->what, far_least(applied, job->budget), job->budget));
     }
     st = r->info < 0 ? fail_arpack(ctx, "dsaupd", r->info) : FAR_OK;
-    *settled = st == FAR_OK && r->info == 0 && r->iparam[4] >= r->count;
+    end->settled = st == FAR_OK && r->info == 0 && r->iparam[4] >= r->count;
+    read_best(r, end);
 done:
     return st;
 }
@@ -163,18 +184,18 @@ static far_status run_extract(far_ctx *ctx, run *r, double *values, double *vect
 }
 
 far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values, double *vectors,
-                       bool *settled)
+                       far_lanczos_end *end)
 {
     run r;
     far_status st = run_prepare(ctx, job, &r);
-    *settled = false;
+    *end = (far_lanczos_end){.best = NAN, .error = INFINITY};
     if (st == FAR_OK && pthread_mutex_lock(&arpack) != 0) {
         st = far_fail(ctx, FAR_ERR_BACKEND,
                       "eigenvalues cannot be computed from within a progress "
                       "function that reports on eigenvalues");
     } else if (st == FAR_OK) {
-        st = run_iterate(ctx, &r, settled);
-        if (st == FAR_OK && *settled) {
+        st = run_iterate(ctx, &r, end);
+        if (st == FAR_OK && end->settled) {
             st = run_extract(ctx, &r, values, vectors);
         }
         pthread_mutex_unlock(&arpack);
@@ -202,8 +223,8 @@ static far_status apply_inverse(void *user, const double *x, double *y)
 
 int64_t far_extremes_workspace(int64_t n)
 {
-    return n <= DIRECT_UP_TO ? n * (n + 2) + 8192
-                             : far_lanczos_workspace(n, 1, far_least(EXTREMES_BASIS, n));
+    int64_t lanczos = far_lanczos_workspace(n, 1, far_least(efforts[EFFORTS - 1].basis, n));
+    return n <= DIRECT_IF_HARD ? n * (n + 64) : lanczos;
 }
 
 /* The largest eigenvalue of a small operator, from its columns. */
@@ -225,23 +246,51 @@ done:
     return st;
 }
 
-static far_status largest_value(far_ctx *ctx, far_system *s, far_operator apply, double *value)
+/* All efforts one after the other, until one settles. */
+static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, far_operator apply,
+                                     const char *what, double *value, far_lanczos_end *end)
 {
-    *value = NAN;
-    if (s->info.n <= DIRECT_UP_TO) {
-        return largest_direct(ctx, s, apply, value);
+    far_status st = FAR_OK;
+    int64_t n = s->info.n, done = 0, all = 0;
+    int count = n <= DIRECT_IF_HARD ? 1 : EFFORTS;
+    for (int i = 0; i < count; i++) {
+        all += far_lanczos_applications(far_least(n, efforts[i].basis), efforts[i].restarts);
     }
-    bool settled;
-    far_lanczos_job job = {.apply = apply,
-                           .user = s,
-                           .n = s->info.n,
-                           .count = 1,
-                           .largest = true,
-                           .tol = EXTREMES_TOL,
-                           .basis = far_least(EXTREMES_BASIS, s->info.n),
-                           .limit = EXTREMES_LIMIT,
-                           .what = "extremes"};
-    return far_lanczos(ctx, &job, value, NULL, &settled);
+    for (int i = 0; st == FAR_OK && i < count && !end->settled; i++) {
+        far_lanczos_job job = {.apply = apply,
+                               .user = s,
+                               .n = n,
+                               .count = 1,
+                               .largest = true,
+                               .tol = EXTREMES_TOL,
+                               .basis = far_least(n, efforts[i].basis),
+                               .restarts = efforts[i].restarts,
+                               .what = what,
+                               .earlier = done,
+                               .budget = all};
+        st = far_lanczos(ctx, &job, value, NULL, end);
+        done += far_lanczos_applications(job.basis, job.restarts);
+    }
+    return st;
+}
+
+static far_status largest_value(far_ctx *ctx, far_system *s, far_operator apply, const char *what,
+                                double *value)
+{
+    far_lanczos_end end = {0};
+    far_status st;
+    *value = NAN;
+    if (s->info.n > DIRECT_UP_TO) {
+        FAR_TRY(largest_by_lanczos(ctx, s, apply, what, value, &end));
+    }
+    if (!end.settled && s->info.n <= DIRECT_IF_HARD) {
+        FAR_TRY(largest_direct(ctx, s, apply, value));
+    } else if (!end.settled && end.error <= CROWDED_TOL * end.best) {
+        *value = end.best;
+    }
+    st = FAR_OK;
+done:
+    return st;
 }
 
 far_status far_system_extremes(far_ctx *ctx, far_system *s)
@@ -249,8 +298,8 @@ far_status far_system_extremes(far_ctx *ctx, far_system *s)
     double inverse;
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     far_status st;
-    FAR_TRY(largest_value(ctx, s, apply_matrix, &s->info.lambda_max));
-    FAR_TRY(largest_value(ctx, s, apply_inverse, &inverse));
+    FAR_TRY(largest_value(ctx, s, apply_matrix, "lambda_max", &s->info.lambda_max));
+    FAR_TRY(largest_value(ctx, s, apply_inverse, "lambda_min", &inverse));
     s->info.lambda_min = 1 / inverse;
     s->info.condition = s->info.lambda_max * inverse;
 done:

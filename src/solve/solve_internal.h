@@ -65,17 +65,23 @@ typedef struct far_lanczos_job {
     bool largest;  /* the algebraically largest, else the smallest */
     double tol;    /* of a residual, relative to its value; 0: machine precision */
     int64_t basis; /* vectors kept, count < basis <= n */
-    int64_t limit; /* applications */
-    const char *what;
+    int64_t restarts;
+    const char *what;        /* for progress: applications, */
+    int64_t earlier, budget; /* those before this job, and the most there can be with it */
 } far_lanczos_job;
 
-/* values ascending; vectors (n x count by columns) may be NULL. *settled is false when the limit
- * came first; values and vectors are then untouched. */
+typedef struct far_lanczos_end {
+    bool settled;       /* to tol; else it ran out of restarts, values and vectors are untouched */
+    double best, error; /* of the most extreme value so far, and a bound for its error */
+} far_lanczos_end;
+
+/* values ascending; vectors (n x count by columns) may be NULL. */
 far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values, double *vectors,
-                       bool *settled);
+                       far_lanczos_end *end);
+int64_t far_lanczos_applications(int64_t basis, int64_t restarts);      /* at most */
 int64_t far_lanczos_workspace(int64_t n, int64_t count, int64_t basis); /* doubles */
 
-/* lambda_min, lambda_max, condition; NAN where Lanczos does not settle. */
+/* lambda_min, lambda_max, condition. */
 far_status far_system_extremes(far_ctx *ctx, far_system *s);
 int64_t far_extremes_workspace(int64_t n); /* doubles */
 

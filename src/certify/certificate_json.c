@@ -103,6 +103,7 @@ static json_t *certificate(const far_certificate *c)
     json_object_set_new(o, "n", json_integer(c->rows));
     json_object_set_new(o, "inputs", texts(c->inputs, c->input_count));
     put_bound(o, c, worst_bound(c));
+    json_object_set_new(o, "C_by", c->info.C_by ? json_string(c->info.C_by) : json_null());
     json_object_set_new(o, "C_radius", number(c->info.radius));
     json_object_set_new(o, "C_attained", json_boolean(c->info.attained));
     json_object_set_new(o, "lambda_min", number(c->info.lambda_min));

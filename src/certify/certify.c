@@ -119,6 +119,10 @@ static far_status supremum(far_ctx *ctx, const far_model *m, far_certificate *c)
     c->info.radius = sup.radius;
     c->info.attained = sup.attained;
     c->info.bounded = sup.bounded;
+    c->info.C_by = !sup.bounded            ? NULL
+                   : sup.constant          ? "constant"
+                   : far_cell_supported(m) ? "monotone"
+                                           : "search";
     return FAR_OK;
 }
 

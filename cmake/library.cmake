@@ -58,7 +58,7 @@ target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB 
                                           PkgConfig::JANSSON PkgConfig::NLOPT)
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                  PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK ${OPENBLAS_LIBRARY}
+                  PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
                   ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

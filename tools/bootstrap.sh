@@ -7,7 +7,7 @@ build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     libnlopt-dev libarpack2-dev libopenblas-openmp-dev"
 case "${1:-}" in
 build) packages="$build" ;;
-test) packages="$build libcmocka-dev libmpfr-dev" ;;
+test) packages="$build libcmocka-dev libmpfr-dev libxgboost0" ;;
 bench) packages="$build python3 python3-venv python3-pip" ;;
 fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
@@ -27,6 +27,8 @@ works() {
     libjansson-dev) pkg-config --exists jansson ;;
     libnlopt-dev) pkg-config --exists nlopt ;;
     libarpack2-dev) pkg-config --exists arpack ;;
+    # on Debian only this build will do: the others nest badly with OpenMP
+    libopenblas-openmp-dev) ! command -v dpkg && pkg-config --exists openblas ;;
     libcmocka-dev) pkg-config --exists cmocka ;;
     libmpfr-dev) pkg-config --exists mpfr ;;
     python3-venv) python3 -c 'import venv, ensurepip' ;;

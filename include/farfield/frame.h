@@ -20,12 +20,13 @@ typedef enum far_column_kind {
 /* Reads csv (also gzipped), npy or npz; "-" is standard input. A csv column whose every present
  * field is a number is a number column, any other a word column. Missing: an empty field, NA, N/A,
  * NaN, null, None, ? (any case). Fields may be quoted ("a, b", "" for a quote) and then hold line
- * ends; blanks around them do not count. Lines that start with # are comments above the first row,
- * and below it where they do not have the fields of a row.
+ * ends; blanks around them do not count. Empty lines are skipped. Lines that start with # are
+ * comments above the first row, and below it where they do not have the fields of a row.
  * The first row is the header, unless it is
  *   - numbers alone (or missing), in a file with a number column;
  *   - words beside a number that cannot be a name, as 1.5 (2019 can, and "1.5" in quotes);
- *   - words that come again in their columns, beside plain digits over numbers.
+ *   - words that come again in their columns, beside plain digits over numbers;
+ * a name over numbers beside a number that cannot be one is refused.
  * Without a header, and where its field is empty, columns are named c1, c2, ...
  * An npy is columns c1, c2, ... of a matrix. An npz is all its arrays with the same number of rows:
  * a one-dimensional array or a matrix of one column is the column of its name, a matrix of k

@@ -110,7 +110,7 @@ static far_status read_rows(csv *c)
     const char *start = s->p, *reported = s->p;
     FAR_TRY(far_alloc(t->ctx, far_scan_most_rows(s, t->cols, NUMBER_BYTES) * t->cols, &t->values));
     t->block = t->values;
-    while (scan_find_content(s, true)) {
+    while (scan_find_content(s, SCAN_BLANKS, true)) {
         FAR_TRY(read_row(c, t->values + t->rows * t->cols));
         t->rows++;
         if (s->p - reported >= FAR_PROGRESS_BYTES) {

@@ -175,7 +175,7 @@ far_status far_scan_open(far_input *in, bool long_quotes, far_scan *s)
     int64_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* UTF-8 byte order mark */
     *s = (far_scan){
         .in = in, .p = text + mark, .end = text + in->size, .line = 1, .long_quotes = long_quotes};
-    if (!scan_find_content(s, true)) {
+    if (!scan_find_content(s, SCAN_BLANKS, true)) {
         return far_input_fail(in, FAR_ERR_FORMAT, "holds no rows");
     }
     s->separator = find_separator(s);

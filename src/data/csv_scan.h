@@ -42,6 +42,8 @@ char *far_field_copy(char *out, const far_field *f);
 
 /* ---- characters ---- */
 
+#define SCAN_BLANKS " \t"
+
 static inline bool scan_ends_line(const char *p)
 {
     return *p == '\n' || *p == 0 || (*p == '\r' && (p[1] == '\n' || p[1] == 0));
@@ -84,11 +86,12 @@ static inline const char *scan_line_end(const far_scan *s, const char *p)
     return p ? p : s->end;
 }
 
-/* Moves past empty lines and, if asked, past lines that start with #; false at the end. */
-static inline bool scan_find_content(far_scan *s, bool skip_comments)
+/* Moves past lines of nothing but these blanks and, if asked, past lines that start with #; false
+ * at the end. */
+static inline bool scan_find_content(far_scan *s, const char *blanks, bool skip_comments)
 {
     while (s->p < s->end) {
-        const char *p = s->p + strspn(s->p, " \t");
+        const char *p = s->p + strspn(s->p, blanks);
         if (*p == '#' && skip_comments) {
             p = scan_line_end(s, p);
         } else if (!scan_ends_line(p)) {

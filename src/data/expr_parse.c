@@ -163,22 +163,34 @@ static far_status fail_constants(const parser *p, const far_operand *left, const
     return FAIL(p, name->place, "this is a %s; the column of that name goes in backquotes", what);
 }
 
+/* "words, such as 'a' in row 1": a slip in one row makes a column of words. */
+static void describe_column(const parser *p, int64_t col, char *out, size_t capacity)
+{
+    const far_frame *f = p->expr->frame;
+    bool words = f->columns[col].kind == FAR_COLUMN_WORD;
+    int64_t row = words ? far_frame_first_word(f, col) : -1;
+    if (row < 0) {
+        snprintf(out, capacity, "'%s' holds %s", show_column(p, col).text,
+                 words ? "words" : "numbers");
+    } else {
+        const char *word = far_frame_level(f, col, f->columns[col].codes[row]);
+        snprintf(out, capacity, "'%s' holds words, such as '%s' in row %lld",
+                 show_column(p, col).text, show(word).text, (long long)row + 1);
+    }
+}
+
 static far_status fail_kinds(const parser *p, const far_operand *left, const far_operand *right)
 {
     const far_operand *column = left->col >= 0 ? left : right;
     const far_operand *other = column == left ? right : left;
-    far_shown name = show_column(p, column->col);
-    const char *held = column->kind == FAR_COLUMN_WORD ? "words" : "numbers";
+    char what[200], what_other[200];
+    describe_column(p, column->col, what, sizeof what);
     if (other->col >= 0) {
-        return FAIL(p, other->place, "'%s' holds %s but '%s' does not", name.text, held,
-                    show_column(p, other->col).text);
+        describe_column(p, other->col, what_other, sizeof what_other);
+        return FAIL(p, other->place, "%s, but %s", what, what_other);
     }
-    if (column->kind == FAR_COLUMN_NUMBER) {
-        return FAIL(p, other->place, "'%s' holds numbers; compare it with a number", name.text);
-    }
-    const char *level = far_frame_level(p->expr->frame, column->col, 0);
-    return FAIL(p, other->place, "'%s' holds words; compare it with a word in quotes, such as '%s'",
-                name.text, show(level ? level : "a").text);
+    return FAIL(p, other->place, "%s; compare it with a %s", what,
+                column->kind == FAR_COLUMN_WORD ? "word in quotes" : "number");
 }
 
 static far_status check_kinds(const parser *p, const far_operand *left, const far_token *sign,

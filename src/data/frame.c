@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define LONGEST_MISSING 4 /* of the words for it */
+
 /* ---- making ---- */
 
 void far_frame_destroy(far_frame *frame)
@@ -74,7 +76,7 @@ far_status far_frame_add_name(far_frame *f, const char *name)
 bool far_is_missing(const char *text, int64_t length)
 {
     static const char *const words[] = {"", "?", "na", "n/a", "nan", "null", "none"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    for (size_t i = 0; length <= LONGEST_MISSING && i < sizeof words / sizeof *words; i++) {
         if ((size_t)length == strlen(words[i]) &&
             strncasecmp(text, words[i], (size_t)length) == 0) {
             return true;
@@ -212,6 +214,20 @@ done:
 }
 
 /* ---- what callers ask ---- */
+
+int64_t far_frame_first_word(const far_frame *f, int64_t col)
+{
+    const far_column *c = &f->columns[col];
+    for (int64_t i = 0; i < f->rows; i++) {
+        double value;
+        const char *text = c->codes[i] < 0 ? "0" : f->level[c->first_level + c->codes[i]];
+        const char *end = far_number_parse(text, &value);
+        if (!end || *end) {
+            return i;
+        }
+    }
+    return -1;
+}
 
 bool far_frame_has(const far_frame *f, int64_t col)
 {

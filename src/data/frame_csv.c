@@ -43,8 +43,9 @@ static bool is_word_column(const reader *r, int64_t j)
  * the fields of a row: then it may be a word, and dropping it silently would be wrong. */
 static bool find_row(reader *r)
 {
-    while (scan_find_content(&r->s, false)) {
-        const char *p = r->s.p + strspn(r->s.p, " \t");
+    const char *blanks = r->s.separator == '\t' ? " " : SCAN_BLANKS;
+    while (scan_find_content(&r->s, blanks, false)) {
+        const char *p = r->s.p + strspn(r->s.p, blanks);
         if (*p != '#') {
             return true;
         }

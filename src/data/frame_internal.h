@@ -75,6 +75,8 @@ __attribute__((format(printf, 4, 5))) far_status
 far_frame_fail(far_ctx *ctx, const far_frame *f, far_status status, const char *format, ...);
 /* Whether col is a column of the frame. */
 bool far_frame_has(const far_frame *f, int64_t col);
+/* The first row of a word column that is not missing and no number; -1: none. */
+int64_t far_frame_first_word(const far_frame *f, int64_t col);
 /* After "there is no column 'x'": the nearest name, and all of them if they are few. */
 void far_frame_hint(const far_frame *f, const char *name, char *out, size_t capacity);
 

@@ -1,8 +1,10 @@
 # What is installed works for others; what is exported is ours; the examples run.
-add_executable(example_kernel ${CMAKE_SOURCE_DIR}/examples/kernel.c)
-target_link_libraries(example_kernel PRIVATE far_flags farfield_static)
-add_test(NAME example_kernel COMMAND example_kernel)
-set_tests_properties(example_kernel PROPERTIES LABELS example TIMEOUT 60)
+foreach(name kernel regress)
+  add_executable(example_${name} ${CMAKE_SOURCE_DIR}/examples/${name}.c)
+  target_link_libraries(example_${name} PRIVATE far_flags farfield_static m)
+  add_test(NAME example_${name} COMMAND example_${name})
+  set_tests_properties(example_${name} PROPERTIES LABELS example TIMEOUT 60)
+endforeach()
 
 # A sanitized library needs the sanitizer's runtime in its user, so these two are for release.
 if(NOT FAR_SANITIZE)

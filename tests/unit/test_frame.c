@@ -237,6 +237,10 @@ static const char *const good_csv[][2] = {
     /* separators */
     {"a;b\n1;x, y\n2;z\n", "a,b*; 1,x, y; 2,z"},
     {"a\tb\n1\tx y\n\tz\n", "a,b*; 1,x y; ~,z"},
+    {"a\tb\n1\t2\n\t\n \t \n \n3\t4\n", "a,b; 1,2; ~,~; ~,~; 3,4"},
+    {",,,,,,,\n,,,,,,,\n,,,,,,,\n,,,,,,,",
+     "c1,c2,c3,c4,c5,c6,c7,c8; ~,~,~,~,~,~,~,~; ~,~,~,~,~,~,~,~; ~,~,~,~,~,~,~,~; "
+     "~,~,~,~,~,~,~,~"},
     {"a  b\n1 x\n 2\ty \n", "a,b*; 1,x; 2,y"},
     {"\"a;b\";c\n1;2\n", "a;b,c; 1,2"},
     {"city\nNew York\nParis\n", "city*; New York; Paris"},
@@ -1101,15 +1105,17 @@ static const char *const bad_where[][2] = {
     {"kind == b", "column 9: there is no column 'b'; words stand in quotes\nkind == b\n        ^"},
     {"kind == x",
      "column 9: there is no column 'x'; did you mean 'n'? " COLUMNS "\nkind == x\n        ^"},
-    {"kind == 1",
-     "column 9: 'kind' holds words; compare it with a word in quotes, such as 'a'\nkind == 1\n"
-     "        ^"},
-    {"1 < kind",
-     "column 1: 'kind' holds words; compare it with a word in quotes, such as 'a'\n1 < kind\n^"},
+    {"kind == 1", "column 9: 'kind' holds words, such as 'a' in row 1; compare it with a word in "
+                  "quotes\nkind == 1\n"
+                  "        ^"},
+    {"1 < kind", "column 1: 'kind' holds words, such as 'a' in row 1; compare it with a word in "
+                 "quotes\n1 < kind\n^"},
     {"n == 'a'", "column 6: 'n' holds numbers; compare it with a number\nn == 'a'\n     ^"},
     {"'1' == n", "column 1: 'n' holds numbers; compare it with a number\n'1' == n\n^"},
-    {"n == kind", "column 6: 'n' holds numbers but 'kind' does not\nn == kind\n     ^"},
-    {"kind == n", "column 9: 'kind' holds words but 'n' does not\nkind == n\n        ^"},
+    {"n == kind", "column 6: 'n' holds numbers, but 'kind' holds words, such as 'a' in row 1\nn == "
+                  "kind\n     ^"},
+    {"kind == n", "column 9: 'kind' holds words, such as 'a' in row 1, but 'n' holds numbers\nkind "
+                  "== n\n        ^"},
     {"kind > 'a'", "column 6: words compare by == and != only\nkind > 'a'\n     ^"},
     {"kind <= other", "column 6: words compare by == and != only\nkind <= other\n     ^"},
     {"1 < 2", "column 1: there is no column in this comparison\n1 < 2\n^"},
@@ -1144,6 +1150,18 @@ static void conditions_that_fail_point_at_the_place(void **state)
     far_frame_destroy(f);
 }
 
+/* One slip makes a column of words; the message says where it is. */
+static void a_slip_in_a_column_of_numbers_is_named(void **state)
+{
+    (void)state;
+    far_frame *f = parse_text("n\n1\n\"\"\n12.O\n7\n");
+    unsigned char rows[4];
+    expect_failure(far_frame_where(ctx, f, "n > 1", rows), FAR_ERR_PARSE,
+                   "column 5: 'n' holds words, such as '12.O' in row 3; compare it with a word in "
+                   "quotes\nn > 1\n    ^");
+    far_frame_destroy(f);
+}
+
 static void a_matrix_is_no_column(void **state)
 {
     (void)state;
@@ -1169,7 +1187,7 @@ static void a_word_column_may_have_no_words(void **state)
     assert_int_equal(far_frame_where(ctx, f, "c1 == 'a' or c1 != 'a'", rows), FAR_OK);
     assert_memory_equal(rows, "\0\0", 2);
     expect_failure(far_frame_where(ctx, f, "c1 == 1", rows), FAR_ERR_PARSE,
-                   "column 7: 'c1' holds words; compare it with a word in quotes, such as 'a'\n"
+                   "column 7: 'c1' holds words; compare it with a word in quotes\n"
                    "c1 == 1\n      ^");
     expect_frame(f, "c1*; ~; ~");
 }
@@ -1488,6 +1506,7 @@ int main(void)
         TEST(names_may_have_letters_of_any_language),
         TEST(conditions_hold_for_every_block_of_rows),
         TEST(conditions_that_fail_point_at_the_place),
+        TEST(a_slip_in_a_column_of_numbers_is_named),
         TEST(a_matrix_is_no_column),
         TEST(a_word_column_may_have_no_words),
         TEST(nesting_is_limited),

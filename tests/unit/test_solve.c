@@ -313,7 +313,7 @@ static void assert_solves(const far_mat *m, const far_system *s, int64_t p, uint
     double ridge = far_system_diagnostics(s).ridge, residuals[16];
     far_mat b = random_mat(n, p, seed), x = make_mat(n, p), x_low = make_mat(n, p);
     must(far_system_solve(ctx, s, &b, &x, &x_low, residuals));
-    for (int64_t c = 0; c < p; c++) {
+    for (int64_t c = 0; c<p; c += n> 300 ? 3 : 1) {
         double truth = true_residual(m, ridge, &b, &x, &x_low, c);
         assert_true(truth <= 1e-14);
         assert_true(residuals[c] <= 1e-14);
@@ -986,12 +986,12 @@ static void a_system_beyond_the_budget_is_refused(void **state)
 static void estimates_are_what_is_used(void **state)
 {
     (void)state;
-    far_mat m = laplacian(1409), b = random_mat(1409, 1, 1), x = make_mat(1409, 1);
+    far_mat m = laplacian(809), b = random_mat(809, 1, 1), x = make_mat(809, 1);
     for (int k = 0; k < 4; k++) {
         far_solve_opts opts = plain_opts(storages[k % 2]);
         far_estimate e;
         opts.extremes = k / 2;
-        must(far_solve_estimate(ctx, 1409, &opts, &e));
+        must(far_solve_estimate(ctx, 809, &opts, &e));
         int64_t before = test_heap.live_bytes;
         test_heap.peak_bytes = before;
         far_system *s = system_of(&m, &opts);
@@ -1121,7 +1121,7 @@ static void an_estimate_survives_a_failed_allocation(void **state)
 
 static int cancel_each_report(workload *w, request what)
 {
-    for (int k = 1;; k++) {
+    for (int k = 1;; k += 1 + k / 8) {
         ear = (listener){.stop_at = k, .orderly = true};
         far_status st = perform(w, what);
         if (st == FAR_OK) {

@@ -1,0 +1,175 @@
+/*
+ * farfield/compare.h: which model keeps its word out of range?
+ *
+ * The rows where a condition holds are out of range: no model is trained on them. The others are
+ * split at random, once for each seed, into rows to train on and rows to test on in range. Every
+ * model learns the same rows and predicts the same others.
+ */
+#ifndef FARFIELD_COMPARE_H
+#define FARFIELD_COMPARE_H
+
+#include <farfield/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Models, between semicolons (or commas):
+ *   none, ln-first, ln-second, ln-every  infinitely wide networks with two hidden layers of relu:
+ *                 without a norm, with a layer norm before the first, the second, each activation
+ *   auto          what far_model_fit chooses on the training rows
+ *   xgboost       boosted trees, far_xgboost_predict
+ *   linear        far_linear_predict
+ *   mean          the mean of the training rows
+ *   any other     an architecture, "dense(64) ln gelu dense"
+ * auto is not among the default ones: it takes as long as ten of the others.
+ */
+#define FAR_COMPARE_MODELS "none;ln-first;ln-second;ln-every;xgboost;linear;mean"
+#define FAR_COMPARE_SEEDS 5          /* by default, up to so many training rows; beyond, one */
+#define FAR_COMPARE_SEEDS_ROWS 10000 /* (with one seed there are no intervals) */
+
+typedef struct far_compare_run far_compare_run;
+/* What opts.done is called with, from the calling thread. */
+typedef void (*far_compare_fn)(void *user, const char *model, const far_compare_run *run);
+
+typedef struct far_compare_opts {
+    size_t size;             /* set by far_compare_opts_init */
+    const far_fit_opts *fit; /* how networks are fitted: one target, of numbers; rows are those to
+                                use at all; seed is the first seed. arch, task and extremes do not
+                                count. features and impute hold for every model */
+    const char *shift;       /* out of range: where it holds (far_frame_where). It must not look at
+                                the target. Where it compares a missing value it does not hold */
+    const char *models;      /* default FAR_COMPARE_MODELS */
+    int64_t seeds;           /* default 0: see FAR_COMPARE_SEEDS */
+    double test_fraction;    /* of the rows in range; default 0.1. round((1 - test_fraction) rows)
+                                are for training */
+    int64_t rounds;          /* of boosting; default 100 */
+    int32_t certify;         /* 1 (default): verdicts on all of R^d, for the first seed's fits */
+    far_compare_fn done;     /* told of every fit when it is over; may be NULL */
+    void *done_user;
+} far_compare_opts;
+
+FAR_API void far_compare_opts_init(far_compare_opts *opts);
+
+/* Refuses what no table can mend: options out of range, a model that is neither a name nor a
+ * network with an exact kernel (FAR_ERR_PARSE, FAR_ERR_ARCH with a caret; FAR_ERR_ARG), named twice.
+ */
+FAR_API FAR_NODISCARD far_status far_compare_check(far_ctx *ctx, const far_compare_opts *opts);
+
+typedef struct far_compare_plan {
+    int64_t rows_in, rows_out;     /* in and out of range */
+    int64_t train_rows, test_rows; /* of rows_in, for each seed */
+    int64_t models, networks;      /* networks: how many of the models are */
+    int64_t seeds;
+    far_estimate each; /* one network's system */
+    double seconds;    /* everything, roughly */
+} far_compare_plan;
+
+/* What a comparison would take; it refuses what far_comparison_create does. */
+FAR_API FAR_NODISCARD far_status far_compare_estimate(far_ctx *ctx, const far_frame *frame,
+                                                      const far_compare_opts *opts,
+                                                      far_compare_plan *out);
+
+typedef struct far_comparison far_comparison; /* opaque, immutable */
+
+/* Fits every model for every seed. A model that fails does not stop the others: its run has the
+ * status and the message. Progress as for far_model_fit, far_certify and far_xgboost_predict.
+ * FAR_ERR_ARG: the shift holds for no row or for all, looks at the target, or leaves less than two
+ * rows to train on; a target that is not one column of numbers. FAR_ERR_PARSE: the shift does not
+ * parse. FAR_ERR_VALUE: a missing value (row, column, and what to do), or a word that the training
+ * rows of a seed do not have. */
+FAR_API FAR_NODISCARD far_status far_comparison_create(far_ctx *ctx, const far_frame *frame,
+                                                       const far_compare_opts *opts,
+                                                       far_comparison **out);
+FAR_API void far_comparison_destroy(far_comparison *c); /* NULL is fine */
+
+typedef struct far_comparison_info {
+    const char *target, *shift; /* live as long as the comparison */
+    int64_t rows_in, rows_out, train_rows, test_rows;
+    int64_t models, networks, seeds;
+    uint64_t first_seed;
+    double largest_in, largest_out; /* |truth|: in the rows in range, in those out of range */
+    int64_t best;                   /* the model with the largest mean r2_out; -1: none has one */
+    double seconds;
+} far_comparison_info;
+FAR_API far_comparison_info far_comparison_describe(const far_comparison *c);
+
+/* One model and one seed. R^2 is 1 - (sum of squared errors) / (sum of squares about the mean of
+ * the very rows that are predicted); NAN for fewer than two rows and for a constant truth. */
+struct far_compare_run {
+    uint64_t seed;
+    far_status status;
+    const char *message; /* what went wrong; NULL: nothing */
+    const char *arch;    /* canonical; NULL: no network */
+    double ridge;        /* relative to the mean diagonal of what it is added to; NAN: none */
+    double r2_in, r2_out, rmse_in, rmse_out;
+    double max_in, max_out;              /* the largest |prediction| */
+    double seconds_fit, seconds_predict; /* of baselines the sum of both, and NAN */
+    const double *prediction;            /* for each of far_comparison_points; NULL if it failed */
+};
+
+/* The mean over seeds, and the half width of its 95% interval (Student's t); NAN for one seed. */
+typedef struct far_compare_average {
+    double mean, ci95;
+} far_compare_average;
+
+/* What is known of a model's predictions over all inputs. */
+typedef struct far_compare_verdict {
+    int32_t known; /* 0: nothing; reason tells why, or is NULL where none was asked for */
+    int32_t bounded;
+    uint64_t seed;            /* whose fit it is about: the first that succeeded */
+    const char *reason;       /* the theorem, or the plain reason */
+    double tightest;          /* |f| <= tightest everywhere; INFINITY; NAN: bounded by what was not
+                                 computed */
+    double sup_found;         /* bounded: the largest |f| a search met; else NAN */
+    double slope, order;      /* unbounded: f(t direction) ~ slope t^order; else NAN */
+    const double *direction;  /* input_count values, of norm 1 in raw units; NULL if bounded */
+    const char *const *input; /* their names */
+    int64_t input_count;
+} far_compare_verdict;
+
+typedef enum far_compare_state {
+    FAR_COMPARED_OK = 0,
+    FAR_COMPARED_PARTLY = 1, /* some seeds failed: the numbers are those of the others */
+    FAR_COMPARED_FAILED = 2,
+    FAR_COMPARED_ABSENT = 3 /* the XGBoost library is not there */
+} far_compare_state;
+/* "ok", "partial", "failed", "unavailable" */
+FAR_API const char *far_compare_state_text(far_compare_state state);
+
+/* One model over all seeds. */
+typedef struct far_compare_row {
+    const char *model;   /* as it was named */
+    const char *arch;    /* as in the first run that succeeded */
+    int32_t network;     /* 1: it is one */
+    int32_t state;       /* a far_compare_state */
+    const char *message; /* of the first run that failed; NULL: none did */
+    far_compare_average r2_in, r2_out, rmse_in, rmse_out;
+    double max_in, max_out;                     /* the largest of all seeds */
+    double ridge, seconds_fit, seconds_predict; /* means */
+    far_compare_verdict verdict;
+} far_compare_row;
+
+/* NULL if there is no such model or seed (counted from 0). */
+FAR_API const far_compare_row *far_comparison_row(const far_comparison *c, int64_t model);
+FAR_API const far_compare_run *far_comparison_run(const far_comparison *c, int64_t model,
+                                                  int64_t seed);
+
+/* What was predicted for one seed: rows of the frame (from 0) in ascending order. */
+typedef struct far_compare_points {
+    int64_t count;
+    const int64_t *rows;
+    const unsigned char *out; /* 1: out of range */
+    const double *truth;
+} far_compare_points;
+FAR_API far_compare_points far_comparison_points(const far_comparison *c, int64_t seed);
+
+/* All of it but the predictions as JSON text; far_text_free it. NAN is null, INFINITY "inf". */
+FAR_API FAR_NODISCARD far_status far_comparison_json(far_ctx *ctx, const far_comparison *c,
+                                                     char **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,97 @@
+/* Shared by the files of the comparison: its models, its rows, one fit. */
+#ifndef FAR_COMPARE_INTERNAL_H
+#define FAR_COMPARE_INTERNAL_H
+
+#include "regress_internal.h"
+
+#include <farfield/compare.h>
+
+/* ---- compare_models.c: the list of models ---- */
+
+typedef enum far_rival_kind {
+    FAR_RIVAL_NETWORK,
+    FAR_RIVAL_XGBOOST,
+    FAR_RIVAL_LINEAR,
+    FAR_RIVAL_MEAN
+} far_rival_kind;
+
+typedef struct far_rival {
+    far_rival_kind kind;
+    char *name; /* as it was given */
+    char *arch; /* of a network, "auto" included; else NULL */
+} far_rival;
+
+typedef struct far_rivals {
+    far_rival *items;
+    int64_t count, networks;
+} far_rivals;
+
+/* Zero-initialise; clear also on failure. */
+far_status far_rivals_parse(far_ctx *ctx, const char *text, int32_t param, far_rivals *out);
+void far_rivals_clear(far_ctx *ctx, far_rivals *r);
+
+/* ---- compare_split.c: which rows, and their inputs ---- */
+
+/* The table as the comparison sees it. */
+typedef struct far_arena {
+    far_ctx *ctx;
+    const far_frame *frame;
+    const far_compare_opts *opts;
+    int64_t target;
+    int64_t *features, feature_count;
+    unsigned char *out;              /* a byte for each row of the frame: 1 out of range */
+    int64_t *inside, inside_count;   /* rows in range */
+    int64_t *outside, outside_count; /* rows out of range */
+    int64_t train_count, seeds;
+} far_arena;
+
+/* Zero-initialise; clear also on failure. */
+far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
+                          far_arena *out);
+void far_arena_clear(far_arena *a);
+
+/* One seed's rows. Inputs are in raw units: the networks make their own. */
+typedef struct far_split {
+    uint64_t seed;
+    unsigned char *train, *test; /* a byte for each row of the frame */
+    int64_t *train_rows, *test_rows;
+    int64_t n, m;
+    far_encoder encoder;
+    double *x, *y;   /* n x width, n */
+    double *xt, *yt; /* m x width, m */
+    unsigned char *out; /* m: out of range */
+} far_split;
+
+/* Zero-initialise; clear also on failure. */
+far_status far_split_open(const far_arena *a, uint64_t seed, far_split *out);
+void far_split_clear(far_ctx *ctx, far_split *s);
+
+/* ---- compare_fit.c: one model on one split ---- */
+
+/* Fills run, and the verdict if it is not NULL. A failed fit is FAR_OK with the status in run; what
+ * ends the comparison is a status other than that. */
+far_status far_rival_fit(const far_arena *a, const far_split *s, const far_rival *r,
+                         far_compare_run *run, far_compare_verdict *verdict);
+void far_run_clear(far_ctx *ctx, far_compare_run *run);
+void far_verdict_clear(far_ctx *ctx, far_compare_verdict *v);
+
+/* ---- compare_score.c ---- */
+
+void far_run_score(const far_split *s, far_compare_run *run);
+/* The mean of the values that are there; NAN if one is not. */
+far_compare_average far_average(const double *values, int64_t count);
+/* The two-sided 95% point of Student's t. */
+double far_student_95(int64_t freedom);
+
+/* ---- compare.c ---- */
+
+struct far_comparison {
+    far_ctx *ctx;
+    far_comparison_info info; /* its texts are owned here */
+    far_rivals rivals;
+    far_compare_row *rows;
+    far_compare_run *runs; /* models x seeds */
+    far_compare_points *points;
+};
+
+#endif

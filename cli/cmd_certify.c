@@ -29,7 +29,7 @@ typedef struct certify_args {
 
 static const option OPTIONS[] = {
     {"--exceeds", 0, OPTION_NUMBER, AT(exceeds), "LEVEL",
-     "if it is unbounded: from where on |f| is above LEVEL", 0, 0},
+     "whether, and if it is unbounded from where on, |f| is above LEVEL", 0, 0},
     {"--along", 0, OPTION_TEXT, AT(along), "U",
      "also where f goes along the direction 1,0,-2 (one number for each\n"
      "input, in its units) or along the rows of a table U",
@@ -169,7 +169,7 @@ static int print_certificate(session *s, const certify_args *a, const far_model 
     if (code == EXIT_DONE && a->json) {
         print_json(m, text, directions);
     } else if (code == EXIT_DONE) {
-        verdict_print(m, c);
+        verdict_print(m, c, a->exceeds);
         verdict_print_along(m, directions);
     }
     far_text_free(s->ctx, text);

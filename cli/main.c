@@ -10,6 +10,11 @@
 #include <unistd.h>
 
 static const verb VERBS[] = {
+    {"fit", "a model from a table, and how well it is determined", cmd_fit},
+    {"predict", "what a model says about the rows of a table, or far along directions",
+     cmd_predict},
+    {"certify", "can a model run away? A bound by a theorem, or the direction and the speed",
+     cmd_certify},
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},
     {"info", "this build; the architecture language", cmd_info},

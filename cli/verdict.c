@@ -80,7 +80,18 @@ static void print_direction(const far_model *m, const double *v)
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
 
-static void print_bounded(const far_model *m, const far_bound *b)
+static void compare_bound(const far_bound *b, double level)
+{
+    if (b->tightest <= level) {
+        printf("  |%s| is never above %g\n", b->output, level);
+    } else if (b->sup_found > level) {
+        printf("  |%s| is above %g there\n", b->output, level);
+    } else if (!isnan(level)) {
+        printf("  whether |%s| is ever above %g is not decided\n", b->output, level);
+    }
+}
+
+static void print_bounded(const far_model *m, const far_bound *b, double level)
 {
     printf("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
     if (b->at) {
@@ -89,23 +100,24 @@ static void print_bounded(const far_model *m, const far_bound *b)
         (b->at_infinity ? print_largest(m, b->at, 1) : print_point(m, b->at));
     }
     printf("\n");
+    compare_bound(b, level);
 }
 
-static void print_level(const far_model *m, const far_bound *b)
+static void print_level(const far_model *m, const far_bound *b, double level)
 {
-    if (isnan(b->level)) {
+    if (isnan(level)) {
         return;
     }
     if (isnan(b->beyond)) {
-        printf("  no point was found beyond which |%s| > %g\n", b->output, b->level);
+        printf("  no point was found beyond which |%s| > %g\n", b->output, level);
         return;
     }
-    printf("  |%s| > %g for every t > %.6g, beyond the point ", b->output, b->level, b->beyond);
+    printf("  |%s| > %g for every t > %.6g, beyond the point ", b->output, level, b->beyond);
     print_largest(m, b->direction, b->beyond);
     printf("\n");
 }
 
-static void print_unbounded(const far_model *m, const far_bound *b)
+static void print_unbounded(const far_model *m, const far_bound *b, double level)
 {
     printf("unbounded: along this direction %s grows like ", b->output);
     print_growth(b->slope, b->order);
@@ -115,7 +127,7 @@ static void print_unbounded(const far_model *m, const far_bound *b)
         printf("  a million times the size of the data away %s is %.9g of that\n", b->output,
                b->confirmed);
     }
-    print_level(m, b);
+    print_level(m, b, level);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -176,12 +188,12 @@ static void print_constants(const far_certificate_info *i)
            i->ridge, i->seconds);
 }
 
-void verdict_print(const far_model *m, const far_certificate *c)
+void verdict_print(const far_model *m, const far_certificate *c, double level)
 {
     far_certificate_info info = far_certificate_describe(c);
     for (int64_t k = 0; k < info.outputs; k++) {
         const far_bound *b = far_certificate_bound(c, k);
-        (b->bounded ? print_bounded : print_unbounded)(m, b);
+        (b->bounded ? print_bounded : print_unbounded)(m, b, level);
     }
     print_table(c, info.outputs);
     print_theorems(c, info.outputs);

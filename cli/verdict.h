@@ -6,7 +6,8 @@
 
 #include <farfield/certify.h>
 
-void verdict_print(const far_model *m, const far_certificate *c);
+/* level: what |f| is to be compared with; NAN: nothing. */
+void verdict_print(const far_model *m, const far_certificate *c, double level);
 
 /* One line for each direction and output, or the JSON array of the same. */
 void verdict_print_along(const far_model *m, const along *a);

@@ -91,7 +91,7 @@ far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out)
     if (!ctx) {
         return FAR_ERR_MEMORY;
     }
-    ctx->opts = chosen;
+    *ctx = (far_ctx){.opts = chosen};
     ctx->message[0] = 0;
     *out = ctx;
     return FAR_OK;

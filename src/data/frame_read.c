@@ -61,15 +61,11 @@ done:
     return st;
 }
 
+/* No more values than there were bytes. */
 static far_status allocate_values(far_frame *f, int64_t rows)
 {
     f->rows = rows;
-    int64_t count;
-    if (__builtin_mul_overflow(rows, f->cols, &count)) {
-        return far_frame_fail(f->ctx, f, FAR_ERR_MEMORY, "%lld x %lld values do not fit in memory",
-                              (long long)rows, (long long)f->cols);
-    }
-    return far_alloc(f->ctx, count, &f->block);
+    return far_alloc(f->ctx, rows * f->cols, &f->block);
 }
 
 /* ---- npy ---- */

@@ -57,8 +57,8 @@ typedef struct far_split {
     int64_t *train_rows, *test_rows;
     int64_t n, m;
     far_encoder encoder;
-    double *x, *y;   /* n x width, n */
-    double *xt, *yt; /* m x width, m */
+    double *x, *y;      /* n x width, n */
+    double *xt, *yt;    /* m x width, m */
     unsigned char *out; /* m: out of range */
 } far_split;
 

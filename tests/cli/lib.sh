@@ -63,3 +63,33 @@ skip() {
     echo "$1"
     exit 77
 }
+
+# one_point ARCH: the model one.far of the single point x = 1, y = 1, as it is and without a ridge
+one_point() {
+    printf 'x,y\n1,1\n' >one.csv
+    "$FARFIELD" fit one.csv --target y --no-standardize --ridge 0 --arch "$1" -q -o one.far
+}
+
+# waves N: a csv of two inputs and a smooth target y, N rows
+waves() {
+    seq 1 "$1" | awk 'BEGIN { print "a,b,y" }
+        { a = sin($1); b = cos(2 * $1); printf "%.6f,%.6f,%.6f\n", a, b, 3 + a * a - b }'
+}
+
+# json_field KEY: the first value of that key on standard input, a number or a text in quotes
+json_field() {
+    { grep -oE "\"$1\": *(\"[^\"]*\"|[^],}]*)" || true; } | sed -n '1s/^"[^"]*": *//p'
+}
+
+# differ FILE FILE
+differ() {
+    if cmp -s "$1" "$2"; then
+        echo "$1 and $2 are the same"
+        exit 1
+    fi
+}
+
+# near TOLERANCE GOT WANTED
+near() {
+    echo "$2" | close_to "$1" "$3"
+}

@@ -469,6 +469,8 @@ static void files_are_read_as_tables_are(void **state)
     write_file("x.csv.gz", packed, sizeof packed - z.avail_out);
     assert_int_equal(far_frame_read(ctx, "x.csv.gz", NULL, &f), FAR_OK);
     expect_frame(f, "a,b*; 1,x");
+    expect_bad_bytes(packed, 15, NULL, FAR_ERR_FORMAT,
+                     "x: the gzip data end too early (truncated?)");
     unlink("x.csv.gz");
     expect_failure(far_frame_read(ctx, "x.csv.gz", NULL, &f), FAR_ERR_IO, "x.csv.gz: no such file");
     assert_null(f);

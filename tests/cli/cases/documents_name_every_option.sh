@@ -1,8 +1,8 @@
 # every option of --help is in the man page and in the three completions
-for verb in kernel info demo; do
+for verb in fit predict certify kernel info demo; do
     "$FARFIELD" "$verb" --help
 done | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u >options
-[ "$(wc -l <options)" -gt 10 ]
+[ "$(wc -l <options)" -gt 30 ]
 while read -r option; do
     grep -q -e "Fl .*-${option#--}" "$SOURCE_DIR/docs/man/farfield.1" || echo "man: $option"
     grep -q -e "$option" "$SOURCE_DIR/completions/farfield.bash" || echo "bash: $option"

@@ -17,3 +17,11 @@ check info --json
 check info arch --json
 check info arch --json 'dense relu dense'
 check demo --json
+waves 11 >w.csv
+check fit w.csv -t y --json -o w.far
+check fit w.csv -t y,b --json -a 'dense relu dense' --ridge 0 --no-extremes
+check predict w.far w.csv --json --std
+check predict w.far w.csv --json -o p.csv
+check predict w.far w.csv --json --at-infinity
+check certify w.far --json --seconds 1
+check certify w.csv -t y -a 'dense relu dense' --ridge 0.1 --json --along 1,0 --exceeds 100

@@ -1,0 +1,346 @@
+/* farfield compare: which model keeps its word out of range? */
+#include "cli.h"
+#include "comparison.h"
+#include "files.h"
+#include "fitting.h"
+#include "show.h"
+
+#include <errno.h>
+#include <farfield/compare.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VERB "compare"
+
+typedef struct compare_args {
+    fit_args fit;
+    const char *data, *shift, *models, *report;
+    int64_t seeds, threads;
+    double test_fraction;
+    bool no_certify, json, quiet;
+} compare_args;
+
+typedef struct job {
+    compare_args args;
+    session s;
+    far_fit_opts fit;
+    far_compare_opts opts;
+    dataset data;
+    far_comparison *comparison;
+    bool tells;       /* of every fit */
+    bool made_folder; /* for the report */
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(compare_args, field)
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+static const option OPTIONS[] = {
+    {"--target", 't', OPTION_TEXT, AT(fit.target), "COL", "what to predict: a column of numbers", 0,
+     0},
+    {"--shift", 's', OPTION_TEXT, AT(shift), "EXPR",
+     "out of range, never trained on: the rows where it holds, 'F1 >= 20000'", 0, 0},
+    {"--models", 'm', OPTION_TEXT, AT(models), "LIST",
+     "names (below) or networks like 'dense ln gelu dense', with ; between\n", 0, 0},
+    {"--seeds", 0, OPTION_COUNT, AT(seeds), "N",
+     "that many random splits of the rows in range [" TEXT(
+         FAR_COMPARE_SEEDS) ", but 1 beyond " TEXT(FAR_COMPARE_SEEDS_ROWS) "\n"
+                                                                           "training rows]",
+     1, 10000},
+    {"--seed", 0, OPTION_COUNT, AT(fit.seed), "N", "the first seed", 0, INT32_MAX},
+    {"--test-fraction", 0, OPTION_NUMBER, AT(test_fraction), "X",
+     "of the rows in range, to test on", 0, 0},
+    {"--no-certify", 0, OPTION_FLAG, AT(no_certify), NULL,
+     "do not ask which models are bounded everywhere", 0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "also write compare.json, compare.csv and predictions.csv in DIR", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+/* What compare takes of the options of a fit. */
+static const char *const TAKEN[] = {"--features", "--where",  "--ridge", "--no-standardize",
+                                    "--impute",   "--kernel", "--param", "--criterion",
+                                    "--subset",   "--memory", "--packed"};
+enum { TAKEN_COUNT = sizeof TAKEN / sizeof TAKEN[0] };
+
+static const char USAGE[] = "compare DATA --target COL --shift EXPR [options]";
+static const char ABOUT[] =
+    "Trains models on rows of DATA in range and tells how well they predict the rows out of "
+    "range,\n"
+    "by R2 (1 - squared error / variance of the rows predicted), the largest prediction, and\n"
+    "whether their predictions are bounded over all inputs.";
+static const char NOTES[] =
+    "Models: none, ln-first, ln-second, ln-every: infinitely wide networks with two hidden layers\n"
+    "of relu, with a layer norm nowhere, before the first, the second, or each activation; auto:\n"
+    "what farfield fit chooses (slow); xgboost: boosted trees; linear: ridge regression; mean.\n"
+    "Exit: 1 if every network failed, or every model if there is no network. A model that fails\n"
+    "does not stop the others.\n\n"
+    "Examples:\n"
+    "  farfield compare protein.csv --target RMSD --shift 'F1 >= 20000'\n"
+    "  farfield compare data.csv -t y -s 'year > 2020' --models 'ln-second;xgboost' --seeds 10\n"
+    "  farfield compare data.csv -t y -s 'x1 > 1' -m 'auto;dense(64) ln gelu dense' --report out";
+
+static void take_options(option *taken)
+{
+    for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
+        for (int k = 0; k < TAKEN_COUNT; k++) {
+            if (strcmp(FIT_OPTIONS[i].name, TAKEN[k]) == 0) {
+                taken[k] = FIT_OPTIONS[i];
+            }
+        }
+    }
+}
+
+static int check_usage(const compare_args *a)
+{
+    if (!a->data) {
+        return usage_error(VERB, "no table DATA to learn from");
+    }
+    if (!a->fit.target) {
+        return usage_error(VERB, "--target is missing: which column is to be predicted?");
+    }
+    if (!a->shift) {
+        return usage_error(VERB, "--shift is missing: which rows are out of range?");
+    }
+    return OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, compare_args *args)
+{
+    option taken[TAKEN_COUNT];
+    take_options(taken);
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = {.title = "As for farfield fit:",
+                                  .options = taken,
+                                  .count = TAKEN_COUNT,
+                                  .offset = AT(fit)},
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, args);
+    args->data = line.operands[0];
+    return code == OPTIONS_OK ? check_usage(args) : code;
+}
+
+static int read_options(job *j)
+{
+    const compare_args *a = &j->args;
+    int code = fit_read_args(VERB, &a->fit, &j->fit);
+    far_compare_opts_init(&j->opts);
+    j->opts.fit = &j->fit;
+    j->opts.shift = a->shift;
+    j->opts.models = a->models;
+    j->opts.seeds = a->seeds;
+    j->opts.test_fraction = a->test_fraction;
+    j->opts.certify = !a->no_certify;
+    return code;
+}
+
+/* ---- the report's folder ------------------------------------------------------------------- */
+
+static int folder_failure(const char *path)
+{
+    return failure(VERB, "%s: cannot write: %s", path, strerror(errno));
+}
+
+/* Before hours of work, not after. */
+static int make_folder(job *j)
+{
+    const char *path = j->args.report;
+    struct stat old;
+    if (mkdir(path, 0777) == 0) {
+        j->made_folder = true;
+        return EXIT_DONE;
+    }
+    if (errno != EEXIST || stat(path, &old) != 0) {
+        return folder_failure(path);
+    }
+    if (!S_ISDIR(old.st_mode)) {
+        return failure(VERB, "%s: cannot write: it is no directory", path);
+    }
+    return access(path, W_OK | X_OK) == 0 ? EXIT_DONE : folder_failure(path);
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static const double LONG_SECONDS = 10; /* from here on every fit is told of */
+
+static void announce(job *j, const far_compare_plan *p)
+{
+    char bytes[SHOW_BYTES], seconds[SHOW_BYTES];
+    j->tells = p->seconds > LONG_SECONDS;
+    if (p->networks > 0 && p->each.fits) {
+        session_say(&j->s,
+                    "%lld model%s, %lld seed%s; a network of %lld rows takes %s, all about %s",
+                    (long long)p->models, p->models == 1 ? "" : "s", (long long)p->seeds,
+                    p->seeds == 1 ? "" : "s", (long long)p->train_rows,
+                    show_size(p->each.bytes, bytes), show_time(p->seconds, seconds));
+    }
+}
+
+static void tell_run(void *user, const char *model, const far_compare_run *run)
+{
+    job *j = user;
+    char seconds[SHOW_BYTES];
+    if (!j->tells) {
+        return;
+    }
+    progress_end(&j->s.bar);
+    if (run->status != FAR_OK) {
+        session_say(&j->s, "seed %llu, %s: failed", (unsigned long long)run->seed, model);
+    } else {
+        session_say(&j->s, "seed %llu, %s: R2 %.3f in range, %.3f out of range, %s",
+                    (unsigned long long)run->seed, model, run->r2_in, run->r2_out,
+                    show_time(run->seconds_fit, seconds));
+    }
+}
+
+static int report_failure(job *j, far_status st)
+{
+    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
+    bool about_shift = st == FAR_ERR_PARSE;
+    int code = session_failure(&j->s, about_data ? j->data.label : about_shift ? "--shift" : NULL);
+    return about_shift ? EXIT_USAGE : code;
+}
+
+static int compare(job *j)
+{
+    far_compare_plan plan;
+    j->fit.rows = j->data.rows;
+    far_status st = far_compare_estimate(j->s.ctx, j->data.frame, &j->opts, &plan);
+    if (st != FAR_OK) {
+        return report_failure(j, st);
+    }
+    announce(j, &plan);
+    j->opts.done = tell_run;
+    j->opts.done_user = j;
+    interrupts_hold();
+    st = far_comparison_create(j->s.ctx, j->data.frame, &j->opts, &j->comparison);
+    if (st == FAR_OK) {
+        return EXIT_DONE;
+    }
+    session_idle(&j->s); /* does not come back after Ctrl-C */
+    return report_failure(j, st);
+}
+
+static bool succeeded(const far_compare_row *r)
+{
+    return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
+}
+
+/* One network that works is enough; where none was asked for, one model. */
+static int verdict(const job *j)
+{
+    far_comparison_info info = far_comparison_describe(j->comparison);
+    const far_compare_row *failed = NULL;
+    for (int64_t i = 0; i < info.models; i++) {
+        const far_compare_row *r = far_comparison_row(j->comparison, i);
+        if (info.networks > 0 && !r->network) {
+            continue;
+        }
+        if (succeeded(r)) {
+            return EXIT_DONE;
+        }
+        failed = failed ? failed : r;
+    }
+    return failure(VERB, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
+                   failed->model, failed->message);
+}
+
+/* Interrupts are held. */
+static int write_result(job *j)
+{
+    char *text = NULL;
+    if (far_comparison_json(j->s.ctx, j->comparison, &text) != FAR_OK) {
+        session_idle(&j->s);
+        return session_failure(&j->s, NULL);
+    }
+    int code = EXIT_DONE;
+    if (j->args.report) {
+        code = comparison_report(&j->s, j->comparison, text, j->args.report);
+    }
+    session_idle(&j->s); /* does not come back after Ctrl-C */
+    if (j->args.json) {
+        printf("%s\n", text);
+    } else {
+        comparison_print(j->comparison);
+    }
+    far_text_free(j->s.ctx, text);
+    int judged = verdict(j);
+    return code == EXIT_DONE ? judged : code;
+}
+
+static int check_models(job *j)
+{
+    far_status st = far_compare_check(j->s.ctx, &j->opts);
+    if (st == FAR_OK) {
+        return EXIT_DONE;
+    }
+    session_failure(&j->s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
+    return EXIT_USAGE;
+}
+
+static int run_compare(job *j)
+{
+    int code = check_models(j);
+    if (code == EXIT_DONE && j->args.report) {
+        code = make_folder(j);
+    }
+    if (code == EXIT_DONE) {
+        code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
+    }
+    if (code == EXIT_DONE) {
+        code = compare(j);
+    }
+    if (code == EXIT_DONE) {
+        return write_result(j);
+    }
+    if (j->made_folder) {
+        rmdir(j->args.report);
+    }
+    return code;
+}
+
+static void set_defaults(compare_args *args)
+{
+    far_compare_opts opts;
+    far_compare_opts_init(&opts);
+    *args = (compare_args){.models = opts.models,
+                           .seeds = opts.seeds,
+                           .test_fraction = opts.test_fraction,
+                           .threads = default_threads()};
+    fit_defaults(&args->fit);
+    args->fit.arch = ""; /* models name their own; an absolute ridge may go with them */
+}
+
+int cmd_compare(int argc, char **argv)
+{
+    job j = {0};
+    set_defaults(&j.args);
+    int code = read_command_line(argc, argv, &j.args);
+    if (code == OPTIONS_OK) {
+        code = read_options(&j);
+    }
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    if (code == EXIT_DONE) {
+        code = run_compare(&j);
+    }
+    far_comparison_destroy(j.comparison);
+    dataset_free(&j.data);
+    session_close(&j.s);
+    return code;
+}

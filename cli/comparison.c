@@ -1,0 +1,320 @@
+#include "comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- cells --------------------------------------------------------------------------------- */
+
+enum { CELL_BYTES = 64, COLUMNS = 8, CERTIFICATE = 6 };
+static const char *const HEADS[COLUMNS] = {"R2 in",      "R2 out",      "RMSE in",     "RMSE out",
+                                           "|f| in max", "|f| out max", "certificate", "seconds"};
+
+typedef char cell[CELL_BYTES];
+
+static const char *show_value(double value, cell buffer)
+{
+    snprintf(buffer, CELL_BYTES, isnan(value) ? "-" : "%.4g", value);
+    return buffer;
+}
+
+/* "0.694 +- 0.004" */
+static void show_r2(far_compare_average a, cell buffer)
+{
+    const char *format = fabs(a.mean) < 1000 ? "%.3f" : "%.4g";
+    int length = snprintf(buffer, CELL_BYTES, isnan(a.mean) ? "-" : format, a.mean);
+    if (!isnan(a.ci95)) {
+        snprintf(buffer + length, CELL_BYTES - (size_t)length,
+                 a.ci95 < 1000 ? " +- %.3f" : " +- %.4g", a.ci95);
+    }
+}
+
+/* The input with the largest part in the direction; *others: whether it is not the only one. */
+static const char *main_input(const far_compare_verdict *v, bool *others)
+{
+    int64_t most = 0, count = 0;
+    for (int64_t i = 0; i < v->input_count; i++) {
+        most = fabs(v->direction[i]) > fabs(v->direction[most]) ? i : most;
+        count += v->direction[i] != 0;
+    }
+    *others = count > 1;
+    return v->input[most];
+}
+
+static void show_verdict(const far_compare_verdict *v, cell buffer)
+{
+    bool others = false;
+    if (!v->known) {
+        snprintf(buffer, CELL_BYTES, "-");
+    } else if (v->bounded && isnan(v->tightest)) {
+        snprintf(buffer, CELL_BYTES, "bounded");
+    } else if (v->bounded) {
+        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", v->tightest);
+    } else {
+        const char *input = main_input(v, &others);
+        snprintf(buffer, CELL_BYTES, "unbounded along %.30s%s", input, others ? ", ..." : "");
+    }
+}
+
+static double both_seconds(const far_compare_row *r)
+{
+    return r->seconds_fit + (isnan(r->seconds_predict) ? 0 : r->seconds_predict);
+}
+
+static bool has_numbers(const far_compare_row *r)
+{
+    return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
+}
+
+static void fill_cells(const far_compare_row *r, cell cells[COLUMNS])
+{
+    show_r2(r->r2_in, cells[0]);
+    show_r2(r->r2_out, cells[1]);
+    show_value(r->rmse_in.mean, cells[2]);
+    show_value(r->rmse_out.mean, cells[3]);
+    show_value(r->max_in, cells[4]);
+    show_value(r->max_out, cells[5]);
+    show_verdict(&r->verdict, cells[CERTIFICATE]);
+    snprintf(cells[7], CELL_BYTES, "%.2f", both_seconds(r));
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+typedef struct widths {
+    int name, column[COLUMNS];
+} widths;
+
+static void widen(int *width, const char *text)
+{
+    int length = (int)strlen(text);
+    *width = length > *width ? length : *width;
+}
+
+static widths measure(const far_comparison *c, int64_t models)
+{
+    widths w = {.name = (int)strlen("model")};
+    for (int k = 0; k < COLUMNS; k++) {
+        widen(&w.column[k], HEADS[k]);
+    }
+    for (int64_t i = 0; i < models; i++) {
+        const far_compare_row *r = far_comparison_row(c, i);
+        cell cells[COLUMNS];
+        widen(&w.name, r->model);
+        if (has_numbers(r)) {
+            fill_cells(r, cells);
+        }
+        for (int k = 0; has_numbers(r) && k < COLUMNS; k++) {
+            widen(&w.column[k], cells[k]);
+        }
+    }
+    return w;
+}
+
+static void print_cells(const widths *w, const char *mark, const char *name,
+                        const char *const texts[COLUMNS])
+{
+    printf("%s %-*s", mark, w->name, name);
+    for (int k = 0; k < COLUMNS; k++) {
+        printf(k == CERTIFICATE ? "  %-*s" : "  %*s", w->column[k], texts[k]);
+    }
+    printf("\n");
+}
+
+static void print_row(const widths *w, const char *mark, const far_compare_row *r)
+{
+    cell cells[COLUMNS];
+    const char *texts[COLUMNS];
+    if (!has_numbers(r)) {
+        printf("%s %-*s  %s: %s\n", mark, w->name, r->model, far_compare_state_text(r->state),
+               r->message);
+        return;
+    }
+    fill_cells(r, cells);
+    for (int k = 0; k < COLUMNS; k++) {
+        texts[k] = cells[k];
+    }
+    print_cells(w, mark, r->model, texts);
+}
+
+static void print_notes(const far_comparison *c, int64_t models)
+{
+    for (int64_t i = 0; i < models; i++) {
+        const far_compare_row *r = far_comparison_row(c, i);
+        if (r->state == FAR_COMPARED_PARTLY) {
+            printf("%s failed for some seeds: %s\n", r->model, r->message);
+        }
+        if (has_numbers(r) && !r->verdict.known && r->verdict.reason) {
+            printf("%s has no certificate: %s\n", r->model, r->verdict.reason);
+        }
+    }
+}
+
+static void print_table(const far_comparison *c, const far_comparison_info *info)
+{
+    widths w = measure(c, info->models);
+    print_cells(&w, " ", "model", HEADS);
+    for (int64_t i = 0; i < info->models; i++) {
+        print_row(&w, i == info->best ? "*" : " ", far_comparison_row(c, i));
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+typedef far_compare_average (*score_fn)(const far_compare_row *r);
+
+static far_compare_average score_in(const far_compare_row *r)
+{
+    return r->r2_in;
+}
+
+static far_compare_average score_out(const far_compare_row *r)
+{
+    return r->r2_out;
+}
+
+/* The model with the largest mean, but for one (-1: for none); -1 if no other has a mean. */
+static int64_t best_but(const far_comparison *c, int64_t models, score_fn score, int64_t except)
+{
+    int64_t best = -1;
+    double most = -INFINITY;
+    for (int64_t i = 0; i < models; i++) {
+        double mean = score(far_comparison_row(c, i)).mean;
+        if (i != except && mean > most) {
+            best = i;
+            most = mean;
+        }
+    }
+    return best;
+}
+
+static void print_in_range(const far_comparison *c, const far_comparison_info *info)
+{
+    int64_t other = best_but(c, info->models, score_in, -1);
+    if (other < 0) {
+        return;
+    }
+    const far_compare_row *r = far_comparison_row(c, other);
+    if (other == info->best) {
+        printf(", and it is best in range too (%.3f)", r->r2_in.mean);
+    } else {
+        printf(" (%.3f in range); %s, the best in range with %.3f, has %.3f there",
+               far_comparison_row(c, info->best)->r2_in.mean, r->model, r->r2_in.mean,
+               r->r2_out.mean);
+    }
+}
+
+/* Whether the next best is apart from the best, as far as the intervals tell. */
+static void print_runner_up(const far_comparison *c, const far_comparison_info *info)
+{
+    int64_t second = best_but(c, info->models, score_out, info->best);
+    const far_compare_row *best = far_comparison_row(c, info->best);
+    const far_compare_row *next = second >= 0 ? far_comparison_row(c, second) : NULL;
+    if (!next || isnan(best->r2_out.ci95) || isnan(next->r2_out.ci95)) {
+        return;
+    }
+    double apart = best->r2_out.mean - next->r2_out.mean;
+    bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
+    printf("; %s follows with %.3f, %s", next->model, next->r2_out.mean,
+           overlap ? "and the intervals overlap" : "outside the intervals");
+}
+
+static void print_best(const far_comparison *c, const far_comparison_info *info)
+{
+    if (info->best < 0) {
+        if (best_but(c, info->models, score_in, -1) >= 0) {
+            printf("\nR2 out of range is undefined: %s.\n",
+                   info->rows_out < 2 ? "there is one row only"
+                                      : "the truth is the same in all rows");
+        }
+        return;
+    }
+    const far_compare_row *best = far_comparison_row(c, info->best);
+    if (best->r2_out.mean > 0) {
+        printf("\nOut of range %s does best, R2 %.3f", best->model, best->r2_out.mean);
+    } else {
+        printf("\nOut of range no model does better than the mean of those rows would; the best is "
+               "%s, R2 %.3f",
+               best->model, best->r2_out.mean);
+    }
+    print_in_range(c, info);
+    print_runner_up(c, info);
+    printf(".\n");
+}
+
+/* "none, linear" of the models with that verdict; how many there are. */
+static int64_t print_judged(const far_comparison *c, int64_t models, bool bounded, bool print)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < models; i++) {
+        const far_compare_row *r = far_comparison_row(c, i);
+        if (has_numbers(r) && r->verdict.known && (r->verdict.bounded != 0) == bounded) {
+            if (print) {
+                printf("%s%s", count ? ", " : "", r->model);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+static void print_verdicts(const far_comparison *c, int64_t models)
+{
+    int64_t loose = print_judged(c, models, false, false);
+    int64_t firm = print_judged(c, models, true, false);
+    if (loose > 0) {
+        printf("Far enough out these exceed any level: ");
+        print_judged(c, models, false, true);
+        printf("%s", firm > 0 ? "; " : ".\n");
+    }
+    if (firm > 0) {
+        printf(loose > 0 ? "these never do: " : "None can run away: ");
+        print_judged(c, models, true, true);
+        printf(".\n");
+    }
+}
+
+/* How far the predictions went where they were asked. */
+static void print_reach(const far_comparison *c, const far_comparison_info *info)
+{
+    int64_t widest = -1;
+    for (int64_t i = 0; i < info->models; i++) {
+        const far_compare_row *r = far_comparison_row(c, i);
+        bool wider = widest < 0 || r->max_out > far_comparison_row(c, widest)->max_out;
+        if (has_numbers(r) && wider) {
+            widest = i;
+        }
+    }
+    if (widest >= 0) {
+        const far_compare_row *r = far_comparison_row(c, widest);
+        printf(
+            "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).\n",
+            info->largest_out, r->max_out, r->model);
+    }
+}
+
+static void print_title(const far_comparison_info *info)
+{
+    printf("%s, out of range where %s\n", info->target, info->shift);
+    printf(
+        "%lld rows in range, %lld of them to train on and %lld to test; %lld rows out of range; ",
+        (long long)info->rows_in, (long long)info->train_rows, (long long)info->test_rows,
+        (long long)info->rows_out);
+    if (info->seeds == 1) {
+        printf("seed %llu\n\n", (unsigned long long)info->first_seed);
+    } else {
+        printf("seeds %llu to %llu\n\n", (unsigned long long)info->first_seed,
+               (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
+    }
+}
+
+void comparison_print(const far_comparison *c)
+{
+    far_comparison_info info = far_comparison_describe(c);
+    print_title(&info);
+    print_table(c, &info);
+    print_notes(c, info.models);
+    print_best(c, &info);
+    print_reach(c, &info);
+    print_verdicts(c, info.models);
+}

@@ -1,0 +1,258 @@
+/* Which rows a comparison trains on and which it predicts. */
+#include "../data/expr.h"
+#include "compare_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- columns ------------------------------------------------------------------------------- */
+
+static far_status find_target(far_arena *a)
+{
+    far_status st;
+    int64_t *cols = NULL, count = 0;
+    FAR_TRY(far_alloc(a->ctx, far_frame_cols(a->frame), &cols));
+    FAR_TRY(far_frame_list(a->ctx, a->frame, a->opts->fit->target, cols, &count));
+    if (count != 1) {
+        FAR_TRY(far_fail(a->ctx, FAR_ERR_ARG, "models are compared on one target, not on %lld",
+                         (long long)count));
+    }
+    a->target = cols[0];
+    if (far_frame_kind(a->frame, a->target) != FAR_COLUMN_NUMBER) {
+        FAR_TRY(far_fail(a->ctx, FAR_ERR_ARG,
+                         "the target %s holds words, and models are compared on numbers; make it a "
+                         "column of 0 and 1, 1 for the word in question",
+                         far_frame_name(a->frame, a->target)));
+    }
+done:
+    far_free(a->ctx, cols);
+    return st;
+}
+
+static far_status find_features(far_arena *a)
+{
+    int64_t cols = far_frame_cols(a->frame);
+    const char *list = a->opts->fit->features;
+    far_status st = far_alloc(a->ctx, cols, &a->features);
+    if (st == FAR_OK && list) {
+        st = far_frame_list(a->ctx, a->frame, list, a->features, &a->feature_count);
+    }
+    for (int64_t j = 0; st == FAR_OK && !list && j < cols; j++) {
+        if (j != a->target) {
+            a->features[a->feature_count++] = j;
+        }
+    }
+    for (int64_t j = 0; st == FAR_OK && j < a->feature_count; j++) {
+        if (a->features[j] == a->target) {
+            st = far_fail(a->ctx, FAR_ERR_ARG, "column %s is both a feature and the target",
+                          far_frame_name(a->frame, a->target));
+        }
+    }
+    if (st == FAR_OK && a->feature_count == 0) {
+        st = far_fail(a->ctx, FAR_ERR_ARG,
+                      "the table has no column beside the target to learn from");
+    }
+    return st;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static bool looks_at(const far_expr *e, int64_t col)
+{
+    for (int i = 0; i < e->count; i++) {
+        const far_node *n = &e->nodes[i];
+        if (n->kind == FAR_NODE_COMPARE && (n->left.col == col || n->right.col == col)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static far_status refuse_target(const far_arena *a)
+{
+    far_expr e = {0};
+    far_status st = far_expr_parse(a->ctx, a->frame, a->opts->shift, &e);
+    if (st == FAR_OK && looks_at(&e, a->target)) {
+        st = far_fail(a->ctx, FAR_ERR_ARG,
+                      "the shift '%.100s' looks at the target %s, which is not known when a row is "
+                      "to be predicted; say by other columns what is out of range",
+                      a->opts->shift, far_frame_name(a->frame, a->target));
+    }
+    far_expr_clear(&e);
+    return st;
+}
+
+/* Sorts the rows that count into those in range and those out of it. */
+static far_status sort_rows(far_arena *a)
+{
+    far_status st;
+    int64_t rows = far_frame_rows(a->frame);
+    const unsigned char *used = a->opts->fit->rows;
+    FAR_TRY(far_alloc(a->ctx, rows, &a->out));
+    FAR_TRY(far_alloc(a->ctx, rows, &a->inside));
+    FAR_TRY(far_alloc(a->ctx, rows, &a->outside));
+    FAR_TRY(refuse_target(a));
+    FAR_TRY(far_frame_where(a->ctx, a->frame, a->opts->shift, a->out));
+    for (int64_t i = 0; i < rows; i++) {
+        if (used && !used[i]) {
+            a->out[i] = 0;
+        } else if (a->out[i]) {
+            a->outside[a->outside_count++] = i;
+        } else {
+            a->inside[a->inside_count++] = i;
+        }
+    }
+done:
+    return st;
+}
+
+static far_status check_rows(const far_arena *a)
+{
+    long long total = (long long)(a->inside_count + a->outside_count);
+    const char *shift = a->opts->shift;
+    if (total == 0) {
+        return far_fail(a->ctx, FAR_ERR_ARG, "no rows to compare on: the selection is empty");
+    }
+    if (a->outside_count == 0) {
+        return far_fail(a->ctx, FAR_ERR_ARG,
+                        "the shift '%.100s' holds for none of the %lld rows: nothing is out of "
+                        "range",
+                        shift, total);
+    }
+    if (a->inside_count == 0) {
+        return far_fail(a->ctx, FAR_ERR_ARG,
+                        "the shift '%.100s' holds for all of the %lld rows: none is left to train "
+                        "on",
+                        shift, total);
+    }
+    if (a->train_count < 2) {
+        return far_fail(a->ctx, FAR_ERR_ARG,
+                        "the shift '%.100s' leaves %lld of the %lld rows in range, %lld of them to "
+                        "train on; two at least are needed",
+                        shift, (long long)a->inside_count, total, (long long)a->train_count);
+    }
+    return FAR_OK;
+}
+
+static far_status check_targets(const far_arena *a, const int64_t *rows, int64_t count)
+{
+    const double *y = far_frame_numbers(a->frame, a->target);
+    for (int64_t i = 0; i < count; i++) {
+        if (isnan(y[rows[i]])) {
+            return far_fail(a->ctx, FAR_ERR_VALUE,
+                            "row %lld: the target %s has no value; leave such rows out (--where)",
+                            (long long)rows[i] + 1, far_frame_name(a->frame, a->target));
+        }
+    }
+    return FAR_OK;
+}
+
+static int64_t seeds_of(const far_arena *a)
+{
+    if (a->opts->seeds > 0) {
+        return a->opts->seeds;
+    }
+    return a->train_count <= FAR_COMPARE_SEEDS_ROWS ? FAR_COMPARE_SEEDS : 1;
+}
+
+far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
+                          far_arena *a)
+{
+    far_status st;
+    *a = (far_arena){.ctx = ctx, .frame = frame, .opts = opts};
+    FAR_TRY(find_target(a));
+    FAR_TRY(find_features(a));
+    FAR_TRY(sort_rows(a));
+    a->train_count = (int64_t)round((1 - opts->test_fraction) * (double)a->inside_count);
+    a->seeds = seeds_of(a);
+    FAR_TRY(check_rows(a));
+    FAR_TRY(check_targets(a, a->inside, a->inside_count));
+    FAR_TRY(check_targets(a, a->outside, a->outside_count));
+done:
+    return st;
+}
+
+void far_arena_clear(far_arena *a)
+{
+    far_free(a->ctx, a->features);
+    far_free(a->ctx, a->out);
+    far_free(a->ctx, a->inside);
+    far_free(a->ctx, a->outside);
+}
+
+/* ---- one seed ------------------------------------------------------------------------------ */
+
+static far_status draw_rows(const far_arena *a, far_split *s)
+{
+    far_status st;
+    int64_t *shuffled = NULL, rows = far_frame_rows(a->frame);
+    FAR_TRY(far_alloc(a->ctx, a->inside_count, &shuffled));
+    FAR_TRY(far_alloc(a->ctx, rows, &s->train));
+    FAR_TRY(far_alloc(a->ctx, rows, &s->test));
+    memcpy(shuffled, a->inside, (size_t)a->inside_count * sizeof *shuffled);
+    far_random_shuffle(s->seed, shuffled, a->inside_count);
+    memset(s->train, 0, (size_t)rows);
+    memcpy(s->test, a->out, (size_t)rows);
+    for (int64_t i = 0; i < a->inside_count; i++) {
+        (i < a->train_count ? s->train : s->test)[shuffled[i]] = 1;
+    }
+    FAR_TRY(far_row_index(a->ctx, a->frame, s->train, &s->train_rows, &s->n));
+    FAR_TRY(far_row_index(a->ctx, a->frame, s->test, &s->test_rows, &s->m));
+done:
+    far_free(a->ctx, shuffled);
+    return st;
+}
+
+static far_status take_inputs(const far_arena *a, far_split *s)
+{
+    far_status st;
+    far_encoder *e = &s->encoder;
+    FAR_TRY(far_encoder_learn(a->ctx, a->frame, a->features, a->feature_count, s->train_rows, s->n,
+                              false, a->opts->fit->impute, e));
+    FAR_TRY(far_alloc(a->ctx, s->n * e->width, &s->x));
+    FAR_TRY(far_alloc(a->ctx, s->m * e->width, &s->xt));
+    FAR_TRY(far_encoder_apply(a->ctx, e, a->frame, s->train_rows, s->n, s->x));
+    FAR_TRY(far_encoder_apply(a->ctx, e, a->frame, s->test_rows, s->m, s->xt));
+done:
+    return st;
+}
+
+static far_status take_truth(const far_arena *a, far_split *s)
+{
+    far_status st;
+    const double *y = far_frame_numbers(a->frame, a->target);
+    FAR_TRY(far_alloc(a->ctx, s->n, &s->y));
+    FAR_TRY(far_alloc(a->ctx, s->m, &s->yt));
+    FAR_TRY(far_alloc(a->ctx, s->m, &s->out));
+    for (int64_t i = 0; i < s->n; i++) {
+        s->y[i] = y[s->train_rows[i]];
+    }
+    for (int64_t i = 0; i < s->m; i++) {
+        s->yt[i] = y[s->test_rows[i]];
+        s->out[i] = a->out[s->test_rows[i]];
+    }
+done:
+    return st;
+}
+
+far_status far_split_open(const far_arena *a, uint64_t seed, far_split *s)
+{
+    far_status st;
+    *s = (far_split){.seed = seed};
+    FAR_TRY(draw_rows(a, s));
+    FAR_TRY(take_inputs(a, s));
+    FAR_TRY(take_truth(a, s));
+done:
+    return st;
+}
+
+void far_split_clear(far_ctx *ctx, far_split *s)
+{
+    void *owned[] = {s->train, s->test, s->train_rows, s->test_rows, s->x,
+                     s->y,     s->xt,   s->yt,         s->out};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+    far_encoder_clear(ctx, &s->encoder);
+    *s = (far_split){0};
+}

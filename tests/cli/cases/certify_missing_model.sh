@@ -1,0 +1,1 @@
+"$FARFIELD" certify no/such.far

@@ -1,0 +1,1 @@
+"$FARFIELD" fit no/such.csv --target y --arch 'dense lm relu'

@@ -1,0 +1,1 @@
+"$FARFIELD" fit --target y

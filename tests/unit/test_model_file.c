@@ -1,0 +1,1348 @@
+/* Model files: what is saved comes back bit by bit; whatever else is read fails with a message. */
+#define _GNU_SOURCE
+#include "../../src/regress/model_file.h"
+
+#include <dirent.h>
+#include <float.h>
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+/* What goes in must come out: whoever adds a field saves it, and sets it in make_model below. */
+_Static_assert(sizeof(far_model_info) == 200, "far_model_info has a new field");
+
+/* ---- a context whose allocator counts, and fails when told ---- */
+
+typedef struct heap {
+    int64_t calls, fail_at, live_blocks, live_bytes, peak_bytes;
+} heap;
+
+static heap test_heap;
+static far_ctx *ctx;
+
+static void *heap_alloc(void *user, size_t bytes)
+{
+    heap *h = user;
+    if (h->calls++ == h->fail_at) {
+        return NULL;
+    }
+    h->live_blocks++;
+    h->live_bytes += (int64_t)bytes;
+    h->peak_bytes = h->live_bytes > h->peak_bytes ? h->live_bytes : h->peak_bytes;
+    return aligned_alloc(64, bytes);
+}
+
+static void heap_free(void *user, void *ptr, size_t bytes)
+{
+    heap *h = user;
+    h->live_blocks--;
+    h->live_bytes -= (int64_t)bytes;
+    free(ptr);
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    test_heap = (heap){.fail_at = -1};
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = &test_heap;
+    return far_ctx_create(&opts, &ctx);
+}
+
+/* Every test must give back all it took. */
+static int close_context(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
+}
+
+/* ---- a folder of our own, with nothing left in it after each test ---- */
+
+static char folder[] = "/tmp/farfield-test-model-XXXXXX";
+
+static int enter_folder(void **state)
+{
+    (void)state;
+    return !mkdtemp(folder) || chdir(folder) != 0;
+}
+
+static int leave_folder(void **state)
+{
+    (void)state;
+    return chdir("/") != 0 || rmdir(folder) != 0; /* rmdir: only if tests cleaned up */
+}
+
+static int count_files(void)
+{
+    int count = 0;
+    DIR *d = opendir(".");
+    assert_non_null(d);
+    while (readdir(d)) {
+        count++;
+    }
+    closedir(d);
+    return count - 2;
+}
+
+static void write_file(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The caller frees. */
+static char *read_whole(const char *path, size_t *size)
+{
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    fseek(f, 0, SEEK_END);
+    *size = (size_t)ftell(f);
+    rewind(f);
+    char *data = calloc(*size + 1, 1);
+    assert_int_equal(fread(data, 1, *size, f), *size);
+    fclose(f);
+    return data;
+}
+
+/* ---- models made by hand: 7 rows, 5 inputs of 3 columns, 2 targets or 3 classes ---- */
+
+enum { ROWS = 7, INPUTS = 5 };
+
+#define ARCH "dense(128) ln relu dense(128) ln relu dense(1)"
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static char *copy(const char *text)
+{
+    char *out;
+    assert_int_equal(far_copy_text(ctx, text, (int64_t)strlen(text), &out), FAR_OK);
+    return out;
+}
+
+static char **copy_list(int count, const char *const *texts)
+{
+    char **out;
+    assert_int_equal(far_alloc(ctx, count, &out), FAR_OK);
+    for (int i = 0; i < count; i++) {
+        out[i] = copy(texts[i]);
+    }
+    return out;
+}
+
+/* Values that lose bits unless all 17 digits are written, and the edges of double. */
+static double awkward(int64_t i)
+{
+    static const double edges[] = {
+        -0.0, 0.1, DBL_MAX, -DBL_MAX, DBL_MIN, DBL_TRUE_MIN, 1e22, 0x1.fffffffffffffp-1, 3, 1e-300};
+    return i < COUNT(edges) ? edges[i] : sin((double)i) * exp2((double)(i % 37) - 18);
+}
+
+static double *awkward_list(int64_t count, int64_t from)
+{
+    double *out;
+    assert_int_equal(far_alloc(ctx, count, &out), FAR_OK);
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = awkward(from + i);
+    }
+    return out;
+}
+
+static double *positive_list(int64_t count, int64_t from)
+{
+    double *out = awkward_list(count, from);
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = fabs(out[i]) + DBL_TRUE_MIN;
+    }
+    return out;
+}
+
+/* A number, a word with spaces, UTF-8 and other bytes, a number with an odd name. */
+static void make_encoder(far_encoder *e)
+{
+    static const char *const levels[] = {"a \"b\"\\\n", "gr\xC3\xBCn", "k\xF6ln"};
+    static const char *const names[] = {"F1", "kind=a \"b\"\\\n", "kind=gr\xC3\xBCn",
+                                        "kind=k\xF6ln", ""};
+    assert_int_equal(far_alloc(ctx, 3, &e->features), FAR_OK);
+    e->feature_count = 3;
+    e->features[0] = (far_feature){.name = copy("F1"), .width = 1, .fill = awkward(31)};
+    e->features[1] = (far_feature){.name = copy("kind"),
+                                   .kind = FAR_COLUMN_WORD,
+                                   .first = 1,
+                                   .width = 3,
+                                   .level_count = 3,
+                                   .levels = copy_list(3, levels),
+                                   .fill_code = 2};
+    e->features[2] = (far_feature){.name = copy(""), .first = 4, .width = 1, .fill = -0.0};
+    e->width = INPUTS;
+    e->input_names = copy_list(INPUTS, names);
+    e->centre = awkward_list(INPUTS, 0);
+    e->scale = positive_list(INPUTS, 4);
+    e->impute = true;
+}
+
+static void make_candidates(far_model *m)
+{
+    assert_int_equal(far_alloc(ctx, 2, &m->candidates), FAR_OK);
+    m->candidate_count = 2;
+    m->candidates[0] =
+        (far_candidate){copy("dense relu dense"), awkward(40), awkward(41), awkward(42), 0, 0};
+    m->candidates[1] = (far_candidate){copy(ARCH), awkward(43), awkward(44), awkward(45), 1, 1};
+}
+
+static far_model_info make_info(void)
+{
+    far_model_info info;
+    memset(&info, 0, sizeof info);
+    info.rows = ROWS;
+    info.inputs = INPUTS;
+    info.standardize = info.impute = 1;
+    info.param = FAR_PARAM_STANDARD;
+    info.prior = FAR_PRIOR_NNGP;
+    info.ridge = fabs(awkward(50));
+    info.ridge_relative = fabs(awkward(51));
+    info.mean_diagonal = awkward(52);
+    info.lambda_min = awkward(53);
+    info.lambda_max = awkward(54);
+    info.condition = awkward(55);
+    info.log_det = awkward(56);
+    info.residual = awkward(57);
+    info.duplicates = 5;
+    info.conflicts = 3;
+    info.r2_train = awkward(58);
+    info.seconds_choose = awkward(59);
+    info.seconds_fill = awkward(60);
+    info.seconds_factor = awkward(61);
+    info.seconds_solve = awkward(62);
+    info.seconds_total = awkward(63);
+    info.bytes = awkward(64);
+    info.storage = FAR_STORAGE_PACKED;
+    return info;
+}
+
+static void make_kernel(far_model *m)
+{
+    far_kernel_opts opts;
+    far_kernel_opts_init(&opts);
+    opts.param = m->info.param;
+    assert_int_equal(far_kernel_create(ctx, ARCH, &opts, &m->kernel), FAR_OK);
+    m->arch = copy(far_kernel_text(m->kernel));
+}
+
+static void make_arrays(far_model *m)
+{
+    int64_t p = m->info.outputs;
+    m->out_centre = awkward_list(p, 70);
+    m->out_scale = positive_list(p, 73);
+    m->x = awkward_list(ROWS * INPUTS, 0);
+    m->y = awkward_list(ROWS * p, 100);
+    m->alpha = awkward_list(ROWS * p, 200);
+    m->alpha_low = awkward_list(ROWS * p, 300);
+}
+
+static far_model *make_regression(void)
+{
+    static const char *const targets[] = {"RMSD", "a,b"};
+    far_model *m;
+    assert_int_equal(far_model_new(ctx, &m), FAR_OK);
+    m->info = make_info();
+    m->info.task = FAR_TASK_REGRESS;
+    m->info.outputs = m->info.targets = 2;
+    m->targets = copy_list(2, targets);
+    make_kernel(m);
+    make_encoder(&m->encoder);
+    make_candidates(m);
+    make_arrays(m);
+    strcpy(m->data_hash, HASH);
+    return m;
+}
+
+static far_model *make_classification(void)
+{
+    static const char *const targets[] = {"species"}, *const classes[] = {"x", "\xE6\xB0\xB4", ""};
+    far_model *m;
+    assert_int_equal(far_model_new(ctx, &m), FAR_OK);
+    m->info = make_info();
+    m->info.task = FAR_TASK_CLASSIFY;
+    m->info.param = FAR_PARAM_NTK;
+    m->info.prior = FAR_PRIOR_NTK;
+    m->info.standardize = m->info.impute = 0;
+    m->info.storage = FAR_STORAGE_FULL;
+    m->info.outputs = 3;
+    m->info.targets = 1;
+    m->targets = copy_list(1, targets);
+    m->classes = copy_list(3, classes);
+    make_kernel(m);
+    make_encoder(&m->encoder);
+    m->encoder.impute = false;
+    make_arrays(m);
+    strcpy(m->data_hash, HASH);
+    return m;
+}
+
+/* ---- comparing ---- */
+
+static void same_texts(char *const *a, char *const *b, int64_t count)
+{
+    assert_int_equal(!a, !b);
+    for (int64_t i = 0; a && i < count; i++) {
+        assert_string_equal(a[i], b[i]);
+    }
+}
+
+static void same_numbers(const double *a, const double *b, int64_t count)
+{
+    assert_memory_equal(a, b, (size_t)count * sizeof *a);
+}
+
+static void same_encoder(const far_encoder *a, const far_encoder *b)
+{
+    assert_int_equal(a->feature_count, b->feature_count);
+    for (int64_t j = 0; j < a->feature_count; j++) {
+        const far_feature *f = &a->features[j], *g = &b->features[j];
+        assert_string_equal(f->name, g->name);
+        assert_int_equal(f->kind, g->kind);
+        assert_int_equal(f->first, g->first);
+        assert_int_equal(f->width, g->width);
+        assert_int_equal(f->level_count, g->level_count);
+        same_texts(f->levels, g->levels, f->level_count);
+        same_numbers(&f->fill, &g->fill, 1);
+        assert_int_equal(f->fill_code, g->fill_code);
+    }
+    assert_int_equal(a->width, b->width);
+    same_texts(a->input_names, b->input_names, a->width);
+    same_numbers(a->centre, b->centre, a->width);
+    same_numbers(a->scale, b->scale, a->width);
+    assert_int_equal(a->impute, b->impute);
+}
+
+static void same_candidates(const far_model *a, const far_model *b)
+{
+    assert_int_equal(a->candidate_count, b->candidate_count);
+    for (int64_t i = 0; i < a->candidate_count; i++) {
+        const far_candidate *c = &a->candidates[i], *d = &b->candidates[i];
+        assert_string_equal(c->arch, d->arch);
+        same_numbers(&c->ridge, &d->ridge, 1);
+        same_numbers(&c->loo_r2, &d->loo_r2, 1);
+        same_numbers(&c->log_likelihood, &d->log_likelihood, 1);
+        assert_int_equal(c->bounded, d->bounded);
+        assert_int_equal(c->chosen, d->chosen);
+    }
+}
+
+static void same_model(const far_model *a, const far_model *b)
+{
+    int64_t n = a->info.rows, p = a->info.outputs;
+    assert_memory_equal(&a->info, &b->info, sizeof a->info);
+    assert_string_equal(a->arch, b->arch);
+    assert_string_equal(far_kernel_text(a->kernel), far_kernel_text(b->kernel));
+    same_encoder(&a->encoder, &b->encoder);
+    same_texts(a->targets, b->targets, a->info.targets);
+    same_texts(a->classes, b->classes, p);
+    same_numbers(a->out_centre, b->out_centre, p);
+    same_numbers(a->out_scale, b->out_scale, p);
+    same_numbers(a->x, b->x, n * a->info.inputs);
+    same_numbers(a->y, b->y, n * p);
+    same_numbers(a->alpha, b->alpha, n * p);
+    same_numbers(a->alpha_low, b->alpha_low, n * p);
+    assert_string_equal(a->data_hash, b->data_hash);
+    same_candidates(a, b);
+}
+
+static void expect_round_trip(far_model *m)
+{
+    far_model *again;
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    if (far_model_load(ctx, "m.far", &again) != FAR_OK) {
+        fail_msg("%s", far_ctx_message(ctx));
+    }
+    same_model(m, again);
+    assert_int_equal(count_files(), 1);
+    far_model_destroy(again);
+    far_model_destroy(m);
+    unlink("m.far");
+}
+
+/* ---- round trips ---- */
+
+static void a_regression_comes_back_bit_by_bit(void **state)
+{
+    (void)state;
+    expect_round_trip(make_regression());
+}
+
+static void a_classification_comes_back_bit_by_bit(void **state)
+{
+    (void)state;
+    expect_round_trip(make_classification());
+}
+
+static void diagnostics_that_are_not_finite_become_null(void **state)
+{
+    (void)state;
+    far_model *m = make_regression(), *again;
+    m->info.lambda_min = m->info.lambda_max = NAN;
+    m->info.condition = INFINITY;
+    m->info.log_det = -INFINITY;
+    m->candidates[0].loo_r2 = NAN;
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    assert_int_equal(far_model_load(ctx, "m.far", &again), FAR_OK);
+    assert_true(isnan(again->info.lambda_min) && isnan(again->info.lambda_max));
+    assert_true(isnan(again->info.condition) && isnan(again->info.log_det));
+    assert_true(isnan(again->candidates[0].loo_r2));
+    far_model_destroy(again);
+    far_model_destroy(m);
+    unlink("m.far");
+}
+
+/* Without imputing a fill is only a by-product; a word column without words has none. */
+static void fills_may_be_absent_where_nothing_is_filled(void **state)
+{
+    (void)state;
+    far_model *m = make_classification(), *again;
+    m->encoder.features[0].fill = NAN;
+    m->encoder.features[1].fill_code = -1;
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    assert_int_equal(far_model_load(ctx, "m.far", &again), FAR_OK);
+    assert_true(isnan(again->encoder.features[0].fill));
+    assert_int_equal(again->encoder.features[1].fill_code, 0);
+    far_model_destroy(again);
+    m->info.impute = 1;
+    m->encoder.features[0].fill = 0;
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    assert_int_equal(far_model_load(ctx, "m.far", &again), FAR_ERR_FORMAT);
+    assert_string_equal(far_ctx_message(ctx),
+                        "m.far: manifest: features[1]: \"fill\" is not a text");
+    far_model_destroy(m);
+    unlink("m.far");
+}
+
+static void the_same_model_gives_the_same_bytes(void **state)
+{
+    (void)state;
+    size_t sizes[2];
+    char *bytes[2];
+    for (int i = 0; i < 2; i++) {
+        far_model *m = make_regression();
+        write_file("m.far", "old", 3); /* replaced as a whole */
+        assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+        bytes[i] = read_whole("m.far", &sizes[i]);
+        far_model_destroy(m);
+    }
+    assert_int_equal(sizes[0], sizes[1]);
+    assert_memory_equal(bytes[0], bytes[1], sizes[0]);
+    assert_int_equal(count_files(), 1);
+    free(bytes[0]);
+    free(bytes[1]);
+    unlink("m.far");
+}
+
+/* ---- bytes in memory ---- */
+
+typedef struct bytes {
+    char *data;
+    size_t size;
+} bytes;
+
+/* What save writes for m. */
+static bytes model_bytes(const far_model *m)
+{
+    bytes b;
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    b.data = read_whole("m.far", &b.size);
+    unlink("m.far");
+    return b;
+}
+
+static void expect_format_error(const void *data, size_t size)
+{
+    far_model *m = (far_model *)&test_heap;
+    assert_int_equal(far_model_parse_bytes(ctx, "m.far", data, (int64_t)size, &m), FAR_ERR_FORMAT);
+    assert_null(m);
+    assert_int_equal(strncmp(far_ctx_message(ctx), "m.far: ", 7), 0);
+}
+
+/* A message that ends in * is the beginning of what is expected: the rest are jansson's words. */
+static void expect_message(const void *data, size_t size, const char *message)
+{
+    char found[1024];
+    size_t length = strlen(message);
+    expect_format_error(data, size);
+    snprintf(found, sizeof found, "%s", far_ctx_message(ctx));
+    if (message[length - 1] == '*' && strlen(found) > length) {
+        strcpy(found + length - 1, "*");
+    }
+    assert_string_equal(found, message);
+}
+
+static void every_truncation_is_refused(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    bytes b = model_bytes(m);
+    for (size_t size = 0; size < b.size; size++) {
+        char *cut = malloc(size + 1); /* its own block, so that reading past the end is seen */
+        memcpy(cut, b.data, size);
+        expect_format_error(cut, size);
+        assert_non_null(strstr(far_ctx_message(ctx),
+                               size < 4 ? "is not a farfield model" : "is truncated or damaged"));
+        free(cut);
+    }
+    free(b.data);
+    far_model_destroy(m);
+}
+
+/* Fields that say nothing about the content (dates, attributes) may change; nothing else. */
+static void a_changed_byte_is_refused_or_harmless(void **state)
+{
+    (void)state;
+    far_model *m = make_regression(), *again;
+    bytes b = model_bytes(m);
+    size_t harmless = 0;
+    for (size_t i = 0; i < b.size; i++) {
+        char old = b.data[i], changes[] = {1, (char)0x80, (char)0xFF};
+        b.data[i] = (char)(old ^ changes[i % 3]);
+        far_status st = far_model_parse_bytes(ctx, "m.far", b.data, (int64_t)b.size, &again);
+        if (st == FAR_OK) {
+            same_model(m, again);
+            far_model_destroy(again);
+            harmless++;
+        } else {
+            assert_int_equal(st, FAR_ERR_FORMAT);
+            assert_null(again);
+        }
+        b.data[i] = old;
+    }
+    assert_in_range(harmless, 0, 300); /* of 4244 */
+    free(b.data);
+    far_model_destroy(m);
+}
+
+/* ---- files that are something else ---- */
+
+static void expect_load_failure(const char *path, far_status status, const char *message)
+{
+    far_model *m = (far_model *)&test_heap;
+    assert_int_equal(far_model_load(ctx, path, &m), status);
+    assert_null(m);
+    assert_string_equal(far_ctx_message(ctx), message);
+}
+
+static void other_files_get_a_clear_message(void **state)
+{
+    (void)state;
+    double value = 1;
+    far_mat matrix = far_mat_view(&value, 1, 1, FAR_F64);
+    const char *no_zip =
+        "x.npz: is not a farfield model (those are zip files, with a manifest.json)";
+    expect_load_failure("none", FAR_ERR_IO, "none: no such file");
+    expect_load_failure(".", FAR_ERR_IO, ".: is a directory");
+    write_file("x.npz", "", 0);
+    expect_load_failure("x.npz", FAR_ERR_FORMAT, "x.npz: is not a farfield model (it is empty)");
+    write_file("x.npz", "a,b\n1,2\n", 8);
+    expect_load_failure("x.npz", FAR_ERR_FORMAT, no_zip);
+    write_file("x.npz", "\x1F\x8B\x08", 3);
+    expect_load_failure("x.npz", FAR_ERR_FORMAT, no_zip);
+    assert_int_equal(far_mat_write(ctx, &matrix, NULL, "x.npz"), FAR_OK);
+    expect_load_failure("x.npz", FAR_ERR_FORMAT,
+                        "x.npz: is not a farfield model (no manifest.json)");
+    write_file("x.npz", "PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22); /* no members */
+    expect_load_failure("x.npz", FAR_ERR_FORMAT,
+                        "x.npz: is not a farfield model (no manifest.json)");
+    unlink("x.npz");
+}
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    far_model *m = make_regression(), *out = m;
+    assert_int_equal(far_model_save(ctx, NULL, "m.far"), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "the model is NULL");
+    assert_int_equal(far_model_save(NULL, m, "m.far"), FAR_ERR_ARG);
+    assert_int_equal(far_model_save(ctx, m, NULL), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "the path is empty");
+    assert_int_equal(far_model_save(ctx, m, ""), FAR_ERR_ARG);
+    assert_int_equal(far_model_save(ctx, m, "no/where.far"), FAR_ERR_IO);
+    assert_string_equal(far_ctx_message(ctx), "no/where.far: cannot write: no such directory");
+    assert_int_equal(far_model_load(ctx, "m.far", NULL), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "out is NULL");
+    assert_int_equal(far_model_load(NULL, "m.far", &out), FAR_ERR_ARG);
+    assert_int_equal(far_model_load(ctx, NULL, &out), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "the path is empty");
+    assert_null(out);
+    assert_int_equal(far_model_load(ctx, "", &out), FAR_ERR_ARG);
+    assert_int_equal(count_files(), 0);
+    far_model_destroy(m);
+}
+
+/* ---- zips made member by member ---- */
+
+static void add_member(zip_t *zip, const char *name, const void *data, size_t size, int method)
+{
+    zip_source_t *source = zip_source_buffer(zip, data, size, 0);
+    assert_non_null(source);
+    zip_int64_t index = zip_file_add(zip, name, source, 0);
+    assert_in_range(index, 0, 100);
+    assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)index, method, 0), 0);
+}
+
+static char *manifest_text(const far_model *m)
+{
+    far_text t = {.ctx = ctx};
+    assert_int_equal(far_manifest_write(m, &t), FAR_OK);
+    char *out = strdup(t.data);
+    far_free(ctx, t.data);
+    return out;
+}
+
+/* The file of m with another manifest (NULL: its own), and an array replaced (NULL: taken out). */
+typedef struct change {
+    const char *manifest;
+    size_t manifest_size; /* 0: up to its closing zero */
+    const char *array;
+    const void *npy;
+    size_t npy_size;
+    int method;
+} change;
+
+static void add_array(zip_t *zip, const char *name, const bytes *file, const change *c)
+{
+    if (c->array && strcmp(c->array, name) == 0) {
+        if (c->npy) {
+            add_member(zip, name, c->npy, c->npy_size, c->method);
+        }
+        return;
+    }
+    zip_error_t error;
+    zip_source_t *source = zip_source_buffer_create(file->data, file->size, 0, &error);
+    zip_t *from = zip_open_from_source(source, ZIP_RDONLY, &error);
+    zip_stat_t s;
+    assert_int_equal(zip_stat(from, name, 0, &s), 0);
+    char *data = malloc(s.size);
+    zip_file_t *member = zip_fopen(from, name, 0);
+    assert_int_equal(zip_fread(member, data, s.size), s.size);
+    zip_fclose(member);
+    zip_discard(from);
+    zip_source_t *copied = zip_source_buffer(zip, data, s.size, 1); /* 1: it frees */
+    zip_int64_t index = zip_file_add(zip, name, copied, 0);
+    assert_in_range(index, 0, 100);
+    assert_int_equal(zip_set_file_compression(zip, (zip_uint64_t)index, c->method, 0), 0);
+}
+
+static bytes changed_file(const far_model *m, const change *c)
+{
+    bytes file = model_bytes(m), out;
+    char *own = manifest_text(m);
+    const char *manifest = c->manifest ? c->manifest : own;
+    zip_t *zip = zip_open("z", ZIP_CREATE | ZIP_TRUNCATE, NULL);
+    assert_non_null(zip);
+    add_member(zip, "manifest.json", manifest,
+               c->manifest_size ? c->manifest_size : strlen(manifest), c->method);
+    add_array(zip, "x.npy", &file, c);
+    add_array(zip, "y.npy", &file, c);
+    add_array(zip, "alpha.npy", &file, c);
+    add_array(zip, "alpha_low.npy", &file, c);
+    assert_int_equal(zip_close(zip), 0);
+    out.data = read_whole("z", &out.size);
+    unlink("z");
+    free(own);
+    free(file.data);
+    return out;
+}
+
+static void expect_change(const far_model *m, const change *c, const char *message)
+{
+    bytes b = changed_file(m, c);
+    if (message) {
+        expect_message(b.data, b.size, message);
+    } else {
+        far_model *again;
+        assert_int_equal(far_model_parse_bytes(ctx, "m.far", b.data, (int64_t)b.size, &again),
+                         FAR_OK);
+        same_model(m, again);
+        far_model_destroy(again);
+    }
+    free(b.data);
+}
+
+static void a_zip_packed_by_another_program_is_read(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    expect_change(m, &(change){.method = ZIP_CM_DEFLATE}, NULL);
+    far_model_destroy(m);
+}
+
+static void a_manifest_that_unpacks_to_too_much_is_refused(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    size_t size = (size_t)40 << 20;
+    char *blanks = malloc(size);
+    memset(blanks, ' ', size);
+    change c = {.manifest = blanks, .manifest_size = size, .method = ZIP_CM_DEFLATE};
+    test_heap.peak_bytes = 0;
+    expect_change(m, &c,
+                  "m.far: is truncated or damaged: manifest.json claims 41943040 bytes, more than "
+                  "are plausible");
+    assert_in_range(test_heap.peak_bytes, 0, 2 << 20);
+    free(blanks);
+    far_model_destroy(m);
+}
+
+/* ---- arrays that do not fit ---- */
+
+/* An npy of float64 ones with any header; the caller frees. */
+static bytes make_npy(const char *type, const char *order, const char *shape, size_t values)
+{
+    bytes b = {.size = 128 + values};
+    b.data = calloc(b.size, 1);
+    memset(b.data, ' ', 128);
+    memcpy(b.data, "\x93NUMPY\1\0\x76\0", 10);
+    int used = sprintf(b.data + 10, "{'descr': '%s', 'fortran_order': %s, 'shape': %s}", type,
+                       order, shape);
+    b.data[10 + used] = ' ';
+    b.data[127] = '\n';
+    return b;
+}
+
+typedef struct array_case {
+    const char *array, *type, *order, *shape;
+    int bytes;
+    const char *message;
+} array_case;
+
+static const array_case array_cases[] = {
+    {"alpha.npy", "<f8", "False", "(6, 2)", 96,
+     "m.far: manifest: \"alpha\" has 6 rows where 7 were announced"},
+    {"alpha_low.npy", "<f8", "False", "(8, 2)", 128,
+     "m.far: manifest: \"alpha_low\" has 8 rows where 7 were announced"},
+    {"x.npy", "<f8", "False", "(7, 3)", 168,
+     "m.far: manifest: \"x\" has 3 columns where 5 were announced"},
+    {"y.npy", "<f8", "False", "(7,)", 56,
+     "m.far: manifest: \"y\" has 1 columns where 2 were announced"},
+    {"y.npy", "<f8", "False", "(0, 2)", 0,
+     "m.far: is truncated or damaged: array y: shape (0, 2) holds no values"},
+    {"y.npy", "<f8", "False", "(7, 2, 1)", 112,
+     "m.far: is truncated or damaged: array y: shape (7, 2, 1) has 3 dimensions; only 1 or 2 can "
+     "be read"},
+    {"y.npy", "<f4", "False", "(7, 2)", 56,
+     "m.far: is truncated or damaged: array y: does not hold float64"},
+    {"y.npy", "<i8", "False", "(7, 2)", 112,
+     "m.far: is truncated or damaged: array y: does not hold float64"},
+    {"y.npy", "<f8", "False", "(7, 2)", 104,
+     "m.far: is truncated or damaged: array y: header says 7 x 2 float64 (112 bytes) but only 104 "
+     "follow"},
+    {"y.npy", "<f8", "False", "(1000000000000, 1000000000000)", 8,
+     "m.far: is truncated or damaged: array y: shape (1000000000000, 1000000000000) is too large "
+     "for a file"},
+};
+
+static void arrays_of_another_shape_are_refused(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    for (int i = 0; i < COUNT(array_cases); i++) {
+        const array_case *a = &array_cases[i];
+        bytes npy = make_npy(a->type, a->order, a->shape, (size_t)a->bytes);
+        expect_change(m, &(change){.array = a->array, .npy = npy.data, .npy_size = npy.size},
+                      a->message);
+        free(npy.data);
+    }
+    expect_change(m, &(change){.array = "x.npy"},
+                  "m.far: is truncated or damaged: it has no x.npy");
+    expect_change(m, &(change){.array = "alpha_low.npy"},
+                  "m.far: is truncated or damaged: it has no alpha_low.npy");
+    expect_change(m, &(change){.array = "x.npy", .npy = "hello", .npy_size = 5},
+                  "m.far: is truncated or damaged: array x: is not in npy format");
+    far_model_destroy(m);
+}
+
+static void array_values_must_be_finite(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    double *arrays[] = {m->x, m->y, m->alpha, m->alpha_low};
+    const char *names[] = {"x", "y", "alpha", "alpha_low"};
+    for (int i = 0; i < COUNT(arrays); i++) {
+        char message[128];
+        int cols = i == 0 ? INPUTS : 2;
+        double old = arrays[i][2 * cols + 1];
+        arrays[i][2 * cols + 1] = i % 2 ? NAN : -INFINITY;
+        bytes b = model_bytes(m);
+        sprintf(message,
+                "m.far: is truncated or damaged: array %s: row 3, column 2 is not a finite number",
+                names[i]);
+        expect_message(b.data, b.size, message);
+        free(b.data);
+        arrays[i][2 * cols + 1] = old;
+    }
+    far_model_destroy(m);
+}
+
+/* Column by column, and with the bytes in the other order: numpy writes both. */
+static void arrays_may_be_laid_out_otherwise(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    bytes fortran = make_npy("<f8", "True", "(7, 2)", 112);
+    bytes swapped = make_npy(">f8", "False", "(7, 2)", 112);
+    for (int i = 0; i < ROWS; i++) {
+        for (int j = 0; j < 2; j++) {
+            memcpy(fortran.data + 128 + 8 * (j * ROWS + i), &m->alpha[2 * i + j], 8);
+            for (int k = 0; k < 8; k++) {
+                swapped.data[128 + 8 * (2 * i + j) + k] = ((char *)&m->alpha[2 * i + j])[7 - k];
+            }
+        }
+    }
+    change c = {.array = "alpha.npy", .npy = fortran.data, .npy_size = fortran.size};
+    expect_change(m, &c, NULL);
+    c.npy = swapped.data;
+    expect_change(m, &c, NULL);
+    free(fortran.data);
+    free(swapped.data);
+    far_model_destroy(m);
+}
+
+static void a_member_that_is_there_twice_is_refused(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    bytes b = model_bytes(m);
+    for (size_t i = 0; i + 9 < b.size; i++) { /* alpha.npy becomes a second x.npy in both places */
+        if (memcmp(b.data + i, "y.npy", 5) == 0 && b.data[i - 1] != 'w') {
+            b.data[i] = 'x';
+        }
+    }
+    expect_message(b.data, b.size, "m.far: is truncated or damaged: holds x.npy twice");
+    free(b.data);
+    far_model_destroy(m);
+}
+
+/* ---- manifests that do not fit ---- */
+
+/* The text with the first old replaced; the caller frees. */
+static char *replaced(const char *text, const char *old, const char *new)
+{
+    const char *at = strstr(text, old);
+    if (!at) {
+        fail_msg("the manifest has no %s", old);
+    }
+    char *out = malloc(strlen(text) + strlen(new) + 1);
+    sprintf(out, "%.*s%s%s", (int)(at - text), text, new, at + strlen(old));
+    return out;
+}
+
+typedef struct edit {
+    const char *old, *new, *message; /* message NULL: it is still fine */
+} edit;
+
+static const edit edits[] = {
+    /* what it is */
+    {"farfield model", "other model",
+     "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
+    {"\"format\": \"farfield model\"", "\"format\": 3",
+     "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
+    {"\"version\": 1", "\"version\": 7",
+     "was written by a newer farfield (model version 7, this one reads up to 1); update farfield"},
+    {"\"version\": 1", "\"version\": 0", "manifest: \"version\" is 0; the first was 1"},
+    {"\"version\": 1", "\"version\": -1", "manifest: \"version\" is not a count"},
+    {"\"version\": 1", "\"version\": 1.0", "manifest: \"version\" is not a count"},
+    {"\"version\": 1,", "", "manifest: \"version\" is missing"},
+    {"\"version\": 1", "\"version\": 1, \"more\": [1, {\"deep\": null}]", NULL},
+    {"\"seconds\": {", "\"seconds\": {\"later\": 3, ", NULL},
+    /* JSON */
+    {"\"version\": 1", "\"version\": 1, \"version\": 1", "manifest: line 3, column *"},
+    {"\"version\": 1", "\"version\": 1,,", "manifest: line 3, column *"},
+    {"\"version\": 1", "\"version\": 99999999999999999999", "manifest: line 3, column *"},
+    {"\"absolute\": ", "\"absolute\": 1e999, \"b\": ", "manifest: line 78, column *"},
+    {"\"written_by\": \"", "\"written_by\": \"\\u0000", "manifest: line 4, column *"},
+    {"\"written_by\": \"", "\"written_by\": \"\xFF", "manifest: line 4, column *"},
+    /* choices and flags */
+    {"\"param\": \"standard\"", "\"param\": \"mup\"", "manifest: \"param\" is not ntk or standard"},
+    {"\"prior\": \"nngp\"", "\"prior\": 1", "manifest: \"prior\" is not ntk or nngp"},
+    {"\"prior\": \"nngp\",", "", "manifest: \"prior\" is missing"},
+    {"\"task\": \"regress\"", "\"task\": \"auto\"",
+     "manifest: \"task\" is not regress or classify"},
+    {"\"task\": \"regress\"", "\"task\": \"classify\"", "manifest: \"classes\" is not a list"},
+    {"\"storage\": \"packed\"", "\"storage\": []",
+     "manifest: diagnostics: \"storage\" is not auto or full or packed"},
+    {"\"impute\": true", "\"impute\": 1", "manifest: \"impute\" is neither true nor false"},
+    {"\"standardize\": true,", "", "manifest: \"standardize\" is missing"},
+    /* the network */
+    {"ln relu", "ln rleu",
+     "manifest: \"arch\" is not a network with a kernel: column 15: there is no layer 'rleu'; did "
+     "you mean relu?"},
+    {"dense(128) ln", "  dense( 128 )   ln", NULL},
+    {"\"arch\": \"", "\"arch\": 3, \"b\": \"", "manifest: \"arch\" is not a text"},
+    /* features */
+    {"\"name\": \"F1\"", "\"name\": \"kind\"", "manifest: \"features\" has 'kind' twice"},
+    {"\"name\": \"F1\"", "\"name\": null", "manifest: features[0]: \"name\" is not a text"},
+    {"\"kind\": \"number\"", "\"kind\": \"date\"",
+     "manifest: features[0]: \"kind\" is not number or word"},
+    {"\"kind\": \"number\"", "\"kind\": \"word\"", "manifest: features[0]: \"levels\" is missing"},
+    {"\"kind\": \"word\"", "\"kind\": \"number\"",
+     "manifest: features[1]: \"fill\" is not a number"},
+    {"\"levels\": [", "\"levels\": [\"Z\",",
+     "manifest: \"features\" make 6 inputs where 5 were announced"},
+    {"\"levels\": [", "\"levels\": [\"b\",",
+     "manifest: features[1]: \"levels\"[1] is not behind the level before it in byte order"},
+    {"\"levels\": [", "\"levels\": [\"a \\\"b\\\"\\\\\\n\",",
+     "manifest: features[1]: \"levels\"[1] is not behind the level before it in byte order"},
+    {"\"levels\": [", "\"levels\": [5,", "manifest: features[1]: \"levels\"[0] is not a text"},
+    {"\"levels\": [", "\"levels\": 5, \"b\": [", "manifest: features[1]: \"levels\" is not a list"},
+    {"\"hex\": \"6bf66c6e\"", "\"hex\": \"6bf66c6\"",
+     "manifest: features[1]: \"levels\"[2] is not a text"},
+    {"\"hex\": \"6bf66c6e\"", "\"hex\": \"6bf66c6E\"",
+     "manifest: features[1]: \"levels\"[2] is not a text"},
+    {"\"hex\": \"6bf66c6e\"", "\"hex\": \"6b00\"",
+     "manifest: features[1]: \"levels\"[2] is not a text"},
+    {"\"hex\": \"6bf66c6e\"", "\"hex\": \"7a\"",
+     "manifest: features[1]: \"fill\" is not one of the levels"},
+    {"\"fill\": 5.5", "\"fill\": null, \"b\": 5.5",
+     "manifest: features[0]: \"fill\" is not a number"},
+    {"\"features\": [", "\"features\": [[],", "manifest: \"features\"[0] is not an object"},
+    {"\"features\": [", "\"features\": {}, \"b\": [", "manifest: \"features\" is not a list"},
+    /* inputs and outputs */
+    {"\"inputs\": {", "\"inputs\": [], \"b\": {", "manifest: \"inputs\" is not an object"},
+    {"\"names\": [", "\"names\": [\"F0\",",
+     "manifest: inputs: \"names\" has 6 entries where 5 were announced"},
+    {"\"centre\": [", "\"centre\": [1,",
+     "manifest: inputs: \"centre\" has 6 entries where 5 were announced"},
+    {"\"centre\": [\n      -0.0,", "\"centre\": [\"0\",",
+     "manifest: inputs: \"centre\"[0] is not a number"},
+    {"\"centre\": [\n      -0.0,", "\"centre\": [null,",
+     "manifest: inputs: \"centre\"[0] is not a number"},
+    {"\"scale\": [\n      2.2250738585072019e-308,", "\"scale\": [0,",
+     "manifest: inputs: \"scale\"[0] is 0, not above 0"},
+    {"\"scale\": [\n      2.2250738585072019e-308,", "\"scale\": [-2.5,",
+     "manifest: inputs: \"scale\"[0] is -2.5, not above 0"},
+    {"\"a,b\"", "\"RMSD\"", "manifest: \"targets\" has 'RMSD' twice"},
+    {"\"a,b\"", "\"c\", \"a,b\"",
+     "manifest: \"targets\" has 3 entries where 2 outputs were announced"},
+    {"\"classes\": null", "\"classes\": [\"a\", \"b\"]",
+     "manifest: \"classes\" is not null, but the task is to regress"},
+    {"\"outputs\": {\n    \"centre\": [", "\"outputs\": {\"centre\": [3,",
+     "manifest: outputs: \"centre\" has 3 entries where 2 were announced"},
+    {"\"relative\": ", "\"relative\": -1, \"b\": ", "manifest: ridge: a ridge is 0 or more"},
+    {"\"absolute\": ", "\"absolute\": null, \"b\": ", "manifest: ridge: a ridge is 0 or more"},
+    {"\"absolute\": ", "\"absolute\": true, \"b\": ",
+     "manifest: ridge: \"absolute\" is not a number"},
+    /* counts */
+    {"\"rows\": 7", "\"rows\": 8", "manifest: \"x\" has 7 rows where 8 were announced"},
+    {"\"rows\": 7", "\"rows\": 9223372036854775807",
+     "manifest: \"x\" has 7 rows where 9223372036854775807 were announced"},
+    {"\"rows\": 7", "\"rows\": 0",
+     "manifest: diagnostics: a model needs a row, an input and an output"},
+    {"\"inputs\": 5", "\"inputs\": 9223372036854775807",
+     "manifest: \"features\" make 5 inputs where 9223372036854775807 were announced"},
+    {"\"outputs\": 2", "\"outputs\": 9223372036854775807",
+     "manifest: \"targets\" has 2 entries where 9223372036854775807 outputs were announced"},
+    {"\"duplicates\": 5", "\"duplicates\": 7",
+     "manifest: diagnostics: 3 conflicts, 7 duplicates and 7 rows cannot be"},
+    {"\"conflicts\": 3", "\"conflicts\": 6",
+     "manifest: diagnostics: 6 conflicts, 5 duplicates and 7 rows cannot be"},
+    {"\"seconds\": {", "\"seconds\": 3, \"b\": {",
+     "manifest: diagnostics: \"seconds\" is not an object"},
+    {"\"solve\": ", "\"solve\": \"1\", \"b\": ",
+     "manifest: diagnostics: seconds: \"solve\" is not a number"},
+    {"\"diagnostics\": {", "\"diagnose\": {", "manifest: \"diagnostics\" is missing"},
+    /* the rest */
+    {HASH, HASH "0", "manifest: \"data_hash\" is not 64 hexadecimal digits"},
+    {"0123456789abcdef", "0123456789abcdeF",
+     "manifest: \"data_hash\" is not 64 hexadecimal digits"},
+    {"\"data_hash\": ", "\"data_hash\": null, \"b\": ",
+     "manifest: \"data_hash\" is not 64 hexadecimal digits"},
+    {"\"candidates\": [", "\"candidates\": [3,", "manifest: \"candidates\"[0] is not an object"},
+    {"\"loo_r2\": ", "\"loo_r2\": {}, \"b\": ",
+     "manifest: candidates[0]: \"loo_r2\" is not a number"},
+    {"\"bounded\": false", "\"bounded\": 0",
+     "manifest: candidates[0]: \"bounded\" is neither true nor false"},
+    {"\"chosen\": true", "\"unknown\": true", "manifest: candidates[1]: \"chosen\" is missing"},
+};
+
+static void expect_edit(const far_model *m, const char *manifest, const edit *e)
+{
+    char message[512];
+    char *changed = replaced(manifest, e->old, e->new);
+    snprintf(message, sizeof message, "m.far: %s", e->message ? e->message : "");
+    expect_change(m, &(change){.manifest = changed}, e->message ? message : NULL);
+    free(changed);
+}
+
+static void every_field_of_the_manifest_is_checked(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    m->encoder.features[0].fill = 5.5;
+    char *manifest = manifest_text(m);
+    for (int i = 0; i < COUNT(edits); i++) {
+        expect_edit(m, manifest, &edits[i]);
+    }
+    free(manifest);
+    far_model_destroy(m);
+}
+
+/* Each key in turn gets each type of value, and is taken out: nothing may crash, and what loads
+ * must save again. */
+static void try_value(const far_model *m, json_t *whole)
+{
+    char *text = json_dumps(whole, JSON_REAL_PRECISION(17));
+    bytes b = changed_file(m, &(change){.manifest = text});
+    far_model *again;
+    far_status st = far_model_parse_bytes(ctx, "m.far", b.data, (int64_t)b.size, &again);
+    assert_true(st == FAR_OK || st == FAR_ERR_FORMAT);
+    if (st == FAR_OK) {
+        assert_int_equal(far_model_save(ctx, again, "again"), FAR_OK);
+        unlink("again");
+        far_model_destroy(again);
+    }
+    free(b.data);
+    free(text);
+}
+
+static void try_all_types(const far_model *m, json_t *whole, json_t *object)
+{
+    static const char *const values[] = {"null", "true",  "0",         "-1",   "1e300",
+                                         "\"\"", "[1,2]", "{\"a\":1}", "[[]]", "7"};
+    json_t *original = json_copy(object);
+    const char *key;
+    json_t *value;
+    json_object_foreach(original, key, value)
+    {
+        for (int i = 0; i < COUNT(values); i++) {
+            json_object_set_new(object, key, json_loads(values[i], JSON_DECODE_ANY, NULL));
+            try_value(m, whole);
+        }
+        json_object_del(object, key);
+        try_value(m, whole);
+        json_object_set(object, key, value);
+    }
+    json_decref(original);
+}
+
+static void any_type_anywhere_does_no_harm(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    char *manifest = manifest_text(m);
+    json_t *whole = json_loads(manifest, 0, NULL);
+    static const char *const objects[] = {"inputs", "outputs", "ridge", "diagnostics"};
+    try_all_types(m, whole, whole);
+    for (int i = 0; i < COUNT(objects); i++) {
+        try_all_types(m, whole, json_object_get(whole, objects[i]));
+    }
+    try_all_types(m, whole, json_array_get(json_object_get(whole, "features"), 0));
+    try_all_types(m, whole, json_array_get(json_object_get(whole, "features"), 1));
+    try_all_types(m, whole, json_array_get(json_object_get(whole, "candidates"), 0));
+    json_decref(whole);
+    free(manifest);
+    far_model_destroy(m);
+}
+
+static void classes_are_checked(void **state)
+{
+    (void)state;
+    far_model *m = make_classification();
+    char *manifest = manifest_text(m);
+    static const edit class_edits[] = {
+        {"\"classes\": [\n    \"x\"", "\"classes\": [\"\"", "manifest: \"classes\" has '' twice"},
+        {"\"classes\": [", "\"classes\": [\"more\",",
+         "manifest: \"classes\" has 4 entries where 3 outputs were announced"},
+        {"\"classes\": [", "\"classes\": [null,", "manifest: \"classes\"[0] is not a text"},
+        {"\"species\"", "\"species\", \"b\"",
+         "manifest: \"targets\" has 2 entries; classes have one target"},
+        {"\"task\": \"classify\"", "\"task\": \"regress\"",
+         "manifest: \"classes\" is not null, but the task is to regress"},
+    };
+    for (int i = 0; i < COUNT(class_edits); i++) {
+        expect_edit(m, manifest, &class_edits[i]);
+    }
+    free(manifest);
+    far_model_destroy(m);
+}
+
+static void nesting_without_end_is_refused(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    size_t depth = 100000;
+    char *deep = malloc(depth + 1);
+    memset(deep, '[', depth);
+    deep[depth] = 0;
+    expect_change(m, &(change){.manifest = deep}, "m.far: manifest: line 1, column *");
+    expect_change(m, &(change){.manifest = "[]"}, "m.far: manifest: is not an object");
+    expect_change(m, &(change){.manifest = " "}, "m.far: manifest: line 1, column *");
+    free(deep);
+    far_model_destroy(m);
+}
+
+/* ---- failing allocations ---- */
+
+static void saving_survives_any_failing_allocation(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    int64_t live = test_heap.live_blocks;
+    far_status st = FAR_ERR_MEMORY;
+    for (int k = 0; st != FAR_OK; k++) {
+        test_heap.calls = 0;
+        test_heap.fail_at = k;
+        st = far_model_save(ctx, m, "m.far");
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        assert_int_equal(test_heap.live_blocks, live);
+        assert_int_equal(count_files(), st == FAR_OK);
+        if (st != FAR_OK) {
+            assert_int_equal(strncmp(far_ctx_message(ctx), "m.far: out of memory", 20), 0);
+        }
+        assert_in_range(k, 0, 100);
+    }
+    test_heap.fail_at = -1;
+    far_model_destroy(m);
+    unlink("m.far");
+}
+
+static void break_every_load(far_model *m)
+{
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    far_model_destroy(m);
+    int64_t live = test_heap.live_blocks;
+    far_status st = FAR_ERR_MEMORY;
+    for (int k = 0; st != FAR_OK; k++) {
+        far_model *again = (far_model *)&test_heap;
+        test_heap.calls = 0;
+        test_heap.fail_at = k;
+        st = far_model_load(ctx, "m.far", &again);
+        if (st == FAR_OK) {
+            far_model_destroy(again);
+        } else {
+            assert_int_equal(st, FAR_ERR_MEMORY);
+            assert_null(again);
+            assert_int_equal(strncmp(far_ctx_message(ctx), "m.far: out of memory", 20), 0);
+        }
+        assert_int_equal(test_heap.live_blocks, live);
+        assert_in_range(k, 0, 200);
+    }
+    test_heap.fail_at = -1;
+    unlink("m.far");
+}
+
+static void loading_survives_any_failing_allocation(void **state)
+{
+    (void)state;
+    break_every_load(make_regression());
+    break_every_load(make_classification());
+}
+
+/* jansson allocates on its own; here, in a program, it may be told how. */
+static int64_t json_calls, json_fail_at, json_live;
+static bool json_buffers_fail;
+
+/* jansson 2.14 writes behind the buffer of its lexer if that cannot grow. Its sizes are powers of
+ * two. */
+static bool spared(size_t size)
+{
+    return !json_buffers_fail && size >= 32 && (size & (size - 1)) == 0;
+}
+
+static void *json_alloc(size_t size)
+{
+    void *block = !spared(size) && json_calls++ == json_fail_at ? NULL : malloc(size);
+    json_live += block != NULL;
+    return block;
+}
+
+static void json_release(void *block)
+{
+    json_live -= block != NULL;
+    free(block);
+}
+
+static int start_json(void **state)
+{
+    json_live = 0;
+    json_set_alloc_funcs(json_alloc, json_release);
+    return open_context(state);
+}
+
+static int stop_json(void **state)
+{
+    json_set_alloc_funcs(malloc, free);
+    return close_context(state);
+}
+
+static void saving_survives_jansson_without_memory(void **state)
+{
+    (void)state;
+    far_model *m = make_regression();
+    far_status st = FAR_ERR_MEMORY;
+    json_buffers_fail = true;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_model_save(ctx, m, "m.far");
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        assert_int_equal(json_live, 0);
+        assert_int_equal(count_files(), st == FAR_OK);
+    }
+    expect_round_trip(m);
+}
+
+/* Where jansson does not tell a text it has no memory for from one that is wrong, we cannot. */
+static void loading_survives_jansson_without_memory(void **state)
+{
+    (void)state;
+    far_model *m = make_regression(), *again;
+    far_status st = FAR_ERR_MEMORY;
+    json_buffers_fail = false;
+    json_fail_at = -1;
+    bytes b = model_bytes(m);
+    int64_t live = test_heap.live_blocks, told = 0;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_model_parse_bytes(ctx, "m.far", b.data, (int64_t)b.size, &again);
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY || st == FAR_ERR_FORMAT);
+        assert_int_equal(json_live, 0);
+        assert_true(st == FAR_OK || (!again && test_heap.live_blocks == live));
+        told += st == FAR_ERR_MEMORY;
+    }
+    assert_in_range(told, json_fail_at / 2, json_fail_at);
+    same_model(m, again);
+    far_model_destroy(again);
+    far_model_destroy(m);
+    free(b.data);
+}
+
+/* ---- zips of more than 4 GiB ---- */
+
+static void zips_of_any_size_are_read_back(void **state)
+{
+    (void)state;
+    double values[] = {1, 2, 3, 4, 5, 6};
+    far_mat m = far_mat_view(values, 2, 3, FAR_F64);
+    for (uint64_t from = 0; from < 700; from += 50) { /* 64-bit fields from that size on */
+        far_output o;
+        far_zip z = {.output = &o, .zip64_from = from};
+        far_input in = {0}, member;
+        assert_int_equal(far_output_open(ctx, "z", false, &o), FAR_OK);
+        assert_int_equal(far_zip_put_bytes(&z, "hello", "hello", 5), FAR_OK);
+        assert_int_equal(far_zip_put_matrix(&z, "a", &m), FAR_OK);
+        assert_int_equal(far_zip_put_matrix(&z, "b", &m), FAR_OK);
+        assert_int_equal(far_zip_finish(&z), FAR_OK);
+        assert_int_equal(far_output_commit(&o), FAR_OK);
+        far_output_close(&o);
+        assert_int_equal(far_input_load(ctx, "z", &in), FAR_OK);
+        assert_int_equal(in.size, z.at);
+        assert_int_equal(far_zip_extract(&in, "hello", 5, &member), FAR_OK);
+        assert_int_equal(member.size, 5);
+        assert_memory_equal(member.data, "hello", 5);
+        far_input_clear(&member);
+        assert_int_equal(far_zip_extract(&in, "b.npy", INT64_MAX, &member), FAR_OK);
+        assert_int_equal(member.size, 128 + sizeof values);
+        assert_memory_equal(member.data + 128, values, sizeof values);
+        far_input_clear(&member);
+        far_input_clear(&in);
+    }
+    unlink("z");
+}
+
+/* ---- NumPy ---- */
+
+static const char python_program[] =
+    "import json, sys, numpy\n"
+    "z = numpy.load('m.far')\n"
+    "manifest = json.loads(z['manifest.json'])\n"
+    "assert manifest['format'] == 'farfield model'\n"
+    "assert z['x'].shape == (7, 5) and z['x'].flags.c_contiguous\n"
+    "assert z['y'].shape == z['alpha'].shape == z['alpha_low'].shape == (7, 2)\n"
+    "assert all(z[k].dtype == '<f8' for k in ('x', 'y', 'alpha', 'alpha_low'))\n"
+    "assert manifest['inputs']['centre'][4] == 2.2250738585072014e-308\n"
+    "for k in ('x', 'y', 'alpha', 'alpha_low'):\n"
+    "    sys.stdout.buffer.write(z[k].tobytes())\n";
+
+/* Whether PYTHON (or python3) ran the program to its end. */
+static int run_python(const char *program, bytes *out)
+{
+    char command[512];
+    const char *python = getenv("PYTHON");
+    write_file("p.py", program, strlen(program));
+    snprintf(command, sizeof command, "%s p.py > out 2> err", python ? python : "python3");
+    int rc = system(command);
+    out->data = read_whole("out", &out->size);
+    unlink("p.py");
+    unlink("out");
+    unlink("err");
+    return rc == 0;
+}
+
+static void numpy_opens_a_model(void **state)
+{
+    (void)state;
+    bytes out;
+    int there = run_python("import numpy", &out);
+    free(out.data);
+    if (!there) {
+        print_message("skipped: python3 has no numpy (PYTHON names another interpreter)\n");
+        skip();
+    }
+    far_model *m = make_regression();
+    assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
+    assert_int_equal(run_python(python_program, &out), 1);
+    size_t x = ROWS * INPUTS * 8, y = ROWS * 2 * 8;
+    assert_int_equal(out.size, x + 3 * y);
+    assert_memory_equal(out.data, m->x, x);
+    assert_memory_equal(out.data + x, m->y, y);
+    assert_memory_equal(out.data + x + y, m->alpha, y);
+    assert_memory_equal(out.data + x + 2 * y, m->alpha_low, y);
+    free(out.data);
+    far_model_destroy(m);
+    unlink("m.far");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_regression_comes_back_bit_by_bit),
+        TEST(a_classification_comes_back_bit_by_bit),
+        TEST(diagnostics_that_are_not_finite_become_null),
+        TEST(fills_may_be_absent_where_nothing_is_filled),
+        TEST(the_same_model_gives_the_same_bytes),
+        TEST(every_truncation_is_refused),
+        TEST(a_changed_byte_is_refused_or_harmless),
+        TEST(other_files_get_a_clear_message),
+        TEST(arguments_are_checked),
+        TEST(a_zip_packed_by_another_program_is_read),
+        TEST(a_manifest_that_unpacks_to_too_much_is_refused),
+        TEST(arrays_of_another_shape_are_refused),
+        TEST(array_values_must_be_finite),
+        TEST(arrays_may_be_laid_out_otherwise),
+        TEST(a_member_that_is_there_twice_is_refused),
+        TEST(every_field_of_the_manifest_is_checked),
+        TEST(any_type_anywhere_does_no_harm),
+        TEST(classes_are_checked),
+        TEST(nesting_without_end_is_refused),
+        TEST(saving_survives_any_failing_allocation),
+        TEST(loading_survives_any_failing_allocation),
+        cmocka_unit_test_setup_teardown(saving_survives_jansson_without_memory, start_json,
+                                        stop_json),
+        cmocka_unit_test_setup_teardown(loading_survives_jansson_without_memory, start_json,
+                                        stop_json),
+        TEST(zips_of_any_size_are_read_back),
+        TEST(numpy_opens_a_model),
+    };
+    return cmocka_run_group_tests(tests, enter_folder, leave_folder);
+}

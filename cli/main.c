@@ -15,6 +15,8 @@ static const verb VERBS[] = {
      cmd_predict},
     {"certify", "can a model run away? A bound by a theorem, or the direction and the speed",
      cmd_certify},
+    {"compare", "models on rows out of range: how well they do there, and how far they can go",
+     cmd_compare},
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},
     {"info", "this build; the architecture language", cmd_info},

@@ -5,9 +5,10 @@
  *
  * bounded from above layer by layer, for networks of dense layers, norms and activations
  * a z + b |z| (relu, leaky_relu, abs, identity). What is known of the piece is an interval of the
- * scale q = K(x, x) and a lower bound on the cosine rho = K(x, c) / sqrt(q q_c). In each layer the
- * new cosine is increasing in the old one and, at a given cosine, has no minimum inside an interval
- * of scales, so the ends of the interval decide.
+ * scale q = K(x, x) and an upper bound on the gap 1 - rho, where rho = K(x, c) / sqrt(q q_c). In
+ * each layer the new gap is increasing in the old one and, at a given gap, has no maximum inside an
+ * interval of scales, so the ends of the interval decide. Gaps rather than cosines: the distance
+ * goes like the root of the angle, and a cosine forgets angles below 1e-8.
  *
  * In the same networks Theta(x, x) / q and q grow with |x| in every layer, so that Theta(x, x) has
  * its supremum at infinity.
@@ -23,7 +24,7 @@
 typedef struct cell {
     double q_low, q_high; /* K(x, x) */
     double q;             /* K(c, c) */
-    double rho;           /* lower bound */
+    double gap;           /* upper bound on 1 - rho */
     double theta;         /* lower bound on Theta(x, c) / sqrt(q_x q_c) */
     double own_x, own;    /* upper bound on Theta(x, x) / q_x, and Theta(c, c) / q_c */
     double mean2;         /* squared mean over q, behind an activation */
@@ -33,7 +34,7 @@ bool far_cell_supported(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
     if (plan->input_count > 0 || plan->count == 0 || plan->ops[0].kind != FAR_OP_DENSE ||
-        !(plan->ops[0].b > 0)) {
+        !(plan->ops[0].b > 0) || !(plan->ops[0].w > 0)) {
         return false;
     }
     for (int64_t i = 0; i < plan->count; i++) {
@@ -49,20 +50,27 @@ bool far_cell_supported(const far_model *m)
     return true;
 }
 
+/* 1 - (w^2 sqrt(q_x q) rho + b^2) / sqrt((w^2 q_x + b^2) (w^2 q + b^2)), without cancellation. */
+static double dense_gap(double w2, double b2, double q_x, double q, double gap)
+{
+    double product = w2 * sqrt(q_x) * sqrt(q), apart = sqrt(q_x) - sqrt(q);
+    double next = sqrt(w2 * q_x + b2) * sqrt(w2 * q + b2);
+    return (w2 * b2 * apart * apart / (next + product + b2) + product * gap) / next;
+}
+
 static void pass_dense(const far_op *op, cell *c)
 {
     double w2 = (double)(op->w * op->w), b2 = (double)(op->b * op->b), q = w2 * c->q + b2;
-    double ends[2] = {c->q_low, c->q_high}, rho = INFINITY, share[2];
+    double ends[2] = {c->q_low, c->q_high}, gap = 0, share[2];
     for (int i = 0; i < 2; i++) {
-        double next = w2 * ends[i] + b2;
-        share[i] = sqrt(ends[i] / next); /* increasing in the scale */
-        rho = fmin(rho, w2 * share[i] * sqrt(c->q / q) * c->rho + b2 / sqrt(next) / sqrt(q));
+        share[i] = sqrt(ends[i] / (w2 * ends[i] + b2)); /* increasing in the scale */
+        gap = fmax(gap, dense_gap(w2, b2, ends[i], c->q, c->gap));
     }
     double part = w2 * sqrt(c->q / q) * c->theta;
-    c->theta = rho + fmin(part * share[0], part * share[1]);
+    c->theta = 1 - gap + fmin(part * share[0], part * share[1]);
     c->own_x = 1 + w2 * c->own_x * share[1] * share[1];
     c->own = 1 + w2 * c->own * c->q / q;
-    c->rho = fmin(rho, 1);
+    c->gap = gap;
     c->q_low = w2 * c->q_low + b2;
     c->q_high = w2 * c->q_high + b2;
     c->q = q;
@@ -80,20 +88,20 @@ static void pass_scale(const far_op *op, cell *c)
     c->q_low = normed(c->q_low, op);
     c->q_high = normed(c->q_high, op);
     c->q = normed(c->q, op);
-    c->mean2 = 0;
 }
 
 /* The mean is the same fraction of every point's scale. */
 static void pass_center(const far_op *op, cell *c)
 {
     double left = 1 - c->mean2;
-    c->rho = (c->rho - c->mean2) / left;
+    c->gap /= left;
     c->theta /= left;
     c->own /= left;
     c->own_x /= left;
     c->q *= left;
     c->q_low *= left;
     c->q_high *= left;
+    c->mean2 = 0;
     pass_scale(op, c);
 }
 
@@ -102,17 +110,17 @@ static bool pass_fold(const far_op *op, cell *c)
 {
     double a2 = (double)(op->activation->linear * op->activation->linear);
     double b2 = (double)(op->activation->folded * op->activation->folded), sum = a2 + b2;
-    double rho = fmax(fmin(c->rho, 1), -1), arc = 2 / M_PI * asin(rho);
-    double slope = (a2 + b2 * arc) / sum, gain = (double)op->activation->gain;
+    double gap = fmin(c->gap, 2), angle = 2 * asin(sqrt(gap / 2)), fold = 2 / M_PI * b2 / sum;
+    double slope = 1 - fold * angle, gain = (double)op->activation->gain;
     if (slope < 0) {
         return false;
     }
-    c->rho = (a2 * rho + b2 * (2 / M_PI * sqrt((1 - rho) * (1 + rho)) + rho * arc)) / sum;
+    c->gap = fmax(gap - fold * (sin(angle) - angle * cos(angle)), 0);
     c->theta *= c->theta >= 0 ? slope : 1;
     c->q *= gain * gain * sum;
     c->q_low *= gain * gain * sum;
     c->q_high *= gain * gain * sum;
-    c->mean2 = b2 * (2 / M_PI) / sum;
+    c->mean2 = b2 > 0 ? fold : c->mean2; /* the identity keeps a mean */
     return true;
 }
 
@@ -137,12 +145,12 @@ static bool pass(const far_op *op, cell *c)
  * dense is passed by hand: there the angle of the sphere is the angle of its outputs. */
 static cell first_dense(const far_op *op, double height, double angle, double low, double high)
 {
-    double b2 = (double)(op->b * op->b);
+    double b2 = (double)(op->b * op->b), gap = 2 * sin(angle / 2) * sin(angle / 2);
     return (cell){.q_low = fmin(b2 / (high * high), LARGEST_SCALE),
                   .q_high = low > 0 ? fmin(b2 / (low * low), LARGEST_SCALE) : LARGEST_SCALE,
                   .q = fmin(b2 / (height * height), LARGEST_SCALE),
-                  .rho = cos(angle),
-                  .theta = cos(angle),
+                  .gap = gap,
+                  .theta = 1 - gap,
                   .own_x = 1,
                   .own = 1};
 }
@@ -158,7 +166,7 @@ double far_cell_distance(const far_model *m, double height, double angle, double
     }
     bool nngp = m->info.prior == FAR_PRIOR_NNGP;
     double own_x = nngp ? c.q_high : c.own_x * c.q_high, own = nngp ? c.q : c.own * c.q;
-    double between = (nngp ? c.rho : c.theta) * sqrt(c.q);
+    double between = (nngp ? 1 - c.gap : c.theta) * sqrt(c.q);
     double least = fmin(between * sqrt(c.q_low), between * sqrt(c.q_high));
     double square = own_x + own - 2 * least;
     return sqrt(fmax(square, 0) + ROUNDING * (own_x + own));

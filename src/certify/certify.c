@@ -78,8 +78,7 @@ far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certifica
     memset(c->bounds, 0, (size_t)p * sizeof *c->bounds);
     c->info.outputs = p;
     FAR_TRY(far_alloc(ctx, p * d, &c->vectors));
-    FAR_TRY(far_alloc(ctx, d, &c->inputs));
-    memset(c->inputs, 0, (size_t)d * sizeof *c->inputs);
+    FAR_TRY(far_texts_alloc(ctx, d, &c->inputs));
     c->input_count = d;
     for (int64_t i = 0; i < d; i++) {
         FAR_TRY(copy(ctx, m->encoder.input_names[i], &c->inputs[i]));

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out)
+{
+    far_status st = far_alloc(ctx, count, out);
+    if (st == FAR_OK) {
+        memset(*out, 0, (size_t)count * sizeof **out);
+    }
+    return st;
+}
+
 void far_texts_free(far_ctx *ctx, char **texts, int64_t count)
 {
     for (int64_t i = 0; texts && i < count; i++) {
@@ -108,7 +117,7 @@ static far_status learn_number(far_ctx *ctx, const far_frame *frame, int64_t col
 static far_status copy_levels(far_ctx *ctx, const far_frame *frame, int64_t col,
                               const int64_t *seen, int64_t level_count, far_feature *f)
 {
-    far_status st = far_alloc(ctx, f->level_count, &f->levels);
+    far_status st = far_texts_alloc(ctx, f->level_count, &f->levels);
     int64_t used = 0, most = 0;
     for (int64_t l = 0; st == FAR_OK && l < level_count; l++) {
         if (seen[l] > 0) {
@@ -159,7 +168,7 @@ static far_status learn_feature(far_ctx *ctx, const far_frame *frame, int64_t co
 
 static far_status name_inputs(far_ctx *ctx, far_encoder *e)
 {
-    far_status st = far_alloc(ctx, e->width, &e->input_names);
+    far_status st = far_texts_alloc(ctx, e->width, &e->input_names);
     for (int64_t j = 0; st == FAR_OK && j < e->feature_count; j++) {
         const far_feature *f = &e->features[j];
         for (int64_t l = 0; st == FAR_OK && l < f->width; l++) {

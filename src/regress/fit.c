@@ -23,6 +23,13 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
     if (o->ridge < 0 || isinf(o->ridge)) {
         return far_fail(ctx, FAR_ERR_ARG, "the ridge is %g; it must be 0 or more", o->ridge);
     }
+    if (o->prior < FAR_PRIOR_NTK || o->prior > FAR_PRIOR_NNGP || o->task < FAR_TASK_AUTO ||
+        o->task > FAR_TASK_CLASSIFY || o->criterion < FAR_CRITERION_LOO ||
+        o->criterion > FAR_CRITERION_LIKELIHOOD || o->ridge_kind < FAR_RIDGE_RELATIVE ||
+        o->ridge_kind > FAR_RIDGE_ABSOLUTE) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "prior, task, criterion or kind of ridge is none of those there are");
+    }
     if (o->subset < 2) {
         return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
                         (long long)o->subset);

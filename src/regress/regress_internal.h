@@ -58,6 +58,8 @@ void far_encoder_clear(far_ctx *ctx, far_encoder *e);
 /* The rows where rows is not 0 (all without rows), ascending. */
 far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
                          int64_t **index, int64_t *count);
+/* count texts, all NULL, and the end of them. */
+far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out);
 void far_texts_free(far_ctx *ctx, char **texts, int64_t count);
 
 /* ---- target.c ---- */

@@ -18,7 +18,7 @@ static far_status fail_no_target(far_ctx *ctx, const char *name, int64_t row)
 static far_status name_targets(far_ctx *ctx, const far_frame *frame, const int64_t *cols,
                                int64_t col_count, far_model *m)
 {
-    far_status st = far_alloc(ctx, col_count, &m->targets);
+    far_status st = far_texts_alloc(ctx, col_count, &m->targets);
     m->info.targets = st == FAR_OK ? col_count : 0;
     for (int64_t j = 0; st == FAR_OK && j < col_count; j++) {
         const char *name = far_frame_name(frame, cols[j]);
@@ -138,7 +138,7 @@ static far_status distinct_labels(far_ctx *ctx, const far_frame *frame, int64_t 
 static far_status name_classes(far_ctx *ctx, const far_frame *frame, int64_t col,
                                const double *labels, far_model *m)
 {
-    far_status st = far_alloc(ctx, m->info.outputs, &m->classes);
+    far_status st = far_texts_alloc(ctx, m->info.outputs, &m->classes);
     for (int64_t c = 0; st == FAR_OK && c < m->info.outputs; c++) {
         far_text t = {.ctx = ctx};
         if (far_frame_kind(frame, col) == FAR_COLUMN_NUMBER) {

@@ -146,7 +146,7 @@ static int trimmed(const char *text, size_t length)
 }
 
 /* The certificate's own text; directions asked for become one more field at its end. */
-static void print_json(const far_model *m, const char *text, const along *directions)
+static void print_json(const char *text, const along *directions)
 {
     int length = trimmed(text, strlen(text));
     if (!directions->label) {
@@ -154,7 +154,7 @@ static void print_json(const far_model *m, const char *text, const along *direct
         return;
     }
     printf("%.*s,\n \"along\": ", trimmed(text, (size_t)length - 1), text);
-    verdict_json_along(m, directions);
+    verdict_json_along(directions);
     printf("\n}\n");
 }
 
@@ -167,7 +167,7 @@ static int print_certificate(session *s, const certify_args *a, const far_model 
     }
     int code = a->output ? keep_text(text, a->output) : EXIT_DONE;
     if (code == EXIT_DONE && a->json) {
-        print_json(m, text, directions);
+        print_json(text, directions);
     } else if (code == EXIT_DONE) {
         verdict_print(m, c, a->exceeds);
         verdict_print_along(m, directions);

@@ -47,7 +47,7 @@ static const option OPTIONS[] = {
     {"--shift", 's', OPTION_TEXT, AT(shift), "EXPR",
      "out of range, never trained on: the rows where it holds, 'F1 >= 20000'", 0, 0},
     {"--models", 'm', OPTION_TEXT, AT(models), "LIST",
-     "names (below) or networks like 'dense ln gelu dense', with ; between\n", 0, 0},
+     "names (below) or networks like 'dense ln gelu dense', with\n; between", 0, 0},
     {"--seeds", 0, OPTION_COUNT, AT(seeds), "N",
      "that many random splits of the rows in range [" TEXT(
          FAR_COMPARE_SEEDS) ", but 1 beyond " TEXT(FAR_COMPARE_SEEDS_ROWS) "\n"

@@ -8,8 +8,8 @@
 /* ---- cells --------------------------------------------------------------------------------- */
 
 enum { CELL_BYTES = 64, COLUMNS = 8, CERTIFICATE = 6 };
-static const char *const HEADS[COLUMNS] = {"R2 in",      "R2 out",      "RMSE in",     "RMSE out",
-                                           "|f| in max", "|f| out max", "certificate", "seconds"};
+static const char *const HEADS[COLUMNS] = {"R2 in",  "R2 out",  "RMSE in",     "RMSE out",
+                                           "|f| in", "|f| out", "certificate", "seconds"};
 
 typedef char cell[CELL_BYTES];
 
@@ -188,19 +188,20 @@ static int64_t best_but(const far_comparison *c, int64_t models, score_fn score,
     return best;
 }
 
+/* "; best in range: xgboost, R2 0.612, which has 0.310 out of range" */
 static void print_in_range(const far_comparison *c, const far_comparison_info *info)
 {
     int64_t other = best_but(c, info->models, score_in, -1);
     if (other < 0) {
         return;
     }
+    const far_compare_row *best = far_comparison_row(c, info->best);
     const far_compare_row *r = far_comparison_row(c, other);
     if (other == info->best) {
-        printf(", and it is best in range too (%.3f)", r->r2_in.mean);
+        printf(" (%.3f in range, the best there too)", r->r2_in.mean);
     } else {
-        printf(" (%.3f in range); %s, the best in range with %.3f, has %.3f there",
-               far_comparison_row(c, info->best)->r2_in.mean, r->model, r->r2_in.mean,
-               r->r2_out.mean);
+        printf(" (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
+               best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
     }
 }
 
@@ -215,28 +216,29 @@ static void print_runner_up(const far_comparison *c, const far_comparison_info *
     }
     double apart = best->r2_out.mean - next->r2_out.mean;
     bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
-    printf("; %s follows with %.3f, %s", next->model, next->r2_out.mean,
-           overlap ? "and the intervals overlap" : "outside the intervals");
+    printf("; next out of range: %s, %.3f, and the intervals %soverlap", next->model,
+           next->r2_out.mean, overlap ? "" : "do not ");
+}
+
+static void print_undefined(const far_comparison *c, const far_comparison_info *info)
+{
+    if (best_but(c, info->models, score_in, -1) >= 0) {
+        printf("\nR2 out of range is undefined: %s.\n",
+               info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
+    }
 }
 
 static void print_best(const far_comparison *c, const far_comparison_info *info)
 {
     if (info->best < 0) {
-        if (best_but(c, info->models, score_in, -1) >= 0) {
-            printf("\nR2 out of range is undefined: %s.\n",
-                   info->rows_out < 2 ? "there is one row only"
-                                      : "the truth is the same in all rows");
-        }
+        print_undefined(c, info);
         return;
     }
     const far_compare_row *best = far_comparison_row(c, info->best);
-    if (best->r2_out.mean > 0) {
-        printf("\nOut of range %s does best, R2 %.3f", best->model, best->r2_out.mean);
-    } else {
-        printf("\nOut of range no model does better than the mean of those rows would; the best is "
-               "%s, R2 %.3f",
-               best->model, best->r2_out.mean);
+    if (!(best->r2_out.mean > 0)) {
+        printf("\nOut of range every model is worse than the mean of those rows would be (R2 0).");
     }
+    printf("\nBest out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
     print_in_range(c, info);
     print_runner_up(c, info);
     printf(".\n");

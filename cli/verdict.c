@@ -234,9 +234,8 @@ static void json_values(const char *key, const far_mat *values, int64_t row)
     json_numbers(stdout, (const double *)values->data + row * values->ld, values->cols);
 }
 
-void verdict_json_along(const far_model *m, const along *a)
+void verdict_json_along(const along *a)
 {
-    (void)m;
     printf("[");
     for (int64_t i = 0; i < a->direction.rows; i++) {
         double order = mat_get(&a->order, i, 0);

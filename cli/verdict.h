@@ -11,6 +11,6 @@ void verdict_print(const far_model *m, const far_certificate *c, double level);
 
 /* One line for each direction and output, or the JSON array of the same. */
 void verdict_print_along(const far_model *m, const along *a);
-void verdict_json_along(const far_model *m, const along *a);
+void verdict_json_along(const along *a);
 
 #endif

@@ -46,6 +46,8 @@ typedef struct far_compare_opts {
                                 are for training */
     int64_t rounds;          /* of boosting; default 100 */
     int32_t certify;         /* 1 (default): verdicts on all of R^d, for the first seed's fits */
+    double certify_seconds;  /* as far_certify_opts.seconds; default 2. The bounds, and they alone,
+                                may change with the time there is */
     far_compare_fn done;     /* told of every fit when it is over; may be NULL */
     void *done_user;
 } far_compare_opts;

@@ -37,7 +37,7 @@ typedef enum far_ridge_kind {
 typedef enum far_storage {
     FAR_STORAGE_AUTO = 0,  /* full if the memory allows it, else packed */
     FAR_STORAGE_FULL = 1,  /* 8 n^2 bytes: factor in one triangle, K kept in the other */
-    FAR_STORAGE_PACKED = 2 /* 4 n^2 bytes (rectangular full packed); K is computed again when needed */
+    FAR_STORAGE_PACKED = 2 /* 4 n^2 bytes: the factor alone; K is computed again when needed */
 } far_storage;
 
 typedef struct far_solve_opts {
@@ -45,14 +45,16 @@ typedef struct far_solve_opts {
     double ridge;       /* >= 0; default 0 */
     int32_t ridge_kind; /* default FAR_RIDGE_RELATIVE */
     int32_t storage;    /* default FAR_STORAGE_AUTO */
-    double memory;      /* budget in bytes; 0: what the machine has available */
+    double memory;      /* budget in bytes; 0: nine tenths of what the machine has available */
     int32_t extremes;   /* 1 (default): lambda_min and lambda_max by Lanczos on the factor */
 } far_solve_opts;
 
 FAR_API void far_solve_opts_init(far_solve_opts *opts);
 
-/* What a system of that size takes. seconds comes from the speed of this machine's matrix product,
- * measured once in a process (about 0.05 s). */
+/* What a system of that size takes. bytes: the most that is allocated at a time, from making it to
+ * solving for one column; a matrix block by block and BLAS may need some more. seconds: without
+ * computing the matrix; from the speed of this machine's matrix product, measured once in a process
+ * (about 0.05 s). */
 typedef struct far_estimate {
     double bytes, seconds;
     int32_t storage; /* FULL or PACKED: what AUTO chooses within the budget */
@@ -64,7 +66,8 @@ FAR_API FAR_NODISCARD far_status far_solve_estimate(far_ctx *ctx, int64_t n,
 typedef struct far_system far_system; /* opaque: the factor of K + ridge I */
 
 /* Fills and factors a + ridge I. a is kept by value and must stay callable as long as the system
- * lives (packed storage computes K again to refine). Reports progress "fill" and "factor".
+ * lives (packed storage computes K again to refine, in the same blocks). Reports progress "fill",
+ * "factor" and, with extremes, "lambda_max" and "lambda_min".
  * FAR_ERR_BUDGET: beyond the memory budget; the message has both numbers. FAR_ERR_VALUE: a block
  * had a value that is not finite, with its place. FAR_ERR_SINGULAR: not positive definite to
  * working precision, with the row (counted from 1) at which that showed. */
@@ -77,9 +80,12 @@ typedef struct far_system_info {
     double ridge;          /* absolute, as added to the diagonal */
     double ridge_relative; /* the same over mean_diagonal */
     double mean_diagonal;  /* of K */
-    double lambda_min, lambda_max, condition; /* of K + ridge I; NAN without extremes */
-    double log_det;                           /* of K + ridge I */
-    double bytes;                             /* memory held */
+    /* Of K + ridge I; NAN without extremes. To 1e-8; to 1e-3 and from outside if there are more
+     * than 2048 rows and so many eigenvalues near the extreme one that Lanczos cannot part them;
+     * NAN if not even that is reached. */
+    double lambda_min, lambda_max, condition;
+    double log_det; /* of K + ridge I */
+    double bytes;   /* memory held */
     int32_t storage;
 } far_system_info;
 FAR_API far_system_info far_system_diagnostics(const far_system *s);
@@ -87,8 +93,9 @@ FAR_API far_system_info far_system_diagnostics(const far_system *s);
 /* x + x_low solves (K + ridge I) x = b, by iterative refinement with residuals in doubled
  * precision; b, x, x_low are n x p and do not overlap. x_low holds the digits below those of x; it
  * may be NULL, and x alone is then the rounded solution. residuals (p values, may be NULL) are
- * |b - A (x + x_low)| / |b| in the 2-norm, measured in doubled precision (0 where b is 0).
- * FAR_ERR_SINGULAR: refinement does not converge, the condition number is too large. */
+ * |b - A (x + x_low)| / |b| in the 2-norm, measured in doubled precision (0 where b is 0), and at
+ * most 1e-12. Extra memory: 6 n p values, and a strip of 512 n with packed storage.
+ * FAR_ERR_SINGULAR: refinement does not get there, the condition number is too large. */
 FAR_API FAR_NODISCARD far_status far_system_solve(far_ctx *ctx, const far_system *s,
                                                   const far_mat *b, far_mat *x, far_mat *x_low,
                                                   double *residuals);
@@ -96,15 +103,18 @@ FAR_API FAR_NODISCARD far_status far_system_solve(far_ctx *ctx, const far_system
 /* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
 FAR_API FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
 
-/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. O(n^3), with O(n) extra memory times a block. */
+/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. As many operations as the factor took; 512 n extra
+ * values. Reports progress "inverse". */
 FAR_API FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
                                                              far_mat *diag);
 
 /* Eigenvalues of a symmetric matrix, ascending: the count largest (which = FAR_EIGEN_LARGEST), the
  * count smallest, or all n (count = n). values is count x 1; vectors, n x count with eigenvector j
- * in column j, may be NULL. All: LAPACK dsyevr, whatever n. Few (count <= n / 4 or so): ARPACK on
- * products with the stored matrix. Each vector's sign makes its largest entry positive.
- * Memory: 8 n^2 bytes, and 8 n^2 more for all vectors (beside the caller's output). */
+ * in column j, may be NULL. All: LAPACK dsyevr, whatever n. Few (count <= n / 16): ARPACK on
+ * products with the stored matrix; LAPACK where that does not settle, as with small eigenvalues
+ * that crowd near 0. Each vector's sign makes its largest entry positive. Reports progress "fill",
+ * "eigen" (ARPACK), "spectrum" (LAPACK). memory: budget in bytes; 0: as in far_solve_opts.
+ * Memory: 8 n^2 bytes, and 8 n more a vector (beside the caller's output). */
 typedef enum far_eigen_part { FAR_EIGEN_LARGEST = 0, FAR_EIGEN_SMALLEST = 1 } far_eigen_part;
 FAR_API FAR_NODISCARD far_status far_eigen(far_ctx *ctx, const far_symmetric *a,
                                            far_eigen_part which, int64_t count, double memory,

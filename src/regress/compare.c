@@ -13,7 +13,8 @@ void far_compare_opts_init(far_compare_opts *opts)
                                .models = FAR_COMPARE_MODELS,
                                .test_fraction = 0.1,
                                .rounds = 100,
-                               .certify = 1};
+                               .certify = 1,
+                               .certify_seconds = 2};
 }
 
 static far_status check_numbers(far_ctx *ctx, const far_compare_opts *o)
@@ -26,6 +27,11 @@ static far_status check_numbers(far_ctx *ctx, const far_compare_opts *o)
         return far_fail(ctx, FAR_ERR_ARG,
                         "the fraction to test on is %g; it must be 0 or more and less than 1",
                         o->test_fraction);
+    }
+    if (!(o->certify_seconds >= 0)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the seconds for a certificate are %g; they must be 0 or more",
+                        o->certify_seconds);
     }
     if (o->rounds < 1) {
         return far_fail(ctx, FAR_ERR_ARG, "rounds is %lld; it must be 1 or more",
@@ -110,7 +116,8 @@ static far_status network_seconds(const far_arena *a, const far_rival *r, double
         st = choose_seconds(a, any, &choosing);
     }
     if (a->opts->certify) {
-        certifying = CERTIFY_SECONDS_PER_ROW * (double)a->train_count / far_ctx_threads(a->ctx);
+        certifying = CERTIFY_SECONDS_PER_ROW * (double)a->train_count / far_ctx_threads(a->ctx) +
+                     a->opts->certify_seconds;
     }
     *out = (double)a->seeds * (fit_seconds + choosing) + certifying;
     return st;

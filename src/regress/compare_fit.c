@@ -87,6 +87,7 @@ static far_status certify(const bout *b, const far_model *m)
     far_certify_opts opts;
     far_certify_opts_init(&opts);
     opts.seed = b->split->seed;
+    opts.seconds = b->arena->opts->certify_seconds;
     far_status st = far_certify(b->ctx, m, &opts, &c);
     if (st == FAR_OK) {
         st = keep_bound(b, m, far_certificate_bound(c, 0));

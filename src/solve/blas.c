@@ -9,18 +9,30 @@
 static const double one = 1;
 static const int unit = 1;
 
-/* OpenBLAS sets OpenMP's number of threads with its own, so both are put back. */
+/* An OpenBLAS built for OpenMP asks OpenMP, whose setting belongs to the calling thread. Its own
+ * setter is left alone: it is of the process, and frees buffers that another thread may be using.
+ */
+static bool blas_asks_openmp(void)
+{
+    return openblas_get_parallel() == OPENBLAS_OPENMP;
+}
+
 far_blas_scope far_blas_enter(int threads)
 {
     far_blas_scope scope = {openblas_get_num_threads(), omp_get_max_threads()};
-    openblas_set_num_threads(threads);
+    omp_set_num_threads(threads);
+    if (!blas_asks_openmp()) {
+        openblas_set_num_threads(threads);
+    }
     return scope;
 }
 
 void far_blas_leave(far_blas_scope scope)
 {
-    openblas_set_num_threads(scope.blas);
     omp_set_num_threads(scope.openmp);
+    if (!blas_asks_openmp()) {
+        openblas_set_num_threads(scope.blas);
+    }
 }
 
 /* Leading dimensions are padded by a few elements, hence the margin. */

@@ -7,7 +7,7 @@
 
 #include "../base/base_internal.h"
 
-/* The threads of BLAS are a setting of the process: set, call, put back. */
+/* How many threads BLAS uses is a setting: set, call, put back. */
 typedef struct far_blas_scope {
     int blas, openmp;
 } far_blas_scope;

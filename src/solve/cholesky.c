@@ -138,12 +138,12 @@ static far_status factor_panel(far_ctx *ctx, const panel *p, const double *scale
     return st;
 }
 
-/* Progress in operations: what n - rest columns have cost, of n^3 / 3. */
+/* Progress in operations, but for a factor of 3: what n - rest columns have cost, of n^3. */
 static far_status report(far_ctx *ctx, int64_t n, int64_t rest)
 {
     double all = (double)n * (double)n * (double)n;
     double left = (double)rest * (double)rest * (double)rest;
-    return far_progress(ctx, "factor", (int64_t)((all - left) / 3), (int64_t)(all / 3));
+    return far_progress(ctx, "factor", (int64_t)(all - left), (int64_t)all);
 }
 
 far_status far_cholesky(far_ctx *ctx, const far_lower *l, const double *scale)

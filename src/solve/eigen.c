@@ -7,7 +7,7 @@
 #include <math.h>
 
 #define DENSE_UP_TO 200 /* rows at which LAPACK is as fast, however few are wanted */
-#define FEW 4           /* ARPACK is for at most n / FEW values */
+#define FEW 16          /* ARPACK is for at most n / FEW values: more are slower than LAPACK */
 #define BASIS_EXTRA 20  /* vectors beside twice the count */
 #define RESTARTS 60     /* of Lanczos, before LAPACK takes over */
 

@@ -9,17 +9,17 @@
 #include <string.h>
 
 #define EXTREMES_TOL 1e-8
-#define CROWDED_TOL                                                                                \
-    1e-3                /* good enough where eigenvalues crowd so that Lanczos cannot part them    \
-                         */
-#define DIRECT_UP_TO 32 /* rows; such matrices are formed and given to LAPACK, */
+/* Good enough where eigenvalues crowd so that Lanczos cannot part them. */
+#define CROWDED_TOL 1e-3
+#define DIRECT_UP_TO 32     /* rows; such matrices are formed and given to LAPACK, */
 #define DIRECT_IF_HARD 2048 /* up to here only if Lanczos does not settle */
 
-/* A small basis settles most matrices; a large one does more with as many applications. */
+/* A large basis does more with as many applications, but is not asked before it is full. The
+ * largest eigenvalue of a kernel stands apart from the others; the smallest seldom does. */
 static const struct effort {
     int64_t basis, restarts;
-} efforts[] = {{20, 15}, {96, 6}};
-#define EFFORTS ((int)(sizeof efforts / sizeof efforts[0]))
+} efforts[] = {{10, 3}, {20, 15}, {96, 6}};
+enum { EFFORT_APART, EFFORT_USUAL, EFFORT_HARD, EFFORTS };
 
 /* ARPACK keeps its state in variables of its own between the calls of one run, so runs wait for
  * each other. A run started from within another (from a progress function) is told to fail. */
@@ -223,7 +223,7 @@ static far_status apply_inverse(void *user, const double *x, double *y)
 
 int64_t far_extremes_workspace(int64_t n)
 {
-    int64_t lanczos = far_lanczos_workspace(n, 1, far_least(efforts[EFFORTS - 1].basis, n));
+    int64_t lanczos = far_lanczos_workspace(n, 1, far_least(efforts[EFFORT_HARD].basis, n));
     return n <= DIRECT_IF_HARD ? n * (n + 64) : lanczos;
 }
 
@@ -246,47 +246,57 @@ done:
     return st;
 }
 
-/* All efforts one after the other, until one settles. */
-static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, far_operator apply,
-                                     const char *what, double *value, far_lanczos_end *end)
+typedef struct search {
+    far_operator apply;
+    int effort; /* to begin with */
+    const char *what;
+} search;
+
+static far_lanczos_job job_of(far_system *s, const search *f, int effort)
+{
+    return (far_lanczos_job){.apply = f->apply,
+                             .user = s,
+                             .n = s->info.n,
+                             .count = 1,
+                             .largest = true,
+                             .tol = EXTREMES_TOL,
+                             .basis = far_least(s->info.n, efforts[effort].basis),
+                             .restarts = efforts[effort].restarts,
+                             .what = f->what};
+}
+
+/* One effort after the other, until one settles. */
+static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *f, double *value,
+                                     far_lanczos_end *end)
 {
     far_status st = FAR_OK;
-    int64_t n = s->info.n, done = 0, all = 0;
-    int count = n <= DIRECT_IF_HARD ? 1 : EFFORTS;
-    for (int i = 0; i < count; i++) {
-        all += far_lanczos_applications(far_least(n, efforts[i].basis), efforts[i].restarts);
+    int stop = s->info.n <= DIRECT_IF_HARD ? EFFORT_HARD : EFFORTS;
+    int64_t done = 0, all = 0;
+    for (int i = f->effort; i < stop; i++) {
+        all += far_lanczos_applications(efforts[i].basis, efforts[i].restarts);
     }
-    for (int i = 0; st == FAR_OK && i < count && !end->settled; i++) {
-        far_lanczos_job job = {.apply = apply,
-                               .user = s,
-                               .n = n,
-                               .count = 1,
-                               .largest = true,
-                               .tol = EXTREMES_TOL,
-                               .basis = far_least(n, efforts[i].basis),
-                               .restarts = efforts[i].restarts,
-                               .what = what,
-                               .earlier = done,
-                               .budget = all};
+    for (int i = f->effort; st == FAR_OK && i < stop && !end->settled; i++) {
+        far_lanczos_job job = job_of(s, f, i);
+        job.earlier = done;
+        job.budget = all;
         st = far_lanczos(ctx, &job, value, NULL, end);
-        done += far_lanczos_applications(job.basis, job.restarts);
+        done += far_lanczos_applications(efforts[i].basis, efforts[i].restarts);
     }
     return st;
 }
 
-static far_status largest_value(far_ctx *ctx, far_system *s, far_operator apply, const char *what,
-                                double *value)
+static far_status largest_value(far_ctx *ctx, far_system *s, const search *f, double *value)
 {
     far_lanczos_end end = {0};
     far_status st;
     *value = NAN;
     if (s->info.n > DIRECT_UP_TO) {
-        FAR_TRY(largest_by_lanczos(ctx, s, apply, what, value, &end));
+        FAR_TRY(largest_by_lanczos(ctx, s, f, value, &end));
     }
     if (!end.settled && s->info.n <= DIRECT_IF_HARD) {
-        FAR_TRY(largest_direct(ctx, s, apply, value));
+        FAR_TRY(largest_direct(ctx, s, f->apply, value));
     } else if (!end.settled && end.error <= CROWDED_TOL * end.best) {
-        *value = end.best;
+        *value = end.best + end.error; /* a Ritz value is too small, and so would a condition be */
     }
     st = FAR_OK;
 done:
@@ -295,13 +305,15 @@ done:
 
 far_status far_system_extremes(far_ctx *ctx, far_system *s)
 {
+    static const search most = {apply_matrix, EFFORT_APART, "lambda_max"};
+    static const search least = {apply_inverse, EFFORT_USUAL, "lambda_min"};
     double inverse;
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     far_status st;
-    FAR_TRY(largest_value(ctx, s, apply_matrix, "lambda_max", &s->info.lambda_max));
-    FAR_TRY(largest_value(ctx, s, apply_inverse, "lambda_min", &inverse));
+    FAR_TRY(largest_value(ctx, s, &most, &s->info.lambda_max));
+    FAR_TRY(largest_value(ctx, s, &least, &inverse));
     s->info.lambda_min = 1 / inverse;
-    s->info.condition = s->info.lambda_max * inverse;
+    s->info.condition = s->info.lambda_max / s->info.lambda_min;
 done:
     far_blas_leave(scope);
     return st;

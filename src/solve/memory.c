@@ -62,16 +62,16 @@ static double room_in_groups(const group_files *g, char *group)
 /* A line of /proc/self/cgroup: "4:memory:/path", or "0::/path" in the newer generation. */
 static double room_by_line(char *line)
 {
-    static const group_files old = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
-                                    "memory.usage_in_bytes", "total_inactive_file "};
-    static const group_files new = {"/sys/fs/cgroup", "memory.max", "memory.current",
-                                    "inactive_file "};
+    static const group_files first = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                      "memory.usage_in_bytes", "total_inactive_file "};
+    static const group_files second = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                       "inactive_file "};
     line[strcspn(line, "\n")] = 0;
     char *memory = strstr(line, ":memory:"), *unified = strstr(line, "0::");
     if (memory) {
-        return room_in_groups(&old, memory + strlen(":memory:"));
+        return room_in_groups(&first, memory + strlen(":memory:"));
     }
-    return unified == line ? room_in_groups(&new, line + strlen("0::")) : INFINITY;
+    return unified == line ? room_in_groups(&second, line + strlen("0::")) : INFINITY;
 }
 
 static double room_in_control_group(void)

@@ -1,7 +1,7 @@
 /* Products of matrices, and with a symmetric matrix that is never held whole. */
 #include "blas.h"
+#include "solve_internal.h"
 
-#include <farfield/solve.h>
 #include <string.h>
 
 enum { BLOCK_ROWS = 256 };
@@ -60,11 +60,26 @@ far_status far_multiply(far_ctx *ctx, const far_mat *a, const far_mat *b, far_ma
     return st;
 }
 
+static far_status check_symmetric(far_ctx *ctx, const far_symmetric *a, const far_mat *b,
+                                  const far_mat *out)
+{
+    far_status st;
+    if (!ctx) {
+        return FAR_ERR_ARG;
+    }
+    FAR_TRY(far_check_symmetric(ctx, a));
+    FAR_TRY(far_check_matrix(ctx, b, "b", a->n, -1));
+    FAR_TRY(far_check_matrix(ctx, out, "out", a->n, b->cols));
+done:
+    return st;
+}
+
 far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetric *a, const far_mat *b,
                                   far_mat *out)
 {
     far_status st;
     double *block = NULL;
+    FAR_TRY(check_symmetric(ctx, a, b, out));
     int64_t n = a->n;
     FAR_TRY(far_alloc(ctx, BLOCK_ROWS * n, &block));
     for (int64_t i = 0; i < n; i += BLOCK_ROWS) {
@@ -72,15 +87,9 @@ far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetric *a, const fa
         far_mat left = far_mat_view(block, rows, n, FAR_F64), part = *out;
         part.data = far_mat_row(out, i);
         part.rows = rows;
+        FAR_TRY(far_block_get(ctx, a, i, 0, rows, n, block, n));
         if (rows == n) { /* asked for as a square, it may come as one triangle */
-            FAR_TRY(a->block(ctx, a->user, 0, 0, &left));
-            for (int64_t r = 0; r < n; r++) {
-                for (int64_t c = 0; c < r; c++) {
-                    block[c * n + r] = block[r * n + c];
-                }
-            }
-        } else {
-            FAR_TRY(a->block(ctx, a->user, i, 0, &left));
+            far_mirror_square(block, n, n);
         }
         FAR_TRY(far_multiply(ctx, &left, b, &part));
     }

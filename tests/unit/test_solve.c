@@ -8,6 +8,7 @@
 #include <farfield/solve.h>
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -805,6 +806,27 @@ static void blocks_may_be_lower_on_the_diagonal(void **state)
     free(x[1].data);
 }
 
+/* 2053 rows are too many to give to LAPACK, and the Laplacian's largest eigenvalues too close for
+ * Lanczos: fewer digits, but some. */
+static void crowded_extremes_have_some_digits(void **state)
+{
+    (void)state;
+    teller t = {.n = 2053, .fail_at = -1};
+    far_symmetric a = {.n = t.n, .block = tell, .user = &t};
+    far_solve_opts opts = plain_opts(FAR_STORAGE_PACKED);
+    far_system *s;
+    opts.extremes = 1;
+    must(far_system_create(ctx, &a, &opts, &s));
+    assert_true(ear.orderly);
+    far_system_info info = far_system_diagnostics(s);
+    double most = 1 + laplacian_value(t.n, t.n), least = 1 + laplacian_value(t.n, 1);
+    assert_close(info.lambda_max, most, 1e-3);
+    assert_close(info.lambda_min, least, 1e-3);
+    assert_true(info.lambda_max > most && info.lambda_min < least);
+    assert_true(info.condition == info.lambda_max / info.lambda_min);
+    far_system_destroy(s);
+}
+
 static void a_failing_block_is_passed_on(void **state)
 {
     (void)state;
@@ -1230,6 +1252,72 @@ static void one_thread_solves_like_two(void **state)
     free(b.data);
 }
 
+/* A thread with a context of its own; what it leaves is compared with the others'. */
+typedef struct worker {
+    pthread_t thread;
+    const far_mat *m;
+    int threads;
+    far_status st;
+    far_system_info info;
+    double value, largest_residual;
+} worker;
+
+static far_status work_with(far_ctx *own, worker *w)
+{
+    far_symmetric a = far_symmetric_of(w->m);
+    far_mat b = random_mat(a.n, 3, 1), x = make_mat(a.n, 3);
+    far_mat value = far_mat_view(&w->value, 1, 1, FAR_F64);
+    far_system *s = NULL;
+    double residuals[3] = {NAN, NAN, NAN};
+    far_status st = far_system_create(own, &a, NULL, &s);
+    if (st == FAR_OK) {
+        w->info = far_system_diagnostics(s);
+        st = far_system_solve(own, s, &b, &x, NULL, residuals);
+    }
+    if (st == FAR_OK) {
+        st = far_eigen(own, &a, FAR_EIGEN_LARGEST, 1, 0, &value, NULL);
+    }
+    w->largest_residual = fmax(residuals[0], fmax(residuals[1], residuals[2]));
+    far_system_destroy(s);
+    free(b.data);
+    free(x.data);
+    return st;
+}
+
+static void *run_worker(void *user)
+{
+    worker *w = user;
+    far_ctx_opts opts;
+    far_ctx *own;
+    far_ctx_opts_init(&opts);
+    opts.threads = w->threads;
+    w->st = far_ctx_create(&opts, &own);
+    for (int i = 0; w->st == FAR_OK && i < 5; i++) {
+        w->st = work_with(own, w);
+    }
+    far_ctx_destroy(own);
+    return NULL;
+}
+
+static void contexts_work_side_by_side(void **state)
+{
+    (void)state;
+    far_mat m = with_condition(367, 1e4);
+    worker team[4];
+    for (int i = 0; i < COUNT(team); i++) {
+        team[i] = (worker){.m = &m, .threads = 1 + i % 2};
+        assert_int_equal(pthread_create(&team[i].thread, NULL, run_worker, &team[i]), 0);
+    }
+    for (int i = 0; i < COUNT(team); i++) {
+        pthread_join(team[i].thread, NULL);
+        assert_int_equal(team[i].st, FAR_OK);
+        assert_true(team[i].largest_residual <= 1e-15);
+        assert_close(team[i].info.condition, 1e4, 1e-7);
+        assert_close(team[i].value, 1, 1e-13);
+    }
+    free(m.data);
+}
+
 /* ---- doubled precision ---- */
 
 typedef struct isa {
@@ -1507,6 +1595,66 @@ static void eigenvalues_within_eigenvalues_are_refused(void **state)
     free(values.data);
 }
 
+/* ---- products ---- */
+
+static double entry_of_product(const far_mat *a, const far_mat *b, int64_t i, int64_t j)
+{
+    long double sum = 0;
+    for (int64_t k = 0; k < a->cols; k++) {
+        sum += (long double)*at(a, i, k) * *at(b, k, j);
+    }
+    return (double)sum;
+}
+
+static void products_are_sums(void **state)
+{
+    (void)state;
+    far_mat a = random_mat(7, 13, 1), b = random_mat(11, 5, 2), out = make_mat(7, 5);
+    a.cols = 11;
+    b.cols = out.cols = 3;
+    must(far_multiply(ctx, &a, &b, &out));
+    for (int64_t i = 0; i < 7; i++) {
+        for (int64_t j = 0; j < 3; j++) {
+            assert_true(fabs(*at(&out, i, j) - entry_of_product(&a, &b, i, j)) <= 1e-15);
+        }
+        assert_true(*at(&out, i, 3) == SENTINEL);
+    }
+    far_mat none = {.rows = 7, .dtype = FAR_F64}, empty = {.cols = 3, .ld = 3, .dtype = FAR_F64};
+    must(far_multiply(ctx, &none, &empty, &out));
+    assert_true(*at(&out, 6, 2) == 0 && *at(&out, 6, 3) == SENTINEL);
+    assert_fails(far_multiply(ctx, &b, &a, &out), FAR_ERR_SHAPE, "11 x 3 times 7 x 11");
+    assert_fails(far_multiply(ctx, &a, NULL, &out), FAR_ERR_ARG, "b is NULL");
+    free(a.data);
+    free(b.data);
+    free(out.data);
+}
+
+static void products_with_blocks_are_sums(void **state)
+{
+    (void)state;
+    static const int sizes[] = {1, 2, 97, 256, 257, 601};
+    for (int k = 0; k < COUNT(sizes); k++) {
+        int64_t n = sizes[k];
+        teller t = {.n = n, .fail_at = -1};
+        far_symmetric a = {.n = n, .block = tell, .user = &t};
+        far_mat b = random_mat(n, 3, 1), out = make_mat(n, 3), tall = out;
+        must(far_symmetric_multiply(ctx, &a, &b, &out));
+        assert_true(!t.odd);
+        for (int64_t i = 0; i < n; i++) {
+            for (int64_t j = 0; j < 3; j++) {
+                double want = 3 * *at(&b, i, j) - (i > 0 ? *at(&b, i - 1, j) : 0) -
+                              (i < n - 1 ? *at(&b, i + 1, j) : 0);
+                assert_true(fabs(*at(&out, i, j) - want) <= 1e-14);
+            }
+        }
+        tall.rows = n + 1;
+        assert_fails(far_symmetric_multiply(ctx, &a, &b, &tall), FAR_ERR_SHAPE, "out is");
+        assert_fails(far_symmetric_multiply(ctx, NULL, &b, &out), FAR_ERR_ARG, "NULL");
+        free(b.data);
+        free(out.data);
+    }
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void)
@@ -1532,6 +1680,7 @@ int main(void)
         TEST(badly_scaled_matrices_solve),
         TEST(values_that_are_not_finite_have_a_place),
         TEST(blocks_may_be_lower_on_the_diagonal),
+        TEST(crowded_extremes_have_some_digits),
         TEST(a_failing_block_is_passed_on),
         TEST(matrices_in_memory_are_read_by_their_lower_triangle),
         TEST(create_checks_its_arguments),
@@ -1548,6 +1697,7 @@ int main(void)
         TEST(progress_ends_at_its_total),
         TEST(residuals_have_the_same_bits_for_any_number_of_threads),
         TEST(one_thread_solves_like_two),
+        TEST(contexts_work_side_by_side),
         TEST(doubled_products_keep_what_cancels),
         TEST(layouts_have_a_place_for_every_entry),
         TEST(large_layouts_do_not_wrap),
@@ -1556,6 +1706,8 @@ int main(void)
         TEST(a_few_of_many_equal_eigenvalues_are_found),
         TEST(eigen_checks_its_arguments),
         TEST(eigenvalues_within_eigenvalues_are_refused),
+        TEST(products_are_sums),
+        TEST(products_with_blocks_are_sums),
     };
     return cmocka_run_group_tests_name("solve", tests, NULL, NULL);
 }

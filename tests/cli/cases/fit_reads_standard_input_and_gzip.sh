@@ -3,5 +3,8 @@ gzip -k w.csv
 fit() {
     "$FARFIELD" fit "$@" -t y -a 'dense ln relu dense' --ridge 0.01 --json | json_field data_hash
 }
-[ "$(fit w.csv)" = "$(fit - <w.csv)" ]
-[ "$(fit w.csv)" = "$(fit w.csv.gz)" ]
+hash="$(fit w.csv)"
+[ "${#hash}" = 66 ]
+[ "$(fit - <w.csv)" = "$hash" ]
+[ "$(fit w.csv.gz)" = "$hash" ]
+[ "$(sed '$d' w.csv | fit -)" != "$hash" ]

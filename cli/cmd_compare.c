@@ -172,6 +172,14 @@ static int make_folder(job *j)
     return access(path, W_OK | X_OK) == 0 ? EXIT_DONE : folder_failure(path);
 }
 
+/* A comparison that failed leaves nothing behind. */
+static void remove_folder(const job *j)
+{
+    if (j->made_folder) {
+        rmdir(j->args.report);
+    }
+}
+
 /* ---- the job ------------------------------------------------------------------------------- */
 
 static const double LONG_SECONDS = 10; /* from here on every fit is told of */
@@ -230,6 +238,7 @@ static int compare(job *j)
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
+    remove_folder(j);
     session_idle(&j->s); /* does not come back after Ctrl-C */
     return report_failure(j, st);
 }
@@ -306,9 +315,7 @@ static int run_compare(job *j)
     if (code == EXIT_DONE) {
         return write_result(j);
     }
-    if (j->made_folder) {
-        rmdir(j->args.report);
-    }
+    remove_folder(j);
     return code;
 }
 

@@ -91,11 +91,11 @@ static void widen(int *width, const char *text)
     *width = length > *width ? length : *width;
 }
 
-static widths measure(const far_comparison *c, int64_t models)
+static widths measure(const far_comparison *c, int64_t models, const char *const heads[COLUMNS])
 {
     widths w = {.name = (int)strlen("model")};
     for (int k = 0; k < COLUMNS; k++) {
-        widen(&w.column[k], HEADS[k]);
+        widen(&w.column[k], heads[k]);
     }
     for (int64_t i = 0; i < models; i++) {
         const far_compare_row *r = far_comparison_row(c, i);
@@ -150,10 +150,19 @@ static void print_notes(const far_comparison *c, int64_t models)
     }
 }
 
+/* A certificate is of one fit, the other columns are of all. */
 static void print_table(const far_comparison *c, const far_comparison_info *info)
 {
-    widths w = measure(c, info->models);
-    print_cells(&w, " ", "model", HEADS);
+    cell head;
+    const char *heads[COLUMNS];
+    memcpy(heads, HEADS, sizeof heads);
+    if (info->seeds > 1) {
+        snprintf(head, sizeof head, "%s (seed %llu)", HEADS[CERTIFICATE],
+                 (unsigned long long)info->first_seed);
+        heads[CERTIFICATE] = head;
+    }
+    widths w = measure(c, info->models, heads);
+    print_cells(&w, " ", "model", heads);
     for (int64_t i = 0; i < info->models; i++) {
         print_row(&w, i == info->best ? "*" : " ", far_comparison_row(c, i));
     }

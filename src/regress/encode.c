@@ -95,6 +95,12 @@ static far_status first_gap(far_ctx *ctx, const far_frame *frame, int64_t col, c
     return FAR_OK;
 }
 
+static far_status fail_blank(far_ctx *ctx, const far_feature *f)
+{
+    return far_fail(ctx, FAR_ERR_VALUE, "column %s has no value in the rows chosen; leave it out",
+                    f->name);
+}
+
 static far_status learn_number(far_ctx *ctx, const far_frame *frame, int64_t col,
                                const int64_t *index, int64_t count, far_feature *f)
 {
@@ -103,8 +109,7 @@ static far_status learn_number(far_ctx *ctx, const far_frame *frame, int64_t col
     far_status st =
         sorted_values(ctx, far_frame_numbers(frame, col), index, count, &values, &present);
     if (st == FAR_OK && present == 0) {
-        st = far_fail(ctx, FAR_ERR_VALUE, "column %s has no value in the rows chosen; leave it out",
-                      f->name);
+        st = fail_blank(ctx, f);
     }
     if (st == FAR_OK) {
         f->fill = (values[(present - 1) / 2] + values[present / 2]) / 2;
@@ -147,6 +152,7 @@ static far_status learn_words(far_ctx *ctx, const far_frame *frame, int64_t col,
         f->level_count += seen[l] > 0;
     }
     f->width = f->level_count;
+    FAR_TRY(f->width > 0 ? FAR_OK : fail_blank(ctx, f));
     FAR_TRY(copy_levels(ctx, frame, col, seen, levels, f));
 done:
     far_free(ctx, seen);
@@ -316,8 +322,9 @@ far_status far_encoder_apply(far_ctx *ctx, const far_encoder *e, const far_frame
 
 /* ---- scales -------------------------------------------------------------------------------- */
 
+/* The variance in long double: squares of values that a double holds may leave its range. */
 static void column_moments(const double *x, int64_t count, int64_t width, int64_t j, double *mean,
-                           double *variance)
+                           long double *variance)
 {
     long double sum = 0, square = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -328,13 +335,13 @@ static void column_moments(const double *x, int64_t count, int64_t width, int64_
         long double off = x[i * width + j] - sum / (long double)count;
         square += off * off;
     }
-    *variance = (double)(square / (long double)count);
+    *variance = square / (long double)count;
 }
 
 /* A column whose spread is rounding is constant. */
-static double scale_of(double variance, double mean)
+static double scale_of(long double variance, double mean)
 {
-    double scale = sqrt(variance);
+    double scale = (double)sqrtl(variance);
     return scale > 1e-12 * fabs(mean) ? scale : 1;
 }
 
@@ -344,9 +351,10 @@ static void learn_scales(const double *x, int64_t count, far_encoder *e)
 {
     for (int64_t k = 0; k < e->feature_count; k++) {
         const far_feature *f = &e->features[k];
-        double total = 0, largest = 0;
+        long double total = 0;
+        double largest = 0;
         for (int64_t j = f->first; j < f->first + f->width; j++) {
-            double variance;
+            long double variance;
             column_moments(x, count, e->width, j, &e->centre[j], &variance);
             total += variance;
             largest = fmax(largest, fabs(e->centre[j]));

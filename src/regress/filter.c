@@ -18,16 +18,14 @@ static double flow_gain(double rate, double time)
     return grown < 1e-8 ? time * (1 - grown / 2) : -expm1(-grown) / rate;
 }
 
-/* (1 - (1 - eta rate)^steps) / rate. */
+/* (1 - (1 - eta rate)^steps) / rate, also at rate 0. */
 static double descent_gain(double rate, double eta, int64_t steps)
 {
-    double shrink = eta * rate, whole = eta * (double)steps;
-    if (shrink * (double)steps < 1e-8) {
-        return whole;
+    double shrink = eta * rate;
+    if (shrink < 1) {
+        return rate > 0 ? -expm1((double)steps * log1p(-shrink)) / rate : eta * (double)steps;
     }
-    double left = shrink < 1 ? exp((double)steps * log1p(-shrink))
-                             : pow(shrink - 1, (double)steps) * (steps % 2 ? -1 : 1);
-    return (1 - left) / rate;
+    return (1 - pow(shrink - 1, (double)steps) * (steps % 2 ? -1 : 1)) / rate;
 }
 
 static far_status check_rate(far_ctx *ctx, const far_predict_opts *o, double largest)

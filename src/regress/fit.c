@@ -1,10 +1,14 @@
 /* Fitting: columns to points, choices, one factorisation, one refined solve. */
+#include "../solve/solve_internal.h"
 #include "regress_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
+#define LEAST_WITH_CONFLICTS 1e-6 /* relative: the subset of the choice may have met no conflict   \
+                                   */
 
 void far_fit_opts_init(far_fit_opts *opts)
 {
@@ -226,6 +230,27 @@ static void solve_opts(const far_fit_opts *o, double ridge, int32_t kind, far_so
     s->extremes = o->extremes;
 }
 
+/* Memory grows with the square of the rows. */
+static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *o)
+{
+    far_estimate need;
+    far_solve_opts packed = *o;
+    char why[512];
+    snprintf(why, sizeof why, "%s", far_ctx_message(ctx));
+    if (o->storage == FAR_STORAGE_FULL) {
+        return far_fail(ctx, FAR_ERR_BUDGET, "%s; packed storage takes half of it (--packed)", why);
+    }
+    packed.storage = FAR_STORAGE_PACKED;
+    far_status st = far_solve_estimate(ctx, rows, &packed, &need);
+    if (st != FAR_OK) {
+        return st;
+    }
+    double budget = far_budget(o->memory);
+    return far_fail(ctx, FAR_ERR_BUDGET,
+                    "%s; allow more (--memory), or fit fewer rows (--where): about %lld fit", why,
+                    (long long)((double)rows * sqrt(budget / need.bytes)));
+}
+
 static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double ridge, int32_t kind,
                                    const far_duplicates *twins, far_model *m)
 {
@@ -239,6 +264,9 @@ static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double r
     st = far_system_create(ctx, &matrix, &options, &system);
     if (st == FAR_ERR_SINGULAR && twins->rows > 0) {
         st = fail_duplicates(ctx, twins);
+    }
+    if (st == FAR_ERR_BUDGET) {
+        st = fail_budget(ctx, m->info.rows, &options);
     }
     FAR_TRY(st);
     keep_diagnostics(system, m);
@@ -270,6 +298,9 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     double choosing = far_seconds();
     FAR_TRY(far_select(ctx, o, m, &ridge, &kind));
     m->info.seconds_choose = far_seconds() - choosing;
+    if (twins.conflicts > 0 && isnan(o->ridge)) {
+        ridge = fmax(ridge, LEAST_WITH_CONFLICTS);
+    }
     if (twins.conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
         FAR_TRY(fail_duplicates(ctx, &twins));
     }
@@ -310,6 +341,14 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
     for (int64_t i = 0; i < far_frame_rows(frame); i++) {
         rows += !opts->rows || opts->rows[i];
     }
+    double choosing = 0;
     solve_opts(opts, 0, FAR_RIDGE_RELATIVE, &s);
-    return far_solve_estimate(ctx, rows > 0 ? rows : 1, &s, out);
+    st = far_solve_estimate(ctx, rows > 0 ? rows : 1, &s, out);
+    if (st == FAR_OK) {
+        st = far_select_seconds(ctx, opts, rows, &choosing);
+    }
+    if (st == FAR_OK) {
+        out->seconds += choosing;
+    }
+    return st;
 }

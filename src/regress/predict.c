@@ -110,6 +110,9 @@ static far_status check_points(far_ctx *ctx, const far_model *m, const far_mat *
                                const far_mat *mean)
 {
     far_status st;
+    if (!m) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model is NULL");
+    }
     FAR_TRY(far_mat_check(ctx, points, "points"));
     FAR_TRY(far_mat_check(ctx, mean, "mean"));
     if (points->cols != m->info.inputs || mean->cols != m->info.outputs ||
@@ -135,6 +138,16 @@ done:
     return st;
 }
 
+static far_status check_order(far_ctx *ctx, const far_mat *u, const far_mat *order)
+{
+    far_status st = far_mat_check(ctx, order, "order");
+    if (st == FAR_OK && (order->rows != u->rows || order->cols != 1 || order->dtype != FAR_F64)) {
+        st = far_fail(ctx, FAR_ERR_SHAPE, "order is %lld x %lld where float64 %lld x 1 is needed",
+                      (long long)order->rows, (long long)order->cols, (long long)u->rows);
+    }
+    return st;
+}
+
 static far_status limit_block(far_ctx *ctx, const far_model *m, const far_mat *u,
                               const far_mat *weights, double *kernel, double *product,
                               far_mat *order)
@@ -151,9 +164,10 @@ far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, f
                            far_mat *order)
 {
     far_status st;
-    int64_t n = m->info.rows, p = m->info.outputs;
     double *kernel = NULL, *alphas = NULL, *product = NULL;
     FAR_TRY(check_points(ctx, m, u, mean));
+    FAR_TRY(check_order(ctx, u, order));
+    int64_t n = m->info.rows, p = m->info.outputs;
     FAR_TRY(both_alphas(ctx, m, &alphas));
     FAR_TRY(far_alloc(ctx, BLOCK_POINTS * n, &kernel));
     FAR_TRY(far_alloc(ctx, BLOCK_POINTS * 2 * p, &product));
@@ -178,17 +192,27 @@ done:
 
 /* ---- rows of a table ----------------------------------------------------------------------- */
 
+/* Directions have no origin: nothing is taken away from them. */
 static far_status encode_rows(far_ctx *ctx, const far_model *m, const far_frame *frame,
-                              const unsigned char *rows, double **out, int64_t *count)
+                              const unsigned char *rows, bool directions, double **out,
+                              int64_t *count)
 {
     far_status st;
     int64_t *index = NULL;
+    double *origin = NULL;
+    far_encoder encoder = m->encoder;
     *out = NULL;
     FAR_TRY(far_row_index(ctx, frame, rows, &index, count));
     FAR_TRY(far_alloc(ctx, *count * m->info.inputs, out));
-    FAR_TRY(far_encoder_apply(ctx, &m->encoder, frame, index, *count, *out));
+    if (directions) {
+        FAR_TRY(far_alloc(ctx, m->info.inputs, &origin));
+        memset(origin, 0, (size_t)m->info.inputs * sizeof *origin);
+        encoder.centre = origin;
+    }
+    FAR_TRY(far_encoder_apply(ctx, &encoder, frame, index, *count, *out));
 done:
     far_free(ctx, index);
+    far_free(ctx, origin);
     return st;
 }
 
@@ -198,8 +222,11 @@ far_status far_model_encode(far_ctx *ctx, const far_model *m, const far_frame *f
     far_status st;
     double *points = NULL;
     int64_t count;
+    if (!m || !frame) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model or the frame is NULL");
+    }
     FAR_TRY(far_mat_check(ctx, out, "out"));
-    FAR_TRY(encode_rows(ctx, m, frame, rows, &points, &count));
+    FAR_TRY(encode_rows(ctx, m, frame, rows, false, &points, &count));
     if (out->rows != count || out->cols != m->info.inputs || out->dtype != FAR_F64) {
         FAR_TRY(far_fail(ctx, FAR_ERR_SHAPE, "out is %lld x %lld where %lld x %lld is needed",
                          (long long)out->rows, (long long)out->cols, (long long)count,
@@ -214,40 +241,45 @@ done:
     return st;
 }
 
-/* Directions have no origin: what the centring took away is put back. */
-static void points_to_directions(const far_model *m, double *points, int64_t count)
-{
-    int64_t d = m->info.inputs;
-    for (int64_t i = 0; i < count * d; i++) {
-        points[i] += m->encoder.centre[i % d] / m->encoder.scale[i % d];
-    }
-}
-
 /* ---- classes ------------------------------------------------------------------------------- */
 
 /* The nearest point of the probability simplex: max(score - shift, 0) with the shift that makes
- * the sum one. */
+ * the sum one. Scores that run away count by their distance to the largest. */
 static void project_to_simplex(const double *scores, int64_t count, double *out)
 {
-    double low = -INFINITY, high = -INFINITY;
+    double low = -1, high = 0, largest = -INFINITY;
     for (int64_t c = 0; c < count; c++) {
-        high = fmax(high, scores[c]);
+        largest = fmax(largest, scores[c]);
     }
-    low = high - 1;
     for (int step = 0; step < 100; step++) {
         double shift = (low + high) / 2, sum = 0;
         for (int64_t c = 0; c < count; c++) {
-            sum += fmax(scores[c] - shift, 0);
+            sum += fmax(scores[c] - largest - shift, 0);
         }
         *(sum > 1 ? &low : &high) = shift;
     }
     double sum = 0;
     for (int64_t c = 0; c < count; c++) {
-        out[c] = fmax(scores[c] - low, 0);
+        out[c] = fmax(scores[c] - largest - low, 0);
         sum += out[c];
     }
     for (int64_t c = 0; c < count; c++) {
         out[c] /= sum;
+    }
+}
+
+/* Where scores grow without end the steepest takes all. */
+static void share_among_largest(const double *scores, int64_t count, double *out)
+{
+    double largest = -INFINITY, sharing = 0;
+    for (int64_t c = 0; c < count; c++) {
+        largest = fmax(largest, scores[c]);
+    }
+    for (int64_t c = 0; c < count; c++) {
+        sharing += scores[c] == largest;
+    }
+    for (int64_t c = 0; c < count; c++) {
+        out[c] = scores[c] == largest ? 1 / sharing : 0;
     }
 }
 
@@ -258,7 +290,10 @@ static far_status add_probabilities(const far_model *m, far_prediction *p)
     }
     far_status st = far_alloc(p->ctx, p->rows * p->outputs, &p->probability);
     for (int64_t i = 0; st == FAR_OK && i < p->rows; i++) {
-        project_to_simplex(p->mean + i * p->outputs, p->outputs, p->probability + i * p->outputs);
+        const double *scores = p->mean + i * p->outputs;
+        bool growing = p->order && p->order[i] > 0;
+        (growing ? share_among_largest : project_to_simplex)(scores, p->outputs,
+                                                             p->probability + i * p->outputs);
     }
     return st;
 }
@@ -283,6 +318,9 @@ static far_status check_opts(far_ctx *ctx, const far_model *m, const far_frame *
         return far_fail(ctx, FAR_ERR_ARG,
                         "a time is for gradient flow, steps are for gradient "
                         "descent: give one of them");
+    }
+    if (o->spread < FAR_SPREAD_NONE || o->spread > FAR_SPREAD_ENSEMBLE) {
+        return far_fail(ctx, FAR_ERR_ARG, "there is no spread of kind %d", o->spread);
     }
     bool early = o->steps > 0 || isfinite(o->time);
     if (early && (o->spread == FAR_SPREAD_CALIBRATED || o->spread == FAR_SPREAD_POSTERIOR)) {
@@ -364,8 +402,8 @@ static far_status predict_limits(far_ctx *ctx, const far_model *m, far_mat *poin
     far_status st;
     FAR_TRY(far_alloc(ctx, p->rows, &p->order));
     far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
-    points_to_directions(m, points->data, points->rows);
     FAR_TRY(far_model_limit(ctx, m, points, &mean, &order));
+    FAR_TRY(add_probabilities(m, p));
 done:
     return st;
 }
@@ -383,7 +421,7 @@ far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *
     FAR_TRY(check_opts(ctx, m, frame, opts));
     FAR_TRY(far_alloc(ctx, 1, &p));
     *p = (far_prediction){.ctx = ctx, .outputs = m->info.outputs};
-    FAR_TRY(encode_rows(ctx, m, frame, opts->rows, &points, &p->rows));
+    FAR_TRY(encode_rows(ctx, m, frame, opts->rows, opts->at_infinity, &points, &p->rows));
     FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->mean));
     far_mat x = far_mat_view(points, p->rows, m->info.inputs, FAR_F64);
     FAR_TRY(opts->at_infinity ? predict_limits(ctx, m, &x, p)

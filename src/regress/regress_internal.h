@@ -100,6 +100,8 @@ far_status far_prior_eval(far_ctx *ctx, const far_kernel *k, int32_t prior, cons
  * subset of m->x, m->y; fills m->candidates. */
 far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
                       int32_t *ridge_kind);
+/* About how long that takes for n rows. */
+far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds);
 
 /* ---- filter.c: training stopped at a finite time ---- */
 

@@ -74,13 +74,22 @@ static score worst_score(void)
     return (score){INFINITY, -INFINITY};
 }
 
-static double mean_square(const double *y, int64_t count)
+/* The mean square of y (m x p) about the means of its columns; about 0 where they are constant. */
+static double variance_of(const double *y, int64_t m, int64_t p)
 {
-    long double sum = 0;
-    for (int64_t i = 0; i < count; i++) {
-        sum += (long double)y[i] * y[i];
+    long double about_mean = 0, about_zero = 0;
+    for (int64_t j = 0; j < p; j++) {
+        long double mean = 0;
+        for (int64_t i = 0; i < m; i++) {
+            mean += y[i * p + j] / (long double)m;
+        }
+        for (int64_t i = 0; i < m; i++) {
+            about_mean += (y[i * p + j] - mean) * (y[i * p + j] - mean);
+            about_zero += (long double)y[i * p + j] * y[i * p + j];
+        }
     }
-    return (double)(sum / (long double)count);
+    return (double)((about_mean > 1e-24L * about_zero ? about_mean : about_zero) /
+                    (long double)(m * p));
 }
 
 static score make_score(const double *y, const double *alpha, const double *inverse, int64_t m,
@@ -94,7 +103,7 @@ static score make_score(const double *y, const double *alpha, const double *inve
             fit += (long double)y[i * p + j] * alpha[i * p + j];
         }
     }
-    double count = (double)m * (double)p, spread = mean_square(y, m * p);
+    double count = (double)m * (double)p, spread = variance_of(y, m, p);
     double amplitude = (double)fit / count;
     score s = {spread > 0 ? (double)error / count / spread : 0, INFINITY};
     if (amplitude > 0) {
@@ -336,18 +345,33 @@ static far_status refine(search *s, trial *t, int64_t rows, bool free_bias, int 
 
 /* ---- the subset ---------------------------------------------------------------------------- */
 
-/* Rows with different inputs, in random order: a copy of a row must not vouch for it. */
+/* Inputs and targets side by side. */
+static far_status whole_rows(far_ctx *ctx, const far_model *m, double **out)
+{
+    int64_t d = m->info.inputs, p = m->info.outputs;
+    far_status st = far_alloc(ctx, m->info.rows * (d + p), out);
+    for (int64_t i = 0; st == FAR_OK && i < m->info.rows; i++) {
+        memcpy(*out + i * (d + p), m->x + i * d, (size_t)d * sizeof **out);
+        memcpy(*out + i * (d + p) + d, m->y + i * p, (size_t)p * sizeof **out);
+    }
+    return st;
+}
+
+/* Different rows in random order: a copy of a row must not vouch for it. Rows with the same inputs
+ * and different targets stay: they tell how much noise there is. */
 static far_status distinct_rows(far_ctx *ctx, const far_model *m, uint64_t seed, int64_t **index,
                                 int64_t *count)
 {
     far_status st;
+    double *rows = NULL;
     int64_t *original = NULL;
-    far_duplicates twins;
+    far_duplicates copies;
     *count = 0;
+    FAR_TRY(whole_rows(ctx, m, &rows));
     FAR_TRY(far_alloc(ctx, m->info.rows, &original));
     FAR_TRY(far_alloc(ctx, m->info.rows, index));
-    FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
-                                original, &twins));
+    FAR_TRY(far_duplicates_find(ctx, rows, m->info.rows, m->info.inputs + m->info.outputs, m->y,
+                                m->info.outputs, original, &copies));
     for (int64_t i = 0; i < m->info.rows; i++) {
         if (original[i] == i) {
             (*index)[(*count)++] = i;
@@ -355,6 +379,7 @@ static far_status distinct_rows(far_ctx *ctx, const far_model *m, uint64_t seed,
     }
     far_random_shuffle(seed, *index, *count);
 done:
+    far_free(ctx, rows);
     far_free(ctx, original);
     return st;
 }
@@ -383,6 +408,49 @@ static far_status take_subset(search *s)
     s->rows = take < s->opts->subset ? take : s->opts->subset;
 done:
     far_free(s->ctx, index);
+    return st;
+}
+
+/* ---- how long it takes ---- */
+
+#define SCORE_COST 2.5 /* factor, inverse and solution, in factors */
+
+static far_status add_seconds(far_ctx *ctx, int64_t rows, int64_t evals, double *seconds)
+{
+    far_solve_opts o;
+    far_estimate e;
+    far_solve_opts_init(&o);
+    o.extremes = 0;
+    far_status st = far_solve_estimate(ctx, rows > 0 ? rows : 1, &o, &e);
+    if (st == FAR_OK) {
+        *seconds += SCORE_COST * (double)evals * e.seconds;
+    }
+    return st;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds)
+{
+    far_status st = FAR_OK;
+    bool any = !o->arch || strcmp(o->arch, "auto") == 0, free_ridge = isnan(o->ridge);
+    int64_t ridges = free_ridge ? COUNT(SCREEN_RIDGES) : 1, subset = least(n, o->subset);
+    *seconds = 0;
+    if (any) {
+        int64_t screened = COUNT(STRUCTURES) * COUNT(SCREEN_BIASES) * ridges;
+        FAR_TRY(add_seconds(ctx, least(subset, SCREEN_ROWS), screened, seconds));
+        FAR_TRY(
+            add_seconds(ctx, subset, COUNT(STRUCTURES) + (FINALISTS + 1) * REFINE_EVALS, seconds));
+    } else if (free_ridge) {
+        FAR_TRY(add_seconds(ctx, subset, REFINE_EVALS / 2, seconds));
+    }
+    if (free_ridge && n / LARGER_SUBSET > subset) {
+        FAR_TRY(add_seconds(ctx, n / LARGER_SUBSET, RIDGE_EVALS + 1, seconds));
+    }
+done:
     return st;
 }
 
@@ -520,6 +588,11 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
         return far_fail(ctx, FAR_ERR_ARG,
                         "an absolute ridge has no meaning while the architecture, and with it the "
                         "size of the kernel, is being chosen; give a relative one or none");
+    }
+    if (any && o->param == FAR_PARAM_STANDARD) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the networks to choose from have no widths, which the standard "
+                        "parametrisation needs; give an architecture, or use --param ntk");
     }
     if (!any) {
         FAR_TRY(given_kernel(ctx, o, m));

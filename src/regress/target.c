@@ -135,6 +135,16 @@ static far_status distinct_labels(far_ctx *ctx, const far_frame *frame, int64_t 
     return FAR_OK;
 }
 
+/* 10, not 1e+01: a class is a name. */
+static void add_label(far_text *t, double label)
+{
+    if (label == rint(label) && fabs(label) < 1e15) {
+        far_text_add(t, "%.0f", label + 0.0); /* -0 is 0 */
+    } else {
+        far_text_add_number(t, label);
+    }
+}
+
 static far_status name_classes(far_ctx *ctx, const far_frame *frame, int64_t col,
                                const double *labels, far_model *m)
 {
@@ -142,7 +152,7 @@ static far_status name_classes(far_ctx *ctx, const far_frame *frame, int64_t col
     for (int64_t c = 0; st == FAR_OK && c < m->info.outputs; c++) {
         far_text t = {.ctx = ctx};
         if (far_frame_kind(frame, col) == FAR_COLUMN_NUMBER) {
-            far_text_add_number(&t, labels[c]);
+            add_label(&t, labels[c]);
         } else {
             far_text_add(&t, "%s", far_frame_level(frame, col, (int64_t)labels[c]));
         }

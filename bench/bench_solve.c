@@ -91,20 +91,35 @@ static far_status kernel_block(far_ctx *ctx, void *user, int64_t row, int64_t co
 
 /* ---- the steps, as the progress function sees them ---- */
 
+typedef struct step {
+    moment start, took;
+    bool begun, done;
+} step;
+
 typedef struct watch {
-    moment fill, factor, fill_took, factor_took;
+    step fill, factor;
     int lambda_max, lambda_min; /* applications */
 } watch;
+
+/* Reports may be repeated: the first one of a kind counts. */
+static void note_step(step *s, int64_t done, int64_t total)
+{
+    if (!s->begun) {
+        s->begun = true;
+        s->start = now();
+    } else if (done == total && !s->done) {
+        s->done = true;
+        s->took = since(s->start);
+    }
+}
 
 static int note(void *user, const char *what, int64_t done, int64_t total)
 {
     watch *w = user;
     if (strcmp(what, "fill") == 0) {
-        w->fill = done == 0 ? now() : w->fill;
-        w->fill_took = done == total ? since(w->fill) : w->fill_took;
+        note_step(&w->fill, done, total);
     } else if (strcmp(what, "factor") == 0) {
-        w->factor = done == 0 ? now() : w->factor;
-        w->factor_took = done == total ? since(w->factor) : w->factor_took;
+        note_step(&w->factor, done, total);
     }
     w->lambda_max += strcmp(what, "lambda_max") == 0;
     w->lambda_min += strcmp(what, "lambda_min") == 0;
@@ -206,13 +221,14 @@ static void bench_storage(bench *b, far_storage storage)
     opts.storage = (int32_t)storage;
     opts.ridge = RIDGE;
     opts.extremes = 0;
+    b->watch = (watch){0};
     need(far_solve_estimate(b->ctx, b->n, &opts, &estimate), b->ctx);
     need(far_system_create(b->ctx, &b->a, &opts, &s), b->ctx);
     double flops = (double)b->n * (double)b->n * (double)b->n / 3;
-    moment took = b->watch.factor_took;
+    moment took = b->watch.factor.took;
     printf("%s, n = %lld\n", storage == FAR_STORAGE_FULL ? "full" : "packed", (long long)b->n);
     printf("  estimate: %.1f s, %.3f GiB\n", estimate.seconds, estimate.bytes / (1 << 30));
-    print_time("fill", b->watch.fill_took);
+    print_time("fill", b->watch.fill.took);
     print_time("factor", took);
     printf("  %-34s %6.1f GFlop/s, %5.1f a processor; product %.1f, %.1f: %.0f %%, %.0f %%\n",
            "speed of the factor", 1e-9 * flops / took.clock, 1e-9 * flops / took.processor,

@@ -225,8 +225,13 @@ static void print_runner_up(const far_comparison *c, const far_comparison_info *
     }
     double apart = best->r2_out.mean - next->r2_out.mean;
     bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
-    printf("; next out of range: %s, %.3f, and the intervals %soverlap", next->model,
-           next->r2_out.mean, overlap ? "" : "do not ");
+    const char *how = overlap ? "overlap" : "do not overlap";
+    if (second == best_but(c, info->models, score_in, -1)) { /* it was just named */
+        printf(", the next there, and the intervals %s", how);
+    } else {
+        printf("; next out of range: %s, %.3f, and the intervals %s", next->model,
+               next->r2_out.mean, how);
+    }
 }
 
 static void print_undefined(const far_comparison *c, const far_comparison_info *info)
@@ -279,7 +284,7 @@ static void print_verdicts(const far_comparison *c, int64_t models)
         printf("%s", firm > 0 ? "; " : ".\n");
     }
     if (firm > 0) {
-        printf(loose > 0 ? "these never do: " : "None can run away: ");
+        printf(loose > 0 ? "these never do: " : "None of these can run away: ");
         print_judged(c, models, true, true);
         printf(".\n");
     }

@@ -80,7 +80,8 @@ typedef struct far_system_info {
     double ridge;          /* absolute, as added to the diagonal */
     double ridge_relative; /* the same over mean_diagonal */
     double mean_diagonal;  /* of K */
-    /* Of K + ridge I; NAN without extremes. To 1e-8; to 1e-3 and from outside if there are more
+    /* Of K + ridge I; NAN without extremes. To 1e-8, or for lambda_min to about n 1e-16 lambda_max
+     * where that is more: the factor knows no better. To 1e-3, and from outside, if there are more
      * than 2048 rows and so many eigenvalues near the extreme one that Lanczos cannot part them;
      * NAN if not even that is reached. */
     double lambda_min, lambda_max, condition;

@@ -74,10 +74,10 @@ static far_status fail_name(far_ctx *ctx, const char *name)
     }
     const char *near = far_nearest_name(name, names, NAMED_COUNT);
     return far_fail(ctx, FAR_ERR_ARG,
-                    "there is no model '%.60s'%s%s%s; models are none, ln-first, ln-second, "
+                    "there is no model '%.60s'%s%s%s Models are none, ln-first, ln-second, "
                     "ln-every, auto, xgboost, linear, mean, or a network like 'dense ln relu "
                     "dense'",
-                    name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+                    name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
 }
 
 static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_rival *r)

@@ -10,7 +10,13 @@ far_status far_block_get(far_ctx *ctx, const far_symmetric *a, int64_t row, int6
                          int64_t rows, int64_t cols, double *out, int64_t ld)
 {
     far_mat block = {.data = out, .rows = rows, .cols = cols, .ld = ld, .dtype = FAR_F64};
-    return rows > 0 && cols > 0 ? a->block(ctx, a->user, row, col, &block) : FAR_OK;
+    if (rows == 0 || cols == 0) {
+        return FAR_OK;
+    }
+    far_progress_hold(ctx);
+    far_status st = a->block(ctx, a->user, row, col, &block);
+    far_progress_release(ctx);
+    return st;
 }
 
 far_status far_check_symmetric(far_ctx *ctx, const far_symmetric *a)

@@ -9,8 +9,8 @@
 
 #define COLUMNS_FOR_GEMM 4 /* fewer are faster one by one */
 
-/* out += alpha P in (trans 'T') or alpha P^T in ('N'), where P = L[i.., first..i) of one block row
- * and its rows run along `across`, its columns along `along`. */
+/* out += alpha P in (trans 'T') or alpha P^T in ('N'), where P = L[i.., first..i) of one block row.
+ */
 static void panel_times(const far_lower *l, int64_t first, int64_t i, char trans, double alpha,
                         const double *in, double *out, int64_t p, int64_t ldb)
 {

@@ -748,7 +748,7 @@ static void bad_models_are_refused(void **state)
         const char *piece;
     } bad[] = {
         {"ln-frist", FAR_ERR_ARG, "did you mean ln-first?"},
-        {"none;qqqqqqqqq", FAR_ERR_ARG, "there is no model 'qqqqqqqqq'; models are"},
+        {"none;qqqqqqqqq", FAR_ERR_ARG, "there is no model 'qqqqqqqqq'. Models are"},
         {"dense ln rleu dense", FAR_ERR_PARSE, "^"},
         {"mean;none;mean", FAR_ERR_ARG, "'mean' is named twice"},
         {" ; ,", FAR_ERR_ARG, "empty"},

@@ -1901,7 +1901,8 @@ static far_status live(const far_frame *frame, const far_frame *classes)
     far_prediction *p = NULL;
     far_fit_opts o = options("y1", "dense ln relu dense", NAN);
     far_predict_opts q = predict_options();
-    o.subset = 5;
+    o.subset = 3;
+    o.memory = q.memory = 1e9; /* asking the machine takes longer than all the rest */
     FAR_TRY(far_model_fit(ctx, frame, &o, &m));
     q.spread = FAR_SPREAD_CALIBRATED;
     FAR_TRY(far_model_predict(ctx, m, frame, &q, &p));
@@ -1914,6 +1915,7 @@ static far_status live(const far_frame *frame, const far_frame *classes)
     p = NULL;
     o = options("who", "dense ln relu dense", 0.01);
     o.impute = 1;
+    o.memory = 1e9;
     FAR_TRY(far_model_fit(ctx, classes, &o, &c));
     q = predict_options();
     q.at_infinity = 1;

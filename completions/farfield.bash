@@ -22,6 +22,9 @@ _farfield_value() {
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
     --output | -o | --along | --check) _farfield_files "$2" ;;
+    --models | -m) _farfield_words "$2" "none ln-first ln-second ln-every auto xgboost linear mean" ;;
+    --shift | -s | --seeds | --test-fraction) ;;
+    --report) _farfield_files "$2" ;;
     --at-infinity) [ "${COMP_WORDS[1]}" = kernel ] && _farfield_files "$2" ;;
     *) return 1 ;;
     esac
@@ -33,7 +36,7 @@ _farfield() {
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit predict certify kernel info demo help --help --version"
+        _farfield_words "$word" "fit predict certify compare kernel info demo help --help --version"
         return
     fi
     _farfield_value "$before" "$word" && return
@@ -46,14 +49,19 @@ _farfield() {
     certify:-*)
         _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check $fit $common"
         ;;
+    compare:-*)
+        _farfield_words "$word" "--target --shift --models --seeds --seed --test-fraction
+            --no-certify --report --features --where --ridge --no-standardize --impute --kernel
+            --param --criterion --subset --memory --packed --json --quiet --threads --help"
+        ;;
     kernel:-*)
         _farfield_words "$word" "--arch --get --param --dtype --diag --lower --at-infinity --sup
             --inputs $common"
         ;;
-    fit:* | predict:* | certify:* | kernel:*) _farfield_files "$word" ;;
+    fit:* | predict:* | certify:* | compare:* | kernel:*) _farfield_files "$word" ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*) _farfield_words "$word" "--json --quiet --help" ;;
-    help:*) _farfield_words "$word" "fit predict certify kernel info demo" ;;
+    help:*) _farfield_words "$word" "fit predict certify compare kernel info demo" ;;
     esac
 }
 complete -F _farfield farfield

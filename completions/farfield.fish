@@ -3,16 +3,18 @@ complete -c farfield -f
 complete -c farfield -n __fish_use_subcommand -a fit -d 'a model from a table'
 complete -c farfield -n __fish_use_subcommand -a predict -d 'what a model says'
 complete -c farfield -n __fish_use_subcommand -a certify -d 'can it run away'
+complete -c farfield -n __fish_use_subcommand -a compare -d 'models out of range'
 complete -c farfield -n __fish_use_subcommand -a kernel -d 'kernel matrices, limits, the supremum'
 complete -c farfield -n __fish_use_subcommand -a info -d 'this build; the architecture language'
 complete -c farfield -n __fish_use_subcommand -a demo -d 'what one layer norm changes'
 complete -c farfield -n __fish_use_subcommand -a help -d 'the options of a verb'
 complete -c farfield -n __fish_use_subcommand -l version -d 'print the version'
 
-set -l verbs fit predict certify kernel info demo
-set -l works '__fish_seen_subcommand_from fit predict certify kernel'
+set -l verbs fit predict certify compare kernel info demo
+set -l works '__fish_seen_subcommand_from fit predict certify compare kernel'
+set -l writes '__fish_seen_subcommand_from fit predict certify kernel'
 complete -c farfield -n $works -F
-complete -c farfield -n $works -s o -l output -r -F -d 'write a file'
+complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
 
@@ -32,7 +34,27 @@ complete -c farfield -n $fits -l seed -x -d 'of what is random'
 complete -c farfield -n $fits -l packed -d 'half the memory'
 complete -c farfield -n $fits -l no-extremes -d 'no lambda_min and condition'
 
-set -l tables '__fish_seen_subcommand_from fit predict certify'
+set -l compare '__fish_seen_subcommand_from compare'
+complete -c farfield -n $compare -s t -l target -x -d 'what to predict'
+complete -c farfield -n $compare -s s -l shift -x -d 'rows out of range'
+complete -c farfield -n $compare -s m -l models -x -d 'what to compare' \
+    -a 'none ln-first ln-second ln-every auto xgboost linear mean'
+complete -c farfield -n $compare -l seeds -x -d 'number of splits'
+complete -c farfield -n $compare -l seed -x -d 'the first seed'
+complete -c farfield -n $compare -l test-fraction -x -d 'of the rows in range'
+complete -c farfield -n $compare -l no-certify -d 'no certificates'
+complete -c farfield -n $compare -l report -x -a '(__fish_complete_directories)' -d 'write files'
+complete -c farfield -n $compare -s f -l features -x -d 'columns to predict from'
+complete -c farfield -n $compare -s r -l ridge -x -a auto -d 'relative, or absolute like 0.01abs'
+complete -c farfield -n $compare -l no-standardize -d 'take the values as they are'
+complete -c farfield -n $compare -l impute -d 'fill gaps'
+complete -c farfield -n $compare -l kernel -x -a 'ntk nngp' -d 'which weights are trained'
+complete -c farfield -n $compare -l param -x -a 'ntk standard' -d 'parametrisation'
+complete -c farfield -n $compare -l criterion -x -a 'loo likelihood' -d 'what auto chooses by'
+complete -c farfield -n $compare -l subset -x -d 'rows auto chooses on'
+complete -c farfield -n $compare -l packed -d 'half the memory'
+
+set -l tables '__fish_seen_subcommand_from fit predict certify compare'
 complete -c farfield -n $tables -s w -l where -x -d 'only the rows where it holds'
 complete -c farfield -n $tables -l memory -x -d 'use at most'
 

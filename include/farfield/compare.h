@@ -23,7 +23,7 @@ extern "C" {
  *   linear        far_linear_predict
  *   mean          the mean of the training rows
  *   any other     an architecture, "dense(64) ln gelu dense"
- * auto is not among the default ones: it takes as long as ten of the others.
+ * auto is not among the default ones: of a few thousand rows it takes as long as ten networks.
  */
 #define FAR_COMPARE_MODELS "none;ln-first;ln-second;ln-every;xgboost;linear;mean"
 #define FAR_COMPARE_SEEDS 5          /* by default, up to so many training rows; beyond, one */

@@ -1,0 +1,11 @@
+exec 2>/dev/null # bash tells about the signal
+waves 4001 >w.csv
+set -m # else the background ignores the signal
+"$FARFIELD" compare w.csv -t y -s 'a > 0.7' --report out --threads 1 >table &
+sleep 0.6
+kill -INT $! || skip "done before the signal"
+code=0
+wait $! || code=$?
+[ "$code" = 130 ] || skip "done before the signal took effect"
+only_files w.csv table
+[ ! -s table ]

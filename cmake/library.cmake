@@ -23,8 +23,8 @@ set(FAR_SOURCES
     src/regress/spread.c src/regress/target.c
     src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
     src/regress/model_file.c
-    src/regress/compare.c src/regress/compare_fit.c src/regress/compare_json.c
-    src/regress/compare_models.c src/regress/compare_score.c src/regress/compare_split.c
+    src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
+    src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c)

@@ -1,7 +1,7 @@
 /* Comparisons: the rows, every score computed again, a network against the same fit by hand, the
  * verdicts, and every message. */
 #define _GNU_SOURCE
-#include "../../src/regress/compare_internal.h"
+#include "../../src/compare/compare_internal.h"
 
 #include <farfield/baseline.h>
 #include <farfield/certify.h>

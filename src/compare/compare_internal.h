@@ -2,7 +2,7 @@
 #ifndef FAR_COMPARE_INTERNAL_H
 #define FAR_COMPARE_INTERNAL_H
 
-#include "regress_internal.h"
+#include "../regress/regress_internal.h"
 
 #include <farfield/compare.h>
 

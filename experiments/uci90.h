@@ -96,9 +96,9 @@ void uci90_split_free(uci90_split *split);
 
 typedef enum uci90_encoding {
     UCI90_RAW,
-    UCI90_ONE_HOT,    /* columns of 3 to 10 values become indicators */
-    UCI90_NORMAL,     /* each column by its ranks, as normal scores */
-    UCI90_RELEVANCE,  /* each column by how much a first fit depends on it */
+    UCI90_ONE_HOT,   /* columns of 3 to 10 values become indicators */
+    UCI90_NORMAL,    /* each column by its ranks, as normal scores */
+    UCI90_RELEVANCE, /* each column by how much a first fit depends on it */
 } uci90_encoding;
 
 typedef struct uci90_features {

@@ -57,8 +57,8 @@ static bool next_line(reader *r)
 
 static far_status fail_line(const reader *r, const char *what)
 {
-    return uci90_fail(r->lab, FAR_ERR_FORMAT, "%.200s: line %lld %s", r->path,
-                      (long long)r->number, what);
+    return uci90_fail(r->lab, FAR_ERR_FORMAT, "%.200s: line %lld %s", r->path, (long long)r->number,
+                      what);
 }
 
 /* ---- numbers ---- */
@@ -151,8 +151,7 @@ static void keep_table(uci90_set *set, const numbers *list, int64_t rows)
     set->x = UCI90_ALLOC(set->n * set->d, double);
     set->label = UCI90_ALLOC(set->n, int64_t);
     for (int64_t i = 0; i < set->n; i++) {
-        memcpy(set->x + i * set->d, list->value + i * columns + 1,
-               (size_t)set->d * sizeof *set->x);
+        memcpy(set->x + i * set->d, list->value + i * columns + 1, (size_t)set->d * sizeof *set->x);
     }
     number_labels(set, list->value, columns);
 }
@@ -167,6 +166,9 @@ static far_status load_table(uci90_lab *lab, const char *dir, const char *name, 
     UCI90_TRY(open_file(lab, &r));
     UCI90_TRY(read_table(&r, &list, &rows));
     keep_table(set, &list, rows);
+    if (set->classes < 2) {
+        st = uci90_fail(lab, FAR_ERR_FORMAT, "%.200s: all rows have the same label", r.path);
+    }
 done:
     free(list.value);
     close_file(&r);

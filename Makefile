@@ -4,10 +4,10 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench install fuzz format clean
+.PHONY: help run build test bench uci90 install fuzz format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 run: build ## build, then show what one layer norm changes
 	@build/farfield demo
@@ -25,6 +25,11 @@ bench: ## kernel speed, beside the roofline and neural-tangents
 	@tools/bootstrap.sh bench
 	@$(ALONE) tools/bench.sh $(JOBS)
 
+uci90: ## 90 small classification sets beside published results; DATA=archive or folder
+	@tools/bootstrap.sh build
+	@[ -n "$(DATA)" ] || { echo "make uci90 DATA=uci90_arora2020.tar.xz (see docs/experiments.md)"; exit 2; }
+	@$(ALONE) experiments/uci90.sh "$(DATA)"
+
 install: build ## under PREFIX (/usr/local); respects DESTDIR
 	@cmake --install build --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -35,7 +40,7 @@ fuzz: ## FUZZ_SECONDS (600) of libFuzzer for each parser
 
 format: ## clang-format 14 over all C files
 	@tools/bootstrap.sh format
-	@find include src cli tests bench examples -name '*.[ch]' | xargs clang-format-14 -i
+	@find include src cli tests bench examples experiments -name '*.[ch]' | xargs clang-format-14 -i
 
 clean: ## remove everything that was built
 	@rm -rf build build-dev build-fuzz

@@ -27,6 +27,7 @@ static size_t board_bytes(int64_t count)
 static void run_entry(uci90_lab *lab, const uci90_task *task, int64_t i, uci90_result *result)
 {
     uci90_set set = {.n = 0};
+    lab->message[0] = '\0';
     far_status st = uci90_set_read(lab, task->dir, task->entry[i].name, &set);
     if (st == FAR_OK) {
         st = uci90_run(lab, &set, task->nested, result);
@@ -48,18 +49,16 @@ static void say_done(const uci90_task *task, board *b, const uci90_result *r)
             r->percent[UCI90_COMMITTEE], r->seconds);
 }
 
-/* Takes the next set until there is none or one fails. */
-static int work(const uci90_task *task, board *b, int threads)
+static void work(const uci90_task *task, board *b, int threads)
 {
     uci90_lab lab;
-    bool fine = uci90_lab_open(threads, &lab) == FAR_OK;
-    for (long i; fine && (i = atomic_fetch_add(&b->next, 1)) < task->count;) {
-        run_entry(&lab, task, i, &b->result[i]);
-        say_done(task, b, &b->result[i]);
-        fine = b->result[i].done;
+    if (uci90_lab_open(threads, &lab) == FAR_OK) {
+        for (long i; (i = atomic_fetch_add(&b->next, 1)) < task->count;) {
+            run_entry(&lab, task, i, &b->result[i]);
+            say_done(task, b, &b->result[i]);
+        }
     }
     uci90_lab_close(&lab);
-    return fine ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int start_workers(const uci90_task *task, board *b, int threads)
@@ -68,7 +67,8 @@ static int start_workers(const uci90_task *task, board *b, int threads)
     for (; started < task->jobs; started++) {
         pid_t pid = fork();
         if (pid == 0) {
-            _exit(work(task, b, threads));
+            work(task, b, threads);
+            _exit(EXIT_SUCCESS);
         }
         if (pid < 0) {
             break;

@@ -51,16 +51,17 @@ static long double alpha_at(const far_predictor *p, int64_t i)
     return (long double)p->model->alpha[at] + p->model->alpha_low[at];
 }
 
-static double alpha_sum(const far_predictor *p)
+static long double alpha_sum(const far_predictor *p)
 {
     long double sum = 0;
     for (int64_t i = 0; i < p->model->info.rows; i++) {
         sum += alpha_at(p, i);
     }
-    return (double)sum;
+    return sum;
 }
 
-/* k = b^2 + k', both kernels: the last bias adds b^2 to every value. */
+/* k = b^2 + k', both kernels: the last bias adds b^2 to every value. In long double: squares of
+ * what a double holds may leave its range. */
 far_interval far_bias_interval(const far_predictor *p)
 {
     const far_plan *plan = p->model->kernel->plan;
@@ -68,9 +69,10 @@ far_interval far_bias_interval(const far_predictor *p)
     if (!last || last->kind != FAR_OP_DENSE || last->standard || !(last->b > 0)) {
         return (far_interval){0};
     }
-    double b2 = (double)(last->b * last->b), sum = alpha_sum(p);
-    double rest = p->norm * p->norm - b2 * sum * sum;
-    return around(p, b2 * sum, sqrt(fmax(p->C - b2, 0) * fmax(rest, 0)), "bias");
+    long double b2 = last->b * last->b, sum = alpha_sum(p);
+    long double rest = (long double)p->norm * p->norm - b2 * sum * sum;
+    long double radius = sqrtl(fmaxl(p->C - b2, 0) * fmaxl(rest, 0));
+    return around(p, (double)(b2 * sum), (double)radius, "bias");
 }
 
 void far_loose_bounds(const far_predictor *p, far_bound *b)

@@ -261,11 +261,17 @@ done:
     return st;
 }
 
+static bool refuted(const branching *b)
+{
+    return b->out->found > b->target * (1 + 1e-9); /* not for a target of NAN */
+}
+
 static far_status run(branching *b, double seconds)
 {
     double start = far_seconds();
     far_status st = judge(b, first_cells(b));
-    while (st == FAR_OK && b->out->cells < MOST_CELLS && far_seconds() - start < seconds) {
+    while (st == FAR_OK && !refuted(b) && b->out->cells < MOST_CELLS &&
+           far_seconds() - start < seconds) {
         int64_t count = cut_worst(b);
         if (count == 0) {
             break;

@@ -31,11 +31,25 @@ static json_t *numbers(const double *values, int64_t count)
     return list;
 }
 
-static json_t *texts(char *const *values, int64_t count)
+/* Names are bytes, JSON is UTF-8: in a name that is not, bytes beyond ASCII become question marks.
+ */
+static json_t *name(const char *text)
+{
+    json_t *made = json_string(text);
+    char *plain = made ? NULL : strdup(text);
+    for (char *c = plain; c && *c; c++) {
+        *c = *c & '\x80' ? '?' : *c;
+    }
+    made = plain ? json_string(plain) : made;
+    free(plain);
+    return made;
+}
+
+static json_t *names(char *const *values, int64_t count)
 {
     json_t *list = json_array();
     for (int64_t i = 0; list && i < count; i++) {
-        json_array_append_new(list, json_string(values[i]));
+        json_array_append_new(list, name(values[i]));
     }
     return list;
 }
@@ -59,7 +73,7 @@ static json_t *witness(const far_bound *b, int64_t d)
 static void put_bound(json_t *o, const far_certificate *c, const far_bound *b)
 {
     int64_t d = c->input_count;
-    json_object_set_new(o, "output", json_string(b->output));
+    json_object_set_new(o, "output", name(b->output));
     json_object_set_new(o, "verdict", json_string(b->bounded ? "bounded" : "unbounded"));
     json_object_set_new(o, "theorem", json_string(b->theorem));
     json_object_set_new(o, "C", number(c->info.C));
@@ -101,7 +115,7 @@ static json_t *certificate(const far_certificate *c)
     json_object_set_new(o, "arch", json_string(c->arch));
     json_object_set_new(o, "data_hash", json_string(c->data_hash));
     json_object_set_new(o, "n", json_integer(c->rows));
-    json_object_set_new(o, "inputs", texts(c->inputs, c->input_count));
+    json_object_set_new(o, "inputs", names(c->inputs, c->input_count));
     put_bound(o, c, worst_bound(c));
     json_object_set_new(o, "C_by", c->info.C_by ? json_string(c->info.C_by) : json_null());
     json_object_set_new(o, "C_radius", number(c->info.radius));
@@ -122,6 +136,9 @@ static json_t *certificate(const far_certificate *c)
 
 far_status far_certificate_json(far_ctx *ctx, const far_certificate *c, char **out)
 {
+    if (!c || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "the certificate or out is NULL");
+    }
     *out = NULL;
     json_t *o = certificate(c);
     char *text = o ? json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
@@ -164,7 +181,7 @@ static bool read_number(const json_t *o, const char *key, double *out)
 
 static bool near(double a, double b)
 {
-    return a == b || fabs(a - b) <= AGREES * fmax(fabs(a), fabs(b));
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= AGREES * fmax(fabs(a), fabs(b)));
 }
 
 static far_status disagrees(const check *k, const char *output, const char *what, double stated,
@@ -174,10 +191,14 @@ static far_status disagrees(const check *k, const char *output, const char *what
                     stated, found);
 }
 
+/* What is not known (NAN) is stated as null. */
 static far_status check_number(const check *k, const json_t *o, const char *output, const char *key,
                                double own)
 {
     double stated;
+    if (isnan(own) && json_is_null(json_object_get(o, key))) {
+        return FAR_OK;
+    }
     if (!read_number(o, key, &stated)) {
         return far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate's %s is missing or no number",
                         key);
@@ -185,9 +206,10 @@ static far_status check_number(const check *k, const json_t *o, const char *outp
     return near(stated, own) ? FAR_OK : disagrees(k, output, key, stated, own);
 }
 
-static far_status read_vector(const check *k, const json_t *list, double *out)
+static far_status read_vector(const check *k, const json_t *list, bool direction, double *out)
 {
     int64_t d = k->m->info.inputs;
+    double square = 0;
     if (!json_is_array(list) || (int64_t)json_array_size(list) != d) {
         return fail_format(k->ctx, "a point or direction has the wrong number of inputs");
     }
@@ -197,35 +219,53 @@ static far_status read_vector(const check *k, const json_t *list, double *out)
             return fail_format(k->ctx, "a point or direction holds something that is no number");
         }
         out[i] = json_number_value(v);
+        square += out[i] * out[i];
+    }
+    return direction && !near(square, 1) ? fail_format(k->ctx, "a direction is not of norm 1")
+                                         : FAR_OK;
+}
+
+/* f lies between the stated bounds; value is one that it takes. */
+static far_status check_range(const check *k, const json_t *o, int64_t j, double tightest,
+                              double value)
+{
+    const far_bound *own = &k->own->bounds[j];
+    double low, high, slack = AGREES * tightest;
+    if (!read_number(o, "lowest", &low) || !read_number(o, "highest", &high)) {
+        return fail_format(k->ctx, "lowest or highest is missing");
+    }
+    if (low > fmax(own->lowest, -tightest) + slack || low > value + slack) {
+        return disagrees(k, own->output, "lowest", low, fmin(value, own->lowest));
+    }
+    if (high < fmin(own->highest, tightest) - slack || high < value - slack) {
+        return disagrees(k, own->output, "highest", high, fmax(value, own->highest));
+    }
+    if (fabs(value) > tightest + slack) {
+        return disagrees(k, own->output, "the tightest bound", tightest, fabs(value));
     }
     return FAR_OK;
 }
 
-/* |f| at the stated point is what is stated, and within the bound. */
+/* |f| at the stated point is what is stated, and within the bounds. */
 static far_status check_found(const check *k, const json_t *o, int64_t j, double tightest)
 {
     far_status st;
-    int64_t d = k->m->info.inputs, p = k->m->info.outputs;
-    double *x = NULL, *values = NULL, order_value, stated;
-    bool infinite = json_is_true(json_object_get(o, "at_infinity"));
-    const char *name = k->own->bounds[j].output;
-    FAR_TRY(far_alloc(k->ctx, d, &x));
-    FAR_TRY(far_alloc(k->ctx, p, &values));
-    FAR_TRY(read_vector(k, json_object_get(o, "at"), x));
-    for (int64_t i = 0; i < d; i++) {
-        x[i] = (x[i] - (infinite ? 0 : k->m->encoder.centre[i])) / k->m->encoder.scale[i];
+    double *raw = NULL, value;
+    const json_t *infinite = json_object_get(o, "at_infinity");
+    const char *output = k->own->bounds[j].output;
+    if (!json_is_boolean(infinite)) {
+        return fail_format(k->ctx, "at_infinity is neither true nor false");
     }
-    far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(values, 1, p, FAR_F64);
-    far_mat order = far_mat_view(&order_value, 1, 1, FAR_F64);
-    FAR_TRY(infinite ? far_model_limit(k->ctx, k->m, &point, &mean, &order)
-                     : far_model_eval(k->ctx, k->m, &point, &mean));
-    FAR_TRY(check_number(k, o, name, "sup_found", fabs(values[j])));
-    if (read_number(o, "sup_found", &stated) && stated > tightest * (1 + AGREES)) {
-        FAR_TRY(disagrees(k, name, "a value above the bound", tightest, stated));
+    FAR_TRY(far_alloc(k->ctx, k->m->info.inputs, &raw));
+    FAR_TRY(read_vector(k, json_object_get(o, "at"), json_is_true(infinite), raw));
+    FAR_TRY(far_raw_value(k->ctx, k->m, j, raw, json_is_true(infinite), &value));
+    FAR_TRY(check_number(k, o, output, "sup_found", fabs(value)));
+    FAR_TRY(check_range(k, o, j, tightest, value));
+    if (value != 0) {
+        FAR_TRY(check_number(k, o, output, "ratio", tightest / fabs(value)));
     }
 done:
-    far_free(k->ctx, x);
-    far_free(k->ctx, values);
+    far_free(k->ctx, raw);
     return st;
 }
 
@@ -240,7 +280,10 @@ static far_status check_tightest(const check *k, const json_t *o, int64_t j, dou
     if (*tightest >= own->tightest * (1 - AGREES)) {
         return FAR_OK;
     }
-    far_status st = far_branch_bound(&k->predictors[j], 1e-9, *tightest, CHECK_SECONDS, 0, &r);
+    far_status st = far_progress(k->ctx, "bound", 0, 1);
+    if (st == FAR_OK) {
+        st = far_branch_bound(&k->predictors[j], 1e-9, *tightest, CHECK_SECONDS, 0, &r);
+    }
     if (st == FAR_OK && !(r.bound <= *tightest * (1 + AGREES))) {
         st = disagrees(k, own->output, "the tightest bound", *tightest,
                        fmin(r.bound, own->tightest));
@@ -251,11 +294,7 @@ static far_status check_tightest(const check *k, const json_t *o, int64_t j, dou
 static far_status check_bounded(const check *k, const json_t *o, int64_t j)
 {
     far_status st;
-    const far_bound *own = &k->own->bounds[j];
     double tightest;
-    FAR_TRY(check_number(k, o, own->output, "B1", own->b1));
-    FAR_TRY(check_number(k, o, own->output, "B2", own->b2));
-    FAR_TRY(check_number(k, o, own->output, "B3", own->b3));
     FAR_TRY(check_tightest(k, o, j, &tightest));
     FAR_TRY(check_found(k, o, j, tightest));
 done:
@@ -268,16 +307,28 @@ static far_status check_unbounded(const check *k, const json_t *o, int64_t j)
     far_bound *own = &k->own->bounds[j];
     const json_t *w = json_object_get(o, "witness");
     double *direction = k->own->vectors + j * k->m->info.inputs;
-    FAR_TRY(read_vector(k, json_object_get(w, "direction"), direction));
+    FAR_TRY(check_number(k, o, own->output, "tightest", own->tightest));
+    FAR_TRY(read_vector(k, json_object_get(w, "direction"), true, direction));
     own->direction = direction;
+    read_number(w, "level", &own->level);
     FAR_TRY(far_witness_measure(k->ctx, k->m, j, own));
     FAR_TRY(check_number(k, w, own->output, "slope", own->slope));
     FAR_TRY(check_number(k, w, own->output, "order", own->order));
+    FAR_TRY(check_number(k, w, own->output, "beyond", own->beyond));
     if (!(own->order > 0) || own->slope == 0) {
         FAR_TRY(disagrees(k, own->output, "a slope that runs away", own->slope, 0));
     }
 done:
     return st;
+}
+
+static far_status check_name(const check *k, const json_t *stated, const char *own)
+{
+    json_t *expected = name(own);
+    bool same = json_equal(stated, expected);
+    json_decref(expected);
+    return same ? FAR_OK
+                : far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate does not name %s", own);
 }
 
 static far_status check_output(const check *k, const json_t *o, int64_t j)
@@ -292,7 +343,15 @@ static far_status check_output(const check *k, const json_t *o, int64_t j)
         return far_fail(k->ctx, FAR_ERR_VALUE, "%s: the verdict is stated as %.20s, but is %s",
                         own->output, verdict, expected);
     }
-    return own->bounded ? check_bounded(k, o, j) : check_unbounded(k, o, j);
+    far_status st;
+    FAR_TRY(check_name(k, json_object_get(o, "output"), own->output));
+    FAR_TRY(check_number(k, o, own->output, "C", k->own->info.C));
+    FAR_TRY(check_number(k, o, own->output, "B1", own->b1));
+    FAR_TRY(check_number(k, o, own->output, "B2", own->b2));
+    FAR_TRY(check_number(k, o, own->output, "B3", own->b3));
+    FAR_TRY(own->bounded ? check_bounded(k, o, j) : check_unbounded(k, o, j));
+done:
+    return st;
 }
 
 static far_status check_model(const check *k, const json_t *o)
@@ -302,6 +361,9 @@ static far_status check_model(const check *k, const json_t *o)
     const char *arch = json_string_value(json_object_get(o, "arch"));
     if (!format || strcmp(format, FORMAT) != 0) {
         return fail_format(k->ctx, "its format field is missing or another");
+    }
+    if (json_integer_value(json_object_get(o, "version")) < 1) {
+        return fail_format(k->ctx, "its version is missing or no number");
     }
     if (json_integer_value(json_object_get(o, "version")) > VERSION) {
         return far_fail(k->ctx, FAR_ERR_FORMAT,
@@ -313,7 +375,54 @@ static far_status check_model(const check *k, const json_t *o)
                         hash && arch && strcmp(arch, k->m->arch) != 0 ? "another architecture"
                                                                       : "other training data");
     }
-    return check_number(k, o, "model", "C", k->own->info.C);
+    return FAR_OK;
+}
+
+static far_status check_sizes(const check *k, const json_t *o)
+{
+    far_status st;
+    const json_t *inputs = json_object_get(o, "inputs");
+    FAR_TRY(check_number(k, o, "model", "C", k->own->info.C));
+    FAR_TRY(check_number(k, o, "model", "n", (double)k->m->info.rows));
+    FAR_TRY(check_number(k, o, "model", "ridge", k->m->info.ridge));
+    FAR_TRY(check_number(k, o, "model", "lambda_min", k->m->info.lambda_min));
+    FAR_TRY(check_number(k, o, "model", "condition", k->m->info.condition));
+    if ((int64_t)json_array_size(inputs) != k->m->info.inputs) {
+        FAR_TRY(fail_format(k->ctx, "the number of inputs is another"));
+    }
+    for (int64_t i = 0; i < k->m->info.inputs; i++) {
+        FAR_TRY(check_name(k, json_array_get(inputs, (size_t)i), k->own->inputs[i]));
+    }
+done:
+    return st;
+}
+
+/* Which of two outputs decides, as worst_bound has it; both were checked. */
+static bool is_worse(const json_t *a, const json_t *than)
+{
+    double mine, other;
+    read_number(a, "tightest", &mine);
+    read_number(than, "tightest", &other);
+    return mine > other;
+}
+
+/* The statement on top is that of the output that decides. */
+static far_status check_summary(const check *k, const json_t *o, const json_t *outputs)
+{
+    const json_t *worst = json_array_get(outputs, 0), *value;
+    const char *key;
+    for (size_t j = 1; j < json_array_size(outputs); j++) {
+        const json_t *one = json_array_get(outputs, j);
+        worst = is_worse(one, worst) ? one : worst;
+    }
+    json_object_foreach((json_t *)worst, key, value)
+    {
+        if (!json_equal(json_object_get(o, key), value)) {
+            return far_fail(k->ctx, FAR_ERR_VALUE,
+                            "%.60s on top is not that of the output with the largest bound", key);
+        }
+    }
+    return FAR_OK;
 }
 
 static far_status check_all(const check *k, const json_t *o)
@@ -321,13 +430,14 @@ static far_status check_all(const check *k, const json_t *o)
     far_status st;
     const json_t *outputs = json_object_get(o, "outputs");
     FAR_TRY(check_model(k, o));
-    FAR_TRY(check_number(k, o, "model", "ridge", k->m->info.ridge));
+    FAR_TRY(check_sizes(k, o));
     if ((int64_t)json_array_size(outputs) != k->m->info.outputs) {
         FAR_TRY(fail_format(k->ctx, "the number of outputs is another"));
     }
     for (int64_t j = 0; j < k->m->info.outputs; j++) {
         FAR_TRY(check_output(k, json_array_get(outputs, (size_t)j), j));
     }
+    FAR_TRY(check_summary(k, o, outputs));
 done:
     return st;
 }
@@ -338,6 +448,9 @@ far_status far_certificate_check(far_ctx *ctx, const far_model *m, const char *j
     far_predictor *predictors = NULL;
     far_certificate *own = NULL;
     json_error_t error;
+    if (!m || !json) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model or the certificate is NULL");
+    }
     json_t *o = json_loads(json, JSON_REJECT_DUPLICATES, &error);
     if (!o) {
         return far_fail(ctx, FAR_ERR_FORMAT, "the certificate is no JSON: line %d: %.80s",

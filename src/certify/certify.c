@@ -198,11 +198,12 @@ done:
 
 /* ---- how much of the bound is used --------------------------------------------------------- */
 
-static void place_found(const far_model *m, const double *s, double found, double *raw,
-                        far_bound *b)
+/* What was found is stated of the point as it is written down, in raw units. */
+static far_status place_found(far_ctx *ctx, const far_model *m, int64_t j, const double *s,
+                              double *raw, far_bound *b)
 {
     int64_t d = m->info.inputs;
-    double square = 0;
+    double square = 0, value;
     far_sphere_to_point(s, d, far_sphere_unit(m), raw);
     b->at_infinity = s[d] <= 1e-12;
     for (int64_t i = 0; i < d; i++) {
@@ -212,14 +213,20 @@ static void place_found(const far_model *m, const double *s, double found, doubl
     for (int64_t i = 0; b->at_infinity && i < d; i++) {
         raw[i] /= sqrt(square);
     }
-    b->sup_found = found;
-    b->at = raw;
+    far_status st = far_raw_value(ctx, m, j, raw, b->at_infinity, &value);
+    if (st == FAR_OK) {
+        b->sup_found = fabs(value);
+        b->at = raw;
+    }
+    return st;
 }
 
+/* All outputs share the time. */
 static far_status branch_output(const far_predictor *p, const far_certify_opts *o, far_bound *b)
 {
     far_branch_result r;
-    far_status st = far_branch_bound(p, o->gap, NAN, o->seconds, b->sup_found, &r);
+    double seconds = o->seconds / (double)p->model->info.outputs;
+    far_status st = far_branch_bound(p, o->gap, NAN, seconds, b->sup_found, &r);
     if (st == FAR_OK && r.bound < b->tightest) {
         narrow((far_interval){-r.bound, r.bound, "branch and bound"}, b);
     }
@@ -236,7 +243,7 @@ static far_status search_all(far_ctx *ctx, const far_model *m, const far_certify
     FAR_TRY(far_alloc(ctx, p * (d + 1), &where));
     FAR_TRY(far_search_supremum(ctx, m, o, found, where));
     for (int64_t j = 0; j < p; j++) {
-        place_found(m, where + j * (d + 1), found[j], c->vectors + j * d, &c->bounds[j]);
+        FAR_TRY(place_found(ctx, m, j, where + j * (d + 1), c->vectors + j * d, &c->bounds[j]));
         if (predictors[j].norm_1 > 0) {
             FAR_TRY(branch_output(&predictors[j], o, &c->bounds[j]));
         }

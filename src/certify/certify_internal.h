@@ -65,6 +65,9 @@ void far_sphere_to_point(const double *s, int64_t d, double unit, double *x);
  * out is count x p. FAR_ERR_ARCH where there is no limit at infinity. */
 far_status far_sphere_eval(far_ctx *ctx, const far_model *m, double unit, const double *s,
                            int64_t count, double *out);
+/* f of output j at a raw point, or its limit along a raw direction. */
+far_status far_raw_value(far_ctx *ctx, const far_model *m, int64_t j, const double *raw,
+                         bool infinite, double *out);
 
 /* ---- search.c ---- */
 
@@ -90,7 +93,7 @@ typedef struct far_branch_result {
     int64_t cells;
     bool finished; /* bound <= max(target, found (1 + gap)) */
 } far_branch_result;
-/* target: NAN, or a bound that is to be confirmed. */
+/* target: NAN, or a bound that is to be confirmed; the search ends when it is refuted. */
 far_status far_branch_bound(const far_predictor *p, double gap, double target, double seconds,
                             double start, far_branch_result *out);
 
@@ -98,7 +101,8 @@ far_status far_branch_bound(const far_predictor *p, double gap, double target, d
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                             far_certificate *c);
-/* slope, order and confirmed of output j along bound->direction. */
+/* slope, order, intercept and confirmed of output j along bound->direction, and beyond for
+ * bound->level unless that is NAN. */
 far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b);
 
 /* The certificate's closed-form part, without search, witnesses and branch and bound: what

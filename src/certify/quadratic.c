@@ -20,6 +20,7 @@ enum { NODES = 25, TERMS = 3 };
  * positive definite, which is all that the proof needs. */
 #define COEFFICIENT_DOUBT 1e-6
 #define EIGEN_ROUNDING 1e-14 /* relative to sum |alpha_i|, which bounds every moment */
+#define LARGEST_SUM 1e100    /* of |alpha_i|, and 1 over the least: squares must stay in range */
 
 static bool on_the_sphere(const far_model *m)
 {
@@ -238,7 +239,8 @@ far_status far_quadratic_interval(const far_predictor *p, far_interval *out)
     double c[TERMS], low = 0, high = 0;
     moments q = {0};
     *out = (far_interval){0};
-    if (!on_the_sphere(p->model)) {
+    bool in_range = p->norm_1 < LARGEST_SUM && p->norm_1 > 1 / LARGEST_SUM;
+    if (!on_the_sphere(p->model) || !in_range) {
         return FAR_OK;
     }
     FAR_TRY(coefficients(p, c));

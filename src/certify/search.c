@@ -11,7 +11,8 @@
 enum { MOST_TRIES = 32, MOST_ROUNDS = 200, RANKED_ROWS = 4096 };
 #define FIRST_STEP 0.3
 #define LAST_STEP 1e-7
-#define PAIRS_PER_SECOND 1e8 /* kernel values, as a rough budget */
+#define LEAST_WITHOUT_RIM 1e-6 /* height */
+#define PAIRS_PER_SECOND 1e8   /* kernel values, as a rough budget */
 
 /* What climbs: the rows of a batch of unit vectors to p values each, of which |value j| counts. */
 typedef far_status (*value_fn)(far_ctx *ctx, void *user, const double *s, int64_t count,
@@ -22,7 +23,8 @@ typedef struct climb {
     value_fn value;
     void *user;
     int64_t dim, outputs, starts, tries; /* starts of every output */
-    bool half;                           /* the last coordinate stays >= 0 */
+    bool half;                           /* the last coordinate stays >= least */
+    double least;                        /* 0 with the rim, above it without */
     uint64_t seed, counter;
     double *at;    /* outputs x starts x dim */
     double *best;  /* outputs x starts */
@@ -55,8 +57,8 @@ done:
 static void unit_vector(const climb *c, double *s)
 {
     double square = 0;
-    if (c->half && s[c->dim - 1] < 0) {
-        s[c->dim - 1] = 0;
+    if (c->half && s[c->dim - 1] < c->least) {
+        s[c->dim - 1] = c->least;
     }
     for (int64_t i = 0; i < c->dim; i++) {
         square += s[i] * s[i];
@@ -264,6 +266,7 @@ far_status far_search_supremum(far_ctx *ctx, const far_model *m, const far_certi
                .half = true,
                .seed = o->seed};
     FAR_TRY(has_rim(ctx, &f));
+    c.least = f.rim ? 0 : LEAST_WITHOUT_RIM;
     plan_effort(&c, m, o);
     FAR_TRY(climb_open(&c));
     surface_starts(&c, &f);

@@ -92,3 +92,25 @@ done:
     far_free(ctx, values);
     return st;
 }
+
+far_status far_raw_value(far_ctx *ctx, const far_model *m, int64_t j, const double *raw,
+                         bool infinite, double *out)
+{
+    far_status st;
+    int64_t d = m->info.inputs, p = m->info.outputs;
+    double *x = NULL, *values = NULL, order_value;
+    FAR_TRY(far_alloc(ctx, d, &x));
+    FAR_TRY(far_alloc(ctx, p, &values));
+    for (int64_t i = 0; i < d; i++) {
+        x[i] = (raw[i] - (infinite ? 0 : m->encoder.centre[i])) / m->encoder.scale[i];
+    }
+    far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(values, 1, p, FAR_F64);
+    far_mat order = far_mat_view(&order_value, 1, 1, FAR_F64);
+    FAR_TRY(infinite ? far_model_limit(ctx, m, &point, &mean, &order)
+                     : far_model_eval(ctx, m, &point, &mean));
+    *out = values[j];
+done:
+    far_free(ctx, x);
+    far_free(ctx, values);
+    return st;
+}

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#define FAR_AWAY 1e6 /* sizes of the data, where the leading term is confirmed */
-#define ROOM 1e3     /* past the level by this factor of the leading term, nothing can come back */
-enum { STEPS_PER_DECADE = 20, BISECTIONS = 60 };
+#define FAR_AWAY 1e6  /* sizes of the data, where the leading term is confirmed */
+#define ROOM 1e3      /* past the level by this factor of the leading term, nothing can come back */
+#define FURTHEST 1e90 /* sizes of the data: where looking ends */
+#define LARGEST 1e300 /* that f may become */
+enum { STEPS_PER_DECADE = 100, BISECTIONS = 60 };
 
 /* f(t direction) for count values of t; direction and t in raw units. */
 static far_status along(far_ctx *ctx, const far_model *m, int64_t j, const double *direction,
@@ -42,6 +44,18 @@ static double data_size(const far_model *m, const double *direction)
     return sqrt((double)m->info.inputs / square);
 }
 
+/* t at which t direction is nearest to the middle of the data. */
+static double data_place(const far_model *m, const double *direction)
+{
+    double dot = 0, square = 0;
+    for (int64_t i = 0; i < m->info.inputs; i++) {
+        double z = direction[i] / m->encoder.scale[i];
+        dot += z * (m->encoder.centre[i] / m->encoder.scale[i]);
+        square += z * z;
+    }
+    return dot / square;
+}
+
 static far_status leading_term(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
@@ -62,19 +76,49 @@ done:
     return st;
 }
 
+/* t at which the leading term is as large as value. */
+static double leading_reaches(const far_bound *b, double value)
+{
+    return pow(value / fabs(b->slope), 1 / b->order);
+}
+
+/* The data lie this far from 0 along the direction, or are as large. */
+static double data_extent(const far_model *m, const double *direction)
+{
+    return fmax(data_size(m, direction), fabs(data_place(m, direction)));
+}
+
+/* Far enough for the leading term to stand out from the target's centre and spread as well. */
+static double confirming_distance(const far_model *m, int64_t j, const far_bound *b)
+{
+    double extent = data_extent(m, b->direction);
+    double rest = fabs(m->out_centre[j]) + m->out_scale[j];
+    double t = fmax(FAR_AWAY * extent, leading_reaches(b, FAR_AWAY * rest));
+    return fmin(fmin(t, leading_reaches(b, LARGEST)), FURTHEST * extent);
+}
+
+static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b);
+
 far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
-    double size = data_size(m, b->direction), t[2] = {FAR_AWAY * size, 2 * FAR_AWAY * size}, f[2];
+    double extent = data_extent(m, b->direction), t[2], f[2];
+    b->confirmed = b->intercept = b->beyond = NAN;
     FAR_TRY(leading_term(ctx, m, j, b));
+    if (!(b->order > 0) || b->slope == 0) {
+        goto done; /* no witness */
+    }
+    t[0] = confirming_distance(m, j, b);
     FAR_TRY(along(ctx, m, j, b->direction, t, 1, f));
     b->confirmed = f[0] / (b->slope * pow(t[0], b->order));
-    b->intercept = NAN;
     if (b->order == 1) { /* f = slope t + intercept + O(1 / t) */
-        t[0] = 1e4 * size;
-        t[1] = 2e4 * size;
+        t[0] = 1e4 * extent;
+        t[1] = 2e4 * extent;
         FAR_TRY(along(ctx, m, j, b->direction, t, 2, f));
         b->intercept = 2 * (f[1] - b->slope * t[1]) - (f[0] - b->slope * t[0]);
+    }
+    if (!isnan(b->level)) {
+        FAR_TRY(find_beyond(ctx, m, j, b));
     }
 done:
     return st;
@@ -106,21 +150,40 @@ static far_status last_crossing(far_ctx *ctx, const far_model *m, int64_t j, far
     return FAR_OK;
 }
 
-static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, double level,
-                              far_bound *b)
+/* Ascending t >= 0, dense around the data and ever coarser away from it, up to reach beyond it. */
+static int64_t spread_steps(double place, double size, double reach, double *t)
+{
+    int64_t decades = (int64_t)ceil(fmax(log10(fmax(reach, fabs(place)) / size), 3)) + 3;
+    int64_t steps = decades * STEPS_PER_DECADE, count = 0;
+    for (int64_t i = -steps; i <= steps; i++) {
+        double away = size * pow(10, fabs((double)i) / STEPS_PER_DECADE - 3);
+        double at = place + (i < 0 ? -away : i > 0 ? away : 0);
+        if (t && at >= 0) {
+            t[count + 1] = at;
+        }
+        count += at >= 0;
+    }
+    if (t) {
+        t[0] = 0;
+    }
+    return count + 1;
+}
+
+static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
-    double size = data_size(m, b->direction), *t = NULL, *f = NULL;
-    double reach = pow(ROOM * (level + fabs(m->out_centre[j]) + m->out_scale[j]) / fabs(b->slope),
-                       1 / b->order);
-    double decades = fmax(log10(reach / size), 3) + 3;
-    int64_t count = (int64_t)(decades * STEPS_PER_DECADE) + 1;
-    b->level = level;
+    double size = data_size(m, b->direction), place = data_place(m, b->direction);
+    double most = b->level + fabs(m->out_centre[j]) + m->out_scale[j];
+    double reach = leading_reaches(b, ROOM * most), *t = NULL, *f = NULL;
+    if (!(reach < FURTHEST * size) || ROOM * most > LARGEST) {
+        return far_fail(ctx, FAR_ERR_VALUE,
+                        "%s passes %g only beyond %g sizes of the data; ask for a lower level",
+                        b->output, b->level, reach / size / ROOM);
+    }
+    int64_t count = spread_steps(place, size, reach, NULL);
     FAR_TRY(far_alloc(ctx, count, &t));
     FAR_TRY(far_alloc(ctx, count, &f));
-    for (int64_t i = 0; i < count; i++) {
-        t[i] = size * pow(10, (double)i / STEPS_PER_DECADE - 3);
-    }
+    spread_steps(place, size, reach, t);
     FAR_TRY(along(ctx, m, j, b->direction, t, count, f));
     FAR_TRY(last_crossing(ctx, m, j, b, t, f, count));
 done:
@@ -148,16 +211,20 @@ static far_status witness_output(far_ctx *ctx, const far_model *m, const far_cer
                                  int64_t j, far_bound *b)
 {
     far_status st;
+    b->level = o->exceeds;
     FAR_TRY(far_witness_measure(ctx, m, j, b));
-    if (!(b->order > 0) || b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
+    if (!(b->order > 0)) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_ARCH,
+                         "%s: Theta(x,x) is unbounded, but no direction was found along which this "
+                         "fit runs away (its limits are finite): neither theorem decides; put a "
+                         "norm into the network",
+                         b->output));
+    }
+    if (b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
         FAR_TRY(far_fail(ctx, FAR_ERR_BACKEND,
                          "%s: the kernel is unbounded, but no direction was found along which this "
                          "fit runs away (steepest: %g t^%g)",
                          b->output, b->slope, b->order));
-    }
-    b->beyond = b->level = NAN;
-    if (!isnan(o->exceeds)) {
-        FAR_TRY(find_beyond(ctx, m, j, o->exceeds, b));
     }
 done:
     return st;
@@ -174,10 +241,12 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
     FAR_TRY(far_search_direction(ctx, m, o, slope, &order, direction));
     for (int64_t j = 0; j < p; j++) {
         far_bound *b = &c->bounds[j];
-        if (b->bounded) {
-            continue; /* a constant */
-        }
         double *raw = c->vectors + j * d;
+        if (b->bounded) { /* a constant: any point will do */
+            memset(raw, 0, (size_t)d * sizeof *raw);
+            b->at = raw;
+            continue;
+        }
         to_raw_direction(m, direction + j * d, raw);
         b->direction = raw;
         FAR_TRY(witness_output(ctx, m, o, j, b));

@@ -271,6 +271,12 @@ static far_lanczos_job job_of(far_system *s, const search *f, int effort)
                              .what = f->what};
 }
 
+/* Not beyond it, either: then the matrix without the ridge was not positive semidefinite. */
+static bool is_at_edge(const search *f, const far_lanczos_end *end)
+{
+    return fabs(end->best / f->ceiling - 1) <= EDGE_TOL;
+}
+
 /* One effort after the other, until one settles. */
 static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *f, double *value,
                                      far_lanczos_end *end)
@@ -287,7 +293,8 @@ static far_status largest_by_lanczos(far_ctx *ctx, far_system *s, const search *
         job.earlier = done;
         job.budget = all;
         st = far_lanczos(ctx, &job, value, NULL, end);
-        if (st == FAR_OK && !end->settled && end->best >= f->ceiling * (1 - EDGE_TOL)) {
+        bool large = s->info.n > DIRECT_IF_HARD;
+        if (st == FAR_OK && large && !end->settled && is_at_edge(f, end)) {
             *value = f->ceiling;
             end->settled = true;
         }
@@ -317,7 +324,8 @@ done:
 far_status far_system_extremes(far_ctx *ctx, far_system *s)
 {
     const search most = {apply_matrix, EFFORT_APART, "lambda_max", INFINITY};
-    const search least = {apply_inverse, EFFORT_EDGE, "lambda_min", 1 / s->info.ridge};
+    int first = s->info.n > DIRECT_IF_HARD ? EFFORT_EDGE : EFFORT_USUAL;
+    const search least = {apply_inverse, first, "lambda_min", 1 / s->info.ridge};
     double inverse;
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     far_status st;

@@ -365,8 +365,8 @@ static void fit_checks_its_arguments(void **state)
     refuse_fit(frame, o, FAR_ERR_ARG, "ridge");
     o = good, o.subset = 1;
     refuse_fit(frame, o, FAR_ERR_ARG, "subset");
-    o = good, o.arch = "dense relu";
-    refuse_fit(frame, (o.arch = "dense oops", o), FAR_ERR_PARSE, "column 7");
+    o = good, o.arch = "dense oops";
+    refuse_fit(frame, o, FAR_ERR_PARSE, "column 7");
     unsigned char none[N] = {0};
     o = good, o.rows = none;
     refuse_fit(frame, o, FAR_ERR_ARG, "no rows");
@@ -685,8 +685,8 @@ static void a_word_column_without_words_is_refused(void **state)
     o.impute = 1;
     refuse_fit(frame, o, FAR_ERR_VALUE, "column kind has no value in the rows chosen");
     far_frame_destroy(frame);
-    refuse_table("kind,a,y\n,1,0\n,2,1\n", o = options("y", LN_FIRST, 0.01), FAR_ERR_VALUE,
-                 "row 1: column kind has no value");
+    o = options("y", LN_FIRST, 0.01);
+    refuse_table("kind,a,y\n,1,0\n,2,1\n", o, FAR_ERR_VALUE, "row 1: column kind has no value");
     o.impute = 1;
     refuse_table("kind,a,y\n,1,0\n,2,1\n", o, FAR_ERR_VALUE,
                  "column kind has no value in the rows chosen");

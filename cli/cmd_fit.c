@@ -122,6 +122,7 @@ static void json_candidate(const far_candidate *c)
     json_text_field(stdout, "arch", c->arch);
     json_number_field(stdout, "ridge", c->ridge);
     json_number_field(stdout, "loo_r2", c->loo_r2);
+    json_number_field(stdout, "edge_r2", c->edge_r2);
     json_number_field(stdout, "log_likelihood", c->log_likelihood);
     json_bool_field(stdout, "bounded", c->bounded);
     json_bool_field(stdout, "chosen", c->chosen);
@@ -248,12 +249,17 @@ static void print_candidates(const far_model *m)
         return;
     }
     int width = widest_arch(m);
-    printf("\nchosen among\n  %-*s %10s %9s %12s  bounded\n", width, "architecture", "ridge",
-           "LOO R2", "log lik/row");
+    printf("\nchosen among\n  %-*s %10s %9s %9s %12s  bounded\n", width, "architecture", "ridge",
+           "LOO R2", "edge R2", "log lik/row");
     for (int64_t i = 0; i < count; i++) {
         far_candidate c = far_model_candidate(m, i);
-        printf("%c %-*s %10.3g %9.4f %12.4f  %s\n", c.chosen ? '*' : ' ', width, c.arch, c.ridge,
-               c.loo_r2, c.log_likelihood, c.bounded ? "yes" : "no, never chosen");
+        char at_edge[16] = "-";
+        if (!isnan(c.edge_r2)) {
+            snprintf(at_edge, sizeof at_edge, "%.4f", c.edge_r2);
+        }
+        printf("%c %-*s %10.3g %9.4f %9s %12.4f  %s\n", c.chosen ? '*' : ' ', width, c.arch,
+               c.ridge, c.loo_r2, at_edge, c.log_likelihood,
+               c.bounded ? "yes" : "no, never chosen");
     }
 }
 

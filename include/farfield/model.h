@@ -80,10 +80,10 @@ typedef struct far_model_info {
     int32_t task, param, prior, standardize, impute;
     double ridge, ridge_relative, mean_diagonal; /* as in far_system_info */
     double lambda_min, lambda_max, condition, log_det;
-    double residual; /* the largest over outputs of |y - (K + ridge I) alpha| / |y| */
-    int64_t duplicates;   /* rows whose inputs equal those of an earlier row */
-    int64_t conflicts;    /* those of them whose targets differ */
-    double r2_train;      /* mean over outputs */
+    double residual;    /* the largest over outputs of |y - (K + ridge I) alpha| / |y| */
+    int64_t duplicates; /* rows whose inputs equal those of an earlier row */
+    int64_t conflicts;  /* those of them whose targets differ */
+    double r2_train;    /* mean over outputs */
     double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
     double bytes; /* of the system that was factored */
     int32_t storage;
@@ -112,6 +112,8 @@ typedef struct far_candidate {
     const char *arch;      /* lives as long as the model */
     double ridge;          /* relative to the mean diagonal */
     double loo_r2;         /* 1 - leave-one-out squared error / variance, on the subset */
+    double edge_r2;        /* of the outermost tenth of the subset, predicted from the rest; NAN for
+                              networks that leave-one-out already put behind */
     double log_likelihood; /* per row and output, on the subset */
     int32_t bounded;       /* 0: shown for comparison, never chosen */
     int32_t chosen;
@@ -124,17 +126,18 @@ FAR_API far_candidate far_model_candidate(const far_model *m, int64_t i);
 
 typedef enum far_spread {
     FAR_SPREAD_NONE = 0,
-    FAR_SPREAD_CALIBRATED = 1, /* of a new observation: the Gaussian process posterior with its
-                                  amplitude at the likelihood's maximum, noise (the ridge) included */
-    FAR_SPREAD_POSTERIOR = 2,  /* sqrt(K(x,x) - k (K + ridge)^-1 k), amplitude one, no noise */
-    FAR_SPREAD_ENSEMBLE = 3    /* over trained infinitely wide networks, from their random start */
+    FAR_SPREAD_CALIBRATED =
+        1,                    /* of a new observation: the Gaussian process posterior with its
+                                 amplitude at the likelihood's maximum, noise (the ridge) included */
+    FAR_SPREAD_POSTERIOR = 2, /* sqrt(K(x,x) - k (K + ridge)^-1 k), amplitude one, no noise */
+    FAR_SPREAD_ENSEMBLE = 3   /* over trained infinitely wide networks, from their random start */
 } far_spread;
 
 typedef struct far_predict_opts {
     size_t size;               /* set by far_predict_opts_init */
     const unsigned char *rows; /* as in far_fit_opts */
     int32_t spread;            /* a far_spread; default FAR_SPREAD_NONE */
-    double time;  /* gradient flow on 1/2 sum (f - y)^2 from f = 0; INFINITY (default): the end */
+    double time;   /* gradient flow on 1/2 sum (f - y)^2 from f = 0; INFINITY (default): the end */
     int64_t steps; /* > 0: that many steps of gradient descent with rate instead */
     double rate;
     int32_t at_infinity; /* 1: rows are directions; mean is the limit of f(t row) as t grows, or
@@ -158,22 +161,23 @@ FAR_API void far_prediction_destroy(far_prediction *p);
 FAR_API far_mat far_prediction_mean(const far_prediction *p);
 FAR_API far_mat far_prediction_std(const far_prediction *p);         /* empty unless asked for */
 FAR_API far_mat far_prediction_probability(const far_prediction *p); /* classes; else empty */
-FAR_API far_mat far_prediction_order(const far_prediction *p); /* rows x 1; at infinity, else empty */
+FAR_API far_mat
+far_prediction_order(const far_prediction *p); /* rows x 1; at infinity, else empty */
 /* Index of the likeliest class of row i; -1 for a regression. */
 FAR_API int64_t far_prediction_class(const far_prediction *p, int64_t i);
 
 /* The frame's rows as inputs of the model, standardised: out is rows x d, filled for the rows
  * selected (NULL: all). For those who want the points themselves. */
 FAR_API FAR_NODISCARD far_status far_model_encode(far_ctx *ctx, const far_model *m,
-                                                  const far_frame *frame,
-                                                  const unsigned char *rows, far_mat *out);
+                                                  const far_frame *frame, const unsigned char *rows,
+                                                  far_mat *out);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
 FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m,
                                                 const far_mat *points, far_mat *mean);
 /* f(t u_i) ~ mean[i] t^order[i] (target units) as t grows; u m x d in standardised inputs. Where
  * the order is 0 mean is the limit. */
-FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *m,
-                                                 const far_mat *u, far_mat *mean, far_mat *order);
+FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u,
+                                                 far_mat *mean, far_mat *order);
 
 /* ---- model files: a zip with manifest.json and npy arrays, which NumPy opens too ---- */
 

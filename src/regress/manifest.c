@@ -148,6 +148,7 @@ static json_t *write_candidates(writer *w, const far_model *m)
         put(w, object, "arch", write_text(w, c->arch));
         put(w, object, "ridge", write_number(c->ridge));
         put(w, object, "loo_r2", write_number(c->loo_r2));
+        put(w, object, "edge_r2", write_number(c->edge_r2));
         put(w, object, "log_likelihood", write_number(c->log_likelihood));
         put(w, object, "bounded", json_boolean(c->bounded));
         put(w, object, "chosen", json_boolean(c->chosen));

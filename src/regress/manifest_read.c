@@ -322,6 +322,7 @@ static far_status read_candidate(const far_json *j, far_candidate *c)
     FAR_TRY(far_json_text(j, "arch", (char **)&c->arch));
     FAR_TRY(far_json_number(j, "ridge", &c->ridge));
     FAR_TRY(far_json_number(j, "loo_r2", &c->loo_r2));
+    FAR_TRY(far_json_number(j, "edge_r2", &c->edge_r2));
     FAR_TRY(far_json_number(j, "log_likelihood", &c->log_likelihood));
     FAR_TRY(far_json_flag(j, "bounded", &c->bounded));
     FAR_TRY(far_json_flag(j, "chosen", &c->chosen));

@@ -3,16 +3,24 @@
  * leave-one-out error alpha_i / (A^-1)_ii, or the marginal likelihood with its best amplitude.
  *
  * Every structure is first tried on few rows over a coarse grid of biases and ridges; the best ones
- * are then refined continuously on the whole subset. Where the data are many more than the subset,
- * the ridge is refined once more on a larger one, since the best ridge falls as rows are added.
+ * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
+ * errors differ by less than its standard error: among those, the one decides that predicts the
+ * outermost tenth of the rows best from the others (the edge). Where the data are many more than
+ * the subset, the ridge is refined once more on a larger one, since the best ridge falls as rows
+ * are added, up to the largest within half a standard error: it is the flatter one far away.
  */
 #include "regress_internal.h"
 
 #include <math.h>
 #include <nlopt.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 7 };
+enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
+enum { EDGE_LEAST_ROWS = 50, EDGE_SHARE = 10 }; /* one row in ten is at the edge */
+#define TIED_NETWORKS 1.0                       /* standard errors of leave-one-out */
+#define TIED_RIDGES 0.5
+#define LARGEST_STEP 30.0 /* beyond the best ridge no larger one is looked for */
 #define LEAST_RIDGE 1e-10
 #define MOST_RIDGE 10.0
 #define LEAST_BIAS 0.01
@@ -21,6 +29,8 @@ enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 7 };
     4 /* the ridge's last refinement takes n / 4 rows: some 20% of the fit's time */
 
 static const double SCREEN_BIASES[] = {0.1, 0.4, 1.0};
+static const double EDGE_BIASES[] = {0.1, 0.2, 0.4, 0.7, 1.0};
+static const double EDGE_RIDGES[] = {1.0, 3.0}; /* times the structure's own */
 static const double SCREEN_RIDGES[] = {1e-8, 1e-5, 1e-3, 1e-2, 1e-1};
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof((array)[0])))
 
@@ -45,7 +55,15 @@ static const char *const STRUCTURES[] = {
 typedef struct score {
     double loo;        /* leave-one-out squared error over variance */
     double likelihood; /* per row and output */
+    double doubt;      /* standard error of loo */
+    double edge;       /* squared error at the edge over the variance there; INFINITY: not known */
 } score;
+
+/* The first rows of the subset once more, the outermost apart. */
+typedef struct edge {
+    double *inner_x, *inner_y, *outer_x, *outer_y;
+    int64_t inner, outer;
+} edge;
 
 typedef struct trial {
     const char *structure; /* NULL: the kernel is given */
@@ -65,13 +83,14 @@ typedef struct search {
     int64_t evals;
     double fixed_ridge; /* NAN: free */
     far_status status;  /* the first failure inside a callback */
+    edge edge;
 } search;
 
 /* ---- one evaluation ------------------------------------------------------------------------ */
 
 static score worst_score(void)
 {
-    return (score){INFINITY, -INFINITY};
+    return (score){INFINITY, -INFINITY, 0, INFINITY};
 }
 
 /* The mean square of y (m x p) about the means of its columns; about 0 where they are constant. */
@@ -95,17 +114,23 @@ static double variance_of(const double *y, int64_t m, int64_t p)
 static score make_score(const double *y, const double *alpha, const double *inverse, int64_t m,
                         int64_t p, double log_det)
 {
-    long double error = 0, fit = 0;
+    long double error = 0, square = 0, fit = 0;
     for (int64_t i = 0; i < m; i++) {
+        long double row = 0;
         for (int64_t j = 0; j < p; j++) {
             long double miss = alpha[i * p + j] / inverse[i];
-            error += miss * miss;
+            row += miss * miss / (long double)p;
             fit += (long double)y[i * p + j] * alpha[i * p + j];
         }
+        error += row / (long double)m;
+        square += row * row / (long double)m;
     }
-    double count = (double)m * (double)p, spread = variance_of(y, m, p);
-    double amplitude = (double)fit / count;
-    score s = {spread > 0 ? (double)error / count / spread : 0, INFINITY};
+    double spread = variance_of(y, m, p), amplitude = (double)(fit / (long double)(m * p));
+    score s = {.likelihood = INFINITY, .edge = INFINITY};
+    if (spread > 0) {
+        s.loo = (double)error / spread;
+        s.doubt = (double)sqrtl(fmaxl(square - error * error, 0) / (long double)m) / spread;
+    }
     if (amplitude > 0) {
         s.likelihood = -0.5 * (log(amplitude) + log_det / (double)m + 1 + log(2 * M_PI));
     }
@@ -152,6 +177,135 @@ static far_status evaluate(search *s, const far_kernel *k, double ridge, int64_t
     far_progress_hold(s->ctx);
     FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
     FAR_TRY(score_system(s->ctx, system, s->y, rows, s->model->info.outputs, out));
+done:
+    far_progress_release(s->ctx);
+    far_system_destroy(system);
+    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
+}
+
+/* ---- the edge ------------------------------------------------------------------------------ */
+
+static double squared_norm(const double *row, int64_t d)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < d; j++) {
+        sum += row[j] * row[j];
+    }
+    return sum;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The norm beyond which one row in EDGE_SHARE lies. */
+static far_status edge_norm(search *s, double *out)
+{
+    int64_t d = s->model->info.inputs;
+    double *norms = NULL;
+    far_status st = far_alloc(s->ctx, s->rows, &norms);
+    for (int64_t i = 0; st == FAR_OK && i < s->rows; i++) {
+        norms[i] = squared_norm(s->x + i * d, d);
+    }
+    if (st == FAR_OK) {
+        qsort(norms, (size_t)s->rows, sizeof *norms, by_size);
+        *out = norms[s->rows - s->rows / EDGE_SHARE - 1];
+    }
+    far_free(s->ctx, norms);
+    return st;
+}
+
+static void sort_out(search *s, double limit)
+{
+    edge *e = &s->edge;
+    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    for (int64_t i = 0; i < s->rows; i++) {
+        bool outer = squared_norm(s->x + i * d, d) > limit;
+        int64_t at = outer ? e->outer++ : e->inner++;
+        memcpy((outer ? e->outer_x : e->inner_x) + at * d, s->x + i * d, (size_t)d * sizeof *s->x);
+        memcpy((outer ? e->outer_y : e->inner_y) + at * p, s->y + i * p, (size_t)p * sizeof *s->y);
+    }
+}
+
+static far_status find_edge(search *s)
+{
+    far_status st;
+    edge *e = &s->edge;
+    double limit = 0;
+    FAR_TRY(edge_norm(s, &limit));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->inner_x));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->outer_x));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->inner_y));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->outer_y));
+    sort_out(s, limit);
+done:
+    return st;
+}
+
+static void edge_clear(far_ctx *ctx, edge *e)
+{
+    double *owned[] = {e->inner_x, e->inner_y, e->outer_x, e->outer_y};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+}
+
+static double relative_error(const double *guess, const double *truth, int64_t m, int64_t p)
+{
+    long double error = 0;
+    for (int64_t i = 0; i < m * p; i++) {
+        error += ((long double)guess[i] - truth[i]) * (guess[i] - truth[i]);
+    }
+    double spread = variance_of(truth, m, p);
+    return spread > 0 ? (double)(error / (long double)(m * p)) / spread : INFINITY;
+}
+
+static far_status predict_edge(search *s, const far_kernel *k, const far_system *system,
+                               double *out)
+{
+    far_status st;
+    const edge *e = &s->edge;
+    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    double *alpha = NULL, *cross = NULL, *guess = NULL;
+    FAR_TRY(far_alloc(s->ctx, e->inner * p, &alpha));
+    FAR_TRY(far_alloc(s->ctx, e->outer * e->inner, &cross));
+    FAR_TRY(far_alloc(s->ctx, e->outer * p, &guess));
+    far_mat y = far_mat_view(e->inner_y, e->inner, p, FAR_F64);
+    far_mat a = far_mat_view(alpha, e->inner, p, FAR_F64);
+    far_mat x1 = far_mat_view(e->outer_x, e->outer, d, FAR_F64);
+    far_mat x2 = far_mat_view(e->inner_x, e->inner, d, FAR_F64);
+    far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
+    far_mat g = far_mat_view(guess, e->outer, p, FAR_F64);
+    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
+    FAR_TRY(far_prior_eval(s->ctx, k, s->model->info.prior, &x1, &x2, &c));
+    FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
+    *out = relative_error(guess, e->outer_y, e->outer, p);
+done:
+    far_free(s->ctx, alpha);
+    far_free(s->ctx, cross);
+    far_free(s->ctx, guess);
+    return st;
+}
+
+static far_status evaluate_edge(search *s, const far_kernel *k, double ridge, double *out)
+{
+    far_status st;
+    far_system *system = NULL;
+    far_kernel_points points = {
+        k, far_mat_view(s->edge.inner_x, s->edge.inner, s->model->info.inputs, FAR_F64),
+        s->model->info.prior, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    far_solve_opts o;
+    far_solve_opts_init(&o);
+    o.ridge = ridge;
+    o.extremes = 0;
+    o.memory = s->opts->memory;
+    *out = INFINITY;
+    far_progress_hold(s->ctx);
+    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
+    FAR_TRY(predict_edge(s, k, system, out));
 done:
     far_progress_release(s->ctx);
     far_system_destroy(system);
@@ -448,7 +602,7 @@ far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, do
         FAR_TRY(add_seconds(ctx, subset, REFINE_EVALS / 2, seconds));
     }
     if (free_ridge && n / LARGER_SUBSET > subset) {
-        FAR_TRY(add_seconds(ctx, n / LARGER_SUBSET, RIDGE_EVALS + 1, seconds));
+        FAR_TRY(add_seconds(ctx, n / LARGER_SUBSET, RIDGE_EVALS + RIDGE_STEPS + 1, seconds));
     }
 done:
     return st;
@@ -466,8 +620,14 @@ static far_status keep_candidates(search *s, const trial *trials, int64_t count,
         char *copy;
         st = far_copy_text(s->ctx, text, (int64_t)strlen(text), &copy);
         if (st == FAR_OK) {
-            m->candidates[m->candidate_count++] = (far_candidate){
-                copy, t->ridge, 1 - t->score.loo, t->score.likelihood, t->bounded, i == chosen};
+            m->candidates[m->candidate_count++] =
+                (far_candidate){.arch = copy,
+                                .ridge = t->ridge,
+                                .loo_r2 = 1 - t->score.loo,
+                                .edge_r2 = isinf(t->score.edge) ? NAN : 1 - t->score.edge,
+                                .log_likelihood = t->score.likelihood,
+                                .bounded = t->bounded,
+                                .chosen = i == chosen};
         }
     }
     return st;
@@ -506,6 +666,81 @@ static far_status refine_finalists(search *s, trial *trials, int64_t count)
     return st;
 }
 
+/* Tries another bias and ridge of a structure; it is kept if it ties with the best and does better
+ * at the edge. */
+static far_status contend(search *s, double bias, double ridge, double limit, trial *t)
+{
+    far_status st;
+    far_kernel *k = NULL;
+    trial other = *t;
+    FAR_TRY(make_kernel(s, t->structure, bias, &k));
+    FAR_TRY(evaluate(s, k, ridge, s->rows, &other.score));
+    if (other.score.loo <= limit) {
+        FAR_TRY(evaluate_edge(s, k, ridge, &other.score.edge));
+    }
+    if (other.score.edge < t->score.edge) {
+        other.kernel = k;
+        other.bias = bias;
+        other.ridge = ridge;
+        k = t->kernel;
+        *t = other;
+    }
+done:
+    far_kernel_destroy(k);
+    return st;
+}
+
+static far_status contend_all(search *s, double limit, trial *t)
+{
+    far_status st;
+    bool free_ridge = isnan(s->fixed_ridge);
+    double ridge = t->ridge;
+    FAR_TRY(evaluate_edge(s, t->kernel, t->ridge, &t->score.edge));
+    for (int64_t b = 0; b < COUNT(EDGE_BIASES); b++) {
+        for (int64_t r = 0; r < (free_ridge ? COUNT(EDGE_RIDGES) : 1); r++) {
+            FAR_TRY(contend(s, EDGE_BIASES[b], ridge * EDGE_RIDGES[r], limit, t));
+        }
+    }
+done:
+    return st;
+}
+
+/* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
+static far_status settle_at_edge(search *s, trial *trials, int64_t count, int64_t *chosen)
+{
+    far_status st;
+    const score best = trials[*chosen].score;
+    double limit = best.loo + TIED_NETWORKS * best.doubt;
+    FAR_TRY(find_edge(s));
+    if (s->edge.outer == 0) {
+        return FAR_OK;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (trials[i].bounded && trials[i].score.loo <= limit) {
+            FAR_TRY(contend_all(s, limit, &trials[i]));
+            *chosen = trials[i].score.edge < trials[*chosen].score.edge ? i : *chosen;
+        }
+    }
+done:
+    return st;
+}
+
+/* The largest ridge that leave-one-out cannot tell from the best one. */
+static far_status largest_tied_ridge(search *s, int64_t rows, trial *t)
+{
+    far_status st = FAR_OK;
+    double limit = t->score.loo + TIED_RIDGES * t->score.doubt;
+    double low = log(t->ridge), high = log(fmin(t->ridge * LARGEST_STEP, MOST_RIDGE));
+    for (int i = 0; st == FAR_OK && i < RIDGE_STEPS; i++) {
+        double middle = (low + high) / 2;
+        score v;
+        st = evaluate(s, t->kernel, exp(middle), rows, &v);
+        *(v.loo <= limit ? &low : &high) = middle;
+    }
+    t->ridge = exp(low);
+    return st;
+}
+
 static far_status larger_ridge(search *s, trial *t)
 {
     int64_t larger = s->taken;
@@ -514,6 +749,9 @@ static far_status larger_ridge(search *s, trial *t)
     }
     trial copy = *t; /* the scores of the table stay those of the subset */
     far_status st = refine(s, &copy, larger, false, RIDGE_EVALS);
+    if (st == FAR_OK && s->opts->criterion == FAR_CRITERION_LOO) {
+        st = largest_tied_ridge(s, larger, &copy);
+    }
     t->kernel = copy.kernel;
     t->ridge = copy.ridge;
     return st;
@@ -524,13 +762,17 @@ static far_status choose_architecture(search *s)
     far_status st = FAR_OK;
     trial trials[COUNT(STRUCTURES)] = {0};
     int64_t count = COUNT(STRUCTURES);
+    int64_t contested = count / 2 * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
     s->least_evals = count * COUNT(SCREEN_BIASES) * COUNT(SCREEN_RIDGES) +
-                     (FINALISTS + 1) * REFINE_EVALS + count;
+                     (FINALISTS + 1) * REFINE_EVALS + count + contested;
     for (int64_t i = 0; i < count; i++) {
         FAR_TRY(screen(s, STRUCTURES[i], &trials[i]));
     }
     FAR_TRY(refine_finalists(s, trials, count));
     int64_t chosen = best_trial(s, trials, count, true, NULL);
+    if (s->opts->criterion == FAR_CRITERION_LOO && s->rows >= EDGE_LEAST_ROWS) {
+        FAR_TRY(settle_at_edge(s, trials, count, &chosen));
+    }
     double table_ridge = trials[chosen].ridge;
     FAR_TRY(larger_ridge(s, &trials[chosen]));
     double ridge = trials[chosen].ridge;
@@ -604,6 +846,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     }
     FAR_TRY(name_architecture(ctx, m));
 done:
+    edge_clear(ctx, &s.edge);
     far_free(ctx, s.x);
     far_free(ctx, s.y);
     return st;

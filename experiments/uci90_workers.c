@@ -44,9 +44,13 @@ static void say_done(const uci90_task *task, board *b, const uci90_result *r)
     if (task->quiet || !r->done) {
         return;
     }
-    fprintf(stderr, "[%2ld/%lld] %-30s %6.2f %6.2f %6.2f  %5.1f s\n", finished,
+    char nested[16] = "";
+    if (task->nested) {
+        snprintf(nested, sizeof nested, " %6.2f", r->percent[UCI90_NESTED]);
+    }
+    fprintf(stderr, "[%2ld/%lld] %-30s %6.2f %6.2f %6.2f%s  %5.1f s\n", finished,
             (long long)task->count, r->name, r->percent[UCI90_SINGLE], r->percent[UCI90_CLOSEST],
-            r->percent[UCI90_COMMITTEE], r->seconds);
+            r->percent[UCI90_COMMITTEE], nested, r->seconds);
 }
 
 static void work(const uci90_task *task, board *b, int threads)

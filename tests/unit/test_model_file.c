@@ -199,8 +199,9 @@ static void make_candidates(far_model *m)
     assert_int_equal(far_alloc(ctx, 2, &m->candidates), FAR_OK);
     m->candidate_count = 2;
     m->candidates[0] =
-        (far_candidate){copy("dense relu dense"), awkward(40), awkward(41), awkward(42), 0, 0};
-    m->candidates[1] = (far_candidate){copy(ARCH), awkward(43), awkward(44), awkward(45), 1, 1};
+        (far_candidate){copy("dense relu dense"), awkward(40), awkward(41), NAN, awkward(42), 0, 0};
+    m->candidates[1] =
+        (far_candidate){copy(ARCH), awkward(43), awkward(44), awkward(46), awkward(45), 1, 1};
 }
 
 static far_model_info make_info(void)

@@ -7,10 +7,12 @@
 #include "uci90.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,6 +73,7 @@ static int start_workers(const uci90_task *task, board *b, int threads)
     for (; started < task->jobs; started++) {
         pid_t pid = fork();
         if (pid == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody would read the results */
             work(task, b, threads);
             _exit(EXIT_SUCCESS);
         }

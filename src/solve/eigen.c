@@ -116,6 +116,51 @@ static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, i
     return st;
 }
 
+/* ---- without room for the matrix ---- */
+
+#define BASIS_EXTRA_BY_BLOCKS 8 /* every application computes the matrix anew */
+
+typedef struct by_blocks {
+    far_ctx *ctx;
+    const far_symmetric *a;
+} by_blocks;
+
+static far_status apply_blocks(void *user, const double *x, double *y)
+{
+    const by_blocks *b = user;
+    far_mat in = far_mat_view((void *)x, b->a->n, 1, FAR_F64);
+    far_mat out = far_mat_view(y, b->a->n, 1, FAR_F64);
+    far_progress_hold(b->ctx);
+    far_status st = far_symmetric_multiply(b->ctx, b->a, &in, &out);
+    far_progress_release(b->ctx);
+    return st;
+}
+
+static far_status few_by_blocks(far_ctx *ctx, const far_symmetric *a, bool are_largest,
+                                int64_t count, double *values, double *vectors)
+{
+    by_blocks blocks = {ctx, a};
+    int64_t basis = far_least(a->n, 2 * count + BASIS_EXTRA_BY_BLOCKS);
+    far_lanczos_end end;
+    far_lanczos_job job = {.apply = apply_blocks,
+                           .user = &blocks,
+                           .n = a->n,
+                           .count = count,
+                           .largest = are_largest,
+                           .basis = basis,
+                           .restarts = RESTARTS,
+                           .what = "eigen",
+                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_status st = far_lanczos(ctx, &job, values, vectors, &end);
+    if (st == FAR_OK && !end.settled) {
+        st = far_fail(ctx, FAR_ERR_BUDGET,
+                      "these eigenvalues crowd, and there is no memory to hold the %lld x %lld "
+                      "matrix and part them; allow more, or ask for fewer of the largest",
+                      (long long)a->n, (long long)a->n);
+    }
+    return st;
+}
+
 static bool are_few(int64_t n, int64_t count)
 {
     return n > DENSE_UP_TO && count <= n / FEW;
@@ -219,14 +264,21 @@ far_status far_eigen(far_ctx *ctx, const far_symmetric *a, far_eigen_part which,
     far_lower l = far_lower_layout(a->n, false);
     double *found = NULL, *columns = NULL;
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
-    FAR_TRY(far_budget_check(ctx, "the spectrum", bytes_needed(&l, count, vectors), memory));
+    bool held = bytes_needed(&l, count, vectors) <= far_budget(memory);
+    if (!held && !are_few(l.n, count)) {
+        FAR_TRY(far_budget_check(ctx, "the spectrum", bytes_needed(&l, count, vectors), memory));
+    }
     FAR_TRY(far_alloc(ctx, count, &found));
     if (vectors) {
         FAR_TRY(far_alloc(ctx, l.n * count, &columns));
     }
-    FAR_TRY(far_alloc(ctx, far_lower_count(&l), &l.data));
-    FAR_TRY(far_lower_fill(ctx, a, &l, false));
-    FAR_TRY(compute(ctx, &l, which == FAR_EIGEN_LARGEST, count, found, columns));
+    if (held) {
+        FAR_TRY(far_alloc(ctx, far_lower_count(&l), &l.data));
+        FAR_TRY(far_lower_fill(ctx, a, &l, false));
+        FAR_TRY(compute(ctx, &l, which == FAR_EIGEN_LARGEST, count, found, columns));
+    } else {
+        FAR_TRY(few_by_blocks(ctx, a, which == FAR_EIGEN_LARGEST, count, found, columns));
+    }
     write_values(found, values);
     write_vectors(columns, vectors);
 done:

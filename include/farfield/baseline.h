@@ -13,8 +13,8 @@ extern "C" {
 
 /* Ridge linear regression with an intercept on columns scaled to unit variance (constant ones are
  * ignored), the ridge chosen by exact leave-one-out error over a grid, the largest within a
- * millionth of the best. *ridge (may be NULL): the one chosen, relative to n. FAR_ERR_VALUE: a value
- * that is not finite, or a row of xt whose prediction would not be, with its place. */
+ * millionth of the best. *ridge (may be NULL): the one chosen, relative to n. FAR_ERR_VALUE: a
+ * value that is not finite, or a row of xt whose prediction would not be, with its place. */
 FAR_API FAR_NODISCARD far_status far_linear_predict(far_ctx *ctx, const far_mat *x,
                                                     const far_mat *y, const far_mat *xt,
                                                     double *ridge, far_mat *out);

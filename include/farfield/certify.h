@@ -14,8 +14,9 @@ extern "C" {
 #endif
 
 typedef struct far_certify_opts {
-    size_t size;    /* set by far_certify_opts_init */
-    double exceeds; /* unbounded: find where |f| passes this level for good; NAN (default): do not */
+    size_t size; /* set by far_certify_opts_init */
+    double
+        exceeds; /* unbounded: find where |f| passes this level for good; NAN (default): do not */
     int64_t starts; /* of the search for large |f|; default 64 */
     uint64_t seed;
     double gap;     /* branch and bound stops when bound / found <= 1 + gap; default 0.01 */
@@ -31,13 +32,13 @@ typedef struct far_bound {
     const char *theorem; /* what the verdict rests on */
 
     /* bounded: */
-    double b1;             /* |centre| + scale sqrt(C) |f|, |f|^2 = alpha' K alpha, in the RKHS */
-    double b2, b3;         /* the paper's looser forms, from lambda_min */
-    double tightest;       /* the least of all proven bounds on |f| */
+    double b1;              /* |centre| + scale sqrt(C) |f|, |f|^2 = alpha' K alpha, in the RKHS */
+    double b2, b3;          /* the paper's looser forms, from lambda_min */
+    double tightest;        /* the least of all proven bounds on |f| */
     double lowest, highest; /* every f(x) lies between, proven */
-    const char *method;    /* of tightest: "norm", "bias", "quadratic", "branch and bound" */
-    double sup_found;      /* the largest |f| the search met; tightest / sup_found >= 1 */
-    const double *at;      /* there; a direction (of norm 1) if at_infinity */
+    const char *method;     /* of tightest: "norm", "bias", "quadratic", "branch and bound" */
+    double sup_found;       /* the largest |f| the search met; tightest / sup_found >= 1 */
+    const double *at;       /* there; a direction (of norm 1) if at_infinity */
     int32_t at_infinity;
 
     /* unbounded: f(t direction) ~ slope t^order as t grows */

@@ -115,8 +115,9 @@ FAR_API FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const
  * products with the stored matrix; LAPACK where that does not settle, as with small eigenvalues
  * that crowd near 0. Each vector's sign makes its largest entry positive. Reports progress "fill",
  * "eigen" (ARPACK), "spectrum" (LAPACK). memory: budget in bytes; 0: as in far_solve_opts.
- * Memory: 8 n^2 bytes, and 8 n more a vector (beside the caller's output). Where the budget does not
- * allow that, a few are found without holding the matrix: every product then computes it anew. */
+ * Memory: 8 n^2 bytes, and 8 n more a vector (beside the caller's output). Where the budget does
+ * not allow that, a few are found without holding the matrix: every product then computes it anew.
+ */
 typedef enum far_eigen_part { FAR_EIGEN_LARGEST = 0, FAR_EIGEN_SMALLEST = 1 } far_eigen_part;
 FAR_API FAR_NODISCARD far_status far_eigen(far_ctx *ctx, const far_symmetric *a,
                                            far_eigen_part which, int64_t count, double memory,

@@ -87,8 +87,8 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
 far_status far_points_survey(const far_plan *plan, far_points *points);
 /* Computes r, p, theta and the coefficients. */
 far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points);
-/* Makes the bias of the first dense one more feature: directions become (al unit, be), so that their
- * chords are gaps behind that dense. float64 only. */
+/* Makes the bias of the first dense one more feature: directions become (al unit, be), so that
+ * their chords are gaps behind that dense. float64 only. */
 far_status far_points_augment(far_points *points);
 /* Some scale leaves the exponent range of dtype. */
 bool far_points_are_wide(const far_points *points);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 #define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
-#define LEAST_WITH_CONFLICTS 1e-6 /* relative: the subset of the choice may have met no conflict   \
-                                   */
+#define LEAST_WITH_CONFLICTS                                                                       \
+    1e-6 /* relative: the subset of the choice may have met no conflict                            \
+          */
 
 void far_fit_opts_init(far_fit_opts *opts)
 {

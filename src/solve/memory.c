@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GIB ((double)(1 << 30))
 #define USED_OF_AVAILABLE 0.9 /* the rest is for buffers we do not count, and for others */
 
 /* The number behind `name` in a file of lines "name value"; NAN if there is none. */
@@ -99,12 +98,27 @@ double far_budget(double memory)
     return memory > 0 ? memory : USED_OF_AVAILABLE * far_memory_available();
 }
 
+/* "6.24 GiB", "10 KiB" */
+static const char *show_bytes(double bytes, char out[32])
+{
+    static const char *const UNITS[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    int unit = 0;
+    while (bytes >= 1000 && unit < 5) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(out, 32, "%.3g %s", bytes, UNITS[unit]);
+    return out;
+}
+
 far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory)
 {
     double budget = far_budget(memory);
     if (bytes <= budget) {
         return FAR_OK;
     }
-    return far_fail(ctx, FAR_ERR_BUDGET, "%s needs %.3g GiB but %.3g GiB are %s", what, bytes / GIB,
-                    budget / GIB, memory > 0 ? "allowed" : "available");
+    char needed[32], there[32];
+    return far_fail(ctx, FAR_ERR_BUDGET, "%s needs %s but %s are %s", what,
+                    show_bytes(bytes, needed), show_bytes(budget, there),
+                    memory > 0 ? "allowed" : "available");
 }

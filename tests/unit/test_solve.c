@@ -1006,7 +1006,7 @@ static void a_system_beyond_the_budget_is_refused(void **state)
     assert_int_equal(e.fits, 0);
     int64_t calls = test_heap.calls;
     assert_fails(try_system(&m, &opts, &s), FAR_ERR_BUDGET, "the system needs");
-    assert_holds(far_ctx_message(ctx), "0.0112 GiB are allowed");
+    assert_holds(far_ctx_message(ctx), "11.4 MiB are allowed");
     assert_null(s);
     assert_int_equal(test_heap.calls, calls); /* nothing was tried */
     free(m.data);

@@ -19,7 +19,8 @@ set(FAR_SOURCES
     src/solve/triangular.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
-    src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c
+    src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
+    src/regress/select_score.c
     src/regress/spread.c src/regress/target.c
     src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
     src/regress/model_file.c

@@ -9,16 +9,15 @@
  * the subset, the ridge is refined once more on a larger one, since the best ridge falls as rows
  * are added, up to the largest within half a standard error: it is the flatter one far away.
  */
-#include "regress_internal.h"
+#include "select.h"
 
 #include <math.h>
 #include <nlopt.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
-enum { EDGE_LEAST_ROWS = 50, EDGE_SHARE = 10 }; /* one row in ten is at the edge */
-#define TIED_NETWORKS 1.0                       /* standard errors of leave-one-out */
+enum { EDGE_LEAST_ROWS = 50 };
+#define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define TIED_RIDGES 0.5
 #define LARGEST_STEP 30.0 /* beyond the best ridge no larger one is looked for */
 #define LEAST_RIDGE 1e-10
@@ -52,275 +51,23 @@ static const char *const STRUCTURES[] = {
     "dense(%B) relu dense(%B) relu dense(%B)",
 };
 
-typedef struct score {
-    double loo;        /* leave-one-out squared error over variance */
-    double likelihood; /* per row and output */
-    double doubt;      /* standard error of loo */
-    double edge;       /* squared error at the edge over the variance there; INFINITY: not known */
-} score;
-
-/* The first rows of the subset once more, the outermost apart. */
-typedef struct edge {
-    double *inner_x, *inner_y, *outer_x, *outer_y;
-    int64_t inner, outer;
-} edge;
-
 typedef struct trial {
     const char *structure; /* NULL: the kernel is given */
     far_kernel *kernel;
     double bias, ridge;
     bool bounded;
-    score score;
+    far_score score;
 } trial;
 
-typedef struct search {
-    far_ctx *ctx;
-    const far_fit_opts *opts;
-    far_model *model;
-    double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
-    int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
-    int64_t least_evals; /* for progress */
-    int64_t evals;
-    double fixed_ridge; /* NAN: free */
-    far_status status;  /* the first failure inside a callback */
-    edge edge;
-} search;
-
-/* ---- one evaluation ------------------------------------------------------------------------ */
-
-static score worst_score(void)
-{
-    return (score){INFINITY, -INFINITY, 0, INFINITY};
-}
-
-/* The mean square of y (m x p) about the means of its columns; about 0 where they are constant. */
-static double variance_of(const double *y, int64_t m, int64_t p)
-{
-    long double about_mean = 0, about_zero = 0;
-    for (int64_t j = 0; j < p; j++) {
-        long double mean = 0;
-        for (int64_t i = 0; i < m; i++) {
-            mean += y[i * p + j] / (long double)m;
-        }
-        for (int64_t i = 0; i < m; i++) {
-            about_mean += (y[i * p + j] - mean) * (y[i * p + j] - mean);
-            about_zero += (long double)y[i * p + j] * y[i * p + j];
-        }
-    }
-    return (double)((about_mean > 1e-24L * about_zero ? about_mean : about_zero) /
-                    (long double)(m * p));
-}
-
-static score make_score(const double *y, const double *alpha, const double *inverse, int64_t m,
-                        int64_t p, double log_det)
-{
-    long double error = 0, square = 0, fit = 0;
-    for (int64_t i = 0; i < m; i++) {
-        long double row = 0;
-        for (int64_t j = 0; j < p; j++) {
-            long double miss = alpha[i * p + j] / inverse[i];
-            row += miss * miss / (long double)p;
-            fit += (long double)y[i * p + j] * alpha[i * p + j];
-        }
-        error += row / (long double)m;
-        square += row * row / (long double)m;
-    }
-    double spread = variance_of(y, m, p), amplitude = (double)(fit / (long double)(m * p));
-    score s = {.likelihood = INFINITY, .edge = INFINITY};
-    if (spread > 0) {
-        s.loo = (double)error / spread;
-        s.doubt = (double)sqrtl(fmaxl(square - error * error, 0) / (long double)m) / spread;
-    }
-    if (amplitude > 0) {
-        s.likelihood = -0.5 * (log(amplitude) + log_det / (double)m + 1 + log(2 * M_PI));
-    }
-    return s;
-}
-
-static far_status score_system(far_ctx *ctx, const far_system *system, const double *y, int64_t m,
-                               int64_t p, score *out)
-{
-    far_status st;
-    double *alpha = NULL, *inverse = NULL;
-    FAR_TRY(far_alloc(ctx, m * p, &alpha));
-    FAR_TRY(far_alloc(ctx, m, &inverse));
-    far_mat b = far_mat_view((void *)y, m, p, FAR_F64), a = far_mat_view(alpha, m, p, FAR_F64);
-    far_mat diagonal = far_mat_view(inverse, m, 1, FAR_F64);
-    FAR_TRY(far_system_solve(ctx, system, &b, &a, NULL, NULL));
-    FAR_TRY(far_system_inverse_diagonal(ctx, system, &diagonal));
-    *out = make_score(y, alpha, inverse, m, p, far_system_diagnostics(system).log_det);
-done:
-    far_free(ctx, alpha);
-    far_free(ctx, inverse);
-    return st;
-}
-
-/* A matrix that is singular at this ridge scores worst; that is no failure. */
-static far_status evaluate(search *s, const far_kernel *k, double ridge, int64_t rows, score *out)
-{
-    far_status st;
-    far_system *system = NULL;
-    far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
-                                s->model->info.prior, 0};
-    far_symmetric matrix = far_kernel_points_matrix(&points);
-    far_solve_opts o;
-    far_solve_opts_init(&o);
-    o.ridge = ridge;
-    o.extremes = 0;
-    o.memory = s->opts->memory;
-    *out = worst_score();
-    int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
-    st = far_progress(s->ctx, "choose", s->evals++, expected);
-    if (st != FAR_OK) {
-        return st;
-    }
-    far_progress_hold(s->ctx);
-    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
-    FAR_TRY(score_system(s->ctx, system, s->y, rows, s->model->info.outputs, out));
-done:
-    far_progress_release(s->ctx);
-    far_system_destroy(system);
-    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
-}
-
-/* ---- the edge ------------------------------------------------------------------------------ */
-
-static double squared_norm(const double *row, int64_t d)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < d; j++) {
-        sum += row[j] * row[j];
-    }
-    return sum;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The norm beyond which one row in EDGE_SHARE lies. */
-static far_status edge_norm(search *s, double *out)
-{
-    int64_t d = s->model->info.inputs;
-    double *norms = NULL;
-    far_status st = far_alloc(s->ctx, s->rows, &norms);
-    for (int64_t i = 0; st == FAR_OK && i < s->rows; i++) {
-        norms[i] = squared_norm(s->x + i * d, d);
-    }
-    if (st == FAR_OK) {
-        qsort(norms, (size_t)s->rows, sizeof *norms, by_size);
-        *out = norms[s->rows - s->rows / EDGE_SHARE - 1];
-    }
-    far_free(s->ctx, norms);
-    return st;
-}
-
-static void sort_out(search *s, double limit)
-{
-    edge *e = &s->edge;
-    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
-    for (int64_t i = 0; i < s->rows; i++) {
-        bool outer = squared_norm(s->x + i * d, d) > limit;
-        int64_t at = outer ? e->outer++ : e->inner++;
-        memcpy((outer ? e->outer_x : e->inner_x) + at * d, s->x + i * d, (size_t)d * sizeof *s->x);
-        memcpy((outer ? e->outer_y : e->inner_y) + at * p, s->y + i * p, (size_t)p * sizeof *s->y);
-    }
-}
-
-static far_status find_edge(search *s)
-{
-    far_status st;
-    edge *e = &s->edge;
-    double limit = 0;
-    FAR_TRY(edge_norm(s, &limit));
-    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->inner_x));
-    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->outer_x));
-    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->inner_y));
-    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->outer_y));
-    sort_out(s, limit);
-done:
-    return st;
-}
-
-static void edge_clear(far_ctx *ctx, edge *e)
-{
-    double *owned[] = {e->inner_x, e->inner_y, e->outer_x, e->outer_y};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(ctx, owned[i]);
-    }
-}
-
-static double relative_error(const double *guess, const double *truth, int64_t m, int64_t p)
-{
-    long double error = 0;
-    for (int64_t i = 0; i < m * p; i++) {
-        error += ((long double)guess[i] - truth[i]) * (guess[i] - truth[i]);
-    }
-    double spread = variance_of(truth, m, p);
-    return spread > 0 ? (double)(error / (long double)(m * p)) / spread : INFINITY;
-}
-
-static far_status predict_edge(search *s, const far_kernel *k, const far_system *system,
-                               double *out)
-{
-    far_status st;
-    const edge *e = &s->edge;
-    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
-    double *alpha = NULL, *cross = NULL, *guess = NULL;
-    FAR_TRY(far_alloc(s->ctx, e->inner * p, &alpha));
-    FAR_TRY(far_alloc(s->ctx, e->outer * e->inner, &cross));
-    FAR_TRY(far_alloc(s->ctx, e->outer * p, &guess));
-    far_mat y = far_mat_view(e->inner_y, e->inner, p, FAR_F64);
-    far_mat a = far_mat_view(alpha, e->inner, p, FAR_F64);
-    far_mat x1 = far_mat_view(e->outer_x, e->outer, d, FAR_F64);
-    far_mat x2 = far_mat_view(e->inner_x, e->inner, d, FAR_F64);
-    far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
-    far_mat g = far_mat_view(guess, e->outer, p, FAR_F64);
-    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
-    FAR_TRY(far_prior_eval(s->ctx, k, s->model->info.prior, &x1, &x2, &c));
-    FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
-    *out = relative_error(guess, e->outer_y, e->outer, p);
-done:
-    far_free(s->ctx, alpha);
-    far_free(s->ctx, cross);
-    far_free(s->ctx, guess);
-    return st;
-}
-
-static far_status evaluate_edge(search *s, const far_kernel *k, double ridge, double *out)
-{
-    far_status st;
-    far_system *system = NULL;
-    far_kernel_points points = {
-        k, far_mat_view(s->edge.inner_x, s->edge.inner, s->model->info.inputs, FAR_F64),
-        s->model->info.prior, 0};
-    far_symmetric matrix = far_kernel_points_matrix(&points);
-    far_solve_opts o;
-    far_solve_opts_init(&o);
-    o.ridge = ridge;
-    o.extremes = 0;
-    o.memory = s->opts->memory;
-    *out = INFINITY;
-    far_progress_hold(s->ctx);
-    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
-    FAR_TRY(predict_edge(s, k, system, out));
-done:
-    far_progress_release(s->ctx);
-    far_system_destroy(system);
-    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
-}
-
 /* What is minimised. */
-static double loss(const search *s, score v)
+static double loss(const far_search *s, far_score v)
 {
     return s->opts->criterion == FAR_CRITERION_LIKELIHOOD ? -v.likelihood : v.loo;
 }
 
 /* ---- architectures ------------------------------------------------------------------------- */
 
-static far_status make_kernel(search *s, const char *structure, double bias, far_kernel **out)
+static far_status make_kernel(far_search *s, const char *structure, double bias, far_kernel **out)
 {
     far_text t = {.ctx = s->ctx};
     far_kernel_opts o;
@@ -342,7 +89,7 @@ static far_status make_kernel(search *s, const char *structure, double bias, far
     return st;
 }
 
-static far_status is_bounded(search *s, const far_kernel *k, bool *out)
+static far_status is_bounded(far_search *s, const far_kernel *k, bool *out)
 {
     far_supremum sup;
     far_supremum_init(&sup);
@@ -351,7 +98,7 @@ static far_status is_bounded(search *s, const far_kernel *k, bool *out)
     return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */
 }
 
-static far_status replace_kernel(search *s, trial *t, double bias)
+static far_status replace_kernel(far_search *s, trial *t, double bias)
 {
     far_kernel *k;
     far_status st = make_kernel(s, t->structure, bias, &k);
@@ -365,7 +112,7 @@ static far_status replace_kernel(search *s, trial *t, double bias)
 
 /* ---- the coarse grid ----------------------------------------------------------------------- */
 
-static far_status screen_ridges(search *s, const far_kernel *k, double bias, int64_t rows,
+static far_status screen_ridges(far_search *s, const far_kernel *k, double bias, int64_t rows,
                                 trial *best)
 {
     far_status st = FAR_OK;
@@ -373,8 +120,8 @@ static far_status screen_ridges(search *s, const far_kernel *k, double bias, int
     int64_t count = fixed ? 1 : COUNT(SCREEN_RIDGES);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         double ridge = fixed ? s->fixed_ridge : SCREEN_RIDGES[i];
-        score v;
-        st = evaluate(s, k, ridge, rows, &v);
+        far_score v;
+        st = far_score_evaluate(s, k, ridge, rows, &v);
         if (st == FAR_OK && loss(s, v) < loss(s, best->score)) {
             best->score = v;
             best->ridge = ridge;
@@ -384,15 +131,15 @@ static far_status screen_ridges(search *s, const far_kernel *k, double bias, int
     return st;
 }
 
-static int64_t screen_rows(const search *s)
+static int64_t screen_rows(const far_search *s)
 {
     return s->rows < SCREEN_ROWS ? s->rows : SCREEN_ROWS;
 }
 
-static far_status screen(search *s, const char *structure, trial *out)
+static far_status screen(far_search *s, const char *structure, trial *out)
 {
     far_status st = FAR_OK;
-    *out = (trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = worst_score()};
+    *out = (trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = far_score_worst()};
     out->ridge = isnan(s->fixed_ridge) ? SCREEN_RIDGES[3] : s->fixed_ridge;
     for (int64_t i = 0; st == FAR_OK && i < COUNT(SCREEN_BIASES); i++) {
         far_kernel *k = NULL;
@@ -408,10 +155,11 @@ static far_status screen(search *s, const char *structure, trial *out)
     return st == FAR_OK ? is_bounded(s, out->kernel, &out->bounded) : st;
 }
 
-/* ---- the continuous search ----------------------------------------------------------------- */
+/* ---- the continuous far_search -----------------------------------------------------------------
+ */
 
 typedef struct refinement {
-    search *s;
+    far_search *s;
     trial *best;
     nlopt_opt nlopt;
     int64_t rows;
@@ -421,18 +169,18 @@ typedef struct refinement {
 static double objective(unsigned count, const double *x, double *gradient, void *data)
 {
     refinement *r = data;
-    search *s = r->s;
+    far_search *s = r->s;
     bool free_ridge = isnan(s->fixed_ridge);
     double ridge = free_ridge ? exp(x[0]) : s->fixed_ridge;
     bool free_bias = count == (free_ridge ? 2u : 1u);
     far_kernel *k = NULL;
-    score v = worst_score();
+    far_score v = far_score_worst();
     (void)gradient;
     if (s->status == FAR_OK && free_bias) {
         s->status = make_kernel(s, r->best->structure, exp(x[count - 1]), &k);
     }
     if (s->status == FAR_OK) {
-        s->status = evaluate(s, k ? k : r->best->kernel, ridge, r->rows, &v);
+        s->status = far_score_evaluate(s, k ? k : r->best->kernel, ridge, r->rows, &v);
     }
     if (s->status == FAR_OK && loss(s, v) < loss(s, r->best->score)) {
         r->best->score = v;
@@ -477,7 +225,7 @@ static double clamp(double value, double low, double high)
 }
 
 /* Improves a trial on the first rows of the subset. */
-static far_status refine(search *s, trial *t, int64_t rows, bool free_bias, int evals)
+static far_status refine(far_search *s, trial *t, int64_t rows, bool free_bias, int evals)
 {
     bool free_ridge = isnan(s->fixed_ridge);
     double x[2], low[2], high[2];
@@ -493,7 +241,7 @@ static far_status refine(search *s, trial *t, int64_t rows, bool free_bias, int 
         low[count] = log(LEAST_BIAS);
         high[count++] = log(MOST_BIAS);
     }
-    far_status st = evaluate(s, t->kernel, t->ridge, rows, &t->score);
+    far_status st = far_score_evaluate(s, t->kernel, t->ridge, rows, &t->score);
     return st != FAR_OK || count == 0 ? st : run_nlopt(&r, count, x, low, high, evals);
 }
 
@@ -538,14 +286,14 @@ done:
     return st;
 }
 
-static int64_t largest_subset(const search *s)
+static int64_t largest_subset(const far_search *s)
 {
     int64_t n = s->model->info.rows;
     int64_t larger = isnan(s->fixed_ridge) ? n / LARGER_SUBSET : 0;
     return larger > s->opts->subset ? larger : s->opts->subset;
 }
 
-static far_status take_subset(search *s)
+static far_status take_subset(far_search *s)
 {
     far_status st;
     const far_model *m = s->model;
@@ -610,7 +358,7 @@ done:
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-static far_status keep_candidates(search *s, const trial *trials, int64_t count, int64_t chosen)
+static far_status keep_candidates(far_search *s, const trial *trials, int64_t count, int64_t chosen)
 {
     far_model *m = s->model;
     far_status st = far_alloc(s->ctx, count, &m->candidates);
@@ -633,7 +381,7 @@ static far_status keep_candidates(search *s, const trial *trials, int64_t count,
     return st;
 }
 
-static int64_t best_trial(const search *s, const trial *trials, int64_t count, bool bounded,
+static int64_t best_trial(const far_search *s, const trial *trials, int64_t count, bool bounded,
                           const bool *taken)
 {
     int64_t best = -1;
@@ -646,9 +394,9 @@ static int64_t best_trial(const search *s, const trial *trials, int64_t count, b
     return best;
 }
 
-/* The best bounded structures and the best unbounded one get the continuous search; the others one
- * more evaluation, so that the table compares like with like. */
-static far_status refine_finalists(search *s, trial *trials, int64_t count)
+/* The best bounded structures and the best unbounded one get the continuous far_search; the others
+ * one more evaluation, so that the table compares like with like. */
+static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
 {
     bool finalist[COUNT(STRUCTURES)] = {false};
     for (int i = 0; i <= FINALISTS; i++) {
@@ -659,24 +407,24 @@ static far_status refine_finalists(search *s, trial *trials, int64_t count)
     }
     far_status st = FAR_OK;
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        st = finalist[i]
-                 ? refine(s, &trials[i], s->rows, true, REFINE_EVALS)
-                 : evaluate(s, trials[i].kernel, trials[i].ridge, s->rows, &trials[i].score);
+        st = finalist[i] ? refine(s, &trials[i], s->rows, true, REFINE_EVALS)
+                         : far_score_evaluate(s, trials[i].kernel, trials[i].ridge, s->rows,
+                                              &trials[i].score);
     }
     return st;
 }
 
 /* Tries another bias and ridge of a structure; it is kept if it ties with the best and does better
  * at the edge. */
-static far_status contend(search *s, double bias, double ridge, double limit, trial *t)
+static far_status contend(far_search *s, double bias, double ridge, double limit, trial *t)
 {
     far_status st;
     far_kernel *k = NULL;
     trial other = *t;
     FAR_TRY(make_kernel(s, t->structure, bias, &k));
-    FAR_TRY(evaluate(s, k, ridge, s->rows, &other.score));
+    FAR_TRY(far_score_evaluate(s, k, ridge, s->rows, &other.score));
     if (other.score.loo <= limit) {
-        FAR_TRY(evaluate_edge(s, k, ridge, &other.score.edge));
+        FAR_TRY(far_edge_evaluate(s, k, ridge, &other.score.edge));
     }
     if (other.score.edge < t->score.edge) {
         other.kernel = k;
@@ -690,12 +438,12 @@ done:
     return st;
 }
 
-static far_status contend_all(search *s, double limit, trial *t)
+static far_status contend_all(far_search *s, double limit, trial *t)
 {
     far_status st;
     bool free_ridge = isnan(s->fixed_ridge);
     double ridge = t->ridge;
-    FAR_TRY(evaluate_edge(s, t->kernel, t->ridge, &t->score.edge));
+    FAR_TRY(far_edge_evaluate(s, t->kernel, t->ridge, &t->score.edge));
     for (int64_t b = 0; b < COUNT(EDGE_BIASES); b++) {
         for (int64_t r = 0; r < (free_ridge ? COUNT(EDGE_RIDGES) : 1); r++) {
             FAR_TRY(contend(s, EDGE_BIASES[b], ridge * EDGE_RIDGES[r], limit, t));
@@ -706,12 +454,12 @@ done:
 }
 
 /* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
-static far_status settle_at_edge(search *s, trial *trials, int64_t count, int64_t *chosen)
+static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, int64_t *chosen)
 {
     far_status st;
-    const score best = trials[*chosen].score;
+    const far_score best = trials[*chosen].score;
     double limit = best.loo + TIED_NETWORKS * best.doubt;
-    FAR_TRY(find_edge(s));
+    FAR_TRY(far_edge_find(s));
     if (s->edge.outer == 0) {
         return FAR_OK;
     }
@@ -726,22 +474,22 @@ done:
 }
 
 /* The largest ridge that leave-one-out cannot tell from the best one. */
-static far_status largest_tied_ridge(search *s, int64_t rows, trial *t)
+static far_status largest_tied_ridge(far_search *s, int64_t rows, trial *t)
 {
     far_status st = FAR_OK;
     double limit = t->score.loo + TIED_RIDGES * t->score.doubt;
     double low = log(t->ridge), high = log(fmin(t->ridge * LARGEST_STEP, MOST_RIDGE));
     for (int i = 0; st == FAR_OK && i < RIDGE_STEPS; i++) {
         double middle = (low + high) / 2;
-        score v;
-        st = evaluate(s, t->kernel, exp(middle), rows, &v);
+        far_score v;
+        st = far_score_evaluate(s, t->kernel, exp(middle), rows, &v);
         *(v.loo <= limit ? &low : &high) = middle;
     }
     t->ridge = exp(low);
     return st;
 }
 
-static far_status larger_ridge(search *s, trial *t)
+static far_status larger_ridge(far_search *s, trial *t)
 {
     int64_t larger = s->taken;
     if (!isnan(s->fixed_ridge) || larger <= s->rows) {
@@ -757,7 +505,7 @@ static far_status larger_ridge(search *s, trial *t)
     return st;
 }
 
-static far_status choose_architecture(search *s)
+static far_status choose_architecture(far_search *s)
 {
     far_status st = FAR_OK;
     trial trials[COUNT(STRUCTURES)] = {0};
@@ -788,11 +536,11 @@ done:
     return st;
 }
 
-static far_status choose_ridge(search *s)
+static far_status choose_ridge(far_search *s)
 {
     far_status st;
     far_model *m = s->model;
-    trial t = {.kernel = m->kernel, .ridge = SCREEN_RIDGES[3], .score = worst_score()};
+    trial t = {.kernel = m->kernel, .ridge = SCREEN_RIDGES[3], .score = far_score_worst()};
     s->least_evals = COUNT(SCREEN_RIDGES) + REFINE_EVALS / 2;
     FAR_TRY(is_bounded(s, m->kernel, &t.bounded));
     FAR_TRY(screen_ridges(s, m->kernel, 0, screen_rows(s), &t));
@@ -822,7 +570,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
                       int32_t *ridge_kind)
 {
     far_status st = FAR_OK;
-    search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
+    far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
     bool any = !o->arch || strcmp(o->arch, "auto") == 0;
     *ridge = o->ridge;
     *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
@@ -846,7 +594,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     }
     FAR_TRY(name_architecture(ctx, m));
 done:
-    edge_clear(ctx, &s.edge);
+    far_edge_clear(ctx, &s.edge);
     far_free(ctx, s.x);
     far_free(ctx, s.y);
     return st;

@@ -1,0 +1,46 @@
+/* Shared by the files that choose a network: what is tried, and how it scores. */
+#ifndef FAR_SELECT_H
+#define FAR_SELECT_H
+
+#include "regress_internal.h"
+
+typedef struct far_score {
+    double loo;        /* leave-one-out squared error over variance */
+    double likelihood; /* per row and output */
+    double doubt;      /* standard error of loo */
+    double edge;       /* squared error at the edge over the variance there; INFINITY: not known */
+} far_score;
+
+/* The first rows of the subset once more, the outermost apart. */
+typedef struct far_edge {
+    double *inner_x, *inner_y, *outer_x, *outer_y;
+    int64_t inner, outer;
+} far_edge;
+
+typedef struct far_search {
+    far_ctx *ctx;
+    const far_fit_opts *opts;
+    far_model *model;
+    double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
+    int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
+    int64_t least_evals; /* for progress */
+    int64_t evals;
+    double fixed_ridge; /* NAN: free */
+    far_status status;  /* the first failure inside a callback */
+    far_edge edge;
+} far_search;
+
+far_score far_score_worst(void);
+/* Leave-one-out and likelihood on the first rows of the subset. A matrix that is singular at this
+ * ridge scores worst; that is no failure. */
+far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
+                              far_score *out);
+/* The mean square of y (m x p) about the means of its columns; about 0 where they are constant. */
+double far_target_variance(const double *y, int64_t m, int64_t p);
+
+/* Sets the outermost rows of the subset apart; predicts them from the others. */
+far_status far_edge_find(far_search *s);
+far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, double *out);
+void far_edge_clear(far_ctx *ctx, far_edge *e);
+
+#endif

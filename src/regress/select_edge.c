@@ -1,0 +1,135 @@
+/* The outermost rows of the subset, predicted from the others. */
+#include "select.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EDGE_SHARE = 10 }; /* one row in ten is at the edge */
+
+static double squared_norm(const double *row, int64_t d)
+{
+    double sum = 0;
+    for (int64_t j = 0; j < d; j++) {
+        sum += row[j] * row[j];
+    }
+    return sum;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The norm beyond which one row in EDGE_SHARE lies. */
+static far_status edge_norm(far_search *s, double *out)
+{
+    int64_t d = s->model->info.inputs;
+    double *norms = NULL;
+    far_status st = far_alloc(s->ctx, s->rows, &norms);
+    for (int64_t i = 0; st == FAR_OK && i < s->rows; i++) {
+        norms[i] = squared_norm(s->x + i * d, d);
+    }
+    if (st == FAR_OK) {
+        qsort(norms, (size_t)s->rows, sizeof *norms, by_size);
+        *out = norms[s->rows - s->rows / EDGE_SHARE - 1];
+    }
+    far_free(s->ctx, norms);
+    return st;
+}
+
+static void sort_out(far_search *s, double limit)
+{
+    far_edge *e = &s->edge;
+    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    for (int64_t i = 0; i < s->rows; i++) {
+        bool outer = squared_norm(s->x + i * d, d) > limit;
+        int64_t at = outer ? e->outer++ : e->inner++;
+        memcpy((outer ? e->outer_x : e->inner_x) + at * d, s->x + i * d, (size_t)d * sizeof *s->x);
+        memcpy((outer ? e->outer_y : e->inner_y) + at * p, s->y + i * p, (size_t)p * sizeof *s->y);
+    }
+}
+
+far_status far_edge_find(far_search *s)
+{
+    far_status st;
+    far_edge *e = &s->edge;
+    double limit = 0;
+    FAR_TRY(edge_norm(s, &limit));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->inner_x));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.inputs, &e->outer_x));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->inner_y));
+    FAR_TRY(far_alloc(s->ctx, s->rows * s->model->info.outputs, &e->outer_y));
+    sort_out(s, limit);
+done:
+    return st;
+}
+
+void far_edge_clear(far_ctx *ctx, far_edge *e)
+{
+    double *owned[] = {e->inner_x, e->inner_y, e->outer_x, e->outer_y};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+}
+
+static double relative_error(const double *guess, const double *truth, int64_t m, int64_t p)
+{
+    long double error = 0;
+    for (int64_t i = 0; i < m * p; i++) {
+        error += ((long double)guess[i] - truth[i]) * (guess[i] - truth[i]);
+    }
+    double spread = far_target_variance(truth, m, p);
+    return spread > 0 ? (double)(error / (long double)(m * p)) / spread : INFINITY;
+}
+
+static far_status predict_edge(far_search *s, const far_kernel *k, const far_system *system,
+                               double *out)
+{
+    far_status st;
+    const far_edge *e = &s->edge;
+    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    double *alpha = NULL, *cross = NULL, *guess = NULL;
+    FAR_TRY(far_alloc(s->ctx, e->inner * p, &alpha));
+    FAR_TRY(far_alloc(s->ctx, e->outer * e->inner, &cross));
+    FAR_TRY(far_alloc(s->ctx, e->outer * p, &guess));
+    far_mat y = far_mat_view(e->inner_y, e->inner, p, FAR_F64);
+    far_mat a = far_mat_view(alpha, e->inner, p, FAR_F64);
+    far_mat x1 = far_mat_view(e->outer_x, e->outer, d, FAR_F64);
+    far_mat x2 = far_mat_view(e->inner_x, e->inner, d, FAR_F64);
+    far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
+    far_mat g = far_mat_view(guess, e->outer, p, FAR_F64);
+    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
+    FAR_TRY(far_prior_eval(s->ctx, k, s->model->info.prior, &x1, &x2, &c));
+    FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
+    *out = relative_error(guess, e->outer_y, e->outer, p);
+done:
+    far_free(s->ctx, alpha);
+    far_free(s->ctx, cross);
+    far_free(s->ctx, guess);
+    return st;
+}
+
+far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, double *out)
+{
+    far_status st;
+    far_system *system = NULL;
+    far_kernel_points points = {
+        k, far_mat_view(s->edge.inner_x, s->edge.inner, s->model->info.inputs, FAR_F64),
+        s->model->info.prior, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    far_solve_opts o;
+    far_solve_opts_init(&o);
+    o.ridge = ridge;
+    o.extremes = 0;
+    o.memory = s->opts->memory;
+    *out = INFINITY;
+    far_progress_hold(s->ctx);
+    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
+    FAR_TRY(predict_edge(s, k, system, out));
+done:
+    far_progress_release(s->ctx);
+    far_system_destroy(system);
+    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
+}

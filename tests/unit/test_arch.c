@@ -9,35 +9,14 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- a context whose allocator counts, and fails when told ---- */
 
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks, live_bytes;
-} heap;
-
 static heap test_heap;
 static far_ctx *ctx;
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    if (h->calls++ == h->fail_at) {
-        return NULL;
-    }
-    h->live_blocks++;
-    h->live_bytes += (int64_t)bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    heap *h = user;
-    h->live_blocks--;
-    h->live_bytes -= (int64_t)bytes;
-    free(ptr);
-}
 
 static int open_context(void **state)
 {

@@ -15,35 +15,16 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- a context whose allocator counts, and fails when told ---- */
-
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks;
-} heap;
 
 static heap test_heap;
 static far_ctx *ctx;
 static int cancel;               /* what the progress function answers */
 static int64_t done_last, total; /* what it heard last */
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    if (h->calls++ == h->fail_at) {
-        return NULL;
-    }
-    h->live_blocks++;
-    return aligned_alloc(64, bytes);
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    (void)bytes;
-    ((heap *)user)->live_blocks--;
-    free(ptr);
-}
 
 static int on_progress(void *user, const char *what, int64_t done, int64_t of)
 {

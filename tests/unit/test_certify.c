@@ -16,15 +16,13 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define LN_FIRST "dense ln relu dense relu dense"
 #define NO_NORM "dense relu dense relu dense"
 
 /* ---- a context whose allocator counts, and fails when told ---- */
-
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks, live_bytes;
-} heap;
 
 typedef struct listener {
     int64_t calls, stop_at; /* stops the running call at the stop_at-th report */
@@ -34,27 +32,6 @@ typedef struct listener {
 static heap test_heap;
 static listener ear;
 static far_ctx *ctx;
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    void *block = h->calls++ == h->fail_at ? NULL : aligned_alloc(64, bytes);
-    if (block) {
-        memset(block, 0xa5, bytes);
-        h->live_blocks++;
-        h->live_bytes += (int64_t)bytes;
-    }
-    return block;
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    heap *h = user;
-    h->live_blocks--;
-    h->live_bytes -= (int64_t)bytes;
-    memset(ptr, 0x5a, bytes);
-    free(ptr);
-}
 
 static int listen(void *user, const char *what, int64_t done, int64_t total)
 {

@@ -16,37 +16,15 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- a context whose allocator counts, and fails when told ---- */
 
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks, live_bytes, peak_bytes;
-} heap;
-
 static heap test_heap;
 static far_ctx *ctx;
 static int cancel; /* what the progress function answers */
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    if (h->calls++ == h->fail_at) {
-        return NULL;
-    }
-    h->live_blocks++;
-    h->live_bytes += (int64_t)bytes;
-    h->peak_bytes = h->live_bytes > h->peak_bytes ? h->live_bytes : h->peak_bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    heap *h = user;
-    h->live_blocks--;
-    h->live_bytes -= (int64_t)bytes;
-    free(ptr);
-}
 
 static int on_progress(void *user, const char *what, int64_t done, int64_t total)
 {

@@ -14,39 +14,16 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define SENTINEL (-123.25)
 #define ULP DBL_EPSILON
 
 /* ---- a context whose allocator counts, and fails when told ---- */
 
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks, live_bytes;
-} heap;
-
 static heap test_heap;
 static far_ctx *ctx;
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    void *block = h->calls++ == h->fail_at ? NULL : aligned_alloc(64, bytes);
-    if (block) {
-        memset(block, 0xa5, bytes);
-        h->live_blocks++;
-        h->live_bytes += (int64_t)bytes;
-    }
-    return block;
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    heap *h = user;
-    h->live_blocks--;
-    h->live_bytes -= (int64_t)bytes;
-    memset(ptr, 0x5a, bytes);
-    free(ptr);
-}
 
 /* Progress: stops the running call at the stop_at-th report. */
 typedef struct listener {

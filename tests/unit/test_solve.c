@@ -16,40 +16,16 @@
 
 #include <cmocka.h>
 
+#include "heap.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define PI 3.14159265358979323846
 #define SENTINEL (-123.25)
 
 /* ---- a context whose allocator counts, and fails when told ---- */
 
-typedef struct heap {
-    int64_t calls, fail_at, live_blocks, live_bytes, peak_bytes;
-} heap;
-
 static heap test_heap;
 static far_ctx *ctx;
-
-static void *heap_alloc(void *user, size_t bytes)
-{
-    heap *h = user;
-    void *block = h->calls++ == h->fail_at ? NULL : aligned_alloc(64, bytes);
-    if (block) {
-        memset(block, 0xff, bytes); /* doubles of this are nan: nothing unset may be used */
-        h->live_blocks++;
-        h->live_bytes += (int64_t)bytes;
-        h->peak_bytes = h->live_bytes > h->peak_bytes ? h->live_bytes : h->peak_bytes;
-    }
-    return block;
-}
-
-static void heap_free(void *user, void *ptr, size_t bytes)
-{
-    heap *h = user;
-    h->live_blocks--;
-    h->live_bytes -= (int64_t)bytes;
-    memset(ptr, 0xff, bytes);
-    free(ptr);
-}
 
 /* Progress: stops the running call at the stop_at-th report; notes what was reported. */
 typedef struct listener {

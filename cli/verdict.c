@@ -112,7 +112,8 @@ static void print_level(const far_model *m, const far_bound *b, double level)
         printf("  no point was found beyond which |%s| > %g\n", b->output, level);
         return;
     }
-    printf("  |%s| > %g for every t > %.6g, beyond the point ", b->output, level, b->beyond);
+    printf("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
+           b->beyond);
     print_largest(m, b->direction, b->beyond);
     printf("\n");
 }

@@ -103,43 +103,6 @@ bool far_layer_find(const char *word, int length, far_layer_kind *out)
 /* Words longer than this are close to no name. */
 #define WORD_MOST 16
 
-static int least_of(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
-}
-
-static bool swapped(const char *a, const char *b)
-{
-    return lower(a[0]) == b[1] && lower(a[1]) == b[0];
-}
-
-/* Insertions, deletions, replacements and swaps of neighbours that turn word into name; case does
- * not count. d[i][j] is the distance between the first i bytes of word and the first j of name. */
-static int edit_distance(const char *word, int length, const char *name)
-{
-    int d[WORD_MOST + 1][WORD_MOST + 1];
-    int name_length = (int)strlen(name);
-    for (int i = 0; i <= length; i++) {
-        for (int j = 0; j <= name_length; j++) {
-            if (i == 0 || j == 0) {
-                d[i][j] = i + j;
-                continue;
-            }
-            d[i][j] = least_of(d[i - 1][j], d[i][j - 1]) + 1;
-            d[i][j] = least_of(d[i][j], d[i - 1][j - 1] + (lower(word[i - 1]) != name[j - 1]));
-            if (i > 1 && j > 1 && swapped(word + i - 2, name + j - 2)) {
-                d[i][j] = least_of(d[i][j], d[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    return d[length][name_length];
-}
-
 const char *far_layer_nearest(const char *word, int length)
 {
     const char *nearest = NULL;
@@ -148,9 +111,10 @@ const char *far_layer_nearest(const char *word, int length)
         return NULL;
     }
     for (int kind = 0; kind < FAR_LAYER_WORDS; kind++) {
-        int distance = edit_distance(word, length, far_layer_specs[kind].name);
+        const char *name = far_layer_specs[kind].name;
+        int distance = far_edit_distance(word, length, name, (int)strlen(name));
         if (distance <= allowed) {
-            nearest = far_layer_specs[kind].name;
+            nearest = name;
             allowed = distance - 1;
         }
     }

@@ -61,6 +61,10 @@ __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char 
 /* The fewest significant digits (at most 17) that read back to the same double. */
 void far_text_add_number(far_text *t, double value);
 
+/* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case does not
+ * count. Neither is longer than FAR_EDIT_MOST bytes. */
+#define FAR_EDIT_MOST 48
+int far_edit_distance(const char *a, int a_length, const char *b, int b_length);
 /* The name a misspelt word is closest to, whatever the case, or NULL if none is close. */
 const char *far_nearest_name(const char *word, const char *const *names, int64_t count);
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define LONGEST_WORD 48 /* longer ones are close to no name */
+#define LONGEST_WORD FAR_EDIT_MOST /* longer ones are close to no name */
 
 static int smaller(int a, int b)
 {
@@ -19,9 +19,7 @@ static bool same(char a, char b)
     return lower(a) == lower(b);
 }
 
-/* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case does not
- * count. d[i][j] is the distance between the first i bytes of a and the first j of b. */
-static int edit_distance(const char *a, int la, const char *b, int lb)
+int far_edit_distance(const char *a, int la, const char *b, int lb)
 {
     int d[LONGEST_WORD + 1][LONGEST_WORD + 1];
     for (int i = 0; i <= la; i++) {
@@ -53,7 +51,7 @@ const char *far_nearest_name(const char *word, const char *const *names, int64_t
         if (other > LONGEST_WORD) {
             continue;
         }
-        int distance = edit_distance(word, (int)length, names[i], (int)other);
+        int distance = far_edit_distance(word, (int)length, names[i], (int)other);
         if (distance < best_distance) {
             best = names[i];
             best_distance = distance;

@@ -46,8 +46,8 @@ typedef struct far_bound {
     double slope, order;
     double intercept; /* order 1: lim f(t direction) - slope t, extrapolated; else NAN */
     double level;     /* what was asked for */
-    double beyond;    /* the last t at which |f(t direction)| <= level, by a dense
- scan and bisection; NAN if not asked */
+    double beyond;    /* the last t at which |f(t direction)| <= level, by a dense scan
+                         and bisection; NAN if not asked */
     double confirmed; /* f(t direction) / (slope t^order) at t = 1e6 (sizes of the data), or further
                          out where the target's centre or the data's distance from 0 ask for it */
 } far_bound;

@@ -4,10 +4,10 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench uci90 install fuzz format clean
+.PHONY: help run build test bench bench-net uci90 install fuzz format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
 run: build ## build, then show what one layer norm changes
 	@build/farfield demo
@@ -24,6 +24,10 @@ test: ## all tests, optimised and under sanitizers
 bench: ## kernel speed, beside the roofline and neural-tangents
 	@tools/bootstrap.sh bench
 	@$(ALONE) tools/bench.sh $(JOBS)
+
+bench-net: ## finite networks: training and tangent kernels, beside PyTorch
+	@tools/bootstrap.sh bench
+	@$(ALONE) tools/bench_net.sh $(JOBS)
 
 uci90: ## 90 small classification sets beside published results; DATA=archive or folder
 	@tools/bootstrap.sh build

@@ -1,6 +1,7 @@
 #include "along.h"
 #include "dataset.h"
 #include "files.h"
+#include "json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -35,12 +36,12 @@ bool along_is_list(const char *text)
     return read_list(text, NULL, 0) > 0;
 }
 
-static int take_list(session *s, const far_model *m, along *a)
+static int take_list(session *s, const subject *m, along *a)
 {
-    int64_t inputs = far_model_describe(m).inputs, count = read_list(a->label, NULL, 0);
+    int64_t inputs = subject_inputs(m), count = read_list(a->label, NULL, 0);
     if (count != inputs) {
         return failure(s->verb, "--along %s: %lld numbers for a model of %lld inputs (%s%s)",
-                       a->label, (long long)count, (long long)inputs, far_model_input(m, 0),
+                       a->label, (long long)count, (long long)inputs, subject_input(m, 0),
                        inputs > 1 ? ", ..." : "");
     }
     int code = matrix_alloc(s->verb, 1, inputs, FAR_F64, &a->direction);
@@ -65,12 +66,12 @@ static bool has_header(const far_frame *f)
 }
 
 /* The column of the table that holds input i. */
-static int find_column(session *s, const far_model *m, const dataset *d, int64_t i, int64_t *col)
+static int find_column(session *s, const subject *m, const dataset *d, int64_t i, int64_t *col)
 {
-    int64_t inputs = far_model_describe(m).inputs;
+    int64_t inputs = subject_inputs(m);
     if (!has_header(d->frame) && far_frame_cols(d->frame) == inputs) {
         *col = i;
-    } else if (far_frame_find(s->ctx, d->frame, far_model_input(m, i), col) != FAR_OK) {
+    } else if (far_frame_find(s->ctx, d->frame, subject_input(m, i), col) != FAR_OK) {
         return session_failure(s, d->label);
     }
     if (far_frame_kind(d->frame, *col) != FAR_COLUMN_NUMBER) {
@@ -94,10 +95,10 @@ static int take_column(session *s, const dataset *d, int64_t col, int64_t i, alo
     return EXIT_DONE;
 }
 
-static int take_table(session *s, const far_model *m, along *a)
+static int take_table(session *s, const subject *m, along *a)
 {
     dataset d = {0};
-    int64_t inputs = far_model_describe(m).inputs, col;
+    int64_t inputs = subject_inputs(m), col;
     int code = dataset_read(s->verb, s->ctx, a->label, NULL, &d);
     if (code == EXIT_DONE) {
         code = matrix_alloc(s->verb, d.count, inputs, FAR_F64, &a->direction);
@@ -115,9 +116,9 @@ static int take_table(session *s, const far_model *m, along *a)
 /* ---- limits -------------------------------------------------------------------------------- */
 
 /* Directions in the units of the standardised inputs; a direction has no origin. */
-static void scale_directions(const far_model *m, const far_mat *raw, far_mat *out)
+static void scale_directions(const subject *m, const far_mat *raw, far_mat *out)
 {
-    far_mat scale = far_model_input_scale(m);
+    far_mat scale = m->net ? far_net_scaling(m->net).input_scale : far_model_input_scale(m->model);
     const double *from = raw->data, *unit = scale.data;
     double *to = out->data;
     for (int64_t i = 0; i < raw->rows * raw->cols; i++) {
@@ -133,20 +134,51 @@ static int limit_failure(session *s, const along *a)
                    strncmp(message, "u: ", 3) == 0 ? message + 3 : message);
 }
 
-static int find_limits(session *s, const far_model *m, along *a)
+/* From the network's own units to raw ones: a limit has a centre, a slope has none. */
+static void scale_limits(const far_net *net, along *a)
+{
+    far_scaling s = far_net_scaling(net);
+    const double *centre = s.output_centre.data, *scale = s.output_scale.data;
+    double *value = a->mean.data;
+    for (int64_t i = 0; i < a->mean.rows; i++) {
+        for (int64_t k = 0; k < a->mean.cols; k++) {
+            double *v = &value[i * a->mean.cols + k];
+            *v = scale[k] * *v + (along_order(a, i, k) == 0 ? centre[k] : 0);
+        }
+    }
+}
+
+static far_status take_limits(session *s, const subject *m, const far_mat *u, along *a)
+{
+    if (!m->net) {
+        return far_model_limit(s->ctx, m->model, u, &a->mean, &a->order);
+    }
+    far_status st = far_net_limit(s->ctx, m->net, u, &a->mean, &a->order, NULL);
+    if (st == FAR_OK) {
+        scale_limits(m->net, a);
+    }
+    return st;
+}
+
+double along_order(const along *a, int64_t i, int64_t k)
+{
+    return mat_get(&a->order, i, a->order.cols > 1 ? k : 0);
+}
+
+static int find_limits(session *s, const subject *m, along *a)
 {
     far_mat u = {0};
-    int64_t rows = a->direction.rows;
+    int64_t rows = a->direction.rows, outputs = subject_outputs(m);
     int code = matrix_alloc(s->verb, rows, a->direction.cols, FAR_F64, &u);
     if (code == EXIT_DONE) {
-        code = matrix_alloc(s->verb, rows, far_model_describe(m).outputs, FAR_F64, &a->mean);
+        code = matrix_alloc(s->verb, rows, outputs, FAR_F64, &a->mean);
     }
     if (code == EXIT_DONE) {
-        code = matrix_alloc(s->verb, rows, 1, FAR_F64, &a->order);
+        code = matrix_alloc(s->verb, rows, m->net ? outputs : 1, FAR_F64, &a->order);
     }
     if (code == EXIT_DONE) {
         scale_directions(m, &a->direction, &u);
-        if (far_model_limit(s->ctx, m, &u, &a->mean, &a->order) != FAR_OK) {
+        if (take_limits(s, m, &u, a) != FAR_OK) {
             code = limit_failure(s, a);
         }
     }
@@ -154,7 +186,7 @@ static int find_limits(session *s, const far_model *m, along *a)
     return code;
 }
 
-int along_eval(session *s, const far_model *m, const char *text, along *out)
+int along_eval(session *s, const subject *m, const char *text, along *out)
 {
     out->label = text;
     out->inlined = along_is_list(text);

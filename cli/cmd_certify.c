@@ -46,17 +46,19 @@ static const option OPTIONS[] = {
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
-static const char USAGE[] = "certify MODEL [options]\n"
+static const char USAGE[] = "certify MODEL|NET [options]\n"
                             "certify DATA --target COL[,COL] [options]\n"
-                            "certify MODEL --check CERT";
-static const char ABOUT[] = "Tells whether the predictions of MODEL (from farfield fit), or of a "
-                            "model fitted to DATA on the\n"
-                            "spot, are bounded over all inputs, by what, by which theorem, and how "
-                            "near to it they come; or\n"
-                            "the direction along which they run away, and how fast.";
+                            "certify MODEL|NET --check CERT";
+static const char ABOUT[] =
+    "Tells whether the predictions of MODEL (from farfield fit), of a finite network NET (from\n"
+    "farfield train or PyTorch), or of a model fitted to DATA on the spot, are bounded over all\n"
+    "inputs, by what, by which theorem, and how near to it they come; or the direction along "
+    "which\n"
+    "they run away, and how fast.";
 static const char NOTES[] =
     "Examples:\n"
     "  farfield certify model.far\n"
+    "  farfield certify net.safetensors --gap 0.001\n"
     "  farfield certify --arch 'dense relu dense' train.csv -t RMSD --exceeds 100\n"
     "  farfield certify model.far -o cert.json\n"
     "  farfield certify model.far --check cert.json";
@@ -66,7 +68,7 @@ static int check_check(const command_line *line)
     static const char *const OTHERS[] = {"--exceeds", "--along",  "--starts", "--gap",
                                          "--seconds", "--output", "--json"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
-    other = other ? other : options_given_more(line, NULL);
+    other = other ? other : options_given_more(line, "--arch");
     return other ? usage_error(VERB, "--check does not go with %s", other) : OPTIONS_OK;
 }
 
@@ -79,7 +81,8 @@ static int check_usage(const command_line *line, const certify_args *a)
         return check_check(line);
     }
     const char *fits = options_given_more(line, "--seed");
-    if (fits && !a->fit.target) {
+    bool arch = fits && strcmp(fits, "--arch") == 0 && network_file(a->operand);
+    if (fits && !arch && !a->fit.target) {
         return usage_error(VERB, "%s is for a fit, which needs --target too", fits);
     }
     return OPTIONS_OK;
@@ -103,7 +106,7 @@ static int read_command_line(int argc, char **argv, certify_args *args)
     return code == OPTIONS_OK ? check_usage(&line, args) : code;
 }
 
-/* ---- a model ------------------------------------------------------------------------------- */
+/* ---- what to certify ----------------------------------------------------------------------- */
 
 static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, far_model **out)
 {
@@ -117,9 +120,11 @@ static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, far_
     return code;
 }
 
-static int load_model(session *s, const char *path, far_model **out)
+/* --arch is an option of a fit; beside a file it names the architecture of a network. */
+static int load(session *s, const certify_args *a, subject *out)
 {
-    return far_model_load(s->ctx, path, out) == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
+    bool named = strcmp(a->fit.arch, "auto") != 0;
+    return subject_load(s, a->operand, named ? a->fit.arch : NULL, out);
 }
 
 /* ---- a certificate ------------------------------------------------------------------------- */
@@ -158,28 +163,55 @@ static void print_json(const char *text, const along *directions)
     printf("\n}\n");
 }
 
-static int print_certificate(session *s, const certify_args *a, const far_model *m,
-                             const far_certificate *c, const along *directions)
+/* A certificate of either kind. */
+typedef struct proof {
+    far_certificate *model;
+    far_net_certificate *net;
+} proof;
+
+static far_status prove(session *s, const subject *m, const far_certify_opts *opts, proof *out)
+{
+    return m->net ? far_net_certify(s->ctx, m->net, opts, &out->net)
+                  : far_certify(s->ctx, m->model, opts, &out->model);
+}
+
+static far_status proof_text(session *s, const proof *p, char **out)
+{
+    return p->net ? far_net_certificate_json(s->ctx, p->net, out)
+                  : far_certificate_json(s->ctx, p->model, out);
+}
+
+static void print_words(const subject *m, const proof *p, double exceeds)
+{
+    if (p->net) {
+        verdict_print_net(m, p->net, exceeds);
+    } else {
+        verdict_print(m, p->model, exceeds);
+    }
+}
+
+static int print_certificate(session *s, const certify_args *a, const subject *m, const proof *p,
+                             const along *directions)
 {
     char *text = NULL;
-    if (far_certificate_json(s->ctx, c, &text) != FAR_OK) {
+    if (proof_text(s, p, &text) != FAR_OK) {
         return session_failure(s, NULL);
     }
     int code = a->output ? keep_text(text, a->output) : EXIT_DONE;
     if (code == EXIT_DONE && a->json) {
         print_json(text, directions);
     } else if (code == EXIT_DONE) {
-        verdict_print(m, c, a->exceeds);
+        print_words(m, p, a->exceeds);
         verdict_print_along(m, directions);
     }
     far_text_free(s->ctx, text);
     return code;
 }
 
-static int certify(session *s, const certify_args *a, const far_model *m, const along *directions)
+static int certify(session *s, const certify_args *a, const subject *m, const along *directions)
 {
     far_certify_opts opts;
-    far_certificate *c = NULL;
+    proof p = {0};
     far_certify_opts_init(&opts);
     opts.exceeds = a->exceeds;
     opts.starts = a->starts;
@@ -187,15 +219,16 @@ static int certify(session *s, const certify_args *a, const far_model *m, const 
     opts.seconds = a->seconds;
     opts.seed = (uint64_t)a->fit.seed;
     interrupts_hold();
-    far_status st = far_certify(s->ctx, m, &opts, &c);
+    far_status st = prove(s, m, &opts, &p);
     session_idle(s); /* does not come back after Ctrl-C */
-    int code = st == FAR_OK ? print_certificate(s, a, m, c, directions) : session_failure(s, NULL);
-    far_certificate_destroy(c);
+    int code = st == FAR_OK ? print_certificate(s, a, m, &p, directions) : session_failure(s, NULL);
+    far_certificate_destroy(p.model);
+    far_net_certificate_destroy(p.net);
     return code;
 }
 
 /* Directions come first: a mistake there is not to cost a search. */
-static int certify_model(session *s, const certify_args *a, const far_model *m)
+static int certify_subject(session *s, const certify_args *a, const subject *m)
 {
     along directions = {0};
     int code = a->along ? along_eval(s, m, a->along, &directions) : EXIT_DONE;
@@ -208,14 +241,15 @@ static int certify_model(session *s, const certify_args *a, const far_model *m)
 
 /* ---- a check ------------------------------------------------------------------------------- */
 
-static int check_certificate(session *s, const certify_args *a, const far_model *m)
+static int check_certificate(session *s, const certify_args *a, const subject *m)
 {
     char *text = text_read(VERB, a->check);
     if (!text) {
         return EXIT_FAILED;
     }
     interrupts_hold();
-    far_status st = far_certificate_check(s->ctx, m, text);
+    far_status st = m->net ? far_net_certificate_check(s->ctx, m->net, text)
+                           : far_certificate_check(s->ctx, m->model, text);
     session_idle(s);
     free(text);
     if (st != FAR_OK) {
@@ -231,15 +265,15 @@ static int check_certificate(session *s, const certify_args *a, const far_model 
 
 static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
 {
-    far_model *m = NULL;
+    subject m = {0};
     int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
-        code = a->fit.target ? fit_model(s, a, opts, &m) : load_model(s, a->operand, &m);
+        code = a->fit.target ? fit_model(s, a, opts, &m.model) : load(s, a, &m);
     }
     if (code == EXIT_DONE) {
-        code = a->check ? check_certificate(s, a, m) : certify_model(s, a, m);
+        code = a->check ? check_certificate(s, a, &m) : certify_subject(s, a, &m);
     }
-    far_model_destroy(m);
+    subject_free(&m);
     return code;
 }
 

@@ -6,8 +6,8 @@
 #include "json.h"
 #include "options.h"
 #include "session.h"
+#include "subject.h"
 
-#include <farfield/model.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 typedef struct predict_args {
     const char *model, *data; /* operands */
-    const char *where, *output;
+    const char *where, *arch, *output;
     int spread; /* far_spread - 1 */
     bool std, at_infinity, json, quiet;
     double time, rate, memory;
@@ -28,7 +28,7 @@ typedef struct predict_args {
 typedef struct job {
     predict_args args;
     session s;
-    far_model *model;
+    subject of;
     dataset data;
     far_prediction *prediction;
     result_column *columns;
@@ -57,6 +57,8 @@ static const option OPTIONS[] = {
      "rows of DATA are directions: the limit of the prediction along them,\n"
      "or the coefficient of the power of t it grows with (column order)",
      0, 0},
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "of a network whose file does not name it (one that PyTorch wrote)", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
     {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
@@ -68,8 +70,10 @@ static const option OPTIONS[] = {
 
 static const char USAGE[] = "predict MODEL DATA [options] [-o FILE]";
 static const char ABOUT[] =
-    "Predictions of MODEL (from farfield fit) for the rows of DATA: csv with a header, one column\n"
-    "per target, or the likeliest class and the probability p_LABEL of each.";
+    "Predictions of MODEL (from farfield fit), or of a network (from farfield train or PyTorch), "
+    "for\n"
+    "the rows of DATA: csv with a header, one column per target, or the likeliest class and the\n"
+    "probability p_LABEL of each.";
 static const char NOTES[] =
     "DATA needs the columns the model was fitted on, in any order; others are ignored. It is csv,\n"
     "npy or npz, also gzipped; - is standard input. An .npy or .npz output holds the same columns\n"
@@ -77,6 +81,7 @@ static const char NOTES[] =
     "Examples:\n"
     "  farfield predict model.far test.csv\n"
     "  farfield predict model.far test.csv --std -o predictions.csv.gz\n"
+    "  farfield predict net.safetensors test.csv\n"
     "  printf 'x\\n1\\n-1\\n' | farfield predict model.far - --at-infinity";
 
 static int check_training(const command_line *line, const predict_args *a)
@@ -102,6 +107,16 @@ static int check_infinity(const command_line *line)
     return other ? usage_error(VERB, "--at-infinity does not go with %s", other) : OPTIONS_OK;
 }
 
+/* A finite network has no kernel to ask, and its training is over. */
+static int check_network(const command_line *line)
+{
+    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps", "--memory"};
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    return other ? usage_error(VERB, "%s is for models of farfield fit, not for a finite network",
+                               other)
+                 : OPTIONS_OK;
+}
+
 static int check_usage(const command_line *line, const predict_args *a)
 {
     if (!a->model || !a->data) {
@@ -109,6 +124,13 @@ static int check_usage(const command_line *line, const predict_args *a)
     }
     if (a->output && !output_ending_known(a->output)) {
         return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    if (network_file(a->model)) {
+        return check_network(line);
+    }
+    if (a->arch) {
+        return usage_error(VERB, "--arch is for the files of finite networks; %s is none",
+                           a->model);
     }
     int code = check_training(line, a);
     return code == OPTIONS_OK && a->at_infinity ? check_infinity(line) : code;
@@ -134,12 +156,13 @@ static int read_command_line(int argc, char **argv, predict_args *args)
 
 static bool classifies(const job *j)
 {
-    return far_model_describe(j->model).task == FAR_TASK_CLASSIFY;
+    return j->of.net ? far_prediction_probability(j->prediction).rows > 0
+                     : far_model_describe(j->of.model).task == FAR_TASK_CLASSIFY;
 }
 
 static const char *output_name(const job *j, int64_t k)
 {
-    return classifies(j) ? far_model_class(j->model, k) : far_model_target(j->model, k);
+    return subject_output(&j->of, k);
 }
 
 /* The column "BEFORE name AFTER". */
@@ -165,7 +188,7 @@ static bool find_classes(job *j, int64_t rows, int64_t outputs)
         index[i] = (double)far_prediction_class(j->prediction, i);
     }
     for (int64_t k = 0; k < outputs; k++) {
-        j->labels[k] = far_model_class(j->model, k);
+        j->labels[k] = output_name(j, k);
     }
     j->classes = far_mat_view(index, rows, 1, FAR_F64);
     return true;
@@ -281,7 +304,8 @@ static void print_json(const job *j)
     far_mat mean = far_prediction_mean(j->prediction);
     json_begin(stdout);
     json_text_field(stdout, "model", j->args.model);
-    json_text_field(stdout, "arch", far_model_arch(j->model));
+    json_text_field(stdout, "arch",
+                    j->of.net ? far_net_text(j->of.net) : far_model_arch(j->of.model));
     json_text_field(stdout, "task", classifies(j) ? "classify" : "regress");
     json_number_field(stdout, "rows", (double)mean.rows);
     json_outputs(j, mean.cols);
@@ -310,12 +334,15 @@ static void read_options(const predict_args *a, const unsigned char *rows, far_p
 /* Spreads factor the training matrix again. */
 static void announce(job *j)
 {
+    if (!j->args.std) {
+        return;
+    }
     far_estimate e;
     far_solve_opts opts;
     far_solve_opts_init(&opts);
     opts.memory = j->args.memory;
-    int64_t n = far_model_describe(j->model).rows;
-    if (j->args.std && far_solve_estimate(j->s.ctx, n, &opts, &e) == FAR_OK && e.fits) {
+    int64_t n = far_model_describe(j->of.model).rows;
+    if (far_solve_estimate(j->s.ctx, n, &opts, &e) == FAR_OK && e.fits) {
         session_announce(&j->s, n, &e);
     }
 }
@@ -326,7 +353,9 @@ static int predict(job *j)
     read_options(&j->args, j->data.rows, &opts);
     announce(j);
     interrupts_hold();
-    far_status st = far_model_predict(j->s.ctx, j->model, j->data.frame, &opts, &j->prediction);
+    far_status st =
+        j->of.net ? far_net_predict(j->s.ctx, j->of.net, j->data.frame, &opts, &j->prediction)
+                  : far_model_predict(j->s.ctx, j->of.model, j->data.frame, &opts, &j->prediction);
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
@@ -358,8 +387,8 @@ static int run_predict(job *j)
 {
     const predict_args *a = &j->args;
     int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
-    if (code == EXIT_DONE && far_model_load(j->s.ctx, a->model, &j->model) != FAR_OK) {
-        code = session_failure(&j->s, NULL);
+    if (code == EXIT_DONE) {
+        code = subject_load(&j->s, a->model, a->arch, &j->of);
     }
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, a->data, a->where, &j->data);
@@ -380,7 +409,7 @@ static void job_close(job *j)
     free(j->labels);
     far_prediction_destroy(j->prediction);
     dataset_free(&j->data);
-    far_model_destroy(j->model);
+    subject_free(&j->of);
     session_close(&j->s);
 }
 

@@ -11,6 +11,7 @@
 
 static const verb VERBS[] = {
     {"fit", "a model from a table, and how well it is determined", cmd_fit},
+    {"train", "a finite network from a table, by gradient descent", cmd_train},
     {"predict", "what a model says about the rows of a table, or far along directions",
      cmd_predict},
     {"certify", "can a model run away? A bound by a theorem, or the direction and the speed",
@@ -19,6 +20,7 @@ static const verb VERBS[] = {
      cmd_compare},
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},
+    {"gram", "the tangent kernel of a finite network, whole or layer by layer", cmd_gram},
     {"info", "this build; the architecture language", cmd_info},
     {"demo", "what one layer norm changes, in one table", cmd_demo},
 };
@@ -56,7 +58,7 @@ int failure(const char *verb_name, const char *format, ...)
 static int print_overview(void)
 {
     printf("Usage: farfield VERB [options]\n\n"
-           "What a neural network does far from its data, by its infinite-width kernel.\n\n"
+           "What a neural network does far from its data: at infinite width and at any other.\n\n"
            "Verbs:\n");
     for (int i = 0; i < VERB_COUNT; i++) {
         printf("  %-9s %s\n", VERBS[i].name, VERBS[i].summary);

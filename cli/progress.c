@@ -41,10 +41,13 @@ static void draw(const char *what, double part, double elapsed)
     fflush(stderr);
 }
 
+/* What stands behind a comma ("train, loss 0.1") is news of the same phase. */
 static void note_phase(progress *p, const char *what, double now)
 {
-    if (strncmp(p->what, what, sizeof p->what - 1) != 0) {
-        snprintf(p->what, sizeof p->what, "%s", what);
+    char phase[sizeof p->what];
+    snprintf(phase, sizeof phase, "%.*s", (int)strcspn(what, ","), what);
+    if (strcmp(p->what, phase) != 0) {
+        memcpy(p->what, phase, sizeof phase);
         p->phase_started = now;
     }
 }

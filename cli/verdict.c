@@ -5,77 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SHOWN = 10 };
-
-static const char *output_name(const far_model *m, int64_t k)
-{
-    const char *label = far_model_class(m, k);
-    return label ? label : far_model_target(m, k);
-}
-
 /* "0.218 t", "0.5 t^2" */
 static void print_growth(double slope, double order)
 {
     printf(order == 1 ? "%.6g t" : "%.6g t^%g", slope, order);
-}
-
-/* ---- points and directions ----------------------------------------------------------------- */
-
-/* The largest component below limit; of equal ones the first behind after. -1 if there is none. */
-static int64_t next_largest(const double *v, int64_t count, double limit, int64_t after)
-{
-    int64_t best = -1;
-    for (int64_t i = 0; i < count; i++) {
-        double size = fabs(v[i]);
-        bool below = size < limit || (size == limit && i > after);
-        if (below && size > 0 && (best < 0 || size > fabs(v[best]))) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* "F3 = 0.93, F1 = -0.35, ...", the largest first, all of them times factor. */
-static void print_largest(const far_model *m, const double *v, double factor)
-{
-    int64_t count = far_model_describe(m).inputs, i = -1;
-    double limit = INFINITY;
-    for (int shown = 0; (i = next_largest(v, count, limit, i)) >= 0; shown++) {
-        if (shown == MOST_SHOWN) {
-            printf(", ...");
-            break;
-        }
-        printf("%s%s = %.4g", shown ? ", " : "", far_model_input(m, i), factor * v[i]);
-        limit = fabs(v[i]);
-    }
-}
-
-static void print_point(const far_model *m, const double *v)
-{
-    int64_t count = far_model_describe(m).inputs;
-    for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        printf("%s%s = %.4g", i ? ", " : "", far_model_input(m, i), v[i]);
-    }
-    printf("%s", count > MOST_SHOWN ? ", ..." : "");
-}
-
-/* One component a line, the largest first. */
-static void print_direction(const far_model *m, const double *v)
-{
-    int64_t count = far_model_describe(m).inputs, i = -1, shown = 0;
-    double limit = INFINITY;
-    int width = 0;
-    for (int64_t k = 0; k < count; k++) {
-        int length = (int)strlen(far_model_input(m, k));
-        width = length > width && length <= 40 ? length : width;
-    }
-    for (; shown < MOST_SHOWN && (i = next_largest(v, count, limit, i)) >= 0; shown++) {
-        printf("    %-*s %10.4g\n", width, far_model_input(m, i), v[i]);
-        limit = fabs(v[i]);
-    }
-    if (shown == MOST_SHOWN && count > shown) {
-        printf("    and %lld smaller ones\n", (long long)(count - shown));
-    }
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
@@ -91,19 +24,19 @@ static void compare_bound(const far_bound *b, double level)
     }
 }
 
-static void print_bounded(const far_model *m, const far_bound *b, double level)
+static void print_bounded(const subject *m, const far_bound *b, double level)
 {
     printf("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
     if (b->at) {
         printf("; the largest found is %.6g %s ", b->sup_found,
                b->at_infinity ? "far along" : "at");
-        (b->at_infinity ? print_largest(m, b->at, 1) : print_point(m, b->at));
+        (b->at_infinity ? subject_print_largest(m, b->at, 1) : subject_print_point(m, b->at));
     }
     printf("\n");
     compare_bound(b, level);
 }
 
-static void print_level(const far_model *m, const far_bound *b, double level)
+static void print_level(const subject *m, const far_bound *b, double level)
 {
     if (isnan(level)) {
         return;
@@ -114,16 +47,16 @@ static void print_level(const far_model *m, const far_bound *b, double level)
     }
     printf("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
            b->beyond);
-    print_largest(m, b->direction, b->beyond);
+    subject_print_largest(m, b->direction, b->beyond);
     printf("\n");
 }
 
-static void print_unbounded(const far_model *m, const far_bound *b, double level)
+static void print_unbounded(const subject *m, const far_bound *b, double level)
 {
     printf("unbounded: along this direction %s grows like ", b->output);
     print_growth(b->slope, b->order);
     printf(":\n");
-    print_direction(m, b->direction);
+    subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
         printf("  a million times the size of the data away %s is %.9g of that\n", b->output,
                b->confirmed);
@@ -189,7 +122,7 @@ static void print_constants(const far_certificate_info *i)
            i->ridge, i->seconds);
 }
 
-void verdict_print(const far_model *m, const far_certificate *c, double level)
+void verdict_print(const subject *m, const far_certificate *c, double level)
 {
     far_certificate_info info = far_certificate_describe(c);
     for (int64_t k = 0; k < info.outputs; k++) {
@@ -199,6 +132,131 @@ void verdict_print(const far_model *m, const far_certificate *c, double level)
     print_table(c, info.outputs);
     print_theorems(c, info.outputs);
     print_constants(&info);
+}
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+static void print_net_level(const subject *m, const far_net_bound *b, const char *name,
+                            double level)
+{
+    if (isnan(level)) {
+        return;
+    }
+    if (b->verdict == FAR_BOUNDED) {
+        bool never = b->tightest <= level, there = b->sup_found > level;
+        printf(never   ? "  |%s| is never above %g\n"
+               : there ? "  |%s| is above %g there\n"
+                       : "  whether |%s| is ever above %g is not decided\n",
+               name, level);
+    } else if (isnan(b->beyond)) {
+        printf("  no point was found beyond which |%s| > %g\n", name, level);
+    } else {
+        printf("  |%s| > %g for every t above %.6g, beyond the point ", name, level, b->beyond);
+        subject_print_largest(m, b->direction, b->beyond);
+        printf("\n");
+    }
+}
+
+static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
+{
+    printf("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
+           b->tightest, b->sup_found, b->at_infinity ? "far along" : "at");
+    (b->at_infinity ? subject_print_largest(m, b->at, 1) : subject_print_point(m, b->at));
+    printf(" (bound / found %.4g)\n", b->tightest / b->sup_found);
+}
+
+static void print_net_unbounded(const subject *m, const far_net_bound *b, const char *name)
+{
+    printf("unbounded: along this direction %s grows like ", name);
+    print_growth(b->slope, b->order);
+    if (!isnan(b->intercept)) {
+        printf(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
+    }
+    printf(":\n");
+    subject_print_direction(m, b->direction);
+    if (!isnan(b->confirmed)) {
+        printf("  a million times the size of the data away %s is %.9g of %.6g t%s\n", name,
+               b->confirmed, b->slope, b->order == 1 ? "" : "^order");
+    }
+}
+
+static void print_net_growth(const far_net_bound *b, const char *name)
+{
+    if (isfinite(b->growth)) {
+        printf("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name, b->growth, b->offset);
+    }
+}
+
+static void print_net_output(const subject *m, const far_net_bound *b, int64_t k, double level)
+{
+    const char *name = subject_output(m, k);
+    if (b->verdict == FAR_BOUNDED) {
+        print_net_bounded(m, b, name);
+    } else if (b->verdict == FAR_UNBOUNDED) {
+        print_net_unbounded(m, b, name);
+    } else {
+        printf("undecided: nothing bounds %s, and no direction was found along which it grows\n",
+               name);
+    }
+    print_net_level(m, b, name, level);
+    if (b->verdict != FAR_BOUNDED) {
+        print_net_growth(b, name);
+    }
+}
+
+static void print_net_number(double value)
+{
+    if (isfinite(value)) {
+        printf(" %11.5g", value);
+    } else {
+        printf(" %11s", "-");
+    }
+}
+
+static void print_net_table(const subject *m, const far_net_certificate *c, int64_t outputs)
+{
+    bool head = false;
+    for (int64_t k = 0; k < outputs; k++) {
+        const far_net_bound *b = far_net_certificate_bound(c, k);
+        if (b->verdict != FAR_BOUNDED) {
+            continue;
+        }
+        if (!head) {
+            printf("\n%-12s %11s %11s %11s %11s %11s %11s %11s\n", "output", "lowest", "highest",
+                   "found", "norm ball", "spectral", "relaxation", "branch");
+            head = true;
+        }
+        printf("%-12s", subject_output(m, k));
+        double row[] = {b->lowest,   b->highest,    b->sup_found, b->norm_ball,
+                        b->spectral, b->relaxation, b->branch};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+            print_net_number(row[i]);
+        }
+        printf("\n");
+    }
+}
+
+void verdict_print_net(const subject *m, const far_net_certificate *c, double level)
+{
+    far_net_certificate_info info = far_net_certificate_describe(c);
+    const char *last = "";
+    for (int64_t k = 0; k < info.outputs; k++) {
+        print_net_output(m, far_net_certificate_bound(c, k), k, level);
+    }
+    print_net_table(m, c, info.outputs);
+    printf("\n");
+    for (int64_t k = 0; k < info.outputs; k++) {
+        const char *theorem = far_net_certificate_bound(c, k)->theorem;
+        if (strcmp(theorem, last) != 0) {
+            printf("because: %s\n", theorem);
+        }
+        last = theorem;
+    }
+    if (info.cells > 0) {
+        printf("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)info.cells,
+               info.finished ? "reached" : "did not reach", 100 * info.gap);
+    }
+    printf("in real arithmetic: what rounding may hide is in the bounds; %.2f s\n", info.seconds);
 }
 
 /* ---- along directions ---------------------------------------------------------------------- */
@@ -213,7 +271,7 @@ static void print_limit(const char *name, double mean, double order)
     }
 }
 
-void verdict_print_along(const far_model *m, const along *a)
+void verdict_print_along(const subject *m, const along *a)
 {
     for (int64_t i = 0; i < a->direction.rows; i++) {
         if (a->inlined) {
@@ -223,7 +281,7 @@ void verdict_print_along(const far_model *m, const along *a)
         }
         for (int64_t k = 0; k < a->mean.cols; k++) {
             printf("%s", k ? ", " : "");
-            print_limit(output_name(m, k), mat_get(&a->mean, i, k), mat_get(&a->order, i, 0));
+            print_limit(subject_output(m, k), mat_get(&a->mean, i, k), along_order(a, i, k));
         }
         printf("\n");
     }
@@ -235,16 +293,36 @@ static void json_values(const char *key, const far_mat *values, int64_t row)
     json_numbers(stdout, (const double *)values->data + row * values->ld, values->cols);
 }
 
+static bool one_order(const along *a, int64_t i)
+{
+    for (int64_t k = 1; k < a->order.cols; k++) {
+        if (along_order(a, i, k) != along_order(a, i, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Outputs of a network may differ in order: then there are as many. */
+static void json_orders(const along *a, int64_t i)
+{
+    if (one_order(a, i)) {
+        json_number_field(stdout, "order", along_order(a, i, 0));
+        json_values(along_order(a, i, 0) == 0 ? "limit" : "slope", &a->mean, i);
+    } else {
+        json_values("orders", &a->order, i);
+        json_values("values", &a->mean, i);
+    }
+}
+
 void verdict_json_along(const along *a)
 {
     printf("[");
     for (int64_t i = 0; i < a->direction.rows; i++) {
-        double order = mat_get(&a->order, i, 0);
         printf(i ? ",\n " : "\n ");
         json_begin(stdout);
         json_values("direction", &a->direction, i);
-        json_number_field(stdout, "order", order);
-        json_values(order == 0 ? "limit" : "slope", &a->mean, i);
+        json_orders(a, i);
         json_close(stdout);
     }
     printf("]");

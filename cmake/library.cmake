@@ -1,6 +1,6 @@
 # The same sources as one object library, then as static and shared library.
 set(FAR_SOURCES
-    src/base/context.c src/base/fail_at.c src/base/mat.c src/base/random.c src/base/nearest.c src/base/status.c
+    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/mat.c src/base/random.c src/base/nearest.c src/base/status.c
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
@@ -8,11 +8,16 @@ set(FAR_SOURCES
     src/data/expr_token.c src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
-    src/data/sha256.c src/data/table.c src/data/write.c
+    src/data/safetensors.c src/data/safetensors_write.c src/data/sha256.c src/data/table.c src/data/write.c
     src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
-    src/gram/fill.c src/gram/kernel_gram.c
+    src/net/activation.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_save.c
+    src/net/program.c
+    src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
+    src/net/train_data.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
+    src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
+    src/gram/net_operator.c
     src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/doubled.c src/solve/eigen.c
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c src/solve/memory.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
@@ -23,12 +28,17 @@ set(FAR_SOURCES
     src/regress/select_score.c
     src/regress/spread.c src/regress/target.c
     src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
-    src/regress/model_file.c
+    src/regress/model_file.c src/regress/net_columns.c src/regress/net_data.c
+    src/regress/net_predict.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
-    src/certify/witness.c)
+    src/certify/witness.c
+    src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c src/certify/net_certify.c
+    src/certify/net_climb.c src/certify/net_interval.c src/certify/net_json.c src/certify/net_plan.c
+    src/certify/net_point.c src/certify/net_relax.c src/certify/net_spectral.c
+    src/certify/net_strip.c src/certify/net_witness.c)
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
 # selects instead of branches, which the flags allow; nothing here allows reassociation.
@@ -54,6 +64,28 @@ foreach(isa avx512 avx2 baseline)
   target_compile_options(far_doubled_${isa} PRIVATE ${FAR_EXACT_FLAGS} ${FAR_ISA_FLAGS_${isa}})
   target_link_libraries(far_doubled_${isa} PRIVATE far_flags)
   list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_doubled_${isa}>)
+endforeach()
+
+# Networks: without -ffinite-math-only, since a NAN must come through; and no loop may treat numbers
+# by their address, since a row must give the same bits wherever it lies.
+set(FAR_ENGINE_FLAGS -fno-math-errno -fno-trapping-math -fno-signed-zeros
+                     --param=vect-max-peeling-for-alignment=0)
+foreach(isa avx512 avx2 baseline)
+  add_library(far_engine_${isa} OBJECT src/net/engine_isa.c)
+  target_include_directories(far_engine_${isa} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_compile_definitions(far_engine_${isa} PRIVATE FAR_ISA=${isa})
+  target_compile_options(far_engine_${isa} PRIVATE ${FAR_ENGINE_FLAGS} ${FAR_ISA_FLAGS_${isa}})
+  target_link_libraries(far_engine_${isa} PRIVATE far_flags)
+  list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_engine_${isa}>)
+endforeach()
+# The optimiser cuts parameters by thread: whether a number is the last of a loop must not matter.
+foreach(isa avx512 avx2 baseline)
+  add_library(far_optimizer_${isa} OBJECT src/net/optimizer_isa.c)
+  target_include_directories(far_optimizer_${isa} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_compile_definitions(far_optimizer_${isa} PRIVATE FAR_ISA=${isa})
+  target_compile_options(far_optimizer_${isa} PRIVATE ${FAR_EXACT_FLAGS} ${FAR_ISA_FLAGS_${isa}})
+  target_link_libraries(far_optimizer_${isa} PRIVATE far_flags)
+  list(APPEND FAR_TILE_OBJECTS $<TARGET_OBJECTS:far_optimizer_${isa}>)
 endforeach()
 
 add_library(far_objects OBJECT ${FAR_SOURCES})

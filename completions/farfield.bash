@@ -18,10 +18,20 @@ _farfield_value() {
     --task) _farfield_words "$2" "auto regress classify" ;;
     --criterion) _farfield_words "$2" "loo likelihood" ;;
     --spread) _farfield_words "$2" "calibrated posterior ensemble" ;;
-    --arch | -a | --ridge | -r) [ "${COMP_WORDS[1]}" = kernel ] || _farfield_words "$2" "auto" ;;
+    --arch | -a | --ridge | -r)
+        case "${COMP_WORDS[1]}" in fit | certify | compare) _farfield_words "$2" "auto" ;; esac
+        ;;
+    --optimizer) _farfield_words "$2" "adam sgd momentum gd" ;;
+    --loss) _farfield_words "$2" "auto mse bce ce" ;;
+    --init) _farfield_words "$2" "kaiming kaiming_uniform lecun siren ntk torch" ;;
+    --standardize) _farfield_words "$2" "both inputs none" ;;
+    --batch | -b) _farfield_words "$2" "full" ;;
+    --outputs) _farfield_words "$2" "trace full" ;;
+    --lr | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
+        --checkpoint-every) ;;
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
-    --output | -o | --along | --check) _farfield_files "$2" ;;
+    --output | -o | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
     --models | -m) _farfield_words "$2" "none ln-first ln-second ln-every auto xgboost linear mean" ;;
     --shift | -s | --seeds | --test-fraction) ;;
     --report) _farfield_files "$2" ;;
@@ -36,15 +46,22 @@ _farfield() {
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit predict certify compare kernel info demo help --help --version"
+        _farfield_words "$word" "fit train predict certify compare kernel gram info demo help --help
+            --version"
         return
     fi
     _farfield_value "$before" "$word" && return
     case "${COMP_WORDS[1]}:$word" in
     fit:-*) _farfield_words "$word" "$fit $common" ;;
+    train:-*)
+        _farfield_words "$word" "--arch --target --features --where --optimizer --lr --momentum
+            --epochs --batch --loss --stop-loss --l2-to-init --layers --linearized --init --w0
+            --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
+            --checkpoint --checkpoint-every --resume --restart $common"
+        ;;
     predict:-*)
         _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
-            --memory $common"
+            --arch --memory $common"
         ;;
     certify:-*)
         _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check $fit $common"
@@ -58,10 +75,14 @@ _farfield() {
         _farfield_words "$word" "--arch --get --param --dtype --diag --lower --at-infinity --sup
             --inputs $common"
         ;;
-    fit:* | predict:* | certify:* | compare:* | kernel:*) _farfield_files "$word" ;;
+    gram:-*)
+        _farfield_words "$word" "--net --arch --by-layer --layers --outputs --where --dtype
+            --memory $common"
+        ;;
+    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:*) _farfield_files "$word" ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*) _farfield_words "$word" "--json --quiet --help" ;;
-    help:*) _farfield_words "$word" "fit predict certify compare kernel info demo" ;;
+    help:*) _farfield_words "$word" "fit train predict certify compare kernel gram info demo" ;;
     esac
 }
 complete -F _farfield farfield

@@ -7,7 +7,7 @@ build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     libnlopt-dev libarpack2-dev libopenblas-openmp-dev"
 case "${1:-}" in
 build) packages="$build" ;;
-test) packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3" ;;
+test) packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip" ;;
 bench) packages="$build python3 python3-venv python3-pip" ;;
 fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;

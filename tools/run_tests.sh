@@ -25,6 +25,16 @@ add_counts() {
     skipped=$((skipped + out))
 }
 
+# The published safetensors package, for the test that exchanges files with it. Without a network
+# that test is skipped and says why.
+peers() {
+    local place=build/peers-test
+    [ -e $place/ready ] || {
+        python3 -m venv $place && $place/bin/pip install --quiet --retries 1 safetensors numpy &&
+            touch $place/ready
+    } >"$log" 2>&1 || echo "== safetensors could not be installed from PyPI: $(tail -n 1 "$log")"
+}
+
 build() {
     cmake --preset "$1" -DFAR_TESTS=ON -DFAR_BENCH=ON && cmake --build --preset "$1" -j "$jobs"
 }
@@ -43,6 +53,7 @@ run_preset() {
     add_counts
 }
 
+peers
 run_preset release
 run_preset dev
 echo

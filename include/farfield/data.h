@@ -40,6 +40,12 @@ FAR_API const char *far_table_column(const far_table *table, int64_t j);
 FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name,
                                                const char *path);
 
+/* The same, but in .npy and .npz the values, row by row, are an array of dims (2 to 5) dimensions;
+ * their product is rows * cols. csv keeps the rows of m. */
+FAR_API FAR_NODISCARD far_status far_array_write(far_ctx *ctx, const far_mat *m,
+                                                 const int64_t *shape, int dims, const char *name,
+                                                 const char *path);
+
 /* The same csv to an open stream (a FILE *, passed as void * to keep stdio out of this header). */
 FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);
 

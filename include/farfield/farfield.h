@@ -11,6 +11,11 @@
 #include <farfield/frame.h>
 #include <farfield/kernel.h>
 #include <farfield/model.h>
+#include <farfield/net.h>
+#include <farfield/netcert.h>
+#include <farfield/netdata.h>
+#include <farfield/ntk.h>
 #include <farfield/solve.h>
+#include <farfield/train.h>
 
 #endif

@@ -74,6 +74,9 @@ far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
 void *far_mat_row(const far_mat *m, int64_t i);
 size_t far_dtype_size(int32_t dtype);
 
+/* Of a clock that only goes forward. */
+double far_seconds(void);
+
 /* Random numbers of a seed, each by its counter: uniform in (0, 1), standard normal, and a
  * permutation in place. */
 uint64_t far_random_bits(uint64_t seed, uint64_t counter);

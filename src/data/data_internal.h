@@ -84,7 +84,8 @@ typedef struct far_array {
     char shape[128];    /* "(3, 4)" as written */
     int dims;           /* 1 or 2, or there are no rows and columns */
     int64_t rows, cols; /* either may be 0 */
-    char kind;          /* f, i, u or b; with words also U (UTF-32) or S (bytes) */
+    char kind;          /* f, i, u or b; with words also U (UTF-32) or S (bytes); safetensors has
+                           B (bfloat16) too */
     int64_t size;       /* bytes of an element */
     bool swapped, fortran;
 } far_array;

@@ -366,6 +366,8 @@ static double load_value(const far_array *a, const unsigned char *p)
     switch (a->kind) {
     case 'f':
         return float_value(bits, size);
+    case 'B': /* the upper half of a float32 */
+        return float_value(bits << 16, sizeof(float));
     case 'i':
         return (double)((int64_t)(bits << unused) >> unused); /* extends the sign */
     case 'u':

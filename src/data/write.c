@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #define NPY_HEADER_BYTES 128
+#define SHAPE_BYTES 60 /* what the header has room for */
 #define MAX_NAME_BYTES 255
 
 /* ---- progress ---- */
@@ -42,10 +43,24 @@ done:
     return st;
 }
 
-static far_status write_csv(far_output *o, const far_mat *m, const char *name)
+/* A matrix, and the array that it is in a file that knows more than two dimensions. */
+typedef struct writing {
+    const far_mat *m;
+    const char *name;
+    char shape[SHAPE_BYTES]; /* "2, 3, 5" */
+} writing;
+
+static writing plain_writing(const far_mat *m, const char *name)
+{
+    writing w = {.m = m, .name = name};
+    snprintf(w.shape, sizeof w.shape, "%lld, %lld", (long long)m->rows, (long long)m->cols);
+    return w;
+}
+
+static far_status write_csv(far_output *o, const writing *w)
 {
     far_status st = FAR_OK;
-    (void)name;
+    const far_mat *m = w->m;
     for (int64_t i = 0; i < m->rows; i++) {
         FAR_TRY(write_csv_row(o, m, i));
         FAR_TRY(report(o, m, i));
@@ -57,7 +72,7 @@ done:
 /* ---- npy ---- */
 
 /* Version 1.0, padded so that the values start at a multiple of 64. */
-static void make_npy_header(const far_mat *m, char out[NPY_HEADER_BYTES])
+static void make_npy_header(const writing *w, char out[NPY_HEADER_BYTES])
 {
     const char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
     const int before = 10, length = NPY_HEADER_BYTES - before;
@@ -65,10 +80,9 @@ static void make_npy_header(const far_mat *m, char out[NPY_HEADER_BYTES])
     memcpy(out, "\x93NUMPY\1\0", 8);
     out[8] = (char)(length & 255);
     out[9] = (char)(length >> 8);
-    int used =
-        snprintf(out + before, (size_t)length,
-                 "{'descr': '%cf%d', 'fortran_order': False, 'shape': (%lld, %lld), }", order,
-                 (int)far_dtype_size(m->dtype), (long long)m->rows, (long long)m->cols);
+    int used = snprintf(out + before, (size_t)length,
+                        "{'descr': '%cf%d', 'fortran_order': False, 'shape': (%s), }", order,
+                        (int)far_dtype_size(w->m->dtype), w->shape);
     out[before + used] = ' ';
     out[NPY_HEADER_BYTES - 1] = '\n';
 }
@@ -78,12 +92,12 @@ static size_t row_bytes(const far_mat *m)
     return (size_t)m->cols * far_dtype_size(m->dtype);
 }
 
-static far_status write_npy(far_output *o, const far_mat *m, const char *name)
+static far_status write_npy(far_output *o, const writing *w)
 {
     far_status st;
     char header[NPY_HEADER_BYTES];
-    (void)name;
-    make_npy_header(m, header);
+    const far_mat *m = w->m;
+    make_npy_header(w, header);
     FAR_TRY(far_output_put(o, header, sizeof header));
     for (int64_t i = 0; i < m->rows && m->cols > 0; i++) {
         FAR_TRY(far_output_put(o, far_mat_row(m, i), row_bytes(m)));
@@ -249,10 +263,11 @@ far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, siz
 }
 
 /* The sum is wanted before the values: one pass over memory is cheap. */
-static uint32_t npy_crc(const far_mat *m)
+static uint32_t npy_crc(const writing *w)
 {
     char header[NPY_HEADER_BYTES];
-    make_npy_header(m, header);
+    const far_mat *m = w->m;
+    make_npy_header(w, header);
     uLong crc = crc32_z(0, (const Bytef *)header, sizeof header);
     for (int64_t i = 0; i < m->rows && m->cols > 0; i++) {
         crc = crc32_z(crc, far_mat_row(m, i), row_bytes(m));
@@ -260,15 +275,21 @@ static uint32_t npy_crc(const far_mat *m)
     return (uint32_t)crc;
 }
 
-far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m)
+static far_status put_array(far_zip *z, const writing *w)
 {
     far_status st;
-    uint64_t size = NPY_HEADER_BYTES + (uint64_t)m->rows * row_bytes(m);
-    FAR_TRY(start_member(z, name, ".npy", size, npy_crc(m)));
-    FAR_TRY(write_npy(z->output, m, name));
+    uint64_t size = NPY_HEADER_BYTES + (uint64_t)w->m->rows * row_bytes(w->m);
+    FAR_TRY(start_member(z, w->name, ".npy", size, npy_crc(w)));
+    FAR_TRY(write_npy(z->output, w));
     z->at += size;
 done:
     return st;
+}
+
+far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m)
+{
+    writing w = plain_writing(m, name);
+    return put_array(z, &w);
 }
 
 far_status far_zip_finish(far_zip *z)
@@ -285,25 +306,32 @@ done:
 
 /* ---- npz: a zip with one array ---- */
 
-far_status far_npz_write(far_output *o, const far_mat *m, const char *name, uint64_t zip64_from)
+static far_status write_zip(far_output *o, const writing *array, uint64_t zip64_from)
 {
     far_status st;
     far_zip z = {.output = o, .zip64_from = zip64_from};
-    name = name ? name : "arr_0";
-    size_t length = strlen(name);
+    writing w = *array;
+    w.name = w.name ? w.name : "arr_0";
+    size_t length = strlen(w.name);
     if (length == 0 || length > MAX_NAME_BYTES) {
         return far_fail(o->ctx, FAR_ERR_ARG, "%s: the array's name has %zu bytes, not 1 to %d",
                         o->label, length, MAX_NAME_BYTES);
     }
-    FAR_TRY(far_zip_put_matrix(&z, name, m));
+    FAR_TRY(put_array(&z, &w));
     FAR_TRY(far_zip_finish(&z));
 done:
     return st;
 }
 
-static far_status write_npz(far_output *o, const far_mat *m, const char *name)
+far_status far_npz_write(far_output *o, const far_mat *m, const char *name, uint64_t zip64_from)
 {
-    return far_npz_write(o, m, name, UINT32_MAX);
+    writing w = plain_writing(m, name);
+    return write_zip(o, &w, zip64_from);
+}
+
+static far_status write_npz(far_output *o, const writing *w)
+{
+    return write_zip(o, w, UINT32_MAX);
 }
 
 /* ---- by name ---- */
@@ -311,7 +339,7 @@ static far_status write_npz(far_output *o, const far_mat *m, const char *name)
 typedef struct format {
     const char *ending;
     bool gzip;
-    far_status (*write)(far_output *o, const far_mat *m, const char *name);
+    far_status (*write)(far_output *o, const writing *w);
 } format;
 
 static const format *find_format(const char *path)
@@ -338,11 +366,10 @@ static far_status fail_ending(far_ctx *ctx, const char *path)
                     label);
 }
 
-far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const char *path)
+static far_status write_file(far_ctx *ctx, const writing *w, const char *path)
 {
     far_status st;
     far_output o = {.fd = -1};
-    FAR_TRY(far_mat_check(ctx, m, "the matrix"));
     if (!path || !*path) {
         return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
     }
@@ -351,11 +378,48 @@ far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const
         return fail_ending(ctx, path);
     }
     FAR_TRY(far_output_open(ctx, path, f->gzip, &o));
-    FAR_TRY(f->write(&o, m, name));
+    FAR_TRY(f->write(&o, w));
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);
     return o.ctx ? far_label_failure(ctx, st, o.label) : st;
+}
+
+far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const char *path)
+{
+    far_status st = far_mat_check(ctx, m, "the matrix");
+    if (st != FAR_OK) {
+        return st;
+    }
+    writing w = plain_writing(m, name);
+    return write_file(ctx, &w, path);
+}
+
+static far_status describe_shape(far_ctx *ctx, const int64_t *shape, int dims, writing *w)
+{
+    int64_t left = w->m->rows * w->m->cols;
+    size_t used = 0;
+    for (int i = 0; i < dims && used < sizeof w->shape; i++) {
+        used += (size_t)snprintf(w->shape + used, sizeof w->shape - used, "%s%lld", i ? ", " : "",
+                                 (long long)shape[i]);
+        left = shape[i] > 0 && left % shape[i] == 0 ? left / shape[i] : -1;
+    }
+    if (dims < 2 || used >= sizeof w->shape || left != 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "the matrix is %lld x %lld, not (%s)",
+                        (long long)w->m->rows, (long long)w->m->cols, w->shape);
+    }
+    return FAR_OK;
+}
+
+far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
+                           const char *name, const char *path)
+{
+    far_status st = far_mat_check(ctx, m, "the matrix");
+    writing w = {.m = m, .name = name};
+    if (st == FAR_OK) {
+        st = describe_shape(ctx, shape, dims, &w);
+    }
+    return st == FAR_OK ? write_file(ctx, &w, path) : st;
 }
 
 far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)
@@ -367,7 +431,8 @@ far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)
         return far_fail(ctx, FAR_ERR_ARG, "the stream is NULL");
     }
     FAR_TRY(far_output_open_stream(ctx, file, &o));
-    FAR_TRY(write_csv(&o, m, NULL));
+    writing w = {.m = m};
+    FAR_TRY(write_csv(&o, &w));
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);

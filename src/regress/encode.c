@@ -172,7 +172,7 @@ static far_status learn_feature(far_ctx *ctx, const far_frame *frame, int64_t co
                                         : learn_words(ctx, frame, col, index, count, f);
 }
 
-static far_status name_inputs(far_ctx *ctx, far_encoder *e)
+far_status far_encoder_name(far_ctx *ctx, far_encoder *e)
 {
     far_status st = far_texts_alloc(ctx, e->width, &e->input_names);
     for (int64_t j = 0; st == FAR_OK && j < e->feature_count; j++) {
@@ -405,7 +405,7 @@ far_status far_encoder_learn(far_ctx *ctx, const far_frame *frame, const int64_t
     memset(e.features, 0, (size_t)col_count * sizeof *e.features);
     e.feature_count = col_count;
     FAR_TRY(learn_all(ctx, frame, cols, index, count, &e));
-    FAR_TRY(name_inputs(ctx, &e));
+    FAR_TRY(far_encoder_name(ctx, &e));
     FAR_TRY(far_alloc(ctx, e.width, &e.centre));
     FAR_TRY(far_alloc(ctx, e.width, &e.scale));
     for (int64_t j = 0; j < e.width; j++) {

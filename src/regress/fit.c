@@ -126,15 +126,15 @@ static far_status hash_data(far_ctx *ctx, const far_frame *frame, const far_fit_
     return st;
 }
 
-static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                             far_model *m)
+far_status far_data_learn(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                          bool standardize_targets, far_model *m)
 {
     far_status st;
     selection s = {0};
     FAR_TRY(select_parts(ctx, frame, o, &s));
     FAR_TRY(hash_data(ctx, frame, o, &s, m));
     FAR_TRY(far_targets_learn(ctx, frame, s.targets, s.target_count, s.index, s.count, o->task,
-                              o->standardize, m));
+                              standardize_targets, m));
     FAR_TRY(far_encoder_learn(ctx, frame, s.features, s.feature_count, s.index, s.count,
                               o->standardize, o->impute, &m->encoder));
     m->info.rows = s.count;
@@ -291,7 +291,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.prior = o->prior;
     m->info.standardize = o->standardize;
     m->info.impute = o->impute;
-    FAR_TRY(learn_data(ctx, frame, o, m));
+    FAR_TRY(far_data_learn(ctx, frame, o, o->standardize, m));
     FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
                                 NULL, &twins));
     m->info.duplicates = twins.rows;

@@ -189,18 +189,44 @@ static int add_piece(const char *bytes, size_t size, void *text)
     return t->status == FAR_OK ? 0 : -1;
 }
 
-far_status far_manifest_write(const far_model *m, far_text *out)
+/* Takes json. */
+static far_status print(const writer *w, json_t *json, size_t layout, far_text *out)
 {
     const size_t digits_that_keep_every_bit = JSON_REAL_PRECISION(17);
-    writer w = {.ctx = out->ctx};
-    json_t *json = write_model(&w, m);
-    bool done =
-        json && !w.failed &&
-        json_dump_callback(json, add_piece, out, JSON_INDENT(2) | digits_that_keep_every_bit) == 0;
+    bool done = json && !w->failed &&
+                json_dump_callback(json, add_piece, out, layout | digits_that_keep_every_bit) == 0;
     json_decref(json);
-    far_text_add(out, "\n");
     if (done || out->status != FAR_OK) {
         return out->status;
     }
     return far_fail(out->ctx, FAR_ERR_MEMORY, "out of memory writing the manifest");
+}
+
+far_status far_manifest_write(const far_model *m, far_text *out)
+{
+    writer w = {.ctx = out->ctx};
+    far_status st = print(&w, write_model(&w, m), JSON_INDENT(2), out);
+    far_text_add(out, "\n");
+    return st == FAR_OK ? out->status : st;
+}
+
+static json_t *write_columns(writer *w, const far_model *m, int32_t loss)
+{
+    const far_model_info *info = &m->info;
+    json_t *object = json_object();
+    put(w, object, "version", json_integer(COLUMNS_VERSION));
+    put(w, object, "task", write_choice(&tasks, info->task));
+    put(w, object, "loss", write_choice(&losses, loss));
+    put(w, object, "impute", json_boolean(m->encoder.impute));
+    put(w, object, "features", write_features(w, &m->encoder));
+    put(w, object, "targets", write_texts(w, m->targets, info->targets));
+    put(w, object, "classes", m->classes ? write_texts(w, m->classes, info->outputs) : json_null());
+    put(w, object, "data_hash", json_string(m->data_hash));
+    return object;
+}
+
+far_status far_columns_write(const far_model *m, int32_t loss, far_text *out)
+{
+    writer w = {.ctx = out->ctx};
+    return print(&w, write_columns(&w, m, loss), JSON_COMPACT, out);
 }

@@ -7,6 +7,7 @@
 
 #define FORMAT "farfield model"
 #define VERSION 1 /* goes up when older readers would misread; new keys alone do not need it */
+#define COLUMNS_VERSION 1 /* the same for the columns of a network */
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- choices by name: the index is the value of the enum ---- */
@@ -16,6 +17,7 @@ static const far_choices priors = {{"ntk", "nngp"}, 2};
 static const far_choices tasks = {{NULL, "regress", "classify"}, 3}; /* fit decides auto */
 static const far_choices kinds = {{"number", "word"}, 2};
 static const far_choices storages = {{"auto", "full", "packed"}, 3};
+static const far_choices losses = {{"mse", "bce", "ce"}, 3};
 
 /* ---- fields of far_model_info that are plain numbers ---- */
 

@@ -1,6 +1,7 @@
 /* A model from its manifest, which may come from anywhere. */
 #include "manifest.h"
 
+#include <farfield/train.h>
 #include <math.h>
 #include <string.h>
 
@@ -141,19 +142,22 @@ done:
     return st;
 }
 
-static far_status read_encoder(const far_json *j, far_model *m)
+static far_status read_all_features(const far_json *j, far_model *m)
 {
-    far_status st;
     far_encoder *e = &m->encoder;
     e->impute = m->info.impute;
-    FAR_TRY(read_features(j, e));
-    if (e->width != m->info.inputs) {
+    far_status st = read_features(j, e);
+    if (st == FAR_OK && e->width != m->info.inputs) {
         return far_json_fail(j, "\"features\" make %lld inputs where %lld were announced",
                              (long long)e->width, (long long)m->info.inputs);
     }
-    FAR_TRY(read_inputs(j, e));
-done:
     return st;
+}
+
+static far_status read_encoder(const far_json *j, far_model *m)
+{
+    far_status st = read_all_features(j, m);
+    return st == FAR_OK ? read_inputs(j, &m->encoder) : st;
 }
 
 /* ---- targets and outputs ---- */
@@ -194,13 +198,20 @@ static far_status check_no_classes(const far_json *j, const far_model *m)
     return st;
 }
 
+static far_status read_targets(const far_json *j, far_model *m)
+{
+    far_status st;
+    FAR_TRY(far_json_names(j, "targets", &m->targets, &m->info.targets));
+    FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? read_classes(j, m) : check_no_classes(j, m));
+done:
+    return st;
+}
+
 static far_status read_outputs(const far_json *whole, far_model *m)
 {
     far_status st;
     far_json j;
-    FAR_TRY(far_json_names(whole, "targets", &m->targets, &m->info.targets));
-    FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? read_classes(whole, m)
-                                              : check_no_classes(whole, m));
+    FAR_TRY(read_targets(whole, m));
     FAR_TRY(far_json_enter(whole, "outputs", &j));
     FAR_TRY(far_json_numbers(&j, "centre", m->info.outputs, false, &m->out_centre));
     FAR_TRY(far_json_numbers(&j, "scale", m->info.outputs, true, &m->out_scale));
@@ -393,28 +404,81 @@ done:
 }
 
 /* jansson leaves no text when it was memory that failed. */
-static far_status fail_json(const far_input *in, const json_error_t *error)
+static far_status fail_json(const far_json *whole, const json_error_t *error)
 {
+    const far_input *in = whole->in;
     char text[JSON_ERROR_TEXT_LENGTH];
     if (!error->text[0] || json_error_code(error) == json_error_out_of_memory) {
-        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading the manifest");
+        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading JSON");
     }
     far_show(text, sizeof text, error->text, (int64_t)strlen(error->text));
-    return far_input_fail(in, FAR_ERR_FORMAT, "manifest: line %d, column %d: %s", error->line,
-                          error->column, text);
+    return far_json_fail(whole, "line %d, column %d: %s", error->line, error->column, text);
+}
+
+/* The JSON of whole->in; the caller gives it back. */
+static far_status load_json(far_json *whole, json_t **out)
+{
+    json_error_t error = {0};
+    const far_input *in = whole->in;
+    *out = json_loadb((const char *)in->data, (size_t)in->size, JSON_REJECT_DUPLICATES, &error);
+    if (!*out) {
+        return fail_json(whole, &error);
+    }
+    whole->object = *out;
+    return json_is_object(*out) ? FAR_OK : far_json_fail(whole, "is not an object");
 }
 
 far_status far_manifest_read(const far_input *in, far_model *m)
 {
-    far_status st;
-    json_error_t error = {0};
-    json_t *json =
-        json_loadb((const char *)in->data, (size_t)in->size, JSON_REJECT_DUPLICATES, &error);
-    if (!json) {
-        return fail_json(in, &error);
+    json_t *json;
+    far_json whole = {.in = in, .place = "manifest: "};
+    far_status st = load_json(&whole, &json);
+    if (st == FAR_OK) {
+        st = read_all(&whole, m);
     }
-    far_json whole = {.in = in, .object = json, .place = "manifest: "};
-    st = json_is_object(json) ? read_all(&whole, m) : far_json_fail(&whole, "is not an object");
+    json_decref(json);
+    return st;
+}
+
+/* ---- the columns of a finite network ---- */
+
+static far_status check_columns_version(const far_json *j)
+{
+    int64_t version;
+    far_status st = far_json_count(j, "version", &version);
+    if (st == FAR_OK && version > COLUMNS_VERSION) {
+        return far_json_fail(j, "were written by a newer farfield; update farfield");
+    }
+    return st;
+}
+
+/* bce has one output for two classes. */
+static far_status read_columns(const far_json *j, far_model *m, int32_t *loss)
+{
+    far_status st;
+    FAR_TRY(check_columns_version(j));
+    FAR_TRY(far_json_choice(j, "task", &tasks, &m->info.task));
+    FAR_TRY(far_json_choice(j, "loss", &losses, loss));
+    FAR_TRY(far_json_flag(j, "impute", &m->info.impute));
+    FAR_TRY(read_all_features(j, m));
+    FAR_TRY(far_encoder_name(j->in->ctx, &m->encoder));
+    if (m->info.task == FAR_TASK_CLASSIFY && *loss == FAR_LOSS_BCE && m->info.outputs == 1) {
+        m->info.outputs = 2;
+    }
+    FAR_TRY(read_targets(j, m));
+    FAR_TRY(read_hash(j, m));
+done:
+    return st;
+}
+
+far_status far_columns_read(const far_input *in, far_model *m, int32_t *loss)
+{
+    json_t *json;
+    far_json whole = {.in = in};
+    far_status st = load_json(&whole, &json);
+    if (st == FAR_OK) {
+        st = read_columns(&whole, m, loss);
+    }
     json_decref(json);
     return st;
 }

@@ -2,14 +2,6 @@
 #include "regress_internal.h"
 
 #include <math.h>
-#include <time.h>
-
-double far_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 far_status far_model_new(far_ctx *ctx, far_model **out)
 {

@@ -6,12 +6,6 @@
 
 enum { BLOCK_POINTS = 256 };
 
-struct far_prediction {
-    far_ctx *ctx;
-    int64_t rows, outputs;
-    double *mean, *std, *probability, *order;
-};
-
 void far_predict_opts_init(far_predict_opts *opts)
 {
     *opts = (far_predict_opts){.size = sizeof *opts, .time = INFINITY};

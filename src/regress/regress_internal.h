@@ -42,8 +42,21 @@ struct far_model {
     int64_t candidate_count;
 };
 
+struct far_prediction {
+    far_ctx *ctx;
+    int64_t rows, outputs;
+    double *mean, *std, *probability, *order; /* NULL: not asked for */
+};
+
 /* An empty model; far_model_destroy frees it however far it was filled. */
 far_status far_model_new(far_ctx *ctx, far_model **out);
+
+/* ---- fit.c ---- */
+
+/* Fills what the model knows about its data (encoder, targets, classes, x, y, data_hash) by the
+ * target, features, rows, task, standardize and impute of o. */
+far_status far_data_learn(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                          bool standardize_targets, far_model *m);
 
 /* ---- encode.c ---- */
 
@@ -55,6 +68,8 @@ far_status far_encoder_learn(far_ctx *ctx, const far_frame *frame, const int64_t
 far_status far_encoder_apply(far_ctx *ctx, const far_encoder *e, const far_frame *frame,
                              const int64_t *index, int64_t count, double *out);
 void far_encoder_clear(far_ctx *ctx, far_encoder *e);
+/* Makes input_names from the features. */
+far_status far_encoder_name(far_ctx *ctx, far_encoder *e);
 /* The rows where rows is not 0 (all without rows), ascending. */
 far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
                          int64_t **index, int64_t *count);
@@ -122,7 +137,5 @@ void far_filter_clear(far_filter *f);
 /* std (points x outputs, target units) at the points. filter: NULL for the end of training. */
 far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
                            const far_filter *filter, const far_mat *points, far_mat *std);
-
-double far_seconds(void);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #define PROBE 1024            /* the product that is timed */
 #define FACTOR_SPEED 0.85     /* of a product's */
@@ -78,21 +77,14 @@ far_estimate far_estimate_memory(int64_t n, const far_solve_opts *opts)
 
 /* ---- speed ---- */
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* The better of two: the first also wakes the threads. */
 static double time_product(const double *a, double *c)
 {
     double best = INFINITY;
     for (int run = 0; run < 2; run++) {
-        double start = seconds_now();
+        double start = far_seconds();
         far_gemm('T', 'N', PROBE, PROBE, PROBE, 1, a, PROBE, a, PROBE, c, PROBE);
-        best = fmin(best, seconds_now() - start);
+        best = fmin(best, far_seconds() - start);
     }
     return best;
 }

@@ -93,3 +93,24 @@ differ() {
 near() {
     echo "$2" | close_to "$1" "$3"
 }
+
+need_python() {
+    command -v python3 >/dev/null || skip "no python3"
+}
+
+# tensors write|show|names|text FILE ...: safetensors files, see tensors.py
+tensors() {
+    python3 "$SOURCE_DIR/tests/cli/tensors.py" "$@"
+}
+
+# tiny_net FILE [KEY=TEXT...]: weights of f(x) = 3 relu(x) + 5 relu(-x) + 0.5, with or without a norm
+# between the first two layers if it has no parameters
+tiny_net() {
+    need_python
+    tensors write "$@" <<'TINY'
+0.weight 2x1 1 -1
+0.bias 2 0 0
+2.weight 1x2 3 5
+2.bias 1 0.5
+TINY
+}

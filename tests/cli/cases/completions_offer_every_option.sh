@@ -1,9 +1,9 @@
 # bash completion offers exactly the options of --help
 # shellcheck source=/dev/null
 . "$SOURCE_DIR/completions/farfield.bash"
-for verb in fit predict certify compare kernel; do
+for verb in fit train predict certify compare kernel gram; do
     COMP_WORDS=(farfield "$verb" --) COMP_CWORD=2
     _farfield
     printf '%s\n' "${COMPREPLY[@]}" | sort >offered
-    "$FARFIELD" "$verb" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort | diff - offered
+    "$FARFIELD" "$verb" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort | diff - offered
 done

@@ -1,7 +1,7 @@
 # every option of --help is in the man page and in the three completions
-for verb in fit predict certify compare kernel info demo; do
+for verb in fit train predict certify compare kernel gram info demo; do
     "$FARFIELD" "$verb" --help
-done | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z-]*\).*/\2/p' | sort -u >options
+done | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort -u >options
 [ "$(wc -l <options)" -gt 30 ]
 while read -r option; do
     grep -q -e "Fl .*-${option#--}" "$SOURCE_DIR/docs/man/farfield.1" || echo "man: $option"

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""What bench_net measures, by PyTorch on the CPU: training steps and a tangent kernel, timed.
+
+Run it with any Python 3: it makes a virtual environment under build/peers-torch with the published
+package, and starts itself again in there. Prints one JSON line.
+
+Training: torch.nn.Sequential, MSELoss, Adam; the fastest of the default, the fused and the compiled
+form is what counts. Minibatches: one permutation an epoch, rows by index_select. Tangent kernel:
+the Jacobian contraction of torch.func's tutorial, in float64 and float32.
+
+    bench_torch.py [--threads 2] [--steps 20] [--python PYTHON]
+"""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import venv
+
+HERE = pathlib.Path(__file__).resolve().parent
+VENV = HERE.parent.parent / "build" / "peers-torch"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--threads", type=int, default=2, help="cores to use [%(default)s]")
+    parser.add_argument("--steps", type=int, default=20, help="full-batch steps [%(default)s]")
+    parser.add_argument("--python", help="one that has torch already")
+    return parser.parse_args()
+
+
+def enter_environment(args):
+    """Restarts where torch is; installs it in build/peers-torch the first time."""
+    try:
+        import torch  # noqa: F401
+
+        return
+    except ImportError:
+        pass
+    python = pathlib.Path(args.python) if args.python else VENV / "bin" / "python"
+    if not args.python and not (VENV / "ready").exists():
+        print(f"installing torch into {VENV}", file=sys.stderr)
+        venv.create(VENV, with_pip=True, clear=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "torch", "numpy"]
+        subprocess.run(pip, check=True, stdout=sys.stderr)
+        (VENV / "ready").touch()
+    os.execv(python, [str(python), *sys.argv])
+
+
+def network(d):
+    import torch
+
+    return torch.nn.Sequential(
+        torch.nn.Linear(d, 128),
+        torch.nn.LayerNorm(128, elementwise_affine=False),
+        torch.nn.ReLU(),
+        torch.nn.Linear(128, 128),
+        torch.nn.LayerNorm(128, elementwise_affine=False),
+        torch.nn.ReLU(),
+        torch.nn.Linear(128, 1),
+    )
+
+
+def stepper(net, how):
+    """A function that takes one step on (x, y)."""
+    import torch
+
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=how == "fused")
+    loss_of = torch.nn.MSELoss()
+
+    def forward(x, y):
+        return loss_of(net(x), y)
+
+    run = torch.compile(forward) if how == "compiled" else forward
+
+    def step(x, y):
+        optimizer.zero_grad(set_to_none=True)
+        loss = run(x, y)
+        loss.backward()
+        optimizer.step()
+
+    return step
+
+
+def best_of(times):
+    return min(times) if times else float("inf")
+
+
+def time_full(how, steps):
+    import torch
+
+    x, y = torch.rand(40132, 9) * 2 - 1, torch.rand(40132, 1) * 2 - 1
+    step = stepper(network(9), how)
+    step(x, y)
+    times = []
+    for _ in range(steps):
+        start = time.perf_counter()
+        step(x, y)
+        times.append(time.perf_counter() - start)
+    return sum(sorted(times)[: len(times) // 2 + 1]) / (len(times) // 2 + 1)
+
+
+def time_epoch(how):
+    import torch
+
+    x, y = torch.rand(20000, 512) * 2 - 1, torch.rand(20000, 1) * 2 - 1
+    step = stepper(network(512), how)
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        order = torch.randperm(len(x))
+        for i in range(0, len(x), 128):
+            rows = order[i : i + 128]
+            step(x.index_select(0, rows), y.index_select(0, rows))
+        times.append(time.perf_counter() - start)
+    return best_of(times[1:])
+
+
+def time_ntk(dtype):
+    import torch
+    from torch.func import functional_call, jacrev, vmap
+
+    net = network(9).to(dtype)
+    params = {k: v.detach() for k, v in net.named_parameters()}
+    x = (torch.rand(2048, 9) * 2 - 1).to(dtype)
+
+    def single(p, row):
+        return functional_call(net, p, (row.unsqueeze(0),)).squeeze(0)
+
+    def kernel():
+        jac = vmap(jacrev(single), (None, 0))(params, x)
+        parts = [j.flatten(2) for j in jac.values()]
+        return torch.stack([torch.einsum("Naf,Maf->NM", j, j) for j in parts]).sum(0)
+
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        kernel()
+        times.append(time.perf_counter() - start)
+    return best_of(times)
+
+
+def attempt(function, *args):
+    try:
+        return function(*args)
+    except Exception as error:  # a form that this machine cannot run is not the fastest one
+        print(f"{function.__name__}{args}: {error}"[:300], file=sys.stderr)
+        return float("inf")
+
+
+def main():
+    args = arguments()
+    enter_environment(args)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.threads])
+    import torch
+
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    forms = ("default", "fused", "compiled")
+    full = {how: attempt(time_full, how, args.steps) for how in forms}
+    epoch = {how: attempt(time_epoch, how) for how in forms}
+    result = {
+        "torch": torch.__version__,
+        "full_ms": 1e3 * min(full.values()),
+        "epoch_ms": 1e3 * min(epoch.values()),
+        "full": {k: round(1e3 * v, 2) for k, v in full.items()},
+        "epoch": {k: round(1e3 * v, 1) for k, v in epoch.items()},
+        "ntk64_ms": 1e3 * time_ntk(torch.float64),
+        "ntk32_ms": 1e3 * time_ntk(torch.float32),
+    }
+    print(json.dumps(result).replace("Infinity", "null"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,443 @@
+/* farfield gram: the tangent kernel of a finite network. */
+#include "cli.h"
+#include "dataset.h"
+#include "files.h"
+#include "json.h"
+#include "layers.h"
+#include "options.h"
+#include "session.h"
+#include "subject.h"
+
+#include <farfield/ntk.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "gram"
+
+typedef struct gram_args {
+    const char *net, *arch, *layers, *outputs, *output, *where;
+    int dtype;
+    bool by_layer, json, quiet;
+    int64_t threads;
+    double memory;
+    const char *x, *x2; /* operands; NULL: not given */
+} gram_args;
+
+typedef struct points {
+    dataset table;
+    void *values;
+    far_mat x;
+} points;
+
+typedef struct job {
+    gram_args args;
+    session s;
+    far_net *net;
+    unsigned char *layers;
+    far_ntk_opts opts;
+    points a, b;
+    far_mat result;      /* of all layers, one below the other if by layer */
+    int64_t layer_count; /* in it */
+    int64_t side;        /* rows and columns of it for a pair of points */
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(gram_args, field)
+#define DTYPE_LIST "f64|f32"
+
+static const option OPTIONS[] = {
+    {"--net", 'n', OPTION_TEXT, AT(net), "NET", "the network (net.safetensors)", 0, 0},
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "its architecture, if the file does not name it (one that PyTorch wrote)", 0, 0},
+    {"--by-layer", 0, OPTION_FLAG, AT(by_layer), NULL,
+     "the part of each layer by itself: an array of layers x n x m (in csv\n"
+     "one below the other)",
+     0, 0},
+    {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
+     "these layers alone: 1,3 counts layers with weights from 1; -1 is the\n"
+     "last",
+     0, 0},
+    {"--outputs", 0, OPTION_TEXT, AT(outputs), "trace|full|K",
+     "of several outputs: the mean of their kernels, all pairs (an array of\n"
+     "n x m x outputs x outputs; in csv n outputs rows, point by point), or\n"
+     "that of output K, from 1",
+     0, 0},
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of X where it holds", 0, 0},
+    {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
+     0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
+    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
+     "use at most 500M, 8G, ... for what lies beside the result", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "gram --net NET [options] X [X2] [-o K.npy]";
+static const char ABOUT[] =
+    "Tangent kernel J J' of the finite network NET between the rows of X and the rows of X2 (of X\n"
+    "itself without X2), J the derivative of its outputs by its weights; the Jacobian is not "
+    "formed.";
+static const char NOTES[] =
+    "X and X2 are tables as for predict: a network that was trained on a table takes the columns "
+    "it\n"
+    "knows, in their raw units; any other takes all columns in their order, as they are. Values "
+    "are\n"
+    "in the network's own output units.\n\n"
+    "Examples:\n"
+    "  farfield gram --net net.safetensors X.npy -o K.npy\n"
+    "  farfield gram --net net.safetensors train.csv test.csv --by-layer -o K.npz";
+
+static bool is_stdin(const char *operand)
+{
+    return operand && strcmp(operand, "-") == 0;
+}
+
+static int check_usage(const gram_args *a)
+{
+    if (!a->net) {
+        return usage_error(VERB, "--net is missing: the kernel of which network?");
+    }
+    if (!a->x) {
+        return usage_error(VERB, "no input file X");
+    }
+    if (is_stdin(a->x) && is_stdin(a->x2)) {
+        return usage_error(VERB, "X and X2 cannot both be standard input");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    return OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, gram_args *args)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, args);
+    args->x = line.operands[0];
+    args->x2 = line.operands[1];
+    return code == OPTIONS_OK ? check_usage(args) : code;
+}
+
+/* "trace", "full", or an output counted from 1. */
+static int read_outputs(job *j, int64_t outputs)
+{
+    const char *text = j->args.outputs;
+    char *end;
+    if (strcmp(text, "trace") == 0) {
+        return EXIT_DONE;
+    }
+    if (strcmp(text, "full") == 0) {
+        j->opts.outputs = FAR_NTK_FULL;
+        return EXIT_DONE;
+    }
+    long long number = strtoll(text, &end, 10);
+    if (end == text || *end || number < 1 || number > outputs) {
+        return usage_error(VERB, "--outputs is trace, full or 1 to %lld, not '%s'",
+                           (long long)outputs, text);
+    }
+    j->opts.outputs = FAR_NTK_ONE;
+    j->opts.output = number - 1;
+    return EXIT_DONE;
+}
+
+/* ---- points -------------------------------------------------------------------------------- */
+
+/* The chosen rows moved together, as float32 if asked for. */
+static void compact(points *p, const double *all, const unsigned char *rows, int64_t total,
+                    far_dtype dtype)
+{
+    int64_t d = p->x.cols, next = 0;
+    for (int64_t i = 0; i < total; i++) {
+        if (rows && !rows[i]) {
+            continue;
+        }
+        for (int64_t k = 0; k < d; k++, next++) {
+            if (dtype == FAR_F64) {
+                ((double *)p->values)[next] = all[i * d + k];
+            } else {
+                ((float *)p->values)[next] = (float)all[i * d + k];
+            }
+        }
+    }
+}
+
+static int read_points(job *j, const char *operand, const char *where, points *p)
+{
+    int64_t d = far_net_describe(j->net).inputs;
+    far_dtype dtype = (far_dtype)j->args.dtype;
+    int code = dataset_read(VERB, j->s.ctx, operand, where, &p->table);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    int64_t total = far_frame_rows(p->table.frame);
+    double *all = malloc((size_t)(total * d) * sizeof *all + 1);
+    p->values = malloc((size_t)(p->table.count * d) * sizeof(double) + 1);
+    if (!all || !p->values) {
+        free(all);
+        return failure(VERB, "%s: out of memory", p->table.label);
+    }
+    far_mat whole = far_mat_view(all, total, d, FAR_F64);
+    p->x = far_mat_view(p->values, p->table.count, d, dtype);
+    if (far_net_encode(j->s.ctx, j->net, p->table.frame, p->table.rows, &whole) != FAR_OK) {
+        code = session_failure(&j->s, p->table.label);
+    } else {
+        compact(p, all, p->table.rows, total, dtype);
+    }
+    free(all);
+    return code;
+}
+
+static void points_free(points *p)
+{
+    dataset_free(&p->table);
+    free(p->values);
+}
+
+/* ---- results ------------------------------------------------------------------------------- */
+
+/* (point i, output a) x (point j, output b) becomes (i, j, a, b), in place, point i by point i. */
+static int order_by_points(job *j)
+{
+    int64_t side = j->side, block = side * j->result.cols, size = side * side;
+    if (j->opts.outputs != FAR_NTK_FULL) {
+        return EXIT_DONE;
+    }
+    double *copy = malloc((size_t)block * sizeof *copy + 1);
+    if (!copy) {
+        return failure(VERB, "out of memory");
+    }
+    size_t bytes = j->result.dtype == FAR_F64 ? sizeof(double) : sizeof(float);
+    for (int64_t i = 0; i < j->result.rows / side; i++) {
+        char *to = (char *)j->result.data + (size_t)(i * block) * bytes;
+        memcpy(copy, to, (size_t)block * bytes);
+        for (int64_t k = 0; k < block; k++) {
+            int64_t m = k / size, a = k % size / side, b = k % side;
+            memcpy(to + (size_t)k * bytes,
+                   (char *)copy + (size_t)(a * j->result.cols + m * side + b) * bytes, bytes);
+        }
+    }
+    free(copy);
+    return EXIT_DONE;
+}
+
+static bool is_array(const char *path)
+{
+    const char *ending = path ? strrchr(path, '.') : NULL;
+    return ending && (strcmp(ending, ".npy") == 0 || strcmp(ending, ".npz") == 0);
+}
+
+/* (layers,) n, m (, outputs, outputs) */
+static int array_shape(const job *j, int64_t shape[5])
+{
+    int dims = 0;
+    if (j->args.by_layer) {
+        shape[dims++] = j->layer_count;
+    }
+    shape[dims++] = j->a.x.rows;
+    shape[dims++] = j->result.cols / j->side;
+    if (j->opts.outputs == FAR_NTK_FULL) {
+        shape[dims++] = j->side;
+        shape[dims++] = j->side;
+    }
+    return dims;
+}
+
+static int write_array(job *j)
+{
+    int64_t shape[5];
+    int dims = array_shape(j, shape);
+    int code = order_by_points(j);
+    if (code == EXIT_DONE &&
+        far_array_write(j->s.ctx, &j->result, shape, dims, "ntk", j->args.output) != FAR_OK) {
+        code = session_failure(&j->s, NULL);
+    }
+    return code;
+}
+
+static int write_result(job *j)
+{
+    return is_array(j->args.output)
+               ? write_array(j)
+               : matrix_write(VERB, j->s.ctx, &j->result, "ntk", j->args.output);
+}
+
+/* Nested as the shape says, from element *at on. */
+static void json_array(const far_mat *m, const int64_t *shape, int dims, int64_t *at)
+{
+    size_t bytes = m->dtype == FAR_F64 ? sizeof(double) : sizeof(float);
+    if (dims == 2) {
+        far_mat block = far_mat_view((char *)m->data + (size_t)*at * bytes, shape[0], shape[1],
+                                     (far_dtype)m->dtype);
+        json_matrix(stdout, &block);
+        *at += shape[0] * shape[1];
+        return;
+    }
+    putchar('[');
+    for (int64_t i = 0; i < shape[0]; i++) {
+        fputs(i ? ",\n " : "\n ", stdout);
+        json_array(m, shape + 1, dims - 1, at);
+    }
+    putchar(']');
+}
+
+static int print_json(job *j)
+{
+    const gram_args *a = &j->args;
+    int64_t shape[5], at = 0;
+    int dims = array_shape(j, shape);
+    if (!a->output && order_by_points(j) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
+    json_begin(stdout);
+    json_text_field(stdout, "net", a->net);
+    json_text_field(stdout, "arch", far_net_text(j->net));
+    json_text_field(stdout, "outputs", a->outputs);
+    json_text_field(stdout, "dtype", a->dtype == FAR_F64 ? "f64" : "f32");
+    json_key(stdout, "shape");
+    for (int i = 0; i < dims; i++) {
+        printf("%s%lld", i ? ", " : "[", (long long)shape[i]);
+    }
+    putchar(']');
+    if (a->output) {
+        json_text_field(stdout, "file", a->output);
+    } else {
+        json_key(stdout, "values");
+        json_array(&j->result, shape, dims, &at);
+    }
+    json_end(stdout);
+    return EXIT_DONE;
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static int allocate_result(job *j)
+{
+    far_net_info info = far_net_describe(j->net);
+    int64_t cols = j->args.x2 ? j->b.x.rows : j->a.x.rows;
+    j->side = j->opts.outputs == FAR_NTK_FULL ? info.outputs : 1;
+    j->layer_count = 1;
+    if (j->args.by_layer) {
+        j->layer_count = 0;
+        for (int64_t l = 0; l < info.layers; l++) {
+            j->layer_count += !j->layers || j->layers[l];
+        }
+    }
+    return matrix_alloc(VERB, j->layer_count * j->a.x.rows * j->side, cols * j->side,
+                        (far_dtype)j->args.dtype, &j->result);
+}
+
+static far_status compute_layers(job *j, const far_mat *x2)
+{
+    int64_t layers = far_net_describe(j->net).layers, rows = j->a.x.rows * j->side, next = 0;
+    size_t bytes = j->args.dtype == FAR_F64 ? sizeof(double) : sizeof(float);
+    far_mat *views = calloc((size_t)layers, sizeof *views);
+    far_mat **out = calloc((size_t)layers, sizeof *out);
+    for (int64_t l = 0; views && out && l < layers; l++) {
+        if (!j->layers || j->layers[l]) {
+            char *at = (char *)j->result.data + (size_t)(next++ * rows * j->result.cols) * bytes;
+            views[l] = far_mat_view(at, rows, j->result.cols, (far_dtype)j->args.dtype);
+            out[l] = &views[l];
+        }
+    }
+    far_status st = views && out ? far_net_ntk_layers(j->s.ctx, j->net, &j->a.x, x2, &j->opts, out)
+                                 : FAR_ERR_MEMORY;
+    free(views);
+    free(out);
+    return st;
+}
+
+static far_status compute(job *j)
+{
+    const far_mat *x2 = j->args.x2 ? &j->b.x : NULL;
+    return j->args.by_layer ? compute_layers(j, x2)
+                            : far_net_ntk(j->s.ctx, j->net, &j->a.x, x2, &j->opts, &j->result);
+}
+
+static int read_net(job *j)
+{
+    int code = network_load(&j->s, j->args.net, j->args.arch, &j->net);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    far_net_info info = far_net_describe(j->net);
+    far_ntk_opts_init(&j->opts);
+    j->opts.memory = j->args.memory;
+    code = read_outputs(j, info.outputs);
+    if (code == EXIT_DONE && j->args.layers) {
+        code = layers_read(VERB, j->args.layers, info.layers, &j->layers);
+        j->opts.layers = j->layers;
+    }
+    return code;
+}
+
+static int compute_and_write(job *j)
+{
+    interrupts_hold();
+    far_status st = compute(j);
+    progress_end(&j->s.bar);
+    if (!j->args.output) {
+        session_idle(&j->s);
+    }
+    int code = EXIT_DONE;
+    if (st == FAR_OK && (j->args.output || !j->args.json)) {
+        code = write_result(j);
+    }
+    session_idle(&j->s); /* does not come back after Ctrl-C */
+    if (st != FAR_OK) {
+        return session_failure(&j->s, NULL);
+    }
+    return code == EXIT_DONE && j->args.json ? print_json(j) : code;
+}
+
+static int run_gram(job *j)
+{
+    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    if (code == EXIT_DONE) {
+        code = read_net(j);
+    }
+    if (code == EXIT_DONE) {
+        code = read_points(j, j->args.x, j->args.where, &j->a);
+    }
+    if (code == EXIT_DONE && j->args.x2) {
+        code = read_points(j, j->args.x2, NULL, &j->b);
+    }
+    if (code == EXIT_DONE) {
+        code = allocate_result(j);
+    }
+    return code == EXIT_DONE ? compute_and_write(j) : code;
+}
+
+static void job_close(job *j)
+{
+    free(j->result.data);
+    free(j->layers);
+    points_free(&j->a);
+    points_free(&j->b);
+    far_net_destroy(j->net);
+    session_close(&j->s);
+}
+
+int cmd_gram(int argc, char **argv)
+{
+    job j = {.args = {.outputs = "trace", .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    if (code == EXIT_DONE) {
+        code = run_gram(&j);
+    }
+    job_close(&j);
+    return code;
+}

@@ -1,0 +1,591 @@
+/* farfield train: a table in, finite networks out. */
+#define _GNU_SOURCE
+#include "cli.h"
+#include "files.h"
+#include "layers.h"
+#include "subject.h"
+#include "training.h"
+
+#include <farfield/net.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define VERB "train"
+enum { MOST_SEEDS = 10000 };
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(train_args, field)
+
+static const option OPTIONS[] = {
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "the network, 'dense(128) ln relu dense' (see farfield info arch); the\n"
+     "last dense layer takes its width from the target",
+     0, 0},
+    {"--target", 't', OPTION_TEXT, AT(target), "COL[,COL]", "what to predict", 0, 0},
+    {"--features", 'f', OPTION_TEXT, AT(features), "LIST",
+     "columns to predict from: F1,F2 (every column that is no target)", 0, 0},
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
+     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    {"--optimizer", 0, OPTION_CHOICE, AT(optimizer), OPTIMIZER_LIST,
+     "gd is sgd with the whole batch", 0, 0},
+    {"--lr", 0, OPTION_NUMBER, AT(lr), "RATE", "learning rate (0.001 for adam, 0.01 otherwise)", 0,
+     0},
+    {"--momentum", 0, OPTION_NUMBER, AT(momentum), "M", "of --optimizer momentum", 0, 0},
+    {"--epochs", 'e', OPTION_COUNT, AT(epochs), "N", "passes over the rows; 0 only draws weights",
+     0, INT64_MAX},
+    {"--batch", 'b', OPTION_TEXT, AT(batch), "N|full", "rows of a step", 0, 0},
+    {"--loss", 0, OPTION_CHOICE, AT(loss), LOSS_LIST,
+     "squares, or -log p of classes: bce for yes or no, ce for any number;\n"
+     "auto is ce for a target of words, else mse",
+     0, 0},
+    {"--stop-loss", 0, OPTION_NUMBER, AT(stop_loss), "L", "stop when the loss is at most L", 0, 0},
+    {"--l2-to-init", 0, OPTION_NUMBER, AT(l2_to_init), "LAM",
+     "hold the weights near their start: the ridge of the kernel machine\n"
+     "that the linearised network becomes",
+     0, 0},
+    {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
+     "train these layers alone: 1,3 counts layers with weights from 1; -1 is\n"
+     "the last",
+     0, 0},
+    {"--linearized", 0, OPTION_FLAG, AT(linearized), NULL,
+     "train the network linearised at its start", 0, 0},
+    {"--init", 0, OPTION_CHOICE, AT(init), INIT_LIST,
+     "how weights start; ntk also is the ntk parametrisation", 0, 0},
+    {"--w0", 0, OPTION_NUMBER, AT(w0), "W0", "the frequency of --init siren", 0, 0},
+    {"--from", 0, OPTION_TEXT, AT(from), "NET", "start from this network, not from random weights",
+     0, 0},
+    {"--inputs", 0, OPTION_COUNT, AT(inputs), "D", "without DATA: how many inputs", 1, INT32_MAX},
+    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the weights and of the order of rows", 0,
+     INT64_MAX},
+    {"--seeds", 0, OPTION_COUNT, AT(seeds), "N",
+     "that many networks side by side, from seed on; net.safetensors becomes\n"
+     "net-0.safetensors, net-1.safetensors, ...",
+     1, MOST_SEEDS},
+    {"--task", 0, OPTION_CHOICE, AT(task), "auto|regress|classify",
+     "auto classifies if the target is a column of words", 0, 0},
+    {"--standardize", 0, OPTION_CHOICE, AT(standardize), STANDARDIZE_LIST,
+     "what to bring to mean 0 and variance 1 (the file remembers)", 0, 0},
+    {"--no-standardize", 0, OPTION_FLAG, AT(raw), NULL, "the same as --standardize none", 0, 0},
+    {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
+     "fill gaps with the median, or with the commonest word", 0, 0},
+    {"--dtype", 0, OPTION_CHOICE, AT(dtype), "f64|f32", "precision of training", 0, 0},
+    {"--checkpoint", 0, OPTION_TEXT, AT(checkpoint), "FILE",
+     "where an unfinished run is kept (OUTPUT.checkpoint)", 0, 0},
+    {"--checkpoint-every", 0, OPTION_NUMBER, AT(every), "S", "seconds between its writings", 0, 0},
+    {"--resume", 0, OPTION_FLAG, AT(resume), NULL, "go on from the checkpoint, to the same bits", 0,
+     0},
+    {"--restart", 0, OPTION_FLAG, AT(restart), NULL, "begin anew although there is a checkpoint", 0,
+     0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
+     0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "train --arch ARCH DATA --target COL[,COL] [options] [-o FILE]\n"
+                            "train --arch ARCH --inputs D --epochs 0 [options] -o FILE";
+static const char ABOUT[] =
+    "Trains a finite network on the rows of DATA by gradient descent. The file is safetensors, "
+    "its\n"
+    "tensors named as PyTorch's Sequential names them; predict, gram and certify take it, and so\n"
+    "does PyTorch.";
+static const char NOTES[] =
+    "Ctrl-C keeps what was reached in the checkpoint; the same command with --resume goes on from\n"
+    "there to the bits of a run that was never stopped, and so it does after a crash.\n\n"
+    "Examples:\n"
+    "  farfield train -a 'dense(128) ln relu dense(128) ln relu dense' train.csv -t RMSD \\\n"
+    "      -o net.safetensors\n"
+    "  farfield train -a 'dense(64) tanh dense' iris.csv -t species --batch 32 -o "
+    "iris.safetensors\n"
+    "  farfield train -a '[dense(512) relu]x2 dense(1)' --init ntk --inputs 9 --epochs 0 \\\n"
+    "      -o start.safetensors";
+
+static int check_untrained(const command_line *line, const train_args *a)
+{
+    static const char *const OTHERS[] = {"--target", "--features", "--where", "--resume"};
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    if (other) {
+        return usage_error(VERB, "%s needs a table DATA", other);
+    }
+    if (a->epochs != 0) {
+        return usage_error(VERB, "no table DATA to train on (without one: --epochs 0 --inputs D)");
+    }
+    return a->inputs > 0 ? OPTIONS_OK
+                         : usage_error(VERB, "--inputs is missing: how many inputs has it?");
+}
+
+static int check_data(const train_args *a)
+{
+    if (!a->target) {
+        return usage_error(VERB, "--target is missing: which column is to be predicted?");
+    }
+    return a->inputs > 0 ? usage_error(VERB, "--inputs goes without DATA only: columns decide")
+                         : OPTIONS_OK;
+}
+
+static int check_start(const command_line *line, const train_args *a)
+{
+    if (!a->arch && !a->from) {
+        return usage_error(VERB, "--arch is missing: which network?");
+    }
+    if (a->from && options_given(line, "--init")) {
+        return usage_error(VERB, "--from does not go with --init");
+    }
+    if (a->resume && a->restart) {
+        return usage_error(VERB, "--resume does not go with --restart");
+    }
+    if (a->seeds > 1 && a->checkpoint) {
+        return usage_error(VERB, "--checkpoint names one file, but --seeds are %lld",
+                           (long long)a->seeds);
+    }
+    if (options_given(line, "--w0") && a->init != FAR_INIT_SIREN) {
+        return usage_error(VERB, "--w0 goes with --init siren only");
+    }
+    if (options_given(line, "--momentum") && a->optimizer != FAR_OPTIMIZER_MOMENTUM) {
+        return usage_error(VERB, "--momentum goes with --optimizer momentum only");
+    }
+    return OPTIONS_OK;
+}
+
+/* "full", or a number of rows: 0 is all of them. */
+static int read_batch(const char *text, int64_t *out)
+{
+    char *end;
+    *out = 0;
+    if (strcmp(text, "full") == 0) {
+        return OPTIONS_OK;
+    }
+    long long rows = strtoll(text, &end, 10);
+    if (end == text || *end || rows < 1) {
+        return usage_error(VERB, "--batch is full or a number of rows like 128, not '%s'", text);
+    }
+    *out = rows;
+    return OPTIONS_OK;
+}
+
+static int read_opts(training *t)
+{
+    const train_args *a = &t->args;
+    far_train_opts *o = &t->opts;
+    far_train_opts_init(o);
+    o->optimizer = a->optimizer;
+    o->loss = a->loss == LOSS_AUTO ? FAR_LOSS_MSE : a->loss - 1;
+    o->lr = a->lr;
+    o->momentum = a->momentum;
+    o->epochs = a->epochs;
+    o->l2_to_init = a->l2_to_init;
+    o->stop_loss = a->stop_loss;
+    o->linearized = a->linearized;
+    o->dtype = a->dtype;
+    o->checkpoint_seconds = a->every;
+    o->resume = a->resume;
+    int code = read_batch(a->batch, &o->batch);
+    if (code == OPTIONS_OK && o->batch > 0 && a->optimizer == FAR_OPTIMIZER_GD) {
+        return usage_error(VERB, "--optimizer gd takes the whole batch; sgd takes --batch %s",
+                           a->batch);
+    }
+    return code;
+}
+
+static int read_command_line(int argc, char **argv, training *t)
+{
+    train_args *a = &t->args;
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, a);
+    a->data = line.operands[0];
+    a->standardize = a->raw ? FAR_STANDARDIZE_NONE : a->standardize;
+    if (code == OPTIONS_OK) {
+        code = check_start(&line, a);
+    }
+    if (code == OPTIONS_OK) {
+        code = a->data ? check_data(a) : check_untrained(&line, a);
+    }
+    return code == OPTIONS_OK ? read_opts(t) : code;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* net.safetensors for one network; net-3.safetensors for that of seed 3 among several. */
+static char *run_file(const train_args *a, int64_t i)
+{
+    char *name = NULL;
+    if (a->seeds == 1) {
+        return strdup(a->output);
+    }
+    const char *slash = strrchr(a->output, '/'), *dot = strrchr(a->output, '.');
+    bool ending = dot && (!slash || dot > slash + 1) && dot > a->output;
+    int stem = ending ? (int)(dot - a->output) : (int)strlen(a->output);
+    int length = asprintf(&name, "%.*s-%lld%s", stem, a->output, (long long)(a->seed + i),
+                          ending ? dot : "");
+    return length < 0 ? NULL : name;
+}
+
+static char *run_checkpoint(const train_args *a, const char *file)
+{
+    char *name = NULL;
+    if (a->checkpoint) {
+        return strdup(a->checkpoint);
+    }
+    return file && asprintf(&name, "%s.checkpoint", file) >= 0 ? name : NULL;
+}
+
+/* An unfinished run is not to be lost by mistake, nor a finished one to be done again. */
+static int check_checkpoint(const train_args *a, const train_run *r)
+{
+    bool there = r->checkpoint && access(r->checkpoint, F_OK) == 0;
+    if (there && !a->resume && !a->restart && a->epochs > 0) {
+        return failure(VERB,
+                       "%s holds an unfinished run; --resume goes on with it, --restart begins "
+                       "anew",
+                       r->checkpoint);
+    }
+    if (a->resume && !r->checkpoint) {
+        return usage_error(VERB, "--resume needs --output or --checkpoint: what to go on with?");
+    }
+    return a->resume && !there && a->seeds == 1
+               ? failure(VERB, "there is no checkpoint %s to go on from", r->checkpoint)
+               : EXIT_DONE;
+}
+
+static int name_run(const train_args *a, int64_t i, train_run *r)
+{
+    if (a->output) {
+        r->file = run_file(a, i);
+        if (!r->file) {
+            return failure(VERB, "out of memory");
+        }
+    }
+    r->checkpoint = a->data ? run_checkpoint(a, r->file) : NULL;
+    int code = r->file ? output_possible(VERB, r->file) : EXIT_DONE;
+    if (code == EXIT_DONE && r->checkpoint) {
+        code = output_possible(VERB, r->checkpoint);
+    }
+    return code == EXIT_DONE ? check_checkpoint(a, r) : code;
+}
+
+static int name_runs(training *t)
+{
+    int code = EXIT_DONE;
+    t->runs = calloc((size_t)t->args.seeds, sizeof *t->runs);
+    if (!t->runs) {
+        return failure(VERB, "out of memory");
+    }
+    for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
+        far_train_result_init(&t->runs[i].result);
+        code = name_run(&t->args, i, &t->runs[i]);
+    }
+    return code;
+}
+
+/* ---- data ---------------------------------------------------------------------------------- */
+
+static bool target_is_words(const training *t)
+{
+    int64_t col;
+    return far_frame_find(t->s.ctx, t->table.frame, t->args.target, &col) == FAR_OK &&
+           far_frame_kind(t->table.frame, col) == FAR_COLUMN_WORD;
+}
+
+static int read_data(training *t)
+{
+    const train_args *a = &t->args;
+    int code = dataset_read(VERB, t->s.ctx, a->data, a->where, &t->table);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    bool classes = a->task == FAR_TASK_CLASSIFY || (a->task == FAR_TASK_AUTO && target_is_words(t));
+    if (a->loss == LOSS_AUTO && classes) {
+        t->opts.loss = FAR_LOSS_CE;
+    }
+    far_net_data_opts o;
+    far_net_data_opts_init(&o);
+    o.target = a->target;
+    o.features = a->features;
+    o.rows = t->table.rows;
+    o.task = a->task;
+    o.loss = t->opts.loss;
+    o.standardize = a->standardize;
+    o.impute = a->impute;
+    far_status st = far_net_data_create(t->s.ctx, t->table.frame, &o, &t->data);
+    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
+    return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, about_data ? t->table.label : NULL);
+}
+
+bool training_classifies(const training *t)
+{
+    return t->data && far_net_data_task(t->data) == FAR_TASK_CLASSIFY;
+}
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+static int draw_network(training *t, int64_t i, far_net **out)
+{
+    const train_args *a = &t->args;
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.inputs = t->data ? far_net_data_inputs(t->data).cols : a->inputs;
+    o.outputs = t->data ? far_net_data_targets(t->data).cols : 0;
+    o.init = a->init;
+    o.w0 = a->w0;
+    o.seed = (uint64_t)(a->seed + i);
+    far_status st = far_net_create(t->s.ctx, a->arch, &o, out);
+    return st == FAR_OK ? EXIT_DONE : arch_failure(&t->s, st);
+}
+
+static int make_network(training *t, int64_t i, far_net **out)
+{
+    const train_args *a = &t->args;
+    int code = a->from ? network_load(&t->s, a->from, a->arch, out) : draw_network(t, i, out);
+    if (code == EXIT_DONE && t->data && far_net_data_attach(t->s.ctx, t->data, *out) != FAR_OK) {
+        code = session_failure(&t->s, a->from ? a->from : "--arch");
+    }
+    return code;
+}
+
+static int make_networks(training *t)
+{
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
+        code = make_network(t, i, &t->runs[i].net);
+    }
+    return code;
+}
+
+static int read_layers(training *t)
+{
+    int64_t layers = far_net_describe(t->runs[0].net).layers;
+    return t->args.layers ? layers_read(VERB, t->args.layers, layers, &t->layers) : EXIT_DONE;
+}
+
+/* ---- training ------------------------------------------------------------------------------ */
+
+/* What the library is given. */
+typedef struct batch {
+    far_net **nets;
+    uint64_t *seeds;
+    const char **checkpoints;
+    far_train_result *results;
+    int64_t count;
+} batch;
+
+static void batch_free(batch *b)
+{
+    free(b->nets);
+    free(b->seeds);
+    free(b->checkpoints);
+    free(b->results);
+}
+
+static int batch_make(training *t, batch *b)
+{
+    size_t most = (size_t)t->args.seeds;
+    *b = (batch){.nets = calloc(most, sizeof *b->nets),
+                 .seeds = calloc(most, sizeof *b->seeds),
+                 .checkpoints = calloc(most, sizeof *b->checkpoints),
+                 .results = calloc(most, sizeof *b->results),
+                 .count = t->args.seeds};
+    if (!b->nets || !b->seeds || !b->checkpoints || !b->results) {
+        return failure(VERB, "out of memory");
+    }
+    for (int64_t i = 0; i < b->count; i++) {
+        b->nets[i] = t->runs[i].net;
+        b->seeds[i] = (uint64_t)(t->args.seed + i);
+        b->checkpoints[i] = t->runs[i].checkpoint;
+        far_train_result_init(&b->results[i]);
+    }
+    return EXIT_DONE;
+}
+
+static far_status train_batch(training *t, batch *b)
+{
+    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    t->opts.layers = t->layers;
+    far_status st = FAR_OK;
+    if (b->count == 1) {
+        t->opts.seed = b->seeds[0];
+        t->opts.checkpoint = b->checkpoints[0];
+        st = far_net_train(t->s.ctx, b->nets[0], &x, &y, &t->opts, &b->results[0]);
+    } else {
+        st = far_net_train_many(t->s.ctx, b->nets, b->count, &x, &y, &t->opts, b->seeds,
+                                b->checkpoints, b->results);
+    }
+    for (int64_t i = 0; i < b->count; i++) {
+        t->runs[i].result = b->results[i];
+    }
+    return st;
+}
+
+/* After Ctrl-C: where the runs stand, before the signal ends the process. */
+static void say_stopped(const training *t, const batch *b)
+{
+    const far_train_result *r = &b->results[0];
+    const char *kept = b->checkpoints[0];
+    progress_end((progress *)&t->s.bar);
+    if (!kept) {
+        session_say(&t->s, "stopped after epoch %lld of %lld; nothing is kept without --output",
+                    (long long)r->epochs, (long long)t->opts.epochs);
+    } else if (b->count == 1) {
+        session_say(&t->s,
+                    "stopped after epoch %lld of %lld (loss %.4g), kept in %s; the same command "
+                    "with --resume goes on",
+                    (long long)r->epochs, (long long)t->opts.epochs, r->loss, kept);
+    } else {
+        session_say(&t->s,
+                    "stopped; what was begun is kept in checkpoints (%s, ...); the same command "
+                    "with --resume goes on",
+                    kept);
+    }
+}
+
+static int train_runs(training *t)
+{
+    batch b = {0};
+    int code = batch_make(t, &b);
+    if (code == EXIT_DONE) {
+        interrupts_hold();
+        far_status st = train_batch(t, &b);
+        if (st == FAR_ERR_CANCELLED) {
+            say_stopped(t, &b);
+        }
+        if (st != FAR_OK) {
+            session_idle(&t->s); /* does not come back after Ctrl-C */
+            code = session_failure(&t->s, NULL);
+        }
+    }
+    batch_free(&b);
+    return code;
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static bool diverged(const train_run *r)
+{
+    return r->result.end == FAR_TRAIN_DIVERGED;
+}
+
+/* Checkpoints go when everything is saved: until then the whole command can be resumed. */
+static void drop_checkpoints(const training *t)
+{
+    for (int64_t i = 0; i < t->args.seeds; i++) {
+        if (t->runs[i].checkpoint) {
+            unlink(t->runs[i].checkpoint);
+        }
+    }
+}
+
+static int save_runs(training *t)
+{
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
+        const train_run *r = &t->runs[i];
+        if (r->file && !diverged(r) && far_net_save(t->s.ctx, r->net, r->file) != FAR_OK) {
+            code = session_failure(&t->s, NULL);
+        }
+    }
+    if (code == EXIT_DONE) {
+        drop_checkpoints(t);
+    }
+    session_idle(&t->s); /* does not come back after Ctrl-C */
+    return code;
+}
+
+static int report(training *t)
+{
+    int code = EXIT_DONE, failed = 0;
+    for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
+        code = t->data ? training_score(t, &t->runs[i]) : EXIT_DONE;
+        failed += diverged(&t->runs[i]);
+    }
+    if (code == EXIT_DONE && t->args.json) {
+        training_print_json(t);
+    } else if (code == EXIT_DONE && !t->args.quiet) {
+        training_print(t);
+    }
+    if (failed > 0) {
+        return failure(VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr", failed,
+                       (long long)t->args.seeds, failed == 1 ? "is" : "are");
+    }
+    return code;
+}
+
+static int run_train(training *t)
+{
+    int code = name_runs(t);
+    if (code == EXIT_DONE && t->args.data) {
+        code = read_data(t);
+    }
+    if (code == EXIT_DONE) {
+        code = make_networks(t);
+    }
+    if (code == EXIT_DONE) {
+        code = read_layers(t);
+    }
+    if (code == EXIT_DONE && t->data) {
+        code = train_runs(t);
+    }
+    if (code == EXIT_DONE) {
+        code = save_runs(t);
+    }
+    return code == EXIT_DONE ? report(t) : code;
+}
+
+static void training_close(training *t)
+{
+    for (int64_t i = 0; t->runs && i < t->args.seeds; i++) {
+        far_net_destroy(t->runs[i].net);
+        free(t->runs[i].file);
+        free(t->runs[i].checkpoint);
+    }
+    free(t->runs);
+    free(t->layers);
+    far_net_data_destroy(t->data);
+    dataset_free(&t->table);
+    session_close(&t->s);
+}
+
+static train_args default_args(void)
+{
+    far_train_opts o;
+    far_net_opts n;
+    far_train_opts_init(&o);
+    far_net_opts_init(&n);
+    return (train_args){.optimizer = o.optimizer,
+                        .init = n.init,
+                        .dtype = o.dtype,
+                        .batch = "full",
+                        .lr = o.lr,
+                        .momentum = o.momentum,
+                        .l2_to_init = o.l2_to_init,
+                        .stop_loss = o.stop_loss,
+                        .w0 = n.w0,
+                        .every = o.checkpoint_seconds,
+                        .epochs = o.epochs,
+                        .seeds = 1,
+                        .threads = default_threads()};
+}
+
+int cmd_train(int argc, char **argv)
+{
+    training t = {.args = default_args()};
+    int code = read_command_line(argc, argv, &t);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&t.s, VERB, t.args.threads, t.args.quiet);
+    if (code == EXIT_DONE) {
+        code = run_train(&t);
+    }
+    training_close(&t);
+    return code;
+}

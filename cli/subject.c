@@ -1,0 +1,139 @@
+#include "subject.h"
+#include "files.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_SHOWN = 10 };
+
+int arch_failure(session *s, far_status st)
+{
+    if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
+        session_failure(s, "--arch");
+        return EXIT_USAGE;
+    }
+    return session_failure(s, NULL);
+}
+
+int network_load(session *s, const char *path, const char *arch, far_net **out)
+{
+    far_status st = far_net_load(s->ctx, path, arch, out);
+    return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
+}
+
+int subject_load(session *s, const char *path, const char *arch, subject *out)
+{
+    if (network_file(path)) {
+        return network_load(s, path, arch, &out->net);
+    }
+    far_status st = far_model_load(s->ctx, path, &out->model);
+    return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
+}
+
+void subject_free(subject *s)
+{
+    far_model_destroy(s->model);
+    far_net_destroy(s->net);
+    *s = (subject){0};
+}
+
+int64_t subject_inputs(const subject *s)
+{
+    return s->net ? far_net_describe(s->net).inputs : far_model_describe(s->model).inputs;
+}
+
+int64_t subject_outputs(const subject *s)
+{
+    return s->net ? far_net_describe(s->net).outputs : far_model_describe(s->model).outputs;
+}
+
+static const char *number_name(char letter, int64_t i)
+{
+    static char names[8][32];
+    static int next;
+    char *name = names[next++ % 8];
+    snprintf(name, sizeof names[0], "%c%lld", letter, (long long)i + 1);
+    return name;
+}
+
+const char *subject_input(const subject *s, int64_t i)
+{
+    const char *name = s->net ? far_net_input_name(s->net, i) : far_model_input(s->model, i);
+    return name ? name : number_name('x', i);
+}
+
+static const char *model_output(const far_model *m, int64_t i)
+{
+    const char *label = far_model_class(m, i);
+    return label ? label : far_model_target(m, i);
+}
+
+const char *subject_output(const subject *s, int64_t i)
+{
+    const char *name = s->net ? far_net_output_name(s->net, i) : model_output(s->model, i);
+    return name ? name : number_name('y', i);
+}
+
+/* ---- points and directions ----------------------------------------------------------------- */
+
+/* The largest component below limit; of equal ones the first behind after. -1 if there is none. */
+static int64_t next_largest(const double *v, int64_t count, double limit, int64_t after)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        double size = fabs(v[i]);
+        bool below = size < limit || (size == limit && i > after);
+        if (below && size > 0 && (best < 0 || size > fabs(v[best]))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+void subject_print_largest(const subject *s, const double *v, double factor)
+{
+    int64_t count = subject_inputs(s), i = -1;
+    double limit = INFINITY;
+    for (int shown = 0; (i = next_largest(v, count, limit, i)) >= 0; shown++) {
+        if (shown == MOST_SHOWN) {
+            printf(", ...");
+            break;
+        }
+        printf("%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
+        limit = fabs(v[i]);
+    }
+}
+
+void subject_print_point(const subject *s, const double *v)
+{
+    int64_t count = subject_inputs(s);
+    for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
+        printf("%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
+    }
+    printf("%s", count > MOST_SHOWN ? ", ..." : "");
+}
+
+static int name_width(const subject *s)
+{
+    int width = 0;
+    for (int64_t k = 0; k < subject_inputs(s); k++) {
+        int length = (int)strlen(subject_input(s, k));
+        width = length > width && length <= 40 ? length : width;
+    }
+    return width;
+}
+
+void subject_print_direction(const subject *s, const double *v)
+{
+    int64_t count = subject_inputs(s), i = -1, shown = 0;
+    double limit = INFINITY;
+    int width = name_width(s);
+    for (; shown < MOST_SHOWN && (i = next_largest(v, count, limit, i)) >= 0; shown++) {
+        printf("    %-*s %10.4g\n", width, subject_input(s, i), v[i]);
+        limit = fabs(v[i]);
+    }
+    if (shown == MOST_SHOWN && count > shown) {
+        printf("    and %lld smaller ones\n", (long long)(count - shown));
+    }
+}

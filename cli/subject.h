@@ -1,0 +1,41 @@
+/* What is asked about: a model of infinite width, or a finite network. */
+#ifndef FAR_CLI_SUBJECT_H
+#define FAR_CLI_SUBJECT_H
+
+#include "session.h"
+
+#include <farfield/model.h>
+#include <farfield/netdata.h>
+
+/* One of the two. Zero-initialise; subject_free is always safe. */
+typedef struct subject {
+    far_model *model;
+    far_net *net;
+} subject;
+
+/* After a library call that was given the text of --arch: a text that is wrong is wrong usage. */
+int arch_failure(session *s, far_status st);
+/* Reads a network. arch: as below. */
+int network_load(session *s, const char *path, const char *arch, far_net **out);
+
+/* Reads either kind of file. arch: for a network whose file does not name it; may be NULL. Returns
+ * an exit code, with a line on stderr if it is not 0. */
+int subject_load(session *s, const char *path, const char *arch, subject *out);
+void subject_free(subject *s);
+
+int64_t subject_inputs(const subject *s);
+int64_t subject_outputs(const subject *s);
+/* Columns of the table it comes from, else x1, x2, ... and y1, y2, ...; what is returned lives
+ * until the eighth call from here. */
+const char *subject_input(const subject *s, int64_t i);
+const char *subject_output(const subject *s, int64_t i);
+
+/* ---- points and directions in words: one number for each input ---- */
+
+/* "F3 = 0.93, F1 = -0.35, ...", the largest first, all of them times factor. */
+void subject_print_largest(const subject *s, const double *v, double factor);
+void subject_print_point(const subject *s, const double *v);
+/* One component a line, the largest first. */
+void subject_print_direction(const subject *s, const double *v);
+
+#endif

@@ -1,0 +1,52 @@
+/* A run of farfield train: its arguments, its networks, and what is said about them. */
+#ifndef FAR_CLI_TRAINING_H
+#define FAR_CLI_TRAINING_H
+
+#include "dataset.h"
+#include "options.h"
+#include "session.h"
+
+#include <farfield/netdata.h>
+#include <farfield/train.h>
+
+#define OPTIMIZER_LIST "adam|sgd|momentum|gd"
+#define LOSS_LIST "auto|mse|bce|ce"
+#define INIT_LIST "kaiming|kaiming_uniform|lecun|siren|ntk|torch"
+#define STANDARDIZE_LIST "both|inputs|none"
+
+enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
+
+typedef struct train_args {
+    const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
+        *checkpoint;
+    int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
+    double lr, l2_to_init, stop_loss, momentum, w0, every;
+    int64_t epochs, inputs, seed, seeds, threads;
+    bool linearized, impute, raw, resume, restart, json, quiet;
+} train_args;
+
+/* One network of the run. */
+typedef struct train_run {
+    far_net *net;
+    far_train_result result;
+    char *file, *checkpoint; /* NULL: not kept */
+    double score; /* R2, or the part of the rows classified rightly, on the training rows */
+} train_run;
+
+typedef struct training {
+    train_args args;
+    session s;
+    dataset table;
+    far_net_data *data; /* NULL: untrained networks */
+    far_train_opts opts;
+    unsigned char *layers; /* which are trained; NULL: all */
+    train_run *runs;       /* args.seeds of them */
+} training;
+
+bool training_classifies(const training *t);
+void training_print(const training *t);
+void training_print_json(const training *t);
+/* What the training rows say, after training. */
+int training_score(training *t, train_run *r);
+
+#endif

@@ -1,0 +1,168 @@
+/*
+ * farfield/net.h: the finite-width reading of an architecture: a program with weights.
+ *
+ *     far_net_create      a network with random weights
+ *     far_net_eval        f(x)
+ *     far_net_vjp, _jvp   exact products with its Jacobian, by parameters and by inputs
+ *     far_net_load, _save safetensors, named as PyTorch's Sequential names them
+ *
+ * Parameters are counted in the order of the layers, weight before bias, each weight out x in by
+ * rows as in PyTorch. A vector of all of them (far_net_describe(net).parameters numbers) stands for
+ * a gradient or a direction.
+ *
+ * A network trained on a table takes standardised inputs and gives standardised outputs; its
+ * scaling (far_net_scaling) says how these become raw units. The functions of this header are about
+ * the network itself, in its own units, unless they say raw.
+ */
+#ifndef FARFIELD_NET_H
+#define FARFIELD_NET_H
+
+#include <farfield/kernel.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct far_net far_net;
+
+/* How weights start. All but FAR_INIT_NTK are in the standard parametrisation, z = W h + beta, and
+ * n is the number of inputs to the layer; w= and b= in the text replace the w and b below. */
+typedef enum far_init {
+    FAR_INIT_KAIMING_NORMAL = 0,  /* W ~ N(0, 2 / n), beta ~ N(0, 0.01): w = sqrt 2, b = 0.1 */
+    FAR_INIT_KAIMING_UNIFORM = 1, /* the same variances, uniform */
+    FAR_INIT_LECUN = 2,           /* W ~ N(0, 1 / n), beta ~ N(0, 0.01): w = 1, b = 0.1 */
+    FAR_INIT_SIREN = 3, /* W ~ U(-1, 1) w0 / n in the first dense layer, U(-1, 1) sqrt(6 / n)
+                           in the others; beta ~ U(-1, 1) / sqrt(n), times w0 in the first.
+                           A SIREN whose frequency w0 is written into its first layer */
+    FAR_INIT_NTK = 4,   /* z = w W h / sqrt(n) + b beta, all N(0, 1), activations scaled to
+                           unit variance: the network that far_kernel is the limit of */
+    FAR_INIT_TORCH = 5  /* as torch.nn.Linear: W and beta ~ U(-1, 1) / sqrt(n) */
+} far_init;
+
+typedef struct far_net_opts {
+    size_t size;     /* set by far_net_opts_init */
+    int64_t inputs;  /* d; required */
+    int64_t outputs; /* fills in the width of a last dense layer without one; 0 (default): the text
+                        says. Must agree with the text if it does */
+    int32_t init;    /* a far_init; default FAR_INIT_KAIMING_NORMAL */
+    double w0;       /* of FAR_INIT_SIREN; default 30 */
+    uint64_t seed;   /* default 0 */
+} far_net_opts;
+
+FAR_API void far_net_opts_init(far_net_opts *opts);
+
+/* FAR_ERR_PARSE: the text does not parse. FAR_ERR_ARCH: it cannot be run (a hidden dense layer
+ * without its width, groups that do not divide the width, a skip whose ends differ in width); three
+ * lines with column and caret. FAR_ERR_MEMORY, FAR_ERR_SHAPE: more weights than can be. */
+FAR_API FAR_NODISCARD far_status far_net_create(far_ctx *ctx, const char *arch,
+                                                const far_net_opts *opts, far_net **out);
+FAR_API FAR_NODISCARD far_status far_net_copy(far_ctx *ctx, const far_net *net, far_net **out);
+FAR_API void far_net_destroy(far_net *net); /* NULL is fine */
+
+typedef struct far_net_info {
+    int64_t inputs, outputs;
+    int64_t layers;  /* that have parameters: dense, and norms with affine; counted from 1 where a
+                        person counts them */
+    int64_t tensors; /* parameters and running statistics */
+    int64_t parameters; /* numbers */
+    int32_t param;      /* a far_param: FAR_PARAM_NTK after FAR_INIT_NTK */
+    int32_t init;       /* a far_init; -1: unknown, the weights came from elsewhere */
+    double w0;
+    uint64_t seed;
+    int32_t linearized; /* 1: f is f(x; start) + J(x; start) (parameters - start) */
+    int32_t scaled;     /* 1: it has a scaling other than the identity */
+} far_net_info;
+
+FAR_API far_net_info far_net_describe(const far_net *net);
+FAR_API const char *far_net_text(const far_net *net); /* canonical, every width written */
+
+/* A tensor in place: rows x cols of float64 (a vector is 1 x n). */
+typedef struct far_net_tensor_info {
+    const char *name;  /* "0.weight", "1.running_var" */
+    int64_t layer;     /* which of the layers, from 0; -1 for running statistics */
+    int64_t parameter; /* where it starts among the parameters; -1 for running statistics */
+    int32_t vector;    /* 1: one-dimensional in the file */
+    far_mat values;    /* may be written to */
+} far_net_tensor_info;
+FAR_API far_net_tensor_info far_net_tensor(far_net *net, int64_t i);
+/* All parameters, 1 x parameters, in place. start: those of a linearised network it is linearised
+ * at, else empty. */
+FAR_API far_mat far_net_parameters(far_net *net);
+FAR_API far_mat far_net_start(far_net *net);
+/* "0", "2.1": the name of a layer (counted from 0) without ".weight"; NULL if there is none. */
+FAR_API const char *far_net_layer(const far_net *net, int64_t layer);
+/* Linearises the network at its present parameters: from now on those can move, and f is linear in
+ * them. FAR_ERR_ARG if it is linearised already. */
+FAR_API FAR_NODISCARD far_status far_net_linearize(far_ctx *ctx, far_net *net);
+
+/* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale). Views of 1 x
+ * inputs and 1 x outputs that live as long as the network. */
+typedef struct far_scaling {
+    far_mat input_centre, input_scale, output_centre, output_scale;
+} far_scaling;
+FAR_API far_scaling far_net_scaling(const far_net *net);
+/* Copies; scales must be positive and finite. */
+FAR_API FAR_NODISCARD far_status far_net_set_scaling(far_ctx *ctx, far_net *net,
+                                                     const far_scaling *scaling);
+
+/* What the file says beside the weights: arch, and whatever was set. NULL: no such key. Setting
+ * keys that the library itself writes (arch, param, init, ...) is FAR_ERR_ARG; value NULL removes.
+ */
+FAR_API const char *far_net_metadata(const far_net *net, const char *key);
+FAR_API FAR_NODISCARD far_status far_net_set_metadata(far_ctx *ctx, far_net *net, const char *key,
+                                                      const char *value);
+
+/*
+ * Evaluation. x is n x inputs; all matrices of a call share x's dtype, which is the precision of
+ * the computation. Batch norm uses its running statistics. Values must be finite (FAR_ERR_VALUE
+ * names the place). The same bits for any number of threads. In float64 a norm neither overflows
+ * nor underflows for |x| up to 1e300; a constant vector becomes 0 under ln with eps = 0.
+ */
+
+/* out (n x outputs) = f(x). */
+FAR_API FAR_NODISCARD far_status far_net_eval(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                              far_mat *out);
+/* The same from raw inputs to raw outputs, float64. */
+FAR_API FAR_NODISCARD far_status far_net_eval_raw(far_ctx *ctx, const far_net *net,
+                                                  const far_mat *x, far_mat *out);
+/* grad (1 x parameters) = sum_i u_i' df(x_i)/dparameters and grad_x (n x inputs, row i =
+ * u_i' df/dx at x_i), for u n x outputs; either may be NULL. */
+FAR_API FAR_NODISCARD far_status far_net_vjp(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                             const far_mat *u, far_mat *grad, far_mat *grad_x);
+/* out (n x outputs), row i = df(x_i)/dparameters v + df/dx dx_i, for v 1 x parameters and dx n x
+ * inputs; either may be NULL. */
+FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                             const far_mat *v, const far_mat *dx, far_mat *out);
+/* out is (n outputs) x parameters, row i * outputs + k = df_k(x_i)/dparameters. For small networks:
+ * everything else does without it. */
+FAR_API FAR_NODISCARD far_status far_net_jacobian(far_ctx *ctx, const far_net *net,
+                                                  const far_mat *x, far_mat *out);
+
+/* f(t u_i) ~ value_ik t^(order_ik) + rest_ik as t grows, exactly: row i of u is a direction. order
+ * 0: value is the limit, and rest 0. order 1 (networks of dense, batchnorm, skip, and activations
+ * that are eventually linear): rest is the intercept. Other orders: rest is NAN. All n x outputs,
+ * float64; rest and order may be NULL. FAR_ERR_ARCH: no limit (a sin of something that grows). */
+FAR_API FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net, const far_mat *u,
+                                               far_mat *value, far_mat *order, far_mat *rest);
+
+/*
+ * Files. Tensors are named as in the state_dict of torch.nn.Sequential with one module a layer:
+ * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d; a skip
+ * is a Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs
+ * it. The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...)
+ * are explained in docs/networks.md.
+ */
+FAR_API FAR_NODISCARD far_status far_net_save(far_ctx *ctx, const far_net *net, const char *path);
+
+/* arch: NULL, or the architecture of a file that does not name it (one that PyTorch wrote). Tensors
+ * are found by name; where the names differ but the sequence of layers is the same ("net.0.weight",
+ * "fc1.weight"), by their order. Weights that are in x out are transposed. FAR_ERR_FORMAT: not a
+ * safetensors file (a pickle of torch.save says what to do), damaged, a tensor missing, one too
+ * many or of another shape: the message has both sides. FAR_ERR_VALUE: a weight is not finite. */
+FAR_API FAR_NODISCARD far_status far_net_load(far_ctx *ctx, const char *path, const char *arch,
+                                              far_net **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

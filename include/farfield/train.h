@@ -1,0 +1,121 @@
+/*
+ * farfield/train.h: training finite networks by gradient descent.
+ *
+ * Same bits for any number of threads, for a run that was interrupted and resumed, and for networks
+ * trained side by side or one after another.
+ */
+#ifndef FARFIELD_TRAIN_H
+#define FARFIELD_TRAIN_H
+
+#include <farfield/net.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum far_optimizer {
+    FAR_OPTIMIZER_ADAM = 0,
+    FAR_OPTIMIZER_SGD = 1,      /* minibatches, no memory */
+    FAR_OPTIMIZER_MOMENTUM = 2, /* v = momentum v + g, p -= lr v */
+    FAR_OPTIMIZER_GD = 3        /* the whole batch at every step */
+} far_optimizer;
+
+/* Means over rows, as in PyTorch. */
+typedef enum far_loss {
+    FAR_LOSS_MSE = 0, /* mean over rows and outputs of (f - y)^2 */
+    FAR_LOSS_BCE = 1, /* of logits, y in [0, 1]; mean over rows and outputs */
+    FAR_LOSS_CE = 2   /* softmax over the outputs; y n x outputs, rows sum to 1 (or n x 1: classes
+                         counted from 0) */
+} far_loss;
+
+typedef struct far_train_opts {
+    size_t size;                  /* set by far_train_opts_init */
+    int32_t optimizer;            /* default FAR_OPTIMIZER_ADAM */
+    int32_t loss;                 /* default FAR_LOSS_MSE */
+    double lr;                    /* default NAN: 1e-3 for Adam, 1e-2 for the others */
+    double beta1, beta2, epsilon; /* Adam: 0.9, 0.999, 1e-8 */
+    double momentum;              /* 0.9 */
+    int64_t epochs;               /* default 1000 */
+    int64_t batch;                /* rows of a minibatch; 0 (default), or more than there are: all
+                                     rows. Every epoch has an order of its own; its last minibatch
+                                     takes what is left */
+    double l2_to_init; /* LAM, default 0: adds LAM / (2 N) |p - start|^2 to the mean of N losses
+                          -log p, and LAM / N |p - start|^2 to the mean of N squares: with the
+                          squared loss the linearised network then ends as kernel regression with
+                          ridge LAM. N counts all rows (times outputs, but for ce), also where a
+                          step sees a minibatch */
+    const unsigned char *layers; /* one byte a layer, 0: keep its parameters; NULL: train all */
+    int32_t linearized;          /* 1: train the network linearised at its start (a network that
+                                    is linearised already stays so); batch norm then keeps its
+                                    running statistics */
+    double stop_loss;            /* stop after the epoch whose loss is at most this; NAN: never */
+    uint64_t seed;               /* of the order of minibatches */
+    int32_t dtype;               /* a far_dtype: precision of training; default FAR_F32 */
+    const char *checkpoint;      /* file for the state of an unfinished run; NULL: none */
+    double checkpoint_seconds;   /* how often it is written; default 10. Also at the beginning, so
+                                    that a path that cannot be written is known at once */
+    double progress_seconds;     /* how often the progress function is called; default 0.2 */
+    int32_t resume;              /* 1: continue from checkpoint if it is there, else begin
+                                     (FAR_ERR_FORMAT if it is of another run: says what
+                                     differs) */
+} far_train_opts;
+
+FAR_API void far_train_opts_init(far_train_opts *opts);
+/* The learning rate: lr, or the optimiser's default. */
+FAR_API double far_train_rate(const far_train_opts *opts);
+
+typedef enum far_train_end {
+    FAR_TRAIN_EPOCHS = 0,    /* all epochs done */
+    FAR_TRAIN_STOP_LOSS = 1, /* the loss asked for was reached */
+    FAR_TRAIN_CANCELLED = 2, /* by the progress function, after saving the checkpoint */
+    FAR_TRAIN_DIVERGED = 3   /* the loss left the range of numbers */
+} far_train_end;
+
+typedef struct far_train_result {
+    size_t size;             /* set by far_train_result_init */
+    int32_t end;             /* a far_train_end */
+    int64_t epochs, steps;   /* whole epochs, and all steps; those before resuming too */
+    double first_loss, loss; /* mean over the first epoch, and over the last (for a full batch:
+                                before the step of that epoch); the l2 term is not in them. NAN
+                                where there was no epoch */
+    double final_loss; /* over all rows, with the parameters the network ends with, and batch norm
+                          as in far_net_eval; NAN after cancellation */
+    double best_loss;
+    int64_t best_epoch; /* counted from 1; 0: none */
+    double distance;    /* |p - start| */
+    double seconds;     /* of this call */
+    double flops;       /* operations of the matrix products, per epoch */
+    int64_t resumed_at; /* epochs done before this call */
+} far_train_result;
+
+FAR_API void far_train_result_init(far_train_result *result);
+
+/* Trains net in place on x (n x inputs) and y, float64 or float32. Batch norm takes the statistics
+ * of the batch and averages them with weight 0.1, as in PyTorch. Progress "train, loss 0.0123" with
+ * done and total in epochs. On cancellation the checkpoint is saved first, net holds the parameters
+ * reached, and the status is FAR_ERR_CANCELLED. On divergence the status is FAR_ERR_VALUE, the
+ * message has the epoch, the last finite losses and what to try, net gets the parameters it had
+ * when the last epoch whose loss was finite began, and the checkpoint is not overwritten by what
+ * came after. A checkpoint can be loaded with far_net_load; it is removed by the run that finishes.
+ * result may be NULL. */
+FAR_API FAR_NODISCARD far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x,
+                                               const far_mat *y, const far_train_opts *opts,
+                                               far_train_result *result);
+
+/* count networks of one architecture side by side, each by one thread where there are enough of
+ * them: the same bits as one after another. seeds[i] is opts->seed of network i; checkpoints[i] its
+ * checkpoint (may be NULL, or hold NULLs; opts->checkpoint must be NULL). results: count of them,
+ * may be NULL. A network that diverges does not stop the others: its result says so, and the status
+ * is FAR_OK. Checkpoints stay until all are done; with resume, a network that has none starts anew
+ * (FAR_ERR_IO if not one has). Progress counts the epochs of all. */
+FAR_API FAR_NODISCARD far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count,
+                                                    const far_mat *x, const far_mat *y,
+                                                    const far_train_opts *opts,
+                                                    const uint64_t *seeds,
+                                                    const char *const *checkpoints,
+                                                    far_train_result *results);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

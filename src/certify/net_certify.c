@@ -1,0 +1,373 @@
+/* The certificate of a finite network: the verdict from its degree, then bounds and search, or a
+ * witness. */
+#include "net_certify.h"
+
+#include "../data/frame_internal.h"
+
+#include <farfield/netdata.h>
+#include <fenv.h>
+#include <string.h>
+
+#define BOUNDED_THEOREM                                                                            \
+    "every way from the inputs to this output passes a norm or a bounded activation: what comes "  \
+    "out of it lies in a ball or a box whatever goes in, and all that follows is continuous"
+#define UNBOUNDED_THEOREM                                                                          \
+    "f(t direction) / t^order tends to slope, which is not 0, as t grows: no norm stands on the "  \
+    "way, and the network without its biases, which is homogeneous, takes that value"
+#define BATCH_NORM "; batch norm at evaluation is a fixed affine map and bounds nothing"
+#define UNDECIDED_THEOREM                                                                          \
+    "a way from the inputs to this output passes no norm and no bounded activation, but no "       \
+    "direction was found along which f grows; |f(x)| <= growth |x| + offset is what is proven"
+
+/* ---- objects ------------------------------------------------------------------------------- */
+
+void far_net_certificate_destroy(far_net_certificate *c)
+{
+    if (c) {
+        far_ctx *ctx = c->ctx;
+        far_free(ctx, c->bounds);
+        far_free(ctx, c->vectors);
+        far_texts_free(ctx, c->names, c->info.outputs);
+        far_free(ctx, c->arch);
+        far_free(ctx, c);
+    }
+}
+
+far_net_certificate_info far_net_certificate_describe(const far_net_certificate *c)
+{
+    return c->info;
+}
+
+const far_net_bound *far_net_certificate_bound(const far_net_certificate *c, int64_t output)
+{
+    return output >= 0 && output < c->info.outputs ? &c->bounds[output] : NULL;
+}
+
+static void hash_network(const far_net *net, char out[65])
+{
+    far_sha256 h;
+    far_sha256_init(&h);
+    far_sha256_add(&h, net->text, strlen(net->text) + 1);
+    for (int64_t i = 0; i < net->step_count; i++) { /* the parametrisation shows in these */
+        double scales[] = {net->steps[i].weight_scale, net->steps[i].bias_scale,
+                           net->steps[i].gain};
+        far_sha256_add(&h, scales, sizeof scales);
+    }
+    far_sha256_add(&h, net->params, (size_t)net->info.parameters * sizeof *net->params);
+    far_sha256_add(&h, net->statistics, (size_t)net->statistic_count * sizeof *net->statistics);
+    far_sha256_add(&h, net->scaling,
+                   (size_t)(2 * (net->info.inputs + net->info.outputs)) * sizeof *net->scaling);
+    far_sha256_finish(&h, out);
+}
+
+/* The columns' names may be any bytes, JSON is UTF-8: what is not ASCII becomes a question mark. */
+static far_status name_outputs(far_ctx *ctx, const far_net *net, far_net_certificate *c)
+{
+    far_status st;
+    FAR_TRY(far_texts_alloc(ctx, net->info.outputs, &c->names));
+    for (int64_t j = 0; j < net->info.outputs; j++) {
+        const char *name = far_net_output_name(net, j);
+        far_text t = {.ctx = ctx};
+        if (name) {
+            far_text_add(&t, "%s", name);
+        } else {
+            far_text_add(&t, "output %lld", (long long)j + 1);
+        }
+        c->names[j] = t.data;
+        FAR_TRY(t.status);
+        for (char *at = t.data; *at; at++) {
+            *at = *at & '\x80' ? '?' : *at;
+        }
+    }
+done:
+    return st;
+}
+
+static const far_net_bound NOTHING_KNOWN = {.verdict = FAR_UNDECIDED,
+                                            .norm_ball = INFINITY,
+                                            .spectral = INFINITY,
+                                            .relaxation = INFINITY,
+                                            .branch = INFINITY,
+                                            .tightest = INFINITY,
+                                            .lowest = -INFINITY,
+                                            .highest = INFINITY,
+                                            .sup_found = NAN,
+                                            .slope = NAN,
+                                            .order = NAN,
+                                            .intercept = NAN,
+                                            .confirmed = NAN,
+                                            .level = NAN,
+                                            .beyond = NAN,
+                                            .growth = INFINITY,
+                                            .offset = INFINITY};
+
+static far_status check_network(far_ctx *ctx, const far_net *net)
+{
+    if (net->start) {
+        return far_fail(ctx, FAR_ERR_ARCH,
+                        "no certificate for a linearised network: its Jacobian has no bound here; "
+                        "train it without --linearized");
+    }
+    if (fegetround() != FE_TONEAREST) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the processor does not round to nearest; set it back with fesetround");
+    }
+    return FAR_OK;
+}
+
+far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out)
+{
+    far_status st;
+    far_net_certificate *c;
+    int64_t p = net->info.outputs, d = net->info.inputs;
+    FAR_TRY(check_network(ctx, net));
+    FAR_TRY(far_alloc(ctx, 1, out));
+    c = *out;
+    *c = (far_net_certificate){.ctx = ctx, .inputs = d};
+    c->info.outputs = p;
+    c->info.hash = c->hash;
+    FAR_TRY(far_alloc(ctx, p, &c->bounds));
+    FAR_TRY(far_alloc(ctx, p * d, &c->vectors));
+    FAR_TRY(far_copy_text(ctx, net->text, (int64_t)strlen(net->text), &c->arch));
+    FAR_TRY(name_outputs(ctx, net, c));
+    hash_network(net, c->hash);
+    for (int64_t j = 0; j < p; j++) {
+        c->bounds[j] = NOTHING_KNOWN;
+    }
+done:
+    return st;
+}
+
+/* ---- bounds without search ----------------------------------------------------------------- */
+
+static void narrow(far_range with, const char *method, double *own, far_net_bound *b)
+{
+    *own = far_range_size(with);
+    b->lowest = fmax(b->lowest, with.low);
+    b->highest = fmin(b->highest, with.high);
+    double most = fmax(fabs(b->lowest), fabs(b->highest));
+    if (most < b->tightest) {
+        b->tightest = most;
+        b->method = method;
+    }
+}
+
+/* Raw inputs are standardised first: |z| <= |x| / least scale + |centre / scale|. */
+static void set_growth(const far_net_plan *plan, int64_t j, far_net_bound *b)
+{
+    const far_proof_layer *last = &plan->layers[plan->count - 1];
+    double least = INFINITY, square = 0;
+    for (int64_t i = 0; i < plan->net->info.inputs; i++) {
+        double z = plan->input_centre[i] / plan->input_scale[i];
+        least = fmin(least, plan->input_scale[i]);
+        square += z * z;
+    }
+    double shift = sqrt(square) * (1 + far_lost(plan->net->info.inputs)) + FAR_SPECK;
+    double reach = far_up(far_up(last->growth * shift) + last->radius);
+    b->growth = far_up(far_up(plan->scale[j] * last->growth) / least);
+    b->offset = far_up(fabs(plan->centre[j]) + far_up(plan->scale[j] * reach));
+}
+
+far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c)
+{
+    far_status st;
+    bool bounded = plan->degree == 0;
+    int64_t p = c->info.outputs;
+    FAR_TRY(far_net_boxes(plan, false));
+    for (int64_t j = 0; bounded && j < p; j++) {
+        narrow(far_net_output_box(plan, j), "norm ball", &c->bounds[j].norm_ball, &c->bounds[j]);
+    }
+    FAR_TRY(far_net_boxes(plan, true));
+    for (int64_t j = 0; j < p; j++) {
+        far_net_bound *b = &c->bounds[j];
+        b->verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
+        b->theorem = bounded       ? BOUNDED_THEOREM
+                     : plan->batch ? UNDECIDED_THEOREM BATCH_NORM
+                                   : UNDECIDED_THEOREM;
+        if (bounded) {
+            narrow(far_net_output_box(plan, j), "spectral", &b->spectral, b);
+        } else {
+            set_growth(plan, j, b);
+        }
+    }
+    if (bounded) {
+        FAR_TRY(far_net_relax(plan));
+    }
+    for (int64_t j = 0; bounded && j < p; j++) {
+        narrow(far_net_output_box(plan, j), "relaxation", &c->bounds[j].relaxation, &c->bounds[j]);
+    }
+    c->info.verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
+    c->info.norms = plan->norms;
+    c->info.batch = plan->batch;
+done:
+    return st;
+}
+
+/* ---- how much of the bound is used --------------------------------------------------------- */
+
+far_status far_net_raw_value(const far_net_plan *plan, int64_t j, const double *raw, bool infinite,
+                             double *out)
+{
+    far_status st;
+    far_net_point *point = NULL;
+    double *u = NULL;
+    FAR_TRY(far_net_point_create(plan, &point));
+    FAR_TRY(far_alloc(plan->ctx, plan->net->info.inputs, &u));
+    for (int64_t i = 0; i < plan->net->info.inputs; i++) {
+        double from = infinite ? 0 : plan->input_centre[i];
+        u[i] = (raw[i] - from) / (plan->input_scale[i] * plan->unit);
+    }
+    *out = far_net_point_value(point, u, infinite ? 0 : 1)[j];
+done:
+    far_net_point_destroy(point);
+    far_free(plan->ctx, u);
+    return st;
+}
+
+/* (u, s) in raw units: a point, or (further out than numbers say anything) a direction. */
+static void to_raw(const far_net_plan *plan, const double *where, double *raw, int32_t *infinite)
+{
+    int64_t d = plan->net->info.inputs;
+    double square = 0, s = where[d];
+    *infinite = s <= 1e-12 && !plan->endless;
+    for (int64_t i = 0; i < d; i++) {
+        double z = *infinite ? where[i] : plan->unit * where[i] / s;
+        raw[i] = z * plan->input_scale[i] + (*infinite ? 0 : plan->input_centre[i]);
+        square += raw[i] * raw[i];
+    }
+    for (int64_t i = 0; *infinite && i < d; i++) {
+        raw[i] /= sqrt(square);
+    }
+}
+
+static far_status place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
+                              double *raw, far_net_bound *b)
+{
+    int64_t dim = plan->net->info.inputs + 1;
+    double value;
+    int end = fabs(found->found[2 * j + 1]) >= fabs(found->found[2 * j]);
+    to_raw(plan, found->where + (2 * j + end) * dim, raw, &b->at_infinity);
+    far_status st = far_net_raw_value(plan, j, raw, b->at_infinity, &value);
+    if (st == FAR_OK) {
+        b->sup_found = fabs(value);
+        b->at = raw;
+    }
+    return st;
+}
+
+static far_status branch_all(const far_net_plan *plan, const far_certify_opts *o,
+                             far_net_certificate *c, far_net_branch *r)
+{
+    if (!far_net_branch_supported(plan) || o->seconds == 0) {
+        return FAR_OK;
+    }
+    far_status st = far_net_branch_run(plan, o->gap, NULL, o->seconds, r);
+    for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
+        far_net_bound *b = &c->bounds[j];
+        narrow(r->range[j], "branch and bound", &b->branch, b);
+    }
+    c->info.cells = r->cells;
+    c->info.finished = r->finished;
+    return st;
+}
+
+static far_status search_all(const far_net_plan *plan, const far_certify_opts *o,
+                             far_net_certificate *c)
+{
+    far_status st;
+    int64_t p = c->info.outputs, d = c->inputs;
+    far_net_branch r = {0};
+    FAR_TRY(far_alloc(plan->ctx, p, &r.range));
+    FAR_TRY(far_alloc(plan->ctx, 2 * p, &r.found));
+    FAR_TRY(far_alloc(plan->ctx, 2 * p * (d + 1), &r.where));
+    FAR_TRY(far_net_climb(plan, o, r.found, r.where));
+    FAR_TRY(branch_all(plan, o, c, &r));
+    for (int64_t j = 0; j < p; j++) {
+        FAR_TRY(place_found(plan, j, &r, c->vectors + j * d, &c->bounds[j]));
+    }
+done:
+    far_free(plan->ctx, r.range);
+    far_free(plan->ctx, r.found);
+    far_free(plan->ctx, r.where);
+    return st;
+}
+
+/* ---- running away -------------------------------------------------------------------------- */
+
+static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
+                              far_net_certificate *c)
+{
+    far_status st;
+    int64_t p = c->info.outputs, d = c->inputs;
+    double *slope = NULL;
+    FAR_TRY(far_alloc(plan->ctx, p, &slope));
+    FAR_TRY(far_net_climb_rays(plan, o, slope, c->vectors));
+    c->info.verdict = FAR_UNDECIDED;
+    for (int64_t j = 0; j < p; j++) {
+        far_net_bound *b = &c->bounds[j];
+        if (!(slope[j] > 0)) {
+            continue;
+        }
+        b->direction = c->vectors + j * d;
+        b->level = o->exceeds;
+        FAR_TRY(far_net_witness_measure(plan, j, b));
+        if (fabs(b->confirmed - 1) < 0.01) {
+            b->verdict = c->info.verdict = FAR_UNBOUNDED;
+            b->theorem = plan->batch ? UNBOUNDED_THEOREM BATCH_NORM : UNBOUNDED_THEOREM;
+        }
+    }
+done:
+    far_free(plan->ctx, slope);
+    return st;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
+                          far_net_certificate *c)
+{
+    far_status st;
+    far_net_plan *plan = NULL;
+    double start = far_seconds();
+    c->info.gap = o->gap;
+    FAR_TRY(far_net_plan_create(ctx, net, &plan));
+    FAR_TRY(far_net_closed_bounds(plan, c));
+    FAR_TRY(plan->degree == 0 ? search_all(plan, o, c) : witness_all(plan, o, c));
+    c->info.seconds = far_seconds() - start;
+done:
+    far_net_plan_destroy(plan);
+    return st;
+}
+
+static far_status check_opts(far_ctx *ctx, const far_net *net, const far_certify_opts *o)
+{
+    if (!net || !o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL or opts not initialised");
+    }
+    if (o->starts < 1 || !(o->gap > 0) || !(o->seconds >= 0) || o->exceeds < 0 ||
+        isinf(o->exceeds)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "starts, gap and seconds must be above 0, the level to exceed finite and "
+                        "0 or more");
+    }
+    return FAR_OK;
+}
+
+far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,
+                           far_net_certificate **out)
+{
+    far_status st;
+    far_net_certificate *c = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, net, opts));
+    FAR_TRY(far_net_certificate_blank(ctx, net, &c));
+    FAR_TRY(certify(ctx, net, opts, c));
+    *out = c;
+    c = NULL;
+done:
+    far_net_certificate_destroy(c);
+    return st;
+}

@@ -1,0 +1,230 @@
+/* The steps of a network with their numbers ready for proofs: scaled weights, batch norms as
+ * affine maps, degrees. */
+#include "net_certify.h"
+
+#include <string.h>
+
+double far_net_degree_before(const far_net_plan *plan, int64_t i)
+{
+    return i == 0 ? 1 : plan->layers[i - 1].degree;
+}
+
+int64_t far_net_source(const far_net_plan *plan, int64_t i)
+{
+    int64_t k = i - 1;
+    while (k >= 0 && plan->layers[k].step->kind == FAR_STEP_SKIP_IN) {
+        k--;
+    }
+    return k;
+}
+
+far_range far_net_raw_range(const far_net_plan *plan, int64_t j, far_range r)
+{
+    double centre = plan->centre[j], scale = plan->scale[j];
+    double slack = 4 * FAR_UNIT * (fabs(centre) + scale * far_range_size(r)) + FAR_SPECK;
+    return (far_range){centre + scale * r.low - slack, centre + scale * r.high + slack};
+}
+
+/* ---- degrees ------------------------------------------------------------------------------- */
+
+static double degree_after(const far_net_plan *plan, int64_t i)
+{
+    const far_step *s = plan->layers[i].step;
+    double before = far_net_degree_before(plan, i);
+    switch (s->kind) {
+    case FAR_STEP_NORM:
+        return 0;
+    case FAR_STEP_ACTIVATION:
+        return far_activation_is_bounded(s) ? 0
+               : s->layer == FAR_LAYER_RELU ? before * s->power
+                                            : before;
+    case FAR_STEP_SKIP_OUT:
+        return fmax(before, plan->layers[s->mate].degree);
+    default:
+        return before;
+    }
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
+{
+    far_status st;
+    const far_step *s = l->step;
+    const double *w = plan->net->params + s->weight, *b = plan->net->params + s->bias;
+    FAR_TRY(far_alloc(plan->ctx, s->out * s->in, &l->rows));
+    FAR_TRY(far_alloc(plan->ctx, s->out * s->in, &l->columns));
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift));
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift_size));
+    for (int64_t o = 0; o < s->out; o++) {
+        for (int64_t i = 0; i < s->in; i++) {
+            double value = s->weight_scale * w[o * s->in + i];
+            l->rows[o * s->in + i] = l->columns[i * s->out + o] = value;
+        }
+        l->shift[o] = s->bias >= 0 ? s->bias_scale * b[o] : 0;
+        l->shift_size[o] = fabs(l->shift[o]);
+    }
+done:
+    return st;
+}
+
+static far_status set_affine(far_net_plan *plan, far_proof_layer *l)
+{
+    far_status st = FAR_OK;
+    const far_step *s = l->step;
+    const double *params = plan->net->params;
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->scale));
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift));
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift_size));
+    for (int64_t i = 0; i < s->out; i++) {
+        l->scale[i] = s->weight >= 0 ? params[s->weight + i] : 1;
+        l->shift[i] = s->bias >= 0 ? params[s->bias + i] : 0;
+        l->shift_size[i] = fabs(l->shift[i]);
+    }
+done:
+    return st;
+}
+
+/* (z - mean) / sqrt(variance + eps) scale + shift, as scale z + shift. */
+static far_status set_batch(far_net_plan *plan, far_proof_layer *l)
+{
+    const far_step *s = l->step;
+    const double *mean = plan->net->statistics + s->mean;
+    const double *variance = plan->net->statistics + s->variance;
+    far_status st = set_affine(plan, l);
+    for (int64_t i = 0; st == FAR_OK && i < s->out; i++) {
+        l->scale[i] /= sqrt(variance[i] + s->eps);
+        l->shift[i] -= mean[i] * l->scale[i];
+        l->shift_size[i] += fabs(mean[i] * l->scale[i]);
+        if (!isfinite(l->scale[i])) {
+            st = far_fail(plan->ctx, FAR_ERR_VALUE,
+                          "layer %s: batch norm divides by nothing at neuron %lld; train it, or "
+                          "give it eps",
+                          s->name, (long long)i + 1);
+        }
+    }
+    return st;
+}
+
+static far_status set_layer(far_net_plan *plan, int64_t i)
+{
+    far_proof_layer *l = &plan->layers[i];
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(plan->ctx, l->step->out, &l->box));
+    if (l->step->kind == FAR_STEP_DENSE) {
+        FAR_TRY(set_dense(plan, l));
+    } else if (l->step->kind == FAR_STEP_BATCHNORM) {
+        plan->batch = true;
+        FAR_TRY(set_batch(plan, l));
+    } else if (l->step->kind == FAR_STEP_NORM) {
+        plan->norms = true;
+        if (l->step->weight >= 0) {
+            FAR_TRY(set_affine(plan, l));
+        }
+        FAR_TRY(far_norm_set_create(plan, i));
+    }
+    l->degree = degree_after(plan, i);
+    plan->endless |= l->step->kind == FAR_STEP_ACTIVATION && l->step->layer == FAR_LAYER_SIN &&
+                     far_net_degree_before(plan, i) > 0;
+    plan->widest = l->step->out > plan->widest ? l->step->out : plan->widest;
+done:
+    return st;
+}
+
+/* ---- the plan ------------------------------------------------------------------------------ */
+
+static void layer_clear(far_ctx *ctx, far_proof_layer *l)
+{
+    double *owned[] = {l->rows, l->columns, l->scale, l->shift, l->shift_size};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+    far_free(ctx, l->box);
+    far_norm_set_clear(ctx, &l->set);
+}
+
+void far_net_plan_destroy(far_net_plan *plan)
+{
+    if (plan) {
+        for (int64_t i = 0; plan->layers && i < plan->count; i++) {
+            layer_clear(plan->ctx, &plan->layers[i]);
+        }
+        far_free(plan->ctx, plan->layers);
+        far_free(plan->ctx, plan);
+    }
+}
+
+static double size_of_numbers(const double *values, int64_t count)
+{
+    double square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        square += values[i] * values[i];
+    }
+    return sqrt(square);
+}
+
+static double balanced_unit(const far_net_plan *plan)
+{
+    const far_proof_layer *l = &plan->layers[0];
+    if (l->step->kind != FAR_STEP_DENSE) {
+        return 1;
+    }
+    double ratio = size_of_numbers(l->shift, l->step->out) /
+                   size_of_numbers(l->rows, l->step->out * l->step->in);
+    ratio = isfinite(ratio) ? fmin(fmax(ratio, 1), 0x1p60) : 1;
+    return exp2(round(log2(ratio)));
+}
+
+static far_status check_finite(far_ctx *ctx, const far_net *net)
+{
+    for (int64_t i = 0; i < net->info.parameters; i++) {
+        if (!isfinite(net->params[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "parameter %lld is not finite", (long long)i + 1);
+        }
+    }
+    for (int64_t i = 0; i < net->statistic_count; i++) {
+        if (!isfinite(net->statistics[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "running statistic %lld is not finite",
+                            (long long)i + 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status fill(far_net_plan *plan)
+{
+    far_status st;
+    const far_net *net = plan->net;
+    int64_t d = net->info.inputs;
+    FAR_TRY(check_finite(plan->ctx, net));
+    FAR_TRY(far_alloc(plan->ctx, net->step_count, &plan->layers));
+    memset(plan->layers, 0, (size_t)net->step_count * sizeof *plan->layers);
+    plan->count = net->step_count;
+    for (int64_t i = 0; i < plan->count; i++) {
+        plan->layers[i].step = &net->steps[i];
+        FAR_TRY(set_layer(plan, i));
+    }
+    plan->degree = plan->layers[plan->count - 1].degree;
+    plan->unit = balanced_unit(plan);
+    plan->input_centre = net->scaling;
+    plan->input_scale = net->scaling + d;
+    plan->centre = net->scaling + 2 * d;
+    plan->scale = plan->centre + net->info.outputs;
+done:
+    return st;
+}
+
+far_status far_net_plan_create(far_ctx *ctx, const far_net *net, far_net_plan **out)
+{
+    far_status st;
+    far_net_plan *plan = NULL;
+    *out = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &plan));
+    *plan = (far_net_plan){.ctx = ctx, .net = net, .widest = net->info.inputs};
+    FAR_TRY(fill(plan));
+    *out = plan;
+    plan = NULL;
+done:
+    far_net_plan_destroy(plan);
+    return st;
+}

@@ -1,0 +1,191 @@
+/* Writing safetensors files: metadata first, wide tensors before narrow ones, no hole. */
+#include "safetensors.h"
+
+#include <float.h>
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+#define ALIGNMENT 8
+#define CHUNK 4096
+
+/* ---- which type ---------------------------------------------------------------------------- */
+
+static int64_t value_count(const far_tensor_out *t)
+{
+    int64_t count = 1;
+    for (int i = 0; i < t->dims; i++) {
+        count *= t->shape[i];
+    }
+    return count;
+}
+
+static bool is_narrow(double value)
+{
+    return !isfinite(value) || (fabs(value) <= FLT_MAX && (double)(float)value == value);
+}
+
+/* Bytes of a value. */
+static size_t width_of(const far_tensor_out *t)
+{
+    for (int64_t i = 0; i < value_count(t); i++) {
+        if (!is_narrow(t->values[i])) {
+            return sizeof(double);
+        }
+    }
+    return sizeof(float);
+}
+
+/* ---- the header ---------------------------------------------------------------------------- */
+
+/* What fails here has run out of memory: put and append take NULL, from a failure before them, as
+ * one more. */
+static void put(json_t *object, const char *key, json_t *value, bool *failed)
+{
+    *failed |= json_object_set_new(object, key, value) != 0;
+}
+
+static void append(json_t *array, json_int_t value, bool *failed)
+{
+    *failed |= json_array_append_new(array, json_integer(value)) != 0;
+}
+
+static far_status put_metadata(far_ctx *ctx, json_t *header, const far_pair *pairs, int64_t count,
+                               bool *failed)
+{
+    json_t *object = json_object();
+    for (int64_t i = 0; i < count; i++) {
+        if (json_object_set_new(object, pairs[i].key, json_string(pairs[i].value)) != 0) {
+            char shown[64];
+            far_show(shown, sizeof shown, pairs[i].key, (int64_t)strlen(pairs[i].key));
+            json_decref(object);
+            return far_fail(ctx, FAR_ERR_ARG, "metadata: '%s' and its text must be UTF-8", shown);
+        }
+    }
+    put(header, "__metadata__", object, failed);
+    return FAR_OK;
+}
+
+static json_t *write_entry(const far_tensor_out *t, size_t width, int64_t start, bool *failed)
+{
+    json_t *entry = json_object(), *shape = json_array(), *offsets = json_array();
+    for (int i = 0; i < t->dims; i++) {
+        append(shape, t->shape[i], failed);
+    }
+    append(offsets, start, failed);
+    append(offsets, start + value_count(t) * (int64_t)width, failed);
+    put(entry, "dtype", json_string(width == sizeof(double) ? "F64" : "F32"), failed);
+    put(entry, "shape", shape, failed);
+    put(entry, "data_offsets", offsets, failed);
+    return entry;
+}
+
+static void put_entries(json_t *header, const far_tensor_out *tensors, const size_t *widths,
+                        int64_t count, size_t width, int64_t *at, bool *failed)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (widths[i] == width) {
+            put(header, tensors[i].name, write_entry(&tensors[i], width, *at, failed), failed);
+            *at += value_count(&tensors[i]) * (int64_t)width;
+        }
+    }
+}
+
+static int add_piece(const char *bytes, size_t size, void *text)
+{
+    far_text *t = text;
+    far_text_add(t, "%.*s", (int)size, bytes);
+    return t->status == FAR_OK ? 0 : -1;
+}
+
+static far_status print_header(const json_t *header, bool failed, far_text *out)
+{
+    bool done = header && !failed && json_dump_callback(header, add_piece, out, JSON_COMPACT) == 0;
+    far_text_add(out, "%*s", (int)(-out->length & (ALIGNMENT - 1)), "");
+    if (done || out->status != FAR_OK) {
+        return out->status;
+    }
+    return far_fail(out->ctx, FAR_ERR_MEMORY, "out of memory writing the header");
+}
+
+static far_status make_header(const far_tensor_out *tensors, const size_t *widths, int64_t count,
+                              const far_pair *metadata, int64_t metadata_count, far_text *out)
+{
+    far_status st = FAR_OK;
+    bool failed = false;
+    int64_t at = 0;
+    json_t *header = json_object();
+    if (metadata_count > 0) {
+        FAR_TRY(put_metadata(out->ctx, header, metadata, metadata_count, &failed));
+    }
+    put_entries(header, tensors, widths, count, sizeof(double), &at, &failed);
+    put_entries(header, tensors, widths, count, sizeof(float), &at, &failed);
+    FAR_TRY(print_header(header, failed, out));
+done:
+    json_decref(header);
+    return st;
+}
+
+static far_status put_header(far_output *o, const far_text *header)
+{
+    unsigned char length[8];
+    for (size_t i = 0; i < sizeof length; i++) {
+        length[i] = (unsigned char)((uint64_t)header->length >> (8 * i));
+    }
+    far_status st = far_output_put(o, length, sizeof length);
+    return st == FAR_OK ? far_output_put(o, header->data, (size_t)header->length) : st;
+}
+
+/* ---- the values ---------------------------------------------------------------------------- */
+
+static far_status put_narrow(far_output *o, const double *values, int64_t count)
+{
+    far_status st = FAR_OK;
+    float chunk[CHUNK];
+    for (int64_t i = 0; i < count; i += CHUNK) {
+        int64_t here = count - i < CHUNK ? count - i : CHUNK;
+        for (int64_t j = 0; j < here; j++) {
+            chunk[j] = (float)values[i + j];
+        }
+        FAR_TRY(far_output_put(o, chunk, (size_t)here * sizeof *chunk));
+    }
+done:
+    return st;
+}
+
+static far_status put_values(far_output *o, const far_tensor_out *tensors, const size_t *widths,
+                             int64_t count, size_t width)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t values = value_count(&tensors[i]);
+        if (widths[i] != width) {
+            continue;
+        }
+        FAR_TRY(width == sizeof(double)
+                    ? far_output_put(o, tensors[i].values, (size_t)values * sizeof(double))
+                    : put_narrow(o, tensors[i].values, values));
+    }
+done:
+    return st;
+}
+
+far_status far_safetensors_write(far_output *o, const far_tensor_out *tensors, int64_t count,
+                                 const far_pair *metadata, int64_t metadata_count)
+{
+    far_status st;
+    size_t *widths = NULL;
+    far_text header = {.ctx = o->ctx};
+    FAR_TRY(far_alloc(o->ctx, count, &widths));
+    for (int64_t i = 0; i < count; i++) {
+        widths[i] = width_of(&tensors[i]);
+    }
+    FAR_TRY(make_header(tensors, widths, count, metadata, metadata_count, &header));
+    FAR_TRY(put_header(o, &header));
+    FAR_TRY(put_values(o, tensors, widths, count, sizeof(double)));
+    FAR_TRY(put_values(o, tensors, widths, count, sizeof(float)));
+done:
+    far_free(o->ctx, widths);
+    far_free(o->ctx, header.data);
+    return st;
+}

@@ -1,0 +1,339 @@
+#include "net_factors.h"
+
+#include <omp.h>
+#include <string.h>
+
+static bool wanted(const far_factor_plan *plan, const far_step *step)
+{
+    return step->unit >= 0 && (!plan->opts->layers || plan->opts->layers[step->unit]);
+}
+
+/* Gradient vectors of one point lie one behind the other in a trace, below each other if full. */
+static int64_t outputs_behind(const far_factor_plan *plan)
+{
+    return plan->opts->outputs == FAR_NTK_TRACE ? plan->net->info.outputs : 1;
+}
+
+static int64_t outputs_below(const far_factor_plan *plan)
+{
+    return plan->opts->outputs == FAR_NTK_FULL ? plan->net->info.outputs : 1;
+}
+
+static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
+{
+    bool dense = s->kind == FAR_STEP_DENSE;
+    return (far_factor){.unit = s->unit,
+                        .by_input = dense ? s->weight_scale * s->weight_scale : 0,
+                        .constant = !dense         ? 1
+                                    : s->bias >= 0 ? s->bias_scale * s->bias_scale
+                                                   : 0,
+                        .inputs = {.length = dense ? s->in : 0},
+                        .gradients = {.length = outputs_behind(plan) * s->out * (dense ? 1 : 2)}};
+}
+
+static int64_t tile_count(int64_t n)
+{
+    return (n + FAR_TILE - 1) / FAR_TILE;
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool panels)
+{
+    double numbers = 0;
+    for (int64_t i = 0; i < plan->net->step_count; i++) {
+        if (wanted(plan, &plan->net->steps[i])) {
+            far_factor f = blank_factor(plan, &plan->net->steps[i]);
+            numbers += (double)(f.inputs.length + f.gradients.length);
+        }
+    }
+    double copies = (double)((rows ? 1 : 0) + (panels ? 1 : 0));
+    size_t bytes = far_dtype_size(far_engine_dtype(plan->engine));
+    return numbers * copies * (double)(n * outputs_below(plan)) * (double)bytes;
+}
+
+static far_status allocate_vectors(far_factors *f, bool rows, bool panels, far_vectors *v)
+{
+    far_status st = FAR_OK;
+    size_t bytes = far_dtype_size(f->dtype);
+    if (v->length == 0) {
+        return FAR_OK;
+    }
+    if (rows || panels) { /* panels are made from rows */
+        FAR_TRY(far_alloc_bytes(f->ctx, f->n * v->length, bytes, &v->rows));
+    }
+    if (panels) {
+        int64_t numbers = tile_count(f->n) * FAR_TILE * v->length;
+        FAR_TRY(far_alloc_bytes(f->ctx, numbers, bytes, &v->panels));
+    }
+done:
+    return st;
+}
+
+void far_factors_clear(far_factors *f)
+{
+    for (int64_t i = 0; f->items && i < f->count; i++) {
+        void *owned[] = {f->items[i].inputs.rows, f->items[i].inputs.panels,
+                         f->items[i].gradients.rows, f->items[i].gradients.panels};
+        for (size_t k = 0; k < sizeof owned / sizeof owned[0]; k++) {
+            far_free(f->ctx, owned[k]);
+        }
+    }
+    far_free(f->ctx, f->items);
+    *f = (far_factors){0};
+}
+
+static far_status allocate(const far_factor_plan *plan, bool rows, bool panels, far_factors *f)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(f->ctx, plan->net->info.layers, &f->items));
+    for (int64_t i = 0; i < plan->net->step_count; i++) {
+        if (wanted(plan, &plan->net->steps[i])) {
+            far_factor *item = &f->items[f->count++];
+            *item = blank_factor(plan, &plan->net->steps[i]);
+            FAR_TRY(allocate_vectors(f, rows, panels, &item->inputs));
+            FAR_TRY(allocate_vectors(f, rows, panels, &item->gradients));
+        }
+    }
+done:
+    return st;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* Points [first, first + count) on the way through the network. */
+typedef struct block {
+    const far_factor_plan *plan;
+    far_factors *f;
+    far_pass *pass;
+    int64_t first, count;
+    void *dout; /* count x outputs */
+} block;
+
+static void *at(void *base, int64_t index, size_t bytes)
+{
+    return (char *)base + (size_t)index * bytes;
+}
+
+static void keep_inputs(const block *b, int64_t step, far_factor *item)
+{
+    size_t bytes = far_dtype_size(b->f->dtype);
+    int64_t ld, below = outputs_below(b->plan), length = item->inputs.length;
+    const char *from = far_pass_value(b->pass, step - 1, &ld);
+    for (int64_t i = 0; i < b->count; i++) {
+        for (int64_t a = 0; a < below; a++) {
+            int64_t row = (b->first + i) * below + a;
+            memcpy(at(item->inputs.rows, row * length, bytes), from + (size_t)(i * ld) * bytes,
+                   (size_t)length * bytes);
+        }
+    }
+}
+
+/* Where the gradients of point i (of the block) for output a go. */
+static void *gradient_place(const block *b, const far_factor *item, int64_t i, int64_t a)
+{
+    int64_t behind = outputs_behind(b->plan), below = outputs_below(b->plan);
+    int64_t row = (b->first + i) * below + (below > 1 ? a : 0);
+    int64_t part = item->gradients.length / behind;
+    int64_t offset = row * item->gradients.length + (behind > 1 ? a * part : 0);
+    return at(item->gradients.rows, offset, far_dtype_size(b->f->dtype));
+}
+
+/* scale's gradient is delta times the normalised value, shift's is delta. */
+static void keep_affine(int32_t dtype, const void *delta, const void *value, int64_t width,
+                        void *out)
+{
+    if (dtype == FAR_F64) {
+        const double *d = delta, *z = value;
+        for (int64_t k = 0; k < width; k++) {
+            ((double *)out)[k] = d[k] * z[k];
+            ((double *)out)[width + k] = d[k];
+        }
+    } else {
+        const float *d = delta, *z = value;
+        for (int64_t k = 0; k < width; k++) {
+            ((float *)out)[k] = d[k] * z[k];
+            ((float *)out)[width + k] = d[k];
+        }
+    }
+}
+
+static void keep_gradients(const block *b, int64_t step, far_factor *item, int64_t a)
+{
+    const far_step *s = &b->plan->net->steps[step];
+    size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
+    const char *delta = far_pass_delta(b->pass, step);
+    const char *normal = s->kind == FAR_STEP_DENSE ? NULL : far_pass_normalized(b->pass, step);
+    for (int64_t i = 0; i < b->count; i++) {
+        void *to = gradient_place(b, item, i, a);
+        if (normal) {
+            keep_affine(b->f->dtype, delta + (size_t)i * row, normal + (size_t)i * row, s->out, to);
+        } else {
+            memcpy(to, delta + (size_t)i * row, row);
+        }
+    }
+}
+
+/* dout: 1 for output a of every point. */
+static void choose_output(const block *b, int64_t a)
+{
+    int64_t outputs = b->plan->net->info.outputs;
+    for (int64_t i = 0; i < b->count * outputs; i++) {
+        bool one = i % outputs == a;
+        if (b->f->dtype == FAR_F64) {
+            ((double *)b->dout)[i] = one;
+        } else {
+            ((float *)b->dout)[i] = one;
+        }
+    }
+}
+
+static void keep_all_inputs(const block *b)
+{
+    int64_t next = 0;
+    for (int64_t step = 0; step < b->plan->net->step_count; step++) {
+        if (wanted(b->plan, &b->plan->net->steps[step])) {
+            far_factor *item = &b->f->items[next++];
+            if (item->inputs.length > 0) {
+                keep_inputs(b, step, item);
+            }
+        }
+    }
+}
+
+static void keep_output(const block *b, int64_t a)
+{
+    int64_t next = 0;
+    choose_output(b, a);
+    far_pass_backward(b->pass, b->plan->weights, b->dout, NULL, NULL);
+    for (int64_t step = 0; step < b->plan->net->step_count; step++) {
+        if (wanted(b->plan, &b->plan->net->steps[step])) {
+            keep_gradients(b, step, &b->f->items[next++], a);
+        }
+    }
+}
+
+static void run_block(const block *b, const far_mat *x)
+{
+    bool one = b->plan->opts->outputs == FAR_NTK_ONE;
+    int64_t from = one ? b->plan->opts->output : 0;
+    int64_t to = one ? from + 1 : b->plan->net->info.outputs;
+    far_pass_forward(b->pass, b->plan->weights, far_mat_row(x, b->first),
+                     x->rows > 1 ? x->ld : x->cols, b->count);
+    keep_all_inputs(b);
+    for (int64_t a = from; a < to; a++) {
+        keep_output(b, a);
+    }
+}
+
+/* ---- panels -------------------------------------------------------------------------------- */
+
+#define DEFINE_PANEL(T, NAME)                                                                      \
+    static void NAME(const far_vectors *v, int64_t n, int64_t width, int64_t panel)                \
+    {                                                                                              \
+        const T *rows = v->rows;                                                                   \
+        T *out = (T *)v->panels + panel * width * v->length;                                       \
+        for (int64_t j = 0; j < width; j++) {                                                      \
+            int64_t row = panel * width + j;                                                       \
+            for (int64_t k = 0; k < v->length; k++) {                                              \
+                out[k * width + j] = row < n ? rows[row * v->length + k] : 0;                      \
+            }                                                                                      \
+        }                                                                                          \
+    }
+DEFINE_PANEL(double, panel_f64)
+DEFINE_PANEL(float, panel_f32)
+
+static void make_panels(const far_factors *f, const far_vectors *v, int64_t width, int threads)
+{
+    if (!v->panels) {
+        return;
+    }
+    int64_t count = tile_count(f->n) * FAR_TILE / width;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t p = 0; p < count; p++) {
+        if (f->dtype == FAR_F64) {
+            panel_f64(v, f->n, width, p);
+        } else {
+            panel_f32(v, f->n, width, p);
+        }
+    }
+}
+
+static void drop_rows(far_factors *f, far_vectors *v)
+{
+    far_free(f->ctx, v->rows);
+    v->rows = NULL;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+typedef struct crew {
+    far_pass **passes;
+    void **douts;
+    int count;
+} crew;
+
+static void crew_free(far_ctx *ctx, crew *c)
+{
+    for (int i = 0; i < c->count; i++) {
+        far_pass_destroy(c->passes ? c->passes[i] : NULL);
+        far_free(ctx, c->douts ? c->douts[i] : NULL);
+    }
+    far_free(ctx, c->passes);
+    far_free(ctx, c->douts);
+}
+
+static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, int32_t dtype, crew *c)
+{
+    far_status st = FAR_OK;
+    int64_t rows = far_engine_rows(plan->engine);
+    int threads = far_ctx_threads(ctx);
+    FAR_TRY(far_alloc(ctx, threads, &c->passes));
+    FAR_TRY(far_alloc(ctx, threads, &c->douts));
+    for (; c->count < threads; c->count++) {
+        c->passes[c->count] = NULL;
+        c->douts[c->count] = NULL;
+    }
+    for (int i = 0; i < threads; i++) {
+        FAR_TRY(far_pass_create(ctx, plan->engine, rows, FAR_PASS_BACKWARD, &c->passes[i]));
+        FAR_TRY(far_alloc_bytes(ctx, rows * plan->net->info.outputs, far_dtype_size(dtype),
+                                &c->douts[i]));
+    }
+done:
+    return st;
+}
+
+static void run_blocks(const far_factor_plan *plan, const crew *c, const far_mat *x, far_factors *f)
+{
+    int64_t rows = far_engine_rows(plan->engine), blocks = (x->rows + rows - 1) / rows;
+#pragma omp parallel for num_threads(c->count) schedule(dynamic)
+    for (int64_t k = 0; k < blocks; k++) {
+        int me = omp_get_thread_num();
+        int64_t first = k * rows, count = x->rows - first < rows ? x->rows - first : rows;
+        block b = {plan, f, c->passes[me], first, count, c->douts[me]};
+        run_block(&b, x);
+    }
+}
+
+far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
+                              bool rows, bool panels, far_factors *out)
+{
+    far_status st = FAR_OK;
+    crew c = {0};
+    *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
+    FAR_TRY(allocate(plan, rows, panels, out));
+    FAR_TRY(crew_make(ctx, plan, x->dtype, &c));
+    run_blocks(plan, &c, x, out);
+    for (int64_t i = 0; i < out->count; i++) {
+        far_vectors *sides[2] = {&out->items[i].inputs, &out->items[i].gradients};
+        for (int k = 0; k < 2; k++) {
+            make_panels(out, sides[k], far_engine_panel(plan->engine), far_ctx_threads(ctx));
+            if (!rows) {
+                drop_rows(out, sides[k]);
+            }
+        }
+    }
+done:
+    crew_free(ctx, &c);
+    return st;
+}

@@ -1,0 +1,54 @@
+/*
+ * Layer factors of a finite network's tangent kernel. A layer adds
+ *
+ *     (by_input h h' + constant) (d d')
+ *
+ * to K, h its inputs and d the gradient of the output by what it gives. For a norm's scale and
+ * shift there is no h, and d holds both gradients.
+ */
+#ifndef FAR_NET_FACTORS_H
+#define FAR_NET_FACTORS_H
+
+#include "../net/engine.h"
+
+#include <farfield/ntk.h>
+
+#define FAR_TILE 128 /* side of a tile: a multiple of the engine's panel */
+
+/* n vectors of length `length`, as the two sides of a product want them. */
+typedef struct far_vectors {
+    int64_t length;
+    void *rows;   /* n x length */
+    void *panels; /* as far_engine_multiply wants them, zeros up to a multiple of FAR_TILE */
+} far_vectors;
+
+typedef struct far_factor {
+    int64_t unit;
+    double by_input, constant;
+    far_vectors inputs, gradients; /* inputs.length 0: none */
+} far_factor;
+
+typedef struct far_factors {
+    far_ctx *ctx;
+    int32_t dtype;
+    int64_t n; /* rows of the kernel: points, or points x outputs */
+    far_factor *items;
+    int64_t count;
+} far_factors;
+
+/* How a network's outputs become rows. */
+typedef struct far_factor_plan {
+    const far_net *net;
+    const far_engine *engine;
+    const far_weights *weights;
+    const far_ntk_opts *opts;
+} far_factor_plan;
+
+/* rows, panels: which sides are needed. */
+far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
+                              bool rows, bool panels, far_factors *out);
+void far_factors_clear(far_factors *f);
+/* Bytes that takes for n points. */
+double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool panels);
+
+#endif

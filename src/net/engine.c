@@ -1,0 +1,367 @@
+/* Packing, engines, weights and passes; what runs over rows is in engine_impl.h. */
+#include "engine_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- packed parameters --------------------------------------------------------------------- */
+
+typedef struct tensor_span {
+    int64_t at, rows, cols; /* rows x cols in far_net, cols x rows packed */
+} tensor_span;
+
+static void put(void *packed, int32_t dtype, int64_t i, double value)
+{
+    if (dtype == FAR_F64) {
+        ((double *)packed)[i] = value;
+    } else {
+        ((float *)packed)[i] = (float)value;
+    }
+}
+
+static double get(const void *packed, int32_t dtype, int64_t i)
+{
+    return dtype == FAR_F64 ? ((const double *)packed)[i] : (double)((const float *)packed)[i];
+}
+
+static void pack_span(tensor_span t, const double *params, int32_t dtype, void *packed)
+{
+    for (int64_t i = 0; i < t.cols; i++) {
+        for (int64_t o = 0; o < t.rows; o++) {
+            put(packed, dtype, t.at + i * t.rows + o, params[t.at + o * t.cols + i]);
+        }
+    }
+}
+
+static void unpack_span(tensor_span t, int32_t dtype, const void *packed, double *params)
+{
+    for (int64_t o = 0; o < t.rows; o++) {
+        for (int64_t i = 0; i < t.cols; i++) {
+            params[t.at + o * t.cols + i] = get(packed, dtype, t.at + i * t.rows + o);
+        }
+    }
+}
+
+static tensor_span weight_span(const far_step *s)
+{
+    bool matrix = s->kind == FAR_STEP_DENSE;
+    return (tensor_span){s->weight, matrix ? s->out : 1, matrix ? s->in : s->out};
+}
+
+void far_net_pack(const far_net *net, const double *params, int32_t dtype, void *packed)
+{
+    for (int64_t k = 0; k < net->step_count; k++) {
+        const far_step *s = &net->steps[k];
+        if (s->weight >= 0) {
+            pack_span(weight_span(s), params, dtype, packed);
+        }
+        if (s->bias >= 0) {
+            pack_span((tensor_span){s->bias, 1, s->out}, params, dtype, packed);
+        }
+    }
+}
+
+void far_net_unpack(const far_net *net, int32_t dtype, const void *packed, double *params)
+{
+    for (int64_t k = 0; k < net->step_count; k++) {
+        const far_step *s = &net->steps[k];
+        if (s->weight >= 0) {
+            unpack_span(weight_span(s), dtype, packed, params);
+        }
+        if (s->bias >= 0) {
+            unpack_span((tensor_span){s->bias, 1, s->out}, dtype, packed, params);
+        }
+    }
+}
+
+/* ---- the instruction set ------------------------------------------------------------------- */
+
+static int best_isa(void)
+{
+    if (__builtin_cpu_supports("x86-64-v4")) {
+        return 2;
+    }
+    return __builtin_cpu_supports("x86-64-v3") ? 1 : 0;
+}
+
+static const far_engine_ops *choose_ops(int32_t dtype)
+{
+    static const char *const names[] = {"baseline", "avx2", "avx512"};
+    static const far_engine_ops *const table[][2] = {
+        {&far_engine_f64_baseline, &far_engine_f32_baseline},
+        {&far_engine_f64_avx2, &far_engine_f32_avx2},
+        {&far_engine_f64_avx512, &far_engine_f32_avx512},
+    };
+    int chosen = best_isa();
+    const char *asked = getenv("FARFIELD_ISA");
+    for (int i = 0; asked && i < chosen; i++) {
+        if (strcmp(asked, names[i]) == 0) {
+            chosen = i;
+        }
+    }
+    return table[chosen][dtype == FAR_F32];
+}
+
+/* ---- engines ------------------------------------------------------------------------------- */
+
+far_status far_engine_create(far_ctx *ctx, const far_net *net, int32_t dtype, far_engine **out)
+{
+    far_engine *e = NULL;
+    far_status st = FAR_OK;
+    *out = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &e));
+    *e = (far_engine){.ctx = ctx, .net = net, .dtype = dtype, .ops = choose_ops(dtype)};
+    FAR_TRY(far_engine_plan(e));
+    *out = e;
+    e = NULL;
+done:
+    far_engine_destroy(e);
+    return st;
+}
+
+static void free_buffers(far_ctx *ctx, far_buffers *b)
+{
+    far_free(ctx, b->offset);
+    far_free(ctx, b->width);
+}
+
+void far_engine_destroy(far_engine *e)
+{
+    if (!e) {
+        return;
+    }
+    far_ctx *ctx = e->ctx;
+    free_buffers(ctx, &e->values);
+    free_buffers(ctx, &e->gradients);
+    free_buffers(ctx, &e->tangents);
+    far_free(ctx, e->stages);
+    far_free(ctx, e->step_value);
+    far_free(ctx, e->step_kept);
+    far_free(ctx, e->step_delta);
+    far_free(ctx, e);
+}
+
+#define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
+#define ROWS_LEAST 128
+#define ROWS_MOST 256
+
+int64_t far_engine_rows(const far_engine *e)
+{
+    int64_t size = (int64_t)far_dtype_size(e->dtype);
+    int64_t row = size * (e->net->info.inputs + e->values.total + e->gradients.total);
+    int64_t rows = (CACHE_BYTES - 2 * size * e->weights) / row / 16 * 16;
+    return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
+}
+
+double far_engine_flops(const far_engine *e)
+{
+    double products = 0;
+    for (int64_t i = 0; i < e->stage_count; i++) {
+        const far_stage *s = &e->stages[i];
+        if (s->kind == FAR_STAGE_DENSE) {
+            products += (double)s->in * (double)s->out * (s->from > 0 ? 3 : 2);
+        }
+    }
+    return 2 * products;
+}
+
+/* ---- weights ------------------------------------------------------------------------------- */
+
+far_status far_weights_create(far_ctx *ctx, const far_engine *e, far_weights **out)
+{
+    far_weights *w = NULL;
+    far_status st = FAR_OK;
+    size_t size = far_dtype_size(e->dtype);
+    *out = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &w));
+    *w = (far_weights){.ctx = ctx, .engine = e};
+    FAR_TRY(far_alloc_bytes(ctx, e->weights, size, &w->data));
+    memset(w->data, 0, (size_t)e->weights * size); /* panels are padded with zeros */
+    far_weights_set_statistics(w, e->net->statistics);
+    *out = w;
+    w = NULL;
+done:
+    far_weights_destroy(w);
+    return st;
+}
+
+void far_weights_destroy(far_weights *w)
+{
+    if (w) {
+        far_free(w->ctx, w->data);
+        far_free(w->ctx, w);
+    }
+}
+
+void far_weights_set(far_weights *w, const void *packed, int64_t slice, int64_t slices)
+{
+    w->engine->ops->set(w, packed, slice, slices);
+}
+
+static void set_stage_statistics(far_weights *w, const far_stage *s, const double *statistics)
+{
+    int32_t dtype = w->engine->dtype;
+    for (int64_t j = 0; j < s->out; j++) {
+        double square = statistics[s->norm->variance + j] + s->norm->eps;
+        put(w->data, dtype, s->mean + j, statistics[s->norm->mean + j]);
+        put(w->data, dtype, s->sd + j, square > 0 ? 1 / sqrt(square) : 0);
+    }
+}
+
+void far_weights_set_statistics(far_weights *w, const double *statistics)
+{
+    const far_engine *e = w->engine;
+    for (int64_t i = 0; i < e->stage_count; i++) {
+        const far_stage *s = &e->stages[i];
+        if (s->norm && s->norm->kind == FAR_STEP_BATCHNORM) {
+            set_stage_statistics(w, s, statistics);
+        }
+    }
+}
+
+/* ---- passes -------------------------------------------------------------------------------- */
+
+static far_status allocate_pass(far_pass *p)
+{
+    const far_engine *e = p->engine;
+    size_t size = far_dtype_size(e->dtype);
+    int64_t rows = p->capacity, deep = rows > e->widest ? rows : e->widest;
+    bool back = p->needs & FAR_PASS_BACKWARD, tangent = p->needs & FAR_PASS_TANGENT;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc_bytes(p->ctx, rows * e->values.total, size, &p->values));
+    FAR_TRY(far_alloc_bytes(p->ctx, back ? rows * e->gradients.total : 0, size, &p->gradients));
+    FAR_TRY(far_alloc_bytes(p->ctx, tangent ? rows * e->tangents.total : 0, size, &p->tangents));
+    FAR_TRY(far_alloc_bytes(p->ctx, rows * e->inverses, size, &p->inverses));
+    FAR_TRY(far_alloc_bytes(p->ctx, e->columns, size, &p->columns));
+    FAR_TRY(far_alloc_bytes(p->ctx, deep * e->ops->panel, size, &p->panel));
+    FAR_TRY(far_alloc_bytes(p->ctx, 2 * e->widest, size, &p->line));
+done:
+    return st;
+}
+
+far_status far_pass_create(far_ctx *ctx, const far_engine *e, int64_t rows, int needs,
+                           far_pass **out)
+{
+    far_pass *p = NULL;
+    far_status st = FAR_OK;
+    *out = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &p));
+    *p = (far_pass){.ctx = ctx, .engine = e, .needs = needs, .capacity = (rows + 15) / 16 * 16};
+    FAR_TRY(allocate_pass(p));
+    *out = p;
+    p = NULL;
+done:
+    far_pass_destroy(p);
+    return st;
+}
+
+void far_pass_destroy(far_pass *p)
+{
+    if (!p) {
+        return;
+    }
+    void *owned[] = {p->values,  p->gradients, p->tangents, p->inverses,
+                     p->columns, p->panel,     p->line};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(p->ctx, owned[i]);
+    }
+    far_free(p->ctx, p);
+}
+
+void far_pass_forward(far_pass *p, const far_weights *w, const void *x, int64_t ld, int64_t rows)
+{
+    p->x = x;
+    p->ldx = ld;
+    p->rows = rows;
+    p->engine->ops->forward(p, w);
+}
+
+void far_pass_backward(far_pass *p, const far_weights *w, const void *dout, void *gradient,
+                       void *dx)
+{
+    p->engine->ops->backward(p, w, dout, gradient, dx);
+}
+
+void far_pass_tangent(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
+                      int64_t ldx, void *out)
+{
+    p->engine->ops->tangent(p, w, v, dx, ldx, out);
+}
+
+/* ---- asking a pass ------------------------------------------------------------------------- */
+
+static const void *buffer_at(const far_pass *p, const far_buffers *b, const void *data, int64_t i)
+{
+    size_t size = far_dtype_size(p->engine->dtype);
+    return i < 0 ? NULL : (const char *)data + size * (size_t)(b->offset[i] * p->capacity);
+}
+
+static const void *value_at(const far_pass *p, int64_t value, int64_t *ld)
+{
+    const far_buffers *b = &p->engine->values;
+    if (value == 0) {
+        *ld = p->ldx;
+        return p->x;
+    }
+    *ld = value < 0 ? 0 : b->width[value];
+    return buffer_at(p, b, p->values, value);
+}
+
+const void *far_pass_value(const far_pass *p, int64_t step, int64_t *ld)
+{
+    return value_at(p, step < 0 ? 0 : p->engine->step_value[step], ld);
+}
+
+const void *far_pass_output(const far_pass *p)
+{
+    int64_t ld;
+    return far_pass_value(p, p->engine->net->step_count - 1, &ld);
+}
+
+int32_t far_engine_dtype(const far_engine *e)
+{
+    return e->dtype;
+}
+
+int64_t far_engine_panel(const far_engine *e)
+{
+    return e->ops->panel;
+}
+
+void far_engine_multiply(const far_engine *e, int64_t rows, int64_t cols, int64_t inner,
+                         const void *a, const void *b, void *out, int64_t ldo)
+{
+    e->ops->multiply(rows, cols, inner, a, b, out, ldo);
+}
+
+const void *far_pass_normalized(const far_pass *p, int64_t step)
+{
+    int64_t ld;
+    return value_at(p, p->engine->step_kept[step], &ld);
+}
+
+const void *far_pass_delta(const far_pass *p, int64_t step)
+{
+    return buffer_at(p, &p->engine->gradients, p->gradients, p->engine->step_delta[step]);
+}
+
+static void stage_statistics(const far_pass *p, const far_stage *s, double *statistics)
+{
+    int32_t dtype = p->engine->dtype;
+    for (int64_t j = 0; j < s->out; j++) {
+        statistics[s->norm->mean + j] = get(p->columns, dtype, s->column + j);
+        statistics[s->norm->variance + j] = get(p->columns, dtype, s->column + s->out + j);
+    }
+}
+
+void far_pass_statistics(const far_pass *p, double *statistics)
+{
+    const far_engine *e = p->engine;
+    for (int64_t i = 0; i < e->stage_count; i++) {
+        const far_stage *s = &e->stages[i];
+        if (s->norm && s->norm->kind == FAR_STEP_BATCHNORM) {
+            stage_statistics(p, s, statistics);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+/* Part of engine_impl.h: activations of one row, and their slopes. */
+
+#define SQRT_HALF ((REAL)0.70710678118654752440)
+#define TWO_OVER_SQRT_PI ((REAL)1.12837916709551257390)
+#define ONE_OVER_SQRT_2PI ((REAL)0.39894228040143267794)
+
+/* Phi(z). float32 takes erf, whose error is small against 1 only: erfc costs three times as much.
+ */
+#define NORMAL_BELOW(z)                                                                            \
+    ((REAL)0.5 * (sizeof(REAL) == 4 ? 1 + F(erf)((z)*SQRT_HALF) : F(erfc)((z) * -SQRT_HALF)))
+
+/* h = gain (expression in z); h may be t. A NAN stays one. */
+#define EACH(kind, expression)                                                                     \
+    case kind:                                                                                     \
+        _Pragma("GCC ivdep") for (int64_t j = 0; j < n; j++)                                       \
+        {                                                                                          \
+            REAL z = t[j];                                                                         \
+            h[j] = gain * (expression);                                                            \
+        }                                                                                          \
+        return;
+
+static void NAME(power_row)(REAL power, REAL gain, int64_t n, const REAL *t, REAL *h)
+{
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; j++) {
+        REAL z = t[j], up = gain * F(pow)(z <= 0 ? 1 : z, power);
+        h[j] = z <= 0 ? 0 : up;
+    }
+}
+
+static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL *h)
+{
+    REAL gain = (REAL)s->gain, slope = (REAL)s->slope;
+    if (s->layer == FAR_LAYER_RELU && s->power != 1) {
+        NAME(power_row)((REAL)s->power, gain, n, t, h);
+        return;
+    }
+    switch (s->layer) {
+        EACH(FAR_LAYER_RELU, z < 0 ? 0 : z)
+        EACH(FAR_LAYER_LEAKY_RELU, z < 0 ? slope * z : z)
+        EACH(FAR_LAYER_ABS, F(fabs)(z))
+        EACH(FAR_LAYER_ERF, F(erf)(z))
+        EACH(FAR_LAYER_GELU, z * NORMAL_BELOW(z))
+        EACH(FAR_LAYER_SILU, z / (1 + F(exp)(-z)))
+        EACH(FAR_LAYER_TANH, F(tanh)(z))
+        EACH(FAR_LAYER_SIN, F(sin)(z))
+    default:
+        EACH(FAR_LAYER_IDENTITY, z)
+    }
+}
+
+#undef EACH
+/* g *= gain (expression in z) */
+#define EACH(kind, expression)                                                                     \
+    case kind:                                                                                     \
+        _Pragma("GCC ivdep") for (int64_t j = 0; j < n; j++)                                       \
+        {                                                                                          \
+            REAL z = t[j];                                                                         \
+            (void)z;                                                                               \
+            g[j] *= gain * (expression);                                                           \
+        }                                                                                          \
+        return;
+
+static void NAME(power_slope_row)(REAL power, REAL gain, int64_t n, const REAL *t, REAL *g)
+{
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; j++) {
+        REAL z = t[j], up = gain * power * F(pow)(z > 0 ? z : 1, power - 1);
+        g[j] *= z > 0 ? up : 0;
+    }
+}
+
+INLINE REAL NAME(silu_slope)(REAL z)
+{
+    REAL s = 1 / (1 + F(exp)(-z));
+    return s * (1 + z * (1 - s));
+}
+
+INLINE REAL NAME(tanh_slope)(REAL z)
+{
+    REAL e = F(exp)(-2 * F(fabs)(z));
+    return 4 * e / ((1 + e) * (1 + e));
+}
+
+INLINE REAL NAME(gelu_slope)(REAL z)
+{
+    return (REAL)0.5 * F(erfc)(-z * SQRT_HALF) + z * ONE_OVER_SQRT_2PI * F(exp)((REAL)-0.5 * z * z);
+}
+
+/* At a kink 0, or the slope on the left. */
+static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g)
+{
+    REAL gain = (REAL)s->gain, slope = (REAL)s->slope;
+    if (s->layer == FAR_LAYER_RELU && s->power != 1) {
+        NAME(power_slope_row)((REAL)s->power, gain, n, t, g);
+        return;
+    }
+    switch (s->layer) {
+        EACH(FAR_LAYER_RELU, z > 0 ? (REAL)1 : (REAL)0)
+        EACH(FAR_LAYER_LEAKY_RELU, z > 0 ? (REAL)1 : slope)
+        EACH(FAR_LAYER_ABS, z > 0 ? (REAL)1 : z < 0 ? (REAL)-1 : (REAL)0)
+        EACH(FAR_LAYER_ERF, TWO_OVER_SQRT_PI * F(exp)(-z * z))
+        EACH(FAR_LAYER_GELU, NAME(gelu_slope)(z))
+        EACH(FAR_LAYER_SILU, NAME(silu_slope)(z))
+        EACH(FAR_LAYER_TANH, NAME(tanh_slope)(z))
+        EACH(FAR_LAYER_SIN, F(cos)(z))
+    default:
+        EACH(FAR_LAYER_IDENTITY, 1)
+    }
+}
+
+#undef EACH
+#undef NORMAL_BELOW
+#undef SQRT_HALF
+#undef TWO_OVER_SQRT_PI
+#undef ONE_OVER_SQRT_2PI

@@ -1,0 +1,238 @@
+/* From the list of steps to stages: what runs as one, and where everything lies. */
+#include "engine_plan.h"
+
+#include <string.h>
+
+/* Layers with at most this many outputs run forwards as dot products. */
+#define NARROW 4
+
+typedef struct planner {
+    far_engine *e;
+    int64_t value, gradient, tangent; /* of what the steps so far give */
+} planner;
+
+static far_status buffers_create(far_ctx *ctx, int64_t most, far_buffers *b)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(ctx, most, &b->offset));
+    FAR_TRY(far_alloc(ctx, most, &b->width));
+done:
+    return st;
+}
+
+static int64_t add_buffer(far_buffers *b, int64_t width)
+{
+    b->offset[b->count] = b->total;
+    b->width[b->count] = width;
+    b->total += width;
+    return b->count++;
+}
+
+static int64_t whole_panels(const far_engine *e, int64_t width)
+{
+    return (width + e->ops->panel - 1) / e->ops->panel * e->ops->panel;
+}
+
+/* Room in far_weights; whole panels, so that everything is aligned. */
+static int64_t take_weights(far_engine *e, int64_t rows, int64_t width)
+{
+    int64_t at = e->weights;
+    e->weights += rows * whole_panels(e, width);
+    return at;
+}
+
+static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *step)
+{
+    far_stage *s = &p->e->stages[p->e->stage_count++];
+    *s = (far_stage){.kind = kind,
+                     .in = step->in,
+                     .out = step->out,
+                     .input = p->value,
+                     .output = p->value,
+                     .kept = -1,
+                     .twin = -1,
+                     .from = p->gradient,
+                     .to = p->gradient,
+                     .twin_gradient = -1,
+                     .delta = -1,
+                     .tangent_from = p->tangent,
+                     .tangent_to = p->tangent,
+                     .tangent_twin = -1,
+                     .turned = -1,
+                     .shift = -1};
+    if (step->out > p->e->widest) {
+        p->e->widest = step->out;
+    }
+    return s;
+}
+
+/* What follows starts from a value, a gradient and a tangent of its own. */
+static void start_chain(planner *p, far_stage *s)
+{
+    far_engine *e = p->e;
+    s->output = p->value = add_buffer(&e->values, s->out);
+    s->to = p->gradient = add_buffer(&e->gradients, s->out);
+    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->out);
+}
+
+static void plan_dense(planner *p, int64_t i)
+{
+    far_engine *e = p->e;
+    const far_step *step = &e->net->steps[i];
+    far_stage *s = add_stage(p, FAR_STAGE_DENSE, step);
+    s->dense = step;
+    s->narrow = step->out <= NARROW;
+    start_chain(p, s);
+    if (!s->narrow) {
+        s->panels = take_weights(e, step->in, step->out);
+    }
+    if (s->narrow || s->from > 0 || e->input_parameters) {
+        s->turned = take_weights(e, step->out, step->in);
+    }
+    s->shift = take_weights(e, 1, step->out);
+    e->step_value[i] = s->output;
+    e->step_delta[i] = s->to;
+}
+
+static void plan_norm(planner *p, far_stage *s, int64_t i)
+{
+    far_engine *e = p->e;
+    const far_step *step = &e->net->steps[i];
+    bool after_dense = i > 0 && step[-1].kind == FAR_STEP_DENSE;
+    s->norm = step;
+    s->kept = after_dense ? s->input : add_buffer(&e->values, s->out);
+    s->output = p->value = s->kept;
+    if (after_dense) { /* written over */
+        e->step_value[i - 1] = -1;
+    }
+    if (step->kind == FAR_STEP_BATCHNORM) {
+        s->column = e->columns;
+        e->columns += FAR_COLUMN_VECTORS * s->out;
+        s->mean = take_weights(e, 1, s->out);
+        s->sd = take_weights(e, 1, s->out);
+    } else {
+        s->inverse = e->inverses;
+        e->inverses += step->groups;
+    }
+    e->step_kept[i] = s->kept;
+}
+
+static void plan_affine(planner *p, far_stage *s, int64_t i)
+{
+    far_engine *e = p->e;
+    s->panels = take_weights(e, 1, s->out);
+    s->shift = take_weights(e, 1, s->out);
+    s->delta = e->step_delta[i] = add_buffer(&e->gradients, s->out);
+    s->output = p->value = add_buffer(&e->values, s->out);
+    e->input_parameters |= s->from == 0;
+}
+
+/* A norm, if step i is one, and an activation, if the next one is. Returns the last step taken. */
+static int64_t plan_point(planner *p, int64_t i)
+{
+    far_engine *e = p->e;
+    const far_step *step = &e->net->steps[i];
+    far_stage *s = add_stage(p, FAR_STAGE_POINT, step);
+    bool norm = step->kind != FAR_STEP_ACTIVATION;
+    if (norm) {
+        plan_norm(p, s, i);
+        if (step->weight >= 0) {
+            plan_affine(p, s, i);
+        }
+        e->step_value[i] = s->output;
+    }
+    int64_t next = norm ? i + 1 : i;
+    if (next < e->net->step_count && e->net->steps[next].kind == FAR_STEP_ACTIVATION) {
+        s->activation = &e->net->steps[next];
+        bool place = norm && step->weight >= 0; /* scale and shift are worked out again */
+        s->output = p->value = place ? s->output : add_buffer(&e->values, s->out);
+        e->step_value[i] = norm ? -1 : e->step_value[i];
+        e->step_value[next] = s->output;
+        i = next;
+    }
+    return i;
+}
+
+static void plan_skip_in(planner *p, int64_t i)
+{
+    far_engine *e = p->e;
+    far_stage *s = add_stage(p, FAR_STAGE_SKIP_IN, &e->net->steps[i]);
+    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->out);
+    e->step_value[i] = s->output;
+}
+
+static far_stage *mate_of(far_engine *e)
+{
+    int64_t open = 0;
+    far_stage *s = &e->stages[e->stage_count - 1];
+    do {
+        s--;
+        open += s->kind == FAR_STAGE_SKIP_OUT;
+        open -= s->kind == FAR_STAGE_SKIP_IN;
+    } while (open >= 0);
+    return s;
+}
+
+static void plan_skip_out(planner *p, int64_t i)
+{
+    far_engine *e = p->e;
+    far_stage *s = add_stage(p, FAR_STAGE_SKIP_OUT, &e->net->steps[i]), *mate = mate_of(e);
+    start_chain(p, s);
+    s->twin = mate->input;
+    s->tangent_twin = mate->tangent_from;
+    mate->twin_gradient = s->to;
+    e->step_value[i] = s->output;
+}
+
+static int64_t plan_step(planner *p, int64_t i)
+{
+    switch (p->e->net->steps[i].kind) {
+    case FAR_STEP_DENSE:
+        plan_dense(p, i);
+        return i;
+    case FAR_STEP_SKIP_IN:
+        plan_skip_in(p, i);
+        return i;
+    case FAR_STEP_SKIP_OUT:
+        plan_skip_out(p, i);
+        return i;
+    default:
+        return plan_point(p, i);
+    }
+}
+
+static far_status allocate(far_engine *e)
+{
+    far_ctx *ctx = e->ctx;
+    int64_t steps = e->net->step_count, most = 2 * steps + 2;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(ctx, steps, &e->stages));
+    FAR_TRY(far_alloc(ctx, steps, &e->step_value));
+    FAR_TRY(far_alloc(ctx, steps, &e->step_kept));
+    FAR_TRY(far_alloc(ctx, steps, &e->step_delta));
+    FAR_TRY(buffers_create(ctx, most, &e->values));
+    FAR_TRY(buffers_create(ctx, most, &e->gradients));
+    FAR_TRY(buffers_create(ctx, most, &e->tangents));
+    for (int64_t i = 0; i < steps; i++) {
+        e->step_value[i] = e->step_kept[i] = e->step_delta[i] = -1;
+    }
+done:
+    return st;
+}
+
+far_status far_engine_plan(far_engine *e)
+{
+    planner p = {.e = e};
+    far_status st = allocate(e);
+    if (st != FAR_OK) {
+        return st;
+    }
+    add_buffer(&e->values, 0); /* the caller's */
+    add_buffer(&e->gradients, e->net->info.inputs);
+    add_buffer(&e->tangents, e->net->info.inputs);
+    e->widest = e->net->info.inputs;
+    for (int64_t i = 0; i < e->net->step_count; i++) {
+        i = plan_step(&p, i);
+    }
+    return FAR_OK;
+}

@@ -1,0 +1,100 @@
+/* The engine's plan and memory, for engine*.c alone. */
+#ifndef FAR_NET_ENGINE_PLAN_H
+#define FAR_NET_ENGINE_PLAN_H
+
+#include "engine.h"
+
+typedef enum far_stage_kind {
+    FAR_STAGE_DENSE,
+    FAR_STAGE_POINT, /* a norm, an activation, or a norm and the activation behind it */
+    FAR_STAGE_SKIP_IN,
+    FAR_STAGE_SKIP_OUT
+} far_stage_kind;
+
+/* Steps that run as one. Values, gradients and tangents are counted; number 0 is that of the
+ * inputs, -1 says there is none. Elementwise stages turn gradients and tangents over in place. */
+typedef struct far_stage {
+    far_stage_kind kind;
+    const far_step *dense, *norm, *activation; /* NULL: not in this stage */
+    int64_t in, out;                           /* widths */
+    int64_t input, output;                     /* values */
+    int64_t kept;                              /* value: normalised, before scale and shift */
+    int64_t twin;                              /* skip out: the value it adds */
+    int64_t from, to;                          /* gradients */
+    int64_t twin_gradient;                     /* skip in: that of its mate's output */
+    int64_t delta;                             /* gradient behind an affine norm */
+    int64_t tangent_from, tangent_to, tangent_twin;
+    int64_t inverse;  /* norm: where 1 / sigma starts, in numbers a row */
+    int64_t column;   /* batchnorm: where its 4 vectors start */
+    int64_t panels;   /* in far_weights: weights in x out, in panels; scale of affine norms */
+    int64_t turned;   /* the same out x in, in panels; -1: not needed */
+    int64_t shift;    /* bias or shift */
+    int64_t mean, sd; /* batchnorm: mean and 1 / standard deviation */
+    bool narrow;      /* few outputs: forwards by dot products with the turned weights */
+} far_stage;
+
+/* One after another, each rows x width, so that offsets and total are in numbers a row. */
+typedef struct far_buffers {
+    int64_t *offset, *width;
+    int64_t count, total;
+} far_buffers;
+
+typedef struct far_engine_ops far_engine_ops;
+
+struct far_engine {
+    far_ctx *ctx;
+    const far_net *net;
+    int32_t dtype;
+    const far_engine_ops *ops;
+    far_stage *stages;
+    int64_t stage_count;
+    far_buffers values, gradients, tangents;
+    int64_t *step_value, *step_kept, *step_delta; /* by step */
+    int64_t inverses, columns, weights;           /* numbers: a row, in all, in all */
+    int64_t widest;
+    bool input_parameters; /* an affine norm stands in front of the first dense layer */
+};
+
+struct far_weights {
+    far_ctx *ctx;
+    const far_engine *engine;
+    void *data;
+};
+
+struct far_pass {
+    far_ctx *ctx;
+    const far_engine *engine;
+    int needs;
+    int64_t capacity; /* rows, rounded up so that every buffer is aligned */
+    void *values, *gradients, *tangents;
+    void *inverses;
+    void *columns; /* batchnorm: vectors of statistics and sums */
+    void *panel;   /* scratch */
+    void *line;    /* scratch: one row */
+    const void *x; /* of the last forward */
+    int64_t ldx, rows;
+};
+
+#define FAR_COLUMN_VECTORS 5 /* mean, variance, 1 / sd, two sums */
+
+struct far_engine_ops {
+    int64_t panel; /* columns */
+    void (*set)(far_weights *w, const void *packed, int64_t slice, int64_t slices);
+    void (*forward)(far_pass *p, const far_weights *w);
+    void (*backward)(far_pass *p, const far_weights *w, const void *dout, void *gradient, void *dx);
+    void (*tangent)(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
+                    int64_t ldx, void *out);
+    void (*multiply)(int64_t rows, int64_t cols, int64_t inner, const void *a, const void *b,
+                     void *out, int64_t ldo);
+};
+
+/* engine_plan.c: fills in all but ctx, net, dtype and ops. */
+far_status far_engine_plan(far_engine *e);
+
+#define FAR_ENGINE_DECLARE(isa)                                                                    \
+    extern const far_engine_ops far_engine_f64_##isa, far_engine_f32_##isa;
+FAR_ENGINE_DECLARE(avx512)
+FAR_ENGINE_DECLARE(avx2)
+FAR_ENGINE_DECLARE(baseline)
+
+#endif

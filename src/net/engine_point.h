@@ -1,0 +1,293 @@
+/* Part of engine_impl.h: a norm, scale and shift, an activation: one row after another. */
+
+/* Some rows of a pass on their way through all stages, and what the call is about. */
+typedef struct NAME(strip) {
+    far_pass *p;
+    const far_weights *w, *v; /* v: the direction of tangents, or NULL */
+    int64_t first, rows;
+    REAL *gradient, *dx; /* of parameters, and of inputs; NULL: not wanted */
+} NAME(strip);
+
+/* Numbers that are read, row by row; the inputs have a stride of their own. */
+typedef struct NAME(rows) {
+    const REAL *data;
+    int64_t ld;
+} NAME(rows);
+
+INLINE const REAL *NAME(weight_at)(const far_weights *w, int64_t at)
+{
+    return (const REAL *)w->data + at;
+}
+
+/* The first row of the strip in a buffer. */
+INLINE REAL *NAME(buffer_at)(const NAME(strip) * t, const far_buffers *b, void *data, int64_t i)
+{
+    return (REAL *)data + b->offset[i] * t->p->capacity + t->first * b->width[i];
+}
+
+static REAL *NAME(value_at)(const NAME(strip) * t, int64_t i)
+{
+    return NAME(buffer_at)(t, &t->p->engine->values, t->p->values, i);
+}
+
+static REAL *NAME(gradient_at)(const NAME(strip) * t, int64_t i)
+{
+    if (i == 0 && t->dx) {
+        return t->dx + t->first * t->p->engine->net->info.inputs;
+    }
+    return NAME(buffer_at)(t, &t->p->engine->gradients, t->p->gradients, i);
+}
+
+static REAL *NAME(tangent_at)(const NAME(strip) * t, int64_t i)
+{
+    return NAME(buffer_at)(t, &t->p->engine->tangents, t->p->tangents, i);
+}
+
+static REAL *NAME(inverse_at)(const NAME(strip) * t, const far_stage *s)
+{
+    return (REAL *)t->p->inverses + s->inverse * t->p->capacity + t->first * s->norm->groups;
+}
+
+static NAME(rows) NAME(rows_of)(const NAME(strip) * t, int64_t value)
+{
+    if (value == 0) {
+        return (NAME(rows)){(const REAL *)t->p->x + t->first * t->p->ldx, t->p->ldx};
+    }
+    return (NAME(rows)){NAME(value_at)(t, value), t->p->engine->values.width[value]};
+}
+
+static bool NAME(is_affine)(const far_stage *s)
+{
+    return s->norm && s->norm->weight >= 0;
+}
+
+/* ---- batch norm ---------------------------------------------------------------------------- */
+
+static bool NAME(by_block)(const NAME(strip) * t, const far_stage *s)
+{
+    return s->norm && s->norm->kind == FAR_STEP_BATCHNORM && (t->p->needs & FAR_PASS_BATCH);
+}
+
+static REAL *NAME(columns_of)(const NAME(strip) * t, const far_stage *s)
+{
+    return (REAL *)t->p->columns + s->column;
+}
+
+/* Mean and 1 / sd a batch norm divides by. */
+typedef struct NAME(spread) {
+    const REAL *mean, *sd;
+} NAME(spread);
+
+static NAME(spread) NAME(spread_of)(const NAME(strip) * t, const far_stage *s)
+{
+    if (NAME(by_block)(t, s)) {
+        const REAL *columns = NAME(columns_of)(t, s);
+        return (NAME(spread)){columns, columns + 2 * s->out};
+    }
+    return (NAME(spread)){NAME(weight_at)(t->w, s->mean), NAME(weight_at)(t->w, s->sd)};
+}
+
+/* Sums over columns read packed rows: where the inputs have another stride, a copy does. */
+static void NAME(block_statistics)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(rows) in = NAME(rows_of)(t, s->input);
+    REAL *kept = NAME(value_at)(t, s->kept);
+    for (int64_t r = 0; kept != in.data && r < t->rows; r++) {
+        memcpy(kept + r * s->out, in.data + r * in.ld, (size_t)s->out * sizeof *kept);
+    }
+    REAL eps = (REAL)s->norm->eps;
+    NAME(column_statistics)(t->rows, s->out, eps, kept, NAME(columns_of)(t, s));
+}
+
+static void NAME(standardise_row)(int64_t n, NAME(spread) by, const REAL *z, REAL *out)
+{
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; j++) {
+        out[j] = (z[j] - by.mean[j]) * by.sd[j];
+    }
+}
+
+/* ---- forwards ------------------------------------------------------------------------------ */
+
+static void NAME(affine_row)(const NAME(strip) * t, const far_stage *s, const REAL *restrict unit,
+                             REAL *restrict out)
+{
+    const REAL *restrict scale = NAME(weight_at)(t->w, s->panels);
+    const REAL *restrict shift = NAME(weight_at)(t->w, s->shift);
+    for (int64_t j = 0; j < s->out; j++) {
+        out[j] = unit[j] * scale[j] + shift[j];
+    }
+}
+
+/* Whether the activation, if there is one, runs together with the norm. */
+static bool NAME(is_fused)(const far_stage *s)
+{
+    return s->norm && s->norm->kind == FAR_STEP_NORM && !NAME(is_affine)(s) &&
+           (!s->activation || NAME(is_bent)(s->activation));
+}
+
+static void NAME(fused_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(rows) in = NAME(rows_of)(t, s->input);
+    NAME(rule) rule = NAME(rule_of)(s->norm, s->activation);
+    REAL *unit = NAME(value_at)(t, s->kept), *bent = NAME(value_at)(t, s->output);
+    NAME(normalise_rows)(&rule, t->rows, in.data, in.ld, NAME(inverse_at)(t, s), unit, bent);
+}
+
+static void NAME(unit_row)(const NAME(strip) * t, const far_stage *s, int64_t r, const REAL *z,
+                           REAL *out)
+{
+    if (s->norm->kind == FAR_STEP_BATCHNORM) {
+        NAME(standardise_row)(s->out, NAME(spread_of)(t, s), z, out);
+    } else {
+        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
+        REAL *inverse = NAME(inverse_at)(t, s) + r * rule.groups;
+        NAME(normalise_rows)(&rule, 1, z, 0, inverse, out, NULL);
+    }
+}
+
+static void NAME(point_row)(const NAME(strip) * t, const far_stage *s, int64_t r)
+{
+    NAME(rows) in = NAME(rows_of)(t, s->input);
+    const REAL *z = in.data + r * in.ld;
+    REAL *to = NAME(value_at)(t, s->output) + r * s->out;
+    if (s->norm) {
+        REAL *unit = NAME(value_at)(t, s->kept) + r * s->out;
+        NAME(unit_row)(t, s, r, z, unit);
+        z = unit;
+    }
+    if (NAME(is_affine)(s)) {
+        NAME(affine_row)(t, s, z, to);
+        z = to;
+    }
+    if (s->activation) {
+        NAME(activate_row)(s->activation, s->out, z, to);
+    }
+}
+
+static void NAME(point_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    if (NAME(is_fused)(s)) {
+        NAME(fused_forward)(t, s);
+        return;
+    }
+    if (NAME(by_block)(t, s)) {
+        NAME(block_statistics)(t, s);
+    }
+    for (int64_t r = 0; r < t->rows; r++) {
+        NAME(point_row)(t, s, r);
+    }
+}
+
+/* ---- derivatives --------------------------------------------------------------------------- */
+
+/* What the activation was given in row r: kept, or worked out again in line. */
+static const REAL *NAME(before_activation)(const NAME(strip) * t, const far_stage *s, int64_t r)
+{
+    NAME(rows) in = NAME(rows_of)(t, s->norm ? s->kept : s->input);
+    const REAL *row = in.data + r * in.ld;
+    if (NAME(is_affine)(s)) {
+        NAME(affine_row)(t, s, row, t->p->line);
+        return t->p->line;
+    }
+    return row;
+}
+
+static void NAME(affine_backward)(const NAME(strip) * t, const far_stage *s, int64_t r, REAL *g)
+{
+    const REAL *restrict unit = NAME(value_at)(t, s->kept) + r * s->out;
+    const REAL *restrict scale = NAME(weight_at)(t->w, s->panels);
+    REAL *restrict delta = NAME(gradient_at)(t, s->delta) + r * s->out;
+    memcpy(delta, g, (size_t)s->out * sizeof *g);
+    if (t->gradient) {
+        REAL *restrict to_scale = t->gradient + s->norm->weight;
+        REAL *restrict to_shift = t->gradient + s->norm->bias;
+        for (int64_t j = 0; j < s->out; j++) {
+            to_scale[j] += delta[j] * unit[j];
+            to_shift[j] += delta[j];
+        }
+    }
+    for (int64_t j = 0; j < s->out; j++) {
+        g[j] *= scale[j];
+    }
+}
+
+/* The norm itself, but for what needs the whole block. Both gradients and tangents. */
+static void NAME(unit_row_change)(const NAME(strip) * t, const far_stage *s, int64_t r, REAL *g)
+{
+    if (s->norm->kind == FAR_STEP_NORM) {
+        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
+        const REAL *inverse = NAME(inverse_at)(t, s) + r * rule.groups;
+        const REAL *unit = NAME(value_at)(t, s->kept) + r * s->out;
+        NAME(normalise_rows_change)(&rule, 1, inverse, unit, g);
+    } else if (!NAME(by_block)(t, s)) {
+        const REAL *sd = NAME(weight_at)(t->w, s->sd);
+        for (int64_t j = 0; j < s->out; j++) {
+            g[j] *= sd[j];
+        }
+    }
+}
+
+static void NAME(block_change)(const NAME(strip) * t, const far_stage *s, REAL *g)
+{
+    const REAL *unit = NAME(value_at)(t, s->kept);
+    NAME(column_change)(t->rows, s->out, unit, NAME(columns_of)(t, s), g);
+}
+
+/* g, in place: from behind the stage to in front of it. */
+static void NAME(point_backward)(const NAME(strip) * t, const far_stage *s, REAL *g)
+{
+    if (NAME(is_fused)(s)) {
+        NAME(rule) rule = NAME(rule_of)(s->norm, s->activation);
+        const REAL *unit = NAME(value_at)(t, s->kept);
+        NAME(normalise_rows_change)(&rule, t->rows, NAME(inverse_at)(t, s), unit, g);
+        return;
+    }
+    for (int64_t r = 0; r < t->rows; r++) {
+        REAL *row = g + r * s->out;
+        if (s->activation) {
+            NAME(slope_row)(s->activation, s->out, NAME(before_activation)(t, s, r), row);
+        }
+        if (NAME(is_affine)(s)) {
+            NAME(affine_backward)(t, s, r, row);
+        }
+        if (s->norm) {
+            NAME(unit_row_change)(t, s, r, row);
+        }
+    }
+    if (NAME(by_block)(t, s)) {
+        NAME(block_change)(t, s, g);
+    }
+}
+
+/* g = g scale + v's scale unit + v's shift */
+static void NAME(affine_tangent)(const NAME(strip) * t, const far_stage *s, int64_t r, REAL *g)
+{
+    const REAL *unit = NAME(value_at)(t, s->kept) + r * s->out;
+    const REAL *scale = NAME(weight_at)(t->w, s->panels);
+    for (int64_t j = 0; j < s->out; j++) {
+        g[j] *= scale[j];
+    }
+    for (int64_t j = 0; t->v && j < s->out; j++) {
+        g[j] += NAME(weight_at)(t->v, s->panels)[j] * unit[j] + NAME(weight_at)(t->v, s->shift)[j];
+    }
+}
+
+static void NAME(point_tangent)(const NAME(strip) * t, const far_stage *s, REAL *g)
+{
+    for (int64_t r = 0; s->norm && r < t->rows; r++) {
+        NAME(unit_row_change)(t, s, r, g + r * s->out);
+    }
+    if (NAME(by_block)(t, s)) {
+        NAME(block_change)(t, s, g);
+    }
+    for (int64_t r = 0; r < t->rows; r++) {
+        REAL *row = g + r * s->out;
+        if (NAME(is_affine)(s)) {
+            NAME(affine_tangent)(t, s, r, row);
+        }
+        if (s->activation) {
+            NAME(slope_row)(s->activation, s->out, NAME(before_activation)(t, s, r), row);
+        }
+    }
+}

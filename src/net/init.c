@@ -1,0 +1,93 @@
+/* Random weights: value i of a tensor depends on the seed, the tensor and i alone. */
+#include "net_internal.h"
+
+#include <math.h>
+
+typedef enum shape { NORMAL, UNIFORM } shape;
+
+/* count numbers of standard deviation scale (normal) or within +-scale (uniform). */
+static void draw(double *out, int64_t count, shape s, double scale, uint64_t seed, int64_t first)
+{
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t counter = (uint64_t)(first + i);
+        double unit = s == NORMAL ? far_random_normal(seed, counter)
+                                  : 2 * far_random_uniform(seed, counter) - 1;
+        out[i] = scale * unit;
+    }
+}
+
+typedef struct recipe {
+    shape shape;
+    double weight, bias; /* standard deviations, or half the width of the interval */
+} recipe;
+
+static double or_default(double value, double fallback)
+{
+    return isnan(value) ? fallback : value;
+}
+
+static recipe siren(double n, double w0, bool first)
+{
+    return (recipe){UNIFORM, first ? w0 / n : sqrt(6 / n), (first ? w0 : 1) / sqrt(n)};
+}
+
+static recipe of_variance(shape s, double w, double b, double n)
+{
+    double widen = s == UNIFORM ? sqrt(3) : 1;
+    return (recipe){s, widen * w / sqrt(n), widen * b};
+}
+
+/* w and b: as in the text, NAN where it does not say. */
+static recipe choose(far_init init, double n, double w, double b, double w0, bool first)
+{
+    b = or_default(b, FAR_B_DEFAULT);
+    switch (init) {
+    case FAR_INIT_KAIMING_UNIFORM:
+        return of_variance(UNIFORM, or_default(w, FAR_W_STANDARD_DEFAULT), b, n);
+    case FAR_INIT_LECUN:
+        return of_variance(NORMAL, or_default(w, 1), b, n);
+    case FAR_INIT_SIREN:
+        return siren(n, w0, first);
+    case FAR_INIT_NTK: /* the scales are in the steps */
+        return (recipe){NORMAL, 1, 1};
+    case FAR_INIT_TORCH:
+        return (recipe){UNIFORM, 1 / sqrt(n), 1 / sqrt(n)};
+    default:
+        return of_variance(NORMAL, or_default(w, FAR_W_STANDARD_DEFAULT), b, n);
+    }
+}
+
+static void draw_dense(far_net *net, const far_step *s, far_init init, double w0, uint64_t seed,
+                       bool first)
+{
+    recipe r = choose(init, (double)s->in, s->w, s->b, w0, first);
+    draw(net->params + s->weight, s->in * s->out, r.shape, r.weight, seed, s->weight);
+    if (s->bias >= 0) {
+        draw(net->params + s->bias, s->out, r.shape, r.bias, seed, s->bias);
+    }
+}
+
+static void set_affine(far_net *net, const far_step *s)
+{
+    for (int64_t j = 0; j < s->out; j++) {
+        net->params[s->weight + j] = 1;
+        net->params[s->bias + j] = 0;
+    }
+}
+
+void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed)
+{
+    bool first = true;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        if (s->kind == FAR_STEP_DENSE) {
+            draw_dense(net, s, init, w0, seed, first);
+            first = false;
+        } else if (s->weight >= 0) {
+            set_affine(net, s);
+        }
+    }
+    net->info.init = (int32_t)init;
+    net->info.w0 = init == FAR_INIT_SIREN ? w0 : NAN;
+    net->info.seed = seed;
+}

@@ -1,0 +1,392 @@
+/* Making, copying and asking a network. */
+#include "net_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+void far_net_opts_init(far_net_opts *opts)
+{
+    *opts = (far_net_opts){.size = sizeof *opts, .init = FAR_INIT_KAIMING_NORMAL, .w0 = 30};
+}
+
+static far_status check_opts(far_ctx *ctx, const far_net_opts *o)
+{
+    if (!o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_net_opts_init first");
+    }
+    if (o->init < FAR_INIT_KAIMING_NORMAL || o->init > FAR_INIT_TORCH) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: init %d is no far_init", (int)o->init);
+    }
+    if (!(o->w0 > 0) || isinf(o->w0)) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: w0 is %g; it must be positive", o->w0);
+    }
+    if (o->outputs < 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: %lld outputs", (long long)o->outputs);
+    }
+    return FAR_OK;
+}
+
+far_status far_net_create(far_ctx *ctx, const char *arch, const far_net_opts *opts, far_net **out)
+{
+    far_status st = FAR_OK;
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, opts));
+    far_param param = opts->init == FAR_INIT_NTK ? FAR_PARAM_NTK : FAR_PARAM_STANDARD;
+    FAR_TRY(far_net_compile(ctx, arch, opts->inputs, opts->outputs, param, out));
+    far_net_draw(*out, (far_init)opts->init, opts->w0, opts->seed);
+done:
+    return st;
+}
+
+static void free_texts(far_ctx *ctx, char **texts, int64_t count)
+{
+    for (int64_t i = 0; texts && i < count; i++) {
+        far_free(ctx, texts[i]);
+    }
+    far_free(ctx, texts);
+}
+
+static void free_meta(far_net *net)
+{
+    for (int64_t i = 0; i < net->meta_count; i++) {
+        far_free(net->ctx, net->meta[i].key);
+        far_free(net->ctx, net->meta[i].value);
+    }
+    far_free(net->ctx, net->meta);
+}
+
+/* What another room read from the metadata. */
+static void drop_table(far_net *net)
+{
+    if (net->table) {
+        net->table_free(net->table);
+        net->table = NULL;
+    }
+}
+
+void far_net_destroy(far_net *net)
+{
+    if (!net) {
+        return;
+    }
+    far_ctx *ctx = net->ctx;
+    drop_table(net);
+    for (int64_t i = 0; i < net->step_count; i++) {
+        far_free(ctx, net->steps[i].name);
+    }
+    free_texts(ctx, net->tensor_names, net->info.tensors);
+    free_meta(net);
+    void *owned[] = {net->text, net->steps, net->params, net->start, net->statistics, net->scaling};
+    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
+        far_free(ctx, owned[i]);
+    }
+    far_free(ctx, net);
+}
+
+static far_status copy_meta(far_ctx *ctx, const far_net *from, far_net *to)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < from->meta_count && st == FAR_OK; i++) {
+        st = far_net_set_metadata(ctx, to, from->meta[i].key, from->meta[i].value);
+    }
+    return st;
+}
+
+static void copy_numbers(double *to, const double *from, int64_t count)
+{
+    memcpy(to, from, (size_t)count * sizeof *to);
+}
+
+static far_status copy_values(far_ctx *ctx, const far_net *from, far_net *to)
+{
+    far_status st = FAR_OK;
+    copy_numbers(to->params, from->params, from->info.parameters);
+    copy_numbers(to->statistics, from->statistics, from->statistic_count);
+    copy_numbers(to->scaling, from->scaling, 2 * (from->info.inputs + from->info.outputs));
+    if (from->start) {
+        FAR_TRY(far_alloc(ctx, from->info.parameters, &to->start));
+        copy_numbers(to->start, from->start, from->info.parameters);
+    }
+    FAR_TRY(copy_meta(ctx, from, to));
+    to->info = from->info;
+done:
+    return st;
+}
+
+far_status far_net_copy(far_ctx *ctx, const far_net *net, far_net **out)
+{
+    far_net *copy = NULL;
+    far_status st = FAR_OK;
+    *out = NULL;
+    FAR_TRY(far_net_compile(ctx, net->text, net->info.inputs, net->info.outputs,
+                            (far_param)net->info.param, &copy));
+    FAR_TRY(copy_values(ctx, net, copy));
+    *out = copy;
+    copy = NULL;
+done:
+    far_net_destroy(copy);
+    return st;
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+far_net_info far_net_describe(const far_net *net)
+{
+    return net->info;
+}
+
+const char *far_net_text(const far_net *net)
+{
+    return net->text;
+}
+
+/* A tensor of a step: which is the how-manieth it has. */
+static far_net_tensor_info step_tensor(far_net *net, const far_step *s, int64_t which)
+{
+    int64_t offsets[4], count = 0;
+    int64_t all[4] = {s->weight, s->bias, s->mean, s->variance};
+    int kinds[4] = {0};
+    for (int k = 0; k < 4; k++) {
+        if (all[k] >= 0) {
+            kinds[count] = k;
+            offsets[count++] = all[k];
+        }
+    }
+    bool parameter = kinds[which] < 2, matrix = s->kind == FAR_STEP_DENSE && kinds[which] == 0;
+    double *data = (parameter ? net->params : net->statistics) + offsets[which];
+    return (far_net_tensor_info){
+        .layer = parameter ? s->unit : -1,
+        .parameter = parameter ? offsets[which] : -1,
+        .vector = !matrix,
+        .values = far_mat_view(data, matrix ? s->out : 1, matrix ? s->in : s->out, FAR_F64)};
+}
+
+static int64_t tensor_count(const far_step *s)
+{
+    return (s->weight >= 0) + (s->bias >= 0) + (s->mean >= 0) + (s->variance >= 0);
+}
+
+far_net_tensor_info far_net_tensor(far_net *net, int64_t i)
+{
+    int64_t first = 0;
+    for (int64_t k = 0; k < net->step_count; k++) {
+        int64_t count = tensor_count(&net->steps[k]);
+        if (i >= first && i < first + count) {
+            far_net_tensor_info t = step_tensor(net, &net->steps[k], i - first);
+            t.name = net->tensor_names[i];
+            return t;
+        }
+        first += count;
+    }
+    return (far_net_tensor_info){.layer = -1, .parameter = -1};
+}
+
+far_mat far_net_parameters(far_net *net)
+{
+    return far_mat_view(net->params, 1, net->info.parameters, FAR_F64);
+}
+
+far_mat far_net_start(far_net *net)
+{
+    return far_mat_view(net->start, net->start ? 1 : 0, net->start ? net->info.parameters : 0,
+                        FAR_F64);
+}
+
+const char *far_net_layer(const far_net *net, int64_t layer)
+{
+    for (int64_t i = 0; i < net->step_count; i++) {
+        if (layer >= 0 && net->steps[i].unit == layer) {
+            return net->steps[i].name;
+        }
+    }
+    return NULL;
+}
+
+far_status far_net_linearize(far_ctx *ctx, far_net *net)
+{
+    if (net->start) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network is linearised already");
+    }
+    far_status st = far_alloc(ctx, net->info.parameters, &net->start);
+    if (st == FAR_OK) {
+        copy_numbers(net->start, net->params, net->info.parameters);
+        net->info.linearized = 1;
+    }
+    return st;
+}
+
+/* ---- scaling ------------------------------------------------------------------------------- */
+
+far_scaling far_net_scaling(const far_net *net)
+{
+    int64_t d = net->info.inputs, o = net->info.outputs;
+    double *s = net->scaling;
+    return (far_scaling){.input_centre = far_mat_view(s, 1, d, FAR_F64),
+                         .input_scale = far_mat_view(s + d, 1, d, FAR_F64),
+                         .output_centre = far_mat_view(s + 2 * d, 1, o, FAR_F64),
+                         .output_scale = far_mat_view(s + 2 * d + o, 1, o, FAR_F64)};
+}
+
+static far_status check_scales(far_ctx *ctx, const far_mat *m, const char *name, bool positive)
+{
+    const double *values = m->data;
+    for (int64_t i = 0; i < m->cols; i++) {
+        if (!isfinite(values[i]) || (positive && values[i] <= 0)) {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: value %lld is %g; it must be finite%s", name,
+                            (long long)i + 1, values[i], positive ? " and above 0" : "");
+        }
+    }
+    return FAR_OK;
+}
+
+far_status far_net_set_scaling(far_ctx *ctx, far_net *net, const far_scaling *s)
+{
+    far_status st = FAR_OK;
+    int64_t d = net->info.inputs, o = net->info.outputs;
+    const far_mat *parts[4] = {&s->input_centre, &s->input_scale, &s->output_centre,
+                               &s->output_scale};
+    static const char *const NAMES[4] = {"input_centre", "input_scale", "output_centre",
+                                         "output_scale"};
+    for (int k = 0; k < 4; k++) {
+        FAR_TRY(far_net_check_mat(ctx, parts[k], NAMES[k], 1, k < 2 ? d : o, FAR_F64));
+        FAR_TRY(check_scales(ctx, parts[k], NAMES[k], k % 2 == 1));
+    }
+    int64_t at = 0;
+    net->info.scaled = 0;
+    for (int k = 0; k < 4; k++) {
+        copy_numbers(net->scaling + at, parts[k]->data, parts[k]->cols);
+        at += parts[k]->cols;
+    }
+    for (int64_t i = 0; i < at; i++) {
+        bool scale = (i >= d && i < 2 * d) || i >= 2 * d + o;
+        net->info.scaled |= net->scaling[i] != (scale ? 1 : 0);
+    }
+done:
+    return st;
+}
+
+/* ---- metadata ------------------------------------------------------------------------------ */
+
+bool far_net_reserved(const char *key)
+{
+    static const char *const OURS[] = {
+        "arch",         "param",       "init",          "seed",         "w0",     "linearized",
+        "input_centre", "input_scale", "output_centre", "output_scale", "format", "farfield"};
+    for (size_t i = 0; i < sizeof OURS / sizeof OURS[0]; i++) {
+        if (strcmp(OURS[i], key) == 0) {
+            return true;
+        }
+    }
+    return strncmp(key, FAR_TRAIN_PREFIX, strlen(FAR_TRAIN_PREFIX)) == 0;
+}
+
+static far_meta *find_meta(const far_net *net, const char *key)
+{
+    for (int64_t i = 0; i < net->meta_count; i++) {
+        if (strcmp(net->meta[i].key, key) == 0) {
+            return &net->meta[i];
+        }
+    }
+    return NULL;
+}
+
+const char *far_net_metadata(const far_net *net, const char *key)
+{
+    if (strcmp(key, "arch") == 0) {
+        return net->text;
+    }
+    const far_meta *m = find_meta(net, key);
+    return m ? m->value : NULL;
+}
+
+static void remove_meta(far_net *net, const char *key)
+{
+    far_meta *m = find_meta(net, key);
+    if (m) {
+        far_free(net->ctx, m->key);
+        far_free(net->ctx, m->value);
+        *m = net->meta[--net->meta_count];
+    }
+}
+
+static far_status append_meta(far_ctx *ctx, far_net *net, far_meta item)
+{
+    far_status st = far_grow(ctx, net->meta_count, net->meta_count + 1, &net->meta);
+    if (st == FAR_OK) {
+        net->meta[net->meta_count++] = item;
+    }
+    return st;
+}
+
+far_status far_net_set_metadata(far_ctx *ctx, far_net *net, const char *key, const char *value)
+{
+    far_meta item = {0};
+    far_status st = FAR_OK;
+    if (far_net_reserved(key)) {
+        return far_fail(ctx, FAR_ERR_ARG, "the key '%s' is the library's own; choose another", key);
+    }
+    if (!value) {
+        remove_meta(net, key);
+        drop_table(net);
+        return FAR_OK;
+    }
+    FAR_TRY(far_copy_text(ctx, key, (int64_t)strlen(key), &item.key));
+    FAR_TRY(far_copy_text(ctx, value, (int64_t)strlen(value), &item.value));
+    remove_meta(net, key);
+    drop_table(net);
+    FAR_TRY(append_meta(ctx, net, item));
+    item = (far_meta){0};
+done:
+    far_free(ctx, item.key);
+    far_free(ctx, item.value);
+    return st;
+}
+
+/* ---- checks -------------------------------------------------------------------------------- */
+
+far_status far_net_check_mat(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                             int64_t cols, int32_t dtype)
+{
+    far_status st = far_mat_check(ctx, m, name);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if ((rows >= 0 && m->rows != rows) || (cols >= 0 && m->cols != cols)) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld, not %lld x %lld", name,
+                        (long long)m->rows, (long long)m->cols,
+                        (long long)(rows >= 0 ? rows : m->rows),
+                        (long long)(cols >= 0 ? cols : m->cols));
+    }
+    if (m->dtype != dtype) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is not of type %s", name,
+                        dtype == FAR_F64 ? "float64" : "float32");
+    }
+    return FAR_OK;
+}
+
+static double element(const far_mat *m, int64_t i, int64_t j)
+{
+    const void *row = far_mat_row(m, i);
+    return m->dtype == FAR_F64 ? ((const double *)row)[j] : (double)((const float *)row)[j];
+}
+
+far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x)
+{
+    far_status st = far_mat_check(ctx, x, "x");
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (x->cols != net->info.inputs) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "x has %lld columns, but the network takes %lld inputs",
+                        (long long)x->cols, (long long)net->info.inputs);
+    }
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t j = 0; j < x->cols; j++) {
+            if (!isfinite(element(x, i, j))) {
+                return far_fail(ctx, FAR_ERR_VALUE, "x: row %lld, column %lld is %g; remove it",
+                                (long long)i + 1, (long long)j + 1, element(x, i, j));
+            }
+        }
+    }
+    return FAR_OK;
+}

@@ -1,0 +1,92 @@
+/* The network as a list of operations over rows, for the rooms that run or study it. */
+#ifndef FAR_NET_INTERNAL_H
+#define FAR_NET_INTERNAL_H
+
+#include "../arch/arch_internal.h"
+
+#include <farfield/net.h>
+
+typedef enum far_step_kind {
+    FAR_STEP_DENSE,      /* z = weight_scale W h + bias_scale beta */
+    FAR_STEP_ACTIVATION, /* gain phi(z) */
+    FAR_STEP_NORM,       /* ln or rms, then scale and shift if affine */
+    FAR_STEP_BATCHNORM,  /* (z - mean) / sqrt(variance + eps), then scale and shift if affine */
+    FAR_STEP_SKIP_IN,    /* keeps its input for its mate; passes it on */
+    FAR_STEP_SKIP_OUT    /* adds what its mate kept */
+} far_step_kind;
+
+typedef struct far_step {
+    far_step_kind kind;
+    far_layer_kind layer; /* which activation; FAR_LAYER_LN or FAR_LAYER_RMS */
+    int64_t in, out;      /* widths */
+    double w, b;          /* dense: as in the text; NAN where it does not say */
+    double weight_scale, bias_scale;
+    double gain, power, slope, eps;
+    int64_t groups;
+    int64_t weight, bias;   /* offsets of W (out x in) or scale, and of beta or shift, among the
+                               parameters; -1: none */
+    int64_t mean, variance; /* batchnorm: offsets among the statistics; -1: none */
+    int64_t mate;           /* SKIP_IN and SKIP_OUT: the other one */
+    int64_t unit;           /* which of the layers with parameters; -1: none */
+    int column;             /* in the text, from 1 */
+    char *name;             /* "3", "2.1" */
+} far_step;
+
+typedef struct far_meta {
+    char *key, *value;
+} far_meta;
+
+struct far_net {
+    far_ctx *ctx;
+    char *text; /* canonical, with every width */
+    far_step *steps;
+    int64_t step_count;
+    double *params; /* parameters of them, PyTorch's layout */
+    double *start;  /* where it is linearised; NULL: it is not */
+    double *statistics;
+    int64_t statistic_count;
+    double *scaling; /* input centre, input scale, output centre, output scale */
+    far_meta *meta;  /* what is not written by the library itself */
+    int64_t meta_count;
+    char **tensor_names; /* info.tensors of them, in the order of far_net_tensor */
+    void *table;         /* what src/regress made of the metadata; NULL: nothing yet */
+    void (*table_free)(void *table);
+    far_net_info info;
+};
+
+/* ---- program.c ---- */
+
+/* steps, text, widths, offsets and names, but no numbers: a file's architecture must not make us
+ * allocate before its tensors were seen to fit. outputs: as in far_net_opts. */
+far_status far_net_outline(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
+                           far_param param, far_net **out);
+/* params (0), statistics and scaling of an outline. */
+far_status far_net_allocate(far_net *net);
+/* Both; nothing is drawn. */
+far_status far_net_compile(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
+                           far_param param, far_net **out);
+
+/* ---- init.c ---- */
+
+void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed);
+/* 1 / sqrt(E phi(u)^2), u ~ N(0, 1). */
+double far_activation_unit_gain(const far_layer *layer);
+
+/* ---- activation of one number, for those who do not run blocks of rows ---- */
+
+/* phi(z) without gain, and its derivative (0 at a kink). */
+double far_activation_value(const far_step *step, double z);
+double far_activation_slope(const far_step *step, double z);
+
+/* ---- checks that several files share ---- */
+
+#define FAR_TRAIN_PREFIX "train." /* keys of a checkpoint */
+/* A key of the metadata that the library itself writes. */
+bool far_net_reserved(const char *key);
+
+/* x is finite, n x inputs. */
+far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
+far_status far_net_check_mat(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                             int64_t cols, int32_t dtype);
+
+#endif

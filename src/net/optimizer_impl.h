@@ -1,0 +1,95 @@
+/* Included once for float and once for double: REAL, SQRT, UPDATE and NAME(x) are defined. A tile
+ * of the gradient is summed and used while it is in the first-level cache. */
+
+static void NAME(sum_parts)(const far_update *u, int64_t at, int64_t count, REAL *restrict g)
+{
+    const REAL *part = (const REAL *)u->parts + at;
+    memcpy(g, part, (size_t)count * sizeof *g);
+    for (int64_t k = 1; k < u->part_count; k++) {
+        const REAL *restrict more = part + k * u->part_stride;
+        for (int64_t i = 0; i < count; i++) {
+            g[i] += more[i];
+        }
+    }
+}
+
+static void NAME(add_pull)(const far_update *u, int64_t at, int64_t count, REAL *restrict g)
+{
+    const REAL *restrict p = (const REAL *)u->params + at, *restrict s =
+                                                               (const REAL *)u->start + at;
+    const REAL pull = (REAL)u->pull;
+    for (int64_t i = 0; i < count; i++) {
+        g[i] += pull * (p[i] - s[i]);
+    }
+}
+
+/* The order of operations is PyTorch's. */
+static void NAME(adam)(const far_update *u, int64_t at, int64_t count, const REAL *restrict g)
+{
+    REAL *restrict p = (REAL *)u->params + at;
+    REAL *restrict m = (REAL *)u->mean + at, *restrict v = (REAL *)u->square + at;
+    const REAL fresh1 = (REAL)(1 - u->beta1), beta2 = (REAL)u->beta2, fresh2 = (REAL)(1 - u->beta2);
+    const REAL rate = (REAL)u->rate, unbias = (REAL)u->unbias, epsilon = (REAL)u->epsilon;
+    for (int64_t i = 0; i < count; i++) {
+        REAL mean = m[i] + fresh1 * (g[i] - m[i]);
+        REAL square = beta2 * v[i] + fresh2 * g[i] * g[i];
+        m[i] = mean;
+        v[i] = square;
+        p[i] -= rate * mean / (SQRT(square) * unbias + epsilon);
+    }
+}
+
+static void NAME(descend)(const far_update *u, int64_t at, int64_t count, const REAL *restrict g)
+{
+    REAL *restrict p = (REAL *)u->params + at;
+    const REAL rate = (REAL)u->rate;
+    for (int64_t i = 0; i < count; i++) {
+        p[i] -= rate * g[i];
+    }
+}
+
+static void NAME(roll)(const far_update *u, int64_t at, int64_t count, const REAL *restrict g)
+{
+    REAL *restrict p = (REAL *)u->params + at, *restrict v = (REAL *)u->mean + at;
+    const REAL rate = (REAL)u->rate, momentum = (REAL)u->momentum;
+    for (int64_t i = 0; i < count; i++) {
+        v[i] = momentum * v[i] + g[i];
+        p[i] -= rate * v[i];
+    }
+}
+
+static void NAME(set_moved)(const far_update *u, int64_t at, int64_t count)
+{
+    const REAL *restrict p = (const REAL *)u->params + at, *restrict s =
+                                                               (const REAL *)u->start + at;
+    REAL *restrict moved = (REAL *)u->moved + at;
+    for (int64_t i = 0; i < count; i++) {
+        moved[i] = p[i] - s[i];
+    }
+}
+
+static void NAME(update_tile)(const far_update *u, int64_t at, int64_t count)
+{
+    REAL g[TILE] __attribute__((aligned(64)));
+    NAME(sum_parts)(u, at, count, g);
+    if (u->pull != 0) {
+        NAME(add_pull)(u, at, count, g);
+    }
+    if (u->rule == FAR_OPTIMIZER_ADAM) {
+        NAME(adam)(u, at, count, g);
+    } else if (u->rule == FAR_OPTIMIZER_MOMENTUM) {
+        NAME(roll)(u, at, count, g);
+    } else {
+        NAME(descend)(u, at, count, g);
+    }
+    if (u->moved) {
+        NAME(set_moved)(u, at, count);
+    }
+}
+
+void UPDATE(const far_update *u, int64_t from, int64_t to)
+{
+    for (int64_t at = from; at < to; at += TILE) {
+        NAME(update_tile)(u, at, to - at < TILE ? to - at : TILE);
+    }
+}

@@ -1,0 +1,426 @@
+/* From the tree of layers to the list of operations: widths, offsets, names. */
+#include "net_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARAMETERS_MOST ((int64_t)1 << 40) /* far beyond memory, far below overflow */
+
+typedef struct walk {
+    far_ctx *ctx;
+    const char *text;
+    far_net *net;
+    int64_t capacity;
+    int64_t width; /* of what the layers so far give */
+    far_param param;
+    far_text prefix; /* "2." inside the skip that is layer 2 */
+} walk;
+
+static far_status fail(const walk *w, const far_layer *layer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static far_status fail(const walk *w, const far_layer *layer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    far_status st = far_fail_at_args(w->ctx, FAR_ERR_ARCH, w->text, (int)strlen(w->text),
+                                     layer->column - 1, format, args);
+    va_end(args);
+    return st;
+}
+
+static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, int64_t index,
+                           far_step **out)
+{
+    far_net *net = w->net;
+    if (net->step_count == w->capacity) {
+        int64_t more = 2 * w->capacity + 8;
+        far_status st = far_grow(w->ctx, w->capacity, more, &net->steps);
+        if (st != FAR_OK) {
+            return st;
+        }
+        w->capacity = more;
+    }
+    far_step *step = &net->steps[net->step_count];
+    *step = (far_step){.kind = kind,
+                       .layer = layer->kind,
+                       .in = w->width,
+                       .out = w->width,
+                       .w = layer->w,
+                       .b = layer->b,
+                       .weight_scale = 1,
+                       .bias_scale = 1,
+                       .gain = 1,
+                       .power = layer->power,
+                       .slope = layer->slope,
+                       .eps = layer->eps,
+                       .groups = layer->groups,
+                       .weight = -1,
+                       .bias = -1,
+                       .mean = -1,
+                       .variance = -1,
+                       .mate = -1,
+                       .unit = -1,
+                       .column = layer->column};
+    char name[32];
+    int length = snprintf(name, sizeof name, "%lld", (long long)index);
+    far_text full = {.ctx = w->ctx};
+    far_text_add(&full, "%s%.*s", w->prefix.data ? w->prefix.data : "", length, name);
+    if (full.status != FAR_OK) {
+        far_free(w->ctx, full.data);
+        return full.status;
+    }
+    step->name = full.data;
+    net->step_count++;
+    *out = step;
+    return FAR_OK;
+}
+
+/* count parameters more; the offset of the first. */
+static far_status take_parameters(walk *w, const far_layer *layer, int64_t count, int64_t *offset)
+{
+    if (count > PARAMETERS_MOST - w->net->info.parameters) {
+        return fail(w, layer, "the network would have more than 2^40 weights; narrow its layers");
+    }
+    *offset = w->net->info.parameters;
+    w->net->info.parameters += count;
+    w->net->info.tensors++;
+    return FAR_OK;
+}
+
+static double or_default(double value, double fallback)
+{
+    return isnan(value) ? fallback : value;
+}
+
+static void set_dense_scales(const walk *w, const far_layer *layer, far_step *step)
+{
+    if (w->param == FAR_PARAM_NTK) {
+        step->weight_scale = or_default(layer->w, FAR_W_NTK_DEFAULT) / sqrt((double)step->in);
+        step->bias_scale = or_default(layer->b, FAR_B_DEFAULT);
+    }
+}
+
+static far_status add_dense(walk *w, const far_layer *layer, int64_t index)
+{
+    far_step *step;
+    far_status st = FAR_OK;
+    if (layer->width == 0) {
+        return fail(w, layer, "a finite network needs the width of this layer: dense(128)");
+    }
+    FAR_TRY(add_step(w, layer, FAR_STEP_DENSE, index, &step));
+    step->out = layer->width;
+    if (step->in > PARAMETERS_MOST / step->out) {
+        return fail(w, layer, "a layer of %lld x %lld weights is too large; narrow it",
+                    (long long)step->out, (long long)step->in);
+    }
+    FAR_TRY(take_parameters(w, layer, step->in * step->out, &step->weight));
+    if (!layer->no_bias) {
+        FAR_TRY(take_parameters(w, layer, step->out, &step->bias));
+    }
+    set_dense_scales(w, layer, step);
+    step->unit = w->net->info.layers++;
+    w->width = step->out;
+done:
+    return st;
+}
+
+static far_status add_activation(walk *w, const far_layer *layer, int64_t index)
+{
+    far_step *step;
+    far_status st = add_step(w, layer, FAR_STEP_ACTIVATION, index, &step);
+    if (st == FAR_OK) {
+        double unit = w->param == FAR_PARAM_NTK ? far_activation_unit_gain(layer) : 1;
+        step->gain = or_default(layer->gain, unit);
+    }
+    return st;
+}
+
+static far_status add_statistics(walk *w, far_step *step)
+{
+    far_net *net = w->net;
+    step->mean = net->statistic_count;
+    step->variance = step->mean + step->out;
+    net->statistic_count += 2 * step->out;
+    net->info.tensors += 2;
+    return FAR_OK;
+}
+
+static far_status add_norm(walk *w, const far_layer *layer, int64_t index)
+{
+    far_step *step;
+    far_status st = FAR_OK;
+    bool batch = layer->kind == FAR_LAYER_BATCHNORM;
+    if (layer->kind == FAR_LAYER_LN && w->width % layer->groups != 0) {
+        return fail(w, layer, "%lld groups do not divide the %lld neurons in front of this layer",
+                    (long long)layer->groups, (long long)w->width);
+    }
+    FAR_TRY(add_step(w, layer, batch ? FAR_STEP_BATCHNORM : FAR_STEP_NORM, index, &step));
+    if (layer->affine) {
+        FAR_TRY(take_parameters(w, layer, step->out, &step->weight));
+        FAR_TRY(take_parameters(w, layer, step->out, &step->bias));
+        step->unit = w->net->info.layers++;
+    }
+    if (batch) {
+        FAR_TRY(add_statistics(w, step));
+    }
+done:
+    return st;
+}
+
+static far_status add_layers(walk *w, const far_layer *layers, int64_t count, int64_t *index);
+
+static far_status add_skip_body(walk *w, const far_layer *layer, const char *name)
+{
+    far_text outer = w->prefix;
+    int64_t inner = 0;
+    w->prefix = (far_text){.ctx = w->ctx};
+    far_text_add(&w->prefix, "%s.", name);
+    far_status st = w->prefix.status;
+    if (st == FAR_OK) {
+        st = add_layers(w, layer->body, layer->body_count, &inner);
+    }
+    far_free(w->ctx, w->prefix.data);
+    w->prefix = outer;
+    return st;
+}
+
+static far_status add_skip(walk *w, const far_layer *layer, int64_t index)
+{
+    far_step *in, *out;
+    far_status st = FAR_OK;
+    int64_t at = w->net->step_count, width = w->width;
+    FAR_TRY(add_step(w, layer, FAR_STEP_SKIP_IN, index, &in));
+    FAR_TRY(add_skip_body(w, layer, in->name));
+    if (w->width != width) {
+        return fail(w, layer, "this skip adds %lld inputs to %lld outputs; end it with dense(%lld)",
+                    (long long)width, (long long)w->width, (long long)width);
+    }
+    FAR_TRY(add_step(w, layer, FAR_STEP_SKIP_OUT, index, &out));
+    out->mate = at;
+    w->net->steps[at].mate = w->net->step_count - 1;
+done:
+    return st;
+}
+
+static far_status add_repeat(walk *w, const far_layer *layer, int64_t *index)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < layer->count && st == FAR_OK; i++) {
+        st = add_layers(w, layer->body, layer->body_count, index);
+    }
+    return st;
+}
+
+static far_status add_layer(walk *w, const far_layer *layer, int64_t *index)
+{
+    if (layer->kind == FAR_LAYER_REPEAT) {
+        return add_repeat(w, layer, index);
+    }
+    int64_t i = (*index)++;
+    if (layer->kind == FAR_LAYER_SKIP) {
+        return add_skip(w, layer, i);
+    }
+    if (layer->kind == FAR_LAYER_DENSE) {
+        return add_dense(w, layer, i);
+    }
+    return far_layer_is_norm(layer->kind) ? add_norm(w, layer, i) : add_activation(w, layer, i);
+}
+
+static far_status add_layers(walk *w, const far_layer *layers, int64_t count, int64_t *index)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < count && st == FAR_OK; i++) {
+        st = add_layer(w, &layers[i], index);
+    }
+    return st;
+}
+
+/* ---- the text with the width of the last layer filled in ----------------------------------- */
+
+static const far_layer *last_layer(const far_arch *arch)
+{
+    int64_t count;
+    const far_layer *layers = far_arch_layers(arch, &count);
+    return count > 0 ? &layers[count - 1] : NULL;
+}
+
+/* Inserts the width behind the word "dense" that starts at column. */
+static far_status insert_width(far_ctx *ctx, const char *text, int column, int64_t width,
+                               char **out)
+{
+    int word = column - 1 + (int)strlen("dense");
+    bool arguments = text[word] == '(';
+    far_text t = {.ctx = ctx};
+    far_text_add(&t, "%.*s(%lld%s%s", word, text, (long long)width, arguments ? ", " : ")",
+                 text + word + (arguments ? 1 : 0));
+    if (t.status != FAR_OK) {
+        far_free(ctx, t.data);
+        t.data = NULL;
+    }
+    *out = t.data;
+    return t.status;
+}
+
+/* Parses text; a last dense layer without a width gets outputs. The canonical text has columns of
+ * its own, so it is what messages show from here on. */
+static far_status parse_whole(far_ctx *ctx, const char *text, int64_t outputs, far_arch **out)
+{
+    far_arch *arch = NULL;
+    char *whole = NULL;
+    far_status st = far_arch_parse(ctx, text, &arch);
+    const far_layer *last = st == FAR_OK ? last_layer(arch) : NULL;
+    if (last && last->kind == FAR_LAYER_DENSE && last->width == 0 && outputs > 0) {
+        st = insert_width(ctx, text, last->column, outputs, &whole);
+        far_arch_destroy(arch);
+        arch = NULL;
+        if (st == FAR_OK) {
+            st = far_arch_parse(ctx, whole, &arch);
+        }
+    }
+    far_free(ctx, whole);
+    *out = arch;
+    return st;
+}
+
+/* ---- names of tensors ---------------------------------------------------------------------- */
+
+static far_status name_tensor(far_net *net, int64_t *next, const far_step *step, const char *part)
+{
+    far_text t = {.ctx = net->ctx};
+    far_text_add(&t, "%s.%s", step->name, part);
+    net->tensor_names[(*next)++] = t.data;
+    return t.status;
+}
+
+static far_status name_step(far_net *net, int64_t *next, const far_step *step)
+{
+    far_status st = FAR_OK;
+    if (step->weight >= 0) {
+        FAR_TRY(name_tensor(net, next, step, "weight"));
+    }
+    if (step->bias >= 0) {
+        FAR_TRY(name_tensor(net, next, step, "bias"));
+    }
+    if (step->mean >= 0) {
+        FAR_TRY(name_tensor(net, next, step, "running_mean"));
+        FAR_TRY(name_tensor(net, next, step, "running_var"));
+    }
+done:
+    return st;
+}
+
+static far_status name_tensors(far_net *net)
+{
+    int64_t next = 0;
+    far_status st = far_alloc(net->ctx, net->info.tensors, &net->tensor_names);
+    for (int64_t i = 0; i < net->info.tensors && st == FAR_OK; i++) {
+        net->tensor_names[i] = NULL;
+    }
+    for (int64_t i = 0; i < net->step_count && st == FAR_OK; i++) {
+        st = name_step(net, &next, &net->steps[i]);
+    }
+    return st;
+}
+
+/* ---- the network --------------------------------------------------------------------------- */
+
+static void set_statistics(far_net *net)
+{
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *step = &net->steps[i];
+        for (int64_t j = 0; step->mean >= 0 && j < step->out; j++) {
+            net->statistics[step->mean + j] = 0;
+            net->statistics[step->variance + j] = 1;
+        }
+    }
+}
+
+static void set_identity_scaling(far_net *net)
+{
+    int64_t d = net->info.inputs, o = net->info.outputs;
+    for (int64_t i = 0; i < 2 * (d + o); i++) {
+        net->scaling[i] = (i >= d && i < 2 * d) || i >= 2 * d + o;
+    }
+}
+
+far_status far_net_allocate(far_net *net)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(net->ctx, net->info.parameters, &net->params));
+    FAR_TRY(far_alloc(net->ctx, net->statistic_count, &net->statistics));
+    FAR_TRY(far_alloc(net->ctx, 2 * (net->info.inputs + net->info.outputs), &net->scaling));
+    memset(net->params, 0, (size_t)net->info.parameters * sizeof *net->params);
+    set_statistics(net);
+    set_identity_scaling(net);
+done:
+    return st;
+}
+
+static far_status walk_layers(walk *w, const far_arch *arch, int64_t outputs)
+{
+    int64_t count, index = 0;
+    const far_layer *layers = far_arch_layers(arch, &count);
+    far_status st = add_layers(w, layers, count, &index);
+    if (st == FAR_OK && outputs > 0 && w->width != outputs) {
+        st = fail(w, &layers[count - 1],
+                  "the network ends with %lld outputs, not with the %lld it needs",
+                  (long long)w->width, (long long)outputs);
+    }
+    w->net->info.outputs = w->width;
+    return st;
+}
+
+static far_status compile(far_net *net, const char *text, int64_t inputs, int64_t outputs,
+                          far_param param)
+{
+    far_ctx *ctx = net->ctx;
+    far_arch *arch = NULL;
+    far_status st = FAR_OK;
+    walk w = {.ctx = ctx, .net = net, .width = inputs, .param = param, .text = text};
+    net->info = (far_net_info){.inputs = inputs, .param = (int32_t)param, .init = -1, .w0 = NAN};
+    FAR_TRY(parse_whole(ctx, text, outputs, &arch));
+    FAR_TRY(
+        far_copy_text(ctx, far_arch_text(arch), (int64_t)strlen(far_arch_text(arch)), &net->text));
+    FAR_TRY(walk_layers(&w, arch, outputs));
+    FAR_TRY(name_tensors(net));
+done:
+    far_arch_destroy(arch);
+    return st;
+}
+
+far_status far_net_outline(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
+                           far_param param, far_net **out)
+{
+    far_net *net = NULL;
+    far_status st = FAR_OK;
+    *out = NULL;
+    if (inputs < 1) {
+        return far_fail(ctx, FAR_ERR_ARG, "a network needs at least one input, not %lld",
+                        (long long)inputs);
+    }
+    FAR_TRY(far_alloc(ctx, 1, &net));
+    *net = (far_net){.ctx = ctx};
+    FAR_TRY(compile(net, arch, inputs, outputs, param));
+    *out = net;
+    net = NULL;
+done:
+    far_net_destroy(net);
+    return st;
+}
+
+far_status far_net_compile(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
+                           far_param param, far_net **out)
+{
+    far_net *net = NULL;
+    far_status st = FAR_OK;
+    *out = NULL;
+    FAR_TRY(far_net_outline(ctx, arch, inputs, outputs, param, &net));
+    FAR_TRY(far_net_allocate(net));
+    *out = net;
+    net = NULL;
+done:
+    far_net_destroy(net);
+    return st;
+}

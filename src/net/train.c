@@ -1,0 +1,456 @@
+/* Training as callers see it: options, one network, several side by side. */
+#define _GNU_SOURCE
+#include "train_internal.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#define LR_ADAM 1e-3
+#define LR_OTHERS 1e-2
+#define WAIT_NANOSECONDS 5000000 /* of the calling thread, for those that still train */
+
+void far_train_opts_init(far_train_opts *opts)
+{
+    *opts = (far_train_opts){.size = sizeof *opts,
+                             .optimizer = FAR_OPTIMIZER_ADAM,
+                             .loss = FAR_LOSS_MSE,
+                             .lr = NAN,
+                             .beta1 = 0.9,
+                             .beta2 = 0.999,
+                             .epsilon = 1e-8,
+                             .momentum = 0.9,
+                             .epochs = 1000,
+                             .stop_loss = NAN,
+                             .dtype = FAR_F32,
+                             .checkpoint_seconds = 10,
+                             .progress_seconds = 0.2};
+}
+
+double far_train_rate(const far_train_opts *opts)
+{
+    double usual = opts->optimizer == FAR_OPTIMIZER_ADAM ? LR_ADAM : LR_OTHERS;
+    return isnan(opts->lr) ? usual : opts->lr;
+}
+
+void far_train_result_init(far_train_result *result)
+{
+    *result = (far_train_result){.size = sizeof *result,
+                                 .first_loss = NAN,
+                                 .loss = NAN,
+                                 .final_loss = NAN,
+                                 .best_loss = NAN};
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static far_status check_kinds(far_ctx *ctx, const far_train_opts *o)
+{
+    if (!o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_train_opts_init first");
+    }
+    if (o->optimizer < FAR_OPTIMIZER_ADAM || o->optimizer > FAR_OPTIMIZER_GD) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: optimizer %d is no far_optimizer",
+                        (int)o->optimizer);
+    }
+    if (o->loss < FAR_LOSS_MSE || o->loss > FAR_LOSS_CE) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: loss %d is no far_loss", (int)o->loss);
+    }
+    if (o->dtype != FAR_F32 && o->dtype != FAR_F64) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: dtype %d is no far_dtype", (int)o->dtype);
+    }
+    if (o->resume && (!o->checkpoint || !*o->checkpoint)) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: to resume, name the checkpoint");
+    }
+    return FAR_OK;
+}
+
+typedef struct limits {
+    const char *name;
+    double value, from, to; /* from <= value < to */
+    const char *rule;
+} limits;
+
+static far_status check_numbers(far_ctx *ctx, const far_train_opts *o)
+{
+    double smallest = nextafter(0, 1);
+    const limits all[] = {
+        {"lr", isnan(o->lr) ? LR_ADAM : o->lr, smallest, INFINITY, "above 0"},
+        {"beta1", o->beta1, 0, 1, "at least 0 and below 1"},
+        {"beta2", o->beta2, 0, 1, "at least 0 and below 1"},
+        {"epsilon", o->epsilon, 0, INFINITY, "at least 0"},
+        {"momentum", o->momentum, 0, 1, "at least 0 and below 1"},
+        {"epochs", (double)o->epochs, 0, INFINITY, "at least 0"},
+        {"batch", (double)o->batch, 0, INFINITY, "at least 1, or 0 for all rows"},
+        {"l2_to_init", o->l2_to_init, 0, INFINITY, "at least 0"},
+        {"stop_loss", isnan(o->stop_loss) ? 0 : o->stop_loss, 0, INFINITY, "at least 0"},
+        {"checkpoint_seconds", o->checkpoint_seconds, 0, INFINITY, "at least 0"},
+        {"progress_seconds", o->progress_seconds, 0, INFINITY, "at least 0"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (!(all[i].value >= all[i].from && all[i].value < all[i].to)) {
+            return far_fail(ctx, FAR_ERR_ARG, "opts: %s is %g; it must be %s", all[i].name,
+                            all[i].value, all[i].rule);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status check_layers(far_ctx *ctx, const far_net *net, const unsigned char *layers)
+{
+    bool any = !layers;
+    for (int64_t i = 0; i < net->info.layers && !any; i++) {
+        any = layers[i];
+    }
+    if (!any || net->info.parameters == 0) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        any ? "the network has no parameters to train"
+                            : "opts: layers chooses none of the %lld layers",
+                        (long long)net->info.layers);
+    }
+    return FAR_OK;
+}
+
+/* Options as they are used: everything left open is filled in. */
+static far_status settle_opts(far_ctx *ctx, const far_net *net, const far_train_opts *opts,
+                              int64_t rows, far_train_opts *out)
+{
+    far_status st = FAR_OK;
+    *out = *opts;
+    FAR_TRY(check_layers(ctx, net, opts->layers));
+    if (opts->optimizer == FAR_OPTIMIZER_GD && opts->batch != 0 && opts->batch < rows) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "opts: gd takes all rows at every step; for minibatches of %lld use sgd",
+                        (long long)opts->batch);
+    }
+    out->lr = far_train_rate(opts);
+    if (opts->batch == 0 || opts->batch > rows) {
+        out->batch = rows;
+    }
+done:
+    return st;
+}
+
+/* ---- one run ------------------------------------------------------------------------------- */
+
+/* What several calls below need. */
+typedef struct job {
+    far_ctx *ctx;
+    far_train_data data;
+    far_train_opts opts;
+    far_watch watch;
+} job;
+
+static far_status open_job(job *j, far_ctx *ctx, const far_net *net, const far_mat *x,
+                           const far_mat *y, const far_train_opts *opts, int64_t networks)
+{
+    far_status st = FAR_OK;
+    *j = (job){.ctx = ctx};
+    far_watch_init(&j->watch, ctx, opts->progress_seconds, networks * opts->epochs);
+    FAR_TRY(far_train_data_create(ctx, net, x, y, opts, &j->data));
+    FAR_TRY(settle_opts(ctx, net, opts, j->data.rows, &j->opts));
+done:
+    return st;
+}
+
+static void close_job(job *j)
+{
+    far_watch_clear(&j->watch);
+    far_train_data_clear(&j->data);
+}
+
+/* opts: those of the job, with seed and checkpoint of this network. */
+static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int threads,
+                           far_run **out)
+{
+    far_status st = FAR_OK;
+    far_run *r = NULL;
+    *out = NULL;
+    FAR_TRY(far_run_create(j->ctx, net, &j->data, opts, threads, &j->watch, &r));
+    if (opts->resume) {
+        FAR_TRY(far_checkpoint_load(r));
+    }
+    if (r->linearizes) {
+        FAR_TRY(far_net_linearize(j->ctx, net));
+    }
+    r->resumed_at = (int64_t)r->state.epoch;
+    atomic_fetch_add(&j->watch.done, r->resumed_at);
+    *out = r;
+    r = NULL;
+done:
+    far_run_destroy(r);
+    return st;
+}
+
+static void work_together(far_run *r)
+{
+    far_team team;
+    r->reports = true;
+#pragma omp parallel num_threads(r->hand_count)
+    {
+#pragma omp single
+        far_team_init(&team, omp_get_num_threads());
+        far_run_work(r, &team, omp_get_thread_num());
+    }
+}
+
+static void work_alone(far_run *r, bool reports)
+{
+    far_team team;
+    r->reports = reports;
+    far_team_init(&team, 1);
+    far_run_work(r, &team, 0);
+}
+
+static bool is_done(const far_run *r)
+{
+    return r->end == FAR_TRAIN_EPOCHS || r->end == FAR_TRAIN_STOP_LOSS;
+}
+
+static void leave(far_run *r, far_train_result *result)
+{
+    far_run_store(r);
+    if (result) {
+        far_run_result(r, result);
+    }
+}
+
+static far_status fail_cancelled(const job *j, const char *checkpoint)
+{
+    bool kept = checkpoint && *checkpoint;
+    return far_fail(j->ctx, FAR_ERR_CANCELLED, "training cancelled after %lld of %lld epochs%s%s",
+                    (long long)atomic_load(&j->watch.done), (long long)j->watch.total,
+                    kept ? "; to resume, there is " : "", kept ? checkpoint : "");
+}
+
+/* ---- one network --------------------------------------------------------------------------- */
+
+static far_status finish_one(job *j, far_run *r, far_train_result *result)
+{
+    far_status st = (far_status)atomic_load(&j->watch.stop);
+    leave(r, result);
+    if (st == FAR_ERR_CANCELLED) {
+        return fail_cancelled(j, r->opts.checkpoint);
+    }
+    if (r->end == FAR_TRAIN_DIVERGED) {
+        return far_run_fail_diverged(r);
+    }
+    if (st == FAR_OK) {
+        far_watch_report(&j->watch, r->state.loss);
+        far_checkpoint_remove(r->opts.checkpoint);
+    }
+    return st;
+}
+
+far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x, const far_mat *y,
+                         const far_train_opts *opts, far_train_result *result)
+{
+    job j;
+    far_run *r = NULL;
+    far_status st = check_kinds(ctx, opts);
+    if (st == FAR_OK) {
+        st = check_numbers(ctx, opts);
+    }
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (result && result->size != sizeof *result) {
+        return far_fail(ctx, FAR_ERR_ARG, "result: call far_train_result_init first");
+    }
+    FAR_TRY(open_job(&j, ctx, net, x, y, opts, 1));
+    FAR_TRY(open_run(&j, net, &j.opts, far_ctx_threads(ctx), &r));
+    work_together(r);
+    st = finish_one(&j, r, result);
+done:
+    far_run_destroy(r);
+    close_job(&j);
+    return st;
+}
+
+/* ---- many ---------------------------------------------------------------------------------- */
+
+typedef struct crowd {
+    job job;
+    far_net **nets;
+    int64_t count;
+    const uint64_t *seeds;
+    const char *const *checkpoints;
+    far_train_result *results;
+    _Atomic int64_t next;
+    _Atomic int busy; /* threads that train */
+} crowd;
+
+static far_train_opts own_opts(const crowd *c, int64_t i)
+{
+    far_train_opts o = c->job.opts;
+    o.checkpoint = c->checkpoints ? c->checkpoints[i] : NULL;
+    o.seed = c->seeds ? c->seeds[i] : o.seed;
+    o.resume = o.resume && o.checkpoint && far_checkpoint_exists(o.checkpoint);
+    return o;
+}
+
+/* A network that is done keeps a checkpoint as long as others are not: the whole call can be
+ * resumed. */
+static far_status finish_of_many(crowd *c, far_run *r, int64_t i)
+{
+    leave(r, c->results ? &c->results[i] : NULL);
+    return is_done(r) && r->opts.checkpoint ? far_checkpoint_save(r) : FAR_OK;
+}
+
+static void train_of_many(crowd *c, int64_t i, int threads, bool reports)
+{
+    far_run *r = NULL;
+    far_watch *w = &c->job.watch;
+    far_train_opts opts = own_opts(c, i);
+    omp_set_lock(&w->lock);
+    far_status st = open_run(&c->job, c->nets[i], &opts, threads, &r);
+    omp_unset_lock(&w->lock);
+    if (st == FAR_OK) {
+        if (threads > 1) {
+            work_together(r);
+        } else {
+            work_alone(r, reports);
+        }
+    }
+    omp_set_lock(&w->lock);
+    if (st == FAR_OK) {
+        st = finish_of_many(c, r, i);
+    }
+    far_run_destroy(r);
+    omp_unset_lock(&w->lock);
+    if (st != FAR_OK) {
+        far_watch_fail(w, st);
+    }
+}
+
+/* Only the calling thread may report. */
+static void await_others(crowd *c)
+{
+    const struct timespec nap = {.tv_nsec = WAIT_NANOSECONDS};
+    while (atomic_load(&c->busy) > 0) {
+        nanosleep(&nap, NULL);
+        if (!atomic_load(&c->job.watch.stop) && far_watch_due(&c->job.watch, far_seconds())) {
+            far_watch_report(&c->job.watch, NAN);
+        }
+    }
+}
+
+static void train_queue(crowd *c, int threads, bool reports)
+{
+    for (int64_t i; !atomic_load(&c->job.watch.stop) && (i = c->next++) < c->count;) {
+        train_of_many(c, i, threads, reports);
+    }
+}
+
+static void train_side_by_side(crowd *c, int threads)
+{
+    atomic_store(&c->busy, 0);
+#pragma omp parallel num_threads(threads)
+    {
+        bool calling = omp_get_thread_num() == 0;
+        atomic_fetch_add(&c->busy, calling ? 0 : 1);
+#pragma omp barrier
+        train_queue(c, 1, calling);
+        if (calling) {
+            await_others(c);
+        } else {
+            atomic_fetch_sub(&c->busy, 1);
+        }
+    }
+}
+
+static far_status check_same(far_ctx *ctx, far_net *const *nets, int64_t i)
+{
+    const far_net *a = nets[0], *b = nets[i];
+    if (!b) {
+        return far_fail(ctx, FAR_ERR_ARG, "network %lld is NULL", (long long)i + 1);
+    }
+    if (strcmp(a->text, b->text) != 0 || a->info.inputs != b->info.inputs ||
+        a->info.param != b->info.param) {
+        return far_fail(ctx, FAR_ERR_ARG, "networks 1 and %lld differ in their architecture",
+                        (long long)i + 1);
+    }
+    for (int64_t k = 0; k < i; k++) {
+        if (nets[k] == b) {
+            return far_fail(ctx, FAR_ERR_ARG, "networks %lld and %lld are the same one",
+                            (long long)k + 1, (long long)i + 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status check_resumable(const crowd *c, const far_train_opts *opts)
+{
+    bool any = !opts->resume;
+    for (int64_t i = 0; i < c->count && !any; i++) {
+        any = c->checkpoints && c->checkpoints[i] && far_checkpoint_exists(c->checkpoints[i]);
+    }
+    return any ? FAR_OK
+               : far_fail(c->job.ctx, FAR_ERR_IO,
+                          "none of the networks has a checkpoint to resume");
+}
+
+static far_status check_crowd(far_ctx *ctx, const crowd *c, const far_train_opts *opts)
+{
+    far_status st = FAR_OK;
+    if (!opts || c->count < 1 || !c->nets || !c->nets[0]) {
+        return far_fail(ctx, FAR_ERR_ARG, !opts ? "opts is NULL" : "there is no network to train");
+    }
+    if (opts->checkpoint) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: name one checkpoint a network, in checkpoints");
+    }
+    far_train_opts plain = *opts;
+    plain.resume = 0;
+    FAR_TRY(check_kinds(ctx, &plain));
+    FAR_TRY(check_numbers(ctx, opts));
+    for (int64_t i = 0; i < c->count; i++) {
+        FAR_TRY(check_same(ctx, c->nets, i));
+        if (c->results && c->results[i].size != sizeof c->results[i]) {
+            return far_fail(ctx, FAR_ERR_ARG, "results: call far_train_result_init for each");
+        }
+    }
+done:
+    return st;
+}
+
+static far_status finish_many(crowd *c)
+{
+    far_status st = (far_status)atomic_load(&c->job.watch.stop);
+    if (st == FAR_ERR_CANCELLED) {
+        return fail_cancelled(&c->job, NULL);
+    }
+    for (int64_t i = 0; st == FAR_OK && c->checkpoints && i < c->count; i++) {
+        far_checkpoint_remove(c->checkpoints[i]);
+    }
+    if (st == FAR_OK) {
+        far_watch_report(&c->job.watch, NAN);
+    }
+    return st;
+}
+
+far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count, const far_mat *x,
+                              const far_mat *y, const far_train_opts *opts, const uint64_t *seeds,
+                              const char *const *checkpoints, far_train_result *results)
+{
+    int threads = far_ctx_threads(ctx);
+    crowd c = {.nets = nets,
+               .count = count,
+               .seeds = seeds,
+               .checkpoints = checkpoints,
+               .results = results};
+    far_status st = check_crowd(ctx, &c, opts);
+    if (st != FAR_OK) {
+        return st;
+    }
+    FAR_TRY(open_job(&c.job, ctx, nets[0], x, y, opts, count));
+    FAR_TRY(check_resumable(&c, opts));
+    if (count >= threads && threads > 1) {
+        train_side_by_side(&c, threads);
+    } else {
+        train_queue(&c, threads, true);
+    }
+    st = finish_many(&c);
+done:
+    close_job(&c.job);
+    return st;
+}

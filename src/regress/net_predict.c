@@ -1,0 +1,252 @@
+/* Predictions of a finite network for the rows of a table, in the units of its targets. */
+#include "net_columns.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct job {
+    far_ctx *ctx;
+    const far_net *net;
+    const far_columns *columns; /* NULL: it knows none */
+    double *raw;                /* rows x outputs of the network, in its own units */
+    double *orders;             /* the same, at infinity; else NULL */
+} job;
+
+static far_status check_opts(far_ctx *ctx, const far_net *net, const far_frame *frame,
+                             const far_predict_opts *o)
+{
+    if (!net || !frame || !o || o->size != sizeof *o) {
+        return far_fail(ctx, FAR_ERR_ARG, "network or frame is NULL, or opts not initialised");
+    }
+    if (o->spread != FAR_SPREAD_NONE) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "one finite network has no spread; train several (--seeds) and compare "
+                        "them");
+    }
+    if (isfinite(o->time) || o->steps != 0 || o->rate != 0) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "times and steps are for models of infinite width; a finite network "
+                        "predicts with the weights it has");
+    }
+    return FAR_OK;
+}
+
+/* ---- classes ------------------------------------------------------------------------------- */
+
+static double sigmoid(double z)
+{
+    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
+}
+
+/* How output k compares as t grows: by its power of t with the sign it has, then by the factor. */
+static bool grows_faster(const double *order, const double *value, int64_t a, int64_t b)
+{
+    double p = order[a] > 0 ? copysign(order[a], value[a]) : 0;
+    double q = order[b] > 0 ? copysign(order[b], value[b]) : 0;
+    return p > q || (p == q && p != 0 && value[a] > value[b]);
+}
+
+static int64_t fastest(const double *order, const double *value, int64_t count)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; order && k < count; k++) {
+        best = grows_faster(order, value, k, best) ? k : best;
+    }
+    return best;
+}
+
+/* Of outputs that grow without end the fastest takes all (several share it); among outputs that
+ * stay finite it is the usual softmax. order NULL: all stay. */
+static void softmax(const double *order, const double *value, int64_t count, double *out)
+{
+    int64_t best = fastest(order, value, count);
+    bool finite = !order || !(order[best] > 0);
+    double largest = -INFINITY, sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        bool loses = order && grows_faster(order, value, best, k);
+        out[k] = loses ? -INFINITY : finite ? value[k] : 0;
+        largest = fmax(largest, out[k]);
+    }
+    for (int64_t k = 0; k < count; k++) {
+        out[k] = exp(out[k] - largest);
+        sum += out[k];
+    }
+    for (int64_t k = 0; k < count; k++) {
+        out[k] /= sum;
+    }
+}
+
+/* sigmoid of a value t^order as t grows. */
+static double sigmoid_at(const double *order, const double *value, int64_t k)
+{
+    if (order && order[k] > 0 && value[k] != 0) {
+        return value[k] > 0;
+    }
+    return sigmoid(order && order[k] > 0 ? 0 : value[k]);
+}
+
+/* ---- a row --------------------------------------------------------------------------------- */
+
+/* The largest power of t among the outputs; those of a smaller one vanish beside it. */
+static double row_order(const double *order, const double *value, int64_t count)
+{
+    double most = 0;
+    for (int64_t k = 0; k < count; k++) {
+        most = value[k] != 0 ? fmax(most, order[k]) : most;
+    }
+    return most;
+}
+
+static void finish_numbers(const job *j, const double *value, const double *order, double *mean,
+                           double *power)
+{
+    far_scaling s = far_net_scaling(j->net);
+    const double *centre = s.output_centre.data, *scale = s.output_scale.data;
+    int64_t count = j->net->info.outputs;
+    double most = order ? row_order(order, value, count) : 0;
+    for (int64_t k = 0; k < count; k++) {
+        bool counts = !order || most == 0 || order[k] == most;
+        mean[k] = (counts ? scale[k] * value[k] : 0) + (most > 0 ? 0 : centre[k]);
+    }
+    if (power) {
+        *power = most;
+    }
+}
+
+/* Probabilities have a limit whatever the outputs do. */
+static void finish_row(const job *j, const double *value, const double *order, double *mean,
+                       double *power)
+{
+    bool classes = j->columns && j->columns->model->classes;
+    int32_t loss = j->columns ? j->columns->loss : FAR_LOSS_MSE;
+    int64_t count = j->net->info.outputs;
+    if (loss == FAR_LOSS_MSE) {
+        finish_numbers(j, value, order, mean, power);
+        return;
+    }
+    if (power) {
+        *power = 0;
+    }
+    if (loss == FAR_LOSS_CE) {
+        softmax(order, value, count, mean);
+    } else if (classes && count == 1) {
+        mean[1] = sigmoid_at(order, value, 0);
+        mean[0] = 1 - mean[1];
+    } else {
+        for (int64_t k = 0; k < count; k++) {
+            mean[k] = sigmoid_at(order, value, k);
+        }
+    }
+}
+
+static far_status check_row(far_ctx *ctx, const double *values, int64_t count, int64_t row)
+{
+    for (int64_t k = 0; k < count; k++) {
+        if (!isfinite(values[k])) {
+            return far_fail(ctx, FAR_ERR_VALUE,
+                            "row %lld: the prediction is too large for a double; this network's "
+                            "output runs away there",
+                            (long long)row + 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status finish(const job *j, const int64_t *index, far_prediction *p)
+{
+    far_status st = FAR_OK;
+    int64_t count = j->net->info.outputs;
+    for (int64_t i = 0; i < p->rows; i++) {
+        const double *value = j->raw + i * count, *order = j->orders ? j->orders + i * count : NULL;
+        double *mean = p->mean + i * p->outputs;
+        FAR_TRY(check_row(j->ctx, value, count, index[i]));
+        finish_row(j, value, order, mean, p->order ? &p->order[i] : NULL);
+        FAR_TRY(check_row(j->ctx, mean, p->outputs, index[i]));
+    }
+done:
+    return st;
+}
+
+/* ---- all rows ------------------------------------------------------------------------------ */
+
+static far_status evaluate(job *j, far_mat *x, far_prediction *p)
+{
+    far_status st;
+    int64_t outputs = j->net->info.outputs;
+    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->raw));
+    far_mat raw = far_mat_view(j->raw, p->rows, outputs, FAR_F64);
+    FAR_TRY(far_net_eval(j->ctx, j->net, x, &raw));
+done:
+    return st;
+}
+
+static far_status find_limits(job *j, far_mat *u, far_prediction *p)
+{
+    far_status st;
+    int64_t outputs = j->net->info.outputs;
+    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->raw));
+    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->orders));
+    FAR_TRY(far_alloc(j->ctx, p->rows, &p->order));
+    far_mat raw = far_mat_view(j->raw, p->rows, outputs, FAR_F64);
+    far_mat orders = far_mat_view(j->orders, p->rows, outputs, FAR_F64);
+    FAR_TRY(far_net_limit(j->ctx, j->net, u, &raw, &orders, NULL));
+done:
+    return st;
+}
+
+static far_status copy_probabilities(const job *j, far_prediction *p)
+{
+    if (!j->columns || !j->columns->model->classes) {
+        return FAR_OK;
+    }
+    far_status st = far_alloc(j->ctx, p->rows * p->outputs, &p->probability);
+    if (st == FAR_OK) {
+        memcpy(p->probability, p->mean, (size_t)(p->rows * p->outputs) * sizeof *p->mean);
+    }
+    return st;
+}
+
+static far_status predict(job *j, const far_frame *frame, const far_predict_opts *o,
+                          far_prediction *p)
+{
+    far_status st;
+    int64_t *index = NULL, d = j->net->info.inputs;
+    double *points = NULL;
+    FAR_TRY(far_row_index(j->ctx, frame, o->rows, &index, &p->rows));
+    FAR_TRY(far_alloc(j->ctx, p->rows * d, &points));
+    FAR_TRY(far_alloc(j->ctx, p->rows * p->outputs, &p->mean));
+    FAR_TRY(far_net_encode_rows(j->ctx, j->net, frame, index, p->rows, o->at_infinity, points));
+    far_mat x = far_mat_view(points, p->rows, d, FAR_F64);
+    FAR_TRY(o->at_infinity ? find_limits(j, &x, p) : evaluate(j, &x, p));
+    FAR_TRY(finish(j, index, p));
+    FAR_TRY(copy_probabilities(j, p));
+done:
+    far_free(j->ctx, index);
+    far_free(j->ctx, points);
+    return st;
+}
+
+far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *frame,
+                           const far_predict_opts *opts, far_prediction **out)
+{
+    far_status st;
+    job j = {.ctx = ctx, .net = net};
+    far_prediction *p = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, net, frame, opts));
+    FAR_TRY(far_net_columns(ctx, net, &j.columns));
+    FAR_TRY(far_alloc(ctx, 1, &p));
+    *p = (far_prediction){
+        .ctx = ctx, .outputs = j.columns ? j.columns->model->info.outputs : net->info.outputs};
+    FAR_TRY(predict(&j, frame, opts, p));
+    *out = p;
+    p = NULL;
+done:
+    far_prediction_destroy(p);
+    far_free(ctx, j.raw);
+    far_free(ctx, j.orders);
+    return st;
+}

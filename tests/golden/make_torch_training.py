@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""A few steps of training in PyTorch, for numeric/test_training.c:
+
+    make_torch_training.py > torch_training.txt
+
+Made with torch 2.15 on a CPU, float64. Every step takes all rows, in their order. A record is:
+case NAME / arch TEXT / run OPTIMIZER LOSS LR STEPS / x N D and N rows / y N K and N rows /
+before, after: parameters in the order of the state_dict / statistics: running mean and variance of
+each batch norm, after / losses: before each step.
+"""
+
+import torch
+from torch import nn
+
+ROWS, INPUTS = 11, 3
+STEPS = 7
+OPTIMIZERS = {
+    "adam": (lambda p: torch.optim.Adam(p, lr=0.02), 0.02),
+    "sgd": (lambda p: torch.optim.SGD(p, lr=0.1), 0.1),
+    "momentum": (lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9), 0.05),
+}
+LOSSES = {
+    "mse": nn.MSELoss(),
+    "bce": nn.BCEWithLogitsLoss(),
+    "ce": nn.CrossEntropyLoss(),
+}
+
+
+def numbers(tensor):
+    return " ".join(repr(v) for v in tensor.reshape(-1).tolist())
+
+
+def rows(name, matrix):
+    print(name, *matrix.shape)
+    for row in matrix:
+        print(numbers(row))
+
+
+class Skip(nn.Sequential):
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+def plain():
+    text = "dense(5) ln(eps=1e-05, affine) tanh dense(2)"
+    return text, nn.Sequential(nn.Linear(INPUTS, 5), nn.LayerNorm(5), nn.Tanh(), nn.Linear(5, 2))
+
+
+def grouped():
+    text = "dense(6) ln(groups=3, eps=1e-05, affine) gelu skip(dense(6) silu) dense(2)"
+    return text, nn.Sequential(nn.Linear(INPUTS, 6), nn.GroupNorm(3, 6), nn.GELU(),
+                               Skip(nn.Linear(6, 6), nn.SiLU()), nn.Linear(6, 2))
+
+
+def batch():
+    # Biases in front of batch norm have gradient 0; Adam would divide rounding by rounding.
+    text = ("dense(5, nobias) batchnorm(eps=1e-05, affine) relu dense(7, nobias) "
+            "batchnorm(eps=1e-05) tanh dense(2)")
+    return text, nn.Sequential(nn.Linear(INPUTS, 5, bias=False), nn.BatchNorm1d(5), nn.ReLU(),
+                               nn.Linear(5, 7, bias=False), nn.BatchNorm1d(7, affine=False),
+                               nn.Tanh(), nn.Linear(7, 2))
+
+
+def targets(loss):
+    if loss == "mse":
+        return torch.randn(ROWS, 2)
+    if loss == "bce":
+        return torch.rand(ROWS, 2)
+    return torch.softmax(torch.randn(ROWS, 2), 1)
+
+
+def parameters(net):
+    return torch.cat([p.detach().reshape(-1) for p in net.parameters()])
+
+
+def statistics(net):
+    return torch.cat([torch.empty(0)] + [torch.cat([m.running_mean, m.running_var])
+                                         for m in net.modules() if isinstance(m, nn.BatchNorm1d)])
+
+
+def record(make, optimizer, loss):
+    text, net = make()
+    x, y = torch.randn(ROWS, INPUTS), targets(loss)
+    step, lr = OPTIMIZERS[optimizer][0](net.parameters()), OPTIMIZERS[optimizer][1]
+    print("case", f"{make.__name__}_{optimizer}_{loss}")
+    print("arch", text)
+    print("run", optimizer, loss, lr, STEPS)
+    rows("x", x)
+    rows("y", y)
+    before, losses = parameters(net), []
+    for _ in range(STEPS):
+        step.zero_grad()
+        value = LOSSES[loss](net(x), y)
+        value.backward()
+        step.step()
+        losses.append(value.item())
+    for name, values in (("before", before), ("after", parameters(net)),
+                         ("statistics", statistics(net)), ("losses", torch.tensor(losses))):
+        print(name, len(values))
+        print(numbers(values))
+
+
+torch.set_default_dtype(torch.float64)
+torch.manual_seed(5)
+print("# made by make_torch_training.py with torch", torch.__version__)
+for optimizer in OPTIMIZERS:
+    for loss in LOSSES:
+        record(plain, optimizer, loss)
+for make in (grouped, batch):
+    record(make, "adam", "mse")
+    record(make, "momentum", "ce")

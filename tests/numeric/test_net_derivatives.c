@@ -1,0 +1,610 @@
+/*
+ * Finite networks: values against plain loops in long double, derivatives against finite
+ * differences and each other, in every layer of the language; limits along rays against evaluation
+ * far out.
+ */
+#include "net/net_internal.h"
+
+#include <farfield/farfield.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#define INPUTS 7
+#define ROWS 11
+
+static const char *const ARCHS[] = {
+    "dense(3)",
+    "dense(13) relu dense(1)",
+    "dense(13) relu dense(37) relu dense(3)",
+    "dense(128) ln relu dense(128) ln relu dense(1)",
+    "dense(13, nobias) ln relu dense(2, nobias)",
+    "dense(15, w=1.7, b=0.3) ln(groups=3, affine) relu dense(5)",
+    "dense(18) ln(groups=6) tanh dense(3)",
+    "dense(13) ln(eps=0.01, affine) gelu dense(3)",
+    "dense(13) rms relu dense(3)",
+    "dense(13) rms(eps=0.1, affine) silu dense(3)",
+    "dense(13) batchnorm relu dense(3)",
+    "dense(13) batchnorm(eps=0.01, affine) tanh dense(3)",
+    "ln dense(13) relu dense(3)",
+    "ln(affine) dense(13) relu dense(3)",
+    "batchnorm(affine) dense(13) erf dense(3)",
+    "rms(affine) relu dense(3)",
+    "dense(13) relu(2) dense(3)",
+    "dense(13) relu(1.5, gain=0.7) ln dense(3)",
+    "dense(13) leaky_relu(0.1) dense(17) abs dense(3)",
+    "dense(13) erf dense(3)",
+    "dense(13) gelu(gain=1.3) dense(3)",
+    "dense(13) silu dense(3)",
+    "dense(13) tanh dense(3)",
+    "dense(13) sin dense(3)",
+    "dense(13) identity ln dense(3)",
+    "dense(13) relu ln(affine) dense(11) ln(affine) dense(3)",
+    "skip(dense(7) tanh dense(7)) dense(3)",
+    "skip(ln(affine) tanh) relu dense(3)",
+    "dense(13) skip(ln relu dense(13)) dense(3)",
+    "dense(13) ln skip(relu) skip(dense(5) gelu dense(13)) ln relu dense(3)",
+    "dense(13) skip(tanh skip(ln dense(13) relu) dense(13) skip(silu)) rms dense(3)",
+    "[dense(13) ln relu]x3 dense(3) ln",
+    "dense(67) tanh dense(5)",
+    "tanh",
+    "ln(affine)",
+};
+
+static far_ctx *ctx;
+
+static void must(far_status st, const char *what)
+{
+    if (st != FAR_OK) {
+        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
+    }
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    return far_ctx_create(NULL, &ctx) != FAR_OK;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    return 0;
+}
+
+/* Random parameters of size about 1 (so that scales and shifts matter too), and statistics. */
+static far_net *make_net(const char *arch, far_init init)
+{
+    far_net_opts opts;
+    far_net *net;
+    far_net_opts_init(&opts);
+    opts.inputs = INPUTS;
+    opts.init = (int32_t)init;
+    opts.seed = 5;
+    must(far_net_create(ctx, arch, &opts, &net), arch);
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        for (int64_t j = 0; s->kind != FAR_STEP_DENSE && s->weight >= 0 && j < s->out; j++) {
+            net->params[s->weight + j] += 0.3 * far_random_normal(7, (uint64_t)(i * 1000 + j));
+            net->params[s->bias + j] += 0.3 * far_random_normal(8, (uint64_t)(i * 1000 + j));
+        }
+        for (int64_t j = 0; s->mean >= 0 && j < s->out; j++) {
+            net->statistics[s->mean + j] = 0.4 * far_random_normal(9, (uint64_t)(i * 1000 + j));
+            net->statistics[s->variance + j] = 0.5 + far_random_uniform(10, (uint64_t)j);
+        }
+    }
+    return net;
+}
+
+static double *numbers(int64_t count, uint64_t seed)
+{
+    double *v = malloc((size_t)(count > 0 ? count : 1) * sizeof *v);
+    for (int64_t i = 0; i < count; i++) {
+        v[i] = far_random_normal(seed, (uint64_t)i);
+    }
+    return v;
+}
+
+static far_mat view(double *data, int64_t rows, int64_t cols)
+{
+    return far_mat_view(data, rows, cols, FAR_F64);
+}
+
+/* ---- the reference: one row, plain loops, long double --------------------------------------- */
+
+typedef long double wide;
+
+static wide phi(const far_step *s, wide z)
+{
+    switch (s->layer) {
+    case FAR_LAYER_RELU:
+        return z > 0 ? powl(z, (wide)s->power) : 0;
+    case FAR_LAYER_LEAKY_RELU:
+        return z > 0 ? z : (wide)s->slope * z;
+    case FAR_LAYER_ABS:
+        return fabsl(z);
+    case FAR_LAYER_ERF:
+        return erfl(z);
+    case FAR_LAYER_GELU:
+        return z * erfcl(-z / sqrtl(2)) / 2;
+    case FAR_LAYER_SILU:
+        return z / (1 + expl(-z));
+    case FAR_LAYER_TANH:
+        return tanhl(z);
+    case FAR_LAYER_SIN:
+        return sinl(z);
+    default:
+        return z;
+    }
+}
+
+static void reference_dense(const far_net *net, const far_step *s, const wide *h, wide *z)
+{
+    for (int64_t o = 0; o < s->out; o++) {
+        wide sum = 0;
+        for (int64_t i = 0; i < s->in; i++) {
+            sum += (wide)net->params[s->weight + o * s->in + i] * h[i];
+        }
+        z[o] = (wide)s->weight_scale * sum;
+        z[o] += s->bias >= 0 ? (wide)s->bias_scale * (wide)net->params[s->bias + o] : 0;
+    }
+}
+
+static void reference_group(int64_t n, bool centre, double eps, wide *z)
+{
+    wide mean = 0, square = 0;
+    for (int64_t j = 0; centre && j < n; j++) {
+        mean += z[j] / (wide)n;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        z[j] -= mean;
+        square += z[j] * z[j] / (wide)n;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        z[j] /= sqrtl(square + (wide)eps);
+    }
+}
+
+static void reference_norm(const far_net *net, const far_step *s, wide *z)
+{
+    int64_t n = s->out / s->groups;
+    for (int64_t j = 0; s->kind == FAR_STEP_BATCHNORM && j < s->out; j++) {
+        z[j] -= (wide)net->statistics[s->mean + j];
+        z[j] /= sqrtl((wide)net->statistics[s->variance + j] + (wide)s->eps);
+    }
+    for (int64_t k = 0; s->kind == FAR_STEP_NORM && k < s->groups; k++) {
+        reference_group(n, s->layer == FAR_LAYER_LN, s->eps, z + k * n);
+    }
+    for (int64_t j = 0; s->weight >= 0 && j < s->out; j++) {
+        z[j] = z[j] * (wide)net->params[s->weight + j] + (wide)net->params[s->bias + j];
+    }
+}
+
+static void reference_step(const far_net *net, int64_t i, wide (*values)[256])
+{
+    const far_step *s = &net->steps[i];
+    const wide *in = values[i];
+    wide *out = values[i + 1];
+    if (s->kind == FAR_STEP_DENSE) {
+        reference_dense(net, s, in, out);
+        return;
+    }
+    for (int64_t j = 0; j < s->out; j++) {
+        out[j] = in[j];
+        if (s->kind == FAR_STEP_ACTIVATION) {
+            out[j] = (wide)s->gain * phi(s, in[j]);
+        } else if (s->kind == FAR_STEP_SKIP_OUT) {
+            out[j] += values[s->mate][j];
+        }
+    }
+    if (s->kind == FAR_STEP_NORM || s->kind == FAR_STEP_BATCHNORM) {
+        reference_norm(net, s, out);
+    }
+}
+
+static void reference(const far_net *net, const double *x, wide *out)
+{
+    static wide values[64][256];
+    for (int64_t j = 0; j < net->info.inputs; j++) {
+        values[0][j] = (wide)x[j];
+    }
+    for (int64_t i = 0; i < net->step_count; i++) {
+        reference_step(net, i, values);
+    }
+    for (int64_t k = 0; k < net->info.outputs; k++) {
+        out[k] = values[net->step_count][k];
+    }
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static double norm(const double *a, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += a[i] * a[i];
+    }
+    return sqrt(sum);
+}
+
+/* |a - b| / |b| over all numbers */
+static double difference(const double *a, const double *b, int64_t n)
+{
+    double sum = 0, size = norm(b, n);
+    for (int64_t i = 0; i < n; i++) {
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    }
+    return size > 0 ? sqrt(sum) / size : sqrt(sum);
+}
+
+static void assert_close(const char *arch, const char *what, const double *a, const double *b,
+                         int64_t n, double tolerance)
+{
+    double d = difference(a, b, n);
+    if (!(d <= tolerance)) {
+        fail_msg("%s: %s: %.3g apart, more than %.3g", arch, what, d, tolerance);
+    }
+}
+
+typedef void (*net_check)(const char *arch, far_net *net, double *x);
+
+static void for_all(net_check check)
+{
+    for (int i = 0; i < COUNT(ARCHS); i++) {
+        for (int k = 0; k < 2; k++) {
+            far_net *net = make_net(ARCHS[i], k ? FAR_INIT_NTK : FAR_INIT_KAIMING_NORMAL);
+            double *x = numbers(ROWS * INPUTS, 31);
+            check(ARCHS[i], net, x);
+            free(x);
+            far_net_destroy(net);
+        }
+    }
+}
+
+static void eval(const char *arch, const far_net *net, double *x, int64_t rows, double *out)
+{
+    far_mat xm = view(x, rows, net->info.inputs), om = view(out, rows, net->info.outputs);
+    must(far_net_eval(ctx, net, &xm, &om), arch);
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static void check_values(const char *arch, far_net *net, double *x)
+{
+    int64_t o = net->info.outputs;
+    double *out = numbers(ROWS * o, 1), *expected = numbers(ROWS * o, 2);
+    eval(arch, net, x, ROWS, out);
+    for (int64_t i = 0; i < ROWS; i++) {
+        wide row[256];
+        reference(net, x + i * INPUTS, row);
+        for (int64_t k = 0; k < o; k++) {
+            expected[i * o + k] = (double)row[k];
+        }
+    }
+    assert_close(arch, "values", out, expected, ROWS * o, 1e-14);
+    free(out);
+    free(expected);
+}
+
+static void values_equal_plain_loops(void **state)
+{
+    (void)state;
+    for_all(check_values);
+}
+
+/* ---- derivatives ---------------------------------------------------------------------------- */
+
+/* f at parameters + h v and inputs + h dx */
+static void eval_moved(const char *arch, far_net *net, const double *x, const double *v,
+                       const double *dx, double h, double *out)
+{
+    int64_t count = net->info.parameters;
+    double *kept = numbers(count, 1), *moved = numbers(ROWS * INPUTS, 1);
+    memcpy(kept, net->params, (size_t)count * sizeof *kept);
+    for (int64_t i = 0; i < count; i++) {
+        net->params[i] += h * v[i];
+    }
+    for (int64_t i = 0; i < ROWS * INPUTS; i++) {
+        moved[i] = x[i] + h * dx[i];
+    }
+    eval(arch, net, moved, ROWS, out);
+    memcpy(net->params, kept, (size_t)count * sizeof *kept);
+    free(kept);
+    free(moved);
+}
+
+/* Central differences; the step is small, so that no kink lies within it. */
+static void difference_quotient(const char *arch, far_net *net, const double *x, const double *v,
+                                const double *dx, double *out)
+{
+    int64_t n = ROWS * net->info.outputs;
+    double *down = numbers(n, 1);
+    const double h = 1e-6;
+    eval_moved(arch, net, x, v, dx, h, out);
+    eval_moved(arch, net, x, v, dx, -h, down);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (out[i] - down[i]) / (2 * h);
+    }
+    free(down);
+}
+
+static void jvp(const char *arch, const far_net *net, double *x, double *v, double *dx, double *out)
+{
+    far_mat xm = view(x, ROWS, INPUTS), vm = view(v, 1, net->info.parameters);
+    far_mat dm = view(dx, ROWS, INPUTS), om = view(out, ROWS, net->info.outputs);
+    must(far_net_jvp(ctx, net, &xm, v ? &vm : NULL, dx ? &dm : NULL, &om), arch);
+}
+
+static void check_jvp(const char *arch, far_net *net, double *x)
+{
+    int64_t n = ROWS * net->info.outputs, count = net->info.parameters;
+    double *v = numbers(count, 41), *dx = numbers(ROWS * INPUTS, 42);
+    double *zero = calloc((size_t)(count + ROWS * INPUTS), sizeof *zero);
+    double *exact = numbers(n, 1), *quotient = numbers(n, 1), *part = numbers(n, 1);
+    for (int64_t i = 0; i < count; i++) {
+        v[i] *= 0.1;
+    }
+    jvp(arch, net, x, v, dx, exact);
+    difference_quotient(arch, net, x, v, dx, quotient);
+    assert_close(arch, "jvp", exact, quotient, n, 1e-8);
+    jvp(arch, net, x, v, NULL, part);
+    difference_quotient(arch, net, x, v, zero, quotient);
+    assert_close(arch, "jvp of parameters", part, quotient, n, 1e-8);
+    jvp(arch, net, x, NULL, dx, quotient);
+    for (int64_t i = 0; i < n; i++) {
+        part[i] += quotient[i];
+    }
+    assert_close(arch, "parts of jvp", part, exact, n, 1e-13);
+    free(v);
+    free(dx);
+    free(zero);
+    free(exact);
+    free(quotient);
+    free(part);
+}
+
+static void jvp_equals_finite_differences(void **state)
+{
+    (void)state;
+    for_all(check_jvp);
+}
+
+static double inner(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static void vjp(const char *arch, const far_net *net, double *x, double *u, double *grad,
+                double *grad_x)
+{
+    far_mat xm = view(x, ROWS, INPUTS), um = view(u, ROWS, net->info.outputs);
+    far_mat gm = view(grad, 1, net->info.parameters), gx = view(grad_x, ROWS, INPUTS);
+    must(far_net_vjp(ctx, net, &xm, &um, grad ? &gm : NULL, grad_x ? &gx : NULL), arch);
+}
+
+/* <J v, u> = <v, J' u> */
+static void check_adjoint(const char *arch, far_net *net, double *x)
+{
+    int64_t n = ROWS * net->info.outputs, count = net->info.parameters;
+    double *v = numbers(count, 41), *dx = numbers(ROWS * INPUTS, 42), *u = numbers(n, 43);
+    double *out = numbers(n, 1), *grad = numbers(count, 1), *grad_x = numbers(ROWS * INPUTS, 1);
+    jvp(arch, net, x, v, dx, out);
+    vjp(arch, net, x, u, grad, grad_x);
+    double left = inner(out, u, n),
+           right = inner(v, grad, count) + inner(dx, grad_x, ROWS * INPUTS);
+    double size = norm(out, n) * norm(u, n);
+    if (!(fabs(left - right) <= 1e-14 * size)) {
+        fail_msg("%s: <Jv, u> - <v, J'u> = %.3g of %.3g", arch, left - right, size);
+    }
+    double *alone = numbers(count, 1), *alone_x = numbers(ROWS * INPUTS, 1);
+    vjp(arch, net, x, u, alone, NULL);
+    vjp(arch, net, x, u, NULL, alone_x);
+    assert_memory_equal(alone, grad, (size_t)count * sizeof *grad);
+    assert_memory_equal(alone_x, grad_x, (size_t)(ROWS * INPUTS) * sizeof *grad_x);
+    free(alone);
+    free(alone_x);
+    free(v);
+    free(dx);
+    free(u);
+    free(out);
+    free(grad);
+    free(grad_x);
+}
+
+static void vjp_is_the_adjoint_of_jvp(void **state)
+{
+    (void)state;
+    for_all(check_adjoint);
+}
+
+/* ---- the Jacobian, and float32 -------------------------------------------------------------- */
+
+static void check_jacobian(const char *arch, far_net *net, double *x)
+{
+    int64_t o = net->info.outputs, n = ROWS * o, count = net->info.parameters;
+    double *jacobian = numbers(n * count, 1), *u = numbers(n, 43);
+    double *grad = numbers(count, 1), *sum = calloc((size_t)count + 1, sizeof *sum);
+    far_mat xm = view(x, ROWS, INPUTS), jm = view(jacobian, n, count);
+    must(far_net_jacobian(ctx, net, &xm, &jm), arch);
+    vjp(arch, net, x, u, grad, NULL);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t k = 0; k < count; k++) {
+            sum[k] += u[i] * jacobian[i * count + k];
+        }
+    }
+    assert_close(arch, "rows of the Jacobian", sum, grad, count, 1e-13);
+    for (int64_t i = 0; i < n; i++) { /* each row on its own */
+        memset(u, 0, (size_t)n * sizeof *u);
+        u[i] = 1;
+        vjp(arch, net, x, u, grad, NULL);
+        assert_close(arch, "a row of the Jacobian", jacobian + i * count, grad, count, 1e-13);
+    }
+    free(jacobian);
+    free(u);
+    free(grad);
+    free(sum);
+}
+
+static void jacobian_holds_the_rows_of_vjp(void **state)
+{
+    (void)state;
+    for_all(check_jacobian);
+}
+
+static float *rounded(const double *v, int64_t n)
+{
+    float *out = malloc((size_t)(n > 0 ? n : 1) * sizeof *out);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = (float)v[i];
+    }
+    return out;
+}
+
+static void widen(const float *v, int64_t n, double *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = v[i];
+    }
+}
+
+/* All functions in float32 against float64, at numbers that float32 holds. */
+static void check_float32(const char *arch, far_net *net, double *x)
+{
+    int64_t n = ROWS * net->info.outputs, count = net->info.parameters, d = ROWS * INPUTS;
+    double *v = numbers(count, 41), *dx = numbers(d, 42), *u = numbers(n, 43);
+    float *xf = rounded(x, d), *vf = rounded(v, count), *df = rounded(dx, d), *uf = rounded(u, n);
+    float *of = rounded(u, n), *gf = rounded(v, count), *hf = rounded(dx, d);
+    double *out = numbers(n, 1), *grad = numbers(count, 1), *grad_x = numbers(d, 1);
+    double *wide_out = numbers(n, 1), *wide_grad = numbers(count, 1), *wide_x = numbers(d, 1);
+    far_mat xm = far_mat_view(xf, ROWS, INPUTS, FAR_F32), vm = far_mat_view(vf, 1, count, FAR_F32);
+    far_mat dm = far_mat_view(df, ROWS, INPUTS, FAR_F32);
+    far_mat um = far_mat_view(uf, ROWS, net->info.outputs, FAR_F32), om = um, gm = vm, hm = dm;
+    om.data = of;
+    gm.data = gf;
+    hm.data = hf;
+    widen(xf, d, x);
+    widen(vf, count, v);
+    widen(df, d, dx);
+    widen(uf, n, u);
+    for (int64_t i = 0; i < count; i++) {
+        net->params[i] = (float)net->params[i];
+    }
+    must(far_net_eval(ctx, net, &xm, &om), arch);
+    eval(arch, net, x, ROWS, out);
+    widen(of, n, wide_out);
+    assert_close(arch, "float32 values", wide_out, out, n, 4e-6);
+    must(far_net_jvp(ctx, net, &xm, &vm, &dm, &om), arch);
+    jvp(arch, net, x, v, dx, out);
+    widen(of, n, wide_out);
+    assert_close(arch, "float32 jvp", wide_out, out, n, 2e-5);
+    must(far_net_vjp(ctx, net, &xm, &um, &gm, &hm), arch);
+    vjp(arch, net, x, u, grad, grad_x);
+    widen(gf, count, wide_grad);
+    widen(hf, d, wide_x);
+    assert_close(arch, "float32 gradient", wide_grad, grad, count, 2e-5);
+    assert_close(arch, "float32 gradient of inputs", wide_x, grad_x, d, 2e-5);
+    float *const floats[] = {xf, vf, df, uf, of, gf, hf};
+    double *const doubles[] = {v, dx, u, out, grad, grad_x, wide_out, wide_grad, wide_x};
+    for (int i = 0; i < COUNT(floats); i++) {
+        free(floats[i]);
+    }
+    for (int i = 0; i < COUNT(doubles); i++) {
+        free(doubles[i]);
+    }
+}
+
+static void float32_is_near_float64(void **state)
+{
+    (void)state;
+    for_all(check_float32);
+}
+
+/* ---- far out -------------------------------------------------------------------------------- */
+
+typedef struct limits {
+    double *value, *order, *rest;
+} limits;
+
+static limits limits_of(const char *arch, const far_net *net, double *u)
+{
+    int64_t n = ROWS * net->info.outputs;
+    limits l = {numbers(n, 1), numbers(n, 1), numbers(n, 1)};
+    far_mat um = view(u, ROWS, INPUTS), vm = view(l.value, ROWS, net->info.outputs);
+    far_mat om = view(l.order, ROWS, net->info.outputs);
+    far_mat rm = view(l.rest, ROWS, net->info.outputs);
+    must(far_net_limit(ctx, net, &um, &vm, &om, &rm), arch);
+    return l;
+}
+
+static void limits_free(limits l)
+{
+    free(l.value);
+    free(l.order);
+    free(l.rest);
+}
+
+/* f(t u) = value t^order + rest + O(1 / t), relative to the leading term where rest is not known.
+ */
+static void check_limit_at(const char *arch, const limits *l, int64_t i, double t, wide out)
+{
+    wide lead = (wide)l->value[i] * powl(t, (wide)l->order[i]);
+    bool known = !isnan(l->rest[i]);
+    wide off = out - lead - (known ? (wide)l->rest[i] : 0);
+    double tolerance = (known ? 1e-6 : 1e-3 * (double)fabsl(lead)) + 1e-15 * (double)fabsl(lead);
+    assert_true(l->order[i] != 0 || l->rest[i] == 0);
+    assert_true(l->order[i] == 0 || l->order[i] == 1 || !known);
+    if (!(fabsl(off) <= (wide)tolerance)) {
+        fail_msg("%s: f(t u) is %.18Lg, not %.15g t^%g + %.15g", arch, out, l->value[i],
+                 l->order[i], l->rest[i]);
+    }
+}
+
+static void check_limit(const char *arch, far_net *net, double *x)
+{
+    const double t = 0x1p27;
+    if (strstr(arch, "sin")) {
+        return;
+    }
+    limits l = limits_of(arch, net, x);
+    for (int64_t i = 0; i < ROWS; i++) {
+        double far_x[INPUTS];
+        wide out[256];
+        for (int64_t j = 0; j < INPUTS; j++) {
+            far_x[j] = t * x[i * INPUTS + j];
+        }
+        reference(net, far_x, out);
+        for (int64_t k = 0; k < net->info.outputs; k++) {
+            check_limit_at(arch, &l, i * net->info.outputs + k, t, out[k]);
+        }
+    }
+    limits_free(l);
+}
+
+static void limits_equal_values_far_out(void **state)
+{
+    (void)state;
+    for_all(check_limit);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_equal_plain_loops),
+        cmocka_unit_test(jvp_equals_finite_differences),
+        cmocka_unit_test(vjp_is_the_adjoint_of_jvp),
+        cmocka_unit_test(jacobian_holds_the_rows_of_vjp),
+        cmocka_unit_test(float32_is_near_float64),
+        cmocka_unit_test(limits_equal_values_far_out),
+    };
+    return cmocka_run_group_tests(tests, open_context, close_context);
+}

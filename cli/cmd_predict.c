@@ -214,8 +214,9 @@ static void add_value_columns(job *j, int64_t outputs)
 {
     far_mat mean = far_prediction_mean(j->prediction), std = far_prediction_std(j->prediction);
     far_mat order = far_prediction_order(j->prediction);
+    const char *before = !classifies(j) ? "" : j->of.net ? "p_" : "score_";
     for (int64_t k = 0; k < outputs; k++) {
-        add_column(j, classifies(j) ? "score_" : "", output_name(j, k), "", mean, k);
+        add_column(j, before, output_name(j, k), "", mean, k);
         if (std.rows > 0) {
             add_column(j, "", output_name(j, k), "_std", std, k);
         }
@@ -270,7 +271,6 @@ static void json_classes(const job *j)
         json_quoted(stdout, j->labels[(int64_t)mat_get(&j->classes, i, 0)]);
     }
     putchar(']');
-    json_matrix_field("probability", far_prediction_probability(j->prediction));
 }
 
 static void json_values(const job *j)
@@ -280,7 +280,10 @@ static void json_values(const job *j)
     if (classes && !j->args.at_infinity) {
         json_classes(j);
     }
-    json_matrix_field(classes ? "scores" : "mean", far_prediction_mean(j->prediction));
+    json_matrix_field("probability", far_prediction_probability(j->prediction));
+    if (!classes || !j->of.net) {
+        json_matrix_field(classes ? "scores" : "mean", far_prediction_mean(j->prediction));
+    }
     json_matrix_field("std", far_prediction_std(j->prediction));
     if (order.rows > 0) {
         json_key(stdout, "order");

@@ -184,6 +184,7 @@ static int read_opts(training *t)
     o->dtype = a->dtype;
     o->checkpoint_seconds = a->every;
     o->resume = a->resume;
+    o->keep_checkpoint = 1; /* until the network is saved */
     int code = read_batch(a->batch, &o->batch);
     if (code == OPTIONS_OK && o->batch > 0 && a->optimizer == FAR_OPTIMIZER_GD) {
         return usage_error(VERB, "--optimizer gd takes the whole batch; sgd takes --batch %s",
@@ -426,6 +427,11 @@ static far_status train_batch(training *t, batch *b)
     return st;
 }
 
+static bool diverged(const train_run *r)
+{
+    return r->result.end == FAR_TRAIN_DIVERGED;
+}
+
 /* After Ctrl-C: where the runs stand, before the signal ends the process. */
 static void say_stopped(const training *t, const batch *b)
 {
@@ -448,6 +454,15 @@ static void say_stopped(const training *t, const batch *b)
     }
 }
 
+/* The checkpoint stays, and stands in the way of the next run. */
+static void say_diverged(const training *t)
+{
+    const char *kept = t->runs[0].checkpoint;
+    if (diverged(&t->runs[0]) && kept && access(kept, F_OK) == 0) {
+        session_say(&t->s, "%s has the run as it was before; a new one takes --restart", kept);
+    }
+}
+
 static int train_runs(training *t)
 {
     batch b = {0};
@@ -461,6 +476,7 @@ static int train_runs(training *t)
         if (st != FAR_OK) {
             session_idle(&t->s); /* does not come back after Ctrl-C */
             code = session_failure(&t->s, NULL);
+            say_diverged(t);
         }
     }
     batch_free(&b);
@@ -469,17 +485,13 @@ static int train_runs(training *t)
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-static bool diverged(const train_run *r)
-{
-    return r->result.end == FAR_TRAIN_DIVERGED;
-}
-
 /* Checkpoints go when everything is saved: until then the whole command can be resumed. */
 static void drop_checkpoints(const training *t)
 {
     for (int64_t i = 0; i < t->args.seeds; i++) {
-        if (t->runs[i].checkpoint) {
-            unlink(t->runs[i].checkpoint);
+        const train_run *r = &t->runs[i];
+        if (r->checkpoint && !diverged(r)) {
+            unlink(r->checkpoint);
         }
     }
 }
@@ -495,6 +507,8 @@ static int save_runs(training *t)
     }
     if (code == EXIT_DONE) {
         drop_checkpoints(t);
+    } else if (t->data) {
+        session_say(&t->s, "nothing is lost: the same command with --resume saves it");
     }
     session_idle(&t->s); /* does not come back after Ctrl-C */
     return code;
@@ -513,8 +527,9 @@ static int report(training *t)
         training_print(t);
     }
     if (failed > 0) {
-        return failure(VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr", failed,
-                       (long long)t->args.seeds, failed == 1 ? "is" : "are");
+        return failure(
+            VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr, with --restart",
+            failed, (long long)t->args.seeds, failed == 1 ? "is" : "are");
     }
     return code;
 }

@@ -75,6 +75,12 @@ const char *subject_output(const subject *s, int64_t i)
     return name ? name : number_name('y', i);
 }
 
+const char *subject_score(const subject *s, int64_t i)
+{
+    bool second = s->net && subject_outputs(s) == 1 && far_net_output_name(s->net, 1);
+    return subject_output(s, second ? 1 : i);
+}
+
 /* ---- points and directions ----------------------------------------------------------------- */
 
 /* The largest component below limit; of equal ones the first behind after. -1 if there is none. */

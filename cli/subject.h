@@ -29,6 +29,8 @@ int64_t subject_outputs(const subject *s);
  * until the eighth call from here. */
 const char *subject_input(const subject *s, int64_t i);
 const char *subject_output(const subject *s, int64_t i);
+/* The same for the scores of classes: a network with one output for two has that of the second. */
+const char *subject_score(const subject *s, int64_t i);
 
 /* ---- points and directions in words: one number for each input ---- */
 

@@ -44,7 +44,7 @@ static double r2_of_column(const double *f, const double *y, int64_t n, int64_t 
         rest += error * error;
         all += spread * spread;
     }
-    return 1 - rest / all;
+    return all > 0 ? 1 - rest / all : NAN;
 }
 
 static double mean_r2(const double *f, const double *y, int64_t n, int64_t o)
@@ -82,6 +82,11 @@ static const char *word_of(const char *list, int index)
     return choice_word(list, index, buffer, sizeof buffer);
 }
 
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static const char *end_word(const train_run *r)
 {
     static const char *const WORDS[] = {"epochs", "stop-loss", "cancelled", "diverged"};
@@ -110,6 +115,15 @@ static void json_file(const char *key, const char *path)
     }
 }
 
+static void json_score(const char *key, double score)
+{
+    if (isnan(score)) {
+        json_null_field(stdout, key);
+    } else {
+        json_number_field(stdout, key, score);
+    }
+}
+
 static void json_result(const training *t, const train_run *r)
 {
     const far_train_result *s = &r->result;
@@ -123,7 +137,7 @@ static void json_result(const training *t, const train_run *r)
     json_number_field(stdout, "best_loss", s->best_loss);
     json_number_field(stdout, "best_epoch", (double)s->best_epoch);
     json_number_field(stdout, "distance", s->distance);
-    json_number_field(stdout, training_classifies(t) ? "accuracy_train" : "r2_train", r->score);
+    json_score(training_classifies(t) ? "accuracy_train" : "r2_train", r->score);
     json_number_field(stdout, "seconds", s->seconds);
     json_number_field(stdout, "flops_per_epoch", s->flops);
 }
@@ -200,9 +214,9 @@ static void print_network(const training *t)
     print_label("architecture");
     printf("%s\n", far_net_text(t->runs[0].net));
     print_label("weights");
-    printf("%lld in %lld layers, %lld inputs, %lld %s%s\n", (long long)i.parameters,
-           (long long)i.layers, (long long)i.inputs, (long long)i.outputs,
-           i.outputs == 1 ? "output" : "outputs", i.linearized ? ", linearised" : "");
+    printf("%lld in %lld layer%s, %lld input%s, %lld output%s%s\n", (long long)i.parameters,
+           (long long)i.layers, plural(i.layers), (long long)i.inputs, plural(i.inputs),
+           (long long)i.outputs, plural(i.outputs), i.linearized ? ", linearised" : "");
     print_label("start");
     if (i.init < 0) {
         printf("%s\n", t->args.from ? t->args.from : "given");
@@ -228,17 +242,25 @@ static void print_method(const training *t)
     }
 }
 
+static void print_loss(const far_train_result *r)
+{
+    print_label("loss");
+    printf("%.6g", r->final_loss);
+    if (r->epochs > 0) {
+        printf(", from %.6g at the start (%lld epoch%s%s)", r->first_loss, (long long)r->epochs,
+               plural(r->epochs), r->end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
+    }
+    putchar('\n');
+}
+
 static void print_one(const training *t)
 {
     const train_run *r = &t->runs[0];
     char time[SHOW_BYTES];
     double work = r->result.flops * (double)(r->result.epochs - r->result.resumed_at);
-    print_label("loss");
-    printf("%.6g, from %.6g at the start (%lld epoch%s%s)\n", r->result.final_loss,
-           r->result.first_loss, (long long)r->result.epochs, r->result.epochs == 1 ? "" : "s",
-           r->result.end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
+    print_loss(&r->result);
     print_label(training_classifies(t) ? "accuracy" : "train R2");
-    printf("%.6g\n", r->score);
+    printf(isnan(r->score) ? "undefined: a target does not vary\n" : "%.6g\n", r->score);
     print_label("moved by");
     printf("%.4g\n", r->result.distance);
     print_label("time");

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* "0.218 t", "0.5 t^2" */
@@ -136,6 +137,18 @@ void verdict_print(const subject *m, const far_certificate *c, double level)
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
+/* What is proven is proven as printed: to so many digits, and not below value. */
+static double rounded_up(double value, int digits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    double near = strtod(text, NULL);
+    if (near >= value || !isfinite(value)) {
+        return near;
+    }
+    return near + pow(10, floor(log10(fabs(near))) - (digits - 1));
+}
+
 static void print_net_level(const subject *m, const far_net_bound *b, const char *name,
                             double level)
 {
@@ -151,7 +164,8 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
     } else if (isnan(b->beyond)) {
         printf("  no point was found beyond which |%s| > %g\n", name, level);
     } else {
-        printf("  |%s| > %g for every t above %.6g, beyond the point ", name, level, b->beyond);
+        printf("  |%s| > %g for every t above %.6g, beyond the point ", name, level,
+               rounded_up(b->beyond, 6));
         subject_print_largest(m, b->direction, b->beyond);
         printf("\n");
     }
@@ -160,7 +174,7 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
 static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
 {
     printf("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
-           b->tightest, b->sup_found, b->at_infinity ? "far along" : "at");
+           rounded_up(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
     (b->at_infinity ? subject_print_largest(m, b->at, 1) : subject_print_point(m, b->at));
     printf(" (bound / found %.4g)\n", b->tightest / b->sup_found);
 }
@@ -175,21 +189,23 @@ static void print_net_unbounded(const subject *m, const far_net_bound *b, const 
     printf(":\n");
     subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        printf("  a million times the size of the data away %s is %.9g of %.6g t%s\n", name,
-               b->confirmed, b->slope, b->order == 1 ? "" : "^order");
+        printf("  a million times the size of the data away %s is %.9g of ", name, b->confirmed);
+        print_growth(b->slope, b->order);
+        printf("\n");
     }
 }
 
 static void print_net_growth(const far_net_bound *b, const char *name)
 {
     if (isfinite(b->growth)) {
-        printf("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name, b->growth, b->offset);
+        printf("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
+               rounded_up(b->growth, 6), rounded_up(b->offset, 6));
     }
 }
 
 static void print_net_output(const subject *m, const far_net_bound *b, int64_t k, double level)
 {
-    const char *name = subject_output(m, k);
+    const char *name = subject_score(m, k);
     if (b->verdict == FAR_BOUNDED) {
         print_net_bounded(m, b, name);
     } else if (b->verdict == FAR_UNBOUNDED) {
@@ -204,13 +220,27 @@ static void print_net_output(const subject *m, const far_net_bound *b, int64_t k
     }
 }
 
+enum { TABLE_DIGITS = 5 };
+
 static void print_net_number(double value)
 {
     if (isfinite(value)) {
-        printf(" %11.5g", value);
+        printf(" %11.*g", TABLE_DIGITS, value);
     } else {
         printf(" %11s", "-");
     }
+}
+
+static void print_net_row(const far_net_bound *b)
+{
+    double bounds[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
+    print_net_number(-rounded_up(-b->lowest, TABLE_DIGITS));
+    print_net_number(rounded_up(b->highest, TABLE_DIGITS));
+    print_net_number(b->sup_found);
+    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
+        print_net_number(rounded_up(bounds[i], TABLE_DIGITS));
+    }
+    printf("\n");
 }
 
 static void print_net_table(const subject *m, const far_net_certificate *c, int64_t outputs)
@@ -226,13 +256,8 @@ static void print_net_table(const subject *m, const far_net_certificate *c, int6
                    "found", "norm ball", "spectral", "relaxation", "branch");
             head = true;
         }
-        printf("%-12s", subject_output(m, k));
-        double row[] = {b->lowest,   b->highest,    b->sup_found, b->norm_ball,
-                        b->spectral, b->relaxation, b->branch};
-        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-            print_net_number(row[i]);
-        }
-        printf("\n");
+        printf("%-12s", subject_score(m, k));
+        print_net_row(b);
     }
 }
 
@@ -281,7 +306,7 @@ void verdict_print_along(const subject *m, const along *a)
         }
         for (int64_t k = 0; k < a->mean.cols; k++) {
             printf("%s", k ? ", " : "");
-            print_limit(subject_output(m, k), mat_get(&a->mean, i, k), along_order(a, i, k));
+            print_limit(subject_score(m, k), mat_get(&a->mean, i, k), along_order(a, i, k));
         }
         printf("\n");
     }

@@ -35,9 +35,10 @@ set(FAR_SOURCES
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
-    src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c src/certify/net_certify.c
-    src/certify/net_climb.c src/certify/net_interval.c src/certify/net_json.c src/certify/net_plan.c
-    src/certify/net_point.c src/certify/net_relax.c src/certify/net_spectral.c
+    src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
+    src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c
+    src/certify/net_climb.c src/certify/net_form.c src/certify/net_interval.c
+    src/certify/net_json.c src/certify/net_plan.c src/certify/net_point.c src/certify/net_relax.c src/certify/net_spectral.c
     src/certify/net_strip.c src/certify/net_witness.c)
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs

@@ -152,13 +152,18 @@ FAR_API FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net,
  * it. The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...)
  * are explained in docs/networks.md.
  */
+/* The same bytes for the same network. A shift of an rms that is 0 is left out, as RMSNorm has
+ * none. FAR_ERR_VALUE: a weight is not finite; nothing is written then. */
 FAR_API FAR_NODISCARD far_status far_net_save(far_ctx *ctx, const far_net *net, const char *path);
 
-/* arch: NULL, or the architecture of a file that does not name it (one that PyTorch wrote). Tensors
- * are found by name; where the names differ but the sequence of layers is the same ("net.0.weight",
- * "fc1.weight"), by their order. Weights that are in x out are transposed. FAR_ERR_FORMAT: not a
- * safetensors file (a pickle of torch.save says what to do), damaged, a tensor missing, one too
- * many or of another shape: the message has both sides. FAR_ERR_VALUE: a weight is not finite. */
+/* arch: NULL, or the architecture of a file that does not name it (one that PyTorch wrote); the
+ * width of a last dense layer may be left to the file. Layers are paired in the order of their
+ * names, where numbers count as numbers, dense layers and norms each for themselves: 0, 2, 10 and
+ * net.0, net.2 and fc1, fc2, norm1 are all found. Weights that are in x out are transposed, norms
+ * without a shift get 0. FAR_ERR_FORMAT: not a safetensors file (a pickle of torch.save says what
+ * to do), damaged, a tensor missing, one too many or of another shape: the message has both sides.
+ * FAR_ERR_VALUE: a weight is not finite. FAR_ERR_ARG: neither the file nor the caller names the
+ * architecture (the message suggests one), or they do not agree. */
 FAR_API FAR_NODISCARD far_status far_net_load(far_ctx *ctx, const char *path, const char *arch,
                                               far_net **out);
 

@@ -52,13 +52,15 @@ FAR_API FAR_NODISCARD far_status far_net_data_attach(far_ctx *ctx, const far_net
 
 /* ---- what an attached network knows (after far_net_load too) ---- */
 
-/* "F1", "kind=red"; NULL if the network knows no columns, or there is no such one. */
+/* "F1", "kind=red"; NULL if the network knows no columns, or there is no such one. Names live until
+ * the network's metadata change. Outputs are counted as in predictions: a network trained with bce
+ * on two classes has one output, but names for both. */
 FAR_API const char *far_net_input_name(const far_net *net, int64_t i);
 FAR_API const char *far_net_output_name(const far_net *net, int64_t i); /* target, or class */
 
 /* Rows of a frame as inputs in the network's own units: out is far_frame_rows x inputs, filled for
  * the rows selected (NULL: all). A network that knows no columns takes those of the frame in their
- * order, all numbers, as many as it has inputs, as they are. */
+ * order, all numbers, as many as it has inputs, in raw units (as they are, unless it is scaled). */
 FAR_API FAR_NODISCARD far_status far_net_encode(far_ctx *ctx, const far_net *net,
                                                 const far_frame *frame, const unsigned char *rows,
                                                 far_mat *out);

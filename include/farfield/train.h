@@ -55,9 +55,11 @@ typedef struct far_train_opts {
     double checkpoint_seconds;   /* how often it is written; default 10. Also at the beginning, so
                                     that a path that cannot be written is known at once */
     double progress_seconds;     /* how often the progress function is called; default 0.2 */
-    int32_t resume;              /* 1: continue from checkpoint if it is there, else begin
-                                     (FAR_ERR_FORMAT if it is of another run: says what
-                                     differs) */
+    int32_t resume;              /* 1: continue from checkpoint (FAR_ERR_IO if it is not there,
+                                    FAR_ERR_FORMAT if it is of another run: says what differs).
+                                    epochs may be more than they were; nothing else may change */
+    int32_t keep_checkpoint;     /* 1: a run that finishes leaves it, with its last state: remove it
+                                    when the network is safe elsewhere; default 0 */
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);
@@ -96,8 +98,8 @@ FAR_API void far_train_result_init(far_train_result *result);
  * reached, and the status is FAR_ERR_CANCELLED. On divergence the status is FAR_ERR_VALUE, the
  * message has the epoch, the last finite losses and what to try, net gets the parameters it had
  * when the last epoch whose loss was finite began, and the checkpoint is not overwritten by what
- * came after. A checkpoint can be loaded with far_net_load; it is removed by the run that finishes.
- * result may be NULL. */
+ * came after. A checkpoint can be loaded with far_net_load; it is removed by the run that finishes
+ * (but see keep_checkpoint). result may be NULL. */
 FAR_API FAR_NODISCARD far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x,
                                                const far_mat *y, const far_train_opts *opts,
                                                far_train_result *result);

@@ -1,5 +1,7 @@
+#define _GNU_SOURCE
 #include "base_internal.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +43,17 @@ void far_text_add(far_text *t, const char *format, ...)
     va_end(args);
 }
 
+/* Whatever the caller's locale: what is written must be read anywhere. */
 void far_text_add_number(far_text *t, double value)
 {
     char digits[40];
+    locale_t old = uselocale(newlocale(LC_ALL_MASK, "C", 0)); /* the C locale is static */
     for (int precision = 1; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value) {
             break;
         }
     }
+    uselocale(old);
     far_text_add(t, "%s", digits);
 }

@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { BATCH = 64, MOST_PIECES = 4000000, DEEPEST = 45 };
+enum { BATCH = 256, LEAST_BATCH = 16, MOST_PIECES = 4000000, DEEPEST = 45, TRIED = 50000 };
+
+#define PATIENCE 0.3    /* part of the time after which (and after TRIED cells) */
+#define WORTHWHILE 0.95 /* the worst piece must have come down to this part of what it was */
 
 typedef struct piece {
     double low[FAR_CELL_VARS], high[FAR_CELL_VARS];
@@ -132,7 +135,7 @@ static far_form side(const piece *q, int64_t k)
 static void forms_of(const piece *q, int64_t d, far_form *u, far_form *s)
 {
     int64_t fixed = q->face == 0 ? -1 : (q->face - 1) / 2;
-    *s = (far_form){.c = 1};
+    *s = (far_form){.c = fixed < d};
     for (int64_t k = 0; k < d; k++) {
         far_form f = side(q, k);
         if (k == fixed) {
@@ -249,15 +252,17 @@ static void look_at(branch *b, const int64_t *ids, int64_t n, double *values, do
     b->out->cells += n;
 }
 
+/* Of a network that is the same along rays from 0, infinity and the point 0 are enough. */
 static void first_pieces(branch *b, double *values, double *where)
 {
-    for (int64_t face = 0; face <= 2 * b->d; face++) {
+    bool conic = b->plan->conic;
+    for (int64_t face = conic; face <= 2 * b->d + conic; face++) {
         int64_t id = b->spare[--b->spare_count];
         piece q = {.face = face};
-        for (int64_t k = 0; k < b->d; k++) {
+        for (int64_t k = 0; face <= 2 * b->d && k < b->d; k++) {
             bool fixed = face > 0 && k == (face - 1) / 2;
             q.low[k] = fixed ? 0 : -1;
-            q.high[k] = 1;
+            q.high[k] = fixed && conic ? 0 : 1;
         }
         b->pieces[id] = q;
         look_at(b, &id, 1, values, where);
@@ -266,8 +271,9 @@ static void first_pieces(branch *b, double *values, double *where)
 
 static far_status cut_batch(branch *b, int64_t *ids, double *values, double *where)
 {
-    int64_t n = 0;
-    while (b->count > 0 && n + 2 <= BATCH) {
+    int64_t n = 0, most = b->count / 2;
+    most = most < LEAST_BATCH ? LEAST_BATCH : most < BATCH ? most : BATCH;
+    while (b->count > 0 && n + 2 <= most) {
         int64_t id = pop(b), other, which = 0;
         if (excess_of(b, id) <= 0) {
             close_piece(b, id);
@@ -312,9 +318,12 @@ static far_status search(branch *b, double seconds)
     FAR_TRY(far_alloc(b->ctx, BATCH * b->p, &values));
     FAR_TRY(far_alloc(b->ctx, BATCH * (b->d + 1), &where));
     first_pieces(b, values, where);
+    double worst = b->count > 0 ? b->pieces[b->heap[0]].excess : 0;
     while (b->count > 0 && !b->refuted && b->count < MOST_PIECES) {
         double spent = far_seconds() - start;
-        if (spent > seconds) {
+        bool hopeless = !b->target && b->pieces[b->heap[0]].excess > WORTHWHILE * worst;
+        hopeless = hopeless && b->out->cells > TRIED && spent > PATIENCE * seconds;
+        if (spent > seconds || hopeless) {
             break;
         }
         FAR_TRY(far_progress(b->ctx, "bound", (int64_t)(1e3 * spent), (int64_t)(1e3 * seconds)));

@@ -60,13 +60,20 @@ static void hash_network(const far_net *net, char out[65])
     far_sha256_finish(&h, out);
 }
 
+/* The only output for two classes is the score of the second. */
+static const char *output_name(const far_net *net, int64_t j)
+{
+    bool second = net->info.outputs == 1 && far_net_output_name(net, 1);
+    return far_net_output_name(net, second ? 1 : j);
+}
+
 /* The columns' names may be any bytes, JSON is UTF-8: what is not ASCII becomes a question mark. */
 static far_status name_outputs(far_ctx *ctx, const far_net *net, far_net_certificate *c)
 {
     far_status st;
     FAR_TRY(far_texts_alloc(ctx, net->info.outputs, &c->names));
     for (int64_t j = 0; j < net->info.outputs; j++) {
-        const char *name = far_net_output_name(net, j);
+        const char *name = output_name(net, j);
         far_text t = {.ctx = ctx};
         if (name) {
             far_text_add(&t, "%s", name);
@@ -224,14 +231,25 @@ done:
     return st;
 }
 
-/* (u, s) in raw units: a point, or (further out than numbers say anything) a direction. */
+static bool is_zero(const double *values, int64_t n)
+{
+    bool zero = true;
+    for (int64_t i = 0; i < n; i++) {
+        zero &= values[i] == 0;
+    }
+    return zero;
+}
+
+/* (u, s) in raw units: a point, or (further out than numbers say anything) a direction. (0, 0)
+ * stands for the network's own 0. */
 static void to_raw(const far_net_plan *plan, const double *where, double *raw, int32_t *infinite)
 {
     int64_t d = plan->net->info.inputs;
+    bool zero = is_zero(where, d);
     double square = 0, s = where[d];
-    *infinite = s <= 1e-12 && !plan->endless;
+    *infinite = s <= 1e-12 && !plan->endless && !zero;
     for (int64_t i = 0; i < d; i++) {
-        double z = *infinite ? where[i] : plan->unit * where[i] / s;
+        double z = zero ? 0 : *infinite ? where[i] : plan->unit * where[i] / s;
         raw[i] = z * plan->input_scale[i] + (*infinite ? 0 : plan->input_centre[i]);
         square += raw[i] * raw[i];
     }

@@ -73,6 +73,7 @@ typedef struct far_norm_set {
 typedef struct far_proof_layer {
     const far_step *step;
     double *rows, *columns;     /* dense: weights out x in, in x out */
+    double *row_norm;           /* dense: of each row, not less than it is */
     double *scale;              /* of norms; NULL: 1 */
     double *shift, *shift_size; /* added; what its rounding is relative to; NULL: 0 */
     double degree;              /* of the output */
@@ -87,6 +88,7 @@ typedef struct far_net_plan {
     far_proof_layer *layers;
     int64_t count, widest;
     bool norms, batch;
+    bool conic;           /* f is the same along every ray from 0: no biases before the norms */
     bool endless;         /* a sine of what grows: there is no limit at infinity */
     double unit;          /* a power of 2: the size of x where weights and biases of the first layer
                              weigh about the same, or 1 */

@@ -47,6 +47,15 @@ static double degree_after(const far_net_plan *plan, int64_t i)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
+static double size_of_numbers(const double *values, int64_t count)
+{
+    double square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        square += values[i] * values[i];
+    }
+    return sqrt(square);
+}
+
 static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
 {
     far_status st;
@@ -54,6 +63,7 @@ static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
     const double *w = plan->net->params + s->weight, *b = plan->net->params + s->bias;
     FAR_TRY(far_alloc(plan->ctx, s->out * s->in, &l->rows));
     FAR_TRY(far_alloc(plan->ctx, s->out * s->in, &l->columns));
+    FAR_TRY(far_alloc(plan->ctx, s->out, &l->row_norm));
     FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift));
     FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift_size));
     for (int64_t o = 0; o < s->out; o++) {
@@ -61,6 +71,7 @@ static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
             double value = s->weight_scale * w[o * s->in + i];
             l->rows[o * s->in + i] = l->columns[i * s->out + o] = value;
         }
+        l->row_norm[o] = size_of_numbers(l->rows + o * s->in, s->in) * (1 + far_lost(s->in));
         l->shift[o] = s->bias >= 0 ? s->bias_scale * b[o] : 0;
         l->shift_size[o] = fabs(l->shift[o]);
     }
@@ -135,7 +146,7 @@ done:
 
 static void layer_clear(far_ctx *ctx, far_proof_layer *l)
 {
-    double *owned[] = {l->rows, l->columns, l->scale, l->shift, l->shift_size};
+    double *owned[] = {l->rows, l->columns, l->row_norm, l->scale, l->shift, l->shift_size};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
@@ -154,15 +165,6 @@ void far_net_plan_destroy(far_net_plan *plan)
     }
 }
 
-static double size_of_numbers(const double *values, int64_t count)
-{
-    double square = 0;
-    for (int64_t i = 0; i < count; i++) {
-        square += values[i] * values[i];
-    }
-    return sqrt(square);
-}
-
 static double balanced_unit(const far_net_plan *plan)
 {
     const far_proof_layer *l = &plan->layers[0];
@@ -173,6 +175,35 @@ static double balanced_unit(const far_net_plan *plan)
                    size_of_numbers(l->rows, l->step->out * l->step->in);
     ratio = isfinite(ratio) ? fmin(fmax(ratio, 1), 0x1p60) : 1;
     return exp2(round(log2(ratio)));
+}
+
+static bool has_shift(const far_proof_layer *l)
+{
+    bool any = false;
+    for (int64_t i = 0; l->shift && i < l->step->out; i++) {
+        any |= l->shift[i] != 0;
+    }
+    return any;
+}
+
+/* Whether all that still grows with x is the same for x and 2 x but for a factor. */
+static bool is_conic(const far_net_plan *plan)
+{
+    for (int64_t i = 0; i < plan->count; i++) {
+        const far_proof_layer *l = &plan->layers[i];
+        far_step_kind kind = l->step->kind;
+        bool linear = kind == FAR_STEP_DENSE || kind == FAR_STEP_BATCHNORM;
+        if (far_net_degree_before(plan, i) == 0) {
+            continue;
+        }
+        if ((linear && has_shift(l)) || (kind == FAR_STEP_NORM && l->step->eps > 0) ||
+            (kind == FAR_STEP_ACTIVATION && !far_activation_is_homogeneous(l->step)) ||
+            (kind == FAR_STEP_SKIP_OUT &&
+             plan->layers[l->step->mate].degree != far_net_degree_before(plan, i))) {
+            return false;
+        }
+    }
+    return plan->degree == 0;
 }
 
 static far_status check_finite(far_ctx *ctx, const far_net *net)
@@ -206,6 +237,7 @@ static far_status fill(far_net_plan *plan)
     }
     plan->degree = plan->layers[plan->count - 1].degree;
     plan->unit = balanced_unit(plan);
+    plan->conic = is_conic(plan);
     plan->input_centre = net->scaling;
     plan->input_scale = net->scaling + d;
     plan->centre = net->scaling + 2 * d;

@@ -5,6 +5,8 @@
 
 /* The C library's exp, erfc, pow, ... are good to a few units in the last place. */
 #define LIBRARY (32 * FAR_UNIT)
+/* But the argument of erfc in gelu is rounded, which far out weighs z^2 times as much. */
+#define GELU_TAIL 1e-20
 #define GELU_LEAST -0.16997120747990370
 #define GELU_LEAST_AT -0.75179152469356450
 #define SILU_LEAST -0.27846454276107380
@@ -18,6 +20,11 @@ static double wide_up(double x)
 static double wide_down(double x)
 {
     return -wide_up(-x);
+}
+
+static double tail_slack(const far_step *s)
+{
+    return s->layer == FAR_LAYER_GELU ? GELU_TAIL : 0;
 }
 
 static bool is_relu_like(const far_step *s)
@@ -126,7 +133,7 @@ static far_range plain_range(const far_step *s, far_range z)
         return sine_range(z);
     }
     double a = value_at(s, z.low), b = value_at(s, z.high);
-    far_range r = {wide_down(fmin(a, b)), wide_up(fmax(a, b))};
+    far_range r = {wide_down(fmin(a, b)) - tail_slack(s), wide_up(fmax(a, b)) + tail_slack(s)};
     double turn = is_relu_like(s) ? least_at(s) : 0;
     bool turns = is_relu_like(s) || s->layer == FAR_LAYER_ABS || s->layer == FAR_LAYER_LEAKY_RELU;
     if (turns && z.low < turn && z.high > turn) {
@@ -157,7 +164,7 @@ far_range far_activation_tail(const far_step *s, double least_size)
         least_value = least_size < 1000 ? far_activation_value(s, -least_size) : -FAR_SPECK;
     }
     /* relu(z) - phi(z) = -phi(-|z|) for both */
-    return times(s->gain, (far_range){wide_down(least_value), 0});
+    return times(s->gain, (far_range){wide_down(least_value) - tail_slack(s), 0});
 }
 
 /* ---- strips -------------------------------------------------------------------------------- */
@@ -247,6 +254,7 @@ static far_strip tangent_strip(const far_step *s, far_range z)
     double slope = far_activation_slope(s, m), y = far_activation_value(s, m);
     double bend = far_up(far_activation_curvature(s) * reach * reach / 2);
     double slack = LIBRARY * (fabs(y) + fabs(slope) * (fabs(m) + reach) + reach) + FAR_SPECK;
+    slack += tail_slack(s);
     return (far_strip){slope, y - slope * m - bend - slack, y - slope * m + bend + slack};
 }
 

@@ -21,6 +21,7 @@ static const char *const LOSSES[] = {"mse", "bce", "ce"};
 typedef struct mark {
     const char *key;
     far_text value;
+    bool hash; /* says nothing to a reader */
 } mark;
 
 typedef struct marks {
@@ -54,6 +55,7 @@ static void mark_name(marks *m, const char *key, const char *const *names, int32
 static void mark_hash(marks *m, const char *key, uint64_t value)
 {
     far_text_add(add_mark(m, key), "%016llx", (unsigned long long)value);
+    m->items[m->count - 1].hash = true;
 }
 
 static void mark_layers(marks *m, const far_run *r)
@@ -99,8 +101,8 @@ static void mark_data(marks *m, const far_run *r)
 {
     mark_whole(m, "train.rows", (uint64_t)r->data->rows);
     mark_whole(m, "train.batch", (uint64_t)r->opts.batch);
-    mark_hash(m, "train.x", r->data->x_hash);
-    mark_hash(m, "train.y", r->data->y_hash);
+    mark_hash(m, "train.inputs", r->data->x_hash);
+    mark_hash(m, "train.targets", r->data->y_hash);
 }
 
 static far_status make_marks(const far_run *r, marks *m)
@@ -193,6 +195,11 @@ static far_status check_mark(const far_safetensors *file, const mark *m)
     const char *was = far_safetensors_text(file, m->key);
     if (was && strcmp(was, m->value.data) == 0) {
         return FAR_OK;
+    }
+    if (m->hash) {
+        return far_input_fail(&file->in, FAR_ERR_FORMAT,
+                              "is the checkpoint of another run: the values of %s are others now",
+                              plain(m->key));
     }
     char shown[128];
     far_show(shown, sizeof shown, was ? was : "not said", (int64_t)strlen(was ? was : "not said"));

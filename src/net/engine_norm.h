@@ -58,12 +58,11 @@ static bool NAME(is_bent)(const far_step *s)
 /* activation: NULL, or one that is bent. */
 static NAME(rule) NAME(rule_of)(const far_step *norm, const far_step *activation)
 {
-    NAME(rule)
-    rule = {.n = norm->out / norm->groups,
-            .groups = norm->groups,
-            .centre = norm->layer == FAR_LAYER_LN,
-            .bent = activation != NULL,
-            .eps = (REAL)norm->eps};
+    struct NAME(rule) rule = {.n = norm->out / norm->groups,
+                              .groups = norm->groups,
+                              .centre = norm->layer == FAR_LAYER_LN,
+                              .bent = activation != NULL,
+                              .eps = (REAL)norm->eps};
     if (activation) {
         double slope = activation->layer == FAR_LAYER_RELU         ? 0
                        : activation->layer == FAR_LAYER_LEAKY_RELU ? activation->slope
@@ -258,7 +257,6 @@ INLINE void NAME(change_bunch)(const NAME(rule) * rule, bool bends, int64_t coun
     }
 }
 
-/* The derivative of a norm is symmetric: without bending this serves gradients and tangents. */
 static void NAME(normalise_rows_change)(const NAME(rule) * rule, int64_t rows, const REAL *inverse,
                                         const REAL *unit, REAL *g)
 {

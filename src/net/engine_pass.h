@@ -99,19 +99,18 @@ static void NAME(set_strip)(NAME(strip) * t, int64_t k, int64_t count)
 static void NAME(dense_product)(const NAME(strip) * t, const far_weights *w, const far_stage *s,
                                 NAME(rows) in, bool bias, bool add, REAL *c)
 {
-    NAME(product)
-    m = {.rows = t->rows,
-         .cols = s->out,
-         .depth = s->in,
-         .a = in.data,
-         .row_step = in.ld,
-         .depth_step = 1,
-         .b = NAME(weight_at)(w, s->narrow ? s->turned : s->panels),
-         .start = bias ? NAME(weight_at)(w, s->shift) : NULL,
-         .c = c,
-         .ldc = s->out,
-         .add = add,
-         .scale = 1};
+    const NAME(product) m = {.rows = t->rows,
+                             .cols = s->out,
+                             .depth = s->in,
+                             .a = in.data,
+                             .row_step = in.ld,
+                             .depth_step = 1,
+                             .b = NAME(weight_at)(w, s->narrow ? s->turned : s->panels),
+                             .start = bias ? NAME(weight_at)(w, s->shift) : NULL,
+                             .c = c,
+                             .ldc = s->out,
+                             .add = add,
+                             .scale = 1};
     if (s->narrow) {
         NAME(multiply_narrow)(&m);
     } else {
@@ -176,15 +175,14 @@ static void NAME(turn_panel)(const far_weights *w, const far_stage *s, int64_t f
 
 static void NAME(input_gradient)(const NAME(strip) * t, const far_stage *s)
 {
-    NAME(product)
-    m = {.rows = t->rows,
-         .cols = s->in,
-         .depth = s->out,
-         .a = NAME(gradient_at)(t, s->to),
-         .row_step = s->out,
-         .depth_step = 1,
-         .c = NAME(gradient_at)(t, s->from),
-         .ldc = s->in};
+    const NAME(product) m = {.rows = t->rows,
+                             .cols = s->in,
+                             .depth = s->out,
+                             .a = NAME(gradient_at)(t, s->to),
+                             .row_step = s->out,
+                             .depth_step = 1,
+                             .c = NAME(gradient_at)(t, s->from),
+                             .ldc = s->in};
     if (s->turned >= 0) {
         m.b = NAME(weight_at)(t->w, s->turned);
         NAME(multiply)(&m);
@@ -219,17 +217,16 @@ static void NAME(add_weight_gradient)(const NAME(strip) * t, const far_stage *s)
 {
     const REAL *d = NAME(gradient_at)(t, s->to);
     NAME(rows) in = NAME(rows_of)(t, s->input);
-    NAME(product)
-    m = {.rows = s->in,
-         .cols = s->out,
-         .depth = t->rows,
-         .a = in.data,
-         .row_step = 1,
-         .depth_step = in.ld,
-         .c = t->gradient + s->dense->weight,
-         .ldc = s->out,
-         .add = true,
-         .scale = (REAL)s->dense->weight_scale};
+    const NAME(product) m = {.rows = s->in,
+                             .cols = s->out,
+                             .depth = t->rows,
+                             .a = in.data,
+                             .row_step = 1,
+                             .depth_step = in.ld,
+                             .c = t->gradient + s->dense->weight,
+                             .ldc = s->out,
+                             .add = true,
+                             .scale = (REAL)s->dense->weight_scale};
     REAL *bias = s->dense->bias >= 0 ? t->gradient + s->dense->bias : NULL;
     REAL bias_scale = (REAL)s->dense->bias_scale;
     if (s->narrow) {
@@ -331,16 +328,15 @@ static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *
 static void NAME(multiply_packed)(int64_t rows, int64_t cols, int64_t inner, const void *a,
                                   const void *b, void *out, int64_t ldo)
 {
-    NAME(product)
-    m = {.rows = rows,
-         .cols = cols,
-         .depth = inner,
-         .a = a,
-         .row_step = inner,
-         .depth_step = 1,
-         .b = b,
-         .c = out,
-         .ldc = ldo};
+    const NAME(product) m = {.rows = rows,
+                             .cols = cols,
+                             .depth = inner,
+                             .a = a,
+                             .row_step = inner,
+                             .depth_step = 1,
+                             .b = b,
+                             .c = out,
+                             .ldc = ldo};
     NAME(multiply)(&m);
 }
 

@@ -134,34 +134,21 @@ static void NAME(fused_forward)(const NAME(strip) * t, const far_stage *s)
     NAME(normalise_rows)(&rule, t->rows, in.data, in.ld, NAME(inverse_at)(t, s), unit, bent);
 }
 
-static void NAME(unit_row)(const NAME(strip) * t, const far_stage *s, int64_t r, const REAL *z,
-                           REAL *out)
-{
-    if (s->norm->kind == FAR_STEP_BATCHNORM) {
-        NAME(standardise_row)(s->out, NAME(spread_of)(t, s), z, out);
-    } else {
-        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
-        REAL *inverse = NAME(inverse_at)(t, s) + r * rule.groups;
-        NAME(normalise_rows)(&rule, 1, z, 0, inverse, out, NULL);
-    }
-}
-
-static void NAME(point_row)(const NAME(strip) * t, const far_stage *s, int64_t r)
+static void NAME(norm_forward)(const NAME(strip) * t, const far_stage *s)
 {
     NAME(rows) in = NAME(rows_of)(t, s->input);
-    const REAL *z = in.data + r * in.ld;
-    REAL *to = NAME(value_at)(t, s->output) + r * s->out;
-    if (s->norm) {
-        REAL *unit = NAME(value_at)(t, s->kept) + r * s->out;
-        NAME(unit_row)(t, s, r, z, unit);
-        z = unit;
+    REAL *unit = NAME(value_at)(t, s->kept);
+    if (s->norm->kind == FAR_STEP_NORM) {
+        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
+        NAME(normalise_rows)(&rule, t->rows, in.data, in.ld, NAME(inverse_at)(t, s), unit, NULL);
+        return;
     }
-    if (NAME(is_affine)(s)) {
-        NAME(affine_row)(t, s, z, to);
-        z = to;
+    if (NAME(by_block)(t, s)) {
+        NAME(block_statistics)(t, s);
     }
-    if (s->activation) {
-        NAME(activate_row)(s->activation, s->out, z, to);
+    for (int64_t r = 0; r < t->rows; r++) {
+        NAME(standardise_row)
+        (s->out, NAME(spread_of)(t, s), in.data + r * in.ld, unit + r * s->out);
     }
 }
 
@@ -171,11 +158,21 @@ static void NAME(point_forward)(const NAME(strip) * t, const far_stage *s)
         NAME(fused_forward)(t, s);
         return;
     }
-    if (NAME(by_block)(t, s)) {
-        NAME(block_statistics)(t, s);
+    if (s->norm) {
+        NAME(norm_forward)(t, s);
     }
+    NAME(rows) in = NAME(rows_of)(t, s->norm ? s->kept : s->input);
+    REAL *out = NAME(value_at)(t, s->output);
     for (int64_t r = 0; r < t->rows; r++) {
-        NAME(point_row)(t, s, r);
+        const REAL *z = in.data + r * in.ld;
+        REAL *to = out + r * s->out;
+        if (NAME(is_affine)(s)) {
+            NAME(affine_row)(t, s, z, to);
+            z = to;
+        }
+        if (s->activation) {
+            NAME(activate_row)(s->activation, s->out, z, to);
+        }
     }
 }
 
@@ -212,26 +209,23 @@ static void NAME(affine_backward)(const NAME(strip) * t, const far_stage *s, int
     }
 }
 
-/* The norm itself, but for what needs the whole block. Both gradients and tangents. */
-static void NAME(unit_row_change)(const NAME(strip) * t, const far_stage *s, int64_t r, REAL *g)
-{
-    if (s->norm->kind == FAR_STEP_NORM) {
-        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
-        const REAL *inverse = NAME(inverse_at)(t, s) + r * rule.groups;
-        const REAL *unit = NAME(value_at)(t, s->kept) + r * s->out;
-        NAME(normalise_rows_change)(&rule, 1, inverse, unit, g);
-    } else if (!NAME(by_block)(t, s)) {
-        const REAL *sd = NAME(weight_at)(t->w, s->sd);
-        for (int64_t j = 0; j < s->out; j++) {
-            g[j] *= sd[j];
-        }
-    }
-}
-
-static void NAME(block_change)(const NAME(strip) * t, const far_stage *s, REAL *g)
+/* The norm itself. Its derivative is symmetric: this serves gradients and tangents. */
+static void NAME(norm_change)(const NAME(strip) * t, const far_stage *s, REAL *g)
 {
     const REAL *unit = NAME(value_at)(t, s->kept);
-    NAME(column_change)(t->rows, s->out, unit, NAME(columns_of)(t, s), g);
+    if (s->norm->kind == FAR_STEP_NORM) {
+        NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
+        NAME(normalise_rows_change)(&rule, t->rows, NAME(inverse_at)(t, s), unit, g);
+    } else if (NAME(by_block)(t, s)) {
+        NAME(column_change)(t->rows, s->out, unit, NAME(columns_of)(t, s), g);
+    } else {
+        const REAL *restrict sd = NAME(weight_at)(t->w, s->sd);
+        for (int64_t r = 0; r < t->rows; r++) {
+            for (int64_t j = 0; j < s->out; j++) {
+                g[r * s->out + j] *= sd[j];
+            }
+        }
+    }
 }
 
 /* g, in place: from behind the stage to in front of it. */
@@ -251,12 +245,9 @@ static void NAME(point_backward)(const NAME(strip) * t, const far_stage *s, REAL
         if (NAME(is_affine)(s)) {
             NAME(affine_backward)(t, s, r, row);
         }
-        if (s->norm) {
-            NAME(unit_row_change)(t, s, r, row);
-        }
     }
-    if (NAME(by_block)(t, s)) {
-        NAME(block_change)(t, s, g);
+    if (s->norm) {
+        NAME(norm_change)(t, s, g);
     }
 }
 
@@ -275,11 +266,8 @@ static void NAME(affine_tangent)(const NAME(strip) * t, const far_stage *s, int6
 
 static void NAME(point_tangent)(const NAME(strip) * t, const far_stage *s, REAL *g)
 {
-    for (int64_t r = 0; s->norm && r < t->rows; r++) {
-        NAME(unit_row_change)(t, s, r, g + r * s->out);
-    }
-    if (NAME(by_block)(t, s)) {
-        NAME(block_change)(t, s, g);
+    if (s->norm) {
+        NAME(norm_change)(t, s, g);
     }
     for (int64_t r = 0; r < t->rows; r++) {
         REAL *row = g + r * s->out;

@@ -573,22 +573,43 @@ done:
 
 /* ---- a suggestion -------------------------------------------------------------------------- */
 
+/* PyTorch's norms have an eps, and a file without an architecture is likely to be PyTorch's. */
+static void suggest_layer(const far_module *m, bool first, far_text *out)
+{
+    bool bias = m->parts[FAR_PART_BIAS] != NULL;
+    if (m->kind == FAR_MODULE_DENSE) {
+        far_text_add(out, "%sdense(%lld%s) ", first ? "" : "relu ",
+                     (long long)main_part(m)->shape[0], bias ? "" : ", nobias");
+    } else if (m->kind == FAR_MODULE_NORM) {
+        far_text_add(out, "%s(eps=1e-5, affine) ", bias ? "ln" : "rms");
+    } else {
+        far_text_add(out, "batchnorm(eps=1e-5%s) ", bias ? ", affine" : "");
+    }
+}
+
+static int64_t next_of(const far_modules *m, bool dense, int64_t from)
+{
+    while (from < m->count && (m->items[from].kind == FAR_MODULE_DENSE) != dense) {
+        from++;
+    }
+    return from;
+}
+
+/* A norm stands where its name does, or where the width is its own: fc1, fc2, ln1. */
 void far_modules_suggest(const far_modules *m, far_text *out)
 {
-    bool dense = false;
-    for (int64_t i = 0; i < m->count && i < SUGGEST_MOST; i++) {
-        const far_module *item = &m->items[i];
-        bool bias = item->parts[FAR_PART_BIAS] != NULL;
-        far_text_add(out, "%s", i ? " " : "");
-        if (item->kind == FAR_MODULE_DENSE) {
-            far_text_add(out, "%sdense(%lld%s)", dense ? "relu " : "",
-                         (long long)main_part(item)->shape[0], bias ? "" : ", nobias");
-            dense = true;
-        } else if (item->kind == FAR_MODULE_NORM) {
-            far_text_add(out, "%s(eps=1e-5, affine)", bias ? "ln" : "rms");
-        } else {
-            far_text_add(out, "batchnorm(eps=1e-5%s)", bias ? ", affine" : "");
-        }
+    int64_t norm = next_of(m, false, 0), dense = next_of(m, true, 0), shown = 0;
+    bool first = true;
+    for (; (norm < m->count || dense < m->count) && shown < SUGGEST_MOST; shown++) {
+        bool fits = norm < m->count && dense < m->count && !first &&
+                    main_part(&m->items[norm])->shape[0] == main_part(&m->items[dense])->shape[1];
+        int64_t *next = norm < dense || fits ? &norm : &dense;
+        suggest_layer(&m->items[*next], first, out);
+        first = first && next == &norm;
+        *next = next_of(m, next == &dense, *next + 1);
     }
-    far_text_add(out, "%s", m->count > SUGGEST_MOST ? " ..." : "");
+    far_text_add(out, "%s", shown < m->count ? "..." : "");
+    if (out->status == FAR_OK && out->length > 0 && out->data[out->length - 1] == ' ') {
+        out->data[--out->length] = 0;
+    }
 }

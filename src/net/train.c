@@ -44,8 +44,11 @@ void far_train_result_init(far_train_result *result)
 
 /* ---- options ------------------------------------------------------------------------------- */
 
-static far_status check_kinds(far_ctx *ctx, const far_train_opts *o)
+static far_status check_kinds(far_ctx *ctx, const far_net *net, const far_train_opts *o)
 {
+    if (!net) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
+    }
     if (!o || o->size != sizeof *o) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: call far_train_opts_init first");
     }
@@ -142,12 +145,13 @@ typedef struct job {
 } job;
 
 static far_status open_job(job *j, far_ctx *ctx, const far_net *net, const far_mat *x,
-                           const far_mat *y, const far_train_opts *opts, int64_t networks)
+                           const far_mat *y, const far_train_opts *opts, int64_t networks,
+                           bool checkpoints)
 {
     far_status st = FAR_OK;
     *j = (job){.ctx = ctx};
     far_watch_init(&j->watch, ctx, opts->progress_seconds, networks * opts->epochs);
-    FAR_TRY(far_train_data_create(ctx, net, x, y, opts, &j->data));
+    FAR_TRY(far_train_data_create(ctx, net, x, y, opts, checkpoints, &j->data));
     FAR_TRY(settle_opts(ctx, net, opts, j->data.rows, &j->opts));
 done:
     return st;
@@ -225,6 +229,15 @@ static far_status fail_cancelled(const job *j, const char *checkpoint)
 
 /* ---- one network --------------------------------------------------------------------------- */
 
+static far_status settle_checkpoint(far_run *r)
+{
+    if (r->opts.keep_checkpoint && r->opts.checkpoint) {
+        return far_checkpoint_save(r);
+    }
+    far_checkpoint_remove(r->opts.checkpoint);
+    return FAR_OK;
+}
+
 static far_status finish_one(job *j, far_run *r, far_train_result *result)
 {
     far_status st = (far_status)atomic_load(&j->watch.stop);
@@ -237,7 +250,7 @@ static far_status finish_one(job *j, far_run *r, far_train_result *result)
     }
     if (st == FAR_OK) {
         far_watch_report(&j->watch, r->state.loss);
-        far_checkpoint_remove(r->opts.checkpoint);
+        st = settle_checkpoint(r);
     }
     return st;
 }
@@ -247,7 +260,7 @@ far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x, const far
 {
     job j;
     far_run *r = NULL;
-    far_status st = check_kinds(ctx, opts);
+    far_status st = check_kinds(ctx, net, opts);
     if (st == FAR_OK) {
         st = check_numbers(ctx, opts);
     }
@@ -257,7 +270,7 @@ far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x, const far
     if (result && result->size != sizeof *result) {
         return far_fail(ctx, FAR_ERR_ARG, "result: call far_train_result_init first");
     }
-    FAR_TRY(open_job(&j, ctx, net, x, y, opts, 1));
+    FAR_TRY(open_job(&j, ctx, net, x, y, opts, 1, opts->checkpoint));
     FAR_TRY(open_run(&j, net, &j.opts, far_ctx_threads(ctx), &r));
     work_together(r);
     st = finish_one(&j, r, result);
@@ -401,7 +414,7 @@ static far_status check_crowd(far_ctx *ctx, const crowd *c, const far_train_opts
     }
     far_train_opts plain = *opts;
     plain.resume = 0;
-    FAR_TRY(check_kinds(ctx, &plain));
+    FAR_TRY(check_kinds(ctx, c->nets[0], &plain));
     FAR_TRY(check_numbers(ctx, opts));
     for (int64_t i = 0; i < c->count; i++) {
         FAR_TRY(check_same(ctx, c->nets, i));
@@ -419,7 +432,8 @@ static far_status finish_many(crowd *c)
     if (st == FAR_ERR_CANCELLED) {
         return fail_cancelled(&c->job, NULL);
     }
-    for (int64_t i = 0; st == FAR_OK && c->checkpoints && i < c->count; i++) {
+    bool remove = st == FAR_OK && c->checkpoints && !c->job.opts.keep_checkpoint;
+    for (int64_t i = 0; remove && i < c->count; i++) {
         far_checkpoint_remove(c->checkpoints[i]);
     }
     if (st == FAR_OK) {
@@ -442,7 +456,7 @@ far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count, const
     if (st != FAR_OK) {
         return st;
     }
-    FAR_TRY(open_job(&c.job, ctx, nets[0], x, y, opts, count));
+    FAR_TRY(open_job(&c.job, ctx, nets[0], x, y, opts, count, checkpoints));
     FAR_TRY(check_resumable(&c, opts));
     if (count >= threads && threads > 1) {
         train_side_by_side(&c, threads);

@@ -160,7 +160,8 @@ static uint64_t hash(const void *data, int64_t count, int32_t dtype, int64_t col
 }
 
 far_status far_train_data_create(far_ctx *ctx, const far_net *net, const far_mat *x,
-                                 const far_mat *y, const far_train_opts *opts, far_train_data *out)
+                                 const far_mat *y, const far_train_opts *opts, bool hashed,
+                                 far_train_data *out)
 {
     far_status st = FAR_OK;
     *out = (far_train_data){.ctx = ctx, .dtype = opts->dtype};
@@ -173,8 +174,10 @@ far_status far_train_data_create(far_ctx *ctx, const far_net *net, const far_mat
     FAR_TRY(far_alloc_bytes(ctx, out->rows * out->outputs, size, &out->y));
     FAR_TRY(copy_mat(out, x, "x", out->x));
     FAR_TRY(copy_targets(out, y, opts->loss));
-    out->x_hash = hash(out->x, out->rows * out->inputs, out->dtype, out->inputs);
-    out->y_hash = hash(out->y, out->rows * out->outputs, out->dtype, out->outputs);
+    if (hashed) {
+        out->x_hash = hash(out->x, out->rows * out->inputs, out->dtype, out->inputs);
+        out->y_hash = hash(out->y, out->rows * out->outputs, out->dtype, out->outputs);
+    }
 done:
     return st;
 }

@@ -30,7 +30,8 @@ typedef struct far_train_data {
 } far_train_data;
 
 far_status far_train_data_create(far_ctx *ctx, const far_net *net, const far_mat *x,
-                                 const far_mat *y, const far_train_opts *opts, far_train_data *out);
+                                 const far_mat *y, const far_train_opts *opts, bool hashed,
+                                 far_train_data *out);
 void far_train_data_clear(far_train_data *d);
 
 /* ---- train_watch.c: the context and its progress function, shared by runs side by side ---- */
@@ -108,6 +109,7 @@ typedef struct far_run {
     int64_t block, chunks;  /* rows of one, and how many of the other */
     int64_t plain_block;    /* rows of a block when nothing is learnt from them */
     int64_t batch_count;    /* minibatches of an epoch */
+    int64_t slices;         /* of the parameters */
     int hand_count;
     far_hand *hands;
     void *params, *start, *mean, *square, *moved;

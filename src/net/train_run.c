@@ -5,10 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A minibatch is split so that a few threads can share it, but each part still has rows enough to
- * be worth a pass over all weights. A large batch has more parts than threads, so that one which is
- * late holds up little. */
+/* A minibatch is split so that a few threads can share it, in fewer chunks if the gradients of more
+ * would not stay in cache. A large batch has more chunks than threads, so that one which is late
+ * holds up little. */
+#define CHUNKS_FEW 2
 #define CHUNKS_LEAST 4
+#define CACHE_BYTES ((int64_t)512 << 10)
 #define PARTS_BYTES ((int64_t)64 << 20)
 #define BLOCK_STEP 8
 
@@ -37,12 +39,12 @@ static bool has_step(const far_net *net, far_step_kind kind)
 static void split_batch(far_run *r)
 {
     int64_t batch = r->opts.batch, size = (int64_t)far_dtype_size(r->opts.dtype);
-    int64_t share = round_up((batch + CHUNKS_LEAST - 1) / CHUNKS_LEAST, BLOCK_STEP);
-    int64_t room = PARTS_BYTES / (size * (r->net->info.parameters + 1));
+    int64_t part = size * (r->net->info.parameters + 1), room = PARTS_BYTES / part;
+    int64_t few = CHUNKS_LEAST * part > CACHE_BYTES ? CHUNKS_FEW : CHUNKS_LEAST;
     r->plain_block = far_engine_rows(r->engine);
-    r->block = least(r->plain_block, share);
-    r->chunks = least(room < CHUNKS_LEAST ? CHUNKS_LEAST : least(room, FAR_CHUNKS_MOST),
-                      (batch + r->block - 1) / r->block);
+    r->block = least(r->plain_block, round_up((batch + few - 1) / few, BLOCK_STEP));
+    r->chunks =
+        least(room < few ? few : least(room, FAR_CHUNKS_MOST), (batch + r->block - 1) / r->block);
     if (r->batchnorm) { /* every row needs all the others */
         r->block = batch;
         r->chunks = 1;

@@ -96,6 +96,7 @@ near() {
 
 need_python() {
     command -v python3 >/dev/null || skip "no python3"
+    export PYTHONPATH="$SOURCE_DIR/tests/cli" PYTHONDONTWRITEBYTECODE=1
 }
 
 # tensors write|show|names|text FILE ...: safetensors files, see tensors.py

@@ -1,4 +1,4 @@
-"""Safetensors files with Python's standard library alone.
+"""Safetensors files with Python's standard library alone; also a module.
 
 tensors.py write FILE [KEY=TEXT ...] < LINES   a line: 0.weight 2x1 1 -1 (name, shape, numbers)
 tensors.py show FILE NAME                      the numbers, one a line
@@ -35,12 +35,11 @@ def read(path):
         return json.loads(file.read(length)), file.read()
 
 
-def show(path, name):
+def values(path, name):
     header, data = read(path)
     start, end = header[name]["data_offsets"]
     letter = TYPES[header[name]["dtype"]]
-    for (value,) in struct.iter_unpack("<" + letter, data[start:end]):
-        print(repr(value))
+    return [value for (value,) in struct.iter_unpack("<" + letter, data[start:end])]
 
 
 def names(path):
@@ -55,7 +54,7 @@ if __name__ == "__main__":
     if verb == "write":
         write(path, rest, [line for line in sys.stdin if line.strip()])
     elif verb == "show":
-        show(path, *rest)
+        print("\n".join(map(repr, values(path, *rest))))
     elif verb == "names":
         names(path)
     elif verb == "text":

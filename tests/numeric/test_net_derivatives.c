@@ -3,7 +3,7 @@
  * differences and each other, in every layer of the language; limits along rays against evaluation
  * far out.
  */
-#include "net/net_internal.h"
+#include "net/engine.h"
 
 #include <farfield/farfield.h>
 #include <math.h>
@@ -298,6 +298,74 @@ static void values_equal_plain_loops(void **state)
     for_all(check_values);
 }
 
+/* ---- activations, number by number ---------------------------------------------------------- */
+
+static wide phi_slope(const far_step *s, wide z)
+{
+    wide t;
+    switch (s->layer) {
+    case FAR_LAYER_ERF:
+        return 2 / sqrtl(acosl(-1)) * expl(-z * z);
+    case FAR_LAYER_GELU:
+        return erfcl(-z / sqrtl(2)) / 2 + z * expl(-z * z / 2) / sqrtl(2 * acosl(-1));
+    case FAR_LAYER_SILU:
+        t = 1 / (1 + expl(-z));
+        return t + z * t / (1 + expl(z));
+    case FAR_LAYER_TANH:
+        return 1 / (coshl(z) * coshl(z));
+    case FAR_LAYER_SIN:
+        return cosl(z);
+    default:
+        return z > 0 ? (wide)s->power * powl(z, (wide)s->power - 1) : 0;
+    }
+}
+
+#define POINTS 4001
+
+/* z from -10 to 10; the tails of gelu and silu keep their digits, slopes do but where they vanish.
+ */
+static void check_activation(const char *arch)
+{
+    far_net_opts opts;
+    far_net *net;
+    double *z = numbers(POINTS, 1), *value = numbers(POINTS, 1), *slope = numbers(POINTS, 1);
+    double *ones = numbers(POINTS, 1);
+    far_mat zm = view(z, 1, POINTS), om = view(ones, 1, POINTS);
+    far_mat vm = view(value, 1, POINTS), sm = view(slope, 1, POINTS);
+    far_net_opts_init(&opts);
+    opts.inputs = POINTS;
+    must(far_net_create(ctx, arch, &opts, &net), arch);
+    for (int64_t i = 0; i < POINTS; i++) {
+        z[i] = (double)(i - POINTS / 2) / (POINTS / 20.0);
+        ones[i] = 1;
+    }
+    must(far_net_eval(ctx, net, &zm, &vm), arch);
+    must(far_net_jvp(ctx, net, &zm, NULL, &om, &sm), arch);
+    for (int64_t i = 0; i < POINTS; i++) {
+        wide v = phi(net->steps, (wide)z[i]), d = phi_slope(net->steps, (wide)z[i]);
+        double off = (double)fabsl((wide)value[i] - v) / (double)fabsl(v ? v : 1);
+        double slope_off = (double)fabsl((wide)slope[i] - d);
+        if (!(off <= 2e-14) || !(slope_off <= 2e-15 * fmax(1, fabs(slope[i])))) {
+            fail_msg("%s(%.17g): value %.3g off, slope %.3g", arch, z[i], off, slope_off);
+        }
+    }
+    far_net_destroy(net);
+    free(z);
+    free(value);
+    free(slope);
+    free(ones);
+}
+
+static void activations_are_accurate(void **state)
+{
+    (void)state;
+    static const char *const SMOOTH[] = {"erf",     "gelu",    "silu",       "tanh",       "sin",
+                                         "relu(2)", "relu(3)", "relu(1.75)", "relu(0.625)"};
+    for (int i = 0; i < COUNT(SMOOTH); i++) {
+        check_activation(SMOOTH[i]);
+    }
+}
+
 /* ---- derivatives ---------------------------------------------------------------------------- */
 
 /* f at parameters + h v and inputs + h dx */
@@ -529,6 +597,139 @@ static void float32_is_near_float64(void **state)
     for_all(check_float32);
 }
 
+/* ---- batch norm by the rows of the block ---------------------------------------------------- */
+
+static const char *const BATCHED[] = {
+    "batchnorm dense(3)",
+    "dense(13) batchnorm relu dense(3)",
+    "dense(13) batchnorm(eps=0.1, affine) tanh dense(3)",
+    "batchnorm(affine) dense(13) skip(batchnorm gelu dense(13)) batchnorm(eps=1e-3) dense(3)",
+};
+
+/* An engine in the mode of training, and packed vectors for it. */
+typedef struct bench {
+    far_engine *engine;
+    far_weights *weights, *direction;
+    far_pass *pass;
+    double *packed;
+} bench;
+
+static bench bench_of(const far_net *net)
+{
+    bench b;
+    must(far_engine_create(ctx, net, FAR_F64, &b.engine), "engine");
+    must(far_weights_create(ctx, b.engine, &b.weights), "weights");
+    must(far_weights_create(ctx, b.engine, &b.direction), "direction");
+    must(far_pass_create(ctx, b.engine, ROWS, FAR_PASS_BACKWARD | FAR_PASS_TANGENT | FAR_PASS_BATCH,
+                         &b.pass),
+         "pass");
+    b.packed = numbers(net->info.parameters, 1);
+    return b;
+}
+
+static void bench_free(bench *b)
+{
+    far_pass_destroy(b->pass);
+    far_weights_destroy(b->weights);
+    far_weights_destroy(b->direction);
+    far_engine_destroy(b->engine);
+    free(b->packed);
+}
+
+static void set_weights(bench *b, far_weights *w, const far_net *net, const double *params)
+{
+    far_net_pack(net, params, FAR_F64, b->packed);
+    far_weights_set(w, b->packed, 0, 1);
+}
+
+static void batch_forward(bench *b, const far_net *net, const double *x, double *out)
+{
+    set_weights(b, b->weights, net, net->params);
+    far_pass_forward(b->pass, b->weights, x, INPUTS, ROWS);
+    memcpy(out, far_pass_output(b->pass), (size_t)(ROWS * net->info.outputs) * sizeof *out);
+}
+
+/* The block's own statistics, used as running ones, give the same values. */
+static void check_statistics(const char *arch, far_net *net, bench *b, double *x)
+{
+    int64_t n = ROWS * net->info.outputs;
+    double *out = numbers(n, 1), *again = numbers(n, 1);
+    const far_step *s = net->steps;
+    batch_forward(b, net, x, out);
+    far_pass_statistics(b->pass, net->statistics);
+    eval(arch, net, x, ROWS, again);
+    assert_close(arch, "values by statistics of the block", out, again, n, 1e-14);
+    for (int64_t j = 0; s->kind == FAR_STEP_BATCHNORM && j < INPUTS; j++) {
+        double mean = 0, square = 0;
+        for (int64_t r = 0; r < ROWS; r++) {
+            mean += x[r * INPUTS + j] / ROWS;
+            square += x[r * INPUTS + j] * x[r * INPUTS + j] / ROWS;
+        }
+        double variance = square - mean * mean;
+        assert_close(arch, "mean", net->statistics + s->mean + j, &mean, 1, 1e-13);
+        assert_close(arch, "variance", net->statistics + s->variance + j, &variance, 1, 1e-13);
+    }
+    free(out);
+    free(again);
+}
+
+static void move(double *to, const double *from, const double *along, double h, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        to[i] = from[i] + h * along[i];
+    }
+}
+
+static void check_batch_derivatives(const char *arch, far_net *net, bench *b, double *x)
+{
+    int64_t n = ROWS * net->info.outputs, count = net->info.parameters, d = ROWS * INPUTS;
+    const double h = 1e-6;
+    double *v = numbers(count, 41), *dx = numbers(d, 42), *u = numbers(n, 43);
+    double *moved = numbers(d, 1), *kept = numbers(count, 1), *up = numbers(n, 1);
+    double *down = numbers(n, 1), *out = numbers(n, 1), *grad_x = numbers(d, 1);
+    double *packed = calloc((size_t)count + 1, sizeof *packed), *grad = numbers(count, 1);
+    memcpy(kept, net->params, (size_t)count * sizeof *kept);
+    for (int side = -1; side <= 1; side += 2) {
+        move(moved, x, dx, side * h, d);
+        move(net->params, kept, v, side * h, count);
+        batch_forward(b, net, moved, side < 0 ? down : up);
+    }
+    memcpy(net->params, kept, (size_t)count * sizeof *kept);
+    move(up, up, down, -1, n);
+    for (int64_t i = 0; i < n; i++) {
+        up[i] /= 2 * h;
+    }
+    batch_forward(b, net, x, out);
+    set_weights(b, b->direction, net, v);
+    far_pass_tangent(b->pass, b->weights, b->direction, dx, INPUTS, out);
+    assert_close(arch, "tangent of a batch", out, up, n, 1e-8);
+    far_pass_backward(b->pass, b->weights, u, packed, grad_x);
+    far_net_unpack(net, FAR_F64, packed, grad);
+    double left = inner(out, u, n), right = inner(v, grad, count) + inner(dx, grad_x, d);
+    if (!(fabs(left - right) <= 1e-13 * norm(out, n) * norm(u, n))) {
+        fail_msg("%s: <Jv, u> = %.15g, <v, J'u> = %.15g", arch, left, right);
+    }
+    double *const all[] = {v, dx, u, moved, kept, up, down, out, grad_x, packed, grad};
+    for (int i = 0; i < COUNT(all); i++) {
+        free(all[i]);
+    }
+}
+
+static void batches_are_differentiated_through_their_statistics(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(BATCHED); i++) {
+        far_net *net = make_net(BATCHED[i], FAR_INIT_NTK);
+        double *x = numbers(ROWS * INPUTS, 31);
+        bench b = bench_of(net);
+        check_statistics(BATCHED[i], net, &b, x);
+        check_batch_derivatives(BATCHED[i], net, &b, x);
+        bench_free(&b);
+        free(x);
+        far_net_destroy(net);
+    }
+}
+
 /* ---- far out -------------------------------------------------------------------------------- */
 
 typedef struct limits {
@@ -600,10 +801,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_equal_plain_loops),
+        cmocka_unit_test(activations_are_accurate),
         cmocka_unit_test(jvp_equals_finite_differences),
         cmocka_unit_test(vjp_is_the_adjoint_of_jvp),
         cmocka_unit_test(jacobian_holds_the_rows_of_vjp),
         cmocka_unit_test(float32_is_near_float64),
+        cmocka_unit_test(batches_are_differentiated_through_their_statistics),
         cmocka_unit_test(limits_equal_values_far_out),
     };
     return cmocka_run_group_tests(tests, open_context, close_context);

@@ -589,6 +589,13 @@ static void a_file_without_an_architecture_gets_a_suggestion(void **state)
                    NULL, FAR_ERR_ARG,
                    "does not say its architecture; give it (--arch), for example "
                    "'batchnorm(eps=1e-5) dense(5, nobias) rms(eps=1e-5, affine)'");
+    expect_failure(sketched("fc1.weight 5 3; fc2.weight 7 5; fc3.weight 2 7; ln1.weight 5; "
+                            "ln1.bias 5; ln2.weight 7",
+                            NULL, 0),
+                   NULL, FAR_ERR_ARG,
+                   "does not say its architecture; give it (--arch), for example 'dense(5, nobias) "
+                   "ln(eps=1e-5, affine) relu dense(7, nobias) rms(eps=1e-5, affine) relu dense(2, "
+                   "nobias)'");
     expect_failure(sketched("", NULL, 0), NULL, FAR_ERR_ARG,
                    "does not say its architecture; give it (--arch), for example 'dense(128) relu "
                    "dense(1)'");

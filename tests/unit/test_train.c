@@ -427,6 +427,27 @@ static void a_resumed_run_can_go_further(void **state)
     far_net_destroy(net);
 }
 
+static void a_finished_run_can_leave_its_checkpoint(void **state)
+{
+    (void)state;
+    far_net *net = make_net(ARCH, 3), *again = make_net(ARCH, 3);
+    far_train_opts o = opts_of(&KINDS[2]);
+    far_train_result once, twice;
+    o.checkpoint = checkpoint;
+    o.keep_checkpoint = 1;
+    must(train(net, &o, &once), "train");
+    o.resume = 1;
+    must(train(again, &o, &twice), "nothing is left to do");
+    assert_int_equal(twice.resumed_at, o.epochs);
+    assert_true(same_net(net, again));
+    assert_true(same_result(&once, &twice));
+    o.keep_checkpoint = 0;
+    must(train(again, &o, &twice), "and now it is removed");
+    assert_int_not_equal(access(checkpoint, F_OK), 0);
+    far_net_destroy(net);
+    far_net_destroy(again);
+}
+
 static void cancel(far_net *net, far_train_opts *o, int64_t epochs)
 {
     o->checkpoint = checkpoint;
@@ -541,7 +562,7 @@ static void resuming_another_run_names_what_differs(void **state)
     }
     y_values[7] += 1e-3;
     assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
-    assert_message("another run: y was ");
+    assert_message("another run: the values of targets are others now");
     fill_data();
     other = make_net(ARCH, 4);
     assert_int_equal(train(other, &o, NULL), FAR_ERR_FORMAT);
@@ -1017,6 +1038,8 @@ static void absurd_options_are_refused(void **state)
     far_train_opts o = new_opts(1, 0);
     far_train_result wrong = {.size = 1};
     assert_int_equal(far_net_train(ctx, net, &x, &y, NULL, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_net_train(ctx, NULL, &x, &y, &o, NULL), FAR_ERR_ARG);
+    assert_message("the network is NULL");
     assert_int_equal(far_net_train(ctx, net, &x, &y, &o, &wrong), FAR_ERR_ARG);
     assert_message("far_train_result_init");
     assert_true(same_net(net, before));
@@ -1267,6 +1290,7 @@ int main(void)
         TEST(threads_change_no_bit_of_a_large_batch),
         TEST(resumed_runs_end_with_the_same_bits),
         TEST(a_resumed_run_can_go_further),
+        TEST(a_finished_run_can_leave_its_checkpoint),
         TEST(a_checkpoint_is_a_network),
         TEST(resuming_another_run_names_what_differs),
         TEST(resuming_needs_a_whole_checkpoint),

@@ -24,4 +24,12 @@ check predict w.far w.csv --json --std
 check predict w.far w.csv --json -o p.csv
 check predict w.far w.csv --json --at-infinity
 check certify w.far --json --seconds 1
+check train w.csv -t y -a 'dense(3) ln relu dense' -e 2 --json -o n.safetensors
+check train w.csv -t y,b -a 'dense(3) relu dense' -e 2 --json --seeds 2
+check train -a 'dense(3) relu dense(1)' --inputs 2 -e 0 --json
+check predict n.safetensors w.csv --json
+check predict n.safetensors w.csv --json --at-infinity
+check gram --net n.safetensors w.csv --json --by-layer
+check gram --net n.safetensors w.csv w.csv --json --outputs full -o K.npy
+check certify n.safetensors --json --along 1,0 --exceeds 100
 check certify w.csv -t y -a 'dense relu dense' --ridge 0.1 --json --along 1,0 --exceeds 100

@@ -9,13 +9,9 @@ for init in kaiming kaiming_uniform lecun siren ntk torch; do
 done
 draw siren_w3 --w0 3
 python3 - <<'PYTHON'
-import subprocess, os, math
-def values(init, name):
-    tool = os.environ["SOURCE_DIR"] + "/tests/cli/tensors.py"
-    text = subprocess.check_output(["python3", tool, "show", init + ".safetensors", name])
-    return [float(v) for v in text.split()]
+import math, tensors
 def check(init, name, spread, most=None):
-    v = values(init, name)
+    v = tensors.values(init + ".safetensors", name)
     got = math.sqrt(sum(x * x for x in v) / len(v))
     assert abs(got / spread - 1) < 6 / math.sqrt(2 * len(v)), (init, name, got, spread)
     if most is not None:

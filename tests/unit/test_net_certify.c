@@ -1,0 +1,1010 @@
+/* Certificates of finite networks: that every bound holds where it is tried, that every statement
+ * is checked, and the pieces they are made of against plain evaluation. */
+#include "../../src/certify/net_cell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heap.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static heap test_heap;
+static far_ctx *ctx;
+
+static int open_context(void **state)
+{
+    (void)state;
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    test_heap = (heap){.fail_at = -1};
+    opts.threads = 1;
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = &test_heap;
+    return far_ctx_create(&opts, &ctx);
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
+}
+
+static void must(far_status st)
+{
+    if (st != FAR_OK) {
+        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
+    }
+}
+
+static void assert_status(far_status st, far_status expected, const char *words)
+{
+    assert_int_equal(st, expected);
+    if (!strstr(far_ctx_message(ctx), words)) {
+        fail_msg("\"%s\" does not say \"%s\"", far_ctx_message(ctx), words);
+    }
+}
+
+/* Random weights, times factor as if trained; batch norms that have seen something. */
+static far_net *network(const char *arch, int64_t inputs, uint64_t seed, double factor)
+{
+    far_net_opts o;
+    far_net *net;
+    far_net_opts_init(&o);
+    o.inputs = inputs;
+    o.seed = seed;
+    must(far_net_create(ctx, arch, &o, &net));
+    for (int64_t i = 0; i < net->info.parameters; i++) {
+        net->params[i] = factor * (net->params[i] + 0.03 * far_random_normal(seed, (uint64_t)i));
+    }
+    for (int64_t i = 0; i < net->statistic_count; i++) {
+        net->statistics[i] += 0.5 * far_random_uniform(seed, (uint64_t)i);
+    }
+    return net;
+}
+
+static void scale(far_net *net)
+{
+    double in[2][9], out[2][3];
+    int64_t d = net->info.inputs, p = net->info.outputs;
+    for (int i = 0; i < 9; i++) {
+        in[0][i] = 2 * i - 3;
+        in[1][i] = 0.5 + i;
+    }
+    for (int i = 0; i < 3; i++) {
+        out[0][i] = 5 - 4 * i;
+        out[1][i] = 0.3 + i;
+    }
+    far_scaling s = {far_mat_view(in[0], 1, d, FAR_F64), far_mat_view(in[1], 1, d, FAR_F64),
+                     far_mat_view(out[0], 1, p, FAR_F64), far_mat_view(out[1], 1, p, FAR_F64)};
+    must(far_net_set_scaling(ctx, net, &s));
+}
+
+static far_net_certificate *certify(const far_net *net, double seconds)
+{
+    far_certify_opts o;
+    far_net_certificate *c;
+    far_certify_opts_init(&o);
+    o.seconds = seconds;
+    o.starts = 16;
+    must(far_net_certify(ctx, net, &o, &c));
+    return c;
+}
+
+/* ---- that bounds hold ---------------------------------------------------------------------- */
+
+/* Of every size from 1e-3 to 1e30, around the data, and near the place of the largest value found,
+ * which the search has climbed to. */
+static void adversaries(const far_net *net, const far_net_bound *b, int64_t n, double *x)
+{
+    int64_t d = net->info.inputs;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t k = (uint64_t)i;
+        double size = pow(10, -3 + 33 * far_random_uniform(1, k));
+        size = i % 3 == 0 ? 3 * far_random_uniform(2, k) : size;
+        for (int64_t j = 0; j < d; j++) {
+            double z = far_random_normal(3, (uint64_t)(i * d + j));
+            double near = b->at_infinity ? b->at[j] * size : b->at[j];
+            double jitter = pow(10, -1 - 15 * far_random_uniform(4, k)) * fmax(fabs(near), 1e-3);
+            x[i * d + j] = i % 4 == 3 ? near + jitter * z : size * z;
+        }
+    }
+}
+
+static void assert_holds(const far_net *net, const far_net_certificate *c, int64_t n)
+{
+    int64_t d = net->info.inputs, p = net->info.outputs;
+    double *x = malloc((size_t)(n * d) * sizeof *x), *f = malloc((size_t)(n * p) * sizeof *f);
+    far_mat in = far_mat_view(x, n, d, FAR_F64), out = far_mat_view(f, n, p, FAR_F64);
+    for (int64_t j = 0; j < p; j++) {
+        const far_net_bound *b = far_net_certificate_bound(c, j);
+        assert_int_equal(b->verdict, FAR_BOUNDED);
+        adversaries(net, b, n, x);
+        must(far_net_eval_raw(ctx, net, &in, &out));
+        for (int64_t i = 0; i < n; i++) {
+            if (!(f[i * p + j] >= b->lowest && f[i * p + j] <= b->highest &&
+                  fabs(f[i * p + j]) <= b->tightest)) {
+                fail_msg("%s: %.17g is not in [%.17g, %.17g]", net->text, f[i * p + j], b->lowest,
+                         b->highest);
+            }
+        }
+        double methods[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
+        for (int i = 0; i < COUNT(methods); i++) {
+            assert_true(methods[i] >= b->tightest);
+        }
+        assert_true(b->tightest >= b->sup_found && b->sup_found > 0);
+        assert_true(b->tightest >= fmax(fabs(b->lowest), fabs(b->highest)));
+        assert_non_null(b->method);
+    }
+    free(x);
+    free(f);
+}
+
+static const char *const TOYS[] = {
+    "dense(37) ln relu dense(31) relu dense(1)",
+    "dense(37) relu dense(31) ln relu dense(1)",
+    "dense(37) ln(eps=1e-5) relu dense(31) ln(eps=1e-5) relu dense(1)",
+};
+
+/* |b3| + max(|w3+|, |w3-|) sqrt(n - 1), for a norm in front of the last relu. */
+static double textbook_bound(const far_net *net)
+{
+    const far_step *last = &net->steps[net->step_count - 1];
+    double up = 0, down = 0;
+    for (int64_t i = 0; i < last->in; i++) {
+        double w = net->params[last->weight + i];
+        *(w > 0 ? &up : &down) += w * w;
+    }
+    return fabs(net->params[last->bias]) + sqrt(fmax(up, down) * (double)(last->in - 1));
+}
+
+static void toy_networks_are_bounded_within_two_percent(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(TOYS); k++) {
+        for (uint64_t seed = 0; seed < 5; seed++) {
+            far_net *net = network(TOYS[k], 1, seed, seed < 3 ? 1 : 3);
+            far_net_certificate *c = certify(net, 20);
+            const far_net_bound *b = far_net_certificate_bound(c, 0);
+            far_net_certificate_info info = far_net_certificate_describe(c);
+            assert_holds(net, c, 20000);
+            assert_true(b->tightest <= 1.02 * b->sup_found);
+            assert_true(info.finished && info.norms && !info.batch && info.cells > 0);
+            assert_true(k == 0 || b->norm_ball <= textbook_bound(net));
+            far_net_certificate_destroy(c);
+            far_net_destroy(net);
+        }
+    }
+}
+
+static const char *const KINDS[] = {
+    "dense(14) ln(groups=2, affine) leaky_relu(0.2) dense(15) ln(groups=3, eps=0.1) relu dense(2)",
+    "dense(13) rms(affine, eps=0.01) abs dense(11) relu dense(3)",
+    "dense(13) gelu dense(11) ln gelu dense(2)",
+    "dense(13) silu dense(11) ln(eps=1e-3) silu dense(1)",
+    "dense(13) tanh dense(11) relu dense(1)",
+    "dense(13) erf dense(11) ln erf dense(1)",
+    "dense(13) batchnorm(affine) relu dense(11) batchnorm ln(affine) relu dense(1)",
+    "dense(13) skip(dense(7) relu dense(13)) ln skip(dense(7) tanh dense(13)) relu dense(1)",
+    "dense(13) skip(tanh) ln relu dense(1)",
+    "dense(13) relu skip(ln dense(13)) dense(11) ln relu dense(1)",
+    "dense(13) relu(2) dense(11) ln relu(1.5) dense(1)",
+    "dense(13) ln relu(0.75) dense(11) relu(3) dense(1)",
+    "dense(13, nobias) ln relu dense(11) relu dense(1)",
+    "rms(eps=0.1) dense(13) sin dense(1)",
+    "ln dense(11) relu dense(2)",
+    "dense(13) sin dense(11) relu dense(1)",
+    "dense(13) relu dense(1) ln(affine)",
+    "dense(13) leaky_relu(-0.5) dense(7) ln identity dense(5) leaky_relu(1.5) dense(1)",
+};
+
+static void every_kind_of_layer_keeps_its_bound(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(KINDS); k++) {
+        for (int64_t d = 1; d <= 3; d++) {
+            far_net *net = network(KINDS[k], d, (uint64_t)(7 * k + d), d == 2 ? 3 : 1);
+            if (d > 1) {
+                scale(net);
+            }
+            far_net_certificate *c = certify(net, 0.1);
+            assert_holds(net, c, 2000);
+            far_net_certificate_destroy(c);
+            far_net_destroy(net);
+        }
+    }
+}
+
+/* Those of KINDS that one input leaves with no jump and no endless waves. */
+static void one_input_is_resolved_for_every_kind(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(KINDS); k++) {
+        if (strstr(KINDS[k], "sin")) {
+            continue;
+        }
+        far_net *net = network(KINDS[k], 1, (uint64_t)k, 1);
+        far_net_certificate *c = certify(net, 20);
+        for (int64_t j = 0; j < net->info.outputs; j++) {
+            const far_net_bound *b = far_net_certificate_bound(c, j);
+            if (!(b->tightest <= 1.02 * b->sup_found)) {
+                fail_msg("%s: %g of %g", KINDS[k], b->tightest, b->sup_found);
+            }
+        }
+        far_net_certificate_destroy(c);
+        far_net_destroy(net);
+    }
+}
+
+static void more_inputs_are_bounded_too(void **state)
+{
+    (void)state;
+    static const int64_t INPUTS[] = {2, 3, 9};
+    for (int k = 0; k < COUNT(INPUTS); k++) {
+        far_net *net = network("dense(23) ln relu dense(19) relu dense(1)", INPUTS[k], 5, 1);
+        far_net_certificate *c = certify(net, k < 2 ? 20 : 0.2);
+        const far_net_bound *b = far_net_certificate_bound(c, 0);
+        assert_holds(net, c, 5000);
+        assert_true(k == 2 || b->tightest <= 1.02 * b->sup_found);
+        far_net_certificate_destroy(c);
+        far_net_destroy(net);
+    }
+}
+
+/* A second norm right behind a dense layer of few inputs sees only a few directions: a bound that
+ * knows them is better than one over the whole ball. */
+static void few_inputs_make_the_ball_smaller(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(61) ln identity dense(1)", 2, 3, 1);
+    net->params[net->info.parameters - 1] = 0; /* then f(x) and -f(x) are both taken */
+    far_net_certificate *c = certify(net, 0);
+    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    assert_true(b->relaxation <= 1.001 * b->sup_found && b->spectral > 2 * b->sup_found);
+    assert_string_equal(b->method, "relaxation");
+    assert_int_equal(far_net_certificate_describe(c).cells, 0);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+static void threads_change_no_bit(void **state)
+{
+    (void)state;
+    far_ctx_opts opts;
+    far_ctx *other, *own = ctx;
+    far_net *net = network(TOYS[2], 2, 1, 1);
+    far_net_certificate *a = certify(net, 1e6), *b;
+    far_ctx_opts_init(&opts);
+    opts.threads = 3;
+    must(far_ctx_create(&opts, &other));
+    ctx = other;
+    b = certify(net, 1e6);
+    ctx = own;
+    const far_net_bound *p = far_net_certificate_bound(a, 0), *q = far_net_certificate_bound(b, 0);
+    assert_true(p->lowest == q->lowest && p->highest == q->highest && p->sup_found == q->sup_found);
+    assert_int_equal(far_net_certificate_describe(a).cells, far_net_certificate_describe(b).cells);
+    far_net_certificate_destroy(a);
+    far_net_certificate_destroy(b);
+    far_ctx_destroy(other);
+    far_net_destroy(net);
+}
+
+/* ---- running away -------------------------------------------------------------------------- */
+
+static double value_at(const far_net *net, const double *direction, double t, int64_t output)
+{
+    double x[9], f[3];
+    far_mat in = far_mat_view(x, 1, net->info.inputs, FAR_F64);
+    far_mat out = far_mat_view(f, 1, net->info.outputs, FAR_F64);
+    for (int64_t i = 0; i < net->info.inputs; i++) {
+        x[i] = t * direction[i];
+    }
+    must(far_net_eval_raw(ctx, net, &in, &out));
+    return f[output];
+}
+
+static const char *const RUNAWAYS[] = {
+    "dense(17) relu dense(13) relu dense(2)",
+    "dense(17) batchnorm(affine) leaky_relu(0.1) dense(13) gelu dense(1)",
+    "dense(17) silu skip(ln dense(17)) dense(1)",
+    "dense(17) relu(1.5) dense(13) relu dense(1)",
+};
+
+static void assert_runs_away(const far_net *net, const far_net_bound *b, int64_t j)
+{
+    double far_out = value_at(net, b->direction, 1e6, j), square = 0;
+    assert_int_equal(b->verdict, FAR_UNBOUNDED);
+    assert_true(fabs(far_out / (b->slope * pow(1e6, b->order)) - 1) < 0.01);
+    assert_true(fabs(b->confirmed - 1) < 0.01);
+    assert_true(b->tightest == INFINITY && isnan(b->sup_found));
+    for (int64_t i = 0; i < net->info.inputs; i++) {
+        square += b->direction[i] * b->direction[i];
+    }
+    assert_true(fabs(square - 1) < 1e-12);
+    if (b->order == 1) {
+        double next = value_at(net, b->direction, 2e6, j);
+        assert_true(fabs(next - far_out - 1e6 * b->slope) < 1e-6 * fabs(far_out));
+        assert_true(fabs(far_out - 1e6 * b->slope - b->intercept) < 1e-9 * fabs(far_out));
+        assert_true(fabs(far_out) <= b->growth * 1e6 + b->offset);
+    }
+}
+
+/* Beyond it nothing is at the level or below; a little before, something is. */
+static void assert_beyond(const far_net *net, const far_net_bound *b, int64_t j)
+{
+    for (int i = 0; i < 4000; i++) {
+        double t = b->beyond * pow(10, i / 400.0) * (1 + 1e-9);
+        assert_true(fabs(value_at(net, b->direction, t, j)) > b->level);
+    }
+    assert_true(fabs(value_at(net, b->direction, b->beyond * (1 - 1e-6), j)) <= b->level);
+}
+
+static void networks_without_a_norm_run_away(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(RUNAWAYS); k++) {
+        for (int64_t d = 1; d <= 9; d += 4) {
+            far_net *net = network(RUNAWAYS[k], d, (uint64_t)k, 1);
+            if (d > 1) {
+                scale(net);
+            }
+            far_certify_opts o;
+            far_net_certificate *c;
+            far_certify_opts_init(&o);
+            o.exceeds = 300;
+            must(far_net_certify(ctx, net, &o, &c));
+            for (int64_t j = 0; j < net->info.outputs; j++) {
+                const far_net_bound *b = far_net_certificate_bound(c, j);
+                assert_runs_away(net, b, j);
+                assert_beyond(net, b, j);
+                assert_int_equal(strstr(b->theorem, "batch norm") != NULL,
+                                 strstr(RUNAWAYS[k], "batchnorm") != NULL);
+            }
+            far_net_certificate_destroy(c);
+            far_net_destroy(net);
+        }
+    }
+}
+
+static void the_steepest_direction_is_found(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(1)", 5, 3, 1); /* its slope is the length of its weights */
+    far_net_certificate *c = certify(net, 1);
+    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    double square = 0;
+    for (int i = 0; i < 5; i++) {
+        square += net->params[i] * net->params[i];
+    }
+    assert_true(fabs(fabs(b->slope) - sqrt(square)) < 1e-9);
+    assert_true(fabs(b->intercept - net->params[5]) < 1e-9);
+    assert_true(isnan(b->beyond) && isnan(b->level));
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+static void what_stands_still_without_a_norm_is_undecided(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(7) relu dense(2)", 3, 1, 1);
+    for (int i = 0; i < 7; i++) { /* the last weights of output 1 */
+        net->params[net->steps[2].weight + i] = 0;
+    }
+    far_net_certificate *c = certify(net, 1);
+    const far_net_bound *still = far_net_certificate_bound(c, 0);
+    char *text;
+    assert_int_equal(still->verdict, FAR_UNDECIDED);
+    assert_non_null(strstr(still->theorem, "no direction was found"));
+    assert_null(still->direction);
+    assert_true(isfinite(still->growth) && isfinite(still->offset));
+    assert_int_equal(far_net_certificate_bound(c, 1)->verdict, FAR_UNBOUNDED);
+    assert_int_equal(far_net_certificate_describe(c).verdict, FAR_UNBOUNDED);
+    must(far_net_certificate_json(ctx, c, &text));
+    must(far_net_certificate_check(ctx, net, text));
+    far_text_free(ctx, text);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+/* ---- the text and its check ---------------------------------------------------------------- */
+
+/* The text with the value of a key (in its first place from `after` on) replaced. */
+static char *tampered(const char *text, const char *after, const char *key, const char *value)
+{
+    char quoted[64];
+    char *out = malloc(strlen(text) + strlen(value) + 64);
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(text, after);
+    assert_non_null(at);
+    at = strstr(at, quoted);
+    assert_non_null(at);
+    const char *from = at + strlen(quoted), *to = from + strcspn(from, ",\n");
+    sprintf(out, "%.*s%s%s", (int)(from - text), text, value, to);
+    return out;
+}
+
+/* The same in both places where the single output is stated. */
+static char *tampered_twice(const char *text, const char *key, const char *value)
+{
+    char *once = tampered(text, "{", key, value);
+    char *twice = tampered(once, "\"outputs\"", key, value);
+    free(once);
+    return twice;
+}
+
+static void refuse(const far_net *net, char *text, far_status expected, const char *words)
+{
+    assert_status(far_net_certificate_check(ctx, net, text), expected, words);
+    free(text);
+}
+
+static char *certificate_text(const far_net *net)
+{
+    char *text;
+    far_certify_opts o;
+    far_net_certificate *c;
+    far_certify_opts_init(&o);
+    o.exceeds = 1000;
+    must(far_net_certify(ctx, net, &o, &c));
+    must(far_net_certificate_json(ctx, c, &text));
+    far_net_certificate_destroy(c);
+    return text;
+}
+
+static char *scaled_text(const char *text, const char *key, double factor)
+{
+    char quoted[64], value[64];
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(text, quoted);
+    assert_non_null(at);
+    snprintf(value, sizeof value, "%.17g", factor * atof(at + strlen(quoted)));
+    return tampered_twice(text, key, value);
+}
+
+static void tampered_bounds_are_refused(void **state)
+{
+    (void)state;
+    far_net *net = network(TOYS[0], 1, 4, 1);
+    char *text = certificate_text(net);
+    must(far_net_certificate_check(ctx, net, text));
+    static const char *const TIGHTER[] = {"tightest", "norm_ball", "spectral", "relaxation",
+                                          "branch"};
+    for (int i = 0; i < COUNT(TIGHTER); i++) {
+        refuse(net, scaled_text(text, TIGHTER[i], i == 0 ? 0.99 : 0.01), FAR_ERR_VALUE, TIGHTER[i]);
+    }
+    refuse(net, scaled_text(text, "sup_found", 1.001), FAR_ERR_VALUE, "sup_found");
+    refuse(net, scaled_text(text, "ratio", 1.001), FAR_ERR_VALUE, "ratio");
+    refuse(net, tampered_twice(text, "lowest", "1e9"), FAR_ERR_VALUE, "tightest");
+    refuse(net, tampered_twice(text, "lowest", "0.0123"), FAR_ERR_VALUE, "est");
+    refuse(net, tampered_twice(text, "verdict", "\"unbounded\""), FAR_ERR_VALUE, "verdict");
+    refuse(net, tampered(text, "{", "tightest", "1e9"), FAR_ERR_VALUE, "on top");
+    refuse(net, tampered_twice(text, "at_infinity", "3"), FAR_ERR_FORMAT, "at_infinity");
+    refuse(net, tampered_twice(text, "highest", "null"), FAR_ERR_FORMAT, "highest");
+    refuse(net, tampered_twice(text, "output", "\"other\""), FAR_ERR_FORMAT, "name");
+    far_text_free(ctx, text);
+    far_net_destroy(net);
+}
+
+/* An interval cut inside what f takes is refuted, one cut closer than can be proven is not proven,
+ * a wider one holds. */
+static void ranges_are_proven_anew(void **state)
+{
+    (void)state;
+    far_net *net = network(TOYS[1], 1, 2, 1);
+    far_net_certificate *c = certify(net, 20);
+    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    char *text, value[64], *other;
+    must(far_net_certificate_json(ctx, c, &text));
+    bool low_side = fabs(b->lowest) < fabs(b->highest); /* tightest is at the other end */
+    double end = low_side ? b->lowest : b->highest, width = b->highest - b->lowest;
+    const char *key = low_side ? "lowest" : "highest";
+    snprintf(value, sizeof value, "%.17g", end + (low_side ? 0.3 : -0.3) * width);
+    refuse(net, tampered_twice(text, key, value), FAR_ERR_VALUE, key);
+    snprintf(value, sizeof value, "%.17g", end - (low_side ? 1e-3 : -1e-3) * width);
+    other = tampered_twice(text, key, value);
+    must(far_net_certificate_check(ctx, net, other));
+    free(other);
+    far_text_free(ctx, text);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+static void tampered_witnesses_are_refused(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(17) relu dense(1)", 1, 4, 1);
+    char *text = certificate_text(net);
+    must(far_net_certificate_check(ctx, net, text));
+    refuse(net, scaled_text(text, "slope", 1.001), FAR_ERR_VALUE, "slope");
+    refuse(net, scaled_text(text, "order", 2), FAR_ERR_VALUE, "order");
+    refuse(net, scaled_text(text, "intercept", 1.001), FAR_ERR_VALUE, "intercept");
+    refuse(net, scaled_text(text, "beyond", 0.99), FAR_ERR_VALUE, "beyond");
+    refuse(net, scaled_text(text, "growth", 0.9), FAR_ERR_VALUE, "growth");
+    refuse(net, scaled_text(text, "offset", 0.9), FAR_ERR_VALUE, "offset");
+    refuse(net, tampered_twice(text, "verdict", "\"bounded\""), FAR_ERR_VALUE, "verdict");
+    refuse(net, tampered_twice(text, "direction", "7, \"rest\": ["), FAR_ERR_FORMAT, "inputs");
+    char *wider = scaled_text(text, "beyond", 1.5);
+    must(far_net_certificate_check(ctx, net, wider));
+    free(wider);
+    far_text_free(ctx, text);
+    far_net_destroy(net);
+}
+
+static void certificates_of_other_networks_are_refused(void **state)
+{
+    (void)state;
+    far_net *net = network(TOYS[0], 1, 4, 1), *other = network(TOYS[0], 1, 5, 1);
+    far_net *wide = network("dense(37) ln relu dense(31) relu dense(2)", 1, 4, 1);
+    char *text = certificate_text(net), *bad;
+    assert_status(far_net_certificate_check(ctx, other, text), FAR_ERR_FORMAT, "other weights");
+    assert_status(far_net_certificate_check(ctx, wide, text), FAR_ERR_FORMAT,
+                  "another architecture");
+    net->scaling[1] = 2;
+    assert_status(far_net_certificate_check(ctx, net, text), FAR_ERR_FORMAT, "other weights");
+    net->scaling[1] = 1;
+    assert_status(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
+    assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "format field");
+    bad = tampered(text, "{", "version", "2");
+    refuse(net, bad, FAR_ERR_FORMAT, "newer farfield");
+    refuse(net, tampered(text, "{", "version", "\"x\""), FAR_ERR_FORMAT, "version");
+    refuse(net, tampered(text, "{", "outputs", "[], \"rest\": ["), FAR_ERR_FORMAT,
+           "number of outputs");
+    far_text_free(ctx, text);
+    far_net_destroy(net);
+    far_net_destroy(other);
+    far_net_destroy(wide);
+}
+
+static void many_outputs_are_certified_each(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(17) ln relu dense(3)", 2, 6, 1);
+    scale(net);
+    far_net_certificate *c = certify(net, 20);
+    char *text;
+    assert_null(far_net_certificate_bound(c, 3));
+    assert_null(far_net_certificate_bound(c, -1));
+    assert_holds(net, c, 5000);
+    for (int j = 0; j < 3; j++) {
+        const far_net_bound *b = far_net_certificate_bound(c, j);
+        assert_true(b->tightest <= 1.011 * b->sup_found);
+    }
+    must(far_net_certificate_json(ctx, c, &text));
+    must(far_net_certificate_check(ctx, net, text));
+    assert_non_null(strstr(text, "output 3"));
+    assert_non_null(strstr(text, "\"rounding\": \"outward\""));
+    far_text_free(ctx, text);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+/* ---- arguments and memory ------------------------------------------------------------------ */
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    far_net *net = network(TOYS[0], 1, 1, 1);
+    far_net_certificate *c;
+    far_certify_opts o, none = {0};
+    char *text;
+    far_certify_opts_init(&o);
+    assert_status(far_net_certify(ctx, net, &o, NULL), FAR_ERR_ARG, "out is NULL");
+    assert_status(far_net_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "network is NULL");
+    assert_status(far_net_certify(ctx, net, NULL, &c), FAR_ERR_ARG, "opts");
+    assert_status(far_net_certify(ctx, net, &none, &c), FAR_ERR_ARG, "opts");
+    double *fields[] = {&o.gap, &o.seconds, &o.exceeds, &o.exceeds};
+    const double bad[] = {0, -1, -1, INFINITY};
+    for (int i = 0; i < COUNT(bad); i++) {
+        far_certify_opts_init(&o);
+        *fields[i] = bad[i];
+        assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
+        assert_null(c);
+    }
+    far_certify_opts_init(&o);
+    o.starts = 0;
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
+    far_certify_opts_init(&o);
+    net->params[5] = NAN;
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "parameter 6");
+    net->params[5] = 0;
+    must(far_net_linearize(ctx, net));
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARCH, "linearised");
+    assert_status(far_net_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "NULL");
+    assert_status(far_net_certificate_check(ctx, net, NULL), FAR_ERR_ARG, "NULL");
+    assert_status(far_net_certificate_check(ctx, NULL, "{}"), FAR_ERR_ARG, "NULL");
+    far_net_certificate_destroy(NULL);
+    far_net_destroy(net);
+    net = network("dense(3) batchnorm relu dense(1)", 1, 1, 1);
+    net->statistics[4] = 0;
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "divides by nothing");
+    net->statistics[4] = INFINITY;
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "statistic 5");
+    far_net_destroy(net);
+}
+
+/* Fails the first, second, ... allocation of the whole life of a certificate. */
+static void certify_and_check(const far_net *net, far_status *st, char **text)
+{
+    far_certify_opts o;
+    far_net_certificate *c = NULL;
+    far_certify_opts_init(&o);
+    o.starts = 2;
+    o.gap = 0.5;
+    *text = NULL;
+    *st = far_net_certify(ctx, net, &o, &c);
+    *st = *st == FAR_OK ? far_net_certificate_json(ctx, c, text) : *st;
+    *st = *st == FAR_OK ? far_net_certificate_check(ctx, net, *text) : *st;
+    far_net_certificate_destroy(c);
+    far_text_free(ctx, *text);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const char *const NETS[] = {"dense(5) ln relu dense(3) relu dense(1)",
+                                       "dense(5) relu skip(dense(5)) dense(1)"};
+    for (int k = 0; k < COUNT(NETS); k++) {
+        far_net *net = network(NETS[k], 1, 1, 1);
+        far_status st = FAR_ERR_MEMORY;
+        char *text;
+        int64_t live = test_heap.live_blocks, failed = 0;
+        for (; st == FAR_ERR_MEMORY; failed++) {
+            test_heap.calls = 0;
+            test_heap.fail_at = failed;
+            certify_and_check(net, &st, &text);
+            test_heap.fail_at = -1;
+            assert_int_equal(test_heap.live_blocks, live);
+        }
+        must(st);
+        assert_true(failed > 50);
+        far_net_destroy(net);
+    }
+}
+
+static int refuse_to_go_on(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)done;
+    (void)total;
+    return strcmp(what, user) == 0;
+}
+
+static void progress_can_cancel(void **state)
+{
+    (void)state;
+    static char *const STAGES[] = {"search", "bound"};
+    far_net *net = network(TOYS[0], 1, 1, 1);
+    for (int i = 0; i < COUNT(STAGES); i++) {
+        far_ctx_opts opts;
+        far_ctx *other;
+        far_certify_opts o;
+        far_net_certificate *c;
+        far_ctx_opts_init(&opts);
+        opts.progress = refuse_to_go_on;
+        opts.progress_user = STAGES[i];
+        must(far_ctx_create(&opts, &other));
+        far_certify_opts_init(&o);
+        assert_int_equal(far_net_certify(other, net, &o, &c), FAR_ERR_CANCELLED);
+        assert_null(c);
+        far_ctx_destroy(other);
+    }
+    far_net_destroy(net);
+}
+
+/* ---- the pieces ---------------------------------------------------------------------------- */
+
+static const far_step ACTIVATIONS[] = {
+    {.layer = FAR_LAYER_RELU, .power = 1, .gain = 1},
+    {.layer = FAR_LAYER_RELU, .power = 1, .gain = 1.5},
+    {.layer = FAR_LAYER_RELU, .power = 2.5, .gain = 1},
+    {.layer = FAR_LAYER_RELU, .power = 0.6, .gain = 1},
+    {.layer = FAR_LAYER_LEAKY_RELU, .slope = 0.2, .gain = 1},
+    {.layer = FAR_LAYER_LEAKY_RELU, .slope = -2, .gain = -1.3},
+    {.layer = FAR_LAYER_ABS, .gain = 1},
+    {.layer = FAR_LAYER_IDENTITY, .gain = 2},
+    {.layer = FAR_LAYER_ERF, .gain = 1},
+    {.layer = FAR_LAYER_GELU, .gain = 1},
+    {.layer = FAR_LAYER_GELU, .gain = -0.7},
+    {.layer = FAR_LAYER_SILU, .gain = 1},
+    {.layer = FAR_LAYER_TANH, .gain = 1.7},
+    {.layer = FAR_LAYER_SIN, .gain = 1},
+};
+
+static far_range random_range(uint64_t k)
+{
+    double size = pow(10, 4 * far_random_uniform(1, k) - 2);
+    double middle = size * far_random_normal(2, k);
+    double half = pow(10, -6 * far_random_uniform(3, k)) * size;
+    return (far_range){middle - half, middle + half};
+}
+
+/* Strips, ranges and lines hold the activation at every point of the interval that is tried, and
+ * shrink with the square of its width where it is smooth. */
+static void strips_hold_activations(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(ACTIVATIONS); k++) {
+        const far_step *s = &ACTIVATIONS[k];
+        for (uint64_t i = 0; i < 3000; i++) {
+            far_range z = random_range(i);
+            far_strip strip = far_activation_strip(s, z);
+            far_range r = far_activation_range(s, z);
+            far_line below, above;
+            far_activation_lines(s, z, &below, &above);
+            for (int j = 0; j <= 20; j++) {
+                double at = fmin(z.low + (z.high - z.low) * j / 20, z.high);
+                double y = s->gain * far_activation_value(s, at);
+                double size = fabs(y) + fabs(strip.slope * at) + fabs(above.slope * at);
+                double slack = 4e-15 * (size + fabs(above.at_zero) + fabs(below.slope * at));
+                assert_true(y >= strip.slope * at + strip.low - slack);
+                assert_true(y <= strip.slope * at + strip.high + slack);
+                assert_true(y >= r.low - slack && y <= r.high + slack);
+                assert_true(y >= below.slope * at + below.at_zero - slack);
+                assert_true(y <= above.slope * at + above.at_zero + slack);
+            }
+        }
+        far_range narrow = {0.7, 0.7001};
+        far_strip strip = far_activation_strip(s, narrow);
+        assert_true(strip.high - strip.low < 1e-7);
+    }
+}
+
+static void strips_know_infinite_intervals(void **state)
+{
+    (void)state;
+    const far_range all = {-INFINITY, INFINITY}, right = {2, INFINITY}, left = {-INFINITY, -2};
+    far_range r = far_activation_range(&ACTIVATIONS[12], all);
+    assert_true(r.low <= -1.7 && r.low > -1.71 && r.high >= 1.7 && r.high < 1.71);
+    r = far_activation_range(&ACTIVATIONS[9], all);
+    assert_true(r.low <= -0.1699 && r.low > -0.17 && r.high == INFINITY);
+    r = far_activation_range(&ACTIVATIONS[0], left);
+    assert_true(fabs(r.low) < 1e-300 && fabs(r.high) < 1e-300);
+    far_strip strip = far_activation_strip(&ACTIVATIONS[0], right);
+    assert_true(strip.slope == 1 && strip.low == 0 && strip.high == 0);
+    r = far_activation_range(&ACTIVATIONS[6], all);
+    assert_true(r.low <= 0 && r.high == INFINITY);
+}
+
+static void spectral_norms_are_close_and_never_too_small(void **state)
+{
+    (void)state;
+    static const int64_t SHAPES[][2] = {{7, 7}, {31, 13}, {5, 41}, {1, 3}, {2, 1}};
+    for (int k = 0; k < COUNT(SHAPES); k++) {
+        int64_t m = SHAPES[k][0], n = SHAPES[k][1];
+        double a[31 * 41], v[41], w[41], norm, length = 0;
+        for (int64_t i = 0; i < m * n; i++) {
+            a[i] = far_random_normal((uint64_t)k, (uint64_t)i) * 1e-3;
+        }
+        for (int64_t j = 0; j < n; j++) {
+            v[j] = far_random_normal(9, (uint64_t)j);
+        }
+        for (int turn = 0; turn < 3000; turn++) { /* power iteration, from below */
+            double square = 0;
+            memset(w, 0, sizeof w);
+            for (int64_t i = 0; i < m; i++) {
+                double dot = 0;
+                for (int64_t j = 0; j < n; j++) {
+                    dot += a[i * n + j] * v[j];
+                }
+                for (int64_t j = 0; j < n; j++) {
+                    w[j] += dot * a[i * n + j];
+                }
+            }
+            for (int64_t j = 0; j < n; j++) {
+                square += w[j] * w[j];
+            }
+            length = sqrt(sqrt(square));
+            for (int64_t j = 0; j < n; j++) {
+                v[j] = w[j] / sqrt(square);
+            }
+        }
+        must(far_spectral_norm(ctx, a, m, n, &norm));
+        assert_true(norm >= length * (1 - 1e-12) && norm <= length * 1.005);
+    }
+    double zero[6] = {0}, norm;
+    must(far_spectral_norm(ctx, zero, 2, 3, &norm));
+    assert_true(norm >= 0 && norm < 1e-100);
+}
+
+/* Exact: over the ball of relu of centred z, max over sets S of sqrt(m |w_S|^2 - (sum w_S)^2),
+ * which the best w in order attain. */
+static double relu_ball_maximum(double *w, int64_t m)
+{
+    double square = 0, sum = 0, best = 0;
+    for (int64_t i = 0; i < m; i++) {
+        for (int64_t j = i + 1; j < m; j++) {
+            double kept = w[i];
+            w[i] = fmax(w[i], w[j]);
+            w[j] = w[i] == kept ? w[j] : kept;
+        }
+        if (w[i] <= 0) {
+            break;
+        }
+        square += w[i] * w[i];
+        sum += w[i];
+        best = fmax(best, sqrt((double)m * square - sum * sum));
+    }
+    return best;
+}
+
+static void maxima_over_the_ball_are_nearly_exact(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(29) relu dense(29) ln relu dense(1)", 1, 1, 1);
+    far_net_plan *plan;
+    must(far_net_plan_create(ctx, net, &plan));
+    const far_proof_layer *norm = &plan->layers[3];
+    for (uint64_t k = 0; k < 50; k++) {
+        double w[29];
+        for (uint64_t i = 0; i < 29; i++) {
+            w[i] = far_random_normal(k, i) + (k % 3 ? 0 : 1);
+        }
+        double bound = far_norm_set_active_max(norm, plan->layers[4].step, w);
+        double linear = far_norm_set_max(&norm->set, w), mean = 0, square = 0;
+        for (int i = 0; i < 29; i++) {
+            mean += w[i] / 29;
+        }
+        for (int i = 0; i < 29; i++) {
+            square += (w[i] - mean) * (w[i] - mean);
+        }
+        assert_true(fabs(linear / sqrt(29 * square) - 1) < 1e-12);
+        double exact = relu_ball_maximum(w, 29);
+        assert_true(bound >= exact * (1 - 1e-12) && bound <= exact * 1.01);
+    }
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
+/* Random pieces of space, infinity included: what the network takes at random points of a piece
+ * lies in its form; halving the piece quarters the error at last. */
+static void cells_hold_what_the_network_takes(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(KINDS); k++) {
+        far_net *net = network(KINDS[k], 2, (uint64_t)k, 1);
+        far_net_plan *plan;
+        far_cell *cell;
+        far_net_point *point;
+        must(far_net_plan_create(ctx, net, &plan));
+        must(far_net_boxes(plan, true));
+        must(far_cell_create(plan, 2, &cell));
+        must(far_net_point_create(plan, &point));
+        for (uint64_t i = 0; i < 200; i++) {
+            double half = pow(2, -1 - (double)(i % 20));
+            far_form u[2] = {{.c = far_random_normal(1, i), .a = {half, 0.3 * half}},
+                             {.c = far_random_normal(2, i), .a = {0, half}}};
+            far_form s = {.c = 1, .a = {0}};
+            if (i % 3 == 1) { /* next to infinity */
+                s = (far_form){.c = half, .a = {half}};
+            } else if (i % 3 == 2) {
+                s = (far_form){.c = 0.3 + half, .a = {0.1 * half, half}};
+            }
+            const far_form *out = far_cell_run(cell, u, &s);
+            for (uint64_t j = 0; j < 20; j++) {
+                double t[2] = {2 * far_random_uniform(3, i * 20 + j) - 1,
+                               2 * far_random_uniform(4, i * 20 + j) - 1};
+                double x[2] = {u[0].c + u[0].a[0] * t[0] + u[0].a[1] * t[1],
+                               u[1].c + u[1].a[1] * t[1]};
+                double at = s.c + s.a[0] * t[0] + s.a[1] * t[1];
+                if (strncmp(KINDS[k], "dense(13) sin", 13) == 0 && at < 1e-9) {
+                    continue;
+                }
+                const double *f = far_net_point_value(point, x, at);
+                for (int64_t o = 0; o < net->info.outputs; o++) {
+                    double line = out[o].c + out[o].a[0] * t[0] + out[o].a[1] * t[1];
+                    if (!(fabs(f[o] - line) <= out[o].r * (1 + 1e-9) + 1e-12 * (1 + fabs(line)))) {
+                        fail_msg("%s: %.17g is not %.17g +- %g", KINDS[k], f[o], line, out[o].r);
+                    }
+                }
+            }
+        }
+        far_net_point_destroy(point);
+        far_cell_destroy(cell);
+        far_net_plan_destroy(plan);
+        far_net_destroy(net);
+    }
+}
+
+static void errors_of_cells_fall_with_the_square(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(13) gelu dense(11) ln gelu dense(1)", 1, 3, 1);
+    far_net_plan *plan;
+    far_cell *cell;
+    double before = 0;
+    must(far_net_plan_create(ctx, net, &plan));
+    must(far_net_boxes(plan, true));
+    must(far_cell_create(plan, 1, &cell));
+    for (int k = 4; k < 16; k++) {
+        far_form u = {.c = 0.4, .a = {pow(2, -k)}}, s = {.c = 1};
+        double r = far_cell_run(cell, &u, &s)[0].r;
+        assert_true(k < 8 || r < before / 3.5);
+        before = r;
+    }
+    far_cell_destroy(cell);
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
+/* Homogeneous coordinates agree with plain evaluation, and gradients with differences. */
+static void points_and_gradients_agree(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(KINDS); k++) {
+        far_net *net = network(KINDS[k], 3, (uint64_t)k, 1);
+        far_net_plan *plan;
+        far_net_point *point;
+        must(far_net_plan_create(ctx, net, &plan));
+        must(far_net_point_create(plan, &point));
+        for (uint64_t i = 0; i < 20; i++) {
+            double u[3], x[3], f[3], g[4], s = 0.2 + far_random_uniform(8, i), h = 1e-6;
+            for (uint64_t j = 0; j < 3; j++) {
+                u[j] = far_random_normal(7, 3 * i + j);
+                x[j] = plan->unit * u[j] / s;
+            }
+            far_mat in = far_mat_view(x, 1, 3, FAR_F64);
+            far_mat out = far_mat_view(f, 1, net->info.outputs, FAR_F64);
+            must(far_net_eval_raw(ctx, net, &in, &out));
+            double value = far_net_point_value(point, u, s)[0];
+            assert_true(fabs(value - f[0]) < 1e-9 * (1 + fabs(f[0])));
+            far_net_point_gradient(point, 0, g);
+            for (int j = 0; j < 4; j++) {
+                double up[3] = {u[0], u[1], u[2]}, down[3] = {u[0], u[1], u[2]}, size = 0;
+                if (j < 3) {
+                    up[j] += h;
+                    down[j] -= h;
+                }
+                double a = far_net_point_value(point, up, s + (j == 3 ? h : 0))[0];
+                double b = far_net_point_value(point, down, s - (j == 3 ? h : 0))[0];
+                for (int p = 0; p < 4; p++) {
+                    size += fabs(g[p]);
+                }
+                assert_true(fabs((a - b) / (2 * h) - g[j]) < 2e-3 * (size + 1e-3));
+            }
+        }
+        far_net_point_destroy(point);
+        far_net_plan_destroy(plan);
+        far_net_destroy(net);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(strips_hold_activations),
+        TEST(strips_know_infinite_intervals),
+        TEST(spectral_norms_are_close_and_never_too_small),
+        TEST(maxima_over_the_ball_are_nearly_exact),
+        TEST(points_and_gradients_agree),
+        TEST(cells_hold_what_the_network_takes),
+        TEST(errors_of_cells_fall_with_the_square),
+        TEST(toy_networks_are_bounded_within_two_percent),
+        TEST(every_kind_of_layer_keeps_its_bound),
+        TEST(one_input_is_resolved_for_every_kind),
+        TEST(more_inputs_are_bounded_too),
+        TEST(few_inputs_make_the_ball_smaller),
+        TEST(threads_change_no_bit),
+        TEST(networks_without_a_norm_run_away),
+        TEST(the_steepest_direction_is_found),
+        TEST(what_stands_still_without_a_norm_is_undecided),
+        TEST(tampered_bounds_are_refused),
+        TEST(ranges_are_proven_anew),
+        TEST(tampered_witnesses_are_refused),
+        TEST(certificates_of_other_networks_are_refused),
+        TEST(many_outputs_are_certified_each),
+        TEST(arguments_are_checked),
+        TEST(every_allocation_may_fail),
+        TEST(progress_can_cancel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -26,6 +26,8 @@ int cmd_certify(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_gram(int argc, char **argv);
+int cmd_data(int argc, char **argv);
+int cmd_reproduce(int argc, char **argv);
 
 /* One line on stderr, "farfield VERB: ...". They return EXIT_USAGE and EXIT_FAILED. */
 __attribute__((format(printf, 2, 3))) int usage_error(const char *verb_name, const char *format,

@@ -1,12 +1,59 @@
 #include "dataset.h"
 #include "files.h"
 
+#include <farfield/fetch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MOST_SETS = 64 };
+
+/* The data set that operand names, unless there is a file of that name; or NULL. */
+static const far_dataset *named_set(const char *operand)
+{
+    struct stat info;
+    bool file = stat(operand, &info) == 0 && !S_ISDIR(info.st_mode);
+    return file ? NULL : far_dataset_find(operand);
+}
+
+static int set_read(const char *verb_name, far_ctx *ctx, const far_dataset *set, dataset *d)
+{
+    if (far_dataset_read(ctx, set, NULL, &d->frame) != FAR_OK) {
+        return failure(verb_name, "%s", far_ctx_message(ctx));
+    }
+    d->count = far_frame_rows(d->frame);
+    return EXIT_DONE;
+}
+
+/* The data set whose name was perhaps meant by an operand that is no file; or NULL. */
+static const char *meant_set(const char *operand)
+{
+    const char *names[MOST_SETS];
+    size_t count = 0;
+    for (; count < MOST_SETS && far_dataset_at((int64_t)count); count++) {
+        names[count] = far_dataset_at((int64_t)count)->name;
+    }
+    bool possible = !strpbrk(operand, "./:") && access(operand, F_OK) != 0;
+    return possible ? nearest_name(operand, names, count) : NULL;
+}
+
+static int read_failure(const char *verb_name, far_ctx *ctx, const char *operand)
+{
+    const char *near = meant_set(operand);
+    if (near) {
+        return failure(verb_name, "%s; did you mean the data set %s?", far_ctx_message(ctx), near);
+    }
+    return failure(verb_name, "%s", far_ctx_message(ctx));
+}
 
 static int frame_read(const char *verb_name, far_ctx *ctx, const char *operand, dataset *d)
 {
     d->label = operand_label(operand);
+    const far_dataset *set = named_set(operand);
+    if (set) {
+        return set_read(verb_name, ctx, set, d);
+    }
     char *path = strdup(operand);
     if (!path) {
         return failure(verb_name, "out of memory");
@@ -15,7 +62,7 @@ static int frame_read(const char *verb_name, far_ctx *ctx, const char *operand, 
     far_status st = far_frame_read(ctx, path, member, &d->frame);
     free(path);
     if (st != FAR_OK) {
-        return failure(verb_name, "%s", far_ctx_message(ctx));
+        return read_failure(verb_name, ctx, operand);
     }
     d->count = far_frame_rows(d->frame);
     return EXIT_DONE;

@@ -33,7 +33,7 @@ typedef struct option_group {
     size_t count, offset;
 } option_group;
 
-enum { MAX_OPTIONS = 64, MAX_OPERANDS = 4 };
+enum { MAX_OPTIONS = 64, MAX_OPERANDS = 16 };
 
 typedef struct command_line {
     const char *verb;

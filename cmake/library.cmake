@@ -1,11 +1,13 @@
 # The same sources as one object library, then as static and shared library.
 set(FAR_SOURCES
-    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/mat.c src/base/random.c src/base/nearest.c src/base/status.c
+    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/status.c
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
     src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
-    src/data/expr_token.c src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
+    src/data/expr_token.c src/data/fetch.c src/data/fetch_cache.c src/data/fetch_part.c
+    src/data/fetch_read.c src/data/idx.c src/data/registry.c src/data/tar.c
+    src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
     src/data/safetensors.c src/data/safetensors_write.c src/data/sha256.c src/data/table.c src/data/write.c
@@ -19,7 +21,7 @@ set(FAR_SOURCES
     src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
     src/gram/net_operator.c
     src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/doubled.c src/solve/eigen.c
-    src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c src/solve/memory.c
+    src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
@@ -35,11 +37,40 @@ set(FAR_SOURCES
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
-    src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
+    src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
     src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c
-    src/certify/net_climb.c src/certify/net_form.c src/certify/net_interval.c
-    src/certify/net_json.c src/certify/net_plan.c src/certify/net_point.c src/certify/net_relax.c src/certify/net_spectral.c
-    src/certify/net_strip.c src/certify/net_witness.c)
+    src/certify/net_climb.c src/certify/net_form.c src/certify/net_interval.c src/certify/net_json.c
+    src/certify/net_plan.c src/certify/net_point.c src/certify/net_relax.c
+    src/certify/net_spectral.c src/certify/net_strip.c src/certify/net_witness.c
+    src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c
+    src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
+    src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c
+    src/report/limits.c src/report/lowess.c src/report/mark_boxes.c src/report/mark_notes.c
+    src/report/marks.c src/report/palette.c
+    src/report/panel.c src/report/paths.c src/report/picture.c src/report/statistics.c
+    src/report/svg.c src/report/ticks.c
+    src/report/page.c src/report/page_script.c src/report/page_style.c src/report/page_table.c
+    src/report/page_text.c)
+
+# Downloads, or the message that there are none.
+if(FAR_DOWNLOADS AND CURL_FOUND)
+  set(FAR_CURL PkgConfig::CURL)
+  set(FAR_PC_CURL libcurl)
+  set(FAR_CONFIG_CURL CURL=libcurl)
+  list(APPEND FAR_SOURCES src/data/fetch_curl.c)
+else()
+  list(APPEND FAR_SOURCES src/data/fetch_none.c)
+endif()
+
+# The same for PNG.
+if(FAR_PNG AND RSVG_FOUND)
+  set(FAR_RSVG PkgConfig::RSVG)
+  set(FAR_PC_RSVG librsvg-2.0)
+  set(FAR_CONFIG_RSVG RSVG=librsvg-2.0)
+  list(APPEND FAR_SOURCES src/report/render_rsvg.c)
+else()
+  list(APPEND FAR_SOURCES src/report/render_none.c)
+endif()
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
 # selects instead of branches, which the flags allow; nothing here allows reassociation.
@@ -93,11 +124,12 @@ add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                          PkgConfig::JANSSON PkgConfig::NLOPT)
+                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL}
+                                          ${FAR_RSVG})
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
                   PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
-                  ${CMAKE_DL_LIBS} mvec m quadmath)
+                  ${FAR_CURL} ${FAR_RSVG} ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

@@ -8,6 +8,7 @@
 #include <farfield/certify.h>
 #include <farfield/compare.h>
 #include <farfield/data.h>
+#include <farfield/fetch.h>
 #include <farfield/frame.h>
 #include <farfield/kernel.h>
 #include <farfield/model.h>
@@ -15,6 +16,7 @@
 #include <farfield/netcert.h>
 #include <farfield/netdata.h>
 #include <farfield/ntk.h>
+#include <farfield/plot.h>
 #include <farfield/solve.h>
 #include <farfield/train.h>
 

@@ -116,7 +116,9 @@ FAR_API FAR_NODISCARD far_status far_net_set_metadata(far_ctx *ctx, far_net *net
  * Evaluation. x is n x inputs; all matrices of a call share x's dtype, which is the precision of
  * the computation. Batch norm uses its running statistics. Values must be finite (FAR_ERR_VALUE
  * names the place). The same bits for any number of threads. In float64 a norm neither overflows
- * nor underflows for |x| up to 1e300; a constant vector becomes 0 under ln with eps = 0.
+ * nor underflows for |x| up to 1e300; a constant vector becomes 0 under ln with eps = 0. A
+ * linearised network has derivatives by its parameters only (those at its start): dx and grad_x are
+ * FAR_ERR_ARG, and so are limits. Progress "network".
  */
 
 /* out (n x outputs) = f(x). */

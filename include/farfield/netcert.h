@@ -30,7 +30,7 @@ typedef struct far_net_bound {
     double norm_ball;  /* exact maxima over the ball behind a norm, then intervals */
     double spectral;   /* the same with the largest singular values of the layers */
     double relaxation; /* lines above and below every activation, back to the ball */
-    double branch;     /* branch and bound over R^d with its points at infinity */
+    double branch;     /* branch and bound over R^d with its points at infinity, up to 6 inputs */
     double tightest;   /* the least of them */
     double lowest, highest; /* every f(x) lies between, proven */
     const char *method;     /* of tightest: "norm ball", "spectral", "relaxation", "branch and
@@ -67,8 +67,9 @@ typedef struct far_net_certificate_info {
     const char *hash; /* SHA-256 of architecture, parameters, statistics and scaling */
 } far_net_certificate_info;
 
-/* Progress "search" and "bound". FAR_ERR_ARCH: a linearised network. FAR_ERR_VALUE: a weight that
- * is not finite. */
+/* Progress "search" and "bound". opts->seconds limit branch and bound and the search alone; 0: no
+ * branch and bound. The same bits for any number of threads, unless time runs out. FAR_ERR_ARCH: a
+ * linearised network. FAR_ERR_VALUE: a weight that is not finite, or a bound beyond float64. */
 FAR_API FAR_NODISCARD far_status far_net_certify(far_ctx *ctx, const far_net *net,
                                                  const far_certify_opts *opts,
                                                  far_net_certificate **out);

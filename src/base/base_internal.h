@@ -74,6 +74,11 @@ far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
 void *far_mat_row(const far_mat *m, int64_t i);
 size_t far_dtype_size(int32_t dtype);
 
+double far_memory_available(void); /* bytes this process could still get */
+/* FAR_ERR_BUDGET if bytes are more than memory (0: what is available). */
+far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
+double far_budget(double memory);
+
 /* Of a clock that only goes forward. */
 double far_seconds(void);
 

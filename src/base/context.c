@@ -24,6 +24,8 @@ struct far_ctx {
     int held; /* depth of far_progress_hold */
 };
 
+#define PAGE 4096
+
 /* Stands in front of every block so that far_free knows the size. */
 typedef struct block_head {
     size_t bytes;
@@ -34,7 +36,8 @@ static void *default_alloc(void *user, size_t bytes)
     (void)user;
     void *p = aligned_alloc(ALIGNMENT, bytes);
     if (p && bytes >= HUGE_PAGES_FROM) {
-        madvise(p, bytes, MADV_HUGEPAGE); /* a hint: fewer page faults on first touch */
+        size_t skipped = (PAGE - (uintptr_t)p % PAGE) % PAGE; /* it takes whole pages only */
+        madvise((char *)p + skipped, bytes - skipped, MADV_HUGEPAGE); /* a hint: fewer faults */
     }
     return p;
 }

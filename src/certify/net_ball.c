@@ -408,7 +408,7 @@ static bool set_slopes(const far_step *s, dual *d)
     case FAR_LAYER_GELU:
     case FAR_LAYER_SILU:
         d->down = 0;
-        d->extra_low = s->layer == FAR_LAYER_GELU ? -0.17 : -0.2785;
+        d->extra_low = s->layer == FAR_LAYER_GELU ? -FAR_GELU_TAIL : -FAR_SILU_TAIL;
         return true;
     default:
         return false;

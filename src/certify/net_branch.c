@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { BATCH = 256, LEAST_BATCH = 16, MOST_PIECES = 4000000, DEEPEST = 45, TRIED = 50000 };
+enum { BATCH = 256, LEAST_BATCH = 16, MOST_PIECES = 1000000, DEEPEST = 45, TRIED = 50000 };
 
 #define PATIENCE 0.3    /* part of the time after which (and after TRIED cells) */
 #define WORTHWHILE 0.95 /* the worst piece must have come down to this part of what it was */
@@ -180,19 +180,24 @@ static void note_values(branch *b, const double *values, const double *where)
     }
 }
 
+/* Of one output, relative to the largest value found of it; 1 if none was. */
+static double excess_of_output(const branch *b, int64_t j, far_range r)
+{
+    far_range found = {b->out->found[2 * j], b->out->found[2 * j + 1]};
+    double size = fmax(far_range_size(found), 1e-12 * far_range_size(r)) + FAR_SPECK;
+    if (!isfinite(found.low) || !isfinite(found.high) || !isfinite(size)) {
+        return 1;
+    }
+    far_range goal = b->target ? b->target[j] : found;
+    double room = b->target ? 0 : b->gap * size * (1 - 1e-9);
+    return (fmax(r.high - goal.high, goal.low - r.low) - room) / size;
+}
+
 static double excess_of(const branch *b, int64_t id)
 {
     double worst = -INFINITY;
     for (int64_t j = 0; j < b->p; j++) {
-        far_range r = b->ranges[id * b->p + j],
-                  goal = {b->out->found[2 * j], b->out->found[2 * j + 1]};
-        double size = fmax(far_range_size(goal), 1e-12 * far_range_size(r)) + FAR_SPECK;
-        double room = b->gap * size * (1 - 1e-9);
-        if (b->target) {
-            goal = b->target[j];
-            room = 0;
-        }
-        worst = fmax(worst, (fmax(r.high - goal.high, goal.low - r.low) - room) / size);
+        worst = fmax(worst, excess_of_output(b, j, b->ranges[id * b->p + j]));
     }
     return worst;
 }

@@ -28,17 +28,24 @@ void far_cell_put(const far_cell *cell, far_forms *f, int64_t i, const far_form 
     }
 }
 
-static void add_scaled(double *restrict to, const double *restrict w, double x, int64_t n)
+/* Four rows of weights at once, so that sums stay in registers longer. */
+enum { ROWS = 4 };
+
+static void add_rows(double *restrict to, const double *const *w, const double *x, int64_t n)
 {
+    const double *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2], *restrict w3 = w[3];
+    double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
     for (int64_t o = 0; o < n; o++) {
-        to[o] += x * w[o];
+        to[o] += (x0 * w0[o] + x1 * w1[o]) + (x2 * w2[o] + x3 * w3[o]);
     }
 }
 
-static void add_scaled_sizes(double *restrict to, const double *restrict w, double x, int64_t n)
+static void add_row_sizes(double *restrict to, const double *const *w, const double *x, int64_t n)
 {
+    const double *restrict w0 = w[0], *restrict w1 = w[1], *restrict w2 = w[2], *restrict w3 = w[3];
+    double x0 = x[0], x1 = x[1], x2 = x[2], x3 = x[3];
     for (int64_t o = 0; o < n; o++) {
-        to[o] += x * fabs(w[o]);
+        to[o] += (x0 * fabs(w0[o]) + x1 * fabs(w1[o])) + (x2 * fabs(w2[o]) + x3 * fabs(w3[o]));
     }
 }
 
@@ -54,27 +61,45 @@ static void set_shifts(far_cell *cell, const far_proof_layer *l, const far_form 
     }
 }
 
+/* The next ROWS inputs from *at on that are not 0, as columns of numbers (c, a_1, ..., r, a row
+ * each), and their weights; what is missing at the end is 0. Adds the squares of their sizes. */
+static bool next_rows(const far_cell *cell, const far_proof_layer *l, int64_t *at, const double **w,
+                      double (*x)[ROWS], double *square)
+{
+    int64_t found = 0, vars = cell->vars;
+    memset(x, 0, (size_t)(vars + 2) * sizeof *x);
+    for (; *at < l->step->in && found < ROWS; ++*at) {
+        far_form f = far_cell_take(cell, &cell->now, *at);
+        double size = far_form_size(&f, vars);
+        if (size != 0) {
+            x[0][found] = f.c;
+            x[vars + 1][found] = f.r;
+            for (int64_t k = 0; k < vars; k++) {
+                x[k + 1][found] = f.a[k];
+            }
+            w[found++] = l->columns + *at * l->step->out;
+            *square += size * size;
+        }
+    }
+    for (int64_t i = found; found > 0 && i < ROWS; i++) {
+        w[i] = w[0];
+    }
+    return found > 0;
+}
+
 /* Products with the weights; the sum of squares of what went in. */
 static double add_products(far_cell *cell, const far_proof_layer *l)
 {
     far_forms *to = &cell->next;
-    int64_t n = l->step->out, stride = cell->plan->widest;
-    double square = 0;
-    for (int64_t i = 0; i < l->step->in; i++) {
-        far_form x = far_cell_take(cell, &cell->now, i);
-        double size = far_form_size(&x, cell->vars);
-        const double *w = l->columns + i * n;
-        square += size * size;
-        if (size == 0) {
-            continue;
-        }
-        add_scaled(to->c, w, x.c, n);
+    int64_t n = l->step->out, at = 0;
+    double square = 0, x[FAR_CELL_VARS + 2][ROWS];
+    const double *w[ROWS];
+    while (next_rows(cell, l, &at, w, x, &square)) {
+        add_rows(to->c, w, x[0], n);
         for (int64_t k = 0; k < cell->vars; k++) {
-            if (x.a[k] != 0) {
-                add_scaled(to->a + k * stride, w, x.a[k], n);
-            }
+            add_rows(to->a + k * cell->plan->widest, w, x[k + 1], n);
         }
-        add_scaled_sizes(to->r, w, x.r, n);
+        add_row_sizes(to->r, w, x[cell->vars + 1], n);
     }
     return square;
 }

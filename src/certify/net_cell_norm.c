@@ -105,12 +105,12 @@ static void mean_square(const far_cell *cell, group *g)
         second += (2 * reach + r[i]) * r[i] / n;
         size += at * at / n;
     }
+    double rr = sqrt(dot(r, r, m) / n), length = sqrt(dot(c, c, m) / n);
     g->pull *= 1 + lost;
-    q.r = (q.r + second) * (1 + lost) + size * lost + FAR_SPECK;
+    q.r = (q.r + second) * (1 + lost) + (size + 8 * sqrt(size) * rr) * lost + FAR_SPECK;
     g->square = q;
     q.r += g->pull;
     g->range = far_form_range(&q, cell->vars);
-    double rr = sqrt(dot(r, r, m) / n), length = sqrt(dot(c, c, m) / n);
     double least = length * (1 - lost) - (lengths + rr) * (1 + lost);
     double most = (length + lengths + rr) * (1 + lost);
     g->range.low = fmax(g->range.low, least > 0 ? far_down(least * least) : 0);

@@ -202,6 +202,12 @@ far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c)
     }
     for (int64_t j = 0; bounded && j < p; j++) {
         narrow(far_net_output_box(plan, j), "relaxation", &c->bounds[j].relaxation, &c->bounds[j]);
+        if (!isfinite(c->bounds[j].tightest)) {
+            FAR_TRY(far_fail(plan->ctx, FAR_ERR_VALUE,
+                             "%s is bounded, but its bound is beyond the range of float64; its "
+                             "weights are too large",
+                             c->names[j]));
+        }
     }
     c->info.verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
     c->info.norms = plan->norms;
@@ -212,22 +218,30 @@ done:
 
 /* ---- how much of the bound is used --------------------------------------------------------- */
 
+/* The network itself, not the search's own evaluation of it. */
 far_status far_net_raw_value(const far_net_plan *plan, int64_t j, const double *raw, bool infinite,
                              double *out)
 {
     far_status st;
-    far_net_point *point = NULL;
-    double *u = NULL;
-    FAR_TRY(far_net_point_create(plan, &point));
-    FAR_TRY(far_alloc(plan->ctx, plan->net->info.inputs, &u));
-    for (int64_t i = 0; i < plan->net->info.inputs; i++) {
-        double from = infinite ? 0 : plan->input_centre[i];
-        u[i] = (raw[i] - from) / (plan->input_scale[i] * plan->unit);
+    const far_net *net = plan->net;
+    int64_t d = net->info.inputs, p = net->info.outputs;
+    double *x = NULL, *f = NULL;
+    FAR_TRY(far_alloc(plan->ctx, d, &x));
+    FAR_TRY(far_alloc(plan->ctx, p, &f));
+    for (int64_t i = 0; i < d; i++) {
+        x[i] = infinite ? raw[i] / plan->input_scale[i] : raw[i];
     }
-    *out = far_net_point_value(point, u, infinite ? 0 : 1)[j];
+    far_mat in = far_mat_view(x, 1, d, FAR_F64), values = far_mat_view(f, 1, p, FAR_F64);
+    if (infinite) {
+        FAR_TRY(far_net_limit(plan->ctx, net, &in, &values, NULL, NULL));
+        *out = plan->centre[j] + plan->scale[j] * f[j];
+    } else {
+        FAR_TRY(far_net_eval_raw(plan->ctx, net, &in, &values));
+        *out = f[j];
+    }
 done:
-    far_net_point_destroy(point);
-    far_free(plan->ctx, u);
+    far_free(plan->ctx, x);
+    far_free(plan->ctx, f);
     return st;
 }
 
@@ -266,7 +280,7 @@ static far_status place_found(const far_net_plan *plan, int64_t j, const far_net
     int end = fabs(found->found[2 * j + 1]) >= fabs(found->found[2 * j]);
     to_raw(plan, found->where + (2 * j + end) * dim, raw, &b->at_infinity);
     far_status st = far_net_raw_value(plan, j, raw, b->at_infinity, &value);
-    if (st == FAR_OK) {
+    if (st == FAR_OK && isfinite(value)) {
         b->sup_found = fabs(value);
         b->at = raw;
     }

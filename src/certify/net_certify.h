@@ -118,6 +118,9 @@ double far_norm_set_active_max(const far_proof_layer *norm, const far_step *acti
 
 /* ---- net_strip.c: activations on an interval ---- */
 
+#define FAR_GELU_TAIL 0.17   /* relu(z) - that <= gelu(z) <= relu(z) */
+#define FAR_SILU_TAIL 0.2785 /* the same for silu */
+
 /* gain phi(z) - slope z lies in [low, high]. */
 typedef struct far_strip {
     double slope, low, high;
@@ -149,6 +152,11 @@ double far_activation_lipschitz(const far_step *step);
 /* At least the largest singular value of a rows x cols matrix. */
 far_status far_spectral_norm(far_ctx *ctx, const double *a, int64_t rows, int64_t cols,
                              double *out);
+
+/* ---- net_active.c ---- */
+
+/* Narrows the boxes of dense layer i, if it has few rows, by radii through relu and its like. */
+far_status far_active_rows(far_net_plan *plan, int64_t i);
 
 /* ---- net_interval.c and net_relax.c: the whole space at once ---- */
 

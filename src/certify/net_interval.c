@@ -135,7 +135,7 @@ static far_status dense_radius(const far_net_plan *plan, int64_t i)
     return st;
 }
 
-static far_status dense_boxes(const far_net_plan *plan, int64_t i, bool radii)
+static far_status dense_boxes(far_net_plan *plan, int64_t i, bool radii)
 {
     far_status st;
     ball_view shared = view_of(plan, i);
@@ -149,6 +149,7 @@ static far_status dense_boxes(const far_net_plan *plan, int64_t i, bool radii)
         dense_row(plan, i, o, &v, radii);
     }
     if (radii) {
+        FAR_TRY(far_active_rows(plan, i));
         FAR_TRY(dense_radius(plan, i));
     }
 done:
@@ -272,7 +273,7 @@ static void pass_on(const far_net_plan *plan, int64_t i)
     l->radius = radius_before(plan, i, &l->growth);
 }
 
-static far_status layer_boxes(const far_net_plan *plan, int64_t i, bool radii)
+static far_status layer_boxes(far_net_plan *plan, int64_t i, bool radii)
 {
     switch (plan->layers[i].step->kind) {
     case FAR_STEP_DENSE:

@@ -246,6 +246,9 @@ static far_status check_found(const check *k, const json_t *o, int64_t j, double
     if (json_is_true(infinite) && k->plan->endless) {
         return fail_format(k->ctx, "this network has no limits at infinity");
     }
+    if (json_is_null(json_object_get(o, "at"))) {
+        return check_number(k, o, j, "sup_found", NAN);
+    }
     FAR_TRY(read_vector(k, json_object_get(o, "at"), json_is_true(infinite), raw));
     FAR_TRY(far_net_raw_value(k->plan, j, raw, json_is_true(infinite), &value));
     FAR_TRY(check_number(k, o, j, "sup_found", fabs(value)));

@@ -110,12 +110,17 @@ static double intercept(ray *r, double slope, double extent)
     return NAN;
 }
 
-static double confirm(ray *r, double slope, double extent)
+/* f itself, far enough out for the leading term to stand out from the centre as well. */
+static far_status confirm(ray *r, double slope, double extent, double *out)
 {
-    double rest = fabs(r->centre) + r->plan->scale[r->output];
+    double rest = fabs(r->centre) + r->plan->scale[r->output], value;
     double t = fmax(FAR_AWAY * extent, pow(FAR_AWAY * rest / fabs(slope), 1 / r->order));
-    double value = ray_value(r, 1 / t);
-    return (value + r->centre * pow(t, -r->order)) / slope;
+    for (int64_t i = 0; i < r->plan->net->info.inputs; i++) {
+        r->u[i] = t * r->direction[i];
+    }
+    far_status st = far_net_raw_value(r->plan, r->output, r->u, false, &value);
+    *out = value / (slope * pow(t, r->order));
+    return st;
 }
 
 /* ---- beyond a level ------------------------------------------------------------------------ */
@@ -157,8 +162,12 @@ far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_net_
     double extent = data_extent(&r);
     b->order = plan->degree;
     b->slope = ray_value(&r, 0);
+    far_form s, f = ray_form(&r, 0, 0, &s);
+    if (!(fabs(f.c) > f.r)) { /* it may be rounding */
+        b->slope = 0;
+    }
     if (b->slope != 0) {
-        b->confirmed = confirm(&r, b->slope, extent);
+        FAR_TRY(confirm(&r, b->slope, extent, &b->confirmed));
         b->intercept = b->order == 1 ? intercept(&r, b->slope, extent) : NAN;
         b->beyond = isnan(b->level) ? NAN : find_beyond(&r, b->slope, b->level, extent);
     }

@@ -1,5 +1,4 @@
 /* The tangent kernel of a finite network, tile by tile from layer factors. */
-#include "../solve/solve_internal.h"
 #include "gram.h"
 #include "net_factors.h"
 

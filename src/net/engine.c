@@ -143,7 +143,7 @@ void far_engine_destroy(far_engine *e)
 }
 
 #define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
-#define ROWS_LEAST 128
+#define ROWS_LEAST 96
 #define ROWS_MOST 256
 
 int64_t far_engine_rows(const far_engine *e)
@@ -235,7 +235,7 @@ static far_status allocate_pass(far_pass *p)
     FAR_TRY(far_alloc_bytes(p->ctx, rows * e->inverses, size, &p->inverses));
     FAR_TRY(far_alloc_bytes(p->ctx, e->columns, size, &p->columns));
     FAR_TRY(far_alloc_bytes(p->ctx, deep * e->ops->panel, size, &p->panel));
-    FAR_TRY(far_alloc_bytes(p->ctx, 2 * e->widest, size, &p->line));
+    FAR_TRY(far_alloc_bytes(p->ctx, e->widest, size, &p->line));
 done:
     return st;
 }

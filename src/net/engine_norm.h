@@ -1,42 +1,55 @@
-/* Part of engine_impl.h: normalising one row. Sums run over whole vectors side by side, then over
- * what is left one by one. */
+/* Part of engine_impl.h: normalising one row. Sums run over whole vectors side by side; the last
+ * one overlaps, and rows shorter than a vector go number by number. */
 
 INLINE REAL NAME(sum_shifted)(int64_t n, const REAL *z, REAL pivot)
 {
     NAME(vec) s0 = {0}, s1 = {0};
-    REAL tail = 0;
-    int64_t j = 0;
+    REAL few = 0;
+    int64_t j = 0, rest = n % LANES;
     for (; j + PANEL <= n; j += PANEL) {
         s0 += NAME(load)(z + j) - pivot;
         s1 += NAME(load)(z + j + LANES) - pivot;
     }
-    for (; j + LANES <= n; j += LANES) {
+    if (j + LANES <= n) {
         s0 += NAME(load)(z + j) - pivot;
     }
-    for (; j < n; j++) {
-        tail += z[j] - pivot;
+    if (n >= LANES && rest > 0) {
+        s1 += NAME(rest_of)(NAME(load)(z + n - LANES) - pivot, rest);
     }
-    return NAME(total)(s0 + s1) + tail;
+    if (n >= LANES) {
+        return NAME(total)(s0 + s1);
+    }
+    for (; j < n; j++) {
+        few += z[j] - pivot;
+    }
+    return few;
 }
 
 INLINE REAL NAME(sum_squares)(int64_t n, const REAL *z, REAL mean)
 {
     NAME(vec) s0 = {0}, s1 = {0};
-    REAL tail = 0;
-    int64_t j = 0;
+    REAL few = 0;
+    int64_t j = 0, rest = n % LANES;
     for (; j + PANEL <= n; j += PANEL) {
         NAME(vec) d0 = NAME(load)(z + j) - mean, d1 = NAME(load)(z + j + LANES) - mean;
         s0 += d0 * d0;
         s1 += d1 * d1;
     }
-    for (; j + LANES <= n; j += LANES) {
+    if (j + LANES <= n) {
         NAME(vec) d = NAME(load)(z + j) - mean;
         s0 += d * d;
     }
-    for (; j < n; j++) {
-        tail += (z[j] - mean) * (z[j] - mean);
+    if (n >= LANES && rest > 0) {
+        NAME(vec) d = NAME(rest_of)(NAME(load)(z + n - LANES) - mean, rest);
+        s1 += d * d;
     }
-    return NAME(total)(s0 + s1) + tail;
+    if (n >= LANES) {
+        return NAME(total)(s0 + s1);
+    }
+    for (; j < n; j++) {
+        few += (z[j] - mean) * (z[j] - mean);
+    }
+    return few;
 }
 
 /* ---- forwards ------------------------------------------------------------------------------ */
@@ -120,17 +133,30 @@ static __attribute__((noinline)) REAL NAME(normalise_far)(const NAME(rule) * rul
     return inverse * half * half;
 }
 
+INLINE void NAME(write_units)(const NAME(rule) * rule, bool bends, NAME(vec) u, REAL *unit,
+                              REAL *bent)
+{
+    NAME(store)(unit, u);
+    if (bends) {
+        NAME(store)(bent, u * NAME(bend)(rule, u));
+    }
+}
+
 /* unit = (z - mean) inverse, and bent; unit may be z. */
 INLINE void NAME(write_unit)(const NAME(rule) * rule, bool bends, REAL mean, REAL inverse,
                              const REAL *z, REAL *unit, REAL *bent)
 {
-    int64_t n = rule->n, j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        NAME(vec) u = (NAME(load)(z + j) - mean) * inverse;
-        NAME(store)(unit + j, u);
-        if (bends) {
-            NAME(store)(bent + j, u * NAME(bend)(rule, u));
+    int64_t n = rule->n, end = n - LANES, j = 0;
+    if (end >= 0) {
+        NAME(vec) last = (NAME(load)(z + end) - mean) * inverse; /* before z is written over */
+        for (; j + LANES <= n; j += LANES) {
+            NAME(vec) u = (NAME(load)(z + j) - mean) * inverse;
+            NAME(write_units)(rule, bends, u, unit + j, bent + j);
         }
+        if (j < n) {
+            NAME(write_units)(rule, bends, last, unit + end, bent + end);
+        }
+        return;
     }
     for (; j < n; j++) {
         unit[j] = (z[j] - mean) * inverse;
@@ -205,35 +231,63 @@ typedef struct NAME(pair) {
     REAL first, second;
 } NAME(pair);
 
+INLINE NAME(vec) NAME(bent_gradient)(const NAME(rule) * rule, bool bends, NAME(vec) u, NAME(vec) g)
+{
+    return bends ? g * NAME(bend)(rule, u) : g;
+}
+
 /* sum g and sum g unit, of g bent first */
 INLINE NAME(pair)
     NAME(sum_products)(const NAME(rule) * rule, bool bends, const REAL *unit, const REAL *g)
 {
     NAME(vec) sum = {0}, along = {0};
-    NAME(pair) tail = {0, 0};
+    NAME(pair) few = {0, 0};
     int64_t n = rule->n, j = 0;
     for (; j + LANES <= n; j += LANES) {
-        NAME(vec) u = NAME(load)(unit + j), x = NAME(load)(g + j);
-        x = bends ? x * NAME(bend)(rule, u) : x;
+        NAME(vec) u = NAME(load)(unit + j);
+        NAME(vec) x = NAME(bent_gradient)(rule, bends, u, NAME(load)(g + j));
         sum += x;
         along += x * u;
     }
+    if (n >= LANES && j < n) {
+        NAME(vec) u = NAME(load)(unit + n - LANES);
+        NAME(vec) x = NAME(bent_gradient)(rule, bends, u, NAME(load)(g + n - LANES));
+        x = NAME(rest_of)(x, n - j);
+        sum += x;
+        along += x * u;
+    }
+    if (n >= LANES) {
+        return (NAME(pair)){NAME(total)(sum), NAME(total)(along)};
+    }
     for (; j < n; j++) {
         REAL x = bends ? g[j] * (unit[j] > 0 ? rule->up : rule->down) : g[j];
-        tail.first += x;
-        tail.second += x * unit[j];
+        few.first += x;
+        few.second += x * unit[j];
     }
-    return (NAME(pair)){NAME(total)(sum) + tail.first, NAME(total)(along) + tail.second};
+    return few;
+}
+
+INLINE NAME(vec) NAME(changed)(const NAME(rule) * rule, bool bends, NAME(pair) means, REAL inverse,
+                               const REAL *unit, const REAL *g)
+{
+    NAME(vec) u = NAME(load)(unit);
+    NAME(vec) x = NAME(bent_gradient)(rule, bends, u, NAME(load)(g));
+    return (x - means.first - u * means.second) * inverse;
 }
 
 INLINE void NAME(write_change)(const NAME(rule) * rule, bool bends, NAME(pair) means, REAL inverse,
                                const REAL *unit, REAL *g)
 {
-    int64_t n = rule->n, j = 0;
-    for (; j + LANES <= n; j += LANES) {
-        NAME(vec) u = NAME(load)(unit + j), x = NAME(load)(g + j);
-        x = bends ? x * NAME(bend)(rule, u) : x;
-        NAME(store)(g + j, (x - means.first - u * means.second) * inverse);
+    int64_t n = rule->n, end = n - LANES, j = 0;
+    if (end >= 0) {
+        NAME(vec) last = NAME(changed)(rule, bends, means, inverse, unit + end, g + end);
+        for (; j + LANES <= n; j += LANES) {
+            NAME(store)(g + j, NAME(changed)(rule, bends, means, inverse, unit + j, g + j));
+        }
+        if (j < n) {
+            NAME(store)(g + end, last);
+        }
+        return;
     }
     for (; j < n; j++) {
         REAL x = bends ? g[j] * (unit[j] > 0 ? rule->up : rule->down) : g[j];

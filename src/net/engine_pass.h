@@ -181,10 +181,10 @@ static void NAME(input_gradient)(const NAME(strip) * t, const far_stage *s)
                              .a = NAME(gradient_at)(t, s->to),
                              .row_step = s->out,
                              .depth_step = 1,
+                             .b = s->turned >= 0 ? NAME(weight_at)(t->w, s->turned) : NULL,
                              .c = NAME(gradient_at)(t, s->from),
                              .ldc = s->in};
-    if (s->turned >= 0) {
-        m.b = NAME(weight_at)(t->w, s->turned);
+    if (m.b) {
         NAME(multiply)(&m);
         return;
     }
@@ -240,7 +240,8 @@ static void NAME(backward)(far_pass *p, const far_weights *w, const void *dout, 
                            void *dx)
 {
     const far_engine *e = p->engine;
-    int64_t strips = NAME(strip_count)(p), outputs = e->net->info.outputs;
+    int64_t outputs = e->net->info.outputs;
+    int64_t strips = dx ? 1 : NAME(strip_count)(p); /* weights may have to be turned */
     NAME(strip) t = {.p = p, .w = w, .gradient = gradient, .dx = dx, .rows = p->rows};
     REAL *last = NAME(gradient_at)(&t, e->stages[e->stage_count - 1].to);
     memcpy(last, dout, (size_t)(p->rows * outputs) * sizeof *last);

@@ -1,10 +1,10 @@
 /* From the list of steps to stages: what runs as one, and where everything lies. */
 #include "engine_plan.h"
 
-#include <string.h>
-
 /* Layers with at most this many outputs run forwards as dot products. */
 #define NARROW 4
+/* Weights on the inputs are seldom needed turned; up to this many it costs nothing. */
+#define SMALL_WEIGHTS 8192
 
 typedef struct planner {
     far_engine *e;
@@ -86,7 +86,8 @@ static void plan_dense(planner *p, int64_t i)
     if (!s->narrow) {
         s->panels = take_weights(e, step->in, step->out);
     }
-    if (s->narrow || s->from > 0 || e->input_parameters) {
+    bool small = step->in * step->out <= SMALL_WEIGHTS;
+    if (s->narrow || small || s->from > 0 || e->input_parameters) {
         s->turned = take_weights(e, step->out, step->in);
     }
     s->shift = take_weights(e, 1, step->out);

@@ -24,14 +24,33 @@ INLINE void NAME(store)(REAL *p, NAME(vec) v)
     *(NAME(vec_u) *)p = v;
 }
 
-/* Some rows of sums whose last vector is not whole: from a copy. */
-static __attribute__((noinline)) void NAME(write_part)(const NAME(product) * p, int count,
-                                                       int64_t cols, const REAL *sums, REAL *c)
+/* v with all but its last rest lanes put to 0. A vector that ends with a row overlaps the one
+ * before it: this is what is new in it. */
+INLINE NAME(vec) NAME(rest_of)(NAME(vec) v, int64_t rest)
 {
-    for (int r = 0; r < count; r++) {
-        for (int64_t j = 0; j < cols; j++) {
-            REAL sum = sums[r * PANEL + j], *to = &c[r * p->ldc + j];
-            *to = p->add ? *to + p->scale * sum : sum;
+    static const LANE_INT masks[2 * LANES] = {[LANES... 2 * LANES - 1] = -1};
+    NAME(lanes) mask;
+    memcpy(&mask, masks + rest, sizeof mask);
+    return (NAME(vec))((NAME(lanes))v & mask);
+}
+
+/* Some rows of sums whose last vector is not whole: from a copy. Written so that it becomes stores
+ * under a mask where there are any. */
+static __attribute__((noinline)) void NAME(write_part)(const NAME(product) * p, int count,
+                                                       int64_t cols, const REAL *restrict sums,
+                                                       REAL *restrict c)
+{
+    REAL scale = p->scale;
+    for (int r = 0; r < count; r++, c += p->ldc, sums += PANEL) {
+        for (int64_t j = 0; p->add && j < PANEL; j++) {
+            if (j < cols) {
+                c[j] += scale * sums[j];
+            }
+        }
+        for (int64_t j = 0; !p->add && j < PANEL; j++) {
+            if (j < cols) {
+                c[j] = sums[j];
+            }
         }
     }
 }
@@ -107,11 +126,18 @@ static const NAME(tile_fn) NAME(tiles)[TILE_ROWS][2] = {EXPAND(PAIRS_, TILE_ROWS
 
 static const REAL NAME(zeros)[PANEL];
 
+/* Rows that lie a page apart fall on each other in the first-level cache, which holds eight. */
+static int64_t NAME(tile_rows)(const NAME(product) * p)
+{
+    int64_t apart = p->row_step * (int64_t)sizeof(REAL);
+    return TILE_ROWS > 7 && apart >= 4096 && apart % 4096 == 0 ? 7 : TILE_ROWS;
+}
+
 /* One panel of b: the rows in tiles of nearly equal size. */
 static void NAME(multiply_panel)(const NAME(product) * p, const REAL *b, int64_t first)
 {
-    int64_t cols = p->cols - first < PANEL ? p->cols - first : PANEL;
-    int64_t count = (p->rows + TILE_ROWS - 1) / TILE_ROWS;
+    int64_t cols = p->cols - first < PANEL ? p->cols - first : PANEL, most = NAME(tile_rows)(p);
+    int64_t count = (p->rows + most - 1) / most;
     const REAL *start = p->start ? p->start + first : NAME(zeros);
     for (int64_t t = 0; t < count; t++) {
         int64_t r = p->rows * t / count, next = p->rows * (t + 1) / count;

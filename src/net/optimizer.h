@@ -6,8 +6,8 @@
 
 /* All arrays have one dtype; memory that a rule does not use is NULL. */
 typedef struct far_update {
-    int32_t rule;      /* a far_optimizer */
-    const void *parts; /* of the gradient: summed in order */
+    int32_t rule; /* a far_optimizer */
+    void *parts;  /* of the gradient: summed in order, and set to 0 for the next step */
     int64_t part_count, part_stride;
     void *params, *mean, *square; /* running means of the gradient and of its square; mean is also
                                      the velocity of momentum */

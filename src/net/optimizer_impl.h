@@ -1,15 +1,19 @@
 /* Included once for float and once for double: REAL, SQRT, UPDATE and NAME(x) are defined. A tile
  * of the gradient is summed and used while it is in the first-level cache. */
 
+/* The parts are cleared while they are at hand. */
 static void NAME(sum_parts)(const far_update *u, int64_t at, int64_t count, REAL *restrict g)
 {
-    const REAL *part = (const REAL *)u->parts + at;
-    memcpy(g, part, (size_t)count * sizeof *g);
+    REAL *part = (REAL *)u->parts + at;
+    size_t bytes = (size_t)count * sizeof *g;
+    memcpy(g, part, bytes);
+    memset(part, 0, bytes);
     for (int64_t k = 1; k < u->part_count; k++) {
-        const REAL *restrict more = part + k * u->part_stride;
+        REAL *restrict more = part + k * u->part_stride;
         for (int64_t i = 0; i < count; i++) {
             g[i] += more[i];
         }
+        memset(more, 0, bytes);
     }
 }
 

@@ -348,6 +348,8 @@ static void set_identity_scaling(far_net *net)
 far_status far_net_allocate(far_net *net)
 {
     far_status st = FAR_OK;
+    double bytes = (double)net->info.parameters * sizeof *net->params;
+    FAR_TRY(far_budget_check(net->ctx, "a network of this size", bytes, 0));
     FAR_TRY(far_alloc(net->ctx, net->info.parameters, &net->params));
     FAR_TRY(far_alloc(net->ctx, net->statistic_count, &net->statistics));
     FAR_TRY(far_alloc(net->ctx, 2 * (net->info.inputs + net->info.outputs), &net->scaling));

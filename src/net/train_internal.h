@@ -29,6 +29,9 @@ typedef struct far_train_data {
     uint64_t x_hash, y_hash;
 } far_train_data;
 
+/* Numbers from one gathered row of inputs to the next. */
+int64_t far_gathered_ld(const far_train_data *d);
+
 far_status far_train_data_create(far_ctx *ctx, const far_net *net, const far_mat *x,
                                  const far_mat *y, const far_train_opts *opts, bool hashed,
                                  far_train_data *out);
@@ -38,9 +41,9 @@ void far_train_data_clear(far_train_data *d);
 
 typedef struct far_watch {
     far_ctx *ctx;
-    omp_lock_t lock; /* around every use of the context while threads run */
-    double seconds;  /* between reports */
-    double began, next;
+    omp_lock_t lock;      /* around every use of the context while threads run */
+    double seconds;       /* between reports */
+    double next;          /* when one is due */
     int64_t total;        /* epochs of all runs */
     _Atomic int64_t done; /* of them */
     _Atomic int stop;     /* not 0: a far_status, and all runs shall stop */

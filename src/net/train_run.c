@@ -115,8 +115,7 @@ static far_status take_parts(far_run *r)
 {
     far_status st = FAR_OK;
     r->part_stride = round_up(r->net->info.parameters, 16) + 16;
-    FAR_TRY(far_alloc_bytes(r->ctx, r->chunks * r->part_stride, far_dtype_size(r->opts.dtype),
-                            &r->parts));
+    FAR_TRY(take(r, r->chunks * r->part_stride, r->opts.dtype, &r->parts));
     FAR_TRY(far_alloc(r->ctx, FAR_CHUNKS_MOST, &r->part_losses));
     FAR_TRY(far_alloc(r->ctx, r->data->rows, &r->order));
     for (int64_t i = 0; i < r->data->rows; i++) {
@@ -140,7 +139,7 @@ static far_status take_hand(far_run *r, far_hand *h)
                                 &h->plain));
     }
     if (r->opts.batch < d->rows) {
-        FAR_TRY(take(r, r->block * d->inputs, dtype, &h->x));
+        FAR_TRY(take(r, r->block * far_gathered_ld(d), dtype, &h->x));
         FAR_TRY(take(r, r->block * d->outputs, dtype, &h->y));
     }
     FAR_TRY(take(r, most * d->outputs, dtype, &h->f));

@@ -8,6 +8,9 @@
 #include "loss.h"
 #include "train_internal.h"
 
+#define CROWDED_BYTES 1024
+#define LINE_BYTES 64
+
 #include <math.h>
 #include <string.h>
 
@@ -36,14 +39,22 @@ static void prefetch(const far_run *r, int64_t first, int64_t rows)
     }
 }
 
+/* Rows a power of two apart would fight for a few sets of the cache. */
+int64_t far_gathered_ld(const far_train_data *d)
+{
+    int64_t size = (int64_t)far_dtype_size(d->dtype);
+    return d->inputs * size % CROWDED_BYTES == 0 ? d->inputs + LINE_BYTES / size : d->inputs;
+}
+
 static void gather(const far_run *r, int64_t first, int64_t rows, far_hand *h)
 {
     const far_train_data *d = r->data;
     size_t x_bytes = (size_t)d->inputs * far_dtype_size(d->dtype);
+    size_t apart = (size_t)far_gathered_ld(d) * far_dtype_size(d->dtype);
     size_t y_bytes = (size_t)d->outputs * far_dtype_size(d->dtype);
     for (int64_t i = 0; i < rows; i++) {
         size_t from = (size_t)r->order[first + i], to = (size_t)i;
-        memcpy((char *)h->x + to * x_bytes, (const char *)d->x + from * x_bytes, x_bytes);
+        memcpy((char *)h->x + to * apart, (const char *)d->x + from * x_bytes, x_bytes);
         memcpy((char *)h->y + to * y_bytes, (const char *)d->y + from * y_bytes, y_bytes);
     }
     prefetch(r, first + r->opts.batch, rows);
@@ -51,7 +62,7 @@ static void gather(const far_run *r, int64_t first, int64_t rows, far_hand *h)
 
 typedef struct block {
     const void *x, *y;
-    int64_t rows;
+    int64_t rows, ld;
 } block;
 
 /* Rows first, .. of the epoch; of a whole batch they lie there already. */
@@ -60,10 +71,10 @@ static block fetch(const far_run *r, int64_t first, int64_t rows, bool ordered, 
     const far_train_data *d = r->data;
     if (ordered && r->opts.batch < d->rows) {
         gather(r, first, rows, h);
-        return (block){h->x, h->y, rows};
+        return (block){h->x, h->y, rows, far_gathered_ld(d)};
     }
     return (block){row_of(d->x, first, d->inputs, d->dtype),
-                   row_of(d->y, first, d->outputs, d->dtype), rows};
+                   row_of(d->y, first, d->outputs, d->dtype), rows, d->inputs};
 }
 
 static void add_outputs(int32_t dtype, const void *more, int64_t count, void *sum)
@@ -79,7 +90,7 @@ static void add_outputs(int32_t dtype, const void *more, int64_t count, void *su
 
 static const void *outputs_of(const far_run *r, far_pass *pass, const block *b, far_hand *h)
 {
-    far_pass_forward(pass, r->weights, b->x, r->data->inputs, b->rows);
+    far_pass_forward(pass, r->weights, b->x, b->ld, b->rows);
     if (!r->linear) {
         return far_pass_output(pass);
     }
@@ -122,12 +133,12 @@ static double learn_block(far_run *r, const far_batch *batch, const block *b, vo
     return sum;
 }
 
+/* The gradient is 0 at first, but in layers that do not train: there nobody looks at it. */
 static void learn_chunk(far_run *r, const far_batch *batch, int64_t i, far_hand *h)
 {
     chunk c = chunk_of(batch, r->block, i);
     void *gradient = part_of(r, i);
     double sum = 0;
-    memset(gradient, 0, (size_t)r->net->info.parameters * far_dtype_size(r->opts.dtype));
     for (int64_t done = 0; done < c.rows; done += r->block) {
         int64_t rows = c.rows - done < r->block ? c.rows - done : r->block;
         block b = fetch(r, c.first + done, rows, true, h);

@@ -6,8 +6,7 @@
 
 void far_watch_init(far_watch *w, far_ctx *ctx, double seconds, int64_t total)
 {
-    *w = (far_watch){.ctx = ctx, .seconds = seconds, .began = far_seconds(), .total = total};
-    w->next = w->began;
+    *w = (far_watch){.ctx = ctx, .seconds = seconds, .next = far_seconds(), .total = total};
     omp_init_lock(&w->lock);
 }
 

@@ -99,13 +99,6 @@ far_status far_residual(far_ctx *ctx, const far_system *s, int64_t p, const doub
                         const double *x, const double *x_low, double *work, double *r);
 int64_t far_residual_workspace(const far_lower *l); /* doubles, beside work */
 
-/* ---- memory.c ---- */
-
-double far_memory_available(void); /* bytes this process could still get */
-/* FAR_ERR_BUDGET if bytes are more than memory (0: what is available). */
-far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
-double far_budget(double memory);
-
 /* ---- estimate.c ---- */
 
 far_status far_check_opts(far_ctx *ctx, const far_solve_opts *opts);

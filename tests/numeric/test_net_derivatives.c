@@ -16,7 +16,7 @@
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define INPUTS 7
-#define ROWS 11
+#define ROWS 29
 
 static const char *const ARCHS[] = {
     "dense(3)",
@@ -52,6 +52,7 @@ static const char *const ARCHS[] = {
     "dense(13) skip(tanh skip(ln dense(13) relu) dense(13) skip(silu)) rms dense(3)",
     "[dense(13) ln relu]x3 dense(3) ln",
     "dense(67) tanh dense(5)",
+    "dense(37) ln relu dense(43) ln(affine) leaky_relu(0.2) dense(19) rms dense(6)",
     "tanh",
     "ln(affine)",
 };

@@ -245,6 +245,21 @@ static void one_input_is_resolved_for_every_kind(void **state)
     }
 }
 
+/* |b3| + |w3| (|W2| sqrt(n - 1) + |b2|), for a norm behind the first layer. */
+static double textbook_spectral_bound(const far_net *net)
+{
+    const far_step *second = &net->steps[3], *last = &net->steps[5];
+    const double *w = net->params + last->weight, *b = net->params + second->bias;
+    double norm, outer = 0, inner = 0;
+    must(far_spectral_norm(ctx, net->params + second->weight, second->out, second->in, &norm));
+    for (int64_t i = 0; i < last->in; i++) {
+        outer += w[i] * w[i];
+        inner += b[i] * b[i];
+    }
+    return fabs(net->params[last->bias]) +
+           sqrt(outer) * (norm * sqrt((double)(second->in - 1)) + sqrt(inner));
+}
+
 static void more_inputs_are_bounded_too(void **state)
 {
     (void)state;
@@ -255,6 +270,7 @@ static void more_inputs_are_bounded_too(void **state)
         const far_net_bound *b = far_net_certificate_bound(c, 0);
         assert_holds(net, c, 5000);
         assert_true(k == 2 || b->tightest <= 1.02 * b->sup_found);
+        assert_true(b->spectral < 0.8 * textbook_spectral_bound(net));
         far_net_certificate_destroy(c);
         far_net_destroy(net);
     }
@@ -269,7 +285,8 @@ static void few_inputs_make_the_ball_smaller(void **state)
     net->params[net->info.parameters - 1] = 0; /* then f(x) and -f(x) are both taken */
     far_net_certificate *c = certify(net, 0);
     const far_net_bound *b = far_net_certificate_bound(c, 0);
-    assert_true(b->relaxation <= 1.001 * b->sup_found && b->spectral > 2 * b->sup_found);
+    assert_true(b->relaxation >= b->sup_found && b->relaxation <= 1.001 * b->sup_found);
+    assert_true(b->spectral > 2 * b->sup_found);
     assert_string_equal(b->method, "relaxation");
     assert_int_equal(far_net_certificate_describe(c).cells, 0);
     far_net_certificate_destroy(c);
@@ -490,6 +507,7 @@ static void tampered_bounds_are_refused(void **state)
     refuse(net, tampered_twice(text, "at_infinity", "3"), FAR_ERR_FORMAT, "at_infinity");
     refuse(net, tampered_twice(text, "highest", "null"), FAR_ERR_FORMAT, "highest");
     refuse(net, tampered_twice(text, "output", "\"other\""), FAR_ERR_FORMAT, "name");
+    refuse(net, tampered_twice(text, "at", "null, \"rest\": ["), FAR_ERR_VALUE, "sup_found");
     far_text_free(ctx, text);
     far_net_destroy(net);
 }
@@ -622,6 +640,9 @@ static void arguments_are_checked(void **state)
     assert_status(far_net_certificate_check(ctx, net, NULL), FAR_ERR_ARG, "NULL");
     assert_status(far_net_certificate_check(ctx, NULL, "{}"), FAR_ERR_ARG, "NULL");
     far_net_certificate_destroy(NULL);
+    far_net_destroy(net);
+    net = network("dense(3) ln relu dense(3) relu(3) dense(1)", 1, 1, 1e120);
+    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "too large");
     far_net_destroy(net);
     net = network("dense(3) batchnorm relu dense(1)", 1, 1, 1);
     net->statistics[4] = 0;
@@ -863,6 +884,75 @@ static void maxima_over_the_ball_are_nearly_exact(void **state)
     far_net_destroy(net);
 }
 
+/* Of weights 0.05, -1, -1 only the first counts, and one neuron over a ball has an exact maximum.
+ */
+static void rows_over_active_neurons_count_all_that_help(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(7) ln relu dense(3) relu dense(1)", 2, 1, 1);
+    const far_step *second = &net->steps[3], *last = &net->steps[5];
+    const double weights[] = {0.05, -1, -1};
+    memcpy(net->params + last->weight, weights, sizeof weights);
+    net->params[second->bias] = 0.7;
+    far_net_plan *plan;
+    must(far_net_plan_create(ctx, net, &plan));
+    must(far_net_boxes(plan, true));
+    plan->layers[5].box[0] = (far_range){-INFINITY, INFINITY};
+    must(far_active_rows(plan, 5));
+    double square = 0;
+    for (int i = 0; i < 7; i++) {
+        square += net->params[second->weight + i] * net->params[second->weight + i];
+    }
+    double most = net->params[last->bias] + 0.05 * (sqrt(6 * square) + 0.7);
+    double high = plan->layers[5].box[0].high;
+    assert_true(high >= most * (1 - 1e-12) && high <= most * 1.01);
+    assert_true(plan->layers[5].box[0].low < 0);
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
+/* On a small cell the way back through a norm is its derivative. */
+static void norms_go_back_as_they_differentiate(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(11) ln(affine, eps=0.1) dense(1)", 1, 2, 1);
+    far_net_plan *plan;
+    far_cell *cell;
+    double back[11], z[11], up[11];
+    must(far_net_plan_create(ctx, net, &plan));
+    must(far_net_boxes(plan, true));
+    must(far_cell_create(plan, 1, &cell));
+    const far_proof_layer *norm = &plan->layers[1];
+    far_form u = {.c = 0.4, .a = {1e-9}}, s = {.c = 1};
+    far_cell_run(cell, &u, &s);
+    for (int i = 0; i < 11; i++) {
+        back[i] = up[i] = far_random_normal(5, (uint64_t)i);
+        z[i] = plan->layers[0].rows[i] * plan->unit * 0.4 + plan->layers[0].shift[i];
+    }
+    far_cell_norm_back(cell, 1, back);
+    for (int i = 0; i < 11; i++) {
+        double sides[2] = {0, 0}, h = 1e-5;
+        for (int side = 0; side < 2; side++) {
+            double mean = 0, square = 0, kept = z[i];
+            z[i] += side ? h : -h;
+            for (int j = 0; j < 11; j++) {
+                mean += z[j] / 11;
+            }
+            for (int j = 0; j < 11; j++) {
+                square += (z[j] - mean) * (z[j] - mean) / 11;
+            }
+            for (int j = 0; j < 11; j++) {
+                sides[side] += up[j] * norm->scale[j] * (z[j] - mean) / sqrt(square + 0.1);
+            }
+            z[i] = kept;
+        }
+        assert_true(fabs((sides[1] - sides[0]) / (2 * h) - back[i]) < 1e-6);
+    }
+    far_cell_destroy(cell);
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
 /* Random pieces of space, infinity included: what the network takes at random points of a piece
  * lies in its form; halving the piece quarters the error at last. */
 static void cells_hold_what_the_network_takes(void **state)
@@ -985,6 +1075,8 @@ int main(void)
         TEST(strips_know_infinite_intervals),
         TEST(spectral_norms_are_close_and_never_too_small),
         TEST(maxima_over_the_ball_are_nearly_exact),
+        TEST(rows_over_active_neurons_count_all_that_help),
+        TEST(norms_go_back_as_they_differentiate),
         TEST(points_and_gradients_agree),
         TEST(cells_hold_what_the_network_takes),
         TEST(errors_of_cells_fall_with_the_square),

@@ -1,6 +1,6 @@
 /* How much memory there is: the machine's, and what a control group leaves of it. */
 #define _GNU_SOURCE
-#include "solve_internal.h"
+#include "base_internal.h"
 
 #include <math.h>
 #include <stdio.h>

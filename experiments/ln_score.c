@@ -1,0 +1,352 @@
+/* Scores, tables of them, and what they say about the paper. */
+#include "ln_score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+static double mean_truth(const far_compare_points *p, bool out)
+{
+    double sum = 0, count = 0;
+    for (int64_t i = 0; i < p->count; i++) {
+        sum += p->out[i] == out ? p->truth[i] : 0;
+        count += p->out[i] == out;
+    }
+    return sum / count;
+}
+
+double ln_r2(const far_compare_points *p, const double *f, bool out, double *most)
+{
+    double mean = mean_truth(p, out), error = 0, spread = 0, largest = 0;
+    for (int64_t i = 0; i < p->count; i++) {
+        if (p->out[i] == out) {
+            double miss = f[i] - p->truth[i], off = p->truth[i] - mean;
+            error += miss * miss;
+            spread += off * off;
+            largest = fmax(largest, fabs(f[i]));
+        }
+    }
+    if (most) {
+        *most = largest;
+    }
+    return 1 - error / spread;
+}
+
+/* Scores of one kind of network, one for each seed. */
+typedef struct ln_scores {
+    double *in, *out, most;
+} ln_scores;
+
+static void take_score(const ln_trial *t, const far_prediction *p, ln_scores *s)
+{
+    const double *f = far_prediction_mean(p).data;
+    double most;
+    s->in[t->seed] = ln_r2(&t->points, f, false, NULL);
+    s->out[t->seed] = ln_r2(&t->points, f, true, &most);
+    s->most = fmax(s->most, most);
+}
+
+static far_status average(const ln_trial *t, const ln_scores *s, ln_row *row)
+{
+    far_status st;
+    int64_t n = t->recipe.seeds;
+    row->most = s->most;
+    TRY(far_mean_interval(t->r->ctx, s->in, n, &row->in.mean, &row->in.ci95));
+    TRY(far_mean_interval(t->r->ctx, s->out, n, &row->out.mean, &row->out.ci95));
+done:
+    return st;
+}
+
+/* ---- certificates -------------------------------------------------------------------------- */
+
+static far_certify_opts certify_opts(const ln_trial *t)
+{
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = t->recipe.certify_seconds;
+    return opts;
+}
+
+static far_status certify_network(const ln_trial *t, const far_net *net, ln_row *row)
+{
+    far_net_certificate *certificate = NULL;
+    far_certify_opts opts = certify_opts(t);
+    far_status st = far_net_certify(t->r->ctx, net, &opts, &certificate);
+    if (st == FAR_OK) {
+        const far_net_bound *b = far_net_certificate_bound(certificate, 0);
+        row->verdict = b->verdict;
+        row->bound = b->tightest;
+        row->slope = b->slope;
+    }
+    far_net_certificate_destroy(certificate);
+    return st;
+}
+
+static far_status certify_infinite(const ln_trial *t, const far_model *model, ln_row *row)
+{
+    far_certificate *certificate = NULL;
+    far_certify_opts opts = certify_opts(t);
+    far_status st = far_certify(t->r->ctx, model, &opts, &certificate);
+    if (st == FAR_OK) {
+        const far_bound *b = far_certificate_bound(certificate, 0);
+        row->verdict = b->bounded ? FAR_BOUNDED : FAR_UNBOUNDED;
+        row->bound = b->tightest;
+        row->slope = b->slope;
+    }
+    far_certificate_destroy(certificate);
+    return st;
+}
+
+/* ---- trained networks ---------------------------------------------------------------------- */
+
+static far_status score_network(ln_trial *t, int where, ln_scores *s, ln_row *row)
+{
+    far_status st;
+    far_net *net = NULL;
+    far_prediction *prediction = NULL;
+    TRY(ln_network(t, where, &net));
+    TRY(ln_network_predict(t, net, &prediction));
+    take_score(t, prediction, s);
+    if (t->seed == 0) {
+        TRY(certify_network(t, net, row));
+    }
+done:
+    far_prediction_destroy(prediction);
+    far_net_destroy(net);
+    return st;
+}
+
+far_status ln_score_networks(ln_trial *t, const ln_published *paper, ln_row *rows)
+{
+    far_status st = FAR_OK;
+    ln_scores scores[LN_NETS] = {{NULL}};
+    for (int k = 0; k < LN_NETS; k++) {
+        scores[k].in = ROOM(t->recipe.seeds, double);
+        scores[k].out = ROOM(t->recipe.seeds, double);
+        rows[k] = (ln_row){.name = text_of("%s", LN_NAMES[k]), .paper = &paper[k]};
+    }
+    for (int64_t seed = 0; seed < t->recipe.seeds; seed++) {
+        TRY(ln_trial_split(t, seed));
+        for (int k = 0; k < LN_NETS; k++) {
+            TRY(score_network(t, k, &scores[k], &rows[k]));
+        }
+    }
+    for (int k = 0; k < LN_NETS; k++) {
+        TRY(average(t, &scores[k], &rows[k]));
+    }
+done:
+    for (int k = 0; k < LN_NETS; k++) {
+        free(scores[k].in);
+        free(scores[k].out);
+    }
+    return st;
+}
+
+/* ---- infinite width, baselines ------------------------------------------------------------- */
+
+static char *infinite_name(const ln_trial *t, int where, const far_model *model)
+{
+    int64_t rows = far_model_describe(model).rows;
+    const char *name = where == LN_NONE ? "no norm" : LN_NAMES[where];
+    return rows == far_net_data_inputs(t->data).rows
+               ? text_of("infinite width, %s", name)
+               : text_of("infinite width, %s (%lld rows)", name, (long long)rows);
+}
+
+static far_status score_infinite(ln_trial *t, int where, ln_row *row)
+{
+    far_status st;
+    far_model *model = NULL;
+    far_prediction *prediction = NULL;
+    TRY(ln_infinite(t, where, &model));
+    TRY(ln_infinite_predict(t, model, &prediction));
+    const double *f = far_prediction_mean(prediction).data;
+    *row = (ln_row){.name = infinite_name(t, where, model)};
+    row->in = (far_compare_average){ln_r2(&t->points, f, false, NULL), NAN};
+    row->out = (far_compare_average){ln_r2(&t->points, f, true, &row->most), NAN};
+    TRY(certify_infinite(t, model, row));
+done:
+    far_prediction_destroy(prediction);
+    far_model_destroy(model);
+    return st;
+}
+
+far_status ln_score_infinite(ln_trial *t, ln_row *rows)
+{
+    far_status st = ln_trial_split(t, 0);
+    for (int k = 0; k < LN_NETS && st == FAR_OK; k++) {
+        st = score_infinite(t, k, &rows[k]);
+    }
+    return st;
+}
+
+bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
+                       const ln_published *paper, ln_row *row)
+{
+    int64_t models = far_comparison_describe(t->baselines).models;
+    for (int64_t i = 0; i < models; i++) {
+        const far_compare_row *b = far_comparison_row(t->baselines, i);
+        if (strcmp(b->model, model) == 0 && b->state == FAR_COMPARED_OK) {
+            *row = (ln_row){.name = text_of("%s", name), .paper = paper, .most = b->max_out};
+            row->in = b->r2_in;
+            row->out = b->r2_out;
+            row->verdict = !b->verdict.known    ? FAR_UNDECIDED
+                           : b->verdict.bounded ? FAR_BOUNDED
+                                                : FAR_UNBOUNDED;
+            row->bound = b->verdict.tightest;
+            row->slope = b->verdict.slope;
+            return true;
+        }
+    }
+    return false;
+}
+
+void ln_rows_free(ln_row *rows, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        free(rows[i].name);
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static char *average_text(far_compare_average a)
+{
+    return isnan(a.ci95) ? text_of("%.2f", a.mean) : text_of("%.2f +- %.2f", a.mean, a.ci95);
+}
+
+static char *verdict_text(const ln_row *row)
+{
+    switch (row->verdict) {
+    case FAR_BOUNDED:
+        return isnan(row->bound) ? text_of("bounded") : text_of("|f| <= %.4g", row->bound);
+    case FAR_UNBOUNDED:
+        return text_of("runs away");
+    default:
+        return text_of("not known");
+    }
+}
+
+bool ln_agree(far_compare_average ours, far_compare_average paper)
+{
+    const double rounding = 0.005;
+    double half = isnan(ours.ci95) ? 0 : ours.ci95;
+    return fabs(ours.mean - paper.mean) <= half + paper.ci95 + rounding;
+}
+
+static char *agreement_text(far_compare_average ours, far_compare_average paper)
+{
+    if (ln_agree(ours, paper)) {
+        return text_of("yes");
+    }
+    return text_of(ours.mean > paper.mean ? "no, higher" : "no, lower");
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+enum { COLS = 9 };
+
+static void fill_cells(const ln_row *row, bool judged, char **cells)
+{
+    const ln_published *paper = row->paper;
+    cells[0] = text_of("%s", row->name);
+    cells[1] = paper ? average_text(paper->out) : NULL;
+    cells[2] = average_text(row->out);
+    cells[3] = paper && judged ? agreement_text(row->out, paper->out) : NULL;
+    cells[4] = paper ? average_text(paper->in) : NULL;
+    cells[5] = average_text(row->in);
+    cells[6] = paper && judged ? agreement_text(row->in, paper->in) : NULL;
+    cells[7] = text_of("%.1f", row->most);
+    cells[8] = verdict_text(row);
+}
+
+far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
+                         int64_t count, bool judged)
+{
+    static const char *const HEADS[COLS] = {"model",
+                                            "R2 out of domain, paper",
+                                            "ours",
+                                            "agrees?",
+                                            "R2 in domain, paper",
+                                            "ours",
+                                            "agrees?",
+                                            "largest |prediction| out of domain",
+                                            "for every input, proven"};
+    char **cells = ROOM(count * COLS, char *);
+    for (int64_t i = 0; i < count; i++) {
+        fill_cells(&rows[i], judged, cells + i * COLS);
+    }
+    far_status st =
+        keep_table(r, name, caption, HEADS, COLS, (const char *const *)cells, count);
+    for (int64_t i = 0; i < count * COLS; i++) {
+        free(cells[i]);
+    }
+    free(cells);
+    return st;
+}
+
+/* ---- claims -------------------------------------------------------------------------------- */
+
+static far_status claim_cell(reproduction *r, const char *name, const char *domain,
+                             far_compare_average ours, far_compare_average paper)
+{
+    char *what = text_of("%s, R2 %s domain", name, domain);
+    char *theirs = average_text(paper), *mine = average_text(ours);
+    far_status st = claim(r, what, theirs, ln_agree(ours, paper), "%s", mine);
+    free(what);
+    free(theirs);
+    free(mine);
+    return st;
+}
+
+far_status ln_claim_cells(reproduction *r, const ln_row *rows, int64_t count)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        if (rows[i].paper) {
+            TRY(claim_cell(r, rows[i].name, "out of", rows[i].out, rows[i].paper->out));
+            TRY(claim_cell(r, rows[i].name, "in", rows[i].in, rows[i].paper->in));
+        }
+    }
+done:
+    return st;
+}
+
+static double least_with_norm(const ln_row *rows)
+{
+    return fmin(rows[LN_FIRST].out.mean, fmin(rows[LN_SECOND].out.mean, rows[LN_EVERY].out.mean));
+}
+
+static double least_published(const ln_row *rows)
+{
+    return fmin(rows[LN_FIRST].paper->out.mean,
+                fmin(rows[LN_SECOND].paper->out.mean, rows[LN_EVERY].paper->out.mean));
+}
+
+far_status ln_claim_order(reproduction *r, const ln_row *rows)
+{
+    double with = least_with_norm(rows), without = rows[LN_NONE].out.mean;
+    char *paper = text_of("at least %.2f against %.2f", least_published(rows),
+                          rows[LN_NONE].paper->out.mean);
+    far_status st = claim(r, "R2 out of domain, networks with a layer norm against the standard one",
+                          paper, with > without, "at least %.2f against %.2f", with, without);
+    free(paper);
+    return st;
+}
+
+far_status ln_claim_bounds(reproduction *r, const ln_row *rows)
+{
+    far_status st = FAR_OK;
+    for (int k = 0; k < LN_NETS && st == FAR_OK; k++) {
+        bool norm = k != LN_NONE;
+        char *what = text_of("%s, over all inputs", rows[k].name), *ours = verdict_text(&rows[k]);
+        st = claim(r, what, norm ? "bounded" : "runs away",
+                   rows[k].verdict == (norm ? FAR_BOUNDED : FAR_UNBOUNDED), "%s (proven)", ours);
+        free(what);
+        free(ours);
+    }
+    return st;
+}

@@ -1,0 +1,47 @@
+/* How well the networks of a trial do in and out of the domain, beside what the paper has. */
+#ifndef FAR_EXPERIMENTS_LN_SCORE_H
+#define FAR_EXPERIMENTS_LN_SCORE_H
+
+#include "ln_trial.h"
+
+/* R2 in and out of the domain as the paper has it, with half the 95% interval. */
+typedef struct ln_published {
+    far_compare_average out, in;
+} ln_published;
+
+typedef struct ln_row {
+    char *name;                  /* ln_rows_free frees it */
+    const ln_published *paper;   /* NULL: not in the paper */
+    far_compare_average out, in; /* over the seeds; one seed has no interval */
+    double most;                 /* the largest |prediction| out of the domain */
+    /* for all inputs there are, of the first seed: */
+    int32_t verdict; /* a far_verdict */
+    double bound;    /* FAR_BOUNDED: of |f|; NAN: not computed */
+    double slope;    /* FAR_UNBOUNDED: f(t direction) ~ slope t in some direction; NAN: not computed */
+} ln_row;
+
+/* R2 over the points whose out is as told; the largest |f| among them to most, unless NULL. */
+double ln_r2(const far_compare_points *points, const double *f, bool out, double *most);
+
+/* Rows of the LN_NETS trained networks over all seeds; of those of infinite width, over one split;
+ * of the baseline of that name (its row may be absent: false). */
+far_status ln_score_networks(ln_trial *t, const ln_published *paper, ln_row *rows);
+far_status ln_score_infinite(ln_trial *t, ln_row *rows);
+bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
+                       const ln_published *paper, ln_row *row);
+void ln_rows_free(ln_row *rows, int64_t count);
+
+/* Whether two 95% intervals overlap, the paper's being rounded to two digits. */
+bool ln_agree(far_compare_average ours, far_compare_average paper);
+
+/* The table; judged: whether its cells are held against the paper's. */
+far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
+                         int64_t count, bool judged);
+/* A claim for each of the paper's cells. */
+far_status ln_claim_cells(reproduction *r, const ln_row *rows, int64_t count);
+/* Of the rows of LN_NETS networks: those with a norm are above the one without, out of the domain;
+ * they are bounded, and it is not. */
+far_status ln_claim_order(reproduction *r, const ln_row *rows);
+far_status ln_claim_bounds(reproduction *r, const ln_row *rows);
+
+#endif

@@ -1,0 +1,69 @@
+/* Table 1: proteins in and out of the domain; trained networks, infinitely wide ones, XGBoost. */
+#include "ln_protein.h"
+
+#include <math.h>
+
+enum { SEEDS = 10, QUICK_SEEDS = 2, MOST_ROWS = 2 * LN_NETS + 2 };
+
+typedef struct table {
+    ln_row rows[MOST_ROWS]; /* trained networks, then infinitely wide ones, then baselines */
+    int64_t count;
+} table;
+
+static far_status score_all(ln_trial *t, table *out)
+{
+    far_status st;
+    TRY(ln_score_networks(t, LN_PROTEIN_PAPER, out->rows));
+    TRY(ln_score_infinite(t, out->rows + LN_NETS));
+    out->count = 2 * LN_NETS;
+    out->count += ln_score_baseline(t, "xgboost", "XGBoost", &LN_PROTEIN_XGBOOST,
+                                    &out->rows[out->count]);
+    out->count +=
+        ln_score_baseline(t, "linear", "linear regression", NULL, &out->rows[out->count]);
+done:
+    return st;
+}
+
+/* Not a claim of the paper, which has no such rows. */
+static far_status claim_infinite(reproduction *r, const ln_row *infinite)
+{
+    double ours = INFINITY, theirs = LN_PROTEIN_XGBOOST.out.mean;
+    for (int k = 0; k < LN_NETS; k++) {
+        theirs = fmax(theirs, LN_PROTEIN_PAPER[k].out.mean + LN_PROTEIN_PAPER[k].out.ci95);
+        ours = k == LN_NONE ? ours : fmin(ours, infinite[k].out.mean);
+    }
+    char paper[32];
+    snprintf(paper, sizeof paper, "at most %.2f", theirs);
+    return claim(r, "R2 out of domain, infinite width with a layer norm against all of Table 1",
+                 paper, ours > theirs, "at least %.2f", ours);
+}
+
+static far_status claim_all(reproduction *r, const table *t)
+{
+    far_status st;
+    TRY(ln_claim_order(r, t->rows));
+    TRY(ln_claim_bounds(r, t->rows));
+    if (!r->quick) {
+        TRY(claim_infinite(r, t->rows + LN_NETS));
+        TRY(ln_claim_cells(r, t->rows, t->count));
+    }
+done:
+    return st;
+}
+
+far_status ln_table1_run(reproduction *r)
+{
+    far_status st;
+    ln_trial trial = {.r = r};
+    table t = {.count = 0};
+    TRY(ln_protein_open(r, seeds_of(r, QUICK_SEEDS, SEEDS), &trial));
+    TRY(score_all(&trial, &t));
+    TRY(ln_keep_table(r, "table1", "Proteins: R2 of RMSD in and out of the domain.", t.rows,
+                      t.count, !r->quick));
+    TRY(claim_all(r, &t));
+    TRY(ln_protein_explain(&trial));
+done:
+    ln_rows_free(t.rows, MOST_ROWS);
+    ln_trial_close(&trial);
+    return st;
+}

@@ -1,0 +1,111 @@
+/*
+ * Networks and data of section 4.1 of the layer-norm paper: relu networks with two hidden layers of
+ * 128, a layer norm nowhere, before the first, the second or each activation; three functions of
+ * one variable.
+ */
+#ifndef FAR_EXPERIMENTS_LN_TOY_H
+#define FAR_EXPERIMENTS_LN_TOY_H
+
+#include "reproduce.h"
+
+enum { LN_NONE, LN_FIRST, LN_SECOND, LN_EVERY, LN_NETS };
+extern const char *const LN_NAMES[LN_NETS]; /* as the paper calls them */
+extern const char *const LN_WORDS[LN_NETS]; /* for files */
+
+/* "dense(128) ln(eps=1e-5) relu dense(128) relu dense(1)"; free it. norm stands before the
+ * activations that where (LN_NONE, ...) says. */
+char *net_text(int where, const char *norm, const char *activation);
+#define LN_FINITE "ln(eps=1e-5)" /* as PyTorch's; theory has no eps */
+#define LN_EXACT "ln"
+
+enum { TOY_SINE, TOY_LINE, TOY_SQUARE, TOY_SETS, TOY_POINTS = 100 };
+extern const char *const TOY_NAMES[TOY_SETS];
+extern const char *const TOY_LABELS[TOY_SETS]; /* for figures */
+extern const char *const TOY_WORDS[TOY_SETS];  /* for files */
+/* TOY_POINTS equispaced points of [-5, 5] and their targets. */
+void toy_fill(int set, double *x, double *y);
+
+/* count equispaced values from first to last; spread_log: their logarithms are. */
+void spread(double first, double last, double *out, int64_t count);
+void spread_log(double first, double last, double *out, int64_t count);
+
+/* Of the paper's protocol, or what was asked for. */
+int64_t toy_seeds(const reproduction *r);
+int64_t toy_epochs(const reproduction *r);
+far_status keep_toy_protocol(reproduction *r);
+
+/* ---- trained networks ---- */
+
+/* Networks of one architecture, one for each seed, trained on a toy set. */
+typedef struct family {
+    int64_t count;
+    far_net **nets;
+    double r2; /* the least, on the training points */
+    int64_t bounded, unbounded;
+    double bound, found;            /* the largest over seeds, of those that are bounded */
+    double least_slope, most_slope; /* |slope| of those that are not */
+} family;
+
+typedef struct family_plan {
+    const char *name; /* of its files */
+    const char *arch;
+    int set;
+} family_plan;
+
+/* Trains (or, resuming, loads), keeps the networks in folder/networks, and certifies each. */
+far_status family_create(reproduction *r, const family_plan *plan, family *out);
+void family_free(family *f);
+
+/* Predictions at points, over the seeds: the mean and half its 95% interval (NAN for one seed). */
+far_status family_curve(reproduction *r, const family *f, const double *x, int64_t n, double *mean,
+                        double *half);
+/* The mean prediction at one point. */
+far_status family_at(reproduction *r, const family *f, double x, double *mean);
+
+/* "NAME: paper RUNS AWAY / ours": that all are proven unbounded; or all bounded. */
+far_status claim_unbounded(reproduction *r, const family *f, const char *what, const char *paper);
+far_status claim_bounded(reproduction *r, const family *f, const char *what, const char *paper);
+
+/* ---- infinitely wide networks ---- */
+
+/* Trained to the end, without noise. n points of one variable. */
+far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
+                        int64_t n, far_model **out);
+far_status infinite_at(reproduction *r, const far_model *m, const double *x, int64_t n,
+                       double *out);
+/* f(t direction) ~ value t^order */
+far_status infinite_limit(reproduction *r, const far_model *m, double direction, double *value,
+                          double *order);
+
+/* ---- figures and tables ---- */
+
+/* A line with a band of mean +- half about it (none where half is NULL or NAN). colour: of the
+ * palette. */
+far_status draw_curve(reproduction *r, far_figure *figure, const double *x, const double *mean,
+                      const double *half, int64_t n, int colour, const char *label);
+/* Dashed, without a band. */
+far_status draw_dashed(reproduction *r, far_figure *figure, const double *x, const double *y,
+                       int64_t n, int colour, const char *label);
+far_status draw_toy(reproduction *r, far_figure *figure, int set);
+/* Keeps the figures as one if st is FAR_OK, and destroys them; st, or what went wrong now. */
+far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_t cols,
+                     const far_grid_opts *opts, const char *name, const char *caption,
+                     far_status st);
+
+/* A table in the making: cells row by row. Zero-initialise but for heads and cols; keep_sheet
+ * frees it. */
+typedef struct sheet {
+    const char *const *heads;
+    int64_t cols;
+    char **cells;
+    int64_t count;
+} sheet;
+__attribute__((format(printf, 2, 3))) void add_cell(sheet *s, const char *format, ...);
+/* Keeps the table if st is FAR_OK, and frees it; st, or what went wrong now. */
+far_status keep_sheet(reproduction *r, sheet *s, const char *name, const char *caption,
+                      far_status st);
+
+/* Whether ours is theirs to the digits that they give. */
+bool same_to(double ours, double theirs, double tolerance);
+
+#endif

@@ -1,0 +1,373 @@
+/* Splits, training and fitting; what is kept and found again. */
+#define _GNU_SOURCE
+#include "ln_trial.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the table and its splits -------------------------------------------------------------- */
+
+/* All rows out of the domain, and some or all of the others. */
+static far_status choose_rows(ln_trial *t)
+{
+    far_status st = far_frame_where(t->r->ctx, t->frame, t->recipe.shift, t->used);
+    int64_t inside = 0;
+    for (int64_t i = 0; st == FAR_OK && i < far_frame_rows(t->frame); i++) {
+        if (!t->used[i]) {
+            t->used[i] = inside++ % t->recipe.thinning == 0;
+        }
+    }
+    return st;
+}
+
+static far_status run_baselines(ln_trial *t)
+{
+    far_fit_opts fit;
+    far_compare_opts compare;
+    far_fit_opts_init(&fit);
+    fit.target = t->recipe.target;
+    fit.features = t->recipe.features;
+    fit.rows = t->used;
+    far_compare_opts_init(&compare);
+    compare.fit = &fit;
+    compare.shift = t->recipe.shift;
+    compare.models = t->recipe.baselines;
+    compare.seeds = t->recipe.seeds;
+    compare.certify = 0;
+    tell(t->r, "%s: splits and baselines (%s)", t->recipe.name, t->recipe.baselines);
+    return far_comparison_create(t->r->ctx, t->frame, &compare, &t->baselines);
+}
+
+far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *recipe, ln_trial *out)
+{
+    far_status st;
+    int64_t rows = far_frame_rows(frame);
+    *out = (ln_trial){.r = r, .recipe = *recipe, .frame = frame, .seed = -1};
+    out->used = ROOM(rows, unsigned char);
+    out->train = ROOM(rows, unsigned char);
+    out->test = ROOM(rows, unsigned char);
+    out->runs = recipe->seeds * LN_NETS;
+    TRY(choose_rows(out));
+    TRY(run_baselines(out));
+done:
+    if (st != FAR_OK) {
+        ln_trial_close(out);
+    }
+    return st;
+}
+
+void ln_trial_close(ln_trial *t)
+{
+    far_net_data_destroy(t->data);
+    far_comparison_destroy(t->baselines);
+    far_frame_destroy(t->frame);
+    free(t->used);
+    free(t->train);
+    free(t->test);
+    *t = (ln_trial){.r = t->r};
+}
+
+static void mark_rows(ln_trial *t)
+{
+    size_t rows = (size_t)far_frame_rows(t->frame);
+    memcpy(t->train, t->used, rows);
+    memset(t->test, 0, rows);
+    for (int64_t i = 0; i < t->points.count; i++) {
+        t->train[t->points.rows[i]] = 0;
+        t->test[t->points.rows[i]] = 1;
+    }
+}
+
+static far_status take_data(ln_trial *t)
+{
+    far_net_data_opts opts;
+    far_net_data_opts_init(&opts);
+    opts.target = t->recipe.target;
+    opts.features = t->recipe.features;
+    opts.rows = t->train;
+    opts.standardize = t->recipe.standardize;
+    far_net_data_destroy(t->data);
+    t->data = NULL;
+    return far_net_data_create(t->r->ctx, t->frame, &opts, &t->data);
+}
+
+far_status ln_trial_split(ln_trial *t, int64_t seed)
+{
+    if (t->seed == seed) {
+        return FAR_OK;
+    }
+    t->points = far_comparison_points(t->baselines, seed);
+    mark_rows(t);
+    far_status st = take_data(t);
+    t->seed = st == FAR_OK ? seed : -1;
+    return st;
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+static char *kept_path(const ln_trial *t, const char *folder, const char *key, const char *ending)
+{
+    return text_of("%s/networks/%s-%s-seed%lld%s", folder, t->recipe.name, key,
+                   (long long)t->seed, ending);
+}
+
+static far_status make_folder(ln_trial *t)
+{
+    far_status st = FAR_OK;
+    char *path = text_of("%s/networks", t->r->folder);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST) {
+        st = fail(t->r, FAR_ERR_IO, "%s: cannot make this folder: %m", path);
+    }
+    free(path);
+    return st;
+}
+
+/* The path of a file from an earlier run that may serve this one, or NULL. */
+static char *find_kept(const ln_trial *t, const char *key, const char *ending)
+{
+    char *path = kept_path(t, t->r->folder, key, ending);
+    bool found = t->r->resume && access(path, R_OK) == 0;
+    for (int i = 0; !found && t->recipe.parents && t->recipe.parents[i]; i++) {
+        char *folder = text_of("%s/../%s", t->r->folder, t->recipe.parents[i]);
+        free(path);
+        path = kept_path(t, folder, key, ending);
+        found = access(path, R_OK) == 0;
+        free(folder);
+    }
+    if (!found) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+/* What a kept network must have been trained on, and how. */
+static char *training_text(const ln_trial *t, int where)
+{
+    return text_of("epochs %lld, batch %lld, rate %g, data %s", (long long)t->recipe.epochs,
+                   (long long)t->recipe.batch, t->recipe.rate[where],
+                   far_net_data_hash(t->data));
+}
+
+/* *out stays NULL where there is none that will do. */
+static far_status load_network(ln_trial *t, int where, far_net **out)
+{
+    far_status st = FAR_OK;
+    char *path = find_kept(t, LN_WORDS[where], ".safetensors");
+    if (path) {
+        char *wanted = training_text(t, where);
+        st = far_net_load(t->r->ctx, path, NULL, out);
+        const char *training = st == FAR_OK ? far_net_metadata(*out, "training") : NULL;
+        if (st == FAR_OK && (!training || strcmp(training, wanted) != 0)) {
+            far_net_destroy(*out);
+            *out = NULL;
+        }
+        free(wanted);
+    }
+    free(path);
+    return st;
+}
+
+static far_status load_infinite(ln_trial *t, int where, far_model **out)
+{
+    far_status st = FAR_OK;
+    char *path = find_kept(t, LN_WORDS[where], ".far");
+    if (path) {
+        st = far_model_load(t->r->ctx, path, out);
+        if (st == FAR_OK && strcmp(far_model_data_hash(*out), far_net_data_hash(t->data)) != 0) {
+            far_model_destroy(*out);
+            *out = NULL;
+        }
+    }
+    free(path);
+    return st;
+}
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void tell_run(const ln_trial *t, int where)
+{
+    int64_t run = t->seed * LN_NETS + where;
+    char left[64] = "";
+    if (t->runs_timed > 0) {
+        double minutes = t->seconds / (double)t->runs_timed * (double)(t->runs - run) / 60;
+        snprintf(left, sizeof left, ", about %.*f min left for training", minutes < 10, minutes);
+    }
+    tell(t->r, "%s, seed %lld: network %lld of %lld%s", LN_NAMES[where],
+         (long long)t->seed, (long long)run + 1, (long long)t->runs, left);
+}
+
+static far_status new_network(ln_trial *t, int where, far_net **out)
+{
+    far_net_opts opts;
+    char *arch = net_text(where, LN_FINITE, "relu");
+    far_net_opts_init(&opts);
+    opts.inputs = far_net_data_inputs(t->data).cols;
+    opts.seed = (uint64_t)t->seed;
+    far_status st = far_net_create(t->r->ctx, arch, &opts, out);
+    free(arch);
+    return st == FAR_OK ? far_net_data_attach(t->r->ctx, t->data, *out) : st;
+}
+
+static far_status train(ln_trial *t, int where, const char *checkpoint, far_net *net)
+{
+    far_train_opts opts;
+    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    far_train_opts_init(&opts);
+    opts.lr = t->recipe.rate[where];
+    opts.epochs = t->recipe.epochs;
+    opts.batch = t->recipe.batch;
+    opts.seed = (uint64_t)t->seed;
+    opts.checkpoint = checkpoint;
+    opts.keep_checkpoint = 1; /* until the network is saved */
+    opts.resume = t->r->resume && access(checkpoint, R_OK) == 0;
+    return far_net_train(t->r->ctx, net, &x, &y, &opts, NULL);
+}
+
+static far_status save_network(ln_trial *t, int where, const char *checkpoint,
+                               far_net *net)
+{
+    far_status st;
+    char *path = kept_path(t, t->r->folder, LN_WORDS[where], ".safetensors");
+    char *training = training_text(t, where);
+    TRY(far_net_set_metadata(t->r->ctx, net, "training", training));
+    TRY(far_net_save(t->r->ctx, net, path));
+    unlink(checkpoint);
+done:
+    free(path);
+    free(training);
+    return st;
+}
+
+static far_status train_network(ln_trial *t, int where, far_net **out)
+{
+    far_status st;
+    far_net *net = NULL;
+    char *checkpoint = kept_path(t, t->r->folder, LN_WORDS[where], ".checkpoint");
+    double started = seconds_now();
+    tell_run(t, where);
+    TRY(make_folder(t));
+    TRY(new_network(t, where, &net));
+    TRY(train(t, where, checkpoint, net));
+    TRY(save_network(t, where, checkpoint, net));
+    t->seconds += seconds_now() - started;
+    t->runs_timed++;
+    *out = net;
+    net = NULL;
+done:
+    far_net_destroy(net);
+    free(checkpoint);
+    return st;
+}
+
+far_status ln_network(ln_trial *t, int where, far_net **out)
+{
+    *out = NULL;
+    far_status st = load_network(t, where, out);
+    return st == FAR_OK && !*out ? train_network(t, where, out) : st;
+}
+
+/* ---- infinite width ------------------------------------------------------------------------ */
+
+static void fit_opts(const ln_trial *t, const char *arch, const unsigned char *rows,
+                     far_fit_opts *out)
+{
+    far_fit_opts_init(out);
+    out->target = t->recipe.target;
+    out->features = t->recipe.features;
+    out->rows = rows;
+    out->arch = arch;
+    out->subset = t->recipe.subset;
+    out->extremes = 0;
+}
+
+/* Leaves each thinning-th of the training rows. */
+static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *rows)
+{
+    int64_t seen = 0, kept = 0;
+    for (int64_t i = 0; i < far_frame_rows(t->frame); i++) {
+        rows[i] = t->train[i] && seen++ % thinning == 0;
+        kept += rows[i];
+    }
+    return kept;
+}
+
+/* All training rows if the recipe and the memory allow it, else as many as they do. */
+static far_status rows_that_fit(const ln_trial *t, far_fit_opts *opts, unsigned char *rows)
+{
+    far_status st = FAR_OK;
+    far_estimate need = {.fits = 0};
+    for (int64_t thinning = 1; st == FAR_OK && !need.fits; thinning++) {
+        int64_t count = thin_rows(t, thinning, rows);
+        bool few = t->recipe.infinite_rows == 0 || count <= t->recipe.infinite_rows;
+        st = few ? far_fit_estimate(t->r->ctx, t->frame, opts, &need) : FAR_OK;
+    }
+    return st;
+}
+
+static far_status save_infinite(ln_trial *t, int where, const far_model *model)
+{
+    far_status st = make_folder(t);
+    char *path = kept_path(t, t->r->folder, LN_WORDS[where], ".far");
+    st = st == FAR_OK ? far_model_save(t->r->ctx, model, path) : st;
+    free(path);
+    return st;
+}
+
+static far_status fit_infinite(ln_trial *t, int where, far_model **out)
+{
+    far_status st;
+    far_fit_opts opts;
+    unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
+    char *arch = net_text(where, LN_EXACT, "relu");
+    fit_opts(t, arch, rows, &opts);
+    TRY(rows_that_fit(t, &opts, rows));
+    tell(t->r, "infinite width: %s", LN_NAMES[where]);
+    TRY(far_model_fit(t->r->ctx, t->frame, &opts, out));
+    TRY(save_infinite(t, where, *out));
+done:
+    if (st != FAR_OK) {
+        far_model_destroy(*out);
+        *out = NULL;
+    }
+    free(rows);
+    free(arch);
+    return st;
+}
+
+far_status ln_infinite(ln_trial *t, int where, far_model **out)
+{
+    *out = NULL;
+    far_status st = load_infinite(t, where, out);
+    return st == FAR_OK && !*out ? fit_infinite(t, where, out) : st;
+}
+
+/* ---- predictions --------------------------------------------------------------------------- */
+
+far_status ln_network_predict(const ln_trial *t, const far_net *net, far_prediction **out)
+{
+    far_predict_opts opts;
+    far_predict_opts_init(&opts);
+    opts.rows = t->test;
+    return far_net_predict(t->r->ctx, net, t->frame, &opts, out);
+}
+
+far_status ln_infinite_predict(const ln_trial *t, const far_model *model, far_prediction **out)
+{
+    far_predict_opts opts;
+    far_predict_opts_init(&opts);
+    opts.rows = t->test;
+    return far_model_predict(t->r->ctx, model, t->frame, &opts, out);
+}

@@ -1,0 +1,13 @@
+/* The experiments themselves; registry.c lists them. */
+#ifndef FAR_EXPERIMENTS_REGISTRY_H
+#define FAR_EXPERIMENTS_REGISTRY_H
+
+#include "reproduce.h"
+
+far_status run_ln_fig1(reproduction *r);
+far_status run_ln_fig2(reproduction *r);
+far_status run_ln_appendix_k(reproduction *r);
+far_status run_ln_appendix_l(reproduction *r);
+far_status run_ln_theorems(reproduction *r);
+
+#endif

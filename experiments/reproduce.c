@@ -1,0 +1,351 @@
+/* What experiments keep: claims, words, tables, figures; and where their data lie. */
+#define _GNU_SOURCE
+#include "reproduce_record.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- memory and messages ------------------------------------------------------------------- */
+
+static void *must_have(void *memory)
+{
+    if (!memory) {
+        fputs("farfield reproduce: out of memory\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    return memory;
+}
+
+void *room(int64_t count, size_t size)
+{
+    return must_have(calloc(count > 0 ? (size_t)count : 1, size));
+}
+
+__attribute__((format(printf, 1, 0))) static char *text_of_args(const char *format, va_list args)
+{
+    char *text = NULL;
+    return must_have(vasprintf(&text, format, args) < 0 ? NULL : text);
+}
+
+char *text_of(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = text_of_args(format, args);
+    va_end(args);
+    return text;
+}
+
+far_status fail(reproduction *r, far_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->message, sizeof r->message, format, args);
+    va_end(args);
+    return status;
+}
+
+const char *reproduction_message(const reproduction *r)
+{
+    return *r->message ? r->message : far_ctx_message(r->ctx);
+}
+
+int64_t seeds_of(const reproduction *r, int64_t quick, int64_t full)
+{
+    return r->seeds > 0 ? r->seeds : r->quick ? quick : full;
+}
+
+int64_t epochs_of(const reproduction *r, int64_t quick, int64_t full)
+{
+    return r->epochs > 0 ? r->epochs : r->quick ? quick : full;
+}
+
+/* ---- the terminal -------------------------------------------------------------------------- */
+
+/* A progress bar may stand where the next line goes. */
+static void clear_line(void)
+{
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r\033[K", stderr);
+        fflush(stderr);
+    }
+}
+
+void tell(const reproduction *r, const char *format, ...)
+{
+    if (r->quiet || !isatty(STDERR_FILENO)) {
+        return;
+    }
+    va_list args;
+    va_start(args, format);
+    clear_line();
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static void print_claim(const claim_record *c)
+{
+    clear_line();
+    printf("%s: paper %s / ours %s / %s\n", c->what, c->paper, c->ours,
+           c->agrees ? "agrees" : "DOES NOT AGREE");
+    fflush(stdout);
+}
+
+/* ---- the record ---------------------------------------------------------------------------- */
+
+/* Arrays grow by doubling whenever their length is a power of two. */
+static void *grown(void *items, int64_t count, size_t size)
+{
+    bool full = (count & (count - 1)) == 0;
+    return full ? must_have(realloc(items, size * (size_t)(count > 0 ? 2 * count : 1))) : items;
+}
+
+static part *new_part(record *k, part_kind kind, const char *name, const char *text)
+{
+    k->parts = grown(k->parts, k->part_count, sizeof *k->parts);
+    part *p = &k->parts[k->part_count++];
+    *p = (part){.kind = kind, .name = text_of("%s", name), .text = text_of("%s", text)};
+    return p;
+}
+
+void record_file(record *k, const char *name, const char *ending)
+{
+    k->files = grown(k->files, k->file_count, sizeof *k->files);
+    k->files[k->file_count++] = text_of("%s%s", name, ending);
+}
+
+static void free_texts(char **texts, int64_t count)
+{
+    for (int64_t i = 0; texts && i < count; i++) {
+        free(texts[i]);
+    }
+    free(texts);
+}
+
+static void free_part(part *p)
+{
+    free(p->name);
+    free(p->text);
+    free_texts(p->heads, p->cols);
+    free_texts(p->cells, p->rows * p->cols);
+    far_figure_destroy(p->figure);
+}
+
+static void free_claim(claim_record *c)
+{
+    free(c->what);
+    free(c->paper);
+    free(c->ours);
+}
+
+void reproduction_close(reproduction *r)
+{
+    record *k = r->record;
+    if (!k) {
+        return;
+    }
+    for (int64_t i = 0; i < k->part_count; i++) {
+        free_part(&k->parts[i]);
+    }
+    for (int i = 0; i < r->claims; i++) {
+        free_claim(&k->claims[i]);
+    }
+    free_texts(k->files, k->file_count);
+    free(k->parts);
+    free(k->claims);
+    free(k);
+    r->record = NULL;
+    r->claims = r->failed = 0;
+}
+
+const claim_record *reproduction_claim(const reproduction *r, int i)
+{
+    return i >= 0 && i < r->claims ? &r->record->claims[i] : NULL;
+}
+
+const char *reproduction_file(const reproduction *r, int i)
+{
+    return r->record && i >= 0 && i < r->record->file_count ? r->record->files[i] : NULL;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------- */
+
+far_status claim(reproduction *r, const char *what, const char *paper, bool agrees,
+                 const char *ours, ...)
+{
+    va_list args;
+    record *k = r->record;
+    k->claims = grown(k->claims, r->claims, sizeof *k->claims);
+    claim_record *c = &k->claims[r->claims++];
+    va_start(args, ours);
+    *c =
+        (claim_record){text_of("%s", what), text_of("%s", paper), text_of_args(ours, args), agrees};
+    va_end(args);
+    r->failed += !agrees;
+    if (!r->silent) {
+        print_claim(c);
+    }
+    return FAR_OK;
+}
+
+far_status keep_heading(reproduction *r, const char *text)
+{
+    new_part(r->record, PART_HEADING, "", text);
+    return FAR_OK;
+}
+
+far_status keep_text(reproduction *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = text_of_args(format, args);
+    va_end(args);
+    new_part(r->record, PART_TEXT, "", text);
+    free(text);
+    return FAR_OK;
+}
+
+static char *path_in(const reproduction *r, const char *name, const char *ending)
+{
+    return text_of("%s/%s%s", r->folder, name, ending);
+}
+
+static far_status save_figure(reproduction *r, const far_figure *figure, const char *name,
+                              const char *ending)
+{
+    char *path = path_in(r, name, ending);
+    far_status st = far_figure_save(r->ctx, figure, path);
+    if (st == FAR_OK) {
+        record_file(r->record, name, ending);
+    }
+    free(path);
+    return st;
+}
+
+far_status keep_figure(reproduction *r, far_figure *figure, const char *name, const char *caption)
+{
+    static const char *const ENDINGS[] = {".svg", ".png", ".csv"};
+    far_status st = FAR_OK;
+    new_part(r->record, PART_FIGURE, name, caption)->figure = figure;
+    for (int i = 0; i < 3 && st == FAR_OK; i++) {
+        st = save_figure(r, figure, name, ENDINGS[i]);
+        bool no_png = st == FAR_ERR_ARG && strcmp(ENDINGS[i], ".png") == 0;
+        st = no_png ? FAR_OK : st; /* a build without librsvg: the others are there */
+    }
+    return st;
+}
+
+static char **copies(const char *const *texts, int64_t count)
+{
+    char **out = ROOM(count, char *);
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = texts[i] ? text_of("%s", texts[i]) : NULL;
+    }
+    return out;
+}
+
+static void put_cell(FILE *file, const char *text)
+{
+    bool quoted = strpbrk(text, ",\"\n") != NULL;
+    fputs(quoted ? "\"" : "", file);
+    for (; *text; text++) {
+        fputs(*text == '"' ? "\"" : "", file);
+        putc(*text, file);
+    }
+    fputs(quoted ? "\"" : "", file);
+}
+
+static void put_row(FILE *file, char *const *cells, int64_t cols)
+{
+    for (int64_t j = 0; j < cols; j++) {
+        fputs(j ? "," : "", file);
+        put_cell(file, cells[j] ? cells[j] : "");
+    }
+    putc('\n', file);
+}
+
+static bool write_csv(const part *p, FILE *file)
+{
+    put_row(file, p->heads, p->cols);
+    for (int64_t i = 0; i < p->rows; i++) {
+        put_row(file, p->cells + i * p->cols, p->cols);
+    }
+    bool failed = ferror(file) != 0;
+    return fclose(file) == 0 && !failed;
+}
+
+/* Whole or not at all. */
+static far_status save_table(reproduction *r, const part *p)
+{
+    char *path = path_in(r, p->name, ".csv"), *half = text_of("%s.tmp", path);
+    FILE *file = fopen(half, "w");
+    bool whole = file && write_csv(p, file) && rename(half, path) == 0;
+    if (whole) {
+        record_file(r->record, p->name, ".csv");
+    } else {
+        fail(r, FAR_ERR_IO, "%s: cannot write: %m", path);
+        unlink(half);
+    }
+    free(half);
+    free(path);
+    return whole ? FAR_OK : FAR_ERR_IO;
+}
+
+far_status keep_table(reproduction *r, const char *name, const char *caption,
+                      const char *const *heads, int64_t cols, const char *const *cells,
+                      int64_t rows)
+{
+    part *p = new_part(r->record, PART_TABLE, name, caption);
+    p->heads = copies(heads, cols);
+    p->cols = cols;
+    p->cells = copies(cells, rows * cols);
+    p->rows = rows;
+    return save_table(r, p);
+}
+
+/* ---- data ---------------------------------------------------------------------------------- */
+
+enum { PATH_BYTES = 4096 };
+
+static char *existing(char *path)
+{
+    if (path && access(path, R_OK) != 0) {
+        free(path);
+        path = NULL;
+    }
+    return path;
+}
+
+/* A set that farfield data knows, in the folder given or in its own. */
+static far_status find_known(reproduction *r, const far_dataset *set, char **path)
+{
+    char place[PATH_BYTES];
+    far_dataset_state state;
+    far_status st = far_dataset_where(r->ctx, set, r->data, &state, place, sizeof place);
+    if (st == FAR_OK && state == FAR_DATASET_HERE) {
+        *path = text_of("%s", place);
+    }
+    return st;
+}
+
+far_status find_data(reproduction *r, const char *name, char **path)
+{
+    const far_dataset *set = far_dataset_find(name);
+    *path = r->data ? existing(set ? NULL : text_of("%s/%s", r->data, name)) : NULL;
+    far_status st = set ? find_known(r, set, path) : FAR_OK;
+    if (st != FAR_OK || *path) {
+        return st;
+    }
+    if (set) {
+        return fail(r, FAR_ERR_IO,
+                    "the data set %s is not here: get it with 'farfield data get %s', or say where "
+                    "it lies with --data DIR",
+                    name, name);
+    }
+    return fail(r, FAR_ERR_IO, "%s is not in %s: say where it lies with --data DIR", name,
+                r->data ? r->data : "the folder of the data (none was given)");
+}

@@ -1,0 +1,112 @@
+/*
+ * Experiments: figures and tables of papers as short programs over the public API. Each is one
+ * function; farfield reproduce runs it, keeps its claims, and writes what it made into a folder.
+ *
+ * The report is put together at the end: verdict, claims, then headings, texts, tables and figures
+ * in the order of the calls.
+ */
+#ifndef FAR_EXPERIMENTS_REPRODUCE_H
+#define FAR_EXPERIMENTS_REPRODUCE_H
+
+#include <farfield/farfield.h>
+#include <farfield/page.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Needs `far_status st` and a label `done`. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        st = (call);                                                                               \
+        if (st != FAR_OK) {                                                                        \
+            goto done;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+enum { REPRODUCTION_MESSAGE = 512 };
+
+typedef struct experiment experiment;
+typedef struct record record; /* what an experiment has kept so far */
+
+/* A run of one experiment. */
+typedef struct reproduction {
+    far_ctx *ctx;
+    const char *folder;  /* where files go; exists */
+    const char *data;    /* folder with data sets, or NULL */
+    bool quick;          /* under a minute, with the claim still tested */
+    int64_t seeds;       /* 0: the experiment's own number; see seeds_of */
+    int64_t epochs;      /* the same; see epochs_of */
+    bool resume;         /* go on from what an interrupted run has left in the folder */
+    bool quiet;          /* no progress */
+    bool silent;         /* claims are not printed as they come */
+    const char *command; /* for the report */
+    int claims, failed;
+    bool interrupted; /* Ctrl-C: what is done is kept, --resume goes on */
+    record *record;
+    char message[REPRODUCTION_MESSAGE]; /* of fail */
+} reproduction;
+
+struct experiment {
+    const char *id;                /* "ln-fig1" */
+    const char *title;             /* "Toy predictions far outside the data (Figure 1)" */
+    const char *paper;             /* short: authors, year, arXiv */
+    const char *needs;             /* data sets, "protein"; NULL: none */
+    double quick_seconds, seconds; /* on two cores */
+    far_status (*run)(reproduction *r);
+};
+
+extern const experiment EXPERIMENTS[];
+extern const int EXPERIMENT_COUNT;
+
+/* One line "claim: paper / ours / agrees", on standard output and in the report. */
+__attribute__((format(printf, 5, 6))) far_status
+claim(reproduction *r, const char *what, const char *paper, bool agrees, const char *ours, ...);
+/* folder/NAME.svg, .png and .csv, and the figure in the report. Destroys the figure. */
+far_status keep_figure(reproduction *r, far_figure *figure, const char *name, const char *caption);
+/* folder/NAME.csv, and the table in the report; cells as in far_page_table. */
+far_status keep_table(reproduction *r, const char *name, const char *caption,
+                      const char *const *heads, int64_t cols, const char *const *cells,
+                      int64_t rows);
+/* Words in the report: what the protocol is, what differs from the paper's. */
+far_status keep_heading(reproduction *r, const char *text);
+__attribute__((format(printf, 2, 3))) far_status keep_text(reproduction *r, const char *format,
+                                                           ...);
+/* A line of progress on standard error, if that is a terminal. */
+__attribute__((format(printf, 2, 3))) void tell(const reproduction *r, const char *format, ...);
+/* A data set: folder/file in r->data, or in the cache of farfield data. FAR_ERR_IO says how to get
+ * it. The caller frees the path. */
+far_status find_data(reproduction *r, const char *name, char **path);
+
+/* The number that was asked for, else that of the quick or the full form. */
+int64_t seeds_of(const reproduction *r, int64_t quick, int64_t full);
+int64_t epochs_of(const reproduction *r, int64_t quick, int64_t full);
+
+/* Failures of our own, with a message; those of the library have theirs in the context. */
+__attribute__((format(printf, 3, 4))) far_status fail(reproduction *r, far_status status,
+                                                      const char *format, ...);
+
+/* Zeroed; free it. Without memory an experiment has nothing left to do: the program ends. */
+void *room(int64_t count, size_t size);
+#define ROOM(count, type) ((type *)room(count, sizeof(type)))
+/* A text of its own; free it. */
+__attribute__((format(printf, 1, 2))) char *text_of(const char *format, ...);
+
+/* ---- for the command ---- */
+
+typedef struct claim_record {
+    char *what, *paper, *ours;
+    bool agrees;
+} claim_record;
+
+/* The experiment of that id, or NULL. */
+const experiment *find_experiment(const char *id);
+/* Runs it and writes folder/report.html, also of a run that was interrupted or failed half way, if
+ * there is anything in it. */
+far_status reproduce(reproduction *r, const experiment *e);
+/* What went wrong. */
+const char *reproduction_message(const reproduction *r);
+const claim_record *reproduction_claim(const reproduction *r, int i);
+/* The i-th file that was written, as a name in the folder; NULL beyond. */
+const char *reproduction_file(const reproduction *r, int i);
+void reproduction_close(reproduction *r);
+
+#endif

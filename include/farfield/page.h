@@ -1,0 +1,64 @@
+/*
+ * farfield/page.h: a report as one HTML file that needs nothing else: no network, no other file.
+ *
+ * It opens with the verdict in words; then tables, pictures and texts in the order of the calls;
+ * then how to get the same again: command, version, seeds. Every picture has its data as csv behind
+ * a link. A small script shows values under the pointer, sorts tables by a click on a head, copies
+ * commands and changes between light and dark; without it the page is whole.
+ *
+ * Texts are UTF-8 and everything in them is escaped; ^{...} and _{...} raise and lower, as in
+ * figures, but not in facts. The same calls give the same bytes. A call that fails leaves the page
+ * as it was.
+ */
+#ifndef FARFIELD_PAGE_H
+#define FARFIELD_PAGE_H
+
+#include <farfield/plot.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct far_page far_page; /* opaque */
+
+/* FAR_ERR_ARG, here and below: a text that must be there is NULL. */
+FAR_API FAR_NODISCARD far_status far_page_create(far_ctx *ctx, const char *title, far_page **out);
+FAR_API void far_page_destroy(far_page *page); /* NULL is fine */
+
+typedef enum far_tone {
+    FAR_TONE_PLAIN = 0,
+    FAR_TONE_GOOD = 1, /* bounded, agrees: "Good" and a check mark stand before the text */
+    FAR_TONE_BAD = 2   /* runs away, does not agree: "Caution" and a warning sign */
+} far_tone;
+
+/* One sentence or two under the title; several calls are several lines. */
+FAR_API FAR_NODISCARD far_status far_page_verdict(far_ctx *ctx, far_page *page, far_tone tone,
+                                                  const char *text);
+FAR_API FAR_NODISCARD far_status far_page_heading(far_ctx *ctx, far_page *page, const char *text);
+FAR_API FAR_NODISCARD far_status far_page_text(far_ctx *ctx, far_page *page, const char *text);
+/* cells: rows * cols texts, row by row; NULL is an empty cell. Columns whose every cell is a number
+ * (a unit or "+- 0.1" may follow), empty or "-" stand at the right. The first column names the
+ * rows. caption may be NULL. FAR_ERR_SHAPE: no columns, or rows is negative. */
+FAR_API FAR_NODISCARD far_status far_page_table(far_ctx *ctx, far_page *page, const char *caption,
+                                                const char *const *heads, int64_t cols,
+                                                const char *const *cells, int64_t rows);
+/* name: of the csv that its link offers ("fig1.csv"). caption may be NULL. The figure is drawn now;
+ * what it gets later does not show. Errors of far_figure_svg. */
+FAR_API FAR_NODISCARD far_status far_page_figure(far_ctx *ctx, far_page *page,
+                                                 const far_figure *figure, const char *name,
+                                                 const char *caption);
+/* A line of the table at the end: "command", "seeds", ... The value of "command" can be copied, and
+ * that of any key may have several lines. The version of the library is there by itself. */
+FAR_API FAR_NODISCARD far_status far_page_fact(far_ctx *ctx, far_page *page, const char *key,
+                                               const char *value);
+
+/* The page as text; far_text_free it. */
+FAR_API FAR_NODISCARD far_status far_page_html(far_ctx *ctx, const far_page *page, char **out);
+/* The same as a file, whole or not at all. */
+FAR_API FAR_NODISCARD far_status far_page_save(far_ctx *ctx, const far_page *page,
+                                               const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

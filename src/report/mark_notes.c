@@ -1,0 +1,113 @@
+/* Reference lines and texts as SVG. */
+#include "marks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- rules and texts ---- */
+
+void far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer)
+{
+    far_text *t = d->text;
+    far_box b = p->plot;
+    far_series_open(d, layer, NULL);
+    far_series_opened(d, layer, NULL);
+    far_place a = {b.x, b.y}, c = {b.x + b.w, b.y + b.h};
+    if (layer->column[FAR_COLUMN_X]) {
+        a.x = c.x = far_axis_place(&p->x, layer->column[FAR_COLUMN_X][0]);
+    } else {
+        a.y = c.y = far_axis_place(&p->y, layer->column[FAR_COLUMN_Y][0]);
+    }
+    far_text_add(t, "<path");
+    far_put_colour(t, layer, true);
+    far_put_number(t, "stroke-width", far_mark_width(layer));
+    far_put_dash(t, layer->dash);
+    far_text_add(t, " fill=\"none\" d=\"");
+    far_put_line(t, (far_place[]){a, c}, 2, far_box_grown(b, 1));
+    far_text_add(t, "\"/></g>");
+}
+
+static far_put_text_opts text_look(const far_mark *layer, double size, char *class, size_t bytes)
+{
+    if (layer->colour == FAR_COLOUR_INK) {
+        snprintf(class, bytes, "far-muted");
+    } else {
+        snprintf(class, bytes, "far-f%d", layer->colour % FAR_COLOURS);
+    }
+    return (far_put_text_opts){.size = size, .class = class, .halo = true};
+}
+
+void far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer)
+{
+    char class[32];
+    far_put_text_opts look = text_look(layer, p->small, class, sizeof class);
+    far_box b = far_text_box(p, layer);
+    look.anchor = layer->align;
+    double x = b.x + b.w * (layer->align + 1) / 2;
+    far_series_open(d, layer, NULL);
+    far_series_opened(d, layer, NULL);
+    far_put_lines(d->text, layer->label, x, b.y + FAR_ASCENT * p->small + 0.1 * p->small, look);
+    far_text_add(d->text, "</g>");
+}
+
+/* ---- labels of rules ---- */
+
+/* Places beside a rule, the liked ones first: right or left end, above or below; for an upright
+ * rule top or bottom, to the right or left. */
+static far_box label_box(const far_panel *p, const far_mark *layer, int choice)
+{
+    double w = far_text_width(layer->label, (int64_t)strlen(layer->label), p->small);
+    double h = FAR_LINE_HEIGHT * p->small, gap = 3;
+    far_box b = p->plot;
+    if (layer->column[FAR_COLUMN_X]) {
+        double x = far_axis_place(&p->x, layer->column[FAR_COLUMN_X][0]);
+        static const double DOWN[] = {0, 1, 0, 1, 0.5, 0.5};
+        bool right = choice < 2 || choice == 4;
+        return (far_box){right ? x + gap : x - gap - w,
+                         b.y + gap + DOWN[choice] * (b.h - h - 2 * gap), w, h};
+    }
+    double y = far_axis_place(&p->y, layer->column[FAR_COLUMN_Y][0]);
+    static const double ALONG[] = {1, 0, 1, 0, 0.5, 0.5};
+    bool above = choice < 2 || choice == 4;
+    return (far_box){b.x + gap + ALONG[choice] * (b.w - w - 2 * gap), above ? y - h - 1 : y + 1, w,
+                     h};
+}
+
+static bool inside(far_box a, far_box b)
+{
+    return a.x >= b.x && a.y >= b.y && a.x + a.w <= b.x + b.w && a.y + a.h <= b.y + b.h;
+}
+
+static bool label_is_free(const far_panel *p, far_box box)
+{
+    bool on_key = p->key.count > 0 && p->key_place == FAR_LEGEND_AUTO &&
+                  far_boxes_meet(box, far_box_grown(p->key.box, FAR_GAP));
+    return !on_key && inside(box, p->plot) && !far_panel_hits(p, box, false);
+}
+
+/* The first free place; else the first that lies in the plot. */
+static far_box place_label(const far_panel *p, const far_mark *layer)
+{
+    for (int i = 0; i < 6; i++) {
+        far_box box = label_box(p, layer, i);
+        if (label_is_free(p, box)) {
+            return box;
+        }
+    }
+    for (int i = 0; i < 6; i++) {
+        far_box box = label_box(p, layer, i);
+        if (inside(box, p->plot)) {
+            return box;
+        }
+    }
+    return label_box(p, layer, 0);
+}
+
+void far_draw_rule_label(far_drawing *d, const far_panel *p, const far_mark *layer)
+{
+    char class[32];
+    far_put_text_opts look = text_look(layer, p->small, class, sizeof class);
+    far_box box = place_label(p, layer);
+    look.anchor = -1;
+    far_put_lines(d->text, layer->label, box.x, box.y + (FAR_ASCENT + 0.12) * p->small, look);
+}

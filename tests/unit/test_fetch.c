@@ -1,0 +1,929 @@
+/* Published data sets: what is known of them, where they lie, how they come here and what is left
+ * when they do not, and the formats they come in. Downloads over http are tested by the command. */
+#define _GNU_SOURCE
+#include "../../src/data/fetch_internal.h"
+#include "../../src/data/frame_internal.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "heap.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+
+static heap test_heap;
+static far_ctx *ctx;
+static char folder[64]; /* a scratch folder with site, a mirror, in it */
+static bool stop;
+
+/* ---- the scratch folder ---- */
+
+static int report(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)user;
+    assert_non_null(what);
+    assert_true(done >= 0 && done <= total);
+    return stop;
+}
+
+static void remove_tree(const char *path)
+{
+    char inner[1024];
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            snprintf(inner, sizeof inner, "%s/%s", path, e->d_name);
+            remove_tree(inner);
+        }
+    }
+    if (d) {
+        closedir(d);
+    }
+    remove(path);
+}
+
+static int open_scratch(void **state)
+{
+    (void)state;
+    far_ctx_opts opts;
+    far_ctx_opts_init(&opts);
+    test_heap = (heap){.fail_at = -1};
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = &test_heap;
+    opts.progress = report;
+    stop = false;
+    snprintf(folder, sizeof folder, "%s/farfield-test-XXXXXX", P_tmpdir);
+    unsetenv("FARFIELD_DATA_URL");
+    if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("site", 0777) != 0) {
+        return 1;
+    }
+    return far_ctx_create(&opts, &ctx);
+}
+
+/* Every test must give back all it took. */
+static int close_scratch(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    int code = chdir("/");
+    remove_tree(folder);
+    return code != 0 || test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
+}
+
+static void write_bytes(const char *path, const void *data, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(data, 1, size, f), size);
+    fclose(f);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    write_bytes(path, text, strlen(text));
+}
+
+static void expect_content(const char *path, const char *text)
+{
+    char got[4096] = "";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t size = fread(got, 1, sizeof got - 1, f);
+    fclose(f);
+    got[size] = 0;
+    assert_string_equal(got, text);
+}
+
+static bool exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* ---- data sets for the tests ---- */
+
+#define ABC_HASH "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+#define OTHER_HASH "ca7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+static far_source plain_source, zip_source, tar_source;
+static far_dataset_entry plain_set, zip_set, tar_set;
+
+static far_dataset_entry make_set(const char *name, const char *file, const far_source *source)
+{
+    return (far_dataset_entry){
+        .about = {name, name, "a test", "y", NULL, "http://127.0.0.1/", 2, 3, 3},
+        .folder = "set",
+        .form = FAR_FORM_CSV,
+        .files = {file},
+        .sources = {source}};
+}
+
+/* The content of each is "abc". */
+static void make_sets(void)
+{
+    plain_source = (far_source){.folder = "set",
+                                .addresses = {"http://127.0.0.1:1/way/data.txt"},
+                                .sha256 = ABC_HASH,
+                                .bytes = 3};
+    zip_source = (far_source){.folder = "set",
+                              .addresses = {"http://127.0.0.1:1/data.zip"},
+                              .pack = FAR_PACK_ZIP,
+                              .members = {{"in/a.txt", ABC_HASH}, {"b.txt", ABC_HASH}}};
+    tar_source = (far_source){.folder = "set",
+                              .addresses = {"http://127.0.0.1:1/data.tar.gz"},
+                              .pack = FAR_PACK_TAR_GZ,
+                              .members = {{"in/a.txt", ABC_HASH}}};
+    plain_set = make_set("plain", "data.txt", &plain_source);
+    zip_set = make_set("zipped", "a.txt", &zip_source);
+    tar_set = make_set("tarred", "a.txt", &tar_source);
+    mkdir("site/set", 0777);
+    write_text("site/set/data.txt", "abc");
+}
+
+static void write_zip(const char *first, const char *content)
+{
+    far_output o;
+    assert_int_equal(far_output_open(ctx, "site/set/data.zip", false, &o), FAR_OK);
+    far_zip z = {.output = &o, .zip64_from = UINT32_MAX};
+    assert_int_equal(far_zip_put_bytes(&z, first, content, strlen(content)), FAR_OK);
+    assert_int_equal(far_zip_put_bytes(&z, "b.txt", "abc", 3), FAR_OK);
+    assert_int_equal(far_zip_finish(&z), FAR_OK);
+    assert_int_equal(far_output_commit(&o), FAR_OK);
+    far_output_close(&o);
+}
+
+/* A header of a tar and the content, padded; returns the bytes. */
+static size_t put_tar(unsigned char *out, const char *path, char type, const char *content)
+{
+    unsigned sum = 0;
+    size_t size = strlen(content), padded = (size + 511) / 512 * 512;
+    memset(out, 0, 512 + padded);
+    memcpy(out, path, strlen(path));
+    snprintf((char *)out + 124, 12, "%011zo", size);
+    out[156] = (unsigned char)type;
+    memcpy(out + 257, "ustar", 6);
+    memset(out + 148, ' ', 8);
+    for (int i = 0; i < 512; i++) {
+        sum += out[i];
+    }
+    snprintf((char *)out + 148, 8, "%06o", sum);
+    memcpy(out + 512, content, size);
+    return 512 + padded;
+}
+
+static void write_gzip(const char *path, const void *data, size_t size)
+{
+    far_output o;
+    assert_int_equal(far_output_open(ctx, path, true, &o), FAR_OK);
+    assert_int_equal(far_output_put(&o, data, size), FAR_OK);
+    assert_int_equal(far_output_commit(&o), FAR_OK);
+    far_output_close(&o);
+}
+
+static void write_tar(const char *path, const char *content)
+{
+    static unsigned char tar[8192];
+    size_t used = put_tar(tar, "in/", '5', "");
+    used += put_tar(tar + used, "in/other.txt", '0', "of another length");
+    used += put_tar(tar + used, path, '0', content);
+    memset(tar + used, 0, 1024);
+    write_gzip("site/set/data.tar.gz", tar, used + 1024);
+}
+
+static far_status get_with(const far_dataset_entry *set, bool unverified, far_fetch_report *r)
+{
+    char mirror[128];
+    far_fetch_opts opts;
+    far_fetch_opts_init(&opts);
+    snprintf(mirror, sizeof mirror, "file://%s/site/", folder);
+    opts.folder = "cache";
+    opts.mirror = mirror;
+    opts.unverified = unverified;
+    return far_dataset_get(ctx, &set->about, &opts, r);
+}
+
+static void need_downloads(void)
+{
+    make_sets();
+    if (get_with(&plain_set, false, NULL) != FAR_OK &&
+        strstr(far_ctx_message(ctx), "without libcurl")) {
+        print_message("built without libcurl\n");
+        skip();
+    }
+    remove_tree("cache");
+}
+
+static void expect_get(const far_dataset_entry *set, far_status status, const char *message)
+{
+    assert_int_equal(get_with(set, false, NULL), status);
+    assert_string_equal(far_ctx_message(ctx), message);
+    assert_false(exists("cache"));
+}
+
+/* ---- the registry ---- */
+
+static bool is_hash(const char *text)
+{
+    return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static void check_source(const far_source *s)
+{
+    assert_int_equal(strncmp(s->addresses[0], "http", 4), 0);
+    assert_true(*far_last_part(s->addresses[0]));
+    if (s->sha256) {
+        assert_true(is_hash(s->sha256));
+    }
+    assert_int_equal(s->pack == FAR_PACK_NONE, s->members[0].path == NULL);
+    for (int i = 0; i < FAR_SOURCE_FILES && s->members[i].path; i++) {
+        assert_true(s->sha256 || is_hash(s->members[i].sha256));
+    }
+    assert_true(s->members[0].path || s->sha256);
+}
+
+static bool brings(const far_source *s, const char *file)
+{
+    bool found = s->pack == FAR_PACK_NONE && strcmp(far_last_part(s->addresses[0]), file) == 0;
+    for (int i = 0; i < FAR_SOURCE_FILES && s->members[i].path; i++) {
+        found |= strcmp(far_last_part(s->members[i].path), file) == 0;
+    }
+    return found;
+}
+
+static int64_t count_columns(const char *names)
+{
+    int64_t count = 1;
+    for (; *names; names++) {
+        count += *names == ',';
+    }
+    return count;
+}
+
+static void check_entry(const far_dataset_entry *e)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < FAR_SET_SOURCES && e->sources[i]; i++) {
+        check_source(e->sources[i]);
+        assert_string_equal(e->sources[i]->folder, e->folder);
+        bytes += e->sources[i]->pack == FAR_PACK_NONE ? e->sources[i]->bytes : e->about.bytes;
+    }
+    assert_int_equal(bytes, e->about.bytes);
+    for (int k = 0; k < FAR_SET_FILES && e->files[k]; k++) {
+        bool found = false;
+        for (int i = 0; i < FAR_SET_SOURCES && e->sources[i]; i++) {
+            found |= brings(e->sources[i], e->files[k]);
+        }
+        assert_true(found);
+    }
+    if (e->columns) {
+        assert_int_equal(count_columns(e->columns), e->about.cols);
+        assert_non_null(strstr(e->columns, e->about.target));
+    }
+}
+
+static void every_data_set_of_the_registry_is_whole(void **state)
+{
+    (void)state;
+    assert_true(far_dataset_count() > 10);
+    for (int64_t i = 0; i < far_dataset_count(); i++) {
+        const far_dataset *set = far_dataset_at(i);
+        assert_ptr_equal(far_dataset_find(set->name), set);
+        assert_true(set->rows > 0 && set->cols > 1 && set->title && set->purpose && set->page);
+        check_entry(far_dataset_entry_of(set));
+    }
+    assert_null(far_dataset_at(-1));
+    assert_null(far_dataset_at(far_dataset_count()));
+    assert_null(far_dataset_find("Protein"));
+    assert_null(far_dataset_find(NULL));
+}
+
+/* ---- places ---- */
+
+static void the_folder_is_the_first_that_is_named(void **state)
+{
+    (void)state;
+    char out[64];
+    setenv("HOME", "/home/a", 1);
+    setenv("XDG_CACHE_HOME", "/xdg", 1);
+    setenv("FARFIELD_DATA", "/data", 1);
+    assert_int_equal(far_dataset_folder(ctx, "/own", out, sizeof out), FAR_OK);
+    assert_string_equal(out, "/own");
+    assert_int_equal(far_dataset_folder(ctx, NULL, out, sizeof out), FAR_OK);
+    assert_string_equal(out, "/data");
+    setenv("FARFIELD_DATA", "", 1);
+    assert_int_equal(far_dataset_folder(ctx, NULL, out, sizeof out), FAR_OK);
+    assert_string_equal(out, "/xdg/farfield");
+    unsetenv("XDG_CACHE_HOME");
+    assert_int_equal(far_dataset_folder(ctx, NULL, out, sizeof out), FAR_OK);
+    assert_string_equal(out, "/home/a/.cache/farfield");
+    assert_int_equal(far_dataset_folder(ctx, NULL, out, 10), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_folder(ctx, "", out, sizeof out), FAR_ERR_ARG);
+    unsetenv("HOME");
+    assert_int_equal(far_dataset_folder(ctx, NULL, out, sizeof out), FAR_ERR_ARG);
+    assert_non_null(strstr(far_ctx_message(ctx), "HOME is not set"));
+    assert_int_equal(far_dataset_folder(ctx, "x", NULL, 0), FAR_ERR_ARG);
+}
+
+static void expect_where(const far_dataset_entry *set, far_dataset_state wanted, const char *path)
+{
+    char got[256];
+    far_dataset_state state;
+    assert_int_equal(far_dataset_where(ctx, &set->about, "cache", &state, got, sizeof got), FAR_OK);
+    assert_int_equal(state, wanted);
+    assert_string_equal(got, path);
+}
+
+static void where_tells_what_is_here(void **state)
+{
+    (void)state;
+    far_dataset_state s;
+    char path[8];
+    make_sets();
+    expect_where(&plain_set, FAR_DATASET_ABSENT, "cache/set/data.txt");
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    write_text("cache/set/data.txt.part", "");
+    expect_where(&plain_set, FAR_DATASET_ABSENT, "cache/set/data.txt");
+    write_text("cache/set/data.txt.part", "a");
+    expect_where(&plain_set, FAR_DATASET_BEGUN, "cache/set/data.txt");
+    write_text("cache/set/data.txt.gz", "x");
+    expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt.gz");
+    write_text("cache/set/data.txt", "x");
+    expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt");
+    assert_int_equal(far_dataset_where(ctx, &plain_set.about, "cache", &s, path, sizeof path),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_dataset_where(ctx, NULL, "cache", &s, path, sizeof path), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_where(ctx, &plain_set.about, "cache", NULL, path, 8), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_where(ctx, &plain_set.about, "cache", &s, NULL, 8), FAR_ERR_ARG);
+}
+
+static void several_files_are_here_together(void **state)
+{
+    (void)state;
+    far_dataset_entry set = make_set("two", "a.gz", &plain_source);
+    set.files[1] = "b";
+    make_sets();
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    write_text("cache/set/a", "x");
+    expect_where(&set, FAR_DATASET_BEGUN, "cache/set");
+    write_text("cache/set/b", "x");
+    expect_where(&set, FAR_DATASET_HERE, "cache/set");
+}
+
+/* ---- getting ---- */
+
+static void a_file_comes_and_is_verified(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    assert_int_equal(get_with(&plain_set, false, &r), FAR_OK);
+    expect_content("cache/set/data.txt", "abc");
+    assert_false(exists("cache/set/data.txt.part"));
+    assert_int_equal(r.bytes, 3);
+    assert_int_equal(r.verified, 1);
+    assert_string_equal(r.from, "this machine");
+    write_text("site/set/data.txt", "xyz");
+    assert_int_equal(get_with(&plain_set, false, &r), FAR_OK); /* it is here */
+    expect_content("cache/set/data.txt", "abc");
+    assert_int_equal(r.bytes, 0);
+    assert_string_equal(r.from, "");
+}
+
+static void a_wrong_hash_is_refused_with_both_hashes(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    plain_source.sha256 = OTHER_HASH;
+    expect_get(&plain_set, FAR_ERR_FORMAT,
+               "plain: data.txt has the SHA-256 " ABC_HASH ", not " OTHER_HASH
+               " (unverified would keep it); it was removed");
+    assert_int_equal(get_with(&plain_set, true, &r), FAR_OK);
+    assert_int_equal(r.verified, 0);
+    assert_string_equal(r.file, "data.txt");
+    assert_string_equal(r.sha256, ABC_HASH);
+    expect_content("cache/set/data.txt", "abc");
+}
+
+static void without_a_known_hash_there_is_no_file(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    plain_source.sha256 = NULL;
+    expect_get(&plain_set, FAR_ERR_FORMAT,
+               "plain: data.txt cannot be verified, for no SHA-256 of it is known; it is " ABC_HASH
+               " (unverified would keep it); it was removed");
+    assert_int_equal(get_with(&plain_set, true, &r), FAR_OK);
+    assert_int_equal(r.verified, 0);
+}
+
+static void more_bytes_than_known_are_refused(void **state)
+{
+    (void)state;
+    need_downloads();
+    write_text("site/set/data.txt", "abcd");
+    expect_get(&plain_set, FAR_ERR_FORMAT,
+               "plain: the server sends more than the 3 bytes that the file should have; it was "
+               "removed");
+}
+
+static void an_empty_file_is_a_wrong_file(void **state)
+{
+    (void)state;
+    need_downloads();
+    write_text("site/set/data.txt", "");
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_ERR_FORMAT);
+    assert_false(exists("cache"));
+}
+
+static void what_is_missing_at_the_mirror_is_named(void **state)
+{
+    (void)state;
+    char wanted[256];
+    need_downloads();
+    unlink("site/set/data.txt");
+    snprintf(wanted, sizeof wanted, "plain: cannot read file://%s/site/set/data.txt", folder);
+    expect_get(&plain_set, FAR_ERR_IO, wanted);
+}
+
+static void members_of_a_zip_come_alone(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    write_zip("in/a.txt", "abc");
+    assert_int_equal(get_with(&zip_set, false, &r), FAR_OK);
+    assert_int_equal(r.verified, 1);
+    expect_content("cache/set/a.txt", "abc");
+    expect_content("cache/set/b.txt", "abc");
+    assert_false(exists("cache/set/data.zip.part"));
+    unlink("cache/set/b.txt"); /* of another data set, perhaps: this one is here */
+    assert_int_equal(get_with(&zip_set, false, &r), FAR_OK);
+    assert_int_equal(r.bytes, 0);
+}
+
+static void a_bad_member_leaves_none(void **state)
+{
+    (void)state;
+    need_downloads();
+    zip_source.members[1].sha256 = OTHER_HASH;
+    write_zip("in/a.txt", "abc");
+    expect_get(&zip_set, FAR_ERR_FORMAT,
+               "zipped: b.txt has the SHA-256 " ABC_HASH ", not " OTHER_HASH
+               " (unverified would keep it); it was removed");
+    write_zip("in/c.txt", "abc");
+    expect_get(&zip_set, FAR_ERR_FORMAT, "zipped: data.zip: holds no in/a.txt; it was removed");
+    write_text("site/set/data.zip", "<html>not found</html>");
+    expect_get(&zip_set, FAR_ERR_FORMAT,
+               "zipped: data.zip: the zip file cannot be read (Not a zip archive); it was removed");
+}
+
+static void an_archive_may_be_verified_as_a_whole(void **state)
+{
+    (void)state;
+    need_downloads();
+    write_tar("in/a.txt", "something else");
+    tar_source.sha256 = OTHER_HASH;
+    tar_source.members[0].sha256 = NULL;
+    assert_int_equal(get_with(&tar_set, false, NULL), FAR_ERR_FORMAT);
+    assert_non_null(strstr(far_ctx_message(ctx), "tarred: data.tar.gz has the SHA-256 "));
+    assert_int_equal(get_with(&tar_set, true, NULL), FAR_OK);
+    expect_content("cache/set/a.txt", "something else");
+}
+
+static void files_of_a_tar_come_too(void **state)
+{
+    (void)state;
+    need_downloads();
+    write_tar("./in/a.txt", "abc");
+    assert_int_equal(get_with(&tar_set, false, NULL), FAR_OK);
+    expect_content("cache/set/a.txt", "abc");
+    remove_tree("cache");
+    write_tar("in/c.txt", "abc");
+    expect_get(&tar_set, FAR_ERR_FORMAT, "tarred: data.tar.gz: holds no in/a.txt; it was removed");
+    write_text("site/set/data.tar.gz", "no gzip");
+    expect_get(&tar_set, FAR_ERR_FORMAT,
+               "tarred: data.tar.gz: damaged gzip data (incorrect header check); it was removed");
+}
+
+static void what_was_begun_of_a_local_file_begins_anew(void **state)
+{
+    (void)state;
+    need_downloads();
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    write_text("cache/set/data.txt.part", "zz");
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_OK);
+    expect_content("cache/set/data.txt", "abc");
+}
+
+static void a_cancelled_download_says_so(void **state)
+{
+    (void)state;
+    need_downloads();
+    stop = true;
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_ERR_CANCELLED);
+    assert_int_equal(strncmp(far_ctx_message(ctx), "plain: stopped after ", 21), 0);
+    assert_false(exists("cache"));
+}
+
+static void two_do_not_write_one_file(void **state)
+{
+    (void)state;
+    need_downloads();
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    int fd = open("cache/set/data.txt.part", O_RDWR | O_CREAT, 0666);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_ERR_IO);
+    assert_string_equal(far_ctx_message(ctx),
+                        "plain: another process is writing cache/set/data.txt.part");
+    assert_true(exists("cache/set/data.txt.part"));
+    close(fd);
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_OK);
+}
+
+static void a_file_in_the_way_is_named(void **state)
+{
+    (void)state;
+    make_sets();
+    write_text("cache", "");
+    assert_int_equal(get_with(&plain_set, false, NULL), FAR_ERR_IO);
+    assert_string_equal(far_ctx_message(ctx),
+                        "plain: cannot make the folder cache/set: a file is in the way; another "
+                        "one can be named in FARFIELD_DATA");
+}
+
+static void folders_are_made_and_unmade(void **state)
+{
+    (void)state;
+    size_t made;
+    mkdir("a", 0777);
+    assert_int_equal(far_folder_make(ctx, "a/b//c", &made), FAR_OK);
+    assert_true(exists("a/b/c"));
+    far_folder_unmake("a/b//c", made);
+    assert_true(exists("a") && !exists("a/b"));
+    assert_int_equal(far_folder_make(ctx, "a", &made), FAR_OK);
+    far_folder_unmake("a", made);
+    assert_true(exists("a"));
+    assert_int_equal(far_folder_make(ctx, "a/d/e", &made), FAR_OK);
+    write_text("a/d/kept", "x");
+    far_folder_unmake("a/d/e", made);
+    assert_true(exists("a/d/kept") && !exists("a/d/e"));
+}
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    far_fetch_opts opts = {0};
+    far_frame *f;
+    make_sets();
+    assert_int_equal(far_dataset_get(ctx, NULL, NULL, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_get(NULL, &plain_set.about, NULL, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_get(ctx, &plain_set.about, &opts, NULL), FAR_ERR_ARG);
+    far_fetch_opts_init(&opts);
+    opts.mirror = "ftp://127.0.0.1/";
+    assert_int_equal(far_dataset_get(ctx, &plain_set.about, &opts, NULL), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "the mirror 'ftp://127.0.0.1/' is no address: one "
+                                              "starts with https://, http:// or file://");
+    assert_int_equal(far_dataset_read(ctx, NULL, NULL, &f), FAR_ERR_ARG);
+    assert_int_equal(far_dataset_read(ctx, &plain_set.about, NULL, NULL), FAR_ERR_ARG);
+}
+
+/* ---- tables ---- */
+
+static far_dataset_entry table_set(far_form form, const char *columns, int64_t cols)
+{
+    far_dataset_entry set = make_set("table", "t", &plain_source);
+    set.form = form;
+    set.columns = columns;
+    set.about.cols = cols;
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    return set;
+}
+
+static void expect_table(const far_dataset_entry *set, int64_t rows, int64_t cols,
+                         const char *const *names, const double *values)
+{
+    far_frame *f;
+    far_status st = far_dataset_read(ctx, &set->about, "cache", &f);
+    if (st != FAR_OK) {
+        fail_msg("%s", far_ctx_message(ctx));
+    }
+    assert_int_equal(far_frame_rows(f), rows);
+    assert_int_equal(far_frame_cols(f), cols);
+    for (int64_t j = 0; j < cols; j++) {
+        assert_string_equal(far_frame_name(f, j), names[j]);
+        const double *column = far_frame_numbers(f, j);
+        assert_non_null(column);
+        for (int64_t i = 0; i < rows; i++) {
+            assert_true(column[i] == values[i * cols + j]);
+        }
+    }
+    far_frame_destroy(f);
+}
+
+static void expect_no_table(const far_dataset_entry *set, far_status status, const char *message)
+{
+    far_frame *f = (far_frame *)&test_heap;
+    assert_int_equal(far_dataset_read(ctx, &set->about, "cache", &f), status);
+    assert_null(f);
+    assert_string_equal(far_ctx_message(ctx), message);
+}
+
+static const char *const ABC[] = {"a", "b", "c"};
+static const double SIX[] = {1, 2, 3.5, -4, 5, 6};
+
+static void numbers_between_blanks_are_a_table(void **state)
+{
+    (void)state;
+    far_dataset_entry set = table_set(FAR_FORM_BLANKS, "a,b,c", 3);
+    static const char *const FORMS[] = {"1 2 3.5\n-4 5 6\n", "1 2 3.5\n-4 5 6",
+                                        "  1\t2  3.5 \r\n-4\t 5 6\r\n\r\n",
+                                        "\t1 2 3.5\n\n-4 5 6\n \n ", "x y z\n1 2 3.5\n-4 5 6\n"};
+    for (int i = 0; i < COUNT(FORMS); i++) {
+        write_text("cache/set/t", FORMS[i]);
+        expect_table(&set, 2, 3, ABC, SIX);
+    }
+    write_gzip("cache/set/t.gz", FORMS[0], strlen(FORMS[0]));
+    unlink("cache/set/t");
+    expect_table(&set, 2, 3, ABC, SIX);
+}
+
+static void csv_without_names_gets_ours(void **state)
+{
+    (void)state;
+    static const char *const PIXELS[] = {"p1", "p2", "label"};
+    far_dataset_entry set = table_set(FAR_FORM_BARE, NULL, 3);
+    write_text("cache/set/t", "1,2,3.5\n-4,5,6\n");
+    expect_table(&set, 2, 3, PIXELS, SIX);
+    write_text("cache/set/t", "Block 1,Block 2,?\n1,2,3.5\n-4,5,6");
+    expect_table(&set, 2, 3, PIXELS, SIX);
+    set.form = FAR_FORM_CSV;
+    write_text("cache/set/t", "\"a\",\"b\",\"c\"\n1,2,3.5\n-4,5,6\n");
+    expect_table(&set, 2, 3, ABC, SIX);
+}
+
+static void bad_tables_name_their_file(void **state)
+{
+    (void)state;
+    far_dataset_entry set = table_set(FAR_FORM_BLANKS, "a,b,c", 3);
+    expect_no_table(&set, FAR_ERR_IO,
+                    "table: this data set is not here; 'farfield data get table' downloads it");
+    far_frame *f;
+    static const char *const FORMS[] = {"1 2 3\n4 5\n", "", "x y z"};
+    for (int i = 0; i < COUNT(FORMS); i++) {
+        write_text("cache/set/t", FORMS[i]);
+        assert_int_equal(far_dataset_read(ctx, &set.about, "cache", &f), FAR_ERR_FORMAT);
+        assert_int_equal(strncmp(far_ctx_message(ctx), "cache/set/t: ", 13), 0);
+    }
+}
+
+/* Three images of 2 x 1 and their labels. */
+static const unsigned char IMAGES[] = {0, 0, 8, 3, 0, 0, 0,  3,  0,  0,  0,
+                                       2, 0, 0, 0, 1, 0, 11, 22, 33, 44, 255};
+static const unsigned char LABELS[] = {0, 0, 8, 1, 0, 0, 0, 3, 7, 5, 9};
+
+static far_dataset_entry idx_set(void)
+{
+    far_dataset_entry set = table_set(FAR_FORM_IDX, NULL, 3);
+    set.files[0] = "images.gz";
+    set.files[1] = "labels.gz";
+    write_gzip("cache/set/images.gz", IMAGES, sizeof IMAGES);
+    write_bytes("cache/set/labels", LABELS, sizeof LABELS);
+    return set;
+}
+
+static void idx_images_and_labels_are_a_table(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"p1", "p2", "label"};
+    static const double VALUES[] = {0, 11, 7, 22, 33, 5, 44, 255, 9};
+    far_dataset_entry set = idx_set();
+    expect_table(&set, 3, 3, NAMES, VALUES);
+}
+
+static void bad_idx_files_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *data;
+        size_t size;
+        const char *message;
+    } CASES[] = {
+        {"\0\0\x08", 3, "is not in idx format"},
+        {"\0\1\x08\1\0\0\0\1x", 9, "is not in idx format"},
+        {"\0\0\x08\0", 4, "is not in idx format"},
+        {"\0\0\x0d\1\0\0\0\0", 8, "holds values of idx type 0x0d; only bytes (0x08) are read"},
+        {"\0\0\x08\2\0\0\0\1\0\0\0", 11, "ends in its header (truncated?)"},
+        {"\0\0\x08\1\0\0\0\2x", 9, "has 1 bytes of values, not as many as its header says"},
+        {"\0\0\x08\1\0\0\0\1xy", 10, "has 2 bytes of values, not as many as its header says"},
+        {"\0\0\x08\3\x80\0\0\0\x80\0\0\0\0\0\0\4", 16,
+         "has 0 bytes of values, not as many as its header says"},
+        {"\0\0\x08\2\0\0\0\0\0\0\0\5", 12, "holds no values"},
+    };
+    char wanted[128];
+    far_dataset_entry set = idx_set();
+    for (int i = 0; i < COUNT(CASES); i++) {
+        write_bytes("cache/set/labels", CASES[i].data, CASES[i].size);
+        snprintf(wanted, sizeof wanted, "cache/set/labels: %s", CASES[i].message);
+        expect_no_table(&set, FAR_ERR_FORMAT, wanted);
+    }
+    write_bytes("cache/set/labels", "\0\0\x08\1\0\0\0\2xy", 10);
+    expect_no_table(&set, FAR_ERR_SHAPE,
+                    "cache/set/labels: holds 2 x 1 labels for the 3 images beside it");
+}
+
+static void cifar_records_are_a_table(void **state)
+{
+    (void)state;
+    enum { RECORD = 3073 };
+    static unsigned char records[3 * RECORD];
+    far_frame *f;
+    far_dataset_entry set = table_set(FAR_FORM_CIFAR, NULL, RECORD);
+    set.files[0] = "one.bin";
+    set.files[1] = "two.bin";
+    for (int i = 0; i < 3 * RECORD; i++) {
+        records[i] = (unsigned char)(i % 251);
+    }
+    write_bytes("cache/set/one.bin", records, 2 * RECORD);
+    write_bytes("cache/set/two.bin", records + 2 * RECORD, RECORD);
+    assert_int_equal(far_dataset_read(ctx, &set.about, "cache", &f), FAR_OK);
+    assert_int_equal(far_frame_rows(f), 3);
+    assert_int_equal(far_frame_cols(f), RECORD);
+    assert_string_equal(far_frame_name(f, RECORD - 1), "label");
+    assert_string_equal(far_frame_name(f, RECORD - 2), "p3072");
+    for (int i = 0; i < 3; i++) {
+        assert_true(far_frame_numbers(f, RECORD - 1)[i] == records[i * RECORD]);
+        assert_true(far_frame_numbers(f, 1023)[i] == records[i * RECORD + 1024]);
+    }
+    far_frame_destroy(f);
+    write_bytes("cache/set/two.bin", records, 1000);
+    expect_no_table(&set, FAR_ERR_FORMAT,
+                    "cache/set/two.bin: has 1000 bytes, which are no whole images of 3073 each");
+}
+
+/* ---- tar ---- */
+
+static far_status find_in(const unsigned char *tar, size_t size, const char *path,
+                          const unsigned char **data, int64_t *length)
+{
+    far_input in = {.ctx = ctx, .label = "t.tar", .data = (unsigned char *)tar};
+    in.size = (int64_t)size;
+    return far_tar_find(&in, path, data, length);
+}
+
+static void tar_finds_files_and_nothing_else(void **state)
+{
+    (void)state;
+    static unsigned char tar[8192];
+    const unsigned char *data;
+    int64_t size;
+    size_t used = put_tar(tar, "a", '5', "");
+    used += put_tar(tar + used, "a", '2', "");
+    used += put_tar(tar + used, "a", '0', "file");
+    used += put_tar(tar + used, "last", 0, "of the old kind");
+    assert_int_equal(find_in(tar, used, "a", &data, &size), FAR_OK);
+    assert_int_equal(size, 4);
+    assert_memory_equal(data, "file", 4);
+    assert_int_equal(find_in(tar, used, "last", &data, &size), FAR_OK);
+    assert_int_equal(size, 15);
+    assert_int_equal(find_in(tar, used, "b", &data, &size), FAR_OK);
+    assert_null(data);
+    memset(tar + used, 0, 512); /* the end: what follows does not count */
+    put_tar(tar + used + 512, "b", '0', "x");
+    assert_int_equal(find_in(tar, used + 1536, "b", &data, &size), FAR_OK);
+    assert_null(data);
+}
+
+static void tar_joins_prefix_and_name(void **state)
+{
+    (void)state;
+    static unsigned char tar[1024];
+    const unsigned char *data;
+    int64_t size;
+    unsigned sum = 0;
+    put_tar(tar, "name", '0', "x");
+    memcpy(tar + 345, "long/way", 8);
+    memset(tar + 148, ' ', 8);
+    for (int i = 0; i < 512; i++) {
+        sum += tar[i];
+    }
+    snprintf((char *)tar + 148, 8, "%06o", sum);
+    assert_int_equal(find_in(tar, 1024, "long/way/name", &data, &size), FAR_OK);
+    assert_non_null(data);
+}
+
+static void damaged_tars_are_refused(void **state)
+{
+    (void)state;
+    static unsigned char tar[2048];
+    const unsigned char *data;
+    int64_t size;
+    size_t used = put_tar(tar, "a", '0', "file");
+    assert_int_equal(find_in(tar, used - 512 + 3, "a", &data, &size), FAR_ERR_FORMAT);
+    assert_string_equal(far_ctx_message(ctx), "t.tar: the tar file ends too early (truncated?)");
+    tar[0] = 'b';
+    assert_int_equal(find_in(tar, used, "a", &data, &size), FAR_ERR_FORMAT);
+    assert_string_equal(far_ctx_message(ctx), "t.tar: is no tar file, or a damaged one");
+    assert_null(data);
+}
+
+/* ---- memory ---- */
+
+/* Every allocation fails in turn: no file is left, and none is lost that was there. */
+static void get_survives_failing_allocations(void **state)
+{
+    (void)state;
+    const far_dataset_entry *sets[] = {&plain_set, &zip_set, &tar_set};
+    need_downloads();
+    write_zip("in/a.txt", "abc");
+    write_tar("in/a.txt", "abc");
+    for (int i = 0; i < COUNT(sets); i++) {
+        far_status st = FAR_ERR_MEMORY;
+        for (int64_t k = 0; st != FAR_OK; k++) {
+            test_heap.fail_at = test_heap.calls + k;
+            st = get_with(sets[i], false, NULL);
+            test_heap.fail_at = -1;
+            assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+            assert_int_equal(exists("cache"), st == FAR_OK);
+            assert_true(k < 100);
+        }
+        remove_tree("cache");
+    }
+}
+
+static void read_survives_failing_allocations(void **state)
+{
+    (void)state;
+    far_dataset_entry blanks = table_set(FAR_FORM_BLANKS, "a,b,c", 3), idx = idx_set();
+    const far_dataset_entry *sets[] = {&blanks, &idx};
+    write_text("cache/set/t", "1 2 3.5\n-4 5 6\n");
+    for (int i = 0; i < COUNT(sets); i++) {
+        far_status st = FAR_ERR_MEMORY;
+        for (int64_t k = 0; st != FAR_OK; k++) {
+            far_frame *f = NULL;
+            int64_t before = test_heap.live_blocks;
+            test_heap.fail_at = test_heap.calls + k;
+            st = far_dataset_read(ctx, &sets[i]->about, "cache", &f);
+            test_heap.fail_at = -1;
+            assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+            assert_int_equal(f != NULL, st == FAR_OK);
+            far_frame_destroy(f);
+            assert_int_equal(test_heap.live_blocks, before);
+            assert_true(k < 200);
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scratch, close_scratch)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_data_set_of_the_registry_is_whole),
+        TEST(the_folder_is_the_first_that_is_named),
+        TEST(where_tells_what_is_here),
+        TEST(several_files_are_here_together),
+        TEST(a_file_comes_and_is_verified),
+        TEST(a_wrong_hash_is_refused_with_both_hashes),
+        TEST(without_a_known_hash_there_is_no_file),
+        TEST(more_bytes_than_known_are_refused),
+        TEST(an_empty_file_is_a_wrong_file),
+        TEST(what_is_missing_at_the_mirror_is_named),
+        TEST(members_of_a_zip_come_alone),
+        TEST(a_bad_member_leaves_none),
+        TEST(an_archive_may_be_verified_as_a_whole),
+        TEST(files_of_a_tar_come_too),
+        TEST(what_was_begun_of_a_local_file_begins_anew),
+        TEST(a_cancelled_download_says_so),
+        TEST(two_do_not_write_one_file),
+        TEST(a_file_in_the_way_is_named),
+        TEST(folders_are_made_and_unmade),
+        TEST(arguments_are_checked),
+        TEST(numbers_between_blanks_are_a_table),
+        TEST(csv_without_names_gets_ours),
+        TEST(bad_tables_name_their_file),
+        TEST(idx_images_and_labels_are_a_table),
+        TEST(bad_idx_files_are_refused),
+        TEST(cifar_records_are_a_table),
+        TEST(tar_finds_files_and_nothing_else),
+        TEST(tar_joins_prefix_and_name),
+        TEST(damaged_tars_are_refused),
+        TEST(get_survives_failing_allocations),
+        TEST(read_survives_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

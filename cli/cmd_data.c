@@ -86,7 +86,7 @@ static const char *state_word(far_dataset_state state)
 static void print_line(const char *name, const char *shape, const char *size, const char *here,
                        const char *target, const char *purpose, const char *shift)
 {
-    printf("%-14s  %13s  %9s  %-4s  %-16s  %s", name, shape, size, here, target, purpose);
+    printf("%-14s  %12s  %8s  %-4s  %-16s  %s", name, shape, size, here, target, purpose);
     printf(shift ? ", --shift '%s'\n" : "\n", shift);
 }
 

@@ -1,211 +1,159 @@
-/* farfield demo: the seven networks of the layer-norm paper, near and far. */
+/* farfield demo: what one layer norm changes. */
 #include "cli.h"
-#include "json.h"
+#include "demo.h"
 #include "options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
 
 #define VERB "demo"
+#define FOLDER "farfield-demo"
+enum { SEEDS = 5, MOST_SEEDS = 50 };
 
-typedef struct demo_args {
-    bool json, quiet;
-} demo_args;
+#define AT(field) offsetof(demo_args, field)
 
 static const option OPTIONS[] = {
-    {"--json", 0, OPTION_FLAG, offsetof(demo_args, json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, offsetof(demo_args, quiet), NULL, "only the table", 0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR", "where report.html and its pictures go", 0, 0},
+    {"--no-report", 0, OPTION_FLAG, AT(no_report), NULL, "only the table", 0, 0},
+    {"--seeds", 0, OPTION_COUNT, AT(seeds), "N", "so many trainings of each finite network", 1,
+     MOST_SEEDS},
+    {"--quick", 0, OPTION_FLAG, AT(quick), NULL,
+     "one seed and a tenth of the training: the finite networks are half\n"
+     "trained",
+     0, 0},
+    {"--kernels", 0, OPTION_FLAG, AT(kernels), NULL,
+     "instead: the kernels of seven networks, with and without layer\n"
+     "norm, near and far, at infinity, and the supremum of the diagonal",
+     0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "only the table; no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char ABOUT[] =
-    "Computes the neural tangent kernel of seven networks, with and without layer norm, at points\n"
-    "near and far, at infinity, and the supremum of its diagonal.";
+    "Fits infinitely wide networks with and without a layer norm, trains the finite ones, and "
+    "puts\n"
+    "XGBoost and a straight line beside them: on three functions and on a law of physics, in "
+    "range\n"
+    "and far from it, where the truth is known. Certifies all of them and writes a report.";
 
-static const char *const NETWORKS[] = {
-    "dense relu dense relu dense",       "dense ln relu dense relu dense",
-    "dense relu dense ln relu dense",    "dense ln relu dense ln relu dense",
-    "dense relu ln dense relu dense",    "dense relu dense relu ln dense",
-    "dense relu ln dense relu ln dense",
-};
-enum { NETWORK_COUNT = sizeof NETWORKS / sizeof NETWORKS[0] };
+/* ---- the command line ---------------------------------------------------------------------- */
 
-typedef struct pair {
-    const char *title;
-    double x[2];
-} pair;
-
-static const pair PAIRS[] = {{"1,2", {1, 2}},
-                             {"1,-1", {1, -1}},
-                             {"25,25", {25, 25}},
-                             {"25,-25", {25, -25}},
-                             {"1e6,1e6", {1e6, 1e6}}};
-enum { PAIR_COUNT = sizeof PAIRS / sizeof PAIRS[0] };
-
-typedef struct row {
-    const char *arch;
-    double theta[PAIR_COUNT];
-    double limit, order; /* Theta(lambda, 1) ~ limit lambda^order */
-    far_supremum sup;
-} row;
-
-static far_status fill_pairs(far_ctx *ctx, const far_kernel *k, row *r)
+static int check_usage(const command_line *line, demo_args *a)
 {
-    for (int i = 0; i < PAIR_COUNT; i++) {
-        double a = PAIRS[i].x[0], b = PAIRS[i].x[1];
-        far_mat x = far_mat_view(&a, 1, 1, FAR_F64), x2 = far_mat_view(&b, 1, 1, FAR_F64);
-        far_mat theta = far_mat_view(&r->theta[i], 1, 1, FAR_F64);
-        far_status st = far_kernel_eval(ctx, k, &x, &x2, FAR_FILL_FULL, NULL, &theta);
-        if (st != FAR_OK) {
-            return st;
+    static const char *const OTHERS[] = {"--report", "--no-report", "--seeds", "--quick"};
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    if (a->kernels && other) {
+        return usage_error(VERB, "--kernels does not go with %s", other);
+    }
+    if (a->no_report && options_given(line, "--report")) {
+        return usage_error(VERB, "--no-report does not go with --report");
+    }
+    if (a->quick && !options_given(line, "--seeds")) {
+        a->seeds = 1;
+    }
+    a->report = a->no_report ? NULL : a->report;
+    return OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, demo_args *args)
+{
+    command_line line = {.verb = VERB,
+                         .usage = "demo [options]",
+                         .about = ABOUT,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+    int code = options_parse(&line, argc, argv, args);
+    return code == OPTIONS_OK ? check_usage(&line, args) : code;
+}
+
+/* ---- the job ------------------------------------------------------------------------------- */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int give_up(demo *d, const char *place)
+{
+    report_close(&d->report);
+    session_idle(&d->s); /* does not come back after Ctrl-C */
+    return session_failure(&d->s, place);
+}
+
+static int learn_all(demo *d)
+{
+    double started = seconds_now();
+    demo_make_sets(d->sets);
+    for (int i = 0; i < DEMO_SETS * DEMO_MODELS; i++) {
+        int set = i / DEMO_MODELS, model = i % DEMO_MODELS;
+        if (demo_learn(d, set, model) != FAR_OK) {
+            return give_up(d, demo_model_name(model));
         }
     }
-    return FAR_OK;
-}
-
-static far_status fill_far(far_ctx *ctx, const far_kernel *k, row *r)
-{
-    double one = 1, direction = 1;
-    far_mat u = far_mat_view(&direction, 1, 1, FAR_F64), x = far_mat_view(&one, 1, 1, FAR_F64);
-    far_mat limit = far_mat_view(&r->limit, 1, 1, FAR_F64);
-    far_mat order = far_mat_view(&r->order, 1, 1, FAR_F64);
-    far_status st = far_kernel_limit(ctx, k, &u, &x, NULL, NULL, &limit, &order);
-    if (st != FAR_OK) {
-        return st;
-    }
-    far_supremum_init(&r->sup);
-    return far_kernel_supremum(ctx, k, 1, &r->sup);
-}
-
-static far_status fill_row(far_ctx *ctx, const char *arch, row *r)
-{
-    far_kernel *k;
-    r->arch = arch;
-    far_status st = far_kernel_create(ctx, arch, NULL, &k);
-    if (st == FAR_OK) {
-        st = fill_pairs(ctx, k, r);
-    }
-    if (st == FAR_OK) {
-        st = fill_far(ctx, k, r);
-    }
-    far_kernel_destroy(k);
-    return st;
-}
-
-/* ---- the table ----------------------------------------------------------------------------- */
-
-static void print_head(void)
-{
-    printf("%-34s", "network");
-    for (int i = 0; i < PAIR_COUNT; i++) {
-        printf("%10s", PAIRS[i].title);
-    }
-    printf("  %-10s%s\n", "inf,1", "sup of Theta(x,x)");
-}
-
-static void print_limit(const row *r)
-{
-    char text[48];
-    if (r->order == 0) {
-        snprintf(text, sizeof text, "%.4f", r->limit);
-    } else if (r->order == 1) {
-        snprintf(text, sizeof text, "%.4f x", r->limit);
-    } else {
-        snprintf(text, sizeof text, "%.4f x^%g", r->limit, r->order);
-    }
-    printf("  %-10s", text);
-}
-
-static void print_supremum(const far_supremum *sup)
-{
-    if (!sup->bounded) {
-        printf("unbounded, %.4g x^%g\n", sup->slope, sup->order);
-    } else if (sup->constant) {
-        printf("%.6f everywhere\n", sup->value);
-    } else if (sup->attained) {
-        printf("%.6f at |x| = %.4g\n", sup->value, sup->radius);
-    } else {
-        printf("%.6f at infinity\n", sup->value);
-    }
-}
-
-static void print_row(const row *r)
-{
-    printf("%-34s", r->arch);
-    for (int i = 0; i < PAIR_COUNT; i++) {
-        printf(r->theta[i] < 1e5 ? "%10.4f" : "%10.4g", r->theta[i]);
-    }
-    print_limit(r);
-    print_supremum(&r->sup);
-}
-
-static void print_table(const row *rows, bool quiet)
-{
-    if (!quiet) {
-        printf("The neural tangent kernel Theta(x,x') of infinitely wide networks of one input, at "
-               "pairs x,x' near and far:\n\n");
-    }
-    print_head();
-    for (int i = 0; i < NETWORK_COUNT; i++) {
-        print_row(&rows[i]);
-    }
-    if (!quiet) {
-        printf("\nWithout a norm Theta runs away with x, and so can every prediction; one layer "
-               "norm, anywhere in such\na network, bounds both for all x.\n");
-    }
-}
-
-static void print_json(const row *rows)
-{
-    putchar('[');
-    for (int i = 0; i < NETWORK_COUNT; i++) {
-        const row *r = &rows[i];
-        fputs(i ? "," : "", stdout);
-        json_begin(stdout);
-        json_text_field(stdout, "arch", r->arch);
-        for (int j = 0; j < PAIR_COUNT; j++) {
-            json_number_field(stdout, PAIRS[j].title, r->theta[j]);
-        }
-        json_number_field(stdout, "limit", r->limit);
-        json_number_field(stdout, "order", r->order);
-        json_text_field(stdout, "verdict", r->sup.bounded ? "bounded" : "unbounded");
-        json_number_field(stdout, "C", r->sup.value);
-        json_end(stdout);
-    }
-    puts("]");
-}
-
-static int run_demo(far_ctx *ctx, const demo_args *args)
-{
-    row rows[NETWORK_COUNT];
-    for (int i = 0; i < NETWORK_COUNT; i++) {
-        if (fill_row(ctx, NETWORKS[i], &rows[i]) != FAR_OK) {
-            return failure(VERB, "%s: %s", NETWORKS[i], far_ctx_message(ctx));
-        }
-    }
-    if (args->json) {
-        print_json(rows);
-    } else {
-        print_table(rows, args->quiet);
-    }
+    d->seconds = seconds_now() - started;
     return EXIT_DONE;
+}
+
+static void tell(const demo *d)
+{
+    if (d->args.json) {
+        demo_print_json(d);
+        return;
+    }
+    demo_print(d);
+    char *path = d->args.report ? report_path(&d->report, "report.html") : NULL;
+    if (path) {
+        printf("\nreport: %s\n", path);
+    }
+    free(path);
+}
+
+static int run_demo(demo *d, int argc, char **argv)
+{
+    int code = report_open(&d->s, d->args.report, &d->report);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    interrupts_hold();
+    code = learn_all(d);
+    if (code == EXIT_DONE) {
+        demo_report(d, argc, argv);
+        code = report_write(&d->report);
+        session_idle(&d->s);
+    }
+    if (code == EXIT_DONE) {
+        tell(d);
+    }
+    report_close(&d->report);
+    return code;
+}
+
+static int open_demo(const demo_args *args, int argc, char **argv)
+{
+    demo *d = calloc(1, sizeof *d);
+    if (!d) {
+        return failure(VERB, "out of memory");
+    }
+    d->args = *args;
+    int code = session_open(&d->s, VERB, args->threads, args->quiet);
+    if (code == EXIT_DONE) {
+        code = run_demo(d, argc, argv);
+    }
+    session_close(&d->s);
+    free(d);
+    return code;
 }
 
 int cmd_demo(int argc, char **argv)
 {
-    demo_args args = {0};
-    command_line line = {.verb = VERB,
-                         .usage = "demo [--json] [--quiet]",
-                         .about = ABOUT,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
-    int code = options_parse(&line, argc, argv, &args);
+    demo_args args = {.report = FOLDER, .seeds = SEEDS, .threads = default_threads()};
+    int code = read_command_line(argc, argv, &args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    far_ctx *ctx;
-    if (far_ctx_create(NULL, &ctx) != FAR_OK) {
-        return failure(VERB, "out of memory");
-    }
-    code = run_demo(ctx, &args);
-    far_ctx_destroy(ctx);
-    return code;
+    return args.kernels ? demo_kernels(&args) : open_demo(&args, argc, argv);
 }

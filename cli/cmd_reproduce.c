@@ -60,14 +60,20 @@ typedef struct job {
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
+/* Those of one paper stand under its name. */
 static void print_list(void)
 {
-    printf("%-14s %-8s %-8s %-8s %s\n", "id", "data", "quick", "full", "what");
+    const char *paper = "";
     for (int i = 0; i < EXPERIMENT_COUNT; i++) {
         const experiment *e = &EXPERIMENTS[i];
         char quick[SHOW_BYTES], full[SHOW_BYTES];
-        printf("%-14s %-8s %-8s %-8s %s; %s\n", e->id, e->needs ? e->needs : "-",
-               show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title, e->paper);
+        if (strcmp(e->paper, paper) != 0) {
+            paper = e->paper;
+            printf("%s%s\n  %-14s %-8s %-8s %-8s %s\n", i ? "\n" : "", paper, "id", "data", "quick",
+                   "full", "what");
+        }
+        printf("  %-14s %-8s %-8s %-8s %s\n", e->id, e->needs ? e->needs : "-",
+               show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
     }
 }
 

@@ -337,7 +337,7 @@ static int draw_network(training *t, int64_t i, far_net **out)
     far_net_opts_init(&o);
     o.inputs = t->data ? far_net_data_inputs(t->data).cols : a->inputs;
     o.outputs = t->data ? far_net_data_targets(t->data).cols : 0;
-    o.init = a->init;
+    o.init = a->init == INIT_KAIMING_NORMAL ? FAR_INIT_KAIMING_NORMAL : a->init;
     o.w0 = a->w0;
     o.seed = (uint64_t)(a->seed + i);
     far_status st = far_net_create(t->s.ctx, a->arch, &o, out);

@@ -11,7 +11,8 @@
 
 #define OPTIMIZER_LIST "adam|sgd|momentum|gd"
 #define LOSS_LIST "auto|mse|bce|ce"
-#define INIT_LIST "kaiming|kaiming_uniform|lecun|siren|ntk|torch"
+#define INIT_LIST "kaiming|kaiming_uniform|lecun|siren|ntk|torch|kaiming_normal"
+enum { INIT_KAIMING_NORMAL = FAR_INIT_TORCH + 1 }; /* another name of the first */
 #define STANDARDIZE_LIST "both|inputs|none"
 
 enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */

@@ -46,8 +46,8 @@ set(FAR_SOURCES
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
     src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c
     src/report/limits.c src/report/lowess.c src/report/mark_boxes.c src/report/mark_notes.c
-    src/report/marks.c src/report/palette.c
-    src/report/panel.c src/report/paths.c src/report/picture.c src/report/statistics.c
+    src/report/marks.c src/report/palette.c src/report/panel.c src/report/paths.c
+    src/report/picture.c src/report/render.c src/report/statistics.c
     src/report/svg.c src/report/ticks.c
     src/report/page.c src/report/page_script.c src/report/page_style.c src/report/page_table.c
     src/report/page_text.c)
@@ -60,16 +60,6 @@ if(FAR_DOWNLOADS AND CURL_FOUND)
   list(APPEND FAR_SOURCES src/data/fetch_curl.c)
 else()
   list(APPEND FAR_SOURCES src/data/fetch_none.c)
-endif()
-
-# The same for PNG.
-if(FAR_PNG AND RSVG_FOUND)
-  set(FAR_RSVG PkgConfig::RSVG)
-  set(FAR_PC_RSVG librsvg-2.0)
-  set(FAR_CONFIG_RSVG RSVG=librsvg-2.0)
-  list(APPEND FAR_SOURCES src/report/render_rsvg.c)
-else()
-  list(APPEND FAR_SOURCES src/report/render_none.c)
 endif()
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
@@ -124,12 +114,11 @@ add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL}
-                                          ${FAR_RSVG})
+                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL})
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
                   PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
-                  ${FAR_CURL} ${FAR_RSVG} ${CMAKE_DL_LIBS} mvec m quadmath)
+                  ${FAR_CURL} ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

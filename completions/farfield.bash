@@ -9,6 +9,11 @@ _farfield_words() {
     mapfile -t COMPREPLY < <(compgen -W "$2" -- "$1")
 }
 
+# The names of data sets, from the command itself.
+_farfield_sets() {
+    "${COMP_WORDS[0]}" data list 2>/dev/null | sed -n '2,/^$/s/^\([a-z0-9-]*\) .*/\1/p'
+}
+
 # What may stand after option $1; 1 if it takes no value.
 _farfield_value() {
     case "$1" in
@@ -23,7 +28,7 @@ _farfield_value() {
         ;;
     --optimizer) _farfield_words "$2" "adam sgd momentum gd" ;;
     --loss) _farfield_words "$2" "auto mse bce ce" ;;
-    --init) _farfield_words "$2" "kaiming kaiming_uniform lecun siren ntk torch" ;;
+    --init) _farfield_words "$2" "kaiming kaiming_normal kaiming_uniform lecun siren ntk torch" ;;
     --standardize) _farfield_words "$2" "both inputs none" ;;
     --batch | -b) _farfield_words "$2" "full" ;;
     --outputs) _farfield_words "$2" "trace full" ;;
@@ -34,7 +39,7 @@ _farfield_value() {
     --output | -o | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
     --models | -m) _farfield_words "$2" "none ln-first ln-second ln-every auto xgboost linear mean" ;;
     --shift | -s | --seeds | --test-fraction) ;;
-    --report) _farfield_files "$2" ;;
+    --report | --data) _farfield_files "$2" ;;
     --at-infinity) [ "${COMP_WORDS[1]}" = kernel ] && _farfield_files "$2" ;;
     *) return 1 ;;
     esac
@@ -46,8 +51,8 @@ _farfield() {
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare kernel gram info demo help --help
-            --version"
+        _farfield_words "$word" "fit train predict certify compare kernel gram data reproduce info demo
+            help --help --version"
         return
     fi
     _farfield_value "$before" "$word" && return
@@ -79,10 +84,27 @@ _farfield() {
         _farfield_words "$word" "--net --arch --by-layer --layers --outputs --where --dtype
             --memory $common"
         ;;
+    data:-*) _farfield_words "$word" "--data --unverified --json --quiet --help" ;;
+    data:*)
+        case "$COMP_CWORD:$before" in
+        2:*) _farfield_words "$word" "list get where" ;;
+        *:get | *:where) _farfield_words "$word" "$(_farfield_sets)" ;;
+        esac
+        ;;
     fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:*) _farfield_files "$word" ;;
+    reproduce:-*)
+        _farfield_words "$word" "--list --quick --seeds --epochs --data --output --resume --json
+            --quiet --threads --help"
+        ;;
+    reproduce:*)
+        _farfield_words "$word" "ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k
+            ln-appendix-l ln-theorems"
+        ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*) _farfield_words "$word" "--json --quiet --help" ;;
-    help:*) _farfield_words "$word" "fit train predict certify compare kernel gram info demo" ;;
+    help:*)
+        _farfield_words "$word" "fit train predict certify compare kernel gram data reproduce info demo"
+        ;;
     esac
 }
 complete -F _farfield farfield

@@ -7,12 +7,14 @@ complete -c farfield -n __fish_use_subcommand -a certify -d 'can it run away'
 complete -c farfield -n __fish_use_subcommand -a compare -d 'models out of range'
 complete -c farfield -n __fish_use_subcommand -a kernel -d 'kernel matrices, limits, the supremum'
 complete -c farfield -n __fish_use_subcommand -a gram -d 'the tangent kernel of a network'
+complete -c farfield -n __fish_use_subcommand -a data -d 'published data sets'
+complete -c farfield -n __fish_use_subcommand -a reproduce -d 'figures and tables of papers'
 complete -c farfield -n __fish_use_subcommand -a info -d 'this build; the architecture language'
 complete -c farfield -n __fish_use_subcommand -a demo -d 'what one layer norm changes'
 complete -c farfield -n __fish_use_subcommand -a help -d 'the options of a verb'
 complete -c farfield -n __fish_use_subcommand -l version -d 'print the version'
 
-set -l verbs fit train predict certify compare kernel gram info demo
+set -l verbs fit train predict certify compare kernel gram data reproduce info demo
 set -l works '__fish_seen_subcommand_from fit train predict certify compare kernel gram'
 set -l writes '__fish_seen_subcommand_from fit train predict certify kernel gram'
 complete -c farfield -n $works -F
@@ -71,7 +73,7 @@ complete -c farfield -n $train -l l2-to-init -x -d 'hold the weights near their 
 complete -c farfield -n $train -l layers -x -d 'train these alone'
 complete -c farfield -n $train -l linearized -d 'train the linearised network'
 complete -c farfield -n $train -l init -x -d 'how weights start' \
-    -a 'kaiming kaiming_uniform lecun siren ntk torch'
+    -a 'kaiming kaiming_normal kaiming_uniform lecun siren ntk torch'
 complete -c farfield -n $train -l w0 -x -d 'frequency of siren'
 complete -c farfield -n $train -l from -r -F -d 'start from a network'
 complete -c farfield -n $train -l inputs -x -d 'without data'
@@ -127,6 +129,26 @@ complete -c farfield -n $gram -l by-layer -d 'each layer by itself'
 complete -c farfield -n $gram -l layers -x -d 'these layers alone'
 complete -c farfield -n $gram -l outputs -x -a 'trace full' -d 'which outputs'
 complete -c farfield -n $gram -l dtype -x -a 'f64 f32' -d 'precision'
+
+set -l data '__fish_seen_subcommand_from data'
+set -l names "farfield data list | string match -rg '^([a-z0-9-]+) .* x '"
+complete -c farfield -n "$data; and not __fish_seen_subcommand_from list get where" -a 'list get where'
+complete -c farfield -n "$data; and __fish_seen_subcommand_from get where" -a "($names)"
+complete -c farfield -n $data -l data -x -a '(__fish_complete_directories)' -d 'the folder they lie in'
+complete -c farfield -n $data -l unverified -d 'keep a file of another SHA-256'
+complete -c farfield -n $data -s q -l quiet -d 'no talk'
+
+set -l reproduce '__fish_seen_subcommand_from reproduce'
+complete -c farfield -n $reproduce -l list -d 'which there are'
+complete -c farfield -n $reproduce -l quick -d 'under a minute'
+complete -c farfield -n $reproduce -l seeds -x -d 'of each network'
+complete -c farfield -n $reproduce -s e -l epochs -x -d 'of training'
+complete -c farfield -n $reproduce -l data -x -a '(__fish_complete_directories)' -d 'where data lie'
+complete -c farfield -n $reproduce -s o -l output -x -a '(__fish_complete_directories)' -d 'where to write'
+complete -c farfield -n $reproduce -l resume -d 'go on where a run was interrupted'
+complete -c farfield -n $reproduce -s q -l quiet -d 'no progress'
+complete -c farfield -n $reproduce -l threads -x -d 'number of threads'
+complete -c farfield -n $reproduce -a 'ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-theorems'
 
 complete -c farfield -n '__fish_seen_subcommand_from info' -a arch -d 'the architecture language'
 complete -c farfield -n '__fish_seen_subcommand_from demo' -s q -l quiet -d 'only the table'

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NEAR_POINTS = 201, FAR_POINTS = 61 };
+enum { NEAR_POINTS = 201, FAR_POINTS = 61, QUICK_EPOCHS = 500 };
 static const double NEAR_END = 25, FAR_BEGIN = 5, FAR_END = 1e6;
 static const double FIT_R2 = 0.95; /* "fits the data" */
 
@@ -29,7 +29,7 @@ static far_status fit_finite(reproduction *r, const study *s, int set, int net, 
     double half[FAR_POINTS];
     char *arch = net_text(net, LN_FINITE, "relu");
     char *name = text_of("%s-%s", TOY_WORDS[set], LN_WORDS[net]);
-    family_plan plan = {name, arch, set};
+    family_plan plan = {name, arch, set, QUICK_EPOCHS};
     far_status st;
     TRY(family_create(r, &plan, &p->finite));
     TRY(family_curve(r, &p->finite, s->near, NEAR_POINTS, p->mean, p->half));
@@ -224,9 +224,11 @@ static far_status keep_far(reproduction *r, const study *s)
     far_figure *figures[TOY_SETS] = {0};
     far_grid_opts opts;
     far_grid_opts_init(&opts);
-    opts.title = "To a million";
+    opts.title = "Out to a million";
     opts.x_label = "x";
     opts.y_label = "|f(x)|";
+    opts.height = 320;
+    opts.share_y = FAR_SHARE_ALL;
     opts.note = "Solid: 128 wide, the mean over seeds; dashed: infinitely wide";
     far_status st = FAR_OK;
     for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {
@@ -278,7 +280,7 @@ far_status run_ln_fig1(reproduction *r)
     far_status st;
     spread(-NEAR_END, NEAR_END, s->near, NEAR_POINTS);
     spread_log(FAR_BEGIN, FAR_END, s->far, FAR_POINTS);
-    TRY(keep_toy_protocol(r));
+    TRY(keep_toy_protocol(r, QUICK_EPOCHS));
     for (int set = 0; set < TOY_SETS; set++) {
         TRY(compute(r, s, set));
         TRY(claim_fit(r, s, set));

@@ -54,9 +54,20 @@ far_status draw_toy(reproduction *r, far_figure *figure, int set)
     far_mark_opts_init(&mark);
     mark.label = "training data";
     mark.colour = FAR_COLOUR_INK;
-    mark.width = 2.5;
+    mark.width = 7; /* to be seen behind the lines */
+    mark.opacity = 0.08;
     toy_fill(set, x, y);
     return far_figure_points(r->ctx, figure, x, y, TOY_POINTS, &mark);
+}
+
+far_status keep_drawn(reproduction *r, far_figure *figure, const char *name, const char *caption,
+                      far_status st)
+{
+    if (st != FAR_OK) {
+        far_figure_destroy(figure);
+        return st;
+    }
+    return keep_figure(r, figure, name, caption);
 }
 
 far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_t cols,
@@ -70,7 +81,7 @@ far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_
     for (int64_t i = 0; i < rows * cols; i++) {
         far_figure_destroy(figures[i]);
     }
-    return st == FAR_OK ? keep_figure(r, grid, name, caption) : st;
+    return keep_drawn(r, grid, name, caption, st);
 }
 
 void add_cell(sheet *s, const char *format, ...)

@@ -11,8 +11,6 @@ const ln_published LN_PROTEIN_PAPER[LN_NETS] = {
 const ln_published LN_PROTEIN_XGBOOST = {{0.27, 0.04}, {0.61, 0.01}};
 const double LN_PROTEIN_EDGE = 20000;
 
-static const char *const PARENTS[] = {"ln-table1", NULL};
-
 static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
 {
     return (ln_recipe){
@@ -20,7 +18,6 @@ static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
         .target = "RMSD",
         .shift = "F1 >= 20000",
         .baselines = "xgboost;linear",
-        .parents = PARENTS,
         .seeds = seeds,
         .epochs = epochs_of(r, 300, 2500),
         .rate = {1e-3, 1e-3, 1e-3, 1e-3},
@@ -55,9 +52,9 @@ static far_status explain_differences(const ln_trial *t)
            "were standardised (here they are not; the inputs are, on the training rows); whether "
            "its norms learn a scale and a shift (here they do not).");
     if (st == FAR_OK) {
-        st = xgboost ? keep_text(r, "XGBoost is version %s with its defaults and 100 rounds.",
-                                 xgboost)
-                     : keep_text(r, "There is no row of XGBoost: %s", far_ctx_message(r->ctx));
+        st = xgboost
+                 ? keep_text(r, "XGBoost is version %s with its defaults and 100 rounds.", xgboost)
+                 : keep_text(r, "There is no row of XGBoost: %s", far_ctx_message(r->ctx));
     }
     return st;
 }

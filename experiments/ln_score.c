@@ -20,19 +20,19 @@ static double mean_truth(const far_compare_points *p, bool out)
 
 double ln_r2(const far_compare_points *p, const double *f, bool out, double *most)
 {
-    double mean = mean_truth(p, out), error = 0, spread = 0, largest = 0;
+    double mean = mean_truth(p, out), error = 0, variation = 0, largest = 0;
     for (int64_t i = 0; i < p->count; i++) {
         if (p->out[i] == out) {
             double miss = f[i] - p->truth[i], off = p->truth[i] - mean;
             error += miss * miss;
-            spread += off * off;
+            variation += off * off;
             largest = fmax(largest, fabs(f[i]));
         }
     }
     if (most) {
         *most = largest;
     }
-    return 1 - error / spread;
+    return 1 - error / variation;
 }
 
 /* Scores of one kind of network, one for each seed. */
@@ -49,6 +49,18 @@ static void take_score(const ln_trial *t, const far_prediction *p, ln_scores *s)
     s->most = fmax(s->most, most);
 }
 
+bool ln_has_intervals(const ln_trial *t)
+{
+    return t->recipe.seeds >= 3;
+}
+
+static void drop_intervals(const ln_trial *t, ln_row *row)
+{
+    if (!ln_has_intervals(t)) {
+        row->in.ci95 = row->out.ci95 = NAN;
+    }
+}
+
 static far_status average(const ln_trial *t, const ln_scores *s, ln_row *row)
 {
     far_status st;
@@ -56,6 +68,7 @@ static far_status average(const ln_trial *t, const ln_scores *s, ln_row *row)
     row->most = s->most;
     TRY(far_mean_interval(t->r->ctx, s->in, n, &row->in.mean, &row->in.ci95));
     TRY(far_mean_interval(t->r->ctx, s->out, n, &row->out.mean, &row->out.ci95));
+    drop_intervals(t, row);
 done:
     return st;
 }
@@ -79,7 +92,6 @@ static far_status certify_network(const ln_trial *t, const far_net *net, ln_row 
         const far_net_bound *b = far_net_certificate_bound(certificate, 0);
         row->verdict = b->verdict;
         row->bound = b->tightest;
-        row->slope = b->slope;
     }
     far_net_certificate_destroy(certificate);
     return st;
@@ -94,7 +106,6 @@ static far_status certify_infinite(const ln_trial *t, const far_model *model, ln
         const far_bound *b = far_certificate_bound(certificate, 0);
         row->verdict = b->bounded ? FAR_BOUNDED : FAR_UNBOUNDED;
         row->bound = b->tightest;
-        row->slope = b->slope;
     }
     far_certificate_destroy(certificate);
     return st;
@@ -197,7 +208,7 @@ bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
                            : b->verdict.bounded ? FAR_BOUNDED
                                                 : FAR_UNBOUNDED;
             row->bound = b->verdict.tightest;
-            row->slope = b->verdict.slope;
+            drop_intervals(t, row);
             return true;
         }
     }
@@ -247,44 +258,119 @@ static char *agreement_text(far_compare_average ours, far_compare_average paper)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-enum { COLS = 9 };
-
 static void fill_cells(const ln_row *row, bool judged, char **cells)
 {
     const ln_published *paper = row->paper;
-    cells[0] = text_of("%s", row->name);
-    cells[1] = paper ? average_text(paper->out) : NULL;
-    cells[2] = average_text(row->out);
-    cells[3] = paper && judged ? agreement_text(row->out, paper->out) : NULL;
-    cells[4] = paper ? average_text(paper->in) : NULL;
-    cells[5] = average_text(row->in);
-    cells[6] = paper && judged ? agreement_text(row->in, paper->in) : NULL;
-    cells[7] = text_of("%.1f", row->most);
-    cells[8] = verdict_text(row);
+    int64_t n = 0;
+    cells[n++] = text_of("%s", row->name);
+    cells[n++] = paper ? average_text(paper->out) : NULL;
+    cells[n++] = average_text(row->out);
+    if (judged) {
+        cells[n++] = paper ? agreement_text(row->out, paper->out) : NULL;
+    }
+    cells[n++] = paper ? average_text(paper->in) : NULL;
+    cells[n++] = average_text(row->in);
+    if (judged) {
+        cells[n++] = paper ? agreement_text(row->in, paper->in) : NULL;
+    }
+    cells[n++] = text_of("%.1f", row->most);
+    cells[n++] = verdict_text(row);
 }
 
 far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
                          int64_t count, bool judged)
 {
-    static const char *const HEADS[COLS] = {"model",
-                                            "R2 out of domain, paper",
-                                            "ours",
-                                            "agrees?",
-                                            "R2 in domain, paper",
-                                            "ours",
-                                            "agrees?",
-                                            "largest |prediction| out of domain",
-                                            "for every input, proven"};
-    char **cells = ROOM(count * COLS, char *);
+    static const char *const JUDGED[] = {"model",   "out: paper", "ours",
+                                         "agrees?", "in: paper",  "ours",
+                                         "agrees?", "largest",    "every input"};
+    static const char *const PLAIN[] = {"model", "out: paper", "ours",       "in: paper",
+                                        "ours",  "largest",    "every input"};
+    int64_t cols = judged ? 9 : 7;
+    char **cells = ROOM(count * cols, char *);
     for (int64_t i = 0; i < count; i++) {
-        fill_cells(&rows[i], judged, cells + i * COLS);
+        fill_cells(&rows[i], judged, cells + i * cols);
     }
-    far_status st =
-        keep_table(r, name, caption, HEADS, COLS, (const char *const *)cells, count);
-    for (int64_t i = 0; i < count * COLS; i++) {
+    far_status st = keep_table(r, name, caption, judged ? JUDGED : PLAIN, cols,
+                               (const char *const *)cells, count);
+    for (int64_t i = 0; i < count * cols; i++) {
         free(cells[i]);
     }
     free(cells);
+    return st;
+}
+
+/* ---- the same as bars ---------------------------------------------------------------------- */
+
+static far_compare_average published(const ln_row *row, bool out)
+{
+    static const far_compare_average NONE = {NAN, NAN};
+    return !row->paper ? NONE : out ? row->paper->out : row->paper->in;
+}
+
+static far_compare_average measured(const ln_row *row, bool out)
+{
+    return out ? row->out : row->in;
+}
+
+static far_status draw_bars(reproduction *r, far_figure *figure, const ln_row *rows, int64_t count,
+                            bool out, bool paper)
+{
+    double *means = ROOM(count, double), *halves = ROOM(count, double);
+    far_mark_opts mark;
+    far_mark_opts_init(&mark);
+    mark.label = paper ? "paper" : "ours";
+    mark.colour = paper ? FAR_COLOUR_INK : 0;
+    for (int64_t i = 0; i < count; i++) {
+        far_compare_average a = paper ? published(&rows[i], out) : measured(&rows[i], out);
+        means[i] = a.mean;
+        halves[i] = a.ci95;
+    }
+    far_status st = far_figure_bars(r->ctx, figure, means, halves, count, &mark);
+    free(means);
+    free(halves);
+    return st;
+}
+
+static far_status bars_panel(reproduction *r, const ln_row *rows, int64_t count, bool out,
+                             far_figure **figure)
+{
+    far_status st;
+    const char **names = ROOM(count, const char *);
+    far_figure_opts opts;
+    far_figure_opts_init(&opts);
+    for (int64_t i = 0; i < count; i++) {
+        names[i] = rows[i].name;
+    }
+    opts.title = out ? "Out of the domain" : "In the domain";
+    opts.categories = names;
+    opts.category_count = count;
+    TRY(far_figure_create(r->ctx, &opts, figure));
+    if (!r->quick) { /* whose numbers are another task's */
+        TRY(draw_bars(r, *figure, rows, count, out, true));
+    }
+    TRY(draw_bars(r, *figure, rows, count, out, false));
+done:
+    free(names);
+    return st;
+}
+
+far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, int64_t count)
+{
+    far_status st;
+    far_figure *panels[2] = {NULL}, *grid = NULL;
+    far_grid_opts opts;
+    far_grid_opts_init(&opts);
+    opts.y_label = "R^{2}";
+    opts.width = 760;
+    opts.height = 460;
+    opts.share_x = opts.share_y = FAR_SHARE_ALL;
+    TRY(bars_panel(r, rows, count, true, &panels[0]));
+    TRY(bars_panel(r, rows, count, false, &panels[1]));
+    TRY(far_figure_grid(r->ctx, panels, 2, 1, &opts, &grid));
+    TRY(keep_figure(r, grid, name, "The same as bars, with 95% intervals."));
+done:
+    far_figure_destroy(panels[0]);
+    far_figure_destroy(panels[1]);
     return st;
 }
 
@@ -329,10 +415,11 @@ static double least_published(const ln_row *rows)
 far_status ln_claim_order(reproduction *r, const ln_row *rows)
 {
     double with = least_with_norm(rows), without = rows[LN_NONE].out.mean;
-    char *paper = text_of("at least %.2f against %.2f", least_published(rows),
-                          rows[LN_NONE].paper->out.mean);
-    far_status st = claim(r, "R2 out of domain, networks with a layer norm against the standard one",
-                          paper, with > without, "at least %.2f against %.2f", with, without);
+    char *paper =
+        text_of("at least %.2f against %.2f", least_published(rows), rows[LN_NONE].paper->out.mean);
+    far_status st =
+        claim(r, "R2 out of domain, networks with a layer norm against the standard one", paper,
+              with > without, "at least %.2f against %.2f", with, without);
     free(paper);
     return st;
 }

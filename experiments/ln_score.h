@@ -12,12 +12,11 @@ typedef struct ln_published {
 typedef struct ln_row {
     char *name;                  /* ln_rows_free frees it */
     const ln_published *paper;   /* NULL: not in the paper */
-    far_compare_average out, in; /* over the seeds; one seed has no interval */
+    far_compare_average out, in; /* over the seeds; NAN where there is no interval */
     double most;                 /* the largest |prediction| out of the domain */
     /* for all inputs there are, of the first seed: */
     int32_t verdict; /* a far_verdict */
-    double bound;    /* FAR_BOUNDED: of |f|; NAN: not computed */
-    double slope;    /* FAR_UNBOUNDED: f(t direction) ~ slope t in some direction; NAN: not computed */
+    double bound;    /* of |f|; NAN: not computed */
 } ln_row;
 
 /* R2 over the points whose out is as told; the largest |f| among them to most, unless NULL. */
@@ -30,13 +29,19 @@ far_status ln_score_infinite(ln_trial *t, ln_row *rows);
 bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
                        const ln_published *paper, ln_row *row);
 void ln_rows_free(ln_row *rows, int64_t count);
+/* Three seeds at least: fewer say nothing of an interval, and are not held against the paper's. */
+bool ln_has_intervals(const ln_trial *t);
 
 /* Whether two 95% intervals overlap, the paper's being rounded to two digits. */
 bool ln_agree(far_compare_average ours, far_compare_average paper);
 
-/* The table; judged: whether its cells are held against the paper's. */
+#define LN_TABLE_CAPTION(what, target)                                                             \
+    what ": R2 of " target " out of the domain and in it; the largest |prediction| out of the "    \
+         "domain; what is proven of |f| for every input."
+/* The table, and as bars; judged: whether its cells are held against the paper's. */
 far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
                          int64_t count, bool judged);
+far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, int64_t count);
 /* A claim for each of the paper's cells. */
 far_status ln_claim_cells(reproduction *r, const ln_row *rows, int64_t count);
 /* Of the rows of LN_NETS networks: those with a norm are above the one without, out of the domain;

@@ -58,12 +58,12 @@ int64_t toy_seeds(const reproduction *r)
     return seeds_of(r, 3, 5);
 }
 
-int64_t toy_epochs(const reproduction *r)
+int64_t toy_epochs(const reproduction *r, int64_t quick)
 {
-    return epochs_of(r, 600, 3000);
+    return epochs_of(r, quick, 3000);
 }
 
-far_status keep_toy_protocol(reproduction *r)
+far_status keep_toy_protocol(reproduction *r, int64_t quick_epochs)
 {
     return keep_text(
         r,
@@ -72,7 +72,7 @@ far_status keep_toy_protocol(reproduction *r)
         "rate 0.001 on the mean squared error, full batch, %lld epochs, %lld seeds. Norms stand "
         "between dense layer and activation; layer norms have eps 1e-5 and neither scale nor "
         "shift (the paper does not say). Bands are 95%% intervals of the mean over seeds.",
-        TOY_POINTS, (long long)toy_epochs(r), (long long)toy_seeds(r));
+        TOY_POINTS, (long long)toy_epochs(r, quick_epochs), (long long)toy_seeds(r));
 }
 
 /* ---- training ------------------------------------------------------------------------------ */
@@ -86,7 +86,7 @@ static char *network_path(const reproduction *r, const family_plan *plan, int64_
 static char *training_note(const reproduction *r, const family_plan *plan)
 {
     return text_of("%s on %s, %lld epochs", plan->arch, TOY_NAMES[plan->set],
-                   (long long)toy_epochs(r));
+                   (long long)toy_epochs(r, plan->quick_epochs));
 }
 
 static const char NOTE_KEY[] = "reproduce";
@@ -163,7 +163,7 @@ static far_status train_family(reproduction *r, const family_plan *plan, family 
     far_status st;
     toy_fill(plan->set, x, y);
     far_train_opts_init(&opts);
-    opts.epochs = toy_epochs(r);
+    opts.epochs = toy_epochs(r, plan->quick_epochs);
     TRY(draw_family(r, plan, f));
     TRY(far_net_train_many(r->ctx, f->nets, f->count, &xs, &ys, &opts, seeds, NULL, NULL));
     TRY(save_family(r, plan, f));

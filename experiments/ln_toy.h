@@ -31,8 +31,8 @@ void spread_log(double first, double last, double *out, int64_t count);
 
 /* Of the paper's protocol, or what was asked for. */
 int64_t toy_seeds(const reproduction *r);
-int64_t toy_epochs(const reproduction *r);
-far_status keep_toy_protocol(reproduction *r);
+int64_t toy_epochs(const reproduction *r, int64_t quick);
+far_status keep_toy_protocol(reproduction *r, int64_t quick_epochs);
 
 /* ---- trained networks ---- */
 
@@ -50,6 +50,7 @@ typedef struct family_plan {
     const char *name; /* of its files */
     const char *arch;
     int set;
+    int64_t quick_epochs; /* of the quick form */
 } family_plan;
 
 /* Trains (or, resuming, loads), keeps the networks in folder/networks, and certifies each. */
@@ -87,6 +88,9 @@ far_status draw_curve(reproduction *r, far_figure *figure, const double *x, cons
 far_status draw_dashed(reproduction *r, far_figure *figure, const double *x, const double *y,
                        int64_t n, int colour, const char *label);
 far_status draw_toy(reproduction *r, far_figure *figure, int set);
+/* Keeps the figure if st is FAR_OK, else destroys it; st, or what went wrong now. */
+far_status keep_drawn(reproduction *r, far_figure *figure, const char *name, const char *caption,
+                      far_status st);
 /* Keeps the figures as one if st is FAR_OK, and destroys them; st, or what went wrong now. */
 far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_t cols,
                      const far_grid_opts *opts, const char *name, const char *caption,

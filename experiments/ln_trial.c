@@ -31,14 +31,13 @@ static far_status run_baselines(ln_trial *t)
     far_compare_opts compare;
     far_fit_opts_init(&fit);
     fit.target = t->recipe.target;
-    fit.features = t->recipe.features;
+    fit.features = t->recipe.baseline_features;
     fit.rows = t->used;
     far_compare_opts_init(&compare);
     compare.fit = &fit;
     compare.shift = t->recipe.shift;
     compare.models = t->recipe.baselines;
     compare.seeds = t->recipe.seeds;
-    compare.certify = 0;
     tell(t->r, "%s: splits and baselines (%s)", t->recipe.name, t->recipe.baselines);
     return far_comparison_create(t->r->ctx, t->frame, &compare, &t->baselines);
 }
@@ -83,17 +82,15 @@ static void mark_rows(ln_trial *t)
     }
 }
 
-static far_status take_data(ln_trial *t)
+static far_status make_data(const ln_trial *t, const unsigned char *rows, far_net_data **out)
 {
     far_net_data_opts opts;
     far_net_data_opts_init(&opts);
     opts.target = t->recipe.target;
     opts.features = t->recipe.features;
-    opts.rows = t->train;
+    opts.rows = rows;
     opts.standardize = t->recipe.standardize;
-    far_net_data_destroy(t->data);
-    t->data = NULL;
-    return far_net_data_create(t->r->ctx, t->frame, &opts, &t->data);
+    return far_net_data_create(t->r->ctx, t->frame, &opts, out);
 }
 
 far_status ln_trial_split(ln_trial *t, int64_t seed)
@@ -103,7 +100,9 @@ far_status ln_trial_split(ln_trial *t, int64_t seed)
     }
     t->points = far_comparison_points(t->baselines, seed);
     mark_rows(t);
-    far_status st = take_data(t);
+    far_net_data_destroy(t->data);
+    t->data = NULL;
+    far_status st = make_data(t, t->train, &t->data);
     t->seed = st == FAR_OK ? seed : -1;
     return st;
 }
@@ -112,8 +111,8 @@ far_status ln_trial_split(ln_trial *t, int64_t seed)
 
 static char *kept_path(const ln_trial *t, const char *folder, const char *key, const char *ending)
 {
-    return text_of("%s/networks/%s-%s-seed%lld%s", folder, t->recipe.name, key,
-                   (long long)t->seed, ending);
+    return text_of("%s/networks/%s-%s-seed%lld%s", folder, t->recipe.name, key, (long long)t->seed,
+                   ending);
 }
 
 static far_status make_folder(ln_trial *t)
@@ -127,31 +126,44 @@ static far_status make_folder(ln_trial *t)
     return st;
 }
 
-/* The path of a file from an earlier run that may serve this one, or NULL. */
-static char *find_kept(const ln_trial *t, const char *key, const char *ending)
+/* The path if that file is there; else NULL. */
+static char *existing(char *path)
 {
-    char *path = kept_path(t, t->r->folder, key, ending);
-    bool found = t->r->resume && access(path, R_OK) == 0;
-    for (int i = 0; !found && t->recipe.parents && t->recipe.parents[i]; i++) {
-        char *folder = text_of("%s/../%s", t->r->folder, t->recipe.parents[i]);
-        free(path);
-        path = kept_path(t, folder, key, ending);
-        found = access(path, R_OK) == 0;
-        free(folder);
-    }
-    if (!found) {
+    if (access(path, R_OK) != 0) {
         free(path);
         path = NULL;
     }
     return path;
 }
 
+/* In the same folder, in DIR/ID beside DIR/ID, or in reproduce-ID beside reproduce-ID. */
+static char *find_lent(const ln_trial *t, const char *key, const char *ending)
+{
+    const char *own = t->r->folder;
+    char *folders[] = {text_of("%s", own), text_of("%s/../%s", own, t->lender),
+                       text_of("%s/../reproduce-%s", own, t->lender)};
+    char *path = NULL;
+    for (int i = 0; i < 3; i++) {
+        path = path ? path : existing(kept_path(t, folders[i], key, ending));
+        free(folders[i]);
+    }
+    return path;
+}
+
+/* The path of a file from an earlier run that may serve this one, or NULL. */
+static char *find_kept(const ln_trial *t, const char *key, const char *ending)
+{
+    if (t->lender) {
+        return find_lent(t, key, ending);
+    }
+    return t->r->resume ? existing(kept_path(t, t->r->folder, key, ending)) : NULL;
+}
+
 /* What a kept network must have been trained on, and how. */
 static char *training_text(const ln_trial *t, int where)
 {
     return text_of("epochs %lld, batch %lld, rate %g, data %s", (long long)t->recipe.epochs,
-                   (long long)t->recipe.batch, t->recipe.rate[where],
-                   far_net_data_hash(t->data));
+                   (long long)t->recipe.batch, t->recipe.rate[where], far_net_data_hash(t->data));
 }
 
 /* *out stays NULL where there is none that will do. */
@@ -168,21 +180,6 @@ static far_status load_network(ln_trial *t, int where, far_net **out)
             *out = NULL;
         }
         free(wanted);
-    }
-    free(path);
-    return st;
-}
-
-static far_status load_infinite(ln_trial *t, int where, far_model **out)
-{
-    far_status st = FAR_OK;
-    char *path = find_kept(t, LN_WORDS[where], ".far");
-    if (path) {
-        st = far_model_load(t->r->ctx, path, out);
-        if (st == FAR_OK && strcmp(far_model_data_hash(*out), far_net_data_hash(t->data)) != 0) {
-            far_model_destroy(*out);
-            *out = NULL;
-        }
     }
     free(path);
     return st;
@@ -205,8 +202,8 @@ static void tell_run(const ln_trial *t, int where)
         double minutes = t->seconds / (double)t->runs_timed * (double)(t->runs - run) / 60;
         snprintf(left, sizeof left, ", about %.*f min left for training", minutes < 10, minutes);
     }
-    tell(t->r, "%s, seed %lld: network %lld of %lld%s", LN_NAMES[where],
-         (long long)t->seed, (long long)run + 1, (long long)t->runs, left);
+    tell(t->r, "%s, seed %lld: network %lld of %lld%s", LN_NAMES[where], (long long)t->seed,
+         (long long)run + 1, (long long)t->runs, left);
 }
 
 static far_status new_network(ln_trial *t, int where, far_net **out)
@@ -236,8 +233,7 @@ static far_status train(ln_trial *t, int where, const char *checkpoint, far_net 
     return far_net_train(t->r->ctx, net, &x, &y, &opts, NULL);
 }
 
-static far_status save_network(ln_trial *t, int where, const char *checkpoint,
-                               far_net *net)
+static far_status save_network(ln_trial *t, int where, const char *checkpoint, far_net *net)
 {
     far_status st;
     char *path = kept_path(t, t->r->folder, LN_WORDS[where], ".safetensors");
@@ -281,6 +277,51 @@ far_status ln_network(ln_trial *t, int where, far_net **out)
 
 /* ---- infinite width ------------------------------------------------------------------------ */
 
+/* Leaves each thinning-th of the training rows. */
+static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *rows)
+{
+    int64_t seen = 0, kept = 0;
+    for (int64_t i = 0; i < far_frame_rows(t->frame); i++) {
+        rows[i] = t->train[i] && seen++ % thinning == 0;
+        kept += rows[i];
+    }
+    return kept;
+}
+
+/* Whether a model was fitted to the training rows, or to as many of them as there was room for. */
+static far_status is_ours(const ln_trial *t, const far_model *model, bool *ours)
+{
+    int64_t count, wanted = far_model_describe(model).rows;
+    unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
+    far_net_data *data = NULL;
+    for (int64_t thinning = 1; (count = thin_rows(t, thinning, rows)) > wanted; thinning++) {
+    }
+    far_status st = make_data(t, rows, &data);
+    *ours = st == FAR_OK && strcmp(far_model_data_hash(model), far_net_data_hash(data)) == 0;
+    far_net_data_destroy(data);
+    free(rows);
+    return st;
+}
+
+/* *out stays NULL where there is none that will do. */
+static far_status load_infinite(ln_trial *t, int where, far_model **out)
+{
+    far_status st = FAR_OK;
+    bool ours = false;
+    char *path = find_kept(t, LN_WORDS[where], ".far");
+    if (path) {
+        TRY(far_model_load(t->r->ctx, path, out));
+        TRY(is_ours(t, *out, &ours));
+    }
+done:
+    if (!ours) {
+        far_model_destroy(*out);
+        *out = NULL;
+    }
+    free(path);
+    return st;
+}
+
 static void fit_opts(const ln_trial *t, const char *arch, const unsigned char *rows,
                      far_fit_opts *out)
 {
@@ -291,17 +332,6 @@ static void fit_opts(const ln_trial *t, const char *arch, const unsigned char *r
     out->arch = arch;
     out->subset = t->recipe.subset;
     out->extremes = 0;
-}
-
-/* Leaves each thinning-th of the training rows. */
-static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *rows)
-{
-    int64_t seen = 0, kept = 0;
-    for (int64_t i = 0; i < far_frame_rows(t->frame); i++) {
-        rows[i] = t->train[i] && seen++ % thinning == 0;
-        kept += rows[i];
-    }
-    return kept;
 }
 
 /* All training rows if the recipe and the memory allow it, else as many as they do. */

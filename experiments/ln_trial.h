@@ -1,8 +1,8 @@
 /*
  * Networks with and without layer norms on real data with a shift: what the experiments with
- * proteins (ln-table1, ln-fig3) and faces (ln-table2, ln-fig4) share. Nine tenths of the rows in the
- * domain are for training; the other tenth and all rows out of the domain are for tests. Each seed
- * has a split and random weights of its own.
+ * proteins (ln-table1, ln-fig3) and faces (ln-table2, ln-fig4) share. Nine tenths of the rows in
+ * the domain are for training; the other tenth and all rows out of the domain are for tests. Each
+ * seed has a split and random weights of its own.
  *
  * What took time is kept in FOLDER/networks: trained networks, and models of infinite width.
  */
@@ -12,18 +12,18 @@
 #include "ln_toy.h" /* LN_NONE and its like; their texts */
 
 typedef struct ln_recipe {
-    const char *name;                    /* of kept files */
-    const char *target, *features;       /* as in far_fit_opts */
-    const char *shift;                   /* what is out of the domain */
-    const char *baselines;               /* as far_compare_opts.models, at least one */
-    const char *const *parents;          /* experiments whose kept networks serve this one, too */
-    int64_t seeds, epochs, batch;        /* batch 0: all rows */
+    const char *name;              /* of kept files */
+    const char *target, *features; /* as in far_fit_opts */
+    const char *shift;             /* what is out of the domain */
+    const char *baselines;         /* as far_compare_opts.models, at least one */
+    const char *baseline_features; /* that they see */
+    int64_t seeds, epochs, batch;  /* batch 0: all rows */
     double rate[LN_NETS];          /* of Adam */
-    int32_t standardize;                 /* a far_standardize, of trained networks */
-    int64_t thinning;                    /* of the rows in the domain each so many-th is used */
-    int64_t infinite_rows;              /* at most so many for infinite width; 0: all */
-    int64_t subset;                      /* of them, for choosing the ridge */
-    double certify_seconds;              /* for each network */
+    int32_t standardize;           /* a far_standardize, of trained networks */
+    int64_t thinning;              /* of the rows in the domain each so many-th is used */
+    int64_t infinite_rows;         /* at most so many for infinite width; 0: all */
+    int64_t subset;                /* of them, for choosing the ridge */
+    double certify_seconds;        /* for each network */
 } ln_recipe;
 
 typedef struct ln_trial {
@@ -32,6 +32,7 @@ typedef struct ln_trial {
     far_frame *frame;
     far_comparison *baselines; /* of all seeds; its splits are everyone's */
     unsigned char *used;       /* rows that take part at all */
+    const char *lender;        /* an experiment whose kept networks serve this one, too; or NULL */
     /* of the present split: */
     int64_t seed;
     unsigned char *train, *test; /* test: in and out of the domain */
@@ -43,8 +44,7 @@ typedef struct ln_trial {
 } ln_trial;
 
 /* Takes the frame. Runs the baselines. */
-far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *recipe,
-                         ln_trial *out);
+far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *recipe, ln_trial *out);
 void ln_trial_close(ln_trial *t);
 /* Makes the split of that seed the present one. */
 far_status ln_trial_split(ln_trial *t, int64_t seed);

@@ -1,5 +1,5 @@
-/* Ages of faces from the features of a residual network, under a shift: one of five groups of people
- * is out of the domain. Section 4.3 of the layer-norm paper. */
+/* Ages of faces from the features of a residual network, under a shift: one of five groups of
+ * people is out of the domain. Section 4.3 of the layer-norm paper. */
 #ifndef FAR_EXPERIMENTS_LN_UTKFACE_H
 #define FAR_EXPERIMENTS_LN_UTKFACE_H
 

@@ -6,6 +6,10 @@
 
 far_status run_ln_fig1(reproduction *r);
 far_status run_ln_fig2(reproduction *r);
+far_status run_ln_table1(reproduction *r);
+far_status run_ln_fig3(reproduction *r);
+far_status run_ln_table2(reproduction *r);
+far_status run_ln_fig4(reproduction *r);
 far_status run_ln_appendix_k(reproduction *r);
 far_status run_ln_appendix_l(reproduction *r);
 far_status run_ln_theorems(reproduction *r);

@@ -89,9 +89,14 @@ void tell(const reproduction *r, const char *format, ...)
 
 static void print_claim(const claim_record *c)
 {
+    bool colour = isatty(STDOUT_FILENO);
     clear_line();
-    printf("%s: paper %s / ours %s / %s\n", c->what, c->paper, c->ours,
-           c->agrees ? "agrees" : "DOES NOT AGREE");
+    printf("%s: paper %s / ours %s / ", c->what, c->paper, c->ours);
+    printf("%s%s%s\n",
+           !colour     ? ""
+           : c->agrees ? "\033[32m"
+                       : "\033[31m",
+           c->agrees ? "agrees" : "DOES NOT AGREE", colour ? "\033[0m" : "");
     fflush(stdout);
 }
 

@@ -51,11 +51,11 @@ static far_status add_verdict(const reproduction *r, far_page *page, far_status 
 
 static far_status add_claims(const reproduction *r, far_page *page)
 {
-    static const char *const HEADS[] = {"claim", "paper", "ours", "agrees?"};
+    static const char *const HEADS[] = {"claim", "agrees?", "paper", "ours"};
     const char **cells = ROOM(4 * r->claims, const char *);
     for (int i = 0; i < r->claims; i++) {
         const claim_record *c = &r->record->claims[i];
-        const char *row[] = {c->what, c->paper, c->ours, c->agrees ? "yes" : "NO"};
+        const char *row[] = {c->what, c->agrees ? "yes" : "NO", c->paper, c->ours};
         memcpy(cells + 4 * i, row, sizeof row);
     }
     far_status st = r->claims > 0 ? far_page_table(r->ctx, page, "Claims, one by one.", HEADS, 4,
@@ -137,11 +137,6 @@ static double now_seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static bool has_content(const reproduction *r)
-{
-    return r->claims > 0 || r->record->part_count > 0;
-}
-
 /* The message of the run counts, whatever the report says after it. */
 static void hold_message(reproduction *r)
 {
@@ -159,7 +154,7 @@ far_status reproduce(reproduction *r, const experiment *e)
     if (ended != FAR_OK) {
         hold_message(r);
     }
-    far_status written = ended == FAR_OK || has_content(r)
+    far_status written = ended == FAR_OK || r->claims > 0
                              ? write_report(r, e, ended, now_seconds() - started)
                              : FAR_OK;
     return ended != FAR_OK ? ended : written;

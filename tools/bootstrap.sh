@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     libnlopt-dev libarpack2-dev libopenblas-openmp-dev libcurl4-openssl-dev ca-certificates
-    librsvg2-dev fonts-dejavu-core"
+    librsvg2-2 fonts-dejavu-core"
 case "${1:-}" in
 build) packages="$build" ;;
 test) packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip" ;;
@@ -30,7 +30,7 @@ works() {
     libarpack2-dev) pkg-config --exists arpack ;;
     libcurl4-openssl-dev) pkg-config --exists 'libcurl >= 7.85' ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/cert.pem ] ;;
-    librsvg2-dev) pkg-config --exists 'librsvg-2.0 >= 2.52' ;;
+    librsvg2-2) /sbin/ldconfig -p | grep -q 'librsvg-2[.]so[.]2' ;;
     fonts-dejavu-core) command -v fc-list && fc-list : family | grep -q . ;;
     # on Debian only this build will do: the others nest badly with OpenMP
     libopenblas-openmp-dev) ! command -v dpkg && pkg-config --exists openblas ;;

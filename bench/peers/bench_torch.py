@@ -39,6 +39,9 @@ def enter_environment(args):
         return
     except ImportError:
         pass
+    if os.environ.get("FARFIELD_PEER"):
+        sys.exit(f"{sys.executable} has no torch; remove {VENV} and try again")
+    os.environ["FARFIELD_PEER"] = "1"
     python = pathlib.Path(args.python) if args.python else VENV / "bin" / "python"
     if not args.python and not (VENV / "ready").exists():
         print(f"installing torch into {VENV}", file=sys.stderr)

@@ -224,7 +224,7 @@ FAR_API FAR_NODISCARD far_status far_figure_css(far_ctx *ctx, char **out);
 
 /* By the ending: .svg (auto theme), .png (light theme, two pixels for each px; memory of the
  * renderer is its own), .csv. The file is whole or not there. FAR_ERR_ARG: another ending, or .png
- * where farfield was built without librsvg. */
+ * where there is no librsvg (FARFIELD_LIBRSVG chooses the file, "librsvg-2.so.2" by default). */
 FAR_API FAR_NODISCARD far_status far_figure_save(far_ctx *ctx, const far_figure *figure,
                                                  const char *path);
 

@@ -226,10 +226,12 @@ static far_status bring(fetch *f)
 {
     far_status st;
     FAR_TRY(download(f));
+    far_fetch_report before = f->report;
     f->report.resumed |= f->d.resumed;
     st = take(f);
     if (st == FAR_ERR_FORMAT && f->d.resumed) {
         f->spoilt = false;
+        f->report = before;
         FAR_TRY(far_download_restart(&f->d));
         FAR_TRY(download(f));
         FAR_TRY(take(f));

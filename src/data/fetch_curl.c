@@ -23,12 +23,26 @@ typedef struct transfer {
     char error[CURL_ERROR_SIZE];
 } transfer;
 
-void far_http_host(const char *url, char *out, size_t capacity)
+/* Where the host of an address starts, behind a name and a password; NULL if it has none. */
+static const char *find_host(const char *url)
 {
     const char *start = strstr(url, "://");
-    start = start ? start + 3 : url;
-    const char *name = strncmp(url, "file:", 5) == 0 ? "this machine" : start;
-    far_show(out, capacity, name, name == start ? (int64_t)strcspn(start, "/") : 12);
+    if (!start || strncasecmp(url, "file:", 5) == 0) {
+        return NULL;
+    }
+    start += 3;
+    const char *at = memrchr(start, '@', strcspn(start, "/"));
+    return at ? at + 1 : start;
+}
+
+void far_http_host(const char *url, char *out, size_t capacity)
+{
+    const char *host = find_host(url);
+    if (host) {
+        far_show(out, capacity, host, (int64_t)strcspn(host, "/"));
+    } else {
+        snprintf(out, capacity, "this machine");
+    }
 }
 
 /* ---- what curl calls ---- */
@@ -39,7 +53,7 @@ static const char *header_value(const char *line, size_t bytes, const char *name
     return bytes > length && strncasecmp(line, name, length) == 0 ? line + length : NULL;
 }
 
-/* "bytes 100-199/200", "bytes 100-199/" and a star, or "bytes * / 200" without the blanks. */
+/* "bytes 100-199/200", with a star for what is not known. */
 static void read_range(transfer *t, const char *value, size_t bytes)
 {
     char text[96];
@@ -147,9 +161,12 @@ static const char *effective_address(const transfer *t)
 static far_status fail_http(far_ctx *ctx, const transfer *t, const char *host)
 {
     long code = 0;
+    char path[512];
+    const char *url = effective_address(t), *start = find_host(url);
+    start = start ? start + strcspn(start, "/") : url;
+    far_show(path, sizeof path, start, (int64_t)strcspn(start, "?"));
     curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &code);
-    return far_fail(ctx, FAR_ERR_IO, "%s answers %ld%s for %s", host, code, http_text(code),
-                    effective_address(t));
+    return far_fail(ctx, FAR_ERR_IO, "%s answers %ld%s for %s", host, code, http_text(code), path);
 }
 
 static far_status fail_connect(far_ctx *ctx, const transfer *t, const char *host)
@@ -181,8 +198,7 @@ static far_status fail_start(far_ctx *ctx, const transfer *t, CURLcode code, con
         return far_fail(ctx, FAR_ERR_IO, "cannot find %s; is this machine online?", host);
     case CURLE_COULDNT_RESOLVE_PROXY:
         return far_fail(ctx, FAR_ERR_IO,
-                        "cannot find the proxy that http_proxy or https_proxy "
-                        "names");
+                        "cannot find the proxy that http_proxy or https_proxy names");
     case CURLE_COULDNT_CONNECT:
         return fail_connect(ctx, t, host);
     case CURLE_OPERATION_TIMEDOUT:
@@ -229,7 +245,7 @@ static const char *certificates(void)
 static void set_options(transfer *t, const char *url)
 {
     CURL *c = t->curl;
-    bool safe = strncmp(url, "https:", 6) == 0;
+    bool safe = strncasecmp(url, "https:", 6) == 0;
     curl_easy_setopt(c, CURLOPT_URL, url);
     curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "https,http,file");
     curl_easy_setopt(c, CURLOPT_REDIR_PROTOCOLS_STR, safe ? "https" : "https,http");
@@ -290,7 +306,7 @@ static far_status perform(transfer *t)
 static far_status run(transfer *t, const char *url)
 {
     far_status st = FAR_OK;
-    if (strncmp(url, "file:", 5) == 0 && t->d->size > 0) {
+    if (!find_host(url) && t->d->size > 0) {
         FAR_TRY(far_download_restart(t->d)); /* parts of local files carry no mark */
     }
     t->had = t->d->size;

@@ -5,11 +5,11 @@
 
 far_status far_http_get(far_ctx *ctx, const char *url, far_download *d)
 {
-    (void)d;
+    int folder = (int)(far_last_part(d->path) - d->path);
     return far_fail(ctx, FAR_ERR_IO,
-                    "this farfield was built without libcurl and cannot download; get %s and "
-                    "unpack it beside %s",
-                    url, d->path);
+                    "this farfield was built without libcurl and cannot download; get %s by other "
+                    "means and put it, unpacked, into %.*s",
+                    url, folder, d->path);
 }
 
 void far_http_host(const char *url, char *out, size_t capacity)

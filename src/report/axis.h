@@ -9,6 +9,7 @@
 #define FAR_TICKS_MOST 24
 #define FAR_MINOR_MOST 120
 #define FAR_TICK_BYTES 48
+#define FAR_TIMES "\xc3\x97"
 #define FAR_VALUE_MOST 1e300
 
 typedef struct far_tick {

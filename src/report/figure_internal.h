@@ -20,7 +20,7 @@ typedef enum far_mark_kind {
 } far_mark_kind;
 const char *far_mark_name(int kind);
 
-typedef enum far_column {
+typedef enum far_mark_column {
     FAR_COLUMN_X,
     FAR_COLUMN_X_TO,
     FAR_COLUMN_Y,
@@ -28,7 +28,7 @@ typedef enum far_column {
     FAR_COLUMN_HIGH,
     FAR_COLUMN_Z,
     FAR_COLUMNS
-} far_column;
+} far_mark_column;
 
 typedef struct far_mark {
     int kind;

@@ -66,9 +66,8 @@ far_status far_figure_save(far_ctx *ctx, const far_figure *figure, const char *p
         FAR_TRY(far_figure_svg(ctx, figure, FAR_THEME_AUTO, &text));
         FAR_TRY(write_text(ctx, path, text));
     } else if (ends_in(path, ".png")) {
-        FAR_TRY(far_render_check(ctx, path));
         FAR_TRY(far_figure_svg(ctx, figure, FAR_THEME_LIGHT, &text));
-        FAR_TRY(far_render_png(ctx, text, path));
+        FAR_TRY(far_render_png(ctx, text, figure->opts.width, figure->opts.height, path));
     } else {
         char shown[FAR_LABEL_BYTES];
         far_show_path(shown, sizeof shown, path);

@@ -12,7 +12,7 @@ typedef struct extent {
     double low, high;             /* low > high: no values */
     double given_low, given_high; /* NAN: not given */
     double given_linear;
-    double logs; /* the sum of log10 |v|, and of how many */
+    double logs, log_squares; /* sums of log10 |v| and its square, and of how many */
     int64_t log_count;
     bool grounded; /* bars stand on 0 */
     double pad;
@@ -26,7 +26,9 @@ static void take(extent *e, double value)
     e->low = fmin(e->low, value);
     e->high = fmax(e->high, value);
     if (value != 0) {
-        e->logs += log10(fabs(value));
+        double size = log10(fabs(value));
+        e->logs += size;
+        e->log_squares += size * size;
         e->log_count++;
     }
 }
@@ -128,6 +130,7 @@ static extent merged(extent a, extent b)
     a.given_high = fmax(a.given_high, b.given_high);
     a.given_linear = fmin(a.given_linear, b.given_linear);
     a.logs += b.logs;
+    a.log_squares += b.log_squares;
     a.log_count += b.log_count;
     a.grounded |= b.grounded;
     a.pad = fmax(a.pad, b.pad);
@@ -136,7 +139,7 @@ static extent merged(extent a, extent b)
 
 /* ---- from what they span to limits ---- */
 
-/* About where the values are, so that most of them lie where the axis is about linear. */
+/* Somewhat below where most values are: the axis spreads them, and what is about 0 stays there. */
 static double choose_linear(const extent *e, double low, double high)
 {
     if (!isnan(e->given_linear)) {
@@ -146,7 +149,9 @@ static double choose_linear(const extent *e, double low, double high)
     if (e->log_count == 0 || size == 0) {
         return 1;
     }
-    double usual = pow(10, floor(e->logs / (double)e->log_count));
+    double n = (double)e->log_count, mean = e->logs / n;
+    double spread = sqrt(fmax(0, e->log_squares / n - mean * mean));
+    double usual = pow(10, floor(mean - spread / 2));
     return fmin(fmax(usual, size * 1e-8), size / 10);
 }
 

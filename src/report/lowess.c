@@ -22,6 +22,7 @@ typedef struct smoother {
     double *trust;    /* of robustness, 0 to 1 */
     double *residual; /* y minus the fit */
     double *leverage; /* the weight of a point in the fit at its own place */
+    double *weight;   /* in the local line of the moment */
 } smoother;
 
 /* One straight line: where it is, and over which points. */
@@ -32,7 +33,7 @@ typedef struct local {
     double sum, mean, spread; /* of weights, of x, of squares about it; spread 0: no slope */
 } local;
 
-static double weight(const smoother *s, const local *f, int64_t i)
+static double weight_of(const smoother *s, const local *f, int64_t i)
 {
     double distance = f->reach > 0 ? fabs(s->x[i] - f->at) / f->reach : 0;
     if (distance >= 1) {
@@ -65,43 +66,43 @@ static local find_window(const smoother *s, double at)
     return f;
 }
 
-static void sum_weights(const smoother *s, local *f)
+static void set_weights(smoother *s, local *f)
 {
     double sum = 0, moment = 0, spread = 0;
     for (int64_t i = f->from; i < f->to; i++) {
-        double w = weight(s, f, i);
+        double w = s->weight[i] = weight_of(s, f, i);
         sum += w;
         moment += w * (s->x[i] - f->at); /* about the place: no digits are lost */
     }
     f->sum = sum;
     f->mean = sum > 0 ? f->at + moment / sum : f->at;
     for (int64_t i = f->from; i < f->to; i++) {
-        spread += weight(s, f, i) * (s->x[i] - f->mean) * (s->x[i] - f->mean);
+        spread += s->weight[i] * (s->x[i] - f->mean) * (s->x[i] - f->mean);
     }
     f->spread = spread > 1e-12 * sum * f->reach * f->reach ? spread : 0;
 }
 
 /* k points may have no weight at all: all at the distance of the farthest, or none trusted. */
-static local fit_at(const smoother *s, double at)
+static local fit_at(smoother *s, double at)
 {
     local f = find_window(s, at);
-    sum_weights(s, &f);
+    set_weights(s, &f);
     if (f.sum <= 0) {
         f.trusting = true;
-        sum_weights(s, &f);
+        set_weights(s, &f);
     }
     if (f.sum <= 0) {
         f.reach *= 1.001;
-        sum_weights(s, &f);
+        set_weights(s, &f);
     }
     return f;
 }
 
-/* The weight of y_i in the fitted value. */
+/* How much y_i counts in the fitted value; of the last line that was fitted. */
 static double share_of(const smoother *s, const local *f, int64_t i)
 {
     double slope = f->spread > 0 ? (f->at - f->mean) * (s->x[i] - f->mean) / f->spread : 0;
-    return weight(s, f, i) * (1 / f->sum + slope);
+    return s->weight[i] * (1 / f->sum + slope);
 }
 
 static double fitted_value(const smoother *s, const local *f)
@@ -125,7 +126,7 @@ typedef struct anchor {
     double fitted, leverage;
 } anchor;
 
-static anchor anchor_at(const smoother *s, int64_t index)
+static anchor anchor_at(smoother *s, int64_t index)
 {
     local f = fit_at(s, s->x[index]);
     return (anchor){index, fitted_value(s, &f), own_share(s, &f, index)};
@@ -197,7 +198,7 @@ static double half_width_at(const smoother *s, const local *f)
     for (int64_t i = f->from; i < f->to; i++) {
         double share = share_of(s, f, i);
         double error = s->residual[i] / fmax(1 - s->leverage[i], FREEDOM_LEAST);
-        count += weight(s, f, i) > 0;
+        count += s->weight[i] > 0;
         sum += share * share * error * error;
     }
     return count < 3 ? NAN : NORMAL_95 * sqrt(sum);
@@ -230,11 +231,12 @@ static far_status load(far_ctx *ctx, const double *x, const double *y, int64_t n
         goto done;
     }
     qsort(pairs, (size_t)s->n, sizeof *pairs, by_x);
-    FAR_TRY(far_alloc(ctx, 5 * s->n, &s->x));
+    FAR_TRY(far_alloc(ctx, 6 * s->n, &s->x));
     s->y = s->x + s->n;
     s->trust = s->y + s->n;
     s->residual = s->trust + s->n;
     s->leverage = s->residual + s->n;
+    s->weight = s->leverage + s->n;
     for (int64_t i = 0; i < s->n; i++) {
         s->x[i] = pairs[i].x;
         s->y[i] = pairs[i].y;

@@ -70,7 +70,24 @@ static void set_axes(far_panel *p)
 
 /* ---- texts ---- */
 
-/* The label with the factor of the ticks in parentheses, wrapped. */
+/* The label with the factor of the ticks: "area (10^{5} m^{2})", "loss (x10^{5})". */
+static void join_factor(far_text *t, const char *label, const char *factor)
+{
+    const char *unit = strrchr(label, '(');
+    size_t length = strlen(label);
+    bool has_unit = unit && length > 0 && label[length - 1] == ')';
+    bool plain =
+        strncmp(factor, FAR_TIMES "10", strlen(FAR_TIMES) + 2) == 0 && !strchr(factor, ' ');
+    if (!*label || !*factor) {
+        far_text_add(t, "%s%s", label, factor);
+    } else if (has_unit && plain) {
+        far_text_add(t, "%.*s%s %s", (int)(unit + 1 - label), label, factor + strlen(FAR_TIMES),
+                     unit + 1);
+    } else {
+        far_text_add(t, "%s (%s)", label, factor);
+    }
+}
+
 static far_status set_label(far_panel *p, const char *label, const char *factor, double width,
                             char **slot)
 {
@@ -78,13 +95,9 @@ static far_status set_label(far_panel *p, const char *label, const char *factor,
     far_text t = {.ctx = p->ctx};
     far_free(p->ctx, *slot);
     *slot = NULL;
-    if (label && *label && *factor) {
-        far_text_add(&t, "%s (%s)", label, factor);
-    } else if ((label && *label) || *factor) {
-        far_text_add(&t, "%s", *factor ? factor : label);
-    }
+    join_factor(&t, label ? label : "", factor);
     FAR_TRY(t.status);
-    if (t.data) {
+    if (t.length > 0) {
         FAR_TRY(far_wrap(p->ctx, t.data, p->font, width, slot));
     }
 done:

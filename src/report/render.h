@@ -4,9 +4,9 @@
 
 #include "../base/base_internal.h"
 
-/* FAR_ERR_ARG where there is no librsvg in this build. */
-far_status far_render_check(far_ctx *ctx, const char *path);
-/* Two pixels for each px. */
-far_status far_render_png(far_ctx *ctx, const char *svg, const char *path);
+/* A picture of width x height px as a file, two pixels for each px. FAR_ERR_ARG where there is no
+ * librsvg. */
+far_status far_render_png(far_ctx *ctx, const char *svg, double width, double height,
+                          const char *path);
 
 #endif

@@ -9,7 +9,6 @@
 #define ROUNDING 1e-9 /* of a step: a limit this close to a tick has it */
 #define GROUPS_FROM 5 /* digits: thin spaces between thousands */
 #define MINUS "\xe2\x88\x92"
-#define TIMES "\xc3\x97"
 #define THIN "\xe2\x80\x89"
 
 static double power10(int exponent)
@@ -74,22 +73,28 @@ static void put_power(char *out, size_t capacity, int sign, int mantissa, int ex
 {
     char lead[16] = "";
     if (mantissa != 1) {
-        snprintf(lead, sizeof lead, "%d" TIMES, mantissa);
+        snprintf(lead, sizeof lead, "%d" FAR_TIMES, mantissa);
     }
     snprintf(out, capacity, "%s%s10^{%s%d}", sign < 0 ? MINUS : "", lead, exponent < 0 ? MINUS : "",
              abs(exponent));
 }
 
-/* units * 10^exponent with all its digits: "1.25x10^{7}". units > 0. */
-static void put_scientific(char *out, size_t capacity, int64_t units, int exponent)
+/* units * 10^exponent with all its digits: "20 000", "1.25x10^{7}". units > 0. */
+static void put_exact(char *out, size_t capacity, int64_t units, int exponent)
 {
     char digits[24], power[FAR_TICK_BYTES];
     for (; units % 10 == 0; units /= 10) {
         exponent++;
     }
     int count = snprintf(digits, sizeof digits, "%lld", (long long)units);
-    put_power(power, sizeof power, 1, 1, exponent + count - 1);
-    snprintf(out, capacity, "%c%s%s" TIMES "%s", digits[0], count > 1 ? "." : "", digits + 1,
+    int decade = exponent + count - 1;
+    if (decade >= -3 && decade < 7) {
+        put_decimal(power, units, -exponent);
+        snprintf(out, capacity, "%s", power);
+        return;
+    }
+    put_power(power, sizeof power, 1, 1, decade);
+    snprintf(out, capacity, "%c%s%s" FAR_TIMES "%s", digits[0], count > 1 ? "." : "", digits + 1,
              power);
 }
 
@@ -148,12 +153,12 @@ static int largest_decade_of(const steps *s, int64_t offset)
 /* Numbers too long to tell apart at a glance: all of it but the last digits moves to the factor. */
 static int64_t take_offset(const steps *s, far_ticks *out, int decade)
 {
-    int64_t lump = 100, kept = s->first / lump * lump;
-    if (decade - s->exponent < 7 || kept == 0) {
+    int64_t lump = 10, kept = s->first / lump * lump;
+    if (decade - s->exponent < 5 || kept == 0) {
         return 0;
     }
     char size[80];
-    put_scientific(size, sizeof size, llabs(kept * s->mantissa), s->exponent);
+    put_exact(size, sizeof size, llabs(kept * s->mantissa), s->exponent);
     snprintf(out->factor, sizeof out->factor, "%s %s", kept < 0 ? MINUS : "+", size);
     return kept;
 }
@@ -163,7 +168,7 @@ static void put_factor(far_ticks *out, int exponent)
     char offset[sizeof out->factor], power[FAR_TICK_BYTES];
     memcpy(offset, out->factor, sizeof offset);
     put_power(power, sizeof power, 1, 1, exponent);
-    snprintf(out->factor, sizeof out->factor, TIMES "%s%s%.90s", power, offset[0] ? " " : "",
+    snprintf(out->factor, sizeof out->factor, FAR_TIMES "%s%s%.90s", power, offset[0] ? " " : "",
              offset);
 }
 
@@ -319,12 +324,12 @@ static bool far_from_zero(int exponent, double linear, int stride)
     return asinh(power10(exponent) / linear) >= least * DECADE;
 }
 
-static void symlog_side(far_ticks *out, int sign, int last, int stride, double linear, double low,
-                        double high)
+static void symlog_side(far_ticks *out, int sign, int last, int stride, int phase, double linear,
+                        double low, double high)
 {
     int first = (int)ceil(log10(linear) - ROUNDING);
     for (int e = first; e <= last; e++) {
-        if ((last - e) % stride == 0 && far_from_zero(e, linear, stride)) {
+        if ((phase - e) % stride == 0 && far_from_zero(e, linear, stride)) {
             add_power(out, sign, 1, e);
         }
     }
@@ -353,9 +358,9 @@ static void symlog_ticks(double low, double high, double linear, int most, far_t
     int up = largest_decade(high, linear), down = largest_decade(-low, linear);
     int origin = (int)ceil(log10(linear) - ROUNDING);
     int decades = (up >= origin ? up - origin + 1 : 0) + (down >= origin ? down - origin + 1 : 0);
-    int stride = choose_stride(decades, most - 1);
-    symlog_side(out, -1, down, stride, linear, low, high);
-    symlog_side(out, 1, up, stride, linear, low, high);
+    int stride = choose_stride(decades, most - 1), phase = up > down ? up : down;
+    symlog_side(out, -1, down, stride, phase, linear, low, high);
+    symlog_side(out, 1, up, stride, phase, linear, low, high);
     keep_within(out, low, high);
     if (low <= 0 && high >= 0) {
         out->tick[out->count++] = (far_tick){0, "0"};

@@ -167,7 +167,7 @@ static size_t put_tar(unsigned char *out, const char *path, char type, const cha
     size_t size = strlen(content), padded = (size + 511) / 512 * 512;
     memset(out, 0, 512 + padded);
     memcpy(out, path, strlen(path));
-    snprintf((char *)out + 124, 12, "%011zo", size);
+    snprintf((char *)out + 124, 12, "%011o", (unsigned)size);
     out[156] = (unsigned char)type;
     memcpy(out + 257, "ustar", 6);
     memset(out + 148, ' ', 8);

@@ -14,6 +14,8 @@ check kernel --arch "$LN_FIRST" --json --at-infinity U.csv X.csv
 check kernel --arch "$LN_FIRST" --json --sup
 check kernel --arch 'dense relu dense' --json --sup
 check info --json
+check data list --json
+check reproduce --list --json
 check info arch --json
 check info arch --json 'dense relu dense'
 check demo --json

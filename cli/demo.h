@@ -1,0 +1,91 @@
+/* farfield demo: what one layer norm changes, on data whose truth is known everywhere. */
+#ifndef FAR_CLI_DEMO_H
+#define FAR_CLI_DEMO_H
+
+#include "report.h"
+
+#include <farfield/netcert.h>
+
+enum {
+    DEMO_COFFEE = 0,
+    DEMO_TOYS = 3, /* behind it */
+    DEMO_SETS = 1 + DEMO_TOYS,
+    DEMO_MODELS = 6,
+    DEMO_INPUTS = 4,
+    DEMO_TRAIN = 400,
+    DEMO_TEST = 300,  /* in range and out of range together */
+    DEMO_CURVE = 241, /* points of a line through the inputs */
+    DEMO_FAR = 73,    /* points of the same line, to where nobody has been */
+    DEMO_POINTS = DEMO_TEST + DEMO_CURVE + DEMO_FAR
+};
+
+/* A function, rows to learn it from, and points where it is asked for. */
+typedef struct demo_set {
+    const char *name, *law, *shift, *target;
+    const char *inputs[DEMO_INPUTS];
+    int64_t input_count, train_count;
+    int64_t in_count, out_count, curve_count, far_count; /* points lie in this order */
+    int64_t epochs;                                      /* that a finite network trains */
+    double train_x[DEMO_TRAIN * DEMO_INPUTS], train_y[DEMO_TRAIN];
+    double x[DEMO_POINTS * DEMO_INPUTS], truth[DEMO_POINTS];
+} demo_set;
+
+int64_t demo_points(const demo_set *set);
+/* Where the curve and the far part begin among the points. */
+int64_t demo_curve(const demo_set *set);
+int64_t demo_far(const demo_set *set);
+/* The first input of count points from start on. */
+void demo_along(const demo_set *set, int64_t start, int64_t count, double *out);
+void demo_make_sets(demo_set sets[DEMO_SETS]);
+
+typedef struct demo_score {
+    double mean, half; /* half of the 95% interval over seeds; NAN for one */
+} demo_score;
+
+/* What a model makes of a set. */
+typedef struct demo_result {
+    bool there; /* false: it could not be had, see reason */
+    char reason[200];
+    demo_score r2_in, r2_out;
+    double largest;      /* |prediction| out of range, over all seeds */
+    int verdict;         /* a far_verdict, of all seeds the worst */
+    double bound;        /* |f| <= bound everywhere, for all seeds; NAN: not computed */
+    double slope, order; /* unbounded: f grows like slope t^order */
+    double mean[DEMO_POINTS], low[DEMO_POINTS], high[DEMO_POINTS]; /* over seeds */
+} demo_result;
+
+typedef struct demo_args {
+    const char *report;
+    bool kernels, quick, no_report, json, quiet;
+    int64_t seeds, threads;
+} demo_args;
+
+typedef struct demo {
+    demo_args args;
+    session s;
+    report report;
+    demo_set sets[DEMO_SETS];
+    demo_result results[DEMO_SETS][DEMO_MODELS];
+    double seconds;
+} demo;
+
+const char *demo_model_name(int model);
+/* The text of a network; NULL for other models. */
+const char *demo_model_arch(int model);
+/* Learns a set. A model whose library is missing is no failure: its result says so. */
+far_status demo_learn(demo *d, int set, int model);
+
+/* The table, and what to see in it. */
+void demo_print(const demo *d);
+void demo_print_json(const demo *d);
+/* "yes", "no" or "undecided" */
+const char *demo_verdict(const demo_result *r);
+/* "0.472", "-8.5 +- 3.1" */
+const char *demo_show_score(demo_score score, char buffer[32]);
+
+void demo_report(demo *d, int argc, char **argv);
+
+/* The kernels behind it, in one table. */
+int demo_kernels(const demo_args *args);
+
+#endif

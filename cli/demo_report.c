@@ -1,0 +1,315 @@
+/* The demonstration's report: the verdict, the table, and what to see in pictures. */
+#include "demo.h"
+
+#include <farfield/baseline.h>
+#include <math.h>
+#include <stdio.h>
+
+/* Warm colours: no norm; blue: a layer norm. Dashes: of finite width. */
+static const int COLOUR[DEMO_MODELS] = {1, 0, 4, 5, 2, 3};
+static const int DASH[DEMO_MODELS] = {FAR_DASH_SOLID,  FAR_DASH_SOLID, FAR_DASH_DASHED,
+                                      FAR_DASH_DASHED, FAR_DASH_SOLID, FAR_DASH_SOLID};
+enum { PLAIN_INFINITE, NORMED_INFINITE, PLAIN_FINITE, NORMED_FINITE };
+
+static far_mark_opts model_mark(int model)
+{
+    far_mark_opts mark = report_mark(demo_model_name(model), COLOUR[model]);
+    mark.dash = DASH[model];
+    return mark;
+}
+
+static far_mark_opts truth_mark(void)
+{
+    far_mark_opts mark = report_mark("truth", FAR_COLOUR_INK);
+    mark.width = 3;
+    mark.dash = FAR_DASH_SOLID;
+    return mark;
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static int count_verdict(const demo *d, int model, int verdict)
+{
+    int count = 0;
+    for (int i = 0; i < DEMO_SETS; i++) {
+        count += d->results[i][model].verdict == verdict;
+    }
+    return count;
+}
+
+static double at_the_end(const demo *d, int model)
+{
+    return d->results[DEMO_COFFEE][model].mean[demo_far(&d->sets[DEMO_COFFEE]) - 1];
+}
+
+static void put_verdicts(demo *d)
+{
+    const demo_result *coffee = d->results[DEMO_COFFEE];
+    int firm = count_verdict(d, NORMED_INFINITE, FAR_BOUNDED) +
+               count_verdict(d, NORMED_FINITE, FAR_BOUNDED);
+    int loose = count_verdict(d, PLAIN_INFINITE, FAR_UNBOUNDED) +
+                count_verdict(d, PLAIN_FINITE, FAR_UNBOUNDED);
+    report_verdict(&d->report, firm == 2 * DEMO_SETS ? FAR_TONE_GOOD : FAR_TONE_BAD,
+                   "With one layer norm %d of %d networks are bounded for every input, proven. "
+                   "Whatever is asked, no cup of coffee is said to leave \xc2\xb1%.0f \xc2\xb0"
+                   "C (infinite width) or \xc2\xb1%.0f \xc2\xb0"
+                   "C (width 128).",
+                   firm, 2 * DEMO_SETS, coffee[NORMED_INFINITE].bound, coffee[NORMED_FINITE].bound);
+    report_verdict(&d->report, FAR_TONE_BAD,
+                   "Without a norm %d of %d networks run away: far enough out they exceed any "
+                   "level. After three hours a cup in a room of 20 \xc2\xb0"
+                   "C is said to be at %.0f \xc2\xb0"
+                   "C (infinite width) and %.0f \xc2\xb0"
+                   "C (width 128).",
+                   loose, 2 * DEMO_SETS, at_the_end(d, PLAIN_INFINITE),
+                   at_the_end(d, PLAIN_FINITE));
+    report_verdict(&d->report, FAR_TONE_PLAIN,
+                   "Bounded is not the same as right: where the truth itself runs away (line, "
+                   "parabola), a bounded model cannot follow it.");
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static void put_growth(report *r, const demo_result *result)
+{
+    if (result->verdict != FAR_UNBOUNDED) {
+        report_cell(r, "-");
+    } else if (result->order == 1) {
+        report_cell(r, "%.3g t", result->slope);
+    } else {
+        report_cell(r, "%.3g t^{%g}", result->slope, result->order);
+    }
+}
+
+static void put_row(report *r, const char *data, int model, const demo_result *result)
+{
+    char score[32];
+    report_cell(r, "%s", data);
+    report_cell(r, "%s", demo_model_name(model));
+    report_cell(r, "%s", demo_show_score(result->r2_in, score));
+    report_cell(r, "%s", demo_show_score(result->r2_out, score));
+    report_number(r, "%.4g", result->largest);
+    report_cell(r, "%s", demo_verdict(result));
+    report_number(r, "%.4g", result->bound);
+    put_growth(r, result);
+}
+
+static void put_table(demo *d)
+{
+    static const char *const HEADS[] = {
+        "data",        "model",   "R^{2} in range",   "R^{2} out of range",
+        "largest |f|", "bounded", "|f| \xe2\x89\xa4", "grows like"};
+    for (int i = 0; i < DEMO_SETS; i++) {
+        for (int k = 0; k < DEMO_MODELS; k++) {
+            if (d->results[i][k].there) {
+                put_row(&d->report, d->sets[i].name, k, &d->results[i][k]);
+            }
+        }
+    }
+    report_table(&d->report,
+                 "R^{2} is 1 for the truth itself and 0 for its mean over the points asked for. "
+                 "Largest |f|: of the predictions out of range. Bounded: over all inputs, by a "
+                 "theorem, and by how much. Grows like: along a direction, t steps from 0. "
+                 "Finite networks: mean over seeds and its 95% interval.",
+                 HEADS, sizeof HEADS / sizeof HEADS[0]);
+}
+
+/* ---- pictures ------------------------------------------------------------------------------ */
+
+/* Every model along points from start on. */
+static void put_lines(demo *d, int set, int64_t start, int64_t count)
+{
+    double x[DEMO_CURVE];
+    const demo_set *s = &d->sets[set];
+    demo_along(s, start, count, x);
+    report_line(&d->report, truth_mark(), x, s->truth + start, count);
+    for (int k = 0; k < DEMO_MODELS; k++) {
+        const demo_result *result = &d->results[set][k];
+        if (!result->there) {
+            continue;
+        }
+        report_line(&d->report, model_mark(k), x, result->mean + start, count);
+        if (result->low[start] < result->high[start]) { /* there are seeds */
+            far_mark_opts mark = report_mark(NULL, COLOUR[k]);
+            report_band(&d->report, mark, x, result->low + start, result->high + start, count);
+        }
+    }
+}
+
+static void put_coffee(demo *d)
+{
+    const demo_set *s = &d->sets[DEMO_COFFEE];
+    far_figure_opts o = report_axes("minutes since it was poured", "temperature (\xc2\xb0"
+                                                                   "C)");
+    o.title = "A cup of coffee, and what models that saw its first hour say about the next two";
+    o.y_min = -60;
+    o.y_max = 90;
+    o.legend = FAR_LEGEND_RIGHT;
+    o.width = 900;
+    report_draw(&d->report, &o);
+    put_lines(d, DEMO_COFFEE, demo_curve(s), s->curve_count);
+    report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
+    report_figure_files(&d->report, "coffee");
+    report_place(&d->report, "coffee",
+                 "One cup: poured at 85 \xc2\xb0"
+                 "C in a room of 20 \xc2\xb0"
+                 "C, with a time constant of 30 minutes. In the first hour all but the straight "
+                 "line agree with the truth. Beyond it, models without a norm go on downwards, "
+                 "below freezing; with one layer norm they come to rest. Solid: infinite width; "
+                 "dashed: width 128, mean over seeds, with their range shaded.");
+}
+
+static void put_far(demo *d)
+{
+    const demo_set *s = &d->sets[DEMO_COFFEE];
+    far_figure_opts o = report_axes("minutes since it was poured", "temperature (\xc2\xb0"
+                                                                   "C)");
+    o.x_scale = FAR_SCALE_LOG;
+    o.y_scale = FAR_SCALE_SYMLOG;
+    o.y_linear = 100;
+    o.legend = FAR_LEGEND_RIGHT;
+    o.width = 900;
+    report_draw(&d->report, &o);
+    put_lines(d, DEMO_COFFEE, demo_far(s), s->far_count);
+    report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
+    report_figure_files(&d->report, "far");
+    report_place(&d->report, "far",
+                 "The same cup until two years later, on axes that are logarithmic far from 0. "
+                 "What is bounded is flat there; what is not goes on for ever.");
+}
+
+static void put_toys(demo *d)
+{
+    static const double LEAST[DEMO_TOYS] = {-8, -27, -60}, MOST[DEMO_TOYS] = {8, 27, 330};
+    far_figure *panels[DEMO_TOYS];
+    far_grid_opts g;
+    for (int i = 0; i < DEMO_TOYS; i++) {
+        const demo_set *s = &d->sets[DEMO_SETS - DEMO_TOYS + i];
+        far_figure_opts o = report_axes("x", i == 0 ? "y" : NULL);
+        o.title = s->name;
+        o.y_min = LEAST[i];
+        o.y_max = MOST[i];
+        report_draw(&d->report, &o);
+        put_lines(d, DEMO_SETS - DEMO_TOYS + i, demo_curve(s), s->curve_count);
+        report_rule(&d->report, FAR_VERTICAL, -5, NULL);
+        report_rule(&d->report, FAR_VERTICAL, 5, NULL);
+        panels[i] = report_take(&d->report);
+    }
+    far_grid_opts_init(&g);
+    g.width = 960;
+    g.height = 380;
+    report_grid(&d->report, panels, 1, DEMO_TOYS, &g);
+    report_figure_files(&d->report, "functions");
+    report_place(
+        &d->report, "functions",
+        "Three functions learnt from 100 points between the dashed lines, as in the paper "
+        "on layer norm. Without a norm the networks go on as straight lines: right for the "
+        "line, wrong for the sine, too little for the parabola. With one they come to "
+        "rest.");
+}
+
+static void put_bars(demo *d)
+{
+    const char *names[DEMO_MODELS];
+    double in[DEMO_MODELS], out[DEMO_MODELS], half_in[DEMO_MODELS], half_out[DEMO_MODELS];
+    int64_t count = 0;
+    for (int k = 0; k < DEMO_MODELS; k++) {
+        const demo_result *r = &d->results[DEMO_COFFEE][k];
+        if (r->there) {
+            names[count] = demo_model_name(k);
+            in[count] = r->r2_in.mean;
+            half_in[count] = r->r2_in.half;
+            out[count] = fmax(r->r2_out.mean, -1);
+            half_out[count++] = r->r2_out.mean < -1 ? NAN : r->r2_out.half;
+        }
+    }
+    far_figure_opts o = report_axes(NULL, "R^{2}");
+    o.categories = names;
+    o.category_count = count;
+    o.y_min = -1;
+    o.y_max = 1;
+    o.note = "Bars that reach -1 go on below; see the table.";
+    report_draw(&d->report, &o);
+    report_bars(&d->report, report_mark("first hour", FAR_COLOUR_NEXT), in, half_in, count);
+    report_bars(&d->report, report_mark("next two hours", FAR_COLOUR_NEXT), out, half_out, count);
+    report_figure_files(&d->report, "scores");
+    report_place(&d->report, "scores",
+                 "Coffee: how well each model does in the hour it learnt from, and after it. In "
+                 "range hardly any difference shows.");
+}
+
+static void put_scatter(demo *d)
+{
+    const demo_set *s = &d->sets[DEMO_COFFEE];
+    const double ends[] = {0, 45};
+    far_figure *panels[DEMO_MODELS];
+    far_grid_opts g;
+    for (int k = 0; k < DEMO_MODELS; k++) {
+        const demo_result *r = &d->results[DEMO_COFFEE][k];
+        far_figure_opts o = report_axes(NULL, NULL);
+        o.title = demo_model_name(k);
+        o.y_min = -60;
+        o.y_max = 60;
+        o.x_min = 0;
+        o.x_max = 45;
+        panels[k] = NULL;
+        if (r->there) {
+            report_draw(&d->report, &o);
+            report_points(&d->report, report_mark(NULL, COLOUR[k]), s->truth + s->in_count,
+                          r->mean + s->in_count, s->out_count);
+            report_line(&d->report, report_mark(NULL, FAR_COLOUR_INK), ends, ends, 2);
+            panels[k] = report_take(&d->report);
+        }
+    }
+    far_grid_opts_init(&g);
+    g.width = 900;
+    g.height = 560;
+    g.x_label = "true temperature (\xc2\xb0"
+                "C)";
+    g.y_label = "predicted (\xc2\xb0"
+                "C)";
+    g.share_x = g.share_y = FAR_SHARE_ALL;
+    report_grid(&d->report, panels, 2, 3, &g);
+    report_figure_files(&d->report, "predictions");
+    report_place(&d->report, "predictions",
+                 "Coffee: 200 cups one to three hours after pouring, each a point: what it is, and "
+                 "what it is said to be. The line is where they agree.");
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void put_facts(demo *d, int argc, char **argv)
+{
+    const char *trees = far_xgboost_version(d->s.ctx);
+    report_command(&d->report, argc, argv);
+    report_fact(&d->report, "data",
+                "%s: %s, %s. Cups are poured at 60 to 95 C in rooms of 5 to 30 C, with "
+                "tau from 15 to 45 minutes; scores are against the law itself.",
+                d->sets[DEMO_COFFEE].name, d->sets[DEMO_COFFEE].law, d->sets[DEMO_COFFEE].shift);
+    report_fact(&d->report, "networks",
+                "%s\n%s\nat infinite width: kernel regression with their tangent kernel, the ridge "
+                "chosen by leave-one-out error; at width 128: Adam, rate 0.001, full batch, %lld "
+                "and %lld epochs",
+                demo_model_arch(PLAIN_INFINITE), demo_model_arch(NORMED_INFINITE),
+                (long long)(d->sets[DEMO_SETS - 1].epochs / (d->args.quick ? 10 : 1)),
+                (long long)(d->sets[DEMO_COFFEE].epochs / (d->args.quick ? 10 : 1)));
+    report_seeds(&d->report, 0, d->args.seeds);
+    report_fact(&d->report, "xgboost", "%s", trees ? trees : "not there");
+}
+
+void demo_report(demo *d, int argc, char **argv)
+{
+    report *r = &d->report;
+    report_title(r, "What one layer norm changes");
+    put_verdicts(d);
+    report_heading(r, "Coffee that was measured for an hour");
+    put_coffee(d);
+    put_far(d);
+    put_bars(d);
+    put_scatter(d);
+    report_heading(r, "Functions on a line");
+    put_toys(d);
+    report_heading(r, "All numbers");
+    put_table(d);
+    put_facts(d, argc, argv);
+}

@@ -1,0 +1,410 @@
+#define _GNU_SOURCE
+#include "report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- the folder ---------------------------------------------------------------------------- */
+
+static int folder_failure(const report *r)
+{
+    return failure(r->s->verb, "%s: cannot write: %s", r->folder, strerror(errno));
+}
+
+static int make_folder(report *r)
+{
+    struct stat old;
+    if (mkdir(r->folder, 0777) == 0) {
+        r->made_folder = true;
+        return EXIT_DONE;
+    }
+    if (errno != EEXIST || stat(r->folder, &old) != 0) {
+        return folder_failure(r);
+    }
+    if (!S_ISDIR(old.st_mode)) {
+        return failure(r->s->verb, "%s: cannot write: it is no directory", r->folder);
+    }
+    return access(r->folder, W_OK | X_OK) == 0 ? EXIT_DONE : folder_failure(r);
+}
+
+int report_open(session *s, const char *folder, report *r)
+{
+    *r = (report){.s = s, .folder = folder};
+    return folder ? make_folder(r) : EXIT_DONE;
+}
+
+char *report_path(const report *r, const char *name)
+{
+    char *path;
+    size_t length = strlen(r->folder);
+    const char *slash = length > 0 && r->folder[length - 1] == '/' ? "" : "/";
+    return asprintf(&path, "%s%s%s", r->folder, slash, name) < 0 ? NULL : path;
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+static bool idle(const report *r)
+{
+    return !r->page || r->failed != FAR_OK;
+}
+
+static void note(report *r, far_status st)
+{
+    r->failed = r->failed == FAR_OK ? st : r->failed;
+}
+
+void report_title(report *r, const char *title)
+{
+    if (r->folder) {
+        note(r, far_page_create(r->s->ctx, title, &r->page));
+    }
+}
+
+static int write_page(const report *r)
+{
+    char *path = report_path(r, "report.html");
+    far_status st = path ? far_page_save(r->s->ctx, r->page, path) : FAR_ERR_MEMORY;
+    free(path);
+    return path && st != FAR_OK ? session_failure(r->s, NULL)
+           : path               ? EXIT_DONE
+                                : failure(r->s->verb, "out of memory");
+}
+
+int report_write(report *r)
+{
+    if (!r->folder) {
+        return EXIT_DONE;
+    }
+    if (r->failed == FAR_ERR_MEMORY) {
+        return failure(r->s->verb, "report: out of memory");
+    }
+    if (r->failed != FAR_OK) {
+        return session_failure(r->s, "report");
+    }
+    int code = write_page(r);
+    r->written = code == EXIT_DONE;
+    return code;
+}
+
+static void drop_cells(report *r)
+{
+    for (int64_t i = 0; i < r->cell_count; i++) {
+        free(r->cells[i]);
+    }
+    free(r->cells);
+    r->cells = NULL;
+    r->cell_count = r->cell_room = 0;
+}
+
+static void drop_files(report *r)
+{
+    bool vain = r->made_folder && !r->written;
+    for (int i = 0; i < r->file_count; i++) {
+        if (vain) {
+            unlink(r->files[i]);
+        }
+        free(r->files[i]);
+    }
+    if (vain) {
+        rmdir(r->folder);
+    }
+}
+
+void report_close(report *r)
+{
+    drop_files(r);
+    drop_cells(r);
+    far_figure_destroy(r->figure);
+    far_page_destroy(r->page);
+    *r = (report){0};
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+enum { WORDS_BYTES = 4096 };
+
+void report_verdict(report *r, far_tone tone, const char *format, ...)
+{
+    char words[WORDS_BYTES];
+    va_list args;
+    if (idle(r)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    note(r, far_page_verdict(r->s->ctx, r->page, tone, words));
+}
+
+void report_heading(report *r, const char *text)
+{
+    if (!idle(r)) {
+        note(r, far_page_heading(r->s->ctx, r->page, text));
+    }
+}
+
+void report_text(report *r, const char *format, ...)
+{
+    char words[WORDS_BYTES];
+    va_list args;
+    if (idle(r)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    note(r, far_page_text(r->s->ctx, r->page, words));
+}
+
+void report_fact(report *r, const char *key, const char *format, ...)
+{
+    char words[WORDS_BYTES];
+    va_list args;
+    if (idle(r)) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
+    note(r, far_page_fact(r->s->ctx, r->page, key, words));
+}
+
+static bool needs_no_quotes(const char *word)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./:=,+@%";
+    return *word && word[strspn(word, PLAIN)] == 0;
+}
+
+static void put_quoted(FILE *out, const char *word)
+{
+    if (needs_no_quotes(word)) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++) {
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, out);
+    }
+    fputc('\'', out);
+}
+
+void report_command(report *r, int argc, char **argv)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = idle(r) ? NULL : open_memstream(&text, &length);
+    if (!out) {
+        return;
+    }
+    fputs("farfield", out);
+    for (int i = 0; i < argc; i++) {
+        fputc(' ', out);
+        put_quoted(out, argv[i]);
+    }
+    fclose(out);
+    note(r, far_page_fact(r->s->ctx, r->page, "command", text ? text : ""));
+    free(text);
+}
+
+void report_seeds(report *r, uint64_t first, int64_t count)
+{
+    if (count > 1) {
+        report_fact(r, "seeds", "%llu to %llu", (unsigned long long)first,
+                    (unsigned long long)(first + (uint64_t)count - 1));
+    } else {
+        report_fact(r, "seed", "%llu", (unsigned long long)first);
+    }
+}
+
+/* ---- tables -------------------------------------------------------------------------------- */
+
+static bool cell_fits(report *r)
+{
+    if (r->cell_count < r->cell_room) {
+        return true;
+    }
+    int64_t room = r->cell_room > 0 ? 2 * r->cell_room : 64;
+    char **grown = realloc(r->cells, (size_t)room * sizeof *grown);
+    if (!grown) {
+        note(r, FAR_ERR_MEMORY);
+        return false;
+    }
+    r->cells = grown;
+    r->cell_room = room;
+    return true;
+}
+
+void report_cell(report *r, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    if (idle(r) || !cell_fits(r)) {
+        return;
+    }
+    va_start(args, format);
+    if (vasprintf(&text, format, args) < 0) {
+        note(r, FAR_ERR_MEMORY);
+    } else {
+        r->cells[r->cell_count++] = text;
+    }
+    va_end(args);
+}
+
+void report_number(report *r, const char *format, double value)
+{
+    char text[64] = "-";
+    if (isfinite(value)) {
+        snprintf(text, sizeof text, format, value);
+    }
+    report_cell(r, "%s", text);
+}
+
+void report_table(report *r, const char *caption, const char *const *heads, int64_t cols)
+{
+    if (!idle(r)) {
+        note(r, far_page_table(r->s->ctx, r->page, caption, heads, cols,
+                               (const char *const *)r->cells, r->cell_count / cols));
+    }
+    drop_cells(r);
+}
+
+/* ---- figures ------------------------------------------------------------------------------- */
+
+far_figure_opts report_axes(const char *x_label, const char *y_label)
+{
+    far_figure_opts opts;
+    far_figure_opts_init(&opts);
+    opts.width = 760;
+    opts.height = 430;
+    opts.x_label = x_label;
+    opts.y_label = y_label;
+    return opts;
+}
+
+void report_draw(report *r, const far_figure_opts *opts)
+{
+    if (!idle(r)) {
+        far_figure_destroy(r->figure);
+        r->figure = NULL;
+        note(r, far_figure_create(r->s->ctx, opts, &r->figure));
+    }
+}
+
+far_mark_opts report_mark(const char *label, int colour)
+{
+    far_mark_opts mark;
+    far_mark_opts_init(&mark);
+    mark.label = label;
+    mark.colour = colour;
+    return mark;
+}
+
+void report_line(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
+{
+    if (!idle(r)) {
+        note(r, far_figure_line(r->s->ctx, r->figure, x, y, n, &mark));
+    }
+}
+
+void report_band(report *r, far_mark_opts mark, const double *x, const double *low,
+                 const double *high, int64_t n)
+{
+    if (!idle(r)) {
+        note(r, far_figure_band(r->s->ctx, r->figure, x, low, high, n, &mark));
+    }
+}
+
+void report_points(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
+{
+    if (!idle(r)) {
+        note(r, far_figure_points(r->s->ctx, r->figure, x, y, n, &mark));
+    }
+}
+
+void report_bars(report *r, far_mark_opts mark, const double *values, const double *half_widths,
+                 int64_t n)
+{
+    if (!idle(r)) {
+        note(r, far_figure_bars(r->s->ctx, r->figure, values, half_widths, n, &mark));
+    }
+}
+
+void report_histogram(report *r, far_mark_opts mark, const double *edges, const double *counts,
+                      int64_t bins)
+{
+    if (!idle(r)) {
+        note(r, far_figure_histogram(r->s->ctx, r->figure, edges, counts, bins, &mark));
+    }
+}
+
+void report_rule(report *r, int direction, double value, const char *label)
+{
+    far_mark_opts mark = report_mark(label, FAR_COLOUR_INK);
+    if (!idle(r)) {
+        note(r, far_figure_rule(r->s->ctx, r->figure, direction, value, &mark));
+    }
+}
+
+void report_place(report *r, const char *name, const char *caption)
+{
+    char file[128];
+    snprintf(file, sizeof file, "%s.csv", name);
+    if (!idle(r)) {
+        note(r, far_page_figure(r->s->ctx, r->page, r->figure, file, caption));
+        far_figure_destroy(r->figure);
+        r->figure = NULL;
+    }
+}
+
+far_figure *report_take(report *r)
+{
+    far_figure *figure = idle(r) ? NULL : r->figure;
+    if (figure) {
+        r->figure = NULL;
+    }
+    return figure;
+}
+
+void report_grid(report *r, far_figure **figures, int64_t rows, int64_t cols,
+                 const far_grid_opts *opts)
+{
+    if (!idle(r)) {
+        far_figure_destroy(r->figure);
+        r->figure = NULL;
+        note(r, far_figure_grid(r->s->ctx, figures, rows, cols, opts, &r->figure));
+    }
+    for (int64_t i = 0; i < rows * cols; i++) {
+        far_figure_destroy(figures[i]);
+    }
+}
+
+static far_status save_as(report *r, const char *name, const char *ending)
+{
+    char file[128];
+    snprintf(file, sizeof file, "%s%s", name, ending);
+    char *path = r->file_count < REPORT_FILES ? report_path(r, file) : NULL;
+    if (!path) {
+        return FAR_ERR_MEMORY;
+    }
+    far_status st = far_figure_save(r->s->ctx, r->figure, path);
+    r->files[r->file_count++] = path;
+    return st;
+}
+
+void report_figure_files(report *r, const char *name)
+{
+    if (!idle(r)) {
+        note(r, save_as(r, name, ".svg"));
+    }
+    if (!idle(r)) {
+        far_status st = save_as(r, name, ".png");
+        note(r, st == FAR_ERR_ARG ? FAR_OK : st); /* built without a renderer: the svg will do */
+    }
+}

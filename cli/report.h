@@ -1,0 +1,89 @@
+/* The report of a verb: a folder with report.html in it, made piece by piece.
+ *
+ * The pieces return nothing: after the first that fails the others do nothing, and report_write
+ * tells of it. */
+#ifndef FAR_CLI_REPORT_H
+#define FAR_CLI_REPORT_H
+
+#include "session.h"
+
+#include <farfield/page.h>
+
+enum { REPORT_FILES = 32 };
+
+/* Zero-initialise; report_close is always safe. */
+typedef struct report {
+    session *s;
+    const char *folder; /* NULL: nobody asked for one */
+    bool made_folder;
+    far_page *page;
+    far_figure *figure; /* the one being drawn */
+    char **cells;       /* of the table being filled */
+    int64_t cell_count, cell_room;
+    char *files[REPORT_FILES]; /* that stand beside the page */
+    int file_count;
+    far_status failed; /* the first failure; its message is the context's */
+    bool written;
+} report;
+
+/* Makes the folder, or sees that it can be written to: before hours of work, not after. folder may
+ * be NULL: then no piece does anything. Returns an exit code, with a line on stderr if it is not 0.
+ */
+int report_open(session *s, const char *folder, report *r);
+/* Starts the page. */
+void report_title(report *r, const char *title);
+/* Writes report.html whole. Returns an exit code, as above. */
+int report_write(report *r);
+/* Frees. A folder that was made and got no report goes. */
+void report_close(report *r);
+/* FOLDER/NAME; free it. NULL without memory. */
+char *report_path(const report *r, const char *name);
+
+/* ---- words ---- */
+
+__attribute__((format(printf, 3, 4))) void report_verdict(report *r, far_tone tone,
+                                                          const char *format, ...);
+void report_heading(report *r, const char *text);
+__attribute__((format(printf, 2, 3))) void report_text(report *r, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void report_fact(report *r, const char *key,
+                                                       const char *format, ...);
+/* "command": what was typed, quoted for the shell. argv[0] is the verb. */
+void report_command(report *r, int argc, char **argv);
+/* "seeds": "3", "0 to 4". */
+void report_seeds(report *r, uint64_t first, int64_t count);
+
+/* ---- a table: all its cells, row by row, then the rest ---- */
+
+__attribute__((format(printf, 2, 3))) void report_cell(report *r, const char *format, ...);
+/* "-" unless the value is a finite number. */
+void report_number(report *r, const char *format, double value);
+void report_table(report *r, const char *caption, const char *const *heads, int64_t cols);
+
+/* ---- a figure: opened, filled, placed ---- */
+
+/* Options with labels; width and height are those of a page. */
+far_figure_opts report_axes(const char *x_label, const char *y_label);
+void report_draw(report *r, const far_figure_opts *opts);
+/* label may be NULL: no entry in the legend. colour as in far_mark_opts. */
+far_mark_opts report_mark(const char *label, int colour);
+void report_line(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n);
+void report_band(report *r, far_mark_opts mark, const double *x, const double *low,
+                 const double *high, int64_t n);
+void report_points(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n);
+void report_bars(report *r, far_mark_opts mark, const double *values, const double *half_widths,
+                 int64_t n);
+void report_histogram(report *r, far_mark_opts mark, const double *edges, const double *counts,
+                      int64_t bins);
+void report_rule(report *r, int direction, double value, const char *label);
+/* Puts the figure into the page; name.csv is what its link offers. */
+void report_place(report *r, const char *name, const char *caption);
+/* The figure itself, for a grid; NULL after a failure. Destroy it. */
+far_figure *report_take(report *r);
+/* The figure to place is a grid of these (some may be NULL), which it destroys. */
+void report_grid(report *r, far_figure **figures, int64_t rows, int64_t cols,
+                 const far_grid_opts *opts);
+/* Also as files in the folder: name.svg, and name.png where the library can. Before it is placed.
+ */
+void report_figure_files(report *r, const char *name);
+
+#endif

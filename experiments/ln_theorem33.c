@@ -1,0 +1,155 @@
+/* Theorem 3.3: with a norm, anywhere, every prediction is bounded, whatever the data. */
+#include "ln_theorems.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* sup |f|, B1, B2, B3 on the toy sets, as far as they were tabulated; NAN: not. */
+typedef struct bounds {
+    double sup, b1, b2, b3;
+} bounds;
+
+static const bounds TABLE33[TOY_SETS][LN_NETS] = {
+    {{NAN, NAN, NAN, NAN},
+     {0.9998, 22.70, 1159, 1.34e6},
+     {0.9998, 20.03, 1023, 1.05e6},
+     {0.9998, 22.70, 1159, 1.34e6}},
+    {{NAN, NAN, NAN, NAN},
+     {5.052, 35.9, 5793, 6.7e6},
+     {5.048, 31.7, 5113, 5.2e6},
+     {5.052, 35.9, 5793, 6.7e6}},
+    {{NAN, NAN, NAN, NAN},
+     {25.37, 279, 2.9e4, 3.4e7},
+     {25.51, 245, NAN, NAN},
+     {25.37, 279, 2.9e4, 3.4e7}},
+};
+
+static far_status find_bounds(reproduction *r, int set, int net, bounds *out, bool *bounded)
+{
+    double x[TOY_POINTS], y[TOY_POINTS];
+    char *arch = net_text(net, LN_EXACT, "relu");
+    far_model *m = NULL;
+    far_certificate *c = NULL;
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = r->quick ? 0.2 : 5;
+    far_status st;
+    toy_fill(set, x, y);
+    TRY(infinite_fit(r, arch, x, y, TOY_POINTS, &m));
+    TRY(far_certify(r->ctx, m, &opts, &c));
+    const far_bound *b = far_certificate_bound(c, 0);
+    *out = (bounds){b->sup_found, b->b1, b->b2, b->b3};
+    *bounded = b->bounded != 0;
+done:
+    far_certificate_destroy(c);
+    far_model_destroy(m);
+    free(arch);
+    return st;
+}
+
+static bool about(double ours, double theirs, double digits)
+{
+    return isnan(theirs) || fabs(ours - theirs) <= digits * theirs;
+}
+
+static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
+{
+    bounds b;
+    bool bounded = false;
+    far_status st = find_bounds(r, set, net, &b, &bounded);
+    if (st != FAR_OK) {
+        return st;
+    }
+    const bounds *t = &TABLE33[set][net];
+    bool ordered = b.sup <= b.b1 && b.b1 <= b.b2 && b.b2 <= b.b3 / sqrt(TOY_POINTS);
+    bool same = about(b.sup, t->sup, 1e-3) && about(b.b1, t->b1, 2e-3) &&
+                about(b.b2, t->b2, 2e-2) && about(b.b3, t->b3, 2e-2);
+    char *what = text_of("theorem 3.3: %s, %s", TOY_NAMES[set], LN_NAMES[net]);
+    char *paper = text_of("(theory) sup %.5g <= B1 %.4g <= B2 <= B3", t->sup, t->b1);
+    st = claim(r, what, paper, bounded && ordered && same,
+               "sup %.5g <= B1 %.4g <= B2 %.4g <= B3 %.3g", b.sup, b.b1, b.b2, b.b3);
+    add_cell(table, "%s", TOY_NAMES[set]);
+    add_cell(table, "%s", LN_NAMES[net]);
+    add_cell(table, "%.5g", b.sup);
+    add_cell(table, "%.4g", b.b1);
+    add_cell(table, "%.4g", b.b2);
+    add_cell(table, "%.3g", b.b3);
+    free(what);
+    free(paper);
+    return st;
+}
+
+/* ---- the picture --------------------------------------------------------------------------- */
+
+enum { LINE = 242 };
+
+static far_status draw_network(reproduction *r, int set, int net, const double *x,
+                               far_figure *figure)
+{
+    double f[LINE], data[TOY_POINTS], y[TOY_POINTS];
+    char *arch = net_text(net, LN_EXACT, "relu");
+    far_model *m = NULL;
+    far_status st;
+    toy_fill(set, data, y);
+    TRY(infinite_fit(r, arch, data, y, TOY_POINTS, &m));
+    TRY(infinite_at(r, m, x, LINE, f));
+    TRY(draw_curve(r, figure, x, f, NULL, LINE, net, LN_NAMES[net]));
+done:
+    far_model_destroy(m);
+    free(arch);
+    return st;
+}
+
+/* The whole line, spread out to a million on both sides. */
+static far_status draw_line(reproduction *r, int set, far_figure **out)
+{
+    double x[LINE];
+    far_figure_opts opts;
+    far_figure_opts_init(&opts);
+    opts.title = TOY_LABELS[set];
+    opts.x_scale = FAR_SCALE_SYMLOG;
+    opts.x_linear = 1;
+    for (int i = 0; i < LINE; i++) {
+        x[i] = sinh(14.5 * (2.0 * i / (LINE - 1) - 1));
+    }
+    far_status st = far_figure_create(r->ctx, &opts, out);
+    for (int net = LN_FIRST; net < LN_NETS && st == FAR_OK; net++) {
+        st = draw_network(r, set, net, x, *out);
+    }
+    return st == FAR_OK ? draw_toy(r, *out, set) : st;
+}
+
+static far_status keep_line(reproduction *r)
+{
+    far_figure *figures[TOY_SETS] = {0};
+    far_grid_opts opts;
+    far_grid_opts_init(&opts);
+    opts.title = "Predictions on the whole line, infinite width";
+    opts.x_label = "x";
+    opts.height = 320;
+    far_status st = FAR_OK;
+    for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {
+        st = draw_line(r, set, &figures[set]);
+    }
+    return keep_grid(r, figures, 1, TOY_SETS, &opts, "ln-theorem-33-line",
+                     "Theorem 3.3: with a norm predictions stay near the data's range on the whole "
+                     "line, far inside the bound.",
+                     st);
+}
+
+far_status check_theorem_33(reproduction *r)
+{
+    static const char *const HEADS[] = {"data", "network", "largest |f|", "B1", "B2", "B3"};
+    sheet table = {.heads = HEADS, .cols = 6};
+    far_status st = FAR_OK;
+    for (int i = 0; i < TOY_SETS * (LN_NETS - 1) && st == FAR_OK; i++) {
+        st = claim_bounds(r, i / (LN_NETS - 1), LN_FIRST + i % (LN_NETS - 1), &table);
+    }
+    st =
+        keep_sheet(r, &table, "ln-theorem-33",
+                   "Theorem 3.3: |f(x)| <= B1 <= B2 <= B3 for every x. B1 is root(C y' K^-1 y), "
+                   "B2 = max |y| root(C n / lambda_min) the paper's form by feature maps, B3 = C n "
+                   "max |y| / lambda_min its sketch.",
+                   st);
+    return st == FAR_OK ? keep_line(r) : st;
+}

@@ -1,18 +1,14 @@
 /* farfield compare: which model keeps its word out of range? */
 #include "cli.h"
 #include "comparison.h"
-#include "files.h"
 #include "fitting.h"
+#include "report_verbs.h"
 #include "show.h"
 
-#include <errno.h>
 #include <farfield/compare.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define VERB "compare"
 
@@ -25,14 +21,16 @@ typedef struct compare_args {
 } compare_args;
 
 typedef struct job {
+    int argc;
+    char **argv;
     compare_args args;
     session s;
     far_fit_opts fit;
     far_compare_opts opts;
     dataset data;
     far_comparison *comparison;
-    bool tells;       /* of every fit */
-    bool made_folder; /* for the report */
+    report report;
+    bool tells; /* of every fit */
 } job;
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -59,7 +57,7 @@ static const option OPTIONS[] = {
     {"--no-certify", 0, OPTION_FLAG, AT(no_certify), NULL,
      "do not ask which models are bounded everywhere", 0, 0},
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write compare.json, compare.csv and predictions.csv in DIR", 0, 0},
+     "also write report.html in DIR, with compare.json, compare.csv and\npredictions.csv", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
@@ -147,39 +145,6 @@ static int read_options(job *j)
     return code;
 }
 
-/* ---- the report's folder ------------------------------------------------------------------- */
-
-static int folder_failure(const char *path)
-{
-    return failure(VERB, "%s: cannot write: %s", path, strerror(errno));
-}
-
-/* Before hours of work, not after. */
-static int make_folder(job *j)
-{
-    const char *path = j->args.report;
-    struct stat old;
-    if (mkdir(path, 0777) == 0) {
-        j->made_folder = true;
-        return EXIT_DONE;
-    }
-    if (errno != EEXIST || stat(path, &old) != 0) {
-        return folder_failure(path);
-    }
-    if (!S_ISDIR(old.st_mode)) {
-        return failure(VERB, "%s: cannot write: it is no directory", path);
-    }
-    return access(path, W_OK | X_OK) == 0 ? EXIT_DONE : folder_failure(path);
-}
-
-/* A comparison that failed leaves nothing behind. */
-static void remove_folder(const job *j)
-{
-    if (j->made_folder) {
-        rmdir(j->args.report);
-    }
-}
-
 /* ---- the job ------------------------------------------------------------------------------- */
 
 static const double LONG_SECONDS = 10; /* from here on every fit is told of */
@@ -238,7 +203,7 @@ static int compare(job *j)
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
-    remove_folder(j);
+    report_close(&j->report);
     session_idle(&j->s); /* does not come back after Ctrl-C */
     return report_failure(j, st);
 }
@@ -267,6 +232,16 @@ static int verdict(const job *j)
                    failed->model, failed->message);
 }
 
+static int write_report(job *j, const char *text)
+{
+    int code = comparison_report(&j->s, j->comparison, text, j->args.report);
+    if (code == EXIT_DONE) {
+        report_comparison(&j->report, j->comparison, &j->data, j->argc, j->argv);
+        code = report_write(&j->report);
+    }
+    return code;
+}
+
 /* Interrupts are held. */
 static int write_result(job *j)
 {
@@ -277,7 +252,7 @@ static int write_result(job *j)
     }
     int code = EXIT_DONE;
     if (j->args.report) {
-        code = comparison_report(&j->s, j->comparison, text, j->args.report);
+        code = write_report(j, text);
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */
     if (j->args.json) {
@@ -303,8 +278,8 @@ static int check_models(job *j)
 static int run_compare(job *j)
 {
     int code = check_models(j);
-    if (code == EXIT_DONE && j->args.report) {
-        code = make_folder(j);
+    if (code == EXIT_DONE) {
+        code = report_open(&j->s, j->args.report, &j->report);
     }
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
@@ -313,9 +288,9 @@ static int run_compare(job *j)
         code = compare(j);
     }
     if (code == EXIT_DONE) {
-        return write_result(j);
+        code = write_result(j);
     }
-    remove_folder(j);
+    report_close(&j->report);
     return code;
 }
 
@@ -333,7 +308,7 @@ static void set_defaults(compare_args *args)
 
 int cmd_compare(int argc, char **argv)
 {
-    job j = {0};
+    job j = {.argc = argc, .argv = argv};
     set_defaults(&j.args);
     int code = read_command_line(argc, argv, &j.args);
     if (code == OPTIONS_OK) {

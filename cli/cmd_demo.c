@@ -105,7 +105,7 @@ static void tell(const demo *d)
         return;
     }
     demo_print(d);
-    char *path = d->args.report ? report_path(&d->report, "report.html") : NULL;
+    char *path = d->args.report && !d->args.quiet ? report_path(&d->report, "report.html") : NULL;
     if (path) {
         printf("\nreport: %s\n", path);
     }

@@ -150,11 +150,13 @@ static void print_summary(const experiment *e, const reproduction *r)
            r->claims, r->folder);
 }
 
-static int make_folder(const char *path)
+/* *made: it was not there. */
+static int make_folder(const char *path, bool *made)
 {
     struct stat there;
-    if (mkdir(path, 0777) == 0 || (errno == EEXIST && stat(path, &there) == 0 &&
-                                   S_ISDIR(there.st_mode) && access(path, W_OK) == 0)) {
+    *made = mkdir(path, 0777) == 0;
+    if (*made || (errno == EEXIST && stat(path, &there) == 0 && S_ISDIR(there.st_mode) &&
+                  access(path, W_OK) == 0)) {
         return EXIT_DONE;
     }
     return failure(VERB, "%s: cannot make the folder: %s", path,
@@ -193,7 +195,8 @@ static int run_one(job *j, const experiment *e, const char *folder)
                       .silent = a->json,
                       .quiet = a->quiet,
                       .command = j->command};
-    int code = make_folder(folder);
+    bool made;
+    int code = make_folder(folder, &made);
     if (code != EXIT_DONE) {
         return code;
     }
@@ -201,6 +204,9 @@ static int run_one(job *j, const experiment *e, const char *folder)
     progress_end(&j->s.bar);
     code = conclude(j, e, &r, st);
     reproduction_close(&r);
+    if (made) {
+        rmdir(folder); /* if nothing is in it */
+    }
     return code;
 }
 
@@ -216,8 +222,9 @@ static char *folder_of(const reproduce_args *a, const experiment *e, int count)
 static int run_all(job *j, const command_line *line)
 {
     int code = EXIT_DONE, count = line->operand_count;
+    bool made = false;
     if (j->args.output && count > 1) {
-        code = make_folder(j->args.output);
+        code = make_folder(j->args.output, &made);
     }
     fputs(j->args.json ? "[" : "", stdout);
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
@@ -228,6 +235,9 @@ static int run_all(job *j, const command_line *line)
         free(folder);
     }
     fputs(j->args.json ? "]\n" : "", stdout);
+    if (made) {
+        rmdir(j->args.output);
+    }
     return code == EXIT_DONE && j->disagreed ? EXIT_FAILED : code;
 }
 

@@ -7,11 +7,11 @@
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-enum { CELL_BYTES = 64, COLUMNS = 8, CERTIFICATE = 6 };
+enum { CERTIFICATE = 6, COLUMNS = COMPARISON_COLUMNS, CELL_BYTES = sizeof(comparison_cell) };
 static const char *const HEADS[COLUMNS] = {"R2 in",  "R2 out",  "RMSE in",     "RMSE out",
                                            "|f| in", "|f| out", "certificate", "seconds"};
 
-typedef char cell[CELL_BYTES];
+typedef comparison_cell cell;
 
 static const char *show_value(double value, cell buffer)
 {
@@ -62,12 +62,12 @@ static double both_seconds(const far_compare_row *r)
     return r->seconds_fit + (isnan(r->seconds_predict) ? 0 : r->seconds_predict);
 }
 
-static bool has_numbers(const far_compare_row *r)
+bool comparison_scored(const far_compare_row *r)
 {
     return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
 }
 
-static void fill_cells(const far_compare_row *r, cell cells[COLUMNS])
+void comparison_cells(const far_compare_row *r, cell cells[COLUMNS])
 {
     show_r2(r->r2_in, cells[0]);
     show_r2(r->r2_out, cells[1]);
@@ -101,10 +101,10 @@ static widths measure(const far_comparison *c, int64_t models, const char *const
         const far_compare_row *r = far_comparison_row(c, i);
         cell cells[COLUMNS];
         widen(&w.name, r->model);
-        if (has_numbers(r)) {
-            fill_cells(r, cells);
+        if (comparison_scored(r)) {
+            comparison_cells(r, cells);
         }
-        for (int k = 0; has_numbers(r) && k < COLUMNS; k++) {
+        for (int k = 0; comparison_scored(r) && k < COLUMNS; k++) {
             widen(&w.column[k], cells[k]);
         }
     }
@@ -125,12 +125,12 @@ static void print_row(const widths *w, const char *mark, const far_compare_row *
 {
     cell cells[COLUMNS];
     const char *texts[COLUMNS];
-    if (!has_numbers(r)) {
+    if (!comparison_scored(r)) {
         printf("%s %-*s  %s: %s\n", mark, w->name, r->model, far_compare_state_text(r->state),
                r->message);
         return;
     }
-    fill_cells(r, cells);
+    comparison_cells(r, cells);
     for (int k = 0; k < COLUMNS; k++) {
         texts[k] = cells[k];
     }
@@ -144,7 +144,7 @@ static void print_notes(const far_comparison *c, int64_t models)
         if (r->state == FAR_COMPARED_PARTLY) {
             printf("%s failed for some seeds: %s\n", r->model, r->message);
         }
-        if (has_numbers(r) && !r->verdict.known && r->verdict.reason) {
+        if (comparison_scored(r) && !r->verdict.known && r->verdict.reason) {
             printf("%s has no certificate: %s\n", r->model, r->verdict.reason);
         }
     }
@@ -198,7 +198,7 @@ static int64_t best_but(const far_comparison *c, int64_t models, score_fn score,
 }
 
 /* "; best in range: xgboost, R2 0.612, which has 0.310 out of range" */
-static void print_in_range(const far_comparison *c, const far_comparison_info *info)
+static void tell_in_range(FILE *out, const far_comparison *c, const far_comparison_info *info)
 {
     int64_t other = best_but(c, info->models, score_in, -1);
     if (other < 0) {
@@ -207,15 +207,15 @@ static void print_in_range(const far_comparison *c, const far_comparison_info *i
     const far_compare_row *best = far_comparison_row(c, info->best);
     const far_compare_row *r = far_comparison_row(c, other);
     if (other == info->best) {
-        printf(" (%.3f in range, the best there too)", r->r2_in.mean);
+        fprintf(out, " (%.3f in range, the best there too)", r->r2_in.mean);
     } else {
-        printf(" (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
-               best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
+        fprintf(out, " (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
+                best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
     }
 }
 
 /* Whether the next best is apart from the best, as far as the intervals tell. */
-static void print_runner_up(const far_comparison *c, const far_comparison_info *info)
+static void tell_runner_up(FILE *out, const far_comparison *c, const far_comparison_info *info)
 {
     int64_t second = best_but(c, info->models, score_out, info->best);
     const far_compare_row *best = far_comparison_row(c, info->best);
@@ -227,46 +227,47 @@ static void print_runner_up(const far_comparison *c, const far_comparison_info *
     bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
     const char *how = overlap ? "overlap" : "do not overlap";
     if (second == best_but(c, info->models, score_in, -1)) { /* it was just named */
-        printf(", the next there, and the intervals %s", how);
+        fprintf(out, ", the next there, and the intervals %s", how);
     } else {
-        printf("; next out of range: %s, %.3f, and the intervals %s", next->model,
-               next->r2_out.mean, how);
+        fprintf(out, "; next out of range: %s, %.3f, and the intervals %s", next->model,
+                next->r2_out.mean, how);
     }
 }
 
-static void print_undefined(const far_comparison *c, const far_comparison_info *info)
+static void tell_undefined(FILE *out, const far_comparison *c, const far_comparison_info *info)
 {
     if (best_but(c, info->models, score_in, -1) >= 0) {
-        printf("\nR2 out of range is undefined: %s.\n",
-               info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
+        fprintf(out, "R2 out of range is undefined: %s.\n",
+                info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
     }
 }
 
-static void print_best(const far_comparison *c, const far_comparison_info *info)
+void comparison_tell_best(FILE *out, const far_comparison *c)
 {
+    far_comparison_info about = far_comparison_describe(c), *info = &about;
     if (info->best < 0) {
-        print_undefined(c, info);
+        tell_undefined(out, c, info);
         return;
     }
     const far_compare_row *best = far_comparison_row(c, info->best);
     if (!(best->r2_out.mean > 0)) {
-        printf("\nOut of range every model is worse than the mean of those rows would be (R2 0).");
+        fprintf(out,
+                "Out of range every model is worse than the mean of those rows would be (R2 0).\n");
     }
-    printf("\nBest out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
-    print_in_range(c, info);
-    print_runner_up(c, info);
-    printf(".\n");
+    fprintf(out, "Best out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
+    tell_in_range(out, c, info);
+    tell_runner_up(out, c, info);
+    fprintf(out, ".\n");
 }
 
-/* "none, linear" of the models with that verdict; how many there are. */
-static int64_t print_judged(const far_comparison *c, int64_t models, bool bounded, bool print)
+int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded)
 {
     int64_t count = 0;
-    for (int64_t i = 0; i < models; i++) {
-        const far_compare_row *r = far_comparison_row(c, i);
-        if (has_numbers(r) && r->verdict.known && (r->verdict.bounded != 0) == bounded) {
-            if (print) {
-                printf("%s%s", count ? ", " : "", r->model);
+    const far_compare_row *r;
+    for (int64_t i = 0; (r = far_comparison_row(c, i)); i++) {
+        if (comparison_scored(r) && r->verdict.known && (r->verdict.bounded != 0) == bounded) {
+            if (out) {
+                fprintf(out, "%s%s", count ? ", " : "", r->model);
             }
             count++;
         }
@@ -274,36 +275,38 @@ static int64_t print_judged(const far_comparison *c, int64_t models, bool bounde
     return count;
 }
 
-static void print_verdicts(const far_comparison *c, int64_t models)
+static void print_verdicts(const far_comparison *c)
 {
-    int64_t loose = print_judged(c, models, false, false);
-    int64_t firm = print_judged(c, models, true, false);
+    int64_t loose = comparison_tell_judged(NULL, c, false);
+    int64_t firm = comparison_tell_judged(NULL, c, true);
     if (loose > 0) {
         printf("Far enough out these exceed any level: ");
-        print_judged(c, models, false, true);
+        comparison_tell_judged(stdout, c, false);
         printf("%s", firm > 0 ? "; " : ".\n");
     }
     if (firm > 0) {
         printf(loose > 0 ? "these never do: " : "None of these can run away: ");
-        print_judged(c, models, true, true);
+        comparison_tell_judged(stdout, c, true);
         printf(".\n");
     }
 }
 
 /* How far the predictions went where they were asked. */
-static void print_reach(const far_comparison *c, const far_comparison_info *info)
+void comparison_tell_reach(FILE *out, const far_comparison *c)
 {
+    far_comparison_info about = far_comparison_describe(c), *info = &about;
     int64_t widest = -1;
     for (int64_t i = 0; i < info->models; i++) {
         const far_compare_row *r = far_comparison_row(c, i);
         bool wider = widest < 0 || r->max_out > far_comparison_row(c, widest)->max_out;
-        if (has_numbers(r) && wider) {
+        if (comparison_scored(r) && wider) {
             widest = i;
         }
     }
     if (widest >= 0) {
         const far_compare_row *r = far_comparison_row(c, widest);
-        printf(
+        fprintf(
+            out,
             "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).\n",
             info->largest_out, r->max_out, r->model);
     }
@@ -330,7 +333,8 @@ void comparison_print(const far_comparison *c)
     print_title(&info);
     print_table(c, &info);
     print_notes(c, info.models);
-    print_best(c, &info);
-    print_reach(c, &info);
-    print_verdicts(c, info.models);
+    printf("\n");
+    comparison_tell_best(stdout, c);
+    comparison_tell_reach(stdout, c);
+    print_verdicts(c);
 }

@@ -5,9 +5,26 @@
 #include "session.h"
 
 #include <farfield/compare.h>
+#include <stdio.h>
 
 /* The table, and what it shows in words. */
 void comparison_print(const far_comparison *c);
+
+/* ---- pieces of it, for a report ---- */
+
+enum { COMPARISON_COLUMNS = 8 }; /* R2 in, R2 out, RMSE in and out, |f| in and out, verdict, time */
+typedef char comparison_cell[64];
+
+/* Whether there is anything but a message to show. */
+bool comparison_scored(const far_compare_row *r);
+void comparison_cells(const far_compare_row *r, comparison_cell cells[COMPARISON_COLUMNS]);
+/* Sentences: which model is the best; how far predictions went. */
+void comparison_tell_best(FILE *out, const far_comparison *c);
+void comparison_tell_reach(FILE *out, const far_comparison *c);
+/* "none, linear": the models that are bounded, or that are not; how many. out may be NULL. */
+int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded);
+
+/* ---- files ---- */
 
 /* compare.json (which is text), compare.csv and predictions.csv in folder, each whole or not at
  * all. Returns an exit code, with a line on stderr if it is not 0. */

@@ -1,6 +1,7 @@
 /* The demonstration's table, for people and for programs. */
 #include "demo.h"
 #include "json.h"
+#include "show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void fill_cells(const demo_result *r, cell cells[COLUMNS])
     demo_show_score(r->r2_out, cells[1]);
     snprintf(cells[2], CELL_BYTES, "%.4g", r->largest);
     snprintf(cells[VERDICT], CELL_BYTES, "%s", demo_verdict(r));
-    snprintf(cells[4], CELL_BYTES, isfinite(r->bound) ? "%.4g" : "-", r->bound);
+    snprintf(cells[4], CELL_BYTES, isfinite(r->bound) ? "%.4g" : "-", show_above(r->bound, 4));
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* The demonstration's report: the verdict, the table, and what to see in pictures. */
 #include "demo.h"
+#include "show.h"
 
 #include <farfield/baseline.h>
 #include <math.h>
@@ -54,7 +55,8 @@ static void put_verdicts(demo *d)
                    "Whatever is asked, no cup of coffee is said to leave \xc2\xb1%.0f \xc2\xb0"
                    "C (infinite width) or \xc2\xb1%.0f \xc2\xb0"
                    "C (width 128).",
-                   firm, 2 * DEMO_SETS, coffee[NORMED_INFINITE].bound, coffee[NORMED_FINITE].bound);
+                   firm, 2 * DEMO_SETS, ceil(coffee[NORMED_INFINITE].bound),
+                   ceil(coffee[NORMED_FINITE].bound));
     report_verdict(&d->report, FAR_TONE_BAD,
                    "Without a norm %d of %d networks run away: far enough out they exceed any "
                    "level. After three hours a cup in a room of 20 \xc2\xb0"
@@ -90,7 +92,7 @@ static void put_row(report *r, const char *data, int model, const demo_result *r
     report_cell(r, "%s", demo_show_score(result->r2_out, score));
     report_number(r, "%.4g", result->largest);
     report_cell(r, "%s", demo_verdict(result));
-    report_number(r, "%.4g", result->bound);
+    report_number(r, "%.4g", show_above(result->bound, 4));
     put_growth(r, result);
 }
 

@@ -1,5 +1,6 @@
 #include "show.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,4 +37,15 @@ const char *show_time(double seconds, char buffer[SHOW_BYTES])
         snprintf(buffer, SHOW_BYTES, "%.1f h", seconds / 3600);
     }
     return buffer;
+}
+
+double show_above(double value, int digits)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%.*e", digits - 1, value);
+    double near = strtod(text, NULL);
+    if (near >= value || !isfinite(value)) {
+        return near;
+    }
+    return near + pow(10, floor(log10(fabs(near))) - (digits - 1));
 }

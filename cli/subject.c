@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_SHOWN = 10 };
@@ -97,27 +98,27 @@ static int64_t next_largest(const double *v, int64_t count, double limit, int64_
     return best;
 }
 
-void subject_print_largest(const subject *s, const double *v, double factor)
+void subject_print_largest(FILE *out, const subject *s, const double *v, double factor)
 {
     int64_t count = subject_inputs(s), i = -1;
     double limit = INFINITY;
     for (int shown = 0; (i = next_largest(v, count, limit, i)) >= 0; shown++) {
         if (shown == MOST_SHOWN) {
-            printf(", ...");
+            fprintf(out, ", ...");
             break;
         }
-        printf("%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
+        fprintf(out, "%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
         limit = fabs(v[i]);
     }
 }
 
-void subject_print_point(const subject *s, const double *v)
+void subject_print_point(FILE *out, const subject *s, const double *v)
 {
     int64_t count = subject_inputs(s);
     for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        printf("%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
+        fprintf(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
     }
-    printf("%s", count > MOST_SHOWN ? ", ..." : "");
+    fprintf(out, "%s", count > MOST_SHOWN ? ", ..." : "");
 }
 
 static int name_width(const subject *s)
@@ -142,4 +143,38 @@ void subject_print_direction(const subject *s, const double *v)
     if (shown == MOST_SHOWN && count > shown) {
         printf("    and %lld smaller ones\n", (long long)(count - shown));
     }
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+far_scaling subject_scaling(const subject *s)
+{
+    if (s->net) {
+        return far_net_scaling(s->net);
+    }
+    return (far_scaling){far_model_input_centre(s->model), far_model_input_scale(s->model),
+                         far_model_output_centre(s->model), far_model_output_scale(s->model)};
+}
+
+static far_status eval_model(session *s, const far_model *m, const far_mat *x, far_mat *out)
+{
+    far_mat points;
+    const double *centre = far_model_input_centre(m).data, *scale = far_model_input_scale(m).data;
+    const double *raw = x->data;
+    if (matrix_alloc(s->verb, x->rows, x->cols, FAR_F64, &points) != EXIT_DONE) {
+        return FAR_ERR_MEMORY;
+    }
+    for (int64_t i = 0; i < x->rows * x->cols; i++) {
+        ((double *)points.data)[i] = (raw[i] - centre[i % x->cols]) / scale[i % x->cols];
+    }
+    far_status st = far_model_eval(s->ctx, m, &points, out);
+    free(points.data);
+    return st;
+}
+
+far_status subject_eval(session *s, const subject *m, double *x, int64_t rows, double *out)
+{
+    far_mat in = far_mat_view(x, rows, subject_inputs(m), FAR_F64);
+    far_mat f = far_mat_view(out, rows, subject_outputs(m), FAR_F64);
+    return m->net ? far_net_eval_raw(s->ctx, m->net, &in, &f) : eval_model(s, m->model, &in, &f);
 }

@@ -6,6 +6,7 @@
 
 #include <farfield/model.h>
 #include <farfield/netdata.h>
+#include <stdio.h>
 
 /* One of the two. Zero-initialise; subject_free is always safe. */
 typedef struct subject {
@@ -35,9 +36,15 @@ const char *subject_score(const subject *s, int64_t i);
 /* ---- points and directions in words: one number for each input ---- */
 
 /* "F3 = 0.93, F1 = -0.35, ...", the largest first, all of them times factor. */
-void subject_print_largest(const subject *s, const double *v, double factor);
-void subject_print_point(const subject *s, const double *v);
+void subject_print_largest(FILE *out, const subject *s, const double *v, double factor);
+void subject_print_point(FILE *out, const subject *s, const double *v);
 /* One component a line, the largest first. */
 void subject_print_direction(const subject *s, const double *v);
+
+/* ---- values, in raw units ---- */
+
+far_scaling subject_scaling(const subject *s);
+/* out (rows x outputs) of x (rows x inputs), both packed. */
+far_status subject_eval(session *s, const subject *m, double *x, int64_t rows, double *out);
 
 #endif

@@ -1,5 +1,6 @@
 #include "verdict.h"
 #include "json.h"
+#include "show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +32,8 @@ static void print_bounded(const subject *m, const far_bound *b, double level)
     if (b->at) {
         printf("; the largest found is %.6g %s ", b->sup_found,
                b->at_infinity ? "far along" : "at");
-        (b->at_infinity ? subject_print_largest(m, b->at, 1) : subject_print_point(m, b->at));
+        (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
+                        : subject_print_point(stdout, m, b->at));
     }
     printf("\n");
     compare_bound(b, level);
@@ -48,7 +50,7 @@ static void print_level(const subject *m, const far_bound *b, double level)
     }
     printf("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
            b->beyond);
-    subject_print_largest(m, b->direction, b->beyond);
+    subject_print_largest(stdout, m, b->direction, b->beyond);
     printf("\n");
 }
 
@@ -137,18 +139,6 @@ void verdict_print(const subject *m, const far_certificate *c, double level)
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-/* What is proven is proven as printed: to so many digits, and not below value. */
-static double rounded_up(double value, int digits)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    double near = strtod(text, NULL);
-    if (near >= value || !isfinite(value)) {
-        return near;
-    }
-    return near + pow(10, floor(log10(fabs(near))) - (digits - 1));
-}
-
 static void print_net_level(const subject *m, const far_net_bound *b, const char *name,
                             double level)
 {
@@ -165,8 +155,8 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
         printf("  no point was found beyond which |%s| > %g\n", name, level);
     } else {
         printf("  |%s| > %g for every t above %.6g, beyond the point ", name, level,
-               rounded_up(b->beyond, 6));
-        subject_print_largest(m, b->direction, b->beyond);
+               show_above(b->beyond, 6));
+        subject_print_largest(stdout, m, b->direction, b->beyond);
         printf("\n");
     }
 }
@@ -174,8 +164,9 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
 static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
 {
     printf("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
-           rounded_up(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
-    (b->at_infinity ? subject_print_largest(m, b->at, 1) : subject_print_point(m, b->at));
+           show_above(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
+    (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
+                    : subject_print_point(stdout, m, b->at));
     printf(" (bound / found %.4g)\n", b->tightest / b->sup_found);
 }
 
@@ -199,7 +190,7 @@ static void print_net_growth(const far_net_bound *b, const char *name)
 {
     if (isfinite(b->growth)) {
         printf("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
-               rounded_up(b->growth, 6), rounded_up(b->offset, 6));
+               show_above(b->growth, 6), show_above(b->offset, 6));
     }
 }
 
@@ -234,11 +225,11 @@ static void print_net_number(double value)
 static void print_net_row(const far_net_bound *b)
 {
     double bounds[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
-    print_net_number(-rounded_up(-b->lowest, TABLE_DIGITS));
-    print_net_number(rounded_up(b->highest, TABLE_DIGITS));
+    print_net_number(-show_above(-b->lowest, TABLE_DIGITS));
+    print_net_number(show_above(b->highest, TABLE_DIGITS));
     print_net_number(b->sup_found);
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
-        print_net_number(rounded_up(bounds[i], TABLE_DIGITS));
+        print_net_number(show_above(bounds[i], TABLE_DIGITS));
     }
     printf("\n");
 }

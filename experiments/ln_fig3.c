@@ -1,6 +1,6 @@
 /* Figure 3: what is predicted for proteins larger than those of the training rows. */
-#include "registry.h"
 #include "ln_protein.h"
+#include "registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -231,7 +231,7 @@ static far_status keep_histograms(study *s)
     opts.y_label = "proteins";
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
     TRY(far_figure_grid(r->ctx, panels, (s->count + ACROSS - 1) / ACROSS, ACROSS, &opts, &grid));
-    TRY(keep_figure(r, grid, "fig3-histograms",
+    TRY(keep_figure(r, grid, "ln-fig3-histograms",
                     "Predictions for the proteins out of the domain, whose surface is larger than "
                     "20000 square angstroms; behind them the truth."));
 done:
@@ -286,7 +286,7 @@ static far_status keep_curves(study *s)
     TRY(curves_panel(s, "Trained networks and trees", 0, s->trained, &panels[0]));
     TRY(curves_panel(s, "Infinite width", s->trained, s->count, &panels[1]));
     TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
-    TRY(keep_figure(r, grid, "fig3-lowess",
+    TRY(keep_figure(r, grid, "ln-fig3-lowess",
                     "Predictions along the surface: LOWESS over a fifth of the test rows at a "
                     "time, with its 95% band."));
 done:

@@ -1,6 +1,6 @@
 /* Figure 4: errors out of the domain, by how much a face resembles those of the training rows. */
-#include "registry.h"
 #include "ln_utkface.h"
+#include "registry.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -148,7 +148,7 @@ static far_status keep_curves(study *s)
     TRY(curves_panel(s, "Trained networks", 0, LN_NETS, &panels[0]));
     TRY(curves_panel(s, "Infinite width", LN_NETS, CURVES, &panels[1]));
     TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
-    TRY(keep_figure(r, grid, "fig4",
+    TRY(keep_figure(r, grid, "ln-fig4",
                     "Errors out of the domain by similarity to the training rows: LOWESS over two "
                     "thirds of the faces at a time, with its 95% band."));
 done:

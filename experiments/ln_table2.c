@@ -1,6 +1,6 @@
 /* Table 2: ages of faces in and out of the domain; trained networks and infinitely wide ones. */
-#include "registry.h"
 #include "ln_utkface.h"
+#include "registry.h"
 
 enum { SEEDS = 20, QUICK_SEEDS = 2, ROWS = 2 * LN_NETS };
 
@@ -12,9 +12,9 @@ far_status run_ln_table2(reproduction *r)
     TRY(ln_utkface_open(r, seeds_of(r, QUICK_SEEDS, SEEDS), &trial));
     TRY(ln_score_networks(&trial, LN_UTKFACE_PAPER, rows));
     TRY(ln_score_infinite(&trial, rows + LN_NETS));
-    TRY(ln_keep_table(r, "table2", LN_TABLE_CAPTION("Faces", "the age"), rows, ROWS,
+    TRY(ln_keep_table(r, "ln-table2", LN_TABLE_CAPTION("Faces", "the age"), rows, ROWS,
                       !r->quick && ln_has_intervals(&trial)));
-    TRY(ln_keep_bars(r, "table2-bars", rows, ROWS));
+    TRY(ln_keep_bars(r, "ln-table2-bars", rows, ROWS));
     TRY(ln_claim_order(r, rows));
     TRY(ln_claim_bounds(r, rows));
     TRY(ln_utkface_explain(&trial));

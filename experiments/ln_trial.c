@@ -291,10 +291,10 @@ static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *row
 /* Whether a model was fitted to the training rows, or to as many of them as there was room for. */
 static far_status is_ours(const ln_trial *t, const far_model *model, bool *ours)
 {
-    int64_t count, wanted = far_model_describe(model).rows;
+    int64_t wanted = far_model_describe(model).rows;
     unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
     far_net_data *data = NULL;
-    for (int64_t thinning = 1; (count = thin_rows(t, thinning, rows)) > wanted; thinning++) {
+    for (int64_t thinning = 1; thin_rows(t, thinning, rows) > wanted; thinning++) {
     }
     far_status st = make_data(t, rows, &data);
     *ours = st == FAR_OK && strcmp(far_model_data_hash(model), far_net_data_hash(data)) == 0;

@@ -26,6 +26,9 @@ static char *verdict_of(const reproduction *r, far_status ended)
     if (r->claims == 0) {
         return text_of("No claim was tested%s.", rest);
     }
+    if (r->claims == 1 && r->failed == 0) {
+        return text_of("The one claim agrees with the paper%s.", rest);
+    }
     if (r->failed == 0) {
         return text_of("All %d claims agree with the paper%s.", r->claims, rest);
     }

@@ -6,9 +6,9 @@
  * bands, histograms, bars, rules, points, lines, texts.
  *
  * Values that are not finite (and those beyond 1e300) are gaps in lines, bands and histograms and
- * are left out of points and bars. On a log axis the same holds for values <= 0; a note under the
- * figure then tells how many are not shown. The lower edge of a band may be <= 0 there: the band
- * goes down to the axis.
+ * are left out of points and bars. On a log axis the same holds for values <= 0 (and below 1e-300);
+ * a note under the figure then tells how many are not shown. The lower edge of a band may be <= 0
+ * there: the band goes down to the axis.
  *
  * Texts are UTF-8. ^{...} and _{...} raise and lower: "10^{-3}", "x_{1}". Long ones are wrapped.
  *

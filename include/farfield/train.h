@@ -60,6 +60,9 @@ typedef struct far_train_opts {
                                     epochs may be more than they were; nothing else may change */
     int32_t keep_checkpoint;     /* 1: a run that finishes leaves it, with its last state: remove it
                                     when the network is safe elsewhere; default 0 */
+    double *history;             /* room for the mean loss of each of the epochs, as loss in
+                                    far_train_result; NAN for those this call did not do (before
+                                    it was resumed, after it ended); NULL (default): not wanted */
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);
@@ -106,10 +109,11 @@ FAR_API FAR_NODISCARD far_status far_net_train(far_ctx *ctx, far_net *net, const
 
 /* count networks of one architecture side by side, each by one thread where there are enough of
  * them: the same bits as one after another. seeds[i] is opts->seed of network i; checkpoints[i] its
- * checkpoint (may be NULL, or hold NULLs; opts->checkpoint must be NULL). results: count of them,
- * may be NULL. A network that diverges does not stop the others: its result says so, and the status
- * is FAR_OK. Checkpoints stay until all are done; with resume, a network that has none starts anew
- * (FAR_ERR_IO if not one has). Progress counts the epochs of all. */
+ * checkpoint (may be NULL, or hold NULLs; opts->checkpoint must be NULL). opts->history is count x
+ * epochs. results: count of them, may be NULL. A network that diverges does not stop the others:
+ * its result says so, and the status is FAR_OK. Checkpoints stay until all are done; with resume, a
+ * network that has none starts anew (FAR_ERR_IO if not one has). Progress counts the epochs of all.
+ */
 FAR_API FAR_NODISCARD far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count,
                                                     const far_mat *x, const far_mat *y,
                                                     const far_train_opts *opts,

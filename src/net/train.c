@@ -163,7 +163,14 @@ static void close_job(job *j)
     far_train_data_clear(&j->data);
 }
 
-/* opts: those of the job, with seed and checkpoint of this network. */
+static void clear_history(const far_train_opts *opts)
+{
+    for (int64_t i = 0; opts->history && i < opts->epochs; i++) {
+        opts->history[i] = NAN;
+    }
+}
+
+/* opts: those of the job, with seed, checkpoint and history of this network. */
 static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int threads,
                            far_run **out)
 {
@@ -177,6 +184,7 @@ static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int
     if (r->linearizes) {
         FAR_TRY(far_net_linearize(j->ctx, net));
     }
+    clear_history(opts);
     r->resumed_at = (int64_t)r->state.epoch;
     atomic_fetch_add(&j->watch.done, r->resumed_at);
     *out = r;
@@ -298,6 +306,7 @@ static far_train_opts own_opts(const crowd *c, int64_t i)
     far_train_opts o = c->job.opts;
     o.checkpoint = c->checkpoints ? c->checkpoints[i] : NULL;
     o.seed = c->seeds ? c->seeds[i] : o.seed;
+    o.history = o.history ? o.history + i * o.epochs : NULL;
     o.resume = o.resume && o.checkpoint && far_checkpoint_exists(o.checkpoint);
     return o;
 }

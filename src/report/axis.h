@@ -10,7 +10,8 @@
 #define FAR_MINOR_MOST 120
 #define FAR_TICK_BYTES 48
 #define FAR_TIMES "\xc3\x97"
-#define FAR_VALUE_MOST 1e300
+#define FAR_VALUE_MOST                                                                             \
+    1e300 /* beyond it a value is not shown; on a log axis also below the inverse */
 
 typedef struct far_tick {
     double value;
@@ -36,10 +37,10 @@ typedef struct far_axis {
     far_ticks ticks;
 } far_axis;
 
-/* Whether the value has a place on such an axis: finite, and positive on a log axis. */
+/* Whether the value has a place on such an axis. */
 static inline bool far_scale_shows(int scale, double value)
 {
-    return fabs(value) <= FAR_VALUE_MOST && (scale != 1 || value > 0);
+    return fabs(value) <= FAR_VALUE_MOST && (scale != 1 || value >= 1 / FAR_VALUE_MOST);
 }
 double far_scale_warp(int scale, double linear, double value);
 double far_scale_unwarp(int scale, double linear, double warped);

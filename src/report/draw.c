@@ -27,6 +27,16 @@ static void draw_grid_lines(far_drawing *d, const far_panel *p)
     }
 }
 
+/* Bars go up and down from a line within the plot. */
+static bool stands_on_zero(const far_panel *p)
+{
+    bool bars = false;
+    for (int64_t k = 0; k < p->figure->layer_count; k++) {
+        bars |= p->figure->layers[k].kind == FAR_MARK_BARS;
+    }
+    return bars && p->y.scale != FAR_SCALE_LOG && p->y.low < 0 && p->y.high > 0;
+}
+
 static void draw_spines(far_drawing *d, const far_panel *p)
 {
     far_box b = p->plot;
@@ -36,6 +46,10 @@ static void draw_spines(far_drawing *d, const far_panel *p)
     if (p->heat) {
         far_put_segment(d->text, b.x, b.y, right, b.y, "far-axis", 1);
         far_put_segment(d->text, right, b.y, right, bottom, "far-axis", 1);
+    }
+    if (stands_on_zero(p)) {
+        double zero = far_axis_place(&p->y, 0);
+        far_put_segment(d->text, b.x, zero, right, zero, "far-axis", 1);
     }
 }
 
@@ -258,6 +272,9 @@ static far_status draw_panel(far_drawing *d, const far_panel *p, int64_t index)
                  (int)index);
     far_status st = far_draw_marks(d, p);
     far_text_add(t, "</g>");
+    if (p->key_place != FAR_LEGEND_NONE) {
+        far_draw_key(d, &p->key, p->small, p->key_place == FAR_LEGEND_AUTO);
+    }
     draw_spines(d, p);
     draw_x_ticks(d, p);
     draw_names(d, p);
@@ -266,9 +283,6 @@ static far_status draw_panel(far_drawing *d, const far_panel *p, int64_t index)
     draw_title(d, p);
     if (p->heat) {
         far_draw_bar(d, p, index);
-    }
-    if (p->key_place != FAR_LEGEND_NONE) {
-        far_draw_key(d, &p->key, p->small, p->key_place == FAR_LEGEND_AUTO);
     }
     far_text_add(t, "</g>\n");
     return st;

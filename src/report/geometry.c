@@ -78,7 +78,7 @@ bool far_band_place(const far_panel *p, const far_mark *layer, int64_t i, double
 {
     double vx = layer->column[FAR_COLUMN_X][i], vl = layer->column[FAR_COLUMN_LOW][i];
     double vh = layer->column[FAR_COLUMN_HIGH][i];
-    bool down = p->y.scale == FAR_SCALE_LOG && vl <= 0; /* to the axis, and beyond */
+    bool down = p->y.scale == FAR_SCALE_LOG && vl < 1 / FAR_VALUE_MOST; /* beyond the axis */
     if (!far_scale_shows(p->x.scale, vx) || !far_scale_shows(p->y.scale, vh) ||
         !(down || far_scale_shows(p->y.scale, vl))) {
         return false;

@@ -287,6 +287,36 @@ static far_status check_room(const far_sheet *sheet)
                     o->width, o->height, ceil(o->width + more_w), ceil(o->height + more_h));
 }
 
+/* The widest numbers among labelled y axes in the column of panel k; for rows the highest. */
+static double largest_ticks(const far_sheet *sheet, int64_t k, bool across)
+{
+    double most = 0;
+    for (int64_t i = 0; i < sheet->rows * sheet->cols; i++) {
+        const far_panel *p = &sheet->panels[i];
+        bool with = across ? p->y_label && i % sheet->cols == k % sheet->cols
+                           : p->x_label && i / sheet->cols == k / sheet->cols;
+        most = with ? fmax(most, across ? p->y_tick_width : p->x_tick_height) : most;
+    }
+    return most;
+}
+
+/* Labels of axes stand in line where the margins allow it, whatever the numbers beside them. */
+static void align_labels(far_sheet *sheet)
+{
+    for (int64_t k = 0; k < sheet->rows * sheet->cols; k++) {
+        far_panel *p = &sheet->panels[k];
+        if (!p->figure) {
+            continue;
+        }
+        double left = margin_of(sheet, k % sheet->cols, 0) - p->margin.left;
+        double below = margin_of(sheet, k / sheet->cols, 3) - p->margin.bottom;
+        p->y_tick_width = fmin(largest_ticks(sheet, k, true), p->y_tick_width + left);
+        if (p->key.count == 0 || p->key_place != FAR_LEGEND_BELOW) {
+            p->x_tick_height = fmin(largest_ticks(sheet, k, false), p->x_tick_height + below);
+        }
+    }
+}
+
 far_status far_sheet_layout(far_ctx *ctx, const far_figure *figure, far_sheet *sheet)
 {
     far_status st;
@@ -304,6 +334,7 @@ far_status far_sheet_layout(far_ctx *ctx, const far_figure *figure, far_sheet *s
         FAR_TRY(place_keys(sheet, &moved));
     } while (moved);
     FAR_TRY(check_room(sheet));
+    align_labels(sheet);
 done:
     return st;
 }

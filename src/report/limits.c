@@ -5,6 +5,7 @@
 
 #define PAD_POINTS 0.03 /* of the axis, along x: points must not stick to the border */
 #define PAD_VALUES 0.05 /* along y */
+#define LIMIT 1e305     /* no axis goes beyond it */
 
 /* What the values of one axis span. */
 typedef struct extent {
@@ -142,10 +143,10 @@ static extent merged(extent a, extent b)
 /* Somewhat below where most values are: the axis spreads them, and what is about 0 stays there. */
 static double choose_linear(const extent *e, double low, double high)
 {
-    if (!isnan(e->given_linear)) {
-        return e->given_linear;
-    }
     double size = fmax(fabs(low), fabs(high));
+    if (!isnan(e->given_linear)) {
+        return fmax(e->given_linear, size * 1e-200); /* their ratio is a number */
+    }
     if (e->log_count == 0 || size == 0) {
         return 1;
     }
@@ -171,12 +172,12 @@ static void pad_axis(far_axis *a, const extent *e)
 {
     double low = far_scale_warp(a->scale, a->linear, a->low);
     double high = far_scale_warp(a->scale, a->linear, a->high);
-    double by = e->pad * (high - low);
+    double by = e->pad * (high - low), least = a->scale == FAR_SCALE_LOG ? 1 / LIMIT : -LIMIT;
     if (isnan(e->given_low) && !(e->grounded && a->low == 0)) {
-        a->low = far_scale_unwarp(a->scale, a->linear, low - by);
+        a->low = fmax(far_scale_unwarp(a->scale, a->linear, low - by), least);
     }
     if (isnan(e->given_high) && !(e->grounded && a->high == 0)) {
-        a->high = far_scale_unwarp(a->scale, a->linear, high + by);
+        a->high = fmin(far_scale_unwarp(a->scale, a->linear, high + by), LIMIT);
     }
 }
 
@@ -279,7 +280,7 @@ done:
 
 static bool is_hidden(int scale, const double *column, int64_t i)
 {
-    return scale == FAR_SCALE_LOG && column && column[i] <= 0;
+    return scale == FAR_SCALE_LOG && column && column[i] < 1 / FAR_VALUE_MOST;
 }
 
 static bool point_is_hidden(const far_figure *f, const far_mark *layer, int64_t i)

@@ -100,7 +100,7 @@ static bool error_places(const far_panel *p, const far_mark *layer, int64_t i, d
         return false;
     }
     double from = layer->column[FAR_COLUMN_LOW][i], to = layer->column[FAR_COLUMN_HIGH][i];
-    bool down = p->y.scale == FAR_SCALE_LOG && from <= 0;
+    bool down = p->y.scale == FAR_SCALE_LOG && from < 1 / FAR_VALUE_MOST;
     if (!far_scale_shows(p->y.scale, to) || !(down || far_scale_shows(p->y.scale, from))) {
         return false;
     }

@@ -52,25 +52,29 @@ void far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer)
 
 /* ---- labels of rules ---- */
 
-/* Places beside a rule, the liked ones first: right or left end, above or below; for an upright
- * rule top or bottom, to the right or left. */
+/* Where along a rule its label may start, the liked ones first: parts of what is left beside it. */
+static const double ALONG[] = {1, 0, 0.5, 0.25, 0.75, 0.125, 0.375, 0.625, 0.875};
+#define CHOICES (2 * (int)(sizeof ALONG / sizeof ALONG[0]))
+
+static double rule_place(const far_panel *p, const far_mark *layer)
+{
+    return layer->column[FAR_COLUMN_X] ? far_axis_place(&p->x, layer->column[FAR_COLUMN_X][0])
+                                       : far_axis_place(&p->y, layer->column[FAR_COLUMN_Y][0]);
+}
+
+/* Above a level rule, then below; right of an upright one, top first, then left. */
 static far_box label_box(const far_panel *p, const far_mark *layer, int choice)
 {
     double w = far_text_width(layer->label, (int64_t)strlen(layer->label), p->small);
-    double h = FAR_LINE_HEIGHT * p->small, gap = 3;
+    double h = FAR_LINE_HEIGHT * p->small, gap = 3, at = rule_place(p, layer);
+    double along = ALONG[choice / 2];
+    bool first = choice % 2 == 0;
     far_box b = p->plot;
     if (layer->column[FAR_COLUMN_X]) {
-        double x = far_axis_place(&p->x, layer->column[FAR_COLUMN_X][0]);
-        static const double DOWN[] = {0, 1, 0, 1, 0.5, 0.5};
-        bool right = choice < 2 || choice == 4;
-        return (far_box){right ? x + gap : x - gap - w,
-                         b.y + gap + DOWN[choice] * (b.h - h - 2 * gap), w, h};
+        return (far_box){first ? at + gap : at - gap - w,
+                         b.y + gap + (1 - along) * (b.h - h - 2 * gap), w, h};
     }
-    double y = far_axis_place(&p->y, layer->column[FAR_COLUMN_Y][0]);
-    static const double ALONG[] = {1, 0, 1, 0, 0.5, 0.5};
-    bool above = choice < 2 || choice == 4;
-    return (far_box){b.x + gap + ALONG[choice] * (b.w - w - 2 * gap), above ? y - h - 1 : y + 1, w,
-                     h};
+    return (far_box){b.x + gap + along * (b.w - w - 2 * gap), first ? at - h - 1 : at + 1, w, h};
 }
 
 static bool inside(far_box a, far_box b)
@@ -85,16 +89,16 @@ static bool label_is_free(const far_panel *p, far_box box)
     return !on_key && inside(box, p->plot) && !far_panel_hits(p, box, false);
 }
 
-/* The first free place; else the first that lies in the plot. */
+/* The first free place; else the first that lies in the plot, if any does. */
 static far_box place_label(const far_panel *p, const far_mark *layer)
 {
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < CHOICES; i++) {
         far_box box = label_box(p, layer, i);
         if (label_is_free(p, box)) {
             return box;
         }
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < CHOICES; i++) {
         far_box box = label_box(p, layer, i);
         if (inside(box, p->plot)) {
             return box;
@@ -108,6 +112,9 @@ void far_draw_rule_label(far_drawing *d, const far_panel *p, const far_mark *lay
     char class[32];
     far_put_text_opts look = text_look(layer, p->small, class, sizeof class);
     far_box box = place_label(p, layer);
+    if (!inside(box, p->plot)) {
+        return; /* the rule is out of sight, or the label larger than the plot */
+    }
     look.anchor = -1;
     far_put_lines(d->text, layer->label, box.x, box.y + (FAR_ASCENT + 0.12) * p->small, look);
 }

@@ -42,7 +42,7 @@ static bool ticks_fit(const far_panel *p, const far_axis *a, bool across)
 static void choose_ticks(const far_panel *p, far_axis *a, bool across)
 {
     double length = fabs(a->to - a->from);
-    int most = (int)(length / (p->small * (across ? 5 : 3.3)));
+    int most = (int)(length / (p->small * (across ? 5 : 2.1)));
     for (most = most < 3 ? 3 : most > 9 ? 9 : most; most >= 2; most--) {
         far_ticks_choose(a->scale, a->low, a->high, a->linear, most, &a->ticks);
         if (ticks_fit(p, a, across)) {

@@ -251,9 +251,9 @@ static void add_minor_powers(far_ticks *out, int sign, int first, int last, int 
 /* Decades between labels, so that there are at most so many of them. */
 static int choose_stride(int decades, int most)
 {
-    static const int STRIDE[] = {1, 2, 3, 5, 10, 20, 50, 100, 200};
+    static const int STRIDE[] = {1, 2, 3, 5, 10, 20, 50, 100, 200, 500};
     int i = 0;
-    while (i < 8 && (decades + STRIDE[i] - 1) / STRIDE[i] > most) {
+    while (i < 9 && (decades + STRIDE[i] - 1) / STRIDE[i] > most) {
         i++;
     }
     return STRIDE[i];
@@ -297,7 +297,7 @@ static void log_ticks(double low, double high, int most, far_ticks *out)
     } else if (add_mantissas(out, low, high, FINE, 3) > most) {
         add_mantissas(out, low, high, COARSE, 2);
     }
-    if ((out->count < 3 && last - first < 2) || out->count > most) {
+    if (last - first < 2 && (out->count < 3 || out->count > most)) {
         *out = (far_ticks){0};
         linear_ticks(low, high, most, out);
         return;

@@ -42,9 +42,3 @@ small_protein() {
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
     z.write("CASP.csv")' "site/$PROTEIN"
 }
-
-# long_file PATH: 300000 bytes that do not pack
-long_file() {
-    mkdir -p "$(dirname "site/$1")"
-    seq 1 1000000 | awk '{ printf "%d", ($1 * 7919) % 9973 }' | head -c 300000 >"site/$1" || true
-}

@@ -1610,6 +1610,107 @@ static void single_values_have_room(void **state)
     }
 }
 
+/* Any double at all, large ones and special ones more often than is fair. */
+static double any_value(uint64_t *c)
+{
+    static const double SPECIAL[] = {0,     -0.0,   1,     -1,     NAN,    INFINITY, -INFINITY,
+                                     1e300, -1e300, 1e301, 5e-324, 1e-300, 1e16,     1e16 + 2};
+    double choice = uniform(c, 0, 3);
+    if (choice < 1) {
+        return SPECIAL[(int)uniform(c, 0, COUNT(SPECIAL))];
+    }
+    double sign = uniform(c, -1, 1) < 0 ? -1 : 1;
+    return sign * pow(10, choice < 2 ? uniform(c, -300, 300) : uniform(c, -2, 4));
+}
+
+static double any_limit(uint64_t *c)
+{
+    return uniform(c, 0, 1) < 0.8 ? NAN : any_value(c);
+}
+
+static void add_any_layer(far_figure *f, uint64_t *c)
+{
+    enum { N = 13 };
+    double x[N], y[N], z[N];
+    int64_t n = 1 + (int64_t)uniform(c, 0, N);
+    for (int i = 0; i < N; i++) {
+        x[i] = any_value(c);
+        y[i] = any_value(c);
+        z[i] = any_value(c);
+    }
+    far_mark_opts m = named(uniform(c, 0, 1) < 0.5 ? "label" : NULL);
+    far_heat_opts h;
+    far_heat_opts_init(&h);
+    h.scale = (int32_t)uniform(c, 0, 3);
+    h.value_min = any_limit(c);
+    far_status st = FAR_OK;
+    switch ((int)uniform(c, 0, 7)) {
+    case 0:
+        st = far_figure_line(ctx, f, x, y, n, &m);
+        break;
+    case 1:
+        st = far_figure_band(ctx, f, x, y, z, n, &m);
+        break;
+    case 2:
+        st = far_figure_points(ctx, f, x, y, n, &m);
+        break;
+    case 3:
+        st = far_figure_histogram(ctx, f, x, y, n - 1, &m);
+        break;
+    case 4:
+        st = far_figure_rule(ctx, f, n % 2, y[0], &m);
+        break;
+    case 5:
+        st = far_figure_text(ctx, f, x[0], y[0], "some text", 0, &m);
+        break;
+    default:
+        st = f->opts.category_count > 0 ? far_figure_bars(ctx, f, x, y, f->opts.category_count, &m)
+                                        : far_figure_heat(ctx, f, z, 1, n, &h);
+    }
+    assert_true(st == FAR_OK || far_ctx_message(ctx)[0] != 0);
+}
+
+static void strange_figures_are_drawn_or_refused(void **state)
+{
+    (void)state;
+    uint64_t c = 77;
+    int drawn = 0;
+    for (int trial = 0; trial < 3000; trial++) {
+        far_figure_opts o = labelled("strange");
+        o.width = uniform(&c, 200, 700);
+        o.height = uniform(&c, 150, 500);
+        o.x_scale = (int32_t)uniform(&c, 0, 3);
+        o.y_scale = (int32_t)uniform(&c, 0, 3);
+        o.x_min = any_limit(&c);
+        o.y_max = any_limit(&c);
+        o.y_linear = any_limit(&c);
+        o.category_count = trial % 9 == 0 ? 3 : 0;
+        o.categories = MODELS;
+        far_figure *f;
+        if (far_figure_create(ctx, &o, &f) != FAR_OK) {
+            continue;
+        }
+        for (int layers = 1 + (int)uniform(&c, 0, 4); layers > 0; layers--) {
+            add_any_layer(f, &c);
+        }
+        char *svg;
+        far_status st = far_figure_svg(ctx, f, FAR_THEME_LIGHT, &svg);
+        if (st == FAR_OK) {
+            reader r = read_svg(svg);
+            if (!r.inside) {
+                fail_msg("trial %d: a label leaves the picture: %s", trial, r.worst);
+            }
+            assert_null(strstr(svg, "nan"));
+            assert_null(strstr(svg, "inf"));
+            far_text_free(ctx, svg);
+            drawn++;
+        }
+        assert_true(st == FAR_OK || st == FAR_ERR_VALUE || st == FAR_ERR_ARG);
+        far_figure_destroy(f);
+    }
+    assert_true(drawn > 1000);
+}
+
 /* ---- allocations ---- */
 
 static far_status make_everything(void)
@@ -1968,6 +2069,7 @@ int main(void)
         TEST(grids_are_checked),
         TEST(empty_and_crowded_figures),
         TEST(single_values_have_room),
+        TEST(strange_figures_are_drawn_or_refused),
         TEST(every_allocation_may_fail),
         TEST(lowess_is_clevelands),
         TEST(lowess_of_special_points),

@@ -672,14 +672,19 @@ static far_status train_many(crowd *c, int threads, const far_train_opts *o,
     return st;
 }
 
+enum { MOST_EPOCHS = 16 };
+
 static void side_by_side_is_one_by_one(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(KINDS); i++) {
         far_train_opts o = opts_of(&KINDS[i]);
+        double history[CROWD * MOST_EPOCHS];
         crowd single, many;
         make_crowd(&single, KINDS[i].arch);
         train_one_by_one(&single, o);
+        assert_in_range(o.epochs, 1, MOST_EPOCHS);
+        o.history = history;
         for (int threads = 1; threads <= 7; threads += 2) {
             make_crowd(&many, KINDS[i].arch);
             ear = (listener){.orderly = true};
@@ -687,6 +692,8 @@ static void side_by_side_is_one_by_one(void **state)
             for (int k = 0; k < CROWD; k++) {
                 assert_true(same_net(single.nets[k], many.nets[k]));
                 assert_true(same_result(&single.results[k], &many.results[k]));
+                assert_true(history[k * o.epochs] == single.results[k].first_loss);
+                assert_true(history[(k + 1) * o.epochs - 1] == single.results[k].loss);
             }
             assert_true(ear.orderly);
             assert_int_equal(ear.last, CROWD * KINDS[i].epochs);
@@ -839,6 +846,56 @@ static void the_result_describes_the_run(void **state)
         assert_non_null(strstr(ear.what, "train, loss "));
         far_net_destroy(net);
     }
+}
+
+/* Every epoch's loss is that of a run which ends there. */
+static void the_history_has_every_loss(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 5 };
+    double history[EPOCHS];
+    for (int i = 0; i < COUNT(KINDS); i++) {
+        far_train_opts o = opts_of(&KINDS[i]);
+        far_train_result r;
+        far_net *net = make_net(KINDS[i].arch, 3);
+        o.epochs = EPOCHS;
+        o.history = history;
+        must(train(net, &o, &r), KINDS[i].name);
+        far_net_destroy(net);
+        o.history = NULL;
+        for (o.epochs = 1; o.epochs <= EPOCHS; o.epochs++) {
+            net = make_net(KINDS[i].arch, 3);
+            must(train(net, &o, &r), KINDS[i].name);
+            assert_true(r.loss == history[o.epochs - 1]);
+            far_net_destroy(net);
+        }
+    }
+}
+
+static void the_history_of_a_resumed_run_begins_there(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 8 };
+    double whole[EPOCHS], rest[EPOCHS];
+    far_train_opts o = opts_of(&KINDS[2]);
+    far_train_result r;
+    far_net *once = make_net(ARCH, 3), *net = make_net(ARCH, 3);
+    o.epochs = EPOCHS;
+    o.history = whole;
+    must(train(once, &o, &r), "whole");
+    o.checkpoint = checkpoint;
+    o.history = rest;
+    ear.stop_done = 3;
+    assert_int_equal(train(net, &o, &r), FAR_ERR_CANCELLED);
+    assert_memory_equal(rest, whole, 3 * sizeof *rest);
+    assert_true(isnan(rest[3]) && isnan(rest[EPOCHS - 1]));
+    ear.stop_done = 0;
+    o.resume = 1;
+    must(train(net, &o, &r), "the rest");
+    assert_true(isnan(rest[0]) && isnan(rest[2]));
+    assert_memory_equal(rest + 3, whole + 3, (EPOCHS - 3) * sizeof *rest);
+    far_net_destroy(once);
+    far_net_destroy(net);
 }
 
 static void a_loss_can_be_enough(void **state)
@@ -1281,6 +1338,8 @@ int main(void)
         TEST(classes_are_indicators),
         TEST(without_epochs_nothing_moves),
         TEST(the_result_describes_the_run),
+        TEST(the_history_has_every_loss),
+        TEST(the_history_of_a_resumed_run_begins_there),
         TEST(a_loss_can_be_enough),
         TEST(layers_left_out_keep_every_bit),
         TEST(divergence_is_named_and_undone),

@@ -6,6 +6,6 @@ data="$SOURCE_DIR/../shared/data"
 grep -q '^R2 out of domain.* / agrees$' claims
 grep -q '^|error| out of domain.* / agrees$' claims
 [ "$(grep -c 'DOES NOT' claims)" = 0 ]
-[ "$(wc -l <out/ln-table2/table2.csv)" = 9 ]
+[ "$(wc -l <out/ln-table2/ln-table2.csv)" = 9 ]
 [ ! -e out/ln-fig4/networks ]
-[ -s out/ln-fig4/fig4.svg ]
+[ -s out/ln-fig4/ln-fig4.svg ]

@@ -10,9 +10,9 @@ done
 grep -q '^Standard NN, over all inputs: paper runs away .* / agrees$' claims
 grep -q '^largest |prediction| out of domain.* / agrees$' claims
 [ "$(grep -c 'DOES NOT' claims)" = 0 ]
-[ "$(wc -l <out/ln-table1/table1.csv)" -ge 9 ]
+[ "$(wc -l <out/ln-table1/ln-table1.csv)" -ge 9 ]
 [ -d out/ln-table1/networks ]
 [ ! -e out/ln-fig3/networks ]
-for figure in ln-table1/table1-bars ln-fig3/fig3-histograms ln-fig3/fig3-lowess; do
+for figure in ln-table1/ln-table1-bars ln-fig3/ln-fig3-histograms ln-fig3/ln-fig3-lowess; do
     [ -s "out/$figure.svg" ] && [ -s "out/$figure.csv" ]
 done

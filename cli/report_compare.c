@@ -1,0 +1,386 @@
+/* The report of a comparison. */
+#define _GNU_SOURCE
+#include "comparison.h"
+#include "report_verbs.h"
+
+#include <farfield/baseline.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRID_COLUMNS = 3, MOST_PANELS = 12, MOST_POINTS = 1500, SMOOTH_POINTS = 121 };
+static const double R2_FLOOR = -1, SMOOTH_PART = 0.5;
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+typedef void (*tell_fn)(FILE *out, const far_comparison *c);
+
+static void put_told(report *r, far_tone tone, const char *before, const far_comparison *c,
+                     tell_fn tell)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out) {
+        tell(out, c);
+        fclose(out);
+    }
+    while (text && length > 0 && text[length - 1] == '\n') {
+        text[--length] = 0;
+    }
+    if (text && length > 0) {
+        report_verdict(r, tone, "%s%s", before, text);
+    }
+    free(text);
+}
+
+static void tell_loose(FILE *out, const far_comparison *c)
+{
+    comparison_tell_judged(out, c, false);
+}
+
+static void tell_firm(FILE *out, const far_comparison *c)
+{
+    comparison_tell_judged(out, c, true);
+}
+
+static void put_verdicts(report *r, const far_comparison *c)
+{
+    put_told(r, FAR_TONE_PLAIN, "", c, comparison_tell_best);
+    put_told(r, FAR_TONE_PLAIN, "", c, comparison_tell_reach);
+    put_told(r, FAR_TONE_GOOD, "Bounded for every input, by a theorem: ", c, tell_firm);
+    put_told(r, FAR_TONE_BAD, "Far enough out these exceed any level: ", c, tell_loose);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static void put_row(report *r, const far_compare_row *row, bool best)
+{
+    comparison_cell cells[COMPARISON_COLUMNS];
+    bool scored = comparison_scored(row);
+    if (scored) {
+        comparison_cells(row, cells);
+    }
+    report_cell(r, "%s%s", row->model, best ? " *" : "");
+    for (int k = 0; k < COMPARISON_COLUMNS; k++) {
+        report_cell(r, "%s", scored ? cells[k] : "-");
+    }
+}
+
+static void put_note(report *r, const far_compare_row *row)
+{
+    if (row->message) {
+        report_text(r, "%s: %s: %s", row->model, far_compare_state_text(row->state), row->message);
+    }
+    if (comparison_scored(row) && !row->verdict.known && row->verdict.reason) {
+        report_text(r, "%s has no certificate: %s", row->model, row->verdict.reason);
+    }
+}
+
+static void put_table(report *r, const far_comparison *c, const far_comparison_info *info)
+{
+    static const char *const HEADS[] = {"model",  "R^{2} in", "R^{2} out",   "RMSE in", "RMSE out",
+                                        "|f| in", "|f| out",  "certificate", "seconds"};
+    for (int64_t i = 0; i < info->models; i++) {
+        put_row(r, far_comparison_row(c, i), i == info->best);
+    }
+    report_table(r,
+                 "In range: rows held out at random. Out of range: rows no model was trained on. "
+                 "|f|: the largest prediction in size. * the best R^{2} out of range. With several "
+                 "seeds means and 95% intervals of the mean; the certificate is of the first.",
+                 HEADS, sizeof HEADS / sizeof HEADS[0]);
+    for (int64_t i = 0; i < info->models; i++) {
+        put_note(r, far_comparison_row(c, i));
+    }
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+static void put_scores(report *r, const far_comparison *c, const far_comparison_info *info)
+{
+    int64_t count = 0, n = info->models;
+    const char **names = calloc((size_t)n, sizeof *names);
+    double *values = calloc((size_t)(4 * n), sizeof *values);
+    bool cut = false;
+    for (int64_t i = 0; names && values && i < n; i++) {
+        const far_compare_row *row = far_comparison_row(c, i);
+        if (comparison_scored(row)) {
+            bool low = row->r2_out.mean < R2_FLOOR;
+            names[count] = row->model;
+            values[count] = fmax(row->r2_in.mean, R2_FLOOR);
+            values[n + count] = row->r2_in.ci95;
+            values[2 * n + count] = low ? R2_FLOOR : row->r2_out.mean;
+            values[3 * n + count++] = low ? NAN : row->r2_out.ci95;
+            cut = cut || low;
+        }
+    }
+    if (count > 0) {
+        far_figure_opts o = report_axes(NULL, "R^{2}");
+        o.categories = names;
+        o.category_count = count;
+        o.y_min = cut ? R2_FLOOR : NAN;
+        o.y_max = cut ? 1 : NAN;
+        o.note = cut ? "Bars that reach -1 go on below; see the table." : NULL;
+        report_draw(r, &o);
+        report_bars(r, report_mark("in range", FAR_COLOUR_NEXT), values, values + n, count);
+        report_bars(r, report_mark("out of range", FAR_COLOUR_NEXT), values + 2 * n, values + 3 * n,
+                    count);
+        report_place(r, "scores",
+                     "What a score in range says about one out of range: bars of a pair differ by "
+                     "what the shift costs. Whiskers: 95% intervals over seeds.");
+    }
+    free(names);
+    free(values);
+}
+
+/* ---- predictions out of range, of the first seed -------------------------------------------- */
+
+/* Rows out of range, at most MOST_POINTS of them, evenly chosen. */
+typedef struct outside {
+    int64_t count;
+    int64_t *places; /* among far_comparison_points */
+    double *truth, *prediction;
+    double low, high; /* of the truth */
+} outside;
+
+static bool outside_make(const far_compare_points *p, outside *o)
+{
+    int64_t total = 0, seen = 0;
+    for (int64_t i = 0; i < p->count; i++) {
+        total += p->out[i];
+    }
+    int64_t step = total / MOST_POINTS + 1;
+    *o = (outside){.low = INFINITY, .high = -INFINITY};
+    o->places = calloc((size_t)total + 1, sizeof *o->places);
+    o->truth = calloc((size_t)total + 1, sizeof *o->truth);
+    o->prediction = calloc((size_t)total + 1, sizeof *o->prediction);
+    for (int64_t i = 0; o->places && o->truth && o->prediction && i < p->count; i++) {
+        if (p->out[i] && seen++ % step == 0) {
+            o->truth[o->count] = p->truth[i];
+            o->places[o->count++] = i;
+            o->low = fmin(o->low, p->truth[i]);
+            o->high = fmax(o->high, p->truth[i]);
+        }
+    }
+    return o->count > 0 && o->high > o->low;
+}
+
+static void outside_free(outside *o)
+{
+    free(o->places);
+    free(o->truth);
+    free(o->prediction);
+}
+
+/* One model's panel: what runs further away than the truth is wide lies beyond the picture. */
+static far_figure *draw_panel(report *r, const far_compare_run *run, const char *name, int colour,
+                              outside *o)
+{
+    double wide = o->high - o->low, ends[] = {o->low, o->high};
+    far_figure_opts opts = report_axes(NULL, NULL);
+    opts.title = name;
+    opts.x_min = o->low;
+    opts.x_max = o->high;
+    opts.y_min = o->low - wide;
+    opts.y_max = o->high + wide;
+    for (int64_t i = 0; i < o->count; i++) {
+        o->prediction[i] = run->prediction[o->places[i]];
+    }
+    report_draw(r, &opts);
+    report_points(r, report_mark(NULL, colour), o->truth, o->prediction, o->count);
+    report_line(r, report_mark(NULL, FAR_COLOUR_INK), ends, ends, 2);
+    return report_take(r);
+}
+
+static int64_t draw_panels(report *r, const far_comparison *c, outside *o, far_figure **panels)
+{
+    int64_t count = 0;
+    const far_compare_row *row;
+    for (int64_t i = 0; count < MOST_PANELS && (row = far_comparison_row(c, i)); i++) {
+        const far_compare_run *run = far_comparison_run(c, i, 0);
+        if (run->prediction) {
+            panels[count] = draw_panel(r, run, row->model, (int)(i % FAR_COLOURS), o);
+            count += panels[count] != NULL;
+        }
+    }
+    return count;
+}
+
+static void place_panels(report *r, const far_comparison_info *info, far_figure **panels,
+                         int64_t count)
+{
+    char x[160], y[160];
+    far_grid_opts g;
+    int64_t columns = count < GRID_COLUMNS ? count : GRID_COLUMNS;
+    int64_t rows = (count + columns - 1) / columns;
+    far_grid_opts_init(&g);
+    snprintf(x, sizeof x, "%s, true", info->target);
+    snprintf(y, sizeof y, "%s, predicted", info->target);
+    g.x_label = x;
+    g.y_label = y;
+    g.width = 120 + 270 * (double)columns;
+    g.height = 90 + 230 * (double)rows;
+    g.share_x = g.share_y = FAR_SHARE_ALL;
+    report_grid(r, panels, rows, columns, &g);
+    report_place(r, "predictions",
+                 "Rows out of range, each a point: what is true, and what is predicted (first "
+                 "seed). On the line they agree; below and above it predictions run away.");
+}
+
+static void put_predictions(report *r, const far_comparison *c, const far_comparison_info *info)
+{
+    outside o;
+    far_figure *panels[MOST_PANELS] = {NULL};
+    far_compare_points p = far_comparison_points(c, 0);
+    if (outside_make(&p, &o)) {
+        int64_t count = draw_panels(r, c, &o, panels);
+        if (count > 0) {
+            place_panels(r, info, panels, count);
+        }
+    }
+    outside_free(&o);
+}
+
+/* ---- along the column that the shift compares ----------------------------------------------- */
+
+/* The column and the number of a shift like 'F1 >= 20000'. */
+static bool simple_shift(report *r, const char *shift, const far_frame *frame, int64_t *col,
+                         double *limit)
+{
+    char name[128];
+    size_t length = strcspn(shift, "<>=!");
+    const char *rest = shift + length;
+    rest += strspn(rest, "<>=!");
+    while (length > 0 && strchr(" `", shift[length - 1])) {
+        length--;
+    }
+    size_t start = strspn(shift, " `");
+    if (length <= start || length - start >= sizeof name) {
+        return false;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)(length - start), shift + start);
+    char *end;
+    *limit = strtod(rest, &end);
+    return end != rest && end[strspn(end, " ")] == 0 &&
+           far_frame_find(r->s->ctx, frame, name, col) == FAR_OK &&
+           far_frame_kind(frame, *col) == FAR_COLUMN_NUMBER;
+}
+
+/* Predicted rows along a column, and a grid over it. */
+typedef struct path {
+    int64_t count;
+    double *x, *y;
+    double grid[SMOOTH_POINTS], smooth[SMOOTH_POINTS], half[SMOOTH_POINTS], low[SMOOTH_POINTS],
+        high[SMOOTH_POINTS];
+} path;
+
+static bool path_make(const far_compare_points *p, const double *column, path *t)
+{
+    double least = INFINITY, most = -INFINITY;
+    *t = (path){.count = p->count};
+    t->x = calloc((size_t)p->count, sizeof *t->x);
+    t->y = calloc((size_t)p->count, sizeof *t->y);
+    for (int64_t i = 0; t->x && i < p->count; i++) {
+        t->x[i] = column[p->rows[i]];
+        least = fmin(least, t->x[i]);
+        most = fmax(most, t->x[i]);
+    }
+    for (int i = 0; i < SMOOTH_POINTS; i++) {
+        t->grid[i] = least + (most - least) * i / (SMOOTH_POINTS - 1);
+    }
+    return t->x && t->y && most > least && p->count >= 5;
+}
+
+static void path_free(path *t)
+{
+    free(t->x);
+    free(t->y);
+}
+
+static void draw_smooth(report *r, path *t, const double *values, far_mark_opts mark)
+{
+    memcpy(t->y, values, (size_t)t->count * sizeof *t->y);
+    if (far_lowess(r->s->ctx, t->x, t->y, t->count, SMOOTH_PART, 2, t->grid, SMOOTH_POINTS,
+                   t->smooth, t->half) != FAR_OK) {
+        return;
+    }
+    for (int i = 0; i < SMOOTH_POINTS; i++) {
+        t->low[i] = t->smooth[i] - t->half[i];
+        t->high[i] = t->smooth[i] + t->half[i];
+    }
+    report_line(r, mark, t->grid, t->smooth, SMOOTH_POINTS);
+    mark.label = NULL;
+    mark.colour = FAR_COLOUR_SAME;
+    report_band(r, mark, t->grid, t->low, t->high, SMOOTH_POINTS);
+}
+
+static void draw_path(report *r, const far_comparison *c, const far_compare_points *p, path *t)
+{
+    far_mark_opts truth = report_mark("truth", FAR_COLOUR_INK);
+    const far_compare_row *row;
+    truth.width = 3;
+    draw_smooth(r, t, p->truth, truth);
+    for (int64_t i = 0; (row = far_comparison_row(c, i)); i++) {
+        const far_compare_run *run = far_comparison_run(c, i, 0);
+        if (run->prediction) {
+            draw_smooth(r, t, run->prediction, report_mark(row->model, (int)i));
+        }
+    }
+}
+
+static void put_path(report *r, const far_comparison *c, const far_comparison_info *info,
+                     const dataset *data)
+{
+    int64_t col;
+    double limit;
+    path t = {0};
+    far_compare_points p = far_comparison_points(c, 0);
+    if (simple_shift(r, info->shift, data->frame, &col, &limit) &&
+        path_make(&p, far_frame_numbers(data->frame, col), &t)) {
+        far_figure_opts o = report_axes(far_frame_name(data->frame, col), info->target);
+        o.width = 900;
+        o.legend = FAR_LEGEND_RIGHT;
+        report_draw(r, &o);
+        draw_path(r, c, &p, &t);
+        report_rule(r, FAR_VERTICAL, limit, "shift");
+        report_place(r, "along",
+                     "Predictions and truth along the column that the shift compares: running "
+                     "means by LOWESS with 95% intervals, over the test rows of the first seed. "
+                     "No row on the far side of the dashed line was learnt from.");
+    }
+    path_free(&t);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static void put_facts(report *r, const far_comparison_info *info, const dataset *data)
+{
+    const char *trees = far_xgboost_version(r->s->ctx);
+    report_fact(r, "data", "%s", data->label);
+    report_fact(r, "rows",
+                "%lld in range, %lld of them to train on and %lld to test; %lld out of range",
+                (long long)info->rows_in, (long long)info->train_rows, (long long)info->test_rows,
+                (long long)info->rows_out);
+    report_fact(r, "out of range", "%s", info->shift);
+    report_seeds(r, info->first_seed, info->seeds);
+    report_fact(r, "xgboost", "%s", trees ? trees : "not there");
+}
+
+void report_comparison(report *r, const far_comparison *c, const dataset *data, int argc,
+                       char **argv)
+{
+    char title[512];
+    far_comparison_info info = far_comparison_describe(c);
+    snprintf(title, sizeof title, "Models of %s, out of range where %s", info.target, info.shift);
+    report_title(r, title);
+    put_verdicts(r, c);
+    report_heading(r, "Scores");
+    put_table(r, c, &info);
+    put_scores(r, c, &info);
+    report_heading(r, "Predictions");
+    put_path(r, c, &info, data);
+    put_predictions(r, c, &info);
+    report_command(r, argc, argv);
+    put_facts(r, &info, data);
+}

@@ -1,0 +1,33 @@
+/* What the reports of the verbs show: the verdict, the table, pictures, facts. argc, argv: what was
+ * typed, from the verb on. */
+#ifndef FAR_CLI_REPORT_VERBS_H
+#define FAR_CLI_REPORT_VERBS_H
+
+#include "along.h"
+#include "dataset.h"
+#include "report.h"
+#include "training.h"
+
+#include <farfield/compare.h>
+#include <farfield/netcert.h>
+
+void report_comparison(report *r, const far_comparison *c, const dataset *data, int argc,
+                       char **argv);
+
+/* A certificate of either kind. */
+typedef struct report_proof {
+    const char *name; /* of the file */
+    const subject *subject;
+    const far_certificate *model;
+    const far_net_certificate *net;
+    const along *along; /* directions that were asked for, perhaps none */
+} report_proof;
+void report_certificate(report *r, const report_proof *p, int argc, char **argv);
+
+/* name: of the table. */
+void report_fit(report *r, const far_model *m, const char *name, int argc, char **argv);
+
+/* histories: seeds x epochs losses. */
+void report_training(report *r, const training *t, const double *histories, int argc, char **argv);
+
+#endif

@@ -1,0 +1,9 @@
+"$FARFIELD" reproduce --list >list
+for id in ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-theorems; do
+    grep -q "^  $id  *[a-z-]*  *[0-9.]* s " list
+    for shell in _farfield farfield.bash farfield.fish; do
+        grep -q "\\b$id\\b" "$SOURCE_DIR/completions/$shell"
+    done
+    grep -q "$id" "$SOURCE_DIR/docs/experiments.md"
+done
+awk 'length > 100 { print "too long: " $0; exit 1 }' list

@@ -1,0 +1,281 @@
+/* The frame that experiments run in: claims, files, reports, and how runs end. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#undef fail /* cmocka's */
+#include "reproduce.h"
+
+static char folder[] = "/tmp/test_reproduce.XXXXXX";
+static far_ctx *ctx;
+
+static int open_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) == NULL || far_ctx_create(NULL, &ctx) != FAR_OK;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[64];
+    far_ctx_destroy(ctx);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+static reproduction new_run(void)
+{
+    return (reproduction){.ctx = ctx, .folder = folder, .silent = true, .quiet = true};
+}
+
+static char *content(const char *name)
+{
+    char *path = text_of("%s/%s", folder, name), *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    free(path);
+    if (file && getdelim(&text, &size, 0, file) < 0) {
+        free(text);
+        text = NULL;
+    }
+    if (file) {
+        fclose(file);
+    }
+    return text;
+}
+
+static void forget(const char *name)
+{
+    char *path = text_of("%s/%s", folder, name);
+    unlink(path);
+    free(path);
+}
+
+static bool report_says(const char *words)
+{
+    char *text = content("report.html");
+    bool said = text && strstr(text, words);
+    free(text);
+    return said;
+}
+
+/* ---- runs ---- */
+
+static far_status two_claims(reproduction *r)
+{
+    far_status st;
+    TRY(claim(r, "the first", "one", true, "%d", 1));
+    TRY(claim(r, "the second", "two", false, "%s", "three"));
+done:
+    return st;
+}
+
+static void a_claim_that_fails_is_counted_and_told(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "Two claims", .paper = "Nobody 1900", .run = two_claims};
+    reproduction r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_OK);
+    assert_int_equal(r.claims, 2);
+    assert_int_equal(r.failed, 1);
+    assert_string_equal(reproduction_claim(&r, 1)->ours, "three");
+    assert_null(reproduction_claim(&r, 2));
+    assert_string_equal(reproduction_file(&r, 0), "report.html");
+    assert_null(reproduction_file(&r, 1));
+    assert_true(report_says("1 of 2 claims do not agree with the paper."));
+    assert_true(report_says("the second: the paper says two; here it is three."));
+    assert_true(report_says("Nobody 1900"));
+    reproduction_close(&r);
+    forget("report.html");
+}
+
+static far_status fails_at_once(reproduction *r)
+{
+    return fail(r, FAR_ERR_IO, "no %s today", "luck");
+}
+
+static far_status fails_half_way(reproduction *r)
+{
+    far_status st = claim(r, "begun", "begun", true, "begun");
+    return st == FAR_OK ? fail(r, FAR_ERR_VALUE, "half way") : st;
+}
+
+static far_status is_interrupted(reproduction *r)
+{
+    far_status st = claim(r, "begun", "begun", true, "begun");
+    return st == FAR_OK ? FAR_ERR_CANCELLED : st;
+}
+
+static void a_run_that_fails_keeps_its_message(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = fails_at_once};
+    reproduction r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_IO);
+    assert_string_equal(reproduction_message(&r), "no luck today");
+    assert_false(report_says("")); /* nothing to report */
+    reproduction_close(&r);
+
+    e.run = fails_half_way;
+    r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_VALUE);
+    assert_string_equal(reproduction_message(&r), "half way");
+    assert_true(report_says("the run failed half way"));
+    assert_false(r.interrupted);
+    reproduction_close(&r);
+    forget("report.html");
+}
+
+static void an_interrupted_run_leaves_a_report(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = is_interrupted};
+    reproduction r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_CANCELLED);
+    assert_true(r.interrupted);
+    assert_true(report_says("The one claim agrees with the paper; the run was interrupted."));
+    reproduction_close(&r);
+    forget("report.html");
+}
+
+static void a_report_that_cannot_be_written_is_an_error(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = two_claims};
+    reproduction r = new_run();
+    r.folder = "/no/such/folder";
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_IO);
+    reproduction_close(&r);
+}
+
+/* ---- parts ---- */
+
+static far_status keeps_parts(reproduction *r)
+{
+    static const char *const HEADS[] = {"name", "a, b"};
+    static const char *const CELLS[] = {"x", "1", "say \"y\"", NULL, "z", "3"};
+    double x[] = {1, 2, 4}, y[] = {3, 1, 2};
+    far_figure *figure = NULL;
+    far_status st;
+    TRY(keep_heading(r, "A heading"));
+    TRY(keep_text(r, "%d%% of it", 17));
+    TRY(keep_table(r, "table", "A caption", HEADS, 2, CELLS, 3));
+    TRY(far_figure_create(r->ctx, NULL, &figure));
+    TRY(far_figure_line(r->ctx, figure, x, y, 3, NULL));
+    TRY(keep_figure(r, figure, "line", "Up and down"));
+done:
+    return st;
+}
+
+static void parts_are_files_and_in_the_report(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = keeps_parts};
+    reproduction r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_OK);
+    char *csv = content("table.csv"), *svg = content("line.svg"), *points = content("line.csv");
+    assert_string_equal(csv, "name,\"a, b\"\nx,1\n\"say \"\"y\"\"\",\nz,3\n");
+    assert_non_null(strstr(svg, "<svg"));
+    assert_non_null(strstr(points, "line"));
+    assert_string_equal(reproduction_file(&r, 0), "table.csv");
+    assert_string_equal(reproduction_file(&r, 1), "line.svg");
+    assert_true(report_says("A heading"));
+    assert_true(report_says("17% of it"));
+    assert_true(report_says("A caption"));
+    assert_true(report_says("Up and down"));
+    assert_true(report_says("No claim was tested."));
+    free(csv);
+    free(svg);
+    free(points);
+    reproduction_close(&r);
+    forget("report.html");
+}
+
+static far_status keeps_a_table_nowhere(reproduction *r)
+{
+    static const char *const HEADS[] = {"a"};
+    return keep_table(r, "no/such/place", "c", HEADS, 1, HEADS, 1);
+}
+
+static void a_table_that_cannot_be_written_is_an_error(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = keeps_a_table_nowhere};
+    reproduction r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_IO);
+    assert_non_null(strstr(reproduction_message(&r), "no/such/place.csv: cannot write"));
+    reproduction_close(&r);
+}
+
+/* ---- data and numbers ---- */
+
+static void data_are_found_or_asked_for(void **state)
+{
+    (void)state;
+    reproduction r = new_run();
+    char *path = NULL, *file = text_of("%s/some.npz", folder);
+    assert_int_equal(find_data(&r, "some.npz", &path), FAR_ERR_IO);
+    assert_non_null(strstr(reproduction_message(&r), "--data DIR"));
+    r.data = folder;
+    assert_int_equal(find_data(&r, "some.npz", &path), FAR_ERR_IO);
+    fclose(fopen(file, "w"));
+    assert_int_equal(find_data(&r, "some.npz", &path), FAR_OK);
+    assert_string_equal(path, file);
+    free(path);
+    assert_int_equal(find_data(&r, "protein", &path), FAR_ERR_IO);
+    assert_non_null(strstr(reproduction_message(&r), "farfield data get protein"));
+    assert_null(path);
+    unlink(file);
+    free(file);
+}
+
+static void what_is_asked_for_comes_before_the_quick_form(void **state)
+{
+    (void)state;
+    reproduction r = new_run();
+    assert_int_equal(seeds_of(&r, 2, 5), 5);
+    assert_int_equal(epochs_of(&r, 20, 50), 50);
+    r.quick = true;
+    assert_int_equal(seeds_of(&r, 2, 5), 2);
+    assert_int_equal(epochs_of(&r, 20, 50), 20);
+    r.seeds = 7;
+    r.epochs = 11;
+    assert_int_equal(seeds_of(&r, 2, 5), 7);
+    assert_int_equal(epochs_of(&r, 20, 50), 11);
+}
+
+static void experiments_have_ids_of_their_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < EXPERIMENT_COUNT; i++) {
+        const experiment *e = &EXPERIMENTS[i];
+        assert_ptr_equal(find_experiment(e->id), e);
+        assert_true(e->title && e->paper && e->run);
+        assert_true(e->quick_seconds < 60 && e->quick_seconds <= e->seconds);
+    }
+    assert_null(find_experiment("ln-fig"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_that_fails_is_counted_and_told),
+        cmocka_unit_test(a_run_that_fails_keeps_its_message),
+        cmocka_unit_test(an_interrupted_run_leaves_a_report),
+        cmocka_unit_test(a_report_that_cannot_be_written_is_an_error),
+        cmocka_unit_test(parts_are_files_and_in_the_report),
+        cmocka_unit_test(a_table_that_cannot_be_written_is_an_error),
+        cmocka_unit_test(data_are_found_or_asked_for),
+        cmocka_unit_test(what_is_asked_for_comes_before_the_quick_form),
+        cmocka_unit_test(experiments_have_ids_of_their_own),
+    };
+    return cmocka_run_group_tests(tests, open_folder, remove_folder);
+}

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "fitting.h"
 #include "json.h"
+#include "report_verbs.h"
 #include "verdict.h"
 
 #include <farfield/certify.h>
@@ -17,7 +18,9 @@
 typedef struct certify_args {
     fit_args fit;
     const char *operand; /* a model, or a table with --target */
-    const char *along, *check, *output;
+    const char *along, *check, *output, *report;
+    int argc; /* what was typed */
+    char **argv;
     double exceeds, gap, seconds;
     int64_t starts, threads;
     bool json, quiet;
@@ -41,6 +44,8 @@ static const option OPTIONS[] = {
      "check the certificate in the file CERT against MODEL", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the certificate in FILE (cert.json)",
      0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "also write report.html in DIR: verdict, bounds, pictures", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print the certificate as JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
@@ -66,7 +71,7 @@ static const char NOTES[] =
 static int check_check(const command_line *line)
 {
     static const char *const OTHERS[] = {"--exceeds", "--along",  "--starts", "--gap",
-                                         "--seconds", "--output", "--json"};
+                                         "--seconds", "--output", "--report", "--json"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     other = other ? other : options_given_more(line, "--arch");
     return other ? usage_error(VERB, "--check does not go with %s", other) : OPTIONS_OK;
@@ -208,20 +213,43 @@ static int print_certificate(session *s, const certify_args *a, const subject *m
     return code;
 }
 
-static int certify(session *s, const certify_args *a, const subject *m, const along *directions)
+static int write_report(session *s, const certify_args *a, const subject *m, const proof *p,
+                        const along *directions)
+{
+    report r;
+    report_proof shown = {a->operand, m, p->model, p->net, directions};
+    int code = report_open(s, a->report, &r);
+    if (code == EXIT_DONE && a->report) {
+        report_certificate(&r, &shown, a->argc, a->argv);
+        code = report_write(&r);
+    }
+    report_close(&r);
+    return code;
+}
+
+static far_certify_opts certify_options(const certify_args *a)
 {
     far_certify_opts opts;
-    proof p = {0};
     far_certify_opts_init(&opts);
     opts.exceeds = a->exceeds;
     opts.starts = a->starts;
     opts.gap = a->gap;
     opts.seconds = a->seconds;
     opts.seed = (uint64_t)a->fit.seed;
+    return opts;
+}
+
+static int certify(session *s, const certify_args *a, const subject *m, const along *directions)
+{
+    far_certify_opts opts = certify_options(a);
+    proof p = {0};
     interrupts_hold();
     far_status st = prove(s, m, &opts, &p);
     session_idle(s); /* does not come back after Ctrl-C */
     int code = st == FAR_OK ? print_certificate(s, a, m, &p, directions) : session_failure(s, NULL);
+    if (code == EXIT_DONE) {
+        code = write_report(s, a, m, &p, directions);
+    }
     far_certificate_destroy(p.model);
     far_net_certificate_destroy(p.net);
     return code;
@@ -268,6 +296,9 @@ static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
     subject m = {0};
     int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
+        code = report_possible(s, a->report);
+    }
+    if (code == EXIT_DONE) {
         code = a->fit.target ? fit_model(s, a, opts, &m.model) : load(s, a, &m);
     }
     if (code == EXIT_DONE) {
@@ -294,6 +325,8 @@ int cmd_certify(int argc, char **argv)
     certify_args args;
     far_fit_opts opts;
     set_defaults(&args);
+    args.argc = argc;
+    args.argv = argv;
     int code = read_command_line(argc, argv, &args);
     if (code == OPTIONS_OK) {
         code = fit_read_args(VERB, &args.fit, &opts);

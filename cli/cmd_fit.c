@@ -3,6 +3,7 @@
 #include "files.h"
 #include "fitting.h"
 #include "json.h"
+#include "report_verbs.h"
 #include "show.h"
 
 #include <math.h>
@@ -13,7 +14,9 @@
 
 typedef struct cmd_fit_args {
     fit_args fit; /* first: FIT_OPTIONS count from it */
-    const char *data, *output;
+    const char *data, *output, *report;
+    int argc; /* what was typed */
+    char **argv;
     bool json, quiet;
     int64_t threads;
 } cmd_fit_args;
@@ -24,6 +27,8 @@ typedef struct cmd_fit_args {
 
 static const option OUTPUT_OPTIONS[] = {
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the model in FILE (model.far)", 0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "also write report.html in DIR: how well it is determined, pictures", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
@@ -291,12 +296,27 @@ static int save(session *s, const far_model *m, const char *path)
     return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
 }
 
+static int write_report(session *s, const cmd_fit_args *args, const far_model *m)
+{
+    report r;
+    int code = report_open(s, args->report, &r);
+    if (code == EXIT_DONE && args->report) {
+        report_fit(&r, m, operand_label(args->data), args->argc, args->argv);
+        code = report_write(&r);
+    }
+    report_close(&r);
+    return code;
+}
+
 static int fit_and_save(session *s, const cmd_fit_args *args, far_fit_opts *opts)
 {
     far_model *m = NULL;
     int code = fit_data(s, args->data, args->fit.where, opts, &m);
     if (code == EXIT_DONE) {
         code = save(s, m, args->output);
+    }
+    if (code == EXIT_DONE) {
+        code = write_report(s, args, m);
     }
     if (code == EXIT_DONE && args->json) {
         print_json(m, args->output);
@@ -313,12 +333,15 @@ static int run_fit(session *s, const cmd_fit_args *args, far_fit_opts *opts)
     if (code == EXIT_DONE && args->output) {
         code = output_possible(VERB, args->output);
     }
+    if (code == EXIT_DONE) {
+        code = report_possible(s, args->report);
+    }
     return code == EXIT_DONE ? fit_and_save(s, args, opts) : code;
 }
 
 int cmd_fit(int argc, char **argv)
 {
-    cmd_fit_args args = {.threads = default_threads()};
+    cmd_fit_args args = {.argc = argc, .argv = argv, .threads = default_threads()};
     far_fit_opts opts;
     fit_defaults(&args.fit);
     int code = read_command_line(argc, argv, &args);

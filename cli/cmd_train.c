@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "files.h"
 #include "layers.h"
+#include "report_verbs.h"
 #include "subject.h"
 #include "training.h"
 
@@ -82,6 +83,8 @@ static const option OPTIONS[] = {
      0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
      0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "also write report.html in DIR: losses, and what was learnt", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
@@ -107,7 +110,8 @@ static const char NOTES[] =
 
 static int check_untrained(const command_line *line, const train_args *a)
 {
-    static const char *const OTHERS[] = {"--target", "--features", "--where", "--resume"};
+    static const char *const OTHERS[] = {"--target", "--features", "--where", "--resume",
+                                         "--report"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     if (other) {
         return usage_error(VERB, "%s needs a table DATA", other);
@@ -408,6 +412,15 @@ static int batch_make(training *t, batch *b)
     return EXIT_DONE;
 }
 
+/* Losses are kept for a report only. */
+static int make_histories(training *t)
+{
+    int64_t count = t->args.seeds * t->opts.epochs;
+    t->histories = t->args.report ? calloc((size_t)count + 1, sizeof *t->histories) : NULL;
+    t->opts.history = t->histories;
+    return t->args.report && !t->histories ? failure(VERB, "out of memory") : EXIT_DONE;
+}
+
 static far_status train_batch(training *t, batch *b)
 {
     far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
@@ -468,6 +481,9 @@ static int train_runs(training *t)
     batch b = {0};
     int code = batch_make(t, &b);
     if (code == EXIT_DONE) {
+        code = make_histories(t);
+    }
+    if (code == EXIT_DONE) {
         interrupts_hold();
         far_status st = train_batch(t, &b);
         if (st == FAR_ERR_CANCELLED) {
@@ -514,16 +530,36 @@ static int save_runs(training *t)
     return code;
 }
 
-static int report(training *t)
+static int score_runs(training *t)
 {
-    int code = EXIT_DONE, failed = 0;
-    for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
-        code = t->data ? training_score(t, &t->runs[i]) : EXIT_DONE;
+    int code = EXIT_DONE;
+    for (int64_t i = 0; t->data && i < t->args.seeds && code == EXIT_DONE; i++) {
+        code = training_score(t, &t->runs[i]);
+    }
+    return code;
+}
+
+static int write_report(training *t)
+{
+    report r;
+    int code = report_open(&t->s, t->args.report, &r);
+    if (code == EXIT_DONE && t->args.report) {
+        report_training(&r, t);
+        code = report_write(&r);
+    }
+    report_close(&r);
+    return code;
+}
+
+static int tell(const training *t)
+{
+    int failed = 0;
+    for (int64_t i = 0; i < t->args.seeds; i++) {
         failed += diverged(&t->runs[i]);
     }
-    if (code == EXIT_DONE && t->args.json) {
+    if (t->args.json) {
         training_print_json(t);
-    } else if (code == EXIT_DONE && !t->args.quiet) {
+    } else if (!t->args.quiet) {
         training_print(t);
     }
     if (failed > 0) {
@@ -531,12 +567,15 @@ static int report(training *t)
             VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr, with --restart",
             failed, (long long)t->args.seeds, failed == 1 ? "is" : "are");
     }
-    return code;
+    return EXIT_DONE;
 }
 
 static int run_train(training *t)
 {
     int code = name_runs(t);
+    if (code == EXIT_DONE) {
+        code = report_possible(&t->s, t->args.report);
+    }
     if (code == EXIT_DONE && t->args.data) {
         code = read_data(t);
     }
@@ -552,7 +591,13 @@ static int run_train(training *t)
     if (code == EXIT_DONE) {
         code = save_runs(t);
     }
-    return code == EXIT_DONE ? report(t) : code;
+    if (code == EXIT_DONE) {
+        code = score_runs(t);
+    }
+    if (code == EXIT_DONE) {
+        code = write_report(t);
+    }
+    return code == EXIT_DONE ? tell(t) : code;
 }
 
 static void training_close(training *t)
@@ -563,6 +608,7 @@ static void training_close(training *t)
         free(t->runs[i].checkpoint);
     }
     free(t->runs);
+    free(t->histories);
     free(t->layers);
     far_net_data_destroy(t->data);
     dataset_free(&t->table);
@@ -592,7 +638,7 @@ static train_args default_args(void)
 
 int cmd_train(int argc, char **argv)
 {
-    training t = {.args = default_args()};
+    training t = {.argc = argc, .argv = argv, .args = default_args()};
     int code = read_command_line(argc, argv, &t);
     if (code != OPTIONS_OK) {
         return code;

@@ -221,8 +221,8 @@ static void put_bars(demo *d)
             names[count] = demo_model_name(k);
             in[count] = r->r2_in.mean;
             half_in[count] = r->r2_in.half;
-            out[count] = fmax(r->r2_out.mean, -1);
-            half_out[count++] = r->r2_out.mean < -1 ? NAN : r->r2_out.half;
+            out[count] = r->r2_out.mean;
+            half_out[count++] = r->r2_out.half;
         }
     }
     far_figure_opts o = report_axes(NULL, "R^{2}");

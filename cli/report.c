@@ -102,6 +102,14 @@ static void drop_cells(report *r)
     r->cell_count = r->cell_room = 0;
 }
 
+int report_possible(session *s, const char *folder)
+{
+    report r;
+    int code = report_open(s, folder, &r);
+    report_close(&r);
+    return code;
+}
+
 static void drop_files(report *r)
 {
     bool vain = r->made_folder && !r->written;

@@ -26,9 +26,11 @@ typedef struct report {
     bool written;
 } report;
 
-/* Makes the folder, or sees that it can be written to: before hours of work, not after. folder may
- * be NULL: then no piece does anything. Returns an exit code, with a line on stderr if it is not 0.
- */
+/* Whether report_open will do: to ask before hours of work, not after. Returns an exit code, with a
+ * line on stderr if it is not 0. */
+int report_possible(session *s, const char *folder);
+/* Makes the folder, or sees that it can be written to. folder may be NULL: then no piece does
+ * anything. Returns an exit code, as above. */
 int report_open(session *s, const char *folder, report *r);
 /* Starts the page. */
 void report_title(report *r, const char *title);

@@ -162,8 +162,8 @@ static void put_bound_row(report *r, const claim *c)
 
 static void put_bounds(report *r, const report_proof *p)
 {
-    const char *heads[] = {"output", "lowest", "highest", "found", NULL, NULL, NULL, NULL,
-                           "tightest by"};
+    const char *heads[] = {"output", "lowest", "highest", "found",      NULL,
+                           NULL,     NULL,     NULL,      "tightest by"};
     int64_t rows = 0;
     for (int64_t k = 0; k < claim_count(p); k++) {
         claim c = claim_of(p, k);
@@ -276,18 +276,17 @@ static void put_ray(report *r, const subject *m, const claim *c, int64_t k)
 {
     double t[FAR_VIEW_POINTS], f[FAR_VIEW_POINTS], size = view_data_size(m);
     double *u = calloc((size_t)subject_inputs(m), sizeof *u);
-    char x_label[160], caption[400], name[32];
+    char caption[400], name[32];
     bool one = subject_inputs(m) == 1;
     if (u && draw_direction(m, c, u)) {
         bool firm = c->verdict == FAR_BOUNDED;
         view_spread(size, t);
-        snprintf(x_label, sizeof x_label, one ? "%s" : "t, steps along the direction (%s, ...)",
-                 subject_input(m, 0));
-        far_figure_opts o = report_axes(one ? x_label : "t, steps of length 1 along the direction",
-                                        c->name);
+        far_figure_opts o = report_axes(
+            one ? subject_input(m, 0) : "t, steps of length 1 along the direction", c->name);
         o.x_scale = FAR_SCALE_SYMLOG;
         o.x_linear = size;
         o.y_scale = firm ? FAR_SCALE_LINEAR : FAR_SCALE_SYMLOG;
+        o.legend = firm ? FAR_LEGEND_NONE : FAR_LEGEND_AUTO;
         report_draw(r, &o);
         if (view_along(r, m, u, t, k, f)) {
             report_line(r, report_mark(c->name, 0), t, f, FAR_VIEW_POINTS);

@@ -106,13 +106,12 @@ static void put_scores(report *r, const far_comparison *c, const far_comparison_
     for (int64_t i = 0; names && values && i < n; i++) {
         const far_compare_row *row = far_comparison_row(c, i);
         if (comparison_scored(row)) {
-            bool low = row->r2_out.mean < R2_FLOOR;
             names[count] = row->model;
-            values[count] = fmax(row->r2_in.mean, R2_FLOOR);
+            values[count] = row->r2_in.mean;
             values[n + count] = row->r2_in.ci95;
-            values[2 * n + count] = low ? R2_FLOOR : row->r2_out.mean;
-            values[3 * n + count++] = low ? NAN : row->r2_out.ci95;
-            cut = cut || low;
+            values[2 * n + count] = row->r2_out.mean;
+            values[3 * n + count++] = row->r2_out.ci95;
+            cut = cut || fmin(row->r2_in.mean, row->r2_out.mean) < R2_FLOOR;
         }
     }
     if (count > 0) {

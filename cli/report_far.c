@@ -131,7 +131,8 @@ static bool has_spread(const one_input *v)
 static void data_range(const one_input *v, double *least, double *most)
 {
     far_scaling s = subject_scaling(&v->subjects[0]);
-    double centre = *(const double *)s.input_centre.data, scale = *(const double *)s.input_scale.data;
+    double centre = *(const double *)s.input_centre.data,
+           scale = *(const double *)s.input_scale.data;
     *least = centre - 2 * scale;
     *most = centre + 2 * scale;
     for (int64_t i = 0; i < v->n; i++) {
@@ -207,7 +208,8 @@ static void put_far(report *r, const one_input *v)
     const subject *m = &v->subjects[0];
     far_scaling s = subject_scaling(m);
     double size = view_data_size(m);
-    double reach = fabs(*(const double *)s.output_centre.data) + *(const double *)s.output_scale.data;
+    double reach =
+        fabs(*(const double *)s.output_centre.data) + *(const double *)s.output_scale.data;
     curve c;
     view_spread(size, c.x);
     if (!curve_eval(r, v, &c)) {

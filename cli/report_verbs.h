@@ -27,7 +27,7 @@ void report_certificate(report *r, const report_proof *p, int argc, char **argv)
 /* name: of the table. */
 void report_fit(report *r, const far_model *m, const char *name, int argc, char **argv);
 
-/* histories: seeds x epochs losses. */
-void report_training(report *r, const training *t, const double *histories, int argc, char **argv);
+/* Of networks that were trained. */
+void report_training(report *r, const training *t);
 
 #endif

@@ -19,7 +19,7 @@ enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
 
 typedef struct train_args {
     const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
-        *checkpoint;
+        *checkpoint, *report;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
     double lr, l2_to_init, stop_loss, momentum, w0, every;
     int64_t epochs, inputs, seed, seeds, threads;
@@ -35,6 +35,8 @@ typedef struct train_run {
 } train_run;
 
 typedef struct training {
+    int argc; /* what was typed */
+    char **argv;
     train_args args;
     session s;
     dataset table;
@@ -42,6 +44,7 @@ typedef struct training {
     far_train_opts opts;
     unsigned char *layers; /* which are trained; NULL: all */
     train_run *runs;       /* args.seeds of them */
+    double *histories;     /* seeds x epochs losses; NULL: nobody asked */
 } training;
 
 bool training_classifies(const training *t);

@@ -57,19 +57,20 @@ _farfield() {
     fi
     _farfield_value "$before" "$word" && return
     case "${COMP_WORDS[1]}:$word" in
-    fit:-*) _farfield_words "$word" "$fit $common" ;;
+    fit:-*) _farfield_words "$word" "$fit --report $common" ;;
     train:-*)
         _farfield_words "$word" "--arch --target --features --where --optimizer --lr --momentum
             --epochs --batch --loss --stop-loss --l2-to-init --layers --linearized --init --w0
             --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
-            --checkpoint --checkpoint-every --resume --restart $common"
+            --checkpoint --checkpoint-every --resume --restart --report $common"
         ;;
     predict:-*)
         _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
             --arch --memory $common"
         ;;
     certify:-*)
-        _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check $fit $common"
+        _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check --report
+            $fit $common"
         ;;
     compare:-*)
         _farfield_words "$word" "--target --shift --models --seeds --seed --test-fraction
@@ -101,7 +102,10 @@ _farfield() {
             ln-appendix-l ln-theorems"
         ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
-    demo:*) _farfield_words "$word" "--json --quiet --help" ;;
+    demo:*)
+        _farfield_words "$word" "--report --no-report --seeds --quick --kernels --json --quiet
+            --threads --help"
+        ;;
     help:*)
         _farfield_words "$word" "fit train predict certify compare kernel gram data reproduce info demo"
         ;;

@@ -19,6 +19,8 @@ set -l works '__fish_seen_subcommand_from fit train predict certify compare kern
 set -l writes '__fish_seen_subcommand_from fit train predict certify kernel gram'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
+complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare demo' -l report -x \
+    -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
 
@@ -47,7 +49,6 @@ complete -c farfield -n $compare -l seeds -x -d 'number of splits'
 complete -c farfield -n $compare -l seed -x -d 'the first seed'
 complete -c farfield -n $compare -l test-fraction -x -d 'of the rows in range'
 complete -c farfield -n $compare -l no-certify -d 'no certificates'
-complete -c farfield -n $compare -l report -x -a '(__fish_complete_directories)' -d 'write files'
 complete -c farfield -n $compare -s f -l features -x -d 'columns to predict from'
 complete -c farfield -n $compare -s r -l ridge -x -a auto -d 'relative, or absolute like 0.01abs'
 complete -c farfield -n $compare -l no-standardize -d 'take the values as they are'
@@ -151,7 +152,13 @@ complete -c farfield -n $reproduce -l threads -x -d 'number of threads'
 complete -c farfield -n $reproduce -a 'ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-theorems'
 
 complete -c farfield -n '__fish_seen_subcommand_from info' -a arch -d 'the architecture language'
-complete -c farfield -n '__fish_seen_subcommand_from demo' -s q -l quiet -d 'only the table'
+set -l demo '__fish_seen_subcommand_from demo'
+complete -c farfield -n $demo -l no-report -d 'only the table'
+complete -c farfield -n $demo -l seeds -x -d 'trainings of each network'
+complete -c farfield -n $demo -l quick -d 'half trained, at once'
+complete -c farfield -n $demo -l kernels -d 'the kernels instead'
+complete -c farfield -n $demo -l threads -x -d 'number of threads'
+complete -c farfield -n $demo -s q -l quiet -d 'only the table'
 complete -c farfield -n '__fish_seen_subcommand_from help' -a "$verbs"
 complete -c farfield -n "__fish_seen_subcommand_from $verbs" -l json -d 'print JSON'
 complete -c farfield -n "__fish_seen_subcommand_from $verbs" -s h -l help -d 'help'

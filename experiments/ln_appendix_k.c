@@ -101,6 +101,10 @@ static far_status keep_words(reproduction *r)
 {
     far_status st;
     TRY(keep_toy_protocol(r, CONTEST_EPOCHS));
+    TRY(keep_text(r, "Running away can begin late: where gelu and silu fit a bounded function such "
+                     "as sin x, slopes beyond the data may be small, and a prediction at 25 may "
+                     "still be within those of networks with a norm. The certificates tell: those "
+                     "have a slope that is not 0, these a bound."));
     TRY(keep_text(r, "tanh is not among the activations that the theorems cover: they ask that it "
                      "grow faster than the root of its argument. Two things come out. A finite "
                      "network with tanh is bounded with or without a norm, by the sizes of its "

@@ -12,9 +12,8 @@ typedef struct contender {
     int colour;
 } contender;
 
-enum {
-    CONTEST_EPOCHS = 200
-}; /* of the quick form: enough for certificates, not for the last digit */
+/* Of the quick form: enough for certificates, not for the last digit. */
+enum { CONTEST_EPOCHS = 100 };
 
 /* What came out, over all sets and seeds. */
 typedef struct tally {

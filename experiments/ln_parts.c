@@ -1,10 +1,7 @@
 /* Parts of figures and tables that several experiments draw. */
-#define _GNU_SOURCE
 #include "ln_toy.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 static far_status draw_band(reproduction *r, far_figure *figure, const double *x,
@@ -87,19 +84,10 @@ far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_
 void add_cell(sheet *s, const char *format, ...)
 {
     va_list args;
-    char *text = NULL;
     va_start(args, format);
-    if (vasprintf(&text, format, args) < 0) {
-        text = NULL; /* an empty cell */
-    }
+    s->cells = room_for_one_more(s->cells, s->count, sizeof *s->cells);
+    s->cells[s->count++] = text_of_args(format, args);
     va_end(args);
-    char **cells = ROOM(s->count + 1, char *);
-    for (int64_t i = 0; i < s->count; i++) {
-        cells[i] = s->cells[i];
-    }
-    cells[s->count++] = text;
-    free(s->cells);
-    s->cells = cells;
 }
 
 far_status keep_sheet(reproduction *r, sheet *s, const char *name, const char *caption,

@@ -19,6 +19,8 @@ typedef struct ln_row {
     double bound;    /* of |f|; NAN: not computed */
 } ln_row;
 
+/* ---- ln_score.c ---- */
+
 /* R2 over the points whose out is as told; the largest |f| among them to most, unless NULL. */
 double ln_r2(const far_compare_points *points, const double *f, bool out, double *most);
 
@@ -31,6 +33,8 @@ bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
 void ln_rows_free(ln_row *rows, int64_t count);
 /* Three seeds at least: fewer say nothing of an interval, and are not held against the paper's. */
 bool ln_has_intervals(const ln_trial *t);
+
+/* ---- ln_score_report.c ---- */
 
 /* Whether two 95% intervals overlap, the paper's being rounded to two digits. */
 bool ln_agree(far_compare_average ours, far_compare_average paper);

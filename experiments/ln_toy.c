@@ -55,7 +55,7 @@ bool same_to(double ours, double theirs, double tolerance)
 
 int64_t toy_seeds(const reproduction *r)
 {
-    return seeds_of(r, 3, 5);
+    return seeds_of(r, 2, 5);
 }
 
 int64_t toy_epochs(const reproduction *r, int64_t quick)

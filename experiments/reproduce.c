@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "reproduce_record.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,14 @@ void *room(int64_t count, size_t size)
     return must_have(calloc(count > 0 ? (size_t)count : 1, size));
 }
 
-__attribute__((format(printf, 1, 0))) static char *text_of_args(const char *format, va_list args)
+/* They grow by doubling, whenever count is a power of two. */
+void *room_for_one_more(void *items, int64_t count, size_t size)
+{
+    bool full = (count & (count - 1)) == 0;
+    return full ? must_have(realloc(items, size * (size_t)(count > 0 ? 2 * count : 1))) : items;
+}
+
+char *text_of_args(const char *format, va_list args)
 {
     char *text = NULL;
     return must_have(vasprintf(&text, format, args) < 0 ? NULL : text);
@@ -102,16 +108,9 @@ static void print_claim(const claim_record *c)
 
 /* ---- the record ---------------------------------------------------------------------------- */
 
-/* Arrays grow by doubling whenever their length is a power of two. */
-static void *grown(void *items, int64_t count, size_t size)
-{
-    bool full = (count & (count - 1)) == 0;
-    return full ? must_have(realloc(items, size * (size_t)(count > 0 ? 2 * count : 1))) : items;
-}
-
 static part *new_part(record *k, part_kind kind, const char *name, const char *text)
 {
-    k->parts = grown(k->parts, k->part_count, sizeof *k->parts);
+    k->parts = room_for_one_more(k->parts, k->part_count, sizeof *k->parts);
     part *p = &k->parts[k->part_count++];
     *p = (part){.kind = kind, .name = text_of("%s", name), .text = text_of("%s", text)};
     return p;
@@ -119,7 +118,7 @@ static part *new_part(record *k, part_kind kind, const char *name, const char *t
 
 void record_file(record *k, const char *name, const char *ending)
 {
-    k->files = grown(k->files, k->file_count, sizeof *k->files);
+    k->files = room_for_one_more(k->files, k->file_count, sizeof *k->files);
     k->files[k->file_count++] = text_of("%s%s", name, ending);
 }
 
@@ -184,7 +183,7 @@ far_status claim(reproduction *r, const char *what, const char *paper, bool agre
 {
     va_list args;
     record *k = r->record;
-    k->claims = grown(k->claims, r->claims, sizeof *k->claims);
+    k->claims = room_for_one_more(k->claims, r->claims, sizeof *k->claims);
     claim_record *c = &k->claims[r->claims++];
     va_start(args, ours);
     *c =

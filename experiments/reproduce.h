@@ -10,6 +10,7 @@
 
 #include <farfield/farfield.h>
 #include <farfield/page.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -87,8 +88,11 @@ __attribute__((format(printf, 3, 4))) far_status fail(reproduction *r, far_statu
 /* Zeroed; free it. Without memory an experiment has nothing left to do: the program ends. */
 void *room(int64_t count, size_t size);
 #define ROOM(count, type) ((type *)room(count, sizeof(type)))
+/* An array of count items with room for one more, which is not zeroed; it may have moved. */
+void *room_for_one_more(void *items, int64_t count, size_t size);
 /* A text of its own; free it. */
 __attribute__((format(printf, 1, 2))) char *text_of(const char *format, ...);
+__attribute__((format(printf, 1, 0))) char *text_of_args(const char *format, va_list args);
 
 /* ---- for the command ---- */
 

@@ -8,7 +8,9 @@ build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     librsvg2-2 fonts-dejavu-core"
 case "${1:-}" in
 build) packages="$build" ;;
-test) packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip" ;;
+test)
+    packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip chromium"
+    ;;
 bench) packages="$build python3 python3-venv python3-pip" ;;
 fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
@@ -22,6 +24,7 @@ esac
 works() {
     case "$1" in
     gcc | cmake | pkg-config | clang | clang-format-14 | python3) command -v "$1" ;;
+    chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     libc6-dev) echo '#include <stdlib.h>' | cc -E - ;;
     libzip-dev) pkg-config --exists libzip ;;
     zlib1g-dev) pkg-config --exists zlib ;;

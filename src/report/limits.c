@@ -145,7 +145,7 @@ static double choose_linear(const extent *e, double low, double high)
 {
     double size = fmax(fabs(low), fabs(high));
     if (!isnan(e->given_linear)) {
-        return fmax(e->given_linear, size * 1e-200); /* their ratio is a number */
+        return fmin(fmax(e->given_linear, size * 1e-200), size * 1e6); /* the ratio is a number */
     }
     if (e->log_count == 0 || size == 0) {
         return 1;
@@ -196,10 +196,12 @@ static far_status set_axis(far_ctx *ctx, const char *where, const char *name, co
         return far_fail(ctx, FAR_ERR_ARG, "%s%s: the limit that was given lies beyond all values",
                         where, name);
     }
-    a->linear = choose_linear(e, a->low, a->high);
-    if (a->high - a->low <= fmax(1e-10 * fmax(fabs(a->low), fabs(a->high)), 1e-290)) {
+    bool point = a->high - a->low <= fmax(1e-10 * fmax(fabs(a->low), fabs(a->high)), 1e-290);
+    if (point) {
         widen_point(a, isnan(e->given_low), isnan(e->given_high));
-    } else {
+    }
+    a->linear = choose_linear(e, a->low, a->high);
+    if (!point) {
         pad_axis(a, e);
     }
     return FAR_OK;

@@ -344,13 +344,43 @@ static int by_value(const void *a, const void *b)
 
 static void keep_within(far_ticks *out, double low, double high)
 {
-    double slack = ROUNDING * fmax(fabs(low), fabs(high));
+    int kept = 0;
     for (int i = 0; i < out->count; i++) {
         double value = out->tick[i].value;
-        if (value < low - slack || value > high + slack) {
-            out->tick[i--] = out->tick[--out->count];
+        if (value >= low - ROUNDING * fabs(low) && value <= high + ROUNDING * fabs(high)) {
+            out->tick[kept++] = out->tick[i];
         }
     }
+    out->count = kept;
+}
+
+/* All of it on one side of 0, where the axis is logarithmic. */
+static void one_sided_ticks(double low, double high, int most, far_ticks *out)
+{
+    far_ticks up;
+    bool negative = high < 0;
+    *out = up = (far_ticks){0};
+    log_ticks(negative ? -high : low, negative ? -low : high, most, &up);
+    if (!negative) {
+        *out = up;
+        return;
+    }
+    memcpy(out->factor, up.factor, sizeof up.factor);
+    for (int i = up.count - 1; i >= 0; i--) {
+        far_tick *t = &out->tick[out->count++];
+        t->value = -up.tick[i].value;
+        snprintf(t->label, sizeof t->label, MINUS "%.*s", FAR_TICK_BYTES - 4, up.tick[i].label);
+    }
+    for (int i = 0; i < up.minor_count; i++) {
+        out->minor[out->minor_count++] = -up.minor[i];
+    }
+}
+
+static void few_ticks(double low, double high, int most, far_ticks *out)
+{
+    *out = (far_ticks){0};
+    linear_ticks(low, high, most, out);
+    keep_within(out, low, high);
 }
 
 static void symlog_ticks(double low, double high, double linear, int most, far_ticks *out)
@@ -366,8 +396,7 @@ static void symlog_ticks(double low, double high, double linear, int most, far_t
         out->tick[out->count++] = (far_tick){0, "0"};
     }
     if (out->count < 3) {
-        *out = (far_ticks){0};
-        linear_ticks(low, high, most, out);
+        few_ticks(low, high, most, out);
         return;
     }
     qsort(out->tick, (size_t)out->count, sizeof out->tick[0], by_value);
@@ -380,6 +409,8 @@ void far_ticks_choose(int scale, double low, double high, double linear, int mos
     most = most < 2 ? 2 : most > 12 ? 12 : most;
     if (scale == FAR_SCALE_LOG) {
         log_ticks(low, high, most, out);
+    } else if (scale == FAR_SCALE_SYMLOG && (low > linear || high < -linear)) {
+        one_sided_ticks(low, high, most, out);
     } else if (scale == FAR_SCALE_SYMLOG) {
         symlog_ticks(low, high, linear, most, out);
     } else {

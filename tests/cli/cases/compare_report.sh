@@ -5,8 +5,8 @@ for folder in new old/; do
     "$FARFIELD" compare w.csv -t y -s 'a > 0.7' --seeds 2 -m 'dense ln erf dense, linear' \
         --ridge 0.01 --no-certify --report "$folder" -q >table
 done
-only_files w.csv table new new/compare.json new/compare.csv new/predictions.csv old \
-    old/compare.json old/compare.csv old/predictions.csv
+only_files w.csv table new new/compare.json new/compare.csv new/predictions.csv new/report.html \
+    old old/compare.json old/compare.csv old/predictions.csv old/report.html
 cmp new/predictions.csv old/predictions.csv
 head -1 new/predictions.csv | grep -qx 'model,seed,row,range,truth,prediction'
 head -1 new/compare.csv | grep -qx "model,seed,status,arch,ridge,r2_in,r2_out,rmse_in,rmse_out,\

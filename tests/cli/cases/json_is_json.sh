@@ -18,7 +18,7 @@ check data list --json
 check reproduce --list --json
 check info arch --json
 check info arch --json 'dense relu dense'
-check demo --json
+check demo --kernels --json
 waves 11 >w.csv
 check fit w.csv -t y --json -o w.far
 check fit w.csv -t y,b --json -a 'dense relu dense' --ridge 0 --no-extremes

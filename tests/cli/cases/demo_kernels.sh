@@ -1,4 +1,4 @@
-"$FARFIELD" demo --quiet >table
+"$FARFIELD" demo --kernels --quiet >table
 [ "$(wc -l <table)" = 8 ]
 grep -q '^dense relu dense relu dense .* unbounded' table
 grep -q '^dense ln relu dense relu dense .* 3.030000 everywhere$' table
@@ -8,3 +8,4 @@ grep -q '^dense relu ln dense relu dense .* 3.496942 everywhere$' table
 grep -q '^dense relu dense relu ln dense .* 3.943884 at infinity$' table
 grep -q '^dense relu ln dense relu ln dense .* 4.607556 everywhere$' table
 awk 'length > 140 { exit 1 }' table
+only_files table

@@ -1,0 +1,221 @@
+/* Scores as a table, as bars, and what they say about the paper. */
+#include "ln_score.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static char *average_text(far_compare_average a)
+{
+    return isnan(a.ci95) ? text_of("%.2f", a.mean) : text_of("%.2f +- %.2f", a.mean, a.ci95);
+}
+
+static char *verdict_text(const ln_row *row)
+{
+    switch (row->verdict) {
+    case FAR_BOUNDED:
+        return isnan(row->bound) ? text_of("bounded") : text_of("|f| <= %.4g", row->bound);
+    case FAR_UNBOUNDED:
+        return text_of("runs away");
+    default:
+        return text_of("not known");
+    }
+}
+
+bool ln_agree(far_compare_average ours, far_compare_average paper)
+{
+    const double rounding = 0.005;
+    double half = isnan(ours.ci95) ? 0 : ours.ci95;
+    return fabs(ours.mean - paper.mean) <= half + paper.ci95 + rounding;
+}
+
+static char *agreement_text(far_compare_average ours, far_compare_average paper)
+{
+    if (ln_agree(ours, paper)) {
+        return text_of("yes");
+    }
+    return text_of(ours.mean > paper.mean ? "no, higher" : "no, lower");
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+static void fill_cells(const ln_row *row, bool judged, char **cells)
+{
+    const ln_published *paper = row->paper;
+    int64_t n = 0;
+    cells[n++] = text_of("%s", row->name);
+    cells[n++] = paper ? average_text(paper->out) : NULL;
+    cells[n++] = average_text(row->out);
+    if (judged) {
+        cells[n++] = paper ? agreement_text(row->out, paper->out) : NULL;
+    }
+    cells[n++] = paper ? average_text(paper->in) : NULL;
+    cells[n++] = average_text(row->in);
+    if (judged) {
+        cells[n++] = paper ? agreement_text(row->in, paper->in) : NULL;
+    }
+    cells[n++] = text_of("%.1f", row->most);
+    cells[n++] = verdict_text(row);
+}
+
+far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
+                         int64_t count, bool judged)
+{
+    static const char *const JUDGED[] = {"model",   "out: paper", "ours",
+                                         "agrees?", "in: paper",  "ours",
+                                         "agrees?", "largest",    "every input"};
+    static const char *const PLAIN[] = {"model", "out: paper", "ours",       "in: paper",
+                                        "ours",  "largest",    "every input"};
+    int64_t cols = judged ? 9 : 7;
+    char **cells = ROOM(count * cols, char *);
+    for (int64_t i = 0; i < count; i++) {
+        fill_cells(&rows[i], judged, cells + i * cols);
+    }
+    far_status st = keep_table(r, name, caption, judged ? JUDGED : PLAIN, cols,
+                               (const char *const *)cells, count);
+    for (int64_t i = 0; i < count * cols; i++) {
+        free(cells[i]);
+    }
+    free(cells);
+    return st;
+}
+
+/* ---- the same as bars ---------------------------------------------------------------------- */
+
+static far_compare_average published(const ln_row *row, bool out)
+{
+    static const far_compare_average NONE = {NAN, NAN};
+    return !row->paper ? NONE : out ? row->paper->out : row->paper->in;
+}
+
+static far_compare_average measured(const ln_row *row, bool out)
+{
+    return out ? row->out : row->in;
+}
+
+static far_status draw_bars(reproduction *r, far_figure *figure, const ln_row *rows, int64_t count,
+                            bool out, bool paper)
+{
+    double *means = ROOM(count, double), *halves = ROOM(count, double);
+    far_mark_opts mark;
+    far_mark_opts_init(&mark);
+    mark.label = paper ? "paper" : "ours";
+    mark.colour = paper ? FAR_COLOUR_INK : 0;
+    for (int64_t i = 0; i < count; i++) {
+        far_compare_average a = paper ? published(&rows[i], out) : measured(&rows[i], out);
+        means[i] = a.mean;
+        halves[i] = a.ci95;
+    }
+    far_status st = far_figure_bars(r->ctx, figure, means, halves, count, &mark);
+    free(means);
+    free(halves);
+    return st;
+}
+
+static far_status bars_panel(reproduction *r, const ln_row *rows, int64_t count, bool out,
+                             far_figure **figure)
+{
+    far_status st;
+    const char **names = ROOM(count, const char *);
+    far_figure_opts opts;
+    far_figure_opts_init(&opts);
+    for (int64_t i = 0; i < count; i++) {
+        names[i] = rows[i].name;
+    }
+    opts.title = out ? "Out of the domain" : "In the domain";
+    opts.categories = names;
+    opts.category_count = count;
+    TRY(far_figure_create(r->ctx, &opts, figure));
+    if (!r->quick) { /* whose numbers are another task's */
+        TRY(draw_bars(r, *figure, rows, count, out, true));
+    }
+    TRY(draw_bars(r, *figure, rows, count, out, false));
+done:
+    free(names);
+    return st;
+}
+
+far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, int64_t count)
+{
+    far_status st;
+    far_figure *panels[2] = {NULL}, *grid = NULL;
+    far_grid_opts opts;
+    far_grid_opts_init(&opts);
+    opts.y_label = "R^{2}";
+    opts.width = 760;
+    opts.height = 460;
+    opts.share_x = opts.share_y = FAR_SHARE_ALL;
+    TRY(bars_panel(r, rows, count, true, &panels[0]));
+    TRY(bars_panel(r, rows, count, false, &panels[1]));
+    TRY(far_figure_grid(r->ctx, panels, 2, 1, &opts, &grid));
+    TRY(keep_figure(r, grid, name, "The same as bars, with 95% intervals."));
+done:
+    far_figure_destroy(panels[0]);
+    far_figure_destroy(panels[1]);
+    return st;
+}
+
+/* ---- claims -------------------------------------------------------------------------------- */
+
+static far_status claim_cell(reproduction *r, const char *name, const char *domain,
+                             far_compare_average ours, far_compare_average paper)
+{
+    char *what = text_of("%s, R2 %s domain", name, domain);
+    char *theirs = average_text(paper), *mine = average_text(ours);
+    far_status st = claim(r, what, theirs, ln_agree(ours, paper), "%s", mine);
+    free(what);
+    free(theirs);
+    free(mine);
+    return st;
+}
+
+far_status ln_claim_cells(reproduction *r, const ln_row *rows, int64_t count)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < count; i++) {
+        if (rows[i].paper) {
+            TRY(claim_cell(r, rows[i].name, "out of", rows[i].out, rows[i].paper->out));
+            TRY(claim_cell(r, rows[i].name, "in", rows[i].in, rows[i].paper->in));
+        }
+    }
+done:
+    return st;
+}
+
+static double least_with_norm(const ln_row *rows)
+{
+    return fmin(rows[LN_FIRST].out.mean, fmin(rows[LN_SECOND].out.mean, rows[LN_EVERY].out.mean));
+}
+
+static double least_published(const ln_row *rows)
+{
+    return fmin(rows[LN_FIRST].paper->out.mean,
+                fmin(rows[LN_SECOND].paper->out.mean, rows[LN_EVERY].paper->out.mean));
+}
+
+far_status ln_claim_order(reproduction *r, const ln_row *rows)
+{
+    double with = least_with_norm(rows), without = rows[LN_NONE].out.mean;
+    char *paper =
+        text_of("at least %.2f against %.2f", least_published(rows), rows[LN_NONE].paper->out.mean);
+    far_status st =
+        claim(r, "R2 out of domain, networks with a layer norm against the standard one", paper,
+              with > without, "at least %.2f against %.2f", with, without);
+    free(paper);
+    return st;
+}
+
+far_status ln_claim_bounds(reproduction *r, const ln_row *rows)
+{
+    far_status st = FAR_OK;
+    for (int k = 0; k < LN_NETS && st == FAR_OK; k++) {
+        bool norm = k != LN_NONE;
+        char *what = text_of("%s, over all inputs", rows[k].name), *ours = verdict_text(&rows[k]);
+        st = claim(r, what, norm ? "bounded" : "runs away",
+                   rows[k].verdict == (norm ? FAR_BOUNDED : FAR_UNBOUNDED), "%s (proven)", ours);
+        free(what);
+        free(ours);
+    }
+    return st;
+}

@@ -1,0 +1,31 @@
+# networks with a norm are bounded on every data set, those without are not; the report says so
+"$FARFIELD" demo --quick --report out >table
+grep -qx 'report: out/report.html' table
+awk 'length > 110 { print "too long: " $0; exit 1 }' table
+for network in 'infinite width' 'width 128'; do
+    [ "$(grep -c "^  layer norm, $network .* yes  *[0-9.]*$" table)" = 4 ]
+    [ "$(grep -c "^  no norm, $network .* no  *-$" table)" = 4 ]
+done
+[ "$(grep -c '^  linear ' table)" = 4 ]
+# out of range the norm wins on coffee, and cannot on a line
+score() { # DATA MODEL
+    awk -v data="$1:" -v model="$2" '$1 ~ /:$/ { of = $1 }
+        of == data && index($0, "  " model " ") == 1 {
+            sub("^  " model, ""); print $2; exit }' table
+}
+awk -v norm="$(score coffee 'layer norm, infinite width')" -v none="$(score coffee 'no norm, infinite width')" \
+    -v bent="$(score line 'layer norm, infinite width')" -v straight="$(score line 'no norm, infinite width')" \
+    'BEGIN { exit !(norm > 0.3 && none < 0 && bent < 0.6 && straight > 0.9) }'
+for name in coffee far functions predictions scores; do
+    grep -q '</svg>' "out/$name.svg"
+    grep -q "download=\"$name.csv\"" out/report.html
+    # either all pictures or none: it depends on how the program was built
+    [ -e out/coffee.png ] && [ ! -s "out/$name.png" ] && exit 1
+done
+grep -q 'With one layer norm 8 of 8 networks are bounded' out/report.html
+grep -q 'Without a norm 8 of 8 networks run away' out/report.html
+grep -q '>farfield demo --quick --report out</pre>' out/report.html
+# the same again, but for what takes as long as it takes
+"$FARFIELD" demo --quick --no-report --json | grep -c '"bounded": "yes"' >bounded
+[ "$(cat bounded)" -ge 8 ]
+[ ! -e farfield-demo ]

@@ -9,8 +9,8 @@ ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
 
-run: build ## build, then show what one layer norm changes
-	@build/farfield demo
+run: build ## build, then show what one layer norm changes: a table, and build/demo/report.html
+	@build/farfield demo --report build/demo
 
 build: ## the command at build/farfield, the libraries at build/libfarfield.*
 	@tools/bootstrap.sh build

@@ -24,7 +24,7 @@ static const verb VERBS[] = {
     {"data", "published data sets: which there are, get one, where it lies", cmd_data},
     {"reproduce", "figures and tables of papers, and whether their claims hold", cmd_reproduce},
     {"info", "this build; the architecture language", cmd_info},
-    {"demo", "what one layer norm changes, in one table", cmd_demo},
+    {"demo", "what one layer norm changes: a table and a report", cmd_demo},
 };
 enum { VERB_COUNT = sizeof VERBS / sizeof VERBS[0] };
 

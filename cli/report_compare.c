@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRID_COLUMNS = 3, MOST_PANELS = 12, MOST_POINTS = 1500, SMOOTH_POINTS = 121 };
+enum {
+    GRID_COLUMNS = 3,
+    MOST_PANELS = 12,
+    MOST_POINTS = 1500,
+    SMOOTH_POINTS = 121,
+    NAME_BYTES = 24
+};
 static const double R2_FLOOR = -1, SMOOTH_PART = 0.5;
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -97,40 +103,74 @@ static void put_table(report *r, const far_comparison *c, const far_comparison_i
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-static void put_scores(report *r, const far_comparison *c, const far_comparison_info *info)
+/* Names and values of the models that have some: R2 in range, half of its interval, the same out of
+ * range; room for all models each. */
+typedef struct scores {
+    int64_t count, room;
+    bool cut; /* some are below the picture */
+    char (*shown)[NAME_BYTES];
+    const char **names;
+    double *values;
+} scores;
+
+static void shorten(const char *name, char out[NAME_BYTES])
 {
-    int64_t count = 0, n = info->models;
-    const char **names = calloc((size_t)n, sizeof *names);
-    double *values = calloc((size_t)(4 * n), sizeof *values);
-    bool cut = false;
-    for (int64_t i = 0; names && values && i < n; i++) {
+    bool fits = strlen(name) < NAME_BYTES;
+    snprintf(out, NAME_BYTES, "%.*s%s", fits ? NAME_BYTES : NAME_BYTES - 4, name,
+             fits ? "" : "...");
+}
+
+static bool scores_make(const far_comparison *c, int64_t models, scores *s)
+{
+    *s = (scores){.room = models,
+                  .shown = calloc((size_t)models, sizeof *s->shown),
+                  .names = calloc((size_t)models, sizeof *s->names),
+                  .values = calloc((size_t)(4 * models), sizeof *s->values)};
+    for (int64_t i = 0; s->shown && s->names && s->values && i < models; i++) {
         const far_compare_row *row = far_comparison_row(c, i);
         if (comparison_scored(row)) {
-            names[count] = row->model;
-            values[count] = row->r2_in.mean;
-            values[n + count] = row->r2_in.ci95;
-            values[2 * n + count] = row->r2_out.mean;
-            values[3 * n + count++] = row->r2_out.ci95;
-            cut = cut || fmin(row->r2_in.mean, row->r2_out.mean) < R2_FLOOR;
+            double *v = s->values + s->count;
+            shorten(row->model, s->shown[s->count]);
+            s->names[s->count] = s->shown[s->count];
+            v[0] = row->r2_in.mean;
+            v[models] = row->r2_in.ci95;
+            v[2 * models] = row->r2_out.mean;
+            v[3 * models] = row->r2_out.ci95;
+            s->cut = s->cut || fmin(v[0], v[2 * models]) < R2_FLOOR;
+            s->count++;
         }
     }
-    if (count > 0) {
+    return s->count > 0;
+}
+
+static void scores_free(scores *s)
+{
+    free(s->shown);
+    free(s->names);
+    free(s->values);
+}
+
+static void put_scores(report *r, const far_comparison *c, const far_comparison_info *info)
+{
+    scores s;
+    if (scores_make(c, info->models, &s)) {
         far_figure_opts o = report_axes(NULL, "R^{2}");
-        o.categories = names;
-        o.category_count = count;
-        o.y_min = cut ? R2_FLOOR : NAN;
-        o.y_max = cut ? 1 : NAN;
-        o.note = cut ? "Bars that reach -1 go on below; see the table." : NULL;
+        o.width = s.count > 8 ? 960 : o.width;
+        o.categories = s.names;
+        o.category_count = s.count;
+        o.y_min = s.cut ? R2_FLOOR : NAN;
+        o.y_max = s.cut ? 1 : NAN;
+        o.note = s.cut ? "Bars that reach -1 go on below; see the table." : NULL;
         report_draw(r, &o);
-        report_bars(r, report_mark("in range", FAR_COLOUR_NEXT), values, values + n, count);
-        report_bars(r, report_mark("out of range", FAR_COLOUR_NEXT), values + 2 * n, values + 3 * n,
-                    count);
+        report_bars(r, report_mark("in range", FAR_COLOUR_NEXT), s.values, s.values + s.room,
+                    s.count);
+        report_bars(r, report_mark("out of range", FAR_COLOUR_NEXT), s.values + 2 * s.room,
+                    s.values + 3 * s.room, s.count);
         report_place(r, "scores",
                      "What a score in range says about one out of range: bars of a pair differ by "
                      "what the shift costs. Whiskers: 95% intervals over seeds.");
     }
-    free(names);
-    free(values);
+    scores_free(&s);
 }
 
 /* ---- predictions out of range, of the first seed -------------------------------------------- */

@@ -4,7 +4,7 @@
 
 /* Seconds: on two cores, of the quick form and of the full one. */
 const experiment EXPERIMENTS[] = {
-    {"ln-fig1", "Toy predictions far outside the data (Figure 1)", LAYER_NORM, NULL, 3, 30,
+    {"ln-fig1", "Toy predictions far outside the data (Figure 1)", LAYER_NORM, NULL, 2, 20,
      run_ln_fig1},
     {"ln-fig2", "Tangent kernels at initialisation (Figure 2)", LAYER_NORM, NULL, 1, 1,
      run_ln_fig2},
@@ -16,11 +16,11 @@ const experiment EXPERIMENTS[] = {
      400, run_ln_table2},
     {"ln-fig4", "Errors by similarity to the training faces (Figure 4)", LAYER_NORM, "utkface", 12,
      300, run_ln_fig4},
-    {"ln-appendix-k", "Other activations: gelu, silu, tanh (Appendix K)", LAYER_NORM, NULL, 10, 150,
+    {"ln-appendix-k", "Other activations: gelu, silu, tanh (Appendix K)", LAYER_NORM, NULL, 3, 70,
      run_ln_appendix_k},
-    {"ln-appendix-l", "Batch norm against layer norm (Appendix L)", LAYER_NORM, NULL, 4, 45,
+    {"ln-appendix-l", "Batch norm against layer norm (Appendix L)", LAYER_NORM, NULL, 1, 20,
      run_ln_appendix_l},
-    {"ln-theorems", "Every theorem of the paper, checked numerically", LAYER_NORM, NULL, 2, 5,
+    {"ln-theorems", "Every theorem of the paper, checked numerically", LAYER_NORM, NULL, 2, 10,
      run_ln_theorems},
 };
 const int EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof EXPERIMENTS[0];

@@ -16,6 +16,7 @@
 #include <farfield/netcert.h>
 #include <farfield/netdata.h>
 #include <farfield/ntk.h>
+#include <farfield/page.h>
 #include <farfield/plot.h>
 #include <farfield/solve.h>
 #include <farfield/train.h>

@@ -19,13 +19,13 @@
  *   <g class="far-series" data-kind data-label data-fields data-points><title>label</title>...
  * data-kind is line, band, points, histogram, bars, rule, text or heat. data-points is a flat JSON
  * array of numbers (null: missing), as many for each point as data-fields has names, at most
- * FAR_HOVER_POINTS points. The first two fields, px and py, are the place in units of the viewBox;
- * the others are what there is to say about it:
+ * FAR_HOVER_POINTS points, of lines and bands at most one a px. The first two fields, px and py,
+ * are the place in units of the viewBox; the others are what there is to say about it:
  *   line, points px,py,x,y     band px,py,x,low,high     histogram px,py,from,to,y
  *   bars px,py,x,y,low,high (x counts the categories)    heat px,py,x,y,value
  * Colours are classes only (far-s0 ... strokes, far-f0 ... fills, far-ink, far-muted, far-paper,
- * far-grid), so a page may give them others. Names of ids hang on the content: figures that differ
- * can stand in one page.
+ * far-axis, far-grid), so a page may give them others; those of a heat map are its own. The names
+ * of ids hang on the content: figures that differ can stand in one page.
  */
 #ifndef FARFIELD_PLOT_H
 #define FARFIELD_PLOT_H

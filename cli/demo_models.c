@@ -29,7 +29,7 @@ static const model MODELS[DEMO_MODELS] = {{"no norm, infinite width", PLAIN, INF
                                           {"linear", NULL, LINE}};
 
 enum { MOST_SEEDS = 50, TREE_ROUNDS = 100 };
-static const double CERTIFY_SECONDS = 0.5;
+static const double CERTIFY_SECONDS = 0.5, QUICK_SECONDS = 0.1;
 
 const char *demo_model_name(int i)
 {
@@ -108,11 +108,11 @@ static far_status score(const lesson *l)
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
 
-static far_certify_opts certify_opts(void)
+static far_certify_opts certify_opts(const lesson *l)
 {
     far_certify_opts opts;
     far_certify_opts_init(&opts);
-    opts.seconds = CERTIFY_SECONDS;
+    opts.seconds = l->d->args.quick ? QUICK_SECONDS : CERTIFY_SECONDS;
     return opts;
 }
 
@@ -133,7 +133,7 @@ static void add_verdict(demo_result *r, int verdict, double bound, double slope,
 static far_status certify_model(const lesson *l, const far_model *m)
 {
     far_certificate *c;
-    far_certify_opts opts = certify_opts();
+    far_certify_opts opts = certify_opts(l);
     far_status st = far_certify(l->ctx, m, &opts, &c);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(c, 0);
@@ -147,7 +147,7 @@ static far_status certify_model(const lesson *l, const far_model *m)
 static far_status certify_net(const lesson *l, const far_net *net)
 {
     far_net_certificate *c;
-    far_certify_opts opts = certify_opts();
+    far_certify_opts opts = certify_opts(l);
     far_status st = far_net_certify(l->ctx, net, &opts, &c);
     if (st == FAR_OK) {
         const far_net_bound *b = far_net_certificate_bound(c, 0);

@@ -81,7 +81,7 @@ static void print_row(const widths *w, const char *name, const demo_result *r)
 {
     cell cells[COLUMNS];
     if (!r->there) {
-        printf("  %-*s  not there: %s\n", w->name, name, r->reason);
+        printf("  %-*s  not there\n", w->name, name);
         return;
     }
     fill_cells(r, cells);
@@ -117,6 +117,16 @@ static void print_words(const demo *d)
            "itself runs away\n(line, parabola), a bounded model cannot follow.\n");
 }
 
+/* Whatever the data, the reason is the same. */
+static void print_absent(const demo *d)
+{
+    for (int k = 0; k < DEMO_MODELS; k++) {
+        if (!d->results[0][k].there) {
+            printf("\n%s is not there: %s\n", demo_model_name(k), d->results[0][k].reason);
+        }
+    }
+}
+
 void demo_print(const demo *d)
 {
     widths w = measure(d);
@@ -129,6 +139,7 @@ void demo_print(const demo *d)
         }
         printf("%s", i < DEMO_SETS - 1 ? "\n" : "");
     }
+    print_absent(d);
     if (!d->args.quiet) {
         print_words(d);
     }

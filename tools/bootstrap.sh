@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: tools/bootstrap.sh build|test|bench|fuzz|format
+# Usage: tools/bootstrap.sh build|run|test|bench|fuzz|format
 # Installs the Debian packages that the goal lacks. Silent, and offline, when nothing is missing.
 set -eu
 
@@ -8,6 +8,7 @@ build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     librsvg2-2 fonts-dejavu-core"
 case "${1:-}" in
 build) packages="$build" ;;
+run) packages="$build libxgboost0" ;;
 test)
     packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip chromium"
     ;;
@@ -15,7 +16,7 @@ bench) packages="$build python3 python3-venv python3-pip" ;;
 fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
 *)
-    echo "usage: tools/bootstrap.sh build|test|bench|fuzz|format" >&2
+    echo "usage: tools/bootstrap.sh build|run|test|bench|fuzz|format" >&2
     exit 2
     ;;
 esac

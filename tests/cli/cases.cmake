@@ -6,6 +6,6 @@ foreach(case ${cases})
     continue() # whole experiments: too slow under sanitizers, whose parts have tests of their own
   endif()
   add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})
-  set_tests_properties(cli_${name} PROPERTIES LABELS cli SKIP_RETURN_CODE 77 TIMEOUT 120
+  set_tests_properties(cli_${name} PROPERTIES LABELS cli SKIP_RETURN_CODE 77 TIMEOUT 300
                        ENVIRONMENT "FARFIELD=$<TARGET_FILE:farfield>")
 endforeach()

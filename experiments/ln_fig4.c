@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SEEDS = 5, QUICK_SEEDS = 2, GRID = 121, INFINITE = 3, CURVES = LN_NETS + INFINITE };
+enum { SEEDS = 5, QUICK_SEEDS = 4, GRID = 121, INFINITE = 3, CURVES = LN_NETS + INFINITE };
 /* Of LOWESS. The sizes of errors are skewed, and large ones count: none is given less weight. */
 static const double FRACTION = 2.0 / 3;
 static const int64_t ITERATIONS = 0;

@@ -2,7 +2,7 @@
 #include "ln_utkface.h"
 #include "registry.h"
 
-enum { SEEDS = 20, QUICK_SEEDS = 2, ROWS = 2 * LN_NETS };
+enum { SEEDS = 20, QUICK_SEEDS = 4, ROWS = 2 * LN_NETS };
 
 far_status run_ln_table2(reproduction *r)
 {

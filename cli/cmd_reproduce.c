@@ -186,6 +186,8 @@ static int run_one(job *j, const experiment *e, const char *folder)
 {
     const reproduce_args *a = &j->args;
     reproduction r = {.ctx = j->s.ctx,
+                      .progress = progress_report,
+                      .progress_user = &j->s.bar,
                       .folder = folder,
                       .data = a->data,
                       .quick = a->quick,

@@ -85,7 +85,8 @@ static void add_boosted(study *s)
 
 static far_status predict_all(study *s)
 {
-    far_status st = FAR_OK;
+    far_status st;
+    TRY(ln_trial_train(&s->trial));
     for (int k = 0; k < LN_NETS; k++) {
         TRY(add_network(s, k));
     }

@@ -75,7 +75,8 @@ static void make_curves(study *s)
 
 static far_status find_errors(study *s)
 {
-    far_status st = FAR_OK;
+    far_status st;
+    TRY(ln_trial_train(&s->trial));
     for (int64_t seed = 0; seed < s->trial.recipe.seeds; seed++) {
         TRY(ln_trial_split(&s->trial, seed));
         for (int k = 0; k < LN_NETS; k++) {

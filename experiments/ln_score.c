@@ -131,13 +131,14 @@ done:
 
 far_status ln_score_networks(ln_trial *t, const ln_published *paper, ln_row *rows)
 {
-    far_status st = FAR_OK;
+    far_status st;
     ln_scores scores[LN_NETS] = {{NULL}};
     for (int k = 0; k < LN_NETS; k++) {
         scores[k].in = ROOM(t->recipe.seeds, double);
         scores[k].out = ROOM(t->recipe.seeds, double);
         rows[k] = (ln_row){.name = text_of("%s", LN_NAMES[k]), .paper = &paper[k]};
     }
+    TRY(ln_trial_train(t));
     for (int64_t seed = 0; seed < t->recipe.seeds; seed++) {
         TRY(ln_trial_split(t, seed));
         for (int k = 0; k < LN_NETS; k++) {

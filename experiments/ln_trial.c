@@ -1,13 +1,13 @@
 /* Splits, training and fitting; what is kept and found again. */
 #define _GNU_SOURCE
 #include "ln_trial.h"
+#include "side_by_side.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the table and its splits -------------------------------------------------------------- */
@@ -50,7 +50,6 @@ far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *rec
     out->used = ROOM(rows, unsigned char);
     out->train = ROOM(rows, unsigned char);
     out->test = ROOM(rows, unsigned char);
-    out->runs = recipe->seeds * LN_NETS;
     TRY(choose_rows(out));
     TRY(run_baselines(out));
 done:
@@ -156,7 +155,7 @@ static char *find_kept(const ln_trial *t, const char *key, const char *ending)
     if (t->lender) {
         return find_lent(t, key, ending);
     }
-    return t->r->resume ? existing(kept_path(t, t->r->folder, key, ending)) : NULL;
+    return t->r->resume || t->trained ? existing(kept_path(t, t->r->folder, key, ending)) : NULL;
 }
 
 /* What a kept network must have been trained on, and how. */
@@ -186,25 +185,6 @@ static far_status load_network(ln_trial *t, int where, far_net **out)
 }
 
 /* ---- networks ------------------------------------------------------------------------------ */
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void tell_run(const ln_trial *t, int where)
-{
-    int64_t run = t->seed * LN_NETS + where;
-    char left[64] = "";
-    if (t->runs_timed > 0) {
-        double minutes = t->seconds / (double)t->runs_timed * (double)(t->runs - run) / 60;
-        snprintf(left, sizeof left, ", about %.*f min left for training", minutes < 10, minutes);
-    }
-    tell(t->r, "%s, seed %lld: network %lld of %lld%s", LN_NAMES[where], (long long)t->seed,
-         (long long)run + 1, (long long)t->runs, left);
-}
 
 static far_status new_network(ln_trial *t, int where, far_net **out)
 {
@@ -247,24 +227,67 @@ done:
     return st;
 }
 
-static far_status train_network(ln_trial *t, int where, far_net **out)
+static far_status train_network(ln_trial *t, int where)
 {
     far_status st;
     far_net *net = NULL;
     char *checkpoint = kept_path(t, t->r->folder, LN_WORDS[where], ".checkpoint");
-    double started = seconds_now();
-    tell_run(t, where);
-    TRY(make_folder(t));
     TRY(new_network(t, where, &net));
     TRY(train(t, where, checkpoint, net));
     TRY(save_network(t, where, checkpoint, net));
-    t->seconds += seconds_now() - started;
-    t->runs_timed++;
-    *out = net;
-    net = NULL;
 done:
     far_net_destroy(net);
     free(checkpoint);
+    return st;
+}
+
+/* The same trial for another thread: a split and its data of its own. */
+static ln_trial borrowed_trial(const ln_trial *t, reproduction *r)
+{
+    int64_t rows = far_frame_rows(t->frame);
+    ln_trial mine = *t;
+    mine.r = r;
+    mine.seed = -1;
+    mine.data = NULL;
+    mine.train = ROOM(rows, unsigned char);
+    mine.test = ROOM(rows, unsigned char);
+    return mine;
+}
+
+static void borrowed_trial_free(ln_trial *t)
+{
+    far_net_data_destroy(t->data);
+    free(t->train);
+    free(t->test);
+}
+
+static far_status train_if_missing(reproduction *r, int64_t job, void *user)
+{
+    far_status st;
+    far_net *kept = NULL;
+    int where = (int)(job % LN_NETS);
+    ln_trial mine = borrowed_trial(user, r);
+    TRY(ln_trial_split(&mine, job / LN_NETS));
+    TRY(load_network(&mine, where, &kept));
+    if (!kept) {
+        TRY(train_network(&mine, where));
+    }
+done:
+    far_net_destroy(kept);
+    borrowed_trial_free(&mine);
+    return st;
+}
+
+far_status ln_trial_train(ln_trial *t)
+{
+    far_status st;
+    int64_t networks = t->recipe.seeds * LN_NETS;
+    TRY(make_folder(t));
+    tell(t->r, "%s: %lld networks of %lld epochs", t->recipe.name, (long long)networks,
+         (long long)t->recipe.epochs);
+    TRY(side_by_side(t->r, "networks", networks, train_if_missing, t));
+    t->trained = true;
+done:
     return st;
 }
 
@@ -272,7 +295,11 @@ far_status ln_network(ln_trial *t, int where, far_net **out)
 {
     *out = NULL;
     far_status st = load_network(t, where, out);
-    return st == FAR_OK && !*out ? train_network(t, where, out) : st;
+    if (st == FAR_OK && !*out) {
+        st = fail(t->r, FAR_ERR_IO, "%s/networks: the network %s of seed %lld is gone",
+                  t->r->folder, LN_NAMES[where], (long long)t->seed);
+    }
+    return st;
 }
 
 /* ---- infinite width ------------------------------------------------------------------------ */

@@ -38,9 +38,7 @@ typedef struct ln_trial {
     unsigned char *train, *test; /* test: in and out of the domain */
     far_compare_points points;   /* the rows of test */
     far_net_data *data;          /* the rows of train */
-    /* for the time that is left: */
-    int64_t runs, runs_timed;
-    double seconds;
+    bool trained;                /* by ln_trial_train */
 } ln_trial;
 
 /* Takes the frame. Runs the baselines. */
@@ -49,8 +47,10 @@ void ln_trial_close(ln_trial *t);
 /* Makes the split of that seed the present one. */
 far_status ln_trial_split(ln_trial *t, int64_t seed);
 
-/* A trained network of the present split, and the one of infinite width; kept ones if the run is
- * resumed. where: of the norm, LN_NONE to LN_EVERY. */
+/* Trains the networks of all seeds, several side by side; kept ones serve if the run is resumed. */
+far_status ln_trial_train(ln_trial *t);
+/* After that: a network of the present split, and the one of infinite width (fitted now, unless it
+ * is kept and the run is resumed). where: of the norm, LN_NONE to LN_EVERY. */
 far_status ln_network(ln_trial *t, int where, far_net **out);
 far_status ln_infinite(ln_trial *t, int where, far_model **out);
 

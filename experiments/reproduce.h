@@ -31,6 +31,8 @@ typedef struct record record; /* what an experiment has kept so far */
 /* A run of one experiment. */
 typedef struct reproduction {
     far_ctx *ctx;
+    far_progress_fn progress; /* that of the context, for waits of our own; may be NULL */
+    void *progress_user;
     const char *folder;  /* where files go; exists */
     const char *data;    /* folder with data sets, or NULL */
     bool quick;          /* under a minute, with the claim still tested */

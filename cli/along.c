@@ -40,9 +40,9 @@ static int take_list(session *s, const subject *m, along *a)
 {
     int64_t inputs = subject_inputs(m), count = read_list(a->label, NULL, 0);
     if (count != inputs) {
-        return failure(s->verb, "--along %s: %lld numbers for a model of %lld inputs (%s%s)",
-                       a->label, (long long)count, (long long)inputs, subject_input(m, 0),
-                       inputs > 1 ? ", ..." : "");
+        return failure(s->verb, "--along %s: %lld number%s for a model of %lld input%s (%s%s)",
+                       a->label, (long long)count, count == 1 ? "" : "s", (long long)inputs,
+                       inputs == 1 ? "" : "s", subject_input(m, 0), inputs > 1 ? ", ..." : "");
     }
     int code = matrix_alloc(s->verb, 1, inputs, FAR_F64, &a->direction);
     if (code == EXIT_DONE) {

@@ -26,6 +26,7 @@ int cmd_certify(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_gram(int argc, char **argv);
+int cmd_lnnet(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);
 

@@ -39,13 +39,14 @@ static const option OPTIONS[] = {
 
 static const char USAGE[] = "data list [--json]\n"
                             "data get NAME [options]\n"
-                            "data where [NAME]";
+                            "data where [NAME]\n"
+                            "data verify [NAME]";
 static const char ABOUT[] =
     "Published data sets by name. 'data list' shows those that are known, 'data get' downloads "
     "one\n"
     "from its publisher and checks it, 'data where' prints its path (without NAME, the folder of\n"
-    "all). Once it is here its name stands for DATA in fit, train, predict, certify, compare and\n"
-    "gram.";
+    "all), 'data verify' compares the SHA-256 of what is here (without NAME, of all). Once it is\n"
+    "here its name stands for DATA in fit, train, predict, certify, compare and gram.";
 static const char NOTES[] =
     "A download that is interrupted goes on where it stopped. FARFIELD_DATA names another folder,\n"
     "for all verbs; FARFIELD_DATA_URL a mirror (https, http or file) with the publishers' files "
@@ -79,14 +80,14 @@ static int find_state(const job *j, const far_dataset *set, far_dataset_state *s
 
 static const char *state_word(far_dataset_state state)
 {
-    static const char *const WORDS[] = {"no", "part", "yes"};
+    static const char *const WORDS[] = {"no", "part", "yes", "other"};
     return WORDS[state];
 }
 
 static void print_line(const char *name, const char *shape, const char *size, const char *here,
                        const char *target, const char *purpose, const char *shift)
 {
-    printf("%-14s  %12s  %8s  %-4s  %-16s  %s", name, shape, size, here, target, purpose);
+    printf("%-14s  %12s  %8s  %-5s %-16s  %s", name, shape, size, here, target, purpose);
     printf(shift ? ", --shift '%s'\n" : "\n", shift);
 }
 
@@ -158,15 +159,16 @@ static int run_list(const job *j, const char *folder)
 
 /* ---- where --------------------------------------------------------------------------------- */
 
-static int not_here(const far_dataset *set, far_dataset_state state)
+/* path: where it would be. */
+static int not_here(const far_dataset *set, far_dataset_state state, const char *path)
 {
     char size[SHOW_BYTES];
     if (state == FAR_DATASET_BEGUN) {
-        return failure(VERB, "%s is not whole; 'farfield data get %s' goes on with it", set->name,
-                       set->name);
+        return failure(VERB, "%s: %s is not whole; 'farfield data get %s' goes on with it",
+                       set->name, path, set->name);
     }
-    return failure(VERB, "%s is not here; 'farfield data get %s' downloads it (%s)", set->name,
-                   set->name, show_size((double)set->bytes, size));
+    return failure(VERB, "%s: %s is not there; 'farfield data get %s' downloads it (%s)", set->name,
+                   path, set->name, show_size((double)set->bytes, size));
 }
 
 static int run_where(const job *j, const far_dataset *set)
@@ -180,13 +182,101 @@ static int run_where(const job *j, const far_dataset *set)
     if (j->args.json) {
         print_set_json(set, state, path);
         putchar('\n');
-        return state == FAR_DATASET_HERE ? EXIT_DONE : EXIT_FAILED;
+        return state >= FAR_DATASET_HERE ? EXIT_DONE : EXIT_FAILED;
     }
-    if (state != FAR_DATASET_HERE) {
-        return not_here(set, state);
+    if (state < FAR_DATASET_HERE) {
+        return not_here(set, state, path);
+    }
+    if (state == FAR_DATASET_OTHER) {
+        session_say(&j->s, "%s has not the size of the publisher's; see 'farfield data verify %s'",
+                    set->name, set->name);
     }
     printf("%s\n", path);
     return EXIT_DONE;
+}
+
+static int where_all(const job *j, const char *folder)
+{
+    if (!j->args.json) {
+        printf("%s\n", folder);
+        return EXIT_DONE;
+    }
+    json_begin(stdout);
+    json_text_field(stdout, "folder", folder);
+    json_end(stdout);
+    return EXIT_DONE;
+}
+
+/* ---- verify -------------------------------------------------------------------------------- */
+
+typedef struct tally {
+    int here, good;
+} tally;
+
+static void print_verified_json(const far_dataset *set, const char *path, const char *problem,
+                                bool first)
+{
+    fputs(first ? "\n " : ",\n ", stdout);
+    json_begin(stdout);
+    json_text_field(stdout, "name", set->name);
+    json_text_field(stdout, "path", path);
+    json_bool_field(stdout, "verified", !problem);
+    if (problem) {
+        json_text_field(stdout, "problem", problem);
+    }
+    json_close(stdout);
+}
+
+/* One that is here. */
+static int verify_set(const job *j, const far_dataset *set, const char *path, tally *t)
+{
+    far_status st = far_dataset_verify(j->s.ctx, set, j->args.data);
+    const char *problem = st == FAR_OK ? NULL : far_ctx_message(j->s.ctx);
+    if (j->args.json) {
+        print_verified_json(set, path, problem, t->here == 0);
+    } else if (!problem) {
+        printf("%s: %s verified by SHA-256\n", set->name, path);
+    }
+    t->here++;
+    t->good += !problem;
+    return problem ? failure(VERB, "%s: %s", set->name, problem) : EXIT_DONE;
+}
+
+static int verify_all(const job *j, tally *t)
+{
+    char path[PATH_BYTES];
+    const far_dataset *set;
+    int code = EXIT_DONE;
+    for (int64_t i = 0; code == EXIT_DONE && (set = far_dataset_at(i)); i++) {
+        far_dataset_state state;
+        code = find_state(j, set, &state, path);
+        if (code == EXIT_DONE && state >= FAR_DATASET_HERE) {
+            verify_set(j, set, path, t);
+        }
+    }
+    return code;
+}
+
+/* set NULL: all that are here. */
+static int run_verify(const job *j, const far_dataset *set, const char *folder)
+{
+    tally t = {0};
+    char path[PATH_BYTES];
+    far_dataset_state state = FAR_DATASET_HERE;
+    int code = set ? find_state(j, set, &state, path) : EXIT_DONE;
+    if (code == EXIT_DONE && state < FAR_DATASET_HERE) {
+        code = not_here(set, state, path);
+    }
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    fputs(j->args.json ? "[" : "", stdout);
+    code = set ? verify_set(j, set, path, &t) : verify_all(j, &t);
+    fputs(j->args.json ? "]\n" : "", stdout);
+    if (t.here == 0) {
+        session_say(&j->s, "no data set is in %s", folder);
+    }
+    return code == EXIT_DONE && t.good < t.here ? EXIT_FAILED : code;
 }
 
 /* ---- get ----------------------------------------------------------------------------------- */
@@ -194,12 +284,13 @@ static int run_where(const job *j, const far_dataset *set)
 static void tell_report(const job *j, const far_dataset *set, const far_fetch_report *r)
 {
     char size[SHOW_BYTES];
-    if (!*r->from) {
-        session_say(&j->s, "%s is here already", set->name);
-        return;
+    const char *verified = r->verified ? ", verified by SHA-256" : "";
+    if (*r->from) {
+        session_say(&j->s, "%s: %s%s from %s%s", set->name, show_size((double)r->bytes, size),
+                    r->resumed ? " more" : "", r->from, verified);
+    } else {
+        session_say(&j->s, "%s is here already%s", set->name, verified);
     }
-    session_say(&j->s, "%s: %s%s from %s%s", set->name, show_size((double)r->bytes, size),
-                r->resumed ? " more" : "", r->from, r->verified ? ", verified by SHA-256" : "");
     if (!r->verified) {
         session_say(&j->s, "%s: %s is not verified: its SHA-256 is %s", set->name, r->file,
                     r->sha256);
@@ -214,11 +305,7 @@ static void print_report_json(const far_dataset *set, const far_fetch_report *r,
     json_text_field(stdout, "from", r->from);
     json_number_field(stdout, "bytes", (double)r->bytes);
     json_bool_field(stdout, "resumed", r->resumed);
-    if (*r->from) {
-        json_bool_field(stdout, "verified", r->verified);
-    } else {
-        json_null_field(stdout, "verified");
-    }
+    json_bool_field(stdout, "verified", r->verified);
     if (!r->verified) {
         json_text_field(stdout, "file", r->file);
         json_text_field(stdout, "sha256", r->sha256);
@@ -255,13 +342,21 @@ static int run_get(job *j, const far_dataset *set)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
+static bool is(const char *word, const char *other)
+{
+    return strcmp(word, other) == 0;
+}
+
 static int run_named(job *j, const command_line *line)
 {
     const far_dataset *set = far_dataset_find(line->operands[1]);
     if (!set) {
         return unknown_set(line->operands[1]);
     }
-    return strcmp(line->operands[0], "get") == 0 ? run_get(j, set) : run_where(j, set);
+    const char *word = line->operands[0];
+    return is(word, "get")      ? run_get(j, set)
+           : is(word, "verify") ? run_verify(j, set, NULL)
+                                : run_where(j, set);
 }
 
 static int run_all(const job *j, const command_line *line)
@@ -270,30 +365,43 @@ static int run_all(const job *j, const command_line *line)
     if (far_dataset_folder(j->s.ctx, j->args.data, folder, sizeof folder) != FAR_OK) {
         return failure(VERB, "%s", far_ctx_message(j->s.ctx));
     }
-    if (strcmp(line->operands[0], "list") == 0) {
-        return run_list(j, folder);
-    }
-    printf("%s\n", folder);
-    return EXIT_DONE;
+    const char *word = line->operands[0];
+    return is(word, "list")     ? run_list(j, folder)
+           : is(word, "verify") ? run_verify(j, NULL, folder)
+                                : where_all(j, folder);
 }
 
-static int check_usage(const command_line *line)
+static bool is_word(const char *word, const char *const *words, size_t count)
 {
-    static const char *const WORDS[] = {"list", "get", "where"};
+    for (size_t i = 0; i < count; i++) {
+        if (is(word, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_usage(const command_line *line, const data_args *a)
+{
+    static const char *const WORDS[] = {"list", "get", "where", "verify"};
     const char *word = line->operands[0];
     if (!word) {
-        return usage_error(VERB, "list, get or where?");
+        return usage_error(VERB, "list, get, where or verify?");
     }
-    if (strcmp(word, "list") != 0 && strcmp(word, "get") != 0 && strcmp(word, "where") != 0) {
-        const char *near = nearest_name(word, WORDS, 3);
+    if (!is_word(word, WORDS, 4)) {
+        const char *near = nearest_name(word, WORDS, 4);
         return near ? usage_error(VERB, "unknown word '%s'; did you mean %s?", word, near)
-                    : usage_error(VERB, "unknown word '%s'; there are list, get, where", word);
+                    : usage_error(VERB, "unknown word '%s'; there are list, get, where, verify",
+                                  word);
     }
-    if (strcmp(word, "get") == 0 && line->operand_count < 2) {
+    if (is(word, "get") && line->operand_count < 2) {
         return usage_error(VERB, "get which data set? 'farfield data list' shows all");
     }
-    if (strcmp(word, "list") == 0 && line->operand_count > 1) {
+    if (is(word, "list") && line->operand_count > 1) {
         return usage_error(VERB, "unexpected argument '%s'", line->operands[1]);
+    }
+    if (a->unverified && !is(word, "get")) {
+        return usage_error(VERB, "--unverified goes with get, not with %s", word);
     }
     return OPTIONS_OK;
 }
@@ -321,7 +429,7 @@ int cmd_data(int argc, char **argv)
     }
     j.args.data = default_folder(j.s.ctx, folder);
     code = options_parse(&line, argc, argv, &j.args);
-    code = code == OPTIONS_OK ? check_usage(&line) : code;
+    code = code == OPTIONS_OK ? check_usage(&line, &j.args) : code;
     if (code == OPTIONS_OK) {
         j.s.quiet = j.args.quiet;
         progress_init(&j.s.bar, j.args.quiet);

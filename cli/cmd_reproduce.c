@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define VERB "reproduce"
+#define REPORT "report.html"
 
 typedef struct reproduce_args {
     bool list, quick, resume, json, quiet;
@@ -144,23 +145,48 @@ static void print_json(const experiment *e, const reproduction *r, far_status st
     json_end(stdout);
 }
 
+static bool wrote(const reproduction *r, const char *name)
+{
+    const char *file;
+    for (int i = 0; (file = reproduction_file(r, i)); i++) {
+        if (strcmp(file, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_summary(const experiment *e, const reproduction *r)
 {
-    printf("%s: %d of %d claims agree; see %s/report.html\n", e->id, r->claims - r->failed,
-           r->claims, r->folder);
+    printf("%s: %d of %d claims agree", e->id, r->claims - r->failed, r->claims);
+    printf(wrote(r, REPORT) ? "; see %s/" REPORT "\n" : "\n", r->folder);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) == 0 && S_ISDIR(there.st_mode);
 }
 
 /* *made: it was not there. */
 static int make_folder(const char *path, bool *made)
 {
-    struct stat there;
     *made = mkdir(path, 0777) == 0;
-    if (*made || (errno == EEXIST && stat(path, &there) == 0 && S_ISDIR(there.st_mode) &&
-                  access(path, W_OK) == 0)) {
+    int error = *made ? 0 : errno;
+    if (error == EEXIST && is_folder(path)) {
+        return access(path, W_OK) == 0
+                   ? EXIT_DONE
+                   : failure(VERB, "%s: cannot write there: %s; -o DIR names another folder", path,
+                             strerror(errno));
+    }
+    if (*made) {
         return EXIT_DONE;
     }
-    return failure(VERB, "%s: cannot make the folder: %s", path,
-                   errno == EEXIST ? "a file of that name is there" : strerror(errno));
+    return failure(VERB, "%s: cannot make the folder: %s; -o DIR names another one",
+                   *path ? path : "''",
+                   error == EEXIST   ? "a file of that name is there"
+                   : error == ENOENT ? "the one above it is not there"
+                                     : strerror(error));
 }
 
 /* What the run ended with, in words where the user does not know it. */

@@ -271,6 +271,7 @@ static void put_scatter(demo *d)
     g.y_label = "predicted (\xc2\xb0"
                 "C)";
     g.share_x = g.share_y = FAR_SHARE_ALL;
+    g.note = "Predictions beyond -60 and 60 are not in the picture.";
     report_grid(&d->report, panels, 2, 3, &g);
     report_figure_files(&d->report, "predictions");
     report_place(&d->report, "predictions",
@@ -304,6 +305,7 @@ void demo_report(demo *d, int argc, char **argv)
     report *r = &d->report;
     report_title(r, "What one layer norm changes");
     put_verdicts(d);
+    put_table(d);
     report_heading(r, "Coffee that was measured for an hour");
     put_coffee(d);
     put_far(d);
@@ -311,7 +313,5 @@ void demo_report(demo *d, int argc, char **argv)
     put_scatter(d);
     report_heading(r, "Functions on a line");
     put_toys(d);
-    report_heading(r, "All numbers");
-    put_table(d);
     put_facts(d, argc, argv);
 }

@@ -291,6 +291,7 @@ far_figure_opts report_axes(const char *x_label, const char *y_label)
     far_figure_opts_init(&opts);
     opts.width = 760;
     opts.height = 430;
+    opts.font = 15; /* still to be read where the picture takes one column of a paper */
     opts.x_label = x_label;
     opts.y_label = y_label;
     return opts;
@@ -369,6 +370,17 @@ void report_place(report *r, const char *name, const char *caption)
         far_figure_destroy(r->figure);
         r->figure = NULL;
     }
+}
+
+void report_give(report *r, far_status st, far_figure *figure)
+{
+    if (idle(r)) {
+        far_figure_destroy(figure);
+        return;
+    }
+    note(r, st);
+    far_figure_destroy(r->figure);
+    r->figure = figure;
 }
 
 far_figure *report_take(report *r)

@@ -79,6 +79,8 @@ void report_histogram(report *r, far_mark_opts mark, const double *edges, const 
 void report_rule(report *r, int direction, double value, const char *label);
 /* Puts the figure into the page; name.csv is what its link offers. */
 void report_place(report *r, const char *name, const char *caption);
+/* The figure to place was made elsewhere, with that status. */
+void report_give(report *r, far_status st, far_figure *figure);
 /* The figure itself, for a grid; NULL after a failure. Destroy it. */
 far_figure *report_take(report *r);
 /* The figure to place is a grid of these (some may be NULL), which it destroys. */

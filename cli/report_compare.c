@@ -16,11 +16,33 @@ enum {
     SMOOTH_POINTS = 121,
     NAME_BYTES = 24
 };
-static const double R2_FLOOR = -1, SMOOTH_PART = 0.5;
+static const double R2_FLOOR = -1, SMOOTH_PART = 0.5, SIDE = 0.03;
 
 /* ---- words --------------------------------------------------------------------------------- */
 
 typedef void (*tell_fn)(FILE *out, const far_comparison *c);
+
+/* What a terminal says, with R2 as a page writes it. */
+static void raise_squares(FILE *out, const char *text)
+{
+    for (const char *at; (at = strstr(text, " R2 ")); text = at + 4) {
+        fprintf(out, "%.*s R^{2} ", (int)(at - text), text);
+    }
+    fputs(text, out);
+}
+
+static void put_verdict(report *r, far_tone tone, const char *before, const char *text)
+{
+    char *raised = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&raised, &length);
+    if (out) {
+        raise_squares(out, text);
+        fclose(out);
+    }
+    report_verdict(r, tone, "%s%s", before, raised ? raised : text);
+    free(raised);
+}
 
 static void put_told(report *r, far_tone tone, const char *before, const far_comparison *c,
                      tell_fn tell)
@@ -36,7 +58,7 @@ static void put_told(report *r, far_tone tone, const char *before, const far_com
         text[--length] = 0;
     }
     if (text && length > 0) {
-        report_verdict(r, tone, "%s%s", before, text);
+        put_verdict(r, tone, before, text);
     }
     free(text);
 }
@@ -181,6 +203,7 @@ typedef struct outside {
     int64_t *places; /* among far_comparison_points */
     double *truth, *prediction;
     double low, high; /* of the truth */
+    int64_t beyond;   /* predictions outside the pictures */
 } outside;
 
 static bool outside_make(const far_compare_points *p, outside *o)
@@ -219,12 +242,13 @@ static far_figure *draw_panel(report *r, const far_compare_run *run, const char 
     double wide = o->high - o->low, ends[] = {o->low, o->high};
     far_figure_opts opts = report_axes(NULL, NULL);
     opts.title = name;
-    opts.x_min = o->low;
-    opts.x_max = o->high;
+    opts.x_min = o->low - SIDE * wide;
+    opts.x_max = o->high + SIDE * wide;
     opts.y_min = o->low - wide;
     opts.y_max = o->high + wide;
     for (int64_t i = 0; i < o->count; i++) {
         o->prediction[i] = run->prediction[o->places[i]];
+        o->beyond += !(o->prediction[i] >= opts.y_min && o->prediction[i] <= opts.y_max);
     }
     report_draw(r, &opts);
     report_points(r, report_mark(NULL, colour), o->truth, o->prediction, o->count);
@@ -246,10 +270,10 @@ static int64_t draw_panels(report *r, const far_comparison *c, outside *o, far_f
     return count;
 }
 
-static void place_panels(report *r, const far_comparison_info *info, far_figure **panels,
-                         int64_t count)
+static void place_panels(report *r, const far_comparison_info *info, const outside *o,
+                         far_figure **panels, int64_t count)
 {
-    char x[160], y[160];
+    char x[160], y[160], note[80];
     far_grid_opts g;
     int64_t columns = count < GRID_COLUMNS ? count : GRID_COLUMNS;
     int64_t rows = (count + columns - 1) / columns;
@@ -261,6 +285,9 @@ static void place_panels(report *r, const far_comparison_info *info, far_figure 
     g.width = 120 + 270 * (double)columns;
     g.height = 90 + 230 * (double)rows;
     g.share_x = g.share_y = FAR_SHARE_ALL;
+    snprintf(note, sizeof note, "%lld prediction%s beyond the picture.", (long long)o->beyond,
+             o->beyond == 1 ? " lies" : "s lie");
+    g.note = o->beyond > 0 ? note : NULL;
     report_grid(r, panels, rows, columns, &g);
     report_place(r, "predictions",
                  "Rows out of range, each a point: what is true, and what is predicted (first "
@@ -275,7 +302,7 @@ static void put_predictions(report *r, const far_comparison *c, const far_compar
     if (outside_make(&p, &o)) {
         int64_t count = draw_panels(r, c, &o, panels);
         if (count > 0) {
-            place_panels(r, info, panels, count);
+            place_panels(r, info, &o, panels, count);
         }
     }
     outside_free(&o);

@@ -135,7 +135,7 @@ static void put_losses(report *r, const training *t)
     if (drawn > 0) {
         report_place(r, "loss",
                      "The mean loss of every epoch. A line that still falls at its end has more to "
-                     "learn; epochs before a run was resumed are not shown.");
+                     "learn.");
     }
 }
 

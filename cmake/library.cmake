@@ -6,7 +6,7 @@ set(FAR_SOURCES
     src/arch/arch_print.c
     src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
     src/data/expr_token.c src/data/fetch.c src/data/fetch_cache.c src/data/fetch_part.c
-    src/data/fetch_read.c src/data/idx.c src/data/registry.c src/data/tar.c
+    src/data/fetch_read.c src/data/fetch_verify.c src/data/idx.c src/data/registry.c src/data/tar.c
     src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
@@ -32,6 +32,11 @@ set(FAR_SOURCES
     src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
     src/regress/model_file.c src/regress/net_columns.c src/regress/net_data.c
     src/regress/net_predict.c
+    src/nonlinear/circle.c src/nonlinear/curvature.c src/nonlinear/jet.c src/nonlinear/labelled.c
+    src/nonlinear/ln_directions.c src/nonlinear/ln_hessian.c src/nonlinear/ln_layer.c
+    src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c
+    src/nonlinear/net_hessian.c src/nonlinear/net_start.c src/nonlinear/ssr.c
+    src/nonlinear/whiten.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
@@ -46,7 +51,7 @@ set(FAR_SOURCES
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
     src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c
     src/report/limits.c src/report/lowess.c src/report/mark_boxes.c src/report/mark_notes.c
-    src/report/marks.c src/report/palette.c src/report/panel.c src/report/paths.c
+    src/report/marks.c src/report/motion.c src/report/palette.c src/report/panel.c src/report/paths.c
     src/report/picture.c src/report/render.c src/report/statistics.c
     src/report/svg.c src/report/ticks.c
     src/report/page.c src/report/page_script.c src/report/page_style.c src/report/page_table.c

@@ -149,7 +149,9 @@ far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, i
     TRY(bars_panel(r, rows, count, true, &panels[0]));
     TRY(bars_panel(r, rows, count, false, &panels[1]));
     TRY(far_figure_grid(r->ctx, panels, 2, 1, &opts, &grid));
-    TRY(keep_figure(r, grid, name, "The same as bars, with 95% intervals."));
+    TRY(keep_figure(r, grid, name,
+                    isnan(rows[0].out.ci95) ? "The same as bars."
+                                            : "The same as bars, with 95% intervals."));
 done:
     far_figure_destroy(panels[0]);
     far_figure_destroy(panels[1]);

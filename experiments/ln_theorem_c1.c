@@ -11,13 +11,6 @@ static const double BIAS = 0.1;
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
-/* A plain generator: what is drawn hangs on nothing but the seed. */
-static double uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
-}
-
 /* A direction at random, with a norm from 1e-2 to 1e3. */
 static void draw_point(uint64_t *state, int width, double *out)
 {

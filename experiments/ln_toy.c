@@ -33,26 +33,6 @@ void toy_fill(int set, double *x, double *y)
     }
 }
 
-void spread(double first, double last, double *out, int64_t count)
-{
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = first + (last - first) * (double)i / (double)(count - 1);
-    }
-}
-
-void spread_log(double first, double last, double *out, int64_t count)
-{
-    spread(log(first), log(last), out, count);
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = exp(out[i]);
-    }
-}
-
-bool same_to(double ours, double theirs, double tolerance)
-{
-    return fabs(ours - theirs) <= tolerance * fmax(1, fabs(theirs));
-}
-
 int64_t toy_seeds(const reproduction *r)
 {
     return seeds_of(r, 2, 5);
@@ -406,4 +386,17 @@ far_status infinite_limit(reproduction *r, const far_model *m, double direction,
                           double *order)
 {
     return predict(r, m, &direction, 1, true, value, order);
+}
+
+far_status draw_toy(reproduction *r, far_figure *figure, int set)
+{
+    double x[TOY_POINTS], y[TOY_POINTS];
+    far_mark_opts mark;
+    far_mark_opts_init(&mark);
+    mark.label = "training data";
+    mark.colour = FAR_COLOUR_INK;
+    mark.width = 7; /* to be seen behind the lines */
+    mark.opacity = 0.08;
+    toy_fill(set, x, y);
+    return far_figure_points(r->ctx, figure, x, y, TOY_POINTS, &mark);
 }

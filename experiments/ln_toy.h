@@ -6,7 +6,7 @@
 #ifndef FAR_EXPERIMENTS_LN_TOY_H
 #define FAR_EXPERIMENTS_LN_TOY_H
 
-#include "reproduce.h"
+#include "parts.h"
 
 enum { LN_NONE, LN_FIRST, LN_SECOND, LN_EVERY, LN_NETS };
 extern const char *const LN_NAMES[LN_NETS]; /* as the paper calls them */
@@ -24,10 +24,6 @@ extern const char *const TOY_LABELS[TOY_SETS]; /* for figures */
 extern const char *const TOY_WORDS[TOY_SETS];  /* for files */
 /* TOY_POINTS equispaced points of [-5, 5] and their targets. */
 void toy_fill(int set, double *x, double *y);
-
-/* count equispaced values from first to last; spread_log: their logarithms are. */
-void spread(double first, double last, double *out, int64_t count);
-void spread_log(double first, double last, double *out, int64_t count);
 
 /* Of the paper's protocol, or what was asked for. */
 int64_t toy_seeds(const reproduction *r);
@@ -78,38 +74,9 @@ far_status infinite_at(reproduction *r, const far_model *m, const double *x, int
 far_status infinite_limit(reproduction *r, const far_model *m, double direction, double *value,
                           double *order);
 
-/* ---- figures and tables ---- */
+/* ---- figures ---- */
 
-/* A line with a band of mean +- half about it (none where half is NULL or NAN). colour: of the
- * palette. */
-far_status draw_curve(reproduction *r, far_figure *figure, const double *x, const double *mean,
-                      const double *half, int64_t n, int colour, const char *label);
-/* Dashed, without a band. */
-far_status draw_dashed(reproduction *r, far_figure *figure, const double *x, const double *y,
-                       int64_t n, int colour, const char *label);
+/* The training points, behind lines. */
 far_status draw_toy(reproduction *r, far_figure *figure, int set);
-/* Keeps the figure if st is FAR_OK, else destroys it; st, or what went wrong now. */
-far_status keep_drawn(reproduction *r, far_figure *figure, const char *name, const char *caption,
-                      far_status st);
-/* Keeps the figures as one if st is FAR_OK, and destroys them; st, or what went wrong now. */
-far_status keep_grid(reproduction *r, far_figure **figures, int64_t rows, int64_t cols,
-                     const far_grid_opts *opts, const char *name, const char *caption,
-                     far_status st);
-
-/* A table in the making: cells row by row. Zero-initialise but for heads and cols; keep_sheet
- * frees it. */
-typedef struct sheet {
-    const char *const *heads;
-    int64_t cols;
-    char **cells;
-    int64_t count;
-} sheet;
-__attribute__((format(printf, 2, 3))) void add_cell(sheet *s, const char *format, ...);
-/* Keeps the table if st is FAR_OK, and frees it; st, or what went wrong now. */
-far_status keep_sheet(reproduction *r, sheet *s, const char *name, const char *caption,
-                      far_status st);
-
-/* Whether ours is theirs to the digits that they give. */
-bool same_to(double ours, double theirs, double tolerance);
 
 #endif

@@ -232,6 +232,7 @@ static far_status train_network(ln_trial *t, int where)
     far_status st;
     far_net *net = NULL;
     char *checkpoint = kept_path(t, t->r->folder, LN_WORDS[where], ".checkpoint");
+    TRY(make_folder(t));
     TRY(new_network(t, where, &net));
     TRY(train(t, where, checkpoint, net));
     TRY(save_network(t, where, checkpoint, net));
@@ -282,7 +283,6 @@ far_status ln_trial_train(ln_trial *t)
 {
     far_status st;
     int64_t networks = t->recipe.seeds * LN_NETS;
-    TRY(make_folder(t));
     tell(t->r, "%s: %lld networks of %lld epochs", t->recipe.name, (long long)networks,
          (long long)t->recipe.epochs);
     TRY(side_by_side(t->r, "networks", networks, train_if_missing, t));

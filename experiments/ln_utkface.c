@@ -37,12 +37,13 @@ static far_status find_features(reproduction *r, char **path)
 {
     far_status st = find_data(r, FEATURES_FILE, path);
     if (st == FAR_ERR_IO) {
-        st = fail(
-            r, st,
-            "%s/%s is not here, and cannot be downloaded: it is an npz of the arrays feat (n x "
-            "d, the frozen features of n faces of UTKFace), age (n) and group (n; 4 is the one "
-            "that is out of the domain); say where it lies with --data DIR",
-            r->data ? r->data : "DIR", FEATURES_FILE);
+        char *where = text_of("%s", reproduction_message(r));
+        st = fail(r, st,
+                  "%s; it cannot be downloaded: it is an npz of the arrays feat (n x d, the frozen "
+                  "features of n faces of UTKFace), age (n) and group (n; 4 is the one that is out "
+                  "of the domain)",
+                  where);
+        free(where);
     }
     return st;
 }

@@ -93,9 +93,15 @@ void tell(const reproduction *r, const char *format, ...)
     va_end(args);
 }
 
+static bool colours(void)
+{
+    const char *plain = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && (!plain || !*plain);
+}
+
 static void print_claim(const claim_record *c)
 {
-    bool colour = isatty(STDOUT_FILENO);
+    bool colour = colours();
     clear_line();
     printf("%s: paper %s / ours %s / ", c->what, c->paper, c->ours);
     printf("%s%s%s\n",
@@ -330,7 +336,7 @@ static far_status find_known(reproduction *r, const far_dataset *set, char **pat
     char place[PATH_BYTES];
     far_dataset_state state;
     far_status st = far_dataset_where(r->ctx, set, r->data, &state, place, sizeof place);
-    if (st == FAR_OK && state == FAR_DATASET_HERE) {
+    if (st == FAR_OK && state >= FAR_DATASET_HERE) {
         *path = text_of("%s", place);
     }
     return st;
@@ -338,18 +344,24 @@ static far_status find_known(reproduction *r, const far_dataset *set, char **pat
 
 far_status find_data(reproduction *r, const char *name, char **path)
 {
+    char folder[PATH_BYTES];
     const far_dataset *set = far_dataset_find(name);
-    *path = r->data ? existing(set ? NULL : text_of("%s/%s", r->data, name)) : NULL;
-    far_status st = set ? find_known(r, set, path) : FAR_OK;
+    far_status st = far_dataset_folder(r->ctx, r->data, folder, sizeof folder);
+    *path = NULL;
+    if (st == FAR_OK && set) {
+        st = find_known(r, set, path);
+    } else if (st == FAR_OK) {
+        *path = existing(text_of("%s/%s", folder, name));
+    }
     if (st != FAR_OK || *path) {
         return st;
     }
     if (set) {
-        return fail(r, FAR_ERR_IO,
-                    "the data set %s is not here: get it with 'farfield data get %s', or say where "
-                    "it lies with --data DIR",
-                    name, name);
+        return fail(
+            r, FAR_ERR_IO,
+            "the data set %s is not in %s: get it with 'farfield data get %s', or say where "
+            "it lies with --data DIR",
+            name, folder, name);
     }
-    return fail(r, FAR_ERR_IO, "%s is not in %s: say where it lies with --data DIR", name,
-                r->data ? r->data : "the folder of the data (none was given)");
+    return fail(r, FAR_ERR_IO, "%s is not in %s: say where it lies with --data DIR", name, folder);
 }

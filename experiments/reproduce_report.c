@@ -18,6 +18,9 @@ const experiment *find_experiment(const char *id)
 
 /* ---- the report ---------------------------------------------------------------------------- */
 
+static const char QUICK_CAUTION[] = "This is the quick form, smaller than the paper's experiment: "
+                                    "it tests the claims; the paper's numbers need the full one.";
+
 static char *verdict_of(const reproduction *r, far_status ended)
 {
     const char *rest = r->interrupted    ? "; the run was interrupted"
@@ -29,10 +32,14 @@ static char *verdict_of(const reproduction *r, far_status ended)
     if (r->claims == 1 && r->failed == 0) {
         return text_of("The one claim agrees with the paper%s.", rest);
     }
+    if (r->claims == 2 && r->failed == 0) {
+        return text_of("Both claims agree with the paper%s.", rest);
+    }
     if (r->failed == 0) {
         return text_of("All %d claims agree with the paper%s.", r->claims, rest);
     }
-    return text_of("%d of %d claims do not agree with the paper%s.", r->failed, r->claims, rest);
+    return text_of("%d of %d claims do%s not agree with the paper%s.", r->failed, r->claims,
+                   r->failed == 1 ? "es" : "", rest);
 }
 
 static far_status add_verdict(const reproduction *r, far_page *page, far_status ended)
@@ -48,6 +55,9 @@ static far_status add_verdict(const reproduction *r, far_page *page, far_status 
             st = far_page_verdict(r->ctx, page, FAR_TONE_BAD, text);
             free(text);
         }
+    }
+    if (r->quick && st == FAR_OK) {
+        st = far_page_verdict(r->ctx, page, FAR_TONE_PLAIN, QUICK_CAUTION);
     }
     return st;
 }
@@ -96,16 +106,21 @@ static far_status add_facts(const reproduction *r, far_page *page, const experim
                             double seconds)
 {
     char *time_text = text_of("%.1f s on %d threads", seconds, far_ctx_threads(r->ctx));
+    char *seeds_text = r->seeds == 1  ? text_of("0")
+                       : r->seeds > 1 ? text_of("0 to %lld", (long long)r->seeds - 1)
+                                      : text_of("from 0 on, as many as the protocol says");
     const char *facts[][2] = {
         {"command", r->command ? r->command : e->id},
         {"paper", e->paper},
-        {"form", r->quick ? "quick: fewer seeds and epochs than the paper's" : "full"},
+        {"form", r->quick ? "quick: fewer seeds, epochs or rows than the paper's" : "full"},
+        {"seeds", seeds_text},
         {"time", time_text}};
     far_status st = FAR_OK;
     for (size_t i = 0; i < sizeof facts / sizeof facts[0] && st == FAR_OK; i++) {
         st = far_page_fact(r->ctx, page, facts[i][0], facts[i][1]);
     }
     free(time_text);
+    free(seeds_text);
     return st;
 }
 

@@ -42,12 +42,14 @@ FAR_API FAR_NODISCARD far_status far_dataset_folder(far_ctx *ctx, const char *fo
 typedef enum far_dataset_state {
     FAR_DATASET_ABSENT = 0,
     FAR_DATASET_BEGUN = 1, /* part of it is downloaded: far_dataset_get goes on from there */
-    FAR_DATASET_HERE = 2
+    FAR_DATASET_HERE = 2,
+    FAR_DATASET_OTHER = 3 /* here, but a file has not the size of the publisher's: another edition,
+                             kept unverified, or damaged */
 } far_dataset_state;
 
-/* Whether the data set is here, and its path (capacity bytes): of its file, or of the folder of its
- * files if they are several; where it would be if it is not here. A file may be gzipped or not,
- * whatever the publisher does. folder as above. */
+/* Whether the data set is here, judged by the names and sizes of its files, and its path (capacity
+ * bytes): of its file, or of the folder of its files if they are several; where it would be if it
+ * is not here. A file may be gzipped or not, whatever the publisher does. folder as above. */
 FAR_API FAR_NODISCARD far_status far_dataset_where(far_ctx *ctx, const far_dataset *set,
                                                    const char *folder, far_dataset_state *state,
                                                    char *path, size_t capacity);
@@ -67,23 +69,31 @@ FAR_API void far_fetch_opts_init(far_fetch_opts *opts);
 typedef struct far_fetch_report {
     int64_t bytes;    /* that came over the network; 0: the data set was here */
     int32_t resumed;  /* 1: a download that had been begun was finished */
-    int32_t verified; /* 1: every file that came has the SHA-256 that is known */
+    int32_t verified; /* 1: every file has the SHA-256 that is known */
     char from[256];   /* the host it came from, "" if it was here */
     char file[256]; /* of the first file that is not verified: its name and its SHA-256; else "" */
     char sha256[65];
 } far_fetch_report;
 
-/* Downloads a data set, checks and unpacks it, unless it is here. Redirects are followed, a
- * connection that breaks is taken up again where it broke, proxies (http_proxy, https_proxy) and
- * certificates are the system's (or those of CURL_CA_BUNDLE or SSL_CERT_FILE). opts may be NULL,
- * and report, too. Calls the progress function with bytes. On failure nothing is left behind, but
- * for what the next call can go on from: of a download that broke or was cancelled, from a server
- * that can send the rest; the message then says so. FAR_ERR_IO: no network, no such file there, no
- * room or permission here; a build without libcurl. FAR_ERR_FORMAT: a SHA-256 that is not the known
- * one (the message has both), a damaged archive. FAR_ERR_CANCELLED. */
+/* Downloads a data set, checks and unpacks it; one that is here is verified. Redirects are
+ * followed, a connection that breaks is taken up again where it broke, proxies (http_proxy,
+ * https_proxy) and certificates are the system's (or those of CURL_CA_BUNDLE or SSL_CERT_FILE).
+ * opts may be NULL, and report, too. Calls the progress function with bytes. On failure nothing is
+ * left behind, but for what the next call can go on from: of a download that broke or was
+ * cancelled, from a server that can send the rest; the message then says so. FAR_ERR_IO: no
+ * network, no such file there, no room or permission here; a build without libcurl. FAR_ERR_FORMAT:
+ * a SHA-256 that is not the known one (the message has both; a file that was here is left alone), a
+ * damaged archive. FAR_ERR_CANCELLED. */
 FAR_API FAR_NODISCARD far_status far_dataset_get(far_ctx *ctx, const far_dataset *set,
                                                  const far_fetch_opts *opts,
                                                  far_fetch_report *report);
+
+/* Reads every file of a data set that is here, and compares its SHA-256 (of its content, where it
+ * is gzipped here and not at the publisher's) with the one that is known. FAR_OK: they are the
+ * same. FAR_ERR_FORMAT: one is not, or none is known; the message has the path. FAR_ERR_IO: it is
+ * not here, or cannot be read. */
+FAR_API FAR_NODISCARD far_status far_dataset_verify(far_ctx *ctx, const far_dataset *set,
+                                                    const char *folder);
 
 /* Reads a data set that is here as a table of numbers with column names. Images are one row each:
  * p1, p2, ... are their bytes in the publisher's order, and label is the last column.

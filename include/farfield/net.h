@@ -143,7 +143,8 @@ FAR_API FAR_NODISCARD far_status far_net_jacobian(far_ctx *ctx, const far_net *n
 /* f(t u_i) ~ value_ik t^(order_ik) + rest_ik as t grows, exactly: row i of u is a direction. order
  * 0: value is the limit, and rest 0. order 1 (networks of dense, batchnorm, skip, and activations
  * that are eventually linear): rest is the intercept. Other orders: rest is NAN. All n x outputs,
- * float64; rest and order may be NULL. FAR_ERR_ARCH: no limit (a sin of something that grows). */
+ * float64; rest and order may be NULL. FAR_ERR_ARCH: no limit (a sin of something that grows);
+ * FAR_ERR_VALUE: a direction is zero. */
 FAR_API FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net, const far_mat *u,
                                                far_mat *value, far_mat *order, far_mat *rest);
 

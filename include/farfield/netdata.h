@@ -45,6 +45,10 @@ FAR_API void far_net_data_destroy(far_net_data *data);           /* NULL is fine
 FAR_API far_mat far_net_data_inputs(const far_net_data *data);   /* n x d, float64 */
 FAR_API far_mat far_net_data_targets(const far_net_data *data);  /* n x outputs, float64 */
 FAR_API int32_t far_net_data_task(const far_net_data *data);     /* FAR_TASK_REGRESS or _CLASSIFY */
+/* The name of input i ("F1", "kind=red"); of class k, in the order of the outputs (NULL for a
+ * regression). NULL: there is none. */
+FAR_API const char *far_net_data_input(const far_net_data *data, int64_t i);
+FAR_API const char *far_net_data_class(const far_net_data *data, int64_t k);
 FAR_API const char *far_net_data_hash(const far_net_data *data); /* of the rows and columns used */
 /* Writes scaling and columns into the network, whose inputs and outputs must be as many. */
 FAR_API FAR_NODISCARD far_status far_net_data_attach(far_ctx *ctx, const far_net_data *data,

@@ -73,6 +73,8 @@ typedef struct far_figure_opts {
     const char *description;       /* alt text; NULL: made from labels */
     const char *note;              /* small, under the figure */
     int32_t legend;                /* far_legend */
+    int64_t frames;                /* of a film, see far_figure_motion; 0 or 1 (default): none */
+    double frame_seconds;          /* 0.05 to 60; default 1.5 */
 } far_figure_opts;
 
 FAR_API void far_figure_opts_init(far_figure_opts *opts);
@@ -107,6 +109,7 @@ typedef struct far_mark_opts {
     int32_t dash;      /* far_dash */
     double width;      /* of lines, in px; the diameter of points; NAN (default): by their number */
     double opacity;    /* 0 to 1, of points and areas; NAN (default): by their number */
+    int64_t frame;     /* of a film: the only one that shows this layer; -1 (default): all */
 } far_mark_opts;
 
 FAR_API void far_mark_opts_init(far_mark_opts *mark);
@@ -145,6 +148,14 @@ FAR_API FAR_NODISCARD far_status far_figure_rule(far_ctx *ctx, far_figure *figur
 FAR_API FAR_NODISCARD far_status far_figure_text(far_ctx *ctx, far_figure *figure, double x,
                                                  double y, const char *text, int32_t align,
                                                  const far_mark_opts *mark);
+
+/* Points of a film: x and y are frames x n, row f the places in frame f, and the points travel from
+ * one to the next. A film runs over and over where SVG is shown by a browser; anywhere else (PNG)
+ * its last frame is seen, which is also what readers see who prefer reduced motion. The csv has the
+ * frame (from 0) as z. FAR_ERR_ARG: the figure has no frames. */
+FAR_API FAR_NODISCARD far_status far_figure_motion(far_ctx *ctx, far_figure *figure,
+                                                   const double *x, const double *y, int64_t n,
+                                                   const far_mark_opts *mark);
 
 typedef enum far_map {
     FAR_MAP_AUTO = 0,       /* diverging where values of both signs are in the limits */

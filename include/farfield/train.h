@@ -61,8 +61,10 @@ typedef struct far_train_opts {
     int32_t keep_checkpoint;     /* 1: a run that finishes leaves it, with its last state: remove it
                                     when the network is safe elsewhere; default 0 */
     double *history;             /* room for the mean loss of each of the epochs, as loss in
-                                    far_train_result; NAN for those this call did not do (before
-                                    it was resumed, after it ended); NULL (default): not wanted */
+                                    far_train_result; NAN for those after the end. Those before a
+                                    run was resumed come from the checkpoint, which has 8 bytes for
+                                    each (NAN: it is of an older program, or of more than 2^20
+                                    epochs without a history). NULL (default): not wanted */
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);

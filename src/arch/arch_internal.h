@@ -51,7 +51,7 @@ typedef struct far_layer {
 /* Limits that keep hostile texts harmless. */
 #define FAR_ARCH_MAX_TEXT 65536
 #define FAR_ARCH_MAX_NESTING 64
-#define FAR_ARCH_MAX_LAYERS 10000 /* after repetitions are written out */
+#define FAR_ARCH_MAX_LAYERS 100000 /* after repetitions are written out */
 
 /* Fails with three lines: "column N: ...", the text (or a window of it), a caret under place. */
 __attribute__((format(printf, 6, 7))) far_status far_arch_fail_at(far_ctx *ctx, far_status status,

@@ -58,8 +58,11 @@ typedef struct far_text {
     far_status status; /* the first failure; later appends do nothing */
 } far_text;
 __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char *format, ...);
-/* The fewest significant digits (at most 17) that read back to the same double. */
+/* The fewest significant digits (at most 17) that read back to the same double; an exponent below
+ * 1e-4 and from 1e5 on. */
 void far_text_add_number(far_text *t, double value);
+/* "s" unless n is 1. */
+const char *far_plural(int64_t n);
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case does not
  * count. Neither is longer than FAR_EDIT_MOST bytes. */

@@ -2,6 +2,7 @@
 #include "base_internal.h"
 
 #include <locale.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,9 @@ void far_text_add(far_text *t, const char *format, ...)
 void far_text_add_number(far_text *t, double value)
 {
     char digits[40];
+    bool plain = fabs(value) >= 10 && fabs(value) < 1e5;      /* 30 rather than 3e+01 */
     locale_t old = uselocale(newlocale(LC_ALL_MASK, "C", 0)); /* the C locale is static */
-    for (int precision = 1; precision <= 17; precision++) {
+    for (int precision = plain ? 5 : 1; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value) {
             break;
@@ -56,4 +58,9 @@ void far_text_add_number(far_text *t, double value)
     }
     uselocale(old);
     far_text_add(t, "%s", digits);
+}
+
+const char *far_plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
 }

@@ -78,7 +78,7 @@ static far_status name_outputs(far_ctx *ctx, const far_net *net, far_net_certifi
         if (name) {
             far_text_add(&t, "%s", name);
         } else {
-            far_text_add(&t, "output %lld", (long long)j + 1);
+            far_text_add(&t, "y%lld", (long long)j + 1);
         }
         c->names[j] = t.data;
         FAR_TRY(t.status);

@@ -35,8 +35,6 @@ void far_show(char *out, size_t capacity, const char *text, int64_t length);
 void far_show_path(char *out, size_t capacity, const char *path);
 /* "no such file", "permission denied". */
 const char *far_errno_text(int error, char *buffer, size_t capacity);
-/* "s" unless n is 1. */
-const char *far_plural(int64_t n);
 /* Puts the label before the message of an allocation that failed; returns status. */
 far_status far_label_failure(far_ctx *ctx, far_status status, const char *label);
 

@@ -45,6 +45,15 @@ static far_status fail_hash(const fetch *f, const char *file, const char *wanted
                     wanted);
 }
 
+static void note_unverified(fetch *f, const char *file, const char *found)
+{
+    if (f->report.verified) {
+        f->report.verified = 0;
+        far_show(f->report.file, sizeof f->report.file, file, (int64_t)strlen(file));
+        memcpy(f->report.sha256, found, sizeof f->report.sha256);
+    }
+}
+
 /* wanted may be NULL: none is known. */
 static far_status check_hash(fetch *f, const char *file, const char *wanted, const char *found)
 {
@@ -54,20 +63,8 @@ static far_status check_hash(fetch *f, const char *file, const char *wanted, con
     if (!f->opts.unverified) {
         return fail_hash(f, file, wanted, found);
     }
-    if (f->report.verified) {
-        f->report.verified = 0;
-        far_show(f->report.file, sizeof f->report.file, file, (int64_t)strlen(file));
-        memcpy(f->report.sha256, found, sizeof f->report.sha256);
-    }
+    note_unverified(f, file, found);
     return FAR_OK;
-}
-
-static void hash_bytes(const void *data, int64_t size, char out[65])
-{
-    far_sha256 hash;
-    far_sha256_init(&hash);
-    far_sha256_add(&hash, data, (size_t)size);
-    far_sha256_finish(&hash, out);
 }
 
 /* ---- unpacking ---- */
@@ -91,8 +88,18 @@ done:
     return st;
 }
 
+/* Of a file whose SHA-256 is not known: what it is as it comes out of an archive that was verified.
+ */
+static void record_member(const fetch *f, const far_member *m, const char *hash, far_text *record)
+{
+    if (!m->sha256 && f->report.verified) {
+        far_text_add(record, "%s  %s\n", hash, far_last_part(m->path));
+    }
+}
+
 /* Written under a temporary name until the whole archive has turned out to be good. */
-static far_status unpack_member(fetch *f, const far_input *in, const far_member *m, far_output *o)
+static far_status unpack_member(fetch *f, const far_input *in, const far_member *m, far_output *o,
+                                far_text *record)
 {
     far_status st;
     far_input member = {.ctx = f->ctx};
@@ -101,10 +108,11 @@ static far_status unpack_member(fetch *f, const far_input *in, const far_member 
     char path[FAR_PATH_BYTES], hash[65];
     int64_t size;
     FAR_TRY(find_member(f, in, m->path, &member, &data, &size));
+    far_hash_bytes(data, size, hash);
     if (!f->source->sha256) {
-        hash_bytes(data, size, hash);
         FAR_TRY(check_hash(f, name, m->sha256, hash));
     }
+    record_member(f, m, hash, record);
     FAR_TRY(far_path_join(f->ctx, f->folder, name, path));
     FAR_TRY(far_output_open(f->ctx, path, false, o));
     FAR_TRY(far_output_put(o, data, (size_t)size));
@@ -120,7 +128,7 @@ static far_status load_archive(fetch *f, far_input *in)
     FAR_TRY(far_input_load(f->ctx, f->d.path, in));
     snprintf(in->label, sizeof in->label, "%s", source_name(f));
     if (f->source->sha256) {
-        hash_bytes(in->data, in->size, hash);
+        far_hash_bytes(in->data, in->size, hash);
         FAR_TRY(check_hash(f, source_name(f), f->source->sha256, hash));
     }
     if (f->source->pack == FAR_PACK_TAR_GZ) {
@@ -130,23 +138,40 @@ done:
     return st;
 }
 
+static far_status open_record(const fetch *f, const far_text *record, far_output *o)
+{
+    far_status st;
+    char path[FAR_PATH_BYTES];
+    FAR_TRY(far_path_join(f->ctx, f->folder, FAR_RECORD_NAME, path));
+    FAR_TRY(far_output_open(f->ctx, path, false, o));
+    FAR_TRY(far_output_put(o, record->data, (size_t)record->length));
+done:
+    return st;
+}
+
 static far_status unpack(fetch *f)
 {
     far_status st;
     far_input in = {.ctx = f->ctx};
-    far_output out[FAR_SOURCE_FILES] = {{0}};
+    far_output out[FAR_SOURCE_FILES + 1] = {{0}};
+    far_text record = {.ctx = f->ctx};
     int count = 0;
     FAR_TRY(load_archive(f, &in));
     for (; count < FAR_SOURCE_FILES && f->source->members[count].path; count++) {
-        FAR_TRY(unpack_member(f, &in, &f->source->members[count], &out[count]));
+        FAR_TRY(unpack_member(f, &in, &f->source->members[count], &out[count], &record));
+    }
+    FAR_TRY(record.status);
+    if (record.length > 0) {
+        FAR_TRY(open_record(f, &record, &out[count++]));
     }
     for (int i = 0; i < count; i++) {
         FAR_TRY(far_output_commit(&out[i]));
     }
 done:
-    for (int i = 0; i < FAR_SOURCE_FILES; i++) {
+    for (int i = 0; i <= FAR_SOURCE_FILES; i++) {
         far_output_close(&out[i]);
     }
+    far_free(f->ctx, record.data);
     far_input_clear(&in);
     return st;
 }
@@ -328,16 +353,39 @@ static bool is_here(const fetch *f)
     return here;
 }
 
+/* Files that were here before are not trusted by their names. */
+static far_status check_here(fetch *f)
+{
+    far_status st = FAR_OK;
+    far_file_check c;
+    for (int i = 0; i < FAR_SET_FILES && f->set->files[i]; i++) {
+        FAR_TRY(far_file_hash(f->ctx, f->set, f->folder, f->set->files[i], &c));
+        if (!c.same && !f->opts.unverified) {
+            return far_file_fail(f->ctx, &c);
+        }
+        if (!c.same) {
+            note_unverified(f, f->set->files[i], c.found);
+        }
+    }
+done:
+    return st;
+}
+
 static far_status fetch_set(fetch *f)
 {
     far_status st;
     size_t made;
+    bool some = false; /* are here already */
     FAR_TRY(far_folder_make(f->ctx, f->folder, &made));
     for (int i = 0; i < FAR_SET_SOURCES && f->set->sources[i]; i++) {
         f->source = f->set->sources[i];
+        some |= is_here(f);
         if (!is_here(f)) {
             FAR_TRY(fetch_source(f));
         }
+    }
+    if (some) {
+        FAR_TRY(check_here(f));
     }
 done:
     if (st != FAR_OK) {
@@ -404,10 +452,8 @@ far_status far_dataset_get(far_ctx *ctx, const far_dataset *set, const far_fetch
     FAR_TRY(far_alloc(ctx, 1, &f));
     FAR_TRY(start(ctx, set, opts, f));
     FAR_TRY(far_dataset_where(ctx, set, f->opts.folder, &state, path, sizeof path));
-    if (state != FAR_DATASET_HERE) {
-        st = fetch_set(f);
-        st = st == FAR_OK ? st : prefix_failure(ctx, set->name, st);
-    }
+    st = state < FAR_DATASET_HERE ? fetch_set(f) : check_here(f);
+    st = st == FAR_OK ? st : prefix_failure(ctx, set->name, st);
     if (report) {
         *report = f->report;
     }

@@ -153,13 +153,16 @@ static far_dataset_state find_state(const far_dataset_entry *e, const char *fold
 {
     char path[FAR_PATH_BYTES];
     int files = 0, here = 0, begun = 0;
+    bool other = false;
     for (; files < FAR_SET_FILES && e->files[files]; files++) {
-        here += far_path_find(folder, e->files[files], path);
+        bool found = far_path_find(folder, e->files[files], path);
+        here += found;
+        other = other || (found && !far_file_has_size(e, e->files[files], path));
     }
     for (int i = 0; i < FAR_SET_SOURCES && e->sources[i]; i++) {
         begun += has_part(folder, e->sources[i]);
     }
-    return here == files      ? FAR_DATASET_HERE
+    return here == files      ? other ? FAR_DATASET_OTHER : FAR_DATASET_HERE
            : here + begun > 0 ? FAR_DATASET_BEGUN
                               : FAR_DATASET_ABSENT;
 }
@@ -184,7 +187,7 @@ far_status far_dataset_where(far_ctx *ctx, const far_dataset *set, const char *f
     FAR_TRY(far_path_join(ctx, root, e->folder, own));
     FAR_TRY(far_path_join(ctx, own, e->files[0], file));
     *state = find_state(e, own);
-    if (*state == FAR_DATASET_HERE) {
+    if (*state >= FAR_DATASET_HERE) {
         far_path_find(own, e->files[0], file);
     }
     int length = snprintf(path, capacity, "%s", e->files[1] ? own : file);

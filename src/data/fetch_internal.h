@@ -18,8 +18,9 @@ typedef enum far_pack { FAR_PACK_NONE, FAR_PACK_ZIP, FAR_PACK_TAR_GZ } far_pack;
 
 /* A file of an archive that is kept. */
 typedef struct far_member {
-    const char *path; /* in the archive; its last part is its name here */
-    const char *sha256;
+    const char *path;   /* in the archive; its last part is its name here */
+    const char *sha256; /* NULL: not known */
+    int64_t bytes;      /* 0: not known */
 } far_member;
 
 /* One file to download. */
@@ -107,6 +108,28 @@ const char *far_bytes_text(int64_t bytes, char out[FAR_BYTES_TEXT]);
 far_status far_http_get(far_ctx *ctx, const char *url, far_download *d);
 /* The host of an address. */
 void far_http_host(const char *url, char *out, size_t capacity);
+
+/* ---- what is here against what is known ---- */
+
+/* Whether the file that stands for name may be the publisher's, by its size: true also where that
+ * is not known. */
+bool far_file_has_size(const far_dataset_entry *set, const char *name, const char *path);
+
+typedef struct far_file_check {
+    char path[FAR_PATH_BYTES];
+    char wanted[65], found[65]; /* wanted "": no SHA-256 is known */
+    bool same;
+} far_file_check;
+
+/* SHA-256 of the file that stands for name in folder, as the publisher has it. Where the registry
+ * has none it is that of FAR_RECORD_NAME, which lies beside the files of an archive that was
+ * verified as a whole, in the form that sha256sum -c reads. */
+#define FAR_RECORD_NAME "SHA256SUMS"
+far_status far_file_hash(far_ctx *ctx, const far_dataset_entry *set, const char *folder,
+                         const char *name, far_file_check *out);
+/* FAR_ERR_FORMAT, in words, of a file that is not the same. */
+far_status far_file_fail(far_ctx *ctx, const far_file_check *c);
+void far_hash_bytes(const void *data, int64_t size, char out[65]);
 
 /* ---- formats ---- */
 

@@ -22,8 +22,8 @@ static far_status load_file(reading *r, const char *name)
     char path[FAR_PATH_BYTES];
     if (!far_path_find(r->folder, name, path)) {
         return far_fail(r->ctx, FAR_ERR_IO,
-                        "%s: this data set is not here; 'farfield data get %s' downloads it",
-                        r->set->about.name, r->set->about.name);
+                        "%s: this data set is not in %s; 'farfield data get %s' downloads it",
+                        r->set->about.name, r->folder, r->set->about.name);
     }
     far_input *in = &r->files[r->count++];
     far_status st = far_input_load(r->ctx, path, in);

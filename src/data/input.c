@@ -70,11 +70,6 @@ const char *far_errno_text(int error, char *buffer, size_t capacity)
     return buffer;
 }
 
-const char *far_plural(int64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 far_status far_label_failure(far_ctx *ctx, far_status status, const char *label)
 {
     if (status == FAR_ERR_MEMORY && strncmp(far_ctx_message(ctx), label, strlen(label)) != 0) {

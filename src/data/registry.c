@@ -22,15 +22,17 @@ static const far_source protein = {
     .addresses = {UCI "static/public/265/"
                       "physicochemical+properties+of+protein+tertiary+structure.zip"},
     .pack = FAR_PACK_ZIP,
-    .members = {{"CASP.csv", "4277cfcb4e91a181746cbc654f001b57951c9e6a80f4f795fdb5c807e0848f40"}}};
+    .members = {
+        {"CASP.csv", "4277cfcb4e91a181746cbc654f001b57951c9e6a80f4f795fdb5c807e0848f40", 3528710}}};
 
 static const far_source optdigits = {
     .folder = "optdigits",
     .addresses = {UCI "static/public/80/optical+recognition+of+handwritten+digits.zip"},
     .pack = FAR_PACK_ZIP,
-    .members = {
-        {"optdigits.tra", "e1b683cc211604fe8fd8c4417e6a69f31380e0c61d4af22e93cc21e9257ffedd"},
-        {"optdigits.tes", "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8"}}};
+    .members = {{"optdigits.tra",
+                 "e1b683cc211604fe8fd8c4417e6a69f31380e0c61d4af22e93cc21e9257ffedd", 563639},
+                {"optdigits.tes",
+                 "6ebb3d2fee246a4e99363262ddf8a00a3c41bee6014c373ed9d9216ba7f651b8", 264712}}};
 
 /* The publisher's own server has stopped serving them; two others keep the same bytes. */
 #define MNIST(name, file, hash, size)                                                              \
@@ -47,18 +49,19 @@ MNIST(mnist_test_images, "t10k-images-idx3-ubyte.gz",
 MNIST(mnist_test_labels, "t10k-labels-idx1-ubyte.gz",
       "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 4542);
 
+/* 10000 images of a label and 3 x 32 x 32 bytes. */
+#define CIFAR(file)                                                                                \
+    {                                                                                              \
+        .path = "cifar-10-batches-bin/" file, .bytes = 30730000                                    \
+    }
 static const far_source cifar10 = {
     .folder = "cifar10",
     .addresses = {"https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz"},
     .sha256 = "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
     .bytes = 170052171,
     .pack = FAR_PACK_TAR_GZ,
-    .members = {{.path = "cifar-10-batches-bin/data_batch_1.bin"},
-                {.path = "cifar-10-batches-bin/data_batch_2.bin"},
-                {.path = "cifar-10-batches-bin/data_batch_3.bin"},
-                {.path = "cifar-10-batches-bin/data_batch_4.bin"},
-                {.path = "cifar-10-batches-bin/data_batch_5.bin"},
-                {.path = "cifar-10-batches-bin/test_batch.bin"}}};
+    .members = {CIFAR("data_batch_1.bin"), CIFAR("data_batch_2.bin"), CIFAR("data_batch_3.bin"),
+                CIFAR("data_batch_4.bin"), CIFAR("data_batch_5.bin"), CIFAR("test_batch.bin")}};
 
 #define SPLIT(name, here, there, hash, size)                                                       \
     static const far_source name = {.folder = (here),                                              \

@@ -21,7 +21,8 @@ static const char *const LOSSES[] = {"mse", "bce", "ce"};
 typedef struct mark {
     const char *key;
     far_text value;
-    bool hash; /* says nothing to a reader */
+    bool hash;   /* says nothing to a reader */
+    bool number; /* may be written in more than one way */
 } mark;
 
 typedef struct marks {
@@ -40,6 +41,7 @@ static far_text *add_mark(marks *m, const char *key)
 static void mark_number(marks *m, const char *key, double value)
 {
     far_text_add_number(add_mark(m, key), value);
+    m->items[m->count - 1].number = true;
 }
 
 static void mark_whole(marks *m, const char *key, uint64_t value)
@@ -190,10 +192,20 @@ static const char *plain(const char *key)
     return key + strlen(FAR_TRAIN_PREFIX);
 }
 
+static bool is_same(const mark *m, const char *was)
+{
+    double before, now;
+    if (strcmp(was, m->value.data) == 0) {
+        return true;
+    }
+    return m->number && far_number_parse(was, &before) && far_number_parse(m->value.data, &now) &&
+           before == now;
+}
+
 static far_status check_mark(const far_safetensors *file, const mark *m)
 {
     const char *was = far_safetensors_text(file, m->key);
-    if (was && strcmp(was, m->value.data) == 0) {
+    if (was && is_same(m, was)) {
         return FAR_OK;
     }
     if (m->hash) {
@@ -306,6 +318,19 @@ static far_status check_network(const far_run *r, const far_net *saved, const fa
     return FAR_OK;
 }
 
+/* Programs before this one did not keep it. */
+static far_status read_history(far_run *r, const far_safetensors *file)
+{
+    far_run_array a = {FAR_HISTORY_NAME, r->history, (int64_t)r->state.epoch, FAR_F64};
+    if (a.values && a.count > 0 && find_tensor(file, a.name)) {
+        return read_array(file, &a);
+    }
+    for (int64_t i = 0; a.values && i < a.count; i++) {
+        r->history[i] = NAN;
+    }
+    return FAR_OK;
+}
+
 static far_status read_arrays(far_run *r, const far_safetensors *file)
 {
     far_status st = FAR_OK;
@@ -316,6 +341,7 @@ static far_status read_arrays(far_run *r, const far_safetensors *file)
     }
     FAR_TRY(check_state(r, file));
     FAR_TRY(check_start(r, file));
+    FAR_TRY(read_history(r, file));
 done:
     return st;
 }

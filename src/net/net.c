@@ -377,8 +377,10 @@ far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat 
         return st;
     }
     if (x->cols != net->info.inputs) {
-        return far_fail(ctx, FAR_ERR_SHAPE, "x has %lld columns, but the network takes %lld inputs",
-                        (long long)x->cols, (long long)net->info.inputs);
+        return far_fail(ctx, FAR_ERR_SHAPE,
+                        "x has %lld column%s, but the network takes %lld input%s",
+                        (long long)x->cols, far_plural(x->cols), (long long)net->info.inputs,
+                        far_plural(net->info.inputs));
     }
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t j = 0; j < x->cols; j++) {

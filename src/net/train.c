@@ -163,10 +163,11 @@ static void close_job(job *j)
     far_train_data_clear(&j->data);
 }
 
-static void clear_history(const far_train_opts *opts)
+/* Of the epochs to come. */
+static void clear_history(far_run *r)
 {
-    for (int64_t i = 0; opts->history && i < opts->epochs; i++) {
-        opts->history[i] = NAN;
+    for (int64_t i = (int64_t)r->state.epoch; r->history && i < r->opts.epochs; i++) {
+        r->history[i] = NAN;
     }
 }
 
@@ -184,7 +185,7 @@ static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int
     if (r->linearizes) {
         FAR_TRY(far_net_linearize(j->ctx, net));
     }
-    clear_history(opts);
+    clear_history(r);
     r->resumed_at = (int64_t)r->state.epoch;
     atomic_fetch_add(&j->watch.done, r->resumed_at);
     *out = r;

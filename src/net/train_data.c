@@ -123,8 +123,10 @@ static far_status check_shapes(far_ctx *ctx, const far_net *net, const far_mat *
         return far_fail(ctx, FAR_ERR_SHAPE, "x has no rows to train on");
     }
     if (x->cols != net->info.inputs) {
-        return far_fail(ctx, FAR_ERR_SHAPE, "x has %lld columns, but the network takes %lld inputs",
-                        (long long)x->cols, (long long)net->info.inputs);
+        return far_fail(ctx, FAR_ERR_SHAPE,
+                        "x has %lld column%s, but the network takes %lld input%s",
+                        (long long)x->cols, far_plural(x->cols), (long long)net->info.inputs,
+                        far_plural(net->info.inputs));
     }
     if (y->rows != x->rows) {
         return far_fail(ctx, FAR_ERR_SHAPE, "x has %lld rows, but y has %lld", (long long)x->rows,

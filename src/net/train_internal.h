@@ -123,6 +123,8 @@ typedef struct far_run {
     double *part_losses;
     double *unpacked;
     int64_t *order;
+    double *history, *own_history; /* the mean loss of every epoch: the caller's array, or the run's
+                                      own for the checkpoint; NULL: not kept */
     far_update_fn apply;
     far_train_state state;
     int64_t resumed_at;
@@ -157,13 +159,14 @@ void far_run_result(const far_run *r, far_train_result *out);
 far_status far_run_fail_diverged(const far_run *r);
 
 /* Arrays of a run beside the network's own tensors: what a checkpoint holds. */
+#define FAR_HISTORY_NAME "state.history"
 typedef struct far_run_array {
     const char *name;
     void *values;
     int64_t count;
     int32_t dtype;
 } far_run_array;
-#define FAR_RUN_ARRAYS 8
+#define FAR_RUN_ARRAYS 9
 int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS]);
 /* After the arrays and the network were read: what follows from them. */
 void far_run_reload(far_run *r);

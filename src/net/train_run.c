@@ -13,6 +13,8 @@
 #define CACHE_BYTES ((int64_t)512 << 10)
 #define PARTS_BYTES ((int64_t)64 << 20)
 #define BLOCK_STEP 8
+/* Epochs whose losses are kept for the checkpoint alone: 8 MiB. */
+#define HISTORY_MOST ((int64_t)1 << 20)
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -203,6 +205,7 @@ void far_run_destroy(far_run *r)
                      r->before_statistics,
                      r->good_statistics,
                      r->order,
+                     r->own_history,
                      r->part_losses,
                      r->unpacked};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
@@ -292,6 +295,17 @@ static void set_update(far_run *r)
                      .pull = (r->opts.loss == FAR_LOSS_MSE ? 2 : 1) * r->opts.l2_to_init / terms};
 }
 
+/* A checkpoint holds the history also if this call does not want it: the one that resumes may. */
+static far_status take_history(far_run *r)
+{
+    far_status st = FAR_OK;
+    if (!r->opts.history && r->opts.checkpoint && r->opts.epochs <= HISTORY_MOST) {
+        st = far_alloc(r->ctx, r->opts.epochs, &r->own_history);
+    }
+    r->history = r->opts.history ? r->opts.history : r->own_history;
+    return st;
+}
+
 static far_status build(far_run *r, int threads)
 {
     far_status st = FAR_OK;
@@ -302,6 +316,7 @@ static far_status build(far_run *r, int threads)
     FAR_TRY(take_vectors(r));
     FAR_TRY(take_parts(r));
     FAR_TRY(take_hands(r, (int)least(threads, r->chunks)));
+    FAR_TRY(take_history(r));
     r->slices = r->hand_count;
     set_update(r);
     begin(r);
@@ -341,7 +356,8 @@ int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS])
         {"state.before", r->before, params, dtype},
         {"state.good", r->good, params, dtype},
         {"state.before_statistics", r->before_statistics, statistics, FAR_F64},
-        {"state.good_statistics", r->good_statistics, statistics, FAR_F64}};
+        {"state.good_statistics", r->good_statistics, statistics, FAR_F64},
+        {FAR_HISTORY_NAME, r->history, (int64_t)r->state.epoch, FAR_F64}};
     int count = 0;
     for (int i = 0; i < FAR_RUN_ARRAYS; i++) {
         if (all[i].values && all[i].count > 0) {

@@ -304,8 +304,8 @@ static void end_epoch(far_run *r)
 {
     far_train_state *s = &r->state;
     note_loss(s, s->sum / far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs));
-    if (r->opts.history) {
-        r->opts.history[(int64_t)s->epoch - 1] = s->loss;
+    if (r->history) {
+        r->history[(int64_t)s->epoch - 1] = s->loss;
     }
     swap(&r->good, &r->before);
     swap((void **)&r->good_statistics, (void **)&r->before_statistics);

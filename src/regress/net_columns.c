@@ -88,9 +88,10 @@ static far_status check_plain(far_ctx *ctx, const far_net *net, const far_frame 
     int64_t cols = far_frame_cols(frame);
     if (cols != net->info.inputs) {
         return far_fail(ctx, FAR_ERR_SHAPE,
-                        "the table has %lld columns, but the network takes %lld inputs and knows "
+                        "the table has %lld column%s, but the network takes %lld input%s and knows "
                         "no names to choose by",
-                        (long long)cols, (long long)net->info.inputs);
+                        (long long)cols, far_plural(cols), (long long)net->info.inputs,
+                        far_plural(net->info.inputs));
     }
     for (int64_t j = 0; j < cols; j++) {
         if (far_frame_kind(frame, j) != FAR_COLUMN_NUMBER) {

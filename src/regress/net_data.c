@@ -181,6 +181,16 @@ int32_t far_net_data_task(const far_net_data *d)
     return d->model->info.task;
 }
 
+const char *far_net_data_input(const far_net_data *data, int64_t i)
+{
+    return far_model_input(data->model, i);
+}
+
+const char *far_net_data_class(const far_net_data *data, int64_t k)
+{
+    return far_model_class(data->model, k);
+}
+
 const char *far_net_data_hash(const far_net_data *d)
 {
     return d->model->data_hash;
@@ -196,13 +206,13 @@ static far_status check_net(far_ctx *ctx, const far_net_data *d, const far_net *
     int64_t inputs = d->model->info.inputs;
     if (net->info.inputs != inputs) {
         return far_fail(ctx, FAR_ERR_SHAPE,
-                        "the columns make %lld inputs, but the network takes %lld",
-                        (long long)inputs, (long long)net->info.inputs);
+                        "the columns make %lld input%s, but the network takes %lld",
+                        (long long)inputs, far_plural(inputs), (long long)net->info.inputs);
     }
     if (net->info.outputs != d->outputs) {
-        return far_fail(ctx, FAR_ERR_SHAPE,
-                        "the targets make %lld outputs, but the network has %lld",
-                        (long long)d->outputs, (long long)net->info.outputs);
+        return far_fail(
+            ctx, FAR_ERR_SHAPE, "the targets make %lld output%s, but the network has %lld",
+            (long long)d->outputs, far_plural(d->outputs), (long long)net->info.outputs);
     }
     return FAR_OK;
 }

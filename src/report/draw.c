@@ -290,15 +290,30 @@ static far_status draw_panel(far_drawing *d, const far_panel *p, int64_t index)
 
 /* ---- what stands around the panels ---- */
 
+/* From the first plot to the last, without the numbers around them. */
+static far_box plots_extent(const far_sheet *sheet)
+{
+    far_box first = sheet->panels[0].plot, last = sheet->panels[sheet->rows * sheet->cols - 1].plot;
+    return (far_box){first.x, first.y, last.x + last.w - first.x, last.y + last.h - first.y};
+}
+
+/* Half of a text of that length stays within [from, to]. */
+static double centred_within(double centre, double length, double from, double to)
+{
+    return fmin(fmax(centre, from + length / 2), fmax(from + length / 2, to - length / 2));
+}
+
 static void draw_around(far_drawing *d)
 {
     const far_sheet *sheet = d->sheet;
-    far_box in = sheet->inner;
+    far_box in = sheet->inner, plots = plots_extent(sheet);
     double middle = sheet->figure->opts.width / 2, small = 0.92 * sheet->font;
     far_put_text_opts look = {.size = sheet->font, .class = "far-ink"};
     if (sheet->x_label) {
-        far_put_lines(d->text, sheet->x_label, in.x + in.w / 2,
-                      in.y + in.h + 6 + FAR_ASCENT * sheet->font, look);
+        double x =
+            centred_within(plots.x + plots.w / 2, far_lines_width(sheet->x_label, sheet->font),
+                           FAR_BORDER, sheet->figure->opts.width - FAR_BORDER);
+        far_put_lines(d->text, sheet->x_label, x, in.y + in.h + 6 + FAR_ASCENT * sheet->font, look);
     }
     if (sheet->title) {
         look.size = 1.08 * sheet->font;
@@ -307,8 +322,10 @@ static void draw_around(far_drawing *d)
     if (sheet->y_label) {
         look.size = sheet->font;
         look.turned = -90;
-        far_put_lines(d->text, sheet->y_label, FAR_BORDER + FAR_ASCENT * sheet->font,
-                      in.y + in.h / 2, look);
+        double y =
+            centred_within(plots.y + plots.h / 2, far_lines_width(sheet->y_label, sheet->font),
+                           FAR_BORDER, sheet->figure->opts.height - FAR_BORDER);
+        far_put_lines(d->text, sheet->y_label, FAR_BORDER + FAR_ASCENT * sheet->font, y, look);
     }
     far_draw_key(d, &sheet->key, small, false);
     if (sheet->note) {

@@ -21,7 +21,8 @@ void far_figure_opts_init(far_figure_opts *opts)
                               .y_min = NAN,
                               .y_max = NAN,
                               .x_linear = NAN,
-                              .y_linear = NAN};
+                              .y_linear = NAN,
+                              .frame_seconds = 1.5};
 }
 
 /* ---- checks ---- */
@@ -85,6 +86,9 @@ static far_status check_opts(far_ctx *ctx, const far_figure_opts *o)
                         "a figure of %g x %g px with letters of %g px; width is 160 to 10000, "
                         "height 120 to 10000, font 6 to 100",
                         o->width, o->height, o->font);
+    }
+    if (o->frames < 0 || o->frames > 10000 || !within(o->frame_seconds, 0.05, 60)) {
+        return far_fail(ctx, FAR_ERR_ARG, "frames are 0 to 10000, of 0.05 to 60 seconds");
     }
     if (o->legend < FAR_LEGEND_AUTO || o->legend > FAR_LEGEND_BELOW) {
         return far_fail(ctx, FAR_ERR_ARG, "legend is %d, which is no far_legend", o->legend);

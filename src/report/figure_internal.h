@@ -39,6 +39,8 @@ typedef struct far_mark {
     int64_t count;         /* values in each column */
     double *column[FAR_COLUMNS]; /* NULL: it has none. A horizontal rule has y alone */
     int align;                   /* of a text */
+    int64_t frame;               /* of a film, that shows it; -1: all */
+    bool moves;                  /* points of a film: count is frames * those of one */
     int64_t rows, cols;          /* of a heat map */
     far_heat_opts heat;
 } far_mark;

@@ -15,7 +15,7 @@ const char *far_mark_name(int kind)
 void far_mark_opts_init(far_mark_opts *mark)
 {
     *mark = (far_mark_opts){
-        .size = sizeof *mark, .colour = FAR_COLOUR_NEXT, .width = NAN, .opacity = NAN};
+        .size = sizeof *mark, .colour = FAR_COLOUR_NEXT, .width = NAN, .opacity = NAN, .frame = -1};
 }
 
 void far_heat_opts_init(far_heat_opts *opts)
@@ -68,6 +68,17 @@ static far_status check_mark(far_ctx *ctx, const far_mark_opts *m, const char *w
         return far_fail(ctx, FAR_ERR_ARG,
                         "%s: width %g, opacity %g; they are above 0 and up to 1000, and 0 to 1",
                         what, m->width, m->opacity);
+    }
+    return FAR_OK;
+}
+
+static far_status check_frame(far_ctx *ctx, const far_figure *f, const far_mark_opts *m,
+                              const char *what)
+{
+    int64_t frames = f->opts.frames > 1 ? f->opts.frames : 0;
+    if (m->frame < -1 || m->frame >= (frames ? frames : 1)) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s: frame is %lld, but the figure has %lld frames", what,
+                        (long long)m->frame, (long long)frames);
     }
     return FAR_OK;
 }
@@ -136,6 +147,7 @@ static far_status fill_layer(far_figure *f, far_mark *layer, const far_mark_opts
     layer->label = (char *)label;
     layer->width = m->width;
     layer->opacity = m->opacity;
+    layer->frame = m->frame;
     layer->colour = choose_colour(f, m->colour);
     layer->dash = choose_dash(layer->kind, layer->colour, m->dash);
 done:
@@ -164,6 +176,7 @@ static far_status add_layer(far_ctx *ctx, far_figure *f, far_mark layer, const f
     far_mark_opts m = mark_or_default(mark, layer.kind);
     FAR_TRY(check_count(ctx, layer.count, what));
     FAR_TRY(check_mark(ctx, &m, what));
+    FAR_TRY(check_frame(ctx, f, &m, what));
     FAR_TRY(make_room(f));
     FAR_TRY(fill_layer(f, &layer, &m, columns));
     f->layers[f->layer_count++] = layer;
@@ -211,6 +224,30 @@ far_status far_figure_points(far_ctx *ctx, far_figure *figure, const double *x, 
     const double *columns[FAR_COLUMNS] = {[FAR_COLUMN_X] = x, [FAR_COLUMN_Y] = y};
     far_mark layer = {.kind = FAR_MARK_POINTS, .count = n};
     return st == FAR_OK ? add_layer(ctx, figure, layer, mark, columns) : st;
+}
+
+far_status far_figure_motion(far_ctx *ctx, far_figure *figure, const double *x, const double *y,
+                             int64_t n, const far_mark_opts *mark)
+{
+    double *frame = NULL;
+    far_status st;
+    FAR_TRY(check_arrays(ctx, figure, "motion", x, y, y));
+    FAR_TRY(check_count(ctx, n, "motion"));
+    int64_t frames = figure->opts.frames;
+    if (frames < 2) {
+        return far_fail(ctx, FAR_ERR_ARG, "motion: the figure has no frames; set them in its opts");
+    }
+    FAR_TRY(far_alloc(ctx, frames * n, &frame));
+    for (int64_t i = 0; i < frames * n; i++) {
+        frame[i] = (double)(i / n);
+    }
+    const double *columns[FAR_COLUMNS] = {
+        [FAR_COLUMN_X] = x, [FAR_COLUMN_Y] = y, [FAR_COLUMN_Z] = frame};
+    far_mark layer = {.kind = FAR_MARK_POINTS, .count = frames * n, .moves = true};
+    FAR_TRY(add_layer(ctx, figure, layer, mark, columns));
+done:
+    far_free(ctx, frame);
+    return st;
 }
 
 static far_status check_histogram(far_ctx *ctx, const double *edges, const double *counts,

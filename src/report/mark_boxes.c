@@ -109,11 +109,18 @@ static bool error_places(const far_panel *p, const far_mark *layer, int64_t i, d
     return true;
 }
 
+/* Across a bar that leaves the plot an error bar would be a line from nowhere to nowhere. */
+static bool ends_in_plot(const far_panel *p, const far_mark *layer, int64_t i)
+{
+    double value = layer->column[FAR_COLUMN_Y][i];
+    return value >= p->y.low && value <= p->y.high;
+}
+
 static void put_error_bar(far_drawing *d, const far_panel *p, const far_mark *layer, int64_t i,
                           far_box bar)
 {
     double low, high, x = bar.x + bar.w / 2, cap = fmin(CAP, bar.w / 4);
-    if (!error_places(p, layer, i, &low, &high)) {
+    if (!ends_in_plot(p, layer, i) || !error_places(p, layer, i, &low, &high)) {
         return;
     }
     far_box seen = far_box_grown(p->plot, FAR_BEYOND);

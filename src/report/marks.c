@@ -228,7 +228,7 @@ static far_status draw_layer(far_drawing *d, const far_panel *p, const far_mark 
         far_draw_rule(d, p, layer);
         break;
     case FAR_MARK_POINTS:
-        draw_points(d, p, layer);
+        (layer->moves ? far_draw_motion : draw_points)(d, p, layer);
         break;
     default:
         far_draw_text(d, p, layer);
@@ -243,7 +243,9 @@ far_status far_draw_marks(far_drawing *d, const far_panel *p)
     for (int kind = 0; kind < FAR_MARK_KINDS; kind++) {
         for (int64_t k = 0; k < f->layer_count; k++) {
             if (f->layers[k].kind == kind) {
+                far_frame_open(d, p, &f->layers[k]);
                 FAR_TRY(draw_layer(d, p, &f->layers[k]));
+                far_frame_close(d, &f->layers[k]);
             }
         }
     }

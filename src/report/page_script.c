@@ -1,5 +1,6 @@
 /* What a page can do with a script, and can do without: values under the pointer, tables sorted by
- * a click, commands copied, light and dark. Old and plain JavaScript; every piece stands alone. */
+ * a click, films stopped, commands copied, light and dark. Old and plain JavaScript; every piece
+ * stands alone. */
 #include "page_internal.h"
 
 const char far_page_script[] =
@@ -212,6 +213,28 @@ const char far_page_script[] =
     "  svg.addEventListener('pointerleave', hide);\n"
     "}\n"
     "figures.forEach(hovering);\n"
+
+    /* ---- films ---- */
+    /* Without its animations a film is its last frame. */
+    "var still = window.matchMedia && matchMedia('(prefers-reduced-motion: reduce)').matches;\n"
+    "function film(svg) {\n"
+    "  var button = make('button', 'plain-button', 'Pause');\n"
+    "  button.type = 'button';\n"
+    "  button.addEventListener('click', function () {\n"
+    "    var paused = svg.animationsPaused();\n"
+    "    if (paused) { svg.unpauseAnimations(); } else { svg.pauseAnimations(); }\n"
+    "    button.textContent = paused ? 'Pause' : 'Play';\n"
+    "  });\n"
+    "  svg.parentNode.insertBefore(button, svg.nextSibling);\n"
+    "}\n"
+    "figures.forEach(function (svg) {\n"
+    "  var moves = all('animate', svg);\n"
+    "  if (still) {\n"
+    "    moves.forEach(function (a) { a.parentNode.removeChild(a); });\n"
+    "  } else if (moves.length && svg.pauseAnimations) {\n"
+    "    film(svg);\n"
+    "  }\n"
+    "});\n"
 
     /* ---- commands ---- */
     "function copied(button) {\n"

@@ -5,11 +5,11 @@
 #define LIGHT                                                                                      \
     "--bg:#f3f4f6;--card:#ffffff;--ink:#1c1c1c;--muted:#595959;--line:#d9dce1;--stripe:#f7f8fa;"   \
     "--link:#2f5c99;--good:#17603e;--good-bg:#e6f3ec;--bad:#8f3208;--bad-bg:#fceee6;"              \
-    "--code:#eef0f3;color-scheme:light;"
+    "--code:#eef0f3;--shade:#00000026;color-scheme:light;"
 #define DARK                                                                                       \
     "--bg:#0f1114;--card:#16191d;--ink:#ececec;--muted:#a9afb6;--line:#343a41;--stripe:#1b1f24;"   \
     "--link:#8cc0f5;--good:#7fd1a5;--good-bg:#15291f;--bad:#f5a57c;--bad-bg:#33200f;"              \
-    "--code:#22272d;color-scheme:dark;"
+    "--code:#22272d;--shade:#ffffff2e;color-scheme:dark;"
 
 const char far_page_style[] =
     ":root{" LIGHT "}\n"
@@ -45,23 +45,31 @@ const char far_page_style[] =
     "stroke:currentColor;stroke-width:2;stroke-linejoin:round;stroke-linecap:round}\n"
     /* tables */
     ".scroll{overflow-x:auto}\n"
-    "main>.scroll{margin:1rem 0 1.6rem;background:var(--card);border:1px solid var(--line);"
-    "border-radius:10px}\n"
+    "main>.scroll{margin:1rem 0 1.6rem;border:1px solid var(--line);border-radius:10px;"
+    /* a shade at the side where more is to be seen: it stays, what hides it moves along */
+    "background:linear-gradient(90deg,var(--card) 40%,transparent) left/2.5rem 100% no-repeat "
+    "local,"
+    "linear-gradient(270deg,var(--card) 40%,transparent) right/2.5rem 100% no-repeat local,"
+    "linear-gradient(90deg,var(--shade),transparent) left/.8rem 100% no-repeat scroll,"
+    "linear-gradient(270deg,var(--shade),transparent) right/.8rem 100% no-repeat scroll,"
+    "var(--card)}\n"
     "table{border-collapse:collapse;font-size:.9rem;line-height:1.4}\n"
     ".data{width:100%;font-variant-numeric:tabular-nums}\n"
-    "caption{padding:.75rem .8rem .35rem;text-align:left;color:var(--muted);font-size:.88rem}\n"
-    "caption span{display:block;position:sticky;left:.8rem;max-width:min(46rem,100vw - 4rem)}\n"
+    "caption{padding:.75rem .7rem .35rem;text-align:left;color:var(--muted);font-size:.88rem}\n"
+    "caption span{display:block;position:sticky;left:.7rem;max-width:min(46rem,100vw - 4rem)}\n"
     "caption b,figcaption b{color:var(--ink)}\n"
-    ".data th,.data td{padding:.4rem .8rem;text-align:left;vertical-align:baseline;"
+    ".data th,.data td{padding:.4rem .7rem;text-align:left;vertical-align:baseline;"
     "font-weight:400;white-space:nowrap}\n"
-    ".data .t{min-width:16rem;white-space:normal}\n"
+    ".data .w{min-width:6rem;white-space:normal}\n"
+    ".data .t{min-width:10rem;white-space:normal}\n"
+    ".data.few{width:auto;min-width:min(100%,30rem)}\n"
     ".data th.n,.data td.n{text-align:right}\n"
     ".data thead th{color:var(--muted);font-size:.82rem;font-weight:600;"
     "border-bottom:2px solid var(--line)}\n"
     ".data tbody th{font-weight:600}\n"
     ".data tbody tr+tr>*{border-top:1px solid var(--line)}\n"
     ".data tbody tr:hover>*{background:var(--stripe)}\n"
-    "th button{all:unset;cursor:pointer;white-space:nowrap}\n"
+    "th button{all:unset;cursor:pointer}\n"
     "th button::after{content:\"\\2195\";display:inline-block;width:.9em;margin-left:.1em;"
     "text-align:center;opacity:.35}\n"
     "th[aria-sort=ascending] button::after{content:\"\\2191\";opacity:1}\n"
@@ -100,14 +108,14 @@ const char far_page_style[] =
     "@media (max-width:40rem){\n"
     "header,main,footer{padding-left:.8rem;padding-right:.8rem}\n"
     ".theme{right:.8rem}\n"
-    "h1{font-size:1.4rem}\n"
+    "h1{margin-top:.6rem;font-size:1.4rem}\n"
     ".verdict p{display:block;padding:.7rem .9rem}\n"
     ".tag{display:inline-block;margin:0 .4rem .2rem 0}\n"
     ".data th,.data td{padding:.4rem .6rem}\n"
     "caption{padding:.75rem .6rem .35rem}caption span{left:.6rem}\n"
     "figure{padding:.6rem}\n"
     /* letters stay readable: a wide picture moves under the finger instead */
-    "figure .far-figure{max-width:none;width:calc(var(--width)*.75px)}\n"
+    "figure .far-figure{max-width:none;width:calc(var(--width)*.85px)}\n"
     ".facts,.facts tbody,.facts tr,.facts th,.facts td{display:block;width:auto}\n"
     ".facts th{padding-bottom:0}.facts tr+tr>td{border-top:0;padding-top:.15rem}\n"
     "}\n"

@@ -4,8 +4,14 @@
 
 #include <string.h>
 
-#define UNIT_BYTES 8  /* at most, of what may follow a number */
-#define LINE_BYTES 44 /* longer cells are broken into lines */
+#define UNIT_BYTES 8   /* at most, of what may follow a number */
+#define WORDS_BYTES 14 /* a column with longer cells may be broken into lines */
+#define LINE_BYTES 24  /* the same, and it stays wider */
+#define FEW_COLUMNS 2  /* far apart they would be hard to read across */
+
+typedef enum column { COLUMN_SHORT, COLUMN_NUMBERS, COLUMN_WORDS, COLUMN_LINES } column;
+
+static const char *const COLUMN_CLASS[] = {"", " class=\"n\"", " class=\"w\"", " class=\"t\""};
 
 static const char *skip_blanks(const char *s)
 {
@@ -52,6 +58,23 @@ static bool holds_numbers(const char *const *cells, int64_t rows, int64_t cols, 
     return numbers > 0;
 }
 
+/* One kind for all cells of a column: numbers stay whole, words give way. */
+static column column_kind(const char *const *cells, int64_t rows, int64_t cols, int64_t col)
+{
+    size_t longest = 0;
+    if (holds_numbers(cells, rows, cols, col)) {
+        return COLUMN_NUMBERS;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        const char *cell = cells[i * cols + col];
+        size_t length = cell ? strlen(cell) : 0;
+        longest = length > longest ? length : longest;
+    }
+    return longest > LINE_BYTES    ? COLUMN_LINES
+           : longest > WORDS_BYTES ? COLUMN_WORDS
+                                   : COLUMN_SHORT;
+}
+
 /* "+-" is how a program writes it. */
 static void add_cell(far_text *t, const char *cell)
 {
@@ -64,12 +87,11 @@ static void add_cell(far_text *t, const char *cell)
     far_html_add_rich(t, cell ? cell : "");
 }
 
-static void add_head(far_text *t, const char *const *heads, int64_t cols,
-                     const unsigned char *numbers)
+static void add_head(far_text *t, const char *const *heads, int64_t cols, const column *kinds)
 {
     far_text_add(t, "<thead><tr>");
     for (int64_t j = 0; j < cols; j++) {
-        far_text_add(t, "<th scope=\"col\"%s>", numbers[j] ? " class=\"n\"" : "");
+        far_text_add(t, "<th scope=\"col\"%s>", COLUMN_CLASS[kinds[j]]);
         far_html_add_rich(t, heads[j] ? heads[j] : "");
         far_text_add(t, "</th>");
     }
@@ -83,19 +105,12 @@ static void add_caption(far_text *t, int64_t number, const char *caption)
     far_text_add(t, "</span></caption>\n");
 }
 
-static const char *cell_class(const char *cell, bool number)
-{
-    bool text = !number && cell && strlen(cell) > LINE_BYTES;
-    return number ? " class=\"n\"" : text ? " class=\"t\"" : "";
-}
-
-static void add_row(far_text *t, const char *const *row, int64_t cols, const unsigned char *numbers)
+static void add_row(far_text *t, const char *const *row, int64_t cols, const column *kinds)
 {
     far_text_add(t, "<tr>");
     for (int64_t j = 0; j < cols; j++) {
         const char *tag = j == 0 ? "th" : "td";
-        far_text_add(t, "<%s%s%s>", tag, j == 0 ? " scope=\"row\"" : "",
-                     cell_class(row[j], numbers[j]));
+        far_text_add(t, "<%s%s%s>", tag, j == 0 ? " scope=\"row\"" : "", COLUMN_CLASS[kinds[j]]);
         add_cell(t, row[j]);
         far_text_add(t, "</%s>", tag);
     }
@@ -105,27 +120,27 @@ static void add_row(far_text *t, const char *const *row, int64_t cols, const uns
 void far_html_table(far_text *t, int64_t number, const char *caption, const char *const *heads,
                     int64_t cols, const char *const *cells, int64_t rows)
 {
-    unsigned char *numbers = NULL;
+    column *kinds = NULL;
     if (t->status == FAR_OK) {
-        t->status = far_alloc(t->ctx, cols, &numbers);
+        t->status = far_alloc(t->ctx, cols, &kinds);
     }
     if (t->status != FAR_OK) {
         return;
     }
     for (int64_t j = 0; j < cols; j++) {
-        numbers[j] = holds_numbers(cells, rows, cols, j);
+        kinds[j] = column_kind(cells, rows, cols, j);
     }
     far_text_add(t,
                  "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Table %lld\">"
-                 "<table class=\"data\">\n",
-                 (long long)number);
+                 "<table class=\"data%s\">\n",
+                 (long long)number, cols <= FEW_COLUMNS ? " few" : "");
     if (caption) {
         add_caption(t, number, caption);
     }
-    add_head(t, heads, cols, numbers);
+    add_head(t, heads, cols, kinds);
     for (int64_t i = 0; i < rows; i++) {
-        add_row(t, cells + i * cols, cols, numbers);
+        add_row(t, cells + i * cols, cols, kinds);
     }
     far_text_add(t, "</tbody>\n</table></div>\n");
-    far_free(t->ctx, numbers);
+    far_free(t->ctx, kinds);
 }

@@ -6,6 +6,7 @@
 
 #define LABEL_GAP 6.0 /* between numbers and the label of their axis */
 #define KEY_GAP 14.0
+#define NAME_LINES 5 /* at most, of a category that stands upright */
 #define DEGREE 0.017453292519943295
 
 static double tick_width(const far_panel *p, const far_tick *t)
@@ -140,7 +141,8 @@ static bool names_fit(const far_panel *p, double width)
 {
     const far_figure_opts *o = &p->figure->opts;
     for (int64_t i = 0; i < o->category_count; i++) {
-        if (far_word_width(o->categories[i], p->small) > width || far_line_count(p->names[i]) > 3) {
+        if (far_word_width(o->categories[i], p->small) > width ||
+            far_line_count(p->names[i]) > NAME_LINES) {
             return false;
         }
     }

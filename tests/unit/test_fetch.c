@@ -355,8 +355,12 @@ static void where_tells_what_is_here(void **state)
     write_text("cache/set/data.txt.part", "a");
     expect_where(&plain_set, FAR_DATASET_BEGUN, "cache/set/data.txt");
     write_text("cache/set/data.txt.gz", "x");
+    expect_where(&plain_set, FAR_DATASET_OTHER, "cache/set/data.txt.gz");
+    write_bytes("cache/set/data.txt.gz", "ends with\3\0\0", 13);
     expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt.gz");
     write_text("cache/set/data.txt", "x");
+    expect_where(&plain_set, FAR_DATASET_OTHER, "cache/set/data.txt");
+    write_text("cache/set/data.txt", "xyz"); /* only the size is looked at */
     expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt");
     assert_int_equal(far_dataset_where(ctx, &plain_set.about, "cache", &s, path, sizeof path),
                      FAR_ERR_ARG);
@@ -379,6 +383,51 @@ static void several_files_are_here_together(void **state)
     expect_where(&set, FAR_DATASET_HERE, "cache/set");
 }
 
+static void expect_verify(const far_dataset_entry *set, far_status status, const char *piece)
+{
+    assert_int_equal(far_dataset_verify(ctx, &set->about, "cache"), status);
+    assert_true(status == FAR_OK || strstr(far_ctx_message(ctx), piece));
+}
+
+static void verifying_reads_the_files(void **state)
+{
+    (void)state;
+    static const unsigned char packed[] = {0x1f, 0x8b, 8,    0,    0,    0, 0, 0,
+                                           0,    3,    0x4b, 0x4c, 0x4a, 6, 0, 0xc2,
+                                           0x41, 0x24, 0x35, 3,    0,    0, 0};
+    make_sets();
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    expect_verify(&plain_set, FAR_ERR_IO,
+                  "data.txt is not in cache/set; 'farfield data get plain'");
+    write_text("cache/set/data.txt", "abd");
+    expect_verify(&plain_set, FAR_ERR_FORMAT, "cache/set/data.txt has the SHA-256 ");
+    write_text("cache/set/data.txt", "abc");
+    expect_verify(&plain_set, FAR_OK, "");
+    plain_source.sha256 = NULL;
+    expect_verify(&plain_set, FAR_ERR_FORMAT, "no SHA-256 of it is known; it is " ABC_HASH);
+    plain_source.sha256 = ABC_HASH;
+    unlink("cache/set/data.txt");
+    write_bytes("cache/set/data.txt.gz", packed, sizeof packed);
+    expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt.gz");
+    expect_verify(&plain_set, FAR_OK, "");
+    assert_int_equal(far_dataset_verify(ctx, NULL, "cache"), FAR_ERR_ARG);
+}
+
+/* The publisher's is gzipped: its SHA-256 says nothing about the content. */
+static void what_was_unpacked_cannot_be_verified(void **state)
+{
+    (void)state;
+    make_sets();
+    plain_source.addresses[0] = "http://127.0.0.1:1/data.gz";
+    far_dataset_entry set = make_set("packed", "data.gz", &plain_source);
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    write_text("cache/set/data", "abcd");
+    expect_where(&set, FAR_DATASET_HERE, "cache/set/data");
+    expect_verify(&set, FAR_ERR_FORMAT, "cannot be verified");
+}
+
 /* ---- getting ---- */
 
 static void a_file_comes_and_is_verified(void **state)
@@ -396,7 +445,28 @@ static void a_file_comes_and_is_verified(void **state)
     assert_int_equal(get_with(&plain_set, false, &r), FAR_OK); /* it is here */
     expect_content("cache/set/data.txt", "abc");
     assert_int_equal(r.bytes, 0);
+    assert_int_equal(r.verified, 1);
     assert_string_equal(r.from, "");
+}
+
+static void a_file_that_is_here_is_not_trusted(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    mkdir("cache", 0777);
+    mkdir("cache/set", 0777);
+    write_text("cache/set/data.txt", "abd");
+    assert_int_equal(get_with(&plain_set, false, &r), FAR_ERR_FORMAT);
+    assert_non_null(strstr(far_ctx_message(ctx), "plain: cache/set/data.txt has the SHA-256 "));
+    assert_non_null(strstr(far_ctx_message(ctx), "once this file is removed"));
+    expect_content("cache/set/data.txt", "abd");
+    assert_int_equal(get_with(&plain_set, true, &r), FAR_OK);
+    assert_int_equal(r.verified, 0);
+    assert_string_equal(r.file, "data.txt");
+    unlink("cache/set/data.txt");
+    assert_int_equal(get_with(&plain_set, false, &r), FAR_OK);
+    expect_content("cache/set/data.txt", "abc");
 }
 
 static void a_wrong_hash_is_refused_with_both_hashes(void **state)
@@ -500,6 +570,32 @@ static void an_archive_may_be_verified_as_a_whole(void **state)
     assert_non_null(strstr(far_ctx_message(ctx), "tarred: data.tar.gz has the SHA-256 "));
     assert_int_equal(get_with(&tar_set, true, NULL), FAR_OK);
     expect_content("cache/set/a.txt", "something else");
+}
+
+/* What has no SHA-256 of its own gets one from the archive. */
+static void files_of_a_verified_archive_are_recorded(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    char hash[65];
+    need_downloads();
+    write_tar("in/a.txt", "abc");
+    tar_source.sha256 = OTHER_HASH;
+    tar_source.members[0].sha256 = NULL;
+    assert_int_equal(get_with(&tar_set, true, &r), FAR_OK);
+    assert_false(exists("cache/set/SHA256SUMS"));
+    expect_verify(&tar_set, FAR_ERR_FORMAT, "no SHA-256 of it is known");
+    remove_tree("cache");
+    memcpy(hash, r.sha256, sizeof hash);
+    tar_source.sha256 = hash;
+    assert_int_equal(get_with(&tar_set, false, &r), FAR_OK);
+    expect_content("cache/set/SHA256SUMS", ABC_HASH "  a.txt\n");
+    expect_verify(&tar_set, FAR_OK, "");
+    assert_int_equal(get_with(&tar_set, false, &r), FAR_OK);
+    write_text("cache/set/a.txt", "abd");
+    expect_verify(&tar_set, FAR_ERR_FORMAT, "not " ABC_HASH);
+    write_text("cache/set/SHA256SUMS", "nothing\n\n" ABC_HASH "  b.txt");
+    expect_verify(&tar_set, FAR_ERR_FORMAT, "no SHA-256 of it is known");
 }
 
 static void files_of_a_tar_come_too(void **state)
@@ -680,8 +776,9 @@ static void bad_tables_name_their_file(void **state)
 {
     (void)state;
     far_dataset_entry set = table_set(FAR_FORM_BLANKS, "a,b,c", 3);
-    expect_no_table(&set, FAR_ERR_IO,
-                    "table: this data set is not here; 'farfield data get table' downloads it");
+    expect_no_table(
+        &set, FAR_ERR_IO,
+        "table: this data set is not in cache/set; 'farfield data get table' downloads it");
     far_frame *f;
     static const char *const FORMS[] = {"1 2 3\n4 5\n", "", "x y z"};
     for (int i = 0; i < COUNT(FORMS); i++) {
@@ -861,6 +958,13 @@ static void get_survives_failing_allocations(void **state)
             assert_int_equal(exists("cache"), st == FAR_OK);
             assert_true(k < 100);
         }
+        st = FAR_ERR_MEMORY;
+        for (int64_t k = 0; st != FAR_OK; k++) {
+            test_heap.fail_at = test_heap.calls + k;
+            st = far_dataset_verify(ctx, &sets[i]->about, "cache");
+            test_heap.fail_at = -1;
+            assert_true((st == FAR_OK || st == FAR_ERR_MEMORY) && k < 100);
+        }
         remove_tree("cache");
     }
 }
@@ -897,7 +1001,10 @@ int main(void)
         TEST(the_folder_is_the_first_that_is_named),
         TEST(where_tells_what_is_here),
         TEST(several_files_are_here_together),
+        TEST(verifying_reads_the_files),
+        TEST(what_was_unpacked_cannot_be_verified),
         TEST(a_file_comes_and_is_verified),
+        TEST(a_file_that_is_here_is_not_trusted),
         TEST(a_wrong_hash_is_refused_with_both_hashes),
         TEST(without_a_known_hash_there_is_no_file),
         TEST(more_bytes_than_known_are_refused),
@@ -906,6 +1013,7 @@ int main(void)
         TEST(members_of_a_zip_come_alone),
         TEST(a_bad_member_leaves_none),
         TEST(an_archive_may_be_verified_as_a_whole),
+        TEST(files_of_a_verified_archive_are_recorded),
         TEST(files_of_a_tar_come_too),
         TEST(what_was_begun_of_a_local_file_begins_anew),
         TEST(a_cancelled_download_says_so),

@@ -908,7 +908,6 @@ typedef struct asymptote {
 /* One input; every weight is 2, every bias 1. */
 static const asymptote ASYMPTOTES[] = {
     {"dense(1)", 3, 6, 1, 1},
-    {"dense(1)", 0, 1, 0, 0},
     {"dense(1) relu dense(1)", 3, 12, 1, 3},
     {"dense(1) relu dense(1)", -3, 1, 0, 0},
     {"dense(1) abs dense(1)", -3, 12, 1, -1},
@@ -982,6 +981,15 @@ static void a_sin_of_what_grows_has_no_limit(void **state)
     call_free(&c);
 }
 
+static void zero_is_no_direction(void **state)
+{
+    (void)state;
+    call c = call_of("dense(3)", FAR_F64);
+    memset(far_mat_row(&c.x, 6), 0, (size_t)c.x.cols * sizeof(double));
+    refused(do_limit(&c), FAR_ERR_VALUE, "u: row 7 is zero, which is no direction");
+    call_free(&c);
+}
+
 /* The slope of all neurons is the same: only their intercepts differ, and eps counts again. */
 static void a_norm_looks_behind_a_constant_leading_vector(void **state)
 {
@@ -1036,6 +1044,7 @@ int main(void)
         TEST(a_pass_keeps_what_kernels_need),
         TEST(limits_are_exact),
         TEST(a_sin_of_what_grows_has_no_limit),
+        TEST(zero_is_no_direction),
         TEST(a_norm_looks_behind_a_constant_leading_vector),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

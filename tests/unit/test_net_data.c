@@ -312,7 +312,7 @@ static void a_network_of_another_width_is_refused(void **state)
     assert_int_equal(far_net_data_attach(ctx, d, narrow), FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "the columns make 5 inputs, but the network takes 3");
     assert_int_equal(far_net_data_attach(ctx, d, many), FAR_ERR_SHAPE);
-    assert_string_equal(far_ctx_message(ctx), "the targets make 1 outputs, but the network has 2");
+    assert_string_equal(far_ctx_message(ctx), "the targets make 1 output, but the network has 2");
     assert_int_equal(far_net_data_attach(ctx, d, NULL), FAR_ERR_ARG);
     assert_int_equal(far_net_data_attach(ctx, NULL, many), FAR_ERR_ARG);
     assert_null(far_net_metadata(many, "columns"));

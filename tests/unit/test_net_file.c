@@ -253,7 +253,7 @@ static void metadata_are_what_other_readers_look_for(void **state)
                                        {"param", "standard"},
                                        {"init", "siren"},
                                        {"seed", "12345678901234567890"},
-                                       {"w0", "3e+01"},
+                                       {"w0", "30"},
                                        {"a", "1"},
                                        {"b", "2"}};
     assert_int_equal(f.metadata_count, COUNT(expected));

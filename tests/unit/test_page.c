@@ -174,23 +174,29 @@ static void an_empty_page_has_no_verdict(void **state)
 
 typedef struct column_case {
     const char *cells[3];
-    bool numbers;
+    const char *class; /* of the head, and so of every cell */
 } column_case;
 
-static void columns_of_numbers_stand_at_the_right(void **state)
+#define NUMBERS " class=\"n\""
+
+/* Numbers stand at the right and stay whole, words give way: all cells of a column alike. */
+static void columns_are_of_a_kind(void **state)
 {
     (void)state;
     static const column_case CASES[] = {
-        {{"1", "-2.5", "1e5"}, true},
-        {{"0.7 +- 0.01", "0.8 \xc2\xb1 0.1", "-"}, true},
-        {{"1.5 s", "2 MiB", "30%"}, true},
-        {{"inf", "nan", NULL}, true},
-        {{"-", NULL, ""}, false},
-        {{"1", "two", "3"}, false},
-        {{"|f| <= 3", "1", "2"}, false},
-        {{"3 of 5", "1", "2"}, false},
-        {{"1 is a longer remark", "1", "2"}, false},
-        {{"+- 0.1", "1", "2"}, false},
+        {{"1", "-2.5", "1e5"}, NUMBERS},
+        {{"a few words", "yes", "no"}, ""},
+        {{"no more than this", "yes", "no"}, " class=\"w\""},
+        {{"yes", NULL, "what takes a line by itself"}, " class=\"t\""},
+        {{"0.7 +- 0.01", "0.8 \xc2\xb1 0.1", "-"}, NUMBERS},
+        {{"1.5 s", "2 MiB", "30%"}, NUMBERS},
+        {{"inf", "nan", NULL}, NUMBERS},
+        {{"-", NULL, ""}, ""},
+        {{"1", "two", "3"}, ""},
+        {{"|f| <= 3", "1", "2"}, ""},
+        {{"3 of 5", "1", "2"}, ""},
+        {{"1 is a longer remark", "1", "2"}, " class=\"w\""},
+        {{"+- 0.1", "1", "2"}, ""},
     };
     for (int i = 0; i < COUNT(CASES); i++) {
         const char *heads[] = {"n", "h"}, *cells[6];
@@ -204,10 +210,24 @@ static void columns_of_numbers_stand_at_the_right(void **state)
         assert_int_equal(far_page_table(ctx, page, NULL, heads, 2, cells, 3), FAR_OK);
         write_html();
         char wanted[64];
-        snprintf(wanted, sizeof wanted, "<th scope=\"col\"%s>case %d</th>",
-                 CASES[i].numbers ? " class=\"n\"" : "", i);
+        snprintf(wanted, sizeof wanted, "<th scope=\"col\"%s>case %d</th>", CASES[i].class, i);
         assert_holds(wanted);
     }
+    assert_holds("<td class=\"t\">yes</td>");
+    assert_holds("<td class=\"w\">2</td>");
+}
+
+static void two_columns_stand_together(void **state)
+{
+    (void)state;
+    const char *heads[] = {"of the fit", "value", "unit"}, *cells[] = {"rows", "7", "-"};
+    assert_int_equal(far_page_table(ctx, page, NULL, heads, 3, cells, 1), FAR_OK);
+    write_html();
+    assert_holds("<table class=\"data\">");
+    assert_lacks("<table class=\"data few\">");
+    assert_int_equal(far_page_table(ctx, page, NULL, heads, 2, cells, 1), FAR_OK);
+    write_html();
+    assert_holds("<table class=\"data few\">");
 }
 
 static void intervals_get_their_sign(void **state)
@@ -541,7 +561,8 @@ int main(void)
         TEST(parts_stand_in_the_order_of_the_calls),
         TEST(figures_and_tables_are_numbered),
         TEST(an_empty_page_has_no_verdict),
-        TEST(columns_of_numbers_stand_at_the_right),
+        TEST(columns_are_of_a_kind),
+        TEST(two_columns_stand_together),
         TEST(intervals_get_their_sign),
         TEST(nothing_in_a_text_becomes_markup),
         TEST(texts_are_valid_whatever_the_bytes),

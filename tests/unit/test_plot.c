@@ -874,6 +874,109 @@ static void panels_of_a_grid_line_up(void **state)
     finish(f);
 }
 
+/* Upright as long as they can be, and never into the name beside. */
+static void long_names_are_wrapped_before_they_slant(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"infinite width, LN first (1672 rows)",
+                                        "infinite width, LN second (1672 rows)",
+                                        "infinite width, LN every (1672 rows)",
+                                        "XGBoost",
+                                        "linear regression",
+                                        "LN first",
+                                        "LN second"};
+    static const double VALUES[] = {1, 2, 3, 4, 5, 6, 7};
+    for (int wide = 0; wide < 2; wide++) {
+        far_figure_opts o = labelled(NULL);
+        o.width = wide ? 640 : 420;
+        o.categories = NAMES;
+        o.category_count = COUNT(NAMES);
+        far_figure *f = figure_of(&o);
+        must(far_figure_bars(ctx, f, VALUES, NULL, COUNT(NAMES), NULL));
+        far_sheet sheet = {.ctx = ctx};
+        must(far_sheet_layout(ctx, f, &sheet));
+        const far_panel *p = &sheet.panels[0];
+        assert_int_equal(p->slanted, !wide);
+        for (int i = 0; wide && i < COUNT(NAMES); i++) {
+            assert_true(far_lines_width(p->names[i], p->small) < p->plot.w / COUNT(NAMES));
+        }
+        far_sheet_clear(&sheet);
+        finish(f);
+    }
+}
+
+/* How far down the middle of a turned text is. */
+static double height_of_text(const char *svg, const char *text)
+{
+    char wanted[64];
+    double x, y;
+    snprintf(wanted, sizeof wanted, ">%s<", text);
+    const char *at = strstr(svg, wanted);
+    assert_non_null(at);
+    while (at > svg && strncmp(at, "translate(", 10) != 0) {
+        at--;
+    }
+    assert_int_equal(sscanf(at, "translate(%lf %lf)", &x, &y), 2);
+    return y;
+}
+
+/* The numbers under the last row do not count. */
+static void a_shared_label_stands_in_the_middle_of_the_plots(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"a name of some length", "and another one that is longer"};
+    far_figure *parts[2], *f;
+    for (int i = 0; i < 2; i++) {
+        far_figure_opts o = labelled(NULL);
+        o.x_label = NULL;
+        o.categories = NAMES;
+        o.category_count = 2;
+        parts[i] = figure_of(&o);
+        must(far_figure_bars(ctx, parts[i], Y, NULL, 2, NULL));
+    }
+    far_grid_opts g;
+    far_grid_opts_init(&g);
+    g.title = "whole";
+    g.y_label = "shared";
+    g.share_x = FAR_SHARE_ALL;
+    must(far_figure_grid(ctx, parts, 2, 1, &g, &f));
+    far_sheet sheet = {.ctx = ctx};
+    must(far_sheet_layout(ctx, f, &sheet));
+    far_box first = sheet.panels[0].plot, last = sheet.panels[1].plot;
+    char *svg = svg_of(f, FAR_THEME_LIGHT);
+    assert_float_equal(height_of_text(svg, "shared"), (first.y + last.y + last.h) / 2, 0.1);
+    far_text_free(ctx, svg);
+    far_sheet_clear(&sheet);
+    far_figure_destroy(parts[0]);
+    far_figure_destroy(parts[1]);
+    finish(f);
+}
+
+static int count_of(const char *text, const char *part)
+{
+    int count = 0;
+    for (; (text = strstr(text, part)); text += strlen(part)) {
+        count++;
+    }
+    return count;
+}
+
+static void bars_that_leave_the_plot_have_no_error_bar(void **state)
+{
+    (void)state;
+    static const double VALUES[] = {0.5, -7.5, 0.4}, ERRORS[] = {0.1, 9, 2};
+    far_figure_opts o = labelled(NULL);
+    o.categories = MODELS;
+    o.category_count = 3;
+    o.y_min = -1;
+    far_figure *f = figure_of(&o);
+    must(far_figure_bars(ctx, f, VALUES, ERRORS, 3, NULL));
+    char *svg = svg_of(f, FAR_THEME_LIGHT);
+    assert_int_equal(count_of(svg, "<path class=\"far-error\""), 2);
+    far_text_free(ctx, svg);
+    finish(f);
+}
+
 /* ---- what is written ---- */
 
 static void every_kind_is_a_series(void **state)
@@ -1714,6 +1817,97 @@ static void strange_figures_are_drawn_or_refused(void **state)
     assert_true(drawn > 1000);
 }
 
+/* ---- films ---- */
+
+enum { FRAMES = 3, TRAVELLERS = 2 };
+
+/* Two points: one goes from left to right, the other rests; a word a frame. */
+static far_status make_film(far_figure **out)
+{
+    static const double x[] = {0, 1, 5, 1, 10, 1}, y[] = {0, 2, 1, 2, 0, 2};
+    static const char *const words[] = {"first", "second", "third"};
+    far_status st;
+    far_figure_opts o = labelled("film");
+    o.frames = FRAMES;
+    o.frame_seconds = 2;
+    FAR_TRY(far_figure_create(ctx, &o, out));
+    FAR_TRY(far_figure_motion(ctx, *out, x, y, TRAVELLERS, NULL));
+    for (int64_t i = 0; i < FRAMES; i++) {
+        far_mark_opts m = named(NULL);
+        m.frame = i;
+        FAR_TRY(far_figure_text(ctx, *out, 5, 1, words[i], 0, &m));
+    }
+done:
+    return st;
+}
+
+static int64_t times_in(const char *text, const char *part)
+{
+    int64_t count = 0;
+    for (const char *at = text; (at = strstr(at, part)); at++) {
+        count++;
+    }
+    return count;
+}
+
+static void films_move_and_end_with_the_last_frame(void **state)
+{
+    (void)state;
+    far_figure *f = NULL;
+    must(make_film(&f));
+    char *svg = svg_of(f, FAR_THEME_LIGHT);
+    assert_int_equal(times_in(svg, "<circle"), TRAVELLERS);
+    assert_int_equal(times_in(svg, "attributeName=\"cx\""), 1);
+    assert_int_equal(times_in(svg, "attributeName=\"cy\""), 1);
+    assert_int_equal(times_in(svg, "attributeName=\"visibility\""), FRAMES);
+    assert_int_equal(times_in(svg, "visibility=\"visible\">"), 1);
+    assert_int_equal(times_in(svg, "dur=\"6s\""), 2 + FRAMES);
+    assert_non_null(strstr(svg, "keyTimes=\"0;0.15;0.3333;0.4833;0.6667;1\""));
+    /* what stands still in the file is the last frame: "third", and the traveller at the right */
+    const char *shown = strstr(svg, "visibility=\"visible\">");
+    assert_non_null(strstr(shown, "third"));
+    far_text_free(ctx, svg);
+    char *csv;
+    must(far_figure_csv(ctx, f, &csv));
+    assert_non_null(strstr(csv, "points,,10,0,2\n"));
+    far_text_free(ctx, csv);
+    far_figure_destroy(f);
+}
+
+static void films_are_checked(void **state)
+{
+    (void)state;
+    far_figure *f = simple_figure(), *film = NULL;
+    far_mark_opts m = named(NULL);
+    refused(far_figure_motion(ctx, f, X, Y, 1, NULL), FAR_ERR_ARG, "motion: the figure has no");
+    m.frame = 1;
+    refused(far_figure_line(ctx, f, X, Y, 3, &m), FAR_ERR_ARG, "line: frame is 1");
+    must(make_film(&film));
+    m.frame = FRAMES;
+    refused(far_figure_line(ctx, film, X, Y, 3, &m), FAR_ERR_ARG, "the figure has 3 frames");
+    refused(far_figure_motion(ctx, film, X, Y, 0, NULL), FAR_ERR_SHAPE, "motion: no values");
+    refused(far_figure_motion(ctx, film, X, NULL, 1, NULL), FAR_ERR_ARG, "motion: an array");
+    far_figure_opts o = labelled("film");
+    o.frames = -1;
+    far_figure *none = NULL;
+    refused(far_figure_create(ctx, &o, &none), FAR_ERR_ARG, "frames are 0 to 10000");
+    far_figure_destroy(f);
+    far_figure_destroy(film);
+}
+
+static far_status draw_film(void)
+{
+    far_status st;
+    far_figure *f = NULL;
+    char *svg = NULL;
+    FAR_TRY(make_film(&f));
+    FAR_TRY(far_figure_svg(ctx, f, FAR_THEME_LIGHT, &svg));
+done:
+    far_text_free(ctx, svg);
+    far_figure_destroy(f);
+    return st;
+}
+
 /* ---- allocations ---- */
 
 static far_status make_everything(void)
@@ -1791,6 +1985,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     fail_in_turn(make_everything);
     fail_in_turn(compute_everything);
+    fail_in_turn(draw_film);
 }
 
 /* ---- statistics ---- */
@@ -2052,6 +2247,9 @@ int main(void)
         TEST(legends_never_cover_data),
         TEST(labels_stay_inside),
         TEST(panels_of_a_grid_line_up),
+        TEST(long_names_are_wrapped_before_they_slant),
+        TEST(a_shared_label_stands_in_the_middle_of_the_plots),
+        TEST(bars_that_leave_the_plot_have_no_error_bar),
         TEST(every_kind_is_a_series),
         TEST(scripts_find_the_values),
         TEST(many_points_are_thinned),
@@ -2073,6 +2271,8 @@ int main(void)
         TEST(empty_and_crowded_figures),
         TEST(single_values_have_room),
         TEST(strange_figures_are_drawn_or_refused),
+        TEST(films_move_and_end_with_the_last_frame),
+        TEST(films_are_checked),
         TEST(every_allocation_may_fail),
         TEST(lowess_is_clevelands),
         TEST(lowess_of_special_points),

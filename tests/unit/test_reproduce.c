@@ -90,9 +90,37 @@ static void a_claim_that_fails_is_counted_and_told(void **state)
     assert_null(reproduction_claim(&r, 2));
     assert_string_equal(reproduction_file(&r, 0), "report.html");
     assert_null(reproduction_file(&r, 1));
-    assert_true(report_says("1 of 2 claims do not agree with the paper."));
+    assert_true(report_says("1 of 2 claims does not agree with the paper."));
     assert_true(report_says("the second: the paper says two; here it is three."));
     assert_true(report_says("Nobody 1900"));
+    reproduction_close(&r);
+    forget("report.html");
+}
+
+static far_status agrees_twice(reproduction *r)
+{
+    far_status st;
+    TRY(claim(r, "the first", "one", true, "%d", 1));
+    TRY(claim(r, "the second", "two", true, "%d", 2));
+done:
+    return st;
+}
+
+static void the_report_says_what_was_run(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "t", .paper = "p", .run = agrees_twice};
+    reproduction r = new_run();
+    r.quick = true;
+    r.seeds = 3;
+    assert_int_equal(reproduce(&r, &e), FAR_OK);
+    assert_true(report_says("Both claims agree with the paper."));
+    assert_true(report_says("This is the quick form"));
+    assert_true(report_says(">seeds</th><td class=\"lines\">0 to 2</td>"));
+    reproduction_close(&r);
+    r = new_run();
+    assert_int_equal(reproduce(&r, &e), FAR_OK);
+    assert_false(report_says("This is the quick form"));
     reproduction_close(&r);
     forget("report.html");
 }
@@ -268,6 +296,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_that_fails_is_counted_and_told),
+        cmocka_unit_test(the_report_says_what_was_run),
         cmocka_unit_test(a_run_that_fails_keeps_its_message),
         cmocka_unit_test(an_interrupted_run_leaves_a_report),
         cmocka_unit_test(a_report_that_cannot_be_written_is_an_error),

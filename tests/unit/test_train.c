@@ -577,6 +577,20 @@ static void resuming_another_run_names_what_differs(void **state)
     far_net_destroy(before);
 }
 
+/* Puts other bytes of the same length where the checkpoint has some. */
+static void change_checkpoint(const char *from, const char *to)
+{
+    char bytes[16384];
+    FILE *f = fopen(checkpoint, "r+b");
+    size_t size = fread(bytes, 1, sizeof bytes, f);
+    char *at = memmem(bytes, size, from, strlen(from));
+    assert_non_null(at);
+    assert_int_equal(strlen(from), strlen(to));
+    fseek(f, at - bytes, SEEK_SET);
+    fwrite(to, 1, strlen(to), f);
+    fclose(f);
+}
+
 static void resuming_needs_a_whole_checkpoint(void **state)
 {
     (void)state;
@@ -603,12 +617,10 @@ static void resuming_needs_a_whole_checkpoint(void **state)
         assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
         assert_message(checkpoint);
     }
-    char *name = memmem(bytes, size, "state.square", 12); /* a tensor is missing */
-    assert_non_null(name);
-    memcpy(name, "state.sqvare", 12);
     f = fopen(checkpoint, "wb");
     fwrite(bytes, 1, size, f);
     fclose(f);
+    change_checkpoint("state.square", "state.sqvare"); /* a tensor is missing */
     assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
     assert_message("state.square");
     far_net_destroy(net);
@@ -872,11 +884,48 @@ static void the_history_has_every_loss(void **state)
     }
 }
 
-static void the_history_of_a_resumed_run_begins_there(void **state)
+/* Interrupted twice; who resumes wants the history, who began may not have. */
+static void a_resumed_run_has_the_whole_history(void **state)
 {
     (void)state;
     enum { EPOCHS = 8 };
-    double whole[EPOCHS], rest[EPOCHS];
+    double whole[EPOCHS], parts[EPOCHS];
+    for (int i = 0; i < COUNT(KINDS); i++) {
+        far_train_opts o = opts_of(&KINDS[i]);
+        far_train_result r;
+        far_net *once = make_net(KINDS[i].arch, 3), *net = make_net(KINDS[i].arch, 3);
+        o.epochs = EPOCHS;
+        o.history = whole;
+        must(train(once, &o, &r), KINDS[i].name);
+        o.checkpoint = checkpoint;
+        o.history = i % 2 ? parts : NULL;
+        ear.stop_done = 3;
+        assert_int_equal(train(net, &o, &r), FAR_ERR_CANCELLED);
+        if (i % 2) {
+            assert_memory_equal(parts, whole, 3 * sizeof *parts);
+            assert_true(isnan(parts[3]) && isnan(parts[EPOCHS - 1]));
+        }
+        o.resume = 1;
+        ear.stop_done = 5;
+        assert_int_equal(train(net, &o, &r), FAR_ERR_CANCELLED);
+        ear.stop_done = 0;
+        memset(parts, 0, sizeof parts);
+        o.history = parts;
+        must(train(net, &o, &r), "the rest");
+        assert_int_equal(r.resumed_at, 5);
+        assert_memory_equal(parts, whole, sizeof parts);
+        assert_true(same_net(once, net));
+        far_net_destroy(once);
+        far_net_destroy(net);
+    }
+}
+
+/* Of a program that kept no history, and wrote numbers in another way. */
+static void a_checkpoint_without_history_resumes(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 8 };
+    double whole[EPOCHS], rest[EPOCHS] = {0};
     far_train_opts o = opts_of(&KINDS[2]);
     far_train_result r;
     far_net *once = make_net(ARCH, 3), *net = make_net(ARCH, 3);
@@ -884,16 +933,18 @@ static void the_history_of_a_resumed_run_begins_there(void **state)
     o.history = whole;
     must(train(once, &o, &r), "whole");
     o.checkpoint = checkpoint;
-    o.history = rest;
+    o.history = NULL;
     ear.stop_done = 3;
     assert_int_equal(train(net, &o, &r), FAR_ERR_CANCELLED);
-    assert_memory_equal(rest, whole, 3 * sizeof *rest);
-    assert_true(isnan(rest[3]) && isnan(rest[EPOCHS - 1]));
+    change_checkpoint("state.history", "state.hystory");
+    change_checkpoint("\"train.momentum\":\"0.9\"", "\"train.momentum\":\".90\"");
     ear.stop_done = 0;
     o.resume = 1;
+    o.history = rest;
     must(train(net, &o, &r), "the rest");
     assert_true(isnan(rest[0]) && isnan(rest[2]));
     assert_memory_equal(rest + 3, whole + 3, (EPOCHS - 3) * sizeof *rest);
+    assert_true(same_net(once, net));
     far_net_destroy(once);
     far_net_destroy(net);
 }
@@ -1339,7 +1390,8 @@ int main(void)
         TEST(without_epochs_nothing_moves),
         TEST(the_result_describes_the_run),
         TEST(the_history_has_every_loss),
-        TEST(the_history_of_a_resumed_run_begins_there),
+        TEST(a_resumed_run_has_the_whole_history),
+        TEST(a_checkpoint_without_history_resumes),
         TEST(a_loss_can_be_enough),
         TEST(layers_left_out_keep_every_bit),
         TEST(divergence_is_named_and_undone),

@@ -1,7 +1,7 @@
 . "$SOURCE_DIR/tests/cli/serving.sh"
 need_python
 mkdir -p cache/yacht
-echo x >cache/yacht/data.txt
+truncate -s 11487 cache/yacht/data.txt
 "$FARFIELD" data list --json | python3 -c '
 import json, sys
 got = json.load(sys.stdin)

@@ -1,8 +1,39 @@
-/* Parts of figures and tables that several experiments draw. */
-#include "ln_toy.h"
+#include "parts.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+void spread(double first, double last, double *out, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = first + (last - first) * (double)i / (double)(count - 1);
+    }
+}
+
+void spread_log(double first, double last, double *out, int64_t count)
+{
+    spread(log(first), log(last), out, count);
+    for (int64_t i = 0; i < count; i++) {
+        out[i] = exp(out[i]);
+    }
+}
+
+double uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(*state >> 11) + 0.5) / 9007199254740992.0;
+}
+
+double normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(uniform(state)));
+    return radius * cos(2 * acos(-1) * uniform(state));
+}
+
+bool same_to(double ours, double theirs, double tolerance)
+{
+    return fabs(ours - theirs) <= tolerance * fmax(1, fabs(theirs));
+}
 
 static far_status draw_band(reproduction *r, far_figure *figure, const double *x,
                             const double *mean, const double *half, int64_t n,
@@ -42,19 +73,6 @@ far_status draw_dashed(reproduction *r, far_figure *figure, const double *x, con
     mark.label = label;
     mark.dash = FAR_DASH_DASHED;
     return far_figure_line(r->ctx, figure, x, y, n, &mark);
-}
-
-far_status draw_toy(reproduction *r, far_figure *figure, int set)
-{
-    double x[TOY_POINTS], y[TOY_POINTS];
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = "training data";
-    mark.colour = FAR_COLOUR_INK;
-    mark.width = 7; /* to be seen behind the lines */
-    mark.opacity = 0.08;
-    toy_fill(set, x, y);
-    return far_figure_points(r->ctx, figure, x, y, TOY_POINTS, &mark);
 }
 
 far_status keep_drawn(reproduction *r, far_figure *figure, const char *name, const char *caption,

@@ -1,0 +1,51 @@
+/* Second derivatives of the activations. */
+#include "jet.h"
+
+#include <math.h>
+
+#define TWO_OVER_SQRT_PI 1.12837916709551257390
+#define ONE_OVER_SQRT_2PI 0.39894228040143267794
+
+static double rectified(double power, double z)
+{
+    return z > 0 && power != 1 ? power * (power - 1) * pow(z, power - 2) : 0;
+}
+
+static double gelu(double z)
+{
+    double density = ONE_OVER_SQRT_2PI * exp(-0.5 * z * z);
+    return density > 0 ? density * (2 - z * z) : 0;
+}
+
+/* z s(z) with s the logistic function, even in z. */
+static double silu(double z)
+{
+    double e = exp(-fabs(z)), s = 1 / (1 + e), slope = e * s * s;
+    return slope * (2 + fabs(z) * (1 - 2 * s));
+}
+
+static double hyperbolic(double z)
+{
+    double e = exp(-2 * fabs(z)), slope = 4 * e / ((1 + e) * (1 + e));
+    return -2 * tanh(z) * slope;
+}
+
+double far_activation_second(const far_step *step, double z)
+{
+    switch (step->layer) {
+    case FAR_LAYER_RELU:
+        return rectified(step->power, z);
+    case FAR_LAYER_ERF:
+        return -2 * z * TWO_OVER_SQRT_PI * exp(-z * z);
+    case FAR_LAYER_GELU:
+        return gelu(z);
+    case FAR_LAYER_SILU:
+        return silu(z);
+    case FAR_LAYER_TANH:
+        return hyperbolic(z);
+    case FAR_LAYER_SIN:
+        return -sin(z);
+    default: /* identity, and those with kinks */
+        return 0;
+    }
+}

@@ -39,7 +39,7 @@ set(FAR_SOURCES
     src/nonlinear/whiten.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
-    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
+    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c src/certify/proof_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c

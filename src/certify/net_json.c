@@ -1,15 +1,13 @@
 /* A network's certificate as text, and the check of such a text against a network. */
 #include "net_certify.h"
+#include "proof_json.h"
 
 #include <farfield/netdata.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "farfield network certificate"
 #define VERSION 1
-#define AGREES 1e-6         /* relative, between a statement and its recomputation */
-#define CHECK_SECONDS 600.0 /* of branch and bound, to confirm a bound that was found so */
 
 static const char *const METHODS[] = {"norm_ball", "spectral", "relaxation", "branch"};
 enum { METHOD_COUNT = 4 };
@@ -29,24 +27,6 @@ static const char *verdict_name(int32_t verdict)
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* JSON has no infinities and no NaN: "inf", "-inf" and null. */
-static json_t *number(double value)
-{
-    if (isnan(value)) {
-        return json_null();
-    }
-    return isinf(value) ? json_string(value > 0 ? "inf" : "-inf") : json_real(value);
-}
-
-static json_t *numbers(const double *values, int64_t count)
-{
-    json_t *list = values ? json_array() : json_null();
-    for (int64_t i = 0; values && list && i < count; i++) {
-        json_array_append_new(list, number(values[i]));
-    }
-    return list;
-}
-
 static json_t *text_or_null(const char *text)
 {
     return text ? json_string(text) : json_null();
@@ -58,13 +38,13 @@ static json_t *witness(const far_net_bound *b, int64_t d)
         return json_null();
     }
     json_t *w = json_object();
-    json_object_set_new(w, "direction", numbers(b->direction, d));
-    json_object_set_new(w, "slope", number(b->slope));
-    json_object_set_new(w, "order", number(b->order));
-    json_object_set_new(w, "intercept", number(b->intercept));
-    json_object_set_new(w, "confirmed", number(b->confirmed));
-    json_object_set_new(w, "level", number(b->level));
-    json_object_set_new(w, "beyond", number(b->beyond));
+    json_object_set_new(w, "direction", far_proof_numbers(b->direction, d));
+    json_object_set_new(w, "slope", far_proof_number(b->slope));
+    json_object_set_new(w, "order", far_proof_number(b->order));
+    json_object_set_new(w, "intercept", far_proof_number(b->intercept));
+    json_object_set_new(w, "confirmed", far_proof_number(b->confirmed));
+    json_object_set_new(w, "level", far_proof_number(b->level));
+    json_object_set_new(w, "beyond", far_proof_number(b->beyond));
     return w;
 }
 
@@ -76,18 +56,19 @@ static void put_bound(json_t *o, const far_net_certificate *c, int64_t j)
     json_object_set_new(o, "verdict", json_string(verdict_name(b->verdict)));
     json_object_set_new(o, "theorem", json_string(b->theorem));
     for (int i = 0; i < METHOD_COUNT; i++) {
-        json_object_set_new(o, METHODS[i], number(method_bound(b, i)));
+        json_object_set_new(o, METHODS[i], far_proof_number(method_bound(b, i)));
     }
-    json_object_set_new(o, "tightest", number(b->tightest));
+    json_object_set_new(o, "tightest", far_proof_number(b->tightest));
     json_object_set_new(o, "method", text_or_null(b->method));
-    json_object_set_new(o, "lowest", number(b->lowest));
-    json_object_set_new(o, "highest", number(b->highest));
-    json_object_set_new(o, "sup_found", number(b->sup_found));
-    json_object_set_new(o, "ratio", found ? number(b->tightest / b->sup_found) : json_null());
-    json_object_set_new(o, "at", numbers(b->at, c->inputs));
+    json_object_set_new(o, "lowest", far_proof_number(b->lowest));
+    json_object_set_new(o, "highest", far_proof_number(b->highest));
+    json_object_set_new(o, "sup_found", far_proof_number(b->sup_found));
+    json_object_set_new(o, "ratio",
+                        found ? far_proof_number(b->tightest / b->sup_found) : json_null());
+    json_object_set_new(o, "at", far_proof_numbers(b->at, c->inputs));
     json_object_set_new(o, "at_infinity", json_boolean(b->at_infinity));
-    json_object_set_new(o, "growth", number(b->growth));
-    json_object_set_new(o, "offset", number(b->offset));
+    json_object_set_new(o, "growth", far_proof_number(b->growth));
+    json_object_set_new(o, "offset", far_proof_number(b->offset));
     json_object_set_new(o, "witness", witness(b, c->inputs));
 }
 
@@ -121,10 +102,10 @@ static json_t *certificate(const far_net_certificate *c)
     json_object_set_new(o, "norms", json_boolean(c->info.norms));
     json_object_set_new(o, "batch_norm", json_boolean(c->info.batch));
     json_object_set_new(o, "rounding", json_string("outward"));
-    json_object_set_new(o, "gap", number(c->info.gap));
+    json_object_set_new(o, "gap", far_proof_number(c->info.gap));
     json_object_set_new(o, "cells", json_integer(c->info.cells));
     json_object_set_new(o, "finished", json_boolean(c->info.finished));
-    json_object_set_new(o, "seconds", number(c->info.seconds));
+    json_object_set_new(o, "seconds", far_proof_number(c->info.seconds));
     for (int64_t j = 0; j < c->info.outputs; j++) {
         json_t *one = json_object();
         put_bound(one, c, j);
@@ -140,13 +121,7 @@ far_status far_net_certificate_json(far_ctx *ctx, const far_net_certificate *c, 
         return far_fail(ctx, FAR_ERR_ARG, "the certificate or out is NULL");
     }
     *out = NULL;
-    json_t *o = certificate(c);
-    char *text = o ? json_dumps(o, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
-    far_status st = text ? far_copy_text(ctx, text, (int64_t)strlen(text), out)
-                         : far_fail(ctx, FAR_ERR_MEMORY, "out of memory writing the certificate");
-    free(text);
-    json_decref(o);
-    return st;
+    return far_proof_write(ctx, certificate(c), out);
 }
 
 /* ---- checking ------------------------------------------------------------------------------ */
@@ -159,79 +134,15 @@ typedef struct check {
     far_range *stated;        /* of each output: between these f is said to lie, with some slack */
 } check;
 
-static far_status fail_format(far_ctx *ctx, const char *what)
-{
-    return far_fail(ctx, FAR_ERR_FORMAT, "this is no certificate of a network: %s", what);
-}
-
-static bool read_number(const json_t *o, const char *key, double *out)
-{
-    const json_t *v = json_object_get(o, key);
-    const char *text = json_string_value(v);
-    *out = json_is_number(v)                   ? json_number_value(v)
-           : text && strcmp(text, "inf") == 0  ? INFINITY
-           : text && strcmp(text, "-inf") == 0 ? -INFINITY
-                                               : NAN;
-    return !isnan(*out);
-}
-
-static bool near(double a, double b)
-{
-    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= AGREES * fmax(fabs(a), fabs(b)));
-}
-
-static far_status disagrees(const check *k, int64_t j, const char *what, double stated,
-                            double found)
-{
-    return far_fail(k->ctx, FAR_ERR_VALUE, "%s: %s is stated as %.9g, but is %.9g",
-                    k->own->names[j], what, stated, found);
-}
-
-static far_status read_stated(const check *k, const json_t *o, const char *key, double *out)
-{
-    return read_number(o, key, out) ? FAR_OK
-                                    : far_fail(k->ctx, FAR_ERR_FORMAT,
-                                               "the certificate's %s is missing or no number", key);
-}
-
-/* What is not known (NAN) is stated as null. */
-static far_status check_number(const check *k, const json_t *o, int64_t j, const char *key,
-                               double own)
-{
-    double stated;
-    if (isnan(own) && json_is_null(json_object_get(o, key))) {
-        return FAR_OK;
-    }
-    far_status st = read_stated(k, o, key, &stated);
-    return st != FAR_OK || near(stated, own) ? st : disagrees(k, j, key, stated, own);
-}
-
 /* A bound may be stated larger than it is. */
 static far_status check_at_least(const check *k, const json_t *o, int64_t j, const char *key,
                                  double own)
 {
     double stated;
-    far_status st = read_stated(k, o, key, &stated);
-    bool holds = st == FAR_OK && stated >= own - AGREES * fabs(own);
-    return st != FAR_OK || holds ? st : disagrees(k, j, key, stated, own);
-}
-
-static far_status read_vector(const check *k, const json_t *list, bool direction, double *out)
-{
-    double square = 0;
-    if (!json_is_array(list) || (int64_t)json_array_size(list) != k->own->inputs) {
-        return fail_format(k->ctx, "a point or direction has the wrong number of inputs");
-    }
-    for (int64_t i = 0; i < k->own->inputs; i++) {
-        const json_t *v = json_array_get(list, (size_t)i);
-        if (!json_is_number(v)) {
-            return fail_format(k->ctx, "a point or direction holds something that is no number");
-        }
-        out[i] = json_number_value(v);
-        square += out[i] * out[i];
-    }
-    return direction && !near(square, 1) ? fail_format(k->ctx, "a direction is not of norm 1")
-                                         : FAR_OK;
+    far_status st = far_proof_stated(k->ctx, o, key, &stated);
+    bool holds = st == FAR_OK && stated >= own - FAR_PROOF_AGREES * fabs(own);
+    return st != FAR_OK || holds ? st
+                                 : far_proof_disagrees(k->ctx, k->own->names[j], key, stated, own);
 }
 
 /* |f| at the stated point is what is stated, and lies in the stated range. */
@@ -241,25 +152,26 @@ static far_status check_found(const check *k, const json_t *o, int64_t j, double
     double *raw = k->own->vectors + j * k->own->inputs, value;
     const json_t *infinite = json_object_get(o, "at_infinity");
     if (!json_is_boolean(infinite)) {
-        return fail_format(k->ctx, "at_infinity is neither true nor false");
+        return far_proof_malformed(k->ctx, "at_infinity is neither true nor false");
     }
     if (json_is_true(infinite) && k->plan->endless) {
-        return fail_format(k->ctx, "this network has no limits at infinity");
+        return far_proof_malformed(k->ctx, "this network has no limits at infinity");
     }
     if (json_is_null(json_object_get(o, "at"))) {
-        return check_number(k, o, j, "sup_found", NAN);
+        return far_proof_check(k->ctx, o, k->own->names[j], "sup_found", NAN);
     }
-    FAR_TRY(read_vector(k, json_object_get(o, "at"), json_is_true(infinite), raw));
+    FAR_TRY(far_proof_vector(k->ctx, json_object_get(o, "at"), k->own->inputs,
+                             json_is_true(infinite), raw));
     FAR_TRY(far_net_raw_value(k->plan, j, raw, json_is_true(infinite), &value));
-    FAR_TRY(check_number(k, o, j, "sup_found", fabs(value)));
+    FAR_TRY(far_proof_check(k->ctx, o, k->own->names[j], "sup_found", fabs(value)));
     if (value < k->stated[j].low) {
-        FAR_TRY(disagrees(k, j, "lowest", k->stated[j].low, value));
+        FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "lowest", k->stated[j].low, value));
     }
     if (value > k->stated[j].high) {
-        FAR_TRY(disagrees(k, j, "highest", k->stated[j].high, value));
+        FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "highest", k->stated[j].high, value));
     }
     if (value != 0) {
-        FAR_TRY(check_number(k, o, j, "ratio", tightest / fabs(value)));
+        FAR_TRY(far_proof_check(k->ctx, o, k->own->names[j], "ratio", tightest / fabs(value)));
     }
 done:
     return st;
@@ -270,14 +182,14 @@ static far_status check_bounded(const check *k, const json_t *o, int64_t j)
 {
     far_status st;
     double low, high, tightest;
-    FAR_TRY(read_stated(k, o, "lowest", &low));
-    FAR_TRY(read_stated(k, o, "highest", &high));
-    FAR_TRY(read_stated(k, o, "tightest", &tightest));
+    FAR_TRY(far_proof_stated(k->ctx, o, "lowest", &low));
+    FAR_TRY(far_proof_stated(k->ctx, o, "highest", &high));
+    FAR_TRY(far_proof_stated(k->ctx, o, "tightest", &tightest));
     FAR_TRY(check_at_least(k, o, j, "tightest", fmax(fabs(low), fabs(high))));
     for (int i = 0; i < METHOD_COUNT; i++) {
         FAR_TRY(check_at_least(k, o, j, METHODS[i], tightest));
     }
-    double slack = AGREES * fmax(fabs(low), fabs(high));
+    double slack = FAR_PROOF_AGREES * fmax(fabs(low), fabs(high));
     k->stated[j] = (far_range){low - slack, high + slack};
     FAR_TRY(check_found(k, o, j, tightest));
 done:
@@ -287,7 +199,7 @@ done:
 static far_status check_growth(const check *k, const json_t *o, int64_t j)
 {
     far_status st;
-    FAR_TRY(check_number(k, o, j, "tightest", INFINITY));
+    FAR_TRY(far_proof_check(k->ctx, o, k->own->names[j], "tightest", INFINITY));
     FAR_TRY(check_at_least(k, o, j, "growth", k->own->bounds[j].growth));
     FAR_TRY(check_at_least(k, o, j, "offset", k->own->bounds[j].offset));
 done:
@@ -301,18 +213,20 @@ static far_status check_unbounded(const check *k, const json_t *o, int64_t j)
     const json_t *w = json_object_get(o, "witness");
     double *direction = k->own->vectors + j * k->own->inputs;
     FAR_TRY(check_growth(k, o, j));
-    FAR_TRY(read_vector(k, json_object_get(w, "direction"), true, direction));
+    FAR_TRY(
+        far_proof_vector(k->ctx, json_object_get(w, "direction"), k->own->inputs, true, direction));
     own->direction = direction;
-    read_number(w, "level", &own->level);
+    far_proof_read(w, "level", &own->level);
     FAR_TRY(far_net_witness_measure(k->plan, j, own));
     if (own->slope == 0) {
-        FAR_TRY(disagrees(k, j, "a slope that runs away", own->slope, 0));
+        FAR_TRY(
+            far_proof_disagrees(k->ctx, k->own->names[j], "a slope that runs away", own->slope, 0));
     }
-    FAR_TRY(check_number(k, w, j, "slope", own->slope));
-    FAR_TRY(check_number(k, w, j, "order", own->order));
-    FAR_TRY(check_number(k, w, j, "intercept", own->intercept));
-    FAR_TRY(check_number(k, w, j, "confirmed", own->confirmed));
-    FAR_TRY(isnan(own->beyond) ? check_number(k, w, j, "beyond", own->beyond)
+    FAR_TRY(far_proof_check(k->ctx, w, k->own->names[j], "slope", own->slope));
+    FAR_TRY(far_proof_check(k->ctx, w, k->own->names[j], "order", own->order));
+    FAR_TRY(far_proof_check(k->ctx, w, k->own->names[j], "intercept", own->intercept));
+    FAR_TRY(far_proof_check(k->ctx, w, k->own->names[j], "confirmed", own->confirmed));
+    FAR_TRY(isnan(own->beyond) ? far_proof_check(k->ctx, w, k->own->names[j], "beyond", own->beyond)
                                : check_at_least(k, w, j, "beyond", own->beyond));
 done:
     return st;
@@ -324,7 +238,7 @@ static far_status check_output(const check *k, const json_t *o, int64_t j)
     const char *verdict = json_string_value(json_object_get(o, "verdict"));
     const char *name = json_string_value(json_object_get(o, "output"));
     if (!verdict || !name) {
-        return fail_format(k->ctx, "an output has no name or no verdict");
+        return far_proof_malformed(k->ctx, "an output has no name or no verdict");
     }
     if (strcmp(name, k->own->names[j]) != 0) {
         return far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate does not name %s",
@@ -359,14 +273,16 @@ static far_status prove(const check *k)
         needed |= k->stated[j].low > own->lowest || k->stated[j].high < own->highest;
     }
     if (needed && far_net_branch_supported(k->plan)) {
-        FAR_TRY(far_net_branch_run(k->plan, 1, k->stated, CHECK_SECONDS, &r));
+        FAR_TRY(far_net_branch_run(k->plan, 1, k->stated, FAR_PROOF_CHECK_SECONDS, &r));
     }
     for (int64_t j = 0; j < p; j++) {
         if (r.range[j].low < k->stated[j].low) {
-            FAR_TRY(disagrees(k, j, "lowest", k->stated[j].low, r.range[j].low));
+            FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "lowest", k->stated[j].low,
+                                        r.range[j].low));
         }
         if (r.range[j].high > k->stated[j].high) {
-            FAR_TRY(disagrees(k, j, "highest", k->stated[j].high, r.range[j].high));
+            FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "highest", k->stated[j].high,
+                                        r.range[j].high));
         }
     }
 done:
@@ -382,10 +298,10 @@ static far_status check_network(const check *k, const json_t *o)
     const char *hash = json_string_value(json_object_get(o, "hash"));
     const char *arch = json_string_value(json_object_get(o, "arch"));
     if (!format || strcmp(format, FORMAT) != 0) {
-        return fail_format(k->ctx, "its format field is missing or another");
+        return far_proof_malformed(k->ctx, "its format is not \"" FORMAT "\"");
     }
     if (json_integer_value(json_object_get(o, "version")) < 1) {
-        return fail_format(k->ctx, "its version is missing or no number");
+        return far_proof_malformed(k->ctx, "its version is missing or no number");
     }
     if (json_integer_value(json_object_get(o, "version")) > VERSION) {
         return far_fail(k->ctx, FAR_ERR_FORMAT,
@@ -410,28 +326,9 @@ static bool is_worse(const json_t *a, const json_t *than)
 {
     double mine, other;
     int bad = stated_badness(a), other_bad = stated_badness(than);
-    read_number(a, "tightest", &mine);
-    read_number(than, "tightest", &other);
+    far_proof_read(a, "tightest", &mine);
+    far_proof_read(than, "tightest", &other);
     return bad > other_bad || (bad == other_bad && mine > other);
-}
-
-/* The statement on top is that of the output that decides. */
-static far_status check_summary(const check *k, const json_t *o, const json_t *outputs)
-{
-    const json_t *worst = json_array_get(outputs, 0), *value;
-    const char *key;
-    for (size_t j = 1; j < json_array_size(outputs); j++) {
-        const json_t *one = json_array_get(outputs, j);
-        worst = is_worse(one, worst) ? one : worst;
-    }
-    json_object_foreach((json_t *)worst, key, value)
-    {
-        if (!json_equal(json_object_get(o, key), value)) {
-            return far_fail(k->ctx, FAR_ERR_VALUE,
-                            "%.60s on top is not that of the output that decides", key);
-        }
-    }
-    return FAR_OK;
 }
 
 static far_status check_all(const check *k, const json_t *o)
@@ -440,12 +337,12 @@ static far_status check_all(const check *k, const json_t *o)
     const json_t *outputs = json_object_get(o, "outputs");
     FAR_TRY(check_network(k, o));
     if ((int64_t)json_array_size(outputs) != k->own->info.outputs) {
-        FAR_TRY(fail_format(k->ctx, "the number of outputs is another"));
+        FAR_TRY(far_proof_malformed(k->ctx, "the number of outputs is another"));
     }
     for (int64_t j = 0; j < k->own->info.outputs; j++) {
         FAR_TRY(check_output(k, json_array_get(outputs, (size_t)j), j));
     }
-    FAR_TRY(check_summary(k, o, outputs));
+    FAR_TRY(far_proof_summary(k->ctx, o, outputs, is_worse));
     if (k->plan->degree == 0) {
         FAR_TRY(prove(k));
     }
@@ -457,14 +354,12 @@ far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const cha
 {
     far_status st;
     check k = {.ctx = ctx, .net = net};
-    json_error_t error;
     if (!net || !json) {
         return far_fail(ctx, FAR_ERR_ARG, "the network or the certificate is NULL");
     }
-    json_t *o = json_loads(json, JSON_REJECT_DUPLICATES, &error);
+    json_t *o = far_proof_parse(ctx, json);
     if (!o) {
-        return far_fail(ctx, FAR_ERR_FORMAT, "the certificate is no JSON: line %d: %.80s",
-                        error.line, error.text);
+        return FAR_ERR_FORMAT;
     }
     FAR_TRY(far_net_certificate_blank(ctx, net, &k.own));
     FAR_TRY(far_net_plan_create(ctx, net, &k.plan));

@@ -570,7 +570,7 @@ static void certificates_of_other_networks_are_refused(void **state)
     assert_status(far_net_certificate_check(ctx, net, text), FAR_ERR_FORMAT, "other weights");
     net->scaling[1] = 1;
     assert_status(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
-    assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "format field");
+    assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "its format is not");
     bad = tampered(text, "{", "version", "2");
     refuse(net, bad, FAR_ERR_FORMAT, "newer farfield");
     refuse(net, tampered(text, "{", "version", "\"x\""), FAR_ERR_FORMAT, "version");

@@ -21,6 +21,7 @@ static const verb VERBS[] = {
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},
     {"gram", "the tangent kernel of a finite network, whole or layer by layer", cmd_gram},
+    {"lnnet", "networks of layer norms that classify anything, built and measured", cmd_lnnet},
     {"data", "published data sets: which there are, get one, where it lies", cmd_data},
     {"reproduce", "figures and tables of papers, and whether their claims hold", cmd_reproduce},
     {"info", "this build; the architecture language", cmd_info},

@@ -37,9 +37,15 @@ set(FAR_SOURCES
     src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c
     src/nonlinear/net_hessian.c src/nonlinear/net_start.c src/nonlinear/ssr.c
     src/nonlinear/whiten.c
+    src/lnnet/build.c src/lnnet/check.c src/lnnet/figure.c src/lnnet/mpfr_none.c
+    src/lnnet/network.c src/lnnet/plan.c src/lnnet/points.c src/lnnet/polish.c
+    src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_merge.c
+    src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
+    src/lnnet/verify.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
-    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c src/certify/proof_json.c
+    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
+    src/certify/proof_json.c
     src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c

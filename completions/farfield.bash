@@ -45,13 +45,34 @@ _farfield_value() {
     esac
 }
 
+_farfield_lnnet() {
+    local points="--label --features --where --impute" common="--json --quiet --threads --help"
+    if [ "$COMP_CWORD" = 2 ]; then
+        _farfield_words "$1" "build check ssr vc hessian --help"
+        return
+    fi
+    case "${COMP_WORDS[2]}:$1" in
+    build:-*)
+        _farfield_words "$1" "--mode --groups --precision --bits --tries --seed --output --report
+            $points $common"
+        ;;
+    check:-*) _farfield_words "$1" "--net --precision --bits $points $common" ;;
+    ssr:-*) _farfield_words "$1" "--linear --directions --steps --seed --output $points $common" ;;
+    vc:-*) _farfield_words "$1" "--layers --seed $common" ;;
+    hessian:-*)
+        _farfield_words "$1" "--net --arch --groups --eps --raw --check --where --output $common"
+        ;;
+    *) _farfield_files "$1" ;;
+    esac
+}
+
 _farfield() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}"
     local common="--output --json --quiet --threads --help"
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare kernel gram data reproduce info demo
+        _farfield_words "$word" "fit train predict certify compare kernel gram lnnet data reproduce info demo
             help --help --version"
         return
     fi
@@ -85,11 +106,12 @@ _farfield() {
         _farfield_words "$word" "--net --arch --by-layer --layers --outputs --where --dtype
             --memory $common"
         ;;
+    lnnet:*) _farfield_lnnet "$word" ;;
     data:-*) _farfield_words "$word" "--data --unverified --json --quiet --help" ;;
     data:*)
         case "$COMP_CWORD:$before" in
-        2:*) _farfield_words "$word" "list get where" ;;
-        *:get | *:where) _farfield_words "$word" "$(_farfield_sets)" ;;
+        2:*) _farfield_words "$word" "list get where verify" ;;
+        *:get | *:where | *:verify) _farfield_words "$word" "$(_farfield_sets)" ;;
         esac
         ;;
     fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:*) _farfield_files "$word" ;;
@@ -99,7 +121,7 @@ _farfield() {
         ;;
     reproduce:*)
         _farfield_words "$word" "ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k
-            ln-appendix-l ln-theorems"
+            ln-appendix-l ln-theorems lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5"
         ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*)
@@ -107,7 +129,7 @@ _farfield() {
             --threads --help"
         ;;
     help:*)
-        _farfield_words "$word" "fit train predict certify compare kernel gram data reproduce info demo"
+        _farfield_words "$word" "fit train predict certify compare kernel gram lnnet data reproduce info demo"
         ;;
     esac
 }

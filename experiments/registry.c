@@ -2,6 +2,8 @@
 
 #define LAYER_NORM "Ziomek, Whittle, Osborne 2025, arXiv 2505.14512"
 
+#define NONLINEARITY "Ni, Guo, Jia, Huang 2024, arXiv 2406.01255"
+
 /* Seconds: on two cores, of the quick form and of the full one. */
 const experiment EXPERIMENTS[] = {
     {"ln-fig1", "Toy predictions far outside the data (Figure 1)", LAYER_NORM, NULL, 2, 20,
@@ -22,5 +24,14 @@ const experiment EXPERIMENTS[] = {
      run_ln_appendix_l},
     {"ln-theorems", "Every theorem of the paper, checked numerically", LAYER_NORM, NULL, 2, 10,
      run_ln_theorems},
+    {"lnnet-fig1", "XOR by one layer norm, step by step (Figure 1)", NONLINEARITY, NULL, 1, 1,
+     run_lnnet_fig1},
+    {"lnnet-fig2", "One merge, and a whole network as a film (Figure 2)", NONLINEARITY, NULL, 1, 1,
+     run_lnnet_fig2},
+    {"lnnet-fig3", "Confusion and its cure (Figure 3)", NONLINEARITY, NULL, 1, 2, run_lnnet_fig3},
+    {"lnnet-fig4", "Labels at random: linear, trained, built (Figure 4)", NONLINEARITY,
+     "mnist cifar10", 20, 900, run_lnnet_fig4},
+    {"lnnet-fig5", "Layer norm in groups: what it fits and how it bends (Figure 5)", NONLINEARITY,
+     "mnist cifar10", 10, 600, run_lnnet_fig5},
 };
 const int EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof EXPERIMENTS[0];

@@ -11,10 +11,12 @@
 #include <farfield/fetch.h>
 #include <farfield/frame.h>
 #include <farfield/kernel.h>
+#include <farfield/lnnet.h>
 #include <farfield/model.h>
 #include <farfield/net.h>
 #include <farfield/netcert.h>
 #include <farfield/netdata.h>
+#include <farfield/nonlinear.h>
 #include <farfield/ntk.h>
 #include <farfield/page.h>
 #include <farfield/plot.h>

@@ -2,6 +2,8 @@
  * SSR and LSSR: values by hand, the formulas against each other, features that are constant or
  * depend on each other, more features than points; and one layer of LN that goes below LSSR.
  */
+#include "../../src/nonlinear/ln_search.h"
+
 #include <farfield/nonlinear.h>
 #include <math.h>
 #include <setjmp.h>
@@ -313,21 +315,28 @@ static void the_four_formulas_of_lssr_agree(void **state)
     }
 }
 
+/* Variance of w . x. */
+static double spread_along(const cloud *c, const double *w)
+{
+    double square = 0, mean = 0;
+    for (int64_t i = 0; i < c->n; i++) {
+        double p = 0;
+        for (int64_t j = 0; j < c->d; j++) {
+            p += w[j] * c->x[i * c->d + j];
+        }
+        mean += p / (double)c->n;
+        square += p * p / (double)c->n;
+    }
+    return square - mean * mean;
+}
+
 static void the_direction_has_unit_spread(void **state)
 {
     cloud c = cloud_of(101, 7, 3, 11);
-    double w[7], square = 0, mean = 0;
+    double w[7];
     (void)state;
     measure(&c, w);
-    for (int64_t i = 0; i < c.n; i++) {
-        double p = 0;
-        for (int j = 0; j < 7; j++) {
-            p += w[j] * c.x[i * 7 + j];
-        }
-        mean += p / (double)c.n;
-        square += p * p / (double)c.n;
-    }
-    assert_float_equal(square - mean * mean, 1, 1e-10);
+    assert_float_equal(spread_along(&c, w), 1, 1e-10);
     cloud_free(&c);
 }
 
@@ -421,6 +430,7 @@ static void there_may_be_more_features_than_points(void **state)
     assert_int_equal(s.rank, 6);
     assert_true(s.lssr < 1e-20);
     assert_true(ssr_along(&c, w) < 1e-20);
+    assert_float_equal(spread_along(&c, w), 1, 1e-10);
     for (int j = 0; j < 3 * MOST; j++) {
         map[j] = noise();
     }
@@ -660,6 +670,52 @@ static void a_shell_is_seen(void **state)
     far_net_destroy(net);
 }
 
+/* The quadrant of two of seven features. A plane that is a line through the origin makes LN a sign;
+ * on the way there all weights move. */
+static void planes_find_what_lines_do_not(void **state)
+{
+    cloud c = cloud_of(307, 7, 4, 2);
+    far_net *net;
+    (void)state;
+    for (int64_t i = 0; i < c.n; i++) {
+        for (int j = 0; j < 7; j++) {
+            c.x[i * 7 + j] = noise();
+        }
+        c.labels[i] = (c.x[i * 7] > 0) + 2 * (c.x[i * 7 + 1] > 0);
+    }
+    far_ln_layer_info info = search(&c, NULL, &net);
+    assert_true(info.line > 0.05 && info.lssr < 1e-3);
+    cloud_free(&c);
+    far_net_destroy(net);
+}
+
+static void slopes_on_the_circle_agree_with_differences(void **state)
+{
+    enum { POINTS = 11 };
+    int64_t labels[POINTS];
+    double s[2 * POINTS], means[6], counts[3] = {0}, q[2], g[2 * POINTS], e = 1e-6;
+    far_circle c = {POINTS, 3, labels, counts, s, means};
+    (void)state;
+    noise_state = 3;
+    for (int i = 0; i < POINTS; i++) {
+        labels[i] = i % 3;
+        counts[i % 3]++;
+        s[2 * i] = cos(noise());
+        s[2 * i + 1] = sin(noise());
+    }
+    double lssr = far_circle_lssr(&c, q);
+    far_circle_gradient(&c, q, lssr, g);
+    for (int k = 0; k < 2 * POINTS; k++) {
+        double kept = s[k], unused[2];
+        s[k] = kept + e;
+        double up = far_circle_lssr(&c, unused);
+        s[k] = kept - e;
+        double down = far_circle_lssr(&c, unused);
+        s[k] = kept;
+        assert_float_equal(g[k], (up - down) / (2 * e), 1e-8);
+    }
+}
+
 /* More points than lines are compared on, and features in raw units. */
 static void large_data_are_sampled_and_measured_whole(void **state)
 {
@@ -810,6 +866,8 @@ int main(void)
         TEST(one_layer_parts_the_middle_of_a_line),
         TEST(the_bound_is_broken_on_random_labels),
         TEST(a_shell_is_seen),
+        TEST(planes_find_what_lines_do_not),
+        TEST(slopes_on_the_circle_agree_with_differences),
         TEST(large_data_are_sampled_and_measured_whole),
         TEST(the_search_is_deterministic_and_may_stop_at_lines),
         TEST(a_layer_can_be_saved),

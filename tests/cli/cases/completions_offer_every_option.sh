@@ -7,3 +7,9 @@ for verb in fit train predict certify compare kernel gram data reproduce; do
     printf '%s\n' "${COMPREPLY[@]}" | sort >offered
     "$FARFIELD" "$verb" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort | diff - offered
 done
+for word in build check ssr vc hessian; do
+    COMP_WORDS=(farfield lnnet "$word" --) COMP_CWORD=3
+    _farfield
+    printf '%s\n' "${COMPREPLY[@]}" | sort >offered
+    "$FARFIELD" lnnet "$word" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort | diff - offered
+done

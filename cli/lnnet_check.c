@@ -1,0 +1,197 @@
+/* farfield lnnet check: a fresh forward pass, at any precision. */
+#include "files.h"
+#include "json.h"
+#include "lnnet.h"
+#include "subject.h"
+
+#include <farfield/lnnet.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "lnnet check"
+
+typedef struct check_args {
+    labelled_args points;
+    const char *net;
+    int precision;
+    int64_t bits, threads;
+    bool json, quiet;
+} check_args;
+
+typedef struct job {
+    check_args args;
+    session s;
+    labelled points;
+    far_net *net;
+    double *inputs; /* as the network takes them */
+    far_lnnet_checked found;
+} job;
+
+#define AT(field) offsetof(check_args, field)
+
+static const option OPTIONS[] = {
+    {"--net", 'n', OPTION_TEXT, AT(net), "NET", "the network (net.safetensors)", 0, 0},
+    {"--precision", 0, OPTION_CHOICE, AT(precision), "auto|double|quad|mpfr",
+     "of the pass; auto is what the network was built for", 0, 0},
+    {"--bits", 0, OPTION_COUNT, AT(bits), "B", "of --precision mpfr (those of the file)", 64,
+     100000},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "lnnet check --net NET DATA --label COL [options]";
+static const char ABOUT[] =
+    "Classifies the rows of DATA with the network NET and says how many are wrong. Exits with 0\n"
+    "only if none is.";
+static const char NOTES[] = "Example:\n"
+                            "  farfield lnnet check --net net.safetensors points.csv --label class";
+
+static int read_command_line(int argc, char **argv, check_args *a)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = labelled_options(AT(points)),
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, a);
+    a->points.data = line.operands[0];
+    if (code == OPTIONS_OK && !a->net) {
+        return usage_error(VERB, "--net is missing: which network?");
+    }
+    if (code == OPTIONS_OK && options_given(&line, "--bits") && a->precision != FAR_LNNET_MPFR) {
+        return usage_error(VERB, "--bits goes with --precision mpfr only");
+    }
+    return code == OPTIONS_OK ? labelled_check_usage(VERB, &a->points) : code;
+}
+
+/* ---- classes of the network, classes of the table ------------------------------------------ */
+
+/* The output that stands for a class of the table; -1: none does. A network that knows no names
+ * has its outputs in the order of the sorted labels. */
+static int64_t output_of(const far_net *net, const char *name, int64_t k)
+{
+    int64_t outputs = far_net_describe(net).outputs;
+    if (!far_net_output_name(net, 0)) {
+        return k < outputs ? k : -1;
+    }
+    for (int64_t i = 0; i < outputs; i++) {
+        if (strcmp(far_net_output_name(net, i), name) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static int match_classes(job *j)
+{
+    labelled *p = &j->points;
+    for (int64_t i = 0; i < p->x.rows; i++) {
+        const char *name = far_net_data_class(p->data, p->labels[i]);
+        int64_t output = output_of(j->net, name, p->labels[i]);
+        if (output < 0) {
+            return failure(VERB, "%s has no output for the class '%s' of %s", j->args.net, name,
+                           p->table.label);
+        }
+        p->labels[i] = output;
+    }
+    return EXIT_DONE;
+}
+
+/* ---- the pass ------------------------------------------------------------------------------ */
+
+/* The rows that were read, in the network's own units. */
+static int encode(job *j, far_mat *x)
+{
+    const dataset *t = &j->points.table;
+    int64_t d = far_net_describe(j->net).inputs, total = far_frame_rows(t->frame), next = 0;
+    j->inputs = malloc((size_t)(total * d) * sizeof *j->inputs + 1);
+    if (!j->inputs) {
+        return failure(VERB, "%s: out of memory", t->label);
+    }
+    far_mat all = far_mat_view(j->inputs, total, d, FAR_F64);
+    if (far_net_encode(j->s.ctx, j->net, t->frame, t->rows, &all) != FAR_OK) {
+        return session_failure(&j->s, t->label);
+    }
+    for (int64_t i = 0; i < total; i++) {
+        if (!t->rows || t->rows[i]) {
+            memmove(j->inputs + next++ * d, j->inputs + i * d, (size_t)d * sizeof *j->inputs);
+        }
+    }
+    *x = far_mat_view(j->inputs, next, d, FAR_F64);
+    return EXIT_DONE;
+}
+
+static int check(job *j)
+{
+    far_mat x;
+    int code = match_classes(j);
+    code = code == EXIT_DONE ? encode(j, &x) : code;
+    if (code == EXIT_DONE &&
+        far_lnnet_check(j->s.ctx, j->net, &x, j->points.labels, j->args.precision, j->args.bits,
+                        &j->found) != FAR_OK) {
+        code = session_failure(&j->s, j->args.net);
+    }
+    return code;
+}
+
+static void print_json(const job *j)
+{
+    const far_lnnet_checked *c = &j->found;
+    int64_t rows = j->points.x.rows;
+    json_begin(stdout);
+    json_number_field(stdout, "rows", (double)rows);
+    json_number_field(stdout, "right", (double)(rows - c->wrong));
+    json_number_field(stdout, "wrong", (double)c->wrong);
+    json_number_field(stdout, "margin", c->margin);
+    json_text_field(stdout, "precision", far_lnnet_precision_name(c->precision));
+    json_number_field(stdout, "bits", (double)c->bits);
+    json_end(stdout);
+}
+
+static void print_summary(const job *j)
+{
+    const far_lnnet_checked *c = &j->found;
+    long long rows = (long long)j->points.x.rows;
+    printf("%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g\n",
+           rows - (long long)c->wrong, rows, far_lnnet_precision_name(c->precision),
+           (long long)c->bits, c->margin);
+}
+
+static int run(job *j)
+{
+    int code = network_load(&j->s, j->args.net, NULL, &j->net);
+    code = code == EXIT_DONE ? labelled_read(&j->s, &j->args.points, &j->points) : code;
+    interrupts_hold();
+    code = code == EXIT_DONE ? check(j) : code;
+    session_idle(&j->s);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (j->args.json) {
+        print_json(j);
+    } else if (!j->args.quiet) {
+        print_summary(j);
+    }
+    return stdout_finish(VERB, j->found.wrong > 0 ? EXIT_FAILED : EXIT_DONE);
+}
+
+int lnnet_check(int argc, char **argv)
+{
+    job j = {.args = {.threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    far_net_destroy(j.net);
+    labelled_free(&j.points);
+    free(j.inputs);
+    session_close(&j.s);
+    return code;
+}

@@ -1,0 +1,394 @@
+/* farfield lnnet hessian: H = sum_i |d2 f_i / dx2|_F^2 of layer norms and of whole networks. */
+#include "files.h"
+#include "json.h"
+#include "lnnet.h"
+#include "subject.h"
+
+#include <farfield/nonlinear.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "lnnet hessian"
+
+enum { MOST_CHECKED = 20 };
+
+typedef struct hessian_args {
+    const char *net, *arch, *where, *output;
+    int64_t groups, threads;
+    double eps;
+    bool raw, check, json, quiet;
+    const char *x;
+} hessian_args;
+
+typedef struct job {
+    hessian_args args;
+    session s;
+    dataset table;
+    far_net *net; /* NULL: a layer norm alone */
+    double *inputs, *values;
+    far_mat x, h;  /* n x d, n x 1 */
+    double *ratio; /* H(LN with groups) / H(LN), one a row; NULL: one group, or a network */
+    double bound;  /* of the ratio */
+    double off;    /* by how much finite differences disagree, relatively */
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(hessian_args, field)
+
+static const option OPTIONS[] = {
+    {"--net", 'n', OPTION_TEXT, AT(net), "NET",
+     "of this network (net.safetensors); without it, of a layer norm of the\n"
+     "columns of X",
+     0, 0},
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "its architecture, if the file does not name it (one that PyTorch wrote)", 0, 0},
+    {"--groups", 'g', OPTION_COUNT, AT(groups), "G",
+     "without --net: a layer norm in G groups, and how much more it bends", 1, INT32_MAX},
+    {"--eps", 0, OPTION_NUMBER, AT(eps), "EPS", "without --net: of the layer norm", 0, 0},
+    {"--raw", 0, OPTION_FLAG, AT(raw), NULL,
+     "with --net: of raw inputs to raw outputs, not in the network's units", 0, 0},
+    {"--check", 0, OPTION_FLAG, AT(check), NULL,
+     "also by finite differences, for the first 20 rows", 0, 0},
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of X where it holds", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write H of each row to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "lnnet hessian --net NET [options] X\n"
+                            "lnnet hessian [--groups G] [options] X";
+static const char ABOUT[] =
+    "How nonlinear a network is at the rows of X: H = the sum over outputs of the squared "
+    "Frobenius\n"
+    "norm of their second derivatives, exactly. Of a layer norm alone it is 3 (d - 2) / (d "
+    "sigma^4);\n"
+    "in G groups it is at least G (d - 2 G) / (d - 2) times that.";
+static const char NOTES[] = "Examples:\n"
+                            "  farfield lnnet hessian --net net.safetensors X.csv\n"
+                            "  farfield lnnet hessian --groups 4 X.csv";
+
+static int check_usage(const command_line *line, const hessian_args *a)
+{
+    if (!a->x) {
+        return usage_error(VERB, "no table X of points");
+    }
+    if (a->net && (options_given(line, "--groups") || options_given(line, "--eps"))) {
+        return usage_error(VERB, "--groups and --eps are for a layer norm alone, without --net");
+    }
+    if (!a->net && (a->raw || a->arch)) {
+        return usage_error(VERB, "%s needs --net", a->raw ? "--raw" : "--arch");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    return OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, hessian_args *a)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, a);
+    a->x = line.operands[0];
+    return code == OPTIONS_OK ? check_usage(&line, a) : code;
+}
+
+/* ---- points -------------------------------------------------------------------------------- */
+
+/* A layer norm alone, as a network: for finite differences, and to read the columns. */
+static int norm_network(job *j, int64_t d, far_net **out)
+{
+    char text[96];
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.inputs = d;
+    snprintf(text, sizeof text, "ln(groups=%lld, eps=%.17g)", (long long)j->args.groups,
+             j->args.eps);
+    far_status st = far_net_create(j->s.ctx, text, &o, out);
+    return st == FAR_OK ? EXIT_DONE : arch_failure(&j->s, st);
+}
+
+static int read_points(job *j)
+{
+    const dataset *t = &j->table;
+    int64_t d = far_net_describe(j->net).inputs, total = far_frame_rows(t->frame), next = 0;
+    j->inputs = malloc((size_t)(total * d) * sizeof *j->inputs + 1);
+    j->values = calloc((size_t)total, 2 * sizeof *j->values);
+    if (!j->inputs || !j->values) {
+        return failure(VERB, "%s: out of memory", t->label);
+    }
+    far_mat all = far_mat_view(j->inputs, total, d, FAR_F64);
+    if (far_net_encode(j->s.ctx, j->net, t->frame, t->rows, &all) != FAR_OK) {
+        return session_failure(&j->s, t->label);
+    }
+    for (int64_t i = 0; i < total; i++) {
+        if (!t->rows || t->rows[i]) {
+            memmove(j->inputs + next++ * d, j->inputs + i * d, (size_t)d * sizeof *j->inputs);
+        }
+    }
+    j->x = far_mat_view(j->inputs, next, d, FAR_F64);
+    j->h = far_mat_view(j->values, next, 1, FAR_F64);
+    return EXIT_DONE;
+}
+
+static int open_all(job *j)
+{
+    int code = dataset_read(VERB, j->s.ctx, j->args.x, j->args.where, &j->table);
+    if (code == EXIT_DONE) {
+        code = j->args.net ? network_load(&j->s, j->args.net, j->args.arch, &j->net)
+                           : norm_network(j, far_frame_cols(j->table.frame), &j->net);
+    }
+    return code == EXIT_DONE ? read_points(j) : code;
+}
+
+/* From the network's own units to raw ones. */
+static void make_raw(job *j)
+{
+    far_scaling s = far_net_scaling(j->net);
+    for (int64_t i = 0; i < j->x.rows * j->x.cols; i++) {
+        int64_t k = i % j->x.cols;
+        j->inputs[i] =
+            mat_get(&s.input_centre, 0, k) + mat_get(&s.input_scale, 0, k) * j->inputs[i];
+    }
+}
+
+/* ---- finite differences -------------------------------------------------------------------- */
+
+static far_status values_at(job *j, const double *x, double *out)
+{
+    far_mat row = far_mat_view((double *)x, 1, j->x.cols, FAR_F64);
+    far_mat f = far_mat_view(out, 1, far_net_describe(j->net).outputs, FAR_F64);
+    return j->args.raw ? far_net_eval_raw(j->s.ctx, j->net, &row, &f)
+                       : far_net_eval(j->s.ctx, j->net, &row, &f);
+}
+
+/* f(x + a e_i + b e_k) times weight, added to out. */
+static far_status add_moved(job *j, double *x, const double step[2], const int64_t at[2],
+                            double weight, double *f, double *out)
+{
+    x[at[0]] += step[0];
+    x[at[1]] += step[1];
+    far_status st = values_at(j, x, f);
+    x[at[0]] -= step[0];
+    x[at[1]] -= step[1];
+    for (int64_t k = 0; st == FAR_OK && k < far_net_describe(j->net).outputs; k++) {
+        out[k] += weight * f[k];
+    }
+    return st;
+}
+
+/* The square of d2 f / dx_i dx_k, summed over outputs, by four values; x is restored up to
+ * rounding, so it is a copy. */
+static far_status second_difference(job *j, const double *point, int64_t i, int64_t k, double size,
+                                    double *work, double *sum)
+{
+    int64_t d = j->x.cols, outputs = far_net_describe(j->net).outputs;
+    double *x = work, *f = work + d, *total = f + outputs;
+    far_status st = FAR_OK;
+    memset(total, 0, (size_t)outputs * sizeof *total);
+    for (int corner = 0; corner < 4 && st == FAR_OK; corner++) {
+        double a = corner & 1 ? size : -size, b = corner & 2 ? size : -size;
+        memcpy(x, point, (size_t)d * sizeof *x);
+        st = add_moved(j, x, (double[]){a, b}, (int64_t[]){i, k}, a * b > 0 ? 1 : -1, f, total);
+    }
+    for (int64_t m = 0; m < outputs; m++) {
+        double second = total[m] / (4 * size * size);
+        *sum += (i == k ? 1 : 2) * second * second;
+    }
+    return st;
+}
+
+static double spread_of(const double *x, int64_t d)
+{
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < d; i++) {
+        mean += x[i] / (double)d;
+    }
+    for (int64_t i = 0; i < d; i++) {
+        square += (x[i] - mean) * (x[i] - mean) / (double)d;
+    }
+    return square > 0 ? sqrt(square) : 1;
+}
+
+static far_status check_row(job *j, int64_t row, double *work)
+{
+    const double *x = j->inputs + row * j->x.cols;
+    double h = 0, exact = j->values[row], size = 3e-4 * spread_of(x, j->x.cols);
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < j->x.cols; i++) {
+        for (int64_t k = i; k < j->x.cols && st == FAR_OK; k++) {
+            st = second_difference(j, x, i, k, size, work, &h);
+        }
+    }
+    double scale = fmax(fabs(exact), fabs(h));
+    j->off = fmax(j->off, scale > 0 ? fabs(h - exact) / scale : 0);
+    return st;
+}
+
+static int check_all(job *j)
+{
+    int64_t rows = j->x.rows < MOST_CHECKED ? j->x.rows : MOST_CHECKED;
+    size_t outputs = (size_t)far_net_describe(j->net).outputs;
+    double *work = calloc((size_t)j->x.cols + 2 * outputs, sizeof *work);
+    far_status st = FAR_OK;
+    if (!work) {
+        return failure(VERB, "out of memory");
+    }
+    for (int64_t i = 0; i < rows && st == FAR_OK; i++) {
+        st = check_row(j, i, work);
+    }
+    free(work);
+    return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, NULL);
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static int measure_norm(job *j)
+{
+    int64_t groups = j->args.groups;
+    far_status st = far_ln_hessian(j->s.ctx, &j->x, groups, j->args.eps, &j->h);
+    if (st == FAR_OK && groups > 1) {
+        j->ratio = j->values + j->x.rows;
+        far_mat ratio = far_mat_view(j->ratio, j->x.rows, 1, FAR_F64);
+        st = far_ln_amplification(j->s.ctx, j->x.cols, groups, &j->x, &ratio, &j->bound);
+    }
+    return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, j->table.label);
+}
+
+static int measure_net(job *j)
+{
+    if (j->args.raw) {
+        make_raw(j);
+    }
+    far_status st = far_net_hessian_norm(j->s.ctx, j->net, &j->x, j->args.raw, &j->h);
+    return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, j->args.net);
+}
+
+static int measure(job *j)
+{
+    int code = j->args.net ? measure_net(j) : measure_norm(j);
+    return code == EXIT_DONE && j->args.check ? check_all(j) : code;
+}
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+typedef struct extent {
+    double least, mean, most;
+} extent;
+
+static extent extent_of(const double *v, int64_t n)
+{
+    extent e = {v[0], 0, v[0]};
+    for (int64_t i = 0; i < n; i++) {
+        e.least = fmin(e.least, v[i]);
+        e.most = fmax(e.most, v[i]);
+        e.mean += v[i] / (double)n;
+    }
+    return e;
+}
+
+static void print_extent(const char *what, const double *v, int64_t n)
+{
+    extent e = extent_of(v, n);
+    printf("%-22s  mean %.6g, from %.6g to %.6g\n", what, e.mean, e.least, e.most);
+}
+
+static void print_summary(const job *j)
+{
+    int64_t n = j->x.rows;
+    printf("rows                    %lld of %lld inputs\n", (long long)n, (long long)j->x.cols);
+    print_extent(j->args.net ? "H of the network" : "H of the layer norm", j->values, n);
+    if (j->ratio) {
+        print_extent("over H of one group", j->ratio, n);
+        printf("%-22s  %.6g\n", "  at least, for any x", j->bound);
+    }
+    if (j->args.check) {
+        printf(j->off < 0.1 ? "finite differences      agree to %.1g of H\n"
+                            : "finite differences      off by %.1g of H: it bends within their "
+                              "steps, or is rounding\n",
+               j->off);
+    }
+    if (j->args.output) {
+        printf("H of each row           %s\n", j->args.output);
+    }
+}
+
+static void extent_json(const char *name, const double *v, int64_t n)
+{
+    extent e = extent_of(v, n);
+    json_key(stdout, name);
+    json_begin(stdout);
+    json_number_field(stdout, "mean", e.mean);
+    json_number_field(stdout, "least", e.least);
+    json_number_field(stdout, "most", e.most);
+    json_close(stdout);
+}
+
+static void print_json(const job *j)
+{
+    int64_t n = j->x.rows;
+    json_begin(stdout);
+    json_number_field(stdout, "rows", (double)n);
+    json_number_field(stdout, "inputs", (double)j->x.cols);
+    extent_json("hessian", j->values, n);
+    if (j->ratio) {
+        extent_json("ratio", j->ratio, n);
+        json_number_field(stdout, "ratio_bound", j->bound);
+    }
+    if (j->args.check) {
+        json_number_field(stdout, "finite_differences_off", j->off);
+    }
+    json_key(stdout, "values");
+    json_numbers(stdout, j->values, n);
+    json_end(stdout);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int write_values(job *j)
+{
+    return j->args.output ? matrix_write(VERB, j->s.ctx, &j->h, "H", j->args.output) : EXIT_DONE;
+}
+
+static int run(job *j)
+{
+    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    code = code == EXIT_DONE ? open_all(j) : code;
+    interrupts_hold();
+    code = code == EXIT_DONE ? measure(j) : code;
+    code = code == EXIT_DONE ? write_values(j) : code;
+    session_idle(&j->s);
+    if (code == EXIT_DONE && j->args.json) {
+        print_json(j);
+    } else if (code == EXIT_DONE && !j->args.quiet) {
+        print_summary(j);
+    }
+    return stdout_finish(VERB, code);
+}
+
+int lnnet_hessian(int argc, char **argv)
+{
+    job j = {.args = {.groups = 1, .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    far_net_destroy(j.net);
+    dataset_free(&j.table);
+    free(j.inputs);
+    free(j.values);
+    session_close(&j.s);
+    return code;
+}

@@ -1,0 +1,261 @@
+/* farfield lnnet ssr: how separable labelled points are, by linear maps and by one layer norm. */
+#include "files.h"
+#include "json.h"
+#include "lnnet.h"
+#include "show.h"
+
+#include <farfield/nonlinear.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define VERB "lnnet ssr"
+
+typedef struct ssr_args {
+    labelled_args points;
+    const char *output;
+    int64_t directions, steps, seed, threads;
+    bool linear, json, quiet;
+} ssr_args;
+
+typedef struct job {
+    ssr_args args;
+    session s;
+    labelled points;
+    double *direction; /* of LSSR, one number an input */
+    far_net *layer;
+    far_ln_layer_info info;
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(ssr_args, field)
+
+static const option OPTIONS[] = {
+    {"--linear", 0, OPTION_FLAG, AT(linear), NULL, "SSR and its linear bound only: no search", 0,
+     0},
+    {"--directions", 0, OPTION_COUNT, AT(directions), "N", "lines the search starts from", 1,
+     INT32_MAX},
+    {"--steps", 0, OPTION_COUNT, AT(steps), "N",
+     "of the search, from the best lines; 0: lines only", 0, INT32_MAX},
+    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the search", 0, INT64_MAX},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "keep the best layer, a network 'dense(3) ln' (layer.safetensors)", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "lnnet ssr DATA --label COL [options]";
+static const char ABOUT[] =
+    "SSR: the sum of squares within classes over the total one; 0 is each class a point, 1 is "
+    "class\n"
+    "means that coincide. LSSR: the least that any linear map reaches, and its direction. Then "
+    "the\n"
+    "best single layer norm of three neurons, and the SSR behind it, which no network of linear\n"
+    "layers can have if it is below LSSR.";
+static const char NOTES[] = "Example:\n"
+                            "  farfield lnnet ssr points.csv --label class -o layer.safetensors";
+
+static int read_command_line(int argc, char **argv, ssr_args *a)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = labelled_options(AT(points)),
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, a);
+    a->points.data = line.operands[0];
+    if (code == OPTIONS_OK && a->linear && a->output) {
+        return usage_error(VERB, "--output keeps the layer, which --linear does not look for");
+    }
+    return code == OPTIONS_OK ? labelled_check_usage(VERB, &a->points) : code;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static far_status search(job *j)
+{
+    const labelled *p = &j->points;
+    far_ln_layer_opts o;
+    far_ln_layer_opts_init(&o);
+    o.directions = j->args.directions;
+    o.steps = j->args.steps;
+    o.seed = (uint64_t)j->args.seed;
+    return far_ln_layer_search(j->s.ctx, &p->x, p->labels, p->classes, &o, &j->layer, &j->info);
+}
+
+static int measure(job *j)
+{
+    const labelled *p = &j->points;
+    j->direction = calloc((size_t)p->x.cols, sizeof *j->direction);
+    if (!j->direction) {
+        return failure(VERB, "out of memory");
+    }
+    far_mat direction = far_mat_view(j->direction, 1, p->x.cols, FAR_F64);
+    far_status st =
+        far_ssr_measure(j->s.ctx, &p->x, p->labels, p->classes, &j->info.before, &direction);
+    st = st == FAR_OK && !j->args.linear ? search(j) : st;
+    if (st != FAR_OK) {
+        return session_failure(&j->s, p->table.label);
+    }
+    if (j->args.output && far_net_save(j->s.ctx, j->layer, j->args.output) != FAR_OK) {
+        return session_failure(&j->s, j->args.output);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+static const char *input_name(const job *j, int64_t i, char buffer[SHOW_BYTES])
+{
+    const char *name = far_net_data_input(j->points.data, i);
+    snprintf(buffer, SHOW_BYTES, "x%lld", (long long)i + 1);
+    return name ? name : buffer;
+}
+
+/* The index of the largest entry that is not above limit in size. */
+static int64_t largest_below(const double *v, int64_t n, double limit)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (fabs(v[i]) < limit && (best < 0 || fabs(v[i]) > fabs(v[best]))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void print_direction(const job *j)
+{
+    enum { MOST = 5 };
+    double limit = INFINITY;
+    int64_t d = j->points.x.cols;
+    for (int64_t shown = 0; shown < MOST; shown++) {
+        char buffer[SHOW_BYTES];
+        int64_t i = largest_below(j->direction, d, limit);
+        if (i < 0 || j->direction[i] == 0) {
+            break;
+        }
+        limit = fabs(j->direction[i]);
+        printf("%s%+.3g %s", shown ? " " : "", j->direction[i], input_name(j, i, buffer));
+    }
+    puts(d > MOST ? " ..." : "");
+}
+
+static void print_layer(const job *j)
+{
+    const far_ln_layer_info *i = &j->info;
+    char seconds[SHOW_BYTES];
+    printf("\nSSR behind one layer norm  %.6g, %s\n", i->lssr,
+           i->broken ? "below what any linear network can reach" : "not below the linear bound");
+    printf("  of its three outputs     %.6g\n", i->ssr);
+    if (i->before.defined) {
+        printf("  along LSSR's direction   %.6g\n", i->along);
+    }
+    printf("  layers tried             %lld in %s\n", (long long)i->candidates,
+           show_time(i->seconds, seconds));
+    if (j->args.output) {
+        printf("layer                      %s\n", j->args.output);
+    }
+}
+
+static void print_summary(const job *j)
+{
+    const far_ssr *b = &j->info.before;
+    printf("points                     %lld in %lld classes, %lld inputs of rank %lld\n",
+           (long long)b->points, (long long)b->classes, (long long)b->inputs, (long long)b->rank);
+    printf("SSR                        %.6g\n", b->ssr);
+    printf("LSSR, the linear bound     %.6g\n", b->lssr);
+    printf("  its direction            ");
+    if (b->defined) {
+        print_direction(j);
+    } else {
+        puts("none: the class means coincide");
+    }
+    if (!j->args.linear) {
+        print_layer(j);
+    }
+}
+
+static void print_layer_json(const job *j)
+{
+    const far_ln_layer_info *i = &j->info;
+    json_number_field(stdout, "ssr_after", i->lssr);
+    json_number_field(stdout, "ssr_after_outputs", i->ssr);
+    json_number_field(stdout, "ssr_after_along", i->along);
+    json_number_field(stdout, "ssr_after_line", i->line);
+    json_bool_field(stdout, "broken", i->broken);
+    json_key(stdout, "readout");
+    json_numbers(stdout, i->readout, 3);
+    far_mat weight = far_net_tensor(j->layer, 0).values, bias = far_net_tensor(j->layer, 1).values;
+    json_key(stdout, "weight");
+    json_matrix(stdout, &weight);
+    json_key(stdout, "bias");
+    json_numbers(stdout, bias.data, 3);
+    json_number_field(stdout, "candidates", (double)i->candidates);
+    json_number_field(stdout, "seconds", i->seconds);
+}
+
+static void print_json(const job *j)
+{
+    const far_ssr *b = &j->info.before;
+    json_begin(stdout);
+    json_number_field(stdout, "points", (double)b->points);
+    json_number_field(stdout, "inputs", (double)b->inputs);
+    json_number_field(stdout, "classes", (double)b->classes);
+    json_number_field(stdout, "rank", (double)b->rank);
+    json_number_field(stdout, "ssr", b->ssr);
+    json_number_field(stdout, "lssr", b->lssr);
+    if (b->defined) {
+        json_key(stdout, "direction");
+        json_numbers(stdout, j->direction, b->inputs);
+    } else {
+        json_null_field(stdout, "direction");
+    }
+    if (!j->args.linear) {
+        print_layer_json(j);
+    }
+    json_end(stdout);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int run(job *j)
+{
+    const ssr_args *a = &j->args;
+    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE ? labelled_read(&j->s, &a->points, &j->points) : code;
+    interrupts_hold();
+    code = code == EXIT_DONE ? measure(j) : code;
+    session_idle(&j->s);
+    if (code == EXIT_DONE && a->json) {
+        print_json(j);
+    } else if (code == EXIT_DONE && !a->quiet) {
+        print_summary(j);
+    }
+    return stdout_finish(VERB, code);
+}
+
+int lnnet_ssr(int argc, char **argv)
+{
+    far_ln_layer_opts defaults;
+    far_ln_layer_opts_init(&defaults);
+    job j = {.args = {.directions = defaults.directions,
+                      .steps = defaults.steps,
+                      .threads = default_threads()}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    far_net_destroy(j.layer);
+    labelled_free(&j.points);
+    free(j.direction);
+    session_close(&j.s);
+    return code;
+}

@@ -1,0 +1,180 @@
+/* Figure 3: confusion, where a merge takes two points of different classes along, and its cure. */
+#include "lnnet_film.h"
+#include "parts.h"
+#include "registry.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Points of a lattice: 1 and 2 lie mirror-wise about the hinge halfway between 0 and 3. */
+enum { POINTS = 6, CLASSES = 3 };
+static double LATTICE[POINTS] = {0, 1, 2, 3, 4, 5};
+static const int64_t LABELS[POINTS] = {0, 1, 2, 0, 1, 2};
+
+/* ---- the picture --------------------------------------------------------------------------- */
+
+static far_status draw_fold(reproduction *r, const far_lnnet_fold *fold, const char *title,
+                            far_figure **out)
+{
+    double x[POINTS], y[POINTS];
+    far_status st;
+    far_figure_opts o;
+    lnnet_points p = {far_mat_view(LATTICE, POINTS, 1, FAR_F64), LABELS, CLASSES, NULL};
+    far_figure_opts_init(&o);
+    o.title = title;
+    o.x_label = "state before";
+    o.y_label = "state behind the layer";
+    for (int i = 0; i < POINTS; i++) {
+        x[i] = LATTICE[i];
+        y[i] = far_lnnet_fold_at(fold, LATTICE[i]).circle_y;
+    }
+    TRY(far_figure_create(r->ctx, &o, out));
+    TRY(lnnet_draw_classes(r->ctx, *out, x, y, &p, 11));
+    for (int i = 0; i < POINTS; i++) {
+        far_mark_opts mark;
+        far_mark_opts_init(&mark);
+        mark.dash = FAR_DASH_DOTTED;
+        mark.width = 0.6;
+        TRY(far_figure_rule(r->ctx, *out, FAR_HORIZONTAL, y[i], &mark));
+    }
+    TRY(far_figure_rule(r->ctx, *out, FAR_VERTICAL, fold->hinge, NULL));
+done:
+    return st;
+}
+
+static far_status keep_folds(reproduction *r, const far_lnnet_step *s)
+{
+    far_figure *panels[2] = {NULL};
+    far_grid_opts o;
+    far_status st;
+    far_grid_opts_init(&o);
+    o.width = 760;
+    o.height = 360;
+    o.share_y = FAR_SHARE_LINE;
+    TRY(draw_fold(r, &s->halfway, "hinge halfway: classes 1 and 2 meet", &panels[0]));
+    TRY(draw_fold(r, &s->fold, "hinge moved: only the two of class 0", &panels[1]));
+done:
+    return keep_grid(r, panels, 1, 2, &o, "lnnet-fig3",
+                     "Confusion on a lattice, and its cure. The dashed line is the hinge; both "
+                     "folds merge the first and the fourth point.",
+                     st);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+static double apart(const far_lnnet_fold *fold, int i, int k)
+{
+    return fabs(far_lnnet_fold_at(fold, LATTICE[i]).circle_y -
+                far_lnnet_fold_at(fold, LATTICE[k]).circle_y);
+}
+
+static far_status claim_lattice(reproduction *r, const far_lnnet_step *s)
+{
+    far_status st;
+    TRY(claim(r, "lattice, hinge halfway: the two classes in between", "meet",
+              s->confused >= 0 && apart(&s->halfway, 1, 2) < 1e-12, "%.1g apart",
+              apart(&s->halfway, 1, 2)));
+    TRY(claim(r, "lattice, hinge moved: merged points, and the two classes in between",
+              "meet, and do not", apart(&s->fold, 0, 3) < 1e-12 && apart(&s->fold, 1, 2) > 1e-6,
+              "%.1g and %.2g apart", apart(&s->fold, 0, 3), apart(&s->fold, 1, 2)));
+done:
+    return st;
+}
+
+/* Whether the paper's rule, hinge always halfway, gets through. */
+static far_status without_cure(reproduction *r, double *x, int64_t *labels, int64_t n,
+                               bool *through)
+{
+    far_status st = FAR_OK;
+    far_lnnet_step s;
+    *through = true;
+    for (int64_t left = n; st == FAR_OK && *through; left--) {
+        st = far_lnnet_paper_step(r->ctx, x, labels, left, &s);
+        if (st == FAR_ERR_ARG) { /* nothing is left to merge */
+            return FAR_OK;
+        }
+        if (st == FAR_OK && s.confused >= 0) {
+            *through = false;
+        }
+        for (int64_t i = 0; st == FAR_OK && i < left; i++) {
+            x[i] = far_lnnet_fold_at(&s.halfway, x[i]).circle_y;
+        }
+        if (st == FAR_OK) {
+            x[s.b] = x[left - 1];
+            labels[s.b] = labels[left - 1];
+        }
+    }
+    return st;
+}
+
+typedef struct rates {
+    int64_t tried, plain, cured, confusions;
+} rates;
+
+static far_status try_lattice(reproduction *r, uint64_t seed, int64_t n, int64_t classes, rates *t)
+{
+    double *x = ROOM(n, double);
+    int64_t *labels = ROOM(n, int64_t), *copy = ROOM(n, int64_t);
+    uint64_t state = seed * 104729 + (uint64_t)classes;
+    far_net *net = NULL;
+    far_lnnet_opts opts;
+    far_lnnet_info info;
+    far_lnnet_checked checked;
+    bool through;
+    far_status st;
+    far_lnnet_opts_init(&opts);
+    opts.mode = FAR_LNNET_PAPER;
+    opts.seed = seed;
+    for (int64_t i = 0; i < n; i++) {
+        x[i] = (double)i;
+        labels[i] = copy[i] = (int64_t)(uniform(&state) * (double)classes);
+    }
+    far_mat points = far_mat_view(x, n, 1, FAR_F64);
+    TRY(far_lnnet_build(r->ctx, &points, labels, classes, &opts, &net, &info));
+    TRY(far_lnnet_check(r->ctx, net, &points, labels, FAR_LNNET_PRECISION_AUTO, 0, &checked));
+    TRY(without_cure(r, x, copy, n, &through));
+    t->tried++;
+    t->plain += through;
+    t->cured += checked.wrong == 0;
+    t->confusions += info.confusions;
+done:
+    far_net_destroy(net);
+    free(x);
+    free(labels);
+    free(copy);
+    return st;
+}
+
+static far_status claim_rates(reproduction *r, int64_t classes)
+{
+    int64_t seeds = seeds_of(r, 4, 10), points = r->quick ? 30 : 50;
+    rates t = {0};
+    far_status st = FAR_OK;
+    for (int64_t seed = 0; seed < seeds && st == FAR_OK; seed++) {
+        st = try_lattice(r, (uint64_t)seed, points, classes, &t);
+    }
+    if (st != FAR_OK) {
+        return st;
+    }
+    char *what =
+        text_of("lattice of %lld points, %lld classes", (long long)points, (long long)classes);
+    st = claim(r, what, "classified, if confusion is avoided", t.cured == t.tried,
+               "%lld of %lld (hinge always halfway: %lld of %lld); confusions avoided: %lld",
+               (long long)t.cured, (long long)t.tried, (long long)t.plain, (long long)t.tried,
+               (long long)t.confusions);
+    free(what);
+    return st;
+}
+
+far_status run_lnnet_fig3(reproduction *r)
+{
+    far_lnnet_step s;
+    far_status st;
+    TRY(far_lnnet_paper_step(r->ctx, LATTICE, LABELS, POINTS, &s));
+    TRY(claim_lattice(r, &s));
+    TRY(keep_folds(r, &s));
+    TRY(claim_rates(r, 3));
+    TRY(claim_rates(r, 10));
+done:
+    return st;
+}

@@ -1,0 +1,270 @@
+#define _GNU_SOURCE
+#include "lnnet_random.h"
+#include "side_by_side.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+const char *const RANDOM_NAMES[RANDOM_SETS] = {"MNIST", "CIFAR-10"};
+const char *const RANDOM_WORDS[RANDOM_SETS] = {"mnist", "cifar10"};
+
+/* ---- images -------------------------------------------------------------------------------- */
+
+/* How the publisher's files are laid out. */
+typedef struct layout {
+    const char *files[3]; /* places to look for it */
+    int64_t header;       /* bytes before the first image */
+    int64_t label;        /* bytes before each */
+    int64_t side, colours;
+} layout;
+
+static const layout LAYOUTS[RANDOM_SETS] = {
+    {{"mnist/train-images-idx3-ubyte.gz", "mnist/train-images-idx3-ubyte"}, 16, 0, 28, 1},
+    {{"cifar10/cifar-10-batches-bin/data_batch_1.bin", "cifar10/data_batch_1.bin.gz",
+      "cifar10/data_batch_1.bin"},
+     0,
+     1,
+     32,
+     3},
+};
+
+static far_status find_images(reproduction *r, int set, char **path)
+{
+    far_status st = FAR_ERR_IO;
+    for (int i = 0; i < 3 && st != FAR_OK && LAYOUTS[set].files[i]; i++) {
+        r->message[0] = 0;
+        st = find_data(r, LAYOUTS[set].files[i], path);
+    }
+    return st == FAR_OK
+               ? st
+               : fail(r, st,
+                      "the images of %s are not here: get them with 'farfield data get %s', or say "
+                      "with --data DIR in which folder %s lies",
+                      RANDOM_NAMES[set], RANDOM_WORDS[set], LAYOUTS[set].files[0]);
+}
+
+/* The mean of the pixels that fall on pixel (row, col) of a picture of so many on a side. */
+static double pooled(const layout *l, const unsigned char *image, int64_t side, int64_t row,
+                     int64_t col)
+{
+    double sum = 0, count = 0;
+    for (int64_t c = 0; c < l->colours; c++) {
+        for (int64_t i = row * l->side / side; i < (row + 1) * l->side / side; i++) {
+            for (int64_t k = col * l->side / side; k < (col + 1) * l->side / side; k++) {
+                sum += image[(c * l->side + i) * l->side + k];
+                count++;
+            }
+        }
+    }
+    return sum / count;
+}
+
+static void take_image(const layout *l, const unsigned char *image, int64_t side, double *out)
+{
+    int64_t pixels = l->colours * l->side * l->side;
+    for (int64_t i = 0; side == 0 && i < pixels; i++) {
+        out[i] = image[i];
+    }
+    for (int64_t i = 0; i < side * side; i++) {
+        out[i] = pooled(l, image, side, i / side, i % side);
+    }
+}
+
+static bool read_images(const char *path, const layout *l, int64_t side, random_task *t)
+{
+    int64_t bytes = l->label + l->colours * l->side * l->side;
+    unsigned char *image = ROOM(bytes, unsigned char);
+    gzFile file = gzopen(path, "rb");
+    bool good = file && gzread(file, image, (unsigned)l->header) == (int)l->header;
+    for (int64_t i = 0; i < t->n && good; i++) {
+        good = gzread(file, image, (unsigned)bytes) == (int)bytes;
+        take_image(l, image + l->label, side, t->x + i * t->d);
+    }
+    if (file) {
+        gzclose(file);
+    }
+    free(image);
+    return good;
+}
+
+static void standardise(random_task *t)
+{
+    int64_t count = t->n * t->d;
+    double mean = 0, square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        mean += t->x[i] / (double)count;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        square += (t->x[i] - mean) * (t->x[i] - mean) / (double)count;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        t->x[i] = (t->x[i] - mean) / sqrt(square);
+    }
+}
+
+static void draw_labels(random_task *t)
+{
+    uint64_t state = 20240601;
+    for (int64_t i = 0; i < t->n; i++) {
+        t->labels[i] = (int64_t)(uniform(&state) * RANDOM_CLASSES);
+        t->classes[i] = (double)t->labels[i];
+    }
+}
+
+far_status random_task_open(reproduction *r, int set, int64_t n, int64_t side, random_task *out)
+{
+    const layout *l = &LAYOUTS[set];
+    char *path = NULL;
+    far_status st;
+    *out = (random_task){.set = set, .n = n};
+    out->d = side ? side * side : l->colours * l->side * l->side;
+    TRY(find_images(r, set, &path));
+    out->x = ROOM(n * out->d, double);
+    out->classes = ROOM(n, double);
+    out->labels = ROOM(n, int64_t);
+    TRY(read_images(path, l, side, out)
+            ? FAR_OK
+            : fail(r, FAR_ERR_FORMAT, "%s: has not %lld images of %lld x %lld", path, (long long)n,
+                   (long long)l->side, (long long)l->side));
+    standardise(out);
+    draw_labels(out);
+done:
+    free(path);
+    return st;
+}
+
+void random_task_free(random_task *t)
+{
+    free(t->x);
+    free(t->classes);
+    free(t->labels);
+    *t = (random_task){0};
+}
+
+far_mat random_task_points(const random_task *t)
+{
+    return far_mat_view(t->x, t->n, t->d, FAR_F64);
+}
+
+/* ---- training ------------------------------------------------------------------------------ */
+
+enum { PHASES = 3 };
+
+static far_status train_phases(reproduction *r, const random_run *run, far_net *net)
+{
+    far_status st = FAR_OK;
+    far_mat x = random_task_points(run->task),
+            y = far_mat_view(run->task->classes, x.rows, 1, FAR_F64);
+    for (int phase = 0; phase < PHASES && st == FAR_OK; phase++) {
+        far_train_opts o;
+        far_train_opts_init(&o);
+        o.loss = FAR_LOSS_CE;
+        o.lr = run->rate * pow(4, -phase);
+        o.epochs = run->epochs / PHASES;
+        o.batch = run->batch;
+        o.seed = run->seed * PHASES + (uint64_t)phase;
+        st = far_net_train(r->ctx, net, &x, &y, &o, NULL);
+    }
+    return st;
+}
+
+static far_status score(reproduction *r, random_run *run, const far_net *net)
+{
+    far_lnnet_checked found;
+    far_mat x = random_task_points(run->task);
+    far_status st =
+        far_lnnet_check(r->ctx, net, &x, run->task->labels, FAR_LNNET_DOUBLE, 0, &found);
+    run->accuracy = 1 - (double)found.wrong / (double)x.rows;
+    return st;
+}
+
+/* 4 of "dense(64) ln(groups=4) ..."; 0: there is no norm. */
+static int64_t groups_of(const char *arch)
+{
+    const char *norm = strstr(arch, " ln"), *groups = strstr(arch, "groups=");
+    return groups ? strtoll(groups + 7, NULL, 10) : norm ? 1 : 0;
+}
+
+/* What the first norm gets to see: W x + b. */
+static far_status first_layer(reproduction *r, const random_run *run, far_net *net, far_mat *out)
+{
+    far_net *dense = NULL;
+    far_net_opts o;
+    char *arch = text_of("dense(%lld)", (long long)out->cols);
+    far_mat x = random_task_points(run->task);
+    far_status st;
+    x.rows = out->rows;
+    far_net_opts_init(&o);
+    o.inputs = x.cols;
+    TRY(far_net_create(r->ctx, arch, &o, &dense));
+    for (int i = 0; i < 2; i++) {
+        far_mat from = far_net_tensor(net, i).values, to = far_net_tensor(dense, i).values;
+        memcpy(to.data, from.data, (size_t)(to.rows * to.cols) * sizeof(double));
+    }
+    TRY(far_net_eval(r->ctx, dense, &x, out));
+done:
+    far_net_destroy(dense);
+    free(arch);
+    return st;
+}
+
+static far_status measure_bending(reproduction *r, random_run *run, far_net *net)
+{
+    enum { MOST_POINTS = 500 };
+    int64_t groups = groups_of(run->arch),
+            n = run->task->n < MOST_POINTS ? run->task->n : MOST_POINTS;
+    run->bending = NAN;
+    if (groups == 0) {
+        return FAR_OK;
+    }
+    int64_t width = far_net_tensor(net, 0).values.rows;
+    double *values = ROOM(n * (width + 1), double);
+    far_mat z = far_mat_view(values, n, width, FAR_F64);
+    far_mat h = far_mat_view(values + n * width, n, 1, FAR_F64);
+    far_status st;
+    TRY(first_layer(r, run, net, &z));
+    TRY(far_ln_hessian(r->ctx, &z, groups, 0, &h));
+    TRY(far_quantile(r->ctx, h.data, n, 0.5, &run->bending));
+done:
+    free(values);
+    return st;
+}
+
+/* H is that of the network as it starts: its weights are of one size then, whatever the groups. */
+static far_status train_one(reproduction *r, int64_t job, void *user)
+{
+    random_run *run = (random_run *)user + job;
+    far_net *net = NULL;
+    far_net_opts o;
+    far_status st;
+    far_net_opts_init(&o);
+    o.inputs = run->task->d;
+    o.seed = run->seed;
+    TRY(far_net_create(r->ctx, run->arch, &o, &net));
+    TRY(measure_bending(r, run, net));
+    TRY(train_phases(r, run, net));
+    TRY(score(r, run, net));
+done:
+    far_net_destroy(net);
+    return st;
+}
+
+far_status random_train(reproduction *r, random_run *runs, int64_t count)
+{
+    return side_by_side(r, "networks", count, train_one, runs);
+}
+
+far_status random_mean(reproduction *r, const random_run *first, int64_t count, double *mean,
+                       double *half)
+{
+    double *values = ROOM(count, double);
+    for (int64_t i = 0; i < count; i++) {
+        values[i] = first[i].accuracy;
+    }
+    far_status st = far_mean_interval(r->ctx, values, count, mean, half);
+    free(values);
+    return st;
+}

@@ -1,0 +1,245 @@
+/* Part of chain_impl.h: the line of objects, and one layer on it, exactly as the network does it. */
+
+/* 2^-bits */
+static REAL NAME(fraction)(int bits)
+{
+    REAL gap = 1;
+    for (int i = 0; i < bits; i++) {
+        gap /= 2;
+    }
+    return gap;
+}
+
+/* ---- from a fold to weights ---------------------------------------------------------------- */
+
+/* The plane h lies in the three neurons by h -> S Q h, Q's columns (1, -1, 0) / sqrt 2 and
+ * (1, 1, -2) / sqrt 6. */
+static void NAME(plane)(REAL h1, REAL h2, REAL *out)
+{
+    REAL p = h1 / SQRT((REAL)2), q = h2 / SQRT((REAL)6);
+    out[0] = q + p;
+    out[1] = q - p;
+    out[2] = -2 * q;
+}
+
+/* The power of two that makes |h| so large, for every t, that eps is less than rounding. */
+static REAL NAME(plane_scale)(REAL k, REAL mu)
+{
+    REAL least = k / SQRT(k * k + mu * mu), scale = 1;
+    for (int i = 0; i < BITS / 2 + 2; i++) {
+        scale *= 2;
+    }
+    while (least < 1 && scale < (REAL)0x1p500) {
+        least *= 2;
+        scale *= 2;
+    }
+    return scale;
+}
+
+static void NAME(layer_of)(const NAME(fold) * f, REAL *w)
+{
+    REAL scale = NAME(plane_scale)(f->k, f->mu);
+    NAME(plane)(scale * f->k, scale * f->mu, w);
+    NAME(plane)(-scale * f->k * f->z, scale * (1 - f->mu * f->z), w + 3);
+}
+
+/* ---- one layer on one point ---------------------------------------------------------------- */
+
+static inline REAL NAME(third)(REAL z0, REAL z1, REAL z2)
+{
+    REAL mean = (z0 + z1 + z2) / 3;
+    REAL d0 = z0 - mean, d1 = z1 - mean, d2 = z2 - mean;
+    return d2 / SQRT((d0 * d0 + d1 * d1 + d2 * d2) / 3);
+}
+
+static inline REAL NAME(through)(const REAL *w, REAL y)
+{
+    return NAME(third)(w[0] * y + w[3], w[1] * y + w[4], w[2] * y + w[5]);
+}
+
+/* The first layer has its weights rounded one by one. */
+static void NAME(first_rows)(const far_ln_chain *c, const REAL *w, REAL *rows)
+{
+    int64_t d = c->points->d;
+    for (int64_t i = 0; i < 3; i++) {
+        for (int64_t j = 0; j < d; j++) {
+            rows[i * d + j] = w[i] * (REAL)c->direction[j];
+        }
+    }
+}
+
+static REAL NAME(dot)(const REAL *v, const double *x, int64_t d)
+{
+    REAL sum = 0;
+    for (int64_t j = 0; j < d; j++) {
+        sum += v[j] * (REAL)x[j];
+    }
+    return sum;
+}
+
+static REAL NAME(enter)(const far_ln_chain *c, const REAL *rows, const REAL *w, int64_t point)
+{
+    const double *x = far_ln_point(c->points, point);
+    int64_t d = c->points->d;
+    REAL z[3];
+    for (int64_t i = 0; i < 3; i++) {
+        z[i] = NAME(dot)(rows + i * d, x, d) + w[3 + i];
+    }
+    return NAME(third)(z[0], z[1], z[2]);
+}
+
+static void NAME(move_objects)(const far_ln_chain *c, NAME(state) * s, const REAL *w)
+{
+    const NAME(line) *line = &s->now;
+    if (c->layers == 0) {
+        NAME(first_rows)(c, w, s->row);
+        for (int64_t i = 0; i < line->n; i++) {
+            s->ulo[i] = NAME(enter)(c, s->row, w, line->first[i]);
+            s->uhi[i] = line->last[i] == line->first[i]
+                            ? s->ulo[i]
+                            : NAME(enter)(c, s->row, w, line->last[i]);
+        }
+        return;
+    }
+    for (int64_t i = 0; i < line->n; i++) {
+        s->ulo[i] = NAME(through)(w, line->lo[i]);
+    }
+    for (int64_t i = 0; i < line->n; i++) {
+        s->uhi[i] = NAME(through)(w, line->hi[i]);
+    }
+}
+
+/* ---- the new order ------------------------------------------------------------------------- */
+
+typedef struct NAME(object) {
+    REAL lo, hi, error;
+    int32_t label;
+} NAME(object);
+
+/* What becomes of an error at distance t from the hinge, to the second order. */
+static inline REAL NAME(stretched)(const NAME(fold) * f, REAL t, REAL error)
+{
+    REAL h1 = f->k * t, h2 = 1 + f->mu * t, square = h1 * h1 + h2 * h2;
+    REAL slope = f->k * (h1 < 0 ? -h1 : h1), turn = f->k * f->k * error / 2;
+    return (slope + turn) * error / (square * SQRT(square));
+}
+
+static NAME(object) NAME(moved)(const NAME(state) * s, int64_t i, const NAME(fold) * f)
+{
+    const NAME(line) *line = &s->now;
+    REAL a = s->ulo[i], b = s->uhi[i], z = f->z;
+    NAME(object) o = {a < b ? a : b, a < b ? b : a, 0, line->label[i]};
+    REAL low = NAME(stretched)(f, line->lo[i] - z, line->error[i]);
+    REAL high = NAME(stretched)(f, line->hi[i] - z, line->error[i]);
+    o.error = (low > high ? low : high) * SQRT((REAL)2) + NAME(fraction)(BITS - 2);
+    if (line->lo[i] < z && z < line->hi[i]) { /* the hinge itself lies inside */
+        o.lo = -SQRT((REAL)2);
+        o.lo = o.lo < a && o.lo < b ? o.lo : a < b ? a : b;
+    }
+    return o;
+}
+
+/* Appends an object; one of the same label that overlaps the last, or is its pair, is joined to it.
+ * False: labels mix. */
+static bool NAME(stack)(NAME(line) * out, NAME(object) o, bool pair)
+{
+    int64_t last = out->n - 1;
+    if (last >= 0 && out->label[last] == o.label && (pair || !(o.lo > out->hi[last]))) {
+        out->hi[last] = o.hi > out->hi[last] ? o.hi : out->hi[last];
+        out->error[last] = o.error > out->error[last] ? o.error : out->error[last];
+        return true;
+    }
+    if (last >= 0 && !(o.lo > out->hi[last])) {
+        return false;
+    }
+    out->lo[out->n] = o.lo;
+    out->hi[out->n] = o.hi;
+    out->error[out->n] = o.error;
+    out->label[out->n++] = o.label;
+    return true;
+}
+
+static int64_t NAME(count_left)(const NAME(line) * line, REAL z)
+{
+    int64_t low = 0, high = line->n;
+    while (low < high) {
+        int64_t mid = (low + high) / 2;
+        if (line->lo[mid] < z) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+/* Left of the hinge backwards and right of it forwards, merged; a and b become one. */
+static bool NAME(restack)(NAME(state) * s, const NAME(fold) * f)
+{
+    NAME(line) *line = &s->now, *out = &s->next;
+    REAL z = f->z;
+    int64_t r = NAME(count_left)(line, z), l = r - 1;
+    bool good = true, met = false;
+    out->n = 0;
+    NAME(object) left = {0}, right = {0};
+    if (l >= 0) {
+        left = NAME(moved)(s, l, f);
+    }
+    if (r < line->n) {
+        right = NAME(moved)(s, r, f);
+    }
+    while (good && (l >= 0 || r < line->n)) {
+        if (r >= line->n || (l >= 0 && left.lo <= right.lo)) {
+            good = NAME(stack)(out, left, met && (l == f->a || l == f->b));
+            met = l == f->a || l == f->b;
+            if (--l >= 0) {
+                left = NAME(moved)(s, l, f);
+            }
+        } else {
+            good = NAME(stack)(out, right, met && (r == f->a || r == f->b));
+            met = r == f->a || r == f->b;
+            if (++r < line->n) {
+                right = NAME(moved)(s, r, f);
+            }
+        }
+    }
+    NAME(line) kept = *line;
+    *line = *out;
+    *out = kept;
+    return good;
+}
+
+/* ---- how it stands ------------------------------------------------------------------------- */
+
+/* Beyond these a chain goes back and tries another way. */
+#define SPREAD_MOST ((REAL)0.02)
+#define GAP_BITS 5 /* of the significand that are left beside the least gap */
+
+static int64_t NAME(count_runs)(const NAME(line) * line)
+{
+    int64_t runs = line->n > 0;
+    for (int64_t i = 1; i < line->n; i++) {
+        runs += line->label[i] != line->label[i - 1];
+    }
+    return runs;
+}
+
+/* The least gap between different labels, and whether merged points are close beside it. */
+static far_ln_outcome NAME(inspect)(const far_ln_chain *c, const NAME(line) * line, REAL *least)
+{
+    bool spread = false, runs = c->mode == FAR_LNNET_RUNS;
+    *least = INFINITY;
+    for (int64_t i = 1; i < line->n; i++) {
+        if (line->label[i] != line->label[i - 1]) {
+            REAL gap = line->lo[i] - line->hi[i - 1], room = SPREAD_MOST * gap;
+            *least = gap < *least ? gap : *least;
+            spread |= !runs && (line->error[i] + line->error[i - 1] > room ||
+                                line->hi[i] - line->lo[i] > room ||
+                                line->hi[i - 1] - line->lo[i - 1] > room);
+        }
+    }
+    if (!(*least > 0)) {
+        return FAR_LN_MIXED;
+    }
+    return spread ? FAR_LN_SPREAD : FAR_LN_DONE;
+}

@@ -102,6 +102,10 @@ static int build_failure(job *j, far_status st)
     if (st == FAR_ERR_ARG) {
         return usage_error(VERB, "%s", far_ctx_message(j->s.ctx));
     }
+    if (st == FAR_ERR_VALUE && j->args.points.where) {
+        return failure(VERB, "%s: %s (rows are counted among those where it holds)",
+                       j->points.table.label, far_ctx_message(j->s.ctx));
+    }
     return session_failure(&j->s, j->points.table.label);
 }
 

@@ -20,6 +20,13 @@ int arch_failure(session *s, far_status st)
 int network_load(session *s, const char *path, const char *arch, far_net **out)
 {
     far_status st = far_net_load(s->ctx, path, arch, out);
+    const char *precision = st == FAR_OK ? far_net_metadata(*out, "lnnet.precision") : NULL;
+    if (precision && strcmp(s->verb, "lnnet check") != 0) {
+        session_say(s,
+                    "%s was built for %s arithmetic, and this is double: it may say other things; "
+                    "see farfield lnnet check",
+                    path, precision);
+    }
     return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
 }
 

@@ -194,8 +194,14 @@ static void print_summary(const job *j)
            (long long)i->width, far_lnnet_mode_name(i->mode), i->groups > 1 ? ", grouped" : "");
     printf("smallest gap  %.3g, after layer %lld\n", i->gap, (long long)i->gap_layer);
     printf("final gap     %.3g\n", i->final_gap);
-    printf("margin        %.3g of the outputs; rounding moves them by %.1g of it\n", i->margin,
-           i->noise);
+    printf("margin        %.3g of the outputs%s", i->margin, i->robust ? "; " : "\n");
+    if (i->robust) {
+        printf("rounding moves them by %.1g of it\n", i->noise);
+    } else {
+        puts("rounding      as farfield does it here; elsewhere, as in PyTorch, points may go "
+             "astray\n"
+             "              (--precision quad does not depend on it, --groups hardly)");
+    }
     print_precision(i);
     if (i->confusions > 0) {
         printf("confusions    %lld avoided by moving the hinge\n", (long long)i->confusions);
@@ -239,6 +245,7 @@ static void print_json(const job *j)
     json_number_field(stdout, "final_gap", i->final_gap);
     json_number_field(stdout, "margin", i->margin);
     json_number_field(stdout, "noise", i->noise);
+    json_bool_field(stdout, "robust", i->robust);
     json_text_field(stdout, "precision", far_lnnet_precision_name(i->precision));
     json_number_field(stdout, "bits", (double)i->bits);
     json_number_field(stdout, "confusions", (double)i->confusions);

@@ -24,6 +24,9 @@ set(FAR_SOURCES
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
+    src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/power_fit.c
+    src/measure/power_law.c src/measure/power_theory.c src/measure/rank.c src/measure/spectral.c
+    src/measure/spectrum.c src/measure/view.c src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
     src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
@@ -37,7 +40,12 @@ set(FAR_SOURCES
     src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c
     src/nonlinear/net_hessian.c src/nonlinear/net_start.c src/nonlinear/ssr.c
     src/nonlinear/whiten.c
-    src/lnnet/build.c src/lnnet/check.c src/lnnet/figure.c src/lnnet/mpfr_none.c
+    src/laplace/laplace.c src/laplace/laplace_choose.c src/laplace/laplace_classes.c
+    src/laplace/laplace_ella.c src/laplace/laplace_estimate.c src/laplace/laplace_exact.c
+    src/laplace/laplace_landmarks.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c
+    src/laplace/laplace_predict.c src/laplace/laplace_project.c src/laplace/laplace_root.c
+    src/laplace/laplace_scores.c src/laplace/laplace_tangent.c
+    src/lnnet/build.c src/lnnet/check.c src/lnnet/engine.c src/lnnet/figure.c
     src/lnnet/network.c src/lnnet/plan.c src/lnnet/points.c src/lnnet/polish.c
     src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
@@ -62,6 +70,16 @@ set(FAR_SOURCES
     src/report/svg.c src/report/ticks.c
     src/report/page.c src/report/page_script.c src/report/page_style.c src/report/page_table.c
     src/report/page_text.c)
+
+# Networks that are built: any precision, or the message that there is none above quad.
+if(MPFR_FOUND)
+  set(FAR_MPFR PkgConfig::MPFR)
+  set(FAR_PC_MPFR mpfr)
+  set(FAR_CONFIG_MPFR MPFR=mpfr)
+  list(APPEND FAR_SOURCES src/lnnet/mpfr.c)
+else()
+  list(APPEND FAR_SOURCES src/lnnet/mpfr_none.c)
+endif()
 
 # Downloads, or the message that there are none.
 if(FAR_DOWNLOADS AND CURL_FOUND)
@@ -91,6 +109,9 @@ endforeach()
 # Residuals in doubled precision look for what rounding drops: nothing may be fused.
 set(FAR_EXACT_FLAGS -ffp-contract=off)
 set_source_files_properties(src/solve/doubled.c PROPERTIES COMPILE_OPTIONS ${FAR_EXACT_FLAGS})
+# A chain must meet the same numbers whenever it is folded again.
+set_source_files_properties(src/lnnet/precision_double.c PROPERTIES COMPILE_OPTIONS
+                                                                    ${FAR_EXACT_FLAGS})
 foreach(isa avx512 avx2 baseline)
   add_library(far_doubled_${isa} OBJECT src/solve/doubled_isa.c)
   target_compile_definitions(far_doubled_${isa} PRIVATE FAR_ISA=${isa})
@@ -125,11 +146,11 @@ add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL})
+                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL} ${FAR_MPFR})
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
                   PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
-                  ${FAR_CURL} ${CMAKE_DL_LIBS} mvec m quadmath)
+                  ${FAR_CURL} ${FAR_MPFR} ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

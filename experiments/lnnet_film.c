@@ -2,6 +2,7 @@
 #include "lnnet_film.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -196,26 +197,32 @@ static void set_first(lnnet_scene *s, const double *states, int64_t stride)
     }
 }
 
-/* Two frames a layer: on the circle, and its ordinate (or what else is read) on the axis. */
-static void set_layer(lnnet_scene *s, int64_t frame, const double *circle, int64_t columns,
-                      int64_t layer, const double *states)
+/* Beside the axis, classes side by side, so that none hides another. */
+static double beside(const lnnet_points *p, int64_t i)
+{
+    return 0.5 * (((double)p->labels[i] + 0.5) / (double)p->classes - 0.5);
+}
+
+/* Two frames a layer: on the circle, and its ordinate (or what else is read) by itself. */
+static void set_layer(lnnet_scene *s, int64_t frame, const lnnet_points *p, const double *circle,
+                      const double *states, int64_t layers, int64_t layer)
 {
     for (int64_t i = 0; i < s->n; i++) {
-        const double *at = circle + i * columns + 2 * layer;
-        double state = states[i * (columns / 2 + 1) + layer + 1];
+        const double *at = circle + 2 * (i * layers + layer);
+        bool ordinate = fabs(states[i * (layers + 1) + layer + 1] - at[1]) < 1e-9;
         s->x[frame * s->n + i] = at[0];
         s->y[frame * s->n + i] = at[1];
-        s->x[(frame + 1) * s->n + i] = fabs(state - at[1]) < 1e-9 ? 0 : at[0];
-        s->y[(frame + 1) * s->n + i] = fabs(state - at[1]) < 1e-9 ? at[1] : 0;
+        s->x[(frame + 1) * s->n + i] = ordinate ? beside(p, i) : at[0];
+        s->y[(frame + 1) * s->n + i] = ordinate ? at[1] : beside(p, i);
     }
 }
 
 static far_status name_layer(lnnet_scene *s, int64_t frame, int64_t layer, int64_t layers)
 {
-    const char *last = layer + 1 == layers ? ": each class is one interval" : "";
+    const char *last = layer + 1 == layers ? "; each is one interval" : "";
     if (asprintf(&s->captions[frame], "layer %lld of %lld: folded onto the circle",
                  (long long)layer + 1, (long long)layers) < 0 ||
-        asprintf(&s->captions[frame + 1], "layer %lld: the ordinate is read%s",
+        asprintf(&s->captions[frame + 1], "layer %lld: the ordinate, classes side by side%s",
                  (long long)layer + 1, last) < 0) {
         return FAR_ERR_MEMORY;
     }
@@ -237,7 +244,7 @@ static far_status fill_scene(far_ctx *ctx, const far_net *net, const lnnet_point
     s->captions[0] = strdup("the data, projected to a line");
     for (int64_t k = 0; k < shown; k++) {
         int64_t layer = shown_layer(k, shown, layers);
-        set_layer(s, 1 + 2 * k, circle, 2 * layers, layer, states);
+        set_layer(s, 1 + 2 * k, p, circle, states, layers, layer);
         TRY(name_layer(s, 1 + 2 * k, layer, layers));
     }
 done:

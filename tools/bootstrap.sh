@@ -4,16 +4,16 @@
 set -eu
 
 build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
-    libnlopt-dev libarpack2-dev libopenblas-openmp-dev libcurl4-openssl-dev ca-certificates
+    libnlopt-dev libarpack2-dev libopenblas-openmp-dev libcurl4-openssl-dev ca-certificates libmpfr-dev
     librsvg2-2 fonts-dejavu-core"
 case "${1:-}" in
 build) packages="$build" ;;
 run) packages="$build libxgboost0" ;;
 test)
-    packages="$build libcmocka-dev libmpfr-dev libxgboost0 python3 python3-venv python3-pip chromium"
+    packages="$build libcmocka-dev libxgboost0 python3 python3-venv python3-pip chromium"
     ;;
 bench) packages="$build python3 python3-venv python3-pip" ;;
-fuzz) packages="$build libcmocka-dev libmpfr-dev clang libclang-rt-14-dev libomp-dev" ;;
+fuzz) packages="$build libcmocka-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
 *)
     echo "usage: tools/bootstrap.sh build|run|test|bench|fuzz|format" >&2

@@ -42,7 +42,9 @@ typedef enum far_lnnet_mode {
 } far_lnnet_mode;
 
 typedef enum far_lnnet_precision {
-    FAR_LNNET_PRECISION_AUTO = 0, /* double; if it fails quad; then, for the mode paper, mpfr */
+    FAR_LNNET_PRECISION_AUTO = 0, /* double that bears any rounding; if that fails, double as
+                                     far_net_eval rounds; then quad; then, for the mode paper,
+                                     mpfr */
     FAR_LNNET_DOUBLE = 1,
     FAR_LNNET_QUAD = 2, /* 113 bits */
     FAR_LNNET_MPFR = 3  /* any number of bits, where the library was built with MPFR */
@@ -70,32 +72,37 @@ typedef struct far_lnnet_opts {
 FAR_API void far_lnnet_opts_init(far_lnnet_opts *opts);
 
 typedef struct far_lnnet_info {
-    int32_t mode;         /* what was used, never auto */
-    int32_t precision;    /* in which the network classifies every point; never auto */
-    int64_t bits;         /* of the significand: 53, 113, or those of mpfr */
-    int64_t points;       /* that are different: copies of a row count once */
-    int64_t classes;      /* K */
-    int64_t layers;       /* norms, L */
-    int64_t groups;       /* g */
-    int64_t width;        /* 3 g */
-    int64_t tries;        /* projections tried, of all chains together */
-    int64_t confusions;   /* mode paper: layers where the hinge halfway would have merged two
-                             points of different classes, and was moved */
-    double gap;           /* the least distance, after any layer, of the states of two points that
-                             the chain must tell apart; states lie in [-1, 1] */
-    int64_t gap_layer;    /* there, counted from 1; 0: before the first layer (states scaled to
-                             [0, 1] there) */
-    double final_gap;     /* the same behind the last layer */
-    double margin;        /* the least, over all points, of the output of a point's own class less
-                             its largest other output, in the forward pass that confirmed the
-                             network. One chain: the read-out scales the states to range 1, so that
-                             it is at most 1 / 2 (1 if there are points of one class only). Several:
-                             every chain votes 0 or 2, and it is near 2 (two classes: 1). INFINITY
-                             for classes = 1 */
-    double noise;         /* the part by which margin changes when every state in every layer is
-                             moved at random by the last 4 bits (in double with eps = 1e-5 as well):
-                             much more than another order of operations does. At most
-                             FAR_LNNET_NOISE_MOST, and every point is still right */
+    int32_t mode;       /* what was used, never auto */
+    int32_t precision;  /* in which the network classifies every point; never auto */
+    int64_t bits;       /* of the significand: 53, 113, or those of mpfr */
+    int64_t points;     /* that are different: copies of a row count once */
+    int64_t classes;    /* K */
+    int64_t layers;     /* norms, L */
+    int64_t groups;     /* g */
+    int64_t width;      /* 3 g */
+    int64_t tries;      /* projections tried, of all chains together */
+    int64_t confusions; /* mode paper: layers where the hinge halfway would have merged two
+                           points of different classes, and was moved */
+    double gap;         /* the least distance, after any layer, of the states of two points that
+                           the chain must tell apart; states lie in [-1, 1] */
+    int64_t gap_layer;  /* there, counted from 1; 0: before the first layer (states scaled to
+                           [0, 1] there) */
+    double final_gap;   /* the same behind the last layer */
+    double margin;      /* the least, over all points, of the output of a point's own class less
+                           its largest other output, in the forward pass that confirmed the
+                           network. One chain: the read-out scales the states to range 1, so that
+                           it is at most 1 / 2 (1 if there are points of one class only). Several:
+                           every chain votes 0 or 2, and it is near 2 (two classes: 1). INFINITY
+                           for classes = 1 */
+    double noise;       /* the part of margin by which the margin of a point (of runs: the least
+                           one) changes when every state in every layer is moved at random by its
+                           last bit, in double with eps = 1e-5 as well: as another order of
+                           operations does */
+    int32_t robust;     /* 1: noise is at most FAR_LNNET_NOISE_MOST, and every point is right then,
+                           too: other programs, PyTorch among them, may round as they like. 0: every
+                           point is right as far_net_eval rounds (on processors of one kind, such as
+                           those with fused multiplication and addition), and may not be elsewhere.
+                           Thousands of merges of many classes need that, or quad */
     double seconds;
 } far_lnnet_info;
 
@@ -106,10 +113,11 @@ typedef struct far_lnnet_info {
  * the largest. info may be NULL.
  *
  * A network is given back only after a forward pass through its stored weights, by itself, has
- * classified every row: far_net_eval in double, and once more with eps = 1e-5 and every state shaken
- * (noise, above); above double two passes at that precision. A network that needs more than double has its parameters, in their order and
- * with all digits, in the metadata "lnnet.parameters" ("lnnet.precision" and "lnnet.bits" say in
- * which precision); its tensors are these numbers rounded, and far_lnnet_check reads the digits.
+ * classified every row: far_net_eval in double, and once more with eps = 1e-5 and every state
+ * shaken (noise, above); above double two passes at that precision. A network that needs more than
+ * double has its parameters, in their order and with all digits, in the metadata "lnnet.parameters"
+ * ("lnnet.precision" and "lnnet.bits" say in which precision); its tensors are these numbers
+ * rounded, and far_lnnet_check reads the digits.
  *
  * FAR_ERR_VALUE: a value that is not finite; or two identical rows with different labels (rows are
  * counted from 1 in messages); or no precision that was allowed separates the points: says how far
@@ -123,9 +131,9 @@ FAR_API FAR_NODISCARD far_status far_lnnet_build(far_ctx *ctx, const far_mat *x,
                                                  far_lnnet_info *info);
 
 typedef struct far_lnnet_checked {
-    int32_t precision;   /* of the pass; never auto */
+    int32_t precision; /* of the pass; never auto */
     int64_t bits;
-    int64_t wrong;       /* rows whose own output is not the largest alone (equal counts as wrong) */
+    int64_t wrong; /* rows whose own output is not the largest alone (equal counts as wrong) */
     int64_t first_wrong; /* counted from 0; -1: none */
     double margin;       /* as in far_lnnet_info; not positive if a row is wrong */
 } far_lnnet_checked;

@@ -9,11 +9,11 @@
 #ifndef FAR_LNNET_CHAIN_H
 #define FAR_LNNET_CHAIN_H
 
-#include "lnnet_internal.h"
+#include "engine.h"
 
 #include <stdatomic.h>
 
-#define FAR_LN_KEPT 8 /* states that a chain can go back to */
+#define FAR_LN_KEPT 8  /* states that a chain can go back to */
 #define FAR_LN_LAYER 6 /* numbers of a layer: three slopes, three shifts */
 
 typedef enum far_ln_outcome {
@@ -45,6 +45,7 @@ typedef struct far_ln_chain {
     uint64_t seed;           /* of the search */
     const double *direction; /* of the projection, of as many entries as a point */
     far_ln_watch *watch;
+    far_ln_engine *engine; /* double: layers are worked out by it; NULL: by formulas of our own */
 
     far_ln_outcome outcome;
     int64_t layers;     /* those of the vote not counted */

@@ -16,15 +16,14 @@ typedef struct NAME(fold) {
 typedef struct NAME(line) {
     int64_t n;
     REAL *lo, *hi;
-    REAL *error; /* how far rounding may have moved it */
     int32_t *label;
     int64_t *first, *last; /* the points at lo and at hi; used before the first layer */
 } NAME(line);
 
 typedef struct NAME(state) {
     NAME(line) now, next;
-    REAL *ulo, *uhi;      /* where the objects go */
-    REAL *row; /* of the first layer: 3 x d */
+    REAL *ulo, *uhi; /* where the objects go */
+    REAL *row;       /* of the first layer: 3 x d */
     far_ln_search search;
     double *gaps; /* after each layer */
     NAME(line) kept[FAR_LN_KEPT];

@@ -1,4 +1,5 @@
-/* Part of chain_impl.h: the line of objects, and one layer on it, exactly as the network does it. */
+/* Part of chain_impl.h: the line of objects, and one layer on it, exactly as the network does it.
+ */
 
 /* 2^-bits */
 static REAL NAME(fraction)(int bits)
@@ -88,16 +89,46 @@ static REAL NAME(enter)(const far_ln_chain *c, const REAL *rows, const REAL *w, 
     return NAME(third)(z[0], z[1], z[2]);
 }
 
+/* The numbers of the search serve as room: it looks at the line anew each time. */
+static void NAME(move_by_engine)(const far_ln_chain *c, NAME(state) * s, const REAL *w)
+{
+    const NAME(line) *line = &s->now;
+    double *lo = s->search.lo, *hi = s->search.hi, layer[FAR_LN_LAYER];
+    for (int i = 0; i < FAR_LN_LAYER; i++) {
+        layer[i] = (double)w[i];
+    }
+    for (int64_t i = 0; i < line->n; i++) {
+        lo[i] = (double)line->lo[i];
+        hi[i] = (double)line->hi[i];
+    }
+    if (c->layers == 0) {
+        const double *rows = (const void *)s->row; /* REAL is double */
+        NAME(first_rows)(c, w, s->row);
+        far_ln_engine_first(c->engine, rows, layer + 3, c->points, line->first, line->n, lo);
+        far_ln_engine_first(c->engine, rows, layer + 3, c->points, line->last, line->n, hi);
+    } else {
+        far_ln_engine_next(c->engine, layer, lo, line->n);
+        far_ln_engine_next(c->engine, layer, hi, line->n);
+    }
+    for (int64_t i = 0; i < line->n; i++) {
+        s->ulo[i] = lo[i];
+        s->uhi[i] = hi[i];
+    }
+}
+
 static void NAME(move_objects)(const far_ln_chain *c, NAME(state) * s, const REAL *w)
 {
     const NAME(line) *line = &s->now;
+    if (c->engine) {
+        NAME(move_by_engine)(c, s, w);
+        return;
+    }
     if (c->layers == 0) {
         NAME(first_rows)(c, w, s->row);
         for (int64_t i = 0; i < line->n; i++) {
             s->ulo[i] = NAME(enter)(c, s->row, w, line->first[i]);
-            s->uhi[i] = line->last[i] == line->first[i]
-                            ? s->ulo[i]
-                            : NAME(enter)(c, s->row, w, line->last[i]);
+            s->uhi[i] = line->last[i] == line->first[i] ? s->ulo[i]
+                                                        : NAME(enter)(c, s->row, w, line->last[i]);
         }
         return;
     }
@@ -112,26 +143,15 @@ static void NAME(move_objects)(const far_ln_chain *c, NAME(state) * s, const REA
 /* ---- the new order ------------------------------------------------------------------------- */
 
 typedef struct NAME(object) {
-    REAL lo, hi, error;
+    REAL lo, hi;
     int32_t label;
 } NAME(object);
-
-/* What becomes of an error at distance t from the hinge, to the second order. */
-static inline REAL NAME(stretched)(const NAME(fold) * f, REAL t, REAL error)
-{
-    REAL h1 = f->k * t, h2 = 1 + f->mu * t, square = h1 * h1 + h2 * h2;
-    REAL slope = f->k * (h1 < 0 ? -h1 : h1), turn = f->k * f->k * error / 2;
-    return (slope + turn) * error / (square * SQRT(square));
-}
 
 static NAME(object) NAME(moved)(const NAME(state) * s, int64_t i, const NAME(fold) * f)
 {
     const NAME(line) *line = &s->now;
     REAL a = s->ulo[i], b = s->uhi[i], z = f->z;
-    NAME(object) o = {a < b ? a : b, a < b ? b : a, 0, line->label[i]};
-    REAL low = NAME(stretched)(f, line->lo[i] - z, line->error[i]);
-    REAL high = NAME(stretched)(f, line->hi[i] - z, line->error[i]);
-    o.error = (low > high ? low : high) * SQRT((REAL)2) + NAME(fraction)(BITS - 2);
+    NAME(object) o = {a < b ? a : b, a < b ? b : a, line->label[i]};
     if (line->lo[i] < z && z < line->hi[i]) { /* the hinge itself lies inside */
         o.lo = -SQRT((REAL)2);
         o.lo = o.lo < a && o.lo < b ? o.lo : a < b ? a : b;
@@ -146,7 +166,6 @@ static bool NAME(stack)(NAME(line) * out, NAME(object) o, bool pair)
     int64_t last = out->n - 1;
     if (last >= 0 && out->label[last] == o.label && (pair || !(o.lo > out->hi[last]))) {
         out->hi[last] = o.hi > out->hi[last] ? o.hi : out->hi[last];
-        out->error[last] = o.error > out->error[last] ? o.error : out->error[last];
         return true;
     }
     if (last >= 0 && !(o.lo > out->hi[last])) {
@@ -154,7 +173,6 @@ static bool NAME(stack)(NAME(line) * out, NAME(object) o, bool pair)
     }
     out->lo[out->n] = o.lo;
     out->hi[out->n] = o.hi;
-    out->error[out->n] = o.error;
     out->label[out->n++] = o.label;
     return true;
 }
@@ -233,8 +251,7 @@ static far_ln_outcome NAME(inspect)(const far_ln_chain *c, const NAME(line) * li
         if (line->label[i] != line->label[i - 1]) {
             REAL gap = line->lo[i] - line->hi[i - 1], room = SPREAD_MOST * gap;
             *least = gap < *least ? gap : *least;
-            spread |= !runs && (line->error[i] + line->error[i - 1] > room ||
-                                line->hi[i] - line->lo[i] > room ||
+            spread |= !runs && (line->hi[i] - line->lo[i] > room ||
                                 line->hi[i - 1] - line->lo[i - 1] > room);
         }
     }

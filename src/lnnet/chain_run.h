@@ -13,7 +13,6 @@ static void NAME(lay_line)(char **at, int64_t n, NAME(line) * line)
 {
     line->lo = (REAL *)NAME(take)(at, n, sizeof(REAL));
     line->hi = (REAL *)NAME(take)(at, n, sizeof(REAL));
-    line->error = (REAL *)NAME(take)(at, n, sizeof(REAL));
     line->label = (int32_t *)NAME(take)(at, n, sizeof(int32_t));
     line->first = (int64_t *)NAME(take)(at, n, sizeof(int64_t));
     line->last = (int64_t *)NAME(take)(at, n, sizeof(int64_t));
@@ -79,16 +78,21 @@ static int NAME(by_place)(const void *a, const void *b)
     return order ? order : (x->point > y->point) - (x->point < y->point);
 }
 
-static int64_t NAME(project)(const far_ln_chain *c, NAME(entry) * entries)
+/* *size: the largest sum of |v_j x_j|, which rounding is measured by. */
+static int64_t NAME(project)(const far_ln_chain *c, NAME(entry) * entries, REAL *size)
 {
     const far_ln_points *p = c->points;
     int64_t n = 0;
+    *size = 0;
     for (int64_t i = 0; i < p->count; i++) {
         const double *x = far_ln_point(p, i);
-        REAL sum = 0;
+        REAL sum = 0, sizes = 0;
         for (int64_t j = 0; j < p->d; j++) {
-            sum += (REAL)c->direction[j] * (REAL)x[j];
+            REAL term = (REAL)c->direction[j] * (REAL)x[j];
+            sum += term;
+            sizes += term < 0 ? -term : term;
         }
+        *size = sizes > *size ? sizes : *size;
         if (c->labels[i] >= 0) {
             entries[n++] = (NAME(entry)){sum, i, c->labels[i]};
         }
@@ -116,23 +120,26 @@ static far_ln_outcome NAME(first_line)(const far_ln_chain *c, const NAME(entry) 
         }
         line->lo[line->n] = line->hi[line->n] = e[i].place;
         line->first[line->n] = line->last[line->n] = e[i].point;
-        line->error[line->n] = NAME(fraction)(BITS - 2);
         line->label[line->n++] = e[i].label;
     }
     return FAR_LN_DONE;
 }
+
+#define PROJECTION_BITS 4 /* that another order of summation may change */
 
 /* The entries lie where the weights will: as many numbers as six a point are enough. */
 static far_ln_outcome NAME(start)(far_ln_chain *c, NAME(state) * s)
 {
     _Static_assert(sizeof(NAME(entry)) <= FAR_LN_LAYER * sizeof(REAL), "entries fit");
     NAME(entry) *entries = c->weights;
-    int64_t n = NAME(project)(c, entries);
+    REAL size;
+    int64_t n = NAME(project)(c, entries, &size);
     far_ln_outcome o = NAME(first_line)(c, entries, n, &s->now);
     if (o == FAR_LN_DONE) {
         REAL range = s->now.hi[s->now.n - 1] - s->now.lo[0], gap;
         o = NAME(inspect)(c, &s->now, &gap);
         s->gaps[0] = (double)(range > 0 ? gap / range : gap);
+        o = gap < size * NAME(fraction)(BITS - PROJECTION_BITS) ? FAR_LN_COLLIDED : o;
     }
     return o;
 }
@@ -207,7 +214,6 @@ static void NAME(copy_line)(const NAME(line) * from, NAME(line) * to)
     to->n = from->n;
     memcpy(to->lo, from->lo, n * sizeof *to->lo);
     memcpy(to->hi, from->hi, n * sizeof *to->hi);
-    memcpy(to->error, from->error, n * sizeof *to->error);
     memcpy(to->label, from->label, n * sizeof *to->label);
     memcpy(to->first, from->first, n * sizeof *to->first);
     memcpy(to->last, from->last, n * sizeof *to->last);

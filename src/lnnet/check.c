@@ -8,10 +8,9 @@ static far_status check_labels(far_ctx *ctx, const far_net *net, const far_mat *
 {
     for (int64_t i = 0; i < x->rows; i++) {
         if (labels[i] < 0 || labels[i] >= net->info.outputs) {
-            return far_fail(ctx, FAR_ERR_ARG,
-                            "row %lld has label %lld; the network's classes are 0 to %lld",
-                            (long long)i + 1, (long long)labels[i],
-                            (long long)net->info.outputs - 1);
+            return far_fail(
+                ctx, FAR_ERR_ARG, "row %lld has label %lld; the network's classes are 0 to %lld",
+                (long long)i + 1, (long long)labels[i], (long long)net->info.outputs - 1);
         }
     }
     return FAR_OK;
@@ -88,9 +87,8 @@ far_status far_lnnet_check(far_ctx *ctx, const far_net *net, const far_mat *x,
     bits = bits ? bits : stored_bits < 128 ? 128 : stored_bits;
     far_ln_rows rows = {.x = x, .labels = labels};
     *out = (far_lnnet_checked){.precision = precision, .bits = 53};
-    FAR_TRY(precision == FAR_LNNET_DOUBLE
-                ? check_double(ctx, net, &rows, out)
-                : check_above(ctx, net, precision, bits, &rows, out));
+    FAR_TRY(precision == FAR_LNNET_DOUBLE ? check_double(ctx, net, &rows, out)
+                                          : check_above(ctx, net, precision, bits, &rows, out));
 done:
     return st;
 }

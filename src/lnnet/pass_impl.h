@@ -253,7 +253,8 @@ static far_status NAME(pass)(const far_ln_ops *o, far_ctx *ctx, const far_ln_for
     NAME(entries) e = {0};
     REAL *room = NULL;
     int threads = far_ctx_threads(ctx);
-    int64_t strip = NAME(widest)(f) * PASS_ROWS, strips = (job->x->rows + PASS_ROWS - 1) / PASS_ROWS;
+    int64_t strip = NAME(widest)(f) * PASS_ROWS,
+            strips = (job->x->rows + PASS_ROWS - 1) / PASS_ROWS;
     far_ln_watch watch = {.ctx = ctx, .total = strips, .what = "lnnet check", .every = 1};
     FAR_TRY(NAME(entries_make)(ctx, f, parameters, &e));
     FAR_TRY(far_alloc(ctx, 2 * strip * threads, &room));
@@ -273,26 +274,30 @@ done:
 
 /* ---- what the outputs say ------------------------------------------------------------------ */
 
+static double NAME(margin)(const void *outputs, const far_ln_form *f, const far_ln_rows *job,
+                           int64_t row)
+{
+    const REAL *all = (const REAL *)outputs + row * f->classes;
+    REAL other = -INFINITY;
+    for (int64_t k = 0; k < f->classes; k++) {
+        if (k != job->labels[row] && !(all[k] <= other)) {
+            other = all[k];
+        }
+    }
+    return (double)(all[job->labels[row]] - other);
+}
+
 static void NAME(judge)(const void *outputs, const far_ln_form *f, const far_ln_rows *job,
                         far_lnnet_checked *out)
 {
-    const REAL *all = outputs;
-    REAL least = INFINITY;
     out->wrong = 0;
     out->first_wrong = -1;
+    out->margin = INFINITY;
     for (int64_t i = 0; i < job->x->rows; i++) {
-        const REAL *row = all + i * f->classes;
-        REAL other = -INFINITY;
-        for (int64_t k = 0; k < f->classes; k++) {
-            if (k != job->labels[i] && !(row[k] <= other)) {
-                other = row[k];
-            }
-        }
-        REAL margin = row[job->labels[i]] - other;
+        double margin = NAME(margin)(outputs, f, job, i);
         if (!(margin > 0)) {
             out->first_wrong = out->wrong++ == 0 ? i : out->first_wrong;
         }
-        least = margin < least || margin != margin ? margin : least;
+        out->margin = margin < out->margin || isnan(margin) ? margin : out->margin;
     }
-    out->margin = (double)least;
 }

@@ -85,9 +85,7 @@ static void keep_smaller(int64_t *counts, int64_t classes)
 static void set_offsets(far_ln_plan *plan, const int64_t *counts, const int64_t *chains, bool two)
 {
     for (int64_t k = 0; k < plan->form.classes; k++) {
-        plan->offset[k] = counts[k] == 0  ? -1
-                          : chains[k] > 0 ? (double)(chains[k] - two)
-                                          : 0;
+        plan->offset[k] = counts[k] == 0 ? -1 : chains[k] > 0 ? (double)(chains[k] - two) : 0;
     }
 }
 

@@ -52,6 +52,9 @@ struct far_ln_ops {
                        const void *parameters, const far_ln_rows *rows, void *outputs);
     void (*judge)(const void *outputs, const far_ln_form *form, const far_ln_rows *rows,
                   far_lnnet_checked *out);
+    /* What a point's own output is more than its largest other one. */
+    double (*margin)(const void *outputs, const far_ln_form *form, const far_ln_rows *rows,
+                     int64_t row);
 };
 
 extern const far_ln_ops far_ln_double, far_ln_quad;

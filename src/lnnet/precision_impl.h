@@ -69,4 +69,5 @@ const far_ln_ops OPS = {.precision = PRECISION,
                         .print = NAME(print),
                         .parse = NAME(parse),
                         .pass = NAME(pass),
-                        .judge = NAME(judge)};
+                        .judge = NAME(judge),
+                        .margin = NAME(margin)};

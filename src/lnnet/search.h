@@ -1,6 +1,6 @@
 /*
- * The search for the next fold, in double whatever the precision of the chain: it only decides where
- * the hinge goes; the chain works the fold out in its own numbers.
+ * The search for the next fold, in double whatever the precision of the chain: it only decides
+ * where the hinge goes; the chain works the fold out in its own numbers.
  */
 #ifndef FAR_LNNET_SEARCH_H
 #define FAR_LNNET_SEARCH_H
@@ -35,10 +35,12 @@ typedef struct far_ln_search {
 
 /* ---- search_score.c ---- */
 
-#define FAR_LN_EXACT 64 /* objects, behind those that a fold turns around, that are looked at singly */
+#define FAR_LN_EXACT                                                                               \
+    64 /* objects, behind those that a fold turns around, that are looked at singly */
 
-/* Weights and blocks for a fold that turns at most `turned` objects around. */
-void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length);
+/* Weights 1 / (1 + j / length)^power and blocks, for a fold that turns at most `turned` objects
+ * around. */
+void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length, double power);
 /* How bad the gaps are after a fold; INFINITY: labels mix, or no better than best. The first
  * `turned` objects may lie left of the hinge. wide: objects are intervals. */
 double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned, bool wide,

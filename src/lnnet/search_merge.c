@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-
 /* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
 static far_ln_fold merging(double a, double b, double z, double omega)
 {
@@ -90,7 +89,7 @@ bool far_ln_search_merge(far_ln_search *s, int64_t a, int64_t b, int32_t classes
     merge m = {.s = s, .turned = b + 1, .best = INFINITY, .zeta = 0.5, .omega = 1};
     m.a = centre(s, a);
     m.b = centre(s, b);
-    far_ln_search_prepare(s, b + 1, classes <= FEW_CLASSES ? 8 : 20);
+    far_ln_search_prepare(s, b + 1, classes <= FEW_CLASSES ? 8 : 20, 2);
     try_grid(&m, a, b);
     refine_merge(&m, s->seed, s->layer);
     *out = (far_ln_choice){.zeta = m.zeta, .omega = m.omega};

@@ -2,14 +2,14 @@
  * How good a fold leaves the gaps.
  *
  * J = sum over neighbours of different labels of (T_j / gap_j)^2, j their rank from the front. T is
- * the profile 1 / (1 + j / j0)^2: gaps that grow like 1 / j^2 backwards are what folding keeps.
+ * a profile 1 / (1 + j / length)^power. Folding keeps gaps that fall like 1 / j^2; weights that
+ * fall faster keep wide runs at the front apart, weights that do not keep many labels there apart.
  * The front is worked out gap by gap. Behind it the fold only stretches: whole blocks of gaps are
  * weighed with its derivative.
  */
 #include "search.h"
 
 #include <math.h>
-
 
 static inline double image(const far_ln_fold *f, double x)
 {
@@ -27,11 +27,11 @@ static inline double inverse_slope(const far_ln_fold *f, double x)
 
 #define BLOCK_LEAST 8
 
-static void set_weights(double *weight, int64_t n, int64_t turned, double j0)
+static void set_weights(double *weight, int64_t n, int64_t turned, double length, double power)
 {
     for (int64_t j = 0; j < n; j++) {
         double back = j > turned ? (j - turned) : 0;
-        double t = 1 / ((1 + back / j0) * (1 + back / j0) * (turned + j0));
+        double t = pow(1 + back / length, -power) / (turned + length);
         weight[j] = t * t;
     }
 }
@@ -59,15 +59,15 @@ static void set_blocks(far_ln_search *s, int64_t from)
     s->place[s->blocks] = line->hi[line->n - 1];
 }
 
-void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length)
+void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length, double power)
 {
     int64_t from = turned + FAR_LN_EXACT < s->n ? turned + FAR_LN_EXACT : s->n;
-    set_weights(s->weight, s->n + 2, turned > 2 ? turned - 2 : 0, length * s->profile);
+    set_weights(s->weight, s->n + 2, turned > 2 ? turned - 2 : 0, length * s->profile, power);
     set_blocks(s, from);
 }
 
 static double score_blocks(const far_ln_search *s, const far_ln_fold *f, int64_t shift, double sum,
-                               double best)
+                           double best)
 {
     double here = s->blocks > 0 ? inverse_slope(f, s->place[0]) : 0;
     for (int64_t b = 0; b < s->blocks && sum < best; b++) {
@@ -87,8 +87,7 @@ typedef struct front {
     int64_t rank;
 } front;
 
-static inline bool put(const far_ln_search *s, front *q, double near, double far,
-                             int32_t label)
+static inline bool put(const far_ln_search *s, front *q, double near, double far, int32_t label)
 {
     if (label == q->label) {
         q->edge = far > q->edge ? far : q->edge;
@@ -107,7 +106,7 @@ static inline bool put(const far_ln_search *s, front *q, double near, double far
 }
 
 double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned, bool wide,
-                        double best)
+                    double best)
 {
     const far_ln_search *line = s;
     int64_t r = turned, from = s->block_start[0], n = line->n;
@@ -150,8 +149,7 @@ double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned
     if (r > from) { /* something was put far behind: no blocks, all one by one */
         for (; r < n && q.sum < best; r++) {
             double near = image(f, line->lo[r]);
-            if (!put(s, &q, near, wide ? image(f, line->hi[r]) : near,
-                           line->label[r])) {
+            if (!put(s, &q, near, wide ? image(f, line->hi[r]) : near, line->label[r])) {
                 return INFINITY;
             }
         }

@@ -168,17 +168,22 @@ static int64_t tensor_count(const far_step *s)
 
 far_net_tensor_info far_net_tensor(far_net *net, int64_t i)
 {
-    int64_t first = 0;
-    for (int64_t k = 0; k < net->step_count; k++) {
-        int64_t count = tensor_count(&net->steps[k]);
-        if (i >= first && i < first + count) {
-            far_net_tensor_info t = step_tensor(net, &net->steps[k], i - first);
-            t.name = net->tensor_names[i];
-            return t;
+    int64_t low = 0, high = net->step_count; /* the last step with at most i in front of it */
+    while (high - low > 1) {
+        int64_t middle = (low + high) / 2;
+        if (net->steps[middle].tensor <= i) {
+            low = middle;
+        } else {
+            high = middle;
         }
-        first += count;
     }
-    return (far_net_tensor_info){.layer = -1, .parameter = -1};
+    const far_step *s = &net->steps[low];
+    if (i < s->tensor || i >= s->tensor + tensor_count(s)) {
+        return (far_net_tensor_info){.layer = -1, .parameter = -1};
+    }
+    far_net_tensor_info t = step_tensor(net, s, i - s->tensor);
+    t.name = net->tensor_names[i];
+    return t;
 }
 
 far_mat far_net_parameters(far_net *net)

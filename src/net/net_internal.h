@@ -28,6 +28,7 @@ typedef struct far_step {
     int64_t mean, variance; /* batchnorm: offsets among the statistics; -1: none */
     int64_t mate;           /* SKIP_IN and SKIP_OUT: the other one */
     int64_t unit;           /* which of the layers with parameters; -1: none */
+    int64_t tensor;         /* how many tensors lie in front of its own */
     int column;             /* in the text, from 1 */
     char *name;             /* "3", "2.1" */
 } far_step;

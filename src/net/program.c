@@ -62,6 +62,7 @@ static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, 
                        .variance = -1,
                        .mate = -1,
                        .unit = -1,
+                       .tensor = net->info.tensors,
                        .column = layer->column};
     char name[32];
     int length = snprintf(name, sizeof name, "%lld", (long long)index);

@@ -35,3 +35,8 @@ sed '2s/.$/d/;3s/.$/d/;4s/.$/d/;5s/.$/d/' four.csv >moved.csv
 expect_code 1 "$FARFIELD" lnnet check --net four.safetensors moved.csv -l kind -q
 "$FARFIELD" lnnet build two.csv -l kind --where 'x > 0' -q --report page
 grep -q '<animate ' page/report.html
+# many classes: double has no room for another rounding there, and predict rounds as the builder did
+scattered 900 12 >many.csv
+"$FARFIELD" lnnet build many.csv -l kind --json -o many.safetensors | grep -q '"robust": false, "precision": "double"'
+right many.safetensors many.csv
+"$FARFIELD" lnnet check --net many.safetensors many.csv -l kind -q

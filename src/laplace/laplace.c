@@ -1,0 +1,213 @@
+/* The approximation: made, described, given another prior. */
+#include "laplace_internal.h"
+
+#include <math.h>
+
+void far_laplace_destroy(far_laplace *la)
+{
+    if (la) {
+        far_ctx *ctx = la->ctx;
+        far_posterior_destroy(ctx, la->posterior);
+        far_root_clear(ctx, &la->root);
+        far_free(ctx, la->matrix.data);
+        far_free(ctx, la->basis);
+        far_free(ctx, la->x);
+        far_net_destroy(la->net);
+        far_free(ctx, la);
+    }
+}
+
+static double bytes_held(const far_laplace *la)
+{
+    const far_laplace_info *i = &la->info;
+    double numbers = (double)la->matrix.rows * (double)la->matrix.cols + (double)i->parameters;
+    numbers += la->basis ? (double)i->rank_most * (double)i->parameters : 0;
+    numbers += la->x ? (double)i->rows * (double)la->net->info.inputs : 0;
+    numbers += la->root.q ? (double)i->rows * (double)i->outputs : 0;
+    return (double)sizeof(double) * numbers + far_system_diagnostics(la->posterior->system).bytes;
+}
+
+far_laplace_info far_laplace_describe(const far_laplace *la)
+{
+    return la->info;
+}
+
+/* ---- another prior, fewer features --------------------------------------------------------- */
+
+static far_status install(far_laplace *la, int64_t side, double prior)
+{
+    far_posterior *p = NULL;
+    double effective;
+    far_status st = FAR_OK;
+    FAR_TRY(far_posterior_create(la, side, prior, &p));
+    FAR_TRY(far_posterior_effective(la->ctx, p, &effective));
+    far_posterior_destroy(la->ctx, la->posterior);
+    la->posterior = p;
+    p = NULL;
+    la->info.prior = prior;
+    la->info.effective = effective;
+    la->info.side = side;
+    la->info.rank = la->info.system == FAR_LAPLACE_FEATURES ? side : 0;
+    la->info.bytes = bytes_held(la);
+done:
+    far_posterior_destroy(la->ctx, p);
+    return st;
+}
+
+static far_status install_quietly(far_laplace *la, int64_t side, double prior)
+{
+    far_progress_hold(la->ctx);
+    far_status st = install(la, side, prior);
+    far_progress_release(la->ctx);
+    return st;
+}
+
+static far_status check_la(far_ctx *ctx, const far_laplace *la)
+{
+    return ctx && la
+               ? FAR_OK
+               : far_fail(ctx, FAR_ERR_ARG, "the context and the approximation must not be NULL");
+}
+
+far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank, double prior)
+{
+    far_status st = check_la(ctx, la);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (!(prior > 0) || !isfinite(prior) || !isfinite(1 / prior)) {
+        return far_fail(ctx, FAR_ERR_ARG, "the prior variance is %g; it must be positive", prior);
+    }
+    bool ella = la->info.system == FAR_LAPLACE_FEATURES;
+    if (!ella && rank != 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "an exact approximation has no rank; give 0");
+    }
+    if (rank < 0 || rank > la->info.rank_most) {
+        return far_fail(ctx, FAR_ERR_ARG, "rank %lld of an approximation with %lld features",
+                        (long long)rank, (long long)la->info.rank_most);
+    }
+    return install_quietly(la, rank > 0 ? rank : la->info.side, prior);
+}
+
+far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la, int32_t on)
+{
+    far_status st = check_la(ctx, la);
+    if (st == FAR_OK && la->info.system != FAR_LAPLACE_FEATURES) {
+        st = far_fail(ctx, FAR_ERR_ARG, "an exact approximation leaves nothing to a residual");
+    }
+    if (st == FAR_OK) {
+        la->info.residual_prior = on != 0;
+    }
+    return st;
+}
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+far_status far_check_labels(far_ctx *ctx, const int64_t *labels, int64_t count, int64_t classes)
+{
+    if (!labels) {
+        return far_fail(ctx, FAR_ERR_ARG, "labels must not be NULL");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (labels[i] < 0 || labels[i] >= classes) {
+            return far_fail(ctx, FAR_ERR_ARG, "labels: row %lld is %lld, not in 0 to %lld",
+                            (long long)i + 1, (long long)labels[i], (long long)classes - 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status check_points(far_ctx *ctx, const far_net *net, const far_mat *x)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_mat_check(ctx, x, "x"));
+    FAR_TRY(far_net_check_mat(ctx, x, "x", -1, -1, FAR_F64));
+    FAR_TRY(far_net_check_inputs(ctx, net, x));
+done:
+    return st;
+}
+
+far_status far_laplace_check(far_ctx *ctx, const far_laplace *la, const far_mat *x)
+{
+    far_status st = check_la(ctx, la);
+    return st == FAR_OK ? check_points(ctx, la->net, x) : st;
+}
+
+static far_laplace_info describe(const far_net *net, const far_mat *x, const far_laplace_opts *o,
+                                 const far_laplace_cost *cost)
+{
+    bool ella = cost->system == FAR_LAPLACE_FEATURES;
+    int64_t outputs = net->info.outputs;
+    return (far_laplace_info){.rows = x->rows,
+                              .outputs = outputs,
+                              .parameters = net->info.parameters,
+                              .method = o->method,
+                              .likelihood = o->likelihood,
+                              .system = cost->system,
+                              .residual_prior = ella && o->residual_prior,
+                              .side = cost->side,
+                              .landmarks = ella ? far_least(o->landmarks, x->rows * outputs) : 0,
+                              .rank = ella ? cost->side : 0,
+                              .rank_most = ella ? cost->side : 0,
+                              .prior = o->prior,
+                              .noise = o->likelihood == FAR_LIKELIHOOD_GAUSSIAN ? o->noise : 1};
+}
+
+static far_status fit(far_laplace *la, const far_mat *x, const far_laplace_opts *opts)
+{
+    far_status st = FAR_OK;
+    switch (la->info.system) {
+    case FAR_LAPLACE_PARAMETERS:
+        FAR_TRY(far_laplace_fit_parameters(la, x));
+        break;
+    case FAR_LAPLACE_ROWS:
+        FAR_TRY(far_laplace_fit_rows(la, x));
+        break;
+    default:
+        FAR_TRY(far_laplace_fit_features(la, x, opts));
+    }
+    FAR_TRY(far_progress(la->ctx, "posterior", x->rows, x->rows));
+    FAR_TRY(install_quietly(la, la->info.side, la->info.prior));
+done:
+    return st;
+}
+
+static far_status check_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
+                            const far_laplace_opts *o, far_laplace_cost *cost)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_mat_check(ctx, x, "x"));
+    FAR_TRY(far_laplace_estimate(ctx, net, x->rows, o, cost));
+    FAR_TRY(check_points(ctx, net, x));
+    if (o->balanced && o->labels) {
+        FAR_TRY(far_check_labels(ctx, o->labels, x->rows, net->info.outputs));
+    }
+    FAR_TRY(far_budget_check(ctx, "the approximation", cost->bytes, o->memory));
+done:
+    return st;
+}
+
+far_status far_laplace_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
+                           const far_laplace_opts *opts, far_laplace **out)
+{
+    if (!ctx || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "the context and out must not be NULL");
+    }
+    far_laplace *la = NULL;
+    far_laplace_cost cost;
+    far_laplace_opts o;
+    far_status st = FAR_OK;
+    *out = NULL;
+    far_laplace_opts_init(&o);
+    o = opts ? *opts : o;
+    FAR_TRY(check_fit(ctx, net, x, &o, &cost));
+    FAR_TRY(far_alloc(ctx, 1, &la));
+    *la = (far_laplace){.ctx = ctx, .memory = o.memory, .info = describe(net, x, &o, &cost)};
+    FAR_TRY(far_net_copy(ctx, net, &la->net));
+    FAR_TRY(fit(la, x, &o));
+    *out = la;
+    la = NULL;
+done:
+    far_laplace_destroy(la);
+    return st;
+}

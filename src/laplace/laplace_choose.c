@@ -1,0 +1,278 @@
+/* Rank and prior by the likelihood of validation rows. */
+#include "laplace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PRIORS[] = {1e-4, 3.1622776601683795e-4, 1e-3, 3.1622776601683795e-3,
+                                1e-2, 3.1622776601683795e-2, 1e-1, 3.1622776601683795e-1,
+                                1,    3.1622776601683795,    10,   31.622776601683793,
+                                100};
+enum { PRIOR_COUNT = sizeof PRIORS / sizeof PRIORS[0], RANKS_MOST = 64 };
+
+void far_laplace_grid_init(far_laplace_grid *grid)
+{
+    *grid = (far_laplace_grid){.size = sizeof *grid};
+    far_probability_opts_init(&grid->probability);
+}
+
+/* Everything that does not depend on rank and prior. */
+typedef struct search {
+    far_ctx *ctx;
+    const far_laplace *la;
+    far_laplace_grid grid;
+    int64_t ranks[RANKS_MOST];
+    const int64_t *labels;
+    const far_mat *y;
+    far_projection projection;
+    double *mean, *covariance, *probability;
+    int64_t points;
+} search;
+
+static void search_clear(search *s)
+{
+    far_projection_clear(&s->projection);
+    far_free(s->ctx, s->mean);
+    far_free(s->ctx, s->covariance);
+    far_free(s->ctx, s->probability);
+}
+
+/* ---- the grid ------------------------------------------------------------------------------ */
+
+/* 5, 10, 20, 50, ... below the most, and the most. */
+static void default_ranks(search *s, int64_t most)
+{
+    static const int64_t LEADS[] = {5, 10, 20};
+    int64_t count = 0, decade = 1;
+    for (int64_t k = 0; LEADS[k % 3] * decade < most && count < RANKS_MOST - 1; k++) {
+        s->ranks[count++] = LEADS[k % 3] * decade;
+        decade *= k % 3 == 2 ? 10 : 1;
+    }
+    s->ranks[count++] = most;
+    s->grid.ranks = s->ranks;
+    s->grid.rank_count = count;
+}
+
+static void complete_grid(search *s, const far_laplace_grid *grid)
+{
+    far_laplace_grid_init(&s->grid);
+    s->grid = grid ? *grid : s->grid;
+    if (!s->grid.priors) {
+        s->grid.priors = PRIORS;
+        s->grid.prior_count = PRIOR_COUNT;
+    }
+    if (s->la->info.system != FAR_LAPLACE_FEATURES) {
+        s->ranks[0] = s->la->info.side;
+        s->grid.ranks = s->ranks;
+        s->grid.rank_count = 1;
+    } else if (!s->grid.ranks) {
+        default_ranks(s, s->la->info.rank_most);
+    }
+}
+
+static far_status check_given(far_ctx *ctx, const far_laplace *la, const far_laplace_grid *g)
+{
+    bool ella = la->info.system == FAR_LAPLACE_FEATURES;
+    if (g->size != sizeof *g) {
+        return far_fail(ctx, FAR_ERR_ARG, "grid: call far_laplace_grid_init first");
+    }
+    if (!ella && g->ranks) {
+        return far_fail(ctx, FAR_ERR_ARG, "grid: an exact approximation has no ranks to choose");
+    }
+    if (g->nll && (!g->priors || (ella && !g->ranks))) {
+        return far_fail(ctx, FAR_ERR_ARG, "grid: nll needs ranks and priors of your own");
+    }
+    if ((g->ranks && g->rank_count < 1) || (g->priors && g->prior_count < 1)) {
+        return far_fail(ctx, FAR_ERR_ARG, "grid: there must be at least 1 rank and 1 prior");
+    }
+    return FAR_OK;
+}
+
+static far_status check_values(const search *s)
+{
+    const far_laplace_grid *g = &s->grid;
+    bool ella = s->la->info.system == FAR_LAPLACE_FEATURES;
+    for (int64_t k = 0; ella && k < g->rank_count; k++) {
+        if (g->ranks[k] < 1 || g->ranks[k] > s->la->info.rank_most) {
+            return far_fail(s->ctx, FAR_ERR_ARG, "grid: rank %lld is not in 1 to %lld",
+                            (long long)g->ranks[k], (long long)s->la->info.rank_most);
+        }
+    }
+    for (int64_t k = 0; k < g->prior_count; k++) {
+        if (!(g->priors[k] > 0) || !isfinite(g->priors[k]) || !isfinite(1 / g->priors[k])) {
+            return far_fail(s->ctx, FAR_ERR_ARG, "grid: the prior variance %g is not positive",
+                            g->priors[k]);
+        }
+    }
+    return far_check_probability_opts(s->ctx, &g->probability);
+}
+
+static far_status check_targets(const search *s, const far_mat *x)
+{
+    far_status st = FAR_OK;
+    bool classes = s->la->info.likelihood == FAR_LIKELIHOOD_SOFTMAX;
+    if (x->rows < 1) {
+        return far_fail(s->ctx, FAR_ERR_SHAPE, "there are no validation rows");
+    }
+    if (classes ? s->y != NULL : s->labels != NULL) {
+        return far_fail(s->ctx, FAR_ERR_ARG, "%s",
+                        classes ? "a softmax is scored by labels; y must be NULL"
+                                : "a regression is scored by y; labels must be NULL");
+    }
+    if (classes) {
+        return far_check_labels(s->ctx, s->labels, x->rows, s->la->info.outputs);
+    }
+    FAR_TRY(far_check_matrix(s->ctx, s->y, "y", x->rows, s->la->info.outputs));
+    FAR_TRY(far_check_finite(s->ctx, s->y, "y"));
+done:
+    return st;
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+static far_status check_memory(const search *s, const far_mat *x, int64_t side)
+{
+    double cols = (double)x->rows * (double)s->la->info.outputs;
+    double numbers = cols * (3 * (double)side + 2 * (double)s->la->info.outputs + 2);
+    return far_budget_check(s->ctx, "the features of the validation rows", 8 * numbers,
+                            s->la->memory);
+}
+
+static int64_t largest_rank(const far_laplace_grid *g)
+{
+    int64_t most = 0;
+    for (int64_t k = 0; k < g->rank_count; k++) {
+        most = g->ranks[k] > most ? g->ranks[k] : most;
+    }
+    return most;
+}
+
+static far_status prepare(search *s, const far_mat *x)
+{
+    int64_t classes = s->la->info.outputs, side = largest_rank(&s->grid);
+    far_status st = FAR_OK;
+    s->points = x->rows;
+    FAR_TRY(check_memory(s, x, side));
+    FAR_TRY(far_alloc(s->ctx, x->rows * classes, &s->mean));
+    FAR_TRY(far_alloc(s->ctx, x->rows * classes, &s->probability));
+    FAR_TRY(far_alloc(s->ctx, x->rows * classes * classes, &s->covariance));
+    FAR_TRY(far_laplace_outputs(s->la, x, s->mean));
+    FAR_TRY(far_projection_create(s->la, x, side, &s->projection));
+done:
+    return st;
+}
+
+static far_status score_prediction(const search *s, double *nll)
+{
+    int64_t classes = s->la->info.outputs;
+    far_mat mean = far_mat_view(s->mean, s->points, classes, FAR_F64);
+    far_mat covariance = far_mat_view(s->covariance, s->points * classes, classes, FAR_F64);
+    far_mat probability = far_mat_view(s->probability, s->points, classes, FAR_F64);
+    far_class_score by_class = {0};
+    far_gauss_score gauss = {0};
+    far_status st = FAR_OK;
+    if (s->y) {
+        FAR_TRY(far_gauss_scores(s->ctx, &mean, &covariance, s->y, s->la->info.noise, &gauss));
+    } else {
+        FAR_TRY(far_laplace_probability(s->ctx, &mean, &covariance, &s->grid.probability,
+                                        &probability));
+        FAR_TRY(far_class_scores(s->ctx, &probability, s->labels, 0, &by_class));
+    }
+    *nll = s->y ? gauss.nll : by_class.nll;
+done:
+    return st;
+}
+
+static far_status score(search *s, int64_t rank, double prior, double *nll)
+{
+    far_posterior *p = NULL;
+    far_status st = far_posterior_create(s->la, rank, prior, &p);
+    if (st == FAR_ERR_SINGULAR) {
+        *nll = INFINITY;
+        return FAR_OK;
+    }
+    FAR_TRY(st);
+    FAR_TRY(far_projection_spread(s->la, p, &s->projection, s->covariance));
+    FAR_TRY(score_prediction(s, nll));
+done:
+    far_posterior_destroy(s->ctx, p);
+    return st;
+}
+
+/* Of a grid in any order. */
+static bool at_end(const far_laplace_grid *g, double prior)
+{
+    double least = prior, most = prior;
+    for (int64_t k = 0; k < g->prior_count; k++) {
+        least = fmin(least, g->priors[k]);
+        most = fmax(most, g->priors[k]);
+    }
+    return g->prior_count > 1 && (prior == least || prior == most);
+}
+
+static far_status score_quietly(search *s, int64_t rank, double prior, double *nll)
+{
+    far_progress_hold(s->ctx);
+    far_status st = score(s, rank, prior, nll);
+    far_progress_release(s->ctx);
+    return st;
+}
+
+static far_status search_grid(search *s, far_laplace_choice *best)
+{
+    const far_laplace_grid *g = &s->grid;
+    int64_t total = g->rank_count * g->prior_count;
+    far_status st = FAR_OK;
+    *best = (far_laplace_choice){.nll = INFINITY};
+    for (int64_t k = 0; k < total; k++) {
+        int64_t rank = g->ranks[k / g->prior_count];
+        double prior = g->priors[k % g->prior_count], nll;
+        FAR_TRY(far_progress(s->ctx, "choose", k, total));
+        FAR_TRY(score_quietly(s, rank, prior, &nll));
+        if (g->nll) {
+            g->nll[k] = nll;
+        }
+        if (nll < best->nll) {
+            *best = (far_laplace_choice){rank, prior, nll, at_end(g, prior)};
+        }
+    }
+    if (!isfinite(best->nll)) {
+        st = far_fail(s->ctx, FAR_ERR_SINGULAR,
+                      "no rank and prior of the grid has a finite score; try smaller priors");
+    }
+done:
+    return st;
+}
+
+static far_status check(far_ctx *ctx, const far_laplace *la, const far_mat *x,
+                        const far_laplace_grid *grid)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(far_laplace_check(ctx, la, x));
+    FAR_TRY(grid ? check_given(ctx, la, grid) : FAR_OK);
+done:
+    return st;
+}
+
+far_status far_laplace_choose(far_ctx *ctx, far_laplace *la, const far_mat *x,
+                              const int64_t *labels, const far_mat *y, const far_laplace_grid *grid,
+                              far_laplace_choice *out)
+{
+    search s = {.ctx = ctx, .la = la, .labels = labels, .y = y};
+    far_laplace_choice best;
+    far_status st = FAR_OK;
+    FAR_TRY(check(ctx, la, x, grid));
+    complete_grid(&s, grid);
+    FAR_TRY(check_values(&s));
+    FAR_TRY(check_targets(&s, x));
+    FAR_TRY(prepare(&s, x));
+    FAR_TRY(search_grid(&s, &best));
+    best.rank = la->info.system == FAR_LAPLACE_FEATURES ? best.rank : 0;
+    FAR_TRY(far_laplace_set(ctx, la, best.rank, best.prior));
+    if (out) {
+        *out = best;
+    }
+done:
+    search_clear(&s);
+    return st;
+}

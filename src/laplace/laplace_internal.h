@@ -1,0 +1,160 @@
+/*
+ * Inside the room: a posterior in three coordinates.
+ *
+ * A system of side n stands for the data: n is P (parameters), NC (rows) or K (features). A point x
+ * has a projection z(x), n x C: J(x)', R' k(X, x) or phi(x)'. With A = matrix + I / s0^2 = L L' and
+ * w = L^-1 z, the covariance is
+ *
+ *     parameters   w' w
+ *     rows         s0^2 (k(x, x) - w' w)
+ *     features     w' w + s0^2 (k(x, x) - z' z)      (the second term with residual_prior)
+ *
+ * so that all three share everything but matrix and projection.
+ */
+#ifndef FAR_LAPLACE_INTERNAL_H
+#define FAR_LAPLACE_INTERNAL_H
+
+#include "../gram/net_factors.h"
+#include "../solve/solve_internal.h"
+
+#include <farfield/laplace.h>
+
+/* ---- laplace_root.c: R with R R' = Lam ---- */
+
+/* softmax: R' = (I - q q') diag(q), q = sqrt(p); gaussian: I / sqrt(noise). */
+typedef struct far_root {
+    int64_t outputs;
+    double scale;
+    double *q; /* points x outputs; NULL: gaussian */
+} far_root;
+
+/* At points whose outputs (m x C, packed) the network gives. */
+far_status far_root_create(far_ctx *ctx, const far_laplace_info *info, const double *outputs,
+                           int64_t points, far_root *root);
+void far_root_clear(far_ctx *ctx, far_root *root);
+/* v := R' v for point i; v has C numbers, stride apart. */
+void far_root_apply(const far_root *root, int64_t i, double *v, int64_t stride);
+/* The same for C consecutive rows of every point of a matrix with cols columns. */
+void far_root_apply_rows(far_ctx *ctx, const far_root *root, int64_t points, double *rows,
+                         int64_t cols);
+/* In place; v becomes probabilities. */
+void far_softmax(double *v, int64_t count);
+
+/* ---- laplace_matrix.c ---- */
+
+/* out (cols x rows, packed) = a' */
+void far_transpose(far_ctx *ctx, const far_mat *a, double *out);
+/* The lower triangle of m (n x n) += z z', z n x k, zt its transpose. */
+far_status far_add_outer(far_ctx *ctx, const far_mat *z, const far_mat *zt, far_mat *m);
+/* Its largest eigenvalue, 0 if that is negative; the lower triangle is read. */
+far_status far_largest_eigenvalue(far_ctx *ctx, const far_mat *m, double memory, double *out);
+/* Rows [first, first + rows) of m. */
+far_mat far_mat_part(const far_mat *m, int64_t first, int64_t rows);
+
+/* ---- the fitted approximation ---- */
+
+/* L of the leading side x side part of the matrix, and a prior. */
+typedef struct far_posterior {
+    far_mat matrix;
+    far_system *system;
+    double prior;
+} far_posterior;
+
+struct far_laplace {
+    far_ctx *ctx;
+    far_net *net;
+    far_laplace_info info;
+    double memory;
+    far_root root; /* rows: at the training points */
+    double *x;     /* rows: the training points, n x inputs */
+    double *basis; /* features: V', rank_most x P */
+    far_mat matrix;
+    far_posterior *posterior;
+};
+
+far_status far_posterior_create(const far_laplace *la, int64_t side, double prior,
+                                far_posterior **out);
+void far_posterior_destroy(far_ctx *ctx, far_posterior *p);
+/* sum g / (g + 1 / s0^2) */
+far_status far_posterior_effective(far_ctx *ctx, const far_posterior *p, double *out);
+
+/* ---- laplace_exact.c, laplace_ella.c: matrix, and what projections need ---- */
+
+far_status far_laplace_fit_parameters(far_laplace *la, const far_mat *x);
+far_status far_laplace_fit_rows(far_laplace *la, const far_mat *x);
+far_status far_laplace_fit_features(far_laplace *la, const far_mat *x,
+                                    const far_laplace_opts *opts);
+/* outputs (m x C, packed) = net(x); FAR_ERR_VALUE where one is not finite. */
+far_status far_laplace_outputs(const far_laplace *la, const far_mat *x, double *outputs);
+
+/* ---- laplace_landmarks.c ---- */
+
+/* Training points with one output each, in the order of the outputs. */
+typedef struct far_landmarks {
+    int64_t count;
+    int64_t *points, *outputs;
+} far_landmarks;
+
+far_status far_landmarks_choose(far_ctx *ctx, const far_laplace_info *info,
+                                const far_laplace_opts *opts, far_landmarks *out);
+void far_landmarks_clear(far_ctx *ctx, far_landmarks *l);
+/* The lower triangle of k (M x M) = J_M J_M'; x: the landmarks' points, M x inputs. */
+far_status far_landmarks_gram(far_ctx *ctx, const far_net *net, const far_landmarks *l,
+                              const far_mat *x, far_mat *k);
+
+/* ---- laplace_tangent.c: layer factors ---- */
+
+/* Numbers that the layer factors of a row have. */
+int64_t far_net_factor_numbers(const far_net *net);
+
+/* A network's engine and weights, and how outputs become rows. */
+typedef struct far_tangent {
+    far_ctx *ctx;
+    far_engine *engine;
+    far_weights *weights;
+    far_ntk_opts opts;
+    far_factor_plan plan;
+} far_tangent;
+
+far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs outputs,
+                            far_tangent *t);
+void far_tangent_close(far_tangent *t);
+/* out (m C x C, packed): k(x_i, x_i). */
+far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *out);
+
+/* ---- laplace_project.c ---- */
+
+/* Points at a time: the projection of that many has a few million numbers. */
+int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points);
+/* z (side x m C, packed); side: of the features, else the system's. */
+far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z);
+bool far_laplace_needs_kernel(const far_laplace *la);
+
+/* How the parts of a covariance add up. */
+typedef struct far_blend {
+    double whitened, kernel, projected;
+} far_blend;
+far_blend far_laplace_blend(const far_laplace *la, double prior);
+
+/* Points on their way to a covariance. */
+typedef struct far_projection {
+    far_ctx *ctx;
+    int64_t points, side;
+    double *z, *w;  /* side x m C; w is for far_projection_spread */
+    double *kernel; /* m C x C; NULL: not needed */
+} far_projection;
+
+far_status far_projection_create(const far_laplace *la, const far_mat *x, int64_t side,
+                                 far_projection *p);
+void far_projection_clear(far_projection *p);
+/* covariance (m C x C, packed); the posterior's side is at most the projection's. */
+far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
+                                 far_projection *p, double *covariance);
+
+/* ---- checks ---- */
+
+far_status far_laplace_check(far_ctx *ctx, const far_laplace *la, const far_mat *x);
+far_status far_check_labels(far_ctx *ctx, const int64_t *labels, int64_t count, int64_t classes);
+far_status far_check_probability_opts(far_ctx *ctx, const far_probability_opts *opts);
+
+#endif

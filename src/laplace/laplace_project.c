@@ -1,0 +1,183 @@
+/* Points in the coordinates of a system, and the covariance there. */
+#include "laplace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define CHUNK_NUMBERS ((int64_t)1 << 22)
+
+int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
+{
+    int64_t factors = far_net_factor_numbers(la->net);
+    int64_t numbers = la->info.outputs * (side > factors ? side : factors);
+    int64_t chunk = far_least(CHUNK_NUMBERS / (numbers > 0 ? numbers : 1), points);
+    return chunk > 0 ? chunk : 1;
+}
+
+/* ---- projections --------------------------------------------------------------------------- */
+
+static far_status project_parameters(const far_laplace *la, const far_mat *x, double *z)
+{
+    int64_t rows = x->rows * la->info.outputs, parameters = la->info.parameters;
+    double *numbers = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, rows * parameters, &numbers));
+    far_mat jacobian = far_mat_view(numbers, rows, parameters, FAR_F64);
+    FAR_TRY(far_net_jacobian(la->ctx, la->net, x, &jacobian));
+    far_transpose(la->ctx, &jacobian, z);
+done:
+    far_free(la->ctx, numbers);
+    return st;
+}
+
+static far_status project_rows(const far_laplace *la, const far_mat *x, double *z)
+{
+    int64_t cols = x->rows * la->info.outputs;
+    far_mat trained = far_mat_view(la->x, la->info.rows, x->cols, FAR_F64);
+    far_mat out = far_mat_view(z, la->info.side, cols, FAR_F64);
+    far_ntk_opts opts;
+    far_ntk_opts_init(&opts);
+    opts.outputs = FAR_NTK_FULL;
+    opts.memory = la->memory;
+    far_status st = far_net_ntk(la->ctx, la->net, &trained, x, &opts, &out);
+    if (st == FAR_OK) {
+        far_root_apply_rows(la->ctx, &la->root, la->info.rows, z, cols);
+    }
+    return st;
+}
+
+static far_status project_features(const far_laplace *la, const far_mat *x, int64_t side, double *z)
+{
+    int64_t classes = la->info.outputs, parameters = la->info.parameters;
+    far_status st = FAR_OK;
+    for (int64_t k = 0; st == FAR_OK && k < side; k++) {
+        far_mat direction = far_mat_view(la->basis + k * parameters, 1, parameters, FAR_F64);
+        far_mat out = far_mat_view(z + k * x->rows * classes, x->rows, classes, FAR_F64);
+        st = far_net_jvp(la->ctx, la->net, x, &direction, NULL, &out);
+    }
+    return st;
+}
+
+far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z)
+{
+    switch (la->info.system) {
+    case FAR_LAPLACE_PARAMETERS:
+        return project_parameters(la, x, z);
+    case FAR_LAPLACE_ROWS:
+        return project_rows(la, x, z);
+    default:
+        return project_features(la, x, side, z);
+    }
+}
+
+far_blend far_laplace_blend(const far_laplace *la, double prior)
+{
+    double residual = la->info.residual_prior ? prior : 0;
+    switch (la->info.system) {
+    case FAR_LAPLACE_PARAMETERS:
+        return (far_blend){.whitened = 1};
+    case FAR_LAPLACE_ROWS:
+        return (far_blend){.whitened = -prior, .kernel = prior};
+    default:
+        return (far_blend){.whitened = 1, .kernel = residual, .projected = -residual};
+    }
+}
+
+bool far_laplace_needs_kernel(const far_laplace *la)
+{
+    return far_laplace_blend(la, 1).kernel != 0;
+}
+
+static far_status add_kernel(const far_laplace *la, const far_mat *x, far_projection *p)
+{
+    far_tangent t = {0};
+    int64_t classes = la->info.outputs, chunk = far_laplace_chunk(la, 1, x->rows);
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, x->rows * classes * classes, &p->kernel));
+    FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
+    for (int64_t first = 0; first < x->rows; first += chunk) {
+        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
+        FAR_TRY(far_tangent_blocks(&t, &part, p->kernel + first * classes * classes));
+    }
+done:
+    far_tangent_close(&t);
+    return st;
+}
+
+far_status far_projection_create(const far_laplace *la, const far_mat *x, int64_t side,
+                                 far_projection *p)
+{
+    int64_t numbers = side * x->rows * la->info.outputs;
+    far_status st = FAR_OK;
+    *p = (far_projection){.ctx = la->ctx, .points = x->rows, .side = side};
+    FAR_TRY(far_alloc(la->ctx, numbers, &p->z));
+    FAR_TRY(far_alloc(la->ctx, numbers, &p->w));
+    FAR_TRY(far_laplace_project(la, x, side, p->z));
+    FAR_TRY(far_laplace_needs_kernel(la) ? add_kernel(la, x, p) : FAR_OK);
+done:
+    return st;
+}
+
+void far_projection_clear(far_projection *p)
+{
+    far_free(p->ctx, p->z);
+    far_free(p->ctx, p->w);
+    far_free(p->ctx, p->kernel);
+    *p = (far_projection){0};
+}
+
+/* ---- covariances --------------------------------------------------------------------------- */
+
+/* out (C x C) += factor sum over rows k of v_k' v_k, v_k the C numbers of a point in row k. */
+static void add_block(const double *v, int64_t side, int64_t ld, int64_t classes, double factor,
+                      double *out)
+{
+    for (int64_t k = 0; k < side; k++) {
+        const double *row = v + k * ld;
+        for (int64_t a = 0; a < classes; a++) {
+            for (int64_t b = 0; b < classes; b++) {
+                out[a * classes + b] += factor * row[a] * row[b];
+            }
+        }
+    }
+}
+
+/* The difference of nearly equal numbers may fall below 0. */
+static void lift_diagonal(double *block, int64_t classes)
+{
+    for (int64_t c = 0; c < classes; c++) {
+        block[c * classes + c] = fmax(block[c * classes + c], 0);
+    }
+}
+
+static void blend_point(const far_projection *p, const far_blend *blend, int64_t side,
+                        int64_t classes, int64_t i, double *out)
+{
+    int64_t ld = p->points * classes, square = classes * classes;
+    for (int64_t k = 0; k < square; k++) {
+        out[k] = p->kernel ? blend->kernel * p->kernel[i * square + k] : 0;
+    }
+    add_block(p->w + i * classes, side, ld, classes, blend->whitened, out);
+    if (blend->projected != 0) {
+        add_block(p->z + i * classes, side, ld, classes, blend->projected, out);
+    }
+    lift_diagonal(out, classes);
+}
+
+far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
+                                 far_projection *p, double *covariance)
+{
+    int64_t classes = la->info.outputs, side = posterior->matrix.rows, cols = p->points * classes;
+    far_mat w = far_mat_view(p->w, side, cols, FAR_F64);
+    far_blend blend = far_laplace_blend(la, posterior->prior);
+    memcpy(p->w, p->z, (size_t)(side * cols) * sizeof *p->w);
+    far_status st = far_system_whiten(la->ctx, posterior->system, &w);
+    if (st != FAR_OK) {
+        return st;
+    }
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t i = 0; i < p->points; i++) {
+        blend_point(p, &blend, side, classes, i, covariance + i * classes * classes);
+    }
+    return FAR_OK;
+}

@@ -1,0 +1,90 @@
+/* Layer factors: the tangent kernel of points with themselves. */
+#include "laplace_internal.h"
+
+#include <string.h>
+
+int64_t far_net_factor_numbers(const far_net *net)
+{
+    int64_t numbers = 0;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        if (s->unit >= 0) {
+            numbers += s->kind == FAR_STEP_DENSE ? s->in + s->out : 2 * s->out;
+        }
+    }
+    return numbers;
+}
+
+static far_status make_weights(far_tangent *t, const far_net *net)
+{
+    void *packed = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_engine_create(t->ctx, net, FAR_F64, &t->engine));
+    FAR_TRY(far_weights_create(t->ctx, t->engine, &t->weights));
+    FAR_TRY(far_alloc_bytes(t->ctx, net->info.parameters, sizeof(double), &packed));
+    far_net_pack(net, net->start ? net->start : net->params, FAR_F64, packed);
+    far_weights_set(t->weights, packed, 0, 1);
+done:
+    far_free(t->ctx, packed);
+    return st;
+}
+
+far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs outputs,
+                            far_tangent *t)
+{
+    *t = (far_tangent){.ctx = ctx};
+    far_ntk_opts_init(&t->opts);
+    t->opts.outputs = outputs;
+    far_status st = make_weights(t, net);
+    t->plan = (far_factor_plan){net, t->engine, t->weights, &t->opts};
+    return st;
+}
+
+void far_tangent_close(far_tangent *t)
+{
+    far_weights_destroy(t->weights);
+    far_engine_destroy(t->engine);
+}
+
+static double dot(const double *a, const double *b, int64_t count)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        sum += a[k] * b[k];
+    }
+    return sum;
+}
+
+/* One layer's share of k(x_i, x_i). */
+static void add_layer(const far_factor *f, int64_t i, int64_t outputs, double *out)
+{
+    int64_t width = f->inputs.length, length = f->gradients.length;
+    const double *h = width > 0 ? (const double *)f->inputs.rows + i * outputs * width : NULL;
+    const double *d = (const double *)f->gradients.rows + i * outputs * length;
+    double weight = f->constant + (h ? f->by_input * dot(h, h, width) : 0);
+    for (int64_t a = 0; a < outputs; a++) {
+        for (int64_t b = 0; b <= a; b++) {
+            double share = weight * dot(d + a * length, d + b * length, length);
+            out[a * outputs + b] += share;
+            out[b * outputs + a] += a == b ? 0 : share;
+        }
+    }
+}
+
+far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *out)
+{
+    int64_t outputs = t->plan.net->info.outputs, square = outputs * outputs;
+    far_factors f = {0};
+    far_status st = FAR_OK;
+    FAR_TRY(far_factors_create(t->ctx, &t->plan, x, true, false, &f));
+    memset(out, 0, (size_t)(x->rows * square) * sizeof *out);
+#pragma omp parallel for num_threads(far_ctx_threads(t->ctx)) schedule(static)
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t l = 0; l < f.count; l++) {
+            add_layer(&f.items[l], i, outputs, out + i * square);
+        }
+    }
+done:
+    far_factors_clear(&f);
+    return st;
+}

@@ -1,0 +1,72 @@
+/* Inside the room: the view and what the measures share. */
+#ifndef FAR_MEASURE_INTERNAL_H
+#define FAR_MEASURE_INTERNAL_H
+
+#include "../solve/solve_internal.h"
+
+#include <farfield/measure.h>
+
+/* Eigenpairs, the largest first; vector j begins at vectors + j rows. */
+typedef struct far_pairs {
+    int64_t count;
+    double *values, *vectors;
+} far_pairs;
+
+struct far_view {
+    far_ctx *ctx;
+    far_mat kernel; /* rows x rows; no data: a network, without the matrix */
+    const far_net *net;
+    const far_mat *x;
+    const far_ntk_opts *opts;
+    far_view_info info;
+    double *row_means, mean; /* of the matrix */
+    double *all;             /* eigenvalues of all rows, or NULL */
+    far_pairs top;           /* what was asked for with vectors */
+};
+
+static inline const double *far_view_row(const far_view *v, int64_t i)
+{
+    return far_mat_row(&v->kernel, i);
+}
+
+/* ---- view.c ---- */
+
+/* FAR_ERR_ARG for a view without a matrix; what: the thing that needs one. */
+far_status far_view_needs_matrix(far_ctx *ctx, const far_view *v, const char *what);
+/* FAR_ERR_ARG for a kernel with several outputs a point. */
+far_status far_view_needs_one_output(far_ctx *ctx, const far_view *v, const char *what);
+/* out = K b, both of rows numbers. */
+far_status far_view_multiply(far_ctx *ctx, const far_view *v, const double *b, double *out);
+/* targets (finite, rows x q, q >= 1) less start (the same shape, or NULL) as q packed columns, one
+ * behind the other: column c begins at out + c rows. */
+far_status far_view_take(far_ctx *ctx, const far_view *v, const far_mat *targets,
+                         const far_mat *start, const char *name, double **out);
+
+static inline double far_dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static inline double far_at(const far_mat *m, int64_t i, int64_t j)
+{
+    return ((const double *)far_mat_row(m, i))[j];
+}
+
+static inline void far_put(far_mat *m, int64_t i, int64_t j, double value)
+{
+    ((double *)far_mat_row(m, i))[j] = value;
+}
+
+/* ---- grid.c, local.c ---- */
+
+far_status far_check_coordinates(far_ctx *ctx, const far_mat *coordinates, int64_t points);
+
+/* ---- rank.c ---- */
+
+far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name);
+
+#endif

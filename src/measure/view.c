@@ -1,0 +1,257 @@
+/* The view: a kernel that was checked, and norms of it. */
+#include "measure_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- symmetry ---- */
+
+enum { TILE = 64 };
+
+typedef struct worst_pair {
+    int64_t i, j;
+    double gap, largest;
+} worst_pair;
+
+static void compare_tile(const far_mat *k, int64_t i0, int64_t j0, worst_pair *w)
+{
+    int64_t i1 = far_least(i0 + TILE, k->rows), j1 = far_least(j0 + TILE, k->rows);
+    for (int64_t i = i0; i < i1; i++) {
+        for (int64_t j = j0; j < far_least(j1, i + 1); j++) {
+            double a = far_at(k, i, j), b = far_at(k, j, i), gap = fabs(a - b);
+            w->largest = fmax(w->largest, fmax(fabs(a), fabs(b)));
+            if (gap > w->gap) {
+                *w = (worst_pair){i, j, gap, w->largest};
+            }
+        }
+    }
+}
+
+static worst_pair compare_triangles(const far_mat *k)
+{
+    worst_pair w = {0};
+    for (int64_t i = 0; i < k->rows; i += TILE) {
+        for (int64_t j = 0; j <= i; j += TILE) {
+            compare_tile(k, i, j, &w);
+        }
+    }
+    return w;
+}
+
+static far_status check_symmetry(far_ctx *ctx, const far_mat *k, double *asymmetry)
+{
+    worst_pair w = compare_triangles(k);
+    *asymmetry = w.largest > 0 ? w.gap / w.largest : 0;
+    if (*asymmetry <= FAR_VIEW_SYMMETRY) {
+        return FAR_OK;
+    }
+    return far_fail(ctx, FAR_ERR_VALUE,
+                    "kernel: not symmetric; row %lld, column %lld is %.9g, but row %lld, column "
+                    "%lld is %.9g; a kernel between two sets of points has no spectrum",
+                    (long long)w.i + 1, (long long)w.j + 1, far_at(k, w.i, w.j), (long long)w.j + 1,
+                    (long long)w.i + 1, far_at(k, w.j, w.i));
+}
+
+static far_status check_kernel(far_ctx *ctx, const far_mat *k, int64_t points)
+{
+    far_status st;
+    FAR_TRY(far_check_matrix(ctx, k, "kernel", -1, -1));
+    if (k->rows != k->cols || k->rows < 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "kernel: %lld x %lld is not square", (long long)k->rows,
+                        (long long)k->cols);
+    }
+    if (points < 0 || points > k->rows || (points > 0 && k->rows % points != 0)) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "kernel: its %lld rows are no multiple of %lld points",
+                        (long long)k->rows, (long long)points);
+    }
+    FAR_TRY(far_check_finite(ctx, k, "kernel"));
+done:
+    return st;
+}
+
+/* ---- norms ---- */
+
+static void measure_rows(far_view *v)
+{
+    int64_t n = v->info.rows;
+    double squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = far_view_row(v, i);
+        double sum = 0;
+        for (int64_t j = 0; j < n; j++) {
+            sum += row[j];
+            squares += row[j] * row[j];
+        }
+        v->row_means[i] = sum / (double)n;
+        v->mean += sum / (double)n / (double)n;
+        v->info.trace += row[i];
+    }
+    v->info.frobenius = sqrt(squares);
+}
+
+static void measure_centred(far_view *v)
+{
+    int64_t n = v->info.rows;
+    double squares = 0;
+    for (int64_t i = 0; i < n; i++) {
+        const double *row = far_view_row(v, i);
+        for (int64_t j = 0; j < n; j++) {
+            double centred = row[j] - v->row_means[i] - v->row_means[j] + v->mean;
+            squares += centred * centred;
+        }
+    }
+    v->info.centred_frobenius = sqrt(squares);
+}
+
+/* ---- making one ---- */
+
+far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, far_view **out)
+{
+    far_view *v = NULL;
+    far_status st;
+    double asymmetry = 0;
+    *out = NULL;
+    FAR_TRY(check_kernel(ctx, kernel, points));
+    FAR_TRY(check_symmetry(ctx, kernel, &asymmetry));
+    FAR_TRY(far_alloc(ctx, 1, &v));
+    *v = (far_view){.ctx = ctx, .kernel = *kernel};
+    int64_t n = kernel->rows, count = points > 0 ? points : n;
+    v->info =
+        (far_view_info){.rows = n, .points = count, .outputs = n / count, .asymmetry = asymmetry};
+    FAR_TRY(far_alloc(ctx, n, &v->row_means));
+    measure_rows(v);
+    measure_centred(v);
+    *out = v;
+    v = NULL;
+done:
+    far_view_destroy(v);
+    return st;
+}
+
+static far_status check_net(far_ctx *ctx, const far_net *net, const far_mat *x,
+                            const far_ntk_opts *opts)
+{
+    far_status st;
+    if (!net) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
+    }
+    if (!opts || opts->size != sizeof *opts) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
+    }
+    far_net_info info = far_net_describe(net);
+    FAR_TRY(far_check_matrix(ctx, x, "x", -1, info.inputs));
+    if (x->rows < 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "x has no rows");
+    }
+    if (opts->outputs == FAR_NTK_TRACE && info.outputs > 1) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the trace over %lld outputs is no product of Jacobians; choose one output "
+                        "or all pairs, or compute the matrix",
+                        (long long)info.outputs);
+    }
+    FAR_TRY(far_check_finite(ctx, x, "x"));
+done:
+    return st;
+}
+
+far_status far_view_of_net(far_ctx *ctx, const far_net *net, const far_mat *x,
+                           const far_ntk_opts *opts, far_view **out)
+{
+    far_view *v = NULL;
+    far_status st;
+    *out = NULL;
+    FAR_TRY(check_net(ctx, net, x, opts));
+    FAR_TRY(far_alloc(ctx, 1, &v));
+    int64_t outputs = opts->outputs == FAR_NTK_FULL ? far_net_describe(net).outputs : 1;
+    *v = (far_view){.ctx = ctx, .net = net, .x = x, .opts = opts};
+    v->info = (far_view_info){.rows = x->rows * outputs,
+                              .points = x->rows,
+                              .outputs = outputs,
+                              .trace = NAN,
+                              .frobenius = NAN,
+                              .centred_frobenius = NAN};
+    *out = v;
+done:
+    return st;
+}
+
+void far_view_destroy(far_view *view)
+{
+    if (view) {
+        far_ctx *ctx = view->ctx;
+        far_free(ctx, view->row_means);
+        far_free(ctx, view->all);
+        far_free(ctx, view->top.values);
+        far_free(ctx, view->top.vectors);
+        far_free(ctx, view);
+    }
+}
+
+far_view_info far_view_describe(const far_view *view)
+{
+    return view->info;
+}
+
+/* ---- for the other files ---- */
+
+far_status far_view_needs_matrix(far_ctx *ctx, const far_view *v, const char *what)
+{
+    return v->kernel.data
+               ? FAR_OK
+               : far_fail(ctx, FAR_ERR_ARG,
+                          "%s: needs the matrix, and this view of a network has none; compute it "
+                          "with far_net_ntk",
+                          what);
+}
+
+far_status far_view_needs_one_output(far_ctx *ctx, const far_view *v, const char *what)
+{
+    return v->info.outputs == 1
+               ? FAR_OK
+               : far_fail(ctx, FAR_ERR_SHAPE,
+                          "%s: takes a kernel of one output a point, and this one has %lld; choose "
+                          "one output or the trace",
+                          what, (long long)v->info.outputs);
+}
+
+far_status far_view_multiply(far_ctx *ctx, const far_view *v, const double *b, double *out)
+{
+    far_mat in = far_mat_view((void *)b, v->info.rows, 1, FAR_F64);
+    far_mat to = far_mat_view(out, v->info.rows, 1, FAR_F64);
+    return v->kernel.data ? far_multiply(ctx, &v->kernel, &in, &to)
+                          : far_net_ntk_multiply(ctx, v->net, v->x, v->opts, &in, &to);
+}
+
+static far_status check_targets(far_ctx *ctx, const far_view *v, const far_mat *m, const char *name)
+{
+    far_status st;
+    FAR_TRY(far_check_matrix(ctx, m, name, -1, -1));
+    if (m->rows != v->info.rows || m->cols < 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s: %lld x %lld, but the kernel has %lld rows", name,
+                        (long long)m->rows, (long long)m->cols, (long long)v->info.rows);
+    }
+    FAR_TRY(far_check_finite(ctx, m, name));
+done:
+    return st;
+}
+
+far_status far_view_take(far_ctx *ctx, const far_view *v, const far_mat *targets,
+                         const far_mat *start, const char *name, double **out)
+{
+    far_status st;
+    *out = NULL;
+    FAR_TRY(check_targets(ctx, v, targets, name));
+    if (start) {
+        FAR_TRY(check_targets(ctx, v, start, "start"));
+        FAR_TRY(far_check_matrix(ctx, start, "start", targets->rows, targets->cols));
+    }
+    FAR_TRY(far_alloc(ctx, targets->rows * targets->cols, out));
+    for (int64_t c = 0; c < targets->cols; c++) {
+        double *column = *out + c * targets->rows;
+        for (int64_t i = 0; i < targets->rows; i++) {
+            column[i] = far_at(targets, i, c) - (start ? far_at(start, i, c) : 0);
+        }
+    }
+done:
+    return st;
+}

@@ -1,0 +1,132 @@
+/* Networks, points and small matrices for the tests of Laplace approximations. */
+#ifndef TEST_LAPLACE_POINTS_H
+#define TEST_LAPLACE_POINTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "heap.h"
+
+#include <farfield/laplace.h>
+#include <math.h>
+#include <string.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static heap test_heap;
+static far_ctx *ctx;
+
+static int setup(void **state)
+{
+    far_ctx_opts opts;
+    (void)state;
+    test_heap = (heap){.fail_at = -1};
+    far_ctx_opts_init(&opts);
+    opts.threads = 2;
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = &test_heap;
+    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    return test_heap.live_blocks != 0;
+}
+
+static void assert_ok(far_status st)
+{
+    if (st != FAR_OK) {
+        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
+    }
+}
+
+static inline void assert_refused(far_status st, far_status wanted, const char *words)
+{
+    assert_int_equal(st, wanted);
+    if (!strstr(far_ctx_message(ctx), words)) {
+        fail_msg("\"%s\" does not say \"%s\"", far_ctx_message(ctx), words);
+    }
+}
+
+static far_net *network(const char *arch, int64_t inputs, uint64_t seed)
+{
+    far_net_opts o;
+    far_net *net;
+    far_net_opts_init(&o);
+    o.inputs = inputs;
+    o.seed = seed;
+    assert_ok(far_net_create(ctx, arch, &o, &net));
+    return net;
+}
+
+static far_mat matrix(int64_t rows, int64_t cols)
+{
+    far_mat m = far_mat_view(NULL, rows, cols, FAR_F64);
+    m.data = calloc((size_t)(rows * cols) + 1, sizeof(double));
+    assert_non_null(m.data);
+    return m;
+}
+
+static inline double *at(const far_mat *m, int64_t i, int64_t j)
+{
+    return (double *)m->data + i * m->ld + j;
+}
+
+static far_mat points(int64_t rows, int64_t cols, double phase)
+{
+    far_mat m = matrix(rows, cols);
+    for (int64_t i = 0; i < rows * cols; i++) {
+        ((double *)m.data)[i] = 1.5 * sin(12.9898 * (double)i + phase);
+    }
+    return m;
+}
+
+/* Relative to the largest number of b. */
+static inline double distance(const far_mat *a, const far_mat *b)
+{
+    double gap = 0, most = 0;
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->cols, b->cols);
+    for (int64_t i = 0; i < a->rows; i++) {
+        for (int64_t j = 0; j < a->cols; j++) {
+            assert_true(isfinite(*at(a, i, j)));
+            gap = fmax(gap, fabs(*at(a, i, j) - *at(b, i, j)));
+            most = fmax(most, fabs(*at(b, i, j)));
+        }
+    }
+    return gap / most;
+}
+
+static inline void release(far_mat *const *owned, int count)
+{
+    for (int i = 0; i < count; i++) {
+        free(owned[i]->data);
+    }
+}
+
+static inline far_laplace *fitted(const far_net *net, const far_mat *x,
+                                  const far_laplace_opts *opts)
+{
+    far_laplace *la;
+    assert_ok(far_laplace_fit(ctx, net, x, opts, &la));
+    return la;
+}
+
+/* kappa(x_i, x_i), m C x C */
+static inline far_mat covariance(const far_laplace *la, const far_mat *x)
+{
+    int64_t outputs = far_laplace_describe(la).outputs;
+    far_mat c = matrix(x->rows * outputs, outputs);
+    assert_ok(far_laplace_predict(ctx, la, x, NULL, &c));
+    return c;
+}
+
+#endif

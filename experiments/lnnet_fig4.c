@@ -17,8 +17,8 @@ typedef struct plan {
 
 static plan plan_for(const reproduction *r)
 {
-    plan full = {10000, 0, 256, epochs_of(r, 0, 90), 128, seeds_of(r, 1, 3)};
-    plan quick = {600, 7, 48, epochs_of(r, 150, 0), 64, seeds_of(r, 1, 3)};
+    plan full = {10000, 0, 256, epochs_of(r, 0, 60), 128, seeds_of(r, 1, 2)};
+    plan quick = {600, 7, 48, epochs_of(r, 150, 0), 64, seeds_of(r, 1, 2)};
     return r->quick ? quick : full;
 }
 

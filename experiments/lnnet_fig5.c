@@ -18,9 +18,9 @@ static plan plan_for(const reproduction *r)
     plan full = {.n = 10000,
                  .width = 256,
                  .depth = 2,
-                 .epochs = epochs_of(r, 0, 60),
+                 .epochs = epochs_of(r, 0, 45),
                  .batch = 128,
-                 .seeds = seeds_of(r, 1, 2),
+                 .seeds = seeds_of(r, 1, 1),
                  .count = 8,
                  .groups = {1, 2, 4, 8, 16, 32, 64, 128}};
     plan quick = {.n = 600,

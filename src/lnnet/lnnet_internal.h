@@ -13,6 +13,7 @@
 
 #define FAR_LN_KEY_MODE "lnnet.mode"
 #define FAR_LN_KEY_PRECISION "lnnet.precision"
+#define FAR_LN_KEY_ROBUST "lnnet.robust" /* "no"; not there where it is */
 #define FAR_LN_KEY_BITS "lnnet.bits"
 #define FAR_LN_KEY_PARAMETERS "lnnet.parameters"
 

@@ -219,6 +219,9 @@ far_status far_ln_verify(far_ln_build *b, const far_ln_ops *ops, bool *good)
         if (ops->precision != FAR_LNNET_DOUBLE) {
             FAR_TRY(note_digits(&t));
         }
+        if (!t.robust) {
+            FAR_TRY(far_net_set_metadata(b->ctx, t.net, FAR_LN_KEY_ROBUST, "no"));
+        }
         note(&t);
         b->net = t.net;
         t.net = NULL;

@@ -70,10 +70,10 @@ static void print_list(void)
         char quick[SHOW_BYTES], full[SHOW_BYTES];
         if (strcmp(e->paper, paper) != 0) {
             paper = e->paper;
-            printf("%s%s\n  %-14s %-14s %-8s %-8s %s\n", i ? "\n" : "", paper, "id", "data",
+            printf("%s%s\n  %-14s %-13s %-6s %-6s %s\n", i ? "\n" : "", paper, "id", "data",
                    "quick", "full", "what");
         }
-        printf("  %-14s %-14s %-8s %-8s %s\n", e->id, e->needs ? e->needs : "-",
+        printf("  %-14s %-13s %-6s %-6s %s\n", e->id, e->needs ? e->needs : "-",
                show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
     }
 }

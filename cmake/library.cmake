@@ -24,9 +24,12 @@ set(FAR_SOURCES
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
-    src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/power_fit.c
-    src/measure/power_law.c src/measure/power_theory.c src/measure/rank.c src/measure/spectral.c
-    src/measure/spectrum.c src/measure/view.c src/measure/weyl.c
+    src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/grid.c src/measure/jets.c
+    src/measure/local.c src/measure/measures_kernel.c src/measure/measures_local.c
+    src/measure/measures_target.c src/measure/power_fit.c src/measure/power_law.c
+    src/measure/power_theory.c src/measure/rank.c src/measure/registry.c
+    src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c src/measure/view.c
+    src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
     src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c

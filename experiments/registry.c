@@ -31,7 +31,7 @@ const experiment EXPERIMENTS[] = {
     {"lnnet-fig3", "Confusion and its cure (Figure 3)", NONLINEARITY, NULL, 1, 2, run_lnnet_fig3},
     {"lnnet-fig4", "Labels at random: linear, trained, built (Figure 4)", NONLINEARITY,
      "mnist cifar10", 20, 900, run_lnnet_fig4},
-    {"lnnet-fig5", "Layer norm in groups: what it fits and how it bends (Figure 5)", NONLINEARITY,
+    {"lnnet-fig5", "Layer norm in groups: fit and bending (Figure 5)", NONLINEARITY,
      "mnist cifar10", 10, 600, run_lnnet_fig5},
 };
 const int EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof EXPERIMENTS[0];

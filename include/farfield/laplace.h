@@ -31,9 +31,9 @@
  *
  *     kappa(x, x') ~ phi(x) G^-1 phi(x')' + s0^2 (k(x, x') - phi(x) phi(x')')
  *
- * The second term, the prior of all directions that are not features, is not in the paper; without
- * it the variance is too small, and vanishes far from the landmarks. With it the formula is exact
- * when the features span all training rows (M = NC, K = their rank). It is on by default.
+ * The second term, the prior of all directions that are no features, is not in the paper; without
+ * it variances are at most the exact ones, and often far below. With it the formula is exact when
+ * the features span all training rows (M = NC, K = their rank). It is on by default.
  *
  * Everything is float64 and in the network's own units (see farfield/net.h); inputs are finite.
  * Same bits for every call with the same arguments. Matrices that are outputs must not overlap
@@ -81,7 +81,9 @@ typedef struct far_laplace_opts {
     const int64_t *labels;  /* n classes from 0, for balanced; NULL: none */
     int32_t residual_prior; /* 1 (default): with s0^2 (k - phi phi'); 0: the paper's ELLA */
     uint64_t seed;          /* of the landmarks; default 0 */
-    double memory;          /* budget in bytes; 0: what the machine has available */
+    double memory;          /* budget in bytes; 0: what the machine has available. Points are
+                               treated a few million numbers at a time, fewer in a small budget,
+                               which changes the last bits */
 } far_laplace_opts;
 
 FAR_API void far_laplace_opts_init(far_laplace_opts *opts);

@@ -48,7 +48,8 @@ FAR_API FAR_NODISCARD far_status far_view_create(far_ctx *ctx, const far_mat *ke
 /* The tangent kernel of a network by products with its Jacobian: spectrum (fewer than all),
  * align, cosines and tasks need no matrix; what needs one (norms, all eigenvalues, local
  * structure) is FAR_ERR_ARG, or left NAN where that is said. opts as far_net_ntk_multiply takes
- * them; they, the network and x are borrowed. */
+ * them; they, the network and x are borrowed. For points by the thousand whose matrix fits into
+ * memory, far_net_ntk and far_view_create are faster: 20 eigenpairs take some hundred products. */
 FAR_API FAR_NODISCARD far_status far_view_of_net(far_ctx *ctx, const far_net *net, const far_mat *x,
                                                  const far_ntk_opts *opts, far_view **out);
 FAR_API void far_view_destroy(far_view *view); /* NULL is fine */
@@ -331,9 +332,8 @@ FAR_API FAR_NODISCARD far_status far_local_correlation(far_ctx *ctx, const far_v
                                                        double *distance, double *mean,
                                                        int64_t *counts, far_local *out);
 
-/* values (points x 1) = mean over i < j pairs of any symmetric matrix by distance is what the
- * function above does; this one bins products of two fields: c(r) = mean of (p_i - mean)(p_j -
- * mean) / variance over pairs at distance r. */
+/* The same bins for a field (one number a point): mean of (p_i - mean) (p_j - mean) / variance over
+ * pairs at that distance. */
 FAR_API FAR_NODISCARD far_status far_field_correlation(far_ctx *ctx, const double *field,
                                                        const far_mat *coordinates, int64_t bins,
                                                        double *distance, double *mean,
@@ -369,8 +369,8 @@ FAR_API FAR_NODISCARD far_status far_local_jet_exact(far_ctx *ctx, const double 
  *     delta   D' H^-1 D
  *     xi^2    ((1-c)/c 2 a2 + ((1-c)/(2c))^2 delta) / det(H)^(1/d),  c = (1 + c_inf) / 2
  *     min_c   -delta / (8 a2 - delta)
- * FAR_ERR_SINGULAR: H is not positive definite. The model is a local one: it has been seen to agree
- * with the measured maps in rank only. */
+ * FAR_ERR_SINGULAR: H is not positive definite. The model is local, and
+ * for trained networks a rough one: compare with the measured c(eps) before relying on it. */
 typedef struct far_cauchy {
     double delta, xi, min_c;
 } far_cauchy;
@@ -422,6 +422,10 @@ typedef struct far_measure {
 /* text: "kta", "align:20", "nu:20:150". FAR_ERR_ARG: no such measure (with the nearest name), or an
  * argument that is missing, too many or out of range. */
 FAR_API FAR_NODISCARD far_status far_measure_find(far_ctx *ctx, const char *text, far_measure *out);
+/* Several, with commas between: "lmax,kta,align:20"; at most `most`. */
+FAR_API FAR_NODISCARD far_status far_measure_find_all(far_ctx *ctx, const char *text,
+                                                      far_measure *out, int64_t most,
+                                                      int64_t *count);
 #define FAR_MEASURE_LABEL 48
 /* The name of number i, which heads its column: "kta", "align3", "cond(0.1)". */
 FAR_API void far_measure_label(const far_measure *m, int64_t i, char label[FAR_MEASURE_LABEL]);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define CHUNK_NUMBERS 3e7 /* of three projections at a time, and strips */
+#define PROJECTIONS 3 /* at a time */
 
 void far_laplace_opts_init(far_laplace_opts *opts)
 {
@@ -129,7 +129,8 @@ far_status far_laplace_estimate(far_ctx *ctx, const far_net *net, int64_t n,
     *out = (far_laplace_cost){.system = choose_system(&o, net->info.parameters, rows)};
     bool ella = out->system == FAR_LAPLACE_FEATURES;
     out->side = ella ? rank : out->system == FAR_LAPLACE_PARAMETERS ? net->info.parameters : rows;
-    double chunk = fmin(CHUNK_NUMBERS, 3.0 * (double)rows * (double)out->side);
+    double chunk =
+        PROJECTIONS * fmin(far_laplace_chunk_numbers(o.memory), (double)rows * (double)out->side);
     out->bytes = (ella ? features_bytes(net, landmarks, rank) : exact_bytes(out->side)) +
                  8 * (chunk + 4 * (double)net->info.parameters + 256 * (double)out->side);
     out->fits = out->bytes <= far_budget(o.memory);

@@ -124,7 +124,9 @@ far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *ou
 
 /* ---- laplace_project.c ---- */
 
-/* Points at a time: the projection of that many has a few million numbers. */
+/* Numbers that a projection has at a time: a few million, or what suits a budget (0: none). */
+double far_laplace_chunk_numbers(double memory);
+/* Points at a time. */
 int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points);
 /* z (side x m C, packed); side: of the features, else the system's. */
 far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z);
@@ -147,7 +149,10 @@ typedef struct far_projection {
 far_status far_projection_create(const far_laplace *la, const far_mat *x, int64_t side,
                                  far_projection *p);
 void far_projection_clear(far_projection *p);
-/* covariance (m C x C, packed); the posterior's side is at most the projection's. */
+/* covariance (m C x C, packed) from w as it is, whose row k counts weights_k times (NULL: once). */
+void far_projection_blend(const far_laplace *la, const far_projection *p, int64_t side,
+                          const double *weights, double prior, double *covariance);
+/* The same from w = L^-1 z; the posterior's side is at most the projection's. */
 far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
                                  far_projection *p, double *covariance);
 

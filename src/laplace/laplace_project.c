@@ -4,13 +4,21 @@
 #include <math.h>
 #include <string.h>
 
-#define CHUNK_NUMBERS ((int64_t)1 << 22)
+#define CHUNK_NUMBERS ((double)(1 << 22))
+#define CHUNK_SHARE (1.0 / 8) /* of a budget */
+
+/* Results may depend on a budget the caller gives, not on what happens to be available. */
+double far_laplace_chunk_numbers(double memory)
+{
+    return memory > 0 ? fmin(CHUNK_NUMBERS, CHUNK_SHARE * memory / sizeof(double)) : CHUNK_NUMBERS;
+}
 
 int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
 {
     int64_t factors = far_net_factor_numbers(la->net);
-    int64_t numbers = la->info.outputs * (side > factors ? side : factors);
-    int64_t chunk = far_least(CHUNK_NUMBERS / (numbers > 0 ? numbers : 1), points);
+    double numbers = (double)la->info.outputs * (double)(side > factors ? side : factors);
+    int64_t chunk = (int64_t)(far_laplace_chunk_numbers(la->memory) / fmax(numbers, 1));
+    chunk = far_least(chunk, points);
     return chunk > 0 ? chunk : 1;
 }
 
@@ -128,56 +136,79 @@ void far_projection_clear(far_projection *p)
 
 /* ---- covariances --------------------------------------------------------------------------- */
 
-/* out (C x C) += factor sum over rows k of v_k' v_k, v_k the C numbers of a point in row k. */
-static void add_block(const double *v, int64_t side, int64_t ld, int64_t classes, double factor,
-                      double *out)
+/* Points [first, first + count), few enough for their blocks to stay in cache. */
+typedef struct group {
+    int64_t first, count, classes;
+    double *out; /* count blocks of C x C */
+} group;
+
+enum { GROUP = 16 };
+
+/* Blocks += factor sum over rows k of weights_k v_k' v_k, v_k the C numbers of a point in row k. */
+static void add_blocks(const group *g, const double *v, int64_t ld, int64_t side,
+                       const double *weights, double factor)
 {
+    int64_t classes = g->classes;
     for (int64_t k = 0; k < side; k++) {
-        const double *row = v + k * ld;
-        for (int64_t a = 0; a < classes; a++) {
-            for (int64_t b = 0; b < classes; b++) {
-                out[a * classes + b] += factor * row[a] * row[b];
+        const double *row = v + k * ld + g->first * classes;
+        double weight = weights ? factor * weights[k] : factor, *out = g->out;
+        for (int64_t i = 0; i < g->count; i++, row += classes, out += classes * classes) {
+            for (int64_t a = 0; a < classes; a++) {
+                double left = weight * row[a];
+                for (int64_t b = 0; b < classes; b++) {
+                    out[a * classes + b] += left * row[b];
+                }
             }
         }
     }
 }
 
 /* The difference of nearly equal numbers may fall below 0. */
-static void lift_diagonal(double *block, int64_t classes)
+static void lift_diagonals(const group *g)
 {
-    for (int64_t c = 0; c < classes; c++) {
-        block[c * classes + c] = fmax(block[c * classes + c], 0);
+    int64_t classes = g->classes;
+    for (int64_t r = 0; r < g->count * classes; r++) {
+        double *variance = g->out + r * classes + r % classes;
+        *variance = fmax(*variance, 0);
     }
 }
 
-static void blend_point(const far_projection *p, const far_blend *blend, int64_t side,
-                        int64_t classes, int64_t i, double *out)
+static void blend_group(const far_projection *p, const far_blend *blend, int64_t side,
+                        const double *weights, const group *g)
 {
-    int64_t ld = p->points * classes, square = classes * classes;
-    for (int64_t k = 0; k < square; k++) {
-        out[k] = p->kernel ? blend->kernel * p->kernel[i * square + k] : 0;
+    int64_t ld = p->points * g->classes, square = g->classes * g->classes;
+    for (int64_t k = 0; k < g->count * square; k++) {
+        g->out[k] = p->kernel ? blend->kernel * p->kernel[g->first * square + k] : 0;
     }
-    add_block(p->w + i * classes, side, ld, classes, blend->whitened, out);
+    add_blocks(g, p->w, ld, side, weights, blend->whitened);
     if (blend->projected != 0) {
-        add_block(p->z + i * classes, side, ld, classes, blend->projected, out);
+        add_blocks(g, p->z, ld, side, NULL, blend->projected);
     }
-    lift_diagonal(out, classes);
+    lift_diagonals(g);
+}
+
+void far_projection_blend(const far_laplace *la, const far_projection *p, int64_t side,
+                          const double *weights, double prior, double *covariance)
+{
+    int64_t classes = la->info.outputs;
+    far_blend blend = far_laplace_blend(la, prior);
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t first = 0; first < p->points; first += GROUP) {
+        group g = {first, far_least(GROUP, p->points - first), classes,
+                   covariance + first * classes * classes};
+        blend_group(p, &blend, side, weights, &g);
+    }
 }
 
 far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
                                  far_projection *p, double *covariance)
 {
-    int64_t classes = la->info.outputs, side = posterior->matrix.rows, cols = p->points * classes;
+    int64_t side = posterior->matrix.rows, cols = p->points * la->info.outputs;
     far_mat w = far_mat_view(p->w, side, cols, FAR_F64);
-    far_blend blend = far_laplace_blend(la, posterior->prior);
     memcpy(p->w, p->z, (size_t)(side * cols) * sizeof *p->w);
     far_status st = far_system_whiten(la->ctx, posterior->system, &w);
-    if (st != FAR_OK) {
-        return st;
+    if (st == FAR_OK) {
+        far_projection_blend(la, p, side, NULL, posterior->prior, covariance);
     }
-#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t i = 0; i < p->points; i++) {
-        blend_point(p, &blend, side, classes, i, covariance + i * classes * classes);
-    }
-    return FAR_OK;
+    return st;
 }

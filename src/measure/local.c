@@ -62,12 +62,13 @@ typedef struct pairs_job {
     double width;   /* of a bin */
     double *sums;   /* of each bin */
     double *counts; /* pairs of each bin */
+    double *scales; /* of the points: 1 / sqrt(K_ii), or nothing */
     double least;   /* value of a pair */
 } pairs_job;
 
 static double distance_of(const far_mat *x, int64_t i, int64_t j)
 {
-    const double *a = far_mat_row(x, i), *b = far_mat_row(x, j);
+    const double *a = (const double *)x->data + i * x->ld, *b = (const double *)x->data + j * x->ld;
     double sum = 0;
     for (int64_t k = 0; k < x->cols; k++) {
         sum += (a[k] - b[k]) * (a[k] - b[k]);
@@ -88,7 +89,7 @@ static double largest_distance(const far_mat *x)
 
 static double pair_value(const pairs_job *p, int64_t i, int64_t j)
 {
-    return p->view ? cosine(p->view, i, j)
+    return p->view ? far_view_row(p->view, i)[j] * p->scales[i] * p->scales[j]
                    : (p->field[i] - p->mean) * (p->field[j] - p->mean) / p->variance;
 }
 
@@ -154,6 +155,15 @@ static void write_bins(const pairs_job *p, double *distance, double *mean, int64
     }
 }
 
+static far_status take_scales(far_ctx *ctx, pairs_job *p)
+{
+    far_status st = far_alloc(ctx, p->x->rows, &p->scales);
+    for (int64_t i = 0; st == FAR_OK && i < p->x->rows; i++) {
+        p->scales[i] = 1 / sqrt(far_view_row(p->view, i)[i]);
+    }
+    return st;
+}
+
 /* ---- numbers of the curve ---- */
 
 static double far_mean(const pairs_job *p)
@@ -205,12 +215,14 @@ far_status far_local_correlation(far_ctx *ctx, const far_view *view, const far_m
     FAR_TRY(far_view_needs_one_output(ctx, view, "correlation by distance"));
     FAR_TRY(far_check_coordinates(ctx, coordinates, view->info.points));
     FAR_TRY(check_diagonal(ctx, view));
+    FAR_TRY(take_scales(ctx, &p));
     FAR_TRY(bin_pairs(ctx, &p));
     write_bins(&p, distance, mean, counts);
     if (out) {
         *out = local_of(&p);
     }
 done:
+    far_free(ctx, p.scales);
     far_free(ctx, p.sums);
     return st;
 }

@@ -26,7 +26,7 @@ struct far_view {
 
 static inline const double *far_view_row(const far_view *v, int64_t i)
 {
-    return far_mat_row(&v->kernel, i);
+    return (const double *)v->kernel.data + i * v->kernel.ld;
 }
 
 /* ---- view.c ---- */
@@ -51,21 +51,27 @@ static inline double far_dot(const double *a, const double *b, int64_t n)
     return sum;
 }
 
+/* Of float64 matrices; inlined, unlike far_mat_row. */
 static inline double far_at(const far_mat *m, int64_t i, int64_t j)
 {
-    return ((const double *)far_mat_row(m, i))[j];
+    return ((const double *)m->data)[i * m->ld + j];
 }
 
 static inline void far_put(far_mat *m, int64_t i, int64_t j, double value)
 {
-    ((double *)far_mat_row(m, i))[j] = value;
+    ((double *)m->data)[i * m->ld + j] = value;
 }
 
-/* ---- grid.c, local.c ---- */
+/* ---- power_law.c ---- */
+
+/* FAR_ERR_VALUE where eigenvalue `to`, counted from 1, is no more than rounding. */
+far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to);
+
+/* ---- local.c ---- */
 
 far_status far_check_coordinates(far_ctx *ctx, const far_mat *coordinates, int64_t points);
 
-/* ---- rank.c ---- */
+/* ---- curve.c ---- */
 
 far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name);
 

@@ -98,6 +98,15 @@ static bool is_exponential(double *u, const double *v, int64_t n, double spread)
     return spread > 1e-6 && fit_line(u, v, n).spread < BENDS * spread;
 }
 
+static double least_of(const double *u, int64_t n, double sign)
+{
+    double least = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        least = fmin(least, sign * u[i]);
+    }
+    return least;
+}
+
 far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
                          double to, far_power *out)
 {
@@ -113,15 +122,15 @@ far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t
     v = u + n;
     FAR_TRY(take_window(ctx, x, y, n, from, to, u, v, &count));
     FAR_TRY(check_count(ctx, count, from, to));
-    if (fabs(u[0] - u[count - 1]) == 0) {
-        st = far_fail(ctx, FAR_ERR_ARG, "all points of the window lie at %g", exp(u[0]));
+    double first = least_of(u, count, 1), last = -least_of(u, count, -1);
+    if (first == last) {
+        st = far_fail(ctx, FAR_ERR_ARG, "all points of the window lie at %g", exp(first));
         goto done;
     }
-    double first = exp(u[0]), last = exp(u[count - 1]);
     line l = fit_line(u, v, count);
     *out = power_of(&l);
-    out->from = first;
-    out->to = last;
+    out->from = exp(first);
+    out->to = exp(last);
     if (is_exponential(u, v, count, l.spread)) {
         out->warning = "an exponential fits this window better than a power law";
     }

@@ -5,7 +5,7 @@
 
 enum { TIMES = 60 }; /* of the loss curve within its window */
 
-static far_status check_rounding(far_ctx *ctx, const far_spectrum *s, int64_t to)
+far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to)
 {
     double least = (double)s->rows * 1e-16 * s->values[0];
     if (to >= 1 && to <= s->count && s->values[to - 1] <= least) {
@@ -60,7 +60,7 @@ far_status far_view_power_law(far_ctx *ctx, far_view *view, const far_mat *targe
     far_power_law law;
     far_status st;
     FAR_TRY(far_view_spectrum(ctx, view, 0, 1, &s));
-    FAR_TRY(check_rounding(ctx, &s, to));
+    FAR_TRY(far_power_check(ctx, &s, to));
     FAR_TRY(far_alloc(ctx, s.rows, &series));
     for (int64_t i = 0; i < s.rows; i++) {
         series[i] = s.values[i] / (double)view->info.points;

@@ -137,6 +137,26 @@ far_status far_measure_find(far_ctx *ctx, const char *text, far_measure *out)
     return FAR_OK;
 }
 
+far_status far_measure_find_all(far_ctx *ctx, const char *text, far_measure *out, int64_t most,
+                                int64_t *count)
+{
+    char word[2 * NAME_MOST + 1];
+    int64_t found = 0;
+    far_status st = text ? FAR_OK : far_fail(ctx, FAR_ERR_ARG, "the names are NULL");
+    for (const char *at = text; st == FAR_OK && at; found++) {
+        size_t length = strcspn(at, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), at);
+        if (found == most) {
+            return far_fail(ctx, FAR_ERR_ARG, "more than %lld measures: \"%s\" is one too many",
+                            (long long)most, word);
+        }
+        st = far_measure_find(ctx, word, &out[found]);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    *count = st == FAR_OK ? found : 0;
+    return st;
+}
+
 void far_measure_label(const far_measure *m, int64_t i, char label[FAR_MEASURE_LABEL])
 {
     const far_measure_entry *e = far_measure_entry_of(m);

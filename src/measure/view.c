@@ -227,8 +227,11 @@ static far_status check_targets(far_ctx *ctx, const far_view *v, const far_mat *
     far_status st;
     FAR_TRY(far_check_matrix(ctx, m, name, -1, -1));
     if (m->rows != v->info.rows || m->cols < 1) {
-        return far_fail(ctx, FAR_ERR_SHAPE, "%s: %lld x %lld, but the kernel has %lld rows", name,
-                        (long long)m->rows, (long long)m->cols, (long long)v->info.rows);
+        bool by_point = m->rows == v->info.points && m->cols == v->info.outputs;
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s: %lld x %lld, but the kernel has %lld rows%s", name,
+                        (long long)m->rows, (long long)m->cols, (long long)v->info.rows,
+                        by_point ? ", one for each output of a point; give them as one column"
+                                 : "");
     }
     FAR_TRY(far_check_finite(ctx, m, name));
 done:

@@ -20,18 +20,30 @@
 static heap test_heap;
 static far_ctx *ctx;
 
-static int setup(void **state)
+static void open_context(int threads)
 {
     far_ctx_opts opts;
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
     far_ctx_opts_init(&opts);
-    opts.threads = 2;
+    opts.threads = threads;
     opts.alloc = heap_alloc;
     opts.free = heap_free;
     opts.alloc_user = &test_heap;
     assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    test_heap = (heap){.fail_at = -1};
+    open_context(2);
     return 0;
+}
+
+/* For tests of very many small steps, where threads only wait for each other. */
+static inline void use_one_thread(void)
+{
+    far_ctx_destroy(ctx);
+    open_context(1);
 }
 
 static int teardown(void **state)

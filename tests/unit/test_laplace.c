@@ -407,7 +407,70 @@ static void fewer_features_and_another_prior_need_no_new_fit(void **state)
     far_net_destroy(net);
 }
 
-static void more_points_than_a_chunk_and_seeds(void **state)
+/* The least budget, doubling, that a fit takes: rows then come in several chunks. */
+static far_laplace *fitted_in_little(const far_net *net, const far_mat *x, far_laplace_opts o)
+{
+    far_laplace *la = NULL;
+    far_status st = FAR_ERR_BUDGET;
+    for (o.memory = 4096; st == FAR_ERR_BUDGET; o.memory *= 2) {
+        st = far_laplace_fit(ctx, net, x, &o, &la);
+    }
+    assert_ok(st);
+    assert_true(far_laplace_chunk(la, la->info.side, x->rows) < x->rows / 2);
+    return la;
+}
+
+static void rows_can_come_in_chunks(void **state)
+{
+    (void)state;
+    far_mat x = points(397, D, 0.1);
+    far_net *net = network("dense(5) tanh dense(3)", D, 5);
+    far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_SOFTMAX);
+    o.landmarks = 13;
+    o.rank = 7;
+    o.system = FAR_LAPLACE_PARAMETERS;
+    for (o.method = FAR_LAPLACE_ELLA; o.method <= FAR_LAPLACE_EXACT; o.method++) {
+        far_laplace *whole = fitted(net, &x, &o), *little = fitted_in_little(net, &x, o);
+        far_mat a = covariance(whole, &x), b = covariance(little, &x);
+        assert_true(distance(&b, &a) < 1e-12);
+        far_laplace_destroy(whole);
+        far_laplace_destroy(little);
+        free(a.data);
+        free(b.data);
+    }
+    far_net_destroy(net);
+    free(x.data);
+}
+
+/* Pairs of points that nearly coincide have eigenvalues down to 1e-12 of the largest: the features
+ * must still be orthonormal, and noise small enough for them to count. */
+static void near_duplicates_do_no_harm(void **state)
+{
+    (void)state;
+    far_mat x = points(N, D, 0.1), x2 = points(M, D, 0.7);
+    for (int64_t i = 1; i < N; i += 2) {
+        for (int64_t j = 0; j < D; j++) {
+            *at(&x, i, j) = *at(&x, i - 1, j) + 3e-5 * sin(7.0 * (double)(i + j));
+        }
+    }
+    far_net *net = network("dense(7) tanh dense(2)", D, 5);
+    far_laplace_opts o = options(FAR_LAPLACE_EXACT, FAR_LIKELIHOOD_GAUSSIAN);
+    o.system = FAR_LAPLACE_PARAMETERS;
+    o.noise = 1e-4;
+    far_laplace *exact = fitted(net, &x, &o);
+    o.method = FAR_LAPLACE_ELLA;
+    o.rank = 0;
+    far_laplace *la = fitted(net, &x, &o);
+    far_mat a = covariance(exact, &x2), b = covariance(la, &x2);
+    assert_true(distance(&b, &a) < 1e-9);
+    far_laplace_destroy(exact);
+    far_laplace_destroy(la);
+    far_mat *owned[] = {&x, &x2, &a, &b};
+    release(owned, COUNT(owned));
+    far_net_destroy(net);
+}
+
+static void landmarks_depend_on_the_seed_alone(void **state)
 {
     (void)state;
     far_mat x = points(37, D, 0.1), x2 = points(M, D, 0.7);
@@ -665,33 +728,66 @@ static void uses_are_checked(void **state)
 
 /* ---- cancelling, failing ------------------------------------------------------------------- */
 
-static int stop_at(void *user, const char *what, int64_t done, int64_t total)
+static const char *stop_word = "";
+
+static int stop_there(void *user, const char *what, int64_t done, int64_t total)
 {
-    (void)done;
-    (void)total;
-    return strcmp(user, what) == 0;
+    (void)user;
+    assert_true(done >= 0 && done <= total);
+    return strcmp(stop_word, what) == 0;
 }
 
-static void fits_and_predictions_can_be_cancelled(void **state)
+static far_ctx *stopping_context(void)
+{
+    far_ctx_opts opts;
+    far_ctx *made;
+    far_ctx_opts_init(&opts);
+    opts.progress = stop_there;
+    assert_ok(far_ctx_create(&opts, &made));
+    return made;
+}
+
+static void fits_can_be_cancelled(void **state)
 {
     (void)state;
     static const char *const STEPS[] = {"landmarks", "basis", "posterior", "posterior"};
     far_mat x = points(N, D, 0.1);
     far_net *net = network("dense(5) tanh dense(1)", D, 5);
+    far_ctx *stopping = stopping_context();
     for (int k = 0; k < COUNT(STEPS); k++) {
-        far_ctx_opts opts;
-        far_ctx *stopping;
         far_laplace *la;
         far_laplace_opts o = options(k < 3 ? FAR_LAPLACE_ELLA : FAR_LAPLACE_EXACT, 0);
-        far_ctx_opts_init(&opts);
-        opts.progress = stop_at;
-        opts.progress_user = (void *)STEPS[k];
-        assert_ok(far_ctx_create(&opts, &stopping));
+        stop_word = STEPS[k];
         assert_int_equal(far_laplace_fit(stopping, net, &x, &o, &la), FAR_ERR_CANCELLED);
         assert_null(la);
-        far_ctx_destroy(stopping);
     }
+    far_ctx_destroy(stopping);
     free(x.data);
+    far_net_destroy(net);
+}
+
+static void uses_can_be_cancelled(void **state)
+{
+    (void)state;
+    far_mat x = points(N, D, 0.1), y = matrix(N, 1), joint = matrix(N, N), cov = matrix(N, 1);
+    far_net *net = network("dense(5) tanh dense(1)", D, 5);
+    far_ctx *stopping = stopping_context();
+    far_laplace *la;
+    far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_GAUSSIAN);
+    stop_word = "";
+    assert_ok(far_laplace_fit(stopping, net, &x, &o, &la));
+    stop_word = "laplace";
+    assert_int_equal(far_laplace_predict(stopping, la, &x, NULL, &cov), FAR_ERR_CANCELLED);
+    assert_int_equal(far_laplace_joint(stopping, la, &x, &joint), FAR_ERR_CANCELLED);
+    stop_word = "choose";
+    assert_int_equal(far_laplace_choose(stopping, la, &x, NULL, &y, NULL, NULL), FAR_ERR_CANCELLED);
+    assert_float_equal(far_laplace_describe(la).prior, o.prior, 0);
+    stop_word = "";
+    assert_ok(far_laplace_predict(stopping, la, &x, NULL, &cov));
+    far_laplace_destroy(la);
+    far_ctx_destroy(stopping);
+    far_mat *owned[] = {&x, &y, &joint, &cov};
+    release(owned, COUNT(owned));
     far_net_destroy(net);
 }
 
@@ -714,12 +810,14 @@ static far_status use_everything(const far_net *net, const far_mat *x, const far
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
+    use_one_thread();
     int64_t labels[] = {0, 1, 0, 1, 1};
     far_mat x = points(M, D, 0.1), cov = matrix(2 * M, 2), joint = matrix(2 * M, 2 * M);
     far_net *net = network("dense(3) ln(affine) tanh dense(2)", D, 5);
     far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_SOFTMAX);
     o.balanced = 1;
     o.labels = labels;
+    o.memory = 1e9; /* what is available would be looked up again and again */
     int64_t blocks = test_heap.live_blocks;
     for (o.system = FAR_LAPLACE_SMALLER; o.system <= FAR_LAPLACE_ROWS; o.system++) {
         far_status st = FAR_ERR_MEMORY;
@@ -749,7 +847,9 @@ int main(void)
         TEST(all_landmarks_and_the_residual_prior_are_exact),
         TEST(without_the_residual_prior_variances_are_too_small),
         TEST(fewer_features_and_another_prior_need_no_new_fit),
-        TEST(more_points_than_a_chunk_and_seeds),
+        TEST(rows_can_come_in_chunks),
+        TEST(near_duplicates_do_no_harm),
+        TEST(landmarks_depend_on_the_seed_alone),
         TEST(landmarks_never_repeat_and_can_be_balanced),
         TEST(random_landmarks_are_random),
         TEST(nystrom_errors_fall_to_nothing),
@@ -757,7 +857,8 @@ int main(void)
         TEST(options_are_checked),
         TEST(dead_networks_and_overflow_are_refused),
         TEST(uses_are_checked),
-        TEST(fits_and_predictions_can_be_cancelled),
+        TEST(fits_can_be_cancelled),
+        TEST(uses_can_be_cancelled),
         TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("laplace", tests, NULL, NULL);

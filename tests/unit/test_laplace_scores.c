@@ -530,6 +530,7 @@ static far_status choose_and_score(far_laplace *la, const far_mat *v, const int6
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
+    use_one_thread();
     int64_t labels[NV], ranks[] = {3};
     double priors[] = {0.5};
     far_mat x, v = blobs(5, 2, labels);

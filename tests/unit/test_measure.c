@@ -268,6 +268,10 @@ static void a_network_needs_no_matrix(void **state)
         assert_near(s.values[i], t.values[i], 1e-8 * s.values[0]);
         assert_near(a[i], b[i], 1e-7);
     }
+    far_view_destroy(without);
+    OK(far_view_of_net(ctx, net, &x, &o, &without)); /* values alone */
+    OK(far_view_spectrum(ctx, without, 2, 0, &t));
+    assert_near(t.values[1], s.values[1], 1e-8 * s.values[0]);
     assert_int_equal(far_view_psd(ctx, without, 0, &p), FAR_ERR_ARG);
     assert_message("needs the matrix");
     far_view_destroy(with);
@@ -390,6 +394,41 @@ static void a_column_is_a_view_of_the_targets(void **state)
     OK(far_view_align(ctx, v, &column, &a));
     OK(far_view_align(ctx, v, &packed, &b));
     assert_near(a.kta, b.kta, 0);
+    far_view_destroy(v);
+}
+
+static void columns_count_together(void **state)
+{
+    enum { N = 7, Q = 3 };
+    double k[N * N], targets[N * Q], cosines[N], cumulative[N], rayleigh = 0, squares = 0;
+    far_mat y = mat(targets, N, Q);
+    far_alignment a, one;
+    far_spectrum s;
+    (void)state;
+    random_kernel(N, 11, 16, k);
+    fill_noise(targets, N * Q, 17);
+    far_view *v = view_of(k, N, 0);
+    OK(far_view_align(ctx, v, &y, &a));
+    OK(far_view_cosines(ctx, v, &y, 0, cosines, cumulative));
+    OK(far_view_spectrum(ctx, v, 0, 0, &s));
+    assert_near(cumulative[N - 1], 1, 1e-12);
+    for (int c = 0; c < Q; c++) {
+        far_mat column = mat(targets + c, N, 1);
+        double square = 0;
+        column.ld = Q;
+        OK(far_view_align(ctx, v, &column, &one));
+        for (int i = 0; i < N; i++) {
+            square += pow(targets[i * Q + c], 2);
+        }
+        rayleigh += one.rayleigh * square;
+        squares += square;
+    }
+    assert_near(a.rayleigh, rayleigh / squares, 1e-12 * a.rayleigh);
+    for (int i = 0; i < N; i++) {
+        rayleigh -= s.values[i] * cosines[i] * squares;
+    }
+    assert_near(rayleigh, 0, 1e-10);
+    assert_true(a.kta > a.rayleigh / a.frobenius); /* |YY'|_F < |Y|_F^2 */
     far_view_destroy(v);
 }
 
@@ -623,6 +662,10 @@ static void a_singular_kernel_interpolates_what_it_can(void **state)
         assert_near(f[i], expected[i], 1e-13);
         assert_near(w[i], expected_w[i], 1e-13);
     }
+    s.time = 0.6; /* along (1, -1, 0), where K is 0, weights grow for ever: t / N a unit */
+    OK(far_spectral_fit(ctx, v, &s, &targets, NULL, &fitted, NULL, &weights));
+    assert_near(w[1] - w[0], 0.6 / 3 * (y[1] - y[0]), 1e-13);
+    assert_near(f[1] - f[0], 0, 1e-13);
     far_view_destroy(v);
 }
 
@@ -657,6 +700,40 @@ static void bad_filters_are_refused(void **state)
     y = mat(wanted, 2, 1);
     assert_int_equal(far_spectral_fit(ctx, v, &good, &y, NULL, NULL, NULL, NULL), FAR_ERR_VALUE);
     assert_message("not positive semidefinite");
+    far_view_destroy(v);
+}
+
+/* N is the number of points, not of rows: three points of two outputs. */
+static void time_counts_points(void **state)
+{
+    enum { R = 6, P = 3 };
+    double k[R * R], y[R], f[R], squares[R], loss, time = 0;
+    far_mat targets = mat(y, R, 1), fitted = mat(f, R, 1), by_point = mat(y, P, 2);
+    far_spectral s;
+    (void)state;
+    random_kernel(R, 7, 41, k);
+    fill_noise(y, R, 42);
+    far_view *v = view_of(k, R, P);
+    far_spectral_init(&s);
+    s.rate = s.time = 0.01;
+    OK(far_spectral_fit(ctx, v, &s, &targets, NULL, &fitted, NULL, NULL));
+    OK(far_spectral_loss(ctx, v, &s, &targets, NULL, &time, 1, &loss));
+    OK(far_view_coefficients(ctx, v, &targets, NULL, squares));
+    double parts = -2 * loss;
+    for (int i = 0; i < R; i++) {
+        double step = 0;
+        for (int j = 0; j < R; j++) {
+            step += 0.01 / P * k[i * R + j] * y[j];
+        }
+        assert_near(f[i], step, 1e-13);
+        loss -= y[i] * y[i] / (2 * P);
+        parts += squares[i];
+    }
+    assert_near(parts, 0, 1e-13);
+    assert_near(loss, 0, 1e-13);
+    assert_int_equal(far_spectral_fit(ctx, v, &s, &by_point, NULL, NULL, NULL, NULL),
+                     FAR_ERR_SHAPE);
+    assert_message("give them as one column");
     far_view_destroy(v);
 }
 
@@ -728,6 +805,36 @@ static far_status measure_all(void)
     return st;
 }
 
+static int stop(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)what;
+    (void)done;
+    (void)total;
+    return *(int *)user;
+}
+
+static void a_spectrum_can_be_cancelled(void **state)
+{
+    int stopping = 1;
+    far_ctx_opts opts;
+    far_ctx *other;
+    far_view *v;
+    far_mat k = mat(by_hand, 2, 2);
+    far_spectrum s;
+    (void)state;
+    far_ctx_opts_init(&opts);
+    opts.progress = stop;
+    opts.progress_user = &stopping;
+    OK(far_ctx_create(&opts, &other));
+    OK(far_view_create(other, &k, 0, &v));
+    assert_int_equal(far_view_spectrum(other, v, 0, 1, &s), FAR_ERR_CANCELLED);
+    stopping = 0;
+    OK(far_view_spectrum(other, v, 0, 1, &s));
+    assert_near(s.values[0], 3, 1e-14);
+    far_view_destroy(v);
+    far_ctx_destroy(other);
+}
+
 static far_net *tested;
 
 static far_status measure_net(void)
@@ -772,6 +879,7 @@ int main(void)
         TEST(kta_is_a_sum_over_eigenvectors),
         TEST(centring_is_cka),
         TEST(a_column_is_a_view_of_the_targets),
+        TEST(columns_count_together),
         TEST(eigenvectors_make_tasks),
         TEST(bad_targets_are_refused),
         TEST(targets_have_a_kernel_too),
@@ -782,6 +890,8 @@ int main(void)
         TEST(losses_are_those_of_the_residuals),
         TEST(a_singular_kernel_interpolates_what_it_can),
         TEST(bad_filters_are_refused),
+        TEST(time_counts_points),
+        TEST(a_spectrum_can_be_cancelled),
         TEST(one_linear_layer_trains_as_its_kernel_says),
         TEST(every_allocation_may_fail),
     };

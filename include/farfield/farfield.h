@@ -11,7 +11,9 @@
 #include <farfield/fetch.h>
 #include <farfield/frame.h>
 #include <farfield/kernel.h>
+#include <farfield/laplace.h>
 #include <farfield/lnnet.h>
+#include <farfield/measure.h>
 #include <farfield/model.h>
 #include <farfield/net.h>
 #include <farfield/netcert.h>

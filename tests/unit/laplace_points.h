@@ -60,6 +60,15 @@ static void assert_ok(far_status st)
     }
 }
 
+/* cmocka's assert_float_equal compares in single precision. */
+#define assert_close(a, b, most) assert_close_at(a, b, most, __LINE__)
+static inline void assert_close_at(double a, double b, double most, int line)
+{
+    if (!(fabs(a - b) <= most)) {
+        fail_msg("line %d: %.17g is not %.17g to %g", line, a, b, most);
+    }
+}
+
 static inline void assert_refused(far_status st, far_status wanted, const char *words)
 {
     assert_int_equal(st, wanted);

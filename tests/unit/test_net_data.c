@@ -14,6 +14,8 @@
 
 #include "heap.h"
 
+#include "near.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static heap test_heap;
@@ -114,7 +116,7 @@ static double at(far_mat m, int64_t i, int64_t j)
 static void expect_column(far_mat m, int64_t j, const double *values)
 {
     for (int64_t i = 0; i < m.rows; i++) {
-        assert_float_equal(at(m, i, j), values[i], 1e-14);
+        assert_near(at(m, i, j), values[i], 1e-14);
     }
 }
 
@@ -143,8 +145,8 @@ static void both_sides_are_standardised(void **state)
             sum += at(y, i, k);
             squares += at(y, i, k) * at(y, i, k);
         }
-        assert_float_equal(sum, 0, 1e-14);
-        assert_float_equal(squares, ROWS, 1e-13);
+        assert_near(sum, 0, 1e-14);
+        assert_near(squares, ROWS, 1e-13);
     }
     expect_column(x, 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1)); /* a: mean 4, deviation 2 */
     assert_int_equal(far_net_data_task(d), FAR_TASK_REGRESS);
@@ -577,7 +579,7 @@ static void regressions_are_in_target_units(void **state)
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < 2; k++) {
             double raw = at(s.output_centre, 0, k) + at(s.output_scale, 0, k) * f[2 * i + k];
-            assert_float_equal(at(mean, i, k), raw, 1e-12 * (1 + fabs(raw)));
+            assert_near(at(mean, i, k), raw, 1e-12 * (1 + fabs(raw)));
         }
     }
     assert_true(fabs(at(s.output_centre, 0, 0) - 115) < 1e-12);
@@ -603,8 +605,7 @@ static void rows_can_be_chosen(void **state)
     predict.rows = rows;
     must(far_net_predict(ctx, net, frame, &predict, &some));
     assert_int_equal(far_prediction_mean(some).rows, 2);
-    assert_float_equal(at(far_prediction_mean(some), 1, 0), at(far_prediction_mean(all), 5, 0),
-                       1e-12);
+    assert_near(at(far_prediction_mean(some), 1, 0), at(far_prediction_mean(all), 5, 0), 1e-12);
     far_prediction_destroy(all);
     far_prediction_destroy(some);
     far_net_destroy(net);
@@ -631,7 +632,7 @@ static void cross_entropy_gives_the_softmax(void **state)
             sum += exp(f[3 * i + k] - largest);
         }
         for (int k = 0; k < 3; k++) {
-            assert_float_equal(at(mean, i, k), exp(f[3 * i + k] - largest) / sum, 1e-12);
+            assert_near(at(mean, i, k), exp(f[3 * i + k] - largest) / sum, 1e-12);
             assert_true(at(probability, i, k) == at(mean, i, k));
         }
         int64_t best = far_prediction_class(p, i);
@@ -654,8 +655,8 @@ static void binary_cross_entropy_gives_both_classes(void **state)
     assert_int_equal(mean.cols, 2);
     outputs_of(net, frame, f);
     for (int i = 0; i < ROWS; i++) {
-        assert_float_equal(at(mean, i, 1), 1 / (1 + exp(-f[i])), 1e-13);
-        assert_float_equal(at(mean, i, 0) + at(mean, i, 1), 1, 1e-15);
+        assert_near(at(mean, i, 1), 1 / (1 + exp(-f[i])), 1e-13);
+        assert_near(at(mean, i, 0) + at(mean, i, 1), 1, 1e-15);
         assert_int_equal(far_prediction_class(p, i), f[i] > 0);
     }
     far_prediction_destroy(p);
@@ -666,7 +667,7 @@ static void binary_cross_entropy_gives_both_classes(void **state)
     p = predicted(net, frame, 0);
     outputs_of(net, frame, g);
     for (int i = 0; i < 2 * ROWS; i++) {
-        assert_float_equal(at(far_prediction_mean(p), i / 2, i % 2), 1 / (1 + exp(-g[i])), 1e-13);
+        assert_near(at(far_prediction_mean(p), i / 2, i % 2), 1 / (1 + exp(-g[i])), 1e-13);
     }
     assert_int_equal(far_prediction_class(p, 0), -1);
     far_prediction_destroy(p);
@@ -762,7 +763,7 @@ static void expect_limit(const far_net *net, const far_frame *frame, double t, d
         must(far_net_eval_raw(ctx, net, &point, &value));
         for (int64_t k = 0; k < o; k++) {
             double found = y[k] / pow(t, at(order, i, 0));
-            assert_float_equal(found, at(mean, i, k), tolerance * (1 + fabs(found)));
+            assert_near(found, at(mean, i, k), tolerance * (1 + fabs(found)));
         }
     }
     far_prediction_destroy(p);
@@ -810,10 +811,10 @@ static void outputs_of_a_smaller_order_vanish(void **state)
     far_prediction *p = predicted(net, frame, 1);
     far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
     assert_true(at(order, 0, 0) == 1 && at(order, 1, 0) == 0);
-    assert_float_equal(at(mean, 0, 0), 4 * 0.5, 1e-15); /* scale 4, input scale 2 */
+    assert_near(at(mean, 0, 0), 4 * 0.5, 1e-15); /* scale 4, input scale 2 */
     assert_true(at(mean, 0, 1) == 0);
-    assert_float_equal(at(mean, 1, 0), 100 + 4 * 3, 1e-13);
-    assert_float_equal(at(mean, 1, 1), -30 + 0.5 * 5, 1e-13);
+    assert_near(at(mean, 1, 0), 100 + 4 * 3, 1e-13);
+    assert_near(at(mean, 1, 1), -30 + 0.5 * 5, 1e-13);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -841,7 +842,7 @@ static void expect_probabilities(const far_frame *frame, const double *slopes,
     far_net *net = classifier(frame, slopes);
     far_prediction *p = predicted(net, direction, 1);
     for (int k = 0; k < 3; k++) {
-        assert_float_equal(at(far_prediction_mean(p), 0, k), expected[k], 1e-15);
+        assert_near(at(far_prediction_mean(p), 0, k), expected[k], 1e-15);
     }
     assert_true(at(far_prediction_order(p), 0, 0) == 0);
     far_prediction_destroy(p);
@@ -882,7 +883,7 @@ static void two_classes_have_one_too(void **state)
     w[0] = 0;
     w[1] = 0.25;
     p = predicted(net, direction, 1);
-    assert_float_equal(at(far_prediction_mean(p), 0, 1), 1 / (1 + exp(-0.25)), 1e-15);
+    assert_near(at(far_prediction_mean(p), 0, 1), 1 / (1 + exp(-0.25)), 1e-15);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);

@@ -18,6 +18,8 @@
 
 #include "heap.h"
 
+#include "near.h"
+
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define MOST 13 /* features */
 
@@ -264,13 +266,13 @@ static void xor_has_no_linear_structure(void **state)
     double w[2] = {7, 7};
     far_ssr s = measure(&XOR, w);
     (void)state;
-    assert_float_equal(s.ssr, 1, 0);
-    assert_float_equal(s.lssr, 1, 0);
+    assert_near(s.ssr, 1, 0);
+    assert_near(s.lssr, 1, 0);
     assert_int_equal(s.defined, 0);
     assert_int_equal(s.rank, 2);
     assert_true(w[0] == 0 && w[1] == 0);
-    assert_float_equal(s.within, 2, 1e-15);
-    assert_float_equal(s.total, 2, 1e-15);
+    assert_near(s.within, 2, 1e-15);
+    assert_near(s.total, 2, 1e-15);
 }
 
 /* Classes 0, 1 and 3, 4 of the line: within 1 / 2 + 1 / 2, in total 4 + 1 + 1 + 4. */
@@ -279,11 +281,11 @@ static void a_line_by_hand(void **state)
     double w;
     far_ssr s = measure(&LINE, &w);
     (void)state;
-    assert_float_equal(s.within, 1, 1e-15);
-    assert_float_equal(s.total, 10, 1e-14);
-    assert_float_equal(s.ssr, 0.1, 1e-15);
-    assert_float_equal(s.lssr, 0.1, 1e-15);
-    assert_float_equal(w, 1 / sqrt(2.5), 1e-15);
+    assert_near(s.within, 1, 1e-15);
+    assert_near(s.total, 10, 1e-14);
+    assert_near(s.ssr, 0.1, 1e-15);
+    assert_near(s.lssr, 0.1, 1e-15);
+    assert_near(w, 1 / sqrt(2.5), 1e-15);
     assert_true(s.points == 4 && s.inputs == 1 && s.classes == 2 && s.rank == 1 && s.defined == 1);
 }
 
@@ -299,17 +301,17 @@ static void the_four_formulas_of_lssr_agree(void **state)
             delta[j] = q.mean[0][j] - q.mean[1][j];
         }
         weight = q.count[0] * q.count[1] / (double)c.n;
-        assert_float_equal(s.lssr, 1 - weight * form(5, q.total, delta), 1e-12);
-        assert_float_equal(s.lssr, 1 / (1 + weight * form(5, q.within, delta)), 1e-12);
-        assert_float_equal(s.lssr, unexplained(&c), 1e-12);
-        assert_float_equal(s.lssr, ssr_along(&c, w), 1e-12);
+        assert_near(s.lssr, 1 - weight * form(5, q.total, delta), 1e-12);
+        assert_near(s.lssr, 1 / (1 + weight * form(5, q.within, delta)), 1e-12);
+        assert_near(s.lssr, unexplained(&c), 1e-12);
+        assert_near(s.lssr, ssr_along(&c, w), 1e-12);
         for (int j = 0; j < 5; j++) { /* Sw w = lambda St w */
             double left = 0, right = 0;
             for (int k = 0; k < 5; k++) {
                 left += q.within[j * 5 + k] * w[k];
                 right += s.lssr * q.total[j * 5 + k] * w[k];
             }
-            assert_float_equal(left, right, 1e-9 * fabs(right) + 1e-9);
+            assert_near(left, right, 1e-9 * fabs(right) + 1e-9);
         }
         cloud_free(&c);
     }
@@ -336,7 +338,7 @@ static void the_direction_has_unit_spread(void **state)
     double w[7];
     (void)state;
     measure(&c, w);
-    assert_float_equal(spread_along(&c, w), 1, 1e-10);
+    assert_near(spread_along(&c, w), 1, 1e-10);
     cloud_free(&c);
 }
 
@@ -348,7 +350,7 @@ static void no_direction_is_below_lssr(void **state)
         double w[5];
         far_ssr s = measure(&c, w);
         assert_int_equal(s.classes, classes);
-        assert_float_equal(ssr_along(&c, w), s.lssr, 1e-12);
+        assert_near(ssr_along(&c, w), s.lssr, 1e-12);
         assert_true(s.lssr <= s.ssr);
         for (int trial = 0; trial < 200; trial++) {
             double v[5];
@@ -368,7 +370,7 @@ static void classes_may_outnumber_features(void **state)
     double w[2];
     far_ssr s = measure(&c, w);
     (void)state;
-    assert_float_equal(ssr_along(&c, w), s.lssr, 1e-12);
+    assert_near(ssr_along(&c, w), s.lssr, 1e-12);
     for (int k = 0; k < 1000; k++) {
         double v[2] = {cos(k * 0.00314159265), sin(k * 0.00314159265)};
         assert_true(ssr_along(&c, v) > s.lssr - 1e-12);
@@ -384,20 +386,20 @@ static void lssr_does_not_see_linear_maps_and_units(void **state)
     const double units[] = {1e-150, 1e-3, 1e150};
     (void)state;
     cloud m = mapped(&c, 3, map);
-    assert_float_equal(measure(&m, NULL).lssr, lssr, 1e-12);
+    assert_near(measure(&m, NULL).lssr, lssr, 1e-12);
     cloud_free(&m);
     for (int u = 0; u < COUNT(units); u++) {
         double diagonal[9] = {units[u], 0, 0, 0, 1, 0, 0, 0, 1 / units[u]};
         m = mapped(&c, 3, diagonal);
         far_ssr s = measure(&m, NULL);
-        assert_float_equal(s.lssr, lssr, 1e-12);
+        assert_near(s.lssr, lssr, 1e-12);
         assert_true(s.ssr > 0 && s.ssr <= 1);
         cloud_free(&m);
     }
     for (int64_t i = 0; i < c.n * c.d; i++) {
         c.x[i] += 1e6;
     }
-    assert_float_equal(measure(&c, NULL).lssr, lssr, 1e-9);
+    assert_near(measure(&c, NULL).lssr, lssr, 1e-9);
     cloud_free(&c);
 }
 
@@ -414,8 +416,8 @@ static void features_may_be_constant_or_depend_on_each_other(void **state)
     }
     far_ssr s = measure(&m, w);
     assert_int_equal(s.rank, 3);
-    assert_float_equal(s.lssr, measure(&c, NULL).lssr, 1e-11);
-    assert_float_equal(ssr_along(&m, w), s.lssr, 1e-9);
+    assert_near(s.lssr, measure(&c, NULL).lssr, 1e-11);
+    assert_near(ssr_along(&m, w), s.lssr, 1e-9);
     assert_true(w[4] == 0);
     cloud_free(&c);
     cloud_free(&m);
@@ -430,15 +432,15 @@ static void there_may_be_more_features_than_points(void **state)
     assert_int_equal(s.rank, 6);
     assert_true(s.lssr < 1e-20);
     assert_true(ssr_along(&c, w) < 1e-20);
-    assert_float_equal(spread_along(&c, w), 1, 1e-10);
+    assert_near(spread_along(&c, w), 1, 1e-10);
     for (int j = 0; j < 3 * MOST; j++) {
         map[j] = noise();
     }
     cloud wide = mapped(&narrow, MOST, map);
     s = measure(&wide, w);
     assert_int_equal(s.rank, 3);
-    assert_float_equal(s.lssr, measure(&narrow, NULL).lssr, 1e-10);
-    assert_float_equal(ssr_along(&wide, w), s.lssr, 1e-8);
+    assert_near(s.lssr, measure(&narrow, NULL).lssr, 1e-10);
+    assert_near(ssr_along(&wide, w), s.lssr, 1e-8);
     cloud_free(&c);
     cloud_free(&narrow);
     cloud_free(&wide);
@@ -454,7 +456,7 @@ static void many_points_are_read_in_blocks(void **state)
         delta[j] = q.mean[0][j] - q.mean[1][j];
     }
     double weight = q.count[0] * q.count[1] / (double)c.n;
-    assert_float_equal(measure(&c, NULL).lssr, 1 - weight * form(3, q.total, delta), 1e-11);
+    assert_near(measure(&c, NULL).lssr, 1 - weight * form(3, q.total, delta), 1e-11);
     assert_true(test_heap.peak_bytes < 2 * 8 * 20011);
     cloud_free(&c);
 }
@@ -473,7 +475,7 @@ static void strides_and_empty_classes_do_not_matter(void **state)
     }
     far_mat x = {.data = wide, .rows = 31, .cols = 3, .ld = 5, .dtype = FAR_F64};
     assert_int_equal(far_ssr_measure(ctx, &x, labels, 7, &s, NULL), FAR_OK);
-    assert_float_equal(s.lssr, plain.lssr, 1e-14);
+    assert_near(s.lssr, plain.lssr, 1e-14);
     assert_true(s.ssr == plain.ssr && s.classes == 2);
     cloud_free(&c);
 }
@@ -642,7 +644,7 @@ static void the_bound_is_broken_on_random_labels(void **state)
         broken += info.broken;
         assert_true(info.lssr <= info.line && info.line <= info.along);
         assert_true(info.lssr <= info.ssr + 1e-12);
-        assert_float_equal(ssr_along(&out, info.readout), info.lssr, 1e-8);
+        assert_near(ssr_along(&out, info.readout), info.lssr, 1e-8);
         cloud_free(&out);
         cloud_free(&c);
         far_net_destroy(net);
@@ -712,7 +714,7 @@ static void slopes_on_the_circle_agree_with_differences(void **state)
         s[k] = kept - e;
         double down = far_circle_lssr(&c, unused);
         s[k] = kept;
-        assert_float_equal(g[k], (up - down) / (2 * e), 1e-8);
+        assert_near(g[k], (up - down) / (2 * e), 1e-8);
     }
 }
 
@@ -734,7 +736,7 @@ static void large_data_are_sampled_and_measured_whole(void **state)
     far_ln_layer_info info = search(&c, &opts, &net);
     cloud out = behind(net, &c);
     assert_true(info.before.lssr > 0.99 && info.lssr < 0.7);
-    assert_float_equal(ssr_along(&out, info.readout), info.lssr, 1e-8);
+    assert_near(ssr_along(&out, info.readout), info.lssr, 1e-8);
     cloud_free(&out);
     cloud_free(&c);
     far_net_destroy(net);

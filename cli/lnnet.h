@@ -36,6 +36,9 @@ typedef struct labelled {
 /* OPTIONS_OK, or EXIT_USAGE with a line on stderr. */
 int labelled_check_usage(const char *verb_name, const labelled_args *a);
 int labelled_read(session *s, const labelled_args *a, labelled *out);
+/* EXIT_DONE unless two rows are identical but for their classes: then a line on stderr has their
+ * numbers in the table, and their classes. */
+int labelled_refuse_twins(session *s, const labelled *l);
 void labelled_free(labelled *l);
 
 #endif

@@ -53,7 +53,7 @@ static const option OPTIONS[] = {
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
      0, 0},
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write report.html in DIR: the first fold, and the way of the points\n"
+     "also write report.html in DIR: what was built, and the way of the points\n"
      "through the layers",
      0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
@@ -102,11 +102,8 @@ static int build_failure(job *j, far_status st)
     if (st == FAR_ERR_ARG) {
         return usage_error(VERB, "%s", far_ctx_message(j->s.ctx));
     }
-    if (st == FAR_ERR_VALUE && j->args.points.where) {
-        return failure(VERB, "%s: %s (rows are counted among those where it holds)",
-                       j->points.table.label, far_ctx_message(j->s.ctx));
-    }
-    return session_failure(&j->s, j->points.table.label);
+    int code = st == FAR_ERR_VALUE ? labelled_refuse_twins(&j->s, &j->points) : EXIT_DONE;
+    return code == EXIT_DONE ? session_failure(&j->s, j->points.table.label) : code;
 }
 
 static int build(job *j)

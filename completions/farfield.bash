@@ -14,6 +14,11 @@ _farfield_sets() {
     "${COMP_WORDS[0]}" data list 2>/dev/null | sed -n '2,/^$/s/^\([a-z0-9-]*\) .*/\1/p'
 }
 
+# The names of measures, from the command itself.
+_farfield_measures() {
+    "${COMP_WORDS[0]}" measure --list 2>/dev/null | sed -n 's/^\([A-Za-z0-9]\{1,\}\).*/\1/p'
+}
+
 # What may stand after option $1; 1 if it takes no value.
 _farfield_value() {
     case "$1" in
@@ -36,8 +41,22 @@ _farfield_value() {
         --checkpoint-every) ;;
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
-    --output | -o | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
-    --models | -m) _farfield_words "$2" "none ln-first ln-second ln-every auto xgboost linear mean" ;;
+    --metrics) _farfield_words "$2" "$(_farfield_measures)" ;;
+    --y | -y) [ "${COMP_WORDS[1]}" = powerlaw ] || _farfield_files "$2" ;;
+    --output | -o | --values | --vectors | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
+    -m)
+        case "${COMP_WORDS[1]}" in
+        compare) _farfield_value --models "$2" ;;
+        measure) _farfield_value --metrics "$2" ;;
+        esac
+        ;;
+    --models) _farfield_words "$2" "none ln-first ln-second ln-every auto xgboost linear mean" ;;
+    --top | -k)
+        case "${COMP_WORDS[1]}" in spectrum | align) _farfield_words "$2" "all" ;; esac
+        ;;
+    --powerlaw | -p | --weyl | --task-from-eig | -j | --width | --window | --x | -x) ;;
+    --of) _farfield_words "$2" "loss spectrum tail" ;;
+    --theory) _farfield_words "$2" "d= q= target=indicator target=network kernel=nngp on=sphere" ;;
     --shift | -s | --seeds | --test-fraction) ;;
     --report | --data) _farfield_files "$2" ;;
     --at-infinity) [ "${COMP_WORDS[1]}" = kernel ] && _farfield_files "$2" ;;
@@ -71,8 +90,9 @@ _farfield() {
     local common="--output --json --quiet --threads --help"
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
+    local source="--net --arch --get --param --layers --outputs --target --y --values --features --where"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare kernel gram lnnet data reproduce info demo
+        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw lnnet data reproduce info demo
             help --help --version"
         return
     fi
@@ -106,6 +126,14 @@ _farfield() {
         _farfield_words "$word" "--net --arch --by-layer --layers --outputs --where --dtype
             --memory $common"
         ;;
+    measure:-*) _farfield_words "$word" "--metrics --list $source $common" ;;
+    spectrum:-*)
+        _farfield_words "$word" "--top --ridge --powerlaw --by-layer --weyl --vectors $source $common"
+        ;;
+    align:-*) _farfield_words "$word" "--top --task-from-eig --width $source $common" ;;
+    powerlaw:-*)
+        _farfield_words "$word" "--window --x --y --of --theory --arch --json --quiet --threads --help"
+        ;;
     lnnet:*) _farfield_lnnet "$word" ;;
     data:-*) _farfield_words "$word" "--data --unverified --json --quiet --help" ;;
     data:*)
@@ -114,7 +142,7 @@ _farfield() {
         *:get | *:where | *:verify) _farfield_words "$word" "$(_farfield_sets)" ;;
         esac
         ;;
-    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:*) _farfield_files "$word" ;;
+    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:*) _farfield_files "$word" ;;
     reproduce:-*)
         _farfield_words "$word" "--list --quick --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
@@ -129,7 +157,7 @@ _farfield() {
             --threads --help"
         ;;
     help:*)
-        _farfield_words "$word" "fit train predict certify compare kernel gram lnnet data reproduce info demo"
+        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw lnnet data reproduce info demo"
         ;;
     esac
 }

@@ -13,12 +13,13 @@ static const char *const KIND_NAMES[KINDS] = {"linear network", "LN-Net, trained
 
 typedef struct plan {
     int64_t n, side, width, epochs, batch, seeds;
+    double rate; /* of Adam, for networks */
 } plan;
 
 static plan plan_for(const reproduction *r)
 {
-    plan full = {10000, 0, 256, epochs_of(r, 0, 60), 128, seeds_of(r, 1, 2)};
-    plan quick = {600, 7, 48, epochs_of(r, 150, 0), 64, seeds_of(r, 1, 2)};
+    plan full = {10000, 0, 256, epochs_of(r, 0, 60), 128, seeds_of(r, 1, 2), 1e-3};
+    plan quick = {600, 7, 48, epochs_of(r, 150, 0), 64, seeds_of(r, 1, 2), 3e-3};
     return r->quick ? quick : full;
 }
 
@@ -60,7 +61,7 @@ static far_status train_networks(reproduction *r, const plan *p, const random_ta
         if (i % p->seeds == 0) {
             texts[which] = network_text((int)(which / DEPTHS), DEPTH[which % DEPTHS], p->width);
         }
-        runs[i] = run_of(p, t, texts[which], 3e-3, i % p->seeds);
+        runs[i] = run_of(p, t, texts[which], p->rate, i % p->seeds);
     }
     TRY(random_train(r, runs, count));
     for (int64_t i = 0; i < KINDS * DEPTHS; i++) {
@@ -209,13 +210,15 @@ static far_status explain(reproduction *r, const plan *p)
     TRY(keep_heading(r, "Protocol"));
     TRY(keep_text(
         r,
-        "The first %lld training images of each set%s, ten classes drawn at random. "
+        "The first %lld training images of each set%s, ten classes drawn at random; pixels "
+        "standardised. "
         "Networks are %lld wide and trained with cross entropy by Adam for %lld epochs in "
-        "minibatches of %lld, rate 0.003, then a quarter, then a sixteenth; %lld seed%s. "
+        "minibatches of %lld, rate %g, a tenth of it in the last third; %lld seed%s. "
         "The best linear classifier is the best of four rates, with twice the epochs. "
         "Layer norms have no scale and no shift. The built networks are not trained.",
         (long long)p->n, p->side ? ", averaged to 7 x 7 grey pixels" : "", (long long)p->width,
-        (long long)p->epochs, (long long)p->batch, (long long)p->seeds, p->seeds == 1 ? "" : "s"));
+        (long long)p->epochs, (long long)p->batch, p->rate, (long long)p->seeds,
+        p->seeds == 1 ? "" : "s"));
     TRY(keep_text(r, "A linear network is a linear classifier, whatever its depth; which of them "
                      "gets more labels right is a matter of training, and of a percent or two: "
                      "training lowers the cross entropy, and the fewest errors are hard to find."));

@@ -53,7 +53,7 @@ static far_status measure(reproduction *r, const plan *p, const random_task *t, 
         for (int64_t k = 0; k < p->seeds; k++) {
             runs[i * p->seeds + k] = (random_run){.task = t,
                                                   .arch = texts[i],
-                                                  .rate = 3e-3,
+                                                  .rate = r->quick ? 3e-3 : 1e-3,
                                                   .epochs = p->epochs,
                                                   .batch = p->batch,
                                                   .seed = (uint64_t)k};

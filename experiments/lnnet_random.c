@@ -90,18 +90,22 @@ static bool read_images(const char *path, const layout *l, int64_t side, random_
     return good;
 }
 
+/* Each pixel; those that are always the same become 0. */
 static void standardise(random_task *t)
 {
-    int64_t count = t->n * t->d;
-    double mean = 0, square = 0;
-    for (int64_t i = 0; i < count; i++) {
-        mean += t->x[i] / (double)count;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        square += (t->x[i] - mean) * (t->x[i] - mean) / (double)count;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        t->x[i] = (t->x[i] - mean) / sqrt(square);
+    for (int64_t k = 0; k < t->d; k++) {
+        double mean = 0, square = 0, n = (double)t->n;
+        for (int64_t i = 0; i < t->n; i++) {
+            mean += t->x[i * t->d + k] / n;
+        }
+        for (int64_t i = 0; i < t->n; i++) {
+            double off = t->x[i * t->d + k] - mean;
+            square += off * off / n;
+        }
+        for (int64_t i = 0; i < t->n; i++) {
+            double *x = &t->x[i * t->d + k];
+            *x = square > 1e-12 * mean * mean ? (*x - mean) / sqrt(square) : 0;
+        }
     }
 }
 
@@ -162,7 +166,7 @@ static far_status train_phases(reproduction *r, const random_run *run, far_net *
         far_train_opts o;
         far_train_opts_init(&o);
         o.loss = FAR_LOSS_CE;
-        o.lr = run->rate * pow(4, -phase);
+        o.lr = phase < PHASES - 1 ? run->rate : run->rate / 10;
         o.epochs = run->epochs / PHASES;
         o.batch = run->batch;
         o.seed = run->seed * PHASES + (uint64_t)phase;

@@ -12,7 +12,7 @@ extern const char *const RANDOM_WORDS[RANDOM_SETS]; /* for files */
 typedef struct random_task {
     int set;
     int64_t n, d;
-    double *x;       /* n x d, standardised by one mean and one deviation */
+    double *x;       /* n x d, each pixel standardised */
     double *classes; /* n numbers from 0, as training takes them */
     int64_t *labels; /* the same */
 } random_task;
@@ -27,7 +27,7 @@ far_mat random_task_points(const random_task *t);
 typedef struct random_run {
     const random_task *task;
     const char *arch;
-    double rate; /* of Adam; a quarter of it in the second third of the epochs, then a sixteenth */
+    double rate; /* of Adam; a tenth of it in the last third of the epochs */
     int64_t epochs, batch;
     uint64_t seed;
     /* found: */

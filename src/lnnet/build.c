@@ -210,10 +210,11 @@ static bool is_hopeless(const far_ln_build *b, int64_t bits)
 static far_status build_plain(far_ln_build *b, const far_ln_ops *ops, bool *good)
 {
     bool asked = b->opts.precision == ops->precision;
-    if (asked || (b->opts.precision == FAR_LNNET_PRECISION_AUTO && !is_hopeless(b, ops->bits))) {
-        return build_at(b, ops, good);
-    }
-    return FAR_OK;
+    bool may = asked || b->opts.precision == FAR_LNNET_PRECISION_AUTO;
+    /* build_exact is another way to merge in double; else what was asked for is tried. */
+    bool other = ops->precision == FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE;
+    bool hopeless = is_hopeless(b, ops->bits) && (other || !asked);
+    return may && !hopeless ? build_at(b, ops, good) : FAR_OK;
 }
 
 /* Before more than double: a chain that is right as far_net_eval rounds, if not as others may. */

@@ -89,13 +89,16 @@ static void set_offsets(far_ln_plan *plan, const int64_t *counts, const int64_t 
     }
 }
 
-/* Chain `chain`, part `part` of the chains of its class: those of the class's points that lie in
- * this part of it along the first line are 1, the others of the class do not matter. */
-static void label_part(far_ln_build *b, int64_t chain, int64_t part, int64_t parts, int64_t count)
+/* Chain `chain`, number `number` of the `parts` of its class: those of the class's points that lie
+ * in this part of it along the first line are 1, the others of the class do not matter. Where there
+ * are more chains than points, parts are taken again: none may be empty. */
+static void label_part(far_ln_build *b, int64_t chain, int64_t number, int64_t parts, int64_t count)
 {
     const far_ln_points *p = &b->points;
     int32_t *labels = b->labels + chain * p->count, voice = b->plan.voice[chain];
     int64_t seen = 0;
+    parts = parts < count ? parts : count;
+    int64_t part = number % parts;
     for (int64_t i = 0; i < p->count; i++) {
         int64_t point = b->lines.order[i];
         bool own = p->label[point] == voice;

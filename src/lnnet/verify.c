@@ -60,6 +60,45 @@ done:
     return st;
 }
 
+static int64_t narrowest_column(const far_ln_points *p)
+{
+    int64_t best = 0;
+    for (int64_t j = 1; j < p->d; j++) {
+        bool less = p->scale[best] == 0 || p->scale[j] < p->scale[best];
+        best = p->scale[j] > 0 && less ? j : best;
+    }
+    return best;
+}
+
+#define TINY_RANGE 1e-200
+
+static far_status fail_range(const trial *t)
+{
+    const far_ln_points *p = &t->b->points;
+    int64_t j = narrowest_column(p);
+    if (p->scale[j] < TINY_RANGE) {
+        return far_fail(t->b->ctx, FAR_ERR_VALUE,
+                        "column %lld has a range of %.3g, so small that weights overflow; multiply "
+                        "it first",
+                        (long long)j + 1, 2 * p->scale[j]);
+    }
+    return far_fail(t->b->ctx, FAR_ERR_VALUE,
+                    "gaps became so small that weights overflow in double, in which they are "
+                    "stored; %s",
+                    t->b->mode == FAR_LNNET_PAPER ? "use the mode merge" : "try another seed");
+}
+
+/* Above double numbers go farther than in the tensors that are stored. */
+static far_status check_range(const trial *t, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (!isfinite(t->net->params[i])) {
+            return fail_range(t);
+        }
+    }
+    return FAR_OK;
+}
+
 static far_status fill(trial *t)
 {
     far_status st = FAR_OK;
@@ -68,6 +107,7 @@ static far_status fill(trial *t)
     FAR_TRY(far_alloc_bytes(ctx, count, t->ops->size, &t->parameters));
     FAR_TRY(t->ops->assemble(t->ops, ctx, &t->b->plan, t->parameters));
     t->ops->round(t->parameters, count, t->net->params);
+    FAR_TRY(check_range(t, count));
 done:
     return st;
 }

@@ -37,8 +37,9 @@ static double group_hessian(int64_t n, const double *x, double eps)
         return eps > 0 ? 0 : INFINITY;
     }
     double v = variance(n, x, size), e = eps / size / size, share = v / (v + e);
-    double bend = 3 * (double)(n - 2) + 9 * (1 - share) * (1 - share), square = size * size;
-    return share / (v + e) / (v + e) * bend / (double)n / square / square;
+    double bend = share * (3 * (double)(n - 2) + 9 * (1 - share) * (1 - share)) / (double)n;
+    double square = v * size * size + eps;
+    return bend > 0 ? bend / square / square : 0; /* square may be 0, or beyond range */
 }
 
 static double row_hessian(int64_t d, int64_t groups, const double *x, double eps)

@@ -269,6 +269,20 @@ static void set_weights(const hunt *h, const far_plane *p, double *weights, doub
     }
 }
 
+static far_status check_weights(const hunt *h, const double *weights)
+{
+    int64_t d = h->points.d;
+    for (int64_t i = 0; i < 3 * d; i++) {
+        if (!isfinite(weights[i])) {
+            return far_fail(h->ctx, FAR_ERR_VALUE,
+                            "x: column %lld spans %.3g at most, so little that weights overflow; "
+                            "multiply it first",
+                            (long long)(i % d) + 1, 2 * h->points.size[i % d]);
+        }
+    }
+    return FAR_OK;
+}
+
 static far_status make_net(const hunt *h, const far_plane *p, far_net **out)
 {
     far_net_opts o;
@@ -278,6 +292,7 @@ static far_status make_net(const hunt *h, const far_plane *p, far_net **out)
     if (st == FAR_OK) {
         (*out)->info.init = -1;
         set_weights(h, p, (*out)->params, (*out)->params + 3 * o.inputs);
+        st = check_weights(h, (*out)->params);
     }
     return st;
 }

@@ -5,7 +5,9 @@
 #include <math.h>
 #include <omp.h>
 
-#define JOBS_AT_A_TIME 4096 /* between two reports of progress */
+#define JOBS_MOST 4096 /* between two reports of progress */
+#define JOBS_LEAST 16
+#define JOBS_WORK 4000000 /* parameters that jobs go through between them */
 
 typedef struct survey {
     far_ctx *ctx;
@@ -134,6 +136,14 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_mat *x)
     return st == FAR_OK ? far_net_check_inputs(ctx, net, x) : st;
 }
 
+/* A deep network takes long for a job, and whoever waits may want to stop. */
+static int64_t rows_at_a_time(const survey *s)
+{
+    int64_t jobs = JOBS_WORK / (s->net->info.parameters + 1);
+    jobs = jobs > JOBS_MOST ? JOBS_MOST : jobs < JOBS_LEAST ? JOBS_LEAST : jobs;
+    return s->blocks < jobs ? jobs / (s->blocks > 0 ? s->blocks : 1) : 1;
+}
+
 far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net, const far_mat *x, int raw,
                                 far_mat *h)
 {
@@ -149,8 +159,7 @@ far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net, const far_mat 
     }
     FAR_TRY(survey_create(ctx, net, raw != 0, true, &s));
     int64_t each = s.blocks > 0 ? s.blocks : 1;
-    int64_t rows = each < JOBS_AT_A_TIME ? JOBS_AT_A_TIME / each : 1;
-    rows = rows < x->rows ? rows : x->rows;
+    int64_t rows = rows_at_a_time(&s) < x->rows ? rows_at_a_time(&s) : x->rows;
     FAR_TRY(far_alloc(ctx, rows * each * net->info.outputs, &squares));
     for (int64_t i = 0; i < x->rows; i += rows) {
         int64_t count = x->rows - i < rows ? x->rows - i : rows;

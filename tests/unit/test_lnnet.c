@@ -391,6 +391,11 @@ static void small_and_degenerate_data(void **state)
     assert_true(isinf(info.margin));
     one_class.classes = 3;
     build_and_confirm(&one_class, &o);
+    o.groups = 7; /* more chains than points */
+    build_and_confirm(&one_class, &o);
+    one_class.n = 1;
+    build_and_confirm(&one_class, &o);
+    build_and_confirm(&copies, &o);
     o.groups = 0;
     build_and_confirm(&one_class, &o);
 }

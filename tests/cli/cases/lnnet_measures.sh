@@ -13,6 +13,12 @@ points 0 1 2 3 4 >line.csv
 printf '0,1,2,3\n' >row.csv
 "$FARFIELD" lnnet hessian row.csv -o H.csv -q
 close_to 1e-15 0.96 <H.csv
+# so small that sigma^2 is 0 in double: in groups of two there is still nothing that bends
+printf '1e-200,2e-200,0,3e-200\n' >least.csv
+"$FARFIELD" lnnet hessian least.csv --groups 2 -o H.csv -q
+[ "$(cat H.csv)" = 0 ]
+"$FARFIELD" lnnet hessian least.csv --eps 1e-5 -o H.csv -q
+[ "$(cat H.csv)" = 0 ]
 awk 'BEGIN { srand(3); for (i = 0; i < 9; i++) { for (k = 0; k < 12; k++) printf "%s%.6f", k ? "," : "", rand(); print "" } }' >X.csv
 "$FARFIELD" lnnet hessian X.csv --groups 3 --check --json >groups
 sed 's/.*"ratio_bound": \([^,]*\),.*/\1/' groups | close_to 1e-12 1.8

@@ -7,7 +7,10 @@ build() {
     expect_code "$1" "$FARFIELD" lnnet build "${@:2}" -o net.safetensors
 }
 build 1 same.csv -l c
-build 1 same.csv -l c --where 'a < 2'
+build 1 same.csv -l c --where 'b != 4'
+printf 'a,b,c\n1e-307,2e-307,9\n3e-307,-1e-307,10\n2e-307,4e-307,9\n' >tiny.csv
+build 1 tiny.csv -l c --where 'a > 0'
+expect_code 1 "$FARFIELD" lnnet ssr tiny.csv -l c
 build 1 gap.csv -l c
 build 1 one.csv -l c
 build 2 three.csv -l c --groups 2

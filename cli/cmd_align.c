@@ -1,0 +1,464 @@
+/* farfield align: how well a kernel agrees with targets. */
+#include "cli.h"
+#include "json.h"
+#include "kernel_source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "align"
+
+typedef struct align_args {
+    const char *top, *output;
+    int64_t task; /* 0: not given */
+    double width;
+    bool json, quiet;
+    int64_t threads;
+    source_args source;
+    int64_t count; /* of top */
+} align_args;
+
+/* What a kernel says of targets: the one that was given, or the centred one. */
+typedef struct agreement {
+    bool defined; /* 0: nothing is left of the targets */
+    far_alignment sums;
+    double *values, *cosines, *cumulative;
+} agreement;
+
+typedef struct job {
+    align_args args;
+    session s;
+    source kernel;
+    far_view_info info;
+    int64_t shown;
+    far_mat targets;         /* borrowed or task */
+    far_mat task;            /* rows x 1; no data: not asked for */
+    far_mat matrix, centred; /* HKH and HY */
+    far_view *centred_view;
+    agreement plain, middle; /* of K and y, of HKH and Hy */
+    double cka;
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(align_args, field)
+
+static const option OPTIONS[] = {
+    {"--top", 'k', OPTION_TEXT, AT(top), "K|all", "how many eigenvectors, the largest first", 0, 0},
+    {"--task-from-eig", 'j', OPTION_COUNT, AT(task), "J",
+     "targets: the signs of eigenvector J, from 1; -o writes them. Begin at\n"
+     "2, the first is often constant",
+     1, INT32_MAX},
+    {"--width", 0, OPTION_NUMBER, AT(width), "W",
+     "of the Gaussian kernel of the targets that CKA compares with", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz): a row for each eigenvector,\n"
+     "or the targets of --task-from-eig",
+     0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "align K [X] --target COL|--y FILE [options]\n"
+                            "align --net NET X --target COL [options]\n"
+                            "align --arch ARCH X --target COL [options]\n"
+                            "align SOURCE --task-from-eig J [-o y.csv]";
+static const char ABOUT[] = "How well a kernel agrees with targets y: alignment KTA and CKA, the "
+                            "Rayleigh quotient, and the\n"
+                            "part of y along each eigenvector. Beside each the same after "
+                            "centring, of HKH and Hy: without\n"
+                            "it a constant eigenvector dominates.";
+static const char EXAMPLES[] =
+    "\n\n"
+    "Examples:\n"
+    "  farfield align --net net.safetensors train.csv --target y --top 10\n"
+    "  farfield align K.npy --task-from-eig 2 -o y2.csv";
+
+static int check_targets(const align_args *a)
+{
+    if (a->task > 0 && source_has_targets(&a->source)) {
+        return usage_error(VERB, "--task-from-eig makes the targets; it does not go with %s",
+                           a->source.y ? "--y" : "--target");
+    }
+    if (a->task == 0 && !source_has_targets(&a->source)) {
+        return usage_error(VERB, "no targets: --target COL of the table X, --y FILE, or "
+                                 "--task-from-eig J");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, align_args *a)
+{
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    if (!(a->width > 0)) {
+        return usage_error(VERB, "--width must be above 0");
+    }
+    int code = top_read(VERB, a->top, &a->count);
+    code = code == OPTIONS_OK ? source_check_usage(line, &a->source) : code;
+    return code == OPTIONS_OK ? check_targets(a) : code;
+}
+
+static int read_command_line(int argc, char **argv, align_args *a)
+{
+    char notes[2048];
+    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = notes,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = source_options(AT(source)),
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, a);
+    return code == OPTIONS_OK ? check_usage(&line, a) : code;
+}
+
+/* ---- tasks --------------------------------------------------------------------------------- */
+
+static int64_t positive_labels(const job *j)
+{
+    int64_t positive = 0;
+    for (int64_t i = 0; i < j->task.rows; i++) {
+        positive += mat_get(&j->task, i, 0) > 0;
+    }
+    return positive;
+}
+
+static int make_task(job *j)
+{
+    int code = matrix_alloc(VERB, j->info.rows, 1, FAR_F64, &j->task);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    if (far_view_task(j->s.ctx, j->kernel.view, j->args.task, &j->task) != FAR_OK) {
+        return session_failure(&j->s, "--task-from-eig");
+    }
+    int64_t positive = positive_labels(j);
+    if (positive == 0 || positive == j->info.rows) {
+        session_say(&j->s, "eigenvector %lld has one sign throughout: the task is constant",
+                    (long long)j->args.task);
+    }
+    j->targets = j->task;
+    return EXIT_DONE;
+}
+
+/* ---- centring ------------------------------------------------------------------------------ */
+
+/* m less the mean of each column. */
+static void centre_columns(far_mat *m)
+{
+    double *v = m->data;
+    for (int64_t c = 0; c < m->cols; c++) {
+        double sum = 0;
+        for (int64_t i = 0; i < m->rows; i++) {
+            sum += v[i * m->cols + c];
+        }
+        for (int64_t i = 0; i < m->rows; i++) {
+            v[i * m->cols + c] -= sum / (double)m->rows;
+        }
+    }
+}
+
+/* HKH from a copy of K; one triangle decides, so that rounding leaves it symmetric. */
+static void centre_kernel(far_mat *m, double *means)
+{
+    double *v = m->data, mean = 0, n = (double)m->rows;
+    for (int64_t i = 0; i < m->rows; i++) {
+        double sum = 0;
+        for (int64_t k = 0; k < m->cols; k++) {
+            sum += v[i * m->cols + k];
+        }
+        means[i] = sum / n;
+        mean += means[i] / n;
+    }
+    for (int64_t i = 0; i < m->rows; i++) {
+        for (int64_t k = 0; k <= i; k++) {
+            v[i * m->cols + k] += mean - means[i] - means[k];
+            v[k * m->cols + i] = v[i * m->cols + k];
+        }
+    }
+}
+
+static int copy_of(const far_mat *from, far_mat *to)
+{
+    int code = matrix_alloc(VERB, from->rows, from->cols, FAR_F64, to);
+    for (int64_t i = 0; code == EXIT_DONE && i < from->rows; i++) {
+        memcpy((double *)to->data + i * to->cols, (const double *)from->data + i * from->ld,
+               (size_t)from->cols * sizeof(double));
+    }
+    return code;
+}
+
+static double length_of(const far_mat *m)
+{
+    double squares = 0;
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        squares += ((const double *)m->data)[i] * ((const double *)m->data)[i];
+    }
+    return sqrt(squares);
+}
+
+static int make_centred(job *j)
+{
+    const far_mat *kernel = j->kernel.matrix.data ? &j->kernel.matrix : &j->kernel.gram.values;
+    int code = copy_of(&j->targets, &j->centred);
+    code = code == EXIT_DONE ? copy_of(kernel, &j->matrix) : code;
+    double *means = malloc((size_t)j->info.rows * sizeof *means);
+    if (code == EXIT_DONE && !means) {
+        code = failure(VERB, "out of memory");
+    }
+    if (code == EXIT_DONE) {
+        double length = length_of(&j->centred);
+        centre_columns(&j->centred);
+        j->middle.defined = length_of(&j->centred) > 1e-12 * length;
+        centre_kernel(&j->matrix, means);
+        if (far_view_create(j->s.ctx, &j->matrix, j->info.points, &j->centred_view) != FAR_OK) {
+            code = session_failure(&j->s, NULL);
+        }
+    }
+    free(means);
+    return code;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static far_status agree(job *j, far_view *view, const far_mat *targets, agreement *a)
+{
+    far_spectrum spectrum;
+    int64_t count = j->shown;
+    far_status st = far_view_spectrum(j->s.ctx, view, count, 1, &spectrum);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        a->values[i] = spectrum.values[i];
+    }
+    if (st != FAR_OK || !a->defined) {
+        return st;
+    }
+    st = far_view_align(j->s.ctx, view, targets, &a->sums);
+    return st == FAR_OK
+               ? far_view_cosines(j->s.ctx, view, targets, count, a->cosines, a->cumulative)
+               : st;
+}
+
+static int allocate(agreement *a, int64_t count)
+{
+    a->values = calloc((size_t)count, sizeof(double));
+    a->cosines = calloc((size_t)count, sizeof(double));
+    a->cumulative = calloc((size_t)count, sizeof(double));
+    a->sums = (far_alignment){NAN, NAN, NAN, NAN};
+    if (!a->values || !a->cosines || !a->cumulative) {
+        return failure(VERB, "out of memory");
+    }
+    for (int64_t i = 0; i < count; i++) {
+        a->cosines[i] = a->cumulative[i] = NAN;
+    }
+    return EXIT_DONE;
+}
+
+static int measure_cka(job *j)
+{
+    far_mat b = {0};
+    int code = matrix_alloc(VERB, j->info.rows, j->info.rows, FAR_F64, &b);
+    if (code == EXIT_DONE) {
+        far_status st = far_target_kernel(j->s.ctx, &j->targets, j->args.width, &b);
+        st = st == FAR_OK ? far_view_cka(j->s.ctx, j->kernel.view, &b, &j->cka) : st;
+        code = st == FAR_OK ? EXIT_DONE : session_failure(&j->s, NULL);
+    }
+    free(b.data);
+    return code;
+}
+
+static int measure(job *j)
+{
+    j->info = far_view_describe(j->kernel.view);
+    j->shown = j->args.count < j->info.rows ? j->args.count : j->info.rows;
+    j->targets = j->kernel.targets;
+    j->plain.defined = true;
+    int code = j->args.task > 0 ? make_task(j) : EXIT_DONE;
+    code = code == EXIT_DONE ? allocate(&j->plain, j->shown) : code;
+    code = code == EXIT_DONE ? allocate(&j->middle, j->shown) : code;
+    code = code == EXIT_DONE ? make_centred(j) : code;
+    if (code == EXIT_DONE && (agree(j, j->kernel.view, &j->targets, &j->plain) != FAR_OK ||
+                              agree(j, j->centred_view, &j->centred, &j->middle) != FAR_OK)) {
+        code = session_failure(&j->s, NULL);
+    }
+    return code == EXIT_DONE ? measure_cka(j) : code;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static int write_task(job *j)
+{
+    static char name[] = "y";
+    result_column column = {.name = name, .values = j->task};
+    return columns_write(VERB, j->s.ctx, &column, 1, j->task.rows, "y", j->args.output);
+}
+
+static int write_vectors(job *j)
+{
+    static char names[][20] = {"n",
+                               "eigenvalue",
+                               "cos2",
+                               "cumulative",
+                               "eigenvalue_centred",
+                               "cos2_centred",
+                               "cumulative_centred"};
+    enum { COLUMNS = 7 };
+    int64_t n = j->shown;
+    double *numbers = malloc((size_t)n * sizeof *numbers);
+    double *parts[COLUMNS] = {
+        numbers,          j->plain.values,   j->plain.cosines,    j->plain.cumulative,
+        j->middle.values, j->middle.cosines, j->middle.cumulative};
+    result_column columns[COLUMNS];
+    if (!numbers) {
+        return failure(VERB, "out of memory");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        numbers[i] = (double)i + 1;
+    }
+    for (int i = 0; i < COLUMNS; i++) {
+        columns[i] =
+            (result_column){.name = names[i], .values = far_mat_view(parts[i], n, 1, FAR_F64)};
+    }
+    int code = columns_write(VERB, j->s.ctx, columns, COLUMNS, n, "align", j->args.output);
+    free(numbers);
+    return code;
+}
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+static void print_head(const job *j)
+{
+    source_print(&j->kernel, &j->args.source);
+    if (j->args.task > 0) {
+        int64_t positive = positive_labels(j);
+        printf("targets        signs of eigenvector %lld: %lld of 1, %lld of -1\n",
+               (long long)j->args.task, (long long)positive, (long long)(j->info.rows - positive));
+    } else {
+        printf("targets        %lld column%s\n", (long long)j->targets.cols,
+               j->targets.cols > 1 ? "s, counted together" : "");
+    }
+    if (!j->middle.defined) {
+        puts("               constant: centred, nothing is left of them");
+    }
+}
+
+static void print_sums(const job *j)
+{
+    const far_alignment *p = &j->plain.sums, *m = &j->middle.sums;
+    double n = (double)j->info.points;
+    printf("\n%-22s  %12s  %12s\n", "", "as it is", "centred");
+    printf("%-22s  %12.6f  %12.6f\n", "KTA", p->kta, m->kta);
+    printf("%-22s  %12s  %12.6f  Gaussian of the targets, width %g\n", "CKA", "", j->cka,
+           j->args.width);
+    printf("%-22s  %12.6g  %12.6g\n", "Rayleigh quotient", p->rayleigh, m->rayleigh);
+    printf("%-22s  %12.6g  %12.6g\n", "  of K / N", p->rayleigh / n, m->rayleigh / n);
+}
+
+static void print_vectors(const job *j)
+{
+    const agreement *p = &j->plain, *m = &j->middle;
+    printf("\n%6s  %12s  %9s  %9s  %12s  %9s  %9s\n", "n", "lambda_n", "cos^2", "summed", "centred",
+           "cos^2", "summed");
+    for (int64_t i = 0; i < j->shown; i++) {
+        printf("%6lld  %12.6g  %9.6f  %9.6f  %12.6g  %9.6f  %9.6f\n", (long long)i + 1,
+               p->values[i], p->cosines[i], p->cumulative[i], m->values[i], m->cosines[i],
+               m->cumulative[i]);
+    }
+}
+
+static void print_summary(const job *j)
+{
+    print_head(j);
+    print_sums(j);
+    if (j->args.task > 0 || !j->args.output) {
+        print_vectors(j);
+    }
+}
+
+static void json_agreement(const job *j, const agreement *a)
+{
+    json_number_field(stdout, "kta", a->sums.kta);
+    json_number_field(stdout, "rayleigh", a->sums.rayleigh);
+    json_key(stdout, "eigenvalues");
+    json_numbers(stdout, a->values, j->shown);
+    json_key(stdout, "cosines");
+    json_numbers(stdout, a->cosines, j->shown);
+    json_key(stdout, "cumulative");
+    json_numbers(stdout, a->cumulative, j->shown);
+}
+
+static void print_json(const job *j)
+{
+    json_begin(stdout);
+    source_print_json(&j->kernel, &j->args.source);
+    if (j->args.task > 0) {
+        json_number_field(stdout, "task", (double)j->args.task);
+        json_number_field(stdout, "positive", (double)positive_labels(j));
+    }
+    json_agreement(j, &j->plain);
+    json_key(stdout, "centred");
+    json_begin(stdout);
+    json_agreement(j, &j->middle);
+    json_close(stdout);
+    json_number_field(stdout, "cka", j->cka);
+    json_number_field(stdout, "cka_width", j->args.width);
+    if (j->args.output) {
+        json_text_field(stdout, "written", j->args.output);
+    }
+    json_end(stdout);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int run(job *j)
+{
+    const align_args *a = &j->args;
+    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE ? source_read(&j->s, &a->source, 0, &j->kernel) : code;
+    code = code == EXIT_DONE ? measure(j) : code;
+    if (code == EXIT_DONE && a->output) {
+        code = a->task > 0 ? write_task(j) : write_vectors(j);
+    }
+    session_idle(&j->s);
+    if (code == EXIT_DONE && a->json) {
+        print_json(j);
+    } else if (code == EXIT_DONE && !a->quiet) {
+        print_summary(j);
+    }
+    return code;
+}
+
+static void agreement_free(agreement *a)
+{
+    free(a->values);
+    free(a->cosines);
+    free(a->cumulative);
+}
+
+int cmd_align(int argc, char **argv)
+{
+    job j = {.args = {.top = "20",
+                      .width = 0.1,
+                      .threads = default_threads(),
+                      .source = {.outputs = "trace"}}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    agreement_free(&j.plain);
+    agreement_free(&j.middle);
+    far_view_destroy(j.centred_view);
+    free(j.matrix.data);
+    free(j.centred.data);
+    free(j.task.data);
+    source_free(&j.kernel);
+    session_close(&j.s);
+    return code;
+}

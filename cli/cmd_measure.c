@@ -1,0 +1,344 @@
+/* farfield measure: measures of a kernel by their names, and which there are. */
+#include "cli.h"
+#include "json.h"
+#include "kernel_source.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB "measure"
+
+enum { MOST_MEASURES = 64 };
+
+typedef struct measure_args {
+    const char *metrics, *output;
+    bool list, json, quiet;
+    int64_t threads;
+    source_args source;
+} measure_args;
+
+typedef struct job {
+    measure_args args;
+    session s;
+    source kernel;
+    far_measure measures[MOST_MEASURES];
+    int64_t count;
+    double *numbers; /* of all measures, one behind the other */
+    int64_t total;
+} job;
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(measure_args, field)
+
+static const option OPTIONS[] = {
+    {"--metrics", 'm', OPTION_TEXT, AT(metrics), "LIST",
+     "which measures: lmax,kta,align:20 (see --list)", 0, 0},
+    {"--list", 0, OPTION_FLAG, AT(list), NULL,
+     "which there are: a line, the formula and what it needs", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz), a column for each number", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "only the numbers; no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "measure K [X] --metrics LIST [options]\n"
+                            "measure --net NET X --metrics LIST [options]\n"
+                            "measure --arch ARCH X --metrics LIST [options]\n"
+                            "measure --list [--json]";
+static const char ABOUT[] =
+    "What a kernel says about training: numbers by their names, of one decomposition.";
+static const char EXAMPLES[] =
+    "\n\n"
+    "Examples:\n"
+    "  farfield measure --list\n"
+    "  farfield measure --net net.safetensors train.csv -t y -m lmax,kta,ckta,align:5\n"
+    "  farfield measure K.npy --y y.csv -m kta,cond:0.1";
+
+static int check_usage(const command_line *line, measure_args *a)
+{
+    if (a->list) {
+        return line->operand_count > 0 || a->metrics
+                   ? usage_error(VERB, "--list takes no kernel and no --metrics")
+                   : OPTIONS_OK;
+    }
+    if (!a->metrics) {
+        return usage_error(VERB, "--metrics is missing: which measures? measure --list shows them");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    return source_check_usage(line, &a->source);
+}
+
+static int read_command_line(int argc, char **argv, measure_args *a)
+{
+    char notes[2048];
+    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = notes,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = source_options(AT(source)),
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, a);
+    return code == OPTIONS_OK ? check_usage(&line, a) : code;
+}
+
+/* ---- the list ------------------------------------------------------------------------------- */
+
+typedef struct need {
+    int32_t bit;
+    const char *word, *text;
+} need;
+
+static const need NEEDS[] = {
+    {FAR_NEED_TARGETS, "targets", "targets"},
+    {FAR_NEED_VALUES, "values", "values of the model"},
+    {FAR_NEED_COORDINATES, "coordinates", "coordinates"},
+    {FAR_NEED_GRID, "grid", "that they are a grid"},
+    {FAR_NEED_MATRIX, "matrix", "the matrix"},
+    {FAR_NEED_SPECTRUM, "spectrum", "all eigenvalues"},
+};
+enum { NEED_COUNT = sizeof NEEDS / sizeof NEEDS[0] };
+
+static void print_needs(int32_t needs)
+{
+    const char *between = "needs ";
+    printf("%12s", "");
+    for (int i = 0; i < NEED_COUNT; i++) {
+        if (needs & NEEDS[i].bit) {
+            printf("%s%s", between, NEEDS[i].text);
+            between = ", ";
+        }
+    }
+    putchar('\n');
+}
+
+static void print_default(const far_measure_info *m)
+{
+    if (m->argument && !isnan(m->standard[0])) {
+        printf("%12s%s is %g if not given\n", "", m->argument, m->standard[0]);
+    }
+}
+
+static int print_list(void)
+{
+    for (int64_t i = 0; i < far_measure_count(); i++) {
+        const far_measure_info *m = far_measure_at(i);
+        char name[FAR_MEASURE_LABEL];
+        snprintf(name, sizeof name, "%s%s%s", m->name, m->argument ? ":" : "",
+                 m->argument ? m->argument : "");
+        if (strlen(name) > 11) {
+            puts(name);
+            name[0] = 0;
+        }
+        printf("%-12s%s\n", name, m->line);
+        printf("%12s%s\n", "", m->formula);
+        print_default(m);
+        if (m->needs) {
+            print_needs(m->needs);
+        }
+    }
+    return EXIT_DONE;
+}
+
+static void json_needs(int32_t needs)
+{
+    const char *between = "";
+    json_key(stdout, "needs");
+    putchar('[');
+    for (int i = 0; i < NEED_COUNT; i++) {
+        if (needs & NEEDS[i].bit) {
+            printf("%s\"%s\"", between, NEEDS[i].word);
+            between = ", ";
+        }
+    }
+    putchar(']');
+}
+
+static int print_list_json(void)
+{
+    json_begin(stdout);
+    json_key(stdout, "measures");
+    putchar('[');
+    for (int64_t i = 0; i < far_measure_count(); i++) {
+        const far_measure_info *m = far_measure_at(i);
+        fputs(i ? ",\n " : "\n ", stdout);
+        json_begin(stdout);
+        json_text_field(stdout, "name", m->name);
+        if (m->argument) {
+            json_text_field(stdout, "argument", m->argument);
+        } else {
+            json_null_field(stdout, "argument");
+        }
+        if (!isnan(m->standard[0])) {
+            json_number_field(stdout, "default", m->standard[0]);
+        }
+        json_text_field(stdout, "line", m->line);
+        json_text_field(stdout, "formula", m->formula);
+        json_needs(m->needs);
+        json_close(stdout);
+    }
+    putchar(']');
+    json_end(stdout);
+    return EXIT_DONE;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+static int find_measures(job *j, int32_t *needs)
+{
+    if (far_measure_find_all(j->s.ctx, j->args.metrics, j->measures, MOST_MEASURES, &j->count) !=
+        FAR_OK) {
+        failure(VERB, "--metrics: %s (see farfield measure --list)", far_ctx_message(j->s.ctx));
+        return EXIT_USAGE;
+    }
+    int code = OPTIONS_OK;
+    for (int64_t i = 0; i < j->count && code == OPTIONS_OK; i++) {
+        const far_measure_info *m = j->measures[i].info;
+        *needs |= m->needs;
+        j->total += j->measures[i].values;
+        code = source_check_needs(VERB, &j->args.source, m->needs, m->name);
+    }
+    return code == OPTIONS_OK ? EXIT_DONE : code;
+}
+
+static int check_power(job *j)
+{
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < j->count && code == EXIT_DONE; i++) {
+        const char *name = j->measures[i].info->name;
+        if (strcmp(name, "nu") == 0 || strcmp(name, "kappa") == 0) {
+            code = source_check_power(&j->s, &j->args.source, &j->kernel, name);
+        }
+    }
+    return code;
+}
+
+static int apply(job *j)
+{
+    const source *k = &j->kernel;
+    far_measure_input in = {.view = k->view,
+                            .targets = k->targets.data ? &k->targets : NULL,
+                            .values = k->values.data ? &k->values : NULL,
+                            .coordinates = k->x.data ? &k->x : NULL};
+    j->numbers = calloc((size_t)j->total + 1, sizeof *j->numbers);
+    if (!j->numbers) {
+        return failure(VERB, "out of memory");
+    }
+    far_status st = far_measure_apply(j->s.ctx, &in, j->measures, j->count, j->numbers);
+    return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, NULL);
+}
+
+/* ---- what is said --------------------------------------------------------------------------- */
+
+/* The measure that number i belongs to, and which of its numbers that is. */
+static const far_measure *measure_of(const job *j, int64_t i, int64_t *inner)
+{
+    const far_measure *m = j->measures;
+    while (i >= m->values) {
+        i -= m->values;
+        m++;
+    }
+    *inner = i;
+    return m;
+}
+
+static void label_of(const job *j, int64_t i, char label[FAR_MEASURE_LABEL])
+{
+    int64_t inner;
+    const far_measure *m = measure_of(j, i, &inner);
+    far_measure_label(m, inner, label);
+}
+
+static void print_numbers(const job *j)
+{
+    char label[FAR_MEASURE_LABEL];
+    if (!j->args.quiet) {
+        source_print(&j->kernel, &j->args.source);
+    }
+    for (int64_t i = 0; i < j->total; i++) {
+        label_of(j, i, label);
+        printf("%-14s %.9g\n", label, j->numbers[i]);
+    }
+}
+
+static void print_json(const job *j)
+{
+    char label[FAR_MEASURE_LABEL];
+    json_begin(stdout);
+    source_print_json(&j->kernel, &j->args.source);
+    json_key(stdout, "measures");
+    json_begin(stdout);
+    for (int64_t i = 0; i < j->total; i++) {
+        label_of(j, i, label);
+        json_number_field(stdout, label, j->numbers[i]);
+    }
+    json_close(stdout);
+    if (j->args.output) {
+        json_text_field(stdout, "written", j->args.output);
+    }
+    json_end(stdout);
+}
+
+static int write_numbers(job *j)
+{
+    result_column *columns = calloc((size_t)j->total, sizeof *columns);
+    char(*labels)[FAR_MEASURE_LABEL] = calloc((size_t)j->total, sizeof *labels);
+    far_mat row = far_mat_view(j->numbers, 1, j->total, FAR_F64);
+    int code = columns && labels ? EXIT_DONE : failure(VERB, "out of memory");
+    for (int64_t i = 0; code == EXIT_DONE && i < j->total; i++) {
+        label_of(j, i, labels[i]);
+        columns[i] = (result_column){.name = labels[i], .values = row, .col = i};
+    }
+    code = code == EXIT_DONE
+               ? columns_write(VERB, j->s.ctx, columns, j->total, 1, "measures", j->args.output)
+               : code;
+    free(columns);
+    free(labels);
+    return code;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int run(job *j)
+{
+    const measure_args *a = &j->args;
+    int32_t needs = 0;
+    int code = find_measures(j, &needs);
+    code = code == EXIT_DONE && a->output ? output_possible(VERB, a->output) : code;
+    code = code == EXIT_DONE ? source_read(&j->s, &a->source, needs, &j->kernel) : code;
+    code = code == EXIT_DONE ? check_power(j) : code;
+    code = code == EXIT_DONE ? apply(j) : code;
+    code = code == EXIT_DONE && a->output ? write_numbers(j) : code;
+    session_idle(&j->s);
+    if (code == EXIT_DONE && a->json) {
+        print_json(j);
+    } else if (code == EXIT_DONE && !a->output) {
+        print_numbers(j);
+    }
+    return code;
+}
+
+int cmd_measure(int argc, char **argv)
+{
+    job j = {.args = {.threads = default_threads(), .source = {.outputs = "trace"}}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    if (j.args.list) {
+        return j.args.json ? print_list_json() : print_list();
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    free(j.numbers);
+    source_free(&j.kernel);
+    session_close(&j.s);
+    return code;
+}

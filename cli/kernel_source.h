@@ -1,0 +1,59 @@
+/* A kernel and what goes with it, for the verbs that measure kernels: a Gram matrix from a file,
+ * the tangent kernel of a finite network, or the kernel of infinite width. */
+#ifndef FAR_CLI_KERNEL_SOURCE_H
+#define FAR_CLI_KERNEL_SOURCE_H
+
+#include "dataset.h"
+#include "files.h"
+#include "options.h"
+#include "session.h"
+
+#include <farfield/measure.h>
+
+typedef struct source_args {
+    const char *kernel, *x; /* operands: a Gram matrix, a table of its points; NULL: not given */
+    const char *net, *arch, *layers, *outputs, *target, *y, *values, *features, *where;
+    int get, param; /* in the order of GET_NTK .. and far_param */
+} source_args;
+
+/* Their options; a verb has its source_args at offset, and sets outputs to "trace". */
+option_group source_options(size_t offset);
+
+/* What K and X are, for the notes of a help text. */
+extern const char SOURCE_NOTES[];
+
+/* Takes the operands; OPTIONS_OK, or EXIT_USAGE with a line on stderr. */
+int source_check_usage(const command_line *line, source_args *a);
+/* The same for what is needed (far_measure_need bits) by whom, as "kta". */
+int source_check_needs(const char *verb_name, const source_args *a, int32_t needs, const char *who);
+/* --top: a number from 1, or "all", which is INT64_MAX. OPTIONS_OK, or EXIT_USAGE with a line. */
+int top_read(const char *verb_name, const char *text, int64_t *count);
+bool source_has_targets(const source_args *a);
+
+/* Zero-initialise; source_free is always safe. */
+typedef struct source {
+    input gram, given_values;
+    dataset table, target_table;
+    far_net *net;
+    far_kernel *kernel;
+    unsigned char *layers;
+    far_ntk_opts opts;                  /* of the network */
+    far_mat matrix, x, targets, values; /* x: one row a point. No data: not there */
+    far_view *view;
+} source;
+
+/* Reads, computes the matrix and makes the view; with targets, values and coordinates as far as
+ * needs says and they are there. Interrupts are held when it returns. Returns an exit code, with a
+ * line on stderr if it is not 0. */
+int source_read(session *s, const source_args *a, int32_t needs, source *out);
+void source_free(source *k);
+
+/* Fails in words, behind "PLACE: ", if the kernel has no power law: smooth activations. Of a matrix
+ * nothing is known. */
+int source_check_power(session *s, const source_args *a, const source *k, const char *place);
+
+/* One line: what the kernel is. And the same as fields of a JSON object. */
+void source_print(const source *k, const source_args *a);
+void source_print_json(const source *k, const source_args *a);
+
+#endif

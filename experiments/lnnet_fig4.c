@@ -18,7 +18,7 @@ typedef struct plan {
 
 static plan plan_for(const reproduction *r)
 {
-    plan full = {10000, 0, 256, epochs_of(r, 0, 60), 128, seeds_of(r, 1, 2), 1e-3};
+    plan full = {10000, 0, 256, epochs_of(r, 0, 150), 128, seeds_of(r, 1, 2), 1e-3};
     plan quick = {600, 7, 48, epochs_of(r, 150, 0), 64, seeds_of(r, 1, 2), 3e-3};
     return r->quick ? quick : full;
 }

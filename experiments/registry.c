@@ -30,7 +30,7 @@ const experiment EXPERIMENTS[] = {
      run_lnnet_fig2},
     {"lnnet-fig3", "Confusion and its cure (Figure 3)", NONLINEARITY, NULL, 1, 2, run_lnnet_fig3},
     {"lnnet-fig4", "Labels at random: linear, trained, built (Figure 4)", NONLINEARITY,
-     "mnist cifar10", 20, 900, run_lnnet_fig4},
+     "mnist cifar10", 20, 2700, run_lnnet_fig4},
     {"lnnet-fig5", "Layer norm in groups: fit and bending (Figure 5)", NONLINEARITY,
      "mnist cifar10", 10, 600, run_lnnet_fig5},
 };

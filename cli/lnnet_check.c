@@ -139,6 +139,16 @@ static int check(job *j)
     return code;
 }
 
+/* Of the table, counted from 1, where only some rows are asked about. */
+static int64_t table_row(const dataset *t, int64_t i)
+{
+    int64_t row = 0;
+    while (row < far_frame_rows(t->frame) && ((t->rows && !t->rows[row]) || i-- > 0)) {
+        row++;
+    }
+    return row + 1;
+}
+
 static void print_json(const job *j)
 {
     const far_lnnet_checked *c = &j->found;
@@ -147,6 +157,12 @@ static void print_json(const job *j)
     json_number_field(stdout, "rows", (double)rows);
     json_number_field(stdout, "right", (double)(rows - c->wrong));
     json_number_field(stdout, "wrong", (double)c->wrong);
+    if (c->wrong > 0) {
+        json_number_field(stdout, "first_wrong",
+                          (double)table_row(&j->points.table, c->first_wrong));
+    } else {
+        json_null_field(stdout, "first_wrong");
+    }
     json_number_field(stdout, "margin", c->margin);
     json_text_field(stdout, "precision", far_lnnet_precision_name(c->precision));
     json_number_field(stdout, "bits", (double)c->bits);
@@ -160,6 +176,10 @@ static void print_summary(const job *j)
     printf("%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g\n",
            rows - (long long)c->wrong, rows, far_lnnet_precision_name(c->precision),
            (long long)c->bits, c->margin);
+    if (c->wrong > 0) {
+        printf("The first that is wrong is row %lld.\n",
+               (long long)table_row(&j->points.table, c->first_wrong));
+    }
 }
 
 static int run(job *j)

@@ -33,6 +33,8 @@ sed '2s/.$/z/' four.csv >other.csv
 expect_code 1 "$FARFIELD" lnnet check --net four.safetensors other.csv -l kind
 sed '2s/.$/d/;3s/.$/d/;4s/.$/d/;5s/.$/d/' four.csv >moved.csv
 expect_code 1 "$FARFIELD" lnnet check --net four.safetensors moved.csv -l kind -q
+expect_code 1 "$FARFIELD" lnnet check --net four.safetensors moved.csv -l kind --json >wrong
+grep -q '"first_wrong": [1-4],' wrong
 "$FARFIELD" lnnet build two.csv -l kind --where 'x > 0' -q --report page
 grep -q '<animate ' page/report.html
 # many classes: double has no room for another rounding there, and predict rounds as the builder did

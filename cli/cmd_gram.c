@@ -152,48 +152,27 @@ static int read_outputs(job *j, int64_t outputs)
 
 /* ---- points -------------------------------------------------------------------------------- */
 
-/* The chosen rows moved together, as float32 if asked for. */
-static void compact(points *p, const double *all, const unsigned char *rows, int64_t total,
-                    far_dtype dtype)
+/* In place: a float takes less room than the number it comes from. */
+static void round_to_floats(points *p)
 {
-    int64_t d = p->x.cols, next = 0;
-    for (int64_t i = 0; i < total; i++) {
-        if (rows && !rows[i]) {
-            continue;
-        }
-        for (int64_t k = 0; k < d; k++, next++) {
-            if (dtype == FAR_F64) {
-                ((double *)p->values)[next] = all[i * d + k];
-            } else {
-                ((float *)p->values)[next] = (float)all[i * d + k];
-            }
-        }
+    float *to = p->values;
+    const double *from = p->values;
+    for (int64_t i = 0; i < p->x.rows * p->x.cols; i++) {
+        float value = (float)from[i];
+        memcpy(&to[i], &value, sizeof value);
     }
+    p->x = far_mat_view(p->values, p->x.rows, p->x.cols, FAR_F32);
 }
 
 static int read_points(job *j, const char *operand, const char *where, points *p)
 {
-    int64_t d = far_net_describe(j->net).inputs;
-    far_dtype dtype = (far_dtype)j->args.dtype;
+    double *values = NULL;
     int code = dataset_read(VERB, j->s.ctx, operand, where, &p->table);
-    if (code != EXIT_DONE) {
-        return code;
+    code = code == EXIT_DONE ? network_inputs(&j->s, j->net, &p->table, &values, &p->x) : code;
+    p->values = values;
+    if (code == EXIT_DONE && j->args.dtype == FAR_F32) {
+        round_to_floats(p);
     }
-    int64_t total = far_frame_rows(p->table.frame);
-    double *all = malloc((size_t)(total * d) * sizeof *all + 1);
-    p->values = malloc((size_t)(p->table.count * d) * sizeof(double) + 1);
-    if (!all || !p->values) {
-        free(all);
-        return failure(VERB, "%s: out of memory", p->table.label);
-    }
-    far_mat whole = far_mat_view(all, total, d, FAR_F64);
-    p->x = far_mat_view(p->values, p->table.count, d, dtype);
-    if (far_net_encode(j->s.ctx, j->net, p->table.frame, p->table.rows, &whole) != FAR_OK) {
-        code = session_failure(&j->s, p->table.label);
-    } else {
-        compact(p, all, p->table.rows, total, dtype);
-    }
-    free(all);
     return code;
 }
 

@@ -104,33 +104,12 @@ static int match_classes(job *j)
 
 /* ---- the pass ------------------------------------------------------------------------------ */
 
-/* The rows that were read, in the network's own units. */
-static int encode(job *j, far_mat *x)
-{
-    const dataset *t = &j->points.table;
-    int64_t d = far_net_describe(j->net).inputs, total = far_frame_rows(t->frame), next = 0;
-    j->inputs = malloc((size_t)(total * d) * sizeof *j->inputs + 1);
-    if (!j->inputs) {
-        return failure(VERB, "%s: out of memory", t->label);
-    }
-    far_mat all = far_mat_view(j->inputs, total, d, FAR_F64);
-    if (far_net_encode(j->s.ctx, j->net, t->frame, t->rows, &all) != FAR_OK) {
-        return session_failure(&j->s, t->label);
-    }
-    for (int64_t i = 0; i < total; i++) {
-        if (!t->rows || t->rows[i]) {
-            memmove(j->inputs + next++ * d, j->inputs + i * d, (size_t)d * sizeof *j->inputs);
-        }
-    }
-    *x = far_mat_view(j->inputs, next, d, FAR_F64);
-    return EXIT_DONE;
-}
-
 static int check(job *j)
 {
     far_mat x;
     int code = match_classes(j);
-    code = code == EXIT_DONE ? encode(j, &x) : code;
+    code =
+        code == EXIT_DONE ? network_inputs(&j->s, j->net, &j->points.table, &j->inputs, &x) : code;
     if (code == EXIT_DONE &&
         far_lnnet_check(j->s.ctx, j->net, &x, j->points.labels, j->args.precision, j->args.bits,
                         &j->found) != FAR_OK) {

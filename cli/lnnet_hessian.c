@@ -120,24 +120,15 @@ static int norm_network(job *j, int64_t d, far_net **out)
 
 static int read_points(job *j)
 {
-    const dataset *t = &j->table;
-    int64_t d = far_net_describe(j->net).inputs, total = far_frame_rows(t->frame), next = 0;
-    j->inputs = malloc((size_t)(total * d) * sizeof *j->inputs + 1);
-    j->values = calloc((size_t)total, 2 * sizeof *j->values);
-    if (!j->inputs || !j->values) {
-        return failure(VERB, "%s: out of memory", t->label);
+    int code = network_inputs(&j->s, j->net, &j->table, &j->inputs, &j->x);
+    if (code != EXIT_DONE) {
+        return code;
     }
-    far_mat all = far_mat_view(j->inputs, total, d, FAR_F64);
-    if (far_net_encode(j->s.ctx, j->net, t->frame, t->rows, &all) != FAR_OK) {
-        return session_failure(&j->s, t->label);
+    j->values = calloc((size_t)j->x.rows, 2 * sizeof *j->values);
+    if (!j->values) {
+        return failure(VERB, "%s: out of memory", j->table.label);
     }
-    for (int64_t i = 0; i < total; i++) {
-        if (!t->rows || t->rows[i]) {
-            memmove(j->inputs + next++ * d, j->inputs + i * d, (size_t)d * sizeof *j->inputs);
-        }
-    }
-    j->x = far_mat_view(j->inputs, next, d, FAR_F64);
-    j->h = far_mat_view(j->values, next, 1, FAR_F64);
+    j->h = far_mat_view(j->values, j->x.rows, 1, FAR_F64);
     return EXIT_DONE;
 }
 

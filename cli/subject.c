@@ -30,6 +30,26 @@ int network_load(session *s, const char *path, const char *arch, far_net **out)
     return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
 }
 
+int network_inputs(session *s, const far_net *net, const dataset *t, double **values, far_mat *x)
+{
+    int64_t d = far_net_describe(net).inputs, total = far_frame_rows(t->frame), next = 0;
+    *values = malloc((size_t)(total * d) * sizeof **values + 1);
+    if (!*values) {
+        return failure(s->verb, "%s: out of memory", t->label);
+    }
+    far_mat all = far_mat_view(*values, total, d, FAR_F64);
+    if (far_net_encode(s->ctx, net, t->frame, t->rows, &all) != FAR_OK) {
+        return session_failure(s, t->label);
+    }
+    for (int64_t i = 0; i < total; i++) {
+        if (!t->rows || t->rows[i]) {
+            memmove(*values + next++ * d, *values + i * d, (size_t)d * sizeof **values);
+        }
+    }
+    *x = far_mat_view(*values, next, d, FAR_F64);
+    return EXIT_DONE;
+}
+
 int subject_load(session *s, const char *path, const char *arch, subject *out)
 {
     if (network_file(path)) {

@@ -2,6 +2,7 @@
 #ifndef FAR_CLI_SUBJECT_H
 #define FAR_CLI_SUBJECT_H
 
+#include "dataset.h"
 #include "session.h"
 
 #include <farfield/model.h>
@@ -18,6 +19,10 @@ typedef struct subject {
 int arch_failure(session *s, far_status st);
 /* Reads a network. arch: as below. */
 int network_load(session *s, const char *path, const char *arch, far_net **out);
+
+/* The rows of a table that count, as inputs in the network's own units: *values (free it), and a
+ * view of them. */
+int network_inputs(session *s, const far_net *net, const dataset *t, double **values, far_mat *x);
 
 /* Reads either kind of file. arch: for a network whose file does not name it; may be NULL. Returns
  * an exit code, with a line on stderr if it is not 0. */

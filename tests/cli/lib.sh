@@ -10,6 +10,11 @@ points() {
     printf '%s\n' "$@"
 }
 
+# has PATTERN: grep -q that reads to the end, since a writer whose reader has left is killed and fails the case
+has() {
+    grep "$@" | cat >/dev/null
+}
+
 # expect_code CODE COMMAND...: the command must exit with CODE
 expect_code() {
     local wanted="$1" code=0

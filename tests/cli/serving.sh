@@ -10,7 +10,7 @@ export PROTEIN
 
 need_downloads() {
     need_python
-    "$FARFIELD" info | grep -q 'libraries.*no libcurl' && skip "built without libcurl"
+    "$FARFIELD" info | has 'libraries.*no libcurl' && skip "built without libcurl"
     return 0
 }
 

@@ -9,4 +9,4 @@ if [ -n "$others" ]; then
     exit 1
 fi
 echo "$(echo "$symbols" | wc -l) symbols, all far_"
-echo "$symbols" | grep -qx far_kernel_eval
+grep -qx far_kernel_eval <<<"$symbols"

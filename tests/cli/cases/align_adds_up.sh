@@ -9,7 +9,7 @@ align --top all --json >all.json
 align --top 3 --json >three.json
 align --top all -o v.csv -q
 "$FARFIELD" measure --net net.safetensors w.csv -t y -m kta,ckta,cka:0.1,alpha,align:3,cum:3 --json >m.json
-head -1 v.csv | grep -qx 'n,eigenvalue,cos2,cumulative,eigenvalue_centred,cos2_centred,cumulative_centred'
+head -1 v.csv | has -x 'n,eigenvalue,cos2,cumulative,eigenvalue_centred,cos2_centred,cumulative_centred'
 python3 - <<'PYTHON'
 import csv, json, math
 all, three, m = (json.load(open(n + ".json")) for n in ("all", "three", "m"))

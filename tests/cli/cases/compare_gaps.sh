@@ -4,5 +4,5 @@ run() {
         --no-certify --seeds 2 "$@"
 }
 expect_code 1 run
-run --impute | grep -q '^\* '
-run --features a | grep -q '^\* '
+run --impute | has '^\* '
+run --features a | has '^\* '

@@ -8,8 +8,8 @@ done
 only_files w.csv table new new/compare.json new/compare.csv new/predictions.csv new/report.html \
     old old/compare.json old/compare.csv old/predictions.csv old/report.html
 cmp new/predictions.csv old/predictions.csv
-head -1 new/predictions.csv | grep -qx 'model,seed,row,range,truth,prediction'
-head -1 new/compare.csv | grep -qx "model,seed,status,arch,ridge,r2_in,r2_out,rmse_in,rmse_out,\
+head -1 new/predictions.csv | has -x 'model,seed,row,range,truth,prediction'
+head -1 new/compare.csv | has -x "model,seed,status,arch,ridge,r2_in,r2_out,rmse_in,rmse_out,\
 max_in,max_out,seconds_fit,seconds_predict,error"
 awk -F, 'NR == FNR {
         if (FNR == 1) next

@@ -11,9 +11,9 @@ get_over() {
     cmp cache/yacht/data.txt site/yacht/data.txt
     tail -n 1 site/log
 }
-head -c 1000 site/yacht/data.txt | get_over whole | grep -q 'bytes=1000-'
-cat site/yacht/data.txt site/yacht/data.txt | get_over good | grep -q 'txt -$'
-get_over good <site/yacht/data.txt | grep -q 'bytes=3893-' # whole already
+head -c 1000 site/yacht/data.txt | get_over whole | has 'bytes=1000-'
+cat site/yacht/data.txt site/yacht/data.txt | get_over good | has 'txt -$'
+get_over good <site/yacht/data.txt | has 'bytes=3893-' # whole already
 # of another edition: the archive that is put together is no zip, and comes again from the start
 small_protein
 mkdir -p cache/protein

@@ -19,7 +19,7 @@ wait $! || code=$?
 [ "$(find cache -type f)" = cache/naval/data.txt.part ]
 grep -q 'naval: stopped after .*; what came is kept, and the next try goes on from there' talk
 had="$(stat -c %s cache/naval/data.txt.part)"
-"$FARFIELD" data list | grep -q '^naval .* part '
+"$FARFIELD" data list | has '^naval .* part '
 from good get naval --unverified
 cmp cache/naval/data.txt site/naval/data.txt
-tail -n 1 site/log | grep -q "bytes=$had-"
+tail -n 1 site/log | has "bytes=$had-"

@@ -16,5 +16,5 @@ cmp cache/yacht/data.txt site/yacht/data.txt
 sed -n 's/.*data.txt //p' site/log | tr '\n' ' ' >asked
 echo '- bytes=1000- bytes=2000- bytes=3000- bytes=4000- bytes=5000- bytes=6000- bytes=7000- bytes=8000- ' |
     tr -d '\n' | diff - asked
-grep -c 'broke off after [36]000 bytes; what came is kept, and the next try goes on from there' talk | grep -qx 2
+grep -c 'broke off after [36]000 bytes; what came is kept, and the next try goes on from there' talk | has -x 2
 grep -q 'yacht: 2.7 KiB more from 127.0.0.1' talk

@@ -15,9 +15,9 @@ export FARFIELD_DATA_URL="file://$PWD/site"
 [ "$(grep -c 'verified by SHA-256' talk)" = 2 ]
 "$FARFIELD" data verify >verified
 [ "$(grep -c 'verified by SHA-256$' verified)" = 3 ]
-"$FARFIELD" data get yacht 2>&1 >/dev/null | grep -qx 'farfield data: yacht is here already, verified by SHA-256'
+"$FARFIELD" data get yacht 2>&1 >/dev/null | has -x 'farfield data: yacht is here already, verified by SHA-256'
 gzip cache/yacht/data.txt
-"$FARFIELD" data verify yacht | grep -q 'data.txt.gz verified by SHA-256$'
+"$FARFIELD" data verify yacht | has 'data.txt.gz verified by SHA-256$'
 cmp optdigits.tra "$("$FARFIELD" data where optdigits)"
 "$FARFIELD" fit yacht --target resistance --arch 'dense ln relu dense' --ridge 0.01 >fitted
 grep -q '^rows  *308$' fitted

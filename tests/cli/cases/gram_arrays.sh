@@ -14,7 +14,7 @@ for outputs in trace full 2; do
     gram --outputs $outputs --by-layer -o $outputs-layers.npy
 done
 gram --outputs full -o full.npz
-gram --outputs full -o named.csv --json | grep -q '"shape": \[5, 2, 3, 3\], "file": "named.csv"'
+gram --outputs full -o named.csv --json | has '"shape": \[5, 2, 3, 3\], "file": "named.csv"'
 cmp named.csv full.csv
 python3 - <<'PYTHON'
 import ast, json, struct, zipfile

@@ -20,13 +20,13 @@ for more in '--mode merge' '--groups 4' '--groups 9 --seed 3' '--mode paper'; do
     # shellcheck disable=SC2086
     "$FARFIELD" lnnet build four.csv -l kind $more -q -o four.safetensors
     "$FARFIELD" lnnet check --net four.safetensors four.csv -l kind -q
-    "$FARFIELD" lnnet check --net four.safetensors four.csv -l kind --json | grep -q '"wrong": 0'
+    "$FARFIELD" lnnet check --net four.safetensors four.csv -l kind --json | has '"wrong": 0'
 done
 "$FARFIELD" lnnet build four.csv -l kind --groups 4 -q -o four.safetensors
 right four.safetensors four.csv
 "$FARFIELD" info arch "$("$FARFIELD" lnnet build four.csv -l kind --groups 4 --json |
     sed 's/.*"layers": \([0-9]*\),.*/[dense(12) ln(groups=4)]x\1 dense(4)/')" >text
-"$FARFIELD" certify four.safetensors -q --seconds 0.1 --json | grep -q '"verdict": "bounded"'
+"$FARFIELD" certify four.safetensors -q --seconds 0.1 --json | has '"verdict": "bounded"'
 "$FARFIELD" gram --net two.safetensors two.csv --where 'x > 0.7' -o K.npy
 # what is not in the table
 sed '2s/.$/z/' four.csv >other.csv
@@ -39,6 +39,6 @@ grep -q '"first_wrong": [1-4],' wrong
 grep -q '<animate ' page/report.html
 # many classes: double has no room for another rounding there, and predict rounds as the builder did
 scattered 900 12 >many.csv
-"$FARFIELD" lnnet build many.csv -l kind --json -o many.safetensors | grep -q '"robust": false, "precision": "double"'
+"$FARFIELD" lnnet build many.csv -l kind --json -o many.safetensors | has '"robust": false, "precision": "double"'
 right many.safetensors many.csv
 "$FARFIELD" lnnet check --net many.safetensors many.csv -l kind -q

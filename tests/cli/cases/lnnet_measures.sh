@@ -8,7 +8,7 @@ grep -q '"broken": true' found
 "$FARFIELD" predict layer.safetensors xor.csv --where 'a < 2' 2>&1 | head -n 1 || true
 "$FARFIELD" lnnet vc --layers 5 --json | grep -o '"labellings": 128, "realised": 128, "shattered": true, "vc_at_least": 7'
 points 0 1 2 3 4 >line.csv
-"$FARFIELD" lnnet vc --layers 3 line.csv | head -n 2
+"$FARFIELD" lnnet vc --layers 3 line.csv | sed -n 1,2p
 # H of one layer norm is 3 (d - 2) / (d sigma^4): here d = 4, sigma^2 = 1.25
 printf '0,1,2,3\n' >row.csv
 "$FARFIELD" lnnet hessian row.csv -o H.csv -q

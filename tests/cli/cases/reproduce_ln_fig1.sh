@@ -10,4 +10,4 @@ grep -q '^x, infinite width: .* / ours slope 0.986431, limits 5.052325, 5.048445
 drawn ln-fig1 ln-fig1 ln-fig1-far
 [ "$(wc -l <reproduce-ln-fig1/ln-fig1-networks.csv)" = 13 ]
 [ "$(find reproduce-ln-fig1/networks -name '*.safetensors' | wc -l)" = 24 ]
-"$FARFIELD" certify reproduce-ln-fig1/networks/line-second-0.safetensors --seconds 1 | grep -q '^bounded'
+"$FARFIELD" certify reproduce-ln-fig1/networks/line-second-0.safetensors --seconds 1 | has '^bounded'

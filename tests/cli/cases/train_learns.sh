@@ -4,5 +4,5 @@ waves 101 >w.csv
 awk -F, '{ print $2 ",0," $1 }' w.csv >turned.csv
 "$FARFIELD" predict net.safetensors w.csv >p.csv
 "$FARFIELD" predict net.safetensors <(sed '1s/.*/b,c,a/' turned.csv) | cmp - p.csv
-head -1 p.csv | grep -qx y
+head -1 p.csv | has -x y
 paste -d, w.csv p.csv | awk -F, 'NR > 1 { d = $3 - $4; if (d * d > 0.04) { print; exit 1 } }'

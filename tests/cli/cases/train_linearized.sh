@@ -6,7 +6,7 @@ train() {
 }
 train -e 0 -o start.safetensors
 train --linearized --l2-to-init 0.5 --optimizer gd --lr 0.02 -e 20000 -o end.safetensors
-tensors names end.safetensors | grep -q '^start.0.weight 5x2$'
+tensors names end.safetensors | has '^start.0.weight 5x2$'
 for name in 0.weight 2.bias; do
     diff <(tensors show end.safetensors "start.$name") <(tensors show start.safetensors $name)
 done

@@ -1,1 +1,1 @@
-"$FARFIELD" --version | grep -Eqx 'farfield [0-9]+\.[0-9]+\.[0-9]+'
+"$FARFIELD" --version | has -Ex 'farfield [0-9]+\.[0-9]+\.[0-9]+'

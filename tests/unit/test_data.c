@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "../../src/data/data_internal.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -16,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "heap.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -54,42 +54,6 @@ static int close_context(void **state)
     (void)state;
     far_ctx_destroy(ctx);
     return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-/* ---- a folder of our own, with nothing left in it after each test ---- */
-
-static char folder[] = "/tmp/farfield-test-data-XXXXXX";
-
-static int enter_folder(void **state)
-{
-    (void)state;
-    return !mkdtemp(folder) || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    (void)state;
-    return chdir("/") != 0 || rmdir(folder) != 0; /* rmdir: only if tests cleaned up */
-}
-
-static int count_files(void)
-{
-    int count = 0;
-    DIR *d = opendir(".");
-    assert_non_null(d);
-    while (readdir(d)) {
-        count++;
-    }
-    closedir(d);
-    return count - 2;
-}
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void write_text(const char *path, const char *text)

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
 #include "heap.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -51,28 +52,6 @@ static int close_context(void **state)
     (void)state;
     far_ctx_destroy(ctx);
     return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static char folder[] = "/tmp/farfield-test-frame-XXXXXX";
-
-static int enter_folder(void **state)
-{
-    (void)state;
-    return !mkdtemp(folder) || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    (void)state;
-    return chdir("/") != 0 || rmdir(folder) != 0; /* rmdir: only if tests cleaned up */
-}
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
 }
 
 /* ---- a frame as one line of text: "a,b*; 1,x; ~,y", * after word columns, ~ for missing ---- */

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "../../src/regress/model_file.h"
 
-#include <dirent.h>
 #include <float.h>
 #include <jansson.h>
 #include <math.h>
@@ -15,73 +14,13 @@
 
 #include <cmocka.h>
 
-#include "heap.h"
+#include "counted.h"
+#include "folder.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* What goes in must come out: whoever adds a field saves it, and sets it in make_model below. */
 _Static_assert(sizeof(far_model_info) == 200, "far_model_info has a new field");
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-/* ---- a folder of our own, with nothing left in it after each test ---- */
-
-static char folder[] = "/tmp/farfield-test-model-XXXXXX";
-
-static int enter_folder(void **state)
-{
-    (void)state;
-    return !mkdtemp(folder) || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    (void)state;
-    return chdir("/") != 0 || rmdir(folder) != 0; /* rmdir: only if tests cleaned up */
-}
-
-static int count_files(void)
-{
-    int count = 0;
-    DIR *d = opendir(".");
-    assert_non_null(d);
-    while (readdir(d)) {
-        count++;
-    }
-    closedir(d);
-    return count - 2;
-}
-
-static void write_file(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    assert_int_equal(fclose(f), 0);
-}
 
 /* The caller frees. */
 static char *read_whole(const char *path, size_t *size)

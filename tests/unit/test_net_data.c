@@ -12,42 +12,11 @@
 
 #include <cmocka.h>
 
-#include "heap.h"
+#include "counted.h"
 
 #include "near.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.threads = 1;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 static far_frame *table(const char *csv)
 {

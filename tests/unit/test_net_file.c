@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "../../src/net/net_file.h"
 
-#include <dirent.h>
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -13,66 +12,11 @@
 
 #include <cmocka.h>
 
-#include "heap.h"
+#include "counted.h"
+#include "folder.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define DATA TEST_DATA_DIR "/unit/data/"
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static char folder[] = "/tmp/farfield-test-net-file-XXXXXX";
-
-static int enter_folder(void **state)
-{
-    (void)state;
-    return !mkdtemp(folder) || chdir(folder) != 0;
-}
-
-static int leave_folder(void **state)
-{
-    (void)state;
-    return chdir("/") != 0 || rmdir(folder) != 0; /* rmdir: only if tests cleaned up */
-}
-
-static int count_files(void)
-{
-    int count = 0;
-    DIR *d = opendir(".");
-    assert_non_null(d);
-    while (readdir(d)) {
-        count++;
-    }
-    closedir(d);
-    return count - 2;
-}
-
-static void expect_ok(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 /* ---- networks ---- */
 
@@ -84,7 +28,7 @@ static far_net *make_net(const char *arch, int64_t inputs, far_init init)
     o.inputs = inputs;
     o.init = (int32_t)init;
     o.seed = 12345678901234567890u;
-    expect_ok(far_net_create(ctx, arch, &o, &net));
+    must(far_net_create(ctx, arch, &o, &net));
     return net;
 }
 
@@ -115,7 +59,7 @@ static void set_scaling(far_net *net)
     }
     values[0] = 0x1.fffffffffffffp1023;
     values[1] = -5e-324;
-    expect_ok(far_net_set_scaling(ctx, net, &s));
+    must(far_net_set_scaling(ctx, net, &s));
 }
 
 static void same_info(const far_net *a, const far_net *b)
@@ -171,10 +115,10 @@ static void expect_round_trip(far_net *net)
 {
     far_net *again;
     size_t sizes[2];
-    expect_ok(far_net_save(ctx, net, "a.safetensors"));
-    expect_ok(far_net_load(ctx, "a.safetensors", NULL, &again));
+    must(far_net_save(ctx, net, "a.safetensors"));
+    must(far_net_load(ctx, "a.safetensors", NULL, &again));
     same_net(net, again);
-    expect_ok(far_net_save(ctx, again, "b.safetensors"));
+    must(far_net_save(ctx, again, "b.safetensors"));
     char *a = read_whole("a.safetensors", &sizes[0]), *b = read_whole("b.safetensors", &sizes[1]);
     assert_int_equal(sizes[0], sizes[1]);
     assert_memory_equal(a, b, sizes[0]);
@@ -209,12 +153,12 @@ static void scaling_metadata_and_start_come_back(void **state)
 {
     (void)state;
     far_net *net = make_net(EVERY_LAYER, 3, FAR_INIT_SIREN);
-    expect_ok(far_net_linearize(ctx, net));
+    must(far_net_linearize(ctx, net));
     fill(net);
     set_scaling(net);
-    expect_ok(far_net_set_metadata(ctx, net, "zebra", "\xE6\xB0\xB4 \"quoted\"\n"));
-    expect_ok(far_net_set_metadata(ctx, net, "columns", "{\"a\": [1, 2]}"));
-    expect_ok(far_net_set_metadata(ctx, net, "", ""));
+    must(far_net_set_metadata(ctx, net, "zebra", "\xE6\xB0\xB4 \"quoted\"\n"));
+    must(far_net_set_metadata(ctx, net, "columns", "{\"a\": [1, 2]}"));
+    must(far_net_set_metadata(ctx, net, "", ""));
     assert_int_equal(far_net_describe(net).scaled, 1);
     expect_round_trip(net);
 }
@@ -233,7 +177,7 @@ static void ten_layers_stay_in_order(void **state)
 {
     (void)state;
     far_net *net = make_net("[dense(5) relu]x11 dense(2)", 5, FAR_INIT_KAIMING_NORMAL);
-    expect_ok(far_net_linearize(ctx, net));
+    must(far_net_linearize(ctx, net));
     fill(net);
     expect_round_trip(net);
 }
@@ -243,10 +187,10 @@ static void metadata_are_what_other_readers_look_for(void **state)
     (void)state;
     far_safetensors f = {0};
     far_net *net = make_net("dense(5) rms(affine) relu dense(2)", 3, FAR_INIT_SIREN);
-    expect_ok(far_net_set_metadata(ctx, net, "b", "2"));
-    expect_ok(far_net_set_metadata(ctx, net, "a", "1"));
-    expect_ok(far_net_save(ctx, net, "a.safetensors"));
-    expect_ok(far_safetensors_load(ctx, "a.safetensors", &f));
+    must(far_net_set_metadata(ctx, net, "b", "2"));
+    must(far_net_set_metadata(ctx, net, "a", "1"));
+    must(far_net_save(ctx, net, "a.safetensors"));
+    must(far_safetensors_load(ctx, "a.safetensors", &f));
     const char *const expected[][2] = {{"format", "pt"},
                                        {"farfield", far_version()},
                                        {"arch", "dense(5) rms(affine) relu dense(2)"},
@@ -308,15 +252,15 @@ static void state_dicts_compute_what_pytorch_computes(void **state)
         far_net *net;
         double x[13 * 3], y[13 * 2], found[13 * 2];
         snprintf(path, sizeof path, DATA "%s.safetensors", torch_cases[i].name);
-        expect_ok(far_net_load(ctx, path, torch_cases[i].arch, &net));
+        must(far_net_load(ctx, path, torch_cases[i].arch, &net));
         assert_int_equal(far_net_describe(net).param, FAR_PARAM_STANDARD);
         assert_int_equal(far_net_describe(net).init, -1);
         snprintf(path, sizeof path, DATA "%s_xy.safetensors", torch_cases[i].name);
-        expect_ok(far_safetensors_load(ctx, path, &xy));
+        must(far_safetensors_load(ctx, path, &xy));
         read_matrix(&xy, "x", x);
         read_matrix(&xy, "y", y);
         far_mat in = far_mat_view(x, 13, 3, FAR_F64), out = far_mat_view(found, 13, 2, FAR_F64);
-        expect_ok(far_net_eval(ctx, net, &in, &out));
+        must(far_net_eval(ctx, net, &in, &out));
         for (int j = 0; j < 13 * 2; j++) {
             if (!(fabs(found[j] - y[j]) <= 1e-13 * (1 + fabs(y[j])))) {
                 fail_msg("%s: %.17g is not %.17g", torch_cases[i].name, found[j], y[j]);
@@ -331,7 +275,7 @@ static void texts_of_a_state_dict_are_kept(void **state)
 {
     (void)state;
     far_net *net;
-    expect_ok(far_net_load(ctx, DATA "batchnorm.safetensors", NULL, &net));
+    must(far_net_load(ctx, DATA "batchnorm.safetensors", NULL, &net));
     assert_string_equal(far_net_metadata(net, "author"), "gr\xC3\xBCn");
     assert_string_equal(far_net_metadata(net, "arch"),
                         "batchnorm(eps=1e-05, affine) dense(7) batchnorm(eps=1e-05) gelu dense(2)");
@@ -382,9 +326,9 @@ static bytes write_sketch(const sketch *s, const far_pair *texts, int64_t text_c
     bytes b = {0};
     far_output o;
     FILE *stream = open_memstream(&b.data, &b.size);
-    expect_ok(far_output_open_stream(ctx, stream, &o));
-    expect_ok(far_safetensors_write(&o, s->tensors, s->count, texts, text_count));
-    expect_ok(far_output_commit(&o));
+    must(far_output_open_stream(ctx, stream, &o));
+    must(far_safetensors_write(&o, s->tensors, s->count, texts, text_count));
+    must(far_output_commit(&o));
     far_output_close(&o);
     fclose(stream);
     return b;
@@ -401,7 +345,7 @@ static far_net *parse(const char *shapes, const char *arch)
 {
     far_net *net;
     bytes b = sketched(shapes, NULL, 0);
-    expect_ok(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, arch, &net));
+    must(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, arch, &net));
     free(b.data);
     return net;
 }
@@ -610,8 +554,7 @@ static void another_architecture_than_the_files_is_refused(void **state)
                    "was saved with the architecture 'dense(5) relu dense(2)', not 'dense(5) tanh "
                    "dense(2)'; leave --arch out");
     bytes b = sketched(TWO, &arch, 1);
-    expect_ok(
-        far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, " dense( 5 )  relu dense", &net));
+    must(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, " dense( 5 )  relu dense", &net));
     far_net_destroy(net);
     assert_int_equal(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, "dense(5) rleu", &net),
                      FAR_ERR_PARSE);
@@ -708,8 +651,7 @@ static void origins_are_read_from_our_files_only(void **state)
                         {"input_scale", "1 2 4"},
                         {"param", "ntk"}};
     bytes b = sketched(TWO, texts, COUNT(texts));
-    expect_ok(
-        far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, "dense(5) relu dense(2)", &net));
+    must(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, "dense(5) relu dense(2)", &net));
     far_net_info info = far_net_describe(net);
     assert_int_equal(info.init, -1);
     assert_int_equal(info.seed, 0);
@@ -779,14 +721,14 @@ static void a_network_that_diverged_does_not_replace_a_good_file(void **state)
 {
     (void)state;
     far_net *net = make_net("dense(5) relu dense(2)", 3, FAR_INIT_TORCH), *again;
-    expect_ok(far_net_save(ctx, net, "a.safetensors"));
+    must(far_net_save(ctx, net, "a.safetensors"));
     double *p = far_net_parameters(net).data, old = p[16];
     p[16] = NAN;
     assert_int_equal(far_net_save(ctx, net, "a.safetensors"), FAR_ERR_VALUE);
     assert_string_equal(far_ctx_message(ctx), "tensor '0.bias': value 2 is nan, so nothing was "
                                               "written; did training diverge?");
     p[16] = old;
-    expect_ok(far_net_load(ctx, "a.safetensors", NULL, &again));
+    must(far_net_load(ctx, "a.safetensors", NULL, &again));
     same_net(net, again);
     assert_int_equal(count_files(), 1);
     far_net_destroy(again);
@@ -822,10 +764,10 @@ static void loading_survives_every_failing_allocation(void **state)
 {
     (void)state;
     far_net *net = make_net(EVERY_LAYER, 3, FAR_INIT_SIREN), *again;
-    expect_ok(far_net_linearize(ctx, net));
+    must(far_net_linearize(ctx, net));
     set_scaling(net);
-    expect_ok(far_net_set_metadata(ctx, net, "note", "text"));
-    expect_ok(far_net_save(ctx, net, "a.safetensors"));
+    must(far_net_set_metadata(ctx, net, "note", "text"));
+    must(far_net_save(ctx, net, "a.safetensors"));
     int64_t live = test_heap.live_blocks;
     far_status st = FAR_ERR_MEMORY;
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
@@ -837,7 +779,7 @@ static void loading_survives_every_failing_allocation(void **state)
         assert_true(st == FAR_OK || test_heap.live_blocks == live);
         assert_in_range(k, 0, 2000);
     }
-    expect_ok(st);
+    must(st);
     same_net(net, again);
     far_net_destroy(again);
     far_net_destroy(net);
@@ -848,9 +790,9 @@ static void saving_survives_every_failing_allocation(void **state)
 {
     (void)state;
     far_net *net = make_net(EVERY_LAYER, 3, FAR_INIT_SIREN);
-    expect_ok(far_net_linearize(ctx, net));
+    must(far_net_linearize(ctx, net));
     set_scaling(net);
-    expect_ok(far_net_set_metadata(ctx, net, "note", "text"));
+    must(far_net_set_metadata(ctx, net, "note", "text"));
     int64_t live = test_heap.live_blocks;
     far_status st = FAR_ERR_MEMORY;
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
@@ -862,7 +804,7 @@ static void saving_survives_every_failing_allocation(void **state)
         assert_int_equal(count_files(), st == FAR_OK);
         assert_in_range(k, 0, 2000);
     }
-    expect_ok(st);
+    must(st);
     far_net_destroy(net);
     unlink("a.safetensors");
 }

@@ -5,10 +5,12 @@
  *
  * The network of the layer-norm paper, 2 x 128 with a norm in each layer: a step of full-batch Adam
  * on 40132 x 9, an epoch of minibatches of 128 on 20000 x 512, and the tangent kernel of 2048
- * points. Everything but the last in float32. One JSON line at the end.
+ * points. Everything but the last in float32. Then what a track costs beside the training it
+ * watches. One JSON line at the end.
  */
 #define _GNU_SOURCE
 #include <farfield/ntk.h>
+#include <farfield/track.h>
 #include <farfield/train.h>
 #include <math.h>
 #include <stdio.h>
@@ -147,6 +149,65 @@ static double ntk_seconds(far_ctx *ctx, int64_t n, int64_t d, far_dtype dtype)
     return best;
 }
 
+/* ---- tracks -------------------------------------------------------------------------------- */
+
+#define TRACK_ROWS 1000
+#define TRACK_INPUTS 64
+#define TRACK_EVERY 50
+#define TRACK_STEPS 500
+
+typedef struct tracked {
+    double steps, row; /* seconds of as many steps as lie between rows, and of a row */
+} tracked;
+
+/* Adam, 64-width-width-1 with tanh; a row is lambda_max, KTA and 20 alignments. */
+static tracked track(far_ctx *ctx, int width, int64_t batch)
+{
+    far_mat x = random_matrix(TRACK_ROWS, TRACK_INPUTS, FAR_F64);
+    far_mat y = random_matrix(TRACK_ROWS, 1, FAR_F64);
+    tracked best = {INFINITY, INFINITY};
+    char arch[96];
+    snprintf(arch, sizeof arch, "dense(%d) tanh dense(%d) tanh dense(1)", width, width);
+    for (int i = 0; i < REPEATS; i++) {
+        far_net_opts o;
+        far_train_opts how;
+        far_train_result r;
+        far_track_opts what;
+        far_track *kept;
+        far_net *net;
+        far_net_opts_init(&o);
+        far_train_opts_init(&how);
+        far_train_result_init(&r);
+        o.inputs = TRACK_INPUTS;
+        how.batch = batch;
+        how.epochs = batch ? TRACK_STEPS / ((TRACK_ROWS + batch - 1) / batch) : TRACK_STEPS;
+        need(far_net_create(ctx, arch, &o, &net), ctx);
+        far_track_opts_init(&what, &how);
+        what.measures = "lmax,kta,align:20";
+        need(far_track_create(ctx, net, &x, &y, &what, &kept), ctx);
+        how.watch = far_track_watch;
+        how.watch_user = kept;
+        how.watch_every = TRACK_EVERY;
+        need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
+        double rows = far_track_seconds(kept), count = (double)far_track_rows(kept).rows;
+        best.row = fmin(best.row, rows / count);
+        best.steps = fmin(best.steps, (r.seconds - rows) * TRACK_EVERY / (double)r.steps);
+        far_track_destroy(kept);
+        far_net_destroy(net);
+    }
+    free(x.data);
+    free(y.data);
+    return best;
+}
+
+static tracked show_track(far_ctx *ctx, int width, int64_t batch)
+{
+    tracked t = track(ctx, width, batch);
+    printf("track, n = %d, width %d, %-13s %8.2f ms a row, %8.2f ms of %d steps\n", TRACK_ROWS,
+           width, batch ? "batch 128:" : "full batch:", 1e3 * t.row, 1e3 * t.steps, TRACK_EVERY);
+    return t;
+}
+
 /* ---- the program --------------------------------------------------------------------------- */
 
 static int argument(int argc, char **argv, const char *name, int fallback)
@@ -179,9 +240,13 @@ int main(int argc, char **argv)
     double wide = ntk_seconds(ctx, 2048, 9, FAR_F64), narrow = ntk_seconds(ctx, 2048, 9, FAR_F32);
     printf("tangent kernel, n = 2048:          %8.2f ms float64, %.2f ms float32\n", 1e3 * wide,
            1e3 * narrow);
+    tracked wide_track = show_track(ctx, 100, 0), narrow_track = show_track(ctx, 50, 0);
+    show_track(ctx, 100, 128);
+    show_track(ctx, 50, 128);
     printf("{\"sgemm\": %.4g, \"full_ms\": %.4g, \"full_gflops\": %.4g, \"epoch_ms\": %.4g, "
-           "\"ntk64_ms\": %.4g, \"ntk32_ms\": %.4g}\n",
-           sgemm, 1e3 * full.seconds, full.rate, 1e3 * mini.seconds, 1e3 * wide, 1e3 * narrow);
+           "\"ntk64_ms\": %.4g, \"ntk32_ms\": %.4g, \"track100\": %.4g, \"track50\": %.4g}\n",
+           sgemm, 1e3 * full.seconds, full.rate, 1e3 * mini.seconds, 1e3 * wide, 1e3 * narrow,
+           wide_track.row / wide_track.steps, narrow_track.row / narrow_track.steps);
     far_ctx_destroy(ctx);
     return 0;
 }

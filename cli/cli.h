@@ -30,6 +30,8 @@ int cmd_measure(int argc, char **argv);
 int cmd_spectrum(int argc, char **argv);
 int cmd_align(int argc, char **argv);
 int cmd_powerlaw(int argc, char **argv);
+int cmd_local(int argc, char **argv);
+int cmd_laplace(int argc, char **argv);
 int cmd_lnnet(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_reproduce(int argc, char **argv);

@@ -205,7 +205,7 @@ static double length_of(const far_mat *m)
 
 static int make_centred(job *j)
 {
-    const far_mat *kernel = j->kernel.matrix.data ? &j->kernel.matrix : &j->kernel.gram.values;
+    const far_mat *kernel = j->kernel.matrix.data ? &j->kernel.matrix : &j->kernel.gram.in.values;
     int code = copy_of(&j->targets, &j->centred);
     code = code == EXIT_DONE ? copy_of(kernel, &j->matrix) : code;
     double *means = malloc((size_t)j->info.rows * sizeof *means);

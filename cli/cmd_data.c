@@ -1,7 +1,9 @@
-/* farfield data: published data sets, brought here by name. */
+/* farfield data: published data sets, brought here by name; pictures as tables. */
 #include "cli.h"
+#include "files.h"
 #include "json.h"
 #include "options.h"
+#include "picture.h"
 #include "session.h"
 #include "show.h"
 
@@ -14,8 +16,9 @@
 enum { PATH_BYTES = 4096, CELL_BYTES = 64 };
 
 typedef struct data_args {
-    const char *data;
+    const char *data, *size, *output;
     bool unverified, json, quiet;
+    int64_t cols, rows; /* of size; 0: those of the picture */
 } data_args;
 
 typedef struct job {
@@ -33,6 +36,10 @@ static const option OPTIONS[] = {
      "get: keep a file whose SHA-256 is not the one that is known, and tell\n"
      "which it is",
      0, 0},
+    {"--size", 0, OPTION_TEXT, AT(size), "N|CxR",
+     "image: N x N points, or C columns and R rows (those of the picture)", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "image: write FILE (.csv, .csv.gz, .npy, .npz; else standard output)", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
 };
@@ -40,13 +47,16 @@ static const option OPTIONS[] = {
 static const char USAGE[] = "data list [--json]\n"
                             "data get NAME [options]\n"
                             "data where [NAME]\n"
-                            "data verify [NAME]";
+                            "data verify [NAME]\n"
+                            "data image FILE [--size N] [-o table.csv]";
 static const char ABOUT[] =
     "Published data sets by name. 'data list' shows those that are known, 'data get' downloads "
     "one\n"
     "from its publisher and checks it, 'data where' prints its path (without NAME, the folder of\n"
     "all), 'data verify' compares the SHA-256 of what is here (without NAME, of all). Once it is\n"
-    "here its name stands for DATA in fit, train, predict, certify, compare and gram.";
+    "here its name stands for DATA in fit, train, predict, certify, compare and gram.\n"
+    "'data image' makes a table of a grey picture (PNG, PGM): a row for each point of a grid of\n"
+    "[-1, 1]^2 with its place x, y and its grey, -1 for black and 1 for white.";
 static const char NOTES[] =
     "A download that is interrupted goes on where it stopped. FARFIELD_DATA names another folder,\n"
     "for all verbs; FARFIELD_DATA_URL a mirror (https, http or file) with the publishers' files "
@@ -54,7 +64,8 @@ static const char NOTES[] =
     "MIRROR/FOLDER/FILE.\n\n"
     "Examples:\n"
     "  farfield data get protein\n"
-    "  farfield compare protein --target RMSD --shift 'F1 >= 20000'";
+    "  farfield compare protein --target RMSD --shift 'F1 >= 20000'\n"
+    "  farfield data image camera.png --size 48 -o camera.csv";
 
 static int unknown_set(const char *name)
 {
@@ -349,6 +360,9 @@ static bool is(const char *word, const char *other)
 
 static int run_named(job *j, const command_line *line)
 {
+    if (is(line->operands[0], "image")) {
+        return picture_write(&j->s, line->operands[1], j->args.cols, j->args.rows, j->args.output);
+    }
     const far_dataset *set = far_dataset_find(line->operands[1]);
     if (!set) {
         return unknown_set(line->operands[1]);
@@ -381,17 +395,40 @@ static bool is_word(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-static int check_usage(const command_line *line, const data_args *a)
+static int check_image(const command_line *line, data_args *a)
 {
-    static const char *const WORDS[] = {"list", "get", "where", "verify"};
+    if (line->operand_count < 2) {
+        return usage_error(VERB, "image of which file?");
+    }
+    if (a->json) {
+        return usage_error(VERB, "--json does not go with image; -o table.csv");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    return a->size ? grid_size_read(VERB, "--size", a->size, &a->cols, &a->rows) : OPTIONS_OK;
+}
+
+static int check_no_image(const char *word, const data_args *a)
+{
+    return a->size || a->output ? usage_error(VERB, "%s goes with image, not with %s",
+                                              a->size ? "--size" : "--output", word)
+                                : OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, data_args *a)
+{
+    static const char *const WORDS[] = {"list", "get", "where", "verify", "image"};
+    enum { COUNT = sizeof WORDS / sizeof WORDS[0] };
     const char *word = line->operands[0];
     if (!word) {
-        return usage_error(VERB, "list, get, where or verify?");
+        return usage_error(VERB, "list, get, where, verify or image?");
     }
-    if (!is_word(word, WORDS, 4)) {
-        const char *near = nearest_name(word, WORDS, 4);
+    if (!is_word(word, WORDS, COUNT)) {
+        const char *near = nearest_name(word, WORDS, COUNT);
         return near ? usage_error(VERB, "unknown word '%s'; did you mean %s?", word, near)
-                    : usage_error(VERB, "unknown word '%s'; there are list, get, where, verify",
+                    : usage_error(VERB,
+                                  "unknown word '%s'; there are list, get, where, verify, image",
                                   word);
     }
     if (is(word, "get") && line->operand_count < 2) {
@@ -403,7 +440,7 @@ static int check_usage(const command_line *line, const data_args *a)
     if (a->unverified && !is(word, "get")) {
         return usage_error(VERB, "--unverified goes with get, not with %s", word);
     }
-    return OPTIONS_OK;
+    return is(word, "image") ? check_image(line, a) : check_no_image(word, a);
 }
 
 /* The folder that is taken without --data, for the help. */

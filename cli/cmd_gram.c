@@ -1,7 +1,9 @@
 /* farfield gram: the tangent kernel of a finite network. */
+#define _GNU_SOURCE
 #include "cli.h"
 #include "dataset.h"
 #include "files.h"
+#include "gram_file.h"
 #include "json.h"
 #include "layers.h"
 #include "options.h"
@@ -86,7 +88,9 @@ static const char NOTES[] =
     "it\n"
     "knows, in their raw units; any other takes all columns in their order, as they are. Values "
     "are\n"
-    "in the network's own output units.\n\n"
+    "in the network's own output units. An .npz carries a header that tells the verbs which read "
+    "K\n"
+    "what it is a kernel of.\n\n"
     "Examples:\n"
     "  farfield gram --net net.safetensors X.npy -o K.npy\n"
     "  farfield gram --net net.safetensors train.csv test.csv --by-layer -o K.npz";
@@ -231,16 +235,62 @@ static int array_shape(const job *j, int64_t shape[5])
     return dims;
 }
 
+/* "all" or "1,3"; free it. */
+static char *name_layers(const job *j)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = j->layers ? open_memstream(&text, &size) : NULL;
+    if (!out) {
+        return j->layers ? NULL : strdup("all");
+    }
+    const char *between = "";
+    for (int64_t l = 0; l < far_net_describe(j->net).layers; l++) {
+        if (j->layers[l]) {
+            fprintf(out, "%s%lld", between, (long long)l + 1);
+            between = ",";
+        }
+    }
+    fclose(out);
+    return text;
+}
+
+/* What an npz says of the kernel in it. */
+static int write_with_header(job *j, const int64_t *shape, int dims)
+{
+    char inputs[HASH_BYTES], inputs2[HASH_BYTES], parameters[HASH_BYTES];
+    char *columns = NULL, *columns2 = NULL, *layers = name_layers(j);
+    int code = hash_inputs(&j->s, j->net, &j->a.table, inputs, &columns);
+    if (code == EXIT_DONE && j->args.x2) {
+        code = hash_inputs(&j->s, j->net, &j->b.table, inputs2, &columns2);
+    }
+    code = code == EXIT_DONE ? hash_parameters(&j->s, j->net, parameters) : code;
+    gram_header h = {.points = j->a.x.rows,
+                     .points2 = j->args.x2 ? j->b.x.rows : -1,
+                     .outputs = j->side,
+                     .kind = "empirical",
+                     .arch = far_net_text(j->net),
+                     .layers = layers,
+                     .of = j->args.outputs,
+                     .columns = columns,
+                     .inputs = inputs,
+                     .inputs2 = j->args.x2 ? inputs2 : NULL,
+                     .parameters = parameters};
+    if (code == EXIT_DONE) {
+        code = gram_write(&j->s, &j->result, shape, dims, "ntk", &h, j->args.output);
+    }
+    free(columns);
+    free(columns2);
+    free(layers);
+    return code;
+}
+
 static int write_array(job *j)
 {
     int64_t shape[5];
     int dims = array_shape(j, shape);
     int code = order_by_points(j);
-    if (code == EXIT_DONE &&
-        far_array_write(j->s.ctx, &j->result, shape, dims, "ntk", j->args.output) != FAR_OK) {
-        code = session_failure(&j->s, NULL);
-    }
-    return code;
+    return code == EXIT_DONE ? write_with_header(j, shape, dims) : code;
 }
 
 static int write_result(job *j)

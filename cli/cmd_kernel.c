@@ -1,6 +1,7 @@
 /* farfield kernel: matrices, limits at infinity and the supremum of the diagonal. */
 #include "cli.h"
 #include "files.h"
+#include "gram_file.h"
 #include "json.h"
 #include "options.h"
 #include "session.h"
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define VERB "kernel"
@@ -29,6 +31,8 @@ typedef struct job {
     kernel_args args;
     session s;
     far_kernel *kernel;
+    input in[2];
+    bool between_points; /* the result is a kernel of them, and an npz says of which */
 } job;
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -70,7 +74,8 @@ static const char ABOUT[] =
     "(of X itself without X2), exact to rounding.";
 static const char NOTES[] =
     "X, X2, U: csv (header optional), npy or npz, also gzipped; - is standard input;\n"
-    "file.npz:name picks one array of an npz.\n\n"
+    "file.npz:name picks one array of an npz. An .npz of a kernel carries a header that tells the\n"
+    "verbs which read it what it is a kernel of.\n\n"
     "Examples:\n"
     "  printf '%s\\n' -1 0 2 | farfield kernel --arch 'dense ln relu dense' -\n"
     "  farfield kernel --arch '[dense relu]x3 dense' train.csv test.csv -o K.npy\n"
@@ -197,6 +202,8 @@ static int job_open(job *j)
 
 static void job_close(job *j)
 {
+    input_free(&j->in[0]);
+    input_free(&j->in[1]);
     far_kernel_destroy(j->kernel);
     session_close(&j->s);
 }
@@ -229,6 +236,36 @@ static void json_values(const job *j, const far_mat *m)
     }
 }
 
+static bool keeps_header(const job *j)
+{
+    size_t length = j->args.output ? strlen(j->args.output) : 0;
+    return j->between_points && length > 4 && strcasecmp(j->args.output + length - 4, ".npz") == 0;
+}
+
+/* Hashes are of the numbers as they stand in the files, not rounded to float32. */
+static int write_with_header(job *j, const far_mat *m)
+{
+    char inputs[HASH_BYTES], inputs2[HASH_BYTES];
+    char kind[16], param[16];
+    bool two = j->args.x2 != NULL;
+    far_mat x = far_table_values(j->in[0].table);
+    int code = hash_numbers(&j->s, &x, inputs);
+    if (code == EXIT_DONE && two) {
+        x = far_table_values(j->in[1].table);
+        code = hash_numbers(&j->s, &x, inputs2);
+    }
+    gram_header h = {.points = m->rows,
+                     .points2 = two ? m->cols : -1,
+                     .outputs = 1,
+                     .kind = choice_word(GET_LIST, j->args.get, kind, sizeof kind),
+                     .arch = far_kernel_text(j->kernel),
+                     .param = choice_word(PARAM_LIST, j->args.param, param, sizeof param),
+                     .inputs = inputs,
+                     .inputs2 = two ? inputs2 : NULL};
+    int64_t shape[2] = {m->rows, m->cols};
+    return code == EXIT_DONE ? gram_write(&j->s, m, shape, 2, h.kind, &h, j->args.output) : code;
+}
+
 /* Writes the result where it belongs. Interrupts are held; only a file needs that. */
 static int write_result(job *j, const far_mat *m, const far_mat *orders)
 {
@@ -238,7 +275,9 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
         interrupts_release();
         j->s.bar.visible = j->s.bar.visible && !isatty(STDOUT_FILENO);
     }
-    if (a->output || !a->json) {
+    if (keeps_header(j)) {
+        code = write_with_header(j, m);
+    } else if (a->output || !a->json) {
         code = matrix_write(VERB, j->s.ctx, m, word_of(GET_LIST, a->get), a->output);
     }
     if (code == EXIT_DONE && a->json) {
@@ -272,8 +311,9 @@ static int check_widths(const input *a, const input *b)
 }
 
 /* Reads both files; the second may be NULL. */
-static int read_inputs(job *j, const char *first, const char *second, input in[2])
+static int read_inputs(job *j, const char *first, const char *second)
 {
+    input *in = j->in;
     far_dtype dtype = (far_dtype)j->args.dtype;
     int code = input_read(VERB, j->s.ctx, first, dtype, &in[0]);
     if (code == EXIT_DONE && second) {
@@ -315,14 +355,11 @@ static int compute_matrix(job *j, const far_mat *x, const far_mat *x2)
 
 static int run_matrix(job *j)
 {
-    input in[2] = {{0}, {0}};
-    int code = read_inputs(j, j->args.x, j->args.x2, in);
-    if (code == EXIT_DONE) {
-        code = compute_matrix(j, &in[0].values, j->args.x2 ? &in[1].values : NULL);
-    }
-    input_free(&in[0]);
-    input_free(&in[1]);
-    return code;
+    j->between_points = !j->args.diag && !j->args.lower;
+    int code = read_inputs(j, j->args.x, j->args.x2);
+    return code == EXIT_DONE
+               ? compute_matrix(j, &j->in[0].values, j->args.x2 ? &j->in[1].values : NULL)
+               : code;
 }
 
 /* ---- at infinity --------------------------------------------------------------------------- */
@@ -409,14 +446,10 @@ static int compute_limit(job *j, const far_mat *u, const far_mat *x)
 
 static int run_limit(job *j)
 {
-    input in[2] = {{0}, {0}};
-    int code = read_inputs(j, j->args.at_infinity, j->args.x, in);
-    if (code == EXIT_DONE) {
-        code = compute_limit(j, &in[0].values, j->args.x ? &in[1].values : NULL);
-    }
-    input_free(&in[0]);
-    input_free(&in[1]);
-    return code;
+    int code = read_inputs(j, j->args.at_infinity, j->args.x);
+    return code == EXIT_DONE
+               ? compute_limit(j, &j->in[0].values, j->args.x ? &j->in[1].values : NULL)
+               : code;
 }
 
 /* ---- the supremum -------------------------------------------------------------------------- */

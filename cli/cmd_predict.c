@@ -1,10 +1,12 @@
-/* farfield predict: what a model says about the rows of a table, or about directions. */
+/* farfield predict: what a model says about the rows of a table, or about directions; of a kernel
+ * in its place, see predict_kernel.c. */
 #define _GNU_SOURCE
 #include "cli.h"
 #include "dataset.h"
 #include "files.h"
 #include "json.h"
 #include "options.h"
+#include "predict_kernel.h"
 #include "session.h"
 #include "subject.h"
 
@@ -22,6 +24,8 @@ typedef struct predict_args {
     bool std, at_infinity, json, quiet;
     double time, rate, memory;
     int64_t steps, threads;
+    predict_kernel_args kernel;
+    bool of_kernel;
 } predict_args;
 
 /* A prediction with what is needed to write it. */
@@ -58,7 +62,9 @@ static const option OPTIONS[] = {
      "or the coefficient of the power of t it grows with (column order)",
      0, 0},
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "of a network whose file does not name it (one that PyTorch wrote)", 0, 0},
+     "of a network whose file does not name it (one that PyTorch wrote); or\n"
+     "a kernel: that of infinite width, with a table X",
+     0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
     {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
@@ -68,21 +74,39 @@ static const option OPTIONS[] = {
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
-static const char USAGE[] = "predict MODEL DATA [options] [-o FILE]";
+static const char USAGE[] =
+    "predict MODEL DATA [options] [-o FILE]\n"
+    "predict K --y FILE --ridge R|--time T|--gd RATE,STEPS [--cross KX] [options]\n"
+    "predict --net NET X -t COL --ridge R|--time T|--gd RATE,STEPS [--at NEW] [options]\n"
+    "predict --arch ARCH X -t COL --ridge R|--time T|--gd RATE,STEPS [--at NEW] [options]";
 static const char ABOUT[] =
     "Predictions of MODEL (from farfield fit), or of a network (from farfield train or PyTorch), "
     "for\n"
     "the rows of DATA: csv with a header, one column per target, or the likeliest class and the\n"
-    "probability p_LABEL of each.";
+    "probability p_LABEL of each. With a kernel in place of a model: the linear model of that\n"
+    "kernel, trained on the targets.";
 static const char NOTES[] =
     "DATA needs the columns the model was fitted on, in any order; others are ignored. It is csv,\n"
     "npy or npz, also gzipped; - is standard input. An .npy or .npz output holds the same columns\n"
     "as one matrix, without their names, the class as its index from 0.\n\n"
+    "Of a kernel K, f = f0 + K(x, X) g(K) (y - f0), g(l) = (1 - decay) / (l + ridge), where decay "
+    "is\n"
+    "e^(-(l + ridge) t / N) or (1 - rate (l + ridge) / N)^steps, and 0 without --time and --gd. "
+    "It\n"
+    "prints the condition number of K + ridge I, what is left of the targets, and the loss\n"
+    "L = 1/(2N) sum |f - y|^2; -o keeps fitted values and residuals, or predictions of new "
+    "points,\n"
+    "of a network in the units of the table. K is a matrix as kernel and gram write it; an .npz "
+    "of\n"
+    "theirs says what it is of, and targets, tables and cross kernels of other points are "
+    "refused.\n\n"
     "Examples:\n"
     "  farfield predict model.far test.csv\n"
     "  farfield predict model.far test.csv --std -o predictions.csv.gz\n"
     "  farfield predict net.safetensors test.csv\n"
-    "  printf 'x\\n1\\n-1\\n' | farfield predict model.far - --at-infinity";
+    "  printf 'x\\n1\\n-1\\n' | farfield predict model.far - --at-infinity\n"
+    "  farfield predict K.npz --y y.csv --ridge 0.1 --cross KX.npz -o new.csv\n"
+    "  farfield predict --arch 'dense relu dense' train.csv -t y --time 1000 --curve 1:1e5";
 
 static int check_training(const command_line *line, const predict_args *a)
 {
@@ -136,6 +160,21 @@ static int check_usage(const command_line *line, const predict_args *a)
     return code == OPTIONS_OK && a->at_infinity ? check_infinity(line) : code;
 }
 
+/* What the two forms share lies in one place on the command line. */
+static int check_kernel(const command_line *line, predict_args *args)
+{
+    predict_kernel_args *k = &args->kernel;
+    args->of_kernel = true;
+    k->source.arch = args->arch;
+    k->source.where = args->where;
+    k->time = args->time;
+    k->output = args->output;
+    k->json = args->json;
+    k->quiet = args->quiet;
+    k->threads = args->threads;
+    return predict_kernel_check(line, k);
+}
+
 static int read_command_line(int argc, char **argv, predict_args *args)
 {
     command_line line = {.verb = VERB,
@@ -144,8 +183,12 @@ static int read_command_line(int argc, char **argv, predict_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = predict_kernel_options(AT(kernel)),
                          .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
+    if (code == OPTIONS_OK && options_given_more(&line, NULL)) {
+        return check_kernel(&line, args);
+    }
     args->model = line.operands[0];
     args->data = line.operands[1];
     args->std = args->std || options_given(&line, "--spread");
@@ -421,10 +464,11 @@ int cmd_predict(int argc, char **argv)
     job j = {.args = {.spread = FAR_SPREAD_CALIBRATED - 1,
                       .time = INFINITY,
                       .rate = NAN,
-                      .threads = default_threads()}};
+                      .threads = default_threads(),
+                      .kernel = predict_kernel_defaults()}};
     int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
+    if (code != OPTIONS_OK || j.args.of_kernel) {
+        return code == OPTIONS_OK ? predict_kernel(&j.args.kernel) : code;
     }
     code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
     if (code == EXIT_DONE) {

@@ -48,6 +48,8 @@ static const option OPTIONS[] = {
      "hold the weights near their start: the ridge of the kernel machine\n"
      "that the linearised network becomes",
      0, 0},
+    {"--selective", 0, OPTION_FLAG, AT(selective), NULL,
+     "hold them only in steps where that cannot raise the loss", 0, 0},
     {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
      "train these layers alone: 1,3 counts layers with weights from 1; -1 is\n"
      "the last",
@@ -81,6 +83,10 @@ static const option OPTIONS[] = {
      0},
     {"--restart", 0, OPTION_FLAG, AT(restart), NULL, "begin anew although there is a checkpoint", 0,
      0},
+    {"--track", 0, OPTION_WORDS, AT(track), "every=K metrics=LIST ...",
+     "measure the tangent kernel every K steps while it trains: several words,\n"
+     "or one in quotes; see below",
+     0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
      0, 0},
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
@@ -100,6 +106,17 @@ static const char ABOUT[] =
 static const char NOTES[] =
     "Ctrl-C keeps what was reached in the checkpoint; the same command with --resume goes on from\n"
     "there to the bits of a run that was never stopped, and so it does after a crash.\n\n"
+    "--track takes settings, as words of their own right behind it or as one word with blanks or\n"
+    "commas between:\n"
+    "  every=K              a row every K steps, at the start and at the end [50]\n"
+    "  metrics=LIST         as farfield measure --list names them [lmax,kta,align:20]; eos takes\n"
+    "                       the rate of the training\n"
+    "  points=N             that many of the rows, spread evenly [all]\n"
+    "  outputs=trace|full|K of several outputs, as in farfield gram [trace]\n"
+    "  at-loss=L,L          also the row where the loss first falls to L: to compare runs\n"
+    "  file=FILE            the csv [NET.track.csv beside -o NET.safetensors, else track.csv]\n"
+    "The loss in it is L = 1/(2N) sum |f - y|^2 (half of mse, for one output), and time is the\n"
+    "learning rate of L (twice that of mse) times steps. A resumed run goes on with the file.\n\n"
     "Examples:\n"
     "  farfield train -a 'dense(128) ln relu dense(128) ln relu dense' train.csv -t RMSD \\\n"
     "      -o net.safetensors\n"
@@ -110,8 +127,8 @@ static const char NOTES[] =
 
 static int check_untrained(const command_line *line, const train_args *a)
 {
-    static const char *const OTHERS[] = {"--target", "--features", "--where", "--resume",
-                                         "--report"};
+    static const char *const OTHERS[] = {"--target", "--features", "--where",
+                                         "--resume", "--report",   "--track"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     if (other) {
         return usage_error(VERB, "%s needs a table DATA", other);
@@ -183,12 +200,16 @@ static int read_opts(training *t)
     o->momentum = a->momentum;
     o->epochs = a->epochs;
     o->l2_to_init = a->l2_to_init;
+    o->selective = a->selective;
     o->stop_loss = a->stop_loss;
     o->linearized = a->linearized;
     o->dtype = a->dtype;
     o->checkpoint_seconds = a->every;
     o->resume = a->resume;
     o->keep_checkpoint = 1; /* until the network is saved */
+    if (a->selective && a->l2_to_init == 0) {
+        return usage_error(VERB, "--selective is about --l2-to-init LAM, which is not there");
+    }
     int code = read_batch(a->batch, &o->batch);
     if (code == OPTIONS_OK && o->batch > 0 && a->optimizer == FAR_OPTIMIZER_GD) {
         return usage_error(VERB, "--optimizer gd takes the whole batch; sgd takes --batch %s",
@@ -216,25 +237,13 @@ static int read_command_line(int argc, char **argv, training *t)
     if (code == OPTIONS_OK) {
         code = a->data ? check_data(a) : check_untrained(&line, a);
     }
+    if (code == OPTIONS_OK) {
+        code = tracking_read(VERB, &a->track, &t->track);
+    }
     return code == OPTIONS_OK ? read_opts(t) : code;
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
-
-/* net.safetensors for one network; net-3.safetensors for that of seed 3 among several. */
-static char *run_file(const train_args *a, int64_t i)
-{
-    char *name = NULL;
-    if (a->seeds == 1) {
-        return strdup(a->output);
-    }
-    const char *slash = strrchr(a->output, '/'), *dot = strrchr(a->output, '.');
-    bool ending = dot && (!slash || dot > slash + 1) && dot > a->output;
-    int stem = ending ? (int)(dot - a->output) : (int)strlen(a->output);
-    int length = asprintf(&name, "%.*s-%lld%s", stem, a->output, (long long)(a->seed + i),
-                          ending ? dot : "");
-    return length < 0 ? NULL : name;
-}
 
 static char *run_checkpoint(const train_args *a, const char *file)
 {
@@ -266,7 +275,7 @@ static int check_checkpoint(const train_args *a, const train_run *r)
 static int name_run(const train_args *a, int64_t i, train_run *r)
 {
     if (a->output) {
-        r->file = run_file(a, i);
+        r->file = training_file(a, a->output, i);
         if (!r->file) {
             return failure(VERB, "out of memory");
         }
@@ -425,6 +434,7 @@ static far_status train_batch(training *t, batch *b)
 {
     far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
     t->opts.layers = t->layers;
+    tracking_attach(t);
     far_status st = FAR_OK;
     if (b->count == 1) {
         t->opts.seed = b->seeds[0];
@@ -489,6 +499,7 @@ static int train_runs(training *t)
         if (st == FAR_ERR_CANCELLED) {
             say_stopped(t, &b);
         }
+        code = st == FAR_ERR_IO ? EXIT_DONE : tracking_save(t); /* also if it diverged */
         if (st != FAR_OK) {
             session_idle(&t->s); /* does not come back after Ctrl-C */
             code = session_failure(&t->s, NULL);
@@ -586,6 +597,9 @@ static int run_train(training *t)
         code = read_layers(t);
     }
     if (code == EXIT_DONE && t->data) {
+        code = tracking_open(t);
+    }
+    if (code == EXIT_DONE && t->data) {
         code = train_runs(t);
     }
     if (code == EXIT_DONE) {
@@ -610,6 +624,7 @@ static void training_close(training *t)
     free(t->runs);
     free(t->histories);
     free(t->layers);
+    tracking_free(&t->track);
     far_net_data_destroy(t->data);
     dataset_free(&t->table);
     session_close(&t->s);
@@ -641,6 +656,7 @@ int cmd_train(int argc, char **argv)
     training t = {.argc = argc, .argv = argv, .args = default_args()};
     int code = read_command_line(argc, argv, &t);
     if (code != OPTIONS_OK) {
+        tracking_free(&t.track);
         return code;
     }
     code = session_open(&t.s, VERB, t.args.threads, t.args.quiet);

@@ -25,6 +25,8 @@ typedef struct input {
  * float32 if dtype asks for it. Returns an exit code, with a line on stderr if it is not 0. */
 int input_read(const char *verb_name, far_ctx *ctx, const char *operand, far_dtype dtype,
                input *in);
+/* The same in float64, of arrays of up to FAR_ARRAY_DIMS dimensions. */
+int array_read(const char *verb_name, far_ctx *ctx, const char *operand, input *in);
 void input_free(input *in);
 
 /* The bytes of a small file with a closing zero (free it), or NULL with a line on stderr. */

@@ -25,8 +25,8 @@ static const option OPTIONS[] = {
     {"--param", 0, OPTION_CHOICE, AT(param), "ntk|standard",
      "with --arch: how weights are parametrised", 0, 0},
     {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
-     "with --net: these layers alone: 1,3 counts layers with weights from\n"
-     "1; -1 is the last",
+     "with --net, and of a K of gram --by-layer: these layers alone: 1,3\n"
+     "counts layers with weights from 1; -1 is the last",
      0, 0},
     {"--outputs", 0, OPTION_TEXT, AT(outputs), "trace|full|K",
      "with --net, of several outputs: the mean of their kernels, all pairs,\n"
@@ -69,9 +69,9 @@ static bool is_stdin(const char *operand)
 /* An option that belongs to another kind of kernel. */
 static int check_kind(const command_line *line, const source_args *a)
 {
-    static const char *const OF_NET[] = {"--layers", "--outputs"};
+    static const char *const OF_NET[] = {"--outputs", "--layers"};
     static const char *const OF_ARCH[] = {"--get", "--param"};
-    const char *other = a->net ? NULL : options_given_of(line, OF_NET, 2);
+    const char *other = a->net ? NULL : options_given_of(line, OF_NET, a->kernel ? 1 : 2);
     if (other) {
         return usage_error(line->verb, "%s goes with --net only", other);
     }
@@ -102,9 +102,30 @@ static int check_tables(const command_line *line, const source_args *a)
                            : usage_error(line->verb, "only one file can be standard input");
 }
 
+/* Where the points are no table's. */
+static int check_made(const command_line *line, const source_args *a)
+{
+    static const char *const OF_TABLE[] = {"--target", "--y", "--values", "--features", "--where"};
+    const char *other = options_given_of(line, OF_TABLE, 5);
+    if (!a->net && !a->arch) {
+        return usage_error(line->verb, "a grid of points needs --net NET or --arch ARCH");
+    }
+    if (line->operand_count > 0) {
+        return usage_error(line->verb,
+                           "a grid takes the place of a table X, but there is also "
+                           "'%s'",
+                           line->operands[0]);
+    }
+    return other ? usage_error(line->verb, "%s is of a table X, and a grid has none", other)
+                 : check_kind(line, a);
+}
+
 int source_check_usage(const command_line *line, source_args *a)
 {
     bool computed = a->net || a->arch;
+    if (a->makes_points) {
+        return check_made(line, a);
+    }
     if (line->operand_count == 0) {
         return usage_error(line->verb, computed ? "no input file X"
                                                 : "no kernel: a matrix K, --net NET X or --arch "
@@ -316,10 +337,29 @@ static int encode_coordinates(session *s, const source_args *a, source *k)
     return code;
 }
 
+/* Under the names that the network knows, if it knows any. */
+static int make_table(session *s, const source_args *a, source *k)
+{
+    int64_t cols = a->made.cols;
+    const char **names = calloc((size_t)cols, sizeof *names);
+    if (!names) {
+        return failure(s->verb, "out of memory");
+    }
+    for (int64_t j = 0; k->net && j < cols; j++) {
+        names[j] = far_net_input_name(k->net, j);
+    }
+    k->table = (dataset){.label = "the grid", .count = a->made.rows};
+    far_status st = far_frame_from_mat(s->ctx, &a->made, names, &k->table.frame);
+    free(names);
+    return st == FAR_OK ? EXIT_DONE : session_failure(s, k->table.label);
+}
+
 static int read_points(session *s, const source_args *a, int32_t needs, source *k)
 {
-    int code = a->x ? dataset_read(s->verb, s->ctx, a->x, a->where, &k->table) : EXIT_DONE;
-    if (code != EXIT_DONE || !a->x) {
+    int code = a->made.data ? make_table(s, a, k)
+               : a->x       ? dataset_read(s->verb, s->ctx, a->x, a->where, &k->table)
+                            : EXIT_DONE;
+    if (code != EXIT_DONE || !k->table.frame) {
         return code;
     }
     if (k->net && far_net_input_name(k->net, 0)) {
@@ -373,7 +413,8 @@ static int open_kernel(session *s, const source_args *a, source *k)
     far_kernel_opts how;
     far_ntk_opts_init(&k->opts);
     if (a->kernel) {
-        return input_read(s->verb, s->ctx, a->kernel, FAR_F64, &k->gram);
+        int code = gram_read(s, a->kernel, a->layers, &k->gram);
+        return code == EXIT_DONE ? gram_check_one_set(s, &k->gram) : code;
     }
     if (a->net) {
         return open_net(s, a, k);
@@ -410,8 +451,8 @@ static int compute(session *s, const source_args *a, source *k)
 /* How many points stand behind the rows: the targets say it of a matrix of several outputs. */
 static int64_t points_of(const source *k, const far_mat *kernel)
 {
-    if (k->x.data) {
-        return k->x.rows;
+    if (k->x.data || k->gram.header.points > 0) {
+        return k->x.data ? k->x.rows : k->gram.header.points;
     }
     bool several = k->targets.data && k->targets.rows < kernel->rows &&
                    k->targets.rows * k->targets.cols == kernel->rows;
@@ -420,10 +461,10 @@ static int64_t points_of(const source *k, const far_mat *kernel)
 
 static int make_view(session *s, const source_args *a, source *k)
 {
-    const far_mat *kernel = k->net || k->kernel ? &k->matrix : &k->gram.values;
+    const far_mat *kernel = k->net || k->kernel ? &k->matrix : &k->gram.in.values;
     interrupts_hold();
     if (far_view_create(s->ctx, kernel, points_of(k, kernel), &k->view) != FAR_OK) {
-        return session_failure(s, a->kernel ? k->gram.label : k->table.label);
+        return session_failure(s, a->kernel ? k->gram.in.label : k->table.label);
     }
     return EXIT_DONE;
 }
@@ -525,16 +566,150 @@ static int fit_all(session *s, const source_args *a, source *k)
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
+/* ---- new points ------------------------------------------------------------------------------ */
+
+/* The columns of a new table that are called as those of X. */
+static int columns_again(session *s, const source_args *a, const source *k, const dataset *d,
+                         choice *c)
+{
+    int code = choose_columns(s, &k->table, a->features, "--features", a->y ? NULL : a->target, c);
+    for (int64_t i = 0; code == EXIT_DONE && i < c->count; i++) {
+        const char *name = far_frame_name(k->table.frame, c->cols[i]);
+        if (far_frame_find(s->ctx, d->frame, name, &c->cols[i]) != FAR_OK) {
+            code = session_failure(s, d->label);
+        }
+    }
+    return code == EXIT_DONE ? check_numbers(s, d, c) : code;
+}
+
+static int new_coordinates(session *s, const source_args *a, source *k, const dataset *d,
+                           far_mat *x)
+{
+    choice c = {0};
+    far_frame *frame = NULL;
+    int code = columns_again(s, a, k, d, &c);
+    code = code == EXIT_DONE ? put_columns(s, d, &c, x) : code;
+    free(c.cols);
+    if (code != EXIT_DONE || !k->net) {
+        return code;
+    }
+    far_mat raw = *x;
+    *x = (far_mat){0};
+    code = far_frame_from_mat(s->ctx, &raw, NULL, &frame) == FAR_OK ? EXIT_DONE
+                                                                    : session_failure(s, NULL);
+    code = code == EXIT_DONE ? encode(s, k, frame, NULL, raw.rows, x) : code;
+    far_frame_destroy(frame);
+    free(raw.data);
+    return code;
+}
+
+/* As targets are in the rows of the kernel. */
+static void to_kernel_rows(const source *k, far_mat *m)
+{
+    if (k->opts.outputs == FAR_NTK_ONE && m->cols > 1) {
+        keep_column(m, k->opts.output);
+    } else if (k->opts.outputs == FAR_NTK_FULL) {
+        *m = far_mat_view(m->data, m->rows * m->cols, 1, FAR_F64);
+    }
+}
+
+static int evaluate_start(session *s, source *k, const char *label, const far_mat *x,
+                          far_mat *start)
+{
+    int code = matrix_alloc(s->verb, x->rows, far_net_describe(k->net).outputs, FAR_F64, start);
+    if (code == EXIT_DONE && far_net_eval(s->ctx, k->net, x, start) != FAR_OK) {
+        code = session_failure(s, label);
+    }
+    if (code == EXIT_DONE) {
+        to_kernel_rows(k, start);
+    }
+    return code;
+}
+
+static int cross_kernel(session *s, const source_args *a, source *k, const far_mat *x,
+                        far_mat *cross)
+{
+    int64_t side = far_view_describe(k->view).outputs;
+    bool nngp = a->get == GET_NNGP;
+    int code = matrix_alloc(s->verb, x->rows * side, k->x.rows * side, FAR_F64, cross);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    far_status st = k->net ? far_net_ntk(s->ctx, k->net, x, &k->x, &k->opts, cross)
+                           : far_kernel_eval(s->ctx, k->kernel, x, &k->x, FAR_FILL_FULL,
+                                             nngp ? cross : NULL, nngp ? NULL : cross);
+    return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
+}
+
+int source_cross(session *s, const source_args *a, source *k, const char *table, far_mat *cross,
+                 far_mat *start)
+{
+    dataset d = {0};
+    far_mat x = {0};
+    bool known = k->net && far_net_input_name(k->net, 0);
+    int code = dataset_read(s->verb, s->ctx, table, NULL, &d);
+    if (code == EXIT_DONE) {
+        code = known ? encode(s, k, d.frame, NULL, d.count, &x) : new_coordinates(s, a, k, &d, &x);
+    }
+    code = code == EXIT_DONE ? cross_kernel(s, a, k, &x, cross) : code;
+    if (code == EXIT_DONE && start && k->net) {
+        code = evaluate_start(s, k, d.label, &x, start);
+    }
+    free(x.data);
+    dataset_free(&d);
+    return code;
+}
+
+void source_to_table(const source *k, bool centred, far_mat *m)
+{
+    int64_t side = far_view_describe(k->view).outputs;
+    if (side > 1 && m->cols == 1) {
+        *m = far_mat_view(m->data, m->rows / side, side, FAR_F64);
+    }
+    far_net_info info = k->net ? far_net_describe(k->net) : (far_net_info){0};
+    bool one = k->opts.outputs == FAR_NTK_ONE && m->cols == 1;
+    if (!info.scaled || (!one && m->cols != info.outputs)) {
+        return;
+    }
+    far_scaling scaling = far_net_scaling(k->net);
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        int64_t output = one ? k->opts.output : i % m->cols;
+        double *v = (double *)m->data + i;
+        *v = *v * mat_get(&scaling.output_scale, 0, output) +
+             (centred ? mat_get(&scaling.output_centre, 0, output) : 0);
+    }
+}
+
+/* ---- the table of a matrix ------------------------------------------------------------------- */
+
 static int check_table_rows(session *s, const source *k)
 {
-    int64_t rows = k->gram.values.rows, points = k->table.count;
-    if (!k->gram.table || !k->table.frame || (points > 0 && rows % points == 0)) {
+    int64_t rows = k->gram.in.values.rows, points = k->table.count;
+    if (!k->gram.in.table || !k->table.frame || (points > 0 && rows % points == 0)) {
         return EXIT_DONE;
     }
     return failure(s->verb,
                    "%s has %lld rows, but the kernel in %s has %lld: they are not of the "
                    "same points",
-                   k->table.label, (long long)points, k->gram.label, (long long)rows);
+                   k->table.label, (long long)points, k->gram.in.label, (long long)rows);
+}
+
+/* The table of a matrix that knows its points is held against them. */
+static int check_table_points(session *s, const source_args *a, const source *k)
+{
+    choice c = {0};
+    const gram_header *h = &k->gram.header;
+    if (!a->kernel || !k->table.frame || !h->inputs) {
+        return EXIT_DONE;
+    }
+    if (h->columns) {
+        return gram_check_points(s, &k->gram, &k->table, NULL, 0);
+    }
+    const char *except = a->y ? NULL : a->target;
+    int code = choose_columns(s, &k->table, a->features, "--features", except, &c);
+    code = code == EXIT_DONE ? gram_check_points(s, &k->gram, &k->table, c.cols, c.count) : code;
+    free(c.cols);
+    return code;
 }
 
 int source_read(session *s, const source_args *a, int32_t needs, source *out)
@@ -543,6 +718,7 @@ int source_read(session *s, const source_args *a, int32_t needs, source *out)
     int code = open_kernel(s, a, out);
     code = code == EXIT_DONE ? read_points(s, a, needs, out) : code;
     code = code == EXIT_DONE ? check_table_rows(s, out) : code;
+    code = code == EXIT_DONE ? check_table_points(s, a, out) : code;
     if (code == EXIT_DONE && source_has_targets(a)) {
         code = read_targets(s, a, out);
     }
@@ -555,13 +731,21 @@ int source_read(session *s, const source_args *a, int32_t needs, source *out)
     return code == EXIT_DONE ? fit_all(s, a, out) : code;
 }
 
+/* NULL: a matrix that does not say. */
+static const char *arch_of(const source_args *a, const source *k)
+{
+    return a->kernel ? k->gram.header.arch
+           : k->net  ? far_net_text(k->net)
+                     : far_kernel_text(k->kernel);
+}
+
 int source_check_power(session *s, const source_args *a, const source *k, const char *place)
 {
     double degree;
-    if (a->kernel) {
+    const char *arch = arch_of(a, k);
+    if (!arch) {
         return EXIT_DONE;
     }
-    const char *arch = k->net ? far_net_text(k->net) : far_kernel_text(k->kernel);
     return far_power_degree(s->ctx, arch, &degree) == FAR_ERR_ARCH ? session_failure(s, place)
                                                                    : EXIT_DONE;
 }
@@ -574,7 +758,7 @@ void source_free(source *k)
     free(k->targets.data);
     free(k->values.data);
     free(k->layers);
-    input_free(&k->gram);
+    gram_free(&k->gram);
     input_free(&k->given_values);
     dataset_free(&k->table);
     dataset_free(&k->target_table);
@@ -594,7 +778,11 @@ void source_print(const source *k, const source_args *a)
     far_view_info info = far_view_describe(k->view);
     printf("kernel         ");
     if (a->kernel) {
-        printf("%s", k->gram.label);
+        const gram_header *h = &k->gram.header;
+        printf("%s", k->gram.in.label);
+        if (h->kind && h->arch) {
+            printf(", %s kernel of '%s'", h->kind, h->arch);
+        }
     } else if (a->net) {
         printf("tangent kernel of %s", a->net);
     } else {
@@ -612,12 +800,12 @@ void source_print_json(const source *k, const source_args *a)
     far_view_info info = far_view_describe(k->view);
     json_text_field(stdout, "kernel", kind_of(a));
     if (a->kernel) {
-        json_text_field(stdout, "file", k->gram.label);
+        json_text_field(stdout, "file", k->gram.in.label);
     } else if (a->net) {
         json_text_field(stdout, "net", a->net);
     }
-    if (!a->kernel) {
-        json_text_field(stdout, "arch", a->net ? far_net_text(k->net) : far_kernel_text(k->kernel));
+    if (arch_of(a, k)) {
+        json_text_field(stdout, "arch", arch_of(a, k));
     }
     json_number_field(stdout, "points", (double)info.points);
     json_number_field(stdout, "outputs", (double)info.outputs);

@@ -5,6 +5,7 @@
 
 #include "dataset.h"
 #include "files.h"
+#include "gram_file.h"
 #include "options.h"
 #include "session.h"
 
@@ -13,7 +14,9 @@
 typedef struct source_args {
     const char *kernel, *x; /* operands: a Gram matrix, a table of its points; NULL: not given */
     const char *net, *arch, *layers, *outputs, *target, *y, *values, *features, *where;
-    int get, param; /* in the order of GET_NTK .. and far_param */
+    int get, param;    /* in the order of GET_NTK .. and far_param */
+    far_mat made;      /* points that the verb has made, in place of a table X; no data: none */
+    bool makes_points; /* it will: --net and --arch take no X */
 } source_args;
 
 /* Their options; a verb has its source_args at offset, and sets outputs to "trace". */
@@ -32,7 +35,8 @@ bool source_has_targets(const source_args *a);
 
 /* Zero-initialise; source_free is always safe. */
 typedef struct source {
-    input gram, given_values;
+    gram_file gram;
+    input given_values;
     dataset table, target_table;
     far_net *net;
     far_kernel *kernel;
@@ -47,6 +51,15 @@ typedef struct source {
  * line on stderr if it is not 0. */
 int source_read(session *s, const source_args *a, int32_t needs, source *out);
 void source_free(source *k);
+
+/* For the rows of another table, with the kernel of --net or --arch: cross is their kernel with the
+ * points (both in the rows that outputs make of them), and start (may be NULL) what the network
+ * says of them. The caller frees their data. */
+int source_cross(session *s, const source_args *a, source *k, const char *table, far_mat *cross,
+                 far_mat *start);
+/* Values in the rows of the kernel become a row for each point; a network's are in the units of its
+ * targets then. centred: values; not: differences of such. */
+void source_to_table(const source *k, bool centred, far_mat *values);
 
 /* Fails in words, behind "PLACE: ", if the kernel has no power law: smooth activations. Of a matrix
  * nothing is known. */

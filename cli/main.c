@@ -26,6 +26,8 @@ static const verb VERBS[] = {
     {"spectrum", "eigenvalues of a kernel: by layer, condition number, power law", cmd_spectrum},
     {"align", "how well a kernel agrees with targets, eigenvector by eigenvector", cmd_align},
     {"powerlaw", "exponents of spectra and losses, beside those of theory", cmd_powerlaw},
+    {"local", "how a kernel looks around each point: correlation length, maps", cmd_local},
+    {"laplace", "how sure a trained network is: variances, calibrated classes", cmd_laplace},
     {"lnnet", "networks of layer norms that classify anything, built and measured", cmd_lnnet},
     {"data", "published data sets: which there are, get one, where it lies", cmd_data},
     {"reproduce", "figures and tables of papers, and whether their claims hold", cmd_reproduce},

@@ -81,6 +81,7 @@ static void print_default(const option *o, const void *field)
     switch (o->kind) {
     case OPTION_FLAG:
     case OPTION_SIZE:
+    case OPTION_WORDS:
         break;
     case OPTION_TEXT:
         print_text_default(*(const char *const *)field);
@@ -251,6 +252,15 @@ static int store_choice(const command_line *line, const option *o, const char *t
     return OPTIONS_OK;
 }
 
+static int store_word(const command_line *line, const option *o, const char *text, word_list *list)
+{
+    if (list->count == MAX_WORDS) {
+        return usage_error(line->verb, "%s takes at most %d words", o->name, MAX_WORDS);
+    }
+    list->words[list->count++] = text;
+    return OPTIONS_OK;
+}
+
 static int store_value(const command_line *line, const option *o, const char *text, void *field)
 {
     switch (o->kind) {
@@ -268,8 +278,16 @@ static int store_value(const command_line *line, const option *o, const char *te
         return store_number(line, o, text, field);
     case OPTION_SIZE:
         return store_size(line, o, text, field);
+    case OPTION_WORDS:
+        return store_word(line, o, text, field);
     }
     return EXIT_USAGE;
+}
+
+bool is_setting(const char *text)
+{
+    size_t length = strspn(text, "abcdefghijklmnopqrstuvwxyz-");
+    return length > 0 && text[0] != '-' && text[length] == '=';
 }
 
 /* argv[*i] is an option; *i moves on to its value where that is a word of its own. */
@@ -290,8 +308,14 @@ static int take_option(command_line *line, int argc, char **argv, int *i, void *
         }
         text = argv[++*i];
     }
+    void *field = (char *)values + field_offset(line, which);
     line->given[which] = true;
-    return store_value(line, o, text, (char *)values + field_offset(line, which));
+    int code = store_value(line, o, text, field);
+    while (code == OPTIONS_OK && o->kind == OPTION_WORDS && *i + 1 < argc &&
+           is_setting(argv[*i + 1])) {
+        code = store_value(line, o, argv[++*i], field);
+    }
+    return code;
 }
 
 static int take_operand(command_line *line, const char *word)

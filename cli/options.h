@@ -12,8 +12,17 @@ typedef enum option_kind {
     OPTION_CHOICE, /* int: index into the bar-separated list in value */
     OPTION_COUNT,  /* int64_t from least to most; below least: not given */
     OPTION_NUMBER, /* double >= least; NAN: not given; inf only if most is not 0 */
-    OPTION_SIZE    /* double: bytes, written 500M or 8G; 0: not given */
+    OPTION_SIZE,   /* double: bytes, written 500M or 8G; 0: not given */
+    OPTION_WORDS   /* word_list: the value, and the words key=... that follow it */
 } option_kind;
+
+enum { MAX_WORDS = 16 };
+
+/* Of OPTION_WORDS: count 0 is not given. */
+typedef struct word_list {
+    const char *words[MAX_WORDS];
+    int count;
+} word_list;
 
 typedef struct option {
     const char *name; /* "--threads" */
@@ -55,6 +64,9 @@ enum { OPTIONS_OK = -1 };
 /* Fills values (which holds the defaults) and the operands. Returns OPTIONS_OK to go on, or the
  * exit code if help was printed (0) or the command line is wrong (2, with a line on stderr). */
 int options_parse(command_line *line, int argc, char **argv, void *values);
+
+/* Whether text begins with a key of lower-case letters and a "=". */
+bool is_setting(const char *text);
 
 /* Whether the option of that name stood on the command line. */
 bool options_given(const command_line *line, const char *name);

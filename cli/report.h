@@ -12,7 +12,8 @@
 enum { REPORT_FILES = 32 };
 
 /* Zero-initialise; report_close is always safe. */
-typedef struct report {
+typedef struct report report;
+struct report {
     session *s;
     const char *folder; /* NULL: nobody asked for one */
     bool made_folder;
@@ -24,7 +25,7 @@ typedef struct report {
     int file_count;
     far_status failed; /* the first failure; its message is the context's */
     bool written;
-} report;
+};
 
 /* Whether report_open will do: to ask before hours of work, not after. Returns an exit code, with a
  * line on stderr if it is not 0. */

@@ -201,6 +201,9 @@ void report_training(report *r, const training *t)
     put_verdicts(r, t);
     put_table(r, t);
     put_losses(r, t);
+    if (t->track.wanted) {
+        tracking_report(r, t);
+    }
     if (!training_classifies(t)) {
         put_function(r, t);
     }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "training.h"
 #include "json.h"
 #include "show.h"
@@ -6,6 +7,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+char *training_file(const train_args *a, const char *path, int64_t i)
+{
+    char *name = NULL;
+    if (a->seeds == 1) {
+        return strdup(path);
+    }
+    int stem = stem_length(path);
+    int length = asprintf(&name, "%.*s-%lld%s", stem, path, (long long)(a->seed + i), path + stem);
+    return length < 0 ? NULL : name;
+}
 
 /* ---- how well it fits ---------------------------------------------------------------------- */
 
@@ -151,6 +163,7 @@ static void json_run(const training *t, int64_t i)
         json_result(t, r);
     }
     json_file("file", kept_in(r));
+    tracking_print_json(t, i);
     json_close(stdout);
 }
 
@@ -291,6 +304,7 @@ void training_print(const training *t)
     }
     if (t->data && t->args.seeds > 1) {
         print_many(t);
+        tracking_print(t);
         return;
     }
     if (t->data) {
@@ -300,4 +314,5 @@ void training_print(const training *t)
         print_label(i ? "" : "network");
         printf("%s\n", t->runs[i].file ? t->runs[i].file : "not saved; -o FILE keeps it");
     }
+    tracking_print(t);
 }

@@ -5,6 +5,7 @@
 #include "dataset.h"
 #include "options.h"
 #include "session.h"
+#include "tracking.h"
 
 #include <farfield/netdata.h>
 #include <farfield/train.h>
@@ -23,7 +24,8 @@ typedef struct train_args {
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
     double lr, l2_to_init, stop_loss, momentum, w0, every;
     int64_t epochs, inputs, seed, seeds, threads;
-    bool linearized, impute, raw, resume, restart, json, quiet;
+    word_list track;
+    bool selective, linearized, impute, raw, resume, restart, json, quiet;
 } train_args;
 
 /* One network of the run. */
@@ -34,7 +36,7 @@ typedef struct train_run {
     double score; /* R2, or the part of the rows classified rightly, on the training rows */
 } train_run;
 
-typedef struct training {
+struct training {
     int argc; /* what was typed */
     char **argv;
     train_args args;
@@ -45,7 +47,12 @@ typedef struct training {
     unsigned char *layers; /* which are trained; NULL: all */
     train_run *runs;       /* args.seeds of them */
     double *histories;     /* seeds x epochs losses; NULL: nobody asked */
-} training;
+    tracking track;
+};
+
+/* net.safetensors for one network; net-3.safetensors for that of seed 3 among several. Free it;
+ * NULL without memory. */
+char *training_file(const train_args *a, const char *path, int64_t i);
 
 bool training_classifies(const training *t);
 void training_print(const training *t);

@@ -6,10 +6,10 @@ set(FAR_SOURCES
     src/arch/arch_print.c
     src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
     src/data/expr_token.c src/data/fetch.c src/data/fetch_cache.c src/data/fetch_part.c
-    src/data/fetch_read.c src/data/fetch_verify.c src/data/idx.c src/data/registry.c src/data/tar.c
+    src/data/fetch_read.c src/data/fetch_verify.c src/data/idx.c src/data/image.c src/data/pgm.c src/data/registry.c src/data/tar.c
     src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
-    src/data/input.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
+    src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
     src/data/safetensors.c src/data/safetensors_write.c src/data/sha256.c src/data/table.c src/data/write.c
     src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
@@ -17,7 +17,7 @@ set(FAR_SOURCES
     src/net/activation.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_save.c
     src/net/program.c
     src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
-    src/net/train_data.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
+    src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
     src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
     src/gram/net_operator.c
     src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/doubled.c src/solve/eigen.c
@@ -25,11 +25,11 @@ set(FAR_SOURCES
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
     src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/grid.c src/measure/jets.c
-    src/measure/local.c src/measure/measures_kernel.c src/measure/measures_local.c
+    src/measure/local.c src/measure/local_reach.c src/measure/measures_kernel.c src/measure/measures_local.c
     src/measure/measures_target.c src/measure/power_fit.c src/measure/power_law.c
     src/measure/power_theory.c src/measure/rank.c src/measure/registry.c
-    src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c src/measure/view.c
-    src/measure/weyl.c
+    src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c
+    src/measure/track.c src/measure/track_file.c src/measure/view.c src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
     src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
@@ -37,7 +37,7 @@ set(FAR_SOURCES
     src/regress/spread.c src/regress/target.c
     src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
     src/regress/model_file.c src/regress/net_columns.c src/regress/net_data.c
-    src/regress/net_predict.c
+    src/regress/net_predict.c src/regress/net_targets.c
     src/nonlinear/circle.c src/nonlinear/curvature.c src/nonlinear/jet.c src/nonlinear/labelled.c
     src/nonlinear/ln_directions.c src/nonlinear/ln_hessian.c src/nonlinear/ln_layer.c
     src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c
@@ -92,6 +92,16 @@ if(FAR_DOWNLOADS AND CURL_FOUND)
   list(APPEND FAR_SOURCES src/data/fetch_curl.c)
 else()
   list(APPEND FAR_SOURCES src/data/fetch_none.c)
+endif()
+
+# Pictures: PNG, or the message that only PGM is read.
+if(PNG_FOUND)
+  set(FAR_PNG PkgConfig::PNG)
+  set(FAR_PC_PNG libpng)
+  set(FAR_CONFIG_PNG PNG=libpng)
+  list(APPEND FAR_SOURCES src/data/png.c)
+else()
+  list(APPEND FAR_SOURCES src/data/png_none.c)
 endif()
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
@@ -149,11 +159,12 @@ add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL} ${FAR_MPFR})
+                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL} ${FAR_MPFR}
+                                          ${FAR_PNG})
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
                   PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
-                  ${FAR_CURL} ${FAR_MPFR} ${CMAKE_DL_LIBS} mvec m quadmath)
+                  ${FAR_CURL} ${FAR_MPFR} ${FAR_PNG} ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})

@@ -56,6 +56,16 @@ _farfield_value() {
         ;;
     --powerlaw | -p | --weyl | --task-from-eig | -j | --width | --window | --x | -x) ;;
     --of) _farfield_words "$2" "loss spectrum tail" ;;
+    --val | --test | --ood | --cross | --cross-f0 | --at | --losses) _farfield_files "$2" ;;
+    --f0)
+        _farfield_files "$2"
+        COMPREPLY+=("none")
+        ;;
+    --gd | --curve) ;;
+    --correlation | -c | --image) _farfield_files "$2" ;;
+    --grid | -g | --bins | --step | --edges | --size) ;;
+    --likelihood) _farfield_words "$2" "auto gaussian softmax bernoulli" ;;
+    --val-part | --landmarks | -M | --rank | -K | --prior | --noise | --mc) ;;
     --theory) _farfield_words "$2" "d= q= target=indicator target=network kernel=nngp on=sphere" ;;
     --shift | -s | --seeds | --test-fraction) ;;
     --report | --data) _farfield_files "$2" ;;
@@ -92,7 +102,7 @@ _farfield() {
         --param --criterion --subset --seed --memory --packed --no-extremes"
     local source="--net --arch --get --param --layers --outputs --target --y --values --features --where"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw lnnet data reproduce info demo
+        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
             help --help --version"
         return
     fi
@@ -101,13 +111,14 @@ _farfield() {
     fit:-*) _farfield_words "$word" "$fit --report $common" ;;
     train:-*)
         _farfield_words "$word" "--arch --target --features --where --optimizer --lr --momentum
-            --epochs --batch --loss --stop-loss --l2-to-init --layers --linearized --init --w0
+            --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
             --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
-            --checkpoint --checkpoint-every --resume --restart --report $common"
+            --checkpoint --checkpoint-every --resume --restart --track --report $common"
         ;;
     predict:-*)
         _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
-            --arch --memory $common"
+            --arch --memory --ridge --gd --f0 --cross --cross-f0 --at --curve --losses
+            --net --get --param --layers --outputs --target --y --features $common"
         ;;
     certify:-*)
         _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check --report
@@ -134,22 +145,33 @@ _farfield() {
     powerlaw:-*)
         _farfield_words "$word" "--window --x --y --of --theory --arch --json --quiet --threads --help"
         ;;
+    local:-*)
+        _farfield_words "$word" "--grid --image --bins --step --edges --width --correlation --report
+            $source $common"
+        ;;
+    laplace:-*)
+        _farfield_words "$word" "--net --arch --target --where --val --val-part --test --ood --exact
+            --landmarks --rank --balanced --prior --noise --residual-prior --paper --likelihood
+            --choose --probit --mc --seed --memory $common"
+        ;;
     lnnet:*) _farfield_lnnet "$word" ;;
-    data:-*) _farfield_words "$word" "--data --unverified --json --quiet --help" ;;
+    data:-*) _farfield_words "$word" "--data --unverified --size --output --json --quiet --help" ;;
     data:*)
         case "$COMP_CWORD:$before" in
-        2:*) _farfield_words "$word" "list get where verify" ;;
+        2:*) _farfield_words "$word" "list get where verify image" ;;
+        *:image) _farfield_files "$word" ;;
         *:get | *:where | *:verify) _farfield_words "$word" "$(_farfield_sets)" ;;
         esac
         ;;
-    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:*) _farfield_files "$word" ;;
+    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
         _farfield_words "$word" "--list --quick --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
         ;;
     reproduce:*)
         _farfield_words "$word" "ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k
-            ln-appendix-l ln-theorems lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5"
+            ln-appendix-l ln-theorems lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5
+            linearization edge-of-stability linearized ella loss-asymptotics siren"
         ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*)
@@ -157,7 +179,7 @@ _farfield() {
             --threads --help"
         ;;
     help:*)
-        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw lnnet data reproduce info demo"
+        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo"
         ;;
     esac
 }

@@ -33,5 +33,18 @@ const experiment EXPERIMENTS[] = {
      "mnist cifar10", 20, 2700, run_lnnet_fig4},
     {"lnnet-fig5", "Layer norm in groups: fit and bending (Figure 5)", NONLINEARITY,
      "mnist cifar10", 10, 600, run_lnnet_fig5},
+    {"linearization", "Fine-tuning near its start, linearised, layer by layer",
+     "Afzal et al. 2025, arXiv 2602.08239", "optdigits", 5, 20, run_linearization},
+    {"edge-of-stability", "Rates, sharpness, and the kernel's alignment at equal loss",
+     "Jiang et al. 2025, arXiv 2507.12837", "optdigits", 10, 60, run_edge_of_stability},
+    {"linearized", "Eigenvectors of the kernel as tasks: network and kernel",
+     "Ortiz-Jimenez, Moosavi-Dezfooli, Frossard 2021, arXiv 2106.06770", "optdigits", 8, 60,
+     run_linearized},
+    {"siren", "Sine networks that learn a picture, and their kernel",
+     "Castiglione et al. 2025, openreview GDdGGXF4Kg", NULL, 10, 300, run_siren},
+    {"ella", "Linearised Laplace by a few features, against the exact one",
+     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits optdigits-test", 12, 150, run_ella},
+    {"loss-asymptotics", "Power laws of the loss, from spectrum and target",
+     "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics},
 };
 const int EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof EXPERIMENTS[0];

@@ -18,5 +18,11 @@ far_status run_lnnet_fig2(reproduction *r);
 far_status run_lnnet_fig3(reproduction *r);
 far_status run_lnnet_fig4(reproduction *r);
 far_status run_lnnet_fig5(reproduction *r);
+far_status run_siren(reproduction *r);
+far_status run_linearization(reproduction *r);
+far_status run_edge_of_stability(reproduction *r);
+far_status run_linearized(reproduction *r);
+far_status run_ella(reproduction *r);
+far_status run_loss_asymptotics(reproduction *r);
 
 #endif

@@ -34,6 +34,18 @@ FAR_API far_mat far_table_values(const far_table *table);
 /* Name of column j (0-based), or NULL if the file had no header. */
 FAR_API const char *far_table_column(const far_table *table, int64_t j);
 
+/* far_table_read for arrays of up to FAR_ARRAY_DIMS dimensions: the last is the columns, all others
+ * are rows, in the order of the file. far_table_shape gives the dimensions, and how many. */
+#define FAR_ARRAY_DIMS 5
+FAR_API FAR_NODISCARD far_status far_array_read(far_ctx *ctx, const char *path, const char *member,
+                                                far_table **out);
+FAR_API int far_table_shape(const far_table *table, int64_t shape[FAR_ARRAY_DIMS]);
+
+/* The note that lay beside the array (see far_note): its text, NULL if there is none or it is a
+ * number; its number, -1 if there is none or it is a text. */
+FAR_API const char *far_table_note(const far_table *table, const char *name);
+FAR_API int64_t far_table_note_number(const far_table *table, const char *name);
+
 /* Writes by the ending of path: .npy, .npz (one array, named name or "arr_0" if NULL), .csv and
  * .csv.gz; any other ending is FAR_ERR_ARG. csv has 17 (float32: 9) significant digits and no
  * header. Nothing is left behind on failure, and an old file of that name is kept. */
@@ -45,6 +57,23 @@ FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, c
 FAR_API FAR_NODISCARD far_status far_array_write(far_ctx *ctx, const far_mat *m,
                                                  const int64_t *shape, int dims, const char *name,
                                                  const char *path);
+
+/* What an npz says about its array: a text or a whole number each, which NumPy reads without pickle
+ * as the arrays "farfield.NAME". They do not count among the arrays of the file. */
+typedef struct far_note {
+    const char *name; /* "points"; at most FAR_NOTE_NAME bytes */
+    const char *text; /* not empty; NULL: the number */
+    int64_t number;
+} far_note;
+#define FAR_NOTES 16 /* at most, in a file */
+#define FAR_NOTE_NAME 32
+
+/* far_array_write with notes beside the array; csv and npy have no place for them and leave them
+ * out. FAR_ERR_ARG: too many of them, or one without a name or text. */
+FAR_API FAR_NODISCARD far_status far_array_write_noted(far_ctx *ctx, const far_mat *m,
+                                                       const int64_t *shape, int dims,
+                                                       const char *name, const far_note *notes,
+                                                       int64_t count, const char *path);
 
 /* The same csv to an open stream (a FILE *, passed as void * to keep stdio out of this header). */
 FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);

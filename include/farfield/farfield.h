@@ -10,6 +10,7 @@
 #include <farfield/data.h>
 #include <farfield/fetch.h>
 #include <farfield/frame.h>
+#include <farfield/image.h>
 #include <farfield/kernel.h>
 #include <farfield/laplace.h>
 #include <farfield/lnnet.h>
@@ -23,6 +24,7 @@
 #include <farfield/page.h>
 #include <farfield/plot.h>
 #include <farfield/solve.h>
+#include <farfield/track.h>
 #include <farfield/train.h>
 
 #endif

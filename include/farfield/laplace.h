@@ -15,8 +15,9 @@
  *     Sigma = (sum_i J_i' Lam_i J_i + I / s0^2)^-1
  *
  * Lam_i = I / noise for a regression with that noise variance, diag(p) - p p' for a softmax with
- * probabilities p. Sums are over rows, not means: a network trained with weight decay LAM |p|^2 / 2
- * on the sum of the losses -log p has s0^2 = 1 / LAM. Targets are not needed to fit.
+ * probabilities p, p (1 - p) for one logit of two classes. Sums are over rows, not means: a network
+ * trained with weight decay LAM |p|^2 / 2 on the sum of the losses -log p has s0^2 = 1 / LAM.
+ * Targets are not needed to fit.
  *
  * Exact: by the smaller of two systems, P x P (Sigma itself) or NC x NC,
  *
@@ -50,7 +51,8 @@ extern "C" {
 
 typedef enum far_likelihood {
     FAR_LIKELIHOOD_GAUSSIAN = 0, /* every output with the same noise variance */
-    FAR_LIKELIHOOD_SOFTMAX = 1   /* outputs are logits of as many classes; at least 2 */
+    FAR_LIKELIHOOD_SOFTMAX = 1,  /* outputs are logits of as many classes; at least 2 */
+    FAR_LIKELIHOOD_BERNOULLI = 2 /* one output, the logit of the second of two classes */
 } far_likelihood;
 
 typedef enum far_laplace_method {
@@ -159,7 +161,8 @@ FAR_API FAR_NODISCARD far_status far_laplace_nystrom(far_ctx *ctx, const far_lap
 
 typedef enum far_probability_rule {
     FAR_PROBABILITY_PROBIT = 0,  /* softmax_c of mean_c / sqrt(1 + pi/8 cov_cc); for two classes
-                                    sigmoid of d / sqrt(1 + pi/8 var d), d the difference */
+                                    sigmoid of d / sqrt(1 + pi/8 var d), d the difference, or the
+                                    one logit there is */
     FAR_PROBABILITY_SAMPLES = 1, /* mean of softmax over draws of N(mean, covariance) */
     FAR_PROBABILITY_MEAN = 2     /* softmax of the mean: the network as it is (MAP) */
 } far_probability_rule;
@@ -175,8 +178,9 @@ typedef struct far_probability_opts {
 FAR_API void far_probability_opts_init(far_probability_opts *opts);
 
 /* out (m x C, rows sum to 1) from mean (m x C) and covariance (m C x C; may be NULL with
- * FAR_PROBABILITY_MEAN), as far_laplace_predict gives them. opts may be NULL. FAR_ERR_SHAPE: fewer
- * than 2 classes. FAR_ERR_VALUE: a value is not finite, or a variance negative beyond rounding. */
+ * FAR_PROBABILITY_MEAN), as far_laplace_predict gives them. One output is the logit of the second
+ * of two classes, and out is m x 2. opts may be NULL. FAR_ERR_VALUE: a value is not finite, or a
+ * variance negative beyond rounding. */
 FAR_API FAR_NODISCARD far_status far_laplace_probability(far_ctx *ctx, const far_mat *mean,
                                                          const far_mat *covariance,
                                                          const far_probability_opts *opts,
@@ -219,7 +223,7 @@ FAR_API FAR_NODISCARD far_status far_class_entropy(far_ctx *ctx, const far_mat *
 FAR_API FAR_NODISCARD far_status far_laplace_variance(far_ctx *ctx, const far_mat *covariance,
                                                       double *out);
 /* The probability that a row out of domain has a larger score than one in domain; ties count half.
- * 1: all have; 0.5: scores say nothing. */
+ * 1: all have; 0.5: scores say nothing. far_roc_auc (measure.h) of the two lists as one. */
 FAR_API FAR_NODISCARD far_status far_domain_auroc(far_ctx *ctx, const double *in, int64_t in_count,
                                                   const double *out_of, int64_t out_count,
                                                   double *auroc);
@@ -247,7 +251,7 @@ typedef struct far_laplace_choice {
 } far_laplace_choice;
 
 /* The rank and prior with the least NLL on validation rows x (m x inputs), which should be neither
- * training nor test rows: labels (m classes) for softmax, y (m x C) for a regression, the other is
+ * training nor test rows: labels (m classes) for classes, y (m x C) for a regression, the other is
  * NULL. la is then set to them. Of equal scores the first in the grid wins. grid may be NULL, out
  * too. A prior for which the system is singular scores INFINITY. Features of the validation rows
  * are computed once. Progress "choose". */

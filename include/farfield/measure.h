@@ -332,6 +332,14 @@ FAR_API FAR_NODISCARD far_status far_local_correlation(far_ctx *ctx, const far_v
                                                        double *distance, double *mean,
                                                        int64_t *counts, far_local *out);
 
+/* The same for each point alone: reach_i is the first distance at which the mean of the cosine
+ * kernel between point i and the points in a bin, which counts at their mean distance, falls to
+ * level; 1 at distance 0; NAN: it does not fall so far. least_i is the least of its cosines. Either
+ * may be NULL. At level (1 + c_inf) / 2 the reach is what xi of far_cauchy models. */
+FAR_API FAR_NODISCARD far_status far_local_reach(far_ctx *ctx, const far_view *view,
+                                                 const far_mat *coordinates, int64_t bins,
+                                                 double level, double *reach, double *least);
+
 /* The same bins for a field (one number a point): mean of (p_i - mean) (p_j - mean) / variance over
  * pairs at that distance. */
 FAR_API FAR_NODISCARD far_status far_field_correlation(far_ctx *ctx, const double *field,

@@ -33,7 +33,11 @@ typedef enum far_init {
     FAR_INIT_LECUN = 2,           /* W ~ N(0, 1 / n), beta ~ N(0, 0.01): w = 1, b = 0.1 */
     FAR_INIT_SIREN = 3, /* W ~ U(-1, 1) w0 / n in the first dense layer, U(-1, 1) sqrt(6 / n)
                            in the others; beta ~ U(-1, 1) / sqrt(n), times w0 in the first.
-                           A SIREN whose frequency w0 is written into its first layer */
+                           A SIREN whose frequency w0 is written into its first layer.
+                           With frequencies in the text, sin(w0=30), the SIREN as it was
+                           published: W ~ U(-1, 1) / n in the first, U(-1, 1) sqrt(6 / n) / w0
+                           in the others, with w0 of the sin behind the layer (in front of the
+                           last); beta ~ U(-1, 1) / sqrt(n) */
     FAR_INIT_NTK = 4,   /* z = w W h / sqrt(n) + b beta, all N(0, 1), activations scaled to
                            unit variance: the network that far_kernel is the limit of */
     FAR_INIT_TORCH = 5  /* as torch.nn.Linear: W and beta ~ U(-1, 1) / sqrt(n) */
@@ -45,7 +49,8 @@ typedef struct far_net_opts {
     int64_t outputs; /* fills in the width of a last dense layer without one; 0 (default): the text
                         says. Must agree with the text if it does */
     int32_t init;    /* a far_init; default FAR_INIT_KAIMING_NORMAL */
-    double w0;       /* of FAR_INIT_SIREN; default 30 */
+    double w0;       /* of FAR_INIT_SIREN; default 30. Without effect where the text has a
+                        frequency */
     uint64_t seed;   /* default 0 */
 } far_net_opts;
 
@@ -67,7 +72,7 @@ typedef struct far_net_info {
     int64_t parameters; /* numbers */
     int32_t param;      /* a far_param: FAR_PARAM_NTK after FAR_INIT_NTK */
     int32_t init;       /* a far_init; -1: unknown, the weights came from elsewhere */
-    double w0;
+    double w0; /* of FAR_INIT_SIREN; NAN: another start, or the frequencies are in the text */
     uint64_t seed;
     int32_t linearized; /* 1: f is f(x; start) + J(x; start) (parameters - start) */
     int32_t scaled;     /* 1: it has a scaling other than the identity */

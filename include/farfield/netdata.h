@@ -41,10 +41,10 @@ typedef struct far_net_data far_net_data;
 FAR_API FAR_NODISCARD far_status far_net_data_create(far_ctx *ctx, const far_frame *frame,
                                                      const far_net_data_opts *opts,
                                                      far_net_data **out);
-FAR_API void far_net_data_destroy(far_net_data *data);           /* NULL is fine */
-FAR_API far_mat far_net_data_inputs(const far_net_data *data);   /* n x d, float64 */
-FAR_API far_mat far_net_data_targets(const far_net_data *data);  /* n x outputs, float64 */
-FAR_API int32_t far_net_data_task(const far_net_data *data);     /* FAR_TASK_REGRESS or _CLASSIFY */
+FAR_API void far_net_data_destroy(far_net_data *data);          /* NULL is fine */
+FAR_API far_mat far_net_data_inputs(const far_net_data *data);  /* n x d, float64 */
+FAR_API far_mat far_net_data_targets(const far_net_data *data); /* n x outputs, float64 */
+FAR_API int32_t far_net_data_task(const far_net_data *data);    /* FAR_TASK_REGRESS or _CLASSIFY */
 /* The name of input i ("F1", "kind=red"); of class k, in the order of the outputs (NULL for a
  * regression). NULL: there is none. */
 FAR_API const char *far_net_data_input(const far_net_data *data, int64_t i);
@@ -61,6 +61,11 @@ FAR_API FAR_NODISCARD far_status far_net_data_attach(far_ctx *ctx, const far_net
  * on two classes has one output, but names for both. */
 FAR_API const char *far_net_input_name(const far_net *net, int64_t i);
 FAR_API const char *far_net_output_name(const far_net *net, int64_t i); /* target, or class */
+/* FAR_TASK_REGRESS or _CLASSIFY, and a far_loss; FAR_TASK_AUTO and -1 if it knows no columns. */
+FAR_API int32_t far_net_task(const far_net *net);
+FAR_API int32_t far_net_loss(const far_net *net);
+/* The i-th column it was trained to predict; a classification has one. NULL: there is none. */
+FAR_API const char *far_net_target_name(const far_net *net, int64_t i);
 
 /* Rows of a frame as inputs in the network's own units: out is far_frame_rows x inputs, filled for
  * the rows selected (NULL: all). A network that knows no columns takes those of the frame in their
@@ -68,6 +73,14 @@ FAR_API const char *far_net_output_name(const far_net *net, int64_t i); /* targe
 FAR_API FAR_NODISCARD far_status far_net_encode(far_ctx *ctx, const far_net *net,
                                                 const far_frame *frame, const unsigned char *rows,
                                                 far_mat *out);
+/* Targets of a frame as far_net_data_targets has them: out is far_frame_rows x outputs, filled for
+ * the rows selected. target: the columns ("RMSD", "a,b"), NULL: those that the network was trained
+ * on. Classes become indicators, by their names; numbers are in the network's own units.
+ * FAR_ERR_ARG: no such column, or none known and none named. FAR_ERR_SHAPE: not as many columns as
+ * the network predicts. FAR_ERR_VALUE: one has no value, or is no class of the network's. */
+FAR_API FAR_NODISCARD far_status far_net_targets(far_ctx *ctx, const far_net *net,
+                                                 const far_frame *frame, const unsigned char *rows,
+                                                 const char *target, far_mat *out);
 /* Predictions in target units, float64 throughout; for classes the mean holds probabilities (ce:
  * softmax, bce: of both classes, mse: the outputs) and probability the same. at_infinity as in
  * far_predict_opts. No other option of far_predict_opts applies (FAR_ERR_ARG). */

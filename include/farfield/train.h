@@ -28,6 +28,31 @@ typedef enum far_loss {
                          counted from 0) */
 } far_loss;
 
+/*
+ * A watch looks at the network while it trains. It is called before the first step, behind every
+ * watch_every steps and at the end, by the calling thread and with all threads at its disposal;
+ * ctx, that of the training, may be used. Training is the same to the bit with it and without. It
+ * is not called where the loss is not finite, nor at the end of a run that diverged or was
+ * cancelled; a resumed run calls it again at the step it goes on from, if that is one of the steps.
+ */
+typedef enum far_moment_kind {
+    FAR_MOMENT_STEP = 0, /* one of the steps above */
+    FAR_MOMENT_SAVE = 1  /* the checkpoint is about to be written: what an interrupted run shall
+                            find again may be written now. No other threads, no network, no loss */
+} far_moment_kind;
+
+typedef struct far_train_moment {
+    int32_t kind;        /* a far_moment_kind */
+    int32_t last;        /* 1: the end */
+    int64_t network;     /* which one, of far_net_train_many; else 0 */
+    const far_net *net;  /* with the parameters it has now */
+    int64_t step, epoch; /* done; whole epochs */
+    double loss;         /* over all rows, as final_loss of far_train_result */
+} far_train_moment;
+
+/* A failure stops training with its status and message; the checkpoint is saved first. */
+typedef far_status (*far_train_watch_fn)(far_ctx *ctx, void *user, const far_train_moment *moment);
+
 typedef struct far_train_opts {
     size_t size;                  /* set by far_train_opts_init */
     int32_t optimizer;            /* default FAR_OPTIMIZER_ADAM */
@@ -44,6 +69,10 @@ typedef struct far_train_opts {
                           squared loss the linearised network then ends as kernel regression with
                           ridge LAM. N counts all rows (times outputs, but for ce), also where a
                           step sees a minibatch */
+    int32_t selective; /* 1: l2_to_init counts only in steps whose gradient g of the loss
+                          has <g, p - start> >= 0, where it cannot raise the loss; the
+                          loss of gradient descent with a small rate then never rises.
+                          Default 0 */
     const unsigned char *layers; /* one byte a layer, 0: keep its parameters; NULL: train all */
     int32_t linearized;          /* 1: train the network linearised at its start (a network that
                                     is linearised already stays so); batch norm then keeps its
@@ -65,6 +94,9 @@ typedef struct far_train_opts {
                                     run was resumed come from the checkpoint, which has 8 bytes for
                                     each (NAN: it is of an older program, or of more than 2^20
                                     epochs without a history). NULL (default): not wanted */
+    far_train_watch_fn watch;    /* NULL (default): none */
+    void *watch_user;
+    int64_t watch_every; /* steps; at least 1 with a watch */
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);
@@ -115,7 +147,7 @@ FAR_API FAR_NODISCARD far_status far_net_train(far_ctx *ctx, far_net *net, const
  * epochs. results: count of them, may be NULL. A network that diverges does not stop the others:
  * its result says so, and the status is FAR_OK. Checkpoints stay until all are done; with resume, a
  * network that has none starts anew (FAR_ERR_IO if not one has). Progress counts the epochs of all.
- */
+ * A watch is called for one network at a time; they wait for each other meanwhile. */
 FAR_API FAR_NODISCARD far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count,
                                                     const far_mat *x, const far_mat *y,
                                                     const far_train_opts *opts,

@@ -8,6 +8,7 @@
 #define POWER_MOST TEXT_OF(FAR_POWER_MOST)
 #define POWER TEXT_OF(FAR_POWER_DEFAULT)
 #define SLOPE TEXT_OF(FAR_LEAKY_SLOPE_DEFAULT)
+#define W0 TEXT_OF(FAR_W0_DEFAULT)
 #define SLOPE_MOST TEXT_OF(FAR_SLOPE_MOST)
 #define INTEGER_MOST TEXT_OF(FAR_INTEGER_MOST)
 #define EPS TEXT_OF(FAR_EPS_DEFAULT)
@@ -47,7 +48,8 @@ static const char grammar[] =
     "  gelu(gain=G)           z (1 + erf(z / sqrt(2))) / 2\n"
     "  silu(gain=G)           z / (1 + exp(-z))\n"
     "  tanh(gain=G)           tanh(z)\n"
-    "  sin(gain=G)            sin(z)\n"
+    "  sin(w0=W, gain=G)      sin(W z)\n"
+    "      w0                 frequency, above 0; default " W0 "\n"
     "  identity(gain=G)       z\n"
     "\n"
     "Normalisations; eps=E at least 0, default " EPS "\n"

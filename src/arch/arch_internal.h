@@ -32,6 +32,7 @@ typedef struct far_layer {
     bool no_bias;   /* dense(nobias): the layer has no bias parameter */
     double power;   /* relu */
     double slope;   /* leaky_relu */
+    double w0;      /* sin: sin(w0 z); default 1 */
     double gain;    /* activations: factor in front; NAN: the default of the parametrisation */
     int64_t groups; /* ln; default 1 */
     double eps;     /* ln, rms, batchnorm; default FAR_EPS_DEFAULT */
@@ -47,6 +48,7 @@ typedef struct far_layer {
 #define FAR_W_STANDARD_DEFAULT 1.4142135623730951
 #define FAR_EPS_DEFAULT 0.0
 #define FAR_LEAKY_SLOPE_DEFAULT 0.01
+#define FAR_W0_DEFAULT 1
 
 /* Limits that keep hostile texts harmless. */
 #define FAR_ARCH_MAX_TEXT 65536

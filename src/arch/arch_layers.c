@@ -31,6 +31,7 @@ static const far_arg leaky_relu_args[] = {
     {.name = "slope", FIELD(slope), SLOPE_RANGE, .positional = true},
     {GAIN},
 };
+static const far_arg sin_args[] = {{.name = "w0", FIELD(w0), ABOVE_0}, {GAIN}};
 static const far_arg activation_args[] = {{GAIN}};
 static const far_arg ln_args[] = {{.name = "groups", FIELD(groups), COUNTING}, {EPS}, {AFFINE}};
 static const far_arg norm_args[] = {{EPS}, {AFFINE}};
@@ -46,7 +47,7 @@ const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
     [FAR_LAYER_GELU] = {"gelu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_SILU] = {"silu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_TANH] = {"tanh", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
-    [FAR_LAYER_SIN] = {"sin", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_SIN] = {"sin", FAR_FAMILY_ACTIVATION, TAKES(sin_args)},
     [FAR_LAYER_IDENTITY] = {"identity", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_LN] = {"ln", FAR_FAMILY_NORM, TAKES(ln_args)},
     [FAR_LAYER_RMS] = {"rms", FAR_FAMILY_NORM, TAKES(norm_args)},
@@ -62,6 +63,7 @@ far_layer far_layer_blank(far_layer_kind kind)
                        .b = NAN,
                        .power = FAR_POWER_DEFAULT,
                        .slope = FAR_LEAKY_SLOPE_DEFAULT,
+                       .w0 = FAR_W0_DEFAULT,
                        .gain = NAN,
                        .groups = FAR_GROUPS_DEFAULT,
                        .eps = FAR_EPS_DEFAULT,

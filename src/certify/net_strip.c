@@ -61,7 +61,7 @@ double far_activation_curvature(const far_step *s)
     case FAR_LAYER_TANH: /* 4 / 27^(1/2) */
         return 0.77;
     case FAR_LAYER_SIN:
-        return 1;
+        return s->w0 == 1 ? 1 : far_up(s->w0 * s->w0);
     default:
         return INFINITY;
     }
@@ -77,6 +77,8 @@ double far_activation_lipschitz(const far_step *s)
         return gain * fmax(1, fabs(s->slope));
     case FAR_LAYER_ERF: /* 2 / sqrt(pi) */
         return gain * 1.1284;
+    case FAR_LAYER_SIN:
+        return s->w0 == 1 ? gain : far_up(gain * s->w0);
     default: /* |gelu(z)|, |silu(z)| <= |z| */
         return gain;
     }
@@ -116,8 +118,9 @@ static bool holds_phase(far_range z, double top)
     return floor((z.high - top) / turn + slack) >= ceil((z.low - top) / turn - slack);
 }
 
-static far_range sine_range(far_range z)
+static far_range sine_range(double w0, far_range at)
 {
+    far_range z = w0 == 1 ? at : (far_range){far_down(w0 * at.low), far_up(w0 * at.high)};
     if (!(far_range_size(z) < 1e6) || z.high - z.low > 7) {
         return (far_range){-1, 1};
     }
@@ -130,7 +133,7 @@ static far_range sine_range(far_range z)
 static far_range plain_range(const far_step *s, far_range z)
 {
     if (s->layer == FAR_LAYER_SIN) {
-        return sine_range(z);
+        return sine_range(s->w0, z);
     }
     double a = value_at(s, z.low), b = value_at(s, z.high);
     far_range r = {wide_down(fmin(a, b)) - tail_slack(s), wide_up(fmax(a, b)) + tail_slack(s)};
@@ -247,13 +250,22 @@ far_strip far_power_strip(double power, far_range z)
     return power == 1 ? (far_strip){1, 0, 0} : power_strip(&s, z);
 }
 
+/* The error of a slope at m, in units of the library's. That of sin(w0 z) has a rounded argument.
+ */
+static double slope_slack(const far_step *s, double m)
+{
+    bool rounded = s->layer == FAR_LAYER_SIN && s->w0 != 1;
+    return rounded ? s->w0 * (1 + s->w0 * fabs(m)) : 1;
+}
+
 /* phi(m) + phi'(m) (z - m), off by at most half the curvature times the square of the reach. */
 static far_strip tangent_strip(const far_step *s, far_range z)
 {
     double m = z.low + (z.high - z.low) / 2, reach = (z.high - z.low) / 2 * (1 + 1e-9);
     double slope = far_activation_slope(s, m), y = far_activation_value(s, m);
     double bend = far_up(far_activation_curvature(s) * reach * reach / 2);
-    double slack = LIBRARY * (fabs(y) + fabs(slope) * (fabs(m) + reach) + reach) + FAR_SPECK;
+    double turn = slope_slack(s, m) * reach;
+    double slack = LIBRARY * (fabs(y) + fabs(slope) * (fabs(m) + reach) + turn) + FAR_SPECK;
     slack += tail_slack(s);
     return (far_strip){slope, y - slope * m - bend - slack, y - slope * m + bend + slack};
 }

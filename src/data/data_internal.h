@@ -11,6 +11,12 @@
 #define FAR_LABEL_BYTES 512
 #define FAR_PROGRESS_BYTES ((int64_t)16 << 20) /* report progress about this often */
 
+typedef struct far_note_kept {
+    char name[FAR_NOTE_NAME + 1];
+    char *text; /* NULL: the number */
+    int64_t number;
+} far_note_kept;
+
 struct far_table {
     far_ctx *ctx;
     void *block;    /* what the values lie in: far_free this */
@@ -18,6 +24,11 @@ struct far_table {
     int64_t rows, cols;
     char **names; /* cols of them, into name_text; NULL without a header */
     char *name_text;
+    bool any_dims; /* asked for: more than two dimensions are read too */
+    int dims;
+    int64_t shape[FAR_ARRAY_DIMS];
+    far_note_kept *notes; /* FAR_NOTES of them; NULL: none */
+    int64_t note_count;
 };
 
 /* "column 3 (F2)", or "column 3" without a header. j is 0-based. */
@@ -79,17 +90,20 @@ far_status far_npz_refuse_member(const far_input *in, const char *member);
 /* Borrows its values from the input. */
 typedef struct far_array {
     const unsigned char *data;
-    char shape[128];    /* "(3, 4)" as written */
-    int dims;           /* 1 or 2, or there are no rows and columns */
-    int64_t rows, cols; /* either may be 0 */
-    char kind;          /* f, i, u or b; with words also U (UTF-32) or S (bytes); safetensors has
-                           B (bfloat16) too */
-    int64_t size;       /* bytes of an element */
+    char shape[128];             /* "(3, 4)" as written */
+    int dims;                    /* 1 or 2, or there are no rows and columns */
+    int64_t dim[FAR_ARRAY_DIMS]; /* the first ones */
+    int64_t rows, cols;          /* either may be 0 */
+    char kind;    /* f, i, u or b; with words also U (UTF-32) or S (bytes); safetensors has
+                     B (bfloat16) too */
+    int64_t size; /* bytes of an element */
     bool swapped, fortran;
 } far_array;
 
 /* Reads the header, and checks that the file has the size it promises. words: texts too. */
 far_status far_npy_open(far_input *in, bool words, far_array *out);
+/* Takes 3 to FAR_ARRAY_DIMS dimensions as the rows and columns of a matrix. */
+far_status far_array_flatten(const far_input *in, far_array *a);
 /* Refuses other than 1 or 2 dimensions, and no values. */
 far_status far_array_check(const far_input *in, const far_array *a);
 /* out[i * down + j * right] = element (i, j) of an array of numbers. */
@@ -151,7 +165,7 @@ void far_zlib_memory(far_ctx *ctx, z_stream *z);
 
 /* ---- zip: members stored one after another, so that it streams to anything ---- */
 
-#define FAR_ZIP_MEMBERS 8
+#define FAR_ZIP_MEMBERS (FAR_NOTES + 1)
 #define FAR_ZIP_NAME_BYTES 264 /* 255, .npy, and a closing zero */
 
 typedef struct far_zip_member {
@@ -175,6 +189,14 @@ far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, siz
 far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m);
 /* What a zip ends with. */
 far_status far_zip_finish(far_zip *z);
+
+/* ---- notes: arrays of one text or number beside the array of an npz ---- */
+
+bool far_note_is(const char *name, int64_t length);
+/* Keeps the note that the array of that name holds. */
+far_status far_note_take(far_input *array, const char *name, int64_t length, far_table *t);
+void far_notes_free(far_table *t);
+far_status far_note_put(far_zip *z, const far_note *note);
 
 /* A zip with the array name.npy alone; zip64_from as in far_zip. */
 far_status far_npz_write(far_output *o, const far_mat *m, const char *name, uint64_t zip64_from);

@@ -230,10 +230,49 @@ static far_status read_type(npy *n, bool words)
 static void read_dims(npy *n)
 {
     far_array *a = n->array;
+    for (int i = 0; i < a->dims && i < FAR_ARRAY_DIMS; i++) {
+        a->dim[i] = n->dim[i];
+    }
     if (a->dims == 1 || a->dims == 2) {
         a->rows = n->dim[0];
         a->cols = a->dims == 2 ? n->dim[1] : 1;
     }
+}
+
+/* Rows and columns together are all values; their number may be too large for a file. */
+static bool multiply_dims(far_array *a)
+{
+    int64_t bytes;
+    a->rows = 1;
+    a->cols = a->dim[a->dims - 1];
+    for (int i = 0; i + 1 < a->dims; i++) {
+        if (__builtin_mul_overflow(a->rows, a->dim[i], &a->rows)) {
+            return false;
+        }
+    }
+    return !__builtin_mul_overflow(a->rows, a->cols, &bytes) &&
+           !__builtin_mul_overflow(bytes, a->size, &bytes);
+}
+
+far_status far_array_flatten(const far_input *in, far_array *a)
+{
+    if (a->dims < 3 || a->dims > FAR_ARRAY_DIMS) {
+        return FAR_OK; /* far_array_check has a word on those */
+    }
+    if (a->fortran) {
+        return far_input_fail(in, FAR_ERR_FORMAT,
+                              "shape %s in Fortran order cannot be read; save it in C order",
+                              a->shape);
+    }
+    int64_t follow = in->data + in->size - a->data;
+    if (!multiply_dims(a) || a->rows * a->cols * a->size != follow) {
+        return far_input_fail(in, FAR_ERR_FORMAT,
+                              "shape %s does not agree with the %lld byte%s "
+                              "that follow",
+                              a->shape, (long long)follow, far_plural(follow));
+    }
+    a->dims = 2;
+    return FAR_OK;
 }
 
 far_status far_array_check(const far_input *in, const far_array *a)
@@ -478,6 +517,11 @@ far_status far_npy_parse(far_input *in, far_table *t)
     far_status st;
     far_array a;
     FAR_TRY(far_npy_open(in, false, &a));
+    t->dims = a.dims;
+    memcpy(t->shape, a.dim, sizeof t->shape);
+    if (t->any_dims) {
+        FAR_TRY(far_array_flatten(in, &a));
+    }
     FAR_TRY(far_array_check(in, &a));
     if (is_our_layout(&a)) {
         adopt(in, a.data - in->data, t);

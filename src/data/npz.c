@@ -58,6 +58,14 @@ static int64_t array_name(zip_t *zip, int64_t i, const char **out)
     return length > 4 && memcmp(*out + length - 4, ".npy", 4) == 0 ? length - 4 : -1;
 }
 
+/* An array proper: not a note beside one. */
+static bool counts(zip_t *zip, int64_t i)
+{
+    const char *name;
+    int64_t length = array_name(zip, i, &name);
+    return length >= 0 && !far_note_is(name, length);
+}
+
 /* "x, y and 3 more" */
 static void list_names(zip_t *zip, int64_t arrays, char *out, size_t capacity)
 {
@@ -68,7 +76,7 @@ static void list_names(zip_t *zip, int64_t arrays, char *out, size_t capacity)
         const char *name;
         char text[48];
         int64_t length = array_name(zip, i, &name);
-        if (length >= 0) {
+        if (counts(zip, i)) {
             far_show(text, sizeof text, name, length);
             used += (size_t)snprintf(out + used, capacity - used, "%s%s", shown ? ", " : "", text);
             shown++;
@@ -107,8 +115,9 @@ static int64_t search_arrays(zip_t *zip, const char *member, int64_t *arrays)
     for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
         const char *name;
         int64_t length = array_name(zip, i, &name);
-        *arrays += length >= 0;
-        if (length >= 0 && found < 0 && (!member || same_name(name, length, member))) {
+        bool wanted = member ? length >= 0 && same_name(name, length, member) : counts(zip, i);
+        *arrays += counts(zip, i);
+        if (found < 0 && wanted) {
             found = i;
         }
     }
@@ -222,6 +231,25 @@ static far_status take_array(const far_input *in, zip_t *zip, int64_t i, far_inp
     return st;
 }
 
+static far_status take_notes(const far_input *in, zip_t *zip, far_table *t)
+{
+    far_status st = FAR_OK;
+    far_input note = {.ctx = in->ctx};
+    for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
+        const char *name;
+        int64_t length = array_name(zip, i, &name);
+        if (length >= 0 && far_note_is(name, length)) {
+            note = (far_input){.ctx = in->ctx};
+            FAR_TRY(take_array(in, zip, i, &note));
+            FAR_TRY(far_note_take(&note, name, length, t));
+            far_input_clear(&note);
+        }
+    }
+done:
+    far_input_clear(&note);
+    return st;
+}
+
 far_status far_npz_parse(far_input *in, const char *member, far_table *t)
 {
     far_status st;
@@ -231,6 +259,7 @@ far_status far_npz_parse(far_input *in, const char *member, far_table *t)
     FAR_TRY(open_zip(in, &zip));
     FAR_TRY(choose(in, zip, member, true, &index));
     FAR_TRY(take_array(in, zip, index, &array));
+    FAR_TRY(take_notes(in, zip, t));
     zip_discard(zip);
     zip = NULL;
     far_input_clear(in); /* the packed bytes are not needed beside the values */
@@ -258,8 +287,7 @@ static far_status take_all(const far_input *in, zip_t *zip, far_npz_array *array
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < zip_get_num_entries(zip, 0); i++) {
-        const char *name;
-        if (array_name(zip, i, &name) >= 0) {
+        if (counts(zip, i)) {
             FAR_TRY(take_named(in, zip, i, &arrays[(*count)++]));
         }
     }

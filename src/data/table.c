@@ -8,6 +8,7 @@ void far_table_destroy(far_table *table)
 {
     if (table) {
         far_ctx *ctx = table->ctx;
+        far_notes_free(table);
         far_free(ctx, table->block);
         far_free(ctx, table->names);
         far_free(ctx, table->name_text);
@@ -67,13 +68,13 @@ static far_status fill(far_input *in, const char *member, far_table *t)
     return far_npy_is(in) ? far_npy_parse(in, t) : far_csv_parse(in, t);
 }
 
-static far_status parse(far_input *in, const char *member, far_table **out)
+static far_status parse(far_input *in, const char *member, bool any_dims, far_table **out)
 {
     far_status st;
     far_table *t = NULL;
     FAR_TRY(far_input_unpack(in));
     FAR_TRY(far_alloc(in->ctx, 1, &t));
-    *t = (far_table){.ctx = in->ctx};
+    *t = (far_table){.ctx = in->ctx, .any_dims = any_dims};
     FAR_TRY(fill(in, member, t));
     FAR_TRY(check_finite(in, t));
     *out = t;
@@ -83,7 +84,17 @@ done:
     return st;
 }
 
-far_status far_table_read(far_ctx *ctx, const char *path, const char *member, far_table **out)
+int far_table_shape(const far_table *table, int64_t shape[FAR_ARRAY_DIMS])
+{
+    bool matrix = table->dims < 3; /* a vector is a matrix of one column */
+    for (int i = 0; i < FAR_ARRAY_DIMS; i++) {
+        shape[i] = !matrix ? table->shape[i] : i == 0 ? table->rows : i == 1 ? table->cols : 0;
+    }
+    return matrix ? 2 : table->dims;
+}
+
+static far_status read_table(far_ctx *ctx, const char *path, const char *member, bool any_dims,
+                             far_table **out)
 {
     if (!ctx || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
@@ -95,10 +106,20 @@ far_status far_table_read(far_ctx *ctx, const char *path, const char *member, fa
     far_input in = {0};
     far_status st = far_input_load(ctx, path, &in);
     if (st == FAR_OK) {
-        st = parse(&in, member, out);
+        st = parse(&in, member, any_dims, out);
     }
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);
+}
+
+far_status far_table_read(far_ctx *ctx, const char *path, const char *member, far_table **out)
+{
+    return read_table(ctx, path, member, false, out);
+}
+
+far_status far_array_read(far_ctx *ctx, const char *path, const char *member, far_table **out)
+{
+    return read_table(ctx, path, member, true, out);
 }
 
 far_status far_table_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
@@ -108,7 +129,7 @@ far_status far_table_parse_bytes(far_ctx *ctx, const char *label, const void *da
     far_input in = {0};
     *out = NULL;
     FAR_TRY(far_input_copy(ctx, label, data, size, &in));
-    FAR_TRY(parse(&in, member, out));
+    FAR_TRY(parse(&in, member, false, out));
 done:
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);

@@ -48,6 +48,8 @@ typedef struct writing {
     const far_mat *m;
     const char *name;
     char shape[SHAPE_BYTES]; /* "2, 3, 5" */
+    const far_note *notes;
+    int64_t note_count;
 } writing;
 
 static writing plain_writing(const far_mat *m, const char *name)
@@ -304,7 +306,7 @@ done:
     return st;
 }
 
-/* ---- npz: a zip with one array ---- */
+/* ---- npz: a zip with one array, and notes on it ---- */
 
 static far_status write_zip(far_output *o, const writing *array, uint64_t zip64_from)
 {
@@ -318,6 +320,9 @@ static far_status write_zip(far_output *o, const writing *array, uint64_t zip64_
                         o->label, length, MAX_NAME_BYTES);
     }
     FAR_TRY(put_array(&z, &w));
+    for (int64_t i = 0; i < w.note_count; i++) {
+        FAR_TRY(far_note_put(&z, &w.notes[i]));
+    }
     FAR_TRY(far_zip_finish(&z));
 done:
     return st;
@@ -411,15 +416,42 @@ static far_status describe_shape(far_ctx *ctx, const int64_t *shape, int dims, w
     return FAR_OK;
 }
 
+static far_status check_notes(far_ctx *ctx, const far_note *notes, int64_t count)
+{
+    if (count < 0 || count > FAR_NOTES || (count > 0 && !notes)) {
+        return far_fail(ctx, FAR_ERR_ARG, "%lld notes; at most %d go with an array",
+                        (long long)count, FAR_NOTES);
+    }
+    for (int64_t i = 0; i < count; i++) {
+        size_t length = notes[i].name ? strlen(notes[i].name) : 0;
+        if (length == 0 || length > FAR_NOTE_NAME || (notes[i].text && !*notes[i].text)) {
+            return far_fail(ctx, FAR_ERR_ARG,
+                            "note %lld: a name of 1 to %d bytes is needed, and a text that is not "
+                            "empty",
+                            (long long)i + 1, FAR_NOTE_NAME);
+        }
+    }
+    return FAR_OK;
+}
+
+far_status far_array_write_noted(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
+                                 const char *name, const far_note *notes, int64_t count,
+                                 const char *path)
+{
+    far_status st;
+    writing w = {.m = m, .name = name, .notes = notes, .note_count = count};
+    FAR_TRY(far_mat_check(ctx, m, "the matrix"));
+    FAR_TRY(describe_shape(ctx, shape, dims, &w));
+    FAR_TRY(check_notes(ctx, notes, count));
+    FAR_TRY(write_file(ctx, &w, path));
+done:
+    return st;
+}
+
 far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
                            const char *name, const char *path)
 {
-    far_status st = far_mat_check(ctx, m, "the matrix");
-    writing w = {.m = m, .name = name};
-    if (st == FAR_OK) {
-        st = describe_shape(ctx, shape, dims, &w);
-    }
-    return st == FAR_OK ? write_file(ctx, &w, path) : st;
+    return far_array_write_noted(ctx, m, shape, dims, name, NULL, 0, path);
 }
 
 far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)

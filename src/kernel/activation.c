@@ -384,11 +384,12 @@ far_status far_activation_init(far_ctx *ctx, const far_layer *layer, bool unit, 
     *out = (far_activation){.kind = layer->kind,
                             .power = layer->power,
                             .slope = layer->slope,
+                            .w0 = layer->w0,
                             .asked_gain = layer->gain,
                             .gain = layer->gain};
     far_status st = init_family(ctx, out);
     if (st == FAR_OK && isnan(layer->gain)) {
-        far_moments at_one = far_activation_moments(out, far_big_from(1));
+        far_moments at_one = far_activation_moments(out, far_big_from(out->w0));
         out->gain = unit ? 1 / sqrtl(far_big_coef(at_one.square)) : 1;
     }
     return st;

@@ -13,7 +13,7 @@
  *     table      max(z, 0)^p, p fractional       hypergeometric, tabulated by binary exponent
  *     soft sign  sum_m c_m erf(l_m z)            erf; tanh as a mixture of 25
  *     soft relu  sum_m c_m z Phi(l_m z)          gelu; silu as a mixture of 25
- *     sine       sin(z)
+ *     sine       sin(w0 z)
  */
 #ifndef FAR_ACTIVATION_H
 #define FAR_ACTIVATION_H
@@ -58,7 +58,7 @@ typedef struct far_activation {
     far_family family;
     double asked_gain; /* as in the text; NAN: the default */
     long double gain;  /* resolved */
-    long double power, slope;
+    long double power, slope, w0;
     long double linear, folded; /* fold: weights of z and |z| */
     far_arccos *arccos;         /* power: orders n and n - 1 */
     far_power_table *table;     /* table: orders p and p - 1 */
@@ -72,7 +72,8 @@ far_status far_activation_init(far_ctx *ctx, const far_layer *layer, bool unit,
 void far_activation_clear(far_ctx *ctx, far_activation *a);
 bool far_activation_is_odd(const far_activation *a);
 
-/* What one point contributes, without the gain; r may be at infinity (r.k > 0). */
+/* What one point contributes, without the gain; r may be at infinity (r.k > 0). Of a sine, r is
+ * that of w0 z. */
 typedef struct far_moments {
     far_big square; /* E[phi^2] */
     far_big slope;  /* E[phi'^2] */

@@ -118,7 +118,7 @@ static bool is_smooth(far_layer_kind kind)
 static void activate(features *f, const far_input_op *op)
 {
     bool finite = f->scale.k == 0, smooth_here = is_smooth(op->kind) && finite;
-    long double scale = far_big_coef(f->scale);
+    long double scale = far_big_coef(f->scale) * op->w0;
     for (int64_t j = 0; j < f->d; j++) {
         f->v[j] = smooth_here ? smooth(op->kind, f->v[j] * scale) : homogeneous(op, f->v[j]);
     }

@@ -100,6 +100,7 @@ static far_status keep_input_layer(walk *w, const far_layer *layer)
                                                            .eps = layer->eps,
                                                            .power = layer->power,
                                                            .slope = layer->slope,
+                                                           .w0 = layer->w0,
                                                            .gain = layer->gain};
     }
     return st;
@@ -148,6 +149,7 @@ static far_status walk_norm(walk *w, const far_layer *layer)
 static bool same_activation(const far_activation *a, const far_layer *layer)
 {
     return a->kind == layer->kind && a->power == layer->power && a->slope == layer->slope &&
+           a->w0 == layer->w0 &&
            (isnan(layer->gain) ? isnan(a->asked_gain) : a->asked_gain == layer->gain);
 }
 

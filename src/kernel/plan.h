@@ -62,7 +62,7 @@ typedef struct far_input_op {
     far_layer_kind kind;
     int64_t groups;
     double eps;
-    long double gain, power, slope;
+    long double gain, power, slope, w0;
 } far_input_op;
 
 typedef struct far_plan {

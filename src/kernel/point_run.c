@@ -234,6 +234,9 @@ static bool recall(far_memo *memo, const far_activation *a, far_big r)
 static void run_activation(const far_op *op, int terms, far_memo *memo, far_point *x, sink *s)
 {
     const far_activation *a = op->activation;
+    if (a->w0 != 1) { /* a factor in front: only r and p see it */
+        divide(x, far_big_from(1 / a->w0));
+    }
     bool same = recall(memo, a, x->r);
     far_moments m = memo->moments;
     passage y = pass_through(a, x, &m);

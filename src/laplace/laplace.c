@@ -180,7 +180,8 @@ static far_status check_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
     FAR_TRY(far_laplace_estimate(ctx, net, x->rows, o, cost));
     FAR_TRY(check_points(ctx, net, x));
     if (o->balanced && o->labels) {
-        FAR_TRY(far_check_labels(ctx, o->labels, x->rows, net->info.outputs));
+        int64_t classes = far_laplace_classes(o->likelihood, net->info.outputs);
+        FAR_TRY(far_check_labels(ctx, o->labels, x->rows, classes));
     }
     FAR_TRY(far_budget_check(ctx, "the approximation", cost->bytes, o->memory));
 done:

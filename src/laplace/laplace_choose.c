@@ -121,17 +121,19 @@ static far_status check_values(const search *s)
 static far_status check_targets(const search *s, const far_mat *x)
 {
     far_status st = FAR_OK;
-    bool classes = s->la->info.likelihood == FAR_LIKELIHOOD_SOFTMAX;
+    int32_t likelihood = s->la->info.likelihood;
+    bool classes = likelihood != FAR_LIKELIHOOD_GAUSSIAN;
     if (x->rows < 1) {
         return far_fail(s->ctx, FAR_ERR_SHAPE, "there are no validation rows");
     }
     if (classes ? s->y != NULL : s->labels != NULL) {
         return far_fail(s->ctx, FAR_ERR_ARG, "%s",
-                        classes ? "a softmax is scored by labels; y must be NULL"
+                        classes ? "classes are scored by labels; y must be NULL"
                                 : "a regression is scored by y; labels must be NULL");
     }
     if (classes) {
-        return far_check_labels(s->ctx, s->labels, x->rows, s->la->info.outputs);
+        return far_check_labels(s->ctx, s->labels, x->rows,
+                                far_laplace_classes(likelihood, s->la->info.outputs));
     }
     FAR_TRY(far_check_matrix(s->ctx, s->y, "y", x->rows, s->la->info.outputs));
     FAR_TRY(far_check_finite(s->ctx, s->y, "y"));
@@ -161,13 +163,14 @@ static int64_t largest_rank(const far_laplace_grid *g)
 
 static far_status prepare(search *s, const far_mat *x)
 {
-    int64_t classes = s->la->info.outputs, side = largest_rank(&s->grid);
+    int64_t outputs = s->la->info.outputs, side = largest_rank(&s->grid);
+    int64_t classes = far_laplace_classes(s->la->info.likelihood, outputs);
     far_status st = FAR_OK;
     s->points = x->rows;
     FAR_TRY(check_memory(s, x, side));
-    FAR_TRY(far_alloc(s->ctx, x->rows * classes, &s->mean));
+    FAR_TRY(far_alloc(s->ctx, x->rows * outputs, &s->mean));
     FAR_TRY(far_alloc(s->ctx, x->rows * classes, &s->probability));
-    FAR_TRY(far_alloc(s->ctx, x->rows * classes * classes, &s->covariance));
+    FAR_TRY(far_alloc(s->ctx, x->rows * outputs * outputs, &s->covariance));
     FAR_TRY(far_alloc(s->ctx, side, &s->values));
     FAR_TRY(far_alloc(s->ctx, side, &s->weights));
     FAR_TRY(far_alloc(s->ctx, side * side, &s->vectors));
@@ -180,9 +183,10 @@ done:
 
 static far_status score_prediction(const search *s, double *nll)
 {
-    int64_t classes = s->la->info.outputs;
-    far_mat mean = far_mat_view(s->mean, s->points, classes, FAR_F64);
-    far_mat covariance = far_mat_view(s->covariance, s->points * classes, classes, FAR_F64);
+    int64_t outputs = s->la->info.outputs;
+    int64_t classes = far_laplace_classes(s->la->info.likelihood, outputs);
+    far_mat mean = far_mat_view(s->mean, s->points, outputs, FAR_F64);
+    far_mat covariance = far_mat_view(s->covariance, s->points * outputs, outputs, FAR_F64);
     far_mat probability = far_mat_view(s->probability, s->points, classes, FAR_F64);
     far_class_score by_class = {0};
     far_gauss_score gauss = {0};

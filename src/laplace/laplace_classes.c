@@ -33,12 +33,28 @@ far_status far_check_probability_opts(far_ctx *ctx, const far_probability_opts *
 /* One row: C means, and C x C covariances ld apart. */
 typedef struct row {
     const double *mean, *covariance;
-    int64_t classes, ld;
+    int64_t outputs, ld;
 } row;
 
 static double covariance_at(const row *r, int64_t a, int64_t b)
 {
     return r->covariance[a * r->ld + b];
+}
+
+/* One output is the logit of the second of two classes. */
+static int64_t classes_of(int64_t outputs)
+{
+    return outputs == 1 ? 2 : outputs;
+}
+
+/* In place, room for 2: logits become probabilities. */
+static void squash(double *v, int64_t outputs)
+{
+    if (outputs == 1) {
+        v[1] = v[0];
+        v[0] = 0;
+    }
+    far_softmax(v, classes_of(outputs));
 }
 
 /* ---- probit -------------------------------------------------------------------------------- */
@@ -47,17 +63,16 @@ static void probit_pair(const row *r, double *out)
 {
     double spread = covariance_at(r, 0, 0) + covariance_at(r, 1, 1) - 2 * covariance_at(r, 0, 1);
     double d = (r->mean[1] - r->mean[0]) / sqrt(1 + PROBIT * fmax(spread, 0));
-    out[0] = 0;
-    out[1] = d;
-    far_softmax(out, 2);
+    out[0] = d;
+    squash(out, 1);
 }
 
 static void probit(const row *r, double *out)
 {
-    for (int64_t c = 0; c < r->classes; c++) {
+    for (int64_t c = 0; c < r->outputs; c++) {
         out[c] = r->mean[c] / sqrt(1 + PROBIT * fmax(covariance_at(r, c, c), 0));
     }
-    far_softmax(out, r->classes);
+    squash(out, r->outputs);
 }
 
 /* ---- samples ------------------------------------------------------------------------------- */
@@ -65,7 +80,7 @@ static void probit(const row *r, double *out)
 static double largest_variance(const row *r)
 {
     double most = 0;
-    for (int64_t c = 0; c < r->classes; c++) {
+    for (int64_t c = 0; c < r->outputs; c++) {
         most = fmax(most, covariance_at(r, c, c));
     }
     return most;
@@ -74,7 +89,7 @@ static double largest_variance(const row *r)
 /* root root' = covariance, lower; directions without variance are left out. */
 static void semidefinite_root(const row *r, double *root)
 {
-    int64_t n = r->classes;
+    int64_t n = r->outputs;
     double least = PIVOT_ROUNDING * largest_variance(r);
     memset(root, 0, (size_t)(n * n) * sizeof *root);
     for (int64_t j = 0; j < n; j++) {
@@ -94,7 +109,7 @@ static void semidefinite_root(const row *r, double *root)
 static void draw(const row *r, const double *root, uint64_t seed, uint64_t counter, double *noise,
                  double *f)
 {
-    int64_t n = r->classes;
+    int64_t n = r->outputs;
     for (int64_t c = 0; c < n; c++) {
         noise[c] = far_random_normal(seed, counter + (uint64_t)c);
         f[c] = r->mean[c];
@@ -102,21 +117,21 @@ static void draw(const row *r, const double *root, uint64_t seed, uint64_t count
             f[c] += root[c * n + k] * noise[k];
         }
     }
-    far_softmax(f, n);
+    squash(f, n);
 }
 
-/* scratch: C x C + 2 C numbers. */
+/* scratch: C x C + 2 C + 1 numbers. */
 static void sample(const row *r, const far_probability_opts *o, int64_t index, double *scratch,
                    double *out)
 {
-    int64_t n = r->classes;
+    int64_t n = r->outputs, classes = classes_of(n);
     double *root = scratch, *noise = root + n * n, *f = noise + n;
     semidefinite_root(r, root);
-    memset(out, 0, (size_t)n * sizeof *out);
+    memset(out, 0, (size_t)classes * sizeof *out);
     for (int64_t s = 0; s < o->samples; s++) {
         uint64_t counter = ((uint64_t)index * (uint64_t)o->samples + (uint64_t)s) * (uint64_t)n;
         draw(r, root, o->seed, counter, noise, f);
-        for (int64_t c = 0; c < n; c++) {
+        for (int64_t c = 0; c < classes; c++) {
             out[c] += f[c] / (double)o->samples;
         }
     }
@@ -128,11 +143,11 @@ static void fill_row(const row *r, const far_probability_opts *o, int64_t index,
                      double *out)
 {
     if (o->rule == FAR_PROBABILITY_MEAN) {
-        memcpy(out, r->mean, (size_t)r->classes * sizeof *out);
-        far_softmax(out, r->classes);
+        memcpy(out, r->mean, (size_t)r->outputs * sizeof *out);
+        squash(out, r->outputs);
     } else if (o->rule == FAR_PROBABILITY_SAMPLES) {
         sample(r, o, index, scratch, out);
-    } else if (r->classes == 2) {
+    } else if (r->outputs == 2) {
         probit_pair(r, out);
     } else {
         probit(r, out);
@@ -143,7 +158,7 @@ static row row_at(const far_mat *mean, const far_mat *covariance, int64_t i)
 {
     return (row){.mean = far_mat_row(mean, i),
                  .covariance = covariance ? far_mat_row(covariance, i * mean->cols) : NULL,
-                 .classes = mean->cols,
+                 .outputs = mean->cols,
                  .ld = covariance ? covariance->ld : 0};
 }
 
@@ -169,11 +184,10 @@ static far_status check(far_ctx *ctx, const far_mat *mean, const far_mat *covari
     far_status st = FAR_OK;
     FAR_TRY(far_check_probability_opts(ctx, o));
     FAR_TRY(far_check_matrix(ctx, mean, "mean", -1, -1));
-    if (mean->cols < 2) {
-        return far_fail(ctx, FAR_ERR_SHAPE, "mean has %lld column%s; there must be 2 classes",
-                        (long long)mean->cols, far_plural(mean->cols));
+    if (mean->cols < 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "mean has no columns; there must be an output");
     }
-    FAR_TRY(far_check_matrix(ctx, out, "out", mean->rows, mean->cols));
+    FAR_TRY(far_check_matrix(ctx, out, "out", mean->rows, classes_of(mean->cols)));
     FAR_TRY(far_check_finite(ctx, mean, "mean"));
     if (o->rule != FAR_PROBABILITY_MEAN) {
         int64_t rows = mean->rows * mean->cols;
@@ -198,7 +212,7 @@ far_status far_laplace_probability(far_ctx *ctx, const far_mat *mean, const far_
     o = opts ? *opts : o;
     FAR_TRY(check(ctx, mean, covariance, &o, out));
     covariance = o.rule == FAR_PROBABILITY_MEAN ? NULL : covariance;
-    int64_t classes = mean->cols, room = classes * classes + 2 * classes;
+    int64_t outputs = mean->cols, room = outputs * outputs + 2 * outputs + 1;
     int threads = far_ctx_threads(ctx);
     FAR_TRY(far_alloc(ctx, threads * room, &scratch));
 #pragma omp parallel for num_threads(threads) schedule(static)

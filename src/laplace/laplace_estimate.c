@@ -23,7 +23,7 @@ static far_status check_kinds(far_ctx *ctx, const far_laplace_opts *o)
         return far_fail(ctx, FAR_ERR_ARG, "opts: method %d is no far_laplace_method",
                         (int)o->method);
     }
-    if (o->likelihood != FAR_LIKELIHOOD_GAUSSIAN && o->likelihood != FAR_LIKELIHOOD_SOFTMAX) {
+    if (o->likelihood < FAR_LIKELIHOOD_GAUSSIAN || o->likelihood > FAR_LIKELIHOOD_BERNOULLI) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: likelihood %d is no far_likelihood",
                         (int)o->likelihood);
     }
@@ -66,6 +66,10 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_laplace_
     if (o->likelihood == FAR_LIKELIHOOD_SOFTMAX && net->info.outputs < 2) {
         return far_fail(ctx, FAR_ERR_SHAPE,
                         "a softmax needs 2 outputs or more, and the network has %lld",
+                        (long long)net->info.outputs);
+    }
+    if (o->likelihood == FAR_LIKELIHOOD_BERNOULLI && net->info.outputs != 1) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "a Bernoulli has 1 output, and the network has %lld",
                         (long long)net->info.outputs);
     }
     return FAR_OK;

@@ -21,11 +21,13 @@
 
 /* ---- laplace_root.c: R with R R' = Lam ---- */
 
-/* softmax: R' = (I - q q') diag(q), q = sqrt(p); gaussian: I / sqrt(noise). */
+/* softmax: R' = (I - q q') diag(q), q = sqrt(p); bernoulli: q = sqrt(p (1 - p)); gaussian:
+ * I / sqrt(noise). */
 typedef struct far_root {
     int64_t outputs;
     double scale;
-    double *q; /* points x outputs; NULL: gaussian */
+    double *q;    /* points x outputs; NULL: gaussian */
+    bool coupled; /* softmax */
 } far_root;
 
 /* At points whose outputs (m x C, packed) the network gives. */
@@ -39,6 +41,8 @@ void far_root_apply_rows(far_ctx *ctx, const far_root *root, int64_t points, dou
                          int64_t cols);
 /* In place; v becomes probabilities. */
 void far_softmax(double *v, int64_t count);
+/* That labels speak of: one output stands for two. */
+int64_t far_laplace_classes(int32_t likelihood, int64_t outputs);
 
 /* ---- laplace_matrix.c ---- */
 

@@ -83,7 +83,8 @@ far_status far_landmarks_choose(far_ctx *ctx, const far_laplace_info *info,
     }
     far_random_shuffle(opts->seed, order, n);
     if (opts->balanced && opts->labels) {
-        FAR_TRY(deal_classes(ctx, opts->labels, info->outputs, n, order));
+        int64_t classes = far_laplace_classes(info->likelihood, info->outputs);
+        FAR_TRY(deal_classes(ctx, opts->labels, classes, n, order));
     }
     deal_outputs(opts, order, n, info->outputs, out);
 done:

@@ -1,4 +1,4 @@
-/* A root of the likelihood's curvature: R R' = diag(p) - p p', or I / noise. */
+/* A root of the likelihood's curvature: R R' = diag(p) - p p', p (1 - p), or I / noise. */
 #include "laplace_internal.h"
 
 #include <math.h>
@@ -18,23 +18,46 @@ void far_softmax(double *v, int64_t count)
     }
 }
 
+int64_t far_laplace_classes(int32_t likelihood, int64_t outputs)
+{
+    return likelihood == FAR_LIKELIHOOD_BERNOULLI ? 2 : outputs;
+}
+
+/* sqrt(p), p the softmax. */
+static void softmax_root(const double *logits, int64_t classes, double *q)
+{
+    for (int64_t c = 0; c < classes; c++) {
+        q[c] = logits[c];
+    }
+    far_softmax(q, classes);
+    for (int64_t c = 0; c < classes; c++) {
+        q[c] = sqrt(q[c]);
+    }
+}
+
+/* sqrt(p (1 - p)), without a difference that rounds to 0. */
+static double bernoulli_root(double logit)
+{
+    double away = exp(-fabs(logit) / 2);
+    return away / (1 + away * away);
+}
+
 far_status far_root_create(far_ctx *ctx, const far_laplace_info *info, const double *outputs,
                            int64_t points, far_root *root)
 {
     int64_t classes = info->outputs;
-    *root = (far_root){.outputs = classes, .scale = 1 / sqrt(info->noise)};
+    *root = (far_root){.outputs = classes,
+                       .scale = 1 / sqrt(info->noise),
+                       .coupled = info->likelihood == FAR_LIKELIHOOD_SOFTMAX};
     if (info->likelihood == FAR_LIKELIHOOD_GAUSSIAN) {
         return FAR_OK;
     }
     far_status st = far_alloc(ctx, points * classes, &root->q);
     for (int64_t i = 0; st == FAR_OK && i < points; i++) {
-        double *q = root->q + i * classes;
-        for (int64_t c = 0; c < classes; c++) {
-            q[c] = outputs[i * classes + c];
-        }
-        far_softmax(q, classes);
-        for (int64_t c = 0; c < classes; c++) {
-            q[c] = sqrt(q[c]);
+        if (root->coupled) {
+            softmax_root(outputs + i * classes, classes, root->q + i * classes);
+        } else {
+            root->q[i] = bernoulli_root(outputs[i]);
         }
     }
     return st;
@@ -54,7 +77,7 @@ void far_root_apply(const far_root *root, int64_t i, double *v, int64_t stride)
         v[c * stride] *= q ? q[c] : root->scale;
         along += q ? q[c] * v[c * stride] : 0;
     }
-    for (int64_t c = 0; q && c < root->outputs; c++) {
+    for (int64_t c = 0; root->coupled && c < root->outputs; c++) {
         v[c * stride] -= q[c] * along;
     }
 }

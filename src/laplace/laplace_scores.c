@@ -1,8 +1,8 @@
 /* Scores of probabilities, of Gaussian predictions, and of domains told apart. */
 #include "laplace_internal.h"
 
+#include <farfield/measure.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SUM_ROUNDING 1e-6
@@ -207,50 +207,24 @@ far_status far_gauss_scores(far_ctx *ctx, const far_mat *mean, const far_mat *co
 
 /* ---- domains ------------------------------------------------------------------------------- */
 
-typedef struct scored {
-    double score;
-    int64_t outside;
-} scored;
-
-static int by_score(const void *a, const void *b)
-{
-    double x = ((const scored *)a)->score, y = ((const scored *)b)->score;
-    return (x > y) - (x < y);
-}
-
 static far_status take_scores(far_ctx *ctx, const char *name, const double *scores, int64_t count,
-                              int64_t outside, scored *to)
+                              double *to)
 {
     for (int64_t i = 0; i < count; i++) {
-        if (isnan(scores[i])) {
-            return far_fail(ctx, FAR_ERR_VALUE, "%s: score %lld is nan", name, (long long)i + 1);
+        if (!isfinite(scores[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: score %lld is %g", name, (long long)i + 1,
+                            scores[i]);
         }
-        to[i] = (scored){scores[i], outside};
+        to[i] = scores[i];
     }
     return FAR_OK;
-}
-
-/* Pairs in which the one outside is larger, ties half, over all pairs. items are sorted. */
-static double share_of_pairs(const scored *items, int64_t count, double pairs)
-{
-    double wins = 0;
-    int64_t inside_below = 0;
-    for (int64_t i = 0, end; i < count; i = end) {
-        int64_t outside = 0;
-        for (end = i; end < count && items[end].score == items[i].score; end++) {
-            outside += items[end].outside;
-        }
-        double inside = (double)(end - i - outside);
-        wins += (double)outside * ((double)inside_below + inside / 2);
-        inside_below += end - i - outside;
-    }
-    return wins / pairs;
 }
 
 far_status far_domain_auroc(far_ctx *ctx, const double *in, int64_t in_count, const double *out_of,
                             int64_t out_count, double *auroc)
 {
-    scored *items = NULL;
+    double *scores = NULL;
+    unsigned char *outside = NULL;
     far_status st = FAR_OK;
     if (!ctx || !in || !out_of || !auroc) {
         return far_fail(ctx, FAR_ERR_ARG, "the context, scores and auroc must not be NULL");
@@ -259,12 +233,15 @@ far_status far_domain_auroc(far_ctx *ctx, const double *in, int64_t in_count, co
         return far_fail(ctx, FAR_ERR_SHAPE, "%lld scores in and %lld out of domain; 1 of each",
                         (long long)in_count, (long long)out_count);
     }
-    FAR_TRY(far_alloc(ctx, in_count + out_count, &items));
-    FAR_TRY(take_scores(ctx, "in", in, in_count, 0, items));
-    FAR_TRY(take_scores(ctx, "out_of", out_of, out_count, 1, items + in_count));
-    qsort(items, (size_t)(in_count + out_count), sizeof *items, by_score);
-    *auroc = share_of_pairs(items, in_count + out_count, (double)in_count * (double)out_count);
+    FAR_TRY(far_alloc(ctx, in_count + out_count, &scores));
+    FAR_TRY(far_alloc(ctx, in_count + out_count, &outside));
+    FAR_TRY(take_scores(ctx, "in", in, in_count, scores));
+    FAR_TRY(take_scores(ctx, "out_of", out_of, out_count, scores + in_count));
+    memset(outside, 0, (size_t)in_count);
+    memset(outside + in_count, 1, (size_t)out_count);
+    FAR_TRY(far_roc_auc(ctx, scores, outside, in_count + out_count, auroc));
 done:
-    far_free(ctx, items);
+    far_free(ctx, scores);
+    far_free(ctx, outside);
     return st;
 }

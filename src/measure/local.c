@@ -17,7 +17,7 @@ done:
     return st;
 }
 
-static far_status check_diagonal(far_ctx *ctx, const far_view *v)
+far_status far_check_diagonal(far_ctx *ctx, const far_view *v)
 {
     for (int64_t i = 0; i < v->info.rows; i++) {
         if (!(far_view_row(v, i)[i] > 0)) {
@@ -40,7 +40,7 @@ far_status far_view_cosine(far_ctx *ctx, const far_view *view, far_mat *out)
     far_status st;
     FAR_TRY(far_view_needs_matrix(ctx, view, "the cosine kernel"));
     FAR_TRY(far_check_matrix(ctx, out, "out", n, n));
-    FAR_TRY(check_diagonal(ctx, view));
+    FAR_TRY(far_check_diagonal(ctx, view));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             far_put(out, i, j, i == j ? 1 : cosine(view, i, j));
@@ -214,7 +214,7 @@ far_status far_local_correlation(far_ctx *ctx, const far_view *view, const far_m
     FAR_TRY(far_view_needs_matrix(ctx, view, "correlation by distance"));
     FAR_TRY(far_view_needs_one_output(ctx, view, "correlation by distance"));
     FAR_TRY(far_check_coordinates(ctx, coordinates, view->info.points));
-    FAR_TRY(check_diagonal(ctx, view));
+    FAR_TRY(far_check_diagonal(ctx, view));
     FAR_TRY(take_scales(ctx, &p));
     FAR_TRY(bin_pairs(ctx, &p));
     write_bins(&p, distance, mean, counts);

@@ -70,6 +70,8 @@ far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to);
 /* ---- local.c ---- */
 
 far_status far_check_coordinates(far_ctx *ctx, const far_mat *coordinates, int64_t points);
+/* All of it is positive. */
+far_status far_check_diagonal(far_ctx *ctx, const far_view *v);
 
 /* ---- curve.c ---- */
 

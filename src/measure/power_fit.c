@@ -98,13 +98,17 @@ static bool is_exponential(double *u, const double *v, int64_t n, double spread)
     return spread > 1e-6 && fit_line(u, v, n).spread < BENDS * spread;
 }
 
-static double least_of(const double *u, int64_t n, double sign)
+/* The ends of what lies in the window, as they are and not through logarithms. */
+static void find_ends(const double *x, int64_t n, double from, double to, far_power *out)
 {
-    double least = INFINITY;
+    out->from = INFINITY;
+    out->to = 0;
     for (int64_t i = 0; i < n; i++) {
-        least = fmin(least, sign * u[i]);
+        if (x[i] >= from && x[i] <= to) {
+            out->from = fmin(out->from, x[i]);
+            out->to = fmax(out->to, x[i]);
+        }
     }
-    return least;
 }
 
 far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
@@ -122,15 +126,16 @@ far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t
     v = u + n;
     FAR_TRY(take_window(ctx, x, y, n, from, to, u, v, &count));
     FAR_TRY(check_count(ctx, count, from, to));
-    double first = least_of(u, count, 1), last = -least_of(u, count, -1);
-    if (first == last) {
-        st = far_fail(ctx, FAR_ERR_ARG, "all points of the window lie at %g", exp(first));
+    far_power ends;
+    find_ends(x, n, from, to, &ends);
+    if (ends.from == ends.to) {
+        st = far_fail(ctx, FAR_ERR_ARG, "all points of the window lie at %g", ends.from);
         goto done;
     }
     line l = fit_line(u, v, count);
     *out = power_of(&l);
-    out->from = exp(first);
-    out->to = exp(last);
+    out->from = ends.from;
+    out->to = ends.to;
     if (is_exponential(u, v, count, l.spread)) {
         out->warning = "an exponential fits this window better than a power law";
     }

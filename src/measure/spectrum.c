@@ -7,6 +7,7 @@
 
 #define DENSE_UP_TO 200 /* rows; as far_eigen: LAPACK is as fast there */
 #define FEW 16          /* part of the rows that Lanczos is for */
+#define ALONE_UP_TO 512 /* rows at which one thread of LAPACK does not wait for others */
 
 static bool are_few(int64_t n, int64_t count)
 {
@@ -71,7 +72,7 @@ static far_status by_lapack(far_ctx *ctx, const far_view *v, far_pairs *p)
     int64_t n = v->info.rows;
     double *copy = NULL;
     far_status st;
-    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    far_blas_scope scope = far_blas_enter(n <= ALONE_UP_TO ? 1 : far_ctx_threads(ctx));
     FAR_TRY(far_blas_fits(ctx, n));
     FAR_TRY(far_progress(ctx, "spectrum", 0, 1));
     FAR_TRY(far_alloc(ctx, n * n, &copy));

@@ -12,7 +12,7 @@ static double logistic(double z)
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
 
-static double phi(far_layer_kind kind, double power, double slope, double z)
+static double phi(far_layer_kind kind, double power, double slope, double w0, double z)
 {
     switch (kind) {
     case FAR_LAYER_RELU:
@@ -30,7 +30,7 @@ static double phi(far_layer_kind kind, double power, double slope, double z)
     case FAR_LAYER_TANH:
         return tanh(z);
     case FAR_LAYER_SIN:
-        return sin(z);
+        return sin(w0 * z);
     default:
         return z;
     }
@@ -38,7 +38,7 @@ static double phi(far_layer_kind kind, double power, double slope, double z)
 
 double far_activation_value(const far_step *step, double z)
 {
-    return phi(step->layer, step->power, step->slope, z);
+    return phi(step->layer, step->power, step->slope, step->w0, z);
 }
 
 double far_activation_slope(const far_step *step, double z)
@@ -62,7 +62,7 @@ double far_activation_slope(const far_step *step, double z)
         t = tanh(z);
         return 1 - t * t;
     case FAR_LAYER_SIN:
-        return cos(z);
+        return step->w0 * cos(step->w0 * z);
     default:
         return 1;
     }
@@ -74,7 +74,7 @@ static double mean_square(const far_layer *layer)
     const double step = 1.0 / 64, end = 12;
     double sum = 0;
     for (double u = -end; u <= end; u += step) {
-        double y = phi(layer->kind, layer->power, layer->slope, u);
+        double y = phi(layer->kind, layer->power, layer->slope, layer->w0, u);
         sum += y * y * exp(-0.5 * u * u);
     }
     return sum * step * ONE_OVER_SQRT_2PI;
@@ -92,6 +92,8 @@ double far_activation_unit_gain(const far_layer *layer)
     case FAR_LAYER_ABS:
     case FAR_LAYER_IDENTITY:
         return 1;
+    case FAR_LAYER_SIN: /* E sin(w0 u)^2 = (1 - exp(-2 w0^2)) / 2; a fast one outruns the rule */
+        return sqrt(-2 / expm1(-2 * layer->w0 * layer->w0));
     default:
         return 1 / sqrt(mean_square(layer));
     }

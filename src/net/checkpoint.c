@@ -21,8 +21,9 @@ static const char *const LOSSES[] = {"mse", "bce", "ce"};
 typedef struct mark {
     const char *key;
     far_text value;
-    bool hash;   /* says nothing to a reader */
-    bool number; /* may be written in more than one way */
+    bool hash;          /* says nothing to a reader */
+    bool number;        /* may be written in more than one way */
+    const char *absent; /* what it was in files of older programs, which do not have it */
 } mark;
 
 typedef struct marks {
@@ -94,6 +95,8 @@ static void mark_options(marks *m, const far_run *r)
     mark_number(m, "train.epsilon", o->epsilon);
     mark_number(m, "train.momentum", o->momentum);
     mark_number(m, "train.l2_to_init", o->l2_to_init);
+    mark_whole(m, "train.selective", o->selective != 0);
+    m->items[m->count - 1].absent = "0";
     mark_number(m, "train.stop_loss", o->stop_loss);
     mark_layers(m, r);
     mark_whole(m, "train.seed", o->seed);
@@ -204,7 +207,7 @@ static bool is_same(const mark *m, const char *was)
 
 static far_status check_mark(const far_safetensors *file, const mark *m)
 {
-    const char *was = far_safetensors_text(file, m->key);
+    const char *said = far_safetensors_text(file, m->key), *was = said ? said : m->absent;
     if (was && is_same(m, was)) {
         return FAR_OK;
     }

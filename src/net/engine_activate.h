@@ -41,7 +41,7 @@ static void NAME(power_row)(REAL power, REAL gain, int64_t n, const REAL *t, REA
 
 static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL *h)
 {
-    REAL gain = (REAL)s->gain, slope = (REAL)s->slope;
+    REAL gain = (REAL)s->gain, slope = (REAL)s->slope, w0 = (REAL)s->w0;
     if (s->layer == FAR_LAYER_RELU && s->power != 1) {
         NAME(power_row)((REAL)s->power, gain, n, t, h);
         return;
@@ -54,7 +54,7 @@ static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL
         EACH(FAR_LAYER_GELU, z * NORMAL_BELOW(z))
         EACH(FAR_LAYER_SILU, z / (1 + F(exp)(-z)))
         EACH(FAR_LAYER_TANH, F(tanh)(z))
-        EACH(FAR_LAYER_SIN, F(sin)(z))
+        EACH(FAR_LAYER_SIN, F(sin)(w0 * z))
     default:
         EACH(FAR_LAYER_IDENTITY, z)
     }
@@ -107,7 +107,7 @@ INLINE REAL NAME(gelu_slope)(REAL z)
 /* At a kink 0, or the slope on the left. */
 static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g)
 {
-    REAL gain = (REAL)s->gain, slope = (REAL)s->slope;
+    REAL gain = (REAL)s->gain, slope = (REAL)s->slope, w0 = (REAL)s->w0;
     if (s->layer == FAR_LAYER_RELU && s->power != 1) {
         NAME(power_slope_row)((REAL)s->power, gain, n, t, g);
         return;
@@ -120,7 +120,7 @@ static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g
         EACH(FAR_LAYER_GELU, NAME(gelu_slope)(z))
         EACH(FAR_LAYER_SILU, NAME(silu_slope)(z))
         EACH(FAR_LAYER_TANH, NAME(tanh_slope)(z))
-        EACH(FAR_LAYER_SIN, F(cos)(z))
+        EACH(FAR_LAYER_SIN, w0 * F(cos)(w0 * z))
     default:
         EACH(FAR_LAYER_IDENTITY, 1)
     }

@@ -26,8 +26,42 @@ static double or_default(double value, double fallback)
     return isnan(value) ? fallback : value;
 }
 
-static recipe siren(double n, double w0, bool first)
+static bool is_sin(const far_step *s)
 {
+    return s->kind == FAR_STEP_ACTIVATION && s->layer == FAR_LAYER_SIN;
+}
+
+static bool has_frequencies(const far_net *net)
+{
+    bool found = false;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        found |= is_sin(&net->steps[i]) && net->steps[i].w0 != FAR_W0_DEFAULT;
+    }
+    return found;
+}
+
+/* Of the sin that a layer feeds, or behind the last one of that. */
+static double frequency_of(const far_net *net, const far_step *layer)
+{
+    double w0 = FAR_W0_DEFAULT;
+    for (const far_step *s = net->steps; s < net->steps + net->step_count; s++) {
+        if (is_sin(s)) {
+            w0 = s->w0;
+            if (s > layer) {
+                break;
+            }
+        }
+    }
+    return w0;
+}
+
+/* Frequencies in the text stay there; else w0 is multiplied into the first layer. */
+static recipe siren(const far_net *net, const far_step *s, double w0, bool first)
+{
+    double n = (double)s->in;
+    if (has_frequencies(net)) {
+        return (recipe){UNIFORM, first ? 1 / n : sqrt(6 / n) / frequency_of(net, s), 1 / sqrt(n)};
+    }
     return (recipe){UNIFORM, first ? w0 / n : sqrt(6 / n), (first ? w0 : 1) / sqrt(n)};
 }
 
@@ -37,17 +71,16 @@ static recipe of_variance(shape s, double w, double b, double n)
     return (recipe){s, widen * w / sqrt(n), widen * b};
 }
 
-/* w and b: as in the text, NAN where it does not say. */
-static recipe choose(far_init init, double n, double w, double b, double w0, bool first)
+static recipe choose(const far_net *net, const far_step *s, far_init init, double w0, bool first)
 {
-    b = or_default(b, FAR_B_DEFAULT);
+    double n = (double)s->in, w = s->w, b = or_default(s->b, FAR_B_DEFAULT);
     switch (init) {
     case FAR_INIT_KAIMING_UNIFORM:
         return of_variance(UNIFORM, or_default(w, FAR_W_STANDARD_DEFAULT), b, n);
     case FAR_INIT_LECUN:
         return of_variance(NORMAL, or_default(w, 1), b, n);
     case FAR_INIT_SIREN:
-        return siren(n, w0, first);
+        return siren(net, s, w0, first);
     case FAR_INIT_NTK: /* the scales are in the steps */
         return (recipe){NORMAL, 1, 1};
     case FAR_INIT_TORCH:
@@ -60,7 +93,7 @@ static recipe choose(far_init init, double n, double w, double b, double w0, boo
 static void draw_dense(far_net *net, const far_step *s, far_init init, double w0, uint64_t seed,
                        bool first)
 {
-    recipe r = choose(init, (double)s->in, s->w, s->b, w0, first);
+    recipe r = choose(net, s, init, w0, first);
     draw(net->params + s->weight, s->in * s->out, r.shape, r.weight, seed, s->weight);
     if (s->bias >= 0) {
         draw(net->params + s->bias, s->out, r.shape, r.bias, seed, s->bias);
@@ -88,6 +121,6 @@ void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed)
         }
     }
     net->info.init = (int32_t)init;
-    net->info.w0 = init == FAR_INIT_SIREN ? w0 : NAN;
+    net->info.w0 = init == FAR_INIT_SIREN && !has_frequencies(net) ? w0 : NAN;
     net->info.seed = seed;
 }

@@ -21,7 +21,7 @@ typedef struct far_step {
     int64_t in, out;      /* widths */
     double w, b;          /* dense: as in the text; NAN where it does not say */
     double weight_scale, bias_scale;
-    double gain, power, slope, eps;
+    double gain, power, slope, w0, eps;
     int64_t groups;
     int64_t weight, bias;   /* offsets of W (out x in) or scale, and of beta or shift, among the
                                parameters; -1: none */

@@ -89,6 +89,7 @@ static far_status check_numbers(far_ctx *ctx, const far_train_opts *o)
         {"stop_loss", isnan(o->stop_loss) ? 0 : o->stop_loss, 0, INFINITY, "at least 0"},
         {"checkpoint_seconds", o->checkpoint_seconds, 0, INFINITY, "at least 0"},
         {"progress_seconds", o->progress_seconds, 0, INFINITY, "at least 0"},
+        {"watch_every", o->watch ? (double)o->watch_every : 1, 1, INFINITY, "at least 1"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (!(all[i].value >= all[i].from && all[i].value < all[i].to)) {
@@ -199,14 +200,17 @@ static void work_together(far_run *r)
 {
     far_team team;
     r->reports = true;
+    do {
 #pragma omp parallel num_threads(r->hand_count)
-    {
+        {
 #pragma omp single
-        far_team_init(&team, omp_get_num_threads());
-        far_run_work(r, &team, omp_get_thread_num());
-    }
+            far_team_init(&team, omp_get_num_threads());
+            far_run_work(r, &team, omp_get_thread_num());
+        }
+    } while (far_run_attend(r));
 }
 
+/* Until the end, or until the caller's watch is due. */
 static void work_alone(far_run *r, bool reports)
 {
     far_team team;
@@ -329,10 +333,13 @@ static void train_of_many(crowd *c, int64_t i, int threads, bool reports)
     far_status st = open_run(&c->job, c->nets[i], &opts, threads, &r);
     omp_unset_lock(&w->lock);
     if (st == FAR_OK) {
+        r->network = i;
         if (threads > 1) {
             work_together(r);
         } else {
-            work_alone(r, reports);
+            do {
+                work_alone(r, reports);
+            } while (far_run_attend(r));
         }
     }
     omp_set_lock(&w->lock);
@@ -380,6 +387,75 @@ static void train_side_by_side(crowd *c, int threads)
             atomic_fetch_sub(&c->busy, 1);
         }
     }
+}
+
+/* ---- many, with a watch -------------------------------------------------------------------- */
+
+/* The watch wants all threads, so networks go from one call to the next together: each has a seat,
+ * which another one takes when it is done. */
+
+static void take_seat(crowd *c, far_run **seat)
+{
+    int64_t i = c->next++;
+    far_train_opts opts = own_opts(c, i);
+    far_status st = open_run(&c->job, c->nets[i], &opts, 1, seat);
+    if (st == FAR_OK) {
+        (*seat)->network = i;
+    } else {
+        far_watch_fail(&c->job.watch, st);
+    }
+}
+
+static int take_seats(crowd *c, far_run **seats, int count)
+{
+    int taken = 0;
+    for (int k = 0; k < count; k++) {
+        if (!seats[k] && c->next < c->count && !atomic_load(&c->job.watch.stop)) {
+            take_seat(c, &seats[k]);
+        }
+        taken += seats[k] != NULL;
+    }
+    return taken;
+}
+
+static void leave_seat(crowd *c, far_run **seat)
+{
+    far_status st = finish_of_many(c, *seat, (*seat)->network);
+    if (st != FAR_OK) {
+        far_watch_fail(&c->job.watch, st);
+    }
+    far_run_destroy(*seat);
+    *seat = NULL;
+}
+
+static void train_round(far_run **seats, int count)
+{
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int k = 0; k < count; k++) {
+        if (seats[k]) {
+            work_alone(seats[k], k == 0);
+        }
+    }
+}
+
+static void train_in_rounds(crowd *c, int threads)
+{
+    far_run **seats = NULL;
+    far_status st = far_alloc(c->job.ctx, threads, &seats);
+    if (st != FAR_OK) {
+        far_watch_fail(&c->job.watch, st);
+        return;
+    }
+    memset(seats, 0, (size_t)threads * sizeof *seats);
+    while (take_seats(c, seats, threads) > 0) {
+        train_round(seats, threads);
+        for (int k = 0; k < threads; k++) {
+            if (seats[k] && !far_run_attend(seats[k])) {
+                leave_seat(c, &seats[k]);
+            }
+        }
+    }
+    far_free(c->job.ctx, seats);
 }
 
 static far_status check_same(far_ctx *ctx, far_net *const *nets, int64_t i)
@@ -468,7 +544,9 @@ far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count, const
     }
     FAR_TRY(open_job(&c.job, ctx, nets[0], x, y, opts, count, checkpoints));
     FAR_TRY(check_resumable(&c, opts));
-    if (count >= threads && threads > 1) {
+    if (opts->watch && count >= threads && threads > 1) {
+        train_in_rounds(&c, threads);
+    } else if (count >= threads && threads > 1) {
         train_side_by_side(&c, threads);
     } else {
         train_queue(&c, threads, true);

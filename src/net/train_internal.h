@@ -57,6 +57,16 @@ void far_watch_report(far_watch *w, double loss);
 /* The first failure is the one that counts. */
 void far_watch_fail(far_watch *w, far_status status);
 
+/* ---- train_moment.c: the caller's watch ---- */
+
+struct far_run;
+bool far_run_is_moment(const struct far_run *r);
+/* After far_run_work, with no thread at work: calls the watch if it is due. Whether there is more
+ * to do. */
+bool far_run_attend(struct far_run *r);
+/* Tells it that the checkpoint is about to be written. */
+void far_run_tell_save(struct far_run *r);
+
 /* ---- train_run.c ---- */
 
 #define FAR_CHUNKS_MOST FAR_TEAM_ITEMS
@@ -90,6 +100,7 @@ typedef struct far_batch {
 /* See train_step.c. */
 typedef enum far_phase {
     FAR_PHASE_START,
+    FAR_PHASE_AGAIN,
     FAR_PHASE_LEARN,
     FAR_PHASE_UPDATE,
     FAR_PHASE_PAUSE,
@@ -102,6 +113,7 @@ typedef struct far_run {
     const far_train_data *data;
     far_train_opts opts; /* with everything left open filled in */
     far_watch *watch;
+    int64_t network; /* which one, of several */
     bool reports;    /* its first thread is the calling one */
     bool linear;     /* f is linear in the parameters */
     bool linearizes; /* and it is this run that makes it so */
@@ -126,6 +138,7 @@ typedef struct far_run {
     double *history, *own_history; /* the mean loss of every epoch: the caller's array, or the run's
                                       own for the checkpoint; NULL: not kept */
     far_update_fn apply;
+    double pull; /* of update, where the selective rule does not say otherwise */
     far_train_state state;
     int64_t resumed_at;
     double began, next_checkpoint;
@@ -135,7 +148,10 @@ typedef struct far_run {
     far_phase phase;
     _Atomic bool abandoned; /* the step was interrupted: nothing of it counts */
     bool ended;
-    bool settled; /* and the final loss is known */
+    bool settled;   /* and the final loss is known */
+    bool looking;   /* the threads stopped for the caller's watch */
+    int64_t seen;   /* the last step it was called at; -1: none yet */
+    double present; /* the loss at that step */
     far_train_end end;
     int64_t diverged_in; /* epoch, counted from 1 */
     double final_loss;
@@ -150,6 +166,8 @@ void far_run_destroy(far_run *r);
 bool far_run_trains(const far_run *r, const far_step *step);
 /* Parameters and statistics into the network. */
 void far_run_store(far_run *r);
+/* Of an array in the precision of training. */
+double far_run_element(const far_run *r, const void *values, int64_t i);
 /* The present ones as before or good. */
 void far_run_keep(far_run *r, void *params, double *statistics);
 void far_run_return_to_good(far_run *r);
@@ -173,7 +191,8 @@ void far_run_reload(far_run *r);
 
 /* ---- train_step.c ---- */
 
-/* Trains until the end or until the watch stops it; every thread of the team calls it. */
+/* Trains until the end, until the watch stops it or until the caller's watch is due; every thread
+ * of the team calls it. */
 void far_run_work(far_run *r, far_team *team, int me);
 
 /* ---- checkpoint.c ---- */

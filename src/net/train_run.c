@@ -278,21 +278,22 @@ static void begin(far_run *r)
     far_run_keep(r, r->good, r->good_statistics);
     r->state = (far_train_state){.first = NAN, .loss = NAN, .older = NAN, .best = NAN};
     r->final_loss = NAN;
+    r->seen = -1;
 }
 
 static void set_update(far_run *r)
 {
     double terms = far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs);
     r->apply = far_update_select(r->opts.dtype);
-    r->update =
-        (far_update){.parts = r->parts,
-                     .part_stride = r->part_stride,
-                     .params = r->params,
-                     .mean = r->mean,
-                     .square = r->square,
-                     .start = r->start,
-                     .moved = r->moved,
-                     .pull = (r->opts.loss == FAR_LOSS_MSE ? 2 : 1) * r->opts.l2_to_init / terms};
+    r->pull = (r->opts.loss == FAR_LOSS_MSE ? 2 : 1) * r->opts.l2_to_init / terms;
+    r->update = (far_update){.parts = r->parts,
+                             .part_stride = r->part_stride,
+                             .params = r->params,
+                             .mean = r->mean,
+                             .square = r->square,
+                             .start = r->start,
+                             .moved = r->moved,
+                             .pull = r->pull};
 }
 
 /* A checkpoint holds the history also if this call does not want it: the one that resumes may. */
@@ -401,7 +402,7 @@ void far_run_store(far_run *r)
     }
 }
 
-static double element(const far_run *r, const void *values, int64_t i)
+double far_run_element(const far_run *r, const void *values, int64_t i)
 {
     return r->opts.dtype == FAR_F64 ? ((const double *)values)[i]
                                     : (double)((const float *)values)[i];
@@ -411,7 +412,7 @@ static double distance(const far_run *r)
 {
     double sum = 0;
     for (int64_t i = 0; i < r->net->info.parameters; i++) {
-        double moved = element(r, r->params, i) - element(r, r->start, i);
+        double moved = far_run_element(r, r->params, i) - far_run_element(r, r->start, i);
         sum += moved * moved;
     }
     return sqrt(sum);
@@ -421,7 +422,7 @@ bool far_run_is_finite(const far_run *r)
 {
     bool finite = isfinite(r->state.sum);
     for (int64_t i = 0; i < r->net->info.parameters && finite; i++) {
-        finite = isfinite(element(r, r->params, i));
+        finite = isfinite(far_run_element(r, r->params, i));
     }
     return finite;
 }

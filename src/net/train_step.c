@@ -3,7 +3,9 @@
  *     learn    chunks of the batch: their gradients
  *     update   slices of the parameters: sum of gradients, optimiser, weights
  *     pause    now and then: the end of an epoch, progress, the checkpoint
- *     judge    at the end: the loss over all rows
+ *     judge    at the end, and where the caller's watch is due: the loss over all rows
+ *
+ * For the watch all threads go home; they come back to a phase that goes on where they stopped.
  */
 #include "loss.h"
 #include "train_internal.h"
@@ -197,6 +199,35 @@ static void update_slice(const far_run *r, int64_t slice, int64_t slices)
     }
 }
 
+/* <gradient of the loss, parameters - start> over parameters from .. to. */
+static double along_moved(const far_run *r, int64_t from, int64_t to)
+{
+    double sum = 0;
+    for (int64_t i = from; i < to; i++) {
+        double slope = 0;
+        for (int64_t k = 0; k < r->batch.chunks; k++) {
+            slope += far_run_element(r, r->parts, k * r->part_stride + i);
+        }
+        sum += slope * (far_run_element(r, r->params, i) - far_run_element(r, r->start, i));
+    }
+    return sum;
+}
+
+/* The pull towards the start must not raise the loss: it counts where it goes down the slope. */
+static void choose_pull(far_run *r)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < r->net->step_count; i++) {
+        const far_step *s = &r->net->steps[i];
+        if (far_run_trains(r, s)) {
+            int64_t weights = s->kind == FAR_STEP_DENSE ? s->in * s->out : s->out;
+            sum += along_moved(r, s->weight, s->weight + weights);
+            sum += s->bias >= 0 ? along_moved(r, s->bias, s->bias + s->out) : 0;
+        }
+    }
+    r->update.pull = sum >= 0 ? r->pull : 0;
+}
+
 static void average_statistics(far_run *r, int64_t rows)
 {
     double unbias = (double)rows / (double)(rows - 1);
@@ -257,7 +288,7 @@ static bool must_pause(const far_run *r)
     double now = far_seconds();
     return (int64_t)r->state.step == r->batch_count || !isfinite(r->state.sum) ||
            (r->opts.checkpoint && now >= r->next_checkpoint) || atomic_load(&r->watch->stop) ||
-           (r->reports && far_watch_due(r->watch, now));
+           (r->reports && far_watch_due(r->watch, now)) || far_run_is_moment(r);
 }
 
 static void end_run(far_run *r, far_train_end end)
@@ -330,6 +361,7 @@ static void save(far_run *r)
         return;
     }
     omp_set_lock(&r->watch->lock);
+    far_run_tell_save(r);
     far_status st = far_checkpoint_save(r);
     omp_unset_lock(&r->watch->lock);
     r->next_checkpoint = far_seconds() + r->opts.checkpoint_seconds;
@@ -373,7 +405,7 @@ static void between_steps(far_run *r)
     begin_step(r);
 }
 
-/* ---- the loss at the end ------------------------------------------------------------------- */
+/* ---- the loss over all rows ---------------------------------------------------------------- */
 
 static far_batch all_rows(const far_run *r)
 {
@@ -395,14 +427,24 @@ static void judge_chunk(far_run *r, int64_t i, far_hand *h)
     r->part_losses[i] = sum;
 }
 
-static void settle(far_run *r)
+static double judged_sum(const far_run *r)
 {
-    const far_batch all = all_rows(r);
     double sum = 0;
-    for (int64_t i = 0; i < all.chunks; i++) {
+    for (int64_t i = 0; i < all_rows(r).chunks; i++) {
         sum += r->part_losses[i];
     }
-    r->final_loss = sum / far_loss_terms(r->opts.loss, all.rows, r->data->outputs);
+    return sum;
+}
+
+static double judged_mean(const far_run *r)
+{
+    return judged_sum(r) / far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs);
+}
+
+static void settle(far_run *r)
+{
+    double sum = judged_sum(r);
+    r->final_loss = judged_mean(r);
     r->settled = isfinite(sum) || r->end == FAR_TRAIN_DIVERGED;
     if (!r->settled) { /* the last step went too far */
         r->state.sum = sum;
@@ -425,6 +467,14 @@ static void start(far_run *r)
     }
 }
 
+/* After the caller's watch, which may have asked to stop. */
+static void again(far_run *r)
+{
+    if (atomic_load(&r->watch->stop)) {
+        report_and_save(r);
+    }
+}
+
 static void open_phase(far_run *r, far_team *team, far_phase phase, int64_t items)
 {
     r->phase = phase;
@@ -433,12 +483,27 @@ static void open_phase(far_run *r, far_team *team, far_phase phase, int64_t item
 
 static void after_pause(far_run *r, far_team *team)
 {
-    if (!r->ended) {
+    r->looking = !r->ended && far_run_is_moment(r);
+    if (r->looking) {
+        far_weights_set_statistics(r->weights, r->statistics);
+    }
+    if (!r->ended && !r->looking) {
         open_phase(r, team, FAR_PHASE_LEARN, r->batch.chunks);
     } else {
-        bool judges = r->end != FAR_TRAIN_CANCELLED;
+        bool judges = r->looking || r->end != FAR_TRAIN_CANCELLED;
         open_phase(r, team, FAR_PHASE_JUDGE, judges ? all_rows(r).chunks : 0);
     }
+}
+
+static void after_judgement(far_run *r, far_team *team)
+{
+    if (r->looking) {
+        r->present = judged_mean(r);
+    } else {
+        settle(r);
+    }
+    bool over = r->looking || r->settled;
+    open_phase(r, team, FAR_PHASE_JUDGE, over ? 0 : all_rows(r).chunks);
 }
 
 static void after_update(far_run *r, far_team *team)
@@ -457,12 +522,14 @@ static void next_phase(far_run *r, far_team *team)
 {
     if (r->phase == FAR_PHASE_LEARN) {
         bool counts = !atomic_load(&r->abandoned);
+        if (counts && r->opts.selective) {
+            choose_pull(r);
+        }
         open_phase(r, team, counts ? FAR_PHASE_UPDATE : FAR_PHASE_PAUSE, counts ? r->slices : 1);
     } else if (r->phase == FAR_PHASE_UPDATE) {
         after_update(r, team);
     } else if (r->phase == FAR_PHASE_JUDGE) {
-        settle(r);
-        open_phase(r, team, FAR_PHASE_JUDGE, r->settled ? 0 : all_rows(r).chunks);
+        after_judgement(r, team);
     } else {
         after_pause(r, team);
     }
@@ -473,6 +540,9 @@ static void do_item(far_run *r, int64_t item, int me)
     switch (r->phase) {
     case FAR_PHASE_START:
         start(r);
+        break;
+    case FAR_PHASE_AGAIN:
+        again(r);
         break;
     case FAR_PHASE_LEARN:
         learn(r, item, me);

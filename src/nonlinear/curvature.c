@@ -44,7 +44,7 @@ double far_activation_second(const far_step *step, double z)
     case FAR_LAYER_TANH:
         return hyperbolic(z);
     case FAR_LAYER_SIN:
-        return -sin(z);
+        return -step->w0 * step->w0 * sin(step->w0 * z);
     default: /* identity, and those with kinks */
         return 0;
     }

@@ -35,6 +35,13 @@ void far_blas_leave(far_blas_scope scope)
     }
 }
 
+#define ALONE_UP_TO 2048 /* rows: a product takes a millisecond */
+
+int far_blas_worth(int threads, int64_t n)
+{
+    return n <= ALONE_UP_TO ? 1 : threads;
+}
+
 /* Leading dimensions are padded by a few elements, hence the margin. */
 far_status far_blas_fits(far_ctx *ctx, int64_t n)
 {

@@ -13,6 +13,10 @@ typedef struct far_blas_scope {
 } far_blas_scope;
 far_blas_scope far_blas_enter(int threads);
 void far_blas_leave(far_blas_scope scope);
+/* How many of the threads hundreds of products of an n x n matrix and a vector are worth, one after
+ * another. The threads of BLAS meet at every call, and where other work has the cores one of them
+ * is always late. */
+int far_blas_worth(int threads, int64_t n);
 
 /* FAR_ERR_SHAPE where a dimension does not fit the 32-bit integers of BLAS. */
 far_status far_blas_fits(far_ctx *ctx, int64_t n);

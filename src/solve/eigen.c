@@ -111,7 +111,9 @@ static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, i
                            .restarts = RESTARTS,
                            .what = "eigen",
                            .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_blas_scope scope = far_blas_enter(far_blas_worth(far_ctx_threads(ctx), l->n));
     far_status st = far_lanczos(ctx, &job, values, vectors, &end);
+    far_blas_leave(scope);
     *settled = end.settled;
     return st;
 }

@@ -43,6 +43,7 @@ static const char *const ARCHS[] = {
     "dense(13) silu dense(3)",
     "dense(13) tanh dense(3)",
     "dense(13) sin dense(3)",
+    "dense(13) sin(w0=3) dense(11) sin(w0=2, gain=0.7) dense(3)",
     "dense(13) identity ln dense(3)",
     "dense(13) relu ln(affine) dense(11) ln(affine) dense(3)",
     "skip(dense(7) tanh dense(7)) dense(3)",
@@ -139,7 +140,7 @@ static wide phi(const far_step *s, wide z)
     case FAR_LAYER_TANH:
         return tanhl(z);
     case FAR_LAYER_SIN:
-        return sinl(z);
+        return sinl((wide)s->w0 * z);
     default:
         return z;
     }
@@ -315,7 +316,7 @@ static wide phi_slope(const far_step *s, wide z)
     case FAR_LAYER_TANH:
         return 1 / (coshl(z) * coshl(z));
     case FAR_LAYER_SIN:
-        return cosl(z);
+        return (wide)s->w0 * cosl((wide)s->w0 * z);
     default:
         return z > 0 ? (wide)s->power * powl(z, (wide)s->power - 1) : 0;
     }

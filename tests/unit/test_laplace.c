@@ -52,7 +52,7 @@ static far_mat jacobian(const far_net *net, const far_mat *x)
 /* Lam of one row of outputs. */
 static void curvature(const double *f, int64_t outputs, const far_laplace_opts *o, double *lam)
 {
-    double p[16], sum = 0;
+    double p[16], sum = o->likelihood == FAR_LIKELIHOOD_BERNOULLI; /* the other class's exp(0) */
     for (int64_t c = 0; c < outputs; c++) {
         p[c] = exp(f[c]);
         sum += p[c];
@@ -136,6 +136,7 @@ static const struct {
     {"dense(5) ln(affine) relu dense(2)", FAR_LIKELIHOOD_GAUSSIAN},
     {"dense(5) tanh dense(3)", FAR_LIKELIHOOD_SOFTMAX},
     {"dense(2) erf dense(2)", FAR_LIKELIHOOD_SOFTMAX},
+    {"dense(7) tanh dense(1)", FAR_LIKELIHOOD_BERNOULLI},
 };
 
 static void check_posterior(const far_laplace *la, const far_mat *x2, const far_mat *joint)
@@ -642,7 +643,7 @@ static void options_are_checked(void **state)
 {
     (void)state;
     far_mat x = points(N, D, 0.1), wide = points(N, D + 1, 0.1), none = points(0, D, 0.1);
-    far_net *net = network("dense(5) tanh dense(1)", D, 5);
+    far_net *net = network("dense(5) tanh dense(1)", D, 5), *two = network("dense(2)", D, 5);
     far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_GAUSSIAN), bad;
     int64_t labels[N] = {0, 7};
 #define REFUSE(change, wanted, words)                                                              \
@@ -653,7 +654,7 @@ static void options_are_checked(void **state)
     } while (0)
     REFUSE(bad.size = 1, FAR_ERR_ARG, "far_laplace_opts_init");
     REFUSE(bad.method = 2, FAR_ERR_ARG, "method 2");
-    REFUSE(bad.likelihood = 2, FAR_ERR_ARG, "likelihood 2");
+    REFUSE(bad.likelihood = 3, FAR_ERR_ARG, "likelihood 3");
     REFUSE(bad.system = FAR_LAPLACE_FEATURES, FAR_ERR_ARG, "system 3");
     REFUSE(bad.prior = 0, FAR_ERR_ARG, "prior variance is 0");
     REFUSE(bad.prior = NAN, FAR_ERR_ARG, "prior variance");
@@ -663,6 +664,9 @@ static void options_are_checked(void **state)
     REFUSE(bad.rank = -1, FAR_ERR_ARG, "rank -1");
     REFUSE(bad.likelihood = FAR_LIKELIHOOD_SOFTMAX, FAR_ERR_SHAPE, "2 outputs or more");
     REFUSE((bad.balanced = 1, bad.labels = labels), FAR_ERR_ARG, "row 2 is 7");
+    bad = o;
+    bad.likelihood = FAR_LIKELIHOOD_BERNOULLI;
+    refuse_fit(two, &x, bad, FAR_ERR_SHAPE, "has 1 output, and the network has 2");
     REFUSE(bad.memory = 1000, FAR_ERR_BUDGET, "the approximation needs");
     REFUSE((bad.method = FAR_LAPLACE_EXACT, bad.memory = 1000), FAR_ERR_BUDGET, "are allowed");
     REFUSE((bad.method = FAR_LAPLACE_EXACT, bad.system = FAR_LAPLACE_PARAMETERS, bad.prior = 1e300),
@@ -677,6 +681,7 @@ static void options_are_checked(void **state)
     assert_int_equal(far_laplace_fit(NULL, net, &x, &o, NULL), FAR_ERR_ARG);
     far_mat *owned[] = {&x, &wide, &none};
     release(owned, COUNT(owned));
+    far_net_destroy(two);
     far_net_destroy(net);
 }
 

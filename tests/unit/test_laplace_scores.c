@@ -227,6 +227,36 @@ static void samples_depend_on_the_seed_alone(void **state)
     release(owned, COUNT(owned));
 }
 
+static far_mat pair_probability(far_mat *mean, const far_mat *cov, far_probability_opts o)
+{
+    far_mat out = matrix(mean->rows, 2);
+    assert_ok(far_laplace_probability(ctx, mean, cov, &o, &out));
+    for (int64_t i = 0; i < out.rows; i++) {
+        assert_close(*at(&out, i, 0) + *at(&out, i, 1), 1, 1e-10); /* of many draws */
+    }
+    return out;
+}
+
+/* One output is the logit of the second class. */
+static void one_logit_stands_for_two_classes(void **state)
+{
+    (void)state;
+    double f[] = {1.3, -40, 800}, c[] = {2, 0, 5}, pi = acos(-1);
+    far_mat mean = far_mat_view(f, 3, 1, FAR_F64), cov = far_mat_view(c, 3, 1, FAR_F64);
+    far_mat map = pair_probability(&mean, NULL, rule(FAR_PROBABILITY_MEAN, 1, 0));
+    far_mat probit = pair_probability(&mean, &cov, rule(FAR_PROBABILITY_PROBIT, 1, 0));
+    far_mat mc = pair_probability(&mean, &cov, rule(FAR_PROBABILITY_SAMPLES, 200000, 3));
+    assert_close(*at(&map, 0, 1), 1 / (1 + exp(-1.3)), 1e-15);
+    assert_close(*at(&map, 1, 1) * exp(40), 1, 1e-12);
+    assert_close(*at(&map, 2, 1), 1, 0);
+    assert_close(*at(&probit, 0, 1), 1 / (1 + exp(-1.3 / sqrt(1 + pi / 4))), 1e-15);
+    assert_close(*at(&probit, 1, 1), *at(&map, 1, 1), 0);
+    assert_close(*at(&mc, 0, 1), expected_sigmoid(1.3, 2), 2e-3);
+    assert_close(*at(&mc, 1, 1) * exp(40), 1, 1e-9);
+    far_mat *owned[] = {&map, &probit, &mc};
+    release(owned, COUNT(owned));
+}
+
 /* ---- data ---------------------------------------------------------------------------------- */
 
 /* Three overlapping blobs on a circle; labels in turn. Numbers from a fixed sequence. */
@@ -379,6 +409,59 @@ static void a_regression_chooses_by_its_targets(void **state)
     far_net_destroy(net);
 }
 
+/* Labels 0 and 1 of two blobs, one logit: the choice is what predictions say. */
+static void one_logit_chooses_by_labels(void **state)
+{
+    (void)state;
+    int64_t labels[30], held[NV];
+    double priors[] = {0.01, 1};
+    far_mat x = blobs(30, 1, labels), v = blobs(NV, 2, held), y = matrix(30, 1);
+    for (int i = 0; i < 30; i++) {
+        labels[i] = labels[i] > 0;
+        *at(&y, i, 0) = (double)labels[i];
+    }
+    for (int i = 0; i < NV; i++) {
+        held[i] = held[i] > 0;
+    }
+    far_net *net = network("dense(5) tanh dense(1)", D, 1);
+    far_train_opts t;
+    far_train_opts_init(&t);
+    t.loss = FAR_LOSS_BCE;
+    t.lr = 0.01;
+    t.epochs = 800;
+    assert_ok(far_net_train(ctx, net, &x, &y, &t, NULL));
+    far_laplace_opts o;
+    far_laplace_opts_init(&o);
+    o.likelihood = FAR_LIKELIHOOD_BERNOULLI;
+    o.balanced = 1;
+    o.labels = labels;
+    o.rank = 7;
+    far_laplace *la = fitted(net, &x, &o);
+    far_laplace_grid g;
+    far_laplace_choice choice;
+    far_class_score s;
+    far_laplace_grid_init(&g);
+    g.priors = priors;
+    g.prior_count = 2;
+    assert_ok(far_laplace_choose(ctx, la, &v, held, NULL, &g, &choice));
+    far_mat mean = matrix(NV, 1), cov = matrix(NV, 1);
+    assert_ok(far_laplace_predict(ctx, la, &v, &mean, &cov));
+    far_mat p = pair_probability(&mean, &cov, rule(FAR_PROBABILITY_PROBIT, 1, 0));
+    assert_ok(far_class_scores(ctx, &p, held, 0, &s));
+    assert_close(s.nll, choice.nll, 1e-12);
+    held[2] = 2;
+    assert_refused(far_laplace_choose(ctx, la, &v, held, NULL, &g, NULL), FAR_ERR_ARG,
+                   "row 3 is 2");
+    assert_refused(far_laplace_choose(ctx, la, &v, NULL, &mean, &g, NULL), FAR_ERR_ARG, "y must");
+    labels[4] = 2;
+    far_laplace *bad = NULL;
+    assert_refused(far_laplace_fit(ctx, net, &x, &o, &bad), FAR_ERR_ARG, "row 5 is 2");
+    far_laplace_destroy(la);
+    far_net_destroy(net);
+    far_mat *owned[] = {&x, &v, &y, &mean, &cov, &p};
+    release(owned, COUNT(owned));
+}
+
 static void choices_are_checked(void **state)
 {
     (void)state;
@@ -518,7 +601,7 @@ static void probabilities_are_checked(void **state)
                    "output 2 has the variance -1");
     assert_refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "0 samples");
     assert_refused(far_laplace_probability(ctx, &mean, NULL, NULL, &p), FAR_ERR_ARG, "covariance");
-    assert_refused(far_laplace_probability(ctx, &one, NULL, NULL, &p), FAR_ERR_SHAPE, "1 column");
+    assert_refused(far_laplace_probability(ctx, &one, NULL, NULL, &one), FAR_ERR_SHAPE, "out is");
     assert_refused(far_laplace_probability(ctx, &mean, &mean, NULL, &p), FAR_ERR_SHAPE,
                    "covariance");
     o.size = 0;
@@ -584,8 +667,10 @@ int main(void)
         TEST(probit_is_its_formula),
         TEST(samples_tend_to_the_integral),
         TEST(samples_depend_on_the_seed_alone),
+        TEST(one_logit_stands_for_two_classes),
         TEST(the_choice_has_the_least_score_of_the_grid),
         TEST(a_regression_chooses_by_its_targets),
+        TEST(one_logit_chooses_by_labels),
         TEST(choices_are_checked),
         TEST(it_is_better_than_an_overfitted_network),
         TEST(scores_are_checked),

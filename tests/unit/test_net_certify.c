@@ -173,6 +173,7 @@ static const char *const KINDS[] = {
     "rms(eps=0.1) dense(13) sin dense(1)",
     "ln dense(11) relu dense(2)",
     "dense(13) sin dense(11) relu dense(1)",
+    "dense(13) sin(w0=2.5) dense(11) ln relu dense(1)",
     "dense(13) relu dense(1) ln(affine)",
     "dense(13) leaky_relu(-0.5) dense(7) ln identity dense(5) leaky_relu(1.5) dense(1)",
 };
@@ -706,7 +707,8 @@ static const far_step ACTIVATIONS[] = {
     {.layer = FAR_LAYER_GELU, .gain = -0.7},
     {.layer = FAR_LAYER_SILU, .gain = 1},
     {.layer = FAR_LAYER_TANH, .gain = 1.7},
-    {.layer = FAR_LAYER_SIN, .gain = 1},
+    {.layer = FAR_LAYER_SIN, .w0 = 1, .gain = 1},
+    {.layer = FAR_LAYER_SIN, .w0 = 3.7, .gain = -0.9},
 };
 
 static far_range random_range(uint64_t k)

@@ -335,6 +335,7 @@ static void activations_by_hand(void **state)
     assert_close(curvature("relu(2)", 0.4), 2, 1e-14);
     assert_close(curvature("relu(3)", 0.4), 2.4, 1e-14);
     assert_close(curvature("sin(gain=3)", 0.4), 3 * sin(0.4), 1e-14);
+    assert_close(curvature("sin(w0=5, gain=3)", 0.4), 3 * 25 * sin(2.0), 1e-12);
     assert_true(curvature("relu(3)", -0.4) == 0 && curvature("relu", 0.4) == 0);
     assert_true(curvature("abs", 0) == 0 && curvature("leaky_relu(0.2)", 0.4) == 0);
     assert_true(curvature("identity", 0.4) == 0);

@@ -1,4 +1,4 @@
-for verb in fit train predict certify compare kernel gram measure spectrum align powerlaw lnnet data reproduce info demo; do
+for verb in fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo; do
     "$FARFIELD" help "$verb" >word
     "$FARFIELD" "$verb" --help >option
     cmp word option

@@ -1,0 +1,276 @@
+/* farfield laplace: how sure a trained network is. */
+#include "cli.h"
+#include "files.h"
+#include "laplace_job.h"
+#include "subject.h"
+
+#include <math.h>
+#include <string.h>
+
+#define VERB "laplace"
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(laplace_args, field)
+
+static const option OPTIONS[] = {
+    {"--net", 'n', OPTION_TEXT, AT(net), "NET", "the trained network (net.safetensors)", 0, 0},
+    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
+     "its architecture, if the file does not name it (one that PyTorch wrote)", 0, 0},
+    {"--target", 't', OPTION_TEXT, AT(target), "COL[,COL]",
+     "columns of targets (those it was trained on)", 0, 0},
+    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of TRAIN where it holds", 0, 0},
+    {"--val", 0, OPTION_TEXT, AT(val), "FILE",
+     "validation rows: K and s0^2 are chosen on them, unless they are given", 0, 0},
+    {"--val-part", 0, OPTION_NUMBER, AT(val_part), "F",
+     "the same with this part of TRAIN, which is then not used to fit", 0, 0},
+    {"--test", 0, OPTION_TEXT, AT(test), "FILE",
+     "rows to predict and to score (the validation rows, else TRAIN)", 0, 0},
+    {"--ood", 0, OPTION_TEXT, AT(ood), "FILE",
+     "rows out of domain, to be told apart from those of --test", 0, 0},
+    {"--exact", 0, OPTION_FLAG, AT(exact), NULL,
+     "without features: side P or rows times outputs, whichever is smaller", 0, 0},
+    {"--landmarks", 'M', OPTION_COUNT, AT(landmarks), "M", "training points that make features", 1,
+     INT32_MAX},
+    {"--rank", 'K', OPTION_COUNT, AT(rank), "K", "features; 0 is all that the landmarks give", 0,
+     INT32_MAX},
+    {"--balanced", 0, OPTION_FLAG, AT(balanced), NULL,
+     "landmarks of the classes and outputs in turn, not at random", 0, 0},
+    {"--prior", 0, OPTION_NUMBER, AT(prior), "S0SQ", "prior variance s0^2 of every weight", 0, 0},
+    {"--noise", 0, OPTION_NUMBER, AT(noise), "V",
+     "noise variance of a regression, in squared units of its one target,\n"
+     "standardised for several (mean square of residuals)",
+     0, 0},
+    {"--residual-prior", 0, OPTION_FLAG, AT(residual), NULL,
+     "add s0^2 (k - phi phi'), the prior of what is no feature (the default)", 0, 0},
+    {"--paper", 0, OPTION_FLAG, AT(paper), NULL, "leave it out, as the paper does", 0, 0},
+    {"--likelihood", 0, OPTION_CHOICE, AT(likelihood), LIKELIHOOD_LIST,
+     "auto is what the network was trained with: mse, ce, bce", 0, 0},
+    {"--choose", 0, OPTION_FLAG, AT(choose), NULL,
+     "choose both on the validation rows; a K that is given is the most", 0, 0},
+    {"--probit", 0, OPTION_FLAG, AT(probit), NULL,
+     "class probabilities by the probit formula (the default)", 0, 0},
+    {"--mc", 0, OPTION_COUNT, AT(samples), "N", "the same by the mean over N draws", 1, INT32_MAX},
+    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of landmarks, --val-part and --mc", 0, INT32_MAX},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write predictions to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
+    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE", "use at most 500M, 8G, ...", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no table, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] =
+    "laplace --net NET TRAIN [--val V] [--test T] [--ood O] [options] [-o P.csv]";
+static const char ABOUT[] =
+    "How sure the trained network NET is: its linearised Laplace approximation on its training "
+    "rows\n"
+    "TRAIN, by K features of the tangent kernel (ELLA) or exactly. Outputs get a variance, and "
+    "the\n"
+    "network as it is (MAP) is scored beside them.";
+static const char NOTES[] =
+    "TRAIN, V, T and O are tables as for predict. A network that does not know its columns takes\n"
+    "all but --target in their order, and classes as numbers from 0. Without validation rows K "
+    "and\n"
+    "s0^2 are as given or as printed above, not validated. Rows of --val-part have trained the\n"
+    "network if TRAIN has: it does better on them than on new rows, and other rows choose better.\n"
+    "Predictions: class, p_CLASS, and score_CLASS with score_CLASS_std (of logits); of a "
+    "regression\n"
+    "NAME, NAME_std (of the function) and NAME_std_y (with the noise), in the target's units.\n\n"
+    "Examples:\n"
+    "  farfield laplace --net net.safetensors train.csv --val val.csv --test test.csv\n"
+    "  farfield laplace --net net.safetensors train.csv --exact --prior 0.1 --test t.csv -o p.csv";
+
+/* ---- what does not go together ------------------------------------------------------------- */
+
+static int check_files(const laplace_args *a)
+{
+    const char *files[] = {a->train, a->val, a->test, a->ood};
+    int from_stdin = 0;
+    for (int i = 0; i < 4; i++) {
+        from_stdin += files[i] && strcmp(files[i], "-") == 0;
+    }
+    if (!a->net) {
+        return usage_error(VERB, "--net is missing: the approximation of which network?");
+    }
+    if (!a->train) {
+        return usage_error(VERB, "no input file TRAIN");
+    }
+    if (from_stdin > 1) {
+        return usage_error(VERB, "only one file can be standard input");
+    }
+    if (a->output && !output_ending_known(a->output)) {
+        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    }
+    return OPTIONS_OK;
+}
+
+static int check_forms(const command_line *line, const laplace_args *a)
+{
+    static const char *const OF_FEATURES[] = {"--landmarks", "--rank", "--balanced",
+                                              "--residual-prior", "--paper"};
+    const char *features = options_given_of(line, OF_FEATURES, 5);
+    if (a->exact && features) {
+        return usage_error(VERB, "%s is about features, and --exact has none", features);
+    }
+    if (a->residual && a->paper) {
+        return usage_error(VERB, "--residual-prior and --paper do not go together");
+    }
+    if (a->probit && options_given(line, "--mc")) {
+        return usage_error(VERB, "--probit and --mc do not go together");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_choice(const laplace_args *a)
+{
+    bool part = !isnan(a->val_part);
+    if (a->val && part) {
+        return usage_error(VERB, "--val and --val-part do not go together");
+    }
+    if (part && !(a->val_part > 0 && a->val_part < 1)) {
+        return usage_error(VERB, "--val-part is a part of the rows, above 0 and below 1");
+    }
+    if (a->choose && !a->val && !part) {
+        return usage_error(VERB, "--choose needs validation rows: --val FILE or --val-part 0.2");
+    }
+    if (a->choose && a->prior_given) {
+        return usage_error(VERB, "--prior gives s0^2, and --choose chooses it");
+    }
+    if (!(a->prior > 0)) {
+        return usage_error(VERB, "--prior must be above 0");
+    }
+    return a->noise <= 0 ? usage_error(VERB, "--noise must be above 0") : OPTIONS_OK;
+}
+
+static int read_command_line(int argc, char **argv, laplace_args *a)
+{
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = NOTES,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .most_operands = 1};
+    int code = options_parse(&line, argc, argv, a);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    a->train = line.operands[0];
+    a->rank_given = options_given(&line, "--rank");
+    a->prior_given = options_given(&line, "--prior");
+    code = check_files(a);
+    code = code == OPTIONS_OK ? check_forms(&line, a) : code;
+    return code == OPTIONS_OK ? check_choice(a) : code;
+}
+
+/* ---- the network --------------------------------------------------------------------------- */
+
+static int find_likelihood(laplace_job *j)
+{
+    static const int32_t OF_LOSS[] = {[FAR_LOSS_MSE] = FAR_LIKELIHOOD_GAUSSIAN,
+                                      [FAR_LOSS_BCE] = FAR_LIKELIHOOD_BERNOULLI,
+                                      [FAR_LOSS_CE] = FAR_LIKELIHOOD_SOFTMAX};
+    int32_t loss = far_net_loss(j->net);
+    if (j->args.likelihood != LIKELIHOOD_AUTO) {
+        j->opts.likelihood = j->args.likelihood - 1;
+        return EXIT_DONE;
+    }
+    if (loss < 0) {
+        return usage_error(
+            VERB, "--likelihood is missing: %s does not say what it was trained with", j->args.net);
+    }
+    j->opts.likelihood = OF_LOSS[loss];
+    return EXIT_DONE;
+}
+
+/* What no table could change, before any is read. */
+static int check_outputs(const laplace_job *j)
+{
+    int64_t outputs = j->info.outputs;
+    if (j->opts.likelihood == FAR_LIKELIHOOD_SOFTMAX && outputs < 2) {
+        return failure(VERB, "%s has 1 output: the logit of two classes is --likelihood bernoulli",
+                       j->args.net);
+    }
+    if (j->opts.likelihood == FAR_LIKELIHOOD_BERNOULLI && outputs != 1) {
+        return failure(VERB, "%s has %lld outputs, and a Bernoulli likelihood takes 1", j->args.net,
+                       (long long)outputs);
+    }
+    return EXIT_DONE;
+}
+
+static void fill_options(laplace_job *j)
+{
+    const laplace_args *a = &j->args;
+    far_laplace_opts_init(&j->opts);
+    j->opts.method = a->exact ? FAR_LAPLACE_EXACT : FAR_LAPLACE_ELLA;
+    j->opts.landmarks = a->landmarks;
+    j->opts.rank = a->rank;
+    j->opts.balanced = a->balanced;
+    j->opts.residual_prior = !a->paper;
+    j->opts.prior = a->prior;
+    j->opts.seed = (uint64_t)a->seed;
+    j->opts.memory = a->memory;
+    far_probability_opts_init(&j->rule);
+    if (a->samples > 0) {
+        j->rule.rule = FAR_PROBABILITY_SAMPLES;
+        j->rule.samples = a->samples;
+    }
+    j->rule.seed = (uint64_t)a->seed;
+}
+
+static int open_network(laplace_job *j)
+{
+    int code = network_load(&j->s, j->args.net, j->args.arch, &j->net);
+    if (code != EXIT_DONE) {
+        return code;
+    }
+    j->info = far_net_describe(j->net);
+    fill_options(j);
+    code = find_likelihood(j);
+    return code == EXIT_DONE ? check_outputs(j) : code;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int run(laplace_job *j)
+{
+    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    code = code == EXIT_DONE ? open_network(j) : code;
+    code = code == EXIT_DONE ? laplace_read_rows(j) : code;
+    code = code == EXIT_DONE ? laplace_fit(j) : code;
+    code = code == EXIT_DONE ? laplace_judge(j) : code;
+    code = code == EXIT_DONE && j->args.output ? laplace_write(j) : code;
+    session_idle(&j->s); /* does not come back after Ctrl-C */
+    if (code == EXIT_DONE && j->args.json) {
+        laplace_print_json(j);
+    } else if (code == EXIT_DONE && !j->args.quiet) {
+        laplace_print(j);
+    }
+    return code;
+}
+
+static laplace_args default_args(void)
+{
+    far_laplace_opts o;
+    far_laplace_opts_init(&o);
+    return (laplace_args){.val_part = NAN,
+                          .prior = o.prior,
+                          .noise = NAN,
+                          .landmarks = o.landmarks,
+                          .rank = o.rank,
+                          .threads = default_threads()};
+}
+
+int cmd_laplace(int argc, char **argv)
+{
+    laplace_job j = {.args = default_args()};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j) : code;
+    laplace_free(&j);
+    return code;
+}

@@ -1,0 +1,394 @@
+/* farfield local: how a kernel looks around each point. */
+#include "json.h"
+#include "local_job.h"
+#include "picture.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERB LOCAL_VERB
+
+/* ---- the command line ---------------------------------------------------------------------- */
+
+#define AT(field) offsetof(local_args, field)
+
+static const option OPTIONS[] = {
+    {"--grid", 'g', OPTION_TEXT, AT(grid), "N|CxR",
+     "points: a grid of [-1, 1]^2, in place of X; with --net and --arch", 0, 0},
+    {"--image", 0, OPTION_TEXT, AT(image), "FILE",
+     "targets: the greys of this picture (PNG, PGM) on the grid", 0, 0},
+    {"--bins", 0, OPTION_COUNT, AT(bins), "N", "bins of distance", 5, 100000},
+    {"--step", 0, OPTION_NUMBER, AT(step), "H",
+     "of the differences that make the jets, in the units of the points", 0, 0},
+    {"--edges", 0, OPTION_NUMBER, AT(edges), "PART",
+     "which part of the points are edges: where the targets are steepest", 0, 0},
+    {"--width", 0, OPTION_NUMBER, AT(width), "W",
+     "of the Gaussian kernel of the targets that CKA compares with", 0, 0},
+    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
+     "write FILE (.csv, .csv.gz, .npy, .npz): a row for each point, with its\n"
+     "maps and jets",
+     0, 0},
+    {"--correlation", 'c', OPTION_TEXT, AT(correlation), "FILE",
+     "write c(eps): a row for each bin of distance", 0, 0},
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "write DIR/report.html with the maps as pictures", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+static const char USAGE[] = "local --net NET --grid 48 [--image FILE] [options]\n"
+                            "local --net NET X [--target COL] [options]\n"
+                            "local --arch ARCH X|--grid N [options]\n"
+                            "local K X [--target COL] [options]";
+static const char ABOUT[] =
+    "How a kernel looks around each point: its cosine C(x, x') = K(x, x') / (|g| |g'|) by "
+    "distance,\n"
+    "the correlation length xi, and maps of |g|, of the first eigenvector v0, of how far C "
+    "reaches\n"
+    "and how low it falls, beside what derivatives of the kernel predict (the Cauchy model). "
+    "With\n"
+    "targets on a grid, how |g| and v0 find their edges.";
+static const char EXAMPLES[] =
+    "\n\n"
+    "Examples:\n"
+    "  farfield local --net siren.safetensors --grid 48 --image camera.png --report maps\n"
+    "  farfield local --arch '[dense sin(w0=5)]x3 dense' --grid 32 -c correlation.csv";
+
+static int check_endings(const local_args *a)
+{
+    const char *files[] = {a->output, a->correlation};
+    for (int i = 0; i < 2; i++) {
+        if (files[i] && !output_ending_known(files[i])) {
+            return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", files[i]);
+        }
+    }
+    return OPTIONS_OK;
+}
+
+static int check_numbers(const local_args *a)
+{
+    if (!(a->step > 0) || !(a->width > 0)) {
+        return usage_error(VERB, "%s must be above 0", a->step > 0 ? "--width" : "--step");
+    }
+    if (!(a->edges > 0 && a->edges < 1)) {
+        return usage_error(VERB, "--edges is a part of the points, between 0 and 1");
+    }
+    return OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, local_args *a)
+{
+    int code = check_endings(a);
+    code = code == OPTIONS_OK ? check_numbers(a) : code;
+    if (code == OPTIONS_OK && a->image && !a->grid) {
+        return usage_error(VERB, "--image lies on a grid: --grid N. The points of a table have "
+                                 "their targets in a column: --target COL");
+    }
+    if (code == OPTIONS_OK && a->grid) {
+        code = grid_size_read(VERB, "--grid", a->grid, &a->cols, &a->rows);
+    }
+    a->source.makes_points = a->grid != NULL;
+    code = code == OPTIONS_OK ? source_check_usage(line, &a->source) : code;
+    if (code == OPTIONS_OK && !a->grid) {
+        code = source_check_needs(VERB, &a->source, FAR_NEED_COORDINATES, VERB);
+    }
+    return code;
+}
+
+static int read_command_line(int argc, char **argv, local_args *a)
+{
+    char notes[2048];
+    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
+    command_line line = {.verb = VERB,
+                         .usage = USAGE,
+                         .about = ABOUT,
+                         .notes = notes,
+                         .options = OPTIONS,
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .more = source_options(AT(source)),
+                         .most_operands = 2};
+    int code = options_parse(&line, argc, argv, a);
+    return code == OPTIONS_OK ? check_usage(&line, a) : code;
+}
+
+/* ---- the points ---------------------------------------------------------------------------- */
+
+static int read_picture(local_job *j)
+{
+    far_table *table;
+    if (far_image_read(j->s.ctx, j->args.image, j->args.rows, j->args.cols, &table) != FAR_OK) {
+        return session_failure(&j->s, j->args.image);
+    }
+    far_mat values = far_table_values(table);
+    int code = matrix_alloc(VERB, values.rows, 1, FAR_F64, &j->image);
+    for (int64_t i = 0; code == EXIT_DONE && i < values.rows; i++) {
+        ((double *)j->image.data)[i] = mat_get(&values, i, 2);
+    }
+    j->own_image = true;
+    far_table_destroy(table);
+    return code;
+}
+
+/* In the order of a picture: from the top left, row by row. */
+static int make_grid(local_job *j)
+{
+    int64_t cols = j->args.cols, rows = j->args.rows;
+    int code = matrix_alloc(VERB, rows * cols, 2, FAR_F64, &j->points);
+    for (int64_t i = 0; code == EXIT_DONE && i < rows * cols; i++) {
+        double *p = (double *)j->points.data + 2 * i;
+        p[0] = 2 * (double)(i % cols) / (double)(cols - 1) - 1;
+        p[1] = 1 - 2 * (double)(i / cols) / (double)(rows - 1);
+    }
+    j->args.source.made = j->points;
+    return code == EXIT_DONE && j->args.image ? read_picture(j) : code;
+}
+
+static int read_kernel(local_job *j)
+{
+    int code = j->args.grid ? make_grid(j) : EXIT_DONE;
+    code = code == EXIT_DONE ? source_read(&j->s, &j->args.source, FAR_NEED_COORDINATES, &j->kernel)
+                             : code;
+    if (code == EXIT_DONE && j->kernel.targets.data) {
+        j->image = j->kernel.targets;
+    }
+    return code;
+}
+
+/* ---- what is said -------------------------------------------------------------------------- */
+
+/* Near x' = x the kernel has a term |x - x'|^(2q - 1), for the NNGP ^(2q + 1), of (z)_+^q. */
+static bool has_kinks(const local_job *j)
+{
+    double degree;
+    const source *k = &j->kernel;
+    if (!k->net && !k->kernel) {
+        return false;
+    }
+    const char *arch = k->net ? far_net_text(k->net) : far_kernel_text(k->kernel);
+    bool nngp = !k->net && j->args.source.get != 0;
+    return far_power_degree(j->s.ctx, arch, &degree) == FAR_OK && 2 * degree + (nngp ? 1 : -1) <= 2;
+}
+
+/* A length below what the points can tell measures the points. */
+static void warn(const local_job *j)
+{
+    double xi = j->curve.xi, bin = j->curve.spacing;
+    if (isnan(xi)) {
+        session_say(&j->s, "C does not fall half way to its value far away: xi is not defined");
+    } else if (xi < j->spacing) {
+        session_say(&j->s,
+                    "xi is %.3g, below the spacing of the points, %.3g: it measures them, not the "
+                    "kernel; take a finer grid",
+                    xi, j->spacing);
+    } else if (xi < bin) {
+        session_say(&j->s,
+                    "xi is %.3g, below a bin of distance, %.3g: it hangs on the bins; take more "
+                    "--bins",
+                    xi, bin);
+    }
+    if (j->flat > 0) {
+        session_say(&j->s,
+                    "%lld of %lld points have no Cauchy model: the kernel is not curved there",
+                    (long long)j->flat, (long long)j->n);
+    }
+    if (has_kinks(j)) {
+        session_say(&j->s, "the activations have kinks, the kernel no second derivative at x' = x: "
+                           "its Cauchy model hangs on --step");
+    }
+    if (j->image.data && !j->grid) {
+        session_say(&j->s, "the points are no full grid: their targets have no edges");
+    }
+}
+
+static void print_line(const char *name, double value, const char *what)
+{
+    printf("%-14s %-12.6g %s\n", name, value, what);
+}
+
+static void print_map(local_job *j, const char *name, int map, double agrees)
+{
+    quartiles q = local_quartiles(j, map);
+    if (local_has(j, map)) {
+        printf("%-22s  %10.4g  %10.4g  %10.4g", name, q.low, q.middle, q.high);
+        printf(isnan(agrees) ? "\n" : "  %8.3f\n", agrees);
+    }
+}
+
+static void print_maps(local_job *j)
+{
+    printf("\n%-22s  %10s  %10s  %10s  %8s\n", "over the points", "quartile", "median", "quartile",
+           j->h.data ? "corr." : "");
+    print_map(j, "|g|", MAP_LENGTH, NAN);
+    print_map(j, "v0", MAP_FIRST, NAN);
+    print_map(j, "reach of C", MAP_REACH, NAN);
+    print_map(j, "  Cauchy model", MAP_REACH_MODEL, j->reach_agrees);
+    print_map(j, "least C", MAP_LEAST, NAN);
+    print_map(j, "  Cauchy model", MAP_LEAST_MODEL, j->least_agrees);
+}
+
+static void print_image(const local_job *j)
+{
+    puts("\ntargets");
+    if (j->grid) {
+        print_line("AUC", j->auc, "of |v0| for the edges, where the targets are steepest");
+        print_line("correlation", j->slope_correlation, "of log |g| and the targets' slope");
+    }
+    print_line("CKA", j->cka, "with the Gaussian kernel of the targets");
+}
+
+static void print_summary(local_job *j)
+{
+    source_print(&j->kernel, &j->args.source);
+    printf("points         %lld of %lld coordinates%s, %.4g apart\n\n", (long long)j->n,
+           (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
+    print_line("xi", j->curve.xi, "correlation length of C");
+    print_line("c_inf", j->curve.c_inf, "C far away");
+    print_line("min C", j->curve.min_c, "the least of all pairs");
+    print_line("lambda", j->largest, "largest eigenvalue of K / N");
+    print_line("cos(v0, K 1)", j->first_cosine, "the first eigenvector and the row sums");
+    print_line("MAG-Ma", j->magma, "|mean of grad log |g||");
+    print_maps(j);
+    if (j->image.data) {
+        print_image(j);
+    }
+}
+
+static void json_map(local_job *j, const char *name, int map)
+{
+    quartiles q = local_quartiles(j, map);
+    if (local_has(j, map)) {
+        json_key(stdout, name);
+        json_numbers(stdout, (double[]){q.low, q.middle, q.high}, 3);
+    }
+}
+
+static void json_maps(local_job *j)
+{
+    json_map(j, "g", MAP_LENGTH);
+    json_map(j, "reach", MAP_REACH);
+    json_map(j, "reach_model", MAP_REACH_MODEL);
+    json_map(j, "min_c_of_points", MAP_LEAST);
+    json_map(j, "min_c_model", MAP_LEAST_MODEL);
+    if (j->h.data) {
+        json_number_field(stdout, "reach_agreement", j->reach_agrees);
+        json_number_field(stdout, "min_c_agreement", j->least_agrees);
+        json_number_field(stdout, "without_model", (double)j->flat);
+    }
+}
+
+static void json_image(const local_job *j)
+{
+    if (j->grid) {
+        json_number_field(stdout, "auc", j->auc);
+        json_number_field(stdout, "gradcorr", j->slope_correlation);
+    }
+    json_number_field(stdout, "cka", j->cka);
+    json_number_field(stdout, "cka_width", j->args.width);
+}
+
+static void json_files(const local_args *a)
+{
+    if (a->output) {
+        json_text_field(stdout, "written", a->output);
+    }
+    if (a->correlation) {
+        json_text_field(stdout, "correlation", a->correlation);
+    }
+    if (a->report) {
+        json_text_field(stdout, "report", a->report);
+    }
+}
+
+static void print_json(local_job *j)
+{
+    json_begin(stdout);
+    source_print_json(&j->kernel, &j->args.source);
+    json_bool_field(stdout, "grid", j->grid);
+    json_number_field(stdout, "spacing", j->spacing);
+    json_number_field(stdout, "bin", j->curve.spacing);
+    json_number_field(stdout, "xi", j->curve.xi);
+    json_number_field(stdout, "c_inf", j->curve.c_inf);
+    json_number_field(stdout, "min_c", j->curve.min_c);
+    json_number_field(stdout, "lambda", j->largest);
+    json_number_field(stdout, "v0cos", j->first_cosine);
+    json_number_field(stdout, "magma", j->magma);
+    json_maps(j);
+    if (j->image.data) {
+        json_image(j);
+    }
+    json_files(&j->args);
+    json_end(stdout);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static int check_outputs(local_job *j)
+{
+    const local_args *a = &j->args;
+    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE && a->correlation ? output_possible(VERB, a->correlation) : code;
+    return code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
+}
+
+static int write_files(local_job *j, int argc, char **argv)
+{
+    int code = j->args.output ? local_write_maps(j) : EXIT_DONE;
+    code = code == EXIT_DONE && j->args.correlation ? local_write_correlation(j) : code;
+    return code == EXIT_DONE && j->args.report ? local_report(j, argc, argv) : code;
+}
+
+static int run(local_job *j, int argc, char **argv)
+{
+    int code = check_outputs(j);
+    code = code == EXIT_DONE ? read_kernel(j) : code;
+    code = code == EXIT_DONE ? local_measure(j) : code;
+    code = code == EXIT_DONE ? write_files(j, argc, argv) : code;
+    session_idle(&j->s);
+    if (code == EXIT_DONE) {
+        warn(j);
+    }
+    if (code == EXIT_DONE && j->args.json) {
+        print_json(j);
+    } else if (code == EXIT_DONE && !j->args.quiet) {
+        print_summary(j);
+    }
+    return code;
+}
+
+static void job_free(local_job *j)
+{
+    for (int map = 0; map < MAPS; map++) {
+        free(j->maps[map]);
+    }
+    free(j->distance);
+    free(j->mean);
+    free(j->counts);
+    free(j->a2.data);
+    free(j->gradient.data);
+    free(j->h.data);
+    free(j->points.data);
+    free(j->own_image ? j->image.data : NULL);
+    source_free(&j->kernel);
+    session_close(&j->s);
+}
+
+int cmd_local(int argc, char **argv)
+{
+    local_job j = {.args = {.bins = FAR_LOCAL_BINS,
+                            .step = 1e-3,
+                            .edges = 0.12,
+                            .width = 0.1,
+                            .threads = default_threads(),
+                            .source = {.outputs = "trace"}}};
+    int code = read_command_line(argc, argv, &j.args);
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = code == EXIT_DONE ? run(&j, argc, argv) : code;
+    job_free(&j);
+    return code;
+}

@@ -1,0 +1,53 @@
+#include "picture.h"
+#include "files.h"
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIDE_MOST = 16384 };
+
+static bool read_side(const char *text, char end, const char **after, int64_t *side)
+{
+    char *stop;
+    long long value = strtoll(text, &stop, 10);
+    bool digits = *text >= '0' && *text <= '9';
+    *side = value;
+    *after = stop + (*stop != 0);
+    return digits && *stop == end && value >= 2 && value <= SIDE_MOST;
+}
+
+int grid_size_read(const char *verb_name, const char *option_name, const char *text, int64_t *cols,
+                   int64_t *rows)
+{
+    const char *after;
+    bool square = !strchr(text, 'x');
+    bool good = read_side(text, square ? 0 : 'x', &after, cols);
+    *rows = *cols;
+    if (good && !square) {
+        good = read_side(after, 0, &after, rows);
+    }
+    return good ? OPTIONS_OK
+                : usage_error(verb_name,
+                              "%s is a number of points a side, or COLUMNSxROWS, each from 2 to "
+                              "%d, not '%s'",
+                              option_name, SIDE_MOST, text);
+}
+
+int picture_write(session *s, const char *path, int64_t cols, int64_t rows, const char *output)
+{
+    static char names[][5] = {"x", "y", "grey"};
+    enum { COLUMNS = 3 };
+    far_table *table = NULL;
+    result_column columns[COLUMNS];
+    if (far_image_read(s->ctx, path, rows, cols, &table) != FAR_OK) {
+        return session_failure(s, path);
+    }
+    far_mat values = far_table_values(table);
+    for (int i = 0; i < COLUMNS; i++) {
+        columns[i] = (result_column){.name = names[i], .values = values, .col = i};
+    }
+    int code = columns_write(s->verb, s->ctx, columns, COLUMNS, values.rows, "image", output);
+    far_table_destroy(table);
+    return code;
+}

@@ -1,0 +1,57 @@
+/* The tangent kernel at the edge of stability: networks trained at several rates until they have
+ * the same loss, and what their kernels were on the way. */
+#ifndef FAR_EXPERIMENTS_EOS_H
+#define FAR_EXPERIMENTS_EOS_H
+
+#include "digits.h"
+
+enum { EOS_RATES_MOST = 8, EOS_SHAPES = 3, EOS_TOP = 20, EOS_LEVELS = 24 };
+enum { EOS_TANH, EOS_RELU, EOS_LINEAR };
+
+typedef struct eos_shape {
+    const char *name, *arch;
+    bool has_floor; /* the loss ends above the level: steps are counted instead */
+} eos_shape;
+extern const eos_shape EOS_SHAPE[EOS_SHAPES];
+
+typedef struct eos_plan {
+    int64_t rows; /* digits */
+    int64_t seeds, steps_most, linear_steps, linear_rows;
+    double level; /* the loss to stop at, L */
+    double apart; /* time between rows of a track */
+    int rates;
+    double rate[EOS_RATES_MOST]; /* of L, ascending */
+} eos_plan;
+
+/* One network. */
+typedef struct eos_run {
+    int shape, rate; /* which */
+    int64_t seed;
+    int64_t steps;
+    bool reached;                                 /* the level */
+    int64_t rows;                                 /* of the track */
+    double *time, *loss, *sharpness, *kta, *ckta; /* sharpness: rate lmax / 2 */
+    double by_loss[EOS_LEVELS]; /* KTA where the loss first falls to each of eos_levels */
+    double top5;                /* at the end: of y, by the first 5 eigenvectors */
+    double share[EOS_TOP];      /* and by the first i */
+} eos_run;
+
+/* Shapes, seeds and rates, the rates of one network side by side. */
+typedef struct eos_study {
+    eos_plan plan;
+    double *x, *y; /* plan.rows of digits, centred, and -1 or 1 */
+    int64_t count;
+    eos_run *runs;
+} eos_study;
+
+far_status eos_train(reproduction *r, const eos_plan *plan, eos_study *out);
+void eos_free(eos_study *s);
+const eos_run *eos_run_of(const eos_study *s, int shape, int64_t seed, int rate);
+/* Losses to compare at: from 0.4 down to the one to stop at. */
+void eos_levels(const eos_plan *p, double levels[EOS_LEVELS]);
+/* The last row of a curve. */
+double eos_last(const eos_run *run, const double *curve);
+/* Which rate it is; -1: none. */
+int eos_rate(const eos_plan *p, double rate);
+
+#endif

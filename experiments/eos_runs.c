@@ -1,0 +1,223 @@
+/* Networks trained by gradient descent at several rates, with their kernels tracked. */
+#include "eos.h"
+#include "parts.h"
+#include "side_by_side.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Biases start at 0. The usual weights of each: LeCun's, and He's for relu. */
+const eos_shape EOS_SHAPE[EOS_SHAPES] = {
+    {"tanh", "dense(50, w=1, b=0) tanh dense(50, w=1, b=0) tanh dense(1, w=1, b=0)", false},
+    {"relu", "dense(100, b=0) relu dense(100, b=0) relu dense(1, b=0)", false},
+    {"linear", "dense(50, w=1, b=0) dense(1, w=1, b=0)", true},
+};
+
+#define MEASURES "eos,kta,ckta,align:20"
+#define LEVEL_FIRST 0.4 /* all begin above it */
+
+/* ---- digits --------------------------------------------------------------------------------- */
+
+static void centre(double *x, int64_t rows)
+{
+    for (int64_t j = 0; j < DIGIT_PIXELS; j++) {
+        double mean = 0;
+        for (int64_t i = 0; i < rows; i++) {
+            mean += x[i * DIGIT_PIXELS + j] / (double)rows;
+        }
+        for (int64_t i = 0; i < rows; i++) {
+            x[i * DIGIT_PIXELS + j] -= mean;
+        }
+    }
+}
+
+static far_status take_digits(reproduction *r, eos_study *s)
+{
+    digits d;
+    int64_t rows = s->plan.rows;
+    far_status st;
+    TRY(digits_open(r, &d));
+    s->x = ROOM(rows * DIGIT_PIXELS, double);
+    s->y = ROOM(rows, double);
+    memcpy(s->x, d.x, (size_t)(rows * DIGIT_PIXELS) * sizeof *s->x);
+    for (int64_t i = 0; i < rows; i++) {
+        s->y[i] = digit_is_odd(d.digit[i]);
+    }
+    centre(s->x, rows);
+done:
+    digits_free(&d);
+    return st;
+}
+
+/* ---- one network ---------------------------------------------------------------------------- */
+
+static double *column_of(const far_mat *rows, int64_t column)
+{
+    double *out = ROOM(rows->rows, double);
+    for (int64_t i = 0; i < rows->rows; i++) {
+        out[i] = ((const double *)rows->data)[i * rows->cols + column];
+    }
+    return out;
+}
+
+static void take_track(eos_run *run, const far_track *track)
+{
+    far_mat m = far_track_rows(track);
+    const double *last = (const double *)m.data + (m.rows - 1) * m.cols;
+    const double *cosines = last + far_track_find(track, "align1");
+    run->rows = m.rows;
+    run->time = column_of(&m, FAR_TRACK_TIME);
+    run->loss = column_of(&m, FAR_TRACK_LOSS);
+    run->sharpness = column_of(&m, FAR_TRACK_FIRST);
+    run->kta = column_of(&m, far_track_find(track, "kta"));
+    run->ckta = column_of(&m, far_track_find(track, "ckta"));
+    for (int i = 0; i < EOS_TOP; i++) {
+        run->share[i] = cosines[i] + (i > 0 ? run->share[i - 1] : 0);
+    }
+    run->top5 = run->share[4];
+}
+
+static far_status compare_at_losses(reproduction *r, const eos_plan *p, const far_track *track,
+                                    eos_run *run)
+{
+    double levels[EOS_LEVELS], *row = ROOM(far_track_columns(track), double);
+    far_status st = FAR_OK;
+    eos_levels(p, levels);
+    for (int i = 0; i < EOS_LEVELS && st == FAR_OK; i++) {
+        st = far_track_at_loss(r->ctx, track, levels[i], row);
+        run->by_loss[i] = row[far_track_find(track, "kta")];
+    }
+    free(row);
+    return st;
+}
+
+/* FAR_LOSS_MSE is twice L, so its rate is half of that of L. */
+static far_train_opts method(const eos_study *s, const eos_run *run)
+{
+    const eos_plan *p = &s->plan;
+    bool floored = EOS_SHAPE[run->shape].has_floor;
+    far_train_opts o;
+    far_train_opts_init(&o);
+    o.optimizer = FAR_OPTIMIZER_GD;
+    o.lr = p->rate[run->rate] / 2;
+    o.epochs = floored ? p->linear_steps : p->steps_most;
+    o.stop_loss = 2 * p->level;
+    int64_t every = floored ? p->linear_steps / p->linear_rows
+                            : (int64_t)nearbyint(p->apart / p->rate[run->rate]);
+    o.watch_every = every > 1 ? every : 1;
+    return o;
+}
+
+static far_status open_network(reproduction *r, const eos_run *run, far_net **net)
+{
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.inputs = DIGIT_PIXELS;
+    o.seed = (uint64_t)run->seed;
+    return far_net_create(r->ctx, EOS_SHAPE[run->shape].arch, &o, net);
+}
+
+static far_status train_one(reproduction *r, int64_t job, void *user)
+{
+    const eos_study *s = user;
+    eos_run *run = &s->runs[job];
+    far_mat x = far_mat_view(s->x, s->plan.rows, DIGIT_PIXELS, FAR_F64);
+    far_mat y = far_mat_view(s->y, s->plan.rows, 1, FAR_F64);
+    far_train_opts o = method(s, run);
+    far_train_result result;
+    far_track_opts how;
+    far_track *track = NULL;
+    far_net *net = NULL;
+    far_status st;
+    far_train_result_init(&result);
+    far_track_opts_init(&how, &o);
+    how.measures = MEASURES;
+    how.every = o.watch_every;
+    TRY(open_network(r, run, &net));
+    TRY(far_track_create(r->ctx, net, &x, &y, &how, &track));
+    o.watch = far_track_watch;
+    o.watch_user = track;
+    TRY(far_net_train(r->ctx, net, &x, &y, &o, &result));
+    run->steps = result.steps;
+    run->reached = result.end == FAR_TRAIN_STOP_LOSS;
+    take_track(run, track);
+    TRY(compare_at_losses(r, &s->plan, track, run));
+done:
+    far_track_destroy(track);
+    far_net_destroy(net);
+    return st;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static eos_run *place_of(const eos_study *s, int shape, int64_t seed, int rate)
+{
+    return &s->runs[(shape * s->plan.seeds + seed) * s->plan.rates + rate];
+}
+
+const eos_run *eos_run_of(const eos_study *s, int shape, int64_t seed, int rate)
+{
+    return place_of(s, shape, seed, rate);
+}
+
+static void name_runs(eos_study *s)
+{
+    s->count = EOS_SHAPES * s->plan.seeds * s->plan.rates;
+    s->runs = ROOM(s->count, eos_run);
+    for (int shape = 0; shape < EOS_SHAPES; shape++) {
+        for (int64_t seed = 0; seed < s->plan.seeds; seed++) {
+            for (int rate = 0; rate < s->plan.rates; rate++) {
+                *place_of(s, shape, seed, rate) =
+                    (eos_run){.shape = shape, .rate = rate, .seed = seed};
+            }
+        }
+    }
+}
+
+far_status eos_train(reproduction *r, const eos_plan *plan, eos_study *out)
+{
+    far_status st;
+    *out = (eos_study){.plan = *plan};
+    TRY(take_digits(r, out));
+    name_runs(out);
+    TRY(side_by_side(r, "train", out->count, train_one, out));
+done:
+    return st;
+}
+
+void eos_free(eos_study *s)
+{
+    for (int64_t i = 0; i < s->count; i++) {
+        eos_run *run = &s->runs[i];
+        free(run->time);
+        free(run->loss);
+        free(run->sharpness);
+        free(run->kta);
+        free(run->ckta);
+    }
+    free(s->runs);
+    free(s->x);
+    free(s->y);
+    *s = (eos_study){0};
+}
+
+void eos_levels(const eos_plan *p, double levels[EOS_LEVELS])
+{
+    spread_log(LEVEL_FIRST, p->level, levels, EOS_LEVELS);
+}
+
+double eos_last(const eos_run *run, const double *curve)
+{
+    return curve[run->rows - 1];
+}
+
+int eos_rate(const eos_plan *p, double rate)
+{
+    for (int i = 0; i < p->rates; i++) {
+        if (p->rate[i] == rate) {
+            return i;
+        }
+    }
+    return -1;
+}

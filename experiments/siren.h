@@ -1,0 +1,112 @@
+/* Sine networks on a picture: what is trained, and what is measured on the way. */
+#ifndef FAR_EXPERIMENTS_SIREN_H
+#define FAR_EXPERIMENTS_SIREN_H
+
+#include "parts.h"
+
+enum { SIREN_WIDTH = 128, SIREN_LAYERS = 5 };
+#define SIREN_RATE 1e-3 /* of L = 1/2 mean r^2 */
+
+enum { W15, W30, W60, FREQUENCIES };
+extern const double SIREN_W0[FREQUENCIES];
+
+/* How biases start. The published network has those of torch.nn.Linear, U(-1, 1) / sqrt(n). */
+enum { PUBLISHED, SMALL, STARTS };
+extern const char *const SIREN_START[STARTS];
+
+/* ---- the picture ---- */
+
+typedef struct siren_image {
+    int64_t side;
+    far_mat x, grey; /* side^2 x 2, and x 1; ours */
+    bool photograph; /* not drawn by us */
+} siren_image;
+/* images/camera.png of the data, or one that is drawn: shapes with edges, and textures. */
+far_status siren_image_open(reproduction *r, int64_t side, siren_image *out);
+void siren_image_close(siren_image *image);
+
+/* ---- one network ---- */
+
+far_status siren_net(reproduction *r, int start, int frequency, uint64_t seed, far_net **out);
+
+/* Columns of a table over time: those of a far_track with the measures of siren_run.c. */
+enum {
+    COL_STEP,
+    COL_TIME,
+    COL_LOSS,
+    COL_LAMBDA,
+    COL_XI,
+    COL_C_INF,
+    COL_MIN_C,
+    COL_V0COS,
+    COL_AUC,
+    COL_GRADCORR,
+    COL_MAGMA,
+    COL_CKA,
+    COL_SIGMA,
+    COLS
+};
+
+/* A network that is followed. Set the first four; siren_run_clear frees. */
+typedef struct siren_run {
+    int start, frequency;
+    uint64_t seed;
+    bool snapshots; /* keep the parameters at every moment */
+    double *table;  /* moments x COLS */
+    int64_t moments;
+    double **parameters; /* of room moments; NULL: none */
+    int64_t room;
+} siren_run;
+
+/* steps: of gradient descent; moments: how many rows, at the start, spread over the logarithm of
+ * the steps, and at the end. */
+far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps, int64_t moments,
+                        siren_run *run);
+void siren_run_clear(siren_run *run);
+/* The network of a run with snapshots. */
+far_status siren_run_net(reproduction *r, const siren_run *run, int64_t moment, far_net **out);
+double siren_at(const siren_run *run, int64_t moment, int column);
+double siren_first(const siren_run *run, int column);
+double siren_last(const siren_run *run, int column);
+
+/* ---- the start alone ---- */
+
+enum { SIREN_BINS = FAR_LOCAL_BINS };
+
+typedef struct siren_curve {
+    double eps[SIREN_BINS], c[SIREN_BINS];
+    far_local local;
+    double fine; /* xi by a patch of the grid with points four times as near; c_inf of the whole */
+} siren_curve;
+far_status siren_curve_of(reproduction *r, const far_net *net, const siren_image *image,
+                          siren_curve *out);
+
+/* ---- maps ---- */
+
+typedef struct siren_maps {
+    double *values, *length, *first, *reach; /* f, |g|, v0, xi(x): one number a point */
+    double model; /* correlation of the reach with that of the Cauchy model */
+} siren_maps;
+far_status siren_maps_of(reproduction *r, const far_net *net, const siren_image *image,
+                         siren_maps *out);
+void siren_maps_clear(siren_maps *m);
+
+/* ---- the report: siren_report.c ---- */
+
+typedef struct siren_study {
+    siren_image image;
+    bool trained[FREQUENCIES];
+    int64_t seeds, steps, start_side;
+    siren_curve *curves; /* STARTS x FREQUENCIES x seeds */
+    siren_run *runs;     /* run_count of them */
+    int64_t run_count;
+} siren_study;
+
+const siren_curve *siren_curve_at(const siren_study *s, int start, int frequency, int64_t seed);
+/* The k-th run from that start with that frequency; NULL: there are fewer. */
+const siren_run *siren_run_at(const siren_study *s, int start, int frequency, int64_t k);
+/* Where the loss falls fastest in log t: its step, and the moment nearest to it. */
+far_status siren_peak(reproduction *r, const siren_run *run, double *step, int64_t *moment);
+far_status siren_report(reproduction *r, const siren_study *s);
+
+#endif

@@ -1,0 +1,344 @@
+/* One sine network: its start, its training, and what its kernel is on the way. */
+#include "siren.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEASURES "lmax,xi,cinf,minC,v0cos,auc,gradcorr,magma,cka,sigma"
+/* The watch is asked this often; moments are at multiples. */
+enum { EVERY = 4 };
+/* How many times nearer the points of a patch are. */
+enum { PATCH = 4 };
+
+const double SIREN_W0[FREQUENCIES] = {15, 30, 60};
+const char *const SIREN_START[STARTS] = {"published biases", "small biases"};
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+/* From U(-1, 1) / sqrt(n) into the bounds of the weights: 1 / n in the first layer, then
+ * sqrt(6 / n) / w0. */
+static void shrink_biases(far_net *net, double w0)
+{
+    for (int64_t i = 0; i < far_net_describe(net).tensors; i++) {
+        far_net_tensor_info t = far_net_tensor(net, i);
+        double factor = t.layer == 0 ? 1 / sqrt(2) : sqrt(6) / w0;
+        for (int64_t k = 0; t.vector && k < t.values.cols; k++) {
+            ((double *)t.values.data)[k] *= factor;
+        }
+    }
+}
+
+far_status siren_net(reproduction *r, int start, int frequency, uint64_t seed, far_net **out)
+{
+    far_net_opts opts;
+    double w0 = SIREN_W0[frequency];
+    char *arch = text_of("[dense(%d) sin(w0=%g)]x%d dense(1)", SIREN_WIDTH, w0, SIREN_LAYERS - 1);
+    far_net_opts_init(&opts);
+    opts.inputs = 2;
+    opts.init = FAR_INIT_SIREN;
+    opts.seed = seed;
+    far_status st = far_net_create(r->ctx, arch, &opts, out);
+    if (st == FAR_OK && start == SMALL) {
+        shrink_biases(*out, w0);
+    }
+    free(arch);
+    return st;
+}
+
+/* ---- training -------------------------------------------------------------------------------- */
+
+typedef struct follower {
+    far_track *track;
+    siren_run *run;
+    int64_t steps, moments;
+    double *places; /* of the moments: steps */
+} follower;
+
+static bool is_moment(const follower *f, int64_t step)
+{
+    for (int64_t i = 0; i < f->moments; i++) {
+        if ((int64_t)f->places[i] == step) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* 0, then equal factors from 2 EVERY to the last step. */
+static void spread_moments(follower *f)
+{
+    f->places[0] = 0;
+    spread_log(2 * EVERY, (double)f->steps, f->places + 1, f->moments - 1);
+    for (int64_t i = 1; i < f->moments; i++) {
+        f->places[i] = i + 1 < f->moments ? EVERY * round(f->places[i] / EVERY) : (double)f->steps;
+    }
+}
+
+/* As numbers: a network would not outlive its context. */
+static far_status keep_parameters(far_ctx *ctx, follower *f, const far_net *net)
+{
+    far_net *copy = NULL;
+    double **place = &f->run->parameters[far_track_rows(f->track).rows - 1];
+    far_status st = far_net_copy(ctx, net, &copy);
+    if (st == FAR_OK) {
+        far_mat p = far_net_parameters(copy);
+        *place = *place ? *place : ROOM(p.cols, double);
+        memcpy(*place, p.data, (size_t)p.cols * sizeof(double));
+    }
+    far_net_destroy(copy);
+    return st;
+}
+
+static far_status watch(far_ctx *ctx, void *user, const far_train_moment *moment)
+{
+    follower *f = user;
+    if (moment->kind != FAR_MOMENT_STEP || !is_moment(f, moment->step)) {
+        return FAR_OK;
+    }
+    far_status st = far_track_watch(ctx, f->track, moment);
+    return st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
+}
+
+static far_status train(reproduction *r, const siren_image *image, follower *f, far_net *net)
+{
+    far_train_opts opts;
+    far_track_opts how;
+    far_status st;
+    far_train_opts_init(&opts);
+    opts.optimizer = FAR_OPTIMIZER_GD;
+    opts.loss = FAR_LOSS_MSE;
+    opts.lr = SIREN_RATE / 2; /* the mean of squares is 2 L */
+    opts.epochs = f->steps;
+    far_track_opts_init(&how, &opts);
+    how.measures = MEASURES;
+    how.every = EVERY;
+    TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
+    opts.watch = watch;
+    opts.watch_user = f;
+    opts.watch_every = EVERY;
+    TRY(far_net_train(r->ctx, net, &image->x, &image->grey, &opts, NULL));
+done:
+    return st;
+}
+
+static void keep_table_of(const far_track *track, siren_run *run)
+{
+    far_mat rows = far_track_rows(track);
+    run->moments = rows.rows;
+    run->table = ROOM(rows.rows * COLS, double);
+    for (int64_t i = 0; i < rows.rows; i++) {
+        memcpy(run->table + i * COLS, (const double *)rows.data + i * rows.ld,
+               COLS * sizeof(double));
+    }
+}
+
+far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps, int64_t moments,
+                        siren_run *run)
+{
+    follower f = {.run = run, .steps = steps, .moments = moments, .places = ROOM(moments, double)};
+    far_net *net = NULL;
+    far_status st;
+    spread_moments(&f);
+    run->parameters = ROOM(moments, double *);
+    run->room = moments;
+    TRY(siren_net(r, run->start, run->frequency, run->seed, &net));
+    TRY(train(r, image, &f, net));
+    keep_table_of(f.track, run);
+done:
+    far_track_destroy(f.track);
+    far_net_destroy(net);
+    free(f.places);
+    return st;
+}
+
+void siren_run_clear(siren_run *run)
+{
+    for (int64_t i = 0; i < run->room; i++) {
+        free(run->parameters[i]);
+    }
+    free(run->parameters);
+    free(run->table);
+}
+
+far_status siren_run_net(reproduction *r, const siren_run *run, int64_t moment, far_net **out)
+{
+    far_status st = siren_net(r, run->start, run->frequency, run->seed, out);
+    if (st == FAR_OK) {
+        far_mat p = far_net_parameters(*out);
+        memcpy(p.data, run->parameters[moment], (size_t)p.cols * sizeof(double));
+    }
+    return st;
+}
+
+double siren_at(const siren_run *run, int64_t moment, int column)
+{
+    return run->table[moment * COLS + column];
+}
+
+double siren_first(const siren_run *run, int column)
+{
+    return siren_at(run, 0, column);
+}
+
+double siren_last(const siren_run *run, int column)
+{
+    return siren_at(run, run->moments - 1, column);
+}
+
+/* ---- the kernel by distance ------------------------------------------------------------------ */
+
+/* The tangent kernel of all pairs, and a view of it. */
+typedef struct kernel_of_net {
+    far_mat matrix;
+    far_view *view;
+} kernel_of_net;
+
+static far_status kernel_open(reproduction *r, const far_net *net, const far_mat *x,
+                              kernel_of_net *out)
+{
+    far_ntk_opts opts;
+    far_status st;
+    far_ntk_opts_init(&opts);
+    *out = (kernel_of_net){
+        .matrix = far_mat_view(ROOM(x->rows * x->rows, double), x->rows, x->rows, FAR_F64)};
+    TRY(far_net_ntk(r->ctx, net, x, NULL, &opts, &out->matrix));
+    TRY(far_view_create(r->ctx, &out->matrix, 0, &out->view));
+done:
+    return st;
+}
+
+static void kernel_close(kernel_of_net *k)
+{
+    far_view_destroy(k->view);
+    free(k->matrix.data);
+}
+
+/* Of the curve of a patch: the first eps at which it falls to level. */
+static double first_fall(const double *eps, const double *c, double level)
+{
+    double x = 0, from = 1;
+    for (int i = 0; i < SIREN_BINS; i++) {
+        if (c[i] <= level) {
+            return x + (from - level) / (from - c[i]) * (eps[i] - x);
+        }
+        if (!isnan(c[i])) {
+            x = eps[i];
+            from = c[i];
+        }
+    }
+    return NAN;
+}
+
+/* side x side points about the middle of the picture. */
+static far_mat patch_of(const siren_image *image, int64_t side)
+{
+    int64_t n = side * side;
+    double *x = ROOM(2 * n, double), step = 2 / (double)(image->side - 1) / PATCH;
+    for (int64_t i = 0; i < n; i++) {
+        x[2 * i] = step * ((double)(i % side) - (double)(side - 1) / 2);
+        x[2 * i + 1] = step * ((double)(i / side) - (double)(side - 1) / 2);
+    }
+    return far_mat_view(x, n, 2, FAR_F64);
+}
+
+static far_status measure_patch(reproduction *r, const far_net *net, const siren_image *image,
+                                siren_curve *out)
+{
+    far_mat near = patch_of(image, r->quick ? 24 : 48);
+    double eps[SIREN_BINS], c[SIREN_BINS];
+    kernel_of_net k = {0};
+    far_status st;
+    TRY(kernel_open(r, net, &near, &k));
+    TRY(far_local_correlation(r->ctx, k.view, &near, SIREN_BINS, eps, c, NULL, NULL));
+    out->fine = first_fall(eps, c, (1 + out->local.c_inf) / 2) / sqrt(2 * log(2));
+done:
+    kernel_close(&k);
+    free(near.data);
+    return st;
+}
+
+far_status siren_curve_of(reproduction *r, const far_net *net, const siren_image *image,
+                          siren_curve *out)
+{
+    kernel_of_net k = {0};
+    far_status st;
+    TRY(kernel_open(r, net, &image->x, &k));
+    TRY(far_local_correlation(r->ctx, k.view, &image->x, SIREN_BINS, out->eps, out->c, NULL,
+                              &out->local));
+    TRY(measure_patch(r, net, image, out));
+done:
+    kernel_close(&k);
+    return st;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+static far_status model_reach(reproduction *r, const far_net *net, const siren_image *image,
+                              double c_inf, double *out)
+{
+    int64_t n = image->x.rows;
+    far_ntk_opts opts;
+    far_ntk_opts_init(&opts);
+    far_net_pair pair = {net, &opts};
+    far_mat a2 = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
+    far_mat d = far_mat_view(ROOM(2 * n, double), n, 2, FAR_F64);
+    far_mat h = far_mat_view(ROOM(4 * n, double), n, 4, FAR_F64);
+    far_status st = far_local_jets(r->ctx, far_pair_of_net, &pair, &image->x, 1e-3, &a2, &d, &h);
+    for (int64_t i = 0; st == FAR_OK && i < n; i++) {
+        far_cauchy model = {.xi = NAN};
+        st = far_local_cauchy(r->ctx, 2, ((double *)a2.data)[i], (double *)d.data + 2 * i,
+                              (double *)h.data + 4 * i, c_inf, &model);
+        out[i] = model.xi;
+    }
+    free(a2.data);
+    free(d.data);
+    free(h.data);
+    return st;
+}
+
+static far_status fill_maps(reproduction *r, const far_net *net, const siren_image *image,
+                            const kernel_of_net *k, siren_maps *m)
+{
+    int64_t n = image->x.rows;
+    far_mat first = far_mat_view(m->first, n, 1, FAR_F64);
+    far_mat values = far_mat_view(m->values, n, 1, FAR_F64);
+    double *model = ROOM(n, double), cosine;
+    far_local local;
+    far_status st;
+    for (int64_t i = 0; i < n; i++) {
+        m->length[i] = sqrt(((const double *)k->matrix.data)[i * (n + 1)]);
+    }
+    TRY(far_net_eval(r->ctx, net, &image->x, &values));
+    TRY(far_view_first(r->ctx, k->view, &first, &cosine));
+    TRY(far_local_correlation(r->ctx, k->view, &image->x, SIREN_BINS, NULL, NULL, NULL, &local));
+    TRY(far_local_reach(r->ctx, k->view, &image->x, SIREN_BINS, (1 + local.c_inf) / 2, m->reach,
+                        NULL));
+    TRY(model_reach(r, net, image, local.c_inf, model));
+    TRY(far_pearson(r->ctx, m->reach, model, n, &m->model));
+done:
+    free(model);
+    return st;
+}
+
+far_status siren_maps_of(reproduction *r, const far_net *net, const siren_image *image,
+                         siren_maps *out)
+{
+    int64_t n = image->x.rows;
+    kernel_of_net k = {0};
+    far_status st;
+    *out = (siren_maps){ROOM(n, double), ROOM(n, double), ROOM(n, double), ROOM(n, double), NAN};
+    TRY(kernel_open(r, net, &image->x, &k));
+    TRY(fill_maps(r, net, image, &k, out));
+done:
+    kernel_close(&k);
+    return st;
+}
+
+void siren_maps_clear(siren_maps *m)
+{
+    free(m->values);
+    free(m->length);
+    free(m->first);
+    free(m->reach);
+}

@@ -1,0 +1,177 @@
+/* A picture becomes a table: its format, means over boxes, places. */
+#include "image_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, Y, GREY, COLUMNS };
+
+far_status far_grey_reserve(const far_input *in, int64_t rows, int64_t cols, far_grey *out)
+{
+    if (rows < 1 || cols < 1) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "has no pixels");
+    }
+    if (cols > FAR_GREY_MOST / rows) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "has %lld x %lld pixels; at most %lld are read",
+                              (long long)cols, (long long)rows, (long long)FAR_GREY_MOST);
+    }
+    out->rows = rows;
+    out->cols = cols;
+    return far_alloc(in->ctx, rows * cols, &out->values);
+}
+
+static far_status decode(const far_input *in, far_grey *out)
+{
+    if (far_png_is(in)) {
+        return far_png_parse(in, out);
+    }
+    if (far_pgm_is(in)) {
+        return far_pgm_parse(in, out);
+    }
+    return far_input_fail(in, FAR_ERR_FORMAT, "is neither a PNG nor a PGM picture");
+}
+
+/* ---- means over boxes ---- */
+
+/* Pixels of a line that a box covers: whole ones and parts of the first and last. */
+typedef struct box {
+    double low, high;
+    int64_t first, last; /* last: excluded */
+} box;
+
+static box box_of(int64_t i, int64_t boxes, int64_t pixels)
+{
+    double low = (double)i * (double)pixels / (double)boxes;
+    double high = (double)(i + 1) * (double)pixels / (double)boxes;
+    int64_t last = (int64_t)ceil(high);
+    return (box){low, high, (int64_t)low, last < pixels ? last : pixels};
+}
+
+static double part_of(box b, int64_t pixel)
+{
+    return fmin(b.high, (double)pixel + 1) - fmax(b.low, (double)pixel);
+}
+
+static double mean_over(const far_grey *g, box down, box right)
+{
+    double sum = 0, area = 0;
+    for (int64_t i = down.first; i < down.last; i++) {
+        double height = part_of(down, i);
+        for (int64_t j = right.first; j < right.last; j++) {
+            double part = height * part_of(right, j);
+            sum += part * (double)g->values[i * g->cols + j];
+            area += part;
+        }
+    }
+    return sum / area;
+}
+
+/* ---- the table ---- */
+
+static double place(int64_t i, int64_t count)
+{
+    return 2 * (double)i / (double)(count - 1) - 1;
+}
+
+static void fill(const far_grey *g, int64_t rows, int64_t cols, double *values)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        box down = box_of(i, rows, g->rows);
+        for (int64_t j = 0; j < cols; j++) {
+            double *row = values + (i * cols + j) * COLUMNS;
+            row[X] = place(j, cols);
+            row[Y] = -place(i, rows);
+            row[GREY] = 2 * mean_over(g, down, box_of(j, cols, g->cols)) - 1;
+        }
+    }
+}
+
+static far_status name_columns(far_table *t)
+{
+    static const char NAMES[] = "x\0y\0grey";
+    far_status st;
+    FAR_TRY(far_alloc(t->ctx, (int64_t)sizeof NAMES, &t->name_text));
+    FAR_TRY(far_alloc(t->ctx, COLUMNS, &t->names));
+    memcpy(t->name_text, NAMES, sizeof NAMES);
+    char *name = t->name_text;
+    for (int j = 0; j < COLUMNS; j++) {
+        t->names[j] = name;
+        name += strlen(name) + 1;
+    }
+done:
+    return st;
+}
+
+static far_status make_table(far_ctx *ctx, const far_grey *g, int64_t rows, int64_t cols,
+                             far_table **out)
+{
+    far_table *t = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, 1, &t));
+    *t = (far_table){.ctx = ctx, .rows = rows * cols, .cols = COLUMNS};
+    FAR_TRY(far_alloc(ctx, t->rows * COLUMNS, &t->values));
+    t->block = t->values;
+    FAR_TRY(name_columns(t));
+    fill(g, rows, cols, t->values);
+    *out = t;
+    t = NULL;
+done:
+    far_table_destroy(t);
+    return st;
+}
+
+static far_status check_size(const far_input *in, const far_grey *g, int64_t rows, int64_t cols)
+{
+    if (rows > g->rows || cols > g->cols) {
+        return far_input_fail(
+            in, FAR_ERR_SHAPE, "has %lld x %lld pixels, fewer than a grid of %lld x %lld",
+            (long long)g->cols, (long long)g->rows, (long long)cols, (long long)rows);
+    }
+    if (rows < 2 || cols < 2) {
+        return far_input_fail(in, FAR_ERR_SHAPE, "a grid needs at least 2 x 2 points");
+    }
+    return FAR_OK;
+}
+
+static far_status parse(far_input *in, int64_t rows, int64_t cols, far_table **out)
+{
+    far_grey grey = {0};
+    far_status st;
+    FAR_TRY(far_input_unpack(in));
+    FAR_TRY(decode(in, &grey));
+    rows = rows ? rows : grey.rows;
+    cols = cols ? cols : grey.cols;
+    FAR_TRY(check_size(in, &grey, rows, cols));
+    FAR_TRY(make_table(in->ctx, &grey, rows, cols, out));
+done:
+    far_free(in->ctx, grey.values);
+    return st;
+}
+
+far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows, int64_t cols,
+                          far_table **out)
+{
+    far_input in = {0};
+    if (!ctx || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    if (!path || !*path || rows < 0 || cols < 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "a picture needs a path and a size of at least 0");
+    }
+    far_status st = far_input_load(ctx, path, &in);
+    st = st == FAR_OK ? parse(&in, rows, cols, out) : st;
+    far_input_clear(&in);
+    return far_label_failure(ctx, st, in.label);
+}
+
+far_status far_image_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                                 int64_t rows, int64_t cols, far_table **out)
+{
+    far_input in = {0};
+    *out = NULL;
+    far_status st = far_input_copy(ctx, label, data, size, &in);
+    st = st == FAR_OK ? parse(&in, rows, cols, out) : st;
+    far_input_clear(&in);
+    return far_label_failure(ctx, st, in.label);
+}

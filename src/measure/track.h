@@ -1,0 +1,33 @@
+/* A track and the steps its files share. */
+#ifndef FAR_TRACK_H
+#define FAR_TRACK_H
+
+#include "measure_internal.h"
+
+#include <farfield/track.h>
+#include <strings.h>
+
+struct far_track {
+    far_ctx *ctx;
+    far_mat x, y, values;  /* points; targets and present outputs, if there are any */
+    far_ntk_opts ntk;      /* of the kernel */
+    unsigned char *layers; /* in it */
+    bool forms_kernel;     /* else it is used by products alone */
+    double *kernel;        /* kernel_rows squared; NULL: not now */
+    int64_t kernel_rows;
+    far_measure measures[FAR_TRACK_MEASURES];
+    int64_t measure_count;
+    int32_t needs; /* far_measure_need bits of them all */
+    double rate, loss_scale;
+    int64_t every;
+    char (*names)[FAR_MEASURE_LABEL]; /* of the columns */
+    int64_t columns, rows, capacity;
+    double *table, *row;
+    char *file;
+    double seconds;
+};
+
+/* Behind the rows of earlier steps; others go. */
+far_status far_track_append(far_track *t, const double *row);
+
+#endif

@@ -1,0 +1,60 @@
+/* Any bytes as a picture: either a table of places and greys in [-1, 1], or a message of one line
+ * that starts with the name. */
+#include "../../src/data/image_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int holds, const char *what)
+{
+    if (!holds) {
+        fprintf(stderr, "fuzz_image: not so: %s\n", what);
+        abort();
+    }
+}
+
+static void check_message(far_ctx *ctx)
+{
+    const char *message = far_ctx_message(ctx);
+    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
+    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
+        require(*c >= ' ' && *c != 127, "the message is one plain line");
+    }
+}
+
+static void check_table(const far_table *t, int64_t side)
+{
+    far_mat m = far_table_values(t);
+    require(m.cols == 3 && m.rows >= 4, "there are places and greys");
+    require(side == 0 || m.rows == side * side, "as many as asked for");
+    for (int64_t i = 0; i < m.rows * m.cols; i++) {
+        require(fabs(((const double *)m.data)[i]) <= 1, "every number is at most 1");
+    }
+}
+
+static void check_side(far_ctx *ctx, const uint8_t *data, size_t size, int64_t side)
+{
+    far_table *t;
+    if (far_image_parse_bytes(ctx, "fuzz", data, (int64_t)size, side, side, &t) == FAR_OK) {
+        check_table(t, side);
+        far_table_destroy(t);
+    } else {
+        require(!t, "there is no table after a failure");
+        check_message(ctx);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    far_ctx *ctx;
+    if (far_ctx_create(NULL, &ctx) != FAR_OK) {
+        return 0;
+    }
+    check_side(ctx, data, size, 0);
+    check_side(ctx, data, size, 2);
+    far_ctx_destroy(ctx);
+    return 0;
+}

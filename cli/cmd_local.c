@@ -249,7 +249,9 @@ static void print_summary(local_job *j)
     print_line("min C", j->curve.min_c, "the least of all pairs");
     print_line("lambda", j->largest, "largest eigenvalue of K / N");
     print_line("cos(v0, K 1)", j->first_cosine, "the first eigenvector and the row sums");
-    print_line("MAG-Ma", j->magma, "|mean of grad log |g||");
+    if (!isnan(j->magma)) {
+        print_line("MAG-Ma", j->magma, "|mean of grad log |g||");
+    }
     print_maps(j);
     if (j->image.data) {
         print_image(j);

@@ -62,19 +62,42 @@ typedef struct job {
 /* ---- the list ------------------------------------------------------------------------------ */
 
 /* Those of one paper stand under its name. */
-static void print_list(void)
+static int wider(int width, const char *text)
 {
-    const char *paper = "";
-    for (int i = 0; i < EXPERIMENT_COUNT; i++) {
+    int length = (int)strlen(text);
+    return length > width ? length : width;
+}
+
+static const char *data_of(const experiment *e)
+{
+    return e->needs ? e->needs : "-";
+}
+
+/* One paper's experiments, from number i on; returns the number behind them. */
+static int print_paper(int i)
+{
+    const char *paper = EXPERIMENTS[i].paper;
+    int end = i, id = 14, data = 13;
+    for (; end < EXPERIMENT_COUNT && strcmp(EXPERIMENTS[end].paper, paper) == 0; end++) {
+        id = wider(id, EXPERIMENTS[end].id);
+        data = wider(data, data_of(&EXPERIMENTS[end]));
+    }
+    printf("%s\n  %-*s %-*s %-6s %-6s %s\n", paper, id, "id", data, "data", "quick", "full",
+           "what");
+    for (; i < end; i++) {
         const experiment *e = &EXPERIMENTS[i];
         char quick[SHOW_BYTES], full[SHOW_BYTES];
-        if (strcmp(e->paper, paper) != 0) {
-            paper = e->paper;
-            printf("%s%s\n  %-14s %-13s %-6s %-6s %s\n", i ? "\n" : "", paper, "id", "data",
-                   "quick", "full", "what");
-        }
-        printf("  %-14s %-13s %-6s %-6s %s\n", e->id, e->needs ? e->needs : "-",
+        printf("  %-*s %-*s %-6s %-6s %s\n", id, e->id, data, data_of(e),
                show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
+    }
+    return end;
+}
+
+static void print_list(void)
+{
+    for (int i = 0; i < EXPERIMENT_COUNT;) {
+        fputs(i ? "\n" : "", stdout);
+        i = print_paper(i);
     }
 }
 

@@ -9,9 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EVERY 50
-#define METRICS "lmax,kta,align:20"
-
 int stem_length(const char *path)
 {
     const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
@@ -132,16 +129,15 @@ static int take_word(const char *verb_name, char *text, tracking *k)
 
 int tracking_read(const char *verb_name, const word_list *list, tracking *k)
 {
-    int code = OPTIONS_OK;
+    int code = read_count(verb_name, "every", TRACK_EVERY, &k->every);
     k->wanted = list->count > 0;
-    k->every = EVERY;
     for (int i = 0; i < list->count && code == OPTIONS_OK; i++) {
         char *copy = strdup(list->words[i]);
         code = copy ? take_word(verb_name, copy, k) : failure(verb_name, "out of memory");
         free(copy);
     }
     if (code == OPTIONS_OK && k->wanted && !k->metrics) {
-        code = keep(verb_name, "metrics", METRICS, &k->metrics);
+        code = keep(verb_name, "metrics", TRACK_METRICS, &k->metrics);
     }
     return code;
 }

@@ -8,6 +8,10 @@
 
 enum { LEVELS_MOST = 16 };
 
+/* Defaults, as they are typed. */
+#define TRACK_EVERY "50"
+#define TRACK_METRICS "lmax,kta,align:20"
+
 /* What --track asks for, and what came of it. Zero-initialise; tracking_free is always safe. */
 typedef struct tracking {
     bool wanted;

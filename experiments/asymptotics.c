@@ -224,21 +224,87 @@ done:
     return st;
 }
 
+/* Points, targets (n x LAW_TARGETS) and the kernel between the points. */
+typedef struct sample {
+    double *x, *y, *matrix;
+    far_mat points, targets, kernel;
+} sample;
+
+static far_status sample_open(reproduction *r, const law_task *t, sample *s)
+{
+    far_status st;
+    *s = (sample){.x = law_points(t),
+                  .y = ROOM(t->n * LAW_TARGETS, double),
+                  .matrix = ROOM(t->n * t->n, double)};
+    s->points = far_mat_view(s->x, t->n, t->d, FAR_F64);
+    s->targets = far_mat_view(s->y, t->n, LAW_TARGETS, FAR_F64);
+    s->kernel = far_mat_view(s->matrix, t->n, t->n, FAR_F64);
+    fill_jump(t, s->x, s->y);
+    TRY(fill_network(r, t, s->x, s->y));
+    TRY(fill_kernel(r, t->d, &s->points, &s->kernel));
+done:
+    return st;
+}
+
+static void sample_free(sample *s)
+{
+    free(s->x);
+    free(s->y);
+    free(s->matrix);
+}
+
 far_status law_measure(reproduction *r, const law_task *t, law_run *out)
 {
-    double *x = law_points(t), *matrix = ROOM(t->n * t->n, double);
+    sample s;
+    far_status st;
+    TRY(sample_open(r, t, &s));
+    TRY(measure_kernel(r, &s.kernel, t->top, &s.targets, out));
+done:
+    sample_free(&s);
+    return st;
+}
+
+static far_status compare_losses(reproduction *r, far_view *view, const far_mat *targets,
+                                 const law_run *run, double *worst)
+{
+    double t[TIMES], loss[TIMES];
+    far_spectral flow;
+    far_status st = FAR_OK;
+    far_spectral_init(&flow);
+    spread_log(1, 0.4 / run->values[run->count - 1], t, TIMES);
+    *worst = 0;
+    for (int target = 0; target < LAW_TARGETS; target++) {
+        far_mat y = *targets;
+        y.data = (double *)targets->data + target;
+        y.cols = 1;
+        TRY(far_spectral_loss(r->ctx, view, &flow, &y, NULL, t, TIMES, loss));
+        for (int i = 0; i < TIMES; i++) {
+            *worst = fmax(*worst, fabs(law_loss(run, target, t[i]) / loss[i] - 1));
+        }
+    }
+done:
+    return st;
+}
+
+far_status law_check(reproduction *r, const law_task *t, double *worst)
+{
+    sample s;
+    law_run run = {0};
+    far_view *view = NULL;
     double *y = ROOM(t->n * LAW_TARGETS, double);
-    far_mat points = far_mat_view(x, t->n, t->d, FAR_F64);
-    far_mat k = far_mat_view(matrix, t->n, t->n, FAR_F64);
     far_mat targets = far_mat_view(y, t->n, LAW_TARGETS, FAR_F64);
     far_status st;
-    fill_jump(t, x, y);
-    TRY(fill_network(r, t, x, y));
-    TRY(fill_kernel(r, t->d, &points, &k));
-    TRY(measure_kernel(r, &k, t->top, &targets, out));
+    TRY(sample_open(r, t, &s));
+    for (int64_t i = 0; i < t->n * LAW_TARGETS; i++) {
+        y[i] = s.y[i]; /* those of the sample are used up */
+    }
+    TRY(measure_kernel(r, &s.kernel, t->top, &s.targets, &run));
+    TRY(far_view_create(r->ctx, &s.kernel, 0, &view));
+    TRY(compare_losses(r, view, &targets, &run, worst));
 done:
-    free(x);
-    free(matrix);
+    far_view_destroy(view);
+    law_free(&run);
+    sample_free(&s);
     free(y);
     return st;
 }

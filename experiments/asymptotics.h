@@ -42,6 +42,8 @@ typedef struct law_run {
 far_status law_measure(reproduction *r, const law_task *t, law_run *out);
 void law_free(law_run *run);
 double law_loss(const law_run *run, int target, double t);
+/* How far that is from the loss by all eigenpairs, over times up to those of the last of them. */
+far_status law_check(reproduction *r, const law_task *t, double *worst);
 
 typedef struct law_fit {
     double nu, lam, kappa, kap, xi;
@@ -60,7 +62,8 @@ double law_constant(int d, int place);
 
 /* The unit ball of R^3, filled evenly, not sampled: spherical harmonics up to degree take the
  * kernel apart into integral operators along the radius. All eigenvalues above the first one of
- * that degree, and the target 1[x_1 > 0]. */
+ * that degree; the target 1[x_1 > 0], and the mean over random networks, whose covariance is the
+ * NNGP kernel. */
 typedef struct ball_size {
     int64_t degree, radii, angles;
 } ball_size;

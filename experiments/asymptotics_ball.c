@@ -42,6 +42,7 @@ typedef struct ball {
     double *angle;                  /* angles; denser near 0, where the kernel has its edge */
     double *legendre;               /* angles x (degree + 1), with the weights of the integral */
     double *operators;              /* (degree + 1) x radii x radii */
+    double *covariances;            /* the same of the NNGP kernel */
 } ball;
 
 static void ball_free(ball *b)
@@ -51,6 +52,7 @@ static void ball_free(ball *b)
     free(b->angle);
     free(b->legendre);
     free(b->operators);
+    free(b->covariances);
 }
 
 /* angle = pi v^2, and 2 pi P_l(cos angle) sin(angle) d angle. */
@@ -82,7 +84,8 @@ static void ball_open(const ball_size *size, ball *b)
                 .radius_weight = ROOM(radii, double),
                 .angle = ROOM(size->angles, double),
                 .legendre = ROOM(size->angles * (size->degree + 1), double),
-                .operators = ROOM((size->degree + 1) * radii * radii, double)};
+                .operators = ROOM((size->degree + 1) * radii * radii, double),
+                .covariances = ROOM((size->degree + 1) * radii * radii, double)};
     gauss_nodes(radii, b->radius, b->radius_weight);
     fill_legendre(b);
 }
@@ -103,12 +106,12 @@ static void fill_arc(const ball *b, double s, double *x)
     }
 }
 
-static void keep_column(ball *b, int64_t j, const double *integrals)
+static void keep_column(const ball *b, int64_t j, const double *integrals, double *operators)
 {
     int64_t radii = b->size.radii, degrees = b->size.degree + 1;
     for (int64_t l = 0; l < degrees; l++) {
         for (int64_t i = 0; i < radii; i++) {
-            b->operators[(l * radii + i) * radii + j] = integrals[i * degrees + l];
+            operators[(l * radii + i) * radii + j] = integrals[i * degrees + l];
         }
     }
 }
@@ -118,31 +121,37 @@ static far_status fill_operators(reproduction *r, const far_kernel *kernel, ball
     int64_t radii = b->size.radii, angles = b->size.angles, degrees = b->size.degree + 1;
     double *axis = ROOM(3 * radii, double), *arc = ROOM(3 * angles, double);
     double *pairs = ROOM(radii * angles, double), *integrals = ROOM(radii * degrees, double);
+    double *covariant = ROOM(radii * angles, double);
     far_mat x1 = far_mat_view(axis, radii, 3, FAR_F64), x2 = far_mat_view(arc, angles, 3, FAR_F64);
     far_mat k = far_mat_view(pairs, radii, angles, FAR_F64);
+    far_mat c = far_mat_view(covariant, radii, angles, FAR_F64);
     far_mat p = far_mat_view(b->legendre, angles, degrees, FAR_F64);
     far_mat out = far_mat_view(integrals, radii, degrees, FAR_F64);
     far_status st = FAR_OK;
     fill_axis(b, axis);
     for (int64_t j = 0; j < radii; j++) {
         fill_arc(b, b->radius[j], arc);
-        TRY(far_kernel_eval(r->ctx, kernel, &x1, &x2, FAR_FILL_FULL, NULL, &k));
+        TRY(far_kernel_eval(r->ctx, kernel, &x1, &x2, FAR_FILL_FULL, &c, &k));
         TRY(far_multiply(r->ctx, &k, &p, &out));
-        keep_column(b, j, integrals);
+        keep_column(b, j, integrals, b->operators);
+        TRY(far_multiply(r->ctx, &c, &p, &out));
+        keep_column(b, j, integrals, b->covariances);
     }
 done:
     free(axis);
     free(arc);
     free(pairs);
+    free(covariant);
     free(integrals);
     return st;
 }
 
 /* ---- eigenvalues of all degrees ------------------------------------------------------------ */
 
-/* One of the radius: times of eigenvalues of the ball, of which one has a part of the target. */
+/* One of the radius: times of eigenvalues of the ball. One of them has a part of the indicator,
+ * each the same part of networks, on average. */
 typedef struct mode {
-    double value, square;
+    double value, jump, network;
     int64_t times;
 } mode;
 
@@ -170,10 +179,10 @@ static double root_weight(const ball *b, int64_t i)
     return sqrt(3 / (4 * acos(-1)) * b->radius_weight[i]) * b->radius[i];
 }
 
-static void make_symmetric(const ball *b, int64_t l, double *out)
+static void make_symmetric(const ball *b, const double *operators, int64_t l, double *out)
 {
     int64_t n = b->size.radii;
-    const double *k = b->operators + l * n * n;
+    const double *k = operators + l * n * n;
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j <= i; j++) {
             double value =
@@ -183,7 +192,22 @@ static void make_symmetric(const ball *b, int64_t l, double *out)
     }
 }
 
-static void keep_modes(const ball *b, int64_t l, const far_spectrum *s, mode *out)
+/* u' B u: the mean square of networks along u. */
+static double variance_along(const double *b, const double *u, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double row = 0;
+        for (int64_t j = 0; j < n; j++) {
+            row += b[i * n + j] * u[j];
+        }
+        sum += u[i] * row;
+    }
+    return sum;
+}
+
+static void keep_modes(const ball *b, int64_t l, const far_spectrum *s, const double *covariance,
+                       mode *out)
 {
     double part = jump_part(l) * sqrt(4 * acos(-1) / (2 * (double)l + 1));
     for (int64_t k = 0; k < s->count; k++) {
@@ -191,8 +215,10 @@ static void keep_modes(const ball *b, int64_t l, const far_spectrum *s, mode *ou
         for (int64_t i = 0; i < s->rows; i++) {
             along += root_weight(b, i) * s->vectors[k * s->rows + i];
         }
-        out[k] = (mode){
-            .value = s->values[k], .square = part * part * along * along, .times = 2 * l + 1};
+        out[k] = (mode){.value = s->values[k],
+                        .jump = part * part * along * along,
+                        .network = variance_along(covariance, s->vectors + k * s->rows, s->rows),
+                        .times = 2 * l + 1};
     }
 }
 
@@ -202,10 +228,11 @@ static far_status solve_degree(reproduction *r, const ball *b, int64_t l, double
     far_spectrum s;
     far_mat m = far_mat_view(matrix, b->size.radii, b->size.radii, FAR_F64);
     far_status st;
-    make_symmetric(b, l, matrix);
+    make_symmetric(b, b->operators, l, matrix);
     TRY(far_view_create(r->ctx, &m, 0, &view));
     TRY(far_view_spectrum(r->ctx, view, 0, 1, &s));
-    keep_modes(b, l, &s, out);
+    make_symmetric(b, b->covariances, l, matrix); /* the view is done with its matrix */
+    keep_modes(b, l, &s, matrix, out);
 done:
     far_view_destroy(view);
     return st;
@@ -217,7 +244,22 @@ static int by_value(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* All of one level, one behind the other; the part of the target goes with the first. */
+/* What all of it is, |f|^2: of the indicator, and of networks, 3 int (1 + r^2) r^2 dr. */
+static const double WHOLE[LAW_TARGETS] = {0.5, 1.6};
+
+static void sum_tails(law_run *out)
+{
+    for (int target = 0; target < LAW_TARGETS; target++) {
+        double left = WHOLE[target];
+        for (int64_t n = 0; n < out->count; n++) {
+            out->tails[target][n] = left;
+            left -= out->squares[target][n];
+        }
+        out->moments[target][0] = left;
+    }
+}
+
+/* All of one level, one behind the other; the part of the indicator goes with the first. */
 static void spell_out(const mode *modes, int64_t count, double least, law_run *out)
 {
     int64_t total = 0, next = 0;
@@ -226,20 +268,18 @@ static void spell_out(const mode *modes, int64_t count, double least, law_run *o
     }
     out->count = total;
     out->values = ROOM(total, double);
-    out->squares[LAW_JUMP] = ROOM(total, double);
-    out->tails[LAW_JUMP] = ROOM(total, double);
+    for (int target = 0; target < LAW_TARGETS; target++) {
+        out->squares[target] = ROOM(total, double);
+        out->tails[target] = ROOM(total, double);
+    }
     for (int64_t k = 0; next < total; k++) {
-        out->squares[LAW_JUMP][next] = modes[k].square;
+        out->squares[LAW_JUMP][next] = modes[k].jump;
         for (int64_t i = 0; i < modes[k].times; i++) {
+            out->squares[LAW_NET][next] = modes[k].network;
             out->values[next++] = modes[k].value;
         }
     }
-    double left = 0.5; /* |1[x_1 > 0]|^2 */
-    for (int64_t n = 0; n < total; n++) {
-        out->tails[LAW_JUMP][n] = left;
-        left -= out->squares[LAW_JUMP][n];
-    }
-    out->moments[LAW_JUMP][0] = left;
+    sum_tails(out);
 }
 
 far_status ball_measure(reproduction *r, const ball_size *size, law_run *out)

@@ -641,8 +641,7 @@ static int64_t index_of_rank(const ella_plan *p, int64_t rank)
     return at;
 }
 
-/* Nothing is claimed of training digits at random: those of the file's beginning are by few
- * writers, and the network is surer than it should be of the others'. */
+/* Without a claim: the trial that the claims come from had the first digits of the file. */
 static far_status report_random(reproduction *r, study *s)
 {
     double map, mean, half, least = INFINITY, most = -INFINITY;

@@ -523,47 +523,54 @@ done:
 
 /* ---- tables and words ---------------------------------------------------------------------- */
 
+enum { TUNED_MEANS = 5, TUNED_COLS = 12 };
+
+/* How far training came: seeds that have converged, least and largest gradient. */
+static void add_convergence(sheet *t, const study *s, int64_t seeds, int i)
+{
+    double least = INFINITY, most = 0;
+    int64_t converged = 0;
+    for (int64_t k = 0; k < seeds; k++) {
+        least = fmin(least, s[k].tuned[i].slope);
+        most = fmax(most, s[k].tuned[i].slope);
+        converged += settled(&s[k].tuned[i]);
+    }
+    add_cell(t, "%lld of %lld", (long long)converged, (long long)seeds);
+    add_cell(t, "%.1e", least);
+    add_cell(t, "%.1e", most);
+}
+
 static far_status keep_tuned(reproduction *r, const study *s, int64_t seeds)
 {
-    static const char *const HEADS[] = {"lambda",
-                                        "gap",
-                                        "+-",
-                                        "|p - start|",
-                                        "bound",
-                                        "accuracy",
-                                        "+-",
-                                        "linearised",
-                                        "+-",
-                                        "converged",
-                                        "least gradient over that at the start",
-                                        "largest"};
-    static const of_tuned OF[] = {gap_of, distance_of, bound_of, accuracy_of, linear_of};
-    double mean[5][TUNE_RIDGES], half[5][TUNE_RIDGES];
-    sheet t = {.heads = HEADS, .cols = 12};
+    static const char *const HEADS[TUNED_COLS] = {"lambda",
+                                                  "gap",
+                                                  "+-",
+                                                  "|p - start|",
+                                                  "bound",
+                                                  "accuracy",
+                                                  "+-",
+                                                  "linearised",
+                                                  "+-",
+                                                  "converged",
+                                                  "least gradient over that at the start",
+                                                  "largest"};
+    static const of_tuned OF[TUNED_MEANS] = {gap_of, distance_of, bound_of, accuracy_of, linear_of};
+    static const bool SPREAD[TUNED_MEANS] = {true, false, false, true, true};
+    double mean[TUNED_MEANS][TUNE_RIDGES], half[TUNED_MEANS][TUNE_RIDGES];
+    sheet t = {.heads = HEADS, .cols = TUNED_COLS};
     far_status st = FAR_OK;
-    for (int i = 0; i < 5; i++) {
-        TRY(means(r, s, seeds, OF[i], mean[i], half[i]));
+    for (int k = 0; k < TUNED_MEANS; k++) {
+        TRY(means(r, s, seeds, OF[k], mean[k], half[k]));
     }
     for (int i = 0; i < TUNE_RIDGES; i++) {
-        double least = INFINITY, most = 0;
-        int64_t converged = 0;
-        for (int64_t k = 0; k < seeds; k++) {
-            least = fmin(least, s[k].tuned[i].slope);
-            most = fmax(most, s[k].tuned[i].slope);
-            converged += settled(&s[k].tuned[i]);
-        }
         add_cell(&t, "%g", TUNE_LAMBDAS[i]);
-        add_cell(&t, "%.3f", mean[0][i]);
-        add_cell(&t, "%.3f", half[0][i]);
-        add_cell(&t, "%.3f", mean[1][i]);
-        add_cell(&t, "%.3f", mean[2][i]);
-        add_cell(&t, "%.3f", mean[3][i]);
-        add_cell(&t, "%.3f", half[3][i]);
-        add_cell(&t, "%.3f", mean[4][i]);
-        add_cell(&t, "%.3f", half[4][i]);
-        add_cell(&t, "%lld of %lld", (long long)converged, (long long)seeds);
-        add_cell(&t, "%.1e", least);
-        add_cell(&t, "%.1e", most);
+        for (int k = 0; k < TUNED_MEANS; k++) {
+            add_cell(&t, "%.3f", mean[k][i]);
+            if (SPREAD[k]) {
+                add_cell(&t, "%.3f", half[k][i]);
+            }
+        }
+        add_convergence(&t, s, seeds, i);
     }
 done:
     return keep_sheet(r, &t, "linearization-gap-table",

@@ -42,8 +42,8 @@ const experiment EXPERIMENTS[] = {
      run_linearized},
     {"siren", "Sine networks that learn a picture, and their kernel",
      "Castiglione et al. 2025, openreview GDdGGXF4Kg", NULL, 10, 300, run_siren},
-    {"ella", "Linearised Laplace by a few features, against the exact one",
-     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits optdigits-test", 12, 150, run_ella},
+    {"ella", "Linearised Laplace by few features, against exact",
+     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 8, 120, run_ella},
     {"loss-asymptotics", "Power laws of the loss, from spectrum and target",
      "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics},
 };

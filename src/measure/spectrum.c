@@ -7,6 +7,8 @@
 
 #define DENSE_UP_TO 200 /* rows; as far_eigen: LAPACK is as fast there */
 #define FEW 16          /* part of the rows that Lanczos is for */
+#define BASIS_EXTRA 20  /* vectors beside twice the count */
+#define RESTARTS 60     /* of Lanczos, before LAPACK takes over */
 #define ALONE_UP_TO 512 /* rows at which one thread of LAPACK does not wait for others */
 
 static bool are_few(int64_t n, int64_t count)
@@ -85,8 +87,39 @@ done:
     return st;
 }
 
-/* far_eigen and far_net_ntk_eigen write vectors by rows. */
-static far_status by_lanczos(far_ctx *ctx, const far_view *v, far_pairs *p)
+static far_status apply_kernel(void *user, const double *x, double *y)
+{
+    const far_view *v = user;
+    far_symv(v->info.rows, v->kernel.data, v->kernel.ld, x, y);
+    return FAR_OK;
+}
+
+/* The matrix is used where it lies. */
+static far_status by_lanczos(far_ctx *ctx, far_view *v, far_pairs *p, bool *settled)
+{
+    int64_t n = v->info.rows, basis = far_least(n, 2 * p->count + BASIS_EXTRA);
+    far_lanczos_end end = {0};
+    far_lanczos_job job = {.apply = apply_kernel,
+                           .user = v,
+                           .n = n,
+                           .count = p->count,
+                           .largest = true,
+                           .basis = basis,
+                           .restarts = RESTARTS,
+                           .what = "eigen",
+                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_blas_scope scope = far_blas_enter(far_blas_worth(far_ctx_threads(ctx), n));
+    far_status st;
+    FAR_TRY(far_blas_fits(ctx, n));
+    FAR_TRY(far_lanczos(ctx, &job, p->values, p->vectors, &end));
+done:
+    far_blas_leave(scope);
+    *settled = end.settled;
+    return st;
+}
+
+/* far_net_ntk_eigen writes vectors by rows. */
+static far_status by_products(far_ctx *ctx, const far_view *v, far_pairs *p)
 {
     int64_t n = v->info.rows;
     double *by_rows = NULL;
@@ -94,12 +127,7 @@ static far_status by_lanczos(far_ctx *ctx, const far_view *v, far_pairs *p)
     FAR_TRY(far_alloc(ctx, n * p->count, &by_rows));
     far_mat values = far_mat_view(p->values, p->count, 1, FAR_F64);
     far_mat vectors = far_mat_view(by_rows, n, p->count, FAR_F64);
-    if (v->kernel.data) {
-        far_symmetric a = far_symmetric_of(&v->kernel);
-        FAR_TRY(far_eigen(ctx, &a, FAR_EIGEN_LARGEST, p->count, 0, &values, &vectors));
-    } else {
-        FAR_TRY(far_net_ntk_eigen(ctx, v->net, v->x, v->opts, p->count, &values, &vectors));
-    }
+    FAR_TRY(far_net_ntk_eigen(ctx, v->net, v->x, v->opts, p->count, &values, &vectors));
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < p->count; j++) {
             p->vectors[j * n + i] = by_rows[i * p->count + j];
@@ -110,6 +138,24 @@ done:
     return st;
 }
 
+/* Eigenvalues that crowd are LAPACK's. */
+static far_status by_the_best_way(far_ctx *ctx, far_view *v, far_pairs *p)
+{
+    bool settled = false;
+    far_status st = FAR_OK;
+    if (!v->kernel.data) {
+        return by_products(ctx, v, p);
+    }
+    if (p->vectors && are_few(v->info.rows, p->count)) {
+        FAR_TRY(by_lanczos(ctx, v, p, &settled));
+    }
+    if (!settled) {
+        FAR_TRY(by_lapack(ctx, v, p));
+    }
+done:
+    return st;
+}
+
 static void clear_pairs(far_ctx *ctx, far_pairs *p)
 {
     far_free(ctx, p->values);
@@ -117,7 +163,7 @@ static void clear_pairs(far_ctx *ctx, far_pairs *p)
     *p = (far_pairs){0};
 }
 
-static far_status compute(far_ctx *ctx, const far_view *v, int64_t count, bool with_vectors,
+static far_status compute(far_ctx *ctx, far_view *v, int64_t count, bool with_vectors,
                           far_pairs *out)
 {
     far_pairs p = {.count = count};
@@ -126,11 +172,7 @@ static far_status compute(far_ctx *ctx, const far_view *v, int64_t count, bool w
     if (with_vectors) {
         FAR_TRY(far_alloc(ctx, count * v->info.rows, &p.vectors));
     }
-    if (with_vectors && (!v->kernel.data || are_few(v->info.rows, count))) {
-        FAR_TRY(by_lanczos(ctx, v, &p));
-    } else {
-        FAR_TRY(by_lapack(ctx, v, &p));
-    }
+    FAR_TRY(by_the_best_way(ctx, v, &p));
     arrange(&p, v->info.rows);
     *out = p;
     p = (far_pairs){0};

@@ -428,6 +428,18 @@ static void leave_seat(crowd *c, far_run **seat)
     *seat = NULL;
 }
 
+/* The first seat is the calling thread's, which alone reports: it must not be free. */
+static void close_ranks(far_run **seats, int count)
+{
+    int taken = 0;
+    for (int k = 0; k < count; k++) {
+        far_run *r = seats[k];
+        seats[k] = NULL;
+        seats[taken] = r;
+        taken += r != NULL;
+    }
+}
+
 static void train_round(far_run **seats, int count)
 {
 #pragma omp parallel for num_threads(count) schedule(static, 1)
@@ -454,6 +466,7 @@ static void train_in_rounds(crowd *c, int threads)
                 leave_seat(c, &seats[k]);
             }
         }
+        close_ranks(seats, threads);
     }
     far_free(c->job.ctx, seats);
 }

@@ -504,6 +504,32 @@ static void one_of_many_fails(void **state)
     }
 }
 
+/* Also when only the last network is left, which is not in the first place any more. */
+static void many_can_be_cancelled(void **state)
+{
+    (void)state;
+    far_mat x = inputs(), y = targets(1);
+    const int64_t counts[] = {2, 3, 5};
+    for (int i = 0; i < COUNT(counts); i++) {
+        far_net *nets[SEEDS];
+        diary d = {0};
+        far_train_opts o = gd(40);
+        for (int k = 0; k < counts[i]; k++) {
+            nets[k] = make_net(ARCH, (uint64_t)k);
+        }
+        o.watch = note;
+        o.watch_user = &d;
+        o.watch_every = 8;
+        cancel_after = 20 * (int)(counts[i] - 1) + 30;
+        assert_int_equal(far_net_train_many(ctx, nets, counts[i], &x, &y, &o, NULL, NULL, NULL),
+                         FAR_ERR_CANCELLED);
+        cancel_after = 0;
+        for (int k = 0; k < counts[i]; k++) {
+            far_net_destroy(nets[k]);
+        }
+    }
+}
+
 static far_track *interrupted_then_resumed(int calls, far_net **net)
 {
     far_mat x = inputs(), y = targets(1);
@@ -750,6 +776,7 @@ int main(void)
         TEST(a_kernel_that_is_not_finite_is_a_row_of_nan),
         TEST(side_by_side_as_one_by_one),
         TEST(one_of_many_fails),
+        TEST(many_can_be_cancelled),
         TEST(a_resumed_run_has_the_rows_of_one_that_was_not_stopped),
         TEST(a_file_comes_back),
         TEST(files_of_others_are_refused),

@@ -194,13 +194,13 @@ static int copy_of(const far_mat *from, far_mat *to)
     return code;
 }
 
-static double length_of(const far_mat *m)
+static double largest_of(const far_mat *m)
 {
-    double squares = 0;
+    double largest = 0;
     for (int64_t i = 0; i < m->rows * m->cols; i++) {
-        squares += ((const double *)m->data)[i] * ((const double *)m->data)[i];
+        largest = fmax(largest, fabs(((const double *)m->data)[i]));
     }
-    return sqrt(squares);
+    return largest;
 }
 
 static int make_centred(job *j)
@@ -213,9 +213,9 @@ static int make_centred(job *j)
         code = failure(VERB, "out of memory");
     }
     if (code == EXIT_DONE) {
-        double length = length_of(&j->centred);
+        double largest = largest_of(&j->centred);
         centre_columns(&j->centred);
-        j->middle.defined = length_of(&j->centred) > 1e-12 * length;
+        j->middle.defined = largest_of(&j->centred) > 1e-12 * largest;
         centre_kernel(&j->matrix, means);
         if (far_view_create(j->s.ctx, &j->matrix, j->info.points, &j->centred_view) != FAR_OK) {
             code = session_failure(&j->s, NULL);

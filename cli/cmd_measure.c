@@ -208,6 +208,22 @@ static int find_measures(job *j, int32_t *needs)
     return code == OPTIONS_OK ? EXIT_DONE : code;
 }
 
+/* Two columns of a name could not be told apart. */
+static int check_twins(const job *j)
+{
+    for (int64_t i = 0; i < j->count; i++) {
+        char label[FAR_MEASURE_LABEL], other[FAR_MEASURE_LABEL];
+        far_measure_label(&j->measures[i], 0, label);
+        for (int64_t k = 0; k < i; k++) {
+            far_measure_label(&j->measures[k], 0, other);
+            if (strcmp(label, other) == 0) {
+                return usage_error(VERB, "--metrics: %s would be there twice", label);
+            }
+        }
+    }
+    return EXIT_DONE;
+}
+
 static int check_power(job *j)
 {
     int code = EXIT_DONE;
@@ -311,6 +327,7 @@ static int run(job *j)
     const measure_args *a = &j->args;
     int32_t needs = 0;
     int code = find_measures(j, &needs);
+    code = code == EXIT_DONE ? check_twins(j) : code;
     code = code == EXIT_DONE && a->output ? output_possible(VERB, a->output) : code;
     code = code == EXIT_DONE ? source_read(&j->s, &a->source, needs, &j->kernel) : code;
     code = code == EXIT_DONE ? check_power(j) : code;

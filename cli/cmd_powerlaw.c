@@ -50,8 +50,8 @@ typedef struct job {
 static const option OPTIONS[] = {
     {"--window", 'w', OPTION_TEXT, AT(window), "A:B", "fit over A <= x <= B (all x above 0)", 0, 0},
     {"--x", 'x', OPTION_TEXT, AT(x), "COL",
-     "the column of x (the first of several columns; 1, 2, ... beside one)", 0, 0},
-    {"--y", 'y', OPTION_TEXT, AT(y), "COL", "the column of y (the last)", 0, 0},
+     "the column of x (the first of two columns; 1, 2, ... beside one)", 0, 0},
+    {"--y", 'y', OPTION_TEXT, AT(y), "COL", "the column of y (the last of two)", 0, 0},
     {"--of", 0, OPTION_CHOICE, AT(of), OF_LIST,
      "what the curve is: L(t) with exponent xi, eigenvalues with nu, or\n"
      "tails of the targets with kappa",

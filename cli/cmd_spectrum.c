@@ -260,6 +260,23 @@ static void expect_exponent(job *j)
     }
 }
 
+/* Beyond the rank there is rounding, and no law of it. */
+static int check_rank(job *j)
+{
+    far_condition c;
+    if (far_view_condition(j->s.ctx, j->kernel.view, 0, &c) != FAR_OK) {
+        return session_failure(&j->s, "--powerlaw");
+    }
+    double end = floor(j->args.window[1]);
+    if (end > c.dimension && end <= (double)j->info.rows) {
+        return failure(VERB,
+                       "--powerlaw: the kernel is of rank %g: eigenvalues beyond it are rounding; "
+                       "end the window there, or earlier",
+                       c.dimension);
+    }
+    return EXIT_DONE;
+}
+
 static int fit_power(job *j)
 {
     const double *window = j->args.window;
@@ -267,6 +284,7 @@ static int fit_power(job *j)
     double *values = malloc((size_t)rows * sizeof *values);
     int code = values ? source_check_power(&j->s, &j->args.source, &j->kernel, "--powerlaw")
                       : failure(VERB, "out of memory");
+    code = code == EXIT_DONE ? check_rank(j) : code;
     for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
         values[i] = j->spectrum.values[i] / (double)j->info.points;
     }

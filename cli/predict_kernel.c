@@ -566,6 +566,20 @@ static void to_table(job *j)
     }
 }
 
+/* Predictions that no file takes are what was asked for: csv, and no words among it. */
+static int print_results(job *j)
+{
+    const predict_kernel_args *a = j->args;
+    if (a->json) {
+        print_json(j);
+    } else if (j->predicted.data && !a->output) {
+        return write_output(j);
+    } else if (!a->quiet) {
+        print_summary(j);
+    }
+    return EXIT_DONE;
+}
+
 static int run(job *j)
 {
     const predict_kernel_args *a = j->args;
@@ -578,12 +592,7 @@ static int run(job *j)
     code = code == EXIT_DONE && a->output ? write_output(j) : code;
     code = code == EXIT_DONE && a->losses ? write_losses(j) : code;
     session_idle(&j->s); /* does not come back after Ctrl-C */
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(j);
-    }
-    return code;
+    return code == EXIT_DONE ? print_results(j) : code;
 }
 
 int predict_kernel(const predict_kernel_args *a)

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int stem_length(const char *path)
@@ -127,6 +128,11 @@ static int take_word(const char *verb_name, char *text, tracking *k)
     return code;
 }
 
+static bool is_csv(const char *path)
+{
+    return strcmp(path + stem_length(path), ".csv") == 0;
+}
+
 int tracking_read(const char *verb_name, const word_list *list, tracking *k)
 {
     int code = read_count(verb_name, "every", TRACK_EVERY, &k->every);
@@ -135,6 +141,9 @@ int tracking_read(const char *verb_name, const word_list *list, tracking *k)
         char *copy = strdup(list->words[i]);
         code = copy ? take_word(verb_name, copy, k) : failure(verb_name, "out of memory");
         free(copy);
+    }
+    if (code == OPTIONS_OK && k->file && !is_csv(k->file)) {
+        code = usage_error(verb_name, "--track: file= is csv and ends in .csv, not '%s'", k->file);
     }
     if (code == OPTIONS_OK && k->wanted && !k->metrics) {
         code = keep(verb_name, "metrics", TRACK_METRICS, &k->metrics);
@@ -157,10 +166,24 @@ static char *track_file(const train_args *a, const tracking *k, int64_t i)
     return named ? name : NULL;
 }
 
+static bool same_file(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
 static int name_file(training *t, int64_t i)
 {
     char *file = t->track.files[i] = track_file(&t->args, &t->track, i);
-    return file ? output_possible(t->s.verb, file) : failure(t->s.verb, "out of memory");
+    if (!file) {
+        return failure(t->s.verb, "out of memory");
+    }
+    if (same_file(file, t->args.data)) {
+        return usage_error(t->s.verb,
+                           "--track: %s is the table to train on; name another file=", file);
+    }
+    return output_possible(t->s.verb, file);
 }
 
 /* ---- points -------------------------------------------------------------------------------- */
@@ -230,6 +253,33 @@ static int load_earlier(training *t, int64_t i)
     return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, file);
 }
 
+static int refuse_track(training *t, far_status st)
+{
+    if (st != FAR_ERR_ARG) {
+        return session_failure(&t->s, "--track");
+    }
+    failure(t->s.verb, "--track: %s (see farfield measure --list)", far_ctx_message(t->s.ctx));
+    return EXIT_USAGE;
+}
+
+/* Smooth networks have no exponents. */
+static int check_power(training *t, int64_t i)
+{
+    far_measure measures[FAR_TRACK_MEASURES];
+    int64_t count = far_track_measures(t->track.tracks[i], measures);
+    for (int64_t m = 0; m < count; m++) {
+        const char *name = measures[m].info->name;
+        double degree;
+        if ((strcmp(name, "nu") == 0 || strcmp(name, "kappa") == 0) &&
+            far_power_degree(t->s.ctx, far_net_text(t->runs[i].net), &degree) == FAR_ERR_ARCH) {
+            char place[64];
+            snprintf(place, sizeof place, "--track: %s", name);
+            return session_failure(&t->s, place);
+        }
+    }
+    return EXIT_DONE;
+}
+
 static int open_track(training *t, int64_t i, const far_mat *x, const far_mat *y)
 {
     tracking *k = &t->track;
@@ -246,7 +296,11 @@ static int open_track(training *t, int64_t i, const far_mat *x, const far_mat *y
     }
     o.file = k->files[i];
     far_status st = far_track_create(t->s.ctx, t->runs[i].net, x, y, &o, &k->tracks[i]);
-    return st == FAR_OK ? load_earlier(t, i) : session_failure(&t->s, "--track");
+    if (st != FAR_OK) {
+        return refuse_track(t, st);
+    }
+    code = check_power(t, i);
+    return code == EXIT_DONE ? load_earlier(t, i) : code;
 }
 
 int tracking_open(training *t)

@@ -357,12 +357,16 @@ static far_status explain(reproduction *r, const law_run *ball)
     TRY(keep_heading(r, "Three dimensions"));
     TRY(keep_text(r,
                   "On the unit ball the kernel hangs on |x|, |x'| and the angle alone, and "
-                  "spherical harmonics take it apart: %lld eigenvalues without a sample. Where n "
-                  "eigenfunctions fill d dimensions, their frequencies go up to n^(1/d): n from 20 "
-                  "to 150 is a factor of 7 in frequency on a line and less than 2 in three "
-                  "dimensions, from 2.7 to 5.3. What is a window of high frequencies there is one "
-                  "of low frequencies here.",
+                  "spherical harmonics take it apart: %lld eigenvalues without a sample. The "
+                  "frequencies of n eigenfunctions go up to n^(1/d): n from 20 to 150 is a factor "
+                  "of 7 in frequency on a line, and less than 2 in three dimensions, from 2.7 to "
+                  "5.3. What is a window of high frequencies there is one of low frequencies here.",
                   (long long)ball->count));
+    TRY(keep_text(r,
+                  "As a network the target is the mean over random networks, whose covariance is "
+                  "the NNGP kernel. xi of samples stays too large also late: tails that fall as "
+                  "n^-1/3 lose a good part of themselves behind n = N, where a sample has no "
+                  "more."));
 done:
     return st;
 }

@@ -119,7 +119,7 @@ far_status run_siren(reproduction *r)
 {
     siren_study s = {.trained = {!r->quick, true, !r->quick},
                      .seeds = seeds_of(r, 1, 5),
-                     .steps = epochs_of(r, 1600, 1600),
+                     .steps = epochs_of(r, 1200, 1600),
                      .start_side = 48};
     far_status st;
     TRY(siren_image_open(r, r->quick ? 32 : 48, &s.image));

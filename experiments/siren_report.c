@@ -364,7 +364,7 @@ static const struct {
     {COL_XI, "xi", false},
     {COL_AUC, "AUC of |v0|", false},
     {COL_GRADCORR, "corr(log |g|, |grad I|)", false},
-    {COL_MAGMA, "MAG-Ma", true},
+    {COL_MAGMA, "MAG-Ma", false},
     {COL_V0COS, "cos(v0, K 1)", false},
 };
 enum { DOWN = 3, ACROSS = 3 };
@@ -377,11 +377,26 @@ static double rate_at(const siren_run *run, int64_t i)
            log(siren_at(run, b, COL_STEP) / siren_at(run, a, COL_STEP));
 }
 
+/* Over the seeds, the mean of logarithms. */
+static far_status mean_peak(reproduction *r, const siren_study *s, int frequency, double *step)
+{
+    summary sum = {0};
+    const siren_run *run;
+    far_status st = FAR_OK;
+    for (int64_t k = 0; st == FAR_OK && (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
+        int64_t moment;
+        st = siren_peak(r, run, step, &moment);
+        add_number(&sum, log10(*step));
+    }
+    *step = pow(10, sum.mean);
+    return st;
+}
+
 static far_status draw_frequency(reproduction *r, const siren_study *s, int frequency, int column,
                                  far_figure *figure)
 {
     const siren_run *run = siren_run_at(s, PUBLISHED, frequency, 0);
-    int64_t n = run->moments - 1, moment;
+    int64_t n = run->moments - 1;
     double *numbers = ROOM(3 * n, double), *mean = numbers + n, *half = numbers + 2 * n, step;
     char *label = text_of("w0 = %g", SIREN_W0[frequency]);
     far_mark_opts mark;
@@ -399,7 +414,7 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
         half[i] = s->seeds > 1 ? (sum.most - sum.least) / 2 : NAN;
     }
     TRY(draw_curve(r, figure, numbers, mean, half, n, frequency, label));
-    TRY(siren_peak(r, run, &step, &moment));
+    TRY(mean_peak(r, s, frequency, &step));
     TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, step, &mark));
 done:
     free(numbers);
@@ -615,6 +630,24 @@ static far_status tell_biases(reproduction *r)
            "were tried after that.");
 }
 
+static double last_lambda(const siren_run *run)
+{
+    return siren_last(run, COL_LAMBDA);
+}
+
+static far_status tell_lambda(reproduction *r, const siren_study *s)
+{
+    if (!s->trained[W15] || !s->trained[W60]) {
+        return FAR_OK;
+    }
+    return keep_text(r,
+                     "With published biases lambda_0 starts several times larger and grows less: "
+                     "%.1f times at w0 = 15, less than four. At w0 = 60 it ends at %.0f, where "
+                     "gradient descent with this rate ceases to be stable, 2 / %g.",
+                     over_runs(s, PUBLISHED, W15, lambda_growth).mean,
+                     over_runs(s, PUBLISHED, W60, last_lambda).mean, SIREN_RATE);
+}
+
 static far_status tell_grid(reproduction *r, const siren_study *s)
 {
     double step = 2 / (double)(s->start_side - 1);
@@ -644,6 +677,7 @@ far_status siren_report(reproduction *r, const siren_study *s)
     TRY(keep_curves(r, s));
     TRY(tell_grid(r, s));
     TRY(keep_ends(r, s));
+    TRY(tell_lambda(r, s));
 done:
     return st;
 }

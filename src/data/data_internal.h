@@ -192,6 +192,8 @@ far_status far_zip_finish(far_zip *z);
 
 /* ---- notes: arrays of one text or number beside the array of an npz ---- */
 
+#define FAR_NOTE_BYTES 65536 /* at most, of such an array */
+
 bool far_note_is(const char *name, int64_t length);
 /* Keeps the note that the array of that name holds. */
 far_status far_note_take(far_input *array, const char *name, int64_t length, far_table *t);

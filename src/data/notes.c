@@ -5,8 +5,8 @@
 
 #define PREFIX "farfield."
 #define PREFIX_LENGTH ((int64_t)sizeof PREFIX - 1)
-#define MOST_BYTES 65536 /* of the array of one */
 #define HEADER_BYTES 128
+#define MOST_BYTES (FAR_NOTE_BYTES - HEADER_BYTES)
 #define UTF32_BYTES 4
 
 bool far_note_is(const char *name, int64_t length)

@@ -231,6 +231,18 @@ static far_status take_array(const far_input *in, zip_t *zip, int64_t i, far_inp
     return st;
 }
 
+static far_status check_most(const far_input *in, zip_t *zip, int64_t i, const char *name,
+                             int64_t most)
+{
+    zip_stat_t s;
+    if (zip_stat_index(zip, (zip_uint64_t)i, 0, &s) == 0 && s.valid & ZIP_STAT_SIZE &&
+        s.size > (zip_uint64_t)most) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "%s claims %llu bytes, more than are plausible",
+                              name, (unsigned long long)s.size);
+    }
+    return FAR_OK; /* extract finds what else is wrong */
+}
+
 static far_status take_notes(const far_input *in, zip_t *zip, far_table *t)
 {
     far_status st = FAR_OK;
@@ -240,6 +252,7 @@ static far_status take_notes(const far_input *in, zip_t *zip, far_table *t)
         int64_t length = array_name(zip, i, &name);
         if (length >= 0 && far_note_is(name, length)) {
             note = (far_input){.ctx = in->ctx};
+            FAR_TRY(check_most(in, zip, i, name, FAR_NOTE_BYTES));
             FAR_TRY(take_array(in, zip, i, &note));
             FAR_TRY(far_note_take(&note, name, length, t));
             far_input_clear(&note);
@@ -346,18 +359,6 @@ static far_status find_member(const far_input *in, zip_t *zip, const char *name,
         }
     }
     return FAR_OK;
-}
-
-static far_status check_most(const far_input *in, zip_t *zip, int64_t i, const char *name,
-                             int64_t most)
-{
-    zip_stat_t s;
-    if (zip_stat_index(zip, (zip_uint64_t)i, 0, &s) == 0 && s.valid & ZIP_STAT_SIZE &&
-        s.size > (zip_uint64_t)most) {
-        return far_input_fail(in, FAR_ERR_FORMAT, "%s claims %llu bytes, more than are plausible",
-                              name, (unsigned long long)s.size);
-    }
-    return FAR_OK; /* extract finds what else is wrong */
 }
 
 far_status far_zip_extract(const far_input *in, const char *name, int64_t most, far_input *out)

@@ -49,13 +49,15 @@ static void centre(double *y, int64_t n, int64_t q)
     }
 }
 
-static far_status check_norm(far_ctx *ctx, double squares)
+/* The sum of the squares of n targets, which are scaled: all that is said of them is the same at
+ * any scale. */
+static far_status square(far_ctx *ctx, double *y, int64_t n, double *squares)
 {
-    return squares > 0 && isfinite(squares)
-               ? FAR_OK
-               : far_fail(ctx, FAR_ERR_VALUE,
-                          squares > 0 ? "targets: too large to square; scale them"
-                                      : "targets: all are 0, nothing can be aligned with them");
+    far_scale_to_one(y, n);
+    *squares = far_dot(y, y, n);
+    return *squares > 0 ? FAR_OK
+                        : far_fail(ctx, FAR_ERR_VALUE,
+                                   "targets: all are 0, nothing can be aligned with them");
 }
 
 /* y is centred in place. */
@@ -82,8 +84,7 @@ far_status far_view_align(far_ctx *ctx, far_view *view, const far_mat *targets, 
     far_alignment a = {.kta = NAN, .centred_kta = NAN, .frobenius = view->info.frobenius};
     far_status st;
     FAR_TRY(far_view_take(ctx, view, targets, NULL, "targets", &y));
-    squares = far_dot(y, y, targets->rows * targets->cols);
-    FAR_TRY(check_norm(ctx, squares));
+    FAR_TRY(square(ctx, y, targets->rows * targets->cols, &squares));
     FAR_TRY(quadratic(ctx, view, y, targets->cols, &product));
     a.rayleigh = product / squares;
     if (a.frobenius > 0) { /* not NAN, not 0 */
@@ -115,8 +116,7 @@ far_status far_view_cosines(far_ctx *ctx, far_view *view, const far_mat *targets
     far_spectrum s;
     far_status st;
     FAR_TRY(far_view_take(ctx, view, targets, NULL, "targets", &y));
-    squares = far_dot(y, y, targets->rows * targets->cols);
-    FAR_TRY(check_norm(ctx, squares));
+    FAR_TRY(square(ctx, y, targets->rows * targets->cols, &squares));
     FAR_TRY(far_view_spectrum(ctx, view, count, 1, &s));
     for (int64_t j = 0; j < s.count; j++) {
         double cosine = fmin(share(s.vectors + j * s.rows, y, s.rows, targets->cols) / squares, 1);

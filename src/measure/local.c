@@ -273,6 +273,7 @@ far_status far_view_first(far_ctx *ctx, far_view *view, far_mat *vector, double 
     for (int64_t i = 0; vector && i < n; i++) {
         far_put(vector, i, 0, sign * s.vectors[i]);
     }
+    far_scale_to_one(product, n);
     double length = sqrt(far_dot(product, product, n));
     *cosine_out = length > 0 ? sign * far_dot(s.vectors, product, n) / length : NAN;
 done:

@@ -79,8 +79,11 @@ far_status far_measure_kappa(far_ctx *ctx, far_work *w, const far_measure *m, do
 {
     int64_t n = w->in->view->info.rows;
     double *tails = NULL;
+    far_spectrum s;
     far_power p;
     far_status st;
+    FAR_TRY(far_view_spectrum(ctx, w->in->view, 0, 1, &s));
+    FAR_TRY(far_power_check(ctx, &s, (int64_t)m->argument[1]));
     FAR_TRY(far_alloc(ctx, n, &tails));
     FAR_TRY(far_view_coefficients(ctx, w->in->view, w->in->targets, NULL, tails));
     far_tail_sums(tails, n, tails);

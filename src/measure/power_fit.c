@@ -49,9 +49,10 @@ static line fit_line(const double *u, const double *v, int64_t n)
 static far_power power_of(const line *l)
 {
     double half = student_95((double)l->points - 2);
-    return (far_power){.exponent = -l->slope,
-                       .exponent_low = -l->slope - half * l->slope_error,
-                       .exponent_high = -l->slope + half * l->slope_error,
+    double exponent = 0 - l->slope; /* -slope would be -0 of a flat curve */
+    return (far_power){.exponent = exponent,
+                       .exponent_low = exponent - half * l->slope_error,
+                       .exponent_high = exponent + half * l->slope_error,
                        .prefactor = exp(l->at_zero),
                        .prefactor_low = exp(l->at_zero - half * l->at_zero_error),
                        .prefactor_high = exp(l->at_zero + half * l->at_zero_error),

@@ -273,9 +273,11 @@ static double effective_dimension(const far_spectrum *s, double ridge, double no
 static double participation(const far_spectrum *s)
 {
     double sum = 0, squares = 0;
-    for (int64_t i = 0; i < s->count; i++) {
-        sum += s->values[i];
-        squares += s->values[i] * s->values[i];
+    double size = fmax(fabs(s->values[0]), fabs(s->values[s->count - 1]));
+    for (int64_t i = 0; size > 0 && i < s->count; i++) {
+        double part = s->values[i] / size;
+        sum += part;
+        squares += part * part;
     }
     return squares > 0 ? sum * sum / squares : 0;
 }

@@ -71,7 +71,8 @@ static far_status check_names(reader *r)
     FAR_TRY(wanted.status);
     if (strncmp(r->at, wanted.data, (size_t)wanted.length) != 0) {
         st = far_input_fail(r->in, FAR_ERR_FORMAT,
-                            "is the track of another run: its columns are others than %.*s",
+                            "is the track of another run: its columns are others than %.*s; "
+                            "take another file, or remove it",
                             (int)wanted.length - 1, wanted.data);
     }
     r->at += wanted.length;

@@ -39,9 +39,10 @@ static worst_pair compare_triangles(const far_mat *k)
     return w;
 }
 
-static far_status check_symmetry(far_ctx *ctx, const far_mat *k, double *asymmetry)
+static far_status check_symmetry(far_ctx *ctx, const far_mat *k, double *asymmetry, double *largest)
 {
     worst_pair w = compare_triangles(k);
+    *largest = w.largest;
     *asymmetry = w.largest > 0 ? w.gap / w.largest : 0;
     if (*asymmetry <= FAR_VIEW_SYMMETRY) {
         return FAR_OK;
@@ -98,47 +99,70 @@ static double row_sum(const double *row, int64_t n)
     return sum_of(lanes);
 }
 
-/* Of row less means less shift; means NULL: of the row itself. */
-static double row_squares(const double *row, const double *means, double shift, int64_t n)
+/* Of scale times what is left of row less means less shift; means NULL: of the row itself. */
+static double row_squares(const double *row, const double *means, double shift, double scale,
+                          int64_t n)
 {
     double lanes[LANES] = {0};
     int64_t j = 0;
     for (; j + LANES <= n; j += LANES) {
         for (int k = 0; k < LANES; k++) {
-            double value = row[j + k] - (means ? means[j + k] : 0) - shift;
+            double value = scale * (row[j + k] - (means ? means[j + k] : 0) - shift);
             lanes[k] += value * value;
         }
     }
     for (; j < n; j++) {
-        double value = row[j] - (means ? means[j] : 0) - shift;
+        double value = scale * (row[j] - (means ? means[j] : 0) - shift);
         lanes[0] += value * value;
     }
     return sum_of(lanes);
 }
 
-static void measure_rows(far_view *v)
+enum { SCALE_MOST = 1000 }; /* 2 to that is a number, and so is its inverse */
+
+/* The power of 2 that brings numbers up to largest near 1: it costs no digits. */
+static double scale_of(double largest)
+{
+    int exponent = largest > 0 ? -ilogb(largest) : 0;
+    return ldexp(1, exponent > SCALE_MOST ? SCALE_MOST : exponent);
+}
+
+void far_scale_to_one(double *values, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(values[i]));
+    }
+    double scale = scale_of(largest);
+    for (int64_t i = 0; i < n; i++) {
+        values[i] *= scale;
+    }
+}
+
+static void measure_rows(far_view *v, double scale)
 {
     int64_t n = v->info.rows;
     double squares = 0;
     for (int64_t i = 0; i < n; i++) {
         const double *row = far_view_row(v, i);
         double sum = row_sum(row, n);
-        squares += row_squares(row, NULL, 0, n);
+        squares += row_squares(row, NULL, 0, scale, n);
         v->row_means[i] = sum / (double)n;
         v->mean += sum / (double)n / (double)n;
         v->info.trace += row[i];
     }
-    v->info.frobenius = sqrt(squares);
+    v->info.frobenius = sqrt(squares) / scale;
 }
 
-static void measure_centred(far_view *v)
+static void measure_centred(far_view *v, double scale)
 {
     int64_t n = v->info.rows;
     double squares = 0;
     for (int64_t i = 0; i < n; i++) {
-        squares += row_squares(far_view_row(v, i), v->row_means, v->row_means[i] - v->mean, n);
+        squares +=
+            row_squares(far_view_row(v, i), v->row_means, v->row_means[i] - v->mean, scale, n);
     }
-    v->info.centred_frobenius = sqrt(squares);
+    v->info.centred_frobenius = sqrt(squares) / scale;
 }
 
 /* ---- making one ---- */
@@ -147,18 +171,18 @@ far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, 
 {
     far_view *v = NULL;
     far_status st;
-    double asymmetry = 0;
+    double asymmetry = 0, largest = 0;
     *out = NULL;
     FAR_TRY(check_kernel(ctx, kernel, points));
-    FAR_TRY(check_symmetry(ctx, kernel, &asymmetry));
+    FAR_TRY(check_symmetry(ctx, kernel, &asymmetry, &largest));
     FAR_TRY(far_alloc(ctx, 1, &v));
     *v = (far_view){.ctx = ctx, .kernel = *kernel};
     int64_t n = kernel->rows, count = points > 0 ? points : n;
     v->info =
         (far_view_info){.rows = n, .points = count, .outputs = n / count, .asymmetry = asymmetry};
     FAR_TRY(far_alloc(ctx, n, &v->row_means));
-    measure_rows(v);
-    measure_centred(v);
+    measure_rows(v, scale_of(largest));
+    measure_centred(v, scale_of(largest));
     *out = v;
     v = NULL;
 done:

@@ -465,12 +465,13 @@ void far_run_result(const far_run *r, far_train_result *out)
 static void tell_losses(const far_run *r, far_text *t)
 {
     const far_train_state *s = &r->state;
+    double now = isnan(s->sum) ? fabs(s->sum) : s->sum; /* the sign of a NaN says nothing */
     if (isnan(s->loss)) {
-        far_text_add(t, "the loss was %g from the beginning", s->sum);
+        far_text_add(t, "the loss was %g from the beginning", now);
     } else if (isnan(s->older)) {
-        far_text_add(t, "the loss went %.3g, then %g", s->loss, s->sum);
+        far_text_add(t, "the loss went %.3g, then %g", s->loss, now);
     } else {
-        far_text_add(t, "the loss went %.3g, %.3g, then %g", s->older, s->loss, s->sum);
+        far_text_add(t, "the loss went %.3g, %.3g, then %g", s->older, s->loss, now);
     }
 }
 

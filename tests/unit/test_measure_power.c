@@ -16,8 +16,7 @@ static void an_exact_power_law_is_found(void **state)
     assert_near(p.exponent, 1.75, 1e-12);
     assert_near(p.prefactor, 3, 1e-11);
     assert_near(p.exponent_low, 1.75, 1e-11);
-    assert_near(p.from, 2.5, 1e-12);
-    assert_near(p.to, 19.5, 1e-12);
+    assert_true(p.from == 2.5 && p.to == 19.5);
     assert_int_equal(p.points, 18);
     assert_null(p.warning);
 }

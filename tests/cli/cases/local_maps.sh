@@ -25,7 +25,7 @@ assert len(maps) == len(plain) == len(grid) == 54 and net["grid"]
 assert "reach_model" not in plain[0] and "reach_model" not in matrix
 for a, b in zip(maps, plain):
     near(a["g"], b["g"]), near(a["reach"], b["reach"]), near(a["min_c"], b["min_c"])
-assert min(r["min_c"] for r in maps) == net["min_c"]
+near(min(r["min_c"] for r in maps), net["min_c"])
 # a jet by its own kernel: a2 = |g|^2, and the model of it
 r, level = maps[20], (1 + net["c_inf"]) / 2
 det = r["h1_1"] * r["h2_2"] - r["h1_2"] ** 2

@@ -32,3 +32,4 @@ measure 1 K.csv y3.csv -m xi
 measure 1 K.csv X.csv -t kind -m xi
 measure 1 K.csv X.csv -t z -m kta
 measure 1 -a 'dense erf dense' y.csv -m nu:1:2
+measure 2 K.csv --y y.csv -m align:1,kta,align:2

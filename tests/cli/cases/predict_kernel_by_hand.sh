@@ -32,6 +32,7 @@ sed 1d f.csv | close_to 1e-14 0.75 0.25 0.25 -0.25
 # new points: K(x, X) = (1, 1) does not see (1, -1)
 predict --ridge 1 --cross KX.csv -q -o new.csv
 sed 1d new.csv | close_to 1e-14 0.25
+predict --ridge 1 --cross KX.csv | cmp - new.csv
 predict --ridge 1 --f0 f0.csv --cross KX.csv --cross-f0 fx.csv -q -o new.csv
 sed 1d new.csv | close_to 1e-14 0.25
 # the loss over time, (e^-3t + e^-t) / 8, at both ends as asked; descent at whole steps, each once

@@ -24,3 +24,9 @@ spectrum 1 --net net.safetensors x.csv --powerlaw 1:6
 spectrum 2 --net net.safetensors x.csv --weyl 3
 spectrum 2 --net net.safetensors x.csv --weyl 1,2
 spectrum 2 --net net.safetensors x.csv --layers 1 --weyl 1
+# x x' + x^2 (x^2)': two eigenvalues and rounding
+awk 'BEGIN { for (i = 1; i < 9; i++) for (k = 1; k < 9; k++) printf "%d%s", i * k + i * i * k * k, k < 8 ? "," : "\n" }' >flat.csv
+spectrum 1 flat.csv --powerlaw 1:6
+points 1 2 3 4 5 6 7 8 >x8.csv
+expect_code 1 "$FARFIELD" measure flat.csv --y x8.csv -m nu:1:6
+expect_code 1 "$FARFIELD" measure flat.csv --y x8.csv -m kappa:1:6

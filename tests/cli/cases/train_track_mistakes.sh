@@ -5,11 +5,11 @@ try() {
     shift
     expect_code "$code" "$FARFIELD" train w.csv -t y -a 'dense(7) tanh dense' -e 3 -o net.safetensors --track "$@"
 }
-try 1 metrics=lmx
-try 1 metrics=cond
+try 2 metrics=lmx
+try 2 metrics=cond
 try 1 metrics=magma
-try 1 metrics=lmax,lmax
-try 1 metrics=loss
+try 2 metrics=lmax,lmax
+try 2 metrics=loss
 try 2 every=0
 try 2 evry=5
 try 2 colour=red
@@ -19,7 +19,11 @@ try 2 points=none
 try 2 at-loss=0.1,x
 try 2 at-loss=-1
 try 2 outputs=2
+try 1 metrics=nu:1:5
+try 1 metrics=lmax,kappa:1:5
 try 1 metrics=lmax file=no/such/track.csv
+try 2 metrics=lmax file=track.npy
+try 2 metrics=lmax file=./w.csv
 expect_code 2 "$FARFIELD" train -a 'dense(1)' --inputs 2 -e 0 --track every=5
 expect_code 2 "$FARFIELD" train w.csv -t y -a 'dense(1)' --track
 only_files w.csv

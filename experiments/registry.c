@@ -35,7 +35,7 @@ const experiment EXPERIMENTS[] = {
      "mnist cifar10", 10, 600, run_lnnet_fig5},
     {"linearization", "Fine-tuning near its start, linearised, layer by layer",
      "Afzal et al. 2025, arXiv 2602.08239", "optdigits", 5, 20, run_linearization},
-    {"edge-of-stability", "Rates, sharpness, and the kernel's alignment at equal loss",
+    {"edge-of-stability", "Rates, sharpness, and alignment at equal loss",
      "Jiang et al. 2025, arXiv 2507.12837", "optdigits", 10, 60, run_edge_of_stability},
     {"linearized", "Eigenvectors of the kernel as tasks: network and kernel",
      "Ortiz-Jimenez, Moosavi-Dezfooli, Frossard 2021, arXiv 2106.06770", "optdigits", 8, 60,

@@ -264,15 +264,25 @@ static int read_curve(job *j)
     return code == EXIT_DONE ? take_column(j, y_col, j->y) : code;
 }
 
-static void widest_window(job *j)
+static void widest_window(const job *j, double window[2])
 {
-    j->window[0] = INFINITY;
-    j->window[1] = 0;
+    window[0] = INFINITY;
+    window[1] = 0;
     for (int64_t i = 0; i < j->count; i++) {
         if (j->x[i] > 0) {
-            j->window[0] = fmin(j->window[0], j->x[i]);
-            j->window[1] = fmax(j->window[1], j->x[i]);
+            window[0] = fmin(window[0], j->x[i]);
+            window[1] = fmax(window[1], j->x[i]);
         }
+    }
+}
+
+static void say_what_is_missing(job *j)
+{
+    double widest[2];
+    widest_window(j, widest);
+    if (widest[0] > j->window[0] || widest[1] < j->window[1]) {
+        session_say(&j->s, "%s goes from %g to %g: it does not fill the window %g:%g",
+                    j->table.label, widest[0], widest[1], j->window[0], j->window[1]);
     }
 }
 
@@ -283,14 +293,18 @@ static int fit_curve(job *j)
         return code;
     }
     if (!j->args.window) {
-        widest_window(j);
+        widest_window(j, j->window);
     }
     if (!(j->window[0] < j->window[1])) {
         return failure(VERB, "%s: there are no two different x above 0", j->table.label);
     }
     far_status st =
         far_power_fit(j->s.ctx, j->x, j->y, j->count, j->window[0], j->window[1], &j->fit);
-    return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, j->table.label);
+    if (st != FAR_OK) {
+        return session_failure(&j->s, j->table.label);
+    }
+    say_what_is_missing(j);
+    return EXIT_DONE;
 }
 
 static int expect(job *j)

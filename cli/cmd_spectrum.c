@@ -180,8 +180,9 @@ static far_status intervals_of_rest(job *j, unsigned char *chosen, far_mat *matr
     if (st == FAR_OK) {
         st = far_weyl_intervals(j->s.ctx, rest.values, rest.count, w->least, w->largest, w->low,
                                 w->high);
-        double ridge = isnan(j->args.ridge) ? 0 : j->args.ridge;
-        w->bound = far_weyl_condition(rest.values, rest.count, w->least, w->largest, ridge);
+        w->bound = isnan(j->args.ridge) ? NAN
+                                        : far_weyl_condition(rest.values, rest.count, w->least,
+                                                             w->largest, j->args.ridge);
     }
     far_view_destroy(view);
     return st;
@@ -465,8 +466,9 @@ static void print_weyl(const job *j)
            w->least, w->largest);
     printf("  intervals    hold %lld of %lld eigenvalues\n", (long long)w->inside,
            (long long)j->info.rows);
-    printf("  condition    at most %.6g, of K + %g I\n", w->bound,
-           isnan(j->args.ridge) ? 0 : j->args.ridge);
+    if (!isnan(j->args.ridge)) {
+        printf("  condition    at most %.6g, of K + %g I\n", w->bound, j->args.ridge);
+    }
 }
 
 static void print_power(const job *j)
@@ -544,8 +546,10 @@ static void json_weyl(const job *j)
     json_number_field(stdout, "least", w->least);
     json_number_field(stdout, "largest", w->largest);
     json_number_field(stdout, "inside", (double)w->inside);
-    json_number_field(stdout, "ridge", isnan(j->args.ridge) ? 0 : j->args.ridge);
-    json_number_field(stdout, "condition_bound", w->bound);
+    if (!isnan(j->args.ridge)) {
+        json_number_field(stdout, "ridge", j->args.ridge);
+        json_number_field(stdout, "condition_bound", w->bound);
+    }
     json_key(stdout, "low");
     json_numbers(stdout, w->low, j->shown);
     json_key(stdout, "high");

@@ -712,6 +712,24 @@ static int check_table_points(session *s, const source_args *a, const source *k)
     return code;
 }
 
+/* A linear network says by itself that it learns no more. */
+static int warn_of_odd_parts(session *s, const source_args *a, const source *k)
+{
+    double degree;
+    int linear = 0;
+    if (!k->kernel || far_power_degree(s->ctx, a->arch, &degree) != FAR_OK) {
+        return EXIT_DONE;
+    }
+    if (far_odd_part_linear(s->ctx, far_pair_of_kernel, k->kernel, k->x.cols, &linear) != FAR_OK) {
+        return session_failure(s, k->table.label);
+    }
+    if (linear) {
+        session_say(s, "without biases this network learns nothing odd but what is linear; "
+                       "dense(b=0.1) has them");
+    }
+    return EXIT_DONE;
+}
+
 int source_read(session *s, const source_args *a, int32_t needs, source *out)
 {
     bool valued = (needs & FAR_NEED_VALUES) && (a->values || a->net);
@@ -727,6 +745,7 @@ int source_read(session *s, const source_args *a, int32_t needs, source *out)
     }
     code = code == EXIT_DONE && valued ? read_values(s, a, out) : code;
     code = code == EXIT_DONE && !a->kernel ? compute(s, a, out) : code;
+    code = code == EXIT_DONE ? warn_of_odd_parts(s, a, out) : code;
     code = code == EXIT_DONE ? make_view(s, a, out) : code;
     return code == EXIT_DONE ? fit_all(s, a, out) : code;
 }

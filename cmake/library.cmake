@@ -25,6 +25,7 @@ set(FAR_SOURCES
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
     src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/grid.c src/measure/jets.c
+    src/measure/odd_part.c
     src/measure/local.c src/measure/local_reach.c src/measure/measures_kernel.c src/measure/measures_local.c
     src/measure/measures_target.c src/measure/power_fit.c src/measure/power_law.c
     src/measure/power_theory.c src/measure/rank.c src/measure/registry.c

@@ -57,7 +57,8 @@ static far_status square(far_ctx *ctx, double *y, int64_t n, double *squares)
     *squares = far_dot(y, y, n);
     return *squares > 0 ? FAR_OK
                         : far_fail(ctx, FAR_ERR_VALUE,
-                                   "targets: all are 0, nothing can be aligned with them");
+                                   "targets: all are 0, as constant ones are once they are "
+                                   "standardised; nothing can be aligned with them");
 }
 
 /* y is centred in place. */

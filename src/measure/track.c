@@ -104,7 +104,7 @@ static far_status name_columns(far_track *t)
     for (int64_t m = 0; st == FAR_OK && m < t->measure_count; m++) {
         for (int64_t i = 0; st == FAR_OK && i < t->measures[m].values; i++, column++) {
             far_measure_label(&t->measures[m], i, t->names[column]);
-            st = refuse_twins(t, column);
+            st = i == 0 ? refuse_twins(t, column) : FAR_OK;
         }
     }
     return st;

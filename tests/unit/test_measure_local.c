@@ -363,9 +363,37 @@ static void every_allocation_may_fail(void **state)
     fail_every_allocation(look_around);
 }
 
+static int odd_part_linear(const char *arch, int64_t dimension)
+{
+    far_kernel *kernel;
+    int linear = -1;
+    OK(far_kernel_create(ctx, arch, NULL, &kernel));
+    OK(far_odd_part_linear(ctx, far_pair_of_kernel, kernel, dimension, &linear));
+    far_kernel_destroy(kernel);
+    return linear;
+}
+
+static void odd_parts(void **state)
+{
+    (void)state;
+    for (int64_t d = 1; d <= 5; d++) {
+        assert_int_equal(odd_part_linear("dense(nobias) relu dense", d), 1);
+        assert_int_equal(odd_part_linear("dense(nobias) relu dense(nobias)", d), 1);
+        assert_int_equal(odd_part_linear("dense(nobias) abs dense", d), 1);
+        assert_int_equal(odd_part_linear("dense relu dense(nobias)", d), 0);
+        assert_int_equal(odd_part_linear("dense(nobias) erf dense", d), 0);
+    }
+    assert_int_equal(odd_part_linear("[dense(nobias) relu]x2 dense", 1), 1);
+    assert_int_equal(odd_part_linear("[dense(nobias) relu]x2 dense", 2), 0);
+    int linear;
+    assert_int_equal(far_odd_part_linear(ctx, NULL, NULL, 2, &linear), FAR_ERR_ARG);
+    assert_int_equal(far_odd_part_linear(ctx, far_pair_of_kernel, NULL, 0, &linear), FAR_ERR_ARG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(odd_parts),
         TEST(cosines_by_hand),
         TEST(a_gaussian_has_its_length),
         TEST(a_flat_kernel_has_no_length),

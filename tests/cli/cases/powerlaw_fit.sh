@@ -22,3 +22,8 @@ seq 1 30 | awk 'BEGIN { print "step,acc,loss" } { printf "%d,1,%.17g\n", $1, exp
 "$FARFIELD" powerlaw track.csv --x step --y loss >said
 grep -q 'take care .*exponential' said
 "$FARFIELD" powerlaw curve.csv --window 10:60 --theory d=2 | has 'theory is outside of the interval'
+# a window that the curve does not fill
+"$FARFIELD" powerlaw curve.csv --window 10:80 2>said >fit
+grep -qx 'farfield powerlaw: curve.csv goes from 1 to 60: it does not fill the window 10:80' said
+grep -q 'window *10 to 60, 51 points' fit
+"$FARFIELD" powerlaw curve.csv --window 10:80 -q >fit

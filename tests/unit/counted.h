@@ -4,22 +4,15 @@
 
 #include "heap.h"
 
-#include <farfield/base.h>
-
 static heap test_heap;
 static far_ctx *ctx;
 
 static int open_context(void **state)
 {
     (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
     test_heap = (heap){.fail_at = -1};
-    opts.threads = 1;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    return far_ctx_create(&opts, &ctx);
+    ctx = heap_context(&test_heap, 1, NULL, NULL);
+    return !ctx;
 }
 
 /* Every test must give back all it took. */

@@ -3,6 +3,7 @@
 #ifndef TEST_HEAP_H
 #define TEST_HEAP_H
 
+#include <farfield/base.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,21 @@ static void heap_free(void *user, void *ptr, size_t bytes)
     h->live_bytes -= (int64_t)bytes;
     memset(ptr, 0x5a, bytes);
     free(ptr);
+}
+
+/* NULL: it could not be made. */
+static inline far_ctx *heap_context(heap *h, int threads, far_progress_fn progress, void *user)
+{
+    far_ctx_opts opts;
+    far_ctx *made = NULL;
+    far_ctx_opts_init(&opts);
+    opts.threads = threads;
+    opts.alloc = heap_alloc;
+    opts.free = heap_free;
+    opts.alloc_user = h;
+    opts.progress = progress;
+    opts.progress_user = user;
+    return far_ctx_create(&opts, &made) == FAR_OK ? made : NULL;
 }
 
 #endif

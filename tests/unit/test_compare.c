@@ -36,16 +36,7 @@ static int on_progress(void *user, const char *what, int64_t done, int64_t of)
 
 static far_ctx *context_with(int threads)
 {
-    far_ctx *made;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    opts.threads = threads;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = on_progress;
-    assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
-    return made;
+    return heap_context(&test_heap, threads, on_progress, NULL);
 }
 
 static int open_context(void **state)

@@ -25,15 +25,7 @@ static far_ctx *ctx;
 
 static far_ctx *context_with(int threads)
 {
-    far_ctx_opts opts;
-    far_ctx *made;
-    far_ctx_opts_init(&opts);
-    opts.threads = threads;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
-    return made;
+    return heap_context(&test_heap, threads, NULL, NULL);
 }
 
 static int setup(void **state)

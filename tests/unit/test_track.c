@@ -43,16 +43,7 @@ static int listen(void *user, const char *what, int64_t done, int64_t total)
 
 static far_ctx *context_with(int threads)
 {
-    far_ctx_opts opts;
-    far_ctx *made;
-    far_ctx_opts_init(&opts);
-    opts.threads = threads;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = listen;
-    assert_int_equal(far_ctx_create(&opts, &made), FAR_OK);
-    return made;
+    return heap_context(&test_heap, threads, listen, NULL);
 }
 
 static int open_context(void **state)

@@ -39,6 +39,7 @@ for a, b in zip(second, said["layers"][1]["eigenvalues"]):
     assert abs(a - b) < 1e-9 * values[0]
 two = json.load(open("two.json"))
 assert [l["layer"] for l in two["layers"]] == [1, 2] and two["weyl"]["inside"] == 30
+assert "condition" not in two and "condition_bound" not in two["weyl"]  # there is no ridge
 # Weyl from the spectrum of layer 1 alone and the ends of layer 2's
 first = two["layers"][0]["eigenvalues"]
 for l, f, h in zip(two["weyl"]["low"], first, two["weyl"]["high"]):

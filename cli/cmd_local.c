@@ -270,6 +270,7 @@ static void json_map(local_job *j, const char *name, int map)
 static void json_maps(local_job *j)
 {
     json_map(j, "g", MAP_LENGTH);
+    json_map(j, "v0", MAP_FIRST);
     json_map(j, "reach", MAP_REACH);
     json_map(j, "reach_model", MAP_REACH_MODEL);
     json_map(j, "min_c_of_points", MAP_LEAST);

@@ -212,7 +212,13 @@ static int find_added_layer(job *j)
         others += l != layer && layer_chosen(j, l);
     }
     j->weyl.layer = layer;
-    return there && others > 0
+    if (there && others == 0) {
+        return usage_error(VERB,
+                           "--weyl: layer %lld is the only one%s, which leaves none to compare "
+                           "with",
+                           (long long)layer + 1, layers > 1 ? " of --layers" : "");
+    }
+    return there
                ? EXIT_DONE
                : usage_error(VERB,
                              "--weyl is one of several chosen layers, 1 to %lld (-1 is the last), "
@@ -437,10 +443,10 @@ static double layer_trace(const job *j, int64_t layer)
 static void print_layers(const job *j)
 {
     printf("\n%6s  %14s  %14s  %17s  %s\n", "layer", "lambda_1 of K", "least", "part of the trace",
-           "its weights");
+           "tensors");
     for (int64_t l = 0; l < j->layers.rows; l++) {
         if (layer_chosen(j, l)) {
-            printf("%6lld  %14.6g  %14.6g  %17.6f  %s\n", (long long)l + 1,
+            printf("%6lld  %14.6g  %14.6g  %17.6f  %s.*\n", (long long)l + 1,
                    mat_get(&j->layers, l, 0), mat_get(&j->layers, l, j->layers.cols - 1),
                    layer_trace(j, l) / j->info.trace, far_net_layer(j->kernel.net, l));
         }

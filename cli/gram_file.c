@@ -279,6 +279,21 @@ static int arrange(session *s, const char *list, gram_file *g)
     return dims == 2 ? EXIT_DONE : add_layers(s, list, &a, g);
 }
 
+static int check_kind(session *s, const gram_file *g)
+{
+    static const char *const KINDS[] = {"empirical", "ntk", "nngp"};
+    const char *kind = g->header.kind;
+    for (int i = 0; i < 3; i++) {
+        if (!kind || strcmp(kind, KINDS[i]) == 0) {
+            return EXIT_DONE;
+        }
+    }
+    return failure(s->verb,
+                   "%s: its farfield.kind is '%s'; known are empirical, ntk and nngp: write the "
+                   "kernel anew",
+                   g->in.label, kind);
+}
+
 static int check_shape(session *s, const gram_file *g)
 {
     const gram_header *h = &g->header;
@@ -302,7 +317,8 @@ int gram_read(session *s, const char *operand, const char *layers, gram_file *ou
         return code;
     }
     out->header = read_header(out->in.table);
-    code = arrange(s, layers, out);
+    code = check_kind(s, out);
+    code = code == EXIT_DONE ? arrange(s, layers, out) : code;
     return code == EXIT_DONE ? check_shape(s, out) : code;
 }
 

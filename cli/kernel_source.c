@@ -298,16 +298,16 @@ static int read_coordinates(session *s, const source_args *a, source *k)
     return code;
 }
 
-/* All chosen rows of a frame in the network's units, moved together. */
-static int encode(session *s, source *k, const far_frame *frame, const unsigned char *rows,
-                  int64_t count, far_mat *out)
+/* All chosen rows of a frame in the network's units, moved together; label is its file. */
+static int encode(session *s, const source *k, const char *label, const far_frame *frame,
+                  const unsigned char *rows, int64_t count, far_mat *out)
 {
     int64_t d = far_net_describe(k->net).inputs, total = far_frame_rows(frame), next = 0;
     far_mat whole = {0};
     int code = matrix_alloc(s->verb, total, d, FAR_F64, &whole);
     code = code == EXIT_DONE ? matrix_alloc(s->verb, count, d, FAR_F64, out) : code;
     if (code == EXIT_DONE && far_net_encode(s->ctx, k->net, frame, rows, &whole) != FAR_OK) {
-        code = session_failure(s, k->table.label);
+        code = session_failure(s, label);
     }
     for (int64_t i = 0; code == EXIT_DONE && i < total; i++) {
         if (!rows || rows[i]) {
@@ -331,7 +331,7 @@ static int encode_coordinates(session *s, const source_args *a, source *k)
     k->x = (far_mat){0};
     code = far_frame_from_mat(s->ctx, &raw, NULL, &frame) == FAR_OK ? EXIT_DONE
                                                                     : session_failure(s, NULL);
-    code = code == EXIT_DONE ? encode(s, k, frame, NULL, raw.rows, &k->x) : code;
+    code = code == EXIT_DONE ? encode(s, k, k->table.label, frame, NULL, raw.rows, &k->x) : code;
     far_frame_destroy(frame);
     free(raw.data);
     return code;
@@ -365,7 +365,8 @@ static int read_points(session *s, const source_args *a, int32_t needs, source *
     if (k->net && far_net_input_name(k->net, 0)) {
         return a->features
                    ? usage_error(s->verb, "--features: the network knows which columns it takes")
-                   : encode(s, k, k->table.frame, k->table.rows, k->table.count, &k->x);
+                   : encode(s, k, k->table.label, k->table.frame, k->table.rows, k->table.count,
+                            &k->x);
     }
     if (k->net) {
         return encode_coordinates(s, a, k);
@@ -471,6 +472,34 @@ static int make_view(session *s, const source_args *a, source *k)
 
 /* ---- targets and values --------------------------------------------------------------------- */
 
+static bool has_one_word(const dataset *d, int64_t col)
+{
+    const int32_t *codes = far_frame_codes(d->frame, col);
+    int32_t first = -1;
+    for (int64_t i = 0; codes && i < far_frame_rows(d->frame); i++) {
+        bool counts = (!d->rows || d->rows[i]) && codes[i] >= 0;
+        if (counts && first >= 0 && codes[i] != first) {
+            return false;
+        }
+        first = counts ? codes[i] : first;
+    }
+    return first >= 0;
+}
+
+/* The same word in all rows would be a constant. */
+static int check_classes(session *s, const dataset *d, const choice *c)
+{
+    for (int64_t k = 0; k < c->count; k++) {
+        if (has_one_word(d, c->cols[k])) {
+            return failure(s->verb,
+                           "%s: the target %s has one class only in the rows chosen; two at least "
+                           "are needed",
+                           d->label, far_frame_name(d->frame, c->cols[k]));
+        }
+    }
+    return EXIT_DONE;
+}
+
 static int read_targets(session *s, const source_args *a, source *k)
 {
     choice c = {.indicators = k->net ? far_net_describe(k->net).outputs : 0};
@@ -480,7 +509,10 @@ static int read_targets(session *s, const source_args *a, source *k)
         code = dataset_read(s->verb, s->ctx, a->y, NULL, &k->target_table);
     }
     code = code == EXIT_DONE ? choose_columns(s, table, a->target, "--target", NULL, &c) : code;
+    code = code == EXIT_DONE ? check_classes(s, table, &c) : code;
     code = code == EXIT_DONE ? put_columns(s, table, &c, &k->targets) : code;
+    k->target_name =
+        code == EXIT_DONE && c.count == 1 ? far_frame_name(table->frame, c.cols[0]) : NULL;
     free(c.cols);
     return code;
 }
@@ -597,7 +629,7 @@ static int new_coordinates(session *s, const source_args *a, source *k, const da
     *x = (far_mat){0};
     code = far_frame_from_mat(s->ctx, &raw, NULL, &frame) == FAR_OK ? EXIT_DONE
                                                                     : session_failure(s, NULL);
-    code = code == EXIT_DONE ? encode(s, k, frame, NULL, raw.rows, x) : code;
+    code = code == EXIT_DONE ? encode(s, k, d->label, frame, NULL, raw.rows, x) : code;
     far_frame_destroy(frame);
     free(raw.data);
     return code;
@@ -649,7 +681,8 @@ int source_cross(session *s, const source_args *a, source *k, const char *table,
     bool known = k->net && far_net_input_name(k->net, 0);
     int code = dataset_read(s->verb, s->ctx, table, NULL, &d);
     if (code == EXIT_DONE) {
-        code = known ? encode(s, k, d.frame, NULL, d.count, &x) : new_coordinates(s, a, k, &d, &x);
+        code = known ? encode(s, k, d.label, d.frame, NULL, d.count, &x)
+                     : new_coordinates(s, a, k, &d, &x);
     }
     code = code == EXIT_DONE ? cross_kernel(s, a, k, &x, cross) : code;
     if (code == EXIT_DONE && start && k->net) {

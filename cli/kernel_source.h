@@ -43,6 +43,7 @@ typedef struct source {
     unsigned char *layers;
     far_ntk_opts opts;                  /* of the network */
     far_mat matrix, x, targets, values; /* x: one row a point. No data: not there */
+    const char *target_name;            /* of its one column; NULL: several, or none */
     far_view *view;
 } source;
 

@@ -100,6 +100,21 @@ static void print_rows(const laplace_job *j)
     }
 }
 
+/* The landmarks may give fewer features than were asked for. */
+static void print_rank_given(const laplace_job *j, int64_t rank)
+{
+    int64_t asked = j->args.rank;
+    const char *origin = j->args.rank_given ? "given" : "the default: not validated";
+    if (asked == rank) {
+        printf(", %s\n", origin);
+    } else if (asked == 0) {
+        puts(", all that the landmarks give");
+    } else {
+        printf(", all that the landmarks give (%lld %s)\n", (long long)asked,
+               j->args.rank_given ? "asked for" : "is the default");
+    }
+}
+
 static void print_posterior(const laplace_job *j, const far_laplace_info *i)
 {
     print_label("posterior");
@@ -117,7 +132,7 @@ static void print_posterior(const laplace_job *j, const far_laplace_info *i)
         printf(", chosen of up to %lld%s\n", (long long)j->rank_tried,
                i->rank == j->rank_tried ? ": the most there were" : "");
     } else {
-        puts(j->args.rank_given ? ", given" : ", the default: not validated");
+        print_rank_given(j, i->rank);
     }
 }
 

@@ -293,9 +293,27 @@ quartiles local_quartiles(local_job *j, int map)
 /* ---- files --------------------------------------------------------------------------------- */
 
 static const char *const MAP_NAMES[MAPS] = {"g",     "v0",          "reach", "reach_model",
-                                            "min_c", "min_c_model", "image", "image_slope"};
+                                            "min_c", "min_c_model", "image", "slope"};
 
-enum { NAME_BYTES = 24 };
+enum { NAME_BYTES = 128 };
+
+/* Whether a column of maps or jets may be called so: v0, x1, h1_2. */
+static bool is_taken(const char *name)
+{
+    for (int map = 0; map < MAP_IMAGE; map++) {
+        if (strcmp(name, MAP_NAMES[map]) == 0) {
+            return true;
+        }
+    }
+    return *name && strchr("xdh", *name) && !name[1 + strspn(name + 1, "0123456789_")];
+}
+
+/* Targets are called as their column. */
+static const char *target_name(const local_job *j)
+{
+    const char *name = j->kernel.target_name;
+    return name && !is_taken(name) ? name : MAP_NAMES[MAP_IMAGE];
+}
 
 /* Columns in the making. */
 typedef struct columns {
@@ -322,7 +340,10 @@ static void add_maps(local_job *j, columns *c)
     }
     for (int map = 0; map < MAPS; map++) {
         if (local_has(j, map)) {
-            add_column(c, far_mat_view(j->maps[map], j->n, 1, FAR_F64), 0, "%s", MAP_NAMES[map]);
+            bool of_targets = map == MAP_IMAGE || map == MAP_SLOPE;
+            add_column(c, far_mat_view(j->maps[map], j->n, 1, FAR_F64), 0, "%s%s",
+                       of_targets ? target_name(j) : MAP_NAMES[map],
+                       map == MAP_SLOPE ? "_slope" : "");
         }
     }
     for (int64_t k = 0; j->h.data && k < j->d; k++) {

@@ -254,6 +254,9 @@ static int store_choice(const command_line *line, const option *o, const char *t
 
 static int store_word(const command_line *line, const option *o, const char *text, word_list *list)
 {
+    if (text[0] == '-') {
+        return usage_error(line->verb, "%s takes %s, not '%s'", o->name, o->value, text);
+    }
     if (list->count == MAX_WORDS) {
         return usage_error(line->verb, "%s takes at most %d words", o->name, MAX_WORDS);
     }

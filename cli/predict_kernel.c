@@ -210,6 +210,13 @@ static const far_mat *start_of(const job *j)
     return j->kernel.values.data ? &j->kernel.values : NULL;
 }
 
+static const char *start_words(const job *j)
+{
+    return !start_of(j)             ? "0"
+           : j->args->source.values ? j->args->source.values
+                                    : "the network's outputs";
+}
+
 static int check_start(job *j)
 {
     const far_mat *y = &j->kernel.targets, *f0 = start_of(j);
@@ -231,6 +238,34 @@ static double length_of(const far_mat *m)
         squares += ((const double *)m->data)[i] * ((const double *)m->data)[i];
     }
     return sqrt(squares);
+}
+
+static double largest_of(const far_mat *m)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        largest = fmax(largest, fabs(((const double *)m->data)[i]));
+    }
+    return largest;
+}
+
+/* Losses and residuals are sums of squares. */
+static int check_squares(const job *j)
+{
+    const source *k = &j->kernel;
+    const far_mat *f0 = start_of(j);
+    double largest = largest_of(&k->targets), start = f0 ? largest_of(f0) : 0;
+    double span = largest + start;
+    if (isfinite(span * span * (double)(k->targets.rows * k->targets.cols))) {
+        return EXIT_DONE;
+    }
+    bool of_start = start > largest;
+    const char *table = j->args->source.y ? k->target_table.label : k->table.label;
+    return failure(VERB,
+                   "%s: %s go up to %.3g, whose square is too large for a number; divide targets "
+                   "and start by a constant",
+                   of_start ? start_words(j) : table, of_start ? "starts" : "targets",
+                   of_start ? start : largest);
 }
 
 /* The part of a component along an eigenvector of eigenvalue l that is learnt: l g(l). */
@@ -290,6 +325,7 @@ static int fit_kernel(job *j)
 {
     int64_t rows = j->info.rows, q = j->kernel.targets.cols;
     int code = check_start(j);
+    code = code == EXIT_DONE ? check_squares(j) : code;
     code = code == EXIT_DONE ? matrix_alloc(VERB, rows, q, FAR_F64, &j->fitted) : code;
     code = code == EXIT_DONE ? matrix_alloc(VERB, rows, q, FAR_F64, &j->residuals) : code;
     code = code == EXIT_DONE ? matrix_alloc(VERB, rows, q, FAR_F64, &j->weights) : code;
@@ -440,13 +476,6 @@ static int write_losses(job *j)
 
 /* ---- what is said -------------------------------------------------------------------------- */
 
-static const char *start_words(const job *j)
-{
-    return !start_of(j)             ? "0"
-           : j->args->source.values ? j->args->source.values
-                                    : "the network's outputs";
-}
-
 static void print_filter(const far_spectral *f)
 {
     printf("filter         ");
@@ -464,7 +493,7 @@ static void print_filter(const far_spectral *f)
 static void print_summary(const job *j)
 {
     const far_spectral *f = &j->args->filter;
-    int64_t q = j->kernel.targets.cols;
+    int64_t q = j->fitted.cols;
     source_print(&j->kernel, &j->args->source);
     printf("targets        %lld column%s, training starts at %s\n", (long long)q, q == 1 ? "" : "s",
            start_words(j));
@@ -472,7 +501,12 @@ static void print_summary(const job *j)
     printf("ridge          %g, condition of K + %g I %.6g\n", f->ridge, f->ridge,
            j->condition.condition);
     printf("residual       %.6g, |y - f|\n", j->residual);
-    printf("  of ridge     %.6g, |ridge (K + ridge I)^-1 (y - f0)|\n", j->ridge_residual);
+    if (f->ridge > 0) {
+        printf("  of ridge     %.6g, |ridge (K + ridge I)^-1 (y - f0)|\n", j->ridge_residual);
+    } else {
+        printf("  at the end   %.6g, what interpolation leaves: y - f0 beyond the reach of K\n",
+               j->ridge_residual);
+    }
     printf("loss L         %.6g before, %.6g after\n", j->loss[0], j->loss[1]);
     printf("dimension      %.6g of %lld, sum of lambda g(lambda)\n", j->dimension,
            (long long)j->info.rows);

@@ -89,7 +89,8 @@ static far_figure *draw_map(report *r, const local_job *j, const canvas *c, int 
     heat.x_max = border(c->across, true);
     heat.y_min = border(c->up, false);
     heat.y_max = border(c->up, true);
-    heat.map = map == MAP_LENGTH || map == MAP_IMAGE ? FAR_MAP_SEQUENTIAL : FAR_MAP_AUTO;
+    bool positive = map == MAP_LENGTH || map == MAP_IMAGE || map == MAP_SLOPE;
+    heat.map = positive ? FAR_MAP_SEQUENTIAL : FAR_MAP_AUTO;
     arrange(c, &j->kernel.x, j->maps[map]);
     report_draw(r, &opts);
     if (r->figure && r->failed == FAR_OK) {
@@ -101,30 +102,40 @@ static far_figure *draw_map(report *r, const local_job *j, const canvas *c, int 
 
 enum { ACROSS = 3, DOWN = 2 };
 
-static void put_maps(report *r, local_job *j)
+/* The first six that there are. */
+static int draw_maps(report *r, const local_job *j, const canvas *c, far_figure **figures)
 {
     static const struct {
         int map;
         const char *title;
-    } PARTS[ACROSS * DOWN] = {
+    } PARTS[] = {
         {MAP_IMAGE, "targets"},
         {MAP_LENGTH, "|g|"},
         {MAP_FIRST, "v0"},
         {MAP_REACH, "reach of C"},
         {MAP_REACH_MODEL, "reach, model"},
         {MAP_LEAST, "least C"},
+        {MAP_LEAST_MODEL, "least C, model"},
+        {MAP_SLOPE, "slope of targets"},
     };
+    int count = 0;
+    for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0] && count < ACROSS * DOWN; i++) {
+        if (local_has(j, PARTS[i].map)) {
+            figures[count++] = draw_map(r, j, c, PARTS[i].map, PARTS[i].title);
+        }
+    }
+    return count;
+}
+
+static void put_maps(report *r, local_job *j)
+{
     far_figure *figures[ACROSS * DOWN] = {0};
     far_grid_opts grid;
     canvas c;
     far_grid_opts_init(&grid);
     if (canvas_open(&j->kernel.x, &c)) {
-        for (int i = 0; i < ACROSS * DOWN; i++) {
-            if (local_has(j, PARTS[i].map)) {
-                figures[i] = draw_map(r, j, &c, PARTS[i].map, PARTS[i].title);
-            }
-        }
-        report_grid(r, figures, DOWN, ACROSS, &grid);
+        int count = draw_maps(r, j, &c, figures);
+        report_grid(r, figures, DOWN, count > 2 * DOWN ? ACROSS : 2, &grid);
         report_figure_files(r, "maps");
         report_place(r, "maps",
                      "Maps over the points. Reach: the distance at which C has fallen half way to "

@@ -262,15 +262,37 @@ static int refuse_track(training *t, far_status st)
     return EXIT_USAGE;
 }
 
+static bool has_measure(const far_track *track, const char *name)
+{
+    far_measure measures[FAR_TRACK_MEASURES];
+    int64_t count = far_track_measures(track, measures), m = 0;
+    while (m < count && strcmp(measures[m].info->name, name) != 0) {
+        m++;
+    }
+    return m < count;
+}
+
+/* Training is driven by all pairs; the mean of the kernels has no larger eigenvalue than they. */
+static void warn_of_mean(const training *t)
+{
+    const char *outputs = t->track.outputs;
+    bool mean = !outputs || strcmp(outputs, "trace") == 0;
+    if (mean && far_net_describe(t->runs[0].net).outputs > 1 &&
+        has_measure(t->track.tracks[0], "eos")) {
+        session_say(&t->s,
+                    "--track: of several outputs eos of their mean kernel is mostly below that "
+                    "of the training; outputs=full has the edge of stability at 1");
+    }
+}
+
 /* Smooth networks have no exponents. */
 static int check_power(training *t, int64_t i)
 {
-    far_measure measures[FAR_TRACK_MEASURES];
-    int64_t count = far_track_measures(t->track.tracks[i], measures);
-    for (int64_t m = 0; m < count; m++) {
-        const char *name = measures[m].info->name;
+    static const char *const EXPONENTS[] = {"nu", "kappa"};
+    for (int e = 0; e < 2; e++) {
+        const char *name = EXPONENTS[e];
         double degree;
-        if ((strcmp(name, "nu") == 0 || strcmp(name, "kappa") == 0) &&
+        if (has_measure(t->track.tracks[i], name) &&
             far_power_degree(t->s.ctx, far_net_text(t->runs[i].net), &degree) == FAR_ERR_ARCH) {
             char place[64];
             snprintf(place, sizeof place, "--track: %s", name);
@@ -320,6 +342,9 @@ int tracking_open(training *t)
     int code = choose_points(t, &x, &y);
     for (int64_t i = 0; i < k->count && code == EXIT_DONE; i++) {
         code = open_track(t, i, &x, &y);
+    }
+    if (code == EXIT_DONE) {
+        warn_of_mean(t);
     }
     return code;
 }

@@ -36,6 +36,10 @@ _farfield_value() {
     --init) _farfield_words "$2" "kaiming kaiming_normal kaiming_uniform lecun siren ntk torch" ;;
     --standardize) _farfield_words "$2" "both inputs none" ;;
     --batch | -b) _farfield_words "$2" "full" ;;
+    --track)
+        compopt -o nospace 2>/dev/null
+        _farfield_words "$2" "every= metrics= points= outputs= at-loss= file="
+        ;;
     --outputs) _farfield_words "$2" "trace full" ;;
     --lr | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
         --checkpoint-every) ;;

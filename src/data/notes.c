@@ -19,8 +19,10 @@ bool far_note_is(const char *name, int64_t length)
 
 static far_status fail_note(const far_input *array)
 {
-    return far_input_fail(array, FAR_ERR_FORMAT,
-                          "is no note: one text or whole number was expected");
+    return far_input_fail(
+        array, FAR_ERR_FORMAT,
+        "must hold one text, or one whole number from 0, as the arrays farfield.* "
+        "of a header do");
 }
 
 /* The one element of it. */
@@ -69,7 +71,8 @@ far_status far_note_take(far_input *array, const char *name, int64_t length, far
     far_status st;
     far_array a;
     if (t->note_count == FAR_NOTES) {
-        return far_input_fail(array, FAR_ERR_FORMAT, "is one note too many; at most %d are read",
+        return far_input_fail(array, FAR_ERR_FORMAT,
+                              "is one array farfield.* too many; a header has at most %d",
                               FAR_NOTES);
     }
     if (!t->notes) {

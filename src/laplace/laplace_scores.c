@@ -80,12 +80,13 @@ static void score_rows(const far_mat *p, const int64_t *labels, int64_t bins, do
         double hit = guess == labels[i];
         score->nll -= log(fmax(row[labels[i]], PROBABILITY_LEAST)) / n;
         score->brier += brier_of(row, p->cols, labels[i]) / n;
-        score->accuracy += hit / n;
+        score->accuracy += hit;
         gaps[bin_of(row[guess], bins)] += hit - row[guess];
     }
     for (int64_t b = 0; b < bins; b++) {
         score->ece += fabs(gaps[b]) / n;
     }
+    score->accuracy /= n;
 }
 
 far_status far_class_scores(far_ctx *ctx, const far_mat *probability, const int64_t *labels,

@@ -13,3 +13,12 @@ for word in build check ssr vc hessian; do
     printf '%s\n' "${COMPREPLY[@]}" | sort >offered
     "$FARFIELD" lnnet "$word" --help | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort | diff - offered
 done
+# --track has settings, the same in the three shells
+COMP_WORDS=(farfield train --track '') COMP_CWORD=3
+_farfield
+"$FARFIELD" train --help | sed -n '/^--track takes/,$s/^  \([a-z-]*=\).*/\1/p' >settings
+[ -s settings ]
+printf '%s\n' "${COMPREPLY[@]}" | diff settings -
+for shell in _farfield farfield.fish; do
+    grep -q "every= metrics= points= outputs= at-loss= file=" "$SOURCE_DIR/completions/$shell"
+done

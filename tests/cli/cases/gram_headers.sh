@@ -61,8 +61,17 @@ with zipfile.ZipFile("K.npz") as old, zipfile.ZipFile("wrong.npz", "w") as new:
     for name in old.namelist():
         data = old.read(name)
         new.writestr(name, data[:128] + struct.pack("<q", 6) if "points" in name else data)
+# a kind that nobody knows, and an array of the header that is no text
+def changed(name, kind):
+    with zipfile.ZipFile("K.npz") as old, zipfile.ZipFile(name, "w") as new:
+        for entry in old.namelist():
+            new.writestr(entry, kind(old.read(entry)) if "kind" in entry else old.read(entry))
+changed("kind.npz", lambda data: data[:128] + "abc".encode("utf-32-le"))
+changed("float.npz", lambda data: data[:128].replace(b"<U3", b"<f8") + bytes(8))
 PYTHON
 expect_code 1 "$FARFIELD" spectrum wrong.npz
+expect_code 1 "$FARFIELD" spectrum kind.npz
+expect_code 1 "$FARFIELD" spectrum float.npz
 # no header, no such checks
 "$FARFIELD" kernel -a "$arch" X.csv -o K.npy
 "$FARFIELD" measure K.npy moved.csv -m lmax -q

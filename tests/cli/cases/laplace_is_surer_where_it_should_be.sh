@@ -23,6 +23,8 @@ for net in kind pair; do
         'BEGIN { exit !(mine < map) }'
     awk -v a="$(json_field auroc_variance <mine.json)" 'BEGIN { exit !(a > 0.95) }'
     [ "$(wc -l <$net.csv)" = 151 ]
+    # hits over 150 rows, to the last digit
+    awk -v a="$(json_field accuracy <mine.json)" 'BEGIN { exit !(a == int(150 * a + 0.5) / 150) }'
 done
 [ "$(json_field likelihood <kind.json)" = '"softmax"' ]
 [ "$(json_field likelihood <pair.json)" = '"bernoulli"' ]
@@ -43,6 +45,10 @@ has '150 validation rows of val.csv' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv --val val.csv -K 7 --prior 0.3 >words
 has '^K  *7 features, given$' <words
 has '^s0^2  *0.3, given$' <words
+"$FARFIELD" laplace --net kind.safetensors train.csv --val val.csv -M 30 -K 500 --prior 0.3 >words
+has '^K  *[23][0-9] features, all that the landmarks give (500 asked for)$' <words
+"$FARFIELD" laplace --net kind.safetensors train.csv -M 9 >words
+has '^K  *[89] features, all that the landmarks give (20 is the default)$' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv -t kind >words
 has '^K  *20 features, the default: not validated$' <words
 has '^s0^2  *1, the default: not validated$' <words

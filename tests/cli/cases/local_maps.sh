@@ -22,6 +22,11 @@ for key in "xi", "c_inf", "min_c", "lambda", "v0cos", "auc", "gradcorr", "cka":
 for key, name in ("lambda", "lmax"), ("v0cos", "v0cos"), ("auc", "auc(0.12)"), ("gradcorr", "gradcorr"), ("cka", "cka(0.1)"):
     near(net[key], m[name])
 assert len(maps) == len(plain) == len(grid) == 54 and net["grid"]
+assert [r["y"] for r in maps] == [r["y"] for r in plain] == [r["y"] for r in table("X.csv")]
+assert "y_slope" in plain[0] and "image" not in plain[0]
+for key in "v0", "g":
+    assert len(net[key]) == 3 and net[key] == sorted(net[key])
+    near(net[key][1], sum(sorted(r[key] for r in maps)[26:28]) / 2)
 assert "reach_model" not in plain[0] and "reach_model" not in matrix
 for a, b in zip(maps, plain):
     near(a["g"], b["g"]), near(a["reach"], b["reach"]), near(a["min_c"], b["min_c"])
@@ -44,6 +49,14 @@ PYTHON
 has '^xi  *0' <summary
 has 'reach of C' <summary
 [ -s out/report.html ] && [ -s out/maps.svg ] && [ -s out/correlation.svg ]
+if has 'targets' <out/maps.svg; then exit 1; fi
+has 'least C, model' <out/maps.svg
+"$FARFIELD" local K.npz X.csv -t y --report with -q
+has 'slope of targets' <with/maps.svg
+# a column that is called as a map of its own
+sed '1s/y/g/' X.csv >named.csv
+"$FARFIELD" local K.npz named.csv -t g -o named-maps.csv -q
+[ "$(sed -n 1p named-maps.csv)" = x1,x2,g,v0,reach,min_c,image,image_slope ]
 "$FARFIELD" local -a '[dense sin(w0=3)]x2 dense' --grid 8 --get nngp -q
 # what the points cannot tell, and kinks, are said
 "$FARFIELD" local -a 'dense sin(w0=60) dense' --grid 8 2>&1 >/dev/null | has 'below the spacing of the points'

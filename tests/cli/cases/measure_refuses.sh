@@ -33,3 +33,7 @@ measure 1 K.csv X.csv -t kind -m xi
 measure 1 K.csv X.csv -t z -m kta
 measure 1 -a 'dense erf dense' y.csv -m nu:1:2
 measure 2 K.csv --y y.csv -m align:1,kta,align:2
+printf 'y\nno\nno\n' >one.csv
+measure 1 K.csv --y one.csv -m kta
+printf 'x,y\n1,no\n2,no\n3,yes\n' >three.csv
+measure 1 -a 'dense relu dense' three.csv -t y -w 'x < 3' -m kta

@@ -45,3 +45,9 @@ printf '1,0\n0,1\n' >two.csv
 "$FARFIELD" predict K.csv --y two.csv --ridge 1 -q -o f.csv
 [ "$(sed 1q f.csv)" = fitted_1,fitted_2,residual_1,residual_2 ]
 sed 1d f.csv | close_to 1e-14 0.625 0.125 0.375 -0.125 0.125 0.625 -0.125 0.375
+# without a ridge: what interpolation leaves, here what lies along (1, -1)
+printf '1,1\n1,1\n' >ones.csv
+"$FARFIELD" predict ones.csv --y y.csv --ridge 0 | has '^  at the end  *0.707107, what interpolation leaves'
+predict --time 2 >flow
+grep -q '^  at the end ' flow
+if grep -q 'of ridge' flow; then exit 1; fi

@@ -41,3 +41,4 @@ sed 1d full.csv | cut -d, -f1,2 | close_to 1e-12 $(sed 1d now.csv | tr ',\n' '  
 "$FARFIELD" predict --net two.safetensors two.csv -t y,z --outputs 2 --time 0 --at two.csv -q -o one.csv
 # shellcheck disable=SC2046
 sed 1d one.csv | close_to 1e-12 $(sed 1d now.csv | cut -d, -f2 | tr '\n' ' ')
+"$FARFIELD" predict --net two.safetensors two.csv -t y,z --outputs full --time 0 | has '^targets  *2 columns'

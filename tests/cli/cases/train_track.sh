@@ -28,3 +28,14 @@ train -e 3 -q --track every=2
 # DATA may follow
 "$FARFIELD" train -t y -a 'dense(7) tanh dense' -e 3 -q --track every=2 metrics=lmax file=e.csv w.csv
 [ "$(wc -l <e.csv)" = 4 ]
+# of several outputs eos of the mean kernel is not at the edge, and says so
+awk -F, -v OFS=, 'NR == 1 { print $0, "z" } NR > 1 { print $0, $1 * $2 }' w.csv >two.csv
+two() {
+    "$FARFIELD" train two.csv -t y,z -a 'dense(7) tanh dense' --optimizer gd --lr 0.05 -e 3 --json "$@" 2>said >json
+    cat said
+}
+two --track every=3 metrics=eos file=mean.csv | has -- '--track: of several outputs eos .* outputs=full'
+[ -z "$(two --track every=3 metrics=eos outputs=full file=full.csv)" ]
+[ -z "$(two --track every=3 metrics=lmax file=lmax.csv)" ]
+[ -z "$(two --track every=3 metrics=eos file=mean.csv -q)" ]
+paste -d, mean.csv full.csv | awk -F, 'NR > 1 && !($4 < $8) { exit 1 }'

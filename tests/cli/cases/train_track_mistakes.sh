@@ -26,4 +26,7 @@ try 2 metrics=lmax file=track.npy
 try 2 metrics=lmax file=./w.csv
 expect_code 2 "$FARFIELD" train -a 'dense(1)' --inputs 2 -e 0 --track every=5
 expect_code 2 "$FARFIELD" train w.csv -t y -a 'dense(1)' --track
+for word in -o --epochs; do
+    expect_code 2 "$FARFIELD" train w.csv -t y -a 'dense(1)' --track "$word" 7
+done
 only_files w.csv

@@ -1,4 +1,5 @@
 #include "json.h"
+#include "show.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -31,9 +32,15 @@ static void number_with_digits(FILE *out, double value, int digits)
     }
 }
 
+/* No more digits than read back to the same bits. */
 void json_number(FILE *out, double value)
 {
-    number_with_digits(out, value, 17);
+    char text[SHOW_BYTES];
+    if (isfinite(value)) {
+        fputs(show_exact(value, text), out);
+    } else {
+        number_with_digits(out, value, 17);
+    }
 }
 
 void json_begin(FILE *out)

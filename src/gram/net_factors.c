@@ -315,13 +315,41 @@ static void run_blocks(const far_factor_plan *plan, const crew *c, const far_mat
     }
 }
 
+static bool same_vectors(const far_vectors *have, const far_vectors *want, bool rows, bool panels)
+{
+    return have->length == want->length &&
+           (want->length == 0 || (!!have->rows == rows && !!have->panels == panels));
+}
+
+/* Whether the memory of f is what these factors need. */
+static bool fits(const far_factor_plan *plan, const far_mat *x, bool rows, bool panels,
+                 const far_factors *f)
+{
+    int64_t next = 0;
+    bool same = f->items && f->dtype == x->dtype && f->n == x->rows * outputs_below(plan);
+    for (int64_t i = 0; same && i < plan->net->step_count; i++) {
+        if (wanted(plan, &plan->net->steps[i])) {
+            far_factor want = blank_factor(plan, &plan->net->steps[i]);
+            const far_factor *have = &f->items[next++];
+            same = next <= f->count && have->unit == want.unit && have->by_input == want.by_input &&
+                   have->constant == want.constant &&
+                   same_vectors(&have->inputs, &want.inputs, rows, panels) &&
+                   same_vectors(&have->gradients, &want.gradients, rows, panels);
+        }
+    }
+    return same && next == f->count;
+}
+
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
                               bool rows, bool panels, far_factors *out)
 {
     far_status st = FAR_OK;
     crew c = {0};
-    *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
-    FAR_TRY(allocate(plan, rows, panels, out));
+    if (!fits(plan, x, rows, panels, out)) {
+        far_factors_clear(out);
+        *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
+        FAR_TRY(allocate(plan, rows, panels, out));
+    }
     FAR_TRY(crew_make(ctx, plan, x->dtype, &c));
     run_blocks(plan, &c, x, out);
     for (int64_t i = 0; i < out->count; i++) {

@@ -44,11 +44,16 @@ typedef struct far_factor_plan {
     const far_ntk_opts *opts;
 } far_factor_plan;
 
-/* rows, panels: which sides are needed. */
+/* rows, panels: which sides are needed. out is zero, or has factors of an earlier call, whose
+ * memory is used again where it fits. */
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
                               bool rows, bool panels, far_factors *out);
 void far_factors_clear(far_factors *f);
-/* Bytes that takes for n points. */
+/* far_net_ntk of x with itself, again and again: kept, zero at first, has the memory in between;
+ * far_factors_clear frees it. */
+far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,
+                            const far_ntk_opts *opts, far_factors *kept, far_mat *out);
+/* Bytes that factors take for n points. */
 double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool panels);
 
 #endif

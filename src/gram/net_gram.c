@@ -205,6 +205,24 @@ static far_status fill(call *c, int64_t from, int64_t to, far_mat *out)
     return far_gram_fill(c->ctx, &job);
 }
 
+far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,
+                            const far_ntk_opts *opts, far_factors *kept, far_mat *out)
+{
+    call c;
+    far_status st = FAR_OK;
+    FAR_TRY(call_open(ctx, net, x, NULL, opts, &c));
+    FAR_TRY(check_out(ctx, &c, x, NULL, out));
+    c.a = *kept;
+    *kept = (far_factors){0};
+    FAR_TRY(make_factors(&c, x, NULL));
+    FAR_TRY(fill(&c, 0, c.a.count, out));
+    *kept = c.a;
+    c.a = (far_factors){0};
+done:
+    call_close(&c);
+    return st;
+}
+
 far_status far_net_ntk(far_ctx *ctx, const far_net *net, const far_mat *x1, const far_mat *x2,
                        const far_ntk_opts *opts, far_mat *out)
 {

@@ -37,7 +37,8 @@ far_status far_view_needs_matrix(far_ctx *ctx, const far_view *v, const char *wh
 far_status far_view_needs_one_output(far_ctx *ctx, const far_view *v, const char *what);
 /* out = K b, both of rows numbers. */
 far_status far_view_multiply(far_ctx *ctx, const far_view *v, const double *b, double *out);
-/* Scales finite numbers by a power of 2, so that the largest is 1 to 2 and squares can be summed. */
+/* Scales finite numbers by a power of 2, so that the largest is 1 to 2 and squares can be summed.
+ */
 void far_scale_to_one(double *values, int64_t n);
 /* targets (finite, rows x q, q >= 1) less start (the same shape, or NULL) as q packed columns, one
  * behind the other: column c begins at out + c rows. */

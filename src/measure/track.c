@@ -181,7 +181,8 @@ static far_status plan_kernel(far_track *t)
                            : FAR_OK;
 }
 
-/* The matrix is kept from row to row, but not by tracks of networks that do not train now. */
+/* The matrix and its factors are kept from row to row, but not by tracks of networks that do not
+ * train now. */
 static far_status take_kernel(far_track *t)
 {
     bool missing = t->forms_kernel && !t->kernel;
@@ -192,6 +193,7 @@ static void release_kernel(far_track *t)
 {
     far_free(t->ctx, t->kernel);
     t->kernel = NULL;
+    far_factors_clear(&t->factors);
 }
 
 static far_status take_values(far_track *t, int64_t outputs)
@@ -255,7 +257,7 @@ static far_status open_view(far_track *t, const far_net *net, far_view **view)
     }
     FAR_TRY(take_kernel(t));
     far_mat kernel = far_mat_view(t->kernel, n, n, FAR_F64);
-    FAR_TRY(far_net_ntk(t->ctx, net, &t->x, NULL, &t->ntk, &kernel));
+    FAR_TRY(far_net_ntk_kept(t->ctx, net, &t->x, &t->ntk, &t->factors, &kernel));
     FAR_TRY(far_view_create(t->ctx, &kernel, t->x.rows, view));
 done:
     return st;
@@ -353,9 +355,9 @@ void far_track_destroy(far_track *track)
 {
     if (track) {
         far_ctx *ctx = track->ctx;
-        void *owned[] = {track->x.data, track->y.data, track->values.data,
-                         track->layers, track->names,  track->kernel,
-                         track->row,    track->table,  track->file};
+        release_kernel(track);
+        void *owned[] = {track->x.data, track->y.data, track->values.data, track->layers,
+                         track->names,  track->row,    track->table,       track->file};
         for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
             far_free(ctx, owned[i]);
         }

@@ -2,6 +2,7 @@
 #ifndef FAR_TRACK_H
 #define FAR_TRACK_H
 
+#include "../gram/net_factors.h"
 #include "measure_internal.h"
 
 #include <farfield/track.h>
@@ -14,6 +15,7 @@ struct far_track {
     unsigned char *layers; /* in it */
     bool forms_kernel;     /* else it is used by products alone */
     double *kernel;        /* kernel_rows squared; NULL: not now */
+    far_factors factors;   /* of the kernel, for the next row */
     int64_t kernel_rows;
     far_measure measures[FAR_TRACK_MEASURES];
     int64_t measure_count;

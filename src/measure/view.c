@@ -28,20 +28,29 @@ static void compare_tile(const far_mat *k, int64_t i0, int64_t j0, worst_pair *w
     }
 }
 
-static worst_pair compare_triangles(const far_mat *k)
+/* The first of the worst pairs, for any number of threads. */
+static worst_pair compare_triangles(const far_mat *k, int threads)
 {
-    worst_pair w = {0};
+    worst_pair worst = {0};
+#pragma omp parallel for num_threads(threads) schedule(static, 1) ordered
     for (int64_t i = 0; i < k->rows; i += TILE) {
+        worst_pair w = {0};
         for (int64_t j = 0; j <= i; j += TILE) {
             compare_tile(k, i, j, &w);
         }
+#pragma omp ordered
+        {
+            double largest = fmax(worst.largest, w.largest);
+            worst = w.gap > worst.gap ? w : worst;
+            worst.largest = largest;
+        }
     }
-    return w;
+    return worst;
 }
 
 static far_status check_symmetry(far_ctx *ctx, const far_mat *k, double *asymmetry, double *largest)
 {
-    worst_pair w = compare_triangles(k);
+    worst_pair w = compare_triangles(k, far_ctx_threads(ctx));
     *largest = w.largest;
     *asymmetry = w.largest > 0 ? w.gap / w.largest : 0;
     if (*asymmetry <= FAR_VIEW_SYMMETRY) {
@@ -139,30 +148,32 @@ void far_scale_to_one(double *values, int64_t n)
     }
 }
 
-static void measure_rows(far_view *v, double scale)
+/* squares: room for a number a row, so that sums do not hang on the number of threads. */
+static void measure_rows(far_view *v, double scale, double *squares)
 {
     int64_t n = v->info.rows;
-    double squares = 0;
+#pragma omp parallel for num_threads(far_ctx_threads(v->ctx)) schedule(static)
     for (int64_t i = 0; i < n; i++) {
         const double *row = far_view_row(v, i);
-        double sum = row_sum(row, n);
-        squares += row_squares(row, NULL, 0, scale, n);
-        v->row_means[i] = sum / (double)n;
-        v->mean += sum / (double)n / (double)n;
-        v->info.trace += row[i];
+        v->row_means[i] = row_sum(row, n) / (double)n;
+        squares[i] = row_squares(row, NULL, 0, scale, n);
     }
-    v->info.frobenius = sqrt(squares) / scale;
+    for (int64_t i = 0; i < n; i++) {
+        v->mean += v->row_means[i] / (double)n;
+        v->info.trace += far_view_row(v, i)[i];
+    }
+    v->info.frobenius = sqrt(row_sum(squares, n)) / scale;
 }
 
-static void measure_centred(far_view *v, double scale)
+static void measure_centred(far_view *v, double scale, double *squares)
 {
     int64_t n = v->info.rows;
-    double squares = 0;
+#pragma omp parallel for num_threads(far_ctx_threads(v->ctx)) schedule(static)
     for (int64_t i = 0; i < n; i++) {
-        squares +=
+        squares[i] =
             row_squares(far_view_row(v, i), v->row_means, v->row_means[i] - v->mean, scale, n);
     }
-    v->info.centred_frobenius = sqrt(squares) / scale;
+    v->info.centred_frobenius = sqrt(row_sum(squares, n)) / scale;
 }
 
 /* ---- making one ---- */
@@ -171,7 +182,7 @@ far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, 
 {
     far_view *v = NULL;
     far_status st;
-    double asymmetry = 0, largest = 0;
+    double asymmetry = 0, largest = 0, *squares = NULL;
     *out = NULL;
     FAR_TRY(check_kernel(ctx, kernel, points));
     FAR_TRY(check_symmetry(ctx, kernel, &asymmetry, &largest));
@@ -181,11 +192,13 @@ far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, 
     v->info =
         (far_view_info){.rows = n, .points = count, .outputs = n / count, .asymmetry = asymmetry};
     FAR_TRY(far_alloc(ctx, n, &v->row_means));
-    measure_rows(v, scale_of(largest));
-    measure_centred(v, scale_of(largest));
+    FAR_TRY(far_alloc(ctx, n, &squares));
+    measure_rows(v, scale_of(largest), squares);
+    measure_centred(v, scale_of(largest), squares);
     *out = v;
     v = NULL;
 done:
+    far_free(ctx, squares);
     far_view_destroy(v);
     return st;
 }

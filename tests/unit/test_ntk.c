@@ -2,6 +2,8 @@
  * The tangent kernel of finite networks: against J J' formed in full, whole and by layers, for all
  * kinds of outputs; products and eigenvalues without the matrix; arguments, memory, threads.
  */
+#include "../../src/gram/net_factors.h"
+
 #include <farfield/ntk.h>
 #include <math.h>
 #include <setjmp.h>
@@ -487,6 +489,46 @@ static void every_failed_allocation_is_clean(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- memory that is kept ---- */
+
+static void same_as_anew(const far_net *net, int64_t rows, const far_ntk_opts *opts,
+                         far_factors *kept)
+{
+    int64_t side = opts->outputs == FAR_NTK_FULL ? far_net_describe(net).outputs : 1;
+    far_mat x = points(rows, 0.1 * (double)rows), once = matrix(rows * side, rows * side, FAR_F64);
+    far_mat again = matrix(rows * side, rows * side, FAR_F64);
+    assert_int_equal(far_net_ntk(ctx, net, &x, NULL, opts, &once), FAR_OK);
+    assert_int_equal(far_net_ntk_kept(ctx, net, &x, opts, kept, &again), FAR_OK);
+    assert_memory_equal(once.data, again.data, (size_t)(once.rows * once.cols) * sizeof(double));
+    free(x.data);
+    free(once.data);
+    free(again.data);
+}
+
+static void kept_memory_changes_no_bit(void **state)
+{
+    (void)state;
+    far_factors kept = {0};
+    far_ntk_opts opts;
+    far_ntk_opts_init(&opts);
+    far_net *net = network("dense(7) ln(affine) tanh dense(5) relu dense(2)", FAR_INIT_TORCH);
+    far_net *other = network("dense(9) tanh dense(2)", FAR_INIT_TORCH);
+    same_as_anew(net, 30, &opts, &kept);
+    int64_t blocks = test_heap.live_blocks;
+    void *memory = kept.items;
+    disturb(net);
+    same_as_anew(net, 30, &opts, &kept);
+    assert_ptr_equal(kept.items, memory);
+    assert_int_equal(test_heap.live_blocks, blocks);
+    same_as_anew(net, 41, &opts, &kept); /* other points, another network, other rows */
+    same_as_anew(other, 41, &opts, &kept);
+    opts.outputs = FAR_NTK_FULL;
+    same_as_anew(other, 41, &opts, &kept);
+    far_factors_clear(&kept);
+    far_net_destroy(net);
+    far_net_destroy(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +541,7 @@ int main(void)
         TEST(threads_do_not_change_a_bit),
         TEST(products_need_no_matrix),
         TEST(eigenvalues_need_no_matrix),
+        TEST(kept_memory_changes_no_bit),
         TEST(arguments_are_checked),
         TEST(every_failed_allocation_is_clean),
     };

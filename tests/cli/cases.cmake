@@ -2,7 +2,7 @@
 file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.sh)
 foreach(case ${cases})
   get_filename_component(name ${case} NAME_WE)
-  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|proteins|faces|keeps|interrupted)|demo)")
+  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|siren|edge|loss|proteins|faces|keeps|interrupted)|demo)")
     continue() # whole experiments: too slow under sanitizers, whose parts have tests of their own
   endif()
   add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})

@@ -17,7 +17,8 @@ enum { OF_LOSS, OF_SPECTRUM, OF_TAIL };
 #define OF_LIST "loss|spectrum|tail"
 
 typedef struct powerlaw_args {
-    const char *curve, *window, *theory, *arch, *x, *y;
+    const char *curve, *window, *arch, *x, *y;
+    word_list theory; /* count 0: not given */
     int of;
     bool json, quiet;
     int64_t threads;
@@ -56,8 +57,8 @@ static const option OPTIONS[] = {
      "what the curve is: L(t) with exponent xi, eigenvalues with nu, or\n"
      "tails of the targets with kappa",
      0, 0},
-    {"--theory", 't', OPTION_TEXT, AT(theory), "LIST", "what theory says: d=2,q=1,target=indicator",
-     0, 0},
+    {"--theory", 't', OPTION_WORDS, AT(theory), "LIST",
+     "what theory says: d=2,q=1,target=indicator, with commas or blanks", 0, 0},
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH", "take q from this architecture", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
     {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk", 0, 0},
@@ -155,16 +156,25 @@ static int set_key(char *word, setting *out)
         near ? near : "", near ? "=?" : "");
 }
 
-static int read_theory(const powerlaw_args *a, setting *out)
+static int read_settings(const char *list, setting *out)
 {
-    char *text = strdup(a->theory), *rest = text;
+    char *text = strdup(list), *rest = text;
     int code = text ? OPTIONS_OK : failure(VERB, "out of memory");
-    *out = (setting){.q = NAN};
     while (code == OPTIONS_OK && rest) {
-        char *word = strsep(&rest, ",");
-        code = set_key(word, out);
+        char *word = strsep(&rest, ", ");
+        code = word[0] ? set_key(word, out) : OPTIONS_OK;
     }
     free(text);
+    return code;
+}
+
+static int read_theory(const powerlaw_args *a, setting *out)
+{
+    int code = OPTIONS_OK;
+    *out = (setting){.q = NAN};
+    for (int i = 0; code == OPTIONS_OK && i < a->theory.count; i++) {
+        code = read_settings(a->theory.words[i], out);
+    }
     if (code == OPTIONS_OK && out->d == 0) {
         code = usage_error(VERB, "--theory: d is missing: how many dimensions have the points?");
     }
@@ -182,17 +192,17 @@ static int check_usage(const command_line *line, job *j)
     static const char *const OF_CURVE[] = {"--window", "--x", "--y"};
     const powerlaw_args *a = &j->args;
     const char *other = a->curve ? NULL : options_given_of(line, OF_CURVE, 3);
-    if (!a->curve && !a->theory) {
+    if (!a->curve && a->theory.count == 0) {
         return usage_error(VERB, "no CURVE to fit and no --theory");
     }
     if (other) {
         return usage_error(VERB, "%s goes with a CURVE to fit", other);
     }
-    if (a->arch && !a->theory) {
+    if (a->arch && a->theory.count == 0) {
         return usage_error(VERB, "--arch goes with --theory: it says which q");
     }
     int code = a->window ? window_read(VERB, "--window", a->window, j->window) : OPTIONS_OK;
-    return code == OPTIONS_OK && a->theory ? read_theory(a, &j->setting) : code;
+    return code == OPTIONS_OK && a->theory.count > 0 ? read_theory(a, &j->setting) : code;
 }
 
 static int read_command_line(int argc, char **argv, job *j)
@@ -377,10 +387,10 @@ static void print_summary(const job *j)
     if (j->args.curve) {
         power_print(exponent_name(j), "prefactor", &j->fit);
     }
-    if (j->args.theory) {
+    if (j->args.theory.count > 0) {
         print_theory(j);
     }
-    if (j->args.curve && j->args.theory) {
+    if (j->args.curve && j->args.theory.count > 0) {
         print_comparison(j);
     }
 }
@@ -421,10 +431,10 @@ static void print_json(const job *j)
         json_key(stdout, "fit");
         power_print_json(&j->fit);
     }
-    if (j->args.theory) {
+    if (j->args.theory.count > 0) {
         json_theory(j);
     }
-    if (j->args.curve && j->args.theory) {
+    if (j->args.curve && j->args.theory.count > 0) {
         json_comparison(j);
     }
     json_end(stdout);
@@ -434,7 +444,7 @@ static void print_json(const job *j)
 
 static int run(job *j)
 {
-    int code = j->args.theory ? expect(j) : EXIT_DONE;
+    int code = j->args.theory.count > 0 ? expect(j) : EXIT_DONE;
     code = code == EXIT_DONE && j->args.curve ? fit_curve(j) : code;
     if (code == EXIT_DONE && j->args.json) {
         print_json(j);

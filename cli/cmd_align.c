@@ -91,8 +91,8 @@ static int check_targets(const align_args *a)
 
 static int check_usage(const command_line *line, align_args *a)
 {
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     if (!(a->width > 0)) {
         return usage_error(VERB, "--width must be above 0");

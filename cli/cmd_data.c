@@ -403,8 +403,8 @@ static int check_image(const command_line *line, data_args *a)
     if (a->json) {
         return usage_error(VERB, "--json does not go with image; -o table.csv");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     return a->size ? grid_size_read(VERB, "--size", a->size, &a->cols, &a->rows) : OPTIONS_OK;
 }

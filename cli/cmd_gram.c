@@ -111,8 +111,8 @@ static int check_usage(const gram_args *a)
     if (is_stdin(a->x) && is_stdin(a->x2)) {
         return usage_error(VERB, "X and X2 cannot both be standard input");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     return OPTIONS_OK;
 }

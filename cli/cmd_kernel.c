@@ -143,8 +143,8 @@ static int check_usage(const command_line *line, const kernel_args *a)
     if (options_given(line, "--inputs") && !a->sup) {
         return usage_error(VERB, "--inputs goes with --sup only");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     if (a->sup) {
         return check_supremum(line);

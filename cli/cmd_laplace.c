@@ -99,8 +99,8 @@ static int check_files(const laplace_args *a)
     if (from_stdin > 1) {
         return usage_error(VERB, "only one file can be standard input");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     return OPTIONS_OK;
 }

@@ -59,11 +59,8 @@ static const char EXAMPLES[] =
 
 static int check_endings(const local_args *a)
 {
-    const char *files[] = {a->output, a->correlation};
-    for (int i = 0; i < 2; i++) {
-        if (files[i] && !output_ending_known(files[i])) {
-            return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", files[i]);
-        }
+    if (!output_ending_known(VERB, a->output) || !output_ending_known(VERB, a->correlation)) {
+        return EXIT_USAGE;
     }
     return OPTIONS_OK;
 }

@@ -67,8 +67,8 @@ static int check_usage(const command_line *line, measure_args *a)
     if (!a->metrics) {
         return usage_error(VERB, "--metrics is missing: which measures? measure --list shows them");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     return source_check_usage(line, &a->source);
 }

@@ -146,8 +146,8 @@ static int check_usage(const command_line *line, const predict_args *a)
     if (!a->model || !a->data) {
         return usage_error(VERB, a->model ? "no table DATA" : "no MODEL and no table DATA");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     if (network_file(a->model)) {
         return check_network(line);

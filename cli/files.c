@@ -178,7 +178,7 @@ int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dt
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
-bool output_ending_known(const char *path)
+static bool ending_known(const char *path)
 {
     static const char *const ENDINGS[] = {".npy", ".npz", ".csv", ".csv.gz"};
     size_t length = strlen(path);
@@ -189,6 +189,15 @@ bool output_ending_known(const char *path)
         }
     }
     return false;
+}
+
+bool output_ending_known(const char *verb_name, const char *path)
+{
+    if (path && !ending_known(path)) {
+        usage_error(verb_name, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", path);
+        return false;
+    }
+    return true;
 }
 
 /* A reader that went away (head, less) is no news to the user: only the exit code tells. */

@@ -38,8 +38,9 @@ int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dt
 /* Whether path is the file of a finite network, by its content or by its name. */
 bool network_file(const char *path);
 
-/* Whether far_mat_write knows the ending of path. */
-bool output_ending_known(const char *path);
+/* Whether far_mat_write knows the ending of path, which may be NULL; if not, with a line on stderr.
+ */
+bool output_ending_known(const char *verb_name, const char *path);
 
 /* csv on standard output (path NULL) or whatever the ending of path says. */
 int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,

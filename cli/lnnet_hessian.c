@@ -83,8 +83,8 @@ static int check_usage(const command_line *line, const hessian_args *a)
     if (!a->net && (a->raw || a->arch)) {
         return usage_error(VERB, "%s needs --net", a->raw ? "--raw" : "--arch");
     }
-    if (a->output && !output_ending_known(a->output)) {
-        return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", a->output);
+    if (!output_ending_known(VERB, a->output)) {
+        return EXIT_USAGE;
     }
     return OPTIONS_OK;
 }

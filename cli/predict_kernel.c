@@ -171,11 +171,8 @@ static int check_new_points(const predict_kernel_args *a)
 
 static int check_files(const predict_kernel_args *a)
 {
-    const char *files[] = {a->output, a->losses};
-    for (int i = 0; i < 2; i++) {
-        if (files[i] && !output_ending_known(files[i])) {
-            return usage_error(VERB, "'%s' ends neither in .csv, .csv.gz, .npy nor .npz", files[i]);
-        }
+    if (!output_ending_known(VERB, a->output) || !output_ending_known(VERB, a->losses)) {
+        return EXIT_USAGE;
     }
     return a->losses && !a->curve ? usage_error(VERB, "--losses goes with --curve T1:T2")
                                   : OPTIONS_OK;

@@ -29,7 +29,6 @@ typedef struct job {
     far_compare_opts opts;
     dataset data;
     far_comparison *comparison;
-    report report;
     bool tells; /* of every fit */
 } job;
 
@@ -203,7 +202,6 @@ static int compare(job *j)
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
-    report_close(&j->report);
     session_idle(&j->s); /* does not come back after Ctrl-C */
     return report_failure(j, st);
 }
@@ -234,11 +232,14 @@ static int verdict(const job *j)
 
 static int write_report(job *j, const char *text)
 {
-    int code = comparison_report(&j->s, j->comparison, text, j->args.report);
+    report r;
+    int code = report_open(&j->s, j->args.report, &r);
+    code = code == EXIT_DONE ? comparison_report(&j->s, j->comparison, text, j->args.report) : code;
     if (code == EXIT_DONE) {
-        report_comparison(&j->report, j->comparison, &j->data, j->argc, j->argv);
-        code = report_write(&j->report);
+        report_comparison(&r, j->comparison, &j->data, j->argc, j->argv);
+        code = report_write(&r);
     }
+    report_close(&r);
     return code;
 }
 
@@ -279,7 +280,7 @@ static int run_compare(job *j)
 {
     int code = check_models(j);
     if (code == EXIT_DONE) {
-        code = report_open(&j->s, j->args.report, &j->report);
+        code = report_possible(&j->s, j->args.report);
     }
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
@@ -290,7 +291,6 @@ static int run_compare(job *j)
     if (code == EXIT_DONE) {
         code = write_result(j);
     }
-    report_close(&j->report);
     return code;
 }
 

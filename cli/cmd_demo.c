@@ -114,11 +114,11 @@ static void tell(const demo *d)
 
 static int run_demo(demo *d, int argc, char **argv)
 {
+    interrupts_hold(); /* before there is a folder to remove */
     int code = report_open(&d->s, d->args.report, &d->report);
     if (code != EXIT_DONE) {
         return code;
     }
-    interrupts_hold();
     code = learn_all(d);
     if (code == EXIT_DONE) {
         demo_report(d, argc, argv);

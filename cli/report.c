@@ -105,8 +105,10 @@ static void drop_cells(report *r)
 int report_possible(session *s, const char *folder)
 {
     report r;
+    interrupts_hold();
     int code = report_open(s, folder, &r);
     report_close(&r);
+    interrupts_release(); /* does not come back after Ctrl-C */
     return code;
 }
 

@@ -71,7 +71,6 @@ static const char ABOUT[] = "How well a kernel agrees with targets y: alignment 
                             "centring, of HKH and Hy: without\n"
                             "it a constant eigenvector dominates.";
 static const char EXAMPLES[] =
-    "\n\n"
     "Examples:\n"
     "  farfield align --net net.safetensors train.csv --target y --top 10\n"
     "  farfield align K.npy --task-from-eig 2 -o y2.csv";
@@ -104,17 +103,12 @@ static int check_usage(const command_line *line, align_args *a)
 
 static int read_command_line(int argc, char **argv, align_args *a)
 {
-    char notes[2048];
-    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
     command_line line = {.verb = VERB,
                          .usage = USAGE,
                          .about = ABOUT,
-                         .notes = notes,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .more = source_options(AT(source)),
-                         .most_operands = 2};
-    int code = options_parse(&line, argc, argv, a);
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+    int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
 

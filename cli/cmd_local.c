@@ -52,7 +52,6 @@ static const char ABOUT[] =
     "With\n"
     "targets on a grid, how |g| and v0 find their edges.";
 static const char EXAMPLES[] =
-    "\n\n"
     "Examples:\n"
     "  farfield local --net siren.safetensors --grid 48 --image camera.png --report maps\n"
     "  farfield local --arch '[dense sin(w0=5)]x3 dense' --grid 32 -c correlation.csv";
@@ -97,17 +96,12 @@ static int check_usage(const command_line *line, local_args *a)
 
 static int read_command_line(int argc, char **argv, local_args *a)
 {
-    char notes[2048];
-    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
     command_line line = {.verb = VERB,
                          .usage = USAGE,
                          .about = ABOUT,
-                         .notes = notes,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .more = source_options(AT(source)),
-                         .most_operands = 2};
-    int code = options_parse(&line, argc, argv, a);
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+    int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
 

@@ -51,7 +51,6 @@ static const char USAGE[] = "measure K [X] --metrics LIST [options]\n"
 static const char ABOUT[] =
     "What a kernel says about training: numbers by their names, of one decomposition.";
 static const char EXAMPLES[] =
-    "\n\n"
     "Examples:\n"
     "  farfield measure --list\n"
     "  farfield measure --net net.safetensors train.csv -t y -m lmax,kta,ckta,align:5\n"
@@ -75,17 +74,12 @@ static int check_usage(const command_line *line, measure_args *a)
 
 static int read_command_line(int argc, char **argv, measure_args *a)
 {
-    char notes[2048];
-    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
     command_line line = {.verb = VERB,
                          .usage = USAGE,
                          .about = ABOUT,
-                         .notes = notes,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .more = source_options(AT(source)),
-                         .most_operands = 2};
-    int code = options_parse(&line, argc, argv, a);
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+    int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
 

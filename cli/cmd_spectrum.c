@@ -76,7 +76,6 @@ static const char ABOUT[] =
     "Eigenvalues of a kernel: all or the largest, by layer, with their condition number and power\n"
     "law.";
 static const char EXAMPLES[] =
-    "\n\n"
     "Examples:\n"
     "  farfield spectrum --net net.safetensors train.csv -t y --by-layer --ridge 0.01\n"
     "  farfield spectrum --arch 'dense relu dense' X.csv --top all --powerlaw 5:40 -o l.csv";
@@ -105,17 +104,12 @@ static int check_usage(const command_line *line, spectrum_args *a)
 
 static int read_command_line(int argc, char **argv, spectrum_args *a)
 {
-    char notes[2048];
-    snprintf(notes, sizeof notes, "%s%s", SOURCE_NOTES, EXAMPLES);
     command_line line = {.verb = VERB,
                          .usage = USAGE,
                          .about = ABOUT,
-                         .notes = notes,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .more = source_options(AT(source)),
-                         .most_operands = 2};
-    int code = options_parse(&line, argc, argv, a);
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+    int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
 

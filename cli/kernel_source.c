@@ -45,13 +45,26 @@ static const option OPTIONS[] = {
      "only the rows of X where it holds; with --net and --arch", 0, 0},
 };
 
-const char SOURCE_NOTES[] =
+static const char SOURCE_NOTES[] =
     "K is a symmetric matrix (csv, npy, npz), as kernel and gram write it, and X the table of its\n"
     "points, if columns of it are needed. With --net and --arch the kernel is computed between "
     "the\n"
     "rows of X. Two words as targets are -1 and 1, more are a column each; a network takes its\n"
     "targets in its own units. Conventions: N points, loss 1/(2N) sum |f - y|^2, so training is\n"
     "driven by K / N, and time is learning rate times steps.";
+
+int source_parse(command_line *line, const char *examples, size_t offset, int argc, char **argv,
+                 void *values)
+{
+    char notes[2048];
+    snprintf(notes, sizeof notes, "%s\n\n%s", SOURCE_NOTES, examples);
+    line->notes = notes;
+    line->more = source_options(offset);
+    line->most_operands = 2;
+    int code = options_parse(line, argc, argv, values);
+    line->notes = NULL;
+    return code;
+}
 
 option_group source_options(size_t offset)
 {

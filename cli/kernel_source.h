@@ -22,8 +22,10 @@ typedef struct source_args {
 /* Their options; a verb has its source_args at offset, and sets outputs to "trace". */
 option_group source_options(size_t offset);
 
-/* What K and X are, for the notes of a help text. */
-extern const char SOURCE_NOTES[];
+/* options_parse for a verb that takes a kernel: with these options and operands, and behind what K
+ * and X are the examples in its help. offset as above. */
+int source_parse(command_line *line, const char *examples, size_t offset, int argc, char **argv,
+                 void *values);
 
 /* Takes the operands; OPTIONS_OK, or EXIT_USAGE with a line on stderr. */
 int source_check_usage(const command_line *line, source_args *a);

@@ -59,7 +59,7 @@ static const char ABOUT[] =
     "farfield train or PyTorch), or of a model fitted to DATA on the spot, are bounded over all\n"
     "inputs, by what, by which theorem, and how near to it they come; or the direction along "
     "which\n"
-    "they run away, and how fast.";
+    "they run away, and how fast; or that neither is proven, and why.";
 static const char NOTES[] =
     "Examples:\n"
     "  farfield certify model.far\n"

@@ -137,8 +137,7 @@ static far_status certify_model(const lesson *l, const far_model *m)
     far_status st = far_certify(l->ctx, m, &opts, &c);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(c, 0);
-        add_verdict(l->result, b->bounded ? FAR_BOUNDED : FAR_UNBOUNDED, b->tightest, b->slope,
-                    b->order);
+        add_verdict(l->result, b->verdict, b->tightest, b->slope, b->order);
         far_certificate_destroy(c);
     }
     return st;

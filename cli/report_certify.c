@@ -33,7 +33,7 @@ static claim model_claim(const far_bound *b)
     return (claim){.name = b->output,
                    .theorem = b->theorem,
                    .method = b->method,
-                   .verdict = b->bounded ? FAR_BOUNDED : FAR_UNBOUNDED,
+                   .verdict = b->verdict,
                    .tightest = b->tightest,
                    .lowest = b->lowest,
                    .highest = b->highest,
@@ -126,8 +126,7 @@ static void put_verdict(report *r, const subject *m, const claim *c)
                        c->name, growth, where);
     } else {
         report_verdict(r, FAR_TONE_BAD,
-                       "Undecided: nothing bounds %s, and no direction was found along which it "
-                       "grows.",
+                       "Undecided: it is not proven that %s is bounded, nor that it runs away.",
                        c->name);
     }
     free(place);

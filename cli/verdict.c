@@ -67,6 +67,20 @@ static void print_unbounded(const subject *m, const far_bound *b, double level)
     print_level(m, b, level);
 }
 
+static void print_output(const subject *m, const far_bound *b, double level)
+{
+    if (b->verdict == FAR_BOUNDED) {
+        print_bounded(m, b, level);
+    } else if (b->verdict == FAR_UNBOUNDED) {
+        print_unbounded(m, b, level);
+    } else {
+        printf("undecided: whether %s is bounded is not proven\n", b->output);
+        if (!isnan(level)) {
+            printf("  whether |%s| is ever above %g is not decided\n", b->output, level);
+        }
+    }
+}
+
 /* ---- the table ----------------------------------------------------------------------------- */
 
 static int widest_output(const far_certificate *c, int64_t outputs)
@@ -91,12 +105,12 @@ static void print_table(const far_certificate *c, int64_t outputs)
     bool head = false;
     for (int64_t k = 0; k < outputs; k++) {
         const far_bound *b = far_certificate_bound(c, k);
-        if (b->bounded && !head) {
+        if (b->verdict == FAR_BOUNDED && !head) {
             printf("\n%-*s %10s %10s %10s %10s %10s %10s %10s  %s\n", width, "output", "lowest",
                    "highest", "found", "tightest", "B1", "B2", "B3", "tightest by");
             head = true;
         }
-        if (b->bounded) {
+        if (b->verdict == FAR_BOUNDED) {
             print_row(b, width);
         }
     }
@@ -110,7 +124,7 @@ static void print_theorems(const far_certificate *c, int64_t outputs)
     for (int64_t k = 0; k < outputs; k++) {
         const char *theorem = far_certificate_bound(c, k)->theorem;
         if (strcmp(theorem, last) != 0) {
-            printf("theorem: %s\n", theorem);
+            printf("because: %s\n", theorem);
         }
         last = theorem;
     }
@@ -129,8 +143,7 @@ void verdict_print(const subject *m, const far_certificate *c, double level)
 {
     far_certificate_info info = far_certificate_describe(c);
     for (int64_t k = 0; k < info.outputs; k++) {
-        const far_bound *b = far_certificate_bound(c, k);
-        (b->bounded ? print_bounded : print_unbounded)(m, b, level);
+        print_output(m, far_certificate_bound(c, k), level);
     }
     print_table(c, info.outputs);
     print_theorems(c, info.outputs);

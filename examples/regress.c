@@ -25,11 +25,13 @@ static far_status show_certificate(far_ctx *ctx, const far_model *model)
     far_status st = far_certify(ctx, model, &opts, &certificate);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(certificate, 0);
-        if (b->bounded) {
+        if (b->verdict == FAR_BOUNDED) {
             printf("  bounded: |f| <= %.4f everywhere; %.4f is reached\n", b->tightest,
                    b->sup_found);
-        } else {
+        } else if (b->verdict == FAR_UNBOUNDED) {
             printf("  unbounded: f(t %+g) ~ %.4f t\n", b->direction[0], b->slope);
+        } else {
+            printf("  undecided: %s\n", b->theorem);
         }
         far_certificate_destroy(certificate);
     }

@@ -103,7 +103,7 @@ static far_status certify_infinite(const ln_trial *t, const far_model *model, ln
     far_status st = far_certify(t->r->ctx, model, &opts, &certificate);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(certificate, 0);
-        row->verdict = b->bounded ? FAR_BOUNDED : FAR_UNBOUNDED;
+        row->verdict = b->verdict;
         row->bound = b->tightest;
     }
     far_certificate_destroy(certificate);

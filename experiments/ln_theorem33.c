@@ -39,7 +39,7 @@ static far_status find_bounds(reproduction *r, int set, int net, bounds *out, bo
     TRY(far_certify(r->ctx, m, &opts, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     *out = (bounds){b->sup_found, b->b1, b->b2, b->b3};
-    *bounded = b->bounded != 0;
+    *bounded = b->verdict == FAR_BOUNDED;
 done:
     far_certificate_destroy(c);
     far_model_destroy(m);

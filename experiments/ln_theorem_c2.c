@@ -78,7 +78,7 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
     const far_bound *b = far_certificate_bound(c, 0);
     add_cell(table, "%.4g", b->sup_found);
     add_cell(table, "%.4g", b->b1);
-    TRY(claim(r, what, "bounded", b->bounded && b->sup_found <= b->b1,
+    TRY(claim(r, what, "bounded", b->verdict == FAR_BOUNDED && b->sup_found <= b->b1,
               "sup %.4g <= B1 %.4g for every x", b->sup_found, b->b1));
 done:
     far_certificate_destroy(c);

@@ -25,11 +25,19 @@ typedef struct far_certify_opts {
 
 FAR_API void far_certify_opts_init(far_certify_opts *opts);
 
+typedef enum far_verdict {
+    FAR_BOUNDED = 1,   /* proven */
+    FAR_UNBOUNDED = 0, /* proven, with a witness */
+    FAR_UNDECIDED = -1 /* nothing is proven either way; the reason is given */
+} far_verdict;
+/* "bounded", "unbounded", "undecided" */
+FAR_API const char *far_verdict_text(int32_t verdict);
+
 /* One output of a model. Vectors have as many entries as the model has inputs, in raw units. */
 typedef struct far_bound {
     const char *output;  /* target or class */
-    int32_t bounded;     /* 1: |f(x)| <= tightest for every x in R^d */
-    const char *theorem; /* what the verdict rests on */
+    int32_t verdict;     /* a far_verdict; bounded: |f(x)| <= tightest for every x in R^d */
+    const char *theorem; /* what the verdict rests on; undecided: why it is open */
 
     /* bounded: */
     double b1;              /* |centre| + scale sqrt(C) |f|, |f|^2 = alpha' K alpha, in the RKHS */
@@ -56,7 +64,7 @@ typedef struct far_certificate far_certificate;
 
 typedef struct far_certificate_info {
     int64_t outputs;
-    int32_t bounded;  /* all outputs are */
+    int32_t verdict;  /* of all outputs: the worst (unbounded, then undecided, then bounded) */
     int32_t attained; /* of C, as in far_supremum */
     double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised, where it is */
     const char *C_by; /* how C is known: "constant" (Theta(x, x) is the same everywhere), "monotone"

@@ -15,12 +15,6 @@
 extern "C" {
 #endif
 
-typedef enum far_verdict {
-    FAR_BOUNDED = 1,   /* proven */
-    FAR_UNBOUNDED = 0, /* proven, with a witness */
-    FAR_UNDECIDED = -1 /* nothing stands in the way of running away, but no direction was found */
-} far_verdict;
-
 /* One output. Vectors have as many entries as the network has inputs. */
 typedef struct far_net_bound {
     int32_t verdict;     /* a far_verdict */

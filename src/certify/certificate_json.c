@@ -36,7 +36,7 @@ static json_t *names(char *const *values, int64_t count)
 
 static json_t *witness(const far_bound *b, int64_t d)
 {
-    if (b->bounded) {
+    if (b->verdict != FAR_UNBOUNDED) {
         return json_null();
     }
     json_t *w = json_object();
@@ -54,7 +54,7 @@ static void put_bound(json_t *o, const far_certificate *c, const far_bound *b)
 {
     int64_t d = c->input_count;
     json_object_set_new(o, "output", name(b->output));
-    json_object_set_new(o, "verdict", json_string(b->bounded ? "bounded" : "unbounded"));
+    json_object_set_new(o, "verdict", json_string(far_verdict_text(b->verdict)));
     json_object_set_new(o, "theorem", json_string(b->theorem));
     json_object_set_new(o, "C", far_proof_number(c->info.C));
     json_object_set_new(o, "B1", far_proof_number(b->b1));
@@ -64,24 +64,24 @@ static void put_bound(json_t *o, const far_certificate *c, const far_bound *b)
     json_object_set_new(o, "method", b->method ? json_string(b->method) : json_null());
     json_object_set_new(o, "lowest", far_proof_number(b->lowest));
     json_object_set_new(o, "highest", far_proof_number(b->highest));
-    json_object_set_new(o, "sup_found", b->bounded ? far_proof_number(b->sup_found) : json_null());
+    bool bounded = b->verdict == FAR_BOUNDED;
+    json_object_set_new(o, "sup_found", bounded ? far_proof_number(b->sup_found) : json_null());
     json_object_set_new(o, "ratio",
-                        b->bounded && b->sup_found > 0
-                            ? far_proof_number(b->tightest / b->sup_found)
-                            : json_null());
+                        bounded && b->sup_found > 0 ? far_proof_number(b->tightest / b->sup_found)
+                                                    : json_null());
     json_object_set_new(o, "at", b->at ? far_proof_numbers(b->at, d) : json_null());
     json_object_set_new(o, "at_infinity", json_boolean(b->at_infinity));
     json_object_set_new(o, "witness", witness(b, d));
 }
 
-/* The output that decides: unbounded before bounded, then the largest bound. */
+/* The output that decides: unbounded, then undecided, then the largest bound. */
 static const far_bound *worst_bound(const far_certificate *c)
 {
     const far_bound *worst = &c->bounds[0];
     for (int64_t j = 1; j < c->info.outputs; j++) {
         const far_bound *b = &c->bounds[j];
-        if ((worst->bounded && !b->bounded) ||
-            (worst->bounded == b->bounded && b->tightest > worst->tightest)) {
+        int own = far_verdict_badness(b->verdict), most = far_verdict_badness(worst->verdict);
+        if (own > most || (own == most && b->tightest > worst->tightest)) {
             worst = b;
         }
     }
@@ -251,13 +251,13 @@ static far_status check_output(const check *k, const json_t *o, int64_t j)
 {
     const far_bound *own = &k->own->bounds[j];
     const char *verdict = json_string_value(json_object_get(o, "verdict"));
-    const char *expected = own->bounded ? "bounded" : "unbounded";
     if (!verdict) {
         return far_proof_malformed(k->ctx, "an output has no verdict");
     }
-    if (strcmp(verdict, expected) != 0) {
+    bool runs = own->verdict != FAR_BOUNDED && strcmp(verdict, "unbounded") == 0;
+    if (!runs && strcmp(verdict, far_verdict_text(own->verdict)) != 0) {
         return far_fail(k->ctx, FAR_ERR_VALUE, "%s: the verdict is stated as %.20s, but is %s",
-                        own->output, verdict, expected);
+                        own->output, verdict, far_verdict_text(own->verdict));
     }
     far_status st;
     FAR_TRY(check_name(k, json_object_get(o, "output"), own->output));
@@ -265,7 +265,11 @@ static far_status check_output(const check *k, const json_t *o, int64_t j)
     FAR_TRY(far_proof_check(k->ctx, o, own->output, "B1", own->b1));
     FAR_TRY(far_proof_check(k->ctx, o, own->output, "B2", own->b2));
     FAR_TRY(far_proof_check(k->ctx, o, own->output, "B3", own->b3));
-    FAR_TRY(own->bounded ? check_bounded(k, o, j) : check_unbounded(k, o, j));
+    if (own->verdict == FAR_BOUNDED) {
+        FAR_TRY(check_bounded(k, o, j));
+    } else if (runs) {
+        FAR_TRY(check_unbounded(k, o, j));
+    }
 done:
     return st;
 }

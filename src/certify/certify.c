@@ -8,9 +8,16 @@
     "Theta(x,x) <= C for every x, so |f(x)| <= sqrt(C) |f| in its reproducing kernel Hilbert "     \
     "space (Ziomek, Whittle and Osborne 2025, Theorems 3.2 and 3.3)"
 #define CONSTANT_THEOREM "the fit is the same constant everywhere (its norm is 0)"
-#define UNBOUNDED_THEOREM                                                                          \
-    "f(t u) / t^order tends to slope, which is not 0, as t grows (Ziomek, Whittle and Osborne "    \
-    "2025, Theorem 3.1, with the exact limit of Theta)"
+#define UNDECIDED_THEOREM                                                                          \
+    "Theta(x,x) is unbounded, but no direction was found along which this fit runs away: a norm "  \
+    "in the network would bound it"
+
+const char *far_verdict_text(int32_t verdict)
+{
+    return verdict == FAR_BOUNDED     ? "bounded"
+           : verdict == FAR_UNBOUNDED ? "unbounded"
+                                      : "undecided";
+}
 
 void far_certify_opts_init(far_certify_opts *opts)
 {
@@ -117,7 +124,7 @@ static far_status supremum(far_ctx *ctx, const far_model *m, far_certificate *c)
     c->info.C = sup.value;
     c->info.radius = sup.radius;
     c->info.attained = sup.attained;
-    c->info.bounded = sup.bounded;
+    c->info.verdict = sup.bounded ? FAR_BOUNDED : FAR_UNDECIDED;
     c->info.C_by = !sup.bounded            ? NULL
                    : sup.constant          ? "constant"
                    : far_cell_supported(m) ? "monotone"
@@ -146,7 +153,7 @@ static far_status closed_bounds(const far_predictor *p, far_bound *b)
     if (st != FAR_OK) {
         return st;
     }
-    b->bounded = 1;
+    b->verdict = FAR_BOUNDED;
     b->theorem = BOUNDED_THEOREM;
     b->lowest = -INFINITY;
     b->highest = INFINITY;
@@ -163,11 +170,35 @@ static far_status closed_bounds(const far_predictor *p, far_bound *b)
 static void constant_bound(const far_predictor *p, far_bound *b)
 {
     double value = fabs(p->centre);
-    b->bounded = 1;
+    b->verdict = FAR_BOUNDED;
     b->theorem = CONSTANT_THEOREM;
     b->method = "norm";
     b->b1 = b->b2 = b->b3 = b->tightest = b->sup_found = value;
     b->lowest = b->highest = p->centre;
+}
+
+static void leave_open(far_bound *b)
+{
+    b->verdict = FAR_UNDECIDED;
+    b->theorem = UNDECIDED_THEOREM;
+    b->b1 = b->b2 = b->b3 = b->tightest = b->highest = INFINITY;
+    b->lowest = -INFINITY;
+}
+
+/* Unbounded is worse than undecided, and that than bounded. */
+int far_verdict_badness(int32_t verdict)
+{
+    return verdict == FAR_UNBOUNDED ? 2 : verdict == FAR_UNDECIDED ? 1 : 0;
+}
+
+static int32_t worst_verdict(const far_certificate *c)
+{
+    int32_t worst = FAR_BOUNDED;
+    for (int64_t j = 0; j < c->info.outputs; j++) {
+        int32_t own = c->bounds[j].verdict;
+        worst = far_verdict_badness(own) > far_verdict_badness(worst) ? own : worst;
+    }
+    return worst;
 }
 
 far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
@@ -175,23 +206,20 @@ far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
 {
     far_status st;
     FAR_TRY(supremum(ctx, m, c));
-    bool all = true;
+    bool bounded = c->info.verdict == FAR_BOUNDED;
     for (int64_t j = 0; j < m->info.outputs; j++) {
         far_bound *b = &c->bounds[j];
         predictors[j] = far_predictor_of(ctx, m, j, c->info.C);
         b->slope = b->order = b->intercept = b->level = b->beyond = b->confirmed = NAN;
         if (predictors[j].norm_1 == 0) {
             constant_bound(&predictors[j], b);
-        } else if (c->info.bounded) {
+        } else if (bounded) {
             FAR_TRY(closed_bounds(&predictors[j], b));
         } else {
-            b->theorem = UNBOUNDED_THEOREM;
-            b->b1 = b->b2 = b->b3 = b->tightest = b->highest = INFINITY;
-            b->lowest = -INFINITY;
-            all = false;
+            leave_open(b);
         }
     }
-    c->info.bounded = all;
+    c->info.verdict = worst_verdict(c);
 done:
     return st;
 }
@@ -265,8 +293,9 @@ static far_status certify(far_ctx *ctx, const far_model *m, const far_certify_op
     c->seed = o->seed;
     FAR_TRY(far_alloc(ctx, m->info.outputs, &predictors));
     FAR_TRY(far_bounds_fill(ctx, m, c, predictors));
-    FAR_TRY(c->info.bounded ? search_all(ctx, m, o, predictors, c)
-                            : far_witness_fill(ctx, m, o, c));
+    FAR_TRY(c->info.verdict == FAR_BOUNDED ? search_all(ctx, m, o, predictors, c)
+                                           : far_witness_fill(ctx, m, o, c));
+    c->info.verdict = worst_verdict(c);
     c->info.seconds = far_seconds() - start;
 done:
     far_free(ctx, predictors);

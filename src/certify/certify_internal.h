@@ -37,6 +37,9 @@ struct far_certificate {
     uint64_t seed;
 };
 
+/* 0: bounded, 1: undecided, 2: unbounded. */
+int far_verdict_badness(int32_t verdict);
+
 /* A certificate that names its model and says nothing yet. */
 far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certificate **out);
 

@@ -4,6 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#define UNBOUNDED_THEOREM                                                                          \
+    "f(t u) / t^order tends to slope, which is not 0, as t grows (Ziomek, Whittle and Osborne "    \
+    "2025, Theorem 3.1, with the exact limit of Theta)"
+
 #define FAR_AWAY 1e6  /* sizes of the data, where the leading term is confirmed */
 #define ROOM 1e3      /* past the level by this factor of the leading term, nothing can come back */
 #define FURTHEST 1e90 /* sizes of the data: where looking ends */
@@ -207,24 +211,23 @@ static void to_raw_direction(const far_model *m, const double *u, double *out)
     }
 }
 
+/* A slope that f itself does not confirm is rounding, and decides nothing. */
 static far_status witness_output(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                                 int64_t j, far_bound *b)
+                                 int64_t j, const double *direction, far_bound *b)
 {
     far_status st;
-    b->level = o->exceeds;
+    b->direction = direction;
     FAR_TRY(far_witness_measure(ctx, m, j, b));
-    if (!(b->order > 0)) {
-        FAR_TRY(far_fail(ctx, FAR_ERR_ARCH,
-                         "%s: Theta(x,x) is unbounded, but no direction was found along which this "
-                         "fit runs away (its limits are finite): neither theorem decides; put a "
-                         "norm into the network",
-                         b->output));
+    if (!(b->order > 0) || b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
+        b->direction = NULL;
+        b->slope = b->order = b->intercept = b->confirmed = NAN;
+        return FAR_OK;
     }
-    if (b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
-        FAR_TRY(far_fail(ctx, FAR_ERR_BACKEND,
-                         "%s: the kernel is unbounded, but no direction was found along which this "
-                         "fit runs away (steepest: %g t^%g)",
-                         b->output, b->slope, b->order));
+    b->verdict = FAR_UNBOUNDED;
+    b->theorem = UNBOUNDED_THEOREM;
+    b->level = o->exceeds;
+    if (!isnan(b->level)) {
+        FAR_TRY(find_beyond(ctx, m, j, b));
     }
 done:
     return st;
@@ -242,14 +245,13 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
     for (int64_t j = 0; j < p; j++) {
         far_bound *b = &c->bounds[j];
         double *raw = c->vectors + j * d;
-        if (b->bounded) { /* a constant: any point will do */
+        if (b->verdict == FAR_BOUNDED) { /* a constant: any point will do */
             memset(raw, 0, (size_t)d * sizeof *raw);
             b->at = raw;
             continue;
         }
         to_raw_direction(m, direction + j * d, raw);
-        b->direction = raw;
-        FAR_TRY(witness_output(ctx, m, o, j, b));
+        FAR_TRY(witness_output(ctx, m, o, j, raw, b));
     }
 done:
     far_free(ctx, slope);

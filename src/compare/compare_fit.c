@@ -70,8 +70,12 @@ done:
 
 static far_status keep_bound(const bout *b, const far_model *m, const far_bound *bound)
 {
-    far_status st = decide(b, bound->bounded, bound->tightest, bound->theorem);
-    if (st != FAR_OK || bound->bounded) {
+    bool bounded = bound->verdict == FAR_BOUNDED;
+    if (bound->verdict == FAR_UNDECIDED) {
+        return copy(b->ctx, bound->theorem, &b->verdict->reason);
+    }
+    far_status st = decide(b, bounded, bound->tightest, bound->theorem);
+    if (st != FAR_OK || bounded) {
         b->verdict->sup_found = bound->sup_found;
         return st;
     }

@@ -231,14 +231,14 @@ static void check_bounded(const far_model *m, const far_certificate *c)
 {
     far_certificate_info info = far_certificate_describe(c);
     far_model_info own = far_model_describe(m);
-    assert_true(info.bounded == 1 && info.outputs == own.outputs && isfinite(info.C));
+    assert_true(info.verdict == FAR_BOUNDED && info.outputs == own.outputs && isfinite(info.C));
     assert_true(info.lambda_min == own.lambda_min && info.condition == own.condition &&
                 info.ridge == own.ridge);
     assert_non_null(info.C_by);
     for (int64_t j = 0; j < info.outputs; j++) {
         const far_bound *b = far_certificate_bound(c, j);
         double centre = fabs(((const double *)far_model_output_centre(m).data)[j]);
-        assert_int_equal(b->bounded, 1);
+        assert_int_equal(b->verdict, FAR_BOUNDED);
         assert_non_null(b->theorem);
         assert_non_null(b->method);
         assert_true(b->b1 - centre <= b->b2 - centre + 1e-12);
@@ -257,11 +257,11 @@ static void check_bounded(const far_model *m, const far_certificate *c)
 
 static void check_unbounded(const far_model *m, const far_certificate *c, double order)
 {
-    assert_int_equal(far_certificate_describe(c).bounded, 0);
+    assert_int_equal(far_certificate_describe(c).verdict, FAR_UNBOUNDED);
     for (int64_t j = 0; j < far_model_describe(m).outputs; j++) {
         const far_bound *b = far_certificate_bound(c, j);
         double own_order;
-        assert_int_equal(b->bounded, 0);
+        assert_int_equal(b->verdict, FAR_UNBOUNDED);
         assert_true(isinf(b->tightest) && isinf(b->b1) && isinf(b->highest) && b->lowest < 0);
         assert_close(norm(b->direction, far_model_describe(m).inputs), 1, 1e-12);
         assert_close(value_at(m, j, b->direction, true, &own_order), b->slope,
@@ -407,7 +407,8 @@ static void a_constant_fit_is_bounded(void **state)
         far_model *m = fit(FLAT_AND_NOT, "z", archs[i]);
         far_certificate *c = certify(m);
         const far_bound *b = far_certificate_bound(c, 0);
-        assert_true(far_certificate_describe(c).bounded == 1 && b->bounded == 1);
+        assert_int_equal(far_certificate_describe(c).verdict, FAR_BOUNDED);
+        assert_int_equal(b->verdict, FAR_BOUNDED);
         assert_true(b->tightest == 7 && b->lowest == 7 && b->highest == 7 && b->b1 == 7);
         assert_true(b->sup_found == 7);
         check_text(m, c);
@@ -416,9 +417,9 @@ static void a_constant_fit_is_bounded(void **state)
     }
     far_model *m = fit(FLAT_AND_NOT, "y,z", NO_NORM);
     far_certificate *c = certify(m);
-    assert_int_equal(far_certificate_describe(c).bounded, 0);
-    assert_int_equal(far_certificate_bound(c, 0)->bounded, 0);
-    assert_int_equal(far_certificate_bound(c, 1)->bounded, 1);
+    assert_int_equal(far_certificate_describe(c).verdict, FAR_UNBOUNDED);
+    assert_int_equal(far_certificate_bound(c, 0)->verdict, FAR_UNBOUNDED);
+    assert_int_equal(far_certificate_bound(c, 1)->verdict, FAR_BOUNDED);
     assert_true(far_certificate_bound(c, 1)->tightest == 7);
     check_text(m, c);
     far_certificate_destroy(c);
@@ -434,7 +435,7 @@ static void one_row_is_certified(void **state)
         o.standardize = i % 2;
         far_model *m = fit_with("a,b,y\n3,4,7\n", o);
         far_certificate *c = certify(m);
-        assert_int_equal(far_certificate_describe(c).bounded, i != 0);
+        assert_int_equal(far_certificate_describe(c).verdict, i != 0 ? FAR_BOUNDED : FAR_UNBOUNDED);
         check_text(m, c);
         far_certificate_destroy(c);
         far_model_destroy(m);
@@ -467,9 +468,6 @@ static void what_no_theorem_covers_is_refused(void **state)
         const char *piece;
     } cases[] = {
         {"dense(7) ln relu dense(1)", FAR_PRIOR_NNGP, FAR_PARAM_STANDARD, FAR_ERR_ARCH, "NNGP"},
-        {"dense erf dense", FAR_PRIOR_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "no direction"},
-        {"dense erf dense", FAR_PRIOR_NNGP, FAR_PARAM_NTK, FAR_ERR_ARCH, "no direction"},
-        {"dense sin dense", FAR_PRIOR_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "no direction"},
         {"ln relu dense relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "supremum"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
@@ -478,6 +476,38 @@ static void what_no_theorem_covers_is_refused(void **state)
         o.param = cases[i].param;
         far_model *m = fit_with(PLANE, o);
         refuse(m, quick(), cases[i].status, cases[i].piece);
+        far_model_destroy(m);
+    }
+}
+
+static void what_neither_theorem_decides_is_undecided(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch;
+        int32_t prior;
+    } cases[] = {
+        {"dense erf dense", FAR_PRIOR_NTK},
+        {"dense tanh dense", FAR_PRIOR_NTK},
+        {"dense sin dense", FAR_PRIOR_NTK},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        far_fit_opts o = options("y,z", cases[i].arch, 0.01);
+        o.prior = cases[i].prior;
+        far_model *m = fit_with(PLANE, o);
+        far_certify_opts q = quick();
+        q.exceeds = i % 2 ? 100 : NAN;
+        far_certificate *c = certify_with(m, q);
+        assert_int_equal(far_certificate_describe(c).verdict, FAR_UNDECIDED);
+        for (int64_t j = 0; j < 2; j++) {
+            const far_bound *b = far_certificate_bound(c, j);
+            assert_int_equal(b->verdict, FAR_UNDECIDED);
+            assert_non_null(strstr(b->theorem, "no direction was found"));
+            assert_true(isinf(b->tightest) && isinf(b->lowest) && isinf(b->highest) && !b->method);
+            assert_true(!b->direction && !b->at && isnan(b->slope) && isnan(b->confirmed));
+        }
+        check_text(m, c);
+        far_certificate_destroy(c);
         far_model_destroy(m);
     }
 }
@@ -989,6 +1019,7 @@ int main(void)
         TEST(one_row_is_certified),
         TEST(extremes_may_be_left_out),
         TEST(what_no_theorem_covers_is_refused),
+        TEST(what_neither_theorem_decides_is_undecided),
         TEST(no_limit_is_no_obstacle),
         TEST(no_time_still_gives_a_certificate),
         TEST(certificates_are_repeatable),

@@ -3,7 +3,7 @@ waves 19 >w.csv
 "$FARFIELD" certify w.far --seconds 2 >words
 grep -Eq '^bounded: \|y\| <= [0-9.]+ for every input; the largest found is [0-9.]+ (at|far along) ' words
 grep -Eq '^output +lowest +highest +found +tightest +B1 +B2 +B3' words
-grep -q '^theorem: ' words
+grep -q '^because: ' words
 # far and near, nothing leaves the bounds
 bounds="$(awk '$1 == "y" { print $2, $3, $5, $6, $7, $8 }' words)"
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* Fitting costs about as much as this many pairs do. */
-#define TAIL_FROM_PAIRS 4096
+#define TAIL_FROM_PAIRS 32768
 
 typedef struct source {
     far_tile tile; /* all but the position */
@@ -63,8 +63,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
     if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
         st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &tail);
     }
-    if (st == FAR_OK && tail.used &&
-        tail.rho_in) { /* then nothing is left to do per pair but that */
+    if (st == FAR_OK && tail.used && tail.theta_in == FAR_THETA_RHO) {
         st = far_points_augment(&s->a);
         if (st == FAR_OK && s->b != &s->a) {
             st = far_points_augment(s->b);

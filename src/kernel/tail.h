@@ -7,7 +7,7 @@
  * however deep it is. With s = sqrt(1 - rho) for rho >= 0 and 2 - sqrt(1 + rho) below, s in [0, 2],
  * each of F, G, H is analytic (angles are analytic in s at both ends), so sixteen polynomials, one
  * for every eighth of s, replace all the layers. They are fitted to the layers themselves at every
- * evaluation, checked between the nodes, and not used where the check fails.
+ * evaluation, and used only where a check proves that they are the same functions (see tail.c).
  */
 #ifndef FAR_TAIL_H
 #define FAR_TAIL_H
@@ -23,10 +23,18 @@ typedef struct far_curve {
     double c[FAR_TAIL_TERMS][FAR_TAIL_PIECES];
 } far_curve;
 
+/* What Theta_in is. Unless it is carried, no operation is run pair by pair: the curves stand right
+ * behind the chords. */
+typedef enum far_theta_in {
+    FAR_THETA_CARRIED, /* t behind the operations before from */
+    FAR_THETA_ZERO,    /* from is 0 */
+    FAR_THETA_RHO      /* F includes G rho; the bias of the first dense is one more feature */
+} far_theta_in;
+
 typedef struct far_tail {
     bool used;
-    int64_t from;                     /* first operation that it replaces */
-    bool rho_in;                      /* Theta_in is rho: F then includes G rho */
+    int64_t from; /* first operation that it replaces */
+    far_theta_in theta_in;
     int terms;                        /* one of the two above; further coefficients are not used */
     far_curve nngp, constant, linear; /* H, F, G */
 } far_tail;

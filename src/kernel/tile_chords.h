@@ -70,14 +70,16 @@ static void NAME(fine_chords)(const NAME(scratch) * s, int64_t d, int64_t count)
 /* Where some pair is nearly opposite, cogaps come from sums of directions instead. */
 static void NAME(start)(NAME(scratch) * s, int64_t d, int64_t count)
 {
-    s->opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, s->limit ? s->cogap : NULL);
+    REAL *rest = s->limit > 0 ? s->cogap : NULL; /* without operations nobody reads 2 - gap */
+    bool opposite = NAME(chords)(s->unit, s->panel, d, count, s->gap, rest);
     if (s->panel_rest) {
         NAME(fine_chords)(s, d, count);
     }
-    if (s->opposite) {
+    if (opposite) {
         for (int64_t k = 0; k < CHORD_ROWS * d; k++) {
             s->unit[k] = -s->unit[k];
         }
         NAME(chords)(s->unit, s->panel, d, count, s->cogap, NULL);
     }
+    s->cogaps = rest || opposite;
 }

@@ -17,6 +17,9 @@ typedef REAL NAME(vec_u) __attribute__((vector_size(64), aligned(sizeof(REAL)), 
 
 typedef MASK_INT NAME(mask) __attribute__((vector_size(64)));
 
+/* Numbers of a row of pairs. cogap is NULL where no operation needs it and 2 - gap serves, t where
+ * Theta is not carried: what was not computed cannot be read. Behind a first operation cogap is up
+ * to date only while the sign of the next one is FAR_SIGN_ANY (plan.h); see refresh. */
 typedef struct NAME(state) {
     REAL *restrict gap, *restrict cogap, *restrict t;
 } NAME(state);
@@ -33,8 +36,7 @@ typedef struct NAME(scratch) {
     int64_t row;   /* of the chords */
     int64_t limit; /* operations from here on are not run one by one */
     bool tangent;  /* t is carried */
-    bool opposite; /* some chords are nearly 2: cogaps were worked out (else, if limit > 0, 2 - gap)
-                    */
+    bool cogaps;   /* those of the chords were worked out */
 } NAME(scratch);
 
 /* Whole vectors, two at a time. */
@@ -72,9 +74,10 @@ static NAME(scratch) NAME(lay_out)(const far_tile *tile)
         s.unit_rest = s.panel_rest + d * W;
     }
     s.row = 0;
-    s.opposite = true;
-    s.limit = !tile->tail ? tile->plan->count : tile->tail->rho_in ? 0 : tile->tail->from;
-    s.tangent = tile->ntk && !(tile->tail && tile->tail->rho_in);
+    s.cogaps = true;
+    bool carried = !tile->tail || tile->tail->theta_in == FAR_THETA_CARRIED;
+    s.limit = !tile->tail ? tile->plan->count : carried ? tile->tail->from : 0;
+    s.tangent = tile->ntk && carried;
     return s;
 }
 

@@ -4,7 +4,8 @@ static NAME(state) NAME(state_at)(const NAME(scratch) * s, int level)
 {
     REAL *base = s->states + (int64_t)level * 3 * W, *t = s->tangent ? base + 2 * W : NULL;
     if (level == 0) {
-        return (NAME(state)){s->gap + s->row * W, s->cogap + s->row * W, t};
+        REAL *cogap = s->cogaps ? s->cogap + s->row * W : NULL;
+        return (NAME(state)){s->gap + s->row * W, cogap, t};
     }
     return (NAME(state)){base, base + W, t};
 }
@@ -116,6 +117,19 @@ static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, 
     return 1;
 }
 
+/* In builds with assertions: a cogap that is out of date is NaN, should anyone read it. */
+static void NAME(spoil)(const far_tile *tile, int64_t next, int64_t count, NAME(state) x)
+{
+#ifdef NDEBUG
+    (void)tile, (void)next, (void)count, (void)x;
+#else
+    bool stale = next < tile->plan->count && tile->plan->ops[next].sign != FAR_SIGN_ANY;
+    for (int64_t j = 0; stale && j < count; j++) {
+        x.cogap[j] = (REAL)NAN;
+    }
+#endif
+}
+
 /* out[j] = (scale_i value[j]) scale_j; wide: with exponents that may leave the range of REAL. */
 static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const far_big *row_scale,
                          const far_big *col_scale, int slot, const REAL *ri, REAL *restrict value,
@@ -202,10 +216,11 @@ static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const 
     }
     for (int64_t k = 0; k < s->limit - plainly;) {
         k += NAME(run_op)(tile, k, padded, s->ri, s, &level);
+        NAME(spoil)(tile, k, padded, NAME(state_at)(s, level));
     }
 #ifdef HAS_TAIL
     if (tile->tail) {
-        NAME(end_with_tail)(tile, i, count, s, x);
+        NAME(end_with_tail)(tile, i, count, x);
         return;
     }
 #endif

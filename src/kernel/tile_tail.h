@@ -117,22 +117,26 @@ static void NAME(run_tail)(int64_t count, NAME(tail_known) is, const far_curve *
     }
 }
 
-/* Right behind the first dense, whose bias is then one more feature, no operation is run by itself.
- */
-static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count,
-                                const NAME(scratch) * s, NAME(state) x)
+/* Whether cogaps are known when the curves begin; where they are not, rho stays away from -1. */
+static bool NAME(tail_sign)(const far_tile *tile, NAME(state) x)
+{
+    if (tile->tail->theta_in != FAR_THETA_CARRIED) {
+        return x.cogap != NULL;
+    }
+    return tile->plan->ops[tile->tail->from].sign == FAR_SIGN_ANY;
+}
+
+static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
-    const far_plan *plan = tile->plan;
-    bool any_sign = tail->rho_in ? s->opposite : plan->ops[tail->from].sign == FAR_SIGN_ANY;
-    NAME(tail_known) is = {any_sign, false, tail->terms, tile->alone};
+    NAME(tail_known) is = {NAME(tail_sign)(tile, x), false, tail->terms, tile->alone};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
         NAME(run_tail)(count, is, &tail->nngp, NULL, x, out);
     }
     if (tile->ntk) {
         REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
-        is.linear = !tail->rho_in;
+        is.linear = tail->theta_in == FAR_THETA_CARRIED;
         NAME(run_tail)(count, is, &tail->constant, &tail->linear, x, out);
     }
 }

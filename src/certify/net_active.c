@@ -59,21 +59,12 @@ static void choose_rows(active *s, const double *row, double factor)
     }
 }
 
-static double length_of(const double *v, int64_t n)
-{
-    double square = 0;
-    for (int64_t i = 0; i < n; i++) {
-        square += v[i] * v[i];
-    }
-    return sqrt(square);
-}
-
 /* left = diag(t) A right and right = (diag(t) A)' left, normalised, a few times. */
 static void singular_vectors(active *s)
 {
     int64_t n = s->dense->step->in;
     for (int turn = 0; turn < POWER_TURNS; turn++) {
-        double size = length_of(s->right, n);
+        double size = far_length(s->right, n);
         for (int64_t o = 0; o < s->count; o++) {
             double dot = 0;
             for (int64_t i = 0; i < n; i++) {
@@ -100,7 +91,7 @@ static void choose_scales(active *s)
     for (int turn = 0; turn < TURNS; turn++) {
         double whole = 0;
         singular_vectors(s);
-        double size = length_of(s->left, s->count);
+        double size = far_length(s->left, s->count);
         for (int64_t o = 0; o < s->count; o++) {
             whole += s->w[o] / s->t[o] * (s->w[o] / s->t[o]);
         }
@@ -118,9 +109,8 @@ static far_status active_bound(const active *s, double *out)
     int64_t n = s->dense->step->in;
     double over = 0, shifts = 0, norm;
     for (int64_t o = 0; o < s->count; o++) {
-        double part = s->w[o] / s->t[o], shift = s->t[o] * s->b[o];
-        over += part * part;
-        shifts += shift * shift;
+        over = hypot(over, s->w[o] / s->t[o]);
+        shifts = hypot(shifts, s->t[o] * s->b[o]);
         for (int64_t i = 0; i < n; i++) {
             s->at[o * n + i] = s->t[o] * s->a[o * n + i];
         }
@@ -130,8 +120,9 @@ static far_status active_bound(const active *s, double *out)
         return FAR_OK;
     }
     far_status st = far_spectral_norm(s->ctx, s->at, s->count, n, &norm);
-    double reach = far_up(far_up(norm * s->radius) + sqrt(shifts) * (1 + far_lost(s->count)));
-    *out = far_up(sqrt(over) * (1 + far_lost(s->count)) * reach) * (1 + far_lost(0));
+    double lost = 4 * far_lost(s->count);
+    double reach = far_up(far_up(norm * s->radius) + shifts * (1 + lost));
+    *out = far_up(over * (1 + lost) * reach) * (1 + far_lost(0));
     return st;
 }
 

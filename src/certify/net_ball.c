@@ -16,6 +16,7 @@
 #include <string.h>
 
 enum { ROUNDS = 40 };
+#define LEAST_LAMBDA 1e-290
 
 void far_norm_set_clear(far_ctx *ctx, far_norm_set *set)
 {
@@ -227,28 +228,24 @@ static double sum_of(const double *w, int64_t m)
 /* |w| and |w - mean w|, not less than they are. */
 static void norms_of(const double *w, int64_t m, double *whole, double *centred)
 {
-    double mean = sum_of(w, m) / (double)m, square = 0, rest = 0;
-    for (int64_t i = 0; i < m; i++) {
-        square += w[i] * w[i];
-        rest += (w[i] - mean) * (w[i] - mean);
-    }
-    *whole = sqrt(square) * (1 + far_lost(m)) + FAR_SPECK;
+    double mean = sum_of(w, m) / (double)m;
+    *whole = far_length(w, m);
     /* an error of the mean only adds: it is what makes the sum least */
-    *centred = fmin(*whole, sqrt(rest) * (1 + far_lost(m)) + *whole * (4 * FAR_UNIT) + FAR_SPECK);
+    *centred = fmin(*whole, far_length_from(w, m, mean) + *whole * (4 * FAR_UNIT));
 }
 
 static double spanned_norm(const far_norm_set *set, int64_t g, const double *w)
 {
-    double square = 0;
+    double length = 0; /* hypot is good to an ulp or two, where squares may vanish */
     const double *b = set->basis + g * set->size * set->dim;
     for (int64_t j = 0; j < set->dim; j++) {
         double dot = 0;
         for (int64_t i = 0; i < set->size; i++) {
             dot += b[i * set->dim + j] * w[i];
         }
-        square += dot * dot;
+        length = hypot(length, dot);
     }
-    return sqrt(square) * (1 + far_lost(set->dim));
+    return length * (1 + 4 * far_lost(set->dim));
 }
 
 double far_norm_set_max(const far_norm_set *set, const double *w)
@@ -312,7 +309,7 @@ static double peak(double slope, double at, double mu, double lambda, double low
         return -INFINITY;
     }
     *where = z <= low ? low : z >= high ? high : z;
-    return *where == z ? at + pull * pull / (4 * lambda) : at + *where * (pull - lambda * *where);
+    return *where == z ? at + pull * (z / 2) : at + *where * (pull - lambda * *where);
 }
 
 typedef struct tally {
@@ -348,28 +345,24 @@ static tally total(const dual *d, double mu, double lambda)
 
 static double first_lambda(const dual *d)
 {
-    double square = 0;
+    double length = 0;
     for (int64_t i = 0; i < d->size; i++) {
         bend b = bend_of(d, i);
-        double slope = fmax(fabs(b.left), fabs(b.right));
-        square += slope * slope;
+        length = hypot(length, fmax(fabs(b.left), fabs(b.right)));
     }
-    return sqrt(square / (double)d->size) / 2;
+    return fmax(length / sqrt((double)d->size) / 2, LEAST_LAMBDA);
 }
 
 /* Newton's step for mu on sum z = 0, and lambda so that |z|^2 = m if all scales with it. */
 static double least_dual(const dual *d)
 {
     double mu = 0, lambda = first_lambda(d), best = INFINITY, damping = 1;
-    if (lambda < 1e-150) {
-        lambda = 1e-150;
-    }
     for (int round = 0; round < ROUNDS; round++) {
         tally t = total(d, mu, lambda);
         damping = t.value > best ? damping * 0.7 : damping;
         best = fmin(best, t.value);
         double factor = sqrt(t.square / (double)d->size);
-        lambda *= 1 + damping * (fmin(fmax(factor, 0.3), 3) - 1);
+        lambda = fmax(lambda * (1 + damping * (fmin(fmax(factor, 0.3), 3) - 1)), LEAST_LAMBDA);
         if (d->norm->set.centred) {
             mu += damping * 2 * lambda * t.sum / (double)(t.inside > 0 ? t.inside : d->size);
         }

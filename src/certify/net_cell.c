@@ -87,34 +87,39 @@ static bool next_rows(const far_cell *cell, const far_proof_layer *l, int64_t *a
     return found > 0;
 }
 
-/* Products with the weights; the sum of squares of what went in. */
+#define VANISHED 0x1p-500 /* more than lengths lose where squares underflow */
+
+/* Products with the weights; at least the length of what went in: 0 only if all of it is 0. */
 static double add_products(far_cell *cell, const far_proof_layer *l)
 {
     far_forms *to = &cell->next;
     int64_t n = l->step->out, at = 0;
     double square = 0, x[FAR_CELL_VARS + 2][ROWS];
     const double *w[ROWS];
+    bool any = false;
     while (next_rows(cell, l, &at, w, x, &square)) {
+        any = true;
         add_rows(to->c, w, x[0], n);
         for (int64_t k = 0; k < cell->vars; k++) {
             add_rows(to->a + k * cell->plan->widest, w, x[k + 1], n);
         }
         add_row_sizes(to->r, w, x[cell->vars + 1], n);
     }
-    return square;
+    return any ? sqrt(square) * (1 + 2 * far_lost(l->step->in)) + VANISHED : 0;
 }
 
-/* What rounding loses: relative to |W_o| |x| + |shift| |S|. */
+/* What rounding loses: relative to |W_o| |x| + |shift| |S|. Nothing where both are exactly 0. */
 static void run_dense(far_cell *cell, int64_t i, const far_form *S)
 {
     const far_proof_layer *l = &cell->plan->layers[i];
     far_cell_trace *t = &cell->traces[i];
     double lost = 2 * far_lost(l->step->in), size = far_form_size(S, cell->vars);
     set_shifts(cell, l, S);
-    double length = sqrt(add_products(cell, l)) * (1 + lost);
+    double length = add_products(cell, l);
     for (int64_t o = 0; o < l->step->out; o++) {
         double rounding = lost * (l->row_norm[o] * length + l->shift_size[o] * size);
-        t->fresh[o] = far_up(rounding + l->shift_size[o] * S->r);
+        bool zero = (length == 0 || l->row_norm[o] == 0) && (size == 0 || l->shift_size[o] == 0);
+        t->fresh[o] = zero ? 0 : far_up(rounding + l->shift_size[o] * S->r);
         t->total[o] = cell->next.r[o] = cell->next.r[o] * (1 + lost) + t->fresh[o];
     }
     far_forms kept = cell->now;
@@ -125,6 +130,10 @@ static void run_dense(far_cell *cell, int64_t i, const far_form *S)
 far_form far_cell_scaled(const far_proof_layer *l, int64_t i, const far_form *z, const far_form *S,
                          int64_t vars, double *lost)
 {
+    if (far_form_is_zero(z, vars) && l->shift_size[i] == 0) {
+        *lost = 0;
+        return (far_form){0};
+    }
     double size =
         fabs(l->scale[i]) * far_form_size(z, vars) + l->shift_size[i] * far_form_size(S, vars);
     far_form out = {.c = l->scale[i] * z->c + l->shift[i] * S->c};
@@ -247,6 +256,9 @@ static answer of_quotient(const far_step *s, const far_form *z, const far_form *
 static answer activate(const far_step *s, const far_form *z, const far_form *S, double degree,
                        far_range box, int64_t vars)
 {
+    if (far_form_is_zero(z, vars)) { /* phi(0) = 0 for all of them */
+        return (answer){0};
+    }
     if (degree > 0 && far_activation_is_bounded(s)) {
         return of_quotient(s, z, S, vars);
     }
@@ -376,10 +388,8 @@ const far_form *far_cell_run(far_cell *cell, const far_form *u, const far_form *
 {
     const far_net_plan *plan = cell->plan;
     cell->s = *s;
-    cell->origin = far_form_size(s, cell->vars) == 0;
     for (int64_t i = 0; i < plan->net->info.inputs; i++) {
         far_form x = far_form_strip(&u[i], (far_strip){plan->unit, 0, 0}, cell->vars);
-        cell->origin &= far_form_size(&u[i], cell->vars) == 0;
         cell->input_total[i] = x.r;
         far_cell_put(cell, &cell->now, i, &x);
     }

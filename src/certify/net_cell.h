@@ -12,6 +12,9 @@
 
 /* ---- net_form.c ---- */
 
+/* Exactly 0, all over the cell: in real arithmetic, so that a norm behind it gives 0 / 0 = 0. All
+ * that follows keeps such a form as it is; any rounding at all makes r more than 0. */
+bool far_form_is_zero(const far_form *f, int64_t vars);
 /* sum_k |a_k|, and that with |c| and r: at least |f|. */
 double far_form_reach(const far_form *f, int64_t vars);
 double far_form_size(const far_form *f, int64_t vars);
@@ -51,7 +54,6 @@ struct far_cell {
     double *back, *back_next, *back_kept, *input_total;
     far_form *out;
     far_form s;
-    bool origin; /* u = 0 and s = 0: of networks without biases, where norms see nothing but 0 */
 };
 
 far_form far_cell_take(const far_cell *cell, const far_forms *f, int64_t i);

@@ -8,6 +8,7 @@
 
 typedef struct group {
     int64_t first, size;
+    bool zero;       /* all inputs are exactly 0: so are the outputs */
     double mean_r;   /* of the errors, which centring spreads */
     double pull;     /* |2 centre . e / m| at most */
     far_form square; /* q, but for that */
@@ -58,6 +59,16 @@ static void centre_group(far_cell *cell, group *g)
     for (int64_t k = 0; k < cell->vars; k++) {
         centre_column(cell->now.a + k * cell->plan->widest + g->first, g->size);
     }
+}
+
+static bool is_zero(const far_cell *cell, int64_t first, int64_t m)
+{
+    bool zero = true;
+    for (int64_t i = first; zero && i < first + m; i++) {
+        far_form z = far_cell_take(cell, &cell->now, i);
+        zero = far_form_is_zero(&z, cell->vars);
+    }
+    return zero;
 }
 
 /* ---- the mean square ----------------------------------------------------------------------- */
@@ -168,7 +179,7 @@ static void put_entry(far_cell *cell, int64_t layer, int64_t i, const group *g, 
     static const far_form ONE = {.c = 1};
     const far_proof_layer *l = &cell->plan->layers[layer];
     far_cell_trace *t = &cell->traces[layer];
-    far_form z = far_form_constant(0, cell->origin ? 0 : l->set.entry);
+    far_form z = far_form_constant(0, g->zero ? 0 : l->set.entry);
     double fresh = z.r, lost = 0;
     t->gain[i] = 0;
     t->centre[i] = cell->now.c[i];
@@ -196,14 +207,14 @@ void far_cell_norm(far_cell *cell, int64_t layer, const far_form *S)
     far_cell_trace *t = &cell->traces[layer];
     int64_t m = l->set.size;
     for (int64_t at = 0; at < l->set.groups; at++) {
-        group g = {.first = at * m, .size = m};
+        group g = {.first = at * m, .size = m, .zero = is_zero(cell, at * m, m)};
         inverse inv = {0};
         if (l->set.centred) {
             centre_group(cell, &g);
         }
         mean_square(cell, &g);
         add_eps(l->step->eps, S, cell->vars, &g);
-        bool known = g.range.low > 1e-280 && g.range.high < 1e280 && !cell->origin;
+        bool known = g.range.low > 1e-280 && g.range.high < 1e280 && !g.zero;
         if (known) {
             inv = inverse_of(&g, cell->vars);
         }

@@ -40,6 +40,11 @@ static inline double far_down(double x)
     return -far_up(-x);
 }
 
+/* |v - mean| and |v|, not less than they are; 0 only for 0. Squares may leave the range of numbers.
+ */
+double far_length_from(const double *v, int64_t n, double mean);
+double far_length(const double *v, int64_t n);
+
 typedef struct far_range {
     double low, high;
 } far_range;

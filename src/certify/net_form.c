@@ -2,6 +2,15 @@
  * rounding loses, goes to r. */
 #include "net_cell.h"
 
+bool far_form_is_zero(const far_form *f, int64_t vars)
+{
+    bool zero = f->c == 0 && f->r == 0;
+    for (int64_t k = 0; k < vars; k++) {
+        zero &= f->a[k] == 0;
+    }
+    return zero;
+}
+
 double far_form_reach(const far_form *f, int64_t vars)
 {
     double sum = 0;
@@ -25,7 +34,7 @@ far_range far_form_range(const far_form *f, int64_t vars)
 
 far_form far_form_strip(const far_form *f, far_strip s, int64_t vars)
 {
-    if (s.low == 0 && s.high == 0 && (s.slope == 1 || s.slope == 0)) {
+    if (s.low == 0 && s.high == 0 && (s.slope == 1 || s.slope == 0 || far_form_is_zero(f, vars))) {
         return s.slope == 1 ? *f : (far_form){0};
     }
     double middle = s.low + (s.high - s.low) / 2;
@@ -41,6 +50,9 @@ far_form far_form_strip(const far_form *f, far_strip s, int64_t vars)
 
 far_form far_form_add(const far_form *x, const far_form *y, int64_t vars)
 {
+    if (far_form_is_zero(x, vars) || far_form_is_zero(y, vars)) {
+        return far_form_is_zero(x, vars) ? *y : *x;
+    }
     far_form out = {.c = x->c + y->c};
     for (int64_t k = 0; k < vars; k++) {
         out.a[k] = x->a[k] + y->a[k];
@@ -58,6 +70,9 @@ far_form far_form_constant(double value, double error)
 /* Squares of t lie in [0, 1]: half of their factor is certain. */
 far_form far_form_multiply(const far_form *x, const far_form *y, int64_t vars)
 {
+    if (far_form_is_zero(x, vars) || far_form_is_zero(y, vars)) {
+        return (far_form){0};
+    }
     far_form out = {.c = x->c * y->c};
     double quadratic = 0;
     for (int64_t k = 0; k < vars; k++) {

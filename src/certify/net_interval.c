@@ -90,18 +90,9 @@ static far_range row_over_ball(const far_net_plan *plan, int64_t i, int64_t o, c
                        l->shift[o] + view_max(v, w, 1, n) + slack};
 }
 
-static double vector_norm(const double *w, int64_t n)
-{
-    double square = 0;
-    for (int64_t k = 0; k < n; k++) {
-        square += w[k] * w[k];
-    }
-    return sqrt(square) * (1 + far_lost(n)) + FAR_SPECK;
-}
-
 static far_range row_by_radius(const far_proof_layer *l, int64_t o, double radius)
 {
-    double reach = far_up(vector_norm(l->rows + o * l->step->in, l->step->in) * radius);
+    double reach = far_up(l->row_norm[o] * radius);
     return (far_range){far_down(l->shift[o] - reach), far_up(l->shift[o] + reach)};
 }
 
@@ -130,7 +121,7 @@ static far_status dense_radius(const far_net_plan *plan, int64_t i)
     far_status st = far_spectral_norm(plan->ctx, l->rows, l->step->out, l->step->in, &norm);
     if (st == FAR_OK) {
         l->growth = growth == 0 ? 0 : far_up(norm * growth);
-        l->radius = far_up(far_up(norm * radius) + vector_norm(l->shift_size, l->step->out));
+        l->radius = far_up(far_up(norm * radius) + far_length(l->shift_size, l->step->out));
     }
     return st;
 }
@@ -182,7 +173,7 @@ static void scale_radius(far_proof_layer *l, double growth, double radius)
 {
     double most = largest(l->scale, l->step->out) * (1 + far_lost(1));
     l->growth = growth == 0 ? 0 : far_up(most * growth);
-    l->radius = far_up(far_up(most * radius) + vector_norm(l->shift_size, l->step->out));
+    l->radius = far_up(far_up(most * radius) + far_length(l->shift_size, l->step->out));
 }
 
 static void norm_boxes(far_proof_layer *l)
@@ -220,12 +211,11 @@ static bool is_relu_of_ball(const far_net_plan *plan, int64_t i)
 
 static double box_radius(const far_proof_layer *l)
 {
-    double square = 0;
+    double length = 0;
     for (int64_t k = 0; k < l->step->out; k++) {
-        double size = far_range_size(l->box[k]);
-        square += size * size;
+        length = hypot(length, far_range_size(l->box[k]));
     }
-    return sqrt(square) * (1 + far_lost(l->step->out)) + FAR_SPECK;
+    return length * (1 + 4 * far_lost(l->step->out)) + FAR_SPECK;
 }
 
 static void activation_boxes(const far_net_plan *plan, int64_t i)

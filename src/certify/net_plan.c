@@ -2,6 +2,7 @@
  * affine maps, degrees. */
 #include "net_certify.h"
 
+#include <float.h>
 #include <string.h>
 
 double far_net_degree_before(const far_net_plan *plan, int64_t i)
@@ -47,13 +48,32 @@ static double degree_after(const far_net_plan *plan, int64_t i)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-static double size_of_numbers(const double *values, int64_t count)
+double far_length_from(const double *v, int64_t n, double mean)
 {
-    double square = 0;
-    for (int64_t i = 0; i < count; i++) {
-        square += values[i] * values[i];
+    double most = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(v[i] - mean));
     }
-    return sqrt(square);
+    if (most == 0 || !isfinite(most)) {
+        return most;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double part = (v[i] - mean) / most;
+        square += part * part;
+    }
+    return most * sqrt(square) * (1 + far_lost(n)) + FAR_SPECK;
+}
+
+double far_length(const double *v, int64_t n)
+{
+    return far_length_from(v, n, 0);
+}
+
+/* Not 0 unless a factor is: what is exactly 0 in front of a norm matters. */
+static double product(double a, double b)
+{
+    double value = a * b;
+    return value == 0 && a != 0 && b != 0 ? copysign(DBL_TRUE_MIN, a) * copysign(1, b) : value;
 }
 
 static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
@@ -68,11 +88,11 @@ static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
     FAR_TRY(far_alloc(plan->ctx, s->out, &l->shift_size));
     for (int64_t o = 0; o < s->out; o++) {
         for (int64_t i = 0; i < s->in; i++) {
-            double value = s->weight_scale * w[o * s->in + i];
+            double value = product(s->weight_scale, w[o * s->in + i]);
             l->rows[o * s->in + i] = l->columns[i * s->out + o] = value;
         }
-        l->row_norm[o] = size_of_numbers(l->rows + o * s->in, s->in) * (1 + far_lost(s->in));
-        l->shift[o] = s->bias >= 0 ? s->bias_scale * b[o] : 0;
+        l->row_norm[o] = far_length(l->rows + o * s->in, s->in);
+        l->shift[o] = s->bias >= 0 ? product(s->bias_scale, b[o]) : 0;
         l->shift_size[o] = fabs(l->shift[o]);
     }
 done:
@@ -106,7 +126,7 @@ static far_status set_batch(far_net_plan *plan, far_proof_layer *l)
     for (int64_t i = 0; st == FAR_OK && i < s->out; i++) {
         l->scale[i] /= sqrt(variance[i] + s->eps);
         l->shift[i] -= mean[i] * l->scale[i];
-        l->shift_size[i] += fabs(mean[i] * l->scale[i]);
+        l->shift_size[i] += fabs(product(mean[i], l->scale[i]));
         if (!isfinite(l->scale[i])) {
             st = far_fail(plan->ctx, FAR_ERR_VALUE,
                           "layer %s: batch norm divides by nothing at neuron %lld; train it, or "
@@ -171,8 +191,8 @@ static double balanced_unit(const far_net_plan *plan)
     if (l->step->kind != FAR_STEP_DENSE) {
         return 1;
     }
-    double ratio = size_of_numbers(l->shift, l->step->out) /
-                   size_of_numbers(l->rows, l->step->out * l->step->in);
+    double ratio =
+        far_length(l->shift, l->step->out) / far_length(l->rows, l->step->out * l->step->in);
     ratio = isfinite(ratio) ? fmin(fmax(ratio, 1), 0x1p60) : 1;
     return exp2(round(log2(ratio)));
 }
@@ -181,7 +201,7 @@ static bool has_shift(const far_proof_layer *l)
 {
     bool any = false;
     for (int64_t i = 0; l->shift && i < l->step->out; i++) {
-        any |= l->shift[i] != 0;
+        any |= l->shift_size[i] != 0; /* a shift of 0 may be the rounding of another */
     }
     return any;
 }

@@ -131,13 +131,14 @@ static void back_activation(const relaxation *r, int64_t i, row *w)
     w->lost += lost * far_lost(r->plan->layers[i].step->out) + fabs(w->constant) * FAR_UNIT;
 }
 
-/* Adds the shift and scales the form; what rounding loses is relative to the values' sizes. */
+/* Adds the shift and scales the form; what rounding loses is relative to the values' sizes, which
+ * are at most entry where that is 0 or more. */
 static void back_affine(const far_net_plan *plan, int64_t i, double entry, row *w)
 {
     const far_proof_layer *l = &plan->layers[i];
     double sum = 0, lost = 0;
     for (int64_t k = 0; l->scale && k < l->step->out; k++) {
-        double c = w->form[k], size = entry > 0 ? entry : size_before(plan, i, k);
+        double c = w->form[k], size = entry >= 0 ? entry : size_before(plan, i, k);
         if (c != 0) {
             sum += c * l->shift[k];
             w->form[k] = c * l->scale[k];
@@ -172,7 +173,7 @@ static void back_step(const relaxation *r, int64_t i, row *w)
         back_norm(plan, i, w);
         break;
     case FAR_STEP_BATCHNORM:
-        back_affine(plan, i, 0, w);
+        back_affine(plan, i, -1, w);
         break;
     case FAR_STEP_SKIP_OUT:
         memcpy(w->kept + s->mate * plan->widest, w->form, (size_t)s->out * sizeof *w->form);

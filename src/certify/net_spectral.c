@@ -37,30 +37,17 @@ static void gram(const double *a, int64_t n, int64_t length, int threads, double
     }
 }
 
-static double frobenius(const double *a, int64_t count)
-{
-    double most = 0, square = 0;
-    for (int64_t i = 0; i < count; i++) {
-        most = fmax(most, fabs(a[i]));
-    }
-    if (most == 0 || !isfinite(most)) {
-        return most;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        square += (a[i] / most) * (a[i] / most);
-    }
-    return most * sqrt(square) * (1 + far_lost(count)) + FAR_SPECK;
-}
-
 /* An upper bound on the norm of a symmetric matrix of n x n, which is used up. Norms of powers of
  * matrices scaled to about 1: |G|^2 <= |fl(G G)| + lost |G|_F^2. */
 static double symmetric_norm(double *g, double *room, int64_t n, int threads)
 {
     double lost[SQUARINGS], scale[SQUARINGS];
     int count = n > LARGE ? FEWER_SQUARINGS : SQUARINGS, made = 0;
-    double size = frobenius(g, n * n);
+    double size = far_length(g, n * n);
     for (; made < count && size > 0 && isfinite(size); made++) {
-        scale[made] = exp2(ceil(log2(size))); /* exact to divide by */
+        int exponent;
+        frexp(size, &exponent);
+        scale[made] = ldexp(1, exponent); /* exact to divide by */
         for (int64_t i = 0; i < n * n; i++) {
             g[i] /= scale[made];
         }
@@ -70,7 +57,7 @@ static double symmetric_norm(double *g, double *room, int64_t n, int threads)
         double *swap = g;
         g = room;
         room = swap;
-        size = frobenius(g, n * n);
+        size = far_length(g, n * n);
     }
     while (made-- > 0) {
         size = far_up(far_up(sqrt(far_up(size + lost[made]))) * scale[made]);
@@ -91,7 +78,7 @@ far_status far_spectral_norm(far_ctx *ctx, const double *a, int64_t rows, int64_
 {
     far_status st;
     int64_t n = rows < cols ? rows : cols, length = rows < cols ? cols : rows;
-    double *turned = NULL, *g = NULL, *room = NULL, whole = frobenius(a, rows * cols);
+    double *turned = NULL, *g = NULL, *room = NULL, whole = far_length(a, rows * cols);
     FAR_TRY(far_alloc(ctx, rows * cols, &turned));
     FAR_TRY(far_alloc(ctx, n * n, &g));
     FAR_TRY(far_alloc(ctx, n * n, &room));

@@ -7,6 +7,7 @@
 #define LIBRARY (32 * FAR_UNIT)
 /* But the argument of erfc in gelu is rounded, which far out weighs z^2 times as much. */
 #define GELU_TAIL 1e-20
+#define MOST_PHASE 1e6 /* of a sine: further out it may be anything */
 #define GELU_LEAST -0.16997120747990370
 #define GELU_LEAST_AT -0.75179152469356450
 #define SILU_LEAST -0.27846454276107380
@@ -121,7 +122,7 @@ static bool holds_phase(far_range z, double top)
 static far_range sine_range(double w0, far_range at)
 {
     far_range z = w0 == 1 ? at : (far_range){far_down(w0 * at.low), far_up(w0 * at.high)};
-    if (!(far_range_size(z) < 1e6) || z.high - z.low > 7) {
+    if (!(far_range_size(z) < MOST_PHASE) || z.high - z.low > 7) {
         return (far_range){-1, 1};
     }
     double a = sin(z.low), b = sin(z.high);
@@ -300,9 +301,19 @@ static far_strip narrower(far_strip a, far_strip b)
     return width(b) < width(a) ? b : a;
 }
 
+/* Where w0 z is rounded, sin(w0 z) far out is that of another place. */
+static bool is_out_of_phase(const far_step *s, far_range z)
+{
+    return s->layer == FAR_LAYER_SIN && s->w0 != 1 && !(s->w0 * far_range_size(z) < MOST_PHASE);
+}
+
 static far_strip smooth_strip(const far_step *s, far_range z)
 {
-    far_strip best = narrower(constant_strip(s, z), tangent_strip(s, z));
+    far_strip best = constant_strip(s, z);
+    if (is_out_of_phase(s, z)) {
+        return best;
+    }
+    best = narrower(best, tangent_strip(s, z));
     if (is_relu_like(s)) {
         best = narrower(best, tail_strip(s, z));
     } else if (s->layer != FAR_LAYER_SIN) {

@@ -384,6 +384,11 @@ static far_form raw_form(far_cell *cell, int64_t j)
     return far_form_add(&f, &middle, cell->vars);
 }
 
+void far_cell_set_rounded(far_cell *cell, bool rounded)
+{
+    cell->rounded = rounded;
+}
+
 const far_form *far_cell_run(far_cell *cell, const far_form *u, const far_form *s)
 {
     const far_net_plan *plan = cell->plan;

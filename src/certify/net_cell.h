@@ -22,7 +22,6 @@ double far_form_size(const far_form *f, int64_t vars);
 far_form far_form_strip(const far_form *f, far_strip s, int64_t vars);
 far_form far_form_add(const far_form *x, const far_form *y, int64_t vars);
 far_form far_form_multiply(const far_form *x, const far_form *y, int64_t vars);
-far_form far_form_constant(double value, double error);
 /* s^degree for s >= 0. */
 far_form far_form_power(const far_form *s, double degree, int64_t vars);
 /* z^(-1/2) (half) or 1 / z over 0 < low <= z <= high. */
@@ -54,6 +53,7 @@ struct far_cell {
     double *back, *back_next, *back_kept, *input_total;
     far_form *out;
     far_form s;
+    bool rounded; /* as the engine computes: what centring rounds is not centred again */
 };
 
 far_form far_cell_take(const far_cell *cell, const far_forms *f, int64_t i);

@@ -8,11 +8,12 @@
 
 typedef struct group {
     int64_t first, size;
-    bool zero;       /* all inputs are exactly 0: so are the outputs */
-    double mean_r;   /* of the errors, which centring spreads */
-    double pull;     /* |2 centre . e / m| at most */
-    far_form square; /* q, but for that */
-    far_range range; /* of q */
+    bool zero;        /* all inputs are exactly 0: so are the outputs */
+    double uncentred; /* at most: the rest of the mean */
+    double mean_r;    /* of the errors, which centring spreads */
+    double pull;      /* |2 centre . e / m| at most */
+    far_form square;  /* q, but for that */
+    far_range range;  /* of q */
 } group;
 
 /* ---- centring ------------------------------------------------------------------------------ */
@@ -43,22 +44,38 @@ static double reach_at(const far_cell *cell, int64_t i)
     return sum;
 }
 
-/* Errors keep their bounds, plus what centring rounds. */
-static void centre_group(far_cell *cell, group *g)
+static void centre_forms(far_cell *cell, const group *g)
 {
-    double size = 0, lost = 2 * far_lost(g->size), m = (double)g->size, *r = cell->now.r;
-    int64_t last = g->first + g->size;
-    for (int64_t i = g->first; i < last; i++) {
-        size += (fabs(cell->now.c[i]) + reach_at(cell, i)) / m;
-    }
-    for (int64_t i = g->first; i < last; i++) {
-        r[i] = far_up(r[i] + lost * (size + fabs(cell->now.c[i]) + reach_at(cell, i)));
-    }
-    g->mean_r = mean_of(r + g->first, g->size) * (1 + lost);
     centre_column(cell->now.c + g->first, g->size);
     for (int64_t k = 0; k < cell->vars; k++) {
         centre_column(cell->now.a + k * cell->plan->widest + g->first, g->size);
     }
+}
+
+/* mean |L|, not followed by any rounding. */
+static double mean_size(const far_cell *cell, const group *g)
+{
+    double size = 0;
+    for (int64_t i = g->first; i < g->first + g->size; i++) {
+        size += (fabs(cell->now.c[i]) + reach_at(cell, i)) / (double)g->size;
+    }
+    return size;
+}
+
+/* Once, which leaves an error of the mean, the same for all; and once more, where it is small. What
+ * rounds at every entry by itself is relative to the entry and counts as an error that was there
+ * before. */
+static void centre_group(far_cell *cell, group *g)
+{
+    double lost = 2 * far_lost(g->size), *r = cell->now.r, before = mean_size(cell, g);
+    centre_forms(cell, g);
+    double size = mean_size(cell, g);
+    for (int64_t i = g->first; i < g->first + g->size; i++) {
+        r[i] = far_up(r[i] + lost * (size + fabs(cell->now.c[i]) + reach_at(cell, i)));
+    }
+    centre_forms(cell, g);
+    g->mean_r = mean_of(r + g->first, g->size) * (1 + lost);
+    g->uncentred = far_up(lost * (size + (cell->rounded ? before : 0)));
 }
 
 static bool is_zero(const far_cell *cell, int64_t first, int64_t m)
@@ -102,12 +119,14 @@ static double square_of_form(const far_cell *cell, const group *g, far_form *q)
     return lengths;
 }
 
-/* L is centred, so L . (centred e) = L . e: errors count as they were before centring. */
+/* L is centred but for a rest h of its mean, so L . (centred e) = L . e but for h mean e: errors
+ * count as they were before centring. */
 static void mean_square(const far_cell *cell, group *g)
 {
     int64_t m = g->size;
     const double *c = cell->now.c + g->first, *r = cell->now.r + g->first;
-    double n = (double)m, second = 0, size = 0, lost = far_lost(4 * m);
+    double n = (double)m, size = 0, lost = far_lost(4 * m);
+    double second = (2 * g->mean_r + 4 * g->uncentred) * g->uncentred;
     far_form q;
     double lengths = square_of_form(cell, g, &q);
     for (int64_t i = 0; i < m; i++) {
@@ -170,6 +189,7 @@ static far_form entry_of(const far_cell *cell, int64_t i, const group *g, const 
     far_form out = far_form_multiply(&z, &inv->form, cell->vars);
     double turn = far_form_reach(&inv->form, cell->vars) + inv->form.r + inv->pull;
     *fresh = (out.r + open * turn + reach * inv->pull) * (1 + far_lost(4));
+    *fresh += g->uncentred * (fabs(inv->form.c) + turn) * (1 + far_lost(4));
     out.r = (*fresh + open * fabs(inv->form.c) + fabs(z.c) * inv->pull) * (1 + far_lost(4));
     return out;
 }

@@ -19,6 +19,8 @@
     "a way from the inputs to this output passes no norm and no bounded activation, but no "       \
     "direction was found along which f grows; |f(x)| <= growth |x| + offset is what is proven"
 
+#define SLOPE_ROUNDS 1e-9
+
 /* ---- objects ------------------------------------------------------------------------------- */
 
 void far_net_certificate_destroy(far_net_certificate *c)
@@ -218,75 +220,6 @@ done:
 
 /* ---- how much of the bound is used --------------------------------------------------------- */
 
-/* The network itself, not the search's own evaluation of it. */
-far_status far_net_raw_value(const far_net_plan *plan, int64_t j, const double *raw, bool infinite,
-                             double *out)
-{
-    far_status st;
-    const far_net *net = plan->net;
-    int64_t d = net->info.inputs, p = net->info.outputs;
-    double *x = NULL, *f = NULL;
-    FAR_TRY(far_alloc(plan->ctx, d, &x));
-    FAR_TRY(far_alloc(plan->ctx, p, &f));
-    for (int64_t i = 0; i < d; i++) {
-        x[i] = infinite ? raw[i] / plan->input_scale[i] : raw[i];
-    }
-    far_mat in = far_mat_view(x, 1, d, FAR_F64), values = far_mat_view(f, 1, p, FAR_F64);
-    if (infinite) {
-        FAR_TRY(far_net_limit(plan->ctx, net, &in, &values, NULL, NULL));
-        *out = plan->centre[j] + plan->scale[j] * f[j];
-    } else {
-        FAR_TRY(far_net_eval_raw(plan->ctx, net, &in, &values));
-        *out = f[j];
-    }
-done:
-    far_free(plan->ctx, x);
-    far_free(plan->ctx, f);
-    return st;
-}
-
-static bool is_zero(const double *values, int64_t n)
-{
-    bool zero = true;
-    for (int64_t i = 0; i < n; i++) {
-        zero &= values[i] == 0;
-    }
-    return zero;
-}
-
-/* (u, s) in raw units: a point, or (further out than numbers say anything) a direction. (0, 0)
- * stands for the network's own 0. */
-static void to_raw(const far_net_plan *plan, const double *where, double *raw, int32_t *infinite)
-{
-    int64_t d = plan->net->info.inputs;
-    bool zero = is_zero(where, d);
-    double square = 0, s = where[d];
-    *infinite = s <= 1e-12 && !plan->endless && !zero;
-    for (int64_t i = 0; i < d; i++) {
-        double z = zero ? 0 : *infinite ? where[i] : plan->unit * where[i] / s;
-        raw[i] = z * plan->input_scale[i] + (*infinite ? 0 : plan->input_centre[i]);
-        square += raw[i] * raw[i];
-    }
-    for (int64_t i = 0; *infinite && i < d; i++) {
-        raw[i] /= sqrt(square);
-    }
-}
-
-static far_status place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
-                              double *raw, far_net_bound *b)
-{
-    int64_t dim = plan->net->info.inputs + 1;
-    double value;
-    int end = fabs(found->found[2 * j + 1]) >= fabs(found->found[2 * j]);
-    to_raw(plan, found->where + (2 * j + end) * dim, raw, &b->at_infinity);
-    far_status st = far_net_raw_value(plan, j, raw, b->at_infinity, &value);
-    if (st == FAR_OK && isfinite(value)) {
-        b->sup_found = fabs(value);
-        b->at = raw;
-    }
-    return st;
-}
-
 static far_status branch_all(const far_net_plan *plan, const far_certify_opts *o,
                              far_net_certificate *c, far_net_branch *r)
 {
@@ -315,7 +248,7 @@ static far_status search_all(const far_net_plan *plan, const far_certify_opts *o
     FAR_TRY(far_net_climb(plan, o, r.found, r.where));
     FAR_TRY(branch_all(plan, o, c, &r));
     for (int64_t j = 0; j < p; j++) {
-        FAR_TRY(place_found(plan, j, &r, c->vectors + j * d, &c->bounds[j]));
+        FAR_TRY(far_net_place_found(plan, j, &r, c->vectors + j * d, &c->bounds[j]));
     }
 done:
     far_free(plan->ctx, r.range);
@@ -355,6 +288,22 @@ done:
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+/* Every certificate passes here before anyone sees it. */
+static far_status complete(const far_net_plan *plan, const far_net_certificate *c)
+{
+    far_status st = FAR_OK;
+    for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
+        const far_net_bound *b = &c->bounds[j];
+        bool away = b->verdict == FAR_UNBOUNDED; /* its slope has a rounding or two in it */
+        double found = away ? fabs(b->slope) * (1 - SLOPE_ROUNDS) : b->sup_found;
+        st = far_proof_consistent(plan->ctx, c->names[j], found, away ? b->growth : b->tightest);
+        if (st == FAR_OK) {
+            st = far_proof_consistent(plan->ctx, c->names[j], b->lowest, b->highest);
+        }
+    }
+    return st;
+}
+
 static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
                           far_net_certificate *c)
 {
@@ -365,6 +314,7 @@ static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_op
     FAR_TRY(far_net_plan_create(ctx, net, &plan));
     FAR_TRY(far_net_closed_bounds(plan, c));
     FAR_TRY(plan->degree == 0 ? search_all(plan, o, c) : witness_all(plan, o, c));
+    FAR_TRY(complete(plan, c));
     c->info.seconds = far_seconds() - start;
 done:
     far_net_plan_destroy(plan);

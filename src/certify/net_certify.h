@@ -16,6 +16,7 @@
 
 #include "../net/net_internal.h"
 #include "../regress/regress_internal.h"
+#include "proof.h"
 
 #include <farfield/netcert.h>
 #include <math.h>
@@ -202,12 +203,15 @@ typedef struct far_form {
 } far_form;
 
 typedef struct far_cell far_cell;
+/* rounded: forms hold what the engine computes in float64 too, not proven, for comparison. */
+void far_cell_set_rounded(far_cell *cell, bool rounded);
 far_status far_cell_create(const far_net_plan *plan, int64_t vars, far_cell **out);
 void far_cell_destroy(far_cell *cell);
 /* s^degree f over u (inputs of them) and s >= 0, as forms in raw units (as far_net_point_value),
  * one for each output. */
 const far_form *far_cell_run(far_cell *cell, const far_form *u, const far_form *s);
 far_range far_form_range(const far_form *f, int64_t vars);
+far_form far_form_constant(double value, double error);
 
 /* ---- net_branch.c ---- */
 
@@ -245,8 +249,28 @@ struct far_net_certificate {
 far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out);
 /* All that needs no search: verdicts but for witnesses, and closed bounds. */
 far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c);
-/* f of output j at a raw point, or its limit along a raw direction. */
+
+/* ---- net_found.c ---- */
+
+/* f at a point, as the engine has it, in a range and in an enclosure of the real value. */
+typedef struct far_net_value {
+    double value;
+    bool possible; /* the two meet; if not, the range is proven wrong */
+} far_net_value;
+
+/* The engine's value of output j at a raw point, or its limit along a raw direction. */
 far_status far_net_raw_value(const far_net_plan *plan, int64_t j, const double *raw, bool infinite,
                              double *out);
+/* The same, held against an enclosure. FAR_ERR_BACKEND if the engine is off
+ * by more than rounding explains. */
+far_status far_net_found(const far_net_plan *plan, int64_t j, const double *raw, bool infinite,
+                         far_range range, far_net_value *out);
+/* Between which numbers f lies there, in real arithmetic or (rounded) as the engine has it: all
+ * outputs. */
+far_status far_net_enclose(const far_net_plan *plan, const double *raw, bool infinite, bool rounded,
+                           far_range *out);
+/* at, at_infinity and sup_found of output j, from what a search met; raw: room for the point. */
+far_status far_net_place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
+                               double *raw, far_net_bound *b);
 
 #endif

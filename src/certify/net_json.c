@@ -150,6 +150,7 @@ static far_status check_found(const check *k, const json_t *o, int64_t j, double
 {
     far_status st;
     double *raw = k->own->vectors + j * k->own->inputs, value;
+    far_net_value found = {0};
     const json_t *infinite = json_object_get(o, "at_infinity");
     if (!json_is_boolean(infinite)) {
         return far_proof_malformed(k->ctx, "at_infinity is neither true nor false");
@@ -162,12 +163,13 @@ static far_status check_found(const check *k, const json_t *o, int64_t j, double
     }
     FAR_TRY(far_proof_vector(k->ctx, json_object_get(o, "at"), k->own->inputs,
                              json_is_true(infinite), raw));
-    FAR_TRY(far_net_raw_value(k->plan, j, raw, json_is_true(infinite), &value));
+    FAR_TRY(far_net_found(k->plan, j, raw, json_is_true(infinite), k->stated[j], &found));
+    value = found.value;
     FAR_TRY(far_proof_check(k->ctx, o, k->own->names[j], "sup_found", fabs(value)));
-    if (value < k->stated[j].low) {
+    if (!found.possible && value < k->stated[j].low) {
         FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "lowest", k->stated[j].low, value));
     }
-    if (value > k->stated[j].high) {
+    if (!found.possible && value > k->stated[j].high) {
         FAR_TRY(far_proof_disagrees(k->ctx, k->own->names[j], "highest", k->stated[j].high, value));
     }
     if (value != 0) {

@@ -153,12 +153,19 @@ static void normalise(mp_program *m, const far_step *s, int64_t n, mpfr_t *z, mp
     }
 }
 
-/* The mean n z_0 of equal numbers is exact only without division: they are compared instead. */
-static bool is_constant(const far_step *s, int64_t n, mpfr_t *z)
+/* Numbers that differ in the last of their bits only are equal before rounding: two doubles, or
+ * sums of their products, differ in much earlier ones. */
+static bool is_constant(mp_program *m, const far_step *s, int64_t n, mpfr_t *z)
 {
     bool same = true;
     for (int64_t i = 0; i < n; i++) {
-        same &= s->layer == FAR_LAYER_LN ? mpfr_equal_p(z[i], z[0]) : mpfr_zero_p(z[i]);
+        if (s->layer != FAR_LAYER_LN) {
+            same &= mpfr_zero_p(z[i]);
+        } else if (!mpfr_equal_p(z[i], z[0])) {
+            mpfr_sub(m->a, z[i], z[0], MPFR_RNDN);
+            same &= mpfr_get_exp(m->a) < mpfr_get_exp(mpfr_zero_p(z[0]) ? z[i] : z[0]) -
+                                             (mpfr_get_prec(m->a) - MP_PROGRAM_ROUNDED);
+        }
     }
     return same;
 }
@@ -167,7 +174,7 @@ static void norm(mp_program *m, const far_step *s, mpfr_t *in, mpfr_t *out)
 {
     int64_t n = s->out / s->groups;
     for (int64_t g = 0; g < s->groups; g++) {
-        if (is_constant(s, n, in + g * n)) {
+        if (is_constant(m, s, n, in + g * n)) {
             for (int64_t i = 0; i < n; i++) {
                 mpfr_set_zero(out[g * n + i], 1);
             }
@@ -234,5 +241,10 @@ mpfr_t *mp_program_eval(mp_program *m, const double *raw)
         mpfr_mul_d(m->out[j], m->values[net->step_count][j], out[p + j], MPFR_RNDN);
         mpfr_add_d(m->out[j], m->out[j], out[j], MPFR_RNDN);
     }
+    return m->out;
+}
+
+mpfr_t *mp_program_outputs(mp_program *m)
+{
     return m->out;
 }

@@ -12,12 +12,14 @@
 #include <mpfr.h>
 
 /* Bits that hold the sum of any products of two doubles exactly. */
-enum { MP_PROGRAM_EXACT = 4400 };
+enum { MP_PROGRAM_EXACT = 4400, MP_PROGRAM_ROUNDED = 400 };
 
 typedef struct mp_program mp_program;
 mp_program *mp_program_create(const far_net *net, long bits);
 void mp_program_destroy(mp_program *m);
 /* f at a raw point, in raw units: as many numbers as there are outputs. */
 mpfr_t *mp_program_eval(mp_program *m, const double *raw);
+/* The numbers of the last evaluation. */
+mpfr_t *mp_program_outputs(mp_program *m);
 
 #endif

@@ -555,7 +555,7 @@ static void point_near(const subject *t, source *r, const far_net_bound *b, doub
 
 typedef struct score {
     int64_t networks, points, sampled, bounded, unbounded, undecided, refused, wrong, not_finite;
-    int64_t engine_beyond;
+    int64_t engine_beyond, tight;
     uint64_t told;        /* the network last complained about, plus 1 */
     double engine_excess; /* the most that float64 was beyond a bound, relative to the bound */
 } score;
@@ -625,6 +625,24 @@ static void complain(const attack *a, int64_t j, const char *what, double value,
     printf("\n");
 }
 
+/* What a cell that is one point says of it, after truly_obeys; and the engine agrees with it. */
+static bool is_enclosed(const attack *a, int64_t j, const double *x)
+{
+    far_range own[8], all = {-INFINITY, INFINITY};
+    far_net_value found;
+    if (a->t.plan->degree > 0) {
+        return true;
+    }
+    mpfr_t *f = mp_program_outputs(a->exact);
+    if (far_net_enclose(a->t.plan, x, false, false, own) != FAR_OK ||
+        far_net_found(a->t.plan, j, x, false, all, &found) != FAR_OK) {
+        printf("%s\n", far_ctx_message(a->ctx));
+        return false;
+    }
+    a->score->tight += own[j].high - own[j].low < 1e-6 * far_range_size(own[j]);
+    return mpfr_cmp_d(f[j], own[j].low) >= 0 && mpfr_cmp_d(f[j], own[j].high) <= 0;
+}
+
 static void judge(const attack *a, int64_t j, double value, const double *x, bool sampled)
 {
     const far_net_bound *b = far_net_certificate_bound(a->c, j);
@@ -636,6 +654,8 @@ static void judge(const attack *a, int64_t j, double value, const double *x, boo
     a->score->sampled++;
     if (!truly_obeys(a, b, j, x)) {
         complain(a, j, "f is beyond, the engine says", value, x);
+    } else if (!is_enclosed(a, j, x)) {
+        complain(a, j, "the enclosure of this point is wrong, the engine says", value, x);
     } else if (!fine && isfinite(value)) {
         double over = fmax(value - b->highest, fmax(b->lowest - value, fabs(value) - b->tightest));
         if (b->verdict == FAR_BOUNDED) {
@@ -738,19 +758,22 @@ static double value_at(const attack *a, const double *u, double t, int64_t j)
 static void judge_witness(const attack *a, int64_t j)
 {
     const far_net_bound *b = far_net_certificate_bound(a->c, j);
-    double last = 0, ratio = NAN;
+    double last = 0, ratio = NAN, rest = 1e6 * fabs(value_at(a, b->direction, 0, j));
     int rising = 0, looked = 0;
     for (double t = 1e10; t < 1e200; t *= 1e10) {
         double f = value_at(a, b->direction, t, j), lead = b->slope * pow(t, b->order);
         if (!isfinite(f) || !isfinite(lead) || fabs(lead) > 1e290) {
             break;
         }
+        if (fabs(lead) < rest) { /* not there yet */
+            continue;
+        }
         rising += fabs(f) > fabs(last);
         looked++;
         ratio = fabs(lead) > 1e-290 ? f / lead : ratio;
         last = f;
     }
-    if (looked == 0 || rising < looked || !(fabs(ratio - 1) < 1e-3)) {
+    if (rising < looked || (looked > 0 && !(fabs(ratio - 1) < 1e-3))) {
         complain(a, j, "does not run away: f / lead", ratio, b->direction);
     }
     for (int i = 0; !isnan(b->beyond) && i < 60; i++) {
@@ -821,6 +844,7 @@ static void attack_network(far_ctx *ctx, uint64_t seed, uint64_t number, int64_t
     } else {
         a.c = c;
         a.exact = mp_program_create(a.t.net, MP_PROGRAM_EXACT);
+        s->wrong += far_net_boxes(a.t.plan, true) != FAR_OK; /* which enclosures look at */
         for (int64_t j = 0; j < a.t.net->info.outputs; j++) {
             judge_statements(&a, j);
         }
@@ -852,11 +876,12 @@ int main(int argc, char **argv)
     printf("seed %llu: %lld networks, %lld points, %lld values in %d bits: %lld wrong\n"
            "outputs: %lld bounded, %lld unbounded, %lld undecided; %lld networks refused\n"
            "float64 went beyond a true bound %lld times, by %.3g of it at most; %lld values were "
-           "not finite\n",
+           "not finite; %lld points enclosed to 6 digits\n",
            (unsigned long long)seed, (long long)s.networks, (long long)s.points,
            (long long)s.sampled, MP_PROGRAM_EXACT, (long long)s.wrong, (long long)s.bounded,
            (long long)s.unbounded, (long long)s.undecided, (long long)s.refused,
-           (long long)s.engine_beyond, s.engine_excess, (long long)s.not_finite);
+           (long long)s.engine_beyond, s.engine_excess, (long long)s.not_finite,
+           (long long)s.tight);
     far_ctx_destroy(ctx);
     return s.wrong > 0;
 }

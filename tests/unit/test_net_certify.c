@@ -286,6 +286,101 @@ static void threads_change_no_bit(void **state)
     far_net_destroy(net);
 }
 
+/* Where a norm without eps meets an exact 0 its value is 0, and a bias behind it reaches the next
+ * norm. */
+static void assert_zero_is_in_the_bound(const char *arch, int64_t d, uint64_t seed)
+{
+    double zero[3] = {0}, f;
+    far_net *net = network(arch, d, seed, 1);
+    far_net_certificate *c = certify(net, 0.05);
+    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    far_mat in = far_mat_view(zero, 1, d, FAR_F64), out = far_mat_view(&f, 1, 1, FAR_F64);
+    must(far_net_eval_raw(ctx, net, &in, &out));
+    assert_true(f >= b->lowest && f <= b->highest && b->sup_found <= b->tightest);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+static void exact_zeros_are_in_the_bound(void **state)
+{
+    (void)state;
+    static const char *const NETWORKS[] = {
+        "rms dense(8) ln relu dense(1)",
+        "dense(8, nobias) rms relu dense(8) rms sin(w0=5) dense(1)",
+        "dense(8, nobias) ln tanh dense(6) ln(groups=2) gelu dense(1)",
+        "dense(8, nobias) rms(affine) relu(2) skip(rms(eps=0.1) dense(8, nobias)) dense(1)",
+        "rms tanh dense(5) ln(groups=5, affine) abs dense(1)",
+    };
+    for (int k = 0; k < COUNT(NETWORKS); k++) {
+        for (int64_t d = 1; d <= 3; d++) {
+            for (uint64_t seed = 0; seed < 4; seed++) {
+                assert_zero_is_in_the_bound(NETWORKS[k], d, seed);
+            }
+        }
+    }
+}
+
+/* Weights whose squares underflow. */
+static void tiny_weights_have_bounds_of_their_size(void **state)
+{
+    (void)state;
+    static const char *const NETWORKS[] = {"dense(7) ln gelu dense(5) rms gelu dense(1)",
+                                           "dense(7) ln dense(5) relu dense(1)",
+                                           "dense(7) tanh dense(1)"};
+    static const double SIZES[] = {1e-170, 1e-300, 1e-320};
+    for (int k = 0; k < COUNT(NETWORKS); k++) {
+        for (int i = 0; i < COUNT(SIZES); i++) {
+            far_net *net = network(NETWORKS[k], 2, 3, 1);
+            const far_step *last = &net->steps[net->step_count - 1];
+            for (int64_t p = last->weight; p < net->info.parameters; p++) {
+                net->params[p] *= SIZES[i];
+            }
+            far_net_certificate *c = certify(net, 0.05);
+            assert_holds(net, c, 500);
+            far_net_certificate_destroy(c);
+            far_net_destroy(net);
+        }
+    }
+}
+
+/* Two nearly equal numbers under a norm: their mean rounds by as much as they differ. */
+static void enclosures_of_points_hold_their_values(void **state)
+{
+    (void)state;
+    const double params[] = {1, 1 + 0x1p-20, 1e5, 1e5, 1, 0};
+    far_net *net = network("dense(2) ln relu dense(1, nobias)", 1, 1, 1);
+    far_net_plan *plan;
+    far_net_value found;
+    far_range own;
+    memcpy(net->params, params, sizeof params);
+    must(far_net_plan_create(ctx, net, &plan));
+    must(far_net_boxes(plan, true));
+    for (int i = -40; i < 20; i++) {
+        double down = -ldexp(1, i), up = ldexp(1.0 / 3, i); /* f is 1 there, and 0 here */
+        must(far_net_enclose(plan, &down, false, false, &own));
+        assert_true(own.low <= 1 && own.high >= 1);
+        must(far_net_enclose(plan, &up, false, false, &own));
+        assert_true(own.low <= 0 && own.high >= 0);
+        must(far_net_found(plan, 0, &up, false, (far_range){-1, 2}, &found));
+        assert_true(found.possible && found.value >= own.low && found.value <= own.high);
+    }
+    double away = -1e6;
+    must(far_net_found(plan, 0, &away, false, (far_range){-1, 0.5}, &found));
+    assert_false(found.possible);
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
+static void found_above_a_bound_is_an_internal_error(void **state)
+{
+    (void)state;
+    must(far_proof_consistent(ctx, "y", 1, 1));
+    must(far_proof_consistent(ctx, "y", NAN, 1));
+    must(far_proof_consistent(ctx, "y", 1e300, INFINITY));
+    assert_status(far_proof_consistent(ctx, "y", 1.5, 1), FAR_ERR_BACKEND,
+                  "internal error, nothing of this certificate can be trusted; please report it");
+}
+
 /* ---- running away -------------------------------------------------------------------------- */
 
 static double value_at(const far_net *net, const double *direction, double t, int64_t output)
@@ -1055,6 +1150,10 @@ int main(void)
         TEST(toy_networks_are_bounded_within_two_percent),
         TEST(every_kind_of_layer_keeps_its_bound),
         TEST(one_input_is_resolved_for_every_kind),
+        TEST(exact_zeros_are_in_the_bound),
+        TEST(tiny_weights_have_bounds_of_their_size),
+        TEST(enclosures_of_points_hold_their_values),
+        TEST(found_above_a_bound_is_an_internal_error),
         TEST(more_inputs_are_bounded_too),
         TEST(few_inputs_make_the_ball_smaller),
         TEST(threads_change_no_bit),

@@ -41,7 +41,4 @@ __attribute__((format(printf, 2, 3))) int usage_error(const char *verb_name, con
                                                       ...);
 __attribute__((format(printf, 2, 3))) int failure(const char *verb_name, const char *format, ...);
 
-/* The name nearest to word, or NULL if none is near enough to be a slip of the pen. */
-const char *nearest_name(const char *word, const char *const *names, size_t count);
-
 #endif

@@ -412,7 +412,7 @@ static void print_json(const job *j)
 static int run(job *j)
 {
     const align_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE ? source_read(&j->s, &a->source, 0, &j->kernel) : code;
     code = code == EXIT_DONE ? measure(j) : code;
     if (code == EXIT_DONE && a->output) {

@@ -134,10 +134,10 @@ static int load(session *s, const certify_args *a, subject *out)
 
 /* ---- a certificate ------------------------------------------------------------------------- */
 
-static int keep_text(const char *text, const char *path)
+static int keep_text(far_ctx *ctx, const char *text, const char *path)
 {
     sink out;
-    int code = sink_open(VERB, path, &out);
+    int code = sink_open(VERB, ctx, path, &out);
     if (code == EXIT_DONE) {
         sink_put(&out, text);
         sink_put(&out, text[strlen(text) - 1] == '\n' ? "" : "\n");
@@ -202,7 +202,7 @@ static int print_certificate(session *s, const certify_args *a, const subject *m
     if (proof_text(s, p, &text) != FAR_OK) {
         return session_failure(s, NULL);
     }
-    int code = a->output ? keep_text(text, a->output) : EXIT_DONE;
+    int code = a->output ? keep_text(s->ctx, text, a->output) : EXIT_DONE;
     if (code == EXIT_DONE && a->json) {
         print_json(text, directions);
     } else if (code == EXIT_DONE) {
@@ -271,7 +271,7 @@ static int certify_subject(session *s, const certify_args *a, const subject *m)
 
 static int check_certificate(session *s, const certify_args *a, const subject *m)
 {
-    char *text = text_read(VERB, a->check);
+    char *text = text_read(VERB, s->ctx, a->check);
     if (!text) {
         return EXIT_FAILED;
     }
@@ -294,7 +294,7 @@ static int check_certificate(session *s, const certify_args *a, const subject *m
 static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
 {
     subject m = {0};
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, s->ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = report_possible(s, a->report);
     }

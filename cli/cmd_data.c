@@ -74,7 +74,7 @@ static int unknown_set(const char *name)
     for (; count < CELL_BYTES && far_dataset_at((int64_t)count); count++) {
         names[count] = far_dataset_at((int64_t)count)->name;
     }
-    const char *near = nearest_name(name, names, count);
+    const char *near = far_nearest_name(name, names, count);
     if (near) {
         return usage_error(VERB, "there is no data set '%s'; did you mean %s?", name, near);
     }
@@ -425,7 +425,7 @@ static int check_usage(const command_line *line, data_args *a)
         return usage_error(VERB, "list, get, where, verify or image?");
     }
     if (!is_word(word, WORDS, COUNT)) {
-        const char *near = nearest_name(word, WORDS, COUNT);
+        const char *near = far_nearest_name(word, WORDS, COUNT);
         return near ? usage_error(VERB, "unknown word '%s'; did you mean %s?", word, near)
                     : usage_error(VERB,
                                   "unknown word '%s'; there are list, get, where, verify, image",

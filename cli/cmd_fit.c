@@ -331,7 +331,7 @@ static int run_fit(session *s, const cmd_fit_args *args, far_fit_opts *opts)
 {
     int code = fit_check_arch(s, opts);
     if (code == EXIT_DONE && args->output) {
-        code = output_possible(VERB, args->output);
+        code = output_possible(VERB, s->ctx, args->output);
     }
     if (code == EXIT_DONE) {
         code = report_possible(s, args->report);

@@ -430,7 +430,7 @@ static int compute_and_write(job *j)
 
 static int run_gram(job *j)
 {
-    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = read_net(j);
     }

@@ -190,6 +190,9 @@ static int report(job *j, far_status st)
 static int job_open(job *j)
 {
     int code = session_open(&j->s, VERB, j->args.threads, j->args.quiet);
+    if (code == EXIT_DONE && j->args.output) {
+        code = output_possible(VERB, j->s.ctx, j->args.output);
+    }
     if (code != EXIT_DONE) {
         return code;
     }

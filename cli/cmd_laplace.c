@@ -235,7 +235,7 @@ static int open_network(laplace_job *j)
 
 static int run(laplace_job *j)
 {
-    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     code = code == EXIT_DONE ? open_network(j) : code;
     code = code == EXIT_DONE ? laplace_read_rows(j) : code;
     code = code == EXIT_DONE ? laplace_fit(j) : code;

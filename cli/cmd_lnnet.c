@@ -39,7 +39,7 @@ static int unknown_word(const char *word)
     for (int i = 0; i < WORD_COUNT; i++) {
         names[i] = WORDS[i].name;
     }
-    const char *near = nearest_name(word, names, WORD_COUNT);
+    const char *near = far_nearest_name(word, names, WORD_COUNT);
     return near ? usage_error(VERB, "unknown word '%s'; did you mean %s?", word, near)
                 : usage_error(VERB, "unknown word '%s'; there are build, check, ssr, vc, hessian",
                               word);

@@ -322,8 +322,8 @@ static void print_json(local_job *j)
 static int check_outputs(local_job *j)
 {
     const local_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
-    code = code == EXIT_DONE && a->correlation ? output_possible(VERB, a->correlation) : code;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE && a->correlation ? output_possible(VERB, j->s.ctx, a->correlation) : code;
     return code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
 }
 

@@ -322,7 +322,7 @@ static int run(job *j)
     int32_t needs = 0;
     int code = find_measures(j, &needs);
     code = code == EXIT_DONE ? check_twins(j) : code;
-    code = code == EXIT_DONE && a->output ? output_possible(VERB, a->output) : code;
+    code = code == EXIT_DONE && a->output ? output_possible(VERB, j->s.ctx, a->output) : code;
     code = code == EXIT_DONE ? source_read(&j->s, &a->source, needs, &j->kernel) : code;
     code = code == EXIT_DONE ? check_power(j) : code;
     code = code == EXIT_DONE ? apply(j) : code;

@@ -147,7 +147,7 @@ static int set_key(char *word, setting *out)
             return i < 2 ? set_number(word, value, out) : set_word(word, value, out);
         }
     }
-    const char *near = nearest_name(word, KEYS, 5);
+    const char *near = far_nearest_name(word, KEYS, 5);
     return usage_error(
         VERB, "--theory is a list of d=, q=, target=, kernel= and on=, not '%s'%s%s%s", word,
         near && !value ? "; it takes a value: "

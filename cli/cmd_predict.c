@@ -432,7 +432,7 @@ static int write_result(job *j)
 static int run_predict(job *j)
 {
     const predict_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = subject_load(&j->s, a->model, a->arch, &j->of);
     }

@@ -300,7 +300,7 @@ static int unknown_experiment(const char *id)
     for (int i = 0; names && i < EXPERIMENT_COUNT; i++) {
         names[i] = EXPERIMENTS[i].id;
     }
-    const char *near = names ? nearest_name(id, names, (size_t)EXPERIMENT_COUNT) : NULL;
+    const char *near = names ? far_nearest_name(id, names, EXPERIMENT_COUNT) : NULL;
     int code = near ? usage_error(VERB, "unknown experiment '%s'; did you mean %s?", id, near)
                     : usage_error(VERB, "unknown experiment '%s'; --list shows all", id);
     free(names);
@@ -341,7 +341,7 @@ static char *command_text(int argc, char **argv)
 
 static int run_experiments(job *j, const command_line *line, int argc, char **argv)
 {
-    int code = session_open(&j->s, VERB, j->args.threads, j->args.quiet);
+    int code = session_open_updating(&j->s, VERB, j->args.threads, j->args.quiet);
     if (code == EXIT_DONE) {
         j->command = command_text(argc, argv);
         interrupts_hold();

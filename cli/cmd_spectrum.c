@@ -597,8 +597,8 @@ static void print_json(const job *j)
 static int run(job *j)
 {
     const spectrum_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
-    code = code == EXIT_DONE && a->vectors ? output_possible(VERB, a->vectors) : code;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE && a->vectors ? output_possible(VERB, j->s.ctx, a->vectors) : code;
     code = code == EXIT_DONE ? source_read(&j->s, &a->source, 0, &j->kernel) : code;
     code = code == EXIT_DONE ? measure(j) : code;
     code = code == EXIT_DONE ? write_files(j) : code;

@@ -273,7 +273,7 @@ static int check_checkpoint(const train_args *a, const train_run *r)
                : EXIT_DONE;
 }
 
-static int name_run(const train_args *a, int64_t i, train_run *r)
+static int name_run(far_ctx *ctx, const train_args *a, int64_t i, train_run *r)
 {
     if (a->output) {
         r->file = training_file(a, a->output, i);
@@ -282,9 +282,9 @@ static int name_run(const train_args *a, int64_t i, train_run *r)
         }
     }
     r->checkpoint = a->data ? run_checkpoint(a, r->file) : NULL;
-    int code = r->file ? output_possible(VERB, r->file) : EXIT_DONE;
+    int code = r->file ? output_possible(VERB, ctx, r->file) : EXIT_DONE;
     if (code == EXIT_DONE && r->checkpoint) {
-        code = output_possible(VERB, r->checkpoint);
+        code = output_possible(VERB, ctx, r->checkpoint);
     }
     return code == EXIT_DONE ? check_checkpoint(a, r) : code;
 }
@@ -298,7 +298,7 @@ static int name_runs(training *t)
     }
     for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
         far_train_result_init(&t->runs[i].result);
-        code = name_run(&t->args, i, &t->runs[i]);
+        code = name_run(t->s.ctx, &t->args, i, &t->runs[i]);
     }
     return code;
 }
@@ -478,12 +478,18 @@ static void say_stopped(const training *t, const batch *b)
     }
 }
 
-/* The checkpoint stays, and stands in the way of the next run. */
-static void say_diverged(const training *t)
+/* What a diverged run was before is kept under another name: worth a look, but nothing to go on
+ * with, so it does not stand in the way of the next run. */
+static void set_diverged_aside(const training *t)
 {
-    const char *kept = t->runs[0].checkpoint;
-    if (diverged(&t->runs[0]) && kept && access(kept, F_OK) == 0) {
-        session_say(&t->s, "%s has the run as it was before; a new one takes --restart", kept);
+    for (int64_t i = 0; i < t->args.seeds; i++) {
+        const char *from = t->runs[i].checkpoint;
+        char *to = NULL;
+        if (diverged(&t->runs[i]) && from && asprintf(&to, "%s.diverged", from) >= 0 &&
+            rename(from, to) == 0) {
+            session_say(&t->s, "%s is the network as it was before", to);
+        }
+        free(to);
     }
 }
 
@@ -504,7 +510,7 @@ static int train_runs(training *t)
         if (st != FAR_OK) {
             session_idle(&t->s); /* does not come back after Ctrl-C */
             code = session_failure(&t->s, NULL);
-            say_diverged(t);
+            set_diverged_aside(t);
         }
     }
     batch_free(&b);
@@ -522,6 +528,7 @@ static void drop_checkpoints(const training *t)
             unlink(r->checkpoint);
         }
     }
+    set_diverged_aside(t);
 }
 
 static int save_runs(training *t)
@@ -575,9 +582,8 @@ static int tell(const training *t)
         training_print(t);
     }
     if (failed > 0) {
-        return failure(
-            VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr, with --restart",
-            failed, (long long)t->args.seeds, failed == 1 ? "is" : "are");
+        return failure(VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr", failed,
+                       (long long)t->args.seeds, failed == 1 ? "is" : "are");
     }
     return EXIT_DONE;
 }

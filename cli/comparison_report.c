@@ -65,7 +65,7 @@ static int write_text(const session *s, const char *text, const char *folder, co
 {
     sink out;
     char *path = path_in(folder, name);
-    int code = path ? sink_open(s->verb, path, &out) : failure(s->verb, "out of memory");
+    int code = path ? sink_open(s->verb, s->ctx, path, &out) : failure(s->verb, "out of memory");
     if (code == EXIT_DONE) {
         sink_put(&out, text);
         sink_put(&out, "\n");

@@ -35,7 +35,7 @@ static const char *meant_set(const char *operand)
         names[count] = far_dataset_at((int64_t)count)->name;
     }
     bool possible = !strpbrk(operand, "./:") && access(operand, F_OK) != 0;
-    return possible ? nearest_name(operand, names, count) : NULL;
+    return possible ? far_nearest_name(operand, names, count) : NULL;
 }
 
 static int read_failure(const char *verb_name, far_ctx *ctx, const char *operand)

@@ -118,24 +118,20 @@ bool network_file(const char *path)
            (got == sizeof head && head[8] == '{' && head[6] == 0 && head[7] == 0);
 }
 
-char *text_read(const char *verb_name, const char *path)
+char *text_read(const char *verb_name, far_ctx *ctx, const char *path)
 {
-    bool standard = strcmp(path, "-") == 0;
-    char *text = NULL;
-    size_t capacity = 0;
-    errno = 0;
-    FILE *f = standard ? stdin : fopen(path, "rb");
-    ssize_t length = f ? getdelim(&text, &capacity, 0, f) : -1;
-    if (length < 0) {
+    char *text = NULL, *copy = NULL;
+    int64_t size = 0;
+    if (far_file_read(ctx, path, &text, &size) != FAR_OK) {
+        failure(verb_name, "%s", far_ctx_message(ctx));
+    } else if (size == 0 || (int64_t)strlen(text) != size) {
         failure(verb_name, "%s: %s", operand_label(path),
-                errno ? strerror(errno) : "the file is empty");
-        free(text);
-        text = NULL;
+                size == 0 ? "the file is empty" : "is not a text: it holds a zero byte");
+    } else if (!(copy = strdup(text))) {
+        failure(verb_name, "out of memory");
     }
-    if (f && !standard) {
-        fclose(f);
-    }
-    return text;
+    far_file_free(ctx, text);
+    return copy;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
@@ -231,91 +227,18 @@ int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const ch
 
 /* ---- whole files --------------------------------------------------------------------------- */
 
-/* The file a link leads to: it is written through, not replaced. */
-static char *resolve(const char *path)
+int output_possible(const char *verb_name, far_ctx *ctx, const char *path)
 {
-    char *real = realpath(path, NULL);
-    return real ? real : strdup(path);
+    return far_file_claim(ctx, path) == FAR_OK ? EXIT_DONE
+                                               : failure(verb_name, "%s", far_ctx_message(ctx));
 }
 
-/* Length of the folder's part of path, with the slash. */
-static int folder_length(const char *path)
+int sink_open(const char *verb_name, far_ctx *ctx, const char *path, sink *s)
 {
-    const char *slash = strrchr(path, '/');
-    return slash ? (int)(slash - path) + 1 : 0;
-}
-
-static int write_failure(const char *verb_name, const char *path, int error)
-{
-    return failure(verb_name, "%s: cannot write: %s", path,
-                   error == ENOENT ? "no such directory"
-                   : error         ? strerror(error)
-                                   : "no room");
-}
-
-/* 0, or the errno that making a file of that name would give. */
-static int output_error(char *target)
-{
-    struct stat old;
-    if (stat(target, &old) == 0 && !S_ISREG(old.st_mode)) {
-        return S_ISDIR(old.st_mode) ? EISDIR : 0; /* a device or pipe is not replaced */
-    }
-    int length = folder_length(target);
-    target[length] = 0;
-    return access(length > 0 ? target : ".", W_OK | X_OK) == 0 ? 0 : errno;
-}
-
-int output_possible(const char *verb_name, const char *path)
-{
-    char *target = resolve(path);
-    int error = target ? output_error(target) : ENOMEM;
-    free(target);
-    return error ? write_failure(verb_name, path, error) : EXIT_DONE;
-}
-
-/* A hidden file beside the target, with the mode the umask asks for or the old file has. */
-static int open_temporary(sink *s)
-{
-    if (asprintf(&s->temporary, "%.*s.farfield-%lx.tmp", folder_length(s->target), s->target,
-                 (long)getpid()) < 0) {
-        s->temporary = NULL;
-        return -1;
-    }
-    struct stat old;
-    unlink(s->temporary); /* of a process long gone */
-    int fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0 && stat(s->target, &old) == 0) {
-        (void)!fchmod(fd, old.st_mode & 0777);
-    }
-    return fd;
-}
-
-static int open_target(sink *s)
-{
-    struct stat old;
-    bool fixed = stat(s->target, &old) == 0 && !S_ISREG(old.st_mode);
-    return fixed ? open(s->target, O_WRONLY | O_CLOEXEC) : open_temporary(s);
-}
-
-int sink_open(const char *verb_name, const char *path, sink *s)
-{
-    *s = (sink){.verb = verb_name, .label = path};
-    if (!path) {
-        s->stream = stdout;
-        return EXIT_DONE;
-    }
-    size_t length = strlen(path);
-    bool packed = length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
-    s->target = resolve(path);
-    errno = 0;
-    int fd = s->target ? open_target(s) : -1;
-    s->file = fd >= 0 ? gzdopen(fd, packed ? "wb" : "wbT") : NULL;
-    if (!s->file) {
-        s->failed = true;
-        write_failure(s->verb, s->label, errno);
-        return sink_close(s, EXIT_FAILED);
-    }
-    return EXIT_DONE;
+    *s = (sink){.verb = verb_name, .ctx = ctx, .stream = path ? NULL : stdout};
+    return !path || far_file_create(ctx, path, &s->file) == FAR_OK
+               ? EXIT_DONE
+               : failure(verb_name, "%s", far_ctx_message(ctx));
 }
 
 void sink_put(sink *s, const char *text)
@@ -326,7 +249,7 @@ void sink_put(sink *s, const char *text)
     }
     errno = 0;
     s->failed = s->stream ? fwrite(text, 1, length, s->stream) != length
-                          : gzwrite(s->file, text, (unsigned)length) != (int)length;
+                          : far_file_put(s->file, text, length) != FAR_OK;
 }
 
 static int close_stream(sink *s, int code)
@@ -338,33 +261,16 @@ static int close_stream(sink *s, int code)
     return stdout_failed(s->verb);
 }
 
-/* Closing may be the first to learn that the disk is full. */
-static bool file_is_whole(sink *s)
-{
-    if (s->file && gzclose(s->file) != Z_OK) {
-        s->failed = true;
-    }
-    s->file = NULL;
-    return !s->failed;
-}
-
 int sink_close(sink *s, int code)
 {
     if (s->stream) {
         return close_stream(s, code);
     }
-    bool opened = s->file != NULL, whole = file_is_whole(s);
-    if (code == EXIT_DONE && whole && s->temporary && rename(s->temporary, s->target) != 0) {
-        whole = false;
+    bool whole = !s->failed && (code != EXIT_DONE || far_file_commit(s->file) == FAR_OK);
+    if (code == EXIT_DONE && !whole) {
+        code = failure(s->verb, "%s", far_ctx_message(s->ctx));
     }
-    if (code == EXIT_DONE && !whole && opened) {
-        code = write_failure(s->verb, s->label, errno);
-    }
-    if (code != EXIT_DONE && s->temporary) {
-        unlink(s->temporary);
-    }
-    free(s->temporary);
-    free(s->target);
+    far_file_destroy(s->file);
     return code;
 }
 
@@ -453,7 +359,7 @@ int columns_write(const char *verb_name, far_ctx *ctx, const result_column *colu
         return write_matrix(verb_name, ctx, columns, count, rows, array_name, path);
     }
     sink s;
-    int code = sink_open(verb_name, path, &s);
+    int code = sink_open(verb_name, ctx, path, &s);
     return code == EXIT_DONE ? sink_close(&s, write_csv(&s, columns, count, rows)) : code;
 }
 

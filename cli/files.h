@@ -5,7 +5,6 @@
 #include "cli.h"
 
 #include <stdio.h>
-#include <zlib.h>
 
 /* Splits "file.npz:name" in place; NULL if operand is to be taken whole, as a file of that name is.
  */
@@ -30,7 +29,7 @@ int array_read(const char *verb_name, far_ctx *ctx, const char *operand, input *
 void input_free(input *in);
 
 /* The bytes of a small file with a closing zero (free it), or NULL with a line on stderr. */
-char *text_read(const char *verb_name, const char *path);
+char *text_read(const char *verb_name, far_ctx *ctx, const char *path);
 
 /* Zeroed memory for a rows x cols matrix, checked against what the machine has available. */
 int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dtype, far_mat *out);
@@ -46,20 +45,20 @@ bool output_ending_known(const char *verb_name, const char *path);
 int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
                  const char *path);
 
-/* Fails, with a line on stderr, if a file of that name cannot be made: before hours of work, not
- * after. */
-int output_possible(const char *verb_name, const char *path);
+/* Fails, with a line on stderr, if a file of that name cannot be made or is an input: before hours
+ * of work, not after. */
+int output_possible(const char *verb_name, far_ctx *ctx, const char *path);
 
 /* Standard output, or a file that is written whole or not at all. */
 typedef struct sink {
-    const char *label, *verb;
-    char *target, *temporary; /* temporary: NULL where the target cannot be replaced (a pipe) */
-    FILE *stream;             /* standard output */
-    gzFile file;              /* any other, packed or not */
+    const char *verb;
+    far_ctx *ctx;
+    FILE *stream;   /* standard output */
+    far_file *file; /* any other */
     bool failed;
 } sink;
 /* path NULL: standard output. A name that ends in .gz is packed. */
-int sink_open(const char *verb_name, const char *path, sink *s);
+int sink_open(const char *verb_name, far_ctx *ctx, const char *path, sink *s);
 void sink_put(sink *s, const char *text);
 /* Puts the file in its place if code is EXIT_DONE and nothing failed, else removes it. Returns
  * code, or EXIT_FAILED with a line on stderr. */

@@ -261,7 +261,7 @@ static void print_json(const job *j)
 static int run(job *j)
 {
     const build_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
     code = code == EXIT_DONE ? labelled_read(&j->s, &a->points, &j->points) : code;
     interrupts_hold();

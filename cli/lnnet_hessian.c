@@ -353,7 +353,7 @@ static int write_values(job *j)
 
 static int run(job *j)
 {
-    int code = j->args.output ? output_possible(VERB, j->args.output) : EXIT_DONE;
+    int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     code = code == EXIT_DONE ? open_all(j) : code;
     interrupts_hold();
     code = code == EXIT_DONE ? measure(j) : code;

@@ -227,7 +227,7 @@ static void print_json(const job *j)
 static int run(job *j)
 {
     const ssr_args *a = &j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE ? labelled_read(&j->s, &a->points, &j->points) : code;
     interrupts_hold();
     code = code == EXIT_DONE ? measure(j) : code;

@@ -97,7 +97,7 @@ static int unknown_verb(const char *name)
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i + 1] = VERBS[i].name;
     }
-    const char *near = nearest_name(name, names, VERB_COUNT + 1);
+    const char *near = far_nearest_name(name, names, VERB_COUNT + 1);
     if (near) {
         return usage_error(NULL, "unknown verb '%s'; did you mean %s?", name, near);
     }
@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 {
     wait_passively(argv);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     int code = dispatch(argc, argv);
     const verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
     return stdout_finish(v ? v->name : NULL, code);

@@ -178,7 +178,7 @@ static int unknown_option(const command_line *line, const char *word)
     }
     char name[NAME_LENGTH];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char *near = nearest_name(name, names, count);
+    const char *near = far_nearest_name(name, names, count);
     if (near) {
         return usage_error(line->verb, "unknown option %s; did you mean %s?", name, near);
     }

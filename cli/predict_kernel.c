@@ -614,8 +614,8 @@ static int print_results(job *j)
 static int run(job *j)
 {
     const predict_kernel_args *a = j->args;
-    int code = a->output ? output_possible(VERB, a->output) : EXIT_DONE;
-    code = code == EXIT_DONE && a->losses ? output_possible(VERB, a->losses) : code;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
+    code = code == EXIT_DONE && a->losses ? output_possible(VERB, j->s.ctx, a->losses) : code;
     code = code == EXIT_DONE ? compute(j) : code;
     if (code == EXIT_DONE) {
         to_table(j);

@@ -15,7 +15,8 @@ int64_t default_threads(void)
     return number > 0 && number <= MOST_THREADS ? number : 0;
 }
 
-int session_open(session *s, const char *verb_name, int64_t threads, bool quiet)
+static int open_context(session *s, const char *verb_name, int64_t threads, bool quiet,
+                        bool protect_inputs)
 {
     far_ctx_opts opts;
     far_ctx_opts_init(&opts);
@@ -24,10 +25,21 @@ int session_open(session *s, const char *verb_name, int64_t threads, bool quiet)
     opts.threads = (int)threads;
     opts.progress = progress_report;
     opts.progress_user = &s->bar;
-    if (far_ctx_create(&opts, &s->ctx) != FAR_OK) {
+    opts.protect_inputs = protect_inputs;
+    if (far_ctx_create(&opts, &s->ctx) != FAR_OK || far_file_claim_stdout(s->ctx) != FAR_OK) {
         return failure(verb_name, "out of memory");
     }
     return EXIT_DONE;
+}
+
+int session_open(session *s, const char *verb_name, int64_t threads, bool quiet)
+{
+    return open_context(s, verb_name, threads, quiet, true);
+}
+
+int session_open_updating(session *s, const char *verb_name, int64_t threads, bool quiet)
+{
+    return open_context(s, verb_name, threads, quiet, false);
 }
 
 void session_close(session *s)

@@ -20,8 +20,11 @@ typedef struct session {
     far_ctx *ctx;
 } session;
 
-/* Returns an exit code, with a line on stderr if it is not 0. */
+/* Returns an exit code, with a line on stderr if it is not 0. What the verb reads it cannot write
+ * (far_ctx_opts.protect_inputs). */
 int session_open(session *s, const char *verb_name, int64_t threads, bool quiet);
+/* The same for a verb whose outputs are there to be read again: no input is protected. */
+int session_open_updating(session *s, const char *verb_name, int64_t threads, bool quiet);
 void session_close(session *s);
 
 /* What follows interrupts_hold() and the calls that take long: erases the bar and lets Ctrl-C end

@@ -85,7 +85,7 @@ static int take_setting(const char *verb_name, const char *key, const char *text
     default:
         break;
     }
-    const char *near = nearest_name(key, KEYS, COUNT);
+    const char *near = far_nearest_name(key, KEYS, COUNT);
     return near ? usage_error(verb_name, "--track knows no '%s'; did you mean %s=?", key, near)
                 : usage_error(verb_name,
                               "--track knows every=, metrics=, file=, points=, at-loss= and "
@@ -183,7 +183,7 @@ static int name_file(training *t, int64_t i)
         return usage_error(t->s.verb,
                            "--track: %s is the table to train on; name another file=", file);
     }
-    return output_possible(t->s.verb, file);
+    return output_possible(t->s.verb, t->s.ctx, file);
 }
 
 /* ---- points -------------------------------------------------------------------------------- */

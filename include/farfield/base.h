@@ -51,6 +51,16 @@ FAR_API const char *far_status_text(far_status status);
 /* "0.1.0" */
 FAR_API const char *far_version(void);
 
+/* A copy of text, in out, that a terminal only prints: control characters (also those of C1), line
+ * separators, marks of direction and bytes that are not UTF-8 become \n, \x1b, \u202e. A text that
+ * does not fit ends in "...". Returns out. For names from files; messages of the library are
+ * already so. */
+FAR_API const char *far_printable(const char *text, char *out, size_t capacity);
+
+/* The name that a misspelt word is closest to, whatever the case, or NULL if none is close. Names
+ * and words of any length; those over 48 bytes are close to nothing. */
+FAR_API const char *far_nearest_name(const char *word, const char *const *names, int64_t count);
+
 typedef struct far_ctx far_ctx;
 
 /* Called now and then from the calling thread with done in [0, total]. Return nonzero to cancel:
@@ -69,6 +79,10 @@ typedef struct far_ctx_opts {
     far_alloc_fn alloc; /* NULL: the C library */
     far_free_fn free;
     void *alloc_user;
+    /* 1: a file that was read with this context is not written with it, under whatever name, and
+     * one named to far_file_claim is not read: FAR_ERR_ARG. Checkpoints and tracks of a run, which
+     * are there to be updated, are. 0: files may be read and then replaced. */
+    int protect_inputs;
 } far_ctx_opts;
 
 FAR_API void far_ctx_opts_init(far_ctx_opts *opts);

@@ -3,7 +3,10 @@
  *
  * Reads csv (header optional), npy, npz, each also gzipped (.gz) where that makes sense, and
  * standard input ("-"). The format is found from the content, not from the name. Writes csv, npy
- * or npz by the name's ending, whole or not at all: a temporary file beside it, then rename.
+ * or npz by the name's ending, whole or not at all: a temporary file beside it, which goes to disk
+ * (fsync) and then takes the name. A symbolic link is written through: the file it leads to is
+ * replaced, in its own folder. One that leads nowhere, or in a loop, is refused. Temporary files of
+ * processes that were killed are removed by the next that writes the same file.
  */
 #ifndef FARFIELD_DATA_H
 #define FARFIELD_DATA_H
@@ -77,6 +80,29 @@ FAR_API FAR_NODISCARD far_status far_array_write_noted(far_ctx *ctx, const far_m
 
 /* The same csv to an open stream (a FILE *, passed as void * to keep stdio out of this header). */
 FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);
+
+/* ---- files of any content ---- */
+
+/* Whether a file of that name could be written: FAR_ERR_IO if not, before the work rather than
+ * after. With far_ctx_opts.protect_inputs it is then this context's output: FAR_ERR_ARG if it was
+ * read as an input or claimed before. far_file_claim_stdout does the same for standard output where
+ * that is a file. */
+FAR_API FAR_NODISCARD far_status far_file_claim(far_ctx *ctx, const char *path);
+FAR_API FAR_NODISCARD far_status far_file_claim_stdout(far_ctx *ctx);
+
+/* A file being written: it takes its name with far_file_commit; destroyed before, nothing is left
+ * of it. A name that ends in .gz is packed. Devices and pipes are written straight. */
+typedef struct far_file far_file;
+FAR_API FAR_NODISCARD far_status far_file_create(far_ctx *ctx, const char *path, far_file **out);
+FAR_API FAR_NODISCARD far_status far_file_put(far_file *file, const void *data, size_t bytes);
+FAR_API FAR_NODISCARD far_status far_file_commit(far_file *file);
+FAR_API void far_file_destroy(far_file *file); /* NULL is fine */
+
+/* The bytes of a file ("-": standard input) with a closing zero; free them with far_file_free. size
+ * may be NULL. */
+FAR_API FAR_NODISCARD far_status far_file_read(far_ctx *ctx, const char *path, char **out,
+                                               int64_t *size);
+FAR_API void far_file_free(far_ctx *ctx, char *text); /* NULL is fine */
 
 #ifdef __cplusplus
 }

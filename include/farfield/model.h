@@ -87,6 +87,8 @@ typedef struct far_model_info {
     double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
     double bytes; /* of the system that was factored */
     int32_t storage;
+    int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
+                       older file, which has none */
 } far_model_info;
 
 FAR_API far_model_info far_model_describe(const far_model *m);
@@ -179,7 +181,13 @@ FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m
 FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u,
                                                  far_mat *mean, far_mat *order);
 
-/* ---- model files: a zip with manifest.json and npy arrays, which NumPy opens too ---- */
+/*
+ * Model files: a zip with manifest.json and npy arrays, which NumPy opens too. The comment at its
+ * end is "sha256:" and the SHA-256 of every byte before the digits: a file that does not match is
+ * refused (FAR_ERR_FORMAT). Files of version 1 have none and load (far_model_info.sealed is 0); a
+ * program that changes a file on purpose writes the comment anew, or sets "version" to 1 in the
+ * manifest.
+ */
 
 FAR_API FAR_NODISCARD far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path);
 /* FAR_ERR_FORMAT: truncated, not a model, inconsistent, or of a newer version (said so). */

@@ -76,6 +76,8 @@ typedef struct far_net_info {
     uint64_t seed;
     int32_t linearized; /* 1: f is f(x; start) + J(x; start) (parameters - start) */
     int32_t scaled;     /* 1: it has a scaling other than the identity */
+    int32_t sealed; /* 1: it was made here, or loaded from a file whose checksum holds; 0: from a
+                       file that has none, as those of other programs */
 } far_net_info;
 
 FAR_API far_net_info far_net_describe(const far_net *net);
@@ -158,7 +160,10 @@ FAR_API FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net,
  * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d; a skip
  * is a Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs
  * it. The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...)
- * are explained in docs/networks.md.
+ * are explained in docs/networks.md. farfield.checksum is "sha256", and farfield.sha256 the SHA-256
+ * of the whole file with zeros for its 64 digits: a file that does not match is refused
+ * (FAR_ERR_FORMAT). A program that changes the file on purpose leaves both keys out; files without
+ * them load (far_net_info.sealed is 0).
  */
 /* The same bytes for the same network. A shift of an rms that is 0 is left out, as RMSNorm has
  * none. FAR_ERR_VALUE: a weight is not finite; nothing is written then. */

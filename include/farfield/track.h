@@ -90,12 +90,13 @@ FAR_API FAR_NODISCARD far_status far_track_at_loss(far_ctx *ctx, const far_track
                                                    double loss, double *row);
 
 /* A csv with a line of names, written whole or not at all; NAN is an empty field. Numbers read back
- * to the same bits. */
+ * to the same bits. A last column, check, is a checksum of the line and all above it: a whole
+ * number, the first 52 bits of a SHA-256. */
 FAR_API FAR_NODISCARD far_status far_track_save(far_ctx *ctx, const far_track *track,
                                                 const char *path);
 /* Rows of an earlier part of the same run, for one that is resumed: those at multiples of every
  * come back, and nothing is lost that a resumed run does not give anew. FAR_ERR_FORMAT: other
- * columns. */
+ * columns, or a line that does not match its checksum (files of older programs have none). */
 FAR_API FAR_NODISCARD far_status far_track_load(far_ctx *ctx, far_track *track, const char *path);
 
 #ifdef __cplusplus

@@ -65,11 +65,41 @@ void far_text_add_number(far_text *t, double value);
 const char *far_plural(int64_t n);
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case does not
- * count. Neither is longer than FAR_EDIT_MOST bytes. */
+ * count. Texts of more than FAR_EDIT_MOST bytes are as far apart as can be: INT_MAX. */
 #define FAR_EDIT_MOST 48
 int far_edit_distance(const char *a, int a_length, const char *b, int b_length);
-/* The name a misspelt word is closest to, whatever the case, or NULL if none is close. */
-const char *far_nearest_name(const char *word, const char *const *names, int64_t count);
+
+/* ---- text for messages ---- */
+
+/* A printable, bounded, one-line copy of any bytes: what a terminal would act on is written as \n,
+ * \x1b or \u202e; "..." ends it if it had to be cut. capacity is at least 4. */
+void far_show(char *out, size_t capacity, const char *text, int64_t length);
+/* The same of the character at text alone: returns the bytes it takes of text, and *used of out. */
+#define FAR_SHOW_NEXT 12
+int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *used);
+/* Whether a terminal prints the Unicode character, and does nothing else. */
+bool far_is_printable(int32_t code);
+
+/* ---- files that are read and written (far_ctx_opts.protect_inputs) ---- */
+
+typedef enum far_file_role { FAR_FILE_FREE, FAR_FILE_INPUT, FAR_FILE_OUTPUT } far_file_role;
+/* A file; or, with a hash of its name, one that is not there yet in the folder inode. */
+typedef struct far_file_id {
+    uint64_t device, inode, name;
+} far_file_id;
+/* The role the file was marked with first. Always FAR_FILE_FREE, and marks are not kept, where the
+ * context does not protect inputs and between the two calls below. */
+far_file_role far_file_find(const far_ctx *ctx, far_file_id id);
+far_status far_file_mark(far_ctx *ctx, far_file_id id, far_file_role role);
+/* Between them files are read to be updated: checkpoints, tracks, downloads. May be nested. */
+void far_files_hold(far_ctx *ctx);
+void far_files_release(far_ctx *ctx);
+
+/* The list behind them. */
+typedef struct far_ledger far_ledger;
+far_file_role far_ledger_find(const far_ledger *ledger, far_file_id id);
+far_status far_ledger_mark(far_ctx *ctx, far_ledger **ledger, far_file_id id, far_file_role role);
+void far_ledger_free(far_ctx *ctx, far_ledger *ledger);
 
 /* Checks a caller's matrix: not NULL, data not NULL unless empty, ld >= cols, known dtype. */
 far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);

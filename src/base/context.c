@@ -22,6 +22,8 @@ struct far_ctx {
     char message[2048];
     report last;
     int held; /* depth of far_progress_hold */
+    far_ledger *files;
+    int files_held; /* depth of far_files_hold */
 };
 
 #define PAGE 4096
@@ -65,7 +67,8 @@ void far_ctx_opts_init(far_ctx_opts *opts)
 
 static bool opts_valid(const far_ctx_opts *opts)
 {
-    return opts->size == sizeof *opts && opts->threads >= 0 && !opts->alloc == !opts->free;
+    return opts->size == sizeof *opts && opts->threads >= 0 && !opts->alloc == !opts->free &&
+           (opts->protect_inputs == 0 || opts->protect_inputs == 1);
 }
 
 far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out)
@@ -104,6 +107,7 @@ void far_ctx_destroy(far_ctx *ctx)
 {
     if (ctx) {
         far_ctx_opts o = ctx->opts;
+        far_ledger_free(ctx, ctx->files);
         o.free(o.alloc_user, ctx, (sizeof *ctx + ALIGNMENT - 1) & -(size_t)ALIGNMENT);
     }
 }
@@ -118,16 +122,64 @@ int far_ctx_threads(const far_ctx *ctx)
     return ctx ? ctx->opts.threads : 1;
 }
 
+/* A second fence behind far_show: whatever text a message was given, a terminal can print it. It
+ * keeps line ends, which messages of more than one line have. */
+static void set_message(far_ctx *ctx, const char *text)
+{
+    size_t used = 0, length = strlen(text);
+    for (size_t i = 0; i < length && used + FAR_SHOW_NEXT < sizeof ctx->message;) {
+        int wide;
+        i += (size_t)far_show_next(text + i, (int64_t)(length - i), ctx->message + used, &wide);
+        if (text[i - 1] == '\n') {
+            ctx->message[used] = '\n';
+            wide = 1;
+        }
+        used += (size_t)wide;
+    }
+    ctx->message[used] = 0;
+}
+
 far_status far_fail(far_ctx *ctx, far_status status, const char *format, ...)
 {
     if (ctx) {
+        char text[sizeof ctx->message]; /* the old message may be among the arguments */
         va_list args;
         va_start(args, format);
-        vsnprintf(ctx->message, sizeof ctx->message, format, args);
+        vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        set_message(ctx, text);
     }
     return status;
 }
+
+/* ---- files ---- */
+
+static bool minds_files(const far_ctx *ctx)
+{
+    return ctx->opts.protect_inputs && ctx->files_held == 0;
+}
+
+far_file_role far_file_find(const far_ctx *ctx, far_file_id id)
+{
+    return minds_files(ctx) ? far_ledger_find(ctx->files, id) : FAR_FILE_FREE;
+}
+
+far_status far_file_mark(far_ctx *ctx, far_file_id id, far_file_role role)
+{
+    return minds_files(ctx) ? far_ledger_mark(ctx, &ctx->files, id, role) : FAR_OK;
+}
+
+void far_files_hold(far_ctx *ctx)
+{
+    ctx->files_held++;
+}
+
+void far_files_release(far_ctx *ctx)
+{
+    ctx->files_held--;
+}
+
+/* ---- progress ---- */
 
 far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total)
 {

@@ -1,8 +1,8 @@
+#define _GNU_SOURCE
 #include "base_internal.h"
 
+#include <limits.h>
 #include <string.h>
-
-#define LONGEST_WORD FAR_EDIT_MOST /* longer ones are close to no name */
 
 static int smaller(int a, int b)
 {
@@ -21,7 +21,10 @@ static bool same(char a, char b)
 
 int far_edit_distance(const char *a, int la, const char *b, int lb)
 {
-    int d[LONGEST_WORD + 1][LONGEST_WORD + 1];
+    int d[FAR_EDIT_MOST + 1][FAR_EDIT_MOST + 1];
+    if (la > FAR_EDIT_MOST || lb > FAR_EDIT_MOST) {
+        return INT_MAX;
+    }
     for (int i = 0; i <= la; i++) {
         for (int j = 0; j <= lb; j++) {
             if (i == 0 || j == 0) {
@@ -38,20 +41,17 @@ int far_edit_distance(const char *a, int la, const char *b, int lb)
     return d[la][lb];
 }
 
+static int length_of(const char *text)
+{
+    return (int)strnlen(text, FAR_EDIT_MOST + 1);
+}
+
 const char *far_nearest_name(const char *word, const char *const *names, int64_t count)
 {
-    size_t length = strlen(word);
+    int length = length_of(word), best_distance = 1 + (length + 2) / 3;
     const char *best = NULL;
-    if (length > LONGEST_WORD) {
-        return NULL;
-    }
-    int best_distance = 1 + (int)(length + 2) / 3;
-    for (int64_t i = 0; i < count && best_distance > 0; i++) {
-        size_t other = strlen(names[i]);
-        if (other > LONGEST_WORD) {
-            continue;
-        }
-        int distance = far_edit_distance(word, (int)length, names[i], (int)other);
+    for (int64_t i = 0; i < count; i++) {
+        int distance = far_edit_distance(word, length, names[i], length_of(names[i]));
         if (distance < best_distance) {
             best = names[i];
             best_distance = distance;

@@ -40,8 +40,6 @@ far_status far_table_parse_bytes(far_ctx *ctx, const char *label, const void *da
 
 /* ---- text for messages ---- */
 
-/* A printable, bounded, one-line copy of any bytes: "..." ends it if it had to be cut. */
-void far_show(char *out, size_t capacity, const char *text, int64_t length);
 /* The path as messages show it. */
 void far_show_path(char *out, size_t capacity, const char *path);
 /* "no such file", "permission denied". */
@@ -135,6 +133,29 @@ const char *far_number_parse(const char *text, double *out);
 #define FAR_NUMBER_BYTES 32
 int far_number_print(char *out, double value, int digits);
 
+/* ---- SHA-256 (FIPS 180-4) ---- */
+
+#define FAR_HASH_DIGITS 64
+#define FAR_HASH_TEXT (FAR_HASH_DIGITS + 1)
+
+typedef struct far_sha256 {
+    uint32_t state[8];
+    uint64_t bytes;
+    unsigned char block[64];
+} far_sha256;
+
+void far_sha256_init(far_sha256 *h);
+void far_sha256_add(far_sha256 *h, const void *data, size_t bytes);
+/* 64 hexadecimal digits and a closing zero. */
+void far_sha256_finish(far_sha256 *h, char out[FAR_HASH_TEXT]);
+
+/* ---- the checksum at the end of a file: FAR_SEAL_WORD, and the digits of all before them ---- */
+
+#define FAR_SEAL_WORD "sha256:"
+#define FAR_SEAL_BYTES 71
+bool far_seal_is(const far_input *in);
+bool far_seal_holds(const far_input *in); /* of one that far_seal_is */
+
 /* ---- output ---- */
 
 /* A file being written: under a temporary name, or straight into a device, pipe or stream. */
@@ -148,6 +169,7 @@ typedef struct far_output {
     size_t used;
     z_stream *gzip; /* NULL: plain */
     unsigned char *packed;
+    far_sha256 *sum; /* of what far_output_put is given; NULL: not wanted */
 } far_output;
 
 far_status far_output_open(far_ctx *ctx, const char *path, bool gzip, far_output *o);
@@ -182,12 +204,14 @@ typedef struct far_zip {
     uint64_t at;         /* bytes written */
     far_zip_member members[FAR_ZIP_MEMBERS];
     int count;
+    bool sealed;
 } far_zip;
 
 far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size);
 /* An array as name.npy. */
 far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m);
-/* What a zip ends with. */
+/* What a zip ends with. sealed: its comment is the checksum of the file, from output->sum, which
+ * must have seen all of it. */
 far_status far_zip_finish(far_zip *z);
 
 /* ---- notes: arrays of one text or number beside the array of an npz ---- */

@@ -449,6 +449,7 @@ far_status far_dataset_get(far_ctx *ctx, const far_dataset *set, const far_fetch
     far_dataset_state state;
     char path[FAR_PATH_BYTES];
     fetch *f = NULL;
+    far_files_hold(ctx); /* what was read before may be mended */
     FAR_TRY(far_alloc(ctx, 1, &f));
     FAR_TRY(start(ctx, set, opts, f));
     FAR_TRY(far_dataset_where(ctx, set, f->opts.folder, &state, path, sizeof path));
@@ -458,6 +459,7 @@ far_status far_dataset_get(far_ctx *ctx, const far_dataset *set, const far_fetch
         *report = f->report;
     }
 done:
+    far_files_release(ctx);
     far_free(ctx, f);
     return st;
 }

@@ -88,17 +88,4 @@ far_status far_frame_read_csv(far_input *in, far_frame **out);
 far_status far_frame_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
                                  const char *member, far_frame **out);
 
-/* ---- SHA-256 (FIPS 180-4) ---- */
-
-typedef struct far_sha256 {
-    uint32_t state[8];
-    uint64_t bytes;
-    unsigned char block[64];
-} far_sha256;
-
-void far_sha256_init(far_sha256 *h);
-void far_sha256_add(far_sha256 *h, const void *data, size_t bytes);
-/* 64 hexadecimal digits and a closing zero. */
-void far_sha256_finish(far_sha256 *h, char out[65]);
-
 #endif

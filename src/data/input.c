@@ -15,40 +15,6 @@
 
 /* ---- text for messages ---- */
 
-/* Length of the UTF-8 sequence at text, 0 if it is malformed or a control character. */
-static int64_t printable_length(const unsigned char *text, int64_t left)
-{
-    unsigned char c = text[0];
-    int64_t length = c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-    if (length == 0 || length > left || c < 0x20 || c == 0x7F || (c == 0xC2 && text[1] < 0xA0)) {
-        return 0;
-    }
-    for (int64_t i = 1; i < length; i++) {
-        if ((text[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    return length;
-}
-
-void far_show(char *out, size_t capacity, const char *text, int64_t length)
-{
-    size_t used = 0;
-    for (int64_t i = 0; i < length;) {
-        int64_t n = printable_length((const unsigned char *)text + i, length - i);
-        size_t step = n > 0 ? (size_t)n : 1;
-        if (used + step + 4 > capacity) {
-            memcpy(out + used, "...", 3);
-            used += 3;
-            break;
-        }
-        memcpy(out + used, n > 0 ? text + i : "?", step);
-        used += step;
-        i += (int64_t)step;
-    }
-    out[used] = 0;
-}
-
 void far_show_path(char *out, size_t capacity, const char *path)
 {
     const char *text = strcmp(path, "-") == 0 ? "standard input" : path;
@@ -160,6 +126,21 @@ done:
     return st;
 }
 
+/* Notes that the file is an input, unless it is what will be written. */
+static far_status note_input(far_input *in, const struct stat *info)
+{
+    far_file_id id = {.device = (uint64_t)info->st_dev, .inode = (uint64_t)info->st_ino};
+    if (!S_ISREG(info->st_mode)) {
+        return FAR_OK;
+    }
+    if (far_file_find(in->ctx, id) == FAR_FILE_OUTPUT) {
+        return far_input_fail(in, FAR_ERR_ARG,
+                              "is both input and output, and would be replaced; give the output "
+                              "another name");
+    }
+    return far_file_mark(in->ctx, id, FAR_FILE_INPUT);
+}
+
 static far_status load_descriptor(far_input *in, int fd)
 {
     struct stat info;
@@ -169,9 +150,13 @@ static far_status load_descriptor(far_input *in, int fd)
     if (S_ISDIR(info.st_mode)) {
         return fail_errno(in, EISDIR);
     }
+    far_status st = note_input(in, &info);
+    if (st != FAR_OK) {
+        return st;
+    }
     int64_t expected = S_ISREG(info.st_mode) ? (int64_t)info.st_size : 0;
     if (expected > 0) {
-        far_status st = far_input_reserve(in, expected + 1); /* one more shows the end */
+        st = far_input_reserve(in, expected + 1); /* one more shows the end */
         if (st != FAR_OK) {
             return st;
         }
@@ -340,4 +325,29 @@ far_status far_input_unpack(far_input *in)
         st = far_input_fail(in, FAR_ERR_FORMAT, "is gzipped twice; unpack it once first");
     }
     return st;
+}
+
+/* ---- files of any content ---- */
+
+far_status far_file_read(far_ctx *ctx, const char *path, char **out, int64_t *size)
+{
+    far_status st;
+    far_input in = {0};
+    if (!ctx || !out || !path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, out ? "the path is empty" : "out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(far_input_load(ctx, path, &in));
+    FAR_TRY(far_copy_text(ctx, (const char *)in.data, in.size, out));
+    if (size) {
+        *size = in.size;
+    }
+done:
+    far_input_clear(&in);
+    return st;
+}
+
+void far_file_free(far_ctx *ctx, char *text)
+{
+    far_free(ctx, text);
 }

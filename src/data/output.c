@@ -2,13 +2,15 @@
 #define _GNU_SOURCE
 #include "data_internal.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)256 << 10)
@@ -23,25 +25,138 @@ static far_status fail_write(const far_output *o, int error)
                                     : far_errno_text(error, text, sizeof text));
 }
 
-/* ---- opening ---- */
+/* ---- who the file is ---- */
 
-/* A new file with the mode the umask asks for (mkstemp's would be 0600). The name is short and
- * hidden, so that a long target name still fits. */
+/* Length of the folder's part of path, with the slash. */
+static int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (int)(slash - path) + 1 : 0;
+}
+
+static uint64_t hash_of(const char *name)
+{
+    uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+    for (; *name; name++) {
+        h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+    }
+    return h;
+}
+
+static far_file_id id_of(const struct stat *info)
+{
+    return (far_file_id){.device = (uint64_t)info->st_dev, .inode = (uint64_t)info->st_ino};
+}
+
+/* What o->target is called, up to its last slash; "." for none. */
+static const char *folder_of(const far_output *o, char out[PATH_MAX])
+{
+    int length = folder_length(o->target);
+    snprintf(out, PATH_MAX, "%.*s", length, o->target);
+    return length > 0 ? out : ".";
+}
+
+/* A link that leads nowhere would be replaced, or make a file that nobody named. */
+static far_status refuse_link(const far_output *o, const char *path, int error)
+{
+    char aim[PATH_MAX], shown[FAR_LABEL_BYTES];
+    ssize_t length = readlink(path, aim, sizeof aim);
+    far_show(shown, sizeof shown, aim, length > 0 ? length : 0);
+    return far_fail(o->ctx, FAR_ERR_IO,
+                    error == ELOOP
+                        ? "%s: cannot write: it is a symbolic link in a loop (to %s); remove it"
+                        : "%s: cannot write: it is a symbolic link to %s, which is not there; "
+                          "remove the link, or make that file first",
+                    o->label, shown);
+}
+
+/* A link is written through, not replaced. */
+static far_status resolve(far_output *o, const char *path)
+{
+    char real[PATH_MAX];
+    struct stat link;
+    const char *target = realpath(path, real) ? real : path;
+    int error = errno;
+    if (target == path && lstat(path, &link) == 0 && S_ISLNK(link.st_mode)) {
+        return refuse_link(o, path, error);
+    }
+    return far_copy_text(o->ctx, target, (int64_t)strlen(target), &o->target);
+}
+
+static far_status refuse_input(const far_output *o)
+{
+    return far_fail(o->ctx, FAR_ERR_ARG,
+                    "%s: is an input, and the output would replace it; give the output another "
+                    "name",
+                    o->label);
+}
+
+/* ---- temporary files ---- */
+
+/* The start of the names of this output's temporary files: short, so that a long target name still
+ * fits, hidden, and the same in every run. */
+static int temporary_prefix(const far_output *o, char out[64])
+{
+    const char *name = o->target + folder_length(o->target);
+    return snprintf(out, 64, ".farfield-%016llx-", (unsigned long long)hash_of(name));
+}
+
+/* A process that writes holds the lock on its file; one that was killed holds none. */
+static void remove_if_abandoned(int folder, const char *name)
+{
+    int fd = openat(folder, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        unlinkat(folder, name, 0);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
+/* Removes what killed runs of the same output have left. */
+static void sweep(const far_output *o)
+{
+    char path[PATH_MAX], prefix[64];
+    size_t length = (size_t)temporary_prefix(o, prefix);
+    DIR *folder = opendir(folder_of(o, path));
+    for (struct dirent *e = folder ? readdir(folder) : NULL; e; e = readdir(folder)) {
+        if (strncmp(e->d_name, prefix, length) == 0) {
+            remove_if_abandoned(dirfd(folder), e->d_name);
+        }
+    }
+    if (folder) {
+        closedir(folder);
+    }
+}
+
+/* Between making the file and locking it, another process may have taken it for abandoned. File
+ * systems without locks never sweep. */
+static bool is_ours(int fd)
+{
+    struct stat info;
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    return locked && fstat(fd, &info) == 0 && info.st_nlink > 0;
+}
+
+/* A new file with the mode the umask asks for (mkstemp's would be 0600). */
 static far_status create_temporary(far_output *o)
 {
     static _Atomic unsigned counter;
-    const char *slash = strrchr(o->target, '/');
-    int folder = slash ? (int)(slash - o->target) + 1 : 0;
-    size_t capacity = (size_t)folder + 64;
+    char prefix[64];
+    int folder = folder_length(o->target);
+    size_t capacity = (size_t)folder + 128;
+    temporary_prefix(o, prefix);
     far_status st = far_alloc(o->ctx, (int64_t)capacity, &o->temporary);
     for (int i = 0; i < NAME_TRIES && st == FAR_OK && o->fd < 0; i++) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(o->temporary, capacity, "%.*s.farfield-%lx-%lx-%x.tmp", folder, o->target,
-                 (long)getpid(), (long)now.tv_nsec, counter++);
+        snprintf(o->temporary, capacity, "%.*s%s%lx-%x.tmp", folder, o->target, prefix,
+                 (long)getpid(), counter++);
         o->fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (o->fd < 0 && errno != EEXIST) {
             break;
+        }
+        if (o->fd >= 0 && !is_ours(o->fd)) {
+            close(o->fd);
+            o->fd = -1;
         }
     }
     if (st == FAR_OK && o->fd < 0) {
@@ -52,13 +167,7 @@ static far_status create_temporary(far_output *o)
     return st;
 }
 
-/* A link is written through, not replaced. */
-static far_status resolve(far_output *o, const char *path)
-{
-    char real[PATH_MAX];
-    const char *target = realpath(path, real) ? real : path;
-    return far_copy_text(o->ctx, target, (int64_t)strlen(target), &o->target);
-}
+/* ---- opening ---- */
 
 static far_status open_target(far_output *o)
 {
@@ -71,6 +180,10 @@ static far_status open_target(far_output *o)
         o->fd = open(o->target, O_WRONLY | O_CLOEXEC);
         return o->fd < 0 ? fail_write(o, errno) : FAR_OK;
     }
+    if (exists && far_file_find(o->ctx, id_of(&old)) == FAR_FILE_INPUT) {
+        return refuse_input(o);
+    }
+    sweep(o);
     far_status st = create_temporary(o);
     if (st == FAR_OK && exists && fchmod(o->fd, old.st_mode & 0777) != 0) {
         st = fail_write(o, errno);
@@ -165,6 +278,9 @@ far_status far_output_put(far_output *o, const void *data, size_t bytes)
 {
     far_status st = FAR_OK;
     const char *p = data;
+    if (o->sum) {
+        far_sha256_add(o->sum, data, bytes);
+    }
     while (bytes > 0) {
         size_t room = BUFFER_BYTES - o->used, step = bytes < room ? bytes : room;
         memcpy(o->buffer + o->used, p, step);
@@ -181,6 +297,12 @@ done:
 
 /* ---- closing ---- */
 
+/* On the disk, not only on its way there; devices and some file systems know no such thing. */
+static bool synced(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
+}
+
 static far_status finish(far_output *o)
 {
     far_status st;
@@ -191,15 +313,26 @@ static far_status finish(far_output *o)
     if (o->stream) {
         return fflush(o->stream) == 0 ? FAR_OK : fail_write(o, errno);
     }
-    int fd = o->fd;
-    o->fd = -1;
-    if (close(fd) != 0) { /* some file systems only now say that the disk is full */
+    if (!synced(o->fd)) { /* some file systems only now say that the disk is full */
         st = fail_write(o, errno);
     }
 done:
     return st;
 }
 
+/* Without this the name may still be the old file's after a power cut. */
+static far_status sync_folder(far_output *o)
+{
+    char path[PATH_MAX];
+    int fd = open(folder_of(o, path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    far_status st = fd < 0 || synced(fd) ? FAR_OK : fail_write(o, errno);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return st;
+}
+
+/* The lock is held until the file has its own name. */
 far_status far_output_commit(far_output *o)
 {
     far_status st = finish(o);
@@ -211,7 +344,7 @@ far_status far_output_commit(far_output *o)
     }
     far_free(o->ctx, o->temporary);
     o->temporary = NULL;
-    return FAR_OK;
+    return sync_folder(o);
 }
 
 void far_output_close(far_output *o)
@@ -219,11 +352,11 @@ void far_output_close(far_output *o)
     if (!o->ctx) {
         return;
     }
-    if (o->fd >= 0) {
-        close(o->fd);
-    }
     if (o->temporary) {
         unlink(o->temporary);
+    }
+    if (o->fd >= 0) {
+        close(o->fd);
     }
     if (o->gzip) {
         deflateEnd(o->gzip);
@@ -233,4 +366,117 @@ void far_output_close(far_output *o)
     far_free(o->ctx, o->buffer);
     far_free(o->ctx, o->temporary);
     far_free(o->ctx, o->target);
+}
+
+/* ---- before the work ---- */
+
+/* The file, or its place in the folder while it is not there. */
+static far_status identify(const far_output *o, far_file_id *id)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (stat(o->target, &info) == 0) {
+        *id = id_of(&info);
+        return S_ISDIR(info.st_mode) ? fail_write(o, EISDIR) : FAR_OK;
+    }
+    if (stat(folder_of(o, path), &info) != 0) {
+        return fail_write(o, errno);
+    }
+    *id = id_of(&info);
+    id->name = hash_of(o->target + folder_length(o->target)) | 1;
+    return FAR_OK;
+}
+
+static bool is_replaced(const char *target)
+{
+    struct stat old;
+    return stat(target, &old) != 0 || S_ISREG(old.st_mode);
+}
+
+static far_status claim(far_output *o)
+{
+    far_status st;
+    char path[PATH_MAX];
+    far_file_id id;
+    FAR_TRY(identify(o, &id));
+    if (!is_replaced(o->target)) {
+        return access(o->target, W_OK) == 0 ? FAR_OK : fail_write(o, errno);
+    }
+    if (access(folder_of(o, path), W_OK | X_OK) != 0) {
+        return fail_write(o, errno);
+    }
+    far_file_role role = far_file_find(o->ctx, id);
+    if (role == FAR_FILE_OUTPUT) {
+        return far_fail(o->ctx, FAR_ERR_ARG, "%s: is the output of two options; name two files",
+                        o->label);
+    }
+    st = role == FAR_FILE_INPUT ? refuse_input(o) : far_file_mark(o->ctx, id, FAR_FILE_OUTPUT);
+done:
+    return st;
+}
+
+far_status far_file_claim(far_ctx *ctx, const char *path)
+{
+    far_status st;
+    if (!ctx || !path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
+    far_output o = {.ctx = ctx, .fd = -1};
+    far_show(o.label, sizeof o.label, path, (int64_t)strlen(path));
+    FAR_TRY(resolve(&o, path));
+    FAR_TRY(claim(&o));
+done:
+    far_output_close(&o);
+    return st;
+}
+
+far_status far_file_claim_stdout(far_ctx *ctx)
+{
+    struct stat info;
+    bool file = ctx && fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode);
+    return file ? far_file_mark(ctx, id_of(&info), FAR_FILE_OUTPUT) : FAR_OK;
+}
+
+/* ---- files of any content ---- */
+
+struct far_file {
+    far_output output;
+};
+
+far_status far_file_create(far_ctx *ctx, const char *path, far_file **out)
+{
+    far_status st;
+    far_file *file = NULL;
+    if (!ctx || !out || !path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, out ? "the path is empty" : "out is NULL");
+    }
+    *out = NULL;
+    size_t length = strlen(path);
+    bool packed = length > 3 && strcasecmp(path + length - 3, ".gz") == 0;
+    FAR_TRY(far_alloc(ctx, 1, &file));
+    FAR_TRY(far_output_open(ctx, path, packed, &file->output));
+    *out = file;
+    file = NULL;
+done:
+    far_file_destroy(file);
+    return st;
+}
+
+far_status far_file_put(far_file *file, const void *data, size_t bytes)
+{
+    return far_output_put(&file->output, data, bytes);
+}
+
+far_status far_file_commit(far_file *file)
+{
+    return far_output_commit(&file->output);
+}
+
+void far_file_destroy(far_file *file)
+{
+    if (file) {
+        far_ctx *ctx = file->output.ctx;
+        far_output_close(&file->output);
+        far_free(ctx, file);
+    }
 }

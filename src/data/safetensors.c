@@ -409,6 +409,7 @@ static far_status parse(far_safetensors *f)
     json_t *metadata = json_object_get(f->header, METADATA);
     if (metadata) {
         FAR_TRY(read_metadata(f, metadata));
+        FAR_TRY(far_safetensors_check_seal(f));
     }
     FAR_TRY(read_tensors(f, LENGTH_BYTES + length));
 done:

@@ -27,6 +27,7 @@ typedef struct far_safetensors {
     int64_t tensor_count;
     far_pair *metadata; /* in the order of the file */
     int64_t metadata_count;
+    bool sealed; /* it carries a checksum, which holds */
 } far_safetensors;
 
 /* Loads a file, which may come from anywhere, and checks all of it but the values. FAR_ERR_FORMAT:
@@ -53,8 +54,21 @@ typedef struct far_tensor_out {
     int64_t shape[2];
 } far_tensor_out;
 
-/* The whole file: the same bytes for the same content. Texts must be UTF-8 (FAR_ERR_ARG). */
+/* The whole file, with a checksum among its texts: the same bytes for the same content. Texts must
+ * be UTF-8 (FAR_ERR_ARG). */
 far_status far_safetensors_write(far_output *o, const far_tensor_out *tensors, int64_t count,
                                  const far_pair *metadata, int64_t metadata_count);
+
+/* ---- the checksum, by two texts: which kind, and its digits ---- */
+
+#define FAR_SEAL_ANNOUNCED "farfield.checksum"
+#define FAR_SEAL_KEY "farfield.sha256"
+/* FAR_ERR_FORMAT if the file has one that does not hold; sets sealed. Files of other programs have
+ * none. */
+far_status far_safetensors_check_seal(far_safetensors *f);
+#define FAR_SEAL_PAIRS 2
+void far_seal_pairs(far_pair out[FAR_SEAL_PAIRS]); /* with zeros for the digits */
+/* Puts the digits where the zeros are. */
+void far_seal_put(char *header, int64_t length, const char digits[FAR_HASH_TEXT]);
 
 #endif

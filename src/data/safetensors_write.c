@@ -54,6 +54,8 @@ static far_status put_metadata(far_ctx *ctx, json_t *header, const far_pair *pai
                                bool *failed)
 {
     json_t *object = json_object();
+    far_pair seal[FAR_SEAL_PAIRS];
+    far_seal_pairs(seal);
     for (int64_t i = 0; i < count; i++) {
         if (json_object_set_new(object, pairs[i].key, json_string(pairs[i].value)) != 0) {
             char shown[64];
@@ -61,6 +63,9 @@ static far_status put_metadata(far_ctx *ctx, json_t *header, const far_pair *pai
             json_decref(object);
             return far_fail(ctx, FAR_ERR_ARG, "metadata: '%s' and its text must be UTF-8", shown);
         }
+    }
+    for (int i = 0; i < FAR_SEAL_PAIRS; i++) {
+        put(object, seal[i].key, json_string(seal[i].value), failed);
     }
     put(header, "__metadata__", object, failed);
     return FAR_OK;
@@ -115,9 +120,7 @@ static far_status make_header(const far_tensor_out *tensors, const size_t *width
     bool failed = false;
     int64_t at = 0;
     json_t *header = json_object();
-    if (metadata_count > 0) {
-        FAR_TRY(put_metadata(out->ctx, header, metadata, metadata_count, &failed));
-    }
+    FAR_TRY(put_metadata(out->ctx, header, metadata, metadata_count, &failed));
     put_entries(header, tensors, widths, count, sizeof(double), &at, &failed);
     put_entries(header, tensors, widths, count, sizeof(float), &at, &failed);
     FAR_TRY(print_header(header, failed, out));
@@ -126,19 +129,34 @@ done:
     return st;
 }
 
-static far_status put_header(far_output *o, const far_text *header)
+/* ---- the bytes ----------------------------------------------------------------------------- */
+
+/* Where bytes go: into the checksum first, then into the file. */
+typedef struct target {
+    far_sha256 *sum; /* NULL: the file */
+    far_output *o;
+} target;
+
+static far_status put_bytes(const target *to, const void *data, size_t bytes)
+{
+    if (to->sum) {
+        far_sha256_add(to->sum, data, bytes);
+        return FAR_OK;
+    }
+    return far_output_put(to->o, data, bytes);
+}
+
+static far_status put_header(const target *to, const far_text *header)
 {
     unsigned char length[8];
     for (size_t i = 0; i < sizeof length; i++) {
         length[i] = (unsigned char)((uint64_t)header->length >> (8 * i));
     }
-    far_status st = far_output_put(o, length, sizeof length);
-    return st == FAR_OK ? far_output_put(o, header->data, (size_t)header->length) : st;
+    far_status st = put_bytes(to, length, sizeof length);
+    return st == FAR_OK ? put_bytes(to, header->data, (size_t)header->length) : st;
 }
 
-/* ---- the values ---------------------------------------------------------------------------- */
-
-static far_status put_narrow(far_output *o, const double *values, int64_t count)
+static far_status put_narrow(const target *to, const double *values, int64_t count)
 {
     far_status st = FAR_OK;
     float chunk[CHUNK];
@@ -147,13 +165,13 @@ static far_status put_narrow(far_output *o, const double *values, int64_t count)
         for (int64_t j = 0; j < here; j++) {
             chunk[j] = (float)values[i + j];
         }
-        FAR_TRY(far_output_put(o, chunk, (size_t)here * sizeof *chunk));
+        FAR_TRY(put_bytes(to, chunk, (size_t)here * sizeof *chunk));
     }
 done:
     return st;
 }
 
-static far_status put_values(far_output *o, const far_tensor_out *tensors, const size_t *widths,
+static far_status put_values(const target *to, const far_tensor_out *tensors, const size_t *widths,
                              int64_t count, size_t width)
 {
     far_status st = FAR_OK;
@@ -163,10 +181,35 @@ static far_status put_values(far_output *o, const far_tensor_out *tensors, const
             continue;
         }
         FAR_TRY(width == sizeof(double)
-                    ? far_output_put(o, tensors[i].values, (size_t)values * sizeof(double))
-                    : put_narrow(o, tensors[i].values, values));
+                    ? put_bytes(to, tensors[i].values, (size_t)values * sizeof(double))
+                    : put_narrow(to, tensors[i].values, values));
     }
 done:
+    return st;
+}
+
+static far_status put_all(const target *to, const far_text *header, const far_tensor_out *tensors,
+                          const size_t *widths, int64_t count)
+{
+    far_status st;
+    FAR_TRY(put_header(to, header));
+    FAR_TRY(put_values(to, tensors, widths, count, sizeof(double)));
+    FAR_TRY(put_values(to, tensors, widths, count, sizeof(float)));
+done:
+    return st;
+}
+
+/* The checksum stands in front of what it is of: one pass over memory is cheap. */
+static far_status seal(far_text *header, const far_tensor_out *tensors, const size_t *widths,
+                       int64_t count)
+{
+    far_sha256 h;
+    char digits[FAR_HASH_TEXT];
+    target to = {.sum = &h};
+    far_sha256_init(&h);
+    far_status st = put_all(&to, header, tensors, widths, count);
+    far_sha256_finish(&h, digits);
+    far_seal_put(header->data, header->length, digits);
     return st;
 }
 
@@ -181,9 +224,9 @@ far_status far_safetensors_write(far_output *o, const far_tensor_out *tensors, i
         widths[i] = width_of(&tensors[i]);
     }
     FAR_TRY(make_header(tensors, widths, count, metadata, metadata_count, &header));
-    FAR_TRY(put_header(o, &header));
-    FAR_TRY(put_values(o, tensors, widths, count, sizeof(double)));
-    FAR_TRY(put_values(o, tensors, widths, count, sizeof(float)));
+    FAR_TRY(seal(&header, tensors, widths, count));
+    target to = {.o = o};
+    FAR_TRY(put_all(&to, &header, tensors, widths, count));
 done:
     far_free(o->ctx, widths);
     far_free(o->ctx, header.data);

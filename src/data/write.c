@@ -240,8 +240,20 @@ static far_status put_end(far_zip *z, uint64_t start)
     add(&r, 2, (uint64_t)z->count);
     add(&r, 4, size);
     add_short(&r, is_big(z, start), start);
-    add(&r, 2, 0); /* comment */
+    add(&r, 2, z->sealed ? FAR_SEAL_BYTES : 0); /* comment */
     return put(z, r.bytes, r.used);
+}
+
+static far_status put_seal(far_zip *z)
+{
+    far_status st;
+    char digits[FAR_HASH_TEXT];
+    FAR_TRY(put(z, FAR_SEAL_WORD, sizeof FAR_SEAL_WORD - 1));
+    far_sha256_finish(z->output->sum, digits);
+    z->output->sum = NULL;
+    FAR_TRY(put(z, digits, FAR_HASH_DIGITS));
+done:
+    return st;
 }
 
 /* A member with its local header; its bytes must follow. */
@@ -302,6 +314,9 @@ far_status far_zip_finish(far_zip *z)
         FAR_TRY(put_central_header(z, &z->members[i]));
     }
     FAR_TRY(put_end(z, start));
+    if (z->sealed) {
+        FAR_TRY(put_seal(z));
+    }
 done:
     return st;
 }

@@ -364,6 +364,7 @@ far_status far_checkpoint_load(far_run *r)
     far_safetensors file = {0};
     far_net *saved = NULL;
     marks m;
+    far_files_hold(r->ctx); /* it is read to be updated */
     FAR_TRY(make_marks(r, &m));
     FAR_TRY(far_safetensors_load(r->ctx, r->opts.checkpoint, &file));
     FAR_TRY(check_marks(&file, &m));
@@ -372,6 +373,7 @@ far_status far_checkpoint_load(far_run *r)
     FAR_TRY(read_arrays(r, &file));
     take_over(r, saved);
 done:
+    far_files_release(r->ctx);
     far_net_destroy(saved);
     far_safetensors_clear(&file);
     clear_marks(&m);

@@ -1,4 +1,5 @@
 /* Making, copying and asking a network. */
+#include "../data/safetensors.h"
 #include "net_internal.h"
 
 #include <math.h>
@@ -274,9 +275,20 @@ done:
 
 bool far_net_reserved(const char *key)
 {
-    static const char *const OURS[] = {
-        "arch",         "param",       "init",          "seed",         "w0",     "linearized",
-        "input_centre", "input_scale", "output_centre", "output_scale", "format", "farfield"};
+    static const char *const OURS[] = {"arch",
+                                       "param",
+                                       "init",
+                                       "seed",
+                                       "w0",
+                                       "linearized",
+                                       "input_centre",
+                                       "input_scale",
+                                       "output_centre",
+                                       "output_scale",
+                                       "format",
+                                       "farfield",
+                                       FAR_SEAL_ANNOUNCED,
+                                       FAR_SEAL_KEY};
     for (size_t i = 0; i < sizeof OURS / sizeof OURS[0]; i++) {
         if (strcmp(OURS[i], key) == 0) {
             return true;

@@ -436,6 +436,7 @@ static far_status read_all(loader *l, const char *arch)
     FAR_TRY(far_net_allocate(l->net));
     FAR_TRY(copy_all(l));
     FAR_TRY(read_metadata(l));
+    l->net->info.sealed = l->file->sealed;
     if (is_linearized(l)) {
         FAR_TRY(read_start(l));
     }

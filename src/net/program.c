@@ -405,7 +405,7 @@ far_status far_net_outline(far_ctx *ctx, const char *arch, int64_t inputs, int64
                         (long long)inputs);
     }
     FAR_TRY(far_alloc(ctx, 1, &net));
-    *net = (far_net){.ctx = ctx};
+    *net = (far_net){.ctx = ctx, .info = {.sealed = 1}};
     FAR_TRY(compile(net, arch, inputs, outputs, param));
     *out = net;
     net = NULL;

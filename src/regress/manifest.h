@@ -6,7 +6,10 @@
 #include "model_file.h"
 
 #define FORMAT "farfield model"
-#define VERSION 1 /* goes up when older readers would misread; new keys alone do not need it */
+/* Goes up when older readers would misread; new keys alone do not need it. From version 2 on the
+ * file carries a checksum. */
+#define VERSION 2
+#define FIRST_SEALED 2
 #define COLUMNS_VERSION 1 /* the same for the columns of a network */
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

@@ -361,7 +361,7 @@ done:
 
 /* ---- the whole ---- */
 
-static far_status check_version(const far_json *j)
+static far_status check_version(const far_json *j, bool sealed)
 {
     far_status st;
     int64_t version;
@@ -380,6 +380,10 @@ static far_status check_version(const far_json *j)
                             "was written by a newer farfield (model version %lld, this one reads "
                             "up to %d); update farfield",
                             (long long)version, VERSION);
+    } else if (version >= FIRST_SEALED && !sealed) {
+        st = far_input_fail(j->in, FAR_ERR_FORMAT,
+                            "has lost the checksum at its end: the file is damaged, or another "
+                            "program wrote it; take another copy, or fit again");
     }
 done:
     return st;
@@ -388,7 +392,7 @@ done:
 static far_status read_all(const far_json *j, far_model *m)
 {
     far_status st;
-    FAR_TRY(check_version(j));
+    FAR_TRY(check_version(j, m->info.sealed));
     FAR_TRY(far_json_choice(j, "task", &tasks, &m->info.task));
     FAR_TRY(far_json_flag(j, "standardize", &m->info.standardize));
     FAR_TRY(far_json_flag(j, "impute", &m->info.impute));

@@ -1,4 +1,5 @@
-/* Model files: a zip with the manifest and the arrays x, y, alpha and alpha_low. */
+/* Model files: a zip with the manifest and the arrays x, y, alpha and alpha_low; its comment is the
+ * checksum of all that is before it. */
 #include "model_file.h"
 
 #include <math.h>
@@ -20,8 +21,11 @@ far_status far_model_write(const far_model *m, far_output *o)
 {
     far_status st;
     far_text manifest = {.ctx = o->ctx};
-    far_zip z = {.output = o, .zip64_from = UINT32_MAX};
+    far_zip z = {.output = o, .zip64_from = UINT32_MAX, .sealed = true};
+    far_sha256 sum;
     int64_t n = m->info.rows, p = m->info.outputs;
+    far_sha256_init(&sum);
+    o->sum = &sum;
     FAR_TRY(far_manifest_write(m, &manifest));
     FAR_TRY(far_zip_put_bytes(&z, MANIFEST, manifest.data, (size_t)manifest.length));
     FAR_TRY(put_array(&z, "x", m->x, n, m->info.inputs));
@@ -30,6 +34,7 @@ far_status far_model_write(const far_model *m, far_output *o)
     FAR_TRY(put_array(&z, "alpha_low", m->alpha_low, n, p));
     FAR_TRY(far_zip_finish(&z));
 done:
+    o->sum = NULL;
     far_free(o->ctx, manifest.data);
     return st;
 }
@@ -78,6 +83,35 @@ static far_status check_zip(const far_input *in)
                               "is not a farfield model (those are zip files, with a " MANIFEST ")");
     }
     return FAR_OK;
+}
+
+/* The member whose own sum (CRC-32) shows the damage; NULL: it is between them. */
+static const char *damaged_member(const far_input *in)
+{
+    static const char *const members[] = {MANIFEST, "x.npy", "y.npy", "alpha.npy", "alpha_low.npy"};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        far_input bytes = {.ctx = in->ctx};
+        far_status st = far_zip_extract(in, members[i], INT64_MAX, &bytes);
+        bool whole = st == FAR_OK && bytes.data;
+        far_input_clear(&bytes);
+        if (!whole) {
+            return members[i];
+        }
+    }
+    return NULL;
+}
+
+static far_status check_seal(const far_input *in, far_model *m)
+{
+    m->info.sealed = far_seal_is(in);
+    if (!m->info.sealed || far_seal_holds(in)) {
+        return FAR_OK;
+    }
+    const char *member = damaged_member(in);
+    return far_input_fail(in, FAR_ERR_FORMAT,
+                          "%s%sdoes not match its checksum: the file is damaged; take another "
+                          "copy, or fit again",
+                          member ? member : "", member ? " " : "");
 }
 
 static far_status read_manifest(const far_input *in, far_model *m)
@@ -164,6 +198,7 @@ static far_status read_model(const far_input *in, far_model *m)
 {
     far_status st;
     FAR_TRY(check_zip(in));
+    FAR_TRY(check_seal(in, m));
     FAR_TRY(read_manifest(in, m));
     int64_t n = m->info.rows, p = m->info.outputs;
     FAR_TRY(read_array(in, "x", n, m->info.inputs, &m->x));

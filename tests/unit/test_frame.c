@@ -745,7 +745,7 @@ static void columns_are_found_by_name(void **state)
     expect_failure(far_frame_find(ctx, f, "F3", &col), FAR_ERR_ARG,
                    "x: there is no column 'F3'; did you mean 'F1'? The columns are RMSD, F1, a, b");
     expect_failure(far_frame_find(ctx, f, "weight\n", &col), FAR_ERR_ARG,
-                   "x: there is no column 'weight?'; the columns are RMSD, F1, a, b");
+                   "x: there is no column 'weight\\n'; the columns are RMSD, F1, a, b");
     assert_int_equal(col, 2);
     expect_failure(far_frame_find(ctx, f, NULL, &col), FAR_ERR_ARG, "frame, name or col is NULL");
     expect_failure(far_frame_find(ctx, f, "F1", NULL), FAR_ERR_ARG, "frame, name or col is NULL");
@@ -824,7 +824,7 @@ static void lists_are_checked(void **state)
         {"\"a\"b", "name 1 of the list goes on behind its closing quote"},
         {"a,b,a", "column 'a' is listed twice"},
         {"b,d", "x: there is no column 'd'; did you mean 'a'? The columns are a, b"},
-        {"a\nb", "x: there is no column 'a?b'; the columns are a, b"},
+        {"a\nb", "x: there is no column 'a\\nb'; the columns are a, b"},
     };
     far_frame *f = parse_text("a,b\n1,2\n");
     int64_t cols[2] = {-7, -8}, count = -9;
@@ -1036,7 +1036,7 @@ static const char *const bad_where[][2] = {
                   "% 2\n      ^"},
     {"n > -m",
      "column 5: '-' has no meaning here; odd names of columns go in backquotes\nn > -m\n    ^"},
-    {"n > \001", "column 5: '?' has no meaning here; odd names of columns go in backquotes\nn >  \n"
+    {"n > \001", "column 5: '\\x01' has no meaning here; odd names of columns go in backquotes\nn >  \n"
                  "    ^"},
     {"n > 3x",
      "column 5: '3x' is no number; a column's name that starts with a digit goes in backquotes\n"

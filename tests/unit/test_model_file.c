@@ -16,6 +16,7 @@
 
 #include "counted.h"
 #include "folder.h"
+#include "seal.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -125,6 +126,7 @@ static far_model_info make_info(void)
 {
     far_model_info info;
     memset(&info, 0, sizeof info);
+    info.sealed = 1;
     info.rows = ROWS;
     info.inputs = INPUTS;
     info.standardize = info.impute = 1;
@@ -575,6 +577,7 @@ static bytes changed_file(const far_model *m, const change *c)
     add_array(zip, "alpha_low.npy", &file, c);
     assert_int_equal(zip_close(zip), 0);
     out.data = read_whole("z", &out.size);
+    out.data = seal_zip(out.data, &out.size);
     unlink("z");
     free(own);
     free(file.data);
@@ -745,6 +748,7 @@ static void a_member_that_is_there_twice_is_refused(void **state)
             b.data[i] = 'x';
         }
     }
+    b.data = seal_zip(b.data, &b.size);
     expect_message(b.data, b.size, "m.far: is truncated or damaged: holds x.npy twice");
     free(b.data);
     far_model_destroy(m);
@@ -774,18 +778,18 @@ static const edit edits[] = {
      "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
     {"\"format\": \"farfield model\"", "\"format\": 3",
      "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
-    {"\"version\": 1", "\"version\": 7",
-     "was written by a newer farfield (model version 7, this one reads up to 1); update farfield"},
-    {"\"version\": 1", "\"version\": 0", "manifest: \"version\" is 0; the first was 1"},
-    {"\"version\": 1", "\"version\": -1", "manifest: \"version\" is not a count"},
-    {"\"version\": 1", "\"version\": 1.0", "manifest: \"version\" is not a count"},
-    {"\"version\": 1,", "", "manifest: \"version\" is missing"},
-    {"\"version\": 1", "\"version\": 1, \"more\": [1, {\"deep\": null}]", NULL},
+    {"\"version\": 2", "\"version\": 7",
+     "was written by a newer farfield (model version 7, this one reads up to 2); update farfield"},
+    {"\"version\": 2", "\"version\": 0", "manifest: \"version\" is 0; the first was 1"},
+    {"\"version\": 2", "\"version\": -1", "manifest: \"version\" is not a count"},
+    {"\"version\": 2", "\"version\": 1.0", "manifest: \"version\" is not a count"},
+    {"\"version\": 2,", "", "manifest: \"version\" is missing"},
+    {"\"version\": 2", "\"version\": 2, \"more\": [1, {\"deep\": null}]", NULL},
     {"\"seconds\": {", "\"seconds\": {\"later\": 3, ", NULL},
     /* JSON */
-    {"\"version\": 1", "\"version\": 1, \"version\": 1", "manifest: line 3, column *"},
-    {"\"version\": 1", "\"version\": 1,,", "manifest: line 3, column *"},
-    {"\"version\": 1", "\"version\": 99999999999999999999", "manifest: line 3, column *"},
+    {"\"version\": 2", "\"version\": 2, \"version\": 1", "manifest: line 3, column *"},
+    {"\"version\": 2", "\"version\": 2,,", "manifest: line 3, column *"},
+    {"\"version\": 2", "\"version\": 99999999999999999999", "manifest: line 3, column *"},
     {"\"absolute\": ", "\"absolute\": 1e999, \"b\": ", "manifest: line 78, column *"},
     {"\"written_by\": \"", "\"written_by\": \"\\u0000", "manifest: line 4, column *"},
     {"\"written_by\": \"", "\"written_by\": \"\xFF", "manifest: line 4, column *"},

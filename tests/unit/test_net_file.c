@@ -199,8 +199,10 @@ static void metadata_are_what_other_readers_look_for(void **state)
                                        {"seed", "12345678901234567890"},
                                        {"w0", "30"},
                                        {"a", "1"},
-                                       {"b", "2"}};
-    assert_int_equal(f.metadata_count, COUNT(expected));
+                                       {"b", "2"},
+                                       {"farfield.checksum", "sha256"}};
+    assert_int_equal(f.metadata_count, COUNT(expected) + 1);
+    assert_string_equal(f.metadata[COUNT(expected)].key, "farfield.sha256");
     for (int i = 0; i < COUNT(expected); i++) {
         assert_string_equal(f.metadata[i].key, expected[i][0]);
         assert_string_equal(f.metadata[i].value, expected[i][1]);

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "counted.h"
+#include "seal.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define DATA TEST_DATA_DIR "/unit/data/"
@@ -212,7 +213,7 @@ static const header_case header_cases[] = {
     {"{" TENSOR("a", "F32", "1", "-4,0") "}", 4,
      "tensor 'a': its data_offsets are not two counts, the second at least the first"},
     {"{" TENSOR("a\\n\\u0007b", "F32", "2,3", "0,24") "}", 23,
-     "tensor 'a??b': ends at byte 24 of the data, but there are 23: the file is truncated"},
+     "tensor 'a\\n\\ab': ends at byte 24 of the data, but there are 23: the file is truncated"},
     {"{" TENSOR("a", "F32", "2,3", "0,20") "}", 20,
      "tensor 'a': 2 x 3 values of 4 bytes take 24, but it has 20"},
     {"{" TENSOR("a", "U8", "", "0,2") "}", 2,
@@ -380,17 +381,36 @@ static bytes written(const far_tensor_out *list, int64_t count, const far_pair *
     return b;
 }
 
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+
+/* The digits are those of the file with zeros in their place, which they are on return. */
+static void expect_sealed(bytes *b)
+{
+    static const char key[] = "\"farfield.sha256\":\"";
+    char *at = memmem(b->data, b->size, key, sizeof key - 1), wanted[FAR_HASH_TEXT];
+    assert_non_null(at);
+    char found[FAR_HASH_TEXT] = "";
+    at += sizeof key - 1;
+    memcpy(found, at, FAR_HASH_DIGITS);
+    memset(at, '0', FAR_HASH_DIGITS);
+    seal_digits(b->data, b->size, wanted);
+    assert_string_equal(found, wanted);
+}
+
 static void the_bytes_written_are_these(void **state)
 {
     (void)state;
     const char *header =
-        "{\"__metadata__\":{\"format\":\"pt\",\"arch\":\"dense(\\\"\\\\)\",\"\xC3\xBC\":\"\"},"
+        "{\"__metadata__\":{\"format\":\"pt\",\"arch\":\"dense(\\\"\\\\)\",\"\xC3\xBC\":\"\","
+        "\"farfield.checksum\":\"sha256\",\"farfield.sha256\":"
+        "\"" ZEROS "\"},"
         "\"0.bias\":{\"dtype\":\"F64\",\"shape\":[3],\"data_offsets\":[0,24]},"
         "\"2.bias\":{\"dtype\":\"F64\",\"shape\":[1],\"data_offsets\":[24,32]},"
         "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[32,56]},"
         "\"2.weight\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[56,60]}}";
     size_t length = (strlen(header) + 7) / 8 * 8;
     bytes b = written(tensors, 4, texts, 3, FAR_OK);
+    expect_sealed(&b);
     assert_int_equal(b.size, 8 + length + 60);
     uint64_t says;
     memcpy(&says, b.data, 8);
@@ -435,7 +455,7 @@ static void large_tensors_are_written_in_pieces(void **state)
     far_safetensors f = {0};
     far_tensor_out t = {"w", values, 1, {MANY, 0}};
     bytes b = written(&t, 1, NULL, 0, FAR_OK);
-    assert_in_range(b.size, 4 * MANY, 4 * MANY + 100);
+    assert_in_range(b.size, 4 * MANY, 4 * MANY + 300);
     assert_int_equal(far_safetensors_parse_bytes(ctx, "f", b.data, (int64_t)b.size, &f), FAR_OK);
     far_array_numbers(&f.tensors[0].values, again, MANY, 1);
     assert_memory_equal(values, again, MANY * sizeof *values);
@@ -452,7 +472,7 @@ static void texts_that_are_not_utf8_are_refused(void **state)
     free(written(NULL, 0, &bad[0], 1, FAR_ERR_ARG).data);
     assert_string_equal(far_ctx_message(ctx), "metadata: 'note' and its text must be UTF-8");
     free(written(NULL, 0, &bad[1], 1, FAR_ERR_ARG).data);
-    assert_string_equal(far_ctx_message(ctx), "metadata: 'k?ln' and its text must be UTF-8");
+    assert_string_equal(far_ctx_message(ctx), "metadata: 'k\\xf6ln' and its text must be UTF-8");
 }
 
 /* ---- hostile bytes, and no memory ---- */

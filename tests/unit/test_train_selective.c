@@ -16,6 +16,7 @@
 
 #include "heap.h"
 #include "near.h"
+#include "seal.h"
 
 #define ROWS 211
 #define INPUTS 3
@@ -303,8 +304,10 @@ static void forget_the_rule(void)
     size_t count = fread(bytes, 1, sizeof bytes, file);
     char *key = memmem(bytes, count, KEY, sizeof KEY - 1);
     assert_non_null(key);
-    assert_int_equal(fseek(file, key - bytes, SEEK_SET), 0);
-    assert_int_equal(fwrite("train.forgotten", 1, sizeof KEY - 1, file), sizeof KEY - 1);
+    memcpy(key, "train.forgotten", sizeof KEY - 1);
+    seal_tensors(bytes, count);
+    rewind(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
     assert_int_equal(fclose(file), 0);
 }
 

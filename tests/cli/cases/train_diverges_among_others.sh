@@ -11,4 +11,4 @@ done
 case "$kept" in 0 | 7) skip "all or none diverged, at every rate" ;; esac
 [ "$(grep -c ' diverged   not kept$' table)" = $((7 - kept)) ]
 [ "$(grep -c ' epochs     net-.\.safetensors$' table)" = "$kept" ]
-grep -Eqx "farfield train: $((7 - kept)) of 7 runs diverged and (is|are) not kept; try a smaller --lr, with --restart" talk
+grep -Eqx "farfield train: $((7 - kept)) of 7 runs diverged and (is|are) not kept; try a smaller --lr" talk

@@ -121,7 +121,7 @@ static far_status check_network(far_ctx *ctx, const far_net *net)
         return far_fail(ctx, FAR_ERR_ARG,
                         "the processor does not round to nearest; set it back with fesetround");
     }
-    return FAR_OK;
+    return far_library_check(ctx);
 }
 
 far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out)

@@ -24,6 +24,10 @@
 #define FAR_UNIT 0x1p-53
 #define FAR_SPECK 0x1p-1000 /* more than underflow can lose */
 
+/* Relative error of the C library's exp, erf, erfc, tanh, sin, cos, pow and cbrt: assumed, tried on
+ * some millions of arguments (tests/numeric/test_libm.c), and on a few before every proof. */
+#define FAR_LIBRARY_ERROR (32 * FAR_UNIT)
+
 /* Relative error of a sum of n products whose factors have a few roundings behind them. */
 static inline double far_lost(int64_t n)
 {
@@ -152,6 +156,11 @@ far_range far_activation_tail(const far_step *step, double least);
 double far_activation_curvature(const far_step *step);
 /* |gain phi(z)| <= that |z|; INFINITY if there is no such number. */
 double far_activation_lipschitz(const far_step *step);
+
+/* ---- net_library.c ---- */
+
+/* FAR_ERR_BACKEND if the C library is known to be worse than FAR_LIBRARY_ERROR. */
+far_status far_library_check(far_ctx *ctx);
 
 /* ---- net_spectral.c ---- */
 

@@ -194,7 +194,7 @@ static double balanced_unit(const far_net_plan *plan)
     double ratio =
         far_length(l->shift, l->step->out) / far_length(l->rows, l->step->out * l->step->in);
     ratio = isfinite(ratio) ? fmin(fmax(ratio, 1), 0x1p60) : 1;
-    return exp2(round(log2(ratio)));
+    return ldexp(1, (int)round(log2(ratio)));
 }
 
 static bool has_shift(const far_proof_layer *l)

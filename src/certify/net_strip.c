@@ -3,8 +3,6 @@
 
 #include <stddef.h>
 
-/* The C library's exp, erfc, pow, ... are good to a few units in the last place. */
-#define LIBRARY (32 * FAR_UNIT)
 /* But the argument of erfc in gelu is rounded, which far out weighs z^2 times as much. */
 #define GELU_TAIL 1e-20
 #define MOST_PHASE 1e6 /* of a sine: further out it may be anything */
@@ -15,7 +13,7 @@
 
 static double wide_up(double x)
 {
-    return x + fabs(x) * LIBRARY + FAR_SPECK;
+    return x + fabs(x) * FAR_LIBRARY_ERROR + FAR_SPECK;
 }
 
 static double wide_down(double x)
@@ -183,7 +181,7 @@ static far_strip constant_strip(const far_step *s, far_range z)
 static void hold(far_strip *strip, double z, double y)
 {
     double off = y - strip->slope * z;
-    double slack = LIBRARY * (fabs(y) + fabs(strip->slope * z)) + FAR_SPECK;
+    double slack = FAR_LIBRARY_ERROR * (fabs(y) + fabs(strip->slope * z)) + FAR_SPECK;
     strip->low = fmin(strip->low, off - slack);
     strip->high = fmax(strip->high, off + slack);
 }
@@ -230,7 +228,7 @@ static far_strip bent_strip(const far_step *s, far_range z, double turn)
     double m = z.low + (z.high - z.low) / 2, y = far_activation_value(s, m);
     double slope = far_activation_slope(s, m), reach = z.high - z.low;
     hold(&strip, m, y - turn * fabs(slope - strip.slope) * reach * (0.5 + 1e-9));
-    double slack = LIBRARY * (fabs(slope) + fabs(strip.slope)) * (fabs(m) + reach);
+    double slack = FAR_LIBRARY_ERROR * (fabs(slope) + fabs(strip.slope)) * (fabs(m) + reach);
     strip.low -= slack;
     strip.high += slack;
     return strip;
@@ -266,7 +264,8 @@ static far_strip tangent_strip(const far_step *s, far_range z)
     double slope = far_activation_slope(s, m), y = far_activation_value(s, m);
     double bend = far_up(far_activation_curvature(s) * reach * reach / 2);
     double turn = slope_slack(s, m) * reach;
-    double slack = LIBRARY * (fabs(y) + fabs(slope) * (fabs(m) + reach) + turn) + FAR_SPECK;
+    double slack =
+        FAR_LIBRARY_ERROR * (fabs(y) + fabs(slope) * (fabs(m) + reach) + turn) + FAR_SPECK;
     slack += tail_slack(s);
     return (far_strip){slope, y - slope * m - bend - slack, y - slope * m + bend + slack};
 }
@@ -275,7 +274,8 @@ static far_strip tangent_strip(const far_step *s, far_range z)
 static far_strip rising_strip(const far_step *s, far_range z)
 {
     double slope = fmin(far_activation_slope(s, z.low), far_activation_slope(s, z.high));
-    far_strip strip = empty_strip(fmax(0, slope * (1 - 4 * LIBRARY) - 4 * LIBRARY));
+    far_strip strip =
+        empty_strip(fmax(0, slope * (1 - 4 * FAR_LIBRARY_ERROR) - 4 * FAR_LIBRARY_ERROR));
     hold(&strip, z.low, far_activation_value(s, z.low));
     hold(&strip, z.high, far_activation_value(s, z.high));
     return strip;

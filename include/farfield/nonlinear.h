@@ -70,7 +70,7 @@ FAR_API FAR_NODISCARD far_status far_ssr_measure(far_ctx *ctx, const far_mat *x,
  * ln` can: three neurons under LN are a plane h in R^2 projected to its unit circle, and LSSR of
  * the points on the circle may be lower than that of the points.
  *
- * The search is deterministic: the same points, options and number of threads give the same layer.
+ * The search is deterministic: the same points and options give the same layer.
  * 1. Lines. h = (k t, 1 + mu t) with t = w . x - z, over a grid of z, k and mu and then by
  *    Nelder-Mead, along each of these w: the discriminants; the directions in which the scatter of
  *    one class differs most from that of all (in XOR they are the diagonals); principal axes;

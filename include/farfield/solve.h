@@ -3,7 +3,8 @@
  * and spectra.
  *
  * A system never returns NaN: it either solves to the residual it reports, or fails with
- * FAR_ERR_SINGULAR and a message. Everything is float64.
+ * FAR_ERR_SINGULAR and a message. Everything is float64, with the same bits for any number of
+ * threads. far_eigen runs LAPACK on one thread for that; the rest is shared among the context's.
  */
 #ifndef FARFIELD_SOLVE_H
 #define FARFIELD_SOLVE_H

@@ -9,7 +9,6 @@
 #define FEW 16          /* part of the rows that Lanczos is for */
 #define BASIS_EXTRA 20  /* vectors beside twice the count */
 #define RESTARTS 60     /* of Lanczos, before LAPACK takes over */
-#define ALONE_UP_TO 512 /* rows at which one thread of LAPACK does not wait for others */
 
 static bool are_few(int64_t n, int64_t count)
 {
@@ -74,7 +73,6 @@ static far_status by_lapack(far_ctx *ctx, const far_view *v, far_pairs *p)
     int64_t n = v->info.rows;
     double *copy = NULL;
     far_status st;
-    far_blas_scope scope = far_blas_enter(n <= ALONE_UP_TO ? 1 : far_ctx_threads(ctx));
     FAR_TRY(far_blas_fits(ctx, n));
     FAR_TRY(far_progress(ctx, "spectrum", 0, 1));
     FAR_TRY(far_alloc(ctx, n * n, &copy));
@@ -82,15 +80,19 @@ static far_status by_lapack(far_ctx *ctx, const far_view *v, far_pairs *p)
     FAR_TRY(far_dense_eigen(ctx, n, copy, n, n - p->count, p->count, p->values, p->vectors));
     FAR_TRY(far_progress(ctx, "spectrum", 1, 1));
 done:
-    far_blas_leave(scope);
     far_free(ctx, copy);
     return st;
 }
 
+typedef struct seen {
+    const far_view *v;
+    double *work;
+} seen;
+
 static far_status apply_kernel(void *user, const double *x, double *y)
 {
-    const far_view *v = user;
-    far_symv(v->info.rows, v->kernel.data, v->kernel.ld, x, y);
+    const seen *k = user;
+    far_symv(k->v->info.rows, k->v->kernel.data, k->v->kernel.ld, x, y, k->work);
     return FAR_OK;
 }
 
@@ -98,9 +100,10 @@ static far_status apply_kernel(void *user, const double *x, double *y)
 static far_status by_lanczos(far_ctx *ctx, far_view *v, far_pairs *p, bool *settled)
 {
     int64_t n = v->info.rows, basis = far_least(n, 2 * p->count + BASIS_EXTRA);
+    seen kernel = {.v = v};
     far_lanczos_end end = {0};
     far_lanczos_job job = {.apply = apply_kernel,
-                           .user = v,
+                           .user = &kernel,
                            .n = n,
                            .count = p->count,
                            .largest = true,
@@ -108,12 +111,12 @@ static far_status by_lanczos(far_ctx *ctx, far_view *v, far_pairs *p, bool *sett
                            .restarts = RESTARTS,
                            .what = "eigen",
                            .budget = far_lanczos_applications(basis, RESTARTS)};
-    far_blas_scope scope = far_blas_enter(far_blas_worth(far_ctx_threads(ctx), n));
     far_status st;
     FAR_TRY(far_blas_fits(ctx, n));
+    FAR_TRY(far_alloc(ctx, FAR_SYMV_LANES * n, &kernel.work));
     FAR_TRY(far_lanczos(ctx, &job, p->values, p->vectors, &end));
 done:
-    far_blas_leave(scope);
+    far_free(ctx, kernel.work);
     *settled = end.settled;
     return st;
 }

@@ -67,6 +67,7 @@ far_status far_dense_eigen(far_ctx *ctx, int64_t n, double *a, int64_t lda, int6
                    .to = (int)(from + count),
                    .a = a,
                    .vectors = vectors};
+    far_blas_scope scope = far_blas_enter(1);
     far_status st;
     FAR_TRY(far_alloc(ctx, 2 * n, &j.support));
     FAR_TRY(far_alloc(ctx, n, &j.values)); /* LAPACK wants room for all n */
@@ -81,6 +82,7 @@ far_status far_dense_eigen(far_ctx *ctx, int64_t n, double *a, int64_t lda, int6
         values[i] = j.values[i];
     }
 done:
+    far_blas_leave(scope);
     far_free(ctx, j.support);
     far_free(ctx, j.values);
     far_free(ctx, j.work);
@@ -90,10 +92,15 @@ done:
 
 /* ---- which of the two ---- */
 
+typedef struct stored {
+    const far_lower *l;
+    double *work;
+} stored;
+
 static far_status apply_stored(void *user, const double *x, double *y)
 {
-    const far_lower *l = user;
-    far_symv(l->n, l->data, far_lower_ld(l, 0), x, y);
+    const stored *s = user;
+    far_symv(s->l->n, s->l->data, far_lower_ld(s->l, 0), x, y, s->work);
     return FAR_OK;
 }
 
@@ -101,9 +108,10 @@ static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, i
                                  double *values, double *vectors, bool *settled)
 {
     int64_t basis = far_least(l->n, 2 * count + BASIS_EXTRA);
-    far_lanczos_end end;
+    stored matrix = {.l = l};
+    far_lanczos_end end = {0};
     far_lanczos_job job = {.apply = apply_stored,
-                           .user = l,
+                           .user = &matrix,
                            .n = l->n,
                            .count = count,
                            .largest = are_largest,
@@ -111,9 +119,11 @@ static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, i
                            .restarts = RESTARTS,
                            .what = "eigen",
                            .budget = far_lanczos_applications(basis, RESTARTS)};
-    far_blas_scope scope = far_blas_enter(far_blas_worth(far_ctx_threads(ctx), l->n));
-    far_status st = far_lanczos(ctx, &job, values, vectors, &end);
-    far_blas_leave(scope);
+    far_status st;
+    FAR_TRY(far_alloc(ctx, FAR_SYMV_LANES * l->n, &matrix.work));
+    FAR_TRY(far_lanczos(ctx, &job, values, vectors, &end));
+done:
+    far_free(ctx, matrix.work);
     *settled = end.settled;
     return st;
 }
@@ -249,6 +259,7 @@ static double bytes_needed(const far_lower *l, int64_t count, bool with_vectors)
     }
     if (are_few(l->n, count)) {
         doubles += (double)far_lanczos_workspace(l->n, count, 2 * count + BASIS_EXTRA);
+        doubles += (double)FAR_SYMV_LANES * (double)l->n;
     }
     return (double)sizeof(double) * doubles;
 }

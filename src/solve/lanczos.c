@@ -192,6 +192,7 @@ far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values,
                        far_lanczos_end *end)
 {
     run r;
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     far_status st = run_prepare(ctx, job, &r);
     *end = (far_lanczos_end){.best = NAN, .error = INFINITY};
     if (st == FAR_OK && pthread_mutex_lock(&arpack) != 0) {
@@ -206,6 +207,7 @@ far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values,
         pthread_mutex_unlock(&arpack);
     }
     run_clear(ctx, &r);
+    far_blas_leave(scope);
     return st;
 }
 

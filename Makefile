@@ -4,7 +4,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net uci90 install fuzz format clean
+.PHONY: help run build test bench bench-net uci90 install fuzz coverage format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -43,9 +43,13 @@ fuzz: ## FUZZ_SECONDS (600) of libFuzzer for each parser
 	@tools/bootstrap.sh fuzz
 	@$(ALONE) tools/fuzz.sh $(JOBS) $(FUZZ_SECONDS)
 
+coverage: ## what the tests run: lines and branches of src, by file and room
+	@tools/bootstrap.sh coverage
+	@$(ALONE) tools/coverage.sh $(JOBS)
+
 format: ## clang-format 14 over all C files
 	@tools/bootstrap.sh format
 	@find include src cli tests bench examples experiments -name '*.[ch]' | xargs clang-format-14 -i
 
 clean: ## remove everything that was built
-	@rm -rf build build-dev build-fuzz
+	@rm -rf build build-dev build-fuzz build-coverage

@@ -180,7 +180,10 @@ static void print_net_bounded(const subject *m, const far_net_bound *b, const ch
            show_above(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
     (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                     : subject_print_point(stdout, m, b->at));
-    printf(" (bound / found %.4g)\n", b->tightest / b->sup_found);
+    if (b->sup_found > 0) {
+        printf(" (bound / found %.4g)", b->tightest / b->sup_found);
+    }
+    printf("\n");
 }
 
 static void print_net_unbounded(const subject *m, const far_net_bound *b, const char *name)
@@ -193,7 +196,8 @@ static void print_net_unbounded(const subject *m, const far_net_bound *b, const 
     printf(":\n");
     subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        printf("  a million times the size of the data away %s is %.9g of ", name, b->confirmed);
+        printf("  a million times the size of the data away, or further, %s is %.9g of ", name,
+               b->confirmed);
         print_growth(b->slope, b->order);
         printf("\n");
     }
@@ -215,8 +219,10 @@ static void print_net_output(const subject *m, const far_net_bound *b, int64_t k
     } else if (b->verdict == FAR_UNBOUNDED) {
         print_net_unbounded(m, b, name);
     } else {
-        printf("undecided: nothing bounds %s, and no direction was found along which it grows\n",
-               name);
+        printf(
+            "undecided: nothing on its way bounds %s, and no direction was proven along which it "
+            "grows\n",
+            name);
     }
     print_net_level(m, b, name, level);
     if (b->verdict != FAR_BOUNDED) {

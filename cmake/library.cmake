@@ -64,7 +64,7 @@ set(FAR_SOURCES
     src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c
     src/certify/net_climb.c src/certify/net_form.c src/certify/net_found.c
     src/certify/net_interval.c src/certify/net_json.c src/certify/net_library.c
-    src/certify/net_plan.c src/certify/net_point.c src/certify/net_relax.c
+    src/certify/net_plan.c src/certify/net_point.c src/certify/net_reason.c src/certify/net_relax.c
     src/certify/net_spectral.c src/certify/net_strip.c src/certify/net_witness.c
     src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c

@@ -2,7 +2,10 @@
  * farfield/netcert.h: can this finite network run away, and how far can it go?
  *
  * The bounds hold for every x in R^d, for these very weights, in real arithmetic: whatever float64
- * can have rounded away on the way to a bound has been added to it. All values are in raw units
+ * can have rounded away on the way to a bound has been added to it, and so is what the C library
+ * may be off (docs/certificates.md, Finite networks). 0 / 0 of a norm without eps is 0.
+ * far_net_eval_raw rounds too: behind a norm without eps whose inputs hardly vary, its value may
+ * differ from f by anything that the norm's ball allows. All values are in raw units
  * (far_net_scaling).
  */
 #ifndef FARFIELD_NETCERT_H
@@ -18,7 +21,8 @@ extern "C" {
 /* One output. Vectors have as many entries as the network has inputs. */
 typedef struct far_net_bound {
     int32_t verdict;     /* a far_verdict */
-    const char *theorem; /* what the verdict rests on */
+    const char *theorem; /* what the verdict rests on: the layer that bounds it, or the way that
+                            none bounds */
 
     /* bounded: |f(x)| <= each of these; INFINITY: the method proves nothing here. */
     double norm_ball;  /* exact maxima over the ball behind a norm, then intervals */
@@ -29,14 +33,17 @@ typedef struct far_net_bound {
     double lowest, highest; /* every f(x) lies between, proven */
     const char *method;     /* of tightest: "norm ball", "spectral", "relaxation", "branch and
                                bound" */
-    double sup_found;       /* the largest |f| the search met; tightest / sup_found >= 1 */
+    double sup_found;       /* the largest |f| the search met, at most tightest: far_net_eval_raw's
+                               value, moved into an enclosure of the real one where rounding has
+                               carried it out */
     const double *at;       /* there; a direction (of norm 1) if at_infinity */
     int32_t at_infinity;
 
     /* unbounded: f(t direction) ~ slope t^order + intercept as t grows */
     const double *direction; /* of norm 1 */
     double slope, order;
-    double intercept; /* order 1 and a network that is eventually linear; else NAN */
+    double intercept; /* order 1: lim f(t direction) - slope t, computed, not proven; NAN if it was
+                         not found */
     double confirmed; /* f(t direction) / (slope t^order) at t = 1e6 sizes of the data, or further
                          out where scales ask for it */
     double level;     /* what was asked for */
@@ -63,7 +70,9 @@ typedef struct far_net_certificate_info {
 
 /* Progress "search" and "bound". opts->seconds limit branch and bound and the search alone; 0: no
  * branch and bound. The same bits for any number of threads, unless time runs out. FAR_ERR_ARCH: a
- * linearised network. FAR_ERR_VALUE: a weight that is not finite, or a bound beyond float64. */
+ * linearised network. FAR_ERR_VALUE: a weight that is not finite, or a bound beyond float64.
+ * FAR_ERR_BACKEND: the C library's functions are not good enough, or a value that was met lies
+ * beyond what was proven: our mistake, and no certificate then. */
 FAR_API FAR_NODISCARD far_status far_net_certify(far_ctx *ctx, const far_net *net,
                                                  const far_certify_opts *opts,
                                                  far_net_certificate **out);

@@ -8,17 +8,6 @@
 #include <fenv.h>
 #include <string.h>
 
-#define BOUNDED_THEOREM                                                                            \
-    "every way from the inputs to this output passes a norm or a bounded activation: what comes "  \
-    "out of it lies in a ball or a box whatever goes in, and all that follows is continuous"
-#define UNBOUNDED_THEOREM                                                                          \
-    "f(t direction) / t^order tends to slope, which is not 0, as t grows: no norm stands on the "  \
-    "way, and the network without its biases, which is homogeneous, takes that value"
-#define BATCH_NORM "; batch norm at evaluation is a fixed affine map and bounds nothing"
-#define UNDECIDED_THEOREM                                                                          \
-    "a way from the inputs to this output passes no norm and no bounded activation, but no "       \
-    "direction was found along which f grows; |f(x)| <= growth |x| + offset is what is proven"
-
 #define SLOPE_ROUNDS 1e-9
 
 /* ---- objects ------------------------------------------------------------------------------- */
@@ -31,6 +20,9 @@ void far_net_certificate_destroy(far_net_certificate *c)
         far_free(ctx, c->vectors);
         far_texts_free(ctx, c->names, c->info.outputs);
         far_free(ctx, c->arch);
+        for (int i = 0; i < FAR_VERDICTS; i++) {
+            far_free(ctx, c->reasons[i]);
+        }
         far_free(ctx, c);
     }
 }
@@ -187,12 +179,11 @@ far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c)
         narrow(far_net_output_box(plan, j), "norm ball", &c->bounds[j].norm_ball, &c->bounds[j]);
     }
     FAR_TRY(far_net_boxes(plan, true));
+    FAR_TRY(far_net_set_reasons(plan));
     for (int64_t j = 0; j < p; j++) {
         far_net_bound *b = &c->bounds[j];
         b->verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
-        b->theorem = bounded       ? BOUNDED_THEOREM
-                     : plan->batch ? UNDECIDED_THEOREM BATCH_NORM
-                                   : UNDECIDED_THEOREM;
+        b->theorem = far_net_theorem(plan, b->verdict);
         if (bounded) {
             narrow(far_net_output_box(plan, j), "spectral", &b->spectral, b);
         } else {
@@ -278,7 +269,7 @@ static far_status witness_all(const far_net_plan *plan, const far_certify_opts *
         FAR_TRY(far_net_witness_measure(plan, j, b));
         if (fabs(b->confirmed - 1) < 0.01) {
             b->verdict = c->info.verdict = FAR_UNBOUNDED;
-            b->theorem = plan->batch ? UNBOUNDED_THEOREM BATCH_NORM : UNBOUNDED_THEOREM;
+            b->theorem = far_net_theorem(plan, FAR_UNBOUNDED);
         }
     }
 done:
@@ -316,6 +307,8 @@ static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_op
     FAR_TRY(plan->degree == 0 ? search_all(plan, o, c) : witness_all(plan, o, c));
     FAR_TRY(complete(plan, c));
     c->info.seconds = far_seconds() - start;
+    memcpy(c->reasons, plan->reasons, sizeof c->reasons); /* which bounds point to */
+    memset(plan->reasons, 0, sizeof plan->reasons);
 done:
     far_net_plan_destroy(plan);
     return st;

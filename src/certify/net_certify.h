@@ -92,18 +92,21 @@ typedef struct far_proof_layer {
     double growth, radius;      /* |output| <= growth |x| + radius */
 } far_proof_layer;
 
+enum { FAR_VERDICTS = 3 };
+
 typedef struct far_net_plan {
     far_ctx *ctx;
     const far_net *net;
     far_proof_layer *layers;
     int64_t count, widest;
     bool norms, batch;
-    bool conic;           /* f is the same along every ray from 0: no biases before the norms */
-    bool endless;         /* a sine of what grows: there is no limit at infinity */
-    double unit;          /* a power of 2: the size of x where weights and biases of the first layer
-                             weigh about the same, or 1 */
-    double degree;        /* of the network */
-    const double *centre; /* of raw outputs, then scales; inputs likewise */
+    bool conic;    /* f is the same along every ray from 0: no biases before the norms */
+    bool endless;  /* a sine of what grows: there is no limit at infinity */
+    double unit;   /* a power of 2: the size of x where weights and biases of the first layer
+                      weigh about the same, or 1 */
+    double degree; /* of the network */
+    char *reasons[FAR_VERDICTS]; /* far_net_set_reasons */
+    const double *centre;        /* of raw outputs, then scales; inputs likewise */
     const double *scale, *input_centre, *input_scale;
 } far_net_plan;
 
@@ -156,6 +159,12 @@ far_range far_activation_tail(const far_step *step, double least);
 double far_activation_curvature(const far_step *step);
 /* |gain phi(z)| <= that |z|; INFINITY if there is no such number. */
 double far_activation_lipschitz(const far_step *step);
+
+/* ---- net_reason.c ---- */
+
+/* What each verdict would rest on, in words, after far_net_boxes with radii. */
+far_status far_net_set_reasons(far_net_plan *plan);
+const char *far_net_theorem(const far_net_plan *plan, int32_t verdict);
 
 /* ---- net_library.c ---- */
 
@@ -251,6 +260,7 @@ struct far_net_certificate {
     far_net_bound *bounds;
     double *vectors;               /* at or direction of every output */
     char *arch, **names, hash[65]; /* names of the outputs */
+    char *reasons[FAR_VERDICTS];   /* what theorems point to */
     int64_t inputs;
 };
 

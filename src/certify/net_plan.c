@@ -180,6 +180,9 @@ void far_net_plan_destroy(far_net_plan *plan)
         for (int64_t i = 0; plan->layers && i < plan->count; i++) {
             layer_clear(plan->ctx, &plan->layers[i]);
         }
+        for (int i = 0; i < FAR_VERDICTS; i++) {
+            far_free(plan->ctx, plan->reasons[i]);
+        }
         far_free(plan->ctx, plan->layers);
         far_free(plan->ctx, plan);
     }

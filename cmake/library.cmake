@@ -10,7 +10,7 @@ set(FAR_SOURCES
     src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
-    src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/table.c src/data/write.c
+    src/data/json_read.c src/data/json_write.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/table.c src/data/write.c
     src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c

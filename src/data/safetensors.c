@@ -1,8 +1,8 @@
 /* Reading safetensors files: nothing is believed before it is checked. */
 #define _GNU_SOURCE
 #include "safetensors.h"
+#include "json_text.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,15 +136,15 @@ static far_status find_header(const far_input *in, int64_t *length)
     return FAR_OK;
 }
 
-/* jansson leaves no text when it was memory that failed. */
-static far_status fail_json(const far_input *in, const json_error_t *error)
+static far_status load_json(const far_input *in, int64_t length, json_t **out)
 {
-    char text[JSON_ERROR_TEXT_LENGTH];
-    if (!error->text[0] || json_error_code(error) == json_error_out_of_memory) {
-        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading the header");
+    far_json_mistake m;
+    const char *text = (const char *)in->data + LENGTH_BYTES;
+    far_status st = far_json_parse(in->ctx, text, (size_t)length, out, &m);
+    if (st == FAR_ERR_FORMAT) {
+        return far_input_fail(in, st, "header: byte %lld: %s", (long long)m.position, m.text);
     }
-    far_show(text, sizeof text, error->text, (int64_t)strlen(error->text));
-    return far_input_fail(in, FAR_ERR_FORMAT, "header: byte %d: %s", error->position, text);
+    return st == FAR_OK ? st : far_label_failure(in->ctx, st, in->label);
 }
 
 /* ---- metadata ------------------------------------------------------------------------------ */
@@ -399,13 +399,8 @@ static far_status parse(far_safetensors *f)
 {
     far_status st;
     int64_t length = 0;
-    json_error_t error = {0};
     FAR_TRY(find_header(&f->in, &length));
-    f->header = json_loadb((const char *)f->in.data + LENGTH_BYTES, (size_t)length,
-                           JSON_REJECT_DUPLICATES, &error);
-    if (!f->header) {
-        return fail_json(&f->in, &error);
-    }
+    FAR_TRY(load_json(&f->in, length, &f->header));
     json_t *metadata = json_object_get(f->header, METADATA);
     if (metadata) {
         FAR_TRY(read_metadata(f, metadata));

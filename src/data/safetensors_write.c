@@ -1,8 +1,8 @@
 /* Writing safetensors files: metadata first, wide tensors before narrow ones, no hole. */
+#include "json_text.h"
 #include "safetensors.h"
 
 #include <float.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -38,95 +38,74 @@ static size_t width_of(const far_tensor_out *t)
 
 /* ---- the header ---------------------------------------------------------------------------- */
 
-/* What fails here has run out of memory: put and append take NULL, from a failure before them, as
- * one more. */
-static void put(json_t *object, const char *key, json_t *value, bool *failed)
-{
-    *failed |= json_object_set_new(object, key, value) != 0;
-}
-
-static void append(json_t *array, json_int_t value, bool *failed)
-{
-    *failed |= json_array_append_new(array, json_integer(value)) != 0;
-}
-
-static far_status put_metadata(far_ctx *ctx, json_t *header, const far_pair *pairs, int64_t count,
-                               bool *failed)
+static far_status put_metadata(far_json_out *w, json_t *header, const far_pair *pairs,
+                               int64_t count)
 {
     json_t *object = json_object();
     far_pair seal[FAR_SEAL_PAIRS];
     far_seal_pairs(seal);
+    far_json_put(w, header, "__metadata__", object);
     for (int64_t i = 0; i < count; i++) {
-        if (json_object_set_new(object, pairs[i].key, json_string(pairs[i].value)) != 0) {
+        if (!far_is_utf8(pairs[i].key) || !far_is_utf8(pairs[i].value)) {
             char shown[64];
             far_show(shown, sizeof shown, pairs[i].key, (int64_t)strlen(pairs[i].key));
-            json_decref(object);
-            return far_fail(ctx, FAR_ERR_ARG, "metadata: '%s' and its text must be UTF-8", shown);
+            return far_fail(w->ctx, FAR_ERR_ARG, "metadata: '%s' and its text must be UTF-8",
+                            shown);
         }
+        far_json_put(w, w->failed ? NULL : object, pairs[i].key, json_string(pairs[i].value));
     }
     for (int i = 0; i < FAR_SEAL_PAIRS; i++) {
-        put(object, seal[i].key, json_string(seal[i].value), failed);
+        far_json_put(w, w->failed ? NULL : object, seal[i].key, json_string(seal[i].value));
     }
-    put(header, "__metadata__", object, failed);
     return FAR_OK;
 }
 
-static json_t *write_entry(const far_tensor_out *t, size_t width, int64_t start, bool *failed)
+static json_t *write_entry(far_json_out *w, const far_tensor_out *t, size_t width, int64_t start)
 {
     json_t *entry = json_object(), *shape = json_array(), *offsets = json_array();
     for (int i = 0; i < t->dims; i++) {
-        append(shape, t->shape[i], failed);
+        far_json_append(w, shape, json_integer(t->shape[i]));
     }
-    append(offsets, start, failed);
-    append(offsets, start + value_count(t) * (int64_t)width, failed);
-    put(entry, "dtype", json_string(width == sizeof(double) ? "F64" : "F32"), failed);
-    put(entry, "shape", shape, failed);
-    put(entry, "data_offsets", offsets, failed);
+    far_json_append(w, offsets, json_integer(start));
+    far_json_append(w, offsets, json_integer(start + value_count(t) * (int64_t)width));
+    far_json_put(w, entry, "dtype", json_string(width == sizeof(double) ? "F64" : "F32"));
+    far_json_put(w, entry, "shape", shape);
+    far_json_put(w, entry, "data_offsets", offsets);
     return entry;
 }
 
-static void put_entries(json_t *header, const far_tensor_out *tensors, const size_t *widths,
-                        int64_t count, size_t width, int64_t *at, bool *failed)
+static void put_entries(far_json_out *w, json_t *header, const far_tensor_out *tensors,
+                        const size_t *widths, int64_t count, size_t width, int64_t *at)
 {
     for (int64_t i = 0; i < count; i++) {
         if (widths[i] == width) {
-            put(header, tensors[i].name, write_entry(&tensors[i], width, *at, failed), failed);
+            far_json_put(w, header, tensors[i].name, write_entry(w, &tensors[i], width, *at));
             *at += value_count(&tensors[i]) * (int64_t)width;
         }
     }
 }
 
-static int add_piece(const char *bytes, size_t size, void *text)
+static far_status print_header(const far_json_out *w, json_t *header, far_text *out)
 {
-    far_text *t = text;
-    far_text_add(t, "%.*s", (int)size, bytes);
-    return t->status == FAR_OK ? 0 : -1;
-}
-
-static far_status print_header(const json_t *header, bool failed, far_text *out)
-{
-    bool done = header && !failed && json_dump_callback(header, add_piece, out, JSON_COMPACT) == 0;
+    far_status st = far_json_print(w, header, JSON_COMPACT, "the header", out);
     far_text_add(out, "%*s", (int)(-out->length & (ALIGNMENT - 1)), "");
-    if (done || out->status != FAR_OK) {
-        return out->status;
-    }
-    return far_fail(out->ctx, FAR_ERR_MEMORY, "out of memory writing the header");
+    return st == FAR_OK ? out->status : st;
 }
 
 static far_status make_header(const far_tensor_out *tensors, const size_t *widths, int64_t count,
                               const far_pair *metadata, int64_t metadata_count, far_text *out)
 {
-    far_status st = FAR_OK;
-    bool failed = false;
     int64_t at = 0;
+    far_json_out w = {.ctx = out->ctx};
     json_t *header = json_object();
-    FAR_TRY(put_metadata(out->ctx, header, metadata, metadata_count, &failed));
-    put_entries(header, tensors, widths, count, sizeof(double), &at, &failed);
-    put_entries(header, tensors, widths, count, sizeof(float), &at, &failed);
-    FAR_TRY(print_header(header, failed, out));
-done:
-    json_decref(header);
-    return st;
+    far_status st = put_metadata(&w, header, metadata, metadata_count);
+    if (st != FAR_OK) {
+        json_decref(header);
+        return st;
+    }
+    put_entries(&w, header, tensors, widths, count, sizeof(double), &at);
+    put_entries(&w, header, tensors, widths, count, sizeof(float), &at);
+    return print_header(&w, header, out);
 }
 
 /* ---- the bytes ----------------------------------------------------------------------------- */

@@ -3,8 +3,7 @@
 #define FAR_JSON_VALUE_H
 
 #include "../data/data_internal.h"
-
-#include <jansson.h>
+#include "../data/json_text.h"
 
 /* An object, and its place for messages. */
 typedef struct far_json {

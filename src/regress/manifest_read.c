@@ -407,26 +407,16 @@ done:
     return st;
 }
 
-/* jansson leaves no text when it was memory that failed. */
-static far_status fail_json(const far_json *whole, const json_error_t *error)
-{
-    const far_input *in = whole->in;
-    char text[JSON_ERROR_TEXT_LENGTH];
-    if (!error->text[0] || json_error_code(error) == json_error_out_of_memory) {
-        return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading JSON");
-    }
-    far_show(text, sizeof text, error->text, (int64_t)strlen(error->text));
-    return far_json_fail(whole, "line %d, column %d: %s", error->line, error->column, text);
-}
-
 /* The JSON of whole->in; the caller gives it back. */
 static far_status load_json(far_json *whole, json_t **out)
 {
-    json_error_t error = {0};
+    far_json_mistake m;
     const far_input *in = whole->in;
-    *out = json_loadb((const char *)in->data, (size_t)in->size, JSON_REJECT_DUPLICATES, &error);
-    if (!*out) {
-        return fail_json(whole, &error);
+    far_status st = far_json_parse(in->ctx, (const char *)in->data, (size_t)in->size, out, &m);
+    if (st != FAR_OK) {
+        return st == FAR_ERR_FORMAT
+                   ? far_json_fail(whole, "line %d, column %d: %s", m.line, m.column, m.text)
+                   : far_label_failure(in->ctx, st, in->label);
     }
     whole->object = *out;
     return json_is_object(*out) ? FAR_OK : far_json_fail(whole, "is not an object");

@@ -81,10 +81,12 @@ FAR_API void far_certificate_destroy(far_certificate *c);
 FAR_API far_certificate_info far_certificate_describe(const far_certificate *c);
 FAR_API const far_bound *far_certificate_bound(const far_certificate *c, int64_t output);
 
-/* The certificate as JSON text (far_free_text it), and the check of such a text against a model:
- * the model's own numbers, the theorem's hypothesis, every bound recomputed, |f| at the stated
- * points, slopes along stated directions. FAR_OK if all of it holds; FAR_ERR_VALUE with the first
- * statement that does not; FAR_ERR_FORMAT if it is no certificate or of another model. */
+/* The certificate as JSON text (far_text_free it), and the check of such a text against a model:
+ * that it has the fields and words that we would write and no others, the model's own numbers, the
+ * theorem's hypothesis, every bound proven anew, |f| at the stated points, slopes along stated
+ * directions; all but what stands under "unchecked". Bounds may be stated looser than they are, and
+ * are written so by 1e-6. FAR_OK if all of it holds; FAR_ERR_VALUE with the first statement that
+ * does not; FAR_ERR_FORMAT if it is no certificate, of another model, or of version 1. */
 FAR_API FAR_NODISCARD far_status far_certificate_json(far_ctx *ctx, const far_certificate *c,
                                                       char **out);
 FAR_API void far_text_free(far_ctx *ctx, char *text);

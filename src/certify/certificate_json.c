@@ -3,115 +3,80 @@
 #include "proof_json.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FORMAT "farfield certificate"
-#define VERSION 1
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* Names are bytes, JSON is UTF-8: in a name that is not, bytes beyond ASCII become question marks.
- */
-static json_t *name(const char *text)
+static void put_bound(far_proof_out *w, json_t *o, const far_certificate *c, const far_bound *b)
 {
-    json_t *made = json_string(text);
-    char *plain = made ? NULL : strdup(text);
-    for (char *c = plain; c && *c; c++) {
-        *c = *c & '\x80' ? '?' : *c;
-    }
-    made = plain ? json_string(plain) : made;
-    free(plain);
-    return made;
-}
-
-static json_t *names(char *const *values, int64_t count)
-{
-    json_t *list = json_array();
-    for (int64_t i = 0; list && i < count; i++) {
-        json_array_append_new(list, name(values[i]));
-    }
-    return list;
-}
-
-static json_t *witness(const far_bound *b, int64_t d)
-{
-    if (b->verdict != FAR_UNBOUNDED) {
-        return json_null();
-    }
-    json_t *w = json_object();
-    json_object_set_new(w, "direction", far_proof_numbers(b->direction, d));
-    json_object_set_new(w, "slope", far_proof_number(b->slope));
-    json_object_set_new(w, "order", far_proof_number(b->order));
-    json_object_set_new(w, "intercept", far_proof_number(b->intercept));
-    json_object_set_new(w, "confirmed", far_proof_number(b->confirmed));
-    json_object_set_new(w, "level", far_proof_number(b->level));
-    json_object_set_new(w, "beyond", far_proof_number(b->beyond));
-    return w;
-}
-
-static void put_bound(json_t *o, const far_certificate *c, const far_bound *b)
-{
-    int64_t d = c->input_count;
-    json_object_set_new(o, "output", name(b->output));
-    json_object_set_new(o, "verdict", json_string(far_verdict_text(b->verdict)));
-    json_object_set_new(o, "theorem", json_string(b->theorem));
-    json_object_set_new(o, "C", far_proof_number(c->info.C));
-    json_object_set_new(o, "B1", far_proof_number(b->b1));
-    json_object_set_new(o, "B2", far_proof_number(b->b2));
-    json_object_set_new(o, "B3", far_proof_number(b->b3));
-    json_object_set_new(o, "tightest", far_proof_number(b->tightest));
-    json_object_set_new(o, "method", b->method ? json_string(b->method) : json_null());
-    json_object_set_new(o, "lowest", far_proof_number(b->lowest));
-    json_object_set_new(o, "highest", far_proof_number(b->highest));
-    bool bounded = b->verdict == FAR_BOUNDED;
-    json_object_set_new(o, "sup_found", bounded ? far_proof_number(b->sup_found) : json_null());
-    json_object_set_new(o, "ratio",
-                        bounded && b->sup_found > 0 ? far_proof_number(b->tightest / b->sup_found)
-                                                    : json_null());
-    json_object_set_new(o, "at", b->at ? far_proof_numbers(b->at, d) : json_null());
-    json_object_set_new(o, "at_infinity", json_boolean(b->at_infinity));
-    json_object_set_new(o, "witness", witness(b, d));
+    bool runs = b->verdict == FAR_UNBOUNDED, firm = b->verdict == FAR_BOUNDED;
+    far_proof_put_word(w, o, "output", b->output);
+    far_proof_put_word(w, o, "verdict", far_verdict_text(b->verdict));
+    far_proof_put_word(w, o, "theorem", b->theorem);
+    far_proof_put(w, o, "C", c->info.C);
+    far_proof_put_above(w, o, "B1", b->b1, b->b1);
+    far_proof_put_above(w, o, "B2", b->b2, b->b2);
+    far_proof_put_above(w, o, "B3", b->b3, b->b3);
+    far_proof_put_word(w, o, "method", b->method);
+    far_proof_put_range(
+        w, o, (far_proof_range){b->tightest, b->lowest, b->highest, firm ? b->sup_found : NAN});
+    far_json_put(&w->json, o, "at", far_json_reals(&w->json, b->at, c->input_count));
+    far_json_put(&w->json, o, "at_infinity", json_boolean(b->at_infinity));
+    far_proof_put_witness(w, o,
+                          (far_proof_witness){runs ? b->direction : NULL, b->slope, b->order,
+                                              b->intercept, b->confirmed, b->level, b->beyond},
+                          c->input_count);
 }
 
 /* The output that decides: unbounded, then undecided, then the largest bound. */
-static const far_bound *worst_bound(const far_certificate *c)
+static int64_t worst_output(const far_certificate *c)
 {
-    const far_bound *worst = &c->bounds[0];
+    int64_t worst = 0;
     for (int64_t j = 1; j < c->info.outputs; j++) {
-        const far_bound *b = &c->bounds[j];
-        int own = far_verdict_badness(b->verdict), most = far_verdict_badness(worst->verdict);
-        if (own > most || (own == most && b->tightest > worst->tightest)) {
-            worst = b;
+        const far_bound *b = &c->bounds[j], *other = &c->bounds[worst];
+        int own = far_verdict_badness(b->verdict), most = far_verdict_badness(other->verdict);
+        if (own > most || (own == most && b->tightest > other->tightest)) {
+            worst = j;
         }
     }
     return worst;
 }
 
-static json_t *certificate(const far_certificate *c)
+/* Of the run that made it. */
+static json_t *unchecked(far_proof_out *w, const far_certificate *c)
 {
+    json_t *o = json_object();
+    far_proof_put(w, o, "gap", c->gap);
+    far_proof_put(w, o, "seconds", c->info.seconds);
+    return o;
+}
+
+static json_t *certificate(far_proof_out *w, const far_certificate *c)
+{
+    far_json_out *j = &w->json;
     json_t *o = json_object(), *outputs = json_array();
-    json_object_set_new(o, "format", json_string(FORMAT));
-    json_object_set_new(o, "version", json_integer(VERSION));
-    json_object_set_new(o, "arch", json_string(c->arch));
-    json_object_set_new(o, "data_hash", json_string(c->data_hash));
-    json_object_set_new(o, "n", json_integer(c->rows));
-    json_object_set_new(o, "inputs", names(c->inputs, c->input_count));
-    put_bound(o, c, worst_bound(c));
-    json_object_set_new(o, "C_by", c->info.C_by ? json_string(c->info.C_by) : json_null());
-    json_object_set_new(o, "C_radius", far_proof_number(c->info.radius));
-    json_object_set_new(o, "C_attained", json_boolean(c->info.attained));
-    json_object_set_new(o, "lambda_min", far_proof_number(c->info.lambda_min));
-    json_object_set_new(o, "condition", far_proof_number(c->info.condition));
-    json_object_set_new(o, "ridge", far_proof_number(c->info.ridge));
-    json_object_set_new(o, "gap", far_proof_number(c->gap));
-    json_object_set_new(o, "seconds", far_proof_number(c->info.seconds));
-    for (int64_t j = 0; j < c->info.outputs; j++) {
+    far_proof_put_word(w, o, "format", FORMAT);
+    far_json_put(j, o, "version", json_integer(FAR_PROOF_VERSION));
+    far_proof_put_word(w, o, "arch", c->arch);
+    far_proof_put_word(w, o, "data_hash", c->data_hash);
+    far_json_put(j, o, "n", json_integer(c->rows));
+    far_json_put(j, o, "inputs", far_json_words(j, c->inputs, c->input_count));
+    put_bound(w, o, c, &c->bounds[worst_output(c)]);
+    far_proof_put_word(w, o, "C_by", c->info.C_by);
+    far_proof_put(w, o, "C_radius", c->info.radius);
+    far_json_put(j, o, "C_attained", json_boolean(c->info.attained));
+    far_proof_put(w, o, "lambda_min", c->info.lambda_min);
+    far_proof_put(w, o, "condition", c->info.condition);
+    far_proof_put(w, o, "ridge", c->info.ridge);
+    far_json_put(j, o, "unchecked", unchecked(w, c));
+    for (int64_t k = 0; k < c->info.outputs; k++) {
         json_t *one = json_object();
-        put_bound(one, c, &c->bounds[j]);
-        json_array_append_new(outputs, one);
+        put_bound(w, one, c, &c->bounds[k]);
+        far_json_append(j, outputs, one);
     }
-    json_object_set_new(o, "outputs", outputs);
+    far_json_put(j, o, "outputs", outputs);
     return o;
 }
 
@@ -120,8 +85,8 @@ far_status far_certificate_json(far_ctx *ctx, const far_certificate *c, char **o
     if (!c || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "the certificate or out is NULL");
     }
-    *out = NULL;
-    return far_proof_write(ctx, certificate(c), out);
+    far_proof_out w = {.json = {.ctx = ctx}, .room = FAR_PROOF_ROOM};
+    return far_proof_write(&w, certificate(&w, c), out);
 }
 
 void far_text_free(far_ctx *ctx, char *text)
@@ -134,235 +99,181 @@ void far_text_free(far_ctx *ctx, char *text)
 typedef struct check {
     far_ctx *ctx;
     const far_model *m;
-    far_certificate *own; /* recomputed */
+    far_certificate *own; /* what we would state */
     const far_predictor *predictors;
+    double seconds; /* of branch and bound */
 } check;
 
-/* f lies between the stated bounds; value is one that it takes. */
-static far_status check_range(const check *k, const json_t *o, int64_t j, double tightest,
-                              double value)
-{
-    const far_bound *own = &k->own->bounds[j];
-    double low, high, slack = FAR_PROOF_AGREES * tightest;
-    if (!far_proof_read(o, "lowest", &low) || !far_proof_read(o, "highest", &high)) {
-        return far_proof_malformed(k->ctx, "lowest or highest is missing");
-    }
-    if (low > fmax(own->lowest, -tightest) + slack || low > value + slack) {
-        return far_proof_disagrees(k->ctx, own->output, "lowest", low, fmin(value, own->lowest));
-    }
-    if (high < fmin(own->highest, tightest) - slack || high < value - slack) {
-        return far_proof_disagrees(k->ctx, own->output, "highest", high, fmax(value, own->highest));
-    }
-    if (fabs(value) > tightest + slack) {
-        return far_proof_disagrees(k->ctx, own->output, "the tightest bound", tightest,
-                                   fabs(value));
-    }
-    return FAR_OK;
-}
+#define BRANCH "branch and bound"
 
-/* |f| at the stated point is what is stated, and within the bounds. */
-static far_status check_found(const check *k, const json_t *o, int64_t j, double tightest)
+/* Branch and bound, where a stated range is narrower than what closed forms prove, or said to come
+ * from there. */
+static far_status prove_range(const check *k, const json_t *o, int64_t j, far_proof_range stated)
 {
-    far_status st;
-    double *raw = NULL, value;
-    const json_t *infinite = json_object_get(o, "at_infinity");
-    const char *output = k->own->bounds[j].output;
-    if (!json_is_boolean(infinite)) {
-        return far_proof_malformed(k->ctx, "at_infinity is neither true nor false");
-    }
-    FAR_TRY(far_alloc(k->ctx, k->m->info.inputs, &raw));
-    FAR_TRY(far_proof_vector(k->ctx, json_object_get(o, "at"), k->m->info.inputs,
-                             json_is_true(infinite), raw));
-    FAR_TRY(far_raw_value(k->ctx, k->m, j, raw, json_is_true(infinite), &value));
-    FAR_TRY(far_proof_check(k->ctx, o, output, "sup_found", fabs(value)));
-    FAR_TRY(check_range(k, o, j, tightest, value));
-    if (value != 0) {
-        FAR_TRY(far_proof_check(k->ctx, o, output, "ratio", tightest / fabs(value)));
-    }
-done:
-    far_free(k->ctx, raw);
-    return st;
-}
-
-/* A bound holds if a closed form is as good, or if branch and bound confirms it. */
-static far_status check_tightest(const check *k, const json_t *o, int64_t j, double *tightest)
-{
-    const far_bound *own = &k->own->bounds[j];
+    far_bound *own = &k->own->bounds[j];
+    double target = far_proof_says(o, "method", BRANCH) ? stated.tightest : INFINITY;
+    target = stated.tightest < own->tightest ? fmin(target, stated.tightest) : target;
+    target = stated.lowest > own->lowest ? fmin(target, -stated.lowest) : target;
+    target = stated.highest < own->highest ? fmin(target, stated.highest) : target;
     far_branch_result r;
-    if (!far_proof_read(o, "tightest", tightest)) {
-        return far_proof_malformed(k->ctx, "tightest is missing");
-    }
-    if (*tightest >= own->tightest * (1 - FAR_PROOF_AGREES)) {
-        return FAR_OK;
+    if (!(target < INFINITY) || !(target >= 0)) {
+        return FAR_OK; /* nothing to prove, or what cannot be */
     }
     far_status st = far_progress(k->ctx, "bound", 0, 1);
     if (st == FAR_OK) {
-        st = far_branch_bound(&k->predictors[j], 1e-9, *tightest, FAR_PROOF_CHECK_SECONDS, 0, &r);
+        st = far_branch_bound(&k->predictors[j], 1e-9, target, k->seconds, 0, &r);
     }
-    if (st == FAR_OK && !(r.bound <= *tightest * (1 + FAR_PROOF_AGREES))) {
-        st = far_proof_disagrees(k->ctx, own->output, "the tightest bound", *tightest,
-                                 fmin(r.bound, own->tightest));
+    if (st == FAR_OK && r.bound <= target) {
+        own->method = far_proof_says(o, "method", BRANCH) ? BRANCH : own->method;
+        own->tightest = fmin(own->tightest, r.bound);
+        own->lowest = fmax(own->lowest, -r.bound);
+        own->highest = fmin(own->highest, r.bound);
     }
     return st;
 }
 
-static far_status check_bounded(const check *k, const json_t *o, int64_t j)
+static double reach(far_interval i)
+{
+    return i.method ? fmax(fabs(i.low), fabs(i.high)) : INFINITY;
+}
+
+/* The method is the one that we would name, or another that proves as much. */
+static far_status take_method(const check *k, const json_t *o, int64_t j, double tightest)
+{
+    far_bound *own = &k->own->bounds[j];
+    const far_predictor *p = &k->predictors[j];
+    far_interval closed[] = {far_norm_interval(p), far_bias_interval(p), {.method = NULL}};
+    far_status st = p->norm_1 > 0 ? far_quadratic_interval(p, &closed[2]) : FAR_OK;
+    for (int i = 0; st == FAR_OK && p->norm_1 > 0 && i < 3; i++) {
+        if (far_proof_says(o, "method", closed[i].method) && reach(closed[i]) <= tightest) {
+            own->method = closed[i].method;
+        }
+    }
+    return st;
+}
+
+/* What is stated is taken over where it holds; the comparison refuses the rest. */
+static far_status complete_bounded(const check *k, const json_t *o, int64_t j)
 {
     far_status st;
-    double tightest;
-    FAR_TRY(check_tightest(k, o, j, &tightest));
-    FAR_TRY(check_found(k, o, j, tightest));
+    far_bound *own = &k->own->bounds[j];
+    far_proof_range stated;
+    double *at = k->own->vectors + j * k->m->info.inputs, value;
+    FAR_TRY(far_proof_stated_range(k->ctx, o, &stated));
+    FAR_TRY(far_proof_stated_flag(k->ctx, o, "at_infinity", &own->at_infinity));
+    FAR_TRY(far_proof_vector(k->ctx, o, "at", k->m->info.inputs, own->at_infinity, at));
+    FAR_TRY(far_raw_value(k->ctx, k->m, j, at, own->at_infinity, &value));
+    own->at = at;
+    FAR_TRY(far_proof_check_range(k->ctx, own->output, stated, value));
+    FAR_TRY(far_proof_check_found(k->ctx, own->output, stated.found, value));
+    FAR_TRY(prove_range(k, o, j, stated));
+    FAR_TRY(far_proof_check_proven(
+        k->ctx, own->output, stated,
+        (far_proof_range){own->tightest, own->lowest, own->highest, own->sup_found}));
+    FAR_TRY(take_method(k, o, j, stated.tightest));
+    own->tightest = stated.tightest;
+    own->sup_found = stated.found;
 done:
     return st;
 }
 
-static far_status check_unbounded(const check *k, const json_t *o, int64_t j)
+/* The intercept is extrapolated from far away, where few of its digits are left. */
+static void take_intercept(const check *k, double stated, far_bound *own)
+{
+    double square = 0, middle = 0, d = (double)k->m->info.inputs;
+    for (int64_t i = 0; i < k->m->info.inputs; i++) {
+        double z = own->direction[i] / k->m->encoder.scale[i];
+        square += z * z;
+        middle += z * (k->m->encoder.centre[i] / k->m->encoder.scale[i]);
+    }
+    double extent = fmax(sqrt(d / square), fabs(middle / square));
+    double size = fabs(own->intercept) + fabs(own->slope) * extent;
+    own->intercept = fabs(stated - own->intercept) <= 1e-4 * size ? stated : own->intercept;
+}
+
+static far_status complete_unbounded(const check *k, const json_t *o, int64_t j)
 {
     far_status st;
     far_bound *own = &k->own->bounds[j];
     const json_t *w = json_object_get(o, "witness");
-    double *direction = k->own->vectors + j * k->m->info.inputs;
-    FAR_TRY(far_proof_check(k->ctx, o, own->output, "tightest", own->tightest));
-    FAR_TRY(far_proof_vector(k->ctx, json_object_get(w, "direction"), k->m->info.inputs, true,
-                             direction));
-    own->direction = direction;
-    far_proof_read(w, "level", &own->level);
-    FAR_TRY(far_witness_measure(k->ctx, k->m, j, own));
-    FAR_TRY(far_proof_check(k->ctx, w, own->output, "slope", own->slope));
-    FAR_TRY(far_proof_check(k->ctx, w, own->output, "order", own->order));
-    FAR_TRY(far_proof_check(k->ctx, w, own->output, "beyond", own->beyond));
-    if (!(own->order > 0) || own->slope == 0) {
-        FAR_TRY(far_proof_disagrees(k->ctx, own->output, "a slope that runs away", own->slope, 0));
+    double *direction = k->own->vectors + j * k->m->info.inputs, level, intercept;
+    FAR_TRY(far_proof_vector(k->ctx, w, "direction", k->m->info.inputs, true, direction));
+    FAR_TRY(far_proof_stated(k->ctx, w, "level", &level));
+    FAR_TRY(far_proof_stated(k->ctx, w, "intercept", &intercept));
+    if (level < 0 || isinf(level)) {
+        FAR_TRY(far_proof_malformed(k->ctx, "a level is finite and 0 or more"));
+    }
+    FAR_TRY(far_witness_output(k->ctx, k->m, level, j, direction, own));
+    if (own->verdict == FAR_UNBOUNDED) {
+        take_intercept(k, intercept, own);
     }
 done:
     return st;
 }
 
-static far_status check_name(const check *k, const json_t *stated, const char *own)
+static far_status complete_output(const check *k, const json_t *o, int64_t j)
 {
-    json_t *expected = name(own);
-    bool same = json_equal(stated, expected);
-    json_decref(expected);
-    return same ? FAR_OK
-                : far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate does not name %s", own);
-}
-
-static far_status check_output(const check *k, const json_t *o, int64_t j)
-{
-    const far_bound *own = &k->own->bounds[j];
-    const char *verdict = json_string_value(json_object_get(o, "verdict"));
-    if (!verdict) {
-        return far_proof_malformed(k->ctx, "an output has no verdict");
+    if (k->own->bounds[j].verdict == FAR_BOUNDED) {
+        return complete_bounded(k, o, j);
     }
-    bool runs = own->verdict != FAR_BOUNDED && strcmp(verdict, "unbounded") == 0;
-    if (!runs && strcmp(verdict, far_verdict_text(own->verdict)) != 0) {
-        return far_fail(k->ctx, FAR_ERR_VALUE, "%s: the verdict is stated as %.20s, but is %s",
-                        own->output, verdict, far_verdict_text(own->verdict));
-    }
-    far_status st;
-    FAR_TRY(check_name(k, json_object_get(o, "output"), own->output));
-    FAR_TRY(far_proof_check(k->ctx, o, own->output, "C", k->own->info.C));
-    FAR_TRY(far_proof_check(k->ctx, o, own->output, "B1", own->b1));
-    FAR_TRY(far_proof_check(k->ctx, o, own->output, "B2", own->b2));
-    FAR_TRY(far_proof_check(k->ctx, o, own->output, "B3", own->b3));
-    if (own->verdict == FAR_BOUNDED) {
-        FAR_TRY(check_bounded(k, o, j));
-    } else if (runs) {
-        FAR_TRY(check_unbounded(k, o, j));
-    }
-done:
-    return st;
+    return far_proof_says(o, "verdict", "unbounded") ? complete_unbounded(k, o, j) : FAR_OK;
 }
 
 static far_status check_model(const check *k, const json_t *o)
 {
-    const char *format = json_string_value(json_object_get(o, "format"));
-    const char *hash = json_string_value(json_object_get(o, "data_hash"));
-    const char *arch = json_string_value(json_object_get(o, "arch"));
-    if (!format || strcmp(format, FORMAT) != 0) {
-        return far_proof_malformed(k->ctx, "its format is not \"" FORMAT "\"");
-    }
-    if (json_integer_value(json_object_get(o, "version")) < 1) {
-        return far_proof_malformed(k->ctx, "its version is missing or no number");
-    }
-    if (json_integer_value(json_object_get(o, "version")) > VERSION) {
-        return far_fail(k->ctx, FAR_ERR_FORMAT,
-                        "the certificate was written by a newer farfield; "
-                        "update farfield to check it");
-    }
-    if (!hash || !arch || strcmp(hash, k->m->data_hash) != 0 || strcmp(arch, k->m->arch) != 0) {
+    bool arch = far_proof_says(o, "arch", k->m->arch);
+    if (!arch || !far_proof_says(o, "data_hash", k->m->data_hash)) {
         return far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate is of another model (%s)",
-                        hash && arch && strcmp(arch, k->m->arch) != 0 ? "another architecture"
-                                                                      : "other training data");
+                        arch ? "other training data" : "another architecture");
     }
     return FAR_OK;
-}
-
-static far_status check_sizes(const check *k, const json_t *o)
-{
-    far_status st;
-    const json_t *inputs = json_object_get(o, "inputs");
-    FAR_TRY(far_proof_check(k->ctx, o, "model", "C", k->own->info.C));
-    FAR_TRY(far_proof_check(k->ctx, o, "model", "n", (double)k->m->info.rows));
-    FAR_TRY(far_proof_check(k->ctx, o, "model", "ridge", k->m->info.ridge));
-    FAR_TRY(far_proof_check(k->ctx, o, "model", "lambda_min", k->m->info.lambda_min));
-    FAR_TRY(far_proof_check(k->ctx, o, "model", "condition", k->m->info.condition));
-    if ((int64_t)json_array_size(inputs) != k->m->info.inputs) {
-        FAR_TRY(far_proof_malformed(k->ctx, "the number of inputs is another"));
-    }
-    for (int64_t i = 0; i < k->m->info.inputs; i++) {
-        FAR_TRY(check_name(k, json_array_get(inputs, (size_t)i), k->own->inputs[i]));
-    }
-done:
-    return st;
-}
-
-/* Which of two outputs decides, as worst_bound has it; both were checked. */
-static bool is_worse(const json_t *a, const json_t *than)
-{
-    double mine, other;
-    far_proof_read(a, "tightest", &mine);
-    far_proof_read(than, "tightest", &other);
-    return mine > other;
 }
 
 static far_status check_all(const check *k, const json_t *o)
 {
     far_status st;
-    const json_t *outputs = json_object_get(o, "outputs");
+    far_proof_out w = {.json = {.ctx = k->ctx}};
+    json_t *expected = NULL;
+    const json_t *outputs;
+    FAR_TRY(far_proof_check_format(k->ctx, o, FORMAT));
     FAR_TRY(check_model(k, o));
-    FAR_TRY(check_sizes(k, o));
-    if ((int64_t)json_array_size(outputs) != k->m->info.outputs) {
-        FAR_TRY(far_proof_malformed(k->ctx, "the number of outputs is another"));
-    }
+    FAR_TRY(far_proof_outputs(k->ctx, o, k->m->info.outputs, &outputs));
     for (int64_t j = 0; j < k->m->info.outputs; j++) {
-        FAR_TRY(check_output(k, json_array_get(outputs, (size_t)j), j));
+        FAR_TRY(complete_output(k, json_array_get(outputs, (size_t)j), j));
     }
-    FAR_TRY(far_proof_summary(k->ctx, o, outputs, is_worse));
+    expected = certificate(&w, k->own);
+    FAR_TRY(w.json.failed || !expected ? far_fail(k->ctx, FAR_ERR_MEMORY, "out of memory")
+                                       : FAR_OK);
+    FAR_TRY(far_proof_compare(k->ctx, o, expected, worst_output(k->own)));
 done:
+    json_decref(expected);
     return st;
 }
 
-far_status far_certificate_check(far_ctx *ctx, const far_model *m, const char *json)
+far_status far_certificate_check_within(far_ctx *ctx, const far_model *m, const char *json,
+                                        double seconds)
 {
     far_status st;
     far_predictor *predictors = NULL;
     far_certificate *own = NULL;
-    if (!m || !json) {
-        return far_fail(ctx, FAR_ERR_ARG, "the model or the certificate is NULL");
-    }
-    json_t *o = far_proof_parse(ctx, json);
-    if (!o) {
-        return FAR_ERR_FORMAT;
-    }
+    json_t *o = NULL;
+    FAR_TRY(far_proof_parse(ctx, json, &o));
     FAR_TRY(far_certificate_blank(ctx, m, &own));
     FAR_TRY(far_alloc(ctx, m->info.outputs, &predictors));
     FAR_TRY(far_bounds_fill(ctx, m, own, predictors));
-    check k = {ctx, m, own, predictors};
+    check k = {ctx, m, own, predictors, seconds};
     FAR_TRY(check_all(&k, o));
 done:
     far_free(ctx, predictors);
     far_certificate_destroy(own);
     json_decref(o);
     return st;
+}
+
+far_status far_certificate_check(far_ctx *ctx, const far_model *m, const char *json)
+{
+    if (!m || !json) {
+        return far_fail(ctx, FAR_ERR_ARG, "the model or the certificate is NULL");
+    }
+    return far_certificate_check_within(ctx, m, json, FAR_PROOF_CHECK_SECONDS);
 }

@@ -104,13 +104,18 @@ far_status far_branch_bound(const far_predictor *p, double gap, double target, d
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                             far_certificate *c);
-/* slope, order, intercept and confirmed of output j along bound->direction, and beyond for
- * bound->level unless that is NAN. */
-far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b);
+/* Makes the verdict on output j unbounded, with all that goes with it (beyond unless level is NAN),
+ * if it runs away along direction, which b then keeps. */
+far_status far_witness_output(far_ctx *ctx, const far_model *m, double level, int64_t j,
+                              const double *direction, far_bound *b);
 
 /* The certificate's closed-form part, without search, witnesses and branch and bound: what
  * far_certificate_check recomputes. */
 far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
                            far_predictor *predictors);
+
+/* far_certificate_check, with so much time for branch and bound. */
+far_status far_certificate_check_within(far_ctx *ctx, const far_model *m, const char *json,
+                                        double seconds);
 
 #endif

@@ -250,6 +250,19 @@ done:
 
 /* ---- running away -------------------------------------------------------------------------- */
 
+far_status far_net_witness_output(const far_net_plan *plan, double level, int64_t j,
+                                  const double *direction, far_net_bound *b)
+{
+    b->direction = direction;
+    b->level = level;
+    far_status st = far_net_witness_measure(plan, j, b);
+    if (st == FAR_OK && b->slope != 0 && fabs(b->confirmed - 1) < 0.01) {
+        b->verdict = FAR_UNBOUNDED;
+        b->theorem = far_net_theorem(plan, FAR_UNBOUNDED);
+    }
+    return st;
+}
+
 static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
                               far_net_certificate *c)
 {
@@ -261,15 +274,9 @@ static far_status witness_all(const far_net_plan *plan, const far_certify_opts *
     c->info.verdict = FAR_UNDECIDED;
     for (int64_t j = 0; j < p; j++) {
         far_net_bound *b = &c->bounds[j];
-        if (!(slope[j] > 0)) {
-            continue;
-        }
-        b->direction = c->vectors + j * d;
-        b->level = o->exceeds;
-        FAR_TRY(far_net_witness_measure(plan, j, b));
-        if (fabs(b->confirmed - 1) < 0.01) {
-            b->verdict = c->info.verdict = FAR_UNBOUNDED;
-            b->theorem = far_net_theorem(plan, FAR_UNBOUNDED);
+        if (slope[j] > 0) {
+            FAR_TRY(far_net_witness_output(plan, o->exceeds, j, c->vectors + j * d, b));
+            c->info.verdict = b->verdict == FAR_UNBOUNDED ? FAR_UNBOUNDED : c->info.verdict;
         }
     }
 done:

@@ -268,6 +268,13 @@ struct far_net_certificate {
 far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out);
 /* All that needs no search: verdicts but for witnesses, and closed bounds. */
 far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c);
+/* Makes the verdict on output j unbounded, with all that goes with it (beyond unless level is NAN),
+ * if it runs away along direction, which b keeps. */
+far_status far_net_witness_output(const far_net_plan *plan, double level, int64_t j,
+                                  const double *direction, far_net_bound *b);
+/* far_net_certificate_check, with so much time for branch and bound. */
+far_status far_net_certificate_check_within(far_ctx *ctx, const far_net *net, const char *json,
+                                            double seconds);
 
 /* ---- net_found.c ---- */
 

@@ -101,9 +101,8 @@ static double confirming_distance(const far_model *m, int64_t j, const far_bound
     return fmin(fmin(t, leading_reaches(b, LARGEST)), FURTHEST * extent);
 }
 
-static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b);
-
-far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
+/* slope, order, intercept and confirmed along b->direction. */
+static far_status measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
     double extent = data_extent(m, b->direction), t[2], f[2];
@@ -120,9 +119,6 @@ far_status far_witness_measure(far_ctx *ctx, const far_model *m, int64_t j, far_
         t[1] = 2e4 * extent;
         FAR_TRY(along(ctx, m, j, b->direction, t, 2, f));
         b->intercept = 2 * (f[1] - b->slope * t[1]) - (f[0] - b->slope * t[0]);
-    }
-    if (!isnan(b->level)) {
-        FAR_TRY(find_beyond(ctx, m, j, b));
     }
 done:
     return st;
@@ -212,12 +208,12 @@ static void to_raw_direction(const far_model *m, const double *u, double *out)
 }
 
 /* A slope that f itself does not confirm is rounding, and decides nothing. */
-static far_status witness_output(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                                 int64_t j, const double *direction, far_bound *b)
+far_status far_witness_output(far_ctx *ctx, const far_model *m, double level, int64_t j,
+                              const double *direction, far_bound *b)
 {
     far_status st;
     b->direction = direction;
-    FAR_TRY(far_witness_measure(ctx, m, j, b));
+    FAR_TRY(measure(ctx, m, j, b));
     if (!(b->order > 0) || b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
         b->direction = NULL;
         b->slope = b->order = b->intercept = b->confirmed = NAN;
@@ -225,7 +221,7 @@ static far_status witness_output(far_ctx *ctx, const far_model *m, const far_cer
     }
     b->verdict = FAR_UNBOUNDED;
     b->theorem = UNBOUNDED_THEOREM;
-    b->level = o->exceeds;
+    b->level = level;
     if (!isnan(b->level)) {
         FAR_TRY(find_beyond(ctx, m, j, b));
     }
@@ -251,7 +247,7 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
             continue;
         }
         to_raw_direction(m, direction + j * d, raw);
-        FAR_TRY(witness_output(ctx, m, o, j, raw, b));
+        FAR_TRY(far_witness_output(ctx, m, o->exceeds, j, raw, b));
     }
 done:
     far_free(ctx, slope);

@@ -227,8 +227,8 @@ static void slopes_and_limits_of_the_grid(void **state)
         assert_printed("slope back", limit_at(m, -1, 1), rows[i].slope_back, 1e-6);
         assert_printed("f(25)", f_at(m, 25), rows[i].at_25, rows[i].digit_25);
         double up = 1;
-        far_bound witness = {.direction = &up, .level = NAN};
-        must(far_witness_measure(ctx, m, 0, &witness), "witness");
+        far_bound witness = {.verdict = FAR_UNDECIDED};
+        must(far_witness_output(ctx, m, NAN, 0, &up, &witness), "witness");
         assert_printed("intercept", witness.intercept, rows[i].intercept, 1e-6);
         assert_close("confirmed", witness.confirmed, 1, 1e-4);
         far_model_destroy(m);
@@ -1092,8 +1092,9 @@ static void levels_are_passed_by_data_far_out(void **state)
             far_model *m = fit(NONE, q.x, 17, 1, q.y, 1, o);
             double level[] = {0.5, 20, 1e6}, ways[2] = {1, -1};
             for (int w = 0; w < 2; w++) {
-                far_bound b = {.direction = &ways[w], .level = level[l], .output = "y"};
-                must(far_witness_measure(ctx, m, 0, &b), "witness");
+                far_bound b = {.verdict = FAR_UNDECIDED, .output = "y"};
+                must(far_witness_output(ctx, m, level[l], 0, &ways[w], &b), "witness");
+                assert_int_equal(b.verdict, FAR_UNBOUNDED);
                 check_beyond(m, &b, 0);
             }
             far_model_destroy(m);

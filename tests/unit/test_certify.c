@@ -709,7 +709,7 @@ static void any_changed_statement_is_refused(void **state)
         json_t *o = parsed(c);
         must(check_json(m, o));
         assert_refused(m, o, o, "format", json_string("farfield certificates"));
-        assert_refused(m, o, o, "version", json_integer(2));
+        assert_refused(m, o, o, "version", json_integer(3));
         assert_refused(m, o, o, "version", json_null());
         assert_refused(m, o, o, "arch", json_string("dense ln relu dense relu dense(b=0.2)"));
         assert_refused(m, o, o, "arch", json_null());

@@ -612,7 +612,7 @@ static void tampered_bounds_are_refused(void **state)
     refuse(net, tampered(text, "{", "tightest", "1e9"), FAR_ERR_VALUE, "on top");
     refuse(net, tampered_twice(text, "at_infinity", "3"), FAR_ERR_FORMAT, "at_infinity");
     refuse(net, tampered_twice(text, "highest", "null"), FAR_ERR_FORMAT, "highest");
-    refuse(net, tampered_twice(text, "output", "\"other\""), FAR_ERR_FORMAT, "name");
+    refuse(net, tampered_twice(text, "output", "\"other\""), FAR_ERR_VALUE, "output");
     refuse(net, tampered_twice(text, "at", "null, \"rest\": ["), FAR_ERR_VALUE, "sup_found");
     far_text_free(ctx, text);
     far_net_destroy(net);
@@ -677,8 +677,9 @@ static void certificates_of_other_networks_are_refused(void **state)
     net->scaling[1] = 1;
     assert_status(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
     assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "its format is not");
-    bad = tampered(text, "{", "version", "2");
+    bad = tampered(text, "{", "version", "3");
     refuse(net, bad, FAR_ERR_FORMAT, "newer farfield");
+    refuse(net, tampered(text, "{", "version", "1"), FAR_ERR_FORMAT, "make it anew");
     refuse(net, tampered(text, "{", "version", "\"x\""), FAR_ERR_FORMAT, "version");
     refuse(net, tampered(text, "{", "outputs", "[], \"rest\": ["), FAR_ERR_FORMAT,
            "number of outputs");

@@ -172,17 +172,24 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-/* A line on stderr for a library call that failed, and the exit code. The library calls directions
- * u; the user knows them by their file. */
+/* A line on stderr for a library call that failed, and the exit code. The library calls points
+ * x1, x2, x and u; the user knows them by their files. */
 static int report(job *j, far_status st)
 {
     const char *message = far_ctx_message(j->s.ctx);
+    const char *names[][2] = {{"u: ", j->args.at_infinity},
+                              {"x1: ", j->args.x},
+                              {"x2: ", j->args.x2},
+                              {"x: ", j->args.x}};
     if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {
         failure(VERB, "--arch: %s", message);
         return EXIT_USAGE;
     }
-    if (j->args.at_infinity && strncmp(message, "u: ", 3) == 0) {
-        return failure(VERB, "%s: %s", j->args.at_infinity, message + 3);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t length = strlen(names[i][0]);
+        if (names[i][1] && strncmp(message, names[i][0], length) == 0) {
+            return failure(VERB, "%s: %s", names[i][1], message + length);
+        }
     }
     return failure(VERB, "%s", message);
 }

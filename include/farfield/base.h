@@ -36,7 +36,8 @@ extern "C" {
     X(FAR_ERR_CANCELLED, 9, "cancelled by the caller")                                             \
     X(FAR_ERR_BACKEND, 10, "an internal computation failed")                                       \
     X(FAR_ERR_SINGULAR, 11, "the matrix is singular to working precision")                         \
-    X(FAR_ERR_BUDGET, 12, "more memory than the budget allows")
+    X(FAR_ERR_BUDGET, 12, "more memory than the budget allows")                                    \
+    X(FAR_ERR_RANGE, 13, "a result is too large for its type")
 
 typedef enum far_status {
 #define FAR_STATUS_ENUM(name, value, text) name = value,

@@ -55,14 +55,15 @@ typedef enum far_fill {
  * be FAR_FILL_FULL). nngp and ntk are n x m, either may be NULL; they must not overlap the inputs
  * or each other. All share one dtype, which is also the precision of the computation.
  * Inputs must be finite (FAR_ERR_VALUE names row and column). Results are the same bits for any
- * number of threads. A value too large for its type is inf.
+ * number of threads. FAR_ERR_RANGE: a value is too large for its type; the message names
+ * its rows, and the output holds inf there (or a point is beyond all exponents; then nothing).
  * Cost: O(n m (d + layers)); memory beside the result: O((n + m) (d + layers) + tile). */
 FAR_API FAR_NODISCARD far_status far_kernel_eval(far_ctx *ctx, const far_kernel *k,
                                                  const far_mat *x1, const far_mat *x2,
                                                  far_fill fill, far_mat *nngp, far_mat *ntk);
 
 /* nngp[i] = K(x_i, x_i), ntk[i] = Theta(x_i, x_i); both n x 1, either may be NULL. O(n (d +
- * layers)). */
+ * layers)). FAR_ERR_RANGE: as above. */
 FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k,
                                                  const far_mat *x, far_mat *nngp, far_mat *ntk);
 
@@ -79,7 +80,8 @@ FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel 
  * the value is the limit. Order > 0: the kernel runs away along u_i, and the value is its slope
  * (for order 1) or leading coefficient. u is m x d (no zero rows: FAR_ERR_VALUE), x n x d or NULL;
  * nngp and ntk are m x n (m x m), orders m x 1, all float64, any of the four may be NULL.
- * FAR_ERR_ARCH: the limit does not exist (a sin of the raw input).
+ * FAR_ERR_ARCH: the limit does not exist (a sin of the raw input). FAR_ERR_RANGE: a coefficient too
+ * large for float64.
  */
 FAR_API FAR_NODISCARD far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k,
                                                   const far_mat *u, const far_mat *x, far_mat *nngp,
@@ -101,7 +103,7 @@ typedef struct far_supremum {
 } far_supremum;
 
 /* d is the input dimension (it matters to norms that stand on the input). out->size must be set
- * by far_supremum_init. */
+ * by far_supremum_init. FAR_ERR_RANGE: C, or the slope, is outside the range of float64. */
 FAR_API void far_supremum_init(far_supremum *out);
 FAR_API FAR_NODISCARD far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d,
                                                      far_supremum *out);

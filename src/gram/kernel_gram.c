@@ -2,7 +2,9 @@
 #include "../kernel/tile.h"
 #include "gram.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 /* Fitting costs about as much as this many pairs do. */
 #define TAIL_FROM_PAIRS 32768
@@ -10,6 +12,7 @@
 typedef struct source {
     far_tile tile; /* all but the position */
     far_tile_fn run;
+    atomic_bool unsound;
 } source;
 
 static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *scratch)
@@ -54,6 +57,59 @@ done:
     return st;
 }
 
+/* ---- results that are no numbers ------------------------------------------------------------- */
+
+/* The first entry that is not finite; false: there is none. */
+static bool find_unsound(const far_mat *m, bool lower, int64_t *row, int64_t *col)
+{
+    for (int64_t i = 0; m && i < m->rows; i++) {
+        const void *at = far_mat_row(m, i);
+        for (int64_t j = 0; j < (lower ? i + 1 : m->cols); j++) {
+            if (!isfinite(m->dtype == FAR_F32 ? ((const float *)at)[j] : ((const double *)at)[j])) {
+                *row = i;
+                *col = j;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static far_status fail_unsound(far_ctx *ctx, const far_points *a, int64_t i, const far_points *b,
+                               int64_t j, const char *kernel, far_big bound)
+{
+    far_big size = far_big_normalised(bound);
+    long double digits = (size.e + log2l(size.m)) * M_LN2 / M_LN10;
+    bool single = a->dtype == FAR_F32;
+    char pair[128];
+    snprintf(pair, sizeof pair, "%s: row %lld: %s with row %lld%s%s", a->name, (long long)i + 1,
+             kernel, (long long)j + 1, a == b ? "" : " of ", a == b ? "" : b->name);
+    if (digits >= log10(single ? FLT_MAX : DBL_MAX) - 1) {
+        return far_fail(ctx, FAR_ERR_RANGE,
+                        "%s is about 1e%.0Lf, too large for float%d; scale the points down, or put "
+                        "a norm in the network",
+                        pair, floorl(digits), single ? 32 : 64);
+    }
+    return far_fail(ctx, FAR_ERR_BACKEND,
+                    "%s came out as no number; this is a defect: please report the network and "
+                    "these two rows",
+                    pair);
+}
+
+static far_status check_sound(far_ctx *ctx, const sides *s, bool lower, const far_mat *nngp,
+                              const far_mat *ntk)
+{
+    int64_t i, j;
+    if (find_unsound(nngp, lower, &i, &j)) {
+        return fail_unsound(ctx, &s->a, i, s->b, j, "K", far_big_mul(s->a.r[i], s->b->r[j]));
+    }
+    if (find_unsound(ntk, lower, &i, &j)) {
+        far_big bound = far_big_sqrt(far_big_mul(s->a.theta[i], s->b->theta[j]));
+        return fail_unsound(ctx, &s->a, i, s->b, j, "Theta", bound);
+    }
+    return far_fail(ctx, FAR_ERR_BACKEND, "a result was no number when it was computed");
+}
+
 static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmetric, bool whole,
                        far_mat *nngp, far_mat *ntk)
 {
@@ -84,6 +140,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
                            .nngp = nngp,
                            .ntk = ntk},
                   .run = far_tile_select(s->a.dtype)};
+    src.tile.unsound = &src.unsound;
     far_gram_job job = {.tile = run_tile,
                         .source = &src,
                         .rows = s->a.n,
@@ -92,7 +149,11 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
                         .scratch = far_tile_scratch(plan, &s->layout, s->a.d),
                         .symmetric = symmetric,
                         .mirror = {whole ? nngp : NULL, whole ? ntk : NULL}};
-    return far_gram_fill(ctx, &job);
+    st = far_gram_fill(ctx, &job);
+    if (st == FAR_OK && atomic_load(&src.unsound)) {
+        st = check_sound(ctx, s, symmetric, nngp, ntk);
+    }
+    return st;
 }
 
 static far_status check_output(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,

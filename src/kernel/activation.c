@@ -275,12 +275,14 @@ static long double half_moment(long double power) /* E[max(u, 0)^power], u ~ N(0
 static far_moments power_moments(const far_activation *a, far_big r)
 {
     long double p = a->power;
-    far_big square = far_big_scale(far_big_pow(r, 2 * p), half_moment(2 * p));
-    return (far_moments){
-        .square = square,
-        .slope = far_big_scale(far_big_pow(r, 2 * p - 2), p * p * half_moment(2 * p - 2)),
-        .scaled = far_big_scale(square, p * p),
-        .mean = far_big_scale(far_big_pow(r, p), half_moment(p))};
+    long double moment = half_moment(2 * p), chi = p * p * half_moment(2 * p - 2) / moment;
+    far_big square = far_big_scale(far_big_pow(r, 2 * p), moment);
+    far_big ratio = far_big_div(square, far_big_square(r)); /* in step with square at every scale */
+    return (far_moments){.square = square,
+                         .slope = far_big_scale(ratio, chi),
+                         .scaled = far_big_scale(square, p * p),
+                         .mean =
+                             far_big_scale(far_big_sqrt(square), half_moment(p) / sqrtl(moment))};
 }
 
 static far_moments sine_moments(far_big r)

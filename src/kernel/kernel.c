@@ -1,6 +1,8 @@
 #include "plan.h"
 #include "points.h"
 
+#include <math.h>
+
 void far_kernel_opts_init(far_kernel_opts *opts)
 {
     *opts = (far_kernel_opts){.size = sizeof *opts, .param = FAR_PARAM_NTK};
@@ -80,14 +82,25 @@ static far_status check_column(far_ctx *ctx, const far_mat *m, const char *name,
     return st;
 }
 
-static void write_column(far_mat *m, int64_t i, far_big value)
+/* FAR_ERR_RANGE if it does not fit; st: of the rows before. */
+static far_status write_column(far_ctx *ctx, far_mat *m, int64_t i, far_big value,
+                               const char *kernel, far_status st)
 {
     void *at = far_mat_row(m, i);
-    if (m->dtype == FAR_F32) {
+    bool single = m->dtype == FAR_F32, finite;
+    if (single) {
         *(float *)at = (float)far_big_coef(value);
+        finite = isfinite(*(float *)at);
     } else {
         *(double *)at = (double)far_big_coef(value);
+        finite = isfinite(*(double *)at);
     }
+    return finite || st
+               ? st
+               : far_fail(ctx, FAR_ERR_RANGE,
+                          "x: row %lld: %s(x, x) is too large for float%d; scale the point down, "
+                          "or put a norm in the network",
+                          (long long)i + 1, kernel, single ? 32 : 64);
 }
 
 far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k, const far_mat *x, far_mat *nngp,
@@ -105,10 +118,10 @@ far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k, const far_mat *x, 
     FAR_TRY(far_points_survey(k->plan, &points));
     for (int64_t i = 0; i < x->rows; i++) {
         if (nngp) {
-            write_column(nngp, i, far_big_square(points.r[i]));
+            st = write_column(ctx, nngp, i, far_big_square(points.r[i]), "K", st);
         }
         if (ntk) {
-            write_column(ntk, i, points.theta[i]);
+            st = write_column(ctx, ntk, i, points.theta[i], "Theta", st);
         }
     }
 done:

@@ -20,6 +20,8 @@ typedef struct walk {
     int64_t width;   /* of the dense last seen; 0: none or not given */
     bool dense_seen; /* in the body of the innermost skip */
     int depth;
+    far_layer_kind layer; /* at hand */
+    int64_t place;
 } walk;
 
 static far_status refuse(walk *w, const far_layer *layer, const char *why)
@@ -40,6 +42,8 @@ static far_status emit(walk *w, far_op op)
         plan->capacity = bigger;
     }
     op.sign = w->sign;
+    op.layer = w->layer;
+    op.place = w->place;
     plan->ops[plan->count++] = op;
     return FAR_OK;
 }
@@ -272,9 +276,6 @@ done:
 
 static far_status walk_layer(walk *w, const far_layer *layer)
 {
-    if (layer->kind == FAR_LAYER_DENSE) {
-        return walk_dense(w, layer);
-    }
     if (layer->kind == FAR_LAYER_SKIP) {
         return walk_skip(w, layer);
     }
@@ -284,6 +285,11 @@ static far_status walk_layer(walk *w, const far_layer *layer)
             st = walk_layers(w, layer->body, layer->body_count);
         }
         return st;
+    }
+    w->layer = layer->kind;
+    w->place++;
+    if (layer->kind == FAR_LAYER_DENSE) {
+        return walk_dense(w, layer);
     }
     return far_layer_is_norm(layer->kind) ? walk_norm(w, layer) : walk_activation(w, layer);
 }

@@ -38,6 +38,8 @@ typedef enum far_sign {
 
 typedef struct far_op {
     far_op_kind kind;
+    far_layer_kind layer; /* that it belongs to, */
+    int64_t place;        /* and which one that is, counting repeats; from 1, for messages */
     far_sign sign;
     bool gaussian; /* ADD: both branches have mean zero */
     /* dense */

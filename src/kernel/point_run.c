@@ -301,11 +301,17 @@ int far_op_slots(const far_op *op, int terms)
     return 0;
 }
 
+static bool is_lost(const far_point *x)
+{
+    return far_big_is_lost(x->r) || far_big_is_lost(x->p) || far_big_is_lost(x->theta);
+}
+
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *x,
                    far_workbench *w)
 {
     sink s = {w->coef, w->second ? SINE_SCALE_SECOND : SINE_SCALE_MAX};
     far_point *stack = w->stack;
+    w->lost = NULL;
     for (int64_t i = 0; i < plan->count; i++) {
         const far_op *op = &plan->ops[i];
         switch (op->kind) {
@@ -332,6 +338,10 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
         case FAR_OP_ADD:
             run_add(op, --stack, x, &s);
             break;
+        }
+        if (is_lost(x)) {
+            w->lost = op;
+            return;
         }
     }
 }

@@ -3,6 +3,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 /* ---- layout ---------------------------------------------------------------------------------- */
 void far_layout_clear(far_ctx *ctx, far_layout *layout)
@@ -161,6 +162,44 @@ static void run_one(const far_plan *plan, const far_layout *layout, far_points *
     }
 }
 
+/* Rows [begin, end); stops at the first that is lost, and returns it (end: none). */
+static int64_t run_span(const far_plan *plan, const far_layout *layout, far_points *points,
+                        int64_t begin, int64_t end, far_workbench *w)
+{
+    int64_t i = begin;
+    while (i < end) {
+        run_one(plan, layout, points, i, w);
+        if (w->lost) {
+            break;
+        }
+        i++;
+    }
+    return i;
+}
+
+far_status far_fail_lost(far_ctx *ctx, const far_op *lost, const char *where)
+{
+    return far_fail(
+        ctx, FAR_ERR_RANGE,
+        "%s: behind layer %lld (%s) values have a size past 2^(2^%d), either way; put a "
+        "norm in front of that layer",
+        where, (long long)lost->place, far_layer_name(lost->layer), FAR_BIG_EXPONENT_BITS);
+}
+
+/* Of the first row that is lost, whichever thread had it. */
+static far_status check_lost(const far_points *points, const far_workbench *benches,
+                             const int64_t *stopped, int threads)
+{
+    char where[128];
+    for (int t = 0; t < threads; t++) {
+        if (benches[t].lost) {
+            snprintf(where, sizeof where, "%s: row %lld", points->name, (long long)stopped[t] + 1);
+            return far_fail_lost(points->ctx, benches[t].lost, where);
+        }
+    }
+    return FAR_OK;
+}
+
 static void collect(const far_plan *plan, far_points *points, const far_workbench *w)
 {
     for (int64_t i = 0; i < plan->count; i++) {
@@ -174,7 +213,9 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     far_ctx *ctx = points->ctx;
     int threads = far_ctx_threads(ctx), slots = layout ? layout->slots : 0;
     far_workbench *benches = NULL;
+    int64_t *stopped = NULL;
     far_status st;
+    FAR_TRY(far_alloc(ctx, threads, &stopped));
     FAR_TRY(far_alloc(ctx, threads, &benches));
     __builtin_memset(benches, 0, (size_t)threads * sizeof *benches);
     for (int t = 0; t < threads; t++) {
@@ -183,18 +224,19 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
-        for (int64_t i = points->n * t / threads; i < points->n * (t + 1) / threads; i++) {
-            run_one(plan, layout, points, i, &benches[t]);
-        }
+        stopped[t] = run_span(plan, layout, points, points->n * t / threads,
+                              points->n * (t + 1) / threads, &benches[t]);
     }
     for (int t = 0; t < threads; t++) {
         collect(plan, points, &benches[t]);
     }
+    FAR_TRY(check_lost(points, benches, stopped, threads));
 done:
     for (int t = 0; benches && t < threads; t++) {
         far_workbench_clear(ctx, &benches[t]);
     }
     far_free(ctx, benches);
+    far_free(ctx, stopped);
     return st;
 }
 
@@ -224,6 +266,7 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
 {
     far_status st;
     *out = (far_points){.ctx = ctx,
+                        .name = name,
                         .n = x->rows,
                         .ld = round_up(x->rows, FAR_PAD) + FAR_PAD,
                         .d = x->cols,
@@ -242,6 +285,9 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
     FAR_TRY(far_alloc(ctx, out->n, &out->p));
     FAR_TRY(far_alloc(ctx, out->n, &out->theta));
     FAR_TRY(far_alloc(ctx, plan->count, &out->widest));
+    for (int64_t i = 0; i < plan->count; i++) {
+        out->widest[i] = 0;
+    }
     FAR_TRY(far_alloc_bytes(ctx, out->n * out->d, far_dtype_size(x->dtype), &out->unit));
     if (plan->fine && x->dtype == FAR_F64) {
         FAR_TRY(far_alloc(ctx, out->n * out->d, &out->unit_rest));

@@ -16,7 +16,8 @@ typedef struct far_layout {
 
 typedef struct far_points {
     far_ctx *ctx;
-    int64_t n, ld; /* ld: n rounded up so that whole vectors may be read */
+    const char *name; /* in messages */
+    int64_t n, ld;    /* ld: n rounded up so that whole vectors may be read */
     int64_t d;
     int32_t dtype;
     bool at_infinity;
@@ -62,15 +63,20 @@ typedef struct far_workbench {
     double *coef;     /* coefficients of the last point; NULL: not wanted */
     bool zeros;       /* see far_points */
     bool second;
-    long double *unit; /* d */
+    const far_op *lost; /* the first operation behind which the last point has a scale past all
+                           exponents; NULL: none */
+    long double *unit;  /* d */
 } far_workbench;
 far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,
                                 far_workbench *out);
 void far_workbench_clear(far_ctx *ctx, far_workbench *w);
 
-/* One point through all operations; layout may be NULL if w->coef is. */
+/* One point through all operations; layout may be NULL if w->coef is. w->lost says if it failed. */
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *point,
                    far_workbench *w);
+
+/* The message for a lost point; where says which it is. FAR_ERR_RANGE. */
+far_status far_fail_lost(far_ctx *ctx, const far_op *lost, const char *where);
 
 /* How many coefficients an operation has; terms: of its Hermite series, or 0. */
 int far_op_slots(const far_op *op, int terms);
@@ -80,10 +86,10 @@ far_status far_layout_create(far_ctx *ctx, const far_plan *plan, const far_point
                              const far_points *b, far_layout *out);
 void far_layout_clear(far_ctx *ctx, far_layout *layout);
 
-/* Checks x (finite; no zero rows at infinity). name is used in messages. Keeps a view of x. */
+/* Checks x (finite; no zero rows at infinity). Keeps a view of x, and name. */
 far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *x, const char *name,
                              bool at_infinity, far_points *out);
-/* Computes r, p, theta and what far_layout_create asks about. */
+/* Computes r, p, theta and what far_layout_create asks about. FAR_ERR_RANGE: see far_fail_lost. */
 far_status far_points_survey(const far_plan *plan, far_points *points);
 /* Computes r, p, theta and the coefficients. */
 far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points);

@@ -30,16 +30,18 @@ typedef struct ray {
     const far_plan *plan;
     int64_t d;
     far_workbench *bench;
+    const far_op *lost; /* of the first norm whose Theta cannot be computed */
 } ray;
 
-static far_big theta_at(const ray *r, far_big norm)
+static far_big theta_at(ray *r, far_big norm)
 {
     far_point x = {.r = norm};
     far_point_run(r->plan, NULL, r->d, &x, r->bench);
+    r->lost = r->lost ? r->lost : r->bench->lost;
     return x.theta;
 }
 
-static long double value_at(const ray *r, long double norm)
+static long double value_at(ray *r, long double norm)
 {
     return far_big_coef(theta_at(r, far_big_from(norm)));
 }
@@ -137,7 +139,7 @@ static long double scan_point(const range *r, int step)
 }
 
 /* Golden section between two neighbours of the best scanned point. */
-static void refine(const ray *r, long double low, long double high, far_supremum *best)
+static void refine(ray *r, long double low, long double high, far_supremum *best)
 {
     const long double golden = (sqrtl(5) - 1) / 2;
     for (int i = 0; i < REFINE_STEPS; i++) {
@@ -165,7 +167,7 @@ static void consider(far_supremum *best, long double value, long double radius, 
     }
 }
 
-static void scan(const ray *r, const range *norms, far_supremum *best)
+static void scan(ray *r, const range *norms, far_supremum *best)
 {
     long double at_zero = value_at(r, 0), least = INFINITY, most = 0;
     int at = 0;
@@ -199,7 +201,7 @@ static far_supremum runs_away(far_big theta, double radius, const range *norms)
                           .slope = (double)(far_big_coef(theta) * powl(norms->growth, theta.k))};
 }
 
-static void try_ends(const ray *r, const range *norms, far_supremum *best)
+static void try_ends(ray *r, const range *norms, far_supremum *best)
 {
     long double least = value_at(r, 0);
     for (int64_t k = 1; k <= norms->groups; k++) {
@@ -211,7 +213,7 @@ static void try_ends(const ray *r, const range *norms, far_supremum *best)
     best->constant = best->value == (double)least;
 }
 
-static void search(const ray *r, const range *norms, far_supremum *best)
+static void search(ray *r, const range *norms, far_supremum *best)
 {
     bool whole_line = isinf(norms->most);
     far_big end = theta_at(r, whole_line ? far_big_make(1, 0, 1) : far_big_from(norms->most));
@@ -239,6 +241,26 @@ static void search(const ray *r, const range *norms, far_supremum *best)
     }
 }
 
+static far_status check_range(far_ctx *ctx, const ray *r, const far_supremum *found)
+{
+    if (r->lost) {
+        return far_fail_lost(ctx, r->lost, "the supremum of Theta(x, x)");
+    }
+    bool out_there = !found->bounded && found->radius > 0;
+    if (!isfinite(found->slope) || (out_there && found->slope == 0)) {
+        return far_fail(ctx, FAR_ERR_RANGE,
+                        "Theta(x, x) is unbounded: it grows like (|x| / sqrt(d))^%g, with a factor "
+                        "outside the range of float64; put a norm in the network",
+                        found->order);
+    }
+    if (found->bounded && !isfinite(found->value)) {
+        return far_fail(ctx, FAR_ERR_RANGE,
+                        "the supremum of Theta(x, x) is finite but too large for float64; use "
+                        "smaller weights behind the norm");
+    }
+    return FAR_OK;
+}
+
 void far_supremum_init(far_supremum *out)
 {
     *out = (far_supremum){.size = sizeof *out};
@@ -259,10 +281,14 @@ far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);
+    FAR_TRY(check_range(ctx, &r, out));
     if (k->plan->input_count > 0 && out->bounded && !out->constant) {
         out->radius = out->attained ? NAN : INFINITY;
     }
 done:
+    if (st != FAR_OK) {
+        far_supremum_init(out);
+    }
     far_workbench_clear(ctx, &bench);
     return st;
 }

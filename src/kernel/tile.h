@@ -7,6 +7,8 @@
 
 #include "tail.h"
 
+#include <stdatomic.h>
+
 #define FAR_TILE_SIDE 256
 
 typedef struct far_tile {
@@ -20,6 +22,7 @@ typedef struct far_tile {
     bool zeros;             /* some points have no variance in front of some dense */
     const far_tail *tail;   /* NULL: run all operations */
     far_mat *nngp, *ntk;    /* outputs, either may be NULL */
+    atomic_bool *unsound;   /* set where a result is not finite */
     void *scratch;          /* far_tile_scratch bytes */
 } far_tile;
 

@@ -2,6 +2,7 @@
  */
 #include "tile.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #ifdef __AVX512F__

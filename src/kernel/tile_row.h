@@ -130,6 +130,19 @@ static void NAME(spoil)(const far_tile *tile, int64_t next, int64_t count, NAME(
 #endif
 }
 
+/* Every result passes here on its way out, or through tail_loop. */
+static void NAME(look_at)(const far_tile *tile, int64_t count, const REAL *out)
+{
+    REAL most = sizeof(REAL) == sizeof(float) ? (REAL)FLT_MAX : (REAL)DBL_MAX;
+    int unsound = 0;
+    for (int64_t j = 0; j < count; j++) {
+        unsound |= !(FABS(out[j]) <= most);
+    }
+    if (unsound) {
+        atomic_store_explicit(tile->unsound, true, memory_order_relaxed);
+    }
+}
+
 /* out[j] = (scale_i value[j]) scale_j; wide: with exponents that may leave the range of REAL. */
 static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const far_big *row_scale,
                          const far_big *col_scale, int slot, const REAL *ri, REAL *restrict value,
@@ -148,6 +161,7 @@ static void NAME(finish)(const far_tile *tile, int64_t i, int64_t count, const f
         far_big b = col_scale[tile->j0 + j], a = row_scale[i];
         out[j] = (REAL)far_big_coef(far_big_mul(far_big_mul(a, far_big_from(value[j])), b));
     }
+    NAME(look_at)(tile, count, out);
 }
 
 /* A first dense and relu set t without reading it. */
@@ -190,6 +204,7 @@ static void NAME(end_plainly)(const far_tile *tile, int64_t i, int64_t count, co
     NAME(dense_coef) dense = NAME(dense_of)(ri + slot, cols + slot * ld, ld, plain);
     REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + tile->j0;
     NAME(last_dense)(count, plain, &dense, ri[p], COL(p), x, out);
+    NAME(look_at)(tile, count, out);
 }
 
 #ifdef HAS_TAIL
@@ -234,10 +249,13 @@ static void NAME(run_row)(const far_tile *tile, int64_t i, int64_t count, const 
 static void NAME(write_diagonal)(const far_tile *tile, int64_t i)
 {
     if (tile->nngp) {
-        far_big k = far_big_square(tile->rows->r[i]);
-        ((REAL *)tile->nngp->data)[i * tile->nngp->ld + i] = (REAL)far_big_coef(k);
+        REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + i;
+        *out = (REAL)far_big_coef(far_big_square(tile->rows->r[i]));
+        NAME(look_at)(tile, 1, out);
     }
     if (tile->ntk) {
-        ((REAL *)tile->ntk->data)[i * tile->ntk->ld + i] = (REAL)far_big_coef(tile->rows->theta[i]);
+        REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + i;
+        *out = (REAL)far_big_coef(tile->rows->theta[i]);
+        NAME(look_at)(tile, 1, out);
     }
 }

@@ -53,12 +53,13 @@ INLINE void NAME(store)(bool stream, REAL *out, NAME(vec) value, int64_t room)
     }
 }
 
-/* What a tail does with a block: constants of the loop below. */
+/* What a tail does with a block: constants of the loop below, but for the tile. */
 typedef struct NAME(tail_known) {
     bool any_sign; /* cogap is carried */
     bool linear;   /* Theta_in is t, not rho */
     int terms;
     bool alone; /* the result is not mirrored */
+    const far_tile *tile;
 } NAME(tail_known);
 
 INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, int64_t j, NAME(state) x)
@@ -70,10 +71,20 @@ INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, int64_t j, NAME(state) x)
     return NAME(spot_of)(gap, cogap);
 }
 
+/* 0 where value is finite, NaN where it is not; of lanes within room. */
+INLINE NAME(vec) NAME(flaw)(NAME(vec) value, int64_t room)
+{
+    for (int64_t lane = room < 0 ? 0 : room; lane < LANES; lane++) {
+        value[lane] = 0;
+    }
+    return value * 0;
+}
+
 INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve *constant,
                             const far_curve *linear, NAME(state) x, REAL *restrict out)
 {
     bool stream = is.alone && (uintptr_t)out % 64 == 0;
+    NAME(vec) flaws = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(spot)
         a = NAME(tail_spot)(is, j, x), b = NAME(tail_spot)(is, j + LANES, x);
@@ -85,7 +96,9 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve 
         }
         NAME(store)(stream, out + j, value.a, count - j);
         NAME(store)(stream, out + j + LANES, value.b, count - j - LANES);
+        flaws += NAME(flaw)(value.a, count - j) + NAME(flaw)(value.b, count - j - LANES);
     }
+    NAME(look_at)(is.tile, LANES, (const REAL *)&flaws);
 }
 
 INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
@@ -94,16 +107,17 @@ INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
 {
     if (is.linear && is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, true, terms, is.alone}, constant, linear, x, out);
+        (count, (NAME(tail_known)){true, true, terms, is.alone, is.tile}, constant, linear, x, out);
     } else if (is.linear) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, terms, is.alone}, constant, linear, x, out);
+        (count, (NAME(tail_known)){false, true, terms, is.alone, is.tile}, constant, linear, x,
+         out);
     } else if (is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, false, terms, is.alone}, constant, NULL, x, out);
+        (count, (NAME(tail_known)){true, false, terms, is.alone, is.tile}, constant, NULL, x, out);
     } else {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, terms, is.alone}, constant, NULL, x, out);
+        (count, (NAME(tail_known)){false, false, terms, is.alone, is.tile}, constant, NULL, x, out);
     }
 }
 
@@ -129,7 +143,7 @@ static bool NAME(tail_sign)(const far_tile *tile, NAME(state) x)
 static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
-    NAME(tail_known) is = {NAME(tail_sign)(tile, x), false, tail->terms, tile->alone};
+    NAME(tail_known) is = {NAME(tail_sign)(tile, x), false, tail->terms, tile->alone, tile};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
         NAME(run_tail)(count, is, &tail->nngp, NULL, x, out);

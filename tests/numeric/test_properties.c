@@ -558,6 +558,23 @@ static void draw_directions(dice r, limits *l)
     }
 }
 
+/* Where the kernel grows it may leave the range of its type. */
+static void eval_far(const trial *t, bool both, limits *l)
+{
+    far_mat a = far_mat_view(l->far_u, M, D, FAR_F64);
+    far_mat b = far_mat_view(both ? l->far_u : l->x, M, D, FAR_F64);
+    for (int what = 0; what < 2; what++) {
+        far_mat m = far_mat_view(l->eval[what], M, M, FAR_F64);
+        far_status st =
+            far_kernel_eval(ctx, t->k, &a, &b, FAR_FILL_FULL, what ? NULL : &m, what ? &m : NULL);
+        bool grows = false;
+        for (int i = 0; i < M; i++) {
+            grows = grows || l->order[what][i] > 0;
+        }
+        must(st == FAR_ERR_RANGE && grows ? FAR_OK : st, t->n.text);
+    }
+}
+
 /* False if there is no limit. */
 static bool ask_limits(const trial *t, bool both, limits *l)
 {
@@ -571,7 +588,7 @@ static bool ask_limits(const trial *t, bool both, limits *l)
         return false;
     }
     must(st, t->n.text);
-    eval(t, l->far_u, M, both ? l->far_u : l->x, M, &l->eval[0][0][0], &l->eval[1][0][0]);
+    eval_far(t, both, l);
     diag(t, l->x, M, l->diag[0], l->diag[1]);
     return true;
 }

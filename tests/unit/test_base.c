@@ -80,6 +80,7 @@ static void statuses_have_their_frozen_values_names_and_texts(void **state)
         {FAR_ERR_BACKEND, 10, "FAR_ERR_BACKEND", "an internal computation failed"},
         {FAR_ERR_SINGULAR, 11, "FAR_ERR_SINGULAR", "the matrix is singular to working precision"},
         {FAR_ERR_BUDGET, 12, "FAR_ERR_BUDGET", "more memory than the budget allows"},
+        {FAR_ERR_RANGE, 13, "FAR_ERR_RANGE", "a result is too large for its type"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         assert_int_equal(cases[i].status, cases[i].value);
@@ -91,7 +92,7 @@ static void statuses_have_their_frozen_values_names_and_texts(void **state)
 static void unknown_statuses_still_have_a_name_and_a_text(void **state)
 {
     (void)state;
-    static const int unknown[] = {-1, 13, 12345};
+    static const int unknown[] = {-1, 14, 12345};
     for (int i = 0; i < COUNT(unknown); i++) {
         assert_string_equal(far_status_name((far_status)unknown[i]), "FAR_ERR_UNKNOWN");
         assert_string_equal(far_status_text((far_status)unknown[i]), "unknown status");

@@ -116,6 +116,8 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
     far_tail tail = {0};
     bool wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b);
     far_status st = FAR_OK;
+    FAR_TRY(far_check_blind(&s->a, ntk));
+    FAR_TRY(far_check_blind(s->b, ntk));
     if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
         st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &tail);
     }
@@ -126,7 +128,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
         }
     }
     if (st != FAR_OK) {
-        return st;
+        goto done;
     }
     source src = {.tile = {.plan = plan,
                            .layout = &s->layout,
@@ -153,6 +155,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmet
     if (st == FAR_OK && atomic_load(&src.unsound)) {
         st = check_sound(ctx, s, symmetric, nngp, ntk);
     }
+done:
     return st;
 }
 

@@ -6,7 +6,7 @@
 
 /* At most this many terms; more, and the closed mixture is cheaper or needed. */
 #define FAR_SERIES_MAX 768
-#define FAR_SERIES_TOLERANCE 1e-13L
+#define FAR_SERIES_TOLERANCE 3e-16L /* a call must not show which points it has beside */
 
 typedef struct far_series {
     long double value[FAR_SERIES_MAX];  /* of phi(r u); soft relu: of phi(r u) / r */

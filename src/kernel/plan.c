@@ -343,6 +343,33 @@ static bool is_kinked(const far_plan *plan, int64_t index)
     return plan->ops[i].kind != FAR_OP_SCALE;
 }
 
+/* The slope at rho = 1 of a sine at the scale that the dense in front gives it: what it multiplies
+ * errors of a gap by. */
+static double steepness(const far_plan *plan, int64_t index)
+{
+    const far_activation *a = plan->ops[index].activation;
+    if (a->family != FAR_FAMILY_SINE) {
+        return 1;
+    }
+    int64_t i = index;
+    while (i > 0 && plan->ops[i].kind != FAR_OP_DENSE) {
+        i--;
+    }
+    double factor = (double)(a->w0 * plan->ops[i].w);
+    return fmax(1, factor * factor);
+}
+
+#define STEEP 1e5 /* from where on roundings of a direction, 1e-16, show as 1e-13 */
+
+static bool is_steep(const far_plan *plan)
+{
+    double total = 1;
+    for (int64_t i = 0; i < plan->count; i++) {
+        total *= plan->ops[i].kind == FAR_OP_ACTIVATE ? steepness(plan, i) : 1;
+    }
+    return total > STEEP;
+}
+
 /* relu^p with p < 1 has a slope kernel like angle^(2p - 1), steps one like 1 / angle. */
 static bool needs_fine_chords(const far_plan *plan, int64_t index)
 {
@@ -352,6 +379,7 @@ static bool needs_fine_chords(const far_plan *plan, int64_t index)
 
 static void mark_fine(far_plan *plan)
 {
+    plan->fine = is_steep(plan);
     for (int64_t i = 0; i < plan->count; i++) {
         plan->fine =
             plan->fine || (plan->ops[i].kind == FAR_OP_ACTIVATE && needs_fine_chords(plan, i));
@@ -367,7 +395,7 @@ static void mark_sharp(far_plan *plan)
     for (int64_t i = plan->count - 1; i >= 0; i--) {
         if (plan->ops[i].kind == FAR_OP_ACTIVATE) {
             plan->ops[i].sharp = kinks;
-            kinks = kinks || is_kinked(plan, i);
+            kinks = kinks || is_kinked(plan, i) || steepness(plan, i) > 4;
         }
     }
 }

@@ -54,7 +54,7 @@ typedef struct far_op {
     long double eps;
     bool fixed; /* batchnorm */
     /* affine terms */
-    bool sharp;      /* ACTIVATE, smooth: kinks follow, so the gap must keep its digits */
+    bool sharp; /* ACTIVATE, smooth: kinks or steep sines follow, so the gap must keep its digits */
     int gamma, beta; /* SHIFT, ACTIVATE: how many scales wait to pass */
     const far_activation *activation;
 } far_op;

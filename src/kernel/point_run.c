@@ -212,6 +212,25 @@ static void put_activation(const far_activation *a, const far_point *x, const pa
     }
 }
 
+/* Below this scale all smooth activations are linear, to far more digits than there are, and
+ * products of two scales would leave the range of doubles. So pairs see no smaller one. */
+#define LINEAR_BELOW 1e-60L
+
+static void put_smooth(const far_op *op, const far_point *x, const passage *y, int terms, sink *s)
+{
+    const far_activation *a = op->activation;
+    bool tiny = a->family > FAR_FAMILY_TABLE && x->r.k <= 0 && far_big_coef(x->r) < LINEAR_BELOW;
+    if (!tiny || far_big_is_zero(x->r)) {
+        put_activation(a, x, y, terms, op->gamma, s);
+        return;
+    }
+    far_point stand_in = *x;
+    stand_in.r = far_big_from(LINEAR_BELOW);
+    far_moments m = far_activation_moments(a, stand_in.r);
+    passage instead = pass_through(a, &stand_in, &m);
+    put_activation(a, &stand_in, &instead, terms, op->gamma, s);
+}
+
 static int activation_slots(const far_op *op, int terms);
 
 /* Coefficients of the last point are still in place when this one has the same r. */
@@ -243,7 +262,7 @@ static void run_activation(const far_op *op, int terms, far_memo *memo, far_poin
     if (same) {
         skip_activation(op, terms, s);
     } else {
-        put_activation(a, x, &y, terms, op->gamma, s);
+        put_smooth(op, x, &y, terms, s);
     }
     far_big mean = far_big_scale(m.mean, a->gain);
     if (a->kind == FAR_LAYER_IDENTITY) {
@@ -301,6 +320,21 @@ int far_op_slots(const far_op *op, int terms)
     return 0;
 }
 
+/* Past this scale biases and differences of norms change angles by less than 1e-140. Their squares
+ * are then no doubles, but to a sine, and to the slope of a soft sign, they matter. */
+#define TELLS_BELOW 1e140L
+
+static void note_blind(const far_op *op, const far_point *x, far_workbench *w)
+{
+    far_family family = op->activation->family;
+    bool far_out = x->r.k == 0 && far_big_coef(x->r) * op->activation->w0 > TELLS_BELOW;
+    if (family == FAR_FAMILY_SINE && far_out && !w->blind_nngp) {
+        w->blind_nngp = op;
+    } else if (family == FAR_FAMILY_SOFT_SIGN && far_out && !w->blind_ntk) {
+        w->blind_ntk = op;
+    }
+}
+
 static bool is_lost(const far_point *x)
 {
     return far_big_is_lost(x->r) || far_big_is_lost(x->p) || far_big_is_lost(x->theta);
@@ -311,7 +345,7 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
 {
     sink s = {w->coef, w->second ? SINE_SCALE_SECOND : SINE_SCALE_MAX};
     far_point *stack = w->stack;
-    w->lost = NULL;
+    w->lost = w->blind_nngp = w->blind_ntk = NULL;
     for (int64_t i = 0; i < plan->count; i++) {
         const far_op *op = &plan->ops[i];
         switch (op->kind) {
@@ -330,6 +364,7 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
             break;
         case FAR_OP_ACTIVATE:
             w->widest[i] = fmax(w->widest[i], (double)far_big_limit(x->r));
+            note_blind(op, x, w);
             run_activation(op, layout ? layout->series[i] : 0, &w->memo[i], x, &s);
             break;
         case FAR_OP_PUSH:

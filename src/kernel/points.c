@@ -162,9 +162,29 @@ static void run_one(const far_plan *plan, const far_layout *layout, far_points *
     }
 }
 
+static void note_blind(const far_op *op, int64_t row, far_blind *first)
+{
+    if (op && !first->op) {
+        *first = (far_blind){row, op};
+    }
+}
+
+far_status far_check_blind(const far_points *points, bool ntk)
+{
+    far_blind found = points->nngp_blind.op || !ntk ? points->nngp_blind : points->ntk_blind;
+    if (!found.op) {
+        return FAR_OK;
+    }
+    return far_fail(points->ctx, FAR_ERR_RANGE,
+                    "%s: row %lld: in front of layer %lld (%s) values are so large that it would "
+                    "tell angles below 1e-140; scale the points down, or put a norm there",
+                    points->name, (long long)found.row + 1, (long long)found.op->place,
+                    far_layer_name(found.op->layer));
+}
+
 /* Rows [begin, end); stops at the first that is lost, and returns it (end: none). */
 static int64_t run_span(const far_plan *plan, const far_layout *layout, far_points *points,
-                        int64_t begin, int64_t end, far_workbench *w)
+                        int64_t begin, int64_t end, far_workbench *w, far_blind blind[2])
 {
     int64_t i = begin;
     while (i < end) {
@@ -172,6 +192,8 @@ static int64_t run_span(const far_plan *plan, const far_layout *layout, far_poin
         if (w->lost) {
             break;
         }
+        note_blind(w->blind_nngp, i, &blind[0]);
+        note_blind(w->blind_ntk, i, &blind[1]);
         i++;
     }
     return i;
@@ -214,7 +236,10 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     int threads = far_ctx_threads(ctx), slots = layout ? layout->slots : 0;
     far_workbench *benches = NULL;
     int64_t *stopped = NULL;
+    far_blind *blind = NULL;
     far_status st;
+    FAR_TRY(far_alloc(ctx, 2 * threads, &blind));
+    __builtin_memset(blind, 0, 2 * (size_t)threads * sizeof *blind);
     FAR_TRY(far_alloc(ctx, threads, &stopped));
     FAR_TRY(far_alloc(ctx, threads, &benches));
     __builtin_memset(benches, 0, (size_t)threads * sizeof *benches);
@@ -225,10 +250,12 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
     for (int t = 0; t < threads; t++) {
         stopped[t] = run_span(plan, layout, points, points->n * t / threads,
-                              points->n * (t + 1) / threads, &benches[t]);
+                              points->n * (t + 1) / threads, &benches[t], blind + 2 * t);
     }
     for (int t = 0; t < threads; t++) {
         collect(plan, points, &benches[t]);
+        note_blind(blind[2 * t].op, blind[2 * t].row, &points->nngp_blind);
+        note_blind(blind[2 * t + 1].op, blind[2 * t + 1].row, &points->ntk_blind);
     }
     FAR_TRY(check_lost(points, benches, stopped, threads));
 done:
@@ -237,6 +264,7 @@ done:
     }
     far_free(ctx, benches);
     far_free(ctx, stopped);
+    far_free(ctx, blind);
     return st;
 }
 

@@ -14,6 +14,14 @@ typedef struct far_layout {
     int slots;
 } far_layout;
 
+/* The first row with a scale at which op, a sine or a soft sign, tells angles too small for
+ * doubles.
+ */
+typedef struct far_blind {
+    int64_t row;
+    const far_op *op; /* NULL: there is none */
+} far_blind;
+
 typedef struct far_points {
     far_ctx *ctx;
     const char *name; /* in messages */
@@ -30,6 +38,7 @@ typedef struct far_points {
     far_big *r, *p;    /* scales of K and Theta at the output */
     far_big *theta;    /* Theta(x, x) */
     double *widest;    /* largest r that operation i got */
+    far_blind nngp_blind, ntk_blind;
 } far_points;
 
 #define FAR_PAD 64 /* elements behind every row of coefficients */
@@ -63,6 +72,7 @@ typedef struct far_workbench {
     double *coef;     /* coefficients of the last point; NULL: not wanted */
     bool zeros;       /* see far_points */
     bool second;
+    const far_op *blind_nngp, *blind_ntk; /* of the last point, see far_blind */
     const far_op *lost; /* the first operation behind which the last point has a scale past all
                            exponents; NULL: none */
     long double *unit;  /* d */
@@ -77,6 +87,9 @@ void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, fa
 
 /* The message for a lost point; where says which it is. FAR_ERR_RANGE. */
 far_status far_fail_lost(far_ctx *ctx, const far_op *lost, const char *where);
+
+/* FAR_ERR_RANGE if K (or Theta, where that is wanted) of these points cannot be told. */
+far_status far_check_blind(const far_points *points, bool ntk);
 
 /* How many coefficients an operation has; terms: of its Hermite series, or 0. */
 int far_op_slots(const far_op *op, int terms);

@@ -102,7 +102,8 @@ typedef struct NAME(sums) {
     REAL d = below * above, root = SQRT(d), inverse = root > 0 ? 1 / root : 0;                     \
     bool small = FABS(y) < (REAL)0.7; /* asin y is then angle(1 - root), with all its digits */    \
     REAL turned = NAME(angle)(small ? y * y / (1 + root) : u);                                     \
-    REAL angle = COPYSIGN(small ? turned : PI_R / 2 - turned, y);
+    bool tiny = FABS(y) < (REAL)1e-9; /* asin y is then y; y^2 may be none */                      \
+    REAL angle = COPYSIGN(tiny ? FABS(y) : small ? turned : PI_R / 2 - turned, y);
 
 static void NAME(soft_sign)(int64_t count, REAL ci, REAL ei, REAL si, REAL weight,
                             const REAL *restrict c, const REAL *restrict e, const REAL *restrict sj,

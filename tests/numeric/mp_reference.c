@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +99,7 @@ UNARY(cosh_of, mpfr_cosh)
 UNARY(arcsine, mpfr_asin)
 UNARY(erf_of, mpfr_erf)
 UNARY(gamma_of, mpfr_gamma)
+UNARY(tanh_of, mpfr_tanh)
 BINARY(add, mpfr_add)
 BINARY(sub, mpfr_sub)
 BINARY(mul, mpfr_mul)
@@ -184,7 +186,8 @@ static size_t word(reader *r, char *out, size_t room)
 {
     size_t n = 0;
     blanks(r);
-    while ((isalpha((unsigned char)*r->at) || *r->at == '_') && n + 1 < room) {
+    while ((isalpha((unsigned char)*r->at) || *r->at == '_' || (n && *r->at == '0')) &&
+           n + 1 < room) { /* w0 has the only digit of all names */
         out[n++] = *r->at++;
     }
     out[n] = 0;
@@ -219,26 +222,24 @@ static int named_argument(reader *r, mp_op *op)
     if (!take(r, '=') || !number(r, &v)) {
         return 0;
     }
-    switch (name[0]) {
-    case 'w':
-        op->w = v;
-        return 1;
-    case 'b':
-        op->b = v;
-        return 1;
-    case 'e':
-        op->eps = v;
-        return 1;
-    case 'g':
-        if (name[1] == 'a') {
-            op->gain = v;
-        } else {
-            op->groups = (long)v;
+    static const struct {
+        const char *name;
+        size_t field;
+    } FIELDS[] = {{"w", offsetof(mp_op, w)},       {"b", offsetof(mp_op, b)},
+                  {"w0", offsetof(mp_op, w0)},     {"eps", offsetof(mp_op, eps)},
+                  {"gain", offsetof(mp_op, gain)}, {"power", offsetof(mp_op, arg)},
+                  {"slope", offsetof(mp_op, arg)}};
+    for (size_t i = 0; i < sizeof FIELDS / sizeof *FIELDS; i++) {
+        if (!strcmp(name, FIELDS[i].name)) {
+            *(double *)((char *)op + FIELDS[i].field) = v;
+            return 1;
         }
-        return 1;
-    default:
-        return 0;
     }
+    if (!strcmp(name, "groups") || !strcmp(name, "width")) {
+        *(name[0] == 'g' ? &op->groups : &op->width) = (long)v;
+        return 1;
+    }
+    return 0;
 }
 
 static int argument(reader *r, mp_op *op)
@@ -275,7 +276,7 @@ static int arguments(reader *r, mp_op *op)
 
 static mp_op *push(reader *r, mp_kind kind)
 {
-    static const mp_op EMPTY = {.w = NAN, .b = NAN, .gain = NAN, .groups = 1};
+    static const mp_op EMPTY = {.w = NAN, .b = NAN, .gain = NAN, .groups = 1, .w0 = 1};
     mp_op *op = &r->net->op[r->net->count];
     if (r->net->count == MP_MAX_OPS) {
         return NULL;
@@ -499,17 +500,198 @@ static dual dual_gelu(num k, num q, num r)
     return f;
 }
 
-static dual dual_sin(num k, num q, num r)
+/* sin(w0 z): w0 z has the covariances times w0^2. */
+static dual dual_sin(double w0, num k, num q, num r)
 {
+    num w2 = square(val(w0));
+    k = mul(w2, k);
+    q = mul(w2, q);
+    r = mul(w2, r);
     num mean = scaled(-0.5, add(q, r));
     num plus = expo(add(mean, k)), minus = expo(sub(mean, k)); /* of cos(z - z'), cos(z + z') */
     num apart = mul(sub(k, mul(sub(q, k), sub(k, r))), plus);
     num along = mul(sub(k, mul(add(q, k), add(k, r))), minus);
     dual f;
     f.e = scaled(0.5, sub(plus, minus));
-    f.s = scaled(0.5, add(plus, minus));
+    f.s = scaled(0.5, mul(w2, add(plus, minus)));
     f.g = scaled(0.5, add(apart, along));
     return f;
+}
+
+/* ---- tanh and silu: quadrature ---------------------------------------------------------------
+ * z = a u and z' = c u + s v with u, v independent unit Gaussians. The trapezoidal rule converges
+ * like exp(-2 pi y / h) in the half-width y of the strip where the integrand is analytic (tanh has
+ * poles at i pi / 2, silu at i pi), times the exp(y^2 / 2) by which the Gaussian grows there. */
+#define QUADRATURE_MOST 300000 /* nodes */
+
+static double quadrature_digits; /* natural: exp(-76) is 1e-33 */
+static int quadrature_too_long;
+
+typedef struct rule {
+    int n; /* nodes -n .. n */
+    double h;
+} rule;
+
+/* For factors phi(rate x) with poles of phi at i pole. */
+static rule rule_of(double pole, double rate)
+{
+    double y = rate > 0 ? pole / rate : INFINITY;
+    double h = sqrt(2 * 9.8696 / quadrature_digits); /* y = 2 pi / h, the best there is */
+    if (y < 6.2831 / h) {
+        h = 6.2831 * y / (quadrature_digits + y * y / 2);
+    }
+    double n = ceil(sqrt(2 * quadrature_digits) / h) + 1;
+    return rate == 0 ? (rule){0, 1} : (rule){n < QUADRATURE_MOST ? (int)n : QUADRATURE_MOST, h};
+}
+
+static num node_weight(rule w, int i) /* h exp(-x^2 / 2) / sqrt(2 pi) at x = i h */
+{
+    if (w.n == 0) {
+        return val(1);
+    }
+    num x = scaled(i, val(w.h));
+    return quo(mul(val(w.h), expo(scaled(-0.5, square(x)))), root(scaled(2, pi())));
+}
+
+/* phi, phi' and z phi' of z, given e = exp(-2 z) (tanh) or exp(-z) (silu). */
+typedef struct point_value {
+    mpfr_t phi, slope, scale;
+} point_value;
+
+static void point_value_at(mp_kind kind, num z, num e, mpfr_ptr one_plus, point_value *out)
+{
+    mpfr_add_ui(one_plus, e, 1, MPFR_RNDN);
+    if (kind == MP_TANH) { /* (1 - e) / (1 + e), 4 e / (1 + e)^2 */
+        mpfr_ui_sub(out->phi, 1, e, MPFR_RNDN);
+        mpfr_div(out->phi, out->phi, one_plus, MPFR_RNDN);
+        mpfr_sqr(one_plus, one_plus, MPFR_RNDN);
+        mpfr_div(out->slope, e, one_plus, MPFR_RNDN);
+        mpfr_mul_2ui(out->slope, out->slope, 2, MPFR_RNDN);
+    } else { /* z / (1 + e), (1 + z e / (1 + e)) / (1 + e) */
+        mpfr_div(out->phi, z, one_plus, MPFR_RNDN);
+        mpfr_mul(out->slope, out->phi, e, MPFR_RNDN);
+        mpfr_add_ui(out->slope, out->slope, 1, MPFR_RNDN);
+        mpfr_div(out->slope, out->slope, one_plus, MPFR_RNDN);
+    }
+    mpfr_mul(out->scale, z, out->slope, MPFR_RNDN);
+}
+
+static void point_values_init(point_value *v)
+{
+    mpfr_inits2(pool.bits, v->phi, v->slope, v->scale, (mpfr_ptr)NULL);
+}
+
+static void point_values_clear(point_value *v)
+{
+    mpfr_clears(v->phi, v->slope, v->scale, (mpfr_ptr)NULL);
+}
+
+typedef struct plane {
+    mp_kind kind;
+    double rate; /* e = exp(-rate z) */
+    num c, s;
+    rule u, v;
+    num *v_at, *v_exp, *v_weight; /* s v, exp(-rate s v), weight; 2 v.n + 1 of each */
+} plane;
+
+static void plane_fill(plane *p)
+{
+    int count = 2 * p->v.n + 1;
+    p->v_at = must(malloc(3 * (size_t)count * sizeof(num)));
+    p->v_exp = p->v_at + count;
+    p->v_weight = p->v_exp + count;
+    for (int j = 0; j < count; j++) {
+        p->v_at[j] = mul(p->s, scaled(j - p->v.n, val(p->v.h)));
+        p->v_exp[j] = expo(scaled(-p->rate, p->v_at[j]));
+        p->v_weight[j] = node_weight(p->v, j - p->v.n);
+    }
+}
+
+/* Sums over v at z' = c u + s v. */
+static void plane_row(const plane *p, num cu, point_value *at, point_value *sum)
+{
+    size_t mark = pool.used;
+    mpfr_ptr z = fresh(), e = fresh(), one_plus = fresh();
+    num here = expo(scaled(-p->rate, cu));
+    mpfr_set_zero(sum->phi, 1);
+    mpfr_set_zero(sum->slope, 1);
+    mpfr_set_zero(sum->scale, 1);
+    for (int j = 0; j < 2 * p->v.n + 1; j++) {
+        mpfr_add(z, cu, p->v_at[j], MPFR_RNDN);
+        mpfr_mul(e, here, p->v_exp[j], MPFR_RNDN);
+        point_value_at(p->kind, z, e, one_plus, at);
+        mpfr_fma(sum->phi, at->phi, p->v_weight[j], sum->phi, MPFR_RNDN);
+        mpfr_fma(sum->slope, at->slope, p->v_weight[j], sum->slope, MPFR_RNDN);
+        mpfr_fma(sum->scale, at->scale, p->v_weight[j], sum->scale, MPFR_RNDN);
+    }
+    pool.used = mark;
+}
+
+static dual plane_sum(const plane *p, num a)
+{
+    mpfr_ptr e = fresh(), s = fresh(), g = fresh(), one_plus = fresh();
+    point_value at, sum;
+    point_values_init(&at);
+    point_values_init(&sum);
+    mpfr_set_zero(e, 1);
+    mpfr_set_zero(s, 1);
+    mpfr_set_zero(g, 1);
+    for (int i = -p->u.n; i <= p->u.n; i++) {
+        size_t mark = pool.used;
+        num u = scaled(i, val(p->u.h)), z = mul(a, u), weight = node_weight(p->u, i);
+        plane_row(p, mul(p->c, u), &at, &sum);
+        point_value_at(p->kind, z, expo(scaled(-p->rate, z)), one_plus, &at);
+        mpfr_fma(e, mul(weight, at.phi), sum.phi, e, MPFR_RNDN);
+        mpfr_fma(s, mul(weight, at.slope), sum.slope, s, MPFR_RNDN);
+        mpfr_fma(g, mul(weight, at.scale), sum.scale, g, MPFR_RNDN);
+        pool.used = mark;
+    }
+    point_values_clear(&at);
+    point_values_clear(&sum);
+    return (dual){e, s, g};
+}
+
+static dual dual_by_quadrature(mp_kind kind, num k, num q, num r)
+{
+    if (mpfr_zero_p(q)) { /* the point at zero comes second */
+        num swap = q;
+        q = r;
+        r = swap;
+    }
+    num a = root(q), c = mpfr_zero_p(q) ? val(0) : quo(k, a);
+    int same = mpfr_equal_p(k, q) && mpfr_equal_p(k, r);
+    num s = same ? val(0) : root_plus(sub(r, square(c)));
+    double pole = kind == MP_TANH ? 1.5707 : 3.1415;
+    double rate_u = fmax(mpfr_get_d(a, MPFR_RNDU), fabs(mpfr_get_d(c, MPFR_RNDU)));
+    plane p = {.kind = kind, .rate = kind == MP_TANH ? 2 : 1, .c = c, .s = s};
+    p.u = rule_of(pole, rate_u);
+    p.v = rule_of(pole, mpfr_get_d(s, MPFR_RNDU));
+    if (!((2.0 * p.u.n + 1) * (2.0 * p.v.n + 1) <= QUADRATURE_MOST)) {
+        quadrature_too_long = 1;
+        return (dual){val(0), val(0), val(0)};
+    }
+    plane_fill(&p);
+    dual f = plane_sum(&p, a);
+    free(p.v_at);
+    return f;
+}
+
+/* E[silu(z)], z of variance q. */
+static num mean_of_silu(num q)
+{
+    num a = root(q);
+    rule u = rule_of(3.1415, mpfr_get_d(a, MPFR_RNDU));
+    mpfr_ptr sum = fresh();
+    mpfr_set_zero(sum, 1);
+    quadrature_too_long |= u.n == QUADRATURE_MOST;
+    for (int i = -u.n; i <= u.n && u.n < QUADRATURE_MOST; i++) {
+        size_t mark = pool.used;
+        num z = mul(a, scaled(i, val(u.h)));
+        num phi = quo(z, add(val(1), expo(neg(z))));
+        mpfr_fma(sum, node_weight(u, i), phi, sum, MPFR_RNDN);
+        pool.used = mark;
+    }
+    return sum;
 }
 
 static int is_activation(mp_kind kind)
@@ -530,7 +712,10 @@ static dual dual_of(const mp_op *op, num k, num q, num r)
     case MP_GELU:
         return dual_gelu(k, q, r);
     case MP_SIN:
-        return dual_sin(k, q, r);
+        return dual_sin(op->w0, k, q, r);
+    case MP_SILU:
+    case MP_TANH:
+        return dual_by_quadrature(op->kind, k, q, r);
     default:
         return dual_identity(k);
     }
@@ -562,6 +747,8 @@ static num mean_of(const mp_op *op, num q)
         return mul(root(q), mul(sub(val(1), val(op->arg)), half_moment(1)));
     case MP_GELU:
         return quo(q, root(mul(scaled(2, pi()), add(val(1), q))));
+    case MP_SILU:
+        return mean_of_silu(q);
     default:
         return val(0);
     }
@@ -592,10 +779,8 @@ static num gain_of(const mp_op *op, int standard)
 
 double mp_op_gain(const mp_op *op, int standard)
 {
-    if (isnan(op->gain) && !standard && (op->kind == MP_SILU || op->kind == MP_TANH)) {
-        return NAN;
-    }
     pool_start(MP_BITS_LOW);
+    quadrature_digits = 76;
     return mpfr_get_d(gain_of(op, standard), MPFR_RNDN);
 }
 
@@ -605,6 +790,7 @@ double mp_op_gain(const mp_op *op, int standard)
  * trainable scales stand unresolved, Theta is t + scales * k; what comes next decides (see act). */
 typedef struct state {
     num k, q, r, t, m, n;
+    num steep; /* see mp_net_steepness; NULL: not wanted */
     num *x, *y;
     int raw;
     int gaussian;
@@ -646,6 +832,15 @@ static void resolve(state *s)
     s->scales = 0;
 }
 
+/* A layer with slope over/under at rho = 1. */
+static void steepen(state *s, num over, num under)
+{
+    if (s->steep) {
+        num slope = mpfr_zero_p(under) ? val(0) : quo(over, under);
+        s->steep = mul(slope, mpfr_cmp_ui(s->steep, 1) > 0 ? s->steep : val(1));
+    }
+}
+
 static void dense(run *c, const mp_op *op, state *s)
 {
     double w = !isnan(op->w) ? op->w : c->standard ? 1.4142135623730951 : 1;
@@ -653,6 +848,7 @@ static void dense(run *c, const mp_op *op, state *s)
     num w2 = square(val(w)), b2 = square(val(b));
     resolve(s);
     num old = s->k;
+    steepen(s, mul(w2, s->q), add(mul(w2, s->q), b2));
     s->k = add(mul(w2, s->k), b2);
     s->q = add(mul(w2, s->q), b2);
     s->r = add(mul(w2, s->r), b2);
@@ -683,7 +879,11 @@ static num value_of(const mp_op *op, num z)
     case MP_GELU:
         return scaled(0.5, mul(z, add(val(1), erf_of(quo(z, root(val(2)))))));
     case MP_SIN:
-        return sine(z);
+        return sine(scaled(op->w0, z));
+    case MP_SILU:
+        return quo(z, add(val(1), expo(neg(z))));
+    case MP_TANH:
+        return tanh_of(z);
     default:
         return z;
     }
@@ -718,6 +918,7 @@ static void act(run *c, const mp_op *op, state *s)
         return;
     }
     dual f = dual_of(op, s->k, s->q, s->r);
+    steepen(s, mul(f.s, s->q), f.e);
     s->t = mul(gain2, mul(f.s, s->t));
     if (linear) {
         s->m = mul(gain, s->m);
@@ -743,6 +944,10 @@ static void normalise(const mp_op *op, state *s)
 {
     num eps = val(op->eps), f, g;
     if (op->kind == MP_LN) {
+        if (!s->gaussian) { /* a scale carries the value itself, with its mean: settle it here */
+            resolve(s);
+        }
+        steepen(s, s->q, sub(s->q, square(s->m)));
         s->k = sub(s->k, mul(s->m, s->n));
         s->q = sub(s->q, square(s->m));
         s->r = sub(s->r, square(s->n));
@@ -823,6 +1028,9 @@ static void skip(run *c, state *s)
         c->error = "a skip over the input or without a dense layer";
         return;
     }
+    if (s->steep) {
+        s->steep = quo(add(mul(a.q, a.steep), mul(b.q, b.steep)), add(a.q, b.q));
+    }
     s->mixed = a.scales || b.scales || a.mixed || b.mixed;
     resolve(&a);
     resolve(&b);
@@ -843,8 +1051,6 @@ static void layers(run *c, state *s)
         const mp_op *op = &c->net->op[c->at++];
         if (op->kind == MP_DENSE) {
             dense(c, op, s);
-        } else if (op->kind == MP_SILU || op->kind == MP_TANH) {
-            c->error = "no closed form";
         } else if (is_activation(op->kind)) {
             act(c, op, s);
         } else if (op->kind == MP_SKIP_BEGIN) {
@@ -866,23 +1072,56 @@ static num *vector(int d, const double *x)
     return v;
 }
 
-const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const double *x,
-                        const double *y, mpfr_t k, mpfr_t t)
+/* relu(p) with p < 1 tells gaps of 1e-50 from none. */
+static int has_steep_power(const mp_net *net)
+{
+    for (int i = 0; i < net->count; i++) {
+        if (net->op[i].kind == MP_RELU && net->op[i].arg < 1) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static const char *run_net(const mp_net *net, int standard, long bits, int d, const double *x,
+                           const double *y, int steep, state *out)
 {
     run c = {.net = net, .standard = standard, .d = d};
     state s = {.raw = 1, .fan_in = d};
     pool_start(bits);
+    quadrature_too_long = 0;
+    quadrature_digits = has_steep_power(net) ? 140 : 76;
     s.x = vector(d, x);
     s.y = vector(d, y);
     s.t = val(0);
+    s.steep = steep ? val(1) : NULL;
     read_off(&c, &s);
     layers(&c, &s);
-    if (!c.error) {
-        resolve(&s);
+    if (quadrature_too_long && !c.error) {
+        c.error = "tanh or silu at a scale where the quadrature takes too long";
+    }
+    resolve(&s);
+    free(s.x);
+    free(s.y);
+    *out = s;
+    return c.error;
+}
+
+const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const double *x,
+                        const double *y, mpfr_t k, mpfr_t t)
+{
+    state s;
+    const char *error = run_net(net, standard, bits, d, x, y, 0, &s);
+    if (!error) {
         mpfr_set(k, s.k, MPFR_RNDN);
         mpfr_set(t, s.t, MPFR_RNDN);
     }
-    free(s.x);
-    free(s.y);
-    return c.error;
+    return error;
+}
+
+double mp_net_steepness(const mp_net *net, int standard, int d, const double *x)
+{
+    state s;
+    const char *error = run_net(net, standard, MP_BITS_LOW, d, x, x, 1, &s);
+    return error ? NAN : fmax(1, mpfr_get_d(s.steep, MPFR_RNDU));
 }

@@ -16,7 +16,7 @@ typedef enum mp_kind {
     MP_ABS,
     MP_ERF,
     MP_GELU,
-    MP_SILU, /* silu and tanh are read, for the Monte-Carlo test, but have no reference */
+    MP_SILU, /* silu and tanh: by quadrature, to 1e-30, at moderate scales only */
     MP_TANH,
     MP_SIN,
     MP_IDENTITY,
@@ -35,6 +35,7 @@ typedef struct mp_op {
     int no_bias;
     double arg;
     double gain;
+    double w0; /* sin */
     long groups;
     double eps;
     int affine;
@@ -59,11 +60,16 @@ int mp_net_parse(const char *text, mp_net *net);
 
 /* K(x, y) and Theta(x, y) into k and t (initialised by the caller, any precision).
  * standard: 0 ntk, 1 standard parametrisation. Returns 0, or a text that says why there is no
- * reference value (silu, an activation of something that is not Gaussian, ...). */
+ * reference value (tanh at a large scale, an activation of something that is not Gaussian, ...). */
 const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const double *x,
                         const double *y, mpfr_t k, mpfr_t t);
 
-/* gain, from the text or by default, as a double; silu and tanh have none by default (NAN). */
+/* How steep the network is at x: the largest product of slopes d rho_out / d rho_in, at rho = 1, of
+ * the layers behind any one of them, so what an error in a cosine may be multiplied by. NAN where
+ * there is no reference. */
+double mp_net_steepness(const mp_net *net, int standard, int d, const double *x);
+
+/* gain, from the text or by default, as a double. */
 double mp_op_gain(const mp_op *op, int standard);
 
 /* Frees what the evaluations keep between calls. */

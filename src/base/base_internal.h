@@ -112,6 +112,12 @@ double far_memory_available(void); /* bytes this process could still get */
 far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
 double far_budget(double memory);
 
+/* The instruction set of inner loops: the best this machine has, or a lower one that FARFIELD_ISA in
+ * the environment asks for by name. */
+typedef enum far_isa { FAR_ISA_BASELINE, FAR_ISA_AVX2, FAR_ISA_AVX512 } far_isa;
+far_isa far_isa_chosen(void);
+const char *far_isa_name(far_isa isa); /* "avx2" */
+
 /* Of a clock that only goes forward. */
 double far_seconds(void);
 

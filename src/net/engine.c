@@ -2,7 +2,6 @@
 #include "engine_plan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- packed parameters --------------------------------------------------------------------- */
@@ -77,30 +76,14 @@ void far_net_unpack(const far_net *net, int32_t dtype, const void *packed, doubl
 
 /* ---- the instruction set ------------------------------------------------------------------- */
 
-static int best_isa(void)
-{
-    if (__builtin_cpu_supports("x86-64-v4")) {
-        return 2;
-    }
-    return __builtin_cpu_supports("x86-64-v3") ? 1 : 0;
-}
-
 static const far_engine_ops *choose_ops(int32_t dtype)
 {
-    static const char *const names[] = {"baseline", "avx2", "avx512"};
     static const far_engine_ops *const table[][2] = {
         {&far_engine_f64_baseline, &far_engine_f32_baseline},
         {&far_engine_f64_avx2, &far_engine_f32_avx2},
         {&far_engine_f64_avx512, &far_engine_f32_avx512},
     };
-    int chosen = best_isa();
-    const char *asked = getenv("FARFIELD_ISA");
-    for (int i = 0; asked && i < chosen; i++) {
-        if (strcmp(asked, names[i]) == 0) {
-            chosen = i;
-        }
-    }
-    return table[chosen][dtype == FAR_F32];
+    return table[far_isa_chosen()][dtype == FAR_F32];
 }
 
 /* ---- engines ------------------------------------------------------------------------------- */

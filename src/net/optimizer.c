@@ -1,10 +1,9 @@
 /* The numbers of an optimiser's step, and which code runs it. */
 #include "optimizer.h"
 
+#include "../base/base_internal.h"
+
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 int far_optimizer_memory(int32_t rule)
 {
@@ -25,20 +24,12 @@ void far_update_rates(far_update *u, const far_train_opts *opts, int64_t step)
     }
 }
 
-static bool allowed(const char *isa)
-{
-    const char *asked = getenv("FARFIELD_ISA");
-    return !asked || (strcmp(asked, "baseline") != 0 &&
-                      (strcmp(asked, "avx2") != 0 || strcmp(isa, "avx2") == 0));
-}
-
 far_update_fn far_update_select(int32_t dtype)
 {
-    if (__builtin_cpu_supports("x86-64-v4") && allowed("avx512")) {
-        return dtype == FAR_F32 ? far_update_f32_avx512 : far_update_f64_avx512;
-    }
-    if (__builtin_cpu_supports("x86-64-v3") && allowed("avx2")) {
-        return dtype == FAR_F32 ? far_update_f32_avx2 : far_update_f64_avx2;
-    }
-    return dtype == FAR_F32 ? far_update_f32_baseline : far_update_f64_baseline;
+    static const far_update_fn table[][2] = {
+        {far_update_f64_baseline, far_update_f32_baseline},
+        {far_update_f64_avx2, far_update_f32_avx2},
+        {far_update_f64_avx512, far_update_f32_avx512},
+    };
+    return table[far_isa_chosen()][dtype == FAR_F32];
 }

@@ -1,21 +1,20 @@
 #include "doubled.h"
 
+#include "../base/base_internal.h"
 #include "doubled_sum.h"
 
 far_doubled_fn far_doubled_rows(void)
 {
-    if (__builtin_cpu_supports("x86-64-v4")) {
-        return far_doubled_rows_avx512;
-    }
-    return __builtin_cpu_supports("x86-64-v3") ? far_doubled_rows_avx2 : far_doubled_rows_baseline;
+    static const far_doubled_fn table[] = {far_doubled_rows_baseline, far_doubled_rows_avx2,
+                                           far_doubled_rows_avx512};
+    return table[far_isa_chosen()];
 }
 
 far_doubled_fn far_doubled_cols(void)
 {
-    if (__builtin_cpu_supports("x86-64-v4")) {
-        return far_doubled_cols_avx512;
-    }
-    return __builtin_cpu_supports("x86-64-v3") ? far_doubled_cols_avx2 : far_doubled_cols_baseline;
+    static const far_doubled_fn table[] = {far_doubled_cols_baseline, far_doubled_cols_avx2,
+                                           far_doubled_cols_avx512};
+    return table[far_isa_chosen()];
 }
 
 /* b, y and a x nearly cancel, so y is subtracted first and nothing is rounded away. */

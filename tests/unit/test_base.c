@@ -606,9 +606,26 @@ static void progress_without_a_listener_goes_on(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
+/* A lower set is what it is asked for, a higher one or none stays the best. */
+static void the_environment_chooses_a_lower_instruction_set(void **state)
+{
+    (void)state;
+    unsetenv("FARFIELD_ISA");
+    far_isa best = far_isa_chosen();
+    for (int i = FAR_ISA_BASELINE; i <= FAR_ISA_AVX512; i++) {
+        setenv("FARFIELD_ISA", far_isa_name((far_isa)i), 1);
+        assert_int_equal(far_isa_chosen(), i < (int)best ? i : (int)best);
+    }
+    setenv("FARFIELD_ISA", "sse9", 1);
+    assert_int_equal(far_isa_chosen(), best);
+    unsetenv("FARFIELD_ISA");
+    assert_string_equal(far_isa_name(FAR_ISA_AVX2), "avx2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_environment_chooses_a_lower_instruction_set),
         cmocka_unit_test(statuses_have_their_frozen_values_names_and_texts),
         cmocka_unit_test(unknown_statuses_still_have_a_name_and_a_text),
         cmocka_unit_test(version_is_three_numbers),

@@ -1,0 +1,337 @@
+/* Networks of layer norms: what is refused, by what name, and what is read from metadata. */
+#include <farfield/lnnet.h>
+#include <farfield/nonlinear.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "counted.h"
+
+#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+enum { ROWS = 5, INPUTS = 2, CLASSES = 2 };
+
+static double points[ROWS * INPUTS] = {0, 0, 1, 0.5, 2, -1, 3, 0.25, 5, 4};
+static const int64_t LABELS[ROWS] = {0, 1, 0, 1, 0};
+
+static far_mat rows_of_points(void)
+{
+    return far_mat_view(points, ROWS, INPUTS, FAR_F64);
+}
+
+static void refused(far_status st, far_status wanted, const char *part)
+{
+    if (st != wanted || !strstr(far_ctx_message(ctx), part)) {
+        fail_msg("%s: '%s' is not in '%s'", far_status_name(st), part, far_ctx_message(ctx));
+    }
+}
+
+static far_net *make_net(const char *arch, int32_t init)
+{
+    far_net_opts opts;
+    far_net *net;
+    far_net_opts_init(&opts);
+    opts.inputs = INPUTS;
+    opts.init = init;
+    must(far_net_create(ctx, arch, &opts, &net));
+    return net;
+}
+
+static far_net *built(int32_t precision)
+{
+    far_mat x = rows_of_points();
+    far_lnnet_opts opts;
+    far_net *net;
+    far_lnnet_opts_init(&opts);
+    opts.precision = precision;
+    must(far_lnnet_build(ctx, &x, LABELS, CLASSES, &opts, &net, NULL));
+    return net;
+}
+
+static void other_networks_are_named(void **state)
+{
+    (void)state;
+    static const char *const OTHER[] = {
+        "dense(2)",
+        "dense(3) relu dense(2)",
+        "dense(3) rms dense(2)",
+        "dense(4) ln dense(2)",
+        "dense(3, nobias) ln dense(2)",
+        "dense(3) ln dense(2, nobias)",
+        "dense(3) ln(eps=1e-5) dense(3) ln dense(2)",
+        "dense(6) ln(groups=2) dense(6) ln dense(2)",
+        "dense(3) ln dense(3) relu dense(2)",
+        "dense(3) ln dense(3) ln",
+    };
+    for (int i = 0; i < COUNT(OTHER); i++) {
+        far_lnnet_shape shape;
+        far_net_opts opts;
+        far_net *net;
+        far_net_opts_init(&opts);
+        opts.inputs = INPUTS;
+        opts.init = FAR_INIT_TORCH;
+        must(far_net_create(ctx, OTHER[i], &opts, &net));
+        refused(far_lnnet_describe(ctx, net, &shape), FAR_ERR_ARG,
+                "is no network of far_lnnet_build");
+        far_net_destroy(net);
+    }
+    far_net *scaled = make_net("dense(3) ln dense(2)", FAR_INIT_NTK);
+    far_lnnet_shape shape;
+    refused(far_lnnet_describe(ctx, scaled, &shape), FAR_ERR_ARG, "is no network");
+    far_net_destroy(scaled);
+}
+
+static void shapes_are_told(void **state)
+{
+    (void)state;
+    far_lnnet_shape shape;
+    far_net *net = make_net("dense(6) ln(groups=2) dense(6) ln(groups=2) dense(2)", FAR_INIT_TORCH);
+    must(far_lnnet_describe(ctx, net, &shape));
+    assert_int_equal(shape.layers, 2);
+    assert_int_equal(shape.groups, 2);
+    assert_int_equal(shape.classes, CLASSES);
+    assert_int_equal(shape.mode, FAR_LNNET_AUTO);
+    must(far_net_set_metadata(ctx, net, "lnnet.mode", "runs"));
+    must(far_lnnet_describe(ctx, net, &shape));
+    assert_int_equal(shape.mode, FAR_LNNET_RUNS);
+    must(far_net_set_metadata(ctx, net, "lnnet.mode", "upside down"));
+    must(far_lnnet_describe(ctx, net, &shape));
+    assert_int_equal(shape.mode, FAR_LNNET_AUTO);
+    refused(far_lnnet_describe(ctx, NULL, &shape), FAR_ERR_ARG, "a network and an output");
+    refused(far_lnnet_describe(ctx, net, NULL), FAR_ERR_ARG, "a network and an output");
+    assert_int_equal(far_lnnet_describe(NULL, net, &shape), FAR_ERR_ARG);
+    far_net_destroy(net);
+}
+
+/* What a file says of its precision: only what a builder writes is taken. */
+static void metadata_of_the_precision_is_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *precision, *bits;
+        bool good;
+    } CASES[] = {
+        {"double", "53", false}, {"octuple", "256", false}, {"quad", "63", false},
+        {"quad", "many", false}, {"quad", "113x", false},   {"quad", "100001", false},
+        {"quad", "", false},     {"quad", "113", true},
+    };
+    far_mat x = rows_of_points();
+    far_net *net = built(FAR_LNNET_QUAD);
+    for (int i = 0; i < COUNT(CASES); i++) {
+        far_lnnet_checked checked;
+        must(far_net_set_metadata(ctx, net, "lnnet.precision", CASES[i].precision));
+        must(far_net_set_metadata(ctx, net, "lnnet.bits", CASES[i].bits));
+        far_status st = far_lnnet_check(ctx, net, &x, LABELS, 0, 0, &checked);
+        if (CASES[i].good) {
+            must(st);
+            assert_int_equal(checked.wrong, 0);
+            assert_int_equal(checked.precision, FAR_LNNET_QUAD);
+        } else {
+            refused(st, FAR_ERR_FORMAT, "expected quad or mpfr");
+        }
+    }
+    far_net_destroy(net);
+}
+
+static void parameters_of_metadata_are_read_whole_or_not(void **state)
+{
+    (void)state;
+    static const char *const DAMAGED[] = {"", "1", "1 2 x", "1  2", "nan"};
+    static const int32_t PRECISIONS[] = {FAR_LNNET_QUAD, FAR_LNNET_MPFR};
+    far_mat x = rows_of_points();
+    for (int p = 0; p < COUNT(PRECISIONS); p++) {
+        far_lnnet_checked checked;
+        if (PRECISIONS[p] == FAR_LNNET_MPFR && !far_lnnet_has_mpfr()) {
+            continue;
+        }
+        far_net *net = built(PRECISIONS[p]);
+        must(far_lnnet_check(ctx, net, &x, LABELS, PRECISIONS[p], 0, &checked));
+        assert_int_equal(checked.wrong, 0);
+        for (int i = 0; i < COUNT(DAMAGED); i++) {
+            must(far_net_set_metadata(ctx, net, "lnnet.parameters", DAMAGED[i]));
+            refused(far_lnnet_check(ctx, net, &x, LABELS, PRECISIONS[p], 0, &checked),
+                    FAR_ERR_FORMAT, "lnnet.parameters is damaged");
+        }
+        far_net_destroy(net);
+    }
+}
+
+static void checks_want_all_their_arguments(void **state)
+{
+    (void)state;
+    far_mat x = rows_of_points(), narrow = far_mat_view(points, ROWS, 1, FAR_F64);
+    far_lnnet_checked out;
+    int64_t wrong[ROWS] = {0, 1, 2, 0, 0}, negative[ROWS] = {0, -1, 0, 0, 0};
+    far_net *net = built(FAR_LNNET_DOUBLE);
+    assert_int_equal(far_lnnet_check(NULL, net, &x, LABELS, 0, 0, &out), FAR_ERR_ARG);
+    refused(far_lnnet_check(ctx, NULL, &x, LABELS, 0, 0, &out), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_check(ctx, net, &x, NULL, 0, 0, &out), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_check(ctx, net, &x, LABELS, 0, 0, NULL), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_check(ctx, net, &x, LABELS, -1, 0, &out), FAR_ERR_ARG, "no such precision");
+    refused(far_lnnet_check(ctx, net, &x, LABELS, FAR_LNNET_MPFR + 1, 0, &out), FAR_ERR_ARG,
+            "no such precision");
+    refused(far_lnnet_check(ctx, net, &x, LABELS, 0, 63, &out), FAR_ERR_ARG, "no such precision");
+    refused(far_lnnet_check(ctx, net, &x, LABELS, 0, 100001, &out), FAR_ERR_ARG,
+            "no such precision");
+    refused(far_lnnet_check(ctx, net, &narrow, LABELS, 0, 0, &out), FAR_ERR_SHAPE, "1");
+    refused(far_lnnet_check(ctx, net, &x, wrong, 0, 0, &out), FAR_ERR_ARG, "row 3 has label 2");
+    refused(far_lnnet_check(ctx, net, &x, negative, 0, 0, &out), FAR_ERR_ARG, "row 2 has label -1");
+    must(far_lnnet_check(ctx, net, &x, LABELS, FAR_LNNET_QUAD, 200, &out));
+    assert_int_equal(out.wrong, 0);
+    far_net_destroy(net);
+}
+
+static void traces_want_the_shapes_they_fill(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    double room[ROWS * 2 * MOST];
+    far_mat x = rows_of_points(), narrow = far_mat_view(points, ROWS, 1, FAR_F64);
+    far_net *net = built(FAR_LNNET_DOUBLE);
+    far_lnnet_shape shape;
+    must(far_lnnet_describe(ctx, net, &shape));
+    far_mat states = far_mat_view(room, ROWS, shape.layers + 1, FAR_F64);
+    far_mat circle = far_mat_view(room, ROWS, 2 * shape.layers, FAR_F64);
+    assert_int_equal(far_lnnet_trace(NULL, net, &x, 0, &states, NULL), FAR_ERR_ARG);
+    refused(far_lnnet_trace(ctx, NULL, &x, 0, &states, NULL), FAR_ERR_ARG, "NULL");
+    refused(far_lnnet_trace(ctx, net, &narrow, 0, &states, NULL), FAR_ERR_SHAPE, "1");
+    refused(far_lnnet_trace(ctx, net, &x, -1, &states, NULL), FAR_ERR_ARG, "chain -1");
+    refused(far_lnnet_trace(ctx, net, &x, shape.groups, &states, NULL), FAR_ERR_ARG,
+            "counted from 0");
+    refused(far_lnnet_trace(ctx, net, &x, 0, &narrow, NULL), FAR_ERR_SHAPE, "states");
+    refused(far_lnnet_trace(ctx, net, &x, 0, NULL, &narrow), FAR_ERR_SHAPE, "circle");
+    must(far_lnnet_trace(ctx, net, &x, 0, &states, NULL));
+    must(far_lnnet_trace(ctx, net, &x, 0, NULL, &circle));
+    for (int64_t i = 0; i < ROWS * shape.layers; i++) { /* on the unit circle */
+        assert_true(fabs(hypot(room[2 * i], room[2 * i + 1]) - 1) < 1e-12);
+    }
+    must(far_net_set_metadata(ctx, net, "lnnet.precision", "half"));
+    refused(far_lnnet_trace(ctx, net, &x, 0, NULL, &circle), FAR_ERR_FORMAT, "half");
+    far_net_destroy(net);
+}
+
+/* A network of doubles, traced in each precision: the same places, but for rounding. */
+static void traces_agree_in_every_precision(void **state)
+{
+    (void)state;
+    enum { MOST = 64 };
+    static const char *const NAMES[] = {NULL, "quad", "mpfr"};
+    double places[3][ROWS * MOST], circles[3][ROWS * 2 * MOST];
+    far_mat x = rows_of_points();
+    far_net *net = built(FAR_LNNET_DOUBLE);
+    far_lnnet_shape shape;
+    far_lnnet_checked checked;
+    must(far_lnnet_describe(ctx, net, &shape));
+    for (int k = 0; k < 2 + far_lnnet_has_mpfr(); k++) {
+        far_mat states = far_mat_view(places[k], ROWS, shape.layers + 1, FAR_F64);
+        far_mat circle = far_mat_view(circles[k], ROWS, 2 * shape.layers, FAR_F64);
+        must(far_net_set_metadata(ctx, net, "lnnet.precision", NAMES[k]));
+        must(far_net_set_metadata(ctx, net, "lnnet.bits", NAMES[k] ? "160" : NULL));
+        must(far_lnnet_trace(ctx, net, &x, 0, &states, &circle));
+        must(far_lnnet_check(ctx, net, &x, LABELS, 0, 0, &checked));
+        assert_int_equal(checked.wrong, 0);
+        for (int64_t i = 0; i < ROWS * (shape.layers + 1); i++) {
+            assert_true(fabs(places[k][i] - places[0][i]) < 1e-9);
+        }
+        for (int64_t i = 0; i < ROWS * 2 * shape.layers; i++) {
+            assert_true(fabs(circles[k][i] - circles[0][i]) < 1e-9);
+        }
+    }
+    far_net_destroy(net);
+}
+
+static void steps_of_the_paper_want_a_pair(void **state)
+{
+    (void)state;
+    const double x[] = {0, 1, 2, 3};
+    const int64_t apart[] = {0, 1, 2, 3}, pair[] = {0, 1, 0, 1};
+    far_lnnet_step step;
+    assert_int_equal(far_lnnet_paper_step(NULL, x, pair, 4, &step), FAR_ERR_ARG);
+    refused(far_lnnet_paper_step(ctx, NULL, pair, 4, &step), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_paper_step(ctx, x, NULL, 4, &step), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_paper_step(ctx, x, pair, 4, NULL), FAR_ERR_ARG, "are needed");
+    refused(far_lnnet_paper_step(ctx, x, apart, 4, &step), FAR_ERR_ARG, "nothing is left to merge");
+    must(far_lnnet_paper_step(ctx, x, pair, 4, &step));
+    assert_int_equal(step.a, 0);
+    assert_int_equal(step.b, 2);
+    assert_int_equal(step.confused, -1);
+}
+
+static void shattering_wants_points_that_differ(void **state)
+{
+    (void)state;
+    double same[] = {0, 0, 1, 1, 0, 0}, far[] = {0, 0, 1, NAN, 2, 2};
+    float narrow[6] = {0};
+    far_shatter out;
+    far_mat x = far_mat_view(same, 3, 2, FAR_F64), y = far_mat_view(far, 3, 2, FAR_F64);
+    far_mat z = far_mat_view(narrow, 3, 2, FAR_F32), empty = far_mat_view(same, 3, 0, FAR_F64);
+    far_mat none = x;
+    none.data = NULL;
+    refused(far_lnnet_shatter(ctx, 0, NULL, 1, &out), FAR_ERR_ARG, "0 layers");
+    refused(far_lnnet_shatter(ctx, FAR_SHATTER_LAYERS_MOST + 1, NULL, 1, &out), FAR_ERR_ARG,
+            "layers");
+    refused(far_lnnet_shatter(ctx, 1, &x, 1, &out), FAR_ERR_VALUE, "rows 1 and 3 are the same");
+    refused(far_lnnet_shatter(ctx, 1, &y, 1, &out), FAR_ERR_VALUE, "row 2, column 2 is nan");
+    refused(far_lnnet_shatter(ctx, 1, &z, 1, &out), FAR_ERR_ARG, "float64");
+    refused(far_lnnet_shatter(ctx, 2, &x, 1, &out), FAR_ERR_SHAPE, "2 layers shatter 4 points");
+    refused(far_lnnet_shatter(ctx, 1, &empty, 1, &out), FAR_ERR_SHAPE, "3 x 0");
+    refused(far_lnnet_shatter(ctx, 1, &none, 1, &out), FAR_ERR_ARG, "x");
+    must(far_lnnet_shatter(ctx, 1, NULL, 1, &out));
+    assert_int_equal(out.realised, out.labellings);
+}
+
+/* Traces, checks and shattering, with every allocation failing in turn. */
+static void every_allocation_can_fail(void **state)
+{
+    (void)state;
+    far_mat x = rows_of_points();
+    far_net *net = built(FAR_LNNET_QUAD);
+    far_lnnet_shape shape;
+    double room[ROWS * 64];
+    must(far_lnnet_describe(ctx, net, &shape));
+    far_mat states = far_mat_view(room, ROWS, shape.layers + 1, FAR_F64);
+    for (int which = 0; which < 3; which++) {
+        far_status st = FAR_ERR_MEMORY;
+        for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
+            far_lnnet_checked checked;
+            far_shatter shattered;
+            int64_t before = test_heap.live_blocks;
+            test_heap.calls = 0;
+            test_heap.fail_at = k;
+            if (which == 0) {
+                st = far_lnnet_trace(ctx, net, &x, 0, &states, NULL);
+            } else if (which == 1) {
+                st = far_lnnet_check(ctx, net, &x, LABELS, FAR_LNNET_DOUBLE, 0, &checked);
+            } else {
+                st = far_lnnet_shatter(ctx, 1, NULL, 1, &shattered);
+            }
+            test_heap.fail_at = -1;
+            assert_int_equal(test_heap.live_blocks, before);
+        }
+        must(st);
+    }
+    far_net_destroy(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(other_networks_are_named),
+        TEST(shapes_are_told),
+        TEST(metadata_of_the_precision_is_checked),
+        TEST(parameters_of_metadata_are_read_whole_or_not),
+        TEST(checks_want_all_their_arguments),
+        TEST(traces_want_the_shapes_they_fill),
+        TEST(traces_agree_in_every_precision),
+        TEST(steps_of_the_paper_want_a_pair),
+        TEST(shattering_wants_points_that_differ),
+        TEST(every_allocation_can_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

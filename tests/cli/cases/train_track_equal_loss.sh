@@ -13,7 +13,8 @@ for i, run in enumerate(runs):
     assert t["columns"] == ["step", "time", "loss", "lmax", "kta"]
     assert (t["file"], t["every"], t["points"]) == (f"net-{i}.track.csv", 10, 31)
     rows = list(csv.reader(open(t["file"])))
-    assert rows[0] == t["columns"] and [[float(x) for x in r] for r in rows[1:]] == t["rows"]
+    assert rows[0] == t["columns"] + ["check"]
+    assert [[float(x) for x in r[:-1]] for r in rows[1:]] == t["rows"]
     assert [r[0] for r in t["rows"]] == list(range(0, 201, 10))
     assert math.isclose(t["rows"][-1][2], run["final_loss"] / 2, rel_tol=1e-12)
     for level, got in zip([0.3, 0.1], t["at_loss"]):

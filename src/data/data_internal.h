@@ -55,6 +55,7 @@ typedef struct far_input {
     char label[FAR_LABEL_BYTES]; /* the path; every message starts with it */
     unsigned char *data;         /* size bytes and a closing zero */
     int64_t size, capacity;
+    int64_t most; /* bytes that gzip may unpack to; 0: what the machine has */
 } far_input;
 
 far_status far_input_load(far_ctx *ctx, const char *path, far_input *in);

@@ -10,8 +10,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define TRIES 3                       /* of an address whose connections break */
-#define MOST_BYTES ((int64_t)1 << 30) /* of a file whose size is not known */
+#define TRIES 3 /* of an address whose connections break */
+/* Of a file whose size is not known: so many times that of the files in it which are kept, and this
+ * for what else is there. The same for other editions, which --unverified takes. */
+#define MOST_TIMES 8
+#define MOST_BESIDES ((int64_t)1 << 20)
 
 typedef struct fetch {
     far_ctx *ctx;
@@ -67,15 +70,43 @@ static far_status check_hash(fetch *f, const char *file, const char *wanted, con
     return FAR_OK;
 }
 
+/* ---- how much may come ---- */
+
+static int64_t loosely(int64_t bytes)
+{
+    return MOST_TIMES * bytes + MOST_BESIDES;
+}
+
+static int64_t kept_bytes(const far_source *s)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < FAR_SOURCE_FILES && s->members[i].path; i++) {
+        sum += s->members[i].bytes;
+    }
+    return sum;
+}
+
+static int64_t most_to_download(const fetch *f)
+{
+    int64_t exact = f->source->bytes, kept = kept_bytes(f->source);
+    return exact > 0 && !f->opts.unverified ? exact : loosely(exact > kept ? exact : kept);
+}
+
+static int64_t most_of_member(const fetch *f, const far_member *m)
+{
+    return m->bytes > 0 && !f->opts.unverified ? m->bytes : loosely(m->bytes);
+}
+
 /* ---- unpacking ---- */
 
 /* The bytes of a member, which lie in out or in the archive. */
-static far_status find_member(const fetch *f, const far_input *in, const char *path, far_input *out,
-                              const unsigned char **data, int64_t *size)
+static far_status find_member(const fetch *f, const far_input *in, const far_member *m,
+                              far_input *out, const unsigned char **data, int64_t *size)
 {
     far_status st;
+    const char *path = m->path;
     if (f->source->pack == FAR_PACK_ZIP) {
-        FAR_TRY(far_zip_extract(in, path, MOST_BYTES, out));
+        FAR_TRY(far_zip_extract(in, path, most_of_member(f, m), out));
         *data = out->data;
         *size = out->size;
     } else {
@@ -107,7 +138,7 @@ static far_status unpack_member(fetch *f, const far_input *in, const far_member 
     const unsigned char *data;
     char path[FAR_PATH_BYTES], hash[65];
     int64_t size;
-    FAR_TRY(find_member(f, in, m->path, &member, &data, &size));
+    FAR_TRY(find_member(f, in, m, &member, &data, &size));
     far_hash_bytes(data, size, hash);
     if (!f->source->sha256) {
         FAR_TRY(check_hash(f, name, m->sha256, hash));
@@ -132,6 +163,7 @@ static far_status load_archive(fetch *f, far_input *in)
         FAR_TRY(check_hash(f, source_name(f), f->source->sha256, hash));
     }
     if (f->source->pack == FAR_PACK_TAR_GZ) {
+        in->most = loosely(kept_bytes(f->source));
         FAR_TRY(far_input_gunzip(in));
     }
 done:
@@ -290,8 +322,7 @@ static far_status open_download(fetch *f)
     snprintf(name, sizeof name, "%s.part", source_name(f));
     FAR_TRY(far_path_join(f->ctx, f->folder, name, path));
     FAR_TRY(far_download_open(f->ctx, path, &f->d));
-    bool exact = f->source->bytes > 0 && !f->opts.unverified;
-    f->d.most = exact ? f->source->bytes : MOST_BYTES;
+    f->d.most = most_to_download(f);
     f->d.total = f->source->bytes;
 done:
     return st;

@@ -95,6 +95,12 @@ static far_status begin_body(transfer *t)
     if (length >= 0) {
         t->d->total = length + (t->range_start > 0 ? t->had : 0);
     }
+    int64_t here = t->range_start > 0 ? t->had : 0;
+    if (length > t->d->most - here) {
+        return far_fail(t->d->ctx, FAR_ERR_FORMAT,
+                        "the server announces %lld bytes, but the file has at most %lld",
+                        (long long)(length + here), (long long)t->d->most);
+    }
     if (t->range_start >= 0 && t->range_start != t->had) {
         return far_fail(t->d->ctx, FAR_ERR_IO,
                         "the server sends a part of the file that was not asked for");

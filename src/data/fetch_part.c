@@ -81,7 +81,7 @@ far_status far_download_put(far_download *d, const void *data, size_t bytes)
     const char *p = data;
     if ((int64_t)bytes > d->most - d->size) {
         return far_fail(d->ctx, FAR_ERR_FORMAT,
-                        "the server sends more than the %lld bytes that the file should have",
+                        "the server sends more than the %lld bytes that the file may have",
                         (long long)d->most);
     }
     while (bytes > 0) {

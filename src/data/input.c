@@ -278,6 +278,10 @@ static far_status inflate_all(const far_input *in, far_input *out, z_stream *z)
     while (!done) {
         FAR_TRY(make_room(out));
         FAR_TRY(inflate_some(in, &at, out, z, &done));
+        if (in->most > 0 && out->size > in->most) {
+            return far_input_fail(in, FAR_ERR_FORMAT, "unpacks to more than %lld bytes",
+                                  (long long)in->most);
+        }
         if (done && gzip_at(in->data + at, in->size - at)) { /* files put end to end */
             inflateReset(z);
             done = false;

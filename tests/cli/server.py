@@ -7,6 +7,8 @@ Prints the port. /MODE/PATH answers with FOLDER/PATH in the manner of MODE:
     short     promises a hundred bytes more than it has, never a part
     cut       breaks off after 1000 bytes, parts too
     slow      a kilobyte every 20 ms, parts too
+    huge      promises a terabyte, never a part
+    endless   promises nothing and does not end, never a part
     other     always another part than the one that was asked for
     moved     is at /good/PATH
     round     is at /round/PATH, for ever
@@ -61,6 +63,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, [], len(data) + (100 if mode == "short" else 0))
             self.wfile.write(data)
             return
+        if mode == "huge":
+            self.answer(200, [], 1 << 40)
+            self.wfile.write(data)
+            return
+        if mode == "endless":
+            self.send_response(200)
+            self.send_header("Connection", "close")
+            self.end_headers()
+            while True:  # until the client has had enough
+                self.wfile.write(b"0" * 65536)
         start = requested_start(asked, len(data))
         if start is None:
             self.answer(416, [("Content-Range", f"bytes */{len(data)}")])

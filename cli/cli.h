@@ -2,6 +2,8 @@
 #ifndef FAR_CLI_H
 #define FAR_CLI_H
 
+#include "talk.h"
+
 #include <farfield/farfield.h>
 #include <stdbool.h>
 #include <stddef.h>

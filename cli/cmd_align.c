@@ -330,11 +330,11 @@ static void print_head(const job *j)
     source_print(&j->kernel, &j->args.source);
     if (j->args.task > 0) {
         int64_t positive = positive_labels(j);
-        printf("targets        signs of eigenvector %lld: %lld of 1, %lld of -1\n",
-               (long long)j->args.task, (long long)positive, (long long)(j->info.rows - positive));
+        print("targets        signs of eigenvector %lld: %lld of 1, %lld of -1\n",
+              (long long)j->args.task, (long long)positive, (long long)(j->info.rows - positive));
     } else {
-        printf("targets        %lld column%s\n", (long long)j->targets.cols,
-               j->targets.cols > 1 ? "s, counted together" : "");
+        print("targets        %lld column%s\n", (long long)j->targets.cols,
+              j->targets.cols > 1 ? "s, counted together" : "");
     }
     if (!j->middle.defined) {
         puts("               constant: centred, nothing is left of them");
@@ -345,23 +345,22 @@ static void print_sums(const job *j)
 {
     const far_alignment *p = &j->plain.sums, *m = &j->middle.sums;
     double n = (double)j->info.points;
-    printf("\n%-22s  %12s  %12s\n", "", "as it is", "centred");
-    printf("%-22s  %12.6f  %12.6f\n", "KTA", p->kta, m->kta);
-    printf("%-22s  %12s  %12.6f  Gaussian of the targets, width %g\n", "CKA", "", j->cka,
-           j->args.width);
-    printf("%-22s  %12.6g  %12.6g\n", "Rayleigh quotient", p->rayleigh, m->rayleigh);
-    printf("%-22s  %12.6g  %12.6g\n", "  of K / N", p->rayleigh / n, m->rayleigh / n);
+    print("\n%-22s  %12s  %12s\n", "", "as it is", "centred");
+    print("%-22s  %12.6f  %12.6f\n", "KTA", p->kta, m->kta);
+    print("%-22s  %12s  %12.6f  Gaussian of the targets, width %g\n", "CKA", "", j->cka,
+          j->args.width);
+    print("%-22s  %12.6g  %12.6g\n", "Rayleigh quotient", p->rayleigh, m->rayleigh);
+    print("%-22s  %12.6g  %12.6g\n", "  of K / N", p->rayleigh / n, m->rayleigh / n);
 }
 
 static void print_vectors(const job *j)
 {
     const agreement *p = &j->plain, *m = &j->middle;
-    printf("\n%6s  %12s  %9s  %9s  %12s  %9s  %9s\n", "n", "lambda_n", "cos^2", "summed", "centred",
-           "cos^2", "summed");
+    print("\n%6s  %12s  %9s  %9s  %12s  %9s  %9s\n", "n", "lambda_n", "cos^2", "summed", "centred",
+          "cos^2", "summed");
     for (int64_t i = 0; i < j->shown; i++) {
-        printf("%6lld  %12.6g  %9.6f  %9.6f  %12.6g  %9.6f  %9.6f\n", (long long)i + 1,
-               p->values[i], p->cosines[i], p->cumulative[i], m->values[i], m->cosines[i],
-               m->cumulative[i]);
+        print("%6lld  %12.6g  %9.6f  %9.6f  %12.6g  %9.6f  %9.6f\n", (long long)i + 1, p->values[i],
+              p->cosines[i], p->cumulative[i], m->values[i], m->cosines[i], m->cumulative[i]);
     }
 }
 

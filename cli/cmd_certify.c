@@ -160,12 +160,14 @@ static void print_json(const char *text, const along *directions)
 {
     int length = trimmed(text, strlen(text));
     if (!directions->label) {
-        printf("%.*s\n", length, text);
+        fwrite(text, 1, (size_t)length, stdout);
+        print("\n");
         return;
     }
-    printf("%.*s,\n \"along\": ", trimmed(text, (size_t)length - 1), text);
+    fwrite(text, 1, (size_t)trimmed(text, (size_t)length - 1), stdout);
+    print(",\n \"along\": ");
     verdict_json_along(directions);
-    printf("\n}\n");
+    print("\n}\n");
 }
 
 /* A certificate of either kind. */
@@ -284,7 +286,7 @@ static int check_certificate(session *s, const certify_args *a, const subject *m
         return session_failure(s, a->check);
     }
     if (!a->quiet) {
-        printf("%s holds for %s\n", a->check, a->operand);
+        print("%s holds for %s\n", a->check, a->operand);
     }
     return EXIT_DONE;
 }

@@ -257,7 +257,7 @@ static int write_result(job *j)
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */
     if (j->args.json) {
-        printf("%s\n", text);
+        puts(text);
     } else {
         comparison_print(j->comparison);
     }

@@ -10,6 +10,7 @@
 #include <farfield/fetch.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VERB "data"
 
@@ -25,6 +26,16 @@ typedef struct job {
     data_args args;
     session s;
 } job;
+
+/* For scripts byte by byte; a terminal is shown what it can print. */
+static void print_path(const char *path)
+{
+    if (isatty(STDOUT_FILENO)) {
+        print("%s\n", path);
+    } else {
+        puts(path);
+    }
+}
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
@@ -98,8 +109,8 @@ static const char *state_word(far_dataset_state state)
 static void print_line(const char *name, const char *shape, const char *size, const char *here,
                        const char *target, const char *purpose, const char *shift)
 {
-    printf("%-14s  %12s  %8s  %-5s %-16s  %s", name, shape, size, here, target, purpose);
-    printf(shift ? ", --shift '%s'\n" : "\n", shift);
+    print("%-14s  %12s  %8s  %-5s %-16s  %s", name, shape, size, here, target, purpose);
+    print(shift ? ", --shift '%s'\n" : "\n", shift);
 }
 
 static void print_set(const far_dataset *set, far_dataset_state state)
@@ -147,7 +158,7 @@ static int list_sets(const job *j, const char *folder)
         }
     }
     if (code == EXIT_DONE && !j->args.json) {
-        printf("\nThey lie in %s; 'farfield data get NAME' brings one there.\n", folder);
+        print("\nThey lie in %s; 'farfield data get NAME' brings one there.\n", folder);
     }
     return code;
 }
@@ -202,14 +213,14 @@ static int run_where(const job *j, const far_dataset *set)
         session_say(&j->s, "%s has not the size of the publisher's; see 'farfield data verify %s'",
                     set->name, set->name);
     }
-    printf("%s\n", path);
+    print_path(path);
     return EXIT_DONE;
 }
 
 static int where_all(const job *j, const char *folder)
 {
     if (!j->args.json) {
-        printf("%s\n", folder);
+        print_path(folder);
         return EXIT_DONE;
     }
     json_begin(stdout);
@@ -246,7 +257,7 @@ static int verify_set(const job *j, const far_dataset *set, const char *path, ta
     if (j->args.json) {
         print_verified_json(set, path, problem, t->here == 0);
     } else if (!problem) {
-        printf("%s: %s verified by SHA-256\n", set->name, path);
+        print("%s: %s verified by SHA-256\n", set->name, path);
     }
     t->here++;
     t->good += !problem;
@@ -346,7 +357,7 @@ static int run_get(job *j, const far_dataset *set)
     if (j->args.json) {
         print_report_json(set, &report, path);
     } else {
-        printf("%s\n", path);
+        print_path(path);
     }
     return EXIT_DONE;
 }

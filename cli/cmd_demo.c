@@ -107,7 +107,7 @@ static void tell(const demo *d)
     demo_print(d);
     char *path = d->args.report && !d->args.quiet ? report_path(&d->report, "report.html") : NULL;
     if (path) {
-        printf("\nreport: %s\n", path);
+        print("\nreport: %s\n", path);
     }
     free(path);
 }

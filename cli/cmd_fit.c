@@ -169,34 +169,33 @@ enum { NAMES_SHOWN = 8, LABEL_WIDTH = 14 };
 
 static void print_label(const char *label)
 {
-    printf("%-*s", LABEL_WIDTH, label);
+    print("%-*s", LABEL_WIDTH, label);
 }
 
 static void print_outputs(const far_model *m, const far_model_info *i)
 {
     bool classes = i->task == FAR_TASK_CLASSIFY;
     print_label(classes ? "classes" : "outputs");
-    printf("%lld: ", (long long)i->outputs);
+    print("%lld: ", (long long)i->outputs);
     for (int64_t k = 0; k < i->outputs && k < NAMES_SHOWN; k++) {
-        printf("%s%s", k ? ", " : "", classes ? far_model_class(m, k) : far_model_target(m, k));
+        print("%s%s", k ? ", " : "", classes ? far_model_class(m, k) : far_model_target(m, k));
     }
-    printf("%s\n", i->outputs > NAMES_SHOWN ? ", ..." : "");
+    print("%s\n", i->outputs > NAMES_SHOWN ? ", ..." : "");
 }
 
 static void print_matrix(const far_model_info *i)
 {
     print_label("ridge");
-    printf("%.4g (%.4g of the mean diagonal %.4g)\n", i->ridge, i->ridge_relative,
-           i->mean_diagonal);
+    print("%.4g (%.4g of the mean diagonal %.4g)\n", i->ridge, i->ridge_relative, i->mean_diagonal);
     print_label("residual");
-    printf("%.2g\n", i->residual);
+    print("%.2g\n", i->residual);
     if (!isnan(i->condition)) {
         print_label("condition");
-        printf("%.4g (lambda_min %.4g, lambda_max %.4g)\n", i->condition, i->lambda_min,
-               i->lambda_max);
+        print("%.4g (lambda_min %.4g, lambda_max %.4g)\n", i->condition, i->lambda_min,
+              i->lambda_max);
     }
     print_label("train R2");
-    printf("%.6g\n", i->r2_train);
+    print("%.6g\n", i->r2_train);
 }
 
 /* With the architecture given only the ridge was chosen. */
@@ -207,22 +206,22 @@ static void print_choice(const far_model *m)
     }
     far_candidate c = far_model_candidate(m, 0);
     print_label("LOO R2");
-    printf("%.6g (log likelihood per row %.4g)\n", c.loo_r2, c.log_likelihood);
+    print("%.6g (log likelihood per row %.4g)\n", c.loo_r2, c.log_likelihood);
 }
 
 static void print_duplicates(const far_model_info *i)
 {
     print_label("duplicates");
     if (i->duplicates == 0) {
-        printf("none\n");
+        print("none\n");
         return;
     }
-    printf("%lld %s the inputs of an earlier row, ", (long long)i->duplicates,
-           i->duplicates == 1 ? "row repeats" : "rows repeat");
+    print("%lld %s the inputs of an earlier row, ", (long long)i->duplicates,
+          i->duplicates == 1 ? "row repeats" : "rows repeat");
     if (i->conflicts == 0) {
-        printf("with the same targets\n");
+        print("with the same targets\n");
     } else {
-        printf("%lld with other targets\n", (long long)i->conflicts);
+        print("%lld with other targets\n", (long long)i->conflicts);
     }
 }
 
@@ -230,11 +229,11 @@ static void print_cost(const far_model_info *i)
 {
     char size[SHOW_BYTES];
     print_label("time");
-    printf("%.2f s (choose %.2f, fill %.2f, factor %.2f, solve %.2f)\n", i->seconds_total,
-           i->seconds_choose, i->seconds_fill, i->seconds_factor, i->seconds_solve);
+    print("%.2f s (choose %.2f, fill %.2f, factor %.2f, solve %.2f)\n", i->seconds_total,
+          i->seconds_choose, i->seconds_fill, i->seconds_factor, i->seconds_solve);
     print_label("memory");
-    printf("%s, %s storage\n", show_size(i->bytes, size),
-           i->storage == FAR_STORAGE_PACKED ? "packed" : "full");
+    print("%s, %s storage\n", show_size(i->bytes, size),
+          i->storage == FAR_STORAGE_PACKED ? "packed" : "full");
 }
 
 static int widest_arch(const far_model *m)
@@ -254,17 +253,16 @@ static void print_candidates(const far_model *m)
         return;
     }
     int width = widest_arch(m);
-    printf("\nchosen among\n  %-*s %10s %9s %9s %12s  bounded\n", width, "architecture", "ridge",
-           "LOO R2", "edge R2", "log lik/row");
+    print("\nchosen among\n  %-*s %10s %9s %9s %12s  bounded\n", width, "architecture", "ridge",
+          "LOO R2", "edge R2", "log lik/row");
     for (int64_t i = 0; i < count; i++) {
         far_candidate c = far_model_candidate(m, i);
         char at_edge[16] = "-";
         if (!isnan(c.edge_r2)) {
             snprintf(at_edge, sizeof at_edge, "%.4f", c.edge_r2);
         }
-        printf("%c %-*s %10.3g %9.4f %9s %12.4f  %s\n", c.chosen ? '*' : ' ', width, c.arch,
-               c.ridge, c.loo_r2, at_edge, c.log_likelihood,
-               c.bounded ? "yes" : "no, never chosen");
+        print("%c %-*s %10.3g %9.4f %9s %12.4f  %s\n", c.chosen ? '*' : ' ', width, c.arch, c.ridge,
+              c.loo_r2, at_edge, c.log_likelihood, c.bounded ? "yes" : "no, never chosen");
     }
 }
 
@@ -272,18 +270,18 @@ static void print_summary(const far_model *m, const char *path)
 {
     far_model_info info = far_model_describe(m);
     print_label("rows");
-    printf("%lld\n", (long long)info.rows);
+    print("%lld\n", (long long)info.rows);
     print_label("inputs");
-    printf("%lld\n", (long long)info.inputs);
+    print("%lld\n", (long long)info.inputs);
     print_outputs(m, &info);
     print_label("architecture");
-    printf("%s\n", far_model_arch(m));
+    print("%s\n", far_model_arch(m));
     print_matrix(&info);
     print_choice(m);
     print_duplicates(&info);
     print_cost(&info);
     print_label("model");
-    printf("%s\n", path ? path : "not saved; -o FILE keeps it");
+    print("%s\n", path ? path : "not saved; -o FILE keeps it");
     print_candidates(m);
 }
 

@@ -247,7 +247,7 @@ static char *name_layers(const job *j)
     const char *between = "";
     for (int64_t l = 0; l < far_net_describe(j->net).layers; l++) {
         if (j->layers[l]) {
-            fprintf(out, "%s%lld", between, (long long)l + 1);
+            talk(out, "%s%lld", between, (long long)l + 1);
             between = ",";
         }
     }
@@ -334,7 +334,7 @@ static int print_json(job *j)
     json_text_field(stdout, "dtype", a->dtype == FAR_F64 ? "f64" : "f32");
     json_key(stdout, "shape");
     for (int i = 0; i < dims; i++) {
-        printf("%s%lld", i ? ", " : "[", (long long)shape[i]);
+        print("%s%lld", i ? ", " : "[", (long long)shape[i]);
     }
     putchar(']');
     if (a->output) {

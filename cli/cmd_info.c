@@ -52,19 +52,19 @@ static int print_build(bool json)
         json_end(stdout);
         return EXIT_DONE;
     }
-    printf("version    %s\n", far_version());
-    printf("isa        %s (FARFIELD_ISA=avx2|baseline chooses a lower one)\n", far_kernel_isa());
-    printf("threads    %d\n", threads);
-    printf("compiler   %s\n", COMPILER);
-    printf("build      %s\n", FAR_BUILD_TYPE);
-    printf("libraries  %s\n", FAR_BUILD_LIBRARIES);
+    print("version    %s\n", far_version());
+    print("isa        %s (FARFIELD_ISA=avx2|baseline chooses a lower one)\n", far_kernel_isa());
+    print("threads    %d\n", threads);
+    print("compiler   %s\n", COMPILER);
+    print("build      %s\n", FAR_BUILD_TYPE);
+    print("libraries  %s\n", FAR_BUILD_LIBRARIES);
     return EXIT_DONE;
 }
 
 static void print_arch(const far_arch *arch, bool json)
 {
     if (!json) {
-        printf("%s\n", far_arch_text(arch));
+        print("%s\n", far_arch_text(arch));
         return;
     }
     json_begin(stdout);
@@ -81,6 +81,7 @@ static int check_arch(const char *text, bool json)
         return failure("info", "out of memory");
     }
     int code = EXIT_DONE;
+    talk_trust(far_ctx_message(ctx));
     if (far_arch_parse(ctx, text, &arch) != FAR_OK) {
         failure("info", "%s", far_ctx_message(ctx));
         code = EXIT_USAGE;

@@ -237,7 +237,7 @@ static void json_values(const job *j, const far_mat *m)
 {
     json_text_field(stdout, "dtype", word_of(DTYPE_LIST, m->dtype));
     json_key(stdout, "shape");
-    printf("[%lld, %lld]", (long long)m->rows, (long long)m->cols);
+    print("[%lld, %lld]", (long long)m->rows, (long long)m->cols);
     if (j->args.output) {
         json_text_field(stdout, "file", j->args.output);
     } else {
@@ -468,22 +468,22 @@ static void print_supremum(const far_supremum *sup)
 {
     char a[SHOW_BYTES], b[SHOW_BYTES];
     if (!sup->bounded && sup->order < 0) {
-        printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s as x -> 0\n",
-               show_exact(sup->slope, a), show_exact(sup->order, b));
+        print("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s as x -> 0\n",
+              show_exact(sup->slope, a), show_exact(sup->order, b));
     } else if (!sup->bounded) {
-        printf("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
-               show_exact(sup->slope, a), show_exact(sup->order, b));
+        print("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
+              show_exact(sup->slope, a), show_exact(sup->order, b));
     } else if (sup->constant) {
-        printf("Theta(x, x) = %s for every x\n", show_exact(sup->value, a));
+        print("Theta(x, x) = %s for every x\n", show_exact(sup->value, a));
     } else if (isnan(sup->radius)) {
-        printf("sup Theta(x, x) = %s, reached at some x; the layers on the input decide where\n",
-               show_exact(sup->value, a));
+        print("sup Theta(x, x) = %s, reached at some x; the layers on the input decide where\n",
+              show_exact(sup->value, a));
     } else if (sup->attained) {
-        printf("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", show_exact(sup->value, a),
-               show_exact(sup->radius, b));
+        print("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", show_exact(sup->value, a),
+              show_exact(sup->radius, b));
     } else {
-        printf("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n",
-               show_exact(sup->value, a), show_exact(sup->radius, b));
+        print("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n",
+              show_exact(sup->value, a), show_exact(sup->radius, b));
     }
 }
 

@@ -21,15 +21,15 @@ enum { WORD_COUNT = sizeof WORDS / sizeof WORDS[0] };
 
 static int print_words(void)
 {
-    printf("Usage: farfield lnnet WORD [options]\n\n"
-           "Networks of linear layers and layer norms alone: three neurons wide they classify\n"
-           "anything, and can be built, not trained.\n\n"
-           "Words:\n");
+    print("Usage: farfield lnnet WORD [options]\n\n"
+          "Networks of linear layers and layer norms alone: three neurons wide they classify\n"
+          "anything, and can be built, not trained.\n\n"
+          "Words:\n");
     for (int i = 0; i < WORD_COUNT; i++) {
-        printf("  %-8s %s\n", WORDS[i].name, WORDS[i].summary);
+        print("  %-8s %s\n", WORDS[i].name, WORDS[i].summary);
     }
-    printf("\nOptions:\n  --help  print this; farfield lnnet WORD --help has the options of a "
-           "word\n");
+    print("\nOptions:\n  --help  print this; farfield lnnet WORD --help has the options of a "
+          "word\n");
     return EXIT_DONE;
 }
 

@@ -196,22 +196,22 @@ static void warn(const local_job *j)
 
 static void print_line(const char *name, double value, const char *what)
 {
-    printf("%-14s %-12.6g %s\n", name, value, what);
+    print("%-14s %-12.6g %s\n", name, value, what);
 }
 
 static void print_map(local_job *j, const char *name, int map, double agrees)
 {
     quartiles q = local_quartiles(j, map);
     if (local_has(j, map)) {
-        printf("%-22s  %10.4g  %10.4g  %10.4g", name, q.low, q.middle, q.high);
-        printf(isnan(agrees) ? "\n" : "  %8.3f\n", agrees);
+        print("%-22s  %10.4g  %10.4g  %10.4g", name, q.low, q.middle, q.high);
+        print(isnan(agrees) ? "\n" : "  %8.3f\n", agrees);
     }
 }
 
 static void print_maps(local_job *j)
 {
-    printf("\n%-22s  %10s  %10s  %10s  %8s\n", "over the points", "quartile", "median", "quartile",
-           j->h.data ? "corr." : "");
+    print("\n%-22s  %10s  %10s  %10s  %8s\n", "over the points", "quartile", "median", "quartile",
+          j->h.data ? "corr." : "");
     print_map(j, "|g|", MAP_LENGTH, NAN);
     print_map(j, "v0", MAP_FIRST, NAN);
     print_map(j, "reach of C", MAP_REACH, NAN);
@@ -233,8 +233,8 @@ static void print_image(const local_job *j)
 static void print_summary(local_job *j)
 {
     source_print(&j->kernel, &j->args.source);
-    printf("points         %lld of %lld coordinates%s, %.4g apart\n\n", (long long)j->n,
-           (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
+    print("points         %lld of %lld coordinates%s, %.4g apart\n\n", (long long)j->n,
+          (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
     print_line("xi", j->curve.xi, "correlation length of C");
     print_line("c_inf", j->curve.c_inf, "C far away");
     print_line("min C", j->curve.min_c, "the least of all pairs");
@@ -323,7 +323,8 @@ static int check_outputs(local_job *j)
 {
     const local_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
-    code = code == EXIT_DONE && a->correlation ? output_possible(VERB, j->s.ctx, a->correlation) : code;
+    code = code == EXIT_DONE && a->correlation ? output_possible(VERB, j->s.ctx, a->correlation)
+                                               : code;
     return code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
 }
 

@@ -103,10 +103,10 @@ enum { NEED_COUNT = sizeof NEEDS / sizeof NEEDS[0] };
 static void print_needs(int32_t needs)
 {
     const char *between = "needs ";
-    printf("%12s", "");
+    print("%12s", "");
     for (int i = 0; i < NEED_COUNT; i++) {
         if (needs & NEEDS[i].bit) {
-            printf("%s%s", between, NEEDS[i].text);
+            print("%s%s", between, NEEDS[i].text);
             between = ", ";
         }
     }
@@ -116,7 +116,7 @@ static void print_needs(int32_t needs)
 static void print_default(const far_measure_info *m)
 {
     if (m->argument && !isnan(m->standard[0])) {
-        printf("%12s%s is %g if not given\n", "", m->argument, m->standard[0]);
+        print("%12s%s is %g if not given\n", "", m->argument, m->standard[0]);
     }
 }
 
@@ -131,8 +131,8 @@ static int print_list(void)
             puts(name);
             name[0] = 0;
         }
-        printf("%-12s%s\n", name, m->line);
-        printf("%12s%s\n", "", m->formula);
+        print("%-12s%s\n", name, m->line);
+        print("%12s%s\n", "", m->formula);
         print_default(m);
         if (m->needs) {
             print_needs(m->needs);
@@ -148,7 +148,7 @@ static void json_needs(int32_t needs)
     putchar('[');
     for (int i = 0; i < NEED_COUNT; i++) {
         if (needs & NEEDS[i].bit) {
-            printf("%s\"%s\"", between, NEEDS[i].word);
+            print("%s\"%s\"", between, NEEDS[i].word);
             between = ", ";
         }
     }
@@ -274,7 +274,7 @@ static void print_numbers(const job *j)
     }
     for (int64_t i = 0; i < j->total; i++) {
         label_of(j, i, label);
-        printf("%-14s %.9g\n", label, j->numbers[i]);
+        print("%-14s %.9g\n", label, j->numbers[i]);
     }
 }
 

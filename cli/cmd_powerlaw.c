@@ -366,20 +366,20 @@ static void print_theory(const job *j)
 {
     const setting *t = &j->setting;
     const far_power_theory *e = &j->theory;
-    printf("theory         %s, (z)_+^%g, points %s %lld dimension%s, target %s\n",
-           t->nngp ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d, t->d > 1 ? "s" : "",
-           t->target == FAR_TARGET_NET ? "another network" : "an indicator");
-    printf("  nu           %.6g, eigenvalues of K / N ~ n^-nu\n", e->nu);
-    printf("  kappa        %.6g, tails of the target ~ n^-kappa\n", e->kappa);
-    printf("  xi           %.6g, loss ~ t^-xi, xi = kappa / nu\n", e->xi);
+    print("theory         %s, (z)_+^%g, points %s %lld dimension%s, target %s\n",
+          t->nngp ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d, t->d > 1 ? "s" : "",
+          t->target == FAR_TARGET_NET ? "another network" : "an indicator");
+    print("  nu           %.6g, eigenvalues of K / N ~ n^-nu\n", e->nu);
+    print("  kappa        %.6g, tails of the target ~ n^-kappa\n", e->kappa);
+    print("  xi           %.6g, loss ~ t^-xi, xi = kappa / nu\n", e->xi);
 }
 
 static void print_comparison(const job *j)
 {
     double off = 100 * (j->fit.exponent / expected(j) - 1);
-    printf("comparison     %s %.6g, theory %.6g: %+.1f %%, theory %s the interval\n",
-           exponent_name(j), j->fit.exponent, expected(j), off,
-           inside(j) ? "is inside" : "is outside of");
+    print("comparison     %s %.6g, theory %.6g: %+.1f %%, theory %s the interval\n",
+          exponent_name(j), j->fit.exponent, expected(j), off,
+          inside(j) ? "is inside" : "is outside of");
 }
 
 static void print_summary(const job *j)

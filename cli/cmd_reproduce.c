@@ -82,13 +82,12 @@ static int print_paper(int i)
         id = wider(id, EXPERIMENTS[end].id);
         data = wider(data, data_of(&EXPERIMENTS[end]));
     }
-    printf("%s\n  %-*s %-*s %-6s %-6s %s\n", paper, id, "id", data, "data", "quick", "full",
-           "what");
+    print("%s\n  %-*s %-*s %-6s %-6s %s\n", paper, id, "id", data, "data", "quick", "full", "what");
     for (; i < end; i++) {
         const experiment *e = &EXPERIMENTS[i];
         char quick[SHOW_BYTES], full[SHOW_BYTES];
-        printf("  %-*s %-*s %-6s %-6s %s\n", id, e->id, data, data_of(e),
-               show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
+        print("  %-*s %-*s %-6s %-6s %s\n", id, e->id, data, data_of(e),
+              show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
     }
     return end;
 }
@@ -181,8 +180,8 @@ static bool wrote(const reproduction *r, const char *name)
 
 static void print_summary(const experiment *e, const reproduction *r)
 {
-    printf("%s: %d of %d claims agree", e->id, r->claims - r->failed, r->claims);
-    printf(wrote(r, REPORT) ? "; see %s/" REPORT "\n" : "\n", r->folder);
+    print("%s: %d of %d claims agree", e->id, r->claims - r->failed, r->claims);
+    print(wrote(r, REPORT) ? "; see %s/" REPORT "\n" : "\n", r->folder);
 }
 
 static bool is_folder(const char *path)

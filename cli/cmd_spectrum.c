@@ -403,7 +403,7 @@ static int write_files(job *j)
 static void print_interval(const job *j, int64_t i)
 {
     if (j->weyl.low) {
-        printf("  %14.6g  %14.6g", j->weyl.low[i], j->weyl.high[i]);
+        print("  %14.6g  %14.6g", j->weyl.low[i], j->weyl.high[i]);
     }
     putchar('\n');
 }
@@ -411,13 +411,13 @@ static void print_interval(const job *j, int64_t i)
 static void print_values(const job *j)
 {
     double trace = j->info.trace, n = (double)j->info.points, sum = 0;
-    printf("\n%6s  %14s  %14s  %14s", "n", "lambda_n of K", "of K / N", "trace up to it");
+    print("\n%6s  %14s  %14s  %14s", "n", "lambda_n of K", "of K / N", "trace up to it");
     puts(j->weyl.low ? "        at least         at most" : "");
     for (int64_t i = 0; i < j->shown; i++) {
         double value = j->spectrum.values[i];
         sum += value;
-        printf("%6lld  %14.6g  %14.6g  %14.6f", (long long)i + 1, value, value / n,
-               trace > 0 ? sum / trace : NAN);
+        print("%6lld  %14.6g  %14.6g  %14.6f", (long long)i + 1, value, value / n,
+              trace > 0 ? sum / trace : NAN);
         print_interval(j, i);
     }
 }
@@ -433,38 +433,38 @@ static double layer_trace(const job *j, int64_t layer)
 
 static void print_layers(const job *j)
 {
-    printf("\n%6s  %14s  %14s  %17s  %s\n", "layer", "lambda_1 of K", "least", "part of the trace",
-           "tensors");
+    print("\n%6s  %14s  %14s  %17s  %s\n", "layer", "lambda_1 of K", "least", "part of the trace",
+          "tensors");
     for (int64_t l = 0; l < j->layers.rows; l++) {
         if (layer_chosen(j, l)) {
-            printf("%6lld  %14.6g  %14.6g  %17.6f  %s.*\n", (long long)l + 1,
-                   mat_get(&j->layers, l, 0), mat_get(&j->layers, l, j->layers.cols - 1),
-                   layer_trace(j, l) / j->info.trace, far_net_layer(j->kernel.net, l));
+            print("%6lld  %14.6g  %14.6g  %17.6f  %s.*\n", (long long)l + 1,
+                  mat_get(&j->layers, l, 0), mat_get(&j->layers, l, j->layers.cols - 1),
+                  layer_trace(j, l) / j->info.trace, far_net_layer(j->kernel.net, l));
         }
     }
 }
 
 static void print_condition(const far_condition *c)
 {
-    printf("condition      %.6g, of K + %g I\n", c->condition, c->ridge);
-    printf("  eigenvalues  %.6g to %.6g, of K\n", c->least, c->largest);
+    print("condition      %.6g, of K + %g I\n", c->condition, c->ridge);
+    print("  eigenvalues  %.6g to %.6g, of K\n", c->least, c->largest);
     if (c->least < -FAR_VIEW_PSD * fabs(c->largest)) {
         puts("  take care    the least is below 0: K is not positive semidefinite, and no kernel");
     }
-    printf("%-14s %.6g%s\n", c->ridge > 0 ? "dimension" : "rank", c->dimension,
-           c->ridge > 0 ? ", sum of lambda / (lambda + ridge)" : ", numerical");
-    printf("participation  %.6g, (sum lambda)^2 / sum lambda^2\n", c->participation);
+    print("%-14s %.6g%s\n", c->ridge > 0 ? "dimension" : "rank", c->dimension,
+          c->ridge > 0 ? ", sum of lambda / (lambda + ridge)" : ", numerical");
+    print("participation  %.6g, (sum lambda)^2 / sum lambda^2\n", c->participation);
 }
 
 static void print_weyl(const job *j)
 {
     const weyl *w = &j->weyl;
-    printf("added layer    %lld, its own eigenvalues %.6g to %.6g\n", (long long)w->layer + 1,
-           w->least, w->largest);
-    printf("  intervals    hold %lld of %lld eigenvalues\n", (long long)w->inside,
-           (long long)j->info.rows);
+    print("added layer    %lld, its own eigenvalues %.6g to %.6g\n", (long long)w->layer + 1,
+          w->least, w->largest);
+    print("  intervals    hold %lld of %lld eigenvalues\n", (long long)w->inside,
+          (long long)j->info.rows);
     if (!isnan(j->args.ridge)) {
-        printf("  condition    at most %.6g, of K + %g I\n", w->bound, j->args.ridge);
+        print("  condition    at most %.6g, of K + %g I\n", w->bound, j->args.ridge);
     }
 }
 
@@ -472,8 +472,8 @@ static void print_power(const job *j)
 {
     power_print("nu", "Lam of K / N", &j->power);
     if (!isnan(j->theory)) {
-        printf("  theory       nu = %.6g, for points that fill %lld dimension%s\n", j->theory,
-               (long long)j->kernel.x.cols, j->kernel.x.cols > 1 ? "s" : "");
+        print("  theory       nu = %.6g, for points that fill %lld dimension%s\n", j->theory,
+              (long long)j->kernel.x.cols, j->kernel.x.cols > 1 ? "s" : "");
     }
 }
 
@@ -481,7 +481,7 @@ static void print_summary(const job *j)
 {
     const spectrum_args *a = &j->args;
     source_print(&j->kernel, &a->source);
-    printf("trace          %.6g\n", j->info.trace);
+    print("trace          %.6g\n", j->info.trace);
     if (!isnan(a->ridge)) {
         print_condition(&j->condition);
     }

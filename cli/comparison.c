@@ -114,11 +114,11 @@ static widths measure(const far_comparison *c, int64_t models, const char *const
 static void print_cells(const widths *w, const char *mark, const char *name,
                         const char *const texts[COLUMNS])
 {
-    printf("%s %-*s", mark, w->name, name);
+    print("%s %-*s", mark, w->name, name);
     for (int k = 0; k < COLUMNS; k++) {
-        printf(k == CERTIFICATE ? "  %-*s" : "  %*s", w->column[k], texts[k]);
+        print(k == CERTIFICATE ? "  %-*s" : "  %*s", w->column[k], texts[k]);
     }
-    printf("\n");
+    print("\n");
 }
 
 static void print_row(const widths *w, const char *mark, const far_compare_row *r)
@@ -126,8 +126,8 @@ static void print_row(const widths *w, const char *mark, const far_compare_row *
     cell cells[COLUMNS];
     const char *texts[COLUMNS];
     if (!comparison_scored(r)) {
-        printf("%s %-*s  %s: %s\n", mark, w->name, r->model, far_compare_state_text(r->state),
-               r->message);
+        print("%s %-*s  %s: %s\n", mark, w->name, r->model, far_compare_state_text(r->state),
+              r->message);
         return;
     }
     comparison_cells(r, cells);
@@ -142,10 +142,10 @@ static void print_notes(const far_comparison *c, int64_t models)
     for (int64_t i = 0; i < models; i++) {
         const far_compare_row *r = far_comparison_row(c, i);
         if (r->state == FAR_COMPARED_PARTLY) {
-            printf("%s failed for some seeds: %s\n", r->model, r->message);
+            print("%s failed for some seeds: %s\n", r->model, r->message);
         }
         if (comparison_scored(r) && !r->verdict.known && r->verdict.reason) {
-            printf("%s has no certificate: %s\n", r->model, r->verdict.reason);
+            print("%s has no certificate: %s\n", r->model, r->verdict.reason);
         }
     }
 }
@@ -207,10 +207,10 @@ static void tell_in_range(FILE *out, const far_comparison *c, const far_comparis
     const far_compare_row *best = far_comparison_row(c, info->best);
     const far_compare_row *r = far_comparison_row(c, other);
     if (other == info->best) {
-        fprintf(out, " (%.3f in range, the best there too)", r->r2_in.mean);
+        talk(out, " (%.3f in range, the best there too)", r->r2_in.mean);
     } else {
-        fprintf(out, " (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
-                best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
+        talk(out, " (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
+             best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
     }
 }
 
@@ -227,18 +227,18 @@ static void tell_runner_up(FILE *out, const far_comparison *c, const far_compari
     bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
     const char *how = overlap ? "overlap" : "do not overlap";
     if (second == best_but(c, info->models, score_in, -1)) { /* it was just named */
-        fprintf(out, ", the next there, and the intervals %s", how);
+        talk(out, ", the next there, and the intervals %s", how);
     } else {
-        fprintf(out, "; next out of range: %s, %.3f, and the intervals %s", next->model,
-                next->r2_out.mean, how);
+        talk(out, "; next out of range: %s, %.3f, and the intervals %s", next->model,
+             next->r2_out.mean, how);
     }
 }
 
 static void tell_undefined(FILE *out, const far_comparison *c, const far_comparison_info *info)
 {
     if (best_but(c, info->models, score_in, -1) >= 0) {
-        fprintf(out, "R2 out of range is undefined: %s.\n",
-                info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
+        talk(out, "R2 out of range is undefined: %s.\n",
+             info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
     }
 }
 
@@ -251,13 +251,13 @@ void comparison_tell_best(FILE *out, const far_comparison *c)
     }
     const far_compare_row *best = far_comparison_row(c, info->best);
     if (!(best->r2_out.mean > 0)) {
-        fprintf(out,
-                "Out of range every model is worse than the mean of those rows would be (R2 0).\n");
+        talk(out,
+             "Out of range every model is worse than the mean of those rows would be (R2 0).\n");
     }
-    fprintf(out, "Best out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
+    talk(out, "Best out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
     tell_in_range(out, c, info);
     tell_runner_up(out, c, info);
-    fprintf(out, ".\n");
+    talk(out, ".\n");
 }
 
 int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded)
@@ -267,7 +267,7 @@ int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded)
     for (int64_t i = 0; (r = far_comparison_row(c, i)); i++) {
         if (comparison_scored(r) && r->verdict.known && (r->verdict.bounded != 0) == bounded) {
             if (out) {
-                fprintf(out, "%s%s", count ? ", " : "", r->model);
+                talk(out, "%s%s", count ? ", " : "", r->model);
             }
             count++;
         }
@@ -280,14 +280,14 @@ static void print_verdicts(const far_comparison *c)
     int64_t loose = comparison_tell_judged(NULL, c, false);
     int64_t firm = comparison_tell_judged(NULL, c, true);
     if (loose > 0) {
-        printf("Far enough out these exceed any level: ");
+        print("Far enough out these exceed any level: ");
         comparison_tell_judged(stdout, c, false);
-        printf("%s", firm > 0 ? "; " : ".\n");
+        print(firm > 0 ? "; " : ".\n");
     }
     if (firm > 0) {
-        printf(loose > 0 ? "these never do: " : "None of these can run away: ");
+        print(loose > 0 ? "these never do: " : "None of these can run away: ");
         comparison_tell_judged(stdout, c, true);
-        printf(".\n");
+        print(".\n");
     }
 }
 
@@ -305,25 +305,23 @@ void comparison_tell_reach(FILE *out, const far_comparison *c)
     }
     if (widest >= 0) {
         const far_compare_row *r = far_comparison_row(c, widest);
-        fprintf(
-            out,
-            "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).\n",
-            info->largest_out, r->max_out, r->model);
+        talk(out,
+             "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).\n",
+             info->largest_out, r->max_out, r->model);
     }
 }
 
 static void print_title(const far_comparison_info *info)
 {
-    printf("%s, out of range where %s\n", info->target, info->shift);
-    printf(
-        "%lld rows in range, %lld of them to train on and %lld to test; %lld rows out of range; ",
-        (long long)info->rows_in, (long long)info->train_rows, (long long)info->test_rows,
-        (long long)info->rows_out);
+    print("%s, out of range where %s\n", info->target, info->shift);
+    print("%lld rows in range, %lld of them to train on and %lld to test; %lld rows out of range; ",
+          (long long)info->rows_in, (long long)info->train_rows, (long long)info->test_rows,
+          (long long)info->rows_out);
     if (info->seeds == 1) {
-        printf("seed %llu\n\n", (unsigned long long)info->first_seed);
+        print("seed %llu\n\n", (unsigned long long)info->first_seed);
     } else {
-        printf("seeds %llu to %llu\n\n", (unsigned long long)info->first_seed,
-               (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
+        print("seeds %llu to %llu\n\n", (unsigned long long)info->first_seed,
+              (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
     }
 }
 
@@ -333,7 +331,7 @@ void comparison_print(const far_comparison *c)
     print_title(&info);
     print_table(c, &info);
     print_notes(c, info.models);
-    printf("\n");
+    print("\n");
     comparison_tell_best(stdout, c);
     comparison_tell_reach(stdout, c);
     print_verdicts(c);

@@ -14,8 +14,9 @@ typedef struct dataset {
     int64_t count;
 } dataset;
 
-/* Reads operand, as input_read does, or the data set of that name, and picks the rows where the expression holds (NULL: all).
- * Returns an exit code, with a line on stderr if it is not 0; no row is a failure. */
+/* Reads operand, as input_read does, or the data set of that name, and picks the rows where the
+ * expression holds (NULL: all). Returns an exit code, with a line on stderr if it is not 0; no row
+ * is a failure. */
 int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const char *where,
                  dataset *d);
 void dataset_free(dataset *d);

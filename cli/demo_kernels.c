@@ -80,11 +80,11 @@ static far_status fill_row(far_ctx *ctx, const char *arch, row *r)
 
 static void print_head(void)
 {
-    printf("%-34s", "network");
+    print("%-34s", "network");
     for (int i = 0; i < PAIR_COUNT; i++) {
-        printf("%10s", PAIRS[i].title);
+        print("%10s", PAIRS[i].title);
     }
-    printf("  %-10s%s\n", "inf,1", "sup of Theta(x,x)");
+    print("  %-10s%s\n", "inf,1", "sup of Theta(x,x)");
 }
 
 static void print_limit(const row *r)
@@ -97,27 +97,27 @@ static void print_limit(const row *r)
     } else {
         snprintf(text, sizeof text, "%.4f x^%g", r->limit, r->order);
     }
-    printf("  %-10s", text);
+    print("  %-10s", text);
 }
 
 static void print_supremum(const far_supremum *sup)
 {
     if (!sup->bounded) {
-        printf("unbounded, %.4g x^%g\n", sup->slope, sup->order);
+        print("unbounded, %.4g x^%g\n", sup->slope, sup->order);
     } else if (sup->constant) {
-        printf("%.6f everywhere\n", sup->value);
+        print("%.6f everywhere\n", sup->value);
     } else if (sup->attained) {
-        printf("%.6f at |x| = %.4g\n", sup->value, sup->radius);
+        print("%.6f at |x| = %.4g\n", sup->value, sup->radius);
     } else {
-        printf("%.6f at infinity\n", sup->value);
+        print("%.6f at infinity\n", sup->value);
     }
 }
 
 static void print_row(const row *r)
 {
-    printf("%-34s", r->arch);
+    print("%-34s", r->arch);
     for (int i = 0; i < PAIR_COUNT; i++) {
-        printf(r->theta[i] < 1e5 ? "%10.4f" : "%10.4g", r->theta[i]);
+        print(r->theta[i] < 1e5 ? "%10.4f" : "%10.4g", r->theta[i]);
     }
     print_limit(r);
     print_supremum(&r->sup);
@@ -126,16 +126,16 @@ static void print_row(const row *r)
 static void print_table(const row *rows, bool quiet)
 {
     if (!quiet) {
-        printf("The neural tangent kernel Theta(x,x') of infinitely wide networks of one input, at "
-               "pairs x,x' near and far:\n\n");
+        print("The neural tangent kernel Theta(x,x') of infinitely wide networks of one input, at "
+              "pairs x,x' near and far:\n\n");
     }
     print_head();
     for (int i = 0; i < NETWORK_COUNT; i++) {
         print_row(&rows[i]);
     }
     if (!quiet) {
-        printf("\nWithout a norm Theta runs away with x, and so can every prediction; one layer "
-               "norm, anywhere in such\na network, bounds both for all x.\n");
+        print("\nWithout a norm Theta runs away with x, and so can every prediction; one layer "
+              "norm, anywhere in such\na network, bounds both for all x.\n");
     }
 }
 

@@ -81,40 +81,41 @@ static void print_row(const widths *w, const char *name, const demo_result *r)
 {
     cell cells[COLUMNS];
     if (!r->there) {
-        printf("  %-*s  not there\n", w->name, name);
+        print("  %-*s  not there\n", w->name, name);
         return;
     }
     fill_cells(r, cells);
-    printf("  %-*s", w->name, name);
+    print("  %-*s", w->name, name);
     for (int k = 0; k < COLUMNS; k++) {
         bool coloured = k == VERDICT && colours();
         const char *colour = r->verdict == FAR_BOUNDED ? "\033[32m" : "\033[31m";
-        printf("  %s%*s%s", coloured ? colour : "", w->column[k], cells[k],
-               coloured ? "\033[0m" : "");
+        fputs(coloured ? colour : "", stdout);
+        print("  %*s", w->column[k], cells[k]);
+        fputs(coloured ? "\033[0m" : "", stdout);
     }
-    printf("\n");
+    print("\n");
 }
 
 static void print_head(const widths *w)
 {
-    printf("  %-*s", w->name, "model");
+    print("  %-*s", w->name, "model");
     for (int k = 0; k < COLUMNS; k++) {
-        printf("  %*s", w->column[k], HEADS[k]);
+        print("  %*s", w->column[k], HEADS[k]);
     }
-    printf("\n");
+    print("\n");
 }
 
 static void print_words(const demo *d)
 {
     const demo_result *r = d->results[DEMO_COFFEE];
     int64_t last = demo_far(&d->sets[DEMO_COFFEE]) - 1;
-    printf("\nThree hours after pouring, a cup that stands at 20 C is at %.1f C. A network without "
-           "a norm says\n%.1f (infinite width) and %.1f (width 128); with one layer norm %.1f and "
-           "%.1f.\n",
-           d->sets[DEMO_COFFEE].truth[last], r[0].mean[last], r[2].mean[last], r[1].mean[last],
-           r[3].mean[last]);
-    printf("Bounded is proven, for every input; it is not the same as right: where the truth "
-           "itself runs away\n(line, parabola), a bounded model cannot follow.\n");
+    print("\nThree hours after pouring, a cup that stands at 20 C is at %.1f C. A network without "
+          "a norm says\n%.1f (infinite width) and %.1f (width 128); with one layer norm %.1f and "
+          "%.1f.\n",
+          d->sets[DEMO_COFFEE].truth[last], r[0].mean[last], r[2].mean[last], r[1].mean[last],
+          r[3].mean[last]);
+    print("Bounded is proven, for every input; it is not the same as right: where the truth "
+          "itself runs away\n(line, parabola), a bounded model cannot follow.\n");
 }
 
 /* Whatever the data, the reason is the same. */
@@ -122,7 +123,7 @@ static void print_absent(const demo *d)
 {
     for (int k = 0; k < DEMO_MODELS; k++) {
         if (!d->results[0][k].there) {
-            printf("\n%s is not there: %s\n", demo_model_name(k), d->results[0][k].reason);
+            print("\n%s is not there: %s\n", demo_model_name(k), d->results[0][k].reason);
         }
     }
 }
@@ -132,12 +133,12 @@ void demo_print(const demo *d)
     widths w = measure(d);
     for (int i = 0; i < DEMO_SETS; i++) {
         const demo_set *set = &d->sets[i];
-        printf("%s: %s\n  %s\n", set->name, set->law, set->shift);
+        print("%s: %s\n  %s\n", set->name, set->law, set->shift);
         print_head(&w);
         for (int k = 0; k < DEMO_MODELS; k++) {
             print_row(&w, demo_model_name(k), &d->results[i][k]);
         }
-        printf("%s", i < DEMO_SETS - 1 ? "\n" : "");
+        print(i < DEMO_SETS - 1 ? "\n" : "");
     }
     print_absent(d);
     if (!d->args.quiet) {

@@ -236,6 +236,7 @@ int output_possible(const char *verb_name, far_ctx *ctx, const char *path)
 int sink_open(const char *verb_name, far_ctx *ctx, const char *path, sink *s)
 {
     *s = (sink){.verb = verb_name, .ctx = ctx, .stream = path ? NULL : stdout};
+    s->terminal = !path && isatty(STDOUT_FILENO);
     return !path || far_file_create(ctx, path, &s->file) == FAR_OK
                ? EXIT_DONE
                : failure(verb_name, "%s", far_ctx_message(ctx));
@@ -276,13 +277,18 @@ int sink_close(sink *s, int code)
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
+enum { WORD_BYTES = 4096 };
+
 static bool needs_quotes(const char *text)
 {
     return !*text || strpbrk(text, ",\"\r\n") || *text == ' ' || text[strlen(text) - 1] == ' ';
 }
 
-static void put_word(sink *s, const char *text)
+static void put_word(sink *s, const char *word)
 {
+    char shown[WORD_BYTES];
+    /* a terminal is shown what it can print; files and pipes get the bytes as they are */
+    const char *text = s->terminal ? far_printable(word, shown, sizeof shown) : word;
     if (!needs_quotes(text)) {
         sink_put(s, text);
         return;

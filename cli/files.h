@@ -55,6 +55,7 @@ typedef struct sink {
     far_ctx *ctx;
     FILE *stream;   /* standard output */
     far_file *file; /* any other */
+    bool terminal;  /* it is standard output, and that is a terminal */
     bool failed;
 } sink;
 /* path NULL: standard output. A name that ends in .gz is packed. */

@@ -8,16 +8,20 @@
  * flag serves all levels. */
 static bool at_start;
 
+#define NOT_UTF8 0xFFFDu /* what stands for bytes that JSON has no way to write */
+
+/* Also what a terminal would act on is escaped, which changes nothing for readers of JSON. */
 void json_quoted(FILE *out, const char *text)
 {
     putc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (*p == '"' || *p == '\\') {
-            fprintf(out, "\\%c", *p);
-        } else if (*p < 0x20) {
-            fprintf(out, "\\u%04x", *p);
+    for (int bytes; *text; text += bytes) {
+        int32_t code = far_text_decode(text, &bytes);
+        if (code == '"' || code == '\\') {
+            fprintf(out, "\\%c", (int)code);
+        } else if (!far_text_prints(code)) {
+            fprintf(out, "\\u%04x", code < 0 ? NOT_UTF8 : (unsigned)code);
         } else {
-            putc(*p, out);
+            fwrite(text, 1, (size_t)bytes, out);
         }
     }
     putc('"', out);

@@ -841,21 +841,21 @@ static const char *kind_of(const source_args *a)
 void source_print(const source *k, const source_args *a)
 {
     far_view_info info = far_view_describe(k->view);
-    printf("kernel         ");
+    print("kernel         ");
     if (a->kernel) {
         const gram_header *h = &k->gram.header;
-        printf("%s", k->gram.in.label);
+        print("%s", k->gram.in.label);
         if (h->kind && h->arch) {
-            printf(", %s kernel of '%s'", h->kind, h->arch);
+            print(", %s kernel of '%s'", h->kind, h->arch);
         }
     } else if (a->net) {
-        printf("tangent kernel of %s", a->net);
+        print("tangent kernel of %s", a->net);
     } else {
-        printf("%s of '%s'", a->get == GET_NNGP ? "NNGP" : "NTK", far_kernel_text(k->kernel));
+        print("%s of '%s'", a->get == GET_NNGP ? "NNGP" : "NTK", far_kernel_text(k->kernel));
     }
-    printf(", %lld point%s", (long long)info.points, info.points == 1 ? "" : "s");
+    print(", %lld point%s", (long long)info.points, info.points == 1 ? "" : "s");
     if (info.outputs > 1) {
-        printf(" of %lld outputs", (long long)info.outputs);
+        print(" of %lld outputs", (long long)info.outputs);
     }
     putchar('\n');
 }

@@ -64,7 +64,7 @@ static const char *unit_of(const laplace_job *j)
 
 static void print_label(const char *label)
 {
-    printf("%-*s", LABEL_WIDTH, label);
+    print("%-*s", LABEL_WIDTH, label);
 }
 
 static const char *plural(int64_t count)
@@ -75,28 +75,28 @@ static const char *plural(int64_t count)
 static void print_network(const laplace_job *j)
 {
     print_label("network");
-    printf("%s\n", far_net_text(j->net));
+    print("%s\n", far_net_text(j->net));
     print_label("");
-    printf("%lld parameters, %lld input%s, %lld output%s%s\n", (long long)j->info.parameters,
-           (long long)j->info.inputs, plural(j->info.inputs), (long long)j->info.outputs,
-           plural(j->info.outputs), j->info.linearized ? ", linearised" : "");
+    print("%lld parameters, %lld input%s, %lld output%s%s\n", (long long)j->info.parameters,
+          (long long)j->info.inputs, plural(j->info.inputs), (long long)j->info.outputs,
+          plural(j->info.outputs), j->info.linearized ? ", linearised" : "");
     print_label("likelihood");
-    printf("%s%s\n", LIKELIHOODS[j->opts.likelihood],
-           j->args.likelihood == LIKELIHOOD_AUTO ? ", as it was trained" : "");
+    print("%s%s\n", LIKELIHOODS[j->opts.likelihood],
+          j->args.likelihood == LIKELIHOOD_AUTO ? ", as it was trained" : "");
     if (!laplace_classifies(j)) {
         print_label("noise");
-        printf("%.6g%s (%s)\n", raw_noise(j), unit_of(j), j->noise_from);
+        print("%.6g%s (%s)\n", raw_noise(j), unit_of(j), j->noise_from);
     }
 }
 
 static void print_rows(const laplace_job *j)
 {
     print_label("rows");
-    printf("%lld of %s to fit\n", (long long)j->train.x.rows, j->train.name);
+    print("%lld of %s to fit\n", (long long)j->train.x.rows, j->train.name);
     if (j->val.name) {
         print_label("");
-        printf("%lld of %s to choose%s\n", (long long)j->val.x.rows, j->val.name,
-               j->args.val ? "" : ", not used to fit (the network may have been trained on them)");
+        print("%lld of %s to choose%s\n", (long long)j->val.x.rows, j->val.name,
+              j->args.val ? "" : ", not used to fit (the network may have been trained on them)");
     }
 }
 
@@ -106,12 +106,12 @@ static void print_rank_given(const laplace_job *j, int64_t rank)
     int64_t asked = j->args.rank;
     const char *origin = j->args.rank_given ? "given" : "the default: not validated";
     if (asked == rank) {
-        printf(", %s\n", origin);
+        print(", %s\n", origin);
     } else if (asked == 0) {
         puts(", all that the landmarks give");
     } else {
-        printf(", all that the landmarks give (%lld %s)\n", (long long)asked,
-               j->args.rank_given ? "asked for" : "is the default");
+        print(", all that the landmarks give (%lld %s)\n", (long long)asked,
+              j->args.rank_given ? "asked for" : "is the default");
     }
 }
 
@@ -119,18 +119,18 @@ static void print_posterior(const laplace_job *j, const far_laplace_info *i)
 {
     print_label("posterior");
     if (i->method == FAR_LAPLACE_EXACT) {
-        printf("exact, a system of side %lld (%s)\n", (long long)i->side,
-               i->system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
+        print("exact, a system of side %lld (%s)\n", (long long)i->side,
+              i->system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
         return;
     }
-    printf("ELLA, %lld landmarks, %s\n", (long long)i->landmarks,
-           i->residual_prior ? "with the prior of what is no feature"
-                             : "as in the paper, without the prior of what is no feature");
+    print("ELLA, %lld landmarks, %s\n", (long long)i->landmarks,
+          i->residual_prior ? "with the prior of what is no feature"
+                            : "as in the paper, without the prior of what is no feature");
     print_label("K");
-    printf("%lld features", (long long)i->rank);
+    print("%lld features", (long long)i->rank);
     if (j->chosen_rank) {
-        printf(", chosen of up to %lld%s\n", (long long)j->rank_tried,
-               i->rank == j->rank_tried ? ": the most there were" : "");
+        print(", chosen of up to %lld%s\n", (long long)j->rank_tried,
+              i->rank == j->rank_tried ? ": the most there were" : "");
     } else {
         print_rank_given(j, i->rank);
     }
@@ -139,15 +139,15 @@ static void print_posterior(const laplace_job *j, const far_laplace_info *i)
 static void print_prior(const laplace_job *j, const far_laplace_info *i)
 {
     print_label("s0^2");
-    printf("%.6g", i->prior);
+    print("%.6g", i->prior);
     if (j->chosen_prior) {
-        printf(", chosen%s\n",
-               j->choice.edge ? ", at the end of the grid: a wider one may do better" : "");
+        print(", chosen%s\n",
+              j->choice.edge ? ", at the end of the grid: a wider one may do better" : "");
     } else {
         puts(j->args.prior_given ? ", given" : ", the default: not validated");
     }
     print_label("effective");
-    printf("%.6g parameters that the data decide\n", i->effective);
+    print("%.6g parameters that the data decide\n", i->effective);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -164,9 +164,9 @@ static const char *form_name(const laplace_job *j, form f)
 static void print_number(double value)
 {
     if (isnan(value)) {
-        printf("  %10s", "-");
+        print("  %10s", "-");
     } else {
-        printf("  %10.5g", value);
+        print("  %10.5g", value);
     }
 }
 
@@ -174,7 +174,7 @@ typedef double (*pick_fn)(const laplace_job *j, const verdicts *v);
 
 static void print_line(const laplace_job *j, const char *name, pick_fn pick)
 {
-    printf("%-22s", name);
+    print("%-22s", name);
     for (int f = 0; f < FORMS; f++) {
         if (j->forms[f].computed) {
             print_number(pick(j, &j->forms[f]));
@@ -215,17 +215,17 @@ static void print_scores(const laplace_job *j)
 
 static void print_table(const laplace_job *j)
 {
-    printf("\n%-22s", "");
+    print("\n%-22s", "");
     for (int f = 0; f < FORMS; f++) {
         if (j->forms[f].computed) {
-            printf("  %10s", form_name(j, (form)f));
+            print("  %10s", form_name(j, (form)f));
         }
     }
-    printf("  %lld %s rows of %s\n", (long long)j->scored->x.rows, role_of(j), j->scored->name);
+    print("  %lld %s rows of %s\n", (long long)j->scored->x.rows, role_of(j), j->scored->name);
     if (is_scored(j)) {
         print_scores(j);
     } else {
-        printf("%s has no targets: predicted, not scored\n", j->scored->name);
+        print("%s has no targets: predicted, not scored\n", j->scored->name);
     }
     if (j->ood.name) {
         if (laplace_classifies(j)) {
@@ -237,16 +237,16 @@ static void print_table(const laplace_job *j)
 
 static void print_spread(const char *name, const spread_of *s)
 {
-    printf("%-22s  %10.4g  %10.4g  %10.4g\n", name, s->low, s->median, s->high);
+    print("%-22s  %10.4g  %10.4g  %10.4g\n", name, s->low, s->median, s->high);
 }
 
 static void print_spreads(const laplace_job *j)
 {
-    printf("\n%-22s  %10s  %10s  %10s  over rows\n",
-           laplace_classifies(j) ? "sd of the logits"
-           : *unit_of(j)         ? "sd, standardised"
-                                 : "sd",
-           "5%", "median", "95%");
+    print("\n%-22s  %10s  %10s  %10s  over rows\n",
+          laplace_classifies(j) ? "sd of the logits"
+          : *unit_of(j)         ? "sd, standardised"
+                                : "sd",
+          "5%", "median", "95%");
     print_spread(j->scored->name, &j->spread_in);
     if (j->ood.name) {
         print_spread(j->ood.name, &j->spread_out);
@@ -263,7 +263,7 @@ void laplace_print(const laplace_job *j)
     print_table(j);
     print_spreads(j);
     if (j->args.output) {
-        printf("\n%lld predictions in %s\n", (long long)j->scored->x.rows, j->args.output);
+        print("\n%lld predictions in %s\n", (long long)j->scored->x.rows, j->args.output);
     }
 }
 

@@ -173,8 +173,8 @@ static int write_report(job *j)
 
 static void print_precision(const far_lnnet_info *i)
 {
-    printf("precision     %s, %lld bits", far_lnnet_precision_name(i->precision),
-           (long long)i->bits);
+    print("precision     %s, %lld bits", far_lnnet_precision_name(i->precision),
+          (long long)i->bits);
     puts(i->precision == FAR_LNNET_DOUBLE ? ""
                                           : "; in double it is another network: use lnnet check");
 }
@@ -183,17 +183,18 @@ static void print_summary(const job *j)
 {
     const far_lnnet_info *i = &j->info;
     char seconds[SHOW_BYTES];
-    printf("All %lld rows are classified rightly%s.\n\n", (long long)j->points.x.rows,
-           j->args.output ? " by the file, read again" : "");
-    printf("points        %lld different ones, %lld classes, %lld inputs\n", (long long)i->points,
-           (long long)i->classes, (long long)j->points.x.cols);
-    printf("layers        %lld of %lld neurons (mode %s%s)\n", (long long)i->layers,
-           (long long)i->width, far_lnnet_mode_name(i->mode), i->groups > 1 ? ", grouped" : "");
-    printf("smallest gap  %.3g, after layer %lld\n", i->gap, (long long)i->gap_layer);
-    printf("final gap     %.3g\n", i->final_gap);
-    printf("margin        %.3g of the outputs%s", i->margin, i->robust ? "; " : "\n");
+    print("All %lld rows are classified rightly%s.\n\n", (long long)j->points.x.rows,
+          j->args.output ? " by the file, read again" : "");
+    print("points        %lld different ones, %lld classes, %lld inputs\n", (long long)i->points,
+          (long long)i->classes, (long long)j->points.x.cols);
+    print("layers        %lld of %lld neurons (mode %s%s)\n", (long long)i->layers,
+          (long long)i->width, far_lnnet_mode_name(i->mode), i->groups > 1 ? ", grouped" : "");
+    print("smallest gap  %.3g, after layer %lld\n", i->gap, (long long)i->gap_layer);
+    print("final gap     %.3g\n", i->final_gap);
+    print(i->robust ? "margin        %.3g of the outputs; " : "margin        %.3g of the outputs\n",
+          i->margin);
     if (i->robust) {
-        printf("rounding moves them by %.1g of it\n", i->noise);
+        print("rounding moves them by %.1g of it\n", i->noise);
     } else {
         puts("rounding      as farfield does it here; elsewhere, as in PyTorch, points may go "
              "astray\n"
@@ -201,15 +202,15 @@ static void print_summary(const job *j)
     }
     print_precision(i);
     if (i->confusions > 0) {
-        printf("confusions    %lld avoided by moving the hinge\n", (long long)i->confusions);
+        print("confusions    %lld avoided by moving the hinge\n", (long long)i->confusions);
     }
-    printf("projections   %lld tried\n", (long long)i->tries);
-    printf("time          %s\n", show_time(i->seconds, seconds));
+    print("projections   %lld tried\n", (long long)i->tries);
+    print("time          %s\n", show_time(i->seconds, seconds));
     if (j->args.output) {
-        printf("network       %s\n", j->args.output);
+        print("network       %s\n", j->args.output);
     }
     if (j->args.report) {
-        printf("report        %s/report.html\n", j->args.report);
+        print("report        %s/report.html\n", j->args.report);
     }
 }
 

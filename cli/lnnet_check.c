@@ -152,12 +152,12 @@ static void print_summary(const job *j)
 {
     const far_lnnet_checked *c = &j->found;
     long long rows = (long long)j->points.x.rows;
-    printf("%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g\n",
-           rows - (long long)c->wrong, rows, far_lnnet_precision_name(c->precision),
-           (long long)c->bits, c->margin);
+    print("%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g\n",
+          rows - (long long)c->wrong, rows, far_lnnet_precision_name(c->precision),
+          (long long)c->bits, c->margin);
     if (c->wrong > 0) {
-        printf("The first that is wrong is row %lld.\n",
-               (long long)table_row(&j->points.table, c->first_wrong));
+        print("The first that is wrong is row %lld.\n",
+              (long long)table_row(&j->points.table, c->first_wrong));
     }
 }
 

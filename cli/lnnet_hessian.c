@@ -291,26 +291,26 @@ static extent extent_of(const double *v, int64_t n)
 static void print_extent(const char *what, const double *v, int64_t n)
 {
     extent e = extent_of(v, n);
-    printf("%-22s  mean %.6g, from %.6g to %.6g\n", what, e.mean, e.least, e.most);
+    print("%-22s  mean %.6g, from %.6g to %.6g\n", what, e.mean, e.least, e.most);
 }
 
 static void print_summary(const job *j)
 {
     int64_t n = j->x.rows;
-    printf("rows                    %lld of %lld inputs\n", (long long)n, (long long)j->x.cols);
+    print("rows                    %lld of %lld inputs\n", (long long)n, (long long)j->x.cols);
     print_extent(j->args.net ? "H of the network" : "H of the layer norm", j->values, n);
     if (j->ratio) {
         print_extent("over H of one group", j->ratio, n);
-        printf("%-22s  %.6g\n", "  at least, for any x", j->bound);
+        print("%-22s  %.6g\n", "  at least, for any x", j->bound);
     }
     if (j->args.check) {
-        printf(j->off < 0.1 ? "finite differences      agree to %.1g of H\n"
-                            : "finite differences      off by %.1g of H: it bends within their "
-                              "steps, or is rounding\n",
-               j->off);
+        print(j->off < 0.1 ? "finite differences      agree to %.1g of H\n"
+                           : "finite differences      off by %.1g of H: it bends within their "
+                             "steps, or is rounding\n",
+              j->off);
     }
     if (j->args.output) {
-        printf("H of each row           %s\n", j->args.output);
+        print("H of each row           %s\n", j->args.output);
     }
 }
 

@@ -141,7 +141,7 @@ static void print_direction(const job *j)
             break;
         }
         limit = fabs(j->direction[i]);
-        printf("%s%+.3g %s", shown ? " " : "", j->direction[i], input_name(j, i, buffer));
+        print("%s%+.3g %s", shown ? " " : "", j->direction[i], input_name(j, i, buffer));
     }
     puts(d > MOST ? " ..." : "");
 }
@@ -150,27 +150,27 @@ static void print_layer(const job *j)
 {
     const far_ln_layer_info *i = &j->info;
     char seconds[SHOW_BYTES];
-    printf("\nSSR behind one layer norm  %.6g, %s\n", i->lssr,
-           i->broken ? "below what any linear network can reach" : "not below the linear bound");
-    printf("  of its three outputs     %.6g\n", i->ssr);
+    print("\nSSR behind one layer norm  %.6g, %s\n", i->lssr,
+          i->broken ? "below what any linear network can reach" : "not below the linear bound");
+    print("  of its three outputs     %.6g\n", i->ssr);
     if (i->before.defined) {
-        printf("  along LSSR's direction   %.6g\n", i->along);
+        print("  along LSSR's direction   %.6g\n", i->along);
     }
-    printf("  layers tried             %lld in %s\n", (long long)i->candidates,
-           show_time(i->seconds, seconds));
+    print("  layers tried             %lld in %s\n", (long long)i->candidates,
+          show_time(i->seconds, seconds));
     if (j->args.output) {
-        printf("layer                      %s\n", j->args.output);
+        print("layer                      %s\n", j->args.output);
     }
 }
 
 static void print_summary(const job *j)
 {
     const far_ssr *b = &j->info.before;
-    printf("points                     %lld in %lld classes, %lld inputs of rank %lld\n",
-           (long long)b->points, (long long)b->classes, (long long)b->inputs, (long long)b->rank);
-    printf("SSR                        %.6g\n", b->ssr);
-    printf("LSSR, the linear bound     %.6g\n", b->lssr);
-    printf("  its direction            ");
+    print("points                     %lld in %lld classes, %lld inputs of rank %lld\n",
+          (long long)b->points, (long long)b->classes, (long long)b->inputs, (long long)b->rank);
+    print("SSR                        %.6g\n", b->ssr);
+    print("LSSR, the linear bound     %.6g\n", b->lssr);
+    print("  its direction            ");
     if (b->defined) {
         print_direction(j);
     } else {

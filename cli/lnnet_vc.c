@@ -72,21 +72,21 @@ static void print_summary(const far_shatter *f)
 {
     char seconds[SHOW_BYTES];
     if (f->realised == f->labellings) {
-        printf("Shattered: all %lld labellings of %lld points by at most %lld layers, so the VC\n"
-               "dimension of three neurons and %lld layers is at least %lld.\n\n",
-               (long long)f->labellings, (long long)f->points, (long long)f->most_layers,
-               (long long)f->layers, (long long)f->points);
+        print("Shattered: all %lld labellings of %lld points by at most %lld layers, so the VC\n"
+              "dimension of three neurons and %lld layers is at least %lld.\n\n",
+              (long long)f->labellings, (long long)f->points, (long long)f->most_layers,
+              (long long)f->layers, (long long)f->points);
     } else {
-        printf("Not shattered: %lld of %lld labellings were realised; the first that was not is ",
-               (long long)f->realised, (long long)f->labellings);
+        print("Not shattered: %lld of %lld labellings were realised; the first that was not is ",
+              (long long)f->realised, (long long)f->labellings);
         print_labelling(f->failed, f->points);
         puts("\n");
     }
-    printf("networks  %lld built and run; the others differ by exchanging the classes\n",
-           (long long)f->built);
-    printf("layers    %lld at most\n", (long long)f->most_layers);
-    printf("margin    %.3g at least\n", f->margin);
-    printf("time      %s\n", show_time(f->seconds, seconds));
+    print("networks  %lld built and run; the others differ by exchanging the classes\n",
+          (long long)f->built);
+    print("layers    %lld at most\n", (long long)f->most_layers);
+    print("margin    %.3g at least\n", f->margin);
+    print("time      %s\n", show_time(f->seconds, seconds));
 }
 
 static void print_json(const far_shatter *f)

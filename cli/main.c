@@ -41,7 +41,7 @@ __attribute__((format(printf, 2, 0))) static void say(const char *verb_name, con
 {
     fflush(stdout);
     fprintf(stderr, verb_name ? "farfield %s: " : "farfield: ", verb_name);
-    vfprintf(stderr, format, args);
+    talk_args(stderr, format, args);
 }
 
 int usage_error(const char *verb_name, const char *format, ...)
@@ -67,17 +67,17 @@ int failure(const char *verb_name, const char *format, ...)
 
 static int print_overview(void)
 {
-    printf("Usage: farfield VERB [options]\n\n"
-           "What a neural network does far from its data: at infinite width and at any other.\n\n"
-           "Verbs:\n");
+    print("Usage: farfield VERB [options]\n\n"
+          "What a neural network does far from its data: at infinite width and at any other.\n\n"
+          "Verbs:\n");
     for (int i = 0; i < VERB_COUNT; i++) {
-        printf("  %-9s %s\n", VERBS[i].name, VERBS[i].summary);
+        print("  %-9s %s\n", VERBS[i].name, VERBS[i].summary);
     }
-    printf("  %-9s %s\n\n", "help", "the options of a verb: farfield help kernel");
-    printf("Options:\n"
-           "  --version  print the version and leave\n"
-           "  --help     print this and leave\n\n"
-           "Exit: 0 done, 1 failed, 2 wrong usage. Try: farfield demo\n");
+    print("  %-9s %s\n\n", "help", "the options of a verb: farfield help kernel");
+    print("Options:\n"
+          "  --version  print the version and leave\n"
+          "  --help     print this and leave\n\n"
+          "Exit: 0 done, 1 failed, 2 wrong usage. Try: farfield demo\n");
     return EXIT_DONE;
 }
 
@@ -128,7 +128,7 @@ static int dispatch(int argc, char **argv)
         return run_help(argc - 1, argv + 1);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        printf("farfield %s\n", far_version());
+        print("farfield %s\n", far_version());
         return EXIT_DONE;
     }
     if (word[0] == '-') {

@@ -57,21 +57,21 @@ static int choice_index(const char *list, const char *word)
 static void print_count_default(const option *o, int64_t value)
 {
     if (value >= o->least) {
-        printf(" [%lld]", (long long)value);
+        print(" [%lld]", (long long)value);
     }
 }
 
 static void print_number_default(double value)
 {
     if (!isnan(value)) {
-        printf(" [%g]", value);
+        print(" [%g]", value);
     }
 }
 
 static void print_text_default(const char *text)
 {
     if (text) {
-        printf(" [%s]", text);
+        print(" [%s]", text);
     }
 }
 
@@ -87,7 +87,7 @@ static void print_default(const option *o, const void *field)
         print_text_default(*(const char *const *)field);
         break;
     case OPTION_CHOICE:
-        printf(" [%s]", choice_word(o->value, *(const int *)field, word, sizeof word));
+        print(" [%s]", choice_word(o->value, *(const int *)field, word, sizeof word));
         break;
     case OPTION_COUNT:
         print_count_default(o, *(const int64_t *)field);
@@ -107,14 +107,14 @@ static void print_option(const option *o, const void *field)
     }
     snprintf(left, sizeof left, "  %s%s%s%s", letter, o->name, o->value ? " " : "",
              o->value ? o->value : "");
-    printf("%-*s", HELP_COLUMN, left);
+    print("%-*s", HELP_COLUMN, left);
     if (strlen(left) >= HELP_COLUMN) {
-        printf("\n%*s", HELP_COLUMN, "");
+        print("\n%*s", HELP_COLUMN, "");
     }
     for (const char *p = o->help; *p; p++) {
         putchar(*p);
         if (*p == '\n') {
-            printf("%*s", HELP_COLUMN, "");
+            print("%*s", HELP_COLUMN, "");
         }
     }
     print_default(o, field);
@@ -126,7 +126,7 @@ static void print_usage(const char *usage)
     const char *head = "Usage: ";
     while (*usage) {
         int length = (int)strcspn(usage, "\n");
-        printf("%-7sfarfield %.*s\n", head, length, usage);
+        print("%-7sfarfield %.*s\n", head, length, usage);
         usage += length + (usage[length] == '\n');
         head = "";
     }
@@ -135,16 +135,20 @@ static void print_usage(const char *usage)
 static void print_help(const command_line *line, const void *values)
 {
     print_usage(line->usage);
-    printf("\n%s\n\nOptions:\n", line->about);
+    print("\n");
+    fputs(line->about, stdout);
+    print("\n\nOptions:\n");
     for (size_t i = 0; i < option_total(line); i++) {
         if (i == line->option_count && line->more.title) {
-            printf("\n%s\n", line->more.title);
+            print("\n%s\n", line->more.title);
         }
         print_option(option_at(line, i), (const char *)values + field_offset(line, i));
     }
-    printf("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print this and leave");
+    print("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print this and leave");
     if (line->notes) {
-        printf("\n%s\n", line->notes);
+        print("\n");
+        fputs(line->notes, stdout);
+        print("\n");
     }
 }
 

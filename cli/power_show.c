@@ -20,14 +20,14 @@ int window_read(const char *verb_name, const char *option_name, const char *text
 
 void power_print(const char *exponent, const char *prefactor, const far_power *p)
 {
-    printf("%-14s %.6g, 95 %% interval %.6g to %.6g\n", exponent, p->exponent, p->exponent_low,
-           p->exponent_high);
-    printf("%-14s %.6g, 95 %% interval %.6g to %.6g\n", prefactor, p->prefactor, p->prefactor_low,
-           p->prefactor_high);
-    printf("%-14s %g to %g, %lld points, spread of the logarithm %.3g\n", "  window", p->from,
-           p->to, (long long)p->points, p->spread);
+    print("%-14s %.6g, 95 %% interval %.6g to %.6g\n", exponent, p->exponent, p->exponent_low,
+          p->exponent_high);
+    print("%-14s %.6g, 95 %% interval %.6g to %.6g\n", prefactor, p->prefactor, p->prefactor_low,
+          p->prefactor_high);
+    print("%-14s %g to %g, %lld points, spread of the logarithm %.3g\n", "  window", p->from, p->to,
+          (long long)p->points, p->spread);
     if (p->warning) {
-        printf("%-14s %s\n", "  take care", p->warning);
+        print("%-14s %s\n", "  take care", p->warning);
     }
 }
 

@@ -475,16 +475,16 @@ static int write_losses(job *j)
 
 static void print_filter(const far_spectral *f)
 {
-    printf("filter         ");
+    print("filter         ");
     if (isinf(f->time)) {
-        printf("%s", f->ridge > 0 ? "ridge regression" : "interpolation, of the least norm");
+        print("%s", f->ridge > 0 ? "ridge regression" : "interpolation, of the least norm");
     } else if (f->rate > 0) {
-        printf("gradient descent, %.0f steps of %g, time %g", nearbyint(f->time / f->rate), f->rate,
-               f->time);
+        print("gradient descent, %.0f steps of %g, time %g", nearbyint(f->time / f->rate), f->rate,
+              f->time);
     } else {
-        printf("gradient flow to time %g", f->time);
+        print("gradient flow to time %g", f->time);
     }
-    printf("%s\n", !isinf(f->time) && f->ridge > 0 ? ", with a ridge" : "");
+    print("%s\n", !isinf(f->time) && f->ridge > 0 ? ", with a ridge" : "");
 }
 
 static void print_summary(const job *j)
@@ -492,28 +492,28 @@ static void print_summary(const job *j)
     const far_spectral *f = &j->args->filter;
     int64_t q = j->fitted.cols;
     source_print(&j->kernel, &j->args->source);
-    printf("targets        %lld column%s, training starts at %s\n", (long long)q, q == 1 ? "" : "s",
-           start_words(j));
+    print("targets        %lld column%s, training starts at %s\n", (long long)q, q == 1 ? "" : "s",
+          start_words(j));
     print_filter(f);
-    printf("ridge          %g, condition of K + %g I %.6g\n", f->ridge, f->ridge,
-           j->condition.condition);
-    printf("residual       %.6g, |y - f|\n", j->residual);
+    print("ridge          %g, condition of K + %g I %.6g\n", f->ridge, f->ridge,
+          j->condition.condition);
+    print("residual       %.6g, |y - f|\n", j->residual);
     if (f->ridge > 0) {
-        printf("  of ridge     %.6g, |ridge (K + ridge I)^-1 (y - f0)|\n", j->ridge_residual);
+        print("  of ridge     %.6g, |ridge (K + ridge I)^-1 (y - f0)|\n", j->ridge_residual);
     } else {
-        printf("  at the end   %.6g, what interpolation leaves: y - f0 beyond the reach of K\n",
-               j->ridge_residual);
+        print("  at the end   %.6g, what interpolation leaves: y - f0 beyond the reach of K\n",
+              j->ridge_residual);
     }
-    printf("loss L         %.6g before, %.6g after\n", j->loss[0], j->loss[1]);
-    printf("dimension      %.6g of %lld, sum of lambda g(lambda)\n", j->dimension,
-           (long long)j->info.rows);
+    print("loss L         %.6g before, %.6g after\n", j->loss[0], j->loss[1]);
+    print("dimension      %.6g of %lld, sum of lambda g(lambda)\n", j->dimension,
+          (long long)j->info.rows);
     if (j->predicted.data) {
-        printf("new points     %lld\n", (long long)j->predicted.rows);
+        print("new points     %lld\n", (long long)j->predicted.rows);
     }
     if (j->times && !j->args->losses) {
-        printf("\n%14s  %14s\n", "t", "L(t)");
+        print("\n%14s  %14s\n", "t", "L(t)");
         for (int64_t i = 0; i < j->time_count; i++) {
-            printf("%14.6g  %14.6g\n", j->times[i], j->losses[i]);
+            print("%14.6g  %14.6g\n", j->times[i], j->losses[i]);
         }
     }
 }

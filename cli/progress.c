@@ -1,5 +1,6 @@
 #include "progress.h"
 
+#include <farfield/base.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -7,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR_WIDTH = 30 };
+enum { BAR_WIDTH = 30, WHAT_BYTES = 128 };
 static const double SILENT_SECONDS = 1.0, REDRAW_SECONDS = 0.1;
 
 static volatile sig_atomic_t caught_signal;
@@ -26,8 +27,10 @@ void progress_init(progress *p, bool quiet)
     *p = (progress){.visible = !quiet && isatty(STDERR_FILENO), .started = now_seconds()};
 }
 
-static void draw(const char *what, double part, double elapsed)
+static void draw(const char *phase, double part, double elapsed)
 {
+    char what[WHAT_BYTES];
+    far_printable(phase, what, sizeof what);
     char bar[BAR_WIDTH + 1];
     for (int i = 0; i < BAR_WIDTH; i++) {
         bar[i] = i < (int)(part * BAR_WIDTH) ? '#' : '.';

@@ -29,6 +29,7 @@ static int open_context(session *s, const char *verb_name, int64_t threads, bool
     if (far_ctx_create(&opts, &s->ctx) != FAR_OK || far_file_claim_stdout(s->ctx) != FAR_OK) {
         return failure(verb_name, "out of memory");
     }
+    talk_trust(far_ctx_message(s->ctx));
     return EXIT_DONE;
 }
 
@@ -44,6 +45,7 @@ int session_open_updating(session *s, const char *verb_name, int64_t threads, bo
 
 void session_close(session *s)
 {
+    talk_trust(NULL);
     far_ctx_destroy(s->ctx);
     s->ctx = NULL;
 }
@@ -63,7 +65,7 @@ void session_say(const session *s, const char *format, ...)
     va_start(args, format);
     fflush(stdout);
     fprintf(stderr, "farfield %s: ", s->verb);
-    vfprintf(stderr, format, args);
+    talk_args(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
 }

@@ -131,10 +131,10 @@ void subject_print_largest(FILE *out, const subject *s, const double *v, double 
     double limit = INFINITY;
     for (int shown = 0; (i = next_largest(v, count, limit, i)) >= 0; shown++) {
         if (shown == MOST_SHOWN) {
-            fprintf(out, ", ...");
+            talk(out, ", ...");
             break;
         }
-        fprintf(out, "%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
+        talk(out, "%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
         limit = fabs(v[i]);
     }
 }
@@ -143,9 +143,9 @@ void subject_print_point(FILE *out, const subject *s, const double *v)
 {
     int64_t count = subject_inputs(s);
     for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        fprintf(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
+        talk(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
     }
-    fprintf(out, "%s", count > MOST_SHOWN ? ", ..." : "");
+    talk(out, "%s", count > MOST_SHOWN ? ", ..." : "");
 }
 
 static int name_width(const subject *s)
@@ -164,11 +164,11 @@ void subject_print_direction(const subject *s, const double *v)
     double limit = INFINITY;
     int width = name_width(s);
     for (; shown < MOST_SHOWN && (i = next_largest(v, count, limit, i)) >= 0; shown++) {
-        printf("    %-*s %10.4g\n", width, subject_input(s, i), v[i]);
+        print("    %-*s %10.4g\n", width, subject_input(s, i), v[i]);
         limit = fabs(v[i]);
     }
     if (shown == MOST_SHOWN && count > shown) {
-        printf("    and %lld smaller ones\n", (long long)(count - shown));
+        print("    and %lld smaller ones\n", (long long)(count - shown));
     }
 }
 

@@ -20,23 +20,23 @@ static int64_t shown_columns(const far_track *track)
 
 static void print_heads(const far_track *track)
 {
-    printf("\n%8s %10s %10s %10s", "seed", "at loss", "step", "time");
+    print("\n%8s %10s %10s %10s", "seed", "at loss", "step", "time");
     for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(track); j++) {
-        printf(" %10s", far_track_column(track, j));
+        print(" %10s", far_track_column(track, j));
     }
     puts(shown_columns(track) < far_track_columns(track) ? "  ..." : "");
 }
 
 static void print_level(const far_track *track, long long seed, double level, const double *row)
 {
-    printf("%8lld %10.4g", seed, level);
+    print("%8lld %10.4g", seed, level);
     if (isnan(row[FAR_TRACK_STEP])) {
         puts("  not reached");
         return;
     }
-    printf(" %10.5g %10.4g", row[FAR_TRACK_STEP], row[FAR_TRACK_TIME]);
+    print(" %10.5g %10.4g", row[FAR_TRACK_STEP], row[FAR_TRACK_TIME]);
     for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(track); j++) {
-        printf(" %10.4g", row[j]);
+        print(" %10.4g", row[j]);
     }
     putchar('\n');
 }
@@ -69,9 +69,9 @@ void tracking_print(const training *t)
         return;
     }
     long long rows = (long long)far_track_rows(k->tracks[0]).rows;
-    printf("%-14s%s at %lld points, every %lld step%s: %lld row%s in %s%s\n", "tracked", k->metrics,
-           (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s", rows,
-           rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
+    print("%-14s%s at %lld points, every %lld step%s: %lld row%s in %s%s\n", "tracked", k->metrics,
+          (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s", rows,
+          rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
     if (k->level_count > 0) {
         print_levels(t);
     }

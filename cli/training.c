@@ -218,24 +218,24 @@ enum { LABEL_WIDTH = 14 };
 
 static void print_label(const char *label)
 {
-    printf("%-*s", LABEL_WIDTH, label);
+    print("%-*s", LABEL_WIDTH, label);
 }
 
 static void print_network(const training *t)
 {
     far_net_info i = far_net_describe(t->runs[0].net);
     print_label("architecture");
-    printf("%s\n", far_net_text(t->runs[0].net));
+    print("%s\n", far_net_text(t->runs[0].net));
     print_label("weights");
-    printf("%lld in %lld layer%s, %lld input%s, %lld output%s%s\n", (long long)i.parameters,
-           (long long)i.layers, plural(i.layers), (long long)i.inputs, plural(i.inputs),
-           (long long)i.outputs, plural(i.outputs), i.linearized ? ", linearised" : "");
+    print("%lld in %lld layer%s, %lld input%s, %lld output%s%s\n", (long long)i.parameters,
+          (long long)i.layers, plural(i.layers), (long long)i.inputs, plural(i.inputs),
+          (long long)i.outputs, plural(i.outputs), i.linearized ? ", linearised" : "");
     print_label("start");
     if (i.init < 0) {
-        printf("%s\n", t->args.from ? t->args.from : "given");
+        print("%s\n", t->args.from ? t->args.from : "given");
     } else {
-        printf("%s, %s parametrisation\n", word_of(INIT_LIST, i.init),
-               i.param == FAR_PARAM_NTK ? "ntk" : "standard");
+        print("%s, %s parametrisation\n", word_of(INIT_LIST, i.init),
+              i.param == FAR_PARAM_NTK ? "ntk" : "standard");
     }
 }
 
@@ -244,24 +244,24 @@ static void print_method(const training *t)
     const far_train_opts *o = &t->opts;
     int64_t rows = far_net_data_inputs(t->data).rows;
     print_label("rows");
-    printf("%lld\n", (long long)rows);
+    print("%lld\n", (long long)rows);
     print_label("training");
-    printf("%s, rate %g, ", word_of(OPTIMIZER_LIST, o->optimizer), far_train_rate(o));
-    printf("loss %s, ", word_of(LOSS_LIST, o->loss + 1));
+    print("%s, rate %g, ", word_of(OPTIMIZER_LIST, o->optimizer), far_train_rate(o));
+    print("loss %s, ", word_of(LOSS_LIST, o->loss + 1));
     if (o->batch > 0 && o->batch < rows) {
-        printf("batches of %lld\n", (long long)o->batch);
+        print("batches of %lld\n", (long long)o->batch);
     } else {
-        printf("full batch\n");
+        print("full batch\n");
     }
 }
 
 static void print_loss(const far_train_result *r)
 {
     print_label("loss");
-    printf("%.6g", r->final_loss);
+    print("%.6g", r->final_loss);
     if (r->epochs > 0) {
-        printf(", from %.6g at the start (%lld epoch%s%s)", r->first_loss, (long long)r->epochs,
-               plural(r->epochs), r->end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
+        print(", from %.6g at the start (%lld epoch%s%s)", r->first_loss, (long long)r->epochs,
+              plural(r->epochs), r->end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
     }
     putchar('\n');
 }
@@ -273,26 +273,26 @@ static void print_one(const training *t)
     double work = r->result.flops * (double)(r->result.epochs - r->result.resumed_at);
     print_loss(&r->result);
     print_label(training_classifies(t) ? "accuracy" : "train R2");
-    printf(isnan(r->score) ? "undefined: a target does not vary\n" : "%.6g\n", r->score);
+    print(isnan(r->score) ? "undefined: a target does not vary\n" : "%.6g\n", r->score);
     print_label("moved by");
-    printf("%.4g\n", r->result.distance);
+    print("%.4g\n", r->result.distance);
     print_label("time");
-    printf("%s", show_time(r->result.seconds, time));
+    print("%s", show_time(r->result.seconds, time));
     if (work > 0 && r->result.seconds > 0) {
-        printf(" (%.3g GFLOP/s)", 1e-9 * work / r->result.seconds);
+        print(" (%.3g GFLOP/s)", 1e-9 * work / r->result.seconds);
     }
     putchar('\n');
 }
 
 static void print_many(const training *t)
 {
-    printf("\n%8s %8s %12s %12s %9s %9s  %-10s %s\n", "seed", "epochs", "first loss", "loss",
-           score_name(t), "moved by", "ended", "file");
+    print("\n%8s %8s %12s %12s %9s %9s  %-10s %s\n", "seed", "epochs", "first loss", "loss",
+          score_name(t), "moved by", "ended", "file");
     for (int64_t i = 0; i < t->args.seeds; i++) {
         const train_run *r = &t->runs[i];
-        printf("%8lld %8lld %12.6g %12.6g %9.4f %9.4g  %-10s %s\n", (long long)(t->args.seed + i),
-               (long long)r->result.epochs, r->result.first_loss, r->result.final_loss, r->score,
-               r->result.distance, end_word(r), kept_in(r) ? kept_in(r) : "not kept");
+        print("%8lld %8lld %12.6g %12.6g %9.4f %9.4g  %-10s %s\n", (long long)(t->args.seed + i),
+              (long long)r->result.epochs, r->result.first_loss, r->result.final_loss, r->score,
+              r->result.distance, end_word(r), kept_in(r) ? kept_in(r) : "not kept");
     }
 }
 
@@ -312,7 +312,7 @@ void training_print(const training *t)
     }
     for (int64_t i = 0; i < t->args.seeds; i++) {
         print_label(i ? "" : "network");
-        printf("%s\n", t->runs[i].file ? t->runs[i].file : "not saved; -o FILE keeps it");
+        print("%s\n", t->runs[i].file ? t->runs[i].file : "not saved; -o FILE keeps it");
     }
     tracking_print(t);
 }

@@ -10,7 +10,7 @@
 /* "0.218 t", "0.5 t^2" */
 static void print_growth(double slope, double order)
 {
-    printf(order == 1 ? "%.6g t" : "%.6g t^%g", slope, order);
+    print(order == 1 ? "%.6g t" : "%.6g t^%g", slope, order);
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
@@ -18,24 +18,23 @@ static void print_growth(double slope, double order)
 static void compare_bound(const far_bound *b, double level)
 {
     if (b->tightest <= level) {
-        printf("  |%s| is never above %g\n", b->output, level);
+        print("  |%s| is never above %g\n", b->output, level);
     } else if (b->sup_found > level) {
-        printf("  |%s| is above %g there\n", b->output, level);
+        print("  |%s| is above %g there\n", b->output, level);
     } else if (!isnan(level)) {
-        printf("  whether |%s| is ever above %g is not decided\n", b->output, level);
+        print("  whether |%s| is ever above %g is not decided\n", b->output, level);
     }
 }
 
 static void print_bounded(const subject *m, const far_bound *b, double level)
 {
-    printf("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
+    print("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
     if (b->at) {
-        printf("; the largest found is %.6g %s ", b->sup_found,
-               b->at_infinity ? "far along" : "at");
+        print("; the largest found is %.6g %s ", b->sup_found, b->at_infinity ? "far along" : "at");
         (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                         : subject_print_point(stdout, m, b->at));
     }
-    printf("\n");
+    print("\n");
     compare_bound(b, level);
 }
 
@@ -45,24 +44,24 @@ static void print_level(const subject *m, const far_bound *b, double level)
         return;
     }
     if (isnan(b->beyond)) {
-        printf("  no point was found beyond which |%s| > %g\n", b->output, level);
+        print("  no point was found beyond which |%s| > %g\n", b->output, level);
         return;
     }
-    printf("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
-           b->beyond);
+    print("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
+          b->beyond);
     subject_print_largest(stdout, m, b->direction, b->beyond);
-    printf("\n");
+    print("\n");
 }
 
 static void print_unbounded(const subject *m, const far_bound *b, double level)
 {
-    printf("unbounded: along this direction %s grows like ", b->output);
+    print("unbounded: along this direction %s grows like ", b->output);
     print_growth(b->slope, b->order);
-    printf(":\n");
+    print(":\n");
     subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        printf("  a million times the size of the data away %s is %.9g of that\n", b->output,
-               b->confirmed);
+        print("  a million times the size of the data away %s is %.9g of that\n", b->output,
+              b->confirmed);
     }
     print_level(m, b, level);
 }
@@ -74,9 +73,9 @@ static void print_output(const subject *m, const far_bound *b, double level)
     } else if (b->verdict == FAR_UNBOUNDED) {
         print_unbounded(m, b, level);
     } else {
-        printf("undecided: whether %s is bounded is not proven\n", b->output);
+        print("undecided: whether %s is bounded is not proven\n", b->output);
         if (!isnan(level)) {
-            printf("  whether |%s| is ever above %g is not decided\n", b->output, level);
+            print("  whether |%s| is ever above %g is not decided\n", b->output, level);
         }
     }
 }
@@ -95,8 +94,8 @@ static int widest_output(const far_certificate *c, int64_t outputs)
 
 static void print_row(const far_bound *b, int width)
 {
-    printf("%-*s %10.5g %10.5g %10.5g %10.5g %10.4g %10.4g %10.4g  %s\n", width, b->output,
-           b->lowest, b->highest, b->sup_found, b->tightest, b->b1, b->b2, b->b3, b->method);
+    print("%-*s %10.5g %10.5g %10.5g %10.5g %10.4g %10.4g %10.4g  %s\n", width, b->output,
+          b->lowest, b->highest, b->sup_found, b->tightest, b->b1, b->b2, b->b3, b->method);
 }
 
 static void print_table(const far_certificate *c, int64_t outputs)
@@ -106,8 +105,8 @@ static void print_table(const far_certificate *c, int64_t outputs)
     for (int64_t k = 0; k < outputs; k++) {
         const far_bound *b = far_certificate_bound(c, k);
         if (b->verdict == FAR_BOUNDED && !head) {
-            printf("\n%-*s %10s %10s %10s %10s %10s %10s %10s  %s\n", width, "output", "lowest",
-                   "highest", "found", "tightest", "B1", "B2", "B3", "tightest by");
+            print("\n%-*s %10s %10s %10s %10s %10s %10s %10s  %s\n", width, "output", "lowest",
+                  "highest", "found", "tightest", "B1", "B2", "B3", "tightest by");
             head = true;
         }
         if (b->verdict == FAR_BOUNDED) {
@@ -120,11 +119,11 @@ static void print_table(const far_certificate *c, int64_t outputs)
 static void print_theorems(const far_certificate *c, int64_t outputs)
 {
     const char *last = "";
-    printf("\n");
+    print("\n");
     for (int64_t k = 0; k < outputs; k++) {
         const char *theorem = far_certificate_bound(c, k)->theorem;
         if (strcmp(theorem, last) != 0) {
-            printf("because: %s\n", theorem);
+            print("because: %s\n", theorem);
         }
         last = theorem;
     }
@@ -133,10 +132,10 @@ static void print_theorems(const far_certificate *c, int64_t outputs)
 static void print_constants(const far_certificate_info *i)
 {
     if (isfinite(i->C)) {
-        printf("C = sup of the kernel's diagonal = %.6g, ", i->C);
+        print("C = sup of the kernel's diagonal = %.6g, ", i->C);
     }
-    printf("lambda_min %.4g, condition %.4g, ridge %.4g, %.2f s\n", i->lambda_min, i->condition,
-           i->ridge, i->seconds);
+    print("lambda_min %.4g, condition %.4g, ridge %.4g, %.2f s\n", i->lambda_min, i->condition,
+          i->ridge, i->seconds);
 }
 
 void verdict_print(const subject *m, const far_certificate *c, double level)
@@ -160,54 +159,54 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
     }
     if (b->verdict == FAR_BOUNDED) {
         bool never = b->tightest <= level, there = b->sup_found > level;
-        printf(never   ? "  |%s| is never above %g\n"
-               : there ? "  |%s| is above %g there\n"
-                       : "  whether |%s| is ever above %g is not decided\n",
-               name, level);
+        print(never   ? "  |%s| is never above %g\n"
+              : there ? "  |%s| is above %g there\n"
+                      : "  whether |%s| is ever above %g is not decided\n",
+              name, level);
     } else if (isnan(b->beyond)) {
-        printf("  no point was found beyond which |%s| > %g\n", name, level);
+        print("  no point was found beyond which |%s| > %g\n", name, level);
     } else {
-        printf("  |%s| > %g for every t above %.6g, beyond the point ", name, level,
-               show_above(b->beyond, 6));
+        print("  |%s| > %g for every t above %.6g, beyond the point ", name, level,
+              show_above(b->beyond, 6));
         subject_print_largest(stdout, m, b->direction, b->beyond);
-        printf("\n");
+        print("\n");
     }
 }
 
 static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
 {
-    printf("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
-           show_above(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
+    print("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
+          show_above(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
     (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                     : subject_print_point(stdout, m, b->at));
     if (b->sup_found > 0) {
-        printf(" (bound / found %.4g)", b->tightest / b->sup_found);
+        print(" (bound / found %.4g)", b->tightest / b->sup_found);
     }
-    printf("\n");
+    print("\n");
 }
 
 static void print_net_unbounded(const subject *m, const far_net_bound *b, const char *name)
 {
-    printf("unbounded: along this direction %s grows like ", name);
+    print("unbounded: along this direction %s grows like ", name);
     print_growth(b->slope, b->order);
     if (!isnan(b->intercept)) {
-        printf(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
+        print(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
     }
-    printf(":\n");
+    print(":\n");
     subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        printf("  a million times the size of the data away, or further, %s is %.9g of ", name,
-               b->confirmed);
+        print("  a million times the size of the data away, or further, %s is %.9g of ", name,
+              b->confirmed);
         print_growth(b->slope, b->order);
-        printf("\n");
+        print("\n");
     }
 }
 
 static void print_net_growth(const far_net_bound *b, const char *name)
 {
     if (isfinite(b->growth)) {
-        printf("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
-               show_above(b->growth, 6), show_above(b->offset, 6));
+        print("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
+              show_above(b->growth, 6), show_above(b->offset, 6));
     }
 }
 
@@ -219,10 +218,9 @@ static void print_net_output(const subject *m, const far_net_bound *b, int64_t k
     } else if (b->verdict == FAR_UNBOUNDED) {
         print_net_unbounded(m, b, name);
     } else {
-        printf(
-            "undecided: nothing on its way bounds %s, and no direction was proven along which it "
-            "grows\n",
-            name);
+        print("undecided: nothing on its way bounds %s, and no direction was proven along which it "
+              "grows\n",
+              name);
     }
     print_net_level(m, b, name, level);
     if (b->verdict != FAR_BOUNDED) {
@@ -235,9 +233,9 @@ enum { TABLE_DIGITS = 5 };
 static void print_net_number(double value)
 {
     if (isfinite(value)) {
-        printf(" %11.*g", TABLE_DIGITS, value);
+        print(" %11.*g", TABLE_DIGITS, value);
     } else {
-        printf(" %11s", "-");
+        print(" %11s", "-");
     }
 }
 
@@ -250,7 +248,7 @@ static void print_net_row(const far_net_bound *b)
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         print_net_number(show_above(bounds[i], TABLE_DIGITS));
     }
-    printf("\n");
+    print("\n");
 }
 
 static void print_net_table(const subject *m, const far_net_certificate *c, int64_t outputs)
@@ -262,11 +260,11 @@ static void print_net_table(const subject *m, const far_net_certificate *c, int6
             continue;
         }
         if (!head) {
-            printf("\n%-12s %11s %11s %11s %11s %11s %11s %11s\n", "output", "lowest", "highest",
-                   "found", "norm ball", "spectral", "relaxation", "branch");
+            print("\n%-12s %11s %11s %11s %11s %11s %11s %11s\n", "output", "lowest", "highest",
+                  "found", "norm ball", "spectral", "relaxation", "branch");
             head = true;
         }
-        printf("%-12s", subject_score(m, k));
+        print("%-12s", subject_score(m, k));
         print_net_row(b);
     }
 }
@@ -279,19 +277,19 @@ void verdict_print_net(const subject *m, const far_net_certificate *c, double le
         print_net_output(m, far_net_certificate_bound(c, k), k, level);
     }
     print_net_table(m, c, info.outputs);
-    printf("\n");
+    print("\n");
     for (int64_t k = 0; k < info.outputs; k++) {
         const char *theorem = far_net_certificate_bound(c, k)->theorem;
         if (strcmp(theorem, last) != 0) {
-            printf("because: %s\n", theorem);
+            print("because: %s\n", theorem);
         }
         last = theorem;
     }
     if (info.cells > 0) {
-        printf("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)info.cells,
-               info.finished ? "reached" : "did not reach", 100 * info.gap);
+        print("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)info.cells,
+              info.finished ? "reached" : "did not reach", 100 * info.gap);
     }
-    printf("in real arithmetic: what rounding may hide is in the bounds; %.2f s\n", info.seconds);
+    print("in real arithmetic: what rounding may hide is in the bounds; %.2f s\n", info.seconds);
 }
 
 /* ---- along directions ---------------------------------------------------------------------- */
@@ -299,9 +297,9 @@ void verdict_print_net(const subject *m, const far_net_certificate *c, double le
 static void print_limit(const char *name, double mean, double order)
 {
     if (order == 0) {
-        printf("%s -> %.6g", name, mean);
+        print("%s -> %.6g", name, mean);
     } else {
-        printf("%s ~ ", name);
+        print("%s ~ ", name);
         print_growth(mean, order);
     }
 }
@@ -310,15 +308,15 @@ void verdict_print_along(const subject *m, const along *a)
 {
     for (int64_t i = 0; i < a->direction.rows; i++) {
         if (a->inlined) {
-            printf("along %s: ", a->label);
+            print("along %s: ", a->label);
         } else {
-            printf("along row %lld of %s: ", (long long)i + 1, a->label);
+            print("along row %lld of %s: ", (long long)i + 1, a->label);
         }
         for (int64_t k = 0; k < a->mean.cols; k++) {
-            printf("%s", k ? ", " : "");
+            print("%s", k ? ", " : "");
             print_limit(subject_score(m, k), mat_get(&a->mean, i, k), along_order(a, i, k));
         }
-        printf("\n");
+        print("\n");
     }
 }
 
@@ -352,13 +350,13 @@ static void json_orders(const along *a, int64_t i)
 
 void verdict_json_along(const along *a)
 {
-    printf("[");
+    print("[");
     for (int64_t i = 0; i < a->direction.rows; i++) {
-        printf(i ? ",\n " : "\n ");
+        print(i ? ",\n " : "\n ");
         json_begin(stdout);
         json_values("direction", &a->direction, i);
         json_orders(a, i);
         json_close(stdout);
     }
-    printf("]");
+    print("]");
 }

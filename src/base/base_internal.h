@@ -77,8 +77,6 @@ void far_show(char *out, size_t capacity, const char *text, int64_t length);
 /* The same of the character at text alone: returns the bytes it takes of text, and *used of out. */
 #define FAR_SHOW_NEXT 12
 int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *used);
-/* Whether a terminal prints the Unicode character, and does nothing else. */
-bool far_is_printable(int32_t code);
 
 /* ---- files that are read and written (far_ctx_opts.protect_inputs) ---- */
 

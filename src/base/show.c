@@ -1,5 +1,6 @@
 /* Any bytes as a line that a terminal only prints: nothing in it moves the cursor, changes colours,
  * turns the direction of the text around or ends the line. */
+#define _GNU_SOURCE
 #include "base_internal.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static int32_t decode(const unsigned char *text, int64_t left, int *bytes)
 
 /* Controls of both sets, line and paragraph separators, what sets the direction of text, and the
  * byte order mark. */
-bool far_is_printable(int32_t code)
+int far_text_prints(int32_t code)
 {
     return code >= 0x20 && !(code >= 0x7F && code < 0xA0) && code != 0x061C && code != 0x200E &&
            code != 0x200F && !(code >= 0x2028 && code <= 0x202E) &&
@@ -56,13 +57,18 @@ int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *
     int bytes;
     const unsigned char *at = (const unsigned char *)text;
     int32_t code = decode(at, left, &bytes);
-    if (far_is_printable(code)) {
+    if (far_text_prints(code)) {
         memcpy(out, text, (size_t)bytes);
         *used = bytes;
     } else {
         *used = escape(code, *at, out);
     }
     return bytes;
+}
+
+int32_t far_text_decode(const char *text, int *bytes)
+{
+    return decode((const unsigned char *)text, (int64_t)strnlen(text, 4), bytes);
 }
 
 void far_show(char *out, size_t capacity, const char *text, int64_t length)

@@ -73,11 +73,13 @@ static far_status fail_name(far_ctx *ctx, const char *name)
         names[i] = NAMED[i].name;
     }
     const char *near = far_nearest_name(name, names, NAMED_COUNT);
+    char shown[64];
     return far_fail(ctx, FAR_ERR_ARG,
-                    "there is no model '%.60s'%s%s%s Models are none, ln-first, ln-second, "
+                    "there is no model '%s'%s%s%s Models are none, ln-first, ln-second, "
                     "ln-every, auto, xgboost, linear, mean, or a network like 'dense ln relu "
                     "dense'",
-                    name, near ? "; did you mean " : "", near ? near : "", near ? "?" : ".");
+                    far_printable(name, shown, sizeof shown), near ? "; did you mean " : "",
+                    near ? near : "", near ? "?" : ".");
 }
 
 static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_rival *r)

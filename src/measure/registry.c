@@ -29,7 +29,7 @@ const far_measure_entry *far_measure_entry_of(const far_measure *m)
 
 /* ---- finding ---- */
 
-enum { NAME_MOST = 32, COUNT_MOST = 100000 };
+enum { NAME_MOST = 32, COUNT_MOST = 100000, SHOWN_BYTES = 256 };
 
 static far_status unknown(far_ctx *ctx, const char *name)
 {
@@ -38,8 +38,10 @@ static far_status unknown(far_ctx *ctx, const char *name)
         names[i] = far_measures[i].info.name;
     }
     const char *near = far_nearest_name(name, names, far_measures_count);
-    return far_fail(ctx, FAR_ERR_ARG, "there is no measure \"%s\"%s%s%s", name,
-                    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    char shown[SHOWN_BYTES];
+    return far_fail(ctx, FAR_ERR_ARG, "there is no measure \"%s\"%s%s%s",
+                    far_printable(name, shown, sizeof shown), near ? "; did you mean \"" : "",
+                    near ? near : "", near ? "\"?" : "");
 }
 
 static far_status find_entry(far_ctx *ctx, const char *text, const far_measure_entry **out)
@@ -111,7 +113,9 @@ static far_status refuse_argument(far_ctx *ctx, const far_measure_entry *e, cons
                                         [FAR_ARGUMENT_SIZE] = ", a positive number",
                                         [FAR_ARGUMENT_PART] = ", PART between 0 and 1",
                                         [FAR_ARGUMENT_WINDOW] = ", whole numbers with FROM < TO"};
-    return far_fail(ctx, FAR_ERR_ARG, "measure \"%s\": it is written %s%s%s%s", text, e->info.name,
+    char shown[SHOWN_BYTES];
+    return far_fail(ctx, FAR_ERR_ARG, "measure \"%s\": it is written %s%s%s%s",
+                    far_printable(text, shown, sizeof shown), e->info.name,
                     e->info.argument ? ":" : "", e->info.argument ? e->info.argument : "",
                     rules[e->argument]);
 }
@@ -147,8 +151,9 @@ far_status far_measure_find_all(far_ctx *ctx, const char *text, far_measure *out
         size_t length = strcspn(at, ",");
         snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word), at);
         if (found == most) {
+            char shown[SHOWN_BYTES];
             return far_fail(ctx, FAR_ERR_ARG, "more than %lld measures: \"%s\" is one too many",
-                            (long long)most, word);
+                            (long long)most, far_printable(word, shown, sizeof shown));
         }
         st = far_measure_find(ctx, word, &out[found]);
         at = at[length] ? at + length + 1 : NULL;

@@ -39,7 +39,7 @@ install: build ## under PREFIX (/usr/local); respects DESTDIR
 	@cmake --install build --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
-fuzz: ## FUZZ_SECONDS (600) of libFuzzer for each parser
+fuzz: ## FUZZ_SECONDS (600) of libFuzzer for each fuzz target, JOBS at a time
 	@tools/bootstrap.sh fuzz
 	@$(ALONE) tools/fuzz.sh $(JOBS) $(FUZZ_SECONDS)
 

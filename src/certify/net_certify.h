@@ -170,6 +170,8 @@ const char *far_net_theorem(const far_net_plan *plan, int32_t verdict);
 
 /* FAR_ERR_BACKEND if the C library is known to be worse than FAR_LIBRARY_ERROR. */
 far_status far_library_check(far_ctx *ctx);
+/* The same of one value. */
+far_status far_library_hold(far_ctx *ctx, const char *name, double at, double own, double value);
 
 /* ---- net_spectral.c ---- */
 

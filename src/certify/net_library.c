@@ -134,13 +134,11 @@ static const double POWERS[FEW][3] = {
     {0x1.bff2ee48e053p-333, -0x1.f5c28f5c28f5cp-2, 0x1.b5e7e08ca3a8p+162},
 };
 
-static bool is_good(double own, double value)
+far_status far_library_hold(far_ctx *ctx, const char *name, double at, double own, double value)
 {
-    return fabs(own - value) <= FAR_LIBRARY_ERROR * fabs(value);
-}
-
-static far_status refuse(far_ctx *ctx, const char *name, double at, double own, double value)
-{
+    if (fabs(own - value) <= FAR_LIBRARY_ERROR * fabs(value)) {
+        return FAR_OK;
+    }
     return far_fail(ctx, FAR_ERR_BACKEND,
                     "the C library's %s is not good enough to prove anything with: at %.17g it "
                     "gives %.17g, not %.17g; use another C library",
@@ -149,22 +147,19 @@ static far_status refuse(far_ctx *ctx, const char *name, double at, double own, 
 
 far_status far_library_check(far_ctx *ctx)
 {
+    far_status st = FAR_OK;
     for (size_t k = 0; k < sizeof FAMILIES / sizeof FAMILIES[0]; k++) {
         for (int i = 0; i < FEW; i++) {
             const sample *s = &FAMILIES[k].samples[i];
             volatile double at = s->at; /* not for the compiler to compute */
             double own = FAMILIES[k].function(at);
-            if (!is_good(own, s->value)) {
-                return refuse(ctx, FAMILIES[k].name, s->at, own, s->value);
-            }
+            FAR_TRY(far_library_hold(ctx, FAMILIES[k].name, s->at, own, s->value));
         }
     }
     for (int i = 0; i < FEW; i++) {
         volatile double at = POWERS[i][0];
-        double own = pow(at, POWERS[i][1]);
-        if (!is_good(own, POWERS[i][2])) {
-            return refuse(ctx, "pow", POWERS[i][0], own, POWERS[i][2]);
-        }
+        FAR_TRY(far_library_hold(ctx, "pow", POWERS[i][0], pow(at, POWERS[i][1]), POWERS[i][2]));
     }
-    return FAR_OK;
+done:
+    return st;
 }

@@ -371,6 +371,42 @@ static void enclosures_of_points_hold_their_values(void **state)
     far_net_destroy(net);
 }
 
+/* A range that is false, and a proof of other weights than those that are evaluated. */
+static void contradictions_are_internal_errors(void **state)
+{
+    (void)state;
+    double found[2] = {-1, 1}, where[4] = {1, 1, 1, 1}, raw, x = 0.5;
+    far_net_branch met = {.found = found, .where = where};
+    far_net_bound above = {.lowest = -2, .highest = -1}, below = {.lowest = 7, .highest = 8};
+    far_net *net = network("dense(5) tanh dense(1)", 1, 1, 1);
+    far_net_value value;
+    far_net_plan *plan;
+    for (int64_t i = 0; i < net->info.parameters; i++) {
+        net->params[i] = 0.1;
+    }
+    must(far_net_plan_create(ctx, net, &plan));
+    must(far_net_boxes(plan, true));
+    assert_status(far_net_place_found(plan, 0, &met, &raw, &above), FAR_ERR_BACKEND,
+                  "an output reaches");
+    assert_status(far_net_place_found(plan, 0, &met, &raw, &below), FAR_ERR_BACKEND,
+                  "the negative of an output reaches");
+    plan->layers[2].shift[0] += 1e-6;
+    assert_status(far_net_found(plan, 0, &x, false, (far_range){-9, 9}, &value), FAR_ERR_BACKEND,
+                  "please report it");
+    far_net_plan_destroy(plan);
+    far_net_destroy(net);
+}
+
+static void a_bad_library_proves_nothing(void **state)
+{
+    (void)state;
+    must(far_library_check(ctx));
+    must(far_library_hold(ctx, "exp", 0, 1 + 0x1p-49, 1));
+    assert_status(far_library_hold(ctx, "exp", 0, 1 + 0x1p-46, 1), FAR_ERR_BACKEND,
+                  "the C library's exp is not good enough");
+    assert_status(far_library_hold(ctx, "exp", 0, NAN, 1), FAR_ERR_BACKEND, "not 1; use another");
+}
+
 static void found_above_a_bound_is_an_internal_error(void **state)
 {
     (void)state;
@@ -1195,6 +1231,8 @@ int main(void)
         TEST(tiny_weights_have_bounds_of_their_size),
         TEST(enclosures_of_points_hold_their_values),
         TEST(found_above_a_bound_is_an_internal_error),
+        TEST(contradictions_are_internal_errors),
+        TEST(a_bad_library_proves_nothing),
         TEST(more_inputs_are_bounded_too),
         TEST(few_inputs_make_the_ball_smaller),
         TEST(threads_change_no_bit),

@@ -50,7 +50,7 @@ static void show_verdict(const far_compare_verdict *v, cell buffer)
     } else if (v->bounded && isnan(v->tightest)) {
         snprintf(buffer, CELL_BYTES, "bounded");
     } else if (v->bounded) {
-        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", v->tightest);
+        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", far_round_up(v->tightest, 4));
     } else {
         const char *input = main_input(v, &others);
         snprintf(buffer, CELL_BYTES, "unbounded along %.30s%s", input, others ? ", ..." : "");
@@ -150,19 +150,10 @@ static void print_notes(const far_comparison *c, int64_t models)
     }
 }
 
-/* A certificate is of one fit, the other columns are of all. */
 static void print_table(const far_comparison *c, const far_comparison_info *info)
 {
-    cell head;
-    const char *heads[COLUMNS];
-    memcpy(heads, HEADS, sizeof heads);
-    if (info->seeds > 1) {
-        snprintf(head, sizeof head, "%s (seed %llu)", HEADS[CERTIFICATE],
-                 (unsigned long long)info->first_seed);
-        heads[CERTIFICATE] = head;
-    }
-    widths w = measure(c, info->models, heads);
-    print_cells(&w, " ", "model", heads);
+    widths w = measure(c, info->models, HEADS);
+    print_cells(&w, " ", "model", HEADS);
     for (int64_t i = 0; i < info->models; i++) {
         print_row(&w, i == info->best ? "*" : " ", far_comparison_row(c, i));
     }

@@ -38,7 +38,7 @@ static void fill_cells(const demo_result *r, cell cells[COLUMNS])
     demo_show_score(r->r2_out, cells[1]);
     snprintf(cells[2], CELL_BYTES, "%.4g", r->largest);
     snprintf(cells[VERDICT], CELL_BYTES, "%s", demo_verdict(r));
-    snprintf(cells[4], CELL_BYTES, isfinite(r->bound) ? "%.4g" : "-", show_above(r->bound, 4));
+    snprintf(cells[4], CELL_BYTES, isfinite(r->bound) ? "%.4g" : "-", far_round_up(r->bound, 4));
 }
 
 /* ---- for people ---------------------------------------------------------------------------- */

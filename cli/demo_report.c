@@ -92,7 +92,7 @@ static void put_row(report *r, const char *data, int model, const demo_result *r
     report_cell(r, "%s", demo_show_score(result->r2_out, score));
     report_number(r, "%.4g", result->largest);
     report_cell(r, "%s", demo_verdict(result));
-    report_number(r, "%.4g", show_above(result->bound, 4));
+    report_number(r, "%.4g", far_round_up(result->bound, 4));
     put_growth(r, result);
 }
 

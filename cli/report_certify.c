@@ -3,7 +3,6 @@
 #include "json.h"
 #include "report_far.h"
 #include "report_verbs.h"
-#include "show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -117,8 +116,9 @@ static void put_verdict(report *r, const subject *m, const claim *c)
         report_verdict(r, FAR_TONE_GOOD,
                        "Bounded: |%s| \xe2\x89\xa4 %.*g for every input, proven. The largest found "
                        "is %.*g, %s %s.",
-                       c->name, DIGITS, show_above(c->tightest, DIGITS), DIGITS, c->found,
-                       c->at_infinity ? "far along" : "at", where);
+                       c->name, DIGITS, far_round_up(c->tightest, DIGITS), DIGITS,
+                       far_round_down(c->found, DIGITS), c->at_infinity ? "far along" : "at",
+                       where);
     } else if (c->verdict == FAR_UNBOUNDED) {
         report_verdict(r, FAR_TONE_BAD,
                        "Unbounded: %s grows like %s, t steps along %s. Far enough out it exceeds "
@@ -150,11 +150,11 @@ static void put_theorems(report *r, const report_proof *p)
 static void put_bound_row(report *r, const claim *c)
 {
     report_cell(r, "%s", c->name);
-    report_number(r, "%.5g", -show_above(-c->lowest, 5));
-    report_number(r, "%.5g", show_above(c->highest, 5));
-    report_number(r, "%.5g", c->found);
+    report_number(r, "%.5g", far_round_down(c->lowest, 5));
+    report_number(r, "%.5g", far_round_up(c->highest, 5));
+    report_number(r, "%.5g", far_round_down(c->found, 5));
     for (int i = 0; i < MOST_METHODS; i++) {
-        report_number(r, "%.5g", show_above(c->bounds[i], 5));
+        report_number(r, "%.5g", far_round_up(c->bounds[i], 5));
     }
     report_cell(r, "%s", c->method ? c->method : "-");
 }
@@ -266,7 +266,7 @@ static void draw_growth(report *r, const claim *c, const double *t)
 static void draw_bounds(report *r, const claim *c)
 {
     char label[64];
-    snprintf(label, sizeof label, "bound %.4g", show_above(c->tightest, 4));
+    snprintf(label, sizeof label, "bound %.4g", far_round_up(c->tightest, 4));
     report_rule(r, FAR_HORIZONTAL, c->tightest, label);
     report_rule(r, FAR_HORIZONTAL, -c->tightest, NULL);
 }
@@ -351,10 +351,10 @@ static void put_facts(report *r, const report_proof *p)
     }
     far_certificate_info i = far_certificate_describe(p->model);
     if (isfinite(i.C)) {
-        report_fact(r, "C", "%.6g, the supremum of the kernel's diagonal", i.C);
+        report_fact(r, "C", "%.6g, the supremum of the kernel's diagonal", far_round_up(i.C, 6));
     }
     report_fact(r, "ridge", "%.6g", i.ridge);
-    report_fact(r, "lambda_min", "%.6g", i.lambda_min);
+    report_fact(r, "lambda_min", "%.6g", far_round_down(i.lambda_min, 6));
     report_fact(r, "data", "SHA-256 %s", far_model_data_hash(m->model));
 }
 

@@ -116,7 +116,7 @@ static void put_table(report *r, const far_comparison *c, const far_comparison_i
     report_table(r,
                  "In range: rows held out at random. Out of range: rows no model was trained on. "
                  "|f|: the largest prediction in size. * the best R^{2} out of range. With several "
-                 "seeds means and 95% intervals of the mean; the certificate is of the first.",
+                 "seeds means and 95% intervals of the mean; the certificate holds for all.",
                  HEADS, sizeof HEADS / sizeof HEADS[0]);
     for (int64_t i = 0; i < info->models; i++) {
         put_note(r, far_comparison_row(c, i));

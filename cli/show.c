@@ -38,14 +38,3 @@ const char *show_time(double seconds, char buffer[SHOW_BYTES])
     }
     return buffer;
 }
-
-double show_above(double value, int digits)
-{
-    char text[64];
-    snprintf(text, sizeof text, "%.*e", digits - 1, value);
-    double near = strtod(text, NULL);
-    if (near >= value || !isfinite(value)) {
-        return near;
-    }
-    return near + pow(10, floor(log10(fabs(near))) - (digits - 1));
-}

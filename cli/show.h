@@ -11,7 +11,4 @@ const char *show_size(double bytes, char buffer[SHOW_BYTES]);
 /* "0.32 s", "45 s", "12 min", "3.4 h" */
 const char *show_time(double seconds, char buffer[SHOW_BYTES]);
 
-/* What is proven is proven as printed: value to so many digits, and not below it. */
-double show_above(double value, int digits);
-
 #endif

@@ -1,6 +1,5 @@
 #include "verdict.h"
 #include "json.h"
-#include "show.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,27 +14,29 @@ static void print_growth(double slope, double order)
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
 
-static void compare_bound(const far_bound *b, double level)
+/* A level that is never passed may be printed higher, one that is passed lower. */
+static void print_bounded_level(const char *name, double tightest, double found, double level)
 {
-    if (b->tightest <= level) {
-        print("  |%s| is never above %g\n", b->output, level);
-    } else if (b->sup_found > level) {
-        print("  |%s| is above %g there\n", b->output, level);
+    if (tightest <= level) {
+        print("  |%s| is never above %g\n", name, far_round_up(level, 6));
+    } else if (found > level) {
+        print("  |%s| is above %g there\n", name, far_round_down(level, 6));
     } else if (!isnan(level)) {
-        print("  whether |%s| is ever above %g is not decided\n", b->output, level);
+        print("  whether |%s| is ever above %g is not decided\n", name, level);
     }
 }
 
 static void print_bounded(const subject *m, const far_bound *b, double level)
 {
-    print("bounded: |%s| <= %.6g for every input", b->output, b->tightest);
+    print("bounded: |%s| <= %.6g for every input", b->output, far_round_up(b->tightest, 6));
     if (b->at) {
-        print("; the largest found is %.6g %s ", b->sup_found, b->at_infinity ? "far along" : "at");
+        print("; the largest found is %.6g %s ", far_round_down(b->sup_found, 6),
+              b->at_infinity ? "far along" : "at");
         (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                         : subject_print_point(stdout, m, b->at));
     }
     print("\n");
-    compare_bound(b, level);
+    print_bounded_level(b->output, b->tightest, b->sup_found, level);
 }
 
 static void print_level(const subject *m, const far_bound *b, double level)
@@ -47,8 +48,8 @@ static void print_level(const subject *m, const far_bound *b, double level)
         print("  no point was found beyond which |%s| > %g\n", b->output, level);
         return;
     }
-    print("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output, level,
-          b->beyond);
+    print("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output,
+          far_round_down(level, 6), far_round_up(b->beyond, 6));
     subject_print_largest(stdout, m, b->direction, b->beyond);
     print("\n");
 }
@@ -95,7 +96,9 @@ static int widest_output(const far_certificate *c, int64_t outputs)
 static void print_row(const far_bound *b, int width)
 {
     print("%-*s %10.5g %10.5g %10.5g %10.5g %10.4g %10.4g %10.4g  %s\n", width, b->output,
-          b->lowest, b->highest, b->sup_found, b->tightest, b->b1, b->b2, b->b3, b->method);
+          far_round_down(b->lowest, 5), far_round_up(b->highest, 5),
+          far_round_down(b->sup_found, 5), far_round_up(b->tightest, 5), far_round_up(b->b1, 4),
+          far_round_up(b->b2, 4), far_round_up(b->b3, 4), b->method);
 }
 
 static void print_table(const far_certificate *c, int64_t outputs)
@@ -132,10 +135,10 @@ static void print_theorems(const far_certificate *c, int64_t outputs)
 static void print_constants(const far_certificate_info *i)
 {
     if (isfinite(i->C)) {
-        print("C = sup of the kernel's diagonal = %.6g, ", i->C);
+        print("C = sup of the kernel's diagonal = %.6g, ", far_round_up(i->C, 6));
     }
-    print("lambda_min %.4g, condition %.4g, ridge %.4g, %.2f s\n", i->lambda_min, i->condition,
-          i->ridge, i->seconds);
+    print("lambda_min %.4g, condition %.4g, ridge %.4g, %.2f s\n", far_round_down(i->lambda_min, 4),
+          i->condition, i->ridge, i->seconds);
 }
 
 void verdict_print(const subject *m, const far_certificate *c, double level)
@@ -158,16 +161,12 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
         return;
     }
     if (b->verdict == FAR_BOUNDED) {
-        bool never = b->tightest <= level, there = b->sup_found > level;
-        print(never   ? "  |%s| is never above %g\n"
-              : there ? "  |%s| is above %g there\n"
-                      : "  whether |%s| is ever above %g is not decided\n",
-              name, level);
+        print_bounded_level(name, b->tightest, b->sup_found, level);
     } else if (isnan(b->beyond)) {
         print("  no point was found beyond which |%s| > %g\n", name, level);
     } else {
-        print("  |%s| > %g for every t above %.6g, beyond the point ", name, level,
-              show_above(b->beyond, 6));
+        print("  |%s| > %g for every t above %.6g, beyond the point ", name,
+              far_round_down(level, 6), far_round_up(b->beyond, 6));
         subject_print_largest(stdout, m, b->direction, b->beyond);
         print("\n");
     }
@@ -176,11 +175,12 @@ static void print_net_level(const subject *m, const far_net_bound *b, const char
 static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
 {
     print("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
-          show_above(b->tightest, 6), b->sup_found, b->at_infinity ? "far along" : "at");
+          far_round_up(b->tightest, 6), far_round_down(b->sup_found, 6),
+          b->at_infinity ? "far along" : "at");
     (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                     : subject_print_point(stdout, m, b->at));
     if (b->sup_found > 0) {
-        print(" (bound / found %.4g)", b->tightest / b->sup_found);
+        print(" (bound / found %.4g)", far_round_up(b->tightest / b->sup_found, 4));
     }
     print("\n");
 }
@@ -206,7 +206,7 @@ static void print_net_growth(const far_net_bound *b, const char *name)
 {
     if (isfinite(b->growth)) {
         print("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
-              show_above(b->growth, 6), show_above(b->offset, 6));
+              far_round_up(b->growth, 6), far_round_up(b->offset, 6));
     }
 }
 
@@ -242,11 +242,11 @@ static void print_net_number(double value)
 static void print_net_row(const far_net_bound *b)
 {
     double bounds[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
-    print_net_number(-show_above(-b->lowest, TABLE_DIGITS));
-    print_net_number(show_above(b->highest, TABLE_DIGITS));
-    print_net_number(b->sup_found);
+    print_net_number(far_round_down(b->lowest, TABLE_DIGITS));
+    print_net_number(far_round_up(b->highest, TABLE_DIGITS));
+    print_net_number(far_round_down(b->sup_found, TABLE_DIGITS));
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
-        print_net_number(show_above(bounds[i], TABLE_DIGITS));
+        print_net_number(far_round_up(bounds[i], TABLE_DIGITS));
     }
     print("\n");
 }

@@ -87,8 +87,8 @@ far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, 
 {
     return claim(r, what, paper, t->bounded == t->count,
                  "%lld of %lld proven bounded, |f| <= %.4g (sin x), %.4g (x), %.4g (x^2)",
-                 (long long)t->bounded, (long long)t->count, t->bound[TOY_SINE], t->bound[TOY_LINE],
-                 t->bound[TOY_SQUARE]);
+                 (long long)t->bounded, (long long)t->count, far_round_up(t->bound[TOY_SINE], 4),
+                 far_round_up(t->bound[TOY_LINE], 4), far_round_up(t->bound[TOY_SQUARE], 4));
 }
 
 void add_tally(sheet *s, const tally *t)
@@ -97,7 +97,7 @@ void add_tally(sheet *s, const tally *t)
     add_cell(s, "%lld of %lld %s", (long long)(bounded ? t->bounded : t->unbounded),
              (long long)t->count, bounded ? "bounded" : "unbounded");
     for (int set = 0; set < TOY_SETS; set++) {
-        add_cell(s, "%.4g", t->bound[set]);
+        add_cell(s, "%.4g", far_round_up(t->bound[set], 4));
     }
     add_cell(s, "%.4f", t->r2);
 }

@@ -254,7 +254,7 @@ static far_status add_row(reproduction *r, const family *f, const char *set, con
     }
     bool bounded = f->bounded == f->count;
     add_cell(table, bounded ? "bounded" : "unbounded");
-    add_cell(table, "%.4g", bounded ? f->bound : INFINITY);
+    add_cell(table, "%.4g", bounded ? far_round_up(f->bound, 4) : INFINITY);
     return st;
 }
 

@@ -261,7 +261,7 @@ static far_status claim_supremum(reproduction *r, int net)
         st = claim(r, what, "unbounded", !sup.bounded, "grows like %.4g |x|^%g", sup.slope,
                    sup.order);
     } else {
-        st = claim(r, what, "bounded", sup.bounded, "at most %.5g", sup.value);
+        st = claim(r, what, "bounded", sup.bounded, "at most %.5g", far_round_up(sup.value, 5));
     }
     free(what);
     return st;

@@ -211,7 +211,7 @@ done:
 
 static far_status draw_bound(reproduction *r, double b1, const pictures *p)
 {
-    char *label = text_of("B1 = %.3g", b1);
+    char *label = text_of("B1 = %.3g", far_round_up(b1, 3));
     far_mark_opts mark;
     far_mark_opts_init(&mark);
     mark.colour = FAR_COLOUR_INK;
@@ -247,8 +247,8 @@ static far_status add_built(reproduction *r, int which, const pictures *p, sheet
     TRY(draw_built(r, net, which, p));
     add_cell(table, "%g", EPSILON[which]);
     add_cell(table, "%.1e", out->misfit);
-    add_cell(table, "%.5g", out->found);
-    add_cell(table, "%.5g", out->bound);
+    add_cell(table, "%.5g", far_round_down(out->found, 5));
+    add_cell(table, "%.5g", far_round_up(out->bound, 5));
 done:
     far_net_destroy(net);
     return st;

@@ -74,23 +74,33 @@ done:
 
 /* ---- certificates -------------------------------------------------------------------------- */
 
-static far_certify_opts certify_opts(const ln_trial *t)
+static far_certify_opts certify_opts(double seconds)
 {
     far_certify_opts opts;
     far_certify_opts_init(&opts);
-    opts.seconds = t->recipe.certify_seconds;
+    opts.seconds = seconds;
     return opts;
+}
+
+/* What is said of a row holds for the networks of all seeds, which share the time. */
+static void join_verdict(const ln_trial *t, const far_net_bound *b, ln_row *row)
+{
+    bool first = t->seed == 0, bounded = b->verdict == FAR_BOUNDED;
+    bool worse =
+        b->verdict == FAR_UNBOUNDED || (b->verdict == FAR_UNDECIDED && row->verdict == FAR_BOUNDED);
+    row->bound = first || worse ? b->tightest
+                 : bounded      ? fmax(row->bound, b->tightest)
+                                : row->bound;
+    row->verdict = first || worse ? b->verdict : row->verdict;
 }
 
 static far_status certify_network(const ln_trial *t, const far_net *net, ln_row *row)
 {
     far_net_certificate *certificate = NULL;
-    far_certify_opts opts = certify_opts(t);
+    far_certify_opts opts = certify_opts(t->recipe.certify_seconds / (double)t->recipe.seeds);
     far_status st = far_net_certify(t->r->ctx, net, &opts, &certificate);
     if (st == FAR_OK) {
-        const far_net_bound *b = far_net_certificate_bound(certificate, 0);
-        row->verdict = b->verdict;
-        row->bound = b->tightest;
+        join_verdict(t, far_net_certificate_bound(certificate, 0), row);
     }
     far_net_certificate_destroy(certificate);
     return st;
@@ -99,7 +109,7 @@ static far_status certify_network(const ln_trial *t, const far_net *net, ln_row 
 static far_status certify_infinite(const ln_trial *t, const far_model *model, ln_row *row)
 {
     far_certificate *certificate = NULL;
-    far_certify_opts opts = certify_opts(t);
+    far_certify_opts opts = certify_opts(t->recipe.certify_seconds);
     far_status st = far_certify(t->r->ctx, model, &opts, &certificate);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(certificate, 0);
@@ -120,9 +130,7 @@ static far_status score_network(ln_trial *t, int where, ln_scores *s, ln_row *ro
     TRY(ln_network(t, where, &net));
     TRY(ln_network_predict(t, net, &prediction));
     take_score(t, prediction, s);
-    if (t->seed == 0) {
-        TRY(certify_network(t, net, row));
-    }
+    TRY(certify_network(t, net, row));
 done:
     far_prediction_destroy(prediction);
     far_net_destroy(net);

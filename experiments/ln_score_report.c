@@ -15,7 +15,8 @@ static char *verdict_text(const ln_row *row)
 {
     switch (row->verdict) {
     case FAR_BOUNDED:
-        return isnan(row->bound) ? text_of("bounded") : text_of("|f| <= %.4g", row->bound);
+        return isnan(row->bound) ? text_of("bounded")
+                                 : text_of("|f| <= %.4g", far_round_up(row->bound, 4));
     case FAR_UNBOUNDED:
         return text_of("runs away");
     default:
@@ -55,7 +56,7 @@ static void fill_cells(const ln_row *row, bool judged, char **cells)
     if (judged) {
         cells[n++] = paper ? agreement_text(row->in, paper->in) : NULL;
     }
-    cells[n++] = text_of("%.1f", row->most);
+    cells[n++] = text_of("%.1f", floor(10 * row->most) / 10);
     cells[n++] = verdict_text(row);
 }
 

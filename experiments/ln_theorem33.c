@@ -67,13 +67,14 @@ static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
     char *what = text_of("theorem 3.3: %s, %s", TOY_NAMES[set], LN_NAMES[net]);
     char *paper = text_of("(theory) sup %.5g <= B1 %.4g <= B2 <= B3", t->sup, t->b1);
     st = claim(r, what, paper, bounded && ordered && same,
-               "sup %.5g <= B1 %.4g <= B2 %.4g <= B3 %.3g", b.sup, b.b1, b.b2, b.b3);
+               "sup %.5g <= B1 %.4g <= B2 %.4g <= B3 %.3g", far_round_down(b.sup, 5),
+               far_round_up(b.b1, 4), far_round_up(b.b2, 4), far_round_up(b.b3, 3));
     add_cell(table, "%s", TOY_NAMES[set]);
     add_cell(table, "%s", LN_NAMES[net]);
-    add_cell(table, "%.5g", b.sup);
-    add_cell(table, "%.4g", b.b1);
-    add_cell(table, "%.4g", b.b2);
-    add_cell(table, "%.3g", b.b3);
+    add_cell(table, "%.5g", far_round_down(b.sup, 5));
+    add_cell(table, "%.4g", far_round_up(b.b1, 4));
+    add_cell(table, "%.4g", far_round_up(b.b2, 4));
+    add_cell(table, "%.3g", far_round_up(b.b3, 3));
     free(what);
     free(paper);
     return st;

@@ -76,10 +76,11 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
     TRY(infinite_fit(r, arch, x, y, FEW, &m));
     TRY(far_certify(r->ctx, m, &opts, &c));
     const far_bound *b = far_certificate_bound(c, 0);
-    add_cell(table, "%.4g", b->sup_found);
-    add_cell(table, "%.4g", b->b1);
+    double sup = far_round_down(b->sup_found, 4), b1 = far_round_up(b->b1, 4);
+    add_cell(table, "%.4g", sup);
+    add_cell(table, "%.4g", b1);
     TRY(claim(r, what, "bounded", b->verdict == FAR_BOUNDED && b->sup_found <= b->b1,
-              "sup %.4g <= B1 %.4g for every x", b->sup_found, b->b1));
+              "sup %.4g <= B1 %.4g for every x", sup, b1));
 done:
     far_certificate_destroy(c);
     far_model_destroy(m);

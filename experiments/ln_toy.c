@@ -307,7 +307,8 @@ far_status claim_bounded(reproduction *r, const family *f, const char *what, con
     return claim(r, what, paper, f->bounded == f->count,
                  "%lld of %lld proven bounded, |f| <= %.4g for every x (%.4g is reached); "
                  "f(1e6) = %.3g",
-                 (long long)f->bounded, (long long)f->count, f->bound, f->found, there);
+                 (long long)f->bounded, (long long)f->count, far_round_up(f->bound, 4),
+                 far_round_down(f->found, 4), there);
 }
 
 /* ---- infinite width ------------------------------------------------------------------------ */

@@ -23,7 +23,7 @@ typedef struct ln_recipe {
     int64_t thinning;              /* of the rows in the domain each so many-th is used */
     int64_t infinite_rows;         /* at most so many for infinite width; 0: all */
     int64_t subset;                /* of them, for choosing the ridge */
-    double certify_seconds;        /* for each network */
+    double certify_seconds;        /* for each row: its seeds share it */
 } ln_recipe;
 
 typedef struct ln_trial {

@@ -52,6 +52,11 @@ FAR_API const char *far_status_text(far_status status);
 /* "0.1.0" */
 FAR_API const char *far_version(void);
 
+/* value to so many significant digits (1 to 17), and not below or above it: a bound stays proven as
+ * it is printed with %.*g, and a value that was met is not printed larger than it was. */
+FAR_API double far_round_up(double value, int digits);
+FAR_API double far_round_down(double value, int digits);
+
 /* A copy of text, in out, that a terminal only prints: control characters (also those of C1), line
  * separators, marks of direction and bytes that are not UTF-8 become \n, \x1b, \u202e. A text that
  * does not fit ends in "...". Returns out. For names from files; messages of the library are

@@ -45,9 +45,9 @@ typedef struct far_compare_opts {
     double test_fraction;    /* of the rows in range; default 0.1. round((1 - test_fraction) rows)
                                 are for training */
     int64_t rounds;          /* of boosting; default 100 */
-    int32_t certify;         /* 1 (default): verdicts on all of R^d, for the first seed's fits */
-    double certify_seconds;  /* as far_certify_opts.seconds; default 2. The bounds, and they alone,
-                                may change with the time there is */
+    int32_t certify;         /* 1 (default): verdicts on all of R^d, on the fits of every seed */
+    double certify_seconds;  /* as far_certify_opts.seconds, for each model, its seeds share it;
+                                default 2. The bounds, and they alone, may change with it */
     far_compare_fn done;     /* told of every fit when it is over; may be NULL */
     void *done_user;
 } far_compare_opts;
@@ -117,15 +117,16 @@ typedef struct far_compare_average {
     double mean, ci95;
 } far_compare_average;
 
-/* What is known of a model's predictions over all inputs. */
+/* What is known of a model's predictions over all inputs: the worst of what is known of the fits of
+ * its seeds (unbounded, then unknown, then the largest bound), so that it holds for all of them. */
 typedef struct far_compare_verdict {
     int32_t known; /* 0: nothing; reason tells why, or is NULL where none was asked for */
     int32_t bounded;
-    uint64_t seed;            /* whose fit it is about: the first that succeeded */
+    uint64_t seed;            /* whose fit has that verdict: the first of them */
     const char *reason;       /* the theorem, or the plain reason */
     double tightest;          /* |f| <= tightest everywhere; INFINITY; NAN: bounded by what was not
                                  computed */
-    double sup_found;         /* bounded: the largest |f| a search met; else NAN */
+    double sup_found;         /* bounded: the largest |f| a search met, with any seed; else NAN */
     double slope, order;      /* unbounded: f(t direction) ~ slope t^order; else NAN */
     const double *direction;  /* input_count values, of norm 1 in raw units; NULL if bounded */
     const char *const *input; /* their names */

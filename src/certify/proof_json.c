@@ -242,6 +242,7 @@ far_status far_proof_check_found(far_ctx *ctx, const char *output, double stated
 /* ---- the comparison ------------------------------------------------------------------------ */
 
 typedef enum rule {
+    EXACT,   /* as any machine has it */
     SAME,    /* to FAR_PROOF_AGREES; what is no number exactly */
     UPPER,   /* an upper bound: not below what was proven again */
     FORMULA, /* an upper bound that has one value: not above it either, but for the room */
@@ -253,11 +254,11 @@ static const struct {
     const char *key;
     rule rule;
 } RULES[] = {
-    {"tightest", UPPER},   {"highest", UPPER}, {"lowest", LOWER},    {"B1", FORMULA},
-    {"B2", FORMULA},       {"B3", FORMULA},    {"norm_ball", UPPER}, {"spectral", UPPER},
-    {"relaxation", UPPER}, {"branch", UPPER},  {"growth", UPPER},    {"offset", UPPER},
-    {"beyond", UPPER},     {"gap", TOLD},      {"cells", TOLD},      {"finished", TOLD},
-    {"seconds", TOLD},
+    {"order", EXACT},     {"ridge", EXACT},    {"tightest", UPPER},   {"highest", UPPER},
+    {"lowest", LOWER},    {"B1", FORMULA},     {"B2", FORMULA},       {"B3", FORMULA},
+    {"norm_ball", UPPER}, {"spectral", UPPER}, {"relaxation", UPPER}, {"branch", UPPER},
+    {"growth", UPPER},    {"offset", UPPER},   {"beyond", UPPER},     {"gap", TOLD},
+    {"cells", TOLD},      {"finished", TOLD},  {"seconds", TOLD},
 };
 
 static rule rule_of(const char *key)
@@ -281,6 +282,8 @@ static far_status compare_values(comparison c, const json_t *stated, const json_
 static bool holds(rule by, double stated, double own)
 {
     switch (by) {
+    case EXACT:
+        return stated == own;
     case UPPER:
         return stated >= own;
     case FORMULA:

@@ -116,10 +116,10 @@ static far_status network_seconds(const far_arena *a, const far_rival *r, double
         st = choose_seconds(a, any, &choosing);
     }
     if (a->opts->certify) {
-        certifying = CERTIFY_SECONDS_PER_ROW * (double)a->train_count / far_ctx_threads(a->ctx) +
-                     a->opts->certify_seconds;
+        certifying = CERTIFY_SECONDS_PER_ROW * (double)a->train_count / far_ctx_threads(a->ctx);
     }
-    *out = (double)a->seeds * (fit_seconds + choosing) + certifying;
+    *out = (double)a->seeds * (fit_seconds + choosing + certifying) +
+           (a->opts->certify ? a->opts->certify_seconds : 0);
     return st;
 }
 
@@ -308,23 +308,43 @@ static void keep_points(far_split *s, far_compare_points *p)
     s->yt = NULL;
 }
 
-static bool has_succeeded(const far_comparison *c, int64_t model, int64_t seeds)
+/* What is said of a model holds for the fits of all its seeds: running away is worse than not being
+ * known, that than a bound that was not computed, and that than a bound. */
+static int badness(const far_compare_verdict *v)
 {
-    for (int64_t i = 0; i < seeds; i++) {
-        if (far_comparison_run(c, model, i)->status == FAR_OK) {
-            return true;
-        }
+    return !v->known ? 2 : !v->bounded ? 3 : isnan(v->tightest) ? 1 : 0;
+}
+
+static bool is_worse(const far_compare_verdict *v, const far_compare_verdict *than)
+{
+    int own = badness(v), other = badness(than);
+    return own > other || (own == other && v->tightest > than->tightest);
+}
+
+/* Takes v. */
+static void join_verdict(far_ctx *ctx, far_compare_verdict *v, far_compare_row *row)
+{
+    double found = fmax(v->sup_found, row->verdict.sup_found);
+    if (!row->verdict.reason || is_worse(v, &row->verdict)) {
+        far_compare_verdict other = row->verdict;
+        row->verdict = *v;
+        *v = other;
     }
-    return false;
+    row->verdict.sup_found = row->verdict.known && row->verdict.bounded ? found : NAN;
+    far_verdict_clear(ctx, v);
 }
 
 static far_status run_model(const far_arena *a, const far_split *s, int64_t model, int64_t seed,
                             far_comparison *c)
 {
     far_compare_run *run = &c->runs[model * c->info.seeds + seed];
-    bool certify = a->opts->certify && !has_succeeded(c, model, seed);
+    far_compare_verdict verdict = {0};
     far_status st =
-        far_rival_fit(a, s, &c->rivals.items[model], run, certify ? &c->rows[model].verdict : NULL);
+        far_rival_fit(a, s, &c->rivals.items[model], run, a->opts->certify ? &verdict : NULL);
+    if (st == FAR_OK && run->status == FAR_OK && a->opts->certify) {
+        join_verdict(a->ctx, &verdict, &c->rows[model]);
+    }
+    far_verdict_clear(a->ctx, &verdict);
     if (st == FAR_OK && a->opts->done) {
         a->opts->done(a->opts->done_user, c->rivals.items[model].name, run);
     }

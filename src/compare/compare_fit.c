@@ -91,7 +91,7 @@ static far_status certify(const bout *b, const far_model *m)
     far_certify_opts opts;
     far_certify_opts_init(&opts);
     opts.seed = b->split->seed;
-    opts.seconds = b->arena->opts->certify_seconds;
+    opts.seconds = b->arena->opts->certify_seconds / (double)b->arena->seeds;
     far_status st = far_certify(b->ctx, m, &opts, &c);
     if (st == FAR_OK) {
         st = keep_bound(b, m, far_certificate_bound(c, 0));
@@ -321,7 +321,6 @@ far_status far_rival_fit(const far_arena *a, const far_split *s, const far_rival
     bout b = {a->ctx, a, s, r, run, verdict, NULL};
     blank_run(s->seed, run);
     if (verdict) {
-        far_verdict_clear(a->ctx, verdict); /* of a seed that failed */
         blank_verdict(s->seed, verdict);
     }
     far_status st = far_alloc(a->ctx, s->m, &b.prediction);

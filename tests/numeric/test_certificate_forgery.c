@@ -385,7 +385,7 @@ static bool judge_witness(const subject *s, const json_t *o, int64_t j)
     double intercept = number(w, "intercept"), level = number(w, "level");
     double beyond = number(w, "beyond");
     if (!isnan(intercept)) {
-        f = along(s, j, u, 1e5) - slope * 1e5;
+        f = 2 * along(s, j, u, 1e5) - along(s, j, u, 2e5);
         if (order != 1 || fabs(f - intercept) > 1e-3 * (fabs(intercept) + 30 * fabs(slope))) {
             return lie("intercept %g, not %g", intercept, f);
         }

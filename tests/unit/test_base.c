@@ -1,6 +1,7 @@
 /* Contexts, status codes, memory, matrices, growing texts, progress. */
 #include "../../src/base/base_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -275,6 +276,31 @@ static void the_default_allocator_serves_large_blocks(void **state)
     block[0] = block[((int64_t)5 << 20) - 1] = 1;
     far_free(plain, block);
     far_ctx_destroy(plain);
+}
+
+/* Printed to so many digits a rounded number reads as it is, on the right side and no further than
+ * a unit of the last digit. */
+static void rounding_is_outward_as_printed(void **state)
+{
+    (void)state;
+    static const double VALUES[] = {784.06217,     0,       1,     -1,      9.9999999, 0.1,
+                                    1e-300,        5e-324,  1e300, DBL_MAX, 1.0 / 3,   -2.0 / 3,
+                                    0.99999999999, 123456.5};
+    char text[64];
+    for (uint64_t i = 0; i < 20000; i++) {
+        double value =
+            i < 14 ? VALUES[i] : far_random_normal(3, i) * pow(10, (double)(i % 600) - 300);
+        int digits = (int)(i % 7) + 2;
+        double up = far_round_up(value, digits), down = far_round_down(value, digits);
+        assert_true(up >= value && down <= value);
+        snprintf(text, sizeof text, "%.*g", digits, up);
+        assert_true(strtod(text, NULL) == up);
+        assert_true(fabs(value) < 1e-290 || isinf(up) || isinf(down) ||
+                    up - down <= 1.1 * fabs(value) * pow(10, 1 - digits));
+    }
+    assert_true(far_round_up(784.06217, 5) == 784.07 && far_round_down(784.06217, 5) == 784.06);
+    assert_true(isnan(far_round_up(NAN, 4)) && isinf(far_round_up(INFINITY, 4)));
+    assert_true(far_round_down(-INFINITY, 4) == -INFINITY);
 }
 
 static void sizes_that_overflow_are_out_of_memory(void **state)
@@ -641,6 +667,7 @@ int main(void)
         TEST(contexts_do_not_share_messages),
         TEST(blocks_are_aligned_and_small_ones_zeroed),
         TEST(the_default_allocator_serves_large_blocks),
+        TEST(rounding_is_outward_as_printed),
         TEST(sizes_that_overflow_are_out_of_memory),
         TEST(a_refused_block_says_how_much_was_wanted),
         TEST(growing_keeps_the_contents),

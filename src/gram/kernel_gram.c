@@ -88,7 +88,7 @@ static far_status fail_unsound(far_ctx *ctx, const far_points *a, int64_t i, con
         return far_fail(ctx, FAR_ERR_RANGE,
                         "%s is about 1e%.0Lf, too large for float%d; scale the points down, or put "
                         "a norm in the network",
-                        pair, floorl(digits), single ? 32 : 64);
+                        pair, roundl(digits), single ? 32 : 64);
     }
     return far_fail(ctx, FAR_ERR_BACKEND,
                     "%s came out as no number; this is a defect: please report the network and "

@@ -1036,15 +1036,16 @@ typedef struct workload {
     far_kernel *k;
 } workload;
 
+/* So many pairs that curves are fitted behind norms. */
 static workload make_workload(void)
 {
-    return (workload){.x1 = make_points(71, 3, FAR_F64, 5),
-                      .x2 = make_points(61, 3, FAR_F64, 6),
+    return (workload){.x1 = make_points(211, 3, FAR_F64, 5),
+                      .x2 = make_points(163, 3, FAR_F64, 6),
                       .u = make_points(2, 3, FAR_F64, 7),
-                      .nngp = make_mat(71, 61, FAR_F64),
-                      .ntk = make_mat(71, 61, FAR_F64),
-                      .diag = make_mat(71, 1, FAR_F64),
-                      .limit = make_mat(2, 71, FAR_F64),
+                      .nngp = make_mat(211, 163, FAR_F64),
+                      .ntk = make_mat(211, 163, FAR_F64),
+                      .diag = make_mat(211, 1, FAR_F64),
+                      .limit = make_mat(2, 211, FAR_F64),
                       .order = make_mat(2, 1, FAR_F64)};
 }
 
@@ -1663,6 +1664,122 @@ static void check_isa(const gram *best, const char *isa, double tol)
     free_gram(&other);
 }
 
+/* Enough pairs for curves, with norms on the input, without biases, behind skips; all points in one
+ * orthant, where no cogap is worked out, and all around. */
+static void curves_agree_with_single_rows(void **state)
+{
+    (void)state;
+    static const arch tails[] = {
+        {"rms dense ln gelu dense", FAR_PARAM_NTK},
+        {"dense(nobias) ln tanh rms dense", FAR_PARAM_NTK},
+        {"ln(affine) dense relu dense relu dense relu dense", FAR_PARAM_NTK},
+        {"dense relu dense ln relu dense relu dense relu dense", FAR_PARAM_NTK},
+        {"dense skip(relu dense) ln relu dense relu dense relu dense", FAR_PARAM_NTK},
+        {"dense(7) ln relu dense(11) relu dense(13) relu dense", FAR_PARAM_STANDARD},
+        {"dense ln sin(w0=30) dense sin(w0=30) dense sin(w0=30) dense", FAR_PARAM_NTK},
+    };
+    for (int i = 0; i < 2 * COUNT(tails); i++) {
+        far_kernel *k = kernel_of(tails[i / 2].text, tails[i / 2].param);
+        far_mat x = make_points(191, 3, FAR_F64, 17), all = make_mat(191, 191, FAR_F64);
+        far_mat row = make_mat(1, 191, FAR_F64);
+        for (int64_t j = 0; i % 2 && j < 3 * 191; j++) {
+            set(&x, j / 3, j % 3, fabs(get(&x, j / 3, j % 3)));
+        }
+        far_mat first = far_mat_view(x.data, 1, 3, FAR_F64);
+        for (int tangent = 0; tangent < 2; tangent++) {
+            must(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, tangent ? NULL : &all,
+                                 tangent ? &all : NULL),
+                 tails[i / 2].text);
+            must(far_kernel_eval(ctx, k, &first, &x, FAR_FILL_FULL, tangent ? NULL : &row,
+                                 tangent ? &row : NULL),
+                 tails[i / 2].text);
+            for (int64_t j = 0; j < 191; j++) {
+                double most = sqrt(get(&all, 0, 0) * get(&all, j, j));
+                assert_true(fabs(get(&all, 0, j) - get(&row, 0, j)) <= 1e-13 * most);
+            }
+        }
+        free_mat(&x);
+        free_mat(&all);
+        free_mat(&row);
+        far_kernel_destroy(k);
+    }
+}
+
+/* ---- results that do not fit ---- */
+
+static void assert_range(far_status st, const char *piece)
+{
+    assert_int_equal(st, FAR_ERR_RANGE);
+    assert_holds(far_ctx_message(ctx), piece);
+}
+
+static void results_too_large_are_named_and_the_rest_is_there(void **state)
+{
+    (void)state;
+    double points[] = {1, 1e100}, values[4] = {0}, column[2];
+    far_mat x = far_mat_view(points, 2, 1, FAR_F64), out = far_mat_view(values, 2, 2, FAR_F64);
+    far_mat diag = far_mat_view(column, 2, 1, FAR_F64), one = far_mat_view(points, 1, 1, FAR_F64);
+    far_kernel *k = kernel_of("dense(nobias) relu(2) dense(nobias)", FAR_PARAM_NTK);
+    assert_range(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, &out, NULL),
+                 "x1: row 2: K with row 2 is about 1e400, too large for float64");
+    assert_true(isfinite(values[0]) && isfinite(values[1]) && isinf(values[3]));
+    assert_range(far_kernel_diag(ctx, k, &x, NULL, &diag), "x: row 2: Theta(x, x) is too large");
+    assert_true(isfinite(column[0]) && isinf(column[1]));
+    far_mat cross = far_mat_view(values, 2, 1, FAR_F64);
+    must(far_kernel_eval(ctx, k, &x, &one, FAR_FILL_FULL, &cross, NULL), "in range");
+    far_kernel_destroy(k);
+}
+
+static void scales_past_all_exponents_are_refused_by_row_and_layer(void **state)
+{
+    (void)state;
+    double points[] = {1, 2}, values[4];
+    far_mat x = far_mat_view(points, 2, 1, FAR_F64), out = far_mat_view(values, 2, 2, FAR_F64);
+    far_mat diag = far_mat_view(values, 2, 1, FAR_F64);
+    far_supremum s;
+    far_supremum_init(&s);
+    far_kernel *k = kernel_of("[dense(nobias) relu(64)]x21 dense ln relu dense", FAR_PARAM_NTK);
+    const char *where = "row 2: behind layer 40 (relu)";
+    assert_range(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, &out, NULL), where);
+    assert_range(far_kernel_diag(ctx, k, &x, NULL, &diag), where);
+    assert_range(far_kernel_supremum(ctx, k, 1, &s), "the supremum of Theta(x, x): behind layer");
+    far_kernel_destroy(k);
+}
+
+static void angles_that_are_no_doubles_are_refused(void **state)
+{
+    (void)state;
+    double points[] = {1, 1e190}, values[4];
+    far_mat x = far_mat_view(points, 2, 1, FAR_F64), out = far_mat_view(values, 2, 2, FAR_F64);
+    far_kernel *sine = kernel_of("dense sin dense", FAR_PARAM_NTK);
+    far_kernel *soft = kernel_of("dense tanh dense", FAR_PARAM_NTK);
+    assert_range(far_kernel_eval(ctx, sine, &x, NULL, FAR_FILL_FULL, &out, NULL),
+                 "x1: row 2: in front of layer 2 (sin)");
+    assert_range(far_kernel_eval(ctx, soft, &x, NULL, FAR_FILL_FULL, NULL, &out),
+                 "x1: row 2: in front of layer 2 (tanh)");
+    must(far_kernel_eval(ctx, soft, &x, NULL, FAR_FILL_FULL, &out, NULL), "K");
+    far_kernel_destroy(sine);
+    far_kernel_destroy(soft);
+}
+
+static void suprema_too_large_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *piece;
+    } cases[] = {
+        {"[dense(w=2) relu(2)]x12 dense", "it grows like (|x| / sqrt(d))^8192, with a factor"},
+        {"dense ln relu dense(w=1e200) relu dense", "finite but too large for float64"},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        far_supremum s;
+        far_supremum_init(&s);
+        far_kernel *k = kernel_of(cases[i].text, FAR_PARAM_NTK);
+        assert_range(far_kernel_supremum(ctx, k, 1, &s), cases[i].piece);
+        far_kernel_destroy(k);
+    }
+}
+
 static void lower_instruction_sets_agree(void **state)
 {
     (void)state;
@@ -1847,6 +1964,11 @@ int main(void)
         TEST(either_output_alone_has_the_same_bits),
         TEST(any_number_of_threads_gives_the_same_bits),
         TEST(floats_are_close_to_doubles),
+        TEST(curves_agree_with_single_rows),
+        TEST(results_too_large_are_named_and_the_rest_is_there),
+        TEST(scales_past_all_exponents_are_refused_by_row_and_layer),
+        TEST(angles_that_are_no_doubles_are_refused),
+        TEST(suprema_too_large_are_refused),
         TEST(lower_instruction_sets_agree),
         TEST(the_instruction_set_can_only_be_lowered),
         TEST(any_number_of_features_works),

@@ -11,7 +11,7 @@ set(FAR_SOURCES
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
     src/data/json_read.c src/data/json_write.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/table.c src/data/write.c
-    src/kernel/activation.c src/kernel/big.c src/kernel/hermite.c src/kernel/input_row.c
+    src/kernel/activation.c src/kernel/big.c src/kernel/diagonal.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
     src/net/activation.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_save.c
@@ -58,7 +58,7 @@ set(FAR_SOURCES
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
     src/certify/proof.c src/certify/proof_json.c
-    src/certify/certify.c src/certify/quadratic.c src/certify/search.c src/certify/sphere.c
+    src/certify/certify.c src/certify/evidence.c src/certify/quadratic.c src/certify/reason.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
     src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c

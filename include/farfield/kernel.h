@@ -99,7 +99,12 @@ typedef struct far_supremum {
     double order;     /* not bounded: Theta(x, x) ~ slope (|x| / sqrt(d))^order, along the steepest
                          direction; order < 0 (and radius 0): it runs away as x -> 0 */
     double slope;
-    int32_t constant; /* 1: Theta(x, x) = C for every x (radius is then 0) */
+    int32_t constant;      /* 1: Theta(x, x) = C for every x (radius is then 0) */
+    double proven;         /* value is what a scan along |x| found. This is proven, by interval
+                              arithmetic: Theta(x, x) <= proven for every x; INFINITY if nothing is */
+    const char *proven_by; /* "constant" (Theta(x, x) is the same everywhere), "monotone" (it never
+                              is above its limit), "branch and bound" (the line of |x| was cut into
+                              pieces); NULL: not proven */
 } far_supremum;
 
 /* d is the input dimension (it matters to norms that stand on the input). out->size must be set

@@ -110,6 +110,9 @@ static void centre_of(const double *corners, int64_t dim, double *out)
             out[i] += corners[k * dim + i];
         }
     }
+    if (out[dim - 1] <= FAR_HEIGHT_OF_INFINITY * dim) { /* where f is evaluated as its limit */
+        out[dim - 1] = 0;
+    }
     normalise(out, dim);
 }
 
@@ -190,8 +193,8 @@ static double cell_bound(const branching *b, const double *corners, const double
                                                             highest_height(centre, radius, dim))
                                         : INFINITY;
     double most = fabs(b->p->centre) + b->p->scale * sqrt(b->p->C) * b->p->norm;
-    double rounding = 1e-13 * (fabs(b->p->centre) + b->p->scale * b->p->C * b->p->norm_1);
-    return fmin(fabs(value) + rounding + b->p->scale * b->p->norm * distance, most);
+    double apart = fabs(value) + b->p->scale * b->p->norm * distance;
+    return fmin(isnan(apart) ? INFINITY : apart, most) + b->p->rounding;
 }
 
 static far_status judge(branching *b, int64_t count)

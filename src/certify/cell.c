@@ -6,12 +6,10 @@
  * bounded from above layer by layer, for networks of dense layers, norms and activations
  * a z + b |z| (relu, leaky_relu, abs, identity). What is known of the piece is an interval of the
  * scale q = K(x, x) and an upper bound on the gap 1 - rho, where rho = K(x, c) / sqrt(q q_c). In
- * each layer the new gap is increasing in the old one and, at a given gap, has no maximum inside an
- * interval of scales, so the ends of the interval decide. Gaps rather than cosines: the distance
- * goes like the root of the angle, and a cosine forgets angles below 1e-8.
- *
- * In the same networks Theta(x, x) / q and q grow with |x| in every layer, so that Theta(x, x) has
- * its supremum at infinity.
+ * each layer the new gap is increasing in the old one (of a z + b |z| with b^2 > a^2, such as abs,
+ * only while the cosine is above some number: beyond, the piece is not judged) and, at a given gap,
+ * has no maximum inside an interval of scales, so the ends of the interval decide. Gaps rather than
+ * cosines: the distance goes like the root of the angle, and a cosine forgets angles below 1e-8.
  */
 #include "../kernel/plan.h"
 #include "certify_internal.h"
@@ -19,7 +17,7 @@
 #include <math.h>
 
 #define LARGEST_SCALE 1e200 /* stands for infinity: ratios of scales do not change beyond */
-#define ROUNDING 1e-13      /* of the few operations a layer takes, relative to k(x, x) */
+#define ROUNDING 2e-14      /* of the operations a layer takes, relative to k(x, x) */
 
 typedef struct cell {
     double q_low, q_high; /* K(x, x) */
@@ -64,7 +62,8 @@ static void pass_dense(const far_op *op, cell *c)
     double ends[2] = {c->q_low, c->q_high}, gap = 0, share[2];
     for (int i = 0; i < 2; i++) {
         share[i] = sqrt(ends[i] / (w2 * ends[i] + b2)); /* increasing in the scale */
-        gap = fmax(gap, dense_gap(w2, b2, ends[i], c->q, c->gap));
+        double next = dense_gap(w2, b2, ends[i], c->q, c->gap);
+        gap = isnan(next) ? NAN : fmax(gap, next);
     }
     double part = w2 * sqrt(c->q / q) * c->theta;
     c->theta = 1 - gap + fmin(part * share[0], part * share[1]);
@@ -169,5 +168,7 @@ double far_cell_distance(const far_model *m, double height, double angle, double
     double between = (nngp ? 1 - c.gap : c.theta) * sqrt(c.q);
     double least = fmin(between * sqrt(c.q_low), between * sqrt(c.q_high));
     double square = own_x + own - 2 * least;
-    return sqrt(fmax(square, 0) + ROUNDING * (own_x + own));
+    double rounding = ROUNDING * (double)(plan->count + 1) * (own_x + own);
+    bool known = isfinite(c.q_low) && isfinite(c.q_high) && isfinite(square) && c.q_low > 0;
+    return known ? sqrt(fmax(square, 0) + rounding) : INFINITY; /* scales left the range */
 }

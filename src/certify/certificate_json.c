@@ -203,7 +203,7 @@ static far_status complete_unbounded(const check *k, const json_t *o, int64_t j)
     if (level < 0 || isinf(level)) {
         FAR_TRY(far_proof_malformed(k->ctx, "a level is finite and 0 or more"));
     }
-    FAR_TRY(far_witness_output(k->ctx, k->m, level, j, direction, own));
+    FAR_TRY(far_witness_output(&k->predictors[j], level, direction, own));
     if (own->verdict == FAR_UNBOUNDED) {
         take_intercept(k, intercept, own);
     }

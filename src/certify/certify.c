@@ -1,17 +1,11 @@
 /* The certificate: the verdict from the kernel's supremum, then bounds and search, or a witness. */
+#include "../kernel/supremum.h"
 #include "certify_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-#define BOUNDED_THEOREM                                                                            \
-    "Theta(x,x) <= C for every x, so |f(x)| <= sqrt(C) |f| in its reproducing kernel Hilbert "     \
-    "space (Ziomek, Whittle and Osborne 2025, Theorems 3.2 and 3.3)"
 #define CONSTANT_THEOREM "the fit is the same constant everywhere (its norm is 0)"
-#define UNDECIDED_THEOREM                                                                          \
-    "Theta(x,x) is unbounded, but no direction was found along which this fit runs away: a norm "  \
-    "in the network would bound it"
-
 const char *far_verdict_text(int32_t verdict)
 {
     return verdict == FAR_BOUNDED     ? "bounded"
@@ -100,35 +94,23 @@ done:
     return st;
 }
 
-/* K(x, x) <= Theta(x, x) where weights are scaled as in the ntk parametrisation, so the supremum of
- * Theta serves both. */
+/* C is what is proven of the supremum; what a scan found beyond that proves nothing. */
 static far_status supremum(far_ctx *ctx, const far_model *m, far_certificate *c)
 {
     far_supremum sup;
     far_supremum_init(&sup);
-    if (m->info.prior == FAR_PRIOR_NNGP && m->info.param == FAR_PARAM_STANDARD) {
-        return far_fail(ctx, FAR_ERR_ARCH,
-                        "no certificate for the NNGP prior in the standard "
-                        "parametrisation; fit with --param ntk");
-    }
-    far_status st = far_kernel_supremum(ctx, m->kernel, m->info.inputs, &sup);
+    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    far_status st = far_supremum_of(ctx, m->kernel, nngp, m->info.inputs, &sup);
     if (st != FAR_OK) {
         return st;
     }
-    if (!sup.bounded && sup.order < 0) {
-        return far_fail(ctx, FAR_ERR_ARCH,
-                        "Theta(x,x) runs away as x nears 0, where this network "
-                        "divides by nothing; give the layer before the norm a "
-                        "bias");
-    }
-    c->info.C = sup.value;
+    bool proven = sup.bounded && isfinite(sup.proven);
+    c->info.C = proven ? sup.proven : sup.value;
     c->info.radius = sup.radius;
     c->info.attained = sup.attained;
-    c->info.verdict = sup.bounded ? FAR_BOUNDED : FAR_UNDECIDED;
-    c->info.C_by = !sup.bounded            ? NULL
-                   : sup.constant          ? "constant"
-                   : far_cell_supported(m) ? "monotone"
-                                           : "search";
+    c->info.verdict = proven ? FAR_BOUNDED : FAR_UNDECIDED;
+    c->info.C_by = proven ? sup.proven_by : sup.bounded ? "search" : NULL;
+    c->open = sup.bounded ? FAR_OPEN_SEARCH : sup.order < 0 ? FAR_OPEN_ZERO : FAR_OPEN_KERNEL;
     return FAR_OK;
 }
 
@@ -146,7 +128,16 @@ static void narrow(far_interval with, far_bound *b)
     }
 }
 
-static far_status closed_bounds(const far_predictor *p, far_bound *b)
+static far_status check_range(const far_predictor *p, const far_bound *b)
+{
+    if (isfinite(b->tightest) && isfinite(b->b1)) {
+        return FAR_OK;
+    }
+    return far_fail(p->ctx, FAR_ERR_VALUE,
+                    "%s: the bound is too large for a double; scale the target down", b->output);
+}
+
+static far_status closed_bounds(const far_predictor *p, const char *theorem, far_bound *b)
 {
     far_interval quadratic;
     far_status st = far_quadratic_interval(p, &quadratic);
@@ -154,7 +145,7 @@ static far_status closed_bounds(const far_predictor *p, far_bound *b)
         return st;
     }
     b->verdict = FAR_BOUNDED;
-    b->theorem = BOUNDED_THEOREM;
+    b->theorem = theorem;
     b->lowest = -INFINITY;
     b->highest = INFINITY;
     b->tightest = INFINITY;
@@ -164,7 +155,7 @@ static far_status closed_bounds(const far_predictor *p, far_bound *b)
     narrow(quadratic, b);
     /* the ends of intervals from different proofs may be nearer together than either */
     b->tightest = fmin(b->tightest, fmax(fabs(b->lowest), fabs(b->highest)));
-    return FAR_OK;
+    return check_range(p, b);
 }
 
 static void constant_bound(const far_predictor *p, far_bound *b)
@@ -177,10 +168,10 @@ static void constant_bound(const far_predictor *p, far_bound *b)
     b->lowest = b->highest = p->centre;
 }
 
-static void leave_open(far_bound *b)
+static void leave_open(const char *reason, far_bound *b)
 {
     b->verdict = FAR_UNDECIDED;
-    b->theorem = UNDECIDED_THEOREM;
+    b->theorem = reason;
     b->b1 = b->b2 = b->b3 = b->tightest = b->highest = INFINITY;
     b->lowest = -INFINITY;
 }
@@ -207,16 +198,16 @@ far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
     far_status st;
     FAR_TRY(supremum(ctx, m, c));
     bool bounded = c->info.verdict == FAR_BOUNDED;
+    FAR_TRY(far_predictors_fill(ctx, m, c->info.C, predictors));
     for (int64_t j = 0; j < m->info.outputs; j++) {
         far_bound *b = &c->bounds[j];
-        predictors[j] = far_predictor_of(ctx, m, j, c->info.C);
         b->slope = b->order = b->intercept = b->level = b->beyond = b->confirmed = NAN;
         if (predictors[j].norm_1 == 0) {
             constant_bound(&predictors[j], b);
         } else if (bounded) {
-            FAR_TRY(closed_bounds(&predictors[j], b));
+            FAR_TRY(closed_bounds(&predictors[j], far_reason_bounded(m, c->info.C_by), b));
         } else {
-            leave_open(b);
+            leave_open(far_reason_open(c->open), b);
         }
     }
     c->info.verdict = worst_verdict(c);
@@ -233,7 +224,7 @@ static far_status place_found(far_ctx *ctx, const far_model *m, int64_t j, const
     int64_t d = m->info.inputs;
     double square = 0, value;
     far_sphere_to_point(s, d, far_sphere_unit(m), raw);
-    b->at_infinity = s[d] <= 1e-12;
+    b->at_infinity = s[d] <= FAR_HEIGHT_OF_INFINITY;
     for (int64_t i = 0; i < d; i++) {
         raw[i] = raw[i] * m->encoder.scale[i] + (b->at_infinity ? 0 : m->encoder.centre[i]);
         square += raw[i] * raw[i];
@@ -261,6 +252,18 @@ static far_status branch_output(const far_predictor *p, const far_certify_opts *
     return st;
 }
 
+/* A value beyond its bound would be a proof that is false: ours, not the caller's, to mend. */
+static far_status confront(far_ctx *ctx, const far_bound *b)
+{
+    if (b->sup_found <= b->tightest && b->lowest <= b->highest) {
+        return FAR_OK;
+    }
+    return far_fail(ctx, FAR_ERR_BACKEND,
+                    "internal error: |%s| <= %.17g was derived, but %.17g was found; please report "
+                    "this model",
+                    b->output, b->tightest, b->sup_found);
+}
+
 static far_status search_all(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                              const far_predictor *predictors, far_certificate *c)
 {
@@ -275,6 +278,7 @@ static far_status search_all(far_ctx *ctx, const far_model *m, const far_certify
         if (predictors[j].norm_1 > 0) {
             FAR_TRY(branch_output(&predictors[j], o, &c->bounds[j]));
         }
+        FAR_TRY(confront(ctx, &c->bounds[j]));
         FAR_TRY(far_progress(ctx, "bound", j + 1, p));
     }
 done:
@@ -293,8 +297,11 @@ static far_status certify(far_ctx *ctx, const far_model *m, const far_certify_op
     c->seed = o->seed;
     FAR_TRY(far_alloc(ctx, m->info.outputs, &predictors));
     FAR_TRY(far_bounds_fill(ctx, m, c, predictors));
-    FAR_TRY(c->info.verdict == FAR_BOUNDED ? search_all(ctx, m, o, predictors, c)
-                                           : far_witness_fill(ctx, m, o, c));
+    if (c->info.verdict == FAR_BOUNDED) {
+        FAR_TRY(search_all(ctx, m, o, predictors, c));
+    } else if (c->open == FAR_OPEN_KERNEL) {
+        FAR_TRY(far_witness_fill(ctx, m, o, predictors, c));
+    }
     c->info.verdict = worst_verdict(c);
     c->info.seconds = far_seconds() - start;
 done:

@@ -14,10 +14,11 @@ typedef struct far_predictor {
     const far_model *model;
     int64_t output;
     double centre, scale;
-    double norm;    /* of g, rounded up by what rounding can hide */
-    double norm_1;  /* sum |alpha_i| */
-    double largest; /* max |y_i|, standardised */
-    double C;       /* >= k(x, x) for all x; INFINITY */
+    double norm;     /* of g, rounded up by what rounding can hide */
+    double norm_1;   /* sum |alpha_i| */
+    double largest;  /* max |y_i|, standardised */
+    double C;        /* >= k(x, x) for all x; INFINITY */
+    double rounding; /* what evaluating f anywhere can add to it, in target units */
 } far_predictor;
 
 /* An interval that holds every value of f, and what proves it. */
@@ -26,6 +27,18 @@ typedef struct far_interval {
     const char *method; /* NULL: none */
 } far_interval;
 
+/* ---- reason.c: what a verdict rests on, in words ---- */
+
+typedef enum far_open {
+    FAR_OPEN_KERNEL, /* k(x, x) is unbounded, and no direction was found */
+    FAR_OPEN_ZERO,   /* it runs away as x nears 0 */
+    FAR_OPEN_SEARCH  /* its bound is numerical */
+} far_open;
+/* by: how C is known. */
+const char *far_reason_bounded(const far_model *m, const char *by);
+const char *far_reason_unbounded(const far_model *m);
+const char *far_reason_open(far_open open);
+
 struct far_certificate {
     far_ctx *ctx;
     far_certificate_info info;
@@ -33,6 +46,7 @@ struct far_certificate {
     char *arch, data_hash[65], **inputs;
     int64_t rows, input_count;
     double *vectors; /* at and direction of every output */
+    far_open open;   /* why outputs that are neither are so */
     double gap;      /* that branch and bound was asked for */
     uint64_t seed;
 };
@@ -43,10 +57,18 @@ int far_verdict_badness(int32_t verdict);
 /* A certificate that names its model and says nothing yet. */
 far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certificate **out);
 
-far_predictor far_predictor_of(far_ctx *ctx, const far_model *m, int64_t output, double C);
+/* ---- evidence.c ---- */
+
+/* A predictor for every output, from alpha and the training points alone. FAR_ERR_FORMAT, with the
+ * name of the field, where the model does not agree with itself. One pass over half of the kernel
+ * matrix: O(n^2 (d + layers + outputs)). */
+far_status far_predictors_fill(far_ctx *ctx, const far_model *m, double C, far_predictor *out);
+/* How far kernel values may be off, relative to the diagonal. */
+double far_kernel_doubt(const far_model *m);
 
 /* ---- bounds.c: whole-space bounds in closed form ---- */
 
+long double far_alpha_at(const far_predictor *p, int64_t i);
 /* C |g| by the reproducing property. */
 far_interval far_norm_interval(const far_predictor *p);
 /* The same with the last layer's bias, a constant in g, taken out exactly. */
@@ -54,13 +76,14 @@ far_interval far_bias_interval(const far_predictor *p);
 /* Networks that begin with dense and a norm: the constant, linear and quadratic parts of g on the
  * sphere exactly, the rest by its norm. */
 far_status far_quadratic_interval(const far_predictor *p, far_interval *out);
-/* |f| <= centre and lambda_min forms of the paper. */
+/* b1, and the lambda_min forms of the paper, NAN where lambda_min is not known. */
 void far_loose_bounds(const far_predictor *p, far_bound *b);
 
 /* ---- sphere.c: R^d with its points at infinity is half of a sphere ---- */
 
 /* s = (x / (sqrt(d) unit), 1), normalised; s_d = 0 are the directions at infinity. unit is the size
  * at which the first layer's bias and weights weigh the same (1 where it has no bias). */
+#define FAR_HEIGHT_OF_INFINITY 1e-12 /* below it the limit is the better value */
 double far_sphere_unit(const far_model *m);
 void far_sphere_from_point(const double *x, int64_t d, double unit, double *s);
 void far_sphere_to_point(const double *s, int64_t d, double unit, double *x);
@@ -103,11 +126,11 @@ far_status far_branch_bound(const far_predictor *p, double gap, double target, d
 /* ---- witness.c ---- */
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                            far_certificate *c);
-/* Makes the verdict on output j unbounded, with all that goes with it (beyond unless level is NAN),
- * if it runs away along direction, which b then keeps. */
-far_status far_witness_output(far_ctx *ctx, const far_model *m, double level, int64_t j,
-                              const double *direction, far_bound *b);
+                            const far_predictor *predictors, far_certificate *c);
+/* Makes the verdict on an output unbounded, with all that goes with it (beyond unless level is
+ * NAN), if it runs away along direction, which b then keeps. */
+far_status far_witness_output(const far_predictor *p, double level, const double *direction,
+                              far_bound *b);
 
 /* The certificate's closed-form part, without search, witnesses and branch and bound: what
  * far_certificate_check recomputes. */

@@ -14,13 +14,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { NODES = 25, TERMS = 3 };
-#define HALF_WIDTH 0.6
-/* The coefficients are extrapolated from values; using a little less than c_m keeps the rest
- * positive definite, which is all that the proof needs. */
-#define COEFFICIENT_DOUBT 1e-6
-#define EIGEN_ROUNDING 1e-14 /* relative to sum |alpha_i|, which bounds every moment */
-#define LARGEST_SUM 1e100    /* of |alpha_i|, and 1 over the least: squares must stay in range */
+enum { NODES = 5, TERMS = 3 };
+#define EIGEN_ROUNDING 1e-15 /* times dim, relative to sum |alpha_i|, which bounds every moment */
+#define STEP 0.01
+#define LARGEST_SUM 1e100 /* of |alpha_i|, and 1 over the least: squares must stay in range */
 
 static bool on_the_sphere(const far_model *m)
 {
@@ -52,39 +49,31 @@ static far_status kappa_values(const far_predictor *p, const double *rho, double
     return st;
 }
 
-/* Newton's divided differences at the nodes, expanded into the first powers of rho. */
-static void taylor_at_zero(const double *node, const double *value, double c[TERMS])
+/* A function of s that is a power series with coefficients >= 0 is convex, so between 0 and s[0] it
+ * lies above its chord through s[0] and s[1]: where that meets 0 is a lower bound on its first
+ * coefficient. Values are good to doubt. */
+static double first_coefficient(const double *s, const double *value, double doubt)
 {
-    long double table[NODES], poly[NODES] = {0};
-    for (int i = 0; i < NODES; i++) {
-        table[i] = value[i];
-    }
-    for (int level = 1; level < NODES; level++) {
-        for (int i = NODES - 1; i >= level; i--) {
-            table[i] = (table[i] - table[i - 1]) / ((long double)node[i] - node[i - level]);
-        }
-    }
-    for (int i = NODES - 1; i >= 0; i--) { /* poly := poly (rho - node) + table */
-        for (int k = NODES - 1; k > 0; k--) {
-            poly[k] = poly[k - 1] - poly[k] * node[i];
-        }
-        poly[0] = -poly[0] * node[i] + table[i];
-    }
-    for (int m = 0; m < TERMS; m++) {
-        c[m] = fmax((double)poly[m] * (1 - COEFFICIENT_DOUBT) - 1e-9, 0);
-    }
+    double chord = s[0] / (s[1] - s[0]), start = value[0] - chord * (value[1] - value[0]);
+    return fmax(start - doubt * (1 + 2 * chord), 0);
 }
 
+/* Lower bounds: what is left of kappa then still has coefficients >= 0, which is all that the proof
+ * needs. Of kappa, (kappa(h) - kappa(-h)) / 2 h and ((kappa(h) + kappa(-h)) / 2 - kappa(0)) / h^2,
+ * the last two in s = h^2. */
 static far_status coefficients(const far_predictor *p, double c[TERMS])
 {
-    double node[NODES], value[NODES];
-    for (int i = 0; i < NODES; i++) {
-        node[i] = HALF_WIDTH * cos(M_PI * (i + 0.5) / NODES);
+    static const double rho[NODES] = {0, STEP, -STEP, 2 * STEP, -2 * STEP};
+    static const double s[2] = {STEP * STEP, 4 * STEP * STEP};
+    double k[NODES], odd[2], even[2], doubt = far_kernel_doubt(p->model) * p->C;
+    far_status st = kappa_values(p, rho, k);
+    for (int i = 0; i < 2; i++) {
+        odd[i] = (k[1 + 2 * i] - k[2 + 2 * i]) / (2 * rho[1 + 2 * i]);
+        even[i] = ((k[1 + 2 * i] + k[2 + 2 * i]) / 2 - k[0]) / s[i];
     }
-    far_status st = kappa_values(p, node, value);
-    if (st == FAR_OK) {
-        taylor_at_zero(node, value, c);
-    }
+    c[0] = fmax(k[0] - doubt, 0);
+    c[1] = first_coefficient(s, odd, doubt / STEP);
+    c[2] = first_coefficient(s, even, 2 * doubt / s[0]);
     return st;
 }
 
@@ -95,17 +84,22 @@ typedef struct moments {
     long double total, *linear, *quadratic; /* a, w, M (its lower triangle) */
 } moments;
 
+static double eigen_doubt(const moments *q)
+{
+    return EIGEN_ROUNDING * (double)(q->dim + 20);
+}
+
 static void moments_clear(far_ctx *ctx, moments *q)
 {
     far_free(ctx, q->linear);
     far_free(ctx, q->quadratic);
 }
 
-static void add_point(moments *q, const double *s, double alpha)
+static void add_point(moments *q, const double *s, long double alpha)
 {
     q->total += alpha;
     for (int64_t i = 0; i < q->dim; i++) {
-        long double *row = q->quadratic + i * q->dim, weighted = (long double)alpha * s[i];
+        long double *row = q->quadratic + i * q->dim, weighted = alpha * s[i];
         q->linear[i] += weighted;
         for (int64_t j = 0; j <= i; j++) {
             row[j] += weighted * s[j];
@@ -127,7 +121,7 @@ static far_status sum_moments(const far_predictor *p, moments *q)
     memset(q->quadratic, 0, (size_t)(q->dim * q->dim) * sizeof *q->quadratic);
     for (int64_t i = 0; i < m->info.rows; i++) {
         far_sphere_from_point(m->x + i * d, d, unit, s);
-        add_point(q, s, m->alpha[i * m->info.outputs + p->output]);
+        add_point(q, s, far_alpha_at(p, i));
     }
 done:
     far_free(p->ctx, s);
@@ -221,7 +215,7 @@ static far_status range_on_sphere(const far_predictor *p, const moments *q, cons
     }
     form f = {values, weight, q->dim, 1, c[1], c[2]};
     double middle = (double)(c[0] * q->total);
-    double doubt = EIGEN_ROUNDING * p->norm_1 * (c[0] + c[1] + c[2]);
+    double doubt = eigen_doubt(q) * p->norm_1 * (c[0] + c[1] + c[2]);
     *high = middle + largest_on_sphere(&f) + doubt;
     f.sign = -1;
     *low = middle - largest_on_sphere(&f) - doubt;
@@ -248,11 +242,11 @@ far_status far_quadratic_interval(const far_predictor *p, far_interval *out)
     FAR_TRY(range_on_sphere(p, &q, c, &low, &high));
     double taken = (double)(c[0] * q.total * q.total) + c[1] * square_of_linear(&q) +
                    c[2] * square_of_quadratic(&q);
-    double doubt = EIGEN_ROUNDING * p->C * p->norm_1 * p->norm_1;
+    double doubt = eigen_doubt(&q) * p->C * p->norm_1 * p->norm_1;
     double rest = fmax(p->norm * p->norm - taken, 0) + doubt;
     double radius = sqrt(fmax(p->C - c[0] - c[1] - c[2], 0) * rest);
-    *out = (far_interval){p->centre + p->scale * (low - radius),
-                          p->centre + p->scale * (high + radius), "quadratic"};
+    *out = (far_interval){p->centre + p->scale * (low - radius) - p->rounding,
+                          p->centre + p->scale * (high + radius) + p->rounding, "quadratic"};
 done:
     moments_clear(p->ctx, &q);
     return st;

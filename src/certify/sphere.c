@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#define HEIGHT_OF_INFINITY 1e-12 /* below it the limit is the better value */
-
 double far_sphere_unit(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
@@ -44,7 +42,7 @@ void far_sphere_from_point(const double *x, int64_t d, double unit, double *s)
 void far_sphere_to_point(const double *s, int64_t d, double unit, double *x)
 {
     for (int64_t j = 0; j < d; j++) {
-        x[j] = s[d] > HEIGHT_OF_INFINITY ? sqrt((double)d) * unit * s[j] / s[d] : s[j];
+        x[j] = s[d] > FAR_HEIGHT_OF_INFINITY ? sqrt((double)d) * unit * s[j] / s[d] : s[j];
     }
 }
 
@@ -56,7 +54,7 @@ static far_status eval_part(far_ctx *ctx, const far_model *m, double unit, const
     int64_t d = m->info.inputs, p = m->info.outputs, used = 0;
     double *orders = NULL;
     for (int64_t i = 0; i < count; i++) {
-        if ((s[i * (d + 1) + d] <= HEIGHT_OF_INFINITY) == infinite) {
+        if ((s[i * (d + 1) + d] <= FAR_HEIGHT_OF_INFINITY) == infinite) {
             far_sphere_to_point(s + i * (d + 1), d, unit, points + used++ * d);
         }
     }
@@ -69,7 +67,7 @@ static far_status eval_part(far_ctx *ctx, const far_model *m, double unit, const
     }
     used = 0;
     for (int64_t i = 0; i < count; i++) {
-        if ((s[i * (d + 1) + d] <= HEIGHT_OF_INFINITY) == infinite) {
+        if ((s[i * (d + 1) + d] <= FAR_HEIGHT_OF_INFINITY) == infinite) {
             memcpy(out + i * p, values + used++ * p, (size_t)p * sizeof *out);
         }
     }

@@ -1,12 +1,9 @@
 /* A direction along which f runs away: its exact leading term, and a look at f itself. */
 #include "certify_internal.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
-
-#define UNBOUNDED_THEOREM                                                                          \
-    "f(t u) / t^order tends to slope, which is not 0, as t grows (Ziomek, Whittle and Osborne "    \
-    "2025, Theorem 3.1, with the exact limit of Theta)"
 
 #define FAR_AWAY 1e6  /* sizes of the data, where the leading term is confirmed */
 #define ROOM 1e3      /* past the level by this factor of the leading term, nothing can come back */
@@ -77,6 +74,35 @@ static far_status leading_term(far_ctx *ctx, const far_model *m, int64_t j, far_
 done:
     far_free(ctx, u);
     far_free(ctx, values);
+    return st;
+}
+
+/* How much of the slope, sum alpha_i lim k(t u, x_i) t^-order, may be rounding. */
+static far_status slope_doubt(const far_predictor *p, const far_bound *b, double *out)
+{
+    far_status st;
+    const far_model *m = p->model;
+    int64_t d = m->info.inputs, n = m->info.rows;
+    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    double *u = NULL, *k = NULL, order;
+    long double sum = 0, most = 0;
+    FAR_TRY(far_alloc(p->ctx, d, &u));
+    FAR_TRY(far_alloc(p->ctx, n, &k));
+    for (int64_t i = 0; i < d; i++) {
+        u[i] = b->direction[i] / m->encoder.scale[i];
+    }
+    far_mat direction = far_mat_view(u, 1, d, FAR_F64), values = far_mat_view(k, 1, n, FAR_F64);
+    far_mat x = far_model_points(m), orders = far_mat_view(&order, 1, 1, FAR_F64);
+    FAR_TRY(far_kernel_limit(p->ctx, m->kernel, &direction, &x, nngp ? &values : NULL,
+                             nngp ? &orders : NULL, nngp ? NULL : &values, nngp ? NULL : &orders));
+    for (int64_t i = 0; i < n; i++) {
+        sum += fabsl(far_alpha_at(p, i));
+        most = fmaxl(most, fabs(k[i]));
+    }
+    *out = (double)(p->scale * (far_kernel_doubt(m) + (double)n * DBL_EPSILON) * sum * most);
+done:
+    far_free(p->ctx, u);
+    far_free(p->ctx, k);
     return st;
 }
 
@@ -207,30 +233,35 @@ static void to_raw_direction(const far_model *m, const double *u, double *out)
     }
 }
 
-/* A slope that f itself does not confirm is rounding, and decides nothing. */
-far_status far_witness_output(far_ctx *ctx, const far_model *m, double level, int64_t j,
-                              const double *direction, far_bound *b)
+/* A slope that rounding may have made, or that f itself does not confirm, decides nothing. */
+far_status far_witness_output(const far_predictor *p, double level, const double *direction,
+                              far_bound *b)
 {
     far_status st;
+    int64_t j = p->output;
+    double doubt = INFINITY;
     b->direction = direction;
-    FAR_TRY(measure(ctx, m, j, b));
-    if (!(b->order > 0) || b->slope == 0 || !(fabs(b->confirmed - 1) < 0.01)) {
+    FAR_TRY(measure(p->ctx, p->model, j, b));
+    if (b->order > 0) {
+        FAR_TRY(slope_doubt(p, b, &doubt));
+    }
+    if (!(fabs(b->slope) > doubt) || !(fabs(b->confirmed - 1) < 0.01)) {
         b->direction = NULL;
         b->slope = b->order = b->intercept = b->confirmed = NAN;
         return FAR_OK;
     }
     b->verdict = FAR_UNBOUNDED;
-    b->theorem = UNBOUNDED_THEOREM;
+    b->theorem = far_reason_unbounded(p->model);
     b->level = level;
     if (!isnan(b->level)) {
-        FAR_TRY(find_beyond(ctx, m, j, b));
+        FAR_TRY(find_beyond(p->ctx, p->model, j, b));
     }
 done:
     return st;
 }
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                            far_certificate *c)
+                            const far_predictor *predictors, far_certificate *c)
 {
     far_status st;
     int64_t d = m->info.inputs, p = m->info.outputs;
@@ -247,7 +278,7 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
             continue;
         }
         to_raw_direction(m, direction + j * d, raw);
-        FAR_TRY(far_witness_output(ctx, m, o->exceeds, j, raw, b));
+        FAR_TRY(far_witness_output(&predictors[j], o->exceeds, raw, b));
     }
 done:
     far_free(ctx, slope);

@@ -1,8 +1,11 @@
 /*
  * The supremum of Theta(x, x) over all x. The diagonal depends on x only through the norm r of what
  * the first dense sees, so this is a search over one ray, closed at infinity: Theta(r) at r = 0 and
- * r = infinity is exact, in between a dense scan in log r is refined around its best point.
+ * r = infinity is exact, in between a dense scan in log r is refined around its best point. That
+ * finds the supremum but proves nothing; diagonal.c proves an upper bound on it.
  */
+#include "supremum.h"
+#include "diagonal.h"
 #include "points.h"
 
 #include <math.h>
@@ -13,6 +16,7 @@
 #define SCAN_STEPS 16 /* per octave */
 #define REFINE_STEPS 80
 #define FLAT 1e-16L
+#define VALUE_DOUBT 1e-14 /* of the diagonal at one point */
 
 /* The norms that the input layers let through; without a bound, the largest one that points of norm
  * |x| / sqrt(d) = t reach is growth t^power. */
@@ -31,14 +35,15 @@ typedef struct ray {
     int64_t d;
     far_workbench *bench;
     const far_op *lost; /* of the first norm whose Theta cannot be computed */
+    bool nngp; /* K rather than Theta */
 } ray;
 
 static far_big theta_at(ray *r, far_big norm)
 {
     far_point x = {.r = norm};
     far_point_run(r->plan, NULL, r->d, &x, r->bench);
-    r->lost = r->lost ? r->lost : r->bench->lost;
-    return x.theta;
+    r->lost = r->lost || r->nngp ? r->lost : r->bench->lost;
+    return r->nngp ? far_big_square(x.r) : x.theta;
 }
 
 static long double value_at(ray *r, long double norm)
@@ -116,7 +121,7 @@ static far_status after_activation(far_ctx *ctx, const far_input_op *op, int64_t
 
 static far_status input_range(far_ctx *ctx, const far_plan *plan, int64_t d, range *out)
 {
-    *out = (range){.most = INFINITY, .growth = 1, .power = 1};
+    *out = (range){.most = INFINITY, .groups = 1, .growth = 1, .power = 1};
     far_status st = FAR_OK;
     for (int64_t i = 0; i < plan->input_count && st == FAR_OK; i++) {
         const far_input_op *op = &plan->inputs[i];
@@ -261,12 +266,35 @@ static far_status check_range(far_ctx *ctx, const ray *r, const far_supremum *fo
     return FAR_OK;
 }
 
+/* The point 0 is no part of diagonal.c's cells. */
+static far_status prove(ray *r, far_ctx *ctx, const range *norms, far_supremum *out)
+{
+    far_diagonal_bound bound;
+    far_norm_range all = {norms->most, norms->ends_only, norms->groups};
+    far_status st = far_diagonal_enclose(ctx, r->plan, r->d, r->nngp, &all, out->value, &bound);
+    if (st != FAR_OK) {
+        return st;
+    }
+    out->proven = fmax(bound.upper, (double)value_at(r, 0) * (1 + VALUE_DOUBT));
+    out->proven_by = isinf(out->proven)               ? NULL
+                     : bound.at_once && out->constant ? "constant"
+                     : bound.at_once                  ? "monotone"
+                                                      : "branch and bound";
+    return FAR_OK;
+}
+
 void far_supremum_init(far_supremum *out)
 {
     *out = (far_supremum){.size = sizeof *out};
 }
 
 far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far_supremum *out)
+{
+    return far_supremum_of(ctx, k, false, d, out);
+}
+
+far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, bool nngp, int64_t d,
+                           far_supremum *out)
 {
     far_status st;
     far_workbench bench = {0};
@@ -276,12 +304,16 @@ far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far
                         "needs a kernel, d >= 1 and a result made by far_supremum_init");
     }
     far_supremum_init(out);
-    ray r = {.plan = k->plan, .d = d, .bench = &bench};
+    ray r = {.plan = k->plan, .d = d, .bench = &bench, .nngp = nngp};
     FAR_TRY(far_check_groups(ctx, k->plan, d));
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);
     FAR_TRY(check_range(ctx, &r, out));
+    out->proven = INFINITY;
+    if (out->bounded) {
+        FAR_TRY(prove(&r, ctx, &norms, out));
+    }
     if (k->plan->input_count > 0 && out->bounded && !out->constant) {
         out->radius = out->attained ? NAN : INFINITY;
     }

@@ -312,6 +312,32 @@ done:
     return st;
 }
 
+/* What no fit can leave, by name. Proofs rest on none of these. */
+static far_status check_diagnostics(const far_json *whole, const far_model_info *i)
+{
+    far_json j;
+    far_status st = far_json_enter(whole, "diagnostics", &j);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if (!(i->residual >= 0)) {
+        return far_json_fail(&j, "\"residual\" is not 0 or more");
+    }
+    if (!(i->mean_diagonal >= 0)) {
+        return far_json_fail(&j, "\"mean_diagonal\" is not 0 or more");
+    }
+    if (i->lambda_min > (i->mean_diagonal + i->ridge) * (1 + 1e-6)) {
+        return far_json_fail(&j, "\"lambda_min\" is above the mean of all eigenvalues");
+    }
+    if (i->lambda_min > i->lambda_max) {
+        return far_json_fail(&j, "\"lambda_min\" is above \"lambda_max\"");
+    }
+    if (i->lambda_min > 0 && i->condition < 1 - 1e-6) {
+        return far_json_fail(&j, "\"condition\" is below 1");
+    }
+    return FAR_OK;
+}
+
 static far_status read_hash(const far_json *j, far_model *m)
 {
     const json_t *value;
@@ -400,6 +426,7 @@ static far_status read_all(const far_json *j, far_model *m)
     FAR_TRY(read_encoder(j, m));
     FAR_TRY(read_outputs(j, m));
     FAR_TRY(read_ridge(j, &m->info));
+    FAR_TRY(check_diagnostics(j, &m->info));
     FAR_TRY(read_hash(j, m));
     FAR_TRY(read_candidates(j, m));
     FAR_TRY(read_network(j, m));

@@ -467,7 +467,6 @@ static void what_no_theorem_covers_is_refused(void **state)
         far_status status;
         const char *piece;
     } cases[] = {
-        {"dense(7) ln relu dense(1)", FAR_PRIOR_NNGP, FAR_PARAM_STANDARD, FAR_ERR_ARCH, "NNGP"},
         {"ln relu dense relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "supremum"},
     };
     for (int i = 0; i < COUNT(cases); i++) {

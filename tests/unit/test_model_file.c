@@ -134,12 +134,12 @@ static far_model_info make_info(void)
     info.prior = FAR_PRIOR_NNGP;
     info.ridge = fabs(awkward(50));
     info.ridge_relative = fabs(awkward(51));
-    info.mean_diagonal = awkward(52);
-    info.lambda_min = awkward(53);
-    info.lambda_max = awkward(54);
-    info.condition = awkward(55);
+    info.mean_diagonal = 7 + fabs(awkward(52));
+    info.lambda_min = fmin(fabs(awkward(53)), 7);
+    info.lambda_max = 7 + fabs(awkward(54));
+    info.condition = 1 + fabs(awkward(55));
     info.log_det = awkward(56);
-    info.residual = awkward(57);
+    info.residual = fabs(awkward(57));
     info.duplicates = 5;
     info.conflicts = 3;
     info.r2_train = awkward(58);
@@ -863,6 +863,19 @@ static const edit edits[] = {
     {"\"absolute\": ", "\"absolute\": null, \"b\": ", "manifest: ridge: a ridge is 0 or more"},
     {"\"absolute\": ", "\"absolute\": true, \"b\": ",
      "manifest: ridge: \"absolute\" is not a number"},
+    /* what no fit can leave */
+    {"\"residual\": ", "\"residual\": -1e300, \"b\": ",
+     "manifest: diagnostics: \"residual\" is not 0 or more"},
+    {"\"residual\": ", "\"residual\": null, \"b\": ",
+     "manifest: diagnostics: \"residual\" is not 0 or more"},
+    {"\"mean_diagonal\": ", "\"mean_diagonal\": -1, \"b\": ",
+     "manifest: diagnostics: \"mean_diagonal\" is not 0 or more"},
+    {"\"lambda_min\": ", "\"lambda_min\": 1e12, \"b\": ",
+     "manifest: diagnostics: \"lambda_min\" is above the mean of all eigenvalues"},
+    {"\"lambda_max\": ", "\"lambda_max\": 1e-9, \"b\": ",
+     "manifest: diagnostics: \"lambda_min\" is above \"lambda_max\""},
+    {"\"condition\": ", "\"condition\": 0.5, \"b\": ",
+     "manifest: diagnostics: \"condition\" is below 1"},
     /* counts */
     {"\"rows\": 7", "\"rows\": 8", "manifest: \"x\" has 7 rows where 8 were announced"},
     {"\"rows\": 7", "\"rows\": 9223372036854775807",

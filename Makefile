@@ -18,7 +18,7 @@ build: ## the command at build/farfield, the libraries at build/libfarfield.*
 	@[ -f build/Makefile ] || cmake --preset release -DFAR_TESTS=OFF -DFAR_BENCH=OFF >/dev/null
 	@$(ALONE) cmake --build build -j $(JOBS) --target farfield farfield_static farfield_shared
 
-test: ## all tests, optimised and under sanitizers
+test: ## all tests, optimised and under sanitizers (address, undefined, memory)
 	@tools/bootstrap.sh test
 	@$(ALONE) tools/run_tests.sh $(JOBS)
 
@@ -52,4 +52,4 @@ format: ## clang-format 14 over all C files
 	@find include src cli tests bench examples experiments -name '*.[ch]' | xargs clang-format-14 -i
 
 clean: ## remove everything that was built
-	@rm -rf build build-dev build-fuzz build-coverage
+	@rm -rf build build-dev build-fuzz build-memory build-coverage

@@ -10,7 +10,8 @@ case "${1:-}" in
 build) packages="$build" ;;
 run) packages="$build libxgboost0" ;;
 test)
-    packages="$build libcmocka-dev libxgboost0 python3 python3-venv python3-pip chromium"
+    packages="$build libcmocka-dev libxgboost0 python3 python3-venv python3-pip chromium
+        clang libclang-rt-14-dev libomp-dev"
     ;;
 bench) packages="$build python3 python3-venv python3-pip" ;;
 coverage) packages="$build libcmocka-dev libxgboost0 python3" ;;

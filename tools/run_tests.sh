@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: tools/run_tests.sh [JOBS]
-# Builds and tests the presets release and dev. The last line counts over both.
+# Builds and tests the presets release, dev and memory. The last line counts over all.
 set -eu
 cd "$(dirname "$0")/.."
 jobs="${1:-$(nproc)}"
@@ -56,6 +56,7 @@ run_preset() {
 peers
 run_preset release
 run_preset dev
+run_preset memory
 echo
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]

@@ -730,6 +730,54 @@ static void any_changed_statement_is_refused(void **state)
     }
 }
 
+/* jansson allocates on its own; here, in a program, it may be told how. */
+static int64_t json_calls, json_fail_at, json_live;
+
+static void *json_alloc(size_t size)
+{
+    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
+    json_live += block != NULL;
+    return block;
+}
+
+static void json_release(void *block)
+{
+    json_live -= block != NULL;
+    free(block);
+}
+
+/* A certificate is written whole or not at all, and checked or not, but never called wrong. */
+static void certificates_survive_jansson_without_memory(void **state)
+{
+    (void)state;
+    far_model *m = fit(PLANE, "y,z", NO_NORM);
+    far_certificate *c = certify(m);
+    char *whole, *text;
+    must(far_certificate_json(ctx, c, &whole));
+    json_set_alloc_funcs(json_alloc, json_release);
+    far_status st = FAR_ERR_MEMORY;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_certificate_json(ctx, c, &text);
+        assert_true(st == FAR_OK ? strcmp(text, whole) == 0 : st == FAR_ERR_MEMORY && !text);
+        assert_int_equal(json_live, 0);
+        far_text_free(ctx, text);
+    }
+    assert_true(json_fail_at > 100);
+    st = FAR_ERR_MEMORY;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_certificate_check(ctx, m, whole);
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        assert_int_equal(json_live, 0);
+    }
+    assert_true(json_fail_at > 200);
+    json_set_alloc_funcs(malloc, free);
+    far_text_free(ctx, whole);
+    far_certificate_destroy(c);
+    far_model_destroy(m);
+}
+
 /* Whichever output is called the worst, it must be it. */
 static void the_worst_output_comes_first(void **state)
 {
@@ -1023,6 +1071,7 @@ int main(void)
         TEST(no_time_still_gives_a_certificate),
         TEST(certificates_are_repeatable),
         TEST(any_changed_statement_is_refused),
+        TEST(certificates_survive_jansson_without_memory),
         TEST(the_worst_output_comes_first),
         TEST(nothing_in_a_field_breaks_the_check),
         TEST(other_texts_are_no_certificates),

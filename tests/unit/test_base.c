@@ -632,6 +632,45 @@ static void progress_without_a_listener_goes_on(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
+/* Whatever a name holds, a terminal prints it and does nothing else. */
+static void texts_are_shown_without_their_controls(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } CASES[] = {
+        {"plain", "plain"},
+        {"a\tb\n", "a\\tb\\n"},
+        {"\x1b[31m", "\\x1b[31m"},
+        {"\x7f", "\\x7f"},
+        {"caf\xc3\xa9", "caf\xc3\xa9"},
+        {"\xe2\x82\xac", "\xe2\x82\xac"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"},
+        {"\xc2\x85", "\\u0085"}, /* a control of the second set */
+        {"\xd8\x9c", "\\u061c"}, /* directions */
+        {"\xe2\x80\x8e", "\\u200e"},
+        {"\xe2\x80\x8f", "\\u200f"},
+        {"\xe2\x80\xae", "\\u202e"},
+        {"\xe2\x81\xa7", "\\u2067"},
+        {"\xe2\x81\xaa", "\xe2\x81\xaa"}, /* just behind them */
+        {"\xef\xbb\xbf", "\\ufeff"},
+        {"\xc1\xbf", "\\xc1\\xbf"}, /* not UTF-8: too long, */
+        {"\xe0\x80\x80", "\\xe0\\x80\\x80"},
+        {"\xed\xa0\x80", "\\xed\\xa0\\x80"},          /* half a pair, */
+        {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"}, /* too large, */
+        {"\xf5", "\\xf5"},
+        {"\xe2\x82", "\\xe2\\x82"}, /* cut, */
+        {"\xc3z", "\\xc3z"},        /* broken */
+    };
+    char out[64];
+    for (int i = 0; i < COUNT(CASES); i++) {
+        assert_string_equal(far_printable(CASES[i].text, out, sizeof out), CASES[i].shown);
+    }
+    assert_string_equal(far_printable("abcdefgh", out, 6), "ab...");
+    assert_string_equal(far_printable("abcdefgh", out, 3), "");
+    assert_ptr_equal(far_printable("abcdefgh", out, 0), out);
+}
+
 /* A lower set is what it is asked for, a higher one or none stays the best. */
 static void the_environment_chooses_a_lower_instruction_set(void **state)
 {
@@ -651,6 +690,7 @@ static void the_environment_chooses_a_lower_instruction_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_shown_without_their_controls),
         cmocka_unit_test(the_environment_chooses_a_lower_instruction_set),
         cmocka_unit_test(statuses_have_their_frozen_values_names_and_texts),
         cmocka_unit_test(unknown_statuses_still_have_a_name_and_a_text),

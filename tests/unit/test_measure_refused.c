@@ -232,6 +232,73 @@ static void every_allocation_of_products_can_fail(void **state)
     far_net_destroy(shared_net);
 }
 
+static const char *measures_asked;
+
+static far_status measure_kernel(void)
+{
+    far_measure measures[16];
+    int64_t count = 0;
+    far_view *view = NULL;
+    far_mat k = mat(kernel, N, N), y = mat(targets, N, P);
+    far_status st = far_measure_find_all(ctx, measures_asked, measures, 16, &count);
+    st = st == FAR_OK ? far_view_create(ctx, &k, N, &view) : st;
+    if (st == FAR_OK) {
+        far_measure_input in = {.view = view, .targets = &y};
+        st = far_measure_apply(ctx, &in, measures, count, results);
+    }
+    far_view_destroy(view);
+    return st;
+}
+
+static void every_allocation_of_measures_can_fail(void **state)
+{
+    (void)state;
+    static const char *const NAMES[] = {"lmax",   "top:3",   "eos:0.1", "ratio", "lmin",
+                                        "cond:1", "dim:0.1", "rank",    "kta",   "ckta",
+                                        "cum:2",  "align:2", "nu:1:6",  "trace"};
+    fill_all();
+    for (int i = 0; i < COUNT(NAMES); i++) {
+        far_measure known;
+        if (far_measure_find(ctx, NAMES[i], &known) != FAR_OK) {
+            fail_msg("%s", far_ctx_message(ctx));
+        }
+        measures_asked = NAMES[i];
+        fail_every_allocation(measure_kernel);
+    }
+}
+
+static void alignments_of_kernels_want_a_matrix(void **state)
+{
+    (void)state;
+    fill_all();
+    double cka, flat[N * N];
+    far_net *net = make_net("dense(3) tanh dense(1)");
+    far_ntk_opts o;
+    far_ntk_opts_init(&o);
+    far_mat x = mat(inputs, N, D), square = mat(kernel, N, N), y = mat(targets, N, P);
+    far_mat out = mat(results, N, N), level = mat(flat, N, N);
+    far_view *view = view_of(kernel, N, N), *of_net;
+    OK(far_view_of_net(ctx, net, &x, &o, &of_net));
+    refused(far_view_cka(ctx, of_net, &square, &cka), FAR_ERR_ARG, "CKA");
+    OK(far_view_cka(ctx, view, &square, &cka));
+    assert_near(cka, 1, 1e-12);
+    for (int i = 0; i < N * N; i++) {
+        flat[i] = 3;
+    }
+    OK(far_view_cka(ctx, view, &level, &cka));
+    assert_true(isnan(cka));
+    static const double WIDTHS[] = {0, -1, INFINITY, NAN};
+    for (int i = 0; i < COUNT(WIDTHS); i++) {
+        refused(far_target_kernel(ctx, &y, WIDTHS[i], &out), FAR_ERR_ARG, "width");
+    }
+    refused(far_target_kernel(ctx, NULL, 1, &out), FAR_ERR_ARG, "targets");
+    targets[1] = NAN;
+    refused(far_target_kernel(ctx, &y, 1, &out), FAR_ERR_VALUE, "targets: row 1, column 2");
+    far_view_destroy(view);
+    far_view_destroy(of_net);
+    far_net_destroy(net);
+}
+
 /* ---- local structure ---- */
 
 static far_status squared_distance(far_ctx *own, void *user, const far_mat *a, const far_mat *b,
@@ -354,6 +421,8 @@ int main(void)
         TEST(products_want_float64_of_one_shape),
         TEST(products_of_networks_want_their_options),
         TEST(every_allocation_of_products_can_fail),
+        TEST(every_allocation_of_measures_can_fail),
+        TEST(alignments_of_kernels_want_a_matrix),
         TEST(jets_want_points_and_room),
         TEST(cauchy_wants_a_positive_form),
         TEST(correlations_want_coordinates_and_a_diagonal),

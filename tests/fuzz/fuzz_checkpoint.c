@@ -162,14 +162,14 @@ static void edit(part *header, part *numbers, const uint8_t e[4])
         replace(header, at, 0, &byte, 1);
         break;
     case 2:
-        replace(header, at, e[3], NULL, 0);
+        replace(header, at, e[3], "", 0);
         break;
     case 3:
         memcpy(numbers->data + place % (numbers->size / 8) * 8,
                &NUMBERS[e[3] % (sizeof NUMBERS / sizeof *NUMBERS)], sizeof *NUMBERS);
         break;
     default:
-        replace(numbers, place % (numbers->size + 1), e[3], NULL, 0);
+        replace(numbers, place % (numbers->size + 1), e[3], "", 0);
     }
 }
 

@@ -128,7 +128,8 @@ static void json_candidate(const far_candidate *c)
     json_number_field(stdout, "ridge", c->ridge);
     json_number_field(stdout, "loo_r2", c->loo_r2);
     json_number_field(stdout, "edge_r2", c->edge_r2);
-    json_number_field(stdout, "log_likelihood", c->log_likelihood);
+    json_number_field(stdout, "log_likelihood",
+                      isfinite(c->log_likelihood) ? c->log_likelihood : NAN);
     json_bool_field(stdout, "bounded", c->bounded);
     json_bool_field(stdout, "chosen", c->chosen);
     json_close(stdout);
@@ -206,7 +207,11 @@ static void print_choice(const far_model *m)
     }
     far_candidate c = far_model_candidate(m, 0);
     print_label("LOO R2");
-    print("%.6g (log likelihood per row %.4g)\n", c.loo_r2, c.log_likelihood);
+    if (isfinite(c.log_likelihood)) {
+        print("%.6g (log likelihood per row %.4g)\n", c.loo_r2, c.log_likelihood);
+    } else { /* targets that do not vary are as likely as one likes */
+        print("%.6g (no log likelihood: the targets do not vary)\n", c.loo_r2);
+    }
 }
 
 static void print_duplicates(const far_model_info *i)

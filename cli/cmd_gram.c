@@ -417,8 +417,8 @@ static int compute_and_write(job *j)
     if (!j->args.output) {
         session_idle(&j->s);
     }
-    int code = EXIT_DONE;
-    if (st == FAR_OK && (j->args.output || !j->args.json)) {
+    int code = st == FAR_OK ? matrix_check(VERB, &j->result) : EXIT_DONE;
+    if (st == FAR_OK && code == EXIT_DONE && (j->args.output || !j->args.json)) {
         code = write_result(j);
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */

@@ -285,6 +285,9 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
         interrupts_release();
         j->s.bar.visible = j->s.bar.visible && !isatty(STDOUT_FILENO);
     }
+    if (!orders && matrix_check(VERB, m) != EXIT_DONE) { /* limits may be infinite */
+        return EXIT_FAILED;
+    }
     if (keeps_header(j)) {
         code = write_with_header(j, m);
     } else if (a->output || !a->json) {

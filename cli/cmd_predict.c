@@ -418,6 +418,10 @@ static int write_result(job *j)
         session_idle(&j->s);
     }
     int code = make_columns(j);
+    if (code == EXIT_DONE) {
+        code = columns_check(VERB, j->columns, j->column_count,
+                             far_prediction_mean(j->prediction).rows);
+    }
     if (code == EXIT_DONE && (a->output || !a->json)) {
         code = columns_write(VERB, j->s.ctx, j->columns, j->column_count,
                              far_prediction_mean(j->prediction).rows, "prediction", a->output);

@@ -206,6 +206,30 @@ static int stdout_failed(const char *verb_name)
                    errno ? strerror(errno) : "could not be written");
 }
 
+/* An overflow that nothing refused before must not look like a result. */
+static int refuse_value(const char *verb_name, double value, int64_t row, const char *name,
+                        int64_t col)
+{
+    const char *what = isnan(value) ? "not a number" : "too large for a double";
+    return name ? failure(verb_name, "row %lld of %s is %s, so nothing was written; scale the data",
+                          (long long)row + 1, name, what)
+                : failure(verb_name,
+                          "row %lld, column %lld is %s, so nothing was written; scale the data",
+                          (long long)row + 1, (long long)col + 1, what);
+}
+
+int matrix_check(const char *verb_name, const far_mat *m)
+{
+    for (int64_t i = 0; i < m->rows; i++) {
+        for (int64_t j = 0; j < m->cols; j++) {
+            if (!isfinite(mat_get(m, i, j))) {
+                return refuse_value(verb_name, mat_get(m, i, j), i, NULL, j);
+            }
+        }
+    }
+    return EXIT_DONE;
+}
+
 int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
                  const char *path)
 {
@@ -358,9 +382,26 @@ static bool is_array_path(const char *path)
                           strcasecmp(path + length - 4, ".npz") == 0);
 }
 
+/* NAN is a number that does not exist (no score, no limit); infinity is one that did not fit. */
+int columns_check(const char *verb_name, const result_column *columns, int64_t count, int64_t rows)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        for (int64_t j = 0; j < count; j++) {
+            double value = mat_get(&columns[j].values, i, columns[j].col);
+            if (isinf(value)) {
+                return refuse_value(verb_name, value, i, columns[j].name, j);
+            }
+        }
+    }
+    return EXIT_DONE;
+}
+
 int columns_write(const char *verb_name, far_ctx *ctx, const result_column *columns, int64_t count,
                   int64_t rows, const char *array_name, const char *path)
 {
+    if (columns_check(verb_name, columns, count, rows) != EXIT_DONE) {
+        return EXIT_FAILED;
+    }
     if (is_array_path(path)) {
         return write_matrix(verb_name, ctx, columns, count, rows, array_name, path);
     }

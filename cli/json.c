@@ -32,7 +32,7 @@ static void number_with_digits(FILE *out, double value, int digits)
     if (isfinite(value)) {
         fprintf(out, "%.*g", digits, value);
     } else {
-        json_quoted(out, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+        fputs(isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"", out);
     }
 }
 

@@ -1,4 +1,5 @@
-/* A tiny JSON writer. Doubles carry 17 digits; infinities are the strings "inf" and "-inf". */
+/* A tiny JSON writer. Doubles carry 17 digits; a number that does not
+ * exist (NAN) is null; an infinity that is an answer (a limit, no bound) is "inf" or "-inf". */
 #ifndef FAR_CLI_JSON_H
 #define FAR_CLI_JSON_H
 

@@ -102,28 +102,43 @@ done:
     return st;
 }
 
-/* The amplitude of output j that makes the data likeliest. */
-static double amplitude(const far_model *m, int64_t j)
+/* The root of the amplitude of output j that makes the data likeliest: the amplitude itself is of
+ * the size of targets squared, which a double may not hold. */
+static double amplitude_root(const far_model *m, int64_t j)
 {
     int64_t n = m->info.rows, p = m->info.outputs;
     long double sum = 0;
     for (int64_t i = 0; i < n; i++) {
         sum += (long double)m->y[i * p + j] * m->alpha[i * p + j];
     }
-    return fmax((double)(sum / (long double)n), 0);
+    return (double)sqrtl(fmaxl(sum / (long double)n, 0));
 }
 
-static void put_std(const far_model *m, int32_t kind, const double *variance, int64_t rows,
-                    int64_t first, far_mat *std)
+static far_status fail_large(far_ctx *ctx, int64_t row)
+{
+    return far_fail(
+        ctx, FAR_ERR_VALUE,
+        "row %lld: the standard deviation is too large for a double; scale the targets, "
+        "or leave out inputs so far away",
+        (long long)row + 1);
+}
+
+static far_status put_std(far_ctx *ctx, const far_model *m, int32_t kind, const double *variance,
+                          int64_t rows, int64_t first, far_mat *std)
 {
     for (int64_t j = 0; j < m->info.outputs; j++) {
         bool calibrated = kind == FAR_SPREAD_CALIBRATED;
-        double size = calibrated ? amplitude(m, j) : 1, noise = calibrated ? m->info.ridge : 0;
+        double size = calibrated ? amplitude_root(m, j) : 1;
+        double noise = calibrated ? m->info.ridge : 0;
         for (int64_t i = 0; i < rows; i++) {
             double *row = far_mat_row(std, first + i);
-            row[j] = m->out_scale[j] * sqrt(size * (variance[i] + noise));
+            row[j] = m->out_scale[j] * (size * sqrt(variance[i] + noise));
+            if (!isfinite(row[j])) {
+                return fail_large(ctx, first + i);
+            }
         }
     }
+    return FAR_OK;
 }
 
 static far_status make_room(spread *s, bool networks)
@@ -162,7 +177,7 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
         st = networks ? ensemble(&s, &block, variance) : posterior(&s, &block, variance);
         far_progress_release(ctx);
         FAR_TRY(st);
-        put_std(m, o->spread, variance, block.rows, i, std);
+        FAR_TRY(put_std(ctx, m, o->spread, variance, block.rows, i, std));
     }
 done:
     spread_clear(&s);

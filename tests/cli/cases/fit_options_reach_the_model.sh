@@ -10,7 +10,7 @@ fit --kernel nngp >nngp
 [ "$(json_field mean_diagonal <nngp)" != "$(json_field mean_diagonal <plain)" ]
 [ "$(fit --param standard | json_field param)" = '"standard"' ]
 [ "$(fit --packed | json_field storage)" = '"packed"' ]
-[ "$(fit --no-extremes | json_field condition)" = '"nan"' ]
+[ "$(fit --no-extremes | json_field condition)" = null ]
 [ "$(fit --features b | json_field inputs)" = 1 ]
 [ "$(fit --where 'a > 0 and b < 1' | json_field n)" -lt 13 ]
 [ "$(fit -t a,b -f y | json_field outputs)" = 2 ]

@@ -148,6 +148,7 @@ void TILE_FN(const far_tile *tile)
 #undef FINE_BELOW
 #undef LINEAR_SINE
 #undef LINEAR_ERF
+#undef NOT_FINITE
 #undef REAL
 #undef NAME
 #undef TILE_FN

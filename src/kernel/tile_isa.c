@@ -2,7 +2,6 @@
  */
 #include "tile.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 #ifdef __AVX512F__

@@ -130,13 +130,18 @@ static void NAME(spoil)(const far_tile *tile, int64_t next, int64_t count, NAME(
 #endif
 }
 
+/* Exponent bits of what is not finite. Bits, since tiles are compiled to take numbers for finite.
+ */
+#define NOT_FINITE (sizeof(REAL) == sizeof(float) ? (MASK_INT)0x7f800000 : (MASK_INT)(2047LL << 52))
+
 /* Every result passes here on its way out, or through tail_loop. */
 static void NAME(look_at)(const far_tile *tile, int64_t count, const REAL *out)
 {
-    REAL most = sizeof(REAL) == sizeof(float) ? (REAL)FLT_MAX : (REAL)DBL_MAX;
     int unsound = 0;
     for (int64_t j = 0; j < count; j++) {
-        unsound |= !(FABS(out[j]) <= most);
+        MASK_INT bits;
+        memcpy(&bits, out + j, sizeof bits);
+        unsound |= (bits & NOT_FINITE) == NOT_FINITE;
     }
     if (unsound) {
         atomic_store_explicit(tile->unsound, true, memory_order_relaxed);

@@ -71,20 +71,21 @@ INLINE NAME(spot) NAME(tail_spot)(NAME(tail_known) is, int64_t j, NAME(state) x)
     return NAME(spot_of)(gap, cogap);
 }
 
-/* 0 where value is finite, NaN where it is not; of lanes within room. */
-INLINE NAME(vec) NAME(flaw)(NAME(vec) value, int64_t room)
+/* Lanes within room whose value is not finite. */
+INLINE NAME(mask) NAME(flaw)(NAME(vec) value, int64_t room)
 {
+    NAME(mask) bits = (NAME(mask))value & NOT_FINITE, flaw = bits == NOT_FINITE;
     for (int64_t lane = room < 0 ? 0 : room; lane < LANES; lane++) {
-        value[lane] = 0;
+        flaw[lane] = 0;
     }
-    return value * 0;
+    return flaw;
 }
 
 INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve *constant,
                             const far_curve *linear, NAME(state) x, REAL *restrict out)
 {
     bool stream = is.alone && (uintptr_t)out % 64 == 0;
-    NAME(vec) flaws = {0};
+    NAME(mask) flaws = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(spot)
         a = NAME(tail_spot)(is, j, x), b = NAME(tail_spot)(is, j + LANES, x);
@@ -96,9 +97,13 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve 
         }
         NAME(store)(stream, out + j, value.a, count - j);
         NAME(store)(stream, out + j + LANES, value.b, count - j - LANES);
-        flaws += NAME(flaw)(value.a, count - j) + NAME(flaw)(value.b, count - j - LANES);
+        flaws |= NAME(flaw)(value.a, count - j) | NAME(flaw)(value.b, count - j - LANES);
     }
-    NAME(look_at)(is.tile, LANES, (const REAL *)&flaws);
+    for (int lane = 0; lane < LANES; lane++) {
+        if (flaws[lane]) {
+            atomic_store_explicit(is.tile->unsound, true, memory_order_relaxed);
+        }
+    }
 }
 
 INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,

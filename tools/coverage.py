@@ -22,8 +22,11 @@ BRACES = re.compile(r"^\s*[{}]*\s*(/\*.*)?$")  # what the compiler adds where no
 def run_gcov(counts):
     """The files of one compilation: gcov writes them beside where it runs."""
     with tempfile.TemporaryDirectory() as scratch:
-        subprocess.run(["gcov", "--json-format", "--branch-probabilities", counts], cwd=scratch,
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        gcov = subprocess.run(["gcov", "--json-format", "--branch-probabilities", counts],
+                              cwd=scratch, capture_output=True, text=True)
+        if gcov.returncode != 0 or "mismatch" in gcov.stderr:
+            sys.exit(f"{counts}: counts of another build ({gcov.stderr.strip()}); remove the folder "
+                     "and run it again")
         (result,) = os.listdir(scratch)
         with gzip.open(os.path.join(scratch, result)) as packed:
             return json.load(packed)

@@ -490,12 +490,29 @@ static void print_supremum(const far_supremum *sup)
     }
 }
 
+static void print_proof(const far_supremum *sup)
+{
+    char a[SHOW_BYTES];
+    if (sup->bounded && sup->proven_by) {
+        print("proven: Theta(x, x) <= %s for every x, by interval arithmetic (%s)\n",
+              show_exact(nextafter(sup->proven, INFINITY), a), sup->proven_by);
+    } else if (sup->bounded) {
+        print("found by a scan along |x|: numerical, not proven\n");
+    }
+}
+
 static void print_supremum_json(const job *j, const far_supremum *sup)
 {
     json_head(j);
     json_number_field(stdout, "inputs", (double)j->args.inputs);
     json_text_field(stdout, "verdict", sup->bounded ? "bounded" : "unbounded");
     json_number_field(stdout, "C", sup->value);
+    json_number_field(stdout, "proven", sup->proven_by ? sup->proven : NAN);
+    if (sup->proven_by) {
+        json_text_field(stdout, "proven_by", sup->proven_by);
+    } else {
+        json_null_field(stdout, "proven_by");
+    }
     json_number_field(stdout, "radius", sup->radius);
     json_bool_field(stdout, "attained", sup->attained);
     json_bool_field(stdout, "constant", sup->constant);
@@ -516,6 +533,7 @@ static int run_supremum(job *j)
         print_supremum_json(j, &sup);
     } else {
         print_supremum(&sup);
+        print_proof(&sup);
     }
     return EXIT_DONE;
 }

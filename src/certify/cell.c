@@ -16,7 +16,9 @@
 
 #include <math.h>
 
-#define LARGEST_SCALE 1e200 /* stands for infinity: ratios of scales do not change beyond */
+#define LARGEST_SCALE 1e200 /* stands for infinity, in front of what is dwarfed by it: */
+#define DWARFED 1e-32       /* gaps then move by 1e-16 */
+#define LEAST_SCALE 1e-280  /* below it, and above its inverse, products lose digits */
 #define ROUNDING 2e-14      /* of the operations a layer takes, relative to k(x, x) */
 
 typedef struct cell {
@@ -26,6 +28,8 @@ typedef struct cell {
     double theta;         /* lower bound on Theta(x, c) / sqrt(q_x q_c) */
     double own_x, own;    /* upper bound on Theta(x, x) / q_x, and Theta(c, c) / q_c */
     double mean2;         /* squared mean over q, behind an activation */
+    bool endless;         /* LARGEST_SCALE stands for a scale */
+    bool lost;            /* scales left the range: nothing is known */
 } cell;
 
 bool far_cell_supported(const far_model *m)
@@ -56,9 +60,24 @@ static double dense_gap(double w2, double b2, double q_x, double q, double gap)
     return (w2 * b2 * apart * apart / (next + product + b2) + product * gap) / next;
 }
 
+static bool in_range(double scale)
+{
+    return scale > LEAST_SCALE && scale < 1 / LEAST_SCALE;
+}
+
+/* added: what is added to scales that were multiplied by factor. */
+static void note_scales(double factor, double added, cell *c)
+{
+    bool usable = in_range(factor * c->q_low) && in_range(factor * c->q_high) &&
+                  in_range(factor * c->q) && in_range(factor) && (added == 0 || in_range(added));
+    bool reached = !c->endless || added <= DWARFED * factor * fmax(c->q_high, c->q);
+    c->lost = c->lost || !usable || !reached;
+}
+
 static void pass_dense(const far_op *op, cell *c)
 {
     double w2 = (double)(op->w * op->w), b2 = (double)(op->b * op->b), q = w2 * c->q + b2;
+    note_scales(w2, b2, c);
     double ends[2] = {c->q_low, c->q_high}, gap = 0, share[2];
     for (int i = 0; i < 2; i++) {
         share[i] = sqrt(ends[i] / (w2 * ends[i] + b2)); /* increasing in the scale */
@@ -84,9 +103,11 @@ static double normed(double q, const far_op *op)
 
 static void pass_scale(const far_op *op, cell *c)
 {
+    note_scales(1, op->fixed ? 0 : (double)op->eps, c);
     c->q_low = normed(c->q_low, op);
     c->q_high = normed(c->q_high, op);
     c->q = normed(c->q, op);
+    c->endless = c->endless && op->fixed;
 }
 
 /* The mean is the same fraction of every point's scale. */
@@ -111,7 +132,8 @@ static bool pass_fold(const far_op *op, cell *c)
     double b2 = (double)(op->activation->folded * op->activation->folded), sum = a2 + b2;
     double gap = fmin(c->gap, 2), angle = 2 * asin(sqrt(gap / 2)), fold = 2 / M_PI * b2 / sum;
     double slope = 1 - fold * angle, gain = (double)op->activation->gain;
-    if (slope < 0) {
+    note_scales(gain * gain * sum, 0, c);
+    if (!(slope >= 0)) {
         return false;
     }
     c->gap = fmax(gap - fold * (sin(angle) - angle * cos(angle)), 0);
@@ -145,9 +167,13 @@ static bool pass(const far_op *op, cell *c)
 static cell first_dense(const far_op *op, double height, double angle, double low, double high)
 {
     double b2 = (double)(op->b * op->b), gap = 2 * sin(angle / 2) * sin(angle / 2);
-    return (cell){.q_low = fmin(b2 / (high * high), LARGEST_SCALE),
-                  .q_high = low > 0 ? fmin(b2 / (low * low), LARGEST_SCALE) : LARGEST_SCALE,
-                  .q = fmin(b2 / (height * height), LARGEST_SCALE),
+    double least = b2 / (high * high), own = b2 / (height * height);
+    double most = low > 0 ? b2 / (low * low) : INFINITY;
+    return (cell){.q_low = fmin(least, LARGEST_SCALE),
+                  .q_high = fmin(most, LARGEST_SCALE),
+                  .q = fmin(own, LARGEST_SCALE),
+                  .endless = fmax(own, most) > LARGEST_SCALE,
+                  .lost = !in_range(b2) || !in_range(least),
                   .gap = gap,
                   .theta = 1 - gap,
                   .own_x = 1,
@@ -169,6 +195,6 @@ double far_cell_distance(const far_model *m, double height, double angle, double
     double least = fmin(between * sqrt(c.q_low), between * sqrt(c.q_high));
     double square = own_x + own - 2 * least;
     double rounding = ROUNDING * (double)(plan->count + 1) * (own_x + own);
-    bool known = isfinite(c.q_low) && isfinite(c.q_high) && isfinite(square) && c.q_low > 0;
-    return known ? sqrt(fmax(square, 0) + rounding) : INFINITY; /* scales left the range */
+    bool known = !c.lost && isfinite(square);
+    return known ? sqrt(fmax(square, 0) + rounding) : INFINITY;
 }

@@ -3,6 +3,7 @@
  * the kernel, in one pass over half of the kernel matrix. Of the other numbers in a model file,
  * those that follow from these are compared with them; no bound uses one.
  */
+#include "../kernel/plan.h"
 #include "certify_internal.h"
 
 #include <float.h>
@@ -16,9 +17,30 @@ enum { BLOCK = 256 };
  * 60-digit arithmetic assert, ten times what they find. */
 #define KERNEL_ROUNDING 1e-13
 
+/* And where the law of docs/kernels.md ("Where it is less") says that it is more: behind steep
+ * sines, and in the slopes of relu(p), p < 1, which tell angles below 1e-21 from 0. */
+#define STEEP_ROUNDING 4e-16
+#define STEEP_MIXTURES 1e-14
+#define LEAST_ANGLE 1e-21
+
+static double angle_doubt(const far_model *m)
+{
+    const far_plan *plan = m->kernel->plan;
+    double most = 0;
+    for (int64_t i = 0; m->info.prior == FAR_PRIOR_NTK && i < plan->activation_count; i++) {
+        const far_activation *a = &plan->activations[i];
+        if (a->family == FAR_FAMILY_TABLE && a->power < 1) {
+            most = fmax(most, pow(LEAST_ANGLE, (double)(2 * a->power - 1)));
+        }
+    }
+    return most;
+}
+
 double far_kernel_doubt(const far_model *m)
 {
-    return KERNEL_ROUNDING + far_kernel_tolerance(m->kernel);
+    const far_plan *plan = m->kernel->plan;
+    double steep = plan->steepness * (plan->mixtures ? STEEP_MIXTURES : STEEP_ROUNDING);
+    return KERNEL_ROUNDING + far_kernel_tolerance(m->kernel) + steep + angle_doubt(m);
 }
 
 typedef struct pass {

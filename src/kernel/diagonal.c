@@ -47,6 +47,7 @@ static interval widened(long double lo, long double hi, long double doubt)
     if (isnan(lo) || isnan(hi)) {
         return (interval){-INFINITY, INFINITY};
     }
+    lo = fminl(lo, LDBL_MAX); /* a limit: what tends to it is finite */
     return (interval){lo - fabsl(lo) * doubt - LDBL_MIN, hi + fabsl(hi) * doubt + LDBL_MIN};
 }
 
@@ -506,7 +507,7 @@ static void cell_step(const far_op *op, int64_t d, interval u, state **stack, st
 typedef struct cell {
     interval u;
     bool far;
-    double upper;
+    double upper, lower;
 } cell;
 
 typedef struct search {
@@ -525,19 +526,20 @@ static double round_up(long double value)
     return (long double)near >= value ? near : nextafter(near, INFINITY);
 }
 
-static double upper_of(const search *s, const cell *c)
+static void enclose(const search *s, cell *c)
 {
     state x = {.q = {point(1), c->far ? -1 : 1}}, *stack = s->stack;
     for (int64_t i = 0; i < s->plan->count; i++) {
         cell_step(&s->plan->ops[i], s->d, c->u, &stack, &x);
     }
     interval q = size_value(c->u, x.q), k = s->nngp ? q : times(x.t, q);
-    return k.hi >= 0 ? round_up(k.hi) : INFINITY;
+    c->upper = k.hi >= 0 ? round_up(k.hi) : INFINITY;
+    c->lower = (double)k.lo;
 }
 
 static void push(search *s, cell c)
 {
-    c.upper = upper_of(s, &c);
+    enclose(s, &c);
     int64_t i = s->count++;
     for (; i > 0 && s->heap[(i - 1) / 2].upper < c.upper; i = (i - 1) / 2) {
         s->heap[i] = s->heap[(i - 1) / 2];
@@ -584,6 +586,10 @@ static void first_cells(search *s, const far_norm_range *norms)
 static void branch(search *s, double reached, far_diagonal_bound *out)
 {
     out->at_once = s->heap[0].upper <= reached * (1 + AT_ONCE);
+    out->flat = out->at_once;
+    for (int64_t i = 0; i < s->count; i++) {
+        out->flat = out->flat && s->heap[i].lower >= reached * (1 - AT_ONCE);
+    }
     out->cells = s->count;
     while (s->heap[0].upper > reached * (1 + GAP) && out->cells < MOST_CELLS) {
         cell worst = pop(s), half = worst;
@@ -607,7 +613,7 @@ far_status far_diagonal_enclose(far_ctx *ctx, const far_plan *plan, int64_t d, b
     far_status st;
     search s = {.ctx = ctx, .plan = plan, .d = d, .nngp = nngp};
     int64_t room = MOST_CELLS + 4 + (norms->ends_only ? norms->groups : 0);
-    *out = (far_diagonal_bound){.upper = 0, .at_once = true};
+    *out = (far_diagonal_bound){.upper = 0, .at_once = true, .flat = true};
     if (norms->most == 0) { /* no norm but 0 */
         return FAR_OK;
     }

@@ -17,6 +17,7 @@ typedef struct far_norm_range {
 typedef struct far_diagonal_bound {
     double upper; /* >= k(x, x) for every x but those of norm 0; INFINITY: nothing is proven */
     bool at_once; /* the range as a whole gave it, without being cut */
+    bool flat;    /* no k(x, x) is below reached (but for rounding), as no k(x, x) is above it */
     int64_t cells;
 } far_diagonal_bound;
 

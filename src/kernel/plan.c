@@ -361,13 +361,13 @@ static double steepness(const far_plan *plan, int64_t index)
 
 #define STEEP 1e5 /* from where on roundings of a direction, 1e-16, show as 1e-13 */
 
-static bool is_steep(const far_plan *plan)
+static double total_steepness(const far_plan *plan)
 {
     double total = 1;
     for (int64_t i = 0; i < plan->count; i++) {
         total *= plan->ops[i].kind == FAR_OP_ACTIVATE ? steepness(plan, i) : 1;
     }
-    return total > STEEP;
+    return total;
 }
 
 /* relu^p with p < 1 has a slope kernel like angle^(2p - 1), steps one like 1 / angle. */
@@ -379,7 +379,8 @@ static bool needs_fine_chords(const far_plan *plan, int64_t index)
 
 static void mark_fine(far_plan *plan)
 {
-    plan->fine = is_steep(plan);
+    plan->steepness = total_steepness(plan);
+    plan->fine = plan->steepness > STEEP;
     for (int64_t i = 0; i < plan->count; i++) {
         plan->fine =
             plan->fine || (plan->ops[i].kind == FAR_OP_ACTIVATE && needs_fine_chords(plan, i));

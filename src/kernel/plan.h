@@ -79,6 +79,7 @@ typedef struct far_plan {
     bool fine;        /* some activation tells angles of 1e-16 apart: chords need 19 digits */
     bool mixtures;    /* tanh or silu is among the activations */
     double tolerance; /* of the expansions in use */
+    double steepness; /* what sines multiply errors of a gap by, all together; 1: there are none */
 } far_plan;
 
 /* text: what arch was parsed from, for messages. */

@@ -35,7 +35,7 @@ typedef struct ray {
     int64_t d;
     far_workbench *bench;
     const far_op *lost; /* of the first norm whose Theta cannot be computed */
-    bool nngp; /* K rather than Theta */
+    bool nngp;          /* K rather than Theta */
 } ray;
 
 static far_big theta_at(ray *r, far_big norm)
@@ -185,7 +185,8 @@ static void scan(ray *r, const range *norms, far_supremum *best)
         }
         consider(best, value, scan_point(norms, step), true);
     }
-    if (most - least <= FLAT * most) { /* the same everywhere, but perhaps at zero */
+    bool flat = most - least <= FLAT * most; /* the same everywhere, but perhaps at the ends */
+    if (flat && best->value <= (double)fmaxl(most, at_zero)) {
         best->constant = fabsl(most - at_zero) <= FLAT * most;
         best->radius = at_zero > most ? 0 : 1;
         best->attained = true;
@@ -276,6 +277,7 @@ static far_status prove(ray *r, far_ctx *ctx, const range *norms, far_supremum *
         return st;
     }
     out->proven = fmax(bound.upper, (double)value_at(r, 0) * (1 + VALUE_DOUBT));
+    out->constant = out->constant && bound.flat;
     out->proven_by = isinf(out->proven)               ? NULL
                      : bound.at_once && out->constant ? "constant"
                      : bound.at_once                  ? "monotone"

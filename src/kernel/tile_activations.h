@@ -72,7 +72,7 @@ static void NAME(table)(int64_t count, bool positive, const far_power_table *k, 
     for (int64_t j = 0; j < count; j++) {
         double gap = x.gap[j], cogap = positive ? 2 - gap : x.cogap[j];
         bool near = gap <= cogap;
-        double u = near ? gap : cogap;
+        double u = NAME(unit_gap)((REAL)(near ? gap : cogap));
         double value = NAME(look_up)(near ? k[0].near : k[0].far, u);
         x.gap[j] = (REAL)(near ? value : 1 - value);
         x.cogap[j] = 2 - x.gap[j];
@@ -81,11 +81,6 @@ static void NAME(table)(int64_t count, bool positive, const far_power_table *k, 
             x.t[j] *= (REAL)(near ? 1 - slope : slope);
         }
     }
-}
-
-static inline REAL NAME(unit_gap)(REAL value)
-{
-    return value < 0 ? 0 : value > 2 ? 2 : value;
 }
 
 /* Sums of a mixture over a block: dual, slope, scaled; each may be NULL. */
@@ -99,7 +94,7 @@ typedef struct NAME(sums) {
     REAL apart = (REAL)0.5 * (dc * dc + de * de) + ke;                                             \
     REAL below = apart + kc * x.gap[j], above = apart + kc * x.cogap[j];                           \
     REAL u = FABS(below < above ? below : above), y = kc * (1 - x.gap[j]);                         \
-    REAL d = below * above, root = SQRT(d), inverse = root > 0 ? 1 / root : 0;                     \
+    REAL d = FABS(below * above), root = SQRT(d), inverse = root > 0 ? 1 / root : 0;               \
     bool small = FABS(y) < (REAL)0.7; /* asin y is then angle(1 - root), with all its digits */    \
     REAL turned = NAME(angle)(small ? y * y / (1 + root) : u);                                     \
     bool tiny = FABS(y) < (REAL)1e-9; /* asin y is then y; y^2 may be none */                      \

@@ -232,6 +232,12 @@ static void NAME(shift)(int64_t count, const REAL *ri, const REAL *restrict cols
     }
 }
 
+/* Rounding may leave a gap of -1e-17, of which others take roots. */
+INLINE REAL NAME(unit_gap)(REAL value)
+{
+    return value < 0 ? 0 : value > 2 ? 2 : value;
+}
+
 /* a: the remembered branch; x: the body, then the sum. */
 static void NAME(add)(int64_t count, bool means, const REAL *ri, const REAL *restrict cols,
                       int64_t ld, NAME(state) a, NAME(state) x)
@@ -244,8 +250,8 @@ static void NAME(add)(int64_t count, bool means, const REAL *ri, const REAL *res
         REAL da = ri[0] - COL(0)[j], db = ri[1] - COL(1)[j];
         REAL aa = ri[0] * COL(0)[j], bb = ri[1] * COL(1)[j],
              chord = (REAL)0.5 * (da * da + db * db);
-        x.gap[j] = chord + aa * a.gap[j] + bb * x.gap[j];
-        x.cogap[j] = chord + aa * a.cogap[j] + bb * x.cogap[j];
+        x.gap[j] = NAME(unit_gap)(chord + aa * a.gap[j] + bb * x.gap[j]);
+        x.cogap[j] = NAME(unit_gap)(chord + aa * a.cogap[j] + bb * x.cogap[j]);
     }
     for (int64_t j = 0; means && j < count; j++) {
         REAL d5 = ri[5] - COL(5)[j], d6 = ri[6] - COL(6)[j], d7 = ri[7] - COL(7)[j];
@@ -255,7 +261,7 @@ static void NAME(add)(int64_t count, bool means, const REAL *ri, const REAL *res
         REAL gap_b = x.gap[j] - (REAL)0.5 * (d10 * d10 + d11 * d11);
         REAL gap = (REAL)0.5 * (d5 * d5 + d6 * d6 + d7 * d7) + ri[0] * COL(0)[j] * gap_a +
                    ri[1] * COL(1)[j] * gap_b;
-        x.gap[j] = gap < 0 ? 0 : gap > 2 ? 2 : gap;
+        x.gap[j] = NAME(unit_gap)(gap);
         x.cogap[j] = 2 - x.gap[j];
     }
 }

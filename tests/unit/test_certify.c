@@ -426,6 +426,22 @@ static void a_constant_fit_is_bounded(void **state)
     far_model_destroy(m);
 }
 
+/* What happens at 1e121 is far from 0 and not yet infinity. */
+static void no_scale_is_too_far_out(void **state)
+{
+    (void)state;
+    far_fit_opts o = options("y", "dense(b=1) relu dense(w=1e-121, b=1) ln relu dense", 1e-6);
+    o.standardize = 0;
+    far_model *m = fit_with("x,y\n-1e126,0\n-1,0\n1,0\n1e121,10\n1e122,-5\n1e126,0\n", o);
+    far_certificate *c = certify(m);
+    const far_bound *b = far_certificate_bound(c, 0);
+    assert_int_equal(b->verdict, FAR_BOUNDED);
+    assert_true(b->tightest > 9.99 && b->highest > 9.99);
+    check_text(m, c);
+    far_certificate_destroy(c);
+    far_model_destroy(m);
+}
+
 static void one_row_is_certified(void **state)
 {
     (void)state;
@@ -1063,6 +1079,7 @@ int main(void)
         TEST(unbounded_networks_have_a_witness),
         TEST(a_large_offset_does_not_hide_the_slope),
         TEST(a_constant_fit_is_bounded),
+        TEST(no_scale_is_too_far_out),
         TEST(one_row_is_certified),
         TEST(extremes_may_be_left_out),
         TEST(what_no_theorem_covers_is_refused),

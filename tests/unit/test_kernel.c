@@ -954,6 +954,17 @@ static void supremum_refuses_what_it_does_not_know(void **state)
     far_kernel_destroy(k);
 }
 
+/* Flat as far as a scan goes, 0.01, and 2.01 beyond 1e50. */
+static void supremum_is_no_constant_for_being_flat_near_the_data(void **state)
+{
+    (void)state;
+    far_supremum s = supremum_of("dense(w=1e-100, b=1e-100) rms(eps=1e-100) relu dense", 2);
+    assert_true(s.bounded && !s.constant && !s.attained && isinf(s.radius));
+    assert_true(fabs(s.value - 2.01) < 1e-14);
+    assert_string_equal(s.proven_by, "monotone");
+    assert_true(s.proven >= s.value && s.proven < s.value * (1 + 1e-12));
+}
+
 /* There is no such input: far_kernel_eval says FAR_ERR_SHAPE. */
 static void supremum_refuses_input_groups_that_do_not_divide(void **state)
 {
@@ -1944,6 +1955,7 @@ int main(void)
         TEST(supremum_checks_its_arguments),
         TEST(supremum_refuses_what_it_does_not_know),
         TEST(supremum_refuses_input_groups_that_do_not_divide),
+        TEST(supremum_is_no_constant_for_being_flat_near_the_data),
         TEST(supremum_of_a_normalised_single_feature_is_constant),
         TEST(growth_counts_the_layers_on_the_input),
         TEST(a_norm_behind_a_saturating_input_reaches_its_end),

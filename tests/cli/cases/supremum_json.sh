@@ -3,3 +3,5 @@ grep -q '"verdict": "unbounded", "C": "inf"' u.json
 "$FARFIELD" kernel --arch "$LN_FIRST" --sup --json >b.json
 grep -q '"verdict": "bounded", "C": 3.0[23]' b.json
 grep -q '"constant": true' b.json
+grep -q '"proven": 3.0[0-9]*, "proven_by": "constant"' b.json
+grep -q '"proven": null, "proven_by": null' u.json

@@ -27,7 +27,8 @@ static uint64_t chain_add(chain *c, const char *line, int64_t length)
     far_sha256_add(&h, line, (size_t)length);
     far_sha256_add(&h, c->digits, strlen(c->digits));
     far_sha256_finish(&h, c->digits);
-    snprintf(first, sizeof first, "%s", c->digits);
+    memcpy(first, c->digits, CHECK_DIGITS);
+    first[CHECK_DIGITS] = '\0';
     return strtoull(first, NULL, 16);
 }
 

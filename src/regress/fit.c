@@ -281,6 +281,26 @@ done:
     return st;
 }
 
+/* Scores, norms and likelihoods are of squares, which a double must hold. A fit is linear in its
+ * targets, so those of extreme size are divided by a power of two, which rounds nothing. */
+static void bring_into_range(far_model *m, int64_t j)
+{
+    const double least = 1e-100, most = 1e100;
+    int64_t n = m->info.rows, p = m->info.outputs;
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        largest = fmax(largest, fabs(m->y[i * p + j]));
+    }
+    if (largest == 0 || (largest >= least && largest <= most)) {
+        return;
+    }
+    int exponent = ilogb(largest);
+    m->out_scale[j] = ldexp(m->out_scale[j], exponent);
+    for (int64_t i = 0; i < n; i++) {
+        m->y[i * p + j] = ldexp(m->y[i * p + j], -exponent);
+    }
+}
+
 static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o, far_model *m)
 {
     far_status st;
@@ -292,6 +312,9 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.standardize = o->standardize;
     m->info.impute = o->impute;
     FAR_TRY(far_data_learn(ctx, frame, o, o->standardize, m));
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        bring_into_range(m, j);
+    }
     FAR_TRY(far_duplicates_find(ctx, m->x, m->info.rows, m->info.inputs, m->y, m->info.outputs,
                                 NULL, &twins));
     m->info.duplicates = twins.rows;

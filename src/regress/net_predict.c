@@ -143,7 +143,7 @@ static far_status check_row(far_ctx *ctx, const double *values, int64_t count, i
 {
     for (int64_t k = 0; k < count; k++) {
         if (!isfinite(values[k])) {
-            return far_fail(ctx, FAR_ERR_VALUE,
+            return far_fail(ctx, FAR_ERR_RANGE,
                             "row %lld: the prediction is too large for a double; this network's "
                             "output runs away there",
                             (long long)row + 1);

@@ -37,7 +37,7 @@ static void add_halves(const double *product, int64_t rows, int64_t p, int64_t f
 
 static far_status fail_infinite(far_ctx *ctx, int64_t row)
 {
-    return far_fail(ctx, FAR_ERR_VALUE,
+    return far_fail(ctx, FAR_ERR_RANGE,
                     "row %lld: the prediction is too large for a double; this network's output "
                     "runs away there",
                     (long long)row + 1);
@@ -54,6 +54,26 @@ static far_status check_finite(far_ctx *ctx, const far_mat *out)
         }
     }
     return FAR_OK;
+}
+
+/* The message of the kernel, which counts the rows of a block, as one about the first row that
+ * cannot be predicted. */
+static far_status fail_range(far_ctx *ctx, const far_model *m, const far_mat *block, int64_t first,
+                             far_mat *k)
+{
+    far_mat x = far_model_points(m);
+    for (int64_t i = 0; i < block->rows; i++) {
+        far_mat row = *block, values = *k;
+        row.data = far_mat_row(block, i);
+        row.rows = values.rows = 1;
+        if (far_prior_eval(ctx, m->kernel, m->info.prior, &row, &x, &values) != FAR_OK) {
+            return far_fail(ctx, FAR_ERR_RANGE,
+                            "row %lld: the prediction is too large for a double, or too far away "
+                            "to be told; without a norm this network's output runs away there",
+                            (long long)(first + i) + 1);
+        }
+    }
+    return FAR_ERR_RANGE;
 }
 
 /* out = K(points, X) alpha, in standardised units, without holding the whole of K. */
@@ -78,7 +98,7 @@ static far_status kernel_times(far_ctx *ctx, const far_model *m, const far_mat *
         far_progress_hold(ctx);
         st = far_prior_eval(ctx, m->kernel, m->info.prior, &block, &x, &k);
         far_progress_release(ctx);
-        FAR_TRY(st);
+        FAR_TRY(st == FAR_ERR_RANGE ? fail_range(ctx, m, &block, i, &k) : st);
         FAR_TRY(far_multiply(ctx, &k, &weights, &both));
         add_halves(product, block.rows, p, i, out);
     }

@@ -117,7 +117,7 @@ static double amplitude_root(const far_model *m, int64_t j)
 static far_status fail_large(far_ctx *ctx, int64_t row)
 {
     return far_fail(
-        ctx, FAR_ERR_VALUE,
+        ctx, FAR_ERR_RANGE,
         "row %lld: the standard deviation is too large for a double; scale the targets, "
         "or leave out inputs so far away",
         (long long)row + 1);

@@ -59,26 +59,6 @@ static void standardize_output(far_model *m, int64_t count, int64_t j)
     }
 }
 
-/* Scores and likelihoods are of squares, which a double must hold; standardised targets are all
- * right. Their sums of a billion rows still fit. */
-static far_status check_size(far_ctx *ctx, const far_model *m, int64_t count, int64_t j)
-{
-    const double least = 1e-140, most = 1e145;
-    int64_t p = m->info.outputs;
-    double largest = 0;
-    for (int64_t i = 0; i < count; i++) {
-        largest = fmax(largest, fabs(m->y[i * p + j]));
-    }
-    if (largest == 0 || (largest >= least && largest <= most)) {
-        return FAR_OK;
-    }
-    return far_fail(
-        ctx, FAR_ERR_VALUE,
-        "the target %s reaches %.3g in size, whose square is too %s for a double; scale "
-        "it, or let it be standardised",
-        m->targets[j], largest, largest > most ? "large" : "small");
-}
-
 static far_status learn_numbers(far_ctx *ctx, const far_frame *frame, const int64_t *cols,
                                 const int64_t *index, int64_t count, bool standardize, far_model *m)
 {
@@ -96,8 +76,6 @@ static far_status learn_numbers(far_ctx *ctx, const far_frame *frame, const int6
         }
         if (st == FAR_OK && standardize) {
             standardize_output(m, count, j);
-        } else if (st == FAR_OK) {
-            st = check_size(ctx, m, count, j);
         }
     }
     return st;

@@ -504,8 +504,7 @@ static void more_bytes_than_known_are_refused(void **state)
     need_downloads();
     write_text("site/set/data.txt", "abcd");
     expect_get(&plain_set, FAR_ERR_FORMAT,
-               "plain: the server sends more than the 3 bytes that the file may have; it was "
-               "removed");
+               "plain: the server announces 4 bytes, but the file has at most 3; it was removed");
 }
 
 static void an_empty_file_is_a_wrong_file(void **state)

@@ -1268,7 +1268,7 @@ static void predictions_too_large_are_refused(void **state)
     (void)state;
     far_frame *frame = table("a,y\n1,3\n2,5\n4,-1\n"), *away = table("a\n1\n1e300\n");
     far_model *m = fit(frame, options("y", "dense relu(3) dense", 0.01));
-    refuse_predict(m, away, predict_options(), FAR_ERR_VALUE, "row 2: the prediction is too large");
+    refuse_predict(m, away, predict_options(), FAR_ERR_RANGE, "row 2: the prediction is too large");
     far_model_destroy(m);
     far_frame_destroy(away);
     far_frame_destroy(frame);

@@ -707,7 +707,7 @@ static void a_prediction_that_runs_away_is_named(void **state)
     far_prediction *p;
     far_predict_opts o;
     far_predict_opts_init(&o);
-    assert_int_equal(far_net_predict(ctx, net, frame, &o, &p), FAR_ERR_VALUE);
+    assert_int_equal(far_net_predict(ctx, net, frame, &o, &p), FAR_ERR_RANGE);
     assert_string_equal(far_ctx_message(ctx), "row 2: the prediction is too large for a double; "
                                               "this network's output runs away there");
     far_net_destroy(net);

@@ -42,5 +42,7 @@ int cmd_reproduce(int argc, char **argv);
 __attribute__((format(printf, 2, 3))) int usage_error(const char *verb_name, const char *format,
                                                       ...);
 __attribute__((format(printf, 2, 3))) int failure(const char *verb_name, const char *format, ...);
+/* The exit code where the library refused what was typed; running out of memory is no mistake. */
+int usage_code(far_status st);
 
 #endif

@@ -197,6 +197,16 @@ static void print_words(const subject *m, const proof *p, double exceeds)
     }
 }
 
+/* A proof is about these bytes; whether they are those that were written, only a checksum tells. */
+static void print_unsealed(const certify_args *a, const subject *m)
+{
+    int sealed = m->net ? far_net_describe(m->net).sealed : far_model_describe(m->model).sealed;
+    if (!sealed) {
+        print("%s carries no checksum: nothing tells whether it is as it was written\n",
+              a->operand);
+    }
+}
+
 static int print_certificate(session *s, const certify_args *a, const subject *m, const proof *p,
                              const along *directions)
 {
@@ -210,6 +220,7 @@ static int print_certificate(session *s, const certify_args *a, const subject *m
     } else if (code == EXIT_DONE) {
         print_words(m, p, a->exceeds);
         verdict_print_along(m, directions);
+        print_unsealed(a, m);
     }
     far_text_free(s->ctx, text);
     return code;
@@ -287,6 +298,7 @@ static int check_certificate(session *s, const certify_args *a, const subject *m
     }
     if (!a->quiet) {
         print("%s holds for %s\n", a->check, a->operand);
+        print_unsealed(a, m);
     }
     return EXIT_DONE;
 }

@@ -273,7 +273,7 @@ static int check_models(job *j)
         return EXIT_DONE;
     }
     session_failure(&j->s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
-    return EXIT_USAGE;
+    return usage_code(st);
 }
 
 static int run_compare(job *j)

@@ -82,9 +82,10 @@ static int check_arch(const char *text, bool json)
     }
     int code = EXIT_DONE;
     talk_trust(far_ctx_message(ctx));
-    if (far_arch_parse(ctx, text, &arch) != FAR_OK) {
+    far_status st = far_arch_parse(ctx, text, &arch);
+    if (st != FAR_OK) {
         failure("info", "%s", far_ctx_message(ctx));
-        code = EXIT_USAGE;
+        code = usage_code(st);
     } else {
         print_arch(arch, json);
         far_arch_destroy(arch);

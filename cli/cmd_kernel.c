@@ -32,6 +32,7 @@ typedef struct job {
     session s;
     far_kernel *kernel;
     input in[2];
+    bool no_limits;      /* some limits are infinite */
     bool between_points; /* the result is a kernel of them, and an npz says of which */
 } job;
 
@@ -276,6 +277,26 @@ static int write_with_header(job *j, const far_mat *m)
     return code == EXIT_DONE ? gram_write(&j->s, m, shape, 2, h.kind, &h, j->args.output) : code;
 }
 
+/* JSON has null for a limit that is not there, and a field that says why. */
+static void json_no_limits(const far_mat *m)
+{
+    double *values = m->data;
+    json_text_field(stdout, "null_means", "no limit along parallel directions: it is infinite");
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        values[i] = isinf(values[i]) ? NAN : values[i];
+    }
+}
+
+static bool some_infinite(const far_mat *m)
+{
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        if (isinf(mat_get(m, i / m->cols, i % m->cols))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Writes the result where it belongs. Interrupts are held; only a file needs that. */
 static int write_result(job *j, const far_mat *m, const far_mat *orders)
 {
@@ -285,19 +306,25 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
         interrupts_release();
         j->s.bar.visible = j->s.bar.visible && !isatty(STDOUT_FILENO);
     }
-    if (!orders && matrix_check(VERB, m) != EXIT_DONE) { /* limits may be infinite */
+    j->no_limits = orders && some_infinite(m);
+    if (!orders && matrix_check(VERB, m) != EXIT_DONE) {
         return EXIT_FAILED;
     }
     if (keeps_header(j)) {
         code = write_with_header(j, m);
     } else if (a->output || !a->json) {
-        code = matrix_write(VERB, j->s.ctx, m, word_of(GET_LIST, a->get), a->output);
+        const char *name = word_of(GET_LIST, a->get);
+        code = orders ? gaps_write(VERB, j->s.ctx, m, name, a->output)
+                      : matrix_write(VERB, j->s.ctx, m, name, a->output);
     }
     if (code == EXIT_DONE && a->json) {
         json_head(j);
         if (orders) {
             json_key(stdout, "order");
             json_column(stdout, orders);
+        }
+        if (j->no_limits) {
+            json_no_limits(m);
         }
         json_values(j, m);
         json_end(stdout);
@@ -397,18 +424,8 @@ static void print_orders(const far_mat *orders)
     fprintf(stderr, "%s", orders->rows > SHOWN ? ", ..." : "");
 }
 
-static bool some_infinite(const far_mat *m)
-{
-    for (int64_t i = 0; i < m->rows * m->cols; i++) {
-        if (isinf(mat_get(m, i / m->cols, i % m->cols))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One line on stderr that says what the numbers are. */
-static void explain_orders(const job *j, const far_mat *orders, bool infinite)
+static void explain_orders(const job *j, const far_mat *orders)
 {
     const char *kernel = j->args.get == GET_NTK ? "Theta" : "K";
     double order = orders->rows > 0 ? mat_get(orders, 0, 0) : 0;
@@ -419,7 +436,7 @@ static void explain_orders(const job *j, const far_mat *orders, bool infinite)
                 j->args.x ? "coefficient" : "coefficients", power, kernel);
     } else if (order == 0) {
         fprintf(stderr, "order 0: these are limits%s\n",
-                infinite ? " (inf: there is none along parallel directions)" : "");
+                j->no_limits ? " (inf: there is none along parallel directions)" : "");
     } else if (j->args.x) {
         fprintf(stderr,
                 "%s grows like lambda^%g along every direction: these are the coefficients of "
@@ -450,7 +467,7 @@ static int compute_limit(job *j, const far_mat *u, const far_mat *x)
     }
     if (code == EXIT_DONE && !j->args.quiet) {
         fflush(stdout);
-        explain_orders(j, &orders, !x && some_infinite(&result));
+        explain_orders(j, &orders);
     }
     free(result.data);
     free(orders.data);

@@ -187,10 +187,11 @@ static int print_list_json(void)
 
 static int find_measures(job *j, int32_t *needs)
 {
-    if (far_measure_find_all(j->s.ctx, j->args.metrics, j->measures, MOST_MEASURES, &j->count) !=
-        FAR_OK) {
+    far_status st =
+        far_measure_find_all(j->s.ctx, j->args.metrics, j->measures, MOST_MEASURES, &j->count);
+    if (st != FAR_OK) {
         failure(VERB, "--metrics: %s (see farfield measure --list)", far_ctx_message(j->s.ctx));
-        return EXIT_USAGE;
+        return usage_code(st);
     }
     int code = OPTIONS_OK;
     for (int64_t i = 0; i < j->count && code == OPTIONS_OK; i++) {

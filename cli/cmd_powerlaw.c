@@ -224,9 +224,10 @@ static int read_command_line(int argc, char **argv, job *j)
 static int find_column(job *j, const char *name, int64_t otherwise, int64_t *col)
 {
     *col = otherwise;
-    if (name && far_frame_find(j->s.ctx, j->table.frame, name, col) != FAR_OK) {
+    far_status st = name ? far_frame_find(j->s.ctx, j->table.frame, name, col) : FAR_OK;
+    if (st != FAR_OK) {
         failure(VERB, "%s", far_ctx_message(j->s.ctx));
-        return EXIT_USAGE;
+        return usage_code(st);
     }
     return EXIT_DONE;
 }
@@ -333,7 +334,7 @@ static int expect(job *j)
         far_power_expect(j->s.ctx, t->d, t->sphere, t->q, t->nngp, t->target, &j->theory);
     if (st != FAR_OK) {
         failure(VERB, "--theory: %s", far_ctx_message(j->s.ctx));
-        return EXIT_USAGE;
+        return usage_code(st);
     }
     return EXIT_DONE;
 }

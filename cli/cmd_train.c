@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERB "train"
@@ -258,8 +259,16 @@ static char *run_checkpoint(const train_args *a, const char *file)
 /* An unfinished run is not to be lost by mistake, nor a finished one to be done again. */
 static int check_checkpoint(const train_args *a, const train_run *r)
 {
-    bool there = r->checkpoint && access(r->checkpoint, F_OK) == 0;
-    if (there && !a->resume && !a->restart && a->epochs > 0) {
+    struct stat info;
+    bool there = r->checkpoint && stat(r->checkpoint, &info) == 0;
+    bool file = there && S_ISREG(info.st_mode);
+    if (file && !a->resume && a->epochs > 0 && !far_checkpoint_is(r->checkpoint)) {
+        return failure(VERB,
+                       "%s is there, and is no checkpoint of a training run, so it is not "
+                       "replaced; remove it, or name another with --checkpoint",
+                       r->checkpoint);
+    }
+    if (file && !a->resume && !a->restart && a->epochs > 0) {
         return failure(VERB,
                        "%s holds an unfinished run; --resume goes on with it, --restart begins "
                        "anew",

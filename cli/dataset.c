@@ -75,9 +75,10 @@ static int pick_rows(const char *verb_name, far_ctx *ctx, const char *where, dat
     if (!d->rows) {
         return failure(verb_name, "%s: out of memory", d->label);
     }
-    if (far_frame_where(ctx, d->frame, where, d->rows) != FAR_OK) {
+    far_status st = far_frame_where(ctx, d->frame, where, d->rows);
+    if (st != FAR_OK) {
         failure(verb_name, "--where: %s", far_ctx_message(ctx));
-        return EXIT_USAGE;
+        return usage_code(st);
     }
     d->count = 0;
     for (int64_t i = 0; i < all; i++) {

@@ -230,12 +230,8 @@ int matrix_check(const char *verb_name, const far_mat *m)
     return EXIT_DONE;
 }
 
-int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
-                 const char *path)
+static int matrix_written(const char *verb_name, far_ctx *ctx, far_status st, const char *path)
 {
-    errno = 0;
-    far_status st =
-        path ? far_mat_write(ctx, m, array_name, path) : far_mat_write_csv(ctx, m, stdout);
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
@@ -247,6 +243,23 @@ int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const ch
         return stdout_failed(verb_name);
     }
     return failure(verb_name, "%s", far_ctx_message(ctx));
+}
+
+int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
+                 const char *path)
+{
+    errno = 0;
+    far_status st =
+        path ? far_mat_write(ctx, m, array_name, path) : far_mat_write_csv(ctx, m, stdout);
+    return matrix_written(verb_name, ctx, st, path);
+}
+
+int gaps_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
+               const char *path)
+{
+    errno = 0;
+    far_status st = far_mat_write_gaps(ctx, m, array_name, path, stdout);
+    return matrix_written(verb_name, ctx, st, path);
 }
 
 /* ---- whole files --------------------------------------------------------------------------- */
@@ -325,12 +338,15 @@ static void put_word(sink *s, const char *word)
     sink_put(s, "\"");
 }
 
-static void put_cell(sink *s, const result_column *c, int64_t row)
+/* A number that does not exist is an empty field, as far_mat_write_gaps has it. */
+static void put_cell(sink *s, const result_column *c, int64_t row, bool alone)
 {
     char number[SHOW_BYTES];
     double value = mat_get(&c->values, row, c->col);
     if (c->words) {
         put_word(s, c->words[(int64_t)value]);
+    } else if (isnan(value)) {
+        sink_put(s, alone ? "\"\"" : ""); /* not an empty line */
     } else {
         sink_put(s, show_exact(value, number));
     }
@@ -346,7 +362,7 @@ static int write_csv(sink *s, const result_column *columns, int64_t count, int64
     for (int64_t i = 0; i < rows && !s->failed; i++) {
         for (int64_t j = 0; j < count; j++) {
             sink_put(s, j ? "," : "");
-            put_cell(s, &columns[j], i);
+            put_cell(s, &columns[j], i, count == 1);
         }
         sink_put(s, "\n");
         if (interrupts_pending()) {
@@ -370,7 +386,7 @@ static int write_matrix(const char *verb_name, far_ctx *ctx, const result_column
             *to++ = mat_get(&columns[j].values, i, columns[j].col);
         }
     }
-    code = matrix_write(verb_name, ctx, &m, array_name, path);
+    code = gaps_write(verb_name, ctx, &m, array_name, path);
     free(m.data);
     return code;
 }

@@ -41,12 +41,15 @@ bool network_file(const char *path);
  */
 bool output_ending_known(const char *verb_name, const char *path);
 
-/* Fails, with a line on stderr, if a value is not finite. */
+/* Fails, with a line on stderr, if a value is not finite: for what is printed as JSON. */
 int matrix_check(const char *verb_name, const far_mat *m);
 
-/* csv on standard output (path NULL) or whatever the ending of path says. */
+/* csv on standard output (path NULL) or whatever the ending of path says; fails if a value is not
+ * finite. gaps_write: NAN is a number that does not exist, infinity an infinite limit. */
 int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
                  const char *path);
+int gaps_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char *array_name,
+               const char *path);
 
 /* Fails, with a line on stderr, if a file of that name cannot be made or is an input: before hours
  * of work, not after. */
@@ -78,8 +81,8 @@ typedef struct result_column {
 
 /* Fails, with a line on stderr, if a number is infinite: NAN is one that does not exist. */
 int columns_check(const char *verb_name, const result_column *columns, int64_t count, int64_t rows);
-/* csv with a header on standard output (path NULL) or in a .csv or .csv.gz; in an .npy or .npz the
- * matrix of the numbers, words as their indices. */
+/* csv with a header on standard output (path NULL) or in a .csv or .csv.gz, with an empty field for
+ * NAN; in an .npy or .npz the matrix of the numbers, words as their indices. */
 int columns_write(const char *verb_name, far_ctx *ctx, const result_column *columns, int64_t count,
                   int64_t rows, const char *array_name, const char *path);
 

@@ -106,12 +106,6 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
 
 /* ---- work ---------------------------------------------------------------------------------- */
 
-static int arch_failure(session *s)
-{
-    session_failure(s, "--arch");
-    return EXIT_USAGE;
-}
-
 int fit_check_arch(session *s, const far_fit_opts *opts)
 {
     if (strcmp(opts->arch, "auto") == 0) {
@@ -121,8 +115,10 @@ int fit_check_arch(session *s, const far_fit_opts *opts)
     far_kernel_opts_init(&how);
     how.param = opts->param;
     far_kernel *kernel;
-    if (far_kernel_create(s->ctx, opts->arch, &how, &kernel) != FAR_OK) {
-        return arch_failure(s);
+    far_status st = far_kernel_create(s->ctx, opts->arch, &how, &kernel);
+    if (st != FAR_OK) {
+        session_failure(s, "--arch");
+        return usage_code(st);
     }
     far_kernel_destroy(kernel);
     return EXIT_DONE;

@@ -267,10 +267,11 @@ static int choose_columns(session *s, const dataset *d, const char *list, const 
     }
     const char *named = list ? list : except;
     int64_t *found = list ? c->cols : c->cols + all;
-    if (named &&
-        far_frame_list(s->ctx, d->frame, named, found, list ? &c->count : &left_out) != FAR_OK) {
+    int64_t *count = list ? &c->count : &left_out;
+    far_status st = named ? far_frame_list(s->ctx, d->frame, named, found, count) : FAR_OK;
+    if (st != FAR_OK) {
         failure(s->verb, "%s: %s", list ? option_name : "--target", far_ctx_message(s->ctx));
-        return EXIT_USAGE;
+        return usage_code(st);
     }
     for (int64_t col = 0; !list && col < all; col++) {
         bool out = false;

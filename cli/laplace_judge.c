@@ -73,6 +73,12 @@ static int find_noise(laplace_job *j)
         code = failure(j->s.verb, "%s: the network fits every target: give the noise with --noise",
                        r->name);
     }
+    if (code == EXIT_DONE && !isfinite(j->opts.noise * scale * scale)) {
+        code = failure(j->s.verb,
+                       "%s: the noise, %.3g squared in units of the target, is too large for a "
+                       "double; divide the targets before training",
+                       r->name, sqrt(j->opts.noise) * scale);
+    }
     return code;
 }
 

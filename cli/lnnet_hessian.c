@@ -271,6 +271,32 @@ static int measure(job *j)
     return code == EXIT_DONE && j->args.check ? check_all(j) : code;
 }
 
+/* ---- rows without an H --------------------------------------------------------------------- */
+
+static int check_row_value(const job *j, const char *what, double value, int64_t i)
+{
+    if (isfinite(value)) {
+        return EXIT_DONE;
+    }
+    return failure(VERB,
+                   "%s: row %lld has no finite %s: a layer norm meets numbers that are equal, or "
+                   "too near or too far for a double; leave the row out%s",
+                   j->table.label, (long long)i + 1, what,
+                   j->args.net || j->args.eps > 0 ? "" : ", or take --eps");
+}
+
+static int check_values(const job *j)
+{
+    int code = EXIT_DONE;
+    for (int64_t i = 0; i < j->x.rows && code == EXIT_DONE; i++) {
+        code = check_row_value(j, "H", j->values[i], i);
+        if (code == EXIT_DONE && j->ratio) {
+            code = check_row_value(j, "ratio of H in groups to H of one", j->ratio[i], i);
+        }
+    }
+    return code;
+}
+
 /* ---- what is said -------------------------------------------------------------------------- */
 
 typedef struct extent {
@@ -357,6 +383,7 @@ static int run(job *j)
     code = code == EXIT_DONE ? open_all(j) : code;
     interrupts_hold();
     code = code == EXIT_DONE ? measure(j) : code;
+    code = code == EXIT_DONE ? check_values(j) : code;
     code = code == EXIT_DONE ? write_values(j) : code;
     session_idle(&j->s);
     if (code == EXIT_DONE && j->args.json) {

@@ -65,6 +65,11 @@ int failure(const char *verb_name, const char *format, ...)
     return EXIT_FAILED;
 }
 
+int usage_code(far_status st)
+{
+    return st == FAR_ERR_MEMORY || st == FAR_ERR_CANCELLED ? EXIT_FAILED : EXIT_USAGE;
+}
+
 static int print_overview(void)
 {
     print("Usage: farfield VERB [options]\n\n"

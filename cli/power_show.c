@@ -2,6 +2,7 @@
 #include "json.h"
 #include "options.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,8 +23,9 @@ void power_print(const char *exponent, const char *prefactor, const far_power *p
 {
     print("%-14s %.6g, 95 %% interval %.6g to %.6g\n", exponent, p->exponent, p->exponent_low,
           p->exponent_high);
-    print("%-14s %.6g, 95 %% interval %.6g to %.6g\n", prefactor, p->prefactor, p->prefactor_low,
-          p->prefactor_high);
+    print("%-14s %.6g, 95 %% interval %.6g to ", prefactor, p->prefactor, p->prefactor_low);
+    print(isnan(p->prefactor_high) ? "beyond %.6g\n" : "%.6g\n",
+          isnan(p->prefactor_high) ? DBL_MAX : p->prefactor_high);
     print("%-14s %g to %g, %lld points, spread of the logarithm %.3g\n", "  window", p->from, p->to,
           (long long)p->points, p->spread);
     if (p->warning) {

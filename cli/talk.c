@@ -4,13 +4,14 @@
 #include "talk.h"
 
 #include <farfield/base.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPEC_BYTES = 64 };
+enum { SPEC_BYTES = 64, SHOWN_BYTES = 2048 };
 
 /* One conversion of a format. */
 typedef struct spec {
@@ -34,25 +35,36 @@ void talk_trust(const char *message)
 
 /* ---- texts ---- */
 
-/* The library's own message has lines, and nothing in it that is not printable. */
-static char *printable(const char *text, size_t length)
+/* What a terminal prints of text, in *block where here has no room: out of memory, it ends early.
+ */
+static const char *printable(const char *text, char here[SHOWN_BYTES], char **block)
 {
-    bool trusted = text == library_message;
-    size_t capacity = 6 * length + 4;
-    char *copy = strndup(text, length), *out = trusted || !copy ? copy : malloc(capacity);
-    if (!trusted && out) {
-        far_printable(copy, out, capacity);
-        free(copy);
-    }
-    return out;
+    size_t capacity = 6 * strlen(text) + 4;
+    *block = capacity > SHOWN_BYTES ? malloc(capacity) : NULL;
+    return *block ? far_printable(text, *block, capacity) : far_printable(text, here, SHOWN_BYTES);
 }
 
+static void put_shown(FILE *out, const spec *s, const char *text)
+{
+    fprintf(out, s->left ? "%-*s" : "%*s", s->width, text);
+}
+
+/* The library's own message has lines, and nothing in it that is not printable. */
 static void put_text(FILE *out, const spec *s, const char *text)
 {
-    size_t length = s->precision >= 0 ? strnlen(text, (size_t)s->precision) : strlen(text);
-    char *shown = printable(text, length);
-    fprintf(out, s->left ? "%-*s" : "%*s", s->width, shown ? shown : "?");
-    free(shown);
+    char here[SHOWN_BYTES], *block, *part = NULL;
+    size_t length = strlen(text);
+    if (s->precision >= 0 && (size_t)s->precision < length) {
+        part = strndup(text, (size_t)s->precision);
+        text = part ? part : "...";
+    }
+    if (text == library_message) {
+        put_shown(out, s, text);
+    } else {
+        put_shown(out, s, printable(text, here, &block));
+        free(block);
+    }
+    free(part);
 }
 
 /* ---- formats ---- */
@@ -113,6 +125,16 @@ static void put_whole(FILE *out, const spec *s, arguments *args)
     }
 }
 
+/* A number that does not exist is a dash, in the place of its width. */
+static void put_real(FILE *out, const spec *s, double value)
+{
+    if (isnan(value)) {
+        fprintf(out, s->left ? "%-*s" : "%*s", s->width, "-");
+    } else {
+        fprintf(out, s->text, value);
+    }
+}
+
 static void put_spec(FILE *out, const spec *s, arguments *args)
 {
     char letter[2] = "";
@@ -130,7 +152,7 @@ static void put_spec(FILE *out, const spec *s, arguments *args)
     case 'e':
     case 'f':
     case 'g':
-        fprintf(out, s->text, va_arg(args->list, double));
+        put_real(out, s, va_arg(args->list, double));
         break;
     default:
         put_whole(out, s, args);

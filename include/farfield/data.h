@@ -51,9 +51,16 @@ FAR_API int64_t far_table_note_number(const far_table *table, const char *name);
 
 /* Writes by the ending of path: .npy, .npz (one array, named name or "arr_0" if NULL), .csv and
  * .csv.gz; any other ending is FAR_ERR_ARG. csv has 17 (float32: 9) significant digits and no
- * header. Nothing is left behind on failure, and an old file of that name is kept. */
+ * header. Nothing is left behind on failure, and an old file of that name is kept.
+ * FAR_ERR_VALUE: a value is not finite; none is written, by this or the functions below. */
 FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name,
                                                const char *path);
+
+/* The same where a number may not exist, or be an infinite limit: NAN is an empty field in csv and
+ * nan in npy and npz, infinities are inf and -inf. With path NULL, csv to the stream file (a
+ * FILE *, passed as void * to keep stdio out of this header). */
+FAR_API FAR_NODISCARD far_status far_mat_write_gaps(far_ctx *ctx, const far_mat *m,
+                                                    const char *name, const char *path, void *file);
 
 /* The same, but in .npy and .npz the values, row by row, are an array of dims (2 to 5) dimensions;
  * their product is rows * cols. csv keeps the rows of m. */
@@ -78,7 +85,7 @@ FAR_API FAR_NODISCARD far_status far_array_write_noted(far_ctx *ctx, const far_m
                                                        const char *name, const far_note *notes,
                                                        int64_t count, const char *path);
 
-/* The same csv to an open stream (a FILE *, passed as void * to keep stdio out of this header). */
+/* The same csv to an open stream (a FILE *). */
 FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);
 
 /* ---- files of any content ---- */

@@ -211,7 +211,7 @@ FAR_API FAR_NODISCARD far_status far_view_coefficients(far_ctx *ctx, far_view *v
  * exponent by more (10 to 20 % is usual): compare windows. */
 typedef struct far_power {
     double exponent, exponent_low, exponent_high;
-    double prefactor, prefactor_low, prefactor_high;
+    double prefactor, prefactor_low, prefactor_high; /* high NAN: too large for float64 */
     double spread;       /* standard deviation of log y about the line */
     double from, to;     /* of x in the window */
     int64_t points;      /* in the window */
@@ -221,7 +221,8 @@ typedef struct far_power {
 #define FAR_POWER_PART 30 /* a window of a spectrum should end at rows / 30 */
 
 /* Points with from <= x <= to. FAR_ERR_ARG: fewer than FAR_POWER_LEAST of them, or a bad window;
- * FAR_ERR_VALUE: one that is not positive and finite. Warns where an exponential fits better. */
+ * FAR_ERR_VALUE: one that is not positive and finite; FAR_ERR_RANGE: the prefactor is too large.
+ * Warns where an exponential fits better. */
 FAR_API FAR_NODISCARD far_status far_power_fit(far_ctx *ctx, const double *x, const double *y,
                                                int64_t n, double from, double to, far_power *out);
 /* The same of values[0], ... against 1, 2, ...: n-th eigenvalues or tails. Warns where the window

@@ -80,7 +80,8 @@ typedef struct far_train_opts {
     double stop_loss;            /* stop after the epoch whose loss is at most this; NAN: never */
     uint64_t seed;               /* of the order of minibatches */
     int32_t dtype;               /* a far_dtype: precision of training; default FAR_F32 */
-    const char *checkpoint;      /* file for the state of an unfinished run; NULL: none */
+    const char *checkpoint;      /* file for the state of an unfinished run; NULL: none. A file
+                                    there that is no checkpoint is not replaced: FAR_ERR_ARG */
     double checkpoint_seconds;   /* how often it is written; default 10. Also at the beginning, so
                                     that a path that cannot be written is known at once */
     double progress_seconds;     /* how often the progress function is called; default 0.2 */
@@ -154,6 +155,10 @@ FAR_API FAR_NODISCARD far_status far_net_train_many(far_ctx *ctx, far_net **nets
                                                     const uint64_t *seeds,
                                                     const char *const *checkpoints,
                                                     far_train_result *results);
+
+/* 1: the file at path, which may be NULL, is a checkpoint, perhaps a damaged one; 0: it is another
+ * file, or none. */
+FAR_API int far_checkpoint_is(const char *path);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /* The npz format: a zip of npy files, read through libzip. */
 #include "data_internal.h"
 
+#include <errno.h>
 #include <string.h>
 #include <zip.h>
 
@@ -21,11 +22,12 @@ far_status far_npz_refuse_member(const far_input *in, const char *member)
     return far_input_fail(in, FAR_ERR_ARG, "is not an npz, so it has no array '%s'", shown);
 }
 
-/* The error's owner also owns its text. */
+/* The error's owner also owns its text. Out of memory, libzip may say that there is no zip: errno,
+ * cleared before the call, knows better. */
 static far_status fail_zip(const far_input *in, zip_error_t *error)
 {
     char text[128];
-    if (zip_error_code_zip(error) == ZIP_ER_MEMORY) {
+    if (zip_error_code_zip(error) == ZIP_ER_MEMORY || errno == ENOMEM) {
         return far_input_fail(in, FAR_ERR_MEMORY, "out of memory reading the zip file");
     }
     const char *why = zip_error_strerror(error);
@@ -38,6 +40,7 @@ static far_status open_zip(const far_input *in, zip_t **out)
     zip_error_t error;
     far_status st = FAR_OK;
     zip_error_init(&error);
+    errno = 0;
     zip_source_t *source = zip_source_buffer_create(in->data, (zip_uint64_t)in->size, 0, &error);
     *out = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
     if (!*out) {
@@ -148,6 +151,7 @@ static void label_member(far_input *out, const far_input *in, zip_t *zip, int64_
     int64_t length = array_name(zip, i, &name);
     out->ctx = in->ctx;
     bool array = length >= 0;
+    name = name ? name : "";
     far_show(shown, sizeof shown, name, array ? length : (int64_t)strlen(name));
     snprintf(out->label, sizeof out->label, "%.*s: %s%s", (int)(sizeof out->label - 80), in->label,
              array ? "array " : "", shown);
@@ -208,6 +212,7 @@ static far_status extract(const far_input *in, zip_t *zip, int64_t i, far_input 
 {
     int64_t size = 0;
     label_member(out, in, zip, i);
+    errno = 0;
     far_status st = member_size(in, out, zip, i, &size);
     if (st != FAR_OK) {
         return st;

@@ -2,6 +2,7 @@
 #include "data_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,17 +26,26 @@ static double element(const void *row, int32_t dtype, int64_t j)
     return dtype == FAR_F32 ? (double)((const float *)row)[j] : ((const double *)row)[j];
 }
 
+/* A number that does not exist is an empty field; in quotes where it would be an empty line. */
+static int print_field(char *out, const far_mat *m, double value)
+{
+    if (isnan(value)) {
+        memcpy(out, "\"\"", 2);
+        return m->cols > 1 ? 0 : 2;
+    }
+    return far_number_print(out, value, m->dtype == FAR_F32 ? 9 : 17);
+}
+
 static far_status write_csv_row(far_output *o, const far_mat *m, int64_t i)
 {
     far_status st;
-    int digits = m->dtype == FAR_F32 ? 9 : 17;
     const void *row = m->cols > 0 ? far_mat_row(m, i) : NULL;
     for (int64_t j = 0; j < m->cols; j++) {
         FAR_TRY(far_output_room(o, FAR_NUMBER_BYTES + 1));
         if (j > 0) {
             o->buffer[o->used++] = ',';
         }
-        o->used += (size_t)far_number_print(o->buffer + o->used, element(row, m->dtype, j), digits);
+        o->used += (size_t)print_field(o->buffer + o->used, m, element(row, m->dtype, j));
     }
     FAR_TRY(far_output_room(o, 1));
     o->buffer[o->used++] = '\n';
@@ -50,6 +60,7 @@ typedef struct writing {
     char shape[SHAPE_BYTES]; /* "2, 3, 5" */
     const far_note *notes;
     int64_t note_count;
+    bool gaps; /* values that are not finite mean something */
 } writing;
 
 static writing plain_writing(const far_mat *m, const char *name)
@@ -354,6 +365,36 @@ static far_status write_npz(far_output *o, const writing *w)
     return write_zip(o, w, UINT32_MAX);
 }
 
+/* ---- the guard ---- */
+
+/* An overflow that nothing refused before must not look like a result. */
+static far_status refuse_value(const far_output *o, const writing *w, double value, int64_t i,
+                               int64_t j)
+{
+    const char *range = w->m->dtype == FAR_F32 ? "too large for float32" : "too large for float64";
+    return far_fail(o->ctx, FAR_ERR_VALUE,
+                    "%s%srow %lld, column %lld of %s is %s, so nothing was written; scale the "
+                    "data, or look for what overflows",
+                    o->stream ? "" : o->label, o->stream ? "" : ": ", (long long)i + 1,
+                    (long long)j + 1, w->name ? w->name : "the matrix",
+                    isnan(value) ? "not a number" : range);
+}
+
+static far_status check_finite(const far_output *o, const writing *w)
+{
+    const far_mat *m = w->m;
+    for (int64_t i = 0; i < m->rows && m->cols > 0 && !w->gaps; i++) {
+        const void *row = far_mat_row(m, i);
+        for (int64_t j = 0; j < m->cols; j++) {
+            double value = element(row, m->dtype, j);
+            if (!isfinite(value)) {
+                return refuse_value(o, w, value, i, j);
+            }
+        }
+    }
+    return FAR_OK;
+}
+
 /* ---- by name ---- */
 
 typedef struct format {
@@ -398,11 +439,28 @@ static far_status write_file(far_ctx *ctx, const writing *w, const char *path)
         return fail_ending(ctx, path);
     }
     FAR_TRY(far_output_open(ctx, path, f->gzip, &o));
+    FAR_TRY(check_finite(&o, w));
     FAR_TRY(f->write(&o, w));
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);
     return o.ctx ? far_label_failure(ctx, st, o.label) : st;
+}
+
+static far_status write_stream(far_ctx *ctx, const writing *w, FILE *file)
+{
+    far_status st;
+    far_output o = {.fd = -1};
+    if (!file) {
+        return far_fail(ctx, FAR_ERR_ARG, "the stream is NULL");
+    }
+    FAR_TRY(far_output_open_stream(ctx, file, &o));
+    FAR_TRY(check_finite(&o, w));
+    FAR_TRY(write_csv(&o, w));
+    FAR_TRY(far_output_commit(&o));
+done:
+    far_output_close(&o);
+    return st;
 }
 
 far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const char *path)
@@ -413,6 +471,18 @@ far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const
     }
     writing w = plain_writing(m, name);
     return write_file(ctx, &w, path);
+}
+
+far_status far_mat_write_gaps(far_ctx *ctx, const far_mat *m, const char *name, const char *path,
+                              void *file)
+{
+    far_status st = far_mat_check(ctx, m, "the matrix");
+    if (st != FAR_OK) {
+        return st;
+    }
+    writing w = plain_writing(m, name);
+    w.gaps = true;
+    return path ? write_file(ctx, &w, path) : write_stream(ctx, &w, file);
 }
 
 static far_status describe_shape(far_ctx *ctx, const int64_t *shape, int dims, writing *w)
@@ -471,17 +541,7 @@ far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape,
 
 far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)
 {
-    far_status st;
-    far_output o = {.fd = -1};
-    FAR_TRY(far_mat_check(ctx, m, "the matrix"));
-    if (!file) {
-        return far_fail(ctx, FAR_ERR_ARG, "the stream is NULL");
-    }
-    FAR_TRY(far_output_open_stream(ctx, file, &o));
+    far_status st = far_mat_check(ctx, m, "the matrix");
     writing w = {.m = m};
-    FAR_TRY(write_csv(&o, &w));
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return st;
+    return st == FAR_OK ? write_stream(ctx, &w, file) : st;
 }

@@ -46,6 +46,11 @@ static line fit_line(const double *u, const double *v, int64_t n)
     return l;
 }
 
+static double in_range(double value)
+{
+    return isinf(value) ? NAN : value;
+}
+
 static far_power power_of(const line *l)
 {
     double half = student_95((double)l->points - 2);
@@ -55,7 +60,7 @@ static far_power power_of(const line *l)
                        .exponent_high = exponent + half * l->slope_error,
                        .prefactor = exp(l->at_zero),
                        .prefactor_low = exp(l->at_zero - half * l->at_zero_error),
-                       .prefactor_high = exp(l->at_zero + half * l->at_zero_error),
+                       .prefactor_high = in_range(exp(l->at_zero + half * l->at_zero_error)),
                        .spread = l->spread,
                        .points = l->points};
 }
@@ -134,6 +139,12 @@ far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t
         goto done;
     }
     line l = fit_line(u, v, count);
+    if (isinf(exp(l.at_zero))) {
+        st = far_fail(ctx, FAR_ERR_RANGE,
+                      "the prefactor, e^%.6g, is too large for float64; scale the values, or x",
+                      l.at_zero);
+        goto done;
+    }
     *out = power_of(&l);
     out->from = ends.from;
     out->to = ends.to;

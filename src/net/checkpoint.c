@@ -5,11 +5,14 @@
 #include "train_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define VERSION 1
 #define MARKS_MOST 32
+#define HEADER_MOST 100000000 /* bytes, of any safetensors file */
 
 /* ---- which run it is ----------------------------------------------------------------------- */
 
@@ -378,6 +381,45 @@ done:
     far_safetensors_clear(&file);
     clear_marks(&m);
     return st;
+}
+
+/* Whether the header, behind its length, has the key that every checkpoint has: enough also where
+ * the rest is damaged. In the key, only the quotes occur twice. */
+static bool names_a_run(FILE *file)
+{
+    static const char KEY[] = "\"train.version\"";
+    size_t met = 0;
+    bool text = fseek(file, 8, SEEK_SET) == 0 && getc(file) == '{';
+    for (int64_t i = 0; text && i < HEADER_MOST && KEY[met]; i++) {
+        int c = getc(file);
+        text = c != EOF;
+        met = c == KEY[met] ? met + 1 : c == '"';
+    }
+    return text && !KEY[met];
+}
+
+int far_checkpoint_is(const char *path)
+{
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    bool is = file && names_a_run(file);
+    if (file) {
+        fclose(file);
+    }
+    return is;
+}
+
+far_status far_checkpoint_check_place(far_ctx *ctx, const char *path)
+{
+    struct stat info;
+    char shown[512];
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode) || far_checkpoint_is(path)) {
+        return FAR_OK; /* free, a device that keeps nothing, or what it is for */
+    }
+    far_show(shown, sizeof shown, path, (int64_t)strlen(path));
+    return far_fail(ctx, FAR_ERR_ARG,
+                    "%s: is there, and is no checkpoint of a training run, so it is not replaced; "
+                    "remove it, or give the checkpoint another name",
+                    shown);
 }
 
 bool far_checkpoint_exists(const char *path)

@@ -179,6 +179,9 @@ static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int
     far_status st = FAR_OK;
     far_run *r = NULL;
     *out = NULL;
+    if (opts->checkpoint && !opts->resume) {
+        FAR_TRY(far_checkpoint_check_place(j->ctx, opts->checkpoint));
+    }
     FAR_TRY(far_run_create(j->ctx, net, &j->data, opts, threads, &j->watch, &r));
     if (opts->resume) {
         FAR_TRY(far_checkpoint_load(r));

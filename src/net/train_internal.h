@@ -199,6 +199,8 @@ void far_run_work(far_run *r, far_team *team, int me);
 
 far_status far_checkpoint_save(far_run *r);
 far_status far_checkpoint_load(far_run *r);
+/* Fails where another file would be lost. */
+far_status far_checkpoint_check_place(far_ctx *ctx, const char *path);
 bool far_checkpoint_exists(const char *path);
 void far_checkpoint_remove(const char *path); /* NULL, or not there: fine */
 

@@ -1,4 +1,8 @@
 # One test per case: cli/cases/NAME.sh, see cli/run.sh.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT FAR_SANITIZE) # those have their own allocator
+  add_library(failing_memory MODULE cli/failing_memory.c)
+  set(failing_memory ";FARFIELD_FAILING_MEMORY=$<TARGET_FILE:failing_memory>")
+endif()
 file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.sh)
 foreach(case ${cases})
   get_filename_component(name ${case} NAME_WE)
@@ -7,5 +11,5 @@ foreach(case ${cases})
   endif()
   add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})
   set_tests_properties(cli_${name} PROPERTIES LABELS cli SKIP_RETURN_CODE 77 TIMEOUT 300
-                       ENVIRONMENT "FARFIELD=$<TARGET_FILE:farfield>")
+                       ENVIRONMENT "FARFIELD=$<TARGET_FILE:farfield>${failing_memory}")
 endforeach()

@@ -1093,17 +1093,75 @@ static void what_is_written_reads_back(void **state)
 static void csv_is_written_with_17_or_9_digits(void **state)
 {
     (void)state;
-    double values[] = {0.1, -1, 1e300, INFINITY, 0, 1.0 / 3};
-    float narrow[] = {0.1f, -INFINITY, 1e-30f};
+    double values[] = {0.1, -1, 1e300, 5e-324, 0, 1.0 / 3};
+    float narrow[] = {0.1f, -1, 1e-30f};
     far_mat m = far_mat_view(values, 2, 3, FAR_F64);
     assert_int_equal(far_mat_write(ctx, &m, NULL, "x.csv"), FAR_OK);
     expect_text("x.csv", "0.10000000000000001,-1,1.0000000000000001e+300\n"
-                         "inf,0,0.33333333333333331\n");
+                         "4.9406564584124654e-324,0,0.33333333333333331\n");
     m = far_mat_view(narrow, 3, 1, FAR_F32);
     assert_int_equal(far_mat_write(ctx, &m, NULL, "x.CSV"), FAR_OK);
-    expect_text("x.CSV", "0.100000001\n-inf\n1e-30\n");
+    expect_text("x.CSV", "0.100000001\n-1\n1e-30\n");
     unlink("x.csv");
     unlink("x.CSV");
+}
+
+static void what_is_not_finite_is_not_written(void **state)
+{
+    (void)state;
+    static const char tail[] = "so nothing was written; scale the data, or look for what overflows";
+    double values[] = {1, 2, 3, NAN, 5, 6};
+    float narrow[] = {1, -INFINITY};
+    int64_t shape[] = {3, 2};
+    char wanted[256];
+    far_mat m = far_mat_view(values, 3, 2, FAR_F64), n = far_mat_view(narrow, 1, 2, FAR_F32);
+    for (int i = 0; i < COUNT(endings); i++) {
+        snprintf(wanted, sizeof wanted, "%s: row 2, column 2 of ntk is not a number, %s",
+                 endings[i], tail);
+        expect_failure_of(far_mat_write(ctx, &m, "ntk", endings[i]), FAR_ERR_VALUE, wanted);
+        expect_failure_of(far_array_write(ctx, &m, shape, 2, "ntk", endings[i]), FAR_ERR_VALUE,
+                          wanted);
+        snprintf(wanted, sizeof wanted,
+                 "%s: row 1, column 2 of the matrix is too large for float32, %s", endings[i],
+                 tail);
+        expect_failure_of(far_mat_write(ctx, &n, NULL, endings[i]), FAR_ERR_VALUE, wanted);
+        assert_int_equal(count_files(), 0);
+    }
+    FILE *f = fopen("x", "w");
+    assert_int_equal(far_mat_write_csv(ctx, &m, f), FAR_ERR_VALUE);
+    fclose(f);
+    expect_text("x", "");
+    unlink("x");
+}
+
+/* Where a number need not exist, the caller says so. */
+static void gaps_are_empty_fields(void **state)
+{
+    (void)state;
+    double values[] = {NAN, 2, -INFINITY, NAN};
+    float narrow[] = {1, NAN, INFINITY};
+    far_mat m = far_mat_view(values, 2, 2, FAR_F64);
+    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.csv", NULL), FAR_OK);
+    expect_text("x.csv", ",2\n-inf,\n");
+    FILE *f = fopen("x.csv", "w");
+    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, NULL, f), FAR_OK);
+    fclose(f);
+    expect_text("x.csv", ",2\n-inf,\n");
+    m = far_mat_view(narrow, 3, 1, FAR_F32);
+    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.csv", NULL), FAR_OK);
+    expect_text("x.csv", "1\n\"\"\ninf\n");
+    unlink("x.csv");
+    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.npy", NULL), FAR_OK);
+    size_t size;
+    char *data = read_whole("x.npy", &size);
+    assert_int_equal(size, 128 + sizeof narrow);
+    assert_memory_equal(data + 128, narrow, sizeof narrow);
+    free(data);
+    unlink("x.npy");
+    expect_failure_of(far_mat_write_gaps(ctx, &m, NULL, NULL, NULL), FAR_ERR_ARG,
+                      "the stream is NULL");
+    expect_failure_of(far_mat_write_gaps(ctx, NULL, NULL, "x.csv", NULL), FAR_ERR_ARG,
+                      "the matrix is NULL");
 }
 
 static void npy_is_written_as_version_1(void **state)
@@ -1381,6 +1439,8 @@ int main(void)
         TEST(writing_survives_any_failing_allocation),
         TEST(what_is_written_reads_back),
         TEST(csv_is_written_with_17_or_9_digits),
+        TEST(what_is_not_finite_is_not_written),
+        TEST(gaps_are_empty_fields),
         TEST(npy_is_written_as_version_1),
         TEST(empty_matrices_are_written_too),
         TEST(npz_keeps_the_arrays_name),

@@ -598,7 +598,13 @@ static void resuming_needs_a_whole_checkpoint(void **state)
     assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
     assert_message("is no checkpoint of a training run");
     o.resume = 0;
+    assert_int_equal(train(net, &o, NULL), FAR_ERR_ARG); /* nor is the network replaced by one */
+    assert_message("is no checkpoint of a training run, so it is not replaced");
+    assert_int_equal(far_checkpoint_is(checkpoint), 0);
+    unlink(checkpoint);
     cancel(net, &o, 1);
+    assert_int_equal(far_checkpoint_is(checkpoint), 1);
+    assert_int_equal(far_checkpoint_is(NULL), 0);
     FILE *f = fopen(checkpoint, "rb");
     size_t size = fread(bytes, 1, sizeof bytes, f);
     fclose(f);

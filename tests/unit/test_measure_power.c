@@ -136,6 +136,23 @@ static void exponents_of_the_theory(void **state)
     assert_int_equal(far_power_expect(ctx, 1, 0, 1, 0, (far_power_target)7, &t), FAR_ERR_ARG);
 }
 
+static void a_prefactor_out_of_range_is_refused(void **state)
+{
+    (void)state;
+    double x[6], steep[6], rough[6];
+    far_power p;
+    for (int i = 0; i < 6; i++) {
+        x[i] = (double)(1 + i / 2) * 1e200;
+        steep[i] = pow(1 + i / 2, -3);
+        rough[i] = i % 2 ? 1e110 : 1e90;
+    }
+    assert_int_equal(far_power_fit(ctx, x, steep, 6, 1, 1e300, &p), FAR_ERR_RANGE);
+    assert_non_null(strstr(far_ctx_message(ctx), "is too large for float64"));
+    OK(far_power_fit(ctx, x, rough, 6, 1, 1e300, &p));
+    assert_near(p.prefactor / 1e100, 1, 1e-9);
+    assert_true(isnan(p.prefactor_high) && p.prefactor_low == 0);
+}
+
 static void smooth_activations_are_refused_in_words(void **state)
 {
     double q = 0;
@@ -345,6 +362,7 @@ int main(void)
         TEST(an_exponential_is_told),
         TEST(tails_by_hand),
         TEST(exponents_of_the_theory),
+        TEST(a_prefactor_out_of_range_is_refused),
         TEST(smooth_activations_are_refused_in_words),
         TEST(the_constant_of_an_interval),
         TEST(the_formula_of_the_loss),

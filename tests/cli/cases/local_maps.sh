@@ -12,7 +12,7 @@ cut -d, -f1,2 X.csv >places.csv
 python3 - <<'PYTHON'
 import csv, json, math
 def table(name):
-    return [{k: float(v) for k, v in row.items()} for row in csv.DictReader(open(name))]
+    return [{k: float(v or "nan") for k, v in row.items()} for row in csv.DictReader(open(name))]
 net, matrix, m = (json.load(open(n + ".json")) for n in ("net", "matrix", "m"))
 m, maps, plain, grid, c = m["measures"], table("maps.csv"), table("plain.csv"), table("grid.csv"), table("c.csv")
 def near(a, b, part=1e-8):

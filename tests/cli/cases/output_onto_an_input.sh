@@ -9,7 +9,7 @@ refused() {
     local code=0
     "$FARFIELD" "$@" >out 2>err || code=$?
     [ "$code" = 1 ] || echo "exit $code: $*"
-    grep -Eq 'input' err && ! grep -q 'Usage' err || echo "no word of it: $* ($(cat err))"
+    grep -Eq 'input|not replaced' err && ! grep -q 'Usage' err || echo "no word of it: $* ($(cat err))"
     cmp w.csv kept.csv && cmp m.far kept.far && cmp n.safetensors kept.safetensors
 }
 for other in w.csv ./w.csv sub/../w.csv "$PWD/w.csv" soft.csv hard.csv sub/away.csv; do

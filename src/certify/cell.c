@@ -35,8 +35,7 @@ typedef struct cell {
 bool far_cell_supported(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
-    if (plan->input_count > 0 || plan->count == 0 || plan->ops[0].kind != FAR_OP_DENSE ||
-        !(plan->ops[0].b > 0) || !(plan->ops[0].w > 0)) {
+    if (!far_sphere_is_ours(m)) {
         return false;
     }
     for (int64_t i = 0; i < plan->count; i++) {

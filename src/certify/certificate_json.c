@@ -180,13 +180,13 @@ done:
 /* The intercept is extrapolated from far away, where few of its digits are left. */
 static void take_intercept(const check *k, double stated, far_bound *own)
 {
-    double square = 0, middle = 0, d = (double)k->m->info.inputs;
+    long double square = 0, middle = 0, d = (long double)k->m->info.inputs;
     for (int64_t i = 0; i < k->m->info.inputs; i++) {
-        double z = own->direction[i] / k->m->encoder.scale[i];
+        long double z = (long double)own->direction[i] / k->m->encoder.scale[i];
         square += z * z;
         middle += z * (k->m->encoder.centre[i] / k->m->encoder.scale[i]);
     }
-    double extent = fmax(sqrt(d / square), fabs(middle / square));
+    double extent = (double)fmaxl(sqrtl(d / square), fabsl(middle / square));
     double size = fabs(own->intercept) + fabs(own->slope) * extent;
     own->intercept = fabs(stated - own->intercept) <= 1e-4 * size ? stated : own->intercept;
 }

@@ -222,15 +222,16 @@ static far_status place_found(far_ctx *ctx, const far_model *m, int64_t j, const
                               double *raw, far_bound *b)
 {
     int64_t d = m->info.inputs;
-    double square = 0, value;
+    long double square = 0;
+    double value;
     far_sphere_to_point(s, d, far_sphere_unit(m), raw);
     b->at_infinity = s[d] <= FAR_HEIGHT_OF_INFINITY;
     for (int64_t i = 0; i < d; i++) {
         raw[i] = raw[i] * m->encoder.scale[i] + (b->at_infinity ? 0 : m->encoder.centre[i]);
-        square += raw[i] * raw[i];
+        square += (long double)raw[i] * raw[i];
     }
     for (int64_t i = 0; b->at_infinity && i < d; i++) {
-        raw[i] /= sqrt(square);
+        raw[i] = (double)(raw[i] / sqrtl(square));
     }
     far_status st = far_raw_value(ctx, m, j, raw, b->at_infinity, &value);
     if (st == FAR_OK) {

@@ -82,9 +82,12 @@ void far_loose_bounds(const far_predictor *p, far_bound *b);
 /* ---- sphere.c: R^d with its points at infinity is half of a sphere ---- */
 
 /* s = (x / (sqrt(d) unit), 1), normalised; s_d = 0 are the directions at infinity. unit is the size
- * at which the first layer's bias and weights weigh the same (1 where it has no bias). */
+ * at which the first layer's bias and weights weigh the same (1 where it has no bias, or where that
+ * size is beyond 1e150). */
 #define FAR_HEIGHT_OF_INFINITY 1e-12 /* below it the limit is the better value */
 double far_sphere_unit(const far_model *m);
+/* Whether s is also what the first dense makes of x: proofs that work on the sphere need that. */
+bool far_sphere_is_ours(const far_model *m);
 void far_sphere_from_point(const double *x, int64_t d, double unit, double *s);
 void far_sphere_to_point(const double *s, int64_t d, double unit, double *x);
 /* f at count points of the half sphere (count x (d + 1)), infinity included, for every output:

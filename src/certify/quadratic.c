@@ -22,10 +22,9 @@ enum { NODES = 5, TERMS = 3 };
 static bool on_the_sphere(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
-    return plan->input_count == 0 && plan->count > 2 && plan->ops[0].kind == FAR_OP_DENSE &&
-           !plan->ops[0].standard && plan->ops[0].b > 0 && plan->ops[1].kind == FAR_OP_SCALE &&
-           plan->ops[1].eps == 0 && !plan->ops[1].fixed && plan->ops[1].gamma == 0 &&
-           plan->ops[1].beta == 0;
+    return far_sphere_is_ours(m) && plan->count > 2 && !plan->ops[0].standard &&
+           plan->ops[1].kind == FAR_OP_SCALE && plan->ops[1].eps == 0 && !plan->ops[1].fixed &&
+           plan->ops[1].gamma == 0 && plan->ops[1].beta == 0;
 }
 
 /* ---- kappa near 0 -------------------------------------------------------------------------- */

@@ -5,14 +5,29 @@
 #include <math.h>
 #include <string.h>
 
-double far_sphere_unit(const far_model *m)
+#define LARGEST_UNIT 1e150L /* points of 1e12 units, and their squares, are in range */
+
+/* 0: there is none. */
+static double unit_of(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
     const far_op *first = plan->input_count == 0 && plan->count > 0 ? &plan->ops[0] : NULL;
     if (!first || first->kind != FAR_OP_DENSE || !(first->b > 0) || !(first->w > 0)) {
-        return 1;
+        return 0;
     }
-    return (double)(first->b / first->w);
+    long double unit = first->b / first->w;
+    return unit < LARGEST_UNIT && unit > 1 / LARGEST_UNIT ? (double)unit : 0;
+}
+
+double far_sphere_unit(const far_model *m)
+{
+    double unit = unit_of(m);
+    return unit > 0 ? unit : 1;
+}
+
+bool far_sphere_is_ours(const far_model *m)
+{
+    return unit_of(m) > 0;
 }
 
 static void normalise(double *s, int64_t count)

@@ -34,27 +34,28 @@ done:
     return st;
 }
 
-/* t at which t direction is as far out as a typical training point. */
+/* t at which t direction is as far out as a typical training point. In long double, here and
+ * below: inputs in units of 1e200 have squares too. */
 static double data_size(const far_model *m, const double *direction)
 {
-    double square = 0;
+    long double square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        double z = direction[i] / m->encoder.scale[i];
+        long double z = (long double)direction[i] / m->encoder.scale[i];
         square += z * z;
     }
-    return sqrt((double)m->info.inputs / square);
+    return (double)sqrtl((long double)m->info.inputs / square);
 }
 
 /* t at which t direction is nearest to the middle of the data. */
 static double data_place(const far_model *m, const double *direction)
 {
-    double dot = 0, square = 0;
+    long double dot = 0, square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        double z = direction[i] / m->encoder.scale[i];
+        long double z = (long double)direction[i] / m->encoder.scale[i];
         dot += z * (m->encoder.centre[i] / m->encoder.scale[i]);
         square += z * z;
     }
-    return dot / square;
+    return (double)(dot / square);
 }
 
 static far_status leading_term(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
@@ -223,13 +224,13 @@ done:
 /* A direction of standardised inputs in raw units, of norm 1 there. */
 static void to_raw_direction(const far_model *m, const double *u, double *out)
 {
-    double square = 0;
+    long double square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
         out[i] = u[i] * m->encoder.scale[i];
-        square += out[i] * out[i];
+        square += (long double)out[i] * out[i];
     }
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        out[i] /= sqrt(square);
+        out[i] = (double)(out[i] / sqrtl(square));
     }
 }
 

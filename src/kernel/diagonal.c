@@ -385,7 +385,21 @@ static duals duals_of(const far_activation *a, interval u, size q, interval mu)
 typedef struct state {
     size q;
     interval t, mu;
+    bool lost; /* Theta without K: t says nothing */
 } state;
+
+/* Weights of 0 (and no bias) make K = 0 for every x, and a norm leaves it at that. */
+static bool is_nothing(const state *x)
+{
+    return is_zero(x->q.c);
+}
+
+static void make_nothing(state *x)
+{
+    x->q = plain(point(0));
+    x->t = point(1);
+    x->mu = point(0);
+}
 
 /* share = w^2 q / q_new. */
 static void cell_dense(const far_op *op, int64_t d, interval u, state *x)
@@ -393,11 +407,19 @@ static void cell_dense(const far_op *op, int64_t d, interval u, state *x)
     interval w2 = widened(op->w * op->w, op->w * op->w, ROUNDING);
     size bias = plain(positive(widened(op->b * op->b, op->b * op->b, ROUNDING)));
     size old = x->q, carried = size_times(old, positive(w2));
+    if (op->w == 0 || is_nothing(x)) {
+        carried = plain(point(0));
+    }
+    if (is_nothing(&(state){.q = carried}) && op->b == 0) {
+        make_nothing(x);
+        x->lost = x->lost || (op->standard && (op->bias || !is_zero(old.c)));
+        return;
+    }
     x->q = op->b == 0 ? carried : size_plus(u, carried, bias);
     x->mu = point(0);
-    interval share = op->w == 0   ? point(0)
-                     : op->b == 0 ? point(1)
-                                  : inverse(plus(point(1), size_over(u, bias, carried)));
+    interval share = is_zero(carried.c) ? point(0)
+                     : op->b == 0       ? point(1)
+                                        : inverse(plus(point(1), size_over(u, bias, carried)));
     if (!op->standard) {
         x->t = plus(point(1), times(x->t, share));
         return;
@@ -421,7 +443,9 @@ static size eps_size(interval u, size q, long double eps)
 
 static void cell_scale(const far_op *op, interval u, state *x)
 {
-    if (op->fixed) {
+    if (is_nothing(x)) {
+        make_nothing(x);
+    } else if (op->fixed) {
         x->q = size_times(x->q, inverse(widened(1 + op->eps, 1 + op->eps, ROUNDING)));
     } else if (op->eps == 0) {
         x->q = plain(point(1));
@@ -442,6 +466,7 @@ static void cell_center(const far_op *op, interval u, state *x)
 
 static void cell_shift(const far_op *op, interval u, state *x)
 {
+    x->lost = x->lost || (op->beta && is_nothing(x));
     interval shift = op->beta ? scaled(inverse(size_value(u, x->q)), op->beta) : point(0);
     x->t = plus(plus(x->t, point(op->gamma)), shift);
 }
@@ -456,6 +481,16 @@ static interval part(interval s, interval m)
 static void cell_add(const far_op *op, interval u, const state *a, state *x)
 {
     state b = *x;
+    x->lost = a->lost || b.lost;
+    if (is_nothing(a)) {
+        return;
+    }
+    if (is_nothing(&b)) {
+        x->q = a->q;
+        x->t = plus(a->t, point(op->gamma));
+        x->mu = a->mu;
+        return;
+    }
     interval m = times(a->mu, b.mu), s = root(size_over(u, b.q, a->q));
     interval of_a = part(s, m), of_b = part(root(size_over(u, a->q, b.q)), m);
     size cross = {scaled(times(root(times(a->q.c, b.q.c)), m), 2), (a->q.e + b.q.e) / 2};
@@ -468,6 +503,10 @@ static void cell_add(const far_op *op, interval u, const state *a, state *x)
 
 static void cell_activate(const far_op *op, interval u, state *x)
 {
+    if (is_nothing(x)) {
+        make_nothing(x); /* phi(0) = 0 */
+        return;
+    }
     duals y = duals_of(op->activation, u, x->q, x->mu);
     x->t = plus(times(x->t, y.slope), scaled(y.scaled, op->gamma));
     x->q = y.q;
@@ -533,7 +572,7 @@ static void enclose(const search *s, cell *c)
         cell_step(&s->plan->ops[i], s->d, c->u, &stack, &x);
     }
     interval q = size_value(c->u, x.q), k = s->nngp ? q : times(x.t, q);
-    c->upper = k.hi >= 0 ? round_up(k.hi) : INFINITY;
+    c->upper = k.hi >= 0 && (s->nngp || !x.lost) ? round_up(k.hi) : INFINITY;
     c->lower = (double)k.lo;
 }
 

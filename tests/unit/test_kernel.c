@@ -965,6 +965,42 @@ static void supremum_is_no_constant_for_being_flat_near_the_data(void **state)
     assert_true(s.proven >= s.value && s.proven < s.value * (1 + 1e-12));
 }
 
+/* A norm of values that are 0 for every x leaves them at 0: there is no branch to cancel with. */
+static void supremum_is_proven_behind_weights_of_zero(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {"rms relu(gain=0.3)",
+                                         "relu dense(nobias) rms relu(gain=0.3)",
+                                         "erf dense(nobias) ln relu(gain=0.3)",
+                                         "relu(2) rms dense(nobias) rms(eps=1) dense(nobias) rms "
+                                         "relu(gain=0.3)"};
+    for (int i = 0; i < 4; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "dense rms(eps=1) leaky_relu(1000) skip(dense(w=0, nobias) %s) dense", bodies[i]);
+        far_supremum s = supremum_of(text, 2);
+        assert_true(s.bounded && fabs(s.value - 2.01) < 1e-14);
+        assert_true(s.proven_by && s.proven >= s.value && s.proven < s.value * (1 + 2e-4));
+    }
+}
+
+/* Theta of weights behind which K is 0: nothing is proven, and nothing false. */
+static void supremum_is_not_proven_where_theta_has_no_kernel(void **state)
+{
+    (void)state;
+    static const char *const cases[] = {"dense(4) ln dense(1, w=0, nobias)",
+                                        "dense(4) ln dense(4, w=0, b=0) relu dense(1)",
+                                        "dense(4) ln skip(dense(4, w=0, nobias)) dense(1)"};
+    for (int i = 0; i < 3; i++) {
+        far_kernel *k = kernel_of(cases[i], FAR_PARAM_STANDARD);
+        far_supremum s;
+        far_supremum_init(&s);
+        must(far_kernel_supremum(ctx, k, 2, &s), cases[i]);
+        assert_true(s.bounded && s.value >= 4 && !s.proven_by && isinf(s.proven));
+        far_kernel_destroy(k);
+    }
+}
+
 /* There is no such input: far_kernel_eval says FAR_ERR_SHAPE. */
 static void supremum_refuses_input_groups_that_do_not_divide(void **state)
 {
@@ -1956,6 +1992,8 @@ int main(void)
         TEST(supremum_refuses_what_it_does_not_know),
         TEST(supremum_refuses_input_groups_that_do_not_divide),
         TEST(supremum_is_no_constant_for_being_flat_near_the_data),
+        TEST(supremum_is_proven_behind_weights_of_zero),
+        TEST(supremum_is_not_proven_where_theta_has_no_kernel),
         TEST(supremum_of_a_normalised_single_feature_is_constant),
         TEST(growth_counts_the_layers_on_the_input),
         TEST(a_norm_behind_a_saturating_input_reaches_its_end),

@@ -286,6 +286,164 @@ static void shattering_wants_points_that_differ(void **state)
     assert_int_equal(out.realised, out.labellings);
 }
 
+static void builders_want_rows_labels_and_options(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t groups, tries, bits, classes, rows, cols;
+        far_status status;
+        const char *part;
+    } BAD[] = {
+        {-1, 1, 0, 2, ROWS, INPUTS, FAR_ERR_ARG, "-1 groups"},
+        {0, 0, 0, 2, ROWS, INPUTS, FAR_ERR_ARG, "0 tries"},
+        {0, 1, 3, 2, ROWS, INPUTS, FAR_ERR_ARG, "3 bits"},
+        {0, 1, 1 << 30, 2, ROWS, INPUTS, FAR_ERR_ARG, "bits"},
+        {0, 1, 0, 0, ROWS, INPUTS, FAR_ERR_ARG, "number of classes"},
+        {0, 1, 0, INT32_MAX, ROWS, INPUTS, FAR_ERR_ARG, "number of classes"},
+        {0, 1, 0, 2, 0, INPUTS, FAR_ERR_SHAPE, "x is 0 x 2"},
+        {0, 1, 0, 2, ROWS, 0, FAR_ERR_SHAPE, "x is 5 x 0"},
+    };
+    far_net *net;
+    far_lnnet_opts opts;
+    for (int i = 0; i < COUNT(BAD); i++) {
+        far_mat x = far_mat_view(points, BAD[i].rows, BAD[i].cols, FAR_F64);
+        far_lnnet_opts_init(&opts);
+        opts.groups = BAD[i].groups;
+        opts.tries = BAD[i].tries;
+        opts.bits = BAD[i].bits;
+        refused(far_lnnet_build(ctx, &x, LABELS, BAD[i].classes, &opts, &net, NULL), BAD[i].status,
+                BAD[i].part);
+    }
+    far_mat x = rows_of_points(), none = x;
+    none.data = NULL;
+    far_lnnet_opts_init(&opts);
+    refused(far_lnnet_build(ctx, &x, NULL, 2, &opts, &net, NULL), FAR_ERR_ARG, "labels");
+    refused(far_lnnet_build(ctx, &none, LABELS, 2, &opts, &net, NULL), FAR_ERR_ARG, "x");
+    refused(far_lnnet_build(ctx, &x, LABELS, 2, NULL, &net, NULL), FAR_ERR_ARG, "opts_init");
+    refused(far_lnnet_build(ctx, &x, LABELS, 2, &opts, NULL, NULL), FAR_ERR_ARG, "out is NULL");
+    opts.size = 1;
+    refused(far_lnnet_build(ctx, &x, LABELS, 2, &opts, &net, NULL), FAR_ERR_ARG, "opts_init");
+}
+
+/* Weights must be doubles; a range whose inverse is none is named by its column. */
+static void a_range_that_is_too_small_is_named(void **state)
+{
+    (void)state;
+    double tiny[ROWS * INPUTS];
+    static const int32_t PRECISIONS[] = {FAR_LNNET_QUAD, FAR_LNNET_MPFR};
+    for (int i = 0; i < ROWS * INPUTS; i++) {
+        tiny[i] = i % INPUTS == 1 ? points[i] * 1e-305 : 7;
+    }
+    far_mat x = far_mat_view(tiny, ROWS, INPUTS, FAR_F64);
+    for (int p = 0; p < (far_lnnet_has_mpfr() ? 2 : 1); p++) {
+        far_net *net;
+        far_lnnet_opts opts;
+        far_lnnet_opts_init(&opts);
+        opts.precision = PRECISIONS[p];
+        refused(far_lnnet_build(ctx, &x, LABELS, CLASSES, &opts, &net, NULL), FAR_ERR_VALUE,
+                "column 2 has a range of 5e-305");
+    }
+}
+
+/* The next precision is the way out, where there is one; then the mode, or the data. */
+static void a_failed_build_says_what_to_try(void **state)
+{
+    (void)state;
+    enum { MANY = 40 };
+    double line[MANY];
+    int64_t labels[MANY];
+    for (int i = 0; i < MANY; i++) {
+        line[i] = i % 2 == 0 ? i : line[i - 1] * (1 + 4e-16) + 1e-300;
+        labels[i] = i % 2;
+    }
+    far_mat x = far_mat_view(line, MANY, 1, FAR_F64);
+    far_net *net;
+    far_lnnet_opts opts;
+    far_lnnet_opts_init(&opts);
+    opts.tries = 2;
+    opts.mode = FAR_LNNET_PAPER;
+    opts.precision = FAR_LNNET_DOUBLE;
+    refused(far_lnnet_build(ctx, &x, labels, CLASSES, &opts, &net, NULL), FAR_ERR_VALUE,
+            "try a higher precision");
+    if (far_lnnet_has_mpfr()) {
+        opts.precision = FAR_LNNET_MPFR;
+        opts.bits = 64;
+        refused(far_lnnet_build(ctx, &x, labels, CLASSES, &opts, &net, NULL), FAR_ERR_VALUE,
+                "try the mode merge");
+        opts.mode = FAR_LNNET_MERGE;
+        refused(far_lnnet_build(ctx, &x, labels, CLASSES, &opts, &net, NULL), FAR_ERR_VALUE,
+                "try ");
+    }
+}
+
+/* One class: a layer that folds nothing, in every precision. */
+static void one_class_is_one_layer(void **state)
+{
+    (void)state;
+    static const int64_t SAME[ROWS] = {0};
+    static const int32_t PRECISIONS[] = {FAR_LNNET_DOUBLE, FAR_LNNET_QUAD, FAR_LNNET_MPFR};
+    far_mat x = rows_of_points();
+    for (int p = 0; p < COUNT(PRECISIONS) - !far_lnnet_has_mpfr(); p++) {
+        for (int rows = 1; rows <= ROWS; rows += ROWS - 1) {
+            far_lnnet_opts opts;
+            far_lnnet_info info;
+            far_lnnet_checked checked;
+            far_net *net;
+            x.rows = rows;
+            far_lnnet_opts_init(&opts);
+            opts.mode = FAR_LNNET_PAPER;
+            opts.precision = PRECISIONS[p];
+            must(far_lnnet_build(ctx, &x, SAME, CLASSES, &opts, &net, &info));
+            must(far_lnnet_check(ctx, net, &x, SAME, 0, 0, &checked));
+            assert_int_equal(info.layers, 1);
+            assert_int_equal(checked.wrong, 0);
+            must(far_lnnet_check(ctx, net, &x, LABELS, 0, 0, &checked));
+            assert_int_equal(checked.wrong, rows / 2);
+            far_net_destroy(net);
+        }
+    }
+}
+
+static far_status build_and_check(int32_t mode, int32_t precision, int64_t groups)
+{
+    far_mat x = rows_of_points();
+    far_lnnet_opts opts;
+    far_lnnet_checked checked;
+    far_net *net = NULL;
+    far_lnnet_opts_init(&opts);
+    opts.mode = mode;
+    opts.precision = precision;
+    opts.groups = groups;
+    far_status st = far_lnnet_build(ctx, &x, LABELS, CLASSES, &opts, &net, NULL);
+    if (st == FAR_OK) {
+        st = far_lnnet_check(ctx, net, &x, LABELS, precision, 0, &checked);
+        assert_true(st != FAR_OK || checked.wrong == 0);
+    }
+    far_net_destroy(net);
+    return st;
+}
+
+static void every_allocation_of_builders_can_fail(void **state)
+{
+    (void)state;
+    static const int32_t MODES[] = {FAR_LNNET_PAPER, FAR_LNNET_MERGE, FAR_LNNET_RUNS};
+    int last = far_lnnet_has_mpfr() ? FAR_LNNET_MPFR : FAR_LNNET_QUAD;
+    for (int m = 0; m < 3 * (last + 1); m++) {
+        int32_t mode = MODES[m % 3], precision = m / 3;
+        int64_t groups = m % 2 && mode == FAR_LNNET_RUNS ? 2 : 0;
+        far_status st = FAR_ERR_MEMORY;
+        for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
+            int64_t before = test_heap.live_blocks;
+            test_heap.calls = 0;
+            test_heap.fail_at = k;
+            st = build_and_check(mode, precision, groups);
+            test_heap.fail_at = -1;
+            assert_int_equal(test_heap.live_blocks, before);
+        }
+        must(st);
+    }
+}
+
 /* Traces, checks and shattering, with every allocation failing in turn. */
 static void every_allocation_can_fail(void **state)
 {
@@ -331,6 +489,11 @@ int main(void)
         TEST(traces_agree_in_every_precision),
         TEST(steps_of_the_paper_want_a_pair),
         TEST(shattering_wants_points_that_differ),
+        TEST(builders_want_rows_labels_and_options),
+        TEST(a_range_that_is_too_small_is_named),
+        TEST(a_failed_build_says_what_to_try),
+        TEST(one_class_is_one_layer),
+        TEST(every_allocation_of_builders_can_fail),
         TEST(every_allocation_can_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,8 @@ static void a_peak_by_hand(void **state)
     assert_true(isnan(p.right) && isnan(p.width) && !isnan(p.left));
     OK(far_peak_find(ctx, x, y, 1, 0, &p)); /* nothing above the base */
     assert_true(isnan(p.left) && p.x == 0);
+    OK(far_peak_find(ctx, x, y, 4, -9, &p)); /* nowhere down to the level: no sides */
+    assert_true(isnan(p.left) && isnan(p.right) && p.x == 2);
 }
 
 static void a_crossing_by_hand(void **state)
@@ -119,6 +121,10 @@ static void bad_curves_are_refused(void **state)
     assert_int_equal(far_sigmoid_fit(ctx, x, y, 5, &s), FAR_ERR_VALUE);
     assert_message("constant");
     assert_int_equal(far_sigmoid_fit(ctx, x, y, 4, &s), FAR_ERR_ARG);
+    x[3] = INFINITY;
+    assert_int_equal(far_peak_find(ctx, x, y, 5, 0, &p), FAR_ERR_VALUE);
+    assert_message("x: number 4");
+    x[3] = 3;
     y[1] = NAN;
     assert_int_equal(far_crossing_find(ctx, x, y, 5, 0, &at), FAR_ERR_VALUE);
     assert_message("y: number 2");

@@ -95,6 +95,16 @@ static void bad_names_are_refused_in_words(void **state)
         {"eos", "eos:RATE"},
         {"align:", "K a whole number"},
         {"cond:nan", "RIDGE not negative"},
+        {"align:1e30", "K a whole number"},
+        {"align:nan", "K a whole number"},
+        {"align:3x", "K a whole number"},
+        {"cond:inf", "RIDGE not negative"},
+        {"cka:inf", "positive"},
+        {"cka:nan", "positive"},
+        {"auc:0", "PART between 0 and 1"},
+        {"auc:nan", "PART between 0 and 1"},
+        {"nu:0:10", "FROM < TO"},
+        {"nu:1:10.5", "FROM < TO"},
         {"averyveryverylongnamethatisnomeasureatall", "no measure"}};
     far_measure m;
     (void)state;

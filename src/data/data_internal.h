@@ -159,9 +159,11 @@ bool far_seal_holds(const far_input *in); /* of one that far_seal_is */
 
 /* ---- output ---- */
 
-/* A file being written: under a temporary name, or straight into a device, pipe or stream. */
+/* A file being written: under a temporary name, or straight into a device, pipe or stream. The
+ * first failure to write stays: nothing more is written then, and far_output_commit returns it. */
 typedef struct far_output {
     far_ctx *ctx;
+    far_status status;
     char label[FAR_LABEL_BYTES];
     char *target, *temporary; /* NULL when writing straight */
     int fd;                   /* -1: none */
@@ -175,9 +177,9 @@ typedef struct far_output {
 
 far_status far_output_open(far_ctx *ctx, const char *path, bool gzip, far_output *o);
 far_status far_output_open_stream(far_ctx *ctx, FILE *stream, far_output *o);
-far_status far_output_put(far_output *o, const void *data, size_t bytes);
+void far_output_put(far_output *o, const void *data, size_t bytes);
 /* Room for this many bytes (at most FAR_NUMBER_BYTES) at buffer + used. */
-far_status far_output_room(far_output *o, size_t bytes);
+void far_output_room(far_output *o, size_t bytes);
 /* Everything written and, for a file, renamed to its own name. */
 far_status far_output_commit(far_output *o);
 /* Frees; removes what was not committed. */
@@ -208,12 +210,12 @@ typedef struct far_zip {
     bool sealed;
 } far_zip;
 
-far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size);
+void far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size);
 /* An array as name.npy. */
 far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m);
 /* What a zip ends with. sealed: its comment is the checksum of the file, from output->sum, which
  * must have seen all of it. */
-far_status far_zip_finish(far_zip *z);
+void far_zip_finish(far_zip *z);
 
 /* ---- notes: arrays of one text or number beside the array of an npz ---- */
 

@@ -146,7 +146,8 @@ static far_status unpack_member(fetch *f, const far_input *in, const far_member 
     record_member(f, m, hash, record);
     FAR_TRY(far_path_join(f->ctx, f->folder, name, path));
     FAR_TRY(far_output_open(f->ctx, path, false, o));
-    FAR_TRY(far_output_put(o, data, (size_t)size));
+    far_output_put(o, data, (size_t)size);
+    st = o->status;
 done:
     far_input_clear(&member);
     return st;
@@ -176,7 +177,8 @@ static far_status open_record(const fetch *f, const far_text *record, far_output
     char path[FAR_PATH_BYTES];
     FAR_TRY(far_path_join(f->ctx, f->folder, FAR_RECORD_NAME, path));
     FAR_TRY(far_output_open(f->ctx, path, false, o));
-    FAR_TRY(far_output_put(o, record->data, (size_t)record->length));
+    far_output_put(o, record->data, (size_t)record->length);
+    st = o->status;
 done:
     return st;
 }

@@ -187,7 +187,7 @@ far_status far_note_put(far_zip *z, const far_note *note)
     }
     FAR_TRY(far_alloc(ctx, HEADER_BYTES + UTF32_BYTES * (int64_t)length, &bytes));
     snprintf(name, sizeof name, PREFIX "%s.npy", note->name);
-    FAR_TRY(far_zip_put_bytes(z, name, bytes, make_note(note, bytes)));
+    far_zip_put_bytes(z, name, bytes, make_note(note, bytes));
 done:
     far_free(ctx, bytes);
     return st;

@@ -229,12 +229,14 @@ far_status far_output_open_stream(far_ctx *ctx, FILE *stream, far_output *o)
 
 /* ---- writing ---- */
 
-static far_status write_raw(far_output *o, const void *data, size_t bytes)
+static far_status write_stream(far_output *o, const void *data, size_t bytes)
+{
+    return fwrite(data, 1, bytes, o->stream) == bytes ? FAR_OK : fail_write(o, errno);
+}
+
+static far_status write_descriptor(far_output *o, const void *data, size_t bytes)
 {
     const char *p = data;
-    if (o->stream) {
-        return fwrite(p, 1, bytes, o->stream) == bytes ? FAR_OK : fail_write(o, errno);
-    }
     while (bytes > 0) {
         ssize_t n = write(o->fd, p, bytes);
         if (n < 0 && errno != EINTR) {
@@ -246,9 +248,15 @@ static far_status write_raw(far_output *o, const void *data, size_t bytes)
     return FAR_OK;
 }
 
-static far_status write_packed(far_output *o, const void *data, size_t bytes, int flush)
+static void write_raw(far_output *o, const void *data, size_t bytes)
 {
-    far_status st = FAR_OK;
+    if (o->status == FAR_OK) {
+        o->status = (o->stream ? write_stream : write_descriptor)(o, data, bytes);
+    }
+}
+
+static void write_packed(far_output *o, const void *data, size_t bytes, int flush)
+{
     z_stream *z = o->gzip;
     z->next_in = (Bytef *)data;
     z->avail_in = (uInt)bytes;
@@ -256,27 +264,29 @@ static far_status write_packed(far_output *o, const void *data, size_t bytes, in
         z->next_out = o->packed;
         z->avail_out = (uInt)BUFFER_BYTES;
         deflate(z, flush); /* can only run out of room, which the loop mends */
-        FAR_TRY(write_raw(o, o->packed, BUFFER_BYTES - z->avail_out));
+        write_raw(o, o->packed, BUFFER_BYTES - z->avail_out);
     } while (z->avail_out == 0);
-done:
-    return st;
 }
 
-static far_status write_buffer(far_output *o)
+static void write_buffer(far_output *o)
 {
-    size_t bytes = o->used;
+    if (o->gzip) {
+        write_packed(o, o->buffer, o->used, Z_NO_FLUSH);
+    } else {
+        write_raw(o, o->buffer, o->used);
+    }
     o->used = 0;
-    return o->gzip ? write_packed(o, o->buffer, bytes, Z_NO_FLUSH) : write_raw(o, o->buffer, bytes);
 }
 
-far_status far_output_room(far_output *o, size_t bytes)
+void far_output_room(far_output *o, size_t bytes)
 {
-    return o->used + bytes <= BUFFER_BYTES ? FAR_OK : write_buffer(o);
+    if (o->used + bytes > BUFFER_BYTES) {
+        write_buffer(o);
+    }
 }
 
-far_status far_output_put(far_output *o, const void *data, size_t bytes)
+void far_output_put(far_output *o, const void *data, size_t bytes)
 {
-    far_status st = FAR_OK;
     const char *p = data;
     if (o->sum) {
         far_sha256_add(o->sum, data, bytes);
@@ -288,11 +298,9 @@ far_status far_output_put(far_output *o, const void *data, size_t bytes)
         p += step;
         bytes -= step;
         if (o->used == BUFFER_BYTES) {
-            FAR_TRY(write_buffer(o));
+            write_buffer(o);
         }
     }
-done:
-    return st;
 }
 
 /* ---- closing ---- */
@@ -303,21 +311,18 @@ static bool synced(int fd)
     return fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP || errno == EROFS;
 }
 
+/* Some file systems say only at the end that the disk is full. */
 static far_status finish(far_output *o)
 {
-    far_status st;
-    FAR_TRY(write_buffer(o));
+    write_buffer(o);
     if (o->gzip) {
-        FAR_TRY(write_packed(o, NULL, 0, Z_FINISH));
+        write_packed(o, NULL, 0, Z_FINISH);
     }
-    if (o->stream) {
-        return fflush(o->stream) == 0 ? FAR_OK : fail_write(o, errno);
+    if (o->status != FAR_OK) {
+        return o->status;
     }
-    if (!synced(o->fd)) { /* some file systems only now say that the disk is full */
-        st = fail_write(o, errno);
-    }
-done:
-    return st;
+    bool kept = o->stream ? fflush(o->stream) == 0 : synced(o->fd);
+    return kept ? FAR_OK : fail_write(o, errno);
 }
 
 /* Without this the name may still be the old file's after a power cut. */
@@ -464,7 +469,8 @@ done:
 
 far_status far_file_put(far_file *file, const void *data, size_t bytes)
 {
-    return far_output_put(&file->output, data, bytes);
+    far_output_put(&file->output, data, bytes);
+    return file->output.status;
 }
 
 far_status far_file_commit(far_file *file)

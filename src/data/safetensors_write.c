@@ -116,80 +116,72 @@ typedef struct target {
     far_output *o;
 } target;
 
-static far_status put_bytes(const target *to, const void *data, size_t bytes)
+static void put_bytes(const target *to, const void *data, size_t bytes)
 {
     if (to->sum) {
         far_sha256_add(to->sum, data, bytes);
-        return FAR_OK;
+    } else {
+        far_output_put(to->o, data, bytes);
     }
-    return far_output_put(to->o, data, bytes);
 }
 
-static far_status put_header(const target *to, const far_text *header)
+static void put_header(const target *to, const far_text *header)
 {
     unsigned char length[8];
     for (size_t i = 0; i < sizeof length; i++) {
         length[i] = (unsigned char)((uint64_t)header->length >> (8 * i));
     }
-    far_status st = put_bytes(to, length, sizeof length);
-    return st == FAR_OK ? put_bytes(to, header->data, (size_t)header->length) : st;
+    put_bytes(to, length, sizeof length);
+    put_bytes(to, header->data, (size_t)header->length);
 }
 
-static far_status put_narrow(const target *to, const double *values, int64_t count)
+static void put_narrow(const target *to, const double *values, int64_t count)
 {
-    far_status st = FAR_OK;
     float chunk[CHUNK];
     for (int64_t i = 0; i < count; i += CHUNK) {
         int64_t here = count - i < CHUNK ? count - i : CHUNK;
         for (int64_t j = 0; j < here; j++) {
             chunk[j] = (float)values[i + j];
         }
-        FAR_TRY(put_bytes(to, chunk, (size_t)here * sizeof *chunk));
+        put_bytes(to, chunk, (size_t)here * sizeof *chunk);
     }
-done:
-    return st;
 }
 
-static far_status put_values(const target *to, const far_tensor_out *tensors, const size_t *widths,
-                             int64_t count, size_t width)
+static void put_values(const target *to, const far_tensor_out *tensors, const size_t *widths,
+                       int64_t count, size_t width)
 {
-    far_status st = FAR_OK;
     for (int64_t i = 0; i < count; i++) {
         int64_t values = value_count(&tensors[i]);
         if (widths[i] != width) {
             continue;
         }
-        FAR_TRY(width == sizeof(double)
-                    ? put_bytes(to, tensors[i].values, (size_t)values * sizeof(double))
-                    : put_narrow(to, tensors[i].values, values));
+        if (width == sizeof(double)) {
+            put_bytes(to, tensors[i].values, (size_t)values * sizeof(double));
+        } else {
+            put_narrow(to, tensors[i].values, values);
+        }
     }
-done:
-    return st;
 }
 
-static far_status put_all(const target *to, const far_text *header, const far_tensor_out *tensors,
-                          const size_t *widths, int64_t count)
+static void put_all(const target *to, const far_text *header, const far_tensor_out *tensors,
+                    const size_t *widths, int64_t count)
 {
-    far_status st;
-    FAR_TRY(put_header(to, header));
-    FAR_TRY(put_values(to, tensors, widths, count, sizeof(double)));
-    FAR_TRY(put_values(to, tensors, widths, count, sizeof(float)));
-done:
-    return st;
+    put_header(to, header);
+    put_values(to, tensors, widths, count, sizeof(double));
+    put_values(to, tensors, widths, count, sizeof(float));
 }
 
 /* The checksum stands in front of what it is of: one pass over memory is cheap. */
-static far_status seal(far_text *header, const far_tensor_out *tensors, const size_t *widths,
-                       int64_t count)
+static void seal(far_text *header, const far_tensor_out *tensors, const size_t *widths,
+                 int64_t count)
 {
     far_sha256 h;
     char digits[FAR_HASH_TEXT];
     target to = {.sum = &h};
     far_sha256_init(&h);
-    far_status st = put_all(&to, header, tensors, widths, count);
+    put_all(&to, header, tensors, widths, count);
     far_sha256_finish(&h, digits);
     far_seal_put(header->data, header->length, digits);
-    return st;
 }
 
 far_status far_safetensors_write(far_output *o, const far_tensor_out *tensors, int64_t count,
@@ -203,9 +195,9 @@ far_status far_safetensors_write(far_output *o, const far_tensor_out *tensors, i
         widths[i] = width_of(&tensors[i]);
     }
     FAR_TRY(make_header(tensors, widths, count, metadata, metadata_count, &header));
-    FAR_TRY(seal(&header, tensors, widths, count));
+    seal(&header, tensors, widths, count);
     target to = {.o = o};
-    FAR_TRY(put_all(&to, &header, tensors, widths, count));
+    put_all(&to, &header, tensors, widths, count);
 done:
     far_free(o->ctx, widths);
     far_free(o->ctx, header.data);

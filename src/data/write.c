@@ -12,11 +12,12 @@
 
 /* ---- progress ---- */
 
-/* Reports once in FAR_PROGRESS_BYTES or so of values. */
+/* Reports once in FAR_PROGRESS_BYTES or so of values; fails where writing has. */
 static far_status report(const far_output *o, const far_mat *m, int64_t i)
 {
     int64_t step = FAR_PROGRESS_BYTES / (8 * (m->cols + 1)) + 1;
-    return i % step == step - 1 ? far_progress(o->ctx, "writing", i, m->rows) : FAR_OK;
+    bool due = o->status == FAR_OK && i % step == step - 1;
+    return due ? far_progress(o->ctx, "writing", i, m->rows) : o->status;
 }
 
 /* ---- csv ---- */
@@ -36,21 +37,18 @@ static int print_field(char *out, const far_mat *m, double value)
     return far_number_print(out, value, m->dtype == FAR_F32 ? 9 : 17);
 }
 
-static far_status write_csv_row(far_output *o, const far_mat *m, int64_t i)
+static void write_csv_row(far_output *o, const far_mat *m, int64_t i)
 {
-    far_status st;
     const void *row = m->cols > 0 ? far_mat_row(m, i) : NULL;
     for (int64_t j = 0; j < m->cols; j++) {
-        FAR_TRY(far_output_room(o, FAR_NUMBER_BYTES + 1));
+        far_output_room(o, FAR_NUMBER_BYTES + 1);
         if (j > 0) {
             o->buffer[o->used++] = ',';
         }
         o->used += (size_t)print_field(o->buffer + o->used, m, element(row, m->dtype, j));
     }
-    FAR_TRY(far_output_room(o, 1));
+    far_output_room(o, 1);
     o->buffer[o->used++] = '\n';
-done:
-    return st;
 }
 
 /* A matrix, and the array that it is in a file that knows more than two dimensions. */
@@ -75,7 +73,7 @@ static far_status write_csv(far_output *o, const writing *w)
     far_status st = FAR_OK;
     const far_mat *m = w->m;
     for (int64_t i = 0; i < m->rows; i++) {
-        FAR_TRY(write_csv_row(o, m, i));
+        write_csv_row(o, m, i);
         FAR_TRY(report(o, m, i));
     }
 done:
@@ -107,13 +105,13 @@ static size_t row_bytes(const far_mat *m)
 
 static far_status write_npy(far_output *o, const writing *w)
 {
-    far_status st;
+    far_status st = FAR_OK;
     char header[NPY_HEADER_BYTES];
     const far_mat *m = w->m;
     make_npy_header(w, header);
-    FAR_TRY(far_output_put(o, header, sizeof header));
+    far_output_put(o, header, sizeof header);
     for (int64_t i = 0; i < m->rows && m->cols > 0; i++) {
-        FAR_TRY(far_output_put(o, far_mat_row(m, i), row_bytes(m)));
+        far_output_put(o, far_mat_row(m, i), row_bytes(m));
         FAR_TRY(report(o, m, i));
     }
 done:
@@ -167,16 +165,15 @@ static void add_common(record *r, const far_zip *z, const far_zip_member *e, boo
     add(r, 2, extra_bytes(big, big_offset));
 }
 
-static far_status put(far_zip *z, const void *data, size_t bytes)
+static void put(far_zip *z, const void *data, size_t bytes)
 {
     z->at += bytes;
-    return far_output_put(z->output, data, bytes);
+    far_output_put(z->output, data, bytes);
 }
 
 /* The header, the name, and the 64-bit fields. */
-static far_status put_named(far_zip *z, const far_zip_member *e, const record *r, bool big_offset)
+static void put_named(far_zip *z, const far_zip_member *e, const record *r, bool big_offset)
 {
-    far_status st;
     record extra = {0};
     size_t bytes = extra_bytes(is_big(z, e->size), big_offset);
     if (bytes > 0) {
@@ -190,22 +187,20 @@ static far_status put_named(far_zip *z, const far_zip_member *e, const record *r
     if (big_offset) {
         add(&extra, 8, e->offset);
     }
-    FAR_TRY(put(z, r->bytes, r->used));
-    FAR_TRY(put(z, e->name, strlen(e->name)));
-    FAR_TRY(put(z, extra.bytes, extra.used));
-done:
-    return st;
+    put(z, r->bytes, r->used);
+    put(z, e->name, strlen(e->name));
+    put(z, extra.bytes, extra.used);
 }
 
-static far_status put_local_header(far_zip *z, const far_zip_member *e)
+static void put_local_header(far_zip *z, const far_zip_member *e)
 {
     record r = {0};
     add(&r, 4, 0x04034b50);
     add_common(&r, z, e, false);
-    return put_named(z, e, &r, false);
+    put_named(z, e, &r, false);
 }
 
-static far_status put_central_header(far_zip *z, const far_zip_member *e)
+static void put_central_header(far_zip *z, const far_zip_member *e)
 {
     record r = {0};
     bool big_offset = is_big(z, e->offset);
@@ -217,7 +212,7 @@ static far_status put_central_header(far_zip *z, const far_zip_member *e)
     add(&r, 2, 0);                       /* internal attributes */
     add(&r, 4, (uint64_t)0100644 << 16); /* mode */
     add_short(&r, big_offset, e->offset);
-    return put_named(z, e, &r, big_offset);
+    put_named(z, e, &r, big_offset);
 }
 
 static void add_zip64_end(record *r, const far_zip *z, uint64_t start, uint64_t size)
@@ -238,7 +233,7 @@ static void add_zip64_end(record *r, const far_zip *z, uint64_t start, uint64_t 
     add(r, 4, 1);
 }
 
-static far_status put_end(far_zip *z, uint64_t start)
+static void put_end(far_zip *z, uint64_t start)
 {
     record r = {0};
     uint64_t size = z->at - start;
@@ -252,24 +247,21 @@ static far_status put_end(far_zip *z, uint64_t start)
     add(&r, 4, size);
     add_short(&r, is_big(z, start), start);
     add(&r, 2, z->sealed ? FAR_SEAL_BYTES : 0); /* comment */
-    return put(z, r.bytes, r.used);
+    put(z, r.bytes, r.used);
 }
 
-static far_status put_seal(far_zip *z)
+static void put_seal(far_zip *z)
 {
-    far_status st;
     char digits[FAR_HASH_TEXT];
-    FAR_TRY(put(z, FAR_SEAL_WORD, sizeof FAR_SEAL_WORD - 1));
+    put(z, FAR_SEAL_WORD, sizeof FAR_SEAL_WORD - 1);
     far_sha256_finish(z->output->sum, digits);
     z->output->sum = NULL;
-    FAR_TRY(put(z, digits, FAR_HASH_DIGITS));
-done:
-    return st;
+    put(z, digits, FAR_HASH_DIGITS);
 }
 
 /* A member with its local header; its bytes must follow. */
-static far_status start_member(far_zip *z, const char *name, const char *ending, uint64_t size,
-                               uint32_t crc)
+static void start_member(far_zip *z, const char *name, const char *ending, uint64_t size,
+                         uint32_t crc)
 {
     assert(z->count < FAR_ZIP_MEMBERS);
     far_zip_member *e = &z->members[z->count++];
@@ -277,14 +269,13 @@ static far_status start_member(far_zip *z, const char *name, const char *ending,
     e->size = size;
     e->offset = z->at;
     e->crc = crc;
-    return put_local_header(z, e);
+    put_local_header(z, e);
 }
 
-far_status far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size)
+void far_zip_put_bytes(far_zip *z, const char *name, const void *data, size_t size)
 {
-    uint32_t crc = (uint32_t)crc32_z(0, data, size);
-    far_status st = start_member(z, name, "", size, crc);
-    return st == FAR_OK ? put(z, data, size) : st;
+    start_member(z, name, "", size, (uint32_t)crc32_z(0, data, size));
+    put(z, data, size);
 }
 
 /* The sum is wanted before the values: one pass over memory is cheap. */
@@ -302,13 +293,10 @@ static uint32_t npy_crc(const writing *w)
 
 static far_status put_array(far_zip *z, const writing *w)
 {
-    far_status st;
     uint64_t size = NPY_HEADER_BYTES + (uint64_t)w->m->rows * row_bytes(w->m);
-    FAR_TRY(start_member(z, w->name, ".npy", size, npy_crc(w)));
-    FAR_TRY(write_npy(z->output, w));
+    start_member(z, w->name, ".npy", size, npy_crc(w));
     z->at += size;
-done:
-    return st;
+    return write_npy(z->output, w);
 }
 
 far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m)
@@ -317,19 +305,16 @@ far_status far_zip_put_matrix(far_zip *z, const char *name, const far_mat *m)
     return put_array(z, &w);
 }
 
-far_status far_zip_finish(far_zip *z)
+void far_zip_finish(far_zip *z)
 {
-    far_status st = FAR_OK;
     uint64_t start = z->at;
     for (int i = 0; i < z->count; i++) {
-        FAR_TRY(put_central_header(z, &z->members[i]));
+        put_central_header(z, &z->members[i]);
     }
-    FAR_TRY(put_end(z, start));
+    put_end(z, start);
     if (z->sealed) {
-        FAR_TRY(put_seal(z));
+        put_seal(z);
     }
-done:
-    return st;
 }
 
 /* ---- npz: a zip with one array, and notes on it ---- */
@@ -349,7 +334,7 @@ static far_status write_zip(far_output *o, const writing *array, uint64_t zip64_
     for (int64_t i = 0; i < w.note_count; i++) {
         FAR_TRY(far_note_put(&z, &w.notes[i]));
     }
-    FAR_TRY(far_zip_finish(&z));
+    far_zip_finish(&z);
 done:
     return st;
 }

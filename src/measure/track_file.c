@@ -76,7 +76,7 @@ static far_status write_file(const far_track *t, const far_text *text, const cha
     far_output o = {.fd = -1};
     far_status st;
     FAR_TRY(far_output_open(t->ctx, path, false, &o));
-    FAR_TRY(far_output_put(&o, text->data, (size_t)text->length));
+    far_output_put(&o, text->data, (size_t)text->length);
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);

@@ -27,12 +27,12 @@ far_status far_model_write(const far_model *m, far_output *o)
     far_sha256_init(&sum);
     o->sum = &sum;
     FAR_TRY(far_manifest_write(m, &manifest));
-    FAR_TRY(far_zip_put_bytes(&z, MANIFEST, manifest.data, (size_t)manifest.length));
+    far_zip_put_bytes(&z, MANIFEST, manifest.data, (size_t)manifest.length);
     FAR_TRY(put_array(&z, "x", m->x, n, m->info.inputs));
     FAR_TRY(put_array(&z, "y", m->y, n, p));
     FAR_TRY(put_array(&z, "alpha", m->alpha, n, p));
     FAR_TRY(put_array(&z, "alpha_low", m->alpha_low, n, p));
-    FAR_TRY(far_zip_finish(&z));
+    far_zip_finish(&z);
 done:
     o->sum = NULL;
     far_free(o->ctx, manifest.data);

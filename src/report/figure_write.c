@@ -38,7 +38,7 @@ static far_status write_text(far_ctx *ctx, const char *path, const char *text)
     far_status st;
     far_output o = {.fd = -1};
     FAR_TRY(far_output_open(ctx, path, false, &o));
-    FAR_TRY(far_output_put(&o, text, strlen(text)));
+    far_output_put(&o, text, strlen(text));
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);

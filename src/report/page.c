@@ -267,7 +267,7 @@ far_status far_page_save(far_ctx *ctx, const far_page *page, const char *path)
     FAR_TRY(check_text(ctx, path, "path"));
     FAR_TRY(far_page_html(ctx, page, &html));
     FAR_TRY(far_output_open(ctx, path, false, &o));
-    FAR_TRY(far_output_put(&o, html, strlen(html)));
+    far_output_put(&o, html, strlen(html));
     FAR_TRY(far_output_commit(&o));
 done:
     far_output_close(&o);

@@ -46,7 +46,7 @@ typedef struct failure { /* what GLib calls a GError */
     char *message;
 } failure;
 
-enum { FORMAT_RGB24 = 1, WRITE_ERROR = 11 }; /* of cairo */
+enum { FORMAT_RGB24 = 1 }; /* of cairo */
 typedef int (*write_fn)(void *user, const unsigned char *data, unsigned int length);
 
 /* Those of librsvg, and of cairo and GObject, which come with it. */
@@ -149,17 +149,11 @@ static far_status draw(far_ctx *ctx, const library *lib, const char *svg, object
     return st;
 }
 
-/* What cairo writes goes on to the file; the first failure is kept. */
-typedef struct sink {
-    far_output *output;
-    far_status status;
-} sink;
-
-static int take_bytes(void *user, const unsigned char *data, unsigned int length)
+/* What cairo writes goes on to the file, which keeps its first failure. */
+static int take_bytes(void *output, const unsigned char *data, unsigned int length)
 {
-    sink *s = user;
-    s->status = far_output_put(s->output, data, length);
-    return s->status == FAR_OK ? 0 : WRITE_ERROR;
+    far_output_put(output, data, length);
+    return 0;
 }
 
 static far_status write_surface(far_ctx *ctx, const library *lib, object surface, const char *path)
@@ -167,9 +161,7 @@ static far_status write_surface(far_ctx *ctx, const library *lib, object surface
     far_status st;
     far_output o = {.fd = -1};
     FAR_TRY(far_output_open(ctx, path, false, &o));
-    sink s = {&o, FAR_OK};
-    int status = lib->surface_write(surface, take_bytes, &s);
-    FAR_TRY(s.status);
+    int status = lib->surface_write(surface, take_bytes, &o);
     if (status != 0) {
         st = fail_render(ctx, lib->status_text(status));
         goto done;

@@ -772,6 +772,45 @@ static void npy_says_what_is_wrong(void **state)
     unlink("x.npy");
 }
 
+/* A header that ends early, or says a thing twice or not at all. */
+static void damaged_npy_headers_are_refused(void **state)
+{
+    (void)state;
+    static const char whole[] = "{'descr': '<f8', 'fortran_order': False,\t'shape': (2, 3L), }";
+    static const char *const bad[] = {
+        "'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }",
+        "{descr: '<f8', 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr' '<f8', 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': <f8, 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), } more",
+        "{'descr': '<f8', 'fortran_order': False, 'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), 'shape': (2, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (2 3), }",
+        "{'descr': '<f8', 'fortran_order': False 'shape': (2, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+        "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1), }",
+        "{'fortran_order': False, 'shape': (2, 3), }",
+        "{'descr': '<f8', 'shape': (2, 3), }",
+        "{'descr': '<f8', 'fortran_order': False, }",
+        "{}",
+        ""};
+    const double values[] = {1, 2, 3, 4, 5, 6};
+    write_npy("x.npy", 1, whole, values, sizeof values);
+    expect_values("x.npy", 2, 3, values);
+    for (int i = 0; i < COUNT(bad) + (int)sizeof whole - 1; i++) {
+        char text[256];
+        far_table *t = NULL;
+        bool cut = i >= COUNT(bad);
+        snprintf(text, sizeof text, "%.*s", cut ? i - COUNT(bad) : 255, cut ? whole : bad[i]);
+        write_npy("x.npy", 1, text, values, sizeof values);
+        assert_int_equal(far_table_read(ctx, "x.npy", NULL, &t), FAR_ERR_FORMAT);
+        assert_null(t);
+        assert_non_null(strstr(far_ctx_message(ctx), "x.npy: the npy header is damaged at byte "));
+    }
+    unlink("x.npy");
+}
+
 static void npy_values_must_be_finite(void **state)
 {
     (void)state;
@@ -1429,6 +1468,7 @@ int main(void)
         TEST(npy_headers_may_be_written_in_many_ways),
         TEST(npy_of_our_own_layout_takes_no_second_copy),
         TEST(npy_says_what_is_wrong),
+        TEST(damaged_npy_headers_are_refused),
         TEST(npy_values_must_be_finite),
         TEST(npz_arrays_are_chosen_by_name),
         TEST(npz_lists_only_so_many_names),

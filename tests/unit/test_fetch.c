@@ -4,17 +4,12 @@
 #include "../../src/data/fetch_internal.h"
 #include "../../src/data/frame_internal.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <setjmp.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "faults.h"
 #include "heap.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
@@ -153,9 +148,9 @@ static void write_zip(const char *first, const char *content)
     far_output o;
     assert_int_equal(far_output_open(ctx, "site/set/data.zip", false, &o), FAR_OK);
     far_zip z = {.output = &o, .zip64_from = UINT32_MAX};
-    assert_int_equal(far_zip_put_bytes(&z, first, content, strlen(content)), FAR_OK);
-    assert_int_equal(far_zip_put_bytes(&z, "b.txt", "abc", 3), FAR_OK);
-    assert_int_equal(far_zip_finish(&z), FAR_OK);
+    far_zip_put_bytes(&z, first, content, strlen(content));
+    far_zip_put_bytes(&z, "b.txt", "abc", 3);
+    far_zip_finish(&z);
     assert_int_equal(far_output_commit(&o), FAR_OK);
     far_output_close(&o);
 }
@@ -183,7 +178,7 @@ static void write_gzip(const char *path, const void *data, size_t size)
 {
     far_output o;
     assert_int_equal(far_output_open(ctx, path, true, &o), FAR_OK);
-    assert_int_equal(far_output_put(&o, data, size), FAR_OK);
+    far_output_put(&o, data, size);
     assert_int_equal(far_output_commit(&o), FAR_OK);
     far_output_close(&o);
 }
@@ -696,6 +691,144 @@ static void arguments_are_checked(void **state)
     assert_int_equal(far_dataset_read(ctx, &plain_set.about, NULL, NULL), FAR_ERR_ARG);
 }
 
+/* ---- a system that fails ---- */
+
+static void expect_fault(fault f, const char *begun, far_status status, const char *message)
+{
+    far_fetch_report r;
+    if (begun) {
+        mkdir("cache", 0777);
+        mkdir("cache/set", 0777);
+        write_text("cache/set/data.txt.part", begun);
+    }
+    next_fault = f;
+    assert_int_equal(get_with(&plain_set, false, &r), status);
+    next_fault = (fault){0};
+    if (status == FAR_OK) {
+        expect_content("cache/set/data.txt", "abc");
+    } else {
+        assert_string_equal(far_ctx_message(ctx), message);
+        assert_false(exists("cache/set/data.txt"));
+    }
+    remove_tree("cache");
+}
+
+static void a_failing_disk_is_told(void **state)
+{
+    (void)state;
+    need_downloads();
+    expect_fault((fault){"write", 0, ENOSPC}, NULL, FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt.part: no space left on device");
+    expect_fault((fault){"open", 0, EACCES}, NULL, FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt.part: permission denied");
+    expect_fault((fault){"pread", 0, EIO}, NULL, FAR_ERR_IO,
+                 "plain: cannot read cache/set/data.txt.part");
+    expect_fault((fault){"rename", 0, EXDEV}, NULL, FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt: invalid cross-device link");
+    expect_fault((fault){"ftruncate", 0, EIO}, "zz", FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt.part: input/output error");
+    expect_fault((fault){"lseek", 1, EIO}, "zz", FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt.part: input/output error");
+    expect_fault((fault){"statvfs", 0, ENOSPC}, NULL, FAR_ERR_IO,
+                 "plain: needs 3 bytes in cache/set, where 0 bytes are free");
+    expect_fault((fault){"statvfs", 0, EIO}, NULL, FAR_OK, NULL); /* writing would tell */
+    expect_fault((fault){"write", 0, EINTR}, NULL, FAR_OK, NULL);
+    expect_fault((fault){"fstat", 0, EIO}, NULL, FAR_OK, NULL); /* opened once more */
+    expect_fault((fault){"fstat", ALWAYS, EIO}, NULL, FAR_ERR_IO,
+                 "plain: cannot write cache/set/data.txt.part: device or resource busy");
+}
+
+static void files_that_cannot_be_written_leave_none(void **state)
+{
+    (void)state;
+    static const fault faults[] = {{"fsync", 0, EIO}, {"rename", 0, EXDEV}, {"open", 2, EACCES}};
+    need_downloads();
+    write_zip("in/a.txt", "abc");
+    for (int i = 0; i < COUNT(faults); i++) {
+        next_fault = faults[i];
+        assert_int_equal(get_with(&zip_set, false, NULL), FAR_ERR_IO);
+        assert_false(exists("cache/set/a.txt") || exists("cache/set/b.txt"));
+    }
+    assert_int_equal(get_with(&zip_set, false, NULL), FAR_OK);
+    assert_true(exists("cache/set/a.txt") && exists("cache/set/b.txt"));
+}
+
+/* Whatever its length, a folder's name is taken or refused in words. */
+static void long_names_are_refused(void **state)
+{
+    (void)state;
+    char name[4200];
+    int taken = 0, refused = 0;
+    need_downloads();
+    write_zip("in/a.txt", "abc");
+    for (int length = 4060; length < 4110; length += 1) {
+        const far_dataset_entry *set = length % 2 ? &zip_set : &plain_set;
+        far_fetch_opts opts;
+        far_frame *frame = NULL;
+        char mirror[128];
+        far_fetch_opts_init(&opts);
+        snprintf(mirror, sizeof mirror, "file://%s/site", folder);
+        opts.folder = name;
+        opts.mirror = mirror;
+        for (int i = 0; i < length; i++) {
+            name[i] = i > 5 && i % 100 == 0 ? '/' : 'a';
+        }
+        name[length] = 0;
+        far_status st = far_dataset_get(ctx, &set->about, &opts, NULL);
+        taken += st == FAR_OK;
+        refused += st == FAR_ERR_ARG;
+        if (st == FAR_OK) {
+            assert_int_equal(far_dataset_verify(ctx, &set->about, name), FAR_OK);
+        } else {
+            const char *why = far_ctx_message(ctx);
+            assert_true(strstr(why, "is too long") || strstr(why, "cannot"));
+            assert_true(far_dataset_verify(ctx, &set->about, name) != FAR_OK);
+            assert_true(far_dataset_read(ctx, &set->about, name, &frame) != FAR_OK);
+            assert_null(frame);
+        }
+        name[100] = 0;
+        remove_tree(name);
+    }
+    assert_true(taken > 5 && refused > 5);
+}
+
+static void sizes_have_their_units(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t bytes;
+        const char *text;
+    } cases[] = {{0, "0 bytes"},
+                 {1, "1 byte"},
+                 {9999, "9999 bytes"},
+                 {10000, "9.77 KiB"},
+                 {1023999, "1e+03 KiB"},
+                 {1 << 20, "1 MiB"},
+                 {(int64_t)5 << 30, "5120 MiB"}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        char text[FAR_BYTES_TEXT];
+        assert_string_equal(far_bytes_text(cases[i].bytes, text), cases[i].text);
+    }
+}
+
+static void a_member_is_as_long_as_known(void **state)
+{
+    (void)state;
+    far_fetch_report r;
+    need_downloads();
+    write_zip("in/a.txt", "abc");
+    zip_source.members[0].bytes = zip_source.members[1].bytes = 3;
+    assert_int_equal(get_with(&zip_set, false, &r), FAR_OK);
+    remove_tree("cache");
+    zip_source.members[0].bytes = 2;
+    assert_int_equal(get_with(&zip_set, false, &r), FAR_ERR_FORMAT);
+    assert_false(exists("cache"));
+    zip_source.members[0].sha256 = zip_source.members[1].sha256 = OTHER_HASH;
+    assert_int_equal(get_with(&zip_set, true, &r), FAR_OK); /* two are not as known: */
+    assert_int_equal(r.verified, 0);
+    assert_string_equal(r.file, "a.txt"); /* the first is told */
+}
+
 /* ---- tables ---- */
 
 static far_dataset_entry table_set(far_form form, const char *columns, int64_t cols)
@@ -922,6 +1055,37 @@ static void tar_joins_prefix_and_name(void **state)
     assert_non_null(data);
 }
 
+/* Numbers in a header: octal digits to the end of the field, or up to a blank or zero. */
+static void tar_numbers_are_read_as_others_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field; /* 12 bytes; ~ stands for a zero byte */
+        bool good;
+    } cases[] = {{"00000000004~", true},  {"          4~", true},  {"000000000004", true},
+                 {"4           ", true},  {"4~~~~~~~~~~~", true},  {"0000000000x4", false},
+                 {"0000000000 9", false}, {"-0000000004~", false}, {"900000000004", false}};
+    for (int i = 0; i < COUNT(cases); i++) {
+        static unsigned char tar[1024];
+        const unsigned char *data = NULL;
+        int64_t size = 0;
+        unsigned sum = 0;
+        put_tar(tar, "a", '0', "file");
+        for (int k = 0; k < 12; k++) {
+            tar[124 + k] = (unsigned char)(cases[i].field[k] == '~' ? 0 : cases[i].field[k]);
+        }
+        memset(tar + 148, ' ', 8);
+        for (int k = 0; k < 512; k++) {
+            sum += tar[k];
+        }
+        snprintf((char *)tar + 148, 8, "%06o", sum);
+        far_status st = find_in(tar, 1024, "a", &data, &size);
+        bool blank = strcmp(cases[i].field, "0000000000 9") == 0; /* ends at the blank: nothing */
+        assert_int_equal(st, cases[i].good || blank ? FAR_OK : FAR_ERR_FORMAT);
+        assert_int_equal(size, cases[i].good ? 4 : 0);
+    }
+}
+
 static void damaged_tars_are_refused(void **state)
 {
     (void)state;
@@ -1020,6 +1184,11 @@ int main(void)
         TEST(a_file_in_the_way_is_named),
         TEST(folders_are_made_and_unmade),
         TEST(arguments_are_checked),
+        TEST(a_failing_disk_is_told),
+        TEST(files_that_cannot_be_written_leave_none),
+        TEST(long_names_are_refused),
+        TEST(sizes_have_their_units),
+        TEST(a_member_is_as_long_as_known),
         TEST(numbers_between_blanks_are_a_table),
         TEST(csv_without_names_gets_ours),
         TEST(bad_tables_name_their_file),
@@ -1028,6 +1197,7 @@ int main(void)
         TEST(cifar_records_are_a_table),
         TEST(tar_finds_files_and_nothing_else),
         TEST(tar_joins_prefix_and_name),
+        TEST(tar_numbers_are_read_as_others_write_them),
         TEST(damaged_tars_are_refused),
         TEST(get_survives_failing_allocations),
         TEST(read_survives_failing_allocations),

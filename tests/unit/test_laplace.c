@@ -737,6 +737,18 @@ static void uses_are_checked(void **state)
     assert_refused(far_laplace_nystrom(ctx, exact, NULL, &x, &e), FAR_ERR_ARG, "by features");
     assert_refused(far_laplace_nystrom(ctx, ella, ella, &x, &e), FAR_ERR_ARG, "exact");
     assert_refused(far_laplace_nystrom(ctx, ella, exact, &x, NULL), FAR_ERR_ARG, "NULL");
+    far_net *small = network("dense(4) tanh dense(1)", D, 5);
+    far_laplace *other = fitted(small, &x, &o);
+    assert_refused(far_laplace_nystrom(ctx, ella, other, &x, &e), FAR_ERR_SHAPE,
+                   "different networks");
+    assert_refused(far_laplace_nystrom(ctx, ella, exact, &wide, &e), FAR_ERR_SHAPE, "4 columns");
+    assert_refused(far_laplace_joint(ctx, ella, &wide, &mean), FAR_ERR_SHAPE, "4 columns");
+    assert_refused(far_laplace_set(ctx, ella, -1, 1), FAR_ERR_ARG, "rank -1");
+    assert_refused(far_laplace_set(ctx, ella, 1, INFINITY), FAR_ERR_ARG, "prior variance is inf");
+    assert_refused(far_laplace_set(ctx, ella, 1, 1e-320), FAR_ERR_ARG,
+                   "prior variance is 9.99989e-321");
+    far_laplace_destroy(other);
+    far_net_destroy(small);
     far_laplace_destroy(NULL);
     far_laplace_destroy(ella);
     far_laplace_destroy(exact);
@@ -810,18 +822,24 @@ static void uses_can_be_cancelled(void **state)
     far_net_destroy(net);
 }
 
+/* Any report of a use may stop it, wherever it comes from. */
+static int64_t reports_left;
+
+static int count_down(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)user, (void)what, (void)done, (void)total;
+    return --reports_left == 0;
+}
+
 static far_status use_everything(const far_net *net, const far_mat *x, const far_laplace_opts *o,
-                                 far_mat *cov, far_mat *joint)
+                                 far_mat *mean, far_mat *cov, far_mat *joint)
 {
     far_laplace *la = NULL;
-    far_nystrom_error e;
     far_status st = far_laplace_fit(ctx, net, x, o, &la);
+    st = st == FAR_OK ? far_laplace_predict(ctx, la, x, mean, NULL) : st;
     st = st == FAR_OK ? far_laplace_predict(ctx, la, x, NULL, cov) : st;
     st = st == FAR_OK ? far_laplace_joint(ctx, la, x, joint) : st;
     st = st == FAR_OK ? far_laplace_set(ctx, la, 0, 0.1) : st;
-    if (st == FAR_OK && o->method == FAR_LAPLACE_ELLA) {
-        st = far_laplace_nystrom(ctx, la, NULL, x, &e);
-    }
     far_laplace_destroy(la);
     return st;
 }
@@ -832,6 +850,7 @@ static void every_allocation_may_fail(void **state)
     use_one_thread();
     int64_t labels[] = {0, 1, 0, 1, 1};
     far_mat x = points(M, D, 0.1), cov = matrix(2 * M, 2), joint = matrix(2 * M, 2 * M);
+    far_mat mean = matrix(M, 2);
     far_net *net = network("dense(3) ln(affine) tanh dense(2)", D, 5);
     far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_SOFTMAX);
     o.balanced = 1;
@@ -842,7 +861,7 @@ static void every_allocation_may_fail(void **state)
         far_status st = FAR_ERR_MEMORY;
         for (int i = 0; st != FAR_OK; i++) {
             test_heap.fail_at = test_heap.calls + i;
-            st = use_everything(net, &x, &o, &cov, &joint);
+            st = use_everything(net, &x, &o, &mean, &cov, &joint);
             test_heap.fail_at = -1;
             assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
             assert_int_equal(test_heap.live_blocks, blocks);
@@ -850,7 +869,65 @@ static void every_allocation_may_fail(void **state)
         }
         o.method = FAR_LAPLACE_EXACT;
     }
-    far_mat *owned[] = {&x, &cov, &joint};
+    far_mat *owned[] = {&x, &mean, &cov, &joint};
+    release(owned, COUNT(owned));
+    far_net_destroy(net);
+}
+
+static void every_allocation_of_an_error_may_fail(void **state)
+{
+    (void)state;
+    use_one_thread();
+    far_mat x = points(M, D, 0.1);
+    far_net *net = network("dense(3) tanh dense(1)", D, 5);
+    far_laplace_opts o = options(FAR_LAPLACE_EXACT, FAR_LIKELIHOOD_GAUSSIAN);
+    far_laplace *exact = fitted(net, &x, &o);
+    o.method = FAR_LAPLACE_ELLA;
+    far_laplace *ella = fitted(net, &x, &o);
+    far_status st = FAR_ERR_MEMORY;
+    for (int i = 0; st != FAR_OK; i++) {
+        int64_t blocks = test_heap.live_blocks;
+        far_nystrom_error e = {.kernel = -1};
+        test_heap.fail_at = test_heap.calls + i;
+        st = far_laplace_nystrom(ctx, ella, exact, &x, &e);
+        test_heap.fail_at = -1;
+        assert_true(st == FAR_OK ? e.kernel >= 0 : st == FAR_ERR_MEMORY && e.kernel == -1);
+        assert_int_equal(test_heap.live_blocks, blocks);
+        assert_true(i < 1000);
+    }
+    far_laplace_destroy(exact);
+    far_laplace_destroy(ella);
+    free(x.data);
+    far_net_destroy(net);
+}
+
+static void every_report_may_cancel(void **state)
+{
+    (void)state;
+    far_mat x = points(M, D, 0.1), cov = matrix(2 * M, 2), joint = matrix(2 * M, 2 * M);
+    far_mat mean = matrix(M, 2);
+    far_net *net = network("dense(3) tanh dense(2)", D, 5);
+    far_ctx *own = ctx;
+    for (int method = 0; method < 2; method++) {
+        heap counted = {.fail_at = -1};
+        far_status st = FAR_ERR_CANCELLED;
+        int64_t most = 0;
+        far_laplace_opts o =
+            options(method ? FAR_LAPLACE_ELLA : FAR_LAPLACE_EXACT, FAR_LIKELIHOOD_GAUSSIAN);
+        ctx = heap_context(&counted, 1, count_down, NULL);
+        assert_non_null(ctx);
+        for (; st != FAR_OK; most++) {
+            int64_t blocks = counted.live_blocks;
+            reports_left = most + 1;
+            st = use_everything(net, &x, &o, &mean, &cov, &joint);
+            assert_true(st == FAR_OK || st == FAR_ERR_CANCELLED);
+            assert_int_equal(counted.live_blocks, blocks);
+        }
+        assert_true(most > 5);
+        far_ctx_destroy(ctx);
+        ctx = own;
+    }
+    far_mat *owned[] = {&x, &mean, &cov, &joint};
     release(owned, COUNT(owned));
     far_net_destroy(net);
 }
@@ -879,6 +956,8 @@ int main(void)
         TEST(fits_can_be_cancelled),
         TEST(uses_can_be_cancelled),
         TEST(every_allocation_may_fail),
+        TEST(every_allocation_of_an_error_may_fail),
+        TEST(every_report_may_cancel),
     };
     return cmocka_run_group_tests_name("laplace", tests, NULL, NULL);
 }

@@ -588,6 +588,42 @@ static void scores_are_checked(void **state)
     assert_refused(far_gauss_scores(ctx, &m, NULL, &first, 1, &gauss), FAR_ERR_SHAPE, "y is");
     assert_refused(far_gauss_scores(ctx, &m, NULL, &m, 0, &gauss), FAR_ERR_ARG, "noise");
     assert_refused(far_gauss_scores(ctx, &m, &m, &m, 1, &gauss), FAR_ERR_SHAPE, "covariance");
+    assert_refused(far_gauss_scores(ctx, &m, NULL, &m, INFINITY, &gauss), FAR_ERR_ARG, "noise");
+    assert_refused(far_domain_auroc(ctx, s + 1, 1, s, 1, &a), FAR_ERR_VALUE, "in: score 1");
+}
+
+static void scores_need_numbers_and_a_place(void **state)
+{
+    (void)state;
+    double good[] = {0.5, 0.5}, bad[] = {0.5, NAN}, s[2], a;
+    const int64_t labels[] = {-1, 0};
+    far_mat g = far_mat_view(good, 1, 2, FAR_F64), b = far_mat_view(bad, 1, 2, FAR_F64);
+    far_mat c = far_mat_view(good, 2, 1, FAR_F64), bc = far_mat_view(bad, 2, 1, FAR_F64);
+    far_mat none = far_mat_view(good, 0, 2, FAR_F64), thin = far_mat_view(good, 1, 0, FAR_F64);
+    far_class_score score;
+    far_gauss_score gauss;
+    assert_refused(far_class_scores(ctx, &none, labels, 0, &score), FAR_ERR_SHAPE, "0 x 2");
+    assert_refused(far_class_scores(ctx, NULL, labels, 0, &score), FAR_ERR_ARG, "probability");
+    assert_refused(far_class_scores(ctx, &g, labels, 0, &score), FAR_ERR_ARG, "row 1 is -1");
+    assert_refused(far_class_scores(ctx, &g, labels, 0, NULL), FAR_ERR_ARG, "out");
+    assert_refused(far_class_entropy(ctx, &g, NULL), FAR_ERR_ARG, "out must not be NULL");
+    assert_refused(far_laplace_variance(ctx, &g, NULL), FAR_ERR_ARG, "out must not be NULL");
+    assert_refused(far_laplace_variance(ctx, NULL, s), FAR_ERR_ARG, "covariance");
+    assert_refused(far_laplace_variance(ctx, &thin, s), FAR_ERR_SHAPE, "1 x 0");
+    assert_refused(far_gauss_scores(ctx, &g, NULL, &g, 1, NULL), FAR_ERR_ARG, "out must not");
+    assert_refused(far_gauss_scores(ctx, NULL, NULL, &g, 1, &gauss), FAR_ERR_ARG, "mean");
+    assert_refused(far_gauss_scores(ctx, &none, NULL, &none, 1, &gauss), FAR_ERR_SHAPE, "nothing");
+    assert_refused(far_gauss_scores(ctx, &thin, NULL, &thin, 1, &gauss), FAR_ERR_SHAPE, "nothing");
+    assert_refused(far_gauss_scores(ctx, &b, NULL, &g, 1, &gauss), FAR_ERR_VALUE, "mean");
+    assert_refused(far_gauss_scores(ctx, &g, NULL, &b, 1, &gauss), FAR_ERR_VALUE, "y");
+    assert_refused(far_gauss_scores(ctx, &c, &bc, &c, 1, &gauss), FAR_ERR_VALUE, "covariance");
+    assert_refused(far_domain_auroc(ctx, good, 2, good, 2, NULL), FAR_ERR_ARG, "auroc");
+    assert_refused(far_domain_auroc(ctx, NULL, 2, good, 2, &a), FAR_ERR_ARG, "scores");
+    assert_int_equal(far_class_scores(NULL, &g, labels, 0, &score), FAR_ERR_ARG);
+    assert_int_equal(far_class_entropy(NULL, &g, s), FAR_ERR_ARG);
+    assert_int_equal(far_laplace_variance(NULL, &g, s), FAR_ERR_ARG);
+    assert_int_equal(far_gauss_scores(NULL, &g, NULL, &g, 1, &gauss), FAR_ERR_ARG);
+    assert_int_equal(far_domain_auroc(NULL, good, 2, good, 2, &a), FAR_ERR_ARG);
 }
 
 static void probabilities_are_checked(void **state)
@@ -606,6 +642,14 @@ static void probabilities_are_checked(void **state)
                    "covariance");
     o.size = 0;
     assert_refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "opts_init");
+    far_mat thin = far_mat_view(f, 1, 0, FAR_F64);
+    assert_refused(far_laplace_probability(ctx, &thin, NULL, NULL, &p), FAR_ERR_SHAPE,
+                   "there must be an output");
+    assert_refused(far_laplace_probability(ctx, NULL, NULL, NULL, &p), FAR_ERR_ARG, "mean");
+    assert_int_equal(far_laplace_probability(NULL, &mean, &cov, NULL, &p), FAR_ERR_ARG);
+    c[3] = NAN;
+    assert_refused(far_laplace_probability(ctx, &mean, &cov, NULL, &p), FAR_ERR_VALUE,
+                   "covariance");
     f[1] = INFINITY;
     assert_refused(far_laplace_probability(ctx, &mean, &cov, NULL, &p), FAR_ERR_VALUE, "mean");
 }
@@ -674,6 +718,7 @@ int main(void)
         TEST(choices_are_checked),
         TEST(it_is_better_than_an_overfitted_network),
         TEST(scores_are_checked),
+        TEST(scores_need_numbers_and_a_place),
         TEST(probabilities_are_checked),
         TEST(every_allocation_may_fail),
     };

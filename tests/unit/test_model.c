@@ -1270,6 +1270,13 @@ static void predictions_too_large_are_refused(void **state)
     far_model *m = fit(frame, options("y", "dense relu(3) dense", 0.01));
     refuse_predict(m, away, predict_options(), FAR_ERR_RANGE, "row 2: the prediction is too large");
     far_model_destroy(m);
+    far_frame_destroy(frame);
+    frame = table("a,y\n1,3e300\n2,5e300\n4,-1e300\n"); /* the kernel is still a number */
+    m = fit(frame, options("y", "dense relu dense", 0.01));
+    far_frame_destroy(away);
+    away = table("a\n1\n1e150\n");
+    refuse_predict(m, away, predict_options(), FAR_ERR_RANGE, "row 2: the prediction is too large");
+    far_model_destroy(m);
     far_frame_destroy(away);
     far_frame_destroy(frame);
 }

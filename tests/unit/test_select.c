@@ -1,0 +1,343 @@
+/* How a network is chosen: ties are settled at the edge of the data, and nothing is lost or kept
+ * when memory runs out or the caller stops it on the way. */
+#define _GNU_SOURCE
+#include "../../src/regress/select.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <nlopt.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "heap.h"
+
+enum { ROWS = 60 };
+
+static heap test_heap;
+static far_ctx *ctx;
+static int64_t reports, stop_at;
+static bool no_search; /* nlopt has no memory */
+
+nlopt_opt nlopt_create(nlopt_algorithm algorithm, unsigned n)
+{
+    __typeof__(&nlopt_create) create = (__typeof__(&nlopt_create))dlsym(RTLD_NEXT, "nlopt_create");
+    return no_search ? NULL : create(algorithm, n);
+}
+
+static int listen(void *user, const char *what, int64_t done, int64_t total)
+{
+    (void)user, (void)what, (void)done, (void)total;
+    return ++reports == stop_at;
+}
+
+static int open_context(void **state)
+{
+    (void)state;
+    test_heap = (heap){.fail_at = -1};
+    reports = stop_at = 0;
+    ctx = heap_context(&test_heap, 1, listen, NULL);
+    return !ctx;
+}
+
+static int close_context(void **state)
+{
+    (void)state;
+    far_ctx_destroy(ctx);
+    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
+}
+
+static void must(far_status st)
+{
+    if (st != FAR_OK) {
+        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
+    }
+}
+
+/* x1, x2 and y: a wave with some noise, in a square or on a circle. */
+static far_frame *wave(int64_t rows, bool circle)
+{
+    far_frame *frame;
+    uint64_t seed = 7;
+    double values[4 * ROWS * 3];
+    const char *names[] = {"x1", "x2", "y"};
+    for (int64_t i = 0; i < rows; i++) {
+        double *v = values + 3 * i, turn = 0.61803398875 * (double)i;
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        turn -= floor(turn);
+        v[0] = circle ? cos(6.283 * turn) : 2 * turn - 1;
+        v[1] = circle ? sin(6.283 * turn) : 2 * (double)i / (double)rows - 1;
+        v[2] = sin(3 * v[0]) + v[1] + 0.1 * (double)(seed >> 40) / (1 << 24);
+    }
+    far_mat m = far_mat_view(values, rows, 3, FAR_F64);
+    must(far_frame_from_mat(ctx, &m, names, &frame));
+    return frame;
+}
+
+static far_fit_opts options(const char *arch, double ridge)
+{
+    far_fit_opts o;
+    far_fit_opts_init(&o);
+    o.target = "y";
+    o.arch = arch;
+    o.ridge = ridge;
+    o.memory = 1e9; /* asking the machine takes longer than all the rest */
+    return o;
+}
+
+static far_model *fit(const far_frame *frame, far_fit_opts o)
+{
+    far_model *m;
+    must(far_model_fit(ctx, frame, &o, &m));
+    return m;
+}
+
+/* ---- what is chosen ---- */
+
+/* Of the networks that leave-one-out cannot tell from the best, the one that is best at the edge.
+ */
+static void ties_are_settled_at_the_edge(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(ROWS, false);
+    for (int i = 0; i < 2; i++) {
+        far_model *m = fit(frame, options("auto", i ? 1e-3 : NAN));
+        double best = -INFINITY, chosen = NAN;
+        for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
+            far_candidate c = far_model_candidate(m, k);
+            assert_true(c.edge_r2 <= 1 || isnan(c.edge_r2));
+            best = c.bounded && !isnan(c.edge_r2) ? fmax(best, c.edge_r2) : best;
+            chosen = c.chosen ? c.edge_r2 : chosen;
+        }
+        assert_true(chosen == best);
+        far_model_destroy(m);
+    }
+    far_frame_destroy(frame);
+}
+
+static void without_an_edge_leave_one_out_decides(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(ROWS, true);
+    far_fit_opts o = options("auto", 1e-3);
+    o.standardize = 0;
+    far_model *m = fit(frame, o);
+    double best = -INFINITY, chosen = NAN;
+    for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
+        far_candidate c = far_model_candidate(m, k);
+        best = c.bounded ? fmax(best, c.loo_r2) : best;
+        chosen = c.chosen ? c.loo_r2 : chosen;
+    }
+    assert_true(chosen <= best && chosen > 0.9);
+    far_model_destroy(m);
+    far_frame_destroy(frame);
+}
+
+/* The rows beyond the subset choose the ridge once more: by the likelihood its maximum, by
+ * leave-one-out the largest that is as good. */
+static void more_rows_choose_the_ridge_again(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(4 * ROWS, false);
+    double ridges[2];
+    for (int i = 0; i < 2; i++) {
+        far_fit_opts o = options("dense(b=0.3) ln relu dense(b=0.3)", NAN);
+        o.criterion = i ? FAR_CRITERION_LIKELIHOOD : FAR_CRITERION_LOO;
+        o.subset = 12;
+        far_model *m = fit(frame, o);
+        ridges[i] = far_model_describe(m).ridge_relative;
+        assert_true(ridges[i] > 0 && ridges[i] < 10);
+        assert_true(ridges[i] != far_model_candidate(m, 0).ridge);
+        far_model_destroy(m);
+    }
+    assert_true(ridges[0] != ridges[1]);
+    far_frame_destroy(frame);
+}
+
+static void a_kernel_without_a_known_supremum_is_not_bounded(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(12, false);
+    far_model *m = fit(frame, options("ln relu dense", NAN));
+    assert_int_equal(far_model_candidate_count(m), 1);
+    assert_int_equal(far_model_candidate(m, 0).bounded, 0);
+    far_model_destroy(m);
+    far_frame_destroy(frame);
+}
+
+/* ---- the edge ---- */
+
+/* Points 1, ..., ROWS on a line: the last tenth is outermost. */
+static void make_search(far_search *s, far_model *m, const far_fit_opts *o, double *x, double *y)
+{
+    m->info.inputs = m->info.outputs = 1;
+    m->info.prior = FAR_PRIOR_NTK;
+    for (int i = 0; i < ROWS; i++) {
+        x[i] = (i * 7 % ROWS + 1) / 10.0;
+        y[i] = x[i] > 5.4 ? 2 * x[i] : 1;
+    }
+    *s = (far_search){.ctx = ctx, .opts = o, .model = m, .x = x, .y = y, .rows = ROWS};
+}
+
+static far_kernel *make_kernel(const char *arch)
+{
+    far_kernel *k;
+    far_kernel_opts o;
+    far_kernel_opts_init(&o);
+    must(far_kernel_create(ctx, arch, &o, &k));
+    return k;
+}
+
+static void the_edge_is_the_outermost_tenth(void **state)
+{
+    (void)state;
+    double x[ROWS], y[ROWS], error = NAN;
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {0};
+    far_search s;
+    far_kernel *k = make_kernel("dense relu dense");
+    make_search(&s, &m, &o, x, y);
+    must(far_edge_find(&s));
+    assert_int_equal(s.edge.outer, ROWS / 10);
+    assert_int_equal(s.edge.inner, ROWS - ROWS / 10);
+    for (int i = 0; i < s.edge.outer; i++) {
+        assert_true(s.edge.outer_x[i] > 5.4 && s.edge.outer_y[i] == 2 * s.edge.outer_x[i]);
+    }
+    for (int i = 0; i < s.edge.inner; i++) {
+        assert_true(s.edge.inner_x[i] <= 5.4 && s.edge.inner_y[i] == 1);
+    }
+    must(far_edge_evaluate(&s, k, 1e-3, &error));
+    assert_true(error > 1 && isfinite(error)); /* the inner rows know nothing of the slope */
+    for (int i = 0; i < s.edge.outer; i++) {
+        s.edge.outer_y[i] = 0;
+    }
+    must(far_edge_evaluate(&s, k, 1e-3, &error));
+    assert_true(isinf(error)); /* no variance to compare with */
+    far_kernel_destroy(k);
+    far_edge_clear(ctx, &s.edge);
+}
+
+static void a_singular_edge_scores_worst(void **state)
+{
+    (void)state;
+    double x[ROWS], y[ROWS], error = 0;
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {0};
+    far_search s;
+    far_score score;
+    far_kernel *k = make_kernel("dense");
+    make_search(&s, &m, &o, x, y);
+    must(far_edge_find(&s));
+    must(far_edge_evaluate(&s, k, 0, &error));
+    assert_true(isinf(error) && error > 0);
+    must(far_score_evaluate(&s, k, 0, ROWS, &score));
+    assert_true(isinf(score.loo) && score.loo > 0);
+    far_kernel_destroy(k);
+    far_edge_clear(ctx, &s.edge);
+}
+
+static void every_allocation_at_the_edge_may_fail(void **state)
+{
+    (void)state;
+    double x[ROWS], y[ROWS], error;
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {0};
+    far_search s;
+    far_status st = FAR_ERR_MEMORY;
+    far_kernel *k = make_kernel("dense relu dense");
+    for (int64_t i = 0; st != FAR_OK; i++) {
+        int64_t blocks = test_heap.live_blocks;
+        make_search(&s, &m, &o, x, y);
+        test_heap.fail_at = test_heap.calls + i;
+        st = far_edge_find(&s);
+        st = st == FAR_OK ? far_edge_evaluate(&s, k, 1e-3, &error) : st;
+        test_heap.fail_at = -1;
+        far_edge_clear(ctx, &s.edge);
+        assert_true((st == FAR_OK || st == FAR_ERR_MEMORY) && i < 200);
+        assert_int_equal(test_heap.live_blocks, blocks);
+    }
+    far_kernel_destroy(k);
+}
+
+/* ---- failing and stopping ---- */
+
+static void expect(const far_frame *frame, far_fit_opts o, far_status expected)
+{
+    far_model *m = NULL;
+    int64_t blocks = test_heap.live_blocks;
+    assert_int_equal(far_model_fit(ctx, frame, &o, &m), expected);
+    assert_null(m);
+    assert_int_equal(test_heap.live_blocks, blocks);
+}
+
+/* Every early allocation, then ever fewer, since each takes as long as the choice up to there. */
+static void allocations_of_a_choice_may_fail(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(52, false);
+    far_fit_opts o = options("auto", 1e-3);
+    int64_t before = test_heap.calls;
+    far_model_destroy(fit(frame, o));
+    int64_t needed = test_heap.calls - before;
+    assert_true(needed > 1000);
+    for (int64_t i = 0; i < needed; i += i < 100 ? 1 : 1 + i / 3) {
+        test_heap.fail_at = test_heap.calls + i;
+        expect(frame, o, FAR_ERR_MEMORY);
+        test_heap.fail_at = -1;
+    }
+    for (int64_t i = 1; i <= 5; i++) {
+        test_heap.fail_at = test_heap.calls + needed - 3 * i;
+        expect(frame, o, FAR_ERR_MEMORY);
+        test_heap.fail_at = -1;
+    }
+    far_frame_destroy(frame);
+}
+
+static void a_choice_can_be_stopped(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(52, false);
+    far_fit_opts o = options("auto", 1e-3);
+    far_model_destroy(fit(frame, o));
+    int64_t whole = reports;
+    for (int64_t i = 1; i <= whole; i += 1 + i / 2) {
+        reports = 0;
+        stop_at = i;
+        expect(frame, o, FAR_ERR_CANCELLED);
+        assert_int_equal(reports, i); /* and nothing is asked after the answer */
+    }
+    stop_at = 0;
+    far_frame_destroy(frame);
+}
+
+static void a_search_without_memory_is_told(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(12, false);
+    no_search = true;
+    expect(frame, options("dense ln relu dense", NAN), FAR_ERR_MEMORY);
+    assert_string_equal(far_ctx_message(ctx), "out of memory choosing the ridge");
+    no_search = false;
+    far_frame_destroy(frame);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(ties_are_settled_at_the_edge),
+        TEST(without_an_edge_leave_one_out_decides),
+        TEST(more_rows_choose_the_ridge_again),
+        TEST(a_kernel_without_a_known_supremum_is_not_bounded),
+        TEST(the_edge_is_the_outermost_tenth),
+        TEST(a_singular_edge_scores_worst),
+        TEST(every_allocation_at_the_edge_may_fail),
+        TEST(allocations_of_a_choice_may_fail),
+        TEST(a_choice_can_be_stopped),
+        TEST(a_search_without_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -233,6 +233,11 @@ static const header_case header_cases[] = {
      "tensor 'b': starts at byte 0 of the data, but byte 3 is next: they overlap"},
     {"{" TENSOR("a", "U8", "3", "0,3") "}", 5, "has 2 bytes behind its last tensor"},
     {"{}", 1, "has 1 byte behind its last tensor"},
+    /* a checksum that is not written as we write it, or ends with the file */
+    {"{\"__metadata__\":{\"farfield.checksum\":\"sha256\",\"farfield.sha256\": \"0\"}}", 0,
+     "does not match its checksum*"},
+    {"{\"__metadata__\":{\"farfield.checksum\":\"sha256\",\"farfield.sha256\":\"0\"}}", 0,
+     "does not match its checksum*"},
 };
 
 static void wrong_headers_are_refused(void **state)

@@ -329,7 +329,7 @@ static far_status check_diagnostics(const far_json *whole, const far_model_info 
     if (i->lambda_min > (i->mean_diagonal + i->ridge) * (1 + 1e-6)) {
         return far_json_fail(&j, "\"lambda_min\" is above the mean of all eigenvalues");
     }
-    if (i->lambda_min > i->lambda_max) {
+    if (i->lambda_min > i->lambda_max * (1 + 1e-6)) { /* of one row both are the same, rounded */
         return far_json_fail(&j, "\"lambda_min\" is above \"lambda_max\"");
     }
     if (i->lambda_min > 0 && i->condition < 1 - 1e-6) {

@@ -425,6 +425,62 @@ static void a_kernel_that_is_not_finite_is_a_row_of_nan(void **state)
     far_net_destroy(net);
 }
 
+/* A frozen layer leaves the kernel; what a track holds can be asked of it. */
+static void a_track_of_some_layers(void **state)
+{
+    (void)state;
+    far_train_opts o = gd(1);
+    unsigned char layers[2] = {1, 1};
+    far_net *net = make_net("dense(7) tanh dense(1)", 1);
+    far_track *all = make_track(net, "lmax,kta", 1, &o, NULL);
+    far_train_moment m = {.net = net, .step = 1, .loss = 3};
+    far_measure measures[2];
+    double lmax[3];
+    must(far_track_watch(ctx, all, &m));
+    lmax[0] = at(all, 0, "lmax");
+    for (int i = 0; i < 2; i++) {
+        layers[0] = i == 0;
+        layers[1] = i == 1;
+        o.layers = layers;
+        far_track *some = make_track(net, "lmax,kta", 1, &o, NULL);
+        layers[0] = layers[1] = 0; /* the track has its own copy */
+        must(far_track_watch(ctx, some, &m));
+        lmax[1 + i] = at(some, 0, "lmax");
+        assert_true(far_track_seconds(some) > 0);
+        far_track_destroy(some);
+    }
+    assert_true(lmax[0] > lmax[1] && lmax[0] > lmax[2]);
+    assert_true(lmax[0] <= (lmax[1] + lmax[2]) * (1 + 1e-12)); /* of a sum of two kernels */
+    assert_string_equal(far_track_column(all, 3), "lmax");
+    assert_null(far_track_column(all, 5));
+    assert_null(far_track_column(all, -1));
+    assert_int_equal(far_track_find(all, "sigma"), -1);
+    assert_int_equal(far_track_measures(all, measures), 2);
+    far_ctx *other = context_with(1);
+    assert_int_equal(far_track_watch(other, all, &m), FAR_ERR_ARG);
+    assert_non_null(strstr(far_ctx_message(other), "another context"));
+    far_ctx_destroy(other);
+    far_track_destroy(all);
+    far_net_destroy(net);
+}
+
+/* The kernel of a network of zeros is 0: no power law, but a largest eigenvalue. */
+static void a_measure_without_a_value_leaves_the_others(void **state)
+{
+    (void)state;
+    far_train_opts o = gd(1);
+    far_net *net = make_net("dense(7, nobias) relu dense(1, nobias)", 1);
+    far_mat p = far_net_parameters(net);
+    far_track *track = make_track(net, "lmax,nu:1:5,sigma", 1, &o, NULL);
+    memset(p.data, 0, (size_t)p.cols * sizeof(double));
+    far_train_moment m = {.net = net, .step = 1, .loss = 3};
+    must(far_track_watch(ctx, track, &m));
+    assert_true(at(track, 0, "lmax") == 0);
+    assert_true(isnan(((const double *)far_track_rows(track).data)[4])); /* nu */
+    far_track_destroy(track);
+    far_net_destroy(net);
+}
+
 /* ---- several, and resumed ------------------------------------------------------------------ */
 
 enum { SEEDS = 5 };
@@ -654,6 +710,7 @@ static void rows_at_a_loss(void **state)
     must(far_track_at_loss(ctx, track, 1e-9, row));
     assert_true(isnan(row[FAR_TRACK_STEP]) && isnan(row[3]));
     refused(far_track_at_loss(ctx, track, 0, row), FAR_ERR_ARG, "loss is 0");
+    refused(far_track_at_loss(ctx, track, INFINITY, row), FAR_ERR_ARG, "loss is");
     refused(far_track_at_loss(ctx, track, NAN, row), FAR_ERR_ARG, "loss is");
     far_track_destroy(track);
     far_net_destroy(net);
@@ -696,11 +753,23 @@ static void mistakes_are_refused_before_training(void **state)
     refused(far_track_create(ctx, net, &x, &wide, &o, &track), FAR_ERR_SHAPE, "y");
     refused(far_track_create(ctx, net, &y, &y, &o, &track), FAR_ERR_SHAPE, "x");
     refused(far_track_create(ctx, NULL, &x, &y, &o, &track), FAR_ERR_ARG, "network is NULL");
+    far_mat empty = x;
+    empty.rows = 0;
+    refused(far_track_create(ctx, net, &empty, NULL, &o, &track), FAR_ERR_SHAPE, "x has no rows");
+    for (int i = 0; i < 2; i++) { /* a number that is none, in x and in y */
+        double *at = i == 0 ? &x_values[3] : &y_values[2], kept = *at;
+        *at = NAN;
+        refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_VALUE, i == 0 ? "x" : "y");
+        *at = kept;
+    }
     o.every = 0;
     refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "every is 0");
     far_track_opts_init(&o, NULL);
     o.measures = "kta";
     refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "lr is");
+    o.lr = INFINITY;
+    refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "lr is");
+    refused(far_track_create(ctx, net, &x, &y, NULL, &track), FAR_ERR_ARG, "far_track_opts_init");
     o.lr = 1;
     o.loss = 7;
     refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "no far_loss");
@@ -758,6 +827,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_watch_changes_no_bit),
+        TEST(a_track_of_some_layers),
+        TEST(a_measure_without_a_value_leaves_the_others),
         TEST(moments_see_the_network_of_their_step),
         TEST(a_watch_that_fails_stops_training),
         TEST(a_network_that_diverges_has_no_last_moment),

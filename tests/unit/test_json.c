@@ -40,6 +40,7 @@ static const char *const SOUND[] = {
     "[0.0, -0.0, 1e0, 1E+2, 1.5e-3, 0.1, 1e308, 4.9e-324, 1e-400, 123456789012345678901.5]",
     "[\"\", \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"]",
     "[\"\x7f \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80\"]",
+    "[\"\xe0\xa0\x80 \xed\x9f\xbf \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf\"]", /* the ends of ranges */
     "{\"\": 0, \"a very long key, longer than any buffer that starts small\": \"and as long a "
     "value\"}",
     "[[[[[[[[1]]]]]]]]",
@@ -102,6 +103,13 @@ static const char *const WRONG[] = {
     "[\"\xed\xa0\x80\"]",
     "[\"\xf4\x90\x80\x80\"]",
     "[\"\xe2\x82\"]",
+    "[\"\xe0\x9f\xbf\"]",
+    "[\"\xf0\x8f\xbf\xbf\"]",
+    "[\"\xf0\x9f\x98\"]",
+    "[\"\xc3\"]",
+    "[\"\\u1",
+    "[\"\\",
+    "[-9223372036854775808, 1e99999]",
     "[1]\xef\xbb\xbf",
     "['a']",
     "{1:2}",

@@ -465,8 +465,8 @@ static void one_logit_chooses_by_labels(void **state)
 static void choices_are_checked(void **state)
 {
     (void)state;
-    int64_t labels[NV], bad_labels[NV] = {3}, ranks[] = {1, 99};
-    double priors[] = {-1}, nll[26];
+    int64_t labels[NV], bad_labels[NV] = {3}, ranks[] = {1, 99}, zero[] = {0};
+    double priors[] = {-1}, endless[] = {INFINITY, 1e-320}, nll[26];
     far_mat x, v = blobs(NV, 2, labels), none = matrix(0, D), y = matrix(NV, 3);
     far_net *net;
     far_laplace *la = small_classifier(FAR_LAPLACE_ELLA, &x, &net);
@@ -482,6 +482,11 @@ static void choices_are_checked(void **state)
     REFUSE(g.size = 0, "far_laplace_grid_init");
     REFUSE((g.ranks = ranks, g.rank_count = 2), "rank 99 is not in 1 to 12");
     REFUSE((g.ranks = ranks, g.rank_count = 0), "at least 1");
+    REFUSE((g.priors = priors, g.prior_count = 0), "at least 1");
+    REFUSE((g.ranks = zero, g.rank_count = 1), "rank 0 is not in 1 to 12");
+    REFUSE((g.priors = endless, g.prior_count = 1), "inf is not positive");
+    REFUSE((g.priors = endless + 1, g.prior_count = 1), "is not positive");
+    REFUSE((g.nll = nll, g.priors = endless, g.prior_count = 1), "of your own");
     REFUSE((g.priors = priors, g.prior_count = 1), "-1 is not positive");
     REFUSE(g.nll = nll, "of your own");
     REFUSE(g.probability.rule = 7, "rule 7");

@@ -2119,7 +2119,14 @@ static void lowess_of_special_points(void **state)
     refused(far_lowess(ctx, px, py, 1, 1, 3, px, 1, out, NULL), FAR_ERR_VALUE, "2 or more");
     refused(far_lowess(ctx, px, py, 2, 0, 3, px, 1, out, NULL), FAR_ERR_ARG, "fraction is 0");
     refused(far_lowess(ctx, px, py, 2, 1, -1, px, 1, out, NULL), FAR_ERR_ARG, "iterations -1");
+    refused(far_lowess(ctx, px, py, 2, 2, 3, px, 1, out, NULL), FAR_ERR_ARG, "fraction is 2");
+    refused(far_lowess(ctx, px, py, 2, 1, 101, px, 1, out, NULL), FAR_ERR_ARG, "iterations 101");
     refused(far_lowess(ctx, NULL, py, 2, 1, 1, px, 1, out, NULL), FAR_ERR_ARG, "an array is NULL");
+    refused(far_lowess(ctx, px, NULL, 2, 1, 1, px, 1, out, NULL), FAR_ERR_ARG, "an array is NULL");
+    refused(far_lowess(ctx, px, py, 2, 1, 1, NULL, 1, out, NULL), FAR_ERR_ARG, "an array is NULL");
+    refused(far_lowess(ctx, px, py, 2, 1, 1, px, 1, NULL, NULL), FAR_ERR_ARG, "an array is NULL");
+    refused(far_lowess(ctx, px, py, -1, 1, 1, px, 1, out, NULL), FAR_ERR_ARG, "n or m negative");
+    refused(far_lowess(ctx, px, py, 2, 1, 1, px, -1, out, NULL), FAR_ERR_ARG, "n or m negative");
     at[0] = NAN;
     refused(far_lowess(ctx, px, py, 2, 1, 1, at, 1, out, NULL), FAR_ERR_VALUE, "grid[0]");
 }

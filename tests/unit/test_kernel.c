@@ -2,6 +2,7 @@
  * The kernel interface: what is refused and how it is said, and that results do not depend on
  * tiles, strides, threads, instruction sets or on which outputs are wanted.
  */
+#include "../../src/kernel/supremum.h"
 #include "../../src/kernel/tile.h"
 
 #include <farfield/farfield.h>
@@ -952,6 +953,14 @@ static void supremum_refuses_what_it_does_not_know(void **state)
     assert_int_equal(far_kernel_supremum(ctx, k, 3, &s), FAR_ERR_ARCH);
     assert_holds(far_ctx_message(ctx), "put a dense before the activation");
     far_kernel_destroy(k);
+    static const char *const between[] = {"tanh ln(eps=1) dense", "ln(groups=3) rms(eps=1) dense",
+                                          "rms(eps=1) ln(groups=3, eps=1) dense"};
+    for (int i = 0; i < COUNT(between); i++) {
+        k = kernel_of(between[i], FAR_PARAM_NTK);
+        assert_int_equal(far_kernel_supremum(ctx, k, 6, &s), FAR_ERR_ARCH);
+        assert_holds(far_ctx_message(ctx), "put a dense between them");
+        far_kernel_destroy(k);
+    }
 }
 
 /* Flat as far as a scan goes, 0.01, and 2.01 beyond 1e50. */
@@ -1074,6 +1083,70 @@ static void a_slope_that_is_infinite_at_zero_is_not_bounded(void **state)
     if (s.bounded) {
         fail_msg("bounded by %g, but Theta(1e-200, 1e-200) = %g", s.value, near_zero);
     }
+}
+
+/* K(x, x) and Theta(x, x) at norms from 1e-9 to 1e9, along a direction that mixes signs. */
+static void must_stay_below(const far_kernel *k, const char *text, double most_k, double most_theta)
+{
+    enum { NORMS = 73, D = 3 };
+    double x[NORMS * D], nngp[NORMS], ntk[NORMS];
+    for (int i = 0; i < NORMS; i++) {
+        double r = pow(10, (i - NORMS / 2) / 4.0);
+        memcpy(x + i * D, (double[D]){r, -0.5 * r, 2 * r}, D * sizeof *x);
+    }
+    far_mat points = far_mat_view(x, NORMS, D, FAR_F64);
+    far_mat k_out = far_mat_view(nngp, NORMS, 1, FAR_F64),
+            out = far_mat_view(ntk, NORMS, 1, FAR_F64);
+    must(far_kernel_diag(ctx, k, &points, &k_out, &out), text);
+    for (int i = 0; i < NORMS; i++) {
+        if (nngp[i] > most_k * (1 + 4 * ULP) || ntk[i] > most_theta * (1 + 4 * ULP)) {
+            fail_msg("%s: K %.17g and Theta %.17g at x = %g, proven: %.17g and %.17g", text,
+                     nngp[i], ntk[i], x[i * D], most_k, most_theta);
+        }
+    }
+}
+
+static double proven_of(const far_kernel *k, bool nngp, const char *text)
+{
+    far_supremum s;
+    far_supremum_init(&s);
+    must(far_supremum_of(ctx, k, nngp, 3, &s), text);
+    assert_true(s.bounded ? s.proven >= s.value * (1 - 1e-12) : isinf(s.proven));
+    return s.proven;
+}
+
+/* Every activation behind a norm of each kind, and each kind of layer on the raw input. */
+static void proven_suprema_are_above_every_value(void **state)
+{
+    (void)state;
+    static const char *const inputs[] = {"dense(7) ",
+                                         "dense(7) ln(eps=0.1) ",
+                                         "dense(7) rms(eps=1e-5, affine) ",
+                                         "dense(7, nobias) ln ",
+                                         "rms(eps=0.5) dense(7) ",
+                                         "ln(eps=2) rms(eps=0.1) dense(7) ",
+                                         "rms(eps=0.3) ln(eps=0.7) dense(7) ",
+                                         "tanh rms(eps=1) dense(7) ",
+                                         "erf dense(7) ",
+                                         "tanh dense(7) ",
+                                         "sin dense(7) ",
+                                         "batchnorm(eps=1) ln(eps=1) dense(7, w=0) "};
+    static const char *const middles[] = {"relu",     "leaky_relu(0.3)", "abs",  "erf",
+                                          "gelu",     "sin(w0=3)",       "tanh", "silu",
+                                          "identity", "relu(2)"};
+    int proven = 0;
+    for (int i = 0; i < 3 * COUNT(inputs); i++) {
+        char text[160];
+        const char *input = inputs[i % COUNT(inputs)], *middle = middles[i % COUNT(middles)];
+        snprintf(text, sizeof text, "%s%s dense(5) skip(%s dense(5)) dense(1)", input, middle,
+                 middle);
+        far_kernel *k = kernel_of(text, i % 5 < 3 ? FAR_PARAM_NTK : FAR_PARAM_STANDARD);
+        double most_k = proven_of(k, true, text), most = proven_of(k, false, text);
+        must_stay_below(k, text, most_k, most);
+        proven += isfinite(most_k) + isfinite(most);
+        far_kernel_destroy(k);
+    }
+    assert_true(proven > 30);
 }
 
 /* ---- running out of memory ---- */
@@ -1989,6 +2062,7 @@ int main(void)
         TEST(limit_accepts_a_sine_of_a_bounded_input),
         TEST(any_output_of_a_limit_may_be_left_out),
         TEST(supremum_checks_its_arguments),
+        TEST(proven_suprema_are_above_every_value),
         TEST(supremum_refuses_what_it_does_not_know),
         TEST(supremum_refuses_input_groups_that_do_not_divide),
         TEST(supremum_is_no_constant_for_being_flat_near_the_data),

@@ -287,8 +287,12 @@ static void bounded_networks_are_certified(void **state)
     (void)state;
     static const struct {
         const char *csv, *target, *arch;
-        int32_t prior;
+        int32_t prior, param;
     } cases[] = {
+        {LINE, "y", "dense(7) ln relu dense(1)", FAR_PRIOR_NTK, FAR_PARAM_STANDARD},
+        {LINE, "y", "dense(7) ln relu dense(1, nobias)", FAR_PRIOR_NTK, FAR_PARAM_STANDARD},
+        {PLANE, "y", "dense(7) ln relu dense(1)", FAR_PRIOR_NNGP, FAR_PARAM_STANDARD},
+        {LINE, "y", "dense ln relu", FAR_PRIOR_NNGP, FAR_PARAM_NTK},
         {LINE, "y", LN_FIRST, FAR_PRIOR_NTK},
         {LINE, "y", "[dense ln relu]x2 dense", FAR_PRIOR_NNGP},
         {PLANE, "y,z", "dense relu dense ln relu dense", FAR_PRIOR_NTK},
@@ -305,6 +309,7 @@ static void bounded_networks_are_certified(void **state)
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options(cases[i].target, cases[i].arch, 0.01);
         o.prior = cases[i].prior;
+        o.param = cases[i].param;
         far_model *m = fit_with(cases[i].csv, o);
         far_certificate *c = certify(m);
         check_bounded(m, c);

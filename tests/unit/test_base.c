@@ -630,6 +630,17 @@ static void progress_without_a_listener_goes_on(void **state)
     assert_int_equal(far_progress(ctx, "kernel", 1, 2), FAR_OK);
 }
 
+static void what_does_not_fit_is_told_in_bytes(void **state)
+{
+    (void)state;
+    assert_int_equal(far_budget_check(ctx, "the matrix", 4096, 4096), FAR_OK);
+    assert_int_equal(far_budget_check(ctx, "the matrix", 6.5 * 1024, 512), FAR_ERR_BUDGET);
+    assert_holds(far_ctx_message(ctx), "the matrix needs 6.5 KiB but 512 bytes are allowed");
+    assert_int_equal(far_budget_check(ctx, "the matrix", 0x1p70, 0), FAR_ERR_BUDGET);
+    assert_holds(far_ctx_message(ctx), "the matrix needs 1.05e+06 PiB but ");
+    assert_holds(far_ctx_message(ctx), " are available");
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
 /* Whatever a name holds, a terminal prints it and does nothing else. */
@@ -709,6 +720,7 @@ int main(void)
         TEST(the_default_allocator_serves_large_blocks),
         TEST(rounding_is_outward_as_printed),
         TEST(sizes_that_overflow_are_out_of_memory),
+        TEST(what_does_not_fit_is_told_in_bytes),
         TEST(a_refused_block_says_how_much_was_wanted),
         TEST(growing_keeps_the_contents),
         TEST(growing_in_vain_keeps_the_old_block),

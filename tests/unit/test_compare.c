@@ -765,6 +765,11 @@ static void options_out_of_range_are_refused(void **state)
     set_opts("mean");
     fit.target = NULL;
     assert_refused(frame, FAR_ERR_ARG, "no target");
+    fit.target = "";
+    assert_refused(frame, FAR_ERR_ARG, "no target");
+    set_opts("mean");
+    fit.size = 3;
+    assert_refused(frame, FAR_ERR_ARG, "not initialised");
     set_opts("mean");
     fit.ridge = -1;
     assert_refused(frame, FAR_ERR_ARG, "the ridge is -1");
@@ -1028,6 +1033,26 @@ static void json_has_every_field(void **state)
     far_frame_destroy(frame);
 }
 
+static void what_is_not_there_is_nothing(void **state)
+{
+    (void)state;
+    far_frame *frame = table(37, wave);
+    set_opts("mean");
+    far_comparison *c = compare(frame);
+    int64_t seeds = far_comparison_describe(c).seeds;
+    assert_null(far_comparison_row(c, -1));
+    assert_null(far_comparison_row(c, 1));
+    assert_null(far_comparison_run(c, -1, 0));
+    assert_null(far_comparison_run(c, 1, 0));
+    assert_null(far_comparison_run(c, 0, -1));
+    assert_null(far_comparison_run(c, 0, seeds));
+    assert_int_equal(far_comparison_points(c, -1).count, 0);
+    assert_int_equal(far_comparison_points(c, seeds).count, 0);
+    assert_non_null(far_comparison_run(c, 0, seeds - 1));
+    far_comparison_destroy(c);
+    far_frame_destroy(frame);
+}
+
 static void states_have_names(void **state)
 {
     (void)state;
@@ -1152,6 +1177,7 @@ int main(void)
         TEST(averages_have_intervals_from_two_values_on),
         TEST(seeds_are_five_or_one),
         TEST(json_has_every_field),
+        TEST(what_is_not_there_is_nothing),
         TEST(states_have_names),
         TEST(cancelling_ends_it),
         TEST(every_allocation_may_fail),

@@ -6,8 +6,8 @@ endif()
 file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.sh)
 foreach(case ${cases})
   get_filename_component(name ${case} NAME_WE)
-  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|siren|edge|loss|proteins|faces|keeps|interrupted)|demo)")
-    continue() # whole experiments: too slow under sanitizers, whose parts have tests of their own
+  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|siren|edge|loss|proteins|faces|keeps|interrupted)|demo|threads_do_not)")
+    continue() # whole experiments and pipelines: too slow under sanitizers, and their parts have tests
   endif()
   add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})
   set_tests_properties(cli_${name} PROPERTIES LABELS cli SKIP_RETURN_CODE 77 TIMEOUT 300

@@ -118,7 +118,8 @@ static int take_table(session *s, const subject *m, along *a)
 /* Directions in the units of the standardised inputs; a direction has no origin. */
 static void scale_directions(const subject *m, const far_mat *raw, far_mat *out)
 {
-    far_mat scale = m->net ? far_net_scaling(m->net).input_scale : far_model_input_scale(m->model);
+    far_mat scale = m->net ? far_net_scaling(m->net).input_scale
+                           : far_columns_scaling(far_model_columns(m->model)).input_scale;
     const double *from = raw->data, *unit = scale.data;
     double *to = out->data;
     for (int64_t i = 0; i < raw->rows * raw->cols; i++) {

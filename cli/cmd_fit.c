@@ -155,7 +155,7 @@ static void print_json(const far_model *m, const char *path)
     json_diagnostics(&info);
     json_cost(&info);
     json_candidates(m);
-    json_text_field(stdout, "data_hash", far_model_data_hash(m));
+    json_text_field(stdout, "data_hash", far_columns_hash(far_model_columns(m)));
     if (path) {
         json_text_field(stdout, "model", path);
     } else {
@@ -179,7 +179,9 @@ static void print_outputs(const far_model *m, const far_model_info *i)
     print_label(classes ? "classes" : "outputs");
     print("%lld: ", (long long)i->outputs);
     for (int64_t k = 0; k < i->outputs && k < NAMES_SHOWN; k++) {
-        print("%s%s", k ? ", " : "", classes ? far_model_class(m, k) : far_model_target(m, k));
+        print("%s%s", k ? ", " : "",
+              classes ? far_columns_class(far_model_columns(m), k)
+                      : far_columns_target(far_model_columns(m), k));
     }
     print("%s\n", i->outputs > NAMES_SHOWN ? ", ..." : "");
 }

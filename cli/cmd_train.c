@@ -332,8 +332,8 @@ static int read_data(training *t)
     if (a->loss == LOSS_AUTO && classes) {
         t->opts.loss = FAR_LOSS_CE;
     }
-    far_net_data_opts o;
-    far_net_data_opts_init(&o);
+    far_columns_opts o;
+    far_columns_opts_init(&o);
     o.target = a->target;
     o.features = a->features;
     o.rows = t->table.rows;
@@ -341,14 +341,14 @@ static int read_data(training *t)
     o.loss = t->opts.loss;
     o.standardize = a->standardize;
     o.impute = a->impute;
-    far_status st = far_net_data_create(t->s.ctx, t->table.frame, &o, &t->data);
+    far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
     return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, about_data ? t->table.label : NULL);
 }
 
 bool training_classifies(const training *t)
 {
-    return t->data && far_net_data_task(t->data) == FAR_TASK_CLASSIFY;
+    return t->data && far_columns_describe(far_examples_columns(t->data)).task == FAR_TASK_CLASSIFY;
 }
 
 /* ---- networks ------------------------------------------------------------------------------ */
@@ -358,8 +358,8 @@ static int draw_network(training *t, int64_t i, far_net **out)
     const train_args *a = &t->args;
     far_net_opts o;
     far_net_opts_init(&o);
-    o.inputs = t->data ? far_net_data_inputs(t->data).cols : a->inputs;
-    o.outputs = t->data ? far_net_data_targets(t->data).cols : 0;
+    o.inputs = t->data ? far_examples_inputs(t->data).cols : a->inputs;
+    o.outputs = t->data ? far_examples_targets(t->data).cols : 0;
     o.init = a->init == INIT_KAIMING_NORMAL ? FAR_INIT_KAIMING_NORMAL : a->init;
     o.w0 = a->w0;
     o.seed = (uint64_t)(a->seed + i);
@@ -371,7 +371,8 @@ static int make_network(training *t, int64_t i, far_net **out)
 {
     const train_args *a = &t->args;
     int code = a->from ? network_load(&t->s, a->from, a->arch, out) : draw_network(t, i, out);
-    if (code == EXIT_DONE && t->data && far_net_data_attach(t->s.ctx, t->data, *out) != FAR_OK) {
+    if (code == EXIT_DONE && t->data &&
+        far_net_set_columns(t->s.ctx, *out, far_examples_columns(t->data)) != FAR_OK) {
         code = session_failure(&t->s, a->from ? a->from : "--arch");
     }
     return code;
@@ -442,7 +443,7 @@ static int make_histories(training *t)
 
 static far_status train_batch(training *t, batch *b)
 {
-    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
     t->opts.layers = t->layers;
     tracking_attach(t);
     far_status st = FAR_OK;
@@ -641,7 +642,7 @@ static void training_close(training *t)
     free(t->histories);
     free(t->layers);
     tracking_free(&t->track);
-    far_net_data_destroy(t->data);
+    far_examples_destroy(t->data);
     dataset_free(&t->table);
     session_close(&t->s);
 }

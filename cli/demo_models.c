@@ -220,21 +220,21 @@ static far_status learn_infinite(const lesson *l, const far_frame *table)
 
 /* ---- finite width -------------------------------------------------------------------------- */
 
-static far_status draw_net(const lesson *l, const far_net_data *data, uint64_t seed, far_net **out)
+static far_status draw_net(const lesson *l, const far_examples *data, uint64_t seed, far_net **out)
 {
     far_net_opts opts;
     far_net_opts_init(&opts);
     opts.inputs = l->set->input_count;
     opts.seed = seed;
     far_status st = far_net_create(l->ctx, l->model->arch, &opts, out);
-    return st == FAR_OK ? far_net_data_attach(l->ctx, data, *out) : st;
+    return st == FAR_OK ? far_net_set_columns(l->ctx, *out, far_examples_columns(data)) : st;
 }
 
-static far_status train_nets(const lesson *l, const far_net_data *data, far_net **nets,
+static far_status train_nets(const lesson *l, const far_examples *data, far_net **nets,
                              const uint64_t *seeds)
 {
     far_train_opts opts;
-    far_mat x = far_net_data_inputs(data), y = far_net_data_targets(data);
+    far_mat x = far_examples_inputs(data), y = far_examples_targets(data);
     far_train_opts_init(&opts);
     opts.epochs = l->d->args.quick ? l->set->epochs / 10 : l->set->epochs;
     return far_net_train_many(l->ctx, nets, l->seeds, &x, &y, &opts, seeds, NULL, NULL);
@@ -256,13 +256,14 @@ static far_status ask_nets(const lesson *l, far_net **nets)
 
 static far_status learn_finite(const lesson *l, const far_frame *table)
 {
-    far_net_data *data = NULL;
-    far_net_data_opts opts;
+    far_examples *data = NULL;
+    far_columns_opts opts;
     far_net *nets[MOST_SEEDS] = {NULL};
     uint64_t seeds[MOST_SEEDS];
-    far_net_data_opts_init(&opts);
+    far_columns_opts_init(&opts);
     opts.target = l->set->target;
-    far_status st = far_net_data_create(l->ctx, table, &opts, &data);
+    opts.loss = FAR_LOSS_MSE;
+    far_status st = far_examples_learn(l->ctx, table, &opts, &data);
     for (int64_t k = 0; k < l->seeds && st == FAR_OK; k++) {
         seeds[k] = (uint64_t)k;
         st = draw_net(l, data, seeds[k], &nets[k]);
@@ -276,7 +277,7 @@ static far_status learn_finite(const lesson *l, const far_frame *table)
     for (int64_t k = 0; k < l->seeds; k++) {
         far_net_destroy(nets[k]);
     }
-    far_net_data_destroy(data);
+    far_examples_destroy(data);
     return st;
 }
 

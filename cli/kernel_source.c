@@ -312,24 +312,15 @@ static int read_coordinates(session *s, const source_args *a, source *k)
     return code;
 }
 
-/* All chosen rows of a frame in the network's units, moved together; label is its file. */
+/* The chosen rows of a frame in the network's units; label is its file. */
 static int encode(session *s, const source *k, const char *label, const far_frame *frame,
                   const unsigned char *rows, int64_t count, far_mat *out)
 {
-    int64_t d = far_net_describe(k->net).inputs, total = far_frame_rows(frame), next = 0;
-    far_mat whole = {0};
-    int code = matrix_alloc(s->verb, total, d, FAR_F64, &whole);
-    code = code == EXIT_DONE ? matrix_alloc(s->verb, count, d, FAR_F64, out) : code;
-    if (code == EXIT_DONE && far_net_encode(s->ctx, k->net, frame, rows, &whole) != FAR_OK) {
+    const far_columns *columns = far_net_columns(k->net);
+    int code = matrix_alloc(s->verb, count, far_net_describe(k->net).inputs, FAR_F64, out);
+    if (code == EXIT_DONE && far_columns_encode(s->ctx, columns, frame, rows, out) != FAR_OK) {
         code = session_failure(s, label);
     }
-    for (int64_t i = 0; code == EXIT_DONE && i < total; i++) {
-        if (!rows || rows[i]) {
-            memcpy((double *)out->data + next++ * d, (double *)whole.data + i * d,
-                   (size_t)d * sizeof(double));
-        }
-    }
-    free(whole.data);
     return code;
 }
 
@@ -359,8 +350,9 @@ static int make_table(session *s, const source_args *a, source *k)
     if (!names) {
         return failure(s->verb, "out of memory");
     }
-    for (int64_t j = 0; k->net && j < cols; j++) {
-        names[j] = far_net_input_name(k->net, j);
+    bool named = k->net && far_columns_describe(far_net_columns(k->net)).named;
+    for (int64_t j = 0; named && j < cols; j++) {
+        names[j] = far_columns_input(far_net_columns(k->net), j);
     }
     k->table = (dataset){.label = "the grid", .count = a->made.rows};
     far_status st = far_frame_from_mat(s->ctx, &a->made, names, &k->table.frame);
@@ -376,7 +368,7 @@ static int read_points(session *s, const source_args *a, int32_t needs, source *
     if (code != EXIT_DONE || !k->table.frame) {
         return code;
     }
-    if (k->net && far_net_input_name(k->net, 0)) {
+    if (k->net && far_columns_describe(far_net_columns(k->net)).named) {
         return a->features
                    ? usage_error(s->verb, "--features: the network knows which columns it takes")
                    : encode(s, k, k->table.label, k->table.frame, k->table.rows, k->table.count,
@@ -692,7 +684,7 @@ int source_cross(session *s, const source_args *a, source *k, const char *table,
 {
     dataset d = {0};
     far_mat x = {0};
-    bool known = k->net && far_net_input_name(k->net, 0);
+    bool known = k->net && far_columns_describe(far_net_columns(k->net)).named;
     int code = dataset_read(s->verb, s->ctx, table, NULL, &d);
     if (code == EXIT_DONE) {
         code = known ? encode(s, k, d.label, d.frame, NULL, d.count, &x)

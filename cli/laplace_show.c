@@ -403,7 +403,9 @@ static const char *class_name(const laplace_job *j, int64_t k)
 {
     subject of = {.net = j->net};
     static char number[24];
-    const char *name = far_net_task(j->net) == FAR_TASK_CLASSIFY ? subject_output(&of, k) : NULL;
+    const char *name = far_columns_describe(far_net_columns(j->net)).task == FAR_TASK_CLASSIFY
+                           ? subject_output(&of, k)
+                           : NULL;
     snprintf(number, sizeof number, "%lld", (long long)k);
     return name ? name : number;
 }
@@ -412,7 +414,7 @@ static const char *class_name(const laplace_job *j, int64_t k)
 static void add_classes(const laplace_job *j, page *p)
 {
     far_mat m = j->forms[FORM_MINE].in.probability;
-    bool named = far_net_task(j->net) == FAR_TASK_CLASSIFY;
+    bool named = far_columns_describe(far_net_columns(j->net)).task == FAR_TASK_CLASSIFY;
     double *best = add_column(p, "", "class", "");
     p->columns[0].words = named ? p->labels : NULL;
     for (int64_t k = 0; k < m.cols; k++) {

@@ -27,7 +27,7 @@ option_group labelled_options(size_t offset);
  * labelled_free is always safe. */
 typedef struct labelled {
     dataset table;
-    far_net_data *data;
+    far_examples *data;
     far_mat x; /* n x d, raw units */
     int64_t *labels;
     int64_t classes;

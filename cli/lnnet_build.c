@@ -120,7 +120,7 @@ static int build(job *j)
     far_status st = far_lnnet_build(j->s.ctx, &j->points.x, j->points.labels, j->points.classes, &o,
                                     &j->net, &j->info);
     if (st == FAR_OK) {
-        st = far_net_data_attach(j->s.ctx, j->points.data, j->net);
+        st = far_net_set_columns(j->s.ctx, j->net, far_examples_columns(j->points.data));
     }
     return st == FAR_OK ? EXIT_DONE : build_failure(j, st);
 }
@@ -220,7 +220,7 @@ static void print_classes(const job *j)
     putchar('[');
     for (int64_t k = 0; k < j->points.classes; k++) {
         fputs(k ? ", " : "", stdout);
-        json_quoted(stdout, far_net_output_name(j->net, k));
+        json_quoted(stdout, far_columns_output(far_net_columns(j->net), k));
     }
     putchar(']');
 }

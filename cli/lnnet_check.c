@@ -76,11 +76,12 @@ static int read_command_line(int argc, char **argv, check_args *a)
 static int64_t output_of(const far_net *net, const char *name, int64_t k)
 {
     int64_t outputs = far_net_describe(net).outputs;
-    if (!far_net_output_name(net, 0)) {
+    const far_columns *columns = far_net_columns(net);
+    if (!far_columns_describe(columns).named) {
         return k < outputs ? k : -1;
     }
     for (int64_t i = 0; i < outputs; i++) {
-        if (strcmp(far_net_output_name(net, i), name) == 0) {
+        if (strcmp(far_columns_output(columns, i), name) == 0) {
             return i;
         }
     }
@@ -91,7 +92,7 @@ static int match_classes(job *j)
 {
     labelled *p = &j->points;
     for (int64_t i = 0; i < p->x.rows; i++) {
-        const char *name = far_net_data_class(p->data, p->labels[i]);
+        const char *name = far_columns_class(far_examples_columns(p->data), p->labels[i]);
         int64_t output = output_of(j->net, name, p->labels[i]);
         if (output < 0) {
             return failure(VERB, "%s has no output for the class '%s' of %s", j->args.net, name,

@@ -40,8 +40,8 @@ static int64_t class_of(const double *indicator, int64_t classes)
 
 static int take_labels(session *s, labelled *l)
 {
-    far_mat y = far_net_data_targets(l->data);
-    l->x = far_net_data_inputs(l->data);
+    far_mat y = far_examples_targets(l->data);
+    l->x = far_examples_inputs(l->data);
     l->classes = y.cols;
     l->labels = malloc((size_t)y.rows * sizeof *l->labels + 1);
     if (!l->labels) {
@@ -55,12 +55,12 @@ static int take_labels(session *s, labelled *l)
 
 int labelled_read(session *s, const labelled_args *a, labelled *out)
 {
-    far_net_data_opts o;
+    far_columns_opts o;
     int code = dataset_read(s->verb, s->ctx, a->data, a->where, &out->table);
     if (code != EXIT_DONE) {
         return code;
     }
-    far_net_data_opts_init(&o);
+    far_columns_opts_init(&o);
     o.target = a->label;
     o.features = a->features;
     o.rows = out->table.rows;
@@ -68,7 +68,7 @@ int labelled_read(session *s, const labelled_args *a, labelled *out)
     o.loss = FAR_LOSS_CE;
     o.standardize = FAR_STANDARDIZE_NONE;
     o.impute = a->impute;
-    far_status st = far_net_data_create(s->ctx, out->table.frame, &o, &out->data);
+    far_status st = far_examples_learn(s->ctx, out->table.frame, &o, &out->data);
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
     return st == FAR_OK ? take_labels(s, out)
                         : session_failure(s, about_data ? out->table.label : NULL);
@@ -116,8 +116,9 @@ static int twins_failure(session *s, const labelled *l, const labelled_row *a,
                    "%s: rows %lld and %lld are identical, but their classes are '%s' and '%s'; no "
                    "function tells them apart: remove one",
                    l->table.label, (long long)table_row(l, a->point),
-                   (long long)table_row(l, b->point), far_net_data_class(l->data, a->label),
-                   far_net_data_class(l->data, b->label));
+                   (long long)table_row(l, b->point),
+                   far_columns_class(far_examples_columns(l->data), a->label),
+                   far_columns_class(far_examples_columns(l->data), b->label));
 }
 
 /* The first row that has a twin of another class behind it, among sorted ones; -1: none. */
@@ -154,7 +155,7 @@ int labelled_refuse_twins(session *s, const labelled *l)
 
 void labelled_free(labelled *l)
 {
-    far_net_data_destroy(l->data);
+    far_examples_destroy(l->data);
     dataset_free(&l->table);
     free(l->labels);
 }

@@ -355,7 +355,7 @@ static void put_facts(report *r, const report_proof *p)
     }
     report_fact(r, "ridge", "%.6g", i.ridge);
     report_fact(r, "lambda_min", "%.6g", far_round_down(i.lambda_min, 6));
-    report_fact(r, "data", "SHA-256 %s", far_model_data_hash(m->model));
+    report_fact(r, "data", "SHA-256 %s", far_columns_hash(far_model_columns(m->model)));
 }
 
 void report_certificate(report *r, const report_proof *p, int argc, char **argv)

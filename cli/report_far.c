@@ -100,7 +100,7 @@ static bool curve_spread(report *r, const far_model *m, curve *c)
     far_frame *frame = NULL;
     far_prediction *p = NULL;
     far_predict_opts opts;
-    const char *name = far_model_input(m, 0);
+    const char *name = far_columns_input(far_model_columns(m), 0);
     far_mat x = far_mat_view(c->x, FAR_VIEW_POINTS, 1, FAR_F64);
     far_predict_opts_init(&opts);
     opts.spread = FAR_SPREAD_CALIBRATED;

@@ -140,10 +140,11 @@ typedef struct rows {
 static bool rows_make(report *r, const far_model *m, int64_t k, rows *out)
 {
     far_mat x = far_model_points(m), y = far_model_targets(m);
-    double centre = ((const double *)far_model_output_centre(m).data)[k];
-    double scale = ((const double *)far_model_output_scale(m).data)[k];
-    double x_centre = *(const double *)far_model_input_centre(m).data;
-    double x_scale = *(const double *)far_model_input_scale(m).data;
+    double centre =
+        ((const double *)far_columns_scaling(far_model_columns(m)).output_centre.data)[k];
+    double scale = ((const double *)far_columns_scaling(far_model_columns(m)).output_scale.data)[k];
+    double x_centre = *(const double *)far_columns_scaling(far_model_columns(m)).input_centre.data;
+    double x_scale = *(const double *)far_columns_scaling(far_model_columns(m)).input_scale.data;
     int64_t step = x.rows / MOST_ROWS + 1, places = x.rows / step + 1;
     double *f = calloc((size_t)(x.rows * y.cols) + 1, sizeof *f);
     far_mat mean = far_mat_view(f, x.rows, y.cols, FAR_F64);
@@ -178,8 +179,8 @@ static void put_agreement(report *r, const far_model *m, const rows *d)
         return;
     }
     char x[200], y[200];
-    snprintf(x, sizeof x, "%s, as in the table", far_model_target(m, 0));
-    snprintf(y, sizeof y, "%s, fitted", far_model_target(m, 0));
+    snprintf(x, sizeof x, "%s, as in the table", far_columns_target(far_model_columns(m), 0));
+    snprintf(y, sizeof y, "%s, fitted", far_columns_target(far_model_columns(m), 0));
     far_figure_opts o = report_axes(x, y);
     o.width = 560;
     o.height = 480;
@@ -210,7 +211,8 @@ void report_fit(report *r, const far_model *m, const char *name, int argc, char 
 {
     char title[512];
     far_model_info i = far_model_describe(m);
-    snprintf(title, sizeof title, "An infinitely wide network for %s", far_model_target(m, 0));
+    snprintf(title, sizeof title, "An infinitely wide network for %s",
+             far_columns_target(far_model_columns(m), 0));
     report_title(r, title);
     put_verdicts(r, m, &i);
     put_numbers(r, &i);
@@ -218,5 +220,6 @@ void report_fit(report *r, const far_model *m, const char *name, int argc, char 
     put_pictures(r, m, &i);
     report_command(r, argc, argv);
     report_fact(r, "architecture", "%s", far_model_arch(m));
-    report_fact(r, "data", "%s, SHA-256 of what was used %s", name, far_model_data_hash(m));
+    report_fact(r, "data", "%s, SHA-256 of what was used %s", name,
+                far_columns_hash(far_model_columns(m)));
 }

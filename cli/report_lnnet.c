@@ -8,7 +8,7 @@
 static lnnet_points points_of(const report_built *b, const char **names)
 {
     for (int64_t k = 0; k < b->points->classes; k++) {
-        names[k] = far_net_data_class(b->points->data, k);
+        names[k] = far_columns_class(far_examples_columns(b->points->data), k);
     }
     return (lnnet_points){b->points->x, b->points->labels, b->points->classes, names};
 }
@@ -83,5 +83,5 @@ void report_lnnet(report *r, const report_built *b, int argc, char **argv)
     report_command(r, argc, argv);
     report_fact(r, "architecture", "%s", far_net_text(b->net));
     report_fact(r, "data", "%s, SHA-256 of what was used %s", b->points->table.label,
-                far_net_data_hash(b->points->data));
+                far_columns_hash(far_examples_columns(b->points->data)));
 }

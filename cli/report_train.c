@@ -165,7 +165,7 @@ static int64_t kept_subjects(const training *t, subject *subjects)
 
 static void put_function(report *r, const training *t)
 {
-    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
     far_scaling s = far_net_scaling(t->runs[0].net);
     subject *subjects = calloc((size_t)t->args.seeds, sizeof *subjects);
     double *raw_x = raw_column(&x, &s.input_centre, &s.input_scale);
@@ -187,7 +187,8 @@ static void put_facts(report *r, const training *t)
     report_fact(r, "architecture", "%s", far_net_text(t->runs[0].net));
     report_fact(r, "parameters", "%lld", (long long)i.parameters);
     report_fact(r, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
-                (long long)far_net_data_inputs(t->data).rows, far_net_data_hash(t->data));
+                (long long)far_examples_inputs(t->data).rows,
+                far_columns_hash(far_examples_columns(t->data)));
     report_fact(r, "rate", "%g", far_train_rate(&t->opts));
     report_seeds(r, (uint64_t)t->args.seed, t->args.seeds);
 }

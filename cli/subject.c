@@ -32,22 +32,13 @@ int network_load(session *s, const char *path, const char *arch, far_net **out)
 
 int network_inputs(session *s, const far_net *net, const dataset *t, double **values, far_mat *x)
 {
-    int64_t d = far_net_describe(net).inputs, total = far_frame_rows(t->frame), next = 0;
-    *values = malloc((size_t)(total * d) * sizeof **values + 1);
-    if (!*values) {
-        return failure(s->verb, "%s: out of memory", t->label);
+    int code = matrix_alloc(s->verb, t->count, far_net_describe(net).inputs, FAR_F64, x);
+    *values = x->data;
+    if (code == EXIT_DONE &&
+        far_columns_encode(s->ctx, far_net_columns(net), t->frame, t->rows, x) != FAR_OK) {
+        code = session_failure(s, t->label);
     }
-    far_mat all = far_mat_view(*values, total, d, FAR_F64);
-    if (far_net_encode(s->ctx, net, t->frame, t->rows, &all) != FAR_OK) {
-        return session_failure(s, t->label);
-    }
-    for (int64_t i = 0; i < total; i++) {
-        if (!t->rows || t->rows[i]) {
-            memmove(*values + next++ * d, *values + i * d, (size_t)d * sizeof **values);
-        }
-    }
-    *x = far_mat_view(*values, next, d, FAR_F64);
-    return EXIT_DONE;
+    return code;
 }
 
 int subject_load(session *s, const char *path, const char *arch, subject *out)
@@ -76,37 +67,25 @@ int64_t subject_outputs(const subject *s)
     return s->net ? far_net_describe(s->net).outputs : far_model_describe(s->model).outputs;
 }
 
-static const char *number_name(char letter, int64_t i)
+static const far_columns *columns_of(const subject *s)
 {
-    static char names[8][32];
-    static int next;
-    char *name = names[next++ % 8];
-    snprintf(name, sizeof names[0], "%c%lld", letter, (long long)i + 1);
-    return name;
+    return s->net ? far_net_columns(s->net) : far_model_columns(s->model);
 }
 
 const char *subject_input(const subject *s, int64_t i)
 {
-    const char *name = s->net ? far_net_input_name(s->net, i) : far_model_input(s->model, i);
-    return name ? name : number_name('x', i);
-}
-
-static const char *model_output(const far_model *m, int64_t i)
-{
-    const char *label = far_model_class(m, i);
-    return label ? label : far_model_target(m, i);
+    return far_columns_input(columns_of(s), i);
 }
 
 const char *subject_output(const subject *s, int64_t i)
 {
-    const char *name = s->net ? far_net_output_name(s->net, i) : model_output(s->model, i);
-    return name ? name : number_name('y', i);
+    const char *label = far_columns_class(columns_of(s), i);
+    return label ? label : far_columns_output(columns_of(s), i);
 }
 
 const char *subject_score(const subject *s, int64_t i)
 {
-    bool second = s->net && subject_outputs(s) == 1 && far_net_output_name(s->net, 1);
-    return subject_output(s, second ? 1 : i);
+    return far_columns_output(columns_of(s), i);
 }
 
 /* ---- points and directions ----------------------------------------------------------------- */
@@ -176,17 +155,14 @@ void subject_print_direction(const subject *s, const double *v)
 
 far_scaling subject_scaling(const subject *s)
 {
-    if (s->net) {
-        return far_net_scaling(s->net);
-    }
-    return (far_scaling){far_model_input_centre(s->model), far_model_input_scale(s->model),
-                         far_model_output_centre(s->model), far_model_output_scale(s->model)};
+    return far_columns_scaling(columns_of(s));
 }
 
 static far_status eval_model(session *s, const far_model *m, const far_mat *x, far_mat *out)
 {
     far_mat points;
-    const double *centre = far_model_input_centre(m).data, *scale = far_model_input_scale(m).data;
+    far_scaling scaling = far_columns_scaling(far_model_columns(m));
+    const double *centre = scaling.input_centre.data, *scale = scaling.input_scale.data;
     const double *raw = x->data;
     if (matrix_alloc(s->verb, x->rows, x->cols, FAR_F64, &points) != EXIT_DONE) {
         return FAR_ERR_MEMORY;

@@ -31,8 +31,7 @@ void subject_free(subject *s);
 
 int64_t subject_inputs(const subject *s);
 int64_t subject_outputs(const subject *s);
-/* Columns of the table it comes from, else x1, x2, ... and y1, y2, ...; what is returned lives
- * until the eighth call from here. */
+/* As far_columns_input; an output is a target or a class. */
 const char *subject_input(const subject *s, int64_t i);
 const char *subject_output(const subject *s, int64_t i);
 /* The same for the scores of classes: a network with one output for two has that of the second. */

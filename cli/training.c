@@ -70,7 +70,7 @@ static double mean_r2(const double *f, const double *y, int64_t n, int64_t o)
 
 int training_score(training *t, train_run *r)
 {
-    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
     double *f = malloc((size_t)(y.rows * y.cols) * sizeof *f + 1);
     if (!f) {
         return failure(t->s.verb, "out of memory");
@@ -183,14 +183,14 @@ static void json_network(const training *t)
 static void json_run_options(const training *t)
 {
     const far_train_opts *o = &t->opts;
-    far_mat x = far_net_data_inputs(t->data);
+    far_mat x = far_examples_inputs(t->data);
     json_number_field(stdout, "n", (double)x.rows);
     json_text_field(stdout, "task", training_classifies(t) ? "classify" : "regress");
     json_text_field(stdout, "optimizer", word_of(OPTIMIZER_LIST, o->optimizer));
     json_text_field(stdout, "loss_kind", word_of(LOSS_LIST, o->loss + 1));
     json_number_field(stdout, "lr", far_train_rate(o));
     json_number_field(stdout, "batch", (double)(o->batch > 0 ? o->batch : x.rows));
-    json_text_field(stdout, "data_hash", far_net_data_hash(t->data));
+    json_text_field(stdout, "data_hash", far_columns_hash(far_examples_columns(t->data)));
     json_result(t, &t->runs[0]);
 }
 
@@ -242,7 +242,7 @@ static void print_network(const training *t)
 static void print_method(const training *t)
 {
     const far_train_opts *o = &t->opts;
-    int64_t rows = far_net_data_inputs(t->data).rows;
+    int64_t rows = far_examples_inputs(t->data).rows;
     print_label("rows");
     print("%lld\n", (long long)rows);
     print_label("training");

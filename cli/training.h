@@ -42,7 +42,7 @@ struct training {
     train_args args;
     session s;
     dataset table;
-    far_net_data *data; /* NULL: untrained networks */
+    far_examples *data; /* NULL: untrained networks */
     far_train_opts opts;
     unsigned char *layers; /* which are trained; NULL: all */
     train_run *runs;       /* args.seeds of them */

@@ -10,7 +10,9 @@ set(FAR_SOURCES
     src/data/frame.c src/data/frame_csv.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
-    src/data/json_read.c src/data/json_write.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/table.c src/data/write.c
+    src/data/json_read.c src/data/json_value.c src/data/json_write.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/table.c src/data/write.c
+    src/columns/columns.c src/columns/columns_encode.c src/columns/columns_features.c
+    src/columns/columns_json.c src/columns/columns_learn.c src/columns/columns_targets.c src/columns/examples.c
     src/kernel/activation.c src/kernel/big.c src/kernel/diagonal.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
@@ -32,13 +34,13 @@ set(FAR_SOURCES
     src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c
     src/measure/track.c src/measure/track_file.c src/measure/view.c src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
-    src/regress/duplicate.c src/regress/encode.c src/regress/filter.c src/regress/fit.c
+    src/regress/duplicate.c src/regress/filter.c src/regress/fit.c
     src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
     src/regress/select_score.c
-    src/regress/spread.c src/regress/target.c
-    src/regress/json_value.c src/regress/manifest.c src/regress/manifest_read.c
-    src/regress/model_file.c src/regress/net_columns.c src/regress/net_data.c
-    src/regress/net_predict.c src/regress/net_targets.c
+    src/regress/spread.c
+    src/regress/manifest.c src/regress/manifest_read.c
+    src/regress/model_file.c
+    src/regress/net_predict.c
     src/nonlinear/circle.c src/nonlinear/curvature.c src/nonlinear/jet.c src/nonlinear/labelled.c
     src/nonlinear/ln_directions.c src/nonlinear/ln_hessian.c src/nonlinear/ln_layer.c
     src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c

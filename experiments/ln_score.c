@@ -170,7 +170,7 @@ static char *infinite_name(const ln_trial *t, int where, const far_model *model)
 {
     int64_t rows = far_model_describe(model).rows;
     const char *name = where == LN_NONE ? "no norm" : LN_NAMES[where];
-    return rows == far_net_data_inputs(t->data).rows
+    return rows == far_examples_inputs(t->data).rows
                ? text_of("infinite width, %s", name)
                : text_of("infinite width, %s (%lld rows)", name, (long long)rows);
 }

@@ -61,7 +61,7 @@ done:
 
 void ln_trial_close(ln_trial *t)
 {
-    far_net_data_destroy(t->data);
+    far_examples_destroy(t->data);
     far_comparison_destroy(t->baselines);
     far_frame_destroy(t->frame);
     free(t->used);
@@ -81,15 +81,16 @@ static void mark_rows(ln_trial *t)
     }
 }
 
-static far_status make_data(const ln_trial *t, const unsigned char *rows, far_net_data **out)
+static far_status make_data(const ln_trial *t, const unsigned char *rows, far_examples **out)
 {
-    far_net_data_opts opts;
-    far_net_data_opts_init(&opts);
+    far_columns_opts opts;
+    far_columns_opts_init(&opts);
     opts.target = t->recipe.target;
     opts.features = t->recipe.features;
     opts.rows = rows;
+    opts.loss = FAR_LOSS_MSE;
     opts.standardize = t->recipe.standardize;
-    return far_net_data_create(t->r->ctx, t->frame, &opts, out);
+    return far_examples_learn(t->r->ctx, t->frame, &opts, out);
 }
 
 far_status ln_trial_split(ln_trial *t, int64_t seed)
@@ -99,7 +100,7 @@ far_status ln_trial_split(ln_trial *t, int64_t seed)
     }
     t->points = far_comparison_points(t->baselines, seed);
     mark_rows(t);
-    far_net_data_destroy(t->data);
+    far_examples_destroy(t->data);
     t->data = NULL;
     far_status st = make_data(t, t->train, &t->data);
     t->seed = st == FAR_OK ? seed : -1;
@@ -162,7 +163,8 @@ static char *find_kept(const ln_trial *t, const char *key, const char *ending)
 static char *training_text(const ln_trial *t, int where)
 {
     return text_of("epochs %lld, batch %lld, rate %g, data %s", (long long)t->recipe.epochs,
-                   (long long)t->recipe.batch, t->recipe.rate[where], far_net_data_hash(t->data));
+                   (long long)t->recipe.batch, t->recipe.rate[where],
+                   far_columns_hash(far_examples_columns(t->data)));
 }
 
 /* *out stays NULL where there is none that will do. */
@@ -191,17 +193,17 @@ static far_status new_network(ln_trial *t, int where, far_net **out)
     far_net_opts opts;
     char *arch = net_text(where, LN_FINITE, "relu");
     far_net_opts_init(&opts);
-    opts.inputs = far_net_data_inputs(t->data).cols;
+    opts.inputs = far_examples_inputs(t->data).cols;
     opts.seed = (uint64_t)t->seed;
     far_status st = far_net_create(t->r->ctx, arch, &opts, out);
     free(arch);
-    return st == FAR_OK ? far_net_data_attach(t->r->ctx, t->data, *out) : st;
+    return st == FAR_OK ? far_net_set_columns(t->r->ctx, *out, far_examples_columns(t->data)) : st;
 }
 
 static far_status train(ln_trial *t, int where, const char *checkpoint, far_net *net)
 {
     far_train_opts opts;
-    far_mat x = far_net_data_inputs(t->data), y = far_net_data_targets(t->data);
+    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
     far_train_opts_init(&opts);
     opts.lr = t->recipe.rate[where];
     opts.epochs = t->recipe.epochs;
@@ -257,7 +259,7 @@ static ln_trial borrowed_trial(const ln_trial *t, reproduction *r)
 
 static void borrowed_trial_free(ln_trial *t)
 {
-    far_net_data_destroy(t->data);
+    far_examples_destroy(t->data);
     free(t->train);
     free(t->test);
 }
@@ -320,12 +322,13 @@ static far_status is_ours(const ln_trial *t, const far_model *model, bool *ours)
 {
     int64_t wanted = far_model_describe(model).rows;
     unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
-    far_net_data *data = NULL;
+    far_examples *data = NULL;
     for (int64_t thinning = 1; thin_rows(t, thinning, rows) > wanted; thinning++) {
     }
     far_status st = make_data(t, rows, &data);
-    *ours = st == FAR_OK && strcmp(far_model_data_hash(model), far_net_data_hash(data)) == 0;
-    far_net_data_destroy(data);
+    *ours = st == FAR_OK && strcmp(far_columns_hash(far_model_columns(model)),
+                                   far_columns_hash(far_examples_columns(data))) == 0;
+    far_examples_destroy(data);
     free(rows);
     return st;
 }

@@ -37,7 +37,7 @@ typedef struct ln_trial {
     int64_t seed;
     unsigned char *train, *test; /* test: in and out of the domain */
     far_compare_points points;   /* the rows of test */
-    far_net_data *data;          /* the rows of train */
+    far_examples *data;          /* the rows of train */
     bool trained;                /* by ln_trial_train */
 } ln_trial;
 

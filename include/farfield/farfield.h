@@ -6,6 +6,7 @@
 #include <farfield/base.h>
 #include <farfield/baseline.h>
 #include <farfield/certify.h>
+#include <farfield/columns.h>
 #include <farfield/compare.h>
 #include <farfield/data.h>
 #include <farfield/fetch.h>

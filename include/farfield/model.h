@@ -9,19 +9,13 @@
 #ifndef FARFIELD_MODEL_H
 #define FARFIELD_MODEL_H
 
-#include <farfield/frame.h>
+#include <farfield/columns.h>
 #include <farfield/kernel.h>
 #include <farfield/solve.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef enum far_task {
-    FAR_TASK_AUTO = 0, /* classify if the target is a column of words, else regress */
-    FAR_TASK_REGRESS = 1,
-    FAR_TASK_CLASSIFY = 2 /* one target; one output per class, the centred indicator of the class */
-} far_task;
 
 typedef enum far_prior {
     FAR_PRIOR_NTK = 0, /* gradient descent on all weights, to the end */
@@ -93,18 +87,9 @@ typedef struct far_model_info {
 
 FAR_API far_model_info far_model_describe(const far_model *m);
 FAR_API const char *far_model_arch(const far_model *m);
-FAR_API const char *far_model_target(const far_model *m, int64_t i);
-FAR_API const char *far_model_class(const far_model *m, int64_t i); /* NULL if it is a regression */
-/* "F1", or "kind=red" for the indicator of a word. */
-FAR_API const char *far_model_input(const far_model *m, int64_t i);
-FAR_API const char *far_model_data_hash(const far_model *m);
-
-/* f in target units is centre + scale * sum_i alpha_i K(x, x_i), x the standardised input
- * (x_raw - centre) / scale. Views live as long as the model: inputs 1 x d, outputs 1 x p. */
-FAR_API far_mat far_model_input_centre(const far_model *m);
-FAR_API far_mat far_model_input_scale(const far_model *m);
-FAR_API far_mat far_model_output_centre(const far_model *m);
-FAR_API far_mat far_model_output_scale(const far_model *m);
+/* How the table becomes inputs and targets; f in target units is centre + scale * sum_i alpha_i
+ * K(x, x_i), x the standardised input (far_columns_scaling). Views live as long as the model. */
+FAR_API const far_columns *far_model_columns(const far_model *m);
 FAR_API far_mat far_model_points(const far_model *m);  /* n x d, standardised */
 FAR_API far_mat far_model_targets(const far_model *m); /* n x p, standardised */
 FAR_API far_mat far_model_alpha(const far_model *m);   /* n x p */
@@ -168,11 +153,6 @@ far_prediction_order(const far_prediction *p); /* rows x 1; at infinity, else em
 /* Index of the likeliest class of row i; -1 for a regression. */
 FAR_API int64_t far_prediction_class(const far_prediction *p, int64_t i);
 
-/* The frame's rows as inputs of the model, standardised: out is rows x d, filled for the rows
- * selected (NULL: all). For those who want the points themselves. */
-FAR_API FAR_NODISCARD far_status far_model_encode(far_ctx *ctx, const far_model *m,
-                                                  const far_frame *frame, const unsigned char *rows,
-                                                  far_mat *out);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
 FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m,
                                                 const far_mat *points, far_mat *mean);

@@ -17,6 +17,7 @@
 #ifndef FARFIELD_NET_H
 #define FARFIELD_NET_H
 
+#include <farfield/columns.h>
 #include <farfield/kernel.h>
 
 #ifdef __cplusplus
@@ -102,11 +103,13 @@ FAR_API const char *far_net_layer(const far_net *net, int64_t layer);
  * them. FAR_ERR_ARG if it is linearised already. */
 FAR_API FAR_NODISCARD far_status far_net_linearize(far_ctx *ctx, far_net *net);
 
-/* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale). Views of 1 x
- * inputs and 1 x outputs that live as long as the network. */
-typedef struct far_scaling {
-    far_mat input_centre, input_scale, output_centre, output_scale;
-} far_scaling;
+/* How a table becomes the network's inputs and outputs: the columns that it was trained on, or
+ * columns without names (far_columns_info.named is 0). They live as long as the network, or until
+ * they are set: copied, as many inputs and outputs as the network has. */
+FAR_API const far_columns *far_net_columns(const far_net *net);
+FAR_API FAR_NODISCARD far_status far_net_set_columns(far_ctx *ctx, far_net *net,
+                                                     const far_columns *columns);
+/* The scaling of its columns. */
 FAR_API far_scaling far_net_scaling(const far_net *net);
 /* Copies; scales must be positive and finite. */
 FAR_API FAR_NODISCARD far_status far_net_set_scaling(far_ctx *ctx, far_net *net,

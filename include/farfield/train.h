@@ -20,14 +20,6 @@ typedef enum far_optimizer {
     FAR_OPTIMIZER_GD = 3        /* the whole batch at every step */
 } far_optimizer;
 
-/* Means over rows, as in PyTorch. */
-typedef enum far_loss {
-    FAR_LOSS_MSE = 0, /* mean over rows and outputs of (f - y)^2 */
-    FAR_LOSS_BCE = 1, /* of logits, y in [0, 1]; mean over rows and outputs */
-    FAR_LOSS_CE = 2   /* softmax over the outputs; y n x outputs, rows sum to 1 (or n x 1: classes
-                         counted from 0) */
-} far_loss;
-
 /*
  * A watch looks at the network while it trains. It is called before the first step, behind every
  * watch_every steps and at the end, by the calling thread and with all threads at its disposal;

@@ -43,6 +43,10 @@ far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count, si
 /* A copy of the first length bytes of text, with a closing zero. */
 far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out);
 
+/* count texts, all NULL, and the end of them. */
+far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out);
+void far_texts_free(far_ctx *ctx, char **texts, int64_t count);
+
 /* Calls the context's progress function; FAR_ERR_CANCELLED if it asks to stop. */
 far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total);
 /* Between the two, progress repeats what it said last: a step of a longer task has no progress of
@@ -101,6 +105,9 @@ void far_ledger_free(far_ctx *ctx, far_ledger *ledger);
 
 /* Checks a caller's matrix: not NULL, data not NULL unless empty, ld >= cols, known dtype. */
 far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
+/* The same, and of that shape (-1: any) and type. */
+far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                          int64_t cols, int32_t dtype);
 /* Byte address of row i. */
 void *far_mat_row(const far_mat *m, int64_t i);
 size_t far_dtype_size(int32_t dtype);
@@ -110,8 +117,8 @@ double far_memory_available(void); /* bytes this process could still get */
 far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
 double far_budget(double memory);
 
-/* The instruction set of inner loops: the best this machine has, or a lower one that FARFIELD_ISA in
- * the environment asks for by name. */
+/* The instruction set of inner loops: the best this machine has, or a lower one that FARFIELD_ISA
+ * in the environment asks for by name. */
 typedef enum far_isa { FAR_ISA_BASELINE, FAR_ISA_AVX2, FAR_ISA_AVX512 } far_isa;
 far_isa far_isa_chosen(void);
 const char *far_isa_name(far_isa isa); /* "avx2" */

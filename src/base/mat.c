@@ -40,3 +40,23 @@ far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name)
     }
     return FAR_OK;
 }
+
+far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
+                          int64_t cols, int32_t dtype)
+{
+    far_status st = far_mat_check(ctx, m, name);
+    if (st != FAR_OK) {
+        return st;
+    }
+    if ((rows >= 0 && m->rows != rows) || (cols >= 0 && m->cols != cols)) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld, not %lld x %lld", name,
+                        (long long)m->rows, (long long)m->cols,
+                        (long long)(rows >= 0 ? rows : m->rows),
+                        (long long)(cols >= 0 ? cols : m->cols));
+    }
+    if (m->dtype != dtype) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is not of type %s", name,
+                        dtype == FAR_F64 ? "float64" : "float32");
+    }
+    return FAR_OK;
+}

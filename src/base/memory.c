@@ -122,3 +122,20 @@ far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double
                     show_bytes(bytes, needed), show_bytes(budget, there),
                     memory > 0 ? "allowed" : "available");
 }
+
+far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out)
+{
+    far_status st = far_alloc(ctx, count, out);
+    if (st == FAR_OK) {
+        memset(*out, 0, (size_t)count * sizeof **out);
+    }
+    return st;
+}
+
+void far_texts_free(far_ctx *ctx, char **texts, int64_t count)
+{
+    for (int64_t i = 0; texts && i < count; i++) {
+        far_free(ctx, texts[i]);
+    }
+    far_free(ctx, texts);
+}

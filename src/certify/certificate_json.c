@@ -182,9 +182,9 @@ static void take_intercept(const check *k, double stated, far_bound *own)
 {
     long double square = 0, middle = 0, d = (long double)k->m->info.inputs;
     for (int64_t i = 0; i < k->m->info.inputs; i++) {
-        long double z = (long double)own->direction[i] / k->m->encoder.scale[i];
+        long double z = (long double)own->direction[i] / far_input_scale(k->m->columns)[i];
         square += z * z;
-        middle += z * (k->m->encoder.centre[i] / k->m->encoder.scale[i]);
+        middle += z * (far_input_centre(k->m->columns)[i] / far_input_scale(k->m->columns)[i]);
     }
     double extent = (double)fmaxl(sqrtl(d / square), fabsl(middle / square));
     double size = fabs(own->intercept) + fabs(own->slope) * extent;
@@ -222,7 +222,7 @@ static far_status complete_output(const check *k, const json_t *o, int64_t j)
 static far_status check_model(const check *k, const json_t *o)
 {
     bool arch = far_proof_says(o, "arch", k->m->arch);
-    if (!arch || !far_proof_says(o, "data_hash", k->m->data_hash)) {
+    if (!arch || !far_proof_says(o, "data_hash", k->m->columns->hash)) {
         return far_fail(k->ctx, FAR_ERR_FORMAT, "the certificate is of another model (%s)",
                         arch ? "other training data" : "another architecture");
     }

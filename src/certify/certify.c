@@ -56,10 +56,10 @@ static far_status name_outputs(far_ctx *ctx, const far_model *m, far_certificate
     far_status st = FAR_OK;
     for (int64_t j = 0; st == FAR_OK && j < m->info.outputs; j++) {
         far_text t = {.ctx = ctx};
-        if (m->classes) {
-            far_text_add(&t, "%s=%s", m->targets[0], m->classes[j]);
+        if (m->columns->classes) {
+            far_text_add(&t, "%s=%s", m->columns->targets[0], m->columns->classes[j]);
         } else {
-            far_text_add(&t, "%s", m->targets[j]);
+            far_text_add(&t, "%s", m->columns->targets[j]);
         }
         c->bounds[j].output = t.data;
         st = t.status;
@@ -82,11 +82,11 @@ far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certifica
     FAR_TRY(far_texts_alloc(ctx, d, &c->inputs));
     c->input_count = d;
     for (int64_t i = 0; i < d; i++) {
-        FAR_TRY(copy(ctx, m->encoder.input_names[i], &c->inputs[i]));
+        FAR_TRY(copy(ctx, m->columns->inputs[i], &c->inputs[i]));
     }
     FAR_TRY(copy(ctx, m->arch, &c->arch));
     FAR_TRY(name_outputs(ctx, m, c));
-    memcpy(c->data_hash, m->data_hash, sizeof c->data_hash);
+    memcpy(c->data_hash, m->columns->hash, sizeof c->data_hash);
     c->info.lambda_min = m->info.lambda_min;
     c->info.condition = m->info.condition;
     c->info.ridge = m->info.ridge;
@@ -227,7 +227,8 @@ static far_status place_found(far_ctx *ctx, const far_model *m, int64_t j, const
     far_sphere_to_point(s, d, far_sphere_unit(m), raw);
     b->at_infinity = s[d] <= FAR_HEIGHT_OF_INFINITY;
     for (int64_t i = 0; i < d; i++) {
-        raw[i] = raw[i] * m->encoder.scale[i] + (b->at_infinity ? 0 : m->encoder.centre[i]);
+        raw[i] = raw[i] * far_input_scale(m->columns)[i] +
+                 (b->at_infinity ? 0 : far_input_centre(m->columns)[i]);
         square += (long double)raw[i] * raw[i];
     }
     for (int64_t i = 0; b->at_infinity && i < d; i++) {

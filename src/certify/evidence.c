@@ -155,20 +155,21 @@ static long double sum_doubt(const pass *s)
 
 static far_predictor predictor(const pass *s, int64_t o, const sums *t, double C)
 {
-    long double doubt = sum_doubt(s), scale = s->m->out_scale[o];
+    long double doubt = sum_doubt(s), scale = far_output_scale(s->m->columns)[o];
     long double most = scale * sqrtl(fmaxl(C, 0)) * t->weighted; /* |f - centre| is no larger */
     return (far_predictor){
         .ctx = s->ctx,
         .model = s->m,
         .output = o,
-        .centre = s->m->out_centre[o],
-        .scale = s->m->out_scale[o],
+        .centre = far_output_centre(s->m->columns)[o],
+        .scale = far_output_scale(s->m->columns)[o],
         .C = C,
         .norm = (double)(sqrtl(fmaxl(t->square, 0) + doubt * t->weighted * t->weighted) *
                          (1 + DBL_EPSILON)),
         .norm_1 = (double)t->sum,
         .largest = t->largest,
-        .rounding = (double)(doubt * most + 8 * DBL_EPSILON * (fabsl(s->m->out_centre[o]) + most)),
+        .rounding = (double)(doubt * most +
+                             8 * DBL_EPSILON * (fabsl(far_output_centre(s->m->columns)[o]) + most)),
     };
 }
 

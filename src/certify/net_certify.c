@@ -49,16 +49,9 @@ static void hash_network(const far_net *net, char out[65])
     }
     far_sha256_add(&h, net->params, (size_t)net->info.parameters * sizeof *net->params);
     far_sha256_add(&h, net->statistics, (size_t)net->statistic_count * sizeof *net->statistics);
-    far_sha256_add(&h, net->scaling,
-                   (size_t)(2 * (net->info.inputs + net->info.outputs)) * sizeof *net->scaling);
+    far_sha256_add(&h, net->columns->scaling,
+                   (size_t)far_scaling_count(net->columns) * sizeof *net->columns->scaling);
     far_sha256_finish(&h, out);
-}
-
-/* The only output for two classes is the score of the second. */
-static const char *output_name(const far_net *net, int64_t j)
-{
-    bool second = net->info.outputs == 1 && far_net_output_name(net, 1);
-    return far_net_output_name(net, second ? 1 : j);
 }
 
 /* The columns' names may be any bytes, JSON is UTF-8: what is not ASCII becomes a question mark. */
@@ -67,13 +60,8 @@ static far_status name_outputs(far_ctx *ctx, const far_net *net, far_net_certifi
     far_status st;
     FAR_TRY(far_texts_alloc(ctx, net->info.outputs, &c->names));
     for (int64_t j = 0; j < net->info.outputs; j++) {
-        const char *name = output_name(net, j);
         far_text t = {.ctx = ctx};
-        if (name) {
-            far_text_add(&t, "%s", name);
-        } else {
-            far_text_add(&t, "y%lld", (long long)j + 1);
-        }
+        far_text_add(&t, "%s", far_columns_output(net->columns, j));
         c->names[j] = t.data;
         FAR_TRY(t.status);
         for (char *at = t.data; *at; at++) {

@@ -261,9 +261,9 @@ static far_status fill(far_net_plan *plan)
     plan->degree = plan->layers[plan->count - 1].degree;
     plan->unit = balanced_unit(plan);
     plan->conic = is_conic(plan);
-    plan->input_centre = net->scaling;
-    plan->input_scale = net->scaling + d;
-    plan->centre = net->scaling + 2 * d;
+    plan->input_centre = net->columns->scaling;
+    plan->input_scale = net->columns->scaling + d;
+    plan->centre = net->columns->scaling + 2 * d;
     plan->scale = plan->centre + net->info.outputs;
 done:
     return st;

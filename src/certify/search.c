@@ -182,7 +182,7 @@ static double fit_at(const far_model *m, int64_t i, int64_t j)
 {
     int64_t at = i * m->info.outputs + j;
     double g = m->y[at] - m->info.ridge * m->alpha[at];
-    return fabs(m->out_centre[j] + m->out_scale[j] * g);
+    return fabs(far_output_centre(m->columns)[j] + far_output_scale(m->columns)[j] * g);
 }
 
 /* The training row with the largest |f| below a limit: repeated, the rows in order of |f|. */

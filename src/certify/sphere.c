@@ -115,7 +115,8 @@ far_status far_raw_value(far_ctx *ctx, const far_model *m, int64_t j, const doub
     FAR_TRY(far_alloc(ctx, d, &x));
     FAR_TRY(far_alloc(ctx, p, &values));
     for (int64_t i = 0; i < d; i++) {
-        x[i] = (raw[i] - (infinite ? 0 : m->encoder.centre[i])) / m->encoder.scale[i];
+        x[i] = (raw[i] - (infinite ? 0 : far_input_centre(m->columns)[i])) /
+               far_input_scale(m->columns)[i];
     }
     far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(values, 1, p, FAR_F64);
     far_mat order = far_mat_view(&order_value, 1, 1, FAR_F64);

@@ -21,7 +21,8 @@ static far_status along(far_ctx *ctx, const far_model *m, int64_t j, const doubl
     FAR_TRY(far_alloc(ctx, count * d, &x));
     FAR_TRY(far_alloc(ctx, count * p, &y));
     for (int64_t i = 0; i < count * d; i++) {
-        x[i] = (t[i / d] * direction[i % d] - m->encoder.centre[i % d]) / m->encoder.scale[i % d];
+        x[i] = (t[i / d] * direction[i % d] - far_input_centre(m->columns)[i % d]) /
+               far_input_scale(m->columns)[i % d];
     }
     far_mat points = far_mat_view(x, count, d, FAR_F64), mean = far_mat_view(y, count, p, FAR_F64);
     FAR_TRY(far_model_eval(ctx, m, &points, &mean));
@@ -40,7 +41,7 @@ static double data_size(const far_model *m, const double *direction)
 {
     long double square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        long double z = (long double)direction[i] / m->encoder.scale[i];
+        long double z = (long double)direction[i] / far_input_scale(m->columns)[i];
         square += z * z;
     }
     return (double)sqrtl((long double)m->info.inputs / square);
@@ -51,8 +52,8 @@ static double data_place(const far_model *m, const double *direction)
 {
     long double dot = 0, square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        long double z = (long double)direction[i] / m->encoder.scale[i];
-        dot += z * (m->encoder.centre[i] / m->encoder.scale[i]);
+        long double z = (long double)direction[i] / far_input_scale(m->columns)[i];
+        dot += z * (far_input_centre(m->columns)[i] / far_input_scale(m->columns)[i]);
         square += z * z;
     }
     return (double)(dot / square);
@@ -66,7 +67,7 @@ static far_status leading_term(far_ctx *ctx, const far_model *m, int64_t j, far_
     FAR_TRY(far_alloc(ctx, d, &u));
     FAR_TRY(far_alloc(ctx, p, &values));
     for (int64_t i = 0; i < d; i++) {
-        u[i] = b->direction[i] / m->encoder.scale[i];
+        u[i] = b->direction[i] / far_input_scale(m->columns)[i];
     }
     far_mat direction = far_mat_view(u, 1, d, FAR_F64), mean = far_mat_view(values, 1, p, FAR_F64);
     far_mat order = far_mat_view(&b->order, 1, 1, FAR_F64);
@@ -90,7 +91,7 @@ static far_status slope_doubt(const far_predictor *p, const far_bound *b, double
     FAR_TRY(far_alloc(p->ctx, d, &u));
     FAR_TRY(far_alloc(p->ctx, n, &k));
     for (int64_t i = 0; i < d; i++) {
-        u[i] = b->direction[i] / m->encoder.scale[i];
+        u[i] = b->direction[i] / far_input_scale(m->columns)[i];
     }
     far_mat direction = far_mat_view(u, 1, d, FAR_F64), values = far_mat_view(k, 1, n, FAR_F64);
     far_mat x = far_model_points(m), orders = far_mat_view(&order, 1, 1, FAR_F64);
@@ -123,7 +124,7 @@ static double data_extent(const far_model *m, const double *direction)
 static double confirming_distance(const far_model *m, int64_t j, const far_bound *b)
 {
     double extent = data_extent(m, b->direction);
-    double rest = fabs(m->out_centre[j]) + m->out_scale[j];
+    double rest = fabs(far_output_centre(m->columns)[j]) + far_output_scale(m->columns)[j];
     double t = fmax(FAR_AWAY * extent, leading_reaches(b, FAR_AWAY * rest));
     return fmin(fmin(t, leading_reaches(b, LARGEST)), FURTHEST * extent);
 }
@@ -200,7 +201,8 @@ static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, far_b
 {
     far_status st;
     double size = data_size(m, b->direction), place = data_place(m, b->direction);
-    double most = b->level + fabs(m->out_centre[j]) + m->out_scale[j];
+    double most =
+        b->level + fabs(far_output_centre(m->columns)[j]) + far_output_scale(m->columns)[j];
     double reach = leading_reaches(b, ROOM * most), *t = NULL, *f = NULL;
     if (!(reach < FURTHEST * size) || ROOM * most > LARGEST) {
         return far_fail(ctx, FAR_ERR_VALUE,
@@ -226,7 +228,7 @@ static void to_raw_direction(const far_model *m, const double *u, double *out)
 {
     long double square = 0;
     for (int64_t i = 0; i < m->info.inputs; i++) {
-        out[i] = u[i] * m->encoder.scale[i];
+        out[i] = u[i] * far_input_scale(m->columns)[i];
         square += (long double)out[i] * out[i];
     }
     for (int64_t i = 0; i < m->info.inputs; i++) {

@@ -81,7 +81,7 @@ static far_status keep_bound(const bout *b, const far_model *m, const far_bound 
     }
     b->verdict->slope = bound->slope;
     b->verdict->order = bound->order;
-    return point_away(b, bound->direction, m->info.inputs, m->encoder.input_names);
+    return point_away(b, bound->direction, m->info.inputs, m->columns->inputs);
 }
 
 /* A certificate that fails leaves the predictions as they are. */
@@ -156,9 +156,9 @@ done:
 static far_status run_xgboost(const bout *b)
 {
     const far_split *s = b->split;
-    far_mat x = far_mat_view(s->x, s->n, s->encoder.width, FAR_F64);
+    far_mat x = far_mat_view(s->x, s->n, s->columns->info.inputs, FAR_F64);
     far_mat y = far_mat_view(s->y, s->n, 1, FAR_F64);
-    far_mat xt = far_mat_view(s->xt, s->m, s->encoder.width, FAR_F64);
+    far_mat xt = far_mat_view(s->xt, s->m, s->columns->info.inputs, FAR_F64);
     far_mat out = far_mat_view(b->prediction, s->m, 1, FAR_F64);
     double start = far_seconds();
     far_status st = far_xgboost_predict(b->ctx, &x, &y, &xt, b->arena->opts->rounds, s->seed, &out);
@@ -173,7 +173,7 @@ static far_status run_xgboost(const bout *b)
 /* Two points for each input, one standard deviation to either side of the training rows' mean. */
 static void place_probes(const far_split *s, double *step, double *probes)
 {
-    int64_t w = s->encoder.width;
+    int64_t w = s->columns->info.inputs;
     for (int64_t j = 0; j < w; j++) {
         long double mean = 0, square = 0;
         for (int64_t i = 0; i < s->n; i++) {
@@ -196,10 +196,10 @@ static void place_probes(const far_split *s, double *step, double *probes)
 static far_status decide_linear(const bout *b, const double *step, const double *at_probes,
                                 double *direction)
 {
-    const far_encoder *e = &b->split->encoder;
+    const far_columns *c = b->split->columns;
     int64_t steepest = 0;
     double most = 0;
-    for (int64_t j = 0; j < e->width; j++) {
+    for (int64_t j = 0; j < c->info.inputs; j++) {
         double rise = fabs(at_probes[2 * j] - at_probes[2 * j + 1]);
         direction[j] = 0;
         steepest = rise > most ? j : steepest;
@@ -213,7 +213,7 @@ static far_status decide_linear(const bout *b, const double *step, const double 
     b->verdict->order = 1;
     b->verdict->slope =
         (at_probes[2 * steepest] - at_probes[2 * steepest + 1]) / (2 * step[steepest]);
-    return st == FAR_OK ? point_away(b, direction, e->width, e->input_names) : st;
+    return st == FAR_OK ? point_away(b, direction, c->info.inputs, c->inputs) : st;
 }
 
 /* The probes stand behind the rows to predict. */
@@ -221,7 +221,7 @@ static far_status run_linear(const bout *b)
 {
     far_status st;
     const far_split *s = b->split;
-    int64_t w = s->encoder.width, probes = b->verdict ? 2 * w : 0, rows = s->m + probes;
+    int64_t w = s->columns->info.inputs, probes = b->verdict ? 2 * w : 0, rows = s->m + probes;
     double *points = NULL, *values = NULL, *step = NULL;
     FAR_TRY(far_alloc(b->ctx, rows * w, &points));
     FAR_TRY(far_alloc(b->ctx, rows, &values));

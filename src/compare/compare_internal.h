@@ -56,7 +56,7 @@ typedef struct far_split {
     unsigned char *train, *test; /* a byte for each row of the frame */
     int64_t *train_rows, *test_rows;
     int64_t n, m;
-    far_encoder encoder;
+    far_columns *columns;
     double *x, *y;      /* n x width, n */
     double *xt, *yt;    /* m x width, m */
     unsigned char *out; /* m: out of range */

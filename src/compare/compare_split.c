@@ -203,16 +203,29 @@ done:
     return st;
 }
 
+static far_status learn_columns(const far_arena *a, far_split *s)
+{
+    const far_fit_opts *fit = a->opts->fit;
+    far_columns_opts o;
+    far_columns_opts_init(&o);
+    o.target = fit->target;
+    o.features = fit->features;
+    o.rows = s->train;
+    o.task = FAR_TASK_REGRESS;
+    o.standardize = FAR_STANDARDIZE_NONE;
+    o.impute = fit->impute;
+    return far_columns_learn(a->ctx, a->frame, &o, &s->columns);
+}
+
 static far_status take_inputs(const far_arena *a, far_split *s)
 {
     far_status st;
-    far_encoder *e = &s->encoder;
-    FAR_TRY(far_encoder_learn(a->ctx, a->frame, a->features, a->feature_count, s->train_rows, s->n,
-                              false, a->opts->fit->impute, e));
-    FAR_TRY(far_alloc(a->ctx, s->n * e->width, &s->x));
-    FAR_TRY(far_alloc(a->ctx, s->m * e->width, &s->xt));
-    FAR_TRY(far_encoder_apply(a->ctx, e, a->frame, s->train_rows, s->n, s->x));
-    FAR_TRY(far_encoder_apply(a->ctx, e, a->frame, s->test_rows, s->m, s->xt));
+    FAR_TRY(learn_columns(a, s));
+    int64_t width = s->columns->info.inputs;
+    FAR_TRY(far_alloc(a->ctx, s->n * width, &s->x));
+    FAR_TRY(far_alloc(a->ctx, s->m * width, &s->xt));
+    FAR_TRY(far_columns_apply(a->ctx, s->columns, a->frame, s->train_rows, s->n, false, s->x));
+    FAR_TRY(far_columns_apply(a->ctx, s->columns, a->frame, s->test_rows, s->m, false, s->xt));
 done:
     return st;
 }
@@ -253,6 +266,6 @@ void far_split_clear(far_ctx *ctx, far_split *s)
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
-    far_encoder_clear(ctx, &s->encoder);
+    far_columns_destroy(s->columns);
     *s = (far_split){0};
 }

@@ -29,6 +29,8 @@ json_t *far_json_reals(far_json_out *w, const double *values, int64_t count);
 /* null for NULL. JSON is UTF-8, our texts are bytes: in one that is not UTF-8, those beyond ASCII
  * become question marks. */
 json_t *far_json_word(far_json_out *w, const char *text);
+/* The text as it is: bytes that are not UTF-8 become {"hex": "6bf6"}. */
+json_t *far_json_bytes(far_json_out *w, const char *text);
 json_t *far_json_words(far_json_out *w, char *const *texts, int64_t count);
 
 /* Takes value and appends it to out, with digits that keep every bit; layout is that of jansson.

@@ -47,6 +47,21 @@ json_t *far_json_word(far_json_out *w, const char *text)
     return made;
 }
 
+json_t *far_json_bytes(far_json_out *w, const char *text)
+{
+    if (far_is_utf8(text)) {
+        return json_string(text);
+    }
+    json_t *object = json_object();
+    far_text t = {.ctx = w->ctx};
+    for (const char *c = text; *c; c++) {
+        far_text_add(&t, "%02x", (unsigned char)*c);
+    }
+    far_json_put(w, object, "hex", t.status == FAR_OK ? json_string(t.data) : NULL);
+    far_free(w->ctx, t.data);
+    return object;
+}
+
 json_t *far_json_words(far_json_out *w, char *const *texts, int64_t count)
 {
     json_t *list = json_array();

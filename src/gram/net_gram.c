@@ -124,7 +124,7 @@ static far_status check_out(far_ctx *ctx, const call *c, const far_mat *x1, cons
 {
     int64_t side = c->plan.opts->outputs == FAR_NTK_FULL ? c->plan.net->info.outputs : 1;
     int64_t cols = (x2 ? x2->rows : x1->rows) * side;
-    return far_net_check_mat(ctx, out, "out", x1->rows * side, cols, x1->dtype);
+    return far_mat_expect(ctx, out, "out", x1->rows * side, cols, x1->dtype);
 }
 
 static far_status make_weights(call *c, const far_net *net, int32_t dtype)

@@ -124,8 +124,8 @@ far_status far_net_ntk_multiply(far_ctx *ctx, const far_net *net, const far_mat 
     far_status st = FAR_OK;
     FAR_TRY(check(ctx, net, x, opts));
     int64_t n = kernel_rows(net, x, opts);
-    FAR_TRY(far_net_check_mat(ctx, v, "v", n, -1, FAR_F64));
-    FAR_TRY(far_net_check_mat(ctx, out, "out", n, v->cols, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, v, "v", n, -1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, out, "out", n, v->cols, FAR_F64));
     FAR_TRY(open_job(&j));
     FAR_TRY(far_alloc(ctx, 2 * n, &columns));
     for (int64_t k = 0; k < v->cols; k++) {
@@ -193,9 +193,9 @@ far_status far_net_ntk_eigen(far_ctx *ctx, const far_net *net, const far_mat *x,
     FAR_TRY(check(ctx, net, x, opts));
     int64_t n = kernel_rows(net, x, opts);
     FAR_TRY(check_count(ctx, n, count));
-    FAR_TRY(far_net_check_mat(ctx, values, "values", count, 1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, values, "values", count, 1, FAR_F64));
     if (vectors) {
-        FAR_TRY(far_net_check_mat(ctx, vectors, "vectors", n, count, FAR_F64));
+        FAR_TRY(far_mat_expect(ctx, vectors, "vectors", n, count, FAR_F64));
         FAR_TRY(far_alloc(ctx, n * count, &columns));
     }
     FAR_TRY(open_job(&j));

@@ -121,7 +121,7 @@ static far_status check_points(far_ctx *ctx, const far_net *net, const far_mat *
 {
     far_status st = FAR_OK;
     FAR_TRY(far_mat_check(ctx, x, "x"));
-    FAR_TRY(far_net_check_mat(ctx, x, "x", -1, -1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, x, "x", -1, -1, FAR_F64));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
 done:
     return st;

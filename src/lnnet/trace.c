@@ -31,10 +31,10 @@ static far_status check_outputs(far_ctx *ctx, const far_ln_form *f, const far_ma
                         (long long)chain, (long long)f->groups);
     }
     if (states) {
-        FAR_TRY(far_net_check_mat(ctx, states, "states", x->rows, f->layers + 1, FAR_F64));
+        FAR_TRY(far_mat_expect(ctx, states, "states", x->rows, f->layers + 1, FAR_F64));
     }
     if (circle) {
-        FAR_TRY(far_net_check_mat(ctx, circle, "circle", x->rows, 2 * f->layers, FAR_F64));
+        FAR_TRY(far_mat_expect(ctx, circle, "circle", x->rows, 2 * f->layers, FAR_F64));
     }
 done:
     return st;

@@ -245,7 +245,7 @@ far_status far_net_eval(far_ctx *ctx, const far_net *net, const far_mat *x, far_
     runner r = {.ctx = ctx, .net = net, .x = x, .out = out};
     FAR_TRY(check_net(ctx, net));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, out, "out", x->rows, net->info.outputs, x->dtype));
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, net->info.outputs, x->dtype));
     FAR_TRY(runner_open(&r, net->start ? FAR_PASS_TANGENT : 0, INT64_MAX));
     FAR_TRY(net->start ? make_step_direction(&r) : FAR_OK);
     FAR_TRY(run_parts(&r, eval_part));
@@ -258,7 +258,7 @@ done:
 static void scale_inputs(const far_net *net, const far_mat *x, double *packed)
 {
     int64_t d = net->info.inputs;
-    const double *centre = net->scaling, *scale = centre + d;
+    const double *centre = net->columns->scaling, *scale = centre + d;
     for (int64_t i = 0; i < x->rows; i++) {
         const double *row = far_mat_row(x, i);
         for (int64_t j = 0; j < d; j++) {
@@ -269,7 +269,8 @@ static void scale_inputs(const far_net *net, const far_mat *x, double *packed)
 
 static void scale_outputs(const far_net *net, far_mat *out)
 {
-    const double *centre = net->scaling + 2 * net->info.inputs, *scale = centre + out->cols;
+    const double *centre = net->columns->scaling + 2 * net->info.inputs,
+                 *scale = centre + out->cols;
     for (int64_t i = 0; i < out->rows; i++) {
         double *row = far_mat_row(out, i);
         for (int64_t k = 0; k < out->cols; k++) {
@@ -284,8 +285,8 @@ far_status far_net_eval_raw(far_ctx *ctx, const far_net *net, const far_mat *x, 
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, x, "x", -1, -1, FAR_F64));
-    FAR_TRY(far_net_check_mat(ctx, out, "out", x->rows, net->info.outputs, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, x, "x", -1, -1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, net->info.outputs, FAR_F64));
     FAR_TRY(far_alloc(ctx, x->rows * x->cols, &packed));
     scale_inputs(net, x, packed);
     far_mat scaled = far_mat_view(packed, x->rows, x->cols, FAR_F64);
@@ -373,12 +374,12 @@ static far_status check_vjp(far_ctx *ctx, const far_net *net, const far_mat *x, 
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, u, "u", x->rows, net->info.outputs, x->dtype));
+    FAR_TRY(far_mat_expect(ctx, u, "u", x->rows, net->info.outputs, x->dtype));
     if (grad) {
-        FAR_TRY(far_net_check_mat(ctx, grad, "grad", 1, net->info.parameters, x->dtype));
+        FAR_TRY(far_mat_expect(ctx, grad, "grad", 1, net->info.parameters, x->dtype));
     }
     if (grad_x) {
-        FAR_TRY(far_net_check_mat(ctx, grad_x, "grad_x", x->rows, net->info.inputs, x->dtype));
+        FAR_TRY(far_mat_expect(ctx, grad_x, "grad_x", x->rows, net->info.inputs, x->dtype));
         FAR_TRY(refuse_linearized(ctx, net, "grad_x"));
     }
 done:
@@ -428,13 +429,13 @@ static far_status check_jvp(far_ctx *ctx, const far_net *net, const far_mat *x, 
     FAR_TRY(check_net(ctx, net));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
     if (v) {
-        FAR_TRY(far_net_check_mat(ctx, v, "v", 1, net->info.parameters, x->dtype));
+        FAR_TRY(far_mat_expect(ctx, v, "v", 1, net->info.parameters, x->dtype));
     }
     if (dx) {
-        FAR_TRY(far_net_check_mat(ctx, dx, "dx", x->rows, net->info.inputs, x->dtype));
+        FAR_TRY(far_mat_expect(ctx, dx, "dx", x->rows, net->info.inputs, x->dtype));
         FAR_TRY(refuse_linearized(ctx, net, "dx"));
     }
-    FAR_TRY(far_net_check_mat(ctx, out, "out", x->rows, net->info.outputs, x->dtype));
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, net->info.outputs, x->dtype));
 done:
     return st;
 }
@@ -495,8 +496,8 @@ static far_status check_jacobian(far_ctx *ctx, const far_net *net, const far_mat
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net));
     FAR_TRY(far_net_check_inputs(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, out, "out", x->rows * net->info.outputs, net->info.parameters,
-                              x->dtype));
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows * net->info.outputs, net->info.parameters,
+                           x->dtype));
 done:
     return st;
 }

@@ -351,12 +351,12 @@ static far_status check_limit(far_ctx *ctx, const far_net *net, const far_mat *u
     if (net->start) {
         return far_fail(ctx, FAR_ERR_ARG, "limits of a linearised network are not available");
     }
-    FAR_TRY(far_net_check_mat(ctx, u, "u", -1, net->info.inputs, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, u, "u", -1, net->info.inputs, FAR_F64));
     FAR_TRY(far_net_check_inputs(ctx, net, u));
     FAR_TRY(check_directions(ctx, u));
     for (int k = 0; k < 3; k++) {
         if (k == 0 || out[k]) {
-            FAR_TRY(far_net_check_mat(ctx, out[k], names[k], u->rows, net->info.outputs, FAR_F64));
+            FAR_TRY(far_mat_expect(ctx, out[k], names[k], u->rows, net->info.outputs, FAR_F64));
         }
     }
 done:

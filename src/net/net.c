@@ -39,14 +39,6 @@ done:
     return st;
 }
 
-static void free_texts(far_ctx *ctx, char **texts, int64_t count)
-{
-    for (int64_t i = 0; texts && i < count; i++) {
-        far_free(ctx, texts[i]);
-    }
-    far_free(ctx, texts);
-}
-
 static void free_meta(far_net *net)
 {
     for (int64_t i = 0; i < net->meta_count; i++) {
@@ -56,28 +48,19 @@ static void free_meta(far_net *net)
     far_free(net->ctx, net->meta);
 }
 
-/* What another room read from the metadata. */
-static void drop_table(far_net *net)
-{
-    if (net->table) {
-        net->table_free(net->table);
-        net->table = NULL;
-    }
-}
-
 void far_net_destroy(far_net *net)
 {
     if (!net) {
         return;
     }
     far_ctx *ctx = net->ctx;
-    drop_table(net);
+    far_columns_destroy(net->columns);
     for (int64_t i = 0; i < net->step_count; i++) {
         far_free(ctx, net->steps[i].name);
     }
-    free_texts(ctx, net->tensor_names, net->info.tensors);
+    far_texts_free(ctx, net->tensor_names, net->info.tensors);
     free_meta(net);
-    void *owned[] = {net->text, net->steps, net->params, net->start, net->statistics, net->scaling};
+    void *owned[] = {net->text, net->steps, net->params, net->start, net->statistics};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
@@ -103,7 +86,9 @@ static far_status copy_values(far_ctx *ctx, const far_net *from, far_net *to)
     far_status st = FAR_OK;
     copy_numbers(to->params, from->params, from->info.parameters);
     copy_numbers(to->statistics, from->statistics, from->statistic_count);
-    copy_numbers(to->scaling, from->scaling, 2 * (from->info.inputs + from->info.outputs));
+    far_columns_destroy(to->columns);
+    to->columns = NULL;
+    FAR_TRY(far_columns_copy(ctx, from->columns, &to->columns));
     if (from->start) {
         FAR_TRY(far_alloc(ctx, from->info.parameters, &to->start));
         copy_numbers(to->start, from->start, from->info.parameters);
@@ -221,16 +206,53 @@ far_status far_net_linearize(far_ctx *ctx, far_net *net)
     return st;
 }
 
-/* ---- scaling ------------------------------------------------------------------------------- */
+/* ---- columns and their scaling
+ * ------------------------------------------------------------------------------- */
+
+static void note_scaling(far_net *net)
+{
+    int64_t d = net->info.inputs, o = net->info.outputs;
+    net->info.scaled = 0;
+    for (int64_t i = 0; i < 2 * (d + o); i++) {
+        bool scale = (i >= d && i < 2 * d) || i >= 2 * d + o;
+        net->info.scaled |= net->columns->scaling[i] != (scale ? 1 : 0);
+    }
+}
+
+const far_columns *far_net_columns(const far_net *net)
+{
+    return net->columns;
+}
+
+far_status far_net_set_columns(far_ctx *ctx, far_net *net, const far_columns *columns)
+{
+    if (!net || !columns) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network or the columns are NULL");
+    }
+    const far_columns_info *c = &columns->info;
+    if (net->info.inputs != c->inputs) {
+        return far_fail(ctx, FAR_ERR_SHAPE,
+                        "the columns make %lld input%s, but the network takes %lld",
+                        (long long)c->inputs, far_plural(c->inputs), (long long)net->info.inputs);
+    }
+    if (net->info.outputs != c->outputs) {
+        return far_fail(
+            ctx, FAR_ERR_SHAPE, "the targets make %lld output%s, but the network has %lld",
+            (long long)c->outputs, far_plural(c->outputs), (long long)net->info.outputs);
+    }
+    far_columns *copy = NULL;
+    far_status st = far_columns_copy(net->ctx, columns, &copy);
+    if (st == FAR_OK) {
+        far_columns_destroy(net->columns);
+        net->columns = copy;
+        note_scaling(net);
+    }
+    return st;
+}
 
 far_scaling far_net_scaling(const far_net *net)
 {
-    int64_t d = net->info.inputs, o = net->info.outputs;
-    double *s = net->scaling;
-    return (far_scaling){.input_centre = far_mat_view(s, 1, d, FAR_F64),
-                         .input_scale = far_mat_view(s + d, 1, d, FAR_F64),
-                         .output_centre = far_mat_view(s + 2 * d, 1, o, FAR_F64),
-                         .output_scale = far_mat_view(s + 2 * d + o, 1, o, FAR_F64)};
+    return far_columns_scaling(net->columns);
 }
 
 static far_status check_scales(far_ctx *ctx, const far_mat *m, const char *name, bool positive)
@@ -254,19 +276,15 @@ far_status far_net_set_scaling(far_ctx *ctx, far_net *net, const far_scaling *s)
     static const char *const NAMES[4] = {"input_centre", "input_scale", "output_centre",
                                          "output_scale"};
     for (int k = 0; k < 4; k++) {
-        FAR_TRY(far_net_check_mat(ctx, parts[k], NAMES[k], 1, k < 2 ? d : o, FAR_F64));
+        FAR_TRY(far_mat_expect(ctx, parts[k], NAMES[k], 1, k < 2 ? d : o, FAR_F64));
         FAR_TRY(check_scales(ctx, parts[k], NAMES[k], k % 2 == 1));
     }
-    int64_t at = 0;
-    net->info.scaled = 0;
+    double *at = net->columns->scaling;
     for (int k = 0; k < 4; k++) {
-        copy_numbers(net->scaling + at, parts[k]->data, parts[k]->cols);
+        copy_numbers(at, parts[k]->data, parts[k]->cols);
         at += parts[k]->cols;
     }
-    for (int64_t i = 0; i < at; i++) {
-        bool scale = (i >= d && i < 2 * d) || i >= 2 * d + o;
-        net->info.scaled |= net->scaling[i] != (scale ? 1 : 0);
-    }
+    note_scaling(net);
 done:
     return st;
 }
@@ -285,6 +303,7 @@ bool far_net_reserved(const char *key)
                                        "input_scale",
                                        "output_centre",
                                        "output_scale",
+                                       FAR_COLUMNS_KEY,
                                        "format",
                                        "farfield",
                                        FAR_SEAL_ANNOUNCED,
@@ -344,13 +363,11 @@ far_status far_net_set_metadata(far_ctx *ctx, far_net *net, const char *key, con
     }
     if (!value) {
         remove_meta(net, key);
-        drop_table(net);
         return FAR_OK;
     }
     FAR_TRY(far_copy_text(ctx, key, (int64_t)strlen(key), &item.key));
     FAR_TRY(far_copy_text(ctx, value, (int64_t)strlen(value), &item.value));
     remove_meta(net, key);
-    drop_table(net);
     FAR_TRY(append_meta(ctx, net, item));
     item = (far_meta){0};
 done:
@@ -360,26 +377,6 @@ done:
 }
 
 /* ---- checks -------------------------------------------------------------------------------- */
-
-far_status far_net_check_mat(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
-                             int64_t cols, int32_t dtype)
-{
-    far_status st = far_mat_check(ctx, m, name);
-    if (st != FAR_OK) {
-        return st;
-    }
-    if ((rows >= 0 && m->rows != rows) || (cols >= 0 && m->cols != cols)) {
-        return far_fail(ctx, FAR_ERR_SHAPE, "%s is %lld x %lld, not %lld x %lld", name,
-                        (long long)m->rows, (long long)m->cols,
-                        (long long)(rows >= 0 ? rows : m->rows),
-                        (long long)(cols >= 0 ? cols : m->cols));
-    }
-    if (m->dtype != dtype) {
-        return far_fail(ctx, FAR_ERR_ARG, "%s is not of type %s", name,
-                        dtype == FAR_F64 ? "float64" : "float32");
-    }
-    return FAR_OK;
-}
 
 static double element(const far_mat *m, int64_t i, int64_t j)
 {

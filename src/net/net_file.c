@@ -108,7 +108,7 @@ static far_status read_scaling(loader *l)
     int64_t d = l->net->info.inputs, o = l->net->info.outputs;
     double *all = NULL;
     FAR_TRY(far_alloc(l->ctx, 2 * (d + o), &all));
-    memcpy(all, l->net->scaling, (size_t)(2 * (d + o)) * sizeof *all);
+    memcpy(all, l->net->columns->scaling, (size_t)(2 * (d + o)) * sizeof *all);
     far_scaling s = {.input_centre = far_mat_view(all, 1, d, FAR_F64),
                      .input_scale = far_mat_view(all + d, 1, d, FAR_F64),
                      .output_centre = far_mat_view(all + 2 * d, 1, o, FAR_F64),
@@ -120,6 +120,31 @@ static far_status read_scaling(loader *l)
     FAR_TRY(far_net_set_scaling(l->ctx, l->net, &s));
 done:
     far_free(l->ctx, all);
+    return st;
+}
+
+/* The columns of the table it was trained on: theirs is the network's scaling. */
+static far_status read_columns(loader *l)
+{
+    far_status st;
+    far_net *net = l->net;
+    far_columns *c = NULL;
+    char label[FAR_LABEL_BYTES + 16];
+    const char *text = text_of(l, FAR_COLUMNS_KEY);
+    if (!text) {
+        return FAR_OK;
+    }
+    FAR_TRY(far_columns_new(l->ctx, &c));
+    c->info.inputs = net->info.inputs;
+    c->info.outputs = net->info.outputs;
+    snprintf(label, sizeof label, "%s: columns", l->file->in.label);
+    FAR_TRY(far_columns_parse(l->ctx, label, text, false, c));
+    memcpy(c->scaling, net->columns->scaling, (size_t)far_scaling_count(c) * sizeof *c->scaling);
+    far_columns_destroy(net->columns);
+    net->columns = c;
+    c = NULL;
+done:
+    far_columns_destroy(c);
     return st;
 }
 
@@ -150,6 +175,7 @@ static far_status read_metadata(loader *l)
         FAR_TRY(read_init(l));
         FAR_TRY(read_seed(l));
         FAR_TRY(read_w0(l));
+        FAR_TRY(read_columns(l));
     }
     FAR_TRY(read_other_texts(l));
 done:

@@ -3,6 +3,7 @@
 #define FAR_NET_INTERNAL_H
 
 #include "../arch/arch_internal.h"
+#include "../columns/columns_internal.h"
 
 #include <farfield/net.h>
 
@@ -46,12 +47,10 @@ struct far_net {
     double *start;  /* where it is linearised; NULL: it is not */
     double *statistics;
     int64_t statistic_count;
-    double *scaling; /* input centre, input scale, output centre, output scale */
-    far_meta *meta;  /* what is not written by the library itself */
+    far_columns *columns; /* always there; without names unless it was trained on a table */
+    far_meta *meta;       /* what is not written by the library itself */
     int64_t meta_count;
     char **tensor_names; /* info.tensors of them, in the order of far_net_tensor */
-    void *table;         /* what src/regress made of the metadata; NULL: nothing yet */
-    void (*table_free)(void *table);
     far_net_info info;
 };
 
@@ -61,7 +60,7 @@ struct far_net {
  * allocate before its tensors were seen to fit. outputs: as in far_net_opts. */
 far_status far_net_outline(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
                            far_param param, far_net **out);
-/* params (0), statistics and scaling of an outline. */
+/* params (0), statistics and columns of an outline. */
 far_status far_net_allocate(far_net *net);
 /* Both; nothing is drawn. */
 far_status far_net_compile(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
@@ -81,13 +80,12 @@ double far_activation_slope(const far_step *step, double z);
 
 /* ---- checks that several files share ---- */
 
+#define FAR_COLUMNS_KEY "columns" /* of the metadata: what far_columns_print writes */
 #define FAR_TRAIN_PREFIX "train." /* keys of a checkpoint */
 /* A key of the metadata that the library itself writes. */
 bool far_net_reserved(const char *key);
 
 /* x is finite, n x inputs. */
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
-far_status far_net_check_mat(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
-                             int64_t cols, int32_t dtype);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OWN_TEXTS 12 /* keys that are the library's own */
+#define OWN_TEXTS 13 /* keys that are the library's own */
 
 typedef struct saver {
     far_ctx *ctx;
@@ -163,6 +163,15 @@ static far_status add_origin(saver *s)
     return add_numbers(s, "w0", &info->w0, 1);
 }
 
+static far_status add_columns(saver *s)
+{
+    far_text *t = &s->values[s->value_count++];
+    t->ctx = s->ctx;
+    far_status st = far_columns_print(s->net->columns, false, t);
+    add_text(s, FAR_COLUMNS_KEY, t->data);
+    return st;
+}
+
 /* format: what transformers and other readers of PyTorch's weights ask for. Without any tensor the
  * scaling tells how many inputs there are. */
 static far_status add_own_texts(saver *s)
@@ -179,6 +188,9 @@ static far_status add_own_texts(saver *s)
     }
     if (info->scaled || info->tensors == 0) {
         FAR_TRY(add_scaling(s));
+    }
+    if (s->net->columns->info.named) {
+        FAR_TRY(add_columns(s));
     }
 done:
     return st;

@@ -339,14 +339,6 @@ static void set_statistics(far_net *net)
     }
 }
 
-static void set_identity_scaling(far_net *net)
-{
-    int64_t d = net->info.inputs, o = net->info.outputs;
-    for (int64_t i = 0; i < 2 * (d + o); i++) {
-        net->scaling[i] = (i >= d && i < 2 * d) || i >= 2 * d + o;
-    }
-}
-
 far_status far_net_allocate(far_net *net)
 {
     far_status st = FAR_OK;
@@ -354,10 +346,9 @@ far_status far_net_allocate(far_net *net)
     FAR_TRY(far_budget_check(net->ctx, "a network of this size", bytes, 0));
     FAR_TRY(far_alloc(net->ctx, net->info.parameters, &net->params));
     FAR_TRY(far_alloc(net->ctx, net->statistic_count, &net->statistics));
-    FAR_TRY(far_alloc(net->ctx, 2 * (net->info.inputs + net->info.outputs), &net->scaling));
+    FAR_TRY(far_columns_unnamed(net->ctx, net->info.inputs, net->info.outputs, &net->columns));
     memset(net->params, 0, (size_t)net->info.parameters * sizeof *net->params);
     set_statistics(net);
-    set_identity_scaling(net);
 done:
     return st;
 }

@@ -62,7 +62,7 @@ static far_jet *survey_run(const survey *s, const double *x, int64_t block)
 static double output_scale(const survey *s, int64_t k)
 {
     const far_net_info *info = &s->net->info;
-    return s->raw ? s->net->scaling[2 * info->inputs + info->outputs + k] : 1;
+    return s->raw ? s->net->columns->scaling[2 * info->inputs + info->outputs + k] : 1;
 }
 
 /* ---- H ------------------------------------------------------------------------------------- */
@@ -132,7 +132,7 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_mat *x)
                         "a linearised network has no second derivatives by its inputs here; take "
                         "the network it came from");
     }
-    far_status st = far_net_check_mat(ctx, x, "x", -1, net->info.inputs, FAR_F64);
+    far_status st = far_mat_expect(ctx, x, "x", -1, net->info.inputs, FAR_F64);
     return st == FAR_OK ? far_net_check_inputs(ctx, net, x) : st;
 }
 
@@ -151,7 +151,7 @@ far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net, const far_mat 
     double *squares = NULL;
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, h, "h", x->rows, -1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, h, "h", x->rows, -1, FAR_F64));
     if (h->cols != 1 && h->cols != net->info.outputs) {
         return far_fail(ctx, FAR_ERR_SHAPE,
                         "h has %lld columns; it takes 1, or one an output: %lld",
@@ -204,8 +204,8 @@ far_status far_net_hessian(far_ctx *ctx, const far_net *net, const far_mat *x, i
     survey s = {0};
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net, x));
-    FAR_TRY(far_net_check_mat(ctx, x, "x", 1, net->info.inputs, FAR_F64));
-    FAR_TRY(far_net_check_mat(ctx, out, "out", x->cols, x->cols, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, x, "x", 1, net->info.inputs, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->cols, x->cols, FAR_F64));
     FAR_TRY(check_output(ctx, net, output));
     FAR_TRY(survey_create(ctx, net, raw != 0, false, &s));
 #pragma omp parallel for num_threads(s.threads) schedule(dynamic)

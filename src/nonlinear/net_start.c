@@ -8,7 +8,7 @@
 
 static double input_scale(const far_net *net, bool raw, int64_t j)
 {
-    return raw ? net->scaling[net->info.inputs + j] : 1;
+    return raw ? net->columns->scaling[net->info.inputs + j] : 1;
 }
 
 static far_status start_at_inputs(far_ctx *ctx, const far_net *net, bool raw, far_start *s)
@@ -122,7 +122,7 @@ far_status far_start_create(far_ctx *ctx, const far_net *net, bool raw, bool red
 
 static double input_at(const far_net *net, bool raw, const double *x, int64_t j)
 {
-    return raw ? (x[j] - net->scaling[j]) / input_scale(net, raw, j) : x[j];
+    return raw ? (x[j] - net->columns->scaling[j]) / input_scale(net, raw, j) : x[j];
 }
 
 static double feature_at(const far_net *net, bool raw, const far_start *s, const double *x,

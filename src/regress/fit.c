@@ -42,107 +42,31 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
     return FAR_OK;
 }
 
-/* ---- which columns and rows ---------------------------------------------------------------- */
+/* ---- data --------------------------------------------------------------------------------------
+ */
 
-typedef struct selection {
-    int64_t *targets, target_count;
-    int64_t *features, feature_count;
-    int64_t *index, count; /* rows */
-} selection;
-
-static void selection_clear(far_ctx *ctx, selection *s)
-{
-    far_free(ctx, s->targets);
-    far_free(ctx, s->features);
-    far_free(ctx, s->index);
-}
-
-static bool contains(const int64_t *list, int64_t count, int64_t value)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (list[i] == value) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void other_columns(const far_frame *frame, selection *s)
-{
-    for (int64_t j = 0; j < far_frame_cols(frame); j++) {
-        if (!contains(s->targets, s->target_count, j)) {
-            s->features[s->feature_count++] = j;
-        }
-    }
-}
-
-static far_status check_features(far_ctx *ctx, const far_frame *frame, const selection *s)
-{
-    for (int64_t j = 0; j < s->feature_count; j++) {
-        if (contains(s->targets, s->target_count, s->features[j])) {
-            return far_fail(ctx, FAR_ERR_ARG, "column %s is both a feature and a target",
-                            far_frame_name(frame, s->features[j]));
-        }
-    }
-    if (s->feature_count == 0) {
-        return far_fail(ctx, FAR_ERR_ARG,
-                        "the table has no column beside the target to learn from");
-    }
-    if (s->count == 0) {
-        return far_fail(ctx, FAR_ERR_ARG, "no rows to fit: the selection is empty");
-    }
-    return FAR_OK;
-}
-
-static far_status select_parts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                               selection *s)
+static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                             far_model *m)
 {
     far_status st;
-    FAR_TRY(far_alloc(ctx, far_frame_cols(frame), &s->targets));
-    FAR_TRY(far_alloc(ctx, far_frame_cols(frame), &s->features));
-    FAR_TRY(far_frame_list(ctx, frame, o->target, s->targets, &s->target_count));
-    if (o->features) {
-        FAR_TRY(far_frame_list(ctx, frame, o->features, s->features, &s->feature_count));
-    } else {
-        other_columns(frame, s);
-    }
-    FAR_TRY(far_row_index(ctx, frame, o->rows, &s->index, &s->count));
-    FAR_TRY(check_features(ctx, frame, s));
+    far_columns_opts c;
+    far_examples *e = NULL;
+    far_columns_opts_init(&c);
+    c.target = o->target;
+    c.features = o->features;
+    c.rows = o->rows;
+    c.task = (far_task)o->task;
+    c.standardize = o->standardize ? FAR_STANDARDIZE_BOTH : FAR_STANDARDIZE_NONE;
+    c.impute = o->impute;
+    FAR_TRY(far_examples_learn(ctx, frame, &c, &e));
+    m->columns = e->columns;
+    m->info.rows = e->rows;
+    m->x = e->x;
+    m->y = e->y;
+    *e = (far_examples){.ctx = ctx};
+    far_model_summarize(m);
 done:
-    return st;
-}
-
-static far_status hash_data(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                            const selection *s, far_model *m)
-{
-    int64_t *cols = NULL, count = s->feature_count + s->target_count;
-    far_status st = far_alloc(ctx, count, &cols);
-    if (st == FAR_OK) {
-        memcpy(cols, s->features, (size_t)s->feature_count * sizeof *cols);
-        memcpy(cols + s->feature_count, s->targets, (size_t)s->target_count * sizeof *cols);
-        st = far_frame_hash(ctx, frame, cols, count, o->rows, m->data_hash);
-    }
-    far_free(ctx, cols);
-    return st;
-}
-
-far_status far_data_learn(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                          bool standardize_targets, far_model *m)
-{
-    far_status st;
-    selection s = {0};
-    FAR_TRY(select_parts(ctx, frame, o, &s));
-    FAR_TRY(hash_data(ctx, frame, o, &s, m));
-    FAR_TRY(far_targets_learn(ctx, frame, s.targets, s.target_count, s.index, s.count, o->task,
-                              standardize_targets, m));
-    FAR_TRY(far_encoder_learn(ctx, frame, s.features, s.feature_count, s.index, s.count,
-                              o->standardize, o->impute, &m->encoder));
-    m->info.rows = s.count;
-    m->info.inputs = m->encoder.width;
-    FAR_TRY(far_alloc(ctx, s.count * m->encoder.width, &m->x));
-    FAR_TRY(far_encoder_apply(ctx, &m->encoder, frame, s.index, s.count, m->x));
-done:
-    selection_clear(ctx, &s);
+    far_examples_destroy(e);
     return st;
 }
 
@@ -295,7 +219,8 @@ static void bring_into_range(far_model *m, int64_t j)
         return;
     }
     int exponent = ilogb(largest);
-    m->out_scale[j] = ldexp(m->out_scale[j], exponent);
+    double *scale = &far_output_scale(m->columns)[j];
+    *scale = ldexp(*scale, exponent);
     for (int64_t i = 0; i < n; i++) {
         m->y[i * p + j] = ldexp(m->y[i * p + j], -exponent);
     }
@@ -310,8 +235,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.param = o->param;
     m->info.prior = o->prior;
     m->info.standardize = o->standardize;
-    m->info.impute = o->impute;
-    FAR_TRY(far_data_learn(ctx, frame, o, o->standardize, m));
+    FAR_TRY(learn_data(ctx, frame, o, m));
     for (int64_t j = 0; j < m->info.outputs; j++) {
         bring_into_range(m, j);
     }

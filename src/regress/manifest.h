@@ -2,7 +2,6 @@
 #ifndef FAR_MANIFEST_H
 #define FAR_MANIFEST_H
 
-#include "json_value.h"
 #include "model_file.h"
 
 #define FORMAT "farfield model"
@@ -10,17 +9,13 @@
  * file carries a checksum. */
 #define VERSION 2
 #define FIRST_SEALED 2
-#define COLUMNS_VERSION 1 /* the same for the columns of a network */
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- choices by name: the index is the value of the enum ---- */
 
 static const far_choices params = {{"ntk", "standard"}, 2};
 static const far_choices priors = {{"ntk", "nngp"}, 2};
-static const far_choices tasks = {{NULL, "regress", "classify"}, 3}; /* fit decides auto */
-static const far_choices kinds = {{"number", "word"}, 2};
 static const far_choices storages = {{"auto", "full", "packed"}, 3};
-static const far_choices losses = {{"mse", "bce", "ce"}, 3};
 
 /* ---- fields of far_model_info that are plain numbers ---- */
 

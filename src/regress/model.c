@@ -19,14 +19,11 @@ void far_model_destroy(far_model *m)
     }
     far_ctx *ctx = m->ctx;
     far_kernel_destroy(m->kernel);
-    far_encoder_clear(ctx, &m->encoder);
-    far_texts_free(ctx, m->targets, m->info.targets);
-    far_texts_free(ctx, m->classes, m->info.outputs);
+    far_columns_destroy(m->columns);
     for (int64_t i = 0; i < m->candidate_count; i++) {
         far_free(ctx, (char *)m->candidates[i].arch);
     }
-    void *owned[] = {m->arch, m->out_centre, m->out_scale, m->x,
-                     m->y,    m->alpha,      m->alpha_low, m->candidates};
+    void *owned[] = {m->arch, m->x, m->y, m->alpha, m->alpha_low, m->candidates};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
@@ -43,49 +40,24 @@ const char *far_model_arch(const far_model *m)
     return m->arch;
 }
 
-const char *far_model_target(const far_model *m, int64_t i)
+const far_columns *far_model_columns(const far_model *m)
 {
-    return i >= 0 && i < m->info.targets ? m->targets[i] : NULL;
+    return m->columns;
 }
 
-const char *far_model_class(const far_model *m, int64_t i)
+void far_model_summarize(far_model *m)
 {
-    return m->classes && i >= 0 && i < m->info.outputs ? m->classes[i] : NULL;
-}
-
-const char *far_model_input(const far_model *m, int64_t i)
-{
-    return i >= 0 && i < m->info.inputs ? m->encoder.input_names[i] : NULL;
-}
-
-const char *far_model_data_hash(const far_model *m)
-{
-    return m->data_hash;
+    const far_columns_info *c = &m->columns->info;
+    m->info.inputs = c->inputs;
+    m->info.outputs = c->outputs;
+    m->info.targets = c->targets;
+    m->info.task = c->task;
+    m->info.impute = c->impute;
 }
 
 static far_mat view(const double *data, int64_t rows, int64_t cols)
 {
     return far_mat_view((void *)data, rows, cols, FAR_F64);
-}
-
-far_mat far_model_input_centre(const far_model *m)
-{
-    return view(m->encoder.centre, 1, m->info.inputs);
-}
-
-far_mat far_model_input_scale(const far_model *m)
-{
-    return view(m->encoder.scale, 1, m->info.inputs);
-}
-
-far_mat far_model_output_centre(const far_model *m)
-{
-    return view(m->out_centre, 1, m->info.outputs);
-}
-
-far_mat far_model_output_scale(const far_model *m)
-{
-    return view(m->out_scale, 1, m->info.outputs);
 }
 
 far_mat far_model_points(const far_model *m)

@@ -11,13 +11,6 @@ far_status far_manifest_write(const far_model *m, far_text *out);
  * the path of the model: what it leaves in m is consistent in itself. */
 far_status far_manifest_read(const far_input *in, far_model *m);
 
-/* The columns of m (task, features, targets, classes) and the loss of the network they belong to,
- * as one line of JSON; out->ctx must be set. */
-far_status far_columns_write(const far_model *m, int32_t loss, far_text *out);
-/* The reverse, into an empty model with the inputs and outputs of the network in its info; the
- * centre and scale of the encoder stay NULL. */
-far_status far_columns_read(const far_input *in, far_model *m, int32_t *loss);
-
 far_status far_model_write(const far_model *m, far_output *o);
 /* Reads a file's content from memory; label stands for the path in messages. */
 far_status far_model_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,

@@ -1,5 +1,8 @@
 /* Predictions of a finite network for the rows of a table, in the units of its targets. */
-#include "net_columns.h"
+#include "../net/net_internal.h"
+#include "regress_internal.h"
+
+#include <farfield/netdata.h>
 
 #include <math.h>
 #include <string.h>
@@ -7,9 +10,8 @@
 typedef struct job {
     far_ctx *ctx;
     const far_net *net;
-    const far_columns *columns; /* NULL: it knows none */
-    double *raw;                /* rows x outputs of the network, in its own units */
-    double *orders;             /* the same, at infinity; else NULL */
+    double *raw;    /* rows x outputs of the network, in its own units */
+    double *orders; /* the same, at infinity; else NULL */
 } job;
 
 static far_status check_opts(far_ctx *ctx, const far_net *net, const far_frame *frame,
@@ -117,10 +119,10 @@ static void finish_numbers(const job *j, const double *value, const double *orde
 static void finish_row(const job *j, const double *value, const double *order, double *mean,
                        double *power)
 {
-    bool classes = j->columns && j->columns->model->classes;
-    int32_t loss = j->columns ? j->columns->loss : FAR_LOSS_MSE;
+    bool classes = j->net->columns->info.classes > 0;
+    far_loss loss = j->net->columns->info.loss;
     int64_t count = j->net->info.outputs;
-    if (loss == FAR_LOSS_MSE) {
+    if (loss == FAR_LOSS_MSE || loss == FAR_LOSS_NONE) {
         finish_numbers(j, value, order, mean, power);
         return;
     }
@@ -196,7 +198,7 @@ done:
 
 static far_status copy_probabilities(const job *j, far_prediction *p)
 {
-    if (!j->columns || !j->columns->model->classes) {
+    if (j->net->columns->info.classes == 0) {
         return FAR_OK;
     }
     far_status st = far_alloc(j->ctx, p->rows * p->outputs, &p->probability);
@@ -215,7 +217,8 @@ static far_status predict(job *j, const far_frame *frame, const far_predict_opts
     FAR_TRY(far_row_index(j->ctx, frame, o->rows, &index, &p->rows));
     FAR_TRY(far_alloc(j->ctx, p->rows * d, &points));
     FAR_TRY(far_alloc(j->ctx, p->rows * p->outputs, &p->mean));
-    FAR_TRY(far_net_encode_rows(j->ctx, j->net, frame, index, p->rows, o->at_infinity, points));
+    FAR_TRY(
+        far_columns_apply(j->ctx, j->net->columns, frame, index, p->rows, o->at_infinity, points));
     far_mat x = far_mat_view(points, p->rows, d, FAR_F64);
     FAR_TRY(o->at_infinity ? find_limits(j, &x, p) : evaluate(j, &x, p));
     FAR_TRY(finish(j, index, p));
@@ -237,10 +240,8 @@ far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *fr
     }
     *out = NULL;
     FAR_TRY(check_opts(ctx, net, frame, opts));
-    FAR_TRY(far_net_columns(ctx, net, &j.columns));
     FAR_TRY(far_alloc(ctx, 1, &p));
-    *p = (far_prediction){
-        .ctx = ctx, .outputs = j.columns ? j.columns->model->info.outputs : net->info.outputs};
+    *p = (far_prediction){.ctx = ctx, .outputs = far_columns_predicted(net->columns)};
     FAR_TRY(predict(&j, frame, opts, p));
     *out = p;
     p = NULL;

@@ -111,11 +111,12 @@ done:
 
 static void to_target_units(const far_model *m, const far_mat *order, far_mat *mean)
 {
+    const double *centre = far_output_centre(m->columns), *scale = far_output_scale(m->columns);
     for (int64_t i = 0; i < mean->rows; i++) {
         double *row = far_mat_row(mean, i);
         bool limit = !order || *(const double *)far_mat_row(order, i) == 0;
         for (int64_t j = 0; j < mean->cols; j++) {
-            row[j] = m->out_scale[j] * row[j] + (limit ? m->out_centre[j] : 0);
+            row[j] = scale[j] * row[j] + (limit ? centre[j] : 0);
         }
     }
 }
@@ -206,52 +207,18 @@ done:
 
 /* ---- rows of a table ----------------------------------------------------------------------- */
 
-/* Directions have no origin: nothing is taken away from them. */
 static far_status encode_rows(far_ctx *ctx, const far_model *m, const far_frame *frame,
                               const unsigned char *rows, bool directions, double **out,
                               int64_t *count)
 {
     far_status st;
     int64_t *index = NULL;
-    double *origin = NULL;
-    far_encoder encoder = m->encoder;
     *out = NULL;
     FAR_TRY(far_row_index(ctx, frame, rows, &index, count));
     FAR_TRY(far_alloc(ctx, *count * m->info.inputs, out));
-    if (directions) {
-        FAR_TRY(far_alloc(ctx, m->info.inputs, &origin));
-        memset(origin, 0, (size_t)m->info.inputs * sizeof *origin);
-        encoder.centre = origin;
-    }
-    FAR_TRY(far_encoder_apply(ctx, &encoder, frame, index, *count, *out));
+    FAR_TRY(far_columns_apply(ctx, m->columns, frame, index, *count, directions, *out));
 done:
     far_free(ctx, index);
-    far_free(ctx, origin);
-    return st;
-}
-
-far_status far_model_encode(far_ctx *ctx, const far_model *m, const far_frame *frame,
-                            const unsigned char *rows, far_mat *out)
-{
-    far_status st;
-    double *points = NULL;
-    int64_t count;
-    if (!m || !frame) {
-        return far_fail(ctx, FAR_ERR_ARG, "the model or the frame is NULL");
-    }
-    FAR_TRY(far_mat_check(ctx, out, "out"));
-    FAR_TRY(encode_rows(ctx, m, frame, rows, false, &points, &count));
-    if (out->rows != count || out->cols != m->info.inputs || out->dtype != FAR_F64) {
-        FAR_TRY(far_fail(ctx, FAR_ERR_SHAPE, "out is %lld x %lld where %lld x %lld is needed",
-                         (long long)out->rows, (long long)out->cols, (long long)count,
-                         (long long)m->info.inputs));
-    }
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(far_mat_row(out, i), points + i * m->info.inputs,
-               (size_t)m->info.inputs * sizeof *points);
-    }
-done:
-    far_free(ctx, points);
     return st;
 }
 
@@ -299,7 +266,7 @@ static void share_among_largest(const double *scores, int64_t count, double *out
 
 static far_status add_probabilities(const far_model *m, far_prediction *p)
 {
-    if (!m->classes) {
+    if (!m->columns->classes) {
         return FAR_OK;
     }
     far_status st = far_alloc(p->ctx, p->rows * p->outputs, &p->probability);

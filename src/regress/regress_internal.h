@@ -1,42 +1,18 @@
-/* Shared inside src/regress: how columns become numbers, and what a model holds. */
+/* Shared inside src/regress: what a model holds. */
 #ifndef FAR_REGRESS_INTERNAL_H
 #define FAR_REGRESS_INTERNAL_H
 
-#include "../base/base_internal.h"
+#include "../columns/columns_internal.h"
 
 #include <farfield/model.h>
-
-/* A column of the table as one input (a number) or several (a word: one indicator a level). */
-typedef struct far_feature {
-    char *name;
-    far_column_kind kind;
-    int64_t first, width; /* the inputs it becomes */
-    int64_t level_count;
-    char **levels;     /* words: level_count of them */
-    double fill;       /* numbers: what a gap becomes */
-    int64_t fill_code; /* words: which level a gap becomes */
-} far_feature;
-
-/* Input j of a row is (value - centre[j]) / scale[j]. */
-typedef struct far_encoder {
-    far_feature *features;
-    int64_t feature_count, width;
-    char **input_names; /* width of them: "F1", "kind=red" */
-    double *centre, *scale;
-    bool impute;
-} far_encoder;
 
 struct far_model {
     far_ctx *ctx;
     far_kernel *kernel;
     char *arch; /* canonical */
-    far_encoder encoder;
-    char **targets;                 /* info.targets of them */
-    char **classes;                 /* info.outputs of them; NULL for a regression */
-    double *out_centre, *out_scale; /* p */
-    double *x, *y;                  /* n x d, n x p, standardised */
-    double *alpha, *alpha_low;      /* n x p each; the solution is their sum */
-    char data_hash[65];
+    far_columns *columns;
+    double *x, *y;             /* n x d, n x p, standardised */
+    double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     far_model_info info;
     far_candidate *candidates; /* their arch texts are owned here */
     int64_t candidate_count;
@@ -51,39 +27,8 @@ struct far_prediction {
 /* An empty model; far_model_destroy frees it however far it was filled. */
 far_status far_model_new(far_ctx *ctx, far_model **out);
 
-/* ---- fit.c ---- */
-
-/* Fills what the model knows about its data (encoder, targets, classes, x, y, data_hash) by the
- * target, features, rows, task, standardize and impute of o. */
-far_status far_data_learn(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                          bool standardize_targets, far_model *m);
-
-/* ---- encode.c ---- */
-
-/* Learns the encoding of these columns from the chosen rows (count of them, in index). */
-far_status far_encoder_learn(far_ctx *ctx, const far_frame *frame, const int64_t *cols,
-                             int64_t col_count, const int64_t *index, int64_t count,
-                             bool standardize, bool impute, far_encoder *out);
-/* Rows index[0..count) of frame into out, count x width. Columns are found by name. */
-far_status far_encoder_apply(far_ctx *ctx, const far_encoder *e, const far_frame *frame,
-                             const int64_t *index, int64_t count, double *out);
-void far_encoder_clear(far_ctx *ctx, far_encoder *e);
-/* Makes input_names from the features. */
-far_status far_encoder_name(far_ctx *ctx, far_encoder *e);
-/* The rows where rows is not 0 (all without rows), ascending. */
-far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
-                         int64_t **index, int64_t *count);
-/* count texts, all NULL, and the end of them. */
-far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out);
-void far_texts_free(far_ctx *ctx, char **texts, int64_t count);
-
-/* ---- target.c ---- */
-
-/* Fills targets, classes, out_centre, out_scale, y and info.{task, targets, outputs} of the model
- * from the target columns. */
-far_status far_targets_learn(far_ctx *ctx, const far_frame *frame, const int64_t *cols,
-                             int64_t col_count, const int64_t *index, int64_t count, int32_t task,
-                             bool standardize, far_model *m);
+/* What info repeats of the columns. */
+void far_model_summarize(far_model *m);
 
 /* ---- duplicate.c ---- */
 

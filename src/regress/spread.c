@@ -132,7 +132,7 @@ static far_status put_std(far_ctx *ctx, const far_model *m, int32_t kind, const 
         double noise = calibrated ? m->info.ridge : 0;
         for (int64_t i = 0; i < rows; i++) {
             double *row = far_mat_row(std, first + i);
-            row[j] = m->out_scale[j] * (size * sqrt(variance[i] + noise));
+            row[j] = far_output_scale(m->columns)[j] * (size * sqrt(variance[i] + noise));
             if (!isfinite(row[j])) {
                 return fail_large(ctx, first + i);
             }

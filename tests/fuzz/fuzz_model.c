@@ -118,8 +118,8 @@ static void check_numbers(const double *values, int64_t count, double above)
 static void check_features(const far_model *m)
 {
     int64_t width = 0;
-    for (int64_t j = 0; j < m->encoder.feature_count; j++) {
-        const far_feature *f = &m->encoder.features[j];
+    for (int64_t j = 0; j < m->columns->info.features; j++) {
+        const far_feature *f = &m->columns->features[j];
         require(f->name && f->first == width && f->width >= 0, "features follow each other");
         require(f->kind == FAR_COLUMN_NUMBER ? f->width == 1 : f->width == f->level_count,
                 "a feature has its width");
@@ -129,22 +129,25 @@ static void check_features(const far_model *m)
                 "a gap becomes a number");
         width += f->width;
     }
-    require(width == m->info.inputs && width == m->encoder.width, "features make the inputs");
+    require(width == m->info.inputs && width == m->columns->info.inputs,
+            "features make the inputs");
 }
 
 static void check_model(const far_model *m)
 {
     int64_t n = m->info.rows, d = m->info.inputs, p = m->info.outputs;
     require(n > 0 && d > 0 && p > 0, "nothing is empty");
-    require(m->classes ? m->info.targets == 1 : m->info.targets == p, "targets fit the outputs");
-    require(!m->classes == (m->info.task == FAR_TASK_REGRESS), "classes fit the task");
+    require(m->columns->classes ? m->info.targets == 1 : m->info.targets == p,
+            "targets fit the outputs");
+    require(!m->columns->classes || m->columns->info.classes == p, "a class is an output");
+    require(!m->columns->classes == (m->info.task == FAR_TASK_REGRESS), "classes fit the task");
     require(strcmp(m->arch, far_kernel_text(m->kernel)) == 0, "the network is the kernel's");
-    require(strlen(m->data_hash) == 64, "there is a hash");
+    require(strlen(m->columns->hash) == 64, "there is a hash");
     check_features(m);
-    check_numbers(m->encoder.centre, d, -INFINITY);
-    check_numbers(m->encoder.scale, d, 0);
-    check_numbers(m->out_centre, p, -INFINITY);
-    check_numbers(m->out_scale, p, 0);
+    check_numbers(far_input_centre(m->columns), d, -INFINITY);
+    check_numbers(far_input_scale(m->columns), d, 0);
+    check_numbers(far_output_centre(m->columns), p, -INFINITY);
+    check_numbers(far_output_scale(m->columns), p, 0);
     check_numbers(m->x, n * d, -INFINITY);
     check_numbers(m->y, n * p, -INFINITY);
     check_numbers(m->alpha, n * p, -INFINITY);

@@ -228,7 +228,7 @@ mpfr_t *mp_program_eval(mp_program *m, const double *raw)
 {
     const far_net *net = m->net;
     int64_t d = net->info.inputs, p = net->info.outputs;
-    const double *centre = net->scaling, *scale = centre + d, *out = scale + d;
+    const double *centre = net->columns->scaling, *scale = centre + d, *out = scale + d;
     for (int64_t i = 0; i < d; i++) {
         mpfr_set_d(m->values[0][i], raw[i], MPFR_RNDN);
         mpfr_sub_d(m->values[0][i], m->values[0][i], centre[i], MPFR_RNDN);

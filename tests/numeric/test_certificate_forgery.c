@@ -165,8 +165,9 @@ static void eval(const subject *s, const double *raw, int64_t n, double *out)
     far_mat values = far_mat_view(out, n, s->outputs, FAR_F64);
     for (int64_t k = 0; k < n * s->inputs; k++) {
         int64_t i = k % s->inputs;
-        x[k] =
-            s->net ? raw[k] : (raw[k] - s->model->encoder.centre[i]) / s->model->encoder.scale[i];
+        x[k] = s->net ? raw[k]
+                      : (raw[k] - far_input_centre(s->model->columns)[i]) /
+                            far_input_scale(s->model->columns)[i];
     }
     must(s->net ? far_net_eval_raw(ctx, s->net, &in, &values)
                 : far_model_eval(ctx, s->model, &in, &values));

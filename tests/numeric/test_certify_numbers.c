@@ -989,7 +989,8 @@ static double f_along(const far_model *m, int64_t j, const double *direction, do
     int64_t d = m->info.inputs, p = m->info.outputs;
     double x[7], y[4];
     for (int64_t i = 0; i < d; i++) {
-        x[i] = (t * direction[i] - m->encoder.centre[i]) / m->encoder.scale[i];
+        x[i] =
+            (t * direction[i] - far_input_centre(m->columns)[i]) / far_input_scale(m->columns)[i];
     }
     far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(y, 1, p, FAR_F64);
     must(far_model_eval(ctx, m, &point, &mean), "along");
@@ -1011,7 +1012,7 @@ static void slopes_are_what_f_tends_to(void **state)
                 fail_msg("%s: %s, order %g", RUNAWAYS[a].arch, far_verdict_text(b->verdict),
                          b->order);
             }
-            double t = pow(1e8, 1 / fmin(b->order, 1)), centre = m->out_centre[j];
+            double t = pow(1e8, 1 / fmin(b->order, 1)), centre = far_output_centre(m->columns)[j];
             double ratio =
                 (f_along(m, j, b->direction, t) - centre) / (b->slope * pow(t, b->order));
             assert_close(RUNAWAYS[a].arch, ratio, 1, 1e-5);
@@ -1019,7 +1020,8 @@ static void slopes_are_what_f_tends_to(void **state)
             if (b->order == 1) {
                 double off = 2 * (f_along(m, j, b->direction, 6e5) - b->slope * 6e5) -
                              (f_along(m, j, b->direction, 3e5) - b->slope * 3e5);
-                double rounding = 1e-15 * predictor_of(m, j, 1).norm_1 * m->out_scale[j];
+                double rounding =
+                    1e-15 * predictor_of(m, j, 1).norm_1 * far_output_scale(m->columns)[j];
                 assert_close(RUNAWAYS[a].arch, b->intercept, off,
                              1e-3 * (1 + fabs(off)) + 6e5 * rounding);
             }
@@ -1037,7 +1039,7 @@ static void slopes_are_what_f_tends_to(void **state)
                 must(far_model_limit(ctx, m, &way, &f, &orders), "limit");
                 double back = 0; /* the found one in standardised units of norm 1 */
                 for (int64_t i = 0; i < d; i++) {
-                    back += pow(b->direction[i] / m->encoder.scale[i], 2);
+                    back += pow(b->direction[i] / far_input_scale(m->columns)[i], 2);
                 }
                 assert_true(fabs(mean[j]) <= 1.05 * fabs(b->slope) / pow(back, b->order / 2));
             }
@@ -1051,7 +1053,7 @@ static void slopes_are_what_f_tends_to(void **state)
 static void check_beyond(const far_model *m, const far_bound *b, int64_t j)
 {
     double size = fmax(fabs(b->beyond), 1), alphas = predictor_of(m, j, 1).norm_1;
-    double rounding = 1e-15 * alphas * m->out_scale[j] * pow(size, b->order);
+    double rounding = 1e-15 * alphas * far_output_scale(m->columns)[j] * pow(size, b->order);
     double slack = 1e-6 * (1 + b->level) + rounding;
     for (int k = 0; k < 150; k++) {
         double t = b->beyond + fmax(b->beyond, 1e-3) * pow(10, 15 * uniform() - 9);

@@ -202,7 +202,7 @@ static far_frame *new_rows(const far_model *m, int32_t prior, double *cross, dou
     make_data(99, NEW, false, x, y);
     far_frame *frame = frame_of(x, y, NEW);
     far_mat encoded = far_mat_view(points, NEW, D, FAR_F64), rows = far_model_points(m);
-    must(far_model_encode(ctx, m, frame, NULL, &encoded), "encode");
+    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded), "encode");
     kernel_values(far_model_arch(m), prior, &encoded, &rows, cross);
     if (own) {
         kernel_values(far_model_arch(m), prior, &encoded, &encoded, own);
@@ -250,8 +250,8 @@ static void predictions_have_their_digits(void **state)
                     g += part;
                     size += fabsl(part);
                 }
-                double scale = at(far_model_output_scale(m), 0, j);
-                double centre = at(far_model_output_centre(m), 0, j);
+                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
+                double centre = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, j);
                 double tolerance = 1e-15 * (scale * (double)size + fabs(centre)) * 4;
                 assert_close(ARCHS[a], at(far_prediction_mean(p), i / P, j),
                              (double)(centre + scale * g), tolerance);
@@ -447,9 +447,10 @@ static void stopping_early_is_stopping_the_flow(void **state)
                 for (int64_t s = 0; s < N; s++) {
                     g += cross[i / P * N + s] * alpha[s * P + i % P];
                 }
-                double scale = at(far_model_output_scale(m), 0, i % P);
+                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, i % P);
                 assert_close("flow", at(far_prediction_mean(p), i / P, i % P),
-                             at(far_model_output_centre(m), 0, i % P) + scale * (double)g,
+                             at(far_columns_scaling(far_model_columns(m)).output_centre, 0, i % P) +
+                                 scale * (double)g,
                              1e-4 * scale);
             }
             far_prediction_destroy(p);
@@ -513,7 +514,7 @@ static void posteriors_have_their_digits(void **state)
                     left -= w[s * NEW + i] * cross[i * N + s];
                 }
                 for (int64_t j = 0; j < P; j++) {
-                    double scale = at(far_model_output_scale(m), 0, j);
+                    double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
                     double std = at(far_prediction_std(p), i, j) / scale;
                     assert_close(ARCHS[a], std * std, (double)left, 1e-11 * own[i * NEW + i]);
                 }
@@ -521,7 +522,7 @@ static void posteriors_have_their_digits(void **state)
             far_prediction_destroy(p);
             p = predict(m, frame, q); /* at the training points the ridge is all that is left */
             for (int64_t i = 0; i < N; i++) {
-                double scale = at(far_model_output_scale(m), 0, 0);
+                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0);
                 double std = at(far_prediction_std(p), i, 0) / scale;
                 assert_true(std >= 0);
                 assert_true(std * std <= far_model_describe(m).ridge +

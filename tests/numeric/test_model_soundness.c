@@ -344,7 +344,8 @@ static void attack_limits(attack *a)
             a->t->points++;
         } else if (order[i] > 0) {
             for (int64_t j = 0; j < p; j++) {
-                bool grows = f[i * p + j] != 0 && fabs(f[i * p + j]) > 1e-9 * a->m->out_scale[j];
+                bool grows = f[i * p + j] != 0 &&
+                             fabs(f[i * p + j]) > 1e-9 * far_output_scale(a->m->columns)[j];
                 if (grows && far_certificate_bound(a->c, j)->verdict == FAR_BOUNDED) {
                     report(a, j, f[i * p + j], u + i * d, "grows");
                 }
@@ -360,7 +361,8 @@ static void follow_witness(attack *a, int64_t j, const far_bound *b)
     double x[MOST_INPUTS], f[MOST_OUTPUTS], best = INFINITY;
     for (double t = 1e4; t < 1e90 && b->order * log10(t) < 250; t *= 1e3) {
         for (int64_t i = 0; i < d; i++) {
-            x[i] = (t * b->direction[i] - a->m->encoder.centre[i]) / a->m->encoder.scale[i];
+            x[i] = (t * b->direction[i] - far_input_centre(a->m->columns)[i]) /
+                   far_input_scale(a->m->columns)[i];
         }
         far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(f, 1, p, FAR_F64);
         if (far_model_eval(ctx, a->m, &point, &mean) == FAR_OK) {
@@ -391,7 +393,8 @@ static void attack_model(attack *a, long points)
         }
         if (b->at && !b->at_infinity) {
             for (int64_t i = 0; i < d; i++) {
-                x[i] = (b->at[i] - a->m->encoder.centre[i]) / a->m->encoder.scale[i];
+                x[i] = (b->at[i] - far_input_centre(a->m->columns)[i]) /
+                       far_input_scale(a->m->columns)[i];
             }
             eval(a, x, 1, "found");
         }
@@ -475,8 +478,8 @@ static bool forge(dice *r, int kind, far_model *m, const char **what)
         return true;
     case 11:
         *what = "the output's centre and scale";
-        m->out_centre[draw(r, (int)m->info.outputs)] += factor;
-        m->out_scale[draw(r, (int)m->info.outputs)] *= fabs(factor) + 1;
+        far_output_centre(m->columns)[draw(r, (int)m->info.outputs)] += factor;
+        far_output_scale(m->columns)[draw(r, (int)m->info.outputs)] *= fabs(factor) + 1;
         return true;
     case 12:
         *what = "the prior";

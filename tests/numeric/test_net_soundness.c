@@ -350,7 +350,7 @@ static void draw_affine(subject *t, source *r)
 
 static void draw_scaling(subject *t, source *r)
 {
-    double *scaling = t->net->scaling;
+    double *scaling = t->net->columns->scaling;
     int64_t d = t->net->info.inputs, p = t->net->info.outputs;
     bool whole = chance(r, 0.5); /* powers of 2 keep known points exact */
     for (int64_t i = 0; i < d; i++) {

@@ -221,7 +221,7 @@ static void encode_row(const far_model *m, const char *csv, double *out)
 {
     far_frame *frame = table(csv);
     far_mat row = far_mat_view(out, 1, far_model_describe(m).inputs, FAR_F64);
-    must(far_model_encode(ctx, m, frame, NULL, &row));
+    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &row));
     far_frame_destroy(frame);
 }
 
@@ -434,8 +434,9 @@ static void points_must_fit_the_model(void **state)
     assert_status(far_model_eval(ctx, m, &x, NULL), FAR_ERR_ARG, "mean");
     assert_status(far_model_limit(ctx, NULL, &x, &y, &order), FAR_ERR_ARG, "model");
     assert_status(far_model_limit(ctx, m, &x, &y, NULL), FAR_ERR_ARG, "order");
-    assert_status(far_model_encode(ctx, NULL, frame, NULL, &x), FAR_ERR_ARG, "model");
-    assert_status(far_model_encode(ctx, m, NULL, NULL, &x), FAR_ERR_ARG, "frame");
+    assert_status(far_columns_encode(ctx, NULL, frame, NULL, &x), FAR_ERR_ARG, "columns");
+    assert_status(far_columns_encode(ctx, far_model_columns(m), NULL, NULL, &x), FAR_ERR_ARG,
+                  "frame");
     bad = x, bad.cols = D - 1;
     assert_status(far_model_eval(ctx, m, &bad, &y), FAR_ERR_SHAPE, "5 x 2");
     bad = y, bad.rows = 4;
@@ -447,7 +448,8 @@ static void points_must_fit_the_model(void **state)
     bad = order, bad.cols = 2, bad.rows = 2;
     assert_status(far_model_limit(ctx, m, &x, &y, &bad), FAR_ERR_SHAPE, "order");
     bad = x;
-    assert_status(far_model_encode(ctx, m, frame, NULL, &bad), FAR_ERR_SHAPE, "13 x 3");
+    assert_status(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &bad), FAR_ERR_SHAPE,
+                  "13 x 3");
     points[4] = NAN;
     assert_status(far_model_eval(ctx, m, &x, &y), FAR_ERR_VALUE, "");
     far_model_destroy(m);
@@ -459,15 +461,15 @@ static void what_is_not_there_has_no_name(void **state)
     (void)state;
     far_frame *frame = some_data();
     far_model *m = fit(frame, options("y1,y2", LN_FIRST, 0.01));
-    assert_string_equal(far_model_target(m, 1), "y2");
-    assert_null(far_model_target(m, 2));
-    assert_null(far_model_target(m, -1));
-    assert_null(far_model_class(m, 0));
-    assert_string_equal(far_model_input(m, 2), "x3");
-    assert_null(far_model_input(m, 3));
+    assert_string_equal(far_columns_target(far_model_columns(m), 1), "y2");
+    assert_null(far_columns_target(far_model_columns(m), 2));
+    assert_null(far_columns_target(far_model_columns(m), -1));
+    assert_null(far_columns_class(far_model_columns(m), 0));
+    assert_string_equal(far_columns_input(far_model_columns(m), 2), "x3");
+    assert_null(far_columns_input(far_model_columns(m), 3));
     assert_null(far_model_candidate(m, 7).arch);
     assert_int_equal(far_model_candidate_count(m), 0);
-    assert_int_equal(strlen(far_model_data_hash(m)), 64);
+    assert_int_equal(strlen(far_columns_hash(far_model_columns(m))), 64);
     far_prediction *p = predict(m, frame, predict_options());
     assert_int_equal(far_prediction_class(p, 0), -1);
     assert_int_equal(far_prediction_std(p).rows, 0);
@@ -508,15 +510,17 @@ static void numbers_get_mean_zero_and_variance_one(void **state)
     (void)state;
     far_frame *frame = table("a,b,y\n1,10,0\n2,10,1\n6,10,0\n3,10,5\n");
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
-    far_mat centre = far_model_input_centre(m), scale = far_model_input_scale(m);
+    far_mat centre = far_columns_scaling(far_model_columns(m)).input_centre,
+            scale = far_columns_scaling(far_model_columns(m)).input_scale;
     assert_close(at(centre, 0, 0), 3, 1e-15);
     assert_close(at(scale, 0, 0), sqrt(3.5), 1e-15);
     assert_true(at(centre, 0, 1) == 10 && at(scale, 0, 1) == 1); /* a constant column */
     far_mat x = far_model_points(m), y = far_model_targets(m);
     assert_close(at(x, 2, 0), 3 / sqrt(3.5), 1e-15);
     assert_true(at(x, 2, 1) == 0);
-    assert_close(at(far_model_output_centre(m), 0, 0), 1.5, 1e-15);
-    assert_close(at(far_model_output_scale(m), 0, 0), sqrt(4.25), 1e-15);
+    assert_close(at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0), 1.5, 1e-15);
+    assert_close(at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0), sqrt(4.25),
+                 1e-15);
     assert_close(at(y, 3, 0), 3.5 / sqrt(4.25), 1e-15);
     double row[2];
     encode_row(m, "y,b,a\n9,12,4\n", row); /* in any order, with columns that do not count */
@@ -534,10 +538,10 @@ static void standardising_can_be_left_out(void **state)
     o.standardize = 0;
     far_model *m = fit(frame, o);
     assert_true(at(far_model_points(m), 2, 0) == 6 && at(far_model_targets(m), 2, 0) == 31);
-    assert_true(at(far_model_input_centre(m), 0, 0) == 0);
-    assert_true(at(far_model_input_scale(m), 0, 0) == 1);
-    assert_true(at(far_model_output_centre(m), 0, 0) == 0);
-    assert_true(at(far_model_output_scale(m), 0, 0) == 1);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).input_centre, 0, 0) == 0);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).input_scale, 0, 0) == 1);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0) == 0);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0) == 1);
     far_model_destroy(m);
     far_frame_destroy(frame);
 }
@@ -563,8 +567,8 @@ static void nearly_constant_is_constant(void **state)
     double x[5] = {0.1, 0.1, 0.1, 0.1, 0.1 + 1e-16}, y[5] = {1e9, 1e9, 1e9, 1e9, 1e9};
     far_frame *frame = columns(x, 5, 1, y, 1);
     far_model *m = fit(frame, options("y1", NO_NORM, 0.01));
-    assert_true(at(far_model_input_scale(m), 0, 0) == 1);
-    assert_true(at(far_model_output_scale(m), 0, 0) == 1);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).input_scale, 0, 0) == 1);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0) == 1);
     far_prediction *p = predict(m, frame, predict_options());
     assert_true(at(far_prediction_mean(p), 3, 0) == 1e9);
     far_prediction_destroy(p);
@@ -610,18 +614,20 @@ static void a_word_is_one_input_a_level(void **state)
     far_frame *frame = table(COLOURS);
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
     assert_int_equal(far_model_describe(m).inputs, 4);
-    assert_string_equal(far_model_input(m, 0), "kind=blue");
-    assert_string_equal(far_model_input(m, 1), "kind=green");
-    assert_string_equal(far_model_input(m, 2), "kind=red");
-    assert_string_equal(far_model_input(m, 3), "a");
+    assert_string_equal(far_columns_input(far_model_columns(m), 0), "kind=blue");
+    assert_string_equal(far_columns_input(far_model_columns(m), 1), "kind=green");
+    assert_string_equal(far_columns_input(far_model_columns(m), 2), "kind=red");
+    assert_string_equal(far_columns_input(far_model_columns(m), 3), "a");
     double share[3] = {2 / 7.0, 1 / 7.0, 4 / 7.0}, variance = 0, row[4];
     for (int l = 0; l < 3; l++) {
         variance += share[l] * (1 - share[l]);
     }
     encode_row(m, "a,kind\n3,red\n", row);
     for (int l = 0; l < 3; l++) {
-        assert_close(at(far_model_input_centre(m), 0, l), share[l], 1e-15);
-        assert_close(at(far_model_input_scale(m), 0, l), sqrt(variance), 1e-15);
+        assert_close(at(far_columns_scaling(far_model_columns(m)).input_centre, 0, l), share[l],
+                     1e-15);
+        assert_close(at(far_columns_scaling(far_model_columns(m)).input_scale, 0, l),
+                     sqrt(variance), 1e-15);
         assert_close(row[l], ((l == 2) - share[l]) / sqrt(variance), 1e-15);
     }
     far_model_destroy(m);
@@ -639,7 +645,7 @@ static void only_the_words_of_chosen_rows_count(void **state)
     far_model *m = fit(frame, o);
     assert_int_equal(far_model_describe(m).inputs, 3);
     assert_int_equal(far_model_describe(m).rows, 6);
-    assert_string_equal(far_model_input(m, 1), "kind=red");
+    assert_string_equal(far_columns_input(far_model_columns(m), 1), "kind=red");
     far_predict_opts p = predict_options();
     refuse_predict(m, frame, p, FAR_ERR_VALUE, "row 5: column kind is 'green'");
     assert_holds(far_ctx_message(ctx), "blue, red");
@@ -774,7 +780,7 @@ static void directions_know_no_centre(void **state)
     far_model *m = fit(frame, options("y1", NO_NORM, 1e-3));
     double u[4] = {1, 1e-4, -3, 0.5}, v[4], mean[2], orders[2];
     for (int i = 0; i < 4; i++) {
-        v[i] = u[i] / at(far_model_input_scale(m), 0, i % 2);
+        v[i] = u[i] / at(far_columns_scaling(far_model_columns(m)).input_scale, 0, i % 2);
     }
     far_mat direction = far_mat_view(v, 2, 2, FAR_F64), slope = far_mat_view(mean, 2, 1, FAR_F64);
     far_mat order = far_mat_view(orders, 2, 1, FAR_F64);
@@ -807,12 +813,12 @@ static void words_are_classes(void **state)
     far_model *m = fit(frame, options("who", LN_FIRST, 0.01));
     far_model_info i = far_model_describe(m);
     assert_true(i.task == FAR_TASK_CLASSIFY && i.outputs == 3 && i.targets == 1 && i.rows == 7);
-    assert_string_equal(far_model_class(m, 0), "ant");
-    assert_string_equal(far_model_class(m, 1), "cat");
-    assert_string_equal(far_model_class(m, 2), "dog");
-    assert_null(far_model_class(m, 3));
-    assert_close(at(far_model_output_centre(m), 0, 1), 4 / 7.0, 1e-15);
-    assert_true(at(far_model_output_scale(m), 0, 1) == 1);
+    assert_string_equal(far_columns_class(far_model_columns(m), 0), "ant");
+    assert_string_equal(far_columns_class(far_model_columns(m), 1), "cat");
+    assert_string_equal(far_columns_class(far_model_columns(m), 2), "dog");
+    assert_null(far_columns_class(far_model_columns(m), 3));
+    assert_close(at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 1), 4 / 7.0, 1e-15);
+    assert_true(at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 1) == 1);
     assert_close(at(far_model_targets(m), 0, 1), 3 / 7.0, 1e-15);
     assert_close(at(far_model_targets(m), 0, 2), -2 / 7.0, 1e-15);
     far_prediction *p = predict(m, frame, predict_options());
@@ -838,9 +844,9 @@ static void numbers_can_be_classes(void **state)
     o.task = FAR_TASK_CLASSIFY;
     m = fit(frame, o);
     assert_int_equal(far_model_describe(m).outputs, 3);
-    assert_string_equal(far_model_class(m, 0), "-0.5");
-    assert_string_equal(far_model_class(m, 1), "2");
-    assert_string_equal(far_model_class(m, 2), "10");
+    assert_string_equal(far_columns_class(far_model_columns(m), 0), "-0.5");
+    assert_string_equal(far_columns_class(far_model_columns(m), 1), "2");
+    assert_string_equal(far_columns_class(far_model_columns(m), 2), "10");
     far_model_destroy(m);
     far_frame_destroy(frame);
 }
@@ -1212,7 +1218,8 @@ static void predictions_are_kernels_times_alpha(void **state)
         far_mat x = far_model_points(m);
         kernel_between(m, info.prior, &x, &x, cross);
         for (int64_t c = 0; c < P; c++) {
-            double scale = at(far_model_output_scale(m), 0, c), error = 0, spread = 0, mean = 0;
+            double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, c),
+                   error = 0, spread = 0, mean = 0;
             for (int64_t r = 0; r < N; r++) {
                 mean += at(far_model_targets(m), r, c) / N;
             }
@@ -1222,7 +1229,8 @@ static void predictions_are_kernels_times_alpha(void **state)
                     g += cross[r * N + s] * b[s * P + c];
                     size += fabsl(cross[r * N + s] * b[s * P + c]);
                 }
-                double f = at(far_model_output_centre(m), 0, c) + scale * (double)g;
+                double f = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, c) +
+                           scale * (double)g;
                 assert_close(at(far_prediction_mean(p), r, c), f,
                              1e-15 * (20 + scale * (double)size));
                 assert_close(at(far_model_alpha(m), r, c), (double)b[r * P + c],
@@ -1541,7 +1549,8 @@ static double value_of(const far_model *m, const long double *alpha, const doubl
     for (int64_t j = 0; j < n; j++) {
         sum += alpha[j] * cross[j];
     }
-    return at(far_model_output_centre(m), 0, 0) + at(far_model_output_scale(m), 0, 0) * (double)sum;
+    return at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0) +
+           at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0) * (double)sum;
 }
 
 /* New points, and the kernel between them and the model's. */
@@ -1552,7 +1561,7 @@ static far_frame *new_points(const far_model *m, double *cross)
     far_frame *frame = columns(x, 5, D, y, 1);
     double points[5 * D];
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), own = far_model_points(m);
-    must(far_model_encode(ctx, m, frame, NULL, &encoded));
+    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded));
     kernel_between(m, far_model_describe(m).prior, &encoded, &own, cross);
     return frame;
 }
@@ -1580,7 +1589,8 @@ static void stopped_training_is_gradient_flow(void **state)
             flow(k, N, y, times[t], 2000, alpha);
             for (int r = 0; r < 5; r++) {
                 double expected = value_of(m, alpha, cross + r * N, N);
-                double moved = fabs(expected - at(far_model_output_centre(m), 0, 0));
+                double moved = fabs(
+                    expected - at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0));
                 assert_close(at(far_prediction_mean(p), r, 0), expected, 1e-11 * moved + 1e-14);
             }
             far_prediction_destroy(p);
@@ -1627,7 +1637,7 @@ static void steps_are_gradient_descent(void **state)
             far_prediction *p = predict(m, new, q);
             far_mat mean = far_prediction_mean(p);
             for (int r = 0; r < 5; r++) {
-                double centre = at(far_model_output_centre(m), 0, 0);
+                double centre = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0);
                 double expected = value_of(m, alpha, cross + r * N, N) - centre;
                 assert_close(at(mean, r, 0) - centre, expected, 1e-11 * fabs(expected) + 4e-15);
             }
@@ -1709,7 +1719,7 @@ static void the_end_of_training_is_the_solution(void **state)
     far_prediction *start = predict(m, frame, o);
     for (int64_t i = 0; i < N * P; i++) {
         assert_true(at(far_prediction_mean(start), i / P, i % P) ==
-                    at(far_model_output_centre(m), 0, i % P));
+                    at(far_columns_scaling(far_model_columns(m)).output_centre, 0, i % P));
     }
     far_prediction_destroy(start);
     far_prediction_destroy(end);
@@ -1731,7 +1741,7 @@ static void spreads_follow_their_formulas(void **state)
         long double k[N * N], w[N * 5], alpha[N * P];
         far_frame *new = new_points(m, cross);
         far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
-        must(far_model_encode(ctx, m, new, NULL, &encoded));
+        must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
         kernel_between(m, far_model_describe(m).prior, &encoded, &encoded, own);
         kernel_between(m, FAR_PRIOR_NNGP, &encoded, &encoded, own_start);
         kernel_between(m, FAR_PRIOR_NNGP, &encoded, &x, start);
@@ -1766,7 +1776,7 @@ static void spreads_follow_their_formulas(void **state)
                     for (int r = 0; r < N; r++) {
                         amplitude += alpha[r * P + j] * at(far_model_targets(m), r, j) / N;
                     }
-                    double scale = at(far_model_output_scale(m), 0, j);
+                    double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
                     long double variance = spread == FAR_SPREAD_ENSEMBLE ? networks
                                            : spread == FAR_SPREAD_POSTERIOR
                                                ? left
@@ -1794,7 +1804,7 @@ static void the_ensemble_spreads_from_its_start(void **state)
     long double k[N * N], gain[N][N];
     far_frame *new = new_points(m, cross);
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
-    must(far_model_encode(ctx, m, new, NULL, &encoded));
+    must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
     kernel_between(m, FAR_PRIOR_NNGP, &encoded, &encoded, own);
     kernel_between(m, FAR_PRIOR_NNGP, &encoded, &x, start);
     kernel_between(m, FAR_PRIOR_NNGP, &x, &x, start_xx);
@@ -1809,7 +1819,7 @@ static void the_ensemble_spreads_from_its_start(void **state)
     o.spread = FAR_SPREAD_ENSEMBLE;
     o.time = 0.7;
     far_prediction *p = predict(m, new, o);
-    double scale = at(far_model_output_scale(m), 0, 0);
+    double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0);
     for (int c = 0; c < 5; c++) {
         long double w[N], variance = own[c * 5 + c];
         for (int r = 0; r < N; r++) {

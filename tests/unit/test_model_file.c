@@ -79,37 +79,41 @@ static double *awkward_list(int64_t count, int64_t from)
     return out;
 }
 
-static double *positive_list(int64_t count, int64_t from)
-{
-    double *out = awkward_list(count, from);
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = fabs(out[i]) + DBL_TRUE_MIN;
-    }
-    return out;
-}
-
 /* A number, a word with spaces, UTF-8 and other bytes, a number with an odd name. */
-static void make_encoder(far_encoder *e)
+static far_columns *make_columns(far_task task, int64_t outputs)
 {
+    far_columns *c;
     static const char *const levels[] = {"a \"b\"\\\n", "gr\xC3\xBCn", "k\xF6ln"};
     static const char *const names[] = {"F1", "kind=a \"b\"\\\n", "kind=gr\xC3\xBCn",
                                         "kind=k\xF6ln", ""};
-    assert_int_equal(far_alloc(ctx, 3, &e->features), FAR_OK);
-    e->feature_count = 3;
-    e->features[0] = (far_feature){.name = copy("F1"), .width = 1, .fill = awkward(31)};
-    e->features[1] = (far_feature){.name = copy("kind"),
+    assert_int_equal(far_columns_new(ctx, &c), FAR_OK);
+    assert_int_equal(far_alloc(ctx, 3, &c->features), FAR_OK);
+    c->info.features = 3;
+    c->features[0] = (far_feature){.name = copy("F1"), .width = 1, .fill = awkward(31)};
+    c->features[1] = (far_feature){.name = copy("kind"),
                                    .kind = FAR_COLUMN_WORD,
                                    .first = 1,
                                    .width = 3,
                                    .level_count = 3,
                                    .levels = copy_list(3, levels),
                                    .fill_code = 2};
-    e->features[2] = (far_feature){.name = copy(""), .first = 4, .width = 1, .fill = -0.0};
-    e->width = INPUTS;
-    e->input_names = copy_list(INPUTS, names);
-    e->centre = awkward_list(INPUTS, 0);
-    e->scale = positive_list(INPUTS, 4);
-    e->impute = true;
+    c->features[2] = (far_feature){.name = copy(""), .first = 4, .width = 1, .fill = -0.0};
+    c->info.inputs = INPUTS;
+    c->info.outputs = outputs;
+    c->info.task = task;
+    c->info.impute = 1;
+    c->inputs = copy_list(INPUTS, names);
+    assert_int_equal(far_columns_unscaled(c), FAR_OK);
+    for (int64_t i = 0; i < INPUTS; i++) {
+        far_input_centre(c)[i] = awkward(i);
+        far_input_scale(c)[i] = fabs(awkward(4 + i)) + DBL_TRUE_MIN;
+    }
+    for (int64_t k = 0; k < outputs; k++) {
+        far_output_centre(c)[k] = awkward(70 + k);
+        far_output_scale(c)[k] = fabs(awkward(73 + k)) + DBL_TRUE_MIN;
+    }
+    strcpy(c->hash, HASH);
+    return c;
 }
 
 static void make_candidates(far_model *m)
@@ -165,8 +169,6 @@ static void make_kernel(far_model *m)
 static void make_arrays(far_model *m)
 {
     int64_t p = m->info.outputs;
-    m->out_centre = awkward_list(p, 70);
-    m->out_scale = positive_list(p, 73);
     m->x = awkward_list(ROWS * INPUTS, 0);
     m->y = awkward_list(ROWS * p, 100);
     m->alpha = awkward_list(ROWS * p, 200);
@@ -181,12 +183,12 @@ static far_model *make_regression(void)
     m->info = make_info();
     m->info.task = FAR_TASK_REGRESS;
     m->info.outputs = m->info.targets = 2;
-    m->targets = copy_list(2, targets);
     make_kernel(m);
-    make_encoder(&m->encoder);
+    m->columns = make_columns(FAR_TASK_REGRESS, 2);
+    m->columns->info.targets = 2;
+    m->columns->targets = copy_list(2, targets);
     make_candidates(m);
     make_arrays(m);
-    strcpy(m->data_hash, HASH);
     return m;
 }
 
@@ -203,13 +205,14 @@ static far_model *make_classification(void)
     m->info.storage = FAR_STORAGE_FULL;
     m->info.outputs = 3;
     m->info.targets = 1;
-    m->targets = copy_list(1, targets);
-    m->classes = copy_list(3, classes);
     make_kernel(m);
-    make_encoder(&m->encoder);
-    m->encoder.impute = false;
+    m->columns = make_columns(FAR_TASK_CLASSIFY, 3);
+    m->columns->info.impute = 0;
+    m->columns->info.targets = 1;
+    m->columns->info.classes = 3;
+    m->columns->targets = copy_list(1, targets);
+    m->columns->classes = copy_list(3, classes);
     make_arrays(m);
-    strcpy(m->data_hash, HASH);
     return m;
 }
 
@@ -228,10 +231,10 @@ static void same_numbers(const double *a, const double *b, int64_t count)
     assert_memory_equal(a, b, (size_t)count * sizeof *a);
 }
 
-static void same_encoder(const far_encoder *a, const far_encoder *b)
+static void same_columns(const far_columns *a, const far_columns *b)
 {
-    assert_int_equal(a->feature_count, b->feature_count);
-    for (int64_t j = 0; j < a->feature_count; j++) {
+    assert_memory_equal(&a->info, &b->info, sizeof a->info);
+    for (int64_t j = 0; j < a->info.features; j++) {
         const far_feature *f = &a->features[j], *g = &b->features[j];
         assert_string_equal(f->name, g->name);
         assert_int_equal(f->kind, g->kind);
@@ -242,11 +245,11 @@ static void same_encoder(const far_encoder *a, const far_encoder *b)
         same_numbers(&f->fill, &g->fill, 1);
         assert_int_equal(f->fill_code, g->fill_code);
     }
-    assert_int_equal(a->width, b->width);
-    same_texts(a->input_names, b->input_names, a->width);
-    same_numbers(a->centre, b->centre, a->width);
-    same_numbers(a->scale, b->scale, a->width);
-    assert_int_equal(a->impute, b->impute);
+    same_texts(a->inputs, b->inputs, a->info.inputs);
+    same_texts(a->targets, b->targets, a->info.targets);
+    same_texts(a->classes, b->classes, a->info.classes);
+    same_numbers(a->scaling, b->scaling, far_scaling_count(a));
+    assert_string_equal(a->hash, b->hash);
 }
 
 static void same_candidates(const far_model *a, const far_model *b)
@@ -269,16 +272,11 @@ static void same_model(const far_model *a, const far_model *b)
     assert_memory_equal(&a->info, &b->info, sizeof a->info);
     assert_string_equal(a->arch, b->arch);
     assert_string_equal(far_kernel_text(a->kernel), far_kernel_text(b->kernel));
-    same_encoder(&a->encoder, &b->encoder);
-    same_texts(a->targets, b->targets, a->info.targets);
-    same_texts(a->classes, b->classes, p);
-    same_numbers(a->out_centre, b->out_centre, p);
-    same_numbers(a->out_scale, b->out_scale, p);
+    same_columns(a->columns, b->columns);
     same_numbers(a->x, b->x, n * a->info.inputs);
     same_numbers(a->y, b->y, n * p);
     same_numbers(a->alpha, b->alpha, n * p);
     same_numbers(a->alpha_low, b->alpha_low, n * p);
-    assert_string_equal(a->data_hash, b->data_hash);
     same_candidates(a, b);
 }
 
@@ -333,15 +331,15 @@ static void fills_may_be_absent_where_nothing_is_filled(void **state)
 {
     (void)state;
     far_model *m = make_classification(), *again;
-    m->encoder.features[0].fill = NAN;
-    m->encoder.features[1].fill_code = -1;
+    m->columns->features[0].fill = NAN;
+    m->columns->features[1].fill_code = -1;
     assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
     assert_int_equal(far_model_load(ctx, "m.far", &again), FAR_OK);
-    assert_true(isnan(again->encoder.features[0].fill));
-    assert_int_equal(again->encoder.features[1].fill_code, 0);
+    assert_true(isnan(again->columns->features[0].fill));
+    assert_int_equal(again->columns->features[1].fill_code, 0);
     far_model_destroy(again);
-    m->info.impute = 1;
-    m->encoder.features[0].fill = 0;
+    m->info.impute = m->columns->info.impute = 1;
+    m->columns->features[0].fill = 0;
     assert_int_equal(far_model_save(ctx, m, "m.far"), FAR_OK);
     assert_int_equal(far_model_load(ctx, "m.far", &again), FAR_ERR_FORMAT);
     assert_string_equal(far_ctx_message(ctx),
@@ -790,7 +788,7 @@ static const edit edits[] = {
     {"\"version\": 2", "\"version\": 2, \"version\": 1", "manifest: line 3, column *"},
     {"\"version\": 2", "\"version\": 2,,", "manifest: line 3, column *"},
     {"\"version\": 2", "\"version\": 99999999999999999999", "manifest: line 3, column *"},
-    {"\"absolute\": ", "\"absolute\": 1e999, \"b\": ", "manifest: line 78, column *"},
+    {"\"absolute\": ", "\"absolute\": 1e999, \"b\": ", "manifest: line 79, column *"},
     {"\"written_by\": \"", "\"written_by\": \"\\u0000", "manifest: line 4, column *"},
     {"\"written_by\": \"", "\"written_by\": \"\xFF", "manifest: line 4, column *"},
     /* choices and flags */
@@ -922,7 +920,7 @@ static void every_field_of_the_manifest_is_checked(void **state)
 {
     (void)state;
     far_model *m = make_regression();
-    m->encoder.features[0].fill = 5.5;
+    m->columns->features[0].fill = 5.5;
     char *manifest = manifest_text(m);
     for (int i = 0; i < COUNT(edits); i++) {
         expect_edit(m, manifest, &edits[i]);

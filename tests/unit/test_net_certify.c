@@ -708,9 +708,9 @@ static void certificates_of_other_networks_are_refused(void **state)
     assert_status(far_net_certificate_check(ctx, other, text), FAR_ERR_FORMAT, "other weights");
     assert_status(far_net_certificate_check(ctx, wide, text), FAR_ERR_FORMAT,
                   "another architecture");
-    net->scaling[1] = 2;
+    net->columns->scaling[1] = 2;
     assert_status(far_net_certificate_check(ctx, net, text), FAR_ERR_FORMAT, "other weights");
-    net->scaling[1] = 1;
+    net->columns->scaling[1] = 1;
     assert_status(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
     assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "its format is not");
     bad = tampered(text, "{", "version", "3");

@@ -2,7 +2,10 @@
  * them through a file, and predictions against what the network itself computes. */
 #include "../../src/data/frame_internal.h"
 #include "../../src/net/net_file.h"
-#include "../../src/regress/net_columns.h"
+#include "../../src/net/net_internal.h"
+#include "../../src/regress/regress_internal.h"
+
+#include <farfield/netdata.h>
 
 #include <math.h>
 #include <setjmp.h>
@@ -39,20 +42,20 @@ static far_frame *table(const char *csv)
 enum { ROWS = 7, INPUTS = 5 };
 #define FEATURES "a,kind,b"
 
-static far_net_data_opts options(const char *target, int32_t loss)
+static far_columns_opts options(const char *target, int32_t loss)
 {
-    far_net_data_opts o;
-    far_net_data_opts_init(&o);
+    far_columns_opts o;
+    far_columns_opts_init(&o);
     o.target = target;
     o.features = FEATURES;
     o.loss = loss;
     return o;
 }
 
-static far_net_data *data_of(const far_frame *frame, const far_net_data_opts *o)
+static far_examples *data_of(const far_frame *frame, const far_columns_opts *o)
 {
-    far_net_data *d;
-    must(far_net_data_create(ctx, frame, o, &d));
+    far_examples *d;
+    must(far_examples_learn(ctx, frame, o, &d));
     return d;
 }
 
@@ -68,12 +71,12 @@ static far_net *net_of(const char *arch, int64_t inputs)
 }
 
 /* An untrained network that knows the columns. */
-static far_net *attached(const far_frame *frame, const far_net_data_opts *o, const char *arch)
+static far_net *attached(const far_frame *frame, const far_columns_opts *o, const char *arch)
 {
-    far_net_data *d = data_of(frame, o);
-    far_net *net = net_of(arch, far_net_data_inputs(d).cols);
-    must(far_net_data_attach(ctx, d, net));
-    far_net_data_destroy(d);
+    far_examples *d = data_of(frame, o);
+    far_net *net = net_of(arch, far_examples_inputs(d).cols);
+    must(far_net_set_columns(ctx, net, far_examples_columns(d)));
+    far_examples_destroy(d);
     return net;
 }
 
@@ -101,9 +104,9 @@ static void both_sides_are_standardised(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y,p", FAR_LOSS_MSE);
-    far_net_data *d = data_of(frame, &o);
-    far_mat x = far_net_data_inputs(d), y = far_net_data_targets(d);
+    far_columns_opts o = options("y,p", FAR_LOSS_MSE);
+    far_examples *d = data_of(frame, &o);
+    far_mat x = far_examples_inputs(d), y = far_examples_targets(d);
     assert_int_equal(x.rows, ROWS);
     assert_int_equal(x.cols, INPUTS);
     assert_int_equal(y.rows, ROWS);
@@ -118,9 +121,9 @@ static void both_sides_are_standardised(void **state)
         assert_near(squares, ROWS, 1e-13);
     }
     expect_column(x, 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1)); /* a: mean 4, deviation 2 */
-    assert_int_equal(far_net_data_task(d), FAR_TASK_REGRESS);
-    assert_int_equal(strlen(far_net_data_hash(d)), 64);
-    far_net_data_destroy(d);
+    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_REGRESS);
+    assert_int_equal(strlen(far_columns_hash(far_examples_columns(d))), 64);
+    far_examples_destroy(d);
     far_frame_destroy(frame);
 }
 
@@ -128,19 +131,19 @@ static void values_stay_as_they_are_if_asked(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
     const double raw[] = {100, 300, 200, -50, 120, 75, 60};
     o.standardize = FAR_STANDARDIZE_INPUTS;
-    far_net_data *d = data_of(frame, &o);
-    expect_column(far_net_data_targets(d), 0, raw);
-    expect_column(far_net_data_inputs(d), 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1));
-    far_net_data_destroy(d);
+    far_examples *d = data_of(frame, &o);
+    expect_column(far_examples_targets(d), 0, raw);
+    expect_column(far_examples_inputs(d), 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1));
+    far_examples_destroy(d);
     o.standardize = FAR_STANDARDIZE_NONE;
     d = data_of(frame, &o);
-    expect_column(far_net_data_targets(d), 0, raw);
-    expect_column(far_net_data_inputs(d), 0, COLUMN(1, 2, 4, 3, 7, 5, 6));
-    expect_column(far_net_data_inputs(d), 3, COLUMN(1, 0, 1, 0, 1, 0, 1)); /* kind=red */
-    far_net_data_destroy(d);
+    expect_column(far_examples_targets(d), 0, raw);
+    expect_column(far_examples_inputs(d), 0, COLUMN(1, 2, 4, 3, 7, 5, 6));
+    expect_column(far_examples_inputs(d), 3, COLUMN(1, 0, 1, 0, 1, 0, 1)); /* kind=red */
+    far_examples_destroy(d);
     far_frame_destroy(frame);
 }
 
@@ -149,26 +152,26 @@ static void classes_are_indicators(void **state)
     (void)state;
     far_frame *frame = table(TABLE);
     for (int32_t loss = FAR_LOSS_MSE; loss <= FAR_LOSS_CE; loss += FAR_LOSS_CE) {
-        far_net_data_opts o = options("species", loss);
-        far_net_data *d = data_of(frame, &o);
-        far_mat y = far_net_data_targets(d);
-        assert_int_equal(far_net_data_task(d), FAR_TASK_CLASSIFY);
+        far_columns_opts o = options("species", loss);
+        far_examples *d = data_of(frame, &o);
+        far_mat y = far_examples_targets(d);
+        assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_CLASSIFY);
         assert_int_equal(y.cols, 3);
         expect_column(y, 0, COLUMN(1, 0, 1, 0, 0, 0, 1));
         expect_column(y, 1, COLUMN(0, 1, 0, 0, 1, 0, 0));
         expect_column(y, 2, COLUMN(0, 0, 0, 1, 0, 1, 0));
-        far_net_data_destroy(d);
+        far_examples_destroy(d);
     }
-    far_net_data_opts o = options("digit", FAR_LOSS_CE); /* numbers are classes too */
-    far_net_data *d = data_of(frame, &o);
-    assert_int_equal(far_net_data_targets(d).cols, 2);
-    far_net_data_destroy(d);
+    far_columns_opts o = options("digit", FAR_LOSS_CE); /* numbers are classes too */
+    far_examples *d = data_of(frame, &o);
+    assert_int_equal(far_examples_targets(d).cols, 2);
+    far_examples_destroy(d);
     o.loss = FAR_LOSS_BCE; /* and two of them one output */
     d = data_of(frame, &o);
-    assert_int_equal(far_net_data_task(d), FAR_TASK_CLASSIFY);
-    assert_int_equal(far_net_data_targets(d).cols, 1);
-    expect_column(far_net_data_targets(d), 0, COLUMN(0, 1, 1, 0, 0, 1, 0));
-    far_net_data_destroy(d);
+    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_CLASSIFY);
+    assert_int_equal(far_examples_targets(d).cols, 1);
+    expect_column(far_examples_targets(d), 0, COLUMN(0, 1, 1, 0, 0, 1, 0));
+    far_examples_destroy(d);
     far_frame_destroy(frame);
 }
 
@@ -176,17 +179,17 @@ static void bce_takes_probabilities_as_they_are(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("p,q", FAR_LOSS_BCE); /* several targets: a regression */
-    far_net_data *d = data_of(frame, &o);
-    assert_int_equal(far_net_data_task(d), FAR_TASK_REGRESS);
-    expect_column(far_net_data_targets(d), 0, COLUMN(0, 1, 0.5, 0.25, 1, 0, 0.75));
-    expect_column(far_net_data_targets(d), 1, COLUMN(0.5, 0.25, 1, 0, 0, 1, 0.5));
-    far_net_data_destroy(d);
+    far_columns_opts o = options("p,q", FAR_LOSS_BCE); /* several targets: a regression */
+    far_examples *d = data_of(frame, &o);
+    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_REGRESS);
+    expect_column(far_examples_targets(d), 0, COLUMN(0, 1, 0.5, 0.25, 1, 0, 0.75));
+    expect_column(far_examples_targets(d), 1, COLUMN(0.5, 0.25, 1, 0, 0, 1, 0.5));
+    far_examples_destroy(d);
     o.target = "p";
     o.task = FAR_TASK_REGRESS;
     d = data_of(frame, &o);
-    assert_int_equal(far_net_data_targets(d).cols, 1);
-    far_net_data_destroy(d);
+    assert_int_equal(far_examples_targets(d).cols, 1);
+    far_examples_destroy(d);
     far_frame_destroy(frame);
 }
 
@@ -195,32 +198,33 @@ static void rows_features_and_gaps_are_as_in_a_fit(void **state)
     (void)state;
     far_frame *frame = table("a,b,y\n1,2,3\n2,,4\n5,6,7\n0,1,2\n");
     const unsigned char rows[] = {1, 0, 1, 1};
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
-    far_net_data *d, *whole;
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
+    far_examples *d, *whole;
     o.features = NULL;
-    assert_int_equal(far_net_data_create(ctx, frame, &o, &d), FAR_ERR_VALUE);
+    assert_int_equal(far_examples_learn(ctx, frame, &o, &d), FAR_ERR_VALUE);
     assert_null(d);
     o.rows = rows;
     d = data_of(frame, &o);
-    assert_int_equal(far_net_data_inputs(d).rows, 3);
-    assert_int_equal(far_net_data_inputs(d).cols, 2);
+    assert_int_equal(far_examples_inputs(d).rows, 3);
+    assert_int_equal(far_examples_inputs(d).cols, 2);
     o.rows = NULL;
     o.impute = 1;
     whole = data_of(frame, &o);
-    assert_int_equal(far_net_data_inputs(whole).rows, 4);
-    assert_string_not_equal(far_net_data_hash(d), far_net_data_hash(whole));
-    far_net_data_destroy(d);
-    far_net_data_destroy(whole);
+    assert_int_equal(far_examples_inputs(whole).rows, 4);
+    assert_string_not_equal(far_columns_hash(far_examples_columns(d)),
+                            far_columns_hash(far_examples_columns(whole)));
+    far_examples_destroy(d);
+    far_examples_destroy(whole);
     far_frame_destroy(frame);
 }
 
 /* ---- what is refused ---- */
 
-static void expect_refusal(const far_frame *frame, far_net_data_opts o, far_status status,
+static void expect_refusal(const far_frame *frame, far_columns_opts o, far_status status,
                            const char *message)
 {
-    far_net_data *d = (far_net_data *)&test_heap;
-    assert_int_equal(far_net_data_create(ctx, frame, &o, &d), status);
+    far_examples *d = (far_examples *)&test_heap;
+    assert_int_equal(far_examples_learn(ctx, frame, &o, &d), status);
     assert_null(d);
     assert_string_equal(far_ctx_message(ctx), message);
 }
@@ -229,16 +233,15 @@ static void bad_options_are_refused(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
-    assert_int_equal(far_net_data_create(ctx, frame, &o, NULL), FAR_ERR_ARG);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
+    assert_int_equal(far_examples_learn(ctx, frame, &o, NULL), FAR_ERR_ARG);
     expect_refusal(NULL, o, FAR_ERR_ARG, "frame is NULL or opts not initialised");
     o.size = 3;
     expect_refusal(frame, o, FAR_ERR_ARG, "frame is NULL or opts not initialised");
-    expect_refusal(frame, options(NULL, 0), FAR_ERR_ARG, "no target column was named");
     expect_refusal(frame, options("", 0), FAR_ERR_ARG, "no target column was named");
     const char *none = "task, loss or standardize is none of those there are";
     expect_refusal(frame, options("y", 3), FAR_ERR_ARG, none);
-    expect_refusal(frame, options("y", -1), FAR_ERR_ARG, none);
+    expect_refusal(frame, options("y", -2), FAR_ERR_ARG, none);
     o = options("y", FAR_LOSS_MSE);
     o.standardize = 3;
     expect_refusal(frame, o, FAR_ERR_ARG, none);
@@ -261,7 +264,7 @@ static void bce_refuses_what_is_no_probability(void **state)
     (void)state;
     far_frame *frame = table(TABLE);
     const unsigned char rows[ROWS] = {0, 0, 0, 1, 0, 1, 1};
-    far_net_data_opts o = options("p,y", FAR_LOSS_BCE);
+    far_columns_opts o = options("p,y", FAR_LOSS_BCE);
     o.rows = rows;
     expect_refusal(frame, o, FAR_ERR_VALUE,
                    "row 4: the target y is -50, but the loss bce takes values from 0 to 1; use mse "
@@ -277,20 +280,20 @@ static void a_network_of_another_width_is_refused(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
-    far_net_data *d = data_of(frame, &o);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
+    far_examples *d = data_of(frame, &o);
     far_net *narrow = net_of("dense(1)", 3), *many = net_of("dense(2)", INPUTS);
-    assert_int_equal(far_net_data_attach(ctx, d, narrow), FAR_ERR_SHAPE);
+    assert_int_equal(far_net_set_columns(ctx, narrow, far_examples_columns(d)), FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "the columns make 5 inputs, but the network takes 3");
-    assert_int_equal(far_net_data_attach(ctx, d, many), FAR_ERR_SHAPE);
+    assert_int_equal(far_net_set_columns(ctx, many, far_examples_columns(d)), FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "the targets make 1 output, but the network has 2");
-    assert_int_equal(far_net_data_attach(ctx, d, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_net_data_attach(ctx, NULL, many), FAR_ERR_ARG);
-    assert_null(far_net_metadata(many, "columns"));
+    assert_int_equal(far_net_set_columns(ctx, NULL, far_examples_columns(d)), FAR_ERR_ARG);
+    assert_int_equal(far_net_set_columns(ctx, many, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_columns_describe(far_net_columns(many)).named, 0);
     assert_int_equal(far_net_describe(many).scaled, 0);
     far_net_destroy(narrow);
     far_net_destroy(many);
-    far_net_data_destroy(d);
+    far_examples_destroy(d);
     far_frame_destroy(frame);
 }
 
@@ -319,35 +322,37 @@ static void names_survive_a_file(void **state)
     (void)state;
     static const char *const inputs[] = {"a", "kind=blue", "kind=green", "kind=red", "b"};
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("species", FAR_LOSS_CE);
+    far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = attached(frame, &o, "dense(3)"), *again = through_a_file(net);
     far_net *both[] = {net, again};
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < INPUTS; i++) {
-            assert_string_equal(far_net_input_name(both[k], i), inputs[i]);
+            assert_string_equal(far_columns_input(far_net_columns(both[k]), i), inputs[i]);
         }
-        assert_null(far_net_input_name(both[k], INPUTS));
-        assert_null(far_net_input_name(both[k], -1));
-        assert_string_equal(far_net_output_name(both[k], 2), "owl");
-        assert_null(far_net_output_name(both[k], 3));
-        assert_null(far_net_output_name(both[k], -1));
+        assert_null(far_columns_input(far_net_columns(both[k]), INPUTS));
+        assert_null(far_columns_input(far_net_columns(both[k]), -1));
+        assert_string_equal(far_columns_output(far_net_columns(both[k]), 2), "owl");
+        assert_null(far_columns_output(far_net_columns(both[k]), 3));
+        assert_null(far_columns_output(far_net_columns(both[k]), -1));
     }
     far_net_destroy(net);
     far_net_destroy(again);
     o = options("y,q", FAR_LOSS_MSE);
     net = attached(frame, &o, "dense(2)");
-    assert_string_equal(far_net_output_name(net, 1), "q");
-    must(far_net_set_metadata(ctx, net, "columns", NULL));
-    assert_null(far_net_output_name(net, 1)); /* forgotten */
+    assert_string_equal(far_columns_output(far_net_columns(net), 1), "q");
+    assert_int_equal(far_net_set_metadata(ctx, net, "columns", NULL), FAR_ERR_ARG); /* ours */
     far_net_destroy(net);
     o = options("digit", FAR_LOSS_BCE);
     net = attached(frame, &o, "dense(1)");
-    assert_string_equal(far_net_output_name(net, 0), "1"); /* one output, two classes */
-    assert_string_equal(far_net_output_name(net, 1), "2");
+    assert_string_equal(far_columns_output(far_net_columns(net), 0), "2"); /* of two classes */
+    assert_string_equal(far_columns_class(far_net_columns(net), 0), "1");
+    assert_null(far_columns_output(far_net_columns(net), 1));
     far_net_destroy(net);
     net = net_of("dense(1)", 3);
-    assert_null(far_net_input_name(net, 0));
-    assert_null(far_net_output_name(net, 0));
+    assert_string_equal(far_columns_input(far_net_columns(net), 2), "x3");
+    assert_string_equal(far_columns_output(far_net_columns(net), 0), "y1");
+    assert_null(far_columns_target(far_net_columns(net), 0));
+    assert_null(far_columns_hash(far_net_columns(net)));
     far_net_destroy(net);
     far_frame_destroy(frame);
 }
@@ -356,12 +361,12 @@ static void copies_know_their_columns(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)"), *copy;
-    assert_string_equal(far_net_input_name(net, 0), "a");
+    assert_string_equal(far_columns_input(far_net_columns(net), 0), "a");
     must(far_net_copy(ctx, net, &copy));
     far_net_destroy(net);
-    assert_string_equal(far_net_input_name(copy, 4), "b");
+    assert_string_equal(far_columns_input(far_net_columns(copy), 4), "b");
     far_net_destroy(copy);
     far_frame_destroy(frame);
 }
@@ -372,31 +377,31 @@ static void rows_become_the_inputs_of_training(void **state)
     far_frame *frame = table(TABLE);
     /* the same columns in another order, among others */
     far_frame *other = table("z,b,kind,a\nx,15,red,4\ny,-5,blue,3\n");
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
-    far_net_data *d = data_of(frame, &o);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
+    far_examples *d = data_of(frame, &o);
     far_net *first = net_of("dense(1)", INPUTS);
-    must(far_net_data_attach(ctx, d, first));
+    must(far_net_set_columns(ctx, first, far_examples_columns(d)));
     far_net *net = through_a_file(first);
     double values[ROWS * INPUTS];
-    far_mat x = far_net_data_inputs(d), out = far_mat_view(values, ROWS, INPUTS, FAR_F64);
-    must(far_net_encode(ctx, net, frame, NULL, &out));
+    far_mat x = far_examples_inputs(d), out = far_mat_view(values, ROWS, INPUTS, FAR_F64);
+    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
     assert_memory_equal(values, x.data, sizeof values);
     out = far_mat_view(values, 2, INPUTS, FAR_F64);
-    must(far_net_encode(ctx, net, other, NULL, &out));
+    must(far_columns_encode(ctx, far_net_columns(net), other, NULL, &out));
     assert_memory_equal(values, far_mat_row(&x, 2), 2 * INPUTS * sizeof *values);
     const unsigned char second[] = {0, 1};
-    memset(values, 0, sizeof values);
-    must(far_net_encode(ctx, net, other, second, &out));
-    assert_true(at(out, 0, 0) == 0); /* left alone */
-    assert_memory_equal(far_mat_row(&out, 1), far_mat_row(&x, 3), INPUTS * sizeof *values);
+    out = far_mat_view(values, 1, INPUTS, FAR_F64);
+    must(far_columns_encode(ctx, far_net_columns(net), other, second, &out));
+    assert_memory_equal(values, far_mat_row(&x, 3), INPUTS * sizeof *values);
     out = far_mat_view(values, 3, INPUTS, FAR_F64);
-    assert_int_equal(far_net_encode(ctx, net, other, NULL, &out), FAR_ERR_SHAPE);
+    assert_int_equal(far_columns_encode(ctx, far_net_columns(net), other, NULL, &out),
+                     FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "out is 3 x 5, not 2 x 5");
-    assert_int_equal(far_net_encode(ctx, NULL, other, NULL, &out), FAR_ERR_ARG);
-    assert_int_equal(far_net_encode(ctx, net, NULL, NULL, &out), FAR_ERR_ARG);
+    assert_int_equal(far_columns_encode(ctx, NULL, other, NULL, &out), FAR_ERR_ARG);
+    assert_int_equal(far_columns_encode(ctx, far_net_columns(net), NULL, NULL, &out), FAR_ERR_ARG);
     far_net_destroy(net);
     far_net_destroy(first);
-    far_net_data_destroy(d);
+    far_examples_destroy(d);
     far_frame_destroy(frame);
     far_frame_destroy(other);
 }
@@ -408,13 +413,13 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
     double values[2 * 3], numbers[] = {1, 2, 4, 1, 1, 1, 2, 1};
     far_mat out = far_mat_view(values, 2, 3, FAR_F64);
     far_frame *frame = table("a,b,c\n1,2,3\n4,5,6\n");
-    must(far_net_encode(ctx, net, frame, NULL, &out));
+    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
     assert_memory_equal(values, COLUMN(1, 2, 3, 4, 5, 6), sizeof values);
     far_scaling s = {far_mat_view(numbers, 1, 3, FAR_F64), far_mat_view(numbers + 3, 1, 3, FAR_F64),
                      far_mat_view(numbers, 1, 2, FAR_F64),
                      far_mat_view(numbers + 6, 1, 2, FAR_F64)};
     must(far_net_set_scaling(ctx, net, &s)); /* raw units are still raw units */
-    must(far_net_encode(ctx, net, frame, NULL, &out));
+    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
     assert_memory_equal(values, COLUMN(0, 0, -1, 3, 3, 2), sizeof values);
     far_frame_destroy(frame);
     const char *const bad[][2] = {
@@ -426,7 +431,8 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
          "row 2: column b has no value; fill the gap or leave the row out"}};
     for (int i = 0; i < COUNT(bad); i++) {
         frame = table(bad[i][0]);
-        assert_int_not_equal(far_net_encode(ctx, net, frame, NULL, &out), FAR_OK);
+        assert_int_not_equal(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out),
+                             FAR_OK);
         assert_string_equal(far_ctx_message(ctx), bad[i][1]);
         far_frame_destroy(frame);
     }
@@ -444,9 +450,8 @@ static const edit edits[] = {
     {"\"version\":1", "\"version\":2", "were written by a newer farfield; update farfield"},
     {"\"task\":\"classify\"", "\"task\":\"regress\"",
      "\"classes\" is not null, but the task is to regress"},
-    {"\"task\":\"classify\"", "\"task\":\"guess\"", "\"task\" is not regress or classify"},
+    {"\"task\":\"classify\"", "\"task\":\"guess\"", "\"task\" is not auto or regress or classify"},
     {"\"loss\":\"ce\"", "\"loss\":\"hinge\"", "\"loss\" is not mse or bce or ce"},
-    {"\"loss\":\"ce\",", "", "\"loss\" is missing"},
     {"\"impute\":false", "\"impute\":0", "\"impute\" is neither true nor false"},
     {"{\"name\":\"a\",\"kind\":\"number\",\"fill\":4.0},", "",
      "\"features\" make 4 inputs where 5 were announced"},
@@ -470,45 +475,61 @@ static void damaged_columns_are_refused(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("species", FAR_LOSS_CE);
-    far_predict_opts predict;
-    far_predict_opts_init(&predict);
+    far_columns_opts o = options("species", FAR_LOSS_CE);
+    far_net *net = attached(frame, &o, "dense(3)");
+    far_text whole = {.ctx = ctx};
+    must(far_columns_print(net->columns, false, &whole));
     for (int i = 0; i < COUNT(edits); i++) {
         char expected[256];
-        far_prediction *p = (far_prediction *)&test_heap;
-        far_net *net = attached(frame, &o, "dense(3)");
-        char *text = replaced(far_net_metadata(net, "columns"), edits[i].old, edits[i].new);
-        must(far_net_set_metadata(ctx, net, "columns", text));
-        assert_null(far_net_input_name(net, 0));
-        assert_int_equal(far_net_predict(ctx, net, frame, &predict, &p), FAR_ERR_FORMAT);
-        assert_null(p);
+        far_columns *c;
+        char *text = replaced(whole.data, edits[i].old, edits[i].new);
+        must(far_columns_new(ctx, &c));
+        c->info.inputs = INPUTS;
+        c->info.outputs = 3;
+        assert_int_equal(far_columns_parse(ctx, "the network's columns", text, false, c),
+                         FAR_ERR_FORMAT);
         snprintf(expected, sizeof expected, "the network's columns: %s",
                  edits[i].message ? edits[i].message : "line 1, column ");
         size_t length = edits[i].message ? sizeof expected : strlen(expected);
         assert_int_equal(strncmp(far_ctx_message(ctx), expected, length), 0);
         free(text);
-        far_net_destroy(net);
+        far_columns_destroy(c);
     }
+    far_free(ctx, whole.data);
+    far_net_destroy(net);
     far_frame_destroy(frame);
 }
 
-/* The message is in the context of the call, whichever the network was made with. */
-static void failures_are_told_to_the_caller(void **state)
+/* Text out and in: the same columns, which encode to the same bits. */
+static void columns_survive_as_text(void **state)
 {
     (void)state;
-    far_ctx *other;
-    far_prediction *p;
-    far_predict_opts predict;
-    far_predict_opts_init(&predict);
-    assert_int_equal(far_ctx_create(NULL, &other), FAR_OK);
+    static const char *const targets[] = {"y,q", "species", "digit"};
+    static const int32_t losses[] = {FAR_LOSS_NONE, FAR_LOSS_CE, FAR_LOSS_BCE};
     far_frame *frame = table(TABLE);
-    far_net *net = net_of("dense(1)", 3);
-    must(far_net_set_metadata(ctx, net, "columns", "[]"));
-    assert_int_equal(far_net_predict(other, net, frame, &predict, &p), FAR_ERR_FORMAT);
-    assert_string_equal(far_ctx_message(other), "the network's columns: is not an object");
-    far_net_destroy(net);
+    for (int k = 0; k < COUNT(targets); k++) {
+        far_columns_opts o = options(targets[k], losses[k]);
+        far_examples *d = data_of(frame, &o);
+        char *text, *second;
+        far_columns *again;
+        must(far_columns_write(ctx, far_examples_columns(d), &text));
+        must(far_columns_read(ctx, text, &again));
+        must(far_columns_write(ctx, again, &second));
+        assert_string_equal(text, second);
+        far_mat x = far_examples_inputs(d), y = far_examples_targets(d);
+        double inputs[ROWS * INPUTS], outputs[ROWS * 3];
+        far_mat in = far_mat_view(inputs, ROWS, INPUTS, FAR_F64);
+        far_mat out = far_mat_view(outputs, ROWS, y.cols, FAR_F64);
+        must(far_columns_encode(ctx, again, frame, NULL, &in));
+        must(far_columns_encode_targets(ctx, again, frame, NULL, NULL, &out));
+        assert_memory_equal(inputs, x.data, sizeof inputs);
+        assert_memory_equal(outputs, y.data, (size_t)(ROWS * y.cols) * sizeof *outputs);
+        far_free(ctx, text);
+        far_free(ctx, second);
+        far_columns_destroy(again);
+        far_examples_destroy(d);
+    }
     far_frame_destroy(frame);
-    far_ctx_destroy(other);
 }
 
 /* ---- predictions ---- */
@@ -529,7 +550,7 @@ static void outputs_of(const far_net *net, const far_frame *frame, double *out)
     double *x = malloc((size_t)far_frame_rows(frame) * INPUTS * sizeof *x);
     far_mat points = far_mat_view(x, far_frame_rows(frame), INPUTS, FAR_F64);
     far_mat values = far_mat_view(out, points.rows, far_net_describe(net).outputs, FAR_F64);
-    must(far_net_encode(ctx, net, frame, NULL, &points));
+    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &points));
     must(far_net_eval(ctx, net, &points, &values));
     free(x);
 }
@@ -538,7 +559,7 @@ static void regressions_are_in_target_units(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y,q", FAR_LOSS_MSE);
+    far_columns_opts o = options("y,q", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(11) ln relu dense(2)");
     double f[ROWS * 2];
     far_prediction *p = predicted(net, frame, 0);
@@ -565,7 +586,7 @@ static void rows_can_be_chosen(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(7) tanh dense(1)");
     far_prediction *all = predicted(net, frame, 0), *some;
     const unsigned char rows[ROWS] = {0, 0, 1, 0, 0, 1, 0};
@@ -585,7 +606,7 @@ static void cross_entropy_gives_the_softmax(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("species", FAR_LOSS_CE);
+    far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = attached(frame, &o, "dense(11) relu dense(3)");
     far_mat params = far_net_parameters(net);
     for (int64_t i = 0; i < params.cols; i++) {
@@ -616,7 +637,7 @@ static void binary_cross_entropy_gives_both_classes(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("digit", FAR_LOSS_BCE);
+    far_columns_opts o = options("digit", FAR_LOSS_BCE);
     far_net *net = attached(frame, &o, "dense(11) relu dense(1)");
     double f[ROWS];
     far_prediction *p = predicted(net, frame, 0);
@@ -648,7 +669,7 @@ static void squared_loss_gives_its_outputs_as_scores(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("species", FAR_LOSS_MSE);
+    far_columns_opts o = options("species", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(3)");
     double f[ROWS * 3];
     far_prediction *p = predicted(net, frame, 0);
@@ -664,7 +685,7 @@ static void options_of_infinite_models_are_refused(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("y", FAR_LOSS_MSE);
+    far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)");
     far_predict_opts predict;
     far_prediction *p = (far_prediction *)&test_heap;
@@ -792,7 +813,7 @@ static void outputs_of_a_smaller_order_vanish(void **state)
 /* dense(3) whose output k has slope slopes[k] along a, and bias k. */
 static far_net *classifier(const far_frame *frame, const double *slopes)
 {
-    far_net_data_opts o = options("species", FAR_LOSS_CE);
+    far_columns_opts o = options("species", FAR_LOSS_CE);
     o.features = "a";
     o.standardize = FAR_STANDARDIZE_NONE;
     far_net *net = attached(frame, &o, "dense(3)");
@@ -837,7 +858,7 @@ static void two_classes_have_one_too(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE), *direction = table("a\n1\n-1\n");
-    far_net_data_opts o = options("digit", FAR_LOSS_BCE);
+    far_columns_opts o = options("digit", FAR_LOSS_BCE);
     o.features = "a";
     o.standardize = FAR_STANDARDIZE_NONE;
     far_net *net = attached(frame, &o, "dense(1)");
@@ -865,20 +886,23 @@ static void everything_survives_every_failing_allocation(void **state)
 {
     (void)state;
     far_frame *frame = table(TABLE);
-    far_net_data_opts o = options("species", FAR_LOSS_CE);
+    far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = net_of("dense(7) ln relu dense(3)", INPUTS);
     far_predict_opts predict;
     far_predict_opts_init(&predict);
+    far_columns *plain;
+    must(far_columns_unnamed(ctx, INPUTS, 3, &plain));
+    must(far_net_set_columns(ctx, net, plain));
     int64_t live = test_heap.live_blocks;
     far_status st = FAR_ERR_MEMORY;
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
-        far_net_data *d;
+        far_examples *d;
         far_prediction *p = NULL;
         test_heap.calls = 0;
         test_heap.fail_at = k;
-        st = far_net_data_create(ctx, frame, &o, &d);
+        st = far_examples_learn(ctx, frame, &o, &d);
         assert_true((st == FAR_OK) == (d != NULL));
-        st = st == FAR_OK ? far_net_data_attach(ctx, d, net) : st;
+        st = st == FAR_OK ? far_net_set_columns(ctx, net, far_examples_columns(d)) : st;
         st = st == FAR_OK ? far_net_predict(ctx, net, frame, &predict, &p) : st;
         assert_true((st == FAR_OK) == (p != NULL));
         predict.at_infinity = 1;
@@ -888,11 +912,12 @@ static void everything_survives_every_failing_allocation(void **state)
         predict.at_infinity = 0;
         test_heap.fail_at = -1;
         far_prediction_destroy(p);
-        far_net_data_destroy(d);
-        must(far_net_set_metadata(ctx, net, "columns", NULL));
-        assert_in_range(test_heap.live_blocks, live, live + 1); /* the list of metadata */
+        far_examples_destroy(d);
+        must(far_net_set_columns(ctx, net, plain));
+        assert_int_equal(test_heap.live_blocks, live);
         assert_in_range(k, 0, 1000);
     }
+    far_columns_destroy(plain);
     must(st);
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -916,7 +941,7 @@ int main(void)
         TEST(rows_become_the_inputs_of_training),
         TEST(a_network_without_columns_takes_numbers_in_their_order),
         TEST(damaged_columns_are_refused),
-        TEST(failures_are_told_to_the_caller),
+        TEST(columns_survive_as_text),
         TEST(regressions_are_in_target_units),
         TEST(rows_can_be_chosen),
         TEST(cross_entropy_gives_the_softmax),

@@ -89,7 +89,7 @@ static void same_net(far_net *a, far_net *b)
     assert_string_equal(far_net_text(a), far_net_text(b));
     same_numbers(a->params, b->params, a->info.parameters);
     same_numbers(a->statistics, b->statistics, a->statistic_count);
-    same_numbers(a->scaling, b->scaling, 2 * (a->info.inputs + a->info.outputs));
+    same_numbers(a->columns->scaling, b->columns->scaling, 2 * (a->info.inputs + a->info.outputs));
     assert_int_equal(!a->start, !b->start);
     if (a->start) {
         same_numbers(a->start, b->start, a->info.parameters);
@@ -157,7 +157,7 @@ static void scaling_metadata_and_start_come_back(void **state)
     fill(net);
     set_scaling(net);
     must(far_net_set_metadata(ctx, net, "zebra", "\xE6\xB0\xB4 \"quoted\"\n"));
-    must(far_net_set_metadata(ctx, net, "columns", "{\"a\": [1, 2]}"));
+    must(far_net_set_metadata(ctx, net, "rows", "{\"a\": [1, 2]}"));
     must(far_net_set_metadata(ctx, net, "", ""));
     assert_int_equal(far_net_describe(net).scaled, 1);
     expect_round_trip(net);

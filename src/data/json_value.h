@@ -2,8 +2,8 @@
 #ifndef FAR_JSON_VALUE_H
 #define FAR_JSON_VALUE_H
 
-#include "../data/data_internal.h"
-#include "../data/json_text.h"
+#include "data_internal.h"
+#include "json_text.h"
 
 /* An object, and its place for messages. */
 typedef struct far_json {
@@ -15,6 +15,9 @@ typedef struct far_json {
 /* FAR_ERR_FORMAT with the label of the input and the place before the message. */
 __attribute__((format(printf, 2, 3))) far_status far_json_fail(const far_json *j,
                                                                const char *format, ...);
+
+/* The whole of j->in; j->object views it, and the caller gives it back. */
+far_status far_json_load(far_json *j, json_t **out);
 
 /* Each of these takes the value under a key, which must be there. */
 far_status far_json_get(const far_json *j, const char *key, const json_t **out);

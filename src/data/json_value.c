@@ -246,3 +246,17 @@ done:
     far_free(j->in->ctx, sorted);
     return st;
 }
+
+far_status far_json_load(far_json *j, json_t **out)
+{
+    far_json_mistake m;
+    const far_input *in = j->in;
+    far_status st = far_json_parse(in->ctx, (const char *)in->data, (size_t)in->size, out, &m);
+    if (st != FAR_OK) {
+        return st == FAR_ERR_FORMAT
+                   ? far_json_fail(j, "line %d, column %d: %s", m.line, m.column, m.text)
+                   : far_label_failure(in->ctx, st, in->label);
+    }
+    j->object = *out;
+    return json_is_object(*out) ? FAR_OK : far_json_fail(j, "is not an object");
+}

@@ -1,0 +1,126 @@
+/*
+ * farfield/columns.h: how a table becomes the numbers of a predictor, and back.
+ *
+ * Columns are learnt once, from the rows that a predictor is fitted to, and are part of it from
+ * then on: features become inputs (numbers standardised, categories one-hot encoded, missing values
+ * filled), targets become outputs, and every input, output and class keeps its name.
+ */
+#ifndef FARFIELD_COLUMNS_H
+#define FARFIELD_COLUMNS_H
+
+#include <farfield/frame.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum far_task {
+    FAR_TASK_AUTO = 0, /* classify if the target is categorical or the loss is one of classes, else
+                          regress; of columns that were learnt: no target is known */
+    FAR_TASK_REGRESS = 1,
+    FAR_TASK_CLASSIFY = 2 /* one target */
+} far_task;
+
+typedef enum far_loss {
+    FAR_LOSS_NONE = -1, /* not trained by gradient descent: the exact fit of a kernel */
+    FAR_LOSS_MSE = 0,   /* mean over rows and outputs of (f - y)^2 */
+    FAR_LOSS_BCE = 1,   /* of logits, y in [0, 1]; mean over rows and outputs */
+    FAR_LOSS_CE = 2     /* softmax over the outputs; y n x outputs, rows sum to 1 (or n x 1: classes
+                           from 0 on); mean over rows */
+} far_loss;
+
+typedef enum far_standardize {
+    FAR_STANDARDIZE_BOTH = 0,   /* inputs and (regression) targets to mean 0 and variance 1 */
+    FAR_STANDARDIZE_INPUTS = 1, /* targets as they are */
+    FAR_STANDARDIZE_NONE = 2
+} far_standardize;
+
+typedef struct far_columns_opts {
+    size_t size;               /* set by far_columns_opts_init */
+    const char *target;        /* "RMSD" or "a,b"; NULL: inputs alone */
+    const char *features;      /* "F1,F2"; NULL: every column that is no target */
+    const unsigned char *rows; /* one byte a row, 0: leave it out; NULL: all rows */
+    far_task task;             /* default FAR_TASK_AUTO */
+    far_loss loss;             /* default FAR_LOSS_NONE. It decides what classes become: one centred
+                                  indicator a class (NONE), one that is 0 or 1 (MSE, CE), one output
+                                  for the second of two classes (BCE) */
+    far_standardize standardize; /* default FAR_STANDARDIZE_BOTH; targets with FAR_LOSS_NONE and
+                                    FAR_LOSS_MSE only */
+    int32_t impute; /* 1: missing values become the median (numbers), the most frequent category */
+} far_columns_opts;
+
+FAR_API void far_columns_opts_init(far_columns_opts *opts);
+
+typedef struct far_columns far_columns; /* opaque, immutable */
+
+/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). */
+FAR_API FAR_NODISCARD far_status far_columns_learn(far_ctx *ctx, const far_frame *frame,
+                                                   const far_columns_opts *opts, far_columns **out);
+FAR_API void far_columns_destroy(far_columns *c); /* NULL is fine */
+
+typedef struct far_columns_info {
+    int64_t features; /* columns that are read */
+    int64_t inputs;   /* the numbers they become: one, or one a category */
+    int64_t targets;  /* columns that are predicted; 0: unknown */
+    int64_t outputs;  /* the numbers they become */
+    int64_t classes;  /* 0 for a regression */
+    far_task task;
+    far_loss loss;
+    int32_t impute;
+    int32_t named; /* 0: the predictor came without names (a network made elsewhere); it takes the
+                      columns of a table in their order, and names are x1, x2, ..., y1, y2, ... */
+} far_columns_info;
+FAR_API far_columns_info far_columns_describe(const far_columns *c);
+
+/* Names, counted from 0; NULL: there is no such one. Inputs are "F1", or "kind=red" for a category;
+ * an output is a target, or the class that it is of. */
+FAR_API const char *far_columns_input(const far_columns *c, int64_t i);
+FAR_API const char *far_columns_output(const far_columns *c, int64_t i);
+FAR_API const char *far_columns_target(const far_columns *c, int64_t i);
+FAR_API const char *far_columns_class(const far_columns *c, int64_t i);
+/* SHA-256 of the rows and columns learnt from, as far_frame_hash; NULL: unknown. */
+FAR_API const char *far_columns_hash(const far_columns *c);
+
+/* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale). Views of 1 x
+ * inputs and 1 x outputs that live as long as the columns. */
+typedef struct far_scaling {
+    far_mat input_centre, input_scale, output_centre, output_scale;
+} far_scaling;
+FAR_API far_scaling far_columns_scaling(const far_columns *c);
+
+/* The chosen rows of a table (NULL: all), which needs the features, in any order; others are
+ * ignored. out has a row for each of them: inputs, standardised.
+ * FAR_ERR_VALUE: a missing value, or a category that the rows learnt from do not have (both are
+ * filled if impute was set). FAR_ERR_FORMAT: text where numbers were, or the reverse. */
+FAR_API FAR_NODISCARD far_status far_columns_encode(far_ctx *ctx, const far_columns *c,
+                                                    const far_frame *frame,
+                                                    const unsigned char *rows, far_mat *out);
+/* The same for targets: outputs, standardised, classes by their names. target: the columns, NULL:
+ * those learnt from. FAR_ERR_ARG: none known and none named. FAR_ERR_SHAPE: not as many as are
+ * predicted. FAR_ERR_VALUE: one has no value, or is no known class. */
+FAR_API FAR_NODISCARD far_status far_columns_encode_targets(far_ctx *ctx, const far_columns *c,
+                                                            const far_frame *frame,
+                                                            const unsigned char *rows,
+                                                            const char *target, far_mat *out);
+
+/* Columns together with the rows that they were learnt from. */
+typedef struct far_examples far_examples;
+/* far_columns_learn, then the same rows as inputs and targets. */
+FAR_API FAR_NODISCARD far_status far_examples_learn(far_ctx *ctx, const far_frame *frame,
+                                                    const far_columns_opts *opts,
+                                                    far_examples **out);
+FAR_API void far_examples_destroy(far_examples *e); /* NULL is fine */
+FAR_API const far_columns *far_examples_columns(const far_examples *e);
+FAR_API far_mat far_examples_inputs(const far_examples *e);  /* n x inputs, float64 */
+FAR_API far_mat far_examples_targets(const far_examples *e); /* n x outputs, float64 */
+
+/* All of it as JSON text (far_text_free it), and back. FAR_ERR_FORMAT names the place. */
+FAR_API FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
+FAR_API FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text,
+                                                  far_columns **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,189 @@
+/* What columns hold, and how to ask them. */
+#include "columns_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+far_status far_columns_new(far_ctx *ctx, far_columns **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (far_columns){.ctx = ctx, .info = {.loss = FAR_LOSS_NONE, .named = 1}};
+    }
+    return st;
+}
+
+void far_columns_destroy(far_columns *c)
+{
+    if (!c) {
+        return;
+    }
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        far_texts_free(c->ctx, c->features[j].levels, c->features[j].level_count);
+        far_free(c->ctx, c->features[j].name);
+    }
+    far_texts_free(c->ctx, c->inputs, c->info.inputs);
+    far_texts_free(c->ctx, c->targets, c->info.targets);
+    far_texts_free(c->ctx, c->classes, c->info.classes);
+    far_free(c->ctx, c->features);
+    far_free(c->ctx, c->scaling);
+    far_free(c->ctx, c);
+}
+
+far_status far_columns_unscaled(far_columns *c)
+{
+    int64_t d = c->info.inputs, o = c->info.outputs;
+    far_status st = far_alloc(c->ctx, far_scaling_count(c), &c->scaling);
+    for (int64_t i = 0; st == FAR_OK && i < far_scaling_count(c); i++) {
+        c->scaling[i] = (i >= d && i < 2 * d) || i >= 2 * d + o;
+    }
+    return st;
+}
+
+far_status far_columns_name(far_columns *c)
+{
+    far_status st = far_texts_alloc(c->ctx, c->info.inputs, &c->inputs);
+    for (int64_t j = 0; st == FAR_OK && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        for (int64_t l = 0; st == FAR_OK && l < f->width; l++) {
+            far_text t = {.ctx = c->ctx};
+            bool number = f->kind == FAR_COLUMN_NUMBER;
+            far_text_add(&t, "%s%s%s", f->name, number ? "" : "=", number ? "" : f->levels[l]);
+            c->inputs[f->first + l] = t.data;
+            st = t.status;
+        }
+    }
+    return st;
+}
+
+static far_status number_names(far_ctx *ctx, char letter, int64_t count, char ***out)
+{
+    far_status st = far_texts_alloc(ctx, count, out);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        char name[32];
+        int length = snprintf(name, sizeof name, "%c%lld", letter, (long long)i + 1);
+        st = far_copy_text(ctx, name, length, &(*out)[i]);
+    }
+    return st;
+}
+
+far_status far_columns_unnamed(far_ctx *ctx, int64_t inputs, int64_t outputs, far_columns **out)
+{
+    far_status st;
+    far_columns *c = NULL;
+    FAR_TRY(far_columns_new(ctx, &c));
+    c->info.named = 0;
+    c->info.inputs = inputs;
+    c->info.outputs = c->info.targets = outputs;
+    FAR_TRY(number_names(ctx, 'x', inputs, &c->inputs));
+    FAR_TRY(number_names(ctx, 'y', outputs, &c->targets));
+    FAR_TRY(far_columns_unscaled(c));
+    *out = c;
+    c = NULL;
+done:
+    far_columns_destroy(c);
+    return st;
+}
+
+/* ---- a copy -------------------------------------------------------------------------------- */
+
+static far_status copy_texts(far_ctx *ctx, char *const *texts, int64_t count, char ***out)
+{
+    far_status st = texts ? far_texts_alloc(ctx, count, out) : FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && texts && i < count; i++) {
+        st = far_copy_text(ctx, texts[i], (int64_t)strlen(texts[i]), &(*out)[i]);
+    }
+    return st;
+}
+
+static far_status copy_features(far_ctx *ctx, const far_columns *from, far_columns *to)
+{
+    far_status st = far_alloc(ctx, from->info.features, &to->features);
+    for (int64_t j = 0; st == FAR_OK && j < from->info.features; j++) {
+        const far_feature *f = &from->features[j];
+        to->features[j] = *f;
+        to->features[j].name = NULL;
+        to->features[j].levels = NULL;
+    }
+    for (int64_t j = 0; st == FAR_OK && j < from->info.features; j++) {
+        const far_feature *f = &from->features[j];
+        FAR_TRY(far_copy_text(ctx, f->name, (int64_t)strlen(f->name), &to->features[j].name));
+        FAR_TRY(copy_texts(ctx, f->levels, f->level_count, &to->features[j].levels));
+    }
+done:
+    return st;
+}
+
+far_status far_columns_copy(far_ctx *ctx, const far_columns *from, far_columns **out)
+{
+    far_status st;
+    far_columns *c = NULL;
+    FAR_TRY(far_columns_new(ctx, &c));
+    c->info = from->info;
+    memcpy(c->hash, from->hash, sizeof c->hash);
+    FAR_TRY(copy_features(ctx, from, c));
+    FAR_TRY(copy_texts(ctx, from->inputs, from->info.inputs, &c->inputs));
+    FAR_TRY(copy_texts(ctx, from->targets, from->info.targets, &c->targets));
+    FAR_TRY(copy_texts(ctx, from->classes, from->info.classes, &c->classes));
+    FAR_TRY(far_alloc(ctx, far_scaling_count(c), &c->scaling));
+    memcpy(c->scaling, from->scaling, (size_t)far_scaling_count(c) * sizeof *c->scaling);
+    *out = c;
+    c = NULL;
+done:
+    far_columns_destroy(c);
+    return st;
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+far_columns_info far_columns_describe(const far_columns *c)
+{
+    return c->info;
+}
+
+int64_t far_columns_predicted(const far_columns *c)
+{
+    return c->info.classes > 0 ? c->info.classes : c->info.outputs;
+}
+
+static const char *text_at(char *const *texts, int64_t count, int64_t i)
+{
+    return texts && i >= 0 && i < count ? texts[i] : NULL;
+}
+
+const char *far_columns_input(const far_columns *c, int64_t i)
+{
+    return text_at(c->inputs, c->info.inputs, i);
+}
+
+const char *far_columns_target(const far_columns *c, int64_t i)
+{
+    return text_at(c->targets, c->info.named ? c->info.targets : 0, i);
+}
+
+const char *far_columns_class(const far_columns *c, int64_t i)
+{
+    return text_at(c->classes, c->info.classes, i);
+}
+
+/* One output for two classes is that of the second. */
+const char *far_columns_output(const far_columns *c, int64_t i)
+{
+    int64_t first = c->info.classes - c->info.outputs;
+    return c->classes ? text_at(c->classes, c->info.classes, i >= 0 ? first + i : i)
+                      : text_at(c->targets, c->info.targets, i);
+}
+
+const char *far_columns_hash(const far_columns *c)
+{
+    return c->hash[0] ? c->hash : NULL;
+}
+
+far_scaling far_columns_scaling(const far_columns *c)
+{
+    int64_t d = c->info.inputs, o = c->info.outputs;
+    return (far_scaling){.input_centre = far_mat_view(far_input_centre(c), 1, d, FAR_F64),
+                         .input_scale = far_mat_view(far_input_scale(c), 1, d, FAR_F64),
+                         .output_centre = far_mat_view(far_output_centre(c), 1, o, FAR_F64),
+                         .output_scale = far_mat_view(far_output_scale(c), 1, o, FAR_F64)};
+}

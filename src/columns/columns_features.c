@@ -1,0 +1,185 @@
+/* Learning how features become inputs: levels, what fills missing values, scales. */
+#include "columns_learn.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static far_status fail_blank(far_ctx *ctx, const far_feature *f)
+{
+    return far_fail(ctx, FAR_ERR_VALUE, "column %s has no value in the rows chosen; leave it out",
+                    f->name);
+}
+
+static far_status first_gap(const far_lesson *l, int64_t col)
+{
+    const double *numbers = far_frame_numbers(l->frame, col);
+    const int32_t *codes = far_frame_codes(l->frame, col);
+    for (int64_t i = 0; i < l->count; i++) {
+        if (numbers ? isnan(numbers[l->index[i]]) : codes[l->index[i]] < 0) {
+            return far_fail_missing(l->ctx, far_frame_name(l->frame, col), l->index[i]);
+        }
+    }
+    return FAR_OK;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Missing values become the median. */
+static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
+{
+    const double *column = far_frame_numbers(l->frame, col);
+    double *values = NULL;
+    int64_t present = 0;
+    far_status st = far_alloc(l->ctx, l->count, &values);
+    for (int64_t i = 0; st == FAR_OK && i < l->count; i++) {
+        if (!isnan(column[l->index[i]])) {
+            values[present++] = column[l->index[i]];
+        }
+    }
+    f->width = 1;
+    if (st == FAR_OK && present == 0) {
+        st = fail_blank(l->ctx, f);
+    } else if (st == FAR_OK) {
+        qsort(values, (size_t)present, sizeof *values, by_value);
+        f->fill = (values[(present - 1) / 2] + values[present / 2]) / 2;
+    }
+    far_free(l->ctx, values);
+    return st;
+}
+
+/* ---- categories ---------------------------------------------------------------------------- */
+
+/* The levels that the rows have; missing values become the most frequent. */
+static far_status copy_levels(const far_lesson *l, int64_t col, const int64_t *seen,
+                              int64_t level_count, far_feature *f)
+{
+    far_status st = far_texts_alloc(l->ctx, f->level_count, &f->levels);
+    int64_t used = 0, most = 0;
+    for (int64_t k = 0; st == FAR_OK && k < level_count; k++) {
+        if (seen[k] > 0) {
+            const char *text = far_frame_level(l->frame, col, k);
+            f->fill_code = seen[k] > most ? used : f->fill_code;
+            most = seen[k] > most ? seen[k] : most;
+            st = far_copy_text(l->ctx, text, (int64_t)strlen(text), &f->levels[used++]);
+        }
+    }
+    return st;
+}
+
+static far_status learn_words(const far_lesson *l, int64_t col, far_feature *f)
+{
+    far_status st;
+    int64_t *seen = NULL, levels = far_frame_level_count(l->frame, col);
+    const int32_t *codes = far_frame_codes(l->frame, col);
+    FAR_TRY(far_alloc(l->ctx, levels, &seen));
+    memset(seen, 0, (size_t)levels * sizeof *seen);
+    for (int64_t i = 0; i < l->count; i++) {
+        if (codes[l->index[i]] >= 0) {
+            seen[codes[l->index[i]]]++;
+        }
+    }
+    for (int64_t k = 0; k < levels; k++) {
+        f->level_count += seen[k] > 0;
+    }
+    f->width = f->level_count;
+    FAR_TRY(f->width > 0 ? FAR_OK : fail_blank(l->ctx, f));
+    FAR_TRY(copy_levels(l, col, seen, levels, f));
+done:
+    far_free(l->ctx, seen);
+    return st;
+}
+
+static far_status learn_feature(const far_lesson *l, int64_t col, far_feature *f)
+{
+    const char *name = far_frame_name(l->frame, col);
+    far_status st = far_copy_text(l->ctx, name, (int64_t)strlen(name), &f->name);
+    if (st != FAR_OK) {
+        return st;
+    }
+    f->kind = far_frame_kind(l->frame, col);
+    return f->kind == FAR_COLUMN_NUMBER ? learn_number(l, col, f) : learn_words(l, col, f);
+}
+
+far_status far_features_learn(const far_lesson *l, far_columns *c)
+{
+    far_status st = far_alloc(l->ctx, l->feature_count, &c->features);
+    if (st == FAR_OK) {
+        memset(c->features, 0, (size_t)l->feature_count * sizeof *c->features);
+        c->info.features = l->feature_count;
+    }
+    for (int64_t j = 0; st == FAR_OK && j < l->feature_count; j++) {
+        if (!c->info.impute) {
+            st = first_gap(l, l->features[j]);
+        }
+        if (st == FAR_OK) {
+            st = learn_feature(l, l->features[j], &c->features[j]);
+        }
+        c->features[j].first = c->info.inputs;
+        c->info.inputs += c->features[j].width;
+    }
+    return st == FAR_OK ? far_columns_name(c) : st;
+}
+
+/* ---- scales -------------------------------------------------------------------------------- */
+
+/* The variance in long double: squares of values that a double holds may leave its range. */
+static void column_moments(const double *x, int64_t count, int64_t width, int64_t j, double *mean,
+                           long double *variance)
+{
+    long double sum = 0, square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += x[i * width + j];
+    }
+    *mean = (double)(sum / (long double)count);
+    for (int64_t i = 0; i < count; i++) {
+        long double off = x[i * width + j] - sum / (long double)count;
+        square += off * off;
+    }
+    *variance = square / (long double)count;
+}
+
+double far_standard_scale(long double variance, double mean)
+{
+    double scale = (double)sqrtl(variance);
+    return scale > 1e-12 * fabs(mean) ? scale : 1;
+}
+
+/* The indicators of a category share one scale, so that together they weigh as much as a number: a
+ * category that is rare must not become a huge input. */
+static void set_scales(const double *x, int64_t count, far_columns *c)
+{
+    double *centre = far_input_centre(c), *scale = far_input_scale(c);
+    for (int64_t k = 0; k < c->info.features; k++) {
+        const far_feature *f = &c->features[k];
+        long double total = 0;
+        double largest = 0;
+        for (int64_t j = f->first; j < f->first + f->width; j++) {
+            long double variance;
+            column_moments(x, count, c->info.inputs, j, &centre[j], &variance);
+            total += variance;
+            largest = fmax(largest, fabs(centre[j]));
+        }
+        for (int64_t j = f->first; j < f->first + f->width; j++) {
+            scale[j] = far_standard_scale(total, largest);
+        }
+    }
+}
+
+far_status far_features_scale(const far_lesson *l, far_columns *c)
+{
+    far_status st;
+    double *raw = NULL;
+    FAR_TRY(far_alloc(l->ctx, l->count * c->info.inputs, &raw));
+    FAR_TRY(far_columns_apply(l->ctx, c, l->frame, l->index, l->count, false, raw));
+    set_scales(raw, l->count, c);
+done:
+    far_free(l->ctx, raw);
+    return st;
+}

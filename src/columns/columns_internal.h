@@ -1,0 +1,103 @@
+/* Columns from the inside, for the rooms that hold them: models and networks. */
+#ifndef FAR_COLUMNS_INTERNAL_H
+#define FAR_COLUMNS_INTERNAL_H
+
+#include "../data/json_value.h"
+
+#include <farfield/columns.h>
+
+/* A column of the table as one input (a number) or several (a category: one indicator a level). */
+typedef struct far_feature {
+    char *name;
+    far_column_kind kind;
+    int64_t first, width; /* the inputs it becomes */
+    int64_t level_count;
+    char **levels;     /* categories: level_count of them, in byte order */
+    double fill;       /* numbers: what a missing value becomes */
+    int64_t fill_code; /* categories: which level it becomes */
+} far_feature;
+
+/* Input j of a row is (value - centre[j]) / scale[j], and outputs likewise. */
+struct far_columns {
+    far_ctx *ctx;
+    far_feature *features;
+    char **inputs;   /* names: info.inputs of them */
+    char **targets;  /* info.targets */
+    char **classes;  /* info.classes */
+    double *scaling; /* input centre, input scale, output centre, output scale */
+    char hash[65];   /* "": unknown */
+    far_columns_info info;
+};
+
+struct far_examples {
+    far_ctx *ctx;
+    far_columns *columns;
+    int64_t rows;
+    double *x, *y;
+};
+
+static inline double *far_input_centre(const far_columns *c)
+{
+    return c->scaling;
+}
+
+static inline double *far_input_scale(const far_columns *c)
+{
+    return c->scaling + c->info.inputs;
+}
+
+static inline double *far_output_centre(const far_columns *c)
+{
+    return c->scaling + 2 * c->info.inputs;
+}
+
+static inline double *far_output_scale(const far_columns *c)
+{
+    return c->scaling + 2 * c->info.inputs + c->info.outputs;
+}
+
+/* Numbers in all four parts of the scaling. */
+static inline int64_t far_scaling_count(const far_columns *c)
+{
+    return 2 * (c->info.inputs + c->info.outputs);
+}
+
+/* ---- columns.c ---- */
+
+/* Nothing yet; far_columns_destroy frees it however far it was filled. */
+far_status far_columns_new(far_ctx *ctx, far_columns **out);
+/* Columns without names, in their order, scaled by nothing. */
+far_status far_columns_unnamed(far_ctx *ctx, int64_t inputs, int64_t outputs, far_columns **out);
+far_status far_columns_copy(far_ctx *ctx, const far_columns *c, far_columns **out);
+/* The scaling, as the identity. */
+far_status far_columns_unscaled(far_columns *c);
+/* The names of the inputs, from the features. */
+far_status far_columns_name(far_columns *c);
+/* What a prediction has: one for each class, or for each output. */
+int64_t far_columns_predicted(const far_columns *c);
+
+/* ---- columns_encode.c ---- */
+
+/* Rows index[0..count) of frame into out, count x inputs. Directions have no origin: nothing is
+ * taken away from them. */
+far_status far_columns_apply(far_ctx *ctx, const far_columns *c, const far_frame *frame,
+                             const int64_t *index, int64_t count, bool directions, double *out);
+/* The rows where rows is not 0 (all without rows), ascending. */
+far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
+                         int64_t **index, int64_t *count);
+far_status far_fail_missing(far_ctx *ctx, const char *column, int64_t row);
+
+/* ---- columns_json.c ---- */
+
+/* Keys of the columns in an object. scaling: with the numbers of the scaling. */
+void far_columns_put(far_json_out *w, json_t *object, const far_columns *c, bool scaling);
+/* Reads them into new columns, whose inputs and outputs the caller has announced in info (-1: they
+ * are as the keys say). scaling: it is there, too; else it is the identity. */
+far_status far_columns_take(const far_json *j, bool scaling, far_columns *c);
+/* One line of JSON; out->ctx must be set. */
+far_status far_columns_print(const far_columns *c, bool scaling, far_text *out);
+/* far_columns_take of such a text; label stands for its file in messages. */
+far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, bool scaling,
+                             far_columns *c);
+
+#endif

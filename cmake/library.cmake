@@ -76,7 +76,9 @@ set(FAR_SOURCES
     src/report/picture.c src/report/render.c src/report/statistics.c
     src/report/svg.c src/report/ticks.c
     src/report/page.c src/report/page_script.c src/report/page_style.c src/report/page_table.c
-    src/report/page_text.c)
+    src/report/page_text.c
+    src/report/result.c src/report/result_csv.c src/report/result_json.c src/report/result_page.c
+    src/report/result_text.c)
 
 # Networks that are built: any precision, or the message that there is none above quad.
 if(MPFR_FOUND)

@@ -24,6 +24,7 @@
 #include <farfield/ntk.h>
 #include <farfield/page.h>
 #include <farfield/plot.h>
+#include <farfield/result.h>
 #include <farfield/solve.h>
 #include <farfield/track.h>
 #include <farfield/train.h>

@@ -65,6 +65,8 @@ __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char 
 /* The fewest significant digits (at most 17) that read back to the same double; an exponent below
  * 1e-4 and from 1e5 on. */
 void far_text_add_number(far_text *t, double value);
+/* The same with an exponent from 1e15 on only. */
+void far_text_add_exact(far_text *t, double value);
 /* "s" unless n is 1. */
 const char *far_plural(int64_t n);
 

@@ -45,12 +45,11 @@ void far_text_add(far_text *t, const char *format, ...)
 }
 
 /* Whatever the caller's locale: what is written must be read anywhere. */
-void far_text_add_number(far_text *t, double value)
+static void add_digits(far_text *t, double value, int fewest)
 {
     char digits[40];
-    bool plain = fabs(value) >= 10 && fabs(value) < 1e5;      /* 30 rather than 3e+01 */
     locale_t old = uselocale(newlocale(LC_ALL_MASK, "C", 0)); /* the C locale is static */
-    for (int precision = plain ? 5 : 1; precision <= 17; precision++) {
+    for (int precision = fewest; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value) {
             break;
@@ -58,6 +57,17 @@ void far_text_add_number(far_text *t, double value)
     }
     uselocale(old);
     far_text_add(t, "%s", digits);
+}
+
+void far_text_add_number(far_text *t, double value)
+{
+    bool plain = fabs(value) >= 10 && fabs(value) < 1e5; /* 30 rather than 3e+01 */
+    add_digits(t, value, plain ? 5 : 1);
+}
+
+void far_text_add_exact(far_text *t, double value)
+{
+    add_digits(t, value, 15); /* %g drops closing zeros by itself */
 }
 
 const char *far_plural(int64_t n)

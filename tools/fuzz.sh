@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
-# Usage: tools/fuzz.sh JOBS SECONDS
-# Runs every fuzz target under clang's libFuzzer for SECONDS, JOBS processes at a time: one for each
-# target, and where there are more jobs than targets several of each. Then prints how many inputs each
-# target has run; exits with 1 on a finding. New inputs land in build-fuzz/corpus/NAME, findings in
+# Usage: tools/fuzz.sh JOBS SECONDS [TARGET...]
+# Runs every fuzz target, or those named, under clang's libFuzzer for SECONDS, JOBS processes at a time:
+# one for each target, and where there are more jobs than targets several of each. Then prints how many
+# inputs each target has run; exits with 1 on a finding. New inputs land in build-fuzz/corpus/NAME, findings in
 # build-fuzz/findings as NAME-crash-..., -leak-..., -timeout-... or -oom-..., and what the processes said
 # in build-fuzz/logs.
-# FUZZ_BUILD=no takes build-fuzz as it is: neither cmake nor a compiler is needed then.
+# FUZZ_BUILD=no takes build-fuzz as it is: neither cmake nor a compiler is needed then. FUZZ_SEED (1) draws
+# other inputs; FUZZ_TIMEOUT (20) is how many seconds one input may take, more on a busy machine.
 set -eu
 cd "$(dirname "$0")/.."
 jobs="$1" seconds="$2"
+shift 2
 if [ "${FUZZ_BUILD:-yes}" != no ]; then
     cmake --preset fuzz
     cmake --build --preset fuzz -j "$jobs" --target fuzzers
 fi
 
-targets=()
+targets=("$@")
 for program in build-fuzz/tests/fuzz_*; do
-    if [ -f "$program" ] && [ -x "$program" ]; then
+    if [ $# = 0 ] && [ -f "$program" ] && [ -x "$program" ]; then
         targets+=("${program##*/fuzz_}")
     fi
 done
@@ -30,7 +32,7 @@ work() {
     local log="build-fuzz/logs/$name-$1.log"
     mkdir -p "build-fuzz/corpus/$name"
     "build-fuzz/tests/fuzz_$name" "build-fuzz/corpus/$name" "tests/fuzz/corpus/$name" \
-        -seed=$(($1 + 1)) -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 \
+        -seed=$((${FUZZ_SEED:-1} + $1)) -max_total_time="$seconds" -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=2048 \
         -print_final_stats=1 -artifact_prefix="build-fuzz/findings/$name-" >"$log" 2>&1 ||
         echo "$name: ended with $?, see $log"
 }

@@ -6,7 +6,7 @@ endif()
 file(GLOB cases CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.sh)
 foreach(case ${cases})
   get_filename_component(name ${case} NAME_WE)
-  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|siren|edge|loss|proteins|faces|keeps|interrupted)|demo|threads_do_not)")
+  if(FAR_SANITIZE AND name MATCHES "^(reproduce_(ln|linear|ella|siren|edge|loss|proteins|faces|keeps|interrupted)|demo|threads_do_not|readme_commands)")
     continue() # whole experiments and pipelines: too slow under sanitizers, and their parts have tests
   endif()
   add_test(NAME cli_${name} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/cli/run.sh ${case})

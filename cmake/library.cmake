@@ -85,9 +85,9 @@ if(MPFR_FOUND)
   set(FAR_MPFR PkgConfig::MPFR)
   set(FAR_PC_MPFR mpfr)
   set(FAR_CONFIG_MPFR MPFR=mpfr)
-  list(APPEND FAR_SOURCES src/lnnet/mpfr.c)
+  list(APPEND FAR_SOURCES src/lnnet/precision_mpfr.c)
 else()
-  list(APPEND FAR_SOURCES src/lnnet/mpfr_none.c)
+  list(APPEND FAR_SOURCES src/lnnet/precision_none.c)
 endif()
 
 # Downloads, or the message that there are none.

@@ -11,32 +11,30 @@ typedef struct NAME(matrix) {
 static NAME(matrix) NAME(next_matrix)(REAL **at, int64_t rows, int64_t cols)
 {
     NAME(matrix) m = {*at, *at + rows * cols, rows, cols};
-    memset(m.weight, 0, (size_t)(rows * cols + rows) * sizeof *m.weight);
+    for (int64_t i = 0; i < rows * cols + rows; i++) {
+        SET_TO(m.weight[i], 0);
+    }
     *at += rows * cols + rows;
     return m;
 }
 
 static REAL NAME(vote_scale)(void)
 {
-    return NAME(plane_scale)(1, 0);
+    return NAME(plane_scale)(OF(1), OF(0));
 }
 
 /* From the state: +1 for label 1, -1 for label 0. */
 static void NAME(set_vote)(const far_ln_chain *c, REAL *w)
 {
     const REAL *thresholds = c->thresholds, *ends = c->ends;
-    REAL scale = NAME(vote_scale)(), slope, threshold;
     bool up = c->run_label[c->runs - 1] == 1;
-    if (c->runs > 1) {
-        threshold = thresholds[0];
-        slope = 2 * VOTE / (REAL)c->final_gap;
-    } else { /* all of one label: stand below them */
-        threshold = ends[0] - 1;
-        slope = VOTE;
-    }
-    slope = up ? slope : -slope;
-    NAME(plane)(scale * slope, 0, w);
-    NAME(plane)(-scale * slope * threshold, scale, w + 3);
+    REAL scale = NAME(vote_scale)();
+    /* All of one label: stand below them. */
+    REAL threshold = c->runs > 1 ? thresholds[0] : SUB(ends[0], OF(1));
+    REAL slope = c->runs > 1 ? DIV(OF(2 * VOTE), OF(c->final_gap)) : OF(VOTE);
+    slope = up ? slope : NEG(slope);
+    NAME(plane)(MUL(scale, slope), OF(0), w);
+    NAME(plane)(MUL(MUL(NEG(scale), slope), threshold), scale, w + 3);
 }
 
 static void NAME(set_first)(const far_ln_plan *plan, int64_t group, NAME(matrix) * m)
@@ -46,29 +44,29 @@ static void NAME(set_first)(const far_ln_plan *plan, int64_t group, NAME(matrix)
     for (int64_t i = 0; i < 3; i++) {
         REAL *row = m->weight + (3 * group + i) * m->cols;
         for (int64_t j = 0; j < m->cols; j++) {
-            row[j] = w[i] * (REAL)c->direction[j];
+            SET(row[j], MUL(w[i], OF(c->direction[j])));
         }
-        m->bias[3 * group + i] = w[3 + i];
+        SET(m->bias[3 * group + i], w[3 + i]);
     }
 }
 
 /* A vote is repeated until the longest chain has ended. */
 static void NAME(set_repeat)(int64_t group, NAME(matrix) * m)
 {
-    REAL w[3], scale = NAME(vote_scale)();
-    NAME(plane)(scale * VOTE, 0, w);
-    NAME(plane)(0, scale, m->bias + 3 * group);
+    REAL w[3] = {NEW, NEW, NEW}, scale = NAME(vote_scale)(), root = SQRT(OF(6));
+    NAME(plane)(TIMES(scale, VOTE), OF(0), w);
+    NAME(plane)(OF(0), scale, m->bias + 3 * group);
     for (int64_t i = 0; i < 3; i++) {
         REAL *row = m->weight + (3 * group + i) * m->cols + 3 * group;
-        row[0] = w[i] / SQRT((REAL)6);
-        row[1] = -row[0];
+        SET(row[0], DIV(w[i], root));
+        SET(row[1], NEG(row[0]));
     }
 }
 
 static void NAME(set_later)(const far_ln_plan *plan, int64_t group, int64_t layer, NAME(matrix) * m)
 {
     const far_ln_chain *c = &plan->chain[group];
-    REAL vote[FAR_LN_LAYER];
+    REAL vote[FAR_LN_LAYER] = {NEW, NEW, NEW, NEW, NEW, NEW};
     const REAL *w = (const REAL *)c->weights + layer * FAR_LN_LAYER;
     if (layer > c->layers) {
         NAME(set_repeat)(group, m);
@@ -79,22 +77,22 @@ static void NAME(set_later)(const far_ln_plan *plan, int64_t group, int64_t laye
         w = vote;
     }
     for (int64_t i = 0; i < 3; i++) {
-        m->weight[(3 * group + i) * m->cols + 3 * group + 2] = w[i];
-        m->bias[3 * group + i] = w[3 + i];
+        SET(m->weight[(3 * group + i) * m->cols + 3 * group + 2], w[i]);
+        SET(m->bias[3 * group + i], w[3 + i]);
     }
 }
 
 /* Output of class k: the votes for it, 0 or 2 each. */
 static void NAME(read_votes)(const far_ln_plan *plan, NAME(matrix) * m)
 {
-    REAL unit = 1 / SQRT((REAL)6);
+    REAL unit = DIV(OF(1), SQRT(OF(6)));
     for (int64_t k = 0; k < m->rows; k++) {
-        m->bias[k] = (REAL)plan->offset[k];
+        SET_TO(m->bias[k], plan->offset[k]);
     }
     for (int64_t g = 0; g < plan->form.groups; g++) {
         REAL *row = m->weight + plan->voice[g] * m->cols + 3 * g;
-        row[0] = unit;
-        row[1] = -unit;
+        SET(row[0], unit);
+        SET(row[1], NEG(unit));
     }
 }
 
@@ -103,35 +101,44 @@ static void NAME(read_votes)(const far_ln_plan *plan, NAME(matrix) * m)
 static void NAME(read_runs)(const far_ln_chain *c, NAME(matrix) * m)
 {
     const REAL *thresholds = c->thresholds, *ends = c->ends;
-    REAL range = ends[1] - ends[0], scale = 1 / (range > 0 ? range : 1), bias = 0;
+    REAL range = SUB(ends[1], ends[0]), bias = NEW;
+    REAL scale = DIV(OF(1), IS_POSITIVE(range) ? range : OF(1));
     for (int64_t k = 0; k < m->rows; k++) {
-        m->bias[k] = -1; /* a point's own output is at least 0 */
+        SET_TO(m->bias[k], -1); /* a point's own output is at least 0 */
     }
     for (int32_t r = 0; r < c->runs; r++) {
         int32_t k = c->run_label[r];
         if (r > 0) {
-            bias -= (thresholds[r - 1] - ends[0]) * scale;
+            SET(bias, SUB(bias, MUL(SUB(thresholds[r - 1], ends[0]), scale)));
         }
-        m->weight[k * m->cols + 2] = (REAL)r * scale;
-        m->bias[k] = bias - (REAL)r * ends[0] * scale;
+        SET(m->weight[k * m->cols + 2], TIMES(scale, r));
+        SET(m->bias[k], SUB(bias, MUL(TIMES(ends[0], r), scale)));
     }
 }
 
-static far_status NAME(assemble)(const far_ln_ops *o, far_ctx *ctx, const far_ln_plan *plan,
-                                 void *parameters)
+/* Layer l of the chain of a group. */
+static void NAME(set_layer)(const far_ln_plan *plan, int64_t group, int64_t l, NAME(matrix) * m)
 {
-    (void)o;
-    (void)ctx;
+    int64_t mark = MARK;
+    if (l == 0) {
+        NAME(set_first)(plan, group, m);
+    } else {
+        NAME(set_later)(plan, group, l, m);
+    }
+    RELEASE(mark);
+}
+
+static void NAME(assemble)(const far_ln_plan *plan, void *parameters)
+{
+    const NAME(state) *s = plan->chain[0].line; /* whose pad is free now */
     REAL *at = parameters;
     int64_t width = 3 * plan->form.groups;
+    OPEN_PAD(s->pad, s->bits);
+    START(parameters, s->bits, far_ln_parameters(&plan->form));
     for (int64_t l = 0; l < plan->form.layers; l++) {
         NAME(matrix) m = NAME(next_matrix)(&at, width, l == 0 ? plan->form.d : width);
         for (int64_t g = 0; g < plan->form.groups; g++) {
-            if (l == 0) {
-                NAME(set_first)(plan, g, &m);
-            } else {
-                NAME(set_later)(plan, g, l, &m);
-            }
+            NAME(set_layer)(plan, g, l, &m);
         }
     }
     NAME(matrix) last = NAME(next_matrix)(&at, plan->form.classes, width);
@@ -140,5 +147,4 @@ static far_status NAME(assemble)(const far_ln_ops *o, far_ctx *ctx, const far_ln
     } else {
         NAME(read_runs)(&plan->chain[0], &last);
     }
-    return FAR_OK;
 }

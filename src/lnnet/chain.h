@@ -50,7 +50,7 @@ typedef struct far_ln_chain {
     far_ln_outcome outcome;
     int64_t layers;     /* those of the vote not counted */
     int64_t confusions; /* met, and avoided */
-    double gap, final_gap, range;
+    double gap, final_gap;
     int64_t gap_layer;
     int32_t runs; /* behind the last layer */
     void *memory; /* everything below lies in it */

@@ -2,13 +2,13 @@
 
 static inline REAL NAME(image)(const NAME(fold) * f, REAL x)
 {
-    REAL t = x - f->z, h1 = f->k * t, h2 = 1 + f->mu * t;
-    return -h2 / SQRT(h1 * h1 + h2 * h2);
+    REAL t = SUB(x, f->z), h1 = MUL(f->k, t), h2 = ADD(OF(1), MUL(f->mu, t));
+    return DIV(NEG(h2), SQRT(ADD(MUL(h1, h1), MUL(h2, h2))));
 }
 
 static REAL NAME(centre)(const NAME(line) * line, int64_t i)
 {
-    return line->lo[i] + (line->hi[i] - line->lo[i]) / 2;
+    return ADD(line->lo[i], OVER(SUB(line->hi[i], line->lo[i]), 2));
 }
 
 /* ---- for the search ------------------------------------------------------------------------ */
@@ -23,8 +23,8 @@ static void NAME(show_line)(const far_ln_chain *c, NAME(state) * s)
     out->n = line->n;
     out->label = line->label;
     for (int64_t i = 0; i < line->n; i++) {
-        out->lo[i] = (double)(line->lo[i] - origin);
-        out->hi[i] = (double)(line->hi[i] - origin);
+        out->lo[i] = DIFFERENCE(line->lo[i], origin);
+        out->hi[i] = DIFFERENCE(line->hi[i], origin);
         if (i > 0 && out->lo[i] <= out->hi[i - 1]) {
             out->lo[i] = nextafter(out->hi[i - 1], INFINITY);
             out->hi[i] = out->hi[i] < out->lo[i] ? out->lo[i] : out->hi[i];
@@ -54,8 +54,9 @@ static bool NAME(first_pair)(const far_ln_chain *c, const NAME(line) * line, int
 /* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
 static NAME(fold) NAME(merging)(REAL a, REAL b, REAL z, REAL omega)
 {
-    REAL left = 1 / (z - a), right = 1 / (b - z);
-    return (NAME(fold)){.z = z, .k = omega * (left + right) / 2, .mu = (left - right) / 2};
+    REAL left = DIV(OF(1), SUB(z, a)), right = DIV(OF(1), SUB(b, z));
+    return (NAME(fold)){
+        .z = z, .k = OVER(MUL(omega, ADD(left, right)), 2), .mu = OVER(SUB(left, right), 2)};
 }
 
 static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fold) * out)
@@ -70,7 +71,8 @@ static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fo
         return FAR_LN_STUCK;
     }
     REAL low = NAME(centre)(&s->now, a), high = NAME(centre)(&s->now, b);
-    *out = NAME(merging)(low, high, low + (REAL)choice.zeta * (high - low), (REAL)choice.omega);
+    REAL z = ADD(low, MUL(OF(choice.zeta), SUB(high, low)));
+    *out = NAME(merging)(low, high, z, OF(choice.omega));
     out->a = a;
     out->b = b;
     return FAR_LN_DONE;
@@ -78,25 +80,35 @@ static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fo
 
 /* ---- runs ---------------------------------------------------------------------------------- */
 
+/* The hinge: zeta counts the gap before the second run, the run and the gap behind it as 1 each. */
+static REAL NAME(hinge)(const NAME(line) * line, double zeta)
+{
+    REAL corner[4] = {line->hi[0], line->lo[1], line->hi[1], line->lo[2]};
+    int part = zeta < 1 ? 0 : zeta < 2 ? 1 : 2;
+    REAL share = SUB(OF(zeta), OF(part));
+    return ADD(corner[part], MUL(share, SUB(corner[part + 1], corner[part])));
+}
+
 /* As in search_runs.c, where it is explained. */
 static NAME(fold) NAME(bringing)(const NAME(line) * line, const far_ln_choice *choice)
 {
     const REAL *lo = line->lo, *hi = line->hi;
-    REAL corner[4] = {hi[0], lo[1], hi[1], lo[2]}, lower = 0;
-    int part = choice->zeta < 1 ? 0 : choice->zeta < 2 ? 1 : 2;
-    REAL z = corner[part] + ((REAL)choice->zeta - part) * (corner[part + 1] - corner[part]);
-    REAL left = 1 / (z - lo[0]), upper = left - (line->n > 3 ? 1 / (lo[3] - z) : 0);
-    REAL eta = (REAL)choice->eta, down = eta / (1 - eta) * (left + 1 / (lo[2] - z)) / 2;
-    if (z > lo[1]) {
-        REAL bound = 1 / (z - lo[1]) - 1 / (lo[2] - z);
-        upper = bound < upper ? bound : upper;
+    REAL z = NAME(hinge)(line, choice->zeta), one = OF(1);
+    REAL left = DIV(one, SUB(z, lo[0])), back = DIV(one, SUB(lo[2], z));
+    REAL upper = SUB(left, line->n > 3 ? DIV(one, SUB(lo[3], z)) : OF(0));
+    REAL eta = OF(choice->eta);
+    REAL down = OVER(MUL(DIV(eta, SUB(one, eta)), ADD(left, back)), 2);
+    if (LESS(lo[1], z)) {
+        REAL bound = SUB(DIV(one, SUB(z, lo[1])), back);
+        upper = LESS(bound, upper) ? bound : upper;
     }
-    if (z < hi[1]) {
-        lower = 1 / (z - hi[0]) - 1 / (hi[1] - z);
-        down = eta * (upper - lower);
+    if (LESS(z, hi[1])) {
+        REAL lower = SUB(DIV(one, SUB(z, hi[0])), DIV(one, SUB(hi[1], z)));
+        down = MUL(eta, SUB(upper, lower));
     }
-    REAL mu = (upper - down) / 2;
-    return (NAME(fold)){.z = z, .k = (REAL)choice->omega * (left - mu), .mu = mu, .a = 0, .b = 2};
+    REAL mu = OVER(SUB(upper, down), 2);
+    REAL k = MUL(OF(choice->omega), SUB(left, mu));
+    return (NAME(fold)){.z = z, .k = k, .mu = mu, .a = 0, .b = 2};
 }
 
 static far_ln_outcome NAME(next_runs)(far_ln_chain *c, NAME(state) * s, NAME(fold) * out)

@@ -1,4 +1,4 @@
-/* The template of a chain, for one type of numbers. Define REAL, NAME(x), SQRT, FLOOR, BITS. */
+/* Part of precision_impl.h: a chain. */
 #include "precision.h"
 #include "search.h"
 
@@ -20,10 +20,20 @@ typedef struct NAME(line) {
     int64_t *first, *last; /* the points at lo and at hi; used before the first layer */
 } NAME(line);
 
+/* A point on the line at the start. */
+typedef struct NAME(entry) {
+    REAL place;
+    int64_t point;
+    int32_t label;
+} NAME(entry);
+
 typedef struct NAME(state) {
+    int64_t bits;
+    void *pad;
     NAME(line) now, next;
     REAL *ulo, *uhi; /* where the objects go */
     REAL *row;       /* of the first layer: 3 x d */
+    NAME(entry) * entries;
     far_ln_search search;
     double *gaps; /* after each layer */
     NAME(line) kept[FAR_LN_KEPT];

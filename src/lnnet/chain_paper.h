@@ -16,44 +16,80 @@ static bool NAME(last_pair)(const NAME(line) * line, int64_t *a, int64_t *b)
     return false;
 }
 
-/* The least distance, among the images of the objects between a and b, of two labels. */
+static REAL NAME(image_of)(const NAME(line) * line, const NAME(fold) * f, int64_t i)
+{
+    return NAME(image)(f, NAME(centre)(line, i));
+}
+
+/* The least distance, among the images of the objects between a and b, of two labels. Those left of
+ * the hinge, backwards, and those right of it are merged into one order. */
 static REAL NAME(least_image_gap)(const NAME(line) * line, const NAME(fold) * f, int64_t a,
                                   int64_t b)
 {
-    REAL least = INFINITY, before = -1;
+    REAL least = NEW, before = NEW, gap = NEW, left = NEW, right = NEW;
     int32_t label = -1;
     int64_t r = a + 1;
-    while (r < b && line->lo[r] < f->z) {
+    while (r < b && LESS(line->lo[r], f->z)) {
         r++;
     }
     int64_t l = r - 1;
+    SET_TO(least, INFINITY);
+    SET(left, NAME(image_of)(line, f, l));
+    SET(right, NAME(image_of)(line, f, r));
     while (l > a || r < b) {
-        REAL left = l > a ? NAME(image)(f, NAME(centre)(line, l)) : (REAL)2;
-        REAL right = r < b ? NAME(image)(f, NAME(centre)(line, r)) : (REAL)2;
-        int64_t taken = left <= right ? l-- : r++;
-        REAL place = left <= right ? left : right;
-        if (label >= 0 && label != line->label[taken]) {
-            least = place - before < least ? place - before : least;
+        bool go_left = r >= b || (l > a && AT_MOST(left, right));
+        int64_t taken = go_left ? l-- : r++;
+        SET(gap, SUB(go_left ? left : right, before));
+        if (label >= 0 && label != line->label[taken] && LESS(gap, least)) {
+            SET(least, gap);
         }
         label = line->label[taken];
-        before = place;
+        SET(before, go_left ? left : right);
+        if (go_left) {
+            SET(left, NAME(image_of)(line, f, l));
+        } else {
+            SET(right, NAME(image_of)(line, f, r));
+        }
     }
     return least;
 }
 
 #define CONFUSION_BITS 8 /* two points that meet within this many last bits are confused */
 
+#define SHARES 20 /* hinges that are tried between two points */
+
+/* Merges a and b with the hinge some of the SHARES from a. */
+static NAME(fold) NAME(sharing)(const NAME(line) * line, int64_t a, int64_t b, int share)
+{
+    REAL low = NAME(centre)(line, a), high = NAME(centre)(line, b);
+    REAL z = ADD(low, OVER(TIMES(SUB(high, low), share), SHARES));
+    return NAME(merging)(low, high, z, OF(1));
+}
+
+static REAL NAME(sharing_gap)(const NAME(line) * line, int64_t a, int64_t b, int share)
+{
+    NAME(fold) f = NAME(sharing)(line, a, b, share);
+    return NAME(least_image_gap)(line, &f, a, b);
+}
+
 /* The hinge away from the middle, where those between lie farthest apart. */
 static void NAME(move_hinge)(const NAME(line) * line, int64_t a, int64_t b, NAME(fold) * f)
 {
-    REAL low = NAME(centre)(line, a), high = NAME(centre)(line, b), best = -1;
-    for (int i = 1; i < 20; i++) {
-        NAME(fold) g = NAME(merging)(low, high, low + (high - low) * (REAL)i / 20, 1);
-        REAL gap = NAME(least_image_gap)(line, &g, a, b);
-        if (i != 10 && gap > best) {
-            best = gap;
-            *f = g;
+    REAL gap = NEW, widest = NEW;
+    int best = 0;
+    SET_TO(widest, -1);
+    for (int share = 1; share < SHARES; share++) {
+        if (2 * share == SHARES) {
+            continue;
         }
+        SET(gap, NAME(sharing_gap)(line, a, b, share));
+        if (LESS(widest, gap)) {
+            SET(widest, gap);
+            best = share;
+        }
+    }
+    if (best > 0) {
+        *f = NAME(sharing)(line, a, b, best);
     }
 }
 
@@ -65,9 +101,9 @@ static far_ln_outcome NAME(next_paper)(far_ln_chain *c, NAME(state) * s, NAME(fo
         return FAR_LN_STUCK;
     }
     REAL low = NAME(centre)(line, a), high = NAME(centre)(line, b);
-    *out = NAME(merging)(low, high, low + (high - low) / 2, 1);
-    out->mu = 0;
-    if (NAME(least_image_gap)(line, out, a, b) <= NAME(fraction)(BITS - CONFUSION_BITS)) {
+    *out = NAME(merging)(low, high, ADD(low, OVER(SUB(high, low), 2)), OF(1));
+    out->mu = OF(0);
+    if (AT_MOST(NAME(least_image_gap)(line, out, a, b), POWER(CONFUSION_BITS - BITS))) {
         c->confusions++;
         NAME(move_hinge)(line, a, b, out);
     }

@@ -2,102 +2,123 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static char *NAME(take)(char **at, int64_t count, size_t size)
+/* What is laid out, or counted where there is no base. */
+typedef struct NAME(layout) {
+    char *base, *at;
+    int64_t bits;
+} NAME(layout);
+
+static void *NAME(take)(NAME(layout) * a, int64_t count, size_t size)
 {
-    char *here = *at;
-    *at += ((size_t)count * size + 63) / 64 * 64;
+    char *here = a->at;
+    a->at += ((size_t)count * size + 63) / 64 * 64;
     return here;
 }
 
-static void NAME(lay_line)(char **at, int64_t n, NAME(line) * line)
+static REAL *NAME(take_numbers)(NAME(layout) * a, int64_t count)
 {
-    line->lo = (REAL *)NAME(take)(at, n, sizeof(REAL));
-    line->hi = (REAL *)NAME(take)(at, n, sizeof(REAL));
-    line->label = (int32_t *)NAME(take)(at, n, sizeof(int32_t));
-    line->first = (int64_t *)NAME(take)(at, n, sizeof(int64_t));
-    line->last = (int64_t *)NAME(take)(at, n, sizeof(int64_t));
+    REAL *here = NAME(take)(a, count, NUMBER_SIZE(a->bits));
+    if (a->base) {
+        START(here, a->bits, count);
+    }
+    return here;
+}
+
+static void NAME(lay_line)(NAME(layout) * a, int64_t n, NAME(line) * line)
+{
+    line->lo = NAME(take_numbers)(a, n);
+    line->hi = NAME(take_numbers)(a, n);
+    line->label = NAME(take)(a, n, sizeof *line->label);
+    line->first = NAME(take)(a, n, sizeof *line->first);
+    line->last = NAME(take)(a, n, sizeof *line->last);
+}
+
+static void NAME(lay_search)(NAME(layout) * a, int64_t n, far_ln_search *search)
+{
+    search->lo = NAME(take)(a, n, sizeof *search->lo);
+    search->hi = NAME(take)(a, n, sizeof *search->hi);
+    search->place = NAME(take)(a, n + 1, sizeof *search->place);
+    search->block_cost = NAME(take)(a, n + 1, sizeof *search->block_cost);
+    search->block_start = NAME(take)(a, n + 2, sizeof *search->block_start);
+    search->weight = NAME(take)(a, n + 3, sizeof *search->weight);
 }
 
 /* Lays out everything from `base` on (which may be NULL, to count); returns the bytes. */
-static int64_t NAME(lay_out)(far_ln_chain *c, char *base)
+static int64_t NAME(lay_out)(far_ln_chain *c, int64_t bits, char *base)
 {
-    char *at = base;
+    NAME(layout) a = {.base = base, .at = base, .bits = bits};
     int64_t n = c->points->count;
-    NAME(state) *s = (NAME(state) *)NAME(take)(&at, 1, sizeof *s);
-    NAME(state) t = {0};
-    NAME(lay_line)(&at, n, &t.now);
-    NAME(lay_line)(&at, n, &t.next);
-    t.ulo = (REAL *)NAME(take)(&at, n, sizeof(REAL));
-    t.uhi = (REAL *)NAME(take)(&at, n, sizeof(REAL));
-    t.search.lo = (double *)NAME(take)(&at, n, sizeof(double));
-    t.search.hi = (double *)NAME(take)(&at, n, sizeof(double));
-    t.search.place = (double *)NAME(take)(&at, n + 1, sizeof(double));
-    t.search.block_cost = (double *)NAME(take)(&at, n + 1, sizeof(double));
-    t.search.block_start = (int64_t *)NAME(take)(&at, n + 2, sizeof(int64_t));
-    t.search.weight = (double *)NAME(take)(&at, n + 3, sizeof(double));
-    t.gaps = (double *)NAME(take)(&at, n + 2, sizeof(double));
+    NAME(state) *s = NAME(take)(&a, 1, sizeof *s);
+    NAME(state) t = {.bits = bits, .pad = NAME(take)(&a, 1, PAD_SIZE(bits))};
+    NAME(lay_line)(&a, n, &t.now);
+    NAME(lay_line)(&a, n, &t.next);
+    t.ulo = NAME(take_numbers)(&a, n);
+    t.uhi = NAME(take_numbers)(&a, n);
+    NAME(lay_search)(&a, n, &t.search);
+    t.gaps = NAME(take)(&a, n + 2, sizeof *t.gaps);
     for (int i = 0; i < FAR_LN_KEPT; i++) {
-        NAME(lay_line)(&at, n, &t.kept[i]);
+        NAME(lay_line)(&a, n, &t.kept[i]);
     }
-    t.row = (REAL *)NAME(take)(&at, 3 * c->points->d, sizeof(REAL));
-    c->weights = NAME(take)(&at, (n + 1) * FAR_LN_LAYER, sizeof(REAL));
-    c->thresholds = NAME(take)(&at, c->classes + 1, sizeof(REAL));
-    c->ends = NAME(take)(&at, 2, sizeof(REAL));
-    c->run_label = (int32_t *)NAME(take)(&at, c->classes + 1, sizeof(int32_t));
+    t.row = NAME(take_numbers)(&a, 3 * c->points->d);
+    t.entries = NAME(take)(&a, n, sizeof *t.entries);
+    c->weights = NAME(take_numbers)(&a, (n + 1) * FAR_LN_LAYER);
+    c->thresholds = NAME(take_numbers)(&a, c->classes + 1);
+    c->ends = NAME(take_numbers)(&a, 2);
+    c->run_label = NAME(take)(&a, c->classes + 1, sizeof *c->run_label);
     if (base) {
         *s = t;
         c->line = s;
     }
-    return at - base;
+    return a.at - base;
 }
 
 static far_status NAME(chain_allocate)(const far_ln_ops *o, far_ctx *ctx, far_ln_chain *c)
 {
-    (void)o;
     char *memory = NULL;
-    far_status st = far_alloc(ctx, NAME(lay_out)(c, NULL), &memory);
+    far_status st = far_alloc(ctx, NAME(lay_out)(c, o->bits, NULL), &memory);
     c->memory = memory;
     if (st == FAR_OK) {
-        NAME(lay_out)(c, memory);
+        NAME(lay_out)(c, o->bits, memory);
     }
     return st;
 }
 
 /* ---- the projection ------------------------------------------------------------------------ */
 
-typedef struct NAME(entry) {
-    REAL place;
-    int64_t point;
-    int32_t label;
-} NAME(entry);
-
 static int NAME(by_place)(const void *a, const void *b)
 {
     const NAME(entry) *x = a, *y = b;
-    int order = (x->place > y->place) - (x->place < y->place);
+    int order = LESS(y->place, x->place) - LESS(x->place, y->place);
     return order ? order : (x->point > y->point) - (x->point < y->point);
 }
 
-/* *size: the largest sum of |v_j x_j|, which rounding is measured by. */
-static int64_t NAME(project)(const far_ln_chain *c, NAME(entry) * entries, REAL *size)
+/* The projection of a point; *size grows to the sum of |v_j x_j|, which rounding is measured by. */
+static REAL NAME(project_point)(const far_ln_chain *c, const double *x, REAL *size)
 {
-    const far_ln_points *p = c->points;
+    REAL sum = NEW, sizes = NEW, term = NEW;
+    for (int64_t j = 0; j < c->points->d; j++) {
+        SET(term, MUL(OF(c->direction[j]), OF(x[j])));
+        SET(sum, ADD(sum, term));
+        SET(sizes, ADD(sizes, ABS(term)));
+    }
+    if (LESS(*size, sizes)) {
+        SET(*size, sizes);
+    }
+    return sum;
+}
+
+/* The places lie where images will. */
+static int64_t NAME(project)(const far_ln_chain *c, NAME(state) * s, REAL *size)
+{
     int64_t n = 0;
-    *size = 0;
-    for (int64_t i = 0; i < p->count; i++) {
-        const double *x = far_ln_point(p, i);
-        REAL sum = 0, sizes = 0;
-        for (int64_t j = 0; j < p->d; j++) {
-            REAL term = (REAL)c->direction[j] * (REAL)x[j];
-            sum += term;
-            sizes += term < 0 ? -term : term;
-        }
-        *size = sizes > *size ? sizes : *size;
+    for (int64_t i = 0; i < c->points->count; i++) {
+        SET(s->ulo[n], NAME(project_point)(c, far_ln_point(c->points, i), size));
         if (c->labels[i] >= 0) {
-            entries[n++] = (NAME(entry)){sum, i, c->labels[i]};
+            s->entries[n] = (NAME(entry)){s->ulo[n], i, c->labels[i]};
+            n++;
         }
     }
-    qsort(entries, (size_t)n, sizeof *entries, NAME(by_place));
+    qsort(s->entries, (size_t)n, sizeof *s->entries, NAME(by_place));
     return n;
 }
 
@@ -109,16 +130,17 @@ static far_ln_outcome NAME(first_line)(const far_ln_chain *c, const NAME(entry) 
     for (int64_t i = 0; i < n; i++) {
         int64_t last = line->n - 1;
         bool same = last >= 0 && line->label[last] == e[i].label;
-        bool equal = last >= 0 && !(e[i].place > line->hi[last]);
+        bool equal = last >= 0 && !LESS(line->hi[last], e[i].place);
         if (equal && !same) {
             return FAR_LN_COLLIDED;
         }
         if (same && (equal || c->mode == FAR_LNNET_RUNS)) {
-            line->hi[last] = e[i].place;
+            SET(line->hi[last], e[i].place);
             line->last[last] = e[i].point;
             continue;
         }
-        line->lo[line->n] = line->hi[line->n] = e[i].place;
+        SET(line->lo[line->n], e[i].place);
+        SET(line->hi[line->n], e[i].place);
         line->first[line->n] = line->last[line->n] = e[i].point;
         line->label[line->n++] = e[i].label;
     }
@@ -127,19 +149,16 @@ static far_ln_outcome NAME(first_line)(const far_ln_chain *c, const NAME(entry) 
 
 #define PROJECTION_BITS 4 /* that another order of summation may change */
 
-/* The entries lie where the weights will: as many numbers as six a point are enough. */
 static far_ln_outcome NAME(start)(far_ln_chain *c, NAME(state) * s)
 {
-    _Static_assert(sizeof(NAME(entry)) <= FAR_LN_LAYER * sizeof(REAL), "entries fit");
-    NAME(entry) *entries = c->weights;
-    REAL size;
-    int64_t n = NAME(project)(c, entries, &size);
-    far_ln_outcome o = NAME(first_line)(c, entries, n, &s->now);
+    REAL size = NEW, gap = NEW;
+    int64_t n = NAME(project)(c, s, &size);
+    far_ln_outcome o = NAME(first_line)(c, s->entries, n, &s->now);
     if (o == FAR_LN_DONE) {
-        REAL range = s->now.hi[s->now.n - 1] - s->now.lo[0], gap;
+        REAL range = SUB(s->now.hi[s->now.n - 1], s->now.lo[0]);
         o = NAME(inspect)(c, &s->now, &gap);
-        s->gaps[0] = (double)(range > 0 ? gap / range : gap);
-        o = gap < size * NAME(fraction)(BITS - PROJECTION_BITS) ? FAR_LN_COLLIDED : o;
+        s->gaps[0] = NEAR(IS_POSITIVE(range) ? DIV(gap, range) : gap);
+        o = LESS(gap, MUL(size, POWER(PROJECTION_BITS - BITS))) ? FAR_LN_COLLIDED : o;
     }
     return o;
 }
@@ -169,14 +188,18 @@ static bool NAME(is_finished)(const far_ln_chain *c, const NAME(line) * line)
 /* A layer that keeps the order: the hinge left of everything. */
 static NAME(fold) NAME(unfolded)(const NAME(line) * line)
 {
-    REAL range = line->hi[line->n - 1] - line->lo[0];
-    range = range > 0 ? range : 1;
-    return (NAME(fold)){.z = line->lo[0] - range / 2, .k = 1 / range, .a = -1, .b = -1};
+    REAL range = SUB(line->hi[line->n - 1], line->lo[0]);
+    range = IS_POSITIVE(range) ? range : OF(1);
+    return (NAME(fold)){.z = SUB(line->lo[0], OVER(range, 2)),
+                        .k = DIV(OF(1), range),
+                        .mu = OF(0),
+                        .a = -1,
+                        .b = -1};
 }
 
 static far_ln_outcome NAME(layer)(far_ln_chain *c, NAME(state) * s, const NAME(fold) * f)
 {
-    REAL *w = (REAL *)c->weights + c->layers * FAR_LN_LAYER, gap;
+    REAL *w = (REAL *)c->weights + c->layers * FAR_LN_LAYER, gap = NEW;
     int64_t before = s->now.n;
     NAME(layer_of)(f, w);
     NAME(move_objects)(c, s, w);
@@ -184,8 +207,8 @@ static far_ln_outcome NAME(layer)(far_ln_chain *c, NAME(state) * s, const NAME(f
         return FAR_LN_MIXED;
     }
     far_ln_outcome o = NAME(inspect)(c, &s->now, &gap);
-    s->gaps[++c->layers] = (double)gap;
-    if (o == FAR_LN_DONE && gap < NAME(fraction)(BITS - GAP_BITS)) {
+    s->gaps[++c->layers] = NEAR(gap);
+    if (o == FAR_LN_DONE && LESS(gap, POWER(GAP_BITS - BITS))) {
         return FAR_LN_NARROW;
     }
     return o == FAR_LN_DONE && f->a >= 0 && s->now.n >= before ? FAR_LN_STUCK : o;
@@ -212,8 +235,10 @@ static void NAME(copy_line)(const NAME(line) * from, NAME(line) * to)
 {
     size_t n = (size_t)from->n;
     to->n = from->n;
-    memcpy(to->lo, from->lo, n * sizeof *to->lo);
-    memcpy(to->hi, from->hi, n * sizeof *to->hi);
+    for (int64_t i = 0; i < from->n; i++) {
+        SET(to->lo[i], from->lo[i]);
+        SET(to->hi[i], from->hi[i]);
+    }
     memcpy(to->label, from->label, n * sizeof *to->label);
     memcpy(to->first, from->first, n * sizeof *to->first);
     memcpy(to->last, from->last, n * sizeof *to->last);
@@ -250,6 +275,7 @@ static bool NAME(go_back)(far_ln_chain *c, NAME(state) * s)
 static far_ln_outcome NAME(step)(far_ln_chain *c, NAME(state) * s)
 {
     NAME(fold) f;
+    int64_t mark = MARK;
     bool due = s->kept_count == 0 ||
                c->layers >= s->kept_layer[(s->kept_count - 1) % FAR_LN_KEPT] + KEEP_LAYERS;
     if (due && c->mode != FAR_LNNET_PAPER) {
@@ -259,6 +285,7 @@ static far_ln_outcome NAME(step)(far_ln_chain *c, NAME(state) * s)
     if (o == FAR_LN_DONE) {
         o = NAME(layer)(c, s, &f);
     }
+    RELEASE(mark);
     if (!far_ln_watch_layer(c->watch)) {
         return FAR_LN_CANCELLED;
     }
@@ -296,20 +323,21 @@ static void NAME(finish)(far_ln_chain *c, const NAME(line) * line)
     c->runs = 0;
     for (int64_t i = 0; i < line->n; i++) {
         if (i > 0 && line->label[i] != line->label[i - 1]) {
-            thresholds[c->runs - 1] = line->hi[i - 1] + (line->lo[i] - line->hi[i - 1]) / 2;
+            SET(thresholds[c->runs - 1],
+                ADD(line->hi[i - 1], OVER(SUB(line->lo[i], line->hi[i - 1]), 2)));
         }
         if (i == 0 || line->label[i] != line->label[i - 1]) {
             c->run_label[c->runs++] = line->label[i];
         }
     }
-    ends[0] = line->lo[0];
-    ends[1] = line->hi[line->n - 1];
-    c->range = (double)(ends[1] - ends[0]);
+    SET(ends[0], line->lo[0]);
+    SET(ends[1], line->hi[line->n - 1]);
 }
 
 static void NAME(chain_run)(far_ln_chain *c)
 {
     NAME(state) *s = c->line;
+    OPEN_PAD(s->pad, s->bits);
     c->layers = c->confusions = 0;
     s->search.warmed = false;
     s->kept_count = s->returns = 0;

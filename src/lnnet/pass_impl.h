@@ -3,13 +3,11 @@
  * are not are listed once; then a few points at a time go through all layers.
  */
 
-#define PASS_ROWS 32
-
 typedef struct NAME(entries) {
     int64_t *start; /* of each row of all layers; one more than there are */
     int64_t *col;
-    REAL *value;
-    REAL *bias; /* of each row */
+    REAL *value; /* those of the parameters, by another name */
+    REAL *bias;  /* of each row */
 } NAME(entries);
 
 static int64_t NAME(layer_rows)(const far_ln_form *f, int64_t l)
@@ -32,7 +30,7 @@ static void NAME(list_entries)(const far_ln_form *f, const REAL *at, NAME(entrie
             e->start[row] = used;
             e->bias[row] = bias[r];
             for (int64_t j = 0; j < cols; j++) {
-                if (at[r * cols + j] != 0) {
+                if (!IS_ZERO(at[r * cols + j])) {
                     e->col[used] = j;
                     e->value[used++] = at[r * cols + j];
                 }
@@ -47,7 +45,7 @@ static int64_t NAME(count_entries)(const REAL *parameters, int64_t count)
 {
     int64_t used = 0;
     for (int64_t i = 0; i < count; i++) {
-        used += parameters[i] != 0;
+        used += !IS_ZERO(parameters[i]);
     }
     return used;
 }
@@ -84,33 +82,42 @@ static void NAME(multiply)(const NAME(entries) * e, int64_t first, int64_t rows,
     for (int64_t r = 0; r < rows; r++) {
         REAL *to = out + r * PASS_ROWS, bias = e->bias[first + r];
         for (int p = 0; p < PASS_ROWS; p++) {
-            to[p] = 0;
+            SET_TO(to[p], 0);
         }
         for (int64_t i = e->start[first + r]; i < e->start[first + r + 1]; i++) {
             const REAL *from = in + e->col[i] * PASS_ROWS;
             REAL value = e->value[i];
             for (int p = 0; p < PASS_ROWS; p++) {
-                to[p] += value * from[p];
+                SET(to[p], ADD(to[p], MUL(value, from[p])));
             }
         }
         for (int p = 0; p < PASS_ROWS; p++) {
-            to[p] += bias;
+            SET(to[p], ADD(to[p], bias));
         }
     }
 }
 
-static void NAME(normalize)(REAL *z, int64_t groups, REAL eps)
+static inline void NAME(normalize_three)(REAL *a, REAL *b, REAL *c, REAL eps)
 {
+    int64_t mark = MARK;
+    REAL mean = OVER(ADD(ADD(*a, *b), *c), 3);
+    REAL da = SUB(*a, mean), db = SUB(*b, mean), dc = SUB(*c, mean);
+    REAL squares = ADD(ADD(MUL(da, da), MUL(db, db)), MUL(dc, dc));
+    REAL square = ADD(OVER(squares, 3), eps);
+    REAL sigma = SQRT(IS_POSITIVE(square) ? square : OF(1));
+    SET(*a, DIV(da, sigma));
+    SET(*b, DIV(db, sigma));
+    SET(*c, DIV(dc, sigma));
+    RELEASE(mark);
+}
+
+static void NAME(normalize)(REAL *z, int64_t groups, double eps)
+{
+    REAL least = OF(eps);
     for (int64_t g = 0; g < groups; g++) {
         REAL *a = z + 3 * g * PASS_ROWS, *b = a + PASS_ROWS, *c = b + PASS_ROWS;
         for (int p = 0; p < PASS_ROWS; p++) {
-            REAL mean = (a[p] + b[p] + c[p]) / 3;
-            REAL da = a[p] - mean, db = b[p] - mean, dc = c[p] - mean;
-            REAL square = (da * da + db * db + dc * dc) / 3 + eps;
-            REAL sigma = SQRT(square > 0 ? square : 1);
-            a[p] = da / sigma;
-            b[p] = db / sigma;
-            c[p] = dc / sigma;
+            NAME(normalize_three)(&a[p], &b[p], &c[p], least);
         }
     }
 }
@@ -118,9 +125,9 @@ static void NAME(normalize)(REAL *z, int64_t groups, REAL eps)
 /* Half of all numbers up and half down by some last bits, by dice. */
 static void NAME(shake)(REAL *z, int64_t count, uint64_t seed)
 {
-    REAL by = NAME(fraction)(BITS - FAR_LN_SHAKE_BITS);
+    REAL by = POWER(FAR_LN_SHAKE_BITS - BITS), up = ADD(OF(1), by), down = SUB(OF(1), by);
     for (int64_t i = 0; i < count; i++) {
-        z[i] *= far_random_bits(seed, (uint64_t)i) & 1 ? 1 + by : 1 - by;
+        SET(z[i], MUL(z[i], far_random_bits(seed, (uint64_t)i) & 1 ? up : down));
     }
 }
 
@@ -129,12 +136,18 @@ static void NAME(shake)(REAL *z, int64_t count, uint64_t seed)
 /* The state that row `row` of the next layer reads, as a number on the circle. */
 static REAL NAME(read_state)(const REAL *v, REAL a, REAL b, REAL c)
 {
-    REAL mean = (v[0] + v[1] + v[2]) / 3;
-    REAL p = v[0] - mean, q = v[1] - mean, r = v[2] - mean;
-    REAL length = SQRT(3 * (p * p + q * q + r * r));
-    bool flat = p + q - 2 * r == 0; /* it reads the abscissa */
-    bool down = flat ? p < q : p + q - 2 * r < 0;
-    return (down ? -1 : 1) * (p * a + q * b + r * c) / length;
+    REAL mean = OVER(ADD(ADD(v[0], v[1]), v[2]), 3);
+    REAL p = SUB(v[0], mean), q = SUB(v[1], mean), r = SUB(v[2], mean);
+    REAL square = ADD(ADD(MUL(p, p), MUL(q, q)), MUL(r, r)), length = SQRT(TIMES(square, 3));
+    REAL rise = SUB(ADD(p, q), TIMES(r, 2)); /* 0: it reads the abscissa */
+    bool down = IS_ZERO(rise) ? LESS(p, q) : LESS(rise, OF(0));
+    REAL state = ADD(ADD(MUL(p, a), MUL(q, b)), MUL(r, c));
+    return DIV(down ? NEG(state) : state, length);
+}
+
+static bool NAME(are_zero)(const REAL *v)
+{
+    return IS_ZERO(v[0]) && IS_ZERO(v[1]) && IS_ZERO(v[2]);
 }
 
 /* What the next layer reads of a chain: its first row that is not 0; else the ordinate. */
@@ -142,17 +155,33 @@ static void NAME(find_reader)(const far_ln_form *f, const NAME(entries) * e, int
                               int64_t chain, REAL *v)
 {
     int64_t first = (layer + 1) * 3 * f->groups, rows = NAME(layer_rows)(f, layer + 1);
-    v[0] = v[1] = v[2] = 0;
-    for (int64_t r = first; r < first + rows && v[0] == 0 && v[1] == 0 && v[2] == 0; r++) {
+    v[0] = v[1] = v[2] = OF(0);
+    for (int64_t r = first; r < first + rows && NAME(are_zero)(v); r++) {
         for (int64_t i = e->start[r]; i < e->start[r + 1]; i++) {
             if (e->col[i] / 3 == chain) {
                 v[e->col[i] % 3] = e->value[i];
             }
         }
     }
-    if (v[0] == v[1] && v[1] == v[2]) {
-        v[2] = v[0] - 1;
+    if (NAME(are_zero)(v)) {
+        v[2] = OF(-1);
     }
+}
+
+static void NAME(tap_point)(const far_ln_tap *tap, const REAL *v, int64_t layer, int64_t row,
+                            REAL a, REAL b, REAL c)
+{
+    int64_t mark = MARK;
+    if (tap->states) {
+        double *states = far_mat_row(tap->states, row);
+        states[layer + 1] = NEAR(NAME(read_state)(v, a, b, c));
+    }
+    if (tap->circle) {
+        double *circle = far_mat_row(tap->circle, row);
+        circle[2 * layer] = NEAR(DIV(SUB(a, b), SQRT(OF(6))));
+        circle[2 * layer + 1] = NEAR(DIV(NEG(c), SQRT(OF(2))));
+    }
+    RELEASE(mark);
 }
 
 static void NAME(tap_layer)(const far_ln_form *f, const NAME(entries) * e, const far_ln_tap *tap,
@@ -162,37 +191,39 @@ static void NAME(tap_layer)(const far_ln_form *f, const NAME(entries) * e, const
     REAL v[3];
     NAME(find_reader)(f, e, layer, tap->chain, v);
     for (int64_t p = 0; p < rows; p++) {
-        if (tap->states) {
-            ((double *)far_mat_row(tap->states, first + p))[layer + 1] =
-                (double)NAME(read_state)(v, a[p], b[p], c[p]);
-        }
-        if (tap->circle) {
-            double *row = far_mat_row(tap->circle, first + p);
-            row[2 * layer] = (double)((a[p] - b[p]) / SQRT((REAL)6));
-            row[2 * layer + 1] = (double)(-c[p] / SQRT((REAL)2));
-        }
+        NAME(tap_point)(tap, v, layer, first + p, a[p], b[p], c[p]);
     }
+}
+
+/* The largest entry, in size. */
+static REAL NAME(largest)(const REAL *v, int64_t count)
+{
+    REAL largest = NEW;
+    for (int64_t i = 0; i < count; i++) {
+        SET(largest, LESS(largest, ABS(v[i])) ? ABS(v[i]) : largest);
+    }
+    return largest;
 }
 
 /* Column 0 of the states: along the first row of the chain, made a unit vector. */
 static void NAME(tap_projection)(const NAME(entries) * e, const far_ln_tap *tap, const REAL *in,
                                  int64_t first, int64_t rows)
 {
-    int64_t begin = e->start[3 * tap->chain], end = e->start[3 * tap->chain + 1];
-    REAL largest = 0, square = 0;
-    for (int64_t i = begin; i < end; i++) {
-        REAL size = e->value[i] < 0 ? -e->value[i] : e->value[i];
-        largest = size > largest ? size : largest;
+    int64_t begin = e->start[3 * tap->chain], count = e->start[3 * tap->chain + 1] - begin;
+    const REAL *v = e->value + begin;
+    REAL most = NAME(largest)(v, count), square = NEW, part = NEW, sum = NEW;
+    for (int64_t i = 0; i < count; i++) {
+        SET(part, DIV(v[i], most));
+        SET(square, ADD(square, MUL(part, part)));
     }
-    for (int64_t i = begin; i < end; i++) {
-        square += e->value[i] / largest * (e->value[i] / largest);
-    }
+    REAL length = SQRT(square);
     for (int64_t p = 0; tap->states && p < rows; p++) {
-        REAL sum = 0;
-        for (int64_t i = begin; i < end; i++) {
-            sum += e->value[i] / largest / SQRT(square) * in[e->col[i] * PASS_ROWS + p];
+        SET_TO(sum, 0);
+        for (int64_t i = 0; i < count; i++) {
+            SET(part, DIV(DIV(v[i], most), length));
+            SET(sum, ADD(sum, MUL(part, in[e->col[begin + i] * PASS_ROWS + p])));
         }
-        ((double *)far_mat_row(tap->states, first + p))[0] = (double)sum;
+        ((double *)far_mat_row(tap->states, first + p))[0] = NEAR(sum);
     }
 }
 
@@ -203,8 +234,8 @@ static void NAME(take_rows)(const far_mat *x, int64_t first, int64_t rows, REAL 
     for (int64_t p = 0; p < PASS_ROWS; p++) {
         const void *row = far_mat_row(x, first + (p < rows ? p : 0));
         for (int64_t j = 0; j < x->cols; j++) {
-            in[j * PASS_ROWS + p] = x->dtype == FAR_F64 ? (REAL)((const double *)row)[j]
-                                                        : (REAL)((const float *)row)[j];
+            SET_TO(in[j * PASS_ROWS + p], x->dtype == FAR_F64 ? ((const double *)row)[j]
+                                                              : (double)((const float *)row)[j]);
         }
     }
 }
@@ -219,14 +250,16 @@ static void NAME(pass_strip)(const far_ln_form *f, const NAME(entries) * e, cons
         NAME(tap_projection)(e, job->tap, in, first, rows);
     }
     for (int64_t l = 0; l < f->layers; l++) {
+        int64_t mark = MARK;
         NAME(multiply)(e, l * width, width, in, out);
-        NAME(normalize)(out, f->groups, (REAL)job->eps);
+        NAME(normalize)(out, f->groups, job->eps);
         if (job->jitter) {
             NAME(shake)(out, width * PASS_ROWS, (uint64_t)(first * f->layers + l));
         }
         if (job->tap) {
             NAME(tap_layer)(f, e, job->tap, l, out, first, rows);
         }
+        RELEASE(mark);
         REAL *kept = in;
         in = out;
         out = kept;
@@ -234,7 +267,7 @@ static void NAME(pass_strip)(const far_ln_form *f, const NAME(entries) * e, cons
     NAME(multiply)(e, f->layers * width, f->classes, in, out);
     for (int64_t p = 0; outputs && p < rows; p++) {
         for (int64_t k = 0; k < f->classes; k++) {
-            outputs[(first + p) * f->classes + k] = out[k * PASS_ROWS + p];
+            SET(outputs[(first + p) * f->classes + k], out[k * PASS_ROWS + p]);
         }
     }
 }
@@ -245,26 +278,48 @@ static int64_t NAME(widest)(const far_ln_form *f)
     return widest > f->classes ? widest : f->classes;
 }
 
+/* Bytes of the two strips that a thread works with. */
+static int64_t NAME(strips_size)(const far_ln_form *f, int64_t bits)
+{
+    (void)bits;
+    return 2 * NAME(widest)(f) * PASS_ROWS * (int64_t)NUMBER_SIZE(bits);
+}
+
+/* Each thread has its strips in the room, and a pad behind them. */
+static void NAME(pass_all)(const far_ln_form *f, const NAME(entries) * e, const far_ln_rows *job,
+                           int64_t bits, char *room, far_ln_watch *watch, REAL *outputs)
+{
+    int64_t strip = NAME(widest)(f) * PASS_ROWS, size = NAME(strips_size)(f, bits);
+#pragma omp parallel num_threads(far_ctx_threads(watch->ctx))
+    {
+        char *mine = room + omp_get_thread_num() * (size + (int64_t)PAD_SIZE(bits));
+        REAL *in = (void *)mine;
+        START(in, bits, 2 * strip);
+#pragma omp for schedule(dynamic)
+        for (int64_t i = 0; i < watch->total; i++) {
+            OPEN_PAD(mine + size, bits);
+            if (far_ln_watch_layer(watch)) {
+                NAME(pass_strip)(f, e, job, i * PASS_ROWS, in, in + strip, outputs);
+            }
+        }
+    }
+}
+
 static far_status NAME(pass)(const far_ln_ops *o, far_ctx *ctx, const far_ln_form *f,
                              const void *parameters, const far_ln_rows *job, void *outputs)
 {
-    (void)o;
     far_status st = FAR_OK;
     NAME(entries) e = {0};
-    REAL *room = NULL;
-    int threads = far_ctx_threads(ctx);
-    int64_t strip = NAME(widest)(f) * PASS_ROWS,
-            strips = (job->x->rows + PASS_ROWS - 1) / PASS_ROWS;
+    char *room = NULL;
+    int64_t rows = job->x->rows, strips = (rows + PASS_ROWS - 1) / PASS_ROWS;
+    int64_t each = NAME(strips_size)(f, o->bits) + (int64_t)PAD_SIZE(o->bits);
     far_ln_watch watch = {.ctx = ctx, .total = strips, .what = "lnnet check", .every = 1};
     FAR_TRY(NAME(entries_make)(ctx, f, parameters, &e));
-    FAR_TRY(far_alloc(ctx, 2 * strip * threads, &room));
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-    for (int64_t i = 0; i < strips; i++) {
-        REAL *mine = room + 2 * strip * omp_get_thread_num();
-        if (far_ln_watch_layer(&watch)) {
-            NAME(pass_strip)(f, &e, job, i * PASS_ROWS, mine, mine + strip, outputs);
-        }
+    FAR_TRY(far_alloc(ctx, each * far_ctx_threads(ctx), &room));
+    if (outputs) {
+        START(outputs, o->bits, rows * f->classes);
     }
+    NAME(pass_all)(f, &e, job, o->bits, room, &watch, outputs);
     st = (far_status)atomic_load(&watch.stop);
 done:
     NAME(entries_clear)(ctx, &e);
@@ -278,13 +333,13 @@ static double NAME(margin)(const void *outputs, const far_ln_form *f, const far_
                            int64_t row)
 {
     const REAL *all = (const REAL *)outputs + row * f->classes;
-    REAL other = -INFINITY;
+    int64_t own = job->labels[row], other = -1;
     for (int64_t k = 0; k < f->classes; k++) {
-        if (k != job->labels[row] && !(all[k] <= other)) {
-            other = all[k];
+        if (k != own && (other < 0 || !AT_MOST(all[k], all[other]))) {
+            other = k;
         }
     }
-    return (double)(all[job->labels[row]] - other);
+    return other < 0 ? NEAR(all[own]) + INFINITY : DIFFERENCE(all[own], all[other]);
 }
 
 static void NAME(judge)(const void *outputs, const far_ln_form *f, const far_ln_rows *job,

@@ -40,8 +40,7 @@ struct far_ln_ops {
     far_status (*chain_allocate)(const far_ln_ops *o, far_ctx *ctx, far_ln_chain *c);
     void (*chain_run)(far_ln_chain *c);
     /* The parameters of the whole network, in their order. */
-    far_status (*assemble)(const far_ln_ops *o, far_ctx *ctx, const far_ln_plan *plan,
-                           void *parameters);
+    void (*assemble)(const far_ln_plan *plan, void *parameters);
     void (*round)(const void *parameters, int64_t count, double *out);
     void (*widen)(const far_ln_ops *o, const double *values, int64_t count, void *parameters);
     void (*print)(const void *parameters, int64_t count, far_text *out);

@@ -105,7 +105,7 @@ static far_status fill(trial *t)
     far_ctx *ctx = t->b->ctx;
     int64_t count = far_ln_parameters(&t->b->plan.form);
     FAR_TRY(far_alloc_bytes(ctx, count, t->ops->size, &t->parameters));
-    FAR_TRY(t->ops->assemble(t->ops, ctx, &t->b->plan, t->parameters));
+    t->ops->assemble(&t->b->plan, t->parameters);
     t->ops->round(t->parameters, count, t->net->params);
     FAR_TRY(check_range(t, count));
 done:

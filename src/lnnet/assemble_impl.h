@@ -20,7 +20,7 @@ static NAME(matrix) NAME(next_matrix)(REAL **at, int64_t rows, int64_t cols)
 
 static REAL NAME(vote_scale)(void)
 {
-    return NAME(plane_scale)(OF(1), OF(0));
+    return NAME(plane_scale)(NUM(1), NUM(0));
 }
 
 /* From the state: +1 for label 1, -1 for label 0. */
@@ -30,10 +30,10 @@ static void NAME(set_vote)(const far_ln_chain *c, REAL *w)
     bool up = c->run_label[c->runs - 1] == 1;
     REAL scale = NAME(vote_scale)();
     /* All of one label: stand below them. */
-    REAL threshold = c->runs > 1 ? thresholds[0] : SUB(ends[0], OF(1));
-    REAL slope = c->runs > 1 ? DIV(OF(2 * VOTE), OF(c->final_gap)) : OF(VOTE);
+    REAL threshold = c->runs > 1 ? thresholds[0] : SUB(ends[0], NUM(1));
+    REAL slope = c->runs > 1 ? DIV(NUM(2 * VOTE), NUM(c->final_gap)) : NUM(VOTE);
     slope = up ? slope : NEG(slope);
-    NAME(plane)(MUL(scale, slope), OF(0), w);
+    NAME(plane)(MUL(scale, slope), NUM(0), w);
     NAME(plane)(MUL(MUL(NEG(scale), slope), threshold), scale, w + 3);
 }
 
@@ -44,7 +44,7 @@ static void NAME(set_first)(const far_ln_plan *plan, int64_t group, NAME(matrix)
     for (int64_t i = 0; i < 3; i++) {
         REAL *row = m->weight + (3 * group + i) * m->cols;
         for (int64_t j = 0; j < m->cols; j++) {
-            SET(row[j], MUL(w[i], OF(c->direction[j])));
+            SET(row[j], MUL(w[i], NUM(c->direction[j])));
         }
         SET(m->bias[3 * group + i], w[3 + i]);
     }
@@ -53,9 +53,9 @@ static void NAME(set_first)(const far_ln_plan *plan, int64_t group, NAME(matrix)
 /* A vote is repeated until the longest chain has ended. */
 static void NAME(set_repeat)(int64_t group, NAME(matrix) * m)
 {
-    REAL w[3] = {NEW, NEW, NEW}, scale = NAME(vote_scale)(), root = SQRT(OF(6));
-    NAME(plane)(TIMES(scale, VOTE), OF(0), w);
-    NAME(plane)(OF(0), scale, m->bias + 3 * group);
+    REAL w[3] = {NEW, NEW, NEW}, scale = NAME(vote_scale)(), root = SQRT(NUM(6));
+    NAME(plane)(TIMES(scale, VOTE), NUM(0), w);
+    NAME(plane)(NUM(0), scale, m->bias + 3 * group);
     for (int64_t i = 0; i < 3; i++) {
         REAL *row = m->weight + (3 * group + i) * m->cols + 3 * group;
         SET(row[0], DIV(w[i], root));
@@ -85,7 +85,7 @@ static void NAME(set_later)(const far_ln_plan *plan, int64_t group, int64_t laye
 /* Output of class k: the votes for it, 0 or 2 each. */
 static void NAME(read_votes)(const far_ln_plan *plan, NAME(matrix) * m)
 {
-    REAL unit = DIV(OF(1), SQRT(OF(6)));
+    REAL unit = DIV(NUM(1), SQRT(NUM(6)));
     for (int64_t k = 0; k < m->rows; k++) {
         SET_TO(m->bias[k], plan->offset[k]);
     }
@@ -102,7 +102,7 @@ static void NAME(read_runs)(const far_ln_chain *c, NAME(matrix) * m)
 {
     const REAL *thresholds = c->thresholds, *ends = c->ends;
     REAL range = SUB(ends[1], ends[0]), bias = NEW;
-    REAL scale = DIV(OF(1), IS_POSITIVE(range) ? range : OF(1));
+    REAL scale = DIV(NUM(1), IS_POSITIVE(range) ? range : NUM(1));
     for (int64_t k = 0; k < m->rows; k++) {
         SET_TO(m->bias[k], -1); /* a point's own output is at least 0 */
     }

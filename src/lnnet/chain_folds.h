@@ -2,7 +2,7 @@
 
 static inline REAL NAME(image)(const NAME(fold) * f, REAL x)
 {
-    REAL t = SUB(x, f->z), h1 = MUL(f->k, t), h2 = ADD(OF(1), MUL(f->mu, t));
+    REAL t = SUB(x, f->z), h1 = MUL(f->k, t), h2 = ADD(NUM(1), MUL(f->mu, t));
     return DIV(NEG(h2), SQRT(ADD(MUL(h1, h1), MUL(h2, h2))));
 }
 
@@ -38,23 +38,23 @@ static void NAME(show_line)(const far_ln_chain *c, NAME(state) * s)
 
 /* ---- merging ------------------------------------------------------------------------------- */
 
-/* The first label that comes twice, from the front. */
-static bool NAME(first_pair)(const far_ln_chain *c, const NAME(line) * line, int64_t *a, int64_t *b)
+/* The first label that comes twice, from the front. There is one: the line is not finished. */
+static void NAME(first_pair)(const NAME(line) * line, int64_t *a, int64_t *b)
 {
     for (*b = 1; *b < line->n; ++*b) {
-        for (*a = *b - 1; *a >= 0 && *a >= *b - c->classes; --*a) {
+        for (*a = *b - 1; *a >= 0; --*a) {
             if (line->label[*a] == line->label[*b]) {
-                return true;
+                return;
             }
         }
     }
-    return false;
+    assert(!"a label comes twice");
 }
 
 /* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
 static NAME(fold) NAME(merging)(REAL a, REAL b, REAL z, REAL omega)
 {
-    REAL left = DIV(OF(1), SUB(z, a)), right = DIV(OF(1), SUB(b, z));
+    REAL left = DIV(NUM(1), SUB(z, a)), right = DIV(NUM(1), SUB(b, z));
     return (NAME(fold)){
         .z = z, .k = OVER(MUL(omega, ADD(left, right)), 2), .mu = OVER(SUB(left, right), 2)};
 }
@@ -63,16 +63,14 @@ static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fo
 {
     int64_t a, b;
     far_ln_choice choice;
-    if (!NAME(first_pair)(c, &s->now, &a, &b)) {
-        return FAR_LN_STUCK;
-    }
+    NAME(first_pair)(&s->now, &a, &b);
     NAME(show_line)(c, s);
     if (!far_ln_search_merge(&s->search, a, b, c->classes, &choice)) {
         return FAR_LN_STUCK;
     }
     REAL low = NAME(centre)(&s->now, a), high = NAME(centre)(&s->now, b);
-    REAL z = ADD(low, MUL(OF(choice.zeta), SUB(high, low)));
-    *out = NAME(merging)(low, high, z, OF(choice.omega));
+    REAL z = ADD(low, MUL(NUM(choice.zeta), SUB(high, low)));
+    *out = NAME(merging)(low, high, z, NUM(choice.omega));
     out->a = a;
     out->b = b;
     return FAR_LN_DONE;
@@ -85,7 +83,7 @@ static REAL NAME(hinge)(const NAME(line) * line, double zeta)
 {
     REAL corner[4] = {line->hi[0], line->lo[1], line->hi[1], line->lo[2]};
     int part = zeta < 1 ? 0 : zeta < 2 ? 1 : 2;
-    REAL share = SUB(OF(zeta), OF(part));
+    REAL share = SUB(NUM(zeta), NUM(part));
     return ADD(corner[part], MUL(share, SUB(corner[part + 1], corner[part])));
 }
 
@@ -93,10 +91,10 @@ static REAL NAME(hinge)(const NAME(line) * line, double zeta)
 static NAME(fold) NAME(bringing)(const NAME(line) * line, const far_ln_choice *choice)
 {
     const REAL *lo = line->lo, *hi = line->hi;
-    REAL z = NAME(hinge)(line, choice->zeta), one = OF(1);
+    REAL z = NAME(hinge)(line, choice->zeta), one = NUM(1);
     REAL left = DIV(one, SUB(z, lo[0])), back = DIV(one, SUB(lo[2], z));
-    REAL upper = SUB(left, line->n > 3 ? DIV(one, SUB(lo[3], z)) : OF(0));
-    REAL eta = OF(choice->eta);
+    REAL upper = SUB(left, line->n > 3 ? DIV(one, SUB(lo[3], z)) : NUM(0));
+    REAL eta = NUM(choice->eta);
     REAL down = OVER(MUL(DIV(eta, SUB(one, eta)), ADD(left, back)), 2);
     if (LESS(lo[1], z)) {
         REAL bound = SUB(DIV(one, SUB(z, lo[1])), back);
@@ -107,16 +105,14 @@ static NAME(fold) NAME(bringing)(const NAME(line) * line, const far_ln_choice *c
         down = MUL(eta, SUB(upper, lower));
     }
     REAL mu = OVER(SUB(upper, down), 2);
-    REAL k = MUL(OF(choice->omega), SUB(left, mu));
+    REAL k = MUL(NUM(choice->omega), SUB(left, mu));
     return (NAME(fold)){.z = z, .k = k, .mu = mu, .a = 0, .b = 2};
 }
 
 static far_ln_outcome NAME(next_runs)(far_ln_chain *c, NAME(state) * s, NAME(fold) * out)
 {
     far_ln_choice choice;
-    if (s->now.n < 3) {
-        return FAR_LN_STUCK;
-    }
+    assert(s->now.n >= 3); /* a line of two runs is finished */
     NAME(show_line)(c, s);
     if (!far_ln_search_runs(&s->search, &choice)) {
         return FAR_LN_STUCK;

@@ -7,7 +7,7 @@
  * (1, 1, -2) / sqrt 6. */
 static void NAME(plane)(REAL h1, REAL h2, REAL *out)
 {
-    REAL p = DIV(h1, SQRT(OF(2))), q = DIV(h2, SQRT(OF(6)));
+    REAL p = DIV(h1, SQRT(NUM(2))), q = DIV(h2, SQRT(NUM(6)));
     SET(out[0], ADD(q, p));
     SET(out[1], SUB(q, p));
     SET(out[2], TIMES(q, -2));
@@ -20,7 +20,7 @@ static void NAME(plane)(REAL h1, REAL h2, REAL *out)
 static REAL NAME(plane_scale)(REAL k, REAL mu)
 {
     int64_t bits = BITS / 2 + 2 < SCALE_START ? BITS / 2 + 2 : SCALE_START;
-    REAL least = NEW, one = OF(1);
+    REAL least = NEW, one = NUM(1);
     SET(least, DIV(k, SQRT(ADD(MUL(k, k), MUL(mu, mu)))));
     for (; LESS(least, one) && bits < SCALE_MOST; bits++) {
         SET(least, TIMES(least, 2));
@@ -30,7 +30,7 @@ static REAL NAME(plane_scale)(REAL k, REAL mu)
 
 static void NAME(layer_of)(const NAME(fold) * f, REAL *w)
 {
-    REAL scale = NAME(plane_scale)(f->k, f->mu), one = OF(1);
+    REAL scale = NAME(plane_scale)(f->k, f->mu), one = NUM(1);
     NAME(plane)(MUL(scale, f->k), MUL(scale, f->mu), w);
     NAME(plane)(MUL(MUL(NEG(scale), f->k), f->z), MUL(scale, SUB(one, MUL(f->mu, f->z))), w + 3);
 }
@@ -56,7 +56,7 @@ static void NAME(first_rows)(const far_ln_chain *c, const REAL *w, REAL *rows)
     int64_t d = c->points->d;
     for (int64_t i = 0; i < 3; i++) {
         for (int64_t j = 0; j < d; j++) {
-            SET(rows[i * d + j], MUL(w[i], OF(c->direction[j])));
+            SET(rows[i * d + j], MUL(w[i], NUM(c->direction[j])));
         }
     }
 }
@@ -65,7 +65,7 @@ static REAL NAME(dot)(const REAL *v, const double *x, int64_t d)
 {
     REAL sum = NEW;
     for (int64_t j = 0; j < d; j++) {
-        SET(sum, ADD(sum, MUL(v[j], OF(x[j]))));
+        SET(sum, ADD(sum, MUL(v[j], NUM(x[j]))));
     }
     return sum;
 }
@@ -147,7 +147,7 @@ static NAME(object) NAME(moved)(const NAME(state) * s, int64_t i, const NAME(fol
     REAL a = s->ulo[i], b = s->uhi[i], z = f->z;
     NAME(object) o = {LESS(a, b) ? a : b, LESS(a, b) ? b : a, line->label[i]};
     if (LESS(line->lo[i], z) && LESS(z, line->hi[i])) { /* the hinge itself lies inside */
-        REAL end = NEG(SQRT(OF(2)));
+        REAL end = NEG(SQRT(NUM(2)));
         o.lo = LESS(end, a) && LESS(end, b) ? end : o.lo;
     }
     return o;
@@ -255,7 +255,7 @@ static far_ln_outcome NAME(inspect)(const far_ln_chain *c, const NAME(line) * li
     for (int64_t i = 1; i < line->n; i++) {
         if (line->label[i] != line->label[i - 1]) {
             SET(gap, SUB(line->lo[i], line->hi[i - 1]));
-            SET(room, MUL(OF(SPREAD_MOST), gap));
+            SET(room, MUL(NUM(SPREAD_MOST), gap));
             if (LESS(gap, *least)) {
                 SET(*least, gap);
             }

@@ -3,17 +3,18 @@
  * way, so its leftmost point is our last one.
  */
 
-/* The last object whose label comes again before it, and that one. */
-static bool NAME(last_pair)(const NAME(line) * line, int64_t *a, int64_t *b)
+/* The last object whose label comes again before it, and that one. There is one: the line is not
+ * finished. */
+static void NAME(last_pair)(const NAME(line) * line, int64_t *a, int64_t *b)
 {
     for (*b = line->n - 1; *b > 0; --*b) {
         for (*a = *b - 1; *a >= 0; --*a) {
             if (line->label[*a] == line->label[*b]) {
-                return true;
+                return;
             }
         }
     }
-    return false;
+    assert(!"a label comes twice");
 }
 
 static REAL NAME(image_of)(const NAME(line) * line, const NAME(fold) * f, int64_t i)
@@ -63,7 +64,7 @@ static NAME(fold) NAME(sharing)(const NAME(line) * line, int64_t a, int64_t b, i
 {
     REAL low = NAME(centre)(line, a), high = NAME(centre)(line, b);
     REAL z = ADD(low, OVER(TIMES(SUB(high, low), share), SHARES));
-    return NAME(merging)(low, high, z, OF(1));
+    return NAME(merging)(low, high, z, NUM(1));
 }
 
 static REAL NAME(sharing_gap)(const NAME(line) * line, int64_t a, int64_t b, int share)
@@ -97,12 +98,10 @@ static far_ln_outcome NAME(next_paper)(far_ln_chain *c, NAME(state) * s, NAME(fo
 {
     int64_t a, b;
     const NAME(line) *line = &s->now;
-    if (!NAME(last_pair)(line, &a, &b)) {
-        return FAR_LN_STUCK;
-    }
+    NAME(last_pair)(line, &a, &b);
     REAL low = NAME(centre)(line, a), high = NAME(centre)(line, b);
-    *out = NAME(merging)(low, high, ADD(low, OVER(SUB(high, low), 2)), OF(1));
-    out->mu = OF(0);
+    *out = NAME(merging)(low, high, ADD(low, OVER(SUB(high, low), 2)), NUM(1));
+    out->mu = NUM(0);
     if (AT_MOST(NAME(least_image_gap)(line, out, a, b), POWER(CONFUSION_BITS - BITS))) {
         c->confusions++;
         NAME(move_hinge)(line, a, b, out);

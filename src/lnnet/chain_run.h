@@ -97,7 +97,7 @@ static REAL NAME(project_point)(const far_ln_chain *c, const double *x, REAL *si
 {
     REAL sum = NEW, sizes = NEW, term = NEW;
     for (int64_t j = 0; j < c->points->d; j++) {
-        SET(term, MUL(OF(c->direction[j]), OF(x[j])));
+        SET(term, MUL(NUM(c->direction[j]), NUM(x[j])));
         SET(sum, ADD(sum, term));
         SET(sizes, ADD(sizes, ABS(term)));
     }
@@ -189,10 +189,10 @@ static bool NAME(is_finished)(const far_ln_chain *c, const NAME(line) * line)
 static NAME(fold) NAME(unfolded)(const NAME(line) * line)
 {
     REAL range = SUB(line->hi[line->n - 1], line->lo[0]);
-    range = IS_POSITIVE(range) ? range : OF(1);
+    range = IS_POSITIVE(range) ? range : NUM(1);
     return (NAME(fold)){.z = SUB(line->lo[0], OVER(range, 2)),
-                        .k = DIV(OF(1), range),
-                        .mu = OF(0),
+                        .k = DIV(NUM(1), range),
+                        .mu = NUM(0),
                         .a = -1,
                         .b = -1};
 }

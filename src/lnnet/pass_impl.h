@@ -104,7 +104,7 @@ static inline void NAME(normalize_three)(REAL *a, REAL *b, REAL *c, REAL eps)
     REAL da = SUB(*a, mean), db = SUB(*b, mean), dc = SUB(*c, mean);
     REAL squares = ADD(ADD(MUL(da, da), MUL(db, db)), MUL(dc, dc));
     REAL square = ADD(OVER(squares, 3), eps);
-    REAL sigma = SQRT(IS_POSITIVE(square) ? square : OF(1));
+    REAL sigma = SQRT(IS_POSITIVE(square) ? square : NUM(1));
     SET(*a, DIV(da, sigma));
     SET(*b, DIV(db, sigma));
     SET(*c, DIV(dc, sigma));
@@ -113,7 +113,7 @@ static inline void NAME(normalize_three)(REAL *a, REAL *b, REAL *c, REAL eps)
 
 static void NAME(normalize)(REAL *z, int64_t groups, double eps)
 {
-    REAL least = OF(eps);
+    REAL least = NUM(eps);
     for (int64_t g = 0; g < groups; g++) {
         REAL *a = z + 3 * g * PASS_ROWS, *b = a + PASS_ROWS, *c = b + PASS_ROWS;
         for (int p = 0; p < PASS_ROWS; p++) {
@@ -125,7 +125,7 @@ static void NAME(normalize)(REAL *z, int64_t groups, double eps)
 /* Half of all numbers up and half down by some last bits, by dice. */
 static void NAME(shake)(REAL *z, int64_t count, uint64_t seed)
 {
-    REAL by = POWER(FAR_LN_SHAKE_BITS - BITS), up = ADD(OF(1), by), down = SUB(OF(1), by);
+    REAL by = POWER(FAR_LN_SHAKE_BITS - BITS), up = ADD(NUM(1), by), down = SUB(NUM(1), by);
     for (int64_t i = 0; i < count; i++) {
         SET(z[i], MUL(z[i], far_random_bits(seed, (uint64_t)i) & 1 ? up : down));
     }
@@ -140,7 +140,7 @@ static REAL NAME(read_state)(const REAL *v, REAL a, REAL b, REAL c)
     REAL p = SUB(v[0], mean), q = SUB(v[1], mean), r = SUB(v[2], mean);
     REAL square = ADD(ADD(MUL(p, p), MUL(q, q)), MUL(r, r)), length = SQRT(TIMES(square, 3));
     REAL rise = SUB(ADD(p, q), TIMES(r, 2)); /* 0: it reads the abscissa */
-    bool down = IS_ZERO(rise) ? LESS(p, q) : LESS(rise, OF(0));
+    bool down = IS_ZERO(rise) ? LESS(p, q) : LESS(rise, NUM(0));
     REAL state = ADD(ADD(MUL(p, a), MUL(q, b)), MUL(r, c));
     return DIV(down ? NEG(state) : state, length);
 }
@@ -155,7 +155,7 @@ static void NAME(find_reader)(const far_ln_form *f, const NAME(entries) * e, int
                               int64_t chain, REAL *v)
 {
     int64_t first = (layer + 1) * 3 * f->groups, rows = NAME(layer_rows)(f, layer + 1);
-    v[0] = v[1] = v[2] = OF(0);
+    v[0] = v[1] = v[2] = NUM(0);
     for (int64_t r = first; r < first + rows && NAME(are_zero)(v); r++) {
         for (int64_t i = e->start[r]; i < e->start[r + 1]; i++) {
             if (e->col[i] / 3 == chain) {
@@ -164,7 +164,7 @@ static void NAME(find_reader)(const far_ln_form *f, const NAME(entries) * e, int
         }
     }
     if (NAME(are_zero)(v)) {
-        v[2] = OF(-1);
+        v[2] = NUM(-1);
     }
 }
 
@@ -178,8 +178,8 @@ static void NAME(tap_point)(const far_ln_tap *tap, const REAL *v, int64_t layer,
     }
     if (tap->circle) {
         double *circle = far_mat_row(tap->circle, row);
-        circle[2 * layer] = NEAR(DIV(SUB(a, b), SQRT(OF(6))));
-        circle[2 * layer + 1] = NEAR(DIV(NEG(c), SQRT(OF(2))));
+        circle[2 * layer] = NEAR(DIV(SUB(a, b), SQRT(NUM(6))));
+        circle[2 * layer + 1] = NEAR(DIV(NEG(c), SQRT(NUM(2))));
     }
     RELEASE(mark);
 }

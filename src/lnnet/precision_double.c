@@ -1,5 +1,5 @@
 /* Chains and passes in double. */
-#include <stdlib.h>
+#include "precision.h"
 
 #define REAL double
 #define NAME(x) x##_double

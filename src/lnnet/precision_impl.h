@@ -6,7 +6,7 @@
  *   REAL, NAME(x), BITS       a number, a name of this instance, the length of a significand
  *   ADD SUB MUL DIV (a, b)    of two numbers; TIMES and OVER (a, n) of a number and a whole one
  *   NEG ABS SQRT (a)          of one
- *   OF(d), POWER(n)           a double as a number; 2^n
+ *   NUM(d), POWER(n)          a double as a number; 2^n
  *   NEAR(a), DIFFERENCE(a, b) the nearest doubles to a, and to a - b
  *   LESS AT_MOST (a, b), IS_POSITIVE IS_ZERO IS_FINITE (a)
  *   APPEND(text, a)           all digits; PARSE(text, &end, &x) reads them, as strtod does
@@ -22,6 +22,7 @@
  */
 #include "precision.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <math.h>
 #include <omp.h>

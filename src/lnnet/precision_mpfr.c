@@ -125,16 +125,20 @@ static bool at_most(number a, number b)
     return mpfr_lessequal_p(&a, &b);
 }
 
+#define EXPONENT 32 /* characters beside the digits */
+
 static void append(far_text *out, number value)
 {
     char *digits = NULL;
-    int places = (int)mpfr_get_str_ndigits(10, mpfr_get_prec(&value));
-    if (mpfr_asprintf(&digits, "%.*Re", places - 1, &value) < 0) {
-        out->status = far_fail(out->ctx, FAR_ERR_MEMORY, "out of memory for digits");
+    int places = (int)mpfr_get_str_ndigits(10, mpfr_get_prec(&value)), size = places + EXPONENT;
+    far_status st = far_alloc(out->ctx, size, &digits);
+    if (st != FAR_OK) {
+        out->status = st;
         return;
     }
+    mpfr_snprintf(digits, (size_t)size, "%.*Re", places - 1, &value);
     far_text_add(out, "%s", digits);
-    mpfr_free_str(digits);
+    far_free(out->ctx, digits);
 }
 
 #define REAL number
@@ -153,7 +157,7 @@ static void append(far_text *out, number value)
 #define ABS(a) of_one(mpfr_abs, a)
 #define SQRT(a) of_one(mpfr_sqrt, a)
 
-#define OF of_double
+#define NUM of_double
 #define POWER power
 #define NEAR near
 #define DIFFERENCE difference

@@ -8,7 +8,7 @@
 #define NEG(a) (-(a))
 #define ABS(a) ((a) < 0 ? -(a) : (a))
 
-#define OF(d) ((REAL)(d))
+#define NUM(d) ((REAL)(d))
 #define POWER(n) ((REAL)ldexp(1, (int)(n)))
 #define NEAR(a) ((double)(a))
 #define DIFFERENCE(a, b) ((double)((a) - (b)))

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "heap.h"
+#include "lnnet/engine.h"
 
 #define OWN_ROWS 300 /* that go through a pass of our own; of more, every tenth */
 
@@ -492,6 +493,48 @@ static void close_points_need_more_precision(void **state)
     drop(&t);
 }
 
+/* Columns of points of one height: the search, in double, sees each as one number. */
+static void points_that_double_does_not_tell_apart(void **state)
+{
+    (void)state;
+    task t = make_task(23, 2, 3, 4);
+    for (int64_t i = 0; i < t.n; i++) {
+        t.x[2 * i] = (double)(i / 2);
+        t.x[2 * i + 1] = (double)(i % 2) * 1e-19;
+    }
+    far_lnnet_opts o = options(FAR_LNNET_MERGE, 1);
+    for (int32_t p = FAR_LNNET_QUAD; p <= FAR_LNNET_QUAD + far_lnnet_has_mpfr(); p++) {
+        o.precision = p;
+        o.bits = p == FAR_LNNET_MPFR ? 300 : 0;
+        assert_int_equal(build_and_confirm(&t, &o).precision, p);
+    }
+    drop(&t);
+}
+
+/* The same folds, whatever they are computed in. */
+static void precisions_agree(void **state)
+{
+    (void)state;
+    task t = make_task(41, 3, 3, 9);
+    far_mat x = rows_of(&t);
+    double *s = malloc(3 * 41 * 42 * sizeof *s);
+    for (int p = 0; p < 2 + far_lnnet_has_mpfr(); p++) {
+        far_lnnet_opts o = options(FAR_LNNET_PAPER, 1);
+        far_lnnet_info info;
+        far_net *net;
+        o.precision = FAR_LNNET_DOUBLE + p;
+        assert_int_equal(far_lnnet_build(ctx, &x, t.labels, 3, &o, &net, &info), FAR_OK);
+        far_mat states = far_mat_view(s + p * 41 * 42, 41, info.layers + 1, FAR_F64);
+        assert_int_equal(far_lnnet_trace(ctx, net, &x, 0, &states, NULL), FAR_OK);
+        for (int64_t i = 0; i < 41 * states.cols; i++) {
+            assert_true(fabs(s[p * 41 * 42 + i] - s[i]) < 1e-9);
+        }
+        far_net_destroy(net);
+    }
+    free(s);
+    drop(&t);
+}
+
 /* ---- precision ----------------------------------------------------------------------------- */
 
 /* Saved, loaded and checked in its own precision; the rounded tensors alone are wrong. */
@@ -557,12 +600,12 @@ static void other_modes_in_every_precision(void **state)
 
 /* ---- looking at it ------------------------------------------------------------------------- */
 
-static void traces_follow_the_folds(void **state)
+static void trace_folds(int32_t precision)
 {
-    (void)state;
     task t = make_task(29, 3, 2, 3);
     far_mat x = rows_of(&t);
     far_lnnet_opts o = options(FAR_LNNET_AUTO, 1);
+    o.precision = precision;
     far_net *net;
     far_lnnet_info info;
     far_lnnet_shape shape;
@@ -598,12 +641,20 @@ static void traces_follow_the_folds(void **state)
     drop(&t);
 }
 
-static void votes_are_traced_by_their_abscissa(void **state)
+static void traces_follow_the_folds(void **state)
 {
     (void)state;
+    for (int32_t p = FAR_LNNET_DOUBLE; p <= FAR_LNNET_QUAD + far_lnnet_has_mpfr(); p++) {
+        trace_folds(p);
+    }
+}
+
+static void trace_votes(int32_t precision)
+{
     task t = make_task(37, 3, 3, 3);
     far_mat x = rows_of(&t);
     far_lnnet_opts o = options(FAR_LNNET_AUTO, 3);
+    o.precision = precision;
     far_net *net;
     far_lnnet_info info;
     assert_int_equal(far_lnnet_build(ctx, &x, t.labels, 3, &o, &net, &info), FAR_OK);
@@ -626,6 +677,14 @@ static void votes_are_traced_by_their_abscissa(void **state)
     far_net_destroy(net);
     free(s);
     drop(&t);
+}
+
+static void votes_are_traced_by_their_abscissa(void **state)
+{
+    (void)state;
+    for (int32_t p = FAR_LNNET_DOUBLE; p <= FAR_LNNET_QUAD + far_lnnet_has_mpfr(); p++) {
+        trace_votes(p);
+    }
 }
 
 static void other_networks_are_not_traced(void **state)
@@ -746,6 +805,45 @@ static void every_allocation_can_fail(void **state)
     drop(&t);
 }
 
+/* ---- the engine of a chain ----------------------------------------------------------------- */
+
+/* Behind its two layers: what a network of them says. */
+static far_status engine_layers(double *y)
+{
+    static double x[] = {1, 2, 3, 5, 7, 11};
+    static const double ROWS[] = {0.5, 1, -2, 0.25, 1, 1}, LAYER[] = {1, -2, 3, 0.5, 0.25, 4};
+    static const int64_t INDEX[] = {2, 0, 1};
+    far_ln_points points = {.ctx = ctx, .count = 3, .d = 2, .values = x};
+    far_ln_engine e;
+    far_status st = far_ln_engine_open(ctx, 2, 3, &e);
+    if (st == FAR_OK) {
+        far_ln_engine_first(&e, ROWS, LAYER + 3, &points, INDEX, 3, y);
+        far_ln_engine_next(&e, LAYER, y, 3);
+        st = e.status;
+    }
+    far_ln_engine_close(&e);
+    return st;
+}
+
+static void the_engine_fails_once(void **state)
+{
+    (void)state;
+    double y[3], wanted[3];
+    far_status st = FAR_ERR_MEMORY;
+    assert_int_equal(engine_layers(wanted), FAR_OK);
+    assert_true(fabs(wanted[0]) < 1.5 && wanted[0] != wanted[1]);
+    for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
+        int64_t before = test_heap.live_blocks;
+        test_heap.calls = 0;
+        test_heap.fail_at = k;
+        st = engine_layers(y);
+        test_heap.fail_at = -1;
+        assert_int_equal(test_heap.live_blocks, before);
+    }
+    assert_int_equal(st, FAR_OK);
+    assert_memory_equal(y, wanted, sizeof y);
+}
+
 /* ---- depth --------------------------------------------------------------------------------- */
 
 static void deep_networks_are_quick(void **state)
@@ -794,6 +892,8 @@ int main(void)
                                        TEST(bad_data_is_refused_with_its_place),
                                        TEST(what_cannot_be_is_refused),
                                        TEST(close_points_need_more_precision),
+                                       TEST(points_that_double_does_not_tell_apart),
+                                       TEST(precisions_agree),
                                        TEST(the_paper_goes_beyond_double),
                                        TEST(other_modes_in_every_precision),
                                        TEST(traces_follow_the_folds),
@@ -804,6 +904,7 @@ int main(void)
                                        TEST(names),
                                        TEST(cancelling_stops_it),
                                        TEST(every_allocation_can_fail),
+                                       TEST(the_engine_fails_once),
                                        TEST(deep_networks_are_quick)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

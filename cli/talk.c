@@ -49,7 +49,47 @@ static void put_shown(FILE *out, const spec *s, const char *text)
     fprintf(out, s->left ? "%-*s" : "%*s", s->width, text);
 }
 
-/* The library's own message has lines, and nothing in it that is not printable. */
+/* Options as the library calls them, and the flags that set them. */
+static const struct {
+    const char *option, *flag;
+} FLAGS[] = {
+    {"arch", "--arch"},     {"criterion", "--criterion"}, {"features", "--features"},
+    {"impute", "--impute"}, {"kernel", "--kernel"},       {"linearized", "--linearized"},
+    {"loss", "--loss"},     {"memory", "--memory"},       {"packed", "--packed"},
+    {"param", "--param"},   {"ridge", "--ridge"},         {"rows", "--where"},
+    {"seed", "--seed"},     {"seeds", "--seeds"},         {"standardize", "--standardize"},
+    {"target", "--target"}, {"task", "--task"},
+};
+
+static const char *flag_of(const char *option, size_t length)
+{
+    for (size_t i = 0; i < sizeof FLAGS / sizeof *FLAGS; i++) {
+        if (strlen(FLAGS[i].option) == length && memcmp(FLAGS[i].option, option, length) == 0) {
+            return FLAGS[i].flag;
+        }
+    }
+    return NULL;
+}
+
+/* The library's own message has lines, and nothing in it that is not printable. It names options
+ * in backquotes, as its API does: `impute` is --impute to those who call the command. */
+static void put_message(FILE *out, const char *text)
+{
+    while (*text) {
+        size_t plain = strcspn(text, "`");
+        fwrite(text, 1, plain, out);
+        text += plain;
+        size_t length = *text ? strcspn(text + 1, "`") : 0;
+        const char *flag = length && text[length + 1] ? flag_of(text + 1, length) : NULL;
+        if (flag) {
+            fputs(flag, out);
+            text += length + 2;
+        } else if (*text) {
+            fputc(*text++, out);
+        }
+    }
+}
+
 static void put_text(FILE *out, const spec *s, const char *text)
 {
     char here[SHOWN_BYTES], *block, *part = NULL;
@@ -59,7 +99,7 @@ static void put_text(FILE *out, const spec *s, const char *text)
         text = part ? part : "...";
     }
     if (text == library_message) {
-        put_shown(out, s, text);
+        put_message(out, text);
     } else {
         put_shown(out, s, printable(text, here, &block));
         free(block);

@@ -13,8 +13,8 @@ __attribute__((format(printf, 1, 2))) void print(const char *format, ...);
 __attribute__((format(printf, 2, 3))) void talk(FILE *out, const char *format, ...);
 __attribute__((format(printf, 2, 0))) void talk_args(FILE *out, const char *format, va_list args);
 
-/* far_ctx_message(..) of the context in use: %s of it keeps its line ends. Everything else in it is
- * printable already. */
+/* far_ctx_message(..) of the context in use: %s of it keeps its line ends (everything else in it is
+ * printable already) and names the flags of the options that the message names in backquotes. */
 void talk_trust(const char *message);
 
 #endif

@@ -191,7 +191,7 @@ static far_status fail_no_arch(const loader *l)
     far_status st = t.status;
     if (st == FAR_OK) {
         st = far_input_fail(&l->file->in, FAR_ERR_ARG,
-                            "does not say its architecture; give it (--arch), for example '%s'",
+                            "does not say its architecture; give it (`arch`), for example '%s'",
                             l->modules.count ? t.data : "dense(128) relu dense(1)");
     }
     far_free(l->ctx, t.data);
@@ -265,7 +265,7 @@ static far_status check_same(const loader *l, const char *arch)
         far_net_outline(l->ctx, arch, info->inputs, info->outputs, (far_param)info->param, &other);
     if (st == FAR_OK && strcmp(other->text, l->net->text) != 0) {
         st = far_input_fail(&l->file->in, FAR_ERR_ARG,
-                            "was saved with the architecture '%.400s', not '%.400s'; leave --arch "
+                            "was saved with the architecture '%.400s', not '%.400s'; leave `arch` "
                             "out",
                             l->net->text, other->text);
     }

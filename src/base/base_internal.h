@@ -29,8 +29,8 @@ __attribute__((format(printf, 6, 0))) far_status far_fail_at_args(far_ctx *ctx, 
         }                                                                                          \
     } while (0)
 
-/* count * size bytes, zeroed when small (under 1 MiB), 64-byte aligned, through the context's
- * allocator. *out is NULL on failure. count * size may be 0: *out is then a valid pointer. */
+/* count * size bytes, all zero, 64-byte aligned, through the context's allocator. *out is NULL
+ * on failure. count * size may be 0: *out is then a valid pointer. */
 far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out);
 #define far_alloc(ctx, count, out) far_alloc_bytes(ctx, count, sizeof **(out), (void **)(out))
 /* NULL is fine. Memory must come from far_alloc on the same context. */

@@ -8,10 +8,15 @@
 #include <sys/mman.h>
 
 #define ALIGNMENT 64
-#ifndef ZEROED_BELOW /* a build for MemorySanitizer zeroes nothing: what nobody wrote must show */
-#define ZEROED_BELOW ((size_t)1 << 20)
-#endif
 #define HUGE_PAGES_FROM ((size_t)4 << 20)
+
+/* To MemorySanitizer a new block holds nothing, though it is zero: what nobody wrote must show. */
+#ifdef MEMORY_ONLY
+#include <sanitizer/msan_interface.h>
+#define FORGET(block, bytes) __msan_poison(block, bytes)
+#else
+#define FORGET(block, bytes) ((void)0)
+#endif
 
 /* What progress last said. */
 typedef struct report {
@@ -35,22 +40,31 @@ typedef struct block_head {
     size_t bytes;
 } block_head;
 
+/* From calloc, which knows that pages fresh from the system are zero and leaves them alone: a large
+ * block costs its pages when they are used, not now. The pointer to free stands before the block. */
 static void *default_alloc(void *user, size_t bytes)
 {
     (void)user;
-    void *p = aligned_alloc(ALIGNMENT, bytes);
-    if (p && bytes >= HUGE_PAGES_FROM) {
+    char *raw = calloc(1, bytes + ALIGNMENT);
+    if (!raw) {
+        return NULL;
+    }
+    char *p = raw + ALIGNMENT - (uintptr_t)raw % ALIGNMENT; /* at least malloc's 16 bytes on */
+    memcpy(p - sizeof raw, &raw, sizeof raw);
+    if (bytes >= HUGE_PAGES_FROM) {
         size_t skipped = (PAGE - (uintptr_t)p % PAGE) % PAGE; /* it takes whole pages only */
-        madvise((char *)p + skipped, bytes - skipped, MADV_HUGEPAGE); /* a hint: fewer faults */
+        madvise(p + skipped, bytes - skipped, MADV_HUGEPAGE); /* a hint: fewer faults */
     }
     return p;
 }
 
 static void default_free(void *user, void *ptr, size_t bytes)
 {
+    char *raw;
     (void)user;
     (void)bytes;
-    free(ptr);
+    memcpy(&raw, (char *)ptr - sizeof raw, sizeof raw);
+    free(raw);
 }
 
 static int available_cores(void)
@@ -231,9 +245,10 @@ far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out)
                         (double)bytes / (1 << 30));
     }
     ((block_head *)block)->bytes = bytes;
-    if (bytes < ZEROED_BELOW) {
+    if (ctx->opts.alloc != default_alloc) {
         memset(block + ALIGNMENT, 0, bytes - ALIGNMENT);
     }
+    FORGET(block + ALIGNMENT, bytes - ALIGNMENT);
     *out = block + ALIGNMENT;
     return FAR_OK;
 }

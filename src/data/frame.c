@@ -34,7 +34,6 @@ far_status far_frame_create(far_ctx *ctx, const char *label, int64_t cols, far_f
     f->names.ctx = f->words.ctx = f->group_names.ctx = ctx;
     snprintf(f->label, sizeof f->label, "%s", label);
     FAR_TRY(far_alloc(ctx, cols, &f->columns));
-    memset(f->columns, 0, (size_t)cols * sizeof *f->columns);
     FAR_TRY(far_alloc(ctx, cols, &f->name));
     *out = f;
     f = NULL;

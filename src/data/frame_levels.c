@@ -2,7 +2,6 @@
 #include "frame_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Words are known by their rank in byte order among all words of the frame. */
 typedef struct ranking {
@@ -22,7 +21,6 @@ static far_status open_ranking(const far_frame *f, ranking *r)
     FAR_TRY(far_alloc(f->ctx, count, &r->seen));
     FAR_TRY(far_alloc(f->ctx, count, &r->met));
     FAR_TRY(far_alloc(f->ctx, count, &r->code));
-    memset(r->seen, 0, (size_t)count * sizeof *r->seen);
     for (int64_t i = 0; i < count; i++) {
         r->rank[r->order[i]] = (int32_t)i;
     }

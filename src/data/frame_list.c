@@ -163,7 +163,6 @@ far_status far_frame_list(far_ctx *ctx, const far_frame *frame, const char *text
     list l = {.ctx = ctx, .frame = frame, .p = text};
     FAR_TRY(far_alloc(ctx, (int64_t)strlen(text) + 1, &l.name));
     FAR_TRY(far_alloc(ctx, frame->cols, &l.used));
-    memset(l.used, 0, (size_t)frame->cols);
     FAR_TRY(far_alloc(ctx, frame->cols, &l.cols));
     FAR_TRY(read_list(&l));
     memcpy(cols, l.cols, (size_t)l.count * sizeof *cols);

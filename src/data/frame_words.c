@@ -44,7 +44,6 @@ static far_status grow_slots(far_words *w)
     if (st != FAR_OK) {
         return st;
     }
-    memset(slots, 0, (size_t)count * sizeof *slots);
     far_free(w->ctx, w->slots);
     w->slots = slots;
     w->slot_count = count;

@@ -324,7 +324,6 @@ far_status far_npz_unpack(far_input *in, const char *member, far_npz_array **out
     FAR_TRY(choose(in, zip, member, false, &index));
     int64_t room = member ? 1 : zip_get_num_entries(zip, 0);
     FAR_TRY(far_alloc(in->ctx, room, out));
-    memset(*out, 0, (size_t)room * sizeof **out);
     if (member) {
         *count = 1;
         FAR_TRY(take_named(in, zip, index, &(*out)[0]));

@@ -237,7 +237,6 @@ far_status far_laplace_fit_features(far_laplace *la, const far_mat *x, const far
     FAR_TRY(find_features(la, x, opts));
     int64_t rank = la->info.rank_most;
     FAR_TRY(far_alloc(la->ctx, rank * rank, &numbers));
-    memset(numbers, 0, (size_t)(rank * rank) * sizeof *numbers);
     la->matrix = far_mat_view(numbers, rank, rank, FAR_F64);
     la->info.rank = la->info.side = rank;
     FAR_TRY(sum_points(la, x));

@@ -15,7 +15,6 @@ static far_status make_matrix(far_laplace *la, int64_t side)
     double *numbers = NULL;
     far_status st = far_alloc(la->ctx, side * side, &numbers);
     if (st == FAR_OK) {
-        memset(numbers, 0, (size_t)(side * side) * sizeof *numbers);
         la->matrix = far_mat_view(numbers, side, side, FAR_F64);
     }
     return st;

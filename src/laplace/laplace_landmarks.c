@@ -24,8 +24,6 @@ static far_status deal_classes(far_ctx *ctx, const int64_t *labels, int64_t clas
     FAR_TRY(far_alloc(ctx, n, &dealt));
     FAR_TRY(far_alloc(ctx, classes, &seen));
     FAR_TRY(far_alloc(ctx, n + 1, &start));
-    memset(seen, 0, (size_t)classes * sizeof *seen);
-    memset(start, 0, (size_t)(n + 1) * sizeof *start);
     for (int64_t j = 0; j < n; j++) {
         turn[j] = seen[labels[order[j]]]++;
         start[turn[j] + 1]++;

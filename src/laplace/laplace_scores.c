@@ -102,7 +102,6 @@ far_status far_class_scores(far_ctx *ctx, const far_mat *probability, const int6
     FAR_TRY(check_probability(ctx, probability));
     FAR_TRY(far_check_labels(ctx, labels, probability->rows, probability->cols));
     FAR_TRY(far_alloc(ctx, bins, &gaps));
-    memset(gaps, 0, (size_t)bins * sizeof *gaps);
     score_rows(probability, labels, bins, gaps, &score);
     *out = score;
 done:
@@ -238,7 +237,6 @@ far_status far_domain_auroc(far_ctx *ctx, const double *in, int64_t in_count, co
     FAR_TRY(far_alloc(ctx, in_count + out_count, &outside));
     FAR_TRY(take_scores(ctx, "in", in, in_count, scores));
     FAR_TRY(take_scores(ctx, "out_of", out_of, out_count, scores + in_count));
-    memset(outside, 0, (size_t)in_count);
     memset(outside + in_count, 1, (size_t)out_count);
     FAR_TRY(far_roc_auc(ctx, scores, outside, in_count + out_count, auroc));
 done:

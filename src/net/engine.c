@@ -2,7 +2,6 @@
 #include "engine_plan.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- packed parameters --------------------------------------------------------------------- */
 
@@ -159,8 +158,7 @@ far_status far_weights_create(far_ctx *ctx, const far_engine *e, far_weights **o
     *out = NULL;
     FAR_TRY(far_alloc(ctx, 1, &w));
     *w = (far_weights){.ctx = ctx, .engine = e};
-    FAR_TRY(far_alloc_bytes(ctx, e->weights, size, &w->data));
-    memset(w->data, 0, (size_t)e->weights * size); /* panels are padded with zeros */
+    FAR_TRY(far_alloc_bytes(ctx, e->weights, size, &w->data)); /* zeros: they pad the panels */
     far_weights_set_statistics(w, e->net->statistics);
     *out = w;
     w = NULL;

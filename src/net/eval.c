@@ -81,7 +81,6 @@ static far_status make_workers(runner *r, int64_t rows, int needs)
     int threads = far_ctx_threads(r->ctx);
     threads = threads > r->parts && r->parts > 0 ? (int)r->parts : threads;
     FAR_TRY(far_alloc(r->ctx, threads, &r->workers));
-    memset(r->workers, 0, (size_t)threads * sizeof *r->workers);
     r->threads = threads;
     for (int t = 0; t < threads; t++) {
         FAR_TRY(make_worker(r, rows, needs, &r->workers[t]));
@@ -343,7 +342,6 @@ static far_status sum_gradients(const runner *r, far_mat *grad)
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(r->ctx, count, &sum));
     FAR_TRY(far_alloc(r->ctx, count, &turned));
-    memset(sum, 0, (size_t)count * sizeof *sum);
     for (int64_t part = 0; part < r->parts; part++) {
         for (int64_t i = 0; i < count; i++) {
             sum[i] += number_at(r->gradients, dtype, part * count + i);

@@ -347,7 +347,6 @@ far_status far_net_allocate(far_net *net)
     FAR_TRY(far_alloc(net->ctx, net->info.parameters, &net->params));
     FAR_TRY(far_alloc(net->ctx, net->statistic_count, &net->statistics));
     FAR_TRY(far_columns_unnamed(net->ctx, net->info.inputs, net->info.outputs, &net->columns));
-    memset(net->params, 0, (size_t)net->info.parameters * sizeof *net->params);
     set_statistics(net);
 done:
     return st;

@@ -19,7 +19,6 @@ far_status far_circle_create(const far_labelled *p, int64_t n, far_circle *c)
     FAR_TRY(far_alloc(p->ctx, p->classes, &c->counts));
     FAR_TRY(far_alloc(p->ctx, 2 * n, &c->s));
     FAR_TRY(far_alloc(p->ctx, 2 * p->classes, &c->means));
-    memset(c->counts, 0, (size_t)p->classes * sizeof *c->counts);
     for (int64_t i = 0; i < n; i++) {
         c->labels[i] = p->labels[far_labelled_spread(p, n, i)];
         c->counts[c->labels[i]]++;

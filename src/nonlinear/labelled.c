@@ -191,7 +191,6 @@ far_status far_labelled_ssr(const far_labelled *p, const double *numbers, double
     if (st != FAR_OK) {
         return st;
     }
-    memset(means, 0, (size_t)p->classes * sizeof *means);
     for (int64_t i = 0; i < p->n; i++) {
         mean += numbers[i] / (double)p->n;
         means[p->labels[i]] += numbers[i] / (double)p->counts[p->labels[i]];

@@ -75,7 +75,6 @@ static far_status add_scatters(const far_labelled *p, const far_white *w, const 
     FAR_TRY(far_alloc(p->ctx, axes, &values));
     FAR_TRY(far_alloc(p->ctx, cells, &vectors));
     FAR_TRY(far_alloc(p->ctx, s->rank, &direction));
-    memset(all, 0, (size_t)cells * sizeof *all);
     for (int64_t k = 0; k < p->classes; k++) {
         add_covariance(s, w->means + k * s->rank, k, axes, s->circle.counts[k] / (double)s->n, all);
     }

@@ -16,7 +16,6 @@ static far_status start_at_inputs(far_ctx *ctx, const far_net *net, bool raw, fa
     int64_t d = net->info.inputs;
     far_status st = far_alloc(ctx, d * d, &s->derivatives);
     if (st == FAR_OK) {
-        memset(s->derivatives, 0, (size_t)(d * d) * sizeof *s->derivatives);
         for (int64_t j = 0; j < d; j++) {
             s->derivatives[j * d + j] = 1 / input_scale(net, raw, j);
         }

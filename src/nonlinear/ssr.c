@@ -2,7 +2,6 @@
 #include "nonlinear_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The first discriminant by z, its largest entry positive. */
 static void best_axis(const far_labelled *p, const far_white *w, double *by_z)
@@ -62,7 +61,6 @@ far_status far_ssr_of(const far_labelled *p, const far_white *w, far_ssr *out, d
                      .lssr = 1,
                      .defined = w->axis_count > 0};
     FAR_TRY(far_alloc(p->ctx, p->d, &by_z));
-    memset(by_z, 0, (size_t)p->d * sizeof *by_z);
     if (out->defined) {
         best_axis(p, w, by_z);
         FAR_TRY(ssr_along(p, by_z, &out->lssr));

@@ -529,21 +529,21 @@ static void a_file_without_an_architecture_gets_a_suggestion(void **state)
 {
     (void)state;
     expect_failure(sketched(TWO "; 1.weight 5; 1.bias 5", NULL, 0), NULL, FAR_ERR_ARG,
-                   "does not say its architecture; give it (--arch), for example 'dense(5) "
+                   "does not say its architecture; give it (`arch`), for example 'dense(5) "
                    "ln(eps=1e-5, affine) relu dense(2)'");
     expect_failure(sketched("a.running_mean 3; a.running_var 3; b.weight 5 3; c.weight 5", NULL, 0),
                    NULL, FAR_ERR_ARG,
-                   "does not say its architecture; give it (--arch), for example "
+                   "does not say its architecture; give it (`arch`), for example "
                    "'batchnorm(eps=1e-5) dense(5, nobias) rms(eps=1e-5, affine)'");
     expect_failure(sketched("fc1.weight 5 3; fc2.weight 7 5; fc3.weight 2 7; ln1.weight 5; "
                             "ln1.bias 5; ln2.weight 7",
                             NULL, 0),
                    NULL, FAR_ERR_ARG,
-                   "does not say its architecture; give it (--arch), for example 'dense(5, nobias) "
+                   "does not say its architecture; give it (`arch`), for example 'dense(5, nobias) "
                    "ln(eps=1e-5, affine) relu dense(7, nobias) rms(eps=1e-5, affine) relu dense(2, "
                    "nobias)'");
     expect_failure(sketched("", NULL, 0), NULL, FAR_ERR_ARG,
-                   "does not say its architecture; give it (--arch), for example 'dense(128) relu "
+                   "does not say its architecture; give it (`arch`), for example 'dense(128) relu "
                    "dense(1)'");
 }
 
@@ -554,7 +554,7 @@ static void another_architecture_than_the_files_is_refused(void **state)
     far_pair arch = {"arch", "dense(5) relu dense(2)"};
     expect_failure(sketched(TWO, &arch, 1), "dense(5) tanh dense(2)", FAR_ERR_ARG,
                    "was saved with the architecture 'dense(5) relu dense(2)', not 'dense(5) tanh "
-                   "dense(2)'; leave --arch out");
+                   "dense(2)'; leave `arch` out");
     bytes b = sketched(TWO, &arch, 1);
     must(far_net_parse_bytes(ctx, "f", b.data, (int64_t)b.size, " dense( 5 )  relu dense", &net));
     far_net_destroy(net);

@@ -32,7 +32,8 @@ work() {
     local log="build-fuzz/logs/$name-$1.log"
     mkdir -p "build-fuzz/corpus/$name"
     "build-fuzz/tests/fuzz_$name" "build-fuzz/corpus/$name" "tests/fuzz/corpus/$name" \
-        -seed=$((${FUZZ_SEED:-1} + $1)) -max_total_time="$seconds" -timeout="${FUZZ_TIMEOUT:-20}" -rss_limit_mb=2048 \
+        -seed=$((${FUZZ_SEED:-1} + $1)) -max_total_time="$seconds" -rss_limit_mb=2048 \
+        -timeout="${FUZZ_TIMEOUT:-20}" -report_slow_units="${FUZZ_TIMEOUT:-20}" \
         -print_final_stats=1 -artifact_prefix="build-fuzz/findings/$name-" >"$log" 2>&1 ||
         echo "$name: ended with $?, see $log"
 }

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define EXTREMES_TOL 1e-8
@@ -146,31 +147,13 @@ done:
     return st;
 }
 
-static void swap_pairs(run *r, double *vectors, int a, int b)
+static int ascending(const void *a, const void *b)
 {
-    double value = r->d[a];
-    r->d[a] = r->d[b];
-    r->d[b] = value;
-    for (int64_t i = 0; vectors && i < r->n; i++) {
-        double *x = vectors + (int64_t)a * r->n + i, *y = vectors + (int64_t)b * r->n + i, t = *x;
-        *x = *y;
-        *y = t;
-    }
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static void sort_pairs(run *r, double *vectors)
-{
-    for (int i = 0; i < r->count; i++) {
-        int least = i;
-        for (int j = i + 1; j < r->count; j++) {
-            least = r->d[j] < r->d[least] ? j : least;
-        }
-        if (least != i) {
-            swap_pairs(r, vectors, i, least);
-        }
-    }
-}
-
+/* ARPACK's pairs ascend; without vectors it leaves the values in the order of its search. */
 static far_status run_extract(far_ctx *ctx, run *r, double *values, double *vectors)
 {
     const int want_vectors = vectors != NULL;
@@ -183,8 +166,10 @@ static far_status run_extract(far_ctx *ctx, run *r, double *values, double *vect
     if (info != 0) {
         return fail_arpack(ctx, "dseupd", info);
     }
-    sort_pairs(r, vectors);
     memcpy(values, r->d, (size_t)r->count * sizeof *values);
+    if (!vectors) {
+        qsort(values, (size_t)r->count, sizeof *values, ascending);
+    }
     return FAR_OK;
 }
 

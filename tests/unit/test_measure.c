@@ -200,9 +200,18 @@ static void layers_add_up_within_weyl_intervals(void **state)
         assert_true(c.condition <= bound * (1 + 1e-9) && bound < 1e9);
         far_view_destroy(v);
     }
-    double ascending[2] = {1, 2};
-    assert_int_equal(far_weyl_intervals(ctx, ascending, 2, 0, 1, low, high), FAR_ERR_VALUE);
-    assert_int_equal(far_weyl_intervals(ctx, ascending, 1, 2, 1, low, high), FAR_ERR_VALUE);
+    static const double wrong[][3] = {{1, 2, 0}, {INFINITY, 1, 0}, {2, -INFINITY, 0}, {3, 2, NAN}};
+    for (int i = 0; i < COUNT(wrong); i++) {
+        assert_int_equal(far_weyl_intervals(ctx, wrong[i], 3, 0, 1, low, high), FAR_ERR_VALUE);
+        assert_message("the largest first");
+    }
+    assert_int_equal(far_weyl_intervals(ctx, wrong[0], 0, 0, 1, low, high), FAR_ERR_VALUE);
+    static const double ends[][2] = {{2, 1}, {-INFINITY, 1}, {0, INFINITY}, {NAN, 1}};
+    for (int i = 0; i < COUNT(ends); i++) {
+        assert_int_equal(far_weyl_intervals(ctx, wrong[0], 1, ends[i][0], ends[i][1], low, high),
+                         FAR_ERR_VALUE);
+        assert_message("the least eigenvalue is");
+    }
     assert_true(isinf(far_weyl_condition(by_hand + 1, 1, -1, 1, 0)));
     far_net_destroy(net);
     free(k);

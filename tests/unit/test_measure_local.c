@@ -1,4 +1,6 @@
 /* Local structure: cosines, correlation by distance, jets, grids. */
+#include "../../src/base/base_internal.h"
+
 #include "measure_fixture.h"
 
 enum { SIDE = 23, GRID = SIDE * SIDE };
@@ -390,10 +392,63 @@ static void odd_parts(void **state)
     assert_int_equal(far_odd_part_linear(ctx, far_pair_of_kernel, NULL, 0, &linear), FAR_ERR_ARG);
 }
 
+/* |<p, x>| from the first probe's side only: there the odd part does not add up, elsewhere it does.
+ */
+static far_status pair_of_one_side(far_ctx *own, void *user, const far_mat *a, const far_mat *b,
+                                   far_mat *out)
+{
+    const int *odd_row = user;
+    (void)own;
+    for (int64_t i = 0; i < a->rows; i++) {
+        for (int64_t j = 0; j < b->rows; j++) {
+            double sum = 0;
+            for (int64_t c = 0; c < a->cols; c++) {
+                sum += ((double *)far_mat_row(a, i))[c] * ((double *)far_mat_row(b, j))[c];
+            }
+            ((double *)far_mat_row(out, i))[j] = i == *odd_row ? sum * sum * sum : sum;
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status odd_part_of_one_side(void)
+{
+    int odd_row = 1, linear = -1;
+    far_status st = far_odd_part_linear(ctx, pair_of_one_side, &odd_row, 3, &linear);
+    assert_true(st != FAR_OK || linear == 0);
+    return st;
+}
+
+static far_status pair_that_fails(far_ctx *own, void *user, const far_mat *a, const far_mat *b,
+                                  far_mat *out)
+{
+    (void)own;
+    (void)user;
+    (void)a;
+    (void)b;
+    (void)out;
+    return FAR_ERR_VALUE;
+}
+
+/* Each probe counts, and what goes wrong in a kernel is passed on. */
+static void odd_parts_of_any_function(void **state)
+{
+    (void)state;
+    for (int odd_row = -1; odd_row < 2; odd_row++) {
+        int linear = -1;
+        OK(far_odd_part_linear(ctx, pair_of_one_side, &odd_row, 3, &linear));
+        assert_int_equal(linear, odd_row < 0);
+    }
+    fail_every_allocation(odd_part_of_one_side);
+    int linear = -1;
+    assert_int_equal(far_odd_part_linear(ctx, pair_that_fails, NULL, 3, &linear), FAR_ERR_VALUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(odd_parts),
+        TEST(odd_parts_of_any_function),
         TEST(cosines_by_hand),
         TEST(a_gaussian_has_its_length),
         TEST(a_flat_kernel_has_no_length),

@@ -1,5 +1,8 @@
 /* Measures by name: each against the function behind it, shared work, and refusals. */
+
 #include "measure_fixture.h"
+
+#include "../../src/measure/registry.h"
 
 enum { SIDE = 7, N = SIDE * SIDE };
 static double kernel[N * N], targets[N], values[N], places[N * 2];
@@ -375,6 +378,18 @@ static void a_network_without_its_matrix(void **state)
 
 static far_measure_input tested;
 
+/* Measure number i, with an argument where it takes one. */
+static far_status find_with_argument(int64_t i, far_measure *m)
+{
+    static const char *const arguments[] = {"", ":4", ":0.1", ":2:9"};
+    const far_measure_info *info = far_measure_at(i);
+    const char *a = info->argument ? info->argument : "";
+    int kind = !*a ? 0 : strcmp(a, "K") == 0 ? 1 : strchr(a, ':') ? 3 : 2;
+    char text[40];
+    snprintf(text, sizeof text, "%s%s", info->name, arguments[kind]);
+    return far_measure_find(ctx, text, m);
+}
+
 static far_status measure_everything(void)
 {
     far_measure_input in = tested;
@@ -382,15 +397,9 @@ static far_status measure_everything(void)
     far_measure m[28];
     double out[28 * 4];
     int64_t count = 0;
-    static const char *const arguments[] = {"", ":4", ":0.1", ":2:9"};
     far_status st = FAR_OK;
     for (int64_t i = 0; i < far_measure_count() && st == FAR_OK; i++) {
-        const far_measure_info *info = far_measure_at(i);
-        const char *a = info->argument ? info->argument : "";
-        int kind = !*a ? 0 : strcmp(a, "K") == 0 ? 1 : strchr(a, ':') ? 3 : 2;
-        char text[40];
-        snprintf(text, sizeof text, "%s%s", info->name, arguments[kind]);
-        st = far_measure_find(ctx, text, &m[count++]);
+        st = find_with_argument(i, &m[count++]);
     }
     assert_true(count <= 28);
     st = st ? st : far_view_create(ctx, &k, 0, &in.view);
@@ -401,28 +410,33 @@ static far_status measure_everything(void)
 
 static int64_t single;
 
-/* By itself a measure makes the spectrum and the sums that others would have left it. */
-static far_status measure_one(void)
+/* By itself a measure makes the spectrum and the sums that others would have left it: within
+ * far_measure_apply, and when asked directly. */
+static far_status measure_one(bool directly)
 {
-    static const char *const arguments[] = {"", ":4", ":0.1", ":2:9"};
-    const far_measure_info *info = far_measure_at(single);
-    const char *a = info->argument ? info->argument : "";
     far_measure_input in = tested;
+    far_work w = {.in = &in};
     far_mat k = mat(kernel, N, N);
     far_measure m;
     double out[4] = {0};
-    char text[40];
     in.view = NULL;
-    snprintf(text, sizeof text, "%s%s", info->name,
-             arguments[!*a                   ? 0
-                       : strcmp(a, "K") == 0 ? 1
-                       : strchr(a, ':')      ? 3
-                                             : 2]);
-    far_status st = far_measure_find(ctx, text, &m);
+    far_status st = find_with_argument(single, &m);
     st = st ? st : far_view_create(ctx, &k, 0, &in.view);
-    st = st ? st : far_measure_apply(ctx, &in, &m, 1, out);
+    st = st         ? st
+         : directly ? far_measure_entry_of(&m)->apply(ctx, &w, &m, out)
+                    : far_measure_apply(ctx, &in, &m, 1, out);
     far_view_destroy(in.view);
     return st;
+}
+
+static far_status apply_one(void)
+{
+    return measure_one(false);
+}
+
+static far_status ask_one(void)
+{
+    return measure_one(true);
 }
 
 static void every_allocation_may_fail(void **state)
@@ -431,7 +445,8 @@ static void every_allocation_may_fail(void **state)
     tested = whole_input();
     fail_every_allocation(measure_everything);
     for (single = 0; single < far_measure_count(); single++) {
-        fail_every_allocation(measure_one);
+        fail_every_allocation(apply_one);
+        fail_every_allocation(ask_one);
     }
     far_view_destroy(tested.view);
 }

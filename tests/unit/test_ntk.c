@@ -288,6 +288,39 @@ static void layers_add_up(void **state)
     far_net_destroy(net);
 }
 
+/* Matrices of layers that are left out are neither looked at nor written. */
+static void layers_are_asked_for_one_by_one(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(5) ln(affine) relu dense(2)", FAR_INIT_NTK);
+    far_mat x = points(M, 0.2), one = matrix(M, M, FAR_F64), alone = matrix(M, M, FAR_F64);
+    far_mat wrong = matrix(M, M + 1, FAR_F64), *out[] = {NULL, &one, NULL};
+    static const unsigned char SECOND[] = {0, 1, 0};
+    far_ntk_opts o;
+    far_ntk_opts_init(&o);
+    o.layers = SECOND;
+    disturb(net);
+    assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &alone), FAR_OK);
+    far_status st = FAR_ERR_MEMORY;
+    int64_t failed = 0, live = test_heap.live_blocks;
+    for (; st == FAR_ERR_MEMORY; failed++) {
+        test_heap.fail_at = test_heap.calls + failed;
+        st = far_net_ntk_layers(ctx, net, &x, NULL, &o, out);
+        assert_int_equal(test_heap.live_blocks, live);
+    }
+    test_heap.fail_at = -1;
+    assert_int_equal(st, FAR_OK);
+    assert_true(failed > 3 && distance(&one, &alone) == 0);
+    out[1] = &wrong;
+    assert_int_equal(far_net_ntk_layers(ctx, net, &x, NULL, &o, out), FAR_ERR_SHAPE);
+    assert_int_equal(far_net_ntk_layers(ctx, net, &x, NULL, NULL, out), FAR_ERR_ARG);
+    far_mat *owned[] = {&x, &one, &alone, &wrong};
+    for (int i = 0; i < COUNT(owned); i++) {
+        free(owned[i]->data);
+    }
+    far_net_destroy(net);
+}
+
 static void a_linearised_network_has_the_kernel_of_its_start(void **state)
 {
     (void)state;
@@ -309,7 +342,6 @@ static void a_linearised_network_has_the_kernel_of_its_start(void **state)
 static void float32_is_near_float64(void **state)
 {
     (void)state;
-    far_net *net = network(NETWORKS[1], FAR_INIT_KAIMING_NORMAL);
     far_mat x = points(N, 0.4), narrow = matrix(N, D, FAR_F32);
     far_mat k = matrix(N, N, FAR_F64), k32 = matrix(N, N, FAR_F32);
     far_ntk_opts o;
@@ -317,14 +349,20 @@ static void float32_is_near_float64(void **state)
     for (int64_t i = 0; i < N * D; i++) {
         ((float *)narrow.data)[i] = (float)((double *)x.data)[i];
     }
-    assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_OK);
-    assert_int_equal(far_net_ntk(ctx, net, &narrow, NULL, &o, &k32), FAR_OK);
-    assert_true(distance(&k32, &k) < 1e-5);
+    for (int i = 0; i < COUNT(NETWORKS); i++) {
+        far_net *net = network(NETWORKS[i], FAR_INIT_KAIMING_NORMAL);
+        disturb(net);
+        assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_OK);
+        assert_int_equal(far_net_ntk(ctx, net, &narrow, NULL, &o, &k32), FAR_OK);
+        if (!(distance(&k32, &k) < 1e-5)) {
+            fail_msg("%s: %g apart", NETWORKS[i], distance(&k32, &k));
+        }
+        far_net_destroy(net);
+    }
     free(x.data);
     free(narrow.data);
     free(k.data);
     free(k32.data);
-    far_net_destroy(net);
 }
 
 static void threads_do_not_change_a_bit(void **state)
@@ -356,29 +394,30 @@ static void threads_do_not_change_a_bit(void **state)
 static void products_need_no_matrix(void **state)
 {
     (void)state;
-    far_net *net = network("dense(5) ln(affine) relu dense(3)", FAR_INIT_NTK);
+    far_net *net = network("dense(5, nobias) ln(affine) relu dense(3)", FAR_INIT_NTK);
     far_mat x = points(M, 0.6);
-    static const unsigned char LAYERS[] = {1, 0, 1};
+    static const unsigned char LAYERS[][3] = {{1, 0, 1}, {0, 1, 1}, {1, 1, 0}};
     disturb(net);
-    for (int kind = FAR_NTK_ONE; kind <= FAR_NTK_FULL; kind++) {
+    for (int i = 0; i < 2 * COUNT(LAYERS); i++) {
+        int kind = i % 2 ? FAR_NTK_FULL : FAR_NTK_ONE;
         far_ntk_opts o;
         far_ntk_opts_init(&o);
         o.outputs = kind;
         o.output = 1;
-        o.layers = LAYERS;
+        o.layers = LAYERS[i / 2];
         int64_t n = kind == FAR_NTK_FULL ? 3 * M : M;
         far_mat k = matrix(n, n, FAR_F64), v = matrix(n, 2, FAR_F64), got = matrix(n, 2, FAR_F64);
         far_mat right = matrix(n, 2, FAR_F64);
-        for (int64_t i = 0; i < 2 * n; i++) {
-            ((double *)v.data)[i] = cos((double)i);
+        for (int64_t k2 = 0; k2 < 2 * n; k2++) {
+            ((double *)v.data)[k2] = cos((double)k2);
         }
         assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_OK);
         assert_int_equal(far_net_ntk_multiply(ctx, net, &x, &o, &v, &got), FAR_OK);
         assert_int_equal(far_multiply(ctx, &k, &v, &right), FAR_OK);
         assert_true(distance(&got, &right) < 1e-12);
         far_mat *owned[] = {&k, &v, &got, &right};
-        for (int i = 0; i < COUNT(owned); i++) {
-            free(owned[i]->data);
+        for (int j = 0; j < COUNT(owned); j++) {
+            free(owned[j]->data);
         }
     }
     free(x.data);
@@ -440,6 +479,8 @@ static void arguments_are_checked(void **state)
     bad.outputs = FAR_NTK_ONE;
     bad.output = 2;
     assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output 2");
+    bad.output = -1;
+    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output -1");
     static const unsigned char NONE[] = {0, 0};
     bad = o;
     bad.layers = NONE;
@@ -536,6 +577,7 @@ int main(void)
         TEST(several_outputs_have_three_kernels),
         TEST(layers_can_be_left_out),
         TEST(layers_add_up),
+        TEST(layers_are_asked_for_one_by_one),
         TEST(a_linearised_network_has_the_kernel_of_its_start),
         TEST(float32_is_near_float64),
         TEST(threads_do_not_change_a_bit),

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "json.h"
 #include "kernel_source.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@ typedef struct align_args {
     const char *top, *output;
     int64_t task; /* 0: not given */
     double width;
-    bool json, quiet;
-    int64_t threads;
+    common_args common;
     source_args source;
     int64_t count; /* of top */
 } align_args;
@@ -56,9 +56,6 @@ static const option OPTIONS[] = {
      "write FILE (.csv, .csv.gz, .npy, .npz): a row for each eigenvector,\n"
      "or the targets of --task-from-eig",
      0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "align K [X] --target COL|--y FILE [options]\n"
@@ -107,7 +104,8 @@ static int read_command_line(int argc, char **argv, align_args *a)
                          .usage = USAGE,
                          .about = ABOUT,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common))};
     int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
@@ -325,85 +323,118 @@ static int write_vectors(job *j)
 
 /* ---- what is said -------------------------------------------------------------------------- */
 
-static void print_head(const job *j)
+static void tell_targets(far_result *r, const job *j)
 {
-    source_print(&j->kernel, &j->args.source);
     if (j->args.task > 0) {
         int64_t positive = positive_labels(j);
-        print("targets        signs of eigenvector %lld: %lld of 1, %lld of -1\n",
-              (long long)j->args.task, (long long)positive, (long long)(j->info.rows - positive));
+        far_result_count(
+            r, "task", j->args.task, "targets", "signs of eigenvector %lld: %lld of 1, %lld of -1",
+            (long long)j->args.task, (long long)positive, (long long)(j->info.rows - positive));
+        far_result_count(r, "positive", positive, NULL, NULL);
     } else {
-        print("targets        %lld column%s\n", (long long)j->targets.cols,
-              j->targets.cols > 1 ? "s, counted together" : "");
+        far_result_say(r, "targets", "%lld column%s", (long long)j->targets.cols,
+                       j->targets.cols > 1 ? "s, counted together" : "");
     }
     if (!j->middle.defined) {
-        puts("               constant: centred, nothing is left of them");
+        far_result_say(r, "", "constant: centred, nothing is left of them");
     }
 }
 
-static void print_sums(const job *j)
+static void add_row(far_result *r, const char *what, const char *format, double plain,
+                    double middle, const char *note)
 {
+    char text[32];
+    far_result_cell_text(r, "%s", what);
+    for (int i = 0; i < 2; i++) {
+        double value = i ? middle : plain;
+        snprintf(text, sizeof text, format, value);
+        far_result_cell_words(r, value, "%s", isnan(value) ? (*note && !i ? "" : "-") : text);
+    }
+    far_result_cell_text(r, "%s", note);
+}
+
+static void tell_sums(far_result *r, const job *j)
+{
+    static const far_result_column COLUMNS[] = {{NULL, "", NULL},
+                                                {NULL, "as it is", "%12.6g"},
+                                                {NULL, "centred", "%12.6g"},
+                                                {NULL, "", NULL}};
     const far_alignment *p = &j->plain.sums, *m = &j->middle.sums;
     double n = (double)j->info.points;
-    print("\n%-22s  %12s  %12s\n", "", "as it is", "centred");
-    print("%-22s  %12.6f  %12.6f\n", "KTA", p->kta, m->kta);
-    print("%-22s  %12s  %12.6f  Gaussian of the targets, width %g\n", "CKA", "", j->cka,
-          j->args.width);
-    print("%-22s  %12.6g  %12.6g\n", "Rayleigh quotient", p->rayleigh, m->rayleigh);
-    print("%-22s  %12.6g  %12.6g\n", "  of K / N", p->rayleigh / n, m->rayleigh / n);
+    char width[64];
+    snprintf(width, sizeof width, "Gaussian of the targets, width %g", j->args.width);
+    far_result_table(r, NULL, "Alignment of the kernel and the targets.", COLUMNS, 4);
+    add_row(r, "KTA", "%12.6f", p->kta, m->kta, "");
+    add_row(r, "CKA", "%12.6f", NAN, j->cka, width);
+    add_row(r, "Rayleigh quotient", "%12.6g", p->rayleigh, m->rayleigh, "");
+    add_row(r, "  of K / N", "%12.6g", p->rayleigh / n, m->rayleigh / n, "");
 }
 
-static void print_vectors(const job *j)
+static void tell_vectors(far_result *r, const job *j)
 {
+    static const far_result_column COLUMNS[] = {
+        {NULL, "n", "%6.0f"},      {NULL, "lambda_n", "%12.6g"}, {NULL, "cos^2", "%9.6f"},
+        {NULL, "summed", "%9.6f"}, {NULL, "centred", "%12.6g"},  {NULL, "cos^2", "%9.6f"},
+        {NULL, "summed", "%9.6f"}};
     const agreement *p = &j->plain, *m = &j->middle;
-    print("\n%6s  %12s  %9s  %9s  %12s  %9s  %9s\n", "n", "lambda_n", "cos^2", "summed", "centred",
-          "cos^2", "summed");
+    bool shown = j->args.task > 0 || !j->args.output;
+    far_result_for(r, shown ? FAR_FOR_PEOPLE : FAR_FOR_PAGE);
+    far_result_table(r, NULL, "The part of the targets along each eigenvector.", COLUMNS, 7);
     for (int64_t i = 0; i < j->shown; i++) {
-        print("%6lld  %12.6g  %9.6f  %9.6f  %12.6g  %9.6f  %9.6f\n", (long long)i + 1, p->values[i],
-              p->cosines[i], p->cumulative[i], m->values[i], m->cosines[i], m->cumulative[i]);
+        const double row[] = {(double)i + 1, p->values[i],  p->cosines[i],   p->cumulative[i],
+                              m->values[i],  m->cosines[i], m->cumulative[i]};
+        for (int k = 0; k < 7; k++) {
+            far_result_cell(r, row[k]);
+        }
     }
+    far_result_for(r, FAR_FOR_ALL);
 }
 
-static void print_summary(const job *j)
+static void list_agreement(far_result *r, const job *j, const agreement *a)
 {
-    print_head(j);
-    print_sums(j);
-    if (j->args.task > 0 || !j->args.output) {
-        print_vectors(j);
-    }
+    far_result_number(r, "kta", a->sums.kta, NULL, NULL);
+    far_result_number(r, "rayleigh", a->sums.rayleigh, NULL, NULL);
+    far_result_list(r, "eigenvalues", a->values, j->shown);
+    far_result_list(r, "cosines", a->cosines, j->shown);
+    far_result_list(r, "cumulative", a->cumulative, j->shown);
 }
 
-static void json_agreement(const job *j, const agreement *a)
+static void draw_vectors(report *r, const job *j, double *numbers)
 {
-    json_number_field(stdout, "kta", a->sums.kta);
-    json_number_field(stdout, "rayleigh", a->sums.rayleigh);
-    json_key(stdout, "eigenvalues");
-    json_numbers(stdout, a->values, j->shown);
-    json_key(stdout, "cosines");
-    json_numbers(stdout, a->cosines, j->shown);
-    json_key(stdout, "cumulative");
-    json_numbers(stdout, a->cumulative, j->shown);
+    far_figure_opts o = report_axes("n", "part of the targets up to it");
+    for (int64_t i = 0; i < j->shown; i++) {
+        numbers[i] = (double)i + 1;
+    }
+    report_draw(r, &o);
+    report_line(r, report_mark("as it is", 0), numbers, j->plain.cumulative, j->shown);
+    if (j->middle.defined) {
+        report_line(r, report_mark("centred", 1), numbers, j->middle.cumulative, j->shown);
+    }
+    report_place(r, "cumulative", "How much of the targets the first n eigenvectors hold.");
 }
 
-static void print_json(const job *j)
+static int tell(const job *j)
 {
-    json_begin(stdout);
-    source_print_json(&j->kernel, &j->args.source);
-    if (j->args.task > 0) {
-        json_number_field(stdout, "task", (double)j->args.task);
-        json_number_field(stdout, "positive", (double)positive_labels(j));
+    const align_args *a = &j->args;
+    report r;
+    int code = report_begin((session *)&j->s, &a->common, "A kernel and its targets", &r);
+    double *numbers = calloc((size_t)j->shown, sizeof *numbers);
+    source_tell(&j->kernel, &a->source, r.result);
+    tell_targets(r.result, j);
+    tell_sums(r.result, j);
+    tell_vectors(r.result, j);
+    list_agreement(r.result, j, &j->plain);
+    far_result_open(r.result, "centred");
+    list_agreement(r.result, j, &j->middle);
+    far_result_close(r.result);
+    far_result_number(r.result, "cka", j->cka, NULL, NULL);
+    far_result_number(r.result, "cka_width", a->width, NULL, NULL);
+    if (numbers && j->shown > 1) {
+        draw_vectors(&r, j, numbers);
     }
-    json_agreement(j, &j->plain);
-    json_key(stdout, "centred");
-    json_begin(stdout);
-    json_agreement(j, &j->middle);
-    json_close(stdout);
-    json_number_field(stdout, "cka", j->cka);
-    json_number_field(stdout, "cka_width", j->args.width);
-    if (j->args.output) {
-        json_text_field(stdout, "written", j->args.output);
-    }
-    json_end(stdout);
+    free(numbers);
+    report_written(&r, "written", NULL, a->output);
+    return report_end(&r, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -418,12 +449,7 @@ static int run(job *j)
         code = a->task > 0 ? write_task(j) : write_vectors(j);
     }
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(j);
-    }
-    return code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 static void agreement_free(agreement *a)
@@ -437,13 +463,13 @@ int cmd_align(int argc, char **argv)
 {
     job j = {.args = {.top = "20",
                       .width = 0.1,
-                      .threads = default_threads(),
+                      .common = {.threads = default_threads()},
                       .source = {.outputs = "trace"}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     agreement_free(&j.plain);
     agreement_free(&j.middle);

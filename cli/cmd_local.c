@@ -21,7 +21,7 @@ static const option OPTIONS[] = {
      "targets: the greys of this picture (PNG, PGM) on the grid", 0, 0},
     {"--bins", 0, OPTION_COUNT, AT(bins), "N", "bins of distance", 5, 100000},
     {"--step", 0, OPTION_NUMBER, AT(step), "H",
-     "of the differences that make the jets, in the units of the points", 0, 0},
+     "finite-difference step of the jets, in the units of the points", 0, 0},
     {"--edges", 0, OPTION_NUMBER, AT(edges), "PART",
      "which part of the points are edges: where the targets are steepest", 0, 0},
     {"--width", 0, OPTION_NUMBER, AT(width), "W",
@@ -32,11 +32,6 @@ static const option OPTIONS[] = {
      0, 0},
     {"--correlation", 'c', OPTION_TEXT, AT(correlation), "FILE",
      "write c(eps): a row for each bin of distance", 0, 0},
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "write DIR/report.html with the maps as pictures", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "local --net NET --grid 48 [--image FILE] [options]\n"
@@ -100,7 +95,8 @@ static int read_command_line(int argc, char **argv, local_args *a)
                          .usage = USAGE,
                          .about = ABOUT,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common))};
     int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
@@ -194,129 +190,6 @@ static void warn(const local_job *j)
     }
 }
 
-static void print_line(const char *name, double value, const char *what)
-{
-    print("%-14s %-12.6g %s\n", name, value, what);
-}
-
-static void print_map(local_job *j, const char *name, int map, double agrees)
-{
-    quartiles q = local_quartiles(j, map);
-    if (local_has(j, map)) {
-        print("%-22s  %10.4g  %10.4g  %10.4g", name, q.low, q.middle, q.high);
-        print(isnan(agrees) ? "\n" : "  %8.3f\n", agrees);
-    }
-}
-
-static void print_maps(local_job *j)
-{
-    print("\n%-22s  %10s  %10s  %10s  %8s\n", "over the points", "quartile", "median", "quartile",
-          j->h.data ? "corr." : "");
-    print_map(j, "|g|", MAP_LENGTH, NAN);
-    print_map(j, "v0", MAP_FIRST, NAN);
-    print_map(j, "reach of C", MAP_REACH, NAN);
-    print_map(j, "  Cauchy model", MAP_REACH_MODEL, j->reach_agrees);
-    print_map(j, "least C", MAP_LEAST, NAN);
-    print_map(j, "  Cauchy model", MAP_LEAST_MODEL, j->least_agrees);
-}
-
-static void print_image(const local_job *j)
-{
-    puts("\ntargets");
-    if (j->grid) {
-        print_line("AUC", j->auc, "of |v0| for the edges, where the targets are steepest");
-        print_line("correlation", j->slope_correlation, "of log |g| and the targets' slope");
-    }
-    print_line("CKA", j->cka, "with the Gaussian kernel of the targets");
-}
-
-static void print_summary(local_job *j)
-{
-    source_print(&j->kernel, &j->args.source);
-    print("points         %lld of %lld coordinates%s, %.4g apart\n\n", (long long)j->n,
-          (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
-    print_line("xi", j->curve.xi, "correlation length of C");
-    print_line("c_inf", j->curve.c_inf, "C far away");
-    print_line("min C", j->curve.min_c, "the least of all pairs");
-    print_line("lambda", j->largest, "largest eigenvalue of K / N");
-    print_line("cos(v0, K 1)", j->first_cosine, "the first eigenvector and the row sums");
-    if (!isnan(j->magma)) {
-        print_line("MAG-Ma", j->magma, "|mean of grad log |g||");
-    }
-    print_maps(j);
-    if (j->image.data) {
-        print_image(j);
-    }
-}
-
-static void json_map(local_job *j, const char *name, int map)
-{
-    quartiles q = local_quartiles(j, map);
-    if (local_has(j, map)) {
-        json_key(stdout, name);
-        json_numbers(stdout, (double[]){q.low, q.middle, q.high}, 3);
-    }
-}
-
-static void json_maps(local_job *j)
-{
-    json_map(j, "g", MAP_LENGTH);
-    json_map(j, "v0", MAP_FIRST);
-    json_map(j, "reach", MAP_REACH);
-    json_map(j, "reach_model", MAP_REACH_MODEL);
-    json_map(j, "min_c_of_points", MAP_LEAST);
-    json_map(j, "min_c_model", MAP_LEAST_MODEL);
-    if (j->h.data) {
-        json_number_field(stdout, "reach_agreement", j->reach_agrees);
-        json_number_field(stdout, "min_c_agreement", j->least_agrees);
-        json_number_field(stdout, "without_model", (double)j->flat);
-    }
-}
-
-static void json_image(const local_job *j)
-{
-    if (j->grid) {
-        json_number_field(stdout, "auc", j->auc);
-        json_number_field(stdout, "gradcorr", j->slope_correlation);
-    }
-    json_number_field(stdout, "cka", j->cka);
-    json_number_field(stdout, "cka_width", j->args.width);
-}
-
-static void json_files(const local_args *a)
-{
-    if (a->output) {
-        json_text_field(stdout, "written", a->output);
-    }
-    if (a->correlation) {
-        json_text_field(stdout, "correlation", a->correlation);
-    }
-    if (a->report) {
-        json_text_field(stdout, "report", a->report);
-    }
-}
-
-static void print_json(local_job *j)
-{
-    json_begin(stdout);
-    source_print_json(&j->kernel, &j->args.source);
-    json_bool_field(stdout, "grid", j->grid);
-    json_number_field(stdout, "spacing", j->spacing);
-    json_number_field(stdout, "bin", j->curve.spacing);
-    json_number_field(stdout, "xi", j->curve.xi);
-    json_number_field(stdout, "c_inf", j->curve.c_inf);
-    json_number_field(stdout, "min_c", j->curve.min_c);
-    json_number_field(stdout, "lambda", j->largest);
-    json_number_field(stdout, "v0cos", j->first_cosine);
-    json_number_field(stdout, "magma", j->magma);
-    json_maps(j);
-    if (j->image.data) {
-        json_image(j);
-    }
-    json_files(&j->args);
-    json_end(stdout);
-}
-
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 static int check_outputs(local_job *j)
@@ -325,32 +198,26 @@ static int check_outputs(local_job *j)
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE && a->correlation ? output_possible(VERB, j->s.ctx, a->correlation)
                                                : code;
-    return code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
+    return code;
 }
 
-static int write_files(local_job *j, int argc, char **argv)
+static int write_files(local_job *j)
 {
     int code = j->args.output ? local_write_maps(j) : EXIT_DONE;
-    code = code == EXIT_DONE && j->args.correlation ? local_write_correlation(j) : code;
-    return code == EXIT_DONE && j->args.report ? local_report(j, argc, argv) : code;
+    return code == EXIT_DONE && j->args.correlation ? local_write_correlation(j) : code;
 }
 
-static int run(local_job *j, int argc, char **argv)
+static int run(local_job *j)
 {
     int code = check_outputs(j);
     code = code == EXIT_DONE ? read_kernel(j) : code;
     code = code == EXIT_DONE ? local_measure(j) : code;
-    code = code == EXIT_DONE ? write_files(j, argc, argv) : code;
+    code = code == EXIT_DONE ? write_files(j) : code;
     session_idle(&j->s);
     if (code == EXIT_DONE) {
         warn(j);
     }
-    if (code == EXIT_DONE && j->args.json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !j->args.quiet) {
-        print_summary(j);
-    }
-    return code;
+    return code == EXIT_DONE ? local_tell(j) : code;
 }
 
 static void job_free(local_job *j)
@@ -376,14 +243,14 @@ int cmd_local(int argc, char **argv)
                             .step = 1e-3,
                             .edges = 0.12,
                             .width = 0.1,
-                            .threads = default_threads(),
+                            .common = {.threads = default_threads()},
                             .source = {.outputs = "trace"}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
-    code = code == EXIT_DONE ? run(&j, argc, argv) : code;
+    code = session_start(&j.s, VERB, &j.args.common);
+    code = code == EXIT_DONE ? run(&j) : code;
     job_free(&j);
     return code;
 }

@@ -1,7 +1,7 @@
 /* farfield measure: measures of a kernel by their names, and which there are. */
 #include "cli.h"
-#include "json.h"
 #include "kernel_source.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ enum { MOST_MEASURES = 64 };
 
 typedef struct measure_args {
     const char *metrics, *output;
-    bool list, json, quiet;
-    int64_t threads;
+    bool list;
+    common_args common;
     source_args source;
 } measure_args;
 
@@ -39,9 +39,6 @@ static const option OPTIONS[] = {
      "which there are: a line, the formula and what it needs", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write FILE (.csv, .csv.gz, .npy, .npz), a column for each number", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "only the numbers; no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "measure K [X] --metrics LIST [options]\n"
@@ -78,7 +75,8 @@ static int read_command_line(int argc, char **argv, measure_args *a)
                          .usage = USAGE,
                          .about = ABOUT,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common))};
     int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
@@ -100,87 +98,61 @@ static const need NEEDS[] = {
 };
 enum { NEED_COUNT = sizeof NEEDS / sizeof NEEDS[0] };
 
-static void print_needs(int32_t needs)
+static void say_needs(far_result *r, int32_t needs)
 {
-    const char *between = "needs ";
-    print("%12s", "");
+    char all[256] = "";
     for (int i = 0; i < NEED_COUNT; i++) {
         if (needs & NEEDS[i].bit) {
-            print("%s%s", between, NEEDS[i].text);
-            between = ", ";
+            size_t used = strlen(all);
+            snprintf(all + used, sizeof all - used, "%s%s", used ? ", " : "needs ", NEEDS[i].text);
         }
     }
-    putchar('\n');
+    if (needs) {
+        far_result_say(r, "", "%s", all);
+    }
 }
 
-static void print_default(const far_measure_info *m)
+static void list_needs(far_result *r, int32_t needs)
 {
+    const char *words[NEED_COUNT];
+    int64_t count = 0;
+    for (int i = 0; i < NEED_COUNT; i++) {
+        if (needs & NEEDS[i].bit) {
+            words[count++] = NEEDS[i].word;
+        }
+    }
+    far_result_texts(r, "needs", words, count);
+}
+
+static void tell_measure(far_result *r, const far_measure_info *m)
+{
+    char name[FAR_MEASURE_LABEL];
+    snprintf(name, sizeof name, "%s%s%s", m->name, m->argument ? ":" : "",
+             m->argument ? m->argument : "");
+    far_result_open(r, NULL);
+    far_result_text(r, "name", m->name, NULL, NULL);
+    far_result_text(r, "argument", m->argument, NULL, NULL);
+    far_result_text(r, "line", m->line, name, NULL);
+    far_result_text(r, "formula", m->formula, "", NULL);
     if (m->argument && !isnan(m->standard[0])) {
-        print("%12s%s is %g if not given\n", "", m->argument, m->standard[0]);
+        far_result_number(r, "default", m->standard[0], "", "%s is %g if not given", m->argument,
+                          m->standard[0]);
     }
+    say_needs(r, m->needs);
+    list_needs(r, m->needs);
+    far_result_close(r);
 }
 
-static int print_list(void)
+static int list_measures(job *j)
 {
+    report r;
+    int code = report_begin(&j->s, &j->args.common, "Measures of a kernel", &r);
+    far_result_open_list(r.result, "measures");
     for (int64_t i = 0; i < far_measure_count(); i++) {
-        const far_measure_info *m = far_measure_at(i);
-        char name[FAR_MEASURE_LABEL];
-        snprintf(name, sizeof name, "%s%s%s", m->name, m->argument ? ":" : "",
-                 m->argument ? m->argument : "");
-        if (strlen(name) > 11) {
-            puts(name);
-            name[0] = 0;
-        }
-        print("%-12s%s\n", name, m->line);
-        print("%12s%s\n", "", m->formula);
-        print_default(m);
-        if (m->needs) {
-            print_needs(m->needs);
-        }
+        tell_measure(r.result, far_measure_at(i));
     }
-    return EXIT_DONE;
-}
-
-static void json_needs(int32_t needs)
-{
-    const char *between = "";
-    json_key(stdout, "needs");
-    putchar('[');
-    for (int i = 0; i < NEED_COUNT; i++) {
-        if (needs & NEEDS[i].bit) {
-            print("%s\"%s\"", between, NEEDS[i].word);
-            between = ", ";
-        }
-    }
-    putchar(']');
-}
-
-static int print_list_json(void)
-{
-    json_begin(stdout);
-    json_key(stdout, "measures");
-    putchar('[');
-    for (int64_t i = 0; i < far_measure_count(); i++) {
-        const far_measure_info *m = far_measure_at(i);
-        fputs(i ? ",\n " : "\n ", stdout);
-        json_begin(stdout);
-        json_text_field(stdout, "name", m->name);
-        if (m->argument) {
-            json_text_field(stdout, "argument", m->argument);
-        } else {
-            json_null_field(stdout, "argument");
-        }
-        if (!isnan(m->standard[0])) {
-            json_number_field(stdout, "default", m->standard[0]);
-        }
-        json_text_field(stdout, "line", m->line);
-        json_text_field(stdout, "formula", m->formula);
-        json_needs(m->needs);
-        json_close(stdout);
-    }
-    putchar(']');
-    json_end(stdout);
-    return EXIT_DONE;
+    far_result_close(r.result);
+    return report_end(&r, code);
 }
 
 /* ---- measuring ----------------------------------------------------------------------------- */
@@ -267,34 +239,25 @@ static void label_of(const job *j, int64_t i, char label[FAR_MEASURE_LABEL])
     far_measure_label(m, inner, label);
 }
 
-static void print_numbers(const job *j)
+/* Quietly, the numbers alone. */
+static int tell(job *j)
 {
     char label[FAR_MEASURE_LABEL];
-    if (!j->args.quiet) {
-        source_print(&j->kernel, &j->args.source);
-    }
+    const measure_args *a = &j->args;
+    report r;
+    int code = report_begin(&j->s, &a->common, "Measures of a kernel", &r);
+    far_result_for(r.result, a->common.quiet ? FAR_FOR_ALL & ~FAR_FOR_TEXT : FAR_FOR_ALL);
+    source_tell(&j->kernel, &a->source, r.result);
+    far_result_for(r.result, FAR_FOR_ALL);
+    far_result_open(r.result, "measures");
     for (int64_t i = 0; i < j->total; i++) {
         label_of(j, i, label);
-        print("%-14s %.9g\n", label, j->numbers[i]);
+        far_result_number(r.result, label, j->numbers[i], label, "%.9g", j->numbers[i]);
     }
-}
-
-static void print_json(const job *j)
-{
-    char label[FAR_MEASURE_LABEL];
-    json_begin(stdout);
-    source_print_json(&j->kernel, &j->args.source);
-    json_key(stdout, "measures");
-    json_begin(stdout);
-    for (int64_t i = 0; i < j->total; i++) {
-        label_of(j, i, label);
-        json_number_field(stdout, label, j->numbers[i]);
-    }
-    json_close(stdout);
-    if (j->args.output) {
-        json_text_field(stdout, "written", j->args.output);
-    }
-    json_end(stdout);
+    far_result_close(r.result);
+    report_written(&r, "written", NULL, a->output);
+    r.quiet = a->output != NULL;
+    return report_end(&r, code);
 }
 
 static int write_numbers(job *j)
@@ -329,26 +292,20 @@ static int run(job *j)
     code = code == EXIT_DONE ? apply(j) : code;
     code = code == EXIT_DONE && a->output ? write_numbers(j) : code;
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->output) {
-        print_numbers(j);
-    }
-    return code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int cmd_measure(int argc, char **argv)
 {
-    job j = {.args = {.threads = default_threads(), .source = {.outputs = "trace"}}};
+    job j = {.args = {.common = {.threads = default_threads()}, .source = {.outputs = "trace"}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    if (j.args.list) {
-        return j.args.json ? print_list_json() : print_list();
+    code = session_start(&j.s, VERB, &j.args.common);
+    if (code == EXIT_DONE) {
+        code = j.args.list ? list_measures(&j) : run(&j);
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
-    code = code == EXIT_DONE ? run(&j) : code;
     free(j.numbers);
     source_free(&j.kernel);
     session_close(&j.s);

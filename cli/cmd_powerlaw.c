@@ -1,10 +1,9 @@
 /* farfield powerlaw: exponents of a curve, and what theory says they are. */
 #include "cli.h"
 #include "dataset.h"
-#include "json.h"
 #include "options.h"
 #include "power_show.h"
-#include "session.h"
+#include "report.h"
 #include "subject.h"
 
 #include <math.h>
@@ -20,8 +19,7 @@ typedef struct powerlaw_args {
     const char *curve, *window, *arch, *x, *y;
     word_list theory; /* count 0: not given */
     int of;
-    bool json, quiet;
-    int64_t threads;
+    common_args common;
 } powerlaw_args;
 
 /* What --theory says. */
@@ -60,9 +58,6 @@ static const option OPTIONS[] = {
     {"--theory", 't', OPTION_WORDS, AT(theory), "LIST",
      "what theory says: d=2,q=1,target=indicator, with commas or blanks", 0, 0},
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH", "take q from this architecture", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "powerlaw CURVE [--window A:B] [options]\n"
@@ -213,6 +208,7 @@ static int read_command_line(int argc, char **argv, job *j)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, &j->args);
     j->args.curve = line.operands[0];
@@ -363,82 +359,75 @@ static const char *place_name(const setting *t)
     return t->sphere ? "on the sphere of" : "in";
 }
 
-static void print_theory(const job *j)
+static void tell_theory(far_result *r, const job *j)
 {
     const setting *t = &j->setting;
     const far_power_theory *e = &j->theory;
-    print("theory         %s, (z)_+^%g, points %s %lld dimension%s, target %s\n",
-          t->nngp ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d, t->d > 1 ? "s" : "",
-          t->target == FAR_TARGET_NET ? "another network" : "an indicator");
-    print("  nu           %.6g, eigenvalues of K / N ~ n^-nu\n", e->nu);
-    print("  kappa        %.6g, tails of the target ~ n^-kappa\n", e->kappa);
-    print("  xi           %.6g, loss ~ t^-xi, xi = kappa / nu\n", e->xi);
+    bool net = t->target == FAR_TARGET_NET;
+    far_result_open(r, "theory");
+    far_result_count(r, "d", t->d, "theory", "%s, (z)_+^%g, points %s %lld dimension%s, target %s",
+                     t->nngp ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d,
+                     t->d > 1 ? "s" : "", net ? "another network" : "an indicator");
+    far_result_number(r, "q", t->q, NULL, NULL);
+    far_result_text(r, "target", net ? "network" : "indicator", NULL, NULL);
+    far_result_text(r, "kernel", t->nngp ? "nngp" : "ntk", NULL, NULL);
+    far_result_text(r, "on", t->sphere ? "sphere" : "space", NULL, NULL);
+    far_result_number(r, "alpha", e->alpha, NULL, NULL);
+    far_result_number(r, "nu", e->nu, "  nu", "%.6g, eigenvalues of K / N ~ n^-nu", e->nu);
+    far_result_number(r, "kappa", e->kappa, "  kappa", "%.6g, tails of the target ~ n^-kappa",
+                      e->kappa);
+    far_result_number(r, "xi", e->xi, "  xi", "%.6g, loss ~ t^-xi, xi = kappa / nu", e->xi);
+    far_result_close(r);
 }
 
-static void print_comparison(const job *j)
+static void tell_comparison(far_result *r, const job *j)
 {
     double off = 100 * (j->fit.exponent / expected(j) - 1);
-    print("comparison     %s %.6g, theory %.6g: %+.1f %%, theory %s the interval\n",
-          exponent_name(j), j->fit.exponent, expected(j), off,
-          inside(j) ? "is inside" : "is outside of");
+    far_result_open(r, "comparison");
+    far_result_text(r, "exponent", exponent_name(j), NULL, NULL);
+    far_result_number(r, "found", j->fit.exponent, "comparison",
+                      "%s %.6g, theory %.6g: %+.1f %%, theory %s the interval", exponent_name(j),
+                      j->fit.exponent, expected(j), off, inside(j) ? "is inside" : "is outside of");
+    far_result_number(r, "expected", expected(j), NULL, NULL);
+    far_result_flag(r, "inside", inside(j), NULL, NULL);
+    far_result_close(r);
 }
 
-static void print_summary(const job *j)
+/* The curve, and the line through the window. */
+static void draw_curve(report *r, const job *j)
 {
+    const far_power *p = &j->fit;
+    far_figure_opts o = report_axes("x", "y");
+    double ends[] = {p->from, p->to}, line[2];
+    for (int i = 0; i < 2; i++) {
+        line[i] = p->prefactor * pow(ends[i], -p->exponent);
+    }
+    o.x_scale = o.y_scale = FAR_SCALE_LOG;
+    report_draw(r, &o);
+    report_points(r, report_mark("curve", 0), j->x, j->y, j->count);
+    report_line(r, report_mark("power law", 1), ends, line, 2);
+    report_place(r, "curve", "The curve, and the power law over its window.");
+}
+
+static int tell(job *j)
+{
+    report r;
+    int code = report_begin(&j->s, &j->args.common, "A power law", &r);
+    r.quiet = false;
     if (j->args.curve) {
-        power_print(exponent_name(j), "prefactor", &j->fit);
+        far_result_text(r.result, "curve", j->table.label, NULL, NULL);
+        far_result_open(r.result, "fit");
+        power_tell(r.result, exponent_name(j), "prefactor", &j->fit);
+        far_result_close(r.result);
+        draw_curve(&r, j);
     }
     if (j->args.theory.count > 0) {
-        print_theory(j);
+        tell_theory(r.result, j);
     }
     if (j->args.curve && j->args.theory.count > 0) {
-        print_comparison(j);
+        tell_comparison(r.result, j);
     }
-}
-
-static void json_theory(const job *j)
-{
-    const setting *t = &j->setting;
-    json_key(stdout, "theory");
-    json_begin(stdout);
-    json_number_field(stdout, "d", (double)t->d);
-    json_number_field(stdout, "q", t->q);
-    json_text_field(stdout, "target", t->target == FAR_TARGET_NET ? "network" : "indicator");
-    json_text_field(stdout, "kernel", t->nngp ? "nngp" : "ntk");
-    json_text_field(stdout, "on", t->sphere ? "sphere" : "space");
-    json_number_field(stdout, "alpha", j->theory.alpha);
-    json_number_field(stdout, "nu", j->theory.nu);
-    json_number_field(stdout, "kappa", j->theory.kappa);
-    json_number_field(stdout, "xi", j->theory.xi);
-    json_close(stdout);
-}
-
-static void json_comparison(const job *j)
-{
-    json_key(stdout, "comparison");
-    json_begin(stdout);
-    json_text_field(stdout, "exponent", exponent_name(j));
-    json_number_field(stdout, "found", j->fit.exponent);
-    json_number_field(stdout, "expected", expected(j));
-    json_bool_field(stdout, "inside", inside(j));
-    json_close(stdout);
-}
-
-static void print_json(const job *j)
-{
-    json_begin(stdout);
-    if (j->args.curve) {
-        json_text_field(stdout, "curve", j->table.label);
-        json_key(stdout, "fit");
-        power_print_json(&j->fit);
-    }
-    if (j->args.theory.count > 0) {
-        json_theory(j);
-    }
-    if (j->args.curve && j->args.theory.count > 0) {
-        json_comparison(j);
-    }
-    json_end(stdout);
+    return report_end(&r, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -447,22 +436,17 @@ static int run(job *j)
 {
     int code = j->args.theory.count > 0 ? expect(j) : EXIT_DONE;
     code = code == EXIT_DONE && j->args.curve ? fit_curve(j) : code;
-    if (code == EXIT_DONE && j->args.json) {
-        print_json(j);
-    } else if (code == EXIT_DONE) {
-        print_summary(j);
-    }
-    return code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int cmd_powerlaw(int argc, char **argv)
 {
-    job j = {.args = {.threads = default_threads()}};
+    job j = {.args = {.common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     free(j.x);
     free(j.y);

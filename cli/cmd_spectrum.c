@@ -3,6 +3,7 @@
 #include "json.h"
 #include "kernel_source.h"
 #include "power_show.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@
 typedef struct spectrum_args {
     const char *top, *powerlaw, *output, *vectors, *weyl;
     double ridge;
-    bool by_layer, json, quiet;
-    int64_t threads;
+    bool by_layer;
+    common_args common;
     source_args source;
     int64_t count; /* of top */
     double window[2];
@@ -64,9 +65,6 @@ static const option OPTIONS[] = {
      "write the eigenvalues to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
     {"--vectors", 0, OPTION_TEXT, AT(vectors), "FILE",
      "write the eigenvectors to FILE, a column for each", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "spectrum K [options]\n"
@@ -108,7 +106,8 @@ static int read_command_line(int argc, char **argv, spectrum_args *a)
                          .usage = USAGE,
                          .about = ABOUT,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common))};
     int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }
@@ -400,28 +399,6 @@ static int write_files(job *j)
 
 /* ---- what is said -------------------------------------------------------------------------- */
 
-static void print_interval(const job *j, int64_t i)
-{
-    if (j->weyl.low) {
-        print("  %14.6g  %14.6g", j->weyl.low[i], j->weyl.high[i]);
-    }
-    putchar('\n');
-}
-
-static void print_values(const job *j)
-{
-    double trace = j->info.trace, n = (double)j->info.points, sum = 0;
-    print("\n%6s  %14s  %14s  %14s", "n", "lambda_n of K", "of K / N", "trace up to it");
-    puts(j->weyl.low ? "        at least         at most" : "");
-    for (int64_t i = 0; i < j->shown; i++) {
-        double value = j->spectrum.values[i];
-        sum += value;
-        print("%6lld  %14.6g  %14.6g  %14.6f", (long long)i + 1, value, value / n,
-              trace > 0 ? sum / trace : NAN);
-        print_interval(j, i);
-    }
-}
-
 static double layer_trace(const job *j, int64_t layer)
 {
     double sum = 0;
@@ -431,165 +408,165 @@ static double layer_trace(const job *j, int64_t layer)
     return sum;
 }
 
-static void print_layers(const job *j)
+static void tell_condition(far_result *r, const far_condition *c)
 {
-    print("\n%6s  %14s  %14s  %17s  %s\n", "layer", "lambda_1 of K", "least", "part of the trace",
-          "tensors");
+    far_result_open(r, "condition");
+    far_result_number(r, "condition", c->condition, "condition", "%.6g, of K + %g I", c->condition,
+                      c->ridge);
+    far_result_number(r, "ridge", c->ridge, NULL, NULL);
+    far_result_number(r, "least", c->least, "  eigenvalues", "%.6g to %.6g, of K", c->least,
+                      c->largest);
+    far_result_number(r, "largest", c->largest, NULL, NULL);
+    if (c->least < -FAR_VIEW_PSD * fabs(c->largest)) {
+        far_result_say(r, "  take care",
+                       "the least is below 0: K is not positive semidefinite, and no kernel");
+    }
+    far_result_number(r, "dimension", c->dimension, c->ridge > 0 ? "dimension" : "rank", "%.6g%s",
+                      c->dimension,
+                      c->ridge > 0 ? ", sum of lambda / (lambda + ridge)" : ", numerical");
+    far_result_number(r, "participation", c->participation, "participation",
+                      "%.6g, (sum lambda)^2 / sum lambda^2", c->participation);
+    far_result_close(r);
+}
+
+static void tell_power(far_result *r, const job *j)
+{
+    far_result_open(r, "powerlaw");
+    power_tell(r, "nu", "Lam of K / N", &j->power);
+    far_result_close(r);
+    if (!isnan(j->theory)) {
+        far_result_number(r, "nu_theory", j->theory, "  theory",
+                          "nu = %.6g, for points that fill %lld dimension%s", j->theory,
+                          (long long)j->kernel.x.cols, j->kernel.x.cols > 1 ? "s" : "");
+    }
+}
+
+static void tell_weyl(far_result *r, const job *j)
+{
+    const weyl *w = &j->weyl;
+    far_result_open(r, "weyl");
+    far_result_count(r, "layer", w->layer + 1, "added layer",
+                     "%lld, its own eigenvalues %.6g to %.6g", (long long)w->layer + 1, w->least,
+                     w->largest);
+    far_result_number(r, "least", w->least, NULL, NULL);
+    far_result_number(r, "largest", w->largest, NULL, NULL);
+    far_result_count(r, "inside", w->inside, "  intervals", "hold %lld of %lld eigenvalues",
+                     (long long)w->inside, (long long)j->info.rows);
+    if (!isnan(j->args.ridge)) {
+        far_result_number(r, "ridge", j->args.ridge, NULL, NULL);
+        far_result_number(r, "condition_bound", w->bound, "  condition",
+                          "at most %.6g, of K + %g I", w->bound, j->args.ridge);
+    }
+    far_result_list(r, "low", w->low, j->shown);
+    far_result_list(r, "high", w->high, j->shown);
+    far_result_close(r);
+}
+
+static void tell_values(far_result *r, const job *j)
+{
+    static const far_result_column COLUMNS[] = {
+        {NULL, "n", "%6.0f"},         {NULL, "lambda_n of K", "%14.6g"},
+        {NULL, "of K / N", "%14.6g"}, {NULL, "trace up to it", "%14.6f"},
+        {NULL, "at least", "%14.6g"}, {NULL, "at most", "%14.6g"}};
+    double trace = j->info.trace, n = (double)j->info.points, sum = 0;
+    far_result_list(r, "eigenvalues", j->spectrum.values, j->shown);
+    far_result_for(r, j->args.output ? FAR_FOR_PAGE : FAR_FOR_PEOPLE);
+    far_result_table(r, NULL, "The largest eigenvalues.", COLUMNS, j->weyl.low ? 6 : 4);
+    for (int64_t i = 0; i < j->shown; i++) {
+        double value = j->spectrum.values[i];
+        sum += value;
+        far_result_cell(r, (double)i + 1);
+        far_result_cell(r, value);
+        far_result_cell(r, value / n);
+        far_result_cell(r, trace > 0 ? sum / trace : NAN);
+        if (j->weyl.low) {
+            far_result_cell(r, j->weyl.low[i]);
+            far_result_cell(r, j->weyl.high[i]);
+        }
+    }
+    far_result_for(r, FAR_FOR_ALL);
+}
+
+/* In JSON each layer has its eigenvalues, which the table has no room for. */
+static void list_layers(far_result *r, const job *j)
+{
+    far_result_open_list(r, "layers");
     for (int64_t l = 0; l < j->layers.rows; l++) {
         if (layer_chosen(j, l)) {
-            print("%6lld  %14.6g  %14.6g  %17.6f  %s.*\n", (long long)l + 1,
-                  mat_get(&j->layers, l, 0), mat_get(&j->layers, l, j->layers.cols - 1),
-                  layer_trace(j, l) / j->info.trace, far_net_layer(j->kernel.net, l));
+            far_result_open(r, NULL);
+            far_result_count(r, "layer", l + 1, NULL, NULL);
+            far_result_text(r, "weights", far_net_layer(j->kernel.net, l), NULL, NULL);
+            far_result_number(r, "trace", layer_trace(j, l), NULL, NULL);
+            far_result_list(r, "eigenvalues", (const double *)j->layers.data + l * j->layers.ld,
+                            j->shown);
+            far_result_close(r);
         }
     }
+    far_result_close(r);
 }
 
-static void print_condition(const far_condition *c)
+static void tell_layers(far_result *r, const job *j)
 {
-    print("condition      %.6g, of K + %g I\n", c->condition, c->ridge);
-    print("  eigenvalues  %.6g to %.6g, of K\n", c->least, c->largest);
-    if (c->least < -FAR_VIEW_PSD * fabs(c->largest)) {
-        puts("  take care    the least is below 0: K is not positive semidefinite, and no kernel");
-    }
-    print("%-14s %.6g%s\n", c->ridge > 0 ? "dimension" : "rank", c->dimension,
-          c->ridge > 0 ? ", sum of lambda / (lambda + ridge)" : ", numerical");
-    print("participation  %.6g, (sum lambda)^2 / sum lambda^2\n", c->participation);
-}
-
-static void print_weyl(const job *j)
-{
-    const weyl *w = &j->weyl;
-    print("added layer    %lld, its own eigenvalues %.6g to %.6g\n", (long long)w->layer + 1,
-          w->least, w->largest);
-    print("  intervals    hold %lld of %lld eigenvalues\n", (long long)w->inside,
-          (long long)j->info.rows);
-    if (!isnan(j->args.ridge)) {
-        print("  condition    at most %.6g, of K + %g I\n", w->bound, j->args.ridge);
-    }
-}
-
-static void print_power(const job *j)
-{
-    power_print("nu", "Lam of K / N", &j->power);
-    if (!isnan(j->theory)) {
-        print("  theory       nu = %.6g, for points that fill %lld dimension%s\n", j->theory,
-              (long long)j->kernel.x.cols, j->kernel.x.cols > 1 ? "s" : "");
-    }
-}
-
-static void print_summary(const job *j)
-{
-    const spectrum_args *a = &j->args;
-    source_print(&j->kernel, &a->source);
-    print("trace          %.6g\n", j->info.trace);
-    if (!isnan(a->ridge)) {
-        print_condition(&j->condition);
-    }
-    if (a->powerlaw) {
-        print_power(j);
-    }
-    if (a->weyl) {
-        print_weyl(j);
-    }
-    if (!a->output) {
-        print_values(j);
-    }
-    if (a->by_layer) {
-        print_layers(j);
-    }
-}
-
-static void json_condition(const far_condition *c)
-{
-    json_key(stdout, "condition");
-    json_begin(stdout);
-    json_number_field(stdout, "ridge", c->ridge);
-    json_number_field(stdout, "largest", c->largest);
-    json_number_field(stdout, "least", c->least);
-    json_number_field(stdout, "condition", c->condition);
-    json_number_field(stdout, "dimension", c->dimension);
-    json_number_field(stdout, "participation", c->participation);
-    json_close(stdout);
-}
-
-static void json_layers(const job *j)
-{
-    const char *between = "\n ";
-    json_key(stdout, "layers");
-    putchar('[');
+    static const far_result_column COLUMNS[] = {{NULL, "layer", "%6.0f"},
+                                                {NULL, "lambda_1 of K", "%14.6g"},
+                                                {NULL, "least", "%14.6g"},
+                                                {NULL, "part of the trace", "%17.6f"},
+                                                {NULL, "tensors", NULL}};
+    list_layers(r, j);
+    far_result_table(r, NULL, "The kernel of each layer's parameters.", COLUMNS, 5);
     for (int64_t l = 0; l < j->layers.rows; l++) {
-        if (!layer_chosen(j, l)) {
-            continue;
+        if (layer_chosen(j, l)) {
+            far_result_cell(r, (double)l + 1);
+            far_result_cell(r, mat_get(&j->layers, l, 0));
+            far_result_cell(r, mat_get(&j->layers, l, j->layers.cols - 1));
+            far_result_cell(r, layer_trace(j, l) / j->info.trace);
+            far_result_cell_text(r, "%s.*", far_net_layer(j->kernel.net, l));
         }
-        fputs(between, stdout);
-        between = ",\n ";
-        json_begin(stdout);
-        json_number_field(stdout, "layer", (double)l + 1);
-        json_text_field(stdout, "weights", far_net_layer(j->kernel.net, l));
-        json_number_field(stdout, "trace", layer_trace(j, l));
-        json_key(stdout, "eigenvalues");
-        json_numbers(stdout, (const double *)j->layers.data + l * j->layers.ld, j->shown);
-        json_close(stdout);
     }
-    putchar(']');
 }
 
-static void json_weyl(const job *j)
+static void draw_values(report *r, const job *j)
 {
-    const weyl *w = &j->weyl;
-    json_key(stdout, "weyl");
-    json_begin(stdout);
-    json_number_field(stdout, "layer", (double)w->layer + 1);
-    json_number_field(stdout, "least", w->least);
-    json_number_field(stdout, "largest", w->largest);
-    json_number_field(stdout, "inside", (double)w->inside);
-    if (!isnan(j->args.ridge)) {
-        json_number_field(stdout, "ridge", j->args.ridge);
-        json_number_field(stdout, "condition_bound", w->bound);
+    far_figure_opts o = report_axes("n", "eigenvalue");
+    double *numbers = malloc((size_t)j->shown * sizeof *numbers);
+    int64_t positive = 0;
+    while (numbers && positive < j->shown && j->spectrum.values[positive] > 0) {
+        numbers[positive] = (double)positive + 1;
+        positive++;
     }
-    json_key(stdout, "low");
-    json_numbers(stdout, w->low, j->shown);
-    json_key(stdout, "high");
-    json_numbers(stdout, w->high, j->shown);
-    json_close(stdout);
+    if (positive > 1) {
+        o.x_scale = o.y_scale = FAR_SCALE_LOG;
+        report_draw(r, &o);
+        report_points(r, report_mark(NULL, 0), numbers, j->spectrum.values, positive);
+        report_place(r, "eigenvalues", "The eigenvalues by their rank.");
+    }
+    free(numbers);
 }
 
-static void json_files(const spectrum_args *a)
-{
-    if (a->output) {
-        json_text_field(stdout, "written", a->output);
-    }
-    if (a->vectors) {
-        json_text_field(stdout, "vectors", a->vectors);
-    }
-}
-
-static void print_json(const job *j)
+static int tell(job *j)
 {
     const spectrum_args *a = &j->args;
-    json_begin(stdout);
-    source_print_json(&j->kernel, &a->source);
-    json_number_field(stdout, "trace", j->info.trace);
-    json_key(stdout, "eigenvalues");
-    json_numbers(stdout, j->spectrum.values, j->shown);
+    report r;
+    int code = report_begin(&j->s, &a->common, "Eigenvalues of a kernel", &r);
+    source_tell(&j->kernel, &a->source, r.result);
+    far_result_number(r.result, "trace", j->info.trace, "trace", NULL);
     if (!isnan(a->ridge)) {
-        json_condition(&j->condition);
+        tell_condition(r.result, &j->condition);
     }
     if (a->powerlaw) {
-        json_key(stdout, "powerlaw");
-        power_print_json(&j->power);
-        if (!isnan(j->theory)) {
-            json_number_field(stdout, "nu_theory", j->theory);
-        }
-    }
-    if (a->by_layer) {
-        json_layers(j);
+        tell_power(r.result, j);
     }
     if (a->weyl) {
-        json_weyl(j);
+        tell_weyl(r.result, j);
     }
-    json_files(a);
-    json_end(stdout);
+    tell_values(r.result, j);
+    if (a->by_layer) {
+        tell_layers(r.result, j);
+    }
+    draw_values(&r, j);
+    report_written(&r, "written", NULL, a->output);
+    report_written(&r, "vectors", NULL, a->vectors);
+    return report_end(&r, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -603,25 +580,20 @@ static int run(job *j)
     code = code == EXIT_DONE ? measure(j) : code;
     code = code == EXIT_DONE ? write_files(j) : code;
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(j);
-    }
-    return code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int cmd_spectrum(int argc, char **argv)
 {
     job j = {.args = {.top = "20",
                       .ridge = NAN,
-                      .threads = default_threads(),
+                      .common = {.threads = default_threads()},
                       .source = {.outputs = "trace"}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     free(j.layers.data);
     free(j.weyl.low);

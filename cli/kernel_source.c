@@ -831,40 +831,41 @@ static const char *kind_of(const source_args *a)
     return a->kernel ? "matrix" : a->net ? "network" : a->get == GET_NNGP ? "nngp" : "ntk";
 }
 
-void source_print(const source *k, const source_args *a)
+/* The line for people. */
+static void say_kernel(const source *k, const source_args *a, const char *points, far_result *r)
 {
-    far_view_info info = far_view_describe(k->view);
-    print("kernel         ");
-    if (a->kernel) {
-        const gram_header *h = &k->gram.header;
-        print("%s", k->gram.in.label);
-        if (h->kind && h->arch) {
-            print(", %s kernel of '%s'", h->kind, h->arch);
-        }
+    const gram_header *h = &k->gram.header;
+    if (a->kernel && h->kind && h->arch) {
+        far_result_say(r, "kernel", "%s, %s kernel of '%s'%s", k->gram.in.label, h->kind, h->arch,
+                       points);
+    } else if (a->kernel) {
+        far_result_say(r, "kernel", "%s%s", k->gram.in.label, points);
     } else if (a->net) {
-        print("tangent kernel of %s", a->net);
+        far_result_say(r, "kernel", "tangent kernel of %s%s", a->net, points);
     } else {
-        print("%s of '%s'", a->get == GET_NNGP ? "NNGP" : "NTK", far_kernel_text(k->kernel));
+        far_result_say(r, "kernel", "%s of '%s'%s", a->get == GET_NNGP ? "NNGP" : "NTK",
+                       far_kernel_text(k->kernel), points);
     }
-    print(", %lld point%s", (long long)info.points, info.points == 1 ? "" : "s");
-    if (info.outputs > 1) {
-        print(" of %lld outputs", (long long)info.outputs);
-    }
-    putchar('\n');
 }
 
-void source_print_json(const source *k, const source_args *a)
+void source_tell(const source *k, const source_args *a, far_result *r)
 {
     far_view_info info = far_view_describe(k->view);
-    json_text_field(stdout, "kernel", kind_of(a));
-    if (a->kernel) {
-        json_text_field(stdout, "file", k->gram.in.label);
-    } else if (a->net) {
-        json_text_field(stdout, "net", a->net);
+    char points[96], outputs[48] = "";
+    if (info.outputs > 1) {
+        snprintf(outputs, sizeof outputs, " of %lld outputs", (long long)info.outputs);
+    }
+    snprintf(points, sizeof points, ", %lld point%s%s", (long long)info.points,
+             info.points == 1 ? "" : "s", outputs);
+    say_kernel(k, a, points, r);
+    far_result_text(r, "kernel", kind_of(a), NULL, NULL);
+    if (a->kernel || a->net) {
+        far_result_text(r, a->kernel ? "file" : "net", a->kernel ? k->gram.in.label : a->net, NULL,
+                        NULL);
     }
     if (arch_of(a, k)) {
-        json_text_field(stdout, "arch", arch_of(a, k));
+        far_result_text(r, "arch", arch_of(a, k), NULL, NULL);
     }
-    json_number_field(stdout, "points", (double)info.points);
-    json_number_field(stdout, "outputs", (double)info.outputs);
+    far_result_count(r, "points", info.points, NULL, NULL);
+    far_result_count(r, "outputs", info.outputs, NULL, NULL);
 }

@@ -68,8 +68,7 @@ void source_to_table(const source *k, bool centred, far_mat *values);
  * nothing is known. */
 int source_check_power(session *s, const source_args *a, const source *k, const char *place);
 
-/* One line: what the kernel is. And the same as fields of a JSON object. */
-void source_print(const source *k, const source_args *a);
-void source_print_json(const source *k, const source_args *a);
+/* What the kernel is: one line for people, several fields of JSON. */
+void source_tell(const source *k, const source_args *a, far_result *r);
 
 #endif

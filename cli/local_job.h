@@ -7,10 +7,10 @@
 #define LOCAL_VERB "local"
 
 typedef struct local_args {
-    const char *grid, *image, *output, *correlation, *report;
-    int64_t bins, threads;
+    const char *grid, *image, *output, *correlation;
+    int64_t bins;
     double step, width, edges;
-    bool json, quiet;
+    common_args common;
     source_args source;
     int64_t cols, rows; /* of the grid */
 } local_args;
@@ -62,6 +62,6 @@ int local_write_correlation(local_job *j);
 quartiles local_quartiles(local_job *j, int map);
 bool local_has(const local_job *j, int map); /* any number in it */
 
-int local_report(local_job *j, int argc, char **argv);
+int local_tell(local_job *j);
 
 #endif

@@ -1,6 +1,7 @@
 /* The farfield command: a table of verbs over the public API. */
 #include "cli.h"
 #include "files.h"
+#include "session.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -158,6 +159,8 @@ int main(int argc, char **argv)
     wait_passively(argv);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
+    session_typed = argv + 1;
+    session_words = argc - 1;
     int code = dispatch(argc, argv);
     const verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
     return stdout_finish(v ? v->name : NULL, code);

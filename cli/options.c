@@ -13,18 +13,34 @@ enum { HELP_COLUMN = 24, VALUE_LENGTH = 64, NAME_LENGTH = 64 };
 
 static size_t option_total(const command_line *line)
 {
-    return line->option_count + line->more.count;
+    return line->option_count + line->common.count + line->more.count;
+}
+
+/* The options that i is one of; *i becomes its place among them. */
+static option_group group_of(const command_line *line, size_t *i)
+{
+    if (*i < line->option_count) {
+        return (option_group){.options = line->options};
+    }
+    *i -= line->option_count;
+    if (*i < line->common.count) {
+        return line->common;
+    }
+    *i -= line->common.count;
+    return line->more;
 }
 
 static const option *option_at(const command_line *line, size_t i)
 {
-    return i < line->option_count ? &line->options[i] : &line->more.options[i - line->option_count];
+    option_group group = group_of(line, &i);
+    return &group.options[i];
 }
 
 /* Where in values (of the verb) the field of option i lies. */
 static size_t field_offset(const command_line *line, size_t i)
 {
-    return option_at(line, i)->offset + (i < line->option_count ? 0 : line->more.offset);
+    option_group group = group_of(line, &i);
+    return group.options[i].offset + group.offset;
 }
 
 /* ---- choices ------------------------------------------------------------------------------- */
@@ -139,7 +155,7 @@ static void print_help(const command_line *line, const void *values)
     fputs(line->about, stdout);
     print("\n\nOptions:\n");
     for (size_t i = 0; i < option_total(line); i++) {
-        if (i == line->option_count && line->more.title) {
+        if (i == option_total(line) - line->more.count && line->more.title) {
             print("\n%s\n", line->more.title);
         }
         print_option(option_at(line, i), (const char *)values + field_offset(line, i));
@@ -387,7 +403,7 @@ const char *options_given_of(const command_line *line, const char *const *names,
 
 const char *options_given_more(const command_line *line, const char *except)
 {
-    for (size_t i = line->option_count; i < option_total(line); i++) {
+    for (size_t i = line->option_count + line->common.count; i < option_total(line); i++) {
         const char *name = option_at(line, i)->name;
         if (line->given[i] && !(except && strcmp(name, except) == 0)) {
             return name;

@@ -51,12 +51,12 @@ typedef struct command_line {
     const char *notes; /* stands after the options; may be NULL */
     const option *options;
     size_t option_count;
-    option_group more;
+    option_group common, more;
     int most_operands;
     /* Filled by options_parse: */
     const char *operands[MAX_OPERANDS];
     int operand_count;
-    bool given[MAX_OPTIONS]; /* the verb's own, then the others */
+    bool given[MAX_OPTIONS]; /* the verb's own, the common ones, the others */
 } command_line;
 
 enum { OPTIONS_OK = -1 };

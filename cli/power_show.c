@@ -1,5 +1,4 @@
 #include "power_show.h"
-#include "json.h"
 #include "options.h"
 
 #include <float.h>
@@ -19,39 +18,32 @@ int window_read(const char *verb_name, const char *option_name, const char *text
     return OPTIONS_OK;
 }
 
-void power_print(const char *exponent, const char *prefactor, const far_power *p)
+/* "KEY": number, "KEY_interval": [low, high], and the line for people. */
+static void tell_estimate(far_result *r, const char *key, const char *label, double value,
+                          double low, double high)
 {
-    print("%-14s %.6g, 95 %% interval %.6g to %.6g\n", exponent, p->exponent, p->exponent_low,
-          p->exponent_high);
-    print("%-14s %.6g, 95 %% interval %.6g to ", prefactor, p->prefactor, p->prefactor_low);
-    print(isnan(p->prefactor_high) ? "beyond %.6g\n" : "%.6g\n",
-          isnan(p->prefactor_high) ? DBL_MAX : p->prefactor_high);
-    print("%-14s %g to %g, %lld points, spread of the logarithm %.3g\n", "  window", p->from, p->to,
-          (long long)p->points, p->spread);
-    if (p->warning) {
-        print("%-14s %s\n", "  take care", p->warning);
+    char name[64];
+    snprintf(name, sizeof name, "%s_interval", key);
+    if (isnan(high)) {
+        far_result_number(r, key, value, label, "%.6g, 95 %% interval %.6g to beyond %.6g", value,
+                          low, DBL_MAX);
+    } else {
+        far_result_number(r, key, value, label, "%.6g, 95 %% interval %.6g to %.6g", value, low,
+                          high);
     }
+    far_result_list(r, name, (double[]){low, high}, 2);
 }
 
-static void json_interval(const char *key, double low, double high)
+void power_tell(far_result *r, const char *exponent, const char *prefactor, const far_power *p)
 {
-    double ends[2] = {low, high};
-    json_key(stdout, key);
-    json_numbers(stdout, ends, 2);
-}
-
-void power_print_json(const far_power *p)
-{
-    json_begin(stdout);
-    json_number_field(stdout, "exponent", p->exponent);
-    json_interval("exponent_interval", p->exponent_low, p->exponent_high);
-    json_number_field(stdout, "prefactor", p->prefactor);
-    json_interval("prefactor_interval", p->prefactor_low, p->prefactor_high);
-    json_number_field(stdout, "spread", p->spread);
-    json_interval("window", p->from, p->to);
-    json_number_field(stdout, "points", (double)p->points);
+    tell_estimate(r, "exponent", exponent, p->exponent, p->exponent_low, p->exponent_high);
+    tell_estimate(r, "prefactor", prefactor, p->prefactor, p->prefactor_low, p->prefactor_high);
+    far_result_number(r, "spread", p->spread, NULL, NULL);
+    far_result_list(r, "window", (double[]){p->from, p->to}, 2);
+    far_result_count(r, "points", p->points, "  window",
+                     "%g to %g, %lld points, spread of the logarithm %.3g", p->from, p->to,
+                     (long long)p->points, p->spread);
     if (p->warning) {
-        json_text_field(stdout, "warning", p->warning);
+        far_result_text(r, "warning", p->warning, "  take care", NULL);
     }
-    json_close(stdout);
 }

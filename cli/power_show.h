@@ -9,9 +9,8 @@
 /* "20:150" into two numbers, 0 < from < to. OPTIONS_OK, or EXIT_USAGE with a line on stderr. */
 int window_read(const char *verb_name, const char *option_name, const char *text, double window[2]);
 
-/* Lines: the exponent with its interval, the prefactor with its own, the window, a warning. */
-void power_print(const char *exponent, const char *prefactor, const far_power *p);
-/* A whole object. */
-void power_print_json(const far_power *p);
+/* The exponent with its interval, the prefactor with its own, the window, a warning; for people
+ * under these labels. */
+void power_tell(far_result *r, const char *exponent, const char *prefactor, const far_power *p);
 
 #endif

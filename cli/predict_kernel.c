@@ -1,5 +1,6 @@
 #include "predict_kernel.h"
 #include "json.h"
+#include "report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -473,101 +474,102 @@ static int write_losses(job *j)
 
 /* ---- what is said -------------------------------------------------------------------------- */
 
-static void print_filter(const far_spectral *f)
-{
-    print("filter         ");
-    if (isinf(f->time)) {
-        print("%s", f->ridge > 0 ? "ridge regression" : "interpolation, of the least norm");
-    } else if (f->rate > 0) {
-        print("gradient descent, %.0f steps of %g, time %g", nearbyint(f->time / f->rate), f->rate,
-              f->time);
-    } else {
-        print("gradient flow to time %g", f->time);
-    }
-    print("%s\n", !isinf(f->time) && f->ridge > 0 ? ", with a ridge" : "");
-}
-
-static void print_summary(const job *j)
+static void tell_filter(far_result *r, const job *j)
 {
     const far_spectral *f = &j->args->filter;
+    double steps = nearbyint(f->time / f->rate);
+    const char *more = f->ridge > 0 ? ", with a ridge" : "";
     int64_t q = j->fitted.cols;
-    source_print(&j->kernel, &j->args->source);
-    print("targets        %lld column%s, training starts at %s\n", (long long)q, q == 1 ? "" : "s",
-          start_words(j));
-    print_filter(f);
-    print("ridge          %g, condition of K + %g I %.6g\n", f->ridge, f->ridge,
-          j->condition.condition);
-    print("residual       %.6g, |y - f|\n", j->residual);
-    if (f->ridge > 0) {
-        print("  of ridge     %.6g, |ridge (K + ridge I)^-1 (y - f0)|\n", j->ridge_residual);
+    far_result_text(r, "start", start_words(j), "targets", "%lld column%s, training starts at %s",
+                    (long long)q, q == 1 ? "" : "s", start_words(j));
+    if (isinf(f->time)) {
+        far_result_text(r, "filter", "ridge", "filter", "%s",
+                        f->ridge > 0 ? "ridge regression" : "interpolation, of the least norm");
+    } else if (f->rate > 0) {
+        far_result_text(r, "filter", "descent", "filter",
+                        "gradient descent, %.0f steps of %g, time %g%s", steps, f->rate, f->time,
+                        more);
+        far_result_number(r, "rate", f->rate, NULL, NULL);
+        far_result_number(r, "steps", steps, NULL, NULL);
     } else {
-        print("  at the end   %.6g, what interpolation leaves: y - f0 beyond the reach of K\n",
-              j->ridge_residual);
+        far_result_text(r, "filter", "flow", "filter", "gradient flow to time %g%s", f->time, more);
     }
-    print("loss L         %.6g before, %.6g after\n", j->loss[0], j->loss[1]);
-    print("dimension      %.6g of %lld, sum of lambda g(lambda)\n", j->dimension,
-          (long long)j->info.rows);
+    far_result_number(r, "time", f->time, NULL, NULL);
+    far_result_number(r, "ridge", f->ridge, "ridge", "%g, condition of K + %g I %.6g", f->ridge,
+                      f->ridge, j->condition.condition);
+    far_result_number(r, "condition", j->condition.condition, NULL, NULL);
+}
+
+static void tell_fit(far_result *r, const job *j)
+{
+    bool ridge = j->args->filter.ridge > 0;
+    far_result_number(r, "residual", j->residual, "residual", "%.6g, |y - f|", j->residual);
+    far_result_number(r, "ridge_residual", j->ridge_residual, ridge ? "  of ridge" : "  at the end",
+                      "%.6g, %s", j->ridge_residual,
+                      ridge ? "|ridge (K + ridge I)^-1 (y - f0)|"
+                            : "what interpolation leaves: y - f0 beyond the reach of K");
+    far_result_number(r, "loss_before", j->loss[0], "loss L", "%.6g before, %.6g after", j->loss[0],
+                      j->loss[1]);
+    far_result_number(r, "loss_after", j->loss[1], NULL, NULL);
+    far_result_number(r, "dimension", j->dimension, "dimension",
+                      "%.6g of %lld, sum of lambda g(lambda)", j->dimension,
+                      (long long)j->info.rows);
     if (j->predicted.data) {
-        print("new points     %lld\n", (long long)j->predicted.rows);
-    }
-    if (j->times && !j->args->losses) {
-        print("\n%14s  %14s\n", "t", "L(t)");
-        for (int64_t i = 0; i < j->time_count; i++) {
-            print("%14.6g  %14.6g\n", j->times[i], j->losses[i]);
-        }
+        far_result_say(r, "new points", "%lld", (long long)j->predicted.rows);
     }
 }
 
-static void json_filter(const job *j)
+static void tell_curve(report *out, const job *j)
 {
-    const far_spectral *f = &j->args->filter;
-    json_text_field(stdout, "start", start_words(j));
-    json_text_field(stdout, "filter", isinf(f->time) ? "ridge" : f->rate > 0 ? "descent" : "flow");
-    json_number_field(stdout, "ridge", f->ridge);
-    json_number_field(stdout, "condition", j->condition.condition);
-    json_number_field(stdout, "time", f->time);
-    if (f->rate > 0) {
-        json_number_field(stdout, "rate", f->rate);
-        json_number_field(stdout, "steps", nearbyint(f->time / f->rate));
+    static const far_result_column COLUMNS[] = {{NULL, "t", "%14.6g"}, {NULL, "L(t)", "%14.6g"}};
+    far_result *r = out->result;
+    far_figure_opts o = report_axes("time t", "loss L(t)");
+    far_result_list(r, "times", j->times, j->time_count);
+    far_result_list(r, "losses", j->losses, j->time_count);
+    far_result_for(r, j->args->losses ? FAR_FOR_PAGE : FAR_FOR_PEOPLE);
+    far_result_table(r, NULL, "The loss over time.", COLUMNS, 2);
+    for (int64_t i = 0; i < j->time_count; i++) {
+        far_result_cell(r, j->times[i]);
+        far_result_cell(r, j->losses[i]);
+    }
+    far_result_for(r, FAR_FOR_ALL);
+    o.x_scale = o.y_scale = FAR_SCALE_LOG;
+    report_draw(out, &o);
+    report_line(out, report_mark(NULL, 0), j->times, j->losses, j->time_count);
+    report_place(out, "losses", "The loss over time.");
+}
+
+static void list_values(far_result *r, const job *j)
+{
+    const far_mat *m = j->predicted.data ? &j->predicted : &j->fitted;
+    int64_t shape[] = {m->rows, m->cols};
+    far_result_array(r, j->predicted.data ? "prediction" : "fitted", m, shape, 2);
+    if (!j->predicted.data) {
+        far_result_array(r, "residuals", &j->residuals, shape, 2);
     }
 }
 
-static void json_matrix_field(const char *key, const far_mat *m)
+/* Predictions that no file takes are what was asked for: csv, and no words among it. */
+static int tell(job *j)
 {
-    json_key(stdout, key);
-    json_matrix(stdout, m);
-}
-
-static void json_values(const job *j)
-{
-    if (j->args->output) {
-        json_text_field(stdout, "written", j->args->output);
-    } else if (j->predicted.data) {
-        json_matrix_field("prediction", &j->predicted);
-    } else {
-        json_matrix_field("fitted", &j->fitted);
-        json_matrix_field("residuals", &j->residuals);
-    }
-}
-
-static void print_json(const job *j)
-{
-    json_begin(stdout);
-    source_print_json(&j->kernel, &j->args->source);
-    json_filter(j);
-    json_number_field(stdout, "residual", j->residual);
-    json_number_field(stdout, "ridge_residual", j->ridge_residual);
-    json_number_field(stdout, "loss_before", j->loss[0]);
-    json_number_field(stdout, "loss_after", j->loss[1]);
-    json_number_field(stdout, "dimension", j->dimension);
+    const predict_kernel_args *a = j->args;
+    common_args common = {.json = a->json, .quiet = a->quiet};
+    bool table = j->predicted.data && !a->output && !a->json;
+    report r;
+    int code = report_begin(&j->s, &common, "Training with a kernel", &r);
+    r.quiet |= table;
+    source_tell(&j->kernel, &a->source, r.result);
+    tell_filter(r.result, j);
+    tell_fit(r.result, j);
     if (j->times) {
-        json_key(stdout, "times");
-        json_numbers(stdout, j->times, j->time_count);
-        json_key(stdout, "losses");
-        json_numbers(stdout, j->losses, j->time_count);
+        tell_curve(&r, j);
     }
-    json_values(j);
-    json_end(stdout);
+    if (!a->output) {
+        list_values(r.result, j);
+    }
+    report_written(&r, "written", NULL, a->output);
+    code = report_end(&r, code);
+    return code == EXIT_DONE && table ? write_output(j) : code;
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
@@ -597,20 +599,6 @@ static void to_table(job *j)
     }
 }
 
-/* Predictions that no file takes are what was asked for: csv, and no words among it. */
-static int print_results(job *j)
-{
-    const predict_kernel_args *a = j->args;
-    if (a->json) {
-        print_json(j);
-    } else if (j->predicted.data && !a->output) {
-        return write_output(j);
-    } else if (!a->quiet) {
-        print_summary(j);
-    }
-    return EXIT_DONE;
-}
-
 static int run(job *j)
 {
     const predict_kernel_args *a = j->args;
@@ -623,7 +611,7 @@ static int run(job *j)
     code = code == EXIT_DONE && a->output ? write_output(j) : code;
     code = code == EXIT_DONE && a->losses ? write_losses(j) : code;
     session_idle(&j->s); /* does not come back after Ctrl-C */
-    return code == EXIT_DONE ? print_results(j) : code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int predict_kernel(const predict_kernel_args *a)

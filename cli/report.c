@@ -49,31 +49,32 @@ char *report_path(const report *r, const char *name)
 
 /* ---- life ---------------------------------------------------------------------------------- */
 
-static bool idle(const report *r)
+/* Pictures are drawn for a page only. */
+static bool draws(const report *r)
 {
-    return !r->page || r->failed != FAR_OK;
+    return r->result && r->folder;
 }
 
 static void note(report *r, far_status st)
 {
-    r->failed = r->failed == FAR_OK ? st : r->failed;
+    far_result_check(r->result, st);
 }
 
 void report_title(report *r, const char *title)
 {
-    if (r->folder) {
-        note(r, far_page_create(r->s->ctx, title, &r->page));
+    if (far_result_create(r->s->ctx, title, &r->result) != FAR_OK) {
+        r->result = NULL;
     }
 }
 
 static int write_page(const report *r)
 {
     char *path = report_path(r, "report.html");
-    far_status st = path ? far_page_save(r->s->ctx, r->page, path) : FAR_ERR_MEMORY;
+    far_status st = path ? far_result_save_page(r->s->ctx, r->result, path) : FAR_ERR_MEMORY;
     free(path);
-    return path && st != FAR_OK ? session_failure(r->s, NULL)
-           : path               ? EXIT_DONE
-                                : failure(r->s->verb, "out of memory");
+    return st == FAR_OK           ? EXIT_DONE
+           : st == FAR_ERR_MEMORY ? failure(r->s->verb, "report: out of memory")
+                                  : session_failure(r->s, NULL);
 }
 
 int report_write(report *r)
@@ -81,13 +82,7 @@ int report_write(report *r)
     if (!r->folder) {
         return EXIT_DONE;
     }
-    if (r->failed == FAR_ERR_MEMORY) {
-        return failure(r->s->verb, "report: out of memory");
-    }
-    if (r->failed != FAR_OK) {
-        return session_failure(r->s, "report");
-    }
-    int code = write_page(r);
+    int code = r->result ? write_page(r) : failure(r->s->verb, "report: out of memory");
     r->written = code == EXIT_DONE;
     return code;
 }
@@ -131,58 +126,105 @@ void report_close(report *r)
     drop_files(r);
     drop_cells(r);
     far_figure_destroy(r->figure);
-    far_page_destroy(r->page);
+    far_result_destroy(r->result);
     *r = (report){0};
+}
+
+/* ---- from begin to end --------------------------------------------------------------------- */
+
+int session_start(session *s, const char *verb_name, const common_args *a)
+{
+    int code = session_open(s, verb_name, a->threads, a->quiet);
+    return code == EXIT_DONE ? report_possible(s, a->report) : code;
+}
+
+int report_begin(session *s, const common_args *a, const char *title, report *r)
+{
+    int code = report_open(s, a->report, r);
+    r->json = a->json;
+    r->quiet = a->quiet;
+    if (code == EXIT_DONE) {
+        report_title(r, title);
+        code = r->result ? EXIT_DONE : failure(s->verb, "out of memory");
+    }
+    return code;
+}
+
+void report_written(report *r, const char *key, const char *label, const char *path)
+{
+    if (path) {
+        far_result_text(r->result, key, path, label, NULL);
+    }
+}
+
+static int print_result(const report *r)
+{
+    char *text = NULL;
+    far_ctx *ctx = r->s->ctx;
+    far_status st = r->json ? far_result_as_json(ctx, r->result, &text)
+                            : far_result_as_text(ctx, r->result, &text);
+    if (st == FAR_OK) {
+        fputs(text, stdout);
+    }
+    far_text_free(ctx, text);
+    return st == FAR_OK ? EXIT_DONE : session_failure(r->s, NULL);
+}
+
+static void say_where(report *r)
+{
+    far_result_for(r->result, FAR_FOR_JSON);
+    far_result_text(r->result, "report", r->folder, NULL, NULL);
+    far_result_for(r->result, FAR_FOR_TEXT);
+    far_result_say(r->result, "report", "%s/report.html", r->folder);
+}
+
+int report_end(report *r, int code)
+{
+    if (code == EXIT_DONE && r->folder) {
+        report_command(r, session_words, session_typed);
+        code = report_write(r);
+        say_where(r);
+    }
+    session_idle(r->s); /* does not come back after Ctrl-C */
+    if (code == EXIT_DONE && (r->json || !r->quiet)) {
+        code = print_result(r);
+    }
+    report_close(r);
+    return code;
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
 
 enum { WORDS_BYTES = 4096 };
 
+#define PRINT_WORDS(words)                                                                         \
+    char words[WORDS_BYTES];                                                                       \
+    va_list args;                                                                                  \
+    va_start(args, format);                                                                        \
+    vsnprintf(words, sizeof words, format, args);                                                  \
+    va_end(args)
+
 void report_verdict(report *r, far_tone tone, const char *format, ...)
 {
-    char words[WORDS_BYTES];
-    va_list args;
-    if (idle(r)) {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    note(r, far_page_verdict(r->s->ctx, r->page, tone, words));
+    PRINT_WORDS(words);
+    far_result_verdict(r->result, tone, "%s", words);
 }
 
 void report_heading(report *r, const char *text)
 {
-    if (!idle(r)) {
-        note(r, far_page_heading(r->s->ctx, r->page, text));
-    }
+    far_result_heading(r->result, text);
 }
 
 void report_text(report *r, const char *format, ...)
 {
-    char words[WORDS_BYTES];
-    va_list args;
-    if (idle(r)) {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    note(r, far_page_text(r->s->ctx, r->page, words));
+    PRINT_WORDS(words);
+    far_result_say(r->result, NULL, "%s", words);
 }
 
 void report_fact(report *r, const char *key, const char *format, ...)
 {
-    char words[WORDS_BYTES];
-    va_list args;
-    if (idle(r)) {
-        return;
-    }
-    va_start(args, format);
-    vsnprintf(words, sizeof words, format, args);
-    va_end(args);
-    note(r, far_page_fact(r->s->ctx, r->page, key, words));
+    PRINT_WORDS(words);
+    far_result_origin(r->result, key, "%s", words);
 }
 
 static bool needs_no_quotes(const char *word)
@@ -209,7 +251,7 @@ void report_command(report *r, int argc, char **argv)
 {
     char *text = NULL;
     size_t length;
-    FILE *out = idle(r) ? NULL : open_memstream(&text, &length);
+    FILE *out = open_memstream(&text, &length);
     if (!out) {
         return;
     }
@@ -219,7 +261,7 @@ void report_command(report *r, int argc, char **argv)
         put_quoted(out, argv[i]);
     }
     fclose(out);
-    note(r, far_page_fact(r->s->ctx, r->page, "command", text ? text : ""));
+    far_result_origin(r->result, "command", "%s", text ? text : "");
     free(text);
 }
 
@@ -255,7 +297,7 @@ void report_cell(report *r, const char *format, ...)
 {
     va_list args;
     char *text;
-    if (idle(r) || !cell_fits(r)) {
+    if (!draws(r) || !cell_fits(r)) {
         return;
     }
     va_start(args, format);
@@ -278,10 +320,16 @@ void report_number(report *r, const char *format, double value)
 
 void report_table(report *r, const char *caption, const char *const *heads, int64_t cols)
 {
-    if (!idle(r)) {
-        note(r, far_page_table(r->s->ctx, r->page, caption, heads, cols,
-                               (const char *const *)r->cells, r->cell_count / cols));
+    far_result_column *columns = calloc((size_t)cols, sizeof *columns);
+    for (int64_t j = 0; columns && j < cols; j++) {
+        columns[j].head = heads[j];
     }
+    note(r, columns ? FAR_OK : FAR_ERR_MEMORY);
+    far_result_table(r->result, NULL, caption, columns, cols);
+    for (int64_t i = 0; i < r->cell_count; i++) {
+        far_result_cell_text(r->result, "%s", r->cells[i]);
+    }
+    free(columns);
     drop_cells(r);
 }
 
@@ -301,7 +349,7 @@ far_figure_opts report_axes(const char *x_label, const char *y_label)
 
 void report_draw(report *r, const far_figure_opts *opts)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         far_figure_destroy(r->figure);
         r->figure = NULL;
         note(r, far_figure_create(r->s->ctx, opts, &r->figure));
@@ -319,7 +367,7 @@ far_mark_opts report_mark(const char *label, int colour)
 
 void report_line(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_line(r->s->ctx, r->figure, x, y, n, &mark));
     }
 }
@@ -327,14 +375,14 @@ void report_line(report *r, far_mark_opts mark, const double *x, const double *y
 void report_band(report *r, far_mark_opts mark, const double *x, const double *low,
                  const double *high, int64_t n)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_band(r->s->ctx, r->figure, x, low, high, n, &mark));
     }
 }
 
 void report_points(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_points(r->s->ctx, r->figure, x, y, n, &mark));
     }
 }
@@ -342,7 +390,7 @@ void report_points(report *r, far_mark_opts mark, const double *x, const double 
 void report_bars(report *r, far_mark_opts mark, const double *values, const double *half_widths,
                  int64_t n)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_bars(r->s->ctx, r->figure, values, half_widths, n, &mark));
     }
 }
@@ -350,7 +398,7 @@ void report_bars(report *r, far_mark_opts mark, const double *values, const doub
 void report_histogram(report *r, far_mark_opts mark, const double *edges, const double *counts,
                       int64_t bins)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_histogram(r->s->ctx, r->figure, edges, counts, bins, &mark));
     }
 }
@@ -358,25 +406,22 @@ void report_histogram(report *r, far_mark_opts mark, const double *edges, const 
 void report_rule(report *r, int direction, double value, const char *label)
 {
     far_mark_opts mark = report_mark(label, FAR_COLOUR_INK);
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, far_figure_rule(r->s->ctx, r->figure, direction, value, &mark));
     }
 }
 
 void report_place(report *r, const char *name, const char *caption)
 {
-    char file[128];
-    snprintf(file, sizeof file, "%s.csv", name);
-    if (!idle(r)) {
-        note(r, far_page_figure(r->s->ctx, r->page, r->figure, file, caption));
-        far_figure_destroy(r->figure);
+    if (draws(r)) {
+        far_result_figure(r->result, r->figure, name, caption);
         r->figure = NULL;
     }
 }
 
 void report_give(report *r, far_status st, far_figure *figure)
 {
-    if (idle(r)) {
+    if (!draws(r)) {
         far_figure_destroy(figure);
         return;
     }
@@ -387,7 +432,7 @@ void report_give(report *r, far_status st, far_figure *figure)
 
 far_figure *report_take(report *r)
 {
-    far_figure *figure = idle(r) ? NULL : r->figure;
+    far_figure *figure = draws(r) ? r->figure : NULL;
     if (figure) {
         r->figure = NULL;
     }
@@ -397,7 +442,7 @@ far_figure *report_take(report *r)
 void report_grid(report *r, far_figure **figures, int64_t rows, int64_t cols,
                  const far_grid_opts *opts)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         far_figure_destroy(r->figure);
         r->figure = NULL;
         note(r, far_figure_grid(r->s->ctx, figures, rows, cols, opts, &r->figure));
@@ -422,10 +467,10 @@ static far_status save_as(report *r, const char *name, const char *ending)
 
 void report_figure_files(report *r, const char *name)
 {
-    if (!idle(r)) {
+    if (draws(r)) {
         note(r, save_as(r, name, ".svg"));
     }
-    if (!idle(r)) {
+    if (draws(r)) {
         far_status st = save_as(r, name, ".png");
         note(r, st == FAR_ERR_ARG ? FAR_OK : st); /* built without a renderer: the svg will do */
     }

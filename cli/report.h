@@ -1,13 +1,14 @@
-/* The report of a verb: a folder with report.html in it, made piece by piece.
+/* What a verb found, as one far_result: text or JSON on standard output and, with --report DIR, a
+ * folder with report.html in it.
  *
  * The pieces return nothing: after the first that fails the others do nothing, and report_write
- * tells of it. */
+ * and report_end tell of it. */
 #ifndef FAR_CLI_REPORT_H
 #define FAR_CLI_REPORT_H
 
 #include "session.h"
 
-#include <farfield/page.h>
+#include <farfield/result.h>
 
 enum { REPORT_FILES = 32 };
 
@@ -17,15 +18,26 @@ struct report {
     session *s;
     const char *folder; /* NULL: nobody asked for one */
     bool made_folder;
-    far_page *page;
+    bool json, quiet;   /* what report_end prints */
+    far_result *result; /* NULL: none was begun */
     far_figure *figure; /* the one being drawn */
     char **cells;       /* of the table being filled */
     int64_t cell_count, cell_room;
     char *files[REPORT_FILES]; /* that stand beside the page */
     int file_count;
-    far_status failed; /* the first failure; its message is the context's */
     bool written;
 };
+
+/* session_open with the options that all verbs share, and report_possible. */
+int session_start(session *s, const char *verb_name, const common_args *a);
+/* Opens the folder, if one is asked for, and begins the result: add to r->result. Returns an exit
+ * code, with a line on stderr if it is not 0. */
+int report_begin(session *s, const common_args *a, const char *title, report *r);
+/* Writes the page, lets Ctrl-C end the process (session_idle), prints text or JSON, frees. code:
+ * what report_begin returned; if it is not 0 nothing is written. Returns an exit code, as above. */
+int report_end(report *r, int code);
+/* "written": the file, in JSON and, with a label, for people. path NULL: nothing. */
+void report_written(report *r, const char *key, const char *label, const char *path);
 
 /* Whether report_open will do: to ask before hours of work, not after. Returns an exit code, with a
  * line on stderr if it is not 0. */
@@ -33,7 +45,7 @@ int report_possible(session *s, const char *folder);
 /* Makes the folder, or sees that it can be written to. folder may be NULL: then no piece does
  * anything. Returns an exit code, as above. */
 int report_open(session *s, const char *folder, report *r);
-/* Starts the page. */
+/* Begins the result. */
 void report_title(report *r, const char *title);
 /* Writes report.html whole. Returns an exit code, as above. */
 int report_write(report *r);

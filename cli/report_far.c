@@ -36,8 +36,8 @@ void view_spread(double size, double t[FAR_VIEW_POINTS])
 /* Failures of evaluation are the report's. */
 static bool eval_into(report *r, const subject *m, double *x, int64_t rows, double *out)
 {
-    far_status st = r->failed == FAR_OK ? subject_eval(r->s, m, x, rows, out) : r->failed;
-    r->failed = st;
+    far_status st = subject_eval(r->s, m, x, rows, out);
+    far_result_check(r->result, st);
     return st == FAR_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The report of farfield local: maps as pictures, and C by distance. */
+/* What farfield local found: numbers, quartiles, maps as pictures, and C by distance. */
 #include "json.h"
 #include "local_job.h"
 #include "report.h"
@@ -93,9 +93,9 @@ static far_figure *draw_map(report *r, const local_job *j, const canvas *c, int 
     heat.map = positive ? FAR_MAP_SEQUENTIAL : FAR_MAP_AUTO;
     arrange(c, &j->kernel.x, j->maps[map]);
     report_draw(r, &opts);
-    if (r->figure && r->failed == FAR_OK) {
-        r->failed =
-            far_figure_heat(j->s.ctx, r->figure, c->cells, c->up.count, c->across.count, &heat);
+    if (r->figure) {
+        far_result_check(r->result, far_figure_heat(j->s.ctx, r->figure, c->cells, c->up.count,
+                                                    c->across.count, &heat));
     }
     return report_take(r);
 }
@@ -161,58 +161,108 @@ static void put_curve(report *r, const local_job *j)
                  "length.");
 }
 
-static void add_row(report *r, const char *what, double value)
+static void tell_numbers(far_result *r, const local_job *j)
 {
-    report_cell(r, "%s", what);
-    report_number(r, "%.6g", value);
+    const far_local *c = &j->curve;
+    far_result_flag(r, "grid", j->grid, NULL, NULL);
+    far_result_number(r, "spacing", j->spacing, "points", "%lld of %lld coordinates%s, %.4g apart",
+                      (long long)j->n, (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
+    far_result_number(r, "bin", c->spacing, NULL, NULL);
+#define NUMBER(key, value, label, what)                                                            \
+    far_result_number(r, key, value, label, "%-12.6g " what, value)
+    NUMBER("xi", c->xi, "xi", "correlation length of C");
+    NUMBER("c_inf", c->c_inf, "c_inf", "C far away");
+    NUMBER("min_c", c->min_c, "min C", "the least of all pairs");
+    NUMBER("lambda", j->largest, "lambda", "largest eigenvalue of K / N");
+    NUMBER("v0cos", j->first_cosine, "cos(v0, K 1)", "the first eigenvector and the row sums");
+    NUMBER("magma", j->magma, isnan(j->magma) ? NULL : "MAG-Ma", "|mean of grad log |g||");
 }
 
-static void put_table(report *r, const local_job *j)
+static void tell_targets(far_result *r, const local_job *j)
 {
-    static const char *const HEADS[] = {"", "value"};
-    add_row(r, "correlation length xi", j->curve.xi);
-    add_row(r, "C far away, c_inf", j->curve.c_inf);
-    add_row(r, "least C", j->curve.min_c);
-    add_row(r, "largest eigenvalue of K / N", j->largest);
-    add_row(r, "cos(v0, K 1)", j->first_cosine);
-    add_row(r, "MAG-Ma", j->magma);
-    add_row(r, "spacing of the points", j->spacing);
-    if (j->h.data) {
-        add_row(r, "correlation of the reach and the Cauchy model's", j->reach_agrees);
-        add_row(r, "the same of the least C", j->least_agrees);
+    far_result_heading(r, "targets");
+    if (j->grid) {
+        NUMBER("auc", j->auc, "AUC", "of |v0| for the edges, where the targets are steepest");
+        NUMBER("gradcorr", j->slope_correlation, "correlation",
+               "of log |g| and the targets' slope");
     }
-    if (j->image.data && j->grid) {
-        add_row(r, "AUC of |v0| for edges", j->auc);
-        add_row(r, "correlation of log |g| and the targets' slope", j->slope_correlation);
-    }
-    if (j->image.data) {
-        add_row(r, "CKA with the kernel of the targets", j->cka);
-    }
-    report_table(r, "Numbers of the whole.", HEADS, 2);
+    NUMBER("cka", j->cka, "CKA", "with the Gaussian kernel of the targets");
+    far_result_number(r, "cka_width", j->args.width, NULL, NULL);
+#undef NUMBER
 }
 
-static void put_verdict(report *r, const local_job *j)
+static void tell_maps(far_result *r, local_job *j)
 {
-    bool points = j->curve.xi < j->spacing;
-    report_verdict(r, FAR_TONE_PLAIN, "The kernel is correlated over xi = %.3g%s.", j->curve.xi,
-                   points ? ", less than the spacing of the points: it measures them" : "");
-}
-
-int local_report(local_job *j, int argc, char **argv)
-{
-    report r = {0};
-    int code = report_open(&j->s, j->args.report, &r);
-    if (code == EXIT_DONE) {
-        report_title(&r, "A kernel around its points");
-        put_verdict(&r, j);
-        put_table(&r, j);
-        if (j->grid && j->d == 2) {
-            put_maps(&r, j);
+    static const struct {
+        const char *key, *name;
+        int map;
+    } ROWS[] = {{"g", "|g|", MAP_LENGTH},
+                {"v0", "v0", MAP_FIRST},
+                {"reach", "reach of C", MAP_REACH},
+                {"reach_model", "  Cauchy model", MAP_REACH_MODEL},
+                {"min_c_of_points", "least C", MAP_LEAST},
+                {"min_c_model", "  Cauchy model", MAP_LEAST_MODEL}};
+    enum { COUNT = sizeof ROWS / sizeof ROWS[0] };
+    static const far_result_column COLUMNS[] = {{NULL, "over the points", NULL},
+                                                {NULL, "quartile", "%10.4g"},
+                                                {NULL, "median", "%10.4g"},
+                                                {NULL, "quartile", "%10.4g"},
+                                                {NULL, "corr.", "%8.3f"}};
+    bool model = j->h.data != NULL;
+    far_result_table(r, NULL, "Quartiles over the points; correlation of measured and model.",
+                     COLUMNS, model ? 5 : 4);
+    for (int i = 0; i < COUNT; i++) {
+        quartiles q = local_quartiles(j, ROWS[i].map);
+        double agrees = ROWS[i].map == MAP_REACH_MODEL   ? j->reach_agrees
+                        : ROWS[i].map == MAP_LEAST_MODEL ? j->least_agrees
+                                                         : NAN;
+        if (!local_has(j, ROWS[i].map)) {
+            continue;
         }
-        put_curve(&r, j);
-        report_command(&r, argc, argv);
-        code = report_write(&r);
+        far_result_cell_text(r, "%s", ROWS[i].name);
+        far_result_cell(r, q.low);
+        far_result_cell(r, q.middle);
+        far_result_cell(r, q.high);
+        if (model && isnan(agrees)) {
+            far_result_cell_text(r, "%s", "");
+        } else if (model) {
+            far_result_cell(r, agrees);
+        }
     }
-    report_close(&r);
-    return code;
+    for (int i = 0; i < COUNT; i++) {
+        quartiles q = local_quartiles(j, ROWS[i].map);
+        if (local_has(j, ROWS[i].map)) {
+            far_result_list(r, ROWS[i].key, (double[]){q.low, q.middle, q.high}, 3);
+        }
+    }
+    if (model) {
+        far_result_number(r, "reach_agreement", j->reach_agrees, NULL, NULL);
+        far_result_number(r, "min_c_agreement", j->least_agrees, NULL, NULL);
+        far_result_count(r, "without_model", j->flat, NULL, NULL);
+    }
+}
+
+int local_tell(local_job *j)
+{
+    const local_args *a = &j->args;
+    report r;
+    int code = report_begin(&j->s, &a->common, "A kernel around its points", &r);
+    far_result_for(r.result, FAR_FOR_PAGE);
+    far_result_verdict(
+        r.result, FAR_TONE_PLAIN, "The kernel is correlated over xi = %.3g%s.", j->curve.xi,
+        j->curve.xi < j->spacing ? ", less than the spacing of the points: it measures them" : "");
+    far_result_for(r.result, FAR_FOR_ALL);
+    source_tell(&j->kernel, &a->source, r.result);
+    tell_numbers(r.result, j);
+    tell_maps(r.result, j);
+    if (j->image.data) {
+        tell_targets(r.result, j);
+    }
+    if (j->grid && j->d == 2) {
+        put_maps(&r, j);
+    }
+    put_curve(&r, j);
+    report_written(&r, "written", NULL, a->output);
+    report_written(&r, "correlation", NULL, a->correlation);
+    return report_end(&r, code);
 }

@@ -8,6 +8,26 @@
 
 static const double MOMENT_SECONDS = 2, MUCH_BYTES = 1 << 30;
 
+char **session_typed;
+int session_words;
+
+#define AT(field) offsetof(common_args, field)
+
+static const option COMMON[] = {
+    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
+     "write DIR/report.html: a page with the tables and figures", 0, 0},
+    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no messages, no progress bar", 0,
+     0},
+    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+};
+
+option_group common_options(size_t offset)
+{
+    return (option_group){
+        .options = COMMON, .count = sizeof COMMON / sizeof COMMON[0], .offset = offset};
+}
+
 int64_t default_threads(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");

@@ -3,6 +3,7 @@
 #define FAR_CLI_SESSION_H
 
 #include "cli.h"
+#include "options.h"
 #include "progress.h"
 
 #include <farfield/solve.h>
@@ -11,6 +12,18 @@ enum { MOST_THREADS = 1024 };
 
 /* What OpenMP's users expect; 0, one per core, if OMP_NUM_THREADS is not set to a number. */
 int64_t default_threads(void);
+
+/* What was typed, from the verb on: set by main. */
+extern char **session_typed;
+extern int session_words;
+
+/* Options that all verbs share. Zero but for threads: default_threads(). */
+typedef struct common_args {
+    const char *report; /* a folder; NULL: none */
+    bool json, quiet;
+    int64_t threads;
+} common_args;
+option_group common_options(size_t offset);
 
 /* Zero-initialise; session_close is always safe. */
 typedef struct session {

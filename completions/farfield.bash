@@ -141,13 +141,15 @@ _farfield() {
         _farfield_words "$word" "--net --arch --by-layer --layers --outputs --where --dtype
             --memory $common"
         ;;
-    measure:-*) _farfield_words "$word" "--metrics --list $source $common" ;;
+    measure:-*) _farfield_words "$word" "--metrics --list --report $source $common" ;;
     spectrum:-*)
-        _farfield_words "$word" "--top --ridge --powerlaw --by-layer --weyl --vectors $source $common"
+        _farfield_words "$word" "--top --ridge --powerlaw --by-layer --weyl --vectors --report
+            $source $common"
         ;;
-    align:-*) _farfield_words "$word" "--top --task-from-eig --width $source $common" ;;
+    align:-*) _farfield_words "$word" "--top --task-from-eig --width --report $source $common" ;;
     powerlaw:-*)
-        _farfield_words "$word" "--window --x --y --of --theory --arch --json --quiet --threads --help"
+        _farfield_words "$word" "--window --x --y --of --theory --arch --report --json --quiet --threads
+            --help"
         ;;
     local:-*)
         _farfield_words "$word" "--grid --image --bins --step --edges --width --correlation --report

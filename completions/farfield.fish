@@ -26,7 +26,7 @@ set -l works '__fish_seen_subcommand_from fit train predict certify compare kern
 set -l writes '__fish_seen_subcommand_from fit train predict certify kernel gram measure spectrum align laplace'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
-complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare demo' -l report -x \
+complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare demo measure spectrum align powerlaw local' -l report -x \
     -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
@@ -203,7 +203,6 @@ complete -c farfield -n $local -l step -x -d 'of differences'
 complete -c farfield -n $local -l edges -x -d 'part of the points'
 complete -c farfield -n $local -l width -x -d 'of the kernel of targets'
 complete -c farfield -n $local -s c -l correlation -r -F -d 'write c(eps)'
-complete -c farfield -n $local -l report -x -a '(__fish_complete_directories)' -d 'write a report'
 
 set -l laplace '__fish_seen_subcommand_from laplace'
 complete -c farfield -n $laplace -s n -l net -r -F -d 'the trained network'

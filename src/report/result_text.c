@@ -2,6 +2,7 @@
  * in a text, the terminal prints it and does nothing else. */
 #include "result_internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { LABEL_WIDTH = 14, LINE_WIDTH = 100 };
@@ -93,9 +94,12 @@ static void add_paragraph(far_text *t, const char *text)
 
 /* ---- tables ---- */
 
+/* That of its format, "%14.6g", at least. */
 static int64_t column_width(const far_piece *p, int64_t col)
 {
-    int64_t widest = width_of(p->heads[col]);
+    const char *format = p->formats[col];
+    int64_t least = format ? strtol(format + strcspn(format, "123456789."), NULL, 10) : 0;
+    int64_t head = width_of(p->heads[col]), widest = head > least ? head : least;
     for (int64_t i = col; i < p->cell_count; i += p->cols) {
         int64_t width = width_of(far_cell_words(&p->cells[i]));
         widest = width > widest ? width : widest;

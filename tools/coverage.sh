@@ -12,6 +12,6 @@ cmake --preset coverage >/dev/null
 cmake --build --preset coverage -j "$jobs" 2>&1 | grep -E 'error|warning:' || true
 find build-coverage -name '*.gcda' -delete
 ctest --preset coverage -j "$jobs" -L 'unit|numeric|golden|cli' \
-    -E 'cli_(reproduce_|demo|data_no_permission|output_too_large)|test_(montecarlo|ntk_limit|training|large_spectrum)' |
+    -E 'cli_(reproduce_|demo|data_no_permission|command_output_too_large)|test_(montecarlo|ntk_limit|training|large_spectrum)' |
     grep -E '\*\*\*|tests passed' || true
 tools/coverage.py build-coverage

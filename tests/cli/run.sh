@@ -44,7 +44,7 @@ check_case() {
 
 run_case() {
     local code
-    name="$(basename "$1" .sh)"
+    name="$(basename "$(dirname "$1")")_$(basename "$1" .sh)"
     mkdir -p "$scratch/work"
     (cd "$scratch/work" && bash -eu -o pipefail -c '. "$1"; . "$2"' "$name" "$here/lib.sh" "$1") \
         >"$scratch/stdout" 2>"$scratch/stderr" </dev/null

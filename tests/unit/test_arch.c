@@ -1,17 +1,7 @@
 /* The architecture language: what parses, what it means, what the messages say. */
 #include "../../src/arch/arch_tree.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#include "harness.h"
 
 static far_arch *parse(const char *text)
 {
@@ -39,13 +29,6 @@ static void assert_starts_with(const char *text, const char *start)
 {
     if (strncmp(text, start, strlen(start)) != 0) {
         fail_msg("expected '%s', found '%s'", start, text);
-    }
-}
-
-static void assert_holds(const char *text, const char *piece)
-{
-    if (!strstr(text, piece)) {
-        fail_msg("no '%s' in '%s'", piece, text);
     }
 }
 
@@ -515,10 +498,7 @@ typedef struct generator {
 
 static uint64_t draw(generator *g, uint64_t below)
 {
-    uint64_t z = g->state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return (z ^ z >> 31) % below;
+    return roll(&g->state) % below;
 }
 
 static void put(generator *g, const char *text)
@@ -806,8 +786,6 @@ static void grammar_examples_parse(void **state)
     }
     assert_true(examples >= 3);
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
 int main(void)
 {

@@ -6,18 +6,9 @@
 #include "../../src/data/frame_internal.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 #define DATA "a,y\n1,3\n2,5\n4,-1\n5.5,2\n8,4\n9,4.5\n11,0\n"
 
 static far_model *fit(const char *arch, bool nngp)

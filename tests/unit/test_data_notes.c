@@ -3,16 +3,9 @@
 #include "../../src/data/data_internal.h"
 
 #include <farfield/frame.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zip.h>
 
-#include <cmocka.h>
-
-#include "counted.h"
-#include "folder.h"
+#include "harness.h"
 
 #define TEXT "a \xce\xbb, \xe2\x82\xac and \xf0\x9d\x95\x82"
 
@@ -220,7 +213,6 @@ static void every_allocation_may_fail(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
     const struct CMUnitTest tests[] = {
         TEST(notes_come_back),
         TEST(notes_are_no_arrays),

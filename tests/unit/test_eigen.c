@@ -5,19 +5,8 @@
 #include "../../src/solve/lapack.h"
 
 #include <farfield/solve.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#include "harness.h"
 
 enum { N = 307, K = 3 };
 

@@ -3,18 +3,12 @@
 #define _GNU_SOURCE
 #include "../../src/data/data_internal.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
 #include "faults.h"
-#include "folder.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* Not by the library, which would know it as an input from then on. */
 static void expect_file(const char *path, const char *text)
@@ -37,7 +31,7 @@ static void expect_read(const char *path, const char *text)
     far_file_free(ctx, got);
 }
 
-static far_status write_text(const char *path, const char *text)
+static far_status commit_text(const char *path, const char *text)
 {
     far_file *file = NULL;
     far_status st = far_file_create(ctx, path, &file);
@@ -67,7 +61,7 @@ static void a_failed_write_leaves_what_was_there(void **state)
         snprintf(wanted, sizeof wanted, "f: cannot write: %s", cases[i].why);
         write_file("f", "old", 3);
         next_fault = cases[i].f;
-        assert_int_equal(write_text("f", "new"), FAR_ERR_IO);
+        assert_int_equal(commit_text("f", "new"), FAR_ERR_IO);
         assert_string_equal(far_ctx_message(ctx), wanted);
         assert_null(next_fault.call);
         expect_file("f", "old");
@@ -75,7 +69,7 @@ static void a_failed_write_leaves_what_was_there(void **state)
         assert_int_equal(unlink("f"), 0);
         if (!cases[i].old_only) {
             next_fault = cases[i].f;
-            assert_int_equal(write_text("f", "new"), FAR_ERR_IO);
+            assert_int_equal(commit_text("f", "new"), FAR_ERR_IO);
             assert_int_equal(count_files(), 0);
         }
     }
@@ -91,7 +85,7 @@ static void what_does_not_matter_does_not_fail(void **state)
     for (int i = 0; i < COUNT(cases); i++) {
         write_file("f", "old", 3);
         next_fault = cases[i];
-        must(write_text("f", "new"));
+        must(commit_text("f", "new"));
         assert_null(next_fault.call);
         expect_file("f", "new");
         assert_int_equal(count_files(), 1);
@@ -104,7 +98,7 @@ static void a_folder_that_is_not_on_disk_is_told(void **state)
 {
     (void)state;
     next_fault = (fault){"fsync", 1, EIO};
-    assert_int_equal(write_text("f", "new"), FAR_ERR_IO);
+    assert_int_equal(commit_text("f", "new"), FAR_ERR_IO);
     assert_string_equal(far_ctx_message(ctx), "f: cannot write: input/output error");
     expect_file("f", "new");
     unlink("f");
@@ -117,19 +111,19 @@ static void a_temporary_file_may_be_taken_away(void **state)
     static const fault cases[] = {{"flock", 0, EWOULDBLOCK}, {"fstat", 0, EIO}};
     for (int i = 0; i < COUNT(cases); i++) {
         next_fault = cases[i];
-        must(write_text("f", "new"));
+        must(commit_text("f", "new"));
         expect_file("f", "new");
         assert_int_equal(count_files(), 2);
-        must(write_text("f", "newer")); /* which finds it abandoned indeed */
+        must(commit_text("f", "newer")); /* which finds it abandoned indeed */
         expect_file("f", "newer");
         assert_int_equal(count_files(), 1);
     }
     unlink("f");
     next_fault = (fault){"flock", ALWAYS, EWOULDBLOCK};
-    assert_int_equal(write_text("f", "new"), FAR_ERR_IO);
+    assert_int_equal(commit_text("f", "new"), FAR_ERR_IO);
     assert_string_equal(far_ctx_message(ctx), "f: cannot write: resource temporarily unavailable");
     next_fault = (fault){0};
-    must(write_text("f", "new"));
+    must(commit_text("f", "new"));
     assert_int_equal(count_files(), 1);
     unlink("f");
 }
@@ -141,7 +135,7 @@ static void another_process_keeps_its_file(void **state)
     far_file *first;
     must(far_file_create(ctx, "f", &first));
     must(far_file_put(first, "first", 5));
-    must(write_text("f", "second"));
+    must(commit_text("f", "second"));
     expect_file("f", "second");
     assert_int_equal(count_files(), 2);
     must(far_file_commit(first));
@@ -172,7 +166,7 @@ static void a_disk_may_fill_up_anywhere(void **state)
         int at = 0;
         for (; st != FAR_OK; at++) {
             next_fault = (fault){"write", at, ENOSPC};
-            st = write_text(names[i], text);
+            st = commit_text(names[i], text);
             assert_int_equal(count_files(), st == FAR_OK);
             assert_true(st == FAR_OK ||
                         strstr(far_ctx_message(ctx), "cannot write: no space left on device"));
@@ -259,7 +253,7 @@ static void inputs_are_protected_on_request(void **state)
     far_file_free(ctx, text);
     refused(far_file_claim(ctx, "in"), FAR_ERR_ARG,
             "in: is an input, and the output would replace it; give the output another name");
-    refused(write_text("in", "y"), FAR_ERR_ARG,
+    refused(commit_text("in", "y"), FAR_ERR_ARG,
             "in: is an input, and the output would replace it; give the output another name");
     expect_file("in", "x");
     write_file("out", "x", 1);
@@ -325,7 +319,7 @@ static far_status copy_file(void)
 {
     char *text = NULL;
     far_status st = far_file_read(ctx, "in", &text, NULL);
-    st = st == FAR_OK ? write_text("out.gz", text) : st;
+    st = st == FAR_OK ? commit_text("out.gz", text) : st;
     far_file_free(ctx, text);
     return st;
 }
@@ -348,8 +342,6 @@ static void every_allocation_may_fail(void **state)
     unlink("in");
     unlink("out.gz");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

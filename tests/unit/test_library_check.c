@@ -1,17 +1,7 @@
 /* A C library whose functions are not as good as proofs assume is found out, by name. */
 #include "../../src/certify/net_certify.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+#include "harness.h"
 
 /* The linker puts these in front (tests/CMakeLists.txt): too large by so much, where that is wrong.
  */

@@ -1,20 +1,9 @@
 /* Networks of layer norms: what is refused, by what name, and what is read from metadata. */
 #include <farfield/lnnet.h>
 #include <farfield/nonlinear.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 enum { ROWS = 5, INPUTS = 2, CLASSES = 2 };
 
 static double points[ROWS * INPUTS] = {0, 0, 1, 0.5, 2, -1, 3, 0.25, 5, 4};
@@ -23,13 +12,6 @@ static const int64_t LABELS[ROWS] = {0, 1, 0, 1, 0};
 static far_mat rows_of_points(void)
 {
     return far_mat_view(points, ROWS, INPUTS, FAR_F64);
-}
-
-static void refused(far_status st, far_status wanted, const char *part)
-{
-    if (st != wanted || !strstr(far_ctx_message(ctx), part)) {
-        fail_msg("%s: '%s' is not in '%s'", far_status_name(st), part, far_ctx_message(ctx));
-    }
 }
 
 static far_net *make_net(const char *arch, int32_t init)

@@ -4,38 +4,15 @@
 
 #include <float.h>
 #include <jansson.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zip.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
-#include "folder.h"
 #include "seal.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* What goes in must come out: whoever adds a field saves it, and sets it in make_model below. */
 _Static_assert(sizeof(far_model_info) == 200, "far_model_info has a new field");
-
-/* The caller frees. */
-static char *read_whole(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    char *data = calloc(*size + 1, 1);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    fclose(f);
-    return data;
-}
 
 /* ---- models made by hand: 7 rows, 5 inputs of 3 columns, 2 targets or 3 classes ---- */
 
@@ -1232,8 +1209,6 @@ static void numpy_opens_a_model(void **state)
     far_model_destroy(m);
     unlink("m.far");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

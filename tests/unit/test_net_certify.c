@@ -2,27 +2,7 @@
  * is checked, and the pieces they are made of against plain evaluation. */
 #include "../../src/certify/net_cell.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static void assert_status(far_status st, far_status expected, const char *words)
-{
-    assert_int_equal(st, expected);
-    if (!strstr(far_ctx_message(ctx), words)) {
-        fail_msg("\"%s\" does not say \"%s\"", far_ctx_message(ctx), words);
-    }
-}
+#include "harness.h"
 
 /* Random weights, times factor as if trained; batch norms that have seen something. */
 static far_net *network(const char *arch, int64_t inputs, uint64_t seed, double factor)
@@ -90,7 +70,7 @@ static void adversaries(const far_net *net, const far_net_bound *b, int64_t n, d
     }
 }
 
-static void assert_holds(const far_net *net, const far_net_certificate *c, int64_t n)
+static void assert_bounds(const far_net *net, const far_net_certificate *c, int64_t n)
 {
     int64_t d = net->info.inputs, p = net->info.outputs;
     double *x = malloc((size_t)(n * d) * sizeof *x), *f = malloc((size_t)(n * p) * sizeof *f);
@@ -146,7 +126,7 @@ static void toy_networks_are_bounded_within_two_percent(void **state)
             far_net_certificate *c = certify(net, 20);
             const far_net_bound *b = far_net_certificate_bound(c, 0);
             far_net_certificate_info info = far_net_certificate_describe(c);
-            assert_holds(net, c, 20000);
+            assert_bounds(net, c, 20000);
             assert_true(b->tightest <= 1.02 * b->sup_found);
             assert_true(info.finished && info.norms && !info.batch && info.cells > 0);
             assert_true(k == 0 || b->norm_ball <= textbook_bound(net));
@@ -188,7 +168,7 @@ static void every_kind_of_layer_keeps_its_bound(void **state)
                 scale(net);
             }
             far_net_certificate *c = certify(net, 0.1);
-            assert_holds(net, c, 2000);
+            assert_bounds(net, c, 2000);
             far_net_certificate_destroy(c);
             far_net_destroy(net);
         }
@@ -239,7 +219,7 @@ static void more_inputs_are_bounded_too(void **state)
         far_net *net = network("dense(23) ln relu dense(19) relu dense(1)", INPUTS[k], 5, 1);
         far_net_certificate *c = certify(net, k < 2 ? 20 : 0.2);
         const far_net_bound *b = far_net_certificate_bound(c, 0);
-        assert_holds(net, c, 5000);
+        assert_bounds(net, c, 5000);
         assert_true(k == 2 || b->tightest <= 1.02 * b->sup_found);
         assert_true(b->spectral < 0.8 * textbook_spectral_bound(net));
         far_net_certificate_destroy(c);
@@ -336,7 +316,7 @@ static void tiny_weights_have_bounds_of_their_size(void **state)
                 net->params[p] *= SIZES[i];
             }
             far_net_certificate *c = certify(net, 0.05);
-            assert_holds(net, c, 500);
+            assert_bounds(net, c, 500);
             far_net_certificate_destroy(c);
             far_net_destroy(net);
         }
@@ -386,13 +366,12 @@ static void contradictions_are_internal_errors(void **state)
     }
     must(far_net_plan_create(ctx, net, &plan));
     must(far_net_boxes(plan, true));
-    assert_status(far_net_place_found(plan, 0, &met, &raw, &above), FAR_ERR_BACKEND,
-                  "an output reaches");
-    assert_status(far_net_place_found(plan, 0, &met, &raw, &below), FAR_ERR_BACKEND,
-                  "the negative of an output reaches");
+    refused(far_net_place_found(plan, 0, &met, &raw, &above), FAR_ERR_BACKEND, "an output reaches");
+    refused(far_net_place_found(plan, 0, &met, &raw, &below), FAR_ERR_BACKEND,
+            "the negative of an output reaches");
     plan->layers[2].shift[0] += 1e-6;
-    assert_status(far_net_found(plan, 0, &x, false, (far_range){-9, 9}, &value), FAR_ERR_BACKEND,
-                  "please report it");
+    refused(far_net_found(plan, 0, &x, false, (far_range){-9, 9}, &value), FAR_ERR_BACKEND,
+            "please report it");
     far_net_plan_destroy(plan);
     far_net_destroy(net);
 }
@@ -402,9 +381,9 @@ static void a_bad_library_proves_nothing(void **state)
     (void)state;
     must(far_library_check(ctx));
     must(far_library_hold(ctx, "exp", 0, 1 + 0x1p-49, 1));
-    assert_status(far_library_hold(ctx, "exp", 0, 1 + 0x1p-46, 1), FAR_ERR_BACKEND,
-                  "the C library's exp is not good enough");
-    assert_status(far_library_hold(ctx, "exp", 0, NAN, 1), FAR_ERR_BACKEND, "not 1; use another");
+    refused(far_library_hold(ctx, "exp", 0, 1 + 0x1p-46, 1), FAR_ERR_BACKEND,
+            "the C library's exp is not good enough");
+    refused(far_library_hold(ctx, "exp", 0, NAN, 1), FAR_ERR_BACKEND, "not 1; use another");
 }
 
 static void found_above_a_bound_is_an_internal_error(void **state)
@@ -413,8 +392,8 @@ static void found_above_a_bound_is_an_internal_error(void **state)
     must(far_proof_consistent(ctx, "y", 1, 1));
     must(far_proof_consistent(ctx, "y", NAN, 1));
     must(far_proof_consistent(ctx, "y", 1e300, INFINITY));
-    assert_status(far_proof_consistent(ctx, "y", 1.5, 1), FAR_ERR_BACKEND,
-                  "internal error, nothing of this certificate can be trusted; please report it");
+    refused(far_proof_consistent(ctx, "y", 1.5, 1), FAR_ERR_BACKEND,
+            "internal error, nothing of this certificate can be trusted; please report it");
 }
 
 /* ---- running away -------------------------------------------------------------------------- */
@@ -602,7 +581,7 @@ static char *tampered_twice(const char *text, const char *key, const char *value
 
 static void refuse(const far_net *net, char *text, far_status expected, const char *words)
 {
-    assert_status(far_net_certificate_check(ctx, net, text), expected, words);
+    refused(far_net_certificate_check(ctx, net, text), expected, words);
     free(text);
 }
 
@@ -705,14 +684,13 @@ static void certificates_of_other_networks_are_refused(void **state)
     far_net *net = network(TOYS[0], 1, 4, 1), *other = network(TOYS[0], 1, 5, 1);
     far_net *wide = network("dense(37) ln relu dense(31) relu dense(2)", 1, 4, 1);
     char *text = certificate_text(net), *bad;
-    assert_status(far_net_certificate_check(ctx, other, text), FAR_ERR_FORMAT, "other weights");
-    assert_status(far_net_certificate_check(ctx, wide, text), FAR_ERR_FORMAT,
-                  "another architecture");
+    refused(far_net_certificate_check(ctx, other, text), FAR_ERR_FORMAT, "other weights");
+    refused(far_net_certificate_check(ctx, wide, text), FAR_ERR_FORMAT, "another architecture");
     net->columns->scaling[1] = 2;
-    assert_status(far_net_certificate_check(ctx, net, text), FAR_ERR_FORMAT, "other weights");
+    refused(far_net_certificate_check(ctx, net, text), FAR_ERR_FORMAT, "other weights");
     net->columns->scaling[1] = 1;
-    assert_status(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
-    assert_status(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "its format is not");
+    refused(far_net_certificate_check(ctx, net, "[1"), FAR_ERR_FORMAT, "no JSON");
+    refused(far_net_certificate_check(ctx, net, "{}"), FAR_ERR_FORMAT, "its format is not");
     bad = tampered(text, "{", "version", "3");
     refuse(net, bad, FAR_ERR_FORMAT, "newer farfield");
     refuse(net, tampered(text, "{", "version", "1"), FAR_ERR_FORMAT, "make it anew");
@@ -734,7 +712,7 @@ static void many_outputs_are_certified_each(void **state)
     char *text;
     assert_null(far_net_certificate_bound(c, 3));
     assert_null(far_net_certificate_bound(c, -1));
-    assert_holds(net, c, 5000);
+    assert_bounds(net, c, 5000);
     for (int j = 0; j < 3; j++) {
         const far_net_bound *b = far_net_certificate_bound(c, j);
         assert_true(b->tightest <= 1.011 * b->sup_found);
@@ -758,40 +736,40 @@ static void arguments_are_checked(void **state)
     far_certify_opts o, none = {0};
     char *text;
     far_certify_opts_init(&o);
-    assert_status(far_net_certify(ctx, net, &o, NULL), FAR_ERR_ARG, "out is NULL");
-    assert_status(far_net_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "network is NULL");
-    assert_status(far_net_certify(ctx, net, NULL, &c), FAR_ERR_ARG, "opts");
-    assert_status(far_net_certify(ctx, net, &none, &c), FAR_ERR_ARG, "opts");
+    refused(far_net_certify(ctx, net, &o, NULL), FAR_ERR_ARG, "out is NULL");
+    refused(far_net_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "network is NULL");
+    refused(far_net_certify(ctx, net, NULL, &c), FAR_ERR_ARG, "opts");
+    refused(far_net_certify(ctx, net, &none, &c), FAR_ERR_ARG, "opts");
     double *fields[] = {&o.gap, &o.seconds, &o.exceeds, &o.exceeds};
     const double bad[] = {0, -1, -1, INFINITY};
     for (int i = 0; i < COUNT(bad); i++) {
         far_certify_opts_init(&o);
         *fields[i] = bad[i];
-        assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
+        refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
         assert_null(c);
     }
     far_certify_opts_init(&o);
     o.starts = 0;
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARG, "above 0");
     far_certify_opts_init(&o);
     net->params[5] = NAN;
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "parameter 6");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "parameter 6");
     net->params[5] = 0;
     must(far_net_linearize(ctx, net));
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARCH, "linearised");
-    assert_status(far_net_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "NULL");
-    assert_status(far_net_certificate_check(ctx, net, NULL), FAR_ERR_ARG, "NULL");
-    assert_status(far_net_certificate_check(ctx, NULL, "{}"), FAR_ERR_ARG, "NULL");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_ARCH, "linearised");
+    refused(far_net_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "NULL");
+    refused(far_net_certificate_check(ctx, net, NULL), FAR_ERR_ARG, "NULL");
+    refused(far_net_certificate_check(ctx, NULL, "{}"), FAR_ERR_ARG, "NULL");
     far_net_certificate_destroy(NULL);
     far_net_destroy(net);
     net = network("dense(3) ln relu dense(3) relu(3) dense(1)", 1, 1, 1e120);
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "too large");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "too large");
     far_net_destroy(net);
     net = network("dense(3) batchnorm relu dense(1)", 1, 1, 1);
     net->statistics[4] = 0;
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "divides by nothing");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "divides by nothing");
     net->statistics[4] = INFINITY;
-    assert_status(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "statistic 5");
+    refused(far_net_certify(ctx, net, &o, &c), FAR_ERR_VALUE, "statistic 5");
     far_net_destroy(net);
 }
 
@@ -1209,8 +1187,6 @@ static void points_and_gradients_agree(void **state)
         far_net_destroy(net);
     }
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

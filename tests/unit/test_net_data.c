@@ -7,19 +7,7 @@
 
 #include <farfield/netdata.h>
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "counted.h"
-
-#include "near.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
+#include "harness.h"
 
 static far_frame *table(const char *csv)
 {
@@ -922,8 +910,6 @@ static void everything_survives_every_failing_allocation(void **state)
     far_net_destroy(net);
     far_frame_destroy(frame);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -4,18 +4,9 @@
 #include "../../src/net/net_file.h"
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
-#include "folder.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define DATA TEST_DATA_DIR "/unit/data/"
 
 /* ---- networks ---- */
@@ -98,16 +89,6 @@ static void same_net(far_net *a, far_net *b)
     for (int64_t i = 0; i < a->meta_count; i++) {
         assert_string_equal(far_net_metadata(b, a->meta[i].key), a->meta[i].value);
     }
-}
-
-static char *read_whole(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    char *data = malloc(1 << 20);
-    *size = fread(data, 1, 1 << 20, f);
-    fclose(f);
-    return data;
 }
 
 /* Saved, loaded, and saved again to the same bytes. */
@@ -810,8 +791,6 @@ static void saving_survives_every_failing_allocation(void **state)
     far_net_destroy(net);
     unlink("a.safetensors");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

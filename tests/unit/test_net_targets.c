@@ -1,20 +1,9 @@
 /* What a network was trained for, and targets of other tables as it was trained on them. */
 #include "../../src/data/frame_internal.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "counted.h"
-#include "near.h"
+#include "harness.h"
 
 #include <farfield/netdata.h>
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 enum { ROWS = 5 };
 #define TABLE                                                                                      \

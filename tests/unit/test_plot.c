@@ -8,28 +8,8 @@
 
 #include <farfield/farfield.h>
 #include <locale.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "counted.h"
-
-#include "near.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static void refused(far_status st, far_status want, const char *words)
-{
-    if (st != want || !strstr(far_ctx_message(ctx), words)) {
-        fail_msg("%s instead of %s: \"%s\" should say \"%s\"", far_status_name(st),
-                 far_status_name(want), far_ctx_message(ctx), words);
-    }
-}
+#include "harness.h"
 
 static double uniform(uint64_t *counter, double low, double high)
 {
@@ -1422,12 +1402,12 @@ static void csv_of_all_kinds(void **state)
 static void files_by_their_ending(void **state)
 {
     (void)state;
-    char folder[] = "/tmp/far_plot_XXXXXX", path[64];
-    assert_non_null(mkdtemp(folder));
+    char place[] = "/tmp/far_plot_XXXXXX", path[64];
+    assert_non_null(mkdtemp(place));
     far_figure *f = grid_figure();
     static const char *const ENDING[] = {"svg", "csv", "SVG", "png"};
     for (int i = 0; i < 4; i++) {
-        snprintf(path, sizeof path, "%s/f.%s", folder, ENDING[i]);
+        snprintf(path, sizeof path, "%s/f.%s", place, ENDING[i]);
         far_status st = far_figure_save(ctx, f, path);
         if (st != FAR_OK && strstr(far_ctx_message(ctx), "without librsvg")) {
             print_message("no librsvg: no .png is tried\n");
@@ -1444,22 +1424,22 @@ static void files_by_their_ending(void **state)
         }
         assert_int_equal(unlink(path), 0);
     }
-    snprintf(path, sizeof path, "%s/f.pdf", folder);
+    snprintf(path, sizeof path, "%s/f.pdf", place);
     refused(far_figure_save(ctx, f, path), FAR_ERR_ARG, "f.pdf: figures are written as .svg, .png");
-    snprintf(path, sizeof path, "%s/f.png", folder);
+    snprintf(path, sizeof path, "%s/f.png", place);
     setenv("FARFIELD_LIBRSVG", "/no/such/library.so", 1);
     refused(far_figure_save(ctx, f, path), FAR_ERR_ARG, "f.png: without librsvg no .png");
     setenv("FARFIELD_LIBRSVG", "libm.so.6", 1); /* a library, but not that one */
     refused(far_figure_save(ctx, f, path), FAR_ERR_ARG, "rsvg_handle_new_from_data");
     unsetenv("FARFIELD_LIBRSVG");
-    snprintf(path, sizeof path, "%s/no/f.png", folder);
+    snprintf(path, sizeof path, "%s/no/f.png", place);
     assert_true(far_figure_save(ctx, f, path) != FAR_OK);
-    snprintf(path, sizeof path, "%s/no/f.svg", folder);
+    snprintf(path, sizeof path, "%s/no/f.svg", place);
     refused(far_figure_save(ctx, f, path), FAR_ERR_IO, "no such directory");
     refused(far_figure_save(ctx, f, NULL), FAR_ERR_ARG, "path is NULL");
     refused(far_figure_save(ctx, NULL, path), FAR_ERR_ARG, "figure is NULL");
     far_figure_destroy(f);
-    assert_int_equal(rmdir(folder), 0); /* nothing was left behind */
+    assert_int_equal(rmdir(place), 0); /* nothing was left behind */
 }
 
 /* ---- mistakes ---- */
@@ -2256,8 +2236,6 @@ static void means_and_quantiles(void **state)
     refused(far_quantile(ctx, v, 6, 1.01, &q), FAR_ERR_ARG, "p = 1.01");
     refused(far_quantile(ctx, v, 0, 0.5, &q), FAR_ERR_VALUE, "none of 0 values");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -2,20 +2,10 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <farfield/farfield.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
 #include "faults.h"
-#include "folder.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static far_figure *line_figure(void)
 {
@@ -106,8 +96,6 @@ static void every_allocation_may_fail(void **state)
     }
     far_figure_destroy(f);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

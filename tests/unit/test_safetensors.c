@@ -4,18 +4,11 @@
 #include "../../src/data/safetensors.h"
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
 #include "seal.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define DATA TEST_DATA_DIR "/unit/data/"
 
 typedef struct bytes {
@@ -550,8 +543,6 @@ static void writing_survives_every_failing_allocation(void **state)
     }
     assert_int_equal(st, FAR_OK);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

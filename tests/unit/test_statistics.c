@@ -1,25 +1,7 @@
 /* Quantiles and histograms: at the edges of what they take, and what they refuse. */
 #include <farfield/plot.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
-
-static void refused(far_status st, far_status wanted, const char *part)
-{
-    if (st != wanted || !strstr(far_ctx_message(ctx), part)) {
-        fail_msg("%s: '%s' is not in '%s'", far_status_name(st), part, far_ctx_message(ctx));
-    }
-}
+#include "harness.h"
 
 static void quantiles_lie_between_order_statistics(void **state)
 {

@@ -2,18 +2,9 @@
  * and whatever was made is freed. */
 #include <dlfcn.h>
 #include <farfield/baseline.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 enum { ROWS = 3, TEST_ROWS = 2 };
 
 static double inputs[ROWS] = {1, 2, 3}, targets[ROWS] = {4, 5, 6}, asked[TEST_ROWS] = {1, 9};

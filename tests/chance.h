@@ -1,0 +1,32 @@
+/* Chance for tests, of any kind: the same numbers in every run. */
+#ifndef TEST_CHANCE_H
+#define TEST_CHANCE_H
+
+#include <stdint.h>
+
+#define CHANCE_STEP 0x9e3779b97f4a7c15u
+
+/* splitmix64's finaliser behind one step. */
+static inline uint64_t mix(uint64_t x)
+{
+    uint64_t z = x + CHANCE_STEP;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+/* The next bits of a sequence. */
+static inline uint64_t roll(uint64_t *state)
+{
+    uint64_t bits = mix(*state);
+    *state += CHANCE_STEP;
+    return bits;
+}
+
+/* In [0, 1). */
+static inline double roll_unit(uint64_t *state)
+{
+    return (double)(roll(state) >> 11) * 0x1p-53;
+}
+
+#endif

@@ -259,10 +259,10 @@ static int write_with_header(job *j, const far_mat *m)
     char inputs[HASH_BYTES], inputs2[HASH_BYTES];
     char kind[16], param[16];
     bool two = j->args.x2 != NULL;
-    far_mat x = far_table_values(j->in[0].table);
+    far_mat x = far_array_values(j->in[0].array);
     int code = hash_numbers(&j->s, &x, inputs);
     if (code == EXIT_DONE && two) {
-        x = far_table_values(j->in[1].table);
+        x = far_array_values(j->in[1].array);
         code = hash_numbers(&j->s, &x, inputs2);
     }
     gram_header h = {.points = m->rows,

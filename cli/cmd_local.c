@@ -105,17 +105,17 @@ static int read_command_line(int argc, char **argv, local_args *a)
 
 static int read_picture(local_job *j)
 {
-    far_table *table;
+    far_frame *table;
     if (far_image_read(j->s.ctx, j->args.image, j->args.rows, j->args.cols, &table) != FAR_OK) {
         return session_failure(&j->s, j->args.image);
     }
-    far_mat values = far_table_values(table);
-    int code = matrix_alloc(VERB, values.rows, 1, FAR_F64, &j->image);
-    for (int64_t i = 0; code == EXIT_DONE && i < values.rows; i++) {
-        ((double *)j->image.data)[i] = mat_get(&values, i, 2);
+    int64_t rows = far_frame_rows(table);
+    int code = matrix_alloc(VERB, rows, 1, FAR_F64, &j->image);
+    if (code == EXIT_DONE) {
+        memcpy(j->image.data, far_frame_numbers(table, 2), (size_t)rows * sizeof(double));
     }
     j->own_image = true;
-    far_table_destroy(table);
+    far_frame_destroy(table);
     return code;
 }
 

@@ -53,11 +53,7 @@ const char *operand_label(const char *operand)
     return strcmp(operand, "-") == 0 ? "standard input" : operand;
 }
 
-typedef far_status (*table_reader)(far_ctx *ctx, const char *path, const char *member,
-                                   far_table **out);
-
-static int read_with(table_reader reader, const char *verb_name, far_ctx *ctx, const char *operand,
-                     input *in)
+static int read_array(const char *verb_name, far_ctx *ctx, const char *operand, int dims, input *in)
 {
     in->label = operand_label(operand);
     char *path = strdup(operand);
@@ -65,30 +61,30 @@ static int read_with(table_reader reader, const char *verb_name, far_ctx *ctx, c
         return failure(verb_name, "out of memory");
     }
     const char *member = split_member(path);
-    far_status st = reader(ctx, path, member, &in->table);
+    far_status st = far_array_read(ctx, path, member, dims, &in->array);
     free(path);
     if (st != FAR_OK) {
         return failure(verb_name, "%s", far_ctx_message(ctx));
     }
-    in->values = far_table_values(in->table);
+    in->values = far_array_values(in->array);
     return EXIT_DONE;
 }
 
 int input_read(const char *verb_name, far_ctx *ctx, const char *operand, far_dtype dtype, input *in)
 {
-    int code = read_with(far_table_read, verb_name, ctx, operand, in);
+    int code = read_array(verb_name, ctx, operand, 2, in);
     return code == EXIT_DONE && dtype == FAR_F32 ? to_float32(verb_name, in) : code;
 }
 
 int array_read(const char *verb_name, far_ctx *ctx, const char *operand, input *in)
 {
-    return read_with(far_array_read, verb_name, ctx, operand, in);
+    return read_array(verb_name, ctx, operand, FAR_ARRAY_DIMS, in);
 }
 
 void input_free(input *in)
 {
     free(in->floats);
-    far_table_destroy(in->table);
+    far_array_destroy(in->array);
     *in = (input){0};
 }
 

@@ -15,7 +15,7 @@ const char *operand_label(const char *operand);
 /* An input matrix and what owns its values. Zero-initialise; input_free is always safe. */
 typedef struct input {
     const char *label; /* the operand, or "standard input" */
-    far_table *table;
+    far_array *array;
     float *floats;
     far_mat values;
 } input;

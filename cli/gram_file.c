@@ -191,20 +191,20 @@ int gram_write(session *s, const far_mat *m, const int64_t *shape, int dims, con
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-static gram_header read_header(const far_table *t)
+static gram_header read_header(const far_array *a)
 {
-    return (gram_header){.points = far_table_note_number(t, "points"),
-                         .points2 = far_table_note_number(t, "points2"),
-                         .outputs = far_table_note_number(t, "outputs"),
-                         .kind = far_table_note(t, "kind"),
-                         .arch = far_table_note(t, "arch"),
-                         .param = far_table_note(t, "param"),
-                         .layers = far_table_note(t, "layers"),
-                         .of = far_table_note(t, "of"),
-                         .columns = far_table_note(t, "columns"),
-                         .inputs = far_table_note(t, "inputs"),
-                         .inputs2 = far_table_note(t, "inputs2"),
-                         .parameters = far_table_note(t, "parameters")};
+    return (gram_header){.points = far_array_note_number(a, "points"),
+                         .points2 = far_array_note_number(a, "points2"),
+                         .outputs = far_array_note_number(a, "outputs"),
+                         .kind = far_array_note(a, "kind"),
+                         .arch = far_array_note(a, "arch"),
+                         .param = far_array_note(a, "param"),
+                         .layers = far_array_note(a, "layers"),
+                         .of = far_array_note(a, "of"),
+                         .columns = far_array_note(a, "columns"),
+                         .inputs = far_array_note(a, "inputs"),
+                         .inputs2 = far_array_note(a, "inputs2"),
+                         .parameters = far_array_note(a, "parameters")};
 }
 
 /* (layers,) n, m (, outputs, outputs): what an array of gram is. */
@@ -258,7 +258,7 @@ static int arrange(session *s, const char *list, gram_file *g)
 {
     int64_t shape[FAR_ARRAY_DIMS];
     arrangement a;
-    int dims = far_table_shape(g->in.table, shape);
+    int dims = far_array_shape(g->in.array, shape);
     if (!arrange_shape(shape, dims, &a)) {
         return failure(s->verb,
                        "%s: the last two of its %d dimensions are %lld and %lld; a kernel of "
@@ -316,7 +316,7 @@ int gram_read(session *s, const char *operand, const char *layers, gram_file *ou
     if (code != EXIT_DONE) {
         return code;
     }
-    out->header = read_header(out->in.table);
+    out->header = read_header(out->in.array);
     code = check_kind(s, out);
     code = code == EXIT_DONE ? arrange(s, layers, out) : code;
     return code == EXIT_DONE ? check_shape(s, out) : code;

@@ -724,7 +724,7 @@ void source_to_table(const source *k, bool centred, far_mat *m)
 static int check_table_rows(session *s, const source *k)
 {
     int64_t rows = k->gram.in.values.rows, points = k->table.count;
-    if (!k->gram.in.table || !k->table.frame || (points > 0 && rows % points == 0)) {
+    if (!k->gram.in.array || !k->table.frame || (points > 0 && rows % points == 0)) {
         return EXIT_DONE;
     }
     return failure(s->verb,

@@ -38,16 +38,18 @@ int picture_write(session *s, const char *path, int64_t cols, int64_t rows, cons
 {
     static char names[][5] = {"x", "y", "grey"};
     enum { COLUMNS = 3 };
-    far_table *table = NULL;
-    result_column columns[COLUMNS];
+    far_frame *table = NULL;
+    result_column columns[COLUMNS] = {0};
     if (far_image_read(s->ctx, path, rows, cols, &table) != FAR_OK) {
         return session_failure(s, path);
     }
-    far_mat values = far_table_values(table);
+    int64_t points = far_frame_rows(table);
     for (int i = 0; i < COLUMNS; i++) {
-        columns[i] = (result_column){.name = names[i], .values = values, .col = i};
+        void *numbers = (void *)(uintptr_t)far_frame_numbers(table, i); /* they are only read */
+        columns[i].name = names[i];
+        columns[i].values = far_mat_view(numbers, points, 1, FAR_F64);
     }
-    int code = columns_write(s->verb, s->ctx, columns, COLUMNS, values.rows, "image", output);
-    far_table_destroy(table);
+    int code = columns_write(s->verb, s->ctx, columns, COLUMNS, points, "image", output);
+    far_frame_destroy(table);
     return code;
 }

@@ -82,18 +82,19 @@ static void draw(siren_image *image)
 
 static far_status read_photograph(reproduction *r, const char *path, siren_image *image)
 {
-    far_table *table = NULL;
+    far_frame *table = NULL;
     far_status st = far_image_read(r->ctx, path, image->side, image->side, &table);
     if (st == FAR_OK) {
-        const double *v = far_table_values(table).data;
+        const double *x = far_frame_numbers(table, 0), *y = far_frame_numbers(table, 1);
+        const double *grey = far_frame_numbers(table, 2);
         for (int64_t i = 0; i < image->side * image->side; i++) {
-            ((double *)image->x.data)[2 * i] = v[3 * i];
-            ((double *)image->x.data)[2 * i + 1] = v[3 * i + 1];
-            ((double *)image->grey.data)[i] = v[3 * i + 2];
+            ((double *)image->x.data)[2 * i] = x[i];
+            ((double *)image->x.data)[2 * i + 1] = y[i];
+            ((double *)image->grey.data)[i] = grey[i];
         }
         image->photograph = true;
     }
-    far_table_destroy(table);
+    far_frame_destroy(table);
     return st;
 }
 

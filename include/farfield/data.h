@@ -1,12 +1,12 @@
 /*
  * farfield/data.h: arrays in and out of files.
  *
- * Reads csv (header optional), npy, npz, each also gzipped (.gz) where that makes sense, and
- * standard input ("-"). The format is found from the content, not from the name. Writes csv, npy
- * or npz by the name's ending, whole or not at all: a temporary file beside it, which goes to disk
- * (fsync) and then takes the name. A symbolic link is written through: the file it leads to is
- * replaced, in its own folder. One that leads nowhere, or in a loop, is refused. Temporary files of
- * processes that were killed are removed by the next that writes the same file.
+ * Reads csv (by the rules of far_frame_read), npy, npz, each also gzipped (.gz) where that makes
+ * sense, and standard input ("-"). The format is found from the content, not from the name. Writes
+ * csv, npy or npz by the name's ending, whole or not at all: a temporary file beside it, which goes
+ * to disk (fsync) and then takes the name. A symbolic link is written through: the file it leads to
+ * is replaced, in its own folder. One that leads nowhere, or in a loop, is refused. Temporary files
+ * of processes that were killed are removed by the next that writes the same file.
  */
 #ifndef FARFIELD_DATA_H
 #define FARFIELD_DATA_H
@@ -17,37 +17,33 @@
 extern "C" {
 #endif
 
-typedef struct far_table far_table; /* opaque: a float64 matrix with optional column names */
-
-/* Reads a matrix of finite numbers as float64. path "-" is standard input. One-dimensional npy
- * arrays become one column. member: which array of an npz (NULL: the only one, an error that lists
- * the names if there are several). Integers and float16/32/64 of either byte order convert, as do
- * booleans; others are refused by name.
- * FAR_ERR_IO: no such file, unreadable. FAR_ERR_FORMAT: ragged csv (row and the two counts), a
- * field that is no number (row, column, text), truncated or hostile npy/npz, empty file.
- * FAR_ERR_VALUE: a non-finite value, with row and column (1-based, header not counted; the column's
- * name too if there is a header). */
-FAR_API FAR_NODISCARD far_status far_table_read(far_ctx *ctx, const char *path, const char *member,
-                                                far_table **out);
-FAR_API void far_table_destroy(far_table *table); /* NULL is fine */
-
-/* The values: a packed float64 view that lives as long as the table. */
-FAR_API far_mat far_table_values(const far_table *table);
-
-/* Name of column j (0-based), or NULL if the file had no header. */
-FAR_API const char *far_table_column(const far_table *table, int64_t j);
-
-/* far_table_read for arrays of up to FAR_ARRAY_DIMS dimensions: the last is the columns, all others
- * are rows, in the order of the file. far_table_shape gives the dimensions, and how many. */
+/* Opaque: float64 values of up to FAR_ARRAY_DIMS dimensions. The last dimension is the columns, all
+ * others are rows, in the order of the file; one dimension is one column. */
+typedef struct far_array far_array;
 #define FAR_ARRAY_DIMS 5
+
+/* Reads an array of finite numbers of at most dims dimensions (2: a matrix). path "-" is standard
+ * input. member: which array of an npz (NULL: the only one, an error that lists the names if there
+ * are several). Integers and float16/32/64 of either byte order convert, as do booleans; others are
+ * refused by name. csv is a matrix of numbers: what is a comment, a header, a missing value stands
+ * at far_frame_read (frame.h), but a word or a missing value is an error here.
+ * FAR_ERR_IO: no such file, unreadable. FAR_ERR_FORMAT: ragged csv (row and the two counts), a
+ * field that is no number (line, column, text), truncated or hostile npy/npz, too many dimensions,
+ * empty file. FAR_ERR_VALUE: a non-finite value, with row and column (1-based, header not counted;
+ * the column's name too if there is a header). */
 FAR_API FAR_NODISCARD far_status far_array_read(far_ctx *ctx, const char *path, const char *member,
-                                                far_table **out);
-FAR_API int far_table_shape(const far_table *table, int64_t shape[FAR_ARRAY_DIMS]);
+                                                int dims, far_array **out);
+FAR_API void far_array_destroy(far_array *array); /* NULL is fine */
+
+/* The values: a packed float64 view that lives as long as the array. */
+FAR_API far_mat far_array_values(const far_array *array);
+/* The dimensions; returns how many, at least 2. */
+FAR_API int far_array_shape(const far_array *array, int64_t shape[FAR_ARRAY_DIMS]);
 
 /* The note that lay beside the array (see far_note): its text, NULL if there is none or it is a
  * number; its number, -1 if there is none or it is a text. */
-FAR_API const char *far_table_note(const far_table *table, const char *name);
-FAR_API int64_t far_table_note_number(const far_table *table, const char *name);
+FAR_API const char *far_array_note(const far_array *array, const char *name);
+FAR_API int64_t far_array_note_number(const far_array *array, const char *name);
 
 /* Writes by the ending of path: .npy, .npz (one array, named name or "arr_0" if NULL), .csv and
  * .csv.gz; any other ending is FAR_ERR_ARG. csv has 17 (float32: 9) significant digits and no

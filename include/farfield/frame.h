@@ -1,5 +1,6 @@
 /*
- * farfield/frame.h: tables as people have them: named columns of numbers or words, with gaps.
+ * farfield/frame.h: tables as people have them: named columns of numbers or text, some of it
+ * missing.
  */
 #ifndef FARFIELD_FRAME_H
 #define FARFIELD_FRAME_H
@@ -17,12 +18,15 @@ typedef enum far_column_kind {
     FAR_COLUMN_WORD = 1    /* codes into sorted distinct levels, -1 where missing */
 } far_column_kind;
 
-/* Reads csv (also gzipped), npy or npz; "-" is standard input. A csv column whose every present
- * field is a number is a number column, any other a word column. Missing: an empty field, NA, N/A,
- * NaN, null, None, ? (any case). Fields may be quoted ("a, b", "" for a quote) and then hold line
- * ends; blanks around them do not count. Empty lines are skipped. Lines that start with # are
- * comments above the first row, and below it where they do not have the fields of a row.
- * The first row is the header, unless it is
+/* Reads csv (also gzipped), npy or npz; "-" is standard input. These rules of csv hold wherever the
+ * library reads it (far_array_read takes the tables whose columns are all numbers, none missing).
+ * Columns are separated by commas, else semicolons, else tabs, else blanks. A column whose every
+ * present field is a number is a number column, any other a word column. Missing: an empty field,
+ * NA, N/A, #N/A, <NA>, NaN, null, None, ? (any case). Fields may be quoted ("a, b", "" for a quote)
+ * and then hold line ends; blanks around them do not count. Empty lines are skipped.
+ * Lines that start with # are comments; only where the first column holds words is such a line
+ * below the first row that has the fields of a row taken for one. The first row is the header,
+ * unless it is
  *   - numbers alone (or missing), in a file with a number column;
  *   - words beside a number that cannot be a name, as 1.5 (2019 can, and "1.5" in quotes);
  *   - words that come again in their columns, beside plain digits over numbers;

@@ -7,7 +7,7 @@
 #ifndef FARFIELD_IMAGE_H
 #define FARFIELD_IMAGE_H
 
-#include <farfield/data.h>
+#include <farfield/frame.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,7 +23,7 @@ extern "C" {
  * or is something else; a PNG where the library was built without libpng. FAR_ERR_SHAPE: the
  * picture is smaller than the grid. */
 FAR_API FAR_NODISCARD far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows,
-                                                int64_t cols, far_table **out);
+                                                int64_t cols, far_frame **out);
 
 #ifdef __cplusplus
 }

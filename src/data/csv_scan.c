@@ -22,7 +22,7 @@ static bool take_quoted(const far_scan *s, const char **p, far_field *f)
         return false;
     }
     for (; q[0] != '"' || q[1] == '"'; q++) {
-        if (*q == 0 || (*q == '\n' && !s->long_quotes)) {
+        if (*q == 0) {
             return false;
         }
         q += *q == '"'; /* "" stands for one */
@@ -110,12 +110,13 @@ int64_t far_count_lines(const char *p, const char *end)
     return lines;
 }
 
-/* Every line may be a row, but rows take their bytes: what is allocated stays in proportion to the
- * text. One more, for a last row that turns out too short. */
-int64_t far_scan_most_rows(const far_scan *s, int64_t cols, int64_t field_bytes)
+/* Every line may be a row, but fields may be empty and take a separator's byte at the least: what
+ * is allocated stays in proportion to the text. One more, for a last row that turns out too short.
+ */
+int64_t far_scan_most_rows(const far_scan *s, int64_t cols)
 {
     int64_t lines = far_count_lines(s->p, s->end);
-    int64_t rows = (s->end - s->p + 1) / (field_bytes * cols) + 1;
+    int64_t rows = (s->end - s->p + 1) / cols + 1;
     return lines < rows ? lines : rows;
 }
 
@@ -125,7 +126,7 @@ int64_t far_scan_most_rows(const far_scan *s, int64_t cols, int64_t field_bytes)
 static char find_separator(const far_scan *s)
 {
     bool quoted = false, semicolon = false, tab = false;
-    for (const char *p = s->p; !scan_ends_line(p) || (quoted && s->long_quotes && *p); p++) {
+    for (const char *p = s->p; !scan_ends_line(p) || (quoted && *p); p++) {
         quoted ^= *p == '"';
         if (!quoted && *p == ',') {
             return ',';
@@ -164,7 +165,7 @@ static void mend_line_ends(far_input *in)
     }
 }
 
-far_status far_scan_open(far_input *in, bool long_quotes, far_scan *s)
+far_status far_scan_open(far_input *in, far_scan *s)
 {
     far_status st = check_text(in);
     if (st != FAR_OK) {
@@ -173,8 +174,7 @@ far_status far_scan_open(far_input *in, bool long_quotes, far_scan *s)
     mend_line_ends(in);
     const char *text = (const char *)in->data;
     int64_t mark = strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* UTF-8 byte order mark */
-    *s = (far_scan){
-        .in = in, .p = text + mark, .end = text + in->size, .line = 1, .long_quotes = long_quotes};
+    *s = (far_scan){.in = in, .p = text + mark, .end = text + in->size, .line = 1};
     if (!scan_find_content(s, SCAN_BLANKS, true)) {
         return far_input_fail(in, FAR_ERR_FORMAT, "holds no rows");
     }

@@ -1,5 +1,4 @@
-/* Lines and fields of a text table, for the reader of numbers (csv.c) and the reader of columns
- * (frame_csv.c). What runs once a field or a line stands here, to be inlined. */
+/* Lines and fields of a text table. What runs once a field or a line stands here, to be inlined. */
 #ifndef FAR_CSV_SCAN_H
 #define FAR_CSV_SCAN_H
 
@@ -12,7 +11,6 @@ typedef struct far_scan {
     const char *p, *end; /* the line being read; the closing zero */
     int64_t line;        /* its number, 1-based */
     char separator;      /* ' ' stands for runs of blanks */
-    bool long_quotes;    /* a field in quotes may hold line ends */
 } far_scan;
 
 typedef struct far_field {
@@ -22,16 +20,15 @@ typedef struct far_field {
 } far_field;
 
 /* Refuses what is no text, and moves to the first line with content: separator is found from it. */
-far_status far_scan_open(far_input *in, bool long_quotes, far_scan *s);
+far_status far_scan_open(far_input *in, far_scan *s);
 /* Reads the field at *p and moves past its separator; false if it was the line's last. */
 bool far_scan_field(const far_scan *s, const char **p, far_field *f);
 /* How many fields the line has. */
 int64_t far_scan_count(const far_scan *s);
 /* "line 7 has 3 fields but the first row has 4" */
 far_status far_scan_fail_ragged(const far_scan *s, int64_t cols);
-/* At least as many rows as there are from here on, and no more than in proportion to the text, if a
- * field with its separator takes at least field_bytes. */
-int64_t far_scan_most_rows(const far_scan *s, int64_t cols, int64_t field_bytes);
+/* At least as many rows as there are from here on, and no more than in proportion to the text. */
+int64_t far_scan_most_rows(const far_scan *s, int64_t cols);
 int64_t far_count_lines(const char *p, const char *end);
 
 bool far_field_number(const far_field *f, double *out);

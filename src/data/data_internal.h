@@ -17,26 +17,20 @@ typedef struct far_note_kept {
     int64_t number;
 } far_note_kept;
 
-struct far_table {
+struct far_array {
     far_ctx *ctx;
     void *block;    /* what the values lie in: far_free this */
     double *values; /* rows * cols, packed */
     int64_t rows, cols;
-    char **names; /* cols of them, into name_text; NULL without a header */
-    char *name_text;
-    bool any_dims; /* asked for: more than two dimensions are read too */
-    int dims;
+    int dims; /* below 3: a matrix of those rows and columns */
     int64_t shape[FAR_ARRAY_DIMS];
     far_note_kept *notes; /* FAR_NOTES of them; NULL: none */
     int64_t note_count;
 };
 
-/* "column 3 (F2)", or "column 3" without a header. j is 0-based. */
-void far_table_column_label(const far_table *t, int64_t j, char *out, size_t capacity);
-
-/* Reads a file's content from memory; label stands for the path in messages. */
-far_status far_table_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
-                                 const char *member, far_table **out);
+/* Reads a matrix from the content of a file in memory; label stands for the path in messages. */
+far_status far_array_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                                 const char *member, far_array **out);
 
 /* ---- text for messages ---- */
 
@@ -74,20 +68,27 @@ void far_input_clear(far_input *in);
 __attribute__((format(printf, 3, 4))) far_status
 far_input_fail(const far_input *in, far_status status, const char *format, ...);
 
-/* ---- formats: fill an empty table from an input, which they may consume ---- */
+/* The index of the first value that is not finite; count: there is none. */
+int64_t far_first_not_finite(const double *values, int64_t count);
+/* "row 3, column 2 (F2) is nan; remove or fill it first". row and col are 0-based; the column's
+ * name has length bytes, 0: none. */
+far_status far_fail_value(const far_input *in, int64_t row, int64_t col, const char *name,
+                          int64_t length, double value);
 
-far_status far_csv_parse(far_input *in, far_table *t);
+/* ---- formats: fill an empty array from an input, which they may consume; dims: the most ---- */
+
+far_status far_csv_parse(far_input *in, far_array *a);
 bool far_npy_is(const far_input *in);
-far_status far_npy_parse(far_input *in, far_table *t);
+far_status far_npy_parse(far_input *in, int dims, far_array *a);
 bool far_npz_is(const far_input *in);
-far_status far_npz_parse(far_input *in, const char *member, far_table *t);
+far_status far_npz_parse(far_input *in, const char *member, int dims, far_array *a);
 /* The message for a member asked of another format. */
 far_status far_npz_refuse_member(const far_input *in, const char *member);
 
-/* ---- arrays in npy format, before they are converted ---- */
+/* ---- arrays as files store them: npy, npz, safetensors, idx ---- */
 
 /* Borrows its values from the input. */
-typedef struct far_array {
+typedef struct far_stored {
     const unsigned char *data;
     char shape[128];             /* "(3, 4)" as written */
     int dims;                    /* 1 or 2, or there are no rows and columns */
@@ -97,19 +98,19 @@ typedef struct far_array {
                      B (bfloat16) too */
     int64_t size; /* bytes of an element */
     bool swapped, fortran;
-} far_array;
+} far_stored;
 
 /* Reads the header, and checks that the file has the size it promises. words: texts too. */
-far_status far_npy_open(far_input *in, bool words, far_array *out);
+far_status far_npy_open(far_input *in, bool words, far_stored *out);
 /* Takes 3 to FAR_ARRAY_DIMS dimensions as the rows and columns of a matrix. */
-far_status far_array_flatten(const far_input *in, far_array *a);
+far_status far_stored_flatten(const far_input *in, far_stored *a);
 /* Refuses other than 1 or 2 dimensions, and no values. */
-far_status far_array_check(const far_input *in, const far_array *a);
+far_status far_stored_check(const far_input *in, const far_stored *a);
 /* out[i * down + j * right] = element (i, j) of an array of numbers. */
-void far_array_numbers(const far_array *a, double *out, int64_t down, int64_t right);
+void far_stored_numbers(const far_stored *a, double *out, int64_t down, int64_t right);
 /* Element (i, j) of an array of texts as UTF-8 (S: its bytes), without a closing zero; out holds
  * a->size. Returns the length, -1 if the text is not valid or holds a zero. */
-int64_t far_array_text(const far_array *a, int64_t i, int64_t j, char *out);
+int64_t far_stored_text(const far_stored *a, int64_t i, int64_t j, char *out);
 
 typedef struct far_npz_array {
     char *name;   /* without .npy */
@@ -223,8 +224,8 @@ void far_zip_finish(far_zip *z);
 
 bool far_note_is(const char *name, int64_t length);
 /* Keeps the note that the array of that name holds. */
-far_status far_note_take(far_input *array, const char *name, int64_t length, far_table *t);
-void far_notes_free(far_table *t);
+far_status far_note_take(far_input *array, const char *name, int64_t length, far_array *t);
+void far_notes_free(far_array *t);
 far_status far_note_put(far_zip *z, const far_note *note);
 
 /* A zip with the array name.npy alone; zip64_from as in far_zip. */

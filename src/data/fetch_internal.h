@@ -138,12 +138,7 @@ void far_hash_bytes(const void *data, int64_t size, char out[65]);
 far_status far_tar_find(const far_input *in, const char *path, const unsigned char **data,
                         int64_t *size);
 
-/* An idx array of bytes; borrows from the input. */
-typedef struct far_idx {
-    const unsigned char *data;
-    int64_t count; /* of the first dimension */
-    int64_t each;  /* values of one: the product of the others */
-} far_idx;
-far_status far_idx_open(const far_input *in, far_idx *out);
+/* An idx array of bytes: the first dimension is the rows, all others are the columns. */
+far_status far_idx_open(const far_input *in, far_stored *out);
 
 #endif

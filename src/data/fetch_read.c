@@ -174,12 +174,12 @@ static void put_column(far_frame *f, int64_t j, int64_t first, const unsigned ch
     }
 }
 
-static far_status check_idx(const reading *r, const far_idx *images, const far_idx *labels)
+static far_status check_idx(const reading *r, const far_stored *images, const far_stored *labels)
 {
-    if (labels->each != 1 || labels->count != images->count) {
+    if (labels->cols != 1 || labels->rows != images->rows) {
         return far_input_fail(
             &r->files[1], FAR_ERR_SHAPE, "holds %lld x %lld labels for the %lld images beside it",
-            (long long)labels->count, (long long)labels->each, (long long)images->count);
+            (long long)labels->rows, (long long)labels->cols, (long long)images->rows);
     }
     return FAR_OK;
 }
@@ -187,16 +187,14 @@ static far_status check_idx(const reading *r, const far_idx *images, const far_i
 static far_status read_idx(const reading *r, far_frame **out)
 {
     far_status st;
-    far_idx images, labels;
+    far_stored images, labels;
     far_frame *f = NULL;
     FAR_TRY(far_idx_open(&r->files[0], &images));
     FAR_TRY(far_idx_open(&r->files[1], &labels));
     FAR_TRY(check_idx(r, &images, &labels));
-    FAR_TRY(make_frame(r, images.count, images.each, &f));
-    for (int64_t j = 0; j < images.each; j++) {
-        put_column(f, j, 0, images.data + j, images.each, images.count);
-    }
-    put_column(f, images.each, 0, labels.data, 1, labels.count);
+    FAR_TRY(make_frame(r, images.rows, images.cols, &f));
+    far_stored_numbers(&images, f->columns[0].numbers, 1, images.rows);
+    far_stored_numbers(&labels, f->columns[images.cols].numbers, 1, 1);
     st = far_frame_finish(f, out);
     f = NULL;
 done:

@@ -74,7 +74,8 @@ far_status far_frame_add_name(far_frame *f, const char *name)
 
 bool far_is_missing(const char *text, int64_t length)
 {
-    static const char *const words[] = {"", "?", "na", "n/a", "nan", "null", "none"};
+    static const char *const words[] = {"",     "?",   "na",   "n/a", "#n/a",
+                                        "<na>", "nan", "null", "none"};
     for (size_t i = 0; length <= LONGEST_MISSING && i < sizeof words / sizeof *words; i++) {
         if ((size_t)length == strlen(words[i]) &&
             strncasecmp(text, words[i], (size_t)length) == 0) {

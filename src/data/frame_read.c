@@ -7,21 +7,21 @@
 
 /* ---- arrays ---- */
 
-static far_status fail_text(const far_input *in, const far_array *a, int64_t i, int64_t j)
+static far_status fail_text(const far_input *in, const far_stored *a, int64_t i, int64_t j)
 {
     const char *what = a->kind == 'U' ? "is no valid UTF-32" : "holds a zero byte";
     return far_input_fail(in, FAR_ERR_FORMAT, "the text in row %lld, column %lld %s",
                           (long long)i + 1, (long long)j + 1, what);
 }
 
-static far_status read_texts(const far_input *in, const far_array *a, int64_t j, far_words *words,
+static far_status read_texts(const far_input *in, const far_stored *a, int64_t j, far_words *words,
                              int32_t *codes)
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < a->rows; i++) {
         char *room;
         FAR_TRY(far_words_room(words, a->size, &room));
-        int64_t length = far_array_text(a, i, j, room);
+        int64_t length = far_stored_text(a, i, j, room);
         if (length < 0) {
             return fail_text(in, a, i, j);
         }
@@ -34,13 +34,13 @@ done:
     return st;
 }
 
-static bool is_text(const far_array *a)
+static bool is_text(const far_stored *a)
 {
     return a->kind == 'U' || a->kind == 'S';
 }
 
 /* Fills the columns from first on. */
-static far_status read_values(const far_input *in, const far_array *a, far_frame *f, int64_t first)
+static far_status read_values(const far_input *in, const far_stored *a, far_frame *f, int64_t first)
 {
     far_status st = FAR_OK;
     for (int64_t j = 0; j < a->cols; j++) {
@@ -55,7 +55,7 @@ static far_status read_values(const far_input *in, const far_array *a, far_frame
         }
     }
     if (!is_text(a)) {
-        far_array_numbers(a, f->block + first * f->rows, 1, f->rows);
+        far_stored_numbers(a, f->block + first * f->rows, 1, f->rows);
     }
 done:
     return st;
@@ -73,10 +73,10 @@ static far_status allocate_values(far_frame *f, int64_t rows)
 static far_status read_npy(far_input *in, far_frame **out)
 {
     far_status st;
-    far_array a;
+    far_stored a;
     far_frame *f = NULL;
     FAR_TRY(far_npy_open(in, true, &a));
-    FAR_TRY(far_array_check(in, &a));
+    FAR_TRY(far_stored_check(in, &a));
     FAR_TRY(far_frame_create(in->ctx, in->label, a.cols, &f));
     for (int64_t j = 0; j < a.cols; j++) {
         FAR_TRY(far_frame_add_name(f, ""));
@@ -95,7 +95,7 @@ done:
 typedef struct npz {
     far_ctx *ctx;
     far_npz_array *arrays;
-    far_array *heads;
+    far_stored *heads;
     int64_t count;
 } npz;
 
@@ -141,7 +141,7 @@ static far_status check_arrays(const far_input *in, const npz *z, int64_t *cols)
     bool agree = true;
     *cols = 0;
     for (int64_t k = 0; k < z->count; k++) {
-        const far_array *a = &z->heads[k];
+        const far_stored *a = &z->heads[k];
         agree &= (a->dims == 1 || a->dims == 2) && a->rows == z->heads[0].rows;
     }
     if (!agree && z->count > 1) {
@@ -153,7 +153,7 @@ static far_status check_arrays(const far_input *in, const npz *z, int64_t *cols)
                               shapes);
     }
     for (int64_t k = 0; k < z->count; k++) {
-        far_status st = far_array_check(&z->arrays[k].in, &z->heads[k]);
+        far_status st = far_stored_check(&z->arrays[k].in, &z->heads[k]);
         if (st != FAR_OK) {
             return st;
         }
@@ -191,7 +191,7 @@ static far_status read_arrays(const npz *z, far_frame *f)
     FAR_TRY(far_alloc(f->ctx, z->count, &f->groups));
     FAR_TRY(allocate_values(f, z->heads[0].rows));
     for (int64_t k = 0; k < z->count; k++) {
-        const far_array *a = &z->heads[k];
+        const far_stored *a = &z->heads[k];
         FAR_TRY(name_array(f, z->arrays[k].name, a->cols));
         FAR_TRY(read_values(&z->arrays[k].in, a, f, first));
         first += a->cols;

@@ -27,7 +27,7 @@ static far_status check_head(const far_input *in)
     return FAR_OK;
 }
 
-far_status far_idx_open(const far_input *in, far_idx *out)
+far_status far_idx_open(const far_input *in, far_stored *out)
 {
     far_status st = check_head(in);
     if (st != FAR_OK) {
@@ -35,13 +35,15 @@ far_status far_idx_open(const far_input *in, far_idx *out)
     }
     int dims = in->data[3];
     int64_t head = HEAD_BYTES + SIZE_BYTES * dims, total = 0;
-    *out = (far_idx){in->data + head, read_dimension(in->data + HEAD_BYTES), 1};
+    *out = (far_stored){.data = in->data + head, .dims = 2, .kind = 'u', .size = 1};
+    out->rows = read_dimension(in->data + HEAD_BYTES);
+    out->cols = 1;
     bool fits = true;
     for (int i = 1; i < dims; i++) {
         int64_t n = read_dimension(in->data + HEAD_BYTES + SIZE_BYTES * i);
-        fits = fits && !__builtin_mul_overflow(out->each, n, &out->each);
+        fits = fits && !__builtin_mul_overflow(out->cols, n, &out->cols);
     }
-    fits = fits && !__builtin_mul_overflow(out->each, out->count, &total);
+    fits = fits && !__builtin_mul_overflow(out->cols, out->rows, &total);
     if (!fits || total != in->size - head) {
         return far_input_fail(in, FAR_ERR_FORMAT,
                               "has %lld bytes of values, not as many as its header says",

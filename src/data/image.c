@@ -2,7 +2,6 @@
 #include "image_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { X, Y, GREY, COLUMNS };
 
@@ -86,37 +85,18 @@ static void fill(const far_grey *g, int64_t rows, int64_t cols, double *values)
     }
 }
 
-static far_status name_columns(far_table *t)
+static far_status make_frame(far_ctx *ctx, const far_grey *g, int64_t rows, int64_t cols,
+                             far_frame **out)
 {
-    static const char NAMES[] = "x\0y\0grey";
+    static const char *const NAMES[] = {"x", "y", "grey"};
+    double *values = NULL;
     far_status st;
-    FAR_TRY(far_alloc(t->ctx, (int64_t)sizeof NAMES, &t->name_text));
-    FAR_TRY(far_alloc(t->ctx, COLUMNS, &t->names));
-    memcpy(t->name_text, NAMES, sizeof NAMES);
-    char *name = t->name_text;
-    for (int j = 0; j < COLUMNS; j++) {
-        t->names[j] = name;
-        name += strlen(name) + 1;
-    }
+    FAR_TRY(far_alloc(ctx, rows * cols * COLUMNS, &values));
+    fill(g, rows, cols, values);
+    far_mat m = far_mat_view(values, rows * cols, COLUMNS, FAR_F64);
+    FAR_TRY(far_frame_from_mat(ctx, &m, NAMES, out));
 done:
-    return st;
-}
-
-static far_status make_table(far_ctx *ctx, const far_grey *g, int64_t rows, int64_t cols,
-                             far_table **out)
-{
-    far_table *t = NULL;
-    far_status st;
-    FAR_TRY(far_alloc(ctx, 1, &t));
-    *t = (far_table){.ctx = ctx, .rows = rows * cols, .cols = COLUMNS};
-    FAR_TRY(far_alloc(ctx, t->rows * COLUMNS, &t->values));
-    t->block = t->values;
-    FAR_TRY(name_columns(t));
-    fill(g, rows, cols, t->values);
-    *out = t;
-    t = NULL;
-done:
-    far_table_destroy(t);
+    far_free(ctx, values);
     return st;
 }
 
@@ -133,7 +113,7 @@ static far_status check_size(const far_input *in, const far_grey *g, int64_t row
     return FAR_OK;
 }
 
-static far_status parse(far_input *in, int64_t rows, int64_t cols, far_table **out)
+static far_status parse(far_input *in, int64_t rows, int64_t cols, far_frame **out)
 {
     far_grey grey = {0};
     far_status st;
@@ -142,14 +122,14 @@ static far_status parse(far_input *in, int64_t rows, int64_t cols, far_table **o
     rows = rows ? rows : grey.rows;
     cols = cols ? cols : grey.cols;
     FAR_TRY(check_size(in, &grey, rows, cols));
-    FAR_TRY(make_table(in->ctx, &grey, rows, cols, out));
+    FAR_TRY(make_frame(in->ctx, &grey, rows, cols, out));
 done:
     far_free(in->ctx, grey.values);
     return st;
 }
 
 far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows, int64_t cols,
-                          far_table **out)
+                          far_frame **out)
 {
     far_input in = {0};
     if (!ctx || !out) {
@@ -166,7 +146,7 @@ far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows, int64_t 
 }
 
 far_status far_image_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
-                                 int64_t rows, int64_t cols, far_table **out)
+                                 int64_t rows, int64_t cols, far_frame **out)
 {
     far_input in = {0};
     *out = NULL;

@@ -25,6 +25,6 @@ far_status far_pgm_parse(const far_input *in, far_grey *out);
 
 /* Reads a file's content from memory; label stands for the path in messages. */
 far_status far_image_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
-                                 int64_t rows, int64_t cols, far_table **out);
+                                 int64_t rows, int64_t cols, far_frame **out);
 
 #endif

@@ -26,7 +26,7 @@ static far_status fail_note(const far_input *array)
 }
 
 /* The one element of it. */
-static far_status open_note(far_input *array, far_array *a)
+static far_status open_note(far_input *array, far_stored *a)
 {
     far_status st = far_npy_open(array, true, a);
     if (st != FAR_OK) {
@@ -39,11 +39,11 @@ static far_status open_note(far_input *array, far_array *a)
     return one && known && whole ? FAR_OK : fail_note(array);
 }
 
-static far_status keep_text(const far_input *array, const far_array *a, far_note_kept *out)
+static far_status keep_text(const far_input *array, const far_stored *a, far_note_kept *out)
 {
     far_status st;
     FAR_TRY(far_alloc(array->ctx, a->size + 1, &out->text));
-    int64_t length = far_array_text(a, 0, 0, out->text);
+    int64_t length = far_stored_text(a, 0, 0, out->text);
     if (length < 0) {
         return fail_note(array);
     }
@@ -52,13 +52,13 @@ done:
     return st;
 }
 
-static far_status keep_value(const far_input *array, const far_array *a, far_note_kept *out)
+static far_status keep_value(const far_input *array, const far_stored *a, far_note_kept *out)
 {
     double number;
     if (a->kind == 'U' || a->kind == 'S') {
         return keep_text(array, a, out);
     }
-    far_array_numbers(a, &number, 1, 1);
+    far_stored_numbers(a, &number, 1, 1);
     if (!(number >= 0 && number <= 0x1p53)) {
         return fail_note(array);
     }
@@ -66,10 +66,10 @@ static far_status keep_value(const far_input *array, const far_array *a, far_not
     return FAR_OK;
 }
 
-far_status far_note_take(far_input *array, const char *name, int64_t length, far_table *t)
+far_status far_note_take(far_input *array, const char *name, int64_t length, far_array *t)
 {
     far_status st;
-    far_array a;
+    far_stored a;
     if (t->note_count == FAR_NOTES) {
         return far_input_fail(array, FAR_ERR_FORMAT,
                               "is one array farfield.* too many; a header has at most %d",
@@ -87,7 +87,7 @@ done:
     return st;
 }
 
-void far_notes_free(far_table *t)
+void far_notes_free(far_array *t)
 {
     for (int64_t i = 0; i < t->note_count; i++) {
         far_free(t->ctx, t->notes[i].text);
@@ -95,7 +95,7 @@ void far_notes_free(far_table *t)
     far_free(t->ctx, t->notes);
 }
 
-static const far_note_kept *find_note(const far_table *t, const char *name)
+static const far_note_kept *find_note(const far_array *t, const char *name)
 {
     for (int64_t i = 0; i < t->note_count; i++) {
         if (strcmp(t->notes[i].name, name) == 0) {
@@ -105,15 +105,15 @@ static const far_note_kept *find_note(const far_table *t, const char *name)
     return NULL;
 }
 
-const char *far_table_note(const far_table *table, const char *name)
+const char *far_array_note(const far_array *array, const char *name)
 {
-    const far_note_kept *n = find_note(table, name);
+    const far_note_kept *n = find_note(array, name);
     return n ? n->text : NULL;
 }
 
-int64_t far_table_note_number(const far_table *table, const char *name)
+int64_t far_array_note_number(const far_array *array, const char *name)
 {
-    const far_note_kept *n = find_note(table, name);
+    const far_note_kept *n = find_note(array, name);
     return n ? n->number : -1;
 }
 

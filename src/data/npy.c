@@ -15,7 +15,7 @@ typedef struct npy {
     bool structured;
     bool has_descr, has_order, has_shape;
     int64_t dim[MAX_DIMS];
-    far_array *array; /* what the header says */
+    far_stored *array; /* what the header says */
 } npy;
 
 bool far_npy_is(const far_input *in)
@@ -208,7 +208,7 @@ static int64_t type_size(const char *digits)
 
 static far_status read_type(npy *n, bool words)
 {
-    far_array *a = n->array;
+    far_stored *a = n->array;
     const char *d = n->descr;
     char order = '=';
     if (*d && strchr("<>=|", *d)) {
@@ -229,7 +229,7 @@ static far_status read_type(npy *n, bool words)
 /* Arrays of other dimensions have no rows and columns. */
 static void read_dims(npy *n)
 {
-    far_array *a = n->array;
+    far_stored *a = n->array;
     for (int i = 0; i < a->dims && i < FAR_ARRAY_DIMS; i++) {
         a->dim[i] = n->dim[i];
     }
@@ -240,7 +240,7 @@ static void read_dims(npy *n)
 }
 
 /* Rows and columns together are all values; their number may be too large for a file. */
-static bool multiply_dims(far_array *a)
+static bool multiply_dims(far_stored *a)
 {
     int64_t bytes;
     a->rows = 1;
@@ -254,11 +254,8 @@ static bool multiply_dims(far_array *a)
            !__builtin_mul_overflow(bytes, a->size, &bytes);
 }
 
-far_status far_array_flatten(const far_input *in, far_array *a)
+far_status far_stored_flatten(const far_input *in, far_stored *a)
 {
-    if (a->dims < 3 || a->dims > FAR_ARRAY_DIMS) {
-        return FAR_OK; /* far_array_check has a word on those */
-    }
     if (a->fortran) {
         return far_input_fail(in, FAR_ERR_FORMAT,
                               "shape %s in Fortran order cannot be read; save it in C order",
@@ -275,7 +272,7 @@ far_status far_array_flatten(const far_input *in, far_array *a)
     return FAR_OK;
 }
 
-far_status far_array_check(const far_input *in, const far_array *a)
+far_status far_stored_check(const far_input *in, const far_stored *a)
 {
     if (a->dims != 1 && a->dims != 2) {
         return far_input_fail(in, FAR_ERR_FORMAT,
@@ -289,7 +286,7 @@ far_status far_array_check(const far_input *in, const far_array *a)
 }
 
 /* "float64", "bool", "string5" */
-static void name_type(const far_array *a, char *out, size_t capacity)
+static void name_type(const far_stored *a, char *out, size_t capacity)
 {
     if (a->kind == 'b') {
         snprintf(out, capacity, "bool");
@@ -302,7 +299,7 @@ static void name_type(const far_array *a, char *out, size_t capacity)
 /* Nothing is allocated before the declared size has been found in the file. */
 static far_status check_size(const npy *n, int64_t follow)
 {
-    const far_array *a = n->array;
+    const far_stored *a = n->array;
     int64_t bytes;
     if (__builtin_mul_overflow(a->rows, a->cols, &bytes) ||
         __builtin_mul_overflow(bytes, a->size, &bytes)) {
@@ -396,7 +393,7 @@ static uint64_t load_bits(const unsigned char *p, int size, bool little)
     return bits;
 }
 
-static double load_value(const far_array *a, const unsigned char *p)
+static double load_value(const far_stored *a, const unsigned char *p)
 {
     bool native_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     int size = (int)a->size;
@@ -417,7 +414,7 @@ static double load_value(const far_array *a, const unsigned char *p)
 }
 
 /* By tiles, so that a transposing copy stays in cache. */
-static void convert_tile(const far_array *a, int64_t i0, int64_t j0, double *out, int64_t out_down,
+static void convert_tile(const far_stored *a, int64_t i0, int64_t j0, double *out, int64_t out_down,
                          int64_t out_right)
 {
     int64_t down = a->fortran ? a->size : a->size * a->cols;
@@ -429,7 +426,7 @@ static void convert_tile(const far_array *a, int64_t i0, int64_t j0, double *out
     }
 }
 
-void far_array_numbers(const far_array *a, double *out, int64_t down, int64_t right)
+void far_stored_numbers(const far_stored *a, double *out, int64_t down, int64_t right)
 {
     for (int64_t i = 0; i < a->rows; i += TILE) {
         for (int64_t j = 0; j < a->cols; j += TILE) {
@@ -455,7 +452,7 @@ static char *put_utf8(char *out, uint32_t c)
     return out;
 }
 
-int64_t far_array_text(const far_array *a, int64_t i, int64_t j, char *out)
+int64_t far_stored_text(const far_stored *a, int64_t i, int64_t j, char *out)
 {
     bool little = (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) != a->swapped;
     int unit = a->kind == 'U' ? UTF32_BYTES : 1;
@@ -479,11 +476,11 @@ int64_t far_array_text(const far_array *a, int64_t i, int64_t j, char *out)
 
 /* ---- the file ---- */
 
-far_status far_npy_open(far_input *in, bool words, far_array *out)
+far_status far_npy_open(far_input *in, bool words, far_stored *out)
 {
     far_status st;
     npy n = {.in = in, .array = out};
-    *out = (far_array){0};
+    *out = (far_stored){0};
     FAR_TRY(find_header(&n));
     out->data = (const unsigned char *)n.end;
     FAR_TRY(parse_header(&n));
@@ -496,42 +493,42 @@ done:
     return st;
 }
 
-/* Our own layout already: the input's memory becomes the table's. */
-static void adopt(far_input *in, int64_t offset, far_table *t)
+/* Our own layout already: the input's memory becomes the array's. */
+static void adopt(far_input *in, int64_t offset, far_array *a)
 {
-    t->block = in->data;
-    t->values = (double *)(void *)(in->data + offset);
+    a->block = in->data;
+    a->values = (double *)(void *)(in->data + offset);
     in->data = NULL;
     in->size = in->capacity = 0;
 }
 
-static bool is_our_layout(const far_array *a)
+static bool is_our_layout(const far_stored *s)
 {
-    bool row_major = !a->fortran || a->rows == 1 || a->cols == 1;
-    return a->kind == 'f' && a->size == 8 && !a->swapped && row_major &&
-           (uintptr_t)a->data % sizeof(double) == 0;
+    bool row_major = !s->fortran || s->rows == 1 || s->cols == 1;
+    return s->kind == 'f' && s->size == 8 && !s->swapped && row_major &&
+           (uintptr_t)s->data % sizeof(double) == 0;
 }
 
-far_status far_npy_parse(far_input *in, far_table *t)
+far_status far_npy_parse(far_input *in, int dims, far_array *a)
 {
     far_status st;
-    far_array a;
-    FAR_TRY(far_npy_open(in, false, &a));
-    t->dims = a.dims;
-    memcpy(t->shape, a.dim, sizeof t->shape);
-    if (t->any_dims) {
-        FAR_TRY(far_array_flatten(in, &a));
+    far_stored s;
+    FAR_TRY(far_npy_open(in, false, &s));
+    a->dims = s.dims;
+    memcpy(a->shape, s.dim, sizeof a->shape);
+    if (s.dims > 2 && s.dims <= dims) {
+        FAR_TRY(far_stored_flatten(in, &s));
     }
-    FAR_TRY(far_array_check(in, &a));
-    if (is_our_layout(&a)) {
-        adopt(in, a.data - in->data, t);
+    FAR_TRY(far_stored_check(in, &s));
+    if (is_our_layout(&s)) {
+        adopt(in, s.data - in->data, a);
     } else {
-        FAR_TRY(far_alloc(t->ctx, a.rows * a.cols, &t->values));
-        t->block = t->values;
-        far_array_numbers(&a, t->values, a.cols, 1);
+        FAR_TRY(far_alloc(a->ctx, s.rows * s.cols, &a->values));
+        a->block = a->values;
+        far_stored_numbers(&s, a->values, s.cols, 1);
     }
-    t->rows = a.rows;
-    t->cols = a.cols;
+    a->rows = s.rows;
+    a->cols = s.cols;
 done:
     return st;
 }

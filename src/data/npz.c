@@ -248,7 +248,7 @@ static far_status check_most(const far_input *in, zip_t *zip, int64_t i, const c
     return FAR_OK; /* extract finds what else is wrong */
 }
 
-static far_status take_notes(const far_input *in, zip_t *zip, far_table *t)
+static far_status take_notes(const far_input *in, zip_t *zip, far_array *t)
 {
     far_status st = FAR_OK;
     far_input note = {.ctx = in->ctx};
@@ -268,7 +268,7 @@ done:
     return st;
 }
 
-far_status far_npz_parse(far_input *in, const char *member, far_table *t)
+far_status far_npz_parse(far_input *in, const char *member, int dims, far_array *a)
 {
     far_status st;
     zip_t *zip = NULL;
@@ -277,12 +277,12 @@ far_status far_npz_parse(far_input *in, const char *member, far_table *t)
     FAR_TRY(open_zip(in, &zip));
     FAR_TRY(choose(in, zip, member, true, &index));
     FAR_TRY(take_array(in, zip, index, &array));
-    FAR_TRY(take_notes(in, zip, t));
+    FAR_TRY(take_notes(in, zip, a));
     zip_discard(zip);
     zip = NULL;
     far_input_clear(in); /* the packed bytes are not needed beside the values */
     memcpy(in->label, array.label, sizeof in->label);
-    FAR_TRY(far_npy_parse(&array, t));
+    FAR_TRY(far_npy_parse(&array, dims, a));
 done:
     if (zip) {
         zip_discard(zip);

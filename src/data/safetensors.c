@@ -187,7 +187,7 @@ const char *far_safetensors_text(const far_safetensors *f, const char *key)
 
 typedef struct dtype {
     const char *name;
-    char kind; /* as in far_array */
+    char kind; /* as in far_stored */
     int size;
 } dtype;
 

@@ -15,7 +15,7 @@ typedef struct far_tensor {
     const char *name;
     int dims;
     int64_t shape[FAR_TENSOR_DIMS];
-    far_array values; /* rows x cols of a matrix; 1 x n for any other number of dimensions */
+    far_stored values; /* rows x cols of a matrix; 1 x n for any other number of dimensions */
 } far_tensor;
 
 /* A file in memory; names, texts and values live as long as it does. Zero-initialise; clear when

@@ -272,7 +272,7 @@ static far_status read_array(const far_safetensors *file, far_run_array *a)
     }
     far_status st = far_alloc(file->in.ctx, a->count, &values);
     if (st == FAR_OK) {
-        far_array_numbers(&t->values, values, a->count, 1);
+        far_stored_numbers(&t->values, values, a->count, 1);
         put_values(a, values);
     }
     far_free(file->in.ctx, values);

@@ -324,7 +324,7 @@ static far_status copy_tensor(const far_input *in, const far_tensor *t, bool tra
                               far_part part, double *out)
 {
     int64_t down = transposed ? 1 : t->values.cols, right = transposed ? t->values.rows : 1;
-    far_array_numbers(&t->values, out, down, right);
+    far_stored_numbers(&t->values, out, down, right);
     return check_values(in, t, out, transposed, part);
 }
 

@@ -130,7 +130,7 @@ static far_status read_manifest(const far_input *in, far_model *m)
     return st;
 }
 
-static far_status check_shape(const far_input *in, const char *name, const far_array *a,
+static far_status check_shape(const far_input *in, const char *name, const far_stored *a,
                               int64_t rows, int64_t cols)
 {
     if (a->rows != rows || a->cols != cols) {
@@ -144,14 +144,14 @@ static far_status check_shape(const far_input *in, const char *name, const far_a
 }
 
 /* Its header, checked: what the file holds is as long as that says. */
-static far_status open_array(far_input *array, far_array *out)
+static far_status open_array(far_input *array, far_stored *out)
 {
     far_status st;
     if (!far_npy_is(array)) {
         return far_input_fail(array, FAR_ERR_FORMAT, "is not in npy format");
     }
     FAR_TRY(far_npy_open(array, false, out));
-    FAR_TRY(far_array_check(array, out));
+    FAR_TRY(far_stored_check(array, out));
     if (out->kind != 'f' || out->size != sizeof(double)) {
         return far_input_fail(array, FAR_ERR_FORMAT, "does not hold float64");
     }
@@ -177,7 +177,7 @@ static far_status read_array(const far_input *in, const char *name, int64_t rows
 {
     far_status st;
     char file[32];
-    far_array a;
+    far_stored a;
     far_input array = {.ctx = in->ctx};
     snprintf(file, sizeof file, "%s.npy", name);
     FAR_TRY(call_damaged(in, far_zip_extract(in, file, INT64_MAX, &array)));
@@ -187,7 +187,7 @@ static far_status read_array(const far_input *in, const char *name, int64_t rows
     FAR_TRY(call_damaged(in, open_array(&array, &a)));
     FAR_TRY(check_shape(in, name, &a, rows, cols));
     FAR_TRY(far_alloc(in->ctx, rows * cols, out));
-    far_array_numbers(&a, *out, cols, 1);
+    far_stored_numbers(&a, *out, cols, 1);
     FAR_TRY(call_damaged(in, check_finite(&array, *out, rows, cols)));
 done:
     far_input_clear(&array);

@@ -25,24 +25,24 @@ static void check_message(far_ctx *ctx)
     }
 }
 
-static void check_table(const far_table *t, int64_t side)
+static void check_frame(const far_frame *f, int64_t side)
 {
-    far_mat m = far_table_values(t);
-    require(m.cols == 3 && m.rows >= 4, "there are places and greys");
-    require(side == 0 || m.rows == side * side, "as many as asked for");
-    for (int64_t i = 0; i < m.rows * m.cols; i++) {
-        require(fabs(((const double *)m.data)[i]) <= 1, "every number is at most 1");
+    int64_t rows = far_frame_rows(f);
+    require(far_frame_cols(f) == 3 && rows >= 4, "there are places and greys");
+    require(side == 0 || rows == side * side, "as many as asked for");
+    for (int64_t i = 0; i < rows * 3; i++) {
+        require(fabs(far_frame_numbers(f, i % 3)[i / 3]) <= 1, "every number is at most 1");
     }
 }
 
 static void check_side(far_ctx *ctx, const uint8_t *data, size_t size, int64_t side)
 {
-    far_table *t;
-    if (far_image_parse_bytes(ctx, "fuzz", data, (int64_t)size, side, side, &t) == FAR_OK) {
-        check_table(t, side);
-        far_table_destroy(t);
+    far_frame *f;
+    if (far_image_parse_bytes(ctx, "fuzz", data, (int64_t)size, side, side, &f) == FAR_OK) {
+        check_frame(f, side);
+        far_frame_destroy(f);
     } else {
-        require(!t, "there is no table after a failure");
+        require(!f, "there is no table after a failure");
         check_message(ctx);
     }
 }

@@ -59,7 +59,7 @@ static int64_t value_count(const far_tensor *t)
 static double *values_of(const far_tensor *t)
 {
     double *out = malloc((size_t)value_count(t) * sizeof *out + 1);
-    far_array_numbers(&t->values, out, t->values.cols, 1);
+    far_stored_numbers(&t->values, out, t->values.cols, 1);
     return out;
 }
 

@@ -1,6 +1,6 @@
 /* Files in and out: every format, every message, every failing allocation. */
 #define _GNU_SOURCE
-#include "../../src/data/data_internal.h"
+#include "../../src/data/frame_internal.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -94,20 +94,20 @@ static void expect_failure_of(far_status st, far_status status, const char *mess
 static void expect_failure(const char *path, const char *member, far_status status,
                            const char *message)
 {
-    far_table *t = (far_table *)&test_heap;
-    far_status st = far_table_read(ctx, path, member, &t);
+    far_array *t = (far_array *)&test_heap;
+    far_status st = far_array_read(ctx, path, member, 2, &t);
     assert_null(t);
     expect_failure_of(st, status, message);
 }
 
-static far_table *expect_table(const char *path, const char *member, int64_t rows, int64_t cols,
+static far_array *expect_table(const char *path, const char *member, int64_t rows, int64_t cols,
                                const double *values)
 {
-    far_table *t;
-    if (far_table_read(ctx, path, member, &t) != FAR_OK) {
+    far_array *t;
+    if (far_array_read(ctx, path, member, 2, &t) != FAR_OK) {
         fail_msg("%s", far_ctx_message(ctx));
     }
-    far_mat m = far_table_values(t);
+    far_mat m = far_array_values(t);
     assert_int_equal(m.rows, rows);
     assert_int_equal(m.cols, cols);
     assert_int_equal(m.ld, cols);
@@ -119,7 +119,7 @@ static far_table *expect_table(const char *path, const char *member, int64_t row
 
 static void expect_values(const char *path, int64_t rows, int64_t cols, const double *values)
 {
-    far_table_destroy(expect_table(path, NULL, rows, cols, values));
+    far_array_destroy(expect_table(path, NULL, rows, cols, values));
 }
 
 /* ---- csv ---- */
@@ -144,7 +144,7 @@ static const csv_case csv_cases[] = {
     {"size\n7\n-8\n", 2, 1, {7, -8}, {"size"}},
     {"1;2;3\n4;5;6\n", 2, 3, {1, 2, 3, 4, 5, 6}, {0}},
     {"a;b\n4;\t5\n", 1, 2, {4, 5}, {"a", "b"}},
-    {"1\t2\n 3 \t 4 \n\t\n", 2, 2, {1, 2, 3, 4}, {0}},
+    {"1\t2\n 3 \t 4 \n \n", 2, 2, {1, 2, 3, 4}, {0}},
     {"  1   2  3\n4 \t5 6 \t \n", 2, 3, {1, 2, 3, 4, 5, 6}, {0}},
     {"a b\n1 2\n", 1, 2, {1, 2}, {"a", "b"}},
     {"\"a\" \"b c\"\n\"1\" 2\n", 1, 2, {1, 2}, {"a", "b c"}},
@@ -177,22 +177,34 @@ static const csv_case csv_cases[] = {
      {0}},
 };
 
+/* The same text as a frame: one reader, one header rule. */
+static void expect_same_frame(const csv_case *c)
+{
+    far_frame *f;
+    assert_int_equal(far_frame_read(ctx, "data.csv", NULL, &f), FAR_OK);
+    assert_int_equal(far_frame_rows(f), c->rows);
+    assert_int_equal(far_frame_cols(f), c->cols);
+    for (int64_t j = 0; j < c->cols; j++) {
+        char number[24];
+        snprintf(number, sizeof number, "c%lld", (long long)j + 1);
+        const char *name = c->names[0] && *c->names[j] ? c->names[j] : number;
+        assert_string_equal(far_frame_name(f, j), name);
+        for (int64_t i = 0; i < c->rows; i++) {
+            assert_memory_equal(&far_frame_numbers(f, j)[i], &c->values[i * c->cols + j],
+                                sizeof(double));
+        }
+    }
+    far_frame_destroy(f);
+}
+
 static void csv_reads_what_people_write(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(csv_cases); i++) {
         const csv_case *c = &csv_cases[i];
         write_text("data.csv", c->text);
-        far_table *t = expect_table("data.csv", NULL, c->rows, c->cols, c->values);
-        for (int64_t j = 0; j < c->cols && c->names[0]; j++) {
-            assert_string_equal(far_table_column(t, j), c->names[j]);
-        }
-        if (!c->names[0]) {
-            assert_null(far_table_column(t, 0));
-        }
-        assert_null(far_table_column(t, -1));
-        assert_null(far_table_column(t, c->cols));
-        far_table_destroy(t);
+        far_array_destroy(expect_table("data.csv", NULL, c->rows, c->cols, c->values));
+        expect_same_frame(c);
     }
     unlink("data.csv");
 }
@@ -215,12 +227,16 @@ static const bad_text bad_csv[] = {
     {"1,2\n1,2,3\n", FAR_ERR_FORMAT, "data.csv: line 2 has 3 fields but the first row has 2"},
     {"1,2\n1\n", FAR_ERR_FORMAT, "data.csv: line 2 has 1 field but the first row has 2"},
     {"1 2\n1 2 3\n", FAR_ERR_FORMAT, "data.csv: line 2 has 3 fields but the first row has 2"},
-    {"1\r\n1,2\r\n", FAR_ERR_FORMAT, "data.csv: line 2, column 1: '1,2' is not a number"},
+    {"1\r\n1,2\r\n", FAR_ERR_FORMAT, "data.csv: line 2 has 2 fields but the first row has 1"},
+    {"1\t2\n\t\n", FAR_ERR_FORMAT, "data.csv: line 2, column 1 is empty; remove or fill it first"},
     {"F0,F1,F2\n1,2,3\n1,2,abc\n", FAR_ERR_FORMAT,
      "data.csv: line 3, column 3 (F2): 'abc' is not a number"},
     {"1,2\n3,four\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: 'four' is not a number"},
     {"1,2\n3,0x10\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: '0x10' is not a number"},
-    {"1,2\n3,\"a\"\"b\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: '\"a\"\"b' is not a number"},
+    {"1,2\n3,\"a\"\"b\n", FAR_ERR_FORMAT,
+     "data.csv: line 2, column 2: the quote does not close around the field; write \"\" for a "
+     "quote "
+     "inside"},
     {"1,2\n3,1e\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: '1e' is not a number"},
     {"1,2\n3,nan(1)\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: 'nan(1)' is not a number"},
     {"1,2\n3,-\n", FAR_ERR_FORMAT, "data.csv: line 2, column 2: '-' is not a number"},
@@ -238,14 +254,23 @@ static const bad_text bad_csv[] = {
      "data.csv: line 2, column 2 is empty; remove or fill it first"},
     {"1,,3\n4,5,6\n", FAR_ERR_FORMAT,
      "data.csv: line 1, column 2 is empty; remove or fill it first"},
+    {"1,2\n#3,4\n#N/A,5\n", FAR_ERR_FORMAT, "data.csv: line 3, column 1: '#N/A' is not a number"},
     {"1,NA\n4,5\n", FAR_ERR_FORMAT, "data.csv: line 1, column 2: 'NA' is not a number"},
-    {"1,2\n\"open,3\n", FAR_ERR_FORMAT, "data.csv: line 2, column 1: '\"open' is not a number"},
+    {"1,2\n\"open,3\n", FAR_ERR_FORMAT,
+     "data.csv: line 2, column 1: the quote does not close around the field; write \"\" for a "
+     "quote "
+     "inside"},
     {"F0,F1,F2\n1,2,3\n1,2,3\n1,2,3\n1,2,3\n1,2,nan\n", FAR_ERR_VALUE,
      "data.csv: row 5, column 3 (F2) is nan; remove or fill it first"},
     {"1,2\n3,NaN\n", FAR_ERR_VALUE, "data.csv: row 2, column 2 is nan; remove or fill it first"},
     {"nan\n", FAR_ERR_VALUE, "data.csv: row 1, column 1 is nan; remove or fill it first"},
     {"1,Infinity\n", FAR_ERR_VALUE, "data.csv: row 1, column 2 is inf; remove or fill it first"},
-    {"1.5,2.O,7\n3,4,5\n", FAR_ERR_FORMAT, "data.csv: line 1, column 2: '2.O' is not a number"},
+    {"1.5,2.O,7\n3,4,5\n", FAR_ERR_FORMAT,
+     "data.csv: line 1 is neither names nor numbers: '2.O' stands over numbers beside 1.5; mend "
+     "it, "
+     "or put quotes around its names"},
+    {"1,2.O,7\n", FAR_ERR_FORMAT, "data.csv: has a header but no rows"},
+    {"1.5,2.O,7\n", FAR_ERR_FORMAT, "data.csv: line 1, column 2: '2.O' is not a number"},
     {"x\n\n1\n-1e999\n", FAR_ERR_VALUE,
      "data.csv: row 2, column 1 (x) is -inf; remove or fill it first"},
     {"\xFF\xFE\x31", FAR_ERR_FORMAT, "data.csv: is UTF-16 text; save it as UTF-8"},
@@ -277,11 +302,11 @@ static void csv_memory_is_bounded_by_the_text(void **state)
     }
     text[2 * WIDTH - 1] = '\n';
     memset(text + 2 * WIDTH, '\n', LINES);
-    far_table *t;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", text, 2 * WIDTH + LINES, NULL, &t), FAR_OK);
-    assert_int_equal(far_table_values(t).rows, 1);
+    far_array *t;
+    assert_int_equal(far_array_parse_bytes(ctx, "x", text, 2 * WIDTH + LINES, NULL, &t), FAR_OK);
+    assert_int_equal(far_array_values(t).rows, 1);
     assert_in_range(test_heap.peak_bytes, 0, 20 * (2 * WIDTH + LINES) + 8192);
-    far_table_destroy(t);
+    far_array_destroy(t);
     free(text);
 }
 
@@ -383,7 +408,7 @@ static void numbers_print_as_printf_does(void **state)
 static void paths_that_cannot_be_read_say_why(void **state)
 {
     (void)state;
-    far_table *t;
+    far_array *t;
     mkdir("folder", 0777);
     expect_failure("folder", NULL, FAR_ERR_IO, "folder: is a directory");
     expect_failure("nothing.csv", NULL, FAR_ERR_IO, "nothing.csv: no such file");
@@ -397,9 +422,9 @@ static void paths_that_cannot_be_read_say_why(void **state)
     expect_failure("data.csv", "x", FAR_ERR_ARG, "data.csv: is not an npz, so it has no array 'x'");
     expect_failure("", NULL, FAR_ERR_ARG, "the path is empty");
     expect_failure(NULL, NULL, FAR_ERR_ARG, "the path is empty");
-    assert_int_equal(far_table_read(ctx, "data.csv", NULL, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_table_read(NULL, "data.csv", NULL, &t), FAR_ERR_ARG);
-    far_table_destroy(NULL);
+    assert_int_equal(far_array_read(ctx, "data.csv", NULL, 2, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_array_read(NULL, "data.csv", NULL, 2, &t), FAR_ERR_ARG);
+    far_array_destroy(NULL);
     unlink("data.csv");
     rmdir("folder");
 }
@@ -410,8 +435,8 @@ static void a_very_long_path_leaves_room_for_the_reason(void **state)
     char path[5000];
     memset(path, 'a', sizeof path - 1);
     path[sizeof path - 1] = 0;
-    far_table *t;
-    assert_int_equal(far_table_read(ctx, path, NULL, &t), FAR_ERR_IO);
+    far_array *t;
+    assert_int_equal(far_array_read(ctx, path, NULL, 2, &t), FAR_ERR_IO);
     assert_non_null(strstr(far_ctx_message(ctx), "aaa...: file name too long"));
 }
 
@@ -421,13 +446,13 @@ static void read_standard_input_from(const char *path)
     assert_true(old >= 0 && fd >= 0);
     dup2(fd, STDIN_FILENO);
     close(fd);
-    far_table *t;
-    far_status st = far_table_read(ctx, "-", NULL, &t);
+    far_array *t;
+    far_status st = far_array_read(ctx, "-", NULL, 2, &t);
     dup2(old, STDIN_FILENO);
     close(old);
     if (st == FAR_OK) {
-        assert_int_equal(far_table_values(t).rows, 2);
-        far_table_destroy(t);
+        assert_int_equal(far_array_values(t).rows, 2);
+        far_array_destroy(t);
     }
 }
 
@@ -459,16 +484,16 @@ static void long_input_from_a_pipe_is_whole(void **state)
     assert_non_null(f);
     int old = dup(STDIN_FILENO);
     dup2(fileno(f), STDIN_FILENO);
-    far_table *t;
-    far_status st = far_table_read(ctx, "-", NULL, &t);
+    far_array *t;
+    far_status st = far_array_read(ctx, "-", NULL, 2, &t);
     dup2(old, STDIN_FILENO);
     close(old);
     pclose(f);
     assert_int_equal(st, FAR_OK);
-    far_mat m = far_table_values(t);
+    far_mat m = far_array_values(t);
     assert_int_equal(m.rows, 20011);
     assert_true(((double *)m.data)[20010] == 1234567890.5);
-    far_table_destroy(t);
+    far_array_destroy(t);
 }
 
 /* ---- gzip ---- */
@@ -536,13 +561,13 @@ static void gzip_sizes_that_lie_do_no_harm(void **state)
     size_t n = pack("1\n", 2, packed, LINES);
     size_t first = pack(text, 2 * LINES, packed, LINES);
     n = first + pack("1\n", 2, packed + first, LINES - first);
-    far_table *t; /* the last member claims 2 bytes */
-    assert_int_equal(far_table_parse_bytes(ctx, "x", packed, (int64_t)n, NULL, &t), FAR_OK);
-    assert_int_equal(far_table_values(t).rows, LINES + 1);
-    far_table_destroy(t);
+    far_array *t; /* the last member claims 2 bytes */
+    assert_int_equal(far_array_parse_bytes(ctx, "x", packed, (int64_t)n, NULL, &t), FAR_OK);
+    assert_int_equal(far_array_values(t).rows, LINES + 1);
+    far_array_destroy(t);
     memset(packed + n - 4, 0xFF, 4); /* claims 4 GiB */
     test_heap.peak_bytes = 0;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", packed, (int64_t)n, NULL, &t), FAR_ERR_FORMAT);
+    assert_int_equal(far_array_parse_bytes(ctx, "x", packed, (int64_t)n, NULL, &t), FAR_ERR_FORMAT);
     assert_in_range(test_heap.peak_bytes, 0, 3 << 20);
     free(packed);
     free(text);
@@ -655,15 +680,15 @@ static void npy_transposes_by_tiles(void **state)
     }
     size_t n = make_npy(file, 1, "{'descr': '<f4', 'fortran_order': True, 'shape': (67, 41), }",
                         columns, sizeof columns);
-    far_table *t;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", file, (int64_t)n, NULL, &t), FAR_OK);
-    const double *values = far_table_values(t).data;
+    far_array *t;
+    assert_int_equal(far_array_parse_bytes(ctx, "x", file, (int64_t)n, NULL, &t), FAR_OK);
+    const double *values = far_array_values(t).data;
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < COLS; j++) {
             assert_true(values[i * COLS + j] == 1000 * i + j);
         }
     }
-    far_table_destroy(t);
+    far_array_destroy(t);
 }
 
 static void npy_headers_may_be_written_in_many_ways(void **state)
@@ -699,10 +724,10 @@ static void npy_of_our_own_layout_takes_no_second_copy(void **state)
     const char *text = "{'descr': '<f8', 'fortran_order': False, 'shape': (997,), }";
     memcpy(header, text, strlen(text));
     assert_int_equal(make_npy(file, 1, header, zeros, sizeof zeros), sizeof file);
-    far_table *t;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", file, sizeof file, NULL, &t), FAR_OK);
+    far_array *t;
+    assert_int_equal(far_array_parse_bytes(ctx, "x", file, sizeof file, NULL, &t), FAR_OK);
     assert_in_range(test_heap.peak_bytes, 0, 4096 + 8 * ROWS + 1024);
-    far_table_destroy(t);
+    far_array_destroy(t);
 }
 
 typedef struct bad_npy {
@@ -800,11 +825,11 @@ static void damaged_npy_headers_are_refused(void **state)
     expect_values("x.npy", 2, 3, values);
     for (int i = 0; i < COUNT(bad) + (int)sizeof whole - 1; i++) {
         char text[256];
-        far_table *t = NULL;
+        far_array *t = NULL;
         bool cut = i >= COUNT(bad);
         snprintf(text, sizeof text, "%.*s", cut ? i - COUNT(bad) : 255, cut ? whole : bad[i]);
         write_npy("x.npy", 1, text, values, sizeof values);
-        assert_int_equal(far_table_read(ctx, "x.npy", NULL, &t), FAR_ERR_FORMAT);
+        assert_int_equal(far_array_read(ctx, "x.npy", NULL, 2, &t), FAR_ERR_FORMAT);
         assert_null(t);
         assert_non_null(strstr(far_ctx_message(ctx), "x.npy: the npy header is damaged at byte "));
     }
@@ -857,9 +882,9 @@ static void npz_arrays_are_chosen_by_name(void **state)
     (void)state;
     const double a[] = {1, 2, 3, 4, 5, 6}, b[] = {5};
     make_npz();
-    far_table_destroy(expect_table("x.npz", "a", 2, 3, a));
-    far_table_destroy(expect_table("x.npz", "a.npy", 2, 3, a));
-    far_table_destroy(expect_table("x.npz", "b", 1, 1, b));
+    far_array_destroy(expect_table("x.npz", "a", 2, 3, a));
+    far_array_destroy(expect_table("x.npz", "a.npy", 2, 3, a));
+    far_array_destroy(expect_table("x.npz", "b", 1, 1, b));
     expect_failure("x.npz", NULL, FAR_ERR_ARG,
                    "x.npz: holds 2 arrays (a, b); name one, as in file.npz:name");
     expect_failure("x.npz", "c", FAR_ERR_ARG, "x.npz: has no array 'c'; it holds a, b");
@@ -931,12 +956,12 @@ static void npz_sizes_that_lie_are_refused(void **state)
     char *data = read_whole("x.npz", &size);
     size_t stored = find_record(data, size, "PK\1\2", 1),
            packed = find_record(data, size, "PK\1\2", 2);
-    far_table *t;
+    far_array *t;
     memset(data + stored + 24, 0x7F, 4); /* unpacked size in the central directory */
     memset(data + packed + 24, 0x7F, 4);
     test_heap.peak_bytes = 0;
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(far_table_parse_bytes(ctx, "x", data, (int64_t)size, i ? "a" : "b", &t),
+        assert_int_equal(far_array_parse_bytes(ctx, "x", data, (int64_t)size, i ? "a" : "b", &t),
                          FAR_ERR_FORMAT);
         assert_null(t);
         assert_non_null(strstr(far_ctx_message(ctx), "claims 2139062143 bytes, more than its "));
@@ -944,9 +969,9 @@ static void npz_sizes_that_lie_are_refused(void **state)
     assert_in_range(test_heap.peak_bytes, 0, 8192);
     data[packed + 24] = 90; /* plausible, yet wrong */
     data[packed + 25] = data[packed + 26] = data[packed + 27] = 0;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", data, (int64_t)size, "b", &t), FAR_ERR_FORMAT);
+    assert_int_equal(far_array_parse_bytes(ctx, "x", data, (int64_t)size, "b", &t), FAR_ERR_FORMAT);
     data[packed + 10] = 12; /* bzip2 */
-    assert_int_equal(far_table_parse_bytes(ctx, "x", data, (int64_t)size, "b", &t), FAR_ERR_FORMAT);
+    assert_int_equal(far_array_parse_bytes(ctx, "x", data, (int64_t)size, "b", &t), FAR_ERR_FORMAT);
     assert_string_equal(far_ctx_message(ctx),
                         "x: array b: zip method 12 cannot be read; save it with numpy.savez");
     free(data);
@@ -962,8 +987,8 @@ static void expect_prefixes_fail(const char *path, const char *member)
     for (size_t cut = 6; cut < size; cut++) {
         char *exact = malloc(cut); /* its own block, so that reading past the end is seen */
         memcpy(exact, data, cut);
-        far_table *t;
-        assert_int_not_equal(far_table_parse_bytes(ctx, "x", exact, (int64_t)cut, member, &t),
+        far_array *t;
+        assert_int_not_equal(far_array_parse_bytes(ctx, "x", exact, (int64_t)cut, member, &t),
                              FAR_OK);
         assert_null(t);
         assert_int_equal(strncmp(far_ctx_message(ctx), "x: ", 3), 0);
@@ -990,12 +1015,12 @@ static void break_every_read(const char *path, const char *member)
     far_status st = FAR_ERR_MEMORY;
     int64_t live = test_heap.live_blocks;
     for (int k = 0; st != FAR_OK; k++) {
-        far_table *t = (far_table *)&test_heap;
+        far_array *t = (far_array *)&test_heap;
         test_heap.calls = 0;
         test_heap.fail_at = k;
-        st = far_table_read(ctx, path, member, &t);
+        st = far_array_read(ctx, path, member, 2, &t);
         if (st == FAR_OK) {
-            far_table_destroy(t);
+            far_array_destroy(t);
         } else {
             assert_int_equal(st, FAR_ERR_MEMORY);
             assert_null(t);
@@ -1071,18 +1096,18 @@ static double sample(int64_t i, int64_t j)
 static void expect_values_as(const char *path, int64_t rows, int64_t cols, const double *values,
                              far_dtype dtype)
 {
-    far_table *t;
-    if (far_table_read(ctx, path, NULL, &t) != FAR_OK) {
+    far_array *t;
+    if (far_array_read(ctx, path, NULL, 2, &t) != FAR_OK) {
         fail_msg("%s", far_ctx_message(ctx));
     }
-    far_mat m = far_table_values(t);
+    far_mat m = far_array_values(t);
     const double *got = m.data;
     assert_int_equal(m.rows, rows);
     assert_int_equal(m.cols, cols);
     for (int64_t i = 0; i < rows * cols; i++) {
         assert_true(dtype == FAR_F32 ? (float)got[i] == (float)values[i] : got[i] == values[i]);
     }
-    far_table_destroy(t);
+    far_array_destroy(t);
 }
 
 /* Writes a view with gaps between the rows and reads it back. */
@@ -1249,7 +1274,7 @@ static void npz_keeps_the_arrays_name(void **state)
     char longest[300];
     far_mat m = far_mat_view(&value, 1, 1, FAR_F64);
     assert_int_equal(far_mat_write(ctx, &m, "ntk \xC3\xB6", "x.npz"), FAR_OK);
-    far_table_destroy(expect_table("x.npz", "ntk \xC3\xB6", 1, 1, &value));
+    far_array_destroy(expect_table("x.npz", "ntk \xC3\xB6", 1, 1, &value));
     expect_failure("x.npz", "arr_0", FAR_ERR_ARG,
                    "x.npz: has no array 'arr_0'; it holds ntk \xC3\xB6");
     memset(longest, 'n', 256);
@@ -1258,10 +1283,10 @@ static void npz_keeps_the_arrays_name(void **state)
                       "x.npz: the array's name has 256 bytes, not 1 to 255");
     expect_failure_of(far_mat_write(ctx, &m, "", "x.npz"), FAR_ERR_ARG,
                       "x.npz: the array's name has 0 bytes, not 1 to 255");
-    far_table_destroy(expect_table("x.npz", NULL, 1, 1, &value)); /* the old one is kept */
+    far_array_destroy(expect_table("x.npz", NULL, 1, 1, &value)); /* the old one is kept */
     longest[255] = 0;
     assert_int_equal(far_mat_write(ctx, &m, longest, "x.npz"), FAR_OK);
-    far_table_destroy(expect_table("x.npz", longest, 1, 1, &value));
+    far_array_destroy(expect_table("x.npz", longest, 1, 1, &value));
     assert_int_equal(count_files(), 1);
     unlink("x.npz");
 }
@@ -1276,7 +1301,7 @@ static void npz_of_more_than_4_gib_uses_64_bit_fields(void **state)
     assert_int_equal(far_npz_write(&o, &m, "big", 0), FAR_OK); /* from 0 bytes on */
     assert_int_equal(far_output_commit(&o), FAR_OK);
     far_output_close(&o);
-    far_table_destroy(expect_table("x.npz", "big", 2, 3, values));
+    far_array_destroy(expect_table("x.npz", "big", 2, 3, values));
     size_t size;
     char *data = read_whole("x.npz", &size);
     find_record(data, size, "PK\6\6", 0);
@@ -1372,9 +1397,9 @@ static void a_long_read_can_be_cancelled(void **state)
     for (int64_t i = 63; i < size; i += 64) {
         text[i] = '\n';
     }
-    far_table *t;
+    far_array *t;
     cancel = 1;
-    assert_int_equal(far_table_parse_bytes(ctx, "x", text, size, NULL, &t), FAR_ERR_CANCELLED);
+    assert_int_equal(far_array_parse_bytes(ctx, "x", text, size, NULL, &t), FAR_ERR_CANCELLED);
     assert_null(t);
     assert_string_equal(far_ctx_message(ctx), "parsing cancelled");
     free(text);

@@ -29,22 +29,22 @@ static void notes_come_back(void **state)
 {
     (void)state;
     int64_t shape[FAR_ARRAY_DIMS];
-    far_table *t;
+    far_array *t;
     must(write_noted("x.npz"));
-    must(far_array_read(ctx, "x.npz", NULL, &t));
-    assert_int_equal(far_table_shape(t, shape), 3);
+    must(far_array_read(ctx, "x.npz", NULL, FAR_ARRAY_DIMS, &t));
+    assert_int_equal(far_array_shape(t, shape), 3);
     assert_true(shape[0] == 2 && shape[1] == 3 && shape[2] == 5);
-    far_mat m = far_table_values(t);
+    far_mat m = far_array_values(t);
     assert_true(m.rows == 6 && m.cols == 5 && ((double *)m.data)[29] == 29);
-    assert_int_equal(far_table_note_number(t, "points"), 3);
-    assert_int_equal(far_table_note_number(t, "empty"), 0);
-    assert_string_equal(far_table_note(t, "arch"), TEXT);
-    assert_string_equal(far_table_note(t, "kind"), "ntk");
-    assert_null(far_table_note(t, "points"));
-    assert_null(far_table_note(t, "none"));
-    assert_int_equal(far_table_note_number(t, "kind"), -1);
-    assert_int_equal(far_table_note_number(t, "none"), -1);
-    far_table_destroy(t);
+    assert_int_equal(far_array_note_number(t, "points"), 3);
+    assert_int_equal(far_array_note_number(t, "empty"), 0);
+    assert_string_equal(far_array_note(t, "arch"), TEXT);
+    assert_string_equal(far_array_note(t, "kind"), "ntk");
+    assert_null(far_array_note(t, "points"));
+    assert_null(far_array_note(t, "none"));
+    assert_int_equal(far_array_note_number(t, "kind"), -1);
+    assert_int_equal(far_array_note_number(t, "none"), -1);
+    far_array_destroy(t);
     assert_int_equal(unlink("x.npz"), 0);
 }
 
@@ -55,14 +55,14 @@ static void notes_are_no_arrays(void **state)
     double values[] = {1, 2, 3, 5, 7, 11};
     int64_t shape[2] = {3, 2};
     far_mat m = far_mat_view(values, 3, 2, FAR_F64);
-    far_table *t;
+    far_array *t;
     far_frame *f;
     must(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, 4, "x.npz"));
-    must(far_table_read(ctx, "x.npz", NULL, &t));
-    assert_int_equal(far_table_values(t).cols, 2);
-    far_table_destroy(t);
-    assert_int_equal(far_table_read(ctx, "x.npz", "farfield.points", &t), FAR_ERR_FORMAT);
-    assert_int_equal(far_table_read(ctx, "x.npz", "none", &t), FAR_ERR_ARG);
+    must(far_array_read(ctx, "x.npz", NULL, 2, &t));
+    assert_int_equal(far_array_values(t).cols, 2);
+    far_array_destroy(t);
+    assert_int_equal(far_array_read(ctx, "x.npz", "farfield.points", 2, &t), FAR_ERR_FORMAT);
+    assert_int_equal(far_array_read(ctx, "x.npz", "none", 2, &t), FAR_ERR_ARG);
     assert_string_equal(far_ctx_message(ctx), "x.npz: has no array 'none'; it holds K");
     must(far_frame_read(ctx, "x.npz", NULL, &f));
     assert_int_equal(far_frame_cols(f), 2);
@@ -73,12 +73,12 @@ static void notes_are_no_arrays(void **state)
 static void other_formats_leave_notes_out(void **state)
 {
     (void)state;
-    far_table *t;
+    far_array *t;
     must(write_noted("x.npy"));
-    assert_int_equal(far_table_read(ctx, "x.npy", NULL, &t), FAR_ERR_FORMAT); /* 3 dimensions */
-    must(far_array_read(ctx, "x.npy", NULL, &t));
-    assert_int_equal(far_table_note_number(t, "points"), -1);
-    far_table_destroy(t);
+    assert_int_equal(far_array_read(ctx, "x.npy", NULL, 2, &t), FAR_ERR_FORMAT); /* 3 dimensions */
+    must(far_array_read(ctx, "x.npy", NULL, FAR_ARRAY_DIMS, &t));
+    assert_int_equal(far_array_note_number(t, "points"), -1);
+    far_array_destroy(t);
     assert_int_equal(unlink("x.npy"), 0);
 }
 
@@ -142,10 +142,10 @@ static void damaged_notes_are_refused(void **state)
     } CASES[] = {{"<f8", "()", 8}, {"<i8", "(2,)", 16}, {"<i8", "()", 4},    {"<i8", "()", 16},
                  {"<i8", "()", 8}, {"<U1", "()", 4},    {"<i8", "(1, 1)", 8}};
     char npy[256];
-    far_table *t;
+    far_array *t;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         make_npz(npy, make_npy(CASES[i].descr, CASES[i].shape, CASES[i].follow, npy));
-        assert_int_equal(far_table_read(ctx, "x.npz", NULL, &t), FAR_ERR_FORMAT);
+        assert_int_equal(far_array_read(ctx, "x.npz", NULL, 2, &t), FAR_ERR_FORMAT);
         assert_non_null(strstr(far_ctx_message(ctx), "must hold one text"));
         assert_null(t);
         assert_int_equal(unlink("x.npz"), 0);
@@ -157,9 +157,9 @@ static void notes_too_large_are_not_unpacked(void **state)
     (void)state;
     size_t size = 70000;
     char *npy = malloc(128 + size);
-    far_table *t;
+    far_array *t;
     make_npz(npy, make_npy("<U17500", "()", size, npy));
-    assert_int_equal(far_table_read(ctx, "x.npz", NULL, &t), FAR_ERR_FORMAT);
+    assert_int_equal(far_array_read(ctx, "x.npz", NULL, 2, &t), FAR_ERR_FORMAT);
     assert_non_null(strstr(far_ctx_message(ctx), "more than are plausible"));
     free(npy);
     assert_int_equal(unlink("x.npz"), 0);
@@ -177,10 +177,10 @@ static void arrays_that_are_not_whole_are_refused(void **state)
                  {"(0, 1, 1)", 0},
                  {"()", 8}};
     char npy[256];
-    far_table *t;
+    far_array *t;
     for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
         write_file("x.npy", npy, make_npy("<f8", CASES[i].shape, CASES[i].follow, npy));
-        assert_int_equal(far_array_read(ctx, "x.npy", NULL, &t), FAR_ERR_FORMAT);
+        assert_int_equal(far_array_read(ctx, "x.npy", NULL, FAR_ARRAY_DIMS, &t), FAR_ERR_FORMAT);
         assert_null(t);
         assert_int_equal(unlink("x.npy"), 0);
     }
@@ -190,7 +190,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     far_status st = FAR_ERR_MEMORY;
-    far_table *t = NULL;
+    far_array *t = NULL;
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
         test_heap.calls = 0;
         test_heap.fail_at = k;
@@ -202,12 +202,12 @@ static void every_allocation_may_fail(void **state)
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
         test_heap.calls = 0;
         test_heap.fail_at = k;
-        st = far_array_read(ctx, "x.npz", NULL, &t);
+        st = far_array_read(ctx, "x.npz", NULL, FAR_ARRAY_DIMS, &t);
         assert_true((t != NULL) == (st == FAR_OK));
     }
     test_heap.fail_at = -1;
     assert_int_equal(st, FAR_OK);
-    far_table_destroy(t);
+    far_array_destroy(t);
     assert_int_equal(unlink("x.npz"), 0);
 }
 

@@ -229,6 +229,9 @@ static const char *const good_csv[][2] = {
     {"tag,b\n#one,2\ntwo,3\n", "tag*,b; #one,2; two,3"},
     {"tag,b\n#one,2\n#two,3\n", "tag*,b; #one,2; #two,3"},
     {"tag\n#one\n", "tag*; #one"},
+    {"a,b\n1,2\n#3,four\n5,6\n", "a,b; 1,2; 5,6"},
+    {"a\n1\n# note\nNA\n2\n", "a; 1; ~; 2"},
+    {"a,b\n1,3\n#n/a,<NA>\n#2,5\n", "a,b; 1,3; ~,~"},
     {"a,b\n\"#1\",2\n3,4\n", "a*,b; #1,2; 3,4"},
 };
 
@@ -276,9 +279,9 @@ static const bad_text bad_csv[] = {
     {"\n#\nwave,350.5\n1,2\n", FAR_ERR_FORMAT,
      "x: line 3 is neither names nor numbers: 'wave' stands over numbers beside 350.5; mend it, "
      "or put quotes around its names"},
-    {"a,b\n1,2\n#3,4\n", FAR_ERR_FORMAT,
+    {"a,b\n1,2\n#3,4\nfour,5\n", FAR_ERR_FORMAT,
      "x: line 3 starts with '#' but has the fields of a row; remove it if it is a comment"},
-    {"a\n1\n# note\n", FAR_ERR_FORMAT,
+    {"a\n1\n# note\ntwo\n", FAR_ERR_FORMAT,
      "x: line 3 starts with '#' but has the fields of a row; remove it if it is a comment"},
     {"\xFF\xFE\x31", FAR_ERR_FORMAT, "x: is UTF-16 text; save it as UTF-8"},
 };

@@ -5,22 +5,21 @@
 
 #include <zlib.h>
 
-static far_table *read_bytes(const void *data, int64_t size, int64_t rows, int64_t cols)
+static far_frame *read_bytes(const void *data, int64_t size, int64_t rows, int64_t cols)
 {
-    far_table *t;
+    far_frame *t;
     OK(far_image_parse_bytes(ctx, "picture", data, size, rows, cols, &t));
     return t;
 }
 
-static far_table *read_text(const char *text, int64_t rows, int64_t cols)
+static far_frame *read_text(const char *text, int64_t rows, int64_t cols)
 {
     return read_bytes(text, (int64_t)strlen(text), rows, cols);
 }
 
-static double at(const far_table *t, int64_t i, int64_t j)
+static double at(const far_frame *t, int64_t i, int64_t j)
 {
-    far_mat m = far_table_values(t);
-    return ((const double *)m.data)[i * m.cols + j];
+    return far_frame_numbers(t, j)[i];
 }
 
 #define STEPS "P2\n# a comment\n3 2\n4\n0 1 2\n# one more\n3 4 0\n"
@@ -29,29 +28,29 @@ static void points_go_from_the_top_left(void **state)
 {
     static const double wanted[6][3] = {{-1, 1, -1},   {0, 1, -0.5}, {1, 1, 0},
                                         {-1, -1, 0.5}, {0, -1, 1},   {1, -1, -1}};
-    far_table *t = read_text(STEPS, 0, 0);
+    far_frame *t = read_text(STEPS, 0, 0);
     (void)state;
-    assert_int_equal(far_table_values(t).rows, 6);
-    assert_string_equal(far_table_column(t, 0), "x");
-    assert_string_equal(far_table_column(t, 1), "y");
-    assert_string_equal(far_table_column(t, 2), "grey");
+    assert_int_equal(far_frame_rows(t), 6);
+    assert_string_equal(far_frame_name(t, 0), "x");
+    assert_string_equal(far_frame_name(t, 1), "y");
+    assert_string_equal(far_frame_name(t, 2), "grey");
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 3; j++) {
             assert_near(at(t, i, j), wanted[i][j], 1e-7);
         }
     }
-    far_table_destroy(t);
+    far_frame_destroy(t);
 }
 
 /* 3 pixels in 2 boxes: the one in the middle counts half in each. */
 static void boxes_share_the_pixels_between_them(void **state)
 {
-    far_table *t = read_text(STEPS, 2, 2);
+    far_frame *t = read_text(STEPS, 2, 2);
     (void)state;
     assert_near(at(t, 0, 2), 2 * (0 + 0.25 / 2) / 1.5 - 1, 1e-7);
     assert_near(at(t, 1, 2), 2 * (0.25 / 2 + 0.5) / 1.5 - 1, 1e-7);
     assert_near(at(t, 3, 2), 2 * (1.0 / 2 + 0) / 1.5 - 1, 1e-7);
-    far_table_destroy(t);
+    far_frame_destroy(t);
 }
 
 static void the_mean_of_the_picture_is_kept(void **state)
@@ -65,24 +64,24 @@ static void the_mean_of_the_picture_is_kept(void **state)
         picture[head + i] = (unsigned char)(i * i % 256);
         wanted += (2 * picture[head + i] / 255.0 - 1) / (COLS * ROWS);
     }
-    far_table *t = read_bytes(picture, head + COLS * ROWS, 3, 4);
-    assert_int_equal(far_table_values(t).rows, 12);
+    far_frame *t = read_bytes(picture, head + COLS * ROWS, 3, 4);
+    assert_int_equal(far_frame_rows(t), 12);
     for (int i = 0; i < 12; i++) {
         mean += at(t, i, 2) / 12;
     }
     assert_near(mean, wanted, 1e-7);
-    far_table_destroy(t);
+    far_frame_destroy(t);
 }
 
 static void two_bytes_have_the_larger_first(void **state)
 {
     static const unsigned char picture[] = "P5\n2 2\n1000\n\x03\xe8\0\0\x01\xf4\0\0";
-    far_table *t = read_bytes(picture, (int64_t)sizeof picture - 1, 0, 0);
+    far_frame *t = read_bytes(picture, (int64_t)sizeof picture - 1, 0, 0);
     (void)state;
     assert_near(at(t, 0, 2), 1, 1e-7);
     assert_near(at(t, 1, 2), -1, 1e-7);
     assert_near(at(t, 2, 2), 0, 1e-7);
-    far_table_destroy(t);
+    far_frame_destroy(t);
 }
 
 /* 2 x 2 pixels of 8 bits: red, transparent black, half grey (128), white. */
@@ -95,7 +94,7 @@ static const unsigned char COLOURS[] = {
 
 static void colours_become_luminance(void **state)
 {
-    far_table *t;
+    far_frame *t;
     far_status st = far_image_parse_bytes(ctx, "picture", COLOURS, sizeof COLOURS, 0, 0, &t);
     (void)state;
     if (st != FAR_OK && strstr(far_ctx_message(ctx), "without libpng")) {
@@ -107,7 +106,7 @@ static void colours_become_luminance(void **state)
     assert_near(at(t, 1, 2), 1, 1e-7);    /* what is transparent is white */
     assert_near(at(t, 2, 2), 2 * 128 / 255.0 - 1, 0.01);
     assert_near(at(t, 3, 2), 1, 1e-7);
-    far_table_destroy(t);
+    far_frame_destroy(t);
 }
 
 static const struct {
@@ -138,7 +137,7 @@ static void what_is_wrong_is_named(void **state)
 {
     (void)state;
     for (int i = 0; i < COUNT(REFUSED); i++) {
-        far_table *t;
+        far_frame *t;
         far_status st =
             far_image_parse_bytes(ctx, "picture", REFUSED[i].text, (int64_t)strlen(REFUSED[i].text),
                                   REFUSED[i].rows, REFUSED[i].cols, &t);
@@ -163,13 +162,13 @@ static void set_png_sum(unsigned char *name, size_t bytes)
 static void damaged_pngs_are_refused(void **state)
 {
     unsigned char png[sizeof COLOURS];
-    far_table *t;
+    far_frame *t;
     (void)state;
     far_status st = far_image_parse_bytes(ctx, "picture", COLOURS, sizeof COLOURS, 0, 0, &t);
     if (st != FAR_OK) {
         skip(); /* without libpng */
     }
-    far_table_destroy(t);
+    far_frame_destroy(t);
     memcpy(png, COLOURS, sizeof png);
     png[45] ^= 0xff; /* in the packed pixels */
     set_png_sum(png + 37, 20);
@@ -188,7 +187,7 @@ static void damaged_pngs_are_refused(void **state)
 
 static void arguments_are_checked(void **state)
 {
-    far_table *t;
+    far_frame *t;
     (void)state;
     assert_int_equal(far_image_read(ctx, "", 2, 2, &t), FAR_ERR_ARG);
     assert_int_equal(far_image_read(ctx, NULL, 2, 2, &t), FAR_ERR_ARG);
@@ -206,7 +205,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         far_status st = FAR_ERR_MEMORY;
-        far_table *t = NULL;
+        far_frame *t = NULL;
         for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
             int64_t before = test_heap.live_blocks;
             test_heap.calls = 0;
@@ -216,7 +215,7 @@ static void every_allocation_may_fail(void **state)
             assert_true(st == FAR_OK || (!t && test_heap.live_blocks == before));
         }
         assert_true(st == FAR_OK || strstr(far_ctx_message(ctx), "without libpng"));
-        far_table_destroy(t);
+        far_frame_destroy(t);
     }
 }
 

@@ -217,9 +217,9 @@ static const torch_case torch_cases[] = {
 static void read_matrix(const far_safetensors *f, const char *name, double *out)
 {
     for (int64_t i = 0; i < f->tensor_count; i++) {
-        const far_array *a = &f->tensors[i].values;
+        const far_stored *a = &f->tensors[i].values;
         if (strcmp(f->tensors[i].name, name) == 0) {
-            far_array_numbers(a, out, a->cols, 1);
+            far_stored_numbers(a, out, a->cols, 1);
             return;
         }
     }

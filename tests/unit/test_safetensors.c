@@ -60,7 +60,7 @@ static void expect_values(const far_safetensors *f, const char *name, int dims,
         assert_int_equal(t->shape[i], shape[i]);
     }
     assert_in_range(count, 0, COUNT(found));
-    far_array_numbers(&t->values, found, t->values.cols, 1);
+    far_stored_numbers(&t->values, found, t->values.cols, 1);
     assert_memory_equal(found, values, (size_t)count * sizeof *found);
 }
 
@@ -118,7 +118,7 @@ static void values_may_be_taken_transposed(void **state)
     bytes b = make_file("{\"w\":{\"dtype\":\"U8\",\"shape\":[2,3],\"data_offsets\":[0,6]}}", 6);
     memcpy(b.data + b.size - 6, "\1\2\3\4\5\6", 6);
     assert_int_equal(far_safetensors_parse_bytes(ctx, "f", b.data, (int64_t)b.size, &f), FAR_OK);
-    far_array_numbers(&f.tensors[0].values, turned, 1, 2);
+    far_stored_numbers(&f.tensors[0].values, turned, 1, 2);
     assert_memory_equal(turned, VALUES(1, 4, 2, 5, 3, 6), sizeof turned);
     far_safetensors_clear(&f);
     free(b.data);
@@ -455,7 +455,7 @@ static void large_tensors_are_written_in_pieces(void **state)
     bytes b = written(&t, 1, NULL, 0, FAR_OK);
     assert_in_range(b.size, 4 * MANY, 4 * MANY + 300);
     assert_int_equal(far_safetensors_parse_bytes(ctx, "f", b.data, (int64_t)b.size, &f), FAR_OK);
-    far_array_numbers(&f.tensors[0].values, again, MANY, 1);
+    far_stored_numbers(&f.tensors[0].values, again, MANY, 1);
     assert_memory_equal(values, again, MANY * sizeof *values);
     far_safetensors_clear(&f);
     free(b.data);

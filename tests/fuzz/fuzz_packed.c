@@ -48,13 +48,13 @@ static void check_tar(const far_input *in, const char *path)
 
 static void check_idx(const far_input *in)
 {
-    far_idx array;
+    far_stored array;
     if (far_idx_open(in, &array) != FAR_OK) {
         check_message(in->ctx);
         return;
     }
-    require(array.count > 0 && array.each > 0, "there are values");
-    check_bytes(in, array.data, array.count * array.each);
+    require(array.rows > 0 && array.cols > 0, "there are values");
+    check_bytes(in, array.data, array.rows * array.cols);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

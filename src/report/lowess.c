@@ -43,7 +43,8 @@ static double weight_of(const smoother *s, const local *f, int64_t i)
     return cube * cube * cube * (f->trusting ? 1 : s->trust[i]);
 }
 
-/* The k nearest points of the sorted x; if they are all at one place, every one there. */
+/* The k nearest points of the sorted x, the first such; if they are all at one place, every one
+ * there. */
 static local find_window(const smoother *s, double at)
 {
     int64_t low = 0, high = s->n - s->k;
@@ -57,9 +58,6 @@ static local find_window(const smoother *s, double at)
     }
     local f = {.from = low, .to = low + s->k, .at = at};
     f.reach = fmax(fabs(at - s->x[f.from]), fabs(s->x[f.to - 1] - at));
-    while (f.reach == 0 && f.from > 0 && s->x[f.from - 1] == at) {
-        f.from--;
-    }
     while (f.reach == 0 && f.to < s->n && s->x[f.to] == at) {
         f.to++;
     }
@@ -116,11 +114,6 @@ static double fitted_value(const smoother *s, const local *f)
 
 /* ---- residuals ---- */
 
-static double own_share(const smoother *s, const local *f, int64_t i)
-{
-    return i >= f->from && i < f->to ? share_of(s, f, i) : 0;
-}
-
 typedef struct anchor {
     int64_t index;
     double fitted, leverage;
@@ -129,7 +122,7 @@ typedef struct anchor {
 static anchor anchor_at(smoother *s, int64_t index)
 {
     local f = fit_at(s, s->x[index]);
-    return (anchor){index, fitted_value(s, &f), own_share(s, &f, index)};
+    return (anchor){index, fitted_value(s, &f), share_of(s, &f, index)};
 }
 
 /* Points between two anchors, the second included. */

@@ -69,11 +69,6 @@ void far_put_escaped_part(far_text *t, const char *text, int64_t length)
     }
 }
 
-void far_put_escaped(far_text *t, const char *text)
-{
-    far_put_escaped_part(t, text, (int64_t)strlen(text));
-}
-
 void far_put_plain(far_text *t, const char *text)
 {
     far_run run;

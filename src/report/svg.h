@@ -11,7 +11,6 @@ void far_put_px(far_text *t, double value);
 /* A value for people and scripts: 5 digits that count, JSON; null if not finite. */
 void far_put_value(far_text *t, double value);
 /* Text for content and attributes of XML: valid whatever the bytes. */
-void far_put_escaped(far_text *t, const char *text);
 void far_put_escaped_part(far_text *t, const char *text, int64_t length);
 /* The same without ^{} and _{}. */
 void far_put_plain(far_text *t, const char *text);

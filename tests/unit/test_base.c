@@ -695,10 +695,39 @@ static void the_environment_chooses_a_lower_instruction_set(void **state)
     assert_string_equal(far_isa_name(FAR_ISA_AVX2), "avx2");
 }
 
+/* More files than the first block of memory holds; the first role of each stays. */
+static void a_ledger_remembers_first_roles(void **state)
+{
+    (void)state;
+    far_ledger *ledger = NULL;
+    far_file_id id = {.device = 1, .inode = 2};
+    assert_int_equal(far_ledger_find(NULL, id), FAR_FILE_FREE);
+    for (int failing = 0; failing < 2; failing++) {
+        test_heap.fail_at = test_heap.calls + failing;
+        assert_int_equal(far_ledger_mark(ctx, &ledger, id, FAR_FILE_INPUT), FAR_ERR_MEMORY);
+        assert_int_equal(far_ledger_find(ledger, id), FAR_FILE_FREE);
+        test_heap.fail_at = -1;
+        far_ledger_free(ctx, ledger);
+        ledger = NULL;
+    }
+    for (uint64_t i = 0; i < 60; i++) {
+        far_file_id file = {.device = i % 3, .inode = i / 3 % 5, .name = i / 15};
+        far_file_role role = i % 2 ? FAR_FILE_INPUT : FAR_FILE_OUTPUT;
+        assert_int_equal(far_ledger_find(ledger, file), FAR_FILE_FREE);
+        assert_int_equal(far_ledger_mark(ctx, &ledger, file, role), FAR_OK);
+        assert_int_equal(far_ledger_mark(ctx, &ledger, file, FAR_FILE_INPUT), FAR_OK);
+        assert_int_equal(far_ledger_find(ledger, file), role);
+    }
+    far_ledger_free(ctx, ledger);
+    far_ledger_free(ctx, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_shown_without_their_controls),
+        cmocka_unit_test_setup_teardown(a_ledger_remembers_first_roles, open_context,
+                                        close_context),
         cmocka_unit_test(the_environment_chooses_a_lower_instruction_set),
         cmocka_unit_test(statuses_have_their_frozen_values_names_and_texts),
         cmocka_unit_test(unknown_statuses_still_have_a_name_and_a_text),

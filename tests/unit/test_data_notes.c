@@ -98,6 +98,9 @@ static void bad_notes_are_refused(void **state)
     }
     assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, FAR_NOTES + 1, "x.npz"),
                      FAR_ERR_ARG);
+    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, -1, "x.npz"),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NULL, 1, "x.npz"), FAR_ERR_ARG);
     char *text = malloc(70000);
     memset(text, 'a', 69999);
     text[69999] = 0;
@@ -131,6 +134,31 @@ static size_t make_npy(const char *descr, const char *shape, size_t follow, char
     out[127] = '\n';
     memset(out + 128, 1, follow);
     return 128 + follow;
+}
+
+static void shapes_that_are_not_the_matrix_are_refused(void **state)
+{
+    (void)state;
+    static const int64_t shapes[][3] = {{3, 3, 1}, {6, 1, 2}, {0, 6, 1}, {3, 1, 1}, {3, 2, 4}};
+    double values[6] = {0};
+    far_mat m = far_mat_view(values, 3, 2, FAR_F64);
+    for (int i = 0; i < 5; i++) {
+        far_status st = far_array_write_noted(ctx, &m, shapes[i], 3, "K", NOTES, 1, "x.npz");
+        assert_int_equal(st, FAR_ERR_SHAPE);
+        assert_non_null(strstr(far_ctx_message(ctx), "the matrix is 3 x 2, not ("));
+    }
+    int64_t line[] = {6}, many[80];
+    assert_int_equal(far_array_write_noted(ctx, &m, line, 1, "K", NOTES, 1, "x.npz"),
+                     FAR_ERR_SHAPE);
+    for (int i = 0; i < 80; i++) {
+        many[i] = 1;
+    }
+    assert_int_equal(far_array_write_noted(ctx, &m, many, 80, "K", NOTES, 1, "x.npz"),
+                     FAR_ERR_SHAPE);
+    m.data = NULL;
+    assert_int_equal(far_array_write_noted(ctx, &m, shapes[0], 2, "K", NOTES, 1, "x.npz"),
+                     FAR_ERR_ARG);
+    assert_int_equal(count_files(), 0);
 }
 
 static void damaged_notes_are_refused(void **state)
@@ -218,6 +246,7 @@ int main(void)
         TEST(notes_are_no_arrays),
         TEST(other_formats_leave_notes_out),
         TEST(bad_notes_are_refused),
+        TEST(shapes_that_are_not_the_matrix_are_refused),
         TEST(damaged_notes_are_refused),
         TEST(notes_too_large_are_not_unpacked),
         TEST(arrays_that_are_not_whole_are_refused),

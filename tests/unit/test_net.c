@@ -756,6 +756,73 @@ static void a_weight_that_is_nan_comes_through(void **state)
     }
 }
 
+/* A first layer so large that its weights are turned panel by panel: u' (J dx) = (J' u)' dx. */
+static void derivatives_by_large_inputs_are_dual(void **state)
+{
+    (void)state;
+    enum { INPUTS = 131, OUTPUTS = 3 };
+    far_net_opts opts = opts_of(INPUTS, FAR_INIT_KAIMING_NORMAL);
+    far_net *net;
+    must(far_net_create(ctx, "dense(67) tanh dense(3)", &opts, &net));
+    for (int single = 0; single < 2; single++) {
+        far_dtype dtype = single ? FAR_F32 : FAR_F64;
+        far_mat x = filled(N, INPUTS, dtype), dx = filled(N, INPUTS, dtype);
+        far_mat u = filled(N, OUTPUTS, dtype), out = filled(N, OUTPUTS, dtype);
+        far_mat back = filled(N, INPUTS, dtype);
+        must(far_net_jvp(ctx, net, &x, NULL, &dx, &out));
+        must(far_net_vjp(ctx, net, &x, &u, NULL, &back));
+        for (int64_t i = 0; i < N; i++) {
+            double forward = 0, backward = 0, size = 0;
+            for (int64_t k = 0; k < OUTPUTS; k++) {
+                forward += at(&u, i, k) * at(&out, i, k);
+                size += fabs(at(&u, i, k) * at(&out, i, k));
+            }
+            for (int64_t k = 0; k < INPUTS; k++) {
+                backward += at(&back, i, k) * at(&dx, i, k);
+            }
+            assert_true(size > 0 && fabs(forward - backward) <= (single ? 1e-4 : 1e-12) * size);
+        }
+        far_mat *owned[] = {&x, &dx, &u, &out, &back};
+        for (int i = 0; i < COUNT(owned); i++) {
+            free(owned[i]->data);
+        }
+    }
+    far_net_destroy(net);
+}
+
+/* In float32 as in float64, and with each allocation failing in turn. */
+static void a_linearised_network_is_evaluated_in_both_types(void **state)
+{
+    (void)state;
+    far_net *net = net_of("dense(7) ln(affine) tanh dense(3)");
+    far_mat wide = filled(N, 3, FAR_F64), narrow = filled(N, 3, FAR_F32);
+    far_mat x = filled(N, D, FAR_F64), x32 = filled(N, D, FAR_F32);
+    must(far_net_linearize(ctx, net));
+    for (int64_t i = 0; i < far_net_describe(net).parameters; i++) {
+        ((double *)far_net_parameters(net).data)[i] += 0.1 * wave(i);
+    }
+    far_status st = FAR_ERR_MEMORY;
+    int64_t failed = 0;
+    for (; st == FAR_ERR_MEMORY; failed++) {
+        test_heap.fail_at = test_heap.calls + failed;
+        st = far_net_eval(ctx, net, &x, &wide);
+    }
+    test_heap.fail_at = -1;
+    must(st);
+    assert_true(failed > 3);
+    must(far_net_eval(ctx, net, &x32, &narrow));
+    for (int64_t i = 0; i < N; i++) {
+        for (int64_t k = 0; k < 3; k++) {
+            assert_true(fabs(at(&wide, i, k) - at(&narrow, i, k)) <= 1e-4);
+        }
+    }
+    far_mat *owned[] = {&x, &x32, &wide, &narrow};
+    for (int i = 0; i < COUNT(owned); i++) {
+        free(owned[i]->data);
+    }
+    far_net_destroy(net);
+}
+
 /* ---- linearised networks --------------------------------------------------------------------- */
 
 static void a_linearised_network_is_linear_in_its_parameters(void **state)
@@ -1029,6 +1096,8 @@ int main(void)
         TEST(norms_do_not_see_the_size_of_float64),
         TEST(a_constant_vector_is_normalised_to_zero),
         TEST(a_weight_that_is_nan_comes_through),
+        TEST(derivatives_by_large_inputs_are_dual),
+        TEST(a_linearised_network_is_evaluated_in_both_types),
         TEST(a_linearised_network_is_linear_in_its_parameters),
         TEST(packing_turns_weights_and_back),
         TEST(slices_of_weights_make_the_whole),

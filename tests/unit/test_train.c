@@ -605,6 +605,7 @@ static void resuming_needs_a_whole_checkpoint(void **state)
     cancel(net, &o, 1);
     assert_int_equal(far_checkpoint_is(checkpoint), 1);
     assert_int_equal(far_checkpoint_is(NULL), 0);
+    assert_int_equal(far_checkpoint_is("/none/such"), 0);
     FILE *f = fopen(checkpoint, "rb");
     size_t size = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
@@ -623,6 +624,79 @@ static void resuming_needs_a_whole_checkpoint(void **state)
     assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
     assert_message("state.square");
     far_net_destroy(net);
+}
+
+/* Puts another number at a place of state.numbers: epoch, step, steps, sum, ... */
+static void change_state(int place, double value)
+{
+    char bytes[16384];
+    FILE *f = fopen(checkpoint, "r+b");
+    size_t size = fread(bytes, 1, sizeof bytes, f);
+    char *entry = memmem(bytes, size, "\"state.numbers\"", 15);
+    assert_non_null(entry);
+    char *offsets = memmem(entry, 200, "\"data_offsets\":[", 16);
+    assert_non_null(offsets);
+    uint64_t header;
+    memcpy(&header, bytes, sizeof header);
+    size_t at = 8 + header + strtoul(offsets + 16, NULL, 10) + (size_t)place * sizeof value;
+    assert_true(at + sizeof value <= size);
+    memcpy(bytes + at, &value, sizeof value);
+    seal_tensors(bytes, size);
+    rewind(f);
+    fwrite(bytes, 1, size, f);
+    fclose(f);
+}
+
+static void states_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int place;
+        double value;
+    } wrong[] = {{0, -1}, {0, 0.5}, {0, 1e17}, {1, 1e6}, {1, -3}, {2, NAN}, {2, 1.25}, {3, NAN}};
+    far_net *net = make_net(ARCH, 3);
+    far_train_opts o = opts_of(&KINDS[2]);
+    for (int i = 0; i < COUNT(wrong); i++) {
+        unlink(checkpoint);
+        o.resume = 0;
+        cancel(net, &o, 1);
+        change_state(wrong[i].place, wrong[i].value);
+        assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
+        assert_message("state.numbers");
+        assert_message("holds what cannot be: the checkpoint is damaged");
+    }
+    far_net_destroy(net);
+}
+
+/* The checkpoint of dense(5), relabelled: what it names is not what it holds. */
+static void weights_of_another_network_are_refused(void **state)
+{
+    (void)state;
+    far_net *small = make_net("dense(5) relu dense(1)", 3);
+    far_net *large = make_net("dense(7) relu dense(1)", 3);
+    far_train_opts o = opts_of(&KINDS[2]);
+    cancel(small, &o, 1);
+    change_checkpoint("\"train.arch\":\"dense(5)", "\"train.arch\":\"dense(7)");
+    assert_int_equal(train(large, &o, NULL), FAR_ERR_FORMAT);
+    assert_message("is damaged: its weights are not those of the run it names");
+    far_net_destroy(small);
+    far_net_destroy(large);
+}
+
+static void a_run_linearised_elsewhere_is_another(void **state)
+{
+    (void)state;
+    far_net *net = make_net(ARCH, 3), *other = make_net(ARCH, 3);
+    far_train_opts o = opts_of(&KINDS[2]);
+    params_of(other)[0] += 0.5;
+    must(far_net_linearize(ctx, net), "linearise");
+    must(far_net_linearize(ctx, other), "linearise");
+    cancel(net, &o, 1);
+    assert_int_equal(train(other, &o, NULL), FAR_ERR_FORMAT);
+    assert_message("is the checkpoint of another run: linearised elsewhere");
+    must(train(net, &o, NULL), "the run itself");
+    far_net_destroy(net);
+    far_net_destroy(other);
 }
 
 static void a_checkpoint_that_cannot_be_written_fails_at_once(void **state)
@@ -780,6 +854,19 @@ static void a_crowd_must_be_of_one_kind(void **state)
     far_train_result results[2];
     assert_int_equal(far_net_train_many(ctx, nets, 3, &x, &y, &o, NULL, NULL, NULL), FAR_ERR_ARG);
     assert_message("networks 1 and 3 differ in their architecture");
+    far_net_opts other;
+    for (int i = 0; i < 2; i++) {
+        far_net_opts_init(&other);
+        other.inputs = INPUTS + (i == 0);
+        other.init = i == 1 ? FAR_INIT_NTK : other.init;
+        far_net_destroy(nets[2]);
+        must(far_net_create(ctx, ARCH, &other, &nets[2]), "other");
+        assert_int_equal(far_net_train_many(ctx, nets, 3, &x, &y, &o, NULL, NULL, NULL),
+                         FAR_ERR_ARG);
+        assert_message("networks 1 and 3 differ in their architecture");
+    }
+    assert_int_equal(far_net_train_many(ctx, NULL, 3, &x, &y, &o, NULL, NULL, NULL), FAR_ERR_ARG);
+    assert_message("no network");
     assert_int_equal(far_net_train_many(ctx, twins, 3, &x, &y, &o, NULL, NULL, NULL), FAR_ERR_ARG);
     assert_message("networks 2 and 3 are the same one");
     assert_int_equal(far_net_train_many(ctx, gap, 2, &x, &y, &o, NULL, NULL, NULL), FAR_ERR_ARG);
@@ -1404,6 +1491,9 @@ int main(void)
         TEST(a_checkpoint_is_a_network),
         TEST(resuming_another_run_names_what_differs),
         TEST(resuming_needs_a_whole_checkpoint),
+        TEST(states_that_cannot_be_are_refused),
+        TEST(weights_of_another_network_are_refused),
+        TEST(a_run_linearised_elsewhere_is_another),
         TEST(a_checkpoint_that_cannot_be_written_fails_at_once),
         TEST(side_by_side_is_one_by_one),
         TEST(a_crowd_can_be_resumed),

@@ -6,21 +6,9 @@
 #include <arpa/inet.h>
 #include <curl/curl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "counted.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
+#include "harness.h"
 
 /* The linker puts these in front (tests/CMakeLists.txt). */
 static CURLcode ending; /* of the next transfer; CURLE_OK: as it comes */
@@ -103,13 +91,6 @@ static far_download here(const char *content)
     return d;
 }
 
-static void assert_says(const char *piece)
-{
-    if (!strstr(far_ctx_message(ctx), piece)) {
-        fail_msg("'%s' is not in '%s'", piece, far_ctx_message(ctx));
-    }
-}
-
 /* One request, with content here already; the rest comes from the server. */
 static far_status get(const char *answer, const char *content, const char *wanted)
 {
@@ -144,10 +125,10 @@ static void answers_are_told_by_their_codes(void **state)
     };
     for (int i = 0; i < COUNT(cases); i++) {
         assert_int_equal(get(cases[i][0], "", ""), FAR_ERR_IO);
-        assert_says(cases[i][1]);
+        assert_message(cases[i][1]);
         assert_null(strstr(far_ctx_message(ctx), "secret")); /* nor what is behind the mark */
         assert_null(strstr(far_ctx_message(ctx), "key=1"));
-        assert_says("127.0.0.1:");
+        assert_message("127.0.0.1:");
     }
 }
 
@@ -163,7 +144,7 @@ static void parts_are_joined_or_begun_anew(void **state)
     must(get(HEAD("416 None") "Content-Range: bytes */3\r\n\r\n", "abc", "abc")); /* it is whole */
     assert_int_equal(get(HEAD("206 Part") "Content-Range: bytes 1-2/6\r\n\r\nbc", "abc", "abc"),
                      FAR_ERR_IO);
-    assert_says("a part of the file that was not asked for");
+    assert_message("a part of the file that was not asked for");
 }
 
 static void transfers_that_fail_are_told_by_their_reason(void **state)
@@ -189,7 +170,7 @@ static void transfers_that_fail_are_told_by_their_reason(void **state)
         far_status st = far_http_get(ctx, "https://data.example/a.csv", &d);
         ending = CURLE_OK;
         assert_int_equal(st, cases[i].st);
-        assert_says(cases[i].says);
+        assert_message(cases[i].says);
         assert_false(d.broken);
         far_download_close(&d, false);
     }
@@ -201,10 +182,10 @@ static void what_has_begun_may_be_taken_up_again(void **state)
     body_first = true;
     ending = CURLE_OPERATION_TIMEDOUT;
     assert_int_equal(get(HEAD("200 Good") "Content-Length: 9\r\n\r\nabc", "", "abc"), FAR_ERR_IO);
-    assert_says("has sent nothing for ");
+    assert_message("has sent nothing for ");
     ending = CURLE_RECV_ERROR;
     assert_int_equal(get(HEAD("200 Good") "Content-Length: 9\r\n\r\nabc", "", "abc"), FAR_ERR_IO);
-    assert_says("broke off after 3 bytes");
+    assert_message("broke off after 3 bytes");
     body_first = false;
     ending = CURLE_OK;
 }
@@ -219,7 +200,7 @@ static void a_library_that_does_not_start_is_named(void **state)
         far_status st = far_http_get(ctx, "https://data.example/a.csv", &d);
         no_start = no_handle = false;
         assert_int_equal(st, FAR_ERR_BACKEND);
-        assert_says("libcurl does not start");
+        assert_message("libcurl does not start");
         far_download_close(&d, false);
     }
 }

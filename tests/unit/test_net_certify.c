@@ -2,6 +2,9 @@
  * is checked, and the pieces they are made of against plain evaluation. */
 #include "../../src/certify/net_cell.h"
 
+#include <fenv.h>
+#include <jansson.h>
+
 #include "harness.h"
 
 /* Random weights, times factor as if trained; batch norms that have seen something. */
@@ -703,6 +706,89 @@ static void certificates_of_other_networks_are_refused(void **state)
     far_net_destroy(wide);
 }
 
+static void certificates_of_another_form_are_refused(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(17) relu dense(1)", 1, 4, 1);
+    char *text = certificate_text(net);
+    refused(far_net_certificate_check(ctx, net, "[]"), FAR_ERR_FORMAT, "it is no object");
+    refuse(net, tampered(text, "{", "outputs", "[7], \"rest\": ["), FAR_ERR_FORMAT,
+           "an output is no object");
+    refuse(net, tampered_twice(text, "level", "-1"), FAR_ERR_FORMAT, "a level is finite and 0");
+    refuse(net, tampered_twice(text, "level", "1e999"), FAR_ERR_FORMAT, "");
+    refuse(net, tampered_twice(text, "direction", "[\"x\"], \"rest\": ["), FAR_ERR_FORMAT,
+           "something that is no number");
+    refuse(net, tampered_twice(text, "direction", "[0.5], \"rest\": ["), FAR_ERR_FORMAT,
+           "not of norm 1");
+    far_text_free(ctx, text);
+    far_net_destroy(net);
+}
+
+/* Numbers are rounded outward from the nearest: under another rule of rounding nothing is proven.
+ */
+static void another_rounding_proves_nothing(void **state)
+{
+    (void)state;
+    far_net *net = network(TOYS[0], 1, 1, 1);
+    far_net_certificate *c;
+    far_certify_opts o;
+    far_certify_opts_init(&o);
+    fesetround(FE_UPWARD);
+    far_status st = far_net_certify(ctx, net, &o, &c);
+    fesetround(FE_TONEAREST);
+    refused(st, FAR_ERR_ARG, "round");
+    assert_null(c);
+    far_net_destroy(net);
+}
+
+/* jansson allocates on its own; here, in a program, it may be told how. */
+static int64_t json_calls, json_fail_at, json_live;
+
+static void *json_alloc(size_t size)
+{
+    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
+    json_live += block != NULL;
+    return block;
+}
+
+static void json_release(void *block)
+{
+    json_live -= block != NULL;
+    free(block);
+}
+
+/* A certificate is written whole or not at all, and checked or not, but never called wrong. */
+static void certificates_survive_jansson_without_memory(void **state)
+{
+    (void)state;
+    far_net *net = network("dense(17) relu dense(2)", 1, 4, 1);
+    far_net_certificate *c = certify(net, 20);
+    char *whole, *text;
+    must(far_net_certificate_json(ctx, c, &whole));
+    json_set_alloc_funcs(json_alloc, json_release);
+    far_status st = FAR_ERR_MEMORY;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_net_certificate_json(ctx, c, &text);
+        assert_true(st == FAR_OK ? strcmp(text, whole) == 0 : st == FAR_ERR_MEMORY && !text);
+        assert_int_equal(json_live, 0);
+        far_text_free(ctx, text);
+    }
+    assert_true(json_fail_at > 100);
+    st = FAR_ERR_MEMORY;
+    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
+        json_calls = 0;
+        st = far_net_certificate_check(ctx, net, whole);
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        assert_int_equal(json_live, 0);
+    }
+    assert_true(json_fail_at > 200);
+    json_set_alloc_funcs(malloc, free);
+    far_text_free(ctx, whole);
+    far_net_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
 static void many_outputs_are_certified_each(void **state)
 {
     (void)state;
@@ -793,7 +879,8 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     static const char *const NETS[] = {"dense(5) ln relu dense(3) relu dense(1)",
-                                       "dense(5) relu skip(dense(5)) dense(1)"};
+                                       "dense(5) relu skip(dense(5)) dense(1)",
+                                       "dense(3) ln(affine) batchnorm(affine) tanh dense(1)"};
     for (int k = 0; k < COUNT(NETS); k++) {
         far_net *net = network(NETS[k], 1, 1, 1);
         far_status st = FAR_ERR_MEMORY;
@@ -859,6 +946,9 @@ static const far_step ACTIVATIONS[] = {
     {.layer = FAR_LAYER_TANH, .gain = 1.7},
     {.layer = FAR_LAYER_SIN, .w0 = 1, .gain = 1},
     {.layer = FAR_LAYER_SIN, .w0 = 3.7, .gain = -0.9},
+    {.layer = FAR_LAYER_RELU, .power = 1, .gain = 0},
+    {.layer = FAR_LAYER_RELU, .power = 1, .gain = -2},
+    {.layer = FAR_LAYER_LEAKY_RELU, .slope = 0, .gain = 1},
 };
 
 static far_range random_range(uint64_t k)
@@ -1220,6 +1310,9 @@ int main(void)
         TEST(ranges_are_proven_anew),
         TEST(tampered_witnesses_are_refused),
         TEST(certificates_of_other_networks_are_refused),
+        TEST(certificates_of_another_form_are_refused),
+        TEST(another_rounding_proves_nothing),
+        TEST(certificates_survive_jansson_without_memory),
         TEST(many_outputs_are_certified_each),
         TEST(arguments_are_checked),
         TEST(every_allocation_may_fail),

@@ -36,7 +36,7 @@ bool along_is_list(const char *text)
     return read_list(text, NULL, 0) > 0;
 }
 
-static int take_list(session *s, const subject *m, along *a)
+static int take_list(session *s, const far_predictor *m, along *a)
 {
     int64_t inputs = subject_inputs(m), count = read_list(a->label, NULL, 0);
     if (count != inputs) {
@@ -66,7 +66,8 @@ static bool has_header(const far_frame *f)
 }
 
 /* The column of the table that holds input i. */
-static int find_column(session *s, const subject *m, const dataset *d, int64_t i, int64_t *col)
+static int find_column(session *s, const far_predictor *m, const dataset *d, int64_t i,
+                       int64_t *col)
 {
     int64_t inputs = subject_inputs(m);
     if (!has_header(d->frame) && far_frame_cols(d->frame) == inputs) {
@@ -95,7 +96,7 @@ static int take_column(session *s, const dataset *d, int64_t col, int64_t i, alo
     return EXIT_DONE;
 }
 
-static int take_table(session *s, const subject *m, along *a)
+static int take_table(session *s, const far_predictor *m, along *a)
 {
     dataset d = {0};
     int64_t inputs = subject_inputs(m), col;
@@ -115,18 +116,6 @@ static int take_table(session *s, const subject *m, along *a)
 
 /* ---- limits -------------------------------------------------------------------------------- */
 
-/* Directions in the units of the standardised inputs; a direction has no origin. */
-static void scale_directions(const subject *m, const far_mat *raw, far_mat *out)
-{
-    far_mat scale = m->net ? far_net_scaling(m->net).input_scale
-                           : far_columns_scaling(far_model_columns(m->model)).input_scale;
-    const double *from = raw->data, *unit = scale.data;
-    double *to = out->data;
-    for (int64_t i = 0; i < raw->rows * raw->cols; i++) {
-        to[i] = from[i] / unit[i % raw->cols];
-    }
-}
-
 /* The library calls directions u; the user knows them by what was given. */
 static int limit_failure(session *s, const along *a)
 {
@@ -135,59 +124,26 @@ static int limit_failure(session *s, const along *a)
                    strncmp(message, "u: ", 3) == 0 ? message + 3 : message);
 }
 
-/* From the network's own units to raw ones: a limit has a centre, a slope has none. */
-static void scale_limits(const far_net *net, along *a)
-{
-    far_scaling s = far_net_scaling(net);
-    const double *centre = s.output_centre.data, *scale = s.output_scale.data;
-    double *value = a->mean.data;
-    for (int64_t i = 0; i < a->mean.rows; i++) {
-        for (int64_t k = 0; k < a->mean.cols; k++) {
-            double *v = &value[i * a->mean.cols + k];
-            *v = scale[k] * *v + (along_order(a, i, k) == 0 ? centre[k] : 0);
-        }
-    }
-}
-
-static far_status take_limits(session *s, const subject *m, const far_mat *u, along *a)
-{
-    if (!m->net) {
-        return far_model_limit(s->ctx, m->model, u, &a->mean, &a->order);
-    }
-    far_status st = far_net_limit(s->ctx, m->net, u, &a->mean, &a->order, NULL);
-    if (st == FAR_OK) {
-        scale_limits(m->net, a);
-    }
-    return st;
-}
-
 double along_order(const along *a, int64_t i, int64_t k)
 {
-    return mat_get(&a->order, i, a->order.cols > 1 ? k : 0);
+    return mat_get(&a->order, i, k);
 }
 
-static int find_limits(session *s, const subject *m, along *a)
+static int find_limits(session *s, const far_predictor *m, along *a)
 {
-    far_mat u = {0};
     int64_t rows = a->direction.rows, outputs = subject_outputs(m);
-    int code = matrix_alloc(s->verb, rows, a->direction.cols, FAR_F64, &u);
+    int code = matrix_alloc(s->verb, rows, outputs, FAR_F64, &a->mean);
     if (code == EXIT_DONE) {
-        code = matrix_alloc(s->verb, rows, outputs, FAR_F64, &a->mean);
+        code = matrix_alloc(s->verb, rows, outputs, FAR_F64, &a->order);
     }
-    if (code == EXIT_DONE) {
-        code = matrix_alloc(s->verb, rows, m->net ? outputs : 1, FAR_F64, &a->order);
+    if (code == EXIT_DONE &&
+        far_predictor_limit(s->ctx, m, &a->direction, &a->mean, &a->order) != FAR_OK) {
+        code = limit_failure(s, a);
     }
-    if (code == EXIT_DONE) {
-        scale_directions(m, &a->direction, &u);
-        if (take_limits(s, m, &u, a) != FAR_OK) {
-            code = limit_failure(s, a);
-        }
-    }
-    free(u.data);
     return code;
 }
 
-int along_eval(session *s, const subject *m, const char *text, along *out)
+int along_eval(session *s, const far_predictor *m, const char *text, along *out)
 {
     out->label = text;
     out->inlined = along_is_list(text);

@@ -86,7 +86,7 @@ static int check_usage(const command_line *line, const certify_args *a)
         return check_check(line);
     }
     const char *fits = options_given_more(line, "--seed");
-    bool arch = fits && strcmp(fits, "--arch") == 0 && network_file(a->operand);
+    bool arch = fits && strcmp(fits, "--arch") == 0; /* of a network whose file does not name it */
     if (fits && !arch && !a->fit.target) {
         return usage_error(VERB, "%s is for a fit, which needs --target too", fits);
     }
@@ -113,23 +113,31 @@ static int read_command_line(int argc, char **argv, certify_args *args)
 
 /* ---- what to certify ----------------------------------------------------------------------- */
 
-static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, far_model **out)
+/* A model fitted on the spot and the predictor that it is, or one from its file. */
+typedef struct certified {
+    far_model *fitted;
+    far_predictor *predictor;
+} certified;
+
+static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, certified *out)
 {
     int code = fit_check_arch(s, opts);
     if (code == EXIT_DONE) {
-        code = fit_data(s, a->operand, a->fit.where, opts, out);
+        code = fit_data(s, a->operand, a->fit.where, opts, &out->fitted);
     }
     if (code == EXIT_DONE) {
         session_idle(s);
+        far_status st = far_predictor_of_model(s->ctx, out->fitted, &out->predictor);
+        code = st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
     }
     return code;
 }
 
 /* --arch is an option of a fit; beside a file it names the architecture of a network. */
-static int load(session *s, const certify_args *a, subject *out)
+static int load(session *s, const certify_args *a, certified *out)
 {
     bool named = strcmp(a->fit.arch, "auto") != 0;
-    return subject_load(s, a->operand, named ? a->fit.arch : NULL, out);
+    return subject_load(s, a->operand, named ? a->fit.arch : NULL, &out->predictor);
 }
 
 /* ---- a certificate ------------------------------------------------------------------------- */
@@ -170,55 +178,27 @@ static void print_json(const char *text, const along *directions)
     print("\n}\n");
 }
 
-/* A certificate of either kind. */
-typedef struct proof {
-    far_certificate *model;
-    far_net_certificate *net;
-} proof;
-
-static far_status prove(session *s, const subject *m, const far_certify_opts *opts, proof *out)
-{
-    return m->net ? far_net_certify(s->ctx, m->net, opts, &out->net)
-                  : far_certify(s->ctx, m->model, opts, &out->model);
-}
-
-static far_status proof_text(session *s, const proof *p, char **out)
-{
-    return p->net ? far_net_certificate_json(s->ctx, p->net, out)
-                  : far_certificate_json(s->ctx, p->model, out);
-}
-
-static void print_words(const subject *m, const proof *p, double exceeds)
-{
-    if (p->net) {
-        verdict_print_net(m, p->net, exceeds);
-    } else {
-        verdict_print(m, p->model, exceeds);
-    }
-}
-
 /* A proof is about these bytes; whether they are those that were written, only a checksum tells. */
-static void print_unsealed(const certify_args *a, const subject *m)
+static void print_unsealed(const certify_args *a, const far_predictor *m)
 {
-    int sealed = m->net ? far_net_describe(m->net).sealed : far_model_describe(m->model).sealed;
-    if (!sealed) {
+    if (!far_predictor_describe(m).sealed) {
         print("%s carries no checksum: nothing tells whether it is as it was written\n",
               a->operand);
     }
 }
 
-static int print_certificate(session *s, const certify_args *a, const subject *m, const proof *p,
-                             const along *directions)
+static int print_certificate(session *s, const certify_args *a, const far_predictor *m,
+                             const far_certificate *c, const along *directions)
 {
     char *text = NULL;
-    if (proof_text(s, p, &text) != FAR_OK) {
+    if (far_certificate_json(s->ctx, c, &text) != FAR_OK) {
         return session_failure(s, NULL);
     }
     int code = a->output ? keep_text(s->ctx, text, a->output) : EXIT_DONE;
     if (code == EXIT_DONE && a->json) {
         print_json(text, directions);
     } else if (code == EXIT_DONE) {
-        print_words(m, p, a->exceeds);
+        verdict_print(m, c, a->exceeds);
         verdict_print_along(m, directions);
         print_unsealed(a, m);
     }
@@ -226,11 +206,11 @@ static int print_certificate(session *s, const certify_args *a, const subject *m
     return code;
 }
 
-static int write_report(session *s, const certify_args *a, const subject *m, const proof *p,
-                        const along *directions)
+static int write_report(session *s, const certify_args *a, const far_predictor *m,
+                        const far_certificate *c, const along *directions)
 {
     report r;
-    report_proof shown = {a->operand, m, p->model, p->net, directions};
+    report_proof shown = {a->operand, m, c, directions};
     int code = report_open(s, a->report, &r);
     if (code == EXIT_DONE && a->report) {
         report_certificate(&r, &shown, a->argc, a->argv);
@@ -252,24 +232,24 @@ static far_certify_opts certify_options(const certify_args *a)
     return opts;
 }
 
-static int certify(session *s, const certify_args *a, const subject *m, const along *directions)
+static int certify(session *s, const certify_args *a, const far_predictor *m,
+                   const along *directions)
 {
     far_certify_opts opts = certify_options(a);
-    proof p = {0};
+    far_certificate *c = NULL;
     interrupts_hold();
-    far_status st = prove(s, m, &opts, &p);
+    far_status st = far_predictor_certify(s->ctx, m, &opts, &c);
     session_idle(s); /* does not come back after Ctrl-C */
-    int code = st == FAR_OK ? print_certificate(s, a, m, &p, directions) : session_failure(s, NULL);
+    int code = st == FAR_OK ? print_certificate(s, a, m, c, directions) : session_failure(s, NULL);
     if (code == EXIT_DONE) {
-        code = write_report(s, a, m, &p, directions);
+        code = write_report(s, a, m, c, directions);
     }
-    far_certificate_destroy(p.model);
-    far_net_certificate_destroy(p.net);
+    far_certificate_destroy(c);
     return code;
 }
 
 /* Directions come first: a mistake there is not to cost a search. */
-static int certify_subject(session *s, const certify_args *a, const subject *m)
+static int certify_subject(session *s, const certify_args *a, const far_predictor *m)
 {
     along directions = {0};
     int code = a->along ? along_eval(s, m, a->along, &directions) : EXIT_DONE;
@@ -282,15 +262,14 @@ static int certify_subject(session *s, const certify_args *a, const subject *m)
 
 /* ---- a check ------------------------------------------------------------------------------- */
 
-static int check_certificate(session *s, const certify_args *a, const subject *m)
+static int check_certificate(session *s, const certify_args *a, const far_predictor *m)
 {
     char *text = text_read(VERB, s->ctx, a->check);
     if (!text) {
         return EXIT_FAILED;
     }
     interrupts_hold();
-    far_status st = m->net ? far_net_certificate_check(s->ctx, m->net, text)
-                           : far_certificate_check(s->ctx, m->model, text);
+    far_status st = far_certificate_check(s->ctx, m, text);
     session_idle(s);
     free(text);
     if (st != FAR_OK) {
@@ -307,18 +286,19 @@ static int check_certificate(session *s, const certify_args *a, const subject *m
 
 static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
 {
-    subject m = {0};
+    certified m = {0};
     int code = a->output ? output_possible(VERB, s->ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = report_possible(s, a->report);
     }
     if (code == EXIT_DONE) {
-        code = a->fit.target ? fit_model(s, a, opts, &m.model) : load(s, a, &m);
+        code = a->fit.target ? fit_model(s, a, opts, &m) : load(s, a, &m);
     }
     if (code == EXIT_DONE) {
-        code = a->check ? check_certificate(s, a, &m) : certify_subject(s, a, &m);
+        code = a->check ? check_certificate(s, a, m.predictor) : certify_subject(s, a, m.predictor);
     }
-    subject_free(&m);
+    far_predictor_destroy(m.predictor);
+    far_model_destroy(m.fitted);
     return code;
 }
 

@@ -296,7 +296,10 @@ static void print_summary(const far_model *m, const char *path)
 
 static int save(session *s, const far_model *m, const char *path)
 {
-    far_status st = path ? far_model_save(s->ctx, m, path) : FAR_OK;
+    far_predictor *p = NULL;
+    far_status st = path ? far_predictor_of_model(s->ctx, m, &p) : FAR_OK;
+    st = st == FAR_OK && path ? far_predictor_save(s->ctx, p, path) : st;
+    far_predictor_destroy(p);
     session_idle(s); /* does not come back after Ctrl-C */
     return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
 }

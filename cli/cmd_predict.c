@@ -32,7 +32,7 @@ typedef struct predict_args {
 typedef struct job {
     predict_args args;
     session s;
-    subject of;
+    far_predictor *of;
     dataset data;
     far_prediction *prediction;
     result_column *columns;
@@ -131,16 +131,6 @@ static int check_infinity(const command_line *line)
     return other ? usage_error(VERB, "--at-infinity does not go with %s", other) : OPTIONS_OK;
 }
 
-/* A finite network has no kernel to ask, and its training is over. */
-static int check_network(const command_line *line)
-{
-    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps", "--memory"};
-    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
-    return other ? usage_error(VERB, "%s is for models of farfield fit, not for a finite network",
-                               other)
-                 : OPTIONS_OK;
-}
-
 static int check_usage(const command_line *line, const predict_args *a)
 {
     if (!a->model || !a->data) {
@@ -148,13 +138,6 @@ static int check_usage(const command_line *line, const predict_args *a)
     }
     if (!output_ending_known(VERB, a->output)) {
         return EXIT_USAGE;
-    }
-    if (network_file(a->model)) {
-        return check_network(line);
-    }
-    if (a->arch) {
-        return usage_error(VERB, "--arch is for the files of finite networks; %s is none",
-                           a->model);
     }
     int code = check_training(line, a);
     return code == OPTIONS_OK && a->at_infinity ? check_infinity(line) : code;
@@ -199,13 +182,12 @@ static int read_command_line(int argc, char **argv, predict_args *args)
 
 static bool classifies(const job *j)
 {
-    return j->of.net ? far_prediction_probability(j->prediction).rows > 0
-                     : far_model_describe(j->of.model).task == FAR_TASK_CLASSIFY;
+    return far_columns_describe(far_predictor_columns(j->of)).classes > 0;
 }
 
 static const char *output_name(const job *j, int64_t k)
 {
-    return subject_output(&j->of, k);
+    return subject_output(j->of, k);
 }
 
 /* The column "BEFORE name AFTER". */
@@ -252,12 +234,18 @@ static void add_class_columns(job *j, int64_t outputs)
     }
 }
 
+/* Whether the mean of a classification holds probabilities: what a trained network learns. */
+static bool probable(const job *j)
+{
+    return far_columns_describe(far_predictor_columns(j->of)).loss != FAR_LOSS_NONE;
+}
+
 /* NAME, NAME_std for each output; at infinity the order behind them. */
 static void add_value_columns(job *j, int64_t outputs)
 {
     far_mat mean = far_prediction_mean(j->prediction), std = far_prediction_std(j->prediction);
     far_mat order = far_prediction_order(j->prediction);
-    const char *before = !classifies(j) ? "" : j->of.net ? "p_" : "score_";
+    const char *before = !classifies(j) ? "" : probable(j) ? "p_" : "score_";
     for (int64_t k = 0; k < outputs; k++) {
         add_column(j, before, output_name(j, k), "", mean, k);
         if (std.rows > 0) {
@@ -324,7 +312,7 @@ static void json_values(const job *j)
         json_classes(j);
     }
     json_matrix_field("probability", far_prediction_probability(j->prediction));
-    if (!classes || !j->of.net) {
+    if (!classes || !probable(j)) {
         json_matrix_field(classes ? "scores" : "mean", far_prediction_mean(j->prediction));
     }
     json_matrix_field("std", far_prediction_std(j->prediction));
@@ -350,8 +338,7 @@ static void print_json(const job *j)
     far_mat mean = far_prediction_mean(j->prediction);
     json_begin(stdout);
     json_text_field(stdout, "model", j->args.model);
-    json_text_field(stdout, "arch",
-                    j->of.net ? far_net_text(j->of.net) : far_model_arch(j->of.model));
+    json_text_field(stdout, "arch", far_predictor_describe(j->of).arch);
     json_text_field(stdout, "task", classifies(j) ? "classify" : "regress");
     json_number_field(stdout, "rows", (double)mean.rows);
     json_outputs(j, mean.cols);
@@ -380,14 +367,15 @@ static void read_options(const predict_args *a, const unsigned char *rows, far_p
 /* Spreads factor the training matrix again. */
 static void announce(job *j)
 {
-    if (!j->args.std) {
+    const far_model *m = far_predictor_model(j->of);
+    if (!j->args.std || !m) {
         return;
     }
     far_estimate e;
     far_solve_opts opts;
     far_solve_opts_init(&opts);
     opts.memory = j->args.memory;
-    int64_t n = far_model_describe(j->of.model).rows;
+    int64_t n = far_model_describe(m).rows;
     if (far_solve_estimate(j->s.ctx, n, &opts, &e) == FAR_OK && e.fits) {
         session_announce(&j->s, n, &e);
     }
@@ -399,9 +387,7 @@ static int predict(job *j)
     read_options(&j->args, j->data.rows, &opts);
     announce(j);
     interrupts_hold();
-    far_status st =
-        j->of.net ? far_net_predict(j->s.ctx, j->of.net, j->data.frame, &opts, &j->prediction)
-                  : far_model_predict(j->s.ctx, j->of.model, j->data.frame, &opts, &j->prediction);
+    far_status st = far_predictor_predict(j->s.ctx, j->of, j->data.frame, &opts, &j->prediction);
     if (st == FAR_OK) {
         return EXIT_DONE;
     }
@@ -459,7 +445,7 @@ static void job_close(job *j)
     free(j->labels);
     far_prediction_destroy(j->prediction);
     dataset_free(&j->data);
-    subject_free(&j->of);
+    far_predictor_destroy(j->of);
     session_close(&j->s);
 }
 

@@ -31,30 +31,44 @@ static void show_r2(far_compare_average a, cell buffer)
 }
 
 /* The input with the largest part in the direction; *others: whether it is not the only one. */
-static const char *main_input(const far_compare_verdict *v, bool *others)
+static const char *main_input(const far_certificate *c, const far_bound *b, bool *others)
 {
     int64_t most = 0, count = 0;
-    for (int64_t i = 0; i < v->input_count; i++) {
-        most = fabs(v->direction[i]) > fabs(v->direction[most]) ? i : most;
-        count += v->direction[i] != 0;
+    for (int64_t i = 0; i < far_certificate_describe(c).inputs; i++) {
+        most = fabs(b->direction[i]) > fabs(b->direction[most]) ? i : most;
+        count += b->direction[i] != 0;
     }
     *others = count > 1;
-    return v->input[most];
+    return far_certificate_input(c, most);
 }
 
-static void show_verdict(const far_compare_verdict *v, cell buffer)
+static void show_verdict(const far_certificate *c, cell buffer)
 {
     bool others = false;
-    if (!v->known) {
+    const far_bound *b = c ? far_certificate_bound(c, 0) : NULL;
+    if (!b) {
         snprintf(buffer, CELL_BYTES, "-");
-    } else if (v->bounded && isnan(v->tightest)) {
-        snprintf(buffer, CELL_BYTES, "bounded");
-    } else if (v->bounded) {
-        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", far_round_up(v->tightest, 4));
-    } else {
-        const char *input = main_input(v, &others);
+    } else if (b->verdict == FAR_BOUNDED) {
+        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", far_round_up(b->tightest, 4));
+    } else if (b->verdict == FAR_UNBOUNDED) {
+        const char *input = main_input(c, b, &others);
         snprintf(buffer, CELL_BYTES, "unbounded along %.30s%s", input, others ? ", ..." : "");
+    } else {
+        snprintf(buffer, CELL_BYTES, "undecided");
     }
+}
+
+/* Whether that is what is known of its predictions over all inputs. */
+static bool judged(const far_compare_row *r, far_verdict verdict)
+{
+    return comparison_scored(r) && r->certificate &&
+           far_certificate_bound(r->certificate, 0)->verdict == verdict;
+}
+
+bool comparison_open(const far_compare_row *r)
+{
+    return comparison_scored(r) && r->reason && !judged(r, FAR_BOUNDED) &&
+           !judged(r, FAR_UNBOUNDED);
 }
 
 static double both_seconds(const far_compare_row *r)
@@ -75,7 +89,7 @@ void comparison_cells(const far_compare_row *r, cell cells[COLUMNS])
     show_value(r->rmse_out.mean, cells[3]);
     show_value(r->max_in, cells[4]);
     show_value(r->max_out, cells[5]);
-    show_verdict(&r->verdict, cells[CERTIFICATE]);
+    show_verdict(r->certificate, cells[CERTIFICATE]);
     snprintf(cells[7], CELL_BYTES, "%.2f", both_seconds(r));
 }
 
@@ -144,8 +158,8 @@ static void print_notes(const far_comparison *c, int64_t models)
         if (r->state == FAR_COMPARED_PARTLY) {
             print("%s failed for some seeds: %s\n", r->model, r->message);
         }
-        if (comparison_scored(r) && !r->verdict.known && r->verdict.reason) {
-            print("%s has no certificate: %s\n", r->model, r->verdict.reason);
+        if (comparison_open(r)) {
+            print("%s is not decided: %s\n", r->model, r->reason);
         }
     }
 }
@@ -251,12 +265,12 @@ void comparison_tell_best(FILE *out, const far_comparison *c)
     talk(out, ".\n");
 }
 
-int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded)
+int64_t comparison_tell_judged(FILE *out, const far_comparison *c, far_verdict verdict)
 {
     int64_t count = 0;
     const far_compare_row *r;
     for (int64_t i = 0; (r = far_comparison_row(c, i)); i++) {
-        if (comparison_scored(r) && r->verdict.known && (r->verdict.bounded != 0) == bounded) {
+        if (judged(r, verdict)) {
             if (out) {
                 talk(out, "%s%s", count ? ", " : "", r->model);
             }
@@ -268,16 +282,16 @@ int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded)
 
 static void print_verdicts(const far_comparison *c)
 {
-    int64_t loose = comparison_tell_judged(NULL, c, false);
-    int64_t firm = comparison_tell_judged(NULL, c, true);
+    int64_t loose = comparison_tell_judged(NULL, c, FAR_UNBOUNDED);
+    int64_t firm = comparison_tell_judged(NULL, c, FAR_BOUNDED);
     if (loose > 0) {
         print("Far enough out these exceed any level: ");
-        comparison_tell_judged(stdout, c, false);
+        comparison_tell_judged(stdout, c, FAR_UNBOUNDED);
         print(firm > 0 ? "; " : ".\n");
     }
     if (firm > 0) {
         print(loose > 0 ? "these never do: " : "None of these can run away: ");
-        comparison_tell_judged(stdout, c, true);
+        comparison_tell_judged(stdout, c, FAR_BOUNDED);
         print(".\n");
     }
 }

@@ -17,12 +17,14 @@ typedef char comparison_cell[64];
 
 /* Whether there is anything but a message to show. */
 bool comparison_scored(const far_compare_row *r);
+/* Whether a certificate was asked for and nothing is proven; reason tells why. */
+bool comparison_open(const far_compare_row *r);
 void comparison_cells(const far_compare_row *r, comparison_cell cells[COMPARISON_COLUMNS]);
 /* Sentences: which model is the best; how far predictions went. */
 void comparison_tell_best(FILE *out, const far_comparison *c);
 void comparison_tell_reach(FILE *out, const far_comparison *c);
-/* "none, linear": the models that are bounded, or that are not; how many. out may be NULL. */
-int64_t comparison_tell_judged(FILE *out, const far_comparison *c, bool bounded);
+/* "none, linear": the models of that verdict; how many. out may be NULL. */
+int64_t comparison_tell_judged(FILE *out, const far_comparison *c, far_verdict verdict);
 
 /* ---- files ---- */
 

@@ -4,7 +4,7 @@
 
 #include "report.h"
 
-#include <farfield/netcert.h>
+#include <farfield/certify.h>
 
 enum {
     DEMO_COFFEE = 0,

@@ -2,9 +2,7 @@
  */
 #include "demo.h"
 
-#include <farfield/baseline.h>
-#include <farfield/certify.h>
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,29 +128,20 @@ static void add_verdict(demo_result *r, int verdict, double bound, double slope,
     }
 }
 
-static far_status certify_model(const lesson *l, const far_model *m)
+/* Predictions at the points of the set, as those of a seed, and the certificate. */
+static far_status ask(const lesson *l, const far_predictor *p, int64_t seed)
 {
-    far_certificate *c;
+    far_certificate *c = NULL;
     far_certify_opts opts = certify_opts(l);
-    far_status st = far_certify(l->ctx, m, &opts, &c);
+    far_mat x = far_mat_view((double *)l->set->x, l->points, l->set->input_count, FAR_F64);
+    far_mat f = far_mat_view(l->f + seed * l->points, l->points, 1, FAR_F64);
+    far_status st = far_predictor_eval(l->ctx, p, &x, &f);
+    st = st == FAR_OK ? far_predictor_certify(l->ctx, p, &opts, &c) : st;
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(c, 0);
         add_verdict(l->result, b->verdict, b->tightest, b->slope, b->order);
-        far_certificate_destroy(c);
     }
-    return st;
-}
-
-static far_status certify_net(const lesson *l, const far_net *net)
-{
-    far_net_certificate *c;
-    far_certify_opts opts = certify_opts(l);
-    far_status st = far_net_certify(l->ctx, net, &opts, &c);
-    if (st == FAR_OK) {
-        const far_net_bound *b = far_net_certificate_bound(c, 0);
-        add_verdict(l->result, b->verdict, b->tightest, b->slope, b->order);
-        far_net_certificate_destroy(c);
-    }
+    far_certificate_destroy(c);
     return st;
 }
 
@@ -178,43 +167,16 @@ static far_status train_frame(const lesson *l, far_frame **out)
     return far_frame_from_mat(l->ctx, &m, names, out);
 }
 
-static far_status predict_model(const lesson *l, const far_model *m)
-{
-    far_frame *asked;
-    far_prediction *p = NULL;
-    far_predict_opts opts;
-    far_predict_opts_init(&opts);
-    far_mat x = far_mat_view((double *)l->set->x, l->points, l->set->input_count, FAR_F64);
-    far_status st = far_frame_from_mat(l->ctx, &x, l->set->inputs, &asked);
-    if (st == FAR_OK) {
-        st = far_model_predict(l->ctx, m, asked, &opts, &p);
-    }
-    if (st == FAR_OK) {
-        far_mat mean = far_prediction_mean(p);
-        for (int64_t i = 0; i < l->points; i++) {
-            l->f[i] = ((const double *)mean.data)[i * mean.ld];
-        }
-    }
-    far_prediction_destroy(p);
-    far_frame_destroy(asked);
-    return st;
-}
-
 static far_status learn_infinite(const lesson *l, const far_frame *table)
 {
-    far_model *m;
+    far_predictor *p = NULL;
     far_fit_opts opts;
     far_fit_opts_init(&opts);
     opts.target = l->set->target;
     opts.arch = l->model->arch;
-    far_status st = far_model_fit(l->ctx, table, &opts, &m);
-    if (st == FAR_OK) {
-        st = predict_model(l, m);
-    }
-    if (st == FAR_OK) {
-        st = certify_model(l, m);
-    }
-    far_model_destroy(m);
+    far_status st = far_predictor_fit(l->ctx, table, &opts, &p);
+    st = st == FAR_OK ? ask(l, p, 0) : st;
+    far_predictor_destroy(p);
     return st;
 }
 
@@ -243,13 +205,11 @@ static far_status train_nets(const lesson *l, const far_examples *data, far_net 
 static far_status ask_nets(const lesson *l, far_net **nets)
 {
     far_status st = FAR_OK;
-    far_mat x = far_mat_view((double *)l->set->x, l->points, l->set->input_count, FAR_F64);
     for (int64_t k = 0; k < l->seeds && st == FAR_OK; k++) {
-        far_mat f = far_mat_view(l->f + k * l->points, l->points, 1, FAR_F64);
-        st = far_net_eval_raw(l->ctx, nets[k], &x, &f);
-        if (st == FAR_OK) {
-            st = certify_net(l, nets[k]);
-        }
+        far_predictor *p = NULL;
+        st = far_predictor_of_net(l->ctx, nets[k], &p);
+        st = st == FAR_OK ? ask(l, p, k) : st;
+        far_predictor_destroy(p);
     }
     return st;
 }
@@ -283,66 +243,21 @@ static far_status learn_finite(const lesson *l, const far_frame *table)
 
 /* ---- baselines ----------------------------------------------------------------------------- */
 
-typedef struct matrices {
-    far_mat x, y, asked, f;
-} matrices;
-
-static matrices matrices_of(const lesson *l)
+static far_status learn_baseline(const lesson *l, const far_frame *table, bool trees)
 {
-    const demo_set *set = l->set;
-    return (matrices){
-        far_mat_view((double *)set->train_x, set->train_count, set->input_count, FAR_F64),
-        far_mat_view((double *)set->train_y, set->train_count, 1, FAR_F64),
-        far_mat_view((double *)set->x, l->points, set->input_count, FAR_F64),
-        far_mat_view(l->f, l->points, 1, FAR_F64)};
-}
-
-/* Trees end in finitely many leaves: bounded, by what is not computed. */
-static far_status learn_trees(const lesson *l)
-{
-    matrices m = matrices_of(l);
-    if (!far_xgboost_version(l->ctx)) {
+    far_predictor *p = NULL;
+    far_columns_opts opts;
+    far_columns_opts_init(&opts);
+    opts.target = l->set->target;
+    if (trees && !far_xgboost_version(l->ctx)) {
         l->result->there = false;
         snprintf(l->result->reason, sizeof l->result->reason, "%s", far_ctx_message(l->ctx));
         return FAR_OK;
     }
-    add_verdict(l->result, FAR_BOUNDED, NAN, NAN, NAN);
-    return far_xgboost_predict(l->ctx, &m.x, &m.y, &m.asked, TREE_ROUNDS, 0, &m.f);
-}
-
-/* The input with the largest slope decides; there[0] is at 0, the others a step along each input.
- */
-static void judge_line(const lesson *l, const double *there)
-{
-    double slope = 0;
-    for (int64_t j = 0; j < l->set->input_count; j++) {
-        double step = there[j + 1] - there[0];
-        slope = fabs(step) > fabs(slope) ? step : slope;
-    }
-    if (slope != 0) {
-        add_verdict(l->result, FAR_UNBOUNDED, NAN, slope, 1);
-    } else {
-        add_verdict(l->result, FAR_BOUNDED, fabs(there[0]), NAN, NAN);
-    }
-}
-
-static far_status learn_line(const lesson *l)
-{
-    matrices m = matrices_of(l);
-    int64_t d = l->set->input_count;
-    double probes[(DEMO_INPUTS + 1) * DEMO_INPUTS] = {0}, there[DEMO_INPUTS + 1];
-    for (int64_t j = 0; j < d; j++) {
-        probes[(j + 1) * d + j] = 1;
-    }
-    far_mat x = far_mat_view(probes, d + 1, d, FAR_F64);
-    far_mat f = far_mat_view(there, d + 1, 1, FAR_F64);
-    far_status st = far_linear_predict(l->ctx, &m.x, &m.y, &m.asked, NULL, &m.f);
-    if (st == FAR_OK) {
-        st = far_linear_predict(l->ctx, &m.x, &m.y, &x, NULL, &f);
-    }
-    if (st == FAR_OK) {
-        judge_line(l, there);
-    }
+    far_status st = trees ? far_predictor_fit_trees(l->ctx, table, &opts, TREE_ROUNDS, 0, &p)
+                          : far_predictor_fit_linear(l->ctx, table, &opts, NAN, &p);
+    st = st == FAR_OK ? ask(l, p, 0) : st;
+    far_predictor_destroy(p);
     return st;
 }
 
@@ -363,10 +278,8 @@ static far_status learn(const lesson *l)
         st = learn_finite(l, table);
         break;
     case TREES:
-        st = learn_trees(l);
-        break;
     case LINE:
-        st = learn_line(l);
+        st = learn_baseline(l, table, l->model->kind == TREES);
         break;
     }
     far_frame_destroy(table);

@@ -2,7 +2,7 @@
 #include "demo.h"
 #include "show.h"
 
-#include <farfield/baseline.h>
+#include <farfield/predictor.h>
 #include <math.h>
 #include <stdio.h>
 

@@ -88,32 +88,6 @@ void input_free(input *in)
     *in = (input){0};
 }
 
-/* Those of PyTorch's own formats cannot be read, and are told so. */
-static bool named_as_network(const char *path)
-{
-    static const char *const ENDINGS[] = {".safetensors", ".pt", ".pth", ".ckpt"};
-    const char *ending = strrchr(path, '.');
-    for (size_t i = 0; ending && i < sizeof ENDINGS / sizeof ENDINGS[0]; i++) {
-        if (strcasecmp(ending, ENDINGS[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A safetensors file begins with the length of a text that begins with a brace. */
-bool network_file(const char *path)
-{
-    unsigned char head[9] = {0};
-    FILE *file = fopen(path, "rb");
-    size_t got = file ? fread(head, 1, sizeof head, file) : 0;
-    if (file) {
-        fclose(file);
-    }
-    return named_as_network(path) ||
-           (got == sizeof head && head[8] == '{' && head[6] == 0 && head[7] == 0);
-}
-
 char *text_read(const char *verb_name, far_ctx *ctx, const char *path)
 {
     char *text = NULL, *copy = NULL;

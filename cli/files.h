@@ -34,9 +34,6 @@ char *text_read(const char *verb_name, far_ctx *ctx, const char *path);
 /* Zeroed memory for a rows x cols matrix, checked against what the machine has available. */
 int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dtype, far_mat *out);
 
-/* Whether path is the file of a finite network, by its content or by its name. */
-bool network_file(const char *path);
-
 /* Whether far_mat_write knows the ending of path, which may be NULL; if not, with a line on stderr.
  */
 bool output_ending_known(const char *verb_name, const char *path);

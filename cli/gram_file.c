@@ -2,7 +2,7 @@
 #include "gram_file.h"
 #include "layers.h"
 
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include "session.h"
 
 #include <farfield/laplace.h>
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 
 #define LIKELIHOOD_LIST "auto|gaussian|softmax|bernoulli"
 enum { LIKELIHOOD_AUTO = 0 }; /* the others are far_likelihood + 1 */

@@ -401,11 +401,8 @@ static double variance_at(const laplace_job *j, int64_t i, int64_t k)
 
 static const char *class_name(const laplace_job *j, int64_t k)
 {
-    subject of = {.net = j->net};
     static char number[24];
-    const char *name = far_columns_describe(far_net_columns(j->net)).task == FAR_TASK_CLASSIFY
-                           ? subject_output(&of, k)
-                           : NULL;
+    const char *name = far_columns_class(far_net_columns(j->net), k);
     snprintf(number, sizeof number, "%lld", (long long)k);
     return name ? name : number;
 }
@@ -431,12 +428,12 @@ static void add_classes(const laplace_job *j, page *p)
 /* NAME and NAME_std of each output; a regression has NAME_std_y, with the noise, behind them. */
 static void add_outputs(const laplace_job *j, page *p)
 {
-    subject of = {.net = j->net};
     bool classes = laplace_classifies(j);
     far_scaling s = far_net_scaling(j->net);
     for (int64_t k = 0; k < j->info.outputs; k++) {
         int64_t second = laplace_classes(j) - j->info.outputs;
-        const char *name = classes ? class_name(j, second + k) : subject_output(&of, k);
+        const char *name =
+            classes ? class_name(j, second + k) : far_columns_output(far_net_columns(j->net), k);
         double *mean = add_column(p, classes ? "score_" : "", name, "");
         double *std = add_column(p, classes ? "score_" : "", name, "_std");
         double *both = classes ? std : add_column(p, "", name, "_std_y");

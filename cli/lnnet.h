@@ -6,7 +6,7 @@
 #include "options.h"
 #include "session.h"
 
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 
 int lnnet_build(int argc, char **argv);
 int lnnet_check(int argc, char **argv);

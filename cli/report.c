@@ -55,7 +55,7 @@ static bool draws(const report *r)
     return r->result && r->folder;
 }
 
-static void note(report *r, far_status st)
+void report_check(report *r, far_status st)
 {
     far_result_check(r->result, st);
 }
@@ -285,7 +285,7 @@ static bool cell_fits(report *r)
     int64_t room = r->cell_room > 0 ? 2 * r->cell_room : 64;
     char **grown = realloc(r->cells, (size_t)room * sizeof *grown);
     if (!grown) {
-        note(r, FAR_ERR_MEMORY);
+        report_check(r, FAR_ERR_MEMORY);
         return false;
     }
     r->cells = grown;
@@ -302,7 +302,7 @@ void report_cell(report *r, const char *format, ...)
     }
     va_start(args, format);
     if (vasprintf(&text, format, args) < 0) {
-        note(r, FAR_ERR_MEMORY);
+        report_check(r, FAR_ERR_MEMORY);
     } else {
         r->cells[r->cell_count++] = text;
     }
@@ -324,7 +324,7 @@ void report_table(report *r, const char *caption, const char *const *heads, int6
     for (int64_t j = 0; columns && j < cols; j++) {
         columns[j].head = heads[j];
     }
-    note(r, columns ? FAR_OK : FAR_ERR_MEMORY);
+    report_check(r, columns ? FAR_OK : FAR_ERR_MEMORY);
     far_result_table(r->result, NULL, caption, columns, cols);
     for (int64_t i = 0; i < r->cell_count; i++) {
         far_result_cell_text(r->result, "%s", r->cells[i]);
@@ -352,7 +352,7 @@ void report_draw(report *r, const far_figure_opts *opts)
     if (draws(r)) {
         far_figure_destroy(r->figure);
         r->figure = NULL;
-        note(r, far_figure_create(r->s->ctx, opts, &r->figure));
+        report_check(r, far_figure_create(r->s->ctx, opts, &r->figure));
     }
 }
 
@@ -368,7 +368,7 @@ far_mark_opts report_mark(const char *label, int colour)
 void report_line(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
 {
     if (draws(r)) {
-        note(r, far_figure_line(r->s->ctx, r->figure, x, y, n, &mark));
+        report_check(r, far_figure_line(r->s->ctx, r->figure, x, y, n, &mark));
     }
 }
 
@@ -376,14 +376,14 @@ void report_band(report *r, far_mark_opts mark, const double *x, const double *l
                  const double *high, int64_t n)
 {
     if (draws(r)) {
-        note(r, far_figure_band(r->s->ctx, r->figure, x, low, high, n, &mark));
+        report_check(r, far_figure_band(r->s->ctx, r->figure, x, low, high, n, &mark));
     }
 }
 
 void report_points(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n)
 {
     if (draws(r)) {
-        note(r, far_figure_points(r->s->ctx, r->figure, x, y, n, &mark));
+        report_check(r, far_figure_points(r->s->ctx, r->figure, x, y, n, &mark));
     }
 }
 
@@ -391,7 +391,7 @@ void report_bars(report *r, far_mark_opts mark, const double *values, const doub
                  int64_t n)
 {
     if (draws(r)) {
-        note(r, far_figure_bars(r->s->ctx, r->figure, values, half_widths, n, &mark));
+        report_check(r, far_figure_bars(r->s->ctx, r->figure, values, half_widths, n, &mark));
     }
 }
 
@@ -399,7 +399,7 @@ void report_histogram(report *r, far_mark_opts mark, const double *edges, const 
                       int64_t bins)
 {
     if (draws(r)) {
-        note(r, far_figure_histogram(r->s->ctx, r->figure, edges, counts, bins, &mark));
+        report_check(r, far_figure_histogram(r->s->ctx, r->figure, edges, counts, bins, &mark));
     }
 }
 
@@ -407,7 +407,7 @@ void report_rule(report *r, int direction, double value, const char *label)
 {
     far_mark_opts mark = report_mark(label, FAR_COLOUR_INK);
     if (draws(r)) {
-        note(r, far_figure_rule(r->s->ctx, r->figure, direction, value, &mark));
+        report_check(r, far_figure_rule(r->s->ctx, r->figure, direction, value, &mark));
     }
 }
 
@@ -425,7 +425,7 @@ void report_give(report *r, far_status st, far_figure *figure)
         far_figure_destroy(figure);
         return;
     }
-    note(r, st);
+    report_check(r, st);
     far_figure_destroy(r->figure);
     r->figure = figure;
 }
@@ -445,7 +445,7 @@ void report_grid(report *r, far_figure **figures, int64_t rows, int64_t cols,
     if (draws(r)) {
         far_figure_destroy(r->figure);
         r->figure = NULL;
-        note(r, far_figure_grid(r->s->ctx, figures, rows, cols, opts, &r->figure));
+        report_check(r, far_figure_grid(r->s->ctx, figures, rows, cols, opts, &r->figure));
     }
     for (int64_t i = 0; i < rows * cols; i++) {
         far_figure_destroy(figures[i]);
@@ -468,10 +468,10 @@ static far_status save_as(report *r, const char *name, const char *ending)
 void report_figure_files(report *r, const char *name)
 {
     if (draws(r)) {
-        note(r, save_as(r, name, ".svg"));
+        report_check(r, save_as(r, name, ".svg"));
     }
     if (draws(r)) {
         far_status st = save_as(r, name, ".png");
-        note(r, st == FAR_ERR_ARG ? FAR_OK : st); /* built without a renderer: the svg will do */
+        report_check(r, st == FAR_ERR_ARG ? FAR_OK : st); /* built without a renderer: the svg will do */
     }
 }

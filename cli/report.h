@@ -45,6 +45,8 @@ int report_possible(session *s, const char *folder);
 /* Makes the folder, or sees that it can be written to. folder may be NULL: then no piece does
  * anything. Returns an exit code, as above. */
 int report_open(session *s, const char *folder, report *r);
+/* Keeps the first status that is not FAR_OK, of what was made elsewhere. */
+void report_check(report *r, far_status st);
 /* Begins the result. */
 void report_title(report *r, const char *title);
 /* Writes report.html whole. Returns an exit code, as above. */

@@ -3,7 +3,7 @@
 #include "comparison.h"
 #include "report_verbs.h"
 
-#include <farfield/baseline.h>
+#include <farfield/predictor.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,12 +65,12 @@ static void put_told(report *r, far_tone tone, const char *before, const far_com
 
 static void tell_loose(FILE *out, const far_comparison *c)
 {
-    comparison_tell_judged(out, c, false);
+    comparison_tell_judged(out, c, FAR_UNBOUNDED);
 }
 
 static void tell_firm(FILE *out, const far_comparison *c)
 {
-    comparison_tell_judged(out, c, true);
+    comparison_tell_judged(out, c, FAR_BOUNDED);
 }
 
 static void put_verdicts(report *r, const far_comparison *c)
@@ -101,8 +101,8 @@ static void put_note(report *r, const far_compare_row *row)
     if (row->message) {
         report_text(r, "%s: %s: %s", row->model, far_compare_state_text(row->state), row->message);
     }
-    if (comparison_scored(row) && !row->verdict.known && row->verdict.reason) {
-        report_text(r, "%s has no certificate: %s", row->model, row->verdict.reason);
+    if (comparison_open(row)) {
+        report_text(r, "%s is not decided: %s", row->model, row->reason);
     }
 }
 

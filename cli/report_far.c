@@ -12,7 +12,7 @@ enum { SPREAD_ROWS = 3000 };        /* beyond, the band would take as long as th
 
 /* ---- rays ---------------------------------------------------------------------------------- */
 
-double view_data_size(const subject *m)
+double view_data_size(const far_predictor *m)
 {
     far_scaling s = subject_scaling(m);
     const double *centre = s.input_centre.data, *scale = s.input_scale.data;
@@ -34,14 +34,14 @@ void view_spread(double size, double t[FAR_VIEW_POINTS])
 }
 
 /* Failures of evaluation are the report's. */
-static bool eval_into(report *r, const subject *m, double *x, int64_t rows, double *out)
+static bool eval_into(report *r, const far_predictor *m, double *x, int64_t rows, double *out)
 {
     far_status st = subject_eval(r->s, m, x, rows, out);
     far_result_check(r->result, st);
     return st == FAR_OK;
 }
 
-bool view_along(report *r, const subject *m, const double *direction,
+bool view_along(report *r, const far_predictor *m, const double *direction,
                 const double t[FAR_VIEW_POINTS], int64_t k, double out[FAR_VIEW_POINTS])
 {
     int64_t inputs = subject_inputs(m), outputs = subject_outputs(m);
@@ -69,8 +69,8 @@ typedef struct curve {
 
 bool view_possible(const one_input *v)
 {
-    return v->count > 0 && subject_inputs(&v->subjects[0]) == 1 &&
-           subject_outputs(&v->subjects[0]) == 1;
+    return v->count > 0 && subject_inputs(v->subjects[0]) == 1 &&
+           subject_outputs(v->subjects[0]) == 1;
 }
 
 static bool curve_eval(report *r, const one_input *v, curve *c)
@@ -82,7 +82,7 @@ static bool curve_eval(report *r, const one_input *v, curve *c)
         c->high[i] = -INFINITY;
     }
     for (int64_t k = 0; k < v->count; k++) {
-        if (!eval_into(r, &v->subjects[k], c->x, FAR_VIEW_POINTS, f)) {
+        if (!eval_into(r, v->subjects[k], c->x, FAR_VIEW_POINTS, f)) {
             return false;
         }
         for (int i = 0; i < FAR_VIEW_POINTS; i++) {
@@ -95,18 +95,18 @@ static bool curve_eval(report *r, const one_input *v, curve *c)
 }
 
 /* The spread of a new observation instead of the range over seeds: mean +- 2 of them. */
-static bool curve_spread(report *r, const far_model *m, curve *c)
+static bool curve_spread(report *r, const far_predictor *m, curve *c)
 {
     far_frame *frame = NULL;
     far_prediction *p = NULL;
     far_predict_opts opts;
-    const char *name = far_columns_input(far_model_columns(m), 0);
+    const char *name = subject_input(m, 0);
     far_mat x = far_mat_view(c->x, FAR_VIEW_POINTS, 1, FAR_F64);
     far_predict_opts_init(&opts);
     opts.spread = FAR_SPREAD_CALIBRATED;
     far_status st = far_frame_from_mat(r->s->ctx, &x, &name, &frame);
     if (st == FAR_OK) {
-        st = far_model_predict(r->s->ctx, m, frame, &opts, &p);
+        st = far_predictor_predict(r->s->ctx, m, frame, &opts, &p);
     }
     if (st == FAR_OK) {
         far_mat spread = far_prediction_std(p);
@@ -123,14 +123,14 @@ static bool curve_spread(report *r, const far_model *m, curve *c)
 
 static bool has_spread(const one_input *v)
 {
-    return v->count == 1 && v->subjects[0].model &&
-           far_model_describe(v->subjects[0].model).rows <= SPREAD_ROWS;
+    return v->count == 1 && far_predictor_model(v->subjects[0]) &&
+           far_model_describe(far_predictor_model(v->subjects[0])).rows <= SPREAD_ROWS;
 }
 
 /* Where the data lie; about the centre where there are none. */
 static void data_range(const one_input *v, double *least, double *most)
 {
-    far_scaling s = subject_scaling(&v->subjects[0]);
+    far_scaling s = subject_scaling(v->subjects[0]);
     double centre = *(const double *)s.input_centre.data,
            scale = *(const double *)s.input_scale.data;
     *least = centre - 2 * scale;
@@ -164,9 +164,9 @@ static void put_near(report *r, const one_input *v)
     if (!curve_eval(r, v, &c)) {
         return;
     }
-    bool spread = has_spread(v) && curve_spread(r, v->subjects[0].model, &c);
+    bool spread = has_spread(v) && curve_spread(r, v->subjects[0], &c);
     far_figure_opts o =
-        report_axes(subject_input(&v->subjects[0], 0), subject_output(&v->subjects[0], 0));
+        report_axes(subject_input(v->subjects[0], 0), subject_output(v->subjects[0], 0));
     report_draw(r, &o);
     draw_curve(r, v, &c, spread || v->count > 1);
     report_place(r, "near",
@@ -179,7 +179,7 @@ static void put_near(report *r, const one_input *v)
 }
 
 /* "limit 4.99" to the side of each end that has one. */
-static void rule_limits(report *r, const subject *m)
+static void rule_limits(report *r, const far_predictor *m)
 {
     static const char *const ENDS[] = {"1", "-1"}, *const NAMES[] = {"limit at +\xe2\x88\x9e",
                                                                      "limit at \xe2\x88\x92\xe2"
@@ -205,7 +205,7 @@ static bool runs_away(const curve *c, double reach)
 
 static void put_far(report *r, const one_input *v)
 {
-    const subject *m = &v->subjects[0];
+    const far_predictor *m = v->subjects[0];
     far_scaling s = subject_scaling(m);
     double size = view_data_size(m);
     double reach =
@@ -224,7 +224,8 @@ static void put_far(report *r, const one_input *v)
     }
     report_draw(r, &o);
     draw_curve(r, v, &c, v->count > 1);
-    if (v->count == 1 && !(m->net && far_net_describe(m->net).linearized)) {
+    const far_net *net = far_predictor_net(m);
+    if (v->count == 1 && !(net && far_net_describe(net).linearized)) {
         rule_limits(r, m);
     }
     report_place(r, "far",

@@ -197,9 +197,11 @@ static void put_pictures(report *r, const far_model *m, const far_model_info *i)
     rows d;
     put_bars(r, m);
     if (i->task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
-        subject s = {.model = (far_model *)m};
-        one_input v = {&s, 1, d.x, d.y, d.count};
+        far_predictor *p = NULL;
+        report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
+        one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
+        far_predictor_destroy(p);
         put_agreement(r, m, &d);
         rows_free(&d);
     }

@@ -152,12 +152,13 @@ static double *raw_column(const far_mat *m, const far_mat *centre, const far_mat
     return out;
 }
 
-static int64_t kept_subjects(const training *t, subject *subjects)
+static int64_t kept_subjects(report *r, const training *t, far_predictor **subjects)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < t->args.seeds; i++) {
         if (!diverged(&t->runs[i])) {
-            subjects[count++].net = t->runs[i].net;
+            report_check(r, far_predictor_of_net(r->s->ctx, t->runs[i].net, &subjects[count]));
+            count += subjects[count] != NULL;
         }
     }
     return count;
@@ -167,12 +168,16 @@ static void put_function(report *r, const training *t)
 {
     far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
     far_scaling s = far_net_scaling(t->runs[0].net);
-    subject *subjects = calloc((size_t)t->args.seeds, sizeof *subjects);
+    far_predictor **subjects = calloc((size_t)t->args.seeds, sizeof *subjects);
     double *raw_x = raw_column(&x, &s.input_centre, &s.input_scale);
     double *raw_y = raw_column(&y, &s.output_centre, &s.output_scale);
     if (subjects && raw_x && raw_y) {
-        one_input v = {subjects, kept_subjects(t, subjects), raw_x, raw_y, x.rows};
+        one_input v = {(const far_predictor *const *)subjects, kept_subjects(r, t, subjects), raw_x,
+                       raw_y, x.rows};
         view_put(r, &v);
+    }
+    for (int64_t i = 0; subjects && i < t->args.seeds; i++) {
+        far_predictor_destroy(subjects[i]);
     }
     free(subjects);
     free(raw_x);

@@ -8,18 +8,16 @@
 #include "report.h"
 #include "training.h"
 
+#include <farfield/certify.h>
 #include <farfield/compare.h>
-#include <farfield/netcert.h>
 
 void report_comparison(report *r, const far_comparison *c, const dataset *data, int argc,
                        char **argv);
 
-/* A certificate of either kind. */
 typedef struct report_proof {
     const char *name; /* of the file */
-    const subject *subject;
-    const far_certificate *model;
-    const far_net_certificate *net;
+    const far_predictor *subject;
+    const far_certificate *certificate;
     const along *along; /* directions that were asked for, perhaps none */
 } report_proof;
 void report_certificate(report *r, const report_proof *p, int argc, char **argv);

@@ -17,15 +17,22 @@ int arch_failure(session *s, far_status st)
     return session_failure(s, NULL);
 }
 
-int network_load(session *s, const char *path, const char *arch, far_net **out)
+static void warn_of_precision(const session *s, const char *path, const far_net *net)
 {
-    far_status st = far_net_load(s->ctx, path, arch, out);
-    const char *precision = st == FAR_OK ? far_net_metadata(*out, "lnnet.precision") : NULL;
+    const char *precision = far_net_metadata(net, "lnnet.precision");
     if (precision && strcmp(s->verb, "lnnet check") != 0) {
         session_say(s,
                     "%s was built for %s arithmetic, and this is double: it may say other things; "
                     "see farfield lnnet check",
                     path, precision);
+    }
+}
+
+int network_load(session *s, const char *path, const char *arch, far_net **out)
+{
+    far_status st = far_net_load(s->ctx, path, arch, out);
+    if (st == FAR_OK) {
+        warn_of_precision(s, path, *out);
     }
     return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
 }
@@ -41,51 +48,40 @@ int network_inputs(session *s, const far_net *net, const dataset *t, double **va
     return code;
 }
 
-int subject_load(session *s, const char *path, const char *arch, subject *out)
+int subject_load(session *s, const char *path, const char *arch, far_predictor **out)
 {
-    if (network_file(path)) {
-        return network_load(s, path, arch, &out->net);
+    far_status st = far_predictor_load(s->ctx, path, arch, out);
+    const far_net *net = st == FAR_OK ? far_predictor_net(*out) : NULL;
+    if (net) {
+        warn_of_precision(s, path, net);
     }
-    far_status st = far_model_load(s->ctx, path, &out->model);
-    return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
+    return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
 }
 
-void subject_free(subject *s)
+int64_t subject_inputs(const far_predictor *s)
 {
-    far_model_destroy(s->model);
-    far_net_destroy(s->net);
-    *s = (subject){0};
+    return far_predictor_describe(s).inputs;
 }
 
-int64_t subject_inputs(const subject *s)
+int64_t subject_outputs(const far_predictor *s)
 {
-    return s->net ? far_net_describe(s->net).inputs : far_model_describe(s->model).inputs;
+    return far_predictor_describe(s).outputs;
 }
 
-int64_t subject_outputs(const subject *s)
+const char *subject_input(const far_predictor *s, int64_t i)
 {
-    return s->net ? far_net_describe(s->net).outputs : far_model_describe(s->model).outputs;
+    return far_columns_input(far_predictor_columns(s), i);
 }
 
-static const far_columns *columns_of(const subject *s)
+const char *subject_output(const far_predictor *s, int64_t i)
 {
-    return s->net ? far_net_columns(s->net) : far_model_columns(s->model);
+    const char *label = far_columns_class(far_predictor_columns(s), i);
+    return label ? label : far_columns_output(far_predictor_columns(s), i);
 }
 
-const char *subject_input(const subject *s, int64_t i)
+const char *subject_score(const far_predictor *s, int64_t i)
 {
-    return far_columns_input(columns_of(s), i);
-}
-
-const char *subject_output(const subject *s, int64_t i)
-{
-    const char *label = far_columns_class(columns_of(s), i);
-    return label ? label : far_columns_output(columns_of(s), i);
-}
-
-const char *subject_score(const subject *s, int64_t i)
-{
-    return far_columns_output(columns_of(s), i);
+    return far_columns_output(far_predictor_columns(s), i);
 }
 
 /* ---- points and directions ----------------------------------------------------------------- */
@@ -104,7 +100,7 @@ static int64_t next_largest(const double *v, int64_t count, double limit, int64_
     return best;
 }
 
-void subject_print_largest(FILE *out, const subject *s, const double *v, double factor)
+void subject_print_largest(FILE *out, const far_predictor *s, const double *v, double factor)
 {
     int64_t count = subject_inputs(s), i = -1;
     double limit = INFINITY;
@@ -118,7 +114,7 @@ void subject_print_largest(FILE *out, const subject *s, const double *v, double 
     }
 }
 
-void subject_print_point(FILE *out, const subject *s, const double *v)
+void subject_print_point(FILE *out, const far_predictor *s, const double *v)
 {
     int64_t count = subject_inputs(s);
     for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
@@ -127,7 +123,7 @@ void subject_print_point(FILE *out, const subject *s, const double *v)
     talk(out, "%s", count > MOST_SHOWN ? ", ..." : "");
 }
 
-static int name_width(const subject *s)
+static int name_width(const far_predictor *s)
 {
     int width = 0;
     for (int64_t k = 0; k < subject_inputs(s); k++) {
@@ -137,7 +133,7 @@ static int name_width(const subject *s)
     return width;
 }
 
-void subject_print_direction(const subject *s, const double *v)
+void subject_print_direction(const far_predictor *s, const double *v)
 {
     int64_t count = subject_inputs(s), i = -1, shown = 0;
     double limit = INFINITY;
@@ -153,31 +149,14 @@ void subject_print_direction(const subject *s, const double *v)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-far_scaling subject_scaling(const subject *s)
+far_scaling subject_scaling(const far_predictor *s)
 {
-    return far_columns_scaling(columns_of(s));
+    return far_columns_scaling(far_predictor_columns(s));
 }
 
-static far_status eval_model(session *s, const far_model *m, const far_mat *x, far_mat *out)
-{
-    far_mat points;
-    far_scaling scaling = far_columns_scaling(far_model_columns(m));
-    const double *centre = scaling.input_centre.data, *scale = scaling.input_scale.data;
-    const double *raw = x->data;
-    if (matrix_alloc(s->verb, x->rows, x->cols, FAR_F64, &points) != EXIT_DONE) {
-        return FAR_ERR_MEMORY;
-    }
-    for (int64_t i = 0; i < x->rows * x->cols; i++) {
-        ((double *)points.data)[i] = (raw[i] - centre[i % x->cols]) / scale[i % x->cols];
-    }
-    far_status st = far_model_eval(s->ctx, m, &points, out);
-    free(points.data);
-    return st;
-}
-
-far_status subject_eval(session *s, const subject *m, double *x, int64_t rows, double *out)
+far_status subject_eval(session *s, const far_predictor *m, double *x, int64_t rows, double *out)
 {
     far_mat in = far_mat_view(x, rows, subject_inputs(m), FAR_F64);
     far_mat f = far_mat_view(out, rows, subject_outputs(m), FAR_F64);
-    return m->net ? far_net_eval_raw(s->ctx, m->net, &in, &f) : eval_model(s, m->model, &in, &f);
+    return far_predictor_eval(s->ctx, m, &in, &f);
 }

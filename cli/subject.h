@@ -1,19 +1,12 @@
-/* What is asked about: a model of infinite width, or a finite network. */
+/* Predictors from their files, and points and directions in words. */
 #ifndef FAR_CLI_SUBJECT_H
 #define FAR_CLI_SUBJECT_H
 
 #include "dataset.h"
 #include "session.h"
 
-#include <farfield/model.h>
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 #include <stdio.h>
-
-/* One of the two. Zero-initialise; subject_free is always safe. */
-typedef struct subject {
-    far_model *model;
-    far_net *net;
-} subject;
 
 /* After a library call that was given the text of --arch: a text that is wrong is wrong usage. */
 int arch_failure(session *s, far_status st);
@@ -24,31 +17,30 @@ int network_load(session *s, const char *path, const char *arch, far_net **out);
  * view of them. */
 int network_inputs(session *s, const far_net *net, const dataset *t, double **values, far_mat *x);
 
-/* Reads either kind of file. arch: for a network whose file does not name it; may be NULL. Returns
- * an exit code, with a line on stderr if it is not 0. */
-int subject_load(session *s, const char *path, const char *arch, subject *out);
-void subject_free(subject *s);
+/* Reads any predictor. arch: for a network whose file does not name it; may be NULL. Returns an
+ * exit code, with a line on stderr if it is not 0. */
+int subject_load(session *s, const char *path, const char *arch, far_predictor **out);
 
-int64_t subject_inputs(const subject *s);
-int64_t subject_outputs(const subject *s);
+int64_t subject_inputs(const far_predictor *s);
+int64_t subject_outputs(const far_predictor *s);
 /* As far_columns_input; an output is a target or a class. */
-const char *subject_input(const subject *s, int64_t i);
-const char *subject_output(const subject *s, int64_t i);
+const char *subject_input(const far_predictor *s, int64_t i);
+const char *subject_output(const far_predictor *s, int64_t i);
 /* The same for the scores of classes: a network with one output for two has that of the second. */
-const char *subject_score(const subject *s, int64_t i);
+const char *subject_score(const far_predictor *s, int64_t i);
 
 /* ---- points and directions in words: one number for each input ---- */
 
 /* "F3 = 0.93, F1 = -0.35, ...", the largest first, all of them times factor. */
-void subject_print_largest(FILE *out, const subject *s, const double *v, double factor);
-void subject_print_point(FILE *out, const subject *s, const double *v);
+void subject_print_largest(FILE *out, const far_predictor *s, const double *v, double factor);
+void subject_print_point(FILE *out, const far_predictor *s, const double *v);
 /* One component a line, the largest first. */
-void subject_print_direction(const subject *s, const double *v);
+void subject_print_direction(const far_predictor *s, const double *v);
 
 /* ---- values, in raw units ---- */
 
-far_scaling subject_scaling(const subject *s);
+far_scaling subject_scaling(const far_predictor *s);
 /* out (rows x outputs) of x (rows x inputs), both packed. */
-far_status subject_eval(session *s, const subject *m, double *x, int64_t rows, double *out);
+far_status subject_eval(session *s, const far_predictor *m, double *x, int64_t rows, double *out);
 
 #endif

@@ -7,7 +7,7 @@
 #include "session.h"
 #include "tracking.h"
 
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 #include <farfield/train.h>
 
 #define OPTIMIZER_LIST "adam|sgd|momentum|gd"

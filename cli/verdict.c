@@ -26,7 +26,7 @@ static void print_bounded_level(const char *name, double tightest, double found,
     }
 }
 
-static void print_bounded(const subject *m, const far_bound *b, double level)
+static void print_bounded(const far_predictor *m, const far_bound *b, double level)
 {
     print("bounded: |%s| <= %.6g for every input", b->output, far_round_up(b->tightest, 6));
     if (b->at) {
@@ -35,11 +35,14 @@ static void print_bounded(const subject *m, const far_bound *b, double level)
         (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
                         : subject_print_point(stdout, m, b->at));
     }
+    if (b->at && b->sup_found > 0) {
+        print(" (bound / found %.4g)", far_round_up(b->tightest / b->sup_found, 4));
+    }
     print("\n");
     print_bounded_level(b->output, b->tightest, b->sup_found, level);
 }
 
-static void print_level(const subject *m, const far_bound *b, double level)
+static void print_level(const far_predictor *m, const far_bound *b, double level)
 {
     if (isnan(level)) {
         return;
@@ -48,40 +51,57 @@ static void print_level(const subject *m, const far_bound *b, double level)
         print("  no point was found beyond which |%s| > %g\n", b->output, level);
         return;
     }
-    print("  |%s| > %g from t = %.6g on (by a scan), beyond the point ", b->output,
-          far_round_down(level, 6), far_round_up(b->beyond, 6));
+    print(b->beyond_proven ? "  |%s| > %g for every t above %.6g, beyond the point "
+                           : "  |%s| > %g from t = %.6g on (by a scan), beyond the point ",
+          b->output, far_round_down(level, 6), far_round_up(b->beyond, 6));
     subject_print_largest(stdout, m, b->direction, b->beyond);
     print("\n");
 }
 
-static void print_unbounded(const subject *m, const far_bound *b, double level)
+static void print_unbounded(const far_predictor *m, const far_bound *b, double level)
 {
     print("unbounded: along this direction %s grows like ", b->output);
     print_growth(b->slope, b->order);
+    if (!isnan(b->intercept)) {
+        print(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
+    }
     print(":\n");
     subject_print_direction(m, b->direction);
     if (!isnan(b->confirmed)) {
-        print("  a million times the size of the data away %s is %.9g of that\n", b->output,
+        print("  a million times the size of the data away, or further, %s is %.9g of ", b->output,
               b->confirmed);
+        print_growth(b->slope, b->order);
+        print("\n");
     }
     print_level(m, b, level);
 }
 
-static void print_output(const subject *m, const far_bound *b, double level)
+static void print_open(const far_bound *b, double level)
+{
+    print("undecided: whether %s is bounded is not proven\n", b->output);
+    if (!isnan(level)) {
+        print("  whether |%s| is ever above %g is not decided\n", b->output, level);
+    }
+}
+
+static void print_output(const far_predictor *m, const far_bound *b, double level)
 {
     if (b->verdict == FAR_BOUNDED) {
         print_bounded(m, b, level);
     } else if (b->verdict == FAR_UNBOUNDED) {
         print_unbounded(m, b, level);
     } else {
-        print("undecided: whether %s is bounded is not proven\n", b->output);
-        if (!isnan(level)) {
-            print("  whether |%s| is ever above %g is not decided\n", b->output, level);
-        }
+        print_open(b, level);
+    }
+    if (b->verdict != FAR_BOUNDED && isfinite(b->growth)) {
+        print("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", b->output,
+              far_round_up(b->growth, 6), far_round_up(b->offset, 6));
     }
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
+
+enum { TABLE_DIGITS = 5 };
 
 static int widest_output(const far_certificate *c, int64_t outputs)
 {
@@ -93,12 +113,54 @@ static int widest_output(const far_certificate *c, int64_t outputs)
     return widest;
 }
 
+int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS])
+{
+    int count = 0;
+    out[count++] = (far_proof){"tightest", b->tightest};
+    for (int i = 0; isnan(b->b1) && i < FAR_PROOFS && b->proofs[i].method; i++) {
+        out[count++] = b->proofs[i];
+    }
+    if (!isnan(b->b1)) {
+        out[count++] = (far_proof){"B1", b->b1};
+        out[count++] = (far_proof){"B2", b->b2};
+        out[count++] = (far_proof){"B3", b->b3};
+    }
+    return count;
+}
+
+static void print_number(double value)
+{
+    if (isfinite(value)) {
+        print(" %11.*g", TABLE_DIGITS, value);
+    } else {
+        print(" %11s", "-");
+    }
+}
+
+static void print_head(const far_bound *b, int width)
+{
+    far_proof columns[VERDICT_COLUMNS];
+    int count = verdict_columns(b, columns);
+    print("\n%-*s %11s %11s %11s", width, "output", "lowest", "highest", "found");
+    for (int i = 0; i < count; i++) {
+        print(" %11s",
+              strcmp(columns[i].method, "branch and bound") ? columns[i].method : "branch");
+    }
+    print("  %s\n", "tightest by");
+}
+
 static void print_row(const far_bound *b, int width)
 {
-    print("%-*s %10.5g %10.5g %10.5g %10.5g %10.4g %10.4g %10.4g  %s\n", width, b->output,
-          far_round_down(b->lowest, 5), far_round_up(b->highest, 5),
-          far_round_down(b->sup_found, 5), far_round_up(b->tightest, 5), far_round_up(b->b1, 4),
-          far_round_up(b->b2, 4), far_round_up(b->b3, 4), b->method);
+    far_proof columns[VERDICT_COLUMNS];
+    int count = verdict_columns(b, columns);
+    print("%-*s", width, b->output);
+    print_number(far_round_down(b->lowest, TABLE_DIGITS));
+    print_number(far_round_up(b->highest, TABLE_DIGITS));
+    print_number(far_round_down(b->sup_found, TABLE_DIGITS));
+    for (int i = 0; i < count; i++) {
+        print_number(far_round_up(columns[i].bound, TABLE_DIGITS));
+    }
+    print("  %s\n", b->method);
 }
 
 static void print_table(const far_certificate *c, int64_t outputs)
@@ -108,8 +170,7 @@ static void print_table(const far_certificate *c, int64_t outputs)
     for (int64_t k = 0; k < outputs; k++) {
         const far_bound *b = far_certificate_bound(c, k);
         if (b->verdict == FAR_BOUNDED && !head) {
-            print("\n%-*s %10s %10s %10s %10s %10s %10s %10s  %s\n", width, "output", "lowest",
-                  "highest", "found", "tightest", "B1", "B2", "B3", "tightest by");
+            print_head(b, width);
             head = true;
         }
         if (b->verdict == FAR_BOUNDED) {
@@ -134,14 +195,23 @@ static void print_theorems(const far_certificate *c, int64_t outputs)
 
 static void print_constants(const far_certificate_info *i)
 {
+    if (i->cells > 0) {
+        print("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)i->cells,
+              i->finished ? "reached" : "did not reach", 100 * i->gap);
+    }
     if (isfinite(i->C)) {
         print("C = sup of the kernel's diagonal = %.6g, ", far_round_up(i->C, 6));
     }
-    print("lambda_min %.4g, condition %.4g, ridge %.4g, %.2f s\n", far_round_down(i->lambda_min, 4),
-          i->condition, i->ridge, i->seconds);
+    if (isfinite(i->condition)) {
+        print("lambda_min %.4g, condition %.4g, ridge %.4g, ", far_round_down(i->lambda_min, 4),
+              i->condition, i->ridge);
+    } else {
+        print("in real arithmetic: what rounding may hide is in the bounds; ");
+    }
+    print("%.2f s\n", i->seconds);
 }
 
-void verdict_print(const subject *m, const far_certificate *c, double level)
+void verdict_print(const far_predictor *m, const far_certificate *c, double level)
 {
     far_certificate_info info = far_certificate_describe(c);
     for (int64_t k = 0; k < info.outputs; k++) {
@@ -150,146 +220,6 @@ void verdict_print(const subject *m, const far_certificate *c, double level)
     print_table(c, info.outputs);
     print_theorems(c, info.outputs);
     print_constants(&info);
-}
-
-/* ---- networks ------------------------------------------------------------------------------ */
-
-static void print_net_level(const subject *m, const far_net_bound *b, const char *name,
-                            double level)
-{
-    if (isnan(level)) {
-        return;
-    }
-    if (b->verdict == FAR_BOUNDED) {
-        print_bounded_level(name, b->tightest, b->sup_found, level);
-    } else if (isnan(b->beyond)) {
-        print("  no point was found beyond which |%s| > %g\n", name, level);
-    } else {
-        print("  |%s| > %g for every t above %.6g, beyond the point ", name,
-              far_round_down(level, 6), far_round_up(b->beyond, 6));
-        subject_print_largest(stdout, m, b->direction, b->beyond);
-        print("\n");
-    }
-}
-
-static void print_net_bounded(const subject *m, const far_net_bound *b, const char *name)
-{
-    print("bounded: |%s| <= %.6g for every input; the largest found is %.6g %s ", name,
-          far_round_up(b->tightest, 6), far_round_down(b->sup_found, 6),
-          b->at_infinity ? "far along" : "at");
-    (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
-                    : subject_print_point(stdout, m, b->at));
-    if (b->sup_found > 0) {
-        print(" (bound / found %.4g)", far_round_up(b->tightest / b->sup_found, 4));
-    }
-    print("\n");
-}
-
-static void print_net_unbounded(const subject *m, const far_net_bound *b, const char *name)
-{
-    print("unbounded: along this direction %s grows like ", name);
-    print_growth(b->slope, b->order);
-    if (!isnan(b->intercept)) {
-        print(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
-    }
-    print(":\n");
-    subject_print_direction(m, b->direction);
-    if (!isnan(b->confirmed)) {
-        print("  a million times the size of the data away, or further, %s is %.9g of ", name,
-              b->confirmed);
-        print_growth(b->slope, b->order);
-        print("\n");
-    }
-}
-
-static void print_net_growth(const far_net_bound *b, const char *name)
-{
-    if (isfinite(b->growth)) {
-        print("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", name,
-              far_round_up(b->growth, 6), far_round_up(b->offset, 6));
-    }
-}
-
-static void print_net_output(const subject *m, const far_net_bound *b, int64_t k, double level)
-{
-    const char *name = subject_score(m, k);
-    if (b->verdict == FAR_BOUNDED) {
-        print_net_bounded(m, b, name);
-    } else if (b->verdict == FAR_UNBOUNDED) {
-        print_net_unbounded(m, b, name);
-    } else {
-        print("undecided: nothing on its way bounds %s, and no direction was proven along which it "
-              "grows\n",
-              name);
-    }
-    print_net_level(m, b, name, level);
-    if (b->verdict != FAR_BOUNDED) {
-        print_net_growth(b, name);
-    }
-}
-
-enum { TABLE_DIGITS = 5 };
-
-static void print_net_number(double value)
-{
-    if (isfinite(value)) {
-        print(" %11.*g", TABLE_DIGITS, value);
-    } else {
-        print(" %11s", "-");
-    }
-}
-
-static void print_net_row(const far_net_bound *b)
-{
-    double bounds[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
-    print_net_number(far_round_down(b->lowest, TABLE_DIGITS));
-    print_net_number(far_round_up(b->highest, TABLE_DIGITS));
-    print_net_number(far_round_down(b->sup_found, TABLE_DIGITS));
-    for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
-        print_net_number(far_round_up(bounds[i], TABLE_DIGITS));
-    }
-    print("\n");
-}
-
-static void print_net_table(const subject *m, const far_net_certificate *c, int64_t outputs)
-{
-    bool head = false;
-    for (int64_t k = 0; k < outputs; k++) {
-        const far_net_bound *b = far_net_certificate_bound(c, k);
-        if (b->verdict != FAR_BOUNDED) {
-            continue;
-        }
-        if (!head) {
-            print("\n%-12s %11s %11s %11s %11s %11s %11s %11s\n", "output", "lowest", "highest",
-                  "found", "norm ball", "spectral", "relaxation", "branch");
-            head = true;
-        }
-        print("%-12s", subject_score(m, k));
-        print_net_row(b);
-    }
-}
-
-void verdict_print_net(const subject *m, const far_net_certificate *c, double level)
-{
-    far_net_certificate_info info = far_net_certificate_describe(c);
-    const char *last = "";
-    for (int64_t k = 0; k < info.outputs; k++) {
-        print_net_output(m, far_net_certificate_bound(c, k), k, level);
-    }
-    print_net_table(m, c, info.outputs);
-    print("\n");
-    for (int64_t k = 0; k < info.outputs; k++) {
-        const char *theorem = far_net_certificate_bound(c, k)->theorem;
-        if (strcmp(theorem, last) != 0) {
-            print("because: %s\n", theorem);
-        }
-        last = theorem;
-    }
-    if (info.cells > 0) {
-        print("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)info.cells,
-              info.finished ? "reached" : "did not reach", 100 * info.gap);
-    }
-    print("in real arithmetic: what rounding may hide is in the bounds; %.2f s\n", info.seconds);
 }
 
 /* ---- along directions ---------------------------------------------------------------------- */
@@ -304,7 +234,7 @@ static void print_limit(const char *name, double mean, double order)
     }
 }
 
-void verdict_print_along(const subject *m, const along *a)
+void verdict_print_along(const far_predictor *m, const along *a)
 {
     for (int64_t i = 0; i < a->direction.rows; i++) {
         if (a->inlined) {

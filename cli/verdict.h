@@ -4,17 +4,18 @@
 
 #include "along.h"
 
-#include <farfield/certify.h>
-#include <farfield/netcert.h>
+#include <farfield/predictor.h>
 
 /* level: what |f| is to be compared with; NAN: nothing. */
-void verdict_print(const subject *m, const far_certificate *c, double level);
+void verdict_print(const far_predictor *m, const far_certificate *c, double level);
 
-/* The same for a finite network. */
-void verdict_print_net(const subject *m, const far_net_certificate *c, double level);
+/* The bounds that a table of it shows, by their names: tightest first, then the paper's, or what
+ * each method proves. How many. */
+enum { VERDICT_COLUMNS = 5 };
+int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS]);
 
 /* One line for each direction and output, or the JSON array of the same. */
-void verdict_print_along(const subject *m, const along *a);
+void verdict_print_along(const far_predictor *m, const along *a);
 void verdict_json_along(const along *a);
 
 #endif

@@ -56,16 +56,19 @@ set(FAR_SOURCES
     src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
     src/lnnet/verify.c
+    src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
+    src/predictor/kind_linear.c src/predictor/kind_trees.c src/predictor/predictor.c
+    src/predictor/predictor_check.c src/predictor/predictor_file.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
     src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
-    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate_json.c
+    src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate.c src/certify/certify_check.c
     src/certify/proof.c src/certify/proof_json.c
     src/certify/certify.c src/certify/evidence.c src/certify/quadratic.c src/certify/reason.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
     src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c
     src/certify/net_climb.c src/certify/net_form.c src/certify/net_found.c
-    src/certify/net_interval.c src/certify/net_json.c src/certify/net_library.c
+    src/certify/net_interval.c src/certify/net_check.c src/certify/net_library.c
     src/certify/net_plan.c src/certify/net_point.c src/certify/net_reason.c src/certify/net_relax.c
     src/certify/net_spectral.c src/certify/net_strip.c src/certify/net_witness.c
     src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c

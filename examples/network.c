@@ -34,18 +34,23 @@ static far_status show_values(far_ctx *ctx, const far_net *net)
 static far_status show_certificate(far_ctx *ctx, const far_net *net)
 {
     far_certify_opts opts;
-    far_net_certificate *certificate;
+    far_certificate *certificate;
     far_certify_opts_init(&opts);
-    far_status st = far_net_certify(ctx, net, &opts, &certificate);
+    far_predictor *predictor;
+    far_status st = far_predictor_of_net(ctx, net, &predictor);
     if (st == FAR_OK) {
-        const far_net_bound *b = far_net_certificate_bound(certificate, 0);
+        st = far_predictor_certify(ctx, predictor, &opts, &certificate);
+        far_predictor_destroy(predictor);
+    }
+    if (st == FAR_OK) {
+        const far_bound *b = far_certificate_bound(certificate, 0);
         if (b->verdict == FAR_BOUNDED) {
             printf("  bounded: |f| <= %.4f everywhere; %.4f is reached\n", b->tightest,
                    b->sup_found);
         } else {
             printf("  unbounded: f(t %+g) ~ %.4f t\n", b->direction[0], b->slope);
         }
-        far_net_certificate_destroy(certificate);
+        far_certificate_destroy(certificate);
     }
     return st;
 }

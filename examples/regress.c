@@ -5,24 +5,24 @@
 
 enum { ROWS = 10 };
 
-static far_status show_prediction(far_ctx *ctx, const far_model *model)
+static far_status show_prediction(far_ctx *ctx, const far_predictor *model)
 {
     double far_away[] = {2, 100, 10000}, mean[3];
     far_mat x = far_mat_view(far_away, 3, 1, FAR_F64), y = far_mat_view(mean, 3, 1, FAR_F64);
-    far_status st = far_model_eval(ctx, model, &x, &y);
+    far_status st = far_predictor_eval(ctx, model, &x, &y);
     if (st == FAR_OK) {
-        printf("%-32s f(2) = %.4f  f(100) = %.4f  f(10000) = %.4f\n", far_model_arch(model),
+        printf("%-32s f(2) = %.4f  f(100) = %.4f  f(10000) = %.4f\n", far_predictor_describe(model).arch,
                mean[0], mean[1], mean[2]);
     }
     return st;
 }
 
-static far_status show_certificate(far_ctx *ctx, const far_model *model)
+static far_status show_certificate(far_ctx *ctx, const far_predictor *model)
 {
     far_certify_opts opts;
     far_certificate *certificate;
     far_certify_opts_init(&opts);
-    far_status st = far_certify(ctx, model, &opts, &certificate);
+    far_status st = far_predictor_certify(ctx, model, &opts, &certificate);
     if (st == FAR_OK) {
         const far_bound *b = far_certificate_bound(certificate, 0);
         if (b->verdict == FAR_BOUNDED) {
@@ -41,20 +41,20 @@ static far_status show_certificate(far_ctx *ctx, const far_model *model)
 static far_status fit_and_show(far_ctx *ctx, const far_frame *table, const char *arch)
 {
     far_fit_opts opts;
-    far_model *model;
+    far_predictor *model;
     far_fit_opts_init(&opts);
     opts.target = "y";
     opts.arch = arch;
     opts.ridge = 1e-6;
     opts.standardize = 0;
-    far_status st = far_model_fit(ctx, table, &opts, &model);
+    far_status st = far_predictor_fit(ctx, table, &opts, &model);
     if (st == FAR_OK) {
         st = show_prediction(ctx, model);
     }
     if (st == FAR_OK) {
         st = show_certificate(ctx, model);
     }
-    far_model_destroy(model);
+    far_predictor_destroy(model);
     return st;
 }
 

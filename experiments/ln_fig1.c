@@ -12,7 +12,7 @@ static const double FIT_R2 = 0.95; /* "fits the data" */
 /* One data set and one network: what both widths predict. */
 typedef struct panel_data {
     family finite;
-    far_model *infinite;
+    far_predictor *infinite;
     double mean[NEAR_POINTS], half[NEAR_POINTS], limit[NEAR_POINTS];
     double far_finite[FAR_POINTS], far_infinite[FAR_POINTS];
 } panel_data;
@@ -71,7 +71,7 @@ static void study_free(study *s)
     for (int set = 0; set < TOY_SETS; set++) {
         for (int net = 0; net < LN_NETS; net++) {
             family_free(&s->panels[set][net].finite);
-            far_model_destroy(s->panels[set][net].infinite);
+            far_predictor_destroy(s->panels[set][net].infinite);
         }
     }
     free(s);
@@ -122,7 +122,7 @@ static const double THEORY_TOLERANCE = 1e-5;
 static far_status compare_theory(reproduction *r, const study *s, int set, int net, double *limit,
                                  bool *agrees)
 {
-    const far_model *m = s->panels[set][net].infinite;
+    const far_predictor *m = s->panels[set][net].infinite;
     double order, at, x = 25;
     far_status st;
     TRY(infinite_limit(r, m, 1, limit, &order));

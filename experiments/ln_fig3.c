@@ -46,14 +46,14 @@ static curve *add_curve(study *s, const char *name, int colour, const double *f)
 static far_status add_network(study *s, int where)
 {
     far_status st;
-    far_net *net = NULL;
+    far_predictor *net = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_network(&s->trial, where, &net));
-    TRY(ln_network_predict(&s->trial, net, &prediction));
+    TRY(ln_predict(&s->trial, net, &prediction));
     add_curve(s, LN_NAMES[where], where, far_prediction_mean(prediction).data);
 done:
     far_prediction_destroy(prediction);
-    far_net_destroy(net);
+    far_predictor_destroy(net);
     return st;
 }
 
@@ -62,15 +62,15 @@ static far_status add_infinite(study *s, int where)
     static const char *const NAMES[INFINITE] = {
         "infinite width, no norm", "infinite width, LN first", "infinite width, LN second"};
     far_status st;
-    far_model *model = NULL;
+    far_predictor *model = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_infinite(&s->trial, where, &model));
-    TRY(ln_infinite_predict(&s->trial, model, &prediction));
+    TRY(ln_predict(&s->trial, model, &prediction));
     add_curve(s, NAMES[where], where, far_prediction_mean(prediction).data)->label =
         LN_NAMES[where];
 done:
     far_prediction_destroy(prediction);
-    far_model_destroy(model);
+    far_predictor_destroy(model);
     return st;
 }
 

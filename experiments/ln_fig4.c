@@ -40,28 +40,28 @@ static void add_errors(const study *s, const far_prediction *prediction, double 
 static far_status add_network(study *s, int where)
 {
     far_status st;
-    far_net *net = NULL;
+    far_predictor *net = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_network(&s->trial, where, &net));
-    TRY(ln_network_predict(&s->trial, net, &prediction));
+    TRY(ln_predict(&s->trial, net, &prediction));
     add_errors(s, prediction, 1 / (double)s->trial.recipe.seeds, &s->curves[where]);
 done:
     far_prediction_destroy(prediction);
-    far_net_destroy(net);
+    far_predictor_destroy(net);
     return st;
 }
 
 static far_status add_infinite(study *s, curve *c)
 {
     far_status st;
-    far_model *model = NULL;
+    far_predictor *model = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_infinite(&s->trial, c->where, &model));
-    TRY(ln_infinite_predict(&s->trial, model, &prediction));
+    TRY(ln_predict(&s->trial, model, &prediction));
     add_errors(s, prediction, 1, c);
 done:
     far_prediction_destroy(prediction);
-    far_model_destroy(model);
+    far_predictor_destroy(model);
     return st;
 }
 

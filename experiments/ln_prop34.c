@@ -103,7 +103,8 @@ static far_status eval(reproduction *r, const far_net *net, const double *x, int
 static far_status measure(reproduction *r, const far_net *net, built *out)
 {
     double x[DATA], y[DATA], f[DATA];
-    far_net_certificate *c = NULL;
+    far_certificate *c = NULL;
+    far_predictor *p = NULL;
     far_certify_opts opts;
     far_certify_opts_init(&opts);
     opts.seconds = 1;
@@ -114,18 +115,20 @@ static far_status measure(reproduction *r, const far_net *net, built *out)
     for (int i = 0; i < DATA; i++) {
         out->misfit = fmax(out->misfit, fabs(f[i] - y[i]));
     }
-    TRY(far_net_certify(r->ctx, net, &opts, &c));
-    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    TRY(far_predictor_of_net(r->ctx, net, &p));
+    TRY(far_predictor_certify(r->ctx, p, &opts, &c));
+    const far_bound *b = far_certificate_bound(c, 0);
     out->bounded = b->verdict == FAR_BOUNDED;
     out->found = b->sup_found;
     out->bound = b->tightest;
 done:
-    far_net_certificate_destroy(c);
+    far_certificate_destroy(c);
+    far_predictor_destroy(p);
     return st;
 }
 
 /* The bound of theorem 3.3 for the same data and architecture, trained at infinite width. */
-static far_status fit_limit(reproduction *r, far_model **model, double *b1)
+static far_status fit_limit(reproduction *r, far_predictor **model, double *b1)
 {
     double x[DATA], y[DATA];
     far_certificate *c = NULL;
@@ -135,7 +138,7 @@ static far_status fit_limit(reproduction *r, far_model **model, double *b1)
     far_status st;
     fill_data(x, y);
     TRY(infinite_fit(r, ARCH, x, y, DATA, model));
-    TRY(far_certify(r->ctx, *model, &opts, &c));
+    TRY(far_predictor_certify(r->ctx, *model, &opts, &c));
     *b1 = far_certificate_bound(c, 0)->b1;
 done:
     far_certificate_destroy(c);
@@ -186,7 +189,7 @@ done:
     return st;
 }
 
-static far_status draw_limit(reproduction *r, const far_model *m, const pictures *p)
+static far_status draw_limit(reproduction *r, const far_predictor *m, const pictures *p)
 {
     static const char LABEL[] = "trained, infinitely wide";
     double near[CURVE], far[CURVE], x[DATA], y[DATA];
@@ -282,7 +285,7 @@ far_status check_proposition_34(reproduction *r)
     sheet table = {.heads = HEADS, .cols = 4};
     pictures p = {0};
     built b[EPSILONS];
-    far_model *limit = NULL;
+    far_predictor *limit = NULL;
     double b1 = 0;
     far_status st;
     TRY(open_pictures(r, &p));
@@ -294,7 +297,7 @@ far_status check_proposition_34(reproduction *r)
     TRY(draw_limit(r, limit, &p));
     TRY(draw_bound(r, b1, &p));
 done:
-    far_model_destroy(limit);
+    far_predictor_destroy(limit);
     st = keep_pictures(r, &p, st);
     return keep_sheet(r, &table, "ln-proposition-34-networks",
                       "Networks dense(12) ln relu dense(1) with weights set by hand.", st);

@@ -74,16 +74,8 @@ done:
 
 /* ---- certificates -------------------------------------------------------------------------- */
 
-static far_certify_opts certify_opts(double seconds)
-{
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = seconds;
-    return opts;
-}
-
 /* What is said of a row holds for the networks of all seeds, which share the time. */
-static void join_verdict(const ln_trial *t, const far_net_bound *b, ln_row *row)
+static void join_verdict(const ln_trial *t, const far_bound *b, ln_row *row)
 {
     bool first = t->seed == 0, bounded = b->verdict == FAR_BOUNDED;
     bool worse =
@@ -94,30 +86,13 @@ static void join_verdict(const ln_trial *t, const far_net_bound *b, ln_row *row)
     row->verdict = first || worse ? b->verdict : row->verdict;
 }
 
-static far_status certify_network(const ln_trial *t, const far_net *net, ln_row *row)
+static far_status certify(const ln_trial *t, const far_predictor *p, double seconds,
+                          far_certificate **out)
 {
-    far_net_certificate *certificate = NULL;
-    far_certify_opts opts = certify_opts(t->recipe.certify_seconds / (double)t->recipe.seeds);
-    far_status st = far_net_certify(t->r->ctx, net, &opts, &certificate);
-    if (st == FAR_OK) {
-        join_verdict(t, far_net_certificate_bound(certificate, 0), row);
-    }
-    far_net_certificate_destroy(certificate);
-    return st;
-}
-
-static far_status certify_infinite(const ln_trial *t, const far_model *model, ln_row *row)
-{
-    far_certificate *certificate = NULL;
-    far_certify_opts opts = certify_opts(t->recipe.certify_seconds);
-    far_status st = far_certify(t->r->ctx, model, &opts, &certificate);
-    if (st == FAR_OK) {
-        const far_bound *b = far_certificate_bound(certificate, 0);
-        row->verdict = b->verdict;
-        row->bound = b->tightest;
-    }
-    far_certificate_destroy(certificate);
-    return st;
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = seconds;
+    return far_predictor_certify(t->r->ctx, p, &opts, out);
 }
 
 /* ---- trained networks ---------------------------------------------------------------------- */
@@ -125,15 +100,18 @@ static far_status certify_infinite(const ln_trial *t, const far_model *model, ln
 static far_status score_network(ln_trial *t, int where, ln_scores *s, ln_row *row)
 {
     far_status st;
-    far_net *net = NULL;
+    far_predictor *net = NULL;
+    far_certificate *c = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_network(t, where, &net));
-    TRY(ln_network_predict(t, net, &prediction));
+    TRY(ln_predict(t, net, &prediction));
     take_score(t, prediction, s);
-    TRY(certify_network(t, net, row));
+    TRY(certify(t, net, t->recipe.certify_seconds / (double)t->recipe.seeds, &c));
+    join_verdict(t, far_certificate_bound(c, 0), row);
 done:
+    far_certificate_destroy(c);
     far_prediction_destroy(prediction);
-    far_net_destroy(net);
+    far_predictor_destroy(net);
     return st;
 }
 
@@ -166,9 +144,9 @@ done:
 
 /* ---- infinite width, baselines ------------------------------------------------------------- */
 
-static char *infinite_name(const ln_trial *t, int where, const far_model *model)
+static char *infinite_name(const ln_trial *t, int where, const far_predictor *model)
 {
-    int64_t rows = far_model_describe(model).rows;
+    int64_t rows = far_model_describe(far_predictor_model(model)).rows;
     const char *name = where == LN_NONE ? "no norm" : LN_NAMES[where];
     return rows == far_examples_inputs(t->data).rows
                ? text_of("infinite width, %s", name)
@@ -178,18 +156,22 @@ static char *infinite_name(const ln_trial *t, int where, const far_model *model)
 static far_status score_infinite(ln_trial *t, int where, ln_row *row)
 {
     far_status st;
-    far_model *model = NULL;
+    far_predictor *model = NULL;
+    far_certificate *c = NULL;
     far_prediction *prediction = NULL;
     TRY(ln_infinite(t, where, &model));
-    TRY(ln_infinite_predict(t, model, &prediction));
+    TRY(ln_predict(t, model, &prediction));
     const double *f = far_prediction_mean(prediction).data;
     *row = (ln_row){.name = infinite_name(t, where, model)};
     row->in = (far_compare_average){ln_r2(&t->points, f, false, NULL), NAN};
     row->out = (far_compare_average){ln_r2(&t->points, f, true, &row->most), NAN};
-    TRY(certify_infinite(t, model, row));
+    TRY(certify(t, model, t->recipe.certify_seconds, &c));
+    row->verdict = far_certificate_bound(c, 0)->verdict;
+    row->bound = far_certificate_bound(c, 0)->tightest;
 done:
+    far_certificate_destroy(c);
     far_prediction_destroy(prediction);
-    far_model_destroy(model);
+    far_predictor_destroy(model);
     return st;
 }
 
@@ -212,10 +194,10 @@ bool ln_score_baseline(const ln_trial *t, const char *model, const char *name,
             *row = (ln_row){.name = text_of("%s", name), .paper = paper, .most = b->max_out};
             row->in = b->r2_in;
             row->out = b->r2_out;
-            row->verdict = !b->verdict.known    ? FAR_UNDECIDED
-                           : b->verdict.bounded ? FAR_BOUNDED
-                                                : FAR_UNBOUNDED;
-            row->bound = b->verdict.tightest;
+            const far_bound *bound =
+                b->certificate ? far_certificate_bound(b->certificate, 0) : NULL;
+            row->verdict = bound ? bound->verdict : FAR_UNDECIDED;
+            row->bound = bound ? bound->tightest : NAN;
             drop_intervals(t, row);
             return true;
         }

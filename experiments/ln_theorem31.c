@@ -10,7 +10,7 @@
 static const double WITNESS[LN_NETS] = {0.941576, 0.964479, 0.954216, 0.964480};
 static const double WITNESS_BACK = 0.099908; /* lim f(-t) / t without a norm */
 
-static far_status fit_witness(reproduction *r, int net, far_model **out)
+static far_status fit_witness(reproduction *r, int net, far_predictor **out)
 {
     double one = 1;
     char *arch = net_text(net, LN_EXACT, "relu");
@@ -19,7 +19,7 @@ static far_status fit_witness(reproduction *r, int net, far_model **out)
     return st;
 }
 
-static far_status claim_slope(reproduction *r, const far_model *m)
+static far_status claim_slope(reproduction *r, const far_predictor *m)
 {
     double slope, back, order, order_back;
     far_status st;
@@ -34,7 +34,7 @@ done:
     return st;
 }
 
-static far_status claim_limit(reproduction *r, const far_model *m, int net)
+static far_status claim_limit(reproduction *r, const far_predictor *m, int net)
 {
     double limit, order;
     far_status st = infinite_limit(r, m, 1, &limit, &order);
@@ -53,14 +53,14 @@ static far_status claim_limit(reproduction *r, const far_model *m, int net)
 static far_status add_witness(reproduction *r, int net, const double *t, far_figure *figure)
 {
     double f[RAY];
-    far_model *m = NULL;
+    far_predictor *m = NULL;
     far_status st;
     TRY(fit_witness(r, net, &m));
     TRY(net == LN_NONE ? claim_slope(r, m) : claim_limit(r, m, net));
     TRY(infinite_at(r, m, t, RAY, f));
     TRY(draw_curve(r, figure, t, f, NULL, RAY, net, LN_NAMES[net]));
 done:
-    far_model_destroy(m);
+    far_predictor_destroy(m);
     return st;
 }
 

@@ -28,7 +28,7 @@ static far_status find_bounds(reproduction *r, int set, int net, bounds *out, bo
 {
     double x[TOY_POINTS], y[TOY_POINTS];
     char *arch = net_text(net, LN_EXACT, "relu");
-    far_model *m = NULL;
+    far_predictor *m = NULL;
     far_certificate *c = NULL;
     far_certify_opts opts;
     far_certify_opts_init(&opts);
@@ -36,13 +36,13 @@ static far_status find_bounds(reproduction *r, int set, int net, bounds *out, bo
     far_status st;
     toy_fill(set, x, y);
     TRY(infinite_fit(r, arch, x, y, TOY_POINTS, &m));
-    TRY(far_certify(r->ctx, m, &opts, &c));
+    TRY(far_predictor_certify(r->ctx, m, &opts, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     *out = (bounds){b->sup_found, b->b1, b->b2, b->b3};
     *bounded = b->verdict == FAR_BOUNDED;
 done:
     far_certificate_destroy(c);
-    far_model_destroy(m);
+    far_predictor_destroy(m);
     free(arch);
     return st;
 }
@@ -89,14 +89,14 @@ static far_status draw_network(reproduction *r, int set, int net, const double *
 {
     double f[LINE], data[TOY_POINTS], y[TOY_POINTS];
     char *arch = net_text(net, LN_EXACT, "relu");
-    far_model *m = NULL;
+    far_predictor *m = NULL;
     far_status st;
     toy_fill(set, data, y);
     TRY(infinite_fit(r, arch, data, y, TOY_POINTS, &m));
     TRY(infinite_at(r, m, x, LINE, f));
     TRY(draw_curve(r, figure, x, f, NULL, LINE, net, LN_NAMES[net]));
 done:
-    far_model_destroy(m);
+    far_predictor_destroy(m);
     free(arch);
     return st;
 }

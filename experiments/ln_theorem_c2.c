@@ -63,7 +63,7 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
     double x[FEW], y[FEW];
     char *arch = net_text(LN_SECOND, LN_EXACT, s->activation);
     char *what = text_of("theorem C.3: %s, LN second, on 10 points of sin x", s->activation);
-    far_model *m = NULL;
+    far_predictor *m = NULL;
     far_certificate *c = NULL;
     far_certify_opts opts;
     far_certify_opts_init(&opts);
@@ -74,7 +74,7 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
         y[i] = sin(x[i]);
     }
     TRY(infinite_fit(r, arch, x, y, FEW, &m));
-    TRY(far_certify(r->ctx, m, &opts, &c));
+    TRY(far_predictor_certify(r->ctx, m, &opts, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     double sup = far_round_down(b->sup_found, 4), b1 = far_round_up(b->b1, 4);
     add_cell(table, "%.4g", sup);
@@ -83,7 +83,7 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
               "sup %.4g <= B1 %.4g for every x", sup, b1));
 done:
     far_certificate_destroy(c);
-    far_model_destroy(m);
+    far_predictor_destroy(m);
     free(arch);
     free(what);
     return st;

@@ -187,7 +187,7 @@ static far_status score_family(reproduction *r, const family_plan *plan, family 
     return st;
 }
 
-static void count_bound(family *f, const far_net_bound *b)
+static void count_bound(family *f, const far_bound *b)
 {
     if (b->verdict == FAR_BOUNDED) {
         f->bounded++;
@@ -208,12 +208,15 @@ static far_status certify_family(reproduction *r, family *f)
     opts.seconds = r->quick ? 1 : opts.seconds;
     far_status st = FAR_OK;
     for (int64_t i = 0; i < f->count && st == FAR_OK; i++) {
-        far_net_certificate *c;
-        st = far_net_certify(r->ctx, f->nets[i], &opts, &c);
+        far_certificate *c = NULL;
+        far_predictor *p = NULL;
+        st = far_predictor_of_net(r->ctx, f->nets[i], &p);
+        st = st == FAR_OK ? far_predictor_certify(r->ctx, p, &opts, &c) : st;
         if (st == FAR_OK) {
-            count_bound(f, far_net_certificate_bound(c, 0));
+            count_bound(f, far_certificate_bound(c, 0));
         }
-        far_net_certificate_destroy(c);
+        far_certificate_destroy(c);
+        far_predictor_destroy(p);
     }
     return st;
 }
@@ -332,7 +335,7 @@ static far_status frame_of(reproduction *r, const double *x, const double *y, in
 }
 
 far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
-                        int64_t n, far_model **out)
+                        int64_t n, far_predictor **out)
 {
     far_frame *frame = NULL;
     far_fit_opts opts;
@@ -344,49 +347,25 @@ far_status infinite_fit(reproduction *r, const char *arch, const double *x, cons
     opts.ridge = 0;
     *out = NULL;
     if (st == FAR_OK) {
-        st = far_model_fit(r->ctx, frame, &opts, out);
+        st = far_predictor_fit(r->ctx, frame, &opts, out);
     }
     far_frame_destroy(frame);
     return st;
 }
 
-static void copy_column(far_mat from, double *to)
+far_status infinite_at(reproduction *r, const far_predictor *m, const double *x, int64_t n,
+                       double *out)
 {
-    for (int64_t i = 0; i < from.rows; i++) {
-        to[i] = ((const double *)from.data)[i * from.ld];
-    }
+    far_mat in = far_mat_view((double *)x, n, 1, FAR_F64), f = far_mat_view(out, n, 1, FAR_F64);
+    return far_predictor_eval(r->ctx, m, &in, &f);
 }
 
-static far_status predict(reproduction *r, const far_model *m, const double *x, int64_t n,
-                          bool at_infinity, double *out, double *order)
-{
-    far_frame *frame = NULL;
-    far_prediction *p = NULL;
-    far_predict_opts opts;
-    far_predict_opts_init(&opts);
-    opts.at_infinity = at_infinity;
-    far_status st;
-    TRY(frame_of(r, x, NULL, n, &frame));
-    TRY(far_model_predict(r->ctx, m, frame, &opts, &p));
-    copy_column(far_prediction_mean(p), out);
-    if (order) {
-        copy_column(far_prediction_order(p), order);
-    }
-done:
-    far_prediction_destroy(p);
-    far_frame_destroy(frame);
-    return st;
-}
-
-far_status infinite_at(reproduction *r, const far_model *m, const double *x, int64_t n, double *out)
-{
-    return predict(r, m, x, n, false, out, NULL);
-}
-
-far_status infinite_limit(reproduction *r, const far_model *m, double direction, double *value,
+far_status infinite_limit(reproduction *r, const far_predictor *m, double direction, double *value,
                           double *order)
 {
-    return predict(r, m, &direction, 1, true, value, order);
+    far_mat u = far_mat_view(&direction, 1, 1, FAR_F64), v = far_mat_view(value, 1, 1, FAR_F64);
+    far_mat o = far_mat_view(order, 1, 1, FAR_F64);
+    return far_predictor_limit(r->ctx, m, &u, &v, &o);
 }
 
 far_status draw_toy(reproduction *r, far_figure *figure, int set)

@@ -67,11 +67,11 @@ far_status claim_bounded(reproduction *r, const family *f, const char *what, con
 
 /* Trained to the end, without noise. n points of one variable. */
 far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
-                        int64_t n, far_model **out);
-far_status infinite_at(reproduction *r, const far_model *m, const double *x, int64_t n,
+                        int64_t n, far_predictor **out);
+far_status infinite_at(reproduction *r, const far_predictor *m, const double *x, int64_t n,
                        double *out);
 /* f(t direction) ~ value t^order */
-far_status infinite_limit(reproduction *r, const far_model *m, double direction, double *value,
+far_status infinite_limit(reproduction *r, const far_predictor *m, double direction, double *value,
                           double *order);
 
 /* ---- figures ---- */

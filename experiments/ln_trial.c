@@ -168,16 +168,17 @@ static char *training_text(const ln_trial *t, int where)
 }
 
 /* *out stays NULL where there is none that will do. */
-static far_status load_network(ln_trial *t, int where, far_net **out)
+static far_status load_network(ln_trial *t, int where, far_predictor **out)
 {
     far_status st = FAR_OK;
     char *path = find_kept(t, LN_WORDS[where], ".safetensors");
     if (path) {
         char *wanted = training_text(t, where);
-        st = far_net_load(t->r->ctx, path, NULL, out);
-        const char *training = st == FAR_OK ? far_net_metadata(*out, "training") : NULL;
+        st = far_predictor_load(t->r->ctx, path, NULL, out);
+        const far_net *net = st == FAR_OK ? far_predictor_net(*out) : NULL;
+        const char *training = net ? far_net_metadata(net, "training") : NULL;
         if (st == FAR_OK && (!training || strcmp(training, wanted) != 0)) {
-            far_net_destroy(*out);
+            far_predictor_destroy(*out);
             *out = NULL;
         }
         free(wanted);
@@ -267,7 +268,7 @@ static void borrowed_trial_free(ln_trial *t)
 static far_status train_if_missing(reproduction *r, int64_t job, void *user)
 {
     far_status st;
-    far_net *kept = NULL;
+    far_predictor *kept = NULL;
     int where = (int)(job % LN_NETS);
     ln_trial mine = borrowed_trial(user, r);
     TRY(ln_trial_split(&mine, job / LN_NETS));
@@ -276,7 +277,7 @@ static far_status train_if_missing(reproduction *r, int64_t job, void *user)
         TRY(train_network(&mine, where));
     }
 done:
-    far_net_destroy(kept);
+    far_predictor_destroy(kept);
     borrowed_trial_free(&mine);
     return st;
 }
@@ -293,7 +294,7 @@ done:
     return st;
 }
 
-far_status ln_network(ln_trial *t, int where, far_net **out)
+far_status ln_network(ln_trial *t, int where, far_predictor **out)
 {
     *out = NULL;
     far_status st = load_network(t, where, out);
@@ -318,15 +319,15 @@ static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *row
 }
 
 /* Whether a model was fitted to the training rows, or to as many of them as there was room for. */
-static far_status is_ours(const ln_trial *t, const far_model *model, bool *ours)
+static far_status is_ours(const ln_trial *t, const far_predictor *model, bool *ours)
 {
-    int64_t wanted = far_model_describe(model).rows;
+    int64_t wanted = far_model_describe(far_predictor_model(model)).rows;
     unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
     far_examples *data = NULL;
     for (int64_t thinning = 1; thin_rows(t, thinning, rows) > wanted; thinning++) {
     }
     far_status st = make_data(t, rows, &data);
-    *ours = st == FAR_OK && strcmp(far_columns_hash(far_model_columns(model)),
+    *ours = st == FAR_OK && strcmp(far_columns_hash(far_predictor_columns(model)),
                                    far_columns_hash(far_examples_columns(data))) == 0;
     far_examples_destroy(data);
     free(rows);
@@ -334,18 +335,18 @@ static far_status is_ours(const ln_trial *t, const far_model *model, bool *ours)
 }
 
 /* *out stays NULL where there is none that will do. */
-static far_status load_infinite(ln_trial *t, int where, far_model **out)
+static far_status load_infinite(ln_trial *t, int where, far_predictor **out)
 {
     far_status st = FAR_OK;
     bool ours = false;
     char *path = find_kept(t, LN_WORDS[where], ".far");
     if (path) {
-        TRY(far_model_load(t->r->ctx, path, out));
-        TRY(is_ours(t, *out, &ours));
+        TRY(far_predictor_load(t->r->ctx, path, NULL, out));
+        TRY(far_predictor_model(*out) ? is_ours(t, *out, &ours) : FAR_OK);
     }
 done:
     if (!ours) {
-        far_model_destroy(*out);
+        far_predictor_destroy(*out);
         *out = NULL;
     }
     free(path);
@@ -377,16 +378,16 @@ static far_status rows_that_fit(const ln_trial *t, far_fit_opts *opts, unsigned 
     return st;
 }
 
-static far_status save_infinite(ln_trial *t, int where, const far_model *model)
+static far_status save_infinite(ln_trial *t, int where, const far_predictor *model)
 {
     far_status st = make_folder(t);
     char *path = kept_path(t, t->r->folder, LN_WORDS[where], ".far");
-    st = st == FAR_OK ? far_model_save(t->r->ctx, model, path) : st;
+    st = st == FAR_OK ? far_predictor_save(t->r->ctx, model, path) : st;
     free(path);
     return st;
 }
 
-static far_status fit_infinite(ln_trial *t, int where, far_model **out)
+static far_status fit_infinite(ln_trial *t, int where, far_predictor **out)
 {
     far_status st;
     far_fit_opts opts;
@@ -395,11 +396,11 @@ static far_status fit_infinite(ln_trial *t, int where, far_model **out)
     fit_opts(t, arch, rows, &opts);
     TRY(rows_that_fit(t, &opts, rows));
     tell(t->r, "infinite width: %s", LN_NAMES[where]);
-    TRY(far_model_fit(t->r->ctx, t->frame, &opts, out));
+    TRY(far_predictor_fit(t->r->ctx, t->frame, &opts, out));
     TRY(save_infinite(t, where, *out));
 done:
     if (st != FAR_OK) {
-        far_model_destroy(*out);
+        far_predictor_destroy(*out);
         *out = NULL;
     }
     free(rows);
@@ -407,7 +408,7 @@ done:
     return st;
 }
 
-far_status ln_infinite(ln_trial *t, int where, far_model **out)
+far_status ln_infinite(ln_trial *t, int where, far_predictor **out)
 {
     *out = NULL;
     far_status st = load_infinite(t, where, out);
@@ -416,18 +417,10 @@ far_status ln_infinite(ln_trial *t, int where, far_model **out)
 
 /* ---- predictions --------------------------------------------------------------------------- */
 
-far_status ln_network_predict(const ln_trial *t, const far_net *net, far_prediction **out)
+far_status ln_predict(const ln_trial *t, const far_predictor *p, far_prediction **out)
 {
     far_predict_opts opts;
     far_predict_opts_init(&opts);
     opts.rows = t->test;
-    return far_net_predict(t->r->ctx, net, t->frame, &opts, out);
-}
-
-far_status ln_infinite_predict(const ln_trial *t, const far_model *model, far_prediction **out)
-{
-    far_predict_opts opts;
-    far_predict_opts_init(&opts);
-    opts.rows = t->test;
-    return far_model_predict(t->r->ctx, model, t->frame, &opts, out);
+    return far_predictor_predict(t->r->ctx, p, t->frame, &opts, out);
 }

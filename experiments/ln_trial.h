@@ -51,11 +51,10 @@ far_status ln_trial_split(ln_trial *t, int64_t seed);
 far_status ln_trial_train(ln_trial *t);
 /* After that: a network of the present split, and the one of infinite width (fitted now, unless it
  * is kept and the run is resumed). where: of the norm, LN_NONE to LN_EVERY. */
-far_status ln_network(ln_trial *t, int where, far_net **out);
-far_status ln_infinite(ln_trial *t, int where, far_model **out);
+far_status ln_network(ln_trial *t, int where, far_predictor **out);
+far_status ln_infinite(ln_trial *t, int where, far_predictor **out);
 
 /* Predictions for t->points. */
-far_status ln_network_predict(const ln_trial *t, const far_net *net, far_prediction **out);
-far_status ln_infinite_predict(const ln_trial *t, const far_model *model, far_prediction **out);
+far_status ln_predict(const ln_trial *t, const far_predictor *p, far_prediction **out);
 
 #endif

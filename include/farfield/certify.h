@@ -1,13 +1,20 @@
 /*
  * farfield/certify.h: can this predictor run away, and how far can it go?
  *
- * Every verdict rests on a theorem, named in the result; search only adds how much of a bound is
- * used. All values are in the units of the target.
+ * A verdict holds for every x in R^d. It rests on a theorem, named in the result; search only adds
+ * how much of a bound is used. All values are in raw units: those of the table's columns.
+ *
+ * Bounds of finite networks hold for these very weights, in real arithmetic: whatever float64 can
+ * have rounded away on the way to a bound has been added to it, and so is what the C library may be
+ * off (docs/certificates.md). 0 / 0 of a norm without eps is 0. Evaluation rounds too: behind a
+ * norm without eps whose inputs hardly vary, its value may differ from f by anything that the
+ * norm's ball allows.
  */
 #ifndef FARFIELD_CERTIFY_H
 #define FARFIELD_CERTIFY_H
 
 #include <farfield/model.h>
+#include <farfield/net.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,7 +27,7 @@ typedef struct far_certify_opts {
     int64_t starts; /* of the search for large |f|; default 64 */
     uint64_t seed;
     double gap;     /* branch and bound stops when bound / found <= 1 + gap; default 0.01 */
-    double seconds; /* or when this much time is spent; default 20 */
+    double seconds; /* or when this much time is spent; default 20. 0: no branch and bound */
 } far_certify_opts;
 
 FAR_API void far_certify_opts_init(far_certify_opts *opts);
@@ -31,68 +38,95 @@ typedef enum far_verdict {
     FAR_UNDECIDED = -1 /* nothing is proven either way; the reason is given */
 } far_verdict;
 /* "bounded", "unbounded", "undecided" */
-FAR_API const char *far_verdict_text(int32_t verdict);
+FAR_API const char *far_verdict_text(far_verdict verdict);
 
-/* One output of a model. Vectors have as many entries as the model has inputs, in raw units. */
+/* |f(x)| <= bound for every x; INFINITY: the method proves nothing here. */
+typedef struct far_proof {
+    const char *method; /* NULL: there is none */
+    double bound;
+} far_proof;
+#define FAR_PROOFS 4
+
+/* One output. Vectors have as many entries as there are inputs. What does not apply is NAN. */
 typedef struct far_bound {
-    const char *output;  /* target or class */
-    int32_t verdict;     /* a far_verdict; bounded: |f(x)| <= tightest for every x in R^d */
+    const char *output; /* target, or "target=class" */
+    far_verdict verdict;
     const char *theorem; /* what the verdict rests on; undecided: why it is open */
 
-    /* bounded: */
-    double b1;              /* |centre| + scale sqrt(C) |f|, |f|^2 = alpha' K alpha, in the RKHS */
-    double b2, b3;          /* the paper's looser forms, from lambda_min */
-    double tightest;        /* the least of all proven bounds on |f| */
-    double lowest, highest; /* every f(x) lies between, proven */
-    const char *method;     /* of tightest: "norm", "bias", "quadratic", "branch and bound" */
-    double sup_found;       /* the largest |f| the search met; tightest / sup_found >= 1 */
-    const double *at;       /* there; a direction (of norm 1) if at_infinity */
+    /* bounded: every f(x) lies in [lowest, highest], and |f(x)| <= tightest; else infinite */
+    double lowest, highest, tightest;
+    const char *method; /* of tightest */
+    /* What each method proves. Kernels: "norm" (|f|^2 = alpha' K alpha in the RKHS), "bias",
+     * "quadratic"; finite networks: "norm ball" (exact maxima over the ball behind a norm, then
+     * intervals), "spectral" (the same with the largest singular values of the layers),
+     * "relaxation" (lines above and below every activation, back to the ball). Both: "branch and
+     * bound", over R^d with its points at infinity, of networks up to 6 inputs. */
+    far_proof proofs[FAR_PROOFS];
+    double b1, b2, b3; /* kernels: |centre| + scale sqrt(C) |f|, and the paper's looser forms, from
+                          lambda_min */
+    double sup_found; /* the largest |f| the search met, at most tightest; of networks moved into an
+                         enclosure of the real value where rounding has carried it out */
+    const double *at; /* there; a direction (of norm 1) if at_infinity; NULL: none was met */
     int32_t at_infinity;
 
     /* unbounded: f(t direction) ~ slope t^order as t grows */
-    const double *direction; /* of norm 1 in raw units */
+    const double *direction; /* of norm 1 */
     double slope, order;
-    double intercept; /* order 1: lim f(t direction) - slope t, extrapolated; else NAN */
+    double intercept; /* order 1: lim f(t direction) - slope t, computed, not proven */
+    double confirmed; /* f(t direction) / (slope t^order) at t = 1e6 sizes of the data, or further
+                         out where scales ask for it */
     double level;     /* what was asked for */
-    double beyond;    /* the last t at which |f(t direction)| <= level, by a dense scan
-                         and bisection; NAN if not asked */
-    double confirmed; /* f(t direction) / (slope t^order) at t = 1e6 (sizes of the data), or further
-                         out where the target's centre or the data's distance from 0 ask for it */
+    double beyond;    /* |f(t direction)| > level for every t beyond this */
+    int32_t beyond_proven; /* 1: proven; 0: by a dense scan and bisection */
+    /* finite networks, unbounded or undecided, order 1: |f(x)| <= growth |x| + offset for every x,
+     * proven; else INFINITY */
+    double growth, offset;
 } far_bound;
 
 typedef struct far_certificate far_certificate;
 
 typedef struct far_certificate_info {
-    int64_t outputs;
-    int32_t verdict;  /* of all outputs: the worst (unbounded, then undecided, then bounded) */
-    int32_t attained; /* of C, as in far_supremum */
-    double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised, where it is */
-    const char *C_by; /* how C is known: "constant" (Theta(x, x) is the same everywhere), "monotone"
-                         (it grows with |x|, C is its limit), or "search" (bounded by the theorem,
-                         but its largest value was found by a search along |x|) */
-    double lambda_min, condition, ridge;
+    int64_t inputs, outputs;
+    const char *kind;    /* of the predictor, as in far_predictor_info */
+    const char *arch;    /* NULL: it is no network */
+    far_verdict verdict; /* of all outputs: the worst (unbounded, then undecided, then bounded) */
+    const char *hash;    /* SHA-256 of what was certified */
     double seconds;
+    double gap;       /* that branch and bound was asked for */
+    int64_t cells;    /* that it looked at; 0: it was not used */
+    int32_t finished; /* 1: it reached the gap */
+
+    /* kernels; else NAN and NULL */
+    double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised, where it is */
+    int32_t attained; /* of C, as in far_supremum */
+    const char *C_by; /* how C is known: "constant" (Theta(x, x) is the same everywhere), "monotone"
+                         (it grows with |x|, C is its limit), "branch and bound" over |x|, or
+                         "search": then it is numerical, and the verdict is undecided */
+    double lambda_min, condition, ridge;
+
+    /* finite networks; else 0 */
+    int32_t norms; /* 1: the network has layer or rms norms */
+    int32_t batch; /* 1: it has batch norms, which at evaluation are affine and bound nothing */
 } far_certificate_info;
 
-/* Progress "search" and "bound". */
-FAR_API FAR_NODISCARD far_status far_certify(far_ctx *ctx, const far_model *m,
-                                             const far_certify_opts *opts, far_certificate **out);
-FAR_API void far_certificate_destroy(far_certificate *c);
+FAR_API void far_certificate_destroy(far_certificate *c); /* NULL is fine */
 FAR_API far_certificate_info far_certificate_describe(const far_certificate *c);
+/* The name of an input, for points and directions; NULL if there is none. */
+FAR_API const char *far_certificate_input(const far_certificate *c, int64_t i);
+/* NULL if there is no such output. */
 FAR_API const far_bound *far_certificate_bound(const far_certificate *c, int64_t output);
 
-/* The certificate as JSON text (far_text_free it), and the check of such a text against a model:
- * that it has the fields and words that we would write and no others, the model's own numbers, the
- * theorem's hypothesis, every bound proven anew, |f| at the stated points, slopes along stated
- * directions; all but what stands under "unchecked". Bounds may be stated looser than they are, and
- * are written so by 1e-6. FAR_OK if all of it holds; FAR_ERR_VALUE with the first statement that
- * does not; FAR_ERR_FORMAT if it is no certificate, of another model, or of version 1. */
+/* The certificate as JSON text (far_text_free it). far_certificate_check (predictor.h) holds such a
+ * text against a predictor: that it is of this one, that it has the fields and words that we would
+ * write and no others, the predictor's own numbers, every bound proven anew (branch and bound with
+ * the stated bounds as its target, where nothing cheaper will do), |f| at the stated points, slopes
+ * along stated directions; all but what stands under "unchecked". Bounds may be stated looser than
+ * they are, and are written so by 1e-6. FAR_OK if all of it holds; FAR_ERR_VALUE with the first
+ * statement that does not; FAR_ERR_FORMAT if it is no certificate, of another predictor, or of an
+ * older version. */
 FAR_API FAR_NODISCARD far_status far_certificate_json(far_ctx *ctx, const far_certificate *c,
                                                       char **out);
 FAR_API void far_text_free(far_ctx *ctx, char *text);
-FAR_API FAR_NODISCARD far_status far_certificate_check(far_ctx *ctx, const far_model *m,
-                                                       const char *json);
-
 #ifdef __cplusplus
 }
 #endif

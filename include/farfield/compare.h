@@ -8,7 +8,7 @@
 #ifndef FARFIELD_COMPARE_H
 #define FARFIELD_COMPARE_H
 
-#include <farfield/model.h>
+#include <farfield/predictor.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,9 +19,12 @@ extern "C" {
  *   none, ln-first, ln-second, ln-every  infinitely wide networks with two hidden layers of relu:
  *                 without a norm, with a layer norm before the first, the second, each activation
  *   auto          what far_model_fit chooses on the training rows
- *   xgboost       boosted trees, far_xgboost_predict
- *   linear        far_linear_predict
+ *   xgboost       boosted trees, far_predictor_fit_trees
+ *   linear        far_predictor_fit_linear
  *   mean          the mean of the training rows
+ *   finite ARCH   a network of the widths in the text, trained: "finite dense(64) ln relu dense"
+ *   FILE          a predictor from its file (.far, .safetensors), as it is: it learns nothing here,
+ *                 and may have seen the rows that it is tested on
  *   any other     an architecture, "dense(64) ln gelu dense"
  * auto is not among the default ones: of a few thousand rows it takes as long as ten networks.
  */
@@ -45,6 +48,7 @@ typedef struct far_compare_opts {
     double test_fraction;    /* of the rows in range; default 0.1. round((1 - test_fraction) rows)
                                 are for training */
     int64_t rounds;          /* of boosting; default 100 */
+    int64_t epochs;          /* that finite networks train; default 1000 */
     int32_t certify;         /* 1 (default): verdicts on all of R^d, on the fits of every seed */
     double certify_seconds;  /* as far_certify_opts.seconds, for each model, its seeds share it;
                                 default 2. The bounds, and they alone, may change with it */
@@ -77,11 +81,11 @@ FAR_API FAR_NODISCARD far_status far_compare_estimate(far_ctx *ctx, const far_fr
 typedef struct far_comparison far_comparison; /* opaque, immutable */
 
 /* Fits every model for every seed. A model that fails does not stop the others: its run has the
- * status and the message. Progress as for far_model_fit, far_certify and far_xgboost_predict.
- * FAR_ERR_ARG: the shift holds for no row or for all, looks at the target, or leaves less than two
- * rows to train on; a target that is not one column of numbers. FAR_ERR_PARSE: the shift does not
- * parse. FAR_ERR_VALUE: a missing value (row, column, and what to do), or a word that the training
- * rows of a seed do not have. */
+ * status and the message. Progress as for far_model_fit, far_predictor_certify and
+ * far_predictor_fit_trees. FAR_ERR_ARG: the shift holds for no row or for all, looks at the target,
+ * or leaves less than two rows to train on; a target that is not one column of numbers.
+ * FAR_ERR_PARSE: the shift does not parse. FAR_ERR_VALUE: a missing value (row, column, and what to
+ * do), or a word that the training rows of a seed do not have. */
 FAR_API FAR_NODISCARD far_status far_comparison_create(far_ctx *ctx, const far_frame *frame,
                                                        const far_compare_opts *opts,
                                                        far_comparison **out);
@@ -117,22 +121,6 @@ typedef struct far_compare_average {
     double mean, ci95;
 } far_compare_average;
 
-/* What is known of a model's predictions over all inputs: the worst of what is known of the fits of
- * its seeds (unbounded, then unknown, then the largest bound), so that it holds for all of them. */
-typedef struct far_compare_verdict {
-    int32_t known; /* 0: nothing; reason tells why, or is NULL where none was asked for */
-    int32_t bounded;
-    uint64_t seed;            /* whose fit has that verdict: the first of them */
-    const char *reason;       /* the theorem, or the plain reason */
-    double tightest;          /* |f| <= tightest everywhere; INFINITY; NAN: bounded by what was not
-                                 computed */
-    double sup_found;         /* bounded: the largest |f| a search met, with any seed; else NAN */
-    double slope, order;      /* unbounded: f(t direction) ~ slope t^order; else NAN */
-    const double *direction;  /* input_count values, of norm 1 in raw units; NULL if bounded */
-    const char *const *input; /* their names */
-    int64_t input_count;
-} far_compare_verdict;
-
 typedef enum far_compare_state {
     FAR_COMPARED_OK = 0,
     FAR_COMPARED_PARTLY = 1, /* some seeds failed: the numbers are those of the others */
@@ -152,7 +140,13 @@ typedef struct far_compare_row {
     far_compare_average r2_in, r2_out, rmse_in, rmse_out;
     double max_in, max_out;                     /* the largest of all seeds */
     double ridge, seconds_fit, seconds_predict; /* means */
-    far_compare_verdict verdict;
+    /* What is known of its predictions over all inputs: the worst of what is known of the fits of
+     * its seeds (unbounded, then undecided, then the largest bound), so that it holds for all of
+     * them. */
+    const far_certificate *certificate; /* NULL: it failed, or was not asked for */
+    uint64_t certificate_seed;          /* whose fit that is: the first of them */
+    const char *reason;                 /* the theorem, or what failed; NULL: not asked for */
+    double found; /* bounded: the largest |f| a search met, with any seed; else NAN */
 } far_compare_row;
 
 /* NULL if there is no such model or seed (counted from 0). */

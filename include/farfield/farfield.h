@@ -4,7 +4,6 @@
 
 #include <farfield/arch.h>
 #include <farfield/base.h>
-#include <farfield/baseline.h>
 #include <farfield/certify.h>
 #include <farfield/columns.h>
 #include <farfield/compare.h>
@@ -18,12 +17,11 @@
 #include <farfield/measure.h>
 #include <farfield/model.h>
 #include <farfield/net.h>
-#include <farfield/netcert.h>
-#include <farfield/netdata.h>
 #include <farfield/nonlinear.h>
 #include <farfield/ntk.h>
 #include <farfield/page.h>
 #include <farfield/plot.h>
+#include <farfield/predictor.h>
 #include <farfield/result.h>
 #include <farfield/solve.h>
 #include <farfield/track.h>

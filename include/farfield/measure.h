@@ -361,9 +361,9 @@ FAR_API far_status far_pair_of_net(far_ctx *ctx, void *user, const far_mat *x1, 
 FAR_API far_status far_pair_of_kernel(far_ctx *ctx, void *user, const far_mat *x1,
                                       const far_mat *x2, far_mat *out);
 
-/* linear = 1: K(x, x') - K(x, -x') is linear in x', at places of R^dimension that were tried. Of the
- * odd part of a function such a kernel learns the linear part alone, from however many points: on a
- * circle no frequency 3, 5, ... So it is with one hidden layer of relu without biases. */
+/* linear = 1: K(x, x') - K(x, -x') is linear in x', at places of R^dimension that were tried. Of
+ * the odd part of a function such a kernel learns the linear part alone, from however many points:
+ * on a circle no frequency 3, 5, ... So it is with one hidden layer of relu without biases. */
 FAR_API FAR_NODISCARD far_status far_odd_part_linear(far_ctx *ctx, far_pair_fn pair, void *user,
                                                      int64_t dimension, int *linear);
 

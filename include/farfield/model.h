@@ -136,13 +136,6 @@ FAR_API void far_predict_opts_init(far_predict_opts *opts);
 
 typedef struct far_prediction far_prediction;
 
-/* Predictions for the rows of frame, which needs the columns the model was fitted on (in any order;
- * others are ignored). std factors the training matrix again: far_solve_estimate tells what that
- * takes. A finite time needs all eigenpairs: 16 n^2 bytes. */
-FAR_API FAR_NODISCARD far_status far_model_predict(far_ctx *ctx, const far_model *m,
-                                                   const far_frame *frame,
-                                                   const far_predict_opts *opts,
-                                                   far_prediction **out);
 FAR_API void far_prediction_destroy(far_prediction *p);
 /* rows x outputs, in target units; for classes the scores, which sum to 1. */
 FAR_API far_mat far_prediction_mean(const far_prediction *p);
@@ -156,10 +149,6 @@ FAR_API int64_t far_prediction_class(const far_prediction *p, int64_t i);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
 FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m,
                                                 const far_mat *points, far_mat *mean);
-/* f(t u_i) ~ mean[i] t^order[i] (target units) as t grows; u m x d in standardised inputs. Where
- * the order is 0 mean is the limit. */
-FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u,
-                                                 far_mat *mean, far_mat *order);
 
 /*
  * Model files: a zip with manifest.json and npy arrays, which NumPy opens too. The comment at its
@@ -168,10 +157,6 @@ FAR_API FAR_NODISCARD far_status far_model_limit(far_ctx *ctx, const far_model *
  * program that changes a file on purpose writes the comment anew, or sets "version" to 1 in the
  * manifest.
  */
-
-FAR_API FAR_NODISCARD far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path);
-/* FAR_ERR_FORMAT: truncated, not a model, inconsistent, or of a newer version (said so). */
-FAR_API FAR_NODISCARD far_status far_model_load(far_ctx *ctx, const char *path, far_model **out);
 
 #ifdef __cplusplus
 }

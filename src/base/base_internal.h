@@ -62,6 +62,8 @@ typedef struct far_text {
     far_status status; /* the first failure; later appends do nothing */
 } far_text;
 __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char *format, ...);
+/* Any bytes, zeros too. */
+void far_text_add_bytes(far_text *t, const void *bytes, int64_t size);
 /* The fewest significant digits (at most 17) that read back to the same double; an exponent below
  * 1e-4 and from 1e5 on. */
 void far_text_add_number(far_text *t, double value);

@@ -44,6 +44,15 @@ void far_text_add(far_text *t, const char *format, ...)
     va_end(args);
 }
 
+void far_text_add_bytes(far_text *t, const void *bytes, int64_t size)
+{
+    if (t->status == FAR_OK && make_room(t, size)) {
+        memcpy(t->data + t->length, bytes, (size_t)size);
+        t->length += size;
+        t->data[t->length] = 0;
+    }
+}
+
 /* Whatever the caller's locale: what is written must be read anywhere. */
 static void add_digits(far_text *t, double value, int fewest)
 {

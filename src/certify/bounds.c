@@ -4,24 +4,24 @@
 
 #include <math.h>
 
-static far_interval around(const far_predictor *p, double middle, double radius, const char *method)
+static far_interval around(const far_single *p, double middle, double radius, const char *method)
 {
     return (far_interval){p->centre + p->scale * (middle - radius) - p->rounding,
                           p->centre + p->scale * (middle + radius) + p->rounding, method};
 }
 
-far_interval far_norm_interval(const far_predictor *p)
+far_interval far_norm_interval(const far_single *p)
 {
     return around(p, 0, sqrt(p->C) * p->norm, "norm");
 }
 
-long double far_alpha_at(const far_predictor *p, int64_t i)
+long double far_alpha_at(const far_single *p, int64_t i)
 {
     int64_t at = i * p->model->info.outputs + p->output;
     return (long double)p->model->alpha[at] + p->model->alpha_low[at];
 }
 
-static long double alpha_sum(const far_predictor *p)
+static long double alpha_sum(const far_single *p)
 {
     long double sum = 0;
     for (int64_t i = 0; i < p->model->info.rows; i++) {
@@ -45,7 +45,7 @@ static long double bias_part(const far_model *m)
 
 /* k = b^2 + k', both kernels. In long double: squares of what a double holds may leave its range.
  */
-far_interval far_bias_interval(const far_predictor *p)
+far_interval far_bias_interval(const far_single *p)
 {
     long double b2 = bias_part(p->model), sum = alpha_sum(p);
     if (!(b2 > 0)) {
@@ -58,7 +58,7 @@ far_interval far_bias_interval(const far_predictor *p)
 
 /* In a model that agrees with itself both are above b1, which is proven; lambda_min is the file's.
  */
-void far_loose_bounds(const far_predictor *p, far_bound *b)
+void far_loose_bounds(const far_single *p, far_bound *b)
 {
     const far_model_info *i = &p->model->info;
     double n = (double)i->rows, shift = fabs(p->centre);

@@ -170,7 +170,7 @@ static void bisect(const double *corners, int64_t dim, double *one, double *two)
 /* ---- the search ---------------------------------------------------------------------------- */
 
 typedef struct branching {
-    const far_predictor *p;
+    const far_single *p;
     heap heap;
     double unit, gap, target;
     double *cells, *centres, *values; /* a batch */
@@ -287,7 +287,7 @@ static far_status run(branching *b, double seconds)
     return st;
 }
 
-far_status far_branch_bound(const far_predictor *p, double gap, double target, double seconds,
+far_status far_branch_bound(const far_single *p, double gap, double target, double seconds,
                             double start, far_branch_result *out)
 {
     far_status st;

@@ -6,10 +6,10 @@
 #define FAR_CERTIFY_INTERNAL_H
 
 #include "../regress/regress_internal.h"
+#include "certificate.h"
 
-#include <farfield/certify.h>
-
-typedef struct far_predictor {
+/* One output. */
+typedef struct far_single {
     far_ctx *ctx;
     const far_model *model;
     int64_t output;
@@ -19,7 +19,7 @@ typedef struct far_predictor {
     double largest;  /* max |y_i|, standardised */
     double C;        /* >= k(x, x) for all x; INFINITY */
     double rounding; /* what evaluating f anywhere can add to it, in target units */
-} far_predictor;
+} far_single;
 
 /* An interval that holds every value of f, and what proves it. */
 typedef struct far_interval {
@@ -39,45 +39,32 @@ const char *far_reason_bounded(const far_model *m, const char *by);
 const char *far_reason_unbounded(const far_model *m);
 const char *far_reason_open(far_open open);
 
-struct far_certificate {
-    far_ctx *ctx;
-    far_certificate_info info;
-    far_bound *bounds; /* their vectors and texts are owned */
-    char *arch, data_hash[65], **inputs;
-    int64_t rows, input_count;
-    double *vectors; /* at and direction of every output */
-    far_open open;   /* why outputs that are neither are so */
-    double gap;      /* that branch and bound was asked for */
-    uint64_t seed;
-};
+/* ---- what the methods of far_bound.proofs are ---- */
 
-/* 0: bounded, 1: undecided, 2: unbounded. */
-int far_verdict_badness(int32_t verdict);
-
-/* A certificate that names its model and says nothing yet. */
-far_status far_certificate_blank(far_ctx *ctx, const far_model *m, far_certificate **out);
+enum { FAR_BY_NORM, FAR_BY_BIAS, FAR_BY_QUADRATIC, FAR_BY_BRANCH };
+#define FAR_BRANCH "branch and bound"
 
 /* ---- evidence.c ---- */
 
 /* A predictor for every output, from alpha and the training points alone. FAR_ERR_FORMAT, with the
  * name of the field, where the model does not agree with itself. One pass over half of the kernel
  * matrix: O(n^2 (d + layers + outputs)). */
-far_status far_predictors_fill(far_ctx *ctx, const far_model *m, double C, far_predictor *out);
+far_status far_singles_fill(far_ctx *ctx, const far_model *m, double C, far_single *out);
 /* How far kernel values may be off, relative to the diagonal. */
 double far_kernel_doubt(const far_model *m);
 
 /* ---- bounds.c: whole-space bounds in closed form ---- */
 
-long double far_alpha_at(const far_predictor *p, int64_t i);
+long double far_alpha_at(const far_single *p, int64_t i);
 /* C |g| by the reproducing property. */
-far_interval far_norm_interval(const far_predictor *p);
+far_interval far_norm_interval(const far_single *p);
 /* The same with the last layer's bias, a constant in g, taken out exactly. */
-far_interval far_bias_interval(const far_predictor *p);
+far_interval far_bias_interval(const far_single *p);
 /* Networks that begin with dense and a norm: the constant, linear and quadratic parts of g on the
  * sphere exactly, the rest by its norm. */
-far_status far_quadratic_interval(const far_predictor *p, far_interval *out);
+far_status far_quadratic_interval(const far_single *p, far_interval *out);
 /* b1, and the lambda_min forms of the paper, NAN where lambda_min is not known. */
-void far_loose_bounds(const far_predictor *p, far_bound *b);
+void far_loose_bounds(const far_single *p, far_bound *b);
 
 /* ---- sphere.c: R^d with its points at infinity is half of a sphere ---- */
 
@@ -123,25 +110,27 @@ typedef struct far_branch_result {
     bool finished; /* bound <= max(target, found (1 + gap)) */
 } far_branch_result;
 /* target: NAN, or a bound that is to be confirmed; the search ends when it is refuted. */
-far_status far_branch_bound(const far_predictor *p, double gap, double target, double seconds,
+far_status far_branch_bound(const far_single *p, double gap, double target, double seconds,
                             double start, far_branch_result *out);
 
 /* ---- witness.c ---- */
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                            const far_predictor *predictors, far_certificate *c);
+                            const far_single *singles, far_certificate *c);
 /* Makes the verdict on an output unbounded, with all that goes with it (beyond unless level is
  * NAN), if it runs away along direction, which b then keeps. */
-far_status far_witness_output(const far_predictor *p, double level, const double *direction,
+far_status far_witness_output(const far_single *p, double level, const double *direction,
                               far_bound *b);
 
-/* The certificate's closed-form part, without search, witnesses and branch and bound: what
- * far_certificate_check recomputes. */
-far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_certificate *c,
-                           far_predictor *predictors);
+/* A certificate with all that needs no search: what far_certificate_check recomputes. *open: why
+ * outputs that are neither bounded nor unbounded are so. */
+far_status far_bounds_fill(far_ctx *ctx, const far_model *m, far_single *singles, far_open *open,
+                           far_certificate **out);
 
-/* far_certificate_check, with so much time for branch and bound. */
-far_status far_certificate_check_within(far_ctx *ctx, const far_model *m, const char *json,
-                                        double seconds);
+far_status far_model_certify(far_ctx *ctx, const far_model *m, const far_certify_opts *opts,
+                             far_certificate **out);
+/* far_certificate_check of a model, with so much time for branch and bound. */
+far_status far_model_certificate_check(far_ctx *ctx, const far_model *m, const char *json,
+                                       double seconds);
 
 #endif

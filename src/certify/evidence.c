@@ -153,11 +153,11 @@ static long double sum_doubt(const pass *s)
     return far_kernel_doubt(s->m) + (long double)s->n * DBL_EPSILON;
 }
 
-static far_predictor predictor(const pass *s, int64_t o, const sums *t, double C)
+static far_single predictor(const pass *s, int64_t o, const sums *t, double C)
 {
     long double doubt = sum_doubt(s), scale = far_output_scale(s->m->columns)[o];
     long double most = scale * sqrtl(fmaxl(C, 0)) * t->weighted; /* |f - centre| is no larger */
-    return (far_predictor){
+    return (far_single){
         .ctx = s->ctx,
         .model = s->m,
         .output = o,
@@ -212,7 +212,7 @@ static far_status check_spectrum(const pass *s, const sums *t)
     return i->lambda_min > most ? fail_field(s, "lambda_min", i->lambda_min, (double)most) : FAR_OK;
 }
 
-static far_status settle(const pass *s, double C, far_predictor *out)
+static far_status settle(const pass *s, double C, far_single *out)
 {
     far_status st = FAR_OK;
     for (int64_t o = 0; o < s->p; o++) {
@@ -225,7 +225,7 @@ done:
     return st;
 }
 
-far_status far_predictors_fill(far_ctx *ctx, const far_model *m, double C, far_predictor *out)
+far_status far_singles_fill(far_ctx *ctx, const far_model *m, double C, far_single *out)
 {
     far_status st;
     pass s = {.ctx = ctx, .m = m, .n = m->info.rows, .p = m->info.outputs};

@@ -4,38 +4,10 @@
 
 #include "../data/frame_internal.h"
 
-#include <farfield/netdata.h>
 #include <fenv.h>
 #include <string.h>
 
-#define SLOPE_ROUNDS 1e-9
-
-/* ---- objects ------------------------------------------------------------------------------- */
-
-void far_net_certificate_destroy(far_net_certificate *c)
-{
-    if (c) {
-        far_ctx *ctx = c->ctx;
-        far_free(ctx, c->bounds);
-        far_free(ctx, c->vectors);
-        far_texts_free(ctx, c->names, c->info.outputs);
-        far_free(ctx, c->arch);
-        for (int i = 0; i < FAR_VERDICTS; i++) {
-            far_free(ctx, c->reasons[i]);
-        }
-        far_free(ctx, c);
-    }
-}
-
-far_net_certificate_info far_net_certificate_describe(const far_net_certificate *c)
-{
-    return c->info;
-}
-
-const far_net_bound *far_net_certificate_bound(const far_net_certificate *c, int64_t output)
-{
-    return output >= 0 && output < c->info.outputs ? &c->bounds[output] : NULL;
-}
+/* ---- what is certified --------------------------------------------------------------------- */
 
 static void hash_network(const far_net *net, char out[65])
 {
@@ -54,42 +26,6 @@ static void hash_network(const far_net *net, char out[65])
     far_sha256_finish(&h, out);
 }
 
-/* The columns' names may be any bytes, JSON is UTF-8: what is not ASCII becomes a question mark. */
-static far_status name_outputs(far_ctx *ctx, const far_net *net, far_net_certificate *c)
-{
-    far_status st;
-    FAR_TRY(far_texts_alloc(ctx, net->info.outputs, &c->names));
-    for (int64_t j = 0; j < net->info.outputs; j++) {
-        far_text t = {.ctx = ctx};
-        far_text_add(&t, "%s", far_columns_output(net->columns, j));
-        c->names[j] = t.data;
-        FAR_TRY(t.status);
-        for (char *at = t.data; *at; at++) {
-            *at = *at & '\x80' ? '?' : *at;
-        }
-    }
-done:
-    return st;
-}
-
-static const far_net_bound NOTHING_KNOWN = {.verdict = FAR_UNDECIDED,
-                                            .norm_ball = INFINITY,
-                                            .spectral = INFINITY,
-                                            .relaxation = INFINITY,
-                                            .branch = INFINITY,
-                                            .tightest = INFINITY,
-                                            .lowest = -INFINITY,
-                                            .highest = INFINITY,
-                                            .sup_found = NAN,
-                                            .slope = NAN,
-                                            .order = NAN,
-                                            .intercept = NAN,
-                                            .confirmed = NAN,
-                                            .level = NAN,
-                                            .beyond = NAN,
-                                            .growth = INFINITY,
-                                            .offset = INFINITY};
-
 static far_status check_network(far_ctx *ctx, const far_net *net)
 {
     if (net->start) {
@@ -104,45 +40,24 @@ static far_status check_network(far_ctx *ctx, const far_net *net)
     return far_library_check(ctx);
 }
 
-far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out)
-{
-    far_status st;
-    far_net_certificate *c;
-    int64_t p = net->info.outputs, d = net->info.inputs;
-    FAR_TRY(check_network(ctx, net));
-    FAR_TRY(far_alloc(ctx, 1, out));
-    c = *out;
-    *c = (far_net_certificate){.ctx = ctx, .inputs = d};
-    c->info.outputs = p;
-    c->info.hash = c->hash;
-    FAR_TRY(far_alloc(ctx, p, &c->bounds));
-    FAR_TRY(far_alloc(ctx, p * d, &c->vectors));
-    FAR_TRY(far_copy_text(ctx, net->text, (int64_t)strlen(net->text), &c->arch));
-    FAR_TRY(name_outputs(ctx, net, c));
-    hash_network(net, c->hash);
-    for (int64_t j = 0; j < p; j++) {
-        c->bounds[j] = NOTHING_KNOWN;
-    }
-done:
-    return st;
-}
-
 /* ---- bounds without search ----------------------------------------------------------------- */
 
-static void narrow(far_range with, const char *method, double *own, far_net_bound *b)
+static void narrow(int by, far_range with, far_bound *b)
 {
-    *own = far_range_size(with);
+    static const char *const METHODS[] = {"norm ball", "spectral", "relaxation",
+                                          "branch and bound"};
+    b->proofs[by] = (far_proof){METHODS[by], far_range_size(with)};
     b->lowest = fmax(b->lowest, with.low);
     b->highest = fmin(b->highest, with.high);
     double most = fmax(fabs(b->lowest), fabs(b->highest));
     if (most < b->tightest) {
         b->tightest = most;
-        b->method = method;
+        b->method = METHODS[by];
     }
 }
 
 /* Raw inputs are standardised first: |z| <= |x| / least scale + |centre / scale|. */
-static void set_growth(const far_net_plan *plan, int64_t j, far_net_bound *b)
+static void set_growth(const far_net_plan *plan, int64_t j, far_bound *b)
 {
     const far_proof_layer *last = &plan->layers[plan->count - 1];
     double least = INFINITY, square = 0;
@@ -157,42 +72,72 @@ static void set_growth(const far_net_plan *plan, int64_t j, far_net_bound *b)
     b->offset = far_up(fabs(plan->centre[j]) + far_up(plan->scale[j] * reach));
 }
 
-far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c)
+/* Of a network of degree 0: every method without search, cheapest first. */
+static far_status bound_all(far_net_plan *plan, far_certificate *c)
 {
     far_status st;
-    bool bounded = plan->degree == 0;
     int64_t p = c->info.outputs;
     FAR_TRY(far_net_boxes(plan, false));
-    for (int64_t j = 0; bounded && j < p; j++) {
-        narrow(far_net_output_box(plan, j), "norm ball", &c->bounds[j].norm_ball, &c->bounds[j]);
+    for (int64_t j = 0; j < p; j++) {
+        narrow(FAR_BY_BALL, far_net_output_box(plan, j), &c->bounds[j]);
     }
     FAR_TRY(far_net_boxes(plan, true));
-    FAR_TRY(far_net_set_reasons(plan));
     for (int64_t j = 0; j < p; j++) {
-        far_net_bound *b = &c->bounds[j];
-        b->verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
-        b->theorem = far_net_theorem(plan, b->verdict);
-        if (bounded) {
-            narrow(far_net_output_box(plan, j), "spectral", &b->spectral, b);
-        } else {
-            set_growth(plan, j, b);
-        }
+        narrow(FAR_BY_SPECTRAL, far_net_output_box(plan, j), &c->bounds[j]);
     }
-    if (bounded) {
-        FAR_TRY(far_net_relax(plan));
-    }
-    for (int64_t j = 0; bounded && j < p; j++) {
-        narrow(far_net_output_box(plan, j), "relaxation", &c->bounds[j].relaxation, &c->bounds[j]);
+    FAR_TRY(far_net_relax(plan));
+    for (int64_t j = 0; j < p; j++) {
+        narrow(FAR_BY_RELAXATION, far_net_output_box(plan, j), &c->bounds[j]);
         if (!isfinite(c->bounds[j].tightest)) {
             FAR_TRY(far_fail(plan->ctx, FAR_ERR_VALUE,
                              "%s is bounded, but its bound is beyond the range of float64; its "
                              "weights are too large",
-                             c->names[j]));
+                             c->bounds[j].output));
         }
     }
-    c->info.verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
-    c->info.norms = plan->norms;
-    c->info.batch = plan->batch;
+done:
+    return st;
+}
+
+static far_status grow_all(far_net_plan *plan, far_certificate *c)
+{
+    far_status st;
+    FAR_TRY(far_net_boxes(plan, false));
+    FAR_TRY(far_net_boxes(plan, true));
+    for (int64_t j = 0; j < c->info.outputs; j++) {
+        set_growth(plan, j, &c->bounds[j]);
+    }
+done:
+    return st;
+}
+
+static far_status name_network(far_ctx *ctx, const far_net *net, far_certificate **out)
+{
+    far_status st = check_network(ctx, net);
+    st = st == FAR_OK ? far_certificate_blank(ctx, "finite", net->text, net->columns, out) : st;
+    if (st == FAR_OK) {
+        hash_network(net, (*out)->hash);
+    }
+    return st;
+}
+
+far_status far_net_closed_bounds(far_ctx *ctx, const far_net *net, far_net_plan **plan,
+                                 far_certificate **out)
+{
+    far_status st;
+    FAR_TRY(name_network(ctx, net, out));
+    FAR_TRY(far_net_plan_create(ctx, net, plan));
+    far_certificate *c = *out;
+    bool bounded = (*plan)->degree == 0;
+    FAR_TRY(bounded ? bound_all(*plan, c) : grow_all(*plan, c));
+    FAR_TRY(far_net_set_reasons(*plan));
+    for (int64_t j = 0; j < c->info.outputs; j++) {
+        c->bounds[j].verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
+        c->bounds[j].theorem = far_net_theorem(*plan, c->bounds[j].verdict);
+    }
+    c->info.verdict = far_certificate_worst(c);
+    c->info.norms = (*plan)->norms;
+    c->info.batch = (*plan)->batch;
 done:
     return st;
 }
@@ -200,15 +145,14 @@ done:
 /* ---- how much of the bound is used --------------------------------------------------------- */
 
 static far_status branch_all(const far_net_plan *plan, const far_certify_opts *o,
-                             far_net_certificate *c, far_net_branch *r)
+                             far_certificate *c, far_net_branch *r)
 {
     if (!far_net_branch_supported(plan) || o->seconds == 0) {
         return FAR_OK;
     }
     far_status st = far_net_branch_run(plan, o->gap, NULL, o->seconds, r);
     for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
-        far_net_bound *b = &c->bounds[j];
-        narrow(r->range[j], "branch and bound", &b->branch, b);
+        narrow(FAR_BY_CELLS, r->range[j], &c->bounds[j]);
     }
     c->info.cells = r->cells;
     c->info.finished = r->finished;
@@ -216,10 +160,10 @@ static far_status branch_all(const far_net_plan *plan, const far_certify_opts *o
 }
 
 static far_status search_all(const far_net_plan *plan, const far_certify_opts *o,
-                             far_net_certificate *c)
+                             far_certificate *c)
 {
     far_status st;
-    int64_t p = c->info.outputs, d = c->inputs;
+    int64_t p = c->info.outputs, d = c->input_count;
     far_net_branch r = {0};
     FAR_TRY(far_alloc(plan->ctx, p, &r.range));
     FAR_TRY(far_alloc(plan->ctx, 2 * p, &r.found));
@@ -239,7 +183,7 @@ done:
 /* ---- running away -------------------------------------------------------------------------- */
 
 far_status far_net_witness_output(const far_net_plan *plan, double level, int64_t j,
-                                  const double *direction, far_net_bound *b)
+                                  const double *direction, far_bound *b)
 {
     b->direction = direction;
     b->level = level;
@@ -252,19 +196,16 @@ far_status far_net_witness_output(const far_net_plan *plan, double level, int64_
 }
 
 static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
-                              far_net_certificate *c)
+                              far_certificate *c)
 {
     far_status st;
-    int64_t p = c->info.outputs, d = c->inputs;
+    int64_t p = c->info.outputs, d = c->input_count;
     double *slope = NULL;
     FAR_TRY(far_alloc(plan->ctx, p, &slope));
     FAR_TRY(far_net_climb_rays(plan, o, slope, c->vectors));
-    c->info.verdict = FAR_UNDECIDED;
     for (int64_t j = 0; j < p; j++) {
-        far_net_bound *b = &c->bounds[j];
         if (slope[j] > 0) {
-            FAR_TRY(far_net_witness_output(plan, o->exceeds, j, c->vectors + j * d, b));
-            c->info.verdict = b->verdict == FAR_UNBOUNDED ? FAR_UNBOUNDED : c->info.verdict;
+            FAR_TRY(far_net_witness_output(plan, o->exceeds, j, c->vectors + j * d, &c->bounds[j]));
         }
     }
 done:
@@ -274,33 +215,18 @@ done:
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-/* Every certificate passes here before anyone sees it. */
-static far_status complete(const far_net_plan *plan, const far_net_certificate *c)
-{
-    far_status st = FAR_OK;
-    for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
-        const far_net_bound *b = &c->bounds[j];
-        bool away = b->verdict == FAR_UNBOUNDED; /* its slope has a rounding or two in it */
-        double found = away ? fabs(b->slope) * (1 - SLOPE_ROUNDS) : b->sup_found;
-        st = far_proof_consistent(plan->ctx, c->names[j], found, away ? b->growth : b->tightest);
-        if (st == FAR_OK) {
-            st = far_proof_consistent(plan->ctx, c->names[j], b->lowest, b->highest);
-        }
-    }
-    return st;
-}
-
 static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
-                          far_net_certificate *c)
+                          far_certificate **out)
 {
     far_status st;
     far_net_plan *plan = NULL;
     double start = far_seconds();
+    FAR_TRY(far_net_closed_bounds(ctx, net, &plan, out));
+    far_certificate *c = *out;
     c->info.gap = o->gap;
-    FAR_TRY(far_net_plan_create(ctx, net, &plan));
-    FAR_TRY(far_net_closed_bounds(plan, c));
     FAR_TRY(plan->degree == 0 ? search_all(plan, o, c) : witness_all(plan, o, c));
-    FAR_TRY(complete(plan, c));
+    FAR_TRY(far_certificate_confront(c));
+    c->info.verdict = far_certificate_worst(c);
     c->info.seconds = far_seconds() - start;
     memcpy(c->reasons, plan->reasons, sizeof c->reasons); /* which bounds point to */
     memset(plan->reasons, 0, sizeof plan->reasons);
@@ -309,35 +235,20 @@ done:
     return st;
 }
 
-static far_status check_opts(far_ctx *ctx, const far_net *net, const far_certify_opts *o)
-{
-    if (!net || !o || o->size != sizeof *o) {
-        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL or opts not initialised");
-    }
-    if (o->starts < 1 || !(o->gap > 0) || !(o->seconds >= 0) || o->exceeds < 0 ||
-        isinf(o->exceeds)) {
-        return far_fail(ctx, FAR_ERR_ARG,
-                        "starts, gap and seconds must be above 0, the level to exceed finite and "
-                        "0 or more");
-    }
-    return FAR_OK;
-}
-
 far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,
-                           far_net_certificate **out)
+                           far_certificate **out)
 {
-    far_status st;
-    far_net_certificate *c = NULL;
-    if (!out) {
-        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    if (!net || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network or out is NULL");
     }
     *out = NULL;
-    FAR_TRY(check_opts(ctx, net, opts));
-    FAR_TRY(far_net_certificate_blank(ctx, net, &c));
-    FAR_TRY(certify(ctx, net, opts, c));
-    *out = c;
-    c = NULL;
-done:
-    far_net_certificate_destroy(c);
+    far_certificate *c = NULL;
+    far_status st = far_certify_opts_check(ctx, opts);
+    st = st == FAR_OK ? certify(ctx, net, opts, &c) : st;
+    if (st == FAR_OK) {
+        *out = c;
+    } else {
+        far_certificate_destroy(c);
+    }
     return st;
 }

@@ -16,9 +16,9 @@
 
 #include "../net/net_internal.h"
 #include "../regress/regress_internal.h"
+#include "certificate.h"
 #include "proof.h"
 
-#include <farfield/netcert.h>
 #include <math.h>
 
 #define FAR_UNIT 0x1p-53
@@ -91,8 +91,6 @@ typedef struct far_proof_layer {
     far_range *box;             /* the output lies in it, whatever x; where degree is 0 */
     double growth, radius;      /* |output| <= growth |x| + radius */
 } far_proof_layer;
-
-enum { FAR_VERDICTS = 3 };
 
 typedef struct far_net_plan {
     far_ctx *ctx;
@@ -252,31 +250,25 @@ far_status far_net_branch_run(const far_net_plan *plan, double gap, const far_ra
 /* ---- net_witness.c ---- */
 
 /* slope, order, intercept, confirmed and (unless level is NAN) beyond along b->direction. */
-far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_net_bound *b);
+far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_bound *b);
 
 /* ---- the certificate ---- */
 
-struct far_net_certificate {
-    far_ctx *ctx;
-    far_net_certificate_info info;
-    far_net_bound *bounds;
-    double *vectors;               /* at or direction of every output */
-    char *arch, **names, hash[65]; /* names of the outputs */
-    char *reasons[FAR_VERDICTS];   /* what theorems point to */
-    int64_t inputs;
-};
+/* Of far_bound.proofs. */
+enum { FAR_BY_BALL, FAR_BY_SPECTRAL, FAR_BY_RELAXATION, FAR_BY_CELLS };
 
-/* Checks the network, and names it. */
-far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_net_certificate **out);
-/* All that needs no search: verdicts but for witnesses, and closed bounds. */
-far_status far_net_closed_bounds(far_net_plan *plan, far_net_certificate *c);
+/* A certificate with all that needs no search: verdicts but for witnesses, and closed bounds. */
+far_status far_net_closed_bounds(far_ctx *ctx, const far_net *net, far_net_plan **plan,
+                                 far_certificate **out);
 /* Makes the verdict on output j unbounded, with all that goes with it (beyond unless level is NAN),
  * if it runs away along direction, which b keeps. */
 far_status far_net_witness_output(const far_net_plan *plan, double level, int64_t j,
-                                  const double *direction, far_net_bound *b);
-/* far_net_certificate_check, with so much time for branch and bound. */
-far_status far_net_certificate_check_within(far_ctx *ctx, const far_net *net, const char *json,
-                                            double seconds);
+                                  const double *direction, far_bound *b);
+far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,
+                           far_certificate **out);
+/* far_certificate_check of a network, with so much time for branch and bound. */
+far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const char *json,
+                                     double seconds);
 
 /* ---- net_found.c ---- */
 
@@ -299,6 +291,6 @@ far_status far_net_enclose(const far_net_plan *plan, const double *raw, bool inf
                            far_range *out);
 /* at, at_infinity and sup_found of output j, from what a search met; raw: room for the point. */
 far_status far_net_place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
-                               double *raw, far_net_bound *b);
+                               double *raw, far_bound *b);
 
 #endif

@@ -158,7 +158,7 @@ static void to_raw(const far_net_plan *plan, const double *where, double *raw, i
 }
 
 far_status far_net_place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
-                               double *raw, far_net_bound *b)
+                               double *raw, far_bound *b)
 {
     int64_t dim = plan->net->info.inputs + 1;
     int end = fabs(found->found[2 * j + 1]) >= fabs(found->found[2 * j]);

@@ -153,7 +153,7 @@ static double find_beyond(ray *r, double slope, double level, double extent)
     return reached > 0 ? far_up(1 / reached) : NAN;
 }
 
-far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_net_bound *b)
+far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_bound *b)
 {
     far_status st;
     ray r;
@@ -170,6 +170,7 @@ far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_net_
         FAR_TRY(confirm(&r, b->slope, extent, &b->confirmed));
         b->intercept = b->order == 1 ? intercept(&r, b->slope, extent) : NAN;
         b->beyond = isnan(b->level) ? NAN : find_beyond(&r, b->slope, b->level, extent);
+        b->beyond_proven = 1;
     }
 done:
     ray_close(&r);

@@ -8,7 +8,7 @@
 
 void far_proof_put(far_proof_out *w, json_t *o, const char *key, double value)
 {
-    far_json_put(&w->json, o, key, far_json_real(value));
+    far_json_put(&w->json, o, key, isfinite(value) ? json_real(value) : json_null());
 }
 
 void far_proof_put_above(far_proof_out *w, json_t *o, const char *key, double value, double size)
@@ -129,10 +129,8 @@ far_status far_proof_outputs(far_ctx *ctx, const json_t *o, int64_t count, const
 /* null is NAN; false: something else. */
 static bool read_number(const json_t *v, double *out)
 {
-    const char *text = json_string_value(v);
-    bool up = text && strcmp(text, "inf") == 0, down = text && strcmp(text, "-inf") == 0;
-    *out = json_is_number(v) ? json_number_value(v) : up ? INFINITY : down ? -INFINITY : NAN;
-    return json_is_number(v) || json_is_null(v) || up || down;
+    *out = json_is_number(v) ? json_number_value(v) : NAN;
+    return json_is_number(v) || json_is_null(v);
 }
 
 far_status far_proof_stated(far_ctx *ctx, const json_t *o, const char *key, double *out)
@@ -154,6 +152,19 @@ far_status far_proof_stated_range(far_ctx *ctx, const json_t *o, far_proof_range
     }
 done:
     return st;
+}
+
+far_status far_proof_stated_bound(far_ctx *ctx, const json_t *o, const char *method, double *out)
+{
+    const json_t *list = json_object_get(o, "proofs");
+    *out = INFINITY;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        if (far_proof_says(one, "method", method)) {
+            return far_proof_stated(ctx, one, "bound", out);
+        }
+    }
+    return FAR_OK;
 }
 
 far_status far_proof_stated_flag(far_ctx *ctx, const json_t *o, const char *key, int32_t *out)
@@ -254,11 +265,10 @@ static const struct {
     const char *key;
     rule rule;
 } RULES[] = {
-    {"order", EXACT},     {"ridge", EXACT},    {"tightest", UPPER},   {"highest", UPPER},
-    {"lowest", LOWER},    {"B1", FORMULA},     {"B2", FORMULA},       {"B3", FORMULA},
-    {"norm_ball", UPPER}, {"spectral", UPPER}, {"relaxation", UPPER}, {"branch", UPPER},
-    {"growth", UPPER},    {"offset", UPPER},   {"beyond", UPPER},     {"gap", TOLD},
-    {"cells", TOLD},      {"finished", TOLD},  {"seconds", TOLD},
+    {"order", EXACT},  {"ridge", EXACT},  {"tightest", UPPER}, {"highest", UPPER},
+    {"lowest", LOWER}, {"B1", FORMULA},   {"B2", FORMULA},     {"B3", FORMULA},
+    {"bound", UPPER},  {"growth", UPPER}, {"offset", UPPER},   {"beyond", UPPER},
+    {"gap", TOLD},     {"cells", TOLD},   {"finished", TOLD},  {"seconds", TOLD},
 };
 
 static rule rule_of(const char *key)
@@ -383,7 +393,7 @@ done:
     return st;
 }
 
-/* By the kind of what we would have written; infinities are texts. */
+/* By the kind of what we would have written. */
 static far_status compare_values(comparison c, const json_t *stated, const json_t *own)
 {
     double number;

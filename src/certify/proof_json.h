@@ -1,10 +1,7 @@
 /*
- * What the texts of both kinds of certificates share.
+ * The pieces of a certificate's text, and the comparison of two.
  *
- * A certificate is checked by writing one more: of the same predictor, at the points and along the
- * directions that are stated, with every number computed again. Both texts must then have the same
- * fields, and field by field say the same; so nothing can be written that is not checked. Bounds
- * may be stated looser than they are, never tighter; to keep that strict also where another
+ * Bounds may be stated looser than they are, never tighter; to keep that strict also where another
  * processor rounds otherwise, what is written leaves some room.
  */
 #ifndef FAR_PROOF_JSON_H
@@ -12,7 +9,7 @@
 
 #include "../data/json_text.h"
 
-#define FAR_PROOF_VERSION 2
+#define FAR_PROOF_VERSION 3
 #define FAR_PROOF_AGREES 1e-6 /* relative, between a statement and its recomputation */
 #define FAR_PROOF_ROOM 1e-6   /* relative, that bounds are written looser, and found lower */
 #define FAR_PROOF_CHECK_SECONDS 600.0 /* of branch and bound, to confirm a bound found so */
@@ -24,7 +21,8 @@ typedef struct far_proof_out {
     double room; /* FAR_PROOF_ROOM, or 0 for what a statement is held against */
 } far_proof_out;
 
-/* A number; an upper bound and a lower one, with room relative to size. */
+/* A number, null unless it is finite; an upper bound and a lower one, with room relative to size.
+ */
 void far_proof_put(far_proof_out *w, json_t *o, const char *key, double value);
 void far_proof_put_above(far_proof_out *w, json_t *o, const char *key, double value, double size);
 void far_proof_put_below(far_proof_out *w, json_t *o, const char *key, double value, double size);
@@ -56,9 +54,11 @@ far_status far_proof_malformed(far_ctx *ctx, const char *what);
 far_status far_proof_disagrees(far_ctx *ctx, const char *output, const char *what, double stated,
                                double found);
 bool far_proof_near(double a, double b);
-/* A number, INFINITY; null is NAN. */
+/* A number; null is NAN. */
 far_status far_proof_stated(far_ctx *ctx, const json_t *o, const char *key, double *out);
 far_status far_proof_stated_range(far_ctx *ctx, const json_t *o, far_proof_range *out);
+/* Of the list "proofs": the bound of that method; INFINITY: it is not there. */
+far_status far_proof_stated_bound(far_ctx *ctx, const json_t *o, const char *method, double *out);
 far_status far_proof_stated_flag(far_ctx *ctx, const json_t *o, const char *key, int32_t *out);
 /* The text under key is that; false too if it is none. */
 bool far_proof_says(const json_t *o, const char *key, const char *text);

@@ -30,7 +30,7 @@ static bool on_the_sphere(const far_model *m)
 /* ---- kappa near 0 -------------------------------------------------------------------------- */
 
 /* Directions at infinity, in the plane, at cosines rho[i] to the first axis. */
-static far_status kappa_values(const far_predictor *p, const double *rho, double *out)
+static far_status kappa_values(const far_single *p, const double *rho, double *out)
 {
     double u[2 * (NODES + 1)] = {1, 0}, k[(NODES + 1) * (NODES + 1)], orders[NODES + 1];
     bool nngp = p->model->info.prior == FAR_PRIOR_NNGP;
@@ -60,7 +60,7 @@ static double first_coefficient(const double *s, const double *value, double dou
 /* Lower bounds: what is left of kappa then still has coefficients >= 0, which is all that the proof
  * needs. Of kappa, (kappa(h) - kappa(-h)) / 2 h and ((kappa(h) + kappa(-h)) / 2 - kappa(0)) / h^2,
  * the last two in s = h^2. */
-static far_status coefficients(const far_predictor *p, double c[TERMS])
+static far_status coefficients(const far_single *p, double c[TERMS])
 {
     static const double rho[NODES] = {0, STEP, -STEP, 2 * STEP, -2 * STEP};
     static const double s[2] = {STEP * STEP, 4 * STEP * STEP};
@@ -106,7 +106,7 @@ static void add_point(moments *q, const double *s, long double alpha)
     }
 }
 
-static far_status sum_moments(const far_predictor *p, moments *q)
+static far_status sum_moments(const far_single *p, moments *q)
 {
     far_status st;
     const far_model *m = p->model;
@@ -188,7 +188,7 @@ static double largest_on_sphere(const form *f)
     return dual(f, top + exp((low + high) / 2));
 }
 
-static far_status range_on_sphere(const far_predictor *p, const moments *q, const double c[TERMS],
+static far_status range_on_sphere(const far_single *p, const moments *q, const double c[TERMS],
                                   double *low, double *high)
 {
     far_status st;
@@ -226,7 +226,7 @@ done:
     return st;
 }
 
-far_status far_quadratic_interval(const far_predictor *p, far_interval *out)
+far_status far_quadratic_interval(const far_single *p, far_interval *out)
 {
     far_status st = FAR_OK;
     double c[TERMS], low = 0, high = 0;

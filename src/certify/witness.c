@@ -80,7 +80,7 @@ done:
 }
 
 /* How much of the slope, sum alpha_i lim k(t u, x_i) t^-order, may be rounding. */
-static far_status slope_doubt(const far_predictor *p, const far_bound *b, double *out)
+static far_status slope_doubt(const far_single *p, const far_bound *b, double *out)
 {
     far_status st;
     const far_model *m = p->model;
@@ -237,7 +237,7 @@ static void to_raw_direction(const far_model *m, const double *u, double *out)
 }
 
 /* A slope that rounding may have made, or that f itself does not confirm, decides nothing. */
-far_status far_witness_output(const far_predictor *p, double level, const double *direction,
+far_status far_witness_output(const far_single *p, double level, const double *direction,
                               far_bound *b)
 {
     far_status st;
@@ -264,7 +264,7 @@ done:
 }
 
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                            const far_predictor *predictors, far_certificate *c)
+                            const far_single *singles, far_certificate *c)
 {
     far_status st;
     int64_t d = m->info.inputs, p = m->info.outputs;
@@ -281,7 +281,7 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
             continue;
         }
         to_raw_direction(m, direction + j * d, raw);
-        FAR_TRY(far_witness_output(&predictors[j], o->exceeds, raw, b));
+        FAR_TRY(far_witness_output(&singles[j], o->exceeds, raw, b));
     }
 done:
     far_free(ctx, slope);

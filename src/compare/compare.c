@@ -1,7 +1,7 @@
 /* The comparison: every model on every seed's split, then means and intervals. */
 #include "compare_internal.h"
 
-#include <farfield/baseline.h>
+#include <farfield/predictor.h>
 #include <math.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@ void far_compare_opts_init(far_compare_opts *opts)
                                .models = FAR_COMPARE_MODELS,
                                .test_fraction = 0.1,
                                .rounds = 100,
+                               .epochs = 1000,
                                .certify = 1,
                                .certify_seconds = 2};
 }
@@ -33,9 +34,10 @@ static far_status check_numbers(far_ctx *ctx, const far_compare_opts *o)
                         "the seconds for a certificate are %g; they must be 0 or more",
                         o->certify_seconds);
     }
-    if (o->rounds < 1) {
-        return far_fail(ctx, FAR_ERR_ARG, "rounds is %lld; it must be 1 or more",
-                        (long long)o->rounds);
+    if (o->rounds < 1 || o->epochs < 1) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is %lld; it must be 1 or more",
+                        o->rounds < 1 ? "rounds" : "epochs",
+                        (long long)(o->rounds < 1 ? o->rounds : o->epochs));
     }
     return FAR_OK;
 }
@@ -193,8 +195,8 @@ void far_comparison_destroy(far_comparison *c)
     for (int64_t i = 0; c->runs && i < models * c->info.seeds; i++) {
         far_run_clear(ctx, &c->runs[i]);
     }
-    for (int64_t i = 0; c->rows && i < models; i++) {
-        far_verdict_clear(ctx, &c->rows[i].verdict);
+    for (int64_t i = 0; c->judgements && i < models; i++) {
+        far_judgement_clear(ctx, &c->judgements[i]);
     }
     for (int64_t i = 0; c->points && i < c->info.seeds; i++) {
         far_free(ctx, (int64_t *)c->points[i].rows);
@@ -205,6 +207,7 @@ void far_comparison_destroy(far_comparison *c)
     far_free(ctx, (char *)c->info.target);
     far_free(ctx, (char *)c->info.shift);
     far_free(ctx, c->rows);
+    far_free(ctx, c->judgements);
     far_free(ctx, c->runs);
     far_free(ctx, c->points);
     far_free(ctx, c);
@@ -278,7 +281,11 @@ static far_status blank_comparison(const far_arena *a, far_rivals *rivals, far_c
     FAR_TRY(copy(a->ctx, far_frame_name(a->frame, a->target), &c->info.target));
     FAR_TRY(copy(a->ctx, a->opts->shift, &c->info.shift));
     FAR_TRY(far_alloc(a->ctx, c->info.models, &c->rows));
-    memset(c->rows, 0, (size_t)c->info.models * sizeof *c->rows);
+    for (int64_t i = 0; i < c->info.models; i++) {
+        c->rows[i] = (far_compare_row){.found = NAN};
+    }
+    FAR_TRY(far_alloc(a->ctx, c->info.models, &c->judgements));
+    memset(c->judgements, 0, (size_t)c->info.models * sizeof *c->judgements);
     FAR_TRY(far_alloc(a->ctx, runs, &c->runs));
     memset(c->runs, 0, (size_t)runs * sizeof *c->runs);
     FAR_TRY(far_alloc(a->ctx, a->seeds, &c->points));
@@ -309,42 +316,40 @@ static void keep_points(far_split *s, far_compare_points *p)
 }
 
 /* What is said of a model holds for the fits of all its seeds: running away is worse than not being
- * known, that than a bound that was not computed, and that than a bound. */
-static int badness(const far_compare_verdict *v)
+ * known, and that than a bound. */
+static bool is_worse(const far_judgement *j, const far_judgement *than)
 {
-    return !v->known ? 2 : !v->bounded ? 3 : isnan(v->tightest) ? 1 : 0;
+    const far_bound *own = j->certificate ? &j->certificate->bounds[0] : NULL;
+    const far_bound *other = than->certificate ? &than->certificate->bounds[0] : NULL;
+    int badness = far_verdict_badness(own ? own->verdict : FAR_UNDECIDED);
+    int least = far_verdict_badness(other ? other->verdict : FAR_UNDECIDED);
+    return badness > least || (badness == least && own && other && own->tightest > other->tightest);
 }
 
-static bool is_worse(const far_compare_verdict *v, const far_compare_verdict *than)
+/* Takes j. */
+static void join_judgement(far_ctx *ctx, far_judgement *j, far_judgement *worst, double *found)
 {
-    int own = badness(v), other = badness(than);
-    return own > other || (own == other && v->tightest > than->tightest);
-}
-
-/* Takes v. */
-static void join_verdict(far_ctx *ctx, far_compare_verdict *v, far_compare_row *row)
-{
-    double found = fmax(v->sup_found, row->verdict.sup_found);
-    if (!row->verdict.reason || is_worse(v, &row->verdict)) {
-        far_compare_verdict other = row->verdict;
-        row->verdict = *v;
-        *v = other;
+    const far_bound *b = j->certificate ? &j->certificate->bounds[0] : NULL;
+    *found = fmax(*found, b && b->verdict == FAR_BOUNDED ? b->sup_found : NAN);
+    if (!worst->reason || is_worse(j, worst)) {
+        far_judgement other = *worst;
+        *worst = *j;
+        *j = other;
     }
-    row->verdict.sup_found = row->verdict.known && row->verdict.bounded ? found : NAN;
-    far_verdict_clear(ctx, v);
+    far_judgement_clear(ctx, j);
 }
 
 static far_status run_model(const far_arena *a, const far_split *s, int64_t model, int64_t seed,
                             far_comparison *c)
 {
     far_compare_run *run = &c->runs[model * c->info.seeds + seed];
-    far_compare_verdict verdict = {0};
+    far_judgement judgement = {0};
     far_status st =
-        far_rival_fit(a, s, &c->rivals.items[model], run, a->opts->certify ? &verdict : NULL);
+        far_rival_fit(a, s, &c->rivals.items[model], run, a->opts->certify ? &judgement : NULL);
     if (st == FAR_OK && run->status == FAR_OK && a->opts->certify) {
-        join_verdict(a->ctx, &verdict, &c->rows[model]);
+        join_judgement(a->ctx, &judgement, &c->judgements[model], &c->rows[model].found);
     }
-    far_verdict_clear(a->ctx, &verdict);
+    far_judgement_clear(a->ctx, &judgement);
     if (st == FAR_OK && a->opts->done) {
         a->opts->done(a->opts->done_user, c->rivals.items[model].name, run);
     }
@@ -423,6 +428,9 @@ static void sum_up_model(const far_comparison *c, int64_t model, double *values)
     far_compare_row *row = &c->rows[model];
     row->model = c->rivals.items[model].name;
     row->network = c->rivals.items[model].kind == FAR_RIVAL_NETWORK;
+    row->certificate = c->judgements[model].certificate;
+    row->certificate_seed = c->judgements[model].seed;
+    row->reason = c->judgements[model].reason;
     name_state(c, model, row);
     row->r2_in = average(c, model, AT(r2_in), values);
     row->r2_out = average(c, model, AT(r2_out), values);

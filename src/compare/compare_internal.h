@@ -2,6 +2,7 @@
 #ifndef FAR_COMPARE_INTERNAL_H
 #define FAR_COMPARE_INTERNAL_H
 
+#include "../certify/certificate.h"
 #include "../regress/regress_internal.h"
 
 #include <farfield/compare.h>
@@ -9,16 +10,19 @@
 /* ---- compare_models.c: the list of models ---- */
 
 typedef enum far_rival_kind {
-    FAR_RIVAL_NETWORK,
+    FAR_RIVAL_NETWORK, /* of infinite width */
+    FAR_RIVAL_FINITE,  /* trained */
     FAR_RIVAL_XGBOOST,
     FAR_RIVAL_LINEAR,
-    FAR_RIVAL_MEAN
+    FAR_RIVAL_MEAN,
+    FAR_RIVAL_FILE /* fitted elsewhere, and taken as it is */
 } far_rival_kind;
 
 typedef struct far_rival {
     far_rival_kind kind;
     char *name; /* as it was given */
     char *arch; /* of a network, "auto" included; else NULL */
+    far_predictor *file;
 } far_rival;
 
 typedef struct far_rivals {
@@ -50,15 +54,13 @@ far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compar
                           far_arena *out);
 void far_arena_clear(far_arena *a);
 
-/* One seed's rows. Inputs are in raw units: the networks make their own. */
+/* One seed's rows. */
 typedef struct far_split {
     uint64_t seed;
     unsigned char *train, *test; /* a byte for each row of the frame */
     int64_t *train_rows, *test_rows;
     int64_t n, m;
-    far_columns *columns;
-    double *x, *y;      /* n x width, n */
-    double *xt, *yt;    /* m x width, m */
+    double *yt;         /* m: the truth */
     unsigned char *out; /* m: out of range */
 } far_split;
 
@@ -68,12 +70,19 @@ void far_split_clear(far_ctx *ctx, far_split *s);
 
 /* ---- compare_fit.c: one model on one split ---- */
 
-/* Fills run, and the verdict if it is not NULL. A failed fit is FAR_OK with the status in run; what
- * ends the comparison is a status other than that. */
+/* What is known of a fit over all inputs. Zero-initialise. */
+typedef struct far_judgement {
+    far_certificate *certificate; /* NULL: it failed, or was not asked for */
+    char *reason;                 /* the theorem, or what failed; NULL: not asked for */
+    uint64_t seed;
+} far_judgement;
+void far_judgement_clear(far_ctx *ctx, far_judgement *j);
+
+/* Fills run, and the judgement if it is not NULL. A failed fit is FAR_OK with the status in run;
+ * what ends the comparison is a status other than that. */
 far_status far_rival_fit(const far_arena *a, const far_split *s, const far_rival *r,
-                         far_compare_run *run, far_compare_verdict *verdict);
+                         far_compare_run *run, far_judgement *judgement);
 void far_run_clear(far_ctx *ctx, far_compare_run *run);
-void far_verdict_clear(far_ctx *ctx, far_compare_verdict *v);
 
 /* ---- compare_score.c ---- */
 
@@ -90,7 +99,8 @@ struct far_comparison {
     far_comparison_info info; /* its texts are owned here */
     far_rivals rivals;
     far_compare_row *rows;
-    far_compare_run *runs; /* models x seeds */
+    far_judgement *judgements; /* of each model the worst */
+    far_compare_run *runs;     /* models x seeds */
     far_compare_points *points;
 };
 

@@ -13,32 +13,37 @@ static json_t *average(far_json_out *w, far_compare_average a)
 }
 
 /* {"F1": 0.93, ...} */
-static json_t *direction(far_json_out *w, const far_compare_verdict *v)
+static json_t *direction(far_json_out *w, const far_certificate *c, const far_bound *b)
 {
-    if (!v->direction) {
+    if (!b || !b->direction) {
         return json_null();
     }
     json_t *o = json_object();
-    for (int64_t i = 0; i < v->input_count; i++) {
-        json_t *name = far_json_word(w, v->input[i]); /* keys are UTF-8 too */
-        far_json_put(w, o, json_string_value(name), far_json_real(v->direction[i]));
+    for (int64_t i = 0; i < c->input_count; i++) {
+        json_t *name = far_json_word(w, c->inputs[i]); /* keys are UTF-8 too */
+        far_json_put(w, o, json_string_value(name), far_json_real(b->direction[i]));
         json_decref(name);
     }
     return o;
 }
 
-static json_t *certificate(far_json_out *w, const far_compare_verdict *v)
+static json_t *number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *certificate(far_json_out *w, const far_compare_row *r)
 {
     json_t *o = json_object();
-    const char *verdict = v->bounded ? "bounded" : "unbounded";
-    far_json_put(w, o, "verdict", far_json_word(w, v->known ? verdict : NULL));
-    far_json_put(w, o, "tightest", v->known ? far_json_real(v->tightest) : json_null());
-    far_json_put(w, o, "sup_found", v->known ? far_json_real(v->sup_found) : json_null());
-    far_json_put(w, o, "slope", v->known ? far_json_real(v->slope) : json_null());
-    far_json_put(w, o, "order", v->known ? far_json_real(v->order) : json_null());
-    far_json_put(w, o, "direction", direction(w, v));
-    far_json_put(w, o, "reason", far_json_word(w, v->reason));
-    far_json_put(w, o, "seed", v->known ? json_integer((json_int_t)v->seed) : json_null());
+    const far_bound *b = r->certificate ? &r->certificate->bounds[0] : NULL;
+    far_json_put(w, o, "verdict", far_json_word(w, b ? far_verdict_text(b->verdict) : NULL));
+    far_json_put(w, o, "tightest", number(b ? b->tightest : NAN));
+    far_json_put(w, o, "sup_found", number(b && b->verdict == FAR_BOUNDED ? r->found : NAN));
+    far_json_put(w, o, "slope", number(b ? b->slope : NAN));
+    far_json_put(w, o, "order", number(b ? b->order : NAN));
+    far_json_put(w, o, "direction", direction(w, r->certificate, b));
+    far_json_put(w, o, "reason", far_json_word(w, r->reason));
+    far_json_put(w, o, "seed", b ? json_integer((json_int_t)r->certificate_seed) : json_null());
     return o;
 }
 
@@ -90,7 +95,7 @@ static json_t *row(far_json_out *w, const far_comparison *c, int64_t model)
     far_json_put(w, o, "max_out", far_json_real(r->max_out));
     far_json_put(w, o, "ridge", far_json_real(r->ridge));
     far_json_put(w, o, "seconds", far_json_real(both_seconds(r)));
-    far_json_put(w, o, "certificate", certificate(w, &r->verdict));
+    far_json_put(w, o, "certificate", certificate(w, r));
     far_json_put(w, o, "runs", runs(w, c, model));
     return o;
 }

@@ -2,6 +2,8 @@
 #include "compare_internal.h"
 
 #include <ctype.h>
+#include <farfield/arch.h>
+#include <farfield/predictor.h>
 #include <string.h>
 
 /* Architectures in either parametrisation: the standard one needs widths, and gets those of the
@@ -24,6 +26,7 @@ static const struct {
     {"linear", FAR_RIVAL_LINEAR, NULL, NULL},
     {"mean", FAR_RIVAL_MEAN, NULL, NULL},
 };
+#define FINITE "finite "
 enum { NAMED_COUNT = sizeof NAMED / sizeof NAMED[0] };
 
 void far_rivals_clear(far_ctx *ctx, far_rivals *r)
@@ -31,6 +34,7 @@ void far_rivals_clear(far_ctx *ctx, far_rivals *r)
     for (int64_t i = 0; r->items && i < r->count; i++) {
         far_free(ctx, r->items[i].name);
         far_free(ctx, r->items[i].arch);
+        far_predictor_destroy(r->items[i].file);
     }
     far_free(ctx, r->items);
     *r = (far_rivals){0};
@@ -76,8 +80,8 @@ static far_status fail_name(far_ctx *ctx, const char *name)
     char shown[64];
     return far_fail(ctx, FAR_ERR_ARG,
                     "there is no model '%s'%s%s%s Models are none, ln-first, ln-second, "
-                    "ln-every, auto, xgboost, linear, mean, or a network like 'dense ln relu "
-                    "dense'",
+                    "ln-every, auto, xgboost, linear, mean, a network like 'dense ln relu dense', "
+                    "'finite dense(64) ln relu dense', or the file of a predictor",
                     far_printable(name, shown, sizeof shown), near ? "; did you mean " : "",
                     near ? near : "", near ? "?" : ".");
 }
@@ -95,6 +99,42 @@ static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_r
     }
     r->kind = FAR_RIVAL_NETWORK;
     return st == FAR_OK ? copy(ctx, text, &r->arch) : st;
+}
+
+/* "finite ARCH": trained, at the widths it says. */
+static far_status take_finite(far_ctx *ctx, const char *text, far_rival *r)
+{
+    far_arch *arch = NULL;
+    far_status st = far_arch_parse(ctx, text, &arch);
+    far_arch_destroy(arch);
+    r->kind = FAR_RIVAL_FINITE;
+    return st == FAR_OK ? copy(ctx, text, &r->arch) : st;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length > tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* A path has the ending of a predictor's file. */
+static far_status take_file(far_ctx *ctx, const char *path, far_rival *r)
+{
+    r->kind = FAR_RIVAL_FILE;
+    return far_predictor_load(ctx, path, NULL, &r->file);
+}
+
+static far_status take(far_ctx *ctx, const char *name, int32_t param, far_rival *r)
+{
+    int index = named_index(name);
+    if (index >= 0) {
+        return take_name(ctx, index, param, r);
+    }
+    if (strncmp(name, FINITE, strlen(FINITE)) == 0) {
+        return take_finite(ctx, name + strlen(FINITE), r);
+    }
+    bool file = ends_with(name, ".far") || ends_with(name, ".safetensors");
+    return file ? take_file(ctx, name, r) : take_arch(ctx, name, param, r);
 }
 
 static far_status refuse_twins(far_ctx *ctx, const far_rivals *r, const char *name)
@@ -115,8 +155,7 @@ static far_status add_rival(far_ctx *ctx, const char *text, int64_t length, int3
     far_rival r = {0};
     FAR_TRY(far_copy_text(ctx, text, length, &name));
     FAR_TRY(refuse_twins(ctx, out, name));
-    int index = named_index(name);
-    FAR_TRY(index >= 0 ? take_name(ctx, index, param, &r) : take_arch(ctx, name, param, &r));
+    FAR_TRY(take(ctx, name, param, &r));
     FAR_TRY(far_grow(ctx, out->count, out->count + 1, &out->items));
     r.name = name;
     out->items[out->count++] = r;
@@ -125,6 +164,7 @@ static far_status add_rival(far_ctx *ctx, const char *text, int64_t length, int3
 done:
     far_free(ctx, name);
     far_free(ctx, r.arch);
+    far_predictor_destroy(r.file);
     return st;
 }
 

@@ -203,9 +203,13 @@ done:
     return st;
 }
 
-static far_status learn_columns(const far_arena *a, far_split *s)
+/* Whether the rows to predict can be encoded by what the training rows teach. */
+static far_status check_inputs(const far_arena *a, const far_split *s)
 {
+    far_status st;
     const far_fit_opts *fit = a->opts->fit;
+    far_columns *columns = NULL;
+    double *x = NULL;
     far_columns_opts o;
     far_columns_opts_init(&o);
     o.target = fit->target;
@@ -214,19 +218,12 @@ static far_status learn_columns(const far_arena *a, far_split *s)
     o.task = FAR_TASK_REGRESS;
     o.standardize = FAR_STANDARDIZE_NONE;
     o.impute = fit->impute;
-    return far_columns_learn(a->ctx, a->frame, &o, &s->columns);
-}
-
-static far_status take_inputs(const far_arena *a, far_split *s)
-{
-    far_status st;
-    FAR_TRY(learn_columns(a, s));
-    int64_t width = s->columns->info.inputs;
-    FAR_TRY(far_alloc(a->ctx, s->n * width, &s->x));
-    FAR_TRY(far_alloc(a->ctx, s->m * width, &s->xt));
-    FAR_TRY(far_columns_apply(a->ctx, s->columns, a->frame, s->train_rows, s->n, false, s->x));
-    FAR_TRY(far_columns_apply(a->ctx, s->columns, a->frame, s->test_rows, s->m, false, s->xt));
+    FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &columns));
+    FAR_TRY(far_alloc(a->ctx, s->m * columns->info.inputs, &x));
+    FAR_TRY(far_columns_apply(a->ctx, columns, a->frame, s->test_rows, s->m, false, x));
 done:
+    far_free(a->ctx, x);
+    far_columns_destroy(columns);
     return st;
 }
 
@@ -234,12 +231,8 @@ static far_status take_truth(const far_arena *a, far_split *s)
 {
     far_status st;
     const double *y = far_frame_numbers(a->frame, a->target);
-    FAR_TRY(far_alloc(a->ctx, s->n, &s->y));
     FAR_TRY(far_alloc(a->ctx, s->m, &s->yt));
     FAR_TRY(far_alloc(a->ctx, s->m, &s->out));
-    for (int64_t i = 0; i < s->n; i++) {
-        s->y[i] = y[s->train_rows[i]];
-    }
     for (int64_t i = 0; i < s->m; i++) {
         s->yt[i] = y[s->test_rows[i]];
         s->out[i] = a->out[s->test_rows[i]];
@@ -253,7 +246,7 @@ far_status far_split_open(const far_arena *a, uint64_t seed, far_split *s)
     far_status st;
     *s = (far_split){.seed = seed};
     FAR_TRY(draw_rows(a, s));
-    FAR_TRY(take_inputs(a, s));
+    FAR_TRY(check_inputs(a, s));
     FAR_TRY(take_truth(a, s));
 done:
     return st;
@@ -261,11 +254,9 @@ done:
 
 void far_split_clear(far_ctx *ctx, far_split *s)
 {
-    void *owned[] = {s->train, s->test, s->train_rows, s->test_rows, s->x,
-                     s->y,     s->xt,   s->yt,         s->out};
+    void *owned[] = {s->train, s->test, s->train_rows, s->test_rows, s->yt, s->out};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
-    far_columns_destroy(s->columns);
     *s = (far_split){0};
 }

@@ -447,23 +447,61 @@ done:
     return st;
 }
 
+/* The slopes of a fit on raw inputs, where columns are not far from 0 compared with their spread.
+ */
+static void raw_line(const linear *l, int64_t cols, double *slopes, double *intercept)
+{
+    const column *t = target(l);
+    double unit = t->scale > 0 ? 1 / (t->scale * t->unit) : 0;
+    memset(slopes, 0, (size_t)cols * sizeof *slopes);
+    *intercept = (t->mean + t->first) / t->unit;
+    for (int64_t j = 0; j < l->k; j++) {
+        const column *c = &l->columns[j];
+        double slope = l->slopes[j] * c->scale * unit;
+        slopes[c->at] = slope * c->unit;
+        *intercept -= slope * (c->first + c->mean);
+    }
+}
+
+static far_status solve(far_ctx *ctx, linear *l, double *ridge)
+{
+    far_status st;
+    int64_t best = 0;
+    FAR_TRY(standardise(ctx, l));
+    FAR_TRY(multiply(ctx, l));
+    FAR_TRY(decompose(ctx, l));
+    FAR_TRY(weigh(ctx, l));
+    FAR_TRY(choose(ctx, l, &best));
+    FAR_TRY(take_slopes(ctx, l, best));
+    *ridge = ridge_at(best);
+done:
+    return st;
+}
+
+far_status far_linear_solve(far_ctx *ctx, const far_mat *x, const far_mat *y, double *slopes,
+                            double *intercept, double *ridge)
+{
+    linear l = {.x = x, .y = y, .n = x->rows};
+    far_status st = solve(ctx, &l, ridge);
+    if (st == FAR_OK) {
+        raw_line(&l, x->cols, slopes, intercept);
+    }
+    linear_clear(ctx, &l);
+    return st;
+}
+
 far_status far_linear_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,
                               double *ridge, far_mat *out)
 {
     far_status st;
-    int64_t best = 0;
+    double chosen;
     linear l = {.x = x, .y = y};
     FAR_TRY(far_baseline_check(ctx, x, y, xt, out));
     l.n = x->rows;
-    FAR_TRY(standardise(ctx, &l));
-    FAR_TRY(multiply(ctx, &l));
-    FAR_TRY(decompose(ctx, &l));
-    FAR_TRY(weigh(ctx, &l));
-    FAR_TRY(choose(ctx, &l, &best));
-    FAR_TRY(take_slopes(ctx, &l, best));
+    FAR_TRY(solve(ctx, &l, &chosen));
     FAR_TRY(predict(ctx, &l, xt, out));
     if (ridge) {
-        *ridge = ridge_at(best);
+        *ridge = chosen;
     }
 done:
     linear_clear(ctx, &l);

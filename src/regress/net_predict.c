@@ -2,8 +2,6 @@
 #include "../net/net_internal.h"
 #include "regress_internal.h"
 
-#include <farfield/netdata.h>
-
 #include <math.h>
 #include <string.h>
 
@@ -29,6 +27,9 @@ static far_status check_opts(far_ctx *ctx, const far_net *net, const far_frame *
         return far_fail(ctx, FAR_ERR_ARG,
                         "times and steps are for models of infinite width; a finite network "
                         "predicts with the weights it has");
+    }
+    if (o->memory != 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "`memory` is for models of infinite width");
     }
     return FAR_OK;
 }

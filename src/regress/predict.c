@@ -264,11 +264,8 @@ static void share_among_largest(const double *scores, int64_t count, double *out
     }
 }
 
-static far_status add_probabilities(const far_model *m, far_prediction *p)
+far_status far_prediction_scores(far_prediction *p)
 {
-    if (!m->columns->classes) {
-        return FAR_OK;
-    }
     far_status st = far_alloc(p->ctx, p->rows * p->outputs, &p->probability);
     for (int64_t i = 0; st == FAR_OK && i < p->rows; i++) {
         const double *scores = p->mean + i * p->outputs;
@@ -366,7 +363,7 @@ static far_status predict_points(far_ctx *ctx, const far_model *m, const far_pre
         early = &filter;
     }
     FAR_TRY(predict_mean(ctx, m, early, points, &mean));
-    FAR_TRY(add_probabilities(m, p));
+    FAR_TRY(m->columns->classes ? far_prediction_scores(p) : FAR_OK);
     if (o->spread != FAR_SPREAD_NONE) {
         FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->std));
         far_mat std = far_prediction_std(p);
@@ -384,7 +381,7 @@ static far_status predict_limits(far_ctx *ctx, const far_model *m, far_mat *poin
     FAR_TRY(far_alloc(ctx, p->rows, &p->order));
     far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
     FAR_TRY(far_model_limit(ctx, m, points, &mean, &order));
-    FAR_TRY(add_probabilities(m, p));
+    FAR_TRY(m->columns->classes ? far_prediction_scores(p) : FAR_OK);
 done:
     return st;
 }

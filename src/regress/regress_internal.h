@@ -5,6 +5,7 @@
 #include "../columns/columns_internal.h"
 
 #include <farfield/model.h>
+#include <farfield/net.h>
 
 struct far_model {
     far_ctx *ctx;
@@ -26,6 +27,27 @@ struct far_prediction {
 
 /* An empty model; far_model_destroy frees it however far it was filled. */
 far_status far_model_new(far_ctx *ctx, far_model **out);
+
+/* Predictions for the rows of frame, which needs the columns the model was fitted on (in any order;
+ * others are ignored). std factors the training matrix again: far_solve_estimate tells what that
+ * takes. A finite time needs all eigenpairs: 16 n^2 bytes. */
+far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *frame,
+                             const far_predict_opts *opts, far_prediction **out);
+/* f(t u_i) ~ mean[i] t^order[i] (target units) as t grows; u m x d in standardised inputs. Where
+ * the order is 0 mean is the limit. */
+far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
+                           far_mat *order);
+
+/* The same for a finite network: for classes the mean holds probabilities (ce: softmax, bce: of
+ * both classes, mse: the outputs) and probability the same. Of the options only at_infinity
+ * applies. */
+far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *frame,
+                           const far_predict_opts *opts, far_prediction **out);
+/* Probabilities of a prediction whose mean holds scores of classes. */
+far_status far_prediction_scores(far_prediction *p);
+/* FAR_ERR_FORMAT: truncated, not a model, inconsistent, or of a newer version (said so). */
+far_status far_model_load(far_ctx *ctx, const char *path, far_model **out);
+far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path);
 
 /* What info repeats of the columns. */
 void far_model_summarize(far_model *m);

@@ -28,6 +28,8 @@ typedef struct library {
     int (*booster_update)(handle booster, int round, handle matrix);
     int (*booster_predict)(handle booster, handle matrix, const char *config,
                            const uint64_t **shape, uint64_t *dimensions, const float **values);
+    int (*booster_save)(handle booster, const char *config, uint64_t *size, const char **bytes);
+    int (*booster_load)(handle booster, const void *bytes, uint64_t size);
     int (*booster_free)(handle booster);
 } library;
 
@@ -44,6 +46,8 @@ static const struct {
     {"XGBoosterSetParam", offsetof(library, booster_set_param)},
     {"XGBoosterUpdateOneIter", offsetof(library, booster_update)},
     {"XGBoosterPredictFromDMatrix", offsetof(library, booster_predict)},
+    {"XGBoosterSaveModelToBuffer", offsetof(library, booster_save)},
+    {"XGBoosterLoadModelFromBuffer", offsetof(library, booster_load)},
     {"XGBoosterFree", offsetof(library, booster_free)},
 };
 
@@ -129,24 +133,31 @@ const char *far_xgboost_version(far_ctx *ctx)
 
 /* ---- boosting -------------------------------------------------------------------------------- */
 
-typedef struct boosting {
+struct far_booster {
     far_ctx *ctx;
     library lib;
-    handle train, test, booster;
-} boosting;
+    handle booster;
+};
 
-static void boosting_clear(boosting *b)
+void far_booster_destroy(far_booster *b)
 {
-    if (b->booster) {
-        b->lib.booster_free(b->booster);
+    if (b) {
+        if (b->booster) {
+            b->lib.booster_free(b->booster);
+        }
+        library_close(&b->lib);
+        far_free(b->ctx, b);
     }
-    if (b->train) {
-        b->lib.matrix_free(b->train);
+}
+
+static far_status booster_new(far_ctx *ctx, far_booster **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (far_booster){.ctx = ctx};
+        st = library_open(ctx, &(*out)->lib);
     }
-    if (b->test) {
-        b->lib.matrix_free(b->test);
-    }
-    library_close(&b->lib);
+    return st;
 }
 
 #define ARRAY_CAPACITY 256
@@ -161,7 +172,7 @@ static void describe(const far_mat *m, char out[ARRAY_CAPACITY])
              (uintptr_t)m->data, (long long)m->rows, (long long)m->cols, 8 * stride);
 }
 
-static far_status make_matrix(const boosting *b, const far_mat *m, const char *what, handle *out)
+static far_status make_matrix(const far_booster *b, const far_mat *m, const char *what, handle *out)
 {
     char array[ARRAY_CAPACITY], config[64];
     describe(m, array);
@@ -169,30 +180,31 @@ static far_status make_matrix(const boosting *b, const far_mat *m, const char *w
     return succeeded(b->ctx, &b->lib, b->lib.matrix_create(array, config, out), what);
 }
 
-static far_status make_training(boosting *b, const far_mat *x, const far_mat *y)
+static far_status make_training(const far_booster *b, const far_mat *x, const far_mat *y,
+                                handle *out)
 {
     char labels[ARRAY_CAPACITY];
     describe(y, labels);
-    far_status st = make_matrix(b, x, "take x", &b->train);
-    return st == FAR_OK ? succeeded(b->ctx, &b->lib,
-                                    b->lib.matrix_set_info(b->train, "label", labels), "take y")
-                        : st;
+    far_status st = make_matrix(b, x, "take x", out);
+    return st == FAR_OK
+               ? succeeded(b->ctx, &b->lib, b->lib.matrix_set_info(*out, "label", labels), "take y")
+               : st;
 }
 
-static far_status set_param(const boosting *b, const char *name, const char *value)
+static far_status set_param(const far_booster *b, const char *name, const char *value)
 {
     return succeeded(b->ctx, &b->lib, b->lib.booster_set_param(b->booster, name, value),
                      "set its parameters");
 }
 
 /* What is not set here is as the library has it: trees of depth 6, eta 0.3, squared error. */
-static far_status make_booster(boosting *b, uint64_t seed)
+static far_status make_booster(far_booster *b, const handle *train, uint64_t seed)
 {
     far_status st;
     char threads[16], seed_text[24];
     snprintf(threads, sizeof threads, "%d", far_ctx_threads(b->ctx));
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed & INT64_MAX); /* it wants it signed */
-    FAR_TRY(succeeded(b->ctx, &b->lib, b->lib.booster_create(&b->train, 1, &b->booster), "start"));
+    FAR_TRY(succeeded(b->ctx, &b->lib, b->lib.booster_create(train, 1, &b->booster), "start"));
     FAR_TRY(set_param(b, "verbosity", "0"));
     FAR_TRY(set_param(b, "nthread", threads));
     FAR_TRY(set_param(b, "seed", seed_text));
@@ -201,11 +213,11 @@ done:
     return st;
 }
 
-static far_status boost(const boosting *b, int64_t rounds)
+static far_status boost(const far_booster *b, handle train, int64_t rounds)
 {
     far_status st = FAR_OK;
     for (int64_t r = 0; r < rounds && st == FAR_OK; r++) {
-        st = succeeded(b->ctx, &b->lib, b->lib.booster_update(b->booster, (int)r, b->train), "fit");
+        st = succeeded(b->ctx, &b->lib, b->lib.booster_update(b->booster, (int)r, train), "fit");
         if (st == FAR_OK) {
             st = far_progress(b->ctx, "boost", r + 1, rounds);
         }
@@ -222,17 +234,16 @@ static uint64_t shape_size(const uint64_t *shape, uint64_t dimensions)
     return size;
 }
 
-static far_status predict(const boosting *b, far_mat *out)
+static far_status predict(const far_booster *b, handle test, far_mat *out)
 {
     static const char config[] = "{\"type\": 0, \"training\": false, \"iteration_begin\": 0, "
                                  "\"iteration_end\": 0, \"strict_shape\": false}";
     const uint64_t *shape = NULL;
     uint64_t dimensions = 0;
     const float *values = NULL;
-    far_status st =
-        succeeded(b->ctx, &b->lib,
-                  b->lib.booster_predict(b->booster, b->test, config, &shape, &dimensions, &values),
-                  "predict");
+    far_status st = succeeded(
+        b->ctx, &b->lib,
+        b->lib.booster_predict(b->booster, test, config, &shape, &dimensions, &values), "predict");
     if (st == FAR_OK && shape_size(shape, dimensions) != (uint64_t)out->rows) {
         st = far_fail(b->ctx, FAR_ERR_BACKEND, "XGBoost gave %llu predictions for %lld rows",
                       (unsigned long long)shape_size(shape, dimensions), (long long)out->rows);
@@ -255,20 +266,78 @@ static far_status check_boosting(far_ctx *ctx, const far_mat *x, int64_t rounds)
     return FAR_OK;
 }
 
+far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int64_t rounds,
+                           uint64_t seed, far_booster **out)
+{
+    far_status st;
+    far_booster *b = NULL;
+    handle train = NULL;
+    FAR_TRY(check_boosting(ctx, x, rounds));
+    FAR_TRY(booster_new(ctx, &b));
+    FAR_TRY(make_training(b, x, y, &train));
+    FAR_TRY(make_booster(b, &train, seed));
+    FAR_TRY(boost(b, train, rounds));
+    *out = b;
+done:
+    if (train) {
+        b->lib.matrix_free(train);
+    }
+    if (st != FAR_OK) {
+        far_booster_destroy(b);
+    }
+    return st;
+}
+
+far_status far_booster_eval(far_ctx *ctx, const far_booster *b, const far_mat *x, far_mat *out)
+{
+    handle test = NULL;
+    far_booster here = *b; /* messages go to the caller's context */
+    here.ctx = ctx;
+    far_status st = make_matrix(&here, x, "take xt", &test);
+    st = st == FAR_OK ? predict(&here, test, out) : st;
+    if (test) {
+        b->lib.matrix_free(test);
+    }
+    return st;
+}
+
+far_status far_booster_save(const far_booster *b, far_text *out)
+{
+    uint64_t size = 0;
+    const char *bytes = NULL;
+    far_status st =
+        succeeded(b->ctx, &b->lib,
+                  b->lib.booster_save(b->booster, "{\"format\": \"json\"}", &size, &bytes), "save");
+    if (st == FAR_OK) {
+        far_text_add_bytes(out, bytes, (int64_t)size);
+        st = out->status;
+    }
+    return st;
+}
+
+far_status far_booster_load(far_ctx *ctx, const void *data, int64_t size, far_booster **out)
+{
+    far_status st;
+    far_booster *b = NULL;
+    FAR_TRY(booster_new(ctx, &b));
+    FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_create(NULL, 0, &b->booster), "start"));
+    FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_load(b->booster, data, (uint64_t)size), "load"));
+    *out = b;
+    b = NULL;
+done:
+    far_booster_destroy(b);
+    return st;
+}
+
 far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,
                                int64_t rounds, uint64_t seed, far_mat *out)
 {
     far_status st;
-    boosting b = {.ctx = ctx};
+    far_booster *b = NULL;
     FAR_TRY(far_baseline_check(ctx, x, y, xt, out));
-    FAR_TRY(check_boosting(ctx, x, rounds));
-    FAR_TRY(library_open(ctx, &b.lib));
-    FAR_TRY(make_training(&b, x, y));
-    FAR_TRY(make_matrix(&b, xt, "take xt", &b.test));
-    FAR_TRY(make_booster(&b, seed));
-    FAR_TRY(boost(&b, rounds));
-    FAR_TRY(predict(&b, out));
+    FAR_TRY(far_booster_fit(ctx, x, y, rounds, seed, &b));
+    FAR_TRY(far_booster_eval(ctx, b, xt, out));
 done:
-    boosting_clear(&b);
+    far_booster_destroy(b);
     return st;
 }

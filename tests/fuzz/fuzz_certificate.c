@@ -48,7 +48,7 @@ static fixture make_fixture(void)
     far_net_opts net;
     far_certify_opts how;
     far_certificate *c;
-    far_net_certificate *n;
+    far_certificate *n;
     char *text;
     far_fit_opts_init(&fit);
     far_net_opts_init(&net);
@@ -64,18 +64,18 @@ static fixture make_fixture(void)
     require(far_frame_parse_bytes(f.ctx, "t", TABLE, (int64_t)strlen(TABLE), NULL, &frame) ==
                     FAR_OK &&
                 far_model_fit(f.ctx, frame, &fit, &f.model) == FAR_OK &&
-                far_certify(f.ctx, f.model, &how, &c) == FAR_OK &&
+                far_model_certify(f.ctx, f.model, &how, &c) == FAR_OK &&
                 far_certificate_json(f.ctx, c, &text) == FAR_OK,
             "the model has a certificate");
     f.model_truth = parsed(f.ctx, text);
     require(far_net_create(f.ctx, "dense(3) relu dense(1)", &net, &f.net) == FAR_OK &&
                 far_net_certify(f.ctx, f.net, &how, &n) == FAR_OK &&
-                far_net_certificate_json(f.ctx, n, &text) == FAR_OK,
+                far_certificate_json(f.ctx, n, &text) == FAR_OK,
             "the network has a certificate");
     f.net_truth = parsed(f.ctx, text);
     far_frame_destroy(frame);
     far_certificate_destroy(c);
-    far_net_certificate_destroy(n);
+    far_certificate_destroy(n);
     return f;
 }
 
@@ -110,13 +110,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static fixture f;
     f = f.ctx ? f : make_fixture();
     char *text = strndup((const char *)data, size);
-    far_status st = far_certificate_check_within(f.ctx, f.model, text, SECONDS);
+    far_status st = far_model_certificate_check(f.ctx, f.model, text, SECONDS);
     if (st == FAR_OK) {
         check_accepted(text, f.model_truth);
     } else {
         check_refusal(&f, st);
     }
-    st = far_net_certificate_check_within(f.ctx, f.net, text, SECONDS);
+    st = far_net_certificate_check(f.ctx, f.net, text, SECONDS);
     if (st == FAR_OK) {
         check_accepted(text, f.net_truth);
     } else {

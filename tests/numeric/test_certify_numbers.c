@@ -7,7 +7,7 @@
 #define far_quadratic_interval quadratic_interval_of_this_file
 #include "../../src/certify/quadratic.c"
 #undef far_quadratic_interval
-far_status far_quadratic_interval(const far_predictor *p, far_interval *out);
+far_status far_quadratic_interval(const far_single *p, far_interval *out);
 
 #include <farfield/farfield.h>
 #include <setjmp.h>
@@ -45,11 +45,11 @@ static void must(far_status st, const char *text)
     }
 }
 
-static far_predictor predictor_of(const far_model *m, int64_t output, double C)
+static far_single predictor_of(const far_model *m, int64_t output, double C)
 {
-    far_predictor all[8];
+    far_single all[8];
     assert_true(m->info.outputs <= 8);
-    must(far_predictors_fill(ctx, m, C, all), far_model_arch(m));
+    must(far_singles_fill(ctx, m, C, all), far_model_arch(m));
     return all[output];
 }
 
@@ -155,7 +155,7 @@ static far_certificate *certify(const far_model *m, double seconds, double gap, 
     o.gap = gap;
     o.starts = 24;
     o.exceeds = exceeds;
-    must(far_certify(ctx, m, &o, &c), far_model_arch(m));
+    must(far_model_certify(ctx, m, &o, &c), far_model_arch(m));
     return c;
 }
 
@@ -236,7 +236,7 @@ static void slopes_and_limits_of_the_grid(void **state)
         assert_printed("f(25)", f_at(m, 25), rows[i].at_25, rows[i].digit_25);
         double up = 1;
         far_bound witness = {.verdict = FAR_UNDECIDED};
-        far_predictor p = predictor_of(m, 0, INFINITY);
+        far_single p = predictor_of(m, 0, INFINITY);
         must(far_witness_output(&p, NAN, &up, &witness), "witness");
         assert_printed("intercept", witness.intercept, rows[i].intercept, 1e-6);
         assert_close("confirmed", witness.confirmed, 1, 1e-4);
@@ -370,7 +370,7 @@ static void bounds_scale_as_they_should(void **state)
             }
         }
         /* the norm of f falls by 3 as sqrt(K) grows by 3; C is Theta's, which grows less */
-        far_predictor p = predictor_of(m[0], 0, 1), q = predictor_of(m[2], 0, 9);
+        far_single p = predictor_of(m[0], 0, 1), q = predictor_of(m[2], 0, 9);
         assert_close("norm", 3 * q.norm, p.norm, 1e-5 * p.norm);
         assert_close("lambda", far_model_describe(m[2]).lambda_min,
                      9 * far_model_describe(m[0]).lambda_min,
@@ -583,7 +583,7 @@ static void try_each_form(const far_model *m, const far_certificate *c)
     }
     must(far_model_eval(ctx, m, &points, &mean), far_model_arch(m));
     for (int64_t j = 0; j < p; j++) {
-        far_predictor q = predictor_of(m, j, far_certificate_describe(c).C);
+        far_single q = predictor_of(m, j, far_certificate_describe(c).C);
         far_interval forms[3] = {far_norm_interval(&q), far_bias_interval(&q)};
         must(far_quadratic_interval(&q, &forms[2]), far_model_arch(m));
         for (int k = 0; k < 3; k++) {
@@ -702,7 +702,7 @@ static void branch_and_bound_holds_the_maximum(void **state)
         far_supremum sup;
         far_supremum_init(&sup);
         must(far_kernel_supremum(ctx, m->kernel, d, &sup), BOUNDED[a]);
-        far_predictor q = predictor_of(m, a % 2, sup.value);
+        far_single q = predictor_of(m, a % 2, sup.value);
         double most = scan(m, a % 2, d == 1 ? 4001 : 160);
         static const double gaps[] = {0.5, 0.02};
         for (int g = 0; g < 2; g++) {
@@ -906,7 +906,7 @@ static void coefficients_stay_below_the_series(void **state)
         far_supremum sup;
         far_supremum_init(&sup);
         must(far_kernel_supremum(ctx, m.kernel, 2, &sup), cases[i].arch);
-        far_predictor p = {.ctx = ctx, .model = &m, .C = sup.proven};
+        far_single p = {.ctx = ctx, .model = &m, .C = sup.proven};
         double c[TERMS];
         must(coefficients(&p, c), cases[i].arch);
         for (int k = 0; k < TERMS; k++) {
@@ -1108,7 +1108,7 @@ static void levels_are_passed_by_data_far_out(void **state)
             double level[] = {0.5, 20, 1e6}, ways[2] = {1, -1};
             for (int w = 0; w < 2; w++) {
                 far_bound b = {.verdict = FAR_UNDECIDED, .output = "y"};
-                far_predictor p = predictor_of(m, 0, INFINITY);
+                far_single p = predictor_of(m, 0, INFINITY);
                 must(far_witness_output(&p, level[l], &ways[w], &b), "witness");
                 assert_int_equal(b.verdict, FAR_UNBOUNDED);
                 check_beyond(m, &b, 0);

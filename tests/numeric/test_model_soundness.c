@@ -11,6 +11,7 @@
  * Then every number of the model is forged in turn: the certificate is refused, or true of the
  * forged model. A model depends on SEED and its number alone.
  */
+#include "../../src/certify/certify_internal.h"
 #include "data/frame_internal.h"
 #include "regress/regress_internal.h"
 
@@ -507,7 +508,7 @@ static void attack_forgery(dice *r, long number, far_model *m, int kind, long po
         m->info.lambda_min = NAN;
     }
     t->forged++;
-    far_status st = far_certify(ctx, m, &o, &c);
+    far_status st = far_model_certify(ctx, m, &o, &c);
     if (st == FAR_ERR_BACKEND) {
         printf("INTERNAL: model %ld, %s forged: %s\n", number, what, far_ctx_message(ctx));
         t->beyond++;
@@ -535,7 +536,7 @@ static void try_model(long number, long points, tally *t)
         return;
     }
     t->models++;
-    far_status st = far_certify(ctx, m, &o, &c);
+    far_status st = far_model_certify(ctx, m, &o, &c);
     if (st == FAR_OK) {
         int32_t verdict = far_certificate_describe(c).verdict;
         t->certified++;

@@ -41,10 +41,10 @@ static far_net *network(far_ctx *ctx, const char *arch, int64_t inputs, uint64_t
     return net;
 }
 
-static far_net_certificate *certify(far_ctx *ctx, const far_net *net, double seconds)
+static far_certificate *certify(far_ctx *ctx, const far_net *net, double seconds)
 {
     far_certify_opts o;
-    far_net_certificate *c;
+    far_certificate *c;
     far_certify_opts_init(&o);
     o.seconds = seconds;
     assert_int_equal(far_net_certify(ctx, net, &o, &c), FAR_OK);
@@ -52,7 +52,7 @@ static far_net_certificate *certify(far_ctx *ctx, const far_net *net, double sec
 }
 
 /* From 1e-3 to 1e30, the data's neighbourhood, and close to the largest value found. */
-static double coordinate(const far_net_bound *b, uint64_t i, uint64_t j, uint64_t d)
+static double coordinate(const far_bound *b, uint64_t i, uint64_t j, uint64_t d)
 {
     double size = pow(10, -3 + 33 * far_random_uniform(11, i));
     double z = far_random_normal(12, i * d + j);
@@ -67,7 +67,7 @@ static double coordinate(const far_net_bound *b, uint64_t i, uint64_t j, uint64_
     }
 }
 
-static void assert_never_passed(far_ctx *ctx, const far_net *net, const far_net_bound *b,
+static void assert_never_passed(far_ctx *ctx, const far_net *net, const far_bound *b,
                                 int64_t points)
 {
     int64_t d = net->info.inputs;
@@ -98,8 +98,8 @@ static void toy_networks_of_full_width(void **state)
     for (int k = 0; k < COUNT(NETWORKS); k++) {
         for (uint64_t seed = 0; seed < 5; seed++) {
             far_net *net = network(ctx, NETWORKS[k], 1, seed, seed % 2 ? 3 : 1);
-            far_net_certificate *c = certify(ctx, net, 20);
-            const far_net_bound *b = far_net_certificate_bound(c, 0);
+            far_certificate *c = certify(ctx, net, 20);
+            const far_bound *b = far_certificate_bound(c, 0);
             if (k < 3) {
                 assert_true(b->tightest <= 1.02 * b->sup_found);
                 assert_never_passed(ctx, net, b, BLOCK);
@@ -107,7 +107,7 @@ static void toy_networks_of_full_width(void **state)
                 assert_int_equal(b->verdict, FAR_UNBOUNDED);
                 assert_true(fabs(b->confirmed - 1) < 1e-4);
             }
-            far_net_certificate_destroy(c);
+            far_certificate_destroy(c);
             far_net_destroy(net);
         }
     }
@@ -126,9 +126,9 @@ static void a_million_points_pass_no_bound(void **state)
     far_ctx *ctx = *state;
     for (int k = 0; k < COUNT(CASES); k++) {
         far_net *net = network(ctx, CASES[k].arch, CASES[k].inputs, 3, 2);
-        far_net_certificate *c = certify(ctx, net, 1);
-        assert_never_passed(ctx, net, far_net_certificate_bound(c, 0), CASES[k].points);
-        far_net_certificate_destroy(c);
+        far_certificate *c = certify(ctx, net, 1);
+        assert_never_passed(ctx, net, far_certificate_bound(c, 0), CASES[k].points);
+        far_certificate_destroy(c);
         far_net_destroy(net);
     }
 }

@@ -543,7 +543,7 @@ static const maker MAKERS[] = {point_zeros, point_normal, point_ray,   point_ray
                                point_kink,  point_flat,   point_corner};
 
 /* Close to where the search found the largest value. */
-static void point_near(const subject *t, source *r, const far_net_bound *b, double *x)
+static void point_near(const subject *t, source *r, const far_bound *b, double *x)
 {
     double size = b->at_infinity ? log_uniform(r, 0, 290) : 1, jitter = log_uniform(r, -17, 0);
     for (int64_t i = 0; i < t->net->info.inputs; i++) {
@@ -563,14 +563,14 @@ typedef struct score {
 typedef struct attack {
     far_ctx *ctx;
     subject t;
-    const far_net_certificate *c;
+    const far_certificate *c;
     mp_program *exact;
     uint64_t seed, number;
     score *score;
 } attack;
 
 /* Whether a value of the engine obeys the certificate. */
-static bool obeys(const far_net_bound *b, double value, const double *x, int64_t d)
+static bool obeys(const far_bound *b, double value, const double *x, int64_t d)
 {
     if (b->verdict == FAR_BOUNDED) {
         return value >= b->lowest && value <= b->highest && fabs(value) <= b->tightest;
@@ -583,7 +583,7 @@ static bool obeys(const far_net_bound *b, double value, const double *x, int64_t
 }
 
 /* The same in real arithmetic. */
-static bool truly_obeys(const attack *a, const far_net_bound *b, int64_t j, const double *x)
+static bool truly_obeys(const attack *a, const far_bound *b, int64_t j, const double *x)
 {
     mpfr_t *f = mp_program_eval(a->exact, x), size, part;
     bool fine;
@@ -606,7 +606,7 @@ static bool truly_obeys(const attack *a, const far_net_bound *b, int64_t j, cons
 
 static void complain(const attack *a, int64_t j, const char *what, double value, const double *x)
 {
-    const far_net_bound *b = far_net_certificate_bound(a->c, j);
+    const far_bound *b = far_certificate_bound(a->c, j);
     a->score->wrong++;
     if (a->score->told == a->number + 1) { /* one line a network */
         return;
@@ -617,8 +617,9 @@ static void complain(const attack *a, int64_t j, const char *what, double value,
            (long long)a->t.net->info.inputs, a->t.spoilt, (long long)j, what, value);
     printf("  [%.17g, %.17g] tightest %.17g by %s; ball %g spectral %g relaxation %g branch %g; "
            "growth %g offset %g slope %g\n",
-           b->lowest, b->highest, b->tightest, b->method ? b->method : "-", b->norm_ball,
-           b->spectral, b->relaxation, b->branch, b->growth, b->offset, b->slope);
+           b->lowest, b->highest, b->tightest, b->method ? b->method : "-", b->proofs[0].bound,
+           b->proofs[1].bound, b->proofs[2].bound, b->proofs[3].bound, b->growth, b->offset,
+           b->slope);
     for (int64_t i = 0; x && i < a->t.net->info.inputs; i++) {
         printf("  x%lld = %.17g", (long long)i + 1, x[i]);
     }
@@ -645,7 +646,7 @@ static bool is_enclosed(const attack *a, int64_t j, const double *x)
 
 static void judge(const attack *a, int64_t j, double value, const double *x, bool sampled)
 {
-    const far_net_bound *b = far_net_certificate_bound(a->c, j);
+    const far_bound *b = far_certificate_bound(a->c, j);
     bool fine = obeys(b, value, x, a->t.net->info.inputs);
     a->score->not_finite += !isfinite(value);
     if (fine && !sampled) {
@@ -719,7 +720,7 @@ static void attack_block(const attack *a, source *r, int64_t n)
     int64_t d = a->t.net->info.inputs, p = a->t.net->info.outputs;
     double *x = malloc((size_t)(n * (d + p + 1)) * sizeof *x), *f = x + n * d, *sign = f + n * p;
     for (int64_t i = 0; i < n; i++) {
-        const far_net_bound *b = far_net_certificate_bound(a->c, pick(r, p));
+        const far_bound *b = far_certificate_bound(a->c, pick(r, p));
         int64_t kind = pick(r, COUNT(MAKERS) + (b->at != NULL));
         if (kind < COUNT(MAKERS)) {
             MAKERS[kind](&a->t, r, x + i * d);
@@ -757,7 +758,7 @@ static double value_at(const attack *a, const double *u, double t, int64_t j)
 /* f grows like slope t^order, beyond any level; and from `beyond` on above the level asked for. */
 static void judge_witness(const attack *a, int64_t j)
 {
-    const far_net_bound *b = far_net_certificate_bound(a->c, j);
+    const far_bound *b = far_certificate_bound(a->c, j);
     double last = 0, ratio = NAN, rest = 1e6 * fabs(value_at(a, b->direction, 0, j));
     int rising = 0, looked = 0;
     for (double t = 1e10; t < 1e200; t *= 1e10) {
@@ -787,8 +788,9 @@ static void judge_witness(const attack *a, int64_t j)
 
 static void judge_statements(const attack *a, int64_t j)
 {
-    const far_net_bound *b = far_net_certificate_bound(a->c, j);
-    double methods[] = {b->norm_ball, b->spectral, b->relaxation, b->branch};
+    const far_bound *b = far_certificate_bound(a->c, j);
+    double methods[] = {b->proofs[0].bound, b->proofs[1].bound, b->proofs[2].bound,
+                        b->proofs[3].bound};
     a->score->bounded += b->verdict == FAR_BOUNDED;
     a->score->unbounded += b->verdict == FAR_UNBOUNDED;
     a->score->undecided += b->verdict == FAR_UNDECIDED;
@@ -811,7 +813,7 @@ static void judge_statements(const attack *a, int64_t j)
     }
 }
 
-static far_status certify(far_ctx *ctx, const far_net *net, source *r, far_net_certificate **out)
+static far_status certify(far_ctx *ctx, const far_net *net, source *r, far_certificate **out)
 {
     static const double SECONDS[] = {0, 0.01, 0.03, 0.1};
     far_certify_opts o;
@@ -830,7 +832,7 @@ static void attack_network(far_ctx *ctx, uint64_t seed, uint64_t number, int64_t
 {
     source r = {.seed = seed + (number << 20)};
     attack a = {.ctx = ctx, .seed = seed, .number = number, .score = s};
-    far_net_certificate *c = NULL;
+    far_certificate *c = NULL;
     while (!draw_subject(ctx, &r, &a.t)) {
     }
     s->networks++;
@@ -854,7 +856,7 @@ static void attack_network(far_ctx *ctx, uint64_t seed, uint64_t number, int64_t
         }
         mp_program_destroy(a.exact);
     }
-    far_net_certificate_destroy(c);
+    far_certificate_destroy(c);
     subject_free(&a.t);
 }
 

@@ -4,6 +4,7 @@
  * the certificate's slope says; with one the certificate is a bound, and no point of a million,
  * from 1e-3 to 1e30 and where adversaries look, is beyond it.
  */
+#include "../../src/certify/net_certify.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +88,7 @@ static double value(far_ctx *ctx, const far_net *net, double x)
 
 /* Three kinds of points: of every size from 1e-3 to 1e30, near the place of the largest value
  * found, and among the data, each with both signs. */
-static double adversary(int i, const far_net_bound *b)
+static double adversary(int i, const far_bound *b)
 {
     double part = (i * 0.6180339887498949) - floor(i * 0.6180339887498949), sign = i % 2 ? 1 : -1;
     switch (i % 3) {
@@ -101,7 +102,7 @@ static double adversary(int i, const far_net_bound *b)
     }
 }
 
-static void check_bounded(far_ctx *ctx, const far_net *net, const far_net_bound *b)
+static void check_bounded(far_ctx *ctx, const far_net *net, const far_bound *b)
 {
     static double x[POINTS], f[POINTS];
     assert_int_equal(b->verdict, FAR_BOUNDED);
@@ -118,7 +119,7 @@ static void check_bounded(far_ctx *ctx, const far_net *net, const far_net_bound 
     assert_true(b->tightest <= 1.02 * b->sup_found);
 }
 
-static void check_unbounded(far_ctx *ctx, const far_net *net, const far_net_bound *b)
+static void check_unbounded(far_ctx *ctx, const far_net *net, const far_bound *b)
 {
     assert_int_equal(b->verdict, FAR_UNBOUNDED);
     double far_out = value(ctx, net, 1e6 * b->direction[0]);
@@ -129,13 +130,13 @@ static void check_unbounded(far_ctx *ctx, const far_net *net, const far_net_boun
 static void check(far_ctx *ctx, const far_net *net, bool norm, double *bound)
 {
     far_certify_opts o;
-    far_net_certificate *c;
+    far_certificate *c;
     far_certify_opts_init(&o);
     assert_int_equal(far_net_certify(ctx, net, &o, &c), FAR_OK);
-    const far_net_bound *b = far_net_certificate_bound(c, 0);
+    const far_bound *b = far_certificate_bound(c, 0);
     (norm ? check_bounded : check_unbounded)(ctx, net, b);
     *bound = norm ? b->tightest : b->slope;
-    far_net_certificate_destroy(c);
+    far_certificate_destroy(c);
 }
 
 static void trained_toy_networks_keep_their_certificates(void **state)

@@ -1,9 +1,10 @@
 /* The baselines: the linear model against one that leaves each row out in earnest, the trees
  * against a leaf worked out by hand, and every message. */
 #define _GNU_SOURCE
+#include "../../src/regress/baseline_internal.h"
 #include "../../src/base/base_internal.h"
 
-#include <farfield/baseline.h>
+#include <farfield/predictor.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>

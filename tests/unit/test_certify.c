@@ -129,7 +129,7 @@ static far_certify_opts quick(void)
 static far_certificate *certify_with(const far_model *m, far_certify_opts o)
 {
     far_certificate *c;
-    must(far_certify(ctx, m, &o, &c));
+    must(far_model_certify(ctx, m, &o, &c));
     return c;
 }
 
@@ -141,7 +141,7 @@ static far_certificate *certify(const far_model *m)
 static void refuse(const far_model *m, far_certify_opts o, far_status expected, const char *piece)
 {
     far_certificate *c = (far_certificate *)&o;
-    assert_status(far_certify(ctx, m, &o, &c), expected, piece);
+    assert_status(far_model_certify(ctx, m, &o, &c), expected, piece);
     assert_null(c);
 }
 
@@ -193,11 +193,11 @@ static void certify_checks_its_arguments(void **state)
     far_model *m = fit(LINE, "y", LN_FIRST);
     far_certify_opts good = quick(), o = good;
     far_certificate *c;
-    assert_status(far_certify(ctx, m, &o, NULL), FAR_ERR_ARG, "out");
-    assert_status(far_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "model");
-    assert_status(far_certify(ctx, m, NULL, &c), FAR_ERR_ARG, "opts");
+    assert_status(far_model_certify(ctx, m, &o, NULL), FAR_ERR_ARG, "out");
+    assert_status(far_model_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "model");
+    assert_status(far_model_certify(ctx, m, NULL, &c), FAR_ERR_ARG, "opts");
     o.size = 0;
-    refuse(m, o, FAR_ERR_ARG, "initialised");
+    refuse(m, o, FAR_ERR_ARG, "far_certify_opts_init");
     o = good, o.starts = 0;
     refuse(m, o, FAR_ERR_ARG, "starts");
     o = good, o.gap = 0;
@@ -218,8 +218,6 @@ static void certify_checks_its_arguments(void **state)
     assert_null(far_certificate_bound(made, 1));
     assert_status(far_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "certificate");
     assert_status(far_certificate_json(ctx, made, NULL), FAR_ERR_ARG, "out");
-    assert_status(far_certificate_check(ctx, NULL, "{}"), FAR_ERR_ARG, "model");
-    assert_int_not_equal(far_certificate_check(ctx, m, NULL), FAR_OK);
     far_certificate_destroy(made);
     far_certificate_destroy(NULL);
     far_text_free(ctx, NULL);
@@ -280,7 +278,7 @@ static void check_text(const far_model *m, const far_certificate *c)
 {
     char *text;
     must(far_certificate_json(ctx, c, &text));
-    must(far_certificate_check(ctx, m, text));
+    must(far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS));
     far_text_free(ctx, text);
 }
 
@@ -606,7 +604,7 @@ static far_status check_json(const far_model *m, const json_t *o)
 {
     char *text = json_dumps(o, JSON_REAL_PRECISION(17));
     assert_non_null(text);
-    far_status st = far_certificate_check(ctx, m, text);
+    far_status st = far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS);
     free(text);
     return st;
 }
@@ -731,7 +729,7 @@ static void any_changed_statement_is_refused(void **state)
         json_t *o = parsed(c);
         must(check_json(m, o));
         assert_refused(m, o, o, "format", json_string("farfield certificates"));
-        assert_refused(m, o, o, "version", json_integer(3));
+        assert_refused(m, o, o, "version", json_integer(4));
         assert_refused(m, o, o, "version", json_null());
         assert_refused(m, o, o, "arch", json_string("dense ln relu dense relu dense(b=0.2)"));
         assert_refused(m, o, o, "arch", json_null());
@@ -790,7 +788,7 @@ static void certificates_survive_jansson_without_memory(void **state)
     st = FAR_ERR_MEMORY;
     for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
         json_calls = 0;
-        st = far_certificate_check(ctx, m, whole);
+        st = far_model_certificate_check(ctx, m, whole, FAR_PROOF_CHECK_SECONDS);
         assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
         assert_int_equal(json_live, 0);
     }
@@ -890,19 +888,25 @@ static void other_texts_are_no_certificates(void **state)
                                         "[{}]",     "{\"format\": \"farfield certificate\"}",
                                         "\xff\xfe", "{\"a\":1,\"a\":2}"};
     for (int i = 0; i < COUNT(texts); i++) {
-        assert_status(far_certificate_check(ctx, m, texts[i]), FAR_ERR_FORMAT, "certificate");
+        assert_status(far_model_certificate_check(ctx, m, texts[i], FAR_PROOF_CHECK_SECONDS),
+                      FAR_ERR_FORMAT, "certificate");
     }
     must(far_certificate_json(ctx, c, &text));
-    must(far_certificate_check(ctx, m, text));
-    assert_status(far_certificate_check(ctx, other, text), FAR_ERR_FORMAT, "another architecture");
-    assert_status(far_certificate_check(ctx, data, text), FAR_ERR_FORMAT, "other training data");
-    assert_int_not_equal(far_certificate_check(ctx, ridge, text), FAR_OK);
-    assert_int_not_equal(far_certificate_check(ctx, prior, text), FAR_OK);
+    must(far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS));
+    assert_status(far_model_certificate_check(ctx, other, text, FAR_PROOF_CHECK_SECONDS),
+                  FAR_ERR_FORMAT, "another architecture");
+    assert_status(far_model_certificate_check(ctx, data, text, FAR_PROOF_CHECK_SECONDS),
+                  FAR_ERR_FORMAT, "other training data");
+    assert_int_not_equal(far_model_certificate_check(ctx, ridge, text, FAR_PROOF_CHECK_SECONDS),
+                         FAR_OK);
+    assert_int_not_equal(far_model_certificate_check(ctx, prior, text, FAR_PROOF_CHECK_SECONDS),
+                         FAR_OK);
     size_t length = strlen(text);
     for (size_t cut = 0; cut < length - 1; cut++) {
         char kept = text[cut];
         text[cut] = 0;
-        assert_int_equal(far_certificate_check(ctx, m, text), FAR_ERR_FORMAT);
+        assert_int_equal(far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS),
+                         FAR_ERR_FORMAT);
         text[cut] = kept;
     }
     far_text_free(ctx, text);
@@ -984,9 +988,9 @@ static far_status live(const far_model *m, double level)
     o.seconds = 1e-9; /* a round of search and the first cells of the branching */
     o.starts = 1;
     o.exceeds = level;
-    FAR_TRY(far_certify(ctx, m, &o, &c));
+    FAR_TRY(far_model_certify(ctx, m, &o, &c));
     FAR_TRY(far_certificate_json(ctx, c, &text));
-    FAR_TRY(far_certificate_check(ctx, m, text));
+    FAR_TRY(far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS));
 done:
     far_text_free(ctx, text);
     far_certificate_destroy(c);

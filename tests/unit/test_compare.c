@@ -2,9 +2,10 @@
  * verdicts, and every message. */
 #define _GNU_SOURCE
 #include "../../src/compare/compare_internal.h"
+#include "../../src/regress/baseline_internal.h"
 
-#include <farfield/baseline.h>
 #include <farfield/certify.h>
+#include <farfield/predictor.h>
 #include <jansson.h>
 #include <math.h>
 #include <setjmp.h>
@@ -171,6 +172,12 @@ static void assert_refused(const far_frame *frame, far_status status, const char
 
 /* ---- rows ---- */
 
+static const far_bound *bound_of(const far_comparison *c, int64_t model)
+{
+    const far_certificate *known = far_comparison_row(c, model)->certificate;
+    return known ? far_certificate_bound(known, 0) : NULL;
+}
+
 static bool holds(const far_compare_points *p, int64_t row)
 {
     for (int64_t i = 0; i < p->count; i++) {
@@ -318,8 +325,8 @@ static void rows_of_the_table_sum_up_their_runs(void **state)
     assert_int_equal(row->network, 1);
     assert_int_equal(row->state, FAR_COMPARED_OK);
     assert_null(row->message);
-    assert_null(row->verdict.reason);
-    assert_int_equal(row->verdict.known, 0);
+    assert_null(row->reason);
+    assert_null(row->certificate);
     assert_null(far_comparison_row(c, 1)->arch);
     assert_int_equal(far_comparison_row(c, 1)->network, 0);
     assert_int_equal(far_comparison_describe(c).best, 0);
@@ -410,8 +417,8 @@ static void the_mean_is_that_of_the_training_rows(void **state)
     for (int64_t i = 0; i < p.count; i++) {
         assert_close(far_comparison_run(c, 0, 0)->prediction[i], sum / count, 1e-14);
     }
-    const far_compare_verdict *v = &far_comparison_row(c, 0)->verdict;
-    assert_int_equal(v->known && v->bounded, 1);
+    const far_bound *v = bound_of(c, 0);
+    assert_int_equal(v->verdict, FAR_BOUNDED);
     double most = 0; /* of any seed */
     for (int64_t i = 0; i < far_comparison_describe(c).seeds; i++) {
         most = fmax(most, fabs(far_comparison_run(c, 0, i)->prediction[0]));
@@ -429,21 +436,23 @@ static void norms_are_bounded_and_nothing_else(void **state)
     opts.certify = 1;
     fit.ridge = 0.01;
     far_comparison *c = compare(frame);
-    const far_compare_verdict *none = &far_comparison_row(c, 0)->verdict;
-    assert_int_equal(none->known, 1);
-    assert_int_equal(none->bounded, 0);
+    const far_compare_row *row = far_comparison_row(c, 0);
+    const far_bound *none = bound_of(c, 0);
+    assert_int_equal(none->verdict, FAR_UNBOUNDED);
     assert_true(isinf(none->tightest));
     assert_true(none->order == 1 && none->slope != 0);
-    assert_int_equal(none->input_count, 2);
-    assert_string_equal(none->input[0], "a");
+    assert_int_equal(far_certificate_describe(row->certificate).inputs, 2);
+    assert_string_equal(far_certificate_input(row->certificate, 0), "a");
+    assert_null(far_certificate_input(row->certificate, 2));
     assert_close(hypot(none->direction[0], none->direction[1]), 1, 1e-12);
-    assert_non_null(strstr(none->reason, "Theorem"));
-    assert_int_equal(none->seed, fit.seed);
+    assert_non_null(strstr(row->reason, "Theorem"));
+    assert_int_equal(row->certificate_seed, fit.seed);
     for (int k = 1; k < 4; k++) {
-        const far_compare_verdict *v = &far_comparison_row(c, k)->verdict;
+        const far_bound *v = bound_of(c, k);
+        double found = far_comparison_row(c, k)->found;
         const far_compare_run *r = far_comparison_run(c, k, 0);
-        assert_int_equal(v->known && v->bounded, 1);
-        assert_true(v->tightest >= v->sup_found && v->sup_found >= r->max_in * (1 - 1e-9));
+        assert_int_equal(v->verdict, FAR_BOUNDED);
+        assert_true(v->tightest >= found && found >= r->max_in * (1 - 1e-9));
         assert_null(v->direction);
         assert_true(isnan(v->slope));
     }
@@ -458,11 +467,10 @@ static void a_plane_runs_away_along_its_steepest_input(void **state)
     set_opts("linear");
     opts.certify = 1;
     far_comparison *c = compare(frame);
-    const far_compare_verdict *v = &far_comparison_row(c, 0)->verdict;
-    assert_int_equal(v->known, 1);
-    assert_int_equal(v->bounded, 0);
-    assert_true(v->direction[0] == 1 && v->direction[1] == 0);
-    assert_close(v->slope, 3, 1e-6);
+    const far_bound *v = bound_of(c, 0);
+    assert_int_equal(v->verdict, FAR_UNBOUNDED);
+    assert_close(v->direction[0] * v->slope, 3, 1e-6); /* the slope of the first input */
+    assert_close(hypot(v->direction[0], v->direction[1]), 1, 1e-12);
     assert_true(v->order == 1 && isinf(v->tightest));
     far_comparison_destroy(c);
     far_frame_destroy(frame);
@@ -477,8 +485,8 @@ static void a_constant_runs_nowhere(void **state)
     far_comparison *c = compare(frame);
     for (int k = 0; k < 3; k++) {
         const far_compare_row *row = far_comparison_row(c, k);
-        assert_int_equal(row->verdict.known && row->verdict.bounded, 1);
-        assert_close(row->verdict.tightest, 7, 1e-12);
+        assert_int_equal(bound_of(c, k)->verdict, FAR_BOUNDED);
+        assert_close(bound_of(c, k)->tightest, 7, 1e-12);
         assert_true(isnan(row->r2_in.mean) && isnan(row->r2_out.mean));
         assert_close(row->rmse_out.mean, 0, 1e-12);
     }
@@ -515,10 +523,11 @@ static void trees_are_those_of_the_baseline(void **state)
     far_mat mxt = far_mat_view(xt, m, 2, FAR_F64), mout = far_mat_view(out, m, 1, FAR_F64);
     assert_int_equal(far_xgboost_predict(ctx, &mx, &my, &mxt, 7, 1, &mout), FAR_OK);
     assert_memory_equal(out, far_comparison_run(c, 0, 1)->prediction, (size_t)m * sizeof *out);
-    const far_compare_verdict *v = &far_comparison_row(c, 0)->verdict;
-    assert_int_equal(v->known && v->bounded, 1);
-    assert_true(isnan(v->tightest));
-    assert_non_null(strstr(v->reason, "constant"));
+    const far_bound *v = bound_of(c, 0);
+    assert_int_equal(v->verdict, FAR_BOUNDED);
+    assert_true(v->tightest >= far_comparison_row(c, 0)->max_in && isfinite(v->tightest));
+    assert_true(v->tightest >= far_comparison_row(c, 0)->max_out);
+    assert_non_null(strstr(v->theorem, "leaves"));
     far_comparison_destroy(c);
     far_frame_destroy(frame);
 }
@@ -570,9 +579,9 @@ static void a_model_that_fails_does_not_stop_the_others(void **state)
     assert_int_equal(row->state, FAR_COMPARED_FAILED);
     assert_int_equal(far_comparison_run(c, 0, 1)->status, FAR_ERR_BUDGET);
     assert_non_null(strstr(row->message, "memory"));
-    assert_int_equal(row->verdict.known, 0);
+    assert_null(row->certificate);
     assert_int_equal(far_comparison_row(c, 1)->state, FAR_COMPARED_OK);
-    assert_int_equal(far_comparison_row(c, 1)->verdict.known, 1);
+    assert_non_null(bound_of(c, 1));
     far_comparison_destroy(c);
     far_frame_destroy(frame);
 }
@@ -606,9 +615,10 @@ static void seeds_that_fail_leave_the_others(void **state)
     assert_int_equal(row->state, FAR_COMPARED_PARTLY);
     assert_non_null(strstr(row->message, "same inputs and different targets"));
     assert_close(row->r2_out.mean, mean / (double)good, 1e-12 * fabs(mean));
-    assert_int_equal(row->verdict.known, 1);
-    assert_true(row->verdict.seed >= (uint64_t)first); /* the worst of those that are there */
-    assert_true(row->max_in <= row->verdict.tightest && row->max_out <= row->verdict.tightest);
+    const far_bound *b = bound_of(c, 0);
+    assert_int_equal(b->verdict, FAR_BOUNDED);
+    assert_true(row->certificate_seed >= (uint64_t)first); /* the worst of those that are there */
+    assert_true(row->max_in <= b->tightest && row->max_out <= b->tightest);
     far_comparison_destroy(c);
     far_frame_destroy(frame);
 }
@@ -623,8 +633,8 @@ static void a_certificate_that_fails_leaves_the_scores(void **state)
     far_comparison *c = compare(frame);
     const far_compare_row *row = far_comparison_row(c, 0);
     assert_int_equal(row->state, FAR_COMPARED_OK);
-    assert_int_equal(row->verdict.known, 0);
-    assert_non_null(strstr(row->verdict.reason, "is not known"));
+    assert_null(row->certificate);
+    assert_non_null(strstr(row->reason, "is not known"));
     far_comparison_destroy(c);
     far_frame_destroy(frame);
 }
@@ -1016,11 +1026,11 @@ static void json_has_every_field(void **state)
     assert_true(json_real_value(member(member(none, "r2_out"), "ci95")) == row->r2_out.ci95);
     assert_string_equal(json_string_value(member(member(none, "certificate"), "verdict")),
                         "unbounded");
-    assert_string_equal(json_string_value(member(member(none, "certificate"), "tightest")), "inf");
+    assert_true(json_is_null(member(member(none, "certificate"), "tightest")));
     assert_true(json_is_object(member(member(none, "certificate"), "direction")));
     assert_string_equal(json_string_value(member(member(ln, "certificate"), "verdict")), "bounded");
     assert_true(json_real_value(member(member(ln, "certificate"), "tightest")) ==
-                far_comparison_row(c, 1)->verdict.tightest);
+                bound_of(c, 1)->tightest);
     assert_int_equal(json_array_size(member(ln, "runs")), 2);
     json_t *trees = json_array_get(rows, 2);
     assert_string_equal(json_string_value(member(trees, "status")), "unavailable");

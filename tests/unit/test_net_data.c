@@ -5,7 +5,7 @@
 #include "../../src/net/net_internal.h"
 #include "../../src/regress/regress_internal.h"
 
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 
 #include "harness.h"
 

@@ -3,7 +3,7 @@
 
 #include "harness.h"
 
-#include <farfield/netdata.h>
+#include <farfield/predictor.h>
 
 enum { ROWS = 5 };
 #define TABLE                                                                                      \

@@ -1,7 +1,8 @@
 /* What XGBoost can answer, from a library that fails where it is told: the words reach the message,
  * and whatever was made is freed. */
+#include "../../src/regress/baseline_internal.h"
 #include <dlfcn.h>
-#include <farfield/baseline.h>
+#include <farfield/predictor.h>
 
 #include "harness.h"
 

@@ -1,7 +1,7 @@
 waves 19 >w.csv
 "$FARFIELD" fit w.csv -t y -a 'dense relu dense' --ridge 1e-2 -q -o w.far
 "$FARFIELD" certify w.far --exceeds 1000 >words
-grep -Eq '^unbounded: along this direction y grows like -?[0-9.e-]+ t:$' words
+grep -Eq '^unbounded: along this direction y grows like -?[0-9.e-]+ t [-+] [0-9.e-]+:$' words
 grep -Eq '^ +[ab] +-?[0-9.]+$' words
 a="$(sed -n 's/.*beyond the point.*a = \([-0-9.e+]*\).*/\1/p' words)"
 b="$(sed -n 's/.*beyond the point.*b = \([-0-9.e+]*\).*/\1/p' words)"

@@ -9,6 +9,6 @@ points 1 -4 >U.csv
 "$FARFIELD" predict norm.safetensors U.csv --at-infinity
 "$FARFIELD" predict net.safetensors U.csv --at-infinity --json
 "$FARFIELD" predict net.safetensors X.csv -o p.npy --json
-expect_code 2 "$FARFIELD" predict net.safetensors X.csv --std
-expect_code 2 "$FARFIELD" predict net.safetensors X.csv --steps 3 --rate 1
+expect_code 1 "$FARFIELD" predict net.safetensors X.csv --std
+expect_code 1 "$FARFIELD" predict net.safetensors X.csv --steps 3 --rate 1
 expect_code 1 "$FARFIELD" predict net.safetensors <(printf '1,2\n3,4\n')

@@ -1,0 +1,114 @@
+/*
+ * farfield/predictor.h: whatever was fitted, trained or built, asked in one way.
+ *
+ *     far_predictor_load      any file that the library writes, and networks of PyTorch
+ *     far_predictor_predict   the rows of a table
+ *     far_predictor_eval      points; _limit: where they go far out
+ *     far_predictor_certify   bounded, unbounded or undecided, and by what
+ *
+ * All of it is in raw units: those of the table's columns.
+ */
+#ifndef FARFIELD_PREDICTOR_H
+#define FARFIELD_PREDICTOR_H
+
+#include <farfield/certify.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum far_predictor_kind {
+    FAR_PREDICTOR_INFINITE = 0, /* a network of infinite width: far_model */
+    FAR_PREDICTOR_FINITE = 1,   /* far_net */
+    FAR_PREDICTOR_LINEAR = 2,
+    FAR_PREDICTOR_TREES = 3,    /* boosted, by the XGBoost library */
+    FAR_PREDICTOR_COMMITTEE = 4 /* the mean of other predictors */
+} far_predictor_kind;
+
+typedef struct far_predictor far_predictor; /* opaque, immutable */
+
+/* arch: of a network whose file does not name it; else NULL. Errors as in far_model_load and
+ * far_net_load. */
+FAR_API FAR_NODISCARD far_status far_predictor_load(far_ctx *ctx, const char *path,
+                                                    const char *arch, far_predictor **out);
+FAR_API FAR_NODISCARD far_status far_predictor_save(far_ctx *ctx, const far_predictor *p,
+                                                    const char *path);
+FAR_API void far_predictor_destroy(far_predictor *p); /* NULL is fine */
+
+/* A model or network as a predictor: it must live as long as that does. */
+FAR_API FAR_NODISCARD far_status far_predictor_of_model(far_ctx *ctx, const far_model *m,
+                                                        far_predictor **out);
+FAR_API FAR_NODISCARD far_status far_predictor_of_net(far_ctx *ctx, const far_net *net,
+                                                      far_predictor **out);
+
+/* far_model_fit, as a predictor that holds the model. */
+FAR_API FAR_NODISCARD far_status far_predictor_fit(far_ctx *ctx, const far_frame *frame,
+                                                   const far_fit_opts *opts, far_predictor **out);
+/* Ridge linear regression with an intercept on columns scaled to unit variance (constant ones are
+ * ignored), the ridge chosen by exact leave-one-out error over a grid, the largest within a
+ * millionth of the best. Classes are regressed on their indicators. ridge: NAN to choose; INFINITY:
+ * the mean of the targets. */
+FAR_API FAR_NODISCARD far_status far_predictor_fit_linear(far_ctx *ctx, const far_frame *frame,
+                                                          const far_columns_opts *opts,
+                                                          double ridge, far_predictor **out);
+/* Boosted trees by the XGBoost C library, opened at run time: its defaults, squared error, rounds
+ * rounds, seed; one target of numbers. FAR_ERR_BACKEND: the library is not there (the message names
+ * the package) or refused, with its own words. */
+FAR_API FAR_NODISCARD far_status far_predictor_fit_trees(far_ctx *ctx, const far_frame *frame,
+                                                         const far_columns_opts *opts,
+                                                         int64_t rounds, uint64_t seed,
+                                                         far_predictor **out);
+/* "1.7.4", valid until the next call in this thread, or NULL with the reason in the context's
+ * message. */
+FAR_API const char *far_xgboost_version(far_ctx *ctx);
+/* The mean of count predictors of the same inputs and outputs, which belong to it from then on; on
+ * failure they stay the caller's. */
+FAR_API FAR_NODISCARD far_status far_predictor_committee(far_ctx *ctx,
+                                                         far_predictor *const *members,
+                                                         int64_t count, far_predictor **out);
+
+typedef struct far_predictor_info {
+    far_predictor_kind kind;
+    const char *name; /* of the kind: "infinite", "finite", "linear", "trees", "committee" */
+    const char *arch; /* canonical; NULL: it is no network */
+    int64_t inputs, outputs;
+    int64_t members; /* of a committee; else 1 */
+    double ridge;    /* relative to the mean diagonal of what it was added to; NAN: none */
+    int32_t sealed;  /* 1: made here, or loaded from a file whose checksum holds */
+} far_predictor_info;
+FAR_API far_predictor_info far_predictor_describe(const far_predictor *p);
+FAR_API const far_columns *far_predictor_columns(const far_predictor *p);
+/* What is inside, for those who want more of it; NULL if it is of another kind. */
+FAR_API const far_model *far_predictor_model(const far_predictor *p);
+FAR_API const far_net *far_predictor_net(const far_predictor *p);
+
+/* out (m x outputs) = f(x), x m x inputs. For classes the outputs are scores or logits. */
+FAR_API FAR_NODISCARD far_status far_predictor_eval(far_ctx *ctx, const far_predictor *p,
+                                                    const far_mat *x, far_mat *out);
+/* f_k(t u_i) ~ value[i, k] t^order[i, k] as t grows; where the order is 0 value is the limit. */
+FAR_API FAR_NODISCARD far_status far_predictor_limit(far_ctx *ctx, const far_predictor *p,
+                                                     const far_mat *u, far_mat *value,
+                                                     far_mat *order);
+/* Rows of a table, which needs the features (others are ignored). For classes the mean holds scores
+ * that sum to 1 (infinite width) or probabilities. FAR_ERR_ARG: an option that this kind does not
+ * have, in words. */
+FAR_API FAR_NODISCARD far_status far_predictor_predict(far_ctx *ctx, const far_predictor *p,
+                                                       const far_frame *frame,
+                                                       const far_predict_opts *opts,
+                                                       far_prediction **out);
+
+/* Progress "search" and "bound". The same bits for any number of threads, unless time runs out.
+ * FAR_ERR_ARCH: a linearised network. FAR_ERR_VALUE: a weight that is not finite, or a bound beyond
+ * float64. FAR_ERR_BACKEND: the C library's functions are not good enough, or a value that was met
+ * lies beyond what was proven: our mistake, and no certificate then. */
+FAR_API FAR_NODISCARD far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p,
+                                                       const far_certify_opts *opts,
+                                                       far_certificate **out);
+/* The check of far_certificate_json's text against a predictor (certify.h). */
+FAR_API FAR_NODISCARD far_status far_certificate_check(far_ctx *ctx, const far_predictor *p,
+                                                       const char *json);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

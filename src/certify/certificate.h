@@ -1,0 +1,49 @@
+/*
+ * A certificate, its text and its check, whatever it is of.
+ *
+ * A certificate is checked by writing one more: of the same predictor, at the points and along the
+ * directions that are stated, with every number computed again. Both texts must then have the same
+ * fields, and field by field say the same; so nothing can be written that is not checked.
+ */
+#ifndef FAR_CERTIFICATE_H
+#define FAR_CERTIFICATE_H
+
+#include "../columns/columns_internal.h"
+#include "proof_json.h"
+
+#include <farfield/certify.h>
+
+enum { FAR_VERDICTS = 3 };
+
+struct far_certificate {
+    far_ctx *ctx;
+    far_certificate_info info;
+    const char *kind; /* "infinite", "finite", ...: of the predictor */
+    far_bound *bounds;
+    double *vectors; /* at or direction of every output */
+    char *arch;      /* NULL: it has none */
+    char hash[65], data_hash[65];
+    char **inputs, **outputs; /* names */
+    int64_t input_count;
+    int64_t rows;                /* trained on; -1: unknown */
+    char *reasons[FAR_VERDICTS]; /* theorems that were made up for this one */
+};
+
+/* A certificate that says nothing yet of a predictor with these columns. */
+far_status far_certificate_blank(far_ctx *ctx, const char *kind, const char *arch,
+                                 const far_columns *columns, far_certificate **out);
+/* 0: bounded, 1: undecided, 2: unbounded. */
+int far_verdict_badness(far_verdict verdict);
+far_verdict far_certificate_worst(const far_certificate *c);
+/* Every certificate passes here before anyone sees it: FAR_ERR_BACKEND where a value that was met,
+ * or a slope, lies beyond what was proven. */
+far_status far_certificate_confront(const far_certificate *c);
+far_status far_certify_opts_check(far_ctx *ctx, const far_certify_opts *o);
+
+/* What a kind of predictor adds to the check: it completes own, which holds all that needs no
+ * search, by what the outputs state and can be confirmed. */
+typedef far_status (*far_complete_fn)(void *user, const json_t *outputs, far_certificate *own);
+far_status far_certificate_compare(far_ctx *ctx, const char *json, far_complete_fn complete,
+                                   void *user, far_certificate *own);
+
+#endif

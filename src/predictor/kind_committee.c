@@ -1,0 +1,619 @@
+/* The mean of other predictors. */
+#include "predictor_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SURE 1e-9   /* slopes that cancel to less than this share of them prove nothing */
+#define FAR_OUT 1e6 /* data sizes, where a slope is confirmed */
+enum { MOST_MEMBERS = 1000 };
+
+typedef struct committee {
+    far_ctx *ctx;
+    far_columns *columns; /* of the first member, inputs in raw units */
+    far_predictor **members;
+    int64_t count;
+} committee;
+
+static void destroy(void *self)
+{
+    committee *c = self;
+    for (int64_t i = 0; c->members && i < c->count; i++) {
+        far_predictor_destroy(c->members[i]);
+    }
+    far_columns_destroy(c->columns);
+    far_free(c->ctx, c->members);
+    far_free(c->ctx, c);
+}
+
+static const far_columns *columns(const void *self)
+{
+    return ((const committee *)self)->columns;
+}
+
+static void describe(const void *self, far_predictor_info *out)
+{
+    out->members = ((const committee *)self)->count;
+}
+
+/* ---- making one ---------------------------------------------------------------------------- */
+
+static bool same_names(char *const *a, char *const *b, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (strcmp(a[i], b[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Members answer the same question: the same inputs, outputs, and what the outputs are. */
+static far_status check_member(far_ctx *ctx, const far_predictor *first, const far_predictor *p,
+                               int64_t i)
+{
+    if (p->ops == &far_committee_ops) {
+        return far_fail(ctx, FAR_ERR_ARG, "member %lld is a committee; take its members instead",
+                        (long long)i + 1);
+    }
+    const far_columns *a = far_predictor_columns(first), *b = far_predictor_columns(p);
+    bool inputs =
+        a->info.inputs == b->info.inputs && same_names(a->inputs, b->inputs, a->info.inputs);
+    bool outputs = a->info.outputs == b->info.outputs && a->info.classes == b->info.classes &&
+                   a->info.targets == b->info.targets &&
+                   same_names(a->targets, b->targets, a->info.targets) &&
+                   same_names(a->classes, b->classes, a->info.classes);
+    bool scores = a->info.classes == 0 || a->info.loss == b->info.loss;
+    if (inputs && outputs && scores) {
+        return FAR_OK;
+    }
+    return far_fail(ctx, FAR_ERR_SHAPE, "member %lld has other %s than the first", (long long)i + 1,
+                    !inputs    ? "inputs"
+                    : !outputs ? "outputs"
+                               : "scores of its classes");
+}
+
+/* The committee's own units are raw. */
+static far_status take_columns(far_ctx *ctx, const far_predictor *first, committee *c)
+{
+    far_status st = far_columns_copy(ctx, far_predictor_columns(first), &c->columns);
+    if (st == FAR_OK) {
+        far_free(ctx, c->columns->scaling);
+        st = far_columns_unscaled(c->columns);
+    }
+    return st;
+}
+
+static far_status committee_new(far_ctx *ctx, int64_t count, committee **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st != FAR_OK) {
+        return st;
+    }
+    **out = (committee){.ctx = ctx};
+    st = far_alloc(ctx, count, &(*out)->members);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        (*out)->members[i] = NULL;
+    }
+    return st;
+}
+
+static far_status check_members(far_ctx *ctx, far_predictor *const *members, int64_t count)
+{
+    far_status st = FAR_OK;
+    if (count < 1 || count > MOST_MEMBERS) {
+        return far_fail(ctx, FAR_ERR_ARG, "a committee has 1 to %d members, not %lld", MOST_MEMBERS,
+                        (long long)count);
+    }
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = members[i] ? check_member(ctx, members[0], members[i], i)
+                        : far_fail(ctx, FAR_ERR_ARG, "member %lld is NULL", (long long)i + 1);
+    }
+    return st;
+}
+
+far_status far_predictor_committee(far_ctx *ctx, far_predictor *const *members, int64_t count,
+                                   far_predictor **out)
+{
+    far_status st;
+    committee *c = NULL;
+    if (!out || !members) {
+        return far_fail(ctx, FAR_ERR_ARG, "members or out is NULL");
+    }
+    *out = NULL;
+    FAR_TRY(check_members(ctx, members, count));
+    FAR_TRY(committee_new(ctx, count, &c));
+    FAR_TRY(take_columns(ctx, members[0], c));
+    FAR_TRY(far_predictor_wrap(ctx, &far_committee_ops, c, false, out));
+    memcpy(c->members, members, (size_t)count * sizeof *members);
+    c->count = count;
+    c = NULL;
+done:
+    if (c) {
+        destroy(c);
+    }
+    return st;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static void add_share(const far_mat *from, double share, far_mat *to)
+{
+    for (int64_t i = 0; i < to->rows; i++) {
+        const double *a = far_mat_row(from, i);
+        double *b = far_mat_row(to, i);
+        for (int64_t k = 0; k < to->cols; k++) {
+            b[k] += share * a[k];
+        }
+    }
+}
+
+static void clear(far_mat *m)
+{
+    for (int64_t i = 0; i < m->rows; i++) {
+        memset(far_mat_row(m, i), 0, (size_t)m->cols * sizeof(double));
+    }
+}
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *x, far_mat *out)
+{
+    const committee *c = self;
+    double *one = NULL;
+    far_status st = far_alloc(ctx, out->rows * out->cols, &one);
+    far_mat f = far_mat_view(one, out->rows, out->cols, FAR_F64);
+    if (st == FAR_OK) {
+        clear(out);
+    }
+    for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
+        st = far_predictor_eval(ctx, c->members[i], x, &f);
+        if (st == FAR_OK) {
+            add_share(&f, 1 / (double)c->count, out);
+        }
+    }
+    far_free(ctx, one);
+    return st;
+}
+
+/* Of each output the fastest members count; the others vanish beside them. */
+static void join_limit(const far_mat *value, const far_mat *order, double share, far_mat *sum,
+                       far_mat *power)
+{
+    for (int64_t i = 0; i < sum->rows; i++) {
+        const double *v = far_mat_row(value, i), *o = far_mat_row(order, i);
+        double *s = far_mat_row(sum, i), *p = far_mat_row(power, i);
+        for (int64_t k = 0; k < sum->cols; k++) {
+            double own = v[k] != 0 ? o[k] : 0;
+            if (own > p[k]) {
+                p[k] = own;
+                s[k] = 0;
+            }
+            s[k] += own == p[k] ? share * v[k] : 0;
+        }
+    }
+}
+
+static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order)
+{
+    const committee *c = self;
+    double *room = NULL;
+    int64_t size = value->rows * value->cols;
+    far_status st = far_alloc(ctx, 2 * size, &room);
+    far_mat v = far_mat_view(room, value->rows, value->cols, FAR_F64);
+    far_mat o = far_mat_view(room + size, value->rows, value->cols, FAR_F64);
+    if (st == FAR_OK) {
+        clear(value);
+        clear(order);
+    }
+    for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
+        st = far_predictor_limit(ctx, c->members[i], u, &v, &o);
+        if (st == FAR_OK) {
+            join_limit(&v, &o, 1 / (double)c->count, value, order);
+        }
+    }
+    far_free(ctx, room);
+    return st;
+}
+
+/* ---- rows of a table ----------------------------------------------------------------------- */
+
+static void add_prediction(const far_prediction *from, double share, far_prediction *to)
+{
+    for (int64_t i = 0; i < to->rows * to->outputs; i++) {
+        to->mean[i] += share * from->mean[i];
+        if (to->probability) {
+            to->probability[i] += share * from->probability[i];
+        }
+    }
+}
+
+/* The first one's prediction, times share, as what the others are added to. */
+static void start_prediction(double share, far_prediction *p)
+{
+    for (int64_t i = 0; i < p->rows * p->outputs; i++) {
+        p->mean[i] *= share;
+        if (p->probability) {
+            p->probability[i] *= share;
+        }
+    }
+}
+
+static far_status check_options(far_ctx *ctx, const committee *c, const far_predict_opts *o)
+{
+    if (o->spread != FAR_SPREAD_NONE || isfinite(o->time) || o->steps != 0 || o->rate != 0) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a spread, a time and steps are for models of infinite width");
+    }
+    return o->at_infinity && c->columns->info.classes > 0
+               ? far_fail(ctx, FAR_ERR_ARG,
+                          "limits of a committee's probabilities are not defined; ask its members")
+               : FAR_OK;
+}
+
+/* The mean of the members' limits, one row at a time: they may grow with different powers. */
+static far_status predict_limits(far_ctx *ctx, const committee *c, const far_frame *frame,
+                                 const far_predict_opts *o, far_prediction **out)
+{
+    far_status st;
+    far_prediction *p = NULL;
+    int64_t *index = NULL, d = c->columns->info.inputs;
+    double *u = NULL, *orders = NULL;
+    FAR_TRY(far_alloc(ctx, 1, &p));
+    *p = (far_prediction){.ctx = ctx, .outputs = c->columns->info.outputs};
+    FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &p->rows));
+    FAR_TRY(far_alloc(ctx, p->rows * d, &u));
+    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->mean));
+    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &orders));
+    FAR_TRY(far_alloc(ctx, p->rows, &p->order));
+    FAR_TRY(far_columns_apply(ctx, c->columns, frame, index, p->rows, true, u));
+    far_mat directions = far_mat_view(u, p->rows, d, FAR_F64), mean = far_prediction_mean(p);
+    far_mat order = far_mat_view(orders, p->rows, p->outputs, FAR_F64);
+    FAR_TRY(limit(ctx, c, &directions, &mean, &order));
+    far_prediction_join(orders, p);
+    *out = p;
+    p = NULL;
+done:
+    far_prediction_destroy(p);
+    far_free(ctx, index);
+    far_free(ctx, u);
+    far_free(ctx, orders);
+    return st;
+}
+
+static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
+                          const far_predict_opts *o, far_prediction **out)
+{
+    const committee *c = self;
+    far_prediction *sum = NULL;
+    double share = 1 / (double)c->count;
+    far_status st = check_options(ctx, c, o);
+    if (st == FAR_OK && o->at_infinity) {
+        return predict_limits(ctx, c, frame, o, out);
+    }
+    for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
+        far_prediction *one = NULL;
+        st = far_predictor_predict(ctx, c->members[i], frame, o, &one);
+        if (st == FAR_OK && i == 0) {
+            start_prediction(share, one);
+            sum = one;
+            one = NULL;
+        } else if (st == FAR_OK) {
+            add_prediction(one, share, sum);
+        }
+        far_prediction_destroy(one);
+    }
+    if (st == FAR_OK) {
+        *out = sum;
+    } else {
+        far_prediction_destroy(sum);
+    }
+    return st;
+}
+
+/* ---- the certificate ----------------------------------------------------------------------- */
+
+static void add_bound(const far_bound *from, double share, far_bound *to)
+{
+    bool all = to->verdict == FAR_BOUNDED && from->verdict == FAR_BOUNDED;
+    to->verdict = all ? FAR_BOUNDED : FAR_UNDECIDED;
+    to->lowest += share * from->lowest;
+    to->highest += share * from->highest;
+    to->growth += share * (from->verdict == FAR_BOUNDED ? 0 : from->growth);
+    to->offset += share * (from->verdict == FAR_BOUNDED ? from->tightest : from->offset);
+}
+
+static void start_bound(far_bound *b)
+{
+    b->verdict = FAR_BOUNDED;
+    b->lowest = b->highest = b->growth = b->offset = 0;
+}
+
+/* Sums are rounded outwards. */
+static void finish_bound(int64_t count, far_bound *b)
+{
+    double room = (double)(count + 4) * DBL_EPSILON;
+    if (b->verdict != FAR_BOUNDED) {
+        b->growth *= 1 + room;
+        b->offset *= 1 + room;
+        b->lowest = -INFINITY;
+        b->highest = INFINITY;
+        b->theorem = "not every member is proven to be bounded, and no direction is known along "
+                     "which the members do not cancel";
+        return;
+    }
+    double most = fmax(fabs(b->lowest), fabs(b->highest));
+    b->growth = b->offset = INFINITY;
+    b->lowest -= room * most;
+    b->highest += room * most;
+    b->tightest = fmax(fabs(b->lowest), fabs(b->highest));
+    b->theorem = "the mean of predictors that are each bounded, by theorems of their own";
+    b->method = "members";
+    b->proofs[0] = (far_proof){"members", b->tightest};
+}
+
+/* f(t u) / (slope t^order) far out. */
+static far_status confirm(far_ctx *ctx, const committee *c, int64_t k, double extent, far_bound *b)
+{
+    far_status st;
+    int64_t d = c->columns->info.inputs, p = c->columns->info.outputs;
+    double *room = NULL, t = FAR_OUT * extent;
+    FAR_TRY(far_alloc(ctx, d + p, &room));
+    for (int64_t i = 0; i < d; i++) {
+        room[i] = t * b->direction[i];
+    }
+    far_mat x = far_mat_view(room, 1, d, FAR_F64), f = far_mat_view(room + d, 1, p, FAR_F64);
+    FAR_TRY(eval(ctx, c, &x, &f));
+    b->confirmed = room[d + k] / (b->slope * pow(t, b->order));
+done:
+    far_free(ctx, room);
+    return st;
+}
+
+/* Along the direction in which a member runs away: unless the others take it back. */
+static far_status try_direction(far_ctx *ctx, const committee *c, int64_t k,
+                                const double *direction, double extent, far_bound *b)
+{
+    far_status st;
+    int64_t p = c->columns->info.outputs;
+    double *room = NULL, size = 0;
+    FAR_TRY(far_alloc(ctx, 4 * p, &room));
+    far_mat u = far_mat_view((double *)direction, 1, c->columns->info.inputs, FAR_F64);
+    far_mat v = far_mat_view(room, 1, p, FAR_F64), o = far_mat_view(room + p, 1, p, FAR_F64);
+    far_mat one = far_mat_view(room + 2 * p, 1, p, FAR_F64);
+    far_mat power = far_mat_view(room + 3 * p, 1, p, FAR_F64);
+    FAR_TRY(limit(ctx, c, &u, &v, &o));
+    for (int64_t i = 0; i < c->count; i++) {
+        FAR_TRY(far_predictor_limit(ctx, c->members[i], &u, &one, &power));
+        size += room[3 * p + k] == room[p + k] ? fabs(room[2 * p + k]) / (double)c->count : 0;
+    }
+    if (room[p + k] > 0 && fabs(room[k]) > SURE * size) {
+        b->direction = direction;
+        b->slope = room[k];
+        b->order = room[p + k];
+        FAR_TRY(confirm(ctx, c, k, extent, b));
+        b->verdict = fabs(b->confirmed - 1) < 0.01 ? FAR_UNBOUNDED : b->verdict;
+    }
+done:
+    far_free(ctx, room);
+    return st;
+}
+
+/* How far the data reach, in raw units: along any direction that is far out. */
+static double extent_of(const committee *c)
+{
+    double most = 1;
+    for (int64_t m = 0; m < c->count; m++) {
+        const far_columns *columns = far_predictor_columns(c->members[m]);
+        for (int64_t i = 0; i < columns->info.inputs; i++) {
+            most = fmax(most, fabs(far_input_centre(columns)[i]) + far_input_scale(columns)[i]);
+        }
+    }
+    return most;
+}
+
+static far_status find_witness(far_ctx *ctx, const committee *c, int64_t k,
+                               far_certificate *const *parts, far_certificate *out)
+{
+    far_status st = FAR_OK;
+    far_bound *b = &out->bounds[k];
+    double *vector = out->vectors + k * out->input_count;
+    for (int64_t i = 0; b->verdict == FAR_UNDECIDED && i < c->count; i++) {
+        const far_bound *part = &parts[i]->bounds[k];
+        if (part->verdict == FAR_UNBOUNDED) {
+            memcpy(vector, part->direction, (size_t)out->input_count * sizeof *vector);
+            FAR_TRY(try_direction(ctx, c, k, vector, extent_of(c), b));
+        }
+    }
+    if (b->verdict == FAR_UNBOUNDED) {
+        b->theorem = "f(t direction) / t^order tends to slope, the mean of the members' own limits "
+                     "along direction, which is not 0";
+    } else {
+        b->slope = b->order = b->confirmed = NAN;
+        b->direction = NULL;
+    }
+done:
+    return st;
+}
+
+static void hash_parts(const committee *c, far_certificate *const *parts, char out[65])
+{
+    far_sha256 h;
+    far_sha256_init(&h);
+    for (int64_t i = 0; i < c->count; i++) {
+        far_sha256_add(&h, parts[i]->hash, strlen(parts[i]->hash));
+    }
+    far_sha256_finish(&h, out);
+}
+
+static far_status join(far_ctx *ctx, const committee *c, far_certificate *const *parts,
+                       far_certificate *out)
+{
+    far_status st = FAR_OK;
+    hash_parts(c, parts, out->hash);
+    for (int64_t k = 0; k < out->info.outputs; k++) {
+        far_bound *b = &out->bounds[k];
+        start_bound(b);
+        for (int64_t i = 0; i < c->count; i++) {
+            add_bound(&parts[i]->bounds[k], 1 / (double)c->count, b);
+            out->info.cells += k == 0 ? parts[i]->info.cells : 0;
+        }
+        finish_bound(c->count, b);
+        if (b->verdict == FAR_UNDECIDED) {
+            FAR_TRY(find_witness(ctx, c, k, parts, out));
+        }
+    }
+    out->info.verdict = far_certificate_worst(out);
+done:
+    return st;
+}
+
+/* Members share the time. */
+static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    far_status st;
+    const committee *c = self;
+    far_certificate **parts = NULL;
+    far_certify_opts each = *opts;
+    double start = far_seconds();
+    each.seconds = opts->seconds / (double)c->count;
+    each.exceeds = NAN;
+    FAR_TRY(far_certificate_blank(ctx, "committee", NULL, c->columns, out));
+    FAR_TRY(far_alloc(ctx, c->count, &parts));
+    memset(parts, 0, (size_t)c->count * sizeof *parts);
+    for (int64_t i = 0; i < c->count; i++) {
+        FAR_TRY(far_predictor_certify(ctx, c->members[i], &each, &parts[i]));
+    }
+    FAR_TRY(join(ctx, c, parts, *out));
+    (*out)->info.gap = opts->gap;
+    (*out)->info.seconds = far_seconds() - start;
+done:
+    for (int64_t i = 0; parts && i < c->count; i++) {
+        far_certificate_destroy(parts[i]);
+    }
+    far_free(ctx, parts);
+    return st;
+}
+
+static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
+{
+    return far_predictor_recheck(ctx, &far_committee_ops, self, json, seconds);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* Members lie one behind the other, each as the file it would be alone. */
+typedef struct bundle {
+    far_text bytes;
+    int64_t *sizes, count;
+} bundle;
+
+static void put(far_json_out *w, json_t *manifest, const void *self)
+{
+    const bundle *b = self;
+    json_t *list = json_array();
+    for (int64_t i = 0; i < b->count; i++) {
+        far_json_append(w, list, json_integer(b->sizes[i]));
+    }
+    far_json_put(w, manifest, "members", list);
+}
+
+static far_status write_member(const far_predictor *p, bundle *b)
+{
+    far_status st;
+    far_output o = {.fd = -1};
+    char *bytes = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&bytes, &size);
+    FAR_TRY(stream ? FAR_OK : far_fail(b->bytes.ctx, FAR_ERR_MEMORY, "out of memory"));
+    FAR_TRY(far_output_open_stream(b->bytes.ctx, stream, &o));
+    FAR_TRY(p->ops->write(p->self, &o));
+    FAR_TRY(far_output_commit(&o));
+    fflush(stream);
+    far_text_add_bytes(&b->bytes, bytes, (int64_t)size);
+    b->sizes[b->count++] = (int64_t)size;
+    st = b->bytes.status;
+done:
+    far_output_close(&o);
+    if (stream) {
+        fclose(stream);
+    }
+    free(bytes);
+    return st;
+}
+
+static far_status save(const void *self, far_output *out)
+{
+    far_status st;
+    const committee *c = self;
+    bundle b = {.bytes = {.ctx = out->ctx}};
+    FAR_TRY(far_alloc(out->ctx, c->count, &b.sizes));
+    for (int64_t i = 0; i < c->count; i++) {
+        FAR_TRY(write_member(c->members[i], &b));
+    }
+    far_parcel parcel = {.kind = "committee", .put = put, .self = &b, .blob = &b.bytes};
+    FAR_TRY(far_parcel_write(&parcel, out));
+done:
+    far_free(out->ctx, b.bytes.data);
+    far_free(out->ctx, b.sizes);
+    return st;
+}
+
+static far_status read_member(const far_parcel_in *p, int64_t i, const far_input *blob,
+                              int64_t *place, const json_t *sizes, far_predictor **out)
+{
+    char label[FAR_LABEL_BYTES + 32];
+    json_int_t size = json_integer_value(json_array_get(sizes, (size_t)i));
+    if (size < 1 || size > blob->size - *place) {
+        return far_json_fail(&p->whole, "\"members\"[%lld] is longer than the file", (long long)i);
+    }
+    snprintf(label, sizeof label, "%s: member %lld", p->in->label, (long long)i + 1);
+    far_status st =
+        far_predictor_parse(p->in->ctx, label, blob->data + *place, size, false, NULL, out);
+    *place += size;
+    return st;
+}
+
+far_status far_committee_read(const far_parcel_in *p, void **out)
+{
+    far_status st;
+    far_ctx *ctx = p->in->ctx;
+    committee *c = NULL;
+    far_input blob = {0};
+    const json_t *sizes;
+    int64_t place = 0;
+    FAR_TRY(far_json_list(&p->whole, "members", &sizes));
+    int64_t count = (int64_t)json_array_size(sizes);
+    FAR_TRY(count <= MOST_MEMBERS ? FAR_OK : far_json_fail(&p->whole, "too many members"));
+    FAR_TRY(committee_new(ctx, count, &c));
+    FAR_TRY(far_parcel_blob(p, &blob));
+    for (; c->count < count; c->count++) {
+        FAR_TRY(read_member(p, c->count, &blob, &place, sizes, &c->members[c->count]));
+    }
+    FAR_TRY(place == blob.size ? FAR_OK : far_json_fail(&p->whole, "\"members\" leave bytes over"));
+    FAR_TRY(check_members(ctx, c->members, c->count));
+    FAR_TRY(take_columns(ctx, c->members[0], c));
+    *out = c;
+    c = NULL;
+done:
+    far_input_clear(&blob);
+    if (c) {
+        destroy(c);
+    }
+    return st;
+}
+
+const far_predictor_ops far_committee_ops = {.kind = FAR_PREDICTOR_COMMITTEE,
+                                             .name = "committee",
+                                             .destroy = destroy,
+                                             .describe = describe,
+                                             .columns = columns,
+                                             .eval = eval,
+                                             .limit = limit,
+                                             .predict = predict,
+                                             .certify = certify,
+                                             .check = check,
+                                             .write = save};

@@ -1,0 +1,85 @@
+/* A finite network as a predictor. */
+#include "../certify/net_certify.h"
+#include "../net/net_file.h"
+#include "predictor_internal.h"
+
+static void destroy(void *self)
+{
+    far_net_destroy(self);
+}
+
+static void describe(const void *self, far_predictor_info *out)
+{
+    out->arch = far_net_text(self);
+}
+
+static const far_columns *columns(const void *self)
+{
+    return far_net_columns(self);
+}
+
+/* From the network's own units to raw ones: a value has a centre, a slope has none. */
+static void to_raw(const far_columns *c, const far_mat *order, far_mat *values)
+{
+    const double *centre = far_output_centre(c), *scale = far_output_scale(c);
+    for (int64_t i = 0; i < values->rows; i++) {
+        double *row = far_mat_row(values, i);
+        const double *powers = order ? far_mat_row(order, i) : NULL;
+        for (int64_t k = 0; k < values->cols; k++) {
+            row[k] = scale[k] * row[k] + (!powers || powers[k] == 0 ? centre[k] : 0);
+        }
+    }
+}
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    far_status st = far_net_eval(ctx, self, z, out);
+    if (st == FAR_OK) {
+        to_raw(columns(self), NULL, out);
+    }
+    return st;
+}
+
+static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order)
+{
+    far_status st = far_net_limit(ctx, self, u, value, order, NULL);
+    if (st == FAR_OK) {
+        to_raw(columns(self), order, value);
+    }
+    return st;
+}
+
+static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
+                          const far_predict_opts *opts, far_prediction **out)
+{
+    return far_net_predict(ctx, self, frame, opts, out);
+}
+
+static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    return far_net_certify(ctx, self, opts, out);
+}
+
+static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
+{
+    return far_net_certificate_check(ctx, self, json, seconds);
+}
+
+static far_status save(const void *self, far_output *out)
+{
+    return far_net_write(self, out);
+}
+
+const far_predictor_ops far_finite_ops = {.kind = FAR_PREDICTOR_FINITE,
+                                          .name = "finite",
+                                          .destroy = destroy,
+                                          .describe = describe,
+                                          .columns = columns,
+                                          .eval = eval,
+                                          .limit = limit,
+                                          .predict = predict,
+                                          .certify = certify,
+                                          .check = check,
+                                          .write = save};

@@ -1,0 +1,93 @@
+/* A network of infinite width as a predictor. */
+#include "../certify/certify_internal.h"
+#include "../regress/model_file.h"
+#include "predictor_internal.h"
+
+static void destroy(void *self)
+{
+    far_model_destroy(self);
+}
+
+static void describe(const void *self, far_predictor_info *out)
+{
+    const far_model *m = self;
+    out->arch = m->arch;
+    out->ridge = m->info.ridge_relative;
+}
+
+static const far_columns *columns(const void *self)
+{
+    return ((const far_model *)self)->columns;
+}
+
+far_status far_predictor_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                             far_predictor **out)
+{
+    far_model *m = NULL;
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    far_status st = far_model_fit(ctx, frame, opts, &m);
+    st = st == FAR_OK ? far_predictor_wrap(ctx, &far_infinite_ops, m, false, out) : st;
+    if (st != FAR_OK) {
+        far_model_destroy(m);
+    }
+    return st;
+}
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    return far_model_eval(ctx, self, z, out);
+}
+
+/* All outputs of a row grow with the same power of t. */
+static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order)
+{
+    double *orders = NULL;
+    far_status st = far_alloc(ctx, u->rows, &orders);
+    far_mat one = far_mat_view(orders, u->rows, 1, FAR_F64);
+    st = st == FAR_OK ? far_model_limit(ctx, self, u, value, &one) : st;
+    for (int64_t i = 0; st == FAR_OK && i < u->rows; i++) {
+        for (int64_t k = 0; k < order->cols; k++) {
+            ((double *)far_mat_row(order, i))[k] = orders[i];
+        }
+    }
+    far_free(ctx, orders);
+    return st;
+}
+
+static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
+                          const far_predict_opts *opts, far_prediction **out)
+{
+    return far_model_predict(ctx, self, frame, opts, out);
+}
+
+static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    return far_model_certify(ctx, self, opts, out);
+}
+
+static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
+{
+    return far_model_certificate_check(ctx, self, json, seconds);
+}
+
+static far_status save(const void *self, far_output *out)
+{
+    return far_model_write(self, out);
+}
+
+const far_predictor_ops far_infinite_ops = {.kind = FAR_PREDICTOR_INFINITE,
+                                            .name = "infinite",
+                                            .destroy = destroy,
+                                            .describe = describe,
+                                            .columns = columns,
+                                            .eval = eval,
+                                            .limit = limit,
+                                            .predict = predict,
+                                            .certify = certify,
+                                            .check = check,
+                                            .write = save};

@@ -1,0 +1,324 @@
+/* A line: one slope an input, in standardised units. */
+#include "../regress/baseline_internal.h"
+#include "predictor_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct line {
+    far_ctx *ctx;
+    far_columns *columns;
+    double *slopes;     /* outputs x inputs, standardised */
+    double *intercepts; /* outputs, standardised */
+    double ridge;
+    int64_t rows; /* fitted to; -1: unknown */
+} line;
+
+static void destroy(void *self)
+{
+    line *l = self;
+    far_columns_destroy(l->columns);
+    far_free(l->ctx, l->slopes);
+    far_free(l->ctx, l->intercepts);
+    far_free(l->ctx, l);
+}
+
+static far_status line_new(far_ctx *ctx, line **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (line){.ctx = ctx, .ridge = NAN, .rows = -1};
+    }
+    return st;
+}
+
+static const far_columns *columns(const void *self)
+{
+    return ((const line *)self)->columns;
+}
+
+static void describe(const void *self, far_predictor_info *out)
+{
+    out->ridge = ((const line *)self)->ridge;
+}
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+static far_status fit_output(far_ctx *ctx, const far_examples *e, int64_t k, double *ridge, line *l)
+{
+    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    y.data = (double *)y.data + k;
+    y.cols = 1;
+    return far_linear_solve(ctx, &x, &y, l->slopes + k * x.cols, &l->intercepts[k], ridge);
+}
+
+/* The mean of the targets: nothing of the inputs. */
+static void fit_mean(const far_examples *e, line *l)
+{
+    int64_t p = e->columns->info.outputs;
+    memset(l->slopes, 0, (size_t)(p * e->columns->info.inputs) * sizeof *l->slopes);
+    for (int64_t k = 0; k < p; k++) {
+        long double sum = 0;
+        for (int64_t i = 0; i < e->rows; i++) {
+            sum += e->y[i * p + k];
+        }
+        l->intercepts[k] = (double)(sum / (long double)e->rows);
+    }
+}
+
+static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_opts *opts,
+                      double ridge, line *l)
+{
+    far_status st;
+    far_examples *e = NULL;
+    FAR_TRY(far_examples_learn(ctx, frame, opts, &e));
+    int64_t p = e->columns->info.outputs, d = e->columns->info.inputs;
+    FAR_TRY(far_alloc(ctx, p * d, &l->slopes));
+    FAR_TRY(far_alloc(ctx, p, &l->intercepts));
+    l->ridge = ridge;
+    if (isinf(ridge)) {
+        fit_mean(e, l);
+    }
+    for (int64_t k = 0; !isinf(ridge) && k < p; k++) {
+        double chosen = ridge;
+        FAR_TRY(fit_output(ctx, e, k, &chosen, l));
+        l->ridge = k == 0 ? chosen : fmax(l->ridge, chosen);
+    }
+    l->rows = e->rows;
+    l->columns = e->columns;
+    e->columns = NULL;
+done:
+    far_examples_destroy(e);
+    return st;
+}
+
+far_status far_predictor_fit_linear(far_ctx *ctx, const far_frame *frame,
+                                    const far_columns_opts *opts, double ridge, far_predictor **out)
+{
+    far_status st;
+    line *l = NULL;
+    if (!out || !opts || !opts->target || !(isnan(ridge) || isinf(ridge))) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "out is NULL, no target was named, or the ridge is neither NAN nor "
+                        "INFINITY");
+    }
+    *out = NULL;
+    FAR_TRY(line_new(ctx, &l));
+    FAR_TRY(fit(ctx, frame, opts, ridge, l));
+    FAR_TRY(far_predictor_wrap(ctx, &far_linear_ops, l, false, out));
+    l = NULL;
+done:
+    if (l) {
+        destroy(l);
+    }
+    return st;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static double dot(const double *a, const double *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    const line *l = self;
+    const double *centre = far_output_centre(l->columns), *scale = far_output_scale(l->columns);
+    for (int64_t i = 0; i < z->rows; i++) {
+        for (int64_t k = 0; k < out->cols; k++) {
+            const double *row = far_mat_row(z, i);
+            double f = l->intercepts[k] + dot(l->slopes + k * z->cols, row, z->cols);
+            f = centre[k] + scale[k] * f;
+            if (!isfinite(f)) {
+                return far_fail(ctx, FAR_ERR_RANGE,
+                                "row %lld: the prediction is too large for a double; this line "
+                                "runs away there",
+                                (long long)i + 1);
+            }
+            ((double *)far_mat_row(out, i))[k] = f;
+        }
+    }
+    return FAR_OK;
+}
+
+static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order)
+{
+    (void)ctx;
+    const line *l = self;
+    const double *centre = far_output_centre(l->columns), *scale = far_output_scale(l->columns);
+    for (int64_t i = 0; i < u->rows; i++) {
+        double *v = far_mat_row(value, i), *o = far_mat_row(order, i);
+        for (int64_t k = 0; k < value->cols; k++) {
+            double slope = scale[k] * dot(l->slopes + k * u->cols, far_mat_row(u, i), u->cols);
+            o[k] = slope != 0;
+            v[k] = slope != 0 ? slope : centre[k] + scale[k] * l->intercepts[k];
+        }
+    }
+    return FAR_OK;
+}
+
+/* ---- the certificate ----------------------------------------------------------------------- */
+
+/* The slopes of output k in raw units; returns their length. */
+static double raw_slopes(const line *l, int64_t k, double *out)
+{
+    long double square = 0;
+    int64_t d = l->columns->info.inputs;
+    for (int64_t i = 0; i < d; i++) {
+        out[i] =
+            far_output_scale(l->columns)[k] * l->slopes[k * d + i] / far_input_scale(l->columns)[i];
+        square += (long double)out[i] * out[i];
+    }
+    return (double)sqrtl(square);
+}
+
+/* f(0) and what rounding may hide of it. */
+static double value_at_zero(const line *l, int64_t k, double *doubt)
+{
+    int64_t d = l->columns->info.inputs;
+    const double *centre = far_input_centre(l->columns), *scale = far_input_scale(l->columns);
+    long double sum = l->intercepts[k], size = fabs(l->intercepts[k]);
+    for (int64_t i = 0; i < d; i++) {
+        long double part = (long double)l->slopes[k * d + i] * (centre[i] / scale[i]);
+        sum -= part;
+        size += fabsl(part);
+    }
+    double unit = far_output_scale(l->columns)[k], middle = far_output_centre(l->columns)[k];
+    *doubt = (double)((size * unit + fabs(middle)) * 1e-14L);
+    return (double)(middle + unit * sum);
+}
+
+static void bound_constant(double value, far_bound *b)
+{
+    b->verdict = FAR_BOUNDED;
+    b->theorem = "every slope is 0: the prediction is the same everywhere";
+    b->method = "constant";
+    b->proofs[0] = (far_proof){"constant", fabs(value)};
+    b->lowest = b->highest = value;
+    b->tightest = b->sup_found = fabs(value);
+}
+
+static void bound_line(const line *l, int64_t k, double level, double length, double *direction,
+                       far_bound *b)
+{
+    double doubt, start = value_at_zero(l, k, &doubt);
+    for (int64_t i = 0; i < l->columns->info.inputs; i++) {
+        direction[i] /= length;
+    }
+    b->verdict = FAR_UNBOUNDED;
+    b->theorem = "f(x) = intercept + slope (direction . x), and slope is not 0";
+    b->direction = direction;
+    b->slope = length;
+    b->order = b->confirmed = 1;
+    b->intercept = start;
+    b->level = level;
+    b->beyond = fmax(0, (level - start + doubt) / length * (1 + 1e-12));
+    b->beyond_proven = 1;
+    b->growth = length * (1 + 1e-12);
+    b->offset = fabs(start) + doubt;
+}
+
+static void hash_line(const line *l, char out[65])
+{
+    far_sha256 h;
+    int64_t p = l->columns->info.outputs, d = l->columns->info.inputs;
+    far_sha256_init(&h);
+    far_sha256_add(&h, l->slopes, (size_t)(p * d) * sizeof *l->slopes);
+    far_sha256_add(&h, l->intercepts, (size_t)p * sizeof *l->intercepts);
+    far_sha256_add(&h, l->columns->scaling,
+                   (size_t)far_scaling_count(l->columns) * sizeof *l->columns->scaling);
+    far_sha256_finish(&h, out);
+}
+
+static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    const line *l = self;
+    double start = far_seconds();
+    far_status st = far_certificate_blank(ctx, "linear", NULL, l->columns, out);
+    if (st != FAR_OK) {
+        return st;
+    }
+    far_certificate *c = *out;
+    c->rows = l->rows;
+    c->info.ridge = l->ridge;
+    hash_line(l, c->hash);
+    for (int64_t k = 0; k < c->info.outputs; k++) {
+        double *vector = c->vectors + k * c->input_count, length = raw_slopes(l, k, vector), doubt;
+        if (!isfinite(length)) {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: a slope is too large for a double",
+                            c->outputs[k]);
+        }
+        if (length > 0) {
+            bound_line(l, k, opts->exceeds, length, vector, &c->bounds[k]);
+        } else {
+            bound_constant(value_at_zero(l, k, &doubt), &c->bounds[k]);
+        }
+    }
+    c->info.verdict = far_certificate_worst(c);
+    c->info.seconds = far_seconds() - start;
+    return FAR_OK;
+}
+
+static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
+{
+    (void)seconds;
+    return far_predictor_recheck(ctx, &far_linear_ops, self, json, 0);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void put(far_json_out *w, json_t *manifest, const void *self)
+{
+    const line *l = self;
+    int64_t p = l->columns->info.outputs, d = l->columns->info.inputs;
+    far_json_put(w, manifest, "slopes", far_json_reals(w, l->slopes, p * d));
+    far_json_put(w, manifest, "intercepts", far_json_reals(w, l->intercepts, p));
+    far_json_put(w, manifest, "rows", json_integer(l->rows));
+    far_json_put(w, manifest, "ridge", isfinite(l->ridge) ? json_real(l->ridge) : json_null());
+}
+
+static far_status save(const void *self, far_output *out)
+{
+    far_parcel parcel = {.kind = "linear", .columns = columns(self), .put = put, .self = self};
+    return far_parcel_write(&parcel, out);
+}
+
+far_status far_linear_read(const far_parcel_in *p, void **out)
+{
+    far_status st;
+    line *l = NULL;
+    FAR_TRY(line_new(p->in->ctx, &l));
+    *out = l;
+    FAR_TRY(far_columns_new(p->in->ctx, &l->columns));
+    l->columns->info.inputs = l->columns->info.outputs = -1;
+    FAR_TRY(far_columns_take(&p->whole, true, l->columns));
+    const far_columns_info *info = &l->columns->info;
+    FAR_TRY(far_json_numbers(&p->whole, "slopes", info->outputs * info->inputs, false, &l->slopes));
+    FAR_TRY(far_json_numbers(&p->whole, "intercepts", info->outputs, false, &l->intercepts));
+    FAR_TRY(far_json_count(&p->whole, "rows", &l->rows));
+    FAR_TRY(far_json_number(&p->whole, "ridge", &l->ridge));
+done:
+    if (st != FAR_OK && l) {
+        destroy(l);
+        *out = NULL;
+    }
+    return st;
+}
+
+const far_predictor_ops far_linear_ops = {.kind = FAR_PREDICTOR_LINEAR,
+                                          .name = "linear",
+                                          .destroy = destroy,
+                                          .describe = describe,
+                                          .columns = columns,
+                                          .eval = eval,
+                                          .limit = limit,
+                                          .certify = certify,
+                                          .check = check,
+                                          .write = save};

@@ -1,0 +1,302 @@
+/*
+ * Boosted trees as a predictor.
+ *
+ * f(x) = base + sum of the leaves that x falls into, one a tree. So f lies between base and the
+ * sums of the least and of the largest leaves: for every x, whatever its size.
+ */
+#include "../regress/baseline_internal.h"
+#include "predictor_internal.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct trees {
+    far_ctx *ctx;
+    far_columns *columns;
+    far_booster *booster;
+    int64_t rows;           /* fitted to */
+    double lowest, highest; /* of f, with what rounding may add */
+    char hash[65];
+} trees;
+
+static void destroy(void *self)
+{
+    trees *t = self;
+    far_columns_destroy(t->columns);
+    far_booster_destroy(t->booster);
+    far_free(t->ctx, t);
+}
+
+static far_status trees_new(far_ctx *ctx, trees **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (trees){.ctx = ctx};
+    }
+    return st;
+}
+
+static const far_columns *columns(const void *self)
+{
+    return ((const trees *)self)->columns;
+}
+
+static void describe(const void *self, far_predictor_info *out)
+{
+    (void)self;
+    (void)out;
+}
+
+/* ---- leaves -------------------------------------------------------------------------------- */
+
+static far_status fail_text(far_ctx *ctx, const char *what)
+{
+    return far_fail(ctx, FAR_ERR_FORMAT, "the text of the trees is not as XGBoost writes it: %s",
+                    what);
+}
+
+/* The least and the largest leaf of a tree. Leaves have no children; their values stand among the
+ * conditions of splits. */
+static far_status leaves_of(far_ctx *ctx, const json_t *tree, double *least, double *largest)
+{
+    const json_t *left = json_object_get(tree, "left_children");
+    const json_t *value = json_object_get(tree, "split_conditions");
+    size_t count = json_array_size(left);
+    *least = INFINITY;
+    *largest = -INFINITY;
+    for (size_t i = 0; i < count && json_array_size(value) == count; i++) {
+        const json_t *v = json_array_get(value, i);
+        if (json_integer_value(json_array_get(left, i)) == -1 && json_is_number(v)) {
+            *least = fmin(*least, json_number_value(v));
+            *largest = fmax(*largest, json_number_value(v));
+        }
+    }
+    return *least <= *largest ? FAR_OK : fail_text(ctx, "a tree has no leaf");
+}
+
+/* XGBoost adds in float32, in an order of its own. */
+static far_status add_leaves(far_ctx *ctx, const json_t *list, double base, trees *t)
+{
+    far_status st = FAR_OK;
+    size_t count = json_array_size(list);
+    double size = fabs(base);
+    t->lowest = t->highest = base;
+    for (size_t i = 0; i < count; i++) {
+        double least, largest;
+        FAR_TRY(leaves_of(ctx, json_array_get(list, i), &least, &largest));
+        t->lowest += least;
+        t->highest += largest;
+        size += fmax(fabs(least), fabs(largest));
+    }
+    double rounding = (double)(count + 2) * FLT_EPSILON * size;
+    t->lowest -= rounding;
+    t->highest += rounding;
+    if (!isfinite(t->lowest) || !isfinite(t->highest)) {
+        st = fail_text(ctx, "a leaf is not finite");
+    }
+done:
+    return st;
+}
+
+/* 1.7 has "0.5", later versions "[5E-1]". */
+static far_status read_base(far_ctx *ctx, const json_t *learner, double *out)
+{
+    const json_t *param = json_object_get(learner, "learner_model_param");
+    const char *text = json_string_value(json_object_get(param, "base_score"));
+    char *end = NULL;
+    text = text && *text == '[' ? text + 1 : text;
+    *out = text ? strtod(text, &end) : NAN;
+    return isfinite(*out) && end != text ? FAR_OK : fail_text(ctx, "it has no base_score");
+}
+
+static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, trees *t)
+{
+    far_status st;
+    json_t *json = NULL;
+    far_json_mistake mistake;
+    double base;
+    far_sha256 h;
+    st = far_json_parse(ctx, text, (size_t)size, &json, &mistake);
+    if (st == FAR_ERR_FORMAT) {
+        st = fail_text(ctx, mistake.text);
+    }
+    FAR_TRY(st);
+    const json_t *learner = json_object_get(json, "learner");
+    const json_t *model = json_object_get(json_object_get(learner, "gradient_booster"), "model");
+    const json_t *list = json_object_get(model, "trees");
+    FAR_TRY(json_is_array(list) ? FAR_OK : fail_text(ctx, "it has no trees"));
+    FAR_TRY(read_base(ctx, learner, &base));
+    FAR_TRY(add_leaves(ctx, list, base, t));
+    far_sha256_init(&h);
+    far_sha256_add(&h, text, (size_t)size);
+    far_sha256_finish(&h, t->hash);
+done:
+    json_decref(json);
+    return st;
+}
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_opts *opts,
+                      int64_t rounds, uint64_t seed, trees *t)
+{
+    far_status st;
+    far_examples *e = NULL;
+    far_text text = {.ctx = ctx};
+    far_columns_opts own = *opts;
+    own.standardize = FAR_STANDARDIZE_NONE;
+    own.loss = FAR_LOSS_NONE;
+    FAR_TRY(far_examples_learn(ctx, frame, &own, &e));
+    if (e->columns->info.outputs != 1 || e->columns->info.classes > 0) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_ARG, "boosted trees predict one target of numbers"));
+    }
+    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    FAR_TRY(far_booster_fit(ctx, &x, &y, rounds, seed, &t->booster));
+    FAR_TRY(far_booster_save(t->booster, &text));
+    FAR_TRY(read_leaves(ctx, text.data, text.length, t));
+    t->rows = e->rows;
+    t->columns = e->columns;
+    e->columns = NULL;
+done:
+    far_free(ctx, text.data);
+    far_examples_destroy(e);
+    return st;
+}
+
+far_status far_predictor_fit_trees(far_ctx *ctx, const far_frame *frame,
+                                   const far_columns_opts *opts, int64_t rounds, uint64_t seed,
+                                   far_predictor **out)
+{
+    far_status st;
+    trees *t = NULL;
+    if (!out || !opts || !opts->target) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL, or no target was named");
+    }
+    *out = NULL;
+    FAR_TRY(trees_new(ctx, &t));
+    FAR_TRY(fit(ctx, frame, opts, rounds, seed, t));
+    FAR_TRY(far_predictor_wrap(ctx, &far_trees_ops, t, false, out));
+    t = NULL;
+done:
+    if (t) {
+        destroy(t);
+    }
+    return st;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    return z->rows > 0 ? far_booster_eval(ctx, ((const trees *)self)->booster, z, out) : FAR_OK;
+}
+
+/* Far enough out every component that is not 0 has passed every split; float32 holds 1e30. */
+static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order)
+{
+    double *far = NULL;
+    far_status st = far_alloc(ctx, u->rows * u->cols, &far);
+    for (int64_t i = 0; st == FAR_OK && i < u->rows; i++) {
+        const double *row = far_mat_row(u, i);
+        for (int64_t j = 0; j < u->cols; j++) {
+            far[i * u->cols + j] = row[j] == 0 ? 0 : copysign(1e30, row[j]);
+        }
+        *(double *)far_mat_row(order, i) = 0;
+    }
+    far_mat x = far_mat_view(far, u->rows, u->cols, FAR_F64);
+    st = st == FAR_OK ? eval(ctx, self, &x, value) : st;
+    far_free(ctx, far);
+    return st;
+}
+
+/* ---- the certificate ----------------------------------------------------------------------- */
+
+static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    (void)opts;
+    const trees *t = self;
+    double start = far_seconds();
+    far_status st = far_certificate_blank(ctx, "trees", NULL, t->columns, out);
+    if (st != FAR_OK) {
+        return st;
+    }
+    far_bound *b = &(*out)->bounds[0];
+    double most = fmax(fabs(t->lowest), fabs(t->highest));
+    (*out)->rows = t->rows;
+    memcpy((*out)->hash, t->hash, sizeof t->hash);
+    b->verdict = FAR_BOUNDED;
+    b->theorem = "f is a constant and one leaf of each tree, so it lies between the sums of their "
+                 "least and of their largest leaves";
+    b->method = "leaves";
+    b->proofs[0] = (far_proof){"leaves", most};
+    b->lowest = t->lowest;
+    b->highest = t->highest;
+    b->tightest = most;
+    (*out)->info.verdict = FAR_BOUNDED;
+    (*out)->info.seconds = far_seconds() - start;
+    return FAR_OK;
+}
+
+static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
+{
+    return far_predictor_recheck(ctx, &far_trees_ops, self, json, seconds);
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static void put(far_json_out *w, json_t *manifest, const void *self)
+{
+    far_json_put(w, manifest, "rows", json_integer(((const trees *)self)->rows));
+}
+
+static far_status save(const void *self, far_output *out)
+{
+    const trees *t = self;
+    far_text text = {.ctx = out->ctx};
+    far_parcel parcel = {
+        .kind = "trees", .columns = t->columns, .put = put, .self = self, .blob = &text};
+    far_status st = far_booster_save(t->booster, &text);
+    st = st == FAR_OK ? far_parcel_write(&parcel, out) : st;
+    far_free(out->ctx, text.data);
+    return st;
+}
+
+far_status far_trees_read(const far_parcel_in *p, void **out)
+{
+    far_status st;
+    trees *t = NULL;
+    far_input blob = {0};
+    FAR_TRY(trees_new(p->in->ctx, &t));
+    FAR_TRY(far_columns_new(p->in->ctx, &t->columns));
+    t->columns->info.inputs = t->columns->info.outputs = -1;
+    FAR_TRY(far_columns_take(&p->whole, true, t->columns));
+    if (t->columns->info.outputs != 1 || t->columns->info.classes > 0) {
+        FAR_TRY(far_json_fail(&p->whole, "trees have one target of numbers"));
+    }
+    FAR_TRY(far_json_count(&p->whole, "rows", &t->rows));
+    FAR_TRY(far_parcel_blob(p, &blob));
+    FAR_TRY(read_leaves(p->in->ctx, (const char *)blob.data, blob.size, t));
+    FAR_TRY(far_booster_load(p->in->ctx, blob.data, blob.size, &t->booster));
+    *out = t;
+    t = NULL;
+done:
+    far_input_clear(&blob);
+    if (t) {
+        destroy(t);
+    }
+    return st;
+}
+
+const far_predictor_ops far_trees_ops = {.kind = FAR_PREDICTOR_TREES,
+                                         .name = "trees",
+                                         .destroy = destroy,
+                                         .describe = describe,
+                                         .columns = columns,
+                                         .eval = eval,
+                                         .limit = limit,
+                                         .certify = certify,
+                                         .check = check,
+                                         .write = save};

@@ -1,0 +1,279 @@
+/* Predictors of every kind: the calls that they share. */
+#include "predictor_internal.h"
+
+#include "../net/net_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
+                              far_predictor **out)
+{
+    far_status st = far_alloc(ctx, 1, out);
+    if (st == FAR_OK) {
+        **out = (far_predictor){ctx, ops, self, borrowed, 1};
+    }
+    return st;
+}
+
+void far_predictor_destroy(far_predictor *p)
+{
+    if (p) {
+        if (!p->borrowed) {
+            p->ops->destroy(p->self);
+        }
+        far_free(p->ctx, p);
+    }
+}
+
+static far_status borrow(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
+                         int32_t sealed, far_predictor **out)
+{
+    far_status st = far_predictor_wrap(ctx, ops, (void *)self, true, out);
+    if (st == FAR_OK) {
+        (*out)->sealed = sealed;
+    }
+    return st;
+}
+
+far_status far_predictor_of_model(far_ctx *ctx, const far_model *m, far_predictor **out)
+{
+    return m && out ? borrow(ctx, &far_infinite_ops, m, m->info.sealed, out)
+                    : far_fail(ctx, FAR_ERR_ARG, "the model or out is NULL");
+}
+
+far_status far_predictor_of_net(far_ctx *ctx, const far_net *net, far_predictor **out)
+{
+    return net && out ? borrow(ctx, &far_finite_ops, net, net->info.sealed, out)
+                      : far_fail(ctx, FAR_ERR_ARG, "the network or out is NULL");
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+const far_columns *far_predictor_columns(const far_predictor *p)
+{
+    return p->ops->columns(p->self);
+}
+
+far_predictor_info far_predictor_describe(const far_predictor *p)
+{
+    const far_columns *c = far_predictor_columns(p);
+    far_predictor_info info = {.kind = p->ops->kind,
+                               .name = p->ops->name,
+                               .inputs = c->info.inputs,
+                               .outputs = c->info.outputs,
+                               .members = 1,
+                               .ridge = NAN,
+                               .sealed = p->sealed};
+    p->ops->describe(p->self, &info);
+    return info;
+}
+
+const far_model *far_predictor_model(const far_predictor *p)
+{
+    return p->ops == &far_infinite_ops ? p->self : NULL;
+}
+
+const far_net *far_predictor_net(const far_predictor *p)
+{
+    return p->ops == &far_finite_ops ? p->self : NULL;
+}
+
+/* ---- points -------------------------------------------------------------------------------- */
+
+/* Raw points in the units of the columns; directions have no origin. */
+static far_status standardize(far_ctx *ctx, const far_columns *c, const far_mat *x, bool directions,
+                              double **out)
+{
+    const double *centre = far_input_centre(c), *scale = far_input_scale(c);
+    far_status st = far_alloc(ctx, x->rows * x->cols, out);
+    for (int64_t i = 0; st == FAR_OK && i < x->rows; i++) {
+        const double *row = far_mat_row(x, i);
+        for (int64_t j = 0; j < x->cols; j++) {
+            (*out)[i * x->cols + j] = (row[j] - (directions ? 0 : centre[j])) / scale[j];
+        }
+    }
+    return st;
+}
+
+static far_status check_points(far_ctx *ctx, const far_predictor *p, const far_mat *x,
+                               const char *name)
+{
+    if (!p) {
+        return far_fail(ctx, FAR_ERR_ARG, "the predictor is NULL");
+    }
+    return far_mat_expect(ctx, x, name, -1, far_predictor_columns(p)->info.inputs, FAR_F64);
+}
+
+far_status far_predictor_eval(far_ctx *ctx, const far_predictor *p, const far_mat *x, far_mat *out)
+{
+    far_status st;
+    double *z = NULL;
+    FAR_TRY(check_points(ctx, p, x, "x"));
+    const far_columns *c = far_predictor_columns(p);
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, c->info.outputs, FAR_F64));
+    FAR_TRY(standardize(ctx, c, x, false, &z));
+    far_mat points = far_mat_view(z, x->rows, x->cols, FAR_F64);
+    FAR_TRY(p->ops->eval(ctx, p->self, &points, out));
+done:
+    far_free(ctx, z);
+    return st;
+}
+
+far_status far_predictor_limit(far_ctx *ctx, const far_predictor *p, const far_mat *u,
+                               far_mat *value, far_mat *order)
+{
+    far_status st;
+    double *z = NULL;
+    FAR_TRY(check_points(ctx, p, u, "u"));
+    const far_columns *c = far_predictor_columns(p);
+    FAR_TRY(far_mat_expect(ctx, value, "value", u->rows, c->info.outputs, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, order, "order", u->rows, c->info.outputs, FAR_F64));
+    FAR_TRY(standardize(ctx, c, u, true, &z));
+    far_mat directions = far_mat_view(z, u->rows, u->cols, FAR_F64);
+    FAR_TRY(p->ops->limit(ctx, p->self, &directions, value, order));
+done:
+    far_free(ctx, z);
+    return st;
+}
+
+/* ---- rows of a table ----------------------------------------------------------------------- */
+
+/* Kinds without a kernel have no spread, and their training is over. */
+static far_status check_plain(far_ctx *ctx, const far_predict_opts *o)
+{
+    bool early = isfinite(o->time) || o->steps != 0 || o->rate != 0;
+    return o->spread == FAR_SPREAD_NONE && !early
+               ? FAR_OK
+               : far_fail(ctx, FAR_ERR_ARG,
+                          "a spread, a time and steps are for models of infinite width");
+}
+
+void far_prediction_join(const double *orders, far_prediction *p)
+{
+    for (int64_t i = 0; i < p->rows; i++) {
+        double most = 0, *mean = p->mean + i * p->outputs;
+        const double *order = orders + i * p->outputs;
+        for (int64_t k = 0; k < p->outputs; k++) {
+            most = mean[k] != 0 ? fmax(most, order[k]) : most;
+        }
+        for (int64_t k = 0; k < p->outputs; k++) {
+            mean[k] = order[k] == most || most == 0 ? mean[k] : 0;
+        }
+        p->order[i] = most;
+    }
+}
+
+static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far_mat *z,
+                                 bool directions, far_prediction *out)
+{
+    far_status st;
+    double *orders = NULL;
+    far_mat mean = far_prediction_mean(out);
+    if (!directions) {
+        FAR_TRY(p->ops->eval(ctx, p->self, z, &mean));
+    } else {
+        FAR_TRY(far_alloc(ctx, out->rows * out->outputs, &orders));
+        FAR_TRY(far_alloc(ctx, out->rows, &out->order));
+        far_mat order = far_mat_view(orders, out->rows, out->outputs, FAR_F64);
+        FAR_TRY(p->ops->limit(ctx, p->self, z, &mean, &order));
+        far_prediction_join(orders, out);
+    }
+    if (far_predictor_columns(p)->info.classes > 0) {
+        FAR_TRY(far_prediction_scores(out));
+    }
+done:
+    far_free(ctx, orders);
+    return st;
+}
+
+static far_status predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
+                                const far_predict_opts *o, far_prediction **out)
+{
+    far_status st;
+    const far_columns *c = far_predictor_columns(p);
+    far_prediction *made = NULL;
+    int64_t *index = NULL;
+    double *z = NULL;
+    FAR_TRY(check_plain(ctx, o));
+    FAR_TRY(far_alloc(ctx, 1, &made));
+    *made = (far_prediction){.ctx = ctx, .outputs = c->info.outputs};
+    FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &made->rows));
+    FAR_TRY(far_alloc(ctx, made->rows * c->info.inputs, &z));
+    FAR_TRY(far_alloc(ctx, made->rows * made->outputs, &made->mean));
+    FAR_TRY(far_columns_apply(ctx, c, frame, index, made->rows, o->at_infinity, z));
+    far_mat points = far_mat_view(z, made->rows, c->info.inputs, FAR_F64);
+    FAR_TRY(predict_points(ctx, p, &points, o->at_infinity, made));
+    *out = made;
+    made = NULL;
+done:
+    far_prediction_destroy(made);
+    far_free(ctx, index);
+    far_free(ctx, z);
+    return st;
+}
+
+far_status far_predictor_predict(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
+                                 const far_predict_opts *opts, far_prediction **out)
+{
+    if (!p || !frame || !out || !opts || opts->size != sizeof *opts) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "predictor, frame or out is NULL, or opts not initialised");
+    }
+    *out = NULL;
+    return p->ops->predict ? p->ops->predict(ctx, p->self, frame, opts, out)
+                           : predict_plain(ctx, p, frame, opts, out);
+}
+
+/* ---- certificates -------------------------------------------------------------------------- */
+
+far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p, const far_certify_opts *opts,
+                                 far_certificate **out)
+{
+    if (!p || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "the predictor or out is NULL");
+    }
+    *out = NULL;
+    far_certificate *c = NULL;
+    far_status st = far_certify_opts_check(ctx, opts);
+    st = st == FAR_OK ? p->ops->certify(ctx, p->self, opts, &c) : st;
+    st = st == FAR_OK ? far_certificate_confront(c) : st;
+    if (st == FAR_OK) {
+        *out = c;
+    } else {
+        far_certificate_destroy(c);
+    }
+    return st;
+}
+
+far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,
+                                      double seconds)
+{
+    return p->ops->check(ctx, p->self, json, seconds);
+}
+
+far_status far_certificate_check(far_ctx *ctx, const far_predictor *p, const char *json)
+{
+    return p && json ? far_predictor_check_within(ctx, p, json, FAR_PROOF_CHECK_SECONDS)
+                     : far_fail(ctx, FAR_ERR_ARG, "the predictor or the certificate is NULL");
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+far_status far_predictor_save(far_ctx *ctx, const far_predictor *p, const char *path)
+{
+    far_status st;
+    far_output o = {.fd = -1};
+    if (!p) {
+        return far_fail(ctx, FAR_ERR_ARG, "the predictor is NULL");
+    }
+    if (!path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
+    FAR_TRY(far_output_open(ctx, path, false, &o));
+    FAR_TRY(p->ops->write(p->self, &o));
+    FAR_TRY(far_output_commit(&o));
+done:
+    far_output_close(&o);
+    return far_label_failure(ctx, st, o.label);
+}

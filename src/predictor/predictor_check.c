@@ -1,0 +1,97 @@
+/* The check of certificates that are made again as a whole. */
+#include "predictor_internal.h"
+
+#include <math.h>
+
+typedef struct recheck {
+    far_ctx *ctx;
+    far_predictor p; /* whose certificate it is */
+} recheck;
+
+static far_status value_at(const recheck *r, int64_t k, double *at, bool infinite, double *out)
+{
+    far_status st;
+    int64_t d = far_predictor_columns(&r->p)->info.inputs;
+    int64_t outputs = far_predictor_columns(&r->p)->info.outputs;
+    double *values = NULL;
+    FAR_TRY(far_alloc(r->ctx, 2 * outputs, &values));
+    far_mat x = far_mat_view(at, 1, d, FAR_F64), f = far_mat_view(values, 1, outputs, FAR_F64);
+    far_mat order = far_mat_view(values + outputs, 1, outputs, FAR_F64);
+    FAR_TRY(infinite ? far_predictor_limit(r->ctx, &r->p, &x, &f, &order)
+                     : far_predictor_eval(r->ctx, &r->p, &x, &f));
+    *out = values[k];
+done:
+    far_free(r->ctx, values);
+    return st;
+}
+
+/* What is stated as found must be reached where it is stated. */
+static far_status take_found(const recheck *r, const json_t *o, int64_t k, far_certificate *own)
+{
+    far_status st;
+    far_bound *b = &own->bounds[k];
+    far_proof_range stated;
+    double *at = own->vectors + k * own->input_count, value = NAN;
+    FAR_TRY(far_proof_stated_range(r->ctx, o, &stated));
+    FAR_TRY(far_proof_stated_flag(r->ctx, o, "at_infinity", &b->at_infinity));
+    b->at = NULL;
+    if (json_is_array(json_object_get(o, "at"))) {
+        FAR_TRY(far_proof_vector(r->ctx, o, "at", own->input_count, b->at_infinity, at));
+        FAR_TRY(value_at(r, k, at, b->at_infinity, &value));
+        FAR_TRY(far_proof_check_found(r->ctx, b->output, stated.found, value));
+        b->at = at;
+        b->sup_found = stated.found;
+    }
+    FAR_TRY(far_proof_check_range(r->ctx, b->output, stated, value));
+    FAR_TRY(far_proof_check_proven(r->ctx, b->output, stated,
+                                   (far_proof_range){b->tightest, b->lowest, b->highest, 0}));
+    b->tightest = stated.tightest; /* of which the ratio is */
+done:
+    return st;
+}
+
+static far_status complete(void *user, const json_t *outputs, far_certificate *own)
+{
+    far_status st = FAR_OK;
+    for (int64_t k = 0; st == FAR_OK && k < own->info.outputs; k++) {
+        if (own->bounds[k].verdict == FAR_BOUNDED) {
+            st = take_found(user, json_array_get(outputs, (size_t)k), k, own);
+        }
+    }
+    return st;
+}
+
+/* The level that was asked for, of the first output that has one. */
+static far_status stated_level(far_ctx *ctx, const char *json, double *out)
+{
+    json_t *o = NULL;
+    far_status st = far_proof_parse(ctx, json, &o);
+    const json_t *outputs = st == FAR_OK ? json_object_get(o, "outputs") : NULL;
+    *out = NAN;
+    for (size_t k = 0; isnan(*out) && k < json_array_size(outputs); k++) {
+        const json_t *witness = json_object_get(json_array_get(outputs, k), "witness");
+        *out = witness && json_is_number(json_object_get(witness, "level"))
+                   ? json_number_value(json_object_get(witness, "level"))
+                   : NAN;
+    }
+    json_decref(o);
+    return st == FAR_OK && *out < 0 ? far_proof_malformed(ctx, "a level is finite and 0 or more")
+                                    : st;
+}
+
+far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
+                                 const char *json, double seconds)
+{
+    far_status st;
+    recheck r = {ctx, {.ctx = ctx, .ops = ops, .self = (void *)self, .borrowed = true}};
+    far_certificate *own = NULL;
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = seconds;
+    FAR_TRY(stated_level(ctx, json, &opts.exceeds));
+    FAR_TRY(ops->certify(ctx, self, &opts, &own));
+    FAR_TRY(far_certificate_compare(ctx, json, complete, &r, own));
+done:
+    far_certificate_destroy(own);
+    return st;
+}

@@ -1,0 +1,89 @@
+/* What a kind of predictor provides. */
+#ifndef FAR_PREDICTOR_INTERNAL_H
+#define FAR_PREDICTOR_INTERNAL_H
+
+#include "../certify/certificate.h"
+#include "../data/data_internal.h"
+#include "../regress/regress_internal.h"
+
+#include <farfield/predictor.h>
+
+/* Points z and directions u are in the units of the columns (standardised); values are raw. NULL:
+ * the general way will do, or there is none. */
+typedef struct far_predictor_ops {
+    far_predictor_kind kind;
+    const char *name;
+    void (*destroy)(void *self);
+    void (*describe)(const void *self, far_predictor_info *out);
+    const far_columns *(*columns)(const void *self);
+    far_status (*eval)(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out);
+    far_status (*limit)(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
+                        far_mat *order);
+    far_status (*predict)(far_ctx *ctx, const void *self, const far_frame *frame,
+                          const far_predict_opts *opts, far_prediction **out);
+    far_status (*certify)(far_ctx *ctx, const void *self, const far_certify_opts *opts,
+                          far_certificate **out);
+    far_status (*check)(far_ctx *ctx, const void *self, const char *json, double seconds);
+    far_status (*write)(const void *self, far_output *out);
+} far_predictor_ops;
+
+struct far_predictor {
+    far_ctx *ctx;
+    const far_predictor_ops *ops;
+    void *self;
+    bool borrowed; /* self belongs to someone else */
+    int32_t sealed;
+};
+
+extern const far_predictor_ops far_infinite_ops, far_finite_ops, far_linear_ops, far_trees_ops,
+    far_committee_ops;
+
+far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
+                              far_predictor **out);
+/* A file's content from memory; label stands for the path in messages. A member of a committee is
+ * none itself: files do not nest. */
+far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data, int64_t size,
+                               bool committees, const char *arch, far_predictor **out);
+/* far_certificate_check with so much time for branch and bound. */
+far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,
+                                      double seconds);
+
+/* One order for each row: that of the output that grows fastest; slower ones vanish beside it.
+ * orders: rows x outputs. */
+void far_prediction_join(const double *orders, far_prediction *p);
+
+/* ---- predictor_file.c: kinds that are kept in a zip with a manifest ---- */
+
+/* Sealed; put writes what is beside the columns (NULL: there are none) into the manifest. */
+typedef struct far_parcel {
+    const char *kind;
+    const far_columns *columns;
+    void (*put)(far_json_out *w, json_t *manifest, const void *self);
+    const void *self;
+    const far_text *blob; /* bytes beside the manifest; NULL: none */
+} far_parcel;
+far_status far_parcel_write(const far_parcel *p, far_output *out);
+
+/* A parcel that is read: its manifest, which is checked to be one of ours. */
+typedef struct far_parcel_in {
+    const far_input *in;
+    far_input manifest;
+    json_t *json;
+    far_json whole;
+} far_parcel_in;
+/* *kind: NULL for a zip of another format (a model). Clear also on failure. */
+far_status far_parcel_open(const far_input *in, far_parcel_in *out, const char **kind);
+far_status far_parcel_blob(const far_parcel_in *p, far_input *out);
+void far_parcel_clear(far_parcel_in *p);
+
+far_status far_linear_read(const far_parcel_in *p, void **out);
+far_status far_trees_read(const far_parcel_in *p, void **out);
+far_status far_committee_read(const far_parcel_in *p, void **out);
+
+/* ---- predictor_check.c: certificates that are made whole again to be checked ---- */
+
+/* What was found is that of the stated points; all else is proven anew, with so much time. */
+far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
+                                 const char *json, double seconds);
+
+#endif

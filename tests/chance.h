@@ -29,4 +29,15 @@ static inline double roll_unit(uint64_t *state)
     return (double)(roll(state) >> 11) * 0x1p-53;
 }
 
+/* About a standard normal number. */
+static inline double roll_bell(uint64_t *state)
+{
+    double sum = 0;
+    for (int k = 0; k < 12; k++) {
+        *state = *state * 6364136223846793005u + 1442695040888963407u;
+        sum += (double)(*state >> 11) * 0x1p-53;
+    }
+    return sum - 6;
+}
+
 #endif

@@ -27,6 +27,8 @@
 #endif
 #ifndef TEST_OPEN
 #define TEST_OPEN open_context
+#endif
+#ifndef TEST_CLOSE
 #define TEST_CLOSE close_context
 #endif
 
@@ -70,32 +72,38 @@ static inline void heap_free(void *user, void *ptr, size_t bytes)
 
 typedef struct listener {
     int64_t calls, stop_at; /* reports so far; the one, counted from 1, that cancels (0: none) */
+    int64_t stop_done;      /* or when so much is done (0: never) */
+    const char *only;       /* how the phases begin that are listened to; NULL: all */
     int64_t last, total;
     bool unruly;  /* a report out of 0..total */
     bool falling; /* or below the one before it, of the same phase */
     char what[64];
-    char seen[512]; /* the phases, a blank behind each */
+    char seen[4096]; /* the phases, a blank behind each */
 } listener;
 
+/* A phase is named by what stands before a comma. */
 static inline void hear_phase(listener *l, const char *what)
 {
-    size_t used = strlen(l->seen);
+    size_t length = strcspn(what, ","), used = strlen(l->seen);
+    if (strcspn(l->what, ",") != length || strncmp(l->what, what, length) != 0) {
+        snprintf(l->seen + used, sizeof l->seen - used, "%.*s ", (int)length, what);
+        l->last = 0;
+    }
     snprintf(l->what, sizeof l->what, "%s", what);
-    snprintf(l->seen + used, sizeof l->seen - used, "%s ", what);
-    l->last = 0;
 }
 
 static inline int hear(void *user, const char *what, int64_t done, int64_t total)
 {
     listener *l = user;
-    if (!what || strcmp(l->what, what) != 0) {
-        hear_phase(l, what ? what : "nothing");
+    if (l->only && strncmp(what, l->only, strlen(l->only)) != 0) {
+        return 0;
     }
-    l->unruly = l->unruly || !what || done < 0 || done > total;
+    hear_phase(l, what);
+    l->unruly = l->unruly || done < 0 || done > total;
     l->falling = l->falling || done < l->last;
     l->last = done;
     l->total = total;
-    return ++l->calls == l->stop_at;
+    return ++l->calls == l->stop_at || (l->stop_done && done >= l->stop_done);
 }
 
 /* ---- a context for each test --------------------------------------------------------------- */
@@ -140,6 +148,18 @@ static inline int close_context(void **state)
     far_ctx_destroy(ctx);
     ctx = NULL;
     return test_heap.live_blocks != 0 || test_heap.live_bytes != 0 || ear.unruly;
+}
+
+/* Whether progress was told in order. */
+static inline bool orderly(void)
+{
+    return !ear.unruly && !ear.falling;
+}
+
+/* The next report cancels. */
+static inline void cancel_next(void)
+{
+    ear.stop_at = ear.calls + 1;
 }
 
 /* ---- what a call must answer --------------------------------------------------------------- */

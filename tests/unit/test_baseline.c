@@ -7,90 +7,24 @@
 #include <farfield/predictor.h>
 #include <fcntl.h>
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#define TEST_CLOSE forget_xgboost
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int cancel;               /* what the progress function answers */
-static int64_t done_last, total; /* what it heard last */
-
-static int on_progress(void *user, const char *what, int64_t done, int64_t of)
+static int forget_xgboost(void **state)
 {
-    (void)user;
-    assert_non_null(what);
-    assert_in_range(done, 0, of);
-    done_last = done;
-    total = of;
-    return cancel;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, on_progress, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    cancel = 0;
-    ctx = context_with(2);
-    return 0;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
     unsetenv("FARFIELD_XGBOOST");
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
-
-static void assert_message_holds(const char *piece)
-{
-    if (!strstr(far_ctx_message(ctx), piece)) {
-        fail_msg("'%s' does not hold '%s'", far_ctx_message(ctx), piece);
-    }
-}
-
-#define assert_close(a, b, most) assert_close_at(a, b, most, __LINE__)
-static void assert_close_at(double a, double b, double most, int line)
-{
-    if (!(fabs(a - b) <= most)) {
-        fail_msg("line %d: %.17g and %.17g differ by more than %g", line, a, b, most);
-    }
+    return close_context(state);
 }
 
 /* ---- data ---- */
 
 static uint64_t random_state;
 
-static double uniform(void)
-{
-    random_state += 0x9e3779b97f4a7c15u;
-    uint64_t z = random_state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
 static double normal(void)
 {
-    return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
+    return sqrt(-2 * log(1 - roll_unit(&random_state))) * cos(2 * M_PI * roll_unit(&random_state));
 }
 
 /* n training and m test rows of d columns; y is linear with noise. Strides larger than width. */
@@ -290,11 +224,11 @@ static void the_ridge_is_the_best_of_really_leaving_out(void **state)
         slow_model slow;
         slow_standardise(&p, &slow);
         seen[c] = solve_linear(&p);
-        assert_close(log10(seen[c]), log10(slow_choice(&p, &slow)), 1e-9);
+        assert_near(log10(seen[c]), log10(slow_choice(&p, &slow)), 1e-9);
         slow_fit(&p, &slow, seen[c], -1);
         for (int64_t i = 0; i < p.m; i++) {
             double expected = slow_predict(&slow, &p.xt, i);
-            assert_close(*at(&p.out, i, 0), expected, 1e-9 * (1 + fabs(expected)));
+            assert_near(*at(&p.out, i, 0), expected, 1e-9 * (1 + fabs(expected)));
         }
         problem_free(&p);
     }
@@ -307,7 +241,7 @@ static void a_linear_truth_is_found(void **state)
     problem p = problem_new(101, 7, 11, 0);
     assert_true(solve_linear(&p) < 2e-8);
     for (int64_t i = 0; i < p.m; i++) {
-        assert_close(*at(&p.out, i, 0), truth(&p, i), 1e-6);
+        assert_near(*at(&p.out, i, 0), truth(&p, i), 1e-6);
     }
     problem_free(&p);
 }
@@ -326,9 +260,9 @@ static void units_and_origins_change_nothing(void **state)
             *at(&b.xt, i, j) = *at(&b.xt, i, j) * units[j] + origins[j];
         }
     }
-    assert_close(solve_linear(&a), solve_linear(&b), 0);
+    assert_near(solve_linear(&a), solve_linear(&b), 0);
     for (int64_t i = 0; i < 7; i++) { /* 1 + 1e-9 z and 1e9 + 7 z keep 7 digits of z */
-        assert_close(*at(&a.out, i, 0), *at(&b.out, i, 0), 1e-5);
+        assert_near(*at(&a.out, i, 0), *at(&b.out, i, 0), 1e-5);
     }
     problem_free(&a);
     problem_free(&b);
@@ -348,10 +282,10 @@ static void huge_and_tiny_targets_are_targets(void **state)
         for (int64_t i = 0; i < 31; i++) {
             *at(&q.y, i, 0) *= units[u];
         }
-        assert_close(solve_linear(&q), ridge, 0);
+        assert_near(solve_linear(&q), ridge, 0);
         for (int i = 0; i < 5; i++) {
             double digits = units[u] < DBL_MIN ? 1e-12 : 1e-13; /* 1e-310 has fewer */
-            assert_close(*at(&q.out, i, 0) / units[u], plain[i], digits * fabs(plain[i]));
+            assert_near(*at(&q.out, i, 0) / units[u], plain[i], digits * fabs(plain[i]));
         }
         problem_free(&q);
     }
@@ -378,15 +312,15 @@ static void constant_columns_are_ignored_and_twins_share(void **state)
         first[i] = *at(&p.out, i, 0);
         *at(&p.xt, i, 3) = DBL_MAX; /* not seen in training, so it has no say */
     }
-    assert_close(solve_linear(&p), with, 0);
+    assert_near(solve_linear(&p), with, 0);
     for (int64_t i = 0; i < 7; i++) {
-        assert_close(*at(&p.out, i, 0), first[i], 0);
+        assert_near(*at(&p.out, i, 0), first[i], 0);
         *at(&p.xt, i, 1) += 1; /* what one twin gains the other loses */
         *at(&p.xt, i, 2) -= 1;
     }
     solve_linear(&p);
     for (int64_t i = 0; i < 7; i++) {
-        assert_close(*at(&p.out, i, 0), first[i], 1e-7);
+        assert_near(*at(&p.out, i, 0), first[i], 1e-7);
     }
     problem_free(&p);
 }
@@ -401,7 +335,7 @@ static void without_a_column_the_mean_is_left(void **state)
     }
     solve_linear(&p);
     for (int64_t i = 0; i < 3; i++) {
-        assert_close(*at(&p.out, i, 0), mean, 1e-14);
+        assert_near(*at(&p.out, i, 0), mean, 1e-14);
     }
     problem_free(&p);
 }
@@ -410,9 +344,9 @@ static void one_row_says_its_own_value(void **state)
 {
     (void)state;
     problem p = problem_new(1, 3, 5, 1);
-    assert_close(solve_linear(&p), 1e4, 1e-9);
+    assert_near(solve_linear(&p), 1e4, 1e-9);
     for (int64_t i = 0; i < 5; i++) {
-        assert_close(*at(&p.out, i, 0), *at(&p.y, 0, 0), 0);
+        assert_near(*at(&p.out, i, 0), *at(&p.y, 0, 0), 0);
     }
     problem_free(&p);
 }
@@ -424,9 +358,9 @@ static void two_rows_say_their_mean(void **state)
     for (int64_t d = 1; d <= 3; d += 2) {
         problem p = problem_new(2, d, 3, 1);
         double a = *at(&p.y, 0, 0), b = *at(&p.y, 1, 0);
-        assert_close(solve_linear(&p), 1e4, 1e-9);
+        assert_near(solve_linear(&p), 1e4, 1e-9);
         for (int64_t i = 0; i < 3; i++) {
-            assert_close(*at(&p.out, i, 0), (a + b) / 2, 1e-2 * fabs(a - b));
+            assert_near(*at(&p.out, i, 0), (a + b) / 2, 1e-2 * fabs(a - b));
         }
         problem_free(&p);
     }
@@ -441,7 +375,7 @@ static void a_constant_target_is_met_exactly(void **state)
     }
     solve_linear(&p);
     for (int64_t i = 0; i < 5; i++) {
-        assert_close(*at(&p.out, i, 0), 0.1, 0);
+        assert_near(*at(&p.out, i, 0), 0.1, 0);
     }
     problem_free(&p);
 }
@@ -472,9 +406,9 @@ static void threads_change_no_more_than_rounding(void **state)
     }
     ctx = context_with(1);
     for (int t = 1; t < 3; t++) {
-        assert_close(ridge[t], ridge[0], 0);
+        assert_near(ridge[t], ridge[0], 0);
         for (int64_t i = 0; i < 7; i++) {
-            assert_close(out[t][i], out[0][i], 1e-12 * (1 + fabs(out[0][i])));
+            assert_near(out[t][i], out[0][i], 1e-12 * (1 + fabs(out[0][i])));
         }
     }
     problem_free(&p);
@@ -498,8 +432,8 @@ static void a_row_beyond_all_numbers_is_refused(void **state)
     *at(&p.xt, 3, 1) = 1e300;
     *at(&p.out, 0, 0) = 5;
     assert_int_equal(far_linear_predict(ctx, &p.x, &p.y, &p.xt, NULL, &p.out), FAR_ERR_VALUE);
-    assert_message_holds("xt: row 4");
-    assert_close(*at(&p.out, 0, 0), 5, 0);
+    assert_message("xt: row 4");
+    assert_near(*at(&p.out, 0, 0), 5, 0);
     problem_free(&p);
 }
 
@@ -526,7 +460,7 @@ static void fitting_can_be_cancelled(void **state)
 {
     (void)state;
     problem p = problem_new(71, 5, 3, 1);
-    cancel = 1;
+    cancel_next();
     assert_int_equal(far_linear_predict(ctx, &p.x, &p.y, &p.xt, NULL, &p.out), FAR_ERR_CANCELLED);
     problem_free(&p);
 }
@@ -576,7 +510,7 @@ static void expect_refusal(problem *p, far_status status, const char *message)
     static const predict_fn models[] = {by_line, by_trees};
     for (int m = 0; m < COUNT(models); m++) {
         assert_int_equal(models[m](p), status);
-        assert_message_holds(message);
+        assert_message(message);
     }
 }
 
@@ -625,12 +559,12 @@ static void missing_arguments_are_refused(void **state)
     problem p = problem_new(7, 3, 5, 1);
     assert_int_equal(far_linear_predict(NULL, &p.x, &p.y, &p.xt, NULL, &p.out), FAR_ERR_ARG);
     assert_int_equal(far_linear_predict(ctx, NULL, &p.y, &p.xt, NULL, &p.out), FAR_ERR_ARG);
-    assert_message_holds("x is NULL");
+    assert_message("x is NULL");
     assert_int_equal(far_linear_predict(ctx, &p.x, &p.y, &p.xt, NULL, NULL), FAR_ERR_ARG);
-    assert_message_holds("out is NULL");
+    assert_message("out is NULL");
     assert_int_equal(far_xgboost_predict(NULL, &p.x, &p.y, &p.xt, 3, 1, &p.out), FAR_ERR_ARG);
     assert_int_equal(far_xgboost_predict(ctx, &p.x, NULL, &p.xt, 3, 1, &p.out), FAR_ERR_ARG);
-    assert_message_holds("y is NULL");
+    assert_message("y is NULL");
     problem_free(&p);
 }
 
@@ -639,11 +573,11 @@ static void trees_need_rounds_and_columns(void **state)
     (void)state;
     problem p = problem_new(7, 3, 5, 1), none = problem_new(7, 0, 5, 1);
     assert_int_equal(far_xgboost_predict(ctx, &p.x, &p.y, &p.xt, 0, 1, &p.out), FAR_ERR_ARG);
-    assert_message_holds("rounds is 0 but must be between 1 and");
+    assert_message("rounds is 0 but must be between 1 and");
     assert_int_equal(far_xgboost_predict(ctx, &p.x, &p.y, &p.xt, (int64_t)1 << 31, 1, &p.out),
                      FAR_ERR_ARG);
     assert_int_equal(by_trees(&none), FAR_ERR_SHAPE);
-    assert_message_holds("x has no columns");
+    assert_message("x has no columns");
     problem_free(&p);
     problem_free(&none);
 }
@@ -664,10 +598,10 @@ static void a_missing_library_is_explained(void **state)
     problem p = problem_new(7, 3, 5, 1);
     setenv("FARFIELD_XGBOOST", "/nowhere/libxgboost.so", 1);
     assert_null(far_xgboost_version(ctx));
-    assert_message_holds("/nowhere/libxgboost.so");
+    assert_message("/nowhere/libxgboost.so");
     assert_int_equal(by_trees(&p), FAR_ERR_BACKEND);
-    assert_message_holds("libxgboost0");
-    assert_message_holds("FARFIELD_XGBOOST=");
+    assert_message("libxgboost0");
+    assert_message("FARFIELD_XGBOOST=");
     problem_free(&p);
 }
 
@@ -677,7 +611,7 @@ static void another_library_is_not_taken_for_it(void **state)
     problem p = problem_new(7, 3, 5, 1);
     setenv("FARFIELD_XGBOOST", "libm.so.6", 1);
     assert_null(far_xgboost_version(ctx));
-    assert_message_holds("has no function XGBoostVersion");
+    assert_message("has no function XGBoostVersion");
     assert_int_equal(by_trees(&p), FAR_ERR_BACKEND);
     problem_free(&p);
 }
@@ -708,8 +642,8 @@ static void one_round_is_the_published_one(void **state)
     *at(&p.xt, 1, 0) = 1;
     double start = atoi(far_xgboost_version(ctx)) < 2 ? 0.5 : (5 * -3.0 + 11 * 8.0) / 16;
     assert_int_equal(far_xgboost_predict(ctx, &p.x, &p.y, &p.xt, 1, 1, &p.out), FAR_OK);
-    assert_close(*at(&p.out, 0, 0), start + 0.3 * 5 * (-3 - start) / (5 + 1), 1e-6);
-    assert_close(*at(&p.out, 1, 0), start + 0.3 * 11 * (8 - start) / (11 + 1), 1e-6);
+    assert_near(*at(&p.out, 0, 0), start + 0.3 * 5 * (-3 - start) / (5 + 1), 1e-6);
+    assert_near(*at(&p.out, 1, 0), start + 0.3 * 11 * (8 - start) / (11 + 1), 1e-6);
     problem_free(&p);
 }
 
@@ -766,8 +700,8 @@ static void a_seed_gives_the_same_trees_and_no_noise(void **state)
     close(pipes[0]);
     assert_int_equal(first, FAR_OK);
     assert_int_equal(again, FAR_OK);
-    assert_int_equal(done_last, 17);
-    assert_int_equal(total, 17);
+    assert_int_equal(ear.last, 17);
+    assert_int_equal(ear.total, 17);
     assert_memory_equal(p.out.data, q.out.data, sizeof(double) * (size_t)(p.m * p.out.ld));
     problem_free(&p);
     problem_free(&q);
@@ -780,7 +714,7 @@ static void one_row_and_none_are_enough_for_trees(void **state)
     problem one = problem_new(1, 3, 5, 1), none = problem_new(7, 3, 0, 1);
     assert_int_equal(far_xgboost_predict(ctx, &one.x, &one.y, &one.xt, 100, 1, &one.out), FAR_OK);
     for (int64_t i = 0; i < 5; i++) {
-        assert_close(*at(&one.out, i, 0), *at(&one.y, 0, 0), 1e-3);
+        assert_near(*at(&one.out, i, 0), *at(&one.y, 0, 0), 1e-3);
     }
     assert_int_equal(by_trees(&none), FAR_OK);
     problem_free(&one);
@@ -803,10 +737,10 @@ static void its_own_words_are_passed_on(void **state)
         *at((far_mat *)((char *)&p + cases[c].matrix), 0, 0) = 1e300;
         *at(&p.out, 0, 0) = 5;
         assert_int_equal(by_trees(&p), FAR_ERR_BACKEND);
-        assert_message_holds(cases[c].message);
-        assert_message_holds("Check failed");
+        assert_message(cases[c].message);
+        assert_message("Check failed");
         assert_null(strpbrk(far_ctx_message(ctx), "\n[")); /* no stack trace, no time */
-        assert_close(*at(&p.out, 0, 0), 5, 0);
+        assert_near(*at(&p.out, 0, 0), 5, 0);
         problem_free(&p);
     }
 }
@@ -816,12 +750,10 @@ static void boosting_can_be_cancelled(void **state)
     (void)state;
     need_xgboost();
     problem p = problem_new(7, 3, 5, 1);
-    cancel = 1;
+    cancel_next();
     assert_int_equal(by_trees(&p), FAR_ERR_CANCELLED);
     problem_free(&p);
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
 int main(void)
 {

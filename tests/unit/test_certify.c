@@ -8,86 +8,11 @@
 
 #include <farfield/farfield.h>
 #include <jansson.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define LN_FIRST "dense ln relu dense relu dense"
 #define NO_NORM "dense relu dense relu dense"
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-typedef struct listener {
-    int64_t calls, stop_at; /* stops the running call at the stop_at-th report */
-    bool orderly;
-} listener;
-
-static heap test_heap;
-static listener ear;
-static far_ctx *ctx;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    listener *l = user;
-    l->orderly = l->orderly && what && done >= 0 && done <= total;
-    return ++l->calls == l->stop_at;
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    ear = (listener){.orderly = true};
-    opts.threads = 1;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = listen;
-    opts.progress_user = &ear;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0 || !ear.orderly;
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-static void assert_status(far_status st, far_status expected, const char *piece)
-{
-    if (st != expected) {
-        fail_msg("%s instead of %s: %s", far_status_name(st), far_status_name(expected),
-                 far_ctx_message(ctx));
-    }
-    if (!strstr(far_ctx_message(ctx), piece)) {
-        fail_msg("no '%s' in '%s'", piece, far_ctx_message(ctx));
-    }
-}
-
-static void assert_close(double value, double expected, double tolerance)
-{
-    if (!(fabs(value - expected) <= tolerance)) {
-        fail_msg("%.17g is not %.17g within %g", value, expected, tolerance);
-    }
-}
 
 /* ---- models and certificates without ceremony ---- */
 
@@ -141,7 +66,7 @@ static far_certificate *certify(const far_model *m)
 static void refuse(const far_model *m, far_certify_opts o, far_status expected, const char *piece)
 {
     far_certificate *c = (far_certificate *)&o;
-    assert_status(far_model_certify(ctx, m, &o, &c), expected, piece);
+    refused(far_model_certify(ctx, m, &o, &c), expected, piece);
     assert_null(c);
 }
 
@@ -193,9 +118,9 @@ static void certify_checks_its_arguments(void **state)
     far_model *m = fit(LINE, "y", LN_FIRST);
     far_certify_opts good = quick(), o = good;
     far_certificate *c;
-    assert_status(far_model_certify(ctx, m, &o, NULL), FAR_ERR_ARG, "out");
-    assert_status(far_model_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "model");
-    assert_status(far_model_certify(ctx, m, NULL, &c), FAR_ERR_ARG, "opts");
+    refused(far_model_certify(ctx, m, &o, NULL), FAR_ERR_ARG, "out");
+    refused(far_model_certify(ctx, NULL, &o, &c), FAR_ERR_ARG, "model");
+    refused(far_model_certify(ctx, m, NULL, &c), FAR_ERR_ARG, "opts");
     o.size = 0;
     refuse(m, o, FAR_ERR_ARG, "far_certify_opts_init");
     o = good, o.starts = 0;
@@ -216,8 +141,8 @@ static void certify_checks_its_arguments(void **state)
     far_certificate *made = certify(m);
     assert_null(far_certificate_bound(made, -1));
     assert_null(far_certificate_bound(made, 1));
-    assert_status(far_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "certificate");
-    assert_status(far_certificate_json(ctx, made, NULL), FAR_ERR_ARG, "out");
+    refused(far_certificate_json(ctx, NULL, &text), FAR_ERR_ARG, "certificate");
+    refused(far_certificate_json(ctx, made, NULL), FAR_ERR_ARG, "out");
     far_certificate_destroy(made);
     far_certificate_destroy(NULL);
     far_text_free(ctx, NULL);
@@ -248,7 +173,7 @@ static void check_bounded(const far_model *m, const far_certificate *c)
         assert_true(-b->tightest <= b->lowest + 1e-12 && b->highest <= b->tightest + 1e-12);
         assert_true(isnan(b->slope) && isnan(b->order) && isnan(b->beyond) && !b->direction);
         double order = 0, value = value_at(m, j, b->at, b->at_infinity, &order);
-        assert_close(fabs(value), b->sup_found, 1e-9 * (b->sup_found + centre));
+        assert_near(fabs(value), b->sup_found, 1e-9 * (b->sup_found + centre));
         assert_true(order == 0);
         assert_true(b->lowest <= value + 1e-12 && value <= b->highest + 1e-12);
         assert_true(!b->at_infinity || fabs(norm(b->at, own.inputs) - 1) < 1e-12);
@@ -263,12 +188,12 @@ static void check_unbounded(const far_model *m, const far_certificate *c, double
         double own_order;
         assert_int_equal(b->verdict, FAR_UNBOUNDED);
         assert_true(isinf(b->tightest) && isinf(b->b1) && isinf(b->highest) && b->lowest < 0);
-        assert_close(norm(b->direction, far_model_describe(m).inputs), 1, 1e-12);
-        assert_close(value_at(m, j, b->direction, true, &own_order), b->slope,
-                     1e-9 * fabs(b->slope));
+        assert_near(norm(b->direction, far_model_describe(m).inputs), 1, 1e-12);
+        assert_near(value_at(m, j, b->direction, true, &own_order), b->slope,
+                    1e-9 * fabs(b->slope));
         assert_true(b->order == own_order && b->slope != 0);
-        assert_close(b->order, order, 1e-12);
-        assert_close(b->confirmed, 1, 0.01);
+        assert_near(b->order, order, 1e-12);
+        assert_near(b->confirmed, 1, 0.01);
         assert_true(isnan(b->intercept) == (order != 1));
     }
 }
@@ -888,15 +813,15 @@ static void other_texts_are_no_certificates(void **state)
                                         "[{}]",     "{\"format\": \"farfield certificate\"}",
                                         "\xff\xfe", "{\"a\":1,\"a\":2}"};
     for (int i = 0; i < COUNT(texts); i++) {
-        assert_status(far_model_certificate_check(ctx, m, texts[i], FAR_PROOF_CHECK_SECONDS),
-                      FAR_ERR_FORMAT, "certificate");
+        refused(far_model_certificate_check(ctx, m, texts[i], FAR_PROOF_CHECK_SECONDS),
+                FAR_ERR_FORMAT, "certificate");
     }
     must(far_certificate_json(ctx, c, &text));
     must(far_model_certificate_check(ctx, m, text, FAR_PROOF_CHECK_SECONDS));
-    assert_status(far_model_certificate_check(ctx, other, text, FAR_PROOF_CHECK_SECONDS),
-                  FAR_ERR_FORMAT, "another architecture");
-    assert_status(far_model_certificate_check(ctx, data, text, FAR_PROOF_CHECK_SECONDS),
-                  FAR_ERR_FORMAT, "other training data");
+    refused(far_model_certificate_check(ctx, other, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "another architecture");
+    refused(far_model_certificate_check(ctx, data, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "other training data");
     assert_int_not_equal(far_model_certificate_check(ctx, ridge, text, FAR_PROOF_CHECK_SECONDS),
                          FAR_OK);
     assert_int_not_equal(far_model_certificate_check(ctx, prior, text, FAR_PROOF_CHECK_SECONDS),
@@ -1033,18 +958,18 @@ static void any_report_may_cancel(void **state)
     for (int a = 0; a < COUNT(FATES); a++) {
         far_model *m = fit(a == 1 ? LINE : PETS, a == 1 ? "y" : "who", FATES[a]);
         int64_t blocks = test_heap.live_blocks;
-        ear = (listener){.orderly = true};
+        ear = (listener){0};
         must(live(m, 50));
         int64_t calls = ear.calls;
         assert_true(calls > 5);
         for (int64_t i = 1; i <= calls; i = next_of(i)) {
-            ear = (listener){.orderly = true, .stop_at = i};
+            ear = (listener){.stop_at = i};
             far_status st = live(m, 50);
             bool reached = ear.calls >= i;
             assert_true(st == FAR_ERR_CANCELLED || (st == FAR_OK && !reached));
             assert_int_equal(test_heap.live_blocks, blocks);
         }
-        ear = (listener){.orderly = true};
+        ear = (listener){0};
         must(live(m, 50));
         far_model_destroy(m);
     }
@@ -1065,11 +990,11 @@ static void a_long_check_can_be_cancelled(void **state)
     far_ctx *first = ctx, *fresh;
     far_ctx_opts opts;
     far_ctx_opts_init(&opts);
-    opts.progress = listen;
+    opts.progress = hear;
     opts.progress_user = &ear;
     must(far_ctx_create(&opts, &fresh));
     ctx = fresh;
-    ear = (listener){.orderly = true, .stop_at = 2};
+    ear = (listener){.stop_at = 2};
     far_status st = check_json(m, o);
     ctx = first;
     assert_int_equal(st, FAR_ERR_CANCELLED);
@@ -1078,8 +1003,6 @@ static void a_long_check_can_be_cancelled(void **state)
     far_certificate_destroy(c);
     far_model_destroy(m);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

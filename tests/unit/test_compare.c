@@ -7,70 +7,15 @@
 #include <farfield/certify.h>
 #include <farfield/predictor.h>
 #include <jansson.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#define TEST_CLOSE forget_xgboost
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int64_t cancel_at; /* the progress call that answers "stop"; -1: none */
-static int64_t progress_calls;
-
-static int on_progress(void *user, const char *what, int64_t done, int64_t of)
+static int forget_xgboost(void **state)
 {
-    (void)user;
-    assert_non_null(what);
-    assert_in_range(done, 0, of);
-    return progress_calls++ == cancel_at;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, on_progress, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    cancel_at = -1;
-    ctx = context_with(2);
-    return 0;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
     unsetenv("FARFIELD_XGBOOST");
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
-
-static void assert_message_holds(const char *piece)
-{
-    if (!strstr(far_ctx_message(ctx), piece)) {
-        fail_msg("'%s' does not hold '%s'", far_ctx_message(ctx), piece);
-    }
-}
-
-#define assert_close(a, b, most) assert_close_at(a, b, most, __LINE__)
-static void assert_close_at(double a, double b, double most, int line)
-{
-    if (!(fabs(a - b) <= most)) {
-        fail_msg("line %d: %.17g and %.17g differ by more than %g", line, a, b, most);
-    }
+    return close_context(state);
 }
 
 /* ---- tables ---- */
@@ -167,7 +112,7 @@ static void assert_refused(const far_frame *frame, far_status status, const char
     far_comparison *c = (far_comparison *)&opts;
     assert_int_equal(far_comparison_create(ctx, frame, &opts, &c), status);
     assert_null(c);
-    assert_message_holds(piece);
+    assert_message(piece);
 }
 
 /* ---- rows ---- */
@@ -284,12 +229,12 @@ static void scores_are_those_of_the_predictions(void **state)
         assert_int_equal(r->status, FAR_OK);
         assert_null(r->message);
         score(&p, r->prediction, 0, &r2, &rmse, &most);
-        assert_close(r->r2_in, r2, 1e-12);
-        assert_close(r->rmse_in, rmse, 1e-12);
+        assert_near(r->r2_in, r2, 1e-12);
+        assert_near(r->rmse_in, rmse, 1e-12);
         assert_true(r->max_in == most);
         score(&p, r->prediction, 1, &r2, &rmse, &most);
-        assert_close(r->r2_out, r2, 1e-11 * (1 + fabs(r2)));
-        assert_close(r->rmse_out, rmse, 1e-12);
+        assert_near(r->r2_out, r2, 1e-11 * (1 + fabs(r2)));
+        assert_near(r->rmse_out, rmse, 1e-12);
         assert_true(r->max_out == most);
     }
     far_comparison_destroy(c);
@@ -315,11 +260,11 @@ static void rows_of_the_table_sum_up_their_runs(void **state)
         double off = far_comparison_run(c, 0, s)->r2_out - mean;
         square += off * off;
     }
-    assert_close(row->r2_out.mean, mean, 1e-14);
-    assert_close(row->r2_out.ci95, 4.302652730 * sqrt(square / 2 / 3), 1e-9 * row->r2_out.ci95);
+    assert_near(row->r2_out.mean, mean, 1e-14);
+    assert_near(row->r2_out.ci95, 4.302652730 * sqrt(square / 2 / 3), 1e-9 * row->r2_out.ci95);
     assert_true(row->max_out == most);
-    assert_close(row->ridge, ridge, 1e-12 * ridge);
-    assert_close(row->ridge, 1e-4, 1e-12);
+    assert_near(row->ridge, ridge, 1e-12 * ridge);
+    assert_near(row->ridge, 1e-4, 1e-12);
     assert_string_equal(row->model, "ln-first");
     assert_string_equal(row->arch, "dense ln relu dense relu dense");
     assert_int_equal(row->network, 1);
@@ -387,8 +332,8 @@ static void a_plane_is_found_out_of_range(void **state)
     set_opts("linear;mean;ln-first");
     far_comparison *c = compare(frame);
     const far_compare_row *linear = far_comparison_row(c, 0), *mean = far_comparison_row(c, 1);
-    assert_close(linear->r2_in.mean, 1, 1e-9);
-    assert_close(linear->r2_out.mean, 1, 1e-9);
+    assert_near(linear->r2_in.mean, 1, 1e-9);
+    assert_near(linear->r2_out.mean, 1, 1e-9);
     assert_true(mean->r2_in.mean <= 0 && mean->r2_in.mean > -0.5);
     assert_true(mean->r2_out.mean < -1);
     assert_true(far_comparison_row(c, 2)->r2_out.mean < linear->r2_out.mean);
@@ -415,7 +360,7 @@ static void the_mean_is_that_of_the_training_rows(void **state)
     }
     assert_int_equal(count, far_comparison_describe(c).train_rows);
     for (int64_t i = 0; i < p.count; i++) {
-        assert_close(far_comparison_run(c, 0, 0)->prediction[i], sum / count, 1e-14);
+        assert_near(far_comparison_run(c, 0, 0)->prediction[i], sum / count, 1e-14);
     }
     const far_bound *v = bound_of(c, 0);
     assert_int_equal(v->verdict, FAR_BOUNDED);
@@ -423,7 +368,7 @@ static void the_mean_is_that_of_the_training_rows(void **state)
     for (int64_t i = 0; i < far_comparison_describe(c).seeds; i++) {
         most = fmax(most, fabs(far_comparison_run(c, 0, i)->prediction[0]));
     }
-    assert_close(v->tightest, most, 1e-14);
+    assert_near(v->tightest, most, 1e-14);
     far_comparison_destroy(c);
     far_frame_destroy(frame);
 }
@@ -444,7 +389,7 @@ static void norms_are_bounded_and_nothing_else(void **state)
     assert_int_equal(far_certificate_describe(row->certificate).inputs, 2);
     assert_string_equal(far_certificate_input(row->certificate, 0), "a");
     assert_null(far_certificate_input(row->certificate, 2));
-    assert_close(hypot(none->direction[0], none->direction[1]), 1, 1e-12);
+    assert_near(hypot(none->direction[0], none->direction[1]), 1, 1e-12);
     assert_non_null(strstr(row->reason, "Theorem"));
     assert_int_equal(row->certificate_seed, fit.seed);
     for (int k = 1; k < 4; k++) {
@@ -469,8 +414,8 @@ static void a_plane_runs_away_along_its_steepest_input(void **state)
     far_comparison *c = compare(frame);
     const far_bound *v = bound_of(c, 0);
     assert_int_equal(v->verdict, FAR_UNBOUNDED);
-    assert_close(v->direction[0] * v->slope, 3, 1e-6); /* the slope of the first input */
-    assert_close(hypot(v->direction[0], v->direction[1]), 1, 1e-12);
+    assert_near(v->direction[0] * v->slope, 3, 1e-6); /* the slope of the first input */
+    assert_near(hypot(v->direction[0], v->direction[1]), 1, 1e-12);
     assert_true(v->order == 1 && isinf(v->tightest));
     far_comparison_destroy(c);
     far_frame_destroy(frame);
@@ -486,9 +431,9 @@ static void a_constant_runs_nowhere(void **state)
     for (int k = 0; k < 3; k++) {
         const far_compare_row *row = far_comparison_row(c, k);
         assert_int_equal(bound_of(c, k)->verdict, FAR_BOUNDED);
-        assert_close(bound_of(c, k)->tightest, 7, 1e-12);
+        assert_near(bound_of(c, k)->tightest, 7, 1e-12);
         assert_true(isnan(row->r2_in.mean) && isnan(row->r2_out.mean));
-        assert_close(row->rmse_out.mean, 0, 1e-12);
+        assert_near(row->rmse_out.mean, 0, 1e-12);
     }
     assert_int_equal(far_comparison_describe(c).best, -1);
     far_comparison_destroy(c);
@@ -614,7 +559,7 @@ static void seeds_that_fail_leave_the_others(void **state)
     assert_in_range(good, 1, 19);
     assert_int_equal(row->state, FAR_COMPARED_PARTLY);
     assert_non_null(strstr(row->message, "same inputs and different targets"));
-    assert_close(row->r2_out.mean, mean / (double)good, 1e-12 * fabs(mean));
+    assert_near(row->r2_out.mean, mean / (double)good, 1e-12 * fabs(mean));
     const far_bound *b = bound_of(c, 0);
     assert_int_equal(b->verdict, FAR_BOUNDED);
     assert_true(row->certificate_seed >= (uint64_t)first); /* the worst of those that are there */
@@ -675,7 +620,7 @@ static void seeds_repeat_and_threads_do_not_matter(void **state)
         int64_t count = far_comparison_points(first, i % 2).count;
         assert_memory_equal(a->prediction, b->prediction, (size_t)count * sizeof(double));
         for (int64_t k = 0; k < count; k++) {
-            assert_close(a->prediction[k], s->prediction[k], 1e-9);
+            assert_near(a->prediction[k], s->prediction[k], 1e-9);
         }
     }
     far_comparison_destroy(alone);
@@ -742,7 +687,7 @@ static void bad_models_are_refused(void **state)
     for (int i = 0; i < COUNT(bad); i++) {
         set_opts(bad[i].text);
         assert_int_equal(far_compare_check(ctx, &opts), bad[i].status);
-        assert_message_holds(bad[i].piece);
+        assert_message(bad[i].piece);
     }
 }
 
@@ -931,9 +876,9 @@ static void student_is_the_tables(void **state)
     } known[] = {{1, 12.7062047362}, {2, 4.3026527297},  {4, 2.7764451052},  {9, 2.2621571628},
                  {10, 2.2281388520}, {11, 2.2009851601}, {20, 2.0859634473}, {40, 2.0210753903}};
     for (int i = 0; i < COUNT(known); i++) {
-        assert_close(far_student_95(known[i].freedom), known[i].value, 3e-6 * known[i].value);
+        assert_near(far_student_95(known[i].freedom), known[i].value, 3e-6 * known[i].value);
     }
-    assert_close(far_student_95(1000000000), 1.959963985, 1e-8);
+    assert_near(far_student_95(1000000000), 1.959963985, 1e-8);
     assert_true(isnan(far_student_95(0)));
 }
 
@@ -942,8 +887,8 @@ static void averages_have_intervals_from_two_values_on(void **state)
     (void)state;
     double values[] = {1, 2, 4};
     far_compare_average three = far_average(values, 3), one = far_average(values, 1);
-    assert_close(three.mean, 7.0 / 3, 1e-15);
-    assert_close(three.ci95, 4.3026527297 * sqrt(7.0 / 3 / 3), 1e-8);
+    assert_near(three.mean, 7.0 / 3, 1e-15);
+    assert_near(three.ci95, 4.3026527297 * sqrt(7.0 / 3 / 3), 1e-8);
     assert_true(one.mean == 1 && isnan(one.ci95));
     assert_true(isnan(far_average(values, 0).mean));
     values[1] = NAN;
@@ -1081,10 +1026,9 @@ static void cancelling_ends_it(void **state)
     for (int64_t at = 0;; at++) {
         far_comparison *c = (far_comparison *)&opts;
         set_opts("mean;ln-first;linear");
-        progress_calls = 0;
-        cancel_at = at;
+        ear = (listener){.stop_at = at + 1};
         far_status st = far_comparison_create(ctx, frame, &opts, &c);
-        if (progress_calls <= at) { /* it did not get that far */
+        if (ear.calls <= at) { /* it did not get that far */
             assert_int_equal(st, FAR_OK);
             far_comparison_destroy(c);
             assert_true(at > 6);
@@ -1093,7 +1037,7 @@ static void cancelling_ends_it(void **state)
         assert_int_equal(st, FAR_ERR_CANCELLED);
         assert_null(c);
     }
-    cancel_at = -1;
+    ear.stop_at = 0;
     far_frame_destroy(frame);
 }
 
@@ -1150,8 +1094,6 @@ static void every_allocation_of_a_verdict_may_fail(void **state)
     (void)state;
     fail_each_allocation("linear;mean", true);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

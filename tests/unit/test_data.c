@@ -3,77 +3,13 @@
 #include "../../src/data/frame_internal.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zip.h>
 
-#include <cmocka.h>
-
-#include "folder.h"
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int cancel; /* what the progress function answers */
-
-static int on_progress(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_in_range(done, 0, total);
-    return cancel;
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    cancel = 0;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = on_progress;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void write_text(const char *path, const char *text)
-{
-    write_file(path, text, strlen(text));
-}
-
-/* The caller frees. */
-static char *read_whole(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    fseek(f, 0, SEEK_END);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    char *data = calloc(*size + 1, 1);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    fclose(f);
-    return data;
-}
+#define TEST_THREADS 0
+#include "harness.h"
 
 static void expect_text(const char *path, const char *text)
 {
@@ -1378,13 +1314,12 @@ static void a_cancelled_write_leaves_nothing(void **state)
     enum { ROWS = 3, COLS = 3000017 };
     double *values = calloc((size_t)ROWS * COLS, sizeof *values);
     far_mat m = far_mat_view(values, ROWS, COLS, FAR_F64);
-    cancel = 1;
     for (int i = 0; i < COUNT(endings); i++) {
+        cancel_next();
         expect_failure_of(far_mat_write(ctx, &m, NULL, endings[i]), FAR_ERR_CANCELLED,
                           "writing cancelled");
         assert_int_equal(count_files(), 0);
     }
-    cancel = 0;
     free(values);
 }
 
@@ -1398,7 +1333,7 @@ static void a_long_read_can_be_cancelled(void **state)
         text[i] = '\n';
     }
     far_array *t;
-    cancel = 1;
+    cancel_next();
     assert_int_equal(far_array_parse_bytes(ctx, "x", text, size, NULL, &t), FAR_ERR_CANCELLED);
     assert_null(t);
     assert_string_equal(far_ctx_message(ctx), "parsing cancelled");
@@ -1469,8 +1404,6 @@ static void csv_goes_to_an_open_stream(void **state)
     expect_failure_of(far_mat_write_csv(ctx, &m, NULL), FAR_ERR_ARG, "the stream is NULL");
     expect_failure_of(far_mat_write_csv(ctx, NULL, stdout), FAR_ERR_ARG, "the matrix is NULL");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -4,55 +4,10 @@
 #include "../../src/data/frame_internal.h"
 
 #include <fcntl.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <zip.h>
 
-#include <cmocka.h>
-
-#include "folder.h"
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int cancel; /* what the progress function answers */
-
-static int on_progress(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_in_range(done, 0, total);
-    return cancel;
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    cancel = 0;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = on_progress;
-    return far_ctx_create(&opts, &ctx);
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
+#define TEST_THREADS 0
+#include "harness.h"
 
 /* ---- a frame as one line of text: "a,b*; 1,x; ~,y", * after word columns, ~ for missing ---- */
 
@@ -406,7 +361,7 @@ static void a_long_read_can_be_cancelled(void **state)
     for (int i = 0; i < LINES; i++) {
         memcpy(text + 8 * i, "1234567\n", 8);
     }
-    cancel = 1;
+    cancel_next();
     expect_bad_bytes(text, 8 * LINES, NULL, FAR_ERR_CANCELLED, "parsing cancelled");
     free(text);
 }
@@ -1039,8 +994,9 @@ static const char *const bad_where[][2] = {
                   "% 2\n      ^"},
     {"n > -m",
      "column 5: '-' has no meaning here; odd names of columns go in backquotes\nn > -m\n    ^"},
-    {"n > \001", "column 5: '\\x01' has no meaning here; odd names of columns go in backquotes\nn >  \n"
-                 "    ^"},
+    {"n > \001",
+     "column 5: '\\x01' has no meaning here; odd names of columns go in backquotes\nn >  \n"
+     "    ^"},
     {"n > 3x",
      "column 5: '3x' is no number; a column's name that starts with a digit goes in backquotes\n"
      "n > 3x\n    ^"},
@@ -1434,8 +1390,6 @@ static void truncated_files_are_refused(void **state)
     }
     unlink("x.npz");
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -1,33 +1,8 @@
 /* JSON in and out: the reader against that of jansson, and every allocation failing in turn. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
 #include "../../src/data/json_text.h"
-#include "heap.h"
-
-#include <math.h>
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ctx = heap_context(&test_heap, 1, NULL, NULL);
-    return ctx ? 0 : -1;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return (int)test_heap.live_blocks;
-}
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -323,8 +298,6 @@ static void writing_is_whole_or_fails(void **state)
         json_set_alloc_funcs(malloc, free);
     }
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void)
 {

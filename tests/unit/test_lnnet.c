@@ -5,54 +5,13 @@
  */
 #include <farfield/farfield.h>
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
 #include "lnnet/engine.h"
 
 #define OWN_ROWS 300 /* that go through a pass of our own; of more, every tenth */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int64_t reports, stop_at;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_true(done >= 0 && done <= total);
-    return ++reports == stop_at;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    reports = stop_at = 0;
-    ctx = context_with(2);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    assert_int_equal(test_heap.live_blocks, 0);
-    return 0;
-}
 
 /* ---- points -------------------------------------------------------------------------------- */
 
@@ -756,12 +715,12 @@ static void cancelling_stops_it(void **state)
     far_lnnet_opts o = options(FAR_LNNET_AUTO, 1);
     far_net *net;
     for (int64_t at = 1; at <= 3; at++) {
-        reports = 0;
-        stop_at = at;
+        ear.calls = 0;
+        ear.stop_at = at;
         assert_int_equal(far_lnnet_build(ctx, &x, t.labels, 2, &o, &net, NULL), FAR_ERR_CANCELLED);
         assert_null(net);
     }
-    stop_at = 0;
+    ear.stop_at = 0;
     drop(&t);
 }
 
@@ -874,8 +833,6 @@ static void deep_networks_are_quick(void **state)
     far_net_destroy(back);
     unlink(path);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -7,80 +7,16 @@
 
 #include <farfield/farfield.h>
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define D 5
 #define N 11
 #define MANY 307 /* more than a block */
 #define EVERYTHING                                                                                 \
     "dense(13) ln(groups=13, affine) relu skip(dense(7) batchnorm(affine) tanh dense(13)) rms "    \
     "gelu dense(3)"
-
-/* ---- a context whose allocator counts, and fails when told ---------------------------------- */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int reports, stop_at;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_true(done >= 0 && done <= total);
-    return ++reports == stop_at;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    reports = stop_at = 0;
-    ctx = context_with(2);
-    return 0;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    ctx = NULL;
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void assert_holds(const char *text, const char *piece)
-{
-    if (!text || !strstr(text, piece)) {
-        fail_msg("no '%s' in '%s'", piece, text ? text : "nothing");
-    }
-}
-
-static void refused(far_status st, far_status expected, const char *piece)
-{
-    assert_string_equal(far_status_name(st), far_status_name(expected));
-    assert_holds(far_ctx_message(ctx), piece);
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 /* ---- networks and matrices without ceremony ------------------------------------------------- */
 
@@ -566,9 +502,9 @@ static void long_calls_can_be_cancelled(void **state)
     far_net *net = net_of("dense(13) ln relu dense(1)");
     far_mat x = filled(5 * MANY, D, FAR_F64), out = filled(5 * MANY, 1, FAR_F64);
     far_ctx *alone = context_with(1);
-    stop_at = 2;
+    ear.stop_at = 2;
     assert_int_equal(far_net_eval(alone, net, &x, &out), FAR_ERR_CANCELLED);
-    assert_int_equal(reports, 2);
+    assert_int_equal(ear.calls, 2);
     far_ctx_destroy(alone);
     far_net_destroy(net);
     free(x.data);
@@ -1068,8 +1004,6 @@ static void a_norm_looks_behind_a_constant_leading_vector(void **state)
     }
     far_net_destroy(net);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

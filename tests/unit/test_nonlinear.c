@@ -5,73 +5,15 @@
 #include "../../src/nonlinear/ln_search.h"
 
 #include <farfield/nonlinear.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
-
-#include "near.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define MOST 13 /* features */
-
-static heap test_heap;
-static far_ctx *ctx;
-static int reports, stop_at;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_true(done >= 0 && done <= total);
-    return ++reports == stop_at;
-}
-
-static int open_context(void **state)
-{
-    far_ctx_opts opts;
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    reports = stop_at = 0;
-    far_ctx_opts_init(&opts);
-    opts.threads = 2;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = listen;
-    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    assert_int_equal(test_heap.live_blocks, 0);
-    return 0;
-}
 
 /* ---- points -------------------------------------------------------------------------------- */
 
 static uint64_t noise_state;
-
-static double noise(void)
-{
-    double sum = 0;
-    for (int k = 0; k < 12; k++) {
-        noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
-        sum += (double)(noise_state >> 11) * 0x1p-53;
-    }
-    return sum - 6;
-}
 
 typedef struct cloud {
     int64_t n, d, classes;
@@ -87,9 +29,10 @@ static cloud cloud_of(int64_t n, int64_t d, int64_t classes, uint64_t seed)
     c.labels = malloc((size_t)n * sizeof *c.labels);
     noise_state = seed;
     for (int64_t i = 0; i < n; i++) {
-        c.labels[i] = i < classes ? i : (int64_t)(fabs(noise()) * 1000) % classes;
+        c.labels[i] = i < classes ? i : (int64_t)(fabs(roll_bell(&noise_state)) * 1000) % classes;
         for (int64_t j = 0; j < d; j++) {
-            c.x[i * d + j] = noise() * (double)(j + 1) + 0.3 * (double)((c.labels[i] + j) % 3);
+            c.x[i * d + j] =
+                roll_bell(&noise_state) * (double)(j + 1) + 0.3 * (double)((c.labels[i] + j) % 3);
         }
     }
     return c;
@@ -355,7 +298,8 @@ static void no_direction_is_below_lssr(void **state)
         for (int trial = 0; trial < 200; trial++) {
             double v[5];
             for (int j = 0; j < 5; j++) {
-                v[j] = trial % 2 == 0 ? noise() : w[j] * (1 + 0.01 * noise());
+                v[j] = trial % 2 == 0 ? roll_bell(&noise_state)
+                                      : w[j] * (1 + 0.01 * roll_bell(&noise_state));
             }
             assert_true(ssr_along(&c, v) > s.lssr - 1e-12);
         }
@@ -434,7 +378,7 @@ static void there_may_be_more_features_than_points(void **state)
     assert_true(ssr_along(&c, w) < 1e-20);
     assert_near(spread_along(&c, w), 1, 1e-10);
     for (int j = 0; j < 3 * MOST; j++) {
-        map[j] = noise();
+        map[j] = roll_bell(&noise_state);
     }
     cloud wide = mapped(&narrow, MOST, map);
     s = measure(&wide, w);
@@ -661,7 +605,7 @@ static void a_shell_is_seen(void **state)
     for (int64_t i = 0; i < c.n; i++) {
         double square = 0;
         for (int j = 0; j < 3; j++) {
-            c.x[i * 3 + j] = noise();
+            c.x[i * 3 + j] = roll_bell(&noise_state);
             square += c.x[i * 3 + j] * c.x[i * 3 + j];
         }
         c.labels[i] = square > 2.4;
@@ -681,7 +625,7 @@ static void planes_find_what_lines_do_not(void **state)
     (void)state;
     for (int64_t i = 0; i < c.n; i++) {
         for (int j = 0; j < 7; j++) {
-            c.x[i * 7 + j] = noise();
+            c.x[i * 7 + j] = roll_bell(&noise_state);
         }
         c.labels[i] = (c.x[i * 7] > 0) + 2 * (c.x[i * 7 + 1] > 0);
     }
@@ -702,8 +646,8 @@ static void slopes_on_the_circle_agree_with_differences(void **state)
     for (int i = 0; i < POINTS; i++) {
         labels[i] = i % 3;
         counts[i % 3]++;
-        s[2 * i] = cos(noise());
-        s[2 * i + 1] = sin(noise());
+        s[2 * i] = cos(roll_bell(&noise_state));
+        s[2 * i + 1] = sin(roll_bell(&noise_state));
     }
     double lssr = far_circle_lssr(&c, q);
     far_circle_gradient(&c, q, lssr, g);
@@ -726,8 +670,8 @@ static void large_data_are_sampled_and_measured_whole(void **state)
     far_net *net;
     (void)state;
     for (int64_t i = 0; i < c.n; i++) {
-        c.x[2 * i] = 1000 + 50 * noise();
-        c.x[2 * i + 1] = 1e-4 * noise();
+        c.x[2 * i] = 1000 + 50 * roll_bell(&noise_state);
+        c.x[2 * i + 1] = 1e-4 * roll_bell(&noise_state);
         c.labels[i] = (c.x[2 * i] > 1000) != (c.x[2 * i + 1] > 0);
     }
     far_ln_layer_opts_init(&opts);
@@ -833,19 +777,17 @@ static void long_calls_can_be_cancelled(void **state)
     (void)state;
     for (int i = 0; i < COUNT(CALLS); i++) {
         for (int at = 1; at < 20; at += 3) {
-            reports = 0;
-            stop_at = at;
+            ear.calls = 0;
+            ear.stop_at = at;
             far_status st = CALLS[i](&c);
-            assert_int_equal(st, reports >= at ? FAR_ERR_CANCELLED : FAR_OK);
+            assert_int_equal(st, ear.calls >= at ? FAR_ERR_CANCELLED : FAR_OK);
         }
-        assert_true(reports > 0);
+        assert_true(ear.calls > 0);
     }
-    stop_at = 0;
+    ear.stop_at = 0;
     assert_int_equal(call_search(&c), FAR_OK);
     cloud_free(&c);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

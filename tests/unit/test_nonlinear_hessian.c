@@ -4,72 +4,19 @@
  * width.
  */
 #include <farfield/nonlinear.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
-
-#include "near.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define D 7
 #define MOST_OUTPUTS 5
 
-static heap test_heap;
-static far_ctx *ctx;
-static int reports, stop_at;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_string_equal(what, "hessian");
-    assert_true(done >= 0 && done <= total);
-    return ++reports == stop_at;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, NULL, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ctx = context_with(2);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    assert_int_equal(test_heap.live_blocks, 0);
-    return 0;
-}
-
 static uint64_t noise_state;
-
-static double noise(void)
-{
-    double sum = 0;
-    for (int k = 0; k < 12; k++) {
-        noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
-        sum += (double)(noise_state >> 11) * 0x1p-53;
-    }
-    return sum - 6;
-}
 
 static void draw(int64_t count, double *out)
 {
     for (int64_t i = 0; i < count; i++) {
-        out[i] = noise();
+        out[i] = roll_bell(&noise_state);
     }
 }
 
@@ -86,7 +33,7 @@ static far_net *net_of(const char *arch, int64_t inputs, uint64_t seed)
     for (int64_t t = 0; t < far_net_describe(net).tensors; t++) {
         far_mat m = far_net_tensor(net, t).values;
         for (int64_t i = 0; i < m.rows * m.cols; i++) {
-            ((double *)m.data)[i] += 0.1 * fabs(noise());
+            ((double *)m.data)[i] += 0.1 * fabs(roll_bell(&noise_state));
         }
     }
     return net;
@@ -552,23 +499,16 @@ static void many_rows_can_be_cancelled(void **state)
     enum { ROWS = 9001 };
     static double x[ROWS * 2], h[ROWS];
     far_mat m = far_mat_view(x, ROWS, 2, FAR_F64), out = far_mat_view(h, ROWS, 1, FAR_F64);
-    far_ctx_opts opts;
-    far_ctx *listening;
     far_net *net = net_of("dense(3) tanh", 2, 1);
     (void)state;
-    far_ctx_opts_init(&opts);
-    opts.progress = listen;
-    assert_int_equal(far_ctx_create(&opts, &listening), FAR_OK);
-    reports = 0;
-    stop_at = 2;
-    assert_int_equal(far_net_hessian_norm(listening, net, &m, 0, &out), FAR_ERR_CANCELLED);
-    stop_at = 0;
-    assert_int_equal(far_net_hessian_norm(listening, net, &m, 0, &out), FAR_OK);
-    far_ctx_destroy(listening);
+    ear = (listener){.stop_at = 2};
+    assert_int_equal(far_net_hessian_norm(ctx, net, &m, 0, &out), FAR_ERR_CANCELLED);
+    assert_string_equal(ear.what, "hessian");
+    ear = (listener){0};
+    assert_int_equal(far_net_hessian_norm(ctx, net, &m, 0, &out), FAR_OK);
+    assert_true(orderly());
     far_net_destroy(net);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

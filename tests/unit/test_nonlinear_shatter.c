@@ -3,51 +3,8 @@
  */
 #include <farfield/lnnet.h>
 #include <farfield/nonlinear.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "heap.h"
-
-static heap test_heap;
-static far_ctx *ctx;
-static int reports, stop_at;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_string_equal(what, "labellings");
-    assert_true(done >= 0 && done <= total);
-    return ++reports == stop_at;
-}
-
-static int open_context(void **state)
-{
-    far_ctx_opts opts;
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    reports = stop_at = 0;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = listen;
-    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    assert_int_equal(test_heap.live_blocks, 0);
-    return 0;
-}
+#include "harness.h"
 
 static far_shatter shatter(int64_t layers, const far_mat *x)
 {
@@ -125,11 +82,9 @@ static void it_can_be_cancelled(void **state)
 {
     far_shatter s;
     (void)state;
-    stop_at = 7;
+    ear.stop_at = 7;
     assert_int_equal(far_lnnet_shatter(ctx, 3, NULL, 1, &s), FAR_ERR_CANCELLED);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -5,45 +5,13 @@
 #include "../../src/gram/net_factors.h"
 
 #include <farfield/ntk.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define N 139 /* more than a tile */
 #define M 7
 #define D 3
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, NULL, NULL);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ctx = context_with(2);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
 
 /* ---- networks and points ---- */
 
@@ -453,14 +421,6 @@ static void eigenvalues_need_no_matrix(void **state)
 
 /* ---- arguments ---- */
 
-static void assert_refused(far_status st, far_status want, const char *part)
-{
-    assert_int_equal(st, want);
-    if (!strstr(far_ctx_message(ctx), part)) {
-        fail_msg("'%s' does not say '%s'", far_ctx_message(ctx), part);
-    }
-}
-
 static void arguments_are_checked(void **state)
 {
     (void)state;
@@ -471,34 +431,33 @@ static void arguments_are_checked(void **state)
     far_ntk_opts_init(&o);
     bad = o;
     bad.size = 0;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_opts_init");
     bad = o;
     bad.outputs = 3;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_outputs");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_outputs");
     bad = o;
     bad.outputs = FAR_NTK_ONE;
     bad.output = 2;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output 2");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output 2");
     bad.output = -1;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output -1");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "output -1");
     static const unsigned char NONE[] = {0, 0};
     bad = o;
     bad.layers = NONE;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "no layer");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "no layer");
     bad = o;
     bad.memory = 1000;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_BUDGET, "layer factors");
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &o, &wrong), FAR_ERR_SHAPE, "7 x 8");
-    assert_refused(far_net_ntk(ctx, net, &wide, NULL, &o, &k), FAR_ERR_SHAPE, "4 columns");
-    assert_refused(far_net_ntk(ctx, net, &x, &narrow, &o, &k), FAR_ERR_ARG, "differ in type");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_BUDGET, "layer factors");
+    refused(far_net_ntk(ctx, net, &x, NULL, &o, &wrong), FAR_ERR_SHAPE, "7 x 8");
+    refused(far_net_ntk(ctx, net, &wide, NULL, &o, &k), FAR_ERR_SHAPE, "4 columns");
+    refused(far_net_ntk(ctx, net, &x, &narrow, &o, &k), FAR_ERR_ARG, "differ in type");
     ((double *)x.data)[4] = NAN;
-    assert_refused(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_ERR_VALUE, "row 2, column 2");
+    refused(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_ERR_VALUE, "row 2, column 2");
     ((double *)x.data)[4] = 0;
-    assert_refused(far_net_ntk_multiply(ctx, net, &x, &o, &k, &k), FAR_ERR_ARG, "trace");
+    refused(far_net_ntk_multiply(ctx, net, &x, &o, &k, &k), FAR_ERR_ARG, "trace");
     bad = o;
     bad.outputs = FAR_NTK_ONE;
-    assert_refused(far_net_ntk_eigen(ctx, net, &x, &bad, M, &k, NULL), FAR_ERR_ARG,
-                   "7 eigenvalues");
+    refused(far_net_ntk_eigen(ctx, net, &x, &bad, M, &k, NULL), FAR_ERR_ARG, "7 eigenvalues");
     far_mat *owned[] = {&x, &k, &wrong, &narrow, &wide};
     for (int i = 0; i < COUNT(owned); i++) {
         free(owned[i]->data);
@@ -527,8 +486,6 @@ static void every_failed_allocation_is_clean(void **state)
     free(k.data);
     far_net_destroy(net);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* ---- memory that is kept ---- */
 

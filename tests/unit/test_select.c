@@ -4,56 +4,18 @@
 #include "../../src/regress/select.h"
 
 #include <dlfcn.h>
-#include <math.h>
 #include <nlopt.h>
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "heap.h"
+#include "harness.h"
 
 enum { ROWS = 60 };
 
-static heap test_heap;
-static far_ctx *ctx;
-static int64_t reports, stop_at;
 static bool no_search; /* nlopt has no memory */
 
 nlopt_opt nlopt_create(nlopt_algorithm algorithm, unsigned n)
 {
     __typeof__(&nlopt_create) create = (__typeof__(&nlopt_create))dlsym(RTLD_NEXT, "nlopt_create");
     return no_search ? NULL : create(algorithm, n);
-}
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user, (void)what, (void)done, (void)total;
-    return ++reports == stop_at;
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    reports = stop_at = 0;
-    ctx = heap_context(&test_heap, 1, listen, NULL);
-    return !ctx;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
 }
 
 /* x1, x2 and y: a wave with some noise, in a square or on a circle. */
@@ -301,14 +263,14 @@ static void a_choice_can_be_stopped(void **state)
     far_frame *frame = wave(52, false);
     far_fit_opts o = options("auto", 1e-3);
     far_model_destroy(fit(frame, o));
-    int64_t whole = reports;
+    int64_t whole = ear.calls;
     for (int64_t i = 1; i <= whole; i += 1 + i / 2) {
-        reports = 0;
-        stop_at = i;
+        ear.calls = 0;
+        ear.stop_at = i;
         expect(frame, o, FAR_ERR_CANCELLED);
-        assert_int_equal(reports, i); /* and nothing is asked after the answer */
+        assert_int_equal(ear.calls, i); /* and nothing is asked after the answer */
     }
-    stop_at = 0;
+    ear.stop_at = 0;
     far_frame_destroy(frame);
 }
 
@@ -322,8 +284,6 @@ static void a_search_without_memory_is_told(void **state)
     no_search = false;
     far_frame_destroy(frame);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -8,96 +8,13 @@
 
 #include <farfield/solve.h>
 #include <float.h>
-#include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define PI 3.14159265358979323846
 #define SENTINEL (-123.25)
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
-
-/* Progress: stops the running call at the stop_at-th report; notes what was reported. */
-typedef struct listener {
-    int calls, stop_at;
-    int64_t last, total;
-    bool orderly;
-    char what[32], seen[256];
-} listener;
-
-static listener ear;
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
-{
-    listener *l = user;
-    if (strcmp(l->what, what) != 0) {
-        snprintf(l->what, sizeof l->what, "%s", what);
-        size_t used = strlen(l->seen);
-        snprintf(l->seen + used, sizeof l->seen - used, "%s ", what);
-        l->last = 0;
-    }
-    l->orderly = l->orderly && done >= l->last && done <= total;
-    l->last = done;
-    l->total = total;
-    return ++l->calls == l->stop_at;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, &ear);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ear = (listener){.orderly = true};
-    ctx = context_with(2);
-    return 0;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    ctx = NULL;
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void assert_holds(const char *text, const char *piece)
-{
-    if (!strstr(text, piece)) {
-        fail_msg("no '%s' in '%s'", piece, text);
-    }
-}
-
-static void assert_fails(far_status st, far_status expected, const char *piece)
-{
-    if (st != expected) {
-        fail_msg("%s, not %s ('%s')", far_status_name(st), far_status_name(expected),
-                 far_ctx_message(ctx));
-    }
-    assert_holds(far_ctx_message(ctx), piece);
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 static void assert_close(double got, double want, double relative)
 {
@@ -121,14 +38,6 @@ static far_mat make_mat(int64_t rows, int64_t cols)
 static double *at(const far_mat *m, int64_t i, int64_t j)
 {
     return (double *)m->data + i * m->ld + j;
-}
-
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
 }
 
 static double random_at(uint64_t i)
@@ -458,7 +367,7 @@ static void a_solution_beyond_doubles_is_refused(void **state)
     far_mat m = far_mat_view(&tiny, 1, 1, FAR_F64), b = far_mat_view(&large, 1, 1, FAR_F64),
             x = far_mat_view(&result, 1, 1, FAR_F64);
     far_system *s = system_of(&m, NULL);
-    assert_fails(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_VALUE, "column 1");
+    refused(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_VALUE, "column 1");
     assert_true(result == SENTINEL);
     far_system_destroy(s);
 }
@@ -609,7 +518,7 @@ static void assert_singular(const far_mat *m, const char *piece)
     for (int k = 0; k < 2; k++) {
         far_solve_opts opts = plain_opts(storages[k]);
         far_system *s = (far_system *)&test_heap;
-        assert_fails(try_system(m, &opts, &s), FAR_ERR_SINGULAR, piece);
+        refused(try_system(m, &opts, &s), FAR_ERR_SINGULAR, piece);
         assert_null(s);
     }
 }
@@ -672,10 +581,10 @@ static void hopeless_systems_fail_in_words(void **state)
             far_status st = try_system(&m, &opts, &s);
             if (st == FAR_OK) {
                 st = far_system_solve(ctx, s, &b, &x, NULL, NULL);
-                assert_fails(st, FAR_ERR_SINGULAR, "condition number is about");
+                refused(st, FAR_ERR_SINGULAR, "condition number is about");
                 assert_true(*at(&x, 0, 0) == SENTINEL);
             }
-            assert_fails(st, FAR_ERR_SINGULAR, "use a larger ridge");
+            refused(st, FAR_ERR_SINGULAR, "use a larger ridge");
             far_system_destroy(s);
         }
         free(m.data);
@@ -709,13 +618,13 @@ static void values_that_are_not_finite_have_a_place(void **state)
     for (int k = 0; k < 2; k++) {
         far_solve_opts opts = plain_opts(storages[k]);
         *at(&m, 4, 2) = NAN;
-        assert_fails(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 5, column 3 is nan");
+        refused(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 5, column 3 is nan");
         *at(&m, 4, 2) = 0;
         *at(&m, 600, 11) = -INFINITY;
-        assert_fails(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 601, column 12 is -inf");
+        refused(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 601, column 12 is -inf");
         *at(&m, 600, 11) = 0;
         *at(&m, 612, 612) = INFINITY;
-        assert_fails(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 613, column 613 is inf");
+        refused(try_system(&m, &opts, &s), FAR_ERR_VALUE, "row 613, column 613 is inf");
         *at(&m, 612, 612) = 2;
     }
     assert_null(s);
@@ -790,7 +699,7 @@ static void crowded_extremes_have_some_digits(void **state)
         opts.ridge = 1;
         opts.ridge_kind = FAR_RIDGE_ABSOLUTE;
         must(far_system_create(ctx, &a, &opts, &s));
-        assert_true(ear.orderly);
+        assert_true(orderly());
         far_system_info info = far_system_diagnostics(s);
         double most = 1 + shifts[k] + laplacian_value(t.n, t.n);
         double least = 1 + shifts[k] + laplacian_value(t.n, 1);
@@ -811,12 +720,12 @@ static void a_failing_block_is_passed_on(void **state)
     far_system *s;
     far_mat b = random_mat(t.n, 1, 3), x = make_mat(t.n, 1);
     for (t.fail_at = 0; t.fail_at < 5; t.fail_at++, t.calls = 0) {
-        assert_fails(far_system_create(ctx, &a, &opts, &s), FAR_ERR_IO, "no more blocks");
+        refused(far_system_create(ctx, &a, &opts, &s), FAR_ERR_IO, "no more blocks");
         assert_null(s);
     }
     must(far_system_create(ctx, &a, &opts, &s));
     t.fail_at = t.calls + 3;
-    assert_fails(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_IO, "no more blocks");
+    refused(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_IO, "no more blocks");
     assert_true(*at(&x, 0, 0) == SENTINEL);
     far_system_destroy(s);
     free(b.data);
@@ -834,7 +743,7 @@ static void matrices_in_memory_are_read_by_their_lower_triangle(void **state)
     must(a.block(ctx, a.user, 0, 1, &block));
     assert_true(out[0] == 2 && out[1] == 4 && out[2] == 3 && out[3] == 5);
     m.cols = 2;
-    assert_fails(a.block(ctx, a.user, 0, 0, &block), FAR_ERR_SHAPE, "not square");
+    refused(a.block(ctx, a.user, 0, 0, &block), FAR_ERR_SHAPE, "not square");
     assert_int_equal(far_symmetric_of(NULL).n, 0);
 }
 
@@ -847,11 +756,11 @@ static void create_checks_its_arguments(void **state)
     far_symmetric a = far_symmetric_of(&m), empty = {.n = 0, .block = a.block}, no_block = {.n = 3},
                   huge = {.n = (int64_t)1 << 31, .block = a.block};
     far_system *s;
-    assert_fails(far_system_create(ctx, NULL, NULL, &s), FAR_ERR_ARG, "NULL");
-    assert_fails(far_system_create(ctx, &no_block, NULL, &s), FAR_ERR_ARG, "no block function");
-    assert_fails(far_system_create(ctx, &empty, NULL, &s), FAR_ERR_SHAPE, "0 rows");
-    assert_fails(far_system_create(ctx, &huge, NULL, &s), FAR_ERR_SHAPE, "2147483648");
-    assert_fails(far_system_create(ctx, &a, NULL, NULL), FAR_ERR_ARG, "out");
+    refused(far_system_create(ctx, NULL, NULL, &s), FAR_ERR_ARG, "NULL");
+    refused(far_system_create(ctx, &no_block, NULL, &s), FAR_ERR_ARG, "no block function");
+    refused(far_system_create(ctx, &empty, NULL, &s), FAR_ERR_SHAPE, "0 rows");
+    refused(far_system_create(ctx, &huge, NULL, &s), FAR_ERR_SHAPE, "2147483648");
+    refused(far_system_create(ctx, &a, NULL, NULL), FAR_ERR_ARG, "out");
     assert_int_equal(far_system_create(NULL, &a, NULL, &s), FAR_ERR_ARG);
     far_system_destroy(NULL);
     free(m.data);
@@ -867,7 +776,7 @@ static void options_are_checked(void **state)
     do {                                                                                           \
         bad = good;                                                                                \
         bad.field = value;                                                                         \
-        assert_fails(far_solve_estimate(ctx, 10, &bad, &e), FAR_ERR_ARG, piece);                   \
+        refused(far_solve_estimate(ctx, 10, &bad, &e), FAR_ERR_ARG, piece);                        \
     } while (0)
     REFUSED(size, 8, "far_solve_opts_init");
     REFUSED(ridge, -1e-9, "ridge is -1e-09");
@@ -885,7 +794,7 @@ static void options_are_checked(void **state)
     far_system *s = (far_system *)&test_heap;
     bad = good;
     bad.ridge = -1;
-    assert_fails(try_system(&m, &bad, &s), FAR_ERR_ARG, "ridge is -1");
+    refused(try_system(&m, &bad, &s), FAR_ERR_ARG, "ridge is -1");
     assert_null(s);
 }
 
@@ -893,9 +802,9 @@ static void estimate_checks_its_arguments(void **state)
 {
     (void)state;
     far_estimate e;
-    assert_fails(far_solve_estimate(ctx, 0, NULL, &e), FAR_ERR_SHAPE, "n is 0");
-    assert_fails(far_solve_estimate(ctx, (int64_t)1 << 40, NULL, &e), FAR_ERR_SHAPE, "BLAS");
-    assert_fails(far_solve_estimate(ctx, 10, NULL, NULL), FAR_ERR_ARG, "out");
+    refused(far_solve_estimate(ctx, 0, NULL, &e), FAR_ERR_SHAPE, "n is 0");
+    refused(far_solve_estimate(ctx, (int64_t)1 << 40, NULL, &e), FAR_ERR_SHAPE, "BLAS");
+    refused(far_solve_estimate(ctx, 10, NULL, NULL), FAR_ERR_ARG, "out");
     assert_int_equal(far_solve_estimate(NULL, 10, NULL, &e), FAR_ERR_ARG);
 }
 
@@ -907,22 +816,22 @@ static void users_of_a_system_check_shapes(void **state)
     far_system *s = system_of(&m, NULL);
     floats.dtype = FAR_F32;
     bad.data = NULL;
-    assert_fails(far_system_solve(ctx, s, &tall, &x, NULL, NULL), FAR_ERR_SHAPE,
-                 "b is 7 x 3 but must be 5 x 3");
-    assert_fails(far_system_solve(ctx, s, &b, &narrow, NULL, NULL), FAR_ERR_SHAPE, "x is 5 x 2");
-    assert_fails(far_system_solve(ctx, s, &b, &x, &narrow, NULL), FAR_ERR_SHAPE, "x_low is 5 x 2");
-    assert_fails(far_system_solve(ctx, s, &floats, &x, NULL, NULL), FAR_ERR_ARG, "b must be float");
-    assert_fails(far_system_solve(ctx, s, &bad, &x, NULL, NULL), FAR_ERR_ARG, "b has no data");
-    assert_fails(far_system_solve(ctx, s, &b, NULL, NULL, NULL), FAR_ERR_ARG, "x is NULL");
-    assert_fails(far_system_solve(ctx, NULL, &b, &x, NULL, NULL), FAR_ERR_ARG, "system");
-    assert_fails(far_system_whiten(ctx, s, &tall), FAR_ERR_SHAPE, "b is 7 x 3");
-    assert_fails(far_system_whiten(ctx, NULL, &b), FAR_ERR_ARG, "system");
-    assert_fails(far_system_inverse_diagonal(ctx, s, &narrow), FAR_ERR_SHAPE, "diag is 5 x 2");
-    assert_fails(far_system_inverse_diagonal(ctx, NULL, &column), FAR_ERR_ARG, "system");
+    refused(far_system_solve(ctx, s, &tall, &x, NULL, NULL), FAR_ERR_SHAPE,
+            "b is 7 x 3 but must be 5 x 3");
+    refused(far_system_solve(ctx, s, &b, &narrow, NULL, NULL), FAR_ERR_SHAPE, "x is 5 x 2");
+    refused(far_system_solve(ctx, s, &b, &x, &narrow, NULL), FAR_ERR_SHAPE, "x_low is 5 x 2");
+    refused(far_system_solve(ctx, s, &floats, &x, NULL, NULL), FAR_ERR_ARG, "b must be float");
+    refused(far_system_solve(ctx, s, &bad, &x, NULL, NULL), FAR_ERR_ARG, "b has no data");
+    refused(far_system_solve(ctx, s, &b, NULL, NULL, NULL), FAR_ERR_ARG, "x is NULL");
+    refused(far_system_solve(ctx, NULL, &b, &x, NULL, NULL), FAR_ERR_ARG, "system");
+    refused(far_system_whiten(ctx, s, &tall), FAR_ERR_SHAPE, "b is 7 x 3");
+    refused(far_system_whiten(ctx, NULL, &b), FAR_ERR_ARG, "system");
+    refused(far_system_inverse_diagonal(ctx, s, &narrow), FAR_ERR_SHAPE, "diag is 5 x 2");
+    refused(far_system_inverse_diagonal(ctx, NULL, &column), FAR_ERR_ARG, "system");
     *at(&b, 2, 1) = NAN;
-    assert_fails(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_VALUE,
-                 "b: row 3, column 2 is nan");
-    assert_fails(far_system_whiten(ctx, s, &b), FAR_ERR_VALUE, "b: row 3, column 2 is nan");
+    refused(far_system_solve(ctx, s, &b, &x, NULL, NULL), FAR_ERR_VALUE,
+            "b: row 3, column 2 is nan");
+    refused(far_system_whiten(ctx, s, &b), FAR_ERR_VALUE, "b: row 3, column 2 is nan");
     assert_true(*at(&x, 0, 0) == SENTINEL && *at(&column, 0, 0) == SENTINEL);
     far_mat none = {.rows = 5, .dtype = FAR_F64};
     must(far_system_solve(ctx, s, &none, &none, NULL, NULL));
@@ -972,7 +881,7 @@ static void a_system_beyond_the_budget_is_refused(void **state)
     assert_int_equal(e.storage, FAR_STORAGE_PACKED);
     assert_int_equal(e.fits, 0);
     int64_t calls = test_heap.calls;
-    assert_fails(try_system(&m, &opts, &s), FAR_ERR_BUDGET, "the system needs");
+    refused(try_system(&m, &opts, &s), FAR_ERR_BUDGET, "the system needs");
     assert_holds(far_ctx_message(ctx), "11.4 MiB are allowed");
     assert_null(s);
     assert_int_equal(test_heap.calls, calls); /* nothing was tried */
@@ -1081,7 +990,7 @@ static int fail_each_allocation(workload *w, request what)
         if (st == FAR_OK) {
             return k;
         }
-        assert_fails(st, FAR_ERR_MEMORY, "out of memory");
+        refused(st, FAR_ERR_MEMORY, "out of memory");
         assert_int_equal(test_heap.live_blocks, blocks);
         assert_true(what != CREATE || !w->s);
     }
@@ -1119,13 +1028,13 @@ static void an_estimate_survives_a_failed_allocation(void **state)
 static int cancel_each_report(workload *w, request what)
 {
     for (int k = 1;; k += 1 + k / 8) {
-        ear = (listener){.stop_at = k, .orderly = true};
+        ear = (listener){.stop_at = k};
         far_status st = perform(w, what);
         if (st == FAR_OK) {
-            assert_true(ear.orderly && (ear.calls == 0 || ear.last <= ear.total));
+            assert_true(orderly() && (ear.calls == 0 || ear.last <= ear.total));
             return k - 1;
         }
-        assert_fails(st, FAR_ERR_CANCELLED, "cancelled");
+        refused(st, FAR_ERR_CANCELLED, "cancelled");
         assert_int_equal(ear.calls, k);
     }
 }
@@ -1158,9 +1067,9 @@ static void progress_ends_at_its_total(void **state)
     workload w = make_workload(FAR_STORAGE_FULL);
     w.opts.extremes = 0;
     must(perform(&w, CREATE));
-    assert_true(ear.orderly && ear.last == ear.total && ear.total > 0);
+    assert_true(orderly() && ear.last == ear.total && ear.total > 0);
     must(perform(&w, INVERSE));
-    assert_true(ear.orderly && ear.last == ear.total && ear.total > 0);
+    assert_true(orderly() && ear.last == ear.total && ear.total > 0);
     free_workload(&w);
 }
 
@@ -1567,7 +1476,7 @@ static void eigen_checks_its_arguments(void **state)
             wrong = make_mat(3, 1);
     far_symmetric a = far_symmetric_of(&m), empty = {.n = 0, .block = a.block};
 #define REFUSED(st, piece, matrix, part, count, memory, w, v)                                      \
-    assert_fails(far_eigen(ctx, matrix, part, count, memory, w, v), st, piece)
+    refused(far_eigen(ctx, matrix, part, count, memory, w, v), st, piece)
     REFUSED(FAR_ERR_ARG, "NULL", NULL, FAR_EIGEN_LARGEST, 2, 0, &values, NULL);
     REFUSED(FAR_ERR_SHAPE, "0 rows", &empty, FAR_EIGEN_LARGEST, 2, 0, &values, NULL);
     REFUSED(FAR_ERR_ARG, "which", &a, (far_eigen_part)2, 2, 0, &values, NULL);
@@ -1618,7 +1527,7 @@ static void eigenvalues_within_eigenvalues_are_refused(void **state)
     far_mat m = laplacian(211), values = make_mat(1, 1);
     far_symmetric a = far_symmetric_of(&m);
     assert_int_equal(far_eigen(outer, &a, FAR_EIGEN_LARGEST, 1, 0, &values, NULL), FAR_OK);
-    assert_fails(nested, FAR_ERR_BACKEND, "progress function");
+    refused(nested, FAR_ERR_BACKEND, "progress function");
     assert_close(*at(&values, 0, 0), laplacian_value(211, 211), 1e-12);
     far_ctx_destroy(outer);
     free(m.data);
@@ -1652,8 +1561,8 @@ static void products_are_sums(void **state)
     far_mat none = {.rows = 7, .dtype = FAR_F64}, empty = {.cols = 3, .ld = 3, .dtype = FAR_F64};
     must(far_multiply(ctx, &none, &empty, &out));
     assert_true(*at(&out, 6, 2) == 0 && *at(&out, 6, 3) == SENTINEL);
-    assert_fails(far_multiply(ctx, &b, &a, &out), FAR_ERR_SHAPE, "11 x 3 times 7 x 11");
-    assert_fails(far_multiply(ctx, &a, NULL, &out), FAR_ERR_ARG, "b is NULL");
+    refused(far_multiply(ctx, &b, &a, &out), FAR_ERR_SHAPE, "11 x 3 times 7 x 11");
+    refused(far_multiply(ctx, &a, NULL, &out), FAR_ERR_ARG, "b is NULL");
     free(a.data);
     free(b.data);
     free(out.data);
@@ -1678,14 +1587,12 @@ static void products_with_blocks_are_sums(void **state)
             }
         }
         tall.rows = n + 1;
-        assert_fails(far_symmetric_multiply(ctx, &a, &b, &tall), FAR_ERR_SHAPE, "out is");
-        assert_fails(far_symmetric_multiply(ctx, NULL, &b, &out), FAR_ERR_ARG, "NULL");
+        refused(far_symmetric_multiply(ctx, &a, &b, &tall), FAR_ERR_SHAPE, "out is");
+        refused(far_symmetric_multiply(ctx, NULL, &b, &out), FAR_ERR_ARG, "NULL");
         free(b.data);
         free(out.data);
     }
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, open_context, close_context)
 
 int main(void)
 {

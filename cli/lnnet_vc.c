@@ -85,7 +85,7 @@ static void print_summary(const far_shatter *f)
     print("networks  %lld built and run; the others differ by exchanging the classes\n",
           (long long)f->built);
     print("layers    %lld at most\n", (long long)f->most_layers);
-    print("margin    %.3g at least\n", f->margin);
+    print(f->built > 0 ? "margin    %.3g at least\n" : "margin    -\n", f->margin);
     print("time      %s\n", show_time(f->seconds, seconds));
 }
 

@@ -173,7 +173,7 @@ typedef struct far_shatter {
     int64_t built;       /* networks built and run */
     int64_t realised;    /* of the labellings, complements counted; all of them: shattered */
     int64_t most_layers; /* any of them took */
-    double margin;       /* the least: see far_lnnet_info */
+    double margin;       /* the least: see far_lnnet_info; NAN: none was built */
     int64_t failed;      /* the first that was not realised, bit i = class of point i; -1: none */
     double seconds;
 } far_shatter;

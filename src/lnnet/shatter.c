@@ -145,7 +145,7 @@ far_status far_lnnet_shatter(far_ctx *ctx, int64_t layers, const far_mat *x, uin
     far_shatter found = {.layers = layers,
                          .points = layers + 2,
                          .labellings = (int64_t)1 << (layers + 2),
-                         .margin = INFINITY,
+                         .margin = NAN, /* fmin passes over it */
                          .failed = -1};
     st = realise_all(&s, &found);
     found.seconds = far_seconds() - start;

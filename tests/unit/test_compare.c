@@ -440,6 +440,27 @@ static void a_constant_runs_nowhere(void **state)
     far_frame_destroy(frame);
 }
 
+/* Two neighbouring doubles, one seldom, in no order: a slope that is lost beside the intercept. */
+static double flicker(double a, double b)
+{
+    return fmod(1e4 * a + 7e3 * b, 1) < 0.8 ? -7 : nextafter(-7, 0);
+}
+
+/* A coefficient is 0 or it is not, however small. */
+static void the_smallest_slope_runs_away(void **state)
+{
+    (void)state;
+    far_frame *frame = table(73, flicker);
+    set_opts("linear");
+    opts.certify = 1;
+    far_comparison *c = compare(frame);
+    const far_bound *v = bound_of(c, 0);
+    assert_int_equal(v->verdict, FAR_UNBOUNDED);
+    assert_true(isinf(v->tightest) && v->slope != 0 && fabs(v->slope) < 1e-15);
+    far_comparison_destroy(c);
+    far_frame_destroy(frame);
+}
+
 static void trees_are_those_of_the_baseline(void **state)
 {
     (void)state;
@@ -1109,6 +1130,7 @@ int main(void)
         TEST(norms_are_bounded_and_nothing_else),
         TEST(a_plane_runs_away_along_its_steepest_input),
         TEST(a_constant_runs_nowhere),
+        TEST(the_smallest_slope_runs_away),
         TEST(trees_are_those_of_the_baseline),
         TEST(absent_trees_are_a_row_with_the_reason),
         TEST(auto_chooses_on_the_training_rows),

@@ -200,6 +200,20 @@ static inline void refused(far_status st, far_status wanted, const char *piece)
     assert_message(piece);
 }
 
+/* Makes every allocation of a call fail in turn. */
+static inline void fail_every_allocation(far_status (*call)(void))
+{
+    far_status st = FAR_ERR_MEMORY;
+    for (int64_t k = 0; st != FAR_OK; k++) {
+        int64_t live = test_heap.live_blocks;
+        test_heap.fail_at = test_heap.calls + k;
+        st = call();
+        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        assert_int_equal(test_heap.live_blocks, live);
+    }
+    test_heap.fail_at = -1;
+}
+
 /* In double: assert_float_equal of cmocka rounds to float. */
 #define assert_near(a, b, tolerance)                                                               \
     do {                                                                                           \
@@ -212,11 +226,13 @@ static inline void refused(far_status st, far_status wanted, const char *piece)
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* A folder of its own for a test program, with nothing left in it at the end. */
-static char folder[] = "/tmp/farfield-test-XXXXXX";
+static char folder[64];
 
 static inline int enter_folder(void **state)
 {
     (void)state;
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.40s/farfield-XXXXXX", parent ? parent : "/tmp");
     return !mkdtemp(folder) || chdir(folder) != 0;
 }
 

@@ -2,79 +2,16 @@
 #ifndef TEST_LAPLACE_POINTS_H
 #define TEST_LAPLACE_POINTS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-#include "heap.h"
+#define TEST_THREADS 2
+#include "harness.h"
 
 #include <farfield/laplace.h>
-#include <math.h>
-#include <string.h>
-
-#define COUNT(array) (int)(sizeof(array) / sizeof((array)[0]))
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static heap test_heap;
-static far_ctx *ctx;
-
-static void open_context(int threads)
-{
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    opts.threads = threads;
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
-}
-
-static int setup(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    open_context(2);
-    return 0;
-}
 
 /* For tests of very many small steps, where threads only wait for each other. */
 static inline void use_one_thread(void)
 {
     far_ctx_destroy(ctx);
-    open_context(1);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
-
-static void assert_ok(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-/* cmocka's assert_float_equal compares in single precision. */
-#define assert_close(a, b, most) assert_close_at(a, b, most, __LINE__)
-static inline void assert_close_at(double a, double b, double most, int line)
-{
-    if (!(fabs(a - b) <= most)) {
-        fail_msg("line %d: %.17g is not %.17g to %g", line, a, b, most);
-    }
-}
-
-static inline void assert_refused(far_status st, far_status wanted, const char *words)
-{
-    assert_int_equal(st, wanted);
-    if (!strstr(far_ctx_message(ctx), words)) {
-        fail_msg("\"%s\" does not say \"%s\"", far_ctx_message(ctx), words);
-    }
+    ctx = context_with(1);
 }
 
 static far_net *network(const char *arch, int64_t inputs, uint64_t seed)
@@ -84,7 +21,7 @@ static far_net *network(const char *arch, int64_t inputs, uint64_t seed)
     far_net_opts_init(&o);
     o.inputs = inputs;
     o.seed = seed;
-    assert_ok(far_net_create(ctx, arch, &o, &net));
+    must(far_net_create(ctx, arch, &o, &net));
     return net;
 }
 
@@ -137,7 +74,7 @@ static inline far_laplace *fitted(const far_net *net, const far_mat *x,
                                   const far_laplace_opts *opts)
 {
     far_laplace *la;
-    assert_ok(far_laplace_fit(ctx, net, x, opts, &la));
+    must(far_laplace_fit(ctx, net, x, opts, &la));
     return la;
 }
 
@@ -146,7 +83,7 @@ static inline far_mat covariance(const far_laplace *la, const far_mat *x)
 {
     int64_t outputs = far_laplace_describe(la).outputs;
     far_mat c = matrix(x->rows * outputs, outputs);
-    assert_ok(far_laplace_predict(ctx, la, x, NULL, &c));
+    must(far_laplace_predict(ctx, la, x, NULL, &c));
     return c;
 }
 

@@ -2,22 +2,8 @@
 #include "../../src/base/base_internal.h"
 
 #include <float.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-/* ---- a context whose allocator counts, and fails when told ---- */
-
-static heap test_heap;
-static far_ctx *ctx;
+#include "harness.h"
 
 static far_ctx_opts heap_opts(void)
 {
@@ -30,32 +16,9 @@ static far_ctx_opts heap_opts(void)
     return opts;
 }
 
-static int open_context(void **state)
-{
-    (void)state;
-    far_ctx_opts opts = heap_opts();
-    return far_ctx_create(&opts, &ctx) != FAR_OK;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    ctx = NULL;
-    return test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
 static void fail_next_allocation(void)
 {
     test_heap.fail_at = test_heap.calls;
-}
-
-static void assert_holds(const char *text, const char *piece)
-{
-    if (!strstr(text, piece)) {
-        fail_msg("no '%s' in '%s'", piece, text);
-    }
 }
 
 /* ---- status ---- */
@@ -568,15 +531,15 @@ static void good_matrices_pass(void **state)
 
 /* ---- progress ---- */
 
-typedef struct listener {
+typedef struct hearer {
     int calls, answer;
     char what[32];
     int64_t done, total;
-} listener;
+} hearer;
 
 static int listen(void *user, const char *what, int64_t done, int64_t total)
 {
-    listener *l = user;
+    hearer *l = user;
     l->calls++;
     snprintf(l->what, sizeof l->what, "%s", what);
     l->done = done;
@@ -584,7 +547,7 @@ static int listen(void *user, const char *what, int64_t done, int64_t total)
     return l->answer;
 }
 
-static far_ctx *listening_context(listener *l)
+static far_ctx *listening_context(hearer *l)
 {
     far_ctx_opts opts = heap_opts();
     far_ctx *made;
@@ -597,7 +560,7 @@ static far_ctx *listening_context(listener *l)
 static void progress_reaches_the_caller(void **state)
 {
     (void)state;
-    listener l = {0};
+    hearer l = {0};
     far_ctx *told = listening_context(&l);
     assert_int_equal(far_progress(told, "kernel", 3, 7), FAR_OK);
     assert_int_equal(l.calls, 1);
@@ -613,7 +576,7 @@ static void any_answer_but_zero_cancels(void **state)
     (void)state;
     static const int answers[] = {1, -1, 77};
     for (int i = 0; i < COUNT(answers); i++) {
-        listener l = {.answer = answers[i]};
+        hearer l = {.answer = answers[i]};
         far_ctx *told = listening_context(&l);
         assert_int_equal(far_progress(told, "reading", 0, 5), FAR_ERR_CANCELLED);
         assert_string_equal(far_ctx_message(told), "reading cancelled");
@@ -637,8 +600,6 @@ static void what_does_not_fit_is_told_in_bytes(void **state)
     assert_holds(far_ctx_message(ctx), "the matrix needs 1.05e+06 PiB but ");
     assert_holds(far_ctx_message(ctx), " are available");
 }
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, open_context, close_context)
 
 /* Whatever a name holds, a terminal prints it and does nothing else. */
 static void texts_are_shown_without_their_controls(void **state)

@@ -1,15 +1,7 @@
 /* The digits of experiments: an order by seed, pixels standardised, two tasks. */
 #include "digits.h" /* before cmocka, which has a fail of its own */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "near.h"
+#include "harness.h"
 
 #define ROWS 53
 

@@ -4,30 +4,14 @@
 #include "../../src/data/fetch_internal.h"
 #include "../../src/data/frame_internal.h"
 
-#include <setjmp.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#define TEST_THREADS 0
+#define TEST_OPEN open_scratch
+#define TEST_CLOSE close_scratch
+#include "harness.h"
 
 #include "faults.h"
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static heap test_heap;
-static far_ctx *ctx;
-static char folder[64]; /* a scratch folder with site, a mirror, in it */
-static bool stop;
 
 /* ---- the scratch folder ---- */
-
-static int report(void *user, const char *what, int64_t done, int64_t total)
-{
-    (void)user;
-    assert_non_null(what);
-    assert_true(done >= 0 && done <= total);
-    return stop;
-}
 
 static void remove_tree(const char *path)
 {
@@ -45,46 +29,18 @@ static void remove_tree(const char *path)
     remove(path);
 }
 
+/* With site, a mirror, in it. */
 static int open_scratch(void **state)
 {
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    opts.progress = report;
-    stop = false;
-    snprintf(folder, sizeof folder, "%s/farfield-test-XXXXXX", P_tmpdir);
     unsetenv("FARFIELD_DATA_URL");
-    if (!mkdtemp(folder) || chdir(folder) != 0 || mkdir("site", 0777) != 0) {
-        return 1;
-    }
-    return far_ctx_create(&opts, &ctx);
+    return enter_folder(state) || mkdir("site", 0777) != 0 || open_context(state);
 }
 
-/* Every test must give back all it took. */
 static int close_scratch(void **state)
 {
-    (void)state;
-    far_ctx_destroy(ctx);
     int code = chdir("/");
     remove_tree(folder);
-    return code != 0 || test_heap.live_blocks != 0 || test_heap.live_bytes != 0;
-}
-
-static void write_bytes(const char *path, const void *data, size_t size)
-{
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    assert_int_equal(fwrite(data, 1, size, f), size);
-    fclose(f);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    write_bytes(path, text, strlen(text));
+    return close_context(state) || code != 0;
 }
 
 static void expect_content(const char *path, const char *text)
@@ -351,7 +307,7 @@ static void where_tells_what_is_here(void **state)
     expect_where(&plain_set, FAR_DATASET_BEGUN, "cache/set/data.txt");
     write_text("cache/set/data.txt.gz", "x");
     expect_where(&plain_set, FAR_DATASET_OTHER, "cache/set/data.txt.gz");
-    write_bytes("cache/set/data.txt.gz", "ends with\3\0\0", 13);
+    write_file("cache/set/data.txt.gz", "ends with\3\0\0", 13);
     expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt.gz");
     write_text("cache/set/data.txt", "x");
     expect_where(&plain_set, FAR_DATASET_OTHER, "cache/set/data.txt");
@@ -403,7 +359,7 @@ static void verifying_reads_the_files(void **state)
     expect_verify(&plain_set, FAR_ERR_FORMAT, "no SHA-256 of it is known; it is " ABC_HASH);
     plain_source.sha256 = ABC_HASH;
     unlink("cache/set/data.txt");
-    write_bytes("cache/set/data.txt.gz", packed, sizeof packed);
+    write_file("cache/set/data.txt.gz", packed, sizeof packed);
     expect_where(&plain_set, FAR_DATASET_HERE, "cache/set/data.txt.gz");
     expect_verify(&plain_set, FAR_OK, "");
     assert_int_equal(far_dataset_verify(ctx, NULL, "cache"), FAR_ERR_ARG);
@@ -622,7 +578,7 @@ static void a_cancelled_download_says_so(void **state)
 {
     (void)state;
     need_downloads();
-    stop = true;
+    cancel_next();
     assert_int_equal(get_with(&plain_set, false, NULL), FAR_ERR_CANCELLED);
     assert_int_equal(strncmp(far_ctx_message(ctx), "plain: stopped after ", 21), 0);
     assert_false(exists("cache"));
@@ -931,7 +887,7 @@ static far_dataset_entry idx_set(void)
     set.files[0] = "images.gz";
     set.files[1] = "labels.gz";
     write_gzip("cache/set/images.gz", IMAGES, sizeof IMAGES);
-    write_bytes("cache/set/labels", LABELS, sizeof LABELS);
+    write_file("cache/set/labels", LABELS, sizeof LABELS);
     return set;
 }
 
@@ -966,11 +922,11 @@ static void bad_idx_files_are_refused(void **state)
     char wanted[128];
     far_dataset_entry set = idx_set();
     for (int i = 0; i < COUNT(CASES); i++) {
-        write_bytes("cache/set/labels", CASES[i].data, CASES[i].size);
+        write_file("cache/set/labels", CASES[i].data, CASES[i].size);
         snprintf(wanted, sizeof wanted, "cache/set/labels: %s", CASES[i].message);
         expect_no_table(&set, FAR_ERR_FORMAT, wanted);
     }
-    write_bytes("cache/set/labels", "\0\0\x08\1\0\0\0\2xy", 10);
+    write_file("cache/set/labels", "\0\0\x08\1\0\0\0\2xy", 10);
     expect_no_table(&set, FAR_ERR_SHAPE,
                     "cache/set/labels: holds 2 x 1 labels for the 3 images beside it");
 }
@@ -987,8 +943,8 @@ static void cifar_records_are_a_table(void **state)
     for (int i = 0; i < 3 * RECORD; i++) {
         records[i] = (unsigned char)(i % 251);
     }
-    write_bytes("cache/set/one.bin", records, 2 * RECORD);
-    write_bytes("cache/set/two.bin", records + 2 * RECORD, RECORD);
+    write_file("cache/set/one.bin", records, 2 * RECORD);
+    write_file("cache/set/two.bin", records + 2 * RECORD, RECORD);
     assert_int_equal(far_dataset_read(ctx, &set.about, "cache", &f), FAR_OK);
     assert_int_equal(far_frame_rows(f), 3);
     assert_int_equal(far_frame_cols(f), RECORD);
@@ -999,7 +955,7 @@ static void cifar_records_are_a_table(void **state)
         assert_true(far_frame_numbers(f, 1023)[i] == records[i * RECORD + 1024]);
     }
     far_frame_destroy(f);
-    write_bytes("cache/set/two.bin", records, 1000);
+    write_file("cache/set/two.bin", records, 1000);
     expect_no_table(&set, FAR_ERR_FORMAT,
                     "cache/set/two.bin: has 1000 bytes, which are no whole images of 3073 each");
 }
@@ -1154,8 +1110,6 @@ static void read_survives_failing_allocations(void **state)
         }
     }
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_scratch, close_scratch)
 
 int main(void)
 {

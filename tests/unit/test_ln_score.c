@@ -4,18 +4,7 @@
  */
 #include "ln_score.h" /* before cmocka, which has a fail of its own */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include "near.h"
+#include "harness.h"
 
 static far_compare_average average(double mean, double half)
 {

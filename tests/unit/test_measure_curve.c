@@ -56,7 +56,7 @@ static void a_sigmoid_is_found(void **state)
     }
     noise_state = 3;
     for (int i = 0; i < 31; i++) {
-        y[i] += 0.05 * noise();
+        y[i] += 0.05 * roll_bell(&noise_state);
     }
     OK(far_sigmoid_fit(ctx, x, y, 31, &s));
     assert_near(s.middle, 2.31, 0.06);

@@ -51,7 +51,7 @@ static void intervals_cover(void **state)
         double y[N];
         far_power p;
         for (int i = 0; i < N; i++) {
-            y[i] = pow(i + 1, -2) * exp(0.1 * noise());
+            y[i] = pow(i + 1, -2) * exp(0.1 * roll_bell(&noise_state));
         }
         OK(far_power_fit_series(ctx, y, N, 1, N, &p));
         held += p.exponent_low <= 2 && p.exponent_high >= 2;

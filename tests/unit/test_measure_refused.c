@@ -10,15 +10,6 @@ enum { N = 7, D = 2, P = 3 };
 
 static double kernel[N * N], inputs[N * D], targets[N * P], results[N * N];
 
-static void refused(far_status st, far_status wanted, const char *part)
-{
-    if (st != wanted) {
-        fail_msg("%s, not %s: '%s'", far_status_name(st), far_status_name(wanted),
-                 far_ctx_message(ctx));
-    }
-    assert_message(part);
-}
-
 static void fill_all(void)
 {
     random_kernel(N, N + 2, 1, kernel);

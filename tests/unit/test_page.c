@@ -2,36 +2,17 @@
  * nothing else, and every message. */
 #define _GNU_SOURCE
 #include <farfield/page.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_OPEN open_page
+#define TEST_CLOSE close_page
+#include "harness.h"
 
-#include "heap.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
-
-static heap test_heap;
-static far_ctx *ctx;
 static far_page *page;
 static char *html;
 
 static int open_page(void **state)
 {
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
+    assert_int_equal(open_context(state), 0);
     assert_int_equal(far_page_create(ctx, "A title", &page), FAR_OK);
     return 0;
 }
@@ -39,12 +20,10 @@ static int open_page(void **state)
 /* Every test must give back all it took. */
 static int close_page(void **state)
 {
-    (void)state;
     far_text_free(ctx, html);
     html = NULL;
     far_page_destroy(page);
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
+    return close_context(state);
 }
 
 static void write_html(void)
@@ -63,7 +42,7 @@ static const char *find_from(const char *from, const char *piece)
     return at;
 }
 
-static void assert_holds(const char *piece)
+static void assert_page_holds(const char *piece)
 {
     find_from(html, piece);
 }
@@ -72,13 +51,6 @@ static void assert_lacks(const char *piece)
 {
     if (strstr(html, piece)) {
         fail_msg("there is '%s'", piece);
-    }
-}
-
-static void assert_message_holds(const char *piece)
-{
-    if (!strstr(far_ctx_message(ctx), piece)) {
-        fail_msg("'%s' does not hold '%s'", far_ctx_message(ctx), piece);
     }
 }
 
@@ -159,8 +131,8 @@ static void figures_and_tables_are_numbered(void **state)
     }
     far_figure_destroy(f);
     write_html();
-    assert_holds("<b>Figure 2.</b>");
-    assert_holds("<b>Table 2.</b> of");
+    assert_page_holds("<b>Figure 2.</b>");
+    assert_page_holds("<b>Table 2.</b> of");
     assert_lacks("Figure 3.");
 }
 
@@ -169,7 +141,7 @@ static void an_empty_page_has_no_verdict(void **state)
     (void)state;
     write_html();
     assert_lacks("<section");
-    assert_holds("<h1>A title</h1>");
+    assert_page_holds("<h1>A title</h1>");
 }
 
 typedef struct column_case {
@@ -211,10 +183,10 @@ static void columns_are_of_a_kind(void **state)
         write_html();
         char wanted[64];
         snprintf(wanted, sizeof wanted, "<th scope=\"col\"%s>case %d</th>", CASES[i].class, i);
-        assert_holds(wanted);
+        assert_page_holds(wanted);
     }
-    assert_holds("<td class=\"t\">yes</td>");
-    assert_holds("<td class=\"w\">2</td>");
+    assert_page_holds("<td class=\"t\">yes</td>");
+    assert_page_holds("<td class=\"w\">2</td>");
 }
 
 static void two_columns_stand_together(void **state)
@@ -223,19 +195,19 @@ static void two_columns_stand_together(void **state)
     const char *heads[] = {"of the fit", "value", "unit"}, *cells[] = {"rows", "7", "-"};
     assert_int_equal(far_page_table(ctx, page, NULL, heads, 3, cells, 1), FAR_OK);
     write_html();
-    assert_holds("<table class=\"data\">");
+    assert_page_holds("<table class=\"data\">");
     assert_lacks("<table class=\"data few\">");
     assert_int_equal(far_page_table(ctx, page, NULL, heads, 2, cells, 1), FAR_OK);
     write_html();
-    assert_holds("<table class=\"data few\">");
+    assert_page_holds("<table class=\"data few\">");
 }
 
 static void intervals_get_their_sign(void **state)
 {
     (void)state;
     write_full_page();
-    assert_holds("<td class=\"n\">0.5 \xc2\xb1 0.01</td>");
-    assert_holds("<th scope=\"row\">none</th>");
+    assert_page_holds("<td class=\"n\">0.5 \xc2\xb1 0.01</td>");
+    assert_page_holds("<th scope=\"row\">none</th>");
 }
 
 /* ---- texts ---- */
@@ -274,7 +246,7 @@ static void texts_are_valid_whatever_the_bytes(void **state)
                                    "c\xe2\x89\xa4"),
                      FAR_OK);
     write_html();
-    assert_holds("<p>a\xef\xbf\xbd\xef\xbf\xbd(b  c\xe2\x89\xa4</p>");
+    assert_page_holds("<p>a\xef\xbf\xbd\xef\xbf\xbd(b  c\xe2\x89\xa4</p>");
 }
 
 static void texts_are_raised_and_lowered(void **state)
@@ -283,8 +255,8 @@ static void texts_are_raised_and_lowered(void **state)
     assert_int_equal(far_page_text(ctx, page, "R^{2} of x_{<i>} and ^{ alone"), FAR_OK);
     assert_int_equal(far_page_fact(ctx, page, "command", "echo x^{2}"), FAR_OK);
     write_html();
-    assert_holds("<p>R<sup>2</sup> of x<sub>&lt;i&gt;</sub> and ^{ alone</p>");
-    assert_holds("echo x^{2}</pre>");
+    assert_page_holds("<p>R<sup>2</sup> of x<sub>&lt;i&gt;</sub> and ^{ alone</p>");
+    assert_page_holds("echo x^{2}</pre>");
 }
 
 /* ---- data behind links ---- */
@@ -323,7 +295,7 @@ static void a_figure_offers_its_data(void **state)
     char *linked = linked_text();
     assert_string_equal(linked, csv);
     assert_non_null(strstr(linked, "0.3333333333333333"));
-    assert_holds("download=\"fig1.csv\"");
+    assert_page_holds("download=\"fig1.csv\"");
     free(linked);
     far_text_free(ctx, csv);
     far_figure_destroy(f);
@@ -338,7 +310,7 @@ static void a_page_needs_nothing_else(void **state)
     for (int i = 0; i < COUNT(FOREIGN); i++) {
         assert_lacks(FOREIGN[i]);
     }
-    assert_holds("default-src 'none'");
+    assert_page_holds("default-src 'none'");
     for (const char *at = html; (at = strstr(at, "http:")); at++) { /* the name of SVG, no place */
         assert_memory_equal(at, "http://www.w3.org/2000/svg", 26);
     }
@@ -445,42 +417,42 @@ static void arguments_are_checked(void **state)
     far_figure *f = small_figure(), *empty;
     assert_int_equal(far_page_create(ctx, NULL, &none), FAR_ERR_ARG);
     assert_null(none);
-    assert_message_holds("title is NULL");
+    assert_message("title is NULL");
     assert_int_equal(far_page_create(ctx, "t", NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_verdict(ctx, NULL, FAR_TONE_GOOD, "t"), FAR_ERR_ARG);
-    assert_message_holds("page is NULL");
+    assert_message("page is NULL");
     assert_int_equal(far_page_verdict(ctx, page, (far_tone)3, "t"), FAR_ERR_ARG);
-    assert_message_holds("tone is 3");
+    assert_message("tone is 3");
     assert_int_equal(far_page_verdict(ctx, page, FAR_TONE_GOOD, NULL), FAR_ERR_ARG);
-    assert_message_holds("text is NULL");
+    assert_message("text is NULL");
     assert_int_equal(far_page_heading(ctx, NULL, "t"), FAR_ERR_ARG);
     assert_int_equal(far_page_heading(ctx, page, NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_text(ctx, page, NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_table(ctx, NULL, NULL, HEADS, 3, CELLS, 2), FAR_ERR_ARG);
     assert_int_equal(far_page_table(ctx, page, NULL, NULL, 3, CELLS, 2), FAR_ERR_ARG);
     assert_int_equal(far_page_table(ctx, page, NULL, HEADS, 3, NULL, 2), FAR_ERR_ARG);
-    assert_message_holds("heads or cells is NULL");
+    assert_message("heads or cells is NULL");
     assert_int_equal(far_page_table(ctx, page, NULL, HEADS, 0, CELLS, 2), FAR_ERR_SHAPE);
     assert_int_equal(far_page_table(ctx, page, NULL, HEADS, 3, CELLS, -1), FAR_ERR_SHAPE);
-    assert_message_holds("3 columns and -1 rows");
+    assert_message("3 columns and -1 rows");
     assert_int_equal(far_page_table(ctx, page, NULL, HEADS, 3, NULL, 0), FAR_OK);
     assert_int_equal(far_page_figure(ctx, NULL, f, "n", NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_figure(ctx, page, NULL, "n", NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_figure(ctx, page, f, NULL, NULL), FAR_ERR_ARG);
-    assert_message_holds("name is NULL");
+    assert_message("name is NULL");
     assert_int_equal(far_figure_create(ctx, NULL, &empty), FAR_OK);
     assert_int_equal(far_page_figure(ctx, page, empty, "n", NULL), FAR_ERR_VALUE);
     assert_int_equal(far_page_fact(ctx, NULL, "k", "v"), FAR_ERR_ARG);
     assert_int_equal(far_page_fact(ctx, page, NULL, "v"), FAR_ERR_ARG);
-    assert_message_holds("key is NULL");
+    assert_message("key is NULL");
     assert_int_equal(far_page_fact(ctx, page, "k", NULL), FAR_ERR_ARG);
-    assert_message_holds("value is NULL");
+    assert_message("value is NULL");
     assert_int_equal(far_page_html(ctx, NULL, &html), FAR_ERR_ARG);
     assert_null(html);
     assert_int_equal(far_page_html(ctx, page, NULL), FAR_ERR_ARG);
     assert_int_equal(far_page_save(ctx, NULL, "p.html"), FAR_ERR_ARG);
     assert_int_equal(far_page_save(ctx, page, NULL), FAR_ERR_ARG);
-    assert_message_holds("path is NULL");
+    assert_message("path is NULL");
     far_figure_destroy(empty);
     far_figure_destroy(f);
 }
@@ -511,7 +483,7 @@ static void a_failed_call_leaves_the_page_as_it_was(void **state)
         assert_int_equal(st, FAR_ERR_MEMORY);
         assert_null(html);
         write_html();
-        assert_holds("</html>");
+        assert_page_holds("</html>");
     }
     assert_string_equal(html, before);
     free(before);
@@ -535,13 +507,13 @@ static void creation_survives_lack_of_memory(void **state)
 static void a_file_is_whole_or_not_there(void **state)
 {
     (void)state;
-    char folder[] = "page-XXXXXX", path[64], *read = NULL;
+    char place[] = "page-XXXXXX", path[64], *read = NULL;
     size_t capacity = 0;
-    assert_non_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/none/report.html", folder);
+    assert_non_null(mkdtemp(place));
+    snprintf(path, sizeof path, "%s/none/report.html", place);
     assert_int_equal(far_page_save(ctx, page, path), FAR_ERR_IO);
-    assert_message_holds("no such directory");
-    snprintf(path, sizeof path, "%s/report.html", folder);
+    assert_message("no such directory");
+    snprintf(path, sizeof path, "%s/report.html", place);
     assert_int_equal(far_page_save(ctx, page, path), FAR_OK);
     FILE *file = fopen(path, "r");
     assert_true(file && getdelim(&read, &capacity, 0, file) > 0);
@@ -550,10 +522,8 @@ static void a_file_is_whole_or_not_there(void **state)
     assert_string_equal(read, html);
     free(read);
     unlink(path);
-    assert_int_equal(rmdir(folder), 0); /* and nothing else was in it */
+    assert_int_equal(rmdir(place), 0); /* and nothing else was in it */
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_page, close_page)
 
 int main(void)
 {

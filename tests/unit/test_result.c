@@ -3,33 +3,17 @@
 #define _GNU_SOURCE
 #include <farfield/result.h>
 #include <jansson.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_OPEN open_result
+#define TEST_CLOSE close_result
+#include "harness.h"
 
-#include "heap.h"
-
-static heap test_heap;
-static far_ctx *ctx;
 static far_result *result;
 static char *text;
 
 static int open_result(void **state)
 {
-    (void)state;
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    test_heap = (heap){.fail_at = -1};
-    opts.alloc = heap_alloc;
-    opts.free = heap_free;
-    opts.alloc_user = &test_heap;
-    assert_int_equal(far_ctx_create(&opts, &ctx), FAR_OK);
+    assert_int_equal(open_context(state), 0);
     assert_int_equal(far_result_create(ctx, "A title", &result), FAR_OK);
     return 0;
 }
@@ -37,12 +21,10 @@ static int open_result(void **state)
 /* Every test must give back all it took. */
 static int close_result(void **state)
 {
-    (void)state;
     far_text_free(ctx, text);
     text = NULL;
     far_result_destroy(result);
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
+    return close_context(state);
 }
 
 typedef far_status (*renderer)(far_ctx *ctx, const far_result *r, char **out);
@@ -429,7 +411,6 @@ static void test_random_json(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_result, close_result)
     const struct CMUnitTest tests[] = {
         TEST(test_facts),   TEST(test_missing_numbers_have_reasons),
         TEST(test_arrays),  TEST(test_groups),

@@ -4,36 +4,19 @@
 #include "../../src/regress/model_file.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#include "harness.h"
 
 #include "seal.h"
 
 enum { ROWS = 5, INPUTS = 2 };
-
-static far_ctx *ctx;
-static char folder[64];
 
 typedef struct bytes {
     char *data;
     size_t size;
 } bytes;
 
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s", far_ctx_message(ctx));
-    }
-}
-
-static bytes read_whole(const char *path)
+static bytes read_bytes(const char *path)
 {
     bytes b = {0};
     int64_t size;
@@ -83,7 +66,7 @@ static bytes make_network(void)
     far_net *net = make_net();
     must(far_net_save(ctx, net, "n"));
     far_net_destroy(net);
-    return read_whole("n");
+    return read_bytes("n");
 }
 
 static far_status load_network(const bytes *b)
@@ -114,7 +97,7 @@ static bytes make_model(void)
     must(far_model_save(ctx, m, "m"));
     far_model_destroy(m);
     far_frame_destroy(frame);
-    return read_whole("m");
+    return read_bytes("m");
 }
 
 static far_status load_model(const bytes *b)
@@ -143,7 +126,7 @@ static bytes make_checkpoint(void)
     far_net *net = make_net();
     must(train(net, 2, false));
     far_net_destroy(net);
-    return read_whole("c");
+    return read_bytes("c");
 }
 
 static far_status load_checkpoint(const bytes *b)
@@ -186,7 +169,7 @@ static bytes make_track_file(void)
     must(far_track_save(ctx, t, "t.csv"));
     far_track_destroy(t);
     far_net_destroy(net);
-    return read_whole("t.csv");
+    return read_bytes("t.csv");
 }
 
 static far_track *track; /* to load into */
@@ -333,22 +316,17 @@ static void a_network_without_a_checksum_is_read_and_known(void **state)
 
 static int open_all(void **state)
 {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/farfield-XXXXXX", parent ? parent : "/tmp");
     fill_values();
-    return mkdtemp(folder) && chdir(folder) == 0 && far_ctx_create(NULL, &ctx) == FAR_OK ? 0 : -1;
+    return enter_folder(state) || open_context(state);
 }
 
 static int close_all(void **state)
 {
-    (void)state;
     unlink("n");
     unlink("m");
     unlink("c");
     unlink("t.csv");
-    far_ctx_destroy(ctx);
-    return chdir("/") == 0 ? rmdir(folder) : -1;
+    return close_context(state) || leave_folder(state);
 }
 
 int main(void)

@@ -8,74 +8,24 @@
 #include "measure/track.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#define TEST_OPEN open_anew
+#include "harness.h"
 
-#include "heap.h"
-#include "near.h"
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define ROWS 43
 #define INPUTS 3
 #define OUTPUTS 2
 #define ARCH "dense(7) tanh dense(5) tanh dense(1)"
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
-static heap test_heap;
-static far_ctx *ctx;
-static char folder[64], checkpoint[96], csv[96];
-static int cancel_after; /* calls of the progress function; 0: never */
+static char checkpoint[96], csv[96];
 
-static int listen(void *user, const char *what, int64_t done, int64_t total)
+/* Without files of the test before. */
+static int open_anew(void **state)
 {
-    (void)user;
-    (void)what;
-    (void)done;
-    (void)total;
-    return cancel_after > 0 && --cancel_after == 0;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    cancel_after = 0;
-    ctx = context_with(2);
     unlink(checkpoint);
     unlink(csv);
-    return 0;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
-
-static void must(far_status st)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s", far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-static void refused(far_status st, far_status wanted, const char *part)
-{
-    if (st != wanted || !strstr(far_ctx_message(ctx), part)) {
-        fail_msg("%s: '%s' is not in '%s'", far_status_name(st), part, far_ctx_message(ctx));
-    }
+    return open_context(state);
 }
 
 /* ---- data ---------------------------------------------------------------------------------- */
@@ -567,10 +517,10 @@ static void many_can_be_cancelled(void **state)
         o.watch = note;
         o.watch_user = &d;
         o.watch_every = 8;
-        cancel_after = 20 * (int)(counts[i] - 1) + 30;
+        ear.stop_at = ear.calls + 20 * (int)(counts[i] - 1) + 30;
         assert_int_equal(far_net_train_many(ctx, nets, counts[i], &x, &y, &o, NULL, NULL, NULL),
                          FAR_ERR_CANCELLED);
-        cancel_after = 0;
+        ear.stop_at = 0;
         for (int k = 0; k < counts[i]; k++) {
             far_net_destroy(nets[k]);
         }
@@ -588,9 +538,9 @@ static far_track *interrupted_then_resumed(int calls, far_net **net)
     *net = make_net(ARCH, 1);
     far_track *track = make_track(*net, "lmax,kta", 7, &o, csv);
     watch_by(&o, track, 7);
-    cancel_after = calls;
+    ear.stop_at = ear.calls + calls;
     assert_int_equal(far_net_train(ctx, *net, &x, &y, &o, NULL), FAR_ERR_CANCELLED);
-    cancel_after = 0;
+    ear.stop_at = 0;
     far_track_destroy(track);
     far_net_destroy(*net);
     *net = make_net(ARCH, 1);
@@ -655,13 +605,6 @@ static void a_file_comes_back(void **state)
     far_net_destroy(net);
 }
 
-static void write_text(const char *text)
-{
-    FILE *f = fopen(csv, "w");
-    fputs(text, f);
-    fclose(f);
-}
-
 static void files_of_others_are_refused(void **state)
 {
     (void)state;
@@ -674,7 +617,7 @@ static void files_of_others_are_refused(void **state)
     far_net *net = make_net(ARCH, 1);
     far_track *track = make_track(net, "lmax,kta", 5, &o, NULL);
     for (int i = 0; i < COUNT(texts); i++) {
-        write_text(texts[i]);
+        write_text(csv, texts[i]);
         refused(far_track_load(ctx, track, csv), FAR_ERR_FORMAT,
                 i < 2   ? "another run"
                 : i < 6 ? "line 2: not 5 numbers"
@@ -847,8 +790,7 @@ int main(void)
         TEST(every_allocation_may_fail),
     };
     fill_data();
-    strcpy(folder, "/tmp/farfield-track-XXXXXX");
-    if (!mkdtemp(folder)) {
+    if (enter_folder(NULL)) {
         perror(folder);
         return 1;
     }
@@ -857,6 +799,5 @@ int main(void)
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(checkpoint);
     unlink(csv);
-    rmdir(folder);
-    return failed;
+    return failed || leave_folder(NULL);
 }

@@ -6,94 +6,32 @@
 #define _GNU_SOURCE
 #include "base/base_internal.h"
 
-#include <dirent.h>
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#define TEST_OPEN open_anew
+#include "harness.h"
 
-#include "heap.h"
 #include "seal.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define ROWS 211
 #define INPUTS 3
 #define ARCH "dense(7) ln relu dense(5) tanh dense(1)"
 #define LAYERS 3
 #define MOST_PARAMETERS 256
 
-/* ---- a context whose allocator counts, whose progress listens -------------------------------- */
+static char checkpoint[96];
 
-typedef struct listener {
-    int calls, stop_at; /* cancels at that call, counted from 1; 0: never */
-    int64_t stop_done;  /* or when so many epochs are done; 0: never */
-    int64_t last, total;
-    bool orderly;
-    char what[64];
-} listener;
-
-static heap test_heap;
-static listener ear;
-static far_ctx *ctx;
-static char folder[64], checkpoint[96];
-
-static int listen(void *user, const char *what, int64_t done, int64_t total)
+/* Without a checkpoint, listening to training alone. */
+static int open_anew(void **state)
 {
-    listener *l = user;
-    if (strncmp(what, "train", 5) != 0) {
-        return 0;
-    }
-    l->orderly = l->orderly && done >= l->last && done <= total;
-    l->last = done;
-    l->total = total;
-    snprintf(l->what, sizeof l->what, "%s", what);
-    l->calls++;
-    return l->calls == l->stop_at || (l->stop_done && done >= l->stop_done);
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, &ear);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ear = (listener){.orderly = true};
-    ctx = context_with(2);
+    int failed = open_context(state);
+    ear.only = "train";
     unlink(checkpoint);
-    return 0;
-}
-
-/* Every test must give back all it took. */
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return test_heap.live_blocks != 0;
-}
-
-static void must(far_status st, const char *what)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-static void assert_message(const char *part)
-{
-    if (!strstr(far_ctx_message(ctx), part)) {
-        fail_msg("'%s' is not in '%s'", part, far_ctx_message(ctx));
-    }
+    return failed;
 }
 
 /* ---- networks and data ---------------------------------------------------------------------- */
@@ -127,7 +65,7 @@ static far_net *make_net(const char *arch, uint64_t seed)
     far_net_opts_init(&opts);
     opts.inputs = INPUTS;
     opts.seed = seed;
-    must(far_net_create(ctx, arch, &opts, &net), arch);
+    must_do(far_net_create(ctx, arch, &opts, &net), arch);
     assert_in_range(far_net_describe(net).parameters, 0, MOST_PARAMETERS);
     return net;
 }
@@ -223,12 +161,12 @@ static far_net *trained(const kind *k, int threads, far_train_result *result)
     far_ctx *kept = ctx;
     far_train_opts o = opts_of(k);
     far_net *net = make_net(k->arch, 3), *out;
-    ear = (listener){.orderly = true};
+    ear = (listener){.only = "train"};
     ctx = context_with(threads);
-    must(train(net, &o, result), k->name);
+    must_do(train(net, &o, result), k->name);
     far_ctx_destroy(ctx);
     ctx = kept;
-    must(far_net_copy(ctx, net, &out), k->name);
+    must_do(far_net_copy(ctx, net, &out), k->name);
     far_net_destroy(net);
     return out;
 }
@@ -270,7 +208,7 @@ static void threads_change_no_bit_of_a_large_batch(void **state)
         far_ctx *team = context_with(i + 1);
         nets[i] = make_net(ARCH, 3);
         far_train_result_init(&results[i]);
-        must(far_net_train(team, nets[i], &mx, &my, &o, &results[i]), "train");
+        must_do(far_net_train(team, nets[i], &mx, &my, &o, &results[i]), "train");
         assert_true(same_net(nets[0], nets[i]));
         assert_true(same_result(&results[0], &results[i]));
         far_ctx_destroy(team);
@@ -312,7 +250,7 @@ static far_net *trained_in_pieces(const kind *k, uint64_t chance, far_train_resu
         o.resume = access(checkpoint, F_OK) == 0;
         assert_true(o.resume || st != FAR_ERR_CANCELLED);
     }
-    must(st, k->name);
+    must_do(st, k->name);
     ear.stop_at = 0;
     assert_int_not_equal(access(checkpoint, F_OK), 0); /* the run that finishes removes it */
     return net;
@@ -337,7 +275,7 @@ static void resumed_runs_end_with_the_same_bits(void **state)
         far_net_destroy(once);
     }
     assert_true(most > 5);
-    assert_true(ear.orderly);
+    assert_true(orderly());
 }
 
 /* Saves at every step, until something kills it. */
@@ -389,7 +327,7 @@ static void a_killed_run_continues_to_the_same_bits(void **state)
         o.resume = access(checkpoint, F_OK) == 0;
     }
     remove_leftovers();
-    must(train(net, &o, &result), "resumed");
+    must_do(train(net, &o, &result), "resumed");
     assert_true(same_net(once, net));
     far_net_destroy(once);
     far_net_destroy(net);
@@ -410,7 +348,7 @@ static void a_resumed_run_can_go_further(void **state)
     ear.stop_done = 0;
     o.resume = 1;
     o.epochs = 8;
-    must(train(net, &o, &result), "further"); /* the network that was stopped will do as well */
+    must_do(train(net, &o, &result), "further"); /* the network that was stopped will do as well */
     assert_int_equal(result.resumed_at, 2);
     assert_true(same_net(once, net));
     assert_true(same_result(&whole, &result));
@@ -426,14 +364,14 @@ static void a_finished_run_can_leave_its_checkpoint(void **state)
     far_train_result once, twice;
     o.checkpoint = checkpoint;
     o.keep_checkpoint = 1;
-    must(train(net, &o, &once), "train");
+    must_do(train(net, &o, &once), "train");
     o.resume = 1;
-    must(train(again, &o, &twice), "nothing is left to do");
+    must_do(train(again, &o, &twice), "nothing is left to do");
     assert_int_equal(twice.resumed_at, o.epochs);
     assert_true(same_net(net, again));
     assert_true(same_result(&once, &twice));
     o.keep_checkpoint = 0;
-    must(train(again, &o, &twice), "and now it is removed");
+    must_do(train(again, &o, &twice), "and now it is removed");
     assert_int_not_equal(access(checkpoint, F_OK), 0);
     far_net_destroy(net);
     far_net_destroy(again);
@@ -442,7 +380,7 @@ static void a_finished_run_can_leave_its_checkpoint(void **state)
 static void cancel(far_net *net, far_train_opts *o, int64_t epochs)
 {
     o->checkpoint = checkpoint;
-    ear = (listener){.orderly = true, .stop_done = epochs};
+    ear = (listener){.only = "train", .stop_done = epochs};
     assert_int_equal(train(net, o, NULL), FAR_ERR_CANCELLED);
     ear.stop_done = 0;
     o->resume = 1;
@@ -454,9 +392,9 @@ static void a_checkpoint_is_a_network(void **state)
     for (int i = 0; i < COUNT(KINDS); i++) {
         far_net *net = make_net(KINDS[i].arch, 3), *loaded;
         far_train_opts o = opts_of(&KINDS[i]);
-        must(far_net_set_metadata(ctx, net, "colour", "blue"), "metadata");
+        must_do(far_net_set_metadata(ctx, net, "colour", "blue"), "metadata");
         cancel(net, &o, 1);
-        must(far_net_load(ctx, checkpoint, NULL, &loaded), "load");
+        must_do(far_net_load(ctx, checkpoint, NULL, &loaded), "load");
         assert_true(same_net(net, loaded));
         assert_string_equal(far_net_text(net), far_net_text(loaded));
         assert_string_equal(far_net_metadata(loaded, "colour"), "blue");
@@ -541,7 +479,7 @@ static void resuming_another_run_names_what_differs(void **state)
     far_net *net = make_net(ARCH, 3), *before, *other;
     far_train_opts o = opts_of(&KINDS[2]);
     cancel(net, &o, 2);
-    must(far_net_copy(ctx, net, &before), "copy");
+    must_do(far_net_copy(ctx, net, &before), "copy");
     for (int i = 0; i < COUNT(changes); i++) {
         far_train_opts changed = o;
         changes[i].make(&changed);
@@ -563,7 +501,7 @@ static void resuming_another_run_names_what_differs(void **state)
     assert_int_equal(train(other, &o, NULL), FAR_ERR_FORMAT);
     assert_message("arch was dense(7) ln relu dense(5) tanh dense(1), and is dense(7) relu dense");
     far_net_destroy(other);
-    must(train(net, &o, NULL), "the run itself");
+    must_do(train(net, &o, NULL), "the run itself");
     far_net_destroy(net);
     far_net_destroy(before);
 }
@@ -594,7 +532,7 @@ static void resuming_needs_a_whole_checkpoint(void **state)
     o.resume = 1;
     assert_int_equal(train(net, &o, NULL), FAR_ERR_IO);
     assert_message(checkpoint);
-    must(far_net_save(ctx, net, checkpoint), "save");
+    must_do(far_net_save(ctx, net, checkpoint), "save");
     assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
     assert_message("is no checkpoint of a training run");
     o.resume = 0;
@@ -689,12 +627,12 @@ static void a_run_linearised_elsewhere_is_another(void **state)
     far_net *net = make_net(ARCH, 3), *other = make_net(ARCH, 3);
     far_train_opts o = opts_of(&KINDS[2]);
     params_of(other)[0] += 0.5;
-    must(far_net_linearize(ctx, net), "linearise");
-    must(far_net_linearize(ctx, other), "linearise");
+    must_do(far_net_linearize(ctx, net), "linearise");
+    must_do(far_net_linearize(ctx, other), "linearise");
     cancel(net, &o, 1);
     assert_int_equal(train(other, &o, NULL), FAR_ERR_FORMAT);
     assert_message("is the checkpoint of another run: linearised elsewhere");
-    must(train(net, &o, NULL), "the run itself");
+    must_do(train(net, &o, NULL), "the run itself");
     far_net_destroy(net);
     far_net_destroy(other);
 }
@@ -742,7 +680,7 @@ static void train_one_by_one(crowd *c, far_train_opts o)
 {
     for (int i = 0; i < CROWD; i++) {
         o.seed = c->seeds[i];
-        must(train(c->nets[i], &o, &c->results[i]), "one by one");
+        must_do(train(c->nets[i], &o, &c->results[i]), "one by one");
     }
 }
 
@@ -772,15 +710,15 @@ static void side_by_side_is_one_by_one(void **state)
         o.history = history;
         for (int threads = 1; threads <= 7; threads += 2) {
             make_crowd(&many, KINDS[i].arch);
-            ear = (listener){.orderly = true};
-            must(train_many(&many, threads, &o, NULL), KINDS[i].name);
+            ear = (listener){.only = "train"};
+            must_do(train_many(&many, threads, &o, NULL), KINDS[i].name);
             for (int k = 0; k < CROWD; k++) {
                 assert_true(same_net(single.nets[k], many.nets[k]));
                 assert_true(same_result(&single.results[k], &many.results[k]));
                 assert_true(history[k * o.epochs] == single.results[k].first_loss);
                 assert_true(history[(k + 1) * o.epochs - 1] == single.results[k].loss);
             }
-            assert_true(ear.orderly);
+            assert_true(orderly());
             assert_int_equal(ear.last, CROWD * KINDS[i].epochs);
             assert_int_equal(ear.total, CROWD * KINDS[i].epochs);
             free_crowd(&many);
@@ -810,11 +748,11 @@ static void a_crowd_can_be_resumed(void **state)
             free_crowd(&many);
         }
         make_crowd(&many, ARCH);
-        ear = (listener){.orderly = true, .stop_done = 4 + 5 * pieces};
+        ear = (listener){.only = "train", .stop_done = 4 + 5 * pieces};
         st = train_many(&many, 1 + pieces % 3, &o, checkpoints);
         o.resume = 1;
     }
-    must(st, "resumed");
+    must_do(st, "resumed");
     assert_true(pieces > 1); /* how often it could be stopped depends on the machine's load */
     for (int i = 0; i < CROWD; i++) {
         assert_true(same_net(single.nets[i], many.nets[i]));
@@ -836,7 +774,7 @@ static void one_that_diverges_does_not_stop_the_others(void **state)
     make_crowd(&c, ARCH);
     params_of(c.nets[2])[0] = 1e30;
     params_of(c.nets[2])[far_net_describe(c.nets[2]).parameters - 1] = 1e200;
-    must(train_many(&c, 2, &o, NULL), "many");
+    must_do(train_many(&c, 2, &o, NULL), "many");
     for (int i = 0; i < CROWD; i++) {
         assert_int_equal(c.results[i].end, i == 2 ? FAR_TRAIN_DIVERGED : FAR_TRAIN_EPOCHS);
     }
@@ -860,7 +798,7 @@ static void a_crowd_must_be_of_one_kind(void **state)
         other.inputs = INPUTS + (i == 0);
         other.init = i == 1 ? FAR_INIT_NTK : other.init;
         far_net_destroy(nets[2]);
-        must(far_net_create(ctx, ARCH, &other, &nets[2]), "other");
+        must_do(far_net_create(ctx, ARCH, &other, &nets[2]), "other");
         assert_int_equal(far_net_train_many(ctx, nets, 3, &x, &y, &o, NULL, NULL, NULL),
                          FAR_ERR_ARG);
         assert_message("networks 1 and 3 differ in their architecture");
@@ -894,11 +832,11 @@ static void without_epochs_nothing_moves(void **state)
     far_net *net = make_net(ARCH, 3), *before;
     far_train_opts o = new_opts(0, 0);
     far_train_result r;
-    must(far_net_copy(ctx, net, &before), "copy");
+    must_do(far_net_copy(ctx, net, &before), "copy");
     for (int i = 0; i < MOST_PARAMETERS && i < far_net_describe(net).parameters; i++) {
         params_of(before)[i] = (float)params_of(before)[i]; /* but to the precision of training */
     }
-    must(train(net, &o, &r), "no epochs");
+    must_do(train(net, &o, &r), "no epochs");
     assert_true(same_net(net, before));
     assert_int_equal(r.end, FAR_TRAIN_EPOCHS);
     assert_int_equal(r.epochs + r.steps + r.best_epoch, 0);
@@ -912,7 +850,7 @@ static double mse(far_net *net)
 {
     double f[ROWS], sum = 0;
     far_mat x = all_x(), out = far_mat_view(f, ROWS, 1, FAR_F64);
-    must(far_net_eval(ctx, net, &x, &out), "eval");
+    must_do(far_net_eval(ctx, net, &x, &out), "eval");
     for (int i = 0; i < ROWS; i++) {
         sum += (f[i] - y_values[i]) * (f[i] - y_values[i]);
     }
@@ -928,8 +866,8 @@ static void the_result_describes_the_run(void **state)
         far_net *net = make_net(KINDS[i].arch, 3);
         double first = mse(net), step = KINDS[i].batch ? (double)KINDS[i].batch : ROWS;
         o.dtype = FAR_F64;
-        ear = (listener){.orderly = true};
-        must(train(net, &o, &r), KINDS[i].name);
+        ear = (listener){.only = "train"};
+        must_do(train(net, &o, &r), KINDS[i].name);
         assert_int_equal(r.epochs, o.epochs);
         assert_int_equal(r.steps, o.epochs * (int64_t)ceil(ROWS / step));
         assert_true(fabs(r.final_loss - mse(net)) <= 1e-12 * (1 + r.final_loss));
@@ -939,7 +877,7 @@ static void the_result_describes_the_run(void **state)
         if (step == ROWS && !strstr(KINDS[i].arch, "batchnorm")) {
             assert_true(fabs(r.first_loss - first) <= 1e-12 * (1 + first));
         }
-        assert_true(ear.calls > 1 && ear.orderly);
+        assert_true(ear.calls > 1 && orderly());
         assert_int_equal(ear.last, o.epochs);
         assert_non_null(strstr(ear.what, "train, loss "));
         far_net_destroy(net);
@@ -958,12 +896,12 @@ static void the_history_has_every_loss(void **state)
         far_net *net = make_net(KINDS[i].arch, 3);
         o.epochs = EPOCHS;
         o.history = history;
-        must(train(net, &o, &r), KINDS[i].name);
+        must_do(train(net, &o, &r), KINDS[i].name);
         far_net_destroy(net);
         o.history = NULL;
         for (o.epochs = 1; o.epochs <= EPOCHS; o.epochs++) {
             net = make_net(KINDS[i].arch, 3);
-            must(train(net, &o, &r), KINDS[i].name);
+            must_do(train(net, &o, &r), KINDS[i].name);
             assert_true(r.loss == history[o.epochs - 1]);
             far_net_destroy(net);
         }
@@ -982,7 +920,7 @@ static void a_resumed_run_has_the_whole_history(void **state)
         far_net *once = make_net(KINDS[i].arch, 3), *net = make_net(KINDS[i].arch, 3);
         o.epochs = EPOCHS;
         o.history = whole;
-        must(train(once, &o, &r), KINDS[i].name);
+        must_do(train(once, &o, &r), KINDS[i].name);
         o.checkpoint = checkpoint;
         o.history = i % 2 ? parts : NULL;
         ear.stop_done = 3;
@@ -997,7 +935,7 @@ static void a_resumed_run_has_the_whole_history(void **state)
         ear.stop_done = 0;
         memset(parts, 0, sizeof parts);
         o.history = parts;
-        must(train(net, &o, &r), "the rest");
+        must_do(train(net, &o, &r), "the rest");
         assert_int_equal(r.resumed_at, 5);
         assert_memory_equal(parts, whole, sizeof parts);
         assert_true(same_net(once, net));
@@ -1017,7 +955,7 @@ static void a_checkpoint_without_history_resumes(void **state)
     far_net *once = make_net(ARCH, 3), *net = make_net(ARCH, 3);
     o.epochs = EPOCHS;
     o.history = whole;
-    must(train(once, &o, &r), "whole");
+    must_do(train(once, &o, &r), "whole");
     o.checkpoint = checkpoint;
     o.history = NULL;
     ear.stop_done = 3;
@@ -1027,7 +965,7 @@ static void a_checkpoint_without_history_resumes(void **state)
     ear.stop_done = 0;
     o.resume = 1;
     o.history = rest;
-    must(train(net, &o, &r), "the rest");
+    must_do(train(net, &o, &r), "the rest");
     assert_true(isnan(rest[0]) && isnan(rest[2]));
     assert_memory_equal(rest + 3, whole + 3, (EPOCHS - 3) * sizeof *rest);
     assert_true(same_net(once, net));
@@ -1042,17 +980,17 @@ static void a_loss_can_be_enough(void **state)
     far_train_opts o = new_opts(5000, 37);
     far_train_result r;
     o.stop_loss = 0.3;
-    must(train(net, &o, &r), "stop");
+    must_do(train(net, &o, &r), "stop");
     assert_int_equal(r.end, FAR_TRAIN_STOP_LOSS);
     assert_true(r.loss <= 0.3 && r.epochs > 1 && r.epochs < 5000);
     o.epochs = r.epochs;
     o.stop_loss = NAN;
-    must(train(shorter, &o, &r), "as many epochs");
+    must_do(train(shorter, &o, &r), "as many epochs");
     assert_true(same_net(net, shorter));
     o.epochs--;
     far_net_destroy(shorter);
     shorter = make_net(ARCH, 3);
-    must(train(shorter, &o, &r), "one less");
+    must_do(train(shorter, &o, &r), "one less");
     assert_true(r.loss > 0.3);
     far_net_destroy(net);
     far_net_destroy(shorter);
@@ -1079,10 +1017,10 @@ static void divergence_is_named_and_undone(void **state)
         assert_message("or a norm in the network");
         assert_int_equal(r.end, FAR_TRAIN_DIVERGED);
         assert_true(r.epochs > 1 && isfinite(r.loss) && isfinite(r.final_loss));
-        must(far_net_load(ctx, checkpoint, NULL, &kept), "the checkpoint is there, and finite");
+        must_do(far_net_load(ctx, checkpoint, NULL, &kept), "the checkpoint is there, and finite");
         o.epochs = r.epochs - 1;
         o.checkpoint = NULL;
-        must(train(good, &o, &shorter), "the epochs that went well, but for the last");
+        must_do(train(good, &o, &shorter), "the epochs that went well, but for the last");
         assert_true(same_net(net, good));
         far_net_destroy(net);
         far_net_destroy(good);
@@ -1122,13 +1060,13 @@ static void layers_left_out_keep_every_bit(void **state)
         unsigned char layers[LAYERS];
         far_net *net = make_net(ARCH, 3), *before;
         far_train_opts o = new_opts(3, mask % 2 ? 0 : 37);
-        must(far_net_copy(ctx, net, &before), "copy");
+        must_do(far_net_copy(ctx, net, &before), "copy");
         for (int i = 0; i < LAYERS; i++) {
             layers[i] = mask >> i & 1;
         }
         o.layers = layers;
         o.linearized = mask == 5;
-        must(train(net, &o, NULL), "layers");
+        must_do(train(net, &o, NULL), "layers");
         for (int64_t i = 0; i < far_net_describe(net).tensors; i++) {
             far_net_tensor_info t = far_net_tensor(net, i), was = far_net_tensor(before, i);
             size_t bytes = (size_t)(t.values.rows * t.values.cols) * sizeof(double);
@@ -1221,7 +1159,7 @@ static void absurd_options_are_refused(void **state)
         {"layers chooses none of the 3 layers", no_layers},
     };
     far_net *net = make_net(ARCH, 3), *before, *bare;
-    must(far_net_copy(ctx, net, &before), "copy");
+    must_do(far_net_copy(ctx, net, &before), "copy");
     for (int i = 0; i < COUNT(changes); i++) {
         far_train_opts o = new_opts(1, 0);
         changes[i].make(&o);
@@ -1237,7 +1175,7 @@ static void absurd_options_are_refused(void **state)
     assert_int_equal(far_net_train(ctx, net, &x, &y, &o, &wrong), FAR_ERR_ARG);
     assert_message("far_train_result_init");
     assert_true(same_net(net, before));
-    must(far_net_train(ctx, net, &x, &y, &o, NULL), "without a result");
+    must_do(far_net_train(ctx, net, &x, &y, &o, NULL), "without a result");
     bare = make_net("tanh ln", 1);
     far_mat same = all_x();
     assert_int_equal(far_net_train(ctx, bare, &x, &same, &o, NULL), FAR_ERR_ARG);
@@ -1258,7 +1196,7 @@ static void batchnorm_needs_two_rows(void **state)
     assert_int_equal(train(net, &o, NULL), FAR_ERR_ARG);
     assert_message("but the last has 1");
     o.linearized = 1; /* that one does not look at the batch */
-    must(train(net, &o, NULL), "linearised");
+    must_do(train(net, &o, NULL), "linearised");
     far_net_destroy(net);
 }
 
@@ -1344,8 +1282,8 @@ static void classes_are_indicators(void **state)
     far_mat x = all_x(), y = far_mat_view(classes, ROWS, 1, FAR_F64);
     far_mat z = far_mat_view(ones, ROWS, 3, FAR_F64);
     o.loss = FAR_LOSS_CE;
-    must(far_net_train(ctx, a, &x, &y, &o, NULL), "classes");
-    must(far_net_train(ctx, b, &x, &z, &o, NULL), "indicators");
+    must_do(far_net_train(ctx, a, &x, &y, &o, NULL), "classes");
+    must_do(far_net_train(ctx, b, &x, &z, &o, NULL), "indicators");
     assert_true(same_net(a, b));
     far_net_destroy(a);
     far_net_destroy(b);
@@ -1396,7 +1334,7 @@ static far_status run_of_several(void)
     return st;
 }
 
-static void fail_every_allocation(far_status (*run)(void))
+static void fail_each_run(far_status (*run)(void))
 {
     int64_t live = test_heap.live_blocks;
     bool failed = true;
@@ -1414,9 +1352,9 @@ static void fail_every_allocation(far_status (*run)(void))
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    fail_every_allocation(linearised_run);
-    fail_every_allocation(run_with_checkpoints);
-    fail_every_allocation(run_of_several);
+    fail_each_run(linearised_run);
+    fail_each_run(run_with_checkpoints);
+    fail_each_run(run_of_several);
 }
 
 static void resuming_may_run_out_of_memory(void **state)
@@ -1428,10 +1366,10 @@ static void resuming_may_run_out_of_memory(void **state)
     far_train_opts o = opts_of(&KINDS[5]);
     far_status st = FAR_ERR_MEMORY;
     cancel(net, &o, 1);
-    must(far_net_copy(ctx, net, &before), "copy");
+    must_do(far_net_copy(ctx, net, &before), "copy");
     for (int k = 0; st != FAR_ERR_CANCELLED; k++) {
         int64_t live = test_heap.live_blocks;
-        ear = (listener){.orderly = true, .stop_at = 1};
+        ear = (listener){.only = "train", .stop_at = 1};
         test_heap.fail_at = test_heap.calls + k;
         st = train(net, &o, NULL);
         test_heap.fail_at = -1;
@@ -1445,25 +1383,17 @@ static void resuming_may_run_out_of_memory(void **state)
 
 static int make_folder(void **state)
 {
-    (void)state;
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/farfield-XXXXXX", parent ? parent : "/tmp");
     fill_data();
-    if (!mkdtemp(folder)) {
-        return -1;
-    }
+    int failed = enter_folder(state);
     snprintf(checkpoint, sizeof checkpoint, "%s/net.checkpoint", folder);
-    return 0;
+    return failed;
 }
 
 static int remove_folder(void **state)
 {
-    (void)state;
     unlink(checkpoint);
-    return rmdir(folder); /* also shows that no temporary file was left */
+    return leave_folder(state); /* also shows that no temporary file was left */
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -6,16 +6,12 @@
 #include "base/base_internal.h"
 
 #include <farfield/farfield.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 2
+#define TEST_OPEN open_anew
+#define TEST_CLOSE close_clean
+#include "harness.h"
 
-#include "heap.h"
-#include "near.h"
 #include "seal.h"
 
 #define ROWS 211
@@ -24,47 +20,22 @@
 #define RATE 0.03
 #define RIDGE 40.0
 
-static heap test_heap;
-static far_ctx *ctx;
 static char checkpoint[96];
 static double x_values[ROWS * INPUTS], y_values[ROWS];
-static int epochs_allowed; /* progress cancels behind them; 0: never */
 
-static int listen(void *user, const char *what, int64_t done, int64_t total)
+/* Without a checkpoint, listening to training alone. */
+static int open_anew(void **state)
 {
-    (void)user;
-    (void)total;
-    return strncmp(what, "train", 5) == 0 && epochs_allowed && done >= epochs_allowed;
-}
-
-static far_ctx *context_with(int threads)
-{
-    return heap_context(&test_heap, threads, listen, NULL);
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    test_heap = (heap){.fail_at = -1};
-    ctx = context_with(2);
-    epochs_allowed = 0;
+    int failed = open_context(state);
+    ear.only = "train";
     unlink(checkpoint);
-    return 0;
+    return failed;
 }
 
-static int close_context(void **state)
+static int close_clean(void **state)
 {
-    (void)state;
-    far_ctx_destroy(ctx);
     unlink(checkpoint);
-    return test_heap.live_blocks != 0;
-}
-
-static void must(far_status st, const char *what)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
-    }
+    return close_context(state);
 }
 
 static void fill_data(void)
@@ -84,7 +55,7 @@ static far_net *make_net(void)
     far_net_opts_init(&opts);
     opts.inputs = INPUTS;
     opts.seed = 3;
-    must(far_net_create(ctx, ARCH, &opts, &net), ARCH);
+    must_do(far_net_create(ctx, ARCH, &opts, &net), ARCH);
     return net;
 }
 
@@ -124,11 +95,11 @@ static void gradient_of(const far_net *net, double *gradient, int64_t count)
     far_mat x = far_mat_view(x_values, ROWS, INPUTS, FAR_F64);
     far_mat out = far_mat_view(f, ROWS, 1, FAR_F64), u = far_mat_view(slope, ROWS, 1, FAR_F64);
     far_mat g = far_mat_view(gradient, 1, count, FAR_F64);
-    must(far_net_eval(ctx, net, &x, &out), "eval");
+    must_do(far_net_eval(ctx, net, &x, &out), "eval");
     for (int i = 0; i < ROWS; i++) {
         slope[i] = 2 * (f[i] - y_values[i]) / ROWS;
     }
-    must(far_net_vjp(ctx, net, &x, &u, &g, NULL), "vjp");
+    must_do(far_net_vjp(ctx, net, &x, &u, &g, NULL), "vjp");
 }
 
 /* How far a linearised network has moved along the gradient at its start: all layers but the last,
@@ -144,7 +115,7 @@ static far_net *moved_net(moved much)
     int64_t tensors = far_net_describe(net).tensors;
     double *gradient = malloc((size_t)p.cols * sizeof *gradient);
     gradient_of(net, gradient, p.cols);
-    must(far_net_linearize(ctx, net), "linearize");
+    must_do(far_net_linearize(ctx, net), "linearize");
     int64_t last = far_net_tensor(net, tensors - 2).parameter;
     for (int64_t i = 0; i < p.cols; i++) {
         ((double *)p.data)[i] += (i < last ? much.first : much.last) * gradient[i];
@@ -166,7 +137,7 @@ static void assert_step(moved much, bool last_alone, bool pulls)
     o.layers = last_alone ? LAST : NULL;
     gradient_of(net, gradient, p.cols);
     memcpy(before, p.data, bytes);
-    must(train(net, &o), "train");
+    must_do(train(net, &o), "train");
     for (int64_t i = 0; i < p.cols; i++) {
         double pull = pulls ? 2 * RIDGE / ROWS * (before[i] - ((double *)start.data)[i]) : 0;
         double step = last_alone && i < last ? 0 : RATE * (gradient[i] + pull);
@@ -205,10 +176,10 @@ static double largest_rise(int selective)
     far_train_opts o = new_opts(300, 0);
     o.linearized = 1;
     o.l2_to_init = 0;
-    must(train(net, &o), "without a pull");
+    must_do(train(net, &o), "without a pull");
     o = new_opts(EPOCHS, selective);
     o.history = history;
-    must(train(net, &o), "with it");
+    must_do(train(net, &o), "with it");
     for (int i = 1; i < EPOCHS; i++) {
         rise = fmax(rise, history[i] - history[i - 1]);
     }
@@ -235,7 +206,7 @@ static void threads_change_no_bit(void **state)
         o.dtype = FAR_F32;
         nets[i] = make_net();
         ctx = context_with(i + 1);
-        must(train(nets[i], &o), "train");
+        must_do(train(nets[i], &o), "train");
         far_ctx_destroy(ctx);
         ctx = kept;
         assert_true(same_parameters(nets[0], nets[i]));
@@ -252,8 +223,8 @@ static void without_a_pull_it_changes_nothing(void **state)
     far_net *a = make_net(), *b = make_net();
     far_train_opts o = new_opts(9, 0), p = new_opts(9, 1);
     o.l2_to_init = p.l2_to_init = 0;
-    must(train(a, &o), "plain");
-    must(train(b, &p), "selective");
+    must_do(train(a, &o), "plain");
+    must_do(train(b, &p), "selective");
     assert_true(same_parameters(a, b));
     far_net_destroy(a);
     far_net_destroy(b);
@@ -266,9 +237,9 @@ static void interrupt(int selective)
     far_net *net = make_net();
     far_train_opts o = new_opts(8, selective);
     o.checkpoint = checkpoint;
-    epochs_allowed = 3;
+    ear.stop_done = 3;
     assert_int_equal(train(net, &o), FAR_ERR_CANCELLED);
-    epochs_allowed = 0;
+    ear.stop_done = 0;
     far_net_destroy(net);
 }
 
@@ -288,8 +259,8 @@ static void a_checkpoint_knows_the_rule(void **state)
     interrupt(1);
     assert_int_equal(resume(0, net), FAR_ERR_FORMAT);
     assert_non_null(strstr(far_ctx_message(ctx), "selective was 1, and is 0 now"));
-    must(resume(1, net), "resumed");
-    must(train(whole, &o), "at once");
+    must_do(resume(1, net), "resumed");
+    must_do(train(whole, &o), "at once");
     assert_true(same_parameters(net, whole));
     far_net_destroy(net);
     far_net_destroy(whole);
@@ -318,11 +289,9 @@ static void an_older_checkpoint_had_no_rule(void **state)
     interrupt(0);
     forget_the_rule();
     assert_int_equal(resume(1, net), FAR_ERR_FORMAT);
-    must(resume(0, net), "resumed");
+    must_do(resume(0, net), "resumed");
     far_net_destroy(net);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

@@ -231,6 +231,46 @@ static void test_tables(void **state)
     assert_int_equal(far_result_as_csv(ctx, result, 1, &text), FAR_ERR_ARG);
 }
 
+static void assert_csv(int64_t i, const char *wanted)
+{
+    far_text_free(ctx, text);
+    assert_int_equal(far_result_as_csv(ctx, result, i, &text), FAR_OK);
+    assert_string_equal(text, wanted);
+}
+
+/* What a reader of csv must get back, and cells that are empty or not for it. */
+static void test_csv_cells(void **state)
+{
+    (void)state;
+    static const far_result_column TWO[] = {{"a \"b\"", "x", NULL}, {"yes", "y", NULL}};
+    static const far_result_column ONE[] = {{"c", "c", "%g"}}, NONE[] = {{NULL, "d", "%g"}};
+    static const char *const TEXTS[] = {"", " lead", "trail ", "two\nlines", "say \"x\"", "cr\r"};
+    far_result_table(result, "t", NULL, TWO, 2);
+    for (int i = 0; i < 6; i++) {
+        far_result_cell_text(result, "%s", TEXTS[i]);
+        far_result_cell_flag(result, i % 2);
+    }
+    far_result_table(result, "u", NULL, ONE, 1);
+    far_result_cell(result, NAN);
+    for (int i = 0; i < 40; i++) {
+        far_result_cell(result, i);
+    }
+    far_result_table(result, "v", NULL, NONE, 1);
+    far_result_cell(result, 1);
+    assert_csv(0, "\"a \"\"b\"\"\",yes\n\"\",0\n\" lead\",1\n\"trail \",0\n\"two\nlines\",1\n"
+                  "\"say \"\"x\"\"\",0\n\"cr\r\",1\n");
+    far_text_free(ctx, text);
+    assert_int_equal(far_result_as_csv(ctx, result, 1, &text), FAR_OK);
+    assert_int_equal(strncmp(text, "c\n\"\"\n0\n1\n", 9), 0);
+    assert_non_null(strstr(text, "\n39\n"));
+    far_text_free(ctx, text);
+    assert_int_equal(far_result_as_csv(ctx, result, 2, &text), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "table 2 has no keys");
+    assert_int_equal(far_result_as_csv(ctx, result, -1, &text), FAR_ERR_ARG);
+    assert_string_equal(far_ctx_message(ctx), "there is no table -1");
+    assert_non_null(strstr(render(far_result_as_text), "yes"));
+}
+
 static far_figure *make_figure(void)
 {
     far_figure_opts opts;
@@ -292,6 +332,12 @@ static void test_refusals(void **state)
     assert_refused("figure is NULL");
     far_result_texts(result, "a", NULL, 1);
     assert_refused("texts is NULL");
+    for (int i = 0; i < 1000; i++) {
+        far_result_open(result, "a");
+    }
+    assert_refused("groups are nested too deeply");
+    far_result_array(result, "a", &m, NULL, 1);
+    assert_refused("an array has 1 to 8 dimensions");
     far_result_destroy(NULL);
     far_result_count(NULL, "a", 1, "a", NULL);
     far_result_check(NULL, FAR_OK);
@@ -315,13 +361,18 @@ static void add_everything(void)
     far_result_origin(result, "command", "x");
 }
 
+static far_status first_table(far_ctx *own, const far_result *r, char **out)
+{
+    return far_result_as_csv(own, r, 0, out);
+}
+
 /* Each allocation fails in turn: the failure is told by every renderer, and nothing is lost. */
 static void test_memory(void **state)
 {
     (void)state;
-    static const renderer RENDERERS[] = {far_result_as_text, far_result_as_json,
-                                         far_result_as_html};
-    for (int i = 0; i < 3; i++) {
+    static const renderer RENDERERS[] = {far_result_as_text, far_result_as_json, far_result_as_html,
+                                         first_table};
+    for (int i = 0; i < 4; i++) {
         bool done = false;
         for (int64_t at = 0; !done; at++) {
             far_result_destroy(result);
@@ -412,12 +463,13 @@ static void test_random_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_facts),   TEST(test_missing_numbers_have_reasons),
-        TEST(test_arrays),  TEST(test_groups),
-        TEST(test_readers), TEST(test_sentences),
-        TEST(test_tables),  TEST(test_hostile_texts),
-        TEST(test_figures), TEST(test_refusals),
-        TEST(test_memory),  TEST(test_random_json),
+        TEST(test_facts),       TEST(test_missing_numbers_have_reasons),
+        TEST(test_arrays),      TEST(test_groups),
+        TEST(test_readers),     TEST(test_sentences),
+        TEST(test_tables),      TEST(test_hostile_texts),
+        TEST(test_figures),     TEST(test_refusals),
+        TEST(test_csv_cells),   TEST(test_memory),
+        TEST(test_random_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,12 +268,14 @@ static void fit_knows_its_choices(void **state)
     refuse_fit(frame, o, FAR_ERR_ARG, "prior");
     o = good, o.prior = -1;
     refuse_fit(frame, o, FAR_ERR_ARG, "prior");
-    o = good, o.task = 3;
-    refuse_fit(frame, o, FAR_ERR_ARG, "task");
-    o = good, o.criterion = 2;
-    refuse_fit(frame, o, FAR_ERR_ARG, "criterion");
-    o = good, o.ridge_kind = 2;
-    refuse_fit(frame, o, FAR_ERR_ARG, "ridge");
+    for (int32_t wrong = -1; wrong <= 3; wrong += 4) {
+        o = good, o.task = wrong;
+        refuse_fit(frame, o, FAR_ERR_ARG, "task");
+        o = good, o.criterion = wrong;
+        refuse_fit(frame, o, FAR_ERR_ARG, "criterion");
+        o = good, o.ridge_kind = wrong;
+        refuse_fit(frame, o, FAR_ERR_ARG, "ridge");
+    }
     o = good, o.storage = 3;
     refuse_fit(frame, o, FAR_ERR_ARG, "storage");
     o = good, o.memory = -1;
@@ -306,7 +308,7 @@ static void predict_checks_its_arguments(void **state)
     refuse_predict(m, frame, o, FAR_ERR_ARG, "rate");
     o = good, o.steps = 3, o.rate = 1e-3, o.time = 7;
     refuse_predict(m, frame, o, FAR_ERR_ARG, "one of them");
-    o = good, o.time = 3, o.spread = FAR_SPREAD_POSTERIOR;
+    o = good, o.time = 3, o.spread = FAR_SPREAD_CALIBRATED;
     refuse_predict(m, frame, o, FAR_ERR_ARG, "ensemble");
     o = good, o.steps = 2, o.rate = 1e-3, o.spread = FAR_SPREAD_CALIBRATED;
     refuse_predict(m, frame, o, FAR_ERR_ARG, "ensemble");
@@ -461,6 +463,39 @@ static void any_size_of_number_can_be_scaled(void **state)
         far_frame *frame = columns(x, 3, 1, y, 1);
         far_model *m = fit(frame, options("y1", LN_FIRST, 0.01));
         assert_near(at(far_model_points(m), 2, 0), 5 / sqrt(14), 1e-14);
+        far_model_destroy(m);
+        far_frame_destroy(frame);
+    }
+}
+
+/* A fit is linear in its targets: those of extreme size are fitted as they are, and every score,
+ * norm and deviation is a number. */
+static void targets_of_any_size_are_fitted(void **state)
+{
+    (void)state;
+    enum { POINTS = 13 };
+    static const double sizes[] = {1, 0x1p-900, 0x1p600, 0x1p-400};
+    double x[POINTS * 2], y[POINTS], scaled[POINTS], first[POINTS];
+    make_data(3, POINTS, 2, 1, x, y);
+    for (int k = 0; k < COUNT(sizes); k++) {
+        for (int i = 0; i < POINTS; i++) {
+            scaled[i] = sizes[k] * y[i];
+        }
+        far_frame *frame = columns(x, POINTS, 2, scaled, 1);
+        far_fit_opts o = options("y1", LN_FIRST, 0.01);
+        far_predict_opts p = predict_options();
+        o.standardize = 0;
+        p.spread = FAR_SPREAD_CALIBRATED;
+        far_model *m = fit(frame, o);
+        far_prediction *out = predict(m, frame, p);
+        for (int i = 0; i < POINTS; i++) {
+            double mean = at(far_prediction_mean(out), i, 0) / sizes[k];
+            first[i] = k == 0 ? mean : first[i];
+            assert_near(mean, first[i], 1e-13 * fabs(first[i]));
+            assert_true(isfinite(at(far_prediction_std(out), i, 0)));
+        }
+        assert_true(far_model_describe(m).lambda_min > 0);
+        far_prediction_destroy(out);
         far_model_destroy(m);
         far_frame_destroy(frame);
     }
@@ -1171,6 +1206,8 @@ static void storage_changes_nothing(void **state)
     }
     o.memory = 100;
     refuse_fit(frame, o, FAR_ERR_BUDGET, "");
+    o.storage = FAR_STORAGE_FULL;
+    refuse_fit(frame, o, FAR_ERR_BUDGET, "packed storage takes half of it");
     far_model_destroy(full);
     far_model_destroy(packed);
     far_frame_destroy(frame);
@@ -1886,6 +1923,7 @@ int main(void)
         TEST(numbers_get_mean_zero_and_variance_one),
         TEST(standardising_can_be_left_out),
         TEST(any_size_of_number_can_be_scaled),
+        TEST(targets_of_any_size_are_fitted),
         TEST(nearly_constant_is_constant),
         TEST(a_constant_target_is_its_own_fit),
         TEST(a_word_is_one_input_a_level),

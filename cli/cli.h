@@ -31,6 +31,7 @@ int cmd_gram(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_spectrum(int argc, char **argv);
 int cmd_align(int argc, char **argv);
+int cmd_combine(int argc, char **argv);
 int cmd_powerlaw(int argc, char **argv);
 int cmd_local(int argc, char **argv);
 int cmd_laplace(int argc, char **argv);

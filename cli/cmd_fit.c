@@ -1,6 +1,7 @@
 /* farfield fit: a table in, a model out. */
 #include "cli.h"
 #include "files.h"
+#include "fit_baseline.h"
 #include "fitting.h"
 #include "json.h"
 #include "report_verbs.h"
@@ -15,7 +16,8 @@
 typedef struct cmd_fit_args {
     fit_args fit; /* first: FIT_OPTIONS count from it */
     const char *data, *output, *report;
-    int argc; /* what was typed */
+    int model; /* a baseline_model */
+    int argc;  /* what was typed */
     char **argv;
     bool json, quiet;
     int64_t threads;
@@ -26,6 +28,10 @@ typedef struct cmd_fit_args {
 #define AT(field) offsetof(cmd_fit_args, field)
 
 static const option OUTPUT_OPTIONS[] = {
+    {"--model", 0, OPTION_CHOICE, AT(model), MODEL_LIST,
+     "a network of infinite width, or a baseline: a ridge regression,\n"
+     "boosted trees (XGBoost), the mean of the target",
+     0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the model in FILE (model.far)", 0, 0},
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
      "also write report.html in DIR: how well it is determined, pictures", 0, 0},
@@ -44,7 +50,8 @@ static const char NOTES[] =
     "Examples:\n"
     "  farfield fit train.csv --target RMSD -o model.far\n"
     "  farfield fit iris.csv -t species --features petal_length,petal_width -o iris.far\n"
-    "  farfield fit train.csv -t y --where 'F1 < 20000' -a 'dense ln relu dense' --ridge 0.01";
+    "  farfield fit train.csv -t y --where 'F1 < 20000' -a 'dense ln relu dense' --ridge 0.01\n"
+    "  farfield fit train.csv -t y --model linear -o line.far";
 
 static int check_usage(const cmd_fit_args *a)
 {
@@ -337,9 +344,14 @@ static int fit_and_save(session *s, const cmd_fit_args *args, far_fit_opts *opts
 
 static int run_fit(session *s, const cmd_fit_args *args, far_fit_opts *opts)
 {
+    common_args common = {args->report, args->json, args->quiet, args->threads};
     int code = fit_check_arch(s, opts);
     if (code == EXIT_DONE && args->output) {
         code = output_possible(VERB, s->ctx, args->output);
+    }
+    if (code == EXIT_DONE && args->model != MODEL_NETWORK) {
+        return fit_baseline(s, &args->fit, &common, (baseline_model)args->model, args->data,
+                            args->output);
     }
     if (code == EXIT_DONE) {
         code = report_possible(s, args->report);

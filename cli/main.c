@@ -19,6 +19,7 @@ static const verb VERBS[] = {
      cmd_certify},
     {"compare", "models on rows out of range: how well they do there, and how far they can go",
      cmd_compare},
+    {"combine", "the mean of several predictors, as one more", cmd_combine},
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},
     {"gram", "the tangent kernel of a finite network, whole or layer by layer", cmd_gram},

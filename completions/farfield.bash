@@ -27,6 +27,7 @@ _farfield_value() {
     --dtype) _farfield_words "$2" "f64 f32" ;;
     --task) _farfield_words "$2" "auto regress classify" ;;
     --criterion) _farfield_words "$2" "loo likelihood" ;;
+    --model) _farfield_words "$2" "network linear trees mean" ;;
     --spread) _farfield_words "$2" "calibrated posterior ensemble" ;;
     --arch | -a | --ridge | -r)
         case "${COMP_WORDS[1]}" in fit | certify | compare) _farfield_words "$2" "auto" ;; esac
@@ -106,13 +107,13 @@ _farfield() {
         --param --criterion --subset --seed --memory --packed --no-extremes"
     local source="--net --arch --get --param --layers --outputs --target --y --values --features --where"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
+        _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
             help --help --version"
         return
     fi
     _farfield_value "$before" "$word" && return
     case "${COMP_WORDS[1]}:$word" in
-    fit:-*) _farfield_words "$word" "$fit --report $common" ;;
+    fit:-*) _farfield_words "$word" "$fit --model --report $common" ;;
     train:-*)
         _farfield_words "$word" "--arch --target --features --where --optimizer --lr --momentum
             --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
@@ -146,6 +147,7 @@ _farfield() {
         _farfield_words "$word" "--top --ridge --powerlaw --by-layer --weyl --vectors --report
             $source $common"
         ;;
+    combine:-*) _farfield_words "$word" "--output --report $common" ;;
     align:-*) _farfield_words "$word" "--top --task-from-eig --width --report $source $common" ;;
     powerlaw:-*)
         _farfield_words "$word" "--window --x --y --of --theory --arch --report --json --quiet --threads
@@ -169,7 +171,7 @@ _farfield() {
         *:get | *:where | *:verify) _farfield_words "$word" "$(_farfield_sets)" ;;
         esac
         ;;
-    fit:* | train:* | predict:* | certify:* | compare:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
+    fit:* | train:* | predict:* | certify:* | compare:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
         _farfield_words "$word" "--list --quick --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
@@ -185,7 +187,7 @@ _farfield() {
             --threads --help"
         ;;
     help:*)
-        _farfield_words "$word" "fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo"
+        _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo"
         ;;
     esac
 }

@@ -9,6 +9,7 @@ complete -c farfield -n __fish_use_subcommand -a kernel -d 'kernel matrices, lim
 complete -c farfield -n __fish_use_subcommand -a gram -d 'the tangent kernel of a network'
 complete -c farfield -n __fish_use_subcommand -a measure -d 'what a kernel says about training'
 complete -c farfield -n __fish_use_subcommand -a spectrum -d 'eigenvalues of a kernel'
+complete -c farfield -n __fish_use_subcommand -a combine -d 'the mean of several predictors'
 complete -c farfield -n __fish_use_subcommand -a align -d 'how well a kernel agrees with targets'
 complete -c farfield -n __fish_use_subcommand -a powerlaw -d 'exponents of spectra and losses'
 complete -c farfield -n __fish_use_subcommand -a local -d 'how a kernel looks around each point'
@@ -21,17 +22,18 @@ complete -c farfield -n __fish_use_subcommand -a demo -d 'what one layer norm ch
 complete -c farfield -n __fish_use_subcommand -a help -d 'the options of a verb'
 complete -c farfield -n __fish_use_subcommand -l version -d 'print the version'
 
-set -l verbs fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
-set -l works '__fish_seen_subcommand_from fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace'
-set -l writes '__fish_seen_subcommand_from fit train predict certify kernel gram measure spectrum align laplace'
+set -l verbs fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
+set -l works '__fish_seen_subcommand_from fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace'
+set -l writes '__fish_seen_subcommand_from fit train predict certify combine kernel gram measure spectrum align laplace'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
-complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare demo measure spectrum align powerlaw local' -l report -x \
+complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare combine demo measure spectrum align powerlaw local' -l report -x \
     -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
 
 set -l fits '__fish_seen_subcommand_from fit certify'
+complete -c farfield -n '__fish_seen_subcommand_from fit' -l model -x -a 'network linear trees mean' -d 'a network or a baseline'
 complete -c farfield -n $fits -s t -l target -x -d 'what to predict'
 complete -c farfield -n $fits -s f -l features -x -d 'columns to predict from'
 complete -c farfield -n $fits -s a -l arch -x -a auto -d 'the network'

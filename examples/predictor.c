@@ -16,7 +16,8 @@ int main(int argc, char **argv)
     st = st == FAR_OK ? far_predictor_load(ctx, argv[1], NULL, &p) : st;
     far_predictor_info i = p ? far_predictor_describe(p) : (far_predictor_info){0};
     st = i.inputs > MOST || i.outputs > MOST ? FAR_ERR_SHAPE : st;
-    far_mat in = far_mat_view(x, 1, i.inputs, FAR_F64), out = far_mat_view(f, 1, i.outputs, FAR_F64);
+    far_mat in = far_mat_view(x, 1, i.inputs, FAR_F64),
+            out = far_mat_view(f, 1, i.outputs, FAR_F64);
     st = st == FAR_OK ? far_predictor_eval(ctx, p, &in, &out) : st;
     st = st == FAR_OK ? far_predictor_certify(ctx, p, &how, &c) : st;
     printf("%s: f(0) = %.4g, %s\n", p ? i.name : "no predictor", f[0],

@@ -453,12 +453,16 @@ static far_status join(far_ctx *ctx, const committee *c, far_certificate *const 
 {
     far_status st = FAR_OK;
     hash_parts(c, parts, out->hash);
+    out->info.finished = 1;
+    for (int64_t i = 0; i < c->count; i++) {
+        out->info.cells += parts[i]->info.cells;
+        out->info.finished &= parts[i]->info.cells == 0 || parts[i]->info.finished;
+    }
     for (int64_t k = 0; k < out->info.outputs; k++) {
         far_bound *b = &out->bounds[k];
         start_bound(b);
         for (int64_t i = 0; i < c->count; i++) {
             add_bound(&parts[i]->bounds[k], 1 / (double)c->count, b);
-            out->info.cells += k == 0 ? parts[i]->info.cells : 0;
         }
         finish_bound(c->count, b);
         if (b->verdict == FAR_UNDECIDED) {

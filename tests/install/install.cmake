@@ -1,10 +1,19 @@
 # What is installed works for others; what is exported is ours; the examples run.
-foreach(name kernel regress)
+foreach(name kernel network regress)
   add_executable(example_${name} ${CMAKE_SOURCE_DIR}/examples/${name}.c)
   target_link_libraries(example_${name} PRIVATE far_flags farfield_static m)
   add_test(NAME example_${name} COMMAND example_${name})
   set_tests_properties(example_${name} PROPERTIES LABELS example TIMEOUT 60)
 endforeach()
+
+add_test(NAME rooms COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/rooms.sh ${CMAKE_SOURCE_DIR})
+set_tests_properties(rooms PROPERTIES LABELS install)
+
+add_executable(example_predictor ${CMAKE_SOURCE_DIR}/examples/predictor.c)
+target_link_libraries(example_predictor PRIVATE far_flags farfield_static m)
+add_test(NAME example_predictor COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/predictor.sh
+                                        $<TARGET_FILE:farfield> $<TARGET_FILE:example_predictor>)
+set_tests_properties(example_predictor PROPERTIES LABELS example TIMEOUT 60)
 
 # A sanitized library needs the sanitizer's runtime in its user, so these two are for release.
 if(NOT FAR_SANITIZE)

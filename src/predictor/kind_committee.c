@@ -10,6 +10,9 @@
 #define SURE 1e-9   /* slopes that cancel to less than this share of them prove nothing */
 #define FAR_OUT 1e6 /* data sizes, where a slope is confirmed */
 enum { MOST_MEMBERS = 1000 };
+static const char OPEN[] =
+    "not every member is proven to be bounded, and no direction is known along "
+    "which the members do not cancel";
 
 typedef struct committee {
     far_ctx *ctx;
@@ -340,8 +343,7 @@ static void finish_bound(int64_t count, far_bound *b)
         b->offset *= 1 + room;
         b->lowest = -INFINITY;
         b->highest = INFINITY;
-        b->theorem = "not every member is proven to be bounded, and no direction is known along "
-                     "which the members do not cancel";
+        b->theorem = OPEN;
         return;
     }
     double most = fmax(fabs(b->lowest), fabs(b->highest));
@@ -372,35 +374,6 @@ done:
     return st;
 }
 
-/* Along the direction in which a member runs away: unless the others take it back. */
-static far_status try_direction(far_ctx *ctx, const committee *c, int64_t k,
-                                const double *direction, double extent, far_bound *b)
-{
-    far_status st;
-    int64_t p = c->columns->info.outputs;
-    double *room = NULL, size = 0;
-    FAR_TRY(far_alloc(ctx, 4 * p, &room));
-    far_mat u = far_mat_view((double *)direction, 1, c->columns->info.inputs, FAR_F64);
-    far_mat v = far_mat_view(room, 1, p, FAR_F64), o = far_mat_view(room + p, 1, p, FAR_F64);
-    far_mat one = far_mat_view(room + 2 * p, 1, p, FAR_F64);
-    far_mat power = far_mat_view(room + 3 * p, 1, p, FAR_F64);
-    FAR_TRY(limit(ctx, c, &u, &v, &o));
-    for (int64_t i = 0; i < c->count; i++) {
-        FAR_TRY(far_predictor_limit(ctx, c->members[i], &u, &one, &power));
-        size += room[3 * p + k] == room[p + k] ? fabs(room[2 * p + k]) / (double)c->count : 0;
-    }
-    if (room[p + k] > 0 && fabs(room[k]) > SURE * size) {
-        b->direction = direction;
-        b->slope = room[k];
-        b->order = room[p + k];
-        FAR_TRY(confirm(ctx, c, k, extent, b));
-        b->verdict = fabs(b->confirmed - 1) < 0.01 ? FAR_UNBOUNDED : b->verdict;
-    }
-done:
-    far_free(ctx, room);
-    return st;
-}
-
 /* How far the data reach, in raw units: along any direction that is far out. */
 static double extent_of(const committee *c)
 {
@@ -414,25 +387,55 @@ static double extent_of(const committee *c)
     return most;
 }
 
+/* Along the direction in which a member runs away: unless the others take it back. */
+static far_status witness_output(far_ctx *ctx, const void *self, int64_t k, const double *direction,
+                                 far_bound *b)
+{
+    far_status st;
+    const committee *c = self;
+    int64_t p = c->columns->info.outputs;
+    double *room = NULL, size = 0;
+    FAR_TRY(far_alloc(ctx, 4 * p, &room));
+    far_mat u = far_mat_view((double *)direction, 1, c->columns->info.inputs, FAR_F64);
+    far_mat v = far_mat_view(room, 1, p, FAR_F64), o = far_mat_view(room + p, 1, p, FAR_F64);
+    far_mat one = far_mat_view(room + 2 * p, 1, p, FAR_F64);
+    far_mat power = far_mat_view(room + 3 * p, 1, p, FAR_F64);
+    b->verdict = FAR_UNDECIDED;
+    b->theorem = OPEN;
+    b->direction = NULL;
+    FAR_TRY(limit(ctx, c, &u, &v, &o));
+    for (int64_t i = 0; i < c->count; i++) {
+        FAR_TRY(far_predictor_limit(ctx, c->members[i], &u, &one, &power));
+        size += room[3 * p + k] == room[p + k] ? fabs(room[2 * p + k]) / (double)c->count : 0;
+    }
+    if (!(room[p + k] > 0 && fabs(room[k]) > SURE * size)) {
+        goto done;
+    }
+    b->direction = direction;
+    b->slope = room[k];
+    b->order = room[p + k];
+    FAR_TRY(confirm(ctx, c, k, extent_of(c), b));
+    if (fabs(b->confirmed - 1) < 0.01) {
+        b->verdict = FAR_UNBOUNDED;
+        b->theorem = "f(t direction) / t^order tends to slope, the mean of the members' own limits "
+                     "along direction, which is not 0";
+    }
+done:
+    far_free(ctx, room);
+    return st;
+}
+
 static far_status find_witness(far_ctx *ctx, const committee *c, int64_t k,
                                far_certificate *const *parts, far_certificate *out)
 {
     far_status st = FAR_OK;
-    far_bound *b = &out->bounds[k];
     double *vector = out->vectors + k * out->input_count;
-    for (int64_t i = 0; b->verdict == FAR_UNDECIDED && i < c->count; i++) {
+    for (int64_t i = 0; out->bounds[k].verdict == FAR_UNDECIDED && i < c->count; i++) {
         const far_bound *part = &parts[i]->bounds[k];
         if (part->verdict == FAR_UNBOUNDED) {
             memcpy(vector, part->direction, (size_t)out->input_count * sizeof *vector);
-            FAR_TRY(try_direction(ctx, c, k, vector, extent_of(c), b));
+            FAR_TRY(witness_output(ctx, c, k, vector, &out->bounds[k]));
         }
-    }
-    if (b->verdict == FAR_UNBOUNDED) {
-        b->theorem = "f(t direction) / t^order tends to slope, the mean of the members' own limits "
-                     "along direction, which is not 0";
-    } else {
-        b->slope = b->order = b->confirmed = NAN;
-        b->direction = NULL;
     }
 done:
     return st;
@@ -504,7 +507,7 @@ done:
 
 static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
 {
-    return far_predictor_recheck(ctx, &far_committee_ops, self, json, seconds);
+    return far_predictor_recheck(ctx, &far_committee_ops, self, witness_output, json, seconds);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

@@ -269,7 +269,7 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
 static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
 {
     (void)seconds;
-    return far_predictor_recheck(ctx, &far_linear_ops, self, json, 0);
+    return far_predictor_recheck(ctx, &far_linear_ops, self, NULL, json, 0);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

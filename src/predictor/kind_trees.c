@@ -242,7 +242,7 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
 
 static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
 {
-    return far_predictor_recheck(ctx, &far_trees_ops, self, json, seconds);
+    return far_predictor_recheck(ctx, &far_trees_ops, self, NULL, json, seconds);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */

@@ -3,9 +3,12 @@
 
 #include <math.h>
 
+#define LEAST_GAP 1e-6 /* that a check goes down to */
+
 typedef struct recheck {
     far_ctx *ctx;
     far_predictor p; /* whose certificate it is */
+    far_witness_fn witness;
 } recheck;
 
 static far_status value_at(const recheck *r, int64_t k, double *at, bool infinite, double *out)
@@ -50,45 +53,63 @@ done:
     return st;
 }
 
+/* Other searches find other directions: what is stated of one is measured along it. */
+static far_status take_witness(const recheck *r, const json_t *o, int64_t k, far_certificate *own)
+{
+    double *vector = own->vectors + k * own->input_count;
+    far_status st = far_proof_vector(r->ctx, json_object_get(o, "witness"), "direction",
+                                     own->input_count, true, vector);
+    return st == FAR_OK ? r->witness(r->ctx, r->p.self, k, vector, &own->bounds[k]) : st;
+}
+
 static far_status complete(void *user, const json_t *outputs, far_certificate *own)
 {
     far_status st = FAR_OK;
+    const recheck *r = user;
     for (int64_t k = 0; st == FAR_OK && k < own->info.outputs; k++) {
+        const json_t *o = json_array_get(outputs, (size_t)k);
         if (own->bounds[k].verdict == FAR_BOUNDED) {
-            st = take_found(user, json_array_get(outputs, (size_t)k), k, own);
+            st = take_found(r, o, k, own);
+        } else if (r->witness && far_proof_says(o, "verdict", "unbounded")) {
+            st = take_witness(r, o, k, own);
         }
     }
     return st;
 }
 
-/* The level that was asked for, of the first output that has one. */
-static far_status stated_level(far_ctx *ctx, const char *json, double *out)
+static double number_in(const json_t *o, const char *key)
+{
+    const json_t *value = o ? json_object_get(o, key) : NULL;
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* What was asked for: the level, of the first output that has one, and the gap. */
+static far_status stated_options(far_ctx *ctx, const char *json, far_certify_opts *out)
 {
     json_t *o = NULL;
     far_status st = far_proof_parse(ctx, json, &o);
     const json_t *outputs = st == FAR_OK ? json_object_get(o, "outputs") : NULL;
-    *out = NAN;
-    for (size_t k = 0; isnan(*out) && k < json_array_size(outputs); k++) {
-        const json_t *witness = json_object_get(json_array_get(outputs, k), "witness");
-        *out = witness && json_is_number(json_object_get(witness, "level"))
-                   ? json_number_value(json_object_get(witness, "level"))
-                   : NAN;
+    double gap = st == FAR_OK ? number_in(json_object_get(o, "unchecked"), "gap") : NAN;
+    out->gap = gap >= LEAST_GAP && gap < out->gap ? gap : out->gap;
+    for (size_t k = 0; isnan(out->exceeds) && k < json_array_size(outputs); k++) {
+        out->exceeds = number_in(json_object_get(json_array_get(outputs, k), "witness"), "level");
     }
     json_decref(o);
-    return st == FAR_OK && *out < 0 ? far_proof_malformed(ctx, "a level is finite and 0 or more")
-                                    : st;
+    return st == FAR_OK && out->exceeds < 0
+               ? far_proof_malformed(ctx, "a level is finite and 0 or more")
+               : st;
 }
 
 far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
-                                 const char *json, double seconds)
+                                 far_witness_fn witness, const char *json, double seconds)
 {
     far_status st;
-    recheck r = {ctx, {.ctx = ctx, .ops = ops, .self = (void *)self, .borrowed = true}};
+    recheck r = {ctx, {.ctx = ctx, .ops = ops, .self = (void *)self, .borrowed = true}, witness};
     far_certificate *own = NULL;
     far_certify_opts opts;
     far_certify_opts_init(&opts);
     opts.seconds = seconds;
-    FAR_TRY(stated_level(ctx, json, &opts.exceeds));
+    FAR_TRY(stated_options(ctx, json, &opts));
     FAR_TRY(ops->certify(ctx, self, &opts, &own));
     FAR_TRY(far_certificate_compare(ctx, json, complete, &r, own));
 done:

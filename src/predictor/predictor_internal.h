@@ -82,8 +82,13 @@ far_status far_committee_read(const far_parcel_in *p, void **out);
 
 /* ---- predictor_check.c: certificates that are made whole again to be checked ---- */
 
-/* What was found is that of the stated points; all else is proven anew, with so much time. */
+/* Makes the verdict on output k unbounded, with all that goes with it, if it runs away along
+ * direction (raw, of norm 1), which b then keeps; else undecided. */
+typedef far_status (*far_witness_fn)(far_ctx *ctx, const void *self, int64_t k,
+                                     const double *direction, far_bound *b);
+/* What was found is that of the stated points, and directions are those stated (witness NULL: those
+ * of the certificate made anew); all else is proven again, with so much time. */
 far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
-                                 const char *json, double seconds);
+                                 far_witness_fn witness, const char *json, double seconds);
 
 #endif

@@ -225,14 +225,17 @@ static void certificates_hold(void **state)
     far_frame_destroy(frame);
 }
 
-/* Puts another digit, the smaller the better, in place of the first one behind each key. */
+/* Puts another digit in place of the first one behind each key; returns the last that was there. */
 static char change(char *text, const char *key)
 {
     char old = 0;
-    for (char *at = strstr(text, key); at; at = strstr(at + 1, key)) {
-        char *digit = at + strlen(key) + strcspn(at + strlen(key), "123456789");
-        old = *digit;
-        *digit = old == '1' ? '2' : '1';
+    size_t length = strlen(key), size = strlen(text);
+    for (size_t at = 0; at + length < size; at++) {
+        if (strncmp(text + at, key, length) == 0) {
+            size_t digit = at + length + strcspn(text + at + length, "123456789");
+            old = text[digit];
+            text[digit] = old == '1' ? '2' : '1';
+        }
     }
     return old;
 }

@@ -404,6 +404,56 @@ static void correlations_want_coordinates_and_a_diagonal(void **state)
     far_net_destroy(net);
 }
 
+static void views_want_a_kernel_or_a_network(void **state)
+{
+    (void)state;
+    fill_all();
+    far_view *view;
+    far_mat k = mat(kernel, N, N), wide = mat(kernel, N - 1, N), x = mat(inputs, N, D);
+    far_mat none = mat(inputs, 0, D), narrow = mat(inputs, N, D - 1);
+    static const int64_t POINTS[] = {-1, N + 1, 3};
+    refused(far_view_create(ctx, &wide, 0, &view), FAR_ERR_SHAPE, "is not square");
+    for (int i = 0; i < COUNT(POINTS); i++) {
+        refused(far_view_create(ctx, &k, POINTS[i], &view), FAR_ERR_SHAPE, "are no multiple of");
+    }
+    far_net *net = make_net("dense(3) tanh dense(2)");
+    far_ntk_opts o, broken = {0};
+    far_ntk_opts_init(&o);
+    refused(far_view_of_net(ctx, NULL, &x, &o, &view), FAR_ERR_ARG, "network is NULL");
+    refused(far_view_of_net(ctx, net, &x, NULL, &view), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_view_of_net(ctx, net, &x, &broken, &view), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_view_of_net(ctx, net, &x, &o, &view), FAR_ERR_ARG, "the trace over 2 outputs");
+    o.outputs = FAR_NTK_FULL;
+    refused(far_view_of_net(ctx, net, &none, &o, &view), FAR_ERR_SHAPE, "x has no rows");
+    refused(far_view_of_net(ctx, net, &narrow, &o, &view), FAR_ERR_SHAPE, "x is");
+    inputs[1] = NAN;
+    refused(far_view_of_net(ctx, net, &x, &o, &view), FAR_ERR_VALUE, "nan");
+    far_net_destroy(net);
+}
+
+/* A kernel of N points with two outputs each: what fits is said. */
+static void targets_want_a_row_for_each_of_the_kernels(void **state)
+{
+    (void)state;
+    fill_all();
+    double whole[4 * N * N];
+    random_kernel(2 * N, 2 * N, 5, whole);
+    far_view *view = view_of(whole, 2 * N, N);
+    far_mat by_point = mat(targets, N, 2), other = mat(targets, N - 1, 2),
+            out = mat(results, 14, 1);
+    far_mat right = mat(targets, 2 * N, 1), start = mat(targets, N, 1);
+    far_spectral s = filter_with(0.1, 0, 1);
+    refused(far_spectral_fit(ctx, view, &s, &by_point, NULL, &out, NULL, NULL), FAR_ERR_SHAPE,
+            "give them as one column");
+    refused(far_spectral_fit(ctx, view, &s, &other, NULL, &out, NULL, NULL), FAR_ERR_SHAPE,
+            "but the kernel has 14 rows");
+    refused(far_spectral_fit(ctx, view, &s, &right, &start, &out, NULL, NULL), FAR_ERR_SHAPE,
+            "start: 7 x 1");
+    targets[3] = NAN;
+    refused(far_spectral_fit(ctx, view, &s, &right, NULL, &out, NULL, NULL), FAR_ERR_VALUE, "nan");
+    far_view_destroy(view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +467,8 @@ int main(void)
         TEST(jets_want_points_and_room),
         TEST(cauchy_wants_a_positive_form),
         TEST(correlations_want_coordinates_and_a_diagonal),
+        TEST(views_want_a_kernel_or_a_network),
+        TEST(targets_want_a_row_for_each_of_the_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

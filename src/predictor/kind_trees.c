@@ -110,6 +110,28 @@ static far_status read_base(far_ctx *ctx, const json_t *learner, double *out)
     return isfinite(*out) && end != text ? FAR_OK : fail_text(ctx, "it has no base_score");
 }
 
+static bool says(const json_t *o, const char *key, const char *wanted)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text && strcmp(text, wanted) == 0;
+}
+
+/* That f is the sum of the leaves: other boosters weigh them, other objectives bend the sum, and
+ * several classes share them out. */
+static far_status check_sum(far_ctx *ctx, const json_t *learner)
+{
+    const json_t *param = json_object_get(learner, "learner_model_param");
+    if (!says(json_object_get(learner, "gradient_booster"), "name", "gbtree")) {
+        return fail_text(ctx, "its booster is not gbtree");
+    }
+    if (!says(json_object_get(learner, "objective"), "name", "reg:squarederror")) {
+        return fail_text(ctx, "its objective is not reg:squarederror");
+    }
+    bool one = says(param, "num_class", "0") &&
+               (!json_object_get(param, "num_target") || says(param, "num_target", "1"));
+    return one ? FAR_OK : fail_text(ctx, "it has more than one output");
+}
+
 static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, trees *t)
 {
     far_status st;
@@ -126,6 +148,7 @@ static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, tree
     const json_t *model = json_object_get(json_object_get(learner, "gradient_booster"), "model");
     const json_t *list = json_object_get(model, "trees");
     FAR_TRY(json_is_array(list) ? FAR_OK : fail_text(ctx, "it has no trees"));
+    FAR_TRY(check_sum(ctx, learner));
     FAR_TRY(read_base(ctx, learner, &base));
     FAR_TRY(add_leaves(ctx, list, base, t));
     far_sha256_init(&h);

@@ -335,6 +335,64 @@ static void damaged_files_are_refused(void **state)
     far_frame_destroy(frame);
 }
 
+static void put_rows(far_json_out *w, json_t *manifest, const void *self)
+{
+    (void)self;
+    far_json_put(w, manifest, "rows", json_integer(ROWS));
+}
+
+/* A file of trees may be anything that XGBoost takes; a proof is of sums of leaves alone. */
+static void trees_of_another_kind_are_refused(void **state)
+{
+    (void)state;
+    static const char *const edits[][2] = {{"\"gbtree\"", "\"dart\""},
+                                           {"\"reg:squarederror\"", "\"count:poisson\""},
+                                           {"\"num_class\":\"0\"", "\"num_class\":\"3\""},
+                                           {"\"trees\":[", "\"trees\":7,\"rest\":["},
+                                           {"{\"learner\"", "[\"learner\""}};
+    far_frame *frame = table();
+    far_predictor *p = make(frame, KINDS - 1), *again;
+    for (int i = 0; p && i < COUNT(edits); i++) {
+        int64_t size;
+        char *bytes = bytes_of(p, &size);
+        far_parcel_in in;
+        far_input whole = {0}, blob = {0};
+        const char *kind;
+        must(far_input_copy(ctx, "f", bytes, size, &whole));
+        must(far_parcel_open(&whole, &in, &kind));
+        must(far_parcel_blob(&in, &blob));
+        char *at = strstr((char *)blob.data, edits[i][0]);
+        assert_non_null(at);
+        far_text changed = {.ctx = ctx};
+        far_text_add(&changed, "%.*s%s%s", (int)(at - (char *)blob.data), (char *)blob.data,
+                     edits[i][1], at + strlen(edits[i][0]));
+        must(changed.status);
+        far_output o;
+        char *out;
+        size_t length;
+        FILE *stream = open_memstream(&out, &length);
+        must(far_output_open_stream(ctx, stream, &o));
+        far_parcel parcel = {.kind = "trees",
+                             .columns = far_predictor_columns(p),
+                             .put = put_rows,
+                             .blob = &changed};
+        must(far_parcel_write(&parcel, &o));
+        must(far_output_commit(&o));
+        far_output_close(&o);
+        fclose(stream);
+        assert_int_equal(far_predictor_parse(ctx, "f", out, (int64_t)length, true, NULL, &again),
+                         FAR_ERR_FORMAT);
+        free(out);
+        free(bytes);
+        far_free(ctx, changed.data);
+        far_parcel_clear(&in);
+        far_input_clear(&blob);
+        far_input_clear(&whole);
+    }
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
 static void a_line_is_the_least_squares_line(void **state)
 {
     (void)state;
@@ -460,6 +518,7 @@ int main(void)
         TEST(changed_certificates_are_refused),
         TEST(files_give_the_same_bits),
         TEST(damaged_files_are_refused),
+        TEST(trees_of_another_kind_are_refused),
         TEST(a_line_is_the_least_squares_line),
         TEST(committees_that_cancel_are_not_called_unbounded),
         TEST(what_cannot_be_is_refused),

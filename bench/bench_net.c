@@ -185,9 +185,9 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
         far_track_opts_init(&what, &how);
         what.measures = "lmax,kta,align:20";
         need(far_track_create(ctx, net, &x, &y, &what, &kept), ctx);
-        how.watch = far_track_watch;
-        how.watch_user = kept;
-        how.watch_every = TRACK_EVERY;
+        how.callback = far_track_callback;
+        how.callback_user = kept;
+        how.callback_every = TRACK_EVERY;
         need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
         double rows = far_track_seconds(kept), count = (double)far_track_rows(kept).rows;
         best.row = fmin(best.row, rows / count);

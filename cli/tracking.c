@@ -353,9 +353,9 @@ void tracking_attach(training *t)
 {
     tracking *k = &t->track;
     if (k->wanted) {
-        t->opts.watch = far_track_watch_many;
-        t->opts.watch_user = k->tracks;
-        t->opts.watch_every = k->every;
+        t->opts.callback = far_track_callback_many;
+        t->opts.callback_user = k->tracks;
+        t->opts.callback_every = k->every;
     }
 }
 

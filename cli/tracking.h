@@ -37,7 +37,7 @@ int tracking_read(const char *verb_name, const word_list *list, tracking *k);
 /* Names the files and makes a track for every network; those of a run that is resumed have their
  * earlier rows. An exit code, with a line on stderr if it is not 0. */
 int tracking_open(training *t);
-/* Gives the training its watch. */
+/* Gives the training its callback. */
 void tracking_attach(training *t);
 /* Writes all files, also those of runs that were cancelled or diverged. */
 int tracking_save(const training *t);

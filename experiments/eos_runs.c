@@ -105,7 +105,7 @@ static far_train_opts method(const eos_study *s, const eos_run *run)
     o.stop_loss = 2 * p->level;
     int64_t every = floored ? p->linear_steps / p->linear_rows
                             : (int64_t)nearbyint(p->apart / p->rate[run->rate]);
-    o.watch_every = every > 1 ? every : 1;
+    o.callback_every = every > 1 ? every : 1;
     return o;
 }
 
@@ -133,11 +133,11 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     far_train_result_init(&result);
     far_track_opts_init(&how, &o);
     how.measures = MEASURES;
-    how.every = o.watch_every;
+    how.every = o.callback_every;
     TRY(open_network(r, run, &net));
     TRY(far_track_create(r->ctx, net, &x, &y, &how, &track));
-    o.watch = far_track_watch;
-    o.watch_user = track;
+    o.callback = far_track_callback;
+    o.callback_user = track;
     TRY(far_net_train(r->ctx, net, &x, &y, &o, &result));
     run->steps = result.steps;
     run->reached = result.end == FAR_TRAIN_STOP_LOSS;

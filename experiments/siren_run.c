@@ -96,7 +96,7 @@ static far_status watch(far_ctx *ctx, void *user, const far_train_moment *moment
     if (moment->kind != FAR_MOMENT_STEP || !is_moment(f, moment->step)) {
         return FAR_OK;
     }
-    far_status st = far_track_watch(ctx, f->track, moment);
+    far_status st = far_track_callback(ctx, f->track, moment);
     return st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
 }
 
@@ -114,9 +114,9 @@ static far_status train(reproduction *r, const siren_image *image, follower *f, 
     how.measures = MEASURES;
     how.every = EVERY;
     TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
-    opts.watch = watch;
-    opts.watch_user = f;
-    opts.watch_every = EVERY;
+    opts.callback = watch;
+    opts.callback_user = f;
+    opts.callback_every = EVERY;
     TRY(far_net_train(r->ctx, net, &image->x, &image->grey, &opts, NULL));
 done:
     return st;

@@ -58,10 +58,9 @@ typedef struct far_compare_opts {
 
 FAR_API void far_compare_opts_init(far_compare_opts *opts);
 
-/* Refuses what no table can mend: options out of range, a model that is neither a name nor a
- * network with an exact kernel (FAR_ERR_PARSE, FAR_ERR_ARCH with a caret; FAR_ERR_ARG), named
- * twice.
- */
+/* Validates the options that do not depend on the data: values in range, every model a name, a file
+ * or a network with an exact kernel (FAR_ERR_PARSE, FAR_ERR_ARCH with a caret; FAR_ERR_ARG), none
+ * twice. */
 FAR_API FAR_NODISCARD far_status far_compare_check(far_ctx *ctx, const far_compare_opts *opts);
 
 typedef struct far_compare_plan {

@@ -1,8 +1,8 @@
 /*
  * farfield/image.h: a grey picture as a table of points.
  *
- * Networks that learn a picture take places in and give greys out; far_net_train wants such pairs
- * as a table.
+ * Networks that learn a picture map pixel coordinates to grey levels; far_net_train wants such
+ * pairs as a table.
  */
 #ifndef FARFIELD_IMAGE_H
 #define FARFIELD_IMAGE_H

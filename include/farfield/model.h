@@ -3,8 +3,8 @@
  * save and load.
  *
  * A model holds everything a prediction needs: how columns become inputs (scaling, one-hot words,
- * fillings for gaps), the architecture, the training points and alpha = (K + ridge I)^-1 y, so that
- * f(x) = sum_i alpha_i K(x, x_i) for the kernel K of the network.
+ * what fills missing values), the architecture, the training points and alpha = (K + ridge I)^-1 y,
+ * so that f(x) = sum_i alpha_i K(x, x_i) for the kernel K of the network.
  */
 #ifndef FARFIELD_MODEL_H
 #define FARFIELD_MODEL_H
@@ -37,15 +37,15 @@ typedef struct far_fit_opts {
     int32_t prior;             /* a far_prior; default FAR_PRIOR_NTK */
     int32_t task;              /* a far_task; default FAR_TASK_AUTO */
     int32_t standardize;       /* 1 (default): inputs and targets to mean 0 and variance 1 */
-    int32_t impute;            /* 1: gaps become the median (numbers), the commonest (words) */
-    double ridge;              /* NAN (default): chosen with the criterion */
-    int32_t ridge_kind;        /* a far_ridge_kind; default FAR_RIDGE_RELATIVE */
-    int32_t criterion;         /* a far_criterion; default FAR_CRITERION_LOO */
-    int64_t subset;            /* rows that choices are made on; default 2000 */
-    uint64_t seed;             /* which rows those are; default 0 */
-    int32_t storage;           /* a far_storage; default FAR_STORAGE_AUTO */
-    double memory;             /* budget in bytes; 0: what the machine has available */
-    int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
+    int32_t impute;     /* 1: missing values become the median, or the most frequent category */
+    double ridge;       /* NAN (default): chosen with the criterion */
+    int32_t ridge_kind; /* a far_ridge_kind; default FAR_RIDGE_RELATIVE */
+    int32_t criterion;  /* a far_criterion; default FAR_CRITERION_LOO */
+    int64_t subset;     /* rows that choices are made on; default 2000 */
+    uint64_t seed;      /* which rows those are; default 0 */
+    int32_t storage;    /* a far_storage; default FAR_STORAGE_AUTO */
+    double memory;      /* budget in bytes; 0: what the machine has available */
+    int32_t extremes;   /* 1 (default): lambda_min, lambda_max, condition */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);

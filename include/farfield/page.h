@@ -2,7 +2,7 @@
  * farfield/page.h: a report as one HTML file that needs nothing else: no network, no other file.
  *
  * It opens with the verdict in words; then tables, pictures and texts in the order of the calls;
- * then how to get the same again: command, version, seeds. Every picture has its data as csv behind
+ * then how to reproduce it: command, version, seeds. Every picture has its data as csv behind
  * a link. A small script shows values under the pointer, sorts tables by a click on a head, copies
  * commands and changes between light and dark; without it the page is whole.
  *

@@ -28,8 +28,8 @@ typedef enum far_predictor_kind {
 typedef struct far_predictor far_predictor; /* opaque, immutable */
 
 /* arch: of a network whose file does not name it; else NULL. FAR_ERR_FORMAT: truncated,
- * damaged, inconsistent, of a newer version, or no predictor at all (said so); far_net_load has more
- * on networks. */
+ * damaged, inconsistent, of a newer version, or no predictor at all (said so); far_net_load has
+ * more on networks. */
 FAR_API FAR_NODISCARD far_status far_predictor_load(far_ctx *ctx, const char *path,
                                                     const char *arch, far_predictor **out);
 FAR_API FAR_NODISCARD far_status far_predictor_save(far_ctx *ctx, const far_predictor *p,

@@ -7,12 +7,12 @@
  *     far_track_opts_init(&how, &opts);
  *     how.measures = "lmax,kta,align:20";
  *     far_track_create(ctx, net, &x, &y, &how, &track);
- *     opts.watch = far_track_watch;
- *     opts.watch_user = track;
- *     opts.watch_every = how.every;
+ *     opts.callback = far_track_callback;
+ *     opts.callback_user = track;
+ *     opts.callback_every = how.every;
  *     far_net_train(ctx, net, &x, &y, &opts, NULL);
  *
- * A track has one row for every moment that the watch was called: step, time, loss, then the
+ * A track has one row for every moment that the callback was called: step, time, loss, then the
  * numbers of the measures. Time and loss are in the conventions of measure.h, L = 1/(2N) sum |f -
  * y|^2 and t = rate times steps. FAR_LOSS_MSE is a mean over rows and outputs, of squares that are
  * not halved: with C outputs L = C / 2 of it, and its learning rate lr is the rate 2 lr / C of L.
@@ -40,7 +40,7 @@ typedef struct far_track_opts {
     size_t size;          /* set by far_track_opts_init */
     const char *measures; /* names with commas between, as far_measure_find_all takes them. "eos"
                              without its rate takes that of the training */
-    int64_t every;        /* steps between rows, the watch_every of the training; default 50 */
+    int64_t every;        /* steps between rows, the callback_every of the training; default 50 */
     double lr;            /* the training's learning rate */
     int32_t loss;         /* its far_loss */
     int32_t outputs;      /* a far_ntk_outputs; default FAR_NTK_TRACE */
@@ -69,8 +69,9 @@ FAR_API void far_track_destroy(far_track *track); /* NULL is fine */
 /* For far_train_opts: user is a far_track; of far_net_train_many, an array of far_track *, one a
  * network. A row at a step that is not beyond the last one replaces that one and all behind it. A
  * kernel that is not finite gives a row of NAN. The context must be the one of the track. */
-FAR_API far_status far_track_watch(far_ctx *ctx, void *user, const far_train_moment *moment);
-FAR_API far_status far_track_watch_many(far_ctx *ctx, void *user, const far_train_moment *moment);
+FAR_API far_status far_track_callback(far_ctx *ctx, void *user, const far_train_moment *moment);
+FAR_API far_status far_track_callback_many(far_ctx *ctx, void *user,
+                                           const far_train_moment *moment);
 
 FAR_API int64_t far_track_columns(const far_track *track);
 FAR_API const char *far_track_column(const far_track *track, int64_t i); /* "step", "kta" */

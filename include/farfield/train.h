@@ -21,8 +21,8 @@ typedef enum far_optimizer {
 } far_optimizer;
 
 /*
- * A watch looks at the network while it trains. It is called before the first step, behind every
- * watch_every steps and at the end, by the calling thread and with all threads at its disposal;
+ * The callback sees the network while it trains. It is called before the first step, behind every
+ * callback_every steps and at the end, by the calling thread and with all threads at its disposal;
  * ctx, that of the training, may be used. Training is the same to the bit with it and without. It
  * is not called where the loss is not finite, nor at the end of a run that diverged or was
  * cancelled; a resumed run calls it again at the step it goes on from, if that is one of the steps.
@@ -43,7 +43,7 @@ typedef struct far_train_moment {
 } far_train_moment;
 
 /* A failure stops training with its status and message; the checkpoint is saved first. */
-typedef far_status (*far_train_watch_fn)(far_ctx *ctx, void *user, const far_train_moment *moment);
+typedef far_status (*far_train_callback)(far_ctx *ctx, void *user, const far_train_moment *moment);
 
 typedef struct far_train_opts {
     size_t size;                  /* set by far_train_opts_init */
@@ -87,9 +87,9 @@ typedef struct far_train_opts {
                                     run was resumed come from the checkpoint, which has 8 bytes for
                                     each (NAN: it is of an older program, or of more than 2^20
                                     epochs without a history). NULL (default): not wanted */
-    far_train_watch_fn watch;    /* NULL (default): none */
-    void *watch_user;
-    int64_t watch_every; /* steps; at least 1 with a watch */
+    far_train_callback callback; /* NULL (default): none */
+    void *callback_user;
+    int64_t callback_every; /* steps; at least 1 with a callback */
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);
@@ -140,7 +140,7 @@ FAR_API FAR_NODISCARD far_status far_net_train(far_ctx *ctx, far_net *net, const
  * epochs. results: count of them, may be NULL. A network that diverges does not stop the others:
  * its result says so, and the status is FAR_OK. Checkpoints stay until all are done; with resume, a
  * network that has none starts anew (FAR_ERR_IO if not one has). Progress counts the epochs of all.
- * A watch is called for one network at a time; they wait for each other meanwhile. */
+ * The callback is called for one network at a time; they wait for each other meanwhile. */
 FAR_API FAR_NODISCARD far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count,
                                                     const far_mat *x, const far_mat *y,
                                                     const far_train_opts *opts,

@@ -39,11 +39,12 @@ static const far_step *gate_of(const far_net_plan *plan)
 static void say_bounded(const far_net_plan *plan, far_text *t)
 {
     const far_step *s = gate_of(plan);
-    far_text_add(t,
-                 "every way from the inputs to this output passes layer %s (%s): whatever goes in, "
-                 "what comes out lies in a %s, and the layers behind it take bounded sets to "
-                 "bounded sets",
-                 s->name, word_of(s), s->kind == FAR_STEP_NORM ? "ball" : "box");
+    far_text_add(
+        t,
+        "every path from the inputs to this output passes through layer %s (%s): whatever goes in, "
+        "what comes out lies in a %s, and the layers behind it take bounded sets to "
+        "bounded sets",
+        s->name, word_of(s), s->kind == FAR_STEP_NORM ? "ball" : "box");
 }
 
 /* ---- not bounded --------------------------------------------------------------------------- */

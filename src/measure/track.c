@@ -401,7 +401,7 @@ done:
     return st;
 }
 
-far_status far_track_watch(far_ctx *ctx, void *user, const far_train_moment *moment)
+far_status far_track_callback(far_ctx *ctx, void *user, const far_train_moment *moment)
 {
     far_track *t = user;
     far_status st = FAR_OK;
@@ -419,10 +419,10 @@ done:
     return st;
 }
 
-far_status far_track_watch_many(far_ctx *ctx, void *user, const far_train_moment *moment)
+far_status far_track_callback_many(far_ctx *ctx, void *user, const far_train_moment *moment)
 {
     far_track *const *tracks = user;
-    return far_track_watch(ctx, tracks[moment->network], moment);
+    return far_track_callback(ctx, tracks[moment->network], moment);
 }
 
 int64_t far_track_columns(const far_track *track)

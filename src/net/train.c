@@ -89,7 +89,7 @@ static far_status check_numbers(far_ctx *ctx, const far_train_opts *o)
         {"stop_loss", isnan(o->stop_loss) ? 0 : o->stop_loss, 0, INFINITY, "at least 0"},
         {"checkpoint_seconds", o->checkpoint_seconds, 0, INFINITY, "at least 0"},
         {"progress_seconds", o->progress_seconds, 0, INFINITY, "at least 0"},
-        {"watch_every", o->watch ? (double)o->watch_every : 1, 1, INFINITY, "at least 1"},
+        {"callback_every", o->callback ? (double)o->callback_every : 1, 1, INFINITY, "at least 1"},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (!(all[i].value >= all[i].from && all[i].value < all[i].to)) {
@@ -213,7 +213,7 @@ static void work_together(far_run *r)
     } while (far_run_attend(r));
 }
 
-/* Until the end, or until the caller's watch is due. */
+/* Until the end, or until the caller's callback is due. */
 static void work_alone(far_run *r, bool reports)
 {
     far_team team;
@@ -560,7 +560,7 @@ far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count, const
     }
     FAR_TRY(open_job(&c.job, ctx, nets[0], x, y, opts, count, checkpoints));
     FAR_TRY(check_resumable(&c, opts));
-    if (opts->watch && count >= threads && threads > 1) {
+    if (opts->callback && count >= threads && threads > 1) {
         train_in_rounds(&c, threads);
     } else if (count >= threads && threads > 1) {
         train_side_by_side(&c, threads);

@@ -57,7 +57,7 @@ void far_watch_report(far_watch *w, double loss);
 /* The first failure is the one that counts. */
 void far_watch_fail(far_watch *w, far_status status);
 
-/* ---- train_moment.c: the caller's watch ---- */
+/* ---- train_moment.c: the caller's callback ---- */
 
 struct far_run;
 bool far_run_is_moment(const struct far_run *r);
@@ -149,7 +149,7 @@ typedef struct far_run {
     _Atomic bool abandoned; /* the step was interrupted: nothing of it counts */
     bool ended;
     bool settled;   /* and the final loss is known */
-    bool looking;   /* the threads stopped for the caller's watch */
+    bool looking;   /* the threads stopped for the caller's callback */
     int64_t seen;   /* the last step it was called at; -1: none yet */
     double present; /* the loss at that step */
     far_train_end end;
@@ -191,8 +191,8 @@ void far_run_reload(far_run *r);
 
 /* ---- train_step.c ---- */
 
-/* Trains until the end, until the watch stops it or until the caller's watch is due; every thread
- * of the team calls it. */
+/* Trains until the end, until the watch stops it or until the caller's callback is due; every
+ * thread of the team calls it. */
 void far_run_work(far_run *r, far_team *team, int me);
 
 /* ---- checkpoint.c ---- */

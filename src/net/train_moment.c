@@ -1,4 +1,4 @@
-/* The caller's watch: when it is due, and what it is told. */
+/* The caller's callback: when it is due, and what it is told. */
 #include "train_internal.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 bool far_run_is_moment(const far_run *r)
 {
     int64_t steps = (int64_t)r->state.steps;
-    return r->opts.watch && steps != r->seen && steps % r->opts.watch_every == 0;
+    return r->opts.callback && steps != r->seen && steps % r->opts.callback_every == 0;
 }
 
 static far_train_moment moment_of(const far_run *r, far_moment_kind kind)
@@ -20,7 +20,7 @@ static far_train_moment moment_of(const far_run *r, far_moment_kind kind)
 
 static void call(far_run *r, const far_train_moment *m)
 {
-    far_status st = r->opts.watch(r->ctx, r->opts.watch_user, m);
+    far_status st = r->opts.callback(r->ctx, r->opts.callback_user, m);
     if (st != FAR_OK) {
         far_watch_fail(r->watch, st);
     }
@@ -44,7 +44,7 @@ bool far_run_attend(far_run *r)
     bool done = r->end == FAR_TRAIN_EPOCHS || r->end == FAR_TRAIN_STOP_LOSS;
     bool last = r->ended && r->settled && done, looking = r->looking;
     double loss = last ? r->final_loss : r->present;
-    if (!r->opts.watch || !(looking || last)) {
+    if (!r->opts.callback || !(looking || last)) {
         return false;
     }
     if (isfinite(loss) && !atomic_load(&r->watch->stop)) {
@@ -58,7 +58,7 @@ bool far_run_attend(far_run *r)
 
 void far_run_tell_save(far_run *r)
 {
-    if (r->opts.watch) {
+    if (r->opts.callback) {
         far_train_moment m = moment_of(r, FAR_MOMENT_SAVE);
         call(r, &m);
     }

@@ -3,7 +3,7 @@
  *     learn    chunks of the batch: their gradients
  *     update   slices of the parameters: sum of gradients, optimiser, weights
  *     pause    now and then: the end of an epoch, progress, the checkpoint
- *     judge    at the end, and where the caller's watch is due: the loss over all rows
+ *     judge    at the end, and where the caller's callback is due: the loss over all rows
  *
  * For the watch all threads go home; they come back to a phase that goes on where they stopped.
  */
@@ -467,7 +467,7 @@ static void start(far_run *r)
     }
 }
 
-/* After the caller's watch, which may have asked to stop. */
+/* After the caller's callback, which may have asked to stop. */
 static void again(far_run *r)
 {
     if (atomic_load(&r->watch->stop)) {

@@ -91,7 +91,8 @@ static void assert_bounds(const far_net *net, const far_certificate *c, int64_t 
                          b->highest);
             }
         }
-        double methods[] = {b->proofs[0].bound, b->proofs[1].bound, b->proofs[2].bound, b->proofs[3].bound};
+        double methods[] = {b->proofs[0].bound, b->proofs[1].bound, b->proofs[2].bound,
+                            b->proofs[3].bound};
         for (int i = 0; i < COUNT(methods); i++) {
             assert_true(methods[i] >= b->tightest);
         }
@@ -501,11 +502,12 @@ static void reasons_are_those_of_the_network(void **state)
     static const struct {
         const char *arch, *says, *never;
     } CASES[] = {
-        {"dense(5) tanh ln dense(1)", "passes layer 1 (tanh)", "ln"},
-        {"dense(5) ln relu skip(tanh dense(5)) dense(1)", "passes layer 1 (ln)", "tanh"},
-        {"dense(5) skip(dense(3) ln relu dense(5)) erf dense(1)", "passes layer 2 (erf)", "ln"},
+        {"dense(5) tanh ln dense(1)", "passes through layer 1 (tanh)", "ln"},
+        {"dense(5) ln relu skip(tanh dense(5)) dense(1)", "passes through layer 1 (ln)", "tanh"},
+        {"dense(5) skip(dense(3) ln relu dense(5)) erf dense(1)", "passes through layer 2 (erf)",
+         "ln"},
         {"rms dense(4) dense(1)",
-         "passes layer 0 (rms): whatever goes in, what comes out lies in "
+         "passes through layer 0 (rms): whatever goes in, what comes out lies in "
          "a ball",
          "box"},
         {"dense(5) relu dense(1)",
@@ -685,13 +687,18 @@ static void certificates_of_other_networks_are_refused(void **state)
     far_net *net = network(TOYS[0], 1, 4, 1), *other = network(TOYS[0], 1, 5, 1);
     far_net *wide = network("dense(37) ln relu dense(31) relu dense(2)", 1, 4, 1);
     char *text = certificate_text(net), *bad;
-    refused(far_net_certificate_check(ctx, other, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "other weights");
-    refused(far_net_certificate_check(ctx, wide, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "another architecture");
+    refused(far_net_certificate_check(ctx, other, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "other weights");
+    refused(far_net_certificate_check(ctx, wide, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "another architecture");
     net->columns->scaling[1] = 2;
-    refused(far_net_certificate_check(ctx, net, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "other weights");
+    refused(far_net_certificate_check(ctx, net, text, FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "other weights");
     net->columns->scaling[1] = 1;
-    refused(far_net_certificate_check(ctx, net, "[1", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "no JSON");
-    refused(far_net_certificate_check(ctx, net, "{}", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "its format is not");
+    refused(far_net_certificate_check(ctx, net, "[1", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "no JSON");
+    refused(far_net_certificate_check(ctx, net, "{}", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "its format is not");
     bad = tampered(text, "{", "version", "4");
     refuse(net, bad, FAR_ERR_FORMAT, "newer farfield");
     refuse(net, tampered(text, "{", "version", "1"), FAR_ERR_FORMAT, "make it anew");
@@ -709,7 +716,8 @@ static void certificates_of_another_form_are_refused(void **state)
     (void)state;
     far_net *net = network("dense(17) relu dense(1)", 1, 4, 1);
     char *text = certificate_text(net);
-    refused(far_net_certificate_check(ctx, net, "[]", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT, "it is no object");
+    refused(far_net_certificate_check(ctx, net, "[]", FAR_PROOF_CHECK_SECONDS), FAR_ERR_FORMAT,
+            "it is no object");
     refuse(net, tampered(text, "{", "outputs", "[7], \"rest\": ["), FAR_ERR_FORMAT,
            "an output is no object");
     refuse(net, tampered_twice(text, "level", "-1"), FAR_ERR_FORMAT, "a level is finite and 0");

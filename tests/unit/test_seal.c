@@ -162,9 +162,9 @@ static bytes make_track_file(void)
     far_net *net = make_net();
     far_train_opts_init(&o);
     o.epochs = 3;
-    o.watch = far_track_watch;
-    o.watch_user = t;
-    o.watch_every = 1;
+    o.callback = far_track_callback;
+    o.callback_user = t;
+    o.callback_every = 1;
     must(far_net_train(ctx, net, &x, &y, &o, NULL));
     must(far_track_save(ctx, t, "t.csv"));
     far_track_destroy(t);

@@ -93,9 +93,9 @@ static far_track *make_track(const far_net *net, const char *measures, int64_t e
 
 static void watch_by(far_train_opts *o, far_track *track, int64_t every)
 {
-    o->watch = far_track_watch;
-    o->watch_user = track;
-    o->watch_every = every;
+    o->callback = far_track_callback;
+    o->callback_user = track;
+    o->callback_every = every;
 }
 
 static double at(const far_track *track, int64_t row, const char *name)
@@ -183,9 +183,9 @@ static void a_watch_changes_no_bit(void **state)
         diary d = {0};
         far_net *plain = make_net(KINDS[i].arch, 1), *seen = make_net(KINDS[i].arch, 1);
         far_train_result a = train(plain, &o);
-        o.watch = note;
-        o.watch_user = &d;
-        o.watch_every = 4;
+        o.callback = note;
+        o.callback_user = &d;
+        o.callback_every = 4;
         far_train_result b = train(seen, &o);
         assert_same_net(plain, seen);
         assert_true(a.final_loss == b.final_loss && a.loss == b.loss && a.steps == b.steps);
@@ -201,9 +201,9 @@ static void moments_see_the_network_of_their_step(void **state)
     (void)state;
     diary d = {0};
     far_train_opts o = gd(10);
-    o.watch = note;
-    o.watch_user = &d;
-    o.watch_every = 3;
+    o.callback = note;
+    o.callback_user = &d;
+    o.callback_every = 3;
     far_net *net = make_net(ARCH, 1);
     train(net, &o);
     const int64_t steps[] = {0, 3, 6, 9, 10};
@@ -225,17 +225,17 @@ static void a_watch_that_fails_stops_training(void **state)
     far_train_opts o = gd(50);
     far_train_result r;
     far_mat x = inputs(), y = targets(1);
-    o.watch = note;
-    o.watch_user = &d;
-    o.watch_every = 5;
+    o.callback = note;
+    o.callback_user = &d;
+    o.callback_every = 5;
     o.checkpoint = checkpoint;
     far_net *net = make_net(ARCH, 1);
     far_train_result_init(&r);
     refused(far_net_train(ctx, net, &x, &y, &o, &r), FAR_ERR_ARG, "enough of it");
     assert_true(r.steps == 10 && d.count == 3 && d.last == 0 && d.saves >= 2);
     assert_int_equal(access(checkpoint, F_OK), 0);
-    o.watch_every = 0;
-    refused(far_net_train(ctx, net, &x, &y, &o, &r), FAR_ERR_ARG, "watch_every is 0");
+    o.callback_every = 0;
+    refused(far_net_train(ctx, net, &x, &y, &o, &r), FAR_ERR_ARG, "callback_every is 0");
     far_net_destroy(net);
 }
 
@@ -246,9 +246,9 @@ static void a_network_that_diverges_has_no_last_moment(void **state)
     far_train_opts o = gd(64);
     far_mat x = inputs(), y = targets(1);
     o.lr = 1e30;
-    o.watch = note;
-    o.watch_user = &d;
-    o.watch_every = 1;
+    o.callback = note;
+    o.callback_user = &d;
+    o.callback_every = 1;
     far_net *net = make_net("dense(7) relu dense(1)", 1);
     assert_int_equal(far_net_train(ctx, net, &x, &y, &o, NULL), FAR_ERR_VALUE);
     assert_true(d.count > 0 && d.last == 0 && isfinite(d.losses[d.count - 1]));
@@ -348,8 +348,8 @@ static void without_the_matrix_where_none_is_needed(void **state)
     how.measures = "lmax,align:2";
     must(far_track_create(ctx, net, &x, &y, &how, &track));
     far_train_moment m = {.net = net, .loss = 1};
-    must(far_track_watch(ctx, formed, &m));
-    must(far_track_watch(ctx, track, &m));
+    must(far_track_callback(ctx, formed, &m));
+    must(far_track_callback(ctx, track, &m));
     assert_near(at(track, 0, "lmax"), at(formed, 0, "lmax"), 1e-9);
     assert_near(at(track, 0, "align2"), at(formed, 0, "align2"), 1e-7);
     far_track_destroy(formed);
@@ -368,7 +368,7 @@ static void a_kernel_that_is_not_finite_is_a_row_of_nan(void **state)
         ((double *)p.data)[i] *= 1e200;
     }
     far_train_moment m = {.net = net, .step = 1, .loss = 3};
-    must(far_track_watch(ctx, track, &m));
+    must(far_track_callback(ctx, track, &m));
     assert_true(isnan(at(track, 0, "lmax")) && isnan(at(track, 0, "kta")));
     assert_near(at(track, 0, "loss"), 1.5, 0);
     far_track_destroy(track);
@@ -386,7 +386,7 @@ static void a_track_of_some_layers(void **state)
     far_train_moment m = {.net = net, .step = 1, .loss = 3};
     far_measure measures[2];
     double lmax[3];
-    must(far_track_watch(ctx, all, &m));
+    must(far_track_callback(ctx, all, &m));
     lmax[0] = at(all, 0, "lmax");
     for (int i = 0; i < 2; i++) {
         layers[0] = i == 0;
@@ -394,7 +394,7 @@ static void a_track_of_some_layers(void **state)
         o.layers = layers;
         far_track *some = make_track(net, "lmax,kta", 1, &o, NULL);
         layers[0] = layers[1] = 0; /* the track has its own copy */
-        must(far_track_watch(ctx, some, &m));
+        must(far_track_callback(ctx, some, &m));
         lmax[1 + i] = at(some, 0, "lmax");
         assert_true(far_track_seconds(some) > 0);
         far_track_destroy(some);
@@ -407,7 +407,7 @@ static void a_track_of_some_layers(void **state)
     assert_int_equal(far_track_find(all, "sigma"), -1);
     assert_int_equal(far_track_measures(all, measures), 2);
     far_ctx *other = context_with(1);
-    assert_int_equal(far_track_watch(other, all, &m), FAR_ERR_ARG);
+    assert_int_equal(far_track_callback(other, all, &m), FAR_ERR_ARG);
     assert_non_null(strstr(far_ctx_message(other), "another context"));
     far_ctx_destroy(other);
     far_track_destroy(all);
@@ -424,7 +424,7 @@ static void a_measure_without_a_value_leaves_the_others(void **state)
     far_track *track = make_track(net, "lmax,nu:1:5,sigma", 1, &o, NULL);
     memset(p.data, 0, (size_t)p.cols * sizeof(double));
     far_train_moment m = {.net = net, .step = 1, .loss = 3};
-    must(far_track_watch(ctx, track, &m));
+    must(far_track_callback(ctx, track, &m));
     assert_true(at(track, 0, "lmax") == 0);
     assert_true(isnan(((const double *)far_track_rows(track).data)[4])); /* nu */
     far_track_destroy(track);
@@ -447,9 +447,9 @@ static void train_many(far_track **tracks, far_net **nets)
         tracks[i] = make_track(nets[i], "lmax,kta", 5, &o, NULL);
         far_train_result_init(&results[i]);
     }
-    o.watch = far_track_watch_many;
-    o.watch_user = tracks;
-    o.watch_every = 5;
+    o.callback = far_track_callback_many;
+    o.callback_user = tracks;
+    o.callback_every = 5;
     must(far_net_train_many(ctx, nets, SEEDS, &x, &y, &o, seeds, NULL, results));
     for (int i = 0; i < SEEDS; i++) {
         assert_int_equal(results[i].steps, 12);
@@ -490,9 +490,9 @@ static void one_of_many_fails(void **state)
     for (int i = 0; i < SEEDS; i++) {
         nets[i] = make_net(ARCH, (uint64_t)i);
     }
-    o.watch = note;
-    o.watch_user = &d;
-    o.watch_every = 5;
+    o.callback = note;
+    o.callback_user = &d;
+    o.callback_every = 5;
     refused(far_net_train_many(ctx, nets, SEEDS, &x, &y, &o, NULL, NULL, NULL), FAR_ERR_ARG,
             "enough of it");
     assert_true(d.count == 4 && d.last == 0);
@@ -514,9 +514,9 @@ static void many_can_be_cancelled(void **state)
         for (int k = 0; k < counts[i]; k++) {
             nets[k] = make_net(ARCH, (uint64_t)k);
         }
-        o.watch = note;
-        o.watch_user = &d;
-        o.watch_every = 8;
+        o.callback = note;
+        o.callback_user = &d;
+        o.callback_every = 8;
         ear.stop_at = ear.calls + 20 * (int)(counts[i] - 1) + 30;
         assert_int_equal(far_net_train_many(ctx, nets, counts[i], &x, &y, &o, NULL, NULL, NULL),
                          FAR_ERR_CANCELLED);
@@ -718,7 +718,7 @@ static void mistakes_are_refused_before_training(void **state)
     refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "no far_loss");
     o.size = 0;
     refused(far_track_create(ctx, net, &x, &y, &o, &track), FAR_ERR_ARG, "far_track_opts_init");
-    refused(far_track_watch(ctx, NULL, &(far_train_moment){0}), FAR_ERR_ARG, "track is NULL");
+    refused(far_track_callback(ctx, NULL, &(far_train_moment){0}), FAR_ERR_ARG, "track is NULL");
     far_net_destroy(net);
 }
 

@@ -264,6 +264,10 @@ static far_status refuse(const far_ln_build *b)
         [FAR_LN_STUCK] = "no fold merges the next pair"};
     bool wider = b->opts.precision == FAR_LNNET_DOUBLE || b->opts.precision == FAR_LNNET_QUAD;
     const char *why = WHY[b->outcome] ? WHY[b->outcome] : "no try ended";
+    far_status st = far_ln_points_check_range(&b->points);
+    if (st != FAR_OK) {
+        return st;
+    }
     return far_fail(b->ctx, FAR_ERR_VALUE,
                     "%lld projections tried, none separates the classes: %s (the best after %lld "
                     "layers); try %s",

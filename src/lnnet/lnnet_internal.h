@@ -33,6 +33,8 @@ typedef struct far_ln_points {
 far_status far_ln_points_read(far_ctx *ctx, const far_mat *x, const int64_t *labels,
                               int64_t classes, far_ln_points *out);
 void far_ln_points_clear(far_ln_points *p);
+/* Why there is no network, if the range of a column is to blame. */
+far_status far_ln_points_check_range(const far_ln_points *p);
 static inline const double *far_ln_point(const far_ln_points *p, int64_t i)
 {
     return p->values + i * p->d;

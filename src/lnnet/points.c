@@ -180,6 +180,30 @@ done:
     return st;
 }
 
+static int64_t narrowest_column(const far_ln_points *p)
+{
+    int64_t best = 0;
+    for (int64_t j = 1; j < p->d; j++) {
+        bool less = p->scale[best] == 0 || p->scale[j] < p->scale[best];
+        best = p->scale[j] > 0 && less ? j : best;
+    }
+    return best;
+}
+
+#define TINY_RANGE 1e-200
+
+far_status far_ln_points_check_range(const far_ln_points *p)
+{
+    int64_t j = narrowest_column(p);
+    if (p->scale[j] == 0 || p->scale[j] >= TINY_RANGE) {
+        return FAR_OK;
+    }
+    return far_fail(p->ctx, FAR_ERR_VALUE,
+                    "column %lld has a range of %.3g, so small that weights overflow; multiply it "
+                    "first",
+                    (long long)j + 1, 2 * p->scale[j]);
+}
+
 /* ---- lines --------------------------------------------------------------------------------- */
 
 typedef struct place {

@@ -60,32 +60,16 @@ done:
     return st;
 }
 
-static int64_t narrowest_column(const far_ln_points *p)
-{
-    int64_t best = 0;
-    for (int64_t j = 1; j < p->d; j++) {
-        bool less = p->scale[best] == 0 || p->scale[j] < p->scale[best];
-        best = p->scale[j] > 0 && less ? j : best;
-    }
-    return best;
-}
-
-#define TINY_RANGE 1e-200
-
 static far_status fail_range(const trial *t)
 {
-    const far_ln_points *p = &t->b->points;
-    int64_t j = narrowest_column(p);
-    if (p->scale[j] < TINY_RANGE) {
-        return far_fail(t->b->ctx, FAR_ERR_VALUE,
-                        "column %lld has a range of %.3g, so small that weights overflow; multiply "
-                        "it first",
-                        (long long)j + 1, 2 * p->scale[j]);
-    }
-    return far_fail(t->b->ctx, FAR_ERR_VALUE,
-                    "gaps became so small that weights overflow in double, in which they are "
-                    "stored; %s",
-                    t->b->mode == FAR_LNNET_PAPER ? "use the mode merge" : "try another seed");
+    far_status st = far_ln_points_check_range(&t->b->points);
+    return st != FAR_OK
+               ? st
+               : far_fail(t->b->ctx, FAR_ERR_VALUE,
+                          "gaps became so small that weights overflow in double, in which they are "
+                          "stored; %s",
+                          t->b->mode == FAR_LNNET_PAPER ? "use the mode merge"
+                                                        : "try another seed");
 }
 
 /* Above double numbers go farther than in the tensors that are stored. */

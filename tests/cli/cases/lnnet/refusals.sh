@@ -10,6 +10,8 @@ build 1 same.csv -l c
 build 1 same.csv -l c --where 'b != 4'
 printf 'a,b,c\n1e-307,2e-307,9\n3e-307,-1e-307,10\n2e-307,4e-307,9\n' >tiny.csv
 build 1 tiny.csv -l c --where 'a > 0'
+printf 'a,c\n1e-320,x\n2e-320,y\n3e-320,x\n' >least.csv
+build 1 least.csv -l c
 expect_code 1 "$FARFIELD" lnnet ssr tiny.csv -l c
 build 1 gap.csv -l c
 build 1 one.csv -l c

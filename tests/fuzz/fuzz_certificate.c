@@ -8,22 +8,11 @@
 
 #include <farfield/farfield.h>
 #include <jansson.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define TABLE "x,y\n-2,1\n-1,-0.5\n0,0.3\n1,1.2\n2,-0.7\n"
 #define SECONDS 0.05 /* of branch and bound */
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_certificate: not so: %s\n", what);
-        abort();
-    }
-}
 
 typedef struct fixture {
     far_ctx *ctx;

@@ -5,21 +5,15 @@
  * little would come through. */
 #define _GNU_SOURCE
 #include <farfield/farfield.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define FUZZ_BYTES ((size_t)64 << 20)
+#include "fuzz.h"
 
-#define MAX_BYTES ((size_t)64 << 20)
 #define RAW 255
 enum { ROWS = 5, INPUTS = 2, EPOCHS = 2, EXTRA = 4096 };
 
 static far_ctx *ctx;
-static size_t live_bytes;
 static char path[64];
 static double x_values[ROWS * INPUTS], y_values[ROWS];
 
@@ -28,31 +22,6 @@ typedef struct part {
     size_t size, room;
 } part;
 static part whole_header, whole_numbers;
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_checkpoint: not so: %s (%s)\n", what, far_ctx_message(ctx));
-        abort();
-    }
-}
-
-static void *limited_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    if (bytes > MAX_BYTES - live_bytes) {
-        return NULL;
-    }
-    live_bytes += bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void limited_free(void *user, void *ptr, size_t bytes)
-{
-    (void)user;
-    live_bytes -= bytes;
-    free(ptr);
-}
 
 /* ---- the run ---- */
 
@@ -112,12 +81,7 @@ static void leave_out_checksum(part *header)
 
 static void prepare(void)
 {
-    far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1;
-    opts.alloc = limited_alloc;
-    opts.free = limited_free;
-    require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
+    ctx = make_context();
     snprintf(path, sizeof path, "%s/farfield-fuzz-%d",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
     for (int i = 0; i < ROWS * INPUTS; i++) {
@@ -203,9 +167,7 @@ static void check_refusal(far_status st)
             "it is the file's fault");
     require(st == FAR_ERR_VALUE || strncmp(message, path, strlen(path)) == 0,
             "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
-    }
+    check_line(message);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,12 +1,9 @@
 /* Any bytes, as a condition on rows, either choose rows, and then their negation chooses the
  * others, or fail with a message of three lines whose caret stands inside the shown text. */
+#define _GNU_SOURCE
 #include "../../src/data/frame_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define ROWS 7
 
@@ -16,29 +13,6 @@ static const char table[] = "n,m,kind,other,and,odd name,2019,gr\xC3\xB6\xC3\x9F
                             "-3,NA,,b,4,1,7,4\n5,-6,a,c,5,1,8,5\n1e300,0,it's,b,6,1,8,6\n"
                             "-0,1e-300,\"say \"\"hi\"\"\",,7,1,8,7\n";
 
-static void require(int holds, const char *what, const char *text)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_expr: not so: %s\ntext: %s\n", what, text);
-        abort();
-    }
-}
-
-static void check_message(const char *message, const char *text)
-{
-    const char *second = strchr(message, '\n');
-    const char *third = second ? strchr(second + 1, '\n') : NULL;
-    require(third != NULL, "the message has three lines", text);
-    size_t shown = (size_t)(third - second - 1), caret = strspn(third + 1, " ");
-    require(strcmp(third + 1 + caret, "^") == 0, "the third line is a caret", text);
-    require(caret <= shown, "the caret stands under the text", text);
-    require(shown <= 76, "the shown text is short", text);
-    require(strncmp(message, "column ", 7) == 0 && atoi(message + 7) >= 1, "a column", text);
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c == '\n' || (*c >= ' ' && *c != 127), "the message is plain", text);
-    }
-}
-
 /* The condition inside others, unless that makes it too deep or too long. */
 static void check_inside(far_ctx *ctx, const far_frame *f, const char *format, const char *text,
                          const unsigned char *rows, int negated)
@@ -46,16 +20,16 @@ static void check_inside(far_ctx *ctx, const far_frame *f, const char *format, c
     unsigned char got[ROWS];
     size_t capacity = 2 * strlen(text) + 64;
     char *outer = malloc(capacity);
-    require(outer != NULL, "memory", text);
+    require_of(outer != NULL, "memory", text);
     snprintf(outer, capacity, format, text, text);
     far_status st = far_frame_where(ctx, f, outer, got);
     if (st != FAR_OK) {
         const char *message = far_ctx_message(ctx);
-        require(strstr(message, "inside each other") || strstr(message, "longer than"),
-                "what parses also parses inside", text);
+        require_of(strstr(message, "inside each other") || strstr(message, "longer than"),
+                   "what parses also parses inside", text);
     }
     for (int i = 0; st == FAR_OK && i < ROWS; i++) {
-        require(got[i] == (rows[i] ^ negated), "the rows follow", text);
+        require_of(got[i] == (rows[i] ^ negated), "the rows follow", text);
     }
     free(outer);
 }
@@ -66,11 +40,11 @@ static void check_text(far_ctx *ctx, const far_frame *f, const char *text)
     memset(rows, 9, sizeof rows);
     far_status st = far_frame_where(ctx, f, text, rows);
     for (int i = 0; i < ROWS; i++) {
-        require(st == FAR_OK ? rows[i] <= 1 : rows[i] == 9, "rows exactly on success", text);
+        require_of(st == FAR_OK ? rows[i] <= 1 : rows[i] == 9, "rows exactly on success", text);
     }
     if (st != FAR_OK) {
-        require(st == FAR_ERR_PARSE, "a failure is a parse error", text);
-        check_message(far_ctx_message(ctx), text);
+        require_of(st == FAR_ERR_PARSE, "a failure is a parse error", text);
+        check_caret(far_ctx_message(ctx), text);
         return;
     }
     check_inside(ctx, f, "not (%s)", text, rows, 1);
@@ -83,12 +57,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     far_ctx *ctx;
     far_frame *f;
     char *text = malloc(size + 1); /* its own block, so that reading past the end is seen */
-    require(text && far_ctx_create(NULL, &ctx) == FAR_OK, "a context opens", "");
+    require_of(text && far_ctx_create(NULL, &ctx) == FAR_OK, "a context opens", "");
     memcpy(text, data, size);
     text[size] = 0;
-    require(far_frame_parse_bytes(ctx, "table", table, sizeof table - 1, NULL, &f) == FAR_OK,
-            "the table reads", "");
-    require(far_frame_rows(f) == ROWS, "the table has its rows", "");
+    require_of(far_frame_parse_bytes(ctx, "table", table, sizeof table - 1, NULL, &f) == FAR_OK,
+               "the table reads", "");
+    require_of(far_frame_rows(f) == ROWS, "the table has its rows", "");
     check_text(ctx, f, text);
     far_frame_destroy(f);
     far_ctx_destroy(ctx);

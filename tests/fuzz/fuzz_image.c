@@ -1,29 +1,9 @@
 /* Any bytes as a picture: either a table of places and greys in [-1, 1], or a message of one line
  * that starts with the name. */
+#define _GNU_SOURCE
 #include "../../src/data/image_internal.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_image: not so: %s\n", what);
-        abort();
-    }
-}
-
-static void check_message(far_ctx *ctx)
-{
-    const char *message = far_ctx_message(ctx);
-    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
-    }
-}
+#include "fuzz.h"
 
 static void check_frame(const far_frame *f, int64_t side)
 {
@@ -43,7 +23,7 @@ static void check_side(far_ctx *ctx, const uint8_t *data, size_t size, int64_t s
         far_frame_destroy(f);
     } else {
         require(!f, "there is no table after a failure");
-        check_message(ctx);
+        check_message(far_ctx_message(ctx));
     }
 }
 

@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "chance.h"
+
 #define INPUT_MOST 8192 /* mutated inputs; corpus files run as they are at any size */
 #define FILES_MOST 1024
 #define RUNS_BETWEEN_CLOCKS 64
@@ -145,10 +147,8 @@ static uint64_t random_state;
 /* splitmix64 */
 static size_t draw(size_t below)
 {
-    uint64_t z = random_state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return below ? (size_t)((z ^ z >> 31) % below) : 0;
+    uint64_t bits = roll(&random_state);
+    return below ? (size_t)(bits % below) : 0;
 }
 
 static size_t least_of(size_t a, size_t b)

@@ -5,53 +5,9 @@
 #define _GNU_SOURCE
 #include "../../src/regress/model_file.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MAX_BYTES ((size_t)256 << 20)
 enum { ROWS = 7, INPUTS = 5, OUTPUTS = 2 }; /* what the manifests of the corpus announce */
-
-static size_t live_bytes;
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_model: not so: %s\n", what);
-        abort();
-    }
-}
-
-static void *limited_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    if (bytes > MAX_BYTES - live_bytes) {
-        return NULL;
-    }
-    live_bytes += bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void limited_free(void *user, void *ptr, size_t bytes)
-{
-    (void)user;
-    live_bytes -= bytes;
-    free(ptr);
-}
-
-static far_ctx *make_context(void)
-{
-    far_ctx_opts opts;
-    far_ctx *ctx;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1;
-    opts.alloc = limited_alloc;
-    opts.free = limited_free;
-    require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
-    return ctx;
-}
 
 /* ---- files in memory ---- */
 
@@ -178,14 +134,6 @@ static void check_again(far_ctx *ctx, const far_model *m)
     far_model_destroy(again);
     free(first.data);
     free(second.data);
-}
-
-static void check_message(const char *message)
-{
-    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
-    }
 }
 
 static void read_model(far_ctx *ctx, const void *data, size_t size)

@@ -5,54 +5,10 @@
 #define _GNU_SOURCE
 #include "../../src/net/net_file.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MAX_BYTES ((size_t)256 << 20)
 #define ARCH_MOST 512
 #define DATA_BYTES 8192
-
-static size_t live_bytes;
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_net: not so: %s\n", what);
-        abort();
-    }
-}
-
-static void *limited_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    if (bytes > MAX_BYTES - live_bytes) {
-        return NULL;
-    }
-    live_bytes += bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void limited_free(void *user, void *ptr, size_t bytes)
-{
-    (void)user;
-    live_bytes -= bytes;
-    free(ptr);
-}
-
-static far_ctx *make_context(void)
-{
-    far_ctx_opts opts;
-    far_ctx *ctx;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1;
-    opts.alloc = limited_alloc;
-    opts.free = limited_free;
-    require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
-    return ctx;
-}
 
 typedef struct file {
     char *data;
@@ -122,16 +78,6 @@ static void evaluate(far_ctx *ctx, const far_net *net)
     free(y);
 }
 
-static bool plain_line(const char *message)
-{
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        if (*c < ' ' || *c == 127) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* What the caller said wrong keeps its caret; what is wrong with the file is a line that names it.
  */
 static void check_failure(far_status st, const char *arch, const char *message)
@@ -143,8 +89,7 @@ static void check_failure(far_status st, const char *arch, const char *message)
     require(st == FAR_ERR_FORMAT || st == FAR_ERR_VALUE || st == FAR_ERR_MEMORY ||
                 st == FAR_ERR_ARG,
             "it is the file's fault");
-    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
-    require(plain_line(message), "the message is one plain line");
+    check_message(message);
 }
 
 static void read_net(far_ctx *ctx, const void *data, size_t size, const char *arch)

@@ -1,28 +1,9 @@
 /* Any bytes as a tar and as an idx array: a file that is found and values that are read lie in the
  * input, and what fails has a message of one line that starts with the name. */
+#define _GNU_SOURCE
 #include "../../src/data/fetch_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_packed: not so: %s\n", what);
-        abort();
-    }
-}
-
-static void check_message(far_ctx *ctx)
-{
-    const char *message = far_ctx_message(ctx);
-    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
-    }
-}
+#include "fuzz.h"
 
 static void check_bytes(const far_input *in, const unsigned char *data, int64_t size)
 {
@@ -40,7 +21,7 @@ static void check_tar(const far_input *in, const char *path)
     const unsigned char *found;
     int64_t size;
     if (far_tar_find(in, path, &found, &size) != FAR_OK) {
-        check_message(in->ctx);
+        check_message(far_ctx_message(in->ctx));
     } else if (found) {
         check_bytes(in, found, size);
     }
@@ -50,7 +31,7 @@ static void check_idx(const far_input *in)
 {
     far_stored array;
     if (far_idx_open(in, &array) != FAR_OK) {
-        check_message(in->ctx);
+        check_message(far_ctx_message(in->ctx));
         return;
     }
     require(array.rows > 0 && array.cols > 0, "there are values");

@@ -3,53 +3,9 @@
 #define _GNU_SOURCE
 #include "../../src/data/data_internal.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define MAX_BYTES ((size_t)256 << 20) /* a gzip may ask for more: that must fail cleanly */
-#define MAX_WRITTEN 10000             /* values; larger matrices are not written again */
-
-static size_t live_bytes;
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_table: not so: %s\n", what);
-        abort();
-    }
-}
-
-static void *limited_alloc(void *user, size_t bytes)
-{
-    (void)user;
-    if (bytes > MAX_BYTES - live_bytes) {
-        return NULL;
-    }
-    live_bytes += bytes;
-    return aligned_alloc(64, bytes);
-}
-
-static void limited_free(void *user, void *ptr, size_t bytes)
-{
-    (void)user;
-    live_bytes -= bytes;
-    free(ptr);
-}
-
-static far_ctx *make_context(void)
-{
-    far_ctx_opts opts;
-    far_ctx *ctx;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1;
-    opts.alloc = limited_alloc;
-    opts.free = limited_free;
-    require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
-    return ctx;
-}
+#define MAX_WRITTEN 10000 /* values; larger matrices are not written again */
 
 static void check_again(far_ctx *ctx, const far_mat *m)
 {
@@ -79,14 +35,6 @@ static void check_table(far_ctx *ctx, const far_array *t)
     }
     if (m.rows * m.cols <= MAX_WRITTEN) {
         check_again(ctx, &m);
-    }
-}
-
-static void check_message(const char *message)
-{
-    require(strncmp(message, "fuzz: ", 6) == 0, "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
     }
 }
 

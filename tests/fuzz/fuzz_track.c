@@ -6,14 +6,9 @@
 #include "../../src/data/data_internal.h"
 #include "../../src/measure/track.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { ROWS = 5, INPUTS = 2 };
 
@@ -21,14 +16,6 @@ static far_ctx *ctx;
 static far_track *track;
 static char path[64], again[80];
 static char names[256];
-
-static void require(int holds, const char *what)
-{
-    if (!holds) {
-        fprintf(stderr, "fuzz_track: not so: %s (%s)\n", what, far_ctx_message(ctx));
-        abort();
-    }
-}
 
 static void make_track(void)
 {
@@ -157,9 +144,7 @@ static void check_refusal(far_status st)
     require(st == FAR_ERR_FORMAT || st == FAR_ERR_VALUE || st == FAR_ERR_MEMORY,
             "it is the file's fault");
     require(strncmp(message, path, strlen(path)) == 0, "the message starts with the name");
-    for (const unsigned char *c = (const unsigned char *)message; *c; c++) {
-        require(*c >= ' ' && *c != 127, "the message is one plain line");
-    }
+    check_line(message);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -194,14 +194,18 @@ static double value_at_zero(const line *l, int64_t k, double *doubt)
     return (double)(middle + unit * sum);
 }
 
-static void bound_constant(double value, far_bound *b)
+/* at: any point, such as 0. */
+static void bound_constant(double value, double doubt, const double *at, far_bound *b)
 {
     b->verdict = FAR_BOUNDED;
     b->theorem = "every slope is 0: the prediction is the same everywhere";
     b->method = "constant";
-    b->proofs[0] = (far_proof){"constant", fabs(value)};
-    b->lowest = b->highest = value;
-    b->tightest = b->sup_found = fabs(value);
+    b->lowest = value - doubt;
+    b->highest = value + doubt;
+    b->tightest = fabs(value) + doubt;
+    b->proofs[0] = (far_proof){"constant", b->tightest};
+    b->sup_found = fabs(value);
+    b->at = at;
 }
 
 static void bound_line(const line *l, int64_t k, double level, double length, double *direction,
@@ -258,7 +262,8 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
         if (length > 0) {
             bound_line(l, k, opts->exceeds, length, vector, &c->bounds[k]);
         } else {
-            bound_constant(value_at_zero(l, k, &doubt), &c->bounds[k]);
+            double value = value_at_zero(l, k, &doubt);
+            bound_constant(value, doubt, vector, &c->bounds[k]);
         }
     }
     c->info.verdict = far_certificate_worst(c);

@@ -1,6 +1,5 @@
 /* farfield align: how well a kernel agrees with targets. */
 #include "cli.h"
-#include "json.h"
 #include "kernel_source.h"
 #include "report.h"
 

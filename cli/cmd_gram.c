@@ -4,9 +4,9 @@
 #include "dataset.h"
 #include "files.h"
 #include "gram_file.h"
-#include "json.h"
 #include "layers.h"
 #include "options.h"
+#include "report.h"
 #include "session.h"
 #include "subject.h"
 
@@ -20,8 +20,8 @@
 typedef struct gram_args {
     const char *net, *arch, *layers, *outputs, *output, *where;
     int dtype;
-    bool by_layer, json, quiet;
-    int64_t threads;
+    bool by_layer;
+    common_args common;
     double memory;
     const char *x, *x2; /* operands; NULL: not given */
 } gram_args;
@@ -73,9 +73,6 @@ static const option OPTIONS[] = {
      "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
     {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
      "use at most 500M, 8G, ... for what lies beside the result", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "gram --net NET [options] X [X2] [-o K.npy]";
@@ -125,6 +122,7 @@ static int read_command_line(int argc, char **argv, gram_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = plain_options(AT(common)),
                          .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
     args->x = line.operands[0];
@@ -300,51 +298,30 @@ static int write_result(job *j)
                : matrix_write(VERB, j->s.ctx, &j->result, "ntk", j->args.output);
 }
 
-/* Nested as the shape says, from element *at on. */
-static void json_array(const far_mat *m, const int64_t *shape, int dims, int64_t *at)
-{
-    size_t bytes = m->dtype == FAR_F64 ? sizeof(double) : sizeof(float);
-    if (dims == 2) {
-        far_mat block = far_mat_view((char *)m->data + (size_t)*at * bytes, shape[0], shape[1],
-                                     (far_dtype)m->dtype);
-        json_matrix(stdout, &block);
-        *at += shape[0] * shape[1];
-        return;
-    }
-    putchar('[');
-    for (int64_t i = 0; i < shape[0]; i++) {
-        fputs(i ? ",\n " : "\n ", stdout);
-        json_array(m, shape + 1, dims - 1, at);
-    }
-    putchar(']');
-}
-
-static int print_json(job *j)
+static int tell(job *j)
 {
     const gram_args *a = &j->args;
-    int64_t shape[5], at = 0;
+    int64_t shape[5];
+    double sides[5];
     int dims = array_shape(j, shape);
+    report out;
     if (!a->output && order_by_points(j) != EXIT_DONE) {
         return EXIT_FAILED;
     }
-    json_begin(stdout);
-    json_text_field(stdout, "net", a->net);
-    json_text_field(stdout, "arch", far_net_text(j->net));
-    json_text_field(stdout, "outputs", a->outputs);
-    json_text_field(stdout, "dtype", a->dtype == FAR_F64 ? "f64" : "f32");
-    json_key(stdout, "shape");
     for (int i = 0; i < dims; i++) {
-        print("%s%lld", i ? ", " : "[", (long long)shape[i]);
+        sides[i] = (double)shape[i];
     }
-    putchar(']');
-    if (a->output) {
-        json_text_field(stdout, "file", a->output);
-    } else {
-        json_key(stdout, "values");
-        json_array(&j->result, shape, dims, &at);
+    int code = report_begin(&j->s, &a->common, "A tangent kernel", &out);
+    far_result_text(out.result, "net", a->net, NULL, NULL);
+    far_result_text(out.result, "arch", far_net_text(j->net), NULL, NULL);
+    far_result_text(out.result, "outputs", a->outputs, NULL, NULL);
+    far_result_text(out.result, "dtype", a->dtype == FAR_F64 ? "f64" : "f32", NULL, NULL);
+    far_result_list(out.result, "shape", sides, dims);
+    report_written(&out, "file", NULL, a->output);
+    if (!a->output) {
+        far_result_array(out.result, "values", &j->result, shape, dims);
     }
-    json_end(stdout);
-    return EXIT_DONE;
+    return report_end(&out, code);
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
@@ -418,14 +395,14 @@ static int compute_and_write(job *j)
         session_idle(&j->s);
     }
     int code = st == FAR_OK ? matrix_check(VERB, &j->result) : EXIT_DONE;
-    if (st == FAR_OK && code == EXIT_DONE && (j->args.output || !j->args.json)) {
+    if (st == FAR_OK && code == EXIT_DONE && (j->args.output || !j->args.common.json)) {
         code = write_result(j);
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */
     if (st != FAR_OK) {
         return session_failure(&j->s, NULL);
     }
-    return code == EXIT_DONE && j->args.json ? print_json(j) : code;
+    return code == EXIT_DONE && j->args.common.json ? tell(j) : code;
 }
 
 static int run_gram(job *j)
@@ -458,12 +435,12 @@ static void job_close(job *j)
 
 int cmd_gram(int argc, char **argv)
 {
-    job j = {.args = {.outputs = "trace", .threads = default_threads()}};
+    job j = {.args = {.outputs = "trace", .common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     if (code == EXIT_DONE) {
         code = run_gram(&j);
     }

@@ -1,7 +1,7 @@
 /* farfield info: this build, and the architecture language. */
 #include "cli.h"
-#include "json.h"
 #include "options.h"
+#include "report.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,12 +19,10 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-typedef struct info_args {
-    bool json;
-} info_args;
+#define VERB "info"
 
 static const option OPTIONS[] = {
-    {"--json", 0, OPTION_FLAG, offsetof(info_args, json), NULL, "print JSON", 0, 0},
+    {"--json", 0, OPTION_FLAG, offsetof(common_args, json), NULL, "print JSON", 0, 0},
 };
 
 static const char USAGE[] = "info [--json]\n"
@@ -33,83 +31,62 @@ static const char ABOUT[] =
     "Tells what this build is. 'info arch' prints the architecture language with every default;\n"
     "'info arch TEXT' checks a text and prints its canonical form.";
 
-static int print_build(bool json)
+static int tell_build(session *s, const common_args *a)
 {
-    far_ctx *ctx;
-    if (far_ctx_create(NULL, &ctx) != FAR_OK) {
-        return failure("info", "out of memory");
-    }
-    int threads = far_ctx_threads(ctx);
-    far_ctx_destroy(ctx);
-    if (json) {
-        json_begin(stdout);
-        json_text_field(stdout, "version", far_version());
-        json_text_field(stdout, "isa", far_kernel_isa());
-        json_number_field(stdout, "threads", threads);
-        json_text_field(stdout, "compiler", COMPILER);
-        json_text_field(stdout, "build", FAR_BUILD_TYPE);
-        json_text_field(stdout, "libraries", FAR_BUILD_LIBRARIES);
-        json_end(stdout);
-        return EXIT_DONE;
-    }
-    print("version    %s\n", far_version());
-    print("isa        %s (FARFIELD_ISA=avx2|baseline chooses a lower one)\n", far_kernel_isa());
-    print("threads    %d\n", threads);
-    print("compiler   %s\n", COMPILER);
-    print("build      %s\n", FAR_BUILD_TYPE);
-    print("libraries  %s\n", FAR_BUILD_LIBRARIES);
-    return EXIT_DONE;
+    report out;
+    int code = report_begin(s, a, "This build", &out);
+    far_result *r = out.result;
+    far_result_text(r, "version", far_version(), "version", NULL);
+    far_result_text(r, "isa", far_kernel_isa(), "isa",
+                    "%s (FARFIELD_ISA=avx2|baseline chooses a lower one)", far_kernel_isa());
+    far_result_count(r, "threads", far_ctx_threads(s->ctx), "threads", NULL);
+    far_result_text(r, "compiler", COMPILER, "compiler", NULL);
+    far_result_text(r, "build", FAR_BUILD_TYPE, "build", NULL);
+    far_result_text(r, "libraries", FAR_BUILD_LIBRARIES, "libraries", NULL);
+    return report_end(&out, code);
 }
 
-static void print_arch(const far_arch *arch, bool json)
+static int tell_arch(session *s, const common_args *a, const char *text)
 {
-    if (!json) {
-        print("%s\n", far_arch_text(arch));
-        return;
-    }
-    json_begin(stdout);
-    json_text_field(stdout, "arch", far_arch_text(arch));
-    json_number_field(stdout, "layers", (double)far_arch_depth(arch));
-    json_end(stdout);
-}
-
-static int check_arch(const char *text, bool json)
-{
-    far_ctx *ctx;
     far_arch *arch;
-    if (far_ctx_create(NULL, &ctx) != FAR_OK) {
-        return failure("info", "out of memory");
-    }
-    int code = EXIT_DONE;
-    talk_trust(far_ctx_message(ctx));
-    far_status st = far_arch_parse(ctx, text, &arch);
+    report out;
+    far_status st = far_arch_parse(s->ctx, text, &arch);
     if (st != FAR_OK) {
-        failure("info", "%s", far_ctx_message(ctx));
-        code = usage_code(st);
-    } else {
-        print_arch(arch, json);
-        far_arch_destroy(arch);
+        failure(VERB, "%s", far_ctx_message(s->ctx));
+        return usage_code(st);
     }
-    far_ctx_destroy(ctx);
-    return code;
+    int code = report_begin(s, a, "An architecture", &out);
+    far_result_text(out.result, "arch", far_arch_text(arch), NULL, NULL);
+    far_result_say(out.result, NULL, "%s", far_arch_text(arch));
+    far_result_count(out.result, "layers", far_arch_depth(arch), NULL, NULL);
+    far_arch_destroy(arch);
+    return report_end(&out, code);
 }
 
-static int print_grammar(bool json)
+/* As text it is a page of its own, with lines. */
+static int tell_grammar(session *s, const common_args *a)
 {
-    if (!json) {
+    report out;
+    if (!a->json) {
         fputs(far_arch_grammar(), stdout);
         return EXIT_DONE;
     }
-    json_begin(stdout);
-    json_text_field(stdout, "grammar", far_arch_grammar());
-    json_end(stdout);
-    return EXIT_DONE;
+    int code = report_begin(s, a, "The architecture language", &out);
+    far_result_text(out.result, "grammar", far_arch_grammar(), NULL, NULL);
+    return report_end(&out, code);
+}
+
+static int tell_topic(session *s, const common_args *a, const command_line *line)
+{
+    return line->operand_count == 0   ? tell_build(s, a)
+           : line->operand_count == 1 ? tell_grammar(s, a)
+                                      : tell_arch(s, a, line->operands[1]);
 }
 
 int cmd_info(int argc, char **argv)
 {
-    info_args args = {0};
-    command_line line = {.verb = "info",
+    common_args args = {.threads = 0};
+    command_line line = {.verb = VERB,
                          .usage = USAGE,
                          .about = ABOUT,
                          .options = OPTIONS,
@@ -119,12 +96,12 @@ int cmd_info(int argc, char **argv)
     if (code != OPTIONS_OK) {
         return code;
     }
-    if (line.operand_count == 0) {
-        return print_build(args.json);
+    if (line.operand_count > 0 && strcmp(line.operands[0], "arch") != 0) {
+        return usage_error(VERB, "unknown topic '%s'; there is: arch", line.operands[0]);
     }
-    if (strcmp(line.operands[0], "arch") != 0) {
-        return usage_error("info", "unknown topic '%s'; there is: arch", line.operands[0]);
-    }
-    return line.operand_count == 1 ? print_grammar(args.json)
-                                   : check_arch(line.operands[1], args.json);
+    session s;
+    code = session_open(&s, VERB, args.threads, args.quiet);
+    code = code == EXIT_DONE ? tell_topic(&s, &args, &line) : code;
+    session_close(&s);
+    return code;
 }

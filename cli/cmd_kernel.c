@@ -2,8 +2,8 @@
 #include "cli.h"
 #include "files.h"
 #include "gram_file.h"
-#include "json.h"
 #include "options.h"
+#include "report.h"
 #include "session.h"
 #include "show.h"
 
@@ -22,8 +22,9 @@ enum { GET_NTK, GET_NNGP };
 typedef struct kernel_args {
     const char *arch, *at_infinity, *output;
     int get, param, dtype; /* in the order of far_param and far_dtype */
-    bool diag, lower, sup, json, quiet;
-    int64_t inputs, threads;
+    bool diag, lower, sup;
+    int64_t inputs;
+    common_args common;
     const char *x, *x2; /* operands; NULL: not given */
 } kernel_args;
 
@@ -62,9 +63,6 @@ static const option OPTIONS[] = {
      "with --sup: number of inputs (matters to a norm on the input only)", 1, INT_MAX},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "kernel --arch ARCH [options] X [X2]\n"
@@ -161,6 +159,7 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = plain_options(AT(common)),
                          .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
     if (code != OPTIONS_OK) {
@@ -175,7 +174,7 @@ static int read_command_line(int argc, char **argv, kernel_args *args)
 
 /* A line on stderr for a library call that failed, and the exit code. The library calls points
  * x1, x2, x and u; the user knows them by their files. */
-static int report(job *j, far_status st)
+static int library_failure(job *j, far_status st)
 {
     const char *message = far_ctx_message(j->s.ctx);
     const char *names[][2] = {{"u: ", j->args.at_infinity},
@@ -197,7 +196,7 @@ static int report(job *j, far_status st)
 
 static int job_open(job *j)
 {
-    int code = session_open(&j->s, VERB, j->args.threads, j->args.quiet);
+    int code = session_open(&j->s, VERB, j->args.common.threads, j->args.common.quiet);
     if (code == EXIT_DONE && j->args.output) {
         code = output_possible(VERB, j->s.ctx, j->args.output);
     }
@@ -208,7 +207,7 @@ static int job_open(job *j)
     far_kernel_opts_init(&how);
     how.param = j->args.param;
     far_status st = far_kernel_create(j->s.ctx, j->args.arch, &how, &j->kernel);
-    return st == FAR_OK ? EXIT_DONE : report(j, st);
+    return st == FAR_OK ? EXIT_DONE : library_failure(j, st);
 }
 
 static void job_close(job *j)
@@ -225,26 +224,34 @@ static const char *word_of(const char *list, int index)
     return choice_word(list, index, buffer, sizeof buffer);
 }
 
-static void json_head(const job *j)
+static void tell_kernel(far_result *r, const job *j)
 {
-    json_begin(stdout);
-    json_text_field(stdout, "arch", far_kernel_text(j->kernel));
-    json_text_field(stdout, "get", word_of(GET_LIST, j->args.get));
-    json_text_field(stdout, "param", word_of(PARAM_LIST, j->args.param));
+    far_result_text(r, "arch", far_kernel_text(j->kernel), NULL, NULL);
+    far_result_text(r, "get", word_of(GET_LIST, j->args.get), NULL, NULL);
+    far_result_text(r, "param", word_of(PARAM_LIST, j->args.param), NULL, NULL);
 }
 
-/* The values, or the name of the file that holds them. */
-static void json_values(const job *j, const far_mat *m)
+/* The values, or the name of the file that holds them. orders: of limits; NULL: no limits. */
+static int tell_matrix(job *j, const far_mat *m, const far_mat *orders)
 {
-    json_text_field(stdout, "dtype", word_of(DTYPE_LIST, m->dtype));
-    json_key(stdout, "shape");
-    print("[%lld, %lld]", (long long)m->rows, (long long)m->cols);
-    if (j->args.output) {
-        json_text_field(stdout, "file", j->args.output);
-    } else {
-        json_key(stdout, "values");
-        json_matrix(stdout, m);
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "A kernel", &out);
+    far_result *r = out.result;
+    tell_kernel(r, j);
+    if (orders) {
+        far_result_array(r, "order", orders, &orders->rows, 1);
     }
+    if (j->no_limits) {
+        far_result_text(r, "null_means", "no limit along parallel directions: it is infinite", NULL,
+                        NULL);
+    }
+    far_result_text(r, "dtype", word_of(DTYPE_LIST, m->dtype), NULL, NULL);
+    far_result_list(r, "shape", (double[]){(double)m->rows, (double)m->cols}, 2);
+    report_written(&out, "file", NULL, j->args.output);
+    if (!j->args.output) {
+        far_result_array(r, "values", m, (int64_t[]){m->rows, m->cols}, 2);
+    }
+    return report_end(&out, code);
 }
 
 static bool keeps_header(const job *j)
@@ -277,16 +284,6 @@ static int write_with_header(job *j, const far_mat *m)
     return code == EXIT_DONE ? gram_write(&j->s, m, shape, 2, h.kind, &h, j->args.output) : code;
 }
 
-/* JSON has null for a limit that is not there, and a field that says why. */
-static void json_no_limits(const far_mat *m)
-{
-    double *values = m->data;
-    json_text_field(stdout, "null_means", "no limit along parallel directions: it is infinite");
-    for (int64_t i = 0; i < m->rows * m->cols; i++) {
-        values[i] = isinf(values[i]) ? NAN : values[i];
-    }
-}
-
 static bool some_infinite(const far_mat *m)
 {
     for (int64_t i = 0; i < m->rows * m->cols; i++) {
@@ -312,24 +309,12 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
     }
     if (keeps_header(j)) {
         code = write_with_header(j, m);
-    } else if (a->output || !a->json) {
+    } else if (a->output || !a->common.json) {
         const char *name = word_of(GET_LIST, a->get);
         code = orders ? gaps_write(VERB, j->s.ctx, m, name, a->output)
                       : matrix_write(VERB, j->s.ctx, m, name, a->output);
     }
-    if (code == EXIT_DONE && a->json) {
-        json_head(j);
-        if (orders) {
-            json_key(stdout, "order");
-            json_column(stdout, orders);
-        }
-        if (j->no_limits) {
-            json_no_limits(m);
-        }
-        json_values(j, m);
-        json_end(stdout);
-    }
-    return code;
+    return code == EXIT_DONE && a->common.json ? tell_matrix(j, m, orders) : code;
 }
 
 /* What follows a call of the library: its result written, or its failure reported. */
@@ -338,7 +323,7 @@ static int deliver(job *j, far_status st, const far_mat *m, const far_mat *order
     progress_end(&j->s.bar);
     int code = st == FAR_OK ? write_result(j, m, orders) : EXIT_FAILED;
     session_idle(&j->s); /* does not come back after Ctrl-C */
-    return st == FAR_OK ? code : report(j, st);
+    return st == FAR_OK ? code : library_failure(j, st);
 }
 
 static int check_widths(const input *a, const input *b)
@@ -465,7 +450,7 @@ static int compute_limit(job *j, const far_mat *u, const far_mat *x)
                              ntk ? &result : NULL, ntk ? &orders : NULL);
         code = deliver(j, st, &result, &orders);
     }
-    if (code == EXIT_DONE && !j->args.quiet) {
+    if (code == EXIT_DONE && !j->args.common.quiet) {
         fflush(stdout);
         explain_orders(j, &orders);
     }
@@ -484,58 +469,64 @@ static int run_limit(job *j)
 
 /* ---- the supremum -------------------------------------------------------------------------- */
 
-static void print_supremum(const far_supremum *sup)
+static void say_supremum(far_result *r, const far_supremum *sup)
 {
     char a[SHOW_BYTES], b[SHOW_BYTES];
-    if (!sup->bounded && sup->order < 0) {
-        print("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s as x -> 0\n",
-              show_exact(sup->slope, a), show_exact(sup->order, b));
-    } else if (!sup->bounded) {
-        print("Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s\n",
-              show_exact(sup->slope, a), show_exact(sup->order, b));
+    if (!sup->bounded) {
+        far_result_say(r, NULL, "Theta(x, x) is unbounded: it grows like %s (|x| / sqrt(d))^%s%s",
+                       show_exact(sup->slope, a), show_exact(sup->order, b),
+                       sup->order < 0 ? " as x -> 0" : "");
     } else if (sup->constant) {
-        print("Theta(x, x) = %s for every x\n", show_exact(sup->value, a));
+        far_result_say(r, NULL, "Theta(x, x) = %s for every x", show_exact(sup->value, a));
     } else if (isnan(sup->radius)) {
-        print("sup Theta(x, x) = %s, reached at some x; the layers on the input decide where\n",
-              show_exact(sup->value, a));
-    } else if (sup->attained) {
-        print("sup Theta(x, x) = %s, reached at |x| / sqrt(d) = %s\n", show_exact(sup->value, a),
-              show_exact(sup->radius, b));
+        far_result_say(r, NULL,
+                       "sup Theta(x, x) = %s, reached at some x; the layers on the input decide "
+                       "where",
+                       show_exact(sup->value, a));
     } else {
-        print("sup Theta(x, x) = %s, approached as |x| / sqrt(d) -> %s\n",
-              show_exact(sup->value, a), show_exact(sup->radius, b));
+        far_result_say(r, NULL, "sup Theta(x, x) = %s, %s %s", show_exact(sup->value, a),
+                       sup->attained ? "reached at |x| / sqrt(d) ="
+                                     : "approached as |x| / sqrt(d) ->",
+                       show_exact(sup->radius, b));
     }
 }
 
-static void print_proof(const far_supremum *sup)
+static void say_proof(far_result *r, const far_supremum *sup)
 {
     char a[SHOW_BYTES];
     if (sup->bounded && sup->proven_by) {
-        print("proven: Theta(x, x) <= %s for every x, by interval arithmetic (%s)\n",
-              show_exact(nextafter(sup->proven, INFINITY), a), sup->proven_by);
+        far_result_say(r, NULL,
+                       "proven: Theta(x, x) <= %s for every x, by interval arithmetic (%s)",
+                       show_exact(nextafter(sup->proven, INFINITY), a), sup->proven_by);
     } else if (sup->bounded) {
-        print("found by a scan along |x|: numerical, not proven\n");
+        far_result_say(r, NULL, "found by a scan along |x|: numerical, not proven");
     }
 }
 
-static void print_supremum_json(const job *j, const far_supremum *sup)
+static int tell_supremum(job *j, const far_supremum *sup)
 {
-    json_head(j);
-    json_number_field(stdout, "inputs", (double)j->args.inputs);
-    json_text_field(stdout, "verdict", sup->bounded ? "bounded" : "unbounded");
-    json_number_field(stdout, "C", sup->value);
-    json_number_field(stdout, "proven", sup->proven_by ? sup->proven : NAN);
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "The supremum of a kernel", &out);
+    far_result *r = out.result;
+    out.quiet = false;
+    say_supremum(r, sup);
+    say_proof(r, sup);
+    tell_kernel(r, j);
+    far_result_count(r, "inputs", j->args.inputs, NULL, NULL);
+    far_result_text(r, "verdict", sup->bounded ? "bounded" : "unbounded", NULL, NULL);
+    far_result_number(r, "C", sup->value, NULL, NULL);
     if (sup->proven_by) {
-        json_text_field(stdout, "proven_by", sup->proven_by);
+        far_result_number(r, "proven", sup->proven, NULL, NULL);
     } else {
-        json_null_field(stdout, "proven_by");
+        far_result_missing(r, "proven", "not proven", NULL);
     }
-    json_number_field(stdout, "radius", sup->radius);
-    json_bool_field(stdout, "attained", sup->attained);
-    json_bool_field(stdout, "constant", sup->constant);
-    json_number_field(stdout, "order", sup->order);
-    json_number_field(stdout, "slope", sup->slope);
-    json_end(stdout);
+    far_result_text(r, "proven_by", sup->proven_by, NULL, NULL);
+    far_result_number(r, "radius", sup->radius, NULL, NULL);
+    far_result_flag(r, "attained", sup->attained, NULL, NULL);
+    far_result_flag(r, "constant", sup->constant, NULL, NULL);
+    far_result_number(r, "order", sup->order, NULL, NULL);
+    far_result_number(r, "slope", sup->slope, NULL, NULL);
+    return report_end(&out, code);
 }
 
 static int run_supremum(job *j)
@@ -543,16 +534,7 @@ static int run_supremum(job *j)
     far_supremum sup;
     far_supremum_init(&sup);
     far_status st = far_kernel_supremum(j->s.ctx, j->kernel, j->args.inputs, &sup);
-    if (st != FAR_OK) {
-        return report(j, st);
-    }
-    if (j->args.json) {
-        print_supremum_json(j, &sup);
-    } else {
-        print_supremum(&sup);
-        print_proof(&sup);
-    }
-    return EXIT_DONE;
+    return st == FAR_OK ? tell_supremum(j, &sup) : library_failure(j, st);
 }
 
 int cmd_kernel(int argc, char **argv)
@@ -561,7 +543,7 @@ int cmd_kernel(int argc, char **argv)
                       .param = FAR_PARAM_NTK,
                       .dtype = FAR_F64,
                       .inputs = 2,
-                      .threads = default_threads()}};
+                      .common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "files.h"
 #include "laplace_job.h"
+#include "report.h"
 #include "subject.h"
 
 #include <math.h>
@@ -55,9 +56,6 @@ static const option OPTIONS[] = {
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write predictions to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
     {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE", "use at most 500M, 8G, ...", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no table, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] =
@@ -151,6 +149,7 @@ static int read_command_line(int argc, char **argv, laplace_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     if (code != OPTIONS_OK) {
@@ -242,12 +241,7 @@ static int run(laplace_job *j)
     code = code == EXIT_DONE ? laplace_judge(j) : code;
     code = code == EXIT_DONE && j->args.output ? laplace_write(j) : code;
     session_idle(&j->s); /* does not come back after Ctrl-C */
-    if (code == EXIT_DONE && j->args.json) {
-        laplace_print_json(j);
-    } else if (code == EXIT_DONE && !j->args.quiet) {
-        laplace_print(j);
-    }
-    return code;
+    return code == EXIT_DONE ? laplace_tell(j) : code;
 }
 
 static laplace_args default_args(void)
@@ -259,7 +253,7 @@ static laplace_args default_args(void)
                           .noise = NAN,
                           .landmarks = o.landmarks,
                           .rank = o.rank,
-                          .threads = default_threads()};
+                          .common = {.threads = default_threads()}};
 }
 
 int cmd_laplace(int argc, char **argv)
@@ -269,7 +263,7 @@ int cmd_laplace(int argc, char **argv)
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     laplace_free(&j);
     return code;

@@ -1,5 +1,4 @@
 /* farfield local: how a kernel looks around each point. */
-#include "json.h"
 #include "local_job.h"
 #include "picture.h"
 #include "report.h"

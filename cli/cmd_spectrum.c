@@ -1,6 +1,5 @@
 /* farfield spectrum: the eigenvalues of a kernel. */
 #include "cli.h"
-#include "json.h"
 #include "kernel_source.h"
 #include "power_show.h"
 #include "report.h"

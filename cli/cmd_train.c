@@ -70,12 +70,12 @@ static const option OPTIONS[] = {
      "net-0.safetensors, net-1.safetensors, ...",
      1, MOST_SEEDS},
     {"--task", 0, OPTION_CHOICE, AT(task), "auto|regress|classify",
-     "auto classifies if the target is a column of words", 0, 0},
+     "auto classifies if the target is a text column", 0, 0},
     {"--standardize", 0, OPTION_CHOICE, AT(standardize), STANDARDIZE_LIST,
      "what to bring to mean 0 and variance 1 (the file remembers)", 0, 0},
     {"--no-standardize", 0, OPTION_FLAG, AT(raw), NULL, "the same as --standardize none", 0, 0},
     {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
-     "fill gaps with the median, or with the commonest word", 0, 0},
+     "fill missing values with the median or the most frequent category", 0, 0},
     {"--dtype", 0, OPTION_CHOICE, AT(dtype), "f64|f32", "precision of training", 0, 0},
     {"--checkpoint", 0, OPTION_TEXT, AT(checkpoint), "FILE",
      "where an unfinished run is kept (OUTPUT.checkpoint)", 0, 0},
@@ -90,11 +90,6 @@ static const option OPTIONS[] = {
      0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
      0, 0},
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write report.html in DIR: losses, and what was learnt", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "train --arch ARCH DATA --target COL[,COL] [options] [-o FILE]\n"
@@ -229,6 +224,7 @@ static int read_command_line(int argc, char **argv, training *t)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     a->data = line.operands[0];
@@ -436,9 +432,9 @@ static int batch_make(training *t, batch *b)
 static int make_histories(training *t)
 {
     int64_t count = t->args.seeds * t->opts.epochs;
-    t->histories = t->args.report ? calloc((size_t)count + 1, sizeof *t->histories) : NULL;
+    t->histories = t->args.common.report ? calloc((size_t)count + 1, sizeof *t->histories) : NULL;
     t->opts.history = t->histories;
-    return t->args.report && !t->histories ? failure(VERB, "out of memory") : EXIT_DONE;
+    return t->args.common.report && !t->histories ? failure(VERB, "out of memory") : EXIT_DONE;
 }
 
 static far_status train_batch(training *t, batch *b)
@@ -568,42 +564,22 @@ static int score_runs(training *t)
     return code;
 }
 
-static int write_report(training *t)
+static int tell(training *t)
 {
-    report r;
-    int code = report_open(&t->s, t->args.report, &r);
-    if (code == EXIT_DONE && t->args.report) {
-        report_training(&r, t);
-        code = report_write(&r);
-    }
-    report_close(&r);
-    return code;
-}
-
-static int tell(const training *t)
-{
-    int failed = 0;
+    int failed = 0, code = training_tell(t);
     for (int64_t i = 0; i < t->args.seeds; i++) {
         failed += diverged(&t->runs[i]);
     }
-    if (t->args.json) {
-        training_print_json(t);
-    } else if (!t->args.quiet) {
-        training_print(t);
-    }
-    if (failed > 0) {
+    if (code == EXIT_DONE && failed > 0) {
         return failure(VERB, "%d of %lld runs diverged and %s not kept; try a smaller --lr", failed,
                        (long long)t->args.seeds, failed == 1 ? "is" : "are");
     }
-    return EXIT_DONE;
+    return code;
 }
 
 static int run_train(training *t)
 {
     int code = name_runs(t);
-    if (code == EXIT_DONE) {
-        code = report_possible(&t->s, t->args.report);
-    }
     if (code == EXIT_DONE && t->args.data) {
         code = read_data(t);
     }
@@ -624,9 +600,6 @@ static int run_train(training *t)
     }
     if (code == EXIT_DONE) {
         code = score_runs(t);
-    }
-    if (code == EXIT_DONE) {
-        code = write_report(t);
     }
     return code == EXIT_DONE ? tell(t) : code;
 }
@@ -665,18 +638,18 @@ static train_args default_args(void)
                         .every = o.checkpoint_seconds,
                         .epochs = o.epochs,
                         .seeds = 1,
-                        .threads = default_threads()};
+                        .common = {.threads = default_threads()}};
 }
 
 int cmd_train(int argc, char **argv)
 {
-    training t = {.argc = argc, .argv = argv, .args = default_args()};
+    training t = {.args = default_args()};
     int code = read_command_line(argc, argv, &t);
     if (code != OPTIONS_OK) {
         tracking_free(&t.track);
         return code;
     }
-    code = session_open(&t.s, VERB, t.args.threads, t.args.quiet);
+    code = session_start(&t.s, VERB, &t.args.common);
     if (code == EXIT_DONE) {
         code = run_train(&t);
     }

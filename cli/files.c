@@ -1,6 +1,5 @@
 #define _GNU_SOURCE
 #include "files.h"
-#include "json.h"
 #include "progress.h"
 #include "show.h"
 
@@ -230,6 +229,15 @@ int gaps_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char
     errno = 0;
     far_status st = far_mat_write_gaps(ctx, m, array_name, path, stdout);
     return matrix_written(verb_name, ctx, st, path);
+}
+
+double mat_get(const far_mat *m, int64_t i, int64_t j)
+{
+    int64_t at = i * m->ld + j;
+    if (m->dtype == FAR_F32) {
+        return (double)((const float *)m->data)[at];
+    }
+    return ((const double *)m->data)[at];
 }
 
 /* ---- whole files --------------------------------------------------------------------------- */

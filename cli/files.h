@@ -34,6 +34,9 @@ char *text_read(const char *verb_name, far_ctx *ctx, const char *path);
 /* Zeroed memory for a rows x cols matrix, checked against what the machine has available. */
 int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dtype, far_mat *out);
 
+/* Element (i, j) of a host matrix. */
+double mat_get(const far_mat *m, int64_t i, int64_t j);
+
 /* Whether far_mat_write knows the ending of path, which may be NULL; if not, with a line on stderr.
  */
 bool output_ending_known(const char *verb_name, const char *path);

@@ -99,15 +99,6 @@ void json_null_field(FILE *out, const char *key)
     fputs("null", out);
 }
 
-double mat_get(const far_mat *m, int64_t i, int64_t j)
-{
-    int64_t at = i * m->ld + j;
-    if (m->dtype == FAR_F32) {
-        return (double)((const float *)m->data)[at];
-    }
-    return ((const double *)m->data)[at];
-}
-
 void json_matrix(FILE *out, const far_mat *m)
 {
     int digits = m->dtype == FAR_F32 ? 9 : 17;

@@ -3,6 +3,8 @@
 #ifndef FAR_CLI_JSON_H
 #define FAR_CLI_JSON_H
 
+#include "files.h"
+
 #include <farfield/base.h>
 #include <stdio.h>
 
@@ -24,8 +26,5 @@ void json_matrix(FILE *out, const far_mat *m);
 void json_column(FILE *out, const far_mat *m);
 /* [...] of count numbers. */
 void json_numbers(FILE *out, const double *values, int64_t count);
-
-/* Element (i, j) of a host matrix. */
-double mat_get(const far_mat *m, int64_t i, int64_t j);
 
 #endif

@@ -1,5 +1,4 @@
 #include "kernel_source.h"
-#include "json.h"
 #include "layers.h"
 #include "subject.h"
 

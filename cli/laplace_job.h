@@ -17,8 +17,9 @@ typedef struct laplace_args {
     const char *train; /* the operand */
     int likelihood;
     double val_part, prior, noise, memory; /* NAN (memory: 0): not given */
-    int64_t landmarks, rank, samples, seed, threads;
-    bool exact, balanced, residual, paper, choose, probit, json, quiet;
+    int64_t landmarks, rank, samples, seed;
+    bool exact, balanced, residual, paper, choose, probit;
+    common_args common;
     bool rank_given, prior_given;
 } laplace_args;
 
@@ -87,8 +88,7 @@ void laplace_free(laplace_job *j);
 
 /* ---- laplace_show.c ---- */
 
-void laplace_print(const laplace_job *j);
-void laplace_print_json(const laplace_job *j);
+int laplace_tell(laplace_job *j);
 /* Predictions of the scored rows into the file asked for. */
 int laplace_write(laplace_job *j);
 

@@ -1,6 +1,5 @@
 /* The posterior of a network, chosen on validation rows, and how it does on others. */
 #include "files.h"
-#include "json.h"
 #include "laplace_job.h"
 #include "show.h"
 

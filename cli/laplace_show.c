@@ -1,15 +1,13 @@
-/* What a Laplace approximation says: a table, JSON, a file of predictions. */
+/* What a Laplace approximation says: its result, and a file of predictions. */
 #define _GNU_SOURCE
 #include "files.h"
-#include "json.h"
 #include "laplace_job.h"
+#include "report.h"
 #include "subject.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-enum { LABEL_WIDTH = 15 };
 
 static const char *const LIKELIHOODS[] = {"gaussian", "softmax", "bernoulli"};
 
@@ -62,92 +60,91 @@ static const char *unit_of(const laplace_job *j)
 
 /* ---- the head ------------------------------------------------------------------------------ */
 
-static void print_label(const char *label)
-{
-    print("%-*s", LABEL_WIDTH, label);
-}
-
 static const char *plural(int64_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-static void print_network(const laplace_job *j)
+static void tell_network(far_result *r, const laplace_job *j, const far_laplace_info *i)
 {
-    print_label("network");
-    print("%s\n", far_net_text(j->net));
-    print_label("");
-    print("%lld parameters, %lld input%s, %lld output%s%s\n", (long long)j->info.parameters,
-          (long long)j->info.inputs, plural(j->info.inputs), (long long)j->info.outputs,
-          plural(j->info.outputs), j->info.linearized ? ", linearised" : "");
-    print_label("likelihood");
-    print("%s%s\n", LIKELIHOODS[j->opts.likelihood],
-          j->args.likelihood == LIKELIHOOD_AUTO ? ", as it was trained" : "");
+    bool automatic = j->args.likelihood == LIKELIHOOD_AUTO;
+    far_result_text(r, "net", j->args.net, NULL, NULL);
+    far_result_text(r, "arch", far_net_text(j->net), "network", NULL);
+    far_result_count(r, "parameters", i->parameters, "",
+                     "%lld parameters, %lld input%s, %lld output%s%s", (long long)i->parameters,
+                     (long long)j->info.inputs, plural(j->info.inputs), (long long)j->info.outputs,
+                     plural(j->info.outputs), j->info.linearized ? ", linearised" : "");
+    far_result_text(r, "likelihood", LIKELIHOODS[i->likelihood], "likelihood", "%s%s",
+                    LIKELIHOODS[i->likelihood], automatic ? ", as it was trained" : "");
     if (!laplace_classifies(j)) {
-        print_label("noise");
-        print("%.6g%s (%s)\n", raw_noise(j), unit_of(j), j->noise_from);
+        far_result_number(r, "noise", raw_noise(j), "noise", "%.6g%s (%s)", raw_noise(j),
+                          unit_of(j), j->noise_from);
     }
+    far_result_count(r, "rows", i->rows, "rows", "%lld of %s to fit", (long long)j->train.x.rows,
+                     j->train.name);
+    far_result_count(
+        r, "validation_rows", j->val.x.rows, j->val.name ? "" : NULL, "%lld of %s to choose%s",
+        (long long)j->val.x.rows, j->val.name ? j->val.name : "",
+        j->args.val ? "" : ", not used to fit (the network may have been trained on them)");
 }
 
-static void print_rows(const laplace_job *j)
-{
-    print_label("rows");
-    print("%lld of %s to fit\n", (long long)j->train.x.rows, j->train.name);
-    if (j->val.name) {
-        print_label("");
-        print("%lld of %s to choose%s\n", (long long)j->val.x.rows, j->val.name,
-              j->args.val ? "" : ", not used to fit (the network may have been trained on them)");
-    }
-}
-
-/* The landmarks may give fewer features than were asked for. */
-static void print_rank_given(const laplace_job *j, int64_t rank)
+/* Where the number of features comes from: the landmarks may give fewer than were asked for. */
+static void rank_origin(const laplace_job *j, int64_t rank, char *out, size_t size)
 {
     int64_t asked = j->args.rank;
     const char *origin = j->args.rank_given ? "given" : "the default: not validated";
-    if (asked == rank) {
-        print(", %s\n", origin);
-    } else if (asked == 0) {
-        puts(", all that the landmarks give");
-    } else {
-        print(", all that the landmarks give (%lld %s)\n", (long long)asked,
-              j->args.rank_given ? "asked for" : "is the default");
-    }
-}
-
-static void print_posterior(const laplace_job *j, const far_laplace_info *i)
-{
-    print_label("posterior");
-    if (i->method == FAR_LAPLACE_EXACT) {
-        print("exact, a system of side %lld (%s)\n", (long long)i->side,
-              i->system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
-        return;
-    }
-    print("ELLA, %lld landmarks, %s\n", (long long)i->landmarks,
-          i->residual_prior ? "with the prior of what is no feature"
-                            : "as in the paper, without the prior of what is no feature");
-    print_label("K");
-    print("%lld features", (long long)i->rank);
     if (j->chosen_rank) {
-        print(", chosen of up to %lld%s\n", (long long)j->rank_tried,
-              i->rank == j->rank_tried ? ": the most there were" : "");
+        snprintf(out, size, "chosen of up to %lld%s", (long long)j->rank_tried,
+                 rank == j->rank_tried ? ": the most there were" : "");
+    } else if (asked == rank) {
+        snprintf(out, size, "%s", origin);
+    } else if (asked == 0) {
+        snprintf(out, size, "all that the landmarks give");
     } else {
-        print_rank_given(j, i->rank);
+        snprintf(out, size, "all that the landmarks give (%lld %s)", (long long)asked,
+                 j->args.rank_given ? "asked for" : "is the default");
     }
 }
 
-static void print_prior(const laplace_job *j, const far_laplace_info *i)
+static void tell_features(far_result *r, const laplace_job *j, const far_laplace_info *i)
 {
-    print_label("s0^2");
-    print("%.6g", i->prior);
-    if (j->chosen_prior) {
-        print(", chosen%s\n",
-              j->choice.edge ? ", at the end of the grid: a wider one may do better" : "");
+    char origin[128];
+    rank_origin(j, i->rank, origin, sizeof origin);
+    far_result_text(r, "method", "ella", NULL, NULL);
+    far_result_count(r, "landmarks", i->landmarks, "posterior", "ELLA, %lld landmarks, %s",
+                     (long long)i->landmarks,
+                     i->residual_prior ? "with the prior of what is no feature"
+                                       : "as published, without the prior of what is no feature");
+    far_result_count(r, "rank", i->rank, "K", "%lld features, %s", (long long)i->rank, origin);
+    far_result_count(r, "rank_tried", j->rank_tried, NULL, NULL);
+    far_result_flag(r, "rank_chosen", j->chosen_rank, NULL, NULL);
+    far_result_flag(r, "residual_prior", i->residual_prior, NULL, NULL);
+    far_result_count(r, "side", i->side, NULL, NULL);
+}
+
+static double validation_nll(const laplace_job *j)
+{
+    return laplace_classifies(j) ? j->choice.nll : raw_nll(j, j->choice.nll);
+}
+
+static void tell_prior(far_result *r, const laplace_job *j, const far_laplace_info *i)
+{
+    bool edge = j->chosen_prior && j->choice.edge;
+    const char *origin = edge                  ? "chosen, at the end of the grid: a wider one may "
+                                                 "do better"
+                         : j->chosen_prior     ? "chosen"
+                         : j->args.prior_given ? "given"
+                                               : "the default: not validated";
+    far_result_number(r, "prior", i->prior, "s0^2", "%.6g, %s", i->prior, origin);
+    far_result_flag(r, "prior_chosen", j->chosen_prior, NULL, NULL);
+    far_result_flag(r, "prior_at_edge", edge, NULL, NULL);
+    if (j->chosen_prior || j->chosen_rank) {
+        far_result_number(r, "validation_nll", validation_nll(j), NULL, NULL);
     } else {
-        puts(j->args.prior_given ? ", given" : ", the default: not validated");
+        far_result_missing(r, "validation_nll", "nothing was chosen on validation rows", NULL);
     }
-    print_label("effective");
-    print("%.6g parameters that the data decide\n", i->effective);
+    far_result_number(r, "effective", i->effective, "effective",
+                      "%.6g parameters that the data decide", i->effective);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
@@ -156,32 +153,12 @@ static const char *form_name(const laplace_job *j, form f)
 {
     bool exact = j->args.exact;
     return f == FORM_MAP                      ? "MAP"
-           : f == FORM_PAPER || j->args.paper ? "paper's"
+           : f == FORM_PAPER || j->args.paper ? "as published"
            : exact                            ? "exact"
                                               : "ELLA";
 }
 
-static void print_number(double value)
-{
-    if (isnan(value)) {
-        print("  %10s", "-");
-    } else {
-        print("  %10.5g", value);
-    }
-}
-
 typedef double (*pick_fn)(const laplace_job *j, const verdicts *v);
-
-static void print_line(const laplace_job *j, const char *name, pick_fn pick)
-{
-    print("%-22s", name);
-    for (int f = 0; f < FORMS; f++) {
-        if (j->forms[f].computed) {
-            print_number(pick(j, &j->forms[f]));
-        }
-    }
-    putchar('\n');
-}
 
 #define PICK(name, expression)                                                                     \
     static double name(const laplace_job *j, const verdicts *v)                                    \
@@ -199,174 +176,155 @@ PICK(gauss_coverage, v->gauss.coverage)
 PICK(auroc_entropy, v->by_entropy)
 PICK(auroc_variance, v->by_variance)
 
-static void print_scores(const laplace_job *j)
+/* A score: its name in JSON and for people, and where it applies. */
+typedef struct score {
+    const char *key, *name;
+    pick_fn pick;
+    bool scores, classes, regressions; /* of scored rows; of which networks */
+} score;
+
+static const score SCORES[] = {
+    {"nll", "NLL", class_nll, true, true, false},
+    {"brier", "Brier", class_brier, true, true, false},
+    {"ece", "ECE, 15 bins", class_ece, true, true, false},
+    {"accuracy", "accuracy", class_accuracy, true, true, false},
+    {"nll", "NLL", gauss_nll, true, false, true},
+    {"rmse", "RMSE", gauss_rmse, true, false, true},
+    {"coverage", "coverage of 95%", gauss_coverage, true, false, true},
+    {"auroc_entropy", "AUROC by entropy", auroc_entropy, false, true, false},
+    {"auroc_variance", "AUROC by variance", auroc_variance, false, true, true},
+};
+enum { SCORE_COUNT = sizeof SCORES / sizeof SCORES[0] };
+
+static bool applies(const laplace_job *j, const score *s)
 {
-    if (laplace_classifies(j)) {
-        print_line(j, "NLL", class_nll);
-        print_line(j, "Brier", class_brier);
-        print_line(j, "ECE, 15 bins", class_ece);
-        print_line(j, "accuracy", class_accuracy);
-    } else {
-        print_line(j, "NLL", gauss_nll);
-        print_line(j, *unit_of(j) ? "RMSE, standardised" : "RMSE", gauss_rmse);
-        print_line(j, "coverage of 95%", gauss_coverage);
-    }
+    return (s->scores ? is_scored(j) : j->ood.name != NULL) &&
+           (laplace_classifies(j) ? s->classes : s->regressions);
 }
 
-static void print_table(const laplace_job *j)
+static void tell_table(far_result *r, const laplace_job *j)
 {
-    print("\n%-22s", "");
+    char about[256];
+    far_result_column columns[FORMS + 2] = {{NULL, "", NULL}};
+    int64_t cols = 1;
+    snprintf(about, sizeof about, "%lld %s rows of %.200s", (long long)j->scored->x.rows,
+             role_of(j), j->scored->name);
     for (int f = 0; f < FORMS; f++) {
         if (j->forms[f].computed) {
-            print("  %10s", form_name(j, (form)f));
+            columns[cols++] = (far_result_column){NULL, form_name(j, (form)f), "%10.5g"};
         }
     }
-    print("  %lld %s rows of %s\n", (long long)j->scored->x.rows, role_of(j), j->scored->name);
-    if (is_scored(j)) {
-        print_scores(j);
-    } else {
-        print("%s has no targets: predicted, not scored\n", j->scored->name);
-    }
-    if (j->ood.name) {
-        if (laplace_classifies(j)) {
-            print_line(j, "AUROC by entropy", auroc_entropy);
+    columns[cols++] = (far_result_column){NULL, about, NULL};
+    far_result_table(r, NULL, "Scores of the predictive distributions.", columns, cols);
+    for (int i = 0; i < SCORE_COUNT; i++) {
+        if (!applies(j, &SCORES[i])) {
+            continue;
         }
-        print_line(j, "AUROC by variance", auroc_variance);
+        far_result_cell_text(r, "%s%s", SCORES[i].name,
+                             SCORES[i].pick == gauss_rmse ? unit_of(j) : "");
+        for (int f = 0; f < FORMS; f++) {
+            if (j->forms[f].computed) {
+                far_result_cell(r, SCORES[i].pick(j, &j->forms[f]));
+            }
+        }
+        far_result_cell_text(r, "%s", "");
     }
 }
 
-static void print_spread(const char *name, const spread_of *s)
+static void list_scores(far_result *r, const laplace_job *j, const char *key, const verdicts *v)
 {
-    print("%-22s  %10.4g  %10.4g  %10.4g\n", name, s->low, s->median, s->high);
+    if (!v->computed) {
+        return;
+    }
+    far_result_open(r, key);
+    for (int i = 0; i < SCORE_COUNT; i++) {
+        if (applies(j, &SCORES[i])) {
+            far_result_number(r, SCORES[i].key, SCORES[i].pick(j, v), NULL, NULL);
+        } else if (!SCORES[i].scores) {
+            far_result_missing(r, SCORES[i].key,
+                               j->ood.name ? "of classes only" : "no rows out of domain", NULL);
+        }
+    }
+    far_result_close(r);
 }
 
-static void print_spreads(const laplace_job *j)
+static void add_spread(far_result *r, const rows *of, const spread_of *s)
 {
-    print("\n%-22s  %10s  %10s  %10s  over rows\n",
-          laplace_classifies(j) ? "sd of the logits"
-          : *unit_of(j)         ? "sd, standardised"
-                                : "sd",
-          "5%", "median", "95%");
-    print_spread(j->scored->name, &j->spread_in);
+    far_result_cell_text(r, "%s", of->name);
+    far_result_cell(r, s->low);
+    far_result_cell(r, s->median);
+    far_result_cell(r, s->high);
+    far_result_cell_text(r, "%s", "");
+}
+
+static void tell_spreads(far_result *r, const laplace_job *j)
+{
+    const char *what = laplace_classifies(j) ? "sd of the logits"
+                       : *unit_of(j)         ? "sd, standardised"
+                                             : "sd";
+    const far_result_column columns[] = {{NULL, what, NULL},
+                                         {NULL, "5%", "%10.4g"},
+                                         {NULL, "median", "%10.4g"},
+                                         {NULL, "95%", "%10.4g"},
+                                         {NULL, "over rows", NULL}};
+    far_result_table(r, NULL, "Standard deviations of the outputs.", columns, 5);
+    add_spread(r, j->scored, &j->spread_in);
     if (j->ood.name) {
-        print_spread(j->ood.name, &j->spread_out);
+        add_spread(r, &j->ood, &j->spread_out);
     }
 }
 
-void laplace_print(const laplace_job *j)
+static void list_spread(far_result *r, const char *key, const spread_of *s)
+{
+    far_result_open(r, key);
+    far_result_number(r, "low", s->low, NULL, NULL);
+    far_result_number(r, "median", s->median, NULL, NULL);
+    far_result_number(r, "high", s->high, NULL, NULL);
+    far_result_close(r);
+}
+
+static void tell_scores(far_result *r, const laplace_job *j)
+{
+    far_result_text(r, "scored", role_of(j), NULL, NULL);
+    far_result_count(r, "scored_rows", j->scored->x.rows, NULL, NULL);
+    list_scores(r, j, "map", &j->forms[FORM_MAP]);
+    list_scores(r, j, "laplace", &j->forms[FORM_MINE]);
+    list_scores(r, j, "paper", &j->forms[FORM_PAPER]);
+    list_spread(r, "sd", &j->spread_in);
+    if (j->ood.name) {
+        far_result_count(r, "ood_rows", j->ood.x.rows, NULL, NULL);
+        list_spread(r, "sd_ood", &j->spread_out);
+    }
+    tell_table(r, j);
+    if (!is_scored(j)) {
+        far_result_say(r, NULL, "%s has no targets: predicted, not scored", j->scored->name);
+    }
+    tell_spreads(r, j);
+}
+
+int laplace_tell(laplace_job *j)
 {
     far_laplace_info i = far_laplace_describe(j->posterior);
-    print_network(j);
-    print_rows(j);
-    print_posterior(j, &i);
-    print_prior(j, &i);
-    print_table(j);
-    print_spreads(j);
-    if (j->args.output) {
-        print("\n%lld predictions in %s\n", (long long)j->scored->x.rows, j->args.output);
-    }
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------- */
-
-static void json_maybe(const char *key, double value)
-{
-    if (isnan(value)) {
-        json_null_field(stdout, key);
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "How sure a network is", &out);
+    far_result *r = out.result;
+    tell_network(r, j, &i);
+    if (i.method == FAR_LAPLACE_ELLA) {
+        tell_features(r, j, &i);
     } else {
-        json_number_field(stdout, key, value);
+        far_result_text(r, "method", "exact", "posterior", "exact, a system of side %lld (%s)",
+                        (long long)i.side,
+                        i.system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
+        far_result_count(r, "side", i.side, NULL, NULL);
     }
-}
-
-static double validation_nll(const laplace_job *j)
-{
-    bool chosen = j->chosen_prior || j->chosen_rank;
-    return !chosen ? NAN : laplace_classifies(j) ? j->choice.nll : raw_nll(j, j->choice.nll);
-}
-
-static void json_posterior(const laplace_job *j, const far_laplace_info *i)
-{
-    bool ella = i->method == FAR_LAPLACE_ELLA;
-    json_text_field(stdout, "method", ella ? "ella" : "exact");
-    if (ella) {
-        json_number_field(stdout, "landmarks", (double)i->landmarks);
-        json_number_field(stdout, "rank", (double)i->rank);
-        json_number_field(stdout, "rank_tried", (double)j->rank_tried);
-        json_bool_field(stdout, "rank_chosen", j->chosen_rank);
-        json_bool_field(stdout, "residual_prior", i->residual_prior);
-    }
-    json_number_field(stdout, "side", (double)i->side);
-    json_number_field(stdout, "prior", i->prior);
-    json_bool_field(stdout, "prior_chosen", j->chosen_prior);
-    json_bool_field(stdout, "prior_at_edge", j->chosen_prior && j->choice.edge);
-    json_maybe("validation_nll", validation_nll(j));
-    json_number_field(stdout, "effective", i->effective);
-    if (!laplace_classifies(j)) {
-        json_number_field(stdout, "noise", raw_noise(j));
-    }
-}
-
-static void json_scores(const laplace_job *j, const verdicts *v)
-{
-    if (is_scored(j) && laplace_classifies(j)) {
-        json_number_field(stdout, "nll", v->classes.nll);
-        json_number_field(stdout, "brier", v->classes.brier);
-        json_number_field(stdout, "ece", v->classes.ece);
-        json_number_field(stdout, "accuracy", v->classes.accuracy);
-    } else if (is_scored(j)) {
-        json_number_field(stdout, "nll", gauss_nll(j, v));
-        json_number_field(stdout, "rmse", gauss_rmse(j, v));
-        json_number_field(stdout, "coverage", v->gauss.coverage);
-    }
-    json_maybe("auroc_entropy", v->by_entropy);
-    json_maybe("auroc_variance", v->by_variance);
-}
-
-static void json_form(const laplace_job *j, const char *key, const verdicts *v)
-{
-    if (v->computed) {
-        json_key(stdout, key);
-        json_begin(stdout);
-        json_scores(j, v);
-        json_close(stdout);
-    }
-}
-
-static void json_spread(const char *key, const spread_of *s)
-{
-    json_key(stdout, key);
-    json_begin(stdout);
-    json_number_field(stdout, "low", s->low);
-    json_number_field(stdout, "median", s->median);
-    json_number_field(stdout, "high", s->high);
-    json_close(stdout);
-}
-
-void laplace_print_json(const laplace_job *j)
-{
-    far_laplace_info i = far_laplace_describe(j->posterior);
-    json_begin(stdout);
-    json_text_field(stdout, "net", j->args.net);
-    json_text_field(stdout, "arch", far_net_text(j->net));
-    json_number_field(stdout, "parameters", (double)i.parameters);
-    json_text_field(stdout, "likelihood", LIKELIHOODS[i.likelihood]);
-    json_number_field(stdout, "rows", (double)i.rows);
-    json_number_field(stdout, "validation_rows", (double)j->val.x.rows);
-    json_posterior(j, &i);
-    json_text_field(stdout, "scored", role_of(j));
-    json_number_field(stdout, "scored_rows", (double)j->scored->x.rows);
-    json_form(j, "map", &j->forms[FORM_MAP]);
-    json_form(j, "laplace", &j->forms[FORM_MINE]);
-    json_form(j, "paper", &j->forms[FORM_PAPER]);
-    json_spread("sd", &j->spread_in);
-    if (j->ood.name) {
-        json_number_field(stdout, "ood_rows", (double)j->ood.x.rows);
-        json_spread("sd_ood", &j->spread_out);
-    }
+    tell_prior(r, j, &i);
+    tell_scores(r, j);
     if (j->args.output) {
-        json_text_field(stdout, "written", j->args.output);
+        far_result_text(r, "written", j->args.output, NULL, NULL);
+        far_result_say(r, NULL, "%lld predictions in %s", (long long)j->scored->x.rows,
+                       j->args.output);
     }
-    json_end(stdout);
+    return report_end(&out, code);
 }
 
 /* ---- a file of predictions ----------------------------------------------------------------- */

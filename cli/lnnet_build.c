@@ -1,27 +1,26 @@
 /* farfield lnnet build: labelled points in, a network that classifies all of them out. */
 #include "files.h"
-#include "json.h"
 #include "lnnet.h"
-#include "report_lnnet.h"
+#include "lnnet_film.h"
+#include "report.h"
 #include "show.h"
 
 #include <farfield/lnnet.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define VERB "lnnet build"
 
 typedef struct build_args {
     labelled_args points;
-    const char *output, *report;
+    const char *output;
     int mode, precision; /* far_lnnet_mode, far_lnnet_precision */
-    int64_t groups, bits, tries, seed, threads;
-    bool json, quiet;
+    int64_t groups, bits, tries, seed;
+    common_args common;
 } build_args;
 
 typedef struct job {
-    int argc; /* what was typed, from lnnet on */
-    char **argv;
     build_args args;
     session s;
     labelled points;
@@ -52,13 +51,6 @@ static const option OPTIONS[] = {
     {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the projections", 0, INT64_MAX},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
      0, 0},
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write report.html in DIR: what was built, and the way of the points\n"
-     "through the layers",
-     0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "lnnet build DATA --label COL [options] [-o FILE]";
@@ -82,6 +74,7 @@ static int read_command_line(int argc, char **argv, build_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = labelled_options(AT(points)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
@@ -156,105 +149,102 @@ static int save(job *j)
     return check_file(j);
 }
 
-static int write_report(job *j)
-{
-    report r;
-    report_built b = {j->net, &j->info, &j->points};
-    int code = report_open(&j->s, j->args.report, &r);
-    if (code == EXIT_DONE && j->args.report) {
-        report_lnnet(&r, &b, j->argc, j->argv);
-        code = report_write(&r);
-    }
-    report_close(&r);
-    return code;
-}
-
 /* ---- what is said -------------------------------------------------------------------------- */
 
-static void print_precision(const far_lnnet_info *i)
+static void tell_rounding(far_result *r, const far_lnnet_info *i)
 {
-    print("precision     %s, %lld bits", far_lnnet_precision_name(i->precision),
-          (long long)i->bits);
-    puts(i->precision == FAR_LNNET_DOUBLE ? ""
-                                          : "; in double it is another network: use lnnet check");
+    bool plain = i->precision == FAR_LNNET_DOUBLE;
+    if (i->robust) {
+        far_result_number(r, "margin", i->margin, "margin",
+                          "%.3g of the outputs; rounding moves them by %.1g of it", i->margin,
+                          i->noise);
+    } else {
+        far_result_number(r, "margin", i->margin, "margin", "%.3g of the outputs", i->margin);
+        far_result_say(r, "rounding",
+                       "as farfield does it here; elsewhere, as in PyTorch, points may go astray");
+        far_result_say(r, "", "(--precision quad does not depend on it, --groups hardly)");
+    }
+    far_result_number(r, "noise", i->noise, NULL, NULL);
+    far_result_flag(r, "robust", i->robust, NULL, NULL);
+    far_result_text(r, "precision", far_lnnet_precision_name(i->precision), "precision",
+                    "%s, %lld bits%s", far_lnnet_precision_name(i->precision), (long long)i->bits,
+                    plain ? "" : "; in double it is another network: use lnnet check");
+    far_result_count(r, "bits", i->bits, NULL, NULL);
 }
 
-static void print_summary(const job *j)
+static void tell_network(far_result *r, const job *j)
 {
     const far_lnnet_info *i = &j->info;
     char seconds[SHOW_BYTES];
-    print("All %lld rows are classified rightly%s.\n\n", (long long)j->points.x.rows,
-          j->args.output ? " by the file, read again" : "");
-    print("points        %lld different ones, %lld classes, %lld inputs\n", (long long)i->points,
-          (long long)i->classes, (long long)j->points.x.cols);
-    print("layers        %lld of %lld neurons (mode %s%s)\n", (long long)i->layers,
-          (long long)i->width, far_lnnet_mode_name(i->mode), i->groups > 1 ? ", grouped" : "");
-    print("smallest gap  %.3g, after layer %lld\n", i->gap, (long long)i->gap_layer);
-    print("final gap     %.3g\n", i->final_gap);
-    print(i->robust ? "margin        %.3g of the outputs; " : "margin        %.3g of the outputs\n",
-          i->margin);
-    if (i->robust) {
-        print("rounding moves them by %.1g of it\n", i->noise);
-    } else {
-        puts("rounding      as farfield does it here; elsewhere, as in PyTorch, points may go "
-             "astray\n"
-             "              (--precision quad does not depend on it, --groups hardly)");
-    }
-    print_precision(i);
-    if (i->confusions > 0) {
-        print("confusions    %lld avoided by moving the hinge\n", (long long)i->confusions);
-    }
-    print("projections   %lld tried\n", (long long)i->tries);
-    print("time          %s\n", show_time(i->seconds, seconds));
-    if (j->args.output) {
-        print("network       %s\n", j->args.output);
-    }
-    if (j->args.report) {
-        print("report        %s/report.html\n", j->args.report);
-    }
+    const char *mode = far_lnnet_mode_name(i->mode);
+    far_result_count(r, "points", i->points, "points",
+                     "%lld different ones, %lld classes, %lld inputs", (long long)i->points,
+                     (long long)i->classes, (long long)j->points.x.cols);
+    far_result_count(r, "inputs", j->points.x.cols, NULL, NULL);
+    far_result_count(r, "layers", i->layers, "layers", "%lld of %lld neurons (mode %s%s)",
+                     (long long)i->layers, (long long)i->width, mode,
+                     i->groups > 1 ? ", grouped" : "");
+    far_result_text(r, "mode", mode, NULL, NULL);
+    far_result_count(r, "groups", i->groups, NULL, NULL);
+    far_result_count(r, "width", i->width, NULL, NULL);
+    far_result_number(r, "gap", i->gap, "smallest gap", "%.3g, after layer %lld", i->gap,
+                      (long long)i->gap_layer);
+    far_result_count(r, "gap_layer", i->gap_layer, NULL, NULL);
+    far_result_number(r, "final_gap", i->final_gap, "final gap", "%.3g", i->final_gap);
+    tell_rounding(r, i);
+    far_result_count(r, "confusions", i->confusions, i->confusions > 0 ? "confusions" : NULL,
+                     "%lld avoided by moving the hinge", (long long)i->confusions);
+    far_result_count(r, "tries", i->tries, "projections", "%lld tried", (long long)i->tries);
+    far_result_number(r, "seconds", i->seconds, "time", "%s", show_time(i->seconds, seconds));
 }
 
-static void print_classes(const job *j)
+static void tell_rows(far_result *r, const job *j)
 {
-    json_key(stdout, "classes");
-    putchar('[');
-    for (int64_t k = 0; k < j->points.classes; k++) {
-        fputs(k ? ", " : "", stdout);
-        json_quoted(stdout, far_columns_output(far_net_columns(j->net), k));
-    }
-    putchar(']');
+    int64_t rows = j->points.x.rows;
+    far_result_verdict(r, j->info.precision == FAR_LNNET_DOUBLE ? FAR_TONE_GOOD : FAR_TONE_PLAIN,
+                       "All %lld rows are classified rightly%s.", (long long)rows,
+                       j->args.output ? " by the file, read again" : "");
+    far_result_count(r, "rows", rows, NULL, NULL);
+    far_result_count(r, "right", rows, NULL, NULL);
 }
 
-static void print_json(const job *j)
+/* Names of the classes, and the way of their points through the layers. */
+static void tell_classes(report *out, const job *j)
 {
-    const far_lnnet_info *i = &j->info;
-    json_begin(stdout);
-    json_number_field(stdout, "rows", (double)j->points.x.rows);
-    json_number_field(stdout, "points", (double)i->points);
-    json_number_field(stdout, "inputs", (double)j->points.x.cols);
-    print_classes(j);
-    json_number_field(stdout, "right", (double)j->points.x.rows);
-    json_text_field(stdout, "mode", far_lnnet_mode_name(i->mode));
-    json_number_field(stdout, "layers", (double)i->layers);
-    json_number_field(stdout, "groups", (double)i->groups);
-    json_number_field(stdout, "width", (double)i->width);
-    json_number_field(stdout, "gap", i->gap);
-    json_number_field(stdout, "gap_layer", (double)i->gap_layer);
-    json_number_field(stdout, "final_gap", i->final_gap);
-    json_number_field(stdout, "margin", i->margin);
-    json_number_field(stdout, "noise", i->noise);
-    json_bool_field(stdout, "robust", i->robust);
-    json_text_field(stdout, "precision", far_lnnet_precision_name(i->precision));
-    json_number_field(stdout, "bits", (double)i->bits);
-    json_number_field(stdout, "confusions", (double)i->confusions);
-    json_number_field(stdout, "tries", (double)i->tries);
-    json_number_field(stdout, "seconds", i->seconds);
-    if (j->args.output) {
-        json_text_field(stdout, "output", j->args.output);
-    } else {
-        json_null_field(stdout, "output");
+    const labelled *p = &j->points;
+    const char **names = calloc((size_t)p->classes + 1, sizeof *names);
+    far_figure *film = NULL;
+    for (int64_t k = 0; names && k < p->classes; k++) {
+        names[k] = far_columns_output(far_net_columns(j->net), k);
     }
-    json_end(stdout);
+    far_result_texts(out->result, "classes", names, p->classes);
+    if (names && out->folder && j->info.layers > 0) {
+        lnnet_points points = {p->x, p->labels, p->classes, names};
+        far_status st = lnnet_film(j->s.ctx, j->net, &points, &film);
+        report_give(out, st, film);
+        report_figure_files(out, "way");
+        report_place(out, "way",
+                     j->info.groups > 1
+                         ? "The way of the points through the first chain: on the circle, then "
+                           "the number that is read."
+                         : "The way of the points through the layers: on the circle, then the "
+                           "ordinate that is read.");
+    }
+    free(names);
+}
+
+static int tell(job *j)
+{
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "A network of layer norms", &out);
+    tell_rows(out.result, j);
+    tell_network(out.result, j);
+    tell_classes(&out, j);
+    far_result_text(out.result, "output", j->args.output, j->args.output ? "network" : NULL, NULL);
+    report_fact(&out, "architecture", "%s", far_net_text(j->net));
+    report_fact(&out, "data", "%s, SHA-256 of what was used %s", j->points.table.label,
+                far_columns_hash(far_examples_columns(j->points.data)));
+    return report_end(&out, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -263,29 +253,22 @@ static int run(job *j)
 {
     const build_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
-    code = code == EXIT_DONE && a->report ? report_possible(&j->s, a->report) : code;
     code = code == EXIT_DONE ? labelled_read(&j->s, &a->points, &j->points) : code;
     interrupts_hold();
     code = code == EXIT_DONE ? build(j) : code;
     code = code == EXIT_DONE ? save(j) : code;
-    code = code == EXIT_DONE ? write_report(j) : code;
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(j);
-    }
-    return stdout_finish(VERB, code);
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int lnnet_build(int argc, char **argv)
 {
-    job j = {.argc = argc + 1, .argv = argv - 1, .args = {.threads = default_threads()}};
+    job j = {.args = {.common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     far_net_destroy(j.net);
     labelled_free(&j.points);

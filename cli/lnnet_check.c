@@ -1,7 +1,7 @@
 /* farfield lnnet check: a fresh forward pass, at any precision. */
 #include "files.h"
-#include "json.h"
 #include "lnnet.h"
+#include "report.h"
 #include "subject.h"
 
 #include <farfield/lnnet.h>
@@ -15,8 +15,8 @@ typedef struct check_args {
     labelled_args points;
     const char *net;
     int precision;
-    int64_t bits, threads;
-    bool json, quiet;
+    int64_t bits;
+    common_args common;
 } check_args;
 
 typedef struct job {
@@ -36,9 +36,6 @@ static const option OPTIONS[] = {
      "of the pass; auto is what the network was built for", 0, 0},
     {"--bits", 0, OPTION_COUNT, AT(bits), "B", "of --precision mpfr (those of the file)", 64,
      100000},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "lnnet check --net NET DATA --label COL [options]";
@@ -56,6 +53,7 @@ static int read_command_line(int argc, char **argv, check_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = labelled_options(AT(points)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
@@ -129,37 +127,32 @@ static int64_t table_row(const dataset *t, int64_t i)
     return row + 1;
 }
 
-static void print_json(const job *j)
+static int tell(job *j)
 {
     const far_lnnet_checked *c = &j->found;
-    int64_t rows = j->points.x.rows;
-    json_begin(stdout);
-    json_number_field(stdout, "rows", (double)rows);
-    json_number_field(stdout, "right", (double)(rows - c->wrong));
-    json_number_field(stdout, "wrong", (double)c->wrong);
+    const char *precision = far_lnnet_precision_name(c->precision);
+    int64_t rows = j->points.x.rows, right = rows - c->wrong;
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "A network of layer norms, checked", &out);
+    far_result *r = out.result;
+    far_result_verdict(r, c->wrong > 0 ? FAR_TONE_BAD : FAR_TONE_GOOD,
+                       "%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g",
+                       (long long)right, (long long)rows, precision, (long long)c->bits, c->margin);
+    far_result_count(r, "rows", rows, NULL, NULL);
+    far_result_count(r, "right", right, NULL, NULL);
+    far_result_count(r, "wrong", c->wrong, NULL, NULL);
     if (c->wrong > 0) {
-        json_number_field(stdout, "first_wrong",
-                          (double)table_row(&j->points.table, c->first_wrong));
+        int64_t first = table_row(&j->points.table, c->first_wrong);
+        far_result_verdict(r, FAR_TONE_PLAIN, "The first that is wrong is row %lld.",
+                           (long long)first);
+        far_result_count(r, "first_wrong", first, NULL, NULL);
     } else {
-        json_null_field(stdout, "first_wrong");
+        far_result_missing(r, "first_wrong", "none", NULL);
     }
-    json_number_field(stdout, "margin", c->margin);
-    json_text_field(stdout, "precision", far_lnnet_precision_name(c->precision));
-    json_number_field(stdout, "bits", (double)c->bits);
-    json_end(stdout);
-}
-
-static void print_summary(const job *j)
-{
-    const far_lnnet_checked *c = &j->found;
-    long long rows = (long long)j->points.x.rows;
-    print("%lld of %lld rows are classified rightly, in %s (%lld bits); margin %.3g\n",
-          rows - (long long)c->wrong, rows, far_lnnet_precision_name(c->precision),
-          (long long)c->bits, c->margin);
-    if (c->wrong > 0) {
-        print("The first that is wrong is row %lld.\n",
-              (long long)table_row(&j->points.table, c->first_wrong));
-    }
+    far_result_number(r, "margin", c->margin, NULL, NULL);
+    far_result_text(r, "precision", precision, NULL, NULL);
+    far_result_count(r, "bits", c->bits, NULL, NULL);
+    return report_end(&out, code);
 }
 
 static int run(job *j)
@@ -169,25 +162,18 @@ static int run(job *j)
     interrupts_hold();
     code = code == EXIT_DONE ? check(j) : code;
     session_idle(&j->s);
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    if (j->args.json) {
-        print_json(j);
-    } else if (!j->args.quiet) {
-        print_summary(j);
-    }
-    return stdout_finish(VERB, j->found.wrong > 0 ? EXIT_FAILED : EXIT_DONE);
+    code = code == EXIT_DONE ? tell(j) : code;
+    return code == EXIT_DONE && j->found.wrong > 0 ? EXIT_FAILED : code;
 }
 
 int lnnet_check(int argc, char **argv)
 {
-    job j = {.args = {.threads = default_threads()}};
+    job j = {.args = {.common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     far_net_destroy(j.net);
     labelled_free(&j.points);

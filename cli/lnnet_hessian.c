@@ -1,7 +1,7 @@
 /* farfield lnnet hessian: H = sum_i |d2 f_i / dx2|_F^2 of layer norms and of whole networks. */
 #include "files.h"
-#include "json.h"
 #include "lnnet.h"
+#include "report.h"
 #include "subject.h"
 
 #include <farfield/nonlinear.h>
@@ -16,9 +16,10 @@ enum { MOST_CHECKED = 20 };
 
 typedef struct hessian_args {
     const char *net, *arch, *where, *output;
-    int64_t groups, threads;
+    int64_t groups;
     double eps;
-    bool raw, check, json, quiet;
+    bool raw, check;
+    common_args common;
     const char *x;
 } hessian_args;
 
@@ -55,9 +56,6 @@ static const option OPTIONS[] = {
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of X where it holds", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "write H of each row to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "lnnet hessian --net NET [options] X\n"
@@ -97,6 +95,7 @@ static int read_command_line(int argc, char **argv, hessian_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     a->x = line.operands[0];
@@ -314,60 +313,43 @@ static extent extent_of(const double *v, int64_t n)
     return e;
 }
 
-static void print_extent(const char *what, const double *v, int64_t n)
+static void tell_extent(far_result *r, const char *key, const char *label, const double *v,
+                        int64_t n)
 {
     extent e = extent_of(v, n);
-    print("%-22s  mean %.6g, from %.6g to %.6g\n", what, e.mean, e.least, e.most);
+    far_result_open(r, key);
+    far_result_number(r, "mean", e.mean, label, "mean %.6g, from %.6g to %.6g", e.mean, e.least,
+                      e.most);
+    far_result_number(r, "least", e.least, NULL, NULL);
+    far_result_number(r, "most", e.most, NULL, NULL);
+    far_result_close(r);
 }
 
-static void print_summary(const job *j)
+static int tell(job *j)
 {
     int64_t n = j->x.rows;
-    print("rows                    %lld of %lld inputs\n", (long long)n, (long long)j->x.cols);
-    print_extent(j->args.net ? "H of the network" : "H of the layer norm", j->values, n);
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "How much a network bends", &out);
+    far_result *r = out.result;
+    far_result_count(r, "rows", n, "rows", "%lld of %lld inputs", (long long)n,
+                     (long long)j->x.cols);
+    far_result_count(r, "inputs", j->x.cols, NULL, NULL);
+    tell_extent(r, "hessian", j->args.net ? "H of the network" : "H of the layer norm", j->values,
+                n);
     if (j->ratio) {
-        print_extent("over H of one group", j->ratio, n);
-        print("%-22s  %.6g\n", "  at least, for any x", j->bound);
+        tell_extent(r, "ratio", "over H of one group", j->ratio, n);
+        far_result_number(r, "ratio_bound", j->bound, "  at least, for any x", NULL);
     }
     if (j->args.check) {
-        print(j->off < 0.1 ? "finite differences      agree to %.1g of H\n"
-                           : "finite differences      off by %.1g of H: it bends within their "
-                             "steps, or is rounding\n",
-              j->off);
+        far_result_number(r, "finite_differences_off", j->off, "finite differences",
+                          j->off < 0.1 ? "agree to %.1g of H"
+                                       : "off by %.1g of H: it bends within their steps, or is "
+                                         "rounding",
+                          j->off);
     }
-    if (j->args.output) {
-        print("H of each row           %s\n", j->args.output);
-    }
-}
-
-static void extent_json(const char *name, const double *v, int64_t n)
-{
-    extent e = extent_of(v, n);
-    json_key(stdout, name);
-    json_begin(stdout);
-    json_number_field(stdout, "mean", e.mean);
-    json_number_field(stdout, "least", e.least);
-    json_number_field(stdout, "most", e.most);
-    json_close(stdout);
-}
-
-static void print_json(const job *j)
-{
-    int64_t n = j->x.rows;
-    json_begin(stdout);
-    json_number_field(stdout, "rows", (double)n);
-    json_number_field(stdout, "inputs", (double)j->x.cols);
-    extent_json("hessian", j->values, n);
-    if (j->ratio) {
-        extent_json("ratio", j->ratio, n);
-        json_number_field(stdout, "ratio_bound", j->bound);
-    }
-    if (j->args.check) {
-        json_number_field(stdout, "finite_differences_off", j->off);
-    }
-    json_key(stdout, "values");
-    json_numbers(stdout, j->values, n);
-    json_end(stdout);
+    far_result_list(r, "values", j->values, n);
+    report_written(&out, "written", "H of each row", j->args.output);
+    return report_end(&out, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -386,22 +368,17 @@ static int run(job *j)
     code = code == EXIT_DONE ? check_values(j) : code;
     code = code == EXIT_DONE ? write_values(j) : code;
     session_idle(&j->s);
-    if (code == EXIT_DONE && j->args.json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !j->args.quiet) {
-        print_summary(j);
-    }
-    return stdout_finish(VERB, code);
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int lnnet_hessian(int argc, char **argv)
 {
-    job j = {.args = {.groups = 1, .threads = default_threads()}};
+    job j = {.args = {.groups = 1, .common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     far_net_destroy(j.net);
     dataset_free(&j.table);

@@ -1,21 +1,23 @@
 /* farfield lnnet ssr: how separable labelled points are, by linear maps and by one layer norm. */
 #include "files.h"
-#include "json.h"
 #include "lnnet.h"
+#include "report.h"
 #include "show.h"
 
 #include <farfield/nonlinear.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define VERB "lnnet ssr"
 
 typedef struct ssr_args {
     labelled_args points;
     const char *output;
-    int64_t directions, steps, seed, threads;
-    bool linear, json, quiet;
+    int64_t directions, steps, seed;
+    bool linear;
+    common_args common;
 } ssr_args;
 
 typedef struct job {
@@ -41,9 +43,6 @@ static const option OPTIONS[] = {
     {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the search", 0, INT64_MAX},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "keep the best layer, a network 'dense(3) ln' (layer.safetensors)", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "lnnet ssr DATA --label COL [options]";
@@ -65,6 +64,7 @@ static int read_command_line(int argc, char **argv, ssr_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = labelled_options(AT(points)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
@@ -129,97 +129,73 @@ static int64_t largest_below(const double *v, int64_t n, double limit)
     return best;
 }
 
-static void print_direction(const job *j)
+/* Its largest numbers, with the names of their inputs. */
+static void say_direction(far_result *r, const job *j)
 {
     enum { MOST = 5 };
+    char all[MOST * 96 + 8] = "";
     double limit = INFINITY;
     int64_t d = j->points.x.cols;
     for (int64_t shown = 0; shown < MOST; shown++) {
         char buffer[SHOW_BYTES];
+        size_t used = strlen(all);
         int64_t i = largest_below(j->direction, d, limit);
         if (i < 0 || j->direction[i] == 0) {
             break;
         }
         limit = fabs(j->direction[i]);
-        print("%s%+.3g %s", shown ? " " : "", j->direction[i], input_name(j, i, buffer));
+        snprintf(all + used, sizeof all - used, "%s%+.3g %.64s", shown ? " " : "", j->direction[i],
+                 input_name(j, i, buffer));
     }
-    puts(d > MOST ? " ..." : "");
+    far_result_say(r, "  its direction", "%s%s", all, d > MOST ? " ..." : "");
 }
 
-static void print_layer(const job *j)
+static void tell_layer(far_result *r, const job *j)
 {
     const far_ln_layer_info *i = &j->info;
     char seconds[SHOW_BYTES];
-    print("\nSSR behind one layer norm  %.6g, %s\n", i->lssr,
-          i->broken ? "below what any linear network can reach" : "not below the linear bound");
-    print("  of its three outputs     %.6g\n", i->ssr);
-    if (i->before.defined) {
-        print("  along LSSR's direction   %.6g\n", i->along);
-    }
-    print("  layers tried             %lld in %s\n", (long long)i->candidates,
-          show_time(i->seconds, seconds));
-    if (j->args.output) {
-        print("layer                      %s\n", j->args.output);
-    }
-}
-
-static void print_summary(const job *j)
-{
-    const far_ssr *b = &j->info.before;
-    print("points                     %lld in %lld classes, %lld inputs of rank %lld\n",
-          (long long)b->points, (long long)b->classes, (long long)b->inputs, (long long)b->rank);
-    print("SSR                        %.6g\n", b->ssr);
-    print("LSSR, the linear bound     %.6g\n", b->lssr);
-    print("  its direction            ");
-    if (b->defined) {
-        print_direction(j);
-    } else {
-        puts("none: the class means coincide");
-    }
-    if (!j->args.linear) {
-        print_layer(j);
-    }
-}
-
-static void print_layer_json(const job *j)
-{
-    const far_ln_layer_info *i = &j->info;
-    json_number_field(stdout, "ssr_after", i->lssr);
-    json_number_field(stdout, "ssr_after_outputs", i->ssr);
-    json_number_field(stdout, "ssr_after_along", i->along);
-    json_number_field(stdout, "ssr_after_line", i->line);
-    json_bool_field(stdout, "broken", i->broken);
-    json_key(stdout, "readout");
-    json_numbers(stdout, i->readout, 3);
     far_mat weight = far_net_tensor(j->layer, 0).values, bias = far_net_tensor(j->layer, 1).values;
-    json_key(stdout, "weight");
-    json_matrix(stdout, &weight);
-    json_key(stdout, "bias");
-    json_numbers(stdout, bias.data, 3);
-    json_number_field(stdout, "candidates", (double)i->candidates);
-    json_number_field(stdout, "seconds", i->seconds);
+    far_result_number(r, "ssr_after", i->lssr, "SSR behind one layer norm", "%.6g, %s", i->lssr,
+                      i->broken ? "below what any linear network can reach"
+                                : "not below the linear bound");
+    far_result_number(r, "ssr_after_outputs", i->ssr, "  of its three outputs", NULL);
+    far_result_number(r, "ssr_after_along", i->along,
+                      i->before.defined ? "  along LSSR's direction" : NULL, NULL);
+    far_result_number(r, "ssr_after_line", i->line, NULL, NULL);
+    far_result_flag(r, "broken", i->broken, NULL, NULL);
+    far_result_list(r, "readout", i->readout, 3);
+    far_result_array(r, "weight", &weight, (int64_t[]){weight.rows, weight.cols}, 2);
+    far_result_list(r, "bias", bias.data, 3);
+    far_result_count(r, "candidates", i->candidates, "  layers tried", "%lld in %s",
+                     (long long)i->candidates, show_time(i->seconds, seconds));
+    far_result_number(r, "seconds", i->seconds, NULL, NULL);
 }
 
-static void print_json(const job *j)
+static int tell(job *j)
 {
     const far_ssr *b = &j->info.before;
-    json_begin(stdout);
-    json_number_field(stdout, "points", (double)b->points);
-    json_number_field(stdout, "inputs", (double)b->inputs);
-    json_number_field(stdout, "classes", (double)b->classes);
-    json_number_field(stdout, "rank", (double)b->rank);
-    json_number_field(stdout, "ssr", b->ssr);
-    json_number_field(stdout, "lssr", b->lssr);
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "How separable labelled points are", &out);
+    far_result *r = out.result;
+    far_result_count(r, "points", b->points, "points",
+                     "%lld in %lld classes, %lld inputs of rank %lld", (long long)b->points,
+                     (long long)b->classes, (long long)b->inputs, (long long)b->rank);
+    far_result_count(r, "inputs", b->inputs, NULL, NULL);
+    far_result_count(r, "classes", b->classes, NULL, NULL);
+    far_result_count(r, "rank", b->rank, NULL, NULL);
+    far_result_number(r, "ssr", b->ssr, "SSR", NULL);
+    far_result_number(r, "lssr", b->lssr, "LSSR, the linear bound", NULL);
     if (b->defined) {
-        json_key(stdout, "direction");
-        json_numbers(stdout, j->direction, b->inputs);
+        say_direction(r, j);
+        far_result_list(r, "direction", j->direction, b->inputs);
     } else {
-        json_null_field(stdout, "direction");
+        far_result_missing(r, "direction", "none: the class means coincide", "  its direction");
     }
     if (!j->args.linear) {
-        print_layer_json(j);
+        tell_layer(r, j);
+        report_written(&out, "written", "layer", j->args.output);
     }
-    json_end(stdout);
+    return report_end(&out, code);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -232,12 +208,7 @@ static int run(job *j)
     interrupts_hold();
     code = code == EXIT_DONE ? measure(j) : code;
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(j);
-    }
-    return stdout_finish(VERB, code);
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 int lnnet_ssr(int argc, char **argv)
@@ -246,12 +217,12 @@ int lnnet_ssr(int argc, char **argv)
     far_ln_layer_opts_init(&defaults);
     job j = {.args = {.directions = defaults.directions,
                       .steps = defaults.steps,
-                      .threads = default_threads()}};
+                      .common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     far_net_destroy(j.layer);
     labelled_free(&j.points);

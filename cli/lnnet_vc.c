@@ -1,7 +1,7 @@
 /* farfield lnnet vc: L + 2 points shattered by L layers. */
 #include "files.h"
-#include "json.h"
 #include "lnnet.h"
+#include "report.h"
 #include "show.h"
 
 #include <farfield/nonlinear.h>
@@ -10,8 +10,8 @@
 #define VERB "lnnet vc"
 
 typedef struct vc_args {
-    int64_t layers, seed, threads;
-    bool json, quiet;
+    int64_t layers, seed;
+    common_args common;
     const char *x; /* operand; NULL: points of the library's own */
 } vc_args;
 
@@ -28,9 +28,6 @@ static const option OPTIONS[] = {
     {"--layers", 'L', OPTION_COUNT, AT(layers), "L", "layers that have a norm", 1,
      FAR_SHATTER_LAYERS_MOST},
     {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the points, without X", 0, INT64_MAX},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "lnnet vc --layers L [options] [X]";
@@ -52,6 +49,7 @@ static int read_command_line(int argc, char **argv, vc_args *a)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     a->x = line.operands[0];
@@ -61,49 +59,50 @@ static int read_command_line(int argc, char **argv, vc_args *a)
     return code;
 }
 
-static void print_labelling(int64_t bits, int64_t points)
+static void tell_verdict(far_result *r, const far_shatter *f)
 {
-    for (int64_t i = 0; i < points; i++) {
-        putchar(bits >> i & 1 ? '1' : '0');
-    }
-}
-
-static void print_summary(const far_shatter *f)
-{
-    char seconds[SHOW_BYTES];
+    char labelling[FAR_SHATTER_LAYERS_MOST + 3] = "";
     if (f->realised == f->labellings) {
-        print("Shattered: all %lld labellings of %lld points by at most %lld layers, so the VC\n"
-              "dimension of three neurons and %lld layers is at least %lld.\n\n",
-              (long long)f->labellings, (long long)f->points, (long long)f->most_layers,
-              (long long)f->layers, (long long)f->points);
-    } else {
-        print("Not shattered: %lld of %lld labellings were realised; the first that was not is ",
-              (long long)f->realised, (long long)f->labellings);
-        print_labelling(f->failed, f->points);
-        puts("\n");
+        far_result_verdict(
+            r, FAR_TONE_GOOD,
+            "Shattered: all %lld labellings of %lld points by at most %lld layers, so "
+            "the VC dimension of three neurons and %lld layers is at least %lld.",
+            (long long)f->labellings, (long long)f->points, (long long)f->most_layers,
+            (long long)f->layers, (long long)f->points);
+        return;
     }
-    print("networks  %lld built and run; the others differ by exchanging the classes\n",
-          (long long)f->built);
-    print("layers    %lld at most\n", (long long)f->most_layers);
-    print(f->built > 0 ? "margin    %.3g at least\n" : "margin    -\n", f->margin);
-    print("time      %s\n", show_time(f->seconds, seconds));
+    for (int64_t i = 0; i < f->points; i++) {
+        labelling[i] = f->failed >> i & 1 ? '1' : '0';
+    }
+    far_result_verdict(r, FAR_TONE_BAD,
+                       "Not shattered: %lld of %lld labellings were realised; the first that was "
+                       "not is %s",
+                       (long long)f->realised, (long long)f->labellings, labelling);
 }
 
-static void print_json(const far_shatter *f)
+static int tell(job *j)
 {
-    json_begin(stdout);
-    json_number_field(stdout, "layers", (double)f->layers);
-    json_number_field(stdout, "points", (double)f->points);
-    json_number_field(stdout, "labellings", (double)f->labellings);
-    json_number_field(stdout, "realised", (double)f->realised);
-    json_bool_field(stdout, "shattered", f->realised == f->labellings);
-    json_number_field(stdout, "vc_at_least",
-                      (double)(f->realised == f->labellings ? f->points : 0));
-    json_number_field(stdout, "built", (double)f->built);
-    json_number_field(stdout, "most_layers", (double)f->most_layers);
-    json_number_field(stdout, "margin", f->margin);
-    json_number_field(stdout, "seconds", f->seconds);
-    json_end(stdout);
+    const far_shatter *f = &j->found;
+    char seconds[SHOW_BYTES];
+    bool shattered = f->realised == f->labellings;
+    report out;
+    int code = report_begin(&j->s, &j->args.common, "Points shattered by layer norms", &out);
+    far_result *r = out.result;
+    tell_verdict(r, f);
+    far_result_count(r, "layers", f->layers, NULL, NULL);
+    far_result_count(r, "points", f->points, NULL, NULL);
+    far_result_count(r, "labellings", f->labellings, NULL, NULL);
+    far_result_count(r, "realised", f->realised, NULL, NULL);
+    far_result_flag(r, "shattered", shattered, NULL, NULL);
+    far_result_count(r, "vc_at_least", shattered ? f->points : 0, NULL, NULL);
+    far_result_count(r, "built", f->built, "networks",
+                     "%lld built and run; the others differ by exchanging the classes",
+                     (long long)f->built);
+    far_result_count(r, "most_layers", f->most_layers, "layers", "%lld at most",
+                     (long long)f->most_layers);
+    far_result_number(r, "margin", f->margin, "margin", "%.3g at least", f->margin);
+    far_result_number(r, "seconds", f->seconds, "time", "%s", show_time(f->seconds, seconds));
+    return report_end(&out, code);
 }
 
 static int run(job *j)
@@ -118,23 +117,19 @@ static int run(job *j)
                                       (uint64_t)a->seed, &j->found);
     code = st == FAR_OK ? EXIT_DONE : session_failure(&j->s, a->x ? j->points.label : NULL);
     session_idle(&j->s);
-    if (code == EXIT_DONE && a->json) {
-        print_json(&j->found);
-    } else if (code == EXIT_DONE && !a->quiet) {
-        print_summary(&j->found);
-    }
+    code = code == EXIT_DONE ? tell(j) : code;
     bool shattered = j->found.realised == j->found.labellings;
-    return stdout_finish(VERB, code == EXIT_DONE && !shattered ? EXIT_FAILED : code);
+    return code == EXIT_DONE && !shattered ? EXIT_FAILED : code;
 }
 
 int lnnet_vc(int argc, char **argv)
 {
-    job j = {.args = {.threads = default_threads()}};
+    job j = {.args = {.common = {.threads = default_threads()}}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     code = code == EXIT_DONE ? run(&j) : code;
     input_free(&j.points);
     session_close(&j.s);

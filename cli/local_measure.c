@@ -1,5 +1,4 @@
 /* The numbers and maps of farfield local. */
-#include "json.h"
 #include "local_job.h"
 
 #include <math.h>

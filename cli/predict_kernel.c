@@ -1,5 +1,4 @@
 #include "predict_kernel.h"
-#include "json.h"
 #include "report.h"
 
 #include <math.h>

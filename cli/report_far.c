@@ -1,6 +1,6 @@
 #include "report_far.h"
 #include "along.h"
-#include "json.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* The report of a fit. */
+/* What a fit gave: fit diagnostics, candidates, pictures. */
+#include "fitting.h"
 #include "report_far.h"
 #include "report_verbs.h"
 #include "show.h"
@@ -10,87 +11,159 @@
 
 enum { MOST_BARS = 24, MOST_ROWS = 2000 };
 
-/* ---- words --------------------------------------------------------------------------------- */
+/* ---- sentences ----------------------------------------------------------------------------- */
 
-static void put_verdicts(report *r, const far_model *m, const far_model_info *i)
+static void tell_verdicts(far_result *r, const far_model *m, const far_model_info *i)
 {
     int64_t count = far_model_candidate_count(m);
-    report_verdict(r, FAR_TONE_PLAIN,
-                   "%lld rows, %lld inputs: R^{2} %.4g on the rows it was fitted to; the system is "
-                   "solved to a residual of %.1g.",
-                   (long long)i->rows, (long long)i->inputs, i->r2_train, i->residual);
+    far_result_for(r, FAR_FOR_PAGE);
+    far_result_verdict(r, FAR_TONE_PLAIN,
+                       "%lld rows, %lld inputs: training R^{2} %.4g; the system is solved to a "
+                       "residual of %.1g.",
+                       (long long)i->rows, (long long)i->inputs, i->r2_train, i->residual);
     for (int64_t k = 0; k < count; k++) {
         far_candidate c = far_model_candidate(m, k);
         if (c.chosen || count == 1) {
-            report_verdict(r, c.bounded ? FAR_TONE_GOOD : FAR_TONE_BAD,
-                           c.bounded ? "Its kernel is bounded: predictions cannot run away "
-                                       "(farfield certify tells by how much)."
-                                     : "Its kernel is not bounded: nothing keeps predictions from "
-                                       "running away (farfield certify tells where to).");
+            far_result_verdict(r, c.bounded ? FAR_TONE_GOOD : FAR_TONE_BAD, "%s",
+                               c.bounded ? "Its kernel is bounded: predictions cannot run away "
+                                           "(farfield certify tells by how much)."
+                                         : "Its kernel is not bounded: nothing keeps predictions "
+                                           "from running away (farfield certify tells where to).");
         }
     }
     if (i->conflicts > 0) {
-        report_verdict(r, FAR_TONE_BAD,
-                       "%lld rows have the inputs of another row but other targets: no function "
-                       "meets both.",
-                       (long long)i->conflicts);
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "%lld rows have the inputs of another row but other targets: no "
+                           "function meets both.",
+                           (long long)i->conflicts);
+    }
+    far_result_for(r, FAR_FOR_ALL);
+}
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+static const char *word_of(const char *list, int index)
+{
+    static char buffer[16];
+    return choice_word(list, index, buffer, sizeof buffer);
+}
+
+static void tell_outputs(far_result *r, const far_model *m, const far_model_info *i)
+{
+    enum { SHOWN = 8 };
+    const far_columns *c = far_model_columns(m);
+    bool classes = i->task == FAR_TASK_CLASSIFY;
+    char names[SHOWN * 256] = "";
+    for (int64_t k = 0; k < i->outputs && k < SHOWN; k++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%.240s", k ? ", " : "",
+                 classes ? far_columns_class(c, k) : far_columns_target(c, k));
+    }
+    far_result_count(r, "outputs", i->outputs, classes ? "classes" : "outputs", "%lld: %s%s",
+                     (long long)i->outputs, names, i->outputs > SHOWN ? ", ..." : "");
+    far_result_text(r, "task", word_of(TASK_LIST, i->task), NULL, NULL);
+}
+
+static void tell_matrix(far_result *r, const far_model_info *i)
+{
+    bool solved = !isnan(i->condition);
+    far_result_number(r, "ridge", i->ridge, "ridge", "%.4g (%.4g of the mean diagonal %.4g)",
+                      i->ridge, i->ridge_relative, i->mean_diagonal);
+    far_result_number(r, "ridge_relative", i->ridge_relative, NULL, NULL);
+    far_result_number(r, "mean_diagonal", i->mean_diagonal, NULL, NULL);
+    far_result_number(r, "residual", i->residual, "residual", "%.2g", i->residual);
+    far_result_number(r, "condition", i->condition, solved ? "condition" : NULL,
+                      "%.4g (lambda_min %.4g, lambda_max %.4g)", i->condition, i->lambda_min,
+                      i->lambda_max);
+    far_result_number(r, "lambda_min", i->lambda_min, NULL, NULL);
+    far_result_number(r, "lambda_max", i->lambda_max, NULL, NULL);
+    far_result_number(r, "log_det", i->log_det, NULL, NULL);
+    far_result_number(r, "r2_train", i->r2_train, "train R2", NULL);
+}
+
+/* With the architecture given only the ridge was chosen. */
+static void tell_choice(far_result *r, const far_model *m)
+{
+    if (far_model_candidate_count(m) != 1) {
+        return;
+    }
+    far_candidate c = far_model_candidate(m, 0);
+    if (isfinite(c.log_likelihood)) {
+        far_result_say(r, "LOO R2", "%.6g (log likelihood per row %.4g)", c.loo_r2,
+                       c.log_likelihood);
+    } else { /* targets that do not vary are as likely as one likes */
+        far_result_say(r, "LOO R2", "%.6g (no log likelihood: the targets do not vary)", c.loo_r2);
     }
 }
 
-/* ---- tables -------------------------------------------------------------------------------- */
-
-static void put_line(report *r, const char *name, const char *format, double value)
+static void tell_duplicates(far_result *r, const far_model_info *i)
 {
-    report_cell(r, "%s", name);
-    report_number(r, format, value);
+    long long twins = (long long)i->duplicates, torn = (long long)i->conflicts;
+    const char *repeat = twins == 1 ? "row repeats" : "rows repeat";
+    if (twins == 0) {
+        far_result_count(r, "duplicates", 0, "duplicates", "none");
+    } else if (torn == 0) {
+        far_result_count(r, "duplicates", i->duplicates, "duplicates",
+                         "%lld %s the inputs of an earlier row, with the same targets", twins,
+                         repeat);
+    } else {
+        far_result_count(r, "duplicates", i->duplicates, "duplicates",
+                         "%lld %s the inputs of an earlier row, %lld with other targets", twins,
+                         repeat, torn);
+    }
+    far_result_count(r, "conflicts", i->conflicts, NULL, NULL);
 }
 
-static void put_numbers(report *r, const far_model_info *i)
+static void tell_cost(far_result *r, const far_model_info *i)
 {
-    static const char *const HEADS[] = {"of the fit", "value"};
-    put_line(r, "rows", "%.0f", (double)i->rows);
-    put_line(r, "inputs", "%.0f", (double)i->inputs);
-    put_line(r, "R^{2} on the rows fitted", "%.6g", i->r2_train);
-    put_line(r, "ridge", "%.6g", i->ridge);
-    put_line(r, "ridge, relative to the mean diagonal", "%.6g", i->ridge_relative);
-    put_line(r, "mean of the kernel's diagonal", "%.6g", i->mean_diagonal);
-    put_line(r, "smallest eigenvalue", "%.4g", i->lambda_min);
-    put_line(r, "largest eigenvalue", "%.4g", i->lambda_max);
-    put_line(r, "condition number", "%.4g", i->condition);
-    put_line(r, "residual of the solution", "%.2g", i->residual);
-    put_line(r, "rows that repeat the inputs of another", "%.0f", (double)i->duplicates);
-    put_line(r, "seconds", "%.2f", i->seconds_total);
-    report_table(r, "How well it is determined.", HEADS, 2);
+    char size[SHOW_BYTES];
+    const char *storage = i->storage == FAR_STORAGE_PACKED ? "packed" : "full";
+    far_result_open(r, "seconds");
+    far_result_number(r, "total", i->seconds_total, "time",
+                      "%.2f s (choose %.2f, fill %.2f, factor %.2f, solve %.2f)", i->seconds_total,
+                      i->seconds_choose, i->seconds_fill, i->seconds_factor, i->seconds_solve);
+    far_result_number(r, "choose", i->seconds_choose, NULL, NULL);
+    far_result_number(r, "fill", i->seconds_fill, NULL, NULL);
+    far_result_number(r, "factor", i->seconds_factor, NULL, NULL);
+    far_result_number(r, "solve", i->seconds_solve, NULL, NULL);
+    far_result_close(r);
+    far_result_number(r, "bytes", i->bytes, "memory", "%s, %s storage", show_size(i->bytes, size),
+                      storage);
+    far_result_text(r, "storage", storage, NULL, NULL);
 }
 
-static const char *fate(const far_candidate *c)
+static void tell_candidates(far_result *r, const far_model *m)
 {
-    return c->chosen ? "chosen" : c->bounded ? "" : "unbounded";
-}
-
-static void put_candidates(report *r, const far_model *m)
-{
-    static const char *const HEADS[] = {
-        "no.",        "architecture",   "ridge", "leave-one-out R^{2}",
-        "edge R^{2}", "log lik. a row", "fate"};
+    static const far_result_column COLUMNS[] = {{NULL, "no.", NULL},
+                                                {"arch", "architecture", NULL},
+                                                {"ridge", "ridge", "%10.3g"},
+                                                {"loo_r2", "LOO R2", "%9.4f"},
+                                                {"edge_r2", "edge R2", "%9.4f"},
+                                                {"log_likelihood", "log lik/row", "%12.4f"},
+                                                {NULL, "bounded", NULL},
+                                                {"bounded", NULL, NULL},
+                                                {"chosen", NULL, NULL}};
     int64_t count = far_model_candidate_count(m);
+    far_result_for(r, count < 2 ? FAR_FOR_JSON : FAR_FOR_ALL);
+    far_result_heading(r, "chosen among");
+    far_result_table(r, "candidates",
+                     "What it was chosen from (* the one). LOO: leave-one-out, every row predicted "
+                     "from the others. Edge: the outermost tenth predicted from the rest, where "
+                     "that could decide. Unbounded ones are never chosen.",
+                     COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int64_t k = 0; k < count; k++) {
         far_candidate c = far_model_candidate(m, k);
-        report_cell(r, "%lld", (long long)k + 1);
-        report_cell(r, "%s", c.arch);
-        report_number(r, "%.3g", c.ridge);
-        report_number(r, "%.4f", c.loo_r2);
-        report_number(r, "%.4f", c.edge_r2);
-        report_number(r, "%.4f", c.log_likelihood);
-        report_cell(r, "%s", fate(&c));
+        far_result_cell_text(r, "%lld%s", (long long)k + 1, c.chosen ? " *" : "");
+        far_result_cell_text(r, "%s", c.arch);
+        far_result_cell(r, c.ridge);
+        far_result_cell(r, c.loo_r2);
+        far_result_cell(r, c.edge_r2);
+        far_result_cell(r, isfinite(c.log_likelihood) ? c.log_likelihood : NAN);
+        far_result_cell_text(r, "%s", c.bounded ? "yes" : "no, never chosen");
+        far_result_cell_flag(r, c.bounded);
+        far_result_cell_flag(r, c.chosen);
     }
-    if (count > 0) {
-        report_table(r,
-                     "What it was chosen from. Leave-one-out: every row predicted from the others. "
-                     "Edge: the outermost tenth predicted from the rest, where that could decide. "
-                     "Unbounded ones are never chosen.",
-                     HEADS, sizeof HEADS / sizeof HEADS[0]);
-    }
+    far_result_for(r, FAR_FOR_ALL);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------ */
@@ -192,11 +265,11 @@ static void put_agreement(report *r, const far_model *m, const rows *d)
                  "a larger ridge lets more of the noise be.");
 }
 
-static void put_pictures(report *r, const far_model *m, const far_model_info *i)
+static void put_pictures(report *r, const far_model *m)
 {
     rows d;
     put_bars(r, m);
-    if (i->task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
+    if (far_model_describe(m).task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
         far_predictor *p = NULL;
         report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
         one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
@@ -209,19 +282,43 @@ static void put_pictures(report *r, const far_model *m, const far_model_info *i)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-void report_fit(report *r, const far_model *m, const char *name, int argc, char **argv)
+static void tell_model(far_result *r, const far_model *m, const char *path)
+{
+    far_model_info i = far_model_describe(m);
+    tell_verdicts(r, m, &i);
+    far_result_count(r, "n", i.rows, "rows", NULL);
+    far_result_count(r, "inputs", i.inputs, "inputs", NULL);
+    tell_outputs(r, m, &i);
+    far_result_text(r, "arch", far_model_arch(m), "architecture", NULL);
+    far_result_text(r, "kernel", word_of(PRIOR_LIST, i.prior), NULL, NULL);
+    far_result_text(r, "param", word_of(PARAM_LIST, i.param), NULL, NULL);
+    tell_matrix(r, &i);
+    tell_choice(r, m);
+    tell_duplicates(r, &i);
+    tell_cost(r, &i);
+    far_result_text(r, "data_hash", far_columns_hash(far_model_columns(m)), NULL, NULL);
+    if (path) {
+        far_result_text(r, "model", path, "model", NULL);
+    } else {
+        far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
+    }
+    tell_candidates(r, m);
+}
+
+int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,
+             const char *path)
 {
     char title[512];
-    far_model_info i = far_model_describe(m);
+    report out;
     snprintf(title, sizeof title, "An infinitely wide network for %s",
              far_columns_target(far_model_columns(m), 0));
-    report_title(r, title);
-    put_verdicts(r, m, &i);
-    put_numbers(r, &i);
-    put_candidates(r, m);
-    put_pictures(r, m, &i);
-    report_command(r, argc, argv);
-    report_fact(r, "architecture", "%s", far_model_arch(m));
-    report_fact(r, "data", "%s, SHA-256 of what was used %s", name,
+    int code = report_begin(s, a, title, &out);
+    tell_model(out.result, m, path);
+    if (a->report) {
+        put_pictures(&out, m);
+    }
+    report_fact(&out, "architecture", "%s", far_model_arch(m));
+    report_fact(&out, "data", "%s, SHA-256 of what was used %s", data,
                 far_columns_hash(far_model_columns(m)));
+    return report_end(&out, code);
 }

@@ -1,5 +1,4 @@
 /* What farfield local found: numbers, quartiles, maps as pictures, and C by distance. */
-#include "json.h"
 #include "local_job.h"
 #include "report.h"
 

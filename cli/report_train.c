@@ -1,4 +1,4 @@
-/* The report of a training. */
+/* What a training gave: facts, a table of networks, losses, the function. */
 #include "report_far.h"
 #include "report_verbs.h"
 #include "show.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_LINES = 8, MOST_VALUES = 1000 };
+enum { MOST_LINES = 8, MOST_VALUES = 1000, WORD_BYTES = 24 };
 
 /* ---- words --------------------------------------------------------------------------------- */
 
@@ -19,10 +19,10 @@ static bool diverged(const train_run *r)
 
 static const char *score_name(const training *t)
 {
-    return training_classifies(t) ? "accuracy" : "R^{2}";
+    return training_classifies(t) ? "accuracy" : "R2";
 }
 
-static void put_verdicts(report *r, const training *t)
+static void tell_verdicts(far_result *r, const training *t)
 {
     double best = -INFINITY, worst = INFINITY, first = 0, last = 0;
     int64_t good = 0, seeds = t->args.seeds;
@@ -37,53 +37,181 @@ static void put_verdicts(report *r, const training *t)
         }
     }
     if (good == 1) {
-        report_verdict(r, FAR_TONE_PLAIN,
-                       "The loss went from %.4g to %.4g; on the rows learnt from %s is %.4g.",
-                       first, last, score_name(t), best);
+        far_result_verdict(r, FAR_TONE_PLAIN, "The loss went from %.4g to %.4g; training %s %.4g.",
+                           first, last, score_name(t), best);
     } else if (good > 1) {
-        report_verdict(
-            r, FAR_TONE_PLAIN,
-            "The loss went from %.4g to %.4g (means over seeds); on the rows learnt from "
-            "%s is %.4g to %.4g.",
-            first / (double)good, last / (double)good, score_name(t), worst, best);
+        far_result_verdict(r, FAR_TONE_PLAIN,
+                           "The loss went from %.4g to %.4g (means over seeds); training %s %.4g "
+                           "to %.4g.",
+                           first / (double)good, last / (double)good, score_name(t), worst, best);
     }
     if (good < seeds) {
-        report_verdict(r, FAR_TONE_BAD,
-                       "%lld of %lld runs diverged: the loss left the range of numbers. A smaller "
-                       "rate would help.",
-                       (long long)(seeds - good), (long long)seeds);
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "%lld of %lld runs diverged: the loss left the range of numbers. A "
+                           "smaller rate would help.",
+                           (long long)(seeds - good), (long long)seeds);
     }
+}
+
+/* ---- facts --------------------------------------------------------------------------------- */
+
+static const char *word_of(const char *list, int index, char buffer[WORD_BYTES])
+{
+    return choice_word(list, index, buffer, WORD_BYTES);
+}
+
+static const char *plural(int64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* Where the network is kept. */
+static void tell_file(far_result *r, const train_run *run, const char *label)
+{
+    if (run->file && !diverged(run)) {
+        far_result_text(r, "file", run->file, label, NULL);
+    } else {
+        far_result_missing(r, "file",
+                           diverged(run) ? "not kept: it diverged" : "not saved; -o FILE keeps it",
+                           label);
+    }
+}
+
+static void tell_network(far_result *r, const training *t)
+{
+    char word[WORD_BYTES];
+    far_net_info i = far_net_describe(t->runs[0].net);
+    const char *init = i.init < 0 ? "unknown" : word_of(INIT_LIST, i.init, word);
+    const char *param = i.param == FAR_PARAM_NTK ? "ntk" : "standard";
+    far_result_text(r, "arch", far_net_text(t->runs[0].net), "architecture", NULL);
+    far_result_count(r, "parameters", i.parameters, "weights",
+                     "%lld in %lld layer%s, %lld input%s, %lld output%s%s", (long long)i.parameters,
+                     (long long)i.layers, plural(i.layers), (long long)i.inputs, plural(i.inputs),
+                     (long long)i.outputs, plural(i.outputs), i.linearized ? ", linearised" : "");
+    far_result_count(r, "inputs", i.inputs, NULL, NULL);
+    far_result_count(r, "outputs", i.outputs, NULL, NULL);
+    far_result_count(r, "layers", i.layers, NULL, NULL);
+    far_result_flag(r, "linearized", i.linearized, NULL, NULL);
+    if (i.init < 0) {
+        far_result_text(r, "init", init, "start", "%s", t->args.from ? t->args.from : "given");
+    } else {
+        far_result_text(r, "init", init, "start", "%s, %s parametrisation", init, param);
+    }
+    far_result_text(r, "param", param, NULL, NULL);
+}
+
+static void tell_method(far_result *r, const training *t)
+{
+    char optimizer[WORD_BYTES], loss[WORD_BYTES], batch[64] = "full batch";
+    const far_train_opts *o = &t->opts;
+    int64_t rows = far_examples_inputs(t->data).rows;
+    word_of(OPTIMIZER_LIST, o->optimizer, optimizer);
+    word_of(LOSS_LIST, o->loss + 1, loss);
+    if (o->batch > 0 && o->batch < rows) {
+        snprintf(batch, sizeof batch, "batches of %lld", (long long)o->batch);
+    }
+    far_result_count(r, "n", rows, "rows", NULL);
+    far_result_text(r, "task", training_classifies(t) ? "classify" : "regress", NULL, NULL);
+    far_result_text(r, "optimizer", optimizer, "training", "%s, rate %g, loss %s, %s", optimizer,
+                    far_train_rate(o), loss, batch);
+    far_result_text(r, "loss_kind", loss, NULL, NULL);
+    far_result_number(r, "lr", far_train_rate(o), NULL, NULL);
+    far_result_count(r, "batch", o->batch > 0 ? o->batch : rows, NULL, NULL);
+    far_result_text(r, "data_hash", far_columns_hash(far_examples_columns(t->data)), NULL, NULL);
+}
+
+/* Of one run; said: for people, too. */
+static void tell_run(far_result *r, const training *t, const train_run *run, bool said)
+{
+    static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged"};
+    const far_train_result *s = &run->result;
+    char time[SHOW_BYTES], since[160] = "", speed[64] = "";
+    double work = s->flops * (double)(s->epochs - s->resumed_at);
+    bool classes = training_classifies(t);
+    const char *score = classes ? "accuracy_train" : "r2_train";
+    const char *label = !said ? NULL : classes ? "accuracy" : "train R2";
+    if (s->epochs > 0) {
+        snprintf(since, sizeof since, ", from %.6g at the start (%lld epoch%s%s)", s->first_loss,
+                 (long long)s->epochs, plural(s->epochs),
+                 s->end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
+    }
+    if (work > 0 && s->seconds > 0) {
+        snprintf(speed, sizeof speed, " (%.3g GFLOP/s)", 1e-9 * work / s->seconds);
+    }
+    far_result_text(r, "end", ENDS[s->end], NULL, NULL);
+    far_result_count(r, "epochs", s->epochs, NULL, NULL);
+    far_result_count(r, "steps", s->steps, NULL, NULL);
+    far_result_count(r, "resumed_at", s->resumed_at, NULL, NULL);
+    far_result_number(r, "first_loss", s->first_loss, NULL, NULL);
+    far_result_number(r, "loss", s->loss, NULL, NULL);
+    far_result_number(r, "final_loss", s->final_loss, said ? "loss" : NULL, "%.6g%s", s->final_loss,
+                      since);
+    far_result_number(r, "best_loss", s->best_loss, NULL, NULL);
+    far_result_count(r, "best_epoch", s->best_epoch, NULL, NULL);
+    if (isnan(run->score)) {
+        far_result_missing(r, score, "undefined: a target does not vary", label);
+    } else {
+        far_result_number(r, score, run->score, label, NULL);
+    }
+    far_result_number(r, "distance", s->distance, said ? "distance" : NULL,
+                      "%.4g from initialisation", s->distance);
+    far_result_number(r, "seconds", s->seconds, said ? "time" : NULL, "%s%s",
+                      show_time(s->seconds, time), speed);
+    far_result_number(r, "flops_per_epoch", s->flops, NULL, NULL);
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-static void put_row(report *r, const training *t, int64_t i)
+static void add_row(far_result *r, const training *t, int64_t i)
 {
-    static const char *const ENDS[] = {"all epochs", "stop-loss", "cancelled", "diverged"};
+    static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged"};
     const train_run *run = &t->runs[i];
+    const far_train_result *s = &run->result;
     char time[SHOW_BYTES];
-    report_cell(r, "%lld", (long long)(t->args.seed + i));
-    report_cell(r, "%lld", (long long)run->result.epochs);
-    report_number(r, "%.6g", run->result.first_loss);
-    report_number(r, "%.6g", run->result.final_loss);
-    report_number(r, "%.6g", run->result.best_loss);
-    report_number(r, "%.4f", run->score);
-    report_number(r, "%.4g", run->result.distance);
-    report_cell(r, "%s", show_time(run->result.seconds, time));
-    report_cell(r, "%s", ENDS[run->result.end]);
+    far_result_cell(r, (double)(t->args.seed + i));
+    far_result_cell(r, (double)s->epochs);
+    far_result_cell(r, s->first_loss);
+    far_result_cell(r, s->final_loss);
+    far_result_cell(r, s->best_loss);
+    far_result_cell(r, run->score);
+    far_result_cell(r, s->distance);
+    far_result_cell_words(r, s->seconds, "%s", show_time(s->seconds, time));
+    far_result_cell_text(r, "%s", ENDS[s->end]);
+    far_result_cell_text(r, "%s", run->file && !diverged(run) ? run->file : "not kept");
 }
 
-static void put_table(report *r, const training *t)
+static void tell_table(far_result *r, const training *t)
 {
-    const char *heads[] = {"seed",        "epochs",   "first loss", "final loss", "best loss",
-                           score_name(t), "moved by", "time",       "ended by"};
+    const far_result_column columns[] = {
+        {NULL, "seed", "%8.0f"},     {NULL, "epochs", "%8.0f"},     {NULL, "first loss", "%12.6g"},
+        {NULL, "loss", "%12.6g"},    {NULL, "best loss", "%12.6g"}, {NULL, score_name(t), "%9.4f"},
+        {NULL, "distance", "%9.4g"}, {NULL, "time", "%8g"},         {NULL, "ended by", NULL},
+        {NULL, "file", NULL}};
+    far_result_table(r, NULL,
+                     "One line a network. Loss: over all rows with the parameters it ends with. "
+                     "Distance: of its parameters from initialisation.",
+                     columns, sizeof columns / sizeof columns[0]);
     for (int64_t i = 0; i < t->args.seeds; i++) {
-        put_row(r, t, i);
+        add_row(r, t, i);
     }
-    report_table(r,
-                 "One line a network. Final loss: over all rows with the parameters it ends with. "
-                 "Moved by: the distance of its parameters from their start.",
-                 heads, sizeof heads / sizeof heads[0]);
+}
+
+static void list_runs(far_result *r, const training *t)
+{
+    far_result_for(r, FAR_FOR_JSON);
+    far_result_open_list(r, "runs");
+    for (int64_t i = 0; i < t->args.seeds; i++) {
+        far_result_open(r, NULL);
+        far_result_count(r, "seed", t->args.seed + i, NULL, NULL);
+        if (t->data) {
+            tell_run(r, t, &t->runs[i], false);
+        }
+        tell_file(r, &t->runs[i], NULL);
+        tracking_list(r, t, i);
+        far_result_close(r);
+    }
+    far_result_close(r);
+    far_result_for(r, FAR_FOR_ALL);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */
@@ -186,26 +314,32 @@ static void put_function(report *r, const training *t)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void put_facts(report *r, const training *t)
+static void tell_all(far_result *r, const training *t)
 {
-    far_net_info i = far_net_describe(t->runs[0].net);
-    report_fact(r, "architecture", "%s", far_net_text(t->runs[0].net));
-    report_fact(r, "parameters", "%lld", (long long)i.parameters);
-    report_fact(r, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
-                (long long)far_examples_inputs(t->data).rows,
-                far_columns_hash(far_examples_columns(t->data)));
-    report_fact(r, "rate", "%g", far_train_rate(&t->opts));
-    report_seeds(r, (uint64_t)t->args.seed, t->args.seeds);
+    bool many = t->args.seeds > 1;
+    if (t->data) {
+        far_result_for(r, FAR_FOR_PAGE);
+        tell_verdicts(r, t);
+        far_result_for(r, FAR_FOR_ALL);
+    }
+    tell_network(r, t);
+    if (t->data) {
+        tell_method(r, t);
+        tell_run(r, t, &t->runs[0], !many);
+    }
+    tell_file(r, &t->runs[0], t->data && many ? NULL : "network");
+    for (int64_t i = 1; !t->data && i < t->args.seeds; i++) {
+        far_result_say(r, "", "%s", t->runs[i].file ? t->runs[i].file : "not saved");
+    }
+    if (t->data && many) {
+        tell_table(r, t);
+    }
+    tracking_tell(r, t);
+    list_runs(r, t);
 }
 
-void report_training(report *r, const training *t)
+static void draw_all(report *r, const training *t)
 {
-    char title[512];
-    snprintf(title, sizeof title, "Training %s on %s", t->args.seeds > 1 ? "networks" : "a network",
-             t->table.label);
-    report_title(r, title);
-    put_verdicts(r, t);
-    put_table(r, t);
     put_losses(r, t);
     if (t->track.wanted) {
         tracking_report(r, t);
@@ -213,6 +347,22 @@ void report_training(report *r, const training *t)
     if (!training_classifies(t)) {
         put_function(r, t);
     }
-    report_command(r, t->argc, t->argv);
-    put_facts(r, t);
+}
+
+int training_tell(training *t)
+{
+    char title[512];
+    report out;
+    snprintf(title, sizeof title, "Training %s%s%s", t->args.seeds > 1 ? "networks" : "a network",
+             t->data ? " on " : "", t->data ? t->table.label : "");
+    int code = report_begin(&t->s, &t->args.common, title, &out);
+    tell_all(out.result, t);
+    if (t->args.common.report && t->data) {
+        draw_all(&out, t);
+        report_fact(&out, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
+                    (long long)far_examples_inputs(t->data).rows,
+                    far_columns_hash(far_examples_columns(t->data)));
+        report_seeds(&out, (uint64_t)t->args.seed, t->args.seeds);
+    }
+    return report_end(&out, code);
 }

@@ -22,10 +22,12 @@ typedef struct report_proof {
 } report_proof;
 void report_certificate(report *r, const report_proof *p, int argc, char **argv);
 
-/* name: of the table. */
-void report_fit(report *r, const far_model *m, const char *name, int argc, char **argv);
+/* What a fit gave: printed, and in the report. data: name of the table. path: where the model is
+ * kept; NULL: nowhere. An exit code. */
+int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,
+             const char *path);
 
-/* Of networks that were trained. */
-void report_training(report *r, const training *t);
+/* The same of networks that were trained. */
+int training_tell(training *t);
 
 #endif

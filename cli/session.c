@@ -28,6 +28,14 @@ option_group common_options(size_t offset)
         .options = COMMON, .count = sizeof COMMON / sizeof COMMON[0], .offset = offset};
 }
 
+option_group plain_options(size_t offset)
+{
+    option_group all = common_options(offset);
+    all.options++; /* --report is the first */
+    all.count--;
+    return all;
+}
+
 int64_t default_threads(void)
 {
     const char *text = getenv("OMP_NUM_THREADS");

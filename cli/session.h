@@ -24,6 +24,8 @@ typedef struct common_args {
     int64_t threads;
 } common_args;
 option_group common_options(size_t offset);
+/* All but --report: of verbs whose result is a matrix. */
+option_group plain_options(size_t offset);
 
 /* Zero-initialise; session_close is always safe. */
 typedef struct session {

@@ -4,6 +4,7 @@
 
 #include "options.h"
 
+#include <farfield/result.h>
 #include <farfield/track.h>
 
 enum { LEVELS_MOST = 16 };
@@ -43,9 +44,9 @@ void tracking_attach(training *t);
 int tracking_save(const training *t);
 void tracking_free(tracking *k);
 
-/* Lines of the summary; the fields of one run's JSON object; figures of the report. */
-void tracking_print(const training *t);
-void tracking_print_json(const training *t, int64_t run);
+/* For people; the fields of one run in JSON; figures of the report. */
+void tracking_tell(far_result *r, const training *t);
+void tracking_list(far_result *r, const training *t, int64_t run);
 void tracking_report(report *r, const training *t);
 
 #endif

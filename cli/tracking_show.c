@@ -1,5 +1,4 @@
-/* What train --track found: lines, JSON, figures. */
-#include "json.h"
+/* What train --track found. */
 #include "report.h"
 #include "training.h"
 
@@ -10,35 +9,12 @@
 
 enum { SHOWN_MOST = 6, LINES_MOST = 8 };
 
-/* ---- the summary --------------------------------------------------------------------------- */
+/* ---- for people ---------------------------------------------------------------------------- */
 
 static int64_t shown_columns(const far_track *track)
 {
     int64_t columns = far_track_columns(track);
     return columns < FAR_TRACK_FIRST + SHOWN_MOST ? columns : FAR_TRACK_FIRST + SHOWN_MOST;
-}
-
-static void print_heads(const far_track *track)
-{
-    print("\n%8s %10s %10s %10s", "seed", "at loss", "step", "time");
-    for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(track); j++) {
-        print(" %10s", far_track_column(track, j));
-    }
-    puts(shown_columns(track) < far_track_columns(track) ? "  ..." : "");
-}
-
-static void print_level(const far_track *track, long long seed, double level, const double *row)
-{
-    print("%8lld %10.4g", seed, level);
-    if (isnan(row[FAR_TRACK_STEP])) {
-        puts("  not reached");
-        return;
-    }
-    print(" %10.5g %10.4g", row[FAR_TRACK_STEP], row[FAR_TRACK_TIME]);
-    for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(track); j++) {
-        print(" %10.4g", row[j]);
-    }
-    putchar('\n');
 }
 
 static bool row_at(const training *t, int64_t run, int level, double *row)
@@ -47,84 +23,108 @@ static bool row_at(const training *t, int64_t run, int level, double *row)
     return far_track_at_loss(t->s.ctx, k->tracks[run], k->levels[level], row) == FAR_OK;
 }
 
-static void print_levels(const training *t)
+static void add_level(far_result *r, const far_track *track, double seed, double level,
+                      const double *row)
+{
+    bool reached = !isnan(row[FAR_TRACK_STEP]);
+    far_result_cell(r, seed);
+    far_result_cell(r, level);
+    if (reached) {
+        far_result_cell(r, row[FAR_TRACK_STEP]);
+    } else {
+        far_result_cell_text(r, "not reached");
+    }
+    far_result_cell(r, reached ? row[FAR_TRACK_TIME] : NAN);
+    for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(track); j++) {
+        far_result_cell(r, reached ? row[j] : NAN);
+    }
+}
+
+/* Where the losses of --track at-loss were first reached. */
+static void tell_levels(far_result *r, const training *t)
 {
     const tracking *k = &t->track;
+    far_result_column columns[4 + SHOWN_MOST] = {{NULL, "seed", "%8.0f"},
+                                                 {NULL, "at loss", "%10.4g"},
+                                                 {NULL, "step", "%10.5g"},
+                                                 {NULL, "time", "%10.4g"}};
+    int64_t cols = 4;
+    for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(k->tracks[0]); j++) {
+        columns[cols++] = (far_result_column){NULL, far_track_column(k->tracks[0], j), "%10.4g"};
+    }
     double *row = calloc((size_t)far_track_columns(k->tracks[0]), sizeof *row);
-    print_heads(k->tracks[0]);
+    far_result_table(r, NULL, "Where the loss first falls to a level.", columns, cols);
     for (int64_t i = 0; row && i < k->count; i++) {
         for (int l = 0; l < k->level_count; l++) {
             if (row_at(t, i, l, row)) {
-                print_level(k->tracks[i], (long long)(t->args.seed + i), k->levels[l], row);
+                add_level(r, k->tracks[i], (double)(t->args.seed + i), k->levels[l], row);
             }
         }
     }
     free(row);
 }
 
-void tracking_print(const training *t)
+void tracking_tell(far_result *r, const training *t)
 {
     const tracking *k = &t->track;
     if (!k->wanted) {
         return;
     }
     long long rows = (long long)far_track_rows(k->tracks[0]).rows;
-    print("%-14s%s at %lld points, every %lld step%s: %lld row%s in %s%s\n", "tracked", k->metrics,
-          (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s", rows,
-          rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
+    far_result_say(r, "tracked", "%s at %lld points, every %lld step%s: %lld row%s in %s%s",
+                   k->metrics, (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s",
+                   rows, rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
     if (k->level_count > 0) {
-        print_levels(t);
+        tell_levels(r, t);
     }
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static void json_names(const far_track *track)
+static void list_names(far_result *r, const far_track *track)
 {
-    json_key(stdout, "columns");
-    for (int64_t j = 0; j < far_track_columns(track); j++) {
-        fputs(j ? ", " : "[", stdout);
-        json_quoted(stdout, far_track_column(track, j));
+    int64_t count = far_track_columns(track);
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    for (int64_t j = 0; names && j < count; j++) {
+        names[j] = far_track_column(track, j);
     }
-    putchar(']');
+    far_result_texts(r, "columns", names, count);
+    free(names);
 }
 
-static void json_levels(const training *t, int64_t run)
+static void list_levels(far_result *r, const training *t, int64_t run)
 {
     const tracking *k = &t->track;
-    int64_t columns = far_track_columns(k->tracks[run]);
-    double *row = calloc((size_t)columns, sizeof *row);
-    json_key(stdout, "at_loss");
-    putchar('[');
-    for (int l = 0; row && l < k->level_count; l++) {
-        fputs(l ? ",\n  " : "\n  ", stdout);
+    int64_t columns = far_track_columns(k->tracks[run]), count = 0;
+    double *rows = calloc((size_t)(columns * k->level_count) + 1, sizeof *rows);
+    for (int l = 0; rows && l < k->level_count; l++) {
+        double *row = rows + count * columns;
         if (row_at(t, run, l, row)) {
             row[FAR_TRACK_LOSS] = isnan(row[FAR_TRACK_LOSS]) ? k->levels[l] : row[FAR_TRACK_LOSS];
-            json_numbers(stdout, row, columns);
+            count++;
         }
     }
-    putchar(']');
-    free(row);
+    far_mat m = far_mat_view(rows, count, columns, FAR_F64);
+    far_result_array(r, "at_loss", &m, (int64_t[]){count, columns}, 2);
+    free(rows);
 }
 
-void tracking_print_json(const training *t, int64_t run)
+void tracking_list(far_result *r, const training *t, int64_t run)
 {
     const tracking *k = &t->track;
     if (!k->wanted) {
         return;
     }
     far_mat rows = far_track_rows(k->tracks[run]);
-    json_key(stdout, "track");
-    json_begin(stdout);
-    json_text_field(stdout, "file", k->files[run]);
-    json_number_field(stdout, "every", (double)k->every);
-    json_number_field(stdout, "points", (double)k->points);
-    json_number_field(stdout, "seconds", far_track_seconds(k->tracks[run]));
-    json_names(k->tracks[run]);
-    json_key(stdout, "rows");
-    json_matrix(stdout, &rows);
-    json_levels(t, run);
-    json_close(stdout);
+    far_result_open(r, "track");
+    far_result_text(r, "file", k->files[run], NULL, NULL);
+    far_result_count(r, "every", k->every, NULL, NULL);
+    far_result_count(r, "points", k->points, NULL, NULL);
+    far_result_number(r, "seconds", far_track_seconds(k->tracks[run]), NULL, NULL);
+    list_names(r, k->tracks[run]);
+    far_result_array(r, "rows", &rows, (int64_t[]){rows.rows, rows.cols}, 2);
+    list_levels(r, t, run);
+    far_result_close(r);
 }
 
 /* ---- the report ---------------------------------------------------------------------------- */

@@ -20,12 +20,13 @@ enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
 
 typedef struct train_args {
     const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
-        *checkpoint, *report;
+        *checkpoint;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
     double lr, l2_to_init, stop_loss, momentum, w0, every;
-    int64_t epochs, inputs, seed, seeds, threads;
+    int64_t epochs, inputs, seed, seeds;
     word_list track;
-    bool selective, linearized, impute, raw, resume, restart, json, quiet;
+    bool selective, linearized, impute, raw, resume, restart;
+    common_args common;
 } train_args;
 
 /* One network of the run. */
@@ -37,8 +38,6 @@ typedef struct train_run {
 } train_run;
 
 struct training {
-    int argc; /* what was typed */
-    char **argv;
     train_args args;
     session s;
     dataset table;
@@ -55,8 +54,6 @@ struct training {
 char *training_file(const train_args *a, const char *path, int64_t i);
 
 bool training_classifies(const training *t);
-void training_print(const training *t);
-void training_print_json(const training *t);
 /* What the training rows say, after training. */
 int training_score(training *t, train_run *r);
 

@@ -80,14 +80,14 @@ _farfield_value() {
 }
 
 _farfield_lnnet() {
-    local points="--label --features --where --impute" common="--json --quiet --threads --help"
+    local points="--label --features --where --impute" common="--report --json --quiet --threads --help"
     if [ "$COMP_CWORD" = 2 ]; then
         _farfield_words "$1" "build check ssr vc hessian --help"
         return
     fi
     case "${COMP_WORDS[2]}:$1" in
     build:-*)
-        _farfield_words "$1" "--mode --groups --precision --bits --tries --seed --output --report
+        _farfield_words "$1" "--mode --groups --precision --bits --tries --seed --output
             $points $common"
         ;;
     check:-*) _farfield_words "$1" "--net --precision --bits $points $common" ;;
@@ -160,7 +160,7 @@ _farfield() {
     laplace:-*)
         _farfield_words "$word" "--net --arch --target --where --val --val-part --test --ood --exact
             --landmarks --rank --balanced --prior --noise --residual-prior --paper --likelihood
-            --choose --probit --mc --seed --memory $common"
+            --choose --probit --mc --seed --memory --report $common"
         ;;
     lnnet:*) _farfield_lnnet "$word" ;;
     data:-*) _farfield_words "$word" "--data --unverified --size --output --json --quiet --help" ;;

@@ -27,7 +27,7 @@ set -l works '__fish_seen_subcommand_from fit train predict certify compare comb
 set -l writes '__fish_seen_subcommand_from fit train predict certify combine kernel gram measure spectrum align laplace'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
-complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare combine demo measure spectrum align powerlaw local' -l report -x \
+complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare combine demo measure spectrum align powerlaw local laplace lnnet' -l report -x \
     -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
@@ -241,7 +241,6 @@ complete -c farfield -n $lnnet -s g -l groups -x -d 'chains side by side; of a l
 complete -c farfield -n $lnnet -l precision -x -a 'auto double quad mpfr' -d 'build, check: arithmetic'
 complete -c farfield -n $lnnet -l bits -x -d 'of mpfr'
 complete -c farfield -n $lnnet -l tries -x -d 'build: projections'
-complete -c farfield -n $lnnet -l report -x -a '(__fish_complete_directories)' -d 'build: write a report'
 complete -c farfield -n $lnnet -s n -l net -r -F -d 'check, hessian: the network'
 complete -c farfield -n $lnnet -s a -l arch -x -d 'hessian: if the file does not name it'
 complete -c farfield -n $lnnet -l linear -d 'ssr: no search'

@@ -50,7 +50,7 @@ static void drop_blanks(far_text *t)
 
 static int64_t widest_label(const far_result *r)
 {
-    int64_t widest = LABEL_WIDTH;
+    int64_t widest = LABEL_WIDTH - 1;
     for (int64_t i = 0; i < r->count; i++) {
         const far_piece *p = &r->pieces[i];
         if (p->kind == FAR_PIECE_FACT && p->label && far_piece_seen(p, FAR_FOR_TEXT)) {
@@ -58,7 +58,7 @@ static int64_t widest_label(const far_result *r)
             widest = width > widest ? width : widest;
         }
     }
-    return widest;
+    return widest + 1;
 }
 
 static void add_line(far_text *t, const far_piece *p, int64_t width)

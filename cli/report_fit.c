@@ -136,10 +136,10 @@ static void tell_candidates(far_result *r, const far_model *m)
 {
     static const far_result_column COLUMNS[] = {{NULL, "no.", NULL},
                                                 {"arch", "architecture", NULL},
-                                                {"ridge", "ridge", "%10.3g"},
-                                                {"loo_r2", "LOO R2", "%9.4f"},
-                                                {"edge_r2", "edge R2", "%9.4f"},
-                                                {"log_likelihood", "log lik/row", "%12.4f"},
+                                                {"ridge", "ridge", "%8.3g"},
+                                                {"loo_r2", "LOO R2", "%7.4f"},
+                                                {"edge_r2", "edge R2", "%7.4f"},
+                                                {"log_likelihood", "log lik/row", "%11.4f"},
                                                 {NULL, "bounded", NULL},
                                                 {"bounded", NULL, NULL},
                                                 {"chosen", NULL, NULL}};

@@ -1,8 +1,8 @@
 waves 41 >w.csv
 "$FARFIELD" fit w.csv --target y >summary
 grep -q '^chosen among$' summary
-[ "$(grep -c '^\* ' summary)" = 1 ]
-grep '^\* ' summary | has ' yes$'
+[ "$(grep -cE '^[0-9]+ \* ' summary)" = 1 ]
+grep -E '^[0-9]+ \* ' summary | has ' yes$'
 grep -q 'no, never chosen$' summary
-arch="$(sed -n 's/^architecture  //p' summary)"
-grep '^\* ' summary | has -F "* $arch "
+arch="$(sed -n 's/^architecture   //p' summary)"
+grep -E '^[0-9]+ \* ' summary | has -F " $arch "

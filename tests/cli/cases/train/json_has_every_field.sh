@@ -24,5 +24,5 @@ for i, run in enumerate(two["runs"]):
 assert all(two[k] == two["runs"][0][k] for k in numbers)
 assert two["runs"][0]["loss"] != two["runs"][1]["loss"]
 assert (drawn["param"], drawn["outputs"], drawn["file"]) == ("ntk", 3, None)
-assert drawn["runs"] == [{"seed": 0, "file": None}] and "loss" not in drawn
+assert drawn["runs"] == [{"seed": 0, "file": None, "file_reason": drawn["file_reason"]}] and "loss" not in drawn
 PYTHON

@@ -2,7 +2,7 @@
 seq -20 20 | awk 'BEGIN { print "x,y" } { printf "%.3f,%.6f\n", $1 / 10, sin($1 / 5) }' >d.csv
 "$FARFIELD" train d.csv -t y -a 'dense(7) ln relu dense' -e 13 --seeds 3 --seed 5 --report out --json >json
 page=out/report.html
-holds $page 'Training networks on d.csv' '<th scope="row" class="n">7</th>' 'R<sup>2</sup>' 'seeds</th><td class="lines">5 to 7'
+holds $page 'Training networks on d.csv' '<th scope="row" class="n">7</th>' 'training R2' 'seeds</th><td class="lines">5 to 7'
 figures $page loss near far
 # the losses of every epoch, the first and the last as in the summary
 linked $page loss.csv >losses

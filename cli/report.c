@@ -472,6 +472,7 @@ void report_figure_files(report *r, const char *name)
     }
     if (draws(r)) {
         far_status st = save_as(r, name, ".png");
-        report_check(r, st == FAR_ERR_ARG ? FAR_OK : st); /* built without a renderer: the svg will do */
+        report_check(r, st == FAR_ERR_ARG ? FAR_OK
+                                          : st); /* built without a renderer: the svg will do */
     }
 }

@@ -4,18 +4,10 @@
  * 1e-13 where all is piecewise polynomial (relu, its integer powers, leaky_relu, abs), at any norm
  * and distance; 1e-12 elsewhere, at moderate norms.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 0
+#include "harness.h"
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "mp_reference.h"
 #include <farfield/farfield.h>
@@ -29,36 +21,13 @@
 /* ---- the library, without ceremony ------------------------------------------------------------
  */
 
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return far_ctx_create(NULL, &ctx) != FAR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    mp_release();
-    return 0;
-}
-
-static void must(far_status st, const char *what)
-{
-    if (st) {
-        fail_msg("%s: %s", what, far_ctx_message(ctx));
-    }
-}
-
 static far_kernel *kernel_of(const char *arch, int standard)
 {
     far_kernel *k = NULL;
     far_kernel_opts opts;
     far_kernel_opts_init(&opts);
     opts.param = standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
-    must(far_kernel_create(ctx, arch, &opts, &k), arch);
+    must_do(far_kernel_create(ctx, arch, &opts, &k), arch);
     return k;
 }
 
@@ -78,7 +47,7 @@ static double theta(const char *arch, int d, double *x, double *y)
     far_kernel *k = kernel_of(arch, 0);
     far_mat a = far_mat_view(x, 1, d, FAR_F64), b = far_mat_view(y, 1, d, FAR_F64);
     far_mat out = far_mat_view(&t, 1, 1, FAR_F64);
-    must(far_kernel_eval(ctx, k, &a, &b, FAR_FILL_FULL, NULL, &out), arch);
+    must_do(far_kernel_eval(ctx, k, &a, &b, FAR_FILL_FULL, NULL, &out), arch);
     far_kernel_destroy(k);
     return t;
 }
@@ -211,7 +180,7 @@ static void must_but_range(far_status st, const double *values, int count, const
     for (int i = 0; i < count; i++) {
         large = large || isinf(values[i]);
     }
-    must(st == FAR_ERR_RANGE && large ? FAR_OK : st, what);
+    must_do(st == FAR_ERR_RANGE && large ? FAR_OK : st, what);
     assert_int_equal(st == FAR_ERR_RANGE, large);
 }
 
@@ -473,7 +442,6 @@ static const entry FRACTIONS[] = {
     {"dense relu(0.6) ln(affine) dense", {2, 0}, 0},
 };
 
-#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define FAMILY(table, text)                                                                        \
     {                                                                                              \
         table, COUNT(table), text                                                                  \
@@ -579,7 +547,7 @@ static void one_dimensional_values_are_the_published_ones(void **state)
                           ONE_D[i].k12, ONE_D[i].k02, ONE_D[i].k12, ONE_D[i].k22};
         far_kernel *k = kernel_of(ONE_D[i].arch, 0);
         far_mat in = far_mat_view(x, 3, 1, FAR_F64), out = far_mat_view(got, 3, 3, FAR_F64);
-        must(far_kernel_eval(ctx, k, &in, NULL, FAR_FILL_FULL, NULL, &out), ONE_D[i].arch);
+        must_do(far_kernel_eval(ctx, k, &in, NULL, FAR_FILL_FULL, NULL, &out), ONE_D[i].arch);
         far_kernel_destroy(k);
         for (int j = 0; j < 9; j++) {
             double e = fabs(got[j] - want[j]) / sqrt(want[4 * (j / 3)] * want[4 * (j % 3)]);
@@ -658,7 +626,7 @@ static far_supremum supremum(const char *arch, int d)
     far_supremum s;
     far_kernel *k = kernel_of(arch, 0);
     far_supremum_init(&s);
-    must(far_kernel_supremum(ctx, k, d, &s), arch);
+    must_do(far_kernel_supremum(ctx, k, d, &s), arch);
     far_kernel_destroy(k);
     return s;
 }
@@ -860,8 +828,8 @@ static void ask_limit(const char *arch, int both, limits_got *g)
     far_mat ntk = far_mat_view(g->m[1], LIMIT_U, g->cols, FAR_F64);
     far_mat nngp_order = far_mat_view(g->order[0], LIMIT_U, 1, FAR_F64);
     far_mat ntk_order = far_mat_view(g->order[1], LIMIT_U, 1, FAR_F64);
-    must(far_kernel_limit(ctx, k, &u, both ? NULL : &x, &nngp, &nngp_order, &ntk, &ntk_order),
-         arch);
+    must_do(far_kernel_limit(ctx, k, &u, both ? NULL : &x, &nngp, &nngp_order, &ntk, &ntk_order),
+            arch);
     far_kernel_destroy(k);
 }
 
@@ -911,7 +879,7 @@ static double limit_1d(const char *arch, double u, const double *x, double *orde
     far_mat mx = far_mat_view((void *)x, 1, 1, FAR_F64);
     far_mat ntk = far_mat_view(t, x ? 1 : 2, x ? 1 : 2, FAR_F64);
     far_mat o = far_mat_view(orders, x ? 1 : 2, 1, FAR_F64);
-    must(far_kernel_limit(ctx, k, &mu, x ? &mx : NULL, NULL, NULL, &ntk, &o), arch);
+    must_do(far_kernel_limit(ctx, k, &mu, x ? &mx : NULL, NULL, NULL, &ntk, &o), arch);
     far_kernel_destroy(k);
     *order = orders[0];
     return x ? t[0] : t[2];
@@ -946,6 +914,12 @@ static void limits_are_the_printed_ones(void **state)
     }
 }
 
+static int close_all(void **state)
+{
+    mp_release();
+    return close_context(state);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -959,5 +933,5 @@ int main(void)
         cmocka_unit_test(piecewise_polynomials_are_exact_everywhere),
         cmocka_unit_test(smooth_activations_are_exact_at_moderate_norms),
     };
-    return cmocka_run_group_tests(tests, open_context, close_context);
+    return cmocka_run_group_tests(tests, open_context, close_all);
 }

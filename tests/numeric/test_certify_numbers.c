@@ -10,46 +10,20 @@
 far_status far_quadratic_interval(const far_single *p, far_interval *out);
 
 #include <farfield/farfield.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 0
+#include "harness.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define NONE "dense relu dense relu dense"
 #define FIRST "dense ln relu dense relu dense"
 #define SECOND "dense relu dense ln relu dense"
 #define EVERY "dense ln relu dense ln relu dense"
 
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return far_ctx_create(NULL, &ctx);
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return 0;
-}
-
-static void must(far_status st, const char *text)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", text, far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
 static far_single predictor_of(const far_model *m, int64_t output, double C)
 {
     far_single all[8];
     assert_true(m->info.outputs <= 8);
-    must(far_singles_fill(ctx, m, C, all), far_model_arch(m));
+    must_do(far_singles_fill(ctx, m, C, all), far_model_arch(m));
     return all[output];
 }
 
@@ -110,10 +84,10 @@ static far_model *fit(const char *arch, const double *x, int64_t n, int64_t d, c
         }
     }
     far_mat matrix = far_mat_view(all, n, d + p, FAR_F64);
-    must(far_frame_from_mat(ctx, &matrix, names, &frame), arch);
+    must_do(far_frame_from_mat(ctx, &matrix, names, &frame), arch);
     o.target = target;
     o.arch = arch;
-    must(far_model_fit(ctx, frame, &o, &m), arch);
+    must_do(far_model_fit(ctx, frame, &o, &m), arch);
     far_frame_destroy(frame);
     free(all);
     return m;
@@ -132,7 +106,7 @@ static double f_at(const far_model *m, double x)
 {
     double y;
     far_mat point = far_mat_view(&x, 1, 1, FAR_F64), mean = far_mat_view(&y, 1, 1, FAR_F64);
-    must(far_model_eval(ctx, m, &point, &mean), "f");
+    must_do(far_model_eval(ctx, m, &point, &mean), "f");
     return y;
 }
 
@@ -141,7 +115,7 @@ static double limit_at(const far_model *m, double direction, double expected_ord
     double y, order;
     far_mat u = far_mat_view(&direction, 1, 1, FAR_F64), mean = far_mat_view(&y, 1, 1, FAR_F64);
     far_mat orders = far_mat_view(&order, 1, 1, FAR_F64);
-    must(far_model_limit(ctx, m, &u, &mean, &orders), "limit");
+    must_do(far_model_limit(ctx, m, &u, &mean, &orders), "limit");
     assert_true(order == expected_order);
     return y;
 }
@@ -155,7 +129,7 @@ static far_certificate *certify(const far_model *m, double seconds, double gap, 
     o.gap = gap;
     o.starts = 24;
     o.exceeds = exceeds;
-    must(far_model_certify(ctx, m, &o, &c), far_model_arch(m));
+    must_do(far_model_certify(ctx, m, &o, &c), far_model_arch(m));
     return c;
 }
 
@@ -237,7 +211,7 @@ static void slopes_and_limits_of_the_grid(void **state)
         double up = 1;
         far_bound witness = {.verdict = FAR_UNDECIDED};
         far_single p = predictor_of(m, 0, INFINITY);
-        must(far_witness_output(&p, NAN, &up, &witness), "witness");
+        must_do(far_witness_output(&p, NAN, &up, &witness), "witness");
         assert_printed("intercept", witness.intercept, rows[i].intercept, 1e-6);
         assert_close("confirmed", witness.confirmed, 1, 1e-4);
         far_model_destroy(m);
@@ -389,13 +363,13 @@ static double norm_at_training(const far_model *m, const double *f)
     far_system *s;
     double matrix[23 * 23], b[23], sum = 0;
     far_mat x = far_model_points(m), out = far_mat_view(matrix, 23, 23, FAR_F64);
-    must(far_kernel_create(ctx, far_model_arch(m), NULL, &k), "kernel");
-    must(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, NULL, &out), "gram");
+    must_do(far_kernel_create(ctx, far_model_arch(m), NULL, &k), "kernel");
+    must_do(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, NULL, &out), "gram");
     far_symmetric a = far_symmetric_of(&out);
-    must(far_system_create(ctx, &a, NULL, &s), "system");
+    must_do(far_system_create(ctx, &a, NULL, &s), "system");
     memcpy(b, f, sizeof b);
     far_mat column = far_mat_view(b, 23, 1, FAR_F64);
-    must(far_system_whiten(ctx, s, &column), "whiten");
+    must_do(far_system_whiten(ctx, s, &column), "whiten");
     for (int i = 0; i < 23; i++) {
         sum += b[i] * b[i];
     }
@@ -422,16 +396,16 @@ static void the_norm_grows_with_training(void **state)
     const char *names[] = {"x0", "x1"};
     far_frame *training, *others;
     far_mat own = far_mat_view(x, 23, 2, FAR_F64), away = far_mat_view(z, 53, 2, FAR_F64);
-    must(far_frame_from_mat(ctx, &own, names, &training), "frame");
-    must(far_frame_from_mat(ctx, &away, names, &others), "frame");
+    must_do(far_frame_from_mat(ctx, &own, names, &training), "frame");
+    must_do(far_frame_from_mat(ctx, &away, names, &others), "frame");
     static const double times[] = {0.001, 0.01, 0.1, 1, 10, 1e3, 1e6, INFINITY};
     for (int t = 0; t < COUNT(times); t++) {
         far_prediction *p, *q;
         far_predict_opts o;
         far_predict_opts_init(&o);
         o.time = times[t];
-        must(far_model_predict(ctx, m, training, &o, &p), "predict");
-        must(far_model_predict(ctx, m, others, &o, &q), "predict");
+        must_do(far_model_predict(ctx, m, training, &o, &p), "predict");
+        must_do(far_model_predict(ctx, m, others, &o, &q), "predict");
         double norm = norm_at_training(m, far_prediction_mean(p).data);
         assert_true(norm > before || (t > 4 && norm > before * (1 - 1e-9)));
         assert_true(sqrt(C) * norm <= b1 * (1 + 1e-9));
@@ -556,9 +530,9 @@ static void try_to_beat(const far_model *m, const far_certificate *c, bool limit
                 x[i * d + j] = i % 3 ? size * normal() : near[j] + close * normal();
             }
         }
-        must(part ? far_model_limit(ctx, m, &points, &mean, &order)
-                  : far_model_eval(ctx, m, &points, &mean),
-             far_model_arch(m));
+        must_do(part ? far_model_limit(ctx, m, &points, &mean, &order)
+                     : far_model_eval(ctx, m, &points, &mean),
+                far_model_arch(m));
         for (int64_t i = 0; i < POINTS * p; i++) {
             assert_within(m, far_certificate_bound(c, i % p), f[i]);
         }
@@ -581,11 +555,11 @@ static void try_each_form(const far_model *m, const far_certificate *c)
             x[i * d + j] = size * normal();
         }
     }
-    must(far_model_eval(ctx, m, &points, &mean), far_model_arch(m));
+    must_do(far_model_eval(ctx, m, &points, &mean), far_model_arch(m));
     for (int64_t j = 0; j < p; j++) {
         far_single q = predictor_of(m, j, far_certificate_describe(c).C);
         far_interval forms[3] = {far_norm_interval(&q), far_bias_interval(&q)};
-        must(far_quadratic_interval(&q, &forms[2]), far_model_arch(m));
+        must_do(far_quadratic_interval(&q, &forms[2]), far_model_arch(m));
         for (int k = 0; k < 3; k++) {
             for (int64_t i = 0; forms[k].method && i < POINTS; i++) {
                 if (!(f[i * p + j] >= forms[k].low && f[i * p + j] <= forms[k].high)) {
@@ -683,7 +657,7 @@ static double scan(const far_model *m, int64_t j, int64_t steps)
             at[2] = sin(M_PI / 2 * along);
         }
     }
-    must(far_sphere_eval(ctx, m, unit, s, count, out), "scan");
+    must_do(far_sphere_eval(ctx, m, unit, s, count, out), "scan");
     for (int64_t i = 0; i < count; i++) {
         most = fmax(most, fabs(out[i * p + j]));
     }
@@ -701,20 +675,20 @@ static void branch_and_bound_holds_the_maximum(void **state)
         far_model *m = random_model(BOUNDED[a], d, 2, a);
         far_supremum sup;
         far_supremum_init(&sup);
-        must(far_kernel_supremum(ctx, m->kernel, d, &sup), BOUNDED[a]);
+        must_do(far_kernel_supremum(ctx, m->kernel, d, &sup), BOUNDED[a]);
         far_single q = predictor_of(m, a % 2, sup.value);
         double most = scan(m, a % 2, d == 1 ? 4001 : 160);
         static const double gaps[] = {0.5, 0.02};
         for (int g = 0; g < 2; g++) {
             far_branch_result r;
-            must(far_branch_bound(&q, gaps[g], NAN, 0.25, 0, &r), BOUNDED[a]);
+            must_do(far_branch_bound(&q, gaps[g], NAN, 0.25, 0, &r), BOUNDED[a]);
             assert_true(r.bound >= most && r.found <= r.bound);
             assert_true(!r.finished || r.bound <= r.found * (1 + gaps[g]));
             finished += r.finished;
             far_branch_result confirmed, refuted; /* a bound with room, and one that is false */
-            must(far_branch_bound(&q, 1e-9, r.bound * 1.5, 0.25, 0, &confirmed), BOUNDED[a]);
+            must_do(far_branch_bound(&q, 1e-9, r.bound * 1.5, 0.25, 0, &confirmed), BOUNDED[a]);
             assert_true(confirmed.bound >= most);
-            must(far_branch_bound(&q, 1e-9, most * 0.99, 5, 0, &refuted), BOUNDED[a]);
+            must_do(far_branch_bound(&q, 1e-9, most * 0.99, 5, 0, &refuted), BOUNDED[a]);
             assert_true(refuted.bound > most * 0.99);
         }
         far_model_destroy(m);
@@ -741,24 +715,25 @@ static void pair_values(const far_model *m, const double *s, double k[4])
             far_mat out = far_mat_view(&k[2 * i + j], 1, 1, FAR_F64);
             far_mat order = far_mat_view(orders, 1, 1, FAR_F64);
             if (!infinite[i] && !infinite[j]) {
-                must(far_kernel_eval(ctx, m->kernel, &a, &b, FAR_FILL_FULL, nngp ? &out : NULL,
-                                     nngp ? NULL : &out),
-                     "eval");
+                must_do(far_kernel_eval(ctx, m->kernel, &a, &b, FAR_FILL_FULL, nngp ? &out : NULL,
+                                        nngp ? NULL : &out),
+                        "eval");
             } else if (infinite[i] && infinite[j]) {
                 double all[4];
                 far_mat both = far_mat_view(points, 2, d, FAR_F64);
                 far_mat values = far_mat_view(all, 2, 2, FAR_F64);
                 order = far_mat_view(orders, 2, 1, FAR_F64);
-                must(far_kernel_limit(ctx, m->kernel, &both, NULL, nngp ? &values : NULL,
-                                      nngp ? &order : NULL, nngp ? NULL : &values,
-                                      nngp ? NULL : &order),
-                     "limits");
+                must_do(far_kernel_limit(ctx, m->kernel, &both, NULL, nngp ? &values : NULL,
+                                         nngp ? &order : NULL, nngp ? NULL : &values,
+                                         nngp ? NULL : &order),
+                        "limits");
                 k[2 * i + j] = all[2 * i + j];
             } else {
-                must(far_kernel_limit(ctx, m->kernel, infinite[i] ? &a : &b, infinite[i] ? &b : &a,
-                                      nngp ? &out : NULL, nngp ? &order : NULL, nngp ? NULL : &out,
-                                      nngp ? NULL : &order),
-                     "limit");
+                must_do(far_kernel_limit(ctx, m->kernel, infinite[i] ? &a : &b,
+                                         infinite[i] ? &b : &a, nngp ? &out : NULL,
+                                         nngp ? &order : NULL, nngp ? NULL : &out,
+                                         nngp ? NULL : &order),
+                        "limit");
             }
         }
     }
@@ -802,7 +777,7 @@ static void cells_are_no_larger_than_said(void **state)
     static const int64_t dims[] = {1, 2, 3, 7};
     for (int a = 0; a < COUNT(BOUNDED); a++) {
         far_model m = {.ctx = ctx};
-        must(far_kernel_create(ctx, BOUNDED[a], NULL, &m.kernel), BOUNDED[a]);
+        must_do(far_kernel_create(ctx, BOUNDED[a], NULL, &m.kernel), BOUNDED[a]);
         assert_true(far_cell_supported(&m));
         int tried = 0, tight = 0;
         for (int t = 0; t < 3000; t++) {
@@ -841,7 +816,7 @@ static void other_networks_have_no_cells(void **state)
         "dense ln relu(2) dense"};
     for (int i = 0; i < COUNT(others); i++) {
         far_model m = {.ctx = ctx};
-        must(far_kernel_create(ctx, others[i], NULL, &m.kernel), others[i]);
+        must_do(far_kernel_create(ctx, others[i], NULL, &m.kernel), others[i]);
         assert_false(far_cell_supported(&m));
         far_kernel_destroy(m.kernel);
     }
@@ -862,10 +837,10 @@ static void a_monotone_diagonal_is_monotone(void **state)
         }
         far_mat points = far_mat_view(x, 121, 3, FAR_F64), t = far_mat_view(k, 121, 1, FAR_F64);
         far_mat n = far_mat_view(q, 121, 1, FAR_F64);
-        must(far_kernel_create(ctx, BOUNDED[a], NULL, &kernel), BOUNDED[a]);
-        must(far_kernel_diag(ctx, kernel, &points, &n, &t), BOUNDED[a]);
+        must_do(far_kernel_create(ctx, BOUNDED[a], NULL, &kernel), BOUNDED[a]);
+        must_do(far_kernel_diag(ctx, kernel, &points, &n, &t), BOUNDED[a]);
         far_supremum_init(&sup);
-        must(far_kernel_supremum(ctx, kernel, 3, &sup), BOUNDED[a]);
+        must_do(far_kernel_supremum(ctx, kernel, 3, &sup), BOUNDED[a]);
         for (int i = 1; i < 121; i++) {
             assert_true(k[i] >= k[i - 1] * (1 - 1e-14) && q[i] >= q[i - 1] * (1 - 1e-14));
         }
@@ -901,14 +876,14 @@ static void coefficients_stay_below_the_series(void **state)
     };
     for (int i = 0; i < COUNT(cases); i++) {
         far_model m = {.ctx = ctx, .info = {.prior = cases[i].prior, .inputs = 2}};
-        must(far_kernel_create(ctx, cases[i].arch, NULL, &m.kernel), cases[i].arch);
+        must_do(far_kernel_create(ctx, cases[i].arch, NULL, &m.kernel), cases[i].arch);
         assert_true(on_the_sphere(&m));
         far_supremum sup;
         far_supremum_init(&sup);
-        must(far_kernel_supremum(ctx, m.kernel, 2, &sup), cases[i].arch);
+        must_do(far_kernel_supremum(ctx, m.kernel, 2, &sup), cases[i].arch);
         far_single p = {.ctx = ctx, .model = &m, .C = sup.proven};
         double c[TERMS];
-        must(coefficients(&p, c), cases[i].arch);
+        must_do(coefficients(&p, c), cases[i].arch);
         for (int k = 0; k < TERMS; k++) {
             if (!(c[k] <= cases[i].c[k] && c[k] >= cases[i].c[k] * (1 - 1e-5) - 1e-8)) {
                 fail_msg("%s, prior %d: c_%d = %.15g, the series has %.15g", cases[i].arch,
@@ -927,7 +902,7 @@ static void only_spheres_have_a_series(void **state)
         "dense ln(eps=1e-3) relu dense",  "ln dense ln relu dense", "dense batchnorm relu dense"};
     for (int i = 0; i < COUNT(others); i++) {
         far_model m = {.ctx = ctx, .info = {.inputs = 2}};
-        must(far_kernel_create(ctx, others[i], NULL, &m.kernel), others[i]);
+        must_do(far_kernel_create(ctx, others[i], NULL, &m.kernel), others[i]);
         assert_false(on_the_sphere(&m));
         far_kernel_destroy(m.kernel);
     }
@@ -993,7 +968,7 @@ static double f_along(const far_model *m, int64_t j, const double *direction, do
             (t * direction[i] - far_input_centre(m->columns)[i]) / far_input_scale(m->columns)[i];
     }
     far_mat point = far_mat_view(x, 1, d, FAR_F64), mean = far_mat_view(y, 1, p, FAR_F64);
-    must(far_model_eval(ctx, m, &point, &mean), "along");
+    must_do(far_model_eval(ctx, m, &point, &mean), "along");
     return y[j];
 }
 
@@ -1036,7 +1011,7 @@ static void slopes_are_what_f_tends_to(void **state)
                 }
                 far_mat way = far_mat_view(u, 1, d, FAR_F64), f = far_mat_view(mean, 1, 2, FAR_F64);
                 far_mat orders = far_mat_view(&order, 1, 1, FAR_F64);
-                must(far_model_limit(ctx, m, &way, &f, &orders), "limit");
+                must_do(far_model_limit(ctx, m, &way, &f, &orders), "limit");
                 double back = 0; /* the found one in standardised units of norm 1 */
                 for (int64_t i = 0; i < d; i++) {
                     back += pow(b->direction[i] / far_input_scale(m->columns)[i], 2);
@@ -1109,7 +1084,7 @@ static void levels_are_passed_by_data_far_out(void **state)
             for (int w = 0; w < 2; w++) {
                 far_bound b = {.verdict = FAR_UNDECIDED, .output = "y"};
                 far_single p = predictor_of(m, 0, INFINITY);
-                must(far_witness_output(&p, level[l], &ways[w], &b), "witness");
+                must_do(far_witness_output(&p, level[l], &ways[w], &b), "witness");
                 assert_int_equal(b.verdict, FAR_UNBOUNDED);
                 check_beyond(m, &b, 0);
             }
@@ -1117,8 +1092,6 @@ static void levels_are_passed_by_data_far_out(void **state)
         }
     }
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

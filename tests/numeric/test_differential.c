@@ -19,6 +19,7 @@
  */
 #include <farfield/farfield.h>
 
+#include "chance.h"
 #include "draw_net.h"
 #include "mp_reference.h"
 
@@ -49,10 +50,7 @@ typedef struct dice {
 
 static uint64_t bits(dice *r)
 {
-    uint64_t z = r->key + ++r->counter * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(r->key + r->counter++ * CHANCE_STEP);
 }
 
 static int below(void *source, int limit)

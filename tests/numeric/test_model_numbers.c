@@ -6,42 +6,15 @@
 #include "../../src/regress/regress_internal.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 0
+#include "harness.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define NONE "dense relu dense relu dense"
 #define FIRST "dense ln relu dense relu dense"
 #define SECOND "dense relu dense ln relu dense"
 
 enum { N = 53, D = 3, P = 2, NEW = 7 };
-
-static far_ctx *ctx;
-
-static int open_context(void **state)
-{
-    (void)state;
-    return far_ctx_create(NULL, &ctx);
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return 0;
-}
-
-static void must(far_status st, const char *text)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", text, far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 static void assert_close(const char *what, double value, double expected, double tolerance)
 {
@@ -88,7 +61,7 @@ static far_frame *frame_of(const double *x, const double *y, int64_t n)
         memcpy(all + i * (D + P) + D, y + i * P, P * sizeof *all);
     }
     far_mat m = far_mat_view(all, n, D + P, FAR_F64);
-    must(far_frame_from_mat(ctx, &m, names, &frame), "frame");
+    must_do(far_frame_from_mat(ctx, &m, names, &frame), "frame");
     free(all);
     return frame;
 }
@@ -114,7 +87,7 @@ static far_fit_opts options(const char *arch, double ridge)
 static far_model *fit(const far_frame *frame, far_fit_opts o)
 {
     far_model *m;
-    must(far_model_fit(ctx, frame, &o, &m), o.arch ? o.arch : "auto");
+    must_do(far_model_fit(ctx, frame, &o, &m), o.arch ? o.arch : "auto");
     return m;
 }
 
@@ -128,7 +101,7 @@ static far_predict_opts predict_options(void)
 static far_prediction *predict(const far_model *m, const far_frame *frame, far_predict_opts o)
 {
     far_prediction *p;
-    must(far_model_predict(ctx, m, frame, &o, &p), far_model_arch(m));
+    must_do(far_model_predict(ctx, m, frame, &o, &p), far_model_arch(m));
     return p;
 }
 
@@ -140,9 +113,10 @@ static void kernel_values(const char *arch, int32_t prior, const far_mat *a, con
     far_kernel *k;
     far_mat values = far_mat_view(out, a->rows, b->rows, FAR_F64);
     bool nngp = prior == FAR_PRIOR_NNGP;
-    must(far_kernel_create(ctx, arch, NULL, &k), arch);
-    must(far_kernel_eval(ctx, k, a, b, FAR_FILL_FULL, nngp ? &values : NULL, nngp ? NULL : &values),
-         arch);
+    must_do(far_kernel_create(ctx, arch, NULL, &k), arch);
+    must_do(
+        far_kernel_eval(ctx, k, a, b, FAR_FILL_FULL, nngp ? &values : NULL, nngp ? NULL : &values),
+        arch);
     far_kernel_destroy(k);
 }
 
@@ -202,7 +176,7 @@ static far_frame *new_rows(const far_model *m, int32_t prior, double *cross, dou
     make_data(99, NEW, false, x, y);
     far_frame *frame = frame_of(x, y, NEW);
     far_mat encoded = far_mat_view(points, NEW, D, FAR_F64), rows = far_model_points(m);
-    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded), "encode");
+    must_do(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded), "encode");
     kernel_values(far_model_arch(m), prior, &encoded, &rows, cross);
     if (own) {
         kernel_values(far_model_arch(m), prior, &encoded, &encoded, own);
@@ -284,10 +258,10 @@ static void residuals_are_small(void **state)
             far_mat matrix = far_mat_view(xy, n, 2, FAR_F64);
             far_frame *frame;
             far_model *m;
-            must(far_frame_from_mat(ctx, &matrix, names, &frame), "frame");
+            must_do(far_frame_from_mat(ctx, &matrix, names, &frame), "frame");
             far_fit_opts o = options(archs[a], a == 3 ? 1e-10 : 0);
             o.target = "y";
-            must(far_model_fit(ctx, frame, &o, &m), archs[a]);
+            must_do(far_model_fit(ctx, frame, &o, &m), archs[a]);
             assert_true(far_model_describe(m).residual <= 1e-12);
             if (a != 3) {
                 assert_close("r2", far_model_describe(m).r2_train, 1, 1e-12);
@@ -591,8 +565,6 @@ static void calibrated_spreads_are_calibrated(void **state)
     far_model_destroy(m);
     far_frame_destroy(frame);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_context, close_context)
 
 int main(void)
 {

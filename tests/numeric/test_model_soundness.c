@@ -12,6 +12,7 @@
  * forged model. A model depends on SEED and its number alone.
  */
 #include "../../src/certify/certify_internal.h"
+#include "chance.h"
 #include "data/frame_internal.h"
 #include "regress/regress_internal.h"
 
@@ -41,10 +42,7 @@ typedef struct dice {
 
 static uint64_t bits(dice *r)
 {
-    uint64_t z = r->key + ++r->counter * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(r->key + r->counter++ * CHANCE_STEP);
 }
 
 static dice dice_of(uint64_t stream)

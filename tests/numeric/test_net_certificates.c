@@ -4,30 +4,12 @@
  */
 #include "../../src/certify/net_certify.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#define TEST_THREADS 0
+#include "harness.h"
 
-#include <cmocka.h>
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 enum { BLOCK = 20000 };
 
-static int open_context(void **state)
-{
-    return far_ctx_create(NULL, (far_ctx **)state) != FAR_OK;
-}
-
-static int close_context(void **state)
-{
-    far_ctx_destroy(*state);
-    return 0;
-}
-
-static far_net *network(far_ctx *ctx, const char *arch, int64_t inputs, uint64_t seed,
-                        double factor)
+static far_net *network(const char *arch, int64_t inputs, uint64_t seed, double factor)
 {
     far_net_opts o;
     far_net *net;
@@ -41,7 +23,7 @@ static far_net *network(far_ctx *ctx, const char *arch, int64_t inputs, uint64_t
     return net;
 }
 
-static far_certificate *certify(far_ctx *ctx, const far_net *net, double seconds)
+static far_certificate *certify(const far_net *net, double seconds)
 {
     far_certify_opts o;
     far_certificate *c;
@@ -67,8 +49,7 @@ static double coordinate(const far_bound *b, uint64_t i, uint64_t j, uint64_t d)
     }
 }
 
-static void assert_never_passed(far_ctx *ctx, const far_net *net, const far_bound *b,
-                                int64_t points)
+static void assert_never_passed(const far_net *net, const far_bound *b, int64_t points)
 {
     int64_t d = net->info.inputs;
     double *x = malloc((size_t)(BLOCK * d) * sizeof *x), *f = malloc(BLOCK * sizeof *f);
@@ -94,15 +75,15 @@ static void toy_networks_of_full_width(void **state)
         "dense(128) ln relu dense(128) ln relu dense(1)",
         "dense(128) relu dense(128) relu dense(1)",
     };
-    far_ctx *ctx = *state;
+    (void)state;
     for (int k = 0; k < COUNT(NETWORKS); k++) {
         for (uint64_t seed = 0; seed < 5; seed++) {
-            far_net *net = network(ctx, NETWORKS[k], 1, seed, seed % 2 ? 3 : 1);
-            far_certificate *c = certify(ctx, net, 20);
+            far_net *net = network(NETWORKS[k], 1, seed, seed % 2 ? 3 : 1);
+            far_certificate *c = certify(net, 20);
             const far_bound *b = far_certificate_bound(c, 0);
             if (k < 3) {
                 assert_true(b->tightest <= 1.02 * b->sup_found);
-                assert_never_passed(ctx, net, b, BLOCK);
+                assert_never_passed(net, b, BLOCK);
             } else {
                 assert_int_equal(b->verdict, FAR_UNBOUNDED);
                 assert_true(fabs(b->confirmed - 1) < 1e-4);
@@ -123,11 +104,11 @@ static void a_million_points_pass_no_bound(void **state)
         {"dense(31) gelu dense(29) ln(affine, eps=1e-5) gelu dense(1)", 2, 200000},
         {"dense(31) relu skip(ln relu dense(31)) ln tanh dense(1)", 3, 200000},
     };
-    far_ctx *ctx = *state;
+    (void)state;
     for (int k = 0; k < COUNT(CASES); k++) {
-        far_net *net = network(ctx, CASES[k].arch, CASES[k].inputs, 3, 2);
-        far_certificate *c = certify(ctx, net, 1);
-        assert_never_passed(ctx, net, far_certificate_bound(c, 0), CASES[k].points);
+        far_net *net = network(CASES[k].arch, CASES[k].inputs, 3, 2);
+        far_certificate *c = certify(net, 1);
+        assert_never_passed(net, far_certificate_bound(c, 0), CASES[k].points);
         far_certificate_destroy(c);
         far_net_destroy(net);
     }

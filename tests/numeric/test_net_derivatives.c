@@ -6,15 +6,10 @@
 #include "net/engine.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 0
+#include "harness.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define INPUTS 7
 #define ROWS 29
 
@@ -58,28 +53,6 @@ static const char *const ARCHS[] = {
     "ln(affine)",
 };
 
-static far_ctx *ctx;
-
-static void must(far_status st, const char *what)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    return far_ctx_create(NULL, &ctx) != FAR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return 0;
-}
-
 /* Random parameters of size about 1 (so that scales and shifts matter too), and statistics. */
 static far_net *make_net(const char *arch, far_init init)
 {
@@ -89,7 +62,7 @@ static far_net *make_net(const char *arch, far_init init)
     opts.inputs = INPUTS;
     opts.init = (int32_t)init;
     opts.seed = 5;
-    must(far_net_create(ctx, arch, &opts, &net), arch);
+    must_do(far_net_create(ctx, arch, &opts, &net), arch);
     for (int64_t i = 0; i < net->step_count; i++) {
         const far_step *s = &net->steps[i];
         for (int64_t j = 0; s->kind != FAR_STEP_DENSE && s->weight >= 0 && j < s->out; j++) {
@@ -272,7 +245,7 @@ static void for_all(net_check check)
 static void eval(const char *arch, const far_net *net, double *x, int64_t rows, double *out)
 {
     far_mat xm = view(x, rows, net->info.inputs), om = view(out, rows, net->info.outputs);
-    must(far_net_eval(ctx, net, &xm, &om), arch);
+    must_do(far_net_eval(ctx, net, &xm, &om), arch);
 }
 
 /* ---- values --------------------------------------------------------------------------------- */
@@ -336,13 +309,13 @@ static void check_activation(const char *arch)
     far_mat vm = view(value, 1, POINTS), sm = view(slope, 1, POINTS);
     far_net_opts_init(&opts);
     opts.inputs = POINTS;
-    must(far_net_create(ctx, arch, &opts, &net), arch);
+    must_do(far_net_create(ctx, arch, &opts, &net), arch);
     for (int64_t i = 0; i < POINTS; i++) {
         z[i] = (double)(i - POINTS / 2) / (POINTS / 20.0);
         ones[i] = 1;
     }
-    must(far_net_eval(ctx, net, &zm, &vm), arch);
-    must(far_net_jvp(ctx, net, &zm, NULL, &om, &sm), arch);
+    must_do(far_net_eval(ctx, net, &zm, &vm), arch);
+    must_do(far_net_jvp(ctx, net, &zm, NULL, &om, &sm), arch);
     for (int64_t i = 0; i < POINTS; i++) {
         wide v = phi(net->steps, (wide)z[i]), d = phi_slope(net->steps, (wide)z[i]);
         double off = (double)fabsl((wide)value[i] - v) / (double)fabsl(v ? v : 1);
@@ -408,7 +381,7 @@ static void jvp(const char *arch, const far_net *net, double *x, double *v, doub
 {
     far_mat xm = view(x, ROWS, INPUTS), vm = view(v, 1, net->info.parameters);
     far_mat dm = view(dx, ROWS, INPUTS), om = view(out, ROWS, net->info.outputs);
-    must(far_net_jvp(ctx, net, &xm, v ? &vm : NULL, dx ? &dm : NULL, &om), arch);
+    must_do(far_net_jvp(ctx, net, &xm, v ? &vm : NULL, dx ? &dm : NULL, &om), arch);
 }
 
 static void check_jvp(const char *arch, far_net *net, double *x)
@@ -459,7 +432,7 @@ static void vjp(const char *arch, const far_net *net, double *x, double *u, doub
 {
     far_mat xm = view(x, ROWS, INPUTS), um = view(u, ROWS, net->info.outputs);
     far_mat gm = view(grad, 1, net->info.parameters), gx = view(grad_x, ROWS, INPUTS);
-    must(far_net_vjp(ctx, net, &xm, &um, grad ? &gm : NULL, grad_x ? &gx : NULL), arch);
+    must_do(far_net_vjp(ctx, net, &xm, &um, grad ? &gm : NULL, grad_x ? &gx : NULL), arch);
 }
 
 /* <J v, u> = <v, J' u> */
@@ -505,7 +478,7 @@ static void check_jacobian(const char *arch, far_net *net, double *x)
     double *jacobian = numbers(n * count, 1), *u = numbers(n, 43);
     double *grad = numbers(count, 1), *sum = calloc((size_t)count + 1, sizeof *sum);
     far_mat xm = view(x, ROWS, INPUTS), jm = view(jacobian, n, count);
-    must(far_net_jacobian(ctx, net, &xm, &jm), arch);
+    must_do(far_net_jacobian(ctx, net, &xm, &jm), arch);
     vjp(arch, net, x, u, grad, NULL);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t k = 0; k < count; k++) {
@@ -569,15 +542,15 @@ static void check_float32(const char *arch, far_net *net, double *x)
     for (int64_t i = 0; i < count; i++) {
         net->params[i] = (float)net->params[i];
     }
-    must(far_net_eval(ctx, net, &xm, &om), arch);
+    must_do(far_net_eval(ctx, net, &xm, &om), arch);
     eval(arch, net, x, ROWS, out);
     widen(of, n, wide_out);
     assert_close(arch, "float32 values", wide_out, out, n, 4e-6);
-    must(far_net_jvp(ctx, net, &xm, &vm, &dm, &om), arch);
+    must_do(far_net_jvp(ctx, net, &xm, &vm, &dm, &om), arch);
     jvp(arch, net, x, v, dx, out);
     widen(of, n, wide_out);
     assert_close(arch, "float32 jvp", wide_out, out, n, 2e-5);
-    must(far_net_vjp(ctx, net, &xm, &um, &gm, &hm), arch);
+    must_do(far_net_vjp(ctx, net, &xm, &um, &gm, &hm), arch);
     vjp(arch, net, x, u, grad, grad_x);
     widen(gf, count, wide_grad);
     widen(hf, d, wide_x);
@@ -619,12 +592,12 @@ typedef struct bench {
 static bench bench_of(const far_net *net)
 {
     bench b;
-    must(far_engine_create(ctx, net, FAR_F64, &b.engine), "engine");
-    must(far_weights_create(ctx, b.engine, &b.weights), "weights");
-    must(far_weights_create(ctx, b.engine, &b.direction), "direction");
-    must(far_pass_create(ctx, b.engine, ROWS, FAR_PASS_BACKWARD | FAR_PASS_TANGENT | FAR_PASS_BATCH,
-                         &b.pass),
-         "pass");
+    must_do(far_engine_create(ctx, net, FAR_F64, &b.engine), "engine");
+    must_do(far_weights_create(ctx, b.engine, &b.weights), "weights");
+    must_do(far_weights_create(ctx, b.engine, &b.direction), "direction");
+    must_do(far_pass_create(ctx, b.engine, ROWS,
+                            FAR_PASS_BACKWARD | FAR_PASS_TANGENT | FAR_PASS_BATCH, &b.pass),
+            "pass");
     b.packed = numbers(net->info.parameters, 1);
     return b;
 }
@@ -745,7 +718,7 @@ static limits limits_of(const char *arch, const far_net *net, double *u)
     far_mat um = view(u, ROWS, INPUTS), vm = view(l.value, ROWS, net->info.outputs);
     far_mat om = view(l.order, ROWS, net->info.outputs);
     far_mat rm = view(l.rest, ROWS, net->info.outputs);
-    must(far_net_limit(ctx, net, &um, &vm, &om, &rm), arch);
+    must_do(far_net_limit(ctx, net, &um, &vm, &om, &rm), arch);
     return l;
 }
 

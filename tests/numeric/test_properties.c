@@ -6,17 +6,8 @@
  * An architecture and its points depend on SEED and its number only; -DSEED=... draws others. Those
  * that once broke a property stand in FOUND and are tried as well.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "harness.h"
 
 #include <farfield/farfield.h>
 
@@ -28,7 +19,6 @@
 #define N 67             /* enough pairs for the curves that stand for layers behind a norm */
 #define D 4
 #define M 5 /* directions, and points they are compared with */
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 /* ---- random numbers by counter ---- */
 
@@ -38,10 +28,7 @@ typedef struct dice {
 
 static uint64_t bits(dice *r)
 {
-    uint64_t z = r->key + ++r->counter * 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return mix(r->key + r->counter++ * CHANCE_STEP);
 }
 
 static dice dice_of(uint64_t stream)
@@ -306,29 +293,21 @@ typedef struct trial {
 
 #define TRIALS (NETS + COUNT(FOUND))
 
-static far_ctx *ctx;
 static trial *trials;
 static const char *const WHAT[] = {"K", "Theta"};
-
-static void must(far_status st, const char *what)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
-    }
-}
 
 static void eval(const trial *t, double x[][D], int n, double y[][D], int m, double *k, double *th)
 {
     far_mat a = far_mat_view(x, n, D, FAR_F64), b = far_mat_view(y, m, D, FAR_F64);
     far_mat mk = far_mat_view(k, n, m, FAR_F64), mt = far_mat_view(th, n, m, FAR_F64);
-    must(far_kernel_eval(ctx, t->k, &a, y == x ? NULL : &b, FAR_FILL_FULL, &mk, &mt), t->n.text);
+    must_do(far_kernel_eval(ctx, t->k, &a, y == x ? NULL : &b, FAR_FILL_FULL, &mk, &mt), t->n.text);
 }
 
 static void diag(const trial *t, double x[][D], int n, double *k, double *th)
 {
     far_mat a = far_mat_view(x, n, D, FAR_F64), mk = far_mat_view(k, n, 1, FAR_F64);
     far_mat mt = far_mat_view(th, n, 1, FAR_F64);
-    must(far_kernel_diag(ctx, t->k, &a, &mk, &mt), t->n.text);
+    must_do(far_kernel_diag(ctx, t->k, &a, &mk, &mt), t->n.text);
 }
 
 static void open_trial(int number, trial *t)
@@ -350,12 +329,8 @@ static void open_trial(int number, trial *t)
 static int open_trials(void **state)
 {
     int kernels = 0;
-    far_ctx_opts opts;
-    (void)state;
-    far_ctx_opts_init(&opts);
-    opts.threads = 1; /* all is small */
     trials = calloc(TRIALS, sizeof *trials);
-    if (!trials || far_ctx_create(&opts, &ctx) != FAR_OK) {
+    if (!trials || open_context(state)) {
         return 1;
     }
     for (int number = 0; number < TRIALS; number++) {
@@ -368,13 +343,11 @@ static int open_trials(void **state)
 
 static int close_trials(void **state)
 {
-    (void)state;
     for (int number = 0; number < TRIALS; number++) {
         far_kernel_destroy(trials[number].k);
     }
-    far_ctx_destroy(ctx);
     free(trials);
-    return 0;
+    return close_context(state);
 }
 
 /* Tells of a property that does not hold; the test fails once all are seen. */
@@ -571,7 +544,7 @@ static void eval_far(const trial *t, bool both, limits *l)
         for (int i = 0; i < M; i++) {
             grows = grows || l->order[what][i] > 0;
         }
-        must(st == FAR_ERR_RANGE && grows ? FAR_OK : st, t->n.text);
+        must_do(st == FAR_ERR_RANGE && grows ? FAR_OK : st, t->n.text);
     }
 }
 
@@ -587,7 +560,7 @@ static bool ask_limits(const trial *t, bool both, limits *l)
     if (st == FAR_ERR_ARCH && t->n.on_input && strstr(t->n.text, "sin")) {
         return false;
     }
-    must(st, t->n.text);
+    must_do(st, t->n.text);
     eval_far(t, both, l);
     diag(t, l->x, M, l->diag[0], l->diag[1]);
     return true;
@@ -660,7 +633,7 @@ static void check_below_supremum(trial *t)
     if (st == FAR_ERR_ARCH && t->n.on_input) {
         return;
     }
-    must(st, t->n.text);
+    must_do(st, t->n.text);
     for (int step = -80; step <= 48; step++) { /* 1e-40 to 1e12 */
         double x[RAYS][D], k[RAYS], th[RAYS], size = pow(10, step / (step < 0 ? 2.0 : 4.0));
         for (int ray = 0; ray < RAYS; ray++) {
@@ -700,7 +673,7 @@ static void check_supremum_is_met(trial *t)
     if (t->n.on_input) {
         return;
     }
-    must(far_kernel_supremum(ctx, t->k, D, &s), t->n.text);
+    must_do(far_kernel_supremum(ctx, t->k, D, &s), t->n.text);
     bool far_out = isinf(s.radius);
     double at = far_out ? pow(10, fmin(40, 250 / fmax(s.order, 1))) : s.radius;
     double want = s.bounded ? s.value : s.slope * pow(at, s.order);
@@ -764,7 +737,7 @@ static void check_small(const far_kernel *k, int which, double size, int *faults
     double x[5], got[5][5];
     small_points(size, x);
     far_mat mx = far_mat_view(x, 5, 1, FAR_F64), mk = far_mat_view(got, 5, 5, FAR_F64);
-    must(far_kernel_eval(ctx, k, &mx, NULL, FAR_FILL_FULL, &mk, NULL), SMALL[which].text);
+    must_do(far_kernel_eval(ctx, k, &mx, NULL, FAR_FILL_FULL, &mk, NULL), SMALL[which].text);
     for (int i = 0; i < 25; i++) {
         double a = x[i / 5], b = x[i % 5], want = (double)SMALL[which].value(a, b);
         double scale = (double)sqrtl(SMALL[which].value(a, a) * SMALL[which].value(b, b));
@@ -783,7 +756,7 @@ static void odd_activations_keep_their_digits_at_small_inputs(void **state)
     for (int which = 0; which < COUNT(SMALL); which++) {
         far_kernel *k;
         int faults = 0;
-        must(far_kernel_create(ctx, SMALL[which].text, NULL, &k), SMALL[which].text);
+        must_do(far_kernel_create(ctx, SMALL[which].text, NULL, &k), SMALL[which].text);
         for (double size = SMALL[which].most; size > 1e-60; size /= 30) {
             check_small(k, which, size, &faults);
         }

@@ -6,38 +6,11 @@
 #include "base/base_internal.h"
 
 #include <farfield/farfield.h>
-#include <math.h>
-#include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
+#define TEST_THREADS 0
+#include "harness.h"
 
-#define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 #define MOST_VALUES 4096
-
-static far_ctx *ctx;
-
-static void must(far_status st, const char *what)
-{
-    if (st != FAR_OK) {
-        fail_msg("%s: %s: %s", what, far_status_name(st), far_ctx_message(ctx));
-    }
-}
-
-static int open_context(void **state)
-{
-    (void)state;
-    return far_ctx_create(NULL, &ctx) != FAR_OK;
-}
-
-static int close_context(void **state)
-{
-    (void)state;
-    far_ctx_destroy(ctx);
-    return 0;
-}
 
 static far_mat view(double *data, int64_t rows, int64_t cols)
 {
@@ -52,7 +25,7 @@ static far_net *make_net(const char *arch, int64_t inputs, far_init init)
     opts.inputs = inputs;
     opts.init = (int32_t)init;
     opts.seed = 3;
-    must(far_net_create(ctx, arch, &opts, &net), arch);
+    must_do(far_net_create(ctx, arch, &opts, &net), arch);
     return net;
 }
 
@@ -179,7 +152,7 @@ static void check_record(record *r)
     opts.lr = r->lr;
     opts.epochs = r->steps;
     opts.dtype = FAR_F64;
-    must(far_net_train(ctx, net, &x, &y, &opts, &result), r->name);
+    must_do(far_net_train(ctx, net, &x, &y, &opts, &result), r->name);
     assert_close(params_of(net), r->after.v, count, 1e-12, r->name);
     assert_close(&result.first_loss, r->losses.v, 1, 1e-13, r->name);
     assert_close(&result.loss, r->losses.v + r->steps - 1, 1, 1e-13, r->name);
@@ -308,14 +281,14 @@ static double plain_gradient(trial *t, far_net *net, const int64_t *order, int r
     far_mat mx = view(x, rows, INPUTS), mf = view(f, rows, OUTPUTS), mu = view(u, rows, OUTPUTS);
     far_mat mg = view(t->g, 1, t->count);
     memcpy(params_of(net), t->p, (size_t)t->count * sizeof *t->p);
-    must(far_net_eval(ctx, net, &mx, &mf), "eval");
+    must_do(far_net_eval(ctx, net, &mx, &mf), "eval");
     for (int i = 0; i < rows; i++) {
         sum += row_loss(t->opts.loss, f + i * OUTPUTS, t->y + order[i] * OUTPUTS, u + i * OUTPUTS);
     }
     for (int i = 0; i < rows * OUTPUTS; i++) {
         u[i] /= rows;
     }
-    must(far_net_vjp(ctx, net, &mx, &mu, &mg, NULL), "vjp");
+    must_do(far_net_vjp(ctx, net, &mx, &mu, &mg, NULL), "vjp");
     return sum;
 }
 
@@ -356,9 +329,9 @@ static void compare_with_plain(trial *t, far_init init, double allowed, const ch
     far_net *net = make_net(HIDDEN "dense(5)", INPUTS, init), *plain;
     fill_trial(t);
     t->count = far_net_describe(net).parameters;
-    must(far_net_copy(ctx, net, &plain), what);
+    must_do(far_net_copy(ctx, net, &plain), what);
     if (t->opts.linearized) {
-        must(far_net_linearize(ctx, plain), what);
+        must_do(far_net_linearize(ctx, plain), what);
     }
     t->p = copy_of(params_of(net), t->count);
     t->start = copy_of(params_of(net), t->count);
@@ -368,7 +341,7 @@ static void compare_with_plain(trial *t, far_init init, double allowed, const ch
     plain_train(t, plain);
     far_train_result_init(&result);
     far_mat x = view(t->x, ROWS, INPUTS), y = view(t->y, ROWS, OUTPUTS);
-    must(far_net_train(ctx, net, &x, &y, &t->opts, &result), what);
+    must_do(far_net_train(ctx, net, &x, &y, &t->opts, &result), what);
     assert_close(params_of(net), t->p, t->count, allowed, what);
     assert_close(&result.loss, &t->loss, 1, allowed, what);
     assert_int_equal(far_net_describe(net).linearized, t->opts.linearized);
@@ -506,8 +479,8 @@ static void linearised_descent_ends_as_kernel_regression(void **state)
     double *jacobian = copy_of(NULL, POINTS * count), *want = copy_of(params_of(net), count);
     far_mat mx = view(x, POINTS, INPUTS), my = view(y, POINTS, 1), mf = view(f, POINTS, 1);
     far_mat mj = view(jacobian, POINTS, count);
-    must(far_net_eval(ctx, net, &mx, &mf), "eval");
-    must(far_net_jacobian(ctx, net, &mx, &mj), "jacobian");
+    must_do(far_net_eval(ctx, net, &mx, &mf), "eval");
+    must_do(far_net_jacobian(ctx, net, &mx, &mj), "jacobian");
     double most = regress(jacobian, count, f, y, alpha);
     for (int i = 0; i < POINTS; i++) {
         for (int64_t p = 0; p < count; p++) {
@@ -522,9 +495,9 @@ static void linearised_descent_ends_as_kernel_regression(void **state)
     opts.l2_to_init = RIDGE;
     opts.linearized = 1;
     opts.dtype = FAR_F64;
-    must(far_net_train(ctx, net, &mx, &my, &opts, NULL), "train");
+    must_do(far_net_train(ctx, net, &mx, &my, &opts, NULL), "train");
     assert_close(params_of(net), want, count, 1e-6, "parameters");
-    must(far_net_eval(ctx, net, &mx, &mf), "eval");
+    must_do(far_net_eval(ctx, net, &mx, &mf), "eval");
     for (int i = 0; i < POINTS; i++) { /* f = y - ridge alpha at the data */
         assert_true(fabs(f[i] - (y[i] - RIDGE * alpha[i])) <= 1e-6);
     }

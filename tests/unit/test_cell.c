@@ -8,12 +8,13 @@
 #include <farfield/farfield.h>
 
 #include "harness.h"
+#include "tables.h"
 
 #define DATA "a,y\n1,3\n2,5\n4,-1\n5.5,2\n8,4\n9,4.5\n11,0\n"
 
 static far_model *fit(const char *arch, bool nngp)
 {
-    far_frame *frame;
+    far_frame *frame = table_of(DATA);
     far_model *m;
     far_fit_opts o;
     far_fit_opts_init(&o);
@@ -21,7 +22,6 @@ static far_model *fit(const char *arch, bool nngp)
     o.arch = arch;
     o.ridge = 0.01;
     o.prior = nngp ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
-    must(far_frame_parse_bytes(ctx, "test", DATA, (int64_t)strlen(DATA), NULL, &frame));
     must(far_model_fit(ctx, frame, &o, &m));
     far_frame_destroy(frame);
     return m;

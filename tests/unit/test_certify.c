@@ -9,7 +9,9 @@
 #include <farfield/farfield.h>
 #include <jansson.h>
 
+#include "failing_json.h"
 #include "harness.h"
+#include "tables.h"
 
 #define LN_FIRST "dense ln relu dense relu dense"
 #define NO_NORM "dense relu dense relu dense"
@@ -18,9 +20,8 @@
 
 static far_model *fit_with(const char *csv, far_fit_opts o)
 {
-    far_frame *frame;
+    far_frame *frame = table_of(csv);
     far_model *m;
-    must(far_frame_parse_bytes(ctx, "test", csv, (int64_t)strlen(csv), NULL, &frame));
     must(far_model_fit(ctx, frame, &o, &m));
     far_frame_destroy(frame);
     return m;
@@ -677,20 +678,6 @@ static void any_changed_statement_is_refused(void **state)
 }
 
 /* jansson allocates on its own; here, in a program, it may be told how. */
-static int64_t json_calls, json_fail_at, json_live;
-
-static void *json_alloc(size_t size)
-{
-    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
-    json_live += block != NULL;
-    return block;
-}
-
-static void json_release(void *block)
-{
-    json_live -= block != NULL;
-    free(block);
-}
 
 /* A certificate is written whole or not at all, and checked or not, but never called wrong. */
 static void certificates_survive_jansson_without_memory(void **state)

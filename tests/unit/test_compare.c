@@ -11,6 +11,7 @@
 #define TEST_THREADS 2
 #define TEST_CLOSE forget_xgboost
 #include "harness.h"
+#include "tables.h"
 
 static int forget_xgboost(void **state)
 {
@@ -64,19 +65,6 @@ static double step(double a, double b)
 {
     (void)b;
     return a > 1 ? 5 : a;
-}
-
-static far_frame *table_from_text(const char *text)
-{
-    char path[] = "/tmp/farfield-compare-XXXXXX";
-    far_frame *frame;
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
-    assert_int_equal(far_frame_read(ctx, path, NULL, &frame), FAR_OK);
-    unlink(path);
-    return frame;
 }
 
 /* ---- options ---- */
@@ -557,7 +545,7 @@ static void a_model_that_fails_does_not_stop_the_others(void **state)
 static void seeds_that_fail_leave_the_others(void **state)
 {
     (void)state;
-    far_frame *frame = table_from_text("a,y\n0,1\n0,2\n0.5,1\n-0.7,0\n0.9,1\n-1,4\n3,2\n4,5\n");
+    far_frame *frame = table_of("a,y\n0,1\n0,2\n0.5,1\n-0.7,0\n0.9,1\n-1,4\n3,2\n4,5\n");
     set_opts("ln-first");
     opts.shift = "a > 2";
     opts.test_fraction = 0.5;
@@ -811,7 +799,7 @@ static void tables_that_cannot_be_are_refused(void **state)
         {"a,b,y\n0,u,1\n1,v,2\n0.5,v,1\n3,w,2\n", "y", NULL, FAR_ERR_VALUE, "'w', a word"},
     };
     for (int i = 0; i < COUNT(bad); i++) {
-        far_frame *frame = table_from_text(bad[i].text);
+        far_frame *frame = table_of(bad[i].text);
         set_opts("mean");
         opts.shift = "a > 2";
         opts.test_fraction = i == 0 ? 0.5 : 0;
@@ -836,8 +824,8 @@ static void no_row_at_all_is_refused(void **state)
 static void gaps_and_new_words_can_be_filled(void **state)
 {
     (void)state;
-    far_frame *frame = table_from_text("a,b,k,y\n0,1,u,1\n1,,v,2\n0.5,2,v,1\n0.7,2,v,1\n3,,w,2\n"
-                                       "4,1,,5\n");
+    far_frame *frame = table_of("a,b,k,y\n0,1,u,1\n1,,v,2\n0.5,2,v,1\n0.7,2,v,1\n3,,w,2\n"
+                                "4,1,,5\n");
     set_opts("mean;linear;ln-first");
     opts.shift = "a > 2";
     opts.test_fraction = 0;
@@ -857,7 +845,7 @@ static void gaps_and_new_words_can_be_filled(void **state)
 static void r2_of_one_row_is_undefined(void **state)
 {
     (void)state;
-    far_frame *frame = table_from_text("a,y\n0,1\n1,2\n0.5,1\n0.7,1\n0.9,1\n3,2\n");
+    far_frame *frame = table_of("a,y\n0,1\n1,2\n0.5,1\n0.7,1\n0.9,1\n3,2\n");
     set_opts("mean");
     opts.shift = "a > 2";
     far_comparison *c = compare(frame);

@@ -1,5 +1,6 @@
 /* JSON in and out: the reader against that of jansson, and every allocation failing in turn. */
 
+#include "failing_json.h"
 #include "harness.h"
 
 #include "../../src/data/json_text.h"
@@ -206,20 +207,6 @@ static void bytes_behind_the_text_do_not_count(void **state)
 /* ---- memory -------------------------------------------------------------------------------- */
 
 /* jansson allocates on its own; here, in a program, it may be told how. */
-static int64_t json_calls, json_fail_at, json_live;
-
-static void *json_alloc(size_t size)
-{
-    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
-    json_live += block != NULL;
-    return block;
-}
-
-static void json_release(void *block)
-{
-    json_live -= block != NULL;
-    free(block);
-}
 
 static void reading_tells_when_memory_fails(void **state)
 {

@@ -9,18 +9,12 @@
 #include <farfield/farfield.h>
 
 #include "harness.h"
+#include "tables.h"
 
 #define LN_FIRST "dense ln relu dense relu dense"
 #define NO_NORM "dense relu dense relu dense"
 
 /* ---- tables and models without ceremony ---- */
-
-static far_frame *table(const char *csv)
-{
-    far_frame *frame;
-    must(far_frame_parse_bytes(ctx, "test", csv, (int64_t)strlen(csv), NULL, &frame));
-    return frame;
-}
 
 /* Number columns x1, x2, ... from x (n x d) and y1, y2, ... from y (n x p). */
 static far_frame *columns(const double *x, int64_t n, int64_t d, const double *y, int64_t p)
@@ -81,7 +75,7 @@ static void refuse_fit(const far_frame *frame, far_fit_opts o, far_status expect
 
 static void refuse_table(const char *csv, far_fit_opts o, far_status expected, const char *piece)
 {
-    far_frame *frame = table(csv);
+    far_frame *frame = table_of(csv);
     refuse_fit(frame, o, expected, piece);
     far_frame_destroy(frame);
 }
@@ -111,7 +105,7 @@ static void refuse_predict(const far_model *m, const far_frame *frame, far_predi
 static void refuse_predict_table(const far_model *m, const char *csv, far_status expected,
                                  const char *piece)
 {
-    far_frame *frame = table(csv);
+    far_frame *frame = table_of(csv);
     refuse_predict(m, frame, predict_options(), expected, piece);
     far_frame_destroy(frame);
 }
@@ -125,7 +119,7 @@ static double at(far_mat m, int64_t i, int64_t j)
 /* Input row i of a table as the model sees it. */
 static void encode_row(const far_model *m, const char *csv, double *out)
 {
-    far_frame *frame = table(csv);
+    far_frame *frame = table_of(csv);
     far_mat row = far_mat_view(out, 1, far_model_describe(m).inputs, FAR_F64);
     must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &row));
     far_frame_destroy(frame);
@@ -415,7 +409,7 @@ static void an_estimate_counts_the_rows(void **state)
 static void numbers_get_mean_zero_and_variance_one(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,y\n1,10,0\n2,10,1\n6,10,0\n3,10,5\n");
+    far_frame *frame = table_of("a,b,y\n1,10,0\n2,10,1\n6,10,0\n3,10,5\n");
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
     far_mat centre = far_columns_scaling(far_model_columns(m)).input_centre,
             scale = far_columns_scaling(far_model_columns(m)).input_scale;
@@ -440,7 +434,7 @@ static void numbers_get_mean_zero_and_variance_one(void **state)
 static void standardising_can_be_left_out(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,y\n1,10\n2,20\n6,31\n");
+    far_frame *frame = table_of("a,y\n1,10\n2,20\n6,31\n");
     far_fit_opts o = options("y", LN_FIRST, 0.01);
     o.standardize = 0;
     far_model *m = fit(frame, o);
@@ -551,7 +545,7 @@ static void a_constant_target_is_its_own_fit(void **state)
 static void a_word_is_one_input_a_level(void **state)
 {
     (void)state;
-    far_frame *frame = table(COLOURS);
+    far_frame *frame = table_of(COLOURS);
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
     assert_int_equal(far_model_describe(m).inputs, 4);
     assert_string_equal(far_columns_input(far_model_columns(m), 0), "kind=blue");
@@ -578,7 +572,7 @@ static void a_word_is_one_input_a_level(void **state)
 static void only_the_words_of_chosen_rows_count(void **state)
 {
     (void)state;
-    far_frame *frame = table(COLOURS);
+    far_frame *frame = table_of(COLOURS);
     unsigned char rows[7] = {1, 1, 1, 1, 0, 1, 1};
     far_fit_opts o = options("y", LN_FIRST, 0.01);
     o.rows = rows;
@@ -600,7 +594,7 @@ static void only_the_words_of_chosen_rows_count(void **state)
 static void a_word_column_without_words_is_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table("kind,a,y\nred,1,0\n,2,1\n,3,0\n,4,2\n");
+    far_frame *frame = table_of("kind,a,y\nred,1,0\n,2,1\n,3,0\n,4,2\n");
     unsigned char rows[4] = {0, 1, 1, 1};
     far_fit_opts o = options("y", LN_FIRST, 0.01);
     o.rows = rows;
@@ -627,7 +621,7 @@ static void gaps_are_refused_or_filled(void **state)
     refuse_table(gappy, o, FAR_ERR_VALUE, "row 2: column a has no value");
     o = options("y", LN_FIRST, 0.01);
     o.impute = 1;
-    far_frame *frame = table(gappy);
+    far_frame *frame = table_of(gappy);
     far_model *m = fit(frame, o);
     double full[4], filled[4];
     encode_row(m, "kind,a\nred,4.5\n", full); /* the median of 1 3 4 5 7 100, the commonest word */
@@ -647,7 +641,7 @@ static void gaps_are_refused_or_filled(void **state)
 static void a_strange_row_is_refused_at_prediction(void **state)
 {
     (void)state;
-    far_frame *frame = table(COLOURS);
+    far_frame *frame = table_of(COLOURS);
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
     refuse_predict_table(m, "kind,a\nred,1\npink,2\n", FAR_ERR_VALUE,
                          "row 2: column kind is 'pink'");
@@ -667,7 +661,7 @@ static void a_strange_row_is_refused_at_prediction(void **state)
 static void blank_columns_are_gaps(void **state)
 {
     (void)state;
-    far_frame *frame = table(COLOURS);
+    far_frame *frame = table_of(COLOURS);
     far_fit_opts o = options("y", LN_FIRST, 0.01);
     far_model *strict = fit(frame, o);
     o.impute = 1;
@@ -749,7 +743,7 @@ static void directions_know_no_centre(void **state)
 static void words_are_classes(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,who\n1,cat\n2,dog\n3,cat\n4.5,ant\n6,dog\n7,cat\n9,cat\n");
+    far_frame *frame = table_of("a,who\n1,cat\n2,dog\n3,cat\n4.5,ant\n6,dog\n7,cat\n9,cat\n");
     far_model *m = fit(frame, options("who", LN_FIRST, 0.01));
     far_model_info i = far_model_describe(m);
     assert_true(i.task == FAR_TASK_CLASSIFY && i.outputs == 3 && i.targets == 1 && i.rows == 7);
@@ -776,7 +770,7 @@ static void words_are_classes(void **state)
 static void numbers_can_be_classes(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,y\n1,10\n2,-0.5\n3,10\n4.5,2\n6,2\n");
+    far_frame *frame = table_of("a,y\n1,10\n2,-0.5\n3,10\n4.5,2\n6,2\n");
     far_fit_opts o = options("y", LN_FIRST, 0.01);
     far_model *m = fit(frame, o);
     assert_int_equal(far_model_describe(m).task, FAR_TASK_REGRESS);
@@ -828,7 +822,7 @@ static void one_row_is_enough(void **state)
 {
     (void)state;
     static const char *const archs[] = {NULL, LN_FIRST, NO_NORM};
-    far_frame *frame = table("a,b,y\n3,4,7\n"), *far = table("a,b\n100,-200\n");
+    far_frame *frame = table_of("a,b,y\n3,4,7\n"), *far = table_of("a,b\n100,-200\n");
     for (int i = 0; i < 2 * COUNT(archs); i++) {
         far_fit_opts o = options("y", archs[i / 2], i % 2 ? NAN : 0.01);
         far_model *m = fit(frame, o);
@@ -850,7 +844,7 @@ static void two_rows_are_met(void **state)
 {
     (void)state;
     static const char *const archs[] = {NULL, LN_FIRST, NO_NORM};
-    far_frame *frame = table("a,b,y\n3,4,7\n1,-1,12\n");
+    far_frame *frame = table_of("a,b,y\n3,4,7\n1,-1,12\n");
     for (int i = 0; i < COUNT(archs); i++) {
         far_model *m = fit(frame, options("y", archs[i], 0));
         far_prediction *p = predict(m, frame, predict_options());
@@ -873,7 +867,7 @@ static void two_rows_are_met(void **state)
 static void duplicates_are_counted(void **state)
 {
     (void)state;
-    far_frame *twins = table(TWINS), *conflict = table(CONFLICT);
+    far_frame *twins = table_of(TWINS), *conflict = table_of(CONFLICT);
     far_model *m = fit(twins, options("y", LN_FIRST, 1e-3));
     assert_int_equal(far_model_describe(m).duplicates, 3);
     assert_int_equal(far_model_describe(m).conflicts, 0);
@@ -973,7 +967,7 @@ static void rounded_data_never_give_nan(void **state)
                                  : i % 3 == 1 ? "versicolor"
                                               : "virginica");
     }
-    far_frame *frame = table(text);
+    far_frame *frame = table_of(text);
     static const double ridges[] = {NAN, 1e-8, 1e-2};
     for (int i = 0; i < COUNT(ridges); i++) {
         far_model *m = fit(frame, options("kind", LN_FIRST, ridges[i]));
@@ -1009,8 +1003,9 @@ static void rounded_data_never_give_nan(void **state)
 static void probabilities_hold_out_far(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,who\n1,0,cat\n2,5,dog\n3,1,cat\n4.5,2,ant\n6,-3,dog\n7,0,cat\n");
-    far_frame *away = table("a,b\n1e3,-2\n-1e9,1e8\n1e16,1\n-3e17,2e17\n1e30,-1e29\n1e200,1\n");
+    far_frame *frame =
+        table_of("a,b,who\n1,0,cat\n2,5,dog\n3,1,cat\n4.5,2,ant\n6,-3,dog\n7,0,cat\n");
+    far_frame *away = table_of("a,b\n1e3,-2\n-1e9,1e8\n1e16,1\n-3e17,2e17\n1e30,-1e29\n1e200,1\n");
     static const char *const archs[] = {NO_NORM, LN_FIRST, "dense relu(2) dense"};
     for (int i = 0; i < COUNT(archs); i++) {
         far_model *m = fit(frame, options("who", archs[i], 0.01));
@@ -1038,9 +1033,9 @@ static void probabilities_hold_out_far(void **state)
 static void probabilities_are_the_nearest_ones(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,who\n1,cat\n2,dog\n3,cat\n4.5,ant\n6,dog\n7,cat\n");
+    far_frame *frame = table_of("a,who\n1,cat\n2,dog\n3,cat\n4.5,ant\n6,dog\n7,cat\n");
     far_model *m = fit(frame, options("who", LN_FIRST, 1e-4));
-    far_frame *between = table("a\n1.5\n2.2\n4\n5\n-3\n40\n");
+    far_frame *between = table_of("a\n1.5\n2.2\n4\n5\n-3\n40\n");
     far_prediction *p = predict(m, between, predict_options());
     bool clipped = false;
     for (int64_t r = 0; r < 6; r++) {
@@ -1071,9 +1066,10 @@ static void probabilities_are_the_nearest_ones(void **state)
 static void classes_have_limits(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,who\n1,0,cat\n2,5,dog\n3,1,cat\n4.5,2,ant\n6,-3,dog\n7,0,cat\n");
-    far_frame *ways = table("a,b\n1,0\n-1,0.5\n0,-1\n");
-    far_frame *away = table("a,b\n1e9,0\n-1e9,0.5e9\n0,-1e9\n");
+    far_frame *frame =
+        table_of("a,b,who\n1,0,cat\n2,5,dog\n3,1,cat\n4.5,2,ant\n6,-3,dog\n7,0,cat\n");
+    far_frame *ways = table_of("a,b\n1,0\n-1,0.5\n0,-1\n");
+    far_frame *away = table_of("a,b\n1e9,0\n-1e9,0.5e9\n0,-1e9\n");
     static const char *const archs[] = {NO_NORM, LN_FIRST};
     for (int i = 0; i < COUNT(archs); i++) {
         far_model *m = fit(frame, options("who", archs[i], 0.01));
@@ -1216,15 +1212,15 @@ static void storage_changes_nothing(void **state)
 static void predictions_too_large_are_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,y\n1,3\n2,5\n4,-1\n"), *away = table("a\n1\n1e300\n");
+    far_frame *frame = table_of("a,y\n1,3\n2,5\n4,-1\n"), *away = table_of("a\n1\n1e300\n");
     far_model *m = fit(frame, options("y", "dense relu(3) dense", 0.01));
     refuse_predict(m, away, predict_options(), FAR_ERR_RANGE, "row 2: the prediction is too large");
     far_model_destroy(m);
     far_frame_destroy(frame);
-    frame = table("a,y\n1,3e300\n2,5e300\n4,-1e300\n"); /* the kernel is still a number */
+    frame = table_of("a,y\n1,3e300\n2,5e300\n4,-1e300\n"); /* the kernel is still a number */
     m = fit(frame, options("y", "dense relu dense", 0.01));
     far_frame_destroy(away);
-    away = table("a\n1\n1e150\n");
+    away = table_of("a\n1\n1e150\n");
     refuse_predict(m, away, predict_options(), FAR_ERR_RANGE, "row 2: the prediction is too large");
     far_model_destroy(m);
     far_frame_destroy(away);
@@ -1872,7 +1868,7 @@ static far_frame *few_rows(void)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    far_frame *frame = few_rows(), *classes = table("a,b,who\n1,u,cat\n2,v,dog\n3,,cat\n");
+    far_frame *frame = few_rows(), *classes = table_of("a,b,who\n1,u,cat\n2,v,dog\n3,,cat\n");
     int64_t before = test_heap.calls;
     must(live(frame, classes));
     int64_t needed = test_heap.calls - before, blocks = test_heap.live_blocks;
@@ -1891,7 +1887,7 @@ static void every_allocation_may_fail(void **state)
 static void any_report_may_cancel(void **state)
 {
     (void)state;
-    far_frame *frame = few_rows(), *classes = table("a,b,who\n1,u,cat\n2,v,dog\n3,,cat\n");
+    far_frame *frame = few_rows(), *classes = table_of("a,b,who\n1,u,cat\n2,v,dog\n3,,cat\n");
     int64_t blocks = test_heap.live_blocks;
     ear = (listener){0};
     must(live(frame, classes));

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <zip.h>
 
+#include "failing_json.h"
 #include "harness.h"
 
 #include "seal.h"
@@ -1058,20 +1059,6 @@ static void loading_survives_any_failing_allocation(void **state)
 }
 
 /* jansson allocates on its own; here, in a program, it may be told how. */
-static int64_t json_calls, json_fail_at, json_live;
-
-static void *json_alloc(size_t size)
-{
-    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
-    json_live += block != NULL;
-    return block;
-}
-
-static void json_release(void *block)
-{
-    json_live -= block != NULL;
-    free(block);
-}
 
 static int start_json(void **state)
 {

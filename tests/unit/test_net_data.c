@@ -8,13 +8,7 @@
 #include <farfield/predictor.h>
 
 #include "harness.h"
-
-static far_frame *table(const char *csv)
-{
-    far_frame *frame;
-    must(far_frame_parse_bytes(ctx, "test", csv, (int64_t)strlen(csv), NULL, &frame));
-    return frame;
-}
+#include "tables.h"
 
 /* Two numbers and a word of three, so 5 inputs; targets of every kind; 7 rows. */
 #define TABLE                                                                                      \
@@ -91,7 +85,7 @@ static void expect_column(far_mat m, int64_t j, const double *values)
 static void both_sides_are_standardised(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y,p", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
     far_mat x = far_examples_inputs(d), y = far_examples_targets(d);
@@ -118,7 +112,7 @@ static void both_sides_are_standardised(void **state)
 static void values_stay_as_they_are_if_asked(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     const double raw[] = {100, 300, 200, -50, 120, 75, 60};
     o.standardize = FAR_STANDARDIZE_INPUTS;
@@ -138,7 +132,7 @@ static void values_stay_as_they_are_if_asked(void **state)
 static void classes_are_indicators(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     for (int32_t loss = FAR_LOSS_MSE; loss <= FAR_LOSS_CE; loss += FAR_LOSS_CE) {
         far_columns_opts o = options("species", loss);
         far_examples *d = data_of(frame, &o);
@@ -166,7 +160,7 @@ static void classes_are_indicators(void **state)
 static void bce_takes_probabilities_as_they_are(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("p,q", FAR_LOSS_BCE); /* several targets: a regression */
     far_examples *d = data_of(frame, &o);
     assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_REGRESS);
@@ -184,7 +178,7 @@ static void bce_takes_probabilities_as_they_are(void **state)
 static void rows_features_and_gaps_are_as_in_a_fit(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,y\n1,2,3\n2,,4\n5,6,7\n0,1,2\n");
+    far_frame *frame = table_of("a,b,y\n1,2,3\n2,,4\n5,6,7\n0,1,2\n");
     const unsigned char rows[] = {1, 0, 1, 1};
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_examples *d, *whole;
@@ -220,7 +214,7 @@ static void expect_refusal(const far_frame *frame, far_columns_opts o, far_statu
 static void bad_options_are_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     assert_int_equal(far_examples_learn(ctx, frame, &o, NULL), FAR_ERR_ARG);
     expect_refusal(NULL, o, FAR_ERR_ARG, "frame is NULL or opts not initialised");
@@ -250,7 +244,7 @@ static void bad_options_are_refused(void **state)
 static void bce_refuses_what_is_no_probability(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     const unsigned char rows[ROWS] = {0, 0, 0, 1, 0, 1, 1};
     far_columns_opts o = options("p,y", FAR_LOSS_BCE);
     o.rows = rows;
@@ -267,7 +261,7 @@ static void bce_refuses_what_is_no_probability(void **state)
 static void a_network_of_another_width_is_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
     far_net *narrow = net_of("dense(1)", 3), *many = net_of("dense(2)", INPUTS);
@@ -309,7 +303,7 @@ static void names_survive_a_file(void **state)
 {
     (void)state;
     static const char *const inputs[] = {"a", "kind=blue", "kind=green", "kind=red", "b"};
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = attached(frame, &o, "dense(3)"), *again = through_a_file(net);
     far_net *both[] = {net, again};
@@ -348,7 +342,7 @@ static void names_survive_a_file(void **state)
 static void copies_know_their_columns(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)"), *copy;
     assert_string_equal(far_columns_input(far_net_columns(net), 0), "a");
@@ -362,9 +356,9 @@ static void copies_know_their_columns(void **state)
 static void rows_become_the_inputs_of_training(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     /* the same columns in another order, among others */
-    far_frame *other = table("z,b,kind,a\nx,15,red,4\ny,-5,blue,3\n");
+    far_frame *other = table_of("z,b,kind,a\nx,15,red,4\ny,-5,blue,3\n");
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
     far_net *first = net_of("dense(1)", INPUTS);
@@ -400,7 +394,7 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
     far_net *net = net_of("dense(2)", 3);
     double values[2 * 3], numbers[] = {1, 2, 4, 1, 1, 1, 2, 1};
     far_mat out = far_mat_view(values, 2, 3, FAR_F64);
-    far_frame *frame = table("a,b,c\n1,2,3\n4,5,6\n");
+    far_frame *frame = table_of("a,b,c\n1,2,3\n4,5,6\n");
     must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
     assert_memory_equal(values, COLUMN(1, 2, 3, 4, 5, 6), sizeof values);
     far_scaling s = {far_mat_view(numbers, 1, 3, FAR_F64), far_mat_view(numbers + 3, 1, 3, FAR_F64),
@@ -418,7 +412,7 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
         {"a,b,c\n1,2,3\n3,,5\n",
          "row 2: column b has no value; fill the gap or leave the row out"}};
     for (int i = 0; i < COUNT(bad); i++) {
-        frame = table(bad[i][0]);
+        frame = table_of(bad[i][0]);
         assert_int_not_equal(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out),
                              FAR_OK);
         assert_string_equal(far_ctx_message(ctx), bad[i][1]);
@@ -462,7 +456,7 @@ static char *replaced(const char *text, const char *old, const char *new)
 static void damaged_columns_are_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = attached(frame, &o, "dense(3)");
     far_text whole = {.ctx = ctx};
@@ -494,7 +488,7 @@ static void columns_survive_as_text(void **state)
     (void)state;
     static const char *const targets[] = {"y,q", "species", "digit"};
     static const int32_t losses[] = {FAR_LOSS_NONE, FAR_LOSS_CE, FAR_LOSS_BCE};
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     for (int k = 0; k < COUNT(targets); k++) {
         far_columns_opts o = options(targets[k], losses[k]);
         far_examples *d = data_of(frame, &o);
@@ -546,7 +540,7 @@ static void outputs_of(const far_net *net, const far_frame *frame, double *out)
 static void regressions_are_in_target_units(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y,q", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(11) ln relu dense(2)");
     double f[ROWS * 2];
@@ -573,7 +567,7 @@ static void regressions_are_in_target_units(void **state)
 static void rows_can_be_chosen(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(7) tanh dense(1)");
     far_prediction *all = predicted(net, frame, 0), *some;
@@ -593,7 +587,7 @@ static void rows_can_be_chosen(void **state)
 static void cross_entropy_gives_the_softmax(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = attached(frame, &o, "dense(11) relu dense(3)");
     far_mat params = far_net_parameters(net);
@@ -624,7 +618,7 @@ static void cross_entropy_gives_the_softmax(void **state)
 static void binary_cross_entropy_gives_both_classes(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("digit", FAR_LOSS_BCE);
     far_net *net = attached(frame, &o, "dense(11) relu dense(1)");
     double f[ROWS];
@@ -656,7 +650,7 @@ static void binary_cross_entropy_gives_both_classes(void **state)
 static void squared_loss_gives_its_outputs_as_scores(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("species", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(3)");
     double f[ROWS * 3];
@@ -672,7 +666,7 @@ static void squared_loss_gives_its_outputs_as_scores(void **state)
 static void options_of_infinite_models_are_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)");
     far_predict_opts predict;
@@ -709,7 +703,7 @@ static void options_of_infinite_models_are_refused(void **state)
 static void a_prediction_that_runs_away_is_named(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,c\n1,2,3\n1e300,1e300,1e300\n");
+    far_frame *frame = table_of("a,b,c\n1,2,3\n1e300,1e300,1e300\n");
     far_net *net = net_of("dense(1)", 3);
     double *w = far_net_parameters(net).data;
     w[0] = w[1] = w[2] = 1e200;
@@ -761,7 +755,7 @@ static far_net *scaled_net(const char *arch, int64_t outputs)
 static void limits_are_what_the_network_does_far_out(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,c\n1,2,3\n-1,0.5,2\n0,-1,0\n");
+    far_frame *frame = table_of("a,b,c\n1,2,3\n-1,0.5,2\n0,-1,0\n");
     far_net *net = scaled_net("dense(11) relu dense(7) relu dense(2)", 2);
     far_prediction *p = predicted(net, frame, 1);
     for (int i = 0; i < 3; i++) {
@@ -783,7 +777,7 @@ static void limits_are_what_the_network_does_far_out(void **state)
 static void outputs_of_a_smaller_order_vanish(void **state)
 {
     (void)state;
-    far_frame *frame = table("a,b,c\n1,0,0\n0,1,0\n");
+    far_frame *frame = table_of("a,b,c\n1,0,0\n0,1,0\n");
     far_net *net = scaled_net("dense(2)", 2);
     memcpy(far_net_parameters(net).data, COLUMN(1, 0, 0, 0, 0, 0, 3, 5), 8 * sizeof(double));
     far_prediction *p = predicted(net, frame, 1);
@@ -816,7 +810,7 @@ static far_net *classifier(const far_frame *frame, const double *slopes)
 static void expect_probabilities(const far_frame *frame, const double *slopes,
                                  const double *expected)
 {
-    far_frame *direction = table("a\n1\n");
+    far_frame *direction = table_of("a\n1\n");
     far_net *net = classifier(frame, slopes);
     far_prediction *p = predicted(net, direction, 1);
     for (int k = 0; k < 3; k++) {
@@ -832,7 +826,7 @@ static void classes_have_a_limit_even_where_outputs_have_none(void **state)
 {
     (void)state;
     double e = exp(1), sum = 1 + e + e * e;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     expect_probabilities(frame, COLUMN(1, 3, 2), COLUMN(0, 1, 0));
     expect_probabilities(frame, COLUMN(3, 3, 2), COLUMN(0.5, 0.5, 0));
     expect_probabilities(frame, COLUMN(-1, 0, 0), COLUMN(0, 1 / (1 + e), e / (1 + e)));
@@ -845,7 +839,7 @@ static void classes_have_a_limit_even_where_outputs_have_none(void **state)
 static void two_classes_have_one_too(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE), *direction = table("a\n1\n-1\n");
+    far_frame *frame = table_of(TABLE), *direction = table_of("a\n1\n-1\n");
     far_columns_opts o = options("digit", FAR_LOSS_BCE);
     o.features = "a";
     o.standardize = FAR_STANDARDIZE_NONE;
@@ -873,7 +867,7 @@ static void two_classes_have_one_too(void **state)
 static void everything_survives_every_failing_allocation(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("species", FAR_LOSS_CE);
     far_net *net = net_of("dense(7) ln relu dense(3)", INPUTS);
     far_predict_opts predict;

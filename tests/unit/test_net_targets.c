@@ -2,6 +2,7 @@
 #include "../../src/data/frame_internal.h"
 
 #include "harness.h"
+#include "tables.h"
 
 #include <farfield/predictor.h>
 
@@ -13,13 +14,6 @@ enum { ROWS = 5 };
     "4,15,200,red,7,yes\n"                                                                         \
     "3,-5,-50,tin,2,no\n"                                                                          \
     "7,11,70,red,10,no\n"
-
-static far_frame *table(const char *csv)
-{
-    far_frame *frame;
-    must(far_frame_parse_bytes(ctx, "test", csv, (int64_t)strlen(csv), NULL, &frame));
-    return frame;
-}
 
 static far_net *plain(int64_t outputs)
 {
@@ -76,7 +70,7 @@ static void check_same(const far_frame *frame, const char *target, int32_t loss,
 static void targets_are_those_of_training(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     check_same(frame, "y", FAR_LOSS_MSE, FAR_TASK_AUTO);
     check_same(frame, "y,digit", FAR_LOSS_MSE, FAR_TASK_AUTO);
     check_same(frame, "kind", FAR_LOSS_CE, FAR_TASK_AUTO);
@@ -89,7 +83,7 @@ static void targets_are_those_of_training(void **state)
 static void names_are_those_of_the_columns(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_net *net = trained_for(frame, "y,digit", FAR_LOSS_MSE, FAR_TASK_AUTO), *other = plain(2);
     assert_string_equal(far_columns_target(far_net_columns(net), 0), "y");
     assert_string_equal(far_columns_target(far_net_columns(net), 1), "digit");
@@ -107,8 +101,8 @@ static void names_are_those_of_the_columns(void **state)
 static void classes_go_by_their_names(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE), *other = table("a,b,digit\n1,1,7.0\n1,1,1e1\n");
-    far_frame *words = table("a,b,digit\n1,1,7\n1,1,many\n");
+    far_frame *frame = table_of(TABLE), *other = table_of("a,b,digit\n1,1,7.0\n1,1,1e1\n");
+    far_frame *words = table_of("a,b,digit\n1,1,7\n1,1,many\n");
     far_net *net = trained_for(frame, "digit", FAR_LOSS_CE, FAR_TASK_CLASSIFY);
     const double wanted[] = {0, 1, 0, 0, 0, 1};
     const unsigned char first[] = {1, 0};
@@ -132,7 +126,7 @@ static void classes_go_by_their_names(void **state)
 static void numbers_of_an_unknown_network_are_raw(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_net *net = plain(1);
     const double wanted[] = {100, 300, 200, -50, 70};
     double values[ROWS];
@@ -160,7 +154,7 @@ static void refuse(const far_net *net, const far_frame *frame, const char *targe
 static void bad_targets_are_refused(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE), *gaps = table("a,b,y,kind\n1,2,,red\n1,2,3,\n");
+    far_frame *frame = table_of(TABLE), *gaps = table_of("a,b,y,kind\n1,2,,red\n1,2,3,\n");
     far_net *net = trained_for(frame, "y", FAR_LOSS_MSE, FAR_TASK_AUTO);
     far_net *kinds = trained_for(frame, "kind", FAR_LOSS_CE, FAR_TASK_AUTO);
     double values[ROWS * 3];
@@ -184,7 +178,7 @@ static void bad_targets_are_refused(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    far_frame *frame = table(TABLE);
+    far_frame *frame = table_of(TABLE);
     far_net *net = trained_for(frame, "kind", FAR_LOSS_CE, FAR_TASK_AUTO);
     double values[ROWS * 3];
     far_mat out = far_mat_view(values, ROWS, 3, FAR_F64);

@@ -1,10 +1,9 @@
 /* farfield data: published data sets, brought here by name; pictures as tables. */
 #include "cli.h"
 #include "files.h"
-#include "json.h"
 #include "options.h"
 #include "picture.h"
-#include "session.h"
+#include "report.h"
 #include "show.h"
 
 #include <farfield/fetch.h>
@@ -100,49 +99,49 @@ static int find_state(const job *j, const far_dataset *set, far_dataset_state *s
     return st == FAR_OK ? EXIT_DONE : failure(VERB, "%s", far_ctx_message(j->s.ctx));
 }
 
+/* What is printed, also where the messages are not. */
+static int begin(job *j, report *out)
+{
+    common_args common = {.json = j->args.json};
+    return report_begin(&j->s, &common, "Data sets", out);
+}
+
 static const char *state_word(far_dataset_state state)
 {
     static const char *const WORDS[] = {"no", "part", "yes", "other"};
     return WORDS[state];
 }
 
-static void print_line(const char *name, const char *shape, const char *size, const char *here,
-                       const char *target, const char *purpose, const char *shift)
+static void tell_set(far_result *r, const far_dataset *set, far_dataset_state state,
+                     const char *path)
 {
-    print("%-14s  %12s  %8s  %-5s %-16s  %s", name, shape, size, here, target, purpose);
-    print(shift ? ", --shift '%s'\n" : "\n", shift);
+    far_result_text(r, "name", set->name, NULL, NULL);
+    far_result_text(r, "title", set->title, NULL, NULL);
+    far_result_text(r, "purpose", set->purpose, NULL, NULL);
+    far_result_text(r, "target", set->target, NULL, NULL);
+    far_result_text(r, "shift", set->shift, NULL, NULL);
+    far_result_text(r, "page", set->page, NULL, NULL);
+    far_result_count(r, "rows", set->rows, NULL, NULL);
+    far_result_count(r, "cols", set->cols, NULL, NULL);
+    far_result_count(r, "bytes", set->bytes, NULL, NULL);
+    far_result_text(r, "here", state_word(state), NULL, NULL);
+    far_result_text(r, "path", path, NULL, NULL);
 }
 
-static void print_set(const far_dataset *set, far_dataset_state state)
+static void add_row(far_result *r, const far_dataset *set, far_dataset_state state)
 {
-    char shape[CELL_BYTES], size[SHOW_BYTES];
-    snprintf(shape, sizeof shape, "%lld x %lld", (long long)set->rows, (long long)set->cols);
-    print_line(set->name, shape, show_size((double)set->bytes, size), state_word(state),
-               set->target, set->purpose, set->shift);
+    char size[SHOW_BYTES];
+    far_result_cell_text(r, "%s", set->name);
+    far_result_cell_words(r, (double)set->rows, "%lld x %lld", (long long)set->rows,
+                          (long long)set->cols);
+    far_result_cell_words(r, (double)set->bytes, "%s", show_size((double)set->bytes, size));
+    far_result_cell_text(r, "%s", state_word(state));
+    far_result_cell_text(r, "%s", set->target);
+    far_result_cell_text(r, set->shift ? "%s, --shift '%s'" : "%s", set->purpose, set->shift);
 }
 
-static void print_set_json(const far_dataset *set, far_dataset_state state, const char *path)
-{
-    json_begin(stdout);
-    json_text_field(stdout, "name", set->name);
-    json_text_field(stdout, "title", set->title);
-    json_text_field(stdout, "purpose", set->purpose);
-    json_text_field(stdout, "target", set->target);
-    if (set->shift) {
-        json_text_field(stdout, "shift", set->shift);
-    } else {
-        json_null_field(stdout, "shift");
-    }
-    json_text_field(stdout, "page", set->page);
-    json_number_field(stdout, "rows", (double)set->rows);
-    json_number_field(stdout, "cols", (double)set->cols);
-    json_number_field(stdout, "bytes", (double)set->bytes);
-    json_text_field(stdout, "here", state_word(state));
-    json_text_field(stdout, "path", path);
-    json_close(stdout);
-}
-
-static int list_sets(const job *j, const char *folder)
+/* All data sets: rows of a table for people, objects in JSON. */
+static int tell_sets(const job *j, far_result *r, bool rows)
 {
     char path[PATH_BYTES];
     const far_dataset *set;
@@ -150,33 +149,33 @@ static int list_sets(const job *j, const char *folder)
     for (int64_t i = 0; code == EXIT_DONE && (set = far_dataset_at(i)); i++) {
         far_dataset_state state;
         code = find_state(j, set, &state, path);
-        if (code == EXIT_DONE && j->args.json) {
-            fputs(i ? ",\n " : "\n ", stdout);
-            print_set_json(set, state, path);
+        if (code == EXIT_DONE && rows) {
+            add_row(r, set, state);
         } else if (code == EXIT_DONE) {
-            print_set(set, state);
+            far_result_open(r, NULL);
+            tell_set(r, set, state, path);
+            far_result_close(r);
         }
-    }
-    if (code == EXIT_DONE && !j->args.json) {
-        print("\nThey lie in %s; 'farfield data get NAME' brings one there.\n", folder);
     }
     return code;
 }
 
-static int run_list(const job *j, const char *folder)
+static int run_list(job *j, const char *folder)
 {
-    if (!j->args.json) {
-        print_line("name", "rows x cols", "on disk", "here", "target", "what for", NULL);
-        return list_sets(j, folder);
-    }
-    json_begin(stdout);
-    json_text_field(stdout, "folder", folder);
-    json_key(stdout, "sets");
-    fputs("[", stdout);
-    int code = list_sets(j, folder);
-    fputs("]", stdout);
-    json_end(stdout);
-    return code;
+    static const far_result_column COLUMNS[] = {
+        {NULL, "name", NULL}, {NULL, "rows x cols", "%12g"}, {NULL, "on disk", "%8g"},
+        {NULL, "here", NULL}, {NULL, "target", NULL},        {NULL, "what for", NULL}};
+    report out;
+    int code = begin(j, &out);
+    far_result_text(out.result, "folder", folder, NULL, NULL);
+    far_result_open_list(out.result, "sets");
+    code = code == EXIT_DONE ? tell_sets(j, out.result, false) : code;
+    far_result_close(out.result);
+    far_result_table(out.result, NULL, NULL, COLUMNS, 6);
+    code = code == EXIT_DONE ? tell_sets(j, out.result, true) : code;
+    far_result_say(out.result, NULL, "They lie in %s; 'farfield data get NAME' brings one there.",
+                   folder);
+    return report_end(&out, code);
 }
 
 /* ---- where --------------------------------------------------------------------------------- */
@@ -193,7 +192,7 @@ static int not_here(const far_dataset *set, far_dataset_state state, const char 
                    path, set->name, show_size((double)set->bytes, size));
 }
 
-static int run_where(const job *j, const far_dataset *set)
+static int run_where(job *j, const far_dataset *set)
 {
     char path[PATH_BYTES];
     far_dataset_state state;
@@ -202,9 +201,11 @@ static int run_where(const job *j, const far_dataset *set)
         return code;
     }
     if (j->args.json) {
-        print_set_json(set, state, path);
-        putchar('\n');
-        return state >= FAR_DATASET_HERE ? EXIT_DONE : EXIT_FAILED;
+        report out;
+        code = begin(j, &out);
+        tell_set(out.result, set, state, path);
+        code = report_end(&out, code);
+        return code == EXIT_DONE && state < FAR_DATASET_HERE ? EXIT_FAILED : code;
     }
     if (state < FAR_DATASET_HERE) {
         return not_here(set, state, path);
@@ -217,16 +218,16 @@ static int run_where(const job *j, const far_dataset *set)
     return EXIT_DONE;
 }
 
-static int where_all(const job *j, const char *folder)
+static int where_all(job *j, const char *folder)
 {
+    report out;
     if (!j->args.json) {
         print_path(folder);
         return EXIT_DONE;
     }
-    json_begin(stdout);
-    json_text_field(stdout, "folder", folder);
-    json_end(stdout);
-    return EXIT_DONE;
+    int code = begin(j, &out);
+    far_result_text(out.result, "folder", folder, NULL, NULL);
+    return report_end(&out, code);
 }
 
 /* ---- verify -------------------------------------------------------------------------------- */
@@ -235,36 +236,28 @@ typedef struct tally {
     int here, good;
 } tally;
 
-static void print_verified_json(const far_dataset *set, const char *path, const char *problem,
-                                bool first)
-{
-    fputs(first ? "\n " : ",\n ", stdout);
-    json_begin(stdout);
-    json_text_field(stdout, "name", set->name);
-    json_text_field(stdout, "path", path);
-    json_bool_field(stdout, "verified", !problem);
-    if (problem) {
-        json_text_field(stdout, "problem", problem);
-    }
-    json_close(stdout);
-}
-
 /* One that is here. */
-static int verify_set(const job *j, const far_dataset *set, const char *path, tally *t)
+static int verify_set(const job *j, far_result *r, const far_dataset *set, const char *path,
+                      tally *t)
 {
     far_status st = far_dataset_verify(j->s.ctx, set, j->args.data);
     const char *problem = st == FAR_OK ? NULL : far_ctx_message(j->s.ctx);
-    if (j->args.json) {
-        print_verified_json(set, path, problem, t->here == 0);
-    } else if (!problem) {
-        print("%s: %s verified by SHA-256\n", set->name, path);
+    far_result_open(r, NULL);
+    far_result_text(r, "name", set->name, NULL, NULL);
+    far_result_text(r, "path", path, NULL, NULL);
+    far_result_flag(r, "verified", !problem, NULL, NULL);
+    if (problem) {
+        far_result_text(r, "problem", problem, NULL, NULL);
+    } else {
+        far_result_say(r, NULL, "%s: %s verified by SHA-256", set->name, path);
     }
+    far_result_close(r);
     t->here++;
     t->good += !problem;
     return problem ? failure(VERB, "%s: %s", set->name, problem) : EXIT_DONE;
 }
 
-static int verify_all(const job *j, tally *t)
+static int verify_all(const job *j, far_result *r, tally *t)
 {
     char path[PATH_BYTES];
     const far_dataset *set;
@@ -273,16 +266,17 @@ static int verify_all(const job *j, tally *t)
         far_dataset_state state;
         code = find_state(j, set, &state, path);
         if (code == EXIT_DONE && state >= FAR_DATASET_HERE) {
-            verify_set(j, set, path, t);
+            verify_set(j, r, set, path, t);
         }
     }
     return code;
 }
 
 /* set NULL: all that are here. */
-static int run_verify(const job *j, const far_dataset *set, const char *folder)
+static int run_verify(job *j, const far_dataset *set, const char *folder)
 {
     tally t = {0};
+    report out;
     char path[PATH_BYTES];
     far_dataset_state state = FAR_DATASET_HERE;
     int code = set ? find_state(j, set, &state, path) : EXIT_DONE;
@@ -292,12 +286,15 @@ static int run_verify(const job *j, const far_dataset *set, const char *folder)
     if (code != EXIT_DONE) {
         return code;
     }
-    fputs(j->args.json ? "[" : "", stdout);
-    code = set ? verify_set(j, set, path, &t) : verify_all(j, &t);
-    fputs(j->args.json ? "]\n" : "", stdout);
+    code = begin(j, &out);
+    far_result_open_list(out.result, "sets");
+    int found = set ? verify_set(j, out.result, set, path, &t) : verify_all(j, out.result, &t);
+    far_result_close(out.result);
+    code = report_end(&out, code);
     if (t.here == 0) {
         session_say(&j->s, "no data set is in %s", folder);
     }
+    code = code == EXIT_DONE ? found : code;
     return code == EXIT_DONE && t.good < t.here ? EXIT_FAILED : code;
 }
 
@@ -319,33 +316,35 @@ static void tell_report(const job *j, const far_dataset *set, const far_fetch_re
     }
 }
 
-static void print_report_json(const far_dataset *set, const far_fetch_report *r, const char *path)
+static int tell_fetched(job *j, const far_dataset *set, const far_fetch_report *f, const char *path)
 {
-    json_begin(stdout);
-    json_text_field(stdout, "name", set->name);
-    json_text_field(stdout, "path", path);
-    json_text_field(stdout, "from", r->from);
-    json_number_field(stdout, "bytes", (double)r->bytes);
-    json_bool_field(stdout, "resumed", r->resumed);
-    json_bool_field(stdout, "verified", r->verified);
-    if (!r->verified) {
-        json_text_field(stdout, "file", r->file);
-        json_text_field(stdout, "sha256", r->sha256);
+    report out;
+    int code = begin(j, &out);
+    far_result *r = out.result;
+    far_result_text(r, "name", set->name, NULL, NULL);
+    far_result_text(r, "path", path, NULL, NULL);
+    far_result_text(r, "from", f->from, NULL, NULL);
+    far_result_count(r, "bytes", f->bytes, NULL, NULL);
+    far_result_flag(r, "resumed", f->resumed, NULL, NULL);
+    far_result_flag(r, "verified", f->verified, NULL, NULL);
+    if (!f->verified) {
+        far_result_text(r, "file", f->file, NULL, NULL);
+        far_result_text(r, "sha256", f->sha256, NULL, NULL);
     }
-    json_end(stdout);
+    return report_end(&out, code);
 }
 
 static int run_get(job *j, const far_dataset *set)
 {
     char path[PATH_BYTES];
     far_fetch_opts opts;
-    far_fetch_report report;
+    far_fetch_report fetched;
     far_dataset_state state;
     far_fetch_opts_init(&opts);
     opts.folder = j->args.data;
     opts.unverified = j->args.unverified;
     interrupts_hold();
-    far_status st = far_dataset_get(j->s.ctx, set, &opts, &report);
+    far_status st = far_dataset_get(j->s.ctx, set, &opts, &fetched);
     progress_end(&j->s.bar);
     int code = st == FAR_OK ? EXIT_DONE : failure(VERB, "%s", far_ctx_message(j->s.ctx));
     session_idle(&j->s);
@@ -353,12 +352,11 @@ static int run_get(job *j, const far_dataset *set)
     if (code != EXIT_DONE) {
         return code;
     }
-    tell_report(j, set, &report);
+    tell_report(j, set, &fetched);
     if (j->args.json) {
-        print_report_json(set, &report, path);
-    } else {
-        print_path(path);
+        return tell_fetched(j, set, &fetched, path);
     }
+    print_path(path);
     return EXIT_DONE;
 }
 
@@ -384,7 +382,7 @@ static int run_named(job *j, const command_line *line)
                                 : run_where(j, set);
 }
 
-static int run_all(const job *j, const command_line *line)
+static int run_all(job *j, const command_line *line)
 {
     char folder[PATH_BYTES];
     if (far_dataset_folder(j->s.ctx, j->args.data, folder, sizeof folder) != FAR_OK) {

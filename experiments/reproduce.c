@@ -114,14 +114,6 @@ static void print_claim(const claim_record *c)
 
 /* ---- the record ---------------------------------------------------------------------------- */
 
-static part *new_part(record *k, part_kind kind, const char *name, const char *text)
-{
-    k->parts = room_for_one_more(k->parts, k->part_count, sizeof *k->parts);
-    part *p = &k->parts[k->part_count++];
-    *p = (part){.kind = kind, .name = text_of("%s", name), .text = text_of("%s", text)};
-    return p;
-}
-
 void record_file(record *k, const char *name, const char *ending)
 {
     k->files = room_for_one_more(k->files, k->file_count, sizeof *k->files);
@@ -134,15 +126,6 @@ static void free_texts(char **texts, int64_t count)
         free(texts[i]);
     }
     free(texts);
-}
-
-static void free_part(part *p)
-{
-    free(p->name);
-    free(p->text);
-    free_texts(p->heads, p->cols);
-    free_texts(p->cells, p->rows * p->cols);
-    far_figure_destroy(p->figure);
 }
 
 static void free_claim(claim_record *c)
@@ -158,14 +141,11 @@ void reproduction_close(reproduction *r)
     if (!k) {
         return;
     }
-    for (int64_t i = 0; i < k->part_count; i++) {
-        free_part(&k->parts[i]);
-    }
+    far_result_destroy(k->result);
     for (int i = 0; i < r->claims; i++) {
         free_claim(&k->claims[i]);
     }
     free_texts(k->files, k->file_count);
-    free(k->parts);
     free(k->claims);
     free(k);
     r->record = NULL;
@@ -204,7 +184,7 @@ far_status claim(reproduction *r, const char *what, const char *paper, bool agre
 
 far_status keep_heading(reproduction *r, const char *text)
 {
-    new_part(r->record, PART_HEADING, "", text);
+    far_result_heading(r->record->result, text);
     return FAR_OK;
 }
 
@@ -214,7 +194,7 @@ far_status keep_text(reproduction *r, const char *format, ...)
     va_start(args, format);
     char *text = text_of_args(format, args);
     va_end(args);
-    new_part(r->record, PART_TEXT, "", text);
+    far_result_say(r->record->result, NULL, "%s", text);
     free(text);
     return FAR_OK;
 }
@@ -240,81 +220,48 @@ far_status keep_figure(reproduction *r, far_figure *figure, const char *name, co
 {
     static const char *const ENDINGS[] = {".svg", ".png", ".csv"};
     far_status st = FAR_OK;
-    new_part(r->record, PART_FIGURE, name, caption)->figure = figure;
     for (int i = 0; i < 3 && st == FAR_OK; i++) {
         st = save_figure(r, figure, name, ENDINGS[i]);
         bool no_png = st == FAR_ERR_ARG && strcmp(ENDINGS[i], ".png") == 0;
         st = no_png ? FAR_OK : st; /* a build without librsvg: the others are there */
     }
+    far_result_figure(r->record->result, figure, name, caption);
     return st;
 }
 
-static char **copies(const char *const *texts, int64_t count)
+/* The table that was kept last, as a file that is whole or not there. */
+static far_status save_table(reproduction *r, const char *name)
 {
-    char **out = ROOM(count, char *);
-    for (int64_t i = 0; i < count; i++) {
-        out[i] = texts[i] ? text_of("%s", texts[i]) : NULL;
-    }
-    return out;
-}
-
-static void put_cell(FILE *file, const char *text)
-{
-    bool quoted = strpbrk(text, ",\"\n") != NULL;
-    fputs(quoted ? "\"" : "", file);
-    for (; *text; text++) {
-        fputs(*text == '"' ? "\"" : "", file);
-        putc(*text, file);
-    }
-    fputs(quoted ? "\"" : "", file);
-}
-
-static void put_row(FILE *file, char *const *cells, int64_t cols)
-{
-    for (int64_t j = 0; j < cols; j++) {
-        fputs(j ? "," : "", file);
-        put_cell(file, cells[j] ? cells[j] : "");
-    }
-    putc('\n', file);
-}
-
-static bool write_csv(const part *p, FILE *file)
-{
-    put_row(file, p->heads, p->cols);
-    for (int64_t i = 0; i < p->rows; i++) {
-        put_row(file, p->cells + i * p->cols, p->cols);
-    }
-    bool failed = ferror(file) != 0;
-    return fclose(file) == 0 && !failed;
-}
-
-/* Whole or not at all. */
-static far_status save_table(reproduction *r, const part *p)
-{
-    char *path = path_in(r, p->name, ".csv"), *half = text_of("%s.tmp", path);
-    FILE *file = fopen(half, "w");
-    bool whole = file && write_csv(p, file) && rename(half, path) == 0;
-    if (whole) {
-        record_file(r->record, p->name, ".csv");
-    } else {
-        fail(r, FAR_ERR_IO, "%s: cannot write: %m", path);
-        unlink(half);
-    }
-    free(half);
+    char *path = path_in(r, name, ".csv"), *csv = NULL;
+    far_file *file = NULL;
+    far_status st;
+    TRY(far_result_as_csv(r->ctx, r->record->result, r->record->tables++, &csv));
+    TRY(far_file_create(r->ctx, path, &file));
+    TRY(far_file_put(file, csv, strlen(csv)));
+    TRY(far_file_commit(file));
+    record_file(r->record, name, ".csv");
+done:
+    far_file_destroy(file);
+    far_text_free(r->ctx, csv);
     free(path);
-    return whole ? FAR_OK : FAR_ERR_IO;
+    return st;
 }
 
 far_status keep_table(reproduction *r, const char *name, const char *caption,
                       const char *const *heads, int64_t cols, const char *const *cells,
                       int64_t rows)
 {
-    part *p = new_part(r->record, PART_TABLE, name, caption);
-    p->heads = copies(heads, cols);
-    p->cols = cols;
-    p->cells = copies(cells, rows * cols);
-    p->rows = rows;
-    return save_table(r, p);
+    far_result *result = r->record->result;
+    far_result_column *columns = ROOM(cols, far_result_column);
+    for (int64_t j = 0; j < cols; j++) {
+        columns[j] = (far_result_column){.key = heads[j], .head = heads[j]};
+    }
+    far_result_table(result, NULL, caption, columns, cols);
+    for (int64_t i = 0; i < rows * cols; i++) {
+        far_result_cell_text(result, cells[i] && *cells[i] ? "%s" : NULL, cells[i]);
+    }
+    free(columns);
+    return save_table(r, name);
 }
 
 /* ---- data ---------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@
 #define FAR_EXPERIMENTS_REPRODUCE_H
 
 #include <farfield/farfield.h>
-#include <farfield/page.h>
+#include <farfield/result.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,20 +4,9 @@
 
 #include "reproduce.h"
 
-typedef enum part_kind { PART_HEADING, PART_TEXT, PART_FIGURE, PART_TABLE } part_kind;
-
-typedef struct part {
-    part_kind kind;
-    char *name; /* of the files, without ending */
-    char *text; /* or the caption */
-    far_figure *figure;
-    char **heads, **cells;
-    int64_t cols, rows;
-} part;
-
 struct record {
-    part *parts;
-    int64_t part_count;
+    far_result *result;   /* headings, texts, tables and figures, in the order of the calls */
+    int64_t tables;       /* in it */
     claim_record *claims; /* as many as the reproduction counts */
     char **files;
     int64_t file_count;

@@ -42,106 +42,74 @@ static char *verdict_of(const reproduction *r, far_status ended)
                    r->failed == 1 ? "es" : "", rest);
 }
 
-static far_status add_verdict(const reproduction *r, far_page *page, far_status ended)
+static void add_verdict(const reproduction *r, far_result *page, far_status ended)
 {
     char *text = verdict_of(r, ended);
     bool good = r->claims > 0 && r->failed == 0;
-    far_status st = far_page_verdict(r->ctx, page, good ? FAR_TONE_GOOD : FAR_TONE_BAD, text);
+    far_result_verdict(page, good ? FAR_TONE_GOOD : FAR_TONE_BAD, "%s", text);
     free(text);
-    for (int i = 0; i < r->claims && st == FAR_OK; i++) {
-        const claim_record *c = &r->record->claims[i];
-        if (!c->agrees) {
-            text = text_of("%s: the paper says %s; here it is %s.", c->what, c->paper, c->ours);
-            st = far_page_verdict(r->ctx, page, FAR_TONE_BAD, text);
-            free(text);
-        }
-    }
-    if (r->quick && st == FAR_OK) {
-        st = far_page_verdict(r->ctx, page, FAR_TONE_PLAIN, QUICK_CAUTION);
-    }
-    return st;
-}
-
-static far_status add_claims(const reproduction *r, far_page *page)
-{
-    static const char *const HEADS[] = {"claim", "agrees?", "paper", "ours"};
-    const char **cells = ROOM(4 * r->claims, const char *);
     for (int i = 0; i < r->claims; i++) {
         const claim_record *c = &r->record->claims[i];
-        const char *row[] = {c->what, c->agrees ? "yes" : "NO", c->paper, c->ours};
-        memcpy(cells + 4 * i, row, sizeof row);
+        if (!c->agrees) {
+            far_result_verdict(page, FAR_TONE_BAD, "%s: the paper says %s; here it is %s.", c->what,
+                               c->paper, c->ours);
+        }
     }
-    far_status st = r->claims > 0 ? far_page_table(r->ctx, page, "Claims, one by one.", HEADS, 4,
-                                                   cells, r->claims)
-                                  : FAR_OK;
-    free(cells);
-    return st;
+    if (r->quick) {
+        far_result_verdict(page, FAR_TONE_PLAIN, "%s", QUICK_CAUTION);
+    }
 }
 
-static far_status add_figure(const reproduction *r, far_page *page, const part *p)
+static void add_claims(const reproduction *r, far_result *page)
 {
-    char *name = text_of("%s.csv", p->name);
-    far_status st = far_page_figure(r->ctx, page, p->figure, name, p->text);
-    free(name);
-    return st;
+    static const far_result_column COLUMNS[] = {{"claim", "claim", NULL},
+                                                {"agrees", "agrees?", NULL},
+                                                {"paper", "paper", NULL},
+                                                {"ours", "ours", NULL}};
+    if (r->claims > 0) {
+        far_result_table(page, "claims", "Claims, one by one.", COLUMNS, 4);
+    }
+    for (int i = 0; i < r->claims; i++) {
+        const claim_record *c = &r->record->claims[i];
+        far_result_cell_text(page, "%s", c->what);
+        far_result_cell_text(page, c->agrees ? "yes" : "NO");
+        far_result_cell_text(page, "%s", c->paper);
+        far_result_cell_text(page, "%s", c->ours);
+    }
 }
 
-static far_status add_part(const reproduction *r, far_page *page, const part *p)
+static void add_origin(const reproduction *r, far_result *page, const experiment *e, double seconds)
 {
-    switch (p->kind) {
-    case PART_HEADING:
-        return far_page_heading(r->ctx, page, p->text);
-    case PART_TEXT:
-        return far_page_text(r->ctx, page, p->text);
-    case PART_TABLE:
-        return far_page_table(r->ctx, page, p->text, (const char *const *)p->heads, p->cols,
-                              (const char *const *)p->cells, p->rows);
-    case PART_FIGURE:
-        return add_figure(r, page, p);
+    far_result_origin(page, "command", "%s", r->command ? r->command : e->id);
+    far_result_origin(page, "paper", "%s", e->paper);
+    far_result_origin(page, "form", "%s",
+                      r->quick ? "quick: fewer seeds, epochs or rows than the paper's" : "full");
+    if (r->seeds > 1) {
+        far_result_origin(page, "seeds", "0 to %lld", (long long)r->seeds - 1);
+    } else {
+        far_result_origin(page, "seeds",
+                          r->seeds == 1 ? "0" : "from 0 on, as many as the protocol says");
     }
-    return FAR_OK;
-}
-
-static far_status add_facts(const reproduction *r, far_page *page, const experiment *e,
-                            double seconds)
-{
-    char *time_text = text_of("%.1f s on %d threads", seconds, far_ctx_threads(r->ctx));
-    char *seeds_text = r->seeds == 1  ? text_of("0")
-                       : r->seeds > 1 ? text_of("0 to %lld", (long long)r->seeds - 1)
-                                      : text_of("from 0 on, as many as the protocol says");
-    const char *facts[][2] = {
-        {"command", r->command ? r->command : e->id},
-        {"paper", e->paper},
-        {"form", r->quick ? "quick: fewer seeds, epochs or rows than the paper's" : "full"},
-        {"seeds", seeds_text},
-        {"time", time_text}};
-    far_status st = FAR_OK;
-    for (size_t i = 0; i < sizeof facts / sizeof facts[0] && st == FAR_OK; i++) {
-        st = far_page_fact(r->ctx, page, facts[i][0], facts[i][1]);
-    }
-    free(time_text);
-    free(seeds_text);
-    return st;
+    far_result_origin(page, "time", "%.1f s on %d threads", seconds, far_ctx_threads(r->ctx));
 }
 
 static far_status write_report(reproduction *r, const experiment *e, far_status ended,
                                double seconds)
 {
     static const char NAME[] = "report.html";
-    far_page *page = NULL;
+    far_result *page = NULL;
     char *path = text_of("%s/%s", r->folder, NAME);
     far_status st;
-    TRY(far_page_create(r->ctx, e->title, &page));
-    TRY(add_verdict(r, page, ended));
-    TRY(add_claims(r, page));
-    for (int64_t i = 0; i < r->record->part_count; i++) {
-        TRY(add_part(r, page, &r->record->parts[i]));
-    }
-    TRY(add_facts(r, page, e, seconds));
-    TRY(far_page_save(r->ctx, page, path));
+    TRY(far_result_create(r->ctx, e->title, &page));
+    add_verdict(r, page, ended);
+    add_claims(r, page);
+    far_result_append(page, r->record->result);
+    r->record->result = NULL;
+    add_origin(r, page, e, seconds);
+    TRY(far_result_save_page(r->ctx, page, path));
     record_file(r->record, NAME, "");
 done:
-    far_page_destroy(page);
+    far_result_destroy(page);
     free(path);
     return st;
 }
@@ -167,7 +135,8 @@ far_status reproduce(reproduction *r, const experiment *e)
 {
     double started = now_seconds();
     r->record = ROOM(1, record);
-    far_status ended = e->run(r);
+    far_status ended = far_result_create(r->ctx, e->title, &r->record->result);
+    ended = ended == FAR_OK ? e->run(r) : ended;
     r->interrupted = ended == FAR_ERR_CANCELLED;
     if (ended != FAR_OK) {
         hold_message(r);

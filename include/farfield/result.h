@@ -104,6 +104,11 @@ FAR_API FAR_WORDS(3, 4) void far_result_cell_words(far_result *r, double value, 
 FAR_API void far_result_figure(far_result *r, far_figure *figure, const char *name,
                                const char *caption);
 
+/* ---- several results ---- */
+
+/* Moves all pieces of from behind those of r, and destroys from, which has the same context. */
+FAR_API void far_result_append(far_result *r, far_result *from);
+
 /* ---- renderers; far_text_free the texts ---- */
 
 FAR_API FAR_NODISCARD far_status far_result_as_text(far_ctx *ctx, const far_result *r, char **out);

@@ -579,3 +579,26 @@ void far_result_figure(far_result *r, far_figure *figure, const char *name, cons
     p->label = copy(r, name);
     p->text = copy(r, caption);
 }
+
+/* ---- several results ---- */
+
+void far_result_append(far_result *r, far_result *from)
+{
+    if (!from) {
+        return;
+    }
+    far_result_check(r, from->status);
+    if (!idle(r) && (from->ctx != r->ctx || from->depth > 0)) {
+        fail_argument(r, "the result to append has another context, or an open group");
+    }
+    if (!idle(r)) {
+        note(r, far_grow(r->ctx, r->count, r->count + from->count, &r->pieces));
+    }
+    if (!idle(r)) {
+        memcpy(r->pieces + r->count, from->pieces, (size_t)from->count * sizeof *from->pieces);
+        r->count += from->count;
+        r->room = r->count;
+        from->count = 0;
+    }
+    far_result_destroy(from);
+}

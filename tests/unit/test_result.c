@@ -291,6 +291,27 @@ static void test_figures(void **state)
     assert_text("");
 }
 
+static void test_append(void **state)
+{
+    (void)state;
+    far_result *more;
+    assert_int_equal(far_result_create(ctx, "more", &more), FAR_OK);
+    far_result_count(result, "a", 1, "a", NULL);
+    far_result_count(more, "b", 2, "b", NULL);
+    far_result_figure(more, make_figure(), "f", NULL);
+    far_result_append(result, more);
+    far_result_append(result, NULL);
+    far_result_count(result, "c", 3, NULL, NULL);
+    assert_json("{\"a\": 1, \"b\": 2, \"c\": 3}\n");
+    assert_in_page("f.csv", true);
+    assert_int_equal(far_result_create(ctx, "open", &more), FAR_OK);
+    far_result_open(more, "x");
+    far_result_append(result, more);
+    far_text_free(ctx, text);
+    text = NULL;
+    assert_int_equal(far_result_as_json(ctx, result, &text), FAR_ERR_ARG);
+}
+
 /* ---- failures ---- */
 
 static void assert_refused(const char *message)
@@ -463,13 +484,13 @@ static void test_random_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_facts),       TEST(test_missing_numbers_have_reasons),
-        TEST(test_arrays),      TEST(test_groups),
-        TEST(test_readers),     TEST(test_sentences),
-        TEST(test_tables),      TEST(test_hostile_texts),
-        TEST(test_figures),     TEST(test_refusals),
-        TEST(test_csv_cells),   TEST(test_memory),
-        TEST(test_random_json),
+        TEST(test_facts),    TEST(test_missing_numbers_have_reasons),
+        TEST(test_arrays),   TEST(test_groups),
+        TEST(test_readers),  TEST(test_sentences),
+        TEST(test_tables),   TEST(test_hostile_texts),
+        TEST(test_append),   TEST(test_figures),
+        TEST(test_refusals), TEST(test_csv_cells),
+        TEST(test_memory),   TEST(test_random_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,7 +132,7 @@ static void add_row(far_result *r, const far_dataset *set, far_dataset_state sta
 {
     char size[SHOW_BYTES];
     far_result_cell_text(r, "%s", set->name);
-    far_result_cell_words(r, (double)set->rows, "%lld x %lld", (long long)set->rows,
+    far_result_cell_words(r, (double)set->rows, "%lldx%lld", (long long)set->rows,
                           (long long)set->cols);
     far_result_cell_words(r, (double)set->bytes, "%s", show_size((double)set->bytes, size));
     far_result_cell_text(r, "%s", state_word(state));
@@ -163,7 +163,7 @@ static int tell_sets(const job *j, far_result *r, bool rows)
 static int run_list(job *j, const char *folder)
 {
     static const far_result_column COLUMNS[] = {
-        {NULL, "name", NULL}, {NULL, "rows x cols", "%12g"}, {NULL, "on disk", "%8g"},
+        {NULL, "name", NULL}, {NULL, "rows x cols", "%11g"}, {NULL, "on disk", "%8g"},
         {NULL, "here", NULL}, {NULL, "target", NULL},        {NULL, "what for", NULL}};
     report out;
     int code = begin(j, &out);

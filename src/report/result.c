@@ -591,10 +591,10 @@ void far_result_append(far_result *r, far_result *from)
     if (!idle(r) && (from->ctx != r->ctx || from->depth > 0)) {
         fail_argument(r, "the result to append has another context, or an open group");
     }
-    if (!idle(r)) {
+    if (!idle(r) && from->count > 0) {
         note(r, far_grow(r->ctx, r->count, r->count + from->count, &r->pieces));
     }
-    if (!idle(r)) {
+    if (!idle(r) && from->count > 0) {
         memcpy(r->pieces + r->count, from->pieces, (size_t)from->count * sizeof *from->pieces);
         r->count += from->count;
         r->room = r->count;

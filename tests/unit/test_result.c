@@ -301,6 +301,8 @@ static void test_append(void **state)
     far_result_figure(more, make_figure(), "f", NULL);
     far_result_append(result, more);
     far_result_append(result, NULL);
+    assert_int_equal(far_result_create(ctx, "empty", &more), FAR_OK);
+    far_result_append(result, more);
     far_result_count(result, "c", 3, NULL, NULL);
     assert_json("{\"a\": 1, \"b\": 2, \"c\": 3}\n");
     assert_in_page("f.csv", true);

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "options.h"
 #include "predict_kernel.h"
+#include "report.h"
 #include "session.h"
 #include "subject.h"
 
@@ -21,9 +22,10 @@ typedef struct predict_args {
     const char *model, *data; /* operands */
     const char *where, *arch, *output;
     int spread; /* far_spread - 1 */
-    bool std, at_infinity, json, quiet;
+    bool std, at_infinity;
     double time, rate, memory;
-    int64_t steps, threads;
+    int64_t steps;
+    common_args common;
     predict_kernel_args kernel;
     bool of_kernel;
 } predict_args;
@@ -69,9 +71,6 @@ static const option OPTIONS[] = {
      "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
     {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
      "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] =
@@ -152,9 +151,7 @@ static int check_kernel(const command_line *line, predict_args *args)
     k->source.where = args->where;
     k->time = args->time;
     k->output = args->output;
-    k->json = args->json;
-    k->quiet = args->quiet;
-    k->threads = args->threads;
+    k->common = args->common;
     return predict_kernel_check(line, k);
 }
 
@@ -166,6 +163,7 @@ static int read_command_line(int argc, char **argv, predict_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = predict_kernel_options(AT(kernel)),
                          .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
@@ -283,71 +281,110 @@ static int make_columns(job *j)
     return names_whole(j) ? EXIT_DONE : failure(VERB, "out of memory");
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------- */
+/* ---- JSON and page ------------------------------------------------------------------------- */
 
-static void json_matrix_field(const char *key, far_mat m)
+static void tell_matrix(far_result *r, const char *key, far_mat m)
 {
+    int64_t shape[] = {m.rows, m.cols};
     if (m.rows > 0) {
-        json_key(stdout, key);
-        json_matrix(stdout, &m);
+        far_result_array(r, key, &m, shape, 2);
     }
 }
 
-static void json_classes(const job *j)
+static void tell_classes(far_result *r, const job *j)
 {
-    json_key(stdout, "class");
-    putchar('[');
-    for (int64_t i = 0; i < j->classes.rows; i++) {
-        fputs(i ? ", " : "", stdout);
-        json_quoted(stdout, j->labels[(int64_t)mat_get(&j->classes, i, 0)]);
+    const char **names = calloc((size_t)j->classes.rows + 1, sizeof *names);
+    for (int64_t i = 0; names && i < j->classes.rows; i++) {
+        names[i] = j->labels[(int64_t)mat_get(&j->classes, i, 0)];
     }
-    putchar(']');
+    far_result_check(r, names ? FAR_OK : FAR_ERR_MEMORY);
+    if (names) {
+        far_result_texts(r, "class", names, j->classes.rows);
+    }
+    free(names);
 }
 
-static void json_values(const job *j)
+static void tell_values(far_result *r, const job *j)
 {
     bool classes = classifies(j);
     far_mat order = far_prediction_order(j->prediction);
     if (classes && !j->args.at_infinity) {
-        json_classes(j);
+        tell_classes(r, j);
     }
-    json_matrix_field("probability", far_prediction_probability(j->prediction));
+    tell_matrix(r, "probability", far_prediction_probability(j->prediction));
     if (!classes || !probable(j)) {
-        json_matrix_field(classes ? "scores" : "mean", far_prediction_mean(j->prediction));
+        tell_matrix(r, classes ? "scores" : "mean", far_prediction_mean(j->prediction));
     }
-    json_matrix_field("std", far_prediction_std(j->prediction));
+    tell_matrix(r, "std", far_prediction_std(j->prediction));
     if (order.rows > 0) {
-        json_key(stdout, "order");
-        json_column(stdout, &order);
+        far_result_list(r, "order", order.data, order.rows);
     }
 }
 
-static void json_outputs(const job *j, int64_t outputs)
+static void tell_outputs(far_result *r, const job *j, int64_t outputs)
 {
-    json_key(stdout, "outputs");
-    putchar('[');
-    for (int64_t k = 0; k < outputs; k++) {
-        fputs(k ? ", " : "", stdout);
-        json_quoted(stdout, output_name(j, k));
+    const char **names = calloc((size_t)outputs + 1, sizeof *names);
+    for (int64_t k = 0; names && k < outputs; k++) {
+        names[k] = output_name(j, k);
     }
-    putchar(']');
+    far_result_check(r, names ? FAR_OK : FAR_ERR_MEMORY);
+    if (names) {
+        far_result_texts(r, "outputs", names, outputs);
+    }
+    free(names);
 }
 
-static void print_json(const job *j)
+enum { PAGE_ROWS = 100 }; /* that a page shows */
+
+static void tell_table(far_result *r, const job *j, int64_t rows)
 {
+    int64_t shown = rows < PAGE_ROWS ? rows : PAGE_ROWS;
+    far_result_column *columns = calloc((size_t)j->column_count + 1, sizeof *columns);
+    far_result_check(r, columns ? FAR_OK : FAR_ERR_MEMORY);
+    for (int64_t k = 0; columns && k < j->column_count; k++) {
+        columns[k] =
+            (far_result_column){NULL, j->columns[k].name, j->columns[k].words ? NULL : "%.6g"};
+    }
+    far_result_table(r, NULL, rows > shown ? "The first rows; csv has all of them." : NULL, columns,
+                     j->column_count);
+    for (int64_t i = 0; columns && i < shown; i++) {
+        for (int64_t k = 0; k < j->column_count; k++) {
+            const result_column *c = &j->columns[k];
+            double value = mat_get(&c->values, i, c->col);
+            if (c->words) {
+                far_result_cell_text(r, "%s", c->words[(int64_t)value]);
+            } else {
+                far_result_cell(r, value);
+            }
+        }
+    }
+    free(columns);
+}
+
+/* The text of a prediction is its csv, which stands on standard output by itself. */
+static int tell(job *j)
+{
+    report out;
     far_mat mean = far_prediction_mean(j->prediction);
-    json_begin(stdout);
-    json_text_field(stdout, "model", j->args.model);
-    json_text_field(stdout, "arch", far_predictor_describe(j->of).arch);
-    json_text_field(stdout, "task", classifies(j) ? "classify" : "regress");
-    json_number_field(stdout, "rows", (double)mean.rows);
-    json_outputs(j, mean.cols);
+    int code = report_begin(&j->s, &j->args.common, "Predictions", &out);
+    far_result *r = out.result;
+    out.quiet |= !j->args.common.json;
+    far_result_for(r, FAR_FOR_JSON);
+    far_result_text(r, "model", j->args.model, NULL, NULL);
+    far_result_text(r, "arch", far_predictor_describe(j->of).arch, NULL, NULL);
+    far_result_text(r, "task", classifies(j) ? "classify" : "regress", NULL, NULL);
+    far_result_count(r, "rows", mean.rows, NULL, NULL);
+    tell_outputs(r, j, mean.cols);
     if (j->args.output) {
-        json_text_field(stdout, "file", j->args.output);
+        far_result_text(r, "file", j->args.output, NULL, NULL);
     } else {
-        json_values(j);
+        tell_values(r, j);
     }
-    json_end(stdout);
+    far_result_for(r, FAR_FOR_PAGE);
+    far_result_text(r, NULL, j->args.model, "model", NULL);
+    far_result_count(r, NULL, mean.rows, "rows", NULL);
+    tell_table(r, j, mean.rows);
+    return report_end(&out, code);
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
@@ -408,15 +445,12 @@ static int write_result(job *j)
         code = columns_check(VERB, j->columns, j->column_count,
                              far_prediction_mean(j->prediction).rows);
     }
-    if (code == EXIT_DONE && (a->output || !a->json)) {
+    if (code == EXIT_DONE && (a->output || !a->common.json)) {
         code = columns_write(VERB, j->s.ctx, j->columns, j->column_count,
                              far_prediction_mean(j->prediction).rows, "prediction", a->output);
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */
-    if (code == EXIT_DONE && a->json) {
-        print_json(j);
-    }
-    return code;
+    return code == EXIT_DONE ? tell(j) : code;
 }
 
 static int run_predict(job *j)
@@ -454,13 +488,13 @@ int cmd_predict(int argc, char **argv)
     job j = {.args = {.spread = FAR_SPREAD_CALIBRATED - 1,
                       .time = INFINITY,
                       .rate = NAN,
-                      .threads = default_threads(),
+                      .common = {.threads = default_threads()},
                       .kernel = predict_kernel_defaults()}};
     int code = read_command_line(argc, argv, &j.args);
     if (code != OPTIONS_OK || j.args.of_kernel) {
         return code == OPTIONS_OK ? predict_kernel(&j.args.kernel) : code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     if (code == EXIT_DONE) {
         code = run_predict(&j);
     }

@@ -552,10 +552,9 @@ static void list_values(far_result *r, const job *j)
 static int tell(job *j)
 {
     const predict_kernel_args *a = j->args;
-    common_args common = {.json = a->json, .quiet = a->quiet};
-    bool table = j->predicted.data && !a->output && !a->json;
+    bool table = j->predicted.data && !a->output && !a->common.json;
     report r;
-    int code = report_begin(&j->s, &common, "Training with a kernel", &r);
+    int code = report_begin(&j->s, &a->common, "Training with a kernel", &r);
     r.quiet |= table;
     source_tell(&j->kernel, &a->source, r.result);
     tell_filter(r.result, j);
@@ -616,7 +615,7 @@ static int run(job *j)
 int predict_kernel(const predict_kernel_args *a)
 {
     job j = {.args = a};
-    int code = session_open(&j.s, VERB, a->threads, a->quiet);
+    int code = session_start(&j.s, VERB, &a->common);
     code = code == EXIT_DONE ? run(&j) : code;
     if (!a->cross) {
         free(j.cross.data);

@@ -12,8 +12,7 @@ typedef struct predict_kernel_args {
     /* Those that predict has of its own: */
     double time;
     const char *output;
-    bool json, quiet;
-    int64_t threads;
+    common_args common;
     /* Read from the texts: */
     far_spectral filter;
     double from, to; /* of the curve */

@@ -123,7 +123,7 @@ _farfield() {
     predict:-*)
         _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
             --arch --memory --ridge --gd --f0 --cross --cross-f0 --at --curve --losses
-            --net --get --param --layers --outputs --target --y --features $common"
+            --net --get --param --layers --outputs --target --y --features --report $common"
         ;;
     certify:-*)
         _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check --report

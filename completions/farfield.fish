@@ -27,7 +27,7 @@ set -l works '__fish_seen_subcommand_from fit train predict certify compare comb
 set -l writes '__fish_seen_subcommand_from fit train predict certify combine kernel gram measure spectrum align laplace'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
-complete -c farfield -n '__fish_seen_subcommand_from fit train certify compare combine demo measure spectrum align powerlaw local laplace lnnet' -l report -x \
+complete -c farfield -n '__fish_seen_subcommand_from fit train predict certify compare combine demo measure spectrum align powerlaw local laplace lnnet' -l report -x \
     -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'

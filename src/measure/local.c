@@ -66,22 +66,12 @@ typedef struct pairs_job {
     double least;   /* value of a pair */
 } pairs_job;
 
-static double distance_of(const far_mat *x, int64_t i, int64_t j)
-{
-    const double *a = (const double *)x->data + i * x->ld, *b = (const double *)x->data + j * x->ld;
-    double sum = 0;
-    for (int64_t k = 0; k < x->cols; k++) {
-        sum += (a[k] - b[k]) * (a[k] - b[k]);
-    }
-    return sqrt(sum);
-}
-
-static double largest_distance(const far_mat *x)
+double far_largest_distance(const far_mat *x)
 {
     double largest = 0;
     for (int64_t i = 0; i < x->rows; i++) {
         for (int64_t j = 0; j < i; j++) {
-            largest = fmax(largest, distance_of(x, i, j));
+            largest = fmax(largest, far_distance(x, i, j));
         }
     }
     return largest;
@@ -98,7 +88,7 @@ static void add_pairs(pairs_job *p)
     for (int64_t i = 0; i < p->x->rows; i++) {
         for (int64_t j = 0; j < i; j++) {
             double value = pair_value(p, i, j);
-            int64_t bin = (int64_t)(distance_of(p->x, i, j) / p->width);
+            int64_t bin = (int64_t)(far_distance(p->x, i, j) / p->width);
             bin = far_least(bin, p->bins - 1);
             p->sums[bin] += value;
             p->counts[bin]++;
@@ -114,7 +104,7 @@ static far_status bin_pairs(far_ctx *ctx, pairs_job *p)
         return far_fail(ctx, FAR_ERR_ARG, "%lld bin%s; there must be 2 or more", (long long)p->bins,
                         far_plural(p->bins));
     }
-    p->width = largest_distance(p->x) / (double)p->bins;
+    p->width = far_largest_distance(p->x) / (double)p->bins;
     if (!(p->width > 0)) {
         return far_fail(ctx, FAR_ERR_VALUE, "coordinates: all points coincide");
     }

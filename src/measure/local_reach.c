@@ -12,27 +12,6 @@ typedef struct row_job {
     double *sums, *distances, *members; /* of each bin */
 } row_job;
 
-static double distance_of(const far_mat *x, int64_t i, int64_t j)
-{
-    double sum = 0;
-    for (int64_t k = 0; k < x->cols; k++) {
-        double gap = far_at(x, i, k) - far_at(x, j, k);
-        sum += gap * gap;
-    }
-    return sqrt(sum);
-}
-
-static double largest_distance(const far_mat *x)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t j = 0; j < i; j++) {
-            largest = fmax(largest, distance_of(x, i, j));
-        }
-    }
-    return largest;
-}
-
 /* Fills the bins; the least value. */
 static double bin_row(row_job *r, int64_t i)
 {
@@ -44,7 +23,7 @@ static double bin_row(row_job *r, int64_t i)
     for (int64_t j = 0; j < r->x->rows; j++) {
         if (j != i) {
             double c = row[j] / sqrt(row[i]) / sqrt(far_view_row(r->view, j)[j]);
-            double distance = distance_of(r->x, i, j);
+            double distance = far_distance(r->x, i, j);
             int64_t b = far_least((int64_t)(distance / r->width), r->bins - 1);
             r->sums[b] += c;
             r->distances[b] += distance;
@@ -99,7 +78,7 @@ far_status far_local_reach(far_ctx *ctx, const far_view *view, const far_mat *co
     r.sums = numbers;
     r.distances = numbers + bins;
     r.members = numbers + 2 * bins;
-    r.width = largest_distance(coordinates) / (double)bins;
+    r.width = far_largest_distance(coordinates) / (double)bins;
     if (!(r.width > 0)) {
         st = far_fail(ctx, FAR_ERR_VALUE, "coordinates: all points coincide");
         goto done;

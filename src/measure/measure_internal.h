@@ -5,6 +5,7 @@
 #include "../solve/solve_internal.h"
 
 #include <farfield/measure.h>
+#include <math.h>
 
 /* Eigenpairs, the largest first; vector j begins at vectors + j rows. */
 typedef struct far_pairs {
@@ -60,10 +61,27 @@ static inline double far_at(const far_mat *m, int64_t i, int64_t j)
     return ((const double *)m->data)[i * m->ld + j];
 }
 
+/* Between two rows. */
+static inline double far_distance(const far_mat *x, int64_t i, int64_t j)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < x->cols; k++) {
+        double gap = far_at(x, i, k) - far_at(x, j, k);
+        sum += gap * gap;
+    }
+    return sqrt(sum);
+}
+
 static inline void far_put(far_mat *m, int64_t i, int64_t j, double value)
 {
     ((double *)m->data)[i * m->ld + j] = value;
 }
+
+/* ---- view.c ---- */
+
+/* A network, rows for it and options that were set. */
+far_status far_check_net_rows(far_ctx *ctx, const far_net *net, const far_mat *x,
+                              const far_ntk_opts *opts);
 
 /* ---- power_law.c ---- */
 
@@ -73,6 +91,8 @@ far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to);
 /* ---- local.c ---- */
 
 far_status far_check_coordinates(far_ctx *ctx, const far_mat *coordinates, int64_t points);
+/* Between any two rows. */
+double far_largest_distance(const far_mat *x);
 /* All of it is positive. */
 far_status far_check_diagonal(far_ctx *ctx, const far_view *v);
 

@@ -203,18 +203,24 @@ done:
     return st;
 }
 
-static far_status check_net(far_ctx *ctx, const far_net *net, const far_mat *x,
-                            const far_ntk_opts *opts)
+far_status far_check_net_rows(far_ctx *ctx, const far_net *net, const far_mat *x,
+                              const far_ntk_opts *opts)
 {
-    far_status st;
     if (!net) {
         return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
     }
     if (!opts || opts->size != sizeof *opts) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
     }
+    return far_check_matrix(ctx, x, "x", -1, far_net_describe(net).inputs);
+}
+
+static far_status check_net(far_ctx *ctx, const far_net *net, const far_mat *x,
+                            const far_ntk_opts *opts)
+{
+    far_status st;
+    FAR_TRY(far_check_net_rows(ctx, net, x, opts));
     far_net_info info = far_net_describe(net);
-    FAR_TRY(far_check_matrix(ctx, x, "x", -1, info.inputs));
     if (x->rows < 1) {
         return far_fail(ctx, FAR_ERR_SHAPE, "x has no rows");
     }

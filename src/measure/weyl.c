@@ -65,14 +65,8 @@ static far_status check_layers(far_ctx *ctx, const far_net *net, const far_mat *
                                const far_ntk_opts *opts, const far_mat *values, int64_t *rows)
 {
     far_status st;
-    if (!net) {
-        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
-    }
-    if (!opts || opts->size != sizeof *opts) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
-    }
+    FAR_TRY(far_check_net_rows(ctx, net, x, opts));
     far_net_info info = far_net_describe(net);
-    FAR_TRY(far_check_matrix(ctx, x, "x", -1, info.inputs));
     *rows = x->rows * (opts->outputs == FAR_NTK_FULL ? info.outputs : 1);
     FAR_TRY(far_check_matrix(ctx, values, "values", info.layers, *rows));
 done:

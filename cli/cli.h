@@ -4,7 +4,7 @@
 
 #include "talk.h"
 
-#include <farfield/farfield.h>
+#include <farfield/extras.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

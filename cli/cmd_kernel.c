@@ -47,7 +47,7 @@ typedef struct job {
 static const option OPTIONS[] = {
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
      "the network, for example 'dense ln relu dense' (see farfield info arch)", 0, 0},
-    {"--get", 0, OPTION_CHOICE, AT(get), GET_LIST,
+    {"--kernel", 0, OPTION_CHOICE, AT(get), GET_LIST,
      "Theta, the neural tangent kernel, or K, the covariance at the start", 0, 0},
     {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
     {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
@@ -82,8 +82,8 @@ static const char NOTES[] =
 
 static int check_supremum(const command_line *line)
 {
-    static const char *const OTHERS[] = {"--at-infinity", "--get",   "--diag",
-                                         "--lower",       "--dtype", "--output"};
+    static const char *const OTHERS[] = {"--at-infinity", "--kernel", "--diag",
+                                         "--lower",       "--dtype",  "--output"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     if (other) {
         return usage_error(VERB, "--sup does not go with %s", other);

@@ -99,7 +99,7 @@ char *text_read(const char *verb_name, far_ctx *ctx, const char *path)
     } else if (!(copy = strdup(text))) {
         failure(verb_name, "out of memory");
     }
-    far_file_free(ctx, text);
+    far_text_free(ctx, text);
     return copy;
 }
 

@@ -19,7 +19,7 @@ static const option OPTIONS[] = {
      "the kernel of this architecture at infinite width; with --net the\n"
      "architecture of a file that does not name it",
      0, 0},
-    {"--get", 0, OPTION_CHOICE, AT(get), "ntk|nngp",
+    {"--kernel", 0, OPTION_CHOICE, AT(get), "ntk|nngp",
      "with --arch: the neural tangent kernel, or the covariance at the start", 0, 0},
     {"--param", 0, OPTION_CHOICE, AT(param), "ntk|standard",
      "with --arch: how weights are parametrised", 0, 0},
@@ -82,7 +82,7 @@ static bool is_stdin(const char *operand)
 static int check_kind(const command_line *line, const source_args *a)
 {
     static const char *const OF_NET[] = {"--outputs", "--layers"};
-    static const char *const OF_ARCH[] = {"--get", "--param"};
+    static const char *const OF_ARCH[] = {"--kernel", "--param"};
     const char *other = a->net ? NULL : options_given_of(line, OF_NET, a->kernel ? 1 : 2);
     if (other) {
         return usage_error(line->verb, "%s goes with --net only", other);

@@ -170,6 +170,20 @@ static void print_help(const command_line *line, const void *values)
 
 /* ---- parsing ------------------------------------------------------------------------------- */
 
+/* Options by their old names still work. */
+static const char *const RENAMED[][2] = {{"--get", "--kernel"}};
+
+static bool has_name(const option *o, const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof RENAMED / sizeof *RENAMED; i++) {
+        const char *old = RENAMED[i][0];
+        if (strlen(old) == length && strncmp(old, word, length) == 0) {
+            return strcmp(o->name, RENAMED[i][1]) == 0;
+        }
+    }
+    return strlen(o->name) == length && strncmp(o->name, word, length) == 0;
+}
+
 /* Finds "--name", "--name=value" and "-o", "-ovalue"; *inlined is the value that came along. The
  * number of options if there is no such one. */
 static size_t find_option(const command_line *line, const char *word, const char **inlined)
@@ -177,7 +191,7 @@ static size_t find_option(const command_line *line, const char *word, const char
     size_t length = strcspn(word, "="), i = 0;
     for (; i < option_total(line); i++) {
         const option *o = option_at(line, i);
-        if (strlen(o->name) == length && strncmp(o->name, word, length) == 0) {
+        if (has_name(o, word, length)) {
             *inlined = word[length] ? word + length + 1 : NULL;
             break;
         }

@@ -3,17 +3,20 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS farfield RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS farfield_shared EXPORT farfieldTargets
+install(TARGETS farfield_shared farfield_extras_shared EXPORT farfieldTargets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS farfield_static EXPORT farfieldStaticTargets
+install(TARGETS farfield_static farfield_extras_static EXPORT farfieldStaticTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/farfield DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
 
 # The paths in the pkg-config file hang on its own place, so that the tree can be moved.
 file(RELATIVE_PATH FAR_PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-configure_file(cmake/farfield.pc.in ${CMAKE_BINARY_DIR}/farfield.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/farfield.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(name farfield farfield-extras)
+  configure_file(cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+endforeach()
+install(FILES ${CMAKE_BINARY_DIR}/farfield.pc ${CMAKE_BINARY_DIR}/farfield-extras.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 set(FAR_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/farfield)
 configure_package_config_file(cmake/farfieldConfig.cmake.in

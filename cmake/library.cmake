@@ -1,12 +1,12 @@
-# The same sources as one object library, then as static and shared library.
+# The core and the extras: each an object library, then static and shared.
 set(FAR_SOURCES
     src/base/clock.c src/base/context.c src/base/fail_at.c src/base/isa.c src/base/ledger.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/show.c src/base/round.c src/base/status.c
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
     src/data/array.c src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
-    src/data/expr_token.c src/data/fetch.c src/data/fetch_cache.c src/data/fetch_part.c
-    src/data/fetch_read.c src/data/fetch_verify.c src/data/idx.c src/data/image.c src/data/pgm.c src/data/registry.c src/data/tar.c
+    src/data/expr_token.c
+   
     src/data/frame.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
@@ -70,7 +70,23 @@ set(FAR_SOURCES
     src/certify/net_climb.c src/certify/net_form.c src/certify/net_found.c
     src/certify/net_interval.c src/certify/net_check.c src/certify/net_library.c
     src/certify/net_plan.c src/certify/net_point.c src/certify/net_reason.c src/certify/net_relax.c
-    src/certify/net_spectral.c src/certify/net_strip.c src/certify/net_witness.c
+    src/certify/net_spectral.c src/certify/net_strip.c src/certify/net_witness.c)
+
+# Networks that are built: any precision, or the message that there is none above quad.
+if(MPFR_FOUND)
+  set(FAR_MPFR PkgConfig::MPFR)
+  set(FAR_PC_MPFR mpfr)
+  set(FAR_CONFIG_MPFR MPFR=mpfr)
+  list(APPEND FAR_SOURCES src/lnnet/precision_mpfr.c)
+else()
+  list(APPEND FAR_SOURCES src/lnnet/precision_none.c)
+endif()
+
+# What is built on the core: figures, pages, statistics; pictures; data sets by name.
+set(FAR_EXTRA_SOURCES
+    src/fetch/fetch.c src/fetch/fetch_cache.c src/fetch/fetch_part.c src/fetch/fetch_read.c
+    src/fetch/fetch_verify.c src/fetch/idx.c src/fetch/registry.c src/fetch/tar.c
+    src/image/image.c src/image/pgm.c
     src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
     src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c
@@ -83,24 +99,14 @@ set(FAR_SOURCES
     src/report/result.c src/report/result_csv.c src/report/result_json.c src/report/result_page.c
     src/report/result_text.c)
 
-# Networks that are built: any precision, or the message that there is none above quad.
-if(MPFR_FOUND)
-  set(FAR_MPFR PkgConfig::MPFR)
-  set(FAR_PC_MPFR mpfr)
-  set(FAR_CONFIG_MPFR MPFR=mpfr)
-  list(APPEND FAR_SOURCES src/lnnet/precision_mpfr.c)
-else()
-  list(APPEND FAR_SOURCES src/lnnet/precision_none.c)
-endif()
-
 # Downloads, or the message that there are none.
 if(FAR_DOWNLOADS AND CURL_FOUND)
   set(FAR_CURL PkgConfig::CURL)
   set(FAR_PC_CURL libcurl)
   set(FAR_CONFIG_CURL CURL=libcurl)
-  list(APPEND FAR_SOURCES src/data/fetch_curl.c)
+  list(APPEND FAR_EXTRA_SOURCES src/fetch/fetch_curl.c)
 else()
-  list(APPEND FAR_SOURCES src/data/fetch_none.c)
+  list(APPEND FAR_EXTRA_SOURCES src/fetch/fetch_none.c)
 endif()
 
 # Pictures: PNG, or the message that only PGM is read.
@@ -108,9 +114,9 @@ if(PNG_FOUND)
   set(FAR_PNG PkgConfig::PNG)
   set(FAR_PC_PNG libpng)
   set(FAR_CONFIG_PNG PNG=libpng)
-  list(APPEND FAR_SOURCES src/data/png.c)
+  list(APPEND FAR_EXTRA_SOURCES src/image/png.c)
 else()
-  list(APPEND FAR_SOURCES src/data/png_none.c)
+  list(APPEND FAR_EXTRA_SOURCES src/image/png_none.c)
 endif()
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
@@ -168,12 +174,11 @@ add_library(far_objects OBJECT ${FAR_SOURCES})
 target_include_directories(far_objects PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>)
 target_compile_definitions(far_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_link_libraries(far_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_CURL} ${FAR_MPFR}
-                                          ${FAR_PNG})
+                                          PkgConfig::JANSSON PkgConfig::NLOPT ${FAR_MPFR})
 
 set(FAR_LIBRARIES $<BUILD_INTERFACE:far_flags> OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
                   PkgConfig::JANSSON PkgConfig::NLOPT PkgConfig::ARPACK PkgConfig::OPENBLAS
-                  ${FAR_CURL} ${FAR_MPFR} ${FAR_PNG} ${CMAKE_DL_LIBS} mvec m quadmath)
+                  ${FAR_MPFR} ${CMAKE_DL_LIBS} mvec m quadmath)
 
 add_library(farfield_static STATIC $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_library(farfield_shared SHARED $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
@@ -183,10 +188,31 @@ foreach(library farfield_static farfield_shared)
   target_include_directories(${library} INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
                                                   $<INSTALL_INTERFACE:include>)
 endforeach()
-set_target_properties(farfield_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0
-                                                 EXPORT_NAME farfield)
+
+# The second library, on top of the first.
+add_library(far_extra_objects OBJECT ${FAR_EXTRA_SOURCES})
+target_compile_definitions(far_extra_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
+target_include_directories(far_extra_objects PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(far_extra_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
+                                                PkgConfig::JANSSON ${FAR_CURL} ${FAR_PNG})
+foreach(kind static shared)
+  string(TOUPPER ${kind} type)
+  add_library(farfield_extras_${kind} ${type} $<TARGET_OBJECTS:far_extra_objects>)
+  set_target_properties(farfield_extras_${kind} PROPERTIES OUTPUT_NAME farfield-extras)
+  target_link_libraries(farfield_extras_${kind} PUBLIC farfield_${kind}
+                        PRIVATE $<BUILD_INTERFACE:far_flags> ZLIB::ZLIB ${FAR_CURL} ${FAR_PNG}
+                                ${CMAKE_DL_LIBS} m)
+endforeach()
+
+set_target_properties(farfield_shared farfield_extras_shared PROPERTIES VERSION ${PROJECT_VERSION}
+                                                                        SOVERSION 0)
+set_target_properties(farfield_shared PROPERTIES EXPORT_NAME farfield)
 set_target_properties(farfield_static PROPERTIES EXPORT_NAME static)
+set_target_properties(farfield_extras_shared PROPERTIES EXPORT_NAME extras)
+set_target_properties(farfield_extras_static PROPERTIES EXPORT_NAME extras_static)
 add_library(farfield::farfield ALIAS farfield_shared)
 add_library(farfield::static ALIAS farfield_static)
+add_library(farfield::extras ALIAS farfield_extras_shared)
+add_library(farfield::extras_static ALIAS farfield_extras_static)
 
 set_property(GLOBAL PROPERTY TARGET_MESSAGES OFF) # "Built target ..." for what is there already

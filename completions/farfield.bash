@@ -22,7 +22,7 @@ _farfield_measures() {
 # What may stand after option $1; 1 if it takes no value.
 _farfield_value() {
     case "$1" in
-    --get | --kernel) _farfield_words "$2" "ntk nngp" ;;
+    --kernel) _farfield_words "$2" "ntk nngp" ;;
     --param) _farfield_words "$2" "ntk standard" ;;
     --dtype) _farfield_words "$2" "f64 f32" ;;
     --task) _farfield_words "$2" "auto regress classify" ;;
@@ -105,7 +105,7 @@ _farfield() {
     local common="--output --json --quiet --threads --help"
     local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
-    local source="--net --arch --get --param --layers --outputs --target --y --values --features --where"
+    local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where"
     if [ "$COMP_CWORD" = 1 ]; then
         _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
             help --help --version"
@@ -123,7 +123,7 @@ _farfield() {
     predict:-*)
         _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
             --arch --memory --ridge --gd --f0 --cross --cross-f0 --at --curve --losses
-            --net --get --param --layers --outputs --target --y --features --report $common"
+            --net --kernel --param --layers --outputs --target --y --features --report $common"
         ;;
     certify:-*)
         _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check --report
@@ -135,7 +135,7 @@ _farfield() {
             --param --criterion --subset --memory --packed --json --quiet --threads --help"
         ;;
     kernel:-*)
-        _farfield_words "$word" "--arch --get --param --dtype --diag --lower --at-infinity --sup
+        _farfield_words "$word" "--arch --kernel --param --dtype --diag --lower --at-infinity --sup
             --inputs $common"
         ;;
     gram:-*)

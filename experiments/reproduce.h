@@ -8,8 +8,7 @@
 #ifndef FAR_EXPERIMENTS_REPRODUCE_H
 #define FAR_EXPERIMENTS_REPRODUCE_H
 
-#include <farfield/farfield.h>
-#include <farfield/result.h>
+#include <farfield/extras.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>

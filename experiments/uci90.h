@@ -8,7 +8,7 @@
 #ifndef UCI90_H
 #define UCI90_H
 
-#include <farfield/farfield.h>
+#include <farfield/extras.h>
 #include <stdbool.h>
 #include <stdio.h>
 

@@ -106,6 +106,9 @@ FAR_API void far_ctx_destroy(far_ctx *ctx); /* NULL is fine */
 FAR_API const char *far_ctx_message(const far_ctx *ctx);
 FAR_API int far_ctx_threads(const far_ctx *ctx);
 
+/* Frees a text that the library made: JSON, a figure, the content of a file. NULL is fine. */
+FAR_API void far_text_free(far_ctx *ctx, char *text);
+
 typedef enum far_dtype { FAR_F64 = 0, FAR_F32 = 1 } far_dtype;
 
 /* A borrowed row-major view: element (i, j) is data[i * ld + j]. Never freed or kept by the
@@ -113,7 +116,8 @@ typedef enum far_dtype { FAR_F64 = 0, FAR_F32 = 1 } far_dtype;
 typedef struct far_mat {
     void *data;
     int64_t rows, cols, ld;
-    int32_t dtype, device;
+    far_dtype dtype;
+    int32_t device;
 } far_mat;
 
 /* A packed host view: far_mat_view(p, 3, 2, FAR_F64). */

@@ -126,7 +126,6 @@ FAR_API const far_bound *far_certificate_bound(const far_certificate *c, int64_t
  * older version. */
 FAR_API FAR_NODISCARD far_status far_certificate_json(far_ctx *ctx, const far_certificate *c,
                                                       char **out);
-FAR_API void far_text_free(far_ctx *ctx, char *text);
 #ifdef __cplusplus
 }
 #endif

@@ -101,11 +101,10 @@ FAR_API FAR_NODISCARD far_status far_file_put(far_file *file, const void *data, 
 FAR_API FAR_NODISCARD far_status far_file_commit(far_file *file);
 FAR_API void far_file_destroy(far_file *file); /* NULL is fine */
 
-/* The bytes of a file ("-": standard input) with a closing zero; free them with far_file_free. size
+/* The bytes of a file ("-": standard input) with a closing zero; far_text_free them. size
  * may be NULL. */
 FAR_API FAR_NODISCARD far_status far_file_read(far_ctx *ctx, const char *path, char **out,
                                                int64_t *size);
-FAR_API void far_file_free(far_ctx *ctx, char *text); /* NULL is fine */
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
-/* farfield/farfield.h: the whole public API. Start at base.h, then kernel.h, model.h, certify.h. */
+/* farfield/farfield.h: the public API of the core. Start at base.h, then kernel.h, model.h,
+ * certify.h. Figures, pages, pictures and downloads: extras.h. */
 #ifndef FARFIELD_H
 #define FARFIELD_H
 
@@ -8,9 +9,7 @@
 #include <farfield/columns.h>
 #include <farfield/compare.h>
 #include <farfield/data.h>
-#include <farfield/fetch.h>
 #include <farfield/frame.h>
-#include <farfield/image.h>
 #include <farfield/kernel.h>
 #include <farfield/laplace.h>
 #include <farfield/lnnet.h>
@@ -19,10 +18,7 @@
 #include <farfield/net.h>
 #include <farfield/nonlinear.h>
 #include <farfield/ntk.h>
-#include <farfield/page.h>
-#include <farfield/plot.h>
 #include <farfield/predictor.h>
-#include <farfield/result.h>
 #include <farfield/solve.h>
 #include <farfield/track.h>
 #include <farfield/train.h>

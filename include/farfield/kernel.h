@@ -23,8 +23,8 @@ typedef enum far_param {
 typedef struct far_kernel far_kernel; /* opaque: parsed architecture and plan, immutable */
 
 typedef struct far_kernel_opts {
-    size_t size;   /* set by far_kernel_opts_init */
-    int32_t param; /* a far_param; default FAR_PARAM_NTK */
+    size_t size;     /* set by far_kernel_opts_init */
+    far_param param; /* default FAR_PARAM_NTK */
 } far_kernel_opts;
 
 FAR_API void far_kernel_opts_init(far_kernel_opts *opts);

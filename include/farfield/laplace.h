@@ -69,13 +69,13 @@ typedef enum far_laplace_system {
 } far_laplace_system;
 
 typedef struct far_laplace_opts {
-    size_t size;            /* set by far_laplace_opts_init */
-    int32_t method;         /* a far_laplace_method; default FAR_LAPLACE_ELLA */
-    int32_t likelihood;     /* a far_likelihood; default FAR_LIKELIHOOD_GAUSSIAN */
-    double prior;           /* s0^2 > 0; default 1 */
-    double noise;           /* variance > 0 of FAR_LIKELIHOOD_GAUSSIAN; default 1 */
-    int32_t system;         /* exact: a far_laplace_system; default FAR_LAPLACE_SMALLER */
-    int64_t landmarks;      /* M; default 500. More than there are rows (NC): all of them */
+    size_t size;               /* set by far_laplace_opts_init */
+    far_laplace_method method; /* default FAR_LAPLACE_ELLA */
+    far_likelihood likelihood; /* default FAR_LIKELIHOOD_GAUSSIAN */
+    double prior;              /* s0^2 > 0; default 1 */
+    double noise;              /* variance > 0 of FAR_LIKELIHOOD_GAUSSIAN; default 1 */
+    far_laplace_system system; /* exact; default FAR_LAPLACE_SMALLER */
+    int64_t landmarks;         /* M; default 500. More than there are rows (NC): all of them */
     int64_t rank;           /* K; default 20. 0, or more than the landmarks have: all that count */
     int32_t balanced;       /* 1: landmarks take outputs in turn, and with labels points of the
                                classes in turn. 0 (default): at random. Never the same point and
@@ -94,9 +94,9 @@ FAR_API void far_laplace_opts_init(far_laplace_opts *opts);
  * systems of rows not included), which system it solves and of what size. */
 typedef struct far_laplace_cost {
     double bytes;
-    int32_t system; /* a far_laplace_system */
-    int32_t fits;   /* 1: within the budget */
-    int64_t side;   /* P, NC or K */
+    far_laplace_system system;
+    int32_t fits; /* 1: within the budget */
+    int64_t side; /* P, NC or K */
 } far_laplace_cost;
 FAR_API FAR_NODISCARD far_status far_laplace_estimate(far_ctx *ctx, const far_net *net, int64_t n,
                                                       const far_laplace_opts *opts,
@@ -118,7 +118,10 @@ FAR_API void far_laplace_destroy(far_laplace *la); /* NULL is fine */
 
 typedef struct far_laplace_info {
     int64_t rows, outputs, parameters; /* N, C, P */
-    int32_t method, likelihood, system, residual_prior;
+    far_laplace_method method;
+    far_likelihood likelihood;
+    far_laplace_system system;
+    int32_t residual_prior;
     int64_t side;      /* of the system: P, NC, or K */
     int64_t landmarks; /* M; 0 for exact */
     int64_t rank;      /* K in use; 0 for exact */
@@ -168,11 +171,11 @@ typedef enum far_probability_rule {
 } far_probability_rule;
 
 typedef struct far_probability_opts {
-    size_t size;     /* set by far_probability_opts_init */
-    int32_t rule;    /* a far_probability_rule; default FAR_PROBABILITY_PROBIT */
-    int64_t samples; /* draws a row; default 512 */
-    uint64_t seed;   /* default 0. Row i, draw s, class c has random numbers of its own, so that
-                        they do not depend on threads; the same for every call with that seed */
+    size_t size;               /* set by far_probability_opts_init */
+    far_probability_rule rule; /* default FAR_PROBABILITY_PROBIT */
+    int64_t samples;           /* draws a row; default 512 */
+    uint64_t seed; /* default 0. Row i, draw s, class c has random numbers of its own, so that
+                      they do not depend on threads; the same for every call with that seed */
 } far_probability_opts;
 
 FAR_API void far_probability_opts_init(far_probability_opts *opts);

@@ -51,36 +51,36 @@ typedef enum far_lnnet_precision {
 } far_lnnet_precision;
 
 /* "auto", "paper", "merge", "runs"; "auto", "double", "quad", "mpfr". Never NULL. */
-FAR_API const char *far_lnnet_mode_name(int32_t mode);
-FAR_API const char *far_lnnet_precision_name(int32_t precision);
+FAR_API const char *far_lnnet_mode_name(far_lnnet_mode mode);
+FAR_API const char *far_lnnet_precision_name(far_lnnet_precision precision);
 /* 1 if FAR_LNNET_MPFR can be had. */
 FAR_API int far_lnnet_has_mpfr(void);
 
 typedef struct far_lnnet_opts {
-    size_t size;       /* set by far_lnnet_opts_init */
-    int32_t mode;      /* a far_lnnet_mode; default FAR_LNNET_AUTO */
-    int64_t groups;    /* g, chains side by side; 0 or 1 (default): one. More are shared among the
-                          classes in proportion to their points: at least one a class for three
-                          classes and more, any number for two. Mode auto or runs only */
-    int32_t precision; /* a far_lnnet_precision; default FAR_LNNET_PRECISION_AUTO */
-    int64_t bits;      /* of FAR_LNNET_MPFR, 64 to 100000; 0 (default): m / 3 + 128, doubled where
-                          that is too few */
-    int64_t tries;     /* projections to try for each chain and precision; default 20 */
-    uint64_t seed;     /* of the projections and the search; default 0 */
+    size_t size;         /* set by far_lnnet_opts_init */
+    far_lnnet_mode mode; /* default FAR_LNNET_AUTO */
+    int64_t groups;      /* g, chains side by side; 0 or 1 (default): one. More are shared among the
+                            classes in proportion to their points: at least one a class for three
+                            classes and more, any number for two. Mode auto or runs only */
+    far_lnnet_precision precision; /* default FAR_LNNET_PRECISION_AUTO */
+    int64_t bits;  /* of FAR_LNNET_MPFR, 64 to 100000; 0 (default): m / 3 + 128, doubled where
+                      that is too few */
+    int64_t tries; /* projections to try for each chain and precision; default 20 */
+    uint64_t seed; /* of the projections and the search; default 0 */
 } far_lnnet_opts;
 
 FAR_API void far_lnnet_opts_init(far_lnnet_opts *opts);
 
 typedef struct far_lnnet_info {
-    int32_t mode;       /* what was used, never auto */
-    int32_t precision;  /* in which the network classifies every point; never auto */
-    int64_t bits;       /* of the significand: 53, 113, or those of mpfr */
-    int64_t points;     /* that are different: copies of a row count once */
-    int64_t classes;    /* K */
-    int64_t layers;     /* norms, L */
-    int64_t groups;     /* g */
-    int64_t width;      /* 3 g */
-    int64_t tries;      /* projections tried, of all chains together */
+    far_lnnet_mode mode;           /* what was used, never auto */
+    far_lnnet_precision precision; /* in which the network classifies every point; never auto */
+    int64_t bits;                  /* of the significand: 53, 113, or those of mpfr */
+    int64_t points;                /* that are different: copies of a row count once */
+    int64_t classes;               /* K */
+    int64_t layers;                /* norms, L */
+    int64_t groups;                /* g */
+    int64_t width;                 /* 3 g */
+    int64_t tries;                 /* projections tried, of all chains together */
     int64_t confusions; /* mode paper: layers where the hinge halfway would have merged two
                            points of different classes, and was moved */
     double gap;         /* the least distance, after any layer, of the states of two points that
@@ -131,7 +131,7 @@ FAR_API FAR_NODISCARD far_status far_lnnet_build(far_ctx *ctx, const far_mat *x,
                                                  far_lnnet_info *info);
 
 typedef struct far_lnnet_checked {
-    int32_t precision; /* of the pass; never auto */
+    far_lnnet_precision precision; /* of the pass; never auto */
     int64_t bits;
     int64_t wrong; /* rows whose own output is not the largest alone (equal counts as wrong) */
     int64_t first_wrong; /* counted from 0; -1: none */
@@ -144,14 +144,15 @@ typedef struct far_lnnet_checked {
  * the digits of the metadata, or the tensors where there are none. bits: 0, or of mpfr. labels are
  * 0..outputs - 1. FAR_ERR_FORMAT: the digits are damaged. Progress "lnnet check". */
 FAR_API FAR_NODISCARD far_status far_lnnet_check(far_ctx *ctx, const far_net *net, const far_mat *x,
-                                                 const int64_t *labels, int32_t precision,
-                                                 int64_t bits, far_lnnet_checked *out);
+                                                 const int64_t *labels,
+                                                 far_lnnet_precision precision, int64_t bits,
+                                                 far_lnnet_checked *out);
 
 /* ---- for figures ---- */
 
 typedef struct far_lnnet_shape {
     int64_t layers, groups, classes;
-    int32_t mode; /* a far_lnnet_mode; FAR_LNNET_AUTO: the file does not say */
+    far_lnnet_mode mode; /* FAR_LNNET_AUTO: the file does not say */
 } far_lnnet_shape;
 
 /* FAR_ERR_ARG: the network has not the form above. */

@@ -29,6 +29,7 @@ typedef struct far_net far_net;
 /* How weights start. All but FAR_INIT_NTK are in the standard parametrisation, z = W h + beta, and
  * n is the number of inputs to the layer; w= and b= in the text replace the w and b below. */
 typedef enum far_init {
+    FAR_INIT_UNKNOWN = -1,        /* the weights came from elsewhere */
     FAR_INIT_KAIMING_NORMAL = 0,  /* W ~ N(0, 2 / n), beta ~ N(0, 0.01): w = sqrt 2, b = 0.1 */
     FAR_INIT_KAIMING_UNIFORM = 1, /* the same variances, uniform */
     FAR_INIT_LECUN = 2,           /* W ~ N(0, 1 / n), beta ~ N(0, 0.01): w = 1, b = 0.1 */
@@ -49,7 +50,7 @@ typedef struct far_net_opts {
     int64_t inputs;  /* d; required */
     int64_t outputs; /* fills in the width of a last dense layer without one; 0 (default): the text
                         says. Must agree with the text if it does */
-    int32_t init;    /* a far_init; default FAR_INIT_KAIMING_NORMAL */
+    far_init init;   /* default FAR_INIT_KAIMING_NORMAL */
     double w0;       /* of FAR_INIT_SIREN; default 30. Without effect where the text has a
                         frequency */
     uint64_t seed;   /* default 0 */
@@ -71,8 +72,8 @@ typedef struct far_net_info {
                         person counts them */
     int64_t tensors; /* parameters and running statistics */
     int64_t parameters; /* numbers */
-    int32_t param;      /* a far_param: FAR_PARAM_NTK after FAR_INIT_NTK */
-    int32_t init;       /* a far_init; -1: unknown, the weights came from elsewhere */
+    far_param param;    /* FAR_PARAM_NTK after FAR_INIT_NTK */
+    far_init init;
     double w0; /* of FAR_INIT_SIREN; NAN: another start, or the frequencies are in the text */
     uint64_t seed;
     int32_t linearized; /* 1: f is f(x; start) + J(x; start) (parameters - start) */

@@ -24,7 +24,7 @@ typedef enum far_ntk_outputs {
 
 typedef struct far_ntk_opts {
     size_t size;                 /* set by far_ntk_opts_init */
-    int32_t outputs;             /* a far_ntk_outputs; default FAR_NTK_TRACE */
+    far_ntk_outputs outputs;     /* default FAR_NTK_TRACE */
     int64_t output;              /* which, from 0, for FAR_NTK_ONE */
     const unsigned char *layers; /* one byte a layer, 0: leave it out; NULL: all */
     double memory; /* budget in bytes for factors; 0: what the machine has available */

@@ -30,7 +30,7 @@
 #ifndef FARFIELD_PLOT_H
 #define FARFIELD_PLOT_H
 
-#include <farfield/certify.h> /* far_text_free */
+#include <farfield/base.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,7 +63,7 @@ typedef struct far_figure_opts {
     const char *x_label, *y_label; /* with units */
     double width, height;          /* of the whole picture in px, 160 to 10000 (height from 120) */
     double font;                   /* of labels, in px, 6 to 100; ticks are a little smaller */
-    int32_t x_scale, y_scale;      /* far_scale */
+    far_scale x_scale, y_scale;
     double x_min, x_max;           /* NAN (default): from the data */
     double y_min, y_max;           /* the same, of what is within x_min and x_max */
     double x_linear, y_linear;     /* symlog: c, up to where it is about linear; NAN: from the
@@ -72,9 +72,9 @@ typedef struct far_figure_opts {
     int64_t category_count;        /* 0: x is a number */
     const char *description;       /* alt text; NULL: made from labels */
     const char *note;              /* small, under the figure */
-    int32_t legend;                /* far_legend */
-    int64_t frames;                /* of a film, see far_figure_motion; 0 or 1 (default): none */
-    double frame_seconds;          /* 0.05 to 60; default 1.5 */
+    far_legend legend;
+    int64_t frames;       /* of a film, see far_figure_motion; 0 or 1 (default): none */
+    double frame_seconds; /* 0.05 to 60; default 1.5 */
 } far_figure_opts;
 
 FAR_API void far_figure_opts_init(far_figure_opts *opts);
@@ -106,10 +106,10 @@ typedef struct far_mark_opts {
     size_t size;       /* set by far_mark_opts_init */
     const char *label; /* for the legend, but of a rule beside it; NULL: none */
     int32_t colour;    /* default FAR_COLOUR_NEXT; of rules and texts FAR_COLOUR_INK */
-    int32_t dash;      /* far_dash */
-    double width;      /* of lines, in px; the diameter of points; NAN (default): by their number */
-    double opacity;    /* 0 to 1, of points and areas; NAN (default): by their number */
-    int64_t frame;     /* of a film: the only one that shows this layer; -1 (default): all */
+    far_dash dash;
+    double width;   /* of lines, in px; the diameter of points; NAN (default): by their number */
+    double opacity; /* 0 to 1, of points and areas; NAN (default): by their number */
+    int64_t frame;  /* of a film: the only one that shows this layer; -1 (default): all */
 } far_mark_opts;
 
 FAR_API void far_mark_opts_init(far_mark_opts *mark);
@@ -168,10 +168,10 @@ typedef struct far_heat_opts {
     const char *label;                 /* of the colour bar */
     double x_min, x_max, y_min, y_max; /* outer borders of the outer cells; default -0.5, cols -
                                           0.5, -0.5, rows - 0.5 */
-    int32_t scale;                     /* far_scale of the colours */
+    far_scale scale;                   /* of the colours */
     double linear;                     /* symlog: as x_linear */
     double value_min, value_max;       /* NAN: from the values; beyond: the last colour */
-    int32_t map;                       /* far_map */
+    far_map map;
 } far_heat_opts;
 
 FAR_API void far_heat_opts_init(far_heat_opts *opts);
@@ -199,8 +199,8 @@ typedef struct far_grid_opts {
     const char *y_label;  /* the same */
     double width, height; /* default NAN: 60 + 230 a column, 70 + 190 a row */
     double font;          /* instead of the figures' own */
-    int32_t share_x;      /* far_share: the same limits, and numbers at the border only */
-    int32_t share_y;
+    far_share share_x;    /* the same limits, and numbers at the border only */
+    far_share share_y;
     int32_t shared_legend; /* 1 (default): one below, entries of the same look and label once */
     const char *description, *note; /* as in far_figure_opts */
 } far_grid_opts;

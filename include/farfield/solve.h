@@ -42,12 +42,12 @@ typedef enum far_storage {
 } far_storage;
 
 typedef struct far_solve_opts {
-    size_t size;        /* set by far_solve_opts_init */
-    double ridge;       /* >= 0; default 0 */
-    int32_t ridge_kind; /* default FAR_RIDGE_RELATIVE */
-    int32_t storage;    /* default FAR_STORAGE_AUTO */
-    double memory;      /* budget in bytes; 0: nine tenths of what the machine has available */
-    int32_t extremes;   /* 1 (default): lambda_min and lambda_max by Lanczos on the factor */
+    size_t size;               /* set by far_solve_opts_init */
+    double ridge;              /* >= 0; default 0 */
+    far_ridge_kind ridge_kind; /* default FAR_RIDGE_RELATIVE */
+    far_storage storage;       /* default FAR_STORAGE_AUTO */
+    double memory;    /* budget in bytes; 0: nine tenths of what the machine has available */
+    int32_t extremes; /* 1 (default): lambda_min and lambda_max by Lanczos on the factor */
 } far_solve_opts;
 
 FAR_API void far_solve_opts_init(far_solve_opts *opts);
@@ -58,8 +58,8 @@ FAR_API void far_solve_opts_init(far_solve_opts *opts);
  * (about 0.05 s). */
 typedef struct far_estimate {
     double bytes, seconds;
-    int32_t storage; /* FULL or PACKED: what AUTO chooses within the budget */
-    int32_t fits;    /* 1: bytes are within the budget */
+    far_storage storage; /* FULL or PACKED: what AUTO chooses within the budget */
+    int32_t fits;        /* 1: bytes are within the budget */
 } far_estimate;
 FAR_API FAR_NODISCARD far_status far_solve_estimate(far_ctx *ctx, int64_t n,
                                                     const far_solve_opts *opts, far_estimate *out);
@@ -88,7 +88,7 @@ typedef struct far_system_info {
     double lambda_min, lambda_max, condition;
     double log_det; /* of K + ridge I */
     double bytes;   /* memory held */
-    int32_t storage;
+    far_storage storage;
 } far_system_info;
 FAR_API far_system_info far_system_diagnostics(const far_system *s);
 

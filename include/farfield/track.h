@@ -42,9 +42,9 @@ typedef struct far_track_opts {
                              without its rate takes that of the training */
     int64_t every;        /* steps between rows, the callback_every of the training; default 50 */
     double lr;            /* the training's learning rate */
-    int32_t loss;         /* its far_loss */
-    int32_t outputs;      /* a far_ntk_outputs; default FAR_NTK_TRACE */
-    int64_t output;       /* which, from 0, for FAR_NTK_ONE */
+    far_loss loss;
+    far_ntk_outputs outputs;     /* default FAR_NTK_TRACE */
+    int64_t output;              /* which, from 0, for FAR_NTK_ONE */
     const unsigned char *layers; /* the layers that train, as far_train_opts has them; NULL: all */
     double memory;    /* budget in bytes; 0 (default): what the machine has available. A kernel
                          matrix that is more is done without, where no measure needs it */
@@ -55,7 +55,7 @@ typedef struct far_track_opts {
 /* train (may be NULL): lr, loss and layers are taken from it. */
 FAR_API void far_track_opts_init(far_track_opts *opts, const far_train_opts *train);
 /* The learning rate of L that a learning rate lr of that loss is, for that many outputs. */
-FAR_API double far_track_rate(int32_t loss, double lr, int64_t outputs);
+FAR_API double far_track_rate(far_loss loss, double lr, int64_t outputs);
 
 /* x (points x inputs, the coordinates too) and y (points x outputs, as trained on; NULL: none),
  * float64, are copied; net says what the networks to come look like. All that can be refused is

@@ -34,7 +34,7 @@ typedef enum far_moment_kind {
 } far_moment_kind;
 
 typedef struct far_train_moment {
-    int32_t kind;        /* a far_moment_kind */
+    far_moment_kind kind;
     int32_t last;        /* 1: the end */
     int64_t network;     /* which one, of far_net_train_many; else 0 */
     const far_net *net;  /* with the parameters it has now */
@@ -47,8 +47,8 @@ typedef far_status (*far_train_callback)(far_ctx *ctx, void *user, const far_tra
 
 typedef struct far_train_opts {
     size_t size;                  /* set by far_train_opts_init */
-    int32_t optimizer;            /* default FAR_OPTIMIZER_ADAM */
-    int32_t loss;                 /* default FAR_LOSS_MSE */
+    far_optimizer optimizer;      /* default FAR_OPTIMIZER_ADAM */
+    far_loss loss;                /* default FAR_LOSS_MSE */
     double lr;                    /* default NAN: 1e-3 for Adam, 1e-2 for the others */
     double beta1, beta2, epsilon; /* Adam: 0.9, 0.999, 1e-8 */
     double momentum;              /* 0.9 */
@@ -71,7 +71,7 @@ typedef struct far_train_opts {
                                     running statistics */
     double stop_loss;            /* stop after the epoch whose loss is at most this; NAN: never */
     uint64_t seed;               /* of the order of minibatches */
-    int32_t dtype;               /* a far_dtype: precision of training; default FAR_F32 */
+    far_dtype dtype;             /* precision of training; default FAR_F32 */
     const char *checkpoint;      /* file for the state of an unfinished run; NULL: none. A file
                                     there that is no checkpoint is not replaced: FAR_ERR_ARG */
     double checkpoint_seconds;   /* how often it is written; default 10. Also at the beginning, so
@@ -104,8 +104,8 @@ typedef enum far_train_end {
 } far_train_end;
 
 typedef struct far_train_result {
-    size_t size;             /* set by far_train_result_init */
-    int32_t end;             /* a far_train_end */
+    size_t size; /* set by far_train_result_init */
+    far_train_end end;
     int64_t epochs, steps;   /* whole epochs, and all steps; those before resuming too */
     double first_loss, loss; /* mean over the first epoch, and over the last (for a full batch:
                                 before the step of that epoch); the l2 term is not in them. NAN

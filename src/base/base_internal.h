@@ -6,9 +6,12 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
+/* Exported for libfarfield-extras, which is built on the public API and these; not for others. */
+#define FAR_SHARED FAR_API
+
 /* Writes the message into the context and returns status. */
-__attribute__((format(printf, 3, 4))) far_status far_fail(far_ctx *ctx, far_status status,
-                                                          const char *format, ...);
+FAR_SHARED __attribute__((format(printf, 3, 4))) far_status
+far_fail(far_ctx *ctx, far_status status, const char *format, ...);
 
 /* Fails with three lines: "column N: ...", the text (or a window of it), a caret under place, which
  * is 0-based and at most length. */
@@ -31,24 +34,24 @@ __attribute__((format(printf, 6, 0))) far_status far_fail_at_args(far_ctx *ctx, 
 
 /* count * size bytes, all zero, 64-byte aligned, through the context's allocator. *out is NULL
  * on failure. count * size may be 0: *out is then a valid pointer. */
-far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out);
+FAR_SHARED far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out);
 #define far_alloc(ctx, count, out) far_alloc_bytes(ctx, count, sizeof **(out), (void **)(out))
 /* NULL is fine. Memory must come from far_alloc on the same context. */
-void far_free(far_ctx *ctx, void *ptr);
+FAR_SHARED void far_free(far_ctx *ctx, void *ptr);
 /* Grows *ptr from old to new elements, keeping the contents. On failure *ptr stays valid. */
-far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count, size_t size,
-                          void **ptr);
+FAR_SHARED far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count,
+                                     size_t size, void **ptr);
 #define far_grow(ctx, old_count, new_count, ptr)                                                   \
     far_grow_bytes(ctx, old_count, new_count, sizeof **(ptr), (void **)(ptr))
 /* A copy of the first length bytes of text, with a closing zero. */
-far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out);
+FAR_SHARED far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out);
 
 /* count texts, all NULL, and the end of them. */
 far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out);
 void far_texts_free(far_ctx *ctx, char **texts, int64_t count);
 
 /* Calls the context's progress function; FAR_ERR_CANCELLED if it asks to stop. */
-far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total);
+FAR_SHARED far_status far_progress(far_ctx *ctx, const char *what, int64_t done, int64_t total);
 /* Between the two, progress repeats what it said last: a step of a longer task has no progress of
  * its own, but can still be cancelled. May be nested. */
 void far_progress_hold(far_ctx *ctx);
@@ -61,16 +64,17 @@ typedef struct far_text {
     int64_t length, capacity;
     far_status status; /* the first failure; later appends do nothing */
 } far_text;
-__attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char *format, ...);
+FAR_SHARED __attribute__((format(printf, 2, 3))) void far_text_add(far_text *t, const char *format,
+                                                                   ...);
 /* Any bytes, zeros too. */
 void far_text_add_bytes(far_text *t, const void *bytes, int64_t size);
 /* The fewest significant digits (at most 17) that read back to the same double; an exponent below
  * 1e-4 and from 1e5 on. */
-void far_text_add_number(far_text *t, double value);
+FAR_SHARED void far_text_add_number(far_text *t, double value);
 /* The same with an exponent from 1e15 on only. */
-void far_text_add_exact(far_text *t, double value);
+FAR_SHARED void far_text_add_exact(far_text *t, double value);
 /* "s" unless n is 1. */
-const char *far_plural(int64_t n);
+FAR_SHARED const char *far_plural(int64_t n);
 
 /* Insertions, deletions, replacements and swaps of neighbours that turn a into b; case does not
  * count. Texts of more than FAR_EDIT_MOST bytes are as far apart as can be: INT_MAX. */
@@ -81,10 +85,10 @@ int far_edit_distance(const char *a, int a_length, const char *b, int b_length);
 
 /* A printable, bounded, one-line copy of any bytes: what a terminal would act on is written as \n,
  * \x1b or \u202e; "..." ends it if it had to be cut. capacity is at least 4. */
-void far_show(char *out, size_t capacity, const char *text, int64_t length);
+FAR_SHARED void far_show(char *out, size_t capacity, const char *text, int64_t length);
 /* The same of the character at text alone: returns the bytes it takes of text, and *used of out. */
 #define FAR_SHOW_NEXT 12
-int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *used);
+FAR_SHARED int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *used);
 
 /* ---- files that are read and written (far_ctx_opts.protect_inputs) ---- */
 
@@ -98,8 +102,8 @@ typedef struct far_file_id {
 far_file_role far_file_find(const far_ctx *ctx, far_file_id id);
 far_status far_file_mark(far_ctx *ctx, far_file_id id, far_file_role role);
 /* Between them files are read to be updated: checkpoints, tracks, downloads. May be nested. */
-void far_files_hold(far_ctx *ctx);
-void far_files_release(far_ctx *ctx);
+FAR_SHARED void far_files_hold(far_ctx *ctx);
+FAR_SHARED void far_files_release(far_ctx *ctx);
 
 /* The list behind them. */
 typedef struct far_ledger far_ledger;
@@ -108,17 +112,17 @@ far_status far_ledger_mark(far_ctx *ctx, far_ledger **ledger, far_file_id id, fa
 void far_ledger_free(far_ctx *ctx, far_ledger *ledger);
 
 /* Checks a caller's matrix: not NULL, data not NULL unless empty, ld >= cols, known dtype. */
-far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
+FAR_SHARED far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name);
 /* The same, and of that shape (-1: any) and type. */
 far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
-                          int64_t cols, int32_t dtype);
+                          int64_t cols, far_dtype dtype);
 /* Byte address of row i. */
-void *far_mat_row(const far_mat *m, int64_t i);
-size_t far_dtype_size(int32_t dtype);
+FAR_SHARED void *far_mat_row(const far_mat *m, int64_t i);
+size_t far_dtype_size(far_dtype dtype);
 
 double far_memory_available(void); /* bytes this process could still get */
 /* FAR_ERR_BUDGET if bytes are more than memory (0: what is available). */
-far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
+FAR_SHARED far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double memory);
 double far_budget(double memory);
 
 /* The instruction set of inner loops: the best this machine has, or a lower one that FARFIELD_ISA

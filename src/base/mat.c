@@ -5,7 +5,7 @@ far_mat far_mat_view(void *data, int64_t rows, int64_t cols, far_dtype dtype)
     return (far_mat){.data = data, .rows = rows, .cols = cols, .ld = cols, .dtype = (int32_t)dtype};
 }
 
-size_t far_dtype_size(int32_t dtype)
+size_t far_dtype_size(far_dtype dtype)
 {
     return dtype == FAR_F32 ? sizeof(float) : sizeof(double);
 }
@@ -42,7 +42,7 @@ far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *name)
 }
 
 far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
-                          int64_t cols, int32_t dtype)
+                          int64_t cols, far_dtype dtype)
 {
     far_status st = far_mat_check(ctx, m, name);
     if (st != FAR_OK) {

@@ -83,3 +83,8 @@ const char *far_plural(int64_t n)
 {
     return n == 1 ? "" : "s";
 }
+
+void far_text_free(far_ctx *ctx, char *text)
+{
+    far_free(ctx, text);
+}

@@ -290,11 +290,6 @@ far_status far_certificate_json(far_ctx *ctx, const far_certificate *c, char **o
     return far_proof_write(&w, certificate(&w, c), out);
 }
 
-void far_text_free(far_ctx *ctx, char *text)
-{
-    far_free(ctx, text);
-}
-
 /* ---- checking ------------------------------------------------------------------------------ */
 
 static far_status check_identity(far_ctx *ctx, const json_t *o, const far_certificate *own)

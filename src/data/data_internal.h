@@ -35,11 +35,11 @@ far_status far_array_parse_bytes(far_ctx *ctx, const char *label, const void *da
 /* ---- text for messages ---- */
 
 /* The path as messages show it. */
-void far_show_path(char *out, size_t capacity, const char *path);
+FAR_SHARED void far_show_path(char *out, size_t capacity, const char *path);
 /* "no such file", "permission denied". */
-const char *far_errno_text(int error, char *buffer, size_t capacity);
+FAR_SHARED const char *far_errno_text(int error, char *buffer, size_t capacity);
 /* Puts the label before the message of an allocation that failed; returns status. */
-far_status far_label_failure(far_ctx *ctx, far_status status, const char *label);
+FAR_SHARED far_status far_label_failure(far_ctx *ctx, far_status status, const char *label);
 
 /* ---- input ---- */
 
@@ -52,20 +52,20 @@ typedef struct far_input {
     int64_t most; /* bytes that gzip may unpack to; 0: what the machine has */
 } far_input;
 
-far_status far_input_load(far_ctx *ctx, const char *path, far_input *in);
+FAR_SHARED far_status far_input_load(far_ctx *ctx, const char *path, far_input *in);
 /* Room for bytes in all (and the closing zero), keeping what is there; refuses more than the
  * machine's memory. */
-far_status far_input_reserve(far_input *in, int64_t bytes);
+FAR_SHARED far_status far_input_reserve(far_input *in, int64_t bytes);
 bool far_input_is_gzip(const far_input *in);
 /* A copy of bytes in memory, as if read from a file of that name. */
-far_status far_input_copy(far_ctx *ctx, const char *label, const void *data, int64_t size,
-                          far_input *in);
+FAR_SHARED far_status far_input_copy(far_ctx *ctx, const char *label, const void *data,
+                                     int64_t size, far_input *in);
 /* Replaces gzip bytes by what they hold. */
-far_status far_input_gunzip(far_input *in);
+FAR_SHARED far_status far_input_gunzip(far_input *in);
 /* The same if they are gzip, else nothing; refuses gzip in gzip. */
-far_status far_input_unpack(far_input *in);
-void far_input_clear(far_input *in);
-__attribute__((format(printf, 3, 4))) far_status
+FAR_SHARED far_status far_input_unpack(far_input *in);
+FAR_SHARED void far_input_clear(far_input *in);
+FAR_SHARED __attribute__((format(printf, 3, 4))) far_status
 far_input_fail(const far_input *in, far_status status, const char *format, ...);
 
 /* The index of the first value that is not finite; count: there is none. */
@@ -107,7 +107,7 @@ far_status far_stored_flatten(const far_input *in, far_stored *a);
 /* Refuses other than 1 or 2 dimensions, and no values. */
 far_status far_stored_check(const far_input *in, const far_stored *a);
 /* out[i * down + j * right] = element (i, j) of an array of numbers. */
-void far_stored_numbers(const far_stored *a, double *out, int64_t down, int64_t right);
+FAR_SHARED void far_stored_numbers(const far_stored *a, double *out, int64_t down, int64_t right);
 /* Element (i, j) of an array of texts as UTF-8 (S: its bytes), without a closing zero; out holds
  * a->size. Returns the length, -1 if the text is not valid or holds a zero. */
 int64_t far_stored_text(const far_stored *a, int64_t i, int64_t j, char *out);
@@ -123,17 +123,18 @@ void far_npz_free(far_ctx *ctx, far_npz_array *arrays, int64_t count);
 
 /* The bytes of the member called name (with its ending), labelled with that; out->data is NULL if
  * the zip has none. Refuses two of one name, and more than most bytes. */
-far_status far_zip_extract(const far_input *in, const char *name, int64_t most, far_input *out);
+FAR_SHARED far_status far_zip_extract(const far_input *in, const char *name, int64_t most,
+                                      far_input *out);
 
 /* ---- numbers as text, whatever the locale ---- */
 
 /* Reads a decimal number, nan or inf at text, correctly rounded. Returns where it ends, or NULL if
  * there is none. The text must end in a zero somewhere. */
-const char *far_number_parse(const char *text, double *out);
+FAR_SHARED const char *far_number_parse(const char *text, double *out);
 /* Writes what printf("%.*g", digits, value) does, digits 9 or 17; nan has no sign. Returns the
  * length; out holds FAR_NUMBER_BYTES and gets no closing zero. */
 #define FAR_NUMBER_BYTES 32
-int far_number_print(char *out, double value, int digits);
+FAR_SHARED int far_number_print(char *out, double value, int digits);
 
 /* ---- SHA-256 (FIPS 180-4) ---- */
 
@@ -146,10 +147,10 @@ typedef struct far_sha256 {
     unsigned char block[64];
 } far_sha256;
 
-void far_sha256_init(far_sha256 *h);
-void far_sha256_add(far_sha256 *h, const void *data, size_t bytes);
+FAR_SHARED void far_sha256_init(far_sha256 *h);
+FAR_SHARED void far_sha256_add(far_sha256 *h, const void *data, size_t bytes);
 /* 64 hexadecimal digits and a closing zero. */
-void far_sha256_finish(far_sha256 *h, char out[FAR_HASH_TEXT]);
+FAR_SHARED void far_sha256_finish(far_sha256 *h, char out[FAR_HASH_TEXT]);
 
 /* ---- the checksum at the end of a file: FAR_SEAL_WORD, and the digits of all before them ---- */
 
@@ -176,18 +177,18 @@ typedef struct far_output {
     far_sha256 *sum; /* of what far_output_put is given; NULL: not wanted */
 } far_output;
 
-far_status far_output_open(far_ctx *ctx, const char *path, bool gzip, far_output *o);
+FAR_SHARED far_status far_output_open(far_ctx *ctx, const char *path, bool gzip, far_output *o);
 far_status far_output_open_stream(far_ctx *ctx, FILE *stream, far_output *o);
-void far_output_put(far_output *o, const void *data, size_t bytes);
+FAR_SHARED void far_output_put(far_output *o, const void *data, size_t bytes);
 /* Room for this many bytes (at most FAR_NUMBER_BYTES) at buffer + used. */
 void far_output_room(far_output *o, size_t bytes);
 /* Everything written and, for a file, renamed to its own name. */
-far_status far_output_commit(far_output *o);
+FAR_SHARED far_status far_output_commit(far_output *o);
 /* Frees; removes what was not committed. */
-void far_output_close(far_output *o);
+FAR_SHARED void far_output_close(far_output *o);
 
 /* Memory for zlib from the context: zalloc, zfree, opaque = ctx. */
-void far_zlib_memory(far_ctx *ctx, z_stream *z);
+FAR_SHARED void far_zlib_memory(far_ctx *ctx, z_stream *z);
 
 /* ---- zip: members stored one after another, so that it streams to anything ---- */
 

@@ -62,12 +62,13 @@ struct far_frame {
 };
 
 /* A frame with that many columns, which have no names, kinds or values yet. */
-far_status far_frame_create(far_ctx *ctx, const char *label, int64_t cols, far_frame **out);
+FAR_SHARED far_status far_frame_create(far_ctx *ctx, const char *label, int64_t cols,
+                                       far_frame **out);
 /* Names the next column: cN if the name is empty. */
-far_status far_frame_add_name(far_frame *f, const char *name);
+FAR_SHARED far_status far_frame_add_name(far_frame *f, const char *name);
 /* Takes f when rows, names, kinds and values are there (codes still numbers in words): makes the
  * levels, counts what is missing, checks that the rest is finite. f is destroyed on failure. */
-far_status far_frame_finish(far_frame *f, far_frame **out);
+FAR_SHARED far_status far_frame_finish(far_frame *f, far_frame **out);
 /* The part of it that makes the levels. */
 far_status far_frame_make_levels(far_frame *f);
 /* The message starts with the frame's label. */
@@ -83,7 +84,7 @@ void far_frame_hint(const far_frame *f, const char *name, char *out, size_t capa
 /* What people write for a value they do not have: nothing, NA, null and the like. */
 bool far_is_missing(const char *text, int64_t length);
 
-far_status far_frame_read_csv(far_input *in, far_frame **out);
+FAR_SHARED far_status far_frame_read_csv(far_input *in, far_frame **out);
 /* Reads a file's content from memory; label stands for the path in messages. */
 far_status far_frame_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
                                  const char *member, far_frame **out);

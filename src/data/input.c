@@ -350,8 +350,3 @@ done:
     far_input_clear(&in);
     return st;
 }
-
-void far_file_free(far_ctx *ctx, char *text)
-{
-    far_free(ctx, text);
-}

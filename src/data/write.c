@@ -22,7 +22,7 @@ static far_status report(const far_output *o, const far_mat *m, int64_t i)
 
 /* ---- csv ---- */
 
-static double element(const void *row, int32_t dtype, int64_t j)
+static double element(const void *row, far_dtype dtype, int64_t j)
 {
     return dtype == FAR_F32 ? (double)((const float *)row)[j] : ((const double *)row)[j];
 }

@@ -160,7 +160,7 @@ done:
 }
 
 static far_status check_output(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
-                               int64_t cols, int32_t dtype)
+                               int64_t cols, far_dtype dtype)
 {
     if (!m) {
         return FAR_OK;

@@ -140,7 +140,7 @@ static void *gradient_place(const block *b, const far_factor *item, int64_t i, i
 }
 
 /* scale's gradient is delta times the normalised value, shift's is delta. */
-static void keep_affine(int32_t dtype, const void *delta, const void *value, int64_t width,
+static void keep_affine(far_dtype dtype, const void *delta, const void *value, int64_t width,
                         void *out)
 {
     if (dtype == FAR_F64) {
@@ -283,7 +283,7 @@ static void crew_free(far_ctx *ctx, crew *c)
     far_free(ctx, c->douts);
 }
 
-static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, int32_t dtype, crew *c)
+static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
 {
     far_status st = FAR_OK;
     int64_t rows = far_engine_rows(plan->engine);

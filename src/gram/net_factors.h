@@ -30,7 +30,7 @@ typedef struct far_factor {
 
 typedef struct far_factors {
     far_ctx *ctx;
-    int32_t dtype;
+    far_dtype dtype;
     int64_t n; /* rows of the kernel: points, or points x outputs */
     far_factor *items;
     int64_t count;

@@ -23,8 +23,8 @@ typedef struct source {
 #define TILE_NUMBERS ((int64_t)FAR_TILE * FAR_TILE)
 
 /* out (rows x FAR_TILE) = vectors [i0, i1) of a times those of b from j0 on. */
-static void multiply(const far_engine *e, int32_t dtype, const far_vectors *a, const far_vectors *b,
-                     int64_t i0, int64_t i1, int64_t j0, void *out)
+static void multiply(const far_engine *e, far_dtype dtype, const far_vectors *a,
+                     const far_vectors *b, int64_t i0, int64_t i1, int64_t j0, void *out)
 {
     size_t bytes = far_dtype_size(dtype);
     const char *rows = (const char *)a->rows + (size_t)(i0 * a->length) * bytes;
@@ -52,7 +52,7 @@ DEFINE_COMBINE(float, combine_f32)
 static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *scratch)
 {
     const source *s = data;
-    int32_t dtype = s->out->dtype;
+    far_dtype dtype = s->out->dtype;
     void *hh = scratch, *dd = (char *)scratch + (size_t)TILE_NUMBERS * far_dtype_size(dtype);
     for (int64_t k = s->from; k < s->to; k++) {
         const far_factor *a = &s->a->items[k], *b = &s->b->items[k];
@@ -127,7 +127,7 @@ static far_status check_out(far_ctx *ctx, const call *c, const far_mat *x1, cons
     return far_mat_expect(ctx, out, "out", x1->rows * side, cols, x1->dtype);
 }
 
-static far_status make_weights(call *c, const far_net *net, int32_t dtype)
+static far_status make_weights(call *c, const far_net *net, far_dtype dtype)
 {
     far_status st = FAR_OK;
     void *packed = NULL;

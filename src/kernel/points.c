@@ -120,7 +120,7 @@ done:
     return st;
 }
 
-static void set(void *array, int32_t dtype, int64_t index, long double value)
+static void set(void *array, far_dtype dtype, int64_t index, long double value)
 {
     if (dtype == FAR_F32) {
         ((float *)array)[index] = (float)value;
@@ -268,7 +268,7 @@ done:
     return st;
 }
 
-static bool is_wide(far_big a, int32_t dtype)
+static bool is_wide(far_big a, far_dtype dtype)
 {
     long double size = fabsl(far_big_coef(a)), most = dtype == FAR_F32 ? 0x1p120L : 0x1p1000L;
     return size > most || (size < 1 / most && !far_big_is_zero(a));

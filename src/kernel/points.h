@@ -27,7 +27,7 @@ typedef struct far_points {
     const char *name; /* in messages */
     int64_t n, ld;    /* ld: n rounded up so that whole vectors may be read */
     int64_t d;
-    int32_t dtype;
+    far_dtype dtype;
     bool at_infinity;
     bool second; /* at infinity, by a lambda of its own */
     bool zeros;  /* some r is zero in front of some dense without bias */

@@ -12,7 +12,7 @@ const char *far_kernel_isa(void)
     return far_isa_name(far_isa_chosen());
 }
 
-far_tile_fn far_tile_select(int32_t dtype)
+far_tile_fn far_tile_select(far_dtype dtype)
 {
     static const far_tile_fn table[][2] = {
         {far_tile_f64_baseline, far_tile_f32_baseline},

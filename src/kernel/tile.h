@@ -31,7 +31,7 @@ int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t
 
 typedef void (*far_tile_fn)(const far_tile *tile);
 /* The best this machine can run (FARFIELD_ISA in the environment asks for less). */
-far_tile_fn far_tile_select(int32_t dtype);
+far_tile_fn far_tile_select(far_dtype dtype);
 
 /* Runs the operations from on over a block of FAR_TILE_SIDE pairs given by their state, in place.
  */

@@ -14,14 +14,14 @@
 static const char *const MODES[] = {"auto", "paper", "merge", "runs"};
 static const char *const PRECISIONS[] = {"auto", "double", "quad", "mpfr"};
 
-const char *far_lnnet_mode_name(int32_t mode)
+const char *far_lnnet_mode_name(far_lnnet_mode mode)
 {
-    return mode >= FAR_LNNET_AUTO && mode <= FAR_LNNET_RUNS ? MODES[mode] : "unknown";
+    return mode <= FAR_LNNET_RUNS ? MODES[mode] : "unknown";
 }
 
-const char *far_lnnet_precision_name(int32_t precision)
+const char *far_lnnet_precision_name(far_lnnet_precision precision)
 {
-    bool known = precision >= FAR_LNNET_PRECISION_AUTO && precision <= FAR_LNNET_MPFR;
+    bool known = precision <= FAR_LNNET_MPFR;
     return known ? PRECISIONS[precision] : "unknown";
 }
 

@@ -48,8 +48,8 @@ done:
     return st;
 }
 
-static far_status check_above(far_ctx *ctx, const far_net *net, int32_t precision, int64_t bits,
-                              far_ln_rows *rows, far_lnnet_checked *out)
+static far_status check_above(far_ctx *ctx, const far_net *net, far_lnnet_precision precision,
+                              int64_t bits, far_ln_rows *rows, far_lnnet_checked *out)
 {
     far_status st = FAR_OK;
     far_ln_network n = {0};
@@ -67,17 +67,16 @@ done:
 }
 
 far_status far_lnnet_check(far_ctx *ctx, const far_net *net, const far_mat *x,
-                           const int64_t *labels, int32_t precision, int64_t bits,
+                           const int64_t *labels, far_lnnet_precision precision, int64_t bits,
                            far_lnnet_checked *out)
 {
     far_status st = FAR_OK;
-    int32_t stored;
+    far_lnnet_precision stored;
     int64_t stored_bits;
     if (!ctx || !net || !labels || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "a network, labels and an output are needed");
     }
-    if (precision < FAR_LNNET_PRECISION_AUTO || precision > FAR_LNNET_MPFR ||
-        (bits != 0 && (bits < 64 || bits > 100000))) {
+    if (precision > FAR_LNNET_MPFR || (bits != 0 && (bits < 64 || bits > 100000))) {
         return far_fail(ctx, FAR_ERR_ARG, "no such precision");
     }
     FAR_TRY(far_net_check_inputs(ctx, net, x));

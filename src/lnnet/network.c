@@ -42,7 +42,7 @@ far_status far_ln_form_read(far_ctx *ctx, const far_net *net, far_ln_form *form,
     return FAR_OK;
 }
 
-far_status far_ln_stored_precision(far_ctx *ctx, const far_net *net, int32_t *precision,
+far_status far_ln_stored_precision(far_ctx *ctx, const far_net *net, far_lnnet_precision *precision,
                                    int64_t *bits)
 {
     const char *name = far_net_metadata(net, FAR_LN_KEY_PRECISION);
@@ -68,7 +68,8 @@ far_status far_ln_stored_precision(far_ctx *ctx, const far_net *net, int32_t *pr
     return FAR_OK;
 }
 
-static far_status choose_ops(far_ctx *ctx, int32_t precision, int64_t bits, far_ln_ops *out)
+static far_status choose_ops(far_ctx *ctx, far_lnnet_precision precision, int64_t bits,
+                             far_ln_ops *out)
 {
     *out = precision == FAR_LNNET_QUAD   ? far_ln_quad
            : precision == FAR_LNNET_MPFR ? far_ln_mpfr(bits)
@@ -95,8 +96,8 @@ static far_status read_parameters(far_ln_network *n, const far_net *net)
     return FAR_OK;
 }
 
-far_status far_ln_network_read(far_ctx *ctx, const far_net *net, int32_t precision, int64_t bits,
-                               far_ln_network *out)
+far_status far_ln_network_read(far_ctx *ctx, const far_net *net, far_lnnet_precision precision,
+                               int64_t bits, far_ln_network *out)
 {
     far_status st = FAR_OK;
     *out = (far_ln_network){.ctx = ctx};

@@ -15,11 +15,11 @@ typedef struct far_ln_network {
 
 far_status far_ln_form_read(far_ctx *ctx, const far_net *net, far_ln_form *form, double *eps);
 /* What the file names; FAR_LNNET_DOUBLE if it names none. */
-far_status far_ln_stored_precision(far_ctx *ctx, const far_net *net, int32_t *precision,
+far_status far_ln_stored_precision(far_ctx *ctx, const far_net *net, far_lnnet_precision *precision,
                                    int64_t *bits);
 /* precision and bits as in far_lnnet_check, but not auto. */
-far_status far_ln_network_read(far_ctx *ctx, const far_net *net, int32_t precision, int64_t bits,
-                               far_ln_network *out);
+far_status far_ln_network_read(far_ctx *ctx, const far_net *net, far_lnnet_precision precision,
+                               int64_t bits, far_ln_network *out);
 void far_ln_network_clear(far_ln_network *n);
 
 #endif

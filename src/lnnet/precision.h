@@ -34,7 +34,7 @@ typedef struct far_ln_rows {
 
 typedef struct far_ln_ops far_ln_ops;
 struct far_ln_ops {
-    int32_t precision; /* a far_lnnet_precision */
+    far_lnnet_precision precision;
     int64_t bits;
     size_t size; /* of a number */
     far_status (*chain_allocate)(const far_ln_ops *o, far_ctx *ctx, far_ln_chain *c);

@@ -16,7 +16,7 @@ far_status far_lnnet_describe(far_ctx *ctx, const far_net *net, far_lnnet_shape 
     }
     const char *mode = far_net_metadata(net, FAR_LN_KEY_MODE);
     *out = (far_lnnet_shape){form.layers, form.groups, form.classes, FAR_LNNET_AUTO};
-    for (int32_t m = FAR_LNNET_PAPER; mode && m <= FAR_LNNET_RUNS; m++) {
+    for (far_lnnet_mode m = FAR_LNNET_PAPER; mode && m <= FAR_LNNET_RUNS; m++) {
         out->mode = strcmp(mode, far_lnnet_mode_name(m)) == 0 ? m : out->mode;
     }
     return FAR_OK;
@@ -45,7 +45,7 @@ far_status far_lnnet_trace(far_ctx *ctx, const far_net *net, const far_mat *x, i
 {
     far_status st = FAR_OK;
     far_ln_network n = {0};
-    int32_t precision;
+    far_lnnet_precision precision;
     int64_t bits;
     if (!ctx || !net) {
         return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");

@@ -16,7 +16,7 @@ void far_track_opts_init(far_track_opts *opts, const far_train_opts *train)
     }
 }
 
-double far_track_rate(int32_t loss, double lr, int64_t outputs)
+double far_track_rate(far_loss loss, double lr, int64_t outputs)
 {
     double squares = loss == FAR_LOSS_MSE ? 2 : 1;
     return loss == FAR_LOSS_CE ? lr : squares * lr / (double)outputs;

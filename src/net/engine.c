@@ -9,7 +9,7 @@ typedef struct tensor_span {
     int64_t at, rows, cols; /* rows x cols in far_net, cols x rows packed */
 } tensor_span;
 
-static void put(void *packed, int32_t dtype, int64_t i, double value)
+static void put(void *packed, far_dtype dtype, int64_t i, double value)
 {
     if (dtype == FAR_F64) {
         ((double *)packed)[i] = value;
@@ -18,12 +18,12 @@ static void put(void *packed, int32_t dtype, int64_t i, double value)
     }
 }
 
-static double get(const void *packed, int32_t dtype, int64_t i)
+static double get(const void *packed, far_dtype dtype, int64_t i)
 {
     return dtype == FAR_F64 ? ((const double *)packed)[i] : (double)((const float *)packed)[i];
 }
 
-static void pack_span(tensor_span t, const double *params, int32_t dtype, void *packed)
+static void pack_span(tensor_span t, const double *params, far_dtype dtype, void *packed)
 {
     for (int64_t i = 0; i < t.cols; i++) {
         for (int64_t o = 0; o < t.rows; o++) {
@@ -32,7 +32,7 @@ static void pack_span(tensor_span t, const double *params, int32_t dtype, void *
     }
 }
 
-static void unpack_span(tensor_span t, int32_t dtype, const void *packed, double *params)
+static void unpack_span(tensor_span t, far_dtype dtype, const void *packed, double *params)
 {
     for (int64_t o = 0; o < t.rows; o++) {
         for (int64_t i = 0; i < t.cols; i++) {
@@ -47,7 +47,7 @@ static tensor_span weight_span(const far_step *s)
     return (tensor_span){s->weight, matrix ? s->out : 1, matrix ? s->in : s->out};
 }
 
-void far_net_pack(const far_net *net, const double *params, int32_t dtype, void *packed)
+void far_net_pack(const far_net *net, const double *params, far_dtype dtype, void *packed)
 {
     for (int64_t k = 0; k < net->step_count; k++) {
         const far_step *s = &net->steps[k];
@@ -60,7 +60,7 @@ void far_net_pack(const far_net *net, const double *params, int32_t dtype, void 
     }
 }
 
-void far_net_unpack(const far_net *net, int32_t dtype, const void *packed, double *params)
+void far_net_unpack(const far_net *net, far_dtype dtype, const void *packed, double *params)
 {
     for (int64_t k = 0; k < net->step_count; k++) {
         const far_step *s = &net->steps[k];
@@ -75,7 +75,7 @@ void far_net_unpack(const far_net *net, int32_t dtype, const void *packed, doubl
 
 /* ---- the instruction set ------------------------------------------------------------------- */
 
-static const far_engine_ops *choose_ops(int32_t dtype)
+static const far_engine_ops *choose_ops(far_dtype dtype)
 {
     static const far_engine_ops *const table[][2] = {
         {&far_engine_f64_baseline, &far_engine_f32_baseline},
@@ -87,7 +87,7 @@ static const far_engine_ops *choose_ops(int32_t dtype)
 
 /* ---- engines ------------------------------------------------------------------------------- */
 
-far_status far_engine_create(far_ctx *ctx, const far_net *net, int32_t dtype, far_engine **out)
+far_status far_engine_create(far_ctx *ctx, const far_net *net, far_dtype dtype, far_engine **out)
 {
     far_engine *e = NULL;
     far_status st = FAR_OK;
@@ -182,7 +182,7 @@ void far_weights_set(far_weights *w, const void *packed, int64_t slice, int64_t 
 
 static void set_stage_statistics(far_weights *w, const far_stage *s, const double *statistics)
 {
-    int32_t dtype = w->engine->dtype;
+    far_dtype dtype = w->engine->dtype;
     for (int64_t j = 0; j < s->out; j++) {
         double square = statistics[s->norm->variance + j] + s->norm->eps;
         put(w->data, dtype, s->mean + j, statistics[s->norm->mean + j]);
@@ -329,7 +329,7 @@ const void *far_pass_delta(const far_pass *p, int64_t step)
 
 static void stage_statistics(const far_pass *p, const far_stage *s, double *statistics)
 {
-    int32_t dtype = p->engine->dtype;
+    far_dtype dtype = p->engine->dtype;
     for (int64_t j = 0; j < s->out; j++) {
         statistics[s->norm->mean + j] = get(p->columns, dtype, s->column + j);
         statistics[s->norm->variance + j] = get(p->columns, dtype, s->column + s->out + j);

@@ -10,12 +10,12 @@
 
 #include "net_internal.h"
 
-void far_net_pack(const far_net *net, const double *params, int32_t dtype, void *packed);
-void far_net_unpack(const far_net *net, int32_t dtype, const void *packed, double *params);
+void far_net_pack(const far_net *net, const double *params, far_dtype dtype, void *packed);
+void far_net_unpack(const far_net *net, far_dtype dtype, const void *packed, double *params);
 
 /* What every thread shares: immutable. */
 typedef struct far_engine far_engine;
-far_status far_engine_create(far_ctx *ctx, const far_net *net, int32_t dtype, far_engine **out);
+far_status far_engine_create(far_ctx *ctx, const far_net *net, far_dtype dtype, far_engine **out);
 void far_engine_destroy(far_engine *e);
 int32_t far_engine_dtype(const far_engine *e);
 /* The micro-kernel for others: out (rows x cols, ldo apart) = a (rows x inner, packed) times b, by

@@ -44,7 +44,7 @@ typedef struct far_engine_ops far_engine_ops;
 struct far_engine {
     far_ctx *ctx;
     const far_net *net;
-    int32_t dtype;
+    far_dtype dtype;
     const far_engine_ops *ops;
     far_stage *stages;
     int64_t stage_count;

@@ -53,7 +53,7 @@ static void runner_clear(runner *r)
 static far_status make_weights(const runner *r, const double *params, far_weights **out)
 {
     void *packed = NULL;
-    int32_t dtype = r->x->dtype;
+    far_dtype dtype = r->x->dtype;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc_bytes(r->ctx, r->net->info.parameters, far_dtype_size(dtype), &packed));
     FAR_TRY(far_weights_create(r->ctx, r->engine, out));
@@ -316,13 +316,13 @@ static void vjp_part(const runner *r, const worker *w, int64_t part)
     }
 }
 
-static double number_at(const void *data, int32_t dtype, int64_t i)
+static double number_at(const void *data, far_dtype dtype, int64_t i)
 {
     return dtype == FAR_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
 }
 
 /* Writes numbers in the order of the parameters to a row of out. */
-static void write_parameters(const double *values, int32_t dtype, int64_t count, void *row)
+static void write_parameters(const double *values, far_dtype dtype, int64_t count, void *row)
 {
     for (int64_t i = 0; i < count; i++) {
         if (dtype == FAR_F64) {
@@ -337,7 +337,7 @@ static void write_parameters(const double *values, int32_t dtype, int64_t count,
 static far_status sum_gradients(const runner *r, far_mat *grad)
 {
     int64_t count = r->net->info.parameters;
-    int32_t dtype = r->x->dtype;
+    far_dtype dtype = r->x->dtype;
     double *sum = NULL, *turned = NULL;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(r->ctx, count, &sum));
@@ -384,7 +384,7 @@ done:
     return st;
 }
 
-static int64_t gradient_parts(const far_net *net, int32_t dtype)
+static int64_t gradient_parts(const far_net *net, far_dtype dtype)
 {
     int64_t bytes = (net->info.parameters + 1) * (int64_t)far_dtype_size(dtype);
     int64_t parts = PARTS_BYTES / bytes;
@@ -472,7 +472,7 @@ done:
 static void jacobian_part(const runner *r, const worker *w, int64_t part)
 {
     int64_t count = r->net->info.parameters, outputs = r->net->info.outputs;
-    int32_t dtype = r->x->dtype;
+    far_dtype dtype = r->x->dtype;
     double *packed = (double *)r->gradients + 2 * count * (w - r->workers),
            *turned = packed + count;
     size_t size = far_dtype_size(dtype);

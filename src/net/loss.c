@@ -11,7 +11,7 @@
 #define NAME(x) x##_f64
 #include "loss_impl.h"
 
-double far_loss_rows(int32_t loss, int32_t dtype, const void *f, const void *y, int64_t rows,
+double far_loss_rows(int32_t loss, far_dtype dtype, const void *f, const void *y, int64_t rows,
                      int64_t outputs, double scale, void *slope)
 {
     return dtype == FAR_F32 ? loss_f32(loss, f, y, rows, outputs, scale, slope)

@@ -24,7 +24,7 @@ void far_update_rates(far_update *u, const far_train_opts *opts, int64_t step)
     }
 }
 
-far_update_fn far_update_select(int32_t dtype)
+far_update_fn far_update_select(far_dtype dtype)
 {
     static const far_update_fn table[][2] = {
         {far_update_f64_baseline, far_update_f32_baseline},

@@ -19,7 +19,7 @@ typedef struct far_update {
 } far_update;
 
 typedef void (*far_update_fn)(const far_update *u, int64_t from, int64_t to);
-far_update_fn far_update_select(int32_t dtype);
+far_update_fn far_update_select(far_dtype dtype);
 
 /* rate, unbias and the rest of the numbers for the step counted from 1. */
 void far_update_rates(far_update *u, const far_train_opts *opts, int64_t step);

@@ -147,7 +147,7 @@ done:
 /* ---- to tell data from other data ---- */
 
 /* Not against malice: against the wrong file. */
-static uint64_t hash(const void *data, int64_t count, int32_t dtype, int64_t cols)
+static uint64_t hash(const void *data, int64_t count, far_dtype dtype, int64_t cols)
 {
     size_t bytes = (size_t)count * far_dtype_size(dtype), whole = bytes / sizeof(uint64_t);
     const unsigned char *p = data;

@@ -24,7 +24,7 @@
 typedef struct far_train_data {
     far_ctx *ctx;
     int64_t rows, inputs, outputs;
-    int32_t dtype;
+    far_dtype dtype;
     void *x, *y;
     uint64_t x_hash, y_hash;
 } far_train_data;
@@ -182,7 +182,7 @@ typedef struct far_run_array {
     const char *name;
     void *values;
     int64_t count;
-    int32_t dtype;
+    far_dtype dtype;
 } far_run_array;
 #define FAR_RUN_ARRAYS 9
 int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS]);

@@ -73,7 +73,7 @@ bool far_run_trains(const far_run *r, const far_step *step)
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static far_status take(far_run *r, int64_t count, int32_t dtype, void **out)
+static far_status take(far_run *r, int64_t count, far_dtype dtype, void **out)
 {
     far_status st = far_alloc_bytes(r->ctx, count, far_dtype_size(dtype), out);
     if (st == FAR_OK) {
@@ -130,7 +130,7 @@ done:
 static far_status take_hand(far_run *r, far_hand *h)
 {
     far_status st = FAR_OK;
-    int32_t dtype = r->opts.dtype;
+    far_dtype dtype = r->opts.dtype;
     const far_train_data *d = r->data;
     int needs = FAR_PASS_BACKWARD | (r->linear ? FAR_PASS_TANGENT : 0) |
                 (r->batchnorm ? FAR_PASS_BATCH : 0);
@@ -216,7 +216,7 @@ void far_run_destroy(far_run *r)
 
 /* ---- the beginning ------------------------------------------------------------------------- */
 
-static void subtract(int32_t dtype, const void *a, const void *b, int64_t count, void *out)
+static void subtract(far_dtype dtype, const void *a, const void *b, int64_t count, void *out)
 {
     for (int64_t i = 0; i < count; i++) {
         if (dtype == FAR_F64) {
@@ -348,7 +348,7 @@ done:
 int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS])
 {
     int64_t params = r->net->info.parameters, statistics = r->net->statistic_count;
-    int32_t dtype = r->opts.dtype;
+    far_dtype dtype = r->opts.dtype;
     const far_run_array all[FAR_RUN_ARRAYS] = {
         {"state.numbers", &r->state, sizeof r->state / sizeof(double), FAR_F64},
         {"state.start", r->start, params, dtype},

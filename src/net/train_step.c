@@ -20,7 +20,7 @@
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static const void *row_of(const void *values, int64_t row, int64_t cols, int32_t dtype)
+static const void *row_of(const void *values, int64_t row, int64_t cols, far_dtype dtype)
 {
     return (const char *)values + (size_t)(row * cols) * far_dtype_size(dtype);
 }
@@ -79,7 +79,7 @@ static block fetch(const far_run *r, int64_t first, int64_t rows, bool ordered, 
                    row_of(d->y, first, d->outputs, d->dtype), rows, d->inputs};
 }
 
-static void add_outputs(int32_t dtype, const void *more, int64_t count, void *sum)
+static void add_outputs(far_dtype dtype, const void *more, int64_t count, void *sum)
 {
     for (int64_t i = 0; i < count; i++) {
         if (dtype == FAR_F64) {

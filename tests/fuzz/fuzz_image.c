@@ -1,7 +1,7 @@
 /* Any bytes as a picture: either a table of places and greys in [-1, 1], or a message of one line
  * that starts with the name. */
 #define _GNU_SOURCE
-#include "../../src/data/image_internal.h"
+#include "../../src/image/image_internal.h"
 
 #include "fuzz.h"
 

@@ -1,7 +1,7 @@
 /* Any bytes as a tar and as an idx array: a file that is found and values that are read lie in the
  * input, and what fails has a message of one line that starts with the name. */
 #define _GNU_SOURCE
-#include "../../src/data/fetch_internal.h"
+#include "../../src/fetch/fetch_internal.h"
 
 #include "fuzz.h"
 

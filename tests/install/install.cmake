@@ -18,7 +18,8 @@ set_tests_properties(example_predictor PROPERTIES LABELS example TIMEOUT 60)
 # A sanitized library needs the sanitizer's runtime in its user, so these two are for release.
 if(NOT FAR_SANITIZE)
   add_test(NAME exported_symbols COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/symbols.sh
-                                         $<TARGET_FILE:farfield_shared>)
+                                         $<TARGET_FILE:farfield_shared>
+                                         $<TARGET_FILE:farfield_extras_shared>)
   add_test(NAME installed_tree COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh
                                        ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
   set_tests_properties(exported_symbols installed_tree

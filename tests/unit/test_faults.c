@@ -28,7 +28,7 @@ static void expect_read(const char *path, const char *text)
     must(far_file_read(ctx, path, &got, &size));
     assert_int_equal(size, strlen(text));
     assert_string_equal(got, text);
-    far_file_free(ctx, got);
+    far_text_free(ctx, got);
 }
 
 static far_status commit_text(const char *path, const char *text)
@@ -250,7 +250,7 @@ static void inputs_are_protected_on_request(void **state)
             "f: is the output of two options; name two files");
     write_file("in", "x", 1);
     must(far_file_read(ctx, "in", &text, NULL));
-    far_file_free(ctx, text);
+    far_text_free(ctx, text);
     refused(far_file_claim(ctx, "in"), FAR_ERR_ARG,
             "in: is an input, and the output would replace it; give the output another name");
     refused(commit_text("in", "y"), FAR_ERR_ARG,
@@ -320,7 +320,7 @@ static far_status copy_file(void)
     char *text = NULL;
     far_status st = far_file_read(ctx, "in", &text, NULL);
     st = st == FAR_OK ? commit_text("out.gz", text) : st;
-    far_file_free(ctx, text);
+    far_text_free(ctx, text);
     return st;
 }
 

@@ -1,8 +1,8 @@
 /* Published data sets: what is known of them, where they lie, how they come here and what is left
  * when they do not, and the formats they come in. Downloads over http are tested by the command. */
 #define _GNU_SOURCE
-#include "../../src/data/fetch_internal.h"
 #include "../../src/data/frame_internal.h"
+#include "../../src/fetch/fetch_internal.h"
 
 #define TEST_THREADS 0
 #define TEST_OPEN open_scratch

@@ -1,7 +1,7 @@
 /* What far_http_get says of servers and of libcurl: a server of one answer, and transfers that
  * fail. */
 #define _GNU_SOURCE
-#include "../../src/data/fetch_internal.h"
+#include "../../src/fetch/fetch_internal.h"
 
 #include <arpa/inet.h>
 #include <curl/curl.h>

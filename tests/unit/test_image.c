@@ -1,7 +1,7 @@
 /* Pictures as tables: formats, means over boxes, places, and what is refused. */
 #include "measure_fixture.h"
 
-#include "../../src/data/image_internal.h"
+#include "../../src/image/image_internal.h"
 
 #include <zlib.h>
 

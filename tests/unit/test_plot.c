@@ -6,7 +6,7 @@
 #include "../../src/report/paths.h"
 #include "../../src/report/svg.h"
 
-#include <farfield/farfield.h>
+#include <farfield/extras.h>
 #include <locale.h>
 
 #include "harness.h"

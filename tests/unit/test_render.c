@@ -1,7 +1,7 @@
 /* Figures as files: a library that fails to draw is quoted, and nothing half-written is left. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <farfield/farfield.h>
+#include <farfield/extras.h>
 
 #include "harness.h"
 

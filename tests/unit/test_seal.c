@@ -25,7 +25,7 @@ static bytes read_bytes(const char *path)
     b.size = (size_t)size;
     b.data = malloc(b.size + 1);
     memcpy(b.data, text, b.size + 1);
-    far_file_free(ctx, text);
+    far_text_free(ctx, text);
     return b;
 }
 

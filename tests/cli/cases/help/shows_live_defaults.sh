@@ -1,5 +1,5 @@
 "$FARFIELD" kernel --help >help
-grep -q -e '--get ntk|nngp .*' help
+grep -q -e '--kernel ntk|nngp .*' help
 grep -q '\[ntk\]$' help
 grep -q '\[f64\]$' help
 grep -q '\[2\]$' help

@@ -2,7 +2,7 @@
 #ifndef FAR_FETCH_INTERNAL_H
 #define FAR_FETCH_INTERNAL_H
 
-#include "data_internal.h"
+#include "../data/data_internal.h"
 
 #include <farfield/fetch.h>
 

@@ -1,7 +1,7 @@
 /* Brings a data set here: download, check, unpack, and only then its own name. */
 #define _GNU_SOURCE
+#include "../data/frame_internal.h"
 #include "fetch_internal.h"
-#include "frame_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

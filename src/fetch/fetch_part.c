@@ -1,7 +1,7 @@
 /* A file on its way: FILE.part, locked while a process adds to it. */
 #define _GNU_SOURCE
+#include "../data/frame_internal.h"
 #include "fetch_internal.h"
-#include "frame_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

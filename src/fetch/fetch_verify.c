@@ -1,8 +1,8 @@
 /* Whether the files of a data set are the publisher's: at a glance by their sizes, for certain by
  * their SHA-256. */
 #define _GNU_SOURCE
+#include "../data/frame_internal.h"
 #include "fetch_internal.h"
-#include "frame_internal.h"
 
 #include <fcntl.h>
 #include <string.h>

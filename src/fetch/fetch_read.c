@@ -1,6 +1,6 @@
 /* Data sets as tables: csv with and without names, numbers between blanks, images with labels. */
+#include "../data/frame_internal.h"
 #include "fetch_internal.h"
-#include "frame_internal.h"
 
 #include <ctype.h>
 #include <string.h>

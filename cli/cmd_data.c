@@ -462,13 +462,7 @@ int cmd_data(int argc, char **argv)
 {
     job j = {0};
     char folder[PATH_BYTES];
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .most_operands = 2};
+    command_line line = {VERB_LINE, .notes = NOTES, .most_operands = 2};
     int code = session_open(&j.s, VERB, 1, false);
     if (code != EXIT_DONE) {
         return code;

@@ -86,12 +86,7 @@ static int tell_topic(session *s, const common_args *a, const command_line *line
 int cmd_info(int argc, char **argv)
 {
     common_args args = {.threads = 0};
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .most_operands = 2};
+    command_line line = {VERB_LINE, .most_operands = 2};
     int code = options_parse(&line, argc, argv, &args);
     if (code != OPTIONS_OK) {
         return code;

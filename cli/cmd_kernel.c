@@ -153,13 +153,7 @@ static int check_usage(const command_line *line, const kernel_args *a)
 
 static int read_command_line(int argc, char **argv, kernel_args *args)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = plain_options(AT(common)),
+    command_line line = {VERB_LINE, .notes = NOTES, .common = plain_options(AT(common)),
                          .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
     if (code != OPTIONS_OK) {

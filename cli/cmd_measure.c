@@ -71,12 +71,7 @@ static int check_usage(const command_line *line, measure_args *a)
 
 static int read_command_line(int argc, char **argv, measure_args *a)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common))};
+    command_line line = {VERB_LINE, .common = common_options(AT(common))};
     int code = source_parse(&line, EXAMPLES, AT(source), argc, argv, a);
     return code == OPTIONS_OK ? check_usage(&line, a) : code;
 }

@@ -202,13 +202,7 @@ static int check_usage(const command_line *line, job *j)
 
 static int read_command_line(int argc, char **argv, job *j)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, &j->args);
     j->args.curve = line.operands[0];

@@ -68,15 +68,8 @@ static const char NOTES[] =
 
 static int read_command_line(int argc, char **argv, build_args *a)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
-                         .more = labelled_options(AT(points)),
-                         .most_operands = 1};
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
+                         .more = labelled_options(AT(points)), .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     a->points.data = line.operands[0];
     if (code != OPTIONS_OK) {

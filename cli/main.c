@@ -82,8 +82,8 @@ static int print_overview(void)
     }
     print("  %-9s %s\n\n", "help", "the options of a verb: farfield help kernel");
     print("Options:\n"
-          "  --version  print the version and leave\n"
-          "  --help     print this and leave\n\n"
+          "  --version  print the version and exit\n"
+          "  --help     print help and exit\n\n"
           "Exit: 0 done, 1 failed, 2 wrong usage. Try: farfield demo\n");
     return EXIT_DONE;
 }

@@ -160,7 +160,7 @@ static void print_help(const command_line *line, const void *values)
         }
         print_option(option_at(line, i), (const char *)values + field_offset(line, i));
     }
-    print("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print this and leave");
+    print("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print help and exit");
     if (line->notes) {
         print("\n");
         fputs(line->notes, stdout);

@@ -59,6 +59,11 @@ typedef struct command_line {
     bool given[MAX_OPTIONS]; /* the verb's own, the common ones, the others */
 } command_line;
 
+/* What the file of a verb calls VERB, USAGE, ABOUT and OPTIONS: command_line line = {VERB_LINE}. */
+#define VERB_LINE                                                                                  \
+    .verb = VERB, .usage = USAGE, .about = ABOUT, .options = OPTIONS,                              \
+    .option_count = sizeof OPTIONS / sizeof OPTIONS[0]
+
 enum { OPTIONS_OK = -1 };
 
 /* Fills values (which holds the defaults) and the operands. Returns OPTIONS_OK to go on, or the

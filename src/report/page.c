@@ -228,7 +228,7 @@ static void add_body(far_text *t, const far_page *page)
                      text_of(&page->verdicts));
     }
     far_text_add(t, "%s</main>\n", text_of(&page->body));
-    far_text_add(t, "<footer>\n<h2>To get the same again</h2>\n<table class=\"facts\"><tbody>\n%s",
+    far_text_add(t, "<footer>\n<h2>Reproduce</h2>\n<table class=\"facts\"><tbody>\n%s",
                  text_of(&page->facts));
     far_text_add(t,
                  "<tr><th scope=\"row\">version</th><td>farfield %s</td></tr>\n</tbody></table>\n"

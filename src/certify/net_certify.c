@@ -31,7 +31,7 @@ static far_status check_network(far_ctx *ctx, const far_net *net)
     if (net->start) {
         return far_fail(ctx, FAR_ERR_ARCH,
                         "no certificate for a linearised network: its Jacobian has no bound here; "
-                        "train it without --linearized");
+                        "train it without `linearized`");
     }
     if (fegetround() != FE_TONEAREST) {
         return far_fail(ctx, FAR_ERR_ARG,

@@ -22,7 +22,7 @@ far_status far_fail_missing(far_ctx *ctx, const char *column, int64_t row)
 {
     return far_fail(ctx, FAR_ERR_VALUE,
                     "row %lld: column %s has no value; fill the gap, leave the row out, or fit "
-                    "with imputation (--impute)",
+                    "with imputation (`impute`)",
                     (long long)row + 1, column);
 }
 
@@ -89,7 +89,7 @@ static far_status fail_word(far_ctx *ctx, const far_feature *f, const char *word
     }
     far_status st = far_fail(ctx, FAR_ERR_VALUE,
                              "row %lld: column %s is '%.60s', a word the training rows do not have "
-                             "(they have %s%s); a model fitted with --impute takes it as missing",
+                             "(they have %s%s); a model fitted with `impute` takes it as missing",
                              (long long)row + 1, f->name, word, t.data ? t.data : "none",
                              f->level_count > 8 ? ", ..." : "");
     far_free(ctx, t.data);

@@ -27,8 +27,8 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_col
     }
     if (o->task == FAR_TASK_REGRESS && o->loss == FAR_LOSS_CE) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        "the loss ce is for classes; regress with mse or bce (--loss), or classify "
-                        "(--task classify)");
+                        "the loss ce is for classes; regress with mse or bce (`loss`), or classify "
+                        "(`task` classify)");
     }
     return FAR_OK;
 }
@@ -130,7 +130,7 @@ static far_status decide_task(const far_lesson *l, const far_columns_opts *o, fa
     c->info.task = task != FAR_TASK_AUTO ? task : words ? FAR_TASK_CLASSIFY : FAR_TASK_REGRESS;
     if (c->info.task == FAR_TASK_REGRESS && words) {
         return far_fail(l->ctx, FAR_ERR_ARG,
-                        "a target column holds words; numbers are needed to regress (--task "
+                        "a target column holds words; numbers are needed to regress (`task` "
                         "classify takes words)");
     }
     if (c->info.task == FAR_TASK_CLASSIFY && l->target_count != 1) {
@@ -154,7 +154,7 @@ static far_status name_targets(const far_lesson *l, far_columns *c)
 static far_status fail_no_target(const far_lesson *l, int64_t col, int64_t row)
 {
     return far_fail(l->ctx, FAR_ERR_VALUE,
-                    "row %lld: the target %s has no value; leave such rows out (--where)",
+                    "row %lld: the target %s has no value; leave such rows out (`rows`)",
                     (long long)row + 1, far_frame_name(l->frame, col));
 }
 
@@ -192,13 +192,13 @@ static far_status check_classes(const far_lesson *l, const far_columns *c, int64
     if (distinct > MOST_CLASSES) {
         return far_fail(l->ctx, FAR_ERR_ARG,
                         "the target %s has %lld distinct values, too many for classes (at most "
-                        "%d); use --task regress",
+                        "%d); use `task` regress",
                         name, (long long)distinct, MOST_CLASSES);
     }
     if (c->info.loss == FAR_LOSS_BCE && distinct != 2) {
         return far_fail(l->ctx, FAR_ERR_ARG,
                         "the loss bce takes two classes, but the target %s has %lld; use ce "
-                        "(--loss), or regress (--task regress)",
+                        "(`loss`), or regress (`task` regress)",
                         name, (long long)distinct);
     }
     return FAR_OK;
@@ -284,7 +284,7 @@ static far_status check_numbers(const far_lesson *l, const far_columns *c)
             if (c->info.loss == FAR_LOSS_BCE && !(value >= 0 && value <= 1)) {
                 return far_fail(l->ctx, FAR_ERR_VALUE,
                                 "row %lld: the target %s is %g, but the loss bce takes values from "
-                                "0 to 1; use mse (--loss), or change the column",
+                                "0 to 1; use mse (`loss`), or change the column",
                                 (long long)l->index[i] + 1, c->targets[j], value);
             }
         }

@@ -56,7 +56,7 @@ done:
 static far_status fail_missing(const place *p, int64_t row, int64_t col)
 {
     return far_fail(p->ctx, FAR_ERR_VALUE,
-                    "row %lld: the target %s has no value; leave such rows out (--where)",
+                    "row %lld: the target %s has no value; leave such rows out (`rows`)",
                     (long long)row + 1, far_frame_name(p->frame, col));
 }
 

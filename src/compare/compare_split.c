@@ -140,7 +140,7 @@ static far_status check_targets(const far_arena *a, const int64_t *rows, int64_t
     for (int64_t i = 0; i < count; i++) {
         if (isnan(y[rows[i]])) {
             return far_fail(a->ctx, FAR_ERR_VALUE,
-                            "row %lld: the target %s has no value; leave such rows out (--where)",
+                            "row %lld: the target %s has no value; leave such rows out (`rows`)",
                             (long long)rows[i] + 1, far_frame_name(a->frame, a->target));
         }
     }

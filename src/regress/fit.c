@@ -77,14 +77,14 @@ static far_status fail_duplicates(far_ctx *ctx, const far_duplicates *d)
     if (d->conflicts > 0) {
         return far_fail(ctx, FAR_ERR_SINGULAR,
                         "training rows %lld and %lld have the same inputs and different targets "
-                        "(%lld such rows in all): no function fits both; use a ridge, --ridge auto "
-                        "or --ridge 0.01",
+                        "(%lld such rows in all): no function fits both; use a ridge, `ridge` auto "
+                        "or `ridge` 0.01",
                         (long long)d->first[0] + 1, (long long)d->first[1] + 1,
                         (long long)d->conflicts);
     }
     return far_fail(ctx, FAR_ERR_SINGULAR,
                     "training rows %lld and %lld have the same inputs (%lld such rows in all), so "
-                    "the kernel matrix is singular; use a ridge (--ridge 1e-6) or leave the "
+                    "the kernel matrix is singular; use a ridge (`ridge` 1e-6) or leave the "
                     "copies out",
                     (long long)d->first[0] + 1, (long long)d->first[1] + 1, (long long)d->rows);
 }
@@ -163,7 +163,7 @@ static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *
     char why[512];
     snprintf(why, sizeof why, "%s", far_ctx_message(ctx));
     if (o->storage == FAR_STORAGE_FULL) {
-        return far_fail(ctx, FAR_ERR_BUDGET, "%s; packed storage takes half of it (--packed)", why);
+        return far_fail(ctx, FAR_ERR_BUDGET, "%s; packed storage takes half of it (`packed`)", why);
     }
     packed.storage = FAR_STORAGE_PACKED;
     far_status st = far_solve_estimate(ctx, rows, &packed, &need);
@@ -172,7 +172,7 @@ static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *
     }
     double budget = far_budget(o->memory);
     return far_fail(ctx, FAR_ERR_BUDGET,
-                    "%s; allow more (--memory), or fit fewer rows (--where): about %lld fit", why,
+                    "%s; allow more (`memory`), or fit fewer rows (`rows`): about %lld fit", why,
                     (long long)((double)rows * sqrt(budget / need.bytes)));
 }
 

@@ -20,7 +20,7 @@ static far_status check_opts(far_ctx *ctx, const far_net *net, const far_frame *
     }
     if (o->spread != FAR_SPREAD_NONE) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        "one finite network has no spread; train several (--seeds) and compare "
+                        "one finite network has no spread; train several (`seeds`) and compare "
                         "them");
     }
     if (isfinite(o->time) || o->steps != 0 || o->rate != 0) {

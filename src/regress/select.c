@@ -582,7 +582,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     if (any && o->param == FAR_PARAM_STANDARD) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "the networks to choose from have no widths, which the standard "
-                        "parametrisation needs; give an architecture, or use --param ntk");
+                        "parametrisation needs; give an architecture, or use `param` ntk");
     }
     if (!any) {
         FAR_TRY(given_kernel(ctx, o, m));

@@ -233,11 +233,11 @@ static void bad_options_are_refused(void **state)
     o = options("y", FAR_LOSS_CE);
     o.task = FAR_TASK_REGRESS;
     expect_refusal(frame, o, FAR_ERR_ARG,
-                   "the loss ce is for classes; regress with mse or bce (--loss), or classify "
-                   "(--task classify)");
+                   "the loss ce is for classes; regress with mse or bce (`loss`), or classify "
+                   "(`task` classify)");
     expect_refusal(frame, options("species", FAR_LOSS_BCE), FAR_ERR_ARG,
-                   "the loss bce takes two classes, but the target species has 3; use ce (--loss), "
-                   "or regress (--task regress)");
+                   "the loss bce takes two classes, but the target species has 3; use ce (`loss`), "
+                   "or regress (`task` regress)");
     far_frame_destroy(frame);
 }
 
@@ -250,11 +250,11 @@ static void bce_refuses_what_is_no_probability(void **state)
     o.rows = rows;
     expect_refusal(frame, o, FAR_ERR_VALUE,
                    "row 4: the target y is -50, but the loss bce takes values from 0 to 1; use mse "
-                   "(--loss), or change the column");
+                   "(`loss`), or change the column");
     o.rows = NULL;
     expect_refusal(frame, o, FAR_ERR_VALUE,
                    "row 1: the target y is 100, but the loss bce takes values from 0 to 1; use mse "
-                   "(--loss), or change the column");
+                   "(`loss`), or change the column");
     far_frame_destroy(frame);
 }
 
@@ -686,7 +686,7 @@ static void options_of_infinite_models_are_refused(void **state)
     assert_int_equal(far_net_predict(ctx, net, frame, &predict, &p), FAR_ERR_ARG);
     assert_string_equal(
         far_ctx_message(ctx),
-        "one finite network has no spread; train several (--seeds) and compare them");
+        "one finite network has no spread; train several (`seeds`) and compare them");
     far_predict_opts_init(&predict);
     predict.time = 3;
     assert_int_equal(far_net_predict(ctx, net, frame, &predict, &p), FAR_ERR_ARG);

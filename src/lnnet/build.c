@@ -38,7 +38,8 @@ void far_lnnet_opts_init(far_lnnet_opts *opts)
 bool far_ln_watch_layer(far_ln_watch *w)
 {
     int64_t done = atomic_fetch_add(&w->done, 1) + 1;
-    if (done % w->every == 0 && omp_get_thread_num() == 0) {
+    if (omp_get_thread_num() == 0 && done / w->every > w->reported) { /* others count, too */
+        w->reported = done / w->every;
         far_status st = far_progress(w->ctx, w->what, done < w->total ? done : w->total, w->total);
         if (st != FAR_OK) {
             atomic_store(&w->stop, (int)st);

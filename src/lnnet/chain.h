@@ -32,6 +32,7 @@ typedef struct far_ln_watch {
     far_ctx *ctx;
     const char *what;
     int64_t every;             /* how many between two reports */
+    int64_t reported;          /* how often that was, by the first thread */
     atomic_int_least64_t done; /* layers of all chains */
     int64_t total;
     atomic_int stop; /* the far_status of whoever asked to stop */

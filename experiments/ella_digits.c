@@ -342,20 +342,9 @@ done:
 
 typedef double (*pick_fn)(const far_class_score *s);
 
-static double pick_nll(const far_class_score *s)
-{
-    return s->nll;
-}
-
-static double pick_ece(const far_class_score *s)
-{
-    return s->ece;
-}
-
-static double pick_accuracy(const far_class_score *s)
-{
-    return s->accuracy;
-}
+NUMBER_OF(pick_nll, far_class_score, nll)
+NUMBER_OF(pick_ece, far_class_score, ece)
+NUMBER_OF(pick_accuracy, far_class_score, accuracy)
 
 /* Over seeds: form ELLA_FORMS is the network as it is. */
 static far_status mean_of(reproduction *r, const study *s, int form, int64_t rank, pick_fn pick,

@@ -25,30 +25,11 @@ static plan plan_for(const reproduction *r)
 
 typedef double (*of_tuned)(const tuned *t);
 
-static double gap_of(const tuned *t)
-{
-    return t->gap;
-}
-
-static double distance_of(const tuned *t)
-{
-    return t->distance;
-}
-
-static double bound_of(const tuned *t)
-{
-    return t->bound;
-}
-
-static double accuracy_of(const tuned *t)
-{
-    return t->accuracy;
-}
-
-static double linear_of(const tuned *t)
-{
-    return t->accuracy_linear;
-}
+NUMBER_OF(gap_of, tuned, gap)
+NUMBER_OF(distance_of, tuned, distance)
+NUMBER_OF(bound_of, tuned, bound)
+NUMBER_OF(accuracy_of, tuned, accuracy)
+NUMBER_OF(linear_of, tuned, accuracy_linear)
 
 static bool settled(const tuned *t)
 {
@@ -77,50 +58,15 @@ typedef struct range {
 
 typedef double (*of_study)(const study *s);
 
-static double condition_all(const study *s)
-{
-    return s->condition.all;
-}
-
-static double condition_with(const study *s)
-{
-    return s->condition.with_first;
-}
-
-static double condition_without(const study *s)
-{
-    return s->condition.without_first;
-}
-
-static double residual_all(const study *s)
-{
-    return s->residual.all;
-}
-
-static double residual_with(const study *s)
-{
-    return s->residual.with_first;
-}
-
-static double residual_without(const study *s)
-{
-    return s->residual.without_first;
-}
-
-static double tests_all(const study *s)
-{
-    return s->condition_accuracy;
-}
-
-static double pretrained_of(const study *s)
-{
-    return s->pretrained;
-}
-
-static double start_of(const study *s)
-{
-    return s->start_accuracy;
-}
+NUMBER_OF(condition_all, study, condition.all)
+NUMBER_OF(condition_with, study, condition.with_first)
+NUMBER_OF(condition_without, study, condition.without_first)
+NUMBER_OF(residual_all, study, residual.all)
+NUMBER_OF(residual_with, study, residual.with_first)
+NUMBER_OF(residual_without, study, residual.without_first)
+NUMBER_OF(tests_all, study, condition_accuracy)
+NUMBER_OF(pretrained_of, study, pretrained)
+NUMBER_OF(start_of, study, start_accuracy)
 
 static range range_of(const study *s, int64_t seeds, of_study of)
 {
@@ -324,15 +270,8 @@ done:
 
 typedef double (*of_subset)(const subset *s);
 
-static double subset_condition(const subset *s)
-{
-    return s->condition;
-}
-
-static double subset_residual(const subset *s)
-{
-    return s->residual;
-}
+NUMBER_OF(subset_condition, subset, condition)
+NUMBER_OF(subset_residual, subset, residual)
 
 enum { LAST_ALONE = 1 << (TUNE_LAYERS - 1) };
 

@@ -25,50 +25,20 @@ static task_plan plan_for(const reproduction *r)
 
 typedef double (*of_score)(const task_score *s);
 
-static double network_of(const task_score *s)
-{
-    return s->network;
-}
-
-static double linear_of(const task_score *s)
-{
-    return s->linear;
-}
-
-static double end_of(const task_score *s)
-{
-    return s->linear_end;
-}
+NUMBER_OF(network_of, task_score, network)
+NUMBER_OF(linear_of, task_score, linear)
+NUMBER_OF(end_of, task_score, linear_end)
 
 static double lead_of(const task_score *s)
 {
     return s->network - s->linear;
 }
 
-static double kta_of(const task_score *s)
-{
-    return s->kta;
-}
-
-static double kta_end_of(const task_score *s)
-{
-    return s->kta_end;
-}
-
-static double centred_of(const task_score *s)
-{
-    return s->centred;
-}
-
-static double centred_end_of(const task_score *s)
-{
-    return s->centred_end;
-}
-
-static double fitted_of(const task_score *s)
-{
-    return s->fitted;
-}
+NUMBER_OF(kta_of, task_score, kta)
+NUMBER_OF(kta_end_of, task_score, kta_end)
+NUMBER_OF(centred_of, task_score, centred)
+NUMBER_OF(centred_end_of, task_score, centred_end)
+NUMBER_OF(fitted_of, task_score, fitted)
 
 /* All that is known, for making claims and figures. */
 typedef struct result {

@@ -12,6 +12,13 @@ void spread_log(double first, double last, double *out, int64_t count);
 double uniform(uint64_t *state);
 double normal(uint64_t *state);
 
+/* A function that gives one number of a struct, for means over many of them. */
+#define NUMBER_OF(name, type, number)                                                              \
+    static double name(const type *of)                                                             \
+    {                                                                                              \
+        return of->number;                                                                         \
+    }
+
 /* ---- figures and tables ---- */
 
 /* A line with a band of mean +- half about it (none where half is NULL or NAN). colour: of the

@@ -47,7 +47,7 @@ static const option OPTIONS[] = {
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
      "also write report.html in DIR: verdict, bounds, pictures", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print the certificate as JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no messages and no progress bar", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 

@@ -51,7 +51,7 @@ static const option OPTIONS[] = {
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
      "image: write FILE (.csv, .csv.gz, .npy, .npz; else standard output)", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no talk and no progress bar", 0, 0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no messages and no progress bar", 0, 0},
 };
 
 static const char USAGE[] = "data list [--json]\n"

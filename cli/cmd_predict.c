@@ -404,15 +404,14 @@ static void read_options(const predict_args *a, const unsigned char *rows, far_p
 /* Spreads factor the training matrix again. */
 static void announce(job *j)
 {
-    const far_model *m = far_predictor_model(j->of);
-    if (!j->args.std || !m) {
+    int64_t n = far_predictor_describe(j->of).rows;
+    if (!j->args.std || n < 1) {
         return;
     }
     far_estimate e;
     far_solve_opts opts;
     far_solve_opts_init(&opts);
     opts.memory = j->args.memory;
-    int64_t n = far_model_describe(m).rows;
     if (far_solve_estimate(j->s.ctx, n, &opts, &e) == FAR_OK && e.fits) {
         session_announce(&j->s, n, &e);
     }

@@ -74,6 +74,7 @@ typedef struct far_predictor_info {
     const char *arch; /* canonical; NULL: it is no network */
     int64_t inputs, outputs;
     int64_t members; /* of a committee; else 1 */
+    int64_t rows;    /* that it was fitted to; -1: unknown */
     double ridge;    /* relative to the mean diagonal of what it was added to; NAN: none */
     int32_t sealed;  /* 1: made here, or loaded from a file whose checksum holds */
 } far_predictor_info;

@@ -12,6 +12,7 @@ static void describe(const void *self, far_predictor_info *out)
 {
     const far_model *m = self;
     out->arch = m->arch;
+    out->rows = m->info.rows;
     out->ridge = m->info.ridge_relative;
 }
 

@@ -40,6 +40,7 @@ static const far_columns *columns(const void *self)
 static void describe(const void *self, far_predictor_info *out)
 {
     out->ridge = ((const line *)self)->ridge;
+    out->rows = ((const line *)self)->rows;
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */

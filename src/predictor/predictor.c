@@ -63,6 +63,7 @@ far_predictor_info far_predictor_describe(const far_predictor *p)
                                .inputs = c->info.inputs,
                                .outputs = c->info.outputs,
                                .members = 1,
+                               .rows = -1,
                                .ridge = NAN,
                                .sealed = p->sealed};
     p->ops->describe(p->self, &info);

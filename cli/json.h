@@ -1,5 +1,5 @@
-/* A tiny JSON writer. Doubles carry 17 digits; a number that does not
- * exist (NAN) is null; an infinity that is an answer (a limit, no bound) is "inf" or "-inf". */
+/* A tiny JSON writer. Doubles carry 17 digits; a number that does not exist or is infinite is null
+ * (docs/json.md). */
 #ifndef FAR_CLI_JSON_H
 #define FAR_CLI_JSON_H
 

@@ -341,13 +341,18 @@ static void tell_table(far_result *r, const job *j, int64_t rows)
     int64_t shown = rows < PAGE_ROWS ? rows : PAGE_ROWS;
     far_result_column *columns = calloc((size_t)j->column_count + 1, sizeof *columns);
     far_result_check(r, columns ? FAR_OK : FAR_ERR_MEMORY);
-    for (int64_t k = 0; columns && k < j->column_count; k++) {
-        columns[k] =
+    if (!columns) {
+        return;
+    }
+    columns[0] = (far_result_column){NULL, "row", "%.0f"}; /* of those chosen, from 1 */
+    for (int64_t k = 0; k < j->column_count; k++) {
+        columns[k + 1] =
             (far_result_column){NULL, j->columns[k].name, j->columns[k].words ? NULL : "%.6g"};
     }
     far_result_table(r, NULL, rows > shown ? "The first rows; csv has all of them." : NULL, columns,
-                     j->column_count);
-    for (int64_t i = 0; columns && i < shown; i++) {
+                     j->column_count + 1);
+    for (int64_t i = 0; i < shown; i++) {
+        far_result_cell(r, (double)i + 1);
         for (int64_t k = 0; k < j->column_count; k++) {
             const result_column *c = &j->columns[k];
             double value = mat_get(&c->values, i, c->col);

@@ -151,10 +151,10 @@ INLINE void NAME(write_unit)(const NAME(rule) * rule, bool bends, REAL mean, REA
         NAME(vec) last = (NAME(load)(z + end) - mean) * inverse; /* before z is written over */
         for (; j + LANES <= n; j += LANES) {
             NAME(vec) u = (NAME(load)(z + j) - mean) * inverse;
-            NAME(write_units)(rule, bends, u, unit + j, bent + j);
+            NAME(write_units)(rule, bends, u, unit + j, bends ? bent + j : NULL);
         }
         if (j < n) {
-            NAME(write_units)(rule, bends, last, unit + end, bent + end);
+            NAME(write_units)(rule, bends, last, unit + end, bends ? bent + end : NULL);
         }
         return;
     }

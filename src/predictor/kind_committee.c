@@ -246,7 +246,8 @@ static void start_prediction(double share, far_prediction *p)
 
 static far_status check_options(far_ctx *ctx, const committee *c, const far_predict_opts *o)
 {
-    if (o->spread != FAR_SPREAD_NONE || isfinite(o->time) || o->steps != 0 || o->rate != 0) {
+    bool kernels = o->spread != FAR_SPREAD_NONE || isfinite(o->time) || o->steps != 0;
+    if (kernels || o->rate != 0) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "a spread, a time and steps are for models of infinite width");
     }
@@ -254,36 +255,6 @@ static far_status check_options(far_ctx *ctx, const committee *c, const far_pred
                ? far_fail(ctx, FAR_ERR_ARG,
                           "limits of a committee's probabilities are not defined; ask its members")
                : FAR_OK;
-}
-
-/* The mean of the members' limits, one row at a time: they may grow with different powers. */
-static far_status predict_limits(far_ctx *ctx, const committee *c, const far_frame *frame,
-                                 const far_predict_opts *o, far_prediction **out)
-{
-    far_status st;
-    far_prediction *p = NULL;
-    int64_t *index = NULL, d = c->columns->info.inputs;
-    double *u = NULL, *orders = NULL;
-    FAR_TRY(far_alloc(ctx, 1, &p));
-    *p = (far_prediction){.ctx = ctx, .outputs = c->columns->info.outputs};
-    FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &p->rows));
-    FAR_TRY(far_alloc(ctx, p->rows * d, &u));
-    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->mean));
-    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &orders));
-    FAR_TRY(far_alloc(ctx, p->rows, &p->order));
-    FAR_TRY(far_columns_apply(ctx, c->columns, frame, index, p->rows, true, u));
-    far_mat directions = far_mat_view(u, p->rows, d, FAR_F64), mean = far_prediction_mean(p);
-    far_mat order = far_mat_view(orders, p->rows, p->outputs, FAR_F64);
-    FAR_TRY(limit(ctx, c, &directions, &mean, &order));
-    far_prediction_join(orders, p);
-    *out = p;
-    p = NULL;
-done:
-    far_prediction_destroy(p);
-    far_free(ctx, index);
-    far_free(ctx, u);
-    far_free(ctx, orders);
-    return st;
 }
 
 static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
@@ -294,7 +265,8 @@ static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame
     double share = 1 / (double)c->count;
     far_status st = check_options(ctx, c, o);
     if (st == FAR_OK && o->at_infinity) {
-        return predict_limits(ctx, c, frame, o, out);
+        far_predictor whole = {.ctx = ctx, .ops = &far_committee_ops, .self = (void *)self};
+        return far_predict_plain(ctx, &whole, frame, o, out);
     }
     for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
         far_prediction *one = NULL;

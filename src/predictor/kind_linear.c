@@ -223,7 +223,7 @@ static void bound_line(const line *l, int64_t k, double level, double length, do
     b->order = b->confirmed = 1;
     b->intercept = start;
     b->level = level;
-    b->beyond = fmax(0, (level - start + doubt) / length * (1 + 1e-12));
+    b->beyond = isnan(level) ? NAN : fmax(0, (level - start + doubt) / length * (1 + 1e-12));
     b->beyond_proven = 1;
     b->growth = length * (1 + 1e-12);
     b->offset = fabs(start) + doubt;

@@ -150,7 +150,8 @@ static far_status check_plain(far_ctx *ctx, const far_predict_opts *o)
                           "a spread, a time and steps are for models of infinite width");
 }
 
-void far_prediction_join(const double *orders, far_prediction *p)
+/* One order for each row: that of the output that grows fastest; slower ones vanish beside it. */
+static void join_orders(const double *orders, far_prediction *p)
 {
     for (int64_t i = 0; i < p->rows; i++) {
         double most = 0, *mean = p->mean + i * p->outputs;
@@ -178,7 +179,7 @@ static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far
         FAR_TRY(far_alloc(ctx, out->rows, &out->order));
         far_mat order = far_mat_view(orders, out->rows, out->outputs, FAR_F64);
         FAR_TRY(p->ops->limit(ctx, p->self, z, &mean, &order));
-        far_prediction_join(orders, out);
+        join_orders(orders, out);
     }
     if (far_predictor_columns(p)->info.classes > 0) {
         FAR_TRY(far_prediction_scores(out));
@@ -188,8 +189,8 @@ done:
     return st;
 }
 
-static far_status predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
-                                const far_predict_opts *o, far_prediction **out)
+far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
+                             const far_predict_opts *o, far_prediction **out)
 {
     far_status st;
     const far_columns *c = far_predictor_columns(p);
@@ -223,7 +224,7 @@ far_status far_predictor_predict(far_ctx *ctx, const far_predictor *p, const far
     }
     *out = NULL;
     return p->ops->predict ? p->ops->predict(ctx, p->self, frame, opts, out)
-                           : predict_plain(ctx, p, frame, opts, out);
+                           : far_predict_plain(ctx, p, frame, opts, out);
 }
 
 /* ---- certificates -------------------------------------------------------------------------- */

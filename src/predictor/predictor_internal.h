@@ -48,9 +48,9 @@ far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data
 far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,
                                       double seconds);
 
-/* One order for each row: that of the output that grows fastest; slower ones vanish beside it.
- * orders: rows x outputs. */
-void far_prediction_join(const double *orders, far_prediction *p);
+/* Rows of a table by eval or limit: what a kind without a way of its own does. */
+far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
+                             const far_predict_opts *o, far_prediction **out);
 
 /* ---- predictor_file.c: kinds that are kept in a zip with a manifest ---- */
 

@@ -172,6 +172,15 @@ static void limits_are_what_comes(void **state)
             }
             double f = value(p, x) / pow(1e8, o);
             assert_true(fabs(f - v) <= 1e-5 * (1 + fabs(v)));
+            far_frame *row;
+            static const char *const names[] = {"a", "b", "c"};
+            must(far_frame_from_mat(ctx, &at, names, &row));
+            far_prediction *made = predicted(p, row, 1);
+            assert_true(*(const double *)far_prediction_order(made).data == o);
+            assert_true(fabs(*(const double *)far_prediction_mean(made).data - v) <=
+                        1e-12 * (1 + fabs(v)));
+            far_prediction_destroy(made);
+            far_frame_destroy(row);
         }
         far_predictor_destroy(p);
     }
@@ -423,6 +432,23 @@ static void a_line_is_the_least_squares_line(void **state)
 }
 
 /* Members that grow against each other along the direction of the first cancel there. */
+/* Without a level there is nothing to be beyond of. */
+static void a_line_without_a_level_states_none(void **state)
+{
+    (void)state;
+    far_frame *frame = table();
+    far_predictor *p = line(frame, NAN);
+    far_certificate *c;
+    far_certify_opts o;
+    far_certify_opts_init(&o);
+    must(far_predictor_certify(ctx, p, &o, &c));
+    assert_true(isnan(far_certificate_bound(c, 0)->level));
+    assert_true(isnan(far_certificate_bound(c, 0)->beyond));
+    far_certificate_destroy(c);
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
 static void committees_that_cancel_are_not_called_unbounded(void **state)
 {
     (void)state;
@@ -522,6 +548,7 @@ int main(void)
         TEST(damaged_files_are_refused),
         TEST(trees_of_another_kind_are_refused),
         TEST(a_line_is_the_least_squares_line),
+        TEST(a_line_without_a_level_states_none),
         TEST(committees_that_cancel_are_not_called_unbounded),
         TEST(what_cannot_be_is_refused),
         TEST(every_allocation_may_fail),

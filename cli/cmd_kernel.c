@@ -17,11 +17,9 @@
 
 #define VERB "kernel"
 
-enum { GET_NTK, GET_NNGP };
-
 typedef struct kernel_args {
     const char *arch, *at_infinity, *output;
-    int get, param, dtype; /* in the order of far_param and far_dtype */
+    int kind, param, dtype; /* in the order of the library's enumerations */
     bool diag, lower, sup;
     int64_t inputs;
     common_args common;
@@ -39,7 +37,7 @@ typedef struct job {
 
 /* ---- the command line ---------------------------------------------------------------------- */
 
-#define GET_LIST "ntk|nngp"
+#define KERNEL_LIST "ntk|nngp"
 #define PARAM_LIST "ntk|standard"
 #define DTYPE_LIST "f64|f32"
 #define AT(field) offsetof(kernel_args, field)
@@ -47,7 +45,7 @@ typedef struct job {
 static const option OPTIONS[] = {
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
      "the network, for example 'dense ln relu dense' (see farfield info arch)", 0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(get), GET_LIST,
+    {"--kernel", 0, OPTION_CHOICE, AT(kind), KERNEL_LIST,
      "Theta, the neural tangent kernel, or K, the covariance at the start", 0, 0},
     {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
     {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
@@ -221,7 +219,7 @@ static const char *word_of(const char *list, int index)
 static void tell_kernel(far_result *r, const job *j)
 {
     far_result_text(r, "arch", far_kernel_text(j->kernel), NULL, NULL);
-    far_result_text(r, "get", word_of(GET_LIST, j->args.get), NULL, NULL);
+    far_result_text(r, "get", word_of(KERNEL_LIST, j->args.kind), NULL, NULL);
     far_result_text(r, "param", word_of(PARAM_LIST, j->args.param), NULL, NULL);
 }
 
@@ -269,7 +267,7 @@ static int write_with_header(job *j, const far_mat *m)
     gram_header h = {.points = m->rows,
                      .points2 = two ? m->cols : -1,
                      .outputs = 1,
-                     .kind = choice_word(GET_LIST, j->args.get, kind, sizeof kind),
+                     .kind = choice_word(KERNEL_LIST, j->args.kind, kind, sizeof kind),
                      .arch = far_kernel_text(j->kernel),
                      .param = choice_word(PARAM_LIST, j->args.param, param, sizeof param),
                      .inputs = inputs,
@@ -304,7 +302,7 @@ static int write_result(job *j, const far_mat *m, const far_mat *orders)
     if (keeps_header(j)) {
         code = write_with_header(j, m);
     } else if (a->output || !a->common.json) {
-        const char *name = word_of(GET_LIST, a->get);
+        const char *name = word_of(KERNEL_LIST, a->kind);
         code = orders ? gaps_write(VERB, j->s.ctx, m, name, a->output)
                       : matrix_write(VERB, j->s.ctx, m, name, a->output);
     }
@@ -349,8 +347,8 @@ static int read_inputs(job *j, const char *first, const char *second)
 static far_status evaluate(job *j, const far_mat *x, const far_mat *x2, far_mat *result)
 {
     const kernel_args *a = &j->args;
-    far_mat *nngp = a->get == GET_NNGP ? result : NULL;
-    far_mat *ntk = a->get == GET_NTK ? result : NULL;
+    far_mat *nngp = a->kind == FAR_KERNEL_NNGP ? result : NULL;
+    far_mat *ntk = a->kind == FAR_KERNEL_NTK ? result : NULL;
     if (a->diag) {
         return far_kernel_diag(j->s.ctx, j->kernel, x, nngp, ntk);
     }
@@ -406,7 +404,7 @@ static void print_orders(const far_mat *orders)
 /* One line on stderr that says what the numbers are. */
 static void explain_orders(const job *j, const far_mat *orders)
 {
-    const char *kernel = j->args.get == GET_NTK ? "Theta" : "K";
+    const char *kernel = j->args.kind == FAR_KERNEL_NTK ? "Theta" : "K";
     double order = orders->rows > 0 ? mat_get(orders, 0, 0) : 0;
     const char *power = j->args.x ? "lambda^(order i)" : "lambda^(order i) mu^(order j)";
     if (!orders_equal(orders)) {
@@ -431,7 +429,7 @@ static void explain_orders(const job *j, const far_mat *orders)
 
 static int compute_limit(job *j, const far_mat *u, const far_mat *x)
 {
-    bool ntk = j->args.get == GET_NTK;
+    bool ntk = j->args.kind == FAR_KERNEL_NTK;
     far_mat result = {0}, orders = {0};
     int code = matrix_alloc(VERB, u->rows, x ? x->rows : u->rows, FAR_F64, &result);
     if (code == EXIT_DONE) {
@@ -533,7 +531,7 @@ static int run_supremum(job *j)
 
 int cmd_kernel(int argc, char **argv)
 {
-    job j = {.args = {.get = GET_NTK,
+    job j = {.args = {.kind = FAR_KERNEL_NTK,
                       .param = FAR_PARAM_NTK,
                       .dtype = FAR_F64,
                       .inputs = 2,

@@ -149,7 +149,7 @@ static bool has_kinks(const local_job *j)
         return false;
     }
     const char *arch = k->net ? far_net_text(k->net) : far_kernel_text(k->kernel);
-    bool nngp = !k->net && j->args.source.get != 0;
+    bool nngp = !k->net && j->args.source.kind == FAR_KERNEL_NNGP;
     return far_power_degree(j->s.ctx, arch, &degree) == FAR_OK && 2 * degree + (nngp ? 1 : -1) <= 2;
 }
 

@@ -26,7 +26,7 @@ typedef struct powerlaw_args {
 typedef struct setting {
     int64_t d;
     double q;
-    int sphere, nngp;
+    int sphere, kind;
     far_power_target target;
 } setting;
 
@@ -123,7 +123,7 @@ static int set_word(const char *key, const char *value, setting *out)
         return choice >= 0 ? OPTIONS_OK : bad_value(key, value, "indicator or network");
     }
     if (strcmp(key, "kernel") == 0) {
-        out->nngp = choice = which(value, "ntk", "nngp");
+        out->kind = choice = which(value, "ntk", "nngp");
         return choice >= 0 ? OPTIONS_OK : bad_value(key, value, "ntk or nngp");
     }
     out->sphere = choice = which(value, "space", "sphere");
@@ -321,7 +321,7 @@ static int expect(job *j)
         }
     }
     far_status st =
-        far_power_expect(j->s.ctx, t->d, t->sphere, t->q, t->nngp, t->target, &j->theory);
+        far_power_expect(j->s.ctx, t->d, t->sphere, t->q, t->kind, t->target, &j->theory);
     if (st != FAR_OK) {
         failure(VERB, "--theory: %s", far_ctx_message(j->s.ctx));
         return usage_code(st);
@@ -360,11 +360,11 @@ static void tell_theory(far_result *r, const job *j)
     bool net = t->target == FAR_TARGET_NET;
     far_result_open(r, "theory");
     far_result_count(r, "d", t->d, "theory", "%s, (z)_+^%g, points %s %lld dimension%s, target %s",
-                     t->nngp ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d,
+                     t->kind ? "NNGP" : "NTK", t->q, place_name(t), (long long)t->d,
                      t->d > 1 ? "s" : "", net ? "another network" : "an indicator");
     far_result_number(r, "q", t->q, NULL, NULL);
     far_result_text(r, "target", net ? "network" : "indicator", NULL, NULL);
-    far_result_text(r, "kernel", t->nngp ? "nngp" : "ntk", NULL, NULL);
+    far_result_text(r, "kernel", t->kind ? "nngp" : "ntk", NULL, NULL);
     far_result_text(r, "on", t->sphere ? "sphere" : "space", NULL, NULL);
     far_result_number(r, "alpha", e->alpha, NULL, NULL);
     far_result_number(r, "nu", e->nu, "  nu", "%.6g, eigenvalues of K / N ~ n^-nu", e->nu);

@@ -245,7 +245,7 @@ static void expect_exponent(job *j)
     far_power_theory theory;
     j->theory = NAN;
     if (k->kernel && far_power_degree(j->s.ctx, far_kernel_text(k->kernel), &degree) == FAR_OK &&
-        far_power_expect(j->s.ctx, k->x.cols, 0, degree, j->args.source.get, FAR_TARGET_JUMP,
+        far_power_expect(j->s.ctx, k->x.cols, 0, degree, j->args.source.kind, FAR_TARGET_JUMP,
                          &theory) == FAR_OK) {
         j->theory = theory.nu;
     }

@@ -28,7 +28,7 @@ const option FIT_OPTIONS[] = {
      "take inputs and targets as they are, not to mean 0 and variance 1", 0, 0},
     {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
      "fill gaps with the median, or with the commonest word", 0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(prior), PRIOR_LIST,
+    {"--kernel", 0, OPTION_CHOICE, AT(kernel), KERNEL_LIST,
      "train all weights (ntk), or only the last layer, which gives the\n"
      "Bayesian posterior (nngp)",
      0, 0},
@@ -53,7 +53,7 @@ void fit_defaults(fit_args *args)
     *args = (fit_args){.arch = "auto",
                        .ridge = "auto",
                        .task = opts.task,
-                       .prior = opts.prior,
+                       .kernel = opts.kernel,
                        .param = opts.param,
                        .criterion = opts.criterion,
                        .subset = opts.subset,
@@ -91,7 +91,7 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->features = args->features;
     opts->arch = args->arch;
     opts->param = args->param;
-    opts->prior = args->prior;
+    opts->kernel = args->kernel;
     opts->task = args->task;
     opts->standardize = !args->raw;
     opts->impute = args->impute;

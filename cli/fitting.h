@@ -11,14 +11,14 @@
 
 typedef struct fit_args {
     const char *target, *features, *where, *arch, *ridge;
-    int task, prior, param, criterion; /* in the order of the library's enumerations */
+    int task, kernel, param, criterion; /* in the order of the library's enumerations */
     bool raw, impute, packed, no_extremes;
     int64_t subset, seed;
     double memory;
 } fit_args;
 
 #define TASK_LIST "auto|regress|classify"
-#define PRIOR_LIST "ntk|nngp"
+#define KERNEL_LIST "ntk|nngp"
 #define PARAM_LIST "ntk|standard"
 
 /* The options that fill a fit_args. */

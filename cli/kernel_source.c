@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GET_NTK, GET_NNGP };
-
 /* ---- the command line ---------------------------------------------------------------------- */
 
 #define AT(field) offsetof(source_args, field)
@@ -19,7 +17,7 @@ static const option OPTIONS[] = {
      "the kernel of this architecture at infinite width; with --net the\n"
      "architecture of a file that does not name it",
      0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(get), "ntk|nngp",
+    {"--kernel", 0, OPTION_CHOICE, AT(kind), "ntk|nngp",
      "with --arch: the neural tangent kernel, or the covariance at the start", 0, 0},
     {"--param", 0, OPTION_CHOICE, AT(param), "ntk|standard",
      "with --arch: how weights are parametrised", 0, 0},
@@ -433,7 +431,7 @@ static int open_kernel(session *s, const source_args *a, source *k)
 
 static far_status fill(session *s, const source_args *a, source *k)
 {
-    bool nngp = a->get == GET_NNGP;
+    bool nngp = a->kind == FAR_KERNEL_NNGP;
     if (k->net) {
         return far_net_ntk(s->ctx, k->net, &k->x, NULL, &k->opts, &k->matrix);
     }
@@ -667,7 +665,7 @@ static int cross_kernel(session *s, const source_args *a, source *k, const far_m
                         far_mat *cross)
 {
     int64_t side = far_view_describe(k->view).outputs;
-    bool nngp = a->get == GET_NNGP;
+    bool nngp = a->kind == FAR_KERNEL_NNGP;
     int code = matrix_alloc(s->verb, x->rows * side, k->x.rows * side, FAR_F64, cross);
     if (code != EXIT_DONE) {
         return code;
@@ -827,7 +825,7 @@ void source_free(source *k)
 
 static const char *kind_of(const source_args *a)
 {
-    return a->kernel ? "matrix" : a->net ? "network" : a->get == GET_NNGP ? "nngp" : "ntk";
+    return a->kernel ? "matrix" : a->net ? "network" : a->kind == FAR_KERNEL_NNGP ? "nngp" : "ntk";
 }
 
 /* The line for people. */
@@ -842,7 +840,7 @@ static void say_kernel(const source *k, const source_args *a, const char *points
     } else if (a->net) {
         far_result_say(r, "kernel", "tangent kernel of %s%s", a->net, points);
     } else {
-        far_result_say(r, "kernel", "%s of '%s'%s", a->get == GET_NNGP ? "NNGP" : "NTK",
+        far_result_say(r, "kernel", "%s of '%s'%s", a->kind == FAR_KERNEL_NNGP ? "NNGP" : "NTK",
                        far_kernel_text(k->kernel), points);
     }
 }

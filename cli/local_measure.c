@@ -109,7 +109,7 @@ static far_status pair_of_nngp(far_ctx *ctx, void *user, const far_mat *x1, cons
 static far_status measure_jets(local_job *j)
 {
     far_net_pair pair = {j->kernel.net, &j->kernel.opts};
-    bool nngp = j->args.source.get != 0;
+    bool nngp = j->args.source.kind == FAR_KERNEL_NNGP;
     far_pair_fn of_kernel = nngp ? pair_of_nngp : far_pair_of_kernel;
     return far_local_jets(j->s.ctx, j->kernel.net ? far_pair_of_net : of_kernel,
                           j->kernel.net ? (void *)&pair : (void *)j->kernel.kernel, &j->kernel.x,

@@ -290,7 +290,7 @@ static void tell_model(far_result *r, const far_model *m, const char *path)
     far_result_count(r, "inputs", i.inputs, "inputs", NULL);
     tell_outputs(r, m, &i);
     far_result_text(r, "arch", far_model_arch(m), "architecture", NULL);
-    far_result_text(r, "kernel", word_of(PRIOR_LIST, i.prior), NULL, NULL);
+    far_result_text(r, "kernel", word_of(KERNEL_LIST, i.kernel), NULL, NULL);
     far_result_text(r, "param", word_of(PARAM_LIST, i.param), NULL, NULL);
     tell_matrix(r, &i);
     tell_choice(r, m);

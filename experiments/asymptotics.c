@@ -381,7 +381,7 @@ done:
 
 far_status law_theory(reproduction *r, int d, int target, far_power_theory *out)
 {
-    return far_power_expect(r->ctx, d, 0, 1, 0,
+    return far_power_expect(r->ctx, d, 0, 1, FAR_KERNEL_NTK,
                             target == LAW_JUMP ? FAR_TARGET_JUMP : FAR_TARGET_NET, out);
 }
 

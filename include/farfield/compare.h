@@ -131,10 +131,10 @@ FAR_API const char *far_compare_state_text(far_compare_state state);
 
 /* One model over all seeds. */
 typedef struct far_compare_row {
-    const char *model;   /* as it was named */
-    const char *arch;    /* as in the first run that succeeded */
-    int32_t network;     /* 1: it is one */
-    int32_t state;       /* a far_compare_state */
+    const char *model; /* as it was named */
+    const char *arch;  /* as in the first run that succeeded */
+    int32_t network;   /* 1: it is one */
+    far_compare_state state;
     const char *message; /* of the first run that failed; NULL: none did */
     far_compare_average r2_in, r2_out, rmse_in, rmse_out;
     double max_in, max_out;                     /* the largest of all seeds */

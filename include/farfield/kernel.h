@@ -20,6 +20,13 @@ typedef enum far_param {
     FAR_PARAM_STANDARD = 1 /* z = W h + beta, W ~ N(0, w^2 / fan_in), beta ~ N(0, b^2) */
 } far_param;
 
+/* A network of infinite width has two kernels: what its training sees, and what its outputs are at
+ * initialisation. */
+typedef enum far_kernel_kind {
+    FAR_KERNEL_NTK = 0, /* Theta: gradient descent on all weights, to the end */
+    FAR_KERNEL_NNGP = 1 /* K: the Bayesian posterior, or gradient descent on the last layer */
+} far_kernel_kind;
+
 typedef struct far_kernel far_kernel; /* opaque: parsed architecture and plan, immutable */
 
 typedef struct far_kernel_opts {

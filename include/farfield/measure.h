@@ -241,10 +241,10 @@ typedef struct far_power_theory {
     double nu, kappa, xi;
 } far_power_theory;
 /* For points in d dimensions (sphere 1: on the unit sphere of R^d, which has d - 1), activation
- * (z)_+^degree, of the NTK or (nngp 1) the NNGP kernel. */
+ * (z)_+^degree, of the kernel of that kind. */
 FAR_API FAR_NODISCARD far_status far_power_expect(far_ctx *ctx, int64_t d, int sphere,
-                                                  double degree, int nngp, far_power_target target,
-                                                  far_power_theory *out);
+                                                  double degree, far_kernel_kind kind,
+                                                  far_power_target target, far_power_theory *out);
 /* The degree of an architecture's roughest activation. FAR_ERR_ARCH, in words: all are smooth, and
  * eigenvalues fall faster than any power. */
 FAR_API FAR_NODISCARD far_status far_power_degree(far_ctx *ctx, const char *arch, double *degree);

@@ -17,11 +17,6 @@
 extern "C" {
 #endif
 
-typedef enum far_prior {
-    FAR_PRIOR_NTK = 0, /* gradient descent on all weights, to the end */
-    FAR_PRIOR_NNGP = 1 /* the Bayesian posterior: gradient descent on the last layer */
-} far_prior;
-
 typedef enum far_criterion {
     FAR_CRITERION_LOO = 0,       /* mean squared leave-one-out error */
     FAR_CRITERION_LIKELIHOOD = 1 /* marginal likelihood, the amplitude at its best */
@@ -33,19 +28,19 @@ typedef struct far_fit_opts {
     const char *features;      /* "F1,F2"; NULL: every column that is no target */
     const unsigned char *rows; /* one byte a row, 0: leave it out; NULL: all rows */
     const char *arch;          /* NULL or "auto": chosen among networks with a bounded kernel */
-    int32_t param;             /* a far_param; default FAR_PARAM_NTK */
-    int32_t prior;             /* a far_prior; default FAR_PRIOR_NTK */
-    int32_t task;              /* a far_task; default FAR_TASK_AUTO */
+    far_param param;           /* default FAR_PARAM_NTK */
+    far_kernel_kind kernel;    /* default FAR_KERNEL_NTK */
+    far_task task;             /* default FAR_TASK_AUTO */
     int32_t standardize;       /* 1 (default): inputs and targets to mean 0 and variance 1 */
-    int32_t impute;     /* 1: missing values become the median, or the most frequent category */
-    double ridge;       /* NAN (default): chosen with the criterion */
-    int32_t ridge_kind; /* a far_ridge_kind; default FAR_RIDGE_RELATIVE */
-    int32_t criterion;  /* a far_criterion; default FAR_CRITERION_LOO */
-    int64_t subset;     /* rows that choices are made on; default 2000 */
-    uint64_t seed;      /* which rows those are; default 0 */
-    int32_t storage;    /* a far_storage; default FAR_STORAGE_AUTO */
-    double memory;      /* budget in bytes; 0: what the machine has available */
-    int32_t extremes;   /* 1 (default): lambda_min, lambda_max, condition */
+    int32_t impute; /* 1: missing values become the median, or the most frequent category */
+    double ridge;   /* NAN (default): chosen with the criterion */
+    far_ridge_kind ridge_kind; /* default FAR_RIDGE_RELATIVE */
+    far_criterion criterion;   /* default FAR_CRITERION_LOO */
+    int64_t subset;            /* rows that choices are made on; default 2000 */
+    uint64_t seed;             /* which rows those are; default 0 */
+    far_storage storage;       /* default FAR_STORAGE_AUTO */
+    double memory;             /* budget in bytes; 0: what the machine has available */
+    int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);
@@ -71,7 +66,10 @@ typedef struct far_model_info {
     int64_t inputs;  /* d, after one-hot encoding */
     int64_t outputs; /* p: targets, or classes */
     int64_t targets;
-    int32_t task, param, prior, standardize, impute;
+    far_task task;
+    far_param param;
+    far_kernel_kind kernel;
+    int32_t standardize, impute;
     double ridge, ridge_relative, mean_diagonal; /* as in far_system_info */
     double lambda_min, lambda_max, condition, log_det;
     double residual;    /* the largest over outputs of |y - (K + ridge I) alpha| / |y| */
@@ -80,7 +78,7 @@ typedef struct far_model_info {
     double r2_train;    /* mean over outputs */
     double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
     double bytes; /* of the system that was factored */
-    int32_t storage;
+    far_storage storage;
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
 } far_model_info;
@@ -123,7 +121,7 @@ typedef enum far_spread {
 typedef struct far_predict_opts {
     size_t size;               /* set by far_predict_opts_init */
     const unsigned char *rows; /* as in far_fit_opts */
-    int32_t spread;            /* a far_spread; default FAR_SPREAD_NONE */
+    far_spread spread;         /* default FAR_SPREAD_NONE */
     double time;   /* gradient flow on 1/2 sum (f - y)^2 from f = 0; INFINITY (default): the end */
     int64_t steps; /* > 0: that many steps of gradient descent with rate instead */
     double rate;

@@ -39,7 +39,7 @@ static long double bias_part(const far_model *m)
     if (!last || last->kind != FAR_OP_DENSE) {
         return 0;
     }
-    bool gradient = last->standard && m->info.prior == FAR_PRIOR_NTK;
+    bool gradient = last->standard && m->info.kernel == FAR_KERNEL_NTK;
     return gradient ? (last->bias ? 1 : 0) : last->b * last->b;
 }
 

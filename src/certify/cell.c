@@ -188,7 +188,7 @@ double far_cell_distance(const far_model *m, double height, double angle, double
             return INFINITY;
         }
     }
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
     double own_x = nngp ? c.q_high : c.own_x * c.q_high, own = nngp ? c.q : c.own * c.q;
     double between = (nngp ? 1 - c.gap : c.theta) * sqrt(c.q);
     double least = fmin(between * sqrt(c.q_low), between * sqrt(c.q_high));

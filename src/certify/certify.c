@@ -13,7 +13,7 @@ static void hash_model(const far_model *m, char out[65])
 {
     far_sha256 h;
     size_t np = (size_t)(m->info.rows * m->info.outputs) * sizeof *m->alpha;
-    int32_t choices[] = {m->info.param, m->info.prior};
+    int32_t choices[] = {m->info.param, m->info.kernel};
     far_sha256_init(&h);
     far_sha256_add(&h, m->arch, strlen(m->arch) + 1);
     far_sha256_add(&h, choices, sizeof choices);
@@ -44,8 +44,7 @@ static far_status supremum(far_ctx *ctx, const far_model *m, far_open *open, far
 {
     far_supremum sup;
     far_supremum_init(&sup);
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
-    far_status st = far_supremum_of(ctx, m->kernel, nngp, m->info.inputs, &sup);
+    far_status st = far_supremum_of(ctx, m->kernel, m->info.kernel, m->info.inputs, &sup);
     if (st != FAR_OK) {
         return st;
     }

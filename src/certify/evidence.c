@@ -27,7 +27,7 @@ static double angle_doubt(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
     double most = 0;
-    for (int64_t i = 0; m->info.prior == FAR_PRIOR_NTK && i < plan->activation_count; i++) {
+    for (int64_t i = 0; m->info.kernel == FAR_KERNEL_NTK && i < plan->activation_count; i++) {
         const far_activation *a = &plan->activations[i];
         if (a->family == FAR_FAMILY_TABLE && a->power < 1) {
             most = fmax(most, pow(LEAST_ANGLE, (double)(2 * a->power - 1)));
@@ -63,7 +63,7 @@ static void pass_clear(pass *s)
 
 static far_status fill_diagonal(const pass *s)
 {
-    bool nngp = s->m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = s->m->info.kernel == FAR_KERNEL_NNGP;
     far_mat x = far_model_points(s->m), out = far_mat_view(s->diagonal, s->n, 1, FAR_F64);
     return far_kernel_diag(s->ctx, s->m->kernel, &x, nngp ? &out : NULL, nngp ? NULL : &out);
 }
@@ -108,7 +108,7 @@ static far_status add_block(const pass *s, int64_t first)
     x.rows = first + count;
     k = far_mat_view(s->block, count, x.rows, FAR_F64);
     far_progress_hold(s->ctx);
-    far_status st = far_prior_eval(s->ctx, s->m->kernel, s->m->info.prior, &rows, &x, &k);
+    far_status st = far_kernel_eval_kind(s->ctx, s->m->kernel, s->m->info.kernel, &rows, &x, &k);
     far_progress_release(s->ctx);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         add_row(s, first + i, s->block + i * x.rows);

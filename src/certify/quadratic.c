@@ -33,7 +33,7 @@ static bool on_the_sphere(const far_model *m)
 static far_status kappa_values(const far_single *p, const double *rho, double *out)
 {
     double u[2 * (NODES + 1)] = {1, 0}, k[(NODES + 1) * (NODES + 1)], orders[NODES + 1];
-    bool nngp = p->model->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = p->model->info.kernel == FAR_KERNEL_NNGP;
     for (int i = 0; i < NODES; i++) {
         u[2 * i + 2] = rho[i];
         u[2 * i + 3] = sqrt(1 - rho[i] * rho[i]);

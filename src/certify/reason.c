@@ -37,7 +37,7 @@ static setting setting_of(const far_model *m)
 {
     const far_plan *plan = m->kernel->plan;
     setting out = SETTING_HOMOGENEOUS;
-    if (m->info.prior != FAR_PRIOR_NTK || plan->input_count > 0) {
+    if (m->info.kernel != FAR_KERNEL_NTK || plan->input_count > 0) {
         return SETTING_OTHER;
     }
     for (int64_t i = 0; i < plan->count; i++) {

@@ -85,7 +85,7 @@ static far_status slope_doubt(const far_single *p, const far_bound *b, double *o
     far_status st;
     const far_model *m = p->model;
     int64_t d = m->info.inputs, n = m->info.rows;
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
     double *u = NULL, *k = NULL, order;
     long double sum = 0, most = 0;
     FAR_TRY(far_alloc(p->ctx, d, &u));

@@ -645,12 +645,12 @@ static void branch(search *s, double reached, far_diagonal_bound *out)
     out->upper = s->heap[0].upper;
 }
 
-far_status far_diagonal_enclose(far_ctx *ctx, const far_plan *plan, int64_t d, bool nngp,
+far_status far_diagonal_enclose(far_ctx *ctx, const far_plan *plan, int64_t d, far_kernel_kind kind,
                                 const far_norm_range *norms, double reached,
                                 far_diagonal_bound *out)
 {
     far_status st;
-    search s = {.ctx = ctx, .plan = plan, .d = d, .nngp = nngp};
+    search s = {.ctx = ctx, .plan = plan, .d = d, .nngp = kind == FAR_KERNEL_NNGP};
     int64_t room = MOST_CELLS + 4 + (norms->ends_only ? norms->groups : 0);
     *out = (far_diagonal_bound){.upper = 0, .at_once = true, .flat = true};
     if (norms->most == 0) { /* no norm but 0 */

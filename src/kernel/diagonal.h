@@ -21,9 +21,9 @@ typedef struct far_diagonal_bound {
     int64_t cells;
 } far_diagonal_bound;
 
-/* k is K if nngp, else Theta. reached: a value of k(x, x), or its limit; cutting stops when the
+/* k is the kernel of that kind. reached: a value of k(x, x), or its limit; cutting stops when the
  * bound is within 1e-4 of it. */
-far_status far_diagonal_enclose(far_ctx *ctx, const far_plan *plan, int64_t d, bool nngp,
+far_status far_diagonal_enclose(far_ctx *ctx, const far_plan *plan, int64_t d, far_kernel_kind kind,
                                 const far_norm_range *norms, double reached,
                                 far_diagonal_bound *out);
 

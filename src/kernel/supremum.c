@@ -35,15 +35,15 @@ typedef struct ray {
     int64_t d;
     far_workbench *bench;
     const far_op *lost; /* of the first norm whose Theta cannot be computed */
-    bool nngp;          /* K rather than Theta */
+    far_kernel_kind kind;
 } ray;
 
 static far_big theta_at(ray *r, far_big norm)
 {
     far_point x = {.r = norm};
     far_point_run(r->plan, NULL, r->d, &x, r->bench);
-    r->lost = r->lost || r->nngp ? r->lost : r->bench->lost;
-    return r->nngp ? far_big_square(x.r) : x.theta;
+    r->lost = r->lost || r->kind == FAR_KERNEL_NNGP ? r->lost : r->bench->lost;
+    return r->kind == FAR_KERNEL_NNGP ? far_big_square(x.r) : x.theta;
 }
 
 static long double value_at(ray *r, long double norm)
@@ -272,7 +272,7 @@ static far_status prove(ray *r, far_ctx *ctx, const range *norms, far_supremum *
 {
     far_diagonal_bound bound;
     far_norm_range all = {norms->most, norms->ends_only, norms->groups};
-    far_status st = far_diagonal_enclose(ctx, r->plan, r->d, r->nngp, &all, out->value, &bound);
+    far_status st = far_diagonal_enclose(ctx, r->plan, r->d, r->kind, &all, out->value, &bound);
     if (st != FAR_OK) {
         return st;
     }
@@ -292,10 +292,10 @@ void far_supremum_init(far_supremum *out)
 
 far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far_supremum *out)
 {
-    return far_supremum_of(ctx, k, false, d, out);
+    return far_supremum_of(ctx, k, FAR_KERNEL_NTK, d, out);
 }
 
-far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, bool nngp, int64_t d,
+far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind, int64_t d,
                            far_supremum *out)
 {
     far_status st;
@@ -306,7 +306,7 @@ far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, bool nngp, int64_t
                         "needs a kernel, d >= 1 and a result made by far_supremum_init");
     }
     far_supremum_init(out);
-    ray r = {.plan = k->plan, .d = d, .bench = &bench, .nngp = nngp};
+    ray r = {.plan = k->plan, .d = d, .bench = &bench, .kind = kind};
     FAR_TRY(far_check_groups(ctx, k->plan, d));
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));

@@ -5,8 +5,8 @@
 #include <farfield/kernel.h>
 #include <stdbool.h>
 
-/* far_kernel_supremum, of K(x, x) if nngp, else of Theta(x, x). */
-far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, bool nngp, int64_t d,
+/* far_kernel_supremum, of the diagonal of that kind. */
+far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind, int64_t d,
                            far_supremum *out);
 
 #endif

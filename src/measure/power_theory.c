@@ -6,11 +6,11 @@
 
 #define PI 3.14159265358979323846
 
-far_status far_power_expect(far_ctx *ctx, int64_t d, int sphere, double degree, int nngp,
-                            far_power_target target, far_power_theory *out)
+far_status far_power_expect(far_ctx *ctx, int64_t d, int sphere, double degree,
+                            far_kernel_kind kind, far_power_target target, far_power_theory *out)
 {
     double dimension = (double)(sphere ? d - 1 : d);
-    double alpha = nngp ? 2 * degree + 1 : 2 * degree - 1;
+    double alpha = kind == FAR_KERNEL_NNGP ? 2 * degree + 1 : 2 * degree - 1;
     if (dimension < 1) {
         return far_fail(ctx, FAR_ERR_ARG, "%lld dimension%s: points need at least one%s",
                         (long long)d, far_plural(d), sphere ? ", and a sphere two" : "");

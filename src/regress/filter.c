@@ -44,7 +44,7 @@ far_status far_filter_create(far_ctx *ctx, const far_model *m, const far_predict
 {
     far_status st;
     int64_t n = m->info.rows;
-    far_kernel_points points = {m->kernel, far_model_points(m), m->info.prior, 0};
+    far_kernel_points points = {m->kernel, far_model_points(m), m->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
     *out = (far_filter){.ctx = ctx, .n = n};
     FAR_TRY(far_alloc(ctx, n, &out->values));

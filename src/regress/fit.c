@@ -28,12 +28,10 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
     if (o->ridge < 0 || isinf(o->ridge)) {
         return far_fail(ctx, FAR_ERR_ARG, "the ridge is %g; it must be 0 or more", o->ridge);
     }
-    if (o->prior < FAR_PRIOR_NTK || o->prior > FAR_PRIOR_NNGP || o->task < FAR_TASK_AUTO ||
-        o->task > FAR_TASK_CLASSIFY || o->criterion < FAR_CRITERION_LOO ||
-        o->criterion > FAR_CRITERION_LIKELIHOOD || o->ridge_kind < FAR_RIDGE_RELATIVE ||
-        o->ridge_kind > FAR_RIDGE_ABSOLUTE) {
+    if (o->kernel > FAR_KERNEL_NNGP || o->task > FAR_TASK_CLASSIFY ||
+        o->criterion > FAR_CRITERION_LIKELIHOOD || o->ridge_kind > FAR_RIDGE_ABSOLUTE) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        "prior, task, criterion or kind of ridge is none of those there are");
+                        "kernel, task, criterion or kind of ridge is none of those there are");
     }
     if (o->subset < 2) {
         return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
@@ -145,7 +143,7 @@ done:
     return st;
 }
 
-static void solve_opts(const far_fit_opts *o, double ridge, int32_t kind, far_solve_opts *s)
+static void solve_opts(const far_fit_opts *o, double ridge, far_ridge_kind kind, far_solve_opts *s)
 {
     far_solve_opts_init(s);
     s->ridge = ridge;
@@ -176,13 +174,13 @@ static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *
                     (long long)((double)rows * sqrt(budget / need.bytes)));
 }
 
-static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double ridge, int32_t kind,
-                                   const far_duplicates *twins, far_model *m)
+static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double ridge,
+                                   far_ridge_kind kind, const far_duplicates *twins, far_model *m)
 {
     far_status st;
     far_system *system = NULL;
     far_solve_opts options;
-    far_kernel_points points = {m->kernel, far_model_points(m), m->info.prior, 0};
+    far_kernel_points points = {m->kernel, far_model_points(m), m->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
     solve_opts(o, ridge, kind, &options);
     double start = far_seconds();
@@ -230,10 +228,10 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
 {
     far_status st;
     double start = far_seconds(), ridge;
-    int32_t kind;
+    far_ridge_kind kind;
     far_duplicates twins;
     m->info.param = o->param;
-    m->info.prior = o->prior;
+    m->info.kernel = o->kernel;
     m->info.standardize = o->standardize;
     FAR_TRY(learn_data(ctx, frame, o, m));
     for (int64_t j = 0; j < m->info.outputs; j++) {

@@ -72,7 +72,7 @@ static json_t *write_model(far_json_out *w, const far_model *m)
     far_json_put(w, object, "written_by", json_string(far_version()));
     far_json_put(w, object, "arch", far_json_bytes(w, m->arch));
     far_json_put(w, object, "param", write_choice(&params, info->param));
-    far_json_put(w, object, "prior", write_choice(&priors, info->prior));
+    far_json_put(w, object, "prior", write_choice(&kernels, info->kernel));
     far_json_put(w, object, "standardize", json_boolean(info->standardize));
     far_columns_put(w, object, m->columns, true);
     far_json_put(w, object, "ridge", write_ridge(w, info));

@@ -14,7 +14,7 @@
 /* ---- choices by name: the index is the value of the enum ---- */
 
 static const far_choices params = {{"ntk", "standard"}, 2};
-static const far_choices priors = {{"ntk", "nngp"}, 2};
+static const far_choices kernels = {{"ntk", "nngp"}, 2};
 static const far_choices storages = {{"auto", "full", "packed"}, 3};
 
 /* ---- fields of far_model_info that are plain numbers ---- */

@@ -31,8 +31,11 @@ static far_status read_network(const far_json *j, far_model *m)
 {
     far_status st;
     char *arch = NULL;
-    FAR_TRY(far_json_choice(j, "param", &params, &m->info.param));
-    FAR_TRY(far_json_choice(j, "prior", &priors, &m->info.prior));
+    int32_t param, kernel;
+    FAR_TRY(far_json_choice(j, "param", &params, &param));
+    FAR_TRY(far_json_choice(j, "prior", &kernels, &kernel));
+    m->info.param = param;
+    m->info.kernel = kernel;
     FAR_TRY(far_json_text(j, "arch", &arch));
     FAR_TRY(compile(j, arch, m));
     const char *text = far_kernel_text(m->kernel);
@@ -78,7 +81,9 @@ static far_status read_diagnostics(const far_json *whole, far_model_info *info)
     FAR_TRY(read_fields(&j, numbers, COUNT(numbers), info));
     FAR_TRY(far_json_enter(&j, "seconds", &times));
     FAR_TRY(read_fields(&times, seconds, COUNT(seconds), info));
-    FAR_TRY(far_json_choice(&j, "storage", &storages, &info->storage));
+    int32_t storage;
+    FAR_TRY(far_json_choice(&j, "storage", &storages, &storage));
+    info->storage = storage;
 done:
     return st;
 }

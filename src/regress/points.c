@@ -1,10 +1,10 @@
 /* The kernel of a network over points, as the solver asks for it. */
 #include "regress_internal.h"
 
-far_status far_prior_eval(far_ctx *ctx, const far_kernel *k, int32_t prior, const far_mat *a,
-                          const far_mat *b, far_mat *out)
+far_status far_kernel_eval_kind(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
+                                const far_mat *a, const far_mat *b, far_mat *out)
 {
-    bool nngp = prior == FAR_PRIOR_NNGP;
+    bool nngp = kind == FAR_KERNEL_NNGP;
     return far_kernel_eval(ctx, k, a, b, b ? FAR_FILL_FULL : FAR_FILL_LOWER, nngp ? out : NULL,
                            nngp ? NULL : out);
 }
@@ -24,7 +24,7 @@ static far_status kernel_block(far_ctx *ctx, void *user, int64_t row, int64_t co
     far_mat a = rows_of(&p->x, row, out->rows), b = rows_of(&p->x, col, out->cols);
     bool symmetric = row == col && out->rows == out->cols;
     far_progress_hold(ctx);
-    far_status st = far_prior_eval(ctx, p->kernel, p->prior, &a, symmetric ? NULL : &b, out);
+    far_status st = far_kernel_eval_kind(ctx, p->kernel, p->kind, &a, symmetric ? NULL : &b, out);
     far_progress_release(ctx);
     p->seconds += far_seconds() - start;
     return st;

@@ -66,7 +66,7 @@ static far_status fail_range(far_ctx *ctx, const far_model *m, const far_mat *bl
         far_mat row = *block, values = *k;
         row.data = far_mat_row(block, i);
         row.rows = values.rows = 1;
-        if (far_prior_eval(ctx, m->kernel, m->info.prior, &row, &x, &values) != FAR_OK) {
+        if (far_kernel_eval_kind(ctx, m->kernel, m->info.kernel, &row, &x, &values) != FAR_OK) {
             return far_fail(ctx, FAR_ERR_RANGE,
                             "row %lld: the prediction is too large for a double, or too far away "
                             "to be told; without a norm this network's output runs away there",
@@ -96,7 +96,7 @@ static far_status kernel_times(far_ctx *ctx, const far_model *m, const far_mat *
         far_mat both = far_mat_view(product, block.rows, 2 * p, FAR_F64);
         FAR_TRY(far_progress(ctx, "predict", i, points->rows));
         far_progress_hold(ctx);
-        st = far_prior_eval(ctx, m->kernel, m->info.prior, &block, &x, &k);
+        st = far_kernel_eval_kind(ctx, m->kernel, m->info.kernel, &block, &x, &k);
         far_progress_release(ctx);
         FAR_TRY(st == FAR_ERR_RANGE ? fail_range(ctx, m, &block, i, &k) : st);
         FAR_TRY(far_multiply(ctx, &k, &weights, &both));
@@ -167,7 +167,7 @@ static far_status limit_block(far_ctx *ctx, const far_model *m, const far_mat *u
                               const far_mat *weights, double *kernel, double *product,
                               far_mat *order)
 {
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
     far_mat x = far_model_points(m), k = far_mat_view(kernel, u->rows, x.rows, FAR_F64);
     far_mat both = far_mat_view(product, u->rows, weights->cols, FAR_F64);
     far_status st = far_kernel_limit(ctx, m->kernel, u, &x, nngp ? &k : NULL, nngp ? order : NULL,

@@ -68,20 +68,20 @@ far_status far_duplicates_find(far_ctx *ctx, const double *x, int64_t n, int64_t
 typedef struct far_kernel_points {
     const far_kernel *kernel;
     far_mat x;
-    int32_t prior;  /* which of the two kernels */
+    far_kernel_kind kind;
     double seconds; /* spent filling */
 } far_kernel_points;
 far_symmetric far_kernel_points_matrix(far_kernel_points *p);
-/* out = K(a, b), whichever kernel prior says. */
-far_status far_prior_eval(far_ctx *ctx, const far_kernel *k, int32_t prior, const far_mat *a,
-                          const far_mat *b, far_mat *out);
+/* out = K(a, b), of that kind. */
+far_status far_kernel_eval_kind(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
+                                const far_mat *a, const far_mat *b, far_mat *out);
 
 /* ---- select.c ---- */
 
 /* Chooses m->arch and m->kernel (unless arch is given) and the relative ridge (unless given), on a
  * subset of m->x, m->y; fills m->candidates. */
 far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
-                      int32_t *ridge_kind);
+                      far_ridge_kind *ridge_kind);
 /* About how long that takes for n rows. */
 far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds);
 

@@ -567,7 +567,7 @@ static far_status name_architecture(far_ctx *ctx, far_model *m)
 }
 
 far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double *ridge,
-                      int32_t *ridge_kind)
+                      far_ridge_kind *ridge_kind)
 {
     far_status st = FAR_OK;
     far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};

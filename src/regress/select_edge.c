@@ -101,7 +101,7 @@ static far_status predict_edge(far_search *s, const far_kernel *k, const far_sys
     far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
     far_mat g = far_mat_view(guess, e->outer, p, FAR_F64);
     FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
-    FAR_TRY(far_prior_eval(s->ctx, k, s->model->info.prior, &x1, &x2, &c));
+    FAR_TRY(far_kernel_eval_kind(s->ctx, k, s->model->info.kernel, &x1, &x2, &c));
     FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
     *out = relative_error(guess, e->outer_y, e->outer, p);
 done:
@@ -117,7 +117,7 @@ far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, d
     far_system *system = NULL;
     far_kernel_points points = {
         k, far_mat_view(s->edge.inner_x, s->edge.inner, s->model->info.inputs, FAR_F64),
-        s->model->info.prior, 0};
+        s->model->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
     far_solve_opts o;
     far_solve_opts_init(&o);

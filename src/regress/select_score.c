@@ -75,7 +75,7 @@ far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, 
     far_status st;
     far_system *system = NULL;
     far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
-                                s->model->info.prior, 0};
+                                s->model->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
     far_solve_opts o;
     far_solve_opts_init(&o);

@@ -38,9 +38,9 @@ static far_status factor_again(spread *s, far_kernel_points *points, double memo
     return far_system_create(s->ctx, &matrix, &o, &s->system);
 }
 
-static far_status diagonal(spread *s, int32_t prior, const far_mat *block)
+static far_status diagonal(spread *s, far_kernel_kind kind, const far_mat *block)
 {
-    bool nngp = prior == FAR_PRIOR_NNGP;
+    bool nngp = kind == FAR_KERNEL_NNGP;
     far_mat d = far_mat_view(s->diagonal, block->rows, 1, FAR_F64);
     return far_kernel_diag(s->ctx, s->m->kernel, block, nngp ? &d : NULL, nngp ? NULL : &d);
 }
@@ -60,9 +60,9 @@ static far_status posterior(spread *s, const far_mat *block, double *variance)
     far_status st;
     int64_t n = s->m->info.rows, b = block->rows;
     far_mat x = far_model_points(s->m), cross = far_mat_view(s->cross, n, b, FAR_F64);
-    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, s->m->info.prior, &x, block, &cross));
+    FAR_TRY(far_kernel_eval_kind(s->ctx, s->m->kernel, s->m->info.kernel, &x, block, &cross));
     FAR_TRY(far_system_whiten(s->ctx, s->system, &cross));
-    FAR_TRY(diagonal(s, s->m->info.prior, block));
+    FAR_TRY(diagonal(s, s->m->info.kernel, block));
     for (int64_t j = 0; j < b; j++) {
         double explained = column_dot(s->cross, s->cross, n, b, j);
         variance[j] = fmax(s->diagonal[j] - explained, 0);
@@ -86,13 +86,13 @@ static far_status ensemble(spread *s, const far_mat *block, double *variance)
     far_mat weights = far_mat_view(s->weights, n, b, FAR_F64);
     far_mat start = far_mat_view(s->start, n, b, FAR_F64);
     far_mat carried = far_mat_view(s->carried, n, b, FAR_F64);
-    far_kernel_points points = {s->m->kernel, x, FAR_PRIOR_NNGP, 0};
+    far_kernel_points points = {s->m->kernel, x, FAR_KERNEL_NNGP, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
-    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, s->m->info.prior, &x, block, &cross));
+    FAR_TRY(far_kernel_eval_kind(s->ctx, s->m->kernel, s->m->info.kernel, &x, block, &cross));
     FAR_TRY(train_on(s, &cross, &weights));
-    FAR_TRY(far_prior_eval(s->ctx, s->m->kernel, FAR_PRIOR_NNGP, &x, block, &start));
+    FAR_TRY(far_kernel_eval_kind(s->ctx, s->m->kernel, FAR_KERNEL_NNGP, &x, block, &start));
     FAR_TRY(far_symmetric_multiply(s->ctx, &matrix, &weights, &carried));
-    FAR_TRY(diagonal(s, FAR_PRIOR_NNGP, block));
+    FAR_TRY(diagonal(s, FAR_KERNEL_NNGP, block));
     for (int64_t j = 0; j < b; j++) {
         double own = column_dot(s->weights, s->carried, n, b, j);
         double shared = column_dot(s->weights, s->start, n, b, j);
@@ -123,7 +123,7 @@ static far_status fail_large(far_ctx *ctx, int64_t row)
         (long long)row + 1);
 }
 
-static far_status put_std(far_ctx *ctx, const far_model *m, int32_t kind, const double *variance,
+static far_status put_std(far_ctx *ctx, const far_model *m, far_spread kind, const double *variance,
                           int64_t rows, int64_t first, far_mat *std)
 {
     for (int64_t j = 0; j < m->info.outputs; j++) {
@@ -162,7 +162,7 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
     far_status st;
     spread s = {.ctx = ctx, .m = m, .filter = filter};
     bool networks = o->spread == FAR_SPREAD_ENSEMBLE;
-    far_kernel_points own = {m->kernel, far_model_points(m), m->info.prior, 0};
+    far_kernel_points own = {m->kernel, far_model_points(m), m->info.kernel, 0};
     double variance[BLOCK_POINTS];
     if (!filter) {
         FAR_TRY(factor_again(&s, &own, o->memory));

@@ -311,7 +311,7 @@ static void bounds_scale_as_they_should(void **state)
                  {"dense relu dense ln relu dense", "dense relu dense ln relu dense(w=3, b=0.3)"}};
     for (int i = 0; i < COUNT(pairs); i++) {
         far_fit_opts o = as_it_is(0);
-        o.prior = FAR_PRIOR_NNGP; /* there, K alone is what the last layer scales */
+        o.kernel = FAR_KERNEL_NNGP; /* there, K alone is what the last layer scales */
         double x[23], y[23], y2[23];
         for (int r = 0; r < 23; r++) {
             x[r] = normal();
@@ -498,7 +498,7 @@ static far_model *random_model(const char *arch, int64_t d, int64_t p, int varia
     problem q = random_problem(rows[variant % 4], d, p);
     far_fit_opts o = as_it_is(variant % 2 ? 0.01 : 1e-8);
     o.standardize = variant % 3 > 0;
-    o.prior = variant % 5 == 4;
+    o.kernel = variant % 5 == 4;
     return fit(arch, q.x, q.n, d, q.y, p, o);
 }
 
@@ -702,7 +702,7 @@ static void branch_and_bound_holds_the_maximum(void **state)
 static void pair_values(const far_model *m, const double *s, double k[4])
 {
     int64_t d = m->info.inputs;
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
     double points[2 * 7], orders[2];
     bool infinite[2] = {s[d] == 0, s[d + 1 + d] == 0};
     for (int i = 0; i < 2; i++) {
@@ -783,7 +783,7 @@ static void cells_are_no_larger_than_said(void **state)
         for (int t = 0; t < 3000; t++) {
             int64_t d = dims[t % 4];
             m.info.inputs = d;
-            m.info.prior = t / 4 % 2 ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+            m.info.kernel = t / 4 % 2 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
             double height, angle, used, s[16], k[4];
             if (!random_pair(d, t, &height, &angle, &used, s)) {
                 continue;
@@ -797,7 +797,8 @@ static void cells_are_no_larger_than_said(void **state)
             if (!(said * said >= square)) {
                 fail_msg("%s, prior %d, d = %d: |k_x - k_c|^2 = %.17g > %.17g at angle %.17g, "
                          "height %.17g of x %.17g",
-                         BOUNDED[a], m.info.prior, (int)d, square, said * said, used, height, s[d]);
+                         BOUNDED[a], m.info.kernel, (int)d, square, said * said, used, height,
+                         s[d]);
             }
             tried++;
             tight += narrow && used == angle && said * said < 2 * square;
@@ -860,22 +861,22 @@ static void coefficients_stay_below_the_series(void **state)
     double k1 = (sqrt(1 - r * r) + r * (pi - acos(r))) / pi, k0d = 1 / (pi * sqrt(1 - r * r));
     struct {
         const char *arch;
-        int32_t prior;
+        far_kernel_kind kernel;
         double c[3];
     } cases[] = {
-        {"dense ln relu dense", FAR_PRIOR_NNGP, {1 / pi + b, 0.5, 1 / (2 * pi)}},
-        {"dense ln relu dense", FAR_PRIOR_NTK, {1 / pi + b, 1, 3 / (2 * pi)}},
-        {"dense(w=7, b=3) rms relu dense(nobias)", FAR_PRIOR_NTK, {1 / pi, 1, 3 / (2 * pi)}},
-        {"dense ln abs dense", FAR_PRIOR_NNGP, {2 / pi + b, 0, 1 / pi}},
-        {"dense ln abs dense", FAR_PRIOR_NTK, {2 / pi + b, 0, 3 / pi}},
-        {"dense ln identity dense(w=2)", FAR_PRIOR_NTK, {b, 8, 0}},
-        {"dense ln erf dense", FAR_PRIOR_NNGP, {b, erf2 * 4 / (3 * pi), 0}},
-        {"dense ln sin dense", FAR_PRIOR_NNGP, {b, sin2 * exp(-1), 0}},
-        {"dense ln sin dense", FAR_PRIOR_NTK, {b, 2 * sin2 * exp(-1), 0}},
-        {FIRST, FAR_PRIOR_NNGP, {(1 + b) * k1 + b, k0 / 2, k0 / (2 * pi) + k0d / (1 + b) / 8}},
+        {"dense ln relu dense", FAR_KERNEL_NNGP, {1 / pi + b, 0.5, 1 / (2 * pi)}},
+        {"dense ln relu dense", FAR_KERNEL_NTK, {1 / pi + b, 1, 3 / (2 * pi)}},
+        {"dense(w=7, b=3) rms relu dense(nobias)", FAR_KERNEL_NTK, {1 / pi, 1, 3 / (2 * pi)}},
+        {"dense ln abs dense", FAR_KERNEL_NNGP, {2 / pi + b, 0, 1 / pi}},
+        {"dense ln abs dense", FAR_KERNEL_NTK, {2 / pi + b, 0, 3 / pi}},
+        {"dense ln identity dense(w=2)", FAR_KERNEL_NTK, {b, 8, 0}},
+        {"dense ln erf dense", FAR_KERNEL_NNGP, {b, erf2 * 4 / (3 * pi), 0}},
+        {"dense ln sin dense", FAR_KERNEL_NNGP, {b, sin2 * exp(-1), 0}},
+        {"dense ln sin dense", FAR_KERNEL_NTK, {b, 2 * sin2 * exp(-1), 0}},
+        {FIRST, FAR_KERNEL_NNGP, {(1 + b) * k1 + b, k0 / 2, k0 / (2 * pi) + k0d / (1 + b) / 8}},
     };
     for (int i = 0; i < COUNT(cases); i++) {
-        far_model m = {.ctx = ctx, .info = {.prior = cases[i].prior, .inputs = 2}};
+        far_model m = {.ctx = ctx, .info = {.kernel = cases[i].kernel, .inputs = 2}};
         must_do(far_kernel_create(ctx, cases[i].arch, NULL, &m.kernel), cases[i].arch);
         assert_true(on_the_sphere(&m));
         far_supremum sup;
@@ -887,7 +888,7 @@ static void coefficients_stay_below_the_series(void **state)
         for (int k = 0; k < TERMS; k++) {
             if (!(c[k] <= cases[i].c[k] && c[k] >= cases[i].c[k] * (1 - 1e-5) - 1e-8)) {
                 fail_msg("%s, prior %d: c_%d = %.15g, the series has %.15g", cases[i].arch,
-                         cases[i].prior, k, c[k], cases[i].c[k]);
+                         cases[i].kernel, k, c[k], cases[i].c[k]);
             }
         }
         far_kernel_destroy(m.kernel);

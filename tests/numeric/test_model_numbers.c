@@ -107,12 +107,12 @@ static far_prediction *predict(const far_model *m, const far_frame *frame, far_p
 
 /* ---- long double ---- */
 
-static void kernel_values(const char *arch, int32_t prior, const far_mat *a, const far_mat *b,
-                          double *out)
+static void kernel_values(const char *arch, far_kernel_kind kind, const far_mat *a,
+                          const far_mat *b, double *out)
 {
     far_kernel *k;
     far_mat values = far_mat_view(out, a->rows, b->rows, FAR_F64);
-    bool nngp = prior == FAR_PRIOR_NNGP;
+    bool nngp = kind == FAR_KERNEL_NNGP;
     must_do(far_kernel_create(ctx, arch, NULL, &k), arch);
     must_do(
         far_kernel_eval(ctx, k, a, b, FAR_FILL_FULL, nngp ? &values : NULL, nngp ? NULL : &values),
@@ -162,7 +162,7 @@ static void ridged(const far_model *m, long double *out)
     double *k = malloc((size_t)(n * n) * sizeof *k);
     assert_non_null(k);
     far_mat x = far_model_points(m);
-    kernel_values(far_model_arch(m), far_model_describe(m).prior, &x, &x, k);
+    kernel_values(far_model_arch(m), far_model_describe(m).kernel, &x, &x, k);
     for (int64_t i = 0; i < n * n; i++) {
         out[i] = (long double)k[i] + (i / n == i % n ? far_model_describe(m).ridge : 0);
     }
@@ -170,16 +170,16 @@ static void ridged(const far_model *m, long double *out)
 }
 
 /* New rows, and the kernel between them and the model's. */
-static far_frame *new_rows(const far_model *m, int32_t prior, double *cross, double *own)
+static far_frame *new_rows(const far_model *m, far_kernel_kind kind, double *cross, double *own)
 {
     double x[NEW * D], y[NEW * P], points[NEW * D];
     make_data(99, NEW, false, x, y);
     far_frame *frame = frame_of(x, y, NEW);
     far_mat encoded = far_mat_view(points, NEW, D, FAR_F64), rows = far_model_points(m);
     must_do(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded), "encode");
-    kernel_values(far_model_arch(m), prior, &encoded, &rows, cross);
+    kernel_values(far_model_arch(m), kind, &encoded, &rows, cross);
     if (own) {
-        kernel_values(far_model_arch(m), prior, &encoded, &encoded, own);
+        kernel_values(far_model_arch(m), kind, &encoded, &encoded, own);
     }
     return frame;
 }
@@ -201,12 +201,12 @@ static void predictions_have_their_digits(void **state)
         for (int r = 0; r < COUNT(ridges); r++) {
             far_frame *frame = some_data(1, N, r > 0);
             far_fit_opts o = options(ARCHS[a], ridges[r]);
-            o.prior = a % 2 && r == 1 ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+            o.kernel = a % 2 && r == 1 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
             far_model *m = fit(frame, o);
             assert_true(far_model_describe(m).residual <= 1e-12);
             static long double k[N * N], alpha[N * P];
             double cross[NEW * N];
-            far_frame *rows = new_rows(m, o.prior, cross, NULL);
+            far_frame *rows = new_rows(m, o.kernel, cross, NULL);
             ridged(m, k);
             for (int64_t i = 0; i < N * P; i++) {
                 alpha[i] = at(far_model_targets(m), i / P, i % P);
@@ -281,13 +281,13 @@ static void residuals_are_small(void **state)
 /* ---- choices ---- */
 
 /* Both criteria of a kernel matrix by their definitions. */
-static void score(const char *arch, int32_t prior, double relative, const far_mat *x,
+static void score(const char *arch, far_kernel_kind kind, double relative, const far_mat *x,
                   const far_mat *y, double *r2, double *likelihood)
 {
     enum { M = 23 };
     static double k[M * M];
     static long double a[M * M], b[M * P];
-    kernel_values(arch, prior, x, x, k);
+    kernel_values(arch, kind, x, x, k);
     long double mean = 0, error = 0, fitted = 0, spread = 0;
     *likelihood = NAN;
     for (int64_t i = 0; i < M; i++) {
@@ -345,7 +345,7 @@ static void every_line_of_the_table_is_true(void **state)
     far_frame *frame = some_data(3, 23, false);
     for (int t = 0; t < 4; t++) {
         far_fit_opts o = options(NULL, NAN);
-        o.prior = t % 2;
+        o.kernel = t % 2;
         o.criterion = t / 2 ? FAR_CRITERION_LIKELIHOOD : FAR_CRITERION_LOO;
         far_model *m = fit(frame, o);
         far_mat x = far_model_points(m), y = far_model_targets(m);
@@ -354,7 +354,7 @@ static void every_line_of_the_table_is_true(void **state)
         for (int64_t i = 0; i < far_model_candidate_count(m); i++) {
             far_candidate c = far_model_candidate(m, i);
             double r2, likelihood;
-            score(c.arch, o.prior, c.ridge, &x, &y, &r2, &likelihood);
+            score(c.arch, o.kernel, c.ridge, &x, &y, &r2, &likelihood);
             assert_close(c.arch, c.loo_r2, r2, 1e-7 * (1 + fabs(r2)));
             assert_close(c.arch, c.log_likelihood, likelihood, 1e-7 * (1 + fabs(likelihood)));
             double criterion = o.criterion == FAR_CRITERION_LIKELIHOOD ? likelihood : r2;
@@ -407,7 +407,7 @@ static void stopping_early_is_stopping_the_flow(void **state)
         far_model *m = fit(frame, options(archs[a], a ? 0 : 0.01));
         static long double k[N * N], alpha[N * P];
         double cross[NEW * N];
-        far_frame *rows = new_rows(m, FAR_PRIOR_NTK, cross, NULL);
+        far_frame *rows = new_rows(m, FAR_KERNEL_NTK, cross, NULL);
         far_mat y = far_model_targets(m);
         ridged(m, k);
         for (int t = 0; t < COUNT(times); t++) {
@@ -468,11 +468,11 @@ static void posteriors_have_their_digits(void **state)
         for (int r = 0; r < COUNT(ridges); r++) {
             far_frame *frame = some_data(2, N, r > 0);
             far_fit_opts o = options(ARCHS[a], ridges[r]);
-            o.prior = a % 2;
+            o.kernel = a % 2;
             far_model *m = fit(frame, o);
             static long double k[N * N], w[N * NEW];
             double cross[NEW * N], own[NEW * NEW];
-            far_frame *rows = new_rows(m, o.prior, cross, own);
+            far_frame *rows = new_rows(m, o.kernel, cross, own);
             ridged(m, k);
             cholesky(k, N);
             for (int64_t i = 0; i < N * NEW; i++) {
@@ -523,7 +523,7 @@ static void calibrated_spreads_are_calibrated(void **state)
         x[i] = normal(11, i);
     }
     far_mat points = far_mat_view(x, ALL, D, FAR_F64);
-    kernel_values(FIRST, FAR_PRIOR_NTK, &points, &points, k);
+    kernel_values(FIRST, FAR_KERNEL_NTK, &points, &points, k);
     double mean = 0;
     for (int64_t i = 0; i < ALL; i++) {
         mean += k[i * ALL + i] / ALL;

@@ -197,7 +197,7 @@ static bool random_model(dice *r, far_model **out)
     random_table(r, &t);
     o.target = t.targets;
     o.arch = arch;
-    o.prior = draw(r, 3) == 0 ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+    o.kernel = draw(r, 3) == 0 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
     o.ridge = RIDGES[draw(r, 5)];
     o.standardize = draw(r, 4) != 0;
     if (far_frame_parse_bytes(ctx, "table", t.text, (int64_t)strlen(t.text), NULL, &frame)) {
@@ -230,7 +230,7 @@ static void report(const attack *a, int64_t j, double f, const double *x, const 
     a->t->beyond++;
     printf("BEYOND: model %ld, seed %llu, %s: '%s' prior %d ridge %g n %lld, output %lld, %s: f = "
            "%.17g, bounds %.17g to %.17g, |f| <= %.17g by %s, B2 %g B3 %g, at",
-           a->number, (unsigned long long)seed, a->what, far_model_arch(a->m), a->m->info.prior,
+           a->number, (unsigned long long)seed, a->what, far_model_arch(a->m), a->m->info.kernel,
            a->m->info.ridge, (long long)a->m->info.rows, (long long)j, how, f, b->lowest,
            b->highest, b->tightest, b->method ? b->method : "-", b->b2, b->b3);
     for (int64_t i = 0; i < a->m->info.inputs; i++) {
@@ -482,7 +482,7 @@ static bool forge(dice *r, int kind, far_model *m, const char **what)
         return true;
     case 12:
         *what = "the prior";
-        m->info.prior = !m->info.prior;
+        m->info.kernel = !m->info.kernel;
         return true;
     default:
         *what = "arch";
@@ -549,7 +549,7 @@ static void try_model(long number, long points, tally *t)
         t->refused++;
         if (st != FAR_ERR_ARCH) {
             printf("REFUSED: model %ld, '%s' prior %d ridge %g: %s\n", number, far_model_arch(m),
-                   m->info.prior, m->info.ridge, far_ctx_message(ctx));
+                   m->info.kernel, m->info.ridge, far_ctx_message(ctx));
             t->false_refusals++;
         }
     }

@@ -21,7 +21,7 @@ static far_model *fit(const char *arch, bool nngp)
     o.target = "y";
     o.arch = arch;
     o.ridge = 0.01;
-    o.prior = nngp ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+    o.kernel = nngp ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
     must(far_model_fit(ctx, frame, &o, &m));
     far_frame_destroy(frame);
     return m;
@@ -33,7 +33,7 @@ static double distance(const far_model *m, double x_angle, double c_angle)
     double unit = far_sphere_unit(m), k[4];
     double points[2] = {unit * tan(x_angle), unit * tan(c_angle)};
     far_mat x = far_mat_view(points, 2, 1, FAR_F64), out = far_mat_view(k, 2, 2, FAR_F64);
-    bool nngp = m->info.prior == FAR_PRIOR_NNGP;
+    bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
     must(far_kernel_eval(ctx, m->kernel, &x, NULL, FAR_FILL_FULL, nngp ? &out : NULL,
                          nngp ? NULL : &out));
     return sqrt(fmax(k[0] + k[3] - 2 * k[1], 0));

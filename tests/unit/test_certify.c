@@ -213,28 +213,29 @@ static void bounded_networks_are_certified(void **state)
     (void)state;
     static const struct {
         const char *csv, *target, *arch;
-        int32_t prior, param;
+        far_kernel_kind kernel;
+        far_param param;
     } cases[] = {
-        {LINE, "y", "dense(7) ln relu dense(1)", FAR_PRIOR_NTK, FAR_PARAM_STANDARD},
-        {LINE, "y", "dense(7) ln relu dense(1, nobias)", FAR_PRIOR_NTK, FAR_PARAM_STANDARD},
-        {PLANE, "y", "dense(7) ln relu dense(1)", FAR_PRIOR_NNGP, FAR_PARAM_STANDARD},
-        {LINE, "y", "dense ln relu", FAR_PRIOR_NNGP, FAR_PARAM_NTK},
-        {LINE, "y", LN_FIRST, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "[dense ln relu]x2 dense", FAR_PRIOR_NNGP, FAR_PARAM_NTK},
-        {PLANE, "y,z", "dense relu dense ln relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "z", "dense ln(eps=0.1) gelu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "z,y", "dense ln erf dense(nobias)", FAR_PRIOR_NNGP, FAR_PARAM_NTK},
-        {PETS, "who", "dense ln(affine) relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PETS, "who", "dense rms leaky_relu(0.3) dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "dense(nobias) ln relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "ln dense relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "erf dense relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "relu dense ln relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "dense(w=0) ln relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "dense(7) ln relu dense(1)", FAR_KERNEL_NTK, FAR_PARAM_STANDARD},
+        {LINE, "y", "dense(7) ln relu dense(1, nobias)", FAR_KERNEL_NTK, FAR_PARAM_STANDARD},
+        {PLANE, "y", "dense(7) ln relu dense(1)", FAR_KERNEL_NNGP, FAR_PARAM_STANDARD},
+        {LINE, "y", "dense ln relu", FAR_KERNEL_NNGP, FAR_PARAM_NTK},
+        {LINE, "y", LN_FIRST, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "[dense ln relu]x2 dense", FAR_KERNEL_NNGP, FAR_PARAM_NTK},
+        {PLANE, "y,z", "dense relu dense ln relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "z", "dense ln(eps=0.1) gelu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "z,y", "dense ln erf dense(nobias)", FAR_KERNEL_NNGP, FAR_PARAM_NTK},
+        {PETS, "who", "dense ln(affine) relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PETS, "who", "dense rms leaky_relu(0.3) dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "dense(nobias) ln relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "ln dense relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "erf dense relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "relu dense ln relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "dense(w=0) ln relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options(cases[i].target, cases[i].arch, 0.01);
-        o.prior = cases[i].prior;
+        o.kernel = cases[i].kernel;
         o.param = cases[i].param;
         far_model *m = fit_with(cases[i].csv, o);
         far_certificate *c = certify(m);
@@ -268,24 +269,25 @@ static void unbounded_networks_have_a_witness(void **state)
     static const struct {
         const char *csv, *target, *arch;
         double order;
-        int32_t prior, param;
+        far_kernel_kind kernel;
+        far_param param;
     } cases[] = {
-        {LINE, "y", NO_NORM, 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y,z", "dense leaky_relu(0.2) dense", 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "z", "dense gelu dense", 1, FAR_PRIOR_NNGP, FAR_PARAM_NTK},
-        {PLANE, "z", "dense silu dense", 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PETS, "who", NO_NORM, 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "dense relu(2) dense", 2, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "[dense relu(2)]x3 dense", 8, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "dense relu(0.75) dense", 0.75, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "[dense relu(0.6)]x3 dense", 0.216, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {LINE, "y", "dense(5) relu dense(1)", 1, FAR_PRIOR_NTK, FAR_PARAM_STANDARD},
-        {PLANE, "y", "dense batchnorm relu dense", 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
-        {PLANE, "y", "relu dense relu dense", 1, FAR_PRIOR_NTK, FAR_PARAM_NTK},
+        {LINE, "y", NO_NORM, 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y,z", "dense leaky_relu(0.2) dense", 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "z", "dense gelu dense", 1, FAR_KERNEL_NNGP, FAR_PARAM_NTK},
+        {PLANE, "z", "dense silu dense", 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PETS, "who", NO_NORM, 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "dense relu(2) dense", 2, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "[dense relu(2)]x3 dense", 8, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "dense relu(0.75) dense", 0.75, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "[dense relu(0.6)]x3 dense", 0.216, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {LINE, "y", "dense(5) relu dense(1)", 1, FAR_KERNEL_NTK, FAR_PARAM_STANDARD},
+        {PLANE, "y", "dense batchnorm relu dense", 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
+        {PLANE, "y", "relu dense relu dense", 1, FAR_KERNEL_NTK, FAR_PARAM_NTK},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options(cases[i].target, cases[i].arch, 0.01);
-        o.prior = cases[i].prior;
+        o.kernel = cases[i].kernel;
         o.param = cases[i].param;
         far_model *m = fit_with(cases[i].csv, o);
         far_certify_opts q = quick();
@@ -410,15 +412,16 @@ static void what_no_theorem_covers_is_refused(void **state)
     (void)state;
     static const struct {
         const char *arch;
-        int32_t prior, param;
+        far_kernel_kind kernel;
+        far_param param;
         far_status status;
         const char *piece;
     } cases[] = {
-        {"ln relu dense relu dense", FAR_PRIOR_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "supremum"},
+        {"ln relu dense relu dense", FAR_KERNEL_NTK, FAR_PARAM_NTK, FAR_ERR_ARCH, "supremum"},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options("y", cases[i].arch, 0.01);
-        o.prior = cases[i].prior;
+        o.kernel = cases[i].kernel;
         o.param = cases[i].param;
         far_model *m = fit_with(PLANE, o);
         refuse(m, quick(), cases[i].status, cases[i].piece);
@@ -431,15 +434,15 @@ static void what_neither_theorem_decides_is_undecided(void **state)
     (void)state;
     static const struct {
         const char *arch;
-        int32_t prior;
+        far_kernel_kind kernel;
     } cases[] = {
-        {"dense erf dense", FAR_PRIOR_NTK},
-        {"dense tanh dense", FAR_PRIOR_NTK},
-        {"dense sin dense", FAR_PRIOR_NTK},
+        {"dense erf dense", FAR_KERNEL_NTK},
+        {"dense tanh dense", FAR_KERNEL_NTK},
+        {"dense sin dense", FAR_KERNEL_NTK},
     };
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options("y,z", cases[i].arch, 0.01);
-        o.prior = cases[i].prior;
+        o.kernel = cases[i].kernel;
         far_model *m = fit_with(PLANE, o);
         far_certify_opts q = quick();
         q.exceeds = i % 2 ? 100 : NAN;
@@ -789,7 +792,7 @@ static void other_texts_are_no_certificates(void **state)
     far_fit_opts o = options("y", LN_FIRST, 0.02);
     far_model *ridge = fit_with(LINE, o);
     o = options("y", LN_FIRST, 0.01);
-    o.prior = FAR_PRIOR_NNGP;
+    o.kernel = FAR_KERNEL_NNGP;
     far_model *prior = fit_with(LINE, o);
     far_certificate *c = certify(m);
     char *text;

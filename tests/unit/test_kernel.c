@@ -1056,7 +1056,7 @@ static double proven_of(const far_kernel *k, bool nngp, const char *text)
 {
     far_supremum s;
     far_supremum_init(&s);
-    must_do(far_supremum_of(ctx, k, nngp, 3, &s), text);
+    must_do(far_supremum_of(ctx, k, nngp ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK, 3, &s), text);
     assert_true(s.bounded ? s.proven >= s.value * (1 - 1e-12) : isinf(s.proven));
     return s.proven;
 }

@@ -117,23 +117,29 @@ static void exponents_of_the_theory(void **state)
     far_power_theory t;
     (void)state;
     for (int d = 1; d <= 3; d++) {
-        OK(far_power_expect(ctx, d, 0, 1, 0, FAR_TARGET_JUMP, &t));
+        OK(far_power_expect(ctx, d, 0, 1, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t));
         assert_near(t.nu, 1 + 1.0 / d, 1e-15);
         assert_near(t.kappa, 1.0 / d, 1e-15);
         assert_near(t.xi, 1.0 / (d + 1), 1e-15);
-        OK(far_power_expect(ctx, d, 0, 1, 0, FAR_TARGET_NET, &t));
+        OK(far_power_expect(ctx, d, 0, 1, FAR_KERNEL_NTK, FAR_TARGET_NET, &t));
         assert_near(t.xi, 3.0 / (d + 1), 1e-15);
-        OK(far_power_expect(ctx, d + 1, 1, 2, 0, FAR_TARGET_NET, &t)); /* a sphere, degree 2 */
+        OK(far_power_expect(ctx, d + 1, 1, 2, FAR_KERNEL_NTK, FAR_TARGET_NET,
+                            &t)); /* a sphere, degree 2 */
         assert_near(t.xi, 5.0 / (d + 3), 1e-15);
-        OK(far_power_expect(ctx, d, 0, 1, 1, FAR_TARGET_JUMP, &t)); /* NNGP */
+        OK(far_power_expect(ctx, d, 0, 1, FAR_KERNEL_NNGP, FAR_TARGET_JUMP, &t)); /* NNGP */
         assert_near(t.alpha, 3, 0);
         assert_near(t.nu, 1 + 3.0 / d, 1e-15);
     }
-    assert_int_equal(far_power_expect(ctx, 0, 0, 1, 0, FAR_TARGET_JUMP, &t), FAR_ERR_ARG);
-    assert_int_equal(far_power_expect(ctx, 1, 1, 1, 0, FAR_TARGET_JUMP, &t), FAR_ERR_ARG);
-    assert_int_equal(far_power_expect(ctx, 1, 0, 0.5, 0, FAR_TARGET_JUMP, &t), FAR_ERR_ARG);
-    assert_int_equal(far_power_expect(ctx, 1, 0, NAN, 0, FAR_TARGET_JUMP, &t), FAR_ERR_ARG);
-    assert_int_equal(far_power_expect(ctx, 1, 0, 1, 0, (far_power_target)7, &t), FAR_ERR_ARG);
+    assert_int_equal(far_power_expect(ctx, 0, 0, 1, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_power_expect(ctx, 1, 1, 1, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_power_expect(ctx, 1, 0, 0.5, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_power_expect(ctx, 1, 0, NAN, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t),
+                     FAR_ERR_ARG);
+    assert_int_equal(far_power_expect(ctx, 1, 0, 1, FAR_KERNEL_NTK, (far_power_target)7, &t),
+                     FAR_ERR_ARG);
 }
 
 static void a_prefactor_out_of_range_is_refused(void **state)

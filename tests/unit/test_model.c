@@ -158,8 +158,8 @@ static far_frame *some_data(void)
 }
 
 /* The kernel of a model between rows of points, n x m. */
-static void kernel_between(const far_model *m, int32_t prior, const far_mat *a, const far_mat *b,
-                           double *out)
+static void kernel_between(const far_model *m, far_kernel_kind kind, const far_mat *a,
+                           const far_mat *b, double *out)
 {
     far_kernel *k;
     far_kernel_opts o;
@@ -167,7 +167,7 @@ static void kernel_between(const far_model *m, int32_t prior, const far_mat *a, 
     o.param = far_model_describe(m).param;
     must(far_kernel_create(ctx, far_model_arch(m), &o, &k));
     far_mat values = far_mat_view(out, a->rows, b->rows, FAR_F64);
-    bool nngp = prior == FAR_PRIOR_NNGP;
+    bool nngp = kind == FAR_KERNEL_NNGP;
     must(
         far_kernel_eval(ctx, k, a, b, FAR_FILL_FULL, nngp ? &values : NULL, nngp ? NULL : &values));
     far_kernel_destroy(k);
@@ -258,10 +258,10 @@ static void fit_knows_its_choices(void **state)
     far_fit_opts good = options("y1", LN_FIRST, 0.01), o;
     o = good, o.param = 2;
     refuse_fit(frame, o, FAR_ERR_ARG, "");
-    o = good, o.prior = 2;
-    refuse_fit(frame, o, FAR_ERR_ARG, "prior");
-    o = good, o.prior = -1;
-    refuse_fit(frame, o, FAR_ERR_ARG, "prior");
+    o = good, o.kernel = 2;
+    refuse_fit(frame, o, FAR_ERR_ARG, "kernel");
+    o = good, o.kernel = -1;
+    refuse_fit(frame, o, FAR_ERR_ARG, "kernel");
     for (int32_t wrong = -1; wrong <= 3; wrong += 4) {
         o = good, o.task = wrong;
         refuse_fit(frame, o, FAR_ERR_ARG, "task");
@@ -1102,7 +1102,7 @@ static void ridged_kernel(const far_model *m, long double *out)
     far_mat x = far_model_points(m);
     double *k = malloc((size_t)(n * n) * sizeof *k);
     assert_non_null(k);
-    kernel_between(m, far_model_describe(m).prior, &x, &x, k);
+    kernel_between(m, far_model_describe(m).kernel, &x, &x, k);
     for (int64_t i = 0; i < n * n; i++) {
         out[i] = (long double)k[i] + (i / n == i % n ? far_model_describe(m).ridge : 0);
     }
@@ -1115,21 +1115,21 @@ static void predictions_are_kernels_times_alpha(void **state)
     static const struct {
         const char *arch;
         double ridge;
-        int32_t kind, prior, param, standardize;
+        int32_t kind, kernel, param, standardize;
     } cases[] = {
-        {LN_FIRST, 0, FAR_RIDGE_RELATIVE, FAR_PRIOR_NTK, FAR_PARAM_NTK, 1},
-        {LN_FIRST, 0.1, FAR_RIDGE_RELATIVE, FAR_PRIOR_NNGP, FAR_PARAM_NTK, 1},
-        {NO_NORM, 0.3, FAR_RIDGE_ABSOLUTE, FAR_PRIOR_NTK, FAR_PARAM_NTK, 0},
-        {NO_NORM, 0, FAR_RIDGE_ABSOLUTE, FAR_PRIOR_NNGP, FAR_PARAM_NTK, 1},
-        {"dense(7) ln relu dense(1)", 0.01, FAR_RIDGE_RELATIVE, FAR_PRIOR_NTK, FAR_PARAM_STANDARD,
+        {LN_FIRST, 0, FAR_RIDGE_RELATIVE, FAR_KERNEL_NTK, FAR_PARAM_NTK, 1},
+        {LN_FIRST, 0.1, FAR_RIDGE_RELATIVE, FAR_KERNEL_NNGP, FAR_PARAM_NTK, 1},
+        {NO_NORM, 0.3, FAR_RIDGE_ABSOLUTE, FAR_KERNEL_NTK, FAR_PARAM_NTK, 0},
+        {NO_NORM, 0, FAR_RIDGE_ABSOLUTE, FAR_KERNEL_NNGP, FAR_PARAM_NTK, 1},
+        {"dense(7) ln relu dense(1)", 0.01, FAR_RIDGE_RELATIVE, FAR_KERNEL_NTK, FAR_PARAM_STANDARD,
          1},
-        {"dense ln gelu dense", 1e-3, FAR_RIDGE_RELATIVE, FAR_PRIOR_NTK, FAR_PARAM_NTK, 0},
+        {"dense ln gelu dense", 1e-3, FAR_RIDGE_RELATIVE, FAR_KERNEL_NTK, FAR_PARAM_NTK, 0},
     };
     far_frame *frame = some_data();
     for (int i = 0; i < COUNT(cases); i++) {
         far_fit_opts o = options("y2,y1", cases[i].arch, cases[i].ridge);
         o.ridge_kind = cases[i].kind;
-        o.prior = cases[i].prior;
+        o.kernel = cases[i].kernel;
         o.param = cases[i].param;
         o.standardize = cases[i].standardize;
         far_model *m = fit(frame, o);
@@ -1152,7 +1152,7 @@ static void predictions_are_kernels_times_alpha(void **state)
         far_prediction *p = predict(m, frame, predict_options());
         double cross[N * N], r2 = 0;
         far_mat x = far_model_points(m);
-        kernel_between(m, info.prior, &x, &x, cross);
+        kernel_between(m, info.kernel, &x, &x, cross);
         for (int64_t c = 0; c < P; c++) {
             double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, c),
                    error = 0, spread = 0, mean = 0;
@@ -1274,7 +1274,7 @@ static double mean_diagonal(const far_model *m)
 {
     double k[N * N], sum = 0;
     far_mat x = far_model_points(m);
-    kernel_between(m, far_model_describe(m).prior, &x, &x, k);
+    kernel_between(m, far_model_describe(m).kernel, &x, &x, k);
     for (int i = 0; i < N; i++) {
         sum += k[i * N + i];
     }
@@ -1291,7 +1291,7 @@ static void leaving_out_equals_the_closed_form(void **state)
     for (int i = 0; i < 2 * COUNT(archs); i++) {
         far_fit_opts o = options("y1,y2", archs[i / 2], NAN);
         o.standardize = 0;
-        o.prior = i % 2 ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+        o.kernel = i % 2 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
         far_model *m = fit(frame, o);
         assert_int_equal(far_model_candidate_count(m), 1);
         far_candidate c = far_model_candidate(m, 0);
@@ -1337,7 +1337,7 @@ static double log_density(const far_model *m, double ridge, double *amplitude)
     long double k[N * N], b[N * P], fit_term = 0;
     double plain[N * N];
     far_mat x = far_model_points(m);
-    kernel_between(m, far_model_describe(m).prior, &x, &x, plain);
+    kernel_between(m, far_model_describe(m).kernel, &x, &x, plain);
     for (int i = 0; i < N * N; i++) {
         k[i] = plain[i] + (i / N == i % N ? (long double)ridge : 0);
     }
@@ -1369,7 +1369,7 @@ static void the_likelihood_is_the_density(void **state)
     for (int i = 0; i < 4; i++) {
         far_fit_opts o = options("y1,y2", archs[i / 2], NAN);
         o.criterion = FAR_CRITERION_LIKELIHOOD;
-        o.prior = i % 2;
+        o.kernel = i % 2;
         far_model *m = fit(frame, o);
         far_candidate c = far_model_candidate(m, 0);
         double amplitude, ridge = c.ridge * mean_diagonal(m);
@@ -1392,7 +1392,7 @@ static void auto_chooses_a_bounded_network(void **state)
     static const char *const asked[] = {NULL, "auto"};
     for (int i = 0; i < 4; i++) {
         far_fit_opts o = options("y1", asked[i % 2], i == 3 ? 0.01 : NAN);
-        o.prior = i == 2 ? FAR_PRIOR_NNGP : FAR_PRIOR_NTK;
+        o.kernel = i == 2 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
         far_model *m = fit(frame, o);
         int chosen = 0, unbounded = 0;
         double best = -INFINITY, own = NAN;
@@ -1500,7 +1500,7 @@ static far_frame *new_points(const far_model *m, double *cross)
     double points[5 * D];
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), own = far_model_points(m);
     must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded));
-    kernel_between(m, far_model_describe(m).prior, &encoded, &own, cross);
+    kernel_between(m, far_model_describe(m).kernel, &encoded, &own, cross);
     return frame;
 }
 
@@ -1510,7 +1510,7 @@ static void stopped_training_is_gradient_flow(void **state)
     far_frame *frame = some_data();
     for (int i = 0; i < 4; i++) {
         far_fit_opts o = options_x("y1", i % 2 ? NO_NORM : LN_FIRST, i < 2 ? 0 : 0.02);
-        o.prior = i == 3;
+        o.kernel = i == 3;
         far_model *m = fit(frame, o);
         double cross[5 * N], y[N];
         long double k[N * N], alpha[N];
@@ -1673,17 +1673,17 @@ static void spreads_follow_their_formulas(void **state)
     far_frame *frame = some_data();
     for (int i = 0; i < 6; i++) {
         far_fit_opts o = options_x("y2,y1", i % 2 ? NO_NORM : LN_FIRST, i < 2 ? 0 : 0.05);
-        o.prior = i >= 4;
+        o.kernel = i >= 4;
         far_model *m = fit(frame, o);
         double cross[5 * N], start[5 * N], own[25], own_start[25], start_xx[N * N], points[5 * D];
         long double k[N * N], w[N * 5], alpha[N * P];
         far_frame *new = new_points(m, cross);
         far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
         must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
-        kernel_between(m, far_model_describe(m).prior, &encoded, &encoded, own);
-        kernel_between(m, FAR_PRIOR_NNGP, &encoded, &encoded, own_start);
-        kernel_between(m, FAR_PRIOR_NNGP, &encoded, &x, start);
-        kernel_between(m, FAR_PRIOR_NNGP, &x, &x, start_xx);
+        kernel_between(m, far_model_describe(m).kernel, &encoded, &encoded, own);
+        kernel_between(m, FAR_KERNEL_NNGP, &encoded, &encoded, own_start);
+        kernel_between(m, FAR_KERNEL_NNGP, &encoded, &x, start);
+        kernel_between(m, FAR_KERNEL_NNGP, &x, &x, start_xx);
         ridged_kernel(m, k);
         for (int r = 0; r < N; r++) {
             for (int c = 0; c < 5; c++) {
@@ -1743,9 +1743,9 @@ static void the_ensemble_spreads_from_its_start(void **state)
     far_frame *new = new_points(m, cross);
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
     must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
-    kernel_between(m, FAR_PRIOR_NNGP, &encoded, &encoded, own);
-    kernel_between(m, FAR_PRIOR_NNGP, &encoded, &x, start);
-    kernel_between(m, FAR_PRIOR_NNGP, &x, &x, start_xx);
+    kernel_between(m, FAR_KERNEL_NNGP, &encoded, &encoded, own);
+    kernel_between(m, FAR_KERNEL_NNGP, &encoded, &x, start);
+    kernel_between(m, FAR_KERNEL_NNGP, &x, &x, start_xx);
     ridged_kernel(m, k);
     for (int i = 0; i < N; i++) {
         for (int j = 0; j < N; j++) {

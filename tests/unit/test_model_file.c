@@ -113,7 +113,7 @@ static far_model_info make_info(void)
     info.inputs = INPUTS;
     info.standardize = info.impute = 1;
     info.param = FAR_PARAM_STANDARD;
-    info.prior = FAR_PRIOR_NNGP;
+    info.kernel = FAR_KERNEL_NNGP;
     info.ridge = fabs(awkward(50));
     info.ridge_relative = fabs(awkward(51));
     info.mean_diagonal = 7 + fabs(awkward(52));
@@ -178,7 +178,7 @@ static far_model *make_classification(void)
     m->info = make_info();
     m->info.task = FAR_TASK_CLASSIFY;
     m->info.param = FAR_PARAM_NTK;
-    m->info.prior = FAR_PRIOR_NTK;
+    m->info.kernel = FAR_KERNEL_NTK;
     m->info.standardize = m->info.impute = 0;
     m->info.storage = FAR_STORAGE_FULL;
     m->info.outputs = 3;

@@ -135,7 +135,7 @@ static void a_kernel_without_a_known_supremum_is_not_bounded(void **state)
 static void make_search(far_search *s, far_model *m, const far_fit_opts *o, double *x, double *y)
 {
     m->info.inputs = m->info.outputs = 1;
-    m->info.prior = FAR_PRIOR_NTK;
+    m->info.kernel = FAR_KERNEL_NTK;
     for (int i = 0; i < ROWS; i++) {
         x[i] = (i * 7 % ROWS + 1) / 10.0;
         y[i] = x[i] > 5.4 ? 2 * x[i] : 1;

@@ -1,7 +1,6 @@
 #include "along.h"
 #include "dataset.h"
 #include "files.h"
-#include "json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,9 +3,7 @@
 #include "cli.h"
 #include "files.h"
 #include "fitting.h"
-#include "json.h"
 #include "report_verbs.h"
-#include "verdict.h"
 
 #include <farfield/certify.h>
 #include <math.h>
@@ -18,12 +16,10 @@
 typedef struct certify_args {
     fit_args fit;
     const char *operand; /* a model, or a table with --target */
-    const char *along, *check, *output, *report;
-    int argc; /* what was typed */
-    char **argv;
+    const char *along, *check, *output;
+    common_args common;
     double exceeds, gap, seconds;
-    int64_t starts, threads;
-    bool json, quiet;
+    int64_t starts;
 } certify_args;
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -44,11 +40,6 @@ static const option OPTIONS[] = {
      "check the certificate in the file CERT against MODEL", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the certificate in FILE (cert.json)",
      0, 0},
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write report.html in DIR: verdict, bounds, pictures", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print the certificate as JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no messages and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char USAGE[] = "certify MODEL|NET [options]\n"
@@ -101,6 +92,7 @@ static int read_command_line(int argc, char **argv, certify_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = {.title = "With DATA, as for farfield fit:",
                                   .options = FIT_OPTIONS,
                                   .count = FIT_OPTION_COUNT,
@@ -154,69 +146,20 @@ static int keep_text(far_ctx *ctx, const char *text, const char *path)
     return code;
 }
 
-/* Length of text without the blanks at its end. */
-static int trimmed(const char *text, size_t length)
-{
-    while (length > 0 && strchr(" \n", text[length - 1])) {
-        length--;
-    }
-    return (int)length;
-}
-
-/* The certificate's own text; directions asked for become one more field at its end. */
-static void print_json(const char *text, const along *directions)
-{
-    int length = trimmed(text, strlen(text));
-    if (!directions->label) {
-        fwrite(text, 1, (size_t)length, stdout);
-        print("\n");
-        return;
-    }
-    fwrite(text, 1, (size_t)trimmed(text, (size_t)length - 1), stdout);
-    print(",\n \"along\": ");
-    verdict_json_along(directions);
-    print("\n}\n");
-}
-
-/* A proof is about these bytes; whether they are those that were written, only a checksum tells. */
-static void print_unsealed(const certify_args *a, const far_predictor *m)
-{
-    if (!far_predictor_describe(m).sealed) {
-        print("%s carries no checksum: nothing tells whether it is as it was written\n",
-              a->operand);
-    }
-}
-
-static int print_certificate(session *s, const certify_args *a, const far_predictor *m,
-                             const far_certificate *c, const along *directions)
+/* What was asked for is told also where it is to be quiet. */
+static int tell_certificate(session *s, const certify_args *a, const far_predictor *m,
+                            const far_certificate *c, const along *directions)
 {
     char *text = NULL;
+    report_proof shown = {a->operand, m, c, directions, a->exceeds};
+    common_args common = a->common;
+    common.quiet = false;
     if (far_certificate_json(s->ctx, c, &text) != FAR_OK) {
         return session_failure(s, NULL);
     }
     int code = a->output ? keep_text(s->ctx, text, a->output) : EXIT_DONE;
-    if (code == EXIT_DONE && a->json) {
-        print_json(text, directions);
-    } else if (code == EXIT_DONE) {
-        verdict_print(m, c, a->exceeds);
-        verdict_print_along(m, directions);
-        print_unsealed(a, m);
-    }
+    code = code == EXIT_DONE ? certificate_tell(s, &common, &shown, text) : code;
     far_text_free(s->ctx, text);
-    return code;
-}
-
-static int write_report(session *s, const certify_args *a, const far_predictor *m,
-                        const far_certificate *c, const along *directions)
-{
-    report r;
-    report_proof shown = {a->operand, m, c, directions};
-    int code = report_open(s, a->report, &r);
-    if (code == EXIT_DONE && a->report) {
-        report_certificate(&r, &shown, a->argc, a->argv);
-        code = report_write(&r);
-    }
-    report_close(&r);
     return code;
 }
 
@@ -240,10 +183,7 @@ static int certify(session *s, const certify_args *a, const far_predictor *m,
     interrupts_hold();
     far_status st = far_predictor_certify(s->ctx, m, &opts, &c);
     session_idle(s); /* does not come back after Ctrl-C */
-    int code = st == FAR_OK ? print_certificate(s, a, m, c, directions) : session_failure(s, NULL);
-    if (code == EXIT_DONE) {
-        code = write_report(s, a, m, c, directions);
-    }
+    int code = st == FAR_OK ? tell_certificate(s, a, m, c, directions) : session_failure(s, NULL);
     far_certificate_destroy(c);
     return code;
 }
@@ -275,11 +215,11 @@ static int check_certificate(session *s, const certify_args *a, const far_predic
     if (st != FAR_OK) {
         return session_failure(s, a->check);
     }
-    if (!a->quiet) {
-        print("%s holds for %s\n", a->check, a->operand);
-        print_unsealed(a, m);
-    }
-    return EXIT_DONE;
+    report r;
+    int code = report_begin(s, &a->common, "A certificate that holds", &r);
+    far_result_line(r.result, "%s holds for %s", a->check, a->operand);
+    certificate_unsealed(r.result, a->operand, m);
+    return report_end(&r, code);
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
@@ -288,9 +228,6 @@ static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
 {
     certified m = {0};
     int code = a->output ? output_possible(VERB, s->ctx, a->output) : EXIT_DONE;
-    if (code == EXIT_DONE) {
-        code = report_possible(s, a->report);
-    }
     if (code == EXIT_DONE) {
         code = a->fit.target ? fit_model(s, a, opts, &m) : load(s, a, &m);
     }
@@ -310,7 +247,7 @@ static void set_defaults(certify_args *args)
                            .gap = opts.gap,
                            .seconds = opts.seconds,
                            .starts = opts.starts,
-                           .threads = default_threads()};
+                           .common = {.threads = default_threads()}};
     fit_defaults(&args->fit);
 }
 
@@ -319,8 +256,6 @@ int cmd_certify(int argc, char **argv)
     certify_args args;
     far_fit_opts opts;
     set_defaults(&args);
-    args.argc = argc;
-    args.argv = argv;
     int code = read_command_line(argc, argv, &args);
     if (code == OPTIONS_OK) {
         code = fit_read_args(VERB, &args.fit, &opts);
@@ -329,7 +264,7 @@ int cmd_certify(int argc, char **argv)
         return code;
     }
     session s = {0};
-    code = session_open(&s, VERB, args.threads, args.quiet);
+    code = session_start(&s, VERB, &args.common);
     if (code == EXIT_DONE) {
         code = run_certify(&s, &args, &opts);
     }

@@ -14,15 +14,14 @@
 
 typedef struct compare_args {
     fit_args fit;
-    const char *data, *shift, *models, *report;
-    int64_t seeds, threads;
+    common_args common;
+    const char *data, *shift, *models;
+    int64_t seeds;
     double test_fraction;
-    bool no_certify, json, quiet;
+    bool no_certify;
 } compare_args;
 
 typedef struct job {
-    int argc;
-    char **argv;
     compare_args args;
     session s;
     far_fit_opts fit;
@@ -55,11 +54,6 @@ static const option OPTIONS[] = {
      "of the rows in range, to test on", 0, 0},
     {"--no-certify", 0, OPTION_FLAG, AT(no_certify), NULL,
      "do not ask which models are bounded everywhere", 0, 0},
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "also write report.html in DIR, with compare.json, compare.csv and\npredictions.csv", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no messages and no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 /* What compare takes of the options of a fit. */
@@ -79,7 +73,8 @@ static const char NOTES[] =
     "of relu, with a layer norm nowhere, before the first, the second, or each activation; auto:\n"
     "what farfield fit chooses (slow); xgboost: boosted trees; linear: ridge regression; mean.\n"
     "Exit: 1 if every network failed, or every model if there is no network. A model that fails\n"
-    "does not stop the others.\n\n"
+    "does not stop the others. In the folder of a report are also compare.json, compare.csv and\n"
+    "predictions.csv.\n\n"
     "Examples:\n"
     "  farfield compare protein.csv --target RMSD --shift 'F1 >= 20000'\n"
     "  farfield compare data.csv -t y -s 'year > 2020' --models 'ln-second;xgboost' --seeds 10\n"
@@ -120,6 +115,7 @@ static int read_command_line(int argc, char **argv, compare_args *args)
                          .notes = NOTES,
                          .options = OPTIONS,
                          .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,
                                   .count = TAKEN_COUNT,
@@ -206,11 +202,6 @@ static int compare(job *j)
     return report_failure(j, st);
 }
 
-static bool succeeded(const far_compare_row *r)
-{
-    return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
-}
-
 /* One network that works is enough; where none was asked for, one model. */
 static int verdict(const job *j)
 {
@@ -221,47 +212,24 @@ static int verdict(const job *j)
         if (info.networks > 0 && !r->network) {
             continue;
         }
-        if (succeeded(r)) {
+        if (comparison_scored(r)) {
             return EXIT_DONE;
         }
         failed = failed ? failed : r;
     }
-    return failure(VERB, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
-                   failed->model, failed->message);
-}
-
-static int write_report(job *j, const char *text)
-{
-    report r;
-    int code = report_open(&j->s, j->args.report, &r);
-    code = code == EXIT_DONE ? comparison_report(&j->s, j->comparison, text, j->args.report) : code;
-    if (code == EXIT_DONE) {
-        report_comparison(&r, j->comparison, &j->data, j->argc, j->argv);
-        code = report_write(&r);
-    }
-    report_close(&r);
+    char *why = talk_flags(failed->message);
+    int code = failure(VERB, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
+                       failed->model, why ? why : failed->message);
+    free(why);
     return code;
 }
 
-/* Interrupts are held. */
-static int write_result(job *j)
+/* Interrupts are held. What was asked for is told also where it is to be quiet. */
+static int tell(job *j)
 {
-    char *text = NULL;
-    if (far_comparison_json(j->s.ctx, j->comparison, &text) != FAR_OK) {
-        session_idle(&j->s);
-        return session_failure(&j->s, NULL);
-    }
-    int code = EXIT_DONE;
-    if (j->args.report) {
-        code = write_report(j, text);
-    }
-    session_idle(&j->s); /* does not come back after Ctrl-C */
-    if (j->args.json) {
-        puts(text);
-    } else {
-        comparison_print(j->comparison);
-    }
-    far_text_free(j->s.ctx, text);
+    common_args common = j->args.common;
+    common.quiet = false;
+    int code = comparison_show(&j->s, &common, j->comparison, &j->data);
     int judged = verdict(j);
     return code == EXIT_DONE ? judged : code;
 }
@@ -280,16 +248,13 @@ static int run_compare(job *j)
 {
     int code = check_models(j);
     if (code == EXIT_DONE) {
-        code = report_possible(&j->s, j->args.report);
-    }
-    if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
     }
     if (code == EXIT_DONE) {
         code = compare(j);
     }
     if (code == EXIT_DONE) {
-        code = write_result(j);
+        code = tell(j);
     }
     return code;
 }
@@ -301,14 +266,14 @@ static void set_defaults(compare_args *args)
     *args = (compare_args){.models = opts.models,
                            .seeds = opts.seeds,
                            .test_fraction = opts.test_fraction,
-                           .threads = default_threads()};
+                           .common = {.threads = default_threads()}};
     fit_defaults(&args->fit);
     args->fit.arch = ""; /* models name their own; an absolute ridge may go with them */
 }
 
 int cmd_compare(int argc, char **argv)
 {
-    job j = {.argc = argc, .argv = argv};
+    job j = {0};
     set_defaults(&j.args);
     int code = read_command_line(argc, argv, &j.args);
     if (code == OPTIONS_OK) {
@@ -317,7 +282,7 @@ int cmd_compare(int argc, char **argv)
     if (code != OPTIONS_OK) {
         return code;
     }
-    code = session_open(&j.s, VERB, j.args.threads, j.args.quiet);
+    code = session_start(&j.s, VERB, &j.args.common);
     if (code == EXIT_DONE) {
         code = run_compare(&j);
     }

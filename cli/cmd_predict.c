@@ -4,7 +4,6 @@
 #include "cli.h"
 #include "dataset.h"
 #include "files.h"
-#include "json.h"
 #include "options.h"
 #include "predict_kernel.h"
 #include "report.h"

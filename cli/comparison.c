@@ -1,33 +1,161 @@
+#define _GNU_SOURCE
 #include "comparison.h"
+#include "verdict.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- cells --------------------------------------------------------------------------------- */
+/* ---- JSON ---------------------------------------------------------------------------------- */
 
-enum { CERTIFICATE = 6, COLUMNS = COMPARISON_COLUMNS, CELL_BYTES = sizeof(comparison_cell) };
-static const char *const HEADS[COLUMNS] = {"R2 in",  "R2 out",  "RMSE in",     "RMSE out",
-                                           "|f| in", "|f| out", "certificate", "seconds"};
-
-typedef comparison_cell cell;
-
-static const char *show_value(double value, cell buffer)
+/* Whether anything but a message is known of it. */
+bool comparison_scored(const far_compare_row *r)
 {
-    snprintf(buffer, CELL_BYTES, isnan(value) ? "-" : "%.4g", value);
-    return buffer;
+    return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
 }
 
-/* "0.694 +- 0.004" */
-static void show_r2(far_compare_average a, cell buffer)
+static double both_seconds(const far_compare_row *r)
 {
-    const char *format = fabs(a.mean) < 1000 ? "%.3f" : "%.4g";
-    int length = snprintf(buffer, CELL_BYTES, isnan(a.mean) ? "-" : format, a.mean);
-    if (!isnan(a.ci95)) {
-        snprintf(buffer + length, CELL_BYTES - (size_t)length,
-                 a.ci95 < 1000 ? " +- %.3f" : " +- %.4g", a.ci95);
+    return r->seconds_fit + (isnan(r->seconds_predict) ? 0 : r->seconds_predict);
+}
+
+/* why: where there is no such number. */
+static void put_number(far_result *r, const char *key, double value, const char *why)
+{
+    if (isnan(value) && why) {
+        far_result_missing(r, key, why, NULL);
+    } else {
+        far_result_number(r, key, value, NULL, NULL);
     }
+}
+
+/* What the library said, with the names of flags. */
+static void put_message(far_result *r, const char *key, const char *message)
+{
+    char *text = message ? talk_flags(message) : NULL;
+    far_result_text(r, key, text, NULL, NULL);
+    free(text);
+}
+
+static void put_average(far_result *r, const char *key, far_compare_average a, const char *why,
+                        int64_t seeds)
+{
+    far_result_open(r, key);
+    put_number(r, "mean", a.mean, why);
+    put_number(r, "ci95", a.ci95, !why && seeds == 1 ? "there is one seed only" : why);
+    far_result_close(r);
+}
+
+/* {"F1": 0.93, ...} */
+static void put_direction(far_result *r, const far_certificate *c, const far_bound *b)
+{
+    const char *name;
+    if (!b || !b->direction) {
+        far_result_missing(r, "direction", "none", NULL);
+        return;
+    }
+    far_result_open(r, "direction");
+    for (int64_t i = 0; (name = far_certificate_input(c, i)); i++) {
+        far_result_number(r, name, b->direction[i], NULL, NULL);
+    }
+    far_result_close(r);
+}
+
+static void put_certificate(far_result *r, const far_compare_row *row)
+{
+    const far_bound *b = row->certificate ? far_certificate_bound(row->certificate, 0) : NULL;
+    const char *why = b ? NULL : "there is no certificate";
+    far_result_open(r, "certificate");
+    far_result_text(r, "verdict", b ? far_verdict_text(b->verdict) : NULL, NULL, NULL);
+    put_number(r, "tightest", b ? b->tightest : NAN, why);
+    put_number(r, "sup_found", b && b->verdict == FAR_BOUNDED ? row->found : NAN, why);
+    put_number(r, "slope", b ? b->slope : NAN, why);
+    put_number(r, "order", b ? b->order : NAN, why);
+    put_direction(r, row->certificate, b);
+    put_message(r, "reason", row->reason);
+    put_number(r, "seed", b ? (double)row->certificate_seed : NAN, why);
+    far_result_close(r);
+}
+
+static void put_run(far_result *r, const far_compare_run *run)
+{
+    const char *why = run->status == FAR_OK ? NULL : "failed";
+    far_result_open(r, NULL);
+    far_result_count(r, "seed", (int64_t)run->seed, NULL, NULL);
+    far_result_text(r, "arch", run->arch, NULL, NULL);
+    put_number(r, "ridge", run->ridge, why ? why : "it has none");
+    put_number(r, "r2_in", run->r2_in, why);
+    put_number(r, "r2_out", run->r2_out, why);
+    put_number(r, "rmse_in", run->rmse_in, why);
+    put_number(r, "rmse_out", run->rmse_out, why);
+    put_number(r, "max_in", run->max_in, why);
+    put_number(r, "max_out", run->max_out, why);
+    put_number(r, "seconds_fit", run->seconds_fit, why);
+    put_number(r, "seconds_predict", run->seconds_predict, why ? why : "in seconds_fit");
+    put_message(r, "error", run->message);
+    far_result_close(r);
+}
+
+static void put_model(far_result *r, const far_comparison *c, int64_t model, int64_t seeds)
+{
+    const far_compare_row *row = far_comparison_row(c, model);
+    const char *state = far_compare_state_text(row->state);
+    const char *why = comparison_scored(row) ? NULL : state;
+    far_result_open(r, NULL);
+    far_result_text(r, "model", row->model, NULL, NULL);
+    far_result_text(r, "arch", row->arch, NULL, NULL);
+    far_result_text(r, "status", state, NULL, NULL);
+    put_message(r, "error", row->message);
+    put_average(r, "r2_in", row->r2_in, why, seeds);
+    put_average(r, "r2_out", row->r2_out, why, seeds);
+    put_number(r, "rmse_in", row->rmse_in.mean, why);
+    put_number(r, "rmse_out", row->rmse_out.mean, why);
+    put_number(r, "max_in", row->max_in, why);
+    put_number(r, "max_out", row->max_out, why);
+    put_number(r, "ridge", row->ridge, why ? why : "it has none");
+    put_number(r, "seconds", both_seconds(row), why);
+    put_certificate(r, row);
+    far_result_open_list(r, "runs");
+    for (int64_t i = 0; i < seeds; i++) {
+        put_run(r, far_comparison_run(c, model, i));
+    }
+    far_result_close(r);
+    far_result_close(r);
+}
+
+static void put_json(far_result *r, const far_comparison *c, const far_comparison_info *i)
+{
+    far_result_text(r, "target", i->target, NULL, NULL);
+    far_result_text(r, "shift", i->shift, NULL, NULL);
+    far_result_count(r, "rows_in", i->rows_in, NULL, NULL);
+    far_result_count(r, "rows_out", i->rows_out, NULL, NULL);
+    far_result_count(r, "train_rows", i->train_rows, NULL, NULL);
+    far_result_count(r, "test_rows", i->test_rows, NULL, NULL);
+    far_result_count(r, "seeds", i->seeds, NULL, NULL);
+    far_result_count(r, "first_seed", (int64_t)i->first_seed, NULL, NULL);
+    far_result_text(r, "best", i->best >= 0 ? far_comparison_row(c, i->best)->model : NULL, NULL,
+                    NULL);
+    far_result_number(r, "largest_in", i->largest_in, NULL, NULL);
+    far_result_number(r, "largest_out", i->largest_out, NULL, NULL);
+    far_result_number(r, "seconds", i->seconds, NULL, NULL);
+    far_result_open_list(r, "rows");
+    for (int64_t k = 0; k < i->models; k++) {
+        put_model(r, c, k, i->seeds);
+    }
+    far_result_close(r);
+}
+
+/* ---- the table ----------------------------------------------------------------------------- */
+
+/* "0.694 +- 0.004" */
+static void put_r2(far_result *r, far_compare_average a)
+{
+    char half[40] = "";
+    if (!isnan(a.ci95)) {
+        snprintf(half, sizeof half, a.ci95 < 1000 ? " +- %.3f" : " +- %.4g", a.ci95);
+    }
+    far_result_cell_words(r, a.mean, fabs(a.mean) < 1000 ? "%.3f%s" : "%.4g%s", a.mean, half);
 }
 
 /* The input with the largest part in the direction; *others: whether it is not the only one. */
@@ -42,20 +170,33 @@ static const char *main_input(const far_certificate *c, const far_bound *b, bool
     return far_certificate_input(c, most);
 }
 
-static void show_verdict(const far_certificate *c, cell buffer)
+static void put_verdict(far_result *r, const far_certificate *c)
 {
     bool others = false;
     const far_bound *b = c ? far_certificate_bound(c, 0) : NULL;
-    if (!b) {
-        snprintf(buffer, CELL_BYTES, "-");
-    } else if (b->verdict == FAR_BOUNDED) {
-        snprintf(buffer, CELL_BYTES, "|f| <= %.4g", far_round_up(b->tightest, 4));
-    } else if (b->verdict == FAR_UNBOUNDED) {
+    if (b && b->verdict == FAR_BOUNDED) {
+        far_result_cell_text(r, "|f| <= %.4g", far_round_up(b->tightest, 4));
+    } else if (b && b->verdict == FAR_UNBOUNDED) {
         const char *input = main_input(c, b, &others);
-        snprintf(buffer, CELL_BYTES, "unbounded along %.30s%s", input, others ? ", ..." : "");
+        far_result_cell_text(r, "unbounded along %.30s%s", input, others ? ", ..." : "");
     } else {
-        snprintf(buffer, CELL_BYTES, "undecided");
+        far_result_cell_text(r, b ? "undecided" : "-");
     }
+}
+
+/* All of one that failed is a dash. */
+static void put_row(far_result *r, const far_compare_row *row, bool best)
+{
+    bool scored = comparison_scored(row);
+    far_result_cell_text(r, "%s %s", best ? "*" : " ", row->model);
+    put_r2(r, row->r2_in);
+    put_r2(r, row->r2_out);
+    far_result_cell(r, row->rmse_in.mean);
+    far_result_cell(r, row->rmse_out.mean);
+    far_result_cell(r, row->max_in);
+    far_result_cell(r, row->max_out);
+    put_verdict(r, row->certificate);
+    far_result_cell(r, scored ? both_seconds(row) : NAN);
 }
 
 /* Whether that is what is known of its predictions over all inputs. */
@@ -65,111 +206,38 @@ static bool judged(const far_compare_row *r, far_verdict verdict)
            far_certificate_bound(r->certificate, 0)->verdict == verdict;
 }
 
-bool comparison_open(const far_compare_row *r)
+static void put_note(far_result *r, const far_compare_row *row)
 {
-    return comparison_scored(r) && r->reason && !judged(r, FAR_BOUNDED) &&
-           !judged(r, FAR_UNBOUNDED);
-}
-
-static double both_seconds(const far_compare_row *r)
-{
-    return r->seconds_fit + (isnan(r->seconds_predict) ? 0 : r->seconds_predict);
-}
-
-bool comparison_scored(const far_compare_row *r)
-{
-    return r->state == FAR_COMPARED_OK || r->state == FAR_COMPARED_PARTLY;
-}
-
-void comparison_cells(const far_compare_row *r, cell cells[COLUMNS])
-{
-    show_r2(r->r2_in, cells[0]);
-    show_r2(r->r2_out, cells[1]);
-    show_value(r->rmse_in.mean, cells[2]);
-    show_value(r->rmse_out.mean, cells[3]);
-    show_value(r->max_in, cells[4]);
-    show_value(r->max_out, cells[5]);
-    show_verdict(r->certificate, cells[CERTIFICATE]);
-    snprintf(cells[7], CELL_BYTES, "%.2f", both_seconds(r));
-}
-
-/* ---- the table ----------------------------------------------------------------------------- */
-
-typedef struct widths {
-    int name, column[COLUMNS];
-} widths;
-
-static void widen(int *width, const char *text)
-{
-    int length = (int)strlen(text);
-    *width = length > *width ? length : *width;
-}
-
-static widths measure(const far_comparison *c, int64_t models, const char *const heads[COLUMNS])
-{
-    widths w = {.name = (int)strlen("model")};
-    for (int k = 0; k < COLUMNS; k++) {
-        widen(&w.column[k], heads[k]);
+    bool open = comparison_scored(row) && row->reason && !judged(row, FAR_BOUNDED) &&
+                !judged(row, FAR_UNBOUNDED);
+    const char *said = row->message ? row->message : open ? row->reason : NULL;
+    char *text = said ? talk_flags(said) : NULL;
+    if (row->message) {
+        far_result_line(r, "  %s  %s: %s", row->model, far_compare_state_text(row->state),
+                        text ? text : "");
+    } else if (open) {
+        far_result_line(r, "%s is not decided: %s", row->model, text ? text : "");
     }
-    for (int64_t i = 0; i < models; i++) {
-        const far_compare_row *r = far_comparison_row(c, i);
-        cell cells[COLUMNS];
-        widen(&w.name, r->model);
-        if (comparison_scored(r)) {
-            comparison_cells(r, cells);
-        }
-        for (int k = 0; comparison_scored(r) && k < COLUMNS; k++) {
-            widen(&w.column[k], cells[k]);
-        }
-    }
-    return w;
+    free(text);
 }
 
-static void print_cells(const widths *w, const char *mark, const char *name,
-                        const char *const texts[COLUMNS])
+static void put_table(far_result *r, const far_comparison *c, const far_comparison_info *info)
 {
-    print("%s %-*s", mark, w->name, name);
-    for (int k = 0; k < COLUMNS; k++) {
-        print(k == CERTIFICATE ? "  %-*s" : "  %*s", w->column[k], texts[k]);
-    }
-    print("\n");
-}
-
-static void print_row(const widths *w, const char *mark, const far_compare_row *r)
-{
-    cell cells[COLUMNS];
-    const char *texts[COLUMNS];
-    if (!comparison_scored(r)) {
-        print("%s %-*s  %s: %s\n", mark, w->name, r->model, far_compare_state_text(r->state),
-              r->message);
-        return;
-    }
-    comparison_cells(r, cells);
-    for (int k = 0; k < COLUMNS; k++) {
-        texts[k] = cells[k];
-    }
-    print_cells(w, mark, r->model, texts);
-}
-
-static void print_notes(const far_comparison *c, int64_t models)
-{
-    for (int64_t i = 0; i < models; i++) {
-        const far_compare_row *r = far_comparison_row(c, i);
-        if (r->state == FAR_COMPARED_PARTLY) {
-            print("%s failed for some seeds: %s\n", r->model, r->message);
-        }
-        if (comparison_open(r)) {
-            print("%s is not decided: %s\n", r->model, r->reason);
-        }
-    }
-}
-
-static void print_table(const far_comparison *c, const far_comparison_info *info)
-{
-    widths w = measure(c, info->models, HEADS);
-    print_cells(&w, " ", "model", HEADS);
+    static const far_result_column COLUMNS[] = {
+        {NULL, "  model", NULL},   {NULL, "R2 in", "%.3f"},     {NULL, "R2 out", "%.3f"},
+        {NULL, "RMSE in", "%.4g"}, {NULL, "RMSE out", "%.4g"},  {NULL, "|f| in", "%.4g"},
+        {NULL, "|f| out", "%.4g"}, {NULL, "certificate", NULL}, {NULL, "seconds", "%.2f"}};
+    far_result_table(r, NULL,
+                     "In range: rows held out at random. Out of range: rows no model was trained "
+                     "on. |f|: the largest prediction in size. * the best R2 out of range. With "
+                     "several seeds means and 95% intervals of the mean; the certificate holds for "
+                     "all.",
+                     COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int64_t i = 0; i < info->models; i++) {
-        print_row(&w, i == info->best ? "*" : " ", far_comparison_row(c, i));
+        put_row(r, far_comparison_row(c, i), i == info->best);
+    }
+    for (int64_t i = 0; i < info->models; i++) {
+        put_note(r, far_comparison_row(c, i));
     }
 }
 
@@ -212,10 +280,10 @@ static void tell_in_range(FILE *out, const far_comparison *c, const far_comparis
     const far_compare_row *best = far_comparison_row(c, info->best);
     const far_compare_row *r = far_comparison_row(c, other);
     if (other == info->best) {
-        talk(out, " (%.3f in range, the best there too)", r->r2_in.mean);
+        fprintf(out, " (%.3f in range, the best there too)", r->r2_in.mean);
     } else {
-        talk(out, " (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
-             best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
+        fprintf(out, " (%.3f in range); best in range: %s, R2 %.3f, which has %.3f out of range",
+                best->r2_in.mean, r->model, r->r2_in.mean, r->r2_out.mean);
     }
 }
 
@@ -232,22 +300,22 @@ static void tell_runner_up(FILE *out, const far_comparison *c, const far_compari
     bool overlap = apart < best->r2_out.ci95 + next->r2_out.ci95;
     const char *how = overlap ? "overlap" : "do not overlap";
     if (second == best_but(c, info->models, score_in, -1)) { /* it was just named */
-        talk(out, ", the next there, and the intervals %s", how);
+        fprintf(out, ", the next there, and the intervals %s", how);
     } else {
-        talk(out, "; next out of range: %s, %.3f, and the intervals %s", next->model,
-             next->r2_out.mean, how);
+        fprintf(out, "; next out of range: %s, %.3f, and the intervals %s", next->model,
+                next->r2_out.mean, how);
     }
 }
 
 static void tell_undefined(FILE *out, const far_comparison *c, const far_comparison_info *info)
 {
     if (best_but(c, info->models, score_in, -1) >= 0) {
-        talk(out, "R2 out of range is undefined: %s.\n",
-             info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
+        fprintf(out, "R2 out of range is undefined: %s.",
+                info->rows_out < 2 ? "there is one row only" : "the truth is the same in all rows");
     }
 }
 
-void comparison_tell_best(FILE *out, const far_comparison *c)
+static void tell_best(FILE *out, const far_comparison *c)
 {
     far_comparison_info about = far_comparison_describe(c), *info = &about;
     if (info->best < 0) {
@@ -256,48 +324,17 @@ void comparison_tell_best(FILE *out, const far_comparison *c)
     }
     const far_compare_row *best = far_comparison_row(c, info->best);
     if (!(best->r2_out.mean > 0)) {
-        talk(out,
-             "Out of range every model is worse than the mean of those rows would be (R2 0).\n");
+        fprintf(out,
+                "Out of range every model is worse than the mean of those rows would be (R2 0).");
     }
-    talk(out, "Best out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
+    fprintf(out, "Best out of range: %s, R2 %.3f", best->model, best->r2_out.mean);
     tell_in_range(out, c, info);
     tell_runner_up(out, c, info);
-    talk(out, ".\n");
-}
-
-int64_t comparison_tell_judged(FILE *out, const far_comparison *c, far_verdict verdict)
-{
-    int64_t count = 0;
-    const far_compare_row *r;
-    for (int64_t i = 0; (r = far_comparison_row(c, i)); i++) {
-        if (judged(r, verdict)) {
-            if (out) {
-                talk(out, "%s%s", count ? ", " : "", r->model);
-            }
-            count++;
-        }
-    }
-    return count;
-}
-
-static void print_verdicts(const far_comparison *c)
-{
-    int64_t loose = comparison_tell_judged(NULL, c, FAR_UNBOUNDED);
-    int64_t firm = comparison_tell_judged(NULL, c, FAR_BOUNDED);
-    if (loose > 0) {
-        print("Far enough out these exceed any level: ");
-        comparison_tell_judged(stdout, c, FAR_UNBOUNDED);
-        print(firm > 0 ? "; " : ".\n");
-    }
-    if (firm > 0) {
-        print(loose > 0 ? "these never do: " : "None of these can run away: ");
-        comparison_tell_judged(stdout, c, FAR_BOUNDED);
-        print(".\n");
-    }
+    fprintf(out, ".");
 }
 
 /* How far the predictions went where they were asked. */
-void comparison_tell_reach(FILE *out, const far_comparison *c)
+static void tell_reach(FILE *out, const far_comparison *c)
 {
     far_comparison_info about = far_comparison_describe(c), *info = &about;
     int64_t widest = -1;
@@ -310,34 +347,116 @@ void comparison_tell_reach(FILE *out, const far_comparison *c)
     }
     if (widest >= 0) {
         const far_compare_row *r = far_comparison_row(c, widest);
-        talk(out,
-             "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).\n",
-             info->largest_out, r->max_out, r->model);
+        fprintf(out,
+                "Out of range the truth reaches %.4g in size, and the predictions up to %.4g (%s).",
+                info->largest_out, r->max_out, r->model);
     }
 }
 
-static void print_title(const far_comparison_info *info)
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+typedef void (*tell_fn)(FILE *out, const far_comparison *c);
+
+/* What it tells; free it. NULL: nothing. */
+static char *told(const far_comparison *c, tell_fn tell)
 {
-    print("%s, out of range where %s\n", info->target, info->shift);
-    print("%lld rows in range, %lld of them to train on and %lld to test; %lld rows out of range; ",
-          (long long)info->rows_in, (long long)info->train_rows, (long long)info->test_rows,
-          (long long)info->rows_out);
-    if (info->seeds == 1) {
-        print("seed %llu\n\n", (unsigned long long)info->first_seed);
-    } else {
-        print("seeds %llu to %llu\n\n", (unsigned long long)info->first_seed,
-              (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (out) {
+        tell(out, c);
+        fclose(out);
+    }
+    if (length == 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void tell_judged(FILE *out, const far_comparison *c, far_verdict verdict)
+{
+    const far_compare_row *r;
+    const char *comma = "";
+    for (int64_t i = 0; (r = far_comparison_row(c, i)); i++) {
+        if (judged(r, verdict)) {
+            fprintf(out, "%s%s", comma, r->model);
+            comma = ", ";
+        }
     }
 }
 
-void comparison_print(const far_comparison *c)
+static void tell_loose(FILE *out, const far_comparison *c)
+{
+    tell_judged(out, c, FAR_UNBOUNDED);
+}
+
+static void tell_firm(FILE *out, const far_comparison *c)
+{
+    tell_judged(out, c, FAR_BOUNDED);
+}
+
+/* Verdicts above the table of a page, lines below that of a terminal. */
+static void put_sentences(far_result *r, const far_comparison *c, bool page)
+{
+    char *best = told(c, tell_best), *reach = told(c, tell_reach);
+    char *loose = told(c, tell_loose), *firm = told(c, tell_firm);
+    const char *sentences[] = {best, reach};
+    for (int i = 0; i < 2; i++) {
+        if (sentences[i] && page) {
+            far_result_verdict(r, FAR_TONE_PLAIN, "%s", sentences[i]);
+        } else if (sentences[i]) {
+            far_result_line(r, "%s", sentences[i]);
+        }
+    }
+    if (page && firm) {
+        far_result_verdict(r, FAR_TONE_GOOD, "Bounded for every input, by a theorem: %s", firm);
+    }
+    if (page && loose) {
+        far_result_verdict(r, FAR_TONE_BAD, "Far enough out these exceed any level: %s", loose);
+    }
+    if (!page && (loose || firm)) {
+        far_result_line(r, "%s%s%s%s.", loose ? "Far enough out these exceed any level: " : "",
+                        loose ? loose : "",
+                        !firm   ? ""
+                        : loose ? "; these never do: "
+                                : "None of these can run away: ",
+                        firm ? firm : "");
+    }
+    free(best);
+    free(reach);
+    free(loose);
+    free(firm);
+}
+
+static void put_title(far_result *r, const far_comparison_info *info)
+{
+    char seeds[64] = "";
+    if (info->seeds > 1) {
+        snprintf(seeds, sizeof seeds, "s %llu to", (unsigned long long)info->first_seed);
+    }
+    far_result_line(r, "%s, out of range where %s", info->target, info->shift);
+    far_result_line(r,
+                    "%lld rows in range, %lld of them to train on and %lld to test; %lld rows out "
+                    "of range; seed%s %llu",
+                    (long long)info->rows_in, (long long)info->train_rows,
+                    (long long)info->test_rows, (long long)info->rows_out, seeds,
+                    (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
+}
+
+void comparison_tell(far_result *r, const far_comparison *c)
 {
     far_comparison_info info = far_comparison_describe(c);
-    print_title(&info);
-    print_table(c, &info);
-    print_notes(c, info.models);
-    print("\n");
-    comparison_tell_best(stdout, c);
-    comparison_tell_reach(stdout, c);
-    print_verdicts(c);
+    put_json(r, c, &info);
+    far_result_for(r, FAR_FOR_TEXT);
+    put_title(r, &info);
+    far_result_for(r, FAR_FOR_PAGE);
+    put_sentences(r, c, true);
+    far_result_heading(r, "Scores");
+    far_result_for(r, FAR_FOR_PEOPLE);
+    put_table(r, c, &info);
+    far_result_for(r, FAR_FOR_TEXT);
+    far_result_line(r, "%s", "");
+    put_sentences(r, c, false);
+    far_result_for(r, FAR_FOR_ALL);
 }

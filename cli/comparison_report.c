@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "comparison.h"
 #include "files.h"
-#include "json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +67,6 @@ static int write_text(const session *s, const char *text, const char *folder, co
     int code = path ? sink_open(s->verb, s->ctx, path, &out) : failure(s->verb, "out of memory");
     if (code == EXIT_DONE) {
         sink_put(&out, text);
-        sink_put(&out, "\n");
         code = sink_close(&out, EXIT_DONE);
     }
     free(path);
@@ -194,8 +192,8 @@ static int write_points(const session *s, const far_comparison *c, const far_com
     return code;
 }
 
-int comparison_report(const session *s, const far_comparison *c, const char *text,
-                      const char *folder)
+int comparison_files(const session *s, const far_comparison *c, const char *text,
+                     const char *folder)
 {
     far_comparison_info info = far_comparison_describe(c);
     const char **names = model_names(c, info.models);

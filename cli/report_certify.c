@@ -1,6 +1,5 @@
-/* The report of a certificate. */
-#define _GNU_SOURCE
-#include "json.h"
+/* What a certificate says: for a terminal, as JSON, and as a page. */
+#include "files.h"
 #include "report_far.h"
 #include "report_verbs.h"
 #include "verdict.h"
@@ -12,163 +11,139 @@
 
 enum { MOST_PICTURES = 4, DIGITS = 6 };
 
-static int64_t outputs(const report_proof *p)
+static const far_bound *bound(const report_proof *p, int64_t k)
 {
-    return far_certificate_describe(p->certificate).outputs;
+    return far_certificate_bound(p->certificate, k);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
 
-/* "time = 0.93, room = -0.2"; free it. NULL without memory. */
-static char *place_text(const far_predictor *m, const double *v, bool direction)
+static const char *page_growth(const far_bound *c, char out[GROWTH_BYTES])
 {
-    char *text = NULL;
-    size_t length;
-    FILE *out = v ? open_memstream(&text, &length) : NULL;
-    if (out) {
-        if (direction) {
-            subject_print_largest(out, m, v, 1);
-        } else {
-            subject_print_point(out, m, v);
-        }
-        fclose(out);
-    }
-    return text;
+    return verdict_growth(c->slope, c->order, 4, true, out);
 }
 
-static void growth_text(const far_bound *c, char out[64])
+/* For a page. */
+static void put_verdict(far_result *r, const far_predictor *m, const far_bound *c)
 {
-    snprintf(out, 64, c->order == 1 ? "%.4g t" : "%.4g t^{%g}", c->slope, c->order);
-}
-
-static void put_verdict(report *r, const far_predictor *m, const far_bound *c)
-{
-    char growth[64];
+    char growth[GROWTH_BYTES];
     bool firm = c->verdict == FAR_BOUNDED;
-    char *place = place_text(m, firm ? c->at : c->direction, !firm || c->at_infinity);
+    char *place = subject_place(m, firm ? c->at : c->direction, !firm || c->at_infinity, 1);
     const char *where = place ? place : "";
-    growth_text(c, growth);
     if (firm) {
-        report_verdict(r, FAR_TONE_GOOD,
-                       "Bounded: |%s| \xe2\x89\xa4 %.*g for every input, proven. The largest found "
-                       "is %.*g, %s %s.",
-                       c->output, DIGITS, far_round_up(c->tightest, DIGITS), DIGITS,
-                       far_round_down(c->sup_found, DIGITS), c->at_infinity ? "far along" : "at",
-                       where);
+        far_result_verdict(r, FAR_TONE_GOOD,
+                           "Bounded: |%s| \xe2\x89\xa4 %.*g for every input, proven. The largest "
+                           "found is %.*g, %s %s.",
+                           c->output, DIGITS, far_round_up(c->tightest, DIGITS), DIGITS,
+                           far_round_down(c->sup_found, DIGITS),
+                           c->at_infinity ? "far along" : "at", where);
     } else if (c->verdict == FAR_UNBOUNDED) {
-        report_verdict(r, FAR_TONE_BAD,
-                       "Unbounded: %s grows like %s, t steps along %s. Far enough out it exceeds "
-                       "any level.",
-                       c->output, growth, where);
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "Unbounded: %s grows like %s, t steps along %s. Far enough out it "
+                           "exceeds any level.",
+                           c->output, page_growth(c, growth), where);
     } else {
-        report_verdict(r, FAR_TONE_BAD,
-                       "Undecided: it is not proven that %s is bounded, nor that it runs away.",
-                       c->output);
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "Undecided: it is not proven that %s is bounded, nor that it runs away.",
+                           c->output);
     }
     free(place);
 }
 
 /* Each theorem once. */
-static void put_theorems(report *r, const report_proof *p)
+static void put_theorems(far_result *r, const report_proof *p)
 {
     const char *last = "";
-    for (int64_t k = 0; k < outputs(p); k++) {
-        const far_bound *c = far_certificate_bound(p->certificate, k);
+    const far_bound *c;
+    far_result_line(r, "%s", "");
+    for (int64_t k = 0; (c = bound(p, k)); k++) {
         if (strcmp(c->theorem, last) != 0) {
-            report_text(r, "Because: %s.", c->theorem);
+            far_result_line(r, "because: %s", c->theorem);
         }
         last = c->theorem;
     }
 }
 
+/* A proof is about these bytes; whether they are those that were written, only a checksum tells. */
+void certificate_unsealed(far_result *r, const char *name, const far_predictor *m)
+{
+    if (!far_predictor_describe(m).sealed) {
+        far_result_line(r, "%s carries no checksum: nothing tells whether it is as it was written",
+                        name);
+    }
+}
+
+static void put_constants(far_result *r, const far_certificate_info *i)
+{
+    char supremum[64] = "";
+    if (i->cells > 0) {
+        far_result_line(r, "branch and bound: %lld cells, %s a gap of %g%%", (long long)i->cells,
+                        i->finished ? "reached" : "did not reach", 100 * i->gap);
+    }
+    if (isfinite(i->C)) {
+        snprintf(supremum, sizeof supremum, "C = sup of the kernel's diagonal = %.6g, ",
+                 far_round_up(i->C, 6));
+    }
+    if (isfinite(i->condition)) {
+        far_result_line(r, "%slambda_min %.4g, condition %.4g, ridge %.4g, %.2f s", supremum,
+                        far_round_down(i->lambda_min, 4), i->condition, i->ridge, i->seconds);
+    } else {
+        far_result_line(r, "%sin real arithmetic: what rounding may hide is in the bounds; %.2f s",
+                        supremum, i->seconds);
+    }
+}
+
 /* ---- tables -------------------------------------------------------------------------------- */
 
-static void put_bound_row(report *r, const far_bound *c)
+static void put_growths(far_result *r, const report_proof *p)
 {
-    far_proof columns[VERDICT_COLUMNS];
-    int count = verdict_columns(c, columns);
-    report_cell(r, "%s", c->output);
-    report_number(r, "%.5g", far_round_down(c->lowest, 5));
-    report_number(r, "%.5g", far_round_up(c->highest, 5));
-    report_number(r, "%.5g", far_round_down(c->sup_found, 5));
-    for (int i = 0; i < count; i++) {
-        report_number(r, "%.5g", far_round_up(columns[i].bound, 5));
-    }
-    report_cell(r, "%s", c->method ? c->method : "-");
-}
-
-static void put_bounds(report *r, const report_proof *p)
-{
-    enum { BEFORE = 4 };
-    const char *heads[BEFORE + VERDICT_COLUMNS + 1] = {"output", "lowest", "highest", "found"};
-    int64_t rows = 0, cols = 0;
-    for (int64_t k = 0; k < outputs(p); k++) {
-        const far_bound *c = far_certificate_bound(p->certificate, k);
-        if (c->verdict == FAR_BOUNDED) {
-            far_proof columns[VERDICT_COLUMNS];
-            int count = verdict_columns(c, columns);
-            for (int i = 0; i < count; i++) {
-                heads[BEFORE + i] = columns[i].method;
-            }
-            cols = BEFORE + count + 1;
-            heads[cols - 1] = "tightest by";
-            put_bound_row(r, c);
-            rows++;
-        }
-    }
-    if (rows > 0) {
-        report_table(r,
-                     "Every value lies between lowest and highest, proven. Found: the largest size "
-                     "a search met. Then what |f| is proven to be at most, by all that was tried "
-                     "and by each method (B1: by the norm of f in its Hilbert space; B2, B3: the "
-                     "looser forms of the paper).",
-                     heads, cols);
-    }
-}
-
-static void put_growths(report *r, const report_proof *p)
-{
-    static const char *const HEADS[] = {"output", "grows like", "intercept",
-                                        "f / growth, a million data sizes out"};
-    int64_t rows = 0;
-    for (int64_t k = 0; k < outputs(p); k++) {
-        const far_bound *c = far_certificate_bound(p->certificate, k);
-        char growth[64];
+    static const far_result_column COLUMNS[] = {
+        {NULL, "output", NULL},
+        {NULL, "grows like", NULL},
+        {NULL, "intercept", "%.6g"},
+        {NULL, "f / growth, a million data sizes out", "%.9g"}};
+    const far_bound *c;
+    char growth[GROWTH_BYTES];
+    bool begun = false;
+    for (int64_t k = 0; (c = bound(p, k)); k++) {
         if (c->verdict == FAR_UNBOUNDED) {
-            growth_text(c, growth);
-            report_cell(r, "%s", c->output);
-            report_cell(r, "%s", growth);
-            report_number(r, "%.6g", c->intercept);
-            report_number(r, "%.9g", c->confirmed);
-            rows++;
+            if (!begun) {
+                far_result_table(r, NULL,
+                                 "Outputs that run away, t steps of length 1 along their "
+                                 "direction.",
+                                 COLUMNS, 4);
+            }
+            begun = true;
+            far_result_cell_text(r, "%s", c->output);
+            far_result_cell_text(r, "%s", page_growth(c, growth));
+            far_result_cell(r, c->intercept);
+            far_result_cell(r, c->confirmed);
         }
-    }
-    if (rows > 0) {
-        report_table(r, "Outputs that run away, t steps of length 1 along their direction.", HEADS,
-                     4);
     }
 }
 
-static void put_along(report *r, const far_predictor *m, const along *a)
+static void put_along(far_result *r, const far_predictor *m, const along *a)
 {
-    static const char *const HEADS[] = {"direction", "output", "limit", "grows like"};
+    static const far_result_column COLUMNS[] = {{NULL, "direction", NULL},
+                                                {NULL, "output", NULL},
+                                                {NULL, "limit", "%.6g"},
+                                                {NULL, "grows like", NULL}};
+    char growth[GROWTH_BYTES];
+    if (a->direction.rows > 0) {
+        far_result_table(r, NULL, "Along the directions that were asked for.", COLUMNS, 4);
+    }
     for (int64_t i = 0; i < a->direction.rows; i++) {
-        char *place = place_text(m, (const double *)a->direction.data + i * a->direction.ld, true);
+        const double *u = (const double *)a->direction.data + i * a->direction.ld;
+        char *place = subject_place(m, u, true, 1);
         for (int64_t k = 0; k < a->mean.cols; k++) {
             double order = along_order(a, i, k), value = mat_get(&a->mean, i, k);
-            report_cell(r, "%s", place ? place : "");
-            report_cell(r, "%s", subject_score(m, k));
-            report_number(r, "%.6g", order == 0 ? value : NAN);
-            if (order == 0) {
-                report_cell(r, "-");
-            } else {
-                report_cell(r, order == 1 ? "%.6g t" : "%.6g t^{%g}", value, order);
-            }
+            far_result_cell_text(r, "%s", place ? place : "");
+            far_result_cell_text(r, "%s", subject_score(m, k));
+            far_result_cell(r, order == 0 ? value : NAN);
+            far_result_cell_text(r, "%s",
+                                 order == 0 ? "-" : verdict_growth(value, order, 6, true, growth));
         }
         free(place);
-    }
-    if (a->direction.rows > 0) {
-        report_table(r, "Along the directions that were asked for.", HEADS, 4);
     }
 }
 
@@ -191,14 +166,13 @@ static bool draw_direction(const far_predictor *m, const far_bound *c, double *u
 static void draw_growth(report *r, const far_bound *c, const double *t)
 {
     double line[FAR_VIEW_POINTS];
-    char label[64];
+    char label[GROWTH_BYTES];
     int half = FAR_VIEW_POINTS / 2;
     far_mark_opts mark;
     for (int i = 0; i < FAR_VIEW_POINTS; i++) {
         line[i] = i > half ? c->slope * pow(t[i], c->order) : NAN;
     }
-    growth_text(c, label);
-    mark = report_mark(label, 1);
+    mark = report_mark(page_growth(c, label), 1);
     mark.dash = FAR_DASH_DASHED;
     report_line(r, mark, t + half, line + half, FAR_VIEW_POINTS - half);
 }
@@ -284,36 +258,15 @@ static void put_facts(report *r, const report_proof *p)
         report_fact(r, "architecture", "%s", i.arch);
     }
     report_fact(r, "predictor", "%s, SHA-256 %s", i.kind, i.hash);
-    if (i.cells > 0) {
-        report_fact(r, "branch and bound", "%lld cells, %s a gap of %g%%", (long long)i.cells,
-                    i.finished ? "reached" : "did not reach", 100 * i.gap);
-    }
-    if (isfinite(i.C)) {
-        report_fact(r, "C", "%.6g, the supremum of the kernel's diagonal", far_round_up(i.C, 6));
-    }
-    if (isfinite(i.lambda_min)) {
-        report_fact(r, "ridge", "%.6g", i.ridge);
-        report_fact(r, "lambda_min", "%.6g", far_round_down(i.lambda_min, 6));
-    }
     if (data) {
         report_fact(r, "data", "SHA-256 %s", data);
     }
 }
 
-void report_certificate(report *r, const report_proof *p, int argc, char **argv)
+static void put_pictures(report *r, const report_proof *p)
 {
-    char title[512];
-    snprintf(title, sizeof title, "Can %s run away?", p->name);
-    report_title(r, title);
-    for (int64_t k = 0; k < outputs(p); k++) {
-        put_verdict(r, p->subject, far_certificate_bound(p->certificate, k));
-    }
-    put_theorems(r, p);
-    put_bounds(r, p);
-    put_growths(r, p);
-    put_along(r, p->subject, p->along);
-    for (int64_t k = 0; k < outputs(p) && k < MOST_PICTURES; k++) {
-        const far_bound *c = far_certificate_bound(p->certificate, k);
+    const far_bound *c;
+    for (int64_t k = 0; k < MOST_PICTURES && (c = bound(p, k)); k++) {
         if (c->verdict != FAR_UNDECIDED) {
             put_ray(r, p->subject, c, k);
         }
@@ -321,6 +274,40 @@ void report_certificate(report *r, const report_proof *p, int argc, char **argv)
             put_methods(r, c, k);
         }
     }
-    report_command(r, argc, argv);
-    put_facts(r, p);
+}
+
+/* Lines for a terminal, verdicts for a page, and what both of them show. */
+static void put_words(far_result *r, const report_proof *p)
+{
+    far_certificate_info info = far_certificate_describe(p->certificate);
+    for (int64_t k = 0; k < info.outputs; k++) {
+        far_result_for(r, FAR_FOR_TEXT);
+        verdict_tell(r, p->subject, bound(p, k), p->level);
+        far_result_for(r, FAR_FOR_PAGE);
+        put_verdict(r, p->subject, bound(p, k));
+    }
+    far_result_for(r, FAR_FOR_PEOPLE);
+    verdict_table(r, p->certificate);
+    put_theorems(r, p);
+    put_constants(r, &info);
+    far_result_for(r, FAR_FOR_PAGE);
+    put_growths(r, p);
+    put_along(r, p->subject, p->along);
+    verdict_along(r, p->subject, p->along);
+    far_result_for(r, FAR_FOR_PEOPLE);
+    certificate_unsealed(r, p->name, p->subject);
+}
+
+int certificate_tell(session *s, const common_args *a, const report_proof *p, const char *json)
+{
+    char title[512];
+    report r;
+    snprintf(title, sizeof title, "Can %s run away?", p->name);
+    int code = report_begin(s, a, title, &r);
+    far_result_fields(r.result, json);
+    put_words(r.result, p);
+    put_pictures(&r, p);
+    far_result_for(r.result, FAR_FOR_ALL);
+    put_facts(&r, p);
+    return report_end(&r, code);
 }

@@ -1,5 +1,4 @@
-/* The report of a comparison. */
-#define _GNU_SOURCE
+/* A comparison, with pictures. */
 #include "comparison.h"
 #include "report_verbs.h"
 
@@ -17,111 +16,6 @@ enum {
     NAME_BYTES = 24
 };
 static const double R2_FLOOR = -1, SMOOTH_PART = 0.5, SIDE = 0.03;
-
-/* ---- words --------------------------------------------------------------------------------- */
-
-typedef void (*tell_fn)(FILE *out, const far_comparison *c);
-
-/* What a terminal says, with R2 as a page writes it. */
-static void raise_squares(FILE *out, const char *text)
-{
-    for (const char *at; (at = strstr(text, " R2 ")); text = at + 4) {
-        fprintf(out, "%.*s R^{2} ", (int)(at - text), text);
-    }
-    fputs(text, out);
-}
-
-static void put_verdict(report *r, far_tone tone, const char *before, const char *text)
-{
-    char *raised = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&raised, &length);
-    if (out) {
-        raise_squares(out, text);
-        fclose(out);
-    }
-    report_verdict(r, tone, "%s%s", before, raised ? raised : text);
-    free(raised);
-}
-
-static void put_told(report *r, far_tone tone, const char *before, const far_comparison *c,
-                     tell_fn tell)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&text, &length);
-    if (out) {
-        tell(out, c);
-        fclose(out);
-    }
-    while (text && length > 0 && text[length - 1] == '\n') {
-        text[--length] = 0;
-    }
-    if (text && length > 0) {
-        put_verdict(r, tone, before, text);
-    }
-    free(text);
-}
-
-static void tell_loose(FILE *out, const far_comparison *c)
-{
-    comparison_tell_judged(out, c, FAR_UNBOUNDED);
-}
-
-static void tell_firm(FILE *out, const far_comparison *c)
-{
-    comparison_tell_judged(out, c, FAR_BOUNDED);
-}
-
-static void put_verdicts(report *r, const far_comparison *c)
-{
-    put_told(r, FAR_TONE_PLAIN, "", c, comparison_tell_best);
-    put_told(r, FAR_TONE_PLAIN, "", c, comparison_tell_reach);
-    put_told(r, FAR_TONE_GOOD, "Bounded for every input, by a theorem: ", c, tell_firm);
-    put_told(r, FAR_TONE_BAD, "Far enough out these exceed any level: ", c, tell_loose);
-}
-
-/* ---- the table ----------------------------------------------------------------------------- */
-
-static void put_row(report *r, const far_compare_row *row, bool best)
-{
-    comparison_cell cells[COMPARISON_COLUMNS];
-    bool scored = comparison_scored(row);
-    if (scored) {
-        comparison_cells(row, cells);
-    }
-    report_cell(r, "%s%s", row->model, best ? " *" : "");
-    for (int k = 0; k < COMPARISON_COLUMNS; k++) {
-        report_cell(r, "%s", scored ? cells[k] : "-");
-    }
-}
-
-static void put_note(report *r, const far_compare_row *row)
-{
-    if (row->message) {
-        report_text(r, "%s: %s: %s", row->model, far_compare_state_text(row->state), row->message);
-    }
-    if (comparison_open(row)) {
-        report_text(r, "%s is not decided: %s", row->model, row->reason);
-    }
-}
-
-static void put_table(report *r, const far_comparison *c, const far_comparison_info *info)
-{
-    static const char *const HEADS[] = {"model",  "R^{2} in", "R^{2} out",   "RMSE in", "RMSE out",
-                                        "|f| in", "|f| out",  "certificate", "seconds"};
-    for (int64_t i = 0; i < info->models; i++) {
-        put_row(r, far_comparison_row(c, i), i == info->best);
-    }
-    report_table(r,
-                 "In range: rows held out at random. Out of range: rows no model was trained on. "
-                 "|f|: the largest prediction in size. * the best R^{2} out of range. With several "
-                 "seeds means and 95% intervals of the mean; the certificate holds for all.",
-                 HEADS, sizeof HEADS / sizeof HEADS[0]);
-    for (int64_t i = 0; i < info->models; i++) {
-        put_note(r, far_comparison_row(c, i));
-    }
-}
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
@@ -433,20 +327,31 @@ static void put_facts(report *r, const far_comparison_info *info, const dataset 
     report_fact(r, "xgboost", "%s", trees ? trees : "not there");
 }
 
-void report_comparison(report *r, const far_comparison *c, const dataset *data, int argc,
-                       char **argv)
+static int write_files(report *r, const far_comparison *c)
+{
+    char *text = NULL;
+    far_status st = far_result_as_json(r->s->ctx, r->result, &text);
+    int code =
+        st == FAR_OK ? comparison_files(r->s, c, text, r->folder) : session_failure(r->s, NULL);
+    far_text_free(r->s->ctx, text);
+    return code;
+}
+
+int comparison_show(session *s, const common_args *a, const far_comparison *c, const dataset *data)
 {
     char title[512];
+    report r;
     far_comparison_info info = far_comparison_describe(c);
     snprintf(title, sizeof title, "Models of %s, out of range where %s", info.target, info.shift);
-    report_title(r, title);
-    put_verdicts(r, c);
-    report_heading(r, "Scores");
-    put_table(r, c, &info);
-    put_scores(r, c, &info);
-    report_heading(r, "Predictions");
-    put_path(r, c, &info, data);
-    put_predictions(r, c, &info);
-    report_command(r, argc, argv);
-    put_facts(r, &info, data);
+    int code = report_begin(s, a, title, &r);
+    comparison_tell(r.result, c);
+    code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
+    put_scores(&r, c, &info);
+    far_result_for(r.result, FAR_FOR_PAGE);
+    far_result_heading(r.result, "Predictions");
+    far_result_for(r.result, FAR_FOR_ALL);
+    put_path(&r, c, &info, data);
+    put_predictions(&r, c, &info);
+    put_facts(&r, &info, data);
+    return report_end(&r, code);
 }

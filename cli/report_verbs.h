@@ -1,5 +1,4 @@
-/* What the reports of the verbs show: the verdict, the table, pictures, facts. argc, argv: what was
- * typed, from the verb on. */
+/* What the verbs tell: the verdict, the table and, in a report, pictures and facts. */
 #ifndef FAR_CLI_REPORT_VERBS_H
 #define FAR_CLI_REPORT_VERBS_H
 
@@ -11,16 +10,19 @@
 #include <farfield/certify.h>
 #include <farfield/compare.h>
 
-void report_comparison(report *r, const far_comparison *c, const dataset *data, int argc,
-                       char **argv);
+/* What a comparison gave: printed, and in the report. An exit code. */
+int comparison_show(session *s, const common_args *a, const far_comparison *c, const dataset *data);
 
 typedef struct report_proof {
     const char *name; /* of the file */
     const far_predictor *subject;
     const far_certificate *certificate;
     const along *along; /* directions that were asked for, perhaps none */
+    double level;       /* that |f| is compared with; NAN: none */
 } report_proof;
-void report_certificate(report *r, const report_proof *p, int argc, char **argv);
+/* json: the certificate's text. An exit code. */
+int certificate_tell(session *s, const common_args *a, const report_proof *p, const char *json);
+void certificate_unsealed(far_result *r, const char *name, const far_predictor *m);
 
 /* What a fit gave: printed, and in the report. data: name of the table. path: where the model is
  * kept; NULL: nowhere. An exit code. */

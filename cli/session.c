@@ -17,8 +17,8 @@ static const option COMMON[] = {
     {"--report", 0, OPTION_TEXT, AT(report), "DIR",
      "write DIR/report.html: a page with the tables and figures", 0, 0},
     {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no summary, no messages, no progress bar", 0,
-     0},
+    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
+     "only what was asked for: no messages, no progress bar, no summary", 0, 0},
     {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "subject.h"
 #include "files.h"
 
@@ -100,27 +101,39 @@ static int64_t next_largest(const double *v, int64_t count, double limit, int64_
     return best;
 }
 
-void subject_print_largest(FILE *out, const far_predictor *s, const double *v, double factor)
+static void put_largest(FILE *out, const far_predictor *s, const double *v, double factor)
 {
     int64_t count = subject_inputs(s), i = -1;
     double limit = INFINITY;
     for (int shown = 0; (i = next_largest(v, count, limit, i)) >= 0; shown++) {
         if (shown == MOST_SHOWN) {
-            talk(out, ", ...");
+            fputs(", ...", out);
             break;
         }
-        talk(out, "%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
+        fprintf(out, "%s%s = %.4g", shown ? ", " : "", subject_input(s, i), factor * v[i]);
         limit = fabs(v[i]);
     }
 }
 
-void subject_print_point(FILE *out, const far_predictor *s, const double *v)
+static void put_point(FILE *out, const far_predictor *s, const double *v, double factor)
 {
     int64_t count = subject_inputs(s);
     for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        talk(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), v[i]);
+        fprintf(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), factor * v[i]);
     }
-    talk(out, "%s", count > MOST_SHOWN ? ", ..." : "");
+    fputs(count > MOST_SHOWN ? ", ..." : "", out);
+}
+
+char *subject_place(const far_predictor *s, const double *v, bool direction, double factor)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = v ? open_memstream(&text, &length) : NULL;
+    if (out) {
+        (direction ? put_largest : put_point)(out, s, v, factor);
+        fclose(out);
+    }
+    return text;
 }
 
 static int name_width(const far_predictor *s)
@@ -133,17 +146,17 @@ static int name_width(const far_predictor *s)
     return width;
 }
 
-void subject_print_direction(const far_predictor *s, const double *v)
+void subject_tell_direction(far_result *r, const far_predictor *s, const double *v)
 {
     int64_t count = subject_inputs(s), i = -1, shown = 0;
     double limit = INFINITY;
     int width = name_width(s);
     for (; shown < MOST_SHOWN && (i = next_largest(v, count, limit, i)) >= 0; shown++) {
-        print("    %-*s %10.4g\n", width, subject_input(s, i), v[i]);
+        far_result_line(r, "    %-*s %10.4g", width, subject_input(s, i), v[i]);
         limit = fabs(v[i]);
     }
     if (shown == MOST_SHOWN && count > shown) {
-        print("    and %lld smaller ones\n", (long long)(count - shown));
+        far_result_line(r, "    and %lld smaller ones", (long long)(count - shown));
     }
 }
 

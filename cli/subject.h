@@ -6,7 +6,7 @@
 #include "session.h"
 
 #include <farfield/predictor.h>
-#include <stdio.h>
+#include <farfield/result.h>
 
 /* After a library call that was given the text of --arch: a text that is wrong is wrong usage. */
 int arch_failure(session *s, far_status st);
@@ -31,11 +31,11 @@ const char *subject_score(const far_predictor *s, int64_t i);
 
 /* ---- points and directions in words: one number for each input ---- */
 
-/* "F3 = 0.93, F1 = -0.35, ...", the largest first, all of them times factor. */
-void subject_print_largest(FILE *out, const far_predictor *s, const double *v, double factor);
-void subject_print_point(FILE *out, const far_predictor *s, const double *v);
+/* A point: "F1 = 3, F2 = 0.1, ..."; a direction, the largest first and those alone that are not 0.
+ * All of them times factor. Free it; NULL without memory, or if v is NULL. */
+char *subject_place(const far_predictor *s, const double *v, bool direction, double factor);
 /* One component a line, the largest first. */
-void subject_print_direction(const far_predictor *s, const double *v);
+void subject_tell_direction(far_result *r, const far_predictor *s, const double *v);
 
 /* ---- values, in raw units ---- */
 

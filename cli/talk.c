@@ -90,6 +90,18 @@ static void put_message(FILE *out, const char *text)
     }
 }
 
+char *talk_flags(const char *message)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (out) {
+        put_message(out, message);
+        fclose(out);
+    }
+    return text;
+}
+
 static void put_text(FILE *out, const spec *s, const char *text)
 {
     char here[SHOWN_BYTES], *block, *part = NULL;

@@ -16,5 +16,7 @@ __attribute__((format(printf, 2, 0))) void talk_args(FILE *out, const char *form
 /* far_ctx_message(..) of the context in use: %s of it keeps its line ends (everything else in it is
  * printable already) and names the flags of the options that the message names in backquotes. */
 void talk_trust(const char *message);
+/* A message of the library that was kept, with such flags; free it. NULL without memory. */
+char *talk_flags(const char *message);
 
 #endif

@@ -1,117 +1,119 @@
+#define _GNU_SOURCE
 #include "verdict.h"
-#include "json.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* "0.218 t", "0.5 t^2" */
-static void print_growth(double slope, double order)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-truncation" /* a power has few digits */
+const char *verdict_growth(double slope, double order, int digits, bool markup,
+                           char out[GROWTH_BYTES])
 {
-    print(order == 1 ? "%.6g t" : "%.6g t^%g", slope, order);
+    int used = snprintf(out, GROWTH_BYTES, "%.*g t", digits, slope);
+    if (order != 1) {
+        snprintf(out + used, GROWTH_BYTES - (size_t)used, markup ? "^{%g}" : "^%g", order);
+    }
+    return out;
 }
+#pragma GCC diagnostic pop
 
-/* ---- verdicts ------------------------------------------------------------------------------ */
+/* ---- one output ---------------------------------------------------------------------------- */
 
 /* A level that is never passed may be printed higher, one that is passed lower. */
-static void print_bounded_level(const char *name, double tightest, double found, double level)
+static void tell_bounded_level(far_result *r, const far_bound *b, double level)
 {
-    if (tightest <= level) {
-        print("  |%s| is never above %g\n", name, far_round_up(level, 6));
-    } else if (found > level) {
-        print("  |%s| is above %g there\n", name, far_round_down(level, 6));
+    if (b->tightest <= level) {
+        far_result_line(r, "  |%s| is never above %g", b->output, far_round_up(level, 6));
+    } else if (b->sup_found > level) {
+        far_result_line(r, "  |%s| is above %g there", b->output, far_round_down(level, 6));
     } else if (!isnan(level)) {
-        print("  whether |%s| is ever above %g is not decided\n", name, level);
+        far_result_line(r, "  whether |%s| is ever above %g is not decided", b->output, level);
     }
 }
 
-static void print_bounded(const far_predictor *m, const far_bound *b, double level)
+static void tell_bounded(far_result *r, const far_predictor *m, const far_bound *b, double level)
 {
-    print("bounded: |%s| <= %.6g for every input", b->output, far_round_up(b->tightest, 6));
+    char found[64] = "", ratio[64] = "";
+    char *place = subject_place(m, b->at, b->at_infinity, 1);
     if (b->at) {
-        print("; the largest found is %.6g %s ", far_round_down(b->sup_found, 6),
-              b->at_infinity ? "far along" : "at");
-        (b->at_infinity ? subject_print_largest(stdout, m, b->at, 1)
-                        : subject_print_point(stdout, m, b->at));
+        snprintf(found, sizeof found, "; the largest found is %.6g %s ",
+                 far_round_down(b->sup_found, 6), b->at_infinity ? "far along" : "at");
     }
     if (b->at && b->sup_found > 0) {
-        print(" (bound / found %.4g)", far_round_up(b->tightest / b->sup_found, 4));
+        snprintf(ratio, sizeof ratio, " (bound / found %.4g)",
+                 far_round_up(b->tightest / b->sup_found, 4));
     }
-    print("\n");
-    print_bounded_level(b->output, b->tightest, b->sup_found, level);
+    far_result_line(r, "bounded: |%s| <= %.6g for every input%s%s%s", b->output,
+                    far_round_up(b->tightest, 6), found, place ? place : "", ratio);
+    free(place);
+    tell_bounded_level(r, b, level);
 }
 
-static void print_level(const far_predictor *m, const far_bound *b, double level)
+static void tell_level(far_result *r, const far_predictor *m, const far_bound *b, double level)
 {
     if (isnan(level)) {
         return;
     }
     if (isnan(b->beyond)) {
-        print("  no point was found beyond which |%s| > %g\n", b->output, level);
+        far_result_line(r, "  no point was found beyond which |%s| > %g", b->output, level);
         return;
     }
-    print(b->beyond_proven ? "  |%s| > %g for every t above %.6g, beyond the point "
-                           : "  |%s| > %g from t = %.6g on (by a scan), beyond the point ",
-          b->output, far_round_down(level, 6), far_round_up(b->beyond, 6));
-    subject_print_largest(stdout, m, b->direction, b->beyond);
-    print("\n");
+    char *place = subject_place(m, b->direction, true, b->beyond);
+    far_result_line(r,
+                    b->beyond_proven ? "  |%s| > %g for every t above %.6g, beyond the point %s"
+                                     : "  |%s| > %g from t = %.6g on (by a scan), beyond the "
+                                       "point %s",
+                    b->output, far_round_down(level, 6), far_round_up(b->beyond, 6),
+                    place ? place : "");
+    free(place);
 }
 
-static void print_unbounded(const far_predictor *m, const far_bound *b, double level)
+static void tell_unbounded(far_result *r, const far_predictor *m, const far_bound *b, double level)
 {
-    print("unbounded: along this direction %s grows like ", b->output);
-    print_growth(b->slope, b->order);
+    char growth[GROWTH_BYTES], intercept[64] = "";
+    verdict_growth(b->slope, b->order, 6, false, growth);
     if (!isnan(b->intercept)) {
-        print(" %c %.6g", b->intercept < 0 ? '-' : '+', fabs(b->intercept));
+        snprintf(intercept, sizeof intercept, " %c %.6g", b->intercept < 0 ? '-' : '+',
+                 fabs(b->intercept));
     }
-    print(":\n");
-    subject_print_direction(m, b->direction);
+    far_result_line(r, "unbounded: along this direction %s grows like %s%s:", b->output, growth,
+                    intercept);
+    subject_tell_direction(r, m, b->direction);
     if (!isnan(b->confirmed)) {
-        print("  a million times the size of the data away, or further, %s is %.9g of ", b->output,
-              b->confirmed);
-        print_growth(b->slope, b->order);
-        print("\n");
+        far_result_line(r,
+                        "  a million times the size of the data away, or further, %s is %.9g of %s",
+                        b->output, b->confirmed, growth);
     }
-    print_level(m, b, level);
+    tell_level(r, m, b, level);
 }
 
-static void print_open(const far_bound *b, double level)
+static void tell_open(far_result *r, const far_bound *b, double level)
 {
-    print("undecided: whether %s is bounded is not proven\n", b->output);
+    far_result_line(r, "undecided: whether %s is bounded is not proven", b->output);
     if (!isnan(level)) {
-        print("  whether |%s| is ever above %g is not decided\n", b->output, level);
+        far_result_line(r, "  whether |%s| is ever above %g is not decided", b->output, level);
     }
 }
 
-static void print_output(const far_predictor *m, const far_bound *b, double level)
+void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level)
 {
     if (b->verdict == FAR_BOUNDED) {
-        print_bounded(m, b, level);
+        tell_bounded(r, m, b, level);
     } else if (b->verdict == FAR_UNBOUNDED) {
-        print_unbounded(m, b, level);
+        tell_unbounded(r, m, b, level);
     } else {
-        print_open(b, level);
+        tell_open(r, b, level);
     }
     if (b->verdict != FAR_BOUNDED && isfinite(b->growth)) {
-        print("  |%s| <= %.6g |x| + %.6g for every input x, proven\n", b->output,
-              far_round_up(b->growth, 6), far_round_up(b->offset, 6));
+        far_result_line(r, "  |%s| <= %.6g |x| + %.6g for every input x, proven", b->output,
+                        far_round_up(b->growth, 6), far_round_up(b->offset, 6));
     }
 }
 
 /* ---- the table ----------------------------------------------------------------------------- */
-
-enum { TABLE_DIGITS = 5 };
-
-static int widest_output(const far_certificate *c, int64_t outputs)
-{
-    int widest = (int)strlen("output");
-    for (int64_t k = 0; k < outputs; k++) {
-        int length = (int)strlen(far_certificate_bound(c, k)->output);
-        widest = length > widest ? length : widest;
-    }
-    return widest;
-}
 
 int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS])
 {
@@ -128,132 +130,99 @@ int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS])
     return count;
 }
 
-static void print_number(double value)
+/* The heads are those of its first bounded output: methods are the same for all. */
+static void begin_table(far_result *r, const far_bound *b)
 {
-    if (isfinite(value)) {
-        print(" %11.*g", TABLE_DIGITS, value);
-    } else {
-        print(" %11s", "-");
-    }
-}
-
-static void print_head(const far_bound *b, int width)
-{
-    far_proof columns[VERDICT_COLUMNS];
-    int count = verdict_columns(b, columns);
-    print("\n%-*s %11s %11s %11s", width, "output", "lowest", "highest", "found");
+    static const char FORMAT[] = "%10.5g";
+    far_result_column columns[5 + VERDICT_COLUMNS] = {{NULL, "output", NULL},
+                                                      {NULL, "lowest", FORMAT},
+                                                      {NULL, "highest", FORMAT},
+                                                      {NULL, "found", FORMAT}};
+    far_proof proofs[VERDICT_COLUMNS];
+    int count = verdict_columns(b, proofs), cols = 4;
     for (int i = 0; i < count; i++) {
-        print(" %11s",
-              strcmp(columns[i].method, "branch and bound") ? columns[i].method : "branch");
+        bool branch = strcmp(proofs[i].method, "branch and bound") == 0;
+        columns[cols++] = (far_result_column){NULL, branch ? "branch" : proofs[i].method, FORMAT};
     }
-    print("  %s\n", "tightest by");
+    columns[cols++] = (far_result_column){NULL, "tightest by", NULL};
+    far_result_table(r, NULL,
+                     "Every value lies between lowest and highest, proven. Found: the largest size "
+                     "a search met. Then what |f| is proven to be at most, by all that was tried "
+                     "and by each method (B1: by the norm of f in its Hilbert space; B2, B3: the "
+                     "looser forms of the paper).",
+                     columns, cols);
 }
 
-static void print_row(const far_bound *b, int width)
+static void put_finite(far_result *r, double value)
 {
-    far_proof columns[VERDICT_COLUMNS];
-    int count = verdict_columns(b, columns);
-    print("%-*s", width, b->output);
-    print_number(far_round_down(b->lowest, TABLE_DIGITS));
-    print_number(far_round_up(b->highest, TABLE_DIGITS));
-    print_number(far_round_down(b->sup_found, TABLE_DIGITS));
+    far_result_cell(r, isfinite(value) ? value : NAN);
+}
+
+static void put_row(far_result *r, const far_bound *b)
+{
+    far_proof proofs[VERDICT_COLUMNS];
+    int count = verdict_columns(b, proofs);
+    far_result_cell_text(r, "%s", b->output);
+    put_finite(r, far_round_down(b->lowest, 5));
+    put_finite(r, far_round_up(b->highest, 5));
+    put_finite(r, far_round_down(b->sup_found, 5));
     for (int i = 0; i < count; i++) {
-        print_number(far_round_up(columns[i].bound, TABLE_DIGITS));
+        put_finite(r, far_round_up(proofs[i].bound, 5));
     }
-    print("  %s\n", b->method);
+    far_result_cell_text(r, "%s", b->method ? b->method : "-");
 }
 
-static void print_table(const far_certificate *c, int64_t outputs)
+void verdict_table(far_result *r, const far_certificate *c)
 {
-    int width = widest_output(c, outputs);
-    bool head = false;
-    for (int64_t k = 0; k < outputs; k++) {
-        const far_bound *b = far_certificate_bound(c, k);
-        if (b->verdict == FAR_BOUNDED && !head) {
-            print_head(b, width);
-            head = true;
-        }
+    bool begun = false;
+    const far_bound *b;
+    for (int64_t k = 0; (b = far_certificate_bound(c, k)); k++) {
         if (b->verdict == FAR_BOUNDED) {
-            print_row(b, width);
+            begun ? (void)0 : begin_table(r, b);
+            begun = true;
+            put_row(r, b);
         }
     }
-}
-
-/* Each theorem once. */
-static void print_theorems(const far_certificate *c, int64_t outputs)
-{
-    const char *last = "";
-    print("\n");
-    for (int64_t k = 0; k < outputs; k++) {
-        const char *theorem = far_certificate_bound(c, k)->theorem;
-        if (strcmp(theorem, last) != 0) {
-            print("because: %s\n", theorem);
-        }
-        last = theorem;
-    }
-}
-
-static void print_constants(const far_certificate_info *i)
-{
-    if (i->cells > 0) {
-        print("branch and bound: %lld cells, %s a gap of %g%%\n", (long long)i->cells,
-              i->finished ? "reached" : "did not reach", 100 * i->gap);
-    }
-    if (isfinite(i->C)) {
-        print("C = sup of the kernel's diagonal = %.6g, ", far_round_up(i->C, 6));
-    }
-    if (isfinite(i->condition)) {
-        print("lambda_min %.4g, condition %.4g, ridge %.4g, ", far_round_down(i->lambda_min, 4),
-              i->condition, i->ridge);
-    } else {
-        print("in real arithmetic: what rounding may hide is in the bounds; ");
-    }
-    print("%.2f s\n", i->seconds);
-}
-
-void verdict_print(const far_predictor *m, const far_certificate *c, double level)
-{
-    far_certificate_info info = far_certificate_describe(c);
-    for (int64_t k = 0; k < info.outputs; k++) {
-        print_output(m, far_certificate_bound(c, k), level);
-    }
-    print_table(c, info.outputs);
-    print_theorems(c, info.outputs);
-    print_constants(&info);
 }
 
 /* ---- along directions ---------------------------------------------------------------------- */
 
-static void print_limit(const char *name, double mean, double order)
+static const double *row_of(const far_mat *m, int64_t i)
 {
-    if (order == 0) {
-        print("%s -> %.6g", name, mean);
-    } else {
-        print("%s ~ ", name);
-        print_growth(mean, order);
-    }
+    return (const double *)m->data + i * m->ld;
 }
 
-void verdict_print_along(const far_predictor *m, const along *a)
+/* "y1 -> 5.5, y2 ~ 3 t" */
+static char *limits_text(const far_predictor *m, const along *a, int64_t i)
 {
-    for (int64_t i = 0; i < a->direction.rows; i++) {
-        if (a->inlined) {
-            print("along %s: ", a->label);
+    char *text = NULL, growth[GROWTH_BYTES];
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    for (int64_t k = 0; out && k < a->mean.cols; k++) {
+        double order = along_order(a, i, k), mean = mat_get(&a->mean, i, k);
+        fprintf(out, "%s%s ", k ? ", " : "", subject_score(m, k));
+        if (order == 0) {
+            fprintf(out, "-> %.6g", mean);
         } else {
-            print("along row %lld of %s: ", (long long)i + 1, a->label);
+            fprintf(out, "~ %s", verdict_growth(mean, order, 6, false, growth));
         }
-        for (int64_t k = 0; k < a->mean.cols; k++) {
-            print("%s", k ? ", " : "");
-            print_limit(subject_score(m, k), mat_get(&a->mean, i, k), along_order(a, i, k));
-        }
-        print("\n");
     }
+    if (out) {
+        fclose(out);
+    }
+    return text;
 }
 
-static void json_values(const char *key, const far_mat *values, int64_t row)
+static void tell_along(far_result *r, const far_predictor *m, const along *a, int64_t i)
 {
-    json_key(stdout, key);
-    json_numbers(stdout, (const double *)values->data + row * values->ld, values->cols);
+    char *limits = limits_text(m, a, i);
+    const char *text = limits ? limits : "";
+    if (a->inlined) {
+        far_result_line(r, "along %s: %s", a->label, text);
+    } else {
+        far_result_line(r, "along row %lld of %s: %s", (long long)i + 1, a->label, text);
+    }
+    free(limits);
 }
 
 static bool one_order(const along *a, int64_t i)
@@ -267,26 +236,33 @@ static bool one_order(const along *a, int64_t i)
 }
 
 /* Outputs of a network may differ in order: then there are as many. */
-static void json_orders(const along *a, int64_t i)
+static void list_along(far_result *r, const along *a, int64_t i)
 {
+    double order = along_order(a, i, 0);
+    far_result_open(r, NULL);
+    far_result_list(r, "direction", row_of(&a->direction, i), a->direction.cols);
     if (one_order(a, i)) {
-        json_number_field(stdout, "order", along_order(a, i, 0));
-        json_values(along_order(a, i, 0) == 0 ? "limit" : "slope", &a->mean, i);
+        far_result_number(r, "order", order, NULL, NULL);
+        far_result_list(r, order == 0 ? "limit" : "slope", row_of(&a->mean, i), a->mean.cols);
     } else {
-        json_values("orders", &a->order, i);
-        json_values("values", &a->mean, i);
+        far_result_list(r, "orders", row_of(&a->order, i), a->order.cols);
+        far_result_list(r, "values", row_of(&a->mean, i), a->mean.cols);
     }
+    far_result_close(r);
 }
 
-void verdict_json_along(const along *a)
+void verdict_along(far_result *r, const far_predictor *m, const along *a)
 {
-    print("[");
+    far_result_for(r, FAR_FOR_TEXT);
     for (int64_t i = 0; i < a->direction.rows; i++) {
-        print(i ? ",\n " : "\n ");
-        json_begin(stdout);
-        json_values("direction", &a->direction, i);
-        json_orders(a, i);
-        json_close(stdout);
+        tell_along(r, m, a, i);
     }
-    print("]");
+    far_result_for(r, FAR_FOR_JSON);
+    if (a->label) {
+        far_result_open_list(r, "along");
+        for (int64_t i = 0; i < a->direction.rows; i++) {
+            list_along(r, a, i);
+        }
+        far_result_close(r);
+    }
 }

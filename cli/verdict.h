@@ -5,17 +5,23 @@
 #include "along.h"
 
 #include <farfield/predictor.h>
+#include <farfield/result.h>
 
-/* level: what |f| is to be compared with; NAN: nothing. */
-void verdict_print(const far_predictor *m, const far_certificate *c, double level);
+/* Lines on one output. level: what |f| is to be compared with; NAN: nothing. */
+void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level);
+/* The bounds of those that have some, in one table. */
+void verdict_table(far_result *r, const far_certificate *c);
+/* Where it goes along the directions: lines for a terminal, a list "along" in JSON. */
+void verdict_along(far_result *r, const far_predictor *m, const along *a);
 
-/* The bounds that a table of it shows, by their names: tightest first, then the paper's, or what
- * each method proves. How many. */
+/* The bounds that a table shows, by their names: tightest first, then the paper's, or what each
+ * method proves. How many. */
 enum { VERDICT_COLUMNS = 5 };
 int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS]);
 
-/* One line for each direction and output, or the JSON array of the same. */
-void verdict_print_along(const far_predictor *m, const along *a);
-void verdict_json_along(const along *a);
+/* "0.218 t", "0.5 t^2"; markup: with powers as a page writes them. */
+enum { GROWTH_BYTES = 64 };
+const char *verdict_growth(double slope, double order, int digits, bool markup,
+                           char out[GROWTH_BYTES]);
 
 #endif

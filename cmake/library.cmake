@@ -59,8 +59,8 @@ set(FAR_SOURCES
     src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
     src/predictor/kind_linear.c src/predictor/kind_trees.c src/predictor/predictor.c
     src/predictor/predictor_check.c src/predictor/predictor_file.c
-    src/compare/compare.c src/compare/compare_fit.c src/compare/compare_json.c
-    src/compare/compare_models.c src/compare/compare_score.c src/compare/compare_split.c
+    src/compare/compare.c src/compare/compare_fit.c src/compare/compare_models.c
+    src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate.c src/certify/certify_check.c
     src/certify/proof.c src/certify/proof_json.c
     src/certify/certify.c src/certify/evidence.c src/certify/quadratic.c src/certify/reason.c src/certify/search.c src/certify/sphere.c

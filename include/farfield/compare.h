@@ -162,10 +162,6 @@ typedef struct far_compare_points {
 } far_compare_points;
 FAR_API far_compare_points far_comparison_points(const far_comparison *c, int64_t seed);
 
-/* All of it but the predictions as JSON text; far_text_free it. NAN is null, INFINITY "inf". */
-FAR_API FAR_NODISCARD far_status far_comparison_json(far_ctx *ctx, const far_comparison *c,
-                                                     char **out);
-
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,9 @@ FAR_API void far_result_array(far_result *r, const char *key, const far_mat *m,
 FAR_API void far_result_texts(far_result *r, const char *key, const char *const *texts,
                               int64_t count);
 
+/* In JSON only: the fields of an object that is JSON text already, such as a certificate. */
+FAR_API void far_result_fields(far_result *r, const char *json);
+
 /* What follows, up to far_result_close, stands in an object of its own in JSON; in a list of
  * objects, each opened with key NULL. People see no difference. */
 FAR_API void far_result_open(far_result *r, const char *key);
@@ -74,6 +77,8 @@ FAR_API void far_result_heading(far_result *r, const char *text);
 /* A line with a label; label NULL: a paragraph. */
 FAR_API FAR_WORDS(3, 4) void far_result_say(far_result *r, const char *label, const char *words,
                                             ...);
+/* A line as it is, perhaps indented or empty: a terminal does not break it. */
+FAR_API FAR_WORDS(2, 3) void far_result_line(far_result *r, const char *words, ...);
 /* How to reproduce it, at the end of the page: "command", "seeds", "data". */
 FAR_API FAR_WORDS(3, 4) void far_result_origin(far_result *r, const char *label, const char *words,
                                                ...);

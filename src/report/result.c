@@ -382,6 +382,18 @@ void far_result_texts(far_result *r, const char *key, const char *const *texts, 
     add_fact(r, key, NULL, v, NULL, NULL);
 }
 
+void far_result_fields(far_result *r, const char *json)
+{
+    const char *open = json ? strchr(json, '{') : NULL, *close = json ? strrchr(json, '}') : NULL;
+    if (!open || !close) {
+        fail_argument(r, "the fields to add are no JSON object");
+    }
+    far_piece *p = add_piece(r, FAR_PIECE_FIELDS);
+    if (p) {
+        p->text = copy(r, json);
+    }
+}
+
 /* ---- groups ---- */
 
 static void open_group(far_result *r, const char *key, far_piece_kind kind)
@@ -443,6 +455,13 @@ void far_result_verdict(far_result *r, far_tone tone, const char *words, ...)
 void far_result_heading(far_result *r, const char *text)
 {
     add_sentence(r, FAR_PIECE_HEADING, copy(r, text));
+}
+
+void far_result_line(far_result *r, const char *words, ...)
+{
+    char *said;
+    TAKE_WORDS(said);
+    add_sentence(r, FAR_PIECE_LINE, said);
 }
 
 void far_result_origin(far_result *r, const char *label, const char *words, ...)

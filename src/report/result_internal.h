@@ -17,6 +17,8 @@ typedef enum far_piece_kind {
     FAR_PIECE_FIGURE,
     FAR_PIECE_VERDICT,
     FAR_PIECE_HEADING,
+    FAR_PIECE_LINE,
+    FAR_PIECE_FIELDS,
     FAR_PIECE_ORIGIN
 } far_piece_kind;
 

@@ -149,6 +149,16 @@ static void add_rows(far_text *t, const far_piece *p)
     far_text_add(t, "]");
 }
 
+/* What stands between the outer braces. */
+static void add_fields(far_text *t, bool *first, const char *object)
+{
+    const char *start = strchr(object, '{') + 1, *end = strrchr(object, '}');
+    if (start + strspn(start, " \t\r\n") < end) {
+        far_text_add(t, "%s%.*s", *first ? "" : ", ", (int)(end - start), start);
+        *first = false;
+    }
+}
+
 /* What is open: objects and lists, and whether anything stands in them. */
 typedef struct nest {
     bool list[FAR_RESULT_DEPTH + 1], first[FAR_RESULT_DEPTH + 1];
@@ -180,6 +190,9 @@ static void add_piece(far_text *t, nest *n, const far_piece *p)
     case FAR_PIECE_TABLE:
         add_key(t, first, p->key, "");
         add_rows(t, p);
+        break;
+    case FAR_PIECE_FIELDS:
+        add_fields(t, first, p->text);
         break;
     case FAR_PIECE_OPEN:
     case FAR_PIECE_OPEN_LIST:

@@ -74,6 +74,8 @@ static far_status put_piece(far_ctx *ctx, far_page *page, const far_piece *p)
         return put_figure(ctx, page, p);
     case FAR_PIECE_VERDICT:
         return far_page_verdict(ctx, page, p->tone, text);
+    case FAR_PIECE_LINE:
+        return *text ? far_page_text(ctx, page, text + strspn(text, " ")) : FAR_OK;
     case FAR_PIECE_HEADING:
         return far_page_heading(ctx, page, text);
     case FAR_PIECE_ORIGIN:

@@ -151,7 +151,8 @@ static void add_table(far_text *t, const far_piece *p)
  * tables and verdicts from them. */
 static bool set_apart(const far_piece *before, const far_piece *p)
 {
-    return before &&
+    bool empty = p->kind == FAR_PIECE_LINE && !(p->text && *p->text);
+    return before && !empty &&
            (p->kind == FAR_PIECE_TABLE || p->kind == FAR_PIECE_HEADING ||
             before->kind == FAR_PIECE_TABLE ||
             (before->kind == FAR_PIECE_VERDICT && p->kind != FAR_PIECE_VERDICT)) &&
@@ -162,6 +163,9 @@ static void add_piece(far_text *t, const far_piece *p, int64_t width)
 {
     if (p->kind == FAR_PIECE_TABLE) {
         add_table(t, p);
+    } else if (p->kind == FAR_PIECE_LINE) {
+        add_shown(t, p->text ? p->text : "");
+        far_text_add(t, "\n");
     } else if (p->kind != FAR_PIECE_FACT) {
         add_paragraph(t, p->text ? p->text : "");
     } else if (p->label) {
@@ -184,7 +188,8 @@ far_status far_result_as_text(far_ctx *ctx, const far_result *r, char **out)
     for (int64_t i = 0; st == FAR_OK && i < r->count; i++) {
         const far_piece *p = &r->pieces[i];
         bool said = p->kind == FAR_PIECE_FACT || p->kind == FAR_PIECE_TABLE ||
-                    p->kind == FAR_PIECE_VERDICT || p->kind == FAR_PIECE_HEADING;
+                    p->kind == FAR_PIECE_VERDICT || p->kind == FAR_PIECE_HEADING ||
+                    p->kind == FAR_PIECE_LINE;
         if (said && far_piece_seen(p, FAR_FOR_TEXT)) {
             far_text_add(&t, set_apart(before, p) ? "\n" : "");
             add_piece(&t, p, width);

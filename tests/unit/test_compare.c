@@ -6,7 +6,6 @@
 
 #include <farfield/certify.h>
 #include <farfield/predictor.h>
-#include <jansson.h>
 
 #define TEST_THREADS 2
 #define TEST_CLOSE forget_xgboost
@@ -933,70 +932,6 @@ static void seeds_are_five_or_one(void **state)
     far_frame_destroy(many);
 }
 
-/* ---- JSON ---- */
-
-static json_t *member(json_t *o, const char *key)
-{
-    json_t *v = json_object_get(o, key);
-    if (!v) {
-        fail_msg("no field %s", key);
-    }
-    return v;
-}
-
-static void json_has_every_field(void **state)
-{
-    (void)state;
-    static const char *const fields[] = {"model",       "arch",   "r2_in",   "r2_out", "rmse_in",
-                                         "rmse_out",    "max_in", "max_out", "ridge",  "seconds",
-                                         "certificate", "status", "error",   "runs"};
-    char *text;
-    json_error_t error;
-    far_frame *frame = table(107, wave);
-    setenv("FARFIELD_XGBOOST", "/nonexistent", 1);
-    set_opts("none;ln-first;xgboost;linear");
-    opts.certify = 1;
-    far_comparison *c = compare(frame);
-    assert_int_equal(far_comparison_json(ctx, c, &text), FAR_OK);
-    json_t *o = json_loads(text, JSON_REJECT_DUPLICATES, &error);
-    assert_non_null(o);
-    assert_string_equal(json_string_value(member(o, "target")), "y");
-    assert_string_equal(json_string_value(member(o, "shift")), "a > 1");
-    assert_int_equal(json_integer_value(member(o, "seeds")), 2);
-    far_comparison_info info = far_comparison_describe(c);
-    assert_int_equal(json_integer_value(member(o, "rows_in")), info.rows_in);
-    assert_int_equal(json_integer_value(member(o, "rows_out")), info.rows_out);
-    assert_int_equal(json_integer_value(member(o, "train_rows")), info.train_rows);
-    json_t *rows = member(o, "rows");
-    assert_int_equal(json_array_size(rows), 4);
-    for (size_t k = 0; k < 4; k++) {
-        for (int i = 0; i < COUNT(fields); i++) {
-            member(json_array_get(rows, k), fields[i]);
-        }
-    }
-    json_t *none = json_array_get(rows, 0), *ln = json_array_get(rows, 1);
-    const far_compare_row *row = far_comparison_row(c, 0);
-    assert_true(json_real_value(member(member(none, "r2_out"), "mean")) == row->r2_out.mean);
-    assert_true(json_real_value(member(member(none, "r2_out"), "ci95")) == row->r2_out.ci95);
-    assert_string_equal(json_string_value(member(member(none, "certificate"), "verdict")),
-                        "unbounded");
-    assert_true(json_is_null(member(member(none, "certificate"), "tightest")));
-    assert_true(json_is_object(member(member(none, "certificate"), "direction")));
-    assert_string_equal(json_string_value(member(member(ln, "certificate"), "verdict")), "bounded");
-    assert_true(json_real_value(member(member(ln, "certificate"), "tightest")) ==
-                bound_of(c, 1)->tightest);
-    assert_int_equal(json_array_size(member(ln, "runs")), 2);
-    json_t *trees = json_array_get(rows, 2);
-    assert_string_equal(json_string_value(member(trees, "status")), "unavailable");
-    assert_true(json_is_null(member(member(trees, "r2_in"), "mean")));
-    assert_true(json_is_string(member(trees, "error")));
-    assert_true(json_is_null(member(trees, "arch")));
-    json_decref(o);
-    far_text_free(ctx, text);
-    far_comparison_destroy(c);
-    far_frame_destroy(frame);
-}
-
 static void what_is_not_there_is_nothing(void **state)
 {
     (void)state;
@@ -1139,7 +1074,6 @@ int main(void)
         TEST(student_is_the_tables),
         TEST(averages_have_intervals_from_two_values_on),
         TEST(seeds_are_five_or_one),
-        TEST(json_has_every_field),
         TEST(what_is_not_there_is_nothing),
         TEST(states_have_names),
         TEST(cancelling_ends_it),

@@ -177,6 +177,44 @@ static void test_sentences(void **state)
     assert_in_page("farfield it", true);
 }
 
+/* A terminal breaks none of them, and an empty one behind a table is not a second gap. */
+static void test_lines(void **state)
+{
+    (void)state;
+    static const far_result_column COLUMN = {NULL, "n", "%g"};
+    char longer[120], wanted[300];
+    memset(longer, 'a', sizeof longer);
+    longer[sizeof longer - 1] = 0;
+    longer[60] = ' ';
+    far_result_line(result, "%s", longer);
+    far_result_line(result, "%s", "");
+    far_result_line(result, "  indented\n%d", 7);
+    far_result_table(result, NULL, NULL, &COLUMN, 1);
+    far_result_cell(result, 3);
+    far_result_line(result, "%s", "");
+    far_result_line(result, "end");
+    snprintf(wanted, sizeof wanted, "%s\n\n  indented\\n7\n\nn\n3\n\nend\n", longer);
+    assert_text(wanted);
+    assert_json("{}\n");
+    assert_in_page("<p>end</p>", true);
+}
+
+/* Those of an object that another writer made stand between our own, in any place. */
+static void test_fields(void **state)
+{
+    (void)state;
+    far_result_fields(result, "{ }");
+    far_result_fields(result, "{\n \"a\": {\"b\": [1]}\n}\n");
+    far_result_count(result, "c", 1, "c", NULL);
+    far_result_open(result, "o");
+    far_result_fields(result, "{\"d\": \"}\"}");
+    far_result_fields(result, "{\"e\": null}");
+    far_result_close(result);
+    assert_json("{\n \"a\": {\"b\": [1]}\n, \"c\": 1, "
+                "\"o\": {\"d\": \"}\", \"e\": null}}\n");
+    assert_text("c              1\n");
+}
+
 /* Names come from files: they must not act on a terminal, end a string or become markup. */
 static void test_hostile_texts(void **state)
 {
@@ -355,6 +393,10 @@ static void test_refusals(void **state)
     assert_refused("figure is NULL");
     far_result_texts(result, "a", NULL, 1);
     assert_refused("texts is NULL");
+    far_result_fields(result, "[1]");
+    assert_refused("the fields to add are no JSON object");
+    far_result_fields(result, NULL);
+    assert_refused("the fields to add are no JSON object");
     for (int i = 0; i < 1000; i++) {
         far_result_open(result, "a");
     }
@@ -378,7 +420,9 @@ static void add_everything(void)
     far_result_texts(result, "t", (const char *const[]){"x", "y"}, 2);
     far_result_open(result, "g");
     far_result_heading(result, "h");
+    far_result_fields(result, "{\"z\": 1}");
     far_result_close(result);
+    far_result_line(result, "%d", 1);
     fill_table();
     far_result_figure(result, make_figure(), "n", "c");
     far_result_origin(result, "command", "x");
@@ -493,6 +537,7 @@ int main(void)
         TEST(test_append),   TEST(test_figures),
         TEST(test_refusals), TEST(test_csv_cells),
         TEST(test_memory),   TEST(test_random_json),
+        TEST(test_lines),    TEST(test_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

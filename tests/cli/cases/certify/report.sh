@@ -2,7 +2,7 @@
 one_point 'dense ln relu dense'
 "$FARFIELD" certify one.far --report firm -q >words
 holds firm/report.html 'Can one.far run away?' 'Good</strong>' 'Bounded: |y| ' '<th scope="col" class="n">B1</th>' \
-    'Because: k(x,x) &lt;= C for every x' '>farfield certify one.far --report firm -q</pre>'
+    'because: k(x,x) &lt;= C for every x' '>farfield certify one.far --report firm -q</pre>'
 figures firm/report.html ray-1 bounds-1
 one_point 'dense relu dense'
 "$FARFIELD" certify one.far --along -1 --report loose --json >json

@@ -143,7 +143,7 @@ static int list_measures(job *j)
     report r;
     int code = report_begin(&j->s, &j->args.common, "Measures of a kernel", &r);
     far_result_open_list(r.result, "measures");
-    for (int64_t i = 0; i < far_measure_count(); i++) {
+    for (int64_t i = 0; far_measure_at(i); i++) {
         tell_measure(r.result, far_measure_at(i));
     }
     far_result_close(r.result);

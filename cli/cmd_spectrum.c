@@ -140,11 +140,11 @@ static far_status extremes_of_layer(job *j, unsigned char *chosen, far_mat *matr
 {
     weyl *w = &j->weyl;
     far_view *view = NULL;
-    far_psd ends = {0};
+    far_condition ends = {0};
     memset(chosen, 0, (size_t)far_net_describe(j->kernel.net).layers);
     chosen[w->layer] = 1;
     far_status st = view_of_layers(j, chosen, matrix, &view);
-    st = st == FAR_OK ? far_view_psd(j->s.ctx, view, 0, &ends) : st;
+    st = st == FAR_OK ? far_view_condition(j->s.ctx, view, 0, &ends) : st;
     w->least = ends.least;
     w->largest = ends.largest;
     far_view_destroy(view);
@@ -164,9 +164,10 @@ static far_status intervals_of_rest(job *j, unsigned char *chosen, far_mat *matr
     if (st == FAR_OK) {
         st = far_weyl_intervals(j->s.ctx, rest.values, rest.count, w->least, w->largest, w->low,
                                 w->high);
-        w->bound = isnan(j->args.ridge) ? NAN
-                                        : far_weyl_condition(rest.values, rest.count, w->least,
-                                                             w->largest, j->args.ridge);
+    }
+    if (st == FAR_OK) {
+        double below = w->low[rest.count - 1] + j->args.ridge;
+        w->bound = below > 0 ? (w->high[0] + j->args.ridge) / below : isnan(below) ? NAN : INFINITY;
     }
     far_view_destroy(view);
     return st;

@@ -177,7 +177,8 @@ static far_status measure_by_name(local_job *j, const char *name, double *out)
     far_measure_input in = {.view = j->kernel.view,
                             .targets = j->image.data ? &j->image : NULL,
                             .coordinates = &j->kernel.x};
-    far_status st = far_measure_find(j->s.ctx, name, &measure);
+    int64_t count;
+    far_status st = far_measure_find_all(j->s.ctx, name, &measure, 1, &count);
     return st == FAR_OK ? far_measure_apply(j->s.ctx, &in, &measure, 1, out) : st;
 }
 

@@ -29,9 +29,6 @@ FAR_API void far_arch_destroy(far_arch *arch); /* NULL is fine */
  * The string belongs to arch and lives as long. */
 FAR_API const char *far_arch_text(const far_arch *arch);
 
-/* 1 if the two describe the same network (equal canonical texts), else 0. */
-FAR_API int far_arch_equal(const far_arch *a, const far_arch *b);
-
 /* Number of layers after repetitions are written out; a skip counts its body. */
 FAR_API int64_t far_arch_depth(const far_arch *arch);
 

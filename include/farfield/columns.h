@@ -115,11 +115,6 @@ FAR_API const far_columns *far_examples_columns(const far_examples *e);
 FAR_API far_mat far_examples_inputs(const far_examples *e);  /* n x inputs, float64 */
 FAR_API far_mat far_examples_targets(const far_examples *e); /* n x outputs, float64 */
 
-/* All of it as JSON text (far_text_free it), and back. FAR_ERR_FORMAT names the place. */
-FAR_API FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
-FAR_API FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text,
-                                                  far_columns **out);
-
 #ifdef __cplusplus
 }
 #endif

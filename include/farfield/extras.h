@@ -6,7 +6,6 @@
 #include <farfield/farfield.h>
 #include <farfield/fetch.h>
 #include <farfield/image.h>
-#include <farfield/page.h>
 #include <farfield/plot.h>
 #include <farfield/result.h>
 

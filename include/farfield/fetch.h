@@ -28,7 +28,6 @@ typedef struct far_dataset {
     int64_t bytes;      /* of its files once they are here */
 } far_dataset;
 
-FAR_API int64_t far_dataset_count(void);
 /* The i-th of them, from 0; NULL beyond. */
 FAR_API const far_dataset *far_dataset_at(int64_t i);
 /* The one of that name, or NULL. */

@@ -48,10 +48,6 @@ FAR_API void far_kernel_destroy(far_kernel *k); /* NULL is fine */
 /* The canonical text of the architecture; lives as long as k. */
 FAR_API const char *far_kernel_text(const far_kernel *k);
 
-/* A bound on the error that quadrature or expansion adds to a unit-variance kernel value: 0 when
- * every layer has a closed form, 1e-12 or less otherwise. Rounding comes on top. */
-FAR_API double far_kernel_tolerance(const far_kernel *k);
-
 typedef enum far_fill {
     FAR_FILL_FULL = 0, /* both triangles (the upper one mirrored, not computed again) */
     FAR_FILL_LOWER = 1 /* j <= i only; the rest of the output is left as it was */

@@ -146,9 +146,6 @@ FAR_API FAR_NODISCARD far_status far_laplace_set_residual(far_ctx *ctx, far_lapl
 FAR_API FAR_NODISCARD far_status far_laplace_predict(far_ctx *ctx, const far_laplace *la,
                                                      const far_mat *x, far_mat *mean,
                                                      far_mat *covariance);
-/* out (m C x m C) = kappa of all pairs; entry (i C + a, j C + b). */
-FAR_API FAR_NODISCARD far_status far_laplace_joint(far_ctx *ctx, const far_laplace *la,
-                                                   const far_mat *x, far_mat *out);
 
 /* How well ELLA's features stand for the kernel on m points, in the spectral norm:
  * kernel = |K - phi phi'| / |K|; posterior = |kappa - kappa_ELLA| / |kappa| with kappa of `exact`

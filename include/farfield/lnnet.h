@@ -53,8 +53,6 @@ typedef enum far_lnnet_precision {
 /* "auto", "paper", "merge", "runs"; "auto", "double", "quad", "mpfr". Never NULL. */
 FAR_API const char *far_lnnet_mode_name(far_lnnet_mode mode);
 FAR_API const char *far_lnnet_precision_name(far_lnnet_precision precision);
-/* 1 if FAR_LNNET_MPFR can be had. */
-FAR_API int far_lnnet_has_mpfr(void);
 
 typedef struct far_lnnet_opts {
     size_t size;         /* set by far_lnnet_opts_init */
@@ -179,10 +177,6 @@ typedef struct far_lnnet_place {
 } far_lnnet_place;
 
 FAR_API far_lnnet_place far_lnnet_fold_at(const far_lnnet_fold *fold, double x);
-/* The fold that merges a < b: f(a) = f(b). hinge in (a, b), or NAN: halfway, then mu = 0. angle
- * above 0: |h_1 / h_2| at a and b, the tangent of the angle on the circle between the merged points
- * and the top; NAN: 1, as in the paper. */
-FAR_API far_lnnet_fold far_lnnet_fold_merge(double a, double b, double hinge, double angle);
 
 /* The rule of the paper on a line, without a network: x has n different numbers, labels their
  * classes; fold is the next one, a and b the two points it merges (a < b), confused and with the

@@ -2,7 +2,6 @@
  * farfield/measure.h: what a kernel says about training.
  *
  *     far_view_create        a kernel matrix, checked
- *     far_view_of_net        the tangent kernel of a network, without the matrix
  *     far_view_spectrum      eigenvalues and eigenvectors, all or the largest
  *     far_view_align         how well the kernel agrees with targets
  *     far_spectral_fit       ridge, gradient flow, gradient descent from one decomposition
@@ -29,7 +28,7 @@ extern "C" {
  * ---- 1. The view: a kernel and what was computed of it -----------------------------------------
  */
 
-/* Borrows the matrix (or the network and its points), which must outlive it and stay as they are.
+/* Borrows the matrix, which must outlive it and stay as it is.
  * Keeps what costs much: eigenpairs and norms, so that many measures share one decomposition. */
 typedef struct far_view far_view;
 
@@ -45,13 +44,6 @@ typedef struct far_view far_view;
  * names the worst pair. */
 FAR_API FAR_NODISCARD far_status far_view_create(far_ctx *ctx, const far_mat *kernel,
                                                  int64_t points, far_view **out);
-/* The tangent kernel of a network by products with its Jacobian: spectrum (fewer than all),
- * align, cosines and tasks need no matrix; what needs one (norms, all eigenvalues, local
- * structure) is FAR_ERR_ARG, or left NAN where that is said. opts as far_net_ntk_multiply takes
- * them; they, the network and x are borrowed. For points by the thousand whose matrix fits into
- * memory, far_net_ntk and far_view_create are faster: 20 eigenpairs take some hundred products. */
-FAR_API FAR_NODISCARD far_status far_view_of_net(far_ctx *ctx, const far_net *net, const far_mat *x,
-                                                 const far_ntk_opts *opts, far_view **out);
 FAR_API void far_view_destroy(far_view *view); /* NULL is fine */
 
 typedef struct far_view_info {
@@ -61,14 +53,6 @@ typedef struct far_view_info {
     double asymmetry;         /* largest |K_ij - K_ji| over the largest |entry| */
 } far_view_info;
 FAR_API far_view_info far_view_describe(const far_view *view);
-
-typedef struct far_psd {
-    int32_t psd;           /* least >= -tolerance * largest */
-    double least, largest; /* eigenvalues of K */
-} far_psd;
-/* tolerance 0: FAR_VIEW_PSD. All eigenvalues. */
-FAR_API FAR_NODISCARD far_status far_view_psd(far_ctx *ctx, far_view *view, double tolerance,
-                                              far_psd *out);
 
 /*
  * ---- 2. Spectrum -------------------------------------------------------------------------------
@@ -100,14 +84,13 @@ FAR_API FAR_NODISCARD far_status far_view_condition(far_ctx *ctx, far_view *view
                                                     far_condition *out);
 
 /* Weyl: adding a layer's kernel B to A, low_i <= lambda_i(A + B) <= high_i, from the eigenvalues of
- * A (n, the largest first) and the least and largest of B. low, high: n numbers each. */
+ * A (n, the largest first) and the least and largest of B. low, high: n numbers each. So the
+ * condition number of A + B + ridge I is at most (high_1 + ridge) / (low_n + ridge), where that is
+ * positive. */
+
 FAR_API FAR_NODISCARD far_status far_weyl_intervals(far_ctx *ctx, const double *values, int64_t n,
                                                     double least, double largest, double *low,
                                                     double *high);
-/* The most that the condition number of A + B + ridge I can be; INFINITY: no bound. */
-FAR_API double far_weyl_condition(const double *values, int64_t n, double least, double largest,
-                                  double ridge);
-
 /* Row l of values (layers x rows) are the eigenvalues of layer l's kernel, the largest first. opts
  * as far_net_ntk takes them (layers left out are rows of 0). One matrix is held at a time. */
 FAR_API FAR_NODISCARD far_status far_layer_spectra(far_ctx *ctx, const far_net *net,
@@ -193,10 +176,6 @@ FAR_API FAR_NODISCARD far_status far_spectral_loss(far_ctx *ctx, far_view *view,
                                                    const far_spectral *s, const far_mat *targets,
                                                    const far_mat *start, const double *times,
                                                    int64_t count, double *losses);
-/* squares[i] = |(Y - F0)'u_i|^2 / N, for all rows eigenvectors: L(0) = 1/2 their sum. */
-FAR_API FAR_NODISCARD far_status far_view_coefficients(far_ctx *ctx, far_view *view,
-                                                       const far_mat *targets, const far_mat *start,
-                                                       double *squares);
 
 /*
  * ---- 5. Power laws -----------------------------------------------------------------------------
@@ -229,8 +208,6 @@ FAR_API FAR_NODISCARD far_status far_power_fit(far_ctx *ctx, const double *x, co
  * ends beyond n / FAR_POWER_PART: a sample's spectrum and tails bend there. */
 FAR_API FAR_NODISCARD far_status far_power_fit_series(far_ctx *ctx, const double *values, int64_t n,
                                                       int64_t from, int64_t to, far_power *out);
-/* tails[i] = sum of squares[i], squares[i + 1], ...; may be the same array. */
-FAR_API void far_tail_sums(const double *squares, int64_t n, double *tails);
 
 typedef enum far_power_target {
     FAR_TARGET_JUMP = 0, /* an indicator: a jump across a smooth surface */
@@ -256,18 +233,6 @@ FAR_API double far_power_symbol(double d, double alpha);
 FAR_API double far_power_constant(double d, double alpha, double integral);
 /* L(t) of the formula above. */
 FAR_API double far_power_loss(double lam, double nu, double kap, double kappa, double t);
-
-/* All of it for one view and target: nu and Lam over eigenvalues of K / N with numbers from .. to,
- * kappa and Kap over the tails, xi from L(t) on t in [from^nu, to^nu] / (2 Lam), and the ratio of
- * L(t) and the formula in the middle of that window, which checks the formula, not the exponents.
- */
-typedef struct far_power_law {
-    far_power spectrum, tail, loss;
-    double ratio;
-} far_power_law;
-FAR_API FAR_NODISCARD far_status far_view_power_law(far_ctx *ctx, far_view *view,
-                                                    const far_mat *targets, const far_mat *start,
-                                                    int64_t from, int64_t to, far_power_law *out);
 
 /*
  * ---- 6. Curves ---------------------------------------------------------------------------------
@@ -312,9 +277,6 @@ FAR_API FAR_NODISCARD far_status far_spearman(far_ctx *ctx, const double *x, con
  * For kernels of one output, K(x, x') = g(x) . g(x'), with coordinates x (points x d).
  */
 
-/* out_ij = K_ij / sqrt(K_ii K_jj). FAR_ERR_VALUE: a diagonal entry is not positive. */
-FAR_API FAR_NODISCARD far_status far_view_cosine(far_ctx *ctx, const far_view *view, far_mat *out);
-
 /* The mean of the cosine kernel over pairs i < j in bins of distance of equal width over [0, the
  * largest distance]. distance, mean and counts have `bins` numbers: the middle of a bin, the mean
  * (NAN in an empty bin), the pairs; each may be NULL. */
@@ -340,13 +302,6 @@ FAR_API FAR_NODISCARD far_status far_local_correlation(far_ctx *ctx, const far_v
 FAR_API FAR_NODISCARD far_status far_local_reach(far_ctx *ctx, const far_view *view,
                                                  const far_mat *coordinates, int64_t bins,
                                                  double level, double *reach, double *least);
-
-/* The same bins for a field (one number a point): mean of (p_i - mean) (p_j - mean) / variance over
- * pairs at that distance. */
-FAR_API FAR_NODISCARD far_status far_field_correlation(far_ctx *ctx, const double *field,
-                                                       const far_mat *coordinates, int64_t bins,
-                                                       double *distance, double *mean,
-                                                       int64_t *counts);
 
 /* out = K(x1, x2), x1 n x d, x2 m x d. */
 typedef far_status (*far_pair_fn)(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
@@ -374,11 +329,6 @@ FAR_API FAR_NODISCARD far_status far_odd_part_linear(far_ctx *ctx, far_pair_fn p
 FAR_API FAR_NODISCARD far_status far_local_jets(far_ctx *ctx, far_pair_fn pair, void *user,
                                                 const far_mat *x, double step, far_mat *a2,
                                                 far_mat *d, far_mat *h);
-/* Exactly, from features: g is P numbers, jacobian P x d their derivatives by x. d numbers in
- * gradient, d^2 in h. */
-FAR_API FAR_NODISCARD far_status far_local_jet_exact(far_ctx *ctx, const double *g,
-                                                     const far_mat *jacobian, double *a2,
-                                                     double *gradient, double *h);
 
 /* Of one jet, the Cauchy model C(x, x + u) ~ (2 a2 + D.u) / (2 a2 + D.u + u'Hu):
  *     delta   D' H^-1 D
@@ -425,7 +375,6 @@ typedef struct far_measure_info {
     int32_t needs;      /* far_measure_need bits */
     double standard[2]; /* the arguments where none are given; NAN: they must be given */
 } far_measure_info;
-FAR_API int64_t far_measure_count(void);
 FAR_API const far_measure_info *far_measure_at(int64_t i); /* NULL beyond the last */
 
 typedef struct far_measure {
@@ -434,10 +383,9 @@ typedef struct far_measure {
     int64_t values; /* how many numbers it gives */
 } far_measure;
 
-/* text: "kta", "align:20", "nu:20:150". FAR_ERR_ARG: no such measure (with the nearest name), or an
- * argument that is missing, too many or out of range. */
-FAR_API FAR_NODISCARD far_status far_measure_find(far_ctx *ctx, const char *text, far_measure *out);
-/* Several, with commas between: "lmax,kta,align:20"; at most `most`. */
+/* text: measures with commas between, "kta,align:20,nu:20:150"; at most `most`. FAR_ERR_ARG: no
+ * such measure (with the nearest name), or an argument that is missing, too many or out of range.
+ */
 FAR_API FAR_NODISCARD far_status far_measure_find_all(far_ctx *ctx, const char *text,
                                                       far_measure *out, int64_t most,
                                                       int64_t *count);

@@ -90,7 +90,6 @@ FAR_API const char *far_model_arch(const far_model *m);
 FAR_API const far_columns *far_model_columns(const far_model *m);
 FAR_API far_mat far_model_points(const far_model *m);  /* n x d, standardised */
 FAR_API far_mat far_model_targets(const far_model *m); /* n x p, standardised */
-FAR_API far_mat far_model_alpha(const far_model *m);   /* n x p */
 
 /* One line of the table that "auto" chose from. */
 typedef struct far_candidate {

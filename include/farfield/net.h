@@ -112,9 +112,6 @@ FAR_API FAR_NODISCARD far_status far_net_set_columns(far_ctx *ctx, far_net *net,
                                                      const far_columns *columns);
 /* The scaling of its columns. */
 FAR_API far_scaling far_net_scaling(const far_net *net);
-/* Copies; scales must be positive and finite. */
-FAR_API FAR_NODISCARD far_status far_net_set_scaling(far_ctx *ctx, far_net *net,
-                                                     const far_scaling *scaling);
 
 /* What the file says beside the weights: arch, and whatever was set. NULL: no such key. Setting
  * keys that the library itself writes (arch, param, init, ...) is FAR_ERR_ARG; value NULL removes.

@@ -155,11 +155,6 @@ FAR_API FAR_NODISCARD far_status far_ln_amplification(far_ctx *ctx, int64_t d, i
 FAR_API FAR_NODISCARD far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net,
                                                       const far_mat *x, int raw, far_mat *h);
 
-/* out (inputs x inputs) = d2 f_output / dx2 at the one row of x, symmetric; output counts from 0.
- * NAN where a norm with eps = 0 meets a constant vector. */
-FAR_API FAR_NODISCARD far_status far_net_hessian(far_ctx *ctx, const far_net *net, const far_mat *x,
-                                                 int64_t output, int raw, far_mat *out);
-
 /*
  * Shattering. L + 2 distinct points; each of their 2^(L + 2) labellings with two classes is
  * realised by a network `[dense(3) ln]xl dense(2)`, l <= L, that is built (farfield/lnnet.h) and

@@ -44,18 +44,6 @@ FAR_API FAR_NODISCARD far_status far_net_ntk_layers(far_ctx *ctx, const far_net 
                                                     const far_mat *x1, const far_mat *x2,
                                                     const far_ntk_opts *opts, far_mat *const *out);
 
-/* out = K v without the matrix, v and out (n outputs) x p with FAR_NTK_FULL, n x p with
- * FAR_NTK_ONE (FAR_ERR_ARG for a trace of more than one output). O(n parameters) a column. */
-FAR_API FAR_NODISCARD far_status far_net_ntk_multiply(far_ctx *ctx, const far_net *net,
-                                                      const far_mat *x, const far_ntk_opts *opts,
-                                                      const far_mat *v, far_mat *out);
-/* The count largest eigenvalues of K, ascending, by Lanczos on such products; values count x 1,
- * vectors (may be NULL) n x count. */
-FAR_API FAR_NODISCARD far_status far_net_ntk_eigen(far_ctx *ctx, const far_net *net,
-                                                   const far_mat *x, const far_ntk_opts *opts,
-                                                   int64_t count, far_mat *values,
-                                                   far_mat *vectors);
-
 #ifdef __cplusplus
 }
 #endif

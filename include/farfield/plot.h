@@ -229,20 +229,12 @@ typedef enum far_theme {
  * message says which size would do). */
 FAR_API FAR_NODISCARD far_status far_figure_svg(far_ctx *ctx, const far_figure *figure,
                                                 far_theme theme, char **out);
-/* The rules for svg.far-light, .far-dark and .far-auto. A page can switch by changing that class.
- */
-FAR_API FAR_NODISCARD far_status far_figure_css(far_ctx *ctx, char **out);
 
 /* By the ending: .svg (auto theme), .png (light theme, two pixels for each px; memory of the
  * renderer is its own), .csv. The file is whole or not there. FAR_ERR_ARG: another ending, or .png
  * where there is no librsvg (FARFIELD_LIBRSVG chooses the file, "librsvg-2.so.2" by default). */
 FAR_API FAR_NODISCARD far_status far_figure_save(far_ctx *ctx, const far_figure *figure,
                                                  const char *path);
-
-/* The data of all layers, as they were given: a row for each point, with the columns that are in
- * use among panel (from 1, of a grid), layer (its kind), label, x, x_to, y, low, high, z. Numbers
- * read back to the same double; values that are not finite are empty. far_text_free the text. */
-FAR_API FAR_NODISCARD far_status far_figure_csv(far_ctx *ctx, const far_figure *figure, char **out);
 
 /* ---- statistics ----
  * Values that are not finite are left out (of pairs, the pair). */
@@ -270,13 +262,6 @@ FAR_API FAR_NODISCARD far_status far_lowess(far_ctx *ctx, const double *x, const
 
 #define FAR_BINS_MOST 200
 
-/* Borders for a histogram of the values: edges has room for FAR_BINS_MOST + 1, *used gets the
- * number of bins. bins 0: the width of Freedman and Diaconis, 2 IQR / n^(1/3), at least 5 bins and
- * at most FAR_BINS_MOST, made a round number (1, 2 or 5 times a power of ten), and borders at
- * multiples of it. Else exactly so many between the least and the largest. FAR_ERR_VALUE: no finite
- * value. */
-FAR_API FAR_NODISCARD far_status far_histogram_edges(far_ctx *ctx, const double *values, int64_t n,
-                                                     int64_t bins, double *edges, int64_t *used);
 /* counts[i]: values in [edges[i], edges[i + 1]), the last bin with its upper border. Values beyond
  * the borders are not counted. */
 FAR_API FAR_NODISCARD far_status far_histogram_count(far_ctx *ctx, const double *values, int64_t n,

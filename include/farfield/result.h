@@ -14,11 +14,17 @@
 #ifndef FARFIELD_RESULT_H
 #define FARFIELD_RESULT_H
 
-#include <farfield/page.h>
+#include <farfield/plot.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef enum far_tone {
+    FAR_TONE_PLAIN = 0,
+    FAR_TONE_GOOD = 1, /* bounded, agrees: "Good" and a check mark stand before the text */
+    FAR_TONE_BAD = 2   /* runs away, does not agree: "Caution" and a warning sign */
+} far_tone;
 
 typedef struct far_result far_result; /* opaque */
 

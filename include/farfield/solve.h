@@ -102,14 +102,6 @@ FAR_API FAR_NODISCARD far_status far_system_solve(far_ctx *ctx, const far_system
                                                   const far_mat *b, far_mat *x, far_mat *x_low,
                                                   double *residuals);
 
-/* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
-FAR_API FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
-
-/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. As many operations as the factor took; 512 n extra
- * values. Reports progress "inverse". */
-FAR_API FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
-                                                             far_mat *diag);
-
 /* Eigenvalues of a symmetric matrix, ascending: the count largest (which = FAR_EIGEN_LARGEST), the
  * count smallest, or all n (count = n). values is count x 1; vectors, n x count with eigenvector j
  * in column j, may be NULL. All: LAPACK dsyevr, whatever n. Few (count <= n / 16): ARPACK on
@@ -127,9 +119,6 @@ FAR_API FAR_NODISCARD far_status far_eigen(far_ctx *ctx, const far_symmetric *a,
 /* out = a b, float64: a n x k, b k x p, out n x p; out overlaps neither. */
 FAR_API FAR_NODISCARD far_status far_multiply(far_ctx *ctx, const far_mat *a, const far_mat *b,
                                               far_mat *out);
-/* The same for a symmetric matrix by blocks, which is never held whole. */
-FAR_API FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetric *a,
-                                                        const far_mat *b, far_mat *out);
 
 #ifdef __cplusplus
 }

@@ -16,9 +16,9 @@
  * numbers of the measures. Time and loss are in the conventions of measure.h, L = 1/(2N) sum |f -
  * y|^2 and t = rate times steps. FAR_LOSS_MSE is a mean over rows and outputs, of squares that are
  * not halved: with C outputs L = C / 2 of it, and its learning rate lr is the rate 2 lr / C of L.
- * So gradient descent is at the edge of stability where rate lmax / 2 = 1, rate =
- * far_track_rate(..). FAR_LOSS_BCE has rate lr / C, FAR_LOSS_CE rate lr, and their losses stand as
- * they are. With Adam or momentum the time is that number and no more.
+ * So gradient descent is at the edge of stability where rate lmax / 2 = 1, rate = 2 lr / C.
+ * FAR_LOSS_BCE has rate lr / C, FAR_LOSS_CE rate lr, and their losses stand as they are. With Adam
+ * or momentum the time is that number and no more.
  */
 #ifndef FARFIELD_TRACK_H
 #define FARFIELD_TRACK_H
@@ -54,8 +54,6 @@ typedef struct far_track_opts {
 
 /* train (may be NULL): lr, loss and layers are taken from it. */
 FAR_API void far_track_opts_init(far_track_opts *opts, const far_train_opts *train);
-/* The learning rate of L that a learning rate lr of that loss is, for that many outputs. */
-FAR_API double far_track_rate(far_loss loss, double lr, int64_t outputs);
 
 /* x (points x inputs, the coordinates too) and y (points x outputs, as trained on; NULL: none),
  * float64, are copied; net says what the networks to come look like. All that can be refused is

@@ -68,4 +68,7 @@ const char *far_layer_name(far_layer_kind kind);
 bool far_layer_is_activation(far_layer_kind kind);
 bool far_layer_is_norm(far_layer_kind kind); /* ln, rms, batchnorm */
 
+/* 1 if the two describe the same network (equal canonical texts), else 0. */
+int far_arch_equal(const far_arch *a, const far_arch *b);
+
 #endif

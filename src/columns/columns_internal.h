@@ -100,4 +100,8 @@ far_status far_columns_print(const far_columns *c, bool scaling, far_text *out);
 far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, bool scaling,
                              far_columns *c);
 
+/* All of it as JSON text (far_text_free it), and back. FAR_ERR_FORMAT names the place. */
+FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
+FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text, far_columns **out);
+
 #endif

@@ -141,4 +141,6 @@ far_status far_tar_find(const far_input *in, const char *path, const unsigned ch
 /* An idx array of bytes: the first dimension is the rows, all others are the columns. */
 far_status far_idx_open(const far_input *in, far_stored *out);
 
+int64_t far_dataset_count(void);
+
 #endif

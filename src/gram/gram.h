@@ -4,6 +4,8 @@
 
 #include "../base/base_internal.h"
 
+#include <farfield/ntk.h>
+
 /* Computes rows [i0, i1) x columns [j0, j1) of the outputs. scratch belongs to the thread. */
 typedef void (*far_gram_tile_fn)(void *source, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
                                  void *scratch);
@@ -20,5 +22,16 @@ typedef struct far_gram_job {
 /* Every tile once, over the context's threads. The tiles do not depend on the number of threads,
  * so neither do the results. Reports progress and may be cancelled between tiles. */
 far_status far_gram_fill(far_ctx *ctx, const far_gram_job *job);
+
+/* out = K v without the matrix, v and out (n outputs) x p with FAR_NTK_FULL, n x p with
+ * FAR_NTK_ONE (FAR_ERR_ARG for a trace of more than one output). O(n parameters) a column. */
+FAR_NODISCARD far_status far_net_ntk_multiply(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                              const far_ntk_opts *opts, const far_mat *v,
+                                              far_mat *out);
+/* The count largest eigenvalues of K, ascending, by Lanczos on such products; values count x 1,
+ * vectors (may be NULL) n x count. */
+FAR_NODISCARD far_status far_net_ntk_eigen(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                           const far_ntk_opts *opts, int64_t count, far_mat *values,
+                                           far_mat *vectors);
 
 #endif

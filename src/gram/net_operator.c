@@ -2,6 +2,7 @@
  */
 #include "../net/net_internal.h"
 #include "../solve/solve_internal.h"
+#include "gram.h"
 
 #include <farfield/ntk.h>
 #include <string.h>

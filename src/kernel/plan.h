@@ -94,4 +94,8 @@ struct far_kernel {
     far_param param;
 };
 
+/* A bound on the error that quadrature or expansion adds to a unit-variance kernel value: 0 when
+ * every layer has a closed form, 1e-12 or less otherwise. Rounding comes on top. */
+double far_kernel_tolerance(const far_kernel *k);
+
 #endif

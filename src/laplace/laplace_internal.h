@@ -166,4 +166,8 @@ far_status far_laplace_check(far_ctx *ctx, const far_laplace *la, const far_mat 
 far_status far_check_labels(far_ctx *ctx, const int64_t *labels, int64_t count, int64_t classes);
 far_status far_check_probability_opts(far_ctx *ctx, const far_probability_opts *opts);
 
+/* out (m C x m C) = kappa of all pairs; entry (i C + a, j C + b). */
+FAR_NODISCARD far_status far_laplace_joint(far_ctx *ctx, const far_laplace *la, const far_mat *x,
+                                           far_mat *out);
+
 #endif

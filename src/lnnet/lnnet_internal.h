@@ -40,4 +40,11 @@ static inline const double *far_ln_point(const far_ln_points *p, int64_t i)
     return p->values + i * p->d;
 }
 
+/* 1 if FAR_LNNET_MPFR can be had. */
+int far_lnnet_has_mpfr(void);
+/* The fold that merges a < b: f(a) = f(b). hinge in (a, b), or NAN: halfway, then mu = 0. angle
+ * above 0: |h_1 / h_2| at a and b, the tangent of the angle on the circle between the merged points
+ * and the top; NAN: 1, as in the paper. */
+far_lnnet_fold far_lnnet_fold_merge(double a, double b, double hinge, double angle);
+
 #endif

@@ -100,4 +100,40 @@ far_status far_check_diagonal(far_ctx *ctx, const far_view *v);
 
 far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name);
 
+/* The same bins for a field (one number a point): mean of (p_i - mean) (p_j - mean) / variance over
+ * pairs at that distance. */
+FAR_NODISCARD far_status far_field_correlation(far_ctx *ctx, const double *field,
+                                               const far_mat *coordinates, int64_t bins,
+                                               double *distance, double *mean, int64_t *counts);
+/* Exactly, from features: g is P numbers, jacobian P x d their derivatives by x. d numbers in
+ * gradient, d^2 in h. */
+FAR_NODISCARD far_status far_local_jet_exact(far_ctx *ctx, const double *g, const far_mat *jacobian,
+                                             double *a2, double *gradient, double *h);
+/* tails[i] = sum of squares[i], squares[i + 1], ...; may be the same array. */
+void far_tail_sums(const double *squares, int64_t n, double *tails);
+/* squares[i] = |(Y - F0)'u_i|^2 / N, for all rows eigenvectors: L(0) = 1/2 their sum. */
+FAR_NODISCARD far_status far_view_coefficients(far_ctx *ctx, far_view *view, const far_mat *targets,
+                                               const far_mat *start, double *squares);
+/* out_ij = K_ij / sqrt(K_ii K_jj). FAR_ERR_VALUE: a diagonal entry is not positive. */
+FAR_NODISCARD far_status far_view_cosine(far_ctx *ctx, const far_view *view, far_mat *out);
+/* The tangent kernel of a network by products with its Jacobian: spectrum (fewer than all),
+ * align, cosines and tasks need no matrix; what needs one (norms, all eigenvalues, local
+ * structure) is FAR_ERR_ARG, or left NAN where that is said. opts as far_net_ntk_multiply takes
+ * them; they, the network and x are borrowed. For points by the thousand whose matrix fits into
+ * memory, far_net_ntk and far_view_create are faster: 20 eigenpairs take some hundred products. */
+FAR_NODISCARD far_status far_view_of_net(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                         const far_ntk_opts *opts, far_view **out);
+/* All of it for one view and target: nu and Lam over eigenvalues of K / N with numbers from .. to,
+ * kappa and Kap over the tails, xi from L(t) on t in [from^nu, to^nu] / (2 Lam), and the ratio of
+ * L(t) and the formula in the middle of that window, which checks the formula, not the exponents.
+ */
+typedef struct far_power_law {
+    far_power spectrum, tail, loss;
+    double ratio;
+} far_power_law;
+FAR_NODISCARD far_status far_view_power_law(far_ctx *ctx, far_view *view, const far_mat *targets,
+                                            const far_mat *start, int64_t from, int64_t to,
+                                            far_power_law *out);
+int64_t far_measure_count(void);
+
 #endif

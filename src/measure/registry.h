@@ -81,4 +81,8 @@ far_status far_measure_auc(far_ctx *ctx, far_work *w, const far_measure *m, doub
 far_status far_measure_edges(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_magma(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 
+/* text: "kta", "align:20", "nu:20:150". FAR_ERR_ARG: no such measure (with the nearest name), or an
+ * argument that is missing, too many or out of range. */
+FAR_NODISCARD far_status far_measure_find(far_ctx *ctx, const char *text, far_measure *out);
+
 #endif

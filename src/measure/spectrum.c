@@ -1,4 +1,5 @@
 /* Eigenpairs of a view, kept for whoever asks next. */
+#include "../gram/gram.h"
 #include "../solve/blas.h"
 #include "measure_internal.h"
 
@@ -247,21 +248,6 @@ done:
 }
 
 /* ---- what follows from all eigenvalues ---- */
-
-far_status far_view_psd(far_ctx *ctx, far_view *view, double tolerance, far_psd *out)
-{
-    far_spectrum s;
-    far_status st;
-    if (!(tolerance >= 0)) {
-        return far_fail(ctx, FAR_ERR_ARG, "tolerance is %g but must not be negative", tolerance);
-    }
-    FAR_TRY(far_view_spectrum(ctx, view, 0, 0, &s));
-    *out = (far_psd){.least = s.values[s.count - 1], .largest = s.values[0]};
-    tolerance = tolerance > 0 ? tolerance : FAR_VIEW_PSD;
-    out->psd = out->least >= -tolerance * fmax(out->largest, 0);
-done:
-    return st;
-}
 
 static double effective_dimension(const far_spectrum *s, double ridge, double nothing)
 {

@@ -32,4 +32,7 @@ struct far_track {
 /* Behind the rows of earlier steps; others go. */
 far_status far_track_append(far_track *t, const double *row);
 
+/* The learning rate of L that a learning rate lr of that loss is, for that many outputs. */
+double far_track_rate(far_loss loss, double lr, int64_t outputs);
+
 #endif

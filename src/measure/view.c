@@ -1,4 +1,5 @@
 /* The view: a kernel that was checked, and norms of it. */
+#include "../gram/gram.h"
 #include "measure_internal.h"
 
 #include <math.h>

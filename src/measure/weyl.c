@@ -31,13 +31,6 @@ far_status far_weyl_intervals(far_ctx *ctx, const double *values, int64_t n, dou
     return FAR_OK;
 }
 
-double far_weyl_condition(const double *values, int64_t n, double least, double largest,
-                          double ridge)
-{
-    double below = values[n - 1] + least + ridge;
-    return below > 0 ? (values[0] + largest + ridge) / below : INFINITY;
-}
-
 /* ---- layers ---- */
 
 static void write_row(far_mat *to, int64_t l, const far_spectrum *s)

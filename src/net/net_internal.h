@@ -88,4 +88,8 @@ bool far_net_reserved(const char *key);
 /* x is finite, n x inputs. */
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
 
+/* Copies; scales must be positive and finite. */
+FAR_NODISCARD far_status far_net_set_scaling(far_ctx *ctx, far_net *net,
+                                             const far_scaling *scaling);
+
 #endif

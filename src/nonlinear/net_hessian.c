@@ -1,5 +1,6 @@
 /* Second derivatives of whole networks: jets over rows and blocks of directions. */
 #include "net_start.h"
+#include "nonlinear_internal.h"
 
 #include <farfield/nonlinear.h>
 #include <math.h>

@@ -57,4 +57,9 @@ far_status far_white_points(const far_labelled *p, const far_white *w, int64_t c
 /* As far_ssr_measure, of points that are there already. */
 far_status far_ssr_of(const far_labelled *p, const far_white *w, far_ssr *out, double *direction);
 
+/* out (inputs x inputs) = d2 f_output / dx2 at the one row of x, symmetric; output counts from 0.
+ * NAN where a norm with eps = 0 meets a constant vector. */
+FAR_NODISCARD far_status far_net_hessian(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                         int64_t output, int raw, far_mat *out);
+
 #endif

@@ -105,4 +105,6 @@ void far_filter_clear(far_filter *f);
 far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
                            const far_filter *filter, const far_mat *points, far_mat *std);
 
+far_mat far_model_alpha(const far_model *m); /* n x p */
+
 #endif

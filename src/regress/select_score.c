@@ -1,4 +1,5 @@
 /* How a network scores on a subset of the rows: closed forms from one factor. */
+#include "../solve/solve_internal.h"
 #include "select.h"
 
 #include <math.h>

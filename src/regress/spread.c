@@ -1,4 +1,5 @@
 /* How sure a prediction is: Gaussian process posteriors, and the spread of trained networks. */
+#include "../solve/solve_internal.h"
 #include "regress_internal.h"
 
 #include <math.h>

@@ -3,8 +3,7 @@
 #define FAR_PAGE_INTERNAL_H
 
 #include "../base/base_internal.h"
-
-#include <farfield/page.h>
+#include "page.h"
 
 struct far_page {
     far_ctx *ctx;

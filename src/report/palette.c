@@ -1,4 +1,5 @@
 #include "palette.h"
+#include "figure_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

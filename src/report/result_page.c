@@ -1,4 +1,5 @@
 /* Results as pages: runs of facts become tables of two columns. */
+#include "page.h"
 #include "result_internal.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Quantiles, means with intervals, histograms. */
 #include "statistics.h"
+#include "figure_internal.h"
 
 #include "../compare/compare_internal.h"
 

@@ -105,4 +105,15 @@ far_status far_check_opts(far_ctx *ctx, const far_solve_opts *opts);
 /* Without the speed: bytes, storage, fits. */
 far_estimate far_estimate_memory(int64_t n, const far_solve_opts *opts);
 
+/* The same for a symmetric matrix by blocks, which is never held whole. */
+FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetric *a,
+                                                const far_mat *b, far_mat *out);
+/* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
+FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
+
+/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. As many operations as the factor took; 512 n extra
+ * values. Reports progress "inverse". */
+FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
+                                                     far_mat *diag);
+
 #endif

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <farfield/arch.h>
 
+#include "arch/arch_internal.h"
 #include "fuzz.h"
 
 static void check_parsed(far_ctx *ctx, const far_arch *arch)

@@ -54,7 +54,7 @@ int main(void)
         far_frame_from_mat(ctx, &m, NULL, &frame) != FAR_OK) {
         return 1;
     }
-    printf("%d\n", strncmp(svg, "<svg", 4) == 0 && far_dataset_count() > 0);
+    printf("%d\n", strncmp(svg, "<svg", 4) == 0 && far_dataset_at(0));
     far_text_free(ctx, svg);
     far_figure_destroy(figure);
     far_frame_destroy(frame);

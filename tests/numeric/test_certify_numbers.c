@@ -6,6 +6,7 @@
  */
 #define far_quadratic_interval quadratic_interval_of_this_file
 #include "../../src/certify/quadratic.c"
+#include "solve/solve_internal.h"
 #undef far_quadratic_interval
 far_status far_quadratic_interval(const far_single *p, far_interval *out);
 

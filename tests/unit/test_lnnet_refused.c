@@ -3,6 +3,7 @@
 #include <farfield/nonlinear.h>
 
 #include "harness.h"
+#include "lnnet/lnnet_internal.h"
 
 enum { ROWS = 5, INPUTS = 2, CLASSES = 2 };
 

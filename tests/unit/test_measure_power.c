@@ -1,4 +1,5 @@
 /* Power laws: exact series, the spectrum of the circle, the interval, the theory, and refusals. */
+#include "measure/measure_internal.h"
 #include "measure_fixture.h"
 
 /* ---- fits ---------------------------------------------------------------------------------- */

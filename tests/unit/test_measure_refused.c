@@ -1,6 +1,10 @@
 /* Measures, tangent kernels and products: every argument that can be refused is, by its name, and
  * every allocation fails in turn. */
 #include "../../src/base/base_internal.h"
+#include "gram/gram.h"
+#include "measure/measure_internal.h"
+#include "measure/registry.h"
+#include "solve/solve_internal.h"
 
 #include <farfield/farfield.h>
 

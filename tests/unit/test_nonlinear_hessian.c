@@ -7,6 +7,8 @@
 
 #define TEST_THREADS 2
 #include "harness.h"
+#include "net/net_internal.h"
+#include "nonlinear/nonlinear_internal.h"
 
 #define D 7
 #define MOST_OUTPUTS 5

@@ -3,6 +3,7 @@
  * kinds of outputs; products and eigenvalues without the matrix; arguments, memory, threads.
  */
 #include "../../src/gram/net_factors.h"
+#include "gram/gram.h"
 
 #include <farfield/ntk.h>
 

@@ -1,7 +1,8 @@
 /* Report pages: what stands where, that nothing in a text becomes markup, that the page needs
  * nothing else, and every message. */
 #define _GNU_SOURCE
-#include <farfield/page.h>
+#include "report/figure_internal.h"
+#include "report/page.h"
 
 #define TEST_OPEN open_page
 #define TEST_CLOSE close_page

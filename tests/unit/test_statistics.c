@@ -2,6 +2,7 @@
 #include <farfield/plot.h>
 
 #include "harness.h"
+#include "report/figure_internal.h"
 
 static void quantiles_lie_between_order_statistics(void **state)
 {

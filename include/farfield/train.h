@@ -17,8 +17,24 @@ typedef enum far_optimizer {
     FAR_OPTIMIZER_ADAM = 0,
     FAR_OPTIMIZER_SGD = 1,      /* minibatches, no memory */
     FAR_OPTIMIZER_MOMENTUM = 2, /* v = momentum v + g, p -= lr v */
-    FAR_OPTIMIZER_GD = 3        /* the whole batch at every step */
+    FAR_OPTIMIZER_GD = 3,       /* the whole batch at every step */
+    FAR_OPTIMIZER_ADAMW = 4     /* Adam whose weight decay is no part of the gradient */
 } far_optimizer;
+
+/* How the learning rate of an epoch e = 0, 1, .. follows from lr and from the E epochs asked for.
+ */
+typedef enum far_schedule_kind {
+    FAR_SCHEDULE_CONSTANT = 0,
+    FAR_SCHEDULE_COSINE = 1, /* lr (1 + cos(pi e / E)) / 2 */
+    FAR_SCHEDULE_LINEAR = 2, /* lr (1 - e / E) */
+    FAR_SCHEDULE_STEP = 3    /* lr factor^floor(e / every) */
+} far_schedule_kind;
+
+typedef struct far_schedule {
+    far_schedule_kind kind; /* default FAR_SCHEDULE_CONSTANT */
+    int64_t every;          /* of FAR_SCHEDULE_STEP: epochs, at least 1 */
+    double factor;          /* of FAR_SCHEDULE_STEP: above 0, at most 1 */
+} far_schedule;
 
 /*
  * The callback sees the network while it trains. It is called before the first step, behind every
@@ -40,16 +56,22 @@ typedef struct far_train_moment {
     const far_net *net;  /* with the parameters it has now */
     int64_t step, epoch; /* done; whole epochs */
     double loss;         /* over all rows, as final_loss of far_train_result */
+    double rate;         /* learning rate of the last step in units of lr: 1 without a schedule */
+    double time;         /* the sum of the rates of all steps done: step without a schedule */
 } far_train_moment;
 
 /* A failure stops training with its status and message; the checkpoint is saved first. */
 typedef far_status (*far_train_callback)(far_ctx *ctx, void *user, const far_train_moment *moment);
 
 typedef struct far_train_opts {
-    size_t size;                  /* set by far_train_opts_init */
-    far_optimizer optimizer;      /* default FAR_OPTIMIZER_ADAM */
-    far_loss loss;                /* default FAR_LOSS_MSE */
-    double lr;                    /* default NAN: 1e-3 for Adam, 1e-2 for the others */
+    size_t size;             /* set by far_train_opts_init */
+    far_optimizer optimizer; /* default FAR_OPTIMIZER_ADAM */
+    far_loss loss;           /* default FAR_LOSS_MSE */
+    double lr;               /* default NAN: 1e-3 for Adam and AdamW, 1e-2 for the others */
+    far_schedule schedule;
+    double weight_decay; /* default 0. Adds weight_decay p to the gradient of every parameter p that
+                            trains, as PyTorch does; with AdamW p shrinks by lr weight_decay p
+                            instead */
     double beta1, beta2, epsilon; /* Adam: 0.9, 0.999, 1e-8 */
     double momentum;              /* 0.9 */
     int64_t epochs;               /* default 1000 */
@@ -65,15 +87,21 @@ typedef struct far_train_opts {
                           has <g, p - start> >= 0, where it cannot raise the loss; the
                           loss of gradient descent with a small rate then never rises.
                           Default 0 */
-    const unsigned char *layers; /* one byte a layer, 0: keep its parameters; NULL: train all */
-    int32_t linearized;          /* 1: train the network linearised at its start (a network that
-                                    is linearised already stays so); batch norm then keeps its
-                                    running statistics */
-    double stop_loss;            /* stop after the epoch whose loss is at most this; NAN: never */
-    uint64_t seed;               /* of the order of minibatches */
-    far_dtype dtype;             /* precision of training; default FAR_F32 */
-    const char *checkpoint;      /* file for the state of an unfinished run; NULL: none. A file
-                                    there that is no checkpoint is not replaced: FAR_ERR_ARG */
+    const unsigned char *layers;  /* one byte a layer, 0: keep its parameters; NULL: train all */
+    int32_t linearized;           /* 1: train the network linearised at its start (a network that
+                                     is linearised already stays so); batch norm then keeps its
+                                     running statistics */
+    double stop_loss;             /* stop after the epoch whose loss is at most this; NAN: never */
+    const far_mat *val_x, *val_y; /* rows that are not trained on, as x and y; NULL (default): none.
+                                     The loss over them is computed after every epoch, and the
+                                     network ends with the parameters of the epoch where it was
+                                     smallest */
+    int64_t patience;       /* stop after that many epochs in a row without a smaller loss over the
+                               validation rows; 0 (default): never */
+    uint64_t seed;          /* of the order of minibatches */
+    far_dtype dtype;        /* precision of training; default FAR_F32 */
+    const char *checkpoint; /* file for the state of an unfinished run; NULL: none. A file
+                               there that is no checkpoint is not replaced: FAR_ERR_ARG */
     double checkpoint_seconds;   /* how often it is written; default 10. Also at the beginning, so
                                     that a path that cannot be written is known at once */
     double progress_seconds;     /* how often the progress function is called; default 0.2 */
@@ -87,6 +115,7 @@ typedef struct far_train_opts {
                                     run was resumed come from the checkpoint, which has 8 bytes for
                                     each (NAN: it is of an older program, or of more than 2^20
                                     epochs without a history). NULL (default): not wanted */
+    double *val_history;         /* the same for the loss over the validation rows */
     far_train_callback callback; /* NULL (default): none */
     void *callback_user;
     int64_t callback_every; /* steps; at least 1 with a callback */
@@ -95,12 +124,16 @@ typedef struct far_train_opts {
 FAR_API void far_train_opts_init(far_train_opts *opts);
 /* The learning rate: lr, or the optimiser's default. */
 FAR_API double far_train_rate(const far_train_opts *opts);
+/* The same in an epoch, counted from 0, as the schedule has it. */
+FAR_API double far_train_rate_at(const far_train_opts *opts, int64_t epoch);
 
 typedef enum far_train_end {
     FAR_TRAIN_EPOCHS = 0,    /* all epochs done */
     FAR_TRAIN_STOP_LOSS = 1, /* the loss asked for was reached */
     FAR_TRAIN_CANCELLED = 2, /* by the progress function, after saving the checkpoint */
-    FAR_TRAIN_DIVERGED = 3   /* the loss left the range of numbers */
+    FAR_TRAIN_DIVERGED = 3,  /* the loss left the range of numbers */
+    FAR_TRAIN_PATIENCE =
+        4 /* the loss over the validation rows had not fallen for patience epochs */
 } far_train_end;
 
 typedef struct far_train_result {
@@ -110,10 +143,12 @@ typedef struct far_train_result {
     double first_loss, loss; /* mean over the first epoch, and over the last (for a full batch:
                                 before the step of that epoch); the l2 term is not in them. NAN
                                 where there was no epoch */
-    double final_loss; /* over all rows, with the parameters the network ends with, and batch norm
-                          as in far_net_eval; NAN after cancellation */
-    double best_loss;
-    int64_t best_epoch; /* counted from 1; 0: none */
+    double final_loss;  /* over all rows, with the parameters the network ends with, and batch norm
+                           as in far_net_eval; NAN after cancellation */
+    double val_loss;    /* the same over the validation rows; NAN: there are none */
+    double best_loss;   /* with validation rows the smallest loss over them after an epoch, which is
+                           val_loss; else the smallest of loss over the epochs and final_loss */
+    int64_t best_epoch; /* where it was, counted from 1; 0: none */
     double distance;    /* |p - start| */
     double seconds;     /* of this call */
     double flops;       /* operations of the matrix products, per epoch */

@@ -52,22 +52,29 @@ static far_status check_opts(far_ctx *ctx, const far_net *net, const far_track_o
     return FAR_OK;
 }
 
-/* "eos" with the rate of the training where it has none; else the word as it is. */
-static void add_measure(far_text *t, const char *word, size_t length, double rate)
+/* "eos" with the rate of the training where it has none; else the word as it is. Whether the rate
+ * was added. */
+static bool add_measure(far_text *t, const char *word, size_t length, double rate)
 {
+    bool follows = length == 3 && strncasecmp(word, "eos", 3) == 0;
     far_text_add(t, "%s%.*s", t->length > 0 ? "," : "", (int)length, word);
-    if (length == 3 && strncasecmp(word, "eos", 3) == 0) {
+    if (follows) {
         far_text_add(t, ":%.17g", rate);
     }
+    return follows;
 }
 
 static far_status find_measures(far_track *t, const char *names)
 {
     far_text full = {.ctx = t->ctx};
     far_status st = FAR_OK;
+    int64_t count = 0;
     for (const char *at = names; at;) {
         size_t length = strcspn(at, ",");
-        add_measure(&full, at, length, t->rate);
+        bool follows = add_measure(&full, at, length, t->rate);
+        if (count < FAR_TRACK_MEASURES) {
+            t->follows[count++] = follows;
+        }
         at = at[length] ? at + length + 1 : NULL;
     }
     FAR_TRY(full.status);
@@ -384,14 +391,24 @@ done:
     return st;
 }
 
+static void follow_schedule(const far_track *t, double rate, double *values)
+{
+    for (int64_t i = 0; i < t->measure_count; values += t->measures[i++].values) {
+        for (int64_t k = 0; t->follows[i] && k < t->measures[i].values; k++) {
+            values[k] *= rate;
+        }
+    }
+}
+
 static far_status add_moment(far_track *t, const far_train_moment *m)
 {
     double began = far_seconds();
     far_status st;
     t->row[FAR_TRACK_STEP] = (double)m->step;
-    t->row[FAR_TRACK_TIME] = t->rate * (double)m->step;
+    t->row[FAR_TRACK_TIME] = t->rate * m->time;
     t->row[FAR_TRACK_LOSS] = t->loss_scale * m->loss;
     FAR_TRY(measure(t, m->net, false, t->row + FAR_TRACK_FIRST));
+    follow_schedule(t, m->rate, t->row + FAR_TRACK_FIRST);
     FAR_TRY(far_track_append(t, t->row));
 done:
     if (m->last) {

@@ -19,7 +19,8 @@ struct far_track {
     int64_t kernel_rows;
     far_measure measures[FAR_TRACK_MEASURES];
     int64_t measure_count;
-    int32_t needs; /* far_measure_need bits of them all */
+    bool follows[FAR_TRACK_MEASURES]; /* proportional to the rate, which the schedule changes */
+    int32_t needs;                    /* far_measure_need bits of them all */
     double rate, loss_scale;
     int64_t every;
     char (*names)[FAR_MEASURE_LABEL]; /* of the columns */

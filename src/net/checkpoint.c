@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #define VERSION 1
-#define MARKS_MOST 32
+#define MARKS_MOST 40
 #define HEADER_MOST 100000000 /* bytes, of any safetensors file */
 
 /* ---- which run it is ----------------------------------------------------------------------- */
 
 static const char *const PARAMS[] = {"ntk", "standard"};
 static const char *const DTYPES[] = {"float64", "float32"};
-static const char *const OPTIMIZERS[] = {"adam", "sgd", "momentum", "gd"};
+static const char *const OPTIMIZERS[] = {"adam", "sgd", "momentum", "gd", "adamw"};
 static const char *const LOSSES[] = {"mse", "bce", "ce"};
 
 typedef struct mark {
@@ -86,6 +86,28 @@ static void mark_network(marks *m, const far_run *r)
     mark_number(m, "train.w0", info->w0);
 }
 
+/* Files of older programs do not have the last mark: then it was this. */
+static void mark_absent(marks *m, const char *value)
+{
+    m->items[m->count - 1].absent = value;
+}
+
+/* Two schedules depend on how many epochs there are to be. */
+static void mark_schedule(marks *m, const far_train_opts *o)
+{
+    far_text *t = add_mark(m, "train.schedule");
+    const far_schedule *s = &o->schedule;
+    if (s->kind == FAR_SCHEDULE_CONSTANT) {
+        far_text_add(t, "constant");
+    } else if (s->kind == FAR_SCHEDULE_STEP) {
+        far_text_add(t, "step:%lld,%.17g", (long long)s->every, s->factor);
+    } else {
+        far_text_add(t, "%s over %lld epochs", s->kind == FAR_SCHEDULE_COSINE ? "cosine" : "linear",
+                     (long long)o->epochs);
+    }
+    mark_absent(m, "constant");
+}
+
 static void mark_options(marks *m, const far_run *r)
 {
     const far_train_opts *o = &r->opts;
@@ -99,7 +121,12 @@ static void mark_options(marks *m, const far_run *r)
     mark_number(m, "train.momentum", o->momentum);
     mark_number(m, "train.l2_to_init", o->l2_to_init);
     mark_whole(m, "train.selective", o->selective != 0);
-    m->items[m->count - 1].absent = "0";
+    mark_absent(m, "0");
+    mark_number(m, "train.weight_decay", o->weight_decay);
+    mark_absent(m, "0");
+    mark_schedule(m, o);
+    mark_whole(m, "train.patience", (uint64_t)o->patience);
+    mark_absent(m, "0");
     mark_number(m, "train.stop_loss", o->stop_loss);
     mark_layers(m, r);
     mark_whole(m, "train.seed", o->seed);
@@ -111,6 +138,12 @@ static void mark_data(marks *m, const far_run *r)
     mark_whole(m, "train.batch", (uint64_t)r->opts.batch);
     mark_hash(m, "train.inputs", r->data->x_hash);
     mark_hash(m, "train.targets", r->data->y_hash);
+    mark_whole(m, "train.val_rows", (uint64_t)r->val->rows);
+    mark_absent(m, "0");
+    if (r->val->rows > 0) {
+        mark_hash(m, "train.val_inputs", r->val->x_hash);
+        mark_hash(m, "train.val_targets", r->val->y_hash);
+    }
 }
 
 static far_status make_marks(const far_run *r, marks *m)
@@ -288,7 +321,8 @@ static far_status check_state(const far_run *r, const far_safetensors *file)
 {
     const far_train_state *s = &r->state;
     if (!is_count(s->epoch, 0x1p53) || !is_count(s->step, (double)(r->batch_count - 1)) ||
-        !is_count(s->steps, 0x1p53) || !isfinite(s->sum)) {
+        !is_count(s->steps, 0x1p53) || !isfinite(s->sum) ||
+        !is_count(r->validation.best_epoch, s->epoch)) {
         return far_tensor_fail(&file->in, FAR_ERR_FORMAT, "state.numbers",
                                "holds what cannot be: the checkpoint is damaged");
     }
@@ -325,14 +359,15 @@ static far_status check_network(const far_run *r, const far_net *saved, const fa
 }
 
 /* Programs before this one did not keep it. */
-static far_status read_history(far_run *r, const far_safetensors *file)
+static far_status read_history(const far_run *r, const far_safetensors *file, const char *name,
+                               double *history)
 {
-    far_run_array a = {FAR_HISTORY_NAME, r->history, (int64_t)r->state.epoch, FAR_F64};
+    far_run_array a = {name, history, (int64_t)r->state.epoch, FAR_F64};
     if (a.values && a.count > 0 && find_tensor(file, a.name)) {
         return read_array(file, &a);
     }
     for (int64_t i = 0; a.values && i < a.count; i++) {
-        r->history[i] = NAN;
+        history[i] = NAN;
     }
     return FAR_OK;
 }
@@ -347,7 +382,8 @@ static far_status read_arrays(far_run *r, const far_safetensors *file)
     }
     FAR_TRY(check_state(r, file));
     FAR_TRY(check_start(r, file));
-    FAR_TRY(read_history(r, file));
+    FAR_TRY(read_history(r, file, FAR_HISTORY_NAME, r->history));
+    FAR_TRY(read_history(r, file, FAR_VAL_HISTORY_NAME, r->val_history));
 done:
     return st;
 }

@@ -5,21 +5,30 @@
 
 #include <math.h>
 
-int far_optimizer_memory(int32_t rule)
+static bool is_adam(int32_t rule)
 {
-    return rule == FAR_OPTIMIZER_ADAM ? 2 : rule == FAR_OPTIMIZER_MOMENTUM;
+    return rule == FAR_OPTIMIZER_ADAM || rule == FAR_OPTIMIZER_ADAMW;
 }
 
-void far_update_rates(far_update *u, const far_train_opts *opts, int64_t step)
+int far_optimizer_memory(int32_t rule)
 {
+    return is_adam(rule) ? 2 : rule == FAR_OPTIMIZER_MOMENTUM;
+}
+
+void far_update_rates(far_update *u, const far_train_opts *opts, int64_t epoch, int64_t step)
+{
+    double rate = far_train_rate_at(opts, epoch);
+    bool decoupled = opts->optimizer == FAR_OPTIMIZER_ADAMW;
     u->rule = opts->optimizer;
-    u->rate = opts->lr;
+    u->rate = rate;
+    u->decay = decoupled ? 0 : opts->weight_decay;
+    u->shrink = decoupled ? rate * opts->weight_decay : 0;
     u->beta1 = opts->beta1;
     u->beta2 = opts->beta2;
     u->epsilon = opts->epsilon;
     u->momentum = opts->momentum;
-    if (opts->optimizer == FAR_OPTIMIZER_ADAM) {
-        u->rate = opts->lr / (1 - pow(opts->beta1, (double)step));
+    if (is_adam(opts->optimizer)) {
+        u->rate = rate / (1 - pow(opts->beta1, (double)step));
         u->unbias = 1 / sqrt(1 - pow(opts->beta2, (double)step));
     }
 }

@@ -12,8 +12,10 @@ typedef struct far_update {
     void *params, *mean, *square; /* running means of the gradient and of its square; mean is also
                                      the velocity of momentum */
     const void *start;
-    void *moved; /* gets params - start; NULL: not wanted */
-    double pull; /* adds pull * (params - start) to the gradient */
+    void *moved;   /* gets params - start; NULL: not wanted */
+    double pull;   /* adds pull * (params - start) to the gradient */
+    double decay;  /* adds decay * params to it */
+    double shrink; /* AdamW: parameters lose this part of themselves first */
     double rate, beta1, beta2, epsilon, momentum;
     double unbias; /* Adam: 1 / sqrt(1 - beta2^step); that of the mean is in rate */
 } far_update;
@@ -21,8 +23,8 @@ typedef struct far_update {
 typedef void (*far_update_fn)(const far_update *u, int64_t from, int64_t to);
 far_update_fn far_update_select(far_dtype dtype);
 
-/* rate, unbias and the rest of the numbers for the step counted from 1. */
-void far_update_rates(far_update *u, const far_train_opts *opts, int64_t step);
+/* rate, unbias and the rest of the numbers for the step counted from 1, of that epoch. */
+void far_update_rates(far_update *u, const far_train_opts *opts, int64_t epoch, int64_t step);
 /* How many running values a parameter needs: Adam 2, momentum 1. */
 int far_optimizer_memory(int32_t rule);
 

@@ -27,6 +27,24 @@ static void NAME(add_pull)(const far_update *u, int64_t at, int64_t count, REAL 
     }
 }
 
+static void NAME(add_decay)(const far_update *u, int64_t at, int64_t count, REAL *restrict g)
+{
+    const REAL *restrict p = (const REAL *)u->params + at;
+    const REAL decay = (REAL)u->decay;
+    for (int64_t i = 0; i < count; i++) {
+        g[i] += decay * p[i];
+    }
+}
+
+static void NAME(shrink)(const far_update *u, int64_t at, int64_t count)
+{
+    REAL *restrict p = (REAL *)u->params + at;
+    const REAL left = (REAL)(1 - u->shrink);
+    for (int64_t i = 0; i < count; i++) {
+        p[i] *= left;
+    }
+}
+
 /* The order of operations is PyTorch's. */
 static void NAME(adam)(const far_update *u, int64_t at, int64_t count, const REAL *restrict g)
 {
@@ -79,7 +97,13 @@ static void NAME(update_tile)(const far_update *u, int64_t at, int64_t count)
     if (u->pull != 0) {
         NAME(add_pull)(u, at, count, g);
     }
-    if (u->rule == FAR_OPTIMIZER_ADAM) {
+    if (u->decay != 0) {
+        NAME(add_decay)(u, at, count, g);
+    }
+    if (u->shrink != 0) {
+        NAME(shrink)(u, at, count);
+    }
+    if (u->rule == FAR_OPTIMIZER_ADAM || u->rule == FAR_OPTIMIZER_ADAMW) {
         NAME(adam)(u, at, count, g);
     } else if (u->rule == FAR_OPTIMIZER_MOMENTUM) {
         NAME(roll)(u, at, count, g);

@@ -8,6 +8,7 @@
 
 #define LR_ADAM 1e-3
 #define LR_OTHERS 1e-2
+#define PI 3.14159265358979323846
 #define WAIT_NANOSECONDS 5000000 /* of the calling thread, for those that still train */
 
 void far_train_opts_init(far_train_opts *opts)
@@ -16,6 +17,7 @@ void far_train_opts_init(far_train_opts *opts)
                              .optimizer = FAR_OPTIMIZER_ADAM,
                              .loss = FAR_LOSS_MSE,
                              .lr = NAN,
+                             .schedule = {.every = 1, .factor = 1},
                              .beta1 = 0.9,
                              .beta2 = 0.999,
                              .epsilon = 1e-8,
@@ -29,8 +31,26 @@ void far_train_opts_init(far_train_opts *opts)
 
 double far_train_rate(const far_train_opts *opts)
 {
-    double usual = opts->optimizer == FAR_OPTIMIZER_ADAM ? LR_ADAM : LR_OTHERS;
+    bool adam = opts->optimizer == FAR_OPTIMIZER_ADAM || opts->optimizer == FAR_OPTIMIZER_ADAMW;
+    double usual = adam ? LR_ADAM : LR_OTHERS;
     return isnan(opts->lr) ? usual : opts->lr;
+}
+
+double far_train_rate_at(const far_train_opts *opts, int64_t epoch)
+{
+    const far_schedule *s = &opts->schedule;
+    double rate = far_train_rate(opts), part = (double)epoch / (double)opts->epochs;
+    switch (s->kind) {
+    case FAR_SCHEDULE_COSINE:
+        return rate * (1 + cos(PI * part)) / 2;
+    case FAR_SCHEDULE_LINEAR:
+        return rate * (1 - part);
+    case FAR_SCHEDULE_STEP:
+        return rate * pow(s->factor, (double)(epoch / s->every));
+    case FAR_SCHEDULE_CONSTANT:
+        break;
+    }
+    return rate;
 }
 
 void far_train_result_init(far_train_result *result)
@@ -39,6 +59,7 @@ void far_train_result_init(far_train_result *result)
                                  .first_loss = NAN,
                                  .loss = NAN,
                                  .final_loss = NAN,
+                                 .val_loss = NAN,
                                  .best_loss = NAN};
 }
 
@@ -52,7 +73,7 @@ static far_status check_kinds(far_ctx *ctx, const far_net *net, const far_train_
     if (!o || o->size != sizeof *o) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: call far_train_opts_init first");
     }
-    if (o->optimizer < FAR_OPTIMIZER_ADAM || o->optimizer > FAR_OPTIMIZER_GD) {
+    if (o->optimizer < FAR_OPTIMIZER_ADAM || o->optimizer > FAR_OPTIMIZER_ADAMW) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: optimizer %d is no far_optimizer",
                         (int)o->optimizer);
     }
@@ -61,6 +82,16 @@ static far_status check_kinds(far_ctx *ctx, const far_net *net, const far_train_
     }
     if (o->dtype != FAR_F32 && o->dtype != FAR_F64) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: dtype %d is no far_dtype", (int)o->dtype);
+    }
+    if (o->schedule.kind < FAR_SCHEDULE_CONSTANT || o->schedule.kind > FAR_SCHEDULE_STEP) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: schedule %d is no far_schedule_kind",
+                        (int)o->schedule.kind);
+    }
+    if (!o->val_x != !o->val_y || (o->patience && !o->val_x)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        o->val_x || o->val_y ? "opts: val_x and val_y go together"
+                                             : "opts: patience needs validation rows, val_x and "
+                                               "val_y");
     }
     if (o->resume && (!o->checkpoint || !*o->checkpoint)) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: to resume, name the checkpoint");
@@ -77,6 +108,7 @@ typedef struct limits {
 static far_status check_numbers(far_ctx *ctx, const far_train_opts *o)
 {
     double smallest = nextafter(0, 1);
+    bool step = o->schedule.kind == FAR_SCHEDULE_STEP;
     const limits all[] = {
         {"lr", isnan(o->lr) ? LR_ADAM : o->lr, smallest, INFINITY, "above 0"},
         {"beta1", o->beta1, 0, 1, "at least 0 and below 1"},
@@ -86,6 +118,11 @@ static far_status check_numbers(far_ctx *ctx, const far_train_opts *o)
         {"epochs", (double)o->epochs, 0, INFINITY, "at least 0"},
         {"batch", (double)o->batch, 0, INFINITY, "at least 1, or 0 for all rows"},
         {"l2_to_init", o->l2_to_init, 0, INFINITY, "at least 0"},
+        {"weight_decay", o->weight_decay, 0, INFINITY, "at least 0"},
+        {"patience", (double)o->patience, 0, INFINITY, "at least 0"},
+        {"schedule.every", step ? (double)o->schedule.every : 1, 1, INFINITY, "at least 1"},
+        {"schedule.factor", step ? o->schedule.factor : 1, smallest, nextafter(1, 2),
+         "above 0 and at most 1"},
         {"stop_loss", isnan(o->stop_loss) ? 0 : o->stop_loss, 0, INFINITY, "at least 0"},
         {"checkpoint_seconds", o->checkpoint_seconds, 0, INFINITY, "at least 0"},
         {"progress_seconds", o->progress_seconds, 0, INFINITY, "at least 0"},
@@ -140,7 +177,7 @@ done:
 /* What several calls below need. */
 typedef struct job {
     far_ctx *ctx;
-    far_train_data data;
+    far_train_data data, val; /* val: no rows where there is no validation */
     far_train_opts opts;
     far_watch watch;
 } job;
@@ -153,6 +190,10 @@ static far_status open_job(job *j, far_ctx *ctx, const far_net *net, const far_m
     *j = (job){.ctx = ctx};
     far_watch_init(&j->watch, ctx, opts->progress_seconds, networks * opts->epochs);
     FAR_TRY(far_train_data_create(ctx, net, x, y, opts, checkpoints, &j->data));
+    if (opts->val_x) {
+        FAR_TRY(
+            far_train_data_create(ctx, net, opts->val_x, opts->val_y, opts, checkpoints, &j->val));
+    }
     FAR_TRY(settle_opts(ctx, net, opts, j->data.rows, &j->opts));
 done:
     return st;
@@ -162,13 +203,19 @@ static void close_job(job *j)
 {
     far_watch_clear(&j->watch);
     far_train_data_clear(&j->data);
+    far_train_data_clear(&j->val);
 }
 
 /* Of the epochs to come. */
 static void clear_history(far_run *r)
 {
-    for (int64_t i = (int64_t)r->state.epoch; r->history && i < r->opts.epochs; i++) {
-        r->history[i] = NAN;
+    for (int64_t i = (int64_t)r->state.epoch; i < r->opts.epochs; i++) {
+        if (r->history) {
+            r->history[i] = NAN;
+        }
+        if (r->val_history) {
+            r->val_history[i] = NAN;
+        }
     }
 }
 
@@ -182,7 +229,7 @@ static far_status open_run(job *j, far_net *net, const far_train_opts *opts, int
     if (opts->checkpoint && !opts->resume) {
         FAR_TRY(far_checkpoint_check_place(j->ctx, opts->checkpoint));
     }
-    FAR_TRY(far_run_create(j->ctx, net, &j->data, opts, threads, &j->watch, &r));
+    FAR_TRY(far_run_create(j->ctx, net, &j->data, &j->val, opts, threads, &j->watch, &r));
     if (opts->resume) {
         FAR_TRY(far_checkpoint_load(r));
     }
@@ -222,14 +269,9 @@ static void work_alone(far_run *r, bool reports)
     far_run_work(r, &team, 0);
 }
 
-static bool is_done(const far_run *r)
-{
-    return r->end == FAR_TRAIN_EPOCHS || r->end == FAR_TRAIN_STOP_LOSS;
-}
-
 static void leave(far_run *r, far_train_result *result)
 {
-    far_run_store(r);
+    far_run_deliver(r);
     if (result) {
         far_run_result(r, result);
     }
@@ -257,18 +299,16 @@ static far_status settle_checkpoint(far_run *r)
 static far_status finish_one(job *j, far_run *r, far_train_result *result)
 {
     far_status st = (far_status)atomic_load(&j->watch.stop);
+    bool diverged = r->end == FAR_TRAIN_DIVERGED;
+    if (st == FAR_OK && !diverged) {
+        far_watch_report(&j->watch, r->state.loss);
+        st = settle_checkpoint(r); /* it holds the last parameters; the network gets the best */
+    }
     leave(r, result);
     if (st == FAR_ERR_CANCELLED) {
         return fail_cancelled(j, r->opts.checkpoint);
     }
-    if (r->end == FAR_TRAIN_DIVERGED) {
-        return far_run_fail_diverged(r);
-    }
-    if (st == FAR_OK) {
-        far_watch_report(&j->watch, r->state.loss);
-        st = settle_checkpoint(r);
-    }
-    return st;
+    return diverged ? far_run_fail_diverged(r) : st;
 }
 
 far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x, const far_mat *y,
@@ -315,6 +355,7 @@ static far_train_opts own_opts(const crowd *c, int64_t i)
     o.checkpoint = c->checkpoints ? c->checkpoints[i] : NULL;
     o.seed = c->seeds ? c->seeds[i] : o.seed;
     o.history = o.history ? o.history + i * o.epochs : NULL;
+    o.val_history = o.val_history ? o.val_history + i * o.epochs : NULL;
     o.resume = o.resume && o.checkpoint && far_checkpoint_exists(o.checkpoint);
     return o;
 }
@@ -323,8 +364,10 @@ static far_train_opts own_opts(const crowd *c, int64_t i)
  * resumed. */
 static far_status finish_of_many(crowd *c, far_run *r, int64_t i)
 {
+    bool keeps = far_run_is_done(r) && r->opts.checkpoint;
+    far_status st = keeps ? far_checkpoint_save(r) : FAR_OK;
     leave(r, c->results ? &c->results[i] : NULL);
-    return is_done(r) && r->opts.checkpoint ? far_checkpoint_save(r) : FAR_OK;
+    return st;
 }
 
 static void train_of_many(crowd *c, int64_t i, int threads, bool reports)

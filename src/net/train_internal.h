@@ -91,6 +91,12 @@ typedef struct far_train_state {
     double best, best_epoch;
 } far_train_state;
 
+/* The same for a run with validation rows. */
+typedef struct far_validation {
+    double loss;             /* over them, after the last epoch */
+    double best, best_epoch; /* the smallest so far; best_epoch 0: none yet */
+} far_validation;
+
 /* Rows order[first], .. of the present step. */
 typedef struct far_batch {
     int64_t first, rows, chunks;
@@ -103,6 +109,7 @@ typedef enum far_phase {
     FAR_PHASE_AGAIN,
     FAR_PHASE_LEARN,
     FAR_PHASE_UPDATE,
+    FAR_PHASE_VALIDATE,
     FAR_PHASE_PAUSE,
     FAR_PHASE_JUDGE
 } far_phase;
@@ -110,8 +117,8 @@ typedef enum far_phase {
 typedef struct far_run {
     far_ctx *ctx;
     far_net *net;
-    const far_train_data *data;
-    far_train_opts opts; /* with everything left open filled in */
+    const far_train_data *data, *val; /* val has no rows where there is no validation */
+    far_train_opts opts;              /* with everything left open filled in */
     far_watch *watch;
     int64_t network; /* which one, of several */
     bool reports;    /* its first thread is the calling one */
@@ -129,7 +136,8 @@ typedef struct far_run {
     far_hand *hands;
     void *params, *start, *mean, *square, *moved;
     void *before, *good; /* parameters when this epoch began, and the last one with a finite loss */
-    double *statistics, *block_statistics, *before_statistics, *good_statistics;
+    void *best;          /* parameters of the smallest validation loss; NULL: no validation */
+    double *statistics, *block_statistics, *before_statistics, *good_statistics, *best_statistics;
     void *parts;
     int64_t part_stride;
     double *part_losses;
@@ -137,9 +145,11 @@ typedef struct far_run {
     int64_t *order;
     double *history, *own_history; /* the mean loss of every epoch: the caller's array, or the run's
                                       own for the checkpoint; NULL: not kept */
+    double *val_history, *own_val_history; /* the same over the validation rows */
     far_update_fn apply;
     double pull; /* of update, where the selective rule does not say otherwise */
     far_train_state state;
+    far_validation validation;
     int64_t resumed_at;
     double began, next_checkpoint;
     /* of the present step */
@@ -160,12 +170,22 @@ typedef struct far_run {
 /* For at most that many threads: hand_count of them will do. net is touched only by far_run_store,
  * which needs it linearised if the run linearizes. */
 far_status far_run_create(far_ctx *ctx, far_net *net, const far_train_data *data,
-                          const far_train_opts *opts, int threads, far_watch *watch, far_run **out);
+                          const far_train_data *val, const far_train_opts *opts, int threads,
+                          far_watch *watch, far_run **out);
 void far_run_destroy(far_run *r);
 /* Whether the step has parameters that may change. */
 bool far_run_trains(const far_run *r, const far_step *step);
 /* Parameters and statistics into the network. */
 void far_run_store(far_run *r);
+/* All epochs done, or stopped by a rule. */
+bool far_run_is_done(const far_run *r);
+/* Whether the run is done and has found its best epoch by validation rows: the network ends with
+ * the parameters of that epoch. */
+bool far_run_ends_with_best(const far_run *r);
+/* The weights of that epoch, for a last look; params keep those of the last one. */
+void far_run_show_best(far_run *r);
+/* What the caller gets, into the network. */
+void far_run_deliver(far_run *r);
 /* Of an array in the precision of training. */
 double far_run_element(const far_run *r, const void *values, int64_t i);
 /* The present ones as before or good. */
@@ -178,13 +198,14 @@ far_status far_run_fail_diverged(const far_run *r);
 
 /* Arrays of a run beside the network's own tensors: what a checkpoint holds. */
 #define FAR_HISTORY_NAME "state.history"
+#define FAR_VAL_HISTORY_NAME "state.val_history"
 typedef struct far_run_array {
     const char *name;
     void *values;
     int64_t count;
     far_dtype dtype;
 } far_run_array;
-#define FAR_RUN_ARRAYS 9
+#define FAR_RUN_ARRAYS 13
 int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS]);
 /* After the arrays and the network were read: what follows from them. */
 void far_run_reload(far_run *r);

@@ -9,13 +9,36 @@ bool far_run_is_moment(const far_run *r)
     return r->opts.callback && steps != r->seen && steps % r->opts.callback_every == 0;
 }
 
+static double relative_rate(const far_run *r, int64_t epoch)
+{
+    return far_train_rate_at(&r->opts, epoch) / r->opts.lr;
+}
+
+/* The sum of the rates of the steps so far. */
+static double time_of(const far_run *r)
+{
+    int64_t epoch = (int64_t)r->state.epoch;
+    double sum = 0;
+    if (r->opts.schedule.kind == FAR_SCHEDULE_CONSTANT) {
+        return r->state.steps;
+    }
+    for (int64_t e = 0; e < epoch; e++) {
+        sum += relative_rate(r, e) * (double)r->batch_count;
+    }
+    return r->state.step > 0 ? sum + relative_rate(r, epoch) * r->state.step : sum;
+}
+
 static far_train_moment moment_of(const far_run *r, far_moment_kind kind)
 {
+    int64_t epoch = (int64_t)r->state.epoch;
+    bool between = r->state.step == 0 && epoch > 0;
     return (far_train_moment){.kind = kind,
                               .network = r->network,
                               .step = (int64_t)r->state.steps,
-                              .epoch = (int64_t)r->state.epoch,
-                              .loss = NAN};
+                              .epoch = epoch,
+                              .loss = NAN,
+                              .rate = relative_rate(r, between ? epoch - 1 : epoch),
+                              .time = time_of(r)};
 }
 
 static void call(far_run *r, const far_train_moment *m)
@@ -32,7 +55,11 @@ static void look(far_run *r, double loss, bool last)
     far_train_moment m = moment_of(r, FAR_MOMENT_STEP);
     m.last = last;
     m.loss = loss;
-    far_run_store(r);
+    if (last) {
+        far_run_deliver(r);
+    } else {
+        far_run_store(r);
+    }
     m.net = r->net;
     far_progress_hold(r->ctx);
     call(r, &m);
@@ -41,8 +68,7 @@ static void look(far_run *r, double loss, bool last)
 
 bool far_run_attend(far_run *r)
 {
-    bool done = r->end == FAR_TRAIN_EPOCHS || r->end == FAR_TRAIN_STOP_LOSS;
-    bool last = r->ended && r->settled && done, looking = r->looking;
+    bool last = far_run_is_done(r) && r->settled, looking = r->looking;
     double loss = last ? r->final_loss : r->present;
     if (!r->opts.callback || !(looking || last)) {
         return false;

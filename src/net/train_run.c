@@ -107,6 +107,8 @@ static far_status take_vectors(far_run *r)
     FAR_TRY(take_statistics(r, &r->block_statistics));
     FAR_TRY(take_statistics(r, &r->before_statistics));
     FAR_TRY(take_statistics(r, &r->good_statistics));
+    FAR_TRY(take_params(r, r->val->rows > 0, &r->best));
+    FAR_TRY(take_statistics(r, &r->best_statistics));
     FAR_TRY(far_alloc(r->ctx, r->net->info.parameters, &r->unpacked));
 done:
     return st;
@@ -199,13 +201,16 @@ void far_run_destroy(far_run *r)
                      r->moved,
                      r->before,
                      r->good,
+                     r->best,
                      r->statistics,
                      r->parts,
                      r->block_statistics,
                      r->before_statistics,
                      r->good_statistics,
+                     r->best_statistics,
                      r->order,
                      r->own_history,
+                     r->own_val_history,
                      r->part_losses,
                      r->unpacked};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
@@ -237,16 +242,16 @@ static void copy_statistics(const far_run *r, double *to, const double *from)
     memcpy(to, from, (size_t)r->net->statistic_count * sizeof *to);
 }
 
-static void set_weights(far_run *r)
+static void set_weights(far_run *r, const void *params, const double *statistics)
 {
     if (r->linear) {
-        subtract(r->opts.dtype, r->params, r->start, r->net->info.parameters, r->moved);
+        subtract(r->opts.dtype, params, r->start, r->net->info.parameters, r->moved);
         far_weights_set(r->weights, r->start, 0, 1);
         far_weights_set(r->direction, r->moved, 0, 1);
     } else {
-        far_weights_set(r->weights, r->params, 0, 1);
+        far_weights_set(r->weights, params, 0, 1);
     }
-    far_weights_set_statistics(r->weights, r->statistics);
+    far_weights_set_statistics(r->weights, statistics);
 }
 
 void far_run_keep(far_run *r, void *params, double *statistics)
@@ -259,14 +264,14 @@ void far_run_return_to_good(far_run *r)
 {
     copy_params(r, r->params, r->good);
     copy_statistics(r, r->statistics, r->good_statistics);
-    set_weights(r);
+    set_weights(r, r->params, r->statistics);
 }
 
 void far_run_reload(far_run *r)
 {
     far_net_pack(r->net, r->net->params, r->opts.dtype, r->params);
     copy_statistics(r, r->statistics, r->net->statistics);
-    set_weights(r);
+    set_weights(r, r->params, r->statistics);
 }
 
 static void begin(far_run *r)
@@ -277,6 +282,7 @@ static void begin(far_run *r)
     far_run_keep(r, r->before, r->before_statistics);
     far_run_keep(r, r->good, r->good_statistics);
     r->state = (far_train_state){.first = NAN, .loss = NAN, .older = NAN, .best = NAN};
+    r->validation = (far_validation){.loss = NAN, .best = NAN};
     r->final_loss = NAN;
     r->seen = -1;
 }
@@ -297,13 +303,13 @@ static void set_update(far_run *r)
 }
 
 /* A checkpoint holds the history also if this call does not want it: the one that resumes may. */
-static far_status take_history(far_run *r)
+static far_status take_history(far_run *r, double *callers, double **own, double **out)
 {
     far_status st = FAR_OK;
-    if (!r->opts.history && r->opts.checkpoint && r->opts.epochs <= HISTORY_MOST) {
-        st = far_alloc(r->ctx, r->opts.epochs, &r->own_history);
+    if (!callers && r->opts.checkpoint && r->opts.epochs <= HISTORY_MOST) {
+        st = far_alloc(r->ctx, r->opts.epochs, own);
     }
-    r->history = r->opts.history ? r->opts.history : r->own_history;
+    *out = callers ? callers : *own;
     return st;
 }
 
@@ -317,7 +323,10 @@ static far_status build(far_run *r, int threads)
     FAR_TRY(take_vectors(r));
     FAR_TRY(take_parts(r));
     FAR_TRY(take_hands(r, (int)least(threads, r->chunks)));
-    FAR_TRY(take_history(r));
+    FAR_TRY(take_history(r, r->opts.history, &r->own_history, &r->history));
+    if (r->best) {
+        FAR_TRY(take_history(r, r->opts.val_history, &r->own_val_history, &r->val_history));
+    }
     r->slices = r->hand_count;
     set_update(r);
     begin(r);
@@ -326,13 +335,14 @@ done:
 }
 
 far_status far_run_create(far_ctx *ctx, far_net *net, const far_train_data *data,
-                          const far_train_opts *opts, int threads, far_watch *watch, far_run **out)
+                          const far_train_data *val, const far_train_opts *opts, int threads,
+                          far_watch *watch, far_run **out)
 {
     far_run *r = NULL;
     far_status st = FAR_OK;
     *out = NULL;
     FAR_TRY(far_alloc(ctx, 1, &r));
-    *r = (far_run){.ctx = ctx, .net = net, .data = data, .opts = *opts, .watch = watch};
+    *r = (far_run){.ctx = ctx, .net = net, .data = data, .val = val, .opts = *opts, .watch = watch};
     r->began = far_seconds();
     r->linearizes = opts->linearized && !net->start;
     r->linear = opts->linearized || net->start;
@@ -358,7 +368,12 @@ int far_run_arrays(far_run *r, far_run_array out[FAR_RUN_ARRAYS])
         {"state.good", r->good, params, dtype},
         {"state.before_statistics", r->before_statistics, statistics, FAR_F64},
         {"state.good_statistics", r->good_statistics, statistics, FAR_F64},
-        {FAR_HISTORY_NAME, r->history, (int64_t)r->state.epoch, FAR_F64}};
+        {"state.validation", r->best ? &r->validation : NULL, sizeof r->validation / sizeof(double),
+         FAR_F64},
+        {"state.best", r->best, params, dtype},
+        {"state.best_statistics", r->best ? r->best_statistics : NULL, statistics, FAR_F64},
+        {FAR_HISTORY_NAME, r->history, (int64_t)r->state.epoch, FAR_F64},
+        {FAR_VAL_HISTORY_NAME, r->val_history, (int64_t)r->state.epoch, FAR_F64}};
     int count = 0;
     for (int i = 0; i < FAR_RUN_ARRAYS; i++) {
         if (all[i].values && all[i].count > 0) {
@@ -391,15 +406,41 @@ static void store_trained(const far_run *r, const void *packed, double *to)
     }
 }
 
-void far_run_store(far_run *r)
+static void store(far_run *r, const void *params, const double *statistics)
 {
-    store_trained(r, r->params, r->net->params);
+    store_trained(r, params, r->net->params);
     if (r->linearizes) {
         store_trained(r, r->start, r->net->start);
     }
     if (r->batchnorm) {
-        copy_statistics(r, r->net->statistics, r->statistics);
+        copy_statistics(r, r->net->statistics, statistics);
     }
+}
+
+void far_run_store(far_run *r)
+{
+    store(r, r->params, r->statistics);
+}
+
+bool far_run_is_done(const far_run *r)
+{
+    return r->ended && r->end != FAR_TRAIN_CANCELLED && r->end != FAR_TRAIN_DIVERGED;
+}
+
+bool far_run_ends_with_best(const far_run *r)
+{
+    return far_run_is_done(r) && r->validation.best_epoch > 0;
+}
+
+void far_run_show_best(far_run *r)
+{
+    set_weights(r, r->best, r->best_statistics);
+}
+
+void far_run_deliver(far_run *r)
+{
+    bool best = far_run_ends_with_best(r);
+    store(r, best ? r->best : r->params, best ? r->best_statistics : r->statistics);
 }
 
 double far_run_element(const far_run *r, const void *values, int64_t i)
@@ -410,9 +451,10 @@ double far_run_element(const far_run *r, const void *values, int64_t i)
 
 static double distance(const far_run *r)
 {
+    const void *params = far_run_ends_with_best(r) ? r->best : r->params;
     double sum = 0;
     for (int64_t i = 0; i < r->net->info.parameters; i++) {
-        double moved = far_run_element(r, r->params, i) - far_run_element(r, r->start, i);
+        double moved = far_run_element(r, params, i) - far_run_element(r, r->start, i);
         sum += moved * moved;
     }
     return sqrt(sum);
@@ -442,6 +484,20 @@ static double tangent_flops(const far_net *net)
     return sum - first;
 }
 
+/* By validation if there is one; else the parameters at the end count like those of an epoch. */
+static void tell_best(const far_run *r, far_train_result *out)
+{
+    const far_train_state *s = &r->state;
+    bool last = !(r->final_loss >= s->best) && s->epoch > 0;
+    out->best_loss = last ? r->final_loss : s->best;
+    out->best_epoch = (int64_t)(last ? s->epoch : s->best_epoch);
+    if (r->validation.best_epoch > 0) {
+        out->best_loss = r->validation.best;
+        out->best_epoch = (int64_t)r->validation.best_epoch;
+        out->val_loss = far_run_is_done(r) ? r->validation.best : r->validation.loss;
+    }
+}
+
 void far_run_result(const far_run *r, far_train_result *out)
 {
     const far_train_state *s = &r->state;
@@ -453,12 +509,12 @@ void far_run_result(const far_run *r, far_train_result *out)
                               .first_loss = s->first,
                               .loss = s->loss,
                               .final_loss = r->final_loss,
-                              .best_loss = s->best,
-                              .best_epoch = (int64_t)s->best_epoch,
+                              .val_loss = NAN,
                               .distance = distance(r),
                               .seconds = far_seconds() - r->began,
                               .flops = flops * (double)r->data->rows,
                               .resumed_at = r->resumed_at};
+    tell_best(r, out);
 }
 
 /* "the loss went 3.1, 1.2e+09, then nan" */

@@ -2,6 +2,7 @@
  *
  *     learn    chunks of the batch: their gradients
  *     update   slices of the parameters: sum of gradients, optimiser, weights
+ *     validate behind every epoch of a run with validation rows: the loss over them
  *     pause    now and then: the end of an epoch, progress, the checkpoint
  *     judge    at the end, and where the caller's callback is due: the loss over all rows
  *
@@ -67,16 +68,21 @@ typedef struct block {
     int64_t rows, ld;
 } block;
 
+static block in_order(const far_train_data *d, int64_t first, int64_t rows)
+{
+    return (block){row_of(d->x, first, d->inputs, d->dtype),
+                   row_of(d->y, first, d->outputs, d->dtype), rows, d->inputs};
+}
+
 /* Rows first, .. of the epoch; of a whole batch they lie there already. */
-static block fetch(const far_run *r, int64_t first, int64_t rows, bool ordered, far_hand *h)
+static block fetch(const far_run *r, int64_t first, int64_t rows, far_hand *h)
 {
     const far_train_data *d = r->data;
-    if (ordered && r->opts.batch < d->rows) {
+    if (r->opts.batch < d->rows) {
         gather(r, first, rows, h);
         return (block){h->x, h->y, rows, far_gathered_ld(d)};
     }
-    return (block){row_of(d->x, first, d->inputs, d->dtype),
-                   row_of(d->y, first, d->outputs, d->dtype), rows, d->inputs};
+    return in_order(d, first, rows);
 }
 
 static void add_outputs(far_dtype dtype, const void *more, int64_t count, void *sum)
@@ -143,7 +149,7 @@ static void learn_chunk(far_run *r, const far_batch *batch, int64_t i, far_hand 
     double sum = 0;
     for (int64_t done = 0; done < c.rows; done += r->block) {
         int64_t rows = c.rows - done < r->block ? c.rows - done : r->block;
-        block b = fetch(r, c.first + done, rows, true, h);
+        block b = fetch(r, c.first + done, rows, h);
         sum += learn_block(r, batch, &b, gradient, h);
     }
     r->part_losses[i] = sum;
@@ -268,7 +274,7 @@ static void begin_step(far_run *r)
                            .chunks = blocks < r->chunks ? blocks : r->chunks,
                            .scale = 1 / far_loss_terms(o->loss, rows, r->data->outputs)};
     r->update.part_count = r->batch.chunks;
-    far_update_rates(&r->update, o, (int64_t)r->state.steps + 1);
+    far_update_rates(&r->update, o, (int64_t)r->state.epoch, (int64_t)r->state.steps + 1);
 }
 
 static void count_step(far_run *r)
@@ -331,12 +337,28 @@ static void note_loss(far_train_state *s, double loss)
     }
 }
 
+static void note_validation(far_run *r)
+{
+    far_validation *v = &r->validation;
+    if (v->loss < v->best || (v->best_epoch == 0 && isfinite(v->loss))) {
+        v->best = v->loss;
+        v->best_epoch = r->state.epoch;
+        far_run_keep(r, r->best, r->best_statistics);
+    }
+    if (r->val_history) {
+        r->val_history[(int64_t)r->state.epoch - 1] = v->loss;
+    }
+}
+
 static void end_epoch(far_run *r)
 {
     far_train_state *s = &r->state;
     note_loss(s, s->sum / far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs));
     if (r->history) {
         r->history[(int64_t)s->epoch - 1] = s->loss;
+    }
+    if (r->best) {
+        note_validation(r);
     }
     swap(&r->good, &r->before);
     swap((void **)&r->good_statistics, (void **)&r->before_statistics);
@@ -351,6 +373,10 @@ static void end_if_done(far_run *r)
     }
     if (s->step == 0 && s->loss <= r->opts.stop_loss) {
         end_run(r, FAR_TRAIN_STOP_LOSS);
+    }
+    if (!r->ended && s->step == 0 && r->opts.patience > 0 &&
+        s->epoch - r->validation.best_epoch >= (double)r->opts.patience) {
+        end_run(r, FAR_TRAIN_PATIENCE);
     }
 }
 
@@ -407,44 +433,44 @@ static void between_steps(far_run *r)
 
 /* ---- the loss over all rows ---------------------------------------------------------------- */
 
-static far_batch all_rows(const far_run *r)
+static far_batch all_rows(const far_run *r, const far_train_data *d)
 {
-    int64_t rows = r->data->rows, blocks = (rows + r->plain_block - 1) / r->plain_block;
+    int64_t rows = d->rows, blocks = (rows + r->plain_block - 1) / r->plain_block;
     return (far_batch){.rows = rows, .chunks = blocks < FAR_CHUNKS_MOST ? blocks : FAR_CHUNKS_MOST};
 }
 
-static void judge_chunk(far_run *r, int64_t i, far_hand *h)
+static void judge_chunk(far_run *r, const far_train_data *d, int64_t i, far_hand *h)
 {
-    const far_batch all = all_rows(r);
+    const far_batch all = all_rows(r, d);
     chunk c = chunk_of(&all, r->plain_block, i);
     double sum = 0;
     for (int64_t done = 0; done < c.rows; done += r->plain_block) {
         int64_t rows = c.rows - done < r->plain_block ? c.rows - done : r->plain_block;
-        block b = fetch(r, c.first + done, rows, false, h);
+        block b = in_order(d, c.first + done, rows);
         const void *f = outputs_of(r, h->plain ? h->plain : h->pass, &b, h);
-        sum += far_loss_rows(r->opts.loss, r->opts.dtype, f, b.y, rows, r->data->outputs, 0, NULL);
+        sum += far_loss_rows(r->opts.loss, r->opts.dtype, f, b.y, rows, d->outputs, 0, NULL);
     }
     r->part_losses[i] = sum;
 }
 
-static double judged_sum(const far_run *r)
+static double judged_sum(const far_run *r, const far_train_data *d)
 {
     double sum = 0;
-    for (int64_t i = 0; i < all_rows(r).chunks; i++) {
+    for (int64_t i = 0; i < all_rows(r, d).chunks; i++) {
         sum += r->part_losses[i];
     }
     return sum;
 }
 
-static double judged_mean(const far_run *r)
+static double judged_mean(const far_run *r, const far_train_data *d)
 {
-    return judged_sum(r) / far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs);
+    return judged_sum(r, d) / far_loss_terms(r->opts.loss, d->rows, d->outputs);
 }
 
 static void settle(far_run *r)
 {
-    double sum = judged_sum(r);
-    r->final_loss = judged_mean(r);
+    double sum = judged_sum(r, r->data);
+    r->final_loss = judged_mean(r, r->data);
     r->settled = isfinite(sum) || r->end == FAR_TRAIN_DIVERGED;
     if (!r->settled) { /* the last step went too far */
         r->state.sum = sum;
@@ -487,29 +513,40 @@ static void after_pause(far_run *r, far_team *team)
     if (r->looking) {
         far_weights_set_statistics(r->weights, r->statistics);
     }
+    if (far_run_ends_with_best(r)) {
+        far_run_show_best(r);
+    }
     if (!r->ended && !r->looking) {
         open_phase(r, team, FAR_PHASE_LEARN, r->batch.chunks);
     } else {
         bool judges = r->looking || r->end != FAR_TRAIN_CANCELLED;
-        open_phase(r, team, FAR_PHASE_JUDGE, judges ? all_rows(r).chunks : 0);
+        open_phase(r, team, FAR_PHASE_JUDGE, judges ? all_rows(r, r->data).chunks : 0);
     }
 }
 
 static void after_judgement(far_run *r, far_team *team)
 {
     if (r->looking) {
-        r->present = judged_mean(r);
+        r->present = judged_mean(r, r->data);
     } else {
         settle(r);
     }
     bool over = r->looking || r->settled;
-    open_phase(r, team, FAR_PHASE_JUDGE, over ? 0 : all_rows(r).chunks);
+    open_phase(r, team, FAR_PHASE_JUDGE, over ? 0 : all_rows(r, r->data).chunks);
+}
+
+static bool must_validate(const far_run *r)
+{
+    return r->best && (int64_t)r->state.step == r->batch_count && isfinite(r->state.sum);
 }
 
 static void after_update(far_run *r, far_team *team)
 {
     count_step(r);
-    if (must_pause(r)) {
+    if (must_validate(r)) {
+        far_weights_set_statistics(r->weights, r->statistics);
+        open_phase(r, team, FAR_PHASE_VALIDATE, all_rows(r, r->val).chunks);
+    } else if (must_pause(r)) {
         open_phase(r, team, FAR_PHASE_PAUSE, 1);
     } else {
         begin_step(r);
@@ -528,6 +565,9 @@ static void next_phase(far_run *r, far_team *team)
         open_phase(r, team, counts ? FAR_PHASE_UPDATE : FAR_PHASE_PAUSE, counts ? r->slices : 1);
     } else if (r->phase == FAR_PHASE_UPDATE) {
         after_update(r, team);
+    } else if (r->phase == FAR_PHASE_VALIDATE) {
+        r->validation.loss = judged_mean(r, r->val);
+        open_phase(r, team, FAR_PHASE_PAUSE, 1);
     } else if (r->phase == FAR_PHASE_JUDGE) {
         after_judgement(r, team);
     } else {
@@ -553,8 +593,11 @@ static void do_item(far_run *r, int64_t item, int me)
     case FAR_PHASE_PAUSE:
         between_steps(r);
         break;
+    case FAR_PHASE_VALIDATE:
+        judge_chunk(r, r->val, item, &r->hands[me]);
+        break;
     case FAR_PHASE_JUDGE:
-        judge_chunk(r, item, &r->hands[me]);
+        judge_chunk(r, r->data, item, &r->hands[me]);
         break;
     }
 }

@@ -120,7 +120,7 @@ static int32_t index_of(const char *word, const char *const *names, int count)
     return -1;
 }
 
-static const char *const OPTIMIZERS[] = {"adam", "sgd", "momentum", "gd"};
+static const char *const OPTIMIZERS[] = {"adam", "sgd", "momentum", "gd", "adamw"};
 static const char *const LOSSES[] = {"mse", "bce", "ce"};
 
 static void check_statistics(far_net *net, const record *r)
@@ -246,9 +246,28 @@ static bool is_trained(far_net *net, const far_train_opts *o, int64_t parameter)
     return true;
 }
 
-static void plain_update(trial *t, far_net *net, int64_t step)
+static double plain_rate(const far_train_opts *o, int64_t epoch)
+{
+    double done = (double)epoch / (double)o->epochs, rate = o->lr;
+    switch (o->schedule.kind) {
+    case FAR_SCHEDULE_COSINE:
+        return o->lr * cos(acos(-1) * done / 2) * cos(acos(-1) * done / 2);
+    case FAR_SCHEDULE_LINEAR:
+        return o->lr - o->lr * done;
+    case FAR_SCHEDULE_STEP:
+        for (int64_t e = o->schedule.every; e <= epoch; e += o->schedule.every) {
+            rate *= o->schedule.factor;
+        }
+        return rate;
+    default:
+        return rate;
+    }
+}
+
+static void plain_update(trial *t, far_net *net, double lr, int64_t step)
 {
     const far_train_opts *o = &t->opts;
+    bool decoupled = o->optimizer == FAR_OPTIMIZER_ADAMW;
     double terms = ROWS * (o->loss == FAR_LOSS_CE ? 1 : OUTPUTS);
     double pull = (o->loss == FAR_LOSS_MSE ? 2 : 1) * o->l2_to_init / terms;
     for (int64_t i = 0; i < t->count; i++) {
@@ -256,17 +275,19 @@ static void plain_update(trial *t, far_net *net, int64_t step)
         if (!is_trained(net, o, i)) {
             continue;
         }
-        if (o->optimizer == FAR_OPTIMIZER_ADAM) {
+        g += decoupled ? 0 : o->weight_decay * t->p[i];
+        t->p[i] -= decoupled ? lr * o->weight_decay * t->p[i] : 0;
+        if (o->optimizer == FAR_OPTIMIZER_ADAM || decoupled) {
             t->m[i] = o->beta1 * t->m[i] + (1 - o->beta1) * g;
             t->v[i] = o->beta2 * t->v[i] + (1 - o->beta2) * g * g;
             double m = t->m[i] / (1 - pow(o->beta1, (double)step));
             double v = t->v[i] / (1 - pow(o->beta2, (double)step));
-            t->p[i] -= o->lr * m / (sqrt(v) + o->epsilon);
+            t->p[i] -= lr * m / (sqrt(v) + o->epsilon);
         } else if (o->optimizer == FAR_OPTIMIZER_MOMENTUM) {
             t->m[i] = o->momentum * t->m[i] + g;
-            t->p[i] -= o->lr * t->m[i];
+            t->p[i] -= lr * t->m[i];
         } else {
-            t->p[i] -= o->lr * g;
+            t->p[i] -= lr * g;
         }
     }
 }
@@ -308,7 +329,7 @@ static void plain_train(trial *t, far_net *net)
         for (int64_t first = 0; first < ROWS; first += batch) {
             int64_t rows = ROWS - first < batch ? ROWS - first : batch;
             sum += plain_gradient(t, net, order + first, (int)rows);
-            plain_update(t, net, ++step);
+            plain_update(t, net, plain_rate(&t->opts, epoch), ++step);
         }
         t->loss = sum / ROWS;
     }
@@ -369,7 +390,7 @@ static trial new_trial(int32_t optimizer, int32_t loss, int64_t epochs)
 static void every_optimizer_and_loss_agrees_with_plain_loops(void **state)
 {
     (void)state;
-    for (int32_t o = FAR_OPTIMIZER_ADAM; o <= FAR_OPTIMIZER_GD; o++) {
+    for (int32_t o = FAR_OPTIMIZER_ADAM; o <= FAR_OPTIMIZER_ADAMW; o++) {
         for (int32_t l = FAR_LOSS_MSE; l <= FAR_LOSS_CE; l++) {
             for (int64_t epochs = 1; epochs <= 20; epochs += 19) {
                 char what[64];
@@ -405,6 +426,20 @@ static void pull_layers_and_linearisation_agree_with_plain_loops(void **state)
         t.opts.linearized = i & 8 ? 1 : 0;
         snprintf(what, sizeof what, "combination %d", i);
         compare_with_plain(&t, FAR_INIT_NTK, 1e-12, what);
+    }
+}
+
+static void schedules_and_decay_agree_with_plain_loops(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        char what[64];
+        trial t = new_trial(i % 5, i % 3, 7);
+        t.opts.batch = i & 1 && i % 5 != FAR_OPTIMIZER_GD ? 9 : 0;
+        t.opts.schedule = (far_schedule){i % 4, 2, 0.6};
+        t.opts.weight_decay = i & 2 ? 0.3 : 0;
+        snprintf(what, sizeof what, "schedule %d, %s", i % 4, OPTIMIZERS[i % 5]);
+        compare_with_plain(&t, FAR_INIT_LECUN, 1e-12, what);
     }
 }
 
@@ -513,6 +548,7 @@ int main(void)
         cmocka_unit_test(every_optimizer_and_loss_agrees_with_plain_loops),
         cmocka_unit_test(minibatches_agree_with_plain_loops),
         cmocka_unit_test(pull_layers_and_linearisation_agree_with_plain_loops),
+        cmocka_unit_test(schedules_and_decay_agree_with_plain_loops),
         cmocka_unit_test(float32_follows_float64),
         cmocka_unit_test(linearised_descent_ends_as_kernel_regression),
     };

@@ -347,7 +347,7 @@ static void without_the_matrix_where_none_is_needed(void **state)
     assert_null(track);
     how.measures = "lmax,align:2";
     must(far_track_create(ctx, net, &x, &y, &how, &track));
-    far_train_moment m = {.net = net, .loss = 1};
+    far_train_moment m = {.net = net, .loss = 1, .rate = 1};
     must(far_track_callback(ctx, formed, &m));
     must(far_track_callback(ctx, track, &m));
     assert_near(at(track, 0, "lmax"), at(formed, 0, "lmax"), 1e-9);
@@ -367,7 +367,7 @@ static void a_kernel_that_is_not_finite_is_a_row_of_nan(void **state)
     for (int64_t i = 0; i < p.cols; i++) {
         ((double *)p.data)[i] *= 1e200;
     }
-    far_train_moment m = {.net = net, .step = 1, .loss = 3};
+    far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
     must(far_track_callback(ctx, track, &m));
     assert_true(isnan(at(track, 0, "lmax")) && isnan(at(track, 0, "kta")));
     assert_near(at(track, 0, "loss"), 1.5, 0);
@@ -383,7 +383,7 @@ static void a_track_of_some_layers(void **state)
     unsigned char layers[2] = {1, 1};
     far_net *net = make_net("dense(7) tanh dense(1)", 1);
     far_track *all = make_track(net, "lmax,kta", 1, &o, NULL);
-    far_train_moment m = {.net = net, .step = 1, .loss = 3};
+    far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
     far_measure measures[2];
     double lmax[3];
     must(far_track_callback(ctx, all, &m));
@@ -423,7 +423,7 @@ static void a_measure_without_a_value_leaves_the_others(void **state)
     far_mat p = far_net_parameters(net);
     far_track *track = make_track(net, "lmax,nu:1:5,sigma", 1, &o, NULL);
     memset(p.data, 0, (size_t)p.cols * sizeof(double));
-    far_train_moment m = {.net = net, .step = 1, .loss = 3};
+    far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
     must(far_track_callback(ctx, track, &m));
     assert_true(at(track, 0, "lmax") == 0);
     assert_true(isnan(((const double *)far_track_rows(track).data)[4])); /* nu */

@@ -37,9 +37,21 @@ static int open_anew(void **state)
 /* ---- networks and data ---------------------------------------------------------------------- */
 
 static double x_values[ROWS * INPUTS], y_values[ROWS];
+#define VAL_ROWS 45
+static double val_x_values[VAL_ROWS * INPUTS], val_y_values[VAL_ROWS];
+static const far_mat val_x = {
+    .data = val_x_values, .rows = VAL_ROWS, .cols = INPUTS, .ld = INPUTS, .dtype = FAR_F64};
+static const far_mat val_y = {
+    .data = val_y_values, .rows = VAL_ROWS, .cols = 1, .ld = 1, .dtype = FAR_F64};
 
 static void fill_data(void)
 {
+    for (int i = 0; i < VAL_ROWS * INPUTS; i++) {
+        val_x_values[i] = far_random_normal(8, (uint64_t)i);
+    }
+    for (int i = 0; i < VAL_ROWS; i++) {
+        val_y_values[i] = sin(2 * val_x_values[i * INPUTS]) + far_random_normal(9, (uint64_t)i);
+    }
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < INPUTS; j++) {
             x_values[i * INPUTS + j] = far_random_normal(1, (uint64_t)(i * INPUTS + j));
@@ -120,8 +132,8 @@ static bool same_result(const far_train_result *a, const far_train_result *b)
     return a->end == b->end && a->epochs == b->epochs && a->steps == b->steps &&
            same_number(a->first_loss, b->first_loss) && same_number(a->loss, b->loss) &&
            same_number(a->final_loss, b->final_loss) && same_number(a->best_loss, b->best_loss) &&
-           a->best_epoch == b->best_epoch && same_number(a->distance, b->distance) &&
-           same_number(a->flops, b->flops);
+           same_number(a->val_loss, b->val_loss) && a->best_epoch == b->best_epoch &&
+           same_number(a->distance, b->distance) && same_number(a->flops, b->flops);
 }
 
 /* ---- runs that must agree ------------------------------------------------------------------- */
@@ -131,19 +143,24 @@ typedef struct kind {
     int64_t epochs, batch;
     int32_t optimizer, dtype, linearized;
     double pull;
+    bool validated; /* with a rate that falls and weights that decay */
 } kind;
 
 static const kind KINDS[] = {
-    {"full batch", ARCH, 9, 0, FAR_OPTIMIZER_ADAM, FAR_F32, 0, 0},
-    {"full batch, float64", ARCH, 5, 0, FAR_OPTIMIZER_GD, FAR_F64, 0, 2},
-    {"minibatches", ARCH, 5, 37, FAR_OPTIMIZER_ADAM, FAR_F32, 0, 0},
-    {"minibatches, momentum", ARCH, 3, 64, FAR_OPTIMIZER_MOMENTUM, FAR_F64, 0, 0.5},
-    {"single rows", ARCH, 2, 1, FAR_OPTIMIZER_SGD, FAR_F32, 0, 0},
-    {"linearised", ARCH, 4, 53, FAR_OPTIMIZER_ADAM, FAR_F32, 1, 0.5},
+    {"full batch", ARCH, 9, 0, FAR_OPTIMIZER_ADAM, FAR_F32, 0, 0, false},
+    {"full batch, float64", ARCH, 5, 0, FAR_OPTIMIZER_GD, FAR_F64, 0, 2, false},
+    {"minibatches", ARCH, 5, 37, FAR_OPTIMIZER_ADAM, FAR_F32, 0, 0, false},
+    {"minibatches, momentum", ARCH, 3, 64, FAR_OPTIMIZER_MOMENTUM, FAR_F64, 0, 0.5, false},
+    {"single rows", ARCH, 2, 1, FAR_OPTIMIZER_SGD, FAR_F32, 0, 0, false},
+    {"linearised", ARCH, 4, 53, FAR_OPTIMIZER_ADAM, FAR_F32, 1, 0.5, false},
     {"batch norm", "dense(7) batchnorm(affine) relu dense(1)", 4, 53, FAR_OPTIMIZER_ADAM, FAR_F32,
-     0, 0},
+     0, 0, false},
     {"batch norm, all rows", "batchnorm dense(7) batchnorm relu dense(1)", 6, 0,
-     FAR_OPTIMIZER_MOMENTUM, FAR_F32, 0, 0},
+     FAR_OPTIMIZER_MOMENTUM, FAR_F32, 0, 0, false},
+    {"validated", ARCH, 6, 53, FAR_OPTIMIZER_ADAMW, FAR_F32, 0, 0, true},
+    {"validated, batch norm", "dense(7) batchnorm(affine) relu dense(1)", 8, 37,
+     FAR_OPTIMIZER_MOMENTUM, FAR_F64, 0, 0, true},
+    {"validated, linearised", ARCH, 5, 0, FAR_OPTIMIZER_ADAM, FAR_F32, 1, 0, true},
 };
 
 static far_train_opts opts_of(const kind *k)
@@ -153,6 +170,13 @@ static far_train_opts opts_of(const kind *k)
     o.dtype = k->dtype;
     o.linearized = k->linearized;
     o.l2_to_init = k->pull;
+    if (k->validated) {
+        o.lr = 0.3; /* so much that the last epoch is not the best */
+        o.schedule = (far_schedule){FAR_SCHEDULE_STEP, 2, 0.7};
+        o.weight_decay = 0.01;
+        o.val_x = &val_x;
+        o.val_y = &val_y;
+    }
     return o;
 }
 
@@ -871,7 +895,12 @@ static void the_result_describes_the_run(void **state)
         assert_int_equal(r.epochs, o.epochs);
         assert_int_equal(r.steps, o.epochs * (int64_t)ceil(ROWS / step));
         assert_true(fabs(r.final_loss - mse(net)) <= 1e-12 * (1 + r.final_loss));
-        assert_true(r.best_loss <= r.loss && r.best_loss <= r.first_loss);
+        if (KINDS[i].validated) {
+            assert_true(r.best_loss == r.val_loss);
+        } else {
+            assert_true(r.best_loss <= r.loss && r.best_loss <= r.first_loss &&
+                        r.best_loss <= r.final_loss && isnan(r.val_loss));
+        }
         assert_in_range(r.best_epoch, 1, r.epochs);
         assert_true(r.distance > 0 && r.seconds > 0 && r.flops > 0 && r.resumed_at == 0);
         if (step == ROWS && !strstr(KINDS[i].arch, "batchnorm")) {
@@ -906,6 +935,109 @@ static void the_history_has_every_loss(void **state)
             far_net_destroy(net);
         }
     }
+}
+
+/* ---- validation ----------------------------------------------------------------------------- */
+
+static double val_mse(far_net *net)
+{
+    double f[VAL_ROWS], sum = 0;
+    far_mat out = far_mat_view(f, VAL_ROWS, 1, FAR_F64);
+    must_do(far_net_eval(ctx, net, &val_x, &out), "eval");
+    for (int i = 0; i < VAL_ROWS; i++) {
+        sum += (f[i] - val_y_values[i]) * (f[i] - val_y_values[i]) / VAL_ROWS;
+    }
+    return sum;
+}
+
+/* Against runs without validation that end with each of the epochs. */
+static void the_network_ends_with_its_best_epoch(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 12 };
+    int not_last = 0;
+    for (int i = 0; i < COUNT(KINDS); i++) {
+        far_train_opts o = opts_of(&KINDS[i]);
+        far_train_result r, plain;
+        double losses[EPOCHS], best = INFINITY;
+        int64_t best_epoch = 0;
+        far_net *net = make_net(KINDS[i].arch, 3), *best_net = NULL;
+        if (!KINDS[i].validated) {
+            far_net_destroy(net);
+            continue;
+        }
+        o.epochs = EPOCHS;
+        o.val_history = losses;
+        must_do(train(net, &o, &r), KINDS[i].name);
+        o.val_x = o.val_y = NULL;
+        o.val_history = NULL;
+        for (o.epochs = 1; o.epochs <= EPOCHS; o.epochs++) {
+            far_net *other = make_net(KINDS[i].arch, 3);
+            must_do(train(other, &o, &plain), KINDS[i].name);
+            double loss = val_mse(other);
+            assert_true(fabs(loss - losses[o.epochs - 1]) <= 1e-5 * loss);
+            if (losses[o.epochs - 1] < best) {
+                best = losses[o.epochs - 1];
+                best_epoch = o.epochs;
+                far_net_destroy(best_net);
+                best_net = other;
+            } else {
+                far_net_destroy(other);
+            }
+        }
+        assert_int_equal(r.best_epoch, best_epoch);
+        assert_true(r.val_loss == best && same_net(net, best_net));
+        assert_true(fabs(r.final_loss - mse(net)) <= 1e-5 * r.final_loss);
+        not_last += best_epoch < EPOCHS;
+        far_net_destroy(net);
+        far_net_destroy(best_net);
+    }
+    assert_true(not_last > 0);
+}
+
+static void patience_ends_a_run(void **state)
+{
+    (void)state;
+    enum { EPOCHS = 4000, PATIENCE = 7 };
+    static double losses[EPOCHS];
+    kind k = KINDS[0];
+    k.validated = true;
+    far_train_opts o = opts_of(&k);
+    far_train_result r, again;
+    far_net *net = make_net(ARCH, 3), *stopped = make_net(ARCH, 3);
+    o.epochs = EPOCHS;
+    o.patience = PATIENCE;
+    o.val_history = losses;
+    o.schedule.kind = FAR_SCHEDULE_CONSTANT;
+    must_do(train(net, &o, &r), "patience");
+    assert_int_equal(r.end, FAR_TRAIN_PATIENCE);
+    assert_int_equal(r.epochs, r.best_epoch + PATIENCE);
+    for (int64_t e = 0; e < r.epochs; e++) {
+        assert_true(losses[e] >= r.val_loss);
+    }
+    assert_true(isnan(losses[r.epochs]));
+    o.val_history = NULL;
+    cancel(stopped, &o, r.best_epoch + 3); /* behind the best: the checkpoint has it */
+    must_do(train(stopped, &o, &again), "resumed");
+    assert_true(same_net(net, stopped) && same_result(&r, &again));
+    far_net_destroy(net);
+    far_net_destroy(stopped);
+}
+
+/* A cosine over more epochs is another run. */
+static void a_schedule_over_epochs_cannot_be_stretched(void **state)
+{
+    (void)state;
+    far_train_opts o = new_opts(6, 0);
+    far_net *net = make_net(ARCH, 3);
+    o.schedule.kind = FAR_SCHEDULE_COSINE;
+    cancel(net, &o, 2);
+    o.epochs = 7;
+    assert_int_equal(train(net, &o, NULL), FAR_ERR_FORMAT);
+    assert_message("schedule was cosine over 6 epochs, and is cosine over 7 epochs now");
+    o.epochs = 6;
+    must_do(train(net, &o, NULL), "the same");
+    far_net_destroy(net);
 }
 
 /* Interrupted twice; who resumes wants the history, who began may not have. */
@@ -1099,7 +1231,11 @@ static void defaults_are_as_documented(void **state)
         o->field = value;                                                                          \
     }
 SET(bad_size, size, 3)
-SET(bad_optimizer, optimizer, 4)
+SET(bad_optimizer, optimizer, 5)
+SET(bad_schedule, schedule.kind, 4)
+SET(bad_decay, weight_decay, -1)
+SET(bad_patience, patience, 5)
+SET(bad_val, val_x, &val_x)
 SET(bad_optimizer2, optimizer, -1)
 SET(bad_loss, loss, 3)
 SET(bad_loss2, loss, -1)
@@ -1119,6 +1255,16 @@ SET(bad_interval, checkpoint_seconds, NAN)
 SET(bad_report, progress_seconds, -1)
 SET(bad_resume, resume, 1)
 
+static void bad_step(far_train_opts *o)
+{
+    o->schedule = (far_schedule){FAR_SCHEDULE_STEP, 0, 0.5};
+}
+
+static void bad_factor(far_train_opts *o)
+{
+    o->schedule = (far_schedule){FAR_SCHEDULE_STEP, 1, 1.5};
+}
+
 static void bad_batch_of_gd(far_train_opts *o)
 {
     o->optimizer = FAR_OPTIMIZER_GD;
@@ -1136,7 +1282,13 @@ static void absurd_options_are_refused(void **state)
     (void)state;
     static const change changes[] = {
         {"far_train_opts_init", bad_size},
-        {"optimizer 4", bad_optimizer},
+        {"optimizer 5", bad_optimizer},
+        {"schedule 4", bad_schedule},
+        {"schedule.every is 0; it must be at least 1", bad_step},
+        {"schedule.factor is 1.5; it must be above 0 and at most 1", bad_factor},
+        {"weight_decay is -1", bad_decay},
+        {"patience needs validation rows", bad_patience},
+        {"val_x and val_y go together", bad_val},
         {"optimizer -1", bad_optimizer2},
         {"loss 3", bad_loss},
         {"loss -1", bad_loss2},
@@ -1407,6 +1559,9 @@ int main(void)
         TEST(the_result_describes_the_run),
         TEST(the_history_has_every_loss),
         TEST(a_resumed_run_has_the_whole_history),
+        TEST(the_network_ends_with_its_best_epoch),
+        TEST(patience_ends_a_run),
+        TEST(a_schedule_over_epochs_cannot_be_stretched),
         TEST(a_checkpoint_without_history_resumes),
         TEST(a_loss_can_be_enough),
         TEST(layers_left_out_keep_every_bit),

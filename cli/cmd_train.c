@@ -34,8 +34,16 @@ static const option OPTIONS[] = {
      "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
     {"--optimizer", 0, OPTION_CHOICE, AT(optimizer), OPTIMIZER_LIST,
      "gd is sgd with the whole batch", 0, 0},
-    {"--lr", 0, OPTION_NUMBER, AT(lr), "RATE", "learning rate (0.001 for adam, 0.01 otherwise)", 0,
-     0},
+    {"--lr", 0, OPTION_NUMBER, AT(lr), "RATE",
+     "learning rate (0.001 for adam and adamw, 0.01 otherwise)", 0, 0},
+    {"--schedule", 0, OPTION_TEXT, AT(schedule), "constant|cosine|linear|step:N,F",
+     "how the rate falls: to 0 over the epochs, or by the factor F every N\n"
+     "epochs",
+     0, 0},
+    {"--weight-decay", 0, OPTION_NUMBER, AT(weight_decay), "W",
+     "add W times each weight to its gradient; adamw shrinks the weight\n"
+     "itself, as in PyTorch",
+     0, 0},
     {"--momentum", 0, OPTION_NUMBER, AT(momentum), "M", "of --optimizer momentum", 0, 0},
     {"--epochs", 'e', OPTION_COUNT, AT(epochs), "N", "passes over the rows; 0 only draws weights",
      0, INT64_MAX},
@@ -44,6 +52,12 @@ static const option OPTIONS[] = {
      "squares, or -log p of classes: bce for yes or no, ce for any number;\n"
      "auto is ce for a target of words, else mse",
      0, 0},
+    {"--val-part", 0, OPTION_NUMBER, AT(val_part), "F",
+     "keep the part F of the rows, drawn by --seed, for validation: the network\n"
+     "ends with the weights of the epoch that is best on them",
+     0, 0},
+    {"--patience", 0, OPTION_COUNT, AT(patience), "N",
+     "stop after N epochs without a smaller validation loss; 0 never", 0, INT64_MAX},
     {"--stop-loss", 0, OPTION_NUMBER, AT(stop_loss), "L", "stop when the loss is at most L", 0, 0},
     {"--l2-to-init", 0, OPTION_NUMBER, AT(l2_to_init), "LAM",
      "hold the weights near their start: the ridge of the kernel machine\n"
@@ -124,8 +138,8 @@ static const char NOTES[] =
 
 static int check_untrained(const command_line *line, const train_args *a)
 {
-    static const char *const OTHERS[] = {"--target", "--features", "--where",
-                                         "--resume", "--report",   "--track"};
+    static const char *const OTHERS[] = {"--target", "--features", "--where",   "--resume",
+                                         "--report", "--track",    "--val-part"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     if (other) {
         return usage_error(VERB, "%s needs a table DATA", other);
@@ -186,6 +200,51 @@ static int read_batch(const char *text, int64_t *out)
     return OPTIONS_OK;
 }
 
+/* step:20,0.5 */
+static int read_steps(const char *text, far_schedule *out)
+{
+    char *end;
+    long long every = strtoll(text, &end, 10);
+    bool good = end > text && *end == ',' && every >= 1;
+    const char *factor = good ? end + 1 : text;
+    out->every = every;
+    out->factor = strtod(factor, &end);
+    if (!good || end == factor || *end || !(out->factor > 0 && out->factor <= 1)) {
+        return usage_error(VERB,
+                           "--schedule step:N,F multiplies the rate by F, above 0 and at most 1, "
+                           "every N epochs, as in step:20,0.5, not 'step:%s'",
+                           text);
+    }
+    return OPTIONS_OK;
+}
+
+static int read_schedule(const char *text, far_schedule *out)
+{
+    static const char *const NAMES[] = {"constant", "cosine", "linear"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(text, NAMES[i]) == 0) {
+            out->kind = (far_schedule_kind)i;
+            return OPTIONS_OK;
+        }
+    }
+    if (strncmp(text, "step:", 5) == 0) {
+        out->kind = FAR_SCHEDULE_STEP;
+        return read_steps(text + 5, out);
+    }
+    return usage_error(VERB, "--schedule is constant, cosine, linear or step:20,0.5, not '%s'",
+                       text);
+}
+
+static int check_validation(const train_args *a)
+{
+    if (!isnan(a->val_part) && !(a->val_part > 0 && a->val_part < 1)) {
+        return usage_error(VERB, "--val-part is a part of the rows, above 0 and below 1");
+    }
+    return a->patience > 0 && isnan(a->val_part)
+               ? usage_error(VERB, "--patience needs validation rows: --val-part 0.2")
+               : OPTIONS_OK;
+}
+
 static int read_opts(training *t)
 {
     const train_args *a = &t->args;
@@ -197,6 +256,8 @@ static int read_opts(training *t)
     o->momentum = a->momentum;
     o->epochs = a->epochs;
     o->l2_to_init = a->l2_to_init;
+    o->weight_decay = a->weight_decay;
+    o->patience = a->patience;
     o->selective = a->selective;
     o->stop_loss = a->stop_loss;
     o->linearized = a->linearized;
@@ -208,6 +269,8 @@ static int read_opts(training *t)
         return usage_error(VERB, "--selective is about --l2-to-init LAM, which is not there");
     }
     int code = read_batch(a->batch, &o->batch);
+    code = code == OPTIONS_OK ? read_schedule(a->schedule, &o->schedule) : code;
+    code = code == OPTIONS_OK ? check_validation(a) : code;
     if (code == OPTIONS_OK && o->batch > 0 && a->optimizer == FAR_OPTIMIZER_GD) {
         return usage_error(VERB, "--optimizer gd takes the whole batch; sgd takes --batch %s",
                            a->batch);
@@ -311,9 +374,65 @@ static bool target_is_words(const training *t)
            far_frame_kind(t->table.frame, col) == FAR_COLUMN_WORD;
 }
 
+/* Draws validation rows out of those that count; *train and *val get one byte a row. */
+static int draw_validation(const training *t, unsigned char **train, unsigned char **val)
+{
+    int64_t rows = far_frame_rows(t->table.frame), count, next = 0;
+    unsigned char *taken =
+        draw_part(VERB, t->args.val_part, (uint64_t)t->args.seed, t->table.count, &count);
+    *train = calloc((size_t)rows + 1, 1);
+    *val = calloc((size_t)rows + 1, 1);
+    int code = !taken ? EXIT_FAILED : *train && *val ? EXIT_DONE : failure(VERB, "out of memory");
+    for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
+        if (!t->table.rows || t->table.rows[i]) {
+            (*val)[i] = taken[next++];
+            (*train)[i] = !(*val)[i];
+        }
+    }
+    free(taken);
+    return code;
+}
+
+/* Validation rows through the columns that the others have taught. */
+static int encode_validation(training *t, const unsigned char *val)
+{
+    const far_columns *c = far_examples_columns(t->data);
+    int64_t rows = t->table.count - far_examples_inputs(t->data).rows;
+    int code = matrix_alloc(VERB, rows, far_examples_inputs(t->data).cols, FAR_F64, &t->val_x);
+    if (code == EXIT_DONE) {
+        code = matrix_alloc(VERB, rows, far_examples_targets(t->data).cols, FAR_F64, &t->val_y);
+    }
+    if (code == EXIT_DONE &&
+        (far_columns_encode(t->s.ctx, c, t->table.frame, val, &t->val_x) != FAR_OK ||
+         far_columns_encode_targets(t->s.ctx, c, t->table.frame, val, NULL, &t->val_y) != FAR_OK)) {
+        code = session_failure(&t->s, t->table.label);
+    }
+    t->opts.val_x = &t->val_x;
+    t->opts.val_y = &t->val_y;
+    return code;
+}
+
+static int learn_columns(training *t, const unsigned char *rows)
+{
+    const train_args *a = &t->args;
+    far_columns_opts o;
+    far_columns_opts_init(&o);
+    o.target = a->target;
+    o.features = a->features;
+    o.rows = rows;
+    o.task = a->task;
+    o.loss = t->opts.loss;
+    o.standardize = a->standardize;
+    o.impute = a->impute;
+    far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
+    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
+    return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, about_data ? t->table.label : NULL);
+}
+
 static int read_data(training *t)
 {
     const train_args *a = &t->args;
+    unsigned char *train = NULL, *val = NULL;
     int code = dataset_read(VERB, t->s.ctx, a->data, a->where, &t->table);
     if (code != EXIT_DONE) {
         return code;
@@ -322,18 +441,18 @@ static int read_data(training *t)
     if (a->loss == LOSS_AUTO && classes) {
         t->opts.loss = FAR_LOSS_CE;
     }
-    far_columns_opts o;
-    far_columns_opts_init(&o);
-    o.target = a->target;
-    o.features = a->features;
-    o.rows = t->table.rows;
-    o.task = a->task;
-    o.loss = t->opts.loss;
-    o.standardize = a->standardize;
-    o.impute = a->impute;
-    far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
-    bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
-    return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, about_data ? t->table.label : NULL);
+    if (!isnan(a->val_part)) {
+        code = draw_validation(t, &train, &val);
+    }
+    if (code == EXIT_DONE) {
+        code = learn_columns(t, train ? train : t->table.rows);
+    }
+    if (code == EXIT_DONE && val) {
+        code = encode_validation(t, val);
+    }
+    free(train);
+    free(val);
+    return code;
 }
 
 bool training_classifies(const training *t)
@@ -425,10 +544,13 @@ static int batch_make(training *t, batch *b)
 /* Losses are kept for a report only. */
 static int make_histories(training *t)
 {
-    int64_t count = t->args.seeds * t->opts.epochs;
-    t->histories = t->args.common.report ? calloc((size_t)count + 1, sizeof *t->histories) : NULL;
-    t->opts.history = t->histories;
-    return t->args.common.report && !t->histories ? failure(VERB, "out of memory") : EXIT_DONE;
+    size_t count = (size_t)(t->args.seeds * t->opts.epochs) + 1;
+    if (!t->args.common.report) {
+        return EXIT_DONE;
+    }
+    t->opts.history = t->histories = calloc(count, sizeof *t->histories);
+    t->opts.val_history = t->val_histories = calloc(count, sizeof *t->val_histories);
+    return t->histories && t->val_histories ? EXIT_DONE : failure(VERB, "out of memory");
 }
 
 static far_status train_batch(training *t, batch *b)
@@ -607,6 +729,9 @@ static void training_close(training *t)
     }
     free(t->runs);
     free(t->histories);
+    free(t->val_histories);
+    free(t->val_x.data);
+    free(t->val_y.data);
     free(t->layers);
     tracking_free(&t->track);
     far_examples_destroy(t->data);
@@ -624,9 +749,12 @@ static train_args default_args(void)
                         .init = n.init,
                         .dtype = o.dtype,
                         .batch = "full",
+                        .schedule = "constant",
+                        .val_part = NAN,
                         .lr = o.lr,
                         .momentum = o.momentum,
                         .l2_to_init = o.l2_to_init,
+                        .weight_decay = o.weight_decay,
                         .stop_loss = o.stop_loss,
                         .w0 = n.w0,
                         .every = o.checkpoint_seconds,

@@ -2,6 +2,7 @@
 #include "files.h"
 
 #include <farfield/fetch.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -103,4 +104,33 @@ void dataset_free(dataset *d)
     far_frame_destroy(d->frame);
     free(d->rows);
     *d = (dataset){0};
+}
+
+static double next_uniform(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(*state >> 11) * 0x1p-53;
+}
+
+unsigned char *draw_part(const char *verb_name, double part, uint64_t seed, int64_t n,
+                         int64_t *count)
+{
+    unsigned char *taken = calloc((size_t)n + 1, 1);
+    uint64_t state = seed * 2 + 1;
+    int64_t most = llround(part * (double)n), left = most;
+    if (!taken || most < 1 || most >= n) {
+        failure(verb_name,
+                taken ? "--val-part %g of %lld rows leaves %lld for validation, %lld for "
+                        "the rest"
+                      : "out of memory",
+                part, (long long)n, (long long)most, (long long)(n - most));
+        free(taken);
+        return NULL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        taken[i] = next_uniform(&state) * (double)(n - i) < (double)left;
+        left -= taken[i];
+    }
+    *count = most;
+    return taken;
 }

@@ -21,4 +21,9 @@ int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const
                  dataset *d);
 void dataset_free(dataset *d);
 
+/* A part of n rows, for validation: count of them, every one with the same chance. A byte a row, 1:
+ * in the part. Free it; NULL after a line on stderr, also where the part or the rest has no row. */
+unsigned char *draw_part(const char *verb_name, double part, uint64_t seed, int64_t n,
+                         int64_t *count);
+
 #endif

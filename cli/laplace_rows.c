@@ -226,12 +226,6 @@ static int read_table(laplace_job *j, const char *operand, const char *where, ne
 
 /* ---- a part of the training rows ----------------------------------------------------------- */
 
-static double next_uniform(uint64_t *state)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*state >> 11) * 0x1p-53;
-}
-
 static void take_row(const rows *from, int64_t i, rows *to, int64_t at)
 {
     memmove((double *)to->x.data + at * to->x.cols, (double *)from->x.data + i * from->x.cols,
@@ -259,26 +253,21 @@ static int make_part(laplace_job *j, int64_t count)
                                                             : code;
 }
 
-/* Every row with the same chance, exactly count of them, in their order. */
 static int part_rows(laplace_job *j)
 {
     rows *r = &j->train;
-    int64_t n = r->x.rows, count = (int64_t)llround(j->args.val_part * (double)n), in = 0, out = 0;
-    uint64_t state = (uint64_t)j->args.seed * 2 + 1;
-    if (count < 1 || count >= n) {
-        return failure(j->s.verb,
-                       "--val-part %g of %lld rows leaves %lld to choose and %lld to fit",
-                       j->args.val_part, (long long)n, (long long)count, (long long)(n - count));
-    }
-    int code = make_part(j, count);
-    for (int64_t i = 0; code == EXIT_DONE && i < n; i++) {
-        bool taken = next_uniform(&state) * (double)(n - i) < (double)(count - out);
-        take_row(r, i, taken ? &j->val : r, taken ? out++ : in++);
+    int64_t count, in = 0, out = 0;
+    unsigned char *taken =
+        draw_part(j->s.verb, j->args.val_part, (uint64_t)j->args.seed, r->x.rows, &count);
+    int code = taken ? make_part(j, count) : EXIT_FAILED;
+    for (int64_t i = 0; code == EXIT_DONE && i < r->x.rows; i++) {
+        take_row(r, i, taken[i] ? &j->val : r, taken[i] ? out++ : in++);
     }
     if (code == EXIT_DONE) {
         r->x.rows = in;
         r->y.rows = r->y.data ? in : 0;
     }
+    free(taken);
     return code;
 }
 

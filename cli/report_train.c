@@ -22,6 +22,11 @@ static const char *score_name(const training *t)
     return training_classifies(t) ? "accuracy" : "R2";
 }
 
+static const char *scored_on(const training *t)
+{
+    return t->val_x.rows > 0 ? "validation" : "training";
+}
+
 static void tell_verdicts(far_result *r, const training *t)
 {
     double best = -INFINITY, worst = INFINITY, first = 0, last = 0;
@@ -29,21 +34,23 @@ static void tell_verdicts(far_result *r, const training *t)
     for (int64_t i = 0; i < seeds; i++) {
         const train_run *run = &t->runs[i];
         if (!diverged(run)) {
-            best = fmax(best, run->score);
-            worst = fmin(worst, run->score);
+            double score = t->val_x.rows > 0 ? run->val_score : run->score;
+            best = fmax(best, score);
+            worst = fmin(worst, score);
             first += run->result.first_loss;
             last += run->result.final_loss;
             good++;
         }
     }
     if (good == 1) {
-        far_result_verdict(r, FAR_TONE_PLAIN, "The loss went from %.4g to %.4g; training %s %.4g.",
-                           first, last, score_name(t), best);
+        far_result_verdict(r, FAR_TONE_PLAIN, "The loss went from %.4g to %.4g; %s %s %.4g.", first,
+                           last, scored_on(t), score_name(t), best);
     } else if (good > 1) {
         far_result_verdict(r, FAR_TONE_PLAIN,
-                           "The loss went from %.4g to %.4g (means over seeds); training %s %.4g "
-                           "to %.4g.",
-                           first / (double)good, last / (double)good, score_name(t), worst, best);
+                           "The loss went from %.4g to %.4g (means over seeds); %s %s %.4g to "
+                           "%.4g.",
+                           first / (double)good, last / (double)good, scored_on(t), score_name(t),
+                           worst, best);
     }
     if (good < seeds) {
         far_result_verdict(r, FAR_TONE_BAD,
@@ -112,28 +119,65 @@ static void tell_method(far_result *r, const training *t)
     }
     far_result_count(r, "n", rows, "rows", NULL);
     far_result_text(r, "task", training_classifies(t) ? "classify" : "regress", NULL, NULL);
-    far_result_text(r, "optimizer", optimizer, "training", "%s, rate %g, loss %s, %s", optimizer,
-                    far_train_rate(o), loss, batch);
+    bool falls = o->schedule.kind != FAR_SCHEDULE_CONSTANT;
+    far_result_text(r, "optimizer", optimizer, "training", "%s, rate %g%s%s, loss %s, %s",
+                    optimizer, far_train_rate(o), falls ? ", " : "", falls ? t->args.schedule : "",
+                    loss, batch);
+    far_result_text(r, "schedule", t->args.schedule, NULL, NULL);
+    far_result_number(r, "weight_decay", o->weight_decay, o->weight_decay > 0 ? "decay" : NULL,
+                      "%g of each weight", o->weight_decay);
     far_result_text(r, "loss_kind", loss, NULL, NULL);
     far_result_number(r, "lr", far_train_rate(o), NULL, NULL);
     far_result_count(r, "batch", o->batch > 0 ? o->batch : rows, NULL, NULL);
     far_result_text(r, "data_hash", far_columns_hash(far_examples_columns(t->data)), NULL, NULL);
 }
 
+static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged", "patience"};
+
+static const char *score_key(const training *t, bool val)
+{
+    bool classes = training_classifies(t);
+    return val ? classes ? "accuracy_val" : "r2_val" : classes ? "accuracy_train" : "r2_train";
+}
+
+static void tell_score(far_result *r, const char *key, double score, const char *label)
+{
+    if (isnan(score)) {
+        far_result_missing(r, key, "undefined: a target does not vary", label);
+    } else {
+        far_result_number(r, key, score, label, NULL);
+    }
+}
+
+/* What the rows kept for validation say. */
+static void tell_validation(far_result *r, const training *t, const train_run *run, bool said)
+{
+    const far_train_result *s = &run->result;
+    const char *label = training_classifies(t) ? "validation accuracy" : "validation R2";
+    if (t->val_x.rows == 0) {
+        far_result_missing(r, "val_loss", "no validation rows; --val-part keeps some", NULL);
+        return;
+    }
+    far_result_count(r, "n_val", t->val_x.rows, NULL, NULL);
+    far_result_number(r, "val_loss", s->val_loss, said ? "validation" : NULL,
+                      "loss %.6g on %lld rows, the smallest, in epoch %lld of %lld", s->val_loss,
+                      (long long)t->val_x.rows, (long long)s->best_epoch, (long long)s->epochs);
+    tell_score(r, score_key(t, true), run->val_score, said ? label : NULL);
+}
+
 /* Of one run; said: for people, too. */
 static void tell_run(far_result *r, const training *t, const train_run *run, bool said)
 {
-    static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged"};
     const far_train_result *s = &run->result;
     char time[SHOW_BYTES], since[160] = "", speed[64] = "";
     double work = s->flops * (double)(s->epochs - s->resumed_at);
-    bool classes = training_classifies(t);
-    const char *score = classes ? "accuracy_train" : "r2_train";
-    const char *label = !said ? NULL : classes ? "accuracy" : "train R2";
+    const char *label = training_classifies(t) ? "train accuracy" : "train R2";
     if (s->epochs > 0) {
         snprintf(since, sizeof since, ", from %.6g at the start (%lld epoch%s%s)", s->first_loss,
                  (long long)s->epochs, plural(s->epochs),
-                 s->end == FAR_TRAIN_STOP_LOSS ? ", stopped by --stop-loss" : "");
+                 s->end == FAR_TRAIN_STOP_LOSS  ? ", stopped by --stop-loss"
+                 : s->end == FAR_TRAIN_PATIENCE ? ", stopped by --patience"
+                                                : "");
     }
     if (work > 0 && s->seconds > 0) {
         snprintf(speed, sizeof speed, " (%.3g GFLOP/s)", 1e-9 * work / s->seconds);
@@ -148,11 +192,8 @@ static void tell_run(far_result *r, const training *t, const train_run *run, boo
                       since);
     far_result_number(r, "best_loss", s->best_loss, NULL, NULL);
     far_result_count(r, "best_epoch", s->best_epoch, NULL, NULL);
-    if (isnan(run->score)) {
-        far_result_missing(r, score, "undefined: a target does not vary", label);
-    } else {
-        far_result_number(r, score, run->score, label, NULL);
-    }
+    tell_validation(r, t, run, said);
+    tell_score(r, score_key(t, false), run->score, said ? label : NULL);
     far_result_number(r, "distance", s->distance, said ? "distance" : NULL,
                       "%.4g from initialisation", s->distance);
     far_result_number(r, "seconds", s->seconds, said ? "time" : NULL, "%s%s",
@@ -164,7 +205,6 @@ static void tell_run(far_result *r, const training *t, const train_run *run, boo
 
 static void add_row(far_result *r, const training *t, int64_t i)
 {
-    static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged"};
     const train_run *run = &t->runs[i];
     const far_train_result *s = &run->result;
     char time[SHOW_BYTES];
@@ -172,8 +212,11 @@ static void add_row(far_result *r, const training *t, int64_t i)
     far_result_cell(r, (double)s->epochs);
     far_result_cell(r, s->first_loss);
     far_result_cell(r, s->final_loss);
-    far_result_cell(r, s->best_loss);
-    far_result_cell(r, run->score);
+    if (t->val_x.rows > 0) {
+        far_result_cell(r, s->val_loss);
+        far_result_cell(r, (double)s->best_epoch);
+    }
+    far_result_cell(r, t->val_x.rows > 0 ? run->val_score : run->score);
     far_result_cell(r, s->distance);
     far_result_cell_words(r, s->seconds, "%s", show_time(s->seconds, time));
     far_result_cell_text(r, "%s", ENDS[s->end]);
@@ -182,15 +225,31 @@ static void add_row(far_result *r, const training *t, int64_t i)
 
 static void tell_table(far_result *r, const training *t)
 {
-    const far_result_column columns[] = {
-        {NULL, "seed", "%8.0f"},     {NULL, "epochs", "%8.0f"},     {NULL, "first loss", "%12.6g"},
-        {NULL, "loss", "%12.6g"},    {NULL, "best loss", "%12.6g"}, {NULL, score_name(t), "%9.4f"},
-        {NULL, "distance", "%9.4g"}, {NULL, "time", "%8g"},         {NULL, "ended by", NULL},
-        {NULL, "file", NULL}};
+    static const far_result_column HEAD[] = {{NULL, "seed", "%8.0f"},
+                                             {NULL, "epochs", "%8.0f"},
+                                             {NULL, "first loss", "%12.6g"},
+                                             {NULL, "loss", "%12.6g"}};
+    static const far_result_column VAL[] = {{NULL, "val loss", "%12.6g"}, {NULL, "at", "%6.0f"}};
+    const far_result_column tail[] = {{NULL, score_name(t), "%9.4f"},
+                                      {NULL, "distance", "%9.4g"},
+                                      {NULL, "time", "%8g"},
+                                      {NULL, "ended by", NULL},
+                                      {NULL, "file", NULL}};
+    enum { HEADS = sizeof HEAD / sizeof *HEAD, TAILS = sizeof tail / sizeof *tail, VALS = 2 };
+    far_result_column columns[HEADS + VALS + TAILS];
+    bool val = t->val_x.rows > 0;
+    int count = HEADS + (val ? VALS : 0);
+    memcpy(columns, HEAD, sizeof HEAD);
+    memcpy(columns + HEADS, VAL, sizeof VAL);
+    memcpy(columns + count, tail, sizeof tail);
     far_result_table(r, NULL,
-                     "One line a network. Loss: over all rows with the parameters it ends with. "
-                     "Distance: of its parameters from initialisation.",
-                     columns, sizeof columns / sizeof columns[0]);
+                     val ? "One line a network. Loss: over the training rows, with the parameters "
+                           "it ends with, those of the smallest loss over the validation rows, in "
+                           "epoch \"at\". The score is that of the validation rows. Distance: of "
+                           "its parameters from initialisation."
+                         : "One line a network. Loss: over all rows with the parameters it ends "
+                           "with. Distance: of its parameters from initialisation.",
+                     columns, count + TAILS);
     for (int64_t i = 0; i < t->args.seeds; i++) {
         add_row(r, t, i);
     }
@@ -242,28 +301,47 @@ static bool has_values(const double *y, int64_t n)
     return false;
 }
 
-static void put_losses(report *r, const training *t)
+/* The lines of one history each; how many were drawn. */
+static int64_t draw_losses(report *r, const training *t, const double *histories, bool val)
 {
     double x[MOST_VALUES], y[MOST_VALUES];
     int64_t epochs = t->opts.epochs, drawn = 0;
-    far_figure_opts o = report_axes("epoch", "loss");
-    o.y_scale = FAR_SCALE_LOG;
-    report_draw(r, &o);
-    for (int64_t i = 0; t->histories && i < t->args.seeds; i++) {
+    for (int64_t i = 0; histories && i < t->args.seeds; i++) {
         char label[48];
-        int64_t count = thin(t->histories + i * epochs, epochs, x, y);
+        int64_t count = thin(histories + i * epochs, epochs, x, y);
         if (count > 0 && has_values(y, count)) {
-            bool few = t->args.seeds <= MOST_LINES;
+            bool few = t->args.seeds <= MOST_LINES, many = t->args.seeds > 1;
             snprintf(label, sizeof label, "seed %lld", (long long)(t->args.seed + i));
-            report_line(r, report_mark(few && t->args.seeds > 1 ? label : NULL, few ? (int)i : 0),
-                        x, y, count);
+            if (t->val_x.rows > 0 && !many) {
+                snprintf(label, sizeof label, "%s rows", val ? "validation" : "training");
+            }
+            far_mark_opts mark =
+                report_mark(few && (many ? !val : t->val_x.rows > 0) ? label : NULL,
+                            few ? (int)(many ? i : val) : 0);
+            mark.dash = val ? FAR_DASH_DASHED : FAR_DASH_AUTO;
+            report_line(r, mark, x, y, count);
             drawn++;
         }
     }
+    return drawn;
+}
+
+static void put_losses(report *r, const training *t)
+{
+    far_figure_opts o = report_axes("epoch", "loss");
+    bool val = t->val_x.rows > 0;
+    o.y_scale = FAR_SCALE_LOG;
+    report_draw(r, &o);
+    int64_t drawn = draw_losses(r, t, t->histories, false);
+    drawn += val ? draw_losses(r, t, t->val_histories, true) : 0;
     if (drawn > 0) {
-        report_place(r, "loss",
-                     "The mean loss of every epoch. A line that still falls at its end has more to "
-                     "learn.");
+        report_place(
+            r, "loss",
+            val ? "The mean loss of every epoch, and, dashed, the loss over the validation "
+                  "rows after it. Where the dashed line rises while the other falls, the "
+                  "network learns the training rows by heart."
+                : "The mean loss of every epoch. A line that still falls at its end has "
+                  "more to learn.");
     }
 }
 

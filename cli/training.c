@@ -66,20 +66,29 @@ static double mean_r2(const double *f, const double *y, int64_t n, int64_t o)
     return sum / (double)o;
 }
 
-int training_score(training *t, train_run *r)
+static int score_on(training *t, const far_net *net, const far_mat *x, const far_mat *y,
+                    double *out)
 {
-    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
-    double *f = malloc((size_t)(y.rows * y.cols) * sizeof *f + 1);
+    double *f = malloc((size_t)(y->rows * y->cols) * sizeof *f + 1);
     if (!f) {
         return failure(t->s.verb, "out of memory");
     }
-    far_mat out = far_mat_view(f, y.rows, y.cols, FAR_F64);
-    far_status st = far_net_eval(t->s.ctx, r->net, &x, &out);
+    far_mat values = far_mat_view(f, y->rows, y->cols, FAR_F64);
+    far_status st = far_net_eval(t->s.ctx, net, x, &values);
     double yes = t->opts.loss == FAR_LOSS_BCE ? 0 : 0.5;
     if (st == FAR_OK) {
-        r->score = training_classifies(t) ? accuracy(f, y.data, y.rows, y.cols, yes)
-                                          : mean_r2(f, y.data, y.rows, y.cols);
+        *out = training_classifies(t) ? accuracy(f, y->data, y->rows, y->cols, yes)
+                                      : mean_r2(f, y->data, y->rows, y->cols);
     }
     free(f);
     return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, NULL);
+}
+
+int training_score(training *t, train_run *r)
+{
+    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
+    int code = score_on(t, r->net, &x, &y, &r->score);
+    return code == EXIT_DONE && t->val_x.rows > 0
+               ? score_on(t, r->net, &t->val_x, &t->val_y, &r->val_score)
+               : code;
 }

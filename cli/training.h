@@ -10,7 +10,7 @@
 #include <farfield/predictor.h>
 #include <farfield/train.h>
 
-#define OPTIMIZER_LIST "adam|sgd|momentum|gd"
+#define OPTIMIZER_LIST "adam|sgd|momentum|gd|adamw"
 #define LOSS_LIST "auto|mse|bce|ce"
 #define INIT_LIST "kaiming|kaiming_uniform|lecun|siren|ntk|torch|kaiming_normal"
 enum { INIT_KAIMING_NORMAL = FAR_INIT_TORCH + 1 }; /* another name of the first */
@@ -20,10 +20,10 @@ enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
 
 typedef struct train_args {
     const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
-        *checkpoint;
+        *checkpoint, *schedule;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
-    double lr, l2_to_init, stop_loss, momentum, w0, every;
-    int64_t epochs, inputs, seed, seeds;
+    double lr, l2_to_init, weight_decay, stop_loss, momentum, w0, every, val_part;
+    int64_t epochs, patience, inputs, seed, seeds;
     word_list track;
     bool selective, linearized, impute, raw, resume, restart;
     common_args common;
@@ -34,18 +34,21 @@ typedef struct train_run {
     far_net *net;
     far_train_result result;
     char *file, *checkpoint; /* NULL: not kept */
-    double score; /* R2, or the part of the rows classified rightly, on the training rows */
+    double score, val_score; /* R2, or the part of the rows classified rightly, on the training and
+                                on the validation rows */
 } train_run;
 
 struct training {
     train_args args;
     session s;
     dataset table;
-    far_examples *data; /* NULL: untrained networks */
+    far_examples *data;   /* NULL: untrained networks */
+    far_mat val_x, val_y; /* validation rows, encoded; no rows without --val-part */
     far_train_opts opts;
     unsigned char *layers; /* which are trained; NULL: all */
     train_run *runs;       /* args.seeds of them */
     double *histories;     /* seeds x epochs losses; NULL: nobody asked */
+    double *val_histories; /* the same over the validation rows */
     tracking track;
 };
 

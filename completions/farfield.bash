@@ -32,7 +32,7 @@ _farfield_value() {
     --arch | -a | --ridge | -r)
         case "${COMP_WORDS[1]}" in fit | certify | compare) _farfield_words "$2" "auto" ;; esac
         ;;
-    --optimizer) _farfield_words "$2" "adam sgd momentum gd" ;;
+    --optimizer) _farfield_words "$2" "adam sgd momentum gd adamw" ;;
     --loss) _farfield_words "$2" "auto mse bce ce" ;;
     --init) _farfield_words "$2" "kaiming kaiming_normal kaiming_uniform lecun siren ntk torch" ;;
     --standardize) _farfield_words "$2" "both inputs none" ;;
@@ -41,8 +41,9 @@ _farfield_value() {
         compopt -o nospace 2>/dev/null
         _farfield_words "$2" "every= metrics= points= outputs= at-loss= file="
         ;;
+    --schedule) _farfield_words "$2" "constant cosine linear step:20,0.5" ;;
     --outputs) _farfield_words "$2" "trace full" ;;
-    --lr | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
+    --lr | --weight-decay | --patience | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
         --checkpoint-every) ;;
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
@@ -115,7 +116,8 @@ _farfield() {
     case "${COMP_WORDS[1]}:$word" in
     fit:-*) _farfield_words "$word" "$fit --model --report $common" ;;
     train:-*)
-        _farfield_words "$word" "--arch --target --features --where --optimizer --lr --momentum
+        _farfield_words "$word" "--arch --target --features --where --optimizer --lr --schedule
+            --weight-decay --momentum --val-part --patience
             --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
             --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
             --checkpoint --checkpoint-every --resume --restart --track --report $common"

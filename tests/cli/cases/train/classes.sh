@@ -18,4 +18,4 @@ awk -F, 'NR > 1 && ($2 + $3 < 0.999999 || $2 + $3 > 1.000001) { print; exit 1 }'
 awk -F, 'NR > 1 && ($2 + $3 + $4 < 0.999999 || $2 + $3 + $4 > 1.000001) { print; exit 1 }' ce.csv
 diff <(cut -d, -f3 three.csv | tail -n +2) <(cut -d, -f1 ce.csv | tail -n +2)
 diff <(cut -d, -f3 two.csv | tail -n +2) <(cut -d, -f1 bce.csv | tail -n +2)
-"$FARFIELD" train -a 'dense(16) tanh dense' -t kind three.csv -e 1 | grep '^accuracy ' >/dev/null
+"$FARFIELD" train -a 'dense(16) tanh dense' -t kind three.csv -e 1 | grep '^train accuracy ' >/dev/null

@@ -14,7 +14,6 @@ enum { SEEDS = 5, MOST_SEEDS = 50 };
 #define AT(field) offsetof(demo_args, field)
 
 static const option OPTIONS[] = {
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR", "where report.html and its pictures go", 0, 0},
     {"--no-report", 0, OPTION_FLAG, AT(no_report), NULL, "only the table", 0, 0},
     {"--seeds", 0, OPTION_COUNT, AT(seeds), "N", "so many trainings of each finite network", 1,
      MOST_SEEDS},
@@ -26,9 +25,6 @@ static const option OPTIONS[] = {
      "instead: the kernels of seven networks, with and without layer\n"
      "norm, near and far, at infinity, and the supremum of the diagonal",
      0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "only the table; no progress bar", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
 };
 
 static const char ABOUT[] =
@@ -53,7 +49,7 @@ static int check_usage(const command_line *line, demo_args *a)
     if (a->quick && !options_given(line, "--seeds")) {
         a->seeds = 1;
     }
-    a->report = a->no_report ? NULL : a->report;
+    a->common.report = a->no_report || a->kernels ? NULL : a->common.report;
     return OPTIONS_OK;
 }
 
@@ -63,7 +59,8 @@ static int read_command_line(int argc, char **argv, demo_args *args)
                          .usage = "demo [options]",
                          .about = ABOUT,
                          .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0]};
+                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+                         .common = common_options(AT(common))};
     int code = options_parse(&line, argc, argv, args);
     return code == OPTIONS_OK ? check_usage(&line, args) : code;
 }
@@ -98,62 +95,40 @@ static int learn_all(demo *d)
     return EXIT_DONE;
 }
 
-static void tell(const demo *d)
+/* The tables are told also where it is to be quiet. */
+static int run_demo(demo *d)
 {
-    if (d->args.json) {
-        demo_print_json(d);
-        return;
-    }
-    demo_print(d);
-    char *path = d->args.report && !d->args.quiet ? report_path(&d->report, "report.html") : NULL;
-    if (path) {
-        print("\nreport: %s\n", path);
-    }
-    free(path);
-}
-
-static int run_demo(demo *d, int argc, char **argv)
-{
+    common_args common = d->args.common;
+    common.quiet = false;
     interrupts_hold(); /* before there is a folder to remove */
-    int code = report_open(&d->s, d->args.report, &d->report);
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    code = learn_all(d);
+    int code = report_begin(&d->s, &common, "What one layer norm changes", &d->report);
     if (code == EXIT_DONE) {
-        demo_report(d, argc, argv);
-        code = report_write(&d->report);
-        session_idle(&d->s);
+        code = learn_all(d);
+        if (code != EXIT_DONE) {
+            return code;
+        }
+        demo_tell(d);
     }
-    if (code == EXIT_DONE) {
-        tell(d);
-    }
-    report_close(&d->report);
-    return code;
-}
-
-static int open_demo(const demo_args *args, int argc, char **argv)
-{
-    demo *d = calloc(1, sizeof *d);
-    if (!d) {
-        return failure(VERB, "out of memory");
-    }
-    d->args = *args;
-    int code = session_open(&d->s, VERB, args->threads, args->quiet);
-    if (code == EXIT_DONE) {
-        code = run_demo(d, argc, argv);
-    }
-    session_close(&d->s);
-    free(d);
-    return code;
+    return report_end(&d->report, code);
 }
 
 int cmd_demo(int argc, char **argv)
 {
-    demo_args args = {.report = FOLDER, .seeds = SEEDS, .threads = default_threads()};
+    demo_args args = {.common = {.report = FOLDER, .threads = default_threads()}, .seeds = SEEDS};
     int code = read_command_line(argc, argv, &args);
     if (code != OPTIONS_OK) {
         return code;
     }
-    return args.kernels ? demo_kernels(&args) : open_demo(&args, argc, argv);
+    demo *d = calloc(1, sizeof *d);
+    if (!d) {
+        return failure(VERB, "out of memory");
+    }
+    d->args = args;
+    code = session_start(&d->s, VERB, &args.common);
+    if (code == EXIT_DONE) {
+        code = args.kernels ? demo_kernels(&d->s, &args) : run_demo(d);
+    }
+    session_close(&d->s);
+    free(d);
+    return code;
 }

@@ -1,8 +1,6 @@
 /* farfield reproduce: figures and tables of papers, and whether their claims hold. */
 #define _GNU_SOURCE
-#include "json.h"
-#include "options.h"
-#include "session.h"
+#include "report.h"
 #include "show.h"
 
 #include <errno.h>
@@ -55,116 +53,96 @@ static const char NOTES[] =
 typedef struct job {
     session s;
     reproduce_args args;
+    report report; /* what it tells at the end */
     char *command;
     bool disagreed;
 } job;
 
 /* ---- the list ------------------------------------------------------------------------------ */
 
+static void put_experiment(far_result *r, const experiment *e, const char *before)
+{
+    char quick[SHOW_BYTES], full[SHOW_BYTES];
+    far_result_cell_text(r, "%s%s", before, e->id);
+    far_result_cell_text(r, "%s", e->paper);
+    far_result_cell_text(r, e->needs ? "%s" : *before ? "-" : NULL, e->needs);
+    far_result_cell_words(r, e->quick_seconds, "%s", show_time(e->quick_seconds, quick));
+    far_result_cell_words(r, e->seconds, "%s", show_time(e->seconds, full));
+    far_result_cell_text(r, "%s", e->title);
+}
+
+static void begin_list(far_result *r)
+{
+    static const far_result_column COLUMNS[] = {
+        {"id", "  id", NULL},      {"paper", NULL, NULL},
+        {"data", "data", NULL},    {"quick_seconds", "quick", NULL},
+        {"seconds", "full", NULL}, {"title", "what", NULL}};
+    far_result_table(r, "experiments", NULL, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+}
+
 /* Those of one paper stand under its name. */
-static int wider(int width, const char *text)
+static void put_list(far_result *r)
 {
-    int length = (int)strlen(text);
-    return length > width ? length : width;
-}
-
-static const char *data_of(const experiment *e)
-{
-    return e->needs ? e->needs : "-";
-}
-
-/* One paper's experiments, from number i on; returns the number behind them. */
-static int print_paper(int i)
-{
-    const char *paper = EXPERIMENTS[i].paper;
-    int end = i, id = 14, data = 13;
-    for (; end < EXPERIMENT_COUNT && strcmp(EXPERIMENTS[end].paper, paper) == 0; end++) {
-        id = wider(id, EXPERIMENTS[end].id);
-        data = wider(data, data_of(&EXPERIMENTS[end]));
-    }
-    print("%s\n  %-*s %-*s %-6s %-6s %s\n", paper, id, "id", data, "data", "quick", "full", "what");
-    for (; i < end; i++) {
-        const experiment *e = &EXPERIMENTS[i];
-        char quick[SHOW_BYTES], full[SHOW_BYTES];
-        print("  %-*s %-*s %-6s %-6s %s\n", id, e->id, data, data_of(e),
-              show_time(e->quick_seconds, quick), show_time(e->seconds, full), e->title);
-    }
-    return end;
-}
-
-static void print_list(void)
-{
-    for (int i = 0; i < EXPERIMENT_COUNT;) {
-        fputs(i ? "\n" : "", stdout);
-        i = print_paper(i);
-    }
-}
-
-static void print_list_json(void)
-{
-    putchar('[');
+    far_result_for(r, FAR_FOR_TEXT);
     for (int i = 0; i < EXPERIMENT_COUNT; i++) {
         const experiment *e = &EXPERIMENTS[i];
-        fputs(i ? "," : "", stdout);
-        json_begin(stdout);
-        json_text_field(stdout, "id", e->id);
-        json_text_field(stdout, "title", e->title);
-        json_text_field(stdout, "paper", e->paper);
-        if (e->needs) {
-            json_text_field(stdout, "data", e->needs);
-        } else {
-            json_null_field(stdout, "data");
+        if (i == 0 || strcmp(EXPERIMENTS[i - 1].paper, e->paper) != 0) {
+            far_result_heading(r, e->paper);
+            begin_list(r);
         }
-        json_number_field(stdout, "quick_seconds", e->quick_seconds);
-        json_number_field(stdout, "seconds", e->seconds);
-        json_end(stdout);
+        put_experiment(r, e, "  ");
     }
-    puts("]");
+    far_result_for(r, FAR_FOR_JSON);
+    begin_list(r);
+    for (int i = 0; i < EXPERIMENT_COUNT; i++) {
+        put_experiment(r, &EXPERIMENTS[i], "");
+    }
 }
 
 /* ---- one experiment ------------------------------------------------------------------------ */
 
-static void print_claims_json(const reproduction *r)
+static void put_claims(far_result *r, const reproduction *done)
 {
-    json_key(stdout, "claims");
-    putchar('[');
-    for (int i = 0; i < r->claims; i++) {
-        const claim_record *c = reproduction_claim(r, i);
-        fputs(i ? ",\n " : "\n ", stdout);
-        json_begin(stdout);
-        json_text_field(stdout, "claim", c->what);
-        json_text_field(stdout, "paper", c->paper);
-        json_text_field(stdout, "ours", c->ours);
-        json_bool_field(stdout, "agrees", c->agrees);
-        json_close(stdout);
+    static const far_result_column COLUMNS[] = {
+        {"claim", NULL, NULL}, {"paper", NULL, NULL}, {"ours", NULL, NULL}, {"agrees", NULL, NULL}};
+    far_result_table(r, "claims", NULL, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int i = 0; i < done->claims; i++) {
+        const claim_record *c = reproduction_claim(done, i);
+        far_result_cell_text(r, "%s", c->what);
+        far_result_cell_text(r, "%s", c->paper);
+        far_result_cell_text(r, "%s", c->ours);
+        far_result_cell_flag(r, c->agrees);
     }
-    putchar(']');
 }
 
-static void print_files_json(const reproduction *r)
+static void put_files(far_result *r, const reproduction *done)
 {
-    json_key(stdout, "files");
-    putchar('[');
-    const char *name;
-    for (int i = 0; (name = reproduction_file(r, i)); i++) {
-        fputs(i ? ", " : "", stdout);
-        json_quoted(stdout, name);
+    int count = 0;
+    while (reproduction_file(done, count)) {
+        count++;
     }
-    putchar(']');
+    const char **names = calloc((size_t)count + 1, sizeof *names);
+    for (int i = 0; names && i < count; i++) {
+        names[i] = reproduction_file(done, i);
+    }
+    far_result_check(r, names ? FAR_OK : FAR_ERR_MEMORY);
+    far_result_texts(r, "files", names, names ? count : 0);
+    free(names);
 }
 
-static void print_json(const experiment *e, const reproduction *r, far_status st)
+static void put_reproduction(far_result *r, const experiment *e, const reproduction *done,
+                             far_status st)
 {
-    json_begin(stdout);
-    json_text_field(stdout, "id", e->id);
-    json_text_field(stdout, "paper", e->paper);
-    json_bool_field(stdout, "quick", r->quick);
-    json_bool_field(stdout, "finished", st == FAR_OK);
-    json_bool_field(stdout, "agrees", st == FAR_OK && r->failed == 0);
-    json_text_field(stdout, "folder", r->folder);
-    print_files_json(r);
-    print_claims_json(r);
-    json_end(stdout);
+    far_result_open(r, NULL);
+    far_result_text(r, "id", e->id, NULL, NULL);
+    far_result_text(r, "paper", e->paper, NULL, NULL);
+    far_result_flag(r, "quick", done->quick, NULL, NULL);
+    far_result_flag(r, "finished", st == FAR_OK, NULL, NULL);
+    far_result_flag(r, "agrees", st == FAR_OK && done->failed == 0, NULL, NULL);
+    far_result_text(r, "folder", done->folder, NULL, NULL);
+    put_files(r, done);
+    put_claims(r, done);
+    far_result_close(r);
 }
 
 static bool wrote(const reproduction *r, const char *name)
@@ -214,9 +192,8 @@ static int make_folder(const char *path, bool *made)
 /* What the run ended with, in words where the user does not know it. */
 static int conclude(job *j, const experiment *e, const reproduction *r, far_status st)
 {
-    if (j->args.json) {
-        print_json(e, r, st);
-    } else if (r->claims > 0) {
+    put_reproduction(j->report.result, e, r, st);
+    if (!j->args.json && r->claims > 0) {
         print_summary(e, r);
     }
     if (st == FAR_ERR_CANCELLED) {
@@ -276,15 +253,12 @@ static int run_all(job *j, const command_line *line)
     if (j->args.output && count > 1) {
         code = make_folder(j->args.output, &made);
     }
-    fputs(j->args.json ? "[" : "", stdout);
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
         const experiment *e = find_experiment(line->operands[i]);
         char *folder = folder_of(&j->args, e, count);
-        fputs(j->args.json && i ? "," : "", stdout);
         code = folder ? run_one(j, e, folder) : failure(VERB, "out of memory");
         free(folder);
     }
-    fputs(j->args.json ? "]\n" : "", stdout);
     if (made) {
         rmdir(j->args.output);
     }
@@ -322,35 +296,33 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     return OPTIONS_OK;
 }
 
-/* "farfield reproduce ln-fig1 --quick"; NULL without memory. */
-static char *command_text(int argc, char **argv)
+/* After Ctrl-C too it is told what was done: JSON comes before the process may end. */
+static int run_experiments(job *j, const command_line *line)
 {
-    char *text = strdup("farfield");
-    for (int i = 0; i < argc && text; i++) {
-        char *longer = NULL;
-        bool quoted = argv[i][strcspn(argv[i], " '\"$\\*?;&|<>()")] != 0 || !*argv[i];
-        if (asprintf(&longer, quoted ? "%s '%s'" : "%s %s", text, argv[i]) < 0) {
-            longer = NULL;
-        }
-        free(text);
-        text = longer;
-    }
-    return text;
-}
-
-static int run_experiments(job *j, const command_line *line, int argc, char **argv)
-{
-    int code = session_open_updating(&j->s, VERB, j->args.threads, j->args.quiet);
+    report *r = &j->report;
+    int code = report_begin(&j->s, &(common_args){.json = j->args.json}, "Experiments", r);
     if (code == EXIT_DONE) {
-        j->command = command_text(argc, argv);
+        j->command = session_command();
         interrupts_hold();
+        far_result_for(r->result, FAR_FOR_JSON);
+        far_result_open_list(r->result, "experiments");
         code = run_all(j, line);
-        fflush(stdout); /* a signal that came may end the process now */
+        far_result_close(r->result);
+        int printed = j->args.json ? report_print(r) : EXIT_DONE;
+        code = code == EXIT_DONE ? printed : code;
+        fflush(stdout);
         session_idle(&j->s);
         free(j->command);
     }
-    session_close(&j->s);
+    report_close(r);
     return code;
+}
+
+static int list_experiments(job *j)
+{
+    int code = report_begin(&j->s, &(common_args){.json = j->args.json}, "Experiments", &j->report);
+    put_list(j->report.result);
+    return report_end(&j->report, code);
 }
 
 int cmd_reproduce(int argc, char **argv)
@@ -368,9 +340,10 @@ int cmd_reproduce(int argc, char **argv)
     if (code != OPTIONS_OK) {
         return code;
     }
-    if (!j.args.list) {
-        return run_experiments(&j, &line, argc, argv);
+    code = session_open_updating(&j.s, VERB, j.args.threads, j.args.quiet);
+    if (code == EXIT_DONE) {
+        code = j.args.list ? list_experiments(&j) : run_experiments(&j, &line);
     }
-    j.args.json ? print_list_json() : print_list();
-    return EXIT_DONE;
+    session_close(&j.s);
+    return code;
 }

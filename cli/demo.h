@@ -48,22 +48,22 @@ typedef struct demo_result {
     char reason[200];
     demo_score r2_in, r2_out;
     double largest;      /* |prediction| out of range, over all seeds */
-    int verdict;         /* a far_verdict, of all seeds the worst */
-    double bound;        /* |f| <= bound everywhere, for all seeds; NAN: not computed */
+    far_verdict verdict; /* of all seeds the worst */
+    double bound;        /* bounded: |f| <= bound everywhere, for all seeds; else NAN */
     double slope, order; /* unbounded: f grows like slope t^order */
     double mean[DEMO_POINTS], low[DEMO_POINTS], high[DEMO_POINTS]; /* over seeds */
 } demo_result;
 
 typedef struct demo_args {
-    const char *report;
-    bool kernels, quick, no_report, json, quiet;
-    int64_t seeds, threads;
+    common_args common;
+    bool kernels, quick, no_report;
+    int64_t seeds;
 } demo_args;
 
 typedef struct demo {
     demo_args args;
     session s;
-    report report;
+    report report; /* what it tells */
     demo_set sets[DEMO_SETS];
     demo_result results[DEMO_SETS][DEMO_MODELS];
     double seconds;
@@ -75,17 +75,10 @@ const char *demo_model_arch(int model);
 /* Learns a set. A model whose library is missing is no failure: its result says so. */
 far_status demo_learn(demo *d, int set, int model);
 
-/* The table, and what to see in it. */
-void demo_print(const demo *d);
-void demo_print_json(const demo *d);
-/* "yes", "no" or "undecided" */
-const char *demo_verdict(const demo_result *r);
-/* "0.472", "-8.5 +- 3.1" */
-const char *demo_show_score(demo_score score, char buffer[32]);
-
-void demo_report(demo *d, int argc, char **argv);
+/* The tables, and what to see in them; in a page also pictures. */
+void demo_tell(demo *d);
 
 /* The kernels behind it, in one table. */
-int demo_kernels(const demo_args *args);
+int demo_kernels(session *s, const demo_args *args);
 
 #endif

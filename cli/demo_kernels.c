@@ -1,10 +1,7 @@
 /* farfield demo --kernels: the seven networks of the layer-norm paper, near and far. */
 #include "demo.h"
-#include "json.h"
 
 #include <stdio.h>
-
-#define VERB "demo"
 
 static const char *const NETWORKS[] = {
     "dense relu dense relu dense",       "dense ln relu dense relu dense",
@@ -78,110 +75,80 @@ static far_status fill_row(far_ctx *ctx, const char *arch, row *r)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-static void print_head(void)
+static void put_limit(far_result *r, const row *w)
 {
-    print("%-34s", "network");
-    for (int i = 0; i < PAIR_COUNT; i++) {
-        print("%10s", PAIRS[i].title);
-    }
-    print("  %-10s%s\n", "inf,1", "sup of Theta(x,x)");
-}
-
-static void print_limit(const row *r)
-{
-    char text[48];
-    if (r->order == 0) {
-        snprintf(text, sizeof text, "%.4f", r->limit);
-    } else if (r->order == 1) {
-        snprintf(text, sizeof text, "%.4f x", r->limit);
+    if (w->order == 0) {
+        far_result_cell_words(r, w->limit, "%.4f", w->limit);
+    } else if (w->order == 1) {
+        far_result_cell_words(r, w->limit, "%.4f x", w->limit);
     } else {
-        snprintf(text, sizeof text, "%.4f x^%g", r->limit, r->order);
+        far_result_cell_words(r, w->limit, "%.4f x^%g", w->limit, w->order);
     }
-    print("  %-10s", text);
+    far_result_cell(r, w->order);
 }
 
-static void print_supremum(const far_supremum *sup)
+static void put_supremum(far_result *r, const far_supremum *sup)
 {
+    far_result_cell_text(r, sup->bounded ? "bounded" : "unbounded");
     if (!sup->bounded) {
-        print("unbounded, %.4g x^%g\n", sup->slope, sup->order);
+        far_result_cell_words(r, sup->value, "unbounded, %.4g x^%g", sup->slope, sup->order);
     } else if (sup->constant) {
-        print("%.6f everywhere\n", sup->value);
+        far_result_cell_words(r, sup->value, "%.6f everywhere", sup->value);
     } else if (sup->attained) {
-        print("%.6f at |x| = %.4g\n", sup->value, sup->radius);
+        far_result_cell_words(r, sup->value, "%.6f at |x| = %.4g", sup->value, sup->radius);
     } else {
-        print("%.6f at infinity\n", sup->value);
+        far_result_cell_words(r, sup->value, "%.6f at infinity", sup->value);
     }
 }
 
-static void print_row(const row *r)
+static void put_table(far_result *r, const row *rows)
 {
-    print("%-34s", r->arch);
+    far_result_column columns[PAIR_COUNT + 5] = {{"arch", "network", NULL}};
+    int cols = 1;
     for (int i = 0; i < PAIR_COUNT; i++) {
-        print(r->theta[i] < 1e5 ? "%10.4f" : "%10.4g", r->theta[i]);
+        columns[cols++] = (far_result_column){PAIRS[i].title, PAIRS[i].title, "%8.4f"};
     }
-    print_limit(r);
-    print_supremum(&r->sup);
-}
-
-static void print_table(const row *rows, bool quiet)
-{
-    if (!quiet) {
-        print("The neural tangent kernel Theta(x,x') of infinitely wide networks of one input, at "
-              "pairs x,x' near and far:\n\n");
-    }
-    print_head();
+    columns[cols++] = (far_result_column){"limit", "inf,1", NULL};
+    columns[cols++] = (far_result_column){"order", NULL, "%g"};
+    columns[cols++] = (far_result_column){"verdict", NULL, NULL};
+    columns[cols++] = (far_result_column){"C", "sup of Theta(x,x)", NULL};
+    far_result_table(r, "rows", NULL, columns, cols);
     for (int i = 0; i < NETWORK_COUNT; i++) {
-        print_row(&rows[i]);
-    }
-    if (!quiet) {
-        print("\nWithout a norm Theta runs away with x, and so can every prediction; one layer "
-              "norm, anywhere in such\na network, bounds both for all x.\n");
-    }
-}
-
-static void print_json(const row *rows)
-{
-    putchar('[');
-    for (int i = 0; i < NETWORK_COUNT; i++) {
-        const row *r = &rows[i];
-        fputs(i ? "," : "", stdout);
-        json_begin(stdout);
-        json_text_field(stdout, "arch", r->arch);
+        far_result_cell_text(r, "%s", rows[i].arch);
         for (int j = 0; j < PAIR_COUNT; j++) {
-            json_number_field(stdout, PAIRS[j].title, r->theta[j]);
+            double theta = rows[i].theta[j];
+            far_result_cell_words(r, theta, theta < 1e5 ? "%.4f" : "%.4g", theta);
         }
-        json_number_field(stdout, "limit", r->limit);
-        json_number_field(stdout, "order", r->order);
-        json_text_field(stdout, "verdict", r->sup.bounded ? "bounded" : "unbounded");
-        json_number_field(stdout, "C", r->sup.value);
-        json_end(stdout);
+        put_limit(r, &rows[i]);
+        put_supremum(r, &rows[i].sup);
     }
-    puts("]");
 }
 
-static int run_kernels(far_ctx *ctx, const demo_args *args)
+static int tell(session *s, const demo_args *args, const row *rows)
+{
+    report r;
+    int code = report_begin(s, &(common_args){.json = args->common.json}, "Kernels", &r);
+    if (!args->common.quiet) {
+        far_result_say(r.result, NULL,
+                       "The neural tangent kernel Theta(x,x') of infinitely wide networks of one "
+                       "input, at pairs x,x' near and far:");
+    }
+    put_table(r.result, rows);
+    if (!args->common.quiet) {
+        far_result_say(r.result, NULL,
+                       "Without a norm Theta runs away with x, and so can every prediction; one "
+                       "layer norm, anywhere in such a network, bounds both for all x.");
+    }
+    return report_end(&r, code);
+}
+
+int demo_kernels(session *s, const demo_args *args)
 {
     row rows[NETWORK_COUNT];
     for (int i = 0; i < NETWORK_COUNT; i++) {
-        if (fill_row(ctx, NETWORKS[i], &rows[i]) != FAR_OK) {
-            return failure(VERB, "%s: %s", NETWORKS[i], far_ctx_message(ctx));
+        if (fill_row(s->ctx, NETWORKS[i], &rows[i]) != FAR_OK) {
+            return session_failure(s, NETWORKS[i]);
         }
     }
-    if (args->json) {
-        print_json(rows);
-    } else {
-        print_table(rows, args->quiet);
-    }
-    return EXIT_DONE;
-}
-
-int demo_kernels(const demo_args *args)
-{
-    far_ctx *ctx;
-    if (far_ctx_create(NULL, &ctx) != FAR_OK) {
-        return failure(VERB, "out of memory");
-    }
-    int code = run_kernels(ctx, args);
-    far_ctx_destroy(ctx);
-    return code;
+    return tell(s, args, rows);
 }

@@ -114,17 +114,16 @@ static far_certify_opts certify_opts(const lesson *l)
     return opts;
 }
 
-/* The worst of the verdicts, and the largest of the bounds. */
-static void add_verdict(demo_result *r, int verdict, double bound, double slope, double order)
+/* The worst of the seeds, as in a comparison: unbounded, then undecided, then the largest bound. */
+static void add_verdict(demo_result *r, const far_bound *b)
 {
-    if (verdict == FAR_BOUNDED) {
-        r->bound = fmax(r->bound, bound);
-        return;
-    }
-    if (r->verdict != FAR_UNBOUNDED) {
-        r->verdict = verdict;
-        r->slope = slope;
-        r->order = order;
+    if (b->verdict == FAR_BOUNDED) {
+        r->bound = r->verdict == FAR_BOUNDED ? fmax(r->bound, b->tightest) : NAN;
+    } else if (r->verdict != FAR_UNBOUNDED) {
+        r->verdict = b->verdict;
+        r->bound = NAN;
+        r->slope = b->slope;
+        r->order = b->order;
     }
 }
 
@@ -138,8 +137,7 @@ static far_status ask(const lesson *l, const far_predictor *p, int64_t seed)
     far_status st = far_predictor_eval(l->ctx, p, &x, &f);
     st = st == FAR_OK ? far_predictor_certify(l->ctx, p, &opts, &c) : st;
     if (st == FAR_OK) {
-        const far_bound *b = far_certificate_bound(c, 0);
-        add_verdict(l->result, b->verdict, b->tightest, b->slope, b->order);
+        add_verdict(l->result, far_certificate_bound(c, 0));
     }
     far_certificate_destroy(c);
     return st;
@@ -251,7 +249,9 @@ static far_status learn_baseline(const lesson *l, const far_frame *table, bool t
     opts.target = l->set->target;
     if (trees && !far_xgboost_version(l->ctx)) {
         l->result->there = false;
-        snprintf(l->result->reason, sizeof l->result->reason, "%s", far_ctx_message(l->ctx));
+        char *why = talk_flags(far_ctx_message(l->ctx));
+        snprintf(l->result->reason, sizeof l->result->reason, "%s", why ? why : "");
+        free(why);
         return FAR_OK;
     }
     far_status st = trees ? far_predictor_fit_trees(l->ctx, table, &opts, TREE_ROUNDS, 0, &p)

@@ -1,6 +1,6 @@
-/* The demonstration's report: the verdict, the table, and what to see in pictures. */
+/* What the demonstration tells: tables and, in its report, verdicts and pictures. */
 #include "demo.h"
-#include "show.h"
+#include "verdict.h"
 
 #include <farfield/predictor.h>
 #include <math.h>
@@ -50,70 +50,153 @@ static void put_verdicts(demo *d)
                count_verdict(d, NORMED_FINITE, FAR_BOUNDED);
     int loose = count_verdict(d, PLAIN_INFINITE, FAR_UNBOUNDED) +
                 count_verdict(d, PLAIN_FINITE, FAR_UNBOUNDED);
-    report_verdict(&d->report, firm == 2 * DEMO_SETS ? FAR_TONE_GOOD : FAR_TONE_BAD,
-                   "With one layer norm %d of %d networks are bounded for every input, proven. "
-                   "Whatever is asked, no cup of coffee is said to leave \xc2\xb1%.0f \xc2\xb0"
-                   "C (infinite width) or \xc2\xb1%.0f \xc2\xb0"
-                   "C (width 128).",
-                   firm, 2 * DEMO_SETS, ceil(coffee[NORMED_INFINITE].bound),
-                   ceil(coffee[NORMED_FINITE].bound));
-    report_verdict(&d->report, FAR_TONE_BAD,
-                   "Without a norm %d of %d networks run away: far enough out they exceed any "
-                   "level. After three hours a cup in a room of 20 \xc2\xb0"
-                   "C is said to be at %.0f \xc2\xb0"
-                   "C (infinite width) and %.0f \xc2\xb0"
-                   "C (width 128).",
-                   loose, 2 * DEMO_SETS, at_the_end(d, PLAIN_INFINITE),
-                   at_the_end(d, PLAIN_FINITE));
-    report_verdict(&d->report, FAR_TONE_PLAIN,
-                   "Bounded is not the same as right: where the truth itself runs away (line, "
-                   "parabola), a bounded model cannot follow it.");
+    far_result_verdict(d->report.result, firm == 2 * DEMO_SETS ? FAR_TONE_GOOD : FAR_TONE_BAD,
+                       "With one layer norm %d of %d networks are bounded for every input, proven. "
+                       "Whatever is asked, no cup of coffee is said to leave \xc2\xb1%.0f \xc2\xb0"
+                       "C (infinite width) or \xc2\xb1%.0f \xc2\xb0"
+                       "C (width 128).",
+                       firm, 2 * DEMO_SETS, ceil(coffee[NORMED_INFINITE].bound),
+                       ceil(coffee[NORMED_FINITE].bound));
+    far_result_verdict(d->report.result, FAR_TONE_BAD,
+                       "Without a norm %d of %d networks run away: far enough out they exceed any "
+                       "level. After three hours a cup in a room of 20 \xc2\xb0"
+                       "C is said to be at %.0f \xc2\xb0"
+                       "C (infinite width) and %.0f \xc2\xb0"
+                       "C (width 128).",
+                       loose, 2 * DEMO_SETS, at_the_end(d, PLAIN_INFINITE),
+                       at_the_end(d, PLAIN_FINITE));
+    far_result_verdict(d->report.result, FAR_TONE_PLAIN,
+                       "Bounded is not the same as right: where the truth itself runs away (line, "
+                       "parabola), a bounded model cannot follow it.");
 }
 
-/* ---- the table ----------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------- */
 
-static void put_growth(report *r, const demo_result *result)
+static const char *verdict_word(const demo_result *r)
 {
-    if (result->verdict != FAR_UNBOUNDED) {
-        report_cell(r, "-");
-    } else if (result->order == 1) {
-        report_cell(r, "%.3g t", result->slope);
-    } else {
-        report_cell(r, "%.3g t^{%g}", result->slope, result->order);
+    return r->verdict == FAR_BOUNDED ? "yes" : r->verdict == FAR_UNBOUNDED ? "no" : "undecided";
+}
+
+/* "0.472", "-8.5 +- 3.1" */
+static void put_score(far_result *r, const demo_result *result, demo_score score)
+{
+    char half[40] = "";
+    if (!isnan(score.half)) {
+        snprintf(half, sizeof half, score.half < 1000 ? " +- %.3f" : " +- %.3g", score.half);
+    }
+    far_result_cell_words(r, result->there ? score.mean : NAN,
+                          !result->there            ? "-"
+                          : fabs(score.mean) < 1000 ? "%.3f%s"
+                                                    : "%.4g%s",
+                          score.mean, half);
+}
+
+static void put_number(far_result *r, const demo_result *result, double value)
+{
+    far_result_cell(r, result->there ? value : NAN);
+}
+
+/* One data set, for a terminal. */
+static void put_set(far_result *r, const demo *d, int set)
+{
+    static const far_result_column COLUMNS[] = {
+        {NULL, "  model", NULL},           {NULL, "R2 in range", "%.3f"},
+        {NULL, "R2 out of range", "%.3f"}, {NULL, "largest |f|", "%.4g"},
+        {NULL, "bounded", NULL},           {NULL, "|f| <=", "%.4g"}};
+    far_result_line(r, "%s: %s", d->sets[set].name, d->sets[set].law);
+    far_result_line(r, "  %s", d->sets[set].shift);
+    far_result_table(r, NULL, NULL, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int k = 0; k < DEMO_MODELS; k++) {
+        const demo_result *result = &d->results[set][k];
+        far_result_cell_text(r, "  %s", demo_model_name(k));
+        put_score(r, result, result->r2_in);
+        put_score(r, result, result->r2_out);
+        put_number(r, result, result->largest);
+        far_result_cell_text(r, "%s", result->there ? verdict_word(result) : "-");
+        put_number(r, result, far_round_up(result->bound, 4));
     }
 }
 
-static void put_row(report *r, const char *data, int model, const demo_result *result)
+static void put_growth(far_result *r, const demo_result *result)
 {
-    char score[32];
-    report_cell(r, "%s", data);
-    report_cell(r, "%s", demo_model_name(model));
-    report_cell(r, "%s", demo_show_score(result->r2_in, score));
-    report_cell(r, "%s", demo_show_score(result->r2_out, score));
-    report_number(r, "%.4g", result->largest);
-    report_cell(r, "%s", demo_verdict(result));
-    report_number(r, "%.4g", far_round_up(result->bound, 4));
-    put_growth(r, result);
+    char growth[GROWTH_BYTES];
+    bool away = result->there && result->verdict == FAR_UNBOUNDED;
+    far_result_cell_text(
+        r, "%s", away ? verdict_growth(result->slope, result->order, 3, true, growth) : "-");
 }
 
-static void put_table(demo *d)
+static void put_row(far_result *r, const char *data, int model, const demo_result *result)
 {
-    static const char *const HEADS[] = {
-        "data",        "model",   "R^{2} in range",   "R^{2} out of range",
-        "largest |f|", "bounded", "|f| \xe2\x89\xa4", "grows like"};
+    far_result_cell_text(r, "%s", data);
+    far_result_cell_text(r, "%s", demo_model_name(model));
+    far_result_cell_flag(r, result->there);
+    put_score(r, result, result->r2_in);
+    put_score(r, result, result->r2_out);
+    put_number(r, result, result->r2_in.half);
+    put_number(r, result, result->r2_out.half);
+    put_number(r, result, result->largest);
+    far_result_cell_text(r, result->there ? "%s" : NULL, verdict_word(result));
+    far_result_cell_words(r, result->verdict == FAR_UNBOUNDED ? INFINITY : result->bound,
+                          isnan(result->bound) ? "-" : "%.4g", far_round_up(result->bound, 4));
+    put_growth(r, result);
+    far_result_cell_text(r, result->there ? NULL : "%s", result->reason);
+}
+
+/* All of them, for programs and pages. */
+static void put_table(far_result *r, const demo *d)
+{
+    static const far_result_column COLUMNS[] = {{"data", "data", NULL},
+                                                {"model", "model", NULL},
+                                                {"available", NULL, NULL},
+                                                {"r2_in", "R^{2} in range", "%.3f"},
+                                                {"r2_out", "R^{2} out of range", "%.3f"},
+                                                {"r2_in_ci95", NULL, "%g"},
+                                                {"r2_out_ci95", NULL, "%g"},
+                                                {"largest", "largest |f|", "%.4g"},
+                                                {"bounded", "bounded", NULL},
+                                                {"bound", "|f| \xe2\x89\xa4", "%.4g"},
+                                                {NULL, "grows like", NULL},
+                                                {"error", NULL, NULL}};
+    far_result_table(r, "rows",
+                     "R^{2} is 1 for the truth itself and 0 for its mean over the points asked "
+                     "for. Largest |f|: of the predictions out of range. Bounded: over all inputs, "
+                     "by a theorem, and by how much. Grows like: along a direction, t steps from "
+                     "0. Finite networks: mean over seeds and its 95% interval.",
+                     COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int i = 0; i < DEMO_SETS * DEMO_MODELS; i++) {
+        int set = i / DEMO_MODELS, model = i % DEMO_MODELS;
+        put_row(r, d->sets[set].name, model, &d->results[set][model]);
+    }
+}
+
+/* What to see in them. */
+static void put_words(far_result *r, const demo *d)
+{
+    far_result_say(r, NULL,
+                   "Three hours after pouring, a cup that stands at 20 C is at %.1f C. A network "
+                   "without a norm says %.1f (infinite width) and %.1f (width 128); with one layer "
+                   "norm %.1f and %.1f.",
+                   d->sets[DEMO_COFFEE].truth[demo_far(&d->sets[DEMO_COFFEE]) - 1],
+                   at_the_end(d, PLAIN_INFINITE), at_the_end(d, PLAIN_FINITE),
+                   at_the_end(d, NORMED_INFINITE), at_the_end(d, NORMED_FINITE));
+    far_result_say(r, NULL,
+                   "Bounded is proven, for every input; it is not the same as right: where the "
+                   "truth itself runs away (line, parabola), a bounded model cannot follow.");
+}
+
+static void put_terminal(far_result *r, const demo *d)
+{
     for (int i = 0; i < DEMO_SETS; i++) {
-        for (int k = 0; k < DEMO_MODELS; k++) {
-            if (d->results[i][k].there) {
-                put_row(&d->report, d->sets[i].name, k, &d->results[i][k]);
-            }
+        put_set(r, d, i);
+    }
+    for (int k = 0; k < DEMO_MODELS; k++) { /* whatever the data, the reason is the same */
+        if (!d->results[0][k].there) {
+            far_result_line(r, "%s is not there: %s", demo_model_name(k), d->results[0][k].reason);
         }
     }
-    report_table(&d->report,
-                 "R^{2} is 1 for the truth itself and 0 for its mean over the points asked for. "
-                 "Largest |f|: of the predictions out of range. Bounded: over all inputs, by a "
-                 "theorem, and by how much. Grows like: along a direction, t steps from 0. "
-                 "Finite networks: mean over seeds and its 95% interval.",
-                 HEADS, sizeof HEADS / sizeof HEADS[0]);
+    if (!d->args.common.quiet) {
+        put_words(r, d);
+    }
 }
 
 /* ---- pictures ------------------------------------------------------------------------------ */
@@ -281,10 +364,9 @@ static void put_scatter(demo *d)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void put_facts(demo *d, int argc, char **argv)
+static void put_facts(demo *d)
 {
     const char *trees = far_xgboost_version(d->s.ctx);
-    report_command(&d->report, argc, argv);
     report_fact(&d->report, "data",
                 "%s: %s, %s. Cups are poured at 60 to 95 C in rooms of 5 to 30 C, with "
                 "tau from 15 to 45 minutes; scores are against the law itself.",
@@ -300,18 +382,24 @@ static void put_facts(demo *d, int argc, char **argv)
     report_fact(&d->report, "xgboost", "%s", trees ? trees : "not there");
 }
 
-void demo_report(demo *d, int argc, char **argv)
+void demo_tell(demo *d)
 {
-    report *r = &d->report;
-    report_title(r, "What one layer norm changes");
+    far_result *r = d->report.result;
+    far_result_for(r, FAR_FOR_TEXT);
+    put_terminal(r, d);
+    far_result_for(r, FAR_FOR_PAGE);
     put_verdicts(d);
-    put_table(d);
-    report_heading(r, "Coffee that was measured for an hour");
+    far_result_for(r, FAR_FOR_PAGE | FAR_FOR_JSON);
+    put_table(r, d);
+    far_result_number(r, "seconds", d->seconds, NULL, NULL);
+    far_result_for(r, FAR_FOR_PAGE);
+    far_result_heading(r, "Coffee that was measured for an hour");
     put_coffee(d);
     put_far(d);
     put_bars(d);
     put_scatter(d);
-    report_heading(r, "Functions on a line");
+    far_result_heading(r, "Functions on a line");
     put_toys(d);
-    put_facts(d, argc, argv);
+    put_facts(d);
+    far_result_for(r, FAR_FOR_ALL);
 }

@@ -33,13 +33,14 @@ static int make_folder(report *r)
     return access(r->folder, W_OK | X_OK) == 0 ? EXIT_DONE : folder_failure(r);
 }
 
-int report_open(session *s, const char *folder, report *r)
+static int open_folder(session *s, const char *folder, report *r)
 {
     *r = (report){.s = s, .folder = folder};
     return folder ? make_folder(r) : EXIT_DONE;
 }
 
-char *report_path(const report *r, const char *name)
+/* FOLDER/NAME; NULL without memory. */
+static char *path_in(const report *r, const char *name)
 {
     char *path;
     size_t length = strlen(r->folder);
@@ -60,48 +61,22 @@ void report_check(report *r, far_status st)
     far_result_check(r->result, st);
 }
 
-void report_title(report *r, const char *title)
+static int write_page(report *r)
 {
-    if (far_result_create(r->s->ctx, title, &r->result) != FAR_OK) {
-        r->result = NULL;
-    }
-}
-
-static int write_page(const report *r)
-{
-    char *path = report_path(r, "report.html");
+    char *path = path_in(r, "report.html");
     far_status st = path ? far_result_save_page(r->s->ctx, r->result, path) : FAR_ERR_MEMORY;
     free(path);
+    r->written = st == FAR_OK;
     return st == FAR_OK           ? EXIT_DONE
            : st == FAR_ERR_MEMORY ? failure(r->s->verb, "report: out of memory")
                                   : session_failure(r->s, NULL);
-}
-
-int report_write(report *r)
-{
-    if (!r->folder) {
-        return EXIT_DONE;
-    }
-    int code = r->result ? write_page(r) : failure(r->s->verb, "report: out of memory");
-    r->written = code == EXIT_DONE;
-    return code;
-}
-
-static void drop_cells(report *r)
-{
-    for (int64_t i = 0; i < r->cell_count; i++) {
-        free(r->cells[i]);
-    }
-    free(r->cells);
-    r->cells = NULL;
-    r->cell_count = r->cell_room = 0;
 }
 
 int report_possible(session *s, const char *folder)
 {
     report r;
     interrupts_hold();
-    int code = report_open(s, folder, &r);
+    int code = open_folder(s, folder, &r);
     report_close(&r);
     interrupts_release(); /* does not come back after Ctrl-C */
     return code;
@@ -124,7 +99,6 @@ static void drop_files(report *r)
 void report_close(report *r)
 {
     drop_files(r);
-    drop_cells(r);
     far_figure_destroy(r->figure);
     far_result_destroy(r->result);
     *r = (report){0};
@@ -140,12 +114,12 @@ int session_start(session *s, const char *verb_name, const common_args *a)
 
 int report_begin(session *s, const common_args *a, const char *title, report *r)
 {
-    int code = report_open(s, a->report, r);
+    int code = open_folder(s, a->report, r);
     r->json = a->json;
     r->quiet = a->quiet;
     if (code == EXIT_DONE) {
-        report_title(r, title);
-        code = r->result ? EXIT_DONE : failure(s->verb, "out of memory");
+        far_status st = far_result_create(s->ctx, title, &r->result);
+        code = st == FAR_OK ? EXIT_DONE : failure(s->verb, "out of memory");
     }
     return code;
 }
@@ -157,7 +131,7 @@ void report_written(report *r, const char *key, const char *label, const char *p
     }
 }
 
-static int print_result(const report *r)
+int report_print(const report *r)
 {
     char *text = NULL;
     far_ctx *ctx = r->s->ctx;
@@ -174,95 +148,39 @@ static void say_where(report *r)
 {
     far_result_for(r->result, FAR_FOR_JSON);
     far_result_text(r->result, "report", r->folder, NULL, NULL);
-    far_result_for(r->result, FAR_FOR_TEXT);
-    far_result_say(r->result, "report", "%s/report.html", r->folder);
+    if (!r->s->quiet) {
+        far_result_for(r->result, FAR_FOR_TEXT);
+        far_result_say(r->result, "report", "%s/report.html", r->folder);
+    }
 }
 
 int report_end(report *r, int code)
 {
     if (code == EXIT_DONE && r->folder) {
-        report_command(r, session_words, session_typed);
-        code = report_write(r);
+        char *command = session_command();
+        report_fact(r, "command", "%s", command ? command : "");
+        free(command);
+        code = write_page(r);
         say_where(r);
     }
     session_idle(r->s); /* does not come back after Ctrl-C */
     if (code == EXIT_DONE && (r->json || !r->quiet)) {
-        code = print_result(r);
+        code = report_print(r);
     }
     report_close(r);
     return code;
 }
 
-/* ---- words --------------------------------------------------------------------------------- */
-
-enum { WORDS_BYTES = 4096 };
-
-#define PRINT_WORDS(words)                                                                         \
-    char words[WORDS_BYTES];                                                                       \
-    va_list args;                                                                                  \
-    va_start(args, format);                                                                        \
-    vsnprintf(words, sizeof words, format, args);                                                  \
-    va_end(args)
-
-void report_verdict(report *r, far_tone tone, const char *format, ...)
-{
-    PRINT_WORDS(words);
-    far_result_verdict(r->result, tone, "%s", words);
-}
-
-void report_heading(report *r, const char *text)
-{
-    far_result_heading(r->result, text);
-}
-
-void report_text(report *r, const char *format, ...)
-{
-    PRINT_WORDS(words);
-    far_result_say(r->result, NULL, "%s", words);
-}
+/* ---- facts --------------------------------------------------------------------------------- */
 
 void report_fact(report *r, const char *key, const char *format, ...)
 {
-    PRINT_WORDS(words);
+    char words[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(words, sizeof words, format, args);
+    va_end(args);
     far_result_origin(r->result, key, "%s", words);
-}
-
-static bool needs_no_quotes(const char *word)
-{
-    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "-_./:=,+@%";
-    return *word && word[strspn(word, PLAIN)] == 0;
-}
-
-static void put_quoted(FILE *out, const char *word)
-{
-    if (needs_no_quotes(word)) {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++) {
-        fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, out);
-    }
-    fputc('\'', out);
-}
-
-void report_command(report *r, int argc, char **argv)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    if (!out) {
-        return;
-    }
-    fputs("farfield", out);
-    for (int i = 0; i < argc; i++) {
-        fputc(' ', out);
-        put_quoted(out, argv[i]);
-    }
-    fclose(out);
-    far_result_origin(r->result, "command", "%s", text ? text : "");
-    free(text);
 }
 
 void report_seeds(report *r, uint64_t first, int64_t count)
@@ -273,64 +191,6 @@ void report_seeds(report *r, uint64_t first, int64_t count)
     } else {
         report_fact(r, "seed", "%llu", (unsigned long long)first);
     }
-}
-
-/* ---- tables -------------------------------------------------------------------------------- */
-
-static bool cell_fits(report *r)
-{
-    if (r->cell_count < r->cell_room) {
-        return true;
-    }
-    int64_t room = r->cell_room > 0 ? 2 * r->cell_room : 64;
-    char **grown = realloc(r->cells, (size_t)room * sizeof *grown);
-    if (!grown) {
-        report_check(r, FAR_ERR_MEMORY);
-        return false;
-    }
-    r->cells = grown;
-    r->cell_room = room;
-    return true;
-}
-
-void report_cell(report *r, const char *format, ...)
-{
-    va_list args;
-    char *text;
-    if (!draws(r) || !cell_fits(r)) {
-        return;
-    }
-    va_start(args, format);
-    if (vasprintf(&text, format, args) < 0) {
-        report_check(r, FAR_ERR_MEMORY);
-    } else {
-        r->cells[r->cell_count++] = text;
-    }
-    va_end(args);
-}
-
-void report_number(report *r, const char *format, double value)
-{
-    char text[64] = "-";
-    if (isfinite(value)) {
-        snprintf(text, sizeof text, format, value);
-    }
-    report_cell(r, "%s", text);
-}
-
-void report_table(report *r, const char *caption, const char *const *heads, int64_t cols)
-{
-    far_result_column *columns = calloc((size_t)cols, sizeof *columns);
-    for (int64_t j = 0; columns && j < cols; j++) {
-        columns[j].head = heads[j];
-    }
-    report_check(r, columns ? FAR_OK : FAR_ERR_MEMORY);
-    far_result_table(r->result, NULL, caption, columns, cols);
-    for (int64_t i = 0; i < r->cell_count; i++) {
-        far_result_cell_text(r->result, "%s", r->cells[i]);
-    }
-    free(columns);
-    drop_cells(r);
 }
 
 /* ---- figures ------------------------------------------------------------------------------- */
@@ -456,7 +316,7 @@ static far_status save_as(report *r, const char *name, const char *ending)
 {
     char file[128];
     snprintf(file, sizeof file, "%s%s", name, ending);
-    char *path = r->file_count < REPORT_FILES ? report_path(r, file) : NULL;
+    char *path = r->file_count < REPORT_FILES ? path_in(r, file) : NULL;
     if (!path) {
         return FAR_ERR_MEMORY;
     }

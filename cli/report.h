@@ -1,8 +1,8 @@
 /* What a verb found, as one far_result: text or JSON on standard output and, with --report DIR, a
  * folder with report.html in it.
  *
- * The pieces return nothing: after the first that fails the others do nothing, and report_write
- * and report_end tell of it. */
+ * The pieces return nothing: after the first that fails the others do nothing, and report_end tells
+ * of it. */
 #ifndef FAR_CLI_REPORT_H
 #define FAR_CLI_REPORT_H
 
@@ -18,11 +18,9 @@ struct report {
     session *s;
     const char *folder; /* NULL: nobody asked for one */
     bool made_folder;
-    bool json, quiet;   /* what report_end prints */
-    far_result *result; /* NULL: none was begun */
-    far_figure *figure; /* the one being drawn */
-    char **cells;       /* of the table being filled */
-    int64_t cell_count, cell_room;
+    bool json, quiet;          /* what report_end prints */
+    far_result *result;        /* NULL: none was begun */
+    far_figure *figure;        /* the one being drawn */
     char *files[REPORT_FILES]; /* that stand beside the page */
     int file_count;
     bool written;
@@ -36,45 +34,24 @@ int report_begin(session *s, const common_args *a, const char *title, report *r)
 /* Writes the page, lets Ctrl-C end the process (session_idle), prints text or JSON, frees. code:
  * what report_begin returned; if it is not 0 nothing is written. Returns an exit code, as above. */
 int report_end(report *r, int code);
+/* Text or JSON, as report_end does. */
+int report_print(const report *r);
 /* "written": the file, in JSON and, with a label, for people. path NULL: nothing. */
 void report_written(report *r, const char *key, const char *label, const char *path);
 
-/* Whether report_open will do: to ask before hours of work, not after. Returns an exit code, with a
- * line on stderr if it is not 0. */
+/* Whether a report can be written there: to ask before hours of work, not after. Returns an exit
+ * code, with a line on stderr if it is not 0. */
 int report_possible(session *s, const char *folder);
-/* Makes the folder, or sees that it can be written to. folder may be NULL: then no piece does
- * anything. Returns an exit code, as above. */
-int report_open(session *s, const char *folder, report *r);
 /* Keeps the first status that is not FAR_OK, of what was made elsewhere. */
 void report_check(report *r, far_status st);
-/* Begins the result. */
-void report_title(report *r, const char *title);
-/* Writes report.html whole. Returns an exit code, as above. */
-int report_write(report *r);
 /* Frees. A folder that was made and got no report goes. */
 void report_close(report *r);
-/* FOLDER/NAME; free it. NULL without memory. */
-char *report_path(const report *r, const char *name);
+/* ---- how to reproduce it ---- */
 
-/* ---- words ---- */
-
-__attribute__((format(printf, 3, 4))) void report_verdict(report *r, far_tone tone,
-                                                          const char *format, ...);
-void report_heading(report *r, const char *text);
-__attribute__((format(printf, 2, 3))) void report_text(report *r, const char *format, ...);
 __attribute__((format(printf, 3, 4))) void report_fact(report *r, const char *key,
                                                        const char *format, ...);
-/* "command": what was typed, quoted for the shell. argv[0] is the verb. */
-void report_command(report *r, int argc, char **argv);
 /* "seeds": "3", "0 to 4". */
 void report_seeds(report *r, uint64_t first, int64_t count);
-
-/* ---- a table: all its cells, row by row, then the rest ---- */
-
-__attribute__((format(printf, 2, 3))) void report_cell(report *r, const char *format, ...);
-/* "-" unless the value is a finite number. */
-void report_number(report *r, const char *format, double value);
-void report_table(report *r, const char *caption, const char *const *heads, int64_t cols);
 
 /* ---- a figure: opened, filled, placed ---- */
 

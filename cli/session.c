@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "session.h"
 #include "show.h"
 
@@ -10,6 +11,42 @@ static const double MOMENT_SECONDS = 2, MUCH_BYTES = 1 << 30;
 
 char **session_typed;
 int session_words;
+
+static bool needs_no_quotes(const char *word)
+{
+    static const char PLAIN[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "-_./:=,+@%";
+    return *word && word[strspn(word, PLAIN)] == 0;
+}
+
+static void put_quoted(FILE *out, const char *word)
+{
+    if (needs_no_quotes(word)) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++) {
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, 0}, out);
+    }
+    fputc('\'', out);
+}
+
+char *session_command(void)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    if (out) {
+        fputs("farfield", out);
+        for (int i = 0; i < session_words; i++) {
+            fputc(' ', out);
+            put_quoted(out, session_typed[i]);
+        }
+        fclose(out);
+    }
+    return text;
+}
 
 #define AT(field) offsetof(common_args, field)
 

@@ -16,6 +16,8 @@ int64_t default_threads(void);
 /* What was typed, from the verb on: set by main. */
 extern char **session_typed;
 extern int session_words;
+/* "farfield fit ...", quoted for the shell; free it. NULL without memory. */
+char *session_command(void);
 
 /* Options that all verbs share. Zero but for threads: default_threads(). */
 typedef struct common_args {

@@ -205,7 +205,7 @@ void tracking_report(report *r, const training *t)
     const tracking *k = &t->track;
     far_measure measures[FAR_TRACK_MEASURES];
     int64_t count = far_track_measures(k->tracks[0], measures), column = FAR_TRACK_FIRST;
-    report_heading(r, "While it trained");
+    far_result_heading(r->result, "While it trained");
     for (int64_t i = 0; i < count; i++) {
         put_measure(r, t, &measures[i], column);
         column += measures[i].values;

@@ -306,8 +306,35 @@ static far_status check_identity(far_ctx *ctx, const json_t *o, const far_certif
                  : FAR_OK;
 }
 
-far_status far_certificate_compare(far_ctx *ctx, const char *json, far_complete_fn complete,
-                                   void *user, far_certificate *own)
+/* Whether an output is said to be bounded that is not known to be. */
+static bool is_overstated(const json_t *outputs, const far_certificate *own, int64_t j)
+{
+    return own->bounds[j].verdict == FAR_UNDECIDED &&
+           far_proof_says(json_array_get(outputs, (size_t)j), "verdict", "bounded");
+}
+
+/* Such a statement is refused in any case. A search of our own tells what to say instead: it may
+ * find a direction along which the output runs away. */
+static far_status name_verdicts(far_checker checker, const json_t *outputs, far_certificate *own)
+{
+    far_status st = FAR_OK;
+    far_certificate *again = NULL;
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = 0;
+    for (int64_t j = 0; st == FAR_OK && checker.certify && j < own->info.outputs; j++) {
+        if (is_overstated(outputs, own, j)) {
+            st = again ? FAR_OK : checker.certify(checker.user, &opts, &again);
+            bool away = again && again->bounds[j].verdict == FAR_UNBOUNDED;
+            own->bounds[j].verdict = away ? FAR_UNBOUNDED : FAR_UNDECIDED;
+        }
+    }
+    far_certificate_destroy(again);
+    return st;
+}
+
+far_status far_certificate_compare(far_ctx *ctx, const char *json, far_checker checker,
+                                   far_certificate *own)
 {
     far_status st;
     far_proof_out w = {.json = {.ctx = ctx}};
@@ -317,7 +344,8 @@ far_status far_certificate_compare(far_ctx *ctx, const char *json, far_complete_
     FAR_TRY(far_proof_check_format(ctx, o, FORMAT));
     FAR_TRY(check_identity(ctx, o, own));
     FAR_TRY(far_proof_outputs(ctx, o, own->info.outputs, &outputs));
-    FAR_TRY(complete(user, outputs, own));
+    FAR_TRY(checker.complete(checker.user, outputs, own));
+    FAR_TRY(name_verdicts(checker, outputs, own));
     expected = certificate(&w, own);
     FAR_TRY(w.json.failed || !expected ? far_fail(ctx, FAR_ERR_MEMORY, "out of memory") : FAR_OK);
     FAR_TRY(far_proof_compare(ctx, o, expected, worst_output(own)));

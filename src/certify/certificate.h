@@ -40,10 +40,16 @@ far_verdict far_certificate_worst(const far_certificate *c);
 far_status far_certificate_confront(const far_certificate *c);
 far_status far_certify_opts_check(far_ctx *ctx, const far_certify_opts *o);
 
-/* What a kind of predictor adds to the check: it completes own, which holds all that needs no
- * search, by what the outputs state and can be confirmed. */
-typedef far_status (*far_complete_fn)(void *user, const json_t *outputs, far_certificate *own);
-far_status far_certificate_compare(far_ctx *ctx, const char *json, far_complete_fn complete,
-                                   void *user, far_certificate *own);
+/* What a kind of predictor adds to the check. */
+typedef struct far_checker {
+    void *user;
+    /* Completes own, which holds all that needs no search, by what the outputs state and can be
+     * confirmed. */
+    far_status (*complete)(void *user, const json_t *outputs, far_certificate *own);
+    /* A certificate from the beginning, to name what is wrong; NULL: own is one. */
+    far_status (*certify)(void *user, const far_certify_opts *opts, far_certificate **out);
+} far_checker;
+far_status far_certificate_compare(far_ctx *ctx, const char *json, far_checker checker,
+                                   far_certificate *own);
 
 #endif

@@ -111,7 +111,7 @@ far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, con
     opts.seconds = seconds;
     FAR_TRY(stated_options(ctx, json, &opts));
     FAR_TRY(ops->certify(ctx, self, &opts, &own));
-    FAR_TRY(far_certificate_compare(ctx, json, complete, &r, own));
+    FAR_TRY(far_certificate_compare(ctx, json, (far_checker){&r, complete, NULL}, own));
 done:
     far_certificate_destroy(own);
     return st;

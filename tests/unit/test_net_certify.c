@@ -6,7 +6,7 @@
 #include <fenv.h>
 #include <jansson.h>
 
-#include "harness.h"
+#include "certificates.h"
 
 /* Random weights, times factor as if trained; batch norms that have seen something. */
 static far_net *network(const char *arch, int64_t inputs, uint64_t seed, double factor)
@@ -747,50 +747,17 @@ static void another_rounding_proves_nothing(void **state)
     far_net_destroy(net);
 }
 
-/* jansson allocates on its own; here, in a program, it may be told how. */
-static int64_t json_calls, json_fail_at, json_live;
-
-static void *json_alloc(size_t size)
+static far_status check_net(const void *net, const char *text)
 {
-    void *block = json_calls++ == json_fail_at ? NULL : malloc(size);
-    json_live += block != NULL;
-    return block;
+    return far_net_certificate_check(ctx, net, text, FAR_PROOF_CHECK_SECONDS);
 }
 
-static void json_release(void *block)
-{
-    json_live -= block != NULL;
-    free(block);
-}
-
-/* A certificate is written whole or not at all, and checked or not, but never called wrong. */
 static void certificates_survive_jansson_without_memory(void **state)
 {
     (void)state;
     far_net *net = network("dense(17) relu dense(2)", 1, 4, 1);
     far_certificate *c = certify(net, 20);
-    char *whole, *text;
-    must(far_certificate_json(ctx, c, &whole));
-    json_set_alloc_funcs(json_alloc, json_release);
-    far_status st = FAR_ERR_MEMORY;
-    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
-        json_calls = 0;
-        st = far_certificate_json(ctx, c, &text);
-        assert_true(st == FAR_OK ? strcmp(text, whole) == 0 : st == FAR_ERR_MEMORY && !text);
-        assert_int_equal(json_live, 0);
-        far_text_free(ctx, text);
-    }
-    assert_true(json_fail_at > 100);
-    st = FAR_ERR_MEMORY;
-    for (json_fail_at = 0; st != FAR_OK; json_fail_at++) {
-        json_calls = 0;
-        st = far_net_certificate_check(ctx, net, whole, FAR_PROOF_CHECK_SECONDS);
-        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
-        assert_int_equal(json_live, 0);
-    }
-    assert_true(json_fail_at > 200);
-    json_set_alloc_funcs(malloc, free);
-    far_text_free(ctx, whole);
+    survives_json_without_memory(c, check_net, net);
     far_certificate_destroy(c);
     far_net_destroy(net);
 }

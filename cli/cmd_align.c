@@ -433,8 +433,9 @@ static int tell(const job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     const align_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE ? source_read(&j->s, &a->source, 0, &j->kernel) : code;
@@ -453,25 +454,24 @@ static void agreement_free(agreement *a)
     free(a->cumulative);
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    agreement_free(&j->plain);
+    agreement_free(&j->middle);
+    far_view_destroy(j->centred_view);
+    free(j->matrix.data);
+    free(j->centred.data);
+    free(j->task.data);
+    source_free(&j->kernel);
+}
+
 int cmd_align(int argc, char **argv)
 {
     job j = {.args = {.top = "20",
                       .width = 0.1,
                       .common = {.threads = default_threads()},
                       .source = {.outputs = "trace"}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    agreement_free(&j.plain);
-    agreement_free(&j.middle);
-    far_view_destroy(j.centred_view);
-    free(j.matrix.data);
-    free(j.centred.data);
-    free(j.task.data);
-    source_free(&j.kernel);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

@@ -86,13 +86,7 @@ static int check_usage(const command_line *line, const certify_args *a)
 
 static int read_command_line(int argc, char **argv, certify_args *args)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "With DATA, as for farfield fit:",
                                   .options = FIT_OPTIONS,
                                   .count = FIT_OPTION_COUNT,
@@ -224,12 +218,21 @@ static int check_certificate(session *s, const certify_args *a, const far_predic
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-static int run_certify(session *s, const certify_args *a, far_fit_opts *opts)
+typedef struct certify_job {
+    certify_args args;
+    far_fit_opts fit;
+    session s;
+} certify_job;
+
+static int run_certify(void *user)
 {
+    certify_job *j = user;
+    session *s = &j->s;
+    const certify_args *a = &j->args;
     certified m = {0};
     int code = a->output ? output_possible(VERB, s->ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
-        code = a->fit.target ? fit_model(s, a, opts, &m) : load(s, a, &m);
+        code = a->fit.target ? fit_model(s, a, &j->fit, &m) : load(s, a, &m);
     }
     if (code == EXIT_DONE) {
         code = a->check ? check_certificate(s, a, m.predictor) : certify_subject(s, a, m.predictor);
@@ -253,21 +256,9 @@ static void set_defaults(certify_args *args)
 
 int cmd_certify(int argc, char **argv)
 {
-    certify_args args;
-    far_fit_opts opts;
-    set_defaults(&args);
-    int code = read_command_line(argc, argv, &args);
-    if (code == OPTIONS_OK) {
-        code = fit_read_args(VERB, &args.fit, &opts);
-    }
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    session s = {0};
-    code = session_start(&s, VERB, &args.common);
-    if (code == EXIT_DONE) {
-        code = run_certify(&s, &args, &opts);
-    }
-    session_close(&s);
-    return code;
+    certify_job j = {0};
+    set_defaults(&j.args);
+    int code = read_command_line(argc, argv, &j.args);
+    code = code == OPTIONS_OK ? fit_read_args(VERB, &j.args.fit, &j.fit) : code;
+    return session_run(VERB, code, (verb_job){&j.s, &j.args.common, run_certify, NULL, &j});
 }

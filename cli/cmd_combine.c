@@ -34,13 +34,7 @@ static const char NOTES[] =
 
 static int read_command_line(int argc, char **argv, combine_args *a)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .most_operands = MAX_OPERANDS};
     int code = options_parse(&line, argc, argv, a);
     if (code != OPTIONS_OK) {

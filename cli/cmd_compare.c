@@ -109,13 +109,7 @@ static int read_command_line(int argc, char **argv, compare_args *args)
 {
     option taken[TAKEN_COUNT];
     take_options(taken);
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,
                                   .count = TAKEN_COUNT,

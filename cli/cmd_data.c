@@ -8,6 +8,7 @@
 
 #include <farfield/fetch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -241,20 +242,21 @@ static int verify_set(const job *j, far_result *r, const far_dataset *set, const
                       tally *t)
 {
     far_status st = far_dataset_verify(j->s.ctx, set, j->args.data);
-    const char *problem = st == FAR_OK ? NULL : far_ctx_message(j->s.ctx);
+    char *problem = st == FAR_OK ? NULL : talk_flags(far_ctx_message(j->s.ctx));
     far_result_open(r, NULL);
     far_result_text(r, "name", set->name, NULL, NULL);
     far_result_text(r, "path", path, NULL, NULL);
-    far_result_flag(r, "verified", !problem, NULL, NULL);
-    if (problem) {
+    far_result_flag(r, "verified", st == FAR_OK, NULL, NULL);
+    if (st != FAR_OK) {
         far_result_text(r, "problem", problem, NULL, NULL);
     } else {
         far_result_say(r, NULL, "%s: %s verified by SHA-256", set->name, path);
     }
     far_result_close(r);
     t->here++;
-    t->good += !problem;
-    return problem ? failure(VERB, "%s: %s", set->name, problem) : EXIT_DONE;
+    t->good += st == FAR_OK;
+    free(problem);
+    return st == FAR_OK ? EXIT_DONE : failure(VERB, "%s: %s", set->name, far_ctx_message(j->s.ctx));
 }
 
 static int verify_all(const job *j, far_result *r, tally *t)

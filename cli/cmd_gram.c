@@ -399,8 +399,9 @@ static int compute_and_write(job *j)
     return code == EXIT_DONE && j->args.common.json ? tell(j) : code;
 }
 
-static int run_gram(job *j)
+static int run_gram(void *user)
 {
+    job *j = user;
     int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = read_net(j);
@@ -417,27 +418,19 @@ static int run_gram(job *j)
     return code == EXIT_DONE ? compute_and_write(j) : code;
 }
 
-static void job_close(job *j)
+static void clean(void *user)
 {
+    job *j = user;
     free(j->result.data);
     free(j->layers);
     points_free(&j->a);
     points_free(&j->b);
     far_net_destroy(j->net);
-    session_close(&j->s);
 }
 
 int cmd_gram(int argc, char **argv)
 {
     job j = {.args = {.outputs = "trace", .common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    if (code == EXIT_DONE) {
-        code = run_gram(&j);
-    }
-    job_close(&j);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run_gram, clean, &j});
 }

@@ -201,8 +201,9 @@ static int write_files(local_job *j)
     return code == EXIT_DONE && j->args.correlation ? local_write_correlation(j) : code;
 }
 
-static int run(local_job *j)
+static int run(void *user)
 {
+    local_job *j = user;
     int code = check_outputs(j);
     code = code == EXIT_DONE ? read_kernel(j) : code;
     code = code == EXIT_DONE ? local_measure(j) : code;
@@ -214,8 +215,9 @@ static int run(local_job *j)
     return code == EXIT_DONE ? local_tell(j) : code;
 }
 
-static void job_free(local_job *j)
+static void job_free(void *user)
 {
+    local_job *j = user;
     for (int map = 0; map < MAPS; map++) {
         free(j->maps[map]);
     }
@@ -228,7 +230,6 @@ static void job_free(local_job *j)
     free(j->points.data);
     free(j->own_image ? j->image.data : NULL);
     source_free(&j->kernel);
-    session_close(&j->s);
 }
 
 int cmd_local(int argc, char **argv)
@@ -239,12 +240,6 @@ int cmd_local(int argc, char **argv)
                             .width = 0.1,
                             .common = {.threads = default_threads()},
                             .source = {.outputs = "trace"}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    job_free(&j);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, job_free, &j});
 }

@@ -426,25 +426,25 @@ static int tell(job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     int code = j->args.theory.count > 0 ? expect(j) : EXIT_DONE;
     code = code == EXIT_DONE && j->args.curve ? fit_curve(j) : code;
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    free(j->x);
+    free(j->y);
+    dataset_free(&j->table);
+}
+
 int cmd_powerlaw(int argc, char **argv)
 {
     job j = {.args = {.common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    free(j.x);
-    free(j.y);
-    dataset_free(&j.table);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

@@ -156,15 +156,8 @@ static int check_kernel(const command_line *line, predict_args *args)
 
 static int read_command_line(int argc, char **argv, predict_args *args)
 {
-    command_line line = {.verb = VERB,
-                         .usage = USAGE,
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .common = common_options(AT(common)),
-                         .more = predict_kernel_options(AT(kernel)),
-                         .most_operands = 2};
+    command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
+                         .more = predict_kernel_options(AT(kernel)), .most_operands = 2};
     int code = options_parse(&line, argc, argv, args);
     if (code == OPTIONS_OK && options_given_more(&line, NULL)) {
         return check_kernel(&line, args);

@@ -566,8 +566,9 @@ static int tell(job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     const spectrum_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE && a->vectors ? output_possible(VERB, j->s.ctx, a->vectors) : code;
@@ -578,22 +579,21 @@ static int run(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    free(j->layers.data);
+    free(j->weyl.low);
+    free(j->weyl.high);
+    source_free(&j->kernel);
+}
+
 int cmd_spectrum(int argc, char **argv)
 {
     job j = {.args = {.top = "20",
                       .ridge = NAN,
                       .common = {.threads = default_threads()},
                       .source = {.outputs = "trace"}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    free(j.layers.data);
-    free(j.weyl.low);
-    free(j.weyl.high);
-    source_free(&j.kernel);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

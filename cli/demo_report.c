@@ -221,46 +221,52 @@ static void put_lines(demo *d, int set, int64_t start, int64_t count)
     }
 }
 
+static far_figure_opts cup_axes(void)
+{
+    far_figure_opts o = report_axes("minutes since it was poured", "temperature (\xc2\xb0"
+                                                                   "C)");
+    o.legend = FAR_LEGEND_RIGHT;
+    o.width = 900;
+    return o;
+}
+
+/* One cup, from a place among the points on. */
+static void put_cup(demo *d, far_figure_opts o, int64_t start, int64_t count, const char *name,
+                    const char *caption)
+{
+    report_draw(&d->report, &o);
+    put_lines(d, DEMO_COFFEE, start, count);
+    report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
+    report_figure_files(&d->report, name);
+    report_place(&d->report, name, caption);
+}
+
 static void put_coffee(demo *d)
 {
     const demo_set *s = &d->sets[DEMO_COFFEE];
-    far_figure_opts o = report_axes("minutes since it was poured", "temperature (\xc2\xb0"
-                                                                   "C)");
+    far_figure_opts o = cup_axes();
     o.title = "A cup of coffee, and what models that saw its first hour say about the next two";
     o.y_min = -60;
     o.y_max = 90;
-    o.legend = FAR_LEGEND_RIGHT;
-    o.width = 900;
-    report_draw(&d->report, &o);
-    put_lines(d, DEMO_COFFEE, demo_curve(s), s->curve_count);
-    report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
-    report_figure_files(&d->report, "coffee");
-    report_place(&d->report, "coffee",
-                 "One cup: poured at 85 \xc2\xb0"
-                 "C in a room of 20 \xc2\xb0"
-                 "C, with a time constant of 30 minutes. In the first hour all but the straight "
-                 "line agree with the truth. Beyond it, models without a norm go on downwards, "
-                 "below freezing; with one layer norm they come to rest. Solid: infinite width; "
-                 "dashed: width 128, mean over seeds, with their range shaded.");
+    put_cup(d, o, demo_curve(s), s->curve_count, "coffee",
+            "One cup: poured at 85 \xc2\xb0"
+            "C in a room of 20 \xc2\xb0"
+            "C, with a time constant of 30 minutes. In the first hour all but the straight "
+            "line agree with the truth. Beyond it, models without a norm go on downwards, "
+            "below freezing; with one layer norm they come to rest. Solid: infinite width; "
+            "dashed: width 128, mean over seeds, with their range shaded.");
 }
 
 static void put_far(demo *d)
 {
     const demo_set *s = &d->sets[DEMO_COFFEE];
-    far_figure_opts o = report_axes("minutes since it was poured", "temperature (\xc2\xb0"
-                                                                   "C)");
+    far_figure_opts o = cup_axes();
     o.x_scale = FAR_SCALE_LOG;
     o.y_scale = FAR_SCALE_SYMLOG;
     o.y_linear = 100;
-    o.legend = FAR_LEGEND_RIGHT;
-    o.width = 900;
-    report_draw(&d->report, &o);
-    put_lines(d, DEMO_COFFEE, demo_far(s), s->far_count);
-    report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
-    report_figure_files(&d->report, "far");
-    report_place(&d->report, "far",
-                 "The same cup until two years later, on axes that are logarithmic far from 0. "
-                 "What is bounded is flat there; what is not goes on for ever.");
+    put_cup(d, o, demo_far(s), s->far_count, "far",
+            "The same cup until two years later, on axes that are logarithmic far from 0. "
+            "What is bounded is flat there; what is not goes on for ever.");
 }
 
 static void put_toys(demo *d)

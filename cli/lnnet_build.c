@@ -242,8 +242,9 @@ static int tell(job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     const build_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     code = code == EXIT_DONE ? labelled_read(&j->s, &a->points, &j->points) : code;
@@ -254,17 +255,16 @@ static int run(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    far_net_destroy(j->net);
+    labelled_free(&j->points);
+}
+
 int lnnet_build(int argc, char **argv)
 {
     job j = {.args = {.common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    far_net_destroy(j.net);
-    labelled_free(&j.points);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

@@ -148,8 +148,9 @@ static int tell(job *j)
     return report_end(&out, code);
 }
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     int code = network_load(&j->s, j->args.net, NULL, &j->net);
     code = code == EXIT_DONE ? labelled_read(&j->s, &j->args.points, &j->points) : code;
     interrupts_hold();
@@ -159,18 +160,17 @@ static int run(job *j)
     return code == EXIT_DONE && j->found.wrong > 0 ? EXIT_FAILED : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    far_net_destroy(j->net);
+    labelled_free(&j->points);
+    free(j->inputs);
+}
+
 int lnnet_check(int argc, char **argv)
 {
     job j = {.args = {.common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    far_net_destroy(j.net);
-    labelled_free(&j.points);
-    free(j.inputs);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

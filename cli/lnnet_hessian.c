@@ -353,8 +353,9 @@ static int write_values(job *j)
     return j->args.output ? matrix_write(VERB, j->s.ctx, &j->h, "H", j->args.output) : EXIT_DONE;
 }
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     code = code == EXIT_DONE ? open_all(j) : code;
     interrupts_hold();
@@ -365,19 +366,18 @@ static int run(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    far_net_destroy(j->net);
+    dataset_free(&j->table);
+    free(j->inputs);
+    free(j->values);
+}
+
 int lnnet_hessian(int argc, char **argv)
 {
     job j = {.args = {.groups = 1, .common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    far_net_destroy(j.net);
-    dataset_free(&j.table);
-    free(j.inputs);
-    free(j.values);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

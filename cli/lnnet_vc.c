@@ -99,8 +99,9 @@ static int tell(job *j)
     return report_end(&out, code);
 }
 
-static int run(job *j)
+static int run(void *user)
 {
+    job *j = user;
     const vc_args *a = &j->args;
     int code = a->x ? input_read(VERB, j->s.ctx, a->x, FAR_F64, &j->points) : EXIT_DONE;
     if (code != EXIT_DONE) {
@@ -116,16 +117,15 @@ static int run(job *j)
     return code == EXIT_DONE && !shattered ? EXIT_FAILED : code;
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    input_free(&j->points);
+}
+
 int lnnet_vc(int argc, char **argv)
 {
     job j = {.args = {.common = {.threads = default_threads()}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    input_free(&j.points);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, clean, &j});
 }

@@ -112,6 +112,20 @@ int session_start(session *s, const char *verb_name, const common_args *a)
     return code == EXIT_DONE ? report_possible(s, a->report) : code;
 }
 
+int session_run(const char *verb_name, int code, verb_job v)
+{
+    if (code != OPTIONS_OK) {
+        return code;
+    }
+    code = session_start(v.s, verb_name, v.common);
+    code = code == EXIT_DONE ? v.run(v.job) : code;
+    if (v.clean) {
+        v.clean(v.job);
+    }
+    session_close(v.s);
+    return code;
+}
+
 int report_begin(session *s, const common_args *a, const char *title, report *r)
 {
     int code = open_folder(s, a->report, r);

@@ -28,6 +28,18 @@ struct report {
 
 /* session_open with the options that all verbs share, and report_possible. */
 int session_start(session *s, const char *verb_name, const common_args *a);
+/* What a verb does behind its command line: session_start, run, clean, session_close. code: what
+ * the command line gave; unless it is OPTIONS_OK it is returned and nothing done. clean may be
+ * NULL. */
+typedef struct verb_job {
+    session *s;
+    const common_args *common;
+    int (*run)(void *job);
+    void (*clean)(void *job);
+    void *job;
+} verb_job;
+int session_run(const char *verb_name, int code, verb_job v);
+
 /* Opens the folder, if one is asked for, and begins the result: add to r->result. Returns an exit
  * code, with a line on stderr if it is not 0. */
 int report_begin(session *s, const common_args *a, const char *title, report *r);

@@ -102,6 +102,13 @@ char *talk_flags(const char *message)
     return text;
 }
 
+/* The library's message, or the end of it. */
+static bool is_library(const char *text)
+{
+    uintptr_t at = (uintptr_t)text, message = (uintptr_t)library_message;
+    return library_message && at >= message && at <= message + strlen(library_message);
+}
+
 static void put_text(FILE *out, const spec *s, const char *text)
 {
     char here[SHOWN_BYTES], *block, *part = NULL;
@@ -110,7 +117,7 @@ static void put_text(FILE *out, const spec *s, const char *text)
         part = strndup(text, (size_t)s->precision);
         text = part ? part : "...";
     }
-    if (text == library_message) {
+    if (is_library(text)) {
         put_message(out, text);
     } else {
         put_shown(out, s, printable(text, here, &block));

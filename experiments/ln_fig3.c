@@ -45,15 +45,12 @@ static curve *add_curve(study *s, const char *name, int colour, const double *f)
 
 static far_status add_network(study *s, int where)
 {
-    far_status st;
-    far_predictor *net = NULL;
     far_prediction *prediction = NULL;
-    TRY(ln_network(&s->trial, where, &net));
-    TRY(ln_predict(&s->trial, net, &prediction));
-    add_curve(s, LN_NAMES[where], where, far_prediction_mean(prediction).data);
-done:
+    far_status st = ln_predict_by(&s->trial, where, false, &prediction);
+    if (st == FAR_OK) {
+        add_curve(s, LN_NAMES[where], where, far_prediction_mean(prediction).data);
+    }
     far_prediction_destroy(prediction);
-    far_predictor_destroy(net);
     return st;
 }
 
@@ -61,16 +58,13 @@ static far_status add_infinite(study *s, int where)
 {
     static const char *const NAMES[INFINITE] = {
         "infinite width, no norm", "infinite width, LN first", "infinite width, LN second"};
-    far_status st;
-    far_predictor *model = NULL;
     far_prediction *prediction = NULL;
-    TRY(ln_infinite(&s->trial, where, &model));
-    TRY(ln_predict(&s->trial, model, &prediction));
-    add_curve(s, NAMES[where], where, far_prediction_mean(prediction).data)->label =
-        LN_NAMES[where];
-done:
+    far_status st = ln_predict_by(&s->trial, where, true, &prediction);
+    if (st == FAR_OK) {
+        add_curve(s, NAMES[where], where, far_prediction_mean(prediction).data)->label =
+            LN_NAMES[where];
+    }
     far_prediction_destroy(prediction);
-    far_predictor_destroy(model);
     return st;
 }
 
@@ -274,26 +268,13 @@ done:
 
 static far_status keep_curves(study *s)
 {
-    far_status st;
-    reproduction *r = s->trial.r;
-    far_figure *panels[2] = {NULL}, *grid = NULL;
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
-    opts.x_label = "surface of the protein, F1 (square angstrom)";
-    opts.y_label = "RMSD (angstrom)";
-    opts.width = 760;
-    opts.height = 420;
-    opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    TRY(curves_panel(s, "Trained networks and trees", 0, s->trained, &panels[0]));
-    TRY(curves_panel(s, "Infinite width", s->trained, s->count, &panels[1]));
-    TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
-    TRY(keep_figure(r, grid, "ln-fig3-lowess",
-                    "Predictions along the surface: LOWESS over a fifth of the test rows at a "
-                    "time, with its 95% band."));
-done:
-    far_figure_destroy(panels[0]);
-    far_figure_destroy(panels[1]);
-    return st;
+    far_figure *panels[2] = {NULL};
+    far_status st = curves_panel(s, "Trained networks and trees", 0, s->trained, &panels[0]);
+    st = st == FAR_OK ? curves_panel(s, "Infinite width", s->trained, s->count, &panels[1]) : st;
+    return ln_keep_pair(s->trial.r, st, panels, "surface of the protein, F1 (square angstrom)",
+                        "RMSD (angstrom)", "ln-fig3-lowess",
+                        "Predictions along the surface: LOWESS over a fifth of the test "
+                        "rows at a time, with its 95% band.");
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */

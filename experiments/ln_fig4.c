@@ -37,31 +37,14 @@ static void add_errors(const study *s, const far_prediction *prediction, double 
     }
 }
 
-static far_status add_network(study *s, int where)
+static far_status add_model(study *s, bool infinite, double weight, curve *c)
 {
-    far_status st;
-    far_predictor *net = NULL;
     far_prediction *prediction = NULL;
-    TRY(ln_network(&s->trial, where, &net));
-    TRY(ln_predict(&s->trial, net, &prediction));
-    add_errors(s, prediction, 1 / (double)s->trial.recipe.seeds, &s->curves[where]);
-done:
+    far_status st = ln_predict_by(&s->trial, c->where, infinite, &prediction);
+    if (st == FAR_OK) {
+        add_errors(s, prediction, weight, c);
+    }
     far_prediction_destroy(prediction);
-    far_predictor_destroy(net);
-    return st;
-}
-
-static far_status add_infinite(study *s, curve *c)
-{
-    far_status st;
-    far_predictor *model = NULL;
-    far_prediction *prediction = NULL;
-    TRY(ln_infinite(&s->trial, c->where, &model));
-    TRY(ln_predict(&s->trial, model, &prediction));
-    add_errors(s, prediction, 1, c);
-done:
-    far_prediction_destroy(prediction);
-    far_predictor_destroy(model);
     return st;
 }
 
@@ -80,12 +63,12 @@ static far_status find_errors(study *s)
     for (int64_t seed = 0; seed < s->trial.recipe.seeds; seed++) {
         TRY(ln_trial_split(&s->trial, seed));
         for (int k = 0; k < LN_NETS; k++) {
-            TRY(add_network(s, k));
+            TRY(add_model(s, false, 1 / (double)s->trial.recipe.seeds, &s->curves[k]));
         }
     }
     TRY(ln_trial_split(&s->trial, 0));
     for (int k = LN_NETS; k < CURVES; k++) {
-        TRY(add_infinite(s, &s->curves[k]));
+        TRY(add_model(s, true, 1, &s->curves[k]));
     }
     TRY(ln_utkface_similarity(&s->trial, s->similarity));
 done:
@@ -136,26 +119,14 @@ done:
 
 static far_status keep_curves(study *s)
 {
-    far_status st;
-    reproduction *r = s->trial.r;
-    far_figure *panels[2] = {NULL}, *grid = NULL;
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
-    opts.x_label = "mean cosine of a face's features with those of the training rows";
-    opts.y_label = "|error| of the age (years)";
-    opts.width = 760;
-    opts.height = 420;
-    opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    TRY(curves_panel(s, "Trained networks", 0, LN_NETS, &panels[0]));
-    TRY(curves_panel(s, "Infinite width", LN_NETS, CURVES, &panels[1]));
-    TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
-    TRY(keep_figure(r, grid, "ln-fig4",
-                    "Errors out of the domain by similarity to the training rows: LOWESS over two "
-                    "thirds of the faces at a time, with its 95% band."));
-done:
-    far_figure_destroy(panels[0]);
-    far_figure_destroy(panels[1]);
-    return st;
+    far_figure *panels[2] = {NULL};
+    far_status st = curves_panel(s, "Trained networks", 0, LN_NETS, &panels[0]);
+    st = st == FAR_OK ? curves_panel(s, "Infinite width", LN_NETS, CURVES, &panels[1]) : st;
+    return ln_keep_pair(
+        s->trial.r, st, panels, "mean cosine of a face's features with those of the training rows",
+        "|error| of the age (years)", "ln-fig4",
+        "Errors out of the domain by similarity to the training rows: LOWESS over two "
+        "thirds of the faces at a time, with its 95% band.");
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */

@@ -424,3 +424,34 @@ far_status ln_predict(const ln_trial *t, const far_predictor *p, far_prediction 
     opts.rows = t->test;
     return far_predictor_predict(t->r->ctx, p, t->frame, &opts, out);
 }
+
+far_status ln_predict_by(ln_trial *t, int where, bool infinite, far_prediction **out)
+{
+    far_predictor *p = NULL;
+    far_status st = infinite ? ln_infinite(t, where, &p) : ln_network(t, where, &p);
+    st = st == FAR_OK ? ln_predict(t, p, out) : st;
+    far_predictor_destroy(p);
+    return st;
+}
+
+far_status ln_keep_pair(reproduction *r, far_status drawn, far_figure *panels[2],
+                        const char *x_label, const char *y_label, const char *name,
+                        const char *caption)
+{
+    far_status st;
+    far_figure *grid = NULL;
+    far_grid_opts opts;
+    far_grid_opts_init(&opts);
+    opts.x_label = x_label;
+    opts.y_label = y_label;
+    opts.width = 760;
+    opts.height = 420;
+    opts.share_x = opts.share_y = FAR_SHARE_ALL;
+    TRY(drawn);
+    TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
+    TRY(keep_figure(r, grid, name, caption));
+done:
+    far_figure_destroy(panels[0]);
+    far_figure_destroy(panels[1]);
+    return st;
+}

@@ -56,5 +56,13 @@ far_status ln_infinite(ln_trial *t, int where, far_predictor **out);
 
 /* Predictions for t->points. */
 far_status ln_predict(const ln_trial *t, const far_predictor *p, far_prediction **out);
+/* Those of such a network, which is not needed otherwise. */
+far_status ln_predict_by(ln_trial *t, int where, bool infinite, far_prediction **out);
+
+/* Two panels side by side with axes in common, as a figure of the report. Takes them, also if it
+ * fails, and returns drawn unless that is FAR_OK. x_label, y_label: of both. */
+far_status ln_keep_pair(reproduction *r, far_status drawn, far_figure *panels[2],
+                        const char *x_label, const char *y_label, const char *name,
+                        const char *caption);
 
 #endif

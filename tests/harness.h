@@ -200,15 +200,19 @@ static inline void refused(far_status st, far_status wanted, const char *piece)
     assert_message(piece);
 }
 
-/* Makes every allocation of a call fail in turn. */
+/* Makes every allocation of a call fail in turn: each is told, and nothing is left behind. */
 static inline void fail_every_allocation(far_status (*call)(void))
 {
-    far_status st = FAR_ERR_MEMORY;
-    for (int64_t k = 0; st != FAR_OK; k++) {
+    bool reached = true;
+    for (int64_t k = 0; reached; k++) {
         int64_t live = test_heap.live_blocks;
         test_heap.fail_at = test_heap.calls + k;
-        st = call();
-        assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+        far_status st = call();
+        reached = test_heap.calls > test_heap.fail_at;
+        if (st != (reached ? FAR_ERR_MEMORY : FAR_OK)) {
+            fail_msg("allocation %d%s: %s, %s", (int)k, reached ? "" : " (not reached)",
+                     far_status_name(st), far_ctx_message(ctx));
+        }
         assert_int_equal(test_heap.live_blocks, live);
     }
     test_heap.fail_at = -1;

@@ -511,7 +511,6 @@ static far_status write_member(const far_predictor *p, bundle *b)
     FAR_TRY(far_output_open_stream(b->bytes.ctx, stream, &o));
     FAR_TRY(p->ops->write(p->self, &o));
     FAR_TRY(far_output_commit(&o));
-    fflush(stream);
     far_text_add_bytes(&b->bytes, bytes, (int64_t)size);
     b->sizes[b->count++] = (int64_t)size;
     st = b->bytes.status;
@@ -566,7 +565,9 @@ far_status far_committee_read(const far_parcel_in *p, void **out)
     int64_t place = 0;
     FAR_TRY(far_json_list(&p->whole, "members", &sizes));
     int64_t count = (int64_t)json_array_size(sizes);
-    FAR_TRY(count <= MOST_MEMBERS ? FAR_OK : far_json_fail(&p->whole, "too many members"));
+    if (count < 1 || count > MOST_MEMBERS) {
+        FAR_TRY(far_json_fail(&p->whole, "\"members\" are not 1 to %d", MOST_MEMBERS));
+    }
     FAR_TRY(committee_new(ctx, count, &c));
     FAR_TRY(far_parcel_blob(p, &blob));
     for (; c->count < count; c->count++) {

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#define LEAST_LENGTH 1e-290 /* of slopes; below it what underflows would count */
+
 typedef struct line {
     far_ctx *ctx;
     far_columns *columns;
@@ -150,13 +152,18 @@ static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat
 static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
                         far_mat *order)
 {
-    (void)ctx;
     const line *l = self;
     const double *centre = far_output_centre(l->columns), *scale = far_output_scale(l->columns);
     for (int64_t i = 0; i < u->rows; i++) {
         double *v = far_mat_row(value, i), *o = far_mat_row(order, i);
         for (int64_t k = 0; k < value->cols; k++) {
             double slope = scale[k] * dot(l->slopes + k * u->cols, far_mat_row(u, i), u->cols);
+            if (!isfinite(slope)) {
+                return far_fail(ctx, FAR_ERR_RANGE,
+                                "row %lld: the slope along it is too large for a double; take a "
+                                "shorter direction",
+                                (long long)i + 1);
+            }
             o[k] = slope != 0;
             v[k] = slope != 0 ? slope : centre[k] + scale[k] * l->intercepts[k];
         }
@@ -177,6 +184,15 @@ static double raw_slopes(const line *l, int64_t k, double *out)
         square += (long double)out[i] * out[i];
     }
     return (double)sqrtl(square);
+}
+
+static bool is_flat(const line *l, int64_t k)
+{
+    int64_t d = l->columns->info.inputs, i = 0;
+    while (i < d && l->slopes[k * d + i] == 0) {
+        i++;
+    }
+    return i == d;
 }
 
 /* f(0) and what rounding may hide of it. */
@@ -256,15 +272,14 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
     hash_line(l, c->hash);
     for (int64_t k = 0; k < c->info.outputs; k++) {
         double *vector = c->vectors + k * c->input_count, length = raw_slopes(l, k, vector), doubt;
-        if (!isfinite(length)) {
-            return far_fail(ctx, FAR_ERR_VALUE, "%s: a slope is too large for a double",
-                            c->outputs[k]);
-        }
-        if (length > 0) {
-            bound_line(l, k, opts->exceeds, length, vector, &c->bounds[k]);
-        } else {
+        if (is_flat(l, k)) {
             double value = value_at_zero(l, k, &doubt);
             bound_constant(value, doubt, vector, &c->bounds[k]);
+        } else if (isfinite(length) && length >= LEAST_LENGTH) {
+            bound_line(l, k, opts->exceeds, length, vector, &c->bounds[k]);
+        } else {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: its slopes are too %s for a double",
+                            c->outputs[k], length < LEAST_LENGTH ? "small" : "large");
         }
     }
     c->info.verdict = far_certificate_worst(c);

@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 typedef struct trees {
@@ -55,35 +56,101 @@ static far_status fail_text(far_ctx *ctx, const char *what)
                     what);
 }
 
+static bool says(const json_t *o, const char *key, const char *wanted)
+{
+    const char *text = json_string_value(json_object_get(o, key));
+    return text && strcmp(text, wanted) == 0;
+}
+
+static bool says_count(const json_t *o, const char *key, size_t wanted)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%zu", wanted);
+    return says(o, key, text);
+}
+
+static bool has_lists(const json_t *tree, size_t count)
+{
+    static const char *const LISTS[] = {"left_children",    "right_children", "parents",
+                                        "split_conditions", "split_indices",  "default_left",
+                                        "base_weights",     "loss_changes",   "sum_hessian"};
+    size_t i = 0, most = sizeof LISTS / sizeof LISTS[0];
+    while (i < most && json_array_size(json_object_get(tree, LISTS[i])) == count) {
+        i++;
+    }
+    return i == most && count > 0 &&
+           says_count(json_object_get(tree, "tree_param"), "num_nodes", count);
+}
+
+/* What is no whole number leads nowhere. */
+static json_int_t entry(const json_t *tree, const char *list, size_t i)
+{
+    const json_t *v = json_array_get(json_object_get(tree, list), i);
+    return json_is_integer(v) ? json_integer_value(v) : -2;
+}
+
+/* XGBoost trusts what it reads: it would follow children that are not there, or in circles. */
+static bool is_node(const json_t *tree, json_int_t i, json_int_t count, int64_t inputs)
+{
+    json_int_t left = entry(tree, "left_children", (size_t)i);
+    json_int_t right = entry(tree, "right_children", (size_t)i);
+    json_int_t column = entry(tree, "split_indices", (size_t)i);
+    bool forward = left > i && left < count && right > i && right < count && left != right &&
+                   entry(tree, "parents", (size_t)left) == i &&
+                   entry(tree, "parents", (size_t)right) == i;
+    bool split = forward && column >= 0 && column < inputs;
+    return (split || (left == -1 && right == -1)) &&
+           entry(tree, "split_type", (size_t)i) == 0 && /* by numbers */
+           json_is_number(json_array_get(json_object_get(tree, "split_conditions"), (size_t)i));
+}
+
 /* The least and the largest leaf of a tree. Leaves have no children; their values stand among the
  * conditions of splits. */
-static far_status leaves_of(far_ctx *ctx, const json_t *tree, double *least, double *largest)
+static far_status leaves_of(far_ctx *ctx, const json_t *tree, int64_t inputs, double *least,
+                            double *largest)
 {
-    const json_t *left = json_object_get(tree, "left_children");
-    const json_t *value = json_object_get(tree, "split_conditions");
-    size_t count = json_array_size(left);
+    size_t count = json_array_size(json_object_get(tree, "left_children"));
+    const json_t *values = json_object_get(tree, "split_conditions");
     *least = INFINITY;
     *largest = -INFINITY;
-    for (size_t i = 0; i < count && json_array_size(value) == count; i++) {
-        const json_t *v = json_array_get(value, i);
-        if (json_integer_value(json_array_get(left, i)) == -1 && json_is_number(v)) {
-            *least = fmin(*least, json_number_value(v));
-            *largest = fmax(*largest, json_number_value(v));
+    if (!has_lists(tree, count)) {
+        return fail_text(ctx, "a tree has no nodes, or less of one than of another");
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!is_node(tree, (json_int_t)i, (json_int_t)count, inputs)) {
+            return fail_text(ctx, "a node of a tree leads nowhere");
+        }
+        if (entry(tree, "left_children", i) == -1) {
+            *least = fmin(*least, json_number_value(json_array_get(values, i)));
+            *largest = fmax(*largest, json_number_value(json_array_get(values, i)));
         }
     }
-    return *least <= *largest ? FAR_OK : fail_text(ctx, "a tree has no leaf");
+    return FAR_OK;
+}
+
+/* Each tree at its own place, and all of them for the one output. */
+static bool is_placed(const json_t *model, size_t i)
+{
+    const json_t *id = json_object_get(json_array_get(json_object_get(model, "trees"), i), "id");
+    return json_is_integer(id) && json_integer_value(id) == (json_int_t)i &&
+           entry(model, "tree_info", i) == 0;
 }
 
 /* XGBoost adds in float32, in an order of its own. */
-static far_status add_leaves(far_ctx *ctx, const json_t *list, double base, trees *t)
+static far_status add_leaves(far_ctx *ctx, const json_t *model, int64_t inputs, double base,
+                             trees *t)
 {
     far_status st = FAR_OK;
+    const json_t *list = json_object_get(model, "trees");
     size_t count = json_array_size(list);
     double size = fabs(base);
     t->lowest = t->highest = base;
     for (size_t i = 0; i < count; i++) {
         double least, largest;
-        FAR_TRY(leaves_of(ctx, json_array_get(list, i), &least, &largest));
+        if (!is_placed(model, i)) {
+            FAR_TRY(fail_text(ctx, "a tree is out of place"));
+        }
+        FAR_TRY(leaves_of(ctx, json_array_get(list, i), inputs, &least, &largest));
         t->lowest += least;
         t->highest += largest;
         size += fmax(fabs(least), fabs(largest));
@@ -91,8 +158,8 @@ static far_status add_leaves(far_ctx *ctx, const json_t *list, double base, tree
     double rounding = (double)(count + 2) * FLT_EPSILON * size;
     t->lowest -= rounding;
     t->highest += rounding;
-    if (!isfinite(t->lowest) || !isfinite(t->highest)) {
-        st = fail_text(ctx, "a leaf is not finite");
+    if (!(size <= FLT_MAX)) {
+        st = fail_text(ctx, "its leaves are too large for float32");
     }
 done:
     return st;
@@ -103,16 +170,9 @@ static far_status read_base(far_ctx *ctx, const json_t *learner, double *out)
 {
     const json_t *param = json_object_get(learner, "learner_model_param");
     const char *text = json_string_value(json_object_get(param, "base_score"));
-    char *end = NULL;
-    text = text && *text == '[' ? text + 1 : text;
-    *out = text ? strtod(text, &end) : NAN;
-    return isfinite(*out) && end != text ? FAR_OK : fail_text(ctx, "it has no base_score");
-}
-
-static bool says(const json_t *o, const char *key, const char *wanted)
-{
-    const char *text = json_string_value(json_object_get(o, key));
-    return text && strcmp(text, wanted) == 0;
+    const char *end = text ? far_number_parse(text + (*text == '['), out) : NULL;
+    bool whole = end && strcmp(end, *text == '[' ? "]" : "") == 0;
+    return whole && isfinite(*out) ? FAR_OK : fail_text(ctx, "it has no base_score");
 }
 
 /* That f is the sum of the leaves: other boosters weigh them, other objectives bend the sum, and
@@ -131,7 +191,8 @@ static far_status check_sum(far_ctx *ctx, const json_t *learner)
     return one ? FAR_OK : fail_text(ctx, "it has more than one output");
 }
 
-static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, trees *t)
+static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, int64_t inputs,
+                              trees *t)
 {
     far_status st;
     json_t *json = NULL;
@@ -146,10 +207,13 @@ static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, tree
     const json_t *learner = json_object_get(json, "learner");
     const json_t *model = json_object_get(json_object_get(learner, "gradient_booster"), "model");
     const json_t *list = json_object_get(model, "trees");
-    FAR_TRY(json_is_array(list) ? FAR_OK : fail_text(ctx, "it has no trees"));
+    const json_t *param = json_object_get(model, "gbtree_model_param");
+    if (!json_is_array(list) || !says_count(param, "num_trees", json_array_size(list))) {
+        FAR_TRY(fail_text(ctx, "it has no trees, or not as many as it says"));
+    }
     FAR_TRY(check_sum(ctx, learner));
     FAR_TRY(read_base(ctx, learner, &base));
-    FAR_TRY(add_leaves(ctx, list, base, t));
+    FAR_TRY(add_leaves(ctx, model, inputs, base, t));
     far_sha256_init(&h);
     far_sha256_add(&h, text, (size_t)size);
     far_sha256_finish(&h, t->hash);
@@ -176,7 +240,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_op
     far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
     FAR_TRY(far_booster_fit(ctx, &x, &y, rounds, seed, &t->booster));
     FAR_TRY(far_booster_save(t->booster, &text));
-    FAR_TRY(read_leaves(ctx, text.data, text.length, t));
+    FAR_TRY(read_leaves(ctx, text.data, text.length, x.cols, t));
     t->rows = e->rows;
     t->columns = e->columns;
     e->columns = NULL;
@@ -214,7 +278,7 @@ static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat
     return z->rows > 0 ? far_booster_eval(ctx, ((const trees *)self)->booster, z, out) : FAR_OK;
 }
 
-/* Far enough out every component that is not 0 has passed every split; float32 holds 1e30. */
+/* Far enough out every component that is not 0 has passed every split; those are of float32. */
 static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
                         far_mat *order)
 {
@@ -223,7 +287,7 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
     for (int64_t i = 0; st == FAR_OK && i < u->rows; i++) {
         const double *row = far_mat_row(u, i);
         for (int64_t j = 0; j < u->cols; j++) {
-            far[i * u->cols + j] = row[j] == 0 ? 0 : copysign(1e30, row[j]);
+            far[i * u->cols + j] = row[j] == 0 ? 0 : copysign(FLT_MAX, row[j]);
         }
         *(double *)far_mat_row(order, i) = 0;
     }
@@ -300,7 +364,8 @@ far_status far_trees_read(const far_parcel_in *p, void **out)
     }
     FAR_TRY(far_json_count(&p->whole, "rows", &t->rows));
     FAR_TRY(far_parcel_blob(p, &blob));
-    FAR_TRY(read_leaves(p->in->ctx, (const char *)blob.data, blob.size, t));
+    FAR_TRY(
+        read_leaves(p->in->ctx, (const char *)blob.data, blob.size, t->columns->info.inputs, t));
     FAR_TRY(far_booster_load(p->in->ctx, blob.data, blob.size, &t->booster));
     *out = t;
     t = NULL;

@@ -160,7 +160,7 @@ static void join_orders(const double *orders, far_prediction *p)
             most = mean[k] != 0 ? fmax(most, order[k]) : most;
         }
         for (int64_t k = 0; k < p->outputs; k++) {
-            mean[k] = order[k] == most || most == 0 ? mean[k] : 0;
+            mean[k] = order[k] == most ? mean[k] : 0;
         }
         p->order[i] = most;
     }

@@ -79,7 +79,7 @@ static far_status complete(void *user, const json_t *outputs, far_certificate *o
 
 static double number_in(const json_t *o, const char *key)
 {
-    const json_t *value = o ? json_object_get(o, key) : NULL;
+    const json_t *value = json_object_get(o, key);
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 

@@ -106,6 +106,16 @@ far_status far_parcel_blob(const far_parcel_in *p, far_input *out)
 
 /* ---- any file ------------------------------------------------------------------------------ */
 
+/* Not all that the kinds' readers say names the file. */
+static far_status name_file(const far_input *in, far_status st)
+{
+    char text[512];
+    snprintf(text, sizeof text, "%s", far_ctx_message(in->ctx));
+    return st == FAR_OK || strncmp(text, in->label, strlen(in->label)) == 0
+               ? st
+               : far_input_fail(in, st, "%s", text);
+}
+
 static far_status read_parcel(const far_parcel_in *parcel, const char *kind, far_predictor **out)
 {
     static const struct {
@@ -123,7 +133,7 @@ static far_status read_parcel(const far_parcel_in *parcel, const char *kind, far
             if (st != FAR_OK && self) {
                 KINDS[i].ops->destroy(self);
             }
-            return st;
+            return name_file(parcel->in, st);
         }
     }
     return far_json_fail(&parcel->whole, "\"kind\" is none that this farfield knows");

@@ -2,10 +2,11 @@
  * verdicts, and every message. */
 #define _GNU_SOURCE
 #include "../../src/compare/compare_internal.h"
+#include "../../src/predictor/predictor_internal.h"
 #include "../../src/regress/baseline_internal.h"
 
 #include <farfield/certify.h>
-#include <farfield/predictor.h>
+#include <farfield/train.h>
 
 #define TEST_THREADS 2
 #define TEST_CLOSE forget_xgboost
@@ -485,6 +486,125 @@ static void trees_are_those_of_the_baseline(void **state)
     far_frame_destroy(frame);
 }
 
+/* Asked for the rows that a seed predicted, the same bits. */
+static void assert_predicts(const far_comparison *c, int64_t model, int64_t seed,
+                            const far_frame *frame, const far_predictor *predictor)
+{
+    far_compare_points p = far_comparison_points(c, seed);
+    const far_compare_run *run = far_comparison_run(c, model, seed);
+    far_prediction *made;
+    far_predict_opts how;
+    far_predict_opts_init(&how);
+    must(far_predictor_predict(ctx, predictor, frame, &how, &made));
+    const double *mean = far_prediction_mean(made).data;
+    assert_int_equal(run->status, FAR_OK);
+    for (int64_t i = 0; i < p.count; i++) {
+        assert_true(run->prediction[i] == mean[p.rows[i]]);
+    }
+    far_prediction_destroy(made);
+}
+
+static far_predictor *trained_by_hand(const far_frame *frame, const unsigned char *rows,
+                                      far_standardize standardize, uint64_t seed)
+{
+    far_columns_opts o;
+    far_examples *e;
+    far_net_opts shape;
+    far_train_opts how;
+    far_net *net;
+    far_predictor *p;
+    far_columns_opts_init(&o);
+    o.target = "y";
+    o.rows = rows;
+    o.loss = FAR_LOSS_MSE;
+    o.standardize = standardize;
+    must(far_examples_learn(ctx, frame, &o, &e));
+    far_net_opts_init(&shape);
+    shape.inputs = 2;
+    shape.outputs = 1;
+    shape.seed = seed;
+    must(far_net_create(ctx, "dense(4) ln relu dense", &shape, &net));
+    must(far_net_set_columns(ctx, net, far_examples_columns(e)));
+    far_train_opts_init(&how);
+    how.seed = seed;
+    how.epochs = 3;
+    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    must(far_net_train(ctx, net, &x, &y, &how, NULL));
+    must(far_predictor_wrap(ctx, &far_finite_ops, net, false, &p));
+    far_examples_destroy(e);
+    return p;
+}
+
+static void a_finite_network_is_trained_on_the_training_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 61 };
+    far_frame *frame = table(ROWS, wave);
+    for (int standardize = 0; standardize < 2; standardize++) {
+        set_opts("finite dense(4) ln relu dense");
+        opts.certify = 1;
+        opts.epochs = 3;
+        fit.standardize = standardize;
+        far_comparison *c = compare(frame);
+        for (int64_t seed = 0; seed < 2; seed++) {
+            far_compare_points p = far_comparison_points(c, seed);
+            unsigned char rows[ROWS];
+            for (int64_t i = 0; i < ROWS; i++) {
+                rows[i] = !holds(&p, i);
+            }
+            far_predictor *own = trained_by_hand(
+                frame, rows, standardize ? FAR_STANDARDIZE_BOTH : FAR_STANDARDIZE_NONE,
+                (uint64_t)seed);
+            assert_predicts(c, 0, seed, frame, own);
+            far_predictor_destroy(own);
+        }
+        assert_string_equal(far_comparison_run(c, 0, 0)->arch, "dense(4) ln relu dense(1)");
+        assert_int_equal(bound_of(c, 0)->verdict, FAR_BOUNDED);
+        far_comparison_destroy(c);
+    }
+    far_frame_destroy(frame);
+}
+
+/* A line fitted to all rows, or to two targets. */
+static void save_line(const far_frame *frame, const char *target, const char *path)
+{
+    far_predictor *p;
+    far_columns_opts o;
+    far_columns_opts_init(&o);
+    o.target = target;
+    must(far_predictor_fit_linear(ctx, frame, &o, NAN, &p));
+    must(far_predictor_save(ctx, p, path));
+    far_predictor_destroy(p);
+}
+
+static void files_are_taken_as_they_are(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/farfield-compare-XXXXXX.far", models[64];
+    far_frame *frame = table(43, wave);
+    far_predictor *p;
+    close(mkstemps(path, 4));
+    save_line(frame, "y", path);
+    must(far_predictor_load(ctx, path, NULL, &p));
+    snprintf(models, sizeof models, "mean;%s", path);
+    set_opts(models);
+    opts.certify = 1;
+    far_comparison *c = compare(frame);
+    assert_predicts(c, 1, 0, frame, p);
+    assert_predicts(c, 1, 1, frame, p);
+    assert_int_equal(bound_of(c, 1)->verdict, FAR_UNBOUNDED);
+    far_comparison_destroy(c);
+    save_line(frame, "y,b", path);
+    c = compare(frame);
+    assert_int_equal(far_comparison_row(c, 0)->state, FAR_COMPARED_OK);
+    assert_int_equal(far_comparison_row(c, 1)->state, FAR_COMPARED_FAILED);
+    assert_holds(far_comparison_row(c, 1)->message, "it has 2 outputs");
+    far_comparison_destroy(c);
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+    unlink(path);
+}
+
 static void absent_trees_are_a_row_with_the_reason(void **state)
 {
     (void)state;
@@ -667,6 +787,8 @@ static void models_are_names_or_networks(void **state)
     assert_models("[dense(3, b=0) relu]x2 dense,linear", FAR_PARAM_NTK,
                   "[dense(3, b=0) relu]x2 dense=[dense(3, b=0) relu]x2 dense|linear=|");
     assert_models("dense", FAR_PARAM_NTK, "dense=dense|");
+    assert_models("finite dense(3) ln relu dense,mean", FAR_PARAM_NTK,
+                  "finite dense(3) ln relu dense=dense(3) ln relu dense|mean=|");
     assert_models("none,ln-every", FAR_PARAM_STANDARD,
                   "none=dense(128) relu dense(128) relu dense(1)|ln-every=dense(128) ln relu "
                   "dense(128) ln relu dense(1)|");
@@ -688,6 +810,10 @@ static void bad_models_are_refused(void **state)
         {"ln-frist", FAR_ERR_ARG, "did you mean ln-first?"},
         {"none;qqqqqqqqq", FAR_ERR_ARG, "there is no model 'qqqqqqqqq'. Models are"},
         {"dense ln rleu dense", FAR_ERR_PARSE, "^"},
+        {"finite dense(3) rleu dense", FAR_ERR_PARSE, "^"},
+        {"mean;nowhere.far", FAR_ERR_IO, "nowhere.far"},
+        {"nowhere.safetensors", FAR_ERR_IO, "nowhere.safetensors"},
+        {".far", FAR_ERR_ARG, "there is no model '.far'"},
         {"mean;none;mean", FAR_ERR_ARG, "'mean' is named twice"},
         {" ; ,", FAR_ERR_ARG, "empty"},
         {"", FAR_ERR_ARG, "empty"},
@@ -719,6 +845,12 @@ static void options_out_of_range_are_refused(void **state)
     set_opts("mean");
     opts.rounds = 0;
     assert_refused(frame, FAR_ERR_ARG, "rounds is 0");
+    set_opts("mean");
+    opts.epochs = 0;
+    assert_refused(frame, FAR_ERR_ARG, "epochs is 0");
+    set_opts("mean");
+    fit.target = "y,b";
+    assert_refused(frame, FAR_ERR_ARG, "one target, not on 2");
     set_opts("mean");
     opts.certify_seconds = -1;
     assert_refused(frame, FAR_ERR_ARG, "seconds for a certificate");
@@ -1006,6 +1138,7 @@ static void fail_each_allocation(const char *models, bool certify)
     far_frame *frame = table(19, wave);
     set_opts(models);
     opts.certify = certify;
+    opts.epochs = 1;
     far_comparison_destroy(compare(frame)); /* what is measured once is measured now */
     int64_t before = test_heap.live_blocks, k = 0;
     for (bool failed = true; failed; k += k < 200 ? 1 : k / 20) {
@@ -1034,6 +1167,12 @@ static void every_allocation_may_fail(void **state)
     fail_each_allocation("mean;ln-first;linear", false);
 }
 
+static void every_allocation_of_a_training_may_fail(void **state)
+{
+    (void)state;
+    fail_each_allocation("finite dense(2) relu dense;mean", false);
+}
+
 static void every_allocation_of_a_verdict_may_fail(void **state)
 {
     (void)state;
@@ -1055,6 +1194,8 @@ int main(void)
         TEST(a_constant_runs_nowhere),
         TEST(the_smallest_slope_runs_away),
         TEST(trees_are_those_of_the_baseline),
+        TEST(a_finite_network_is_trained_on_the_training_rows),
+        TEST(files_are_taken_as_they_are),
         TEST(absent_trees_are_a_row_with_the_reason),
         TEST(auto_chooses_on_the_training_rows),
         TEST(a_model_that_fails_does_not_stop_the_others),
@@ -1078,6 +1219,7 @@ int main(void)
         TEST(states_have_names),
         TEST(cancelling_ends_it),
         TEST(every_allocation_may_fail),
+        TEST(every_allocation_of_a_training_may_fail),
         TEST(every_allocation_of_a_verdict_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,128 +1,7 @@
 /* Predictors of every kind through the same calls: values against what they are made of, limits,
  * certificates and their checks, files and what is wrong with them. */
-#include "../../src/data/frame_internal.h"
-#include "../../src/predictor/predictor_internal.h"
-
 #include "harness.h"
-
-enum { ROWS = 40, INPUTS = 3 };
-
-static double wave(double a, double b)
-{
-    return sin(3 * a) + b * b - 0.5 * a * b;
-}
-
-/* Two numbers and a category of two would make 4 inputs; numbers alone, and c is nearly useless. */
-static far_frame *table(void)
-{
-    static const char *const names[] = {"a", "b", "c", "y"};
-    double values[ROWS * 4];
-    for (int i = 0; i < ROWS; i++) {
-        double *row = values + 4 * i;
-        row[0] = sin(i);
-        row[1] = 5 + cos(2.0 * i);
-        row[2] = 1e-3 * (i % 7);
-        row[3] = wave(row[0], row[1]);
-    }
-    far_frame *frame;
-    far_mat m = far_mat_view(values, ROWS, 4, FAR_F64);
-    must(far_frame_from_mat(ctx, &m, names, &frame));
-    return frame;
-}
-
-static far_columns_opts columns(void)
-{
-    far_columns_opts o;
-    far_columns_opts_init(&o);
-    o.target = "y";
-    return o;
-}
-
-static far_predictor *line(const far_frame *frame, double ridge)
-{
-    far_predictor *p;
-    far_columns_opts o = columns();
-    must(far_predictor_fit_linear(ctx, frame, &o, ridge, &p));
-    return p;
-}
-
-static far_predictor *model(const far_frame *frame, const char *arch)
-{
-    far_predictor *p;
-    far_fit_opts o;
-    far_fit_opts_init(&o);
-    o.target = "y";
-    o.arch = arch;
-    o.ridge = 1e-3;
-    must(far_predictor_fit(ctx, frame, &o, &p));
-    return p;
-}
-
-/* Untrained weights will do. */
-static far_predictor *net(const far_frame *frame, const char *arch, uint64_t seed)
-{
-    far_net *made;
-    far_examples *e;
-    far_predictor *p;
-    far_net_opts how;
-    far_columns_opts o = columns();
-    o.loss = FAR_LOSS_MSE;
-    must(far_examples_learn(ctx, frame, &o, &e));
-    far_net_opts_init(&how);
-    how.inputs = INPUTS;
-    how.outputs = 1;
-    how.seed = seed;
-    must(far_net_create(ctx, arch, &how, &made));
-    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
-    far_examples_destroy(e);
-    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
-    return p;
-}
-
-static far_predictor *mean_of(far_predictor *a, far_predictor *b)
-{
-    far_predictor *members[] = {a, b}, *p;
-    must(far_predictor_committee(ctx, members, 2, &p));
-    return p;
-}
-
-/* One of each kind; trees only where the library is there. */
-enum { KINDS = 8 };
-static far_predictor *make(const far_frame *frame, int kind)
-{
-    far_predictor *p = NULL;
-    far_columns_opts o = columns();
-    switch (kind) {
-    case 0:
-        return model(frame, "dense ln relu dense");
-    case 1:
-        return model(frame, "dense relu dense");
-    case 2:
-        return net(frame, "dense(8) ln relu dense", 1);
-    case 3:
-        return line(frame, NAN);
-    case 4:
-        return mean_of(net(frame, "dense(5) relu dense", 2), line(frame, NAN));
-    case 5:
-        return mean_of(net(frame, "dense(5) ln relu dense", 3), line(frame, INFINITY));
-    case 6:
-        return line(frame, INFINITY);
-    default:
-        if (far_xgboost_version(ctx)) {
-            must(far_predictor_fit_trees(ctx, frame, &o, 12, 0, &p));
-        }
-        return p;
-    }
-}
-
-static double value(const far_predictor *p, const double *x)
-{
-    double f;
-    far_mat in = far_mat_view((double *)x, 1, INPUTS, FAR_F64);
-    far_mat out = far_mat_view(&f, 1, 1, FAR_F64);
-    must(far_predictor_eval(ctx, p, &in, &out));
-    return f;
-}
+#include "predictors.h"
 
 static far_prediction *predicted(const far_predictor *p, const far_frame *frame, int at_infinity)
 {
@@ -185,18 +64,6 @@ static void limits_are_what_comes(void **state)
         far_predictor_destroy(p);
     }
     far_frame_destroy(frame);
-}
-
-static char *certificate_of(const far_predictor *p, far_certificate **out)
-{
-    char *text;
-    far_certify_opts o;
-    far_certify_opts_init(&o);
-    o.seconds = 0.2;
-    o.exceeds = 1e4;
-    must(far_predictor_certify(ctx, p, &o, out));
-    must(far_certificate_json(ctx, *out, &text));
-    return text;
 }
 
 /* Values at points of every size obey what is certified; the text holds, and of the others not. */
@@ -302,22 +169,6 @@ static void files_give_the_same_bits(void **state)
     far_frame_destroy(frame);
 }
 
-static char *bytes_of(const far_predictor *p, int64_t *size)
-{
-    char *bytes;
-    must(far_predictor_save(ctx, p, "whole.far"));
-    FILE *file = fopen("whole.far", "rb");
-    assert_non_null(file);
-    fseek(file, 0, SEEK_END);
-    *size = ftell(file);
-    rewind(file);
-    bytes = malloc((size_t)*size);
-    assert_int_equal(fread(bytes, 1, (size_t)*size, file), *size);
-    fclose(file);
-    unlink("whole.far");
-    return bytes;
-}
-
 /* Every byte changed, and every length: refused, or what it was. */
 static void damaged_files_are_refused(void **state)
 {
@@ -343,64 +194,6 @@ static void damaged_files_are_refused(void **state)
         free(bytes);
         far_predictor_destroy(p);
     }
-    far_frame_destroy(frame);
-}
-
-static void put_rows(far_json_out *w, json_t *manifest, const void *self)
-{
-    (void)self;
-    far_json_put(w, manifest, "rows", json_integer(ROWS));
-}
-
-/* A file of trees may be anything that XGBoost takes; a proof is of sums of leaves alone. */
-static void trees_of_another_kind_are_refused(void **state)
-{
-    (void)state;
-    static const char *const edits[][2] = {{"\"gbtree\"", "\"dart\""},
-                                           {"\"reg:squarederror\"", "\"count:poisson\""},
-                                           {"\"num_class\":\"0\"", "\"num_class\":\"3\""},
-                                           {"\"trees\":[", "\"trees\":7,\"rest\":["},
-                                           {"{\"learner\"", "[\"learner\""}};
-    far_frame *frame = table();
-    far_predictor *p = make(frame, KINDS - 1), *again;
-    for (int i = 0; p && i < COUNT(edits); i++) {
-        int64_t size;
-        char *bytes = bytes_of(p, &size);
-        far_parcel_in in;
-        far_input whole = {0}, blob = {0};
-        const char *kind;
-        must(far_input_copy(ctx, "f", bytes, size, &whole));
-        must(far_parcel_open(&whole, &in, &kind));
-        must(far_parcel_blob(&in, &blob));
-        char *at = strstr((char *)blob.data, edits[i][0]);
-        assert_non_null(at);
-        far_text changed = {.ctx = ctx};
-        far_text_add(&changed, "%.*s%s%s", (int)(at - (char *)blob.data), (char *)blob.data,
-                     edits[i][1], at + strlen(edits[i][0]));
-        must(changed.status);
-        far_output o;
-        char *out;
-        size_t length;
-        FILE *stream = open_memstream(&out, &length);
-        must(far_output_open_stream(ctx, stream, &o));
-        far_parcel parcel = {.kind = "trees",
-                             .columns = far_predictor_columns(p),
-                             .put = put_rows,
-                             .blob = &changed};
-        must(far_parcel_write(&parcel, &o));
-        must(far_output_commit(&o));
-        far_output_close(&o);
-        fclose(stream);
-        assert_int_equal(far_predictor_parse(ctx, "f", out, (int64_t)length, true, NULL, &again),
-                         FAR_ERR_FORMAT);
-        free(out);
-        free(bytes);
-        far_free(ctx, changed.data);
-        far_parcel_clear(&in);
-        far_input_clear(&blob);
-        far_input_clear(&whole);
-    }
-    far_predictor_destroy(p);
     far_frame_destroy(frame);
 }
 
@@ -431,7 +224,6 @@ static void a_line_is_the_least_squares_line(void **state)
     far_frame_destroy(frame);
 }
 
-/* Members that grow against each other along the direction of the first cancel there. */
 /* Without a level there is nothing to be beyond of. */
 static void a_line_without_a_level_states_none(void **state)
 {
@@ -449,6 +241,7 @@ static void a_line_without_a_level_states_none(void **state)
     far_frame_destroy(frame);
 }
 
+/* Members that grow against each other along the direction of the first cancel there. */
 static void committees_that_cancel_are_not_called_unbounded(void **state)
 {
     (void)state;
@@ -546,7 +339,6 @@ int main(void)
         TEST(changed_certificates_are_refused),
         TEST(files_give_the_same_bits),
         TEST(damaged_files_are_refused),
-        TEST(trees_of_another_kind_are_refused),
         TEST(a_line_is_the_least_squares_line),
         TEST(a_line_without_a_level_states_none),
         TEST(committees_that_cancel_are_not_called_unbounded),

@@ -55,7 +55,7 @@ typedef struct job {
     reproduce_args args;
     report report; /* what it tells at the end */
     char *command;
-    bool disagreed;
+    bool disagreed, ran; /* ran: at least one experiment */
 } job;
 
 /* ---- the list ------------------------------------------------------------------------------ */
@@ -193,6 +193,7 @@ static int make_folder(const char *path, bool *made)
 static int conclude(job *j, const experiment *e, const reproduction *r, far_status st)
 {
     put_reproduction(j->report.result, e, r, st);
+    j->ran = true;
     if (!j->args.json && r->claims > 0) {
         print_summary(e, r);
     }
@@ -308,7 +309,7 @@ static int run_experiments(job *j, const command_line *line)
         far_result_open_list(r->result, "experiments");
         code = run_all(j, line);
         far_result_close(r->result);
-        int printed = j->args.json ? report_print(r) : EXIT_DONE;
+        int printed = j->args.json && j->ran ? report_print(r) : EXIT_DONE;
         code = code == EXIT_DONE ? printed : code;
         fflush(stdout);
         session_idle(&j->s);

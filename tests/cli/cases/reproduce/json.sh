@@ -15,3 +15,5 @@ listed = {e["id"]: e for e in json.load(open("list.json"))["experiments"]}
 assert listed["ln-fig2"]["data"] is None and listed["ln-fig2"]["data_reason"] == "none"
 assert listed["ln-fig3"]["data"] == "protein" and listed["ln-fig3"]["seconds"] > 60
 PYTHON
+expect_code 1 "$FARFIELD" reproduce ln-fig2 --quick --json -o no/folder >none 2>/dev/null
+[ ! -s none ]

@@ -5,6 +5,9 @@
 
 far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name)
 {
+    if (!values) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is NULL", name);
+    }
     for (int64_t i = 0; i < n; i++) {
         if (!isfinite(values[i])) {
             return far_fail(ctx, FAR_ERR_VALUE, "%s: number %lld is %g", name, (long long)i + 1,

@@ -51,15 +51,18 @@ static void other_networks_are_named(void **state)
         "dense(6) ln(groups=2) dense(6) ln dense(2)",
         "dense(3) ln dense(3) relu dense(2)",
         "dense(3) ln dense(3) ln",
+        "dense(3) ln(affine) dense(2)",
+        "dense(3) ln dense(3) rms dense(2)",
     };
-    for (int i = 0; i < COUNT(OTHER); i++) {
+    for (int i = 0; i <= COUNT(OTHER); i++) {
         far_lnnet_shape shape;
         far_net_opts opts;
         far_net *net;
         far_net_opts_init(&opts);
         opts.inputs = INPUTS;
-        opts.init = FAR_INIT_TORCH;
-        must(far_net_create(ctx, OTHER[i], &opts, &net));
+        opts.init = i < COUNT(OTHER) ? FAR_INIT_TORCH : FAR_INIT_NTK; /* whose weights are scaled */
+        must(
+            far_net_create(ctx, i < COUNT(OTHER) ? OTHER[i] : "dense(3) ln dense(2)", &opts, &net));
         refused(far_lnnet_describe(ctx, net, &shape), FAR_ERR_ARG,
                 "is no network of far_lnnet_build");
         far_net_destroy(net);

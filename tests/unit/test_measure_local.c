@@ -332,6 +332,19 @@ static void gradients_on_a_grid(void **state)
     assert_near(slope[0], 1, 0);
     assert_near(slope[1], 3, 0);
     assert_near(slope[2], 4, 0);
+    refused(far_grid_gradient(ctx, NULL, values, &out), FAR_ERR_ARG, "coordinates");
+    refused(far_grid_gradient(ctx, &x, NULL, &out), FAR_ERR_ARG, "field");
+    refused(far_grid_gradient(ctx, &x, values, NULL), FAR_ERR_ARG, "out");
+    line[2] = 1; /* twice */
+    refused(far_grid_gradient(ctx, &x, values, &out), FAR_ERR_VALUE, "no full grid");
+    double street[4] = {5, 0, 5, 2}, slopes[4]; /* of one house number more than of streets */
+    x = mat(street, 2, 2);
+    out = mat(slopes, 2, 2);
+    OK(far_grid_gradient(ctx, &x, values, &out));
+    assert_true(slopes[0] == 0 && slopes[1] == 0.5 && slopes[2] == 0 && slopes[3] == 0.5);
+    far_mat none = mat(line, 0, 1), flat = mat(line, 3, 0);
+    refused(far_check_coordinates(ctx, &none, 0), FAR_ERR_SHAPE, "there are 0 points");
+    refused(far_check_coordinates(ctx, &flat, 3), FAR_ERR_SHAPE, "coordinates: 3 x 0");
     free(field);
     free(g);
 }

@@ -139,6 +139,10 @@ static void exponents_of_the_theory(void **state)
                      FAR_ERR_ARG);
     assert_int_equal(far_power_expect(ctx, 1, 0, NAN, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t),
                      FAR_ERR_ARG);
+    refused(far_power_expect(ctx, 1, 0, INFINITY, FAR_KERNEL_NTK, FAR_TARGET_JUMP, &t), FAR_ERR_ARG,
+            "of degree inf");
+    refused(far_power_expect(ctx, 1, 0, -0.25, FAR_KERNEL_NNGP, FAR_TARGET_JUMP, &t), FAR_ERR_ARG,
+            "of degree -0.25");
     assert_int_equal(far_power_expect(ctx, 1, 0, 1, FAR_KERNEL_NTK, (far_power_target)7, &t),
                      FAR_ERR_ARG);
 }
@@ -170,6 +174,13 @@ static void smooth_activations_are_refused_in_words(void **state)
     assert_near(q, 2, 0);
     OK(far_power_degree(ctx, "dense relu(3) dense skip(abs dense) dense", &q));
     assert_near(q, 1, 0);
+    OK(far_power_degree(ctx, "dense relu(3) dense leaky_relu(0.2) dense", &q));
+    assert_near(q, 1, 0);
+    OK(far_power_degree(ctx, "dense identity dense relu(2) dense", &q));
+    assert_near(q, 2, 0);
+    assert_int_equal(far_power_degree(ctx, "dense identity dense", &q), FAR_ERR_ARCH);
+    assert_message("linear");
+    assert_int_equal(far_power_degree(ctx, "dense leaky_relu(1) dense", &q), FAR_ERR_ARCH);
     assert_int_equal(far_power_degree(ctx, "dense ln tanh dense", &q), FAR_ERR_ARCH);
     assert_message("tanh is smooth");
     assert_message("faster than any power");

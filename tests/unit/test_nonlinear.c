@@ -635,6 +635,25 @@ static void planes_find_what_lines_do_not(void **state)
     far_net_destroy(net);
 }
 
+/* One point, no class but one, and classes that lie in the same place. */
+static void circles_without_scatter(void **state)
+{
+    (void)state;
+    int64_t labels[4] = {0, 0, 2, 2};
+    double counts[3] = {2, 0, 2}, means[6], q[2], one[8] = {1, 0, 1, 0, 1, 0, 1, 0};
+    double cross[8] = {1, 0, -1, 0, 0, 1, 0, -1};
+    double apart[8] = {1, 0, 1, 0, -1, 0, -1, 0}; /* on one line */
+    far_circle c = {4, 3, labels, counts, one, means};
+    assert_near(far_circle_lssr(&c, q), 1, 0);
+    assert_true(q[0] == 0 && q[1] == 0);
+    c.s = cross;
+    assert_near(far_circle_lssr(&c, q), 1, 1e-15);
+    assert_near(2 * (q[0] * q[0] + q[1] * q[1]), 1, 1e-15); /* q' St q */
+    c.s = apart;
+    assert_near(far_circle_lssr(&c, q), 0, 1e-15);
+    assert_near(4 * q[0] * q[0], 1, 1e-15);
+}
+
 static void slopes_on_the_circle_agree_with_differences(void **state)
 {
     enum { POINTS = 11 };
@@ -792,6 +811,7 @@ static void long_calls_can_be_cancelled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(circles_without_scatter),
         TEST(xor_has_no_linear_structure),
         TEST(a_line_by_hand),
         TEST(the_four_formulas_of_lssr_agree),

@@ -449,6 +449,8 @@ static void bad_arguments_are_refused(void **state)
     assert_non_null(strstr(far_ctx_message(ctx), "4 groups do not divide 6"));
     assert_int_equal(far_ln_hessian(ctx, &m, 1, -1, &out), FAR_ERR_ARG);
     assert_int_equal(far_ln_hessian(ctx, &m, 1, NAN, &out), FAR_ERR_ARG);
+    refused(far_ln_hessian(ctx, &m, 1, INFINITY, &out), FAR_ERR_ARG, "eps is inf");
+    refused(far_ln_hessian(ctx, NULL, 1, 0, &out), FAR_ERR_ARG, "x");
     assert_int_equal(far_ln_hessian(ctx, &m, 1, 0, &wide), FAR_ERR_SHAPE);
     assert_int_equal(far_ln_amplification(ctx, 2, 1, NULL, NULL, &bound), FAR_ERR_ARG);
     assert_int_equal(far_ln_amplification(ctx, 6, 4, NULL, NULL, &bound), FAR_ERR_SHAPE);

@@ -125,6 +125,41 @@ static void metadata_of_the_precision_is_checked(void **state)
     far_net_destroy(net);
 }
 
+/* A precision alone says too little. */
+static void a_precision_without_bits_is_refused(void **state)
+{
+    (void)state;
+    far_mat x = rows_of_points();
+    far_lnnet_checked checked;
+    far_net *net = make_net("dense(3) ln dense(2)", FAR_INIT_TORCH);
+    must(far_net_set_metadata(ctx, net, "lnnet.precision", "quad"));
+    refused(far_lnnet_check(ctx, net, &x, LABELS, 0, 0, &checked), FAR_ERR_FORMAT, "lnnet.bits ''");
+    far_net_destroy(net);
+}
+
+/* A label below 0, and columns that have the least of all ranges, or none. */
+static void rows_that_no_network_tells_apart_are_refused(void **state)
+{
+    (void)state;
+    double narrow[] = {7, 0, 1, 7, 0x1p-1074, 1}, same[] = {7, 7, 7, 7};
+    int64_t labels[] = {0, 1}, wrong[] = {0, -1}, one[] = {0, 0};
+    far_mat x = far_mat_view(narrow, 2, 3, FAR_F64), y = far_mat_view(same, 2, 2, FAR_F64);
+    far_lnnet_opts opts;
+    far_lnnet_checked checked;
+    far_net *net;
+    far_lnnet_opts_init(&opts);
+    refused(far_lnnet_build(ctx, &x, wrong, 2, &opts, &net, NULL), FAR_ERR_ARG,
+            "row 2 has label -1; classes are 0 to 1");
+    refused(far_lnnet_build(ctx, &x, labels, 2, &opts, &net, NULL), FAR_ERR_VALUE,
+            "column 2 has a range of");
+    refused(far_lnnet_build(ctx, &y, labels, 2, &opts, &net, NULL), FAR_ERR_VALUE,
+            "rows 1 and 2 are identical");
+    must(far_lnnet_build(ctx, &y, one, 2, &opts, &net, NULL));
+    must(far_lnnet_check(ctx, net, &y, one, 0, 0, &checked));
+    assert_int_equal(checked.wrong, 0);
+    far_net_destroy(net);
+}
+
 static void parameters_of_metadata_are_read_whole_or_not(void **state)
 {
     (void)state;
@@ -469,6 +504,8 @@ int main(void)
         TEST(other_networks_are_named),
         TEST(shapes_are_told),
         TEST(metadata_of_the_precision_is_checked),
+        TEST(a_precision_without_bits_is_refused),
+        TEST(rows_that_no_network_tells_apart_are_refused),
         TEST(parameters_of_metadata_are_read_whole_or_not),
         TEST(checks_want_all_their_arguments),
         TEST(traces_want_the_shapes_they_fill),

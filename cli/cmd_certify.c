@@ -219,23 +219,23 @@ static int check_certificate(session *s, const certify_args *a, const far_predic
 /* ---- the job ------------------------------------------------------------------------------- */
 
 typedef struct certify_job {
-    certify_args args;
-    far_fit_opts fit;
     session s;
+    far_fit_opts fit;
+    certify_args args;
 } certify_job;
 
 static int run_certify(void *user)
 {
     certify_job *j = user;
-    session *s = &j->s;
     const certify_args *a = &j->args;
     certified m = {0};
-    int code = a->output ? output_possible(VERB, s->ctx, a->output) : EXIT_DONE;
+    int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
-        code = a->fit.target ? fit_model(s, a, &j->fit, &m) : load(s, a, &m);
+        code = a->fit.target ? fit_model(&j->s, a, &j->fit, &m) : load(&j->s, a, &m);
     }
     if (code == EXIT_DONE) {
-        code = a->check ? check_certificate(s, a, m.predictor) : certify_subject(s, a, m.predictor);
+        code = a->check ? check_certificate(&j->s, a, m.predictor)
+                        : certify_subject(&j->s, a, m.predictor);
     }
     far_predictor_destroy(m.predictor);
     far_model_destroy(m.fitted);

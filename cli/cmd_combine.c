@@ -9,6 +9,7 @@
 #define VERB "combine"
 
 typedef struct combine_args {
+    session s;
     common_args common;
     const char *output;
     const char *members[MAX_OPERANDS];
@@ -63,8 +64,10 @@ static int tell(session *s, const combine_args *a, const far_predictor *p)
     return report_end(&r, code);
 }
 
-static int combine(session *s, const combine_args *a)
+static int combine(void *user)
 {
+    combine_args *a = user;
+    session *s = &a->s;
     far_predictor *members[MAX_OPERANDS] = {NULL}, *p = NULL;
     int code = output_possible(VERB, s->ctx, a->output), loaded = 0;
     for (; code == EXIT_DONE && loaded < a->count; loaded++) {
@@ -88,13 +91,6 @@ static int combine(session *s, const combine_args *a)
 int cmd_combine(int argc, char **argv)
 {
     combine_args a = {.common = {.threads = default_threads()}};
-    session s = {0};
-    int code = read_command_line(argc, argv, &a);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&s, VERB, &a.common);
-    code = code == EXIT_DONE ? combine(&s, &a) : code;
-    session_close(&s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &a),
+                       (verb_job){&a.s, &a.common, combine, NULL, &a});
 }

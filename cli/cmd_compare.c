@@ -238,8 +238,9 @@ static int check_models(job *j)
     return usage_code(st);
 }
 
-static int run_compare(job *j)
+static int run_compare(void *user)
 {
+    job *j = user;
     int code = check_models(j);
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
@@ -265,23 +266,18 @@ static void set_defaults(compare_args *args)
     args->fit.arch = ""; /* models name their own; an absolute ridge may go with them */
 }
 
+static void clean(void *user)
+{
+    job *j = user;
+    far_comparison_destroy(j->comparison);
+    dataset_free(&j->data);
+}
+
 int cmd_compare(int argc, char **argv)
 {
     job j = {0};
     set_defaults(&j.args);
     int code = read_command_line(argc, argv, &j.args);
-    if (code == OPTIONS_OK) {
-        code = read_options(&j);
-    }
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    if (code == EXIT_DONE) {
-        code = run_compare(&j);
-    }
-    far_comparison_destroy(j.comparison);
-    dataset_free(&j.data);
-    session_close(&j.s);
-    return code;
+    code = code == OPTIONS_OK ? read_options(&j) : code;
+    return session_run(VERB, code, (verb_job){&j.s, &j.args.common, run_compare, clean, &j});
 }

@@ -93,9 +93,18 @@ static int fit_and_save(session *s, const cmd_fit_args *args, far_fit_opts *opts
     return code;
 }
 
-static int run_fit(session *s, const cmd_fit_args *args, far_fit_opts *opts)
+typedef struct fit_job {
+    cmd_fit_args args;
+    far_fit_opts opts;
+    session s;
+} fit_job;
+
+static int run_fit(void *user)
 {
-    int code = fit_check_arch(s, opts);
+    fit_job *j = user;
+    session *s = &j->s;
+    const cmd_fit_args *args = &j->args;
+    int code = fit_check_arch(s, &j->opts);
     if (code == EXIT_DONE && args->output) {
         code = output_possible(VERB, s->ctx, args->output);
     }
@@ -103,26 +112,14 @@ static int run_fit(session *s, const cmd_fit_args *args, far_fit_opts *opts)
         return fit_baseline(s, &args->fit, &args->common, (baseline_model)args->model, args->data,
                             args->output);
     }
-    return code == EXIT_DONE ? fit_and_save(s, args, opts) : code;
+    return code == EXIT_DONE ? fit_and_save(s, args, &j->opts) : code;
 }
 
 int cmd_fit(int argc, char **argv)
 {
-    cmd_fit_args args = {.common = {.threads = default_threads()}};
-    far_fit_opts opts;
-    fit_defaults(&args.fit);
-    int code = read_command_line(argc, argv, &args);
-    if (code == OPTIONS_OK) {
-        code = fit_read_args(VERB, &args.fit, &opts);
-    }
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    session s = {0};
-    code = session_start(&s, VERB, &args.common);
-    if (code == EXIT_DONE) {
-        code = run_fit(&s, &args, &opts);
-    }
-    session_close(&s);
-    return code;
+    fit_job j = {.args = {.common = {.threads = default_threads()}}};
+    fit_defaults(&j.args.fit);
+    int code = read_command_line(argc, argv, &j.args);
+    code = code == OPTIONS_OK ? fit_read_args(VERB, &j.args.fit, &j.opts) : code;
+    return session_run(VERB, code, (verb_job){&j.s, &j.args.common, run_fit, NULL, &j});
 }

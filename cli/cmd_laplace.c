@@ -226,8 +226,9 @@ static int open_network(laplace_job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(laplace_job *j)
+static int run(void *user)
 {
+    laplace_job *j = user;
     int code = j->args.output ? output_possible(VERB, j->s.ctx, j->args.output) : EXIT_DONE;
     code = code == EXIT_DONE ? open_network(j) : code;
     code = code == EXIT_DONE ? laplace_read_rows(j) : code;
@@ -253,12 +254,6 @@ static laplace_args default_args(void)
 int cmd_laplace(int argc, char **argv)
 {
     laplace_job j = {.args = default_args()};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    code = code == EXIT_DONE ? run(&j) : code;
-    laplace_free(&j);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, laplace_free, &j});
 }

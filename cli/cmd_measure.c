@@ -275,7 +275,7 @@ static int write_numbers(job *j)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static int run(job *j)
+static int measure_all(job *j)
 {
     const measure_args *a = &j->args;
     int32_t needs = 0;
@@ -290,19 +290,18 @@ static int run(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static int run(void *user)
+{
+    job *j = user;
+    int code = j->args.list ? list_measures(j) : measure_all(j);
+    source_free(&j->kernel);
+    free(j->numbers);
+    return code;
+}
+
 int cmd_measure(int argc, char **argv)
 {
     job j = {.args = {.common = {.threads = default_threads()}, .source = {.outputs = "trace"}}};
-    int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK) {
-        return code;
-    }
-    code = session_start(&j.s, VERB, &j.args.common);
-    if (code == EXIT_DONE) {
-        code = j.args.list ? list_measures(&j) : run(&j);
-    }
-    free(j.numbers);
-    source_free(&j.kernel);
-    session_close(&j.s);
-    return code;
+    return session_run(VERB, read_command_line(argc, argv, &j.args),
+                       (verb_job){&j.s, &j.args.common, run, NULL, &j});
 }

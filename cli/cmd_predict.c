@@ -449,8 +449,9 @@ static int write_result(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
-static int run_predict(job *j)
+static int run_predict(void *user)
 {
+    job *j = user;
     const predict_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
@@ -465,8 +466,9 @@ static int run_predict(job *j)
     return code == EXIT_DONE ? write_result(j) : code;
 }
 
-static void job_close(job *j)
+static void clean(void *user)
 {
+    job *j = user;
     for (int64_t k = 0; k < j->column_count; k++) {
         free(j->columns[k].name);
     }
@@ -476,7 +478,6 @@ static void job_close(job *j)
     far_prediction_destroy(j->prediction);
     dataset_free(&j->data);
     far_predictor_destroy(j->of);
-    session_close(&j->s);
 }
 
 int cmd_predict(int argc, char **argv)
@@ -487,13 +488,8 @@ int cmd_predict(int argc, char **argv)
                       .common = {.threads = default_threads()},
                       .kernel = predict_kernel_defaults()}};
     int code = read_command_line(argc, argv, &j.args);
-    if (code != OPTIONS_OK || j.args.of_kernel) {
-        return code == OPTIONS_OK ? predict_kernel(&j.args.kernel) : code;
+    if (code == OPTIONS_OK && j.args.of_kernel) {
+        return predict_kernel(&j.args.kernel);
     }
-    code = session_start(&j.s, VERB, &j.args.common);
-    if (code == EXIT_DONE) {
-        code = run_predict(&j);
-    }
-    job_close(&j);
-    return code;
+    return session_run(VERB, code, (verb_job){&j.s, &j.args.common, run_predict, clean, &j});
 }

@@ -231,6 +231,15 @@ int gaps_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char
     return matrix_written(verb_name, ctx, st, path);
 }
 
+int64_t place_of_largest(const double *values, int64_t count)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < count; k++) {
+        best = values[k] > values[best] ? k : best;
+    }
+    return best;
+}
+
 double mat_get(const far_mat *m, int64_t i, int64_t j)
 {
     int64_t at = i * m->ld + j;

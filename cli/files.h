@@ -36,6 +36,8 @@ int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dt
 
 /* Element (i, j) of a host matrix. */
 double mat_get(const far_mat *m, int64_t i, int64_t j);
+/* Where the first of the largest is. */
+int64_t place_of_largest(const double *values, int64_t count);
 
 /* Whether far_mat_write knows the ending of path, which may be NULL; if not, with a line on stderr.
  */

@@ -84,7 +84,7 @@ void rows_free(rows *r);
 
 int laplace_fit(laplace_job *j);
 int laplace_judge(laplace_job *j);
-void laplace_free(laplace_job *j);
+void laplace_free(void *job);
 
 /* ---- laplace_show.c ---- */
 

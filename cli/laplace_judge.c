@@ -352,8 +352,9 @@ static void saying_free(saying *s)
     free(s->probability.data);
 }
 
-void laplace_free(laplace_job *j)
+void laplace_free(void *job)
 {
+    laplace_job *j = job;
     for (int f = 0; f < FORMS; f++) {
         saying_free(&j->forms[f].in);
         saying_free(&j->forms[f].out);
@@ -366,5 +367,4 @@ void laplace_free(laplace_job *j)
     rows_free(&j->test);
     rows_free(&j->ood);
     far_net_destroy(j->net);
-    session_close(&j->s);
 }

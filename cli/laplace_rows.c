@@ -130,15 +130,6 @@ static int read_inputs(laplace_job *j, rows *r)
 
 /* ---- targets ------------------------------------------------------------------------------- */
 
-static int64_t largest(const double *row, int64_t count)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < count; k++) {
-        best = row[k] > row[best] ? k : best;
-    }
-    return best;
-}
-
 static int label_rows(laplace_job *j, rows *r)
 {
     const double *y = r->y.data;
@@ -148,7 +139,7 @@ static int label_rows(laplace_job *j, rows *r)
         return failure(j->s.verb, "%s: out of memory", r->table.label);
     }
     for (int64_t i = 0; i < r->y.rows; i++) {
-        r->labels[i] = outputs == 1 ? y[i] > 0.5 : largest(y + i * outputs, outputs);
+        r->labels[i] = outputs == 1 ? y[i] > 0.5 : place_of_largest(y + i * outputs, outputs);
     }
     return EXIT_DONE;
 }

@@ -1,3 +1,4 @@
+#include "files.h"
 #include "lnnet.h"
 
 #include <stdlib.h>
@@ -29,15 +30,6 @@ int labelled_check_usage(const char *verb_name, const labelled_args *a)
                     : usage_error(verb_name, "--label is missing: which column has the classes?");
 }
 
-static int64_t class_of(const double *indicator, int64_t classes)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < classes; k++) {
-        best = indicator[k] > indicator[best] ? k : best;
-    }
-    return best;
-}
-
 static int take_labels(session *s, labelled *l)
 {
     far_mat y = far_examples_targets(l->data);
@@ -48,7 +40,7 @@ static int take_labels(session *s, labelled *l)
         return failure(s->verb, "out of memory");
     }
     for (int64_t i = 0; i < y.rows; i++) {
-        l->labels[i] = class_of((const double *)y.data + i * y.ld, l->classes);
+        l->labels[i] = place_of_largest((const double *)y.data + i * y.ld, l->classes);
     }
     return EXIT_DONE;
 }

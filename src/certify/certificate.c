@@ -322,6 +322,7 @@ static far_status name_verdicts(far_checker checker, const json_t *outputs, far_
     far_certify_opts opts;
     far_certify_opts_init(&opts);
     opts.seconds = 0;
+    opts.starts = 8;
     for (int64_t j = 0; st == FAR_OK && checker.certify && j < own->info.outputs; j++) {
         if (is_overstated(outputs, own, j)) {
             st = again ? FAR_OK : checker.certify(checker.user, &opts, &again);

@@ -189,7 +189,7 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
         how.callback_user = kept;
         how.callback_every = TRACK_EVERY;
         need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
-        double rows = far_track_seconds(kept), count = (double)far_track_rows(kept).rows;
+        double rows = far_track_describe(kept).seconds, count = (double)far_track_rows(kept).rows;
         best.row = fmin(best.row, rows / count);
         best.steps = fmin(best.steps, (r.seconds - rows) * TRACK_EVERY / (double)r.steps);
         far_track_destroy(kept);

@@ -48,18 +48,19 @@ static int tell_build(session *s, const common_args *a)
 
 static int tell_arch(session *s, const common_args *a, const char *text)
 {
-    far_arch *arch;
+    char *arch = NULL;
+    int64_t layers;
     report out;
-    far_status st = far_arch_parse(s->ctx, text, &arch);
+    far_status st = far_arch_canonical(s->ctx, text, &arch, &layers);
     if (st != FAR_OK) {
         failure(VERB, "%s", far_ctx_message(s->ctx));
         return usage_code(st);
     }
     int code = report_begin(s, a, "An architecture", &out);
-    far_result_text(out.result, "arch", far_arch_text(arch), NULL, NULL);
-    far_result_say(out.result, NULL, "%s", far_arch_text(arch));
-    far_result_count(out.result, "layers", far_arch_depth(arch), NULL, NULL);
-    far_arch_destroy(arch);
+    far_result_text(out.result, "arch", arch, NULL, NULL);
+    far_result_say(out.result, NULL, "%s", arch);
+    far_result_count(out.result, "layers", layers, NULL, NULL);
+    far_text_free(s->ctx, arch);
     return report_end(&out, code);
 }
 

@@ -185,7 +185,7 @@ int gram_write(session *s, const far_mat *m, const int64_t *shape, int dims, con
 {
     far_note notes[FAR_NOTES];
     int64_t count = make_notes(h, notes);
-    far_status st = far_array_write_noted(s->ctx, m, shape, dims, name, notes, count, path);
+    far_status st = far_array_write(s->ctx, m, shape, dims, name, notes, count, path);
     return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
 }
 

@@ -13,16 +13,16 @@ enum { MOST_BARS = 24, MOST_ROWS = 2000 };
 
 /* ---- sentences ----------------------------------------------------------------------------- */
 
-static void tell_verdicts(far_result *r, const far_model *m, const far_model_info *i)
+static void tell_verdicts(far_result *r, const far_model_info *i)
 {
-    int64_t count = far_model_candidate_count(m);
+    int64_t count = i->candidate_count;
     far_result_for(r, FAR_FOR_PAGE);
     far_result_verdict(r, FAR_TONE_PLAIN,
                        "%lld rows, %lld inputs: training R^{2} %.4g; the system is solved to a "
                        "residual of %.1g.",
                        (long long)i->rows, (long long)i->inputs, i->r2_train, i->residual);
     for (int64_t k = 0; k < count; k++) {
-        far_candidate c = far_model_candidate(m, k);
+        far_candidate c = i->candidates[k];
         if (c.chosen || count == 1) {
             far_result_verdict(r, c.bounded ? FAR_TONE_GOOD : FAR_TONE_BAD, "%s",
                                c.bounded ? "Its kernel is bounded: predictions cannot run away "
@@ -48,10 +48,10 @@ static const char *word_of(const char *list, int index)
     return choice_word(list, index, buffer, sizeof buffer);
 }
 
-static void tell_outputs(far_result *r, const far_model *m, const far_model_info *i)
+static void tell_outputs(far_result *r, const far_model_info *i)
 {
     enum { SHOWN = 8 };
-    const far_columns *c = far_model_columns(m);
+    const far_columns *c = i->columns;
     bool classes = i->task == FAR_TASK_CLASSIFY;
     char names[SHOWN * 256] = "";
     for (int64_t k = 0; k < i->outputs && k < SHOWN; k++) {
@@ -82,12 +82,12 @@ static void tell_matrix(far_result *r, const far_model_info *i)
 }
 
 /* With the architecture given only the ridge was chosen. */
-static void tell_choice(far_result *r, const far_model *m)
+static void tell_choice(far_result *r, const far_model_info *i)
 {
-    if (far_model_candidate_count(m) != 1) {
+    if (i->candidate_count != 1) {
         return;
     }
-    far_candidate c = far_model_candidate(m, 0);
+    far_candidate c = i->candidates[0];
     if (isfinite(c.log_likelihood)) {
         far_result_say(r, "LOO R2", "%.6g (log likelihood per row %.4g)", c.loo_r2,
                        c.log_likelihood);
@@ -132,7 +132,7 @@ static void tell_cost(far_result *r, const far_model_info *i)
     far_result_text(r, "storage", storage, NULL, NULL);
 }
 
-static void tell_candidates(far_result *r, const far_model *m)
+static void tell_candidates(far_result *r, const far_model_info *i)
 {
     static const far_result_column COLUMNS[] = {{NULL, "no.", NULL},
                                                 {"arch", "architecture", NULL},
@@ -143,7 +143,7 @@ static void tell_candidates(far_result *r, const far_model *m)
                                                 {NULL, "bounded", NULL},
                                                 {"bounded", NULL, NULL},
                                                 {"chosen", NULL, NULL}};
-    int64_t count = far_model_candidate_count(m);
+    int64_t count = i->candidate_count;
     far_result_for(r, count < 2 ? FAR_FOR_JSON : FAR_FOR_ALL);
     far_result_heading(r, "chosen among");
     far_result_table(r, "candidates",
@@ -152,7 +152,7 @@ static void tell_candidates(far_result *r, const far_model *m)
                      "that could decide. Unbounded ones are never chosen.",
                      COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int64_t k = 0; k < count; k++) {
-        far_candidate c = far_model_candidate(m, k);
+        far_candidate c = i->candidates[k];
         far_result_cell_text(r, "%lld%s", (long long)k + 1, c.chosen ? " *" : "");
         far_result_cell_text(r, "%s", c.arch);
         far_result_cell(r, c.ridge);
@@ -174,14 +174,14 @@ static double unexplained(double r2)
     return fmax(1 - r2, 1e-12) + (isnan(r2) ? NAN : 0);
 }
 
-static void put_bars(report *r, const far_model *m)
+static void put_bars(report *r, const far_model_info *i)
 {
     char numbers[MOST_BARS][8];
     const char *names[MOST_BARS];
     double loo[MOST_BARS], edge[MOST_BARS];
-    int64_t all = far_model_candidate_count(m), count = all < MOST_BARS ? all : MOST_BARS;
+    int64_t all = i->candidate_count, count = all < MOST_BARS ? all : MOST_BARS;
     for (int64_t k = 0; k < count; k++) {
-        far_candidate c = far_model_candidate(m, k);
+        far_candidate c = i->candidates[k];
         snprintf(numbers[k], sizeof numbers[k], "%d%s", (int)k + 1, c.chosen ? " *" : "");
         names[k] = numbers[k];
         loo[k] = unexplained(c.loo_r2);
@@ -212,12 +212,13 @@ typedef struct rows {
 
 static bool rows_make(report *r, const far_model *m, int64_t k, rows *out)
 {
-    far_mat x = far_model_points(m), y = far_model_targets(m);
-    double centre =
-        ((const double *)far_columns_scaling(far_model_columns(m)).output_centre.data)[k];
-    double scale = ((const double *)far_columns_scaling(far_model_columns(m)).output_scale.data)[k];
-    double x_centre = *(const double *)far_columns_scaling(far_model_columns(m)).input_centre.data;
-    double x_scale = *(const double *)far_columns_scaling(far_model_columns(m)).input_scale.data;
+    far_model_info info = far_model_describe(m);
+    far_mat x = info.x, y = info.y;
+    far_scaling units = far_columns_scaling(info.columns);
+    double centre = ((const double *)units.output_centre.data)[k];
+    double scale = ((const double *)units.output_scale.data)[k];
+    double x_centre = *(const double *)units.input_centre.data;
+    double x_scale = *(const double *)units.input_scale.data;
     int64_t step = x.rows / MOST_ROWS + 1, places = x.rows / step + 1;
     double *f = calloc((size_t)(x.rows * y.cols) + 1, sizeof *f);
     far_mat mean = far_mat_view(f, x.rows, y.cols, FAR_F64);
@@ -241,7 +242,7 @@ static void rows_free(rows *d)
     free(d->f);
 }
 
-static void put_agreement(report *r, const far_model *m, const rows *d)
+static void put_agreement(report *r, const char *target, const rows *d)
 {
     double ends[] = {INFINITY, -INFINITY};
     for (int64_t i = 0; i < d->count; i++) {
@@ -252,8 +253,8 @@ static void put_agreement(report *r, const far_model *m, const rows *d)
         return;
     }
     char x[200], y[200];
-    snprintf(x, sizeof x, "%s, as in the table", far_columns_target(far_model_columns(m), 0));
-    snprintf(y, sizeof y, "%s, fitted", far_columns_target(far_model_columns(m), 0));
+    snprintf(x, sizeof x, "%s, as in the table", target);
+    snprintf(y, sizeof y, "%s, fitted", target);
     far_figure_opts o = report_axes(x, y);
     o.width = 560;
     o.height = 480;
@@ -268,14 +269,15 @@ static void put_agreement(report *r, const far_model *m, const rows *d)
 static void put_pictures(report *r, const far_model *m)
 {
     rows d;
-    put_bars(r, m);
-    if (far_model_describe(m).task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
+    far_model_info i = far_model_describe(m);
+    put_bars(r, &i);
+    if (i.task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
         far_predictor *p = NULL;
         report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
         one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
         far_predictor_destroy(p);
-        put_agreement(r, m, &d);
+        put_agreement(r, far_columns_target(i.columns, 0), &d);
         rows_free(&d);
     }
 }
@@ -285,24 +287,24 @@ static void put_pictures(report *r, const far_model *m)
 static void tell_model(far_result *r, const far_model *m, const char *path)
 {
     far_model_info i = far_model_describe(m);
-    tell_verdicts(r, m, &i);
+    tell_verdicts(r, &i);
     far_result_count(r, "n", i.rows, "rows", NULL);
     far_result_count(r, "inputs", i.inputs, "inputs", NULL);
-    tell_outputs(r, m, &i);
-    far_result_text(r, "arch", far_model_arch(m), "architecture", NULL);
+    tell_outputs(r, &i);
+    far_result_text(r, "arch", i.arch, "architecture", NULL);
     far_result_text(r, "kernel", word_of(KERNEL_LIST, i.kernel), NULL, NULL);
     far_result_text(r, "param", word_of(PARAM_LIST, i.param), NULL, NULL);
     tell_matrix(r, &i);
-    tell_choice(r, m);
+    tell_choice(r, &i);
     tell_duplicates(r, &i);
     tell_cost(r, &i);
-    far_result_text(r, "data_hash", far_columns_hash(far_model_columns(m)), NULL, NULL);
+    far_result_text(r, "data_hash", far_columns_hash(i.columns), NULL, NULL);
     if (path) {
         far_result_text(r, "model", path, "model", NULL);
     } else {
         far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
     }
-    tell_candidates(r, m);
+    tell_candidates(r, &i);
 }
 
 int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,
@@ -310,15 +312,15 @@ int fit_tell(session *s, const common_args *a, const far_model *m, const char *d
 {
     char title[512];
     report out;
+    far_model_info i = far_model_describe(m);
     snprintf(title, sizeof title, "An infinitely wide network for %s",
-             far_columns_target(far_model_columns(m), 0));
+             far_columns_target(i.columns, 0));
     int code = report_begin(s, a, title, &out);
     tell_model(out.result, m, path);
     if (a->report) {
         put_pictures(&out, m);
     }
-    report_fact(&out, "architecture", "%s", far_model_arch(m));
-    report_fact(&out, "data", "%s, SHA-256 of what was used %s", data,
-                far_columns_hash(far_model_columns(m)));
+    report_fact(&out, "architecture", "%s", i.arch);
+    report_fact(&out, "data", "%s, SHA-256 of what was used %s", data, far_columns_hash(i.columns));
     return report_end(&out, code);
 }

@@ -264,12 +264,12 @@ static int refuse_track(training *t, far_status st)
 
 static bool has_measure(const far_track *track, const char *name)
 {
-    far_measure measures[FAR_TRACK_MEASURES];
-    int64_t count = far_track_measures(track, measures), m = 0;
-    while (m < count && strcmp(measures[m].info->name, name) != 0) {
+    far_track_info t = far_track_describe(track);
+    int64_t m = 0;
+    while (m < t.measure_count && strcmp(t.measures[m].info->name, name) != 0) {
         m++;
     }
-    return m < count;
+    return m < t.measure_count;
 }
 
 /* Training is driven by all pairs; the mean of the kernels has no larger eigenvalue than they. */

@@ -13,7 +13,7 @@ enum { SHOWN_MOST = 6, LINES_MOST = 8 };
 
 static int64_t shown_columns(const far_track *track)
 {
-    int64_t columns = far_track_columns(track);
+    int64_t columns = far_track_describe(track).columns;
     return columns < FAR_TRACK_FIRST + SHOWN_MOST ? columns : FAR_TRACK_FIRST + SHOWN_MOST;
 }
 
@@ -50,9 +50,10 @@ static void tell_levels(far_result *r, const training *t)
                                                  {NULL, "time", "%10.4g"}};
     int64_t cols = 4;
     for (int64_t j = FAR_TRACK_FIRST; j < shown_columns(k->tracks[0]); j++) {
-        columns[cols++] = (far_result_column){NULL, far_track_column(k->tracks[0], j), "%10.4g"};
+        columns[cols++] =
+            (far_result_column){NULL, far_track_describe(k->tracks[0]).names[j], "%10.4g"};
     }
-    double *row = calloc((size_t)far_track_columns(k->tracks[0]), sizeof *row);
+    double *row = calloc((size_t)far_track_describe(k->tracks[0]).columns, sizeof *row);
     far_result_table(r, NULL, "Where the loss first falls to a level.", columns, cols);
     for (int64_t i = 0; row && i < k->count; i++) {
         for (int l = 0; l < k->level_count; l++) {
@@ -83,10 +84,10 @@ void tracking_tell(far_result *r, const training *t)
 
 static void list_names(far_result *r, const far_track *track)
 {
-    int64_t count = far_track_columns(track);
+    int64_t count = far_track_describe(track).columns;
     const char **names = calloc((size_t)count + 1, sizeof *names);
     for (int64_t j = 0; names && j < count; j++) {
-        names[j] = far_track_column(track, j);
+        names[j] = far_track_describe(track).names[j];
     }
     far_result_texts(r, "columns", names, count);
     free(names);
@@ -95,7 +96,7 @@ static void list_names(far_result *r, const far_track *track)
 static void list_levels(far_result *r, const training *t, int64_t run)
 {
     const tracking *k = &t->track;
-    int64_t columns = far_track_columns(k->tracks[run]), count = 0;
+    int64_t columns = far_track_describe(k->tracks[run]).columns, count = 0;
     double *rows = calloc((size_t)(columns * k->level_count) + 1, sizeof *rows);
     for (int l = 0; rows && l < k->level_count; l++) {
         double *row = rows + count * columns;
@@ -120,7 +121,7 @@ void tracking_list(far_result *r, const training *t, int64_t run)
     far_result_text(r, "file", k->files[run], NULL, NULL);
     far_result_count(r, "every", k->every, NULL, NULL);
     far_result_count(r, "points", k->points, NULL, NULL);
-    far_result_number(r, "seconds", far_track_seconds(k->tracks[run]), NULL, NULL);
+    far_result_number(r, "seconds", far_track_describe(k->tracks[run]).seconds, NULL, NULL);
     list_names(r, k->tracks[run]);
     far_result_array(r, "rows", &rows, (int64_t[]){rows.rows, rows.cols}, 2);
     list_levels(r, t, run);
@@ -176,7 +177,7 @@ static void put_several(report *r, const training *t, int64_t column, int64_t va
 {
     const far_track *track = t->track.tracks[0];
     for (int64_t i = 0; i < values && i < LINES_MOST; i++) {
-        put_line(r, track, column + i, far_track_column(track, column + i), (int)i);
+        put_line(r, track, column + i, far_track_describe(track).names[column + i], (int)i);
     }
 }
 
@@ -184,7 +185,8 @@ static void put_measure(report *r, const training *t, const far_measure *m, int6
 {
     char name[64], caption[512];
     bool several = m->values > 1;
-    const char *label = several ? m->info->name : far_track_column(t->track.tracks[0], column);
+    const char *label =
+        several ? m->info->name : far_track_describe(t->track.tracks[0]).names[column];
     far_figure_opts o = report_axes("time", label);
     report_draw(r, &o);
     if (several) {
@@ -203,11 +205,11 @@ static void put_measure(report *r, const training *t, const far_measure *m, int6
 void tracking_report(report *r, const training *t)
 {
     const tracking *k = &t->track;
-    far_measure measures[FAR_TRACK_MEASURES];
-    int64_t count = far_track_measures(k->tracks[0], measures), column = FAR_TRACK_FIRST;
+    far_track_info tracked = far_track_describe(k->tracks[0]);
+    int64_t column = FAR_TRACK_FIRST;
     far_result_heading(r->result, "While it trained");
-    for (int64_t i = 0; i < count; i++) {
-        put_measure(r, t, &measures[i], column);
-        column += measures[i].values;
+    for (int64_t i = 0; i < tracked.measure_count; i++) {
+        put_measure(r, t, &tracked.measures[i], column);
+        column += tracked.measures[i].values;
     }
 }

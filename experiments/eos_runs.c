@@ -81,7 +81,7 @@ static void take_track(eos_run *run, const far_track *track)
 static far_status compare_at_losses(reproduction *r, const eos_plan *p, const far_track *track,
                                     eos_run *run)
 {
-    double levels[EOS_LEVELS], *row = ROOM(far_track_columns(track), double);
+    double levels[EOS_LEVELS], *row = ROOM(far_track_describe(track).columns, double);
     far_status st = FAR_OK;
     eos_levels(p, levels);
     for (int i = 0; i < EOS_LEVELS && st == FAR_OK; i++) {

@@ -17,20 +17,13 @@
 extern "C" {
 #endif
 
-typedef struct far_arch far_arch; /* opaque, immutable */
-
-/* Parses text. FAR_ERR_PARSE: the message holds the column, the text with a caret line under the
- * place, and what was expected (three lines). Cost: O(length). */
-FAR_API FAR_NODISCARD far_status far_arch_parse(far_ctx *ctx, const char *text, far_arch **out);
-FAR_API void far_arch_destroy(far_arch *arch); /* NULL is fine */
-
-/* The canonical text: single blanks, defaults left out, arguments in a fixed order, numbers in
- * the fewest digits that read back to the same double. Parsing it gives an equal architecture.
- * The string belongs to arch and lives as long. */
-FAR_API const char *far_arch_text(const far_arch *arch);
-
-/* Number of layers after repetitions are written out; a skip counts its body. */
-FAR_API int64_t far_arch_depth(const far_arch *arch);
+/* text in canonical form (far_text_free it): single blanks, defaults left out, arguments in a fixed
+ * order, numbers in the fewest digits that read back to the same double. layers: how many there are
+ * once repetitions are written out; a skip counts its body. Either may be NULL. FAR_ERR_PARSE: the
+ * message holds the column, the text with a caret line under the place, and what was expected
+ * (three lines). Cost: O(length). */
+FAR_API FAR_NODISCARD far_status far_arch_canonical(far_ctx *ctx, const char *text, char **out,
+                                                    int64_t *layers);
 
 /* The grammar, all layers, arguments and their live defaults, and examples, as text. */
 FAR_API const char *far_arch_grammar(void);

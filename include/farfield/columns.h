@@ -53,12 +53,6 @@ FAR_API void far_columns_opts_init(far_columns_opts *opts);
 
 typedef struct far_columns far_columns; /* opaque, immutable */
 
-/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
- * column, and what to do). */
-FAR_API FAR_NODISCARD far_status far_columns_learn(far_ctx *ctx, const far_frame *frame,
-                                                   const far_columns_opts *opts, far_columns **out);
-FAR_API void far_columns_destroy(far_columns *c); /* NULL is fine */
-
 typedef struct far_columns_info {
     int64_t features; /* columns that are read */
     int64_t inputs;   /* the numbers they become: one, or one a category */
@@ -106,7 +100,9 @@ FAR_API FAR_NODISCARD far_status far_columns_encode_targets(far_ctx *ctx, const 
 
 /* Columns together with the rows that they were learnt from. */
 typedef struct far_examples far_examples;
-/* far_columns_learn, then the same rows as inputs and targets. */
+/* Learns the columns of the rows that opts->rows chooses, then these rows as inputs and targets.
+ * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). */
 FAR_API FAR_NODISCARD far_status far_examples_learn(far_ctx *ctx, const far_frame *frame,
                                                     const far_columns_opts *opts,
                                                     far_examples **out);

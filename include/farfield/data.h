@@ -58,12 +58,6 @@ FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, c
 FAR_API FAR_NODISCARD far_status far_mat_write_gaps(far_ctx *ctx, const far_mat *m,
                                                     const char *name, const char *path, void *file);
 
-/* The same, but in .npy and .npz the values, row by row, are an array of dims (2 to 5) dimensions;
- * their product is rows * cols. csv keeps the rows of m. */
-FAR_API FAR_NODISCARD far_status far_array_write(far_ctx *ctx, const far_mat *m,
-                                                 const int64_t *shape, int dims, const char *name,
-                                                 const char *path);
-
 /* What an npz says about its array: a text or a whole number each, which NumPy reads without pickle
  * as the arrays "farfield.NAME". They do not count among the arrays of the file. */
 typedef struct far_note {
@@ -74,12 +68,14 @@ typedef struct far_note {
 #define FAR_NOTES 16 /* at most, in a file */
 #define FAR_NOTE_NAME 32
 
-/* far_array_write with notes beside the array; csv and npy have no place for them and leave them
- * out. FAR_ERR_ARG: too many of them, or one without a name or text. */
-FAR_API FAR_NODISCARD far_status far_array_write_noted(far_ctx *ctx, const far_mat *m,
-                                                       const int64_t *shape, int dims,
-                                                       const char *name, const far_note *notes,
-                                                       int64_t count, const char *path);
+/* far_mat_write, but in .npy and .npz the values, row by row, are an array of dims (2 to 5)
+ * dimensions; their product is rows * cols. csv keeps the rows of m. The notes (NULL, 0: none)
+ * stand beside the array; csv and npy have no place for them and leave them out. FAR_ERR_ARG: too
+ * many of them, or one without a name or text. */
+FAR_API FAR_NODISCARD far_status far_array_write(far_ctx *ctx, const far_mat *m,
+                                                 const int64_t *shape, int dims, const char *name,
+                                                 const far_note *notes, int64_t count,
+                                                 const char *path);
 
 /* The same csv to an open stream (a FILE *). */
 FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);

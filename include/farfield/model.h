@@ -61,6 +61,18 @@ FAR_API FAR_NODISCARD far_status far_fit_estimate(far_ctx *ctx, const far_frame 
 
 /* ---- what is in a model ---- */
 
+/* One line of the table that "auto" chose from. */
+typedef struct far_candidate {
+    const char *arch;      /* lives as long as the model */
+    double ridge;          /* relative to the mean diagonal */
+    double loo_r2;         /* 1 - leave-one-out squared error / variance, on the subset */
+    double edge_r2;        /* of the outermost tenth of the subset, predicted from the rest; NAN for
+                              networks that leave-one-out already put behind */
+    double log_likelihood; /* per row and output, on the subset */
+    int32_t bounded;       /* 0: shown for comparison, never chosen */
+    int32_t chosen;
+} far_candidate;
+
 typedef struct far_model_info {
     int64_t rows;    /* n, training points */
     int64_t inputs;  /* d, after one-hot encoding */
@@ -81,30 +93,16 @@ typedef struct far_model_info {
     far_storage storage;
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
+    /* What follows lives as long as the model. f in target units is centre + scale * sum_i alpha_i
+     * K(x, x_i), x the standardised input (far_columns_scaling). */
+    const char *arch;           /* the canonical text */
+    const far_columns *columns; /* how the table becomes inputs and targets */
+    far_mat x, y;               /* points n x d and targets n x p, standardised */
+    const far_candidate *candidates;
+    int64_t candidate_count; /* 0: neither network nor ridge was chosen */
 } far_model_info;
 
 FAR_API far_model_info far_model_describe(const far_model *m);
-FAR_API const char *far_model_arch(const far_model *m);
-/* How the table becomes inputs and targets; f in target units is centre + scale * sum_i alpha_i
- * K(x, x_i), x the standardised input (far_columns_scaling). Views live as long as the model. */
-FAR_API const far_columns *far_model_columns(const far_model *m);
-FAR_API far_mat far_model_points(const far_model *m);  /* n x d, standardised */
-FAR_API far_mat far_model_targets(const far_model *m); /* n x p, standardised */
-
-/* One line of the table that "auto" chose from. */
-typedef struct far_candidate {
-    const char *arch;      /* lives as long as the model */
-    double ridge;          /* relative to the mean diagonal */
-    double loo_r2;         /* 1 - leave-one-out squared error / variance, on the subset */
-    double edge_r2;        /* of the outermost tenth of the subset, predicted from the rest; NAN for
-                              networks that leave-one-out already put behind */
-    double log_likelihood; /* per row and output, on the subset */
-    int32_t bounded;       /* 0: shown for comparison, never chosen */
-    int32_t chosen;
-} far_candidate;
-/* How many; those from before saving and loading are kept. */
-FAR_API int64_t far_model_candidate_count(const far_model *m);
-FAR_API far_candidate far_model_candidate(const far_model *m, int64_t i);
 
 /* ---- predict ---- */
 

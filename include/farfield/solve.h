@@ -76,22 +76,6 @@ FAR_API FAR_NODISCARD far_status far_system_create(far_ctx *ctx, const far_symme
                                                    const far_solve_opts *opts, far_system **out);
 FAR_API void far_system_destroy(far_system *s); /* NULL is fine */
 
-typedef struct far_system_info {
-    int64_t n;
-    double ridge;          /* absolute, as added to the diagonal */
-    double ridge_relative; /* the same over mean_diagonal */
-    double mean_diagonal;  /* of K */
-    /* Of K + ridge I; NAN without extremes. To 1e-8, or for lambda_min to about n 1e-16 lambda_max
-     * where that is more: the factor knows no better. To 1e-3, and from outside, if there are more
-     * than 2048 rows and so many eigenvalues near the extreme one that Lanczos cannot part them;
-     * NAN if not even that is reached. */
-    double lambda_min, lambda_max, condition;
-    double log_det; /* of K + ridge I */
-    double bytes;   /* memory held */
-    far_storage storage;
-} far_system_info;
-FAR_API far_system_info far_system_diagnostics(const far_system *s);
-
 /* x + x_low solves (K + ridge I) x = b, by iterative refinement with residuals in doubled
  * precision; b, x, x_low are n x p and do not overlap. x_low holds the digits below those of x; it
  * may be NULL, and x alone is then the rounded solution. residuals (p values, may be NULL) are

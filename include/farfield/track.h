@@ -71,16 +71,18 @@ FAR_API far_status far_track_callback(far_ctx *ctx, void *user, const far_train_
 FAR_API far_status far_track_callback_many(far_ctx *ctx, void *user,
                                            const far_train_moment *moment);
 
-FAR_API int64_t far_track_columns(const far_track *track);
-FAR_API const char *far_track_column(const far_track *track, int64_t i); /* "step", "kta" */
+typedef struct far_track_info {
+    int64_t columns;
+    const char (*names)[FAR_MEASURE_LABEL]; /* of the columns: "step", "time", "loss", "kta" */
+    const far_measure *measures;            /* in the order of their columns */
+    int64_t measure_count;
+    double seconds; /* spent on rows so far */
+} far_track_info;
+FAR_API far_track_info far_track_describe(const far_track *track);
 /* The column of that name; -1: there is none. */
 FAR_API int64_t far_track_find(const far_track *track, const char *name);
-/* The measures, in the order of their columns; out has room for FAR_TRACK_MEASURES. How many. */
-FAR_API int64_t far_track_measures(const far_track *track, far_measure *out);
 /* rows x columns, float64, until the next row comes. */
 FAR_API far_mat far_track_rows(const far_track *track);
-/* Seconds spent on rows so far. */
-FAR_API double far_track_seconds(const far_track *track);
 
 /* Runs are compared at equal loss. row (columns numbers) = the table where the loss first falls to
  * this level: between rows, all columns are straight in the logarithm of the loss. The first row if

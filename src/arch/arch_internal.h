@@ -5,6 +5,8 @@
 #include "../base/base_internal.h"
 #include <farfield/arch.h>
 
+typedef struct far_arch far_arch; /* immutable */
+
 typedef enum far_layer_kind {
     FAR_LAYER_DENSE,
     FAR_LAYER_RELU, /* rectified power: max(z, 0)^power, power > 1/2, default 1 */
@@ -70,5 +72,17 @@ bool far_layer_is_norm(far_layer_kind kind); /* ln, rms, batchnorm */
 
 /* 1 if the two describe the same network (equal canonical texts), else 0. */
 int far_arch_equal(const far_arch *a, const far_arch *b);
+
+/* Errors as of far_arch_canonical. */
+FAR_NODISCARD far_status far_arch_parse(far_ctx *ctx, const char *text, far_arch **out);
+/* Parses text. FAR_ERR_PARSE: the message holds the column, the text with a caret line under the
+ * place, and what was expected (three lines). Cost: O(length). */
+void far_arch_destroy(far_arch *arch); /* NULL is fine */
+/* The canonical text: single blanks, defaults left out, arguments in a fixed order, numbers in
+ * the fewest digits that read back to the same double. Parsing it gives an equal architecture.
+ * The string belongs to arch and lives as long. */
+const char *far_arch_text(const far_arch *arch);
+/* Number of layers after repetitions are written out; a skip counts its body. */
+int64_t far_arch_depth(const far_arch *arch);
 
 #endif

@@ -548,6 +548,22 @@ done:
     return st;
 }
 
+far_status far_arch_canonical(far_ctx *ctx, const char *text, char **out, int64_t *layers)
+{
+    far_arch *arch = NULL;
+    far_status st;
+    FAR_TRY(far_arch_parse(ctx, text, &arch));
+    if (out) {
+        FAR_TRY(far_copy_text(ctx, arch->text, (int64_t)strlen(arch->text), out));
+    }
+    if (layers) {
+        *layers = arch->depth;
+    }
+done:
+    far_arch_destroy(arch);
+    return st;
+}
+
 static void free_body(far_ctx *ctx, far_layer *owner)
 {
     for (int64_t i = 0; i < owner->body_count; i++) {

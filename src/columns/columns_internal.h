@@ -104,4 +104,12 @@ far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, 
 FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
 FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text, far_columns **out);
 
+/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). */
+FAR_NODISCARD far_status far_columns_learn(far_ctx *ctx, const far_frame *frame,
+                                           const far_columns_opts *opts, far_columns **out);
+/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). */
+void far_columns_destroy(far_columns *c); /* NULL is fine */
+
 #endif

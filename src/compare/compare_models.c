@@ -104,9 +104,7 @@ static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_r
 /* "finite ARCH": trained, at the widths it says. */
 static far_status take_finite(far_ctx *ctx, const char *text, far_rival *r)
 {
-    far_arch *arch = NULL;
-    far_status st = far_arch_parse(ctx, text, &arch);
-    far_arch_destroy(arch);
+    far_status st = far_arch_canonical(ctx, text, NULL, NULL);
     r->kind = FAR_RIVAL_FINITE;
     return st == FAR_OK ? copy(ctx, text, &r->arch) : st;
 }

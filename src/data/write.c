@@ -504,9 +504,8 @@ static far_status check_notes(far_ctx *ctx, const far_note *notes, int64_t count
     return FAR_OK;
 }
 
-far_status far_array_write_noted(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
-                                 const char *name, const far_note *notes, int64_t count,
-                                 const char *path)
+far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
+                           const char *name, const far_note *notes, int64_t count, const char *path)
 {
     far_status st;
     writing w = {.m = m, .name = name, .notes = notes, .note_count = count};
@@ -516,12 +515,6 @@ far_status far_array_write_noted(far_ctx *ctx, const far_mat *m, const int64_t *
     FAR_TRY(write_file(ctx, &w, path));
 done:
     return st;
-}
-
-far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
-                           const char *name, const char *path)
-{
-    return far_array_write_noted(ctx, m, shape, dims, name, NULL, 0, path);
 }
 
 far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)

@@ -442,14 +442,13 @@ far_status far_track_callback_many(far_ctx *ctx, void *user, const far_train_mom
     return far_track_callback(ctx, tracks[moment->network], moment);
 }
 
-int64_t far_track_columns(const far_track *track)
+far_track_info far_track_describe(const far_track *track)
 {
-    return track->columns;
-}
-
-const char *far_track_column(const far_track *track, int64_t i)
-{
-    return i >= 0 && i < track->columns ? track->names[i] : NULL;
+    return (far_track_info){.columns = track->columns,
+                            .names = (const char(*)[FAR_MEASURE_LABEL])track->names,
+                            .measures = track->measures,
+                            .measure_count = track->measure_count,
+                            .seconds = track->seconds};
 }
 
 int64_t far_track_find(const far_track *track, const char *name)
@@ -462,20 +461,9 @@ int64_t far_track_find(const far_track *track, const char *name)
     return -1;
 }
 
-int64_t far_track_measures(const far_track *track, far_measure *out)
-{
-    memcpy(out, track->measures, (size_t)track->measure_count * sizeof *out);
-    return track->measure_count;
-}
-
 far_mat far_track_rows(const far_track *track)
 {
     return far_mat_view(track->table, track->rows, track->columns, FAR_F64);
-}
-
-double far_track_seconds(const far_track *track)
-{
-    return track->seconds;
 }
 
 /* ---- equal loss ---- */

@@ -32,7 +32,14 @@ void far_model_destroy(far_model *m)
 
 far_model_info far_model_describe(const far_model *m)
 {
-    return m->info;
+    far_model_info info = m->info;
+    info.arch = m->arch;
+    info.columns = m->columns;
+    info.x = far_model_points(m);
+    info.y = far_model_targets(m);
+    info.candidates = m->candidates;
+    info.candidate_count = m->candidate_count;
+    return info;
 }
 
 const char *far_model_arch(const far_model *m)

@@ -7,6 +7,21 @@
 
 #include <farfield/solve.h>
 
+typedef struct far_system_info {
+    int64_t n;
+    double ridge;          /* absolute, as added to the diagonal */
+    double ridge_relative; /* the same over mean_diagonal */
+    double mean_diagonal;  /* of K */
+    /* Of K + ridge I; NAN without extremes. To 1e-8, or for lambda_min to about n 1e-16 lambda_max
+     * where that is more: the factor knows no better. To 1e-3, and from outside, if there are more
+     * than 2048 rows and so many eigenvalues near the extreme one that Lanczos cannot part them;
+     * NAN if not even that is reached. */
+    double lambda_min, lambda_max, condition;
+    double log_det; /* of K + ridge I */
+    double bytes;   /* memory held */
+    far_storage storage;
+} far_system_info;
+
 struct far_system {
     far_ctx *ctx;
     far_symmetric a;
@@ -115,5 +130,7 @@ FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, fa
  * values. Reports progress "inverse". */
 FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
                                                      far_mat *diag);
+
+far_system_info far_system_diagnostics(const far_system *s);
 
 #endif

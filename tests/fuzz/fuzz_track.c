@@ -50,10 +50,10 @@ static void prepare(void)
     const char *folder = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
     snprintf(path, sizeof path, "%s/farfield-fuzz-%d", folder, (int)getpid());
     snprintf(again, sizeof again, "%s-again", path);
-    for (int64_t j = 0; j < far_track_columns(track); j++) {
+    for (int64_t j = 0; j < far_track_describe(track).columns; j++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", j > 0 ? "," : "",
-                 far_track_column(track, j));
+                 far_track_describe(track).names[j]);
     }
 }
 

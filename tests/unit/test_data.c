@@ -1119,8 +1119,8 @@ static void what_is_not_finite_is_not_written(void **state)
         snprintf(wanted, sizeof wanted, "%s: row 2, column 2 of ntk is not a number, %s",
                  endings[i], tail);
         expect_failure_of(far_mat_write(ctx, &m, "ntk", endings[i]), FAR_ERR_VALUE, wanted);
-        expect_failure_of(far_array_write(ctx, &m, shape, 2, "ntk", endings[i]), FAR_ERR_VALUE,
-                          wanted);
+        expect_failure_of(far_array_write(ctx, &m, shape, 2, "ntk", NULL, 0, endings[i]),
+                          FAR_ERR_VALUE, wanted);
         snprintf(wanted, sizeof wanted,
                  "%s: row 1, column 2 of the matrix is too large for float32, %s", endings[i],
                  tail);

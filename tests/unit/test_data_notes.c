@@ -22,7 +22,7 @@ static far_status write_noted(const char *path)
         values[i] = i;
     }
     far_mat m = far_mat_view(values, 6, 5, FAR_F64);
-    return far_array_write_noted(ctx, &m, shape, 3, "K", NOTES, 4, path);
+    return far_array_write(ctx, &m, shape, 3, "K", NOTES, 4, path);
 }
 
 static void notes_come_back(void **state)
@@ -57,7 +57,7 @@ static void notes_are_no_arrays(void **state)
     far_mat m = far_mat_view(values, 3, 2, FAR_F64);
     far_array *t;
     far_frame *f;
-    must(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, 4, "x.npz"));
+    must(far_array_write(ctx, &m, shape, 2, "K", NOTES, 4, "x.npz"));
     must(far_array_read(ctx, "x.npz", NULL, 2, &t));
     assert_int_equal(far_array_values(t).cols, 2);
     far_array_destroy(t);
@@ -93,20 +93,17 @@ static void bad_notes_are_refused(void **state)
                       {.name = "0123456789012345678901234567890123", .number = 1},
                       {.name = NULL, .number = 1}};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", bad + i, 1, "x.npz"),
-                         FAR_ERR_ARG);
+        assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", bad + i, 1, "x.npz"), FAR_ERR_ARG);
     }
-    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, FAR_NOTES + 1, "x.npz"),
+    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NOTES, FAR_NOTES + 1, "x.npz"),
                      FAR_ERR_ARG);
-    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NOTES, -1, "x.npz"),
-                     FAR_ERR_ARG);
-    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", NULL, 1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NOTES, -1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NULL, 1, "x.npz"), FAR_ERR_ARG);
     char *text = malloc(70000);
     memset(text, 'a', 69999);
     text[69999] = 0;
     far_note large = {.name = "large", .text = text};
-    assert_int_equal(far_array_write_noted(ctx, &m, shape, 2, "K", &large, 1, "x.npz"),
-                     FAR_ERR_ARG);
+    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", &large, 1, "x.npz"), FAR_ERR_ARG);
     free(text);
     assert_int_equal(count_files(), 0);
 }
@@ -117,7 +114,7 @@ static void make_npz(const void *note, size_t size)
     double value = 2;
     int64_t shape[2] = {1, 1};
     far_mat m = far_mat_view(&value, 1, 1, FAR_F64);
-    must(far_array_write(ctx, &m, shape, 2, "K", "x.npz"));
+    must(far_array_write(ctx, &m, shape, 2, "K", NULL, 0, "x.npz"));
     zip_t *zip = zip_open("x.npz", 0, NULL);
     zip_source_t *source = zip_source_buffer(zip, note, size, 0);
     assert_true(zip_file_add(zip, "farfield.bad.npy", source, 0) >= 0);
@@ -143,21 +140,18 @@ static void shapes_that_are_not_the_matrix_are_refused(void **state)
     double values[6] = {0};
     far_mat m = far_mat_view(values, 3, 2, FAR_F64);
     for (int i = 0; i < 5; i++) {
-        far_status st = far_array_write_noted(ctx, &m, shapes[i], 3, "K", NOTES, 1, "x.npz");
+        far_status st = far_array_write(ctx, &m, shapes[i], 3, "K", NOTES, 1, "x.npz");
         assert_int_equal(st, FAR_ERR_SHAPE);
         assert_non_null(strstr(far_ctx_message(ctx), "the matrix is 3 x 2, not ("));
     }
     int64_t line[] = {6}, many[80];
-    assert_int_equal(far_array_write_noted(ctx, &m, line, 1, "K", NOTES, 1, "x.npz"),
-                     FAR_ERR_SHAPE);
+    assert_int_equal(far_array_write(ctx, &m, line, 1, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
     for (int i = 0; i < 80; i++) {
         many[i] = 1;
     }
-    assert_int_equal(far_array_write_noted(ctx, &m, many, 80, "K", NOTES, 1, "x.npz"),
-                     FAR_ERR_SHAPE);
+    assert_int_equal(far_array_write(ctx, &m, many, 80, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
     m.data = NULL;
-    assert_int_equal(far_array_write_noted(ctx, &m, shapes[0], 2, "K", NOTES, 1, "x.npz"),
-                     FAR_ERR_ARG);
+    assert_int_equal(far_array_write(ctx, &m, shapes[0], 2, "K", NOTES, 1, "x.npz"), FAR_ERR_ARG);
     assert_int_equal(count_files(), 0);
 }
 

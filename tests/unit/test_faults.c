@@ -198,7 +198,7 @@ static void matrices_are_whole_or_not_there(void **state)
         for (rlim_t most = 0; most < 900000; most += 256 << 10) {
             small.rlim_cur = most;
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-            far_status st = far_array_write_noted(ctx, &m, shape, 2, "m", &note, 1, names[i]);
+            far_status st = far_array_write(ctx, &m, shape, 2, "m", &note, 1, names[i]);
             assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
             assert_int_equal(st, FAR_ERR_IO);
             assert_non_null(strstr(far_ctx_message(ctx), "cannot write: file too large"));

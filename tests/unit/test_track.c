@@ -312,7 +312,7 @@ static void two_outputs(int32_t which, const char *measures, int64_t columns)
     must(far_track_create(ctx, net, &x, &y, &how, &track));
     watch_by(&o, track, 1);
     must(far_net_train(ctx, net, &x, &y, &o, &r));
-    assert_int_equal(far_track_columns(track), columns);
+    assert_int_equal(far_track_describe(track).columns, columns);
     assert_near(at(track, 5, "loss"), r.final_loss, 1e-15);
     assert_near(at(track, 5, "time"), 5 * 0.05, 1e-15);
     assert_true(at(track, 5, "kta") > 0 && at(track, 5, "kta") <= 1);
@@ -384,7 +384,6 @@ static void a_track_of_some_layers(void **state)
     far_net *net = make_net("dense(7) tanh dense(1)", 1);
     far_track *all = make_track(net, "lmax,kta", 1, &o, NULL);
     far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
-    far_measure measures[2];
     double lmax[3];
     must(far_track_callback(ctx, all, &m));
     lmax[0] = at(all, 0, "lmax");
@@ -396,16 +395,15 @@ static void a_track_of_some_layers(void **state)
         layers[0] = layers[1] = 0; /* the track has its own copy */
         must(far_track_callback(ctx, some, &m));
         lmax[1 + i] = at(some, 0, "lmax");
-        assert_true(far_track_seconds(some) > 0);
+        assert_true(far_track_describe(some).seconds > 0);
         far_track_destroy(some);
     }
     assert_true(lmax[0] > lmax[1] && lmax[0] > lmax[2]);
     assert_true(lmax[0] <= (lmax[1] + lmax[2]) * (1 + 1e-12)); /* of a sum of two kernels */
-    assert_string_equal(far_track_column(all, 3), "lmax");
-    assert_null(far_track_column(all, 5));
-    assert_null(far_track_column(all, -1));
+    assert_string_equal(far_track_describe(all).names[3], "lmax");
+    assert_int_equal(far_track_describe(all).columns, 5);
     assert_int_equal(far_track_find(all, "sigma"), -1);
-    assert_int_equal(far_track_measures(all, measures), 2);
+    assert_int_equal(far_track_describe(all).measure_count, 2);
     far_ctx *other = context_with(1);
     assert_int_equal(far_track_callback(other, all, &m), FAR_ERR_ARG);
     assert_non_null(strstr(far_ctx_message(other), "another context"));

@@ -38,6 +38,10 @@ FAR_SHARED far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, 
 #define far_alloc(ctx, count, out) far_alloc_bytes(ctx, count, sizeof **(out), (void **)(out))
 /* NULL is fine. Memory must come from far_alloc on the same context. */
 FAR_SHARED void far_free(far_ctx *ctx, void *ptr);
+/* The same for several: FAR_FREE_ALL(ctx, a, b, c). The context is read before any is freed. */
+#define FAR_FREE_ALL(ctx, ...)                                                                     \
+    far_free_each(ctx, (void *[]){__VA_ARGS__}, sizeof(void *[]){__VA_ARGS__} / sizeof(void *))
+FAR_SHARED void far_free_each(far_ctx *ctx, void *const *pointers, size_t count);
 /* Grows *ptr from old to new elements, keeping the contents. On failure *ptr stays valid. */
 FAR_SHARED far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t new_count,
                                      size_t size, void **ptr);
@@ -116,6 +120,8 @@ FAR_SHARED far_status far_mat_check(far_ctx *ctx, const far_mat *m, const char *
 /* The same, and of that shape (-1: any) and type. */
 far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int64_t rows,
                           int64_t cols, far_dtype dtype);
+/* FAR_ERR_VALUE: a row of u, float64, is zero, which is no direction. */
+far_status far_directions_check(far_ctx *ctx, const far_mat *u, const char *name);
 /* Byte address of row i. */
 FAR_SHARED void *far_mat_row(const far_mat *m, int64_t i);
 size_t far_dtype_size(far_dtype dtype);

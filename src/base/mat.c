@@ -60,3 +60,19 @@ far_status far_mat_expect(far_ctx *ctx, const far_mat *m, const char *name, int6
     }
     return FAR_OK;
 }
+
+far_status far_directions_check(far_ctx *ctx, const far_mat *u, const char *name)
+{
+    for (int64_t i = 0; i < u->rows; i++) {
+        const double *row = far_mat_row(u, i);
+        bool zero = true;
+        for (int64_t j = 0; j < u->cols; j++) {
+            zero = zero && row[j] == 0;
+        }
+        if (zero) {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: row %lld is zero, which is no direction", name,
+                            (long long)i + 1);
+        }
+    }
+    return FAR_OK;
+}

@@ -123,6 +123,13 @@ far_status far_budget_check(far_ctx *ctx, const char *what, double bytes, double
                     memory > 0 ? "allowed" : "available");
 }
 
+void far_free_each(far_ctx *ctx, void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        far_free(ctx, pointers[i]);
+    }
+}
+
 far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out)
 {
     far_status st = far_alloc(ctx, count, out);

@@ -32,9 +32,7 @@ static double *cell_at(const heap *h, int64_t i)
 
 static void heap_clear(heap *h)
 {
-    far_free(h->ctx, h->corners);
-    far_free(h->ctx, h->bound);
-    far_free(h->ctx, h->spare);
+    FAR_FREE_ALL(h->ctx, h->corners, h->bound, h->spare);
 }
 
 static void swap_cells(heap *h, int64_t a, int64_t b)
@@ -303,8 +301,6 @@ far_status far_branch_bound(const far_single *p, double gap, double target, doub
     FAR_TRY(run(&b, seconds));
 done:
     heap_clear(&b.heap);
-    far_free(p->ctx, b.cells);
-    far_free(p->ctx, b.centres);
-    far_free(p->ctx, b.values);
+    FAR_FREE_ALL(p->ctx, b.cells, b.centres, b.values);
     return st;
 }

@@ -42,13 +42,19 @@ void far_certificate_destroy(far_certificate *c)
     if (c) {
         far_texts_free(c->ctx, c->inputs, c->input_count);
         far_texts_free(c->ctx, c->outputs, c->info.outputs);
-        void *owned[] = {c->arch,       c->bounds,     c->vectors,
-                         c->reasons[0], c->reasons[1], c->reasons[2]};
-        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-            far_free(c->ctx, owned[i]);
-        }
-        far_free(c->ctx, c);
+        FAR_FREE_ALL(c->ctx, c->arch, c->bounds, c->vectors, c->reasons[0], c->reasons[1],
+                     c->reasons[2], c);
     }
+}
+
+far_status far_certificate_hand_over(far_status st, far_certificate *c, far_certificate **out)
+{
+    if (st == FAR_OK) {
+        *out = c;
+    } else {
+        far_certificate_destroy(c);
+    }
+    return st;
 }
 
 far_certificate_info far_certificate_describe(const far_certificate *c)

@@ -38,6 +38,8 @@ far_verdict far_certificate_worst(const far_certificate *c);
 /* Every certificate passes here before anyone sees it: FAR_ERR_BACKEND where a value that was met,
  * or a slope, lies beyond what was proven. */
 far_status far_certificate_confront(const far_certificate *c);
+/* Ends what makes a certificate: the caller owns c now, or after a failure nobody does. */
+far_status far_certificate_hand_over(far_status st, far_certificate *c, far_certificate **out);
 far_status far_certify_opts_check(far_ctx *ctx, const far_certify_opts *o);
 
 /* What a kind of predictor adds to the check. */

@@ -234,10 +234,5 @@ far_status far_model_certify(far_ctx *ctx, const far_model *m, const far_certify
     far_certificate *c = NULL;
     far_status st = far_certify_opts_check(ctx, opts);
     st = st == FAR_OK ? certify(ctx, m, opts, &c) : st;
-    if (st == FAR_OK) {
-        *out = c;
-    } else {
-        far_certificate_destroy(c);
-    }
-    return st;
+    return far_certificate_hand_over(st, c, out);
 }

@@ -55,10 +55,7 @@ typedef struct pass {
 
 static void pass_clear(pass *s)
 {
-    far_free(s->ctx, s->diagonal);
-    far_free(s->ctx, s->block);
-    far_free(s->ctx, s->alpha);
-    far_free(s->ctx, s->value);
+    FAR_FREE_ALL(s->ctx, s->diagonal, s->block, s->alpha, s->value);
 }
 
 static far_status fill_diagonal(const pass *s)

@@ -24,10 +24,7 @@ typedef struct active {
 
 static void active_clear(active *s)
 {
-    double *owned[] = {s->w, s->t, s->a, s->b, s->left, s->right, s->at};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(s->ctx, owned[i]);
-    }
+    FAR_FREE_ALL(s->ctx, s->w, s->t, s->a, s->b, s->left, s->right, s->at);
 }
 
 static far_status active_open(active *s)

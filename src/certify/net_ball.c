@@ -20,9 +20,7 @@ enum { ROUNDS = 40 };
 
 void far_norm_set_clear(far_ctx *ctx, far_norm_set *set)
 {
-    far_free(ctx, set->basis);
-    far_free(ctx, set->stretch);
-    far_free(ctx, set->defect);
+    FAR_FREE_ALL(ctx, set->basis, set->stretch, set->defect);
     set->basis = set->stretch = set->defect = NULL;
 }
 
@@ -176,10 +174,7 @@ static far_status span_group(far_ctx *ctx, const far_proof_layer *dense, far_nor
         }
     }
 done:
-    far_free(ctx, a);
-    far_free(ctx, q);
-    far_free(ctx, x);
-    far_free(ctx, sizes);
+    FAR_FREE_ALL(ctx, a, q, x, sizes);
     return st;
 }
 

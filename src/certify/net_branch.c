@@ -50,13 +50,7 @@ static void branch_clear(branch *b)
         far_cell_destroy(b->cells ? b->cells[t] : NULL);
         far_net_point_destroy(b->points ? b->points[t] : NULL);
     }
-    far_free(b->ctx, b->cells);
-    far_free(b->ctx, b->points);
-    far_free(b->ctx, b->pieces);
-    far_free(b->ctx, b->ranges);
-    far_free(b->ctx, b->heap);
-    far_free(b->ctx, b->spare);
-    far_free(b->ctx, b->closed);
+    FAR_FREE_ALL(b->ctx, b->cells, b->points, b->pieces, b->ranges, b->heap, b->spare, b->closed);
 }
 
 static far_status grow_pool(branch *b)

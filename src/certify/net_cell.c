@@ -460,9 +460,6 @@ void far_cell_destroy(far_cell *cell)
 {
     if (cell) {
         far_ctx *ctx = cell->plan->ctx;
-        far_free(ctx, cell->traces);
-        far_free(ctx, cell->block);
-        far_free(ctx, cell->out);
-        far_free(ctx, cell);
+        FAR_FREE_ALL(ctx, cell->traces, cell->block, cell->out, cell);
     }
 }

@@ -174,9 +174,7 @@ static far_status search_all(const far_net_plan *plan, const far_certify_opts *o
         FAR_TRY(far_net_place_found(plan, j, &r, c->vectors + j * d, &c->bounds[j]));
     }
 done:
-    far_free(plan->ctx, r.range);
-    far_free(plan->ctx, r.found);
-    far_free(plan->ctx, r.where);
+    FAR_FREE_ALL(plan->ctx, r.range, r.found, r.where);
     return st;
 }
 
@@ -245,10 +243,5 @@ far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_o
     far_certificate *c = NULL;
     far_status st = far_certify_opts_check(ctx, opts);
     st = st == FAR_OK ? certify(ctx, net, opts, &c) : st;
-    if (st == FAR_OK) {
-        *out = c;
-    } else {
-        far_certificate_destroy(c);
-    }
-    return st;
+    return far_certificate_hand_over(st, c, out);
 }

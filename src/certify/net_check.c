@@ -73,10 +73,7 @@ static far_status prove_ranges(const check *k)
         }
     }
 done:
-    far_free(k->ctx, target);
-    far_free(k->ctx, r.range);
-    far_free(k->ctx, r.found);
-    far_free(k->ctx, r.where);
+    FAR_FREE_ALL(k->ctx, target, r.range, r.found, r.where);
     return st;
 }
 

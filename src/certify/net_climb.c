@@ -135,10 +135,7 @@ static void expedition_clear(far_ctx *ctx, expedition *e)
     for (int t = 0; e->hills && t < e->threads; t++) {
         far_net_point_destroy(e->hills[t].point);
     }
-    far_free(ctx, e->hills);
-    far_free(ctx, e->rooms);
-    far_free(ctx, e->at);
-    far_free(ctx, e->value);
+    FAR_FREE_ALL(ctx, e->hills, e->rooms, e->at, e->value);
 }
 
 static far_status expedition_open(const far_net_plan *plan, const hill *model, int64_t starts,

@@ -166,11 +166,7 @@ done:
 
 static void layer_clear(far_ctx *ctx, far_proof_layer *l)
 {
-    double *owned[] = {l->rows, l->columns, l->row_norm, l->scale, l->shift, l->shift_size};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(ctx, owned[i]);
-    }
-    far_free(ctx, l->box);
+    FAR_FREE_ALL(ctx, l->rows, l->columns, l->row_norm, l->scale, l->shift, l->shift_size, l->box);
     far_norm_set_clear(ctx, &l->set);
 }
 

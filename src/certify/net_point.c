@@ -52,10 +52,7 @@ void far_net_point_destroy(far_net_point *p)
 {
     if (p) {
         far_ctx *ctx = p->plan->ctx;
-        far_free(ctx, p->value);
-        far_free(ctx, p->slope);
-        far_free(ctx, p->block);
-        far_free(ctx, p);
+        FAR_FREE_ALL(ctx, p->value, p->slope, p->block, p);
     }
 }
 

@@ -79,9 +79,7 @@ done:
 static void lines_clear(relaxation *r)
 {
     for (int64_t i = 0; r->lines && i < r->plan->count; i++) {
-        far_free(r->plan->ctx, r->lines[i].below);
-        far_free(r->plan->ctx, r->lines[i].above);
-        far_free(r->plan->ctx, r->lines[i].size);
+        FAR_FREE_ALL(r->plan->ctx, r->lines[i].below, r->lines[i].above, r->lines[i].size);
     }
     far_free(r->plan->ctx, r->lines);
 }

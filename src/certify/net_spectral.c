@@ -92,8 +92,6 @@ far_status far_spectral_norm(far_ctx *ctx, const double *a, int64_t rows, int64_
     square = far_up(square + whole * whole * far_lost(length));
     *out = fmin(far_up(sqrt(square)), whole) * (1 + far_lost(1));
 done:
-    far_free(ctx, turned);
-    far_free(ctx, g);
-    far_free(ctx, room);
+    FAR_FREE_ALL(ctx, turned, g, room);
     return st;
 }

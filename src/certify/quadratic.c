@@ -219,10 +219,7 @@ static far_status range_on_sphere(const far_single *p, const moments *q, const d
     f.sign = -1;
     *low = middle - largest_on_sphere(&f) - doubt;
 done:
-    far_free(p->ctx, rounded);
-    far_free(p->ctx, values);
-    far_free(p->ctx, vectors);
-    far_free(p->ctx, weight);
+    FAR_FREE_ALL(p->ctx, rounded, values, vectors, weight);
     return st;
 }
 

@@ -35,10 +35,7 @@ typedef struct climb {
 
 static void climb_clear(climb *c)
 {
-    double *owned[] = {c->at, c->best, c->step, c->trial, c->out};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(c->ctx, owned[i]);
-    }
+    FAR_FREE_ALL(c->ctx, c->at, c->best, c->step, c->trial, c->out);
 }
 
 static far_status climb_open(climb *c)

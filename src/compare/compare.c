@@ -199,18 +199,12 @@ void far_comparison_destroy(far_comparison *c)
         far_judgement_clear(ctx, &c->judgements[i]);
     }
     for (int64_t i = 0; c->points && i < c->info.seeds; i++) {
-        far_free(ctx, (int64_t *)c->points[i].rows);
-        far_free(ctx, (unsigned char *)c->points[i].out);
-        far_free(ctx, (double *)c->points[i].truth);
+        FAR_FREE_ALL(ctx, (int64_t *)c->points[i].rows, (unsigned char *)c->points[i].out,
+                     (double *)c->points[i].truth);
     }
     far_rivals_clear(ctx, &c->rivals);
-    far_free(ctx, (char *)c->info.target);
-    far_free(ctx, (char *)c->info.shift);
-    far_free(ctx, c->rows);
-    far_free(ctx, c->judgements);
-    far_free(ctx, c->runs);
-    far_free(ctx, c->points);
-    far_free(ctx, c);
+    FAR_FREE_ALL(ctx, (char *)c->info.target, (char *)c->info.shift, c->rows, c->judgements,
+                 c->runs, c->points, c);
 }
 
 far_comparison_info far_comparison_describe(const far_comparison *c)

@@ -73,11 +73,8 @@ done:
 void far_factors_clear(far_factors *f)
 {
     for (int64_t i = 0; f->items && i < f->count; i++) {
-        void *owned[] = {f->items[i].inputs.rows, f->items[i].inputs.panels,
-                         f->items[i].gradients.rows, f->items[i].gradients.panels};
-        for (size_t k = 0; k < sizeof owned / sizeof owned[0]; k++) {
-            far_free(f->ctx, owned[k]);
-        }
+        FAR_FREE_ALL(f->ctx, f->items[i].inputs.rows, f->items[i].inputs.panels,
+                     f->items[i].gradients.rows, f->items[i].gradients.panels);
     }
     far_free(f->ctx, f->items);
     *f = (far_factors){0};

@@ -436,9 +436,6 @@ void far_plan_destroy(far_ctx *ctx, far_plan *plan)
         for (int64_t i = 0; i < plan->activation_count; i++) {
             far_activation_clear(ctx, &plan->activations[i]);
         }
-        far_free(ctx, plan->activations);
-        far_free(ctx, plan->inputs);
-        far_free(ctx, plan->ops);
-        far_free(ctx, plan);
+        FAR_FREE_ALL(ctx, plan->activations, plan->inputs, plan->ops, plan);
     }
 }

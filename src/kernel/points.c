@@ -59,22 +59,6 @@ static far_status check_finite(far_ctx *ctx, const far_mat *x, const char *name)
     return FAR_OK;
 }
 
-static far_status check_directions(far_ctx *ctx, const far_mat *u, const char *name)
-{
-    for (int64_t i = 0; i < u->rows; i++) {
-        const double *row = far_mat_row(u, i);
-        bool zero = true;
-        for (int64_t j = 0; j < u->cols; j++) {
-            zero = zero && row[j] == 0;
-        }
-        if (zero) {
-            return far_fail(ctx, FAR_ERR_VALUE, "%s: row %lld is zero, which is no direction", name,
-                            (long long)i + 1);
-        }
-    }
-    return FAR_OK;
-}
-
 far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
 {
     for (int64_t i = 0; i < plan->input_count; i++) {
@@ -89,11 +73,7 @@ far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
 
 void far_workbench_clear(far_ctx *ctx, far_workbench *w)
 {
-    far_free(ctx, w->unit);
-    far_free(ctx, w->stack);
-    far_free(ctx, w->memo);
-    far_free(ctx, w->coef);
-    far_free(ctx, w->widest);
+    FAR_FREE_ALL(ctx, w->unit, w->stack, w->memo, w->coef, w->widest);
     *w = (far_workbench){0};
 }
 
@@ -262,9 +242,7 @@ done:
     for (int t = 0; benches && t < threads; t++) {
         far_workbench_clear(ctx, &benches[t]);
     }
-    far_free(ctx, benches);
-    far_free(ctx, stopped);
-    far_free(ctx, blind);
+    FAR_FREE_ALL(ctx, benches, stopped, blind);
     return st;
 }
 
@@ -307,7 +285,7 @@ far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *
     FAR_TRY(check_finite(ctx, x, name));
     FAR_TRY(far_check_groups(ctx, plan, x->cols));
     if (at_infinity) {
-        FAR_TRY(check_directions(ctx, x, name));
+        FAR_TRY(far_directions_check(ctx, x, name));
     }
     FAR_TRY(far_alloc(ctx, out->n, &out->r));
     FAR_TRY(far_alloc(ctx, out->n, &out->p));
@@ -374,13 +352,8 @@ far_status far_points_augment(far_points *points)
 void far_points_clear(far_points *points)
 {
     if (points->ctx) {
-        far_free(points->ctx, points->unit);
-        far_free(points->ctx, points->unit_rest);
-        far_free(points->ctx, points->coef);
-        far_free(points->ctx, points->r);
-        far_free(points->ctx, points->p);
-        far_free(points->ctx, points->theta);
-        far_free(points->ctx, points->widest);
+        FAR_FREE_ALL(points->ctx, points->unit, points->unit_rest, points->coef, points->r,
+                     points->p, points->theta, points->widest);
         *points = (far_points){0};
     }
 }

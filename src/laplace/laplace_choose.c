@@ -39,13 +39,8 @@ typedef struct search {
 static void search_clear(search *s)
 {
     far_projection_clear(&s->projection);
-    far_free(s->ctx, s->mean);
-    far_free(s->ctx, s->covariance);
-    far_free(s->ctx, s->probability);
-    far_free(s->ctx, s->values);
-    far_free(s->ctx, s->weights);
-    far_free(s->ctx, s->vectors);
-    far_free(s->ctx, s->turned);
+    FAR_FREE_ALL(s->ctx, s->mean, s->covariance, s->probability, s->values, s->weights, s->vectors,
+                 s->turned);
 }
 
 /* ---- the grid ------------------------------------------------------------------------------ */

@@ -23,11 +23,7 @@ typedef struct setup {
 static void setup_clear(far_ctx *ctx, setup *s)
 {
     far_landmarks_clear(ctx, &s->landmarks);
-    far_free(ctx, s->x);
-    far_free(ctx, s->kernel);
-    far_free(ctx, s->values);
-    far_free(ctx, s->vectors);
-    far_free(ctx, s->u);
+    FAR_FREE_ALL(ctx, s->x, s->kernel, s->values, s->vectors, s->u);
 }
 
 static far_status gather(far_ctx *ctx, const far_mat *x, setup *s)
@@ -224,9 +220,7 @@ static far_status sum_points(far_laplace *la, const far_mat *x)
         FAR_TRY(st);
     }
 done:
-    far_free(la->ctx, outputs);
-    far_free(la->ctx, z);
-    far_free(la->ctx, zt);
+    FAR_FREE_ALL(la->ctx, outputs, z, zt);
     return st;
 }
 

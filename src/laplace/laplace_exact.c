@@ -40,9 +40,7 @@ done:
 
 static void room_clear(far_ctx *ctx, room *r)
 {
-    far_free(ctx, r->outputs);
-    far_free(ctx, r->rows);
-    far_free(ctx, r->columns);
+    FAR_FREE_ALL(ctx, r->outputs, r->rows, r->columns);
 }
 
 /* matrix += sum over the points of J' Lam J */

@@ -36,10 +36,7 @@ static far_status deal_classes(far_ctx *ctx, const int64_t *labels, int64_t clas
     }
     memcpy(order, dealt, (size_t)n * sizeof *order);
 done:
-    far_free(ctx, turn);
-    far_free(ctx, dealt);
-    far_free(ctx, seen);
-    far_free(ctx, start);
+    FAR_FREE_ALL(ctx, turn, dealt, seen, start);
     return st;
 }
 
@@ -222,9 +219,7 @@ static far_status fill(far_ctx *ctx, const far_factors *f, far_mat *k)
         }
     }
 done:
-    far_free(ctx, s.turned);
-    far_free(ctx, s.hh);
-    far_free(ctx, s.dd);
+    FAR_FREE_ALL(ctx, s.turned, s.hh, s.dd);
     return st;
 }
 

@@ -128,9 +128,7 @@ done:
 
 void far_projection_clear(far_projection *p)
 {
-    far_free(p->ctx, p->z);
-    far_free(p->ctx, p->w);
-    far_free(p->ctx, p->kernel);
+    FAR_FREE_ALL(p->ctx, p->z, p->w, p->kernel);
     *p = (far_projection){0};
 }
 

@@ -192,17 +192,12 @@ far_status far_ln_plan_make(far_ln_build *b, int64_t classes)
         start_chain(b, g);
     }
 done:
-    far_free(b->ctx, counts);
-    far_free(b->ctx, chains);
-    far_free(b->ctx, parts);
+    FAR_FREE_ALL(b->ctx, counts, chains, parts);
     return st;
 }
 
 void far_ln_plan_clear(far_ln_build *b)
 {
-    void *owned[] = {b->plan.chain, b->plan.voice, b->plan.offset,
-                     b->labels,     b->directions, b->wanted};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(b->ctx, owned[i]);
-    }
+    FAR_FREE_ALL(b->ctx, b->plan.chain, b->plan.voice, b->plan.offset, b->labels, b->directions,
+                 b->wanted);
 }

@@ -10,10 +10,7 @@
 void far_ln_points_clear(far_ln_points *p)
 {
     if (p->ctx) {
-        far_free(p->ctx, p->values);
-        far_free(p->ctx, p->label);
-        far_free(p->ctx, p->row);
-        far_free(p->ctx, p->scale);
+        FAR_FREE_ALL(p->ctx, p->values, p->label, p->row, p->scale);
     }
     *p = (far_ln_points){0};
 }
@@ -252,9 +249,7 @@ static void project(const far_ln_points *p, double *v, place *places)
 void far_ln_lines_clear(far_ln_lines *l)
 {
     if (l->points) {
-        far_free(l->points->ctx, l->directions);
-        far_free(l->points->ctx, l->order);
-        far_free(l->points->ctx, l->places);
+        FAR_FREE_ALL(l->points->ctx, l->directions, l->order, l->places);
     }
     *l = (far_ln_lines){0};
 }

@@ -170,10 +170,6 @@ far_status far_ln_polish(const far_ln_points *p, const int32_t *labels, double *
         direction[j] = p->scale[j] > 0 ? w.best[j] / p->scale[j] : 0;
     }
 done:
-    far_free(ctx, w.spots);
-    far_free(ctx, w.pairs);
-    far_free(ctx, w.differences);
-    far_free(ctx, w.v);
-    far_free(ctx, w.best);
+    FAR_FREE_ALL(ctx, w.spots, w.pairs, w.differences, w.v, w.best);
     return st;
 }

@@ -22,10 +22,7 @@ static void trial_clear(trial *t)
 {
     far_ctx *ctx = t->b->ctx;
     far_net_destroy(t->net);
-    far_free(ctx, t->parameters);
-    far_free(ctx, t->outputs);
-    far_free(ctx, t->others);
-    far_free(ctx, t->labels);
+    FAR_FREE_ALL(ctx, t->parameters, t->outputs, t->others, t->labels);
 }
 
 static void write_text(const far_ln_form *f, far_text *t)

@@ -112,9 +112,7 @@ done:
 
 static void clear_grid(far_ctx *ctx, grid *g)
 {
-    far_free(ctx, g->lines);
-    far_free(ctx, g->counts);
-    far_free(ctx, g->cells);
+    FAR_FREE_ALL(ctx, g->lines, g->counts, g->cells);
 }
 
 /* Along one axis, from the line before to the line behind. */

@@ -65,42 +65,20 @@ far_status far_measure_norm(far_ctx *ctx, far_work *w, const far_measure *m, dou
 
 far_status far_measure_lmin(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
-    far_condition c;
-    far_status st = far_view_condition(ctx, w->in->view, 0, &c);
-    (void)m;
+    far_status st = far_measure_of_condition(ctx, w, m, out);
     if (st == FAR_OK) {
-        *out = c.least / points_of(w);
+        *out /= points_of(w);
     }
     return st;
 }
 
-far_status far_measure_condition(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
+far_status far_measure_of_condition(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     far_condition c;
-    far_status st = far_view_condition(ctx, w->in->view, m->argument[0], &c);
+    double ridge = far_measure_entry_of(m)->argument == FAR_ARGUMENT_RIDGE ? m->argument[0] : 0;
+    far_status st = far_view_condition(ctx, w->in->view, ridge, &c);
     if (st == FAR_OK) {
-        *out = c.condition;
-    }
-    return st;
-}
-
-far_status far_measure_dimension(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_condition c;
-    far_status st = far_view_condition(ctx, w->in->view, m->argument[0], &c);
-    if (st == FAR_OK) {
-        *out = c.dimension;
-    }
-    return st;
-}
-
-far_status far_measure_rank(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_condition c;
-    far_status st = far_view_condition(ctx, w->in->view, 0, &c);
-    (void)m;
-    if (st == FAR_OK) {
-        *out = c.participation;
+        *out = far_measure_field(m, &c);
     }
     return st;
 }

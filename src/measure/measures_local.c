@@ -16,27 +16,10 @@ done:
     return st;
 }
 
-far_status far_measure_c_inf(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
+far_status far_measure_of_local(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     far_status st = local_of(ctx, w);
-    (void)m;
-    *out = w->local.c_inf;
-    return st;
-}
-
-far_status far_measure_xi(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_status st = local_of(ctx, w);
-    (void)m;
-    *out = w->local.xi;
-    return st;
-}
-
-far_status far_measure_min_c(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_status st = local_of(ctx, w);
-    (void)m;
-    *out = w->local.min_c;
+    *out = far_measure_field(m, &w->local);
     return st;
 }
 

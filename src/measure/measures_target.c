@@ -14,27 +14,10 @@ done:
     return st;
 }
 
-far_status far_measure_kta(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
+far_status far_measure_of_alignment(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     far_status st = alignment_of(ctx, w);
-    (void)m;
-    *out = w->alignment.kta;
-    return st;
-}
-
-far_status far_measure_centred(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_status st = alignment_of(ctx, w);
-    (void)m;
-    *out = w->alignment.centred_kta;
-    return st;
-}
-
-far_status far_measure_alpha(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    far_status st = alignment_of(ctx, w);
-    (void)m;
-    *out = w->alignment.rayleigh;
+    *out = far_measure_field(m, &w->alignment);
     return st;
 }
 

@@ -38,11 +38,17 @@ typedef struct far_measure_entry {
     int vectors;  /* a far_vectors: eigenvectors, or largest eigenvalues */
     bool several; /* as many numbers as the argument says */
     far_measure_fn apply;
+    size_t field; /* of what apply computes: which of its numbers; 0 where it computes one */
 } far_measure_entry;
 
 extern const far_measure_entry far_measures[];
 extern const int64_t far_measures_count;
 const far_measure_entry *far_measure_entry_of(const far_measure *m); /* NULL: not one of ours */
+/* The number of a far_local, far_alignment or far_condition that the measure is. */
+static inline double far_measure_field(const far_measure *m, const void *numbers)
+{
+    return *(const double *)((const char *)numbers + far_measure_entry_of(m)->field);
+}
 
 /* ---- measures_kernel.c ---- */
 
@@ -53,16 +59,12 @@ far_status far_measure_ratio(far_ctx *ctx, far_work *w, const far_measure *m, do
 far_status far_measure_stability(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_trace(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_norm(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_condition(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_dimension(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_rank(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
+far_status far_measure_of_condition(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_nu(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 
 /* ---- measures_target.c ---- */
 
-far_status far_measure_kta(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_centred(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_alpha(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
+far_status far_measure_of_alignment(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_cka(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_align(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_cumulative(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
@@ -73,9 +75,7 @@ far_status far_measure_sigma(far_ctx *ctx, far_work *w, const far_measure *m, do
 
 /* ---- measures_local.c ---- */
 
-far_status far_measure_c_inf(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_xi(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
-far_status far_measure_min_c(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
+far_status far_measure_of_local(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_first(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_auc(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_edges(far_ctx *ctx, far_work *w, const far_measure *m, double *out);

@@ -8,8 +8,6 @@
 
 #define DENSE_UP_TO 200 /* rows; as far_eigen: LAPACK is as fast there */
 #define FEW 16          /* part of the rows that Lanczos is for */
-#define BASIS_EXTRA 20  /* vectors beside twice the count */
-#define RESTARTS 60     /* of Lanczos, before LAPACK takes over */
 
 static bool are_few(int64_t n, int64_t count)
 {
@@ -85,40 +83,15 @@ done:
     return st;
 }
 
-typedef struct seen {
-    const far_view *v;
-    double *work;
-} seen;
-
-static far_status apply_kernel(void *user, const double *x, double *y)
-{
-    const seen *k = user;
-    far_symv(k->v->info.rows, k->v->kernel.data, k->v->kernel.ld, x, y, k->work);
-    return FAR_OK;
-}
-
 /* The matrix is used where it lies. */
 static far_status by_lanczos(far_ctx *ctx, far_view *v, far_pairs *p, bool *settled)
 {
-    int64_t n = v->info.rows, basis = far_least(n, 2 * p->count + BASIS_EXTRA);
-    seen kernel = {.v = v};
-    far_lanczos_end end = {0};
-    far_lanczos_job job = {.apply = apply_kernel,
-                           .user = &kernel,
-                           .n = n,
-                           .count = p->count,
-                           .largest = true,
-                           .basis = basis,
-                           .restarts = RESTARTS,
-                           .what = "eigen",
-                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    int64_t n = v->info.rows;
     far_status st;
     FAR_TRY(far_blas_fits(ctx, n));
-    FAR_TRY(far_alloc(ctx, FAR_SYMV_LANES * n, &kernel.work));
-    FAR_TRY(far_lanczos(ctx, &job, p->values, p->vectors, &end));
+    FAR_TRY(far_stored_eigen(ctx, n, v->kernel.data, v->kernel.ld, true, p->count, p->values,
+                             p->vectors, settled));
 done:
-    far_free(ctx, kernel.work);
-    *settled = end.settled;
     return st;
 }
 

@@ -363,12 +363,8 @@ void far_track_destroy(far_track *track)
     if (track) {
         far_ctx *ctx = track->ctx;
         release_kernel(track);
-        void *owned[] = {track->x.data, track->y.data, track->values.data, track->layers,
-                         track->names,  track->row,    track->table,       track->file};
-        for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-            far_free(ctx, owned[i]);
-        }
-        far_free(ctx, track);
+        FAR_FREE_ALL(ctx, track->x.data, track->y.data, track->values.data, track->layers,
+                     track->names, track->row, track->table, track->file, track);
     }
 }
 

@@ -261,11 +261,7 @@ void far_view_destroy(far_view *view)
 {
     if (view) {
         far_ctx *ctx = view->ctx;
-        far_free(ctx, view->row_means);
-        far_free(ctx, view->all);
-        far_free(ctx, view->top.values);
-        far_free(ctx, view->top.vectors);
-        far_free(ctx, view);
+        FAR_FREE_ALL(ctx, view->row_means, view->all, view->top.values, view->top.vectors, view);
     }
 }
 

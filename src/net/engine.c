@@ -117,11 +117,7 @@ void far_engine_destroy(far_engine *e)
     free_buffers(ctx, &e->values);
     free_buffers(ctx, &e->gradients);
     free_buffers(ctx, &e->tangents);
-    far_free(ctx, e->stages);
-    far_free(ctx, e->step_value);
-    far_free(ctx, e->step_kept);
-    far_free(ctx, e->step_delta);
-    far_free(ctx, e);
+    FAR_FREE_ALL(ctx, e->stages, e->step_value, e->step_kept, e->step_delta, e);
 }
 
 #define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
@@ -242,12 +238,8 @@ void far_pass_destroy(far_pass *p)
     if (!p) {
         return;
     }
-    void *owned[] = {p->values,  p->gradients, p->tangents, p->inverses,
-                     p->columns, p->panel,     p->line};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(p->ctx, owned[i]);
-    }
-    far_free(p->ctx, p);
+    FAR_FREE_ALL(p->ctx, p->values, p->gradients, p->tangents, p->inverses, p->columns, p->panel,
+                 p->line, p);
 }
 
 void far_pass_forward(far_pass *p, const far_weights *w, const void *x, int64_t ld, int64_t rows)

@@ -324,22 +324,6 @@ static int64_t widest_of(const far_net *net)
     return widest;
 }
 
-static far_status check_directions(far_ctx *ctx, const far_mat *u)
-{
-    for (int64_t i = 0; i < u->rows; i++) {
-        const double *row = far_mat_row(u, i);
-        bool zero = true;
-        for (int64_t j = 0; j < u->cols; j++) {
-            zero = zero && row[j] == 0;
-        }
-        if (zero) {
-            return far_fail(ctx, FAR_ERR_VALUE, "u: row %lld is zero, which is no direction",
-                            (long long)i + 1);
-        }
-    }
-    return FAR_OK;
-}
-
 static far_status check_limit(far_ctx *ctx, const far_net *net, const far_mat *u,
                               const far_mat *const out[3])
 {
@@ -353,7 +337,7 @@ static far_status check_limit(far_ctx *ctx, const far_net *net, const far_mat *u
     }
     FAR_TRY(far_mat_expect(ctx, u, "u", -1, net->info.inputs, FAR_F64));
     FAR_TRY(far_net_check_inputs(ctx, net, u));
-    FAR_TRY(check_directions(ctx, u));
+    FAR_TRY(far_directions_check(ctx, u, "u"));
     for (int k = 0; k < 3; k++) {
         if (k == 0 || out[k]) {
             FAR_TRY(far_mat_expect(ctx, out[k], names[k], u->rows, net->info.outputs, FAR_F64));

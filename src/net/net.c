@@ -60,11 +60,7 @@ void far_net_destroy(far_net *net)
     }
     far_texts_free(ctx, net->tensor_names, net->info.tensors);
     free_meta(net);
-    void *owned[] = {net->text, net->steps, net->params, net->start, net->statistics};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(ctx, owned[i]);
-    }
-    far_free(ctx, net);
+    FAR_FREE_ALL(ctx, net->text, net->steps, net->params, net->start, net->statistics, net);
 }
 
 static far_status copy_meta(far_ctx *ctx, const far_net *from, far_net *to)

@@ -226,9 +226,7 @@ static void clear(saver *s)
     for (int i = 0; i < s->value_count; i++) {
         far_free(s->ctx, s->values[i].data);
     }
-    far_free(s->ctx, s->names);
-    far_free(s->ctx, s->tensors);
-    far_free(s->ctx, s->texts);
+    FAR_FREE_ALL(s->ctx, s->names, s->tensors, s->texts);
 }
 
 static far_status append(saver *s, const far_tensor_out *tensors, int64_t tensor_count,

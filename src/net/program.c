@@ -407,14 +407,11 @@ done:
 far_status far_net_compile(far_ctx *ctx, const char *arch, int64_t inputs, int64_t outputs,
                            far_param param, far_net **out)
 {
-    far_net *net = NULL;
-    far_status st = FAR_OK;
-    *out = NULL;
-    FAR_TRY(far_net_outline(ctx, arch, inputs, outputs, param, &net));
-    FAR_TRY(far_net_allocate(net));
-    *out = net;
-    net = NULL;
-done:
-    far_net_destroy(net);
+    far_status st = far_net_outline(ctx, arch, inputs, outputs, param, out);
+    st = st == FAR_OK ? far_net_allocate(*out) : st;
+    if (st != FAR_OK) {
+        far_net_destroy(*out);
+        *out = NULL;
+    }
     return st;
 }

@@ -156,10 +156,7 @@ static void free_hand(far_ctx *ctx, far_hand *h)
 {
     far_pass_destroy(h->pass);
     far_pass_destroy(h->plain);
-    far_free(ctx, h->x);
-    far_free(ctx, h->y);
-    far_free(ctx, h->f);
-    far_free(ctx, h->slope);
+    FAR_FREE_ALL(ctx, h->x, h->y, h->f, h->slope);
 }
 
 static far_status take_hands(far_run *r, int threads)
@@ -193,30 +190,10 @@ void far_run_destroy(far_run *r)
     far_weights_destroy(r->weights);
     far_weights_destroy(r->direction);
     far_engine_destroy(r->engine);
-    void *owned[] = {r->hands,
-                     r->params,
-                     r->start,
-                     r->mean,
-                     r->square,
-                     r->moved,
-                     r->before,
-                     r->good,
-                     r->best,
-                     r->statistics,
-                     r->parts,
-                     r->block_statistics,
-                     r->before_statistics,
-                     r->good_statistics,
-                     r->best_statistics,
-                     r->order,
-                     r->own_history,
-                     r->own_val_history,
-                     r->part_losses,
-                     r->unpacked};
-    for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
-        far_free(r->ctx, owned[i]);
-    }
-    far_free(r->ctx, r);
+    FAR_FREE_ALL(r->ctx, r->hands, r->params, r->start, r->mean, r->square, r->moved, r->before,
+                 r->good, r->best, r->statistics, r->parts, r->block_statistics,
+                 r->before_statistics, r->good_statistics, r->best_statistics, r->order,
+                 r->own_history, r->own_val_history, r->part_losses, r->unpacked, r);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------- */

@@ -29,10 +29,7 @@ done:
 
 void far_circle_clear(far_ctx *ctx, far_circle *c)
 {
-    far_free(ctx, c->labels);
-    far_free(ctx, c->counts);
-    far_free(ctx, c->s);
-    far_free(ctx, c->means);
+    FAR_FREE_ALL(ctx, c->labels, c->counts, c->s, c->means);
 }
 
 static void add(moments *m, double weight, double x, double y)

@@ -42,10 +42,7 @@ done:
 
 void far_jet_clear(far_ctx *ctx, far_jet *jet)
 {
-    far_free(ctx, jet->now);
-    far_free(ctx, jet->next);
-    far_free(ctx, jet->kept);
-    far_free(ctx, jet->work);
+    FAR_FREE_ALL(ctx, jet->now, jet->next, jet->kept, jet->work);
 }
 
 /* ---- dense --------------------------------------------------------------------------------- */

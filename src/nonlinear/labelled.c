@@ -6,11 +6,7 @@
 
 void far_labelled_clear(far_labelled *p)
 {
-    far_free(p->ctx, p->counts);
-    far_free(p->ctx, p->size);
-    far_free(p->ctx, p->mean);
-    far_free(p->ctx, p->sd);
-    far_free(p->ctx, p->class_means);
+    FAR_FREE_ALL(p->ctx, p->counts, p->size, p->mean, p->sd, p->class_means);
 }
 
 int64_t far_labelled_present(const far_labelled *p)

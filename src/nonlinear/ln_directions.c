@@ -90,11 +90,7 @@ static far_status add_scatters(const far_labelled *p, const far_white *w, const 
         compared++;
     }
 done:
-    far_free(p->ctx, all);
-    far_free(p->ctx, m);
-    far_free(p->ctx, values);
-    far_free(p->ctx, vectors);
-    far_free(p->ctx, direction);
+    FAR_FREE_ALL(p->ctx, all, m, values, vectors, direction);
     return st;
 }
 

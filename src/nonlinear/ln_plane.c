@@ -124,9 +124,6 @@ far_status far_ln_plane(far_sample *s, int64_t steps, far_plane *plane)
     plane->lssr = INFINITY; /* of these points, not of others */
     FAR_TRY(descend(&e, steps, a));
 done:
-    far_free(s->ctx, a);
-    far_free(s->ctx, e.h);
-    far_free(s->ctx, e.g);
-    far_free(s->ctx, e.back);
+    FAR_FREE_ALL(s->ctx, a, e.h, e.g, e.back);
     return st;
 }

@@ -9,10 +9,7 @@
 
 void far_white_clear(far_ctx *ctx, far_white *w)
 {
-    far_free(ctx, w->map);
-    far_free(ctx, w->means);
-    far_free(ctx, w->axes);
-    far_free(ctx, w->share);
+    FAR_FREE_ALL(ctx, w->map, w->means, w->axes, w->share);
 }
 
 static far_mat view(double *data, int64_t rows, int64_t cols)
@@ -63,9 +60,7 @@ static far_status correlate_features(const far_labelled *p, double *c)
     }
     FAR_TRY(far_progress(p->ctx, "scatter", p->n, p->n));
 done:
-    far_free(p->ctx, z);
-    far_free(p->ctx, t);
-    far_free(p->ctx, part);
+    FAR_FREE_ALL(p->ctx, z, t, part);
     return st;
 }
 
@@ -106,9 +101,7 @@ static far_status map_by_features(const far_labelled *p, far_white *w)
         }
     }
 done:
-    far_free(p->ctx, c);
-    far_free(p->ctx, values);
-    far_free(p->ctx, vectors);
+    FAR_FREE_ALL(p->ctx, c, values, vectors);
     return st;
 }
 
@@ -159,11 +152,7 @@ static far_status map_by_points(const far_labelled *p, far_white *w)
     w->rank = n - count_null(n, values);
     FAR_TRY(map_from_points(p, z, values, vectors, w));
 done:
-    far_free(p->ctx, z);
-    far_free(p->ctx, t);
-    far_free(p->ctx, g);
-    far_free(p->ctx, values);
-    far_free(p->ctx, vectors);
+    FAR_FREE_ALL(p->ctx, z, t, g, values, vectors);
     return st;
 }
 
@@ -257,11 +246,7 @@ static far_status find_axes(const far_labelled *p, far_white *w)
         w->share[w->axis_count++] = fmin(values[k], 1);
     }
 done:
-    far_free(p->ctx, spread);
-    far_free(p->ctx, turned);
-    far_free(p->ctx, matrix);
-    far_free(p->ctx, values);
-    far_free(p->ctx, vectors);
+    FAR_FREE_ALL(p->ctx, spread, turned, matrix, values, vectors);
     return st;
 }
 

@@ -586,14 +586,14 @@ done:
     return st;
 }
 
-const far_predictor_ops far_committee_ops = {.kind = FAR_PREDICTOR_COMMITTEE,
-                                             .name = "committee",
-                                             .destroy = destroy,
-                                             .describe = describe,
-                                             .columns = columns,
-                                             .eval = eval,
-                                             .limit = limit,
-                                             .predict = predict,
-                                             .certify = certify,
-                                             .check = check,
-                                             .write = save};
+const far_predictor_ops far_committee_ops = {FAR_PREDICTOR_COMMITTEE,
+                                             "committee",
+                                             destroy,
+                                             describe,
+                                             columns,
+                                             eval,
+                                             limit,
+                                             predict,
+                                             certify,
+                                             check,
+                                             save};

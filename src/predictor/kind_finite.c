@@ -72,14 +72,14 @@ static far_status save(const void *self, far_output *out)
     return far_net_write(self, out);
 }
 
-const far_predictor_ops far_finite_ops = {.kind = FAR_PREDICTOR_FINITE,
-                                          .name = "finite",
-                                          .destroy = destroy,
-                                          .describe = describe,
-                                          .columns = columns,
-                                          .eval = eval,
-                                          .limit = limit,
-                                          .predict = predict,
-                                          .certify = certify,
-                                          .check = check,
-                                          .write = save};
+const far_predictor_ops far_finite_ops = {FAR_PREDICTOR_FINITE,
+                                          "finite",
+                                          destroy,
+                                          describe,
+                                          columns,
+                                          eval,
+                                          limit,
+                                          predict,
+                                          certify,
+                                          check,
+                                          save};

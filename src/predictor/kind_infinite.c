@@ -81,14 +81,14 @@ static far_status save(const void *self, far_output *out)
     return far_model_write(self, out);
 }
 
-const far_predictor_ops far_infinite_ops = {.kind = FAR_PREDICTOR_INFINITE,
-                                            .name = "infinite",
-                                            .destroy = destroy,
-                                            .describe = describe,
-                                            .columns = columns,
-                                            .eval = eval,
-                                            .limit = limit,
-                                            .predict = predict,
-                                            .certify = certify,
-                                            .check = check,
-                                            .write = save};
+const far_predictor_ops far_infinite_ops = {FAR_PREDICTOR_INFINITE,
+                                            "infinite",
+                                            destroy,
+                                            describe,
+                                            columns,
+                                            eval,
+                                            limit,
+                                            predict,
+                                            certify,
+                                            check,
+                                            save};

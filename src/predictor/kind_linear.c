@@ -333,13 +333,14 @@ done:
     return st;
 }
 
-const far_predictor_ops far_linear_ops = {.kind = FAR_PREDICTOR_LINEAR,
-                                          .name = "linear",
-                                          .destroy = destroy,
-                                          .describe = describe,
-                                          .columns = columns,
-                                          .eval = eval,
-                                          .limit = limit,
-                                          .certify = certify,
-                                          .check = check,
-                                          .write = save};
+const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
+                                          "linear",
+                                          destroy,
+                                          describe,
+                                          columns,
+                                          eval,
+                                          limit,
+                                          NULL,
+                                          certify,
+                                          check,
+                                          save};

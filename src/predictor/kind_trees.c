@@ -377,13 +377,14 @@ done:
     return st;
 }
 
-const far_predictor_ops far_trees_ops = {.kind = FAR_PREDICTOR_TREES,
-                                         .name = "trees",
-                                         .destroy = destroy,
-                                         .describe = describe,
-                                         .columns = columns,
-                                         .eval = eval,
-                                         .limit = limit,
-                                         .certify = certify,
-                                         .check = check,
-                                         .write = save};
+const far_predictor_ops far_trees_ops = {FAR_PREDICTOR_TREES,
+                                         "trees",
+                                         destroy,
+                                         describe,
+                                         columns,
+                                         eval,
+                                         limit,
+                                         NULL,
+                                         certify,
+                                         check,
+                                         save};

@@ -240,12 +240,7 @@ far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p, const far
     far_status st = far_certify_opts_check(ctx, opts);
     st = st == FAR_OK ? p->ops->certify(ctx, p->self, opts, &c) : st;
     st = st == FAR_OK ? far_certificate_confront(c) : st;
-    if (st == FAR_OK) {
-        *out = c;
-    } else {
-        far_certificate_destroy(c);
-    }
-    return st;
+    return far_certificate_hand_over(st, c, out);
 }
 
 far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,

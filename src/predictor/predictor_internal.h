@@ -8,8 +8,8 @@
 
 #include <farfield/predictor.h>
 
-/* Points z and directions u are in the units of the columns (standardised); values are raw. NULL:
- * the general way will do, or there is none. */
+/* Its functions, in the order of this table. Points z and directions u are in the units of the
+ * columns (standardised); values are raw. NULL: the general way will do, or there is none. */
 typedef struct far_predictor_ops {
     far_predictor_kind kind;
     const char *name;

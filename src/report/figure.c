@@ -173,12 +173,8 @@ static void free_opts(far_ctx *ctx, far_figure_opts *o)
     for (int64_t i = 0; i < o->category_count; i++) {
         far_free(ctx, (void *)o->categories[i]);
     }
-    far_free(ctx, (void *)o->categories);
-    far_free(ctx, (void *)o->title);
-    far_free(ctx, (void *)o->x_label);
-    far_free(ctx, (void *)o->y_label);
-    far_free(ctx, (void *)o->description);
-    far_free(ctx, (void *)o->note);
+    FAR_FREE_ALL(ctx, (void *)o->categories, (void *)o->title, (void *)o->x_label,
+                 (void *)o->y_label, (void *)o->description, (void *)o->note);
 }
 
 void far_mark_clear(far_ctx *ctx, far_mark *layer)

@@ -198,13 +198,25 @@ static far_status check_arrays(far_ctx *ctx, const far_figure *f, const char *wh
     return st;
 }
 
+static far_status add_xy(far_ctx *ctx, far_figure *figure, const char *what, far_mark_kind kind,
+                         const double *x, const double *y, int64_t n, const far_mark_opts *mark)
+{
+    far_status st = check_arrays(ctx, figure, what, x, y, y);
+    const double *columns[FAR_COLUMNS] = {[FAR_COLUMN_X] = x, [FAR_COLUMN_Y] = y};
+    far_mark layer = {.kind = kind, .count = n};
+    return st == FAR_OK ? add_layer(ctx, figure, layer, mark, columns) : st;
+}
+
 far_status far_figure_line(far_ctx *ctx, far_figure *figure, const double *x, const double *y,
                            int64_t n, const far_mark_opts *mark)
 {
-    far_status st = check_arrays(ctx, figure, "line", x, y, y);
-    const double *columns[FAR_COLUMNS] = {[FAR_COLUMN_X] = x, [FAR_COLUMN_Y] = y};
-    far_mark layer = {.kind = FAR_MARK_LINE, .count = n};
-    return st == FAR_OK ? add_layer(ctx, figure, layer, mark, columns) : st;
+    return add_xy(ctx, figure, "line", FAR_MARK_LINE, x, y, n, mark);
+}
+
+far_status far_figure_points(far_ctx *ctx, far_figure *figure, const double *x, const double *y,
+                             int64_t n, const far_mark_opts *mark)
+{
+    return add_xy(ctx, figure, "points", FAR_MARK_POINTS, x, y, n, mark);
 }
 
 far_status far_figure_band(far_ctx *ctx, far_figure *figure, const double *x, const double *low,
@@ -214,15 +226,6 @@ far_status far_figure_band(far_ctx *ctx, far_figure *figure, const double *x, co
     const double *columns[FAR_COLUMNS] = {
         [FAR_COLUMN_X] = x, [FAR_COLUMN_LOW] = low, [FAR_COLUMN_HIGH] = high};
     far_mark layer = {.kind = FAR_MARK_BAND, .count = n};
-    return st == FAR_OK ? add_layer(ctx, figure, layer, mark, columns) : st;
-}
-
-far_status far_figure_points(far_ctx *ctx, far_figure *figure, const double *x, const double *y,
-                             int64_t n, const far_mark_opts *mark)
-{
-    far_status st = check_arrays(ctx, figure, "points", x, y, y);
-    const double *columns[FAR_COLUMNS] = {[FAR_COLUMN_X] = x, [FAR_COLUMN_Y] = y};
-    far_mark layer = {.kind = FAR_MARK_POINTS, .count = n};
     return st == FAR_OK ? add_layer(ctx, figure, layer, mark, columns) : st;
 }
 

@@ -344,11 +344,7 @@ static void clear_panel(far_panel *p)
     for (int64_t i = 0; p->names && i < p->figure->opts.category_count; i++) {
         far_free(p->ctx, p->names[i]);
     }
-    far_free(p->ctx, p->names);
-    far_free(p->ctx, p->title);
-    far_free(p->ctx, p->x_label);
-    far_free(p->ctx, p->y_label);
-    far_free(p->ctx, p->z_label);
+    FAR_FREE_ALL(p->ctx, p->names, p->title, p->x_label, p->y_label, p->z_label);
     far_key_clear(p->ctx, &p->key);
 }
 
@@ -357,10 +353,7 @@ void far_sheet_clear(far_sheet *sheet)
     for (int64_t k = 0; sheet->panels && k < sheet->rows * sheet->cols; k++) {
         clear_panel(&sheet->panels[k]);
     }
-    far_free(sheet->ctx, sheet->panels);
-    far_free(sheet->ctx, sheet->title);
-    far_free(sheet->ctx, sheet->x_label);
-    far_free(sheet->ctx, sheet->y_label);
-    far_free(sheet->ctx, sheet->note);
+    FAR_FREE_ALL(sheet->ctx, sheet->panels, sheet->title, sheet->x_label, sheet->y_label,
+                 sheet->note);
     far_key_clear(sheet->ctx, &sheet->key);
 }

@@ -41,11 +41,8 @@ void far_page_destroy(far_page *page)
     if (!page) {
         return;
     }
-    far_free(page->ctx, page->title);
-    far_free(page->ctx, page->verdicts.data);
-    far_free(page->ctx, page->body.data);
-    far_free(page->ctx, page->facts.data);
-    far_free(page->ctx, page);
+    FAR_FREE_ALL(page->ctx, page->title, page->verdicts.data, page->body.data, page->facts.data,
+                 page);
 }
 
 /* What was begun since length goes if it could not be finished. */

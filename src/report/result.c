@@ -67,17 +67,13 @@ static void free_texts(far_ctx *ctx, char **texts, int64_t count)
 
 static void free_value(far_ctx *ctx, far_value *v)
 {
-    far_free(ctx, v->text);
-    far_free(ctx, v->words);
-    far_free(ctx, v->numbers);
+    FAR_FREE_ALL(ctx, v->text, v->words, v->numbers);
     free_texts(ctx, v->texts, v->total);
 }
 
 static void free_piece(far_ctx *ctx, far_piece *p)
 {
-    far_free(ctx, p->key);
-    far_free(ctx, p->label);
-    far_free(ctx, p->text);
+    FAR_FREE_ALL(ctx, p->key, p->label, p->text);
     free_value(ctx, &p->value);
     far_figure_destroy(p->figure);
     free_texts(ctx, p->keys, p->cols);
@@ -97,9 +93,7 @@ void far_result_destroy(far_result *r)
     for (int64_t i = 0; i < r->count; i++) {
         free_piece(r->ctx, &r->pieces[i]);
     }
-    far_free(r->ctx, r->pieces);
-    far_free(r->ctx, r->title);
-    far_free(r->ctx, r);
+    FAR_FREE_ALL(r->ctx, r->pieces, r->title, r);
 }
 
 far_status far_result_ready(far_ctx *ctx, const far_result *r)

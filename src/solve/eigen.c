@@ -83,47 +83,52 @@ far_status far_dense_eigen(far_ctx *ctx, int64_t n, double *a, int64_t lda, int6
     }
 done:
     far_blas_leave(scope);
-    far_free(ctx, j.support);
-    far_free(ctx, j.values);
-    far_free(ctx, j.work);
-    far_free(ctx, j.iwork);
+    FAR_FREE_ALL(ctx, j.support, j.values, j.work, j.iwork);
     return st;
 }
 
 /* ---- which of the two ---- */
 
 typedef struct stored {
-    const far_lower *l;
+    int64_t n, ld;
+    const double *matrix;
     double *work;
 } stored;
 
 static far_status apply_stored(void *user, const double *x, double *y)
 {
     const stored *s = user;
-    far_symv(s->l->n, s->l->data, far_lower_ld(s->l, 0), x, y, s->work);
+    far_symv(s->n, s->matrix, s->ld, x, y, s->work);
     return FAR_OK;
 }
 
-static far_status few_by_lanczos(far_ctx *ctx, far_lower *l, bool are_largest, int64_t count,
-                                 double *values, double *vectors, bool *settled)
+static far_lanczos_job few(far_operator apply, void *user, int64_t n, int64_t extra, bool largest,
+                           int64_t count)
 {
-    int64_t basis = far_least(l->n, 2 * count + BASIS_EXTRA);
-    stored matrix = {.l = l};
+    int64_t basis = far_least(n, 2 * count + extra);
+    return (far_lanczos_job){.apply = apply,
+                             .user = user,
+                             .n = n,
+                             .count = count,
+                             .largest = largest,
+                             .basis = basis,
+                             .restarts = RESTARTS,
+                             .what = "eigen",
+                             .budget = far_lanczos_applications(basis, RESTARTS)};
+}
+
+far_status far_stored_eigen(far_ctx *ctx, int64_t n, const double *matrix, int64_t ld,
+                            bool are_largest, int64_t count, double *values, double *vectors,
+                            bool *settled)
+{
+    stored s = {.n = n, .ld = ld, .matrix = matrix};
     far_lanczos_end end = {0};
-    far_lanczos_job job = {.apply = apply_stored,
-                           .user = &matrix,
-                           .n = l->n,
-                           .count = count,
-                           .largest = are_largest,
-                           .basis = basis,
-                           .restarts = RESTARTS,
-                           .what = "eigen",
-                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_lanczos_job job = few(apply_stored, &s, n, BASIS_EXTRA, are_largest, count);
     far_status st;
-    FAR_TRY(far_alloc(ctx, FAR_SYMV_LANES * l->n, &matrix.work));
+    FAR_TRY(far_alloc(ctx, FAR_SYMV_LANES * n, &s.work));
     FAR_TRY(far_lanczos(ctx, &job, values, vectors, &end));
 done:
-    far_free(ctx, matrix.work);
+    far_free(ctx, s.work);
     *settled = end.settled;
     return st;
 }
@@ -152,17 +157,9 @@ static far_status few_by_blocks(far_ctx *ctx, const far_symmetric *a, bool are_l
                                 int64_t count, double *values, double *vectors)
 {
     by_blocks blocks = {ctx, a};
-    int64_t basis = far_least(a->n, 2 * count + BASIS_EXTRA_BY_BLOCKS);
     far_lanczos_end end;
-    far_lanczos_job job = {.apply = apply_blocks,
-                           .user = &blocks,
-                           .n = a->n,
-                           .count = count,
-                           .largest = are_largest,
-                           .basis = basis,
-                           .restarts = RESTARTS,
-                           .what = "eigen",
-                           .budget = far_lanczos_applications(basis, RESTARTS)};
+    far_lanczos_job job =
+        few(apply_blocks, &blocks, a->n, BASIS_EXTRA_BY_BLOCKS, are_largest, count);
     far_status st = far_lanczos(ctx, &job, values, vectors, &end);
     if (st == FAR_OK && !end.settled) {
         st = far_fail(ctx, FAR_ERR_BUDGET,
@@ -185,7 +182,8 @@ static far_status compute(far_ctx *ctx, far_lower *l, bool are_largest, int64_t 
     bool settled = false;
     far_status st;
     if (are_few(l->n, count)) {
-        FAR_TRY(few_by_lanczos(ctx, l, are_largest, count, values, vectors, &settled));
+        FAR_TRY(far_stored_eigen(ctx, l->n, l->data, far_lower_ld(l, 0), are_largest, count, values,
+                                 vectors, &settled));
     }
     if (!settled) {
         FAR_TRY(far_progress(ctx, "spectrum", 0, 1));
@@ -296,8 +294,6 @@ far_status far_eigen(far_ctx *ctx, const far_symmetric *a, far_eigen_part which,
     write_vectors(columns, vectors);
 done:
     far_blas_leave(scope);
-    far_free(ctx, l.data);
-    far_free(ctx, found);
-    far_free(ctx, columns);
+    FAR_FREE_ALL(ctx, l.data, found, columns);
     return st;
 }

@@ -93,6 +93,11 @@ typedef struct far_lanczos_end {
 /* values ascending; vectors (n x count by columns) may be NULL. */
 far_status far_lanczos(far_ctx *ctx, const far_lanczos_job *job, double *values, double *vectors,
                        far_lanczos_end *end);
+/* The count largest (or smallest) eigenvalues of a symmetric matrix where it lies, as far_symv
+ * reads it: values ascending, vectors as above. settled 0: they crowd, nothing was written. */
+far_status far_stored_eigen(far_ctx *ctx, int64_t n, const double *matrix, int64_t ld,
+                            bool are_largest, int64_t count, double *values, double *vectors,
+                            bool *settled);
 int64_t far_lanczos_applications(int64_t basis, int64_t restarts);      /* at most */
 int64_t far_lanczos_workspace(int64_t n, int64_t count, int64_t basis); /* doubles */
 

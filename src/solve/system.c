@@ -11,9 +11,7 @@ void far_system_destroy(far_system *s)
 {
     if (s) {
         far_ctx *ctx = s->ctx;
-        far_free(ctx, s->factor.data);
-        far_free(ctx, s->diagonal);
-        far_free(ctx, s);
+        FAR_FREE_ALL(ctx, s->factor.data, s->diagonal, s);
     }
 }
 

@@ -117,6 +117,8 @@ static far_status name_inputs(const far_columns *columns, far_certificate *c)
     return st;
 }
 
+/* A certificate that says nothing yet: names, room for bounds and directions, every verdict
+ * undecided. After a failure *out is to be destroyed as far as it got. */
 far_status far_certificate_blank(far_ctx *ctx, const char *kind, const char *arch,
                                  const far_columns *columns, far_certificate **out)
 {

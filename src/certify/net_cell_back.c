@@ -31,6 +31,8 @@ static void back_dense(far_cell *cell, const far_proof_layer *l)
     cell->back = to;
 }
 
+/* Takes a linear form in the outputs of layer i back to its inputs, by the gains that the cell's
+ * forward pass stored; forms that pass a skip are kept for its beginning. */
 static void back_layer(far_cell *cell, int64_t i)
 {
     const far_proof_layer *l = &cell->plan->layers[i];

@@ -143,6 +143,8 @@ static double lift(const far_net_point *p, int64_t i, int64_t from)
     return power(p->s, p->plan->layers[i].degree - before);
 }
 
+/* Layer i at the point. All values are homogeneous: p->s is the inverse of the radius, and a layer
+ * of degree q is kept times s^q, so that infinity (s = 0) is a point like any other. */
 static void forward(far_net_point *p, int64_t i)
 {
     const far_proof_layer *l = &p->plan->layers[i];
@@ -263,6 +265,8 @@ static void skip_back(far_net_point *p, int64_t i)
     }
 }
 
+/* The derivative of layer i, backwards: adds to the slopes of what it was computed from, and to
+ * that of s, through which shifts and eps enter. */
 static void backward(far_net_point *p, int64_t i)
 {
     const far_proof_layer *l = &p->plan->layers[i];

@@ -155,6 +155,8 @@ static void back_norm(const far_net_plan *plan, int64_t i, row *w)
     memset(w->form, 0, (size_t)l->step->out * sizeof *w->form);
 }
 
+/* Takes an upper bound, a linear form in the outputs of layer i, back to one in its inputs. lost
+ * gathers what rounding may have taken from it. */
 static void back_step(const relaxation *r, int64_t i, row *w)
 {
     const far_net_plan *plan = r->plan;

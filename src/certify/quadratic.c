@@ -188,6 +188,9 @@ static double largest_on_sphere(const form *f)
     return dual(f, top + exp((low + high) / 2));
 }
 
+/* An interval for c_0 total + c_1 linear + c_2 quadratic over the unit sphere: the largest and
+ * least values by the dual in one variable, in the eigenbasis of the quadratic form. doubt covers
+ * what the eigenvalues may be off by. */
 static far_status range_on_sphere(const far_single *p, const moments *q, const double c[TERMS],
                                   double *low, double *high)
 {

@@ -110,6 +110,10 @@ static far_status check_sound(far_ctx *ctx, const sides *s, bool lower, const fa
     return far_fail(ctx, FAR_ERR_BACKEND, "a result was no number when it was computed");
 }
 
+/* All tiles of the matrix. Between many pairs of ordinary points the layers behind the first norm
+ * are replaced by fitted curves (tail), which costs a probe of the network first; zero points and
+ * extreme scales take every layer. A tile that met a value that is no number only raises a flag:
+ * the pair to blame is looked for afterwards. */
 static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmetric, bool whole,
                        far_mat *nngp, far_mat *ntk)
 {

@@ -349,6 +349,8 @@ static far_status init_power(far_ctx *ctx, far_activation *a)
     return st;
 }
 
+/* Families share formulas: folds (piecewise linear) and powers are closed forms or tables, soft
+ * signs and soft relus mixtures of erfs, the sine its own. */
 static far_status init_family(far_ctx *ctx, far_activation *a)
 {
     switch (a->kind) {

@@ -513,6 +513,8 @@ static void cell_activate(const far_op *op, interval u, state *x)
     x->mu = y.mu;
 }
 
+/* One operation on intervals: x holds bounds for every input whose norm lies in the cell. The same
+ * operations as in point_run.c, which has them for one norm. */
 static void cell_step(const far_op *op, int64_t d, interval u, state **stack, state *x)
 {
     switch (op->kind) {

@@ -70,6 +70,9 @@ void far_series_of(const far_activation *a, far_big r, int terms, far_series *ou
     }
 }
 
+/* The fewest terms that leave less than the tolerance of the activation's mean square and of its
+ * slope's, at the largest scale among the points; 0: no series is good enough, take the closed
+ * forms. By Parseval what is left of the squares bounds the error for every pair. */
 int far_series_terms(const far_activation *a, double widest)
 {
     static const int sizes[] = {16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, FAR_SERIES_MAX};

@@ -60,6 +60,9 @@ static far_status settle_scales(walk *w)
     return emit(w, op);
 }
 
+/* A dense makes every following input Gaussian again, whatever came before: it clears what the
+ * other layers have to keep track of. In the standard parametrisation Theta grows with the fan-in,
+ * which must then be known. */
 static far_status walk_dense(walk *w, const far_layer *layer)
 {
     bool standard = w->param == FAR_PARAM_STANDARD;
@@ -110,6 +113,8 @@ static far_status keep_input_layer(walk *w, const far_layer *layer)
     return st;
 }
 
+/* At infinite width a norm divides by a number that is the same for all neurons: a scale. A layer
+ * norm also takes the mean off, where the input has one. */
 static far_status emit_norm(walk *w, const far_layer *layer)
 {
     if (w->input && w->gamma > 0) {
@@ -200,6 +205,8 @@ static far_status walk_input_activation(walk *w, const far_layer *layer)
     return st;
 }
 
+/* An exact kernel needs a Gaussian input: without a dense since the last activation, or with terms
+ * of a norm's affine that went through a skip, there is none, and the network is refused here. */
 static far_status walk_activation(walk *w, const far_layer *layer)
 {
     if (w->input) {
@@ -234,6 +241,8 @@ static far_status walk_activation(walk *w, const far_layer *layer)
 
 static far_status walk_layers(walk *w, const far_layer *layers, int64_t count);
 
+/* x + body(x): the state is pushed, the body runs, the two are added. Their sum has an exact kernel
+ * only if the two sides are independent, which takes a dense in the body. */
 static far_status walk_skip(walk *w, const far_layer *layer)
 {
     if (w->input) {
@@ -401,6 +410,8 @@ static void mark_sharp(far_plan *plan)
     }
 }
 
+/* The network as a list of operations on scales and gaps; refuses what has no exact kernel, at the
+ * layer that is to blame. */
 far_status far_plan_create(far_ctx *ctx, const far_arch *arch, const char *text, far_param param,
                            far_plan **out)
 {

@@ -250,6 +250,9 @@ static bool recall(far_memo *memo, const far_activation *a, far_big r)
     return same;
 }
 
+/* What an activation does to the scales of one point. Moments are integrals of r alone, and all
+ * points behind a norm share theirs: the last ones are remembered. With affine terms waiting
+ * (gamma) their kernel, that of the layer's own parameters, is added here. */
 static void run_activation(const far_op *op, int terms, far_memo *memo, far_point *x, sink *s)
 {
     const far_activation *a = op->activation;
@@ -340,6 +343,9 @@ static bool is_lost(const far_point *x)
     return far_big_is_lost(x->r) || far_big_is_lost(x->p) || far_big_is_lost(x->theta);
 }
 
+/* Runs one point through the plan: its scales after every layer, and the coefficients that tiles
+ * need of it into w->coef, in the order of the layout. Stops at the operation where a scale is lost
+ * (w->lost), which the caller turns into a message with row and layer. */
 void far_point_run(const far_plan *plan, const far_layout *layout, int64_t d, far_point *x,
                    far_workbench *w)
 {

@@ -210,6 +210,9 @@ static void collect(const far_plan *plan, far_points *points, const far_workbenc
     points->zeros = points->zeros || w->zeros;
 }
 
+/* Every point once, in as many spans as there are threads, each with a bench of its own. What they
+ * found is joined in the order of rows, so that the message about the first bad row does not depend
+ * on the number of threads. */
 static far_status run_all(const far_plan *plan, const far_layout *layout, far_points *points)
 {
     far_ctx *ctx = points->ctx;
@@ -267,6 +270,8 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
+/* Checks the rows and makes room. Rows are padded, so that tiles may load
+ * whole vectors past the last point. */
 far_status far_points_create(far_ctx *ctx, const far_plan *plan, const far_mat *x, const char *name,
                              bool at_infinity, far_points *out)
 {

@@ -172,6 +172,8 @@ static void consider(far_supremum *best, long double value, long double radius, 
     }
 }
 
+/* All norms from 2^-70 to 2^70; beyond, nothing changes in double precision but the limits. A
+ * function that is flat to rounding is called constant, so that noise does not choose a norm. */
 static void scan(ray *r, const range *norms, far_supremum *best)
 {
     long double at_zero = value_at(r, 0), least = INFINITY, most = 0;
@@ -219,6 +221,8 @@ static void try_ends(ray *r, const range *norms, far_supremum *best)
     best->constant = best->value == (double)least;
 }
 
+/* The ends of the ray first, where Theta is exact as a leading power of the norm: a positive one
+ * means that there is no supremum. Then what lies between them. */
 static void search(ray *r, const range *norms, far_supremum *best)
 {
     bool whole_line = isinf(norms->most);
@@ -295,6 +299,9 @@ far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far
     return far_supremum_of(ctx, k, FAR_KERNEL_NTK, d, out);
 }
 
+/* First the largest value along a ray of norms (the kernel depends on |x| alone), then a proof that
+ * nothing is above it by more than the gap. With activations on the raw input the
+ * value is known, but not the norm of an input that takes it. */
 far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind, int64_t d,
                            far_supremum *out)
 {

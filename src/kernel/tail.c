@@ -160,6 +160,9 @@ typedef struct probe {
     double nngp_scale, ntk_scale;
 } probe;
 
+/* A tile of the layers behind the first norm, at one point: there all points have the same scales,
+ * so the coefficients of any of them (here the first) serve for every place that curves are fitted
+ * at. */
 static far_status probe_create(far_ctx *ctx, const far_plan *plan, const far_layout *layout,
                                const far_points *a, const far_tail *tail, probe *out)
 {
@@ -473,6 +476,9 @@ static void choose(probe *p, double most, workspace *w, far_tail *out)
     out->linear = best->of[2];
 }
 
+/* Behind a norm without eps what is left of the network is a function of the gap alone. It is
+ * fitted from where all points look alike, outside of skips; unused where so few layers are left
+ * that running them is as cheap as the curves. */
 far_status far_tail_build(far_ctx *ctx, const far_plan *plan, const far_layout *layout,
                           const far_points *a, const far_points *b, far_tail *out)
 {

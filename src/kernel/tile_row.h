@@ -74,6 +74,9 @@ static int64_t NAME(run_dense)(const far_tile *tile, int64_t index, int64_t limi
     return 1;
 }
 
+/* One operation of the plan over a row of pairs, in place. Returns how many operations that was: a
+ * dense takes the relu behind it along, so that the row is passed over once. level: depth of the
+ * stack of states, one deeper inside every skip. */
 static int64_t NAME(run_op)(const far_tile *tile, int64_t index, int64_t count, const REAL *ri,
                             const NAME(scratch) * s, int *level)
 {

@@ -298,6 +298,8 @@ done:
     return st;
 }
 
+/* Points, then a plan of chains, then a search at rising precision that ends with a network that
+ * was seen to classify every point, or with the reason why there is none. */
 far_status far_lnnet_build(far_ctx *ctx, const far_mat *x, const int64_t *labels, int64_t classes,
                            const far_lnnet_opts *opts, far_net **out, far_lnnet_info *info)
 {

@@ -167,6 +167,8 @@ done:
     return st;
 }
 
+/* Which chains there will be, and which points each must tell apart: one chain for all classes, or
+ * several that vote, shared among the classes by their size. */
 far_status far_ln_plan_make(far_ln_build *b, int64_t classes)
 {
     far_status st = FAR_OK;

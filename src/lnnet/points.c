@@ -254,6 +254,8 @@ void far_ln_lines_clear(far_ln_lines *l)
     *l = (far_ln_lines){0};
 }
 
+/* Random directions and the points in order along each; equal places keep the order of the points,
+ * so that the result does not depend on qsort. Room is made once and used again for other seeds. */
 far_status far_ln_lines_draw(const far_ln_points *p, uint64_t seed, far_ln_lines *out)
 {
     far_status st = FAR_OK;

@@ -105,6 +105,10 @@ static inline bool put(const far_ln_search *s, front *q, double near, double far
     return true;
 }
 
+/* The score of a fold: the sum, over neighbours that must stay apart after it, of their weight over
+ * the square of their gap; INFINITY where the fold merges two labels or cannot beat best. The line
+ * folds at f->z, so its two halves are merged in the order of their images, as two sorted lists
+ * are; what lies behind the front is taken block by block. */
 double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned, bool wide,
                     double best)
 {

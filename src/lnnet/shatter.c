@@ -128,6 +128,7 @@ done:
     return st;
 }
 
+/* Every labelling is built and run; half of them, since the others are complements. */
 far_status far_lnnet_shatter(far_ctx *ctx, int64_t layers, const far_mat *x, uint64_t seed,
                              far_shatter *out)
 {

@@ -221,6 +221,8 @@ static void set_depth(far_ln_plan *plan)
     }
 }
 
+/* Nothing is believed of a construction: the network is made from its chains, run on every point,
+ * twice, and kept only if all are classified; else good is false and the search goes on. */
 far_status far_ln_verify(far_ln_build *b, const far_ln_ops *ops, bool *good)
 {
     far_status st = FAR_OK;

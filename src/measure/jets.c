@@ -65,6 +65,8 @@ done:
     return st;
 }
 
+/* A stencil of 2 d + 1 points around each row: the kernel among them has all differences, of either
+ * argument, that a jet needs. */
 far_status far_local_jets(far_ctx *ctx, far_pair_fn pair, void *user, const far_mat *x, double step,
                           far_mat *a2, far_mat *d, far_mat *h)
 {

@@ -243,6 +243,7 @@ done:
 
 /* ---- the first eigenvector ---- */
 
+/* K 1 is scaled to one before its length is taken: squares of a large kernel would overflow. */
 far_status far_view_first(far_ctx *ctx, far_view *view, far_mat *vector, double *cosine_out)
 {
     int64_t n = view->info.rows;

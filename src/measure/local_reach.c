@@ -67,6 +67,8 @@ done:
     return st;
 }
 
+/* One row of the kernel at a time, with bins as wide for every point: the largest distance of all
+ * decides their width. */
 far_status far_local_reach(far_ctx *ctx, const far_view *view, const far_mat *coordinates,
                            int64_t bins, double level, double *reach, double *least)
 {

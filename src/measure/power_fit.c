@@ -117,6 +117,8 @@ static void find_ends(const double *x, int64_t n, double from, double to, far_po
     }
 }
 
+/* A straight line through the logarithms of the window. The prefactor is the line at log x = 0, far
+ * outside of most windows, so it may leave the range of a double where the exponent does not. */
 far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
                          double to, far_power *out)
 {

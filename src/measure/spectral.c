@@ -222,6 +222,8 @@ static void fill_weights(const components *p, const far_spectral *s, double *fac
     }
 }
 
+/* Residuals are computed as such, by the part of each component that is left, and fitted values
+ * from them: y - f would lose the digits of a small residual. */
 far_status far_spectral_fit(far_ctx *ctx, far_view *view, const far_spectral *s,
                             const far_mat *targets, const far_mat *start, far_mat *fitted,
                             far_mat *residuals, far_mat *weights)

@@ -179,6 +179,8 @@ static void measure_centred(far_view *v, double scale, double *squares)
 
 /* ---- making one ---- */
 
+/* Norms and row means are taken once, here, of entries scaled by the largest: later measures only
+ * look them up. */
 far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, far_view **out)
 {
     far_view *v = NULL;

@@ -66,6 +66,7 @@ done:
     return st;
 }
 
+/* Layer by layer through one matrix, so that the memory does not grow with the depth. */
 far_status far_layer_spectra(far_ctx *ctx, const far_net *net, const far_mat *x,
                              const far_ntk_opts *opts, far_mat *values)
 {

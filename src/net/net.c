@@ -220,6 +220,7 @@ const far_columns *far_net_columns(const far_net *net)
     return net->columns;
 }
 
+/* The copy is made before the old columns go: on failure the network is as it was. */
 far_status far_net_set_columns(far_ctx *ctx, far_net *net, const far_columns *columns)
 {
     if (!net || !columns) {

@@ -30,6 +30,9 @@ static far_status fail(const walk *w, const far_layer *layer, const char *format
     return st;
 }
 
+/* Appends a step that keeps the width and has no parameters; its caller sets what differs. Its name
+ * is the prefix of the skip it stands in and the index of its layer there, as torch.nn.Sequential
+ * counts. */
 static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, int64_t index,
                            far_step **out)
 {

@@ -115,6 +115,8 @@ static void keep_line(hunt *h, const far_plane *p)
     }
 }
 
+/* The best layer along each direction. The first one is the best linear axis: what is found along
+ * it is kept apart, since it shows what the norm adds to a linear map. */
 static far_status search_lines(hunt *h)
 {
     far_plane line = {0};
@@ -192,6 +194,8 @@ static void draw_plane(const hunt *h, int64_t which, far_plane *p)
     }
 }
 
+/* Descends from the best lines and from random planes, on a part of the points; fewer starts where
+ * a step is long. The best of them is finished on more. */
 static far_status search_planes(hunt *h)
 {
     far_plane start = {0}, p = {0};
@@ -369,6 +373,7 @@ done:
     return st;
 }
 
+/* The search reports its own progress in units of candidates; what it calls inside holds still. */
 far_status far_ln_layer_search(far_ctx *ctx, const far_mat *x, const int64_t *labels,
                                int64_t classes, const far_ln_layer_opts *opts, far_net **out,
                                far_ln_layer_info *info)

@@ -47,6 +47,9 @@ done:
     return st;
 }
 
+/* SSR of the points as they are, and LSSR, the least that a linear map can reach: that of the
+ * projection onto one best axis of the whitened points. direction is that axis in the caller's
+ * units. */
 far_status far_ssr_of(const far_labelled *p, const far_white *w, far_ssr *out, double *direction)
 {
     double *by_z = NULL, unit = p->total_unit;

@@ -257,6 +257,8 @@ static far_status check_options(far_ctx *ctx, const committee *c, const far_pred
                : FAR_OK;
 }
 
+/* The mean of the members' predictions. At infinity members may grow at different rates: the limit
+ * of the committee knows which of them count. */
 static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *o, far_prediction **out)
 {

@@ -257,6 +257,8 @@ static void hash_line(const line *l, char out[65])
     far_sha256_finish(&h, out);
 }
 
+/* A line with a slope runs away, and the direction of its slopes proves it; without one it is a
+ * constant, known up to the rounding of its sum. */
 static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts *opts,
                           far_certificate **out)
 {

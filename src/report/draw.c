@@ -303,6 +303,8 @@ static double centred_within(double centre, double length, double from, double t
     return fmin(fmax(centre, from + length / 2), fmax(from + length / 2, to - length / 2));
 }
 
+/* What stands around the panels: the labels that they share, the title, the note. Labels are
+ * centred on the plots, but moved to stay on the sheet. */
 static void draw_around(far_drawing *d)
 {
     const far_sheet *sheet = d->sheet;

@@ -63,6 +63,7 @@ static far_figure_opts outer_opts(const far_grid_opts *o, int64_t rows, int64_t 
     return outer;
 }
 
+/* The panels are shared, not copied: a figure lives until neither its owner nor a grid holds it. */
 far_status far_figure_grid(far_ctx *ctx, far_figure *const *figures, int64_t rows, int64_t cols,
                            const far_grid_opts *opts, far_figure **out)
 {

@@ -208,6 +208,8 @@ static int by_x(const void *a, const void *b)
     return (p->index > q->index) - (p->index < q->index);
 }
 
+/* The finite pairs by ascending x, equal ones in their order, so that the result does not depend on
+ * qsort. */
 static far_status load(far_ctx *ctx, const double *x, const double *y, int64_t n, smoother *s)
 {
     far_status st;

@@ -210,6 +210,8 @@ static double with_label(const char *label, double font)
     return label ? LABEL_GAP + far_lines_height(label, font) : 0;
 }
 
+/* Room for numbers, labels and the colour bar around the plot. Numbers may hang over the ends of
+ * the x axis, which counts at the sides, too. */
 static void set_margins(far_panel *p)
 {
     far_margins m = {0};

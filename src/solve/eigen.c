@@ -262,6 +262,9 @@ static double bytes_needed(const far_lower *l, int64_t count, bool with_vectors)
     return (double)sizeof(double) * doubles;
 }
 
+/* Holds one triangle where the budget allows it. Otherwise the few largest or smallest are found by
+ * products that compute the matrix anew each time; for many that would take for ever, and it is
+ * refused. */
 far_status far_eigen(far_ctx *ctx, const far_symmetric *a, far_eigen_part which, int64_t count,
                      double memory, far_mat *values, far_mat *vectors)
 {

@@ -195,6 +195,8 @@ done:
     return st;
 }
 
+/* Right-hand sides go a batch at a time, which bounds the memory in doubled precision. Results stay
+ * apart until all of them are there: on failure the caller's arrays are untouched. */
 far_status far_system_solve(far_ctx *ctx, const far_system *s, const far_mat *b, far_mat *x,
                             far_mat *x_low, double *residuals)
 {

@@ -150,6 +150,8 @@ int64_t far_residual_workspace(const far_lower *l)
     return l->side * l->side + (l->packed ? l->side * l->n : 0);
 }
 
+/* b - (K + ridge I)(x + x_low), every product and sum in doubled precision: a residual in double is
+ * all rounding once refinement has come close. */
 far_status far_residual(far_ctx *ctx, const far_system *s, int64_t p, const double *b,
                         const double *x, const double *x_low, double *work, double *r)
 {

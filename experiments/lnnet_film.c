@@ -1,20 +1,12 @@
 #define _GNU_SOURCE
 #include "lnnet_film.h"
+#include "try.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Needs `far_status st` and a label `done`. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        st = (call);                                                                               \
-        if (st != FAR_OK) {                                                                        \
-            goto done;                                                                             \
-        }                                                                                          \
-    } while (0)
 
 /* ---- parts --------------------------------------------------------------------------------- */
 

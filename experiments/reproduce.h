@@ -8,19 +8,12 @@
 #ifndef FAR_EXPERIMENTS_REPRODUCE_H
 #define FAR_EXPERIMENTS_REPRODUCE_H
 
+#include "try.h"
+
 #include <farfield/extras.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* Needs `far_status st` and a label `done`. */
-#define TRY(call)                                                                                  \
-    do {                                                                                           \
-        st = (call);                                                                               \
-        if (st != FAR_OK) {                                                                        \
-            goto done;                                                                             \
-        }                                                                                          \
-    } while (0)
 
 enum { REPRODUCTION_MESSAGE = 512 };
 

@@ -8,6 +8,8 @@
 #ifndef UCI90_H
 #define UCI90_H
 
+#include "try.h"
+
 #include <farfield/extras.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,15 +24,6 @@ enum {
     UCI90_NAME_BYTES = 64,
     UCI90_MESSAGE_BYTES = 320,
 };
-
-/* Needs `far_status st` and a label `done`. */
-#define UCI90_TRY(call)                                                                            \
-    do {                                                                                           \
-        st = (call);                                                                               \
-        if (st != FAR_OK) {                                                                        \
-            goto done;                                                                             \
-        }                                                                                          \
-    } while (0)
 
 /* ---- uci90_lab.c: what every step needs ---- */
 

@@ -101,7 +101,7 @@ static far_status read_table(reader *r, numbers *list, int64_t *rows)
     next_line(r); /* the names */
     for (*rows = 0; next_line(r); ++*rows) {
         int64_t before = list->count;
-        UCI90_TRY(append_line(r, list));
+        TRY(append_line(r, list));
         columns = *rows == 0 ? list->count : columns;
         if (list->count - before != columns || columns < 3) {
             st = fail_line(r, "has not as many numbers as the first row, or less than 3");
@@ -163,8 +163,8 @@ static far_status load_table(uci90_lab *lab, const char *dir, const char *name, 
     int64_t rows;
     far_status st;
     snprintf(r.path, sizeof r.path, "%s/data/%s/%s_R.dat", dir, name, name);
-    UCI90_TRY(open_file(lab, &r));
-    UCI90_TRY(read_table(&r, &list, &rows));
+    TRY(open_file(lab, &r));
+    TRY(read_table(&r, &list, &rows));
     keep_table(set, &list, rows);
     if (set->classes < 2) {
         st = uci90_fail(lab, FAR_ERR_FORMAT, "%.200s: all rows have the same label", r.path);
@@ -198,7 +198,7 @@ static far_status read_rows(reader *r, int64_t n, uci90_rows *out)
         return uci90_fail(r->lab, FAR_ERR_FORMAT, "%.200s ends after %lld lines", r->path,
                           (long long)r->number);
     }
-    UCI90_TRY(append_line(r, &list));
+    TRY(append_line(r, &list));
     *out = (uci90_rows){.count = list.count, .at = UCI90_ALLOC(list.count, int64_t)};
     for (int64_t i = 0; i < list.count; i++) {
         if (!(list.value[i] >= 0 && list.value[i] < (double)n)) {
@@ -237,11 +237,11 @@ static far_status load_splits(uci90_lab *lab, const char *dir, const uci90_set *
     reader r = {.number = 0};
     far_status st;
     snprintf(r.path, sizeof r.path, "%s/data/%s/%s", dir, set->name, file);
-    UCI90_TRY(open_file(lab, &r));
+    TRY(open_file(lab, &r));
     for (int i = 0; i < count; i++) {
-        UCI90_TRY(read_rows(&r, set->n, &splits[i].train));
-        UCI90_TRY(read_rows(&r, set->n, &splits[i].test));
-        UCI90_TRY(check_partition(&r, set->n, &splits[i]));
+        TRY(read_rows(&r, set->n, &splits[i].train));
+        TRY(read_rows(&r, set->n, &splits[i].test));
+        TRY(check_partition(&r, set->n, &splits[i]));
     }
 done:
     close_file(&r);
@@ -256,9 +256,9 @@ far_status uci90_set_read(uci90_lab *lab, const char *dir, const char *name, uci
     far_status st;
     *out = set;
     snprintf(set.name, sizeof set.name, "%s", name);
-    UCI90_TRY(load_table(lab, dir, name, &set));
-    UCI90_TRY(load_splits(lab, dir, &set, "conxuntos.dat", &set.halves, 1));
-    UCI90_TRY(load_splits(lab, dir, &set, "conxuntos_kfold.dat", set.fold, UCI90_FOLDS));
+    TRY(load_table(lab, dir, name, &set));
+    TRY(load_splits(lab, dir, &set, "conxuntos.dat", &set.halves, 1));
+    TRY(load_splits(lab, dir, &set, "conxuntos_kfold.dat", set.fold, UCI90_FOLDS));
     *out = set;
     set = (uci90_set){.n = 0};
 done:
@@ -309,12 +309,12 @@ far_status uci90_index_read(uci90_lab *lab, const char *dir, uci90_entry **out, 
     *out = NULL;
     *count = 0;
     snprintf(r.path, sizeof r.path, "%s/INDEX90.tsv", dir);
-    UCI90_TRY(open_file(lab, &r));
+    TRY(open_file(lab, &r));
     lines = count_lines(&r);
     entries = UCI90_ALLOC(lines, uci90_entry);
     next_line(&r); /* the names of the columns */
     for (int64_t i = 0; i + 1 < lines && next_line(&r); i++) {
-        UCI90_TRY(read_entry(&r, &entries[i]));
+        TRY(read_entry(&r, &entries[i]));
     }
     *out = entries;
     *count = lines > 0 ? lines - 1 : 0;

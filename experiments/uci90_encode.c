@@ -182,7 +182,7 @@ static far_status encode_relevance(uci90_lab *lab, const uci90_set *set, const u
 {
     double *relevance = UCI90_ALLOC(set->d, double);
     far_status st;
-    UCI90_TRY(uci90_relevance(lab, set, train, relevance));
+    TRY(uci90_relevance(lab, set, train, relevance));
     uci90_weigh(relevance, train, f);
 done:
     free(relevance);

@@ -40,8 +40,8 @@ far_status uci90_solve(uci90_lab *lab, const far_mat *k, double ridge, const far
     opts.ridge = ridge;
     opts.extremes = 0;
     opts.storage = FAR_STORAGE_FULL;
-    UCI90_TRY(far_system_create(lab->ctx, &a, &opts, &system));
-    UCI90_TRY(far_system_solve(lab->ctx, system, b, x, NULL, NULL));
+    TRY(far_system_create(lab->ctx, &a, &opts, &system));
+    TRY(far_system_solve(lab->ctx, system, b, x, NULL, NULL));
 done:
     far_system_destroy(system);
     return st;
@@ -92,8 +92,8 @@ static far_status fill_kernels(uci90_lab *lab, const uci90_features *f, const fa
     far_mat x = far_mat_view(train, q->train, f->width, FAR_F64);
     far_mat y = far_mat_view(test, q->test, f->width, FAR_F64);
     far_status st;
-    UCI90_TRY(far_kernel_eval(lab->ctx, net, &x, NULL, FAR_FILL_LOWER, NULL, &q->k));
-    UCI90_TRY(far_kernel_eval(lab->ctx, net, &y, &x, FAR_FILL_FULL, NULL, &q->cross));
+    TRY(far_kernel_eval(lab->ctx, net, &x, NULL, FAR_FILL_LOWER, NULL, &q->k));
+    TRY(far_kernel_eval(lab->ctx, net, &y, &x, FAR_FILL_FULL, NULL, &q->cross));
 done:
     free(train);
     free(test);
@@ -121,11 +121,11 @@ far_status uci90_fit(uci90_lab *lab, const uci90_set *set, const uci90_features 
 {
     problem q = problem_make(set, split);
     far_status st;
-    UCI90_TRY(fill_kernels(lab, f, net, split, &q));
+    TRY(fill_kernels(lab, f, net, split, &q));
     for (int r = 0; r < UCI90_RIDGES; r++) {
         if (scores[r]) {
-            UCI90_TRY(uci90_solve(lab, &q.k, UCI90_RIDGE[r], &q.targets, &q.weights));
-            UCI90_TRY(far_multiply(lab->ctx, &q.cross, &q.weights, &q.rest));
+            TRY(uci90_solve(lab, &q.k, UCI90_RIDGE[r], &q.targets, &q.weights));
+            TRY(far_multiply(lab->ctx, &q.cross, &q.weights, &q.rest));
             write_scores(&q, &split->test, scores[r]);
         }
     }

@@ -21,9 +21,9 @@ far_status uci90_lab_open(int threads, uci90_lab *lab)
     far_ctx_opts_init(&opts);
     opts.threads = threads;
     *lab = (uci90_lab){.ctx = NULL};
-    UCI90_TRY(far_ctx_create(&opts, &lab->ctx));
+    TRY(far_ctx_create(&opts, &lab->ctx));
     for (int i = 0; i < UCI90_NETS; i++) {
-        UCI90_TRY(far_kernel_create(lab->ctx, UCI90_ARCH[i], NULL, &lab->net[i]));
+        TRY(far_kernel_create(lab->ctx, UCI90_ARCH[i], NULL, &lab->net[i]));
     }
 done:
     return st;

@@ -31,11 +31,11 @@ static far_status score_encoding(uci90_lab *lab, const uci90_set *set, int encod
 {
     uci90_features f = {.z = NULL};
     far_status st;
-    UCI90_TRY(uci90_encode(lab, set, (uci90_encoding)encoding, &split->train, &f));
+    TRY(uci90_encode(lab, set, (uci90_encoding)encoding, &split->train, &f));
     for (int net = 0; net < UCI90_NETS; net++) {
         double *const *of_net = scores->of + uci90_candidate(encoding, net, 0);
         if (any_of(of_net, UCI90_RIDGES)) {
-            UCI90_TRY(uci90_fit(lab, set, &f, lab->net[net], split, of_net));
+            TRY(uci90_fit(lab, set, &f, lab->net[net], split, of_net));
         }
     }
 done:
@@ -49,7 +49,7 @@ static far_status score_split(uci90_lab *lab, const uci90_set *set, const uci90_
     far_status st = FAR_OK;
     for (int e = 0; e < UCI90_ENCODINGS; e++) {
         if (any_of(scores->of + uci90_candidate(e, 0, 0), UCI90_NETS * UCI90_RIDGES)) {
-            UCI90_TRY(score_encoding(lab, set, e, split, scores));
+            TRY(score_encoding(lab, set, e, split, scores));
         }
     }
 done:
@@ -67,8 +67,8 @@ far_status uci90_score_both_ways(uci90_lab *lab, const uci90_set *set, const uci
             out->of[k] = UCI90_ALLOC(set->n * set->classes, double);
         }
     }
-    UCI90_TRY(score_split(lab, set, split, out));
-    UCI90_TRY(score_split(lab, set, &swapped, out));
+    TRY(score_split(lab, set, split, out));
+    TRY(score_split(lab, set, &swapped, out));
 done:
     return st;
 }
@@ -89,7 +89,7 @@ static far_status choose_all(uci90_lab *lab, const uci90_set *set, uci90_choice 
     uci90_rows all = both_parts(&set->halves);
     uci90_scores scores;
     far_status st;
-    UCI90_TRY(uci90_score_both_ways(lab, set, &set->halves, &scores));
+    TRY(uci90_score_both_ways(lab, set, &set->halves, &scores));
     choices[UCI90_SINGLE] = uci90_choose_accurate(set, &set->halves.test, &scores);
     choices[UCI90_CLOSEST] = uci90_choose_close(set, &all, &scores);
     choices[UCI90_COMMITTEE] = uci90_choose_committee(set, &all, &scores);
@@ -121,7 +121,7 @@ static far_status choose_within(uci90_lab *lab, const uci90_set *set, const uci9
     uci90_split halves = halve(set, train);
     uci90_scores scores;
     far_status st;
-    UCI90_TRY(uci90_score_both_ways(lab, set, &halves, &scores));
+    TRY(uci90_score_both_ways(lab, set, &halves, &scores));
     *choice = uci90_choose_committee(set, train, &scores);
 done:
     uci90_scores_free(&scores);
@@ -152,7 +152,7 @@ static far_status test_fold(uci90_lab *lab, const uci90_set *set, const uci90_sp
     uci90_scores scores = scores_of_chosen(set, choices, columns);
     double *mean = UCI90_ALLOC(set->n * set->classes, double);
     far_status st;
-    UCI90_TRY(score_split(lab, set, fold, &scores));
+    TRY(score_split(lab, set, fold, &scores));
     for (int c = 0; c < columns; c++) {
         uci90_average(set, &fold->test, &scores, &choices[c], mean);
         accuracy[c] += uci90_accuracy(set, &fold->test, mean);
@@ -169,12 +169,12 @@ far_status uci90_run(uci90_lab *lab, const uci90_set *set, bool nested, uci90_re
     double accuracy[UCI90_COLUMNS] = {0}, started = uci90_seconds();
     int columns = nested ? UCI90_COLUMNS : UCI90_NESTED;
     far_status st;
-    UCI90_TRY(choose_all(lab, set, choices));
+    TRY(choose_all(lab, set, choices));
     for (int f = 0; f < UCI90_FOLDS; f++) {
         if (nested) {
-            UCI90_TRY(choose_within(lab, set, &set->fold[f].train, &choices[UCI90_NESTED]));
+            TRY(choose_within(lab, set, &set->fold[f].train, &choices[UCI90_NESTED]));
         }
-        UCI90_TRY(test_fold(lab, set, &set->fold[f], choices, columns, accuracy));
+        TRY(test_fold(lab, set, &set->fold[f], choices, columns, accuracy));
     }
     *out = (uci90_result){.n = set->n, .d = set->d, .classes = set->classes, .done = true};
     memcpy(out->name, set->name, sizeof out->name);

@@ -79,8 +79,8 @@ static far_status fit_weights(uci90_lab *lab, const uci90_set *set, const uci90_
     far_mat b = far_mat_view(targets, s->n, set->classes - 1, FAR_F64);
     far_mat weights = matrix(s->n, set->classes - 1);
     far_status st;
-    UCI90_TRY(far_kernel_eval(lab->ctx, lab->net[0], &points, NULL, FAR_FILL_LOWER, NULL, &s->t));
-    UCI90_TRY(uci90_solve(lab, &s->t, RIDGE, &b, &weights));
+    TRY(far_kernel_eval(lab->ctx, lab->net[0], &points, NULL, FAR_FILL_LOWER, NULL, &s->t));
+    TRY(uci90_solve(lab, &s->t, RIDGE, &b, &weights));
     spread_weights(&weights, &s->alpha);
 done:
     free(mean);
@@ -175,10 +175,10 @@ static void add_squares(const slopes *s, int64_t class, double *relevance)
 static far_status sum_squares(uci90_lab *lab, slopes *s, double *relevance)
 {
     far_status st;
-    UCI90_TRY(far_multiply(lab->ctx, &s->tr, &s->alpha, &s->along));
+    TRY(far_multiply(lab->ctx, &s->tr, &s->alpha, &s->along));
     for (int64_t c = 0; c < s->classes; c++) {
         weigh_directions(s, c);
-        UCI90_TRY(far_multiply(lab->ctx, &s->t, &s->part, &s->up));
+        TRY(far_multiply(lab->ctx, &s->t, &s->part, &s->up));
         add_squares(s, c, relevance);
     }
 done:
@@ -193,11 +193,11 @@ far_status uci90_relevance(uci90_lab *lab, const uci90_set *set, const uci90_row
     slopes s = slopes_make(train->count, set->d, set->classes);
     far_status st;
     memset(relevance, 0, (size_t)set->d * sizeof *relevance);
-    UCI90_TRY(fit_weights(lab, set, train, x, &s));
+    TRY(fit_weights(lab, set, train, x, &s));
     set_directions(x, &s);
-    UCI90_TRY(multiply_directions(lab, &s));
+    TRY(multiply_directions(lab, &s));
     set_slopes(&s);
-    UCI90_TRY(sum_squares(lab, &s, relevance));
+    TRY(sum_squares(lab, &s, relevance));
 done:
     slopes_free(&s);
     free(x);

@@ -37,10 +37,11 @@ static const option OPTIONS[] = {
      INT32_MAX},
     {"--balanced", 0, OPTION_FLAG, AT(balanced), NULL,
      "landmarks of the classes and outputs in turn, not at random", 0, 0},
-    {"--prior", 0, OPTION_NUMBER, AT(prior), "S0SQ", "prior variance s0^2 of every weight", 0, 0},
+    {"--prior", 0, OPTION_NUMBER, AT(prior), "S0SQ", "prior variance s0^2 of every weight (chosen)",
+     0, 0},
     {"--noise", 0, OPTION_NUMBER, AT(noise), "V",
      "noise variance of a regression, in squared units of its one target,\n"
-     "standardised for several (mean square of residuals)",
+     "standardised for several (chosen)",
      0, 0},
     {"--residual-prior", 0, OPTION_FLAG, AT(residual), NULL,
      "add s0^2 (k - phi phi'), the prior of what is no feature (the default)", 0, 0},
@@ -68,14 +69,19 @@ static const char ABOUT[] =
     "network as it is (MAP) is scored beside them.";
 static const char NOTES[] =
     "TRAIN, V, T and O are tables as for predict. A network that does not know its columns takes\n"
-    "all but --target in their order, and classes as numbers from 0. Without validation rows K "
-    "and\n"
-    "s0^2 are as given or as printed above, not validated. Rows of --val-part have trained the\n"
-    "network if TRAIN has: it does better on them than on new rows, and other rows choose better.\n"
+    "all but --target in their order, and classes as numbers from 0. Without validation rows "
+    "s0^2,\n"
+    "and the noise of a regression, are those of the largest marginal likelihood of TRAIN, K is\n"
+    "all that the landmarks give, and a small table (up to 2000 rows times outputs) is solved\n"
+    "exactly unless features are asked for. Rows of --val-part have trained the network if TRAIN "
+    "has: it\n"
+    "does better on them than on new rows, and other rows choose better. MAP, the network as it\n"
+    "is, has the mean square of its residuals on TRAIN (or V) as its noise.\n"
     "Predictions: class, p_CLASS, and score_CLASS with score_CLASS_std (of logits); of a "
     "regression\n"
     "NAME, NAME_std (of the function) and NAME_std_y (with the noise), in the target's units.\n\n"
     "Examples:\n"
+    "  farfield laplace --net net.safetensors train.csv --test test.csv\n"
     "  farfield laplace --net net.safetensors train.csv --val val.csv --test test.csv\n"
     "  farfield laplace --net net.safetensors train.csv --exact --prior 0.1 --test t.csv -o p.csv";
 
@@ -103,11 +109,12 @@ static int check_files(const laplace_args *a)
     return OPTIONS_OK;
 }
 
-static int check_forms(const command_line *line, const laplace_args *a)
+static int check_forms(const command_line *line, laplace_args *a)
 {
     static const char *const OF_FEATURES[] = {"--landmarks", "--rank", "--balanced",
                                               "--residual-prior", "--paper"};
     const char *features = options_given_of(line, OF_FEATURES, 5);
+    a->features_given = features != NULL;
     if (a->exact && features) {
         return usage_error(VERB, "%s is about features, and --exact has none", features);
     }
@@ -135,7 +142,7 @@ static int check_choice(const laplace_args *a)
     if (a->choose && a->prior_given) {
         return usage_error(VERB, "--prior gives s0^2, and --choose chooses it");
     }
-    if (!(a->prior > 0)) {
+    if (a->prior_given && !(a->prior > 0)) {
         return usage_error(VERB, "--prior must be above 0");
     }
     return a->noise <= 0 ? usage_error(VERB, "--noise must be above 0") : OPTIONS_OK;
@@ -201,7 +208,7 @@ static void fill_options(laplace_job *j)
     j->opts.rank = a->rank;
     j->opts.balanced = a->balanced;
     j->opts.residual_prior = !a->paper;
-    j->opts.prior = a->prior;
+    j->opts.prior = a->prior_given ? a->prior : j->opts.prior;
     j->opts.seed = (uint64_t)a->seed;
     j->opts.memory = a->memory;
     far_probability_opts_init(&j->rule);
@@ -244,7 +251,7 @@ static laplace_args default_args(void)
     far_laplace_opts o;
     far_laplace_opts_init(&o);
     return (laplace_args){.val_part = NAN,
-                          .prior = o.prior,
+                          .prior = NAN,
                           .noise = NAN,
                           .landmarks = o.landmarks,
                           .rank = o.rank,

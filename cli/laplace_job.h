@@ -20,7 +20,7 @@ typedef struct laplace_args {
     int64_t landmarks, rank, samples, seed;
     bool exact, balanced, residual, paper, choose, probit;
     common_args common;
-    bool rank_given, prior_given;
+    bool rank_given, prior_given, features_given;
 } laplace_args;
 
 /* Rows of one table, in the network's own units. */
@@ -66,6 +66,9 @@ typedef struct laplace_job {
     bool chosen_rank, chosen_prior;
     far_laplace_choice choice;
     int64_t rank_tried; /* the most */
+    bool tuned;         /* prior and noise are those of the largest marginal likelihood */
+    double log_evidence;
+    double map_noise; /* with which the network as it is is scored */
     const char *noise_from;
     far_mat mean, mean_out; /* of the scored rows, and out of domain */
     verdicts forms[FORMS];

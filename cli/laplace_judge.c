@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SMALL = 2000 }; /* rows times outputs */
+
 bool laplace_classifies(const laplace_job *j)
 {
     return j->opts.likelihood != FAR_LIKELIHOOD_GAUSSIAN;
@@ -49,6 +51,23 @@ static double target_scale(const laplace_job *j)
     return j->info.outputs == 1 ? mat_get(&s.output_scale, 0, 0) : 1;
 }
 
+static int check_noise(laplace_job *j, const char *name, double noise)
+{
+    double scale = target_scale(j);
+    if (!(noise > 0)) {
+        return failure(j->s.verb, "%s: the network fits every target: give the noise with --noise",
+                       name);
+    }
+    if (!isfinite(noise * scale * scale)) {
+        return failure(j->s.verb,
+                       "%s: the noise, %.3g squared in units of the target, is too large for a "
+                       "double; divide the targets before training",
+                       name, sqrt(noise) * scale);
+    }
+    return EXIT_DONE;
+}
+
+/* The network's own noise, with which it is scored as it is, and the posterior begins. */
 static int find_noise(laplace_job *j)
 {
     const rows *r = j->val.name ? &j->val : &j->train;
@@ -58,7 +77,7 @@ static int find_noise(laplace_job *j)
     }
     if (!isnan(j->args.noise)) {
         j->noise_from = "given";
-        j->opts.noise = j->args.noise / (scale * scale);
+        j->map_noise = j->opts.noise = j->args.noise / (scale * scale);
         return EXIT_DONE;
     }
     if (!r->y.data) {
@@ -68,17 +87,8 @@ static int find_noise(laplace_job *j)
     j->noise_from = j->val.name ? "mean square of the residuals of the validation rows"
                                 : "mean square of the residuals of the training rows";
     int code = residual_square(j, r, &j->opts.noise);
-    if (code == EXIT_DONE && !(j->opts.noise > 0)) {
-        code = failure(j->s.verb, "%s: the network fits every target: give the noise with --noise",
-                       r->name);
-    }
-    if (code == EXIT_DONE && !isfinite(j->opts.noise * scale * scale)) {
-        code = failure(j->s.verb,
-                       "%s: the noise, %.3g squared in units of the target, is too large for a "
-                       "double; divide the targets before training",
-                       r->name, sqrt(j->opts.noise) * scale);
-    }
-    return code;
+    j->map_noise = j->opts.noise;
+    return code == EXIT_DONE ? check_noise(j, r->name, j->opts.noise) : code;
 }
 
 /* ---- the posterior ------------------------------------------------------------------------- */
@@ -155,10 +165,56 @@ static far_status choose(laplace_job *j)
                               laplace_classifies(j) ? NULL : &j->val.y, &g, &j->choice);
 }
 
+/* Without validation rows the training rows choose, by their marginal likelihood. */
+static bool tunes(const laplace_job *j)
+{
+    return !j->val.name && !j->args.prior_given;
+}
+
+static far_status tune(laplace_job *j)
+{
+    const far_mat *y = laplace_classifies(j) ? NULL : &j->train.y;
+    bool given = !isnan(j->args.noise);
+    far_laplace_evidence e;
+    far_status st = far_laplace_tune(j->s.ctx, j->posterior, &j->train.x, y, given, &e);
+    if (st == FAR_OK) {
+        j->tuned = true;
+        j->log_evidence = e.log_evidence;
+        j->choice.edge = e.edge;
+        j->noise_from = given || !y ? j->noise_from : "chosen by the marginal likelihood";
+        j->opts.noise = y ? e.noise : j->opts.noise;
+    }
+    return st;
+}
+
+/* Features would save nothing. */
+static bool is_small(const laplace_job *j)
+{
+    far_laplace_cost cost;
+    far_laplace_opts exact = j->opts;
+    exact.method = FAR_LAPLACE_EXACT;
+    return j->train.x.rows * j->info.outputs <= SMALL &&
+           far_laplace_estimate(j->s.ctx, j->net, j->train.x.rows, &exact, &cost) == FAR_OK &&
+           cost.fits;
+}
+
+static int check_tuning(const laplace_job *j)
+{
+    return tunes(j) && !laplace_classifies(j) && !j->train.y.data
+               ? usage_error(j->s.verb, "--prior is missing, and %s has no targets to choose it by",
+                             j->train.name)
+               : EXIT_DONE;
+}
+
 int laplace_fit(laplace_job *j)
 {
     int code = find_noise(j);
     far_status st = FAR_OK;
+    code = code == EXIT_DONE ? check_tuning(j) : code;
+    if (tunes(j) && !j->args.features_given && is_small(j)) {
+        j->args.exact = true;
+        j->opts.method = FAR_LAPLACE_EXACT;
+    }
     j->opts.labels = j->args.balanced ? j->train.labels : NULL;
     if (code == EXIT_DONE && j->args.exact) {
         code = check_exact(j);
@@ -167,13 +223,14 @@ int laplace_fit(laplace_job *j)
         return code;
     }
     interrupts_hold();
-    if (chooses_rank(j) && !j->args.rank_given) {
+    if ((chooses_rank(j) || (tunes(j) && !j->args.exact)) && !j->args.rank_given) {
         st = widest_rank(j);
     }
     st =
         st == FAR_OK ? far_laplace_fit(j->s.ctx, j->net, &j->train.x, &j->opts, &j->posterior) : st;
     j->rank_tried = st == FAR_OK ? far_laplace_describe(j->posterior).rank_most : 0;
     st = st == FAR_OK && chooses(j) ? choose(j) : st;
+    st = st == FAR_OK && tunes(j) ? tune(j) : st;
     return st == FAR_OK ? EXIT_DONE : failed(j);
 }
 
@@ -208,7 +265,7 @@ static int say(laplace_job *j, form f, const far_mat *x, const far_mat *mean, sa
     return st == FAR_OK ? code : failed(j);
 }
 
-static far_status score(laplace_job *j, verdicts *v)
+static far_status score(laplace_job *j, form f, verdicts *v)
 {
     const rows *r = j->scored;
     if (laplace_classifies(j)) {
@@ -217,7 +274,7 @@ static far_status score(laplace_job *j, verdicts *v)
     }
     return r->y.data ? far_gauss_scores(j->s.ctx, &j->mean,
                                         v->in.covariance.data ? &v->in.covariance : NULL, &r->y,
-                                        j->opts.noise, &v->gauss)
+                                        f == FORM_MAP ? j->map_noise : j->opts.noise, &v->gauss)
                      : FAR_OK;
 }
 
@@ -293,7 +350,7 @@ static int judge_form(laplace_job *j, form f)
     v->computed = true;
     v->by_entropy = v->by_variance = NAN;
     int code = say(j, f, &j->scored->x, &j->mean, &v->in);
-    if (code == EXIT_DONE && score(j, v) != FAR_OK) {
+    if (code == EXIT_DONE && score(j, f, v) != FAR_OK) {
         code = failed(j);
     }
     if (code == EXIT_DONE && j->ood.name) {

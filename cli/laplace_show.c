@@ -93,7 +93,9 @@ static void rank_origin(const laplace_job *j, int64_t rank, char *out, size_t si
 {
     int64_t asked = j->args.rank;
     const char *origin = j->args.rank_given ? "given" : "the default: not validated";
-    if (j->chosen_rank) {
+    if (j->tuned && !j->args.rank_given) {
+        snprintf(out, size, "all that the landmarks give, and memory has room for");
+    } else if (j->chosen_rank) {
         snprintf(out, size, "chosen of up to %lld%s", (long long)j->rank_tried,
                  rank == j->rank_tried ? ": the most there were" : "");
     } else if (asked == rank) {
@@ -129,14 +131,20 @@ static double validation_nll(const laplace_job *j)
 
 static void tell_prior(far_result *r, const laplace_job *j, const far_laplace_info *i)
 {
-    bool edge = j->chosen_prior && j->choice.edge;
-    const char *origin = edge                  ? "chosen, at the end of the grid: a wider one may "
-                                                 "do better"
-                         : j->chosen_prior     ? "chosen"
-                         : j->args.prior_given ? "given"
-                                               : "the default: not validated";
+    bool edge = (j->chosen_prior || j->tuned) && j->choice.edge;
+    const char *origin = edge              ? "chosen, at the end of the grid: a wider one may "
+                                             "do better"
+                         : j->tuned        ? "chosen by the marginal likelihood"
+                         : j->chosen_prior ? "chosen"
+                                           : "given";
     far_result_number(r, "prior", i->prior, "s0^2", "%.6g, %s", i->prior, origin);
-    far_result_flag(r, "prior_chosen", j->chosen_prior, NULL, NULL);
+    far_result_flag(r, "prior_chosen", j->chosen_prior || j->tuned, NULL, NULL);
+    if (j->tuned) {
+        far_result_number(r, "log_evidence", j->log_evidence, NULL, NULL);
+    } else {
+        far_result_missing(r, "log_evidence", "the prior was given, or chosen on validation rows",
+                           NULL);
+    }
     far_result_flag(r, "prior_at_edge", edge, NULL, NULL);
     if (j->chosen_prior || j->chosen_rank) {
         far_result_number(r, "validation_nll", validation_nll(j), NULL, NULL);

@@ -3,6 +3,7 @@
  *
  *     far_laplace_fit          exact, or by a few features (ELLA), on the training inputs
  *     far_laplace_predict      mean and covariance of the outputs at new points
+ *     far_laplace_tune         prior and noise variance, by the marginal likelihood
  *     far_laplace_choose       number of features and prior variance, on validation rows
  *     far_laplace_probability  class probabilities from mean and covariance
  *     far_class_scores, ...    NLL, Brier, ECE, accuracy; AUROC of in against out of domain
@@ -229,6 +230,22 @@ FAR_API FAR_NODISCARD far_status far_domain_auroc(far_ctx *ctx, const double *in
                                                   double *auroc);
 
 /* ---- choosing ---- */
+
+typedef struct far_laplace_evidence {
+    double prior, noise; /* noise: of a regression, else 1 */
+    double log_evidence; /* of the training rows; of classes without the likelihood of the labels */
+    int32_t edge;        /* 1: the prior is at the end of what was searched */
+} far_laplace_evidence;
+
+/* The prior, and for a regression the noise (unless keep_noise), with the largest marginal
+ * likelihood of the training rows x and their targets y (n x C; NULL for classes); la is then set
+ * to them. For a regression it is that of the network linearised at its weights p, y - net(x) + J p
+ * ~ N(0, s0^2 J J' + noise I), which needs no optimum; the noise is at least the mean square of the
+ * network's residuals. For classes it is Laplace's approximation with |p|^2 / (2 s0^2). The rank
+ * stays. Progress "evidence". */
+FAR_API FAR_NODISCARD far_status far_laplace_tune(far_ctx *ctx, far_laplace *la, const far_mat *x,
+                                                  const far_mat *y, int32_t keep_noise,
+                                                  far_laplace_evidence *out);
 
 typedef struct far_laplace_grid {
     size_t size;          /* set by far_laplace_grid_init */

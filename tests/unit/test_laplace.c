@@ -246,6 +246,161 @@ static void the_effective_number_of_parameters_is_a_trace(void **state)
     far_net_destroy(net);
 }
 
+/* ---- the marginal likelihood --------------------------------------------------------------- */
+
+/* log N(t; 0, prior J J' + noise I), t = y - f + J p, by Gauss's elimination. */
+static double plain_evidence(far_net *net, const far_mat *x, const far_mat *y, double prior,
+                             double noise)
+{
+    far_mat j = jacobian(net, x), f = matrix(x->rows, y->cols), p = far_net_parameters(net);
+    int64_t n = j.rows;
+    far_mat a = matrix(n, n + 1);
+    double sum = (double)n * log(2 * acos(-1));
+    must(far_net_eval(ctx, net, x, &f));
+    for (int64_t i = 0; i < n; i++) {
+        double *t = at(&a, i, n);
+        *t = *at(y, i / y->cols, i % y->cols) - *at(&f, i / y->cols, i % y->cols);
+        for (int64_t q = 0; q < p.cols; q++) {
+            *t += *at(&j, i, q) * *at(&p, 0, q);
+        }
+        for (int64_t k = 0; k < n; k++) {
+            *at(&a, i, k) = i == k ? noise : 0;
+            for (int64_t q = 0; q < p.cols; q++) {
+                *at(&a, i, k) += prior * *at(&j, i, q) * *at(&j, k, q);
+            }
+        }
+    }
+    for (int64_t k = 0; k < n;
+         k++) { /* pivots have the determinant, and what is left of t / pivot */
+        double pivot = *at(&a, k, k);
+        sum += log(pivot) + *at(&a, k, n) * *at(&a, k, n) / pivot;
+        for (int64_t i = k + 1; i < n; i++) {
+            double factor = *at(&a, i, k) / pivot;
+            for (int64_t c = k; c <= n; c++) {
+                *at(&a, i, c) -= factor * *at(&a, k, c);
+            }
+        }
+    }
+    free(j.data);
+    free(f.data);
+    free(a.data);
+    return -sum / 2;
+}
+
+static double residual_square(const far_net *net, const far_mat *x, const far_mat *y)
+{
+    far_mat f = matrix(x->rows, y->cols);
+    double sum = 0;
+    must(far_net_eval(ctx, net, x, &f));
+    for (int64_t i = 0; i < x->rows * y->cols; i++) {
+        double gap = ((double *)y->data)[i] - ((double *)f.data)[i];
+        sum += gap * gap / (double)(x->rows * y->cols);
+    }
+    free(f.data);
+    return sum;
+}
+
+static double largest_gap(far_net *net, const far_mat *x, const far_mat *y, double prior,
+                          double noise)
+{
+    double least = residual_square(net, x, y);
+    double best = plain_evidence(net, x, y, prior, noise), gap = -INFINITY;
+    for (int k = 0; k < 4; k++) {
+        double up = k & 1 ? 1.1 : 1 / 1.1;
+        if (k == 2 && noise / 1.1 < least) { /* no less than the network leaves */
+            continue;
+        }
+        double other =
+            plain_evidence(net, x, y, k < 2 ? prior * up : prior, k < 2 ? noise : noise * up);
+        gap = fmax(gap, other - best);
+    }
+    return gap;
+}
+
+/* In every system the same prior and noise, and none about them is better. */
+static void tuned_to_the_largest_marginal_likelihood(void **state)
+{
+    (void)state;
+    static const char *const ARCHS[] = {"dense(4) tanh dense(1)",
+                                        "dense(3) ln(affine) relu dense(2)"};
+    for (int a = 0; a < COUNT(ARCHS); a++) {
+        far_net *net = network(ARCHS[a], D, 3);
+        far_mat x = points(N, D, 5), y = points(N, far_net_describe(net).outputs, 6);
+        far_laplace_evidence first = {0};
+        for (int k = 0; k < 3; k++) {
+            far_laplace_opts o =
+                options(k < 2 ? FAR_LAPLACE_EXACT : FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_GAUSSIAN);
+            far_laplace_evidence e, kept;
+            far_laplace *la;
+            o.system = k == 0 ? FAR_LAPLACE_PARAMETERS : k == 1 ? FAR_LAPLACE_ROWS : 0;
+            o.rank = 0; /* all features: the same kernel */
+            must(far_laplace_fit(ctx, net, &x, &o, &la));
+            must(far_laplace_tune(ctx, la, &x, &y, 0, &e));
+            double plain = plain_evidence(net, &x, &y, e.prior, e.noise);
+            assert_true(fabs(plain - e.log_evidence) < 1e-8 * fabs(plain));
+            assert_true(largest_gap(net, &x, &y, e.prior, e.noise) < 1e-6);
+            assert_true(far_laplace_describe(la).prior == e.prior &&
+                        far_laplace_describe(la).noise == e.noise && !e.edge);
+            first = k == 0 ? e : first;
+            assert_true(fabs(e.prior / first.prior - 1) < 1e-2 &&
+                        fabs(e.noise / first.noise - 1) < 1e-2);
+            far_laplace_opts same = o; /* what was set is what a fit with these numbers would be */
+            same.prior = e.prior;
+            same.noise = e.noise;
+            far_laplace *again;
+            far_mat c = matrix(N * y.cols, y.cols), c2 = matrix(N * y.cols, y.cols);
+            must(far_laplace_fit(ctx, net, &x, &same, &again));
+            must(far_laplace_predict(ctx, la, &x, NULL, &c));
+            must(far_laplace_predict(ctx, again, &x, NULL, &c2));
+            for (int64_t i = 0; i < N * y.cols * y.cols; i++) {
+                double u = ((double *)c.data)[i], v = ((double *)c2.data)[i];
+                assert_true(fabs(u - v) < 1e-7 * (1 + fabs(v)));
+            }
+            must(far_laplace_tune(ctx, la, &x, &y, 1, &kept)); /* the noise it has already */
+            assert_true(fabs(kept.prior / e.prior - 1) < 1e-2 && kept.noise == e.noise);
+            free(c.data);
+            free(c2.data);
+            far_laplace_destroy(la);
+            far_laplace_destroy(again);
+        }
+        free(x.data);
+        free(y.data);
+        far_net_destroy(net);
+    }
+}
+
+/* For classes s0^2 = |p|^2 / effective at the maximum. */
+static void tuned_classes_are_where_the_slope_is_0(void **state)
+{
+    (void)state;
+    for (int i = 0; i < COUNT(CASES); i++) {
+        if (CASES[i].likelihood == FAR_LIKELIHOOD_GAUSSIAN) {
+            continue;
+        }
+        far_net *net = network(CASES[i].arch, D, 3);
+        far_mat x = points(N, D, 5), p = far_net_parameters(net), y = points(N, 1, 6);
+        far_laplace_opts o = options(FAR_LAPLACE_EXACT, CASES[i].likelihood);
+        far_laplace_evidence e;
+        far_laplace *la;
+        double weight = 0;
+        for (int64_t k = 0; k < p.cols; k++) {
+            weight += *at(&p, 0, k) * *at(&p, 0, k);
+        }
+        must(far_laplace_fit(ctx, net, &x, &o, &la));
+        must(far_laplace_tune(ctx, la, &x, NULL, 0, &e));
+        double effective = far_laplace_describe(la).effective;
+        assert_true(fabs(weight / effective / e.prior - 1) < 1e-2 && !e.edge);
+        refused(far_laplace_tune(ctx, la, &x, &y, 0, &e), FAR_ERR_ARG, "y must be NULL");
+        x.rows--;
+        refused(far_laplace_tune(ctx, la, &x, NULL, 0, &e), FAR_ERR_SHAPE, "10 rows");
+        x.rows++;
+        far_laplace_destroy(la);
+        free(x.data);
+        free(y.data);
+        far_net_destroy(net);
+    }
+}
+
 /* ---- Bayesian linear regression ------------------------------------------------------------ */
 
 /* (X X' / noise + I / prior)^-1 with X the inputs and 1, by rows of phi. */
@@ -951,6 +1106,8 @@ int main(void)
         TEST(options_are_checked),
         TEST(dead_networks_and_overflow_are_refused),
         TEST(uses_are_checked),
+        TEST(tuned_to_the_largest_marginal_likelihood),
+        TEST(tuned_classes_are_where_the_slope_is_0),
         TEST(fits_can_be_cancelled),
         TEST(uses_can_be_cancelled),
         TEST(every_allocation_may_fail),

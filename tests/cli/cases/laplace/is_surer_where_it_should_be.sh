@@ -48,10 +48,10 @@ has '^s0^2  *0.3, given$' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv --val val.csv -M 30 -K 500 --prior 0.3 >words
 has '^K  *[23][0-9] features, all that the landmarks give (500 asked for)$' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv -M 9 >words
-has '^K  *[89] features, all that the landmarks give (20 is the default)$' <words
+has '^K  *[89] features, all that the landmarks give, and memory has room for$' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv -t kind >words
-has '^K  *20 features, the default: not validated$' <words
-has '^s0^2  *1, the default: not validated$' <words
+has '^posterior  *exact' <words
+has '^s0^2  *[0-9.e-]*, chosen by the marginal likelihood$' <words
 has '60 training rows of train.csv' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv --val-part 0.25 --test test.csv --exact >words
 has '45 of train.csv to fit' <words

@@ -147,4 +147,9 @@ double far_random_uniform(uint64_t seed, uint64_t counter);
 double far_random_normal(uint64_t seed, uint64_t counter);
 void far_random_shuffle(uint64_t seed, int64_t *items, int64_t count);
 
+/* ---- student.c ---- */
+
+/* The two-sided 95% point of Student's t; NAN without a degree of freedom. */
+double far_student_95(int64_t freedom);
+
 #endif

@@ -89,8 +89,6 @@ void far_run_clear(far_ctx *ctx, far_compare_run *run);
 void far_run_score(const far_split *s, far_compare_run *run);
 /* The mean of the values that are there; NAN if one is not. */
 FAR_SHARED far_compare_average far_average(const double *values, int64_t count);
-/* The two-sided 95% point of Student's t. */
-double far_student_95(int64_t freedom);
 
 /* ---- compare.c ---- */
 

@@ -3,19 +3,7 @@
 
 #include <math.h>
 
-#define NORMAL_95 1.959963984540054 /* half of the interval of a normal number */
 #define BENDS 0.5 /* an exponential that leaves this part of the spread is the better curve */
-
-/* Half of Student's 95 % interval, by the expansion in 1 / freedom (to 1e-3 from 3 on). */
-static double student_95(double freedom)
-{
-    double x = NORMAL_95, x2 = x * x, v = freedom;
-    double t1 = x * (x2 + 1) / 4;
-    double t2 = x * ((5 * x2 + 16) * x2 + 3) / 96;
-    double t3 = x * (((3 * x2 + 19) * x2 + 17) * x2 - 15) / 384;
-    double t4 = x * ((((79 * x2 + 776) * x2 + 1482) * x2 - 1920) * x2 - 945) / 92160;
-    return x + (t1 + (t2 + (t3 + t4 / v) / v) / v) / v;
-}
 
 typedef struct line {
     double slope, at_zero, slope_error, at_zero_error, spread;
@@ -53,7 +41,7 @@ static double in_range(double value)
 
 static far_power power_of(const line *l)
 {
-    double half = student_95((double)l->points - 2);
+    double half = far_student_95(l->points - 2);
     double exponent = 0 - l->slope; /* -slope would be -0 of a flat curve */
     return (far_power){.exponent = exponent,
                        .exponent_low = exponent - half * l->slope_error,

@@ -17,7 +17,7 @@
 const far_measure_entry far_measures[] = {
     {{"lmax",
       NULL,
-      "largest eigenvalue of K / N: the sharpness of the squared loss",
+      "largest eigenvalue of K / N: the Gauss-Newton curvature of the squared loss",
       "lambda_1(K) / N",
       0,
       {NAN, NAN}},

@@ -4,7 +4,7 @@ waves 31 >w.csv
     --track every=5 metrics=lmax,align:3
 page=out/report.html
 figures $page loss track-lmax track-align
-holds $page 'While it trained' 'sharpness of the squared loss'
+holds $page 'While it trained' 'Gauss-Newton curvature of the squared loss'
 # a line a seed, a point a row; several numbers of one measure: of the first seed
 linked $page track-lmax.csv >lmax
 [ "$(grep -c '^line,seed 1,' lmax)" = 5 ]

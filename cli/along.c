@@ -99,7 +99,7 @@ static int take_table(session *s, const far_predictor *m, along *a)
 {
     dataset d = {0};
     int64_t inputs = subject_inputs(m), col;
-    int code = dataset_read(s->verb, s->ctx, a->label, NULL, &d);
+    int code = dataset_read(s->verb, s->ctx, a->label, NULL, NULL, &d);
     if (code == EXIT_DONE) {
         code = matrix_alloc(s->verb, d.count, inputs, FAR_F64, &a->direction);
     }

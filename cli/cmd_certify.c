@@ -109,7 +109,7 @@ static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, cert
 {
     int code = fit_check_arch(s, opts);
     if (code == EXIT_DONE) {
-        code = fit_data(s, a->operand, a->fit.where, opts, &out->fitted);
+        code = fit_data(s, a->operand, &a->fit, opts, &out->fitted);
     }
     if (code == EXIT_DONE) {
         session_idle(s);

@@ -1,5 +1,6 @@
 /* farfield compare: which model keeps its word out of range? */
 #include "cli.h"
+#include "columns_show.h"
 #include "comparison.h"
 #include "fitting.h"
 #include "report_verbs.h"
@@ -57,9 +58,10 @@ static const option OPTIONS[] = {
 };
 
 /* What compare takes of the options of a fit. */
-static const char *const TAKEN[] = {"--features", "--where",  "--ridge", "--no-standardize",
-                                    "--impute",   "--kernel", "--param", "--criterion",
-                                    "--subset",   "--memory", "--packed"};
+static const char *const TAKEN[] = {"--features",    "--keep",   "--sep",   "--na",
+                                    "--categorical", "--where",  "--ridge", "--no-standardize",
+                                    "--impute",      "--kernel", "--param", "--criterion",
+                                    "--subset",      "--memory", "--packed"};
 enum { TAKEN_COUNT = sizeof TAKEN / sizeof TAKEN[0] };
 
 static const char USAGE[] = "compare DATA --target COL --shift EXPR [options]";
@@ -223,6 +225,13 @@ static int tell(job *j)
 {
     common_args common = j->args.common;
     common.quiet = false;
+    const far_columns *columns = far_comparison_columns(j->comparison);
+    progress_end(&j->s.bar);
+    columns_say(&j->s, columns);
+    int told = columns_say_unseen(&j->s, columns, j->data.frame, j->data.rows, NULL, NULL);
+    if (told != EXIT_DONE) {
+        return told;
+    }
     int code = comparison_show(&j->s, &common, j->comparison, &j->data);
     int judged = verdict(j);
     return code == EXIT_DONE ? judged : code;
@@ -243,7 +252,8 @@ static int run_compare(void *user)
     job *j = user;
     int code = check_models(j);
     if (code == EXIT_DONE) {
-        code = dataset_read(VERB, j->s.ctx, j->args.data, j->args.fit.where, &j->data);
+        code = dataset_read(VERB, j->s.ctx, j->args.data, &j->args.fit.table, j->args.fit.where,
+                            &j->data);
     }
     if (code == EXIT_DONE) {
         code = compare(j);

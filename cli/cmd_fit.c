@@ -32,7 +32,8 @@ static const char ABOUT[] =
     "Without --output nothing is kept.";
 static const char NOTES[] =
     "DATA: csv with a header (or columns c1, c2, ...), npy or npz, also gzipped; - is standard\n"
-    "input; file.npz:name picks one array of an npz. Text columns are one-hot encoded.\n\n"
+    "input; file.npz:name picks one array of an npz. Text columns are one-hot encoded,\n"
+    "dates are numbers of days; columns that cannot help are left out, and it says so.\n\n"
     "Examples:\n"
     "  farfield fit train.csv --target RMSD -o model.far\n"
     "  farfield fit iris.csv -t species --features petal_length,petal_width -o iris.far\n"
@@ -82,7 +83,7 @@ static int save(session *s, const far_model *m, const char *path)
 static int fit_and_save(session *s, const cmd_fit_args *args, far_fit_opts *opts)
 {
     far_model *m = NULL;
-    int code = fit_data(s, args->data, args->fit.where, opts, &m);
+    int code = fit_data(s, args->data, &args->fit, opts, &m);
     if (code == EXIT_DONE) {
         code = save(s, m, args->output);
     }

@@ -163,7 +163,7 @@ static void round_to_floats(points *p)
 static int read_points(job *j, const char *operand, const char *where, points *p)
 {
     double *values = NULL;
-    int code = dataset_read(VERB, j->s.ctx, operand, where, &p->table);
+    int code = dataset_read(VERB, j->s.ctx, operand, NULL, where, &p->table);
     code = code == EXIT_DONE ? network_inputs(&j->s, j->net, &p->table, &values, &p->x) : code;
     p->values = values;
     if (code == EXIT_DONE && j->args.dtype == FAR_F32) {

@@ -21,6 +21,7 @@ static const option OPTIONS[] = {
     {"--target", 't', OPTION_TEXT, AT(target), "COL[,COL]",
      "columns of targets (those it was trained on)", 0, 0},
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of TRAIN where it holds", 0, 0},
+    TABLE_OPTIONS(AT(table)),
     {"--val", 0, OPTION_TEXT, AT(val), "FILE",
      "validation rows: K and s0^2 are chosen on them, unless they are given", 0, 0},
     {"--val-part", 0, OPTION_NUMBER, AT(val_part), "F",

@@ -244,7 +244,7 @@ static int take_column(job *j, int64_t col, double *out)
 static int read_curve(job *j)
 {
     int64_t x_col, y_col;
-    int code = dataset_read(VERB, j->s.ctx, j->args.curve, NULL, &j->table);
+    int code = dataset_read(VERB, j->s.ctx, j->args.curve, NULL, NULL, &j->table);
     if (code != EXIT_DONE) {
         return code;
     }

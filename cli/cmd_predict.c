@@ -2,6 +2,7 @@
  * in its place, see predict_kernel.c. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "columns_show.h"
 #include "dataset.h"
 #include "files.h"
 #include "options.h"
@@ -20,8 +21,9 @@
 typedef struct predict_args {
     const char *model, *data; /* operands */
     const char *where, *arch, *output;
+    table_args table;
     int spread; /* far_spread - 1 */
-    bool std, at_infinity;
+    bool std, at_infinity, flag_range;
     double time, rate, memory;
     int64_t steps;
     common_args common;
@@ -38,8 +40,10 @@ typedef struct job {
     far_prediction *prediction;
     result_column *columns;
     int64_t column_count;
-    far_mat classes;     /* rows x 1, indices; for a classification */
-    const char **labels; /* of the classes */
+    far_mat classes;                     /* rows x 1, indices; for a classification */
+    const char **labels;                 /* of the classes */
+    double *unseen, *outside, *farthest; /* of each row; NULL: not told */
+    const char **inputs;                 /* names, "" first */
 } job;
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -49,6 +53,7 @@ typedef struct job {
 static const option OPTIONS[] = {
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
      "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    TABLE_OPTIONS(AT(table)),
     {"--std", 0, OPTION_FLAG, AT(std), NULL, "standard deviations too", 0, 0},
     {"--spread", 0, OPTION_CHOICE, AT(spread), "calibrated|posterior|ensemble",
      "which (implies --std): of a new observation; of the posterior with\n"
@@ -58,6 +63,10 @@ static const option OPTIONS[] = {
     {"--steps", 0, OPTION_COUNT, AT(steps), "K", "stop gradient descent after K steps", 1,
      INT64_MAX},
     {"--rate", 0, OPTION_NUMBER, AT(rate), "ETA", "the learning rate of those steps", 0, 0},
+    {"--flag-range", 0, OPTION_FLAG, AT(flag_range), NULL,
+     "columns that tell how far a row is outside the training range: the\n"
+     "distance in standard deviations (0: inside), and of which column",
+     0, 0},
     {"--at-infinity", 0, OPTION_FLAG, AT(at_infinity), NULL,
      "rows of DATA are directions: the limit of the prediction along them,\n"
      "or the coefficient of the power of t it grows with (column order)",
@@ -124,7 +133,7 @@ static int check_training(const command_line *line, const predict_args *a)
 
 static int check_infinity(const command_line *line)
 {
-    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps"};
+    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps", "--flag-range"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     return other ? usage_error(VERB, "--at-infinity does not go with %s", other) : OPTIONS_OK;
 }
@@ -148,6 +157,7 @@ static int check_kernel(const command_line *line, predict_args *args)
     args->of_kernel = true;
     k->source.arch = args->arch;
     k->source.where = args->where;
+    k->source.table = args->table;
     k->time = args->time;
     k->output = args->output;
     k->common = args->common;
@@ -247,6 +257,19 @@ static void add_value_columns(job *j, int64_t outputs)
     }
 }
 
+/* How many categories of a row are unseen, and how far it is outside the range. */
+static void add_flags(job *j, int64_t rows)
+{
+    if (j->unseen) {
+        add_column(j, "", "unseen", "", far_mat_view(j->unseen, rows, 1, FAR_F64), 0);
+    }
+    if (j->outside) {
+        add_column(j, "", "outside", "", far_mat_view(j->outside, rows, 1, FAR_F64), 0);
+        add_column(j, "", "outside_column", "", far_mat_view(j->farthest, rows, 1, FAR_F64), 0);
+        j->columns[j->column_count - 1].words = j->inputs;
+    }
+}
+
 static bool names_whole(const job *j)
 {
     for (int64_t k = 0; k < j->column_count; k++) {
@@ -261,7 +284,7 @@ static int make_columns(job *j)
 {
     far_mat mean = far_prediction_mean(j->prediction);
     bool classes = classifies(j);
-    j->columns = calloc(2 * (size_t)mean.cols + 1, sizeof *j->columns);
+    j->columns = calloc(2 * (size_t)mean.cols + 4, sizeof *j->columns);
     if (!j->columns || (classes && !find_classes(j, mean.rows, mean.cols))) {
         return failure(VERB, "out of memory");
     }
@@ -270,6 +293,7 @@ static int make_columns(job *j)
     } else {
         add_value_columns(j, mean.cols);
     }
+    add_flags(j, mean.rows);
     return names_whole(j) ? EXIT_DONE : failure(VERB, "out of memory");
 }
 
@@ -296,6 +320,25 @@ static void tell_classes(far_result *r, const job *j)
     free(names);
 }
 
+static void tell_flags(far_result *r, const job *j)
+{
+    if (j->unseen) {
+        far_result_list(r, "unseen", j->unseen, j->data.count);
+    }
+    if (j->outside) {
+        const char **names = calloc((size_t)j->data.count + 1, sizeof *names);
+        for (int64_t i = 0; names && i < j->data.count; i++) {
+            names[i] = j->inputs[(int64_t)j->farthest[i]];
+        }
+        far_result_list(r, "outside", j->outside, j->data.count);
+        far_result_check(r, names ? FAR_OK : FAR_ERR_MEMORY);
+        if (names) {
+            far_result_texts(r, "outside_column", names, j->data.count);
+        }
+        free(names);
+    }
+}
+
 static void tell_values(far_result *r, const job *j)
 {
     bool classes = classifies(j);
@@ -308,6 +351,7 @@ static void tell_values(far_result *r, const job *j)
         tell_matrix(r, classes ? "scores" : "mean", far_prediction_mean(j->prediction));
     }
     tell_matrix(r, "std", far_prediction_std(j->prediction));
+    tell_flags(r, j);
     if (order.rows > 0) {
         far_result_list(r, "order", order.data, order.rows);
     }
@@ -414,6 +458,53 @@ static void announce(job *j)
     }
 }
 
+static int find_unseen(job *j)
+{
+    int64_t unseen = 0;
+    double *counts = calloc((size_t)j->data.count + 1, sizeof *counts);
+    if (!counts) {
+        return failure(VERB, "out of memory");
+    }
+    int code = columns_say_unseen(&j->s, far_predictor_columns(j->of), j->data.frame, j->data.rows,
+                                  counts, &unseen);
+    if (code == EXIT_DONE && unseen > 0) {
+        j->unseen = counts;
+    } else {
+        free(counts);
+    }
+    return code;
+}
+
+/* Names of inputs from 1 on, so that 0 is none. */
+static int find_outside(job *j)
+{
+    size_t rows = (size_t)j->data.count + 1, inputs = (size_t)subject_inputs(j->of) + 1;
+    int64_t *which = calloc(rows, sizeof *which);
+    j->outside = calloc(rows, sizeof *j->outside);
+    j->farthest = calloc(rows, sizeof *j->farthest);
+    j->inputs = calloc(inputs, sizeof *j->inputs);
+    bool memory = which && j->outside && j->farthest && j->inputs;
+    far_status st = memory ? far_columns_outside(j->s.ctx, far_predictor_columns(j->of),
+                                                 j->data.frame, j->data.rows, j->outside, which)
+                           : FAR_OK;
+    for (size_t i = 0; memory && i < inputs; i++) {
+        j->inputs[i] = i ? subject_input(j->of, (int64_t)i - 1) : "";
+    }
+    for (int64_t i = 0; memory && i < j->data.count; i++) {
+        j->farthest[i] = (double)which[i] + 1;
+    }
+    free(which);
+    return !memory        ? failure(VERB, "out of memory")
+           : st == FAR_OK ? EXIT_DONE
+                          : session_failure(&j->s, j->args.model);
+}
+
+static int flag(job *j)
+{
+    int code = find_unseen(j);
+    return code == EXIT_DONE && j->args.flag_range ? find_outside(j) : code;
+}
+
 static int predict(job *j)
 {
     far_predict_opts opts;
@@ -458,10 +549,13 @@ static int run_predict(void *user)
         code = subject_load(&j->s, a->model, a->arch, &j->of);
     }
     if (code == EXIT_DONE) {
-        code = dataset_read(VERB, j->s.ctx, a->data, a->where, &j->data);
+        code = dataset_read(VERB, j->s.ctx, a->data, &a->table, a->where, &j->data);
     }
     if (code == EXIT_DONE) {
         code = predict(j);
+    }
+    if (code == EXIT_DONE) {
+        code = flag(j);
     }
     return code == EXIT_DONE ? write_result(j) : code;
 }
@@ -475,6 +569,10 @@ static void clean(void *user)
     free(j->columns);
     free(j->classes.data);
     free(j->labels);
+    free(j->unseen);
+    free(j->outside);
+    free(j->farthest);
+    free(j->inputs);
     far_prediction_destroy(j->prediction);
     dataset_free(&j->data);
     far_predictor_destroy(j->of);

@@ -1,6 +1,7 @@
 /* farfield train: a table in, finite networks out. */
 #define _GNU_SOURCE
 #include "cli.h"
+#include "columns_show.h"
 #include "files.h"
 #include "layers.h"
 #include "report_verbs.h"
@@ -32,6 +33,8 @@ static const option OPTIONS[] = {
      "columns to predict from: F1,F2 (every column that is no target)", 0, 0},
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
      "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    KEEP_OPTION(AT(keep)),
+    TABLE_OPTIONS(AT(table)),
     {"--optimizer", 0, OPTION_CHOICE, AT(optimizer), OPTIMIZER_LIST,
      "gd is sgd with the whole batch", 0, 0},
     {"--lr", 0, OPTION_NUMBER, AT(lr), "RATE",
@@ -424,16 +427,22 @@ static int learn_columns(training *t, const unsigned char *rows)
     o.loss = t->opts.loss;
     o.standardize = a->standardize;
     o.impute = a->impute;
+    o.careful = 1;
+    o.keep = a->keep;
     far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
-    return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, about_data ? t->table.label : NULL);
+    if (st != FAR_OK) {
+        return session_failure(&t->s, about_data ? t->table.label : NULL);
+    }
+    columns_say(&t->s, far_examples_columns(t->data));
+    return EXIT_DONE;
 }
 
 static int read_data(training *t)
 {
     const train_args *a = &t->args;
     unsigned char *train = NULL, *val = NULL;
-    int code = dataset_read(VERB, t->s.ctx, a->data, a->where, &t->table);
+    int code = dataset_read(VERB, t->s.ctx, a->data, &a->table, a->where, &t->table);
     if (code != EXIT_DONE) {
         return code;
     }

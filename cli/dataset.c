@@ -1,6 +1,7 @@
 #include "dataset.h"
 #include "files.h"
 
+#include <ctype.h>
 #include <farfield/fetch.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +19,15 @@ static const far_dataset *named_set(const char *operand)
     return file ? NULL : far_dataset_find(operand);
 }
 
-static int set_read(const char *verb_name, far_ctx *ctx, const far_dataset *set, dataset *d)
+static int set_read(const char *verb_name, far_ctx *ctx, const far_dataset *set,
+                    const table_args *how, dataset *d)
 {
+    if (how && (how->separator || how->missing || how->categorical)) {
+        return failure(verb_name, "%s is a data set: %s is for files", set->name,
+                       how->separator ? "--sep"
+                       : how->missing ? "--na"
+                                      : "--categorical");
+    }
     if (far_dataset_read(ctx, set, NULL, &d->frame) != FAR_OK) {
         return failure(verb_name, "%s", far_ctx_message(ctx));
     }
@@ -48,19 +56,55 @@ static int read_failure(const char *verb_name, far_ctx *ctx, const char *operand
     return failure(verb_name, "%s", far_ctx_message(ctx));
 }
 
-static int frame_read(const char *verb_name, far_ctx *ctx, const char *operand, dataset *d)
+/* --sep; 0: there is no such separator. */
+static char separator_of(const char *text)
 {
+    static const char *const NAMES[] = {"tab", "\\t", "blank", "space"};
+    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+        if (strcmp(text, NAMES[i]) == 0) {
+            return i < 2 ? '\t' : ' ';
+        }
+    }
+    bool fits =
+        text[0] && !text[1] && !strchr("\"#\r\n", text[0]) && !isalnum((unsigned char)text[0]);
+    return fits ? text[0] : 0;
+}
+
+static int read_how(const char *verb_name, const table_args *how, far_frame_opts *opts)
+{
+    far_frame_opts_init(opts);
+    if (!how) {
+        return EXIT_DONE;
+    }
+    opts->missing = how->missing;
+    opts->categorical = how->categorical;
+    opts->separator = how->separator ? separator_of(how->separator) : 0;
+    return how->separator && !opts->separator
+               ? usage_error(verb_name,
+                             "--sep is a character such as , or ; or |, or tab or blank, not '%s'",
+                             how->separator)
+               : EXIT_DONE;
+}
+
+static int frame_read(const char *verb_name, far_ctx *ctx, const char *operand,
+                      const table_args *how, dataset *d)
+{
+    far_frame_opts opts;
+    int code = read_how(verb_name, how, &opts);
+    if (code != EXIT_DONE) {
+        return code;
+    }
     d->label = operand_label(operand);
     const far_dataset *set = named_set(operand);
     if (set) {
-        return set_read(verb_name, ctx, set, d);
+        return set_read(verb_name, ctx, set, how, d);
     }
     char *path = strdup(operand);
     if (!path) {
         return failure(verb_name, "out of memory");
     }
     const char *member = split_member(path);
-    far_status st = far_frame_read(ctx, path, member, &d->frame);
+    far_status st = far_frame_read(ctx, path, member, &opts, &d->frame);
     free(path);
     if (st != FAR_OK) {
         return read_failure(verb_name, ctx, operand);
@@ -92,10 +136,10 @@ static int pick_rows(const char *verb_name, far_ctx *ctx, const char *where, dat
     return EXIT_DONE;
 }
 
-int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const char *where,
-                 dataset *d)
+int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const table_args *how,
+                 const char *where, dataset *d)
 {
-    int code = frame_read(verb_name, ctx, operand, d);
+    int code = frame_read(verb_name, ctx, operand, how, d);
     return code == EXIT_DONE && where ? pick_rows(verb_name, ctx, where, d) : code;
 }
 

@@ -3,8 +3,36 @@
 #define FAR_CLI_DATASET_H
 
 #include "cli.h"
+#include "options.h"
 
 #include <farfield/frame.h>
+
+/* How a table is read: NULL where the option was not given. */
+typedef struct table_args {
+    const char *separator, *missing, *categorical;
+} table_args;
+
+/* Of a verb that learns from a table. */
+#define KEEP_OPTION(at)                                                                            \
+    {                                                                                              \
+        "--keep", 0, OPTION_TEXT, (at), "LIST",                                                    \
+            "columns to learn from although they are constant, an identifier or text", 0, 1        \
+    }
+
+/* Their options, of a verb that has a table_args at that offset. */
+#define TABLE_OPTIONS(at)                                                                          \
+    {"--sep",     0,                                                                               \
+     OPTION_TEXT, (at) + offsetof(table_args, separator),                                          \
+     "CHAR",      "between the columns of a csv: , or ; or tab or blank or another (found)",       \
+     0,           0},                                                                              \
+        {"--na",      0,                                                                           \
+         OPTION_TEXT, (at) + offsetof(table_args, missing),                                        \
+         "LIST",      "more words for a missing value: error,-999",                                \
+         0,           1},                                                                          \
+    {                                                                                              \
+        "--categorical", 0, OPTION_TEXT, (at) + offsetof(table_args, categorical), "LIST",         \
+            "columns that are categories although they hold numbers or dates", 0, 1                \
+    }
 
 /* A table and which of its rows count. Zero-initialise; dataset_free is always safe. */
 typedef struct dataset {
@@ -15,10 +43,10 @@ typedef struct dataset {
 } dataset;
 
 /* Reads operand, as input_read does, or the data set of that name, and picks the rows where the
- * expression holds (NULL: all). Returns an exit code, with a line on stderr if it is not 0; no row
- * is a failure. */
-int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const char *where,
-                 dataset *d);
+ * expression holds (NULL: all). how may be NULL. Returns an exit code, with a line on stderr if it
+ * is not 0; no row is a failure. */
+int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const table_args *how,
+                 const char *where, dataset *d);
 void dataset_free(dataset *d);
 
 /* A part of n rows, for validation: count of them, every one with the same chance. A byte a row, 1:

@@ -1,5 +1,6 @@
 /* farfield fit --model: what a network has to beat, as a file like any other. */
 #include "fit_baseline.h"
+#include "columns_show.h"
 #include "dataset.h"
 #include "files.h"
 
@@ -15,6 +16,8 @@ static far_columns_opts columns_of(const fit_args *a, const dataset *d)
     o.task = (far_task)a->task;
     o.standardize = a->raw ? FAR_STANDARDIZE_NONE : FAR_STANDARDIZE_BOTH;
     o.impute = a->impute;
+    o.careful = 1;
+    o.keep = a->keep;
     return o;
 }
 
@@ -38,6 +41,7 @@ static int tell(session *s, const common_args *c, const far_predictor *p, int64_
     far_result_text(r.result, "kind", i.name, "model", NULL);
     far_result_count(r.result, "n", rows, "rows", NULL);
     far_result_count(r.result, "inputs", i.inputs, "inputs", NULL);
+    columns_tell(r.result, far_predictor_columns(p));
     far_result_count(r.result, "outputs", i.outputs, "outputs", NULL);
     if (isfinite(i.ridge)) {
         far_result_number(r.result, "ridge_relative", i.ridge, "ridge", "%.4g", i.ridge);
@@ -51,14 +55,17 @@ int fit_baseline(session *s, const fit_args *a, const common_args *c, baseline_m
 {
     dataset d = {0};
     far_predictor *p = NULL;
-    int code = dataset_read(s->verb, s->ctx, data, a->where, &d);
+    int code = dataset_read(s->verb, s->ctx, data, &a->table, a->where, &d);
     interrupts_hold();
     far_status st = code == EXIT_DONE ? fit(s, a, &d, model, &p) : FAR_OK;
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
     st = st == FAR_OK && p && output ? far_predictor_save(s->ctx, p, output) : st;
     session_idle(s); /* does not come back after Ctrl-C */
     code = st == FAR_OK ? code : session_failure(s, about_data ? d.label : NULL);
-    code = code == EXIT_DONE ? tell(s, c, p, d.count, output) : code;
+    if (code == EXIT_DONE) {
+        columns_say(s, far_predictor_columns(p));
+        code = tell(s, c, p, d.count, output);
+    }
     far_predictor_destroy(p);
     dataset_free(&d);
     return code;

@@ -1,4 +1,5 @@
 #include "fitting.h"
+#include "columns_show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@ const option FIT_OPTIONS[] = {
      "columns to predict from: F1,F2 (every column that is no target)", 0, 0},
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
      "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    KEEP_OPTION(AT(keep)),
+    TABLE_OPTIONS(AT(table)),
     {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
      "the network, 'dense ln relu dense' (see farfield info arch); auto\n"
      "chooses among networks that cannot run away",
@@ -89,6 +92,8 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     far_fit_opts_init(opts);
     opts->target = args->target;
     opts->features = args->features;
+    opts->careful = 1;
+    opts->keep = args->keep;
     opts->arch = args->arch;
     opts->param = args->param;
     opts->kernel = args->kernel;
@@ -143,17 +148,19 @@ static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_
     interrupts_hold();
     st = far_model_fit(s->ctx, d->frame, opts, out);
     if (st == FAR_OK) {
+        progress_end(&s->bar);
+        columns_say(s, far_model_describe(*out).columns);
         return EXIT_DONE;
     }
     session_idle(s);
     return report(s, d, st);
 }
 
-int fit_data(session *s, const char *operand, const char *where, far_fit_opts *opts,
+int fit_data(session *s, const char *operand, const fit_args *args, far_fit_opts *opts,
              far_model **out)
 {
     dataset d = {0};
-    int code = dataset_read(s->verb, s->ctx, operand, where, &d);
+    int code = dataset_read(s->verb, s->ctx, operand, &args->table, args->where, &d);
     if (code == EXIT_DONE) {
         opts->rows = d.rows;
         code = fit_rows(s, &d, opts, out);

@@ -10,7 +10,8 @@
 #include <farfield/model.h>
 
 typedef struct fit_args {
-    const char *target, *features, *where, *arch, *ridge;
+    const char *target, *features, *keep, *where, *arch, *ridge;
+    table_args table;
     int task, kernel, param, criterion; /* in the order of the library's enumerations */
     bool raw, impute, packed, no_extremes;
     int64_t subset, seed;
@@ -37,7 +38,7 @@ int fit_check_arch(session *s, const far_fit_opts *opts);
 
 /* Reads the table, announces what is large, and fits. Returns an exit code. Interrupts are held
  * when it comes back with a model, so that the caller can save it. */
-int fit_data(session *s, const char *operand, const char *where, far_fit_opts *opts,
+int fit_data(session *s, const char *operand, const fit_args *args, far_fit_opts *opts,
              far_model **out);
 
 #endif

@@ -40,6 +40,7 @@ static const option OPTIONS[] = {
      "columns of X that are coordinates (every column but the targets)", 0, 0},
     {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
      "only the rows of X where it holds; with --net and --arch", 0, 0},
+    TABLE_OPTIONS(AT(table)),
 };
 
 static const char SOURCE_NOTES[] =
@@ -360,7 +361,7 @@ static int make_table(session *s, const source_args *a, source *k)
 static int read_points(session *s, const source_args *a, int32_t needs, source *k)
 {
     int code = a->made.data ? make_table(s, a, k)
-               : a->x       ? dataset_read(s->verb, s->ctx, a->x, a->where, &k->table)
+               : a->x       ? dataset_read(s->verb, s->ctx, a->x, &a->table, a->where, &k->table)
                             : EXIT_DONE;
     if (code != EXIT_DONE || !k->table.frame) {
         return code;
@@ -509,7 +510,7 @@ static int read_targets(session *s, const source_args *a, source *k)
     const dataset *table = a->y ? &k->target_table : &k->table;
     int code = EXIT_DONE;
     if (a->y) {
-        code = dataset_read(s->verb, s->ctx, a->y, NULL, &k->target_table);
+        code = dataset_read(s->verb, s->ctx, a->y, &a->table, NULL, &k->target_table);
     }
     code = code == EXIT_DONE ? choose_columns(s, table, a->target, "--target", NULL, &c) : code;
     code = code == EXIT_DONE ? check_classes(s, table, &c) : code;
@@ -682,7 +683,7 @@ int source_cross(session *s, const source_args *a, source *k, const char *table,
     dataset d = {0};
     far_mat x = {0};
     bool known = k->net && far_columns_describe(far_net_columns(k->net)).named;
-    int code = dataset_read(s->verb, s->ctx, table, NULL, &d);
+    int code = dataset_read(s->verb, s->ctx, table, &a->table, NULL, &d);
     if (code == EXIT_DONE) {
         code = known ? encode(s, k, d.label, d.frame, NULL, d.count, &x)
                      : new_coordinates(s, a, k, &d, &x);

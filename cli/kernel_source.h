@@ -14,6 +14,7 @@
 typedef struct source_args {
     const char *kernel, *x; /* operands: a Gram matrix, a table of its points; NULL: not given */
     const char *net, *arch, *layers, *outputs, *target, *y, *values, *features, *where;
+    table_args table;
     int kind, param;   /* in the order of far_kernel_kind and far_param */
     far_mat made;      /* points that the verb has made, in place of a table X; no data: none */
     bool makes_points; /* it will: --net and --arch take no X */

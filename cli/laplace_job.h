@@ -15,6 +15,7 @@ enum { LIKELIHOOD_AUTO = 0 }; /* the others are far_likelihood + 1 */
 typedef struct laplace_args {
     const char *net, *arch, *target, *where, *val, *test, *ood, *output;
     const char *train; /* the operand */
+    table_args table;
     int likelihood;
     double val_part, prior, noise, memory; /* NAN (memory: 0): not given */
     int64_t landmarks, rank, samples, seed;

@@ -200,7 +200,7 @@ typedef enum need { TARGETS_NONE, TARGETS_IF_THERE, TARGETS_NEEDED } need;
 
 static int read_table(laplace_job *j, const char *operand, const char *where, need targets, rows *r)
 {
-    int code = dataset_read(j->s.verb, j->s.ctx, operand, where, &r->table);
+    int code = dataset_read(j->s.verb, j->s.ctx, operand, &j->args.table, where, &r->table);
     if (code != EXIT_DONE) {
         return code;
     }

@@ -127,7 +127,7 @@ static int read_points(job *j)
 
 static int open_all(job *j)
 {
-    int code = dataset_read(VERB, j->s.ctx, j->args.x, j->args.where, &j->table);
+    int code = dataset_read(VERB, j->s.ctx, j->args.x, NULL, j->args.where, &j->table);
     if (code == EXIT_DONE) {
         code = j->args.net ? network_load(&j->s, j->args.net, j->args.arch, &j->net)
                            : norm_network(j, far_frame_cols(j->table.frame), &j->net);

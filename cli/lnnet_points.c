@@ -48,7 +48,7 @@ static int take_labels(session *s, labelled *l)
 int labelled_read(session *s, const labelled_args *a, labelled *out)
 {
     far_columns_opts o;
-    int code = dataset_read(s->verb, s->ctx, a->data, a->where, &out->table);
+    int code = dataset_read(s->verb, s->ctx, a->data, NULL, a->where, &out->table);
     if (code != EXIT_DONE) {
         return code;
     }

@@ -345,6 +345,10 @@ static int take_option(command_line *line, int argc, char **argv, int *i, void *
         }
         text = argv[++*i];
     }
+    if (o->kind == OPTION_TEXT && o->most && line->given[which]) {
+        return usage_error(line->verb,
+                           "%s stands there twice; it takes a list, with commas between", o->name);
+    }
     void *field = (char *)values + field_offset(line, which);
     line->given[which] = true;
     int code = store_value(line, o, text, field);

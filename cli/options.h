@@ -8,7 +8,7 @@
 
 typedef enum option_kind {
     OPTION_FLAG,   /* bool */
-    OPTION_TEXT,   /* const char *; NULL: not given */
+    OPTION_TEXT,   /* const char *; NULL: not given. most 1: a list, which is given once */
     OPTION_CHOICE, /* int: index into the bar-separated list in value */
     OPTION_COUNT,  /* int64_t from least to most; below least: not given */
     OPTION_NUMBER, /* double >= least; NAN: not given; inf only if most is not 0 */
@@ -42,7 +42,7 @@ typedef struct option_group {
     size_t count, offset;
 } option_group;
 
-enum { MAX_OPTIONS = 64, MAX_OPERANDS = 16 };
+enum { MAX_OPTIONS = 80, MAX_OPERANDS = 16 };
 
 typedef struct command_line {
     const char *verb;

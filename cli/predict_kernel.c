@@ -56,7 +56,8 @@ static const option OWN[] = {
 /* Those of the source but for what predict has of its own, or under another name. */
 static bool shared(const option *o)
 {
-    static const char *const OTHERS[] = {"--arch", "--where", "--values"};
+    static const char *const OTHERS[] = {"--arch", "--where", "--values",
+                                         "--sep",  "--na",    "--categorical"};
     for (size_t i = 0; i < sizeof OTHERS / sizeof OTHERS[0]; i++) {
         if (strcmp(o->name, OTHERS[i]) == 0) {
             return false;

@@ -1,4 +1,5 @@
 /* A comparison, with pictures. */
+#include "columns_show.h"
 #include "comparison.h"
 #include "report_verbs.h"
 
@@ -345,6 +346,7 @@ int comparison_show(session *s, const common_args *a, const far_comparison *c, c
     snprintf(title, sizeof title, "Models of %s, out of range where %s", info.target, info.shift);
     int code = report_begin(s, a, title, &r);
     comparison_tell(r.result, c);
+    columns_tell(r.result, far_comparison_columns(c));
     code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
     put_scores(&r, c, &info);
     far_result_for(r.result, FAR_FOR_PAGE);

@@ -1,4 +1,5 @@
 /* What a fit gave: fit diagnostics, candidates, pictures. */
+#include "columns_show.h"
 #include "fitting.h"
 #include "report_far.h"
 #include "report_verbs.h"
@@ -290,6 +291,7 @@ static void tell_model(far_result *r, const far_model *m, const char *path)
     tell_verdicts(r, &i);
     far_result_count(r, "n", i.rows, "rows", NULL);
     far_result_count(r, "inputs", i.inputs, "inputs", NULL);
+    columns_tell(r, i.columns);
     tell_outputs(r, &i);
     far_result_text(r, "arch", i.arch, "architecture", NULL);
     far_result_text(r, "kernel", word_of(KERNEL_LIST, i.kernel), NULL, NULL);

@@ -1,4 +1,5 @@
 /* What a training gave: facts, a table of networks, losses, the function. */
+#include "columns_show.h"
 #include "report_far.h"
 #include "report_verbs.h"
 #include "show.h"
@@ -402,6 +403,7 @@ static void tell_all(far_result *r, const training *t)
     }
     tell_network(r, t);
     if (t->data) {
+        columns_tell(r, far_examples_columns(t->data));
         tell_method(r, t);
         tell_run(r, t, &t->runs[0], !many);
     }

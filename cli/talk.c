@@ -53,12 +53,26 @@ static void put_shown(FILE *out, const spec *s, const char *text)
 static const struct {
     const char *option, *flag;
 } FLAGS[] = {
-    {"arch", "--arch"},     {"criterion", "--criterion"}, {"features", "--features"},
-    {"impute", "--impute"}, {"kernel", "--kernel"},       {"linearized", "--linearized"},
-    {"loss", "--loss"},     {"memory", "--memory"},       {"packed", "--packed"},
-    {"param", "--param"},   {"ridge", "--ridge"},         {"rows", "--where"},
-    {"seed", "--seed"},     {"seeds", "--seeds"},         {"standardize", "--standardize"},
-    {"target", "--target"}, {"task", "--task"},
+    {"arch", "--arch"},
+    {"categorical", "--categorical"},
+    {"criterion", "--criterion"},
+    {"features", "--features"},
+    {"keep", "--keep"},
+    {"missing", "--na"},
+    {"impute", "--impute"},
+    {"kernel", "--kernel"},
+    {"linearized", "--linearized"},
+    {"loss", "--loss"},
+    {"memory", "--memory"},
+    {"packed", "--packed"},
+    {"param", "--param"},
+    {"ridge", "--ridge"},
+    {"rows", "--where"},
+    {"seed", "--seed"},
+    {"seeds", "--seeds"},
+    {"standardize", "--standardize"},
+    {"target", "--target"},
+    {"task", "--task"},
 };
 
 static const char *flag_of(const char *option, size_t length)

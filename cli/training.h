@@ -19,6 +19,8 @@ enum { INIT_KAIMING_NORMAL = FAR_INIT_TORCH + 1 }; /* another name of the first 
 enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
 
 typedef struct train_args {
+    table_args table;
+    const char *keep;
     const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
         *checkpoint, *schedule;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */

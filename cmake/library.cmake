@@ -4,14 +4,13 @@ set(FAR_SOURCES
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c
-    src/data/array.c src/data/csv.c src/data/csv_scan.c src/data/expr_eval.c src/data/expr_parse.c
-    src/data/expr_token.c
-   
+    src/data/array.c src/data/csv.c src/data/csv_scan.c src/data/date.c
+    src/data/expr_eval.c src/data/expr_parse.c src/data/expr_token.c
     src/data/frame.c src/data/frame_hash.c
     src/data/frame_levels.c src/data/frame_list.c src/data/frame_read.c src/data/frame_words.c
     src/data/input.c src/data/notes.c src/data/npy.c src/data/npz.c src/data/number.c src/data/output.c
-    src/data/json_read.c src/data/json_value.c src/data/json_write.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/write.c
-    src/columns/columns.c src/columns/columns_encode.c src/columns/columns_features.c
+    src/data/json_read.c src/data/json_value.c src/data/json_write.c src/data/notation.c src/data/safetensors.c src/data/safetensors_write.c src/data/seal.c src/data/sha256.c src/data/write.c
+    src/columns/columns.c src/columns/columns_choose.c src/columns/columns_encode.c src/columns/columns_features.c
     src/columns/columns_json.c src/columns/columns_learn.c src/columns/columns_targets.c src/columns/examples.c
     src/kernel/activation.c src/kernel/big.c src/kernel/diagonal.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c

@@ -47,6 +47,8 @@ _farfield_value() {
         --checkpoint-every) ;;
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
+    --sep) _farfield_words "$2" "tab blank" ;;
+    --na | --categorical | --keep) ;;
     --metrics) _farfield_words "$2" "$(_farfield_measures)" ;;
     --y | -y) [ "${COMP_WORDS[1]}" = powerlaw ] || _farfield_files "$2" ;;
     --output | -o | --values | --vectors | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
@@ -104,9 +106,11 @@ _farfield_lnnet() {
 _farfield() {
     local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD - 1]}"
     local common="--output --json --quiet --threads --help"
-    local fit="--target --features --where --arch --ridge --task --no-standardize --impute --kernel
+    local table="--sep --na --categorical"
+    local fit="--target --features --keep --where $table --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --no-extremes"
-    local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where"
+    local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
+        $table"
     if [ "$COMP_CWORD" = 1 ]; then
         _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
             help --help --version"
@@ -116,14 +120,14 @@ _farfield() {
     case "${COMP_WORDS[1]}:$word" in
     fit:-*) _farfield_words "$word" "$fit --model --report $common" ;;
     train:-*)
-        _farfield_words "$word" "--arch --target --features --where --optimizer --lr --schedule
+        _farfield_words "$word" "--arch --target --features --keep --where $table --optimizer --lr --schedule
             --weight-decay --momentum --val-part --patience
             --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
             --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
             --checkpoint --checkpoint-every --resume --restart --track --report $common"
         ;;
     predict:-*)
-        _farfield_words "$word" "--where --std --spread --time --steps --rate --at-infinity
+        _farfield_words "$word" "--where $table --flag-range --std --spread --time --steps --rate --at-infinity
             --arch --memory --ridge --gd --f0 --cross --cross-f0 --at --curve --losses
             --net --kernel --param --layers --outputs --target --y --features --report $common"
         ;;
@@ -133,7 +137,7 @@ _farfield() {
         ;;
     compare:-*)
         _farfield_words "$word" "--target --shift --models --seeds --seed --test-fraction
-            --no-certify --report --features --where --ridge --no-standardize --impute --kernel
+            --no-certify --report --features --keep --where $table --ridge --no-standardize --impute --kernel
             --param --criterion --subset --memory --packed --json --quiet --threads --help"
         ;;
     kernel:-*)
@@ -160,7 +164,7 @@ _farfield() {
             $source $common"
         ;;
     laplace:-*)
-        _farfield_words "$word" "--net --arch --target --where --val --val-part --test --ood --exact
+        _farfield_words "$word" "--net --arch --target --where $table --val --val-part --test --ood --exact
             --landmarks --rank --balanced --prior --noise --residual-prior --paper --likelihood
             --choose --probit --mc --seed --memory --report $common"
         ;;

@@ -108,10 +108,17 @@ complete -c farfield -n $train -l track -x -a 'every= metrics= points= outputs= 
 
 set -l tables '__fish_seen_subcommand_from fit train predict certify compare gram'
 complete -c farfield -n $tables -s w -l where -x -d 'only the rows where it holds'
+set -l reads '__fish_seen_subcommand_from fit train predict certify compare laplace measure spectrum align local'
+complete -c farfield -n $reads -l sep -x -a ', ; tab blank' -d 'between the columns of a csv'
+complete -c farfield -n $reads -l na -x -d 'more words for a missing value'
+complete -c farfield -n $reads -l categorical -x -d 'columns that are categories'
+set -l learns '__fish_seen_subcommand_from fit train certify compare'
+complete -c farfield -n $learns -l keep -x -d 'columns that are not left out'
 set -l large '__fish_seen_subcommand_from fit predict certify compare gram'
 complete -c farfield -n $large -l memory -x -d 'use at most'
 
 set -l predict '__fish_seen_subcommand_from predict'
+complete -c farfield -n $predict -l flag-range -d 'how far rows are outside the training range'
 complete -c farfield -n $predict -l std -d 'standard deviations too'
 complete -c farfield -n $predict -l spread -x -a 'calibrated posterior ensemble' -d 'which ones'
 complete -c farfield -n $predict -l time -x -d 'stop gradient flow'

@@ -37,7 +37,7 @@ far_status ln_protein_open(reproduction *r, int64_t seeds, ln_trial *out)
     ln_recipe recipe = recipe_for(r, seeds);
     *out = (ln_trial){.r = r};
     TRY(find_data(r, "protein", &path));
-    TRY(far_frame_read(r->ctx, path, NULL, &frame));
+    TRY(far_frame_read(r->ctx, path, NULL, NULL, &frame));
     TRY(ln_trial_open(r, frame, &recipe, out));
 done:
     free(path);

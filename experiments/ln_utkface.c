@@ -56,7 +56,7 @@ far_status ln_utkface_open(reproduction *r, int64_t seeds, ln_trial *out)
     ln_recipe recipe = recipe_for(r, seeds);
     *out = (ln_trial){.r = r};
     TRY(find_features(r, &path));
-    TRY(far_frame_read(r->ctx, path, NULL, &frame));
+    TRY(far_frame_read(r->ctx, path, NULL, NULL, &frame));
     TRY(ln_trial_open(r, frame, &recipe, out));
 done:
     free(path);

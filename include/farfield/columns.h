@@ -46,7 +46,10 @@ typedef struct far_columns_opts {
                                   for the second of two classes (BCE) */
     far_standardize standardize; /* default FAR_STANDARDIZE_BOTH; targets with FAR_LOSS_NONE and
                                     FAR_LOSS_MSE only */
-    int32_t impute; /* 1: missing values become the median (numbers), the most frequent category */
+    int32_t impute;  /* 1: missing values become the median (numbers), the most frequent category */
+    int32_t careful; /* 1: of a table that nobody has looked through: useless columns are left out,
+                        data that teach nothing refused (see far_examples_learn); default 0 */
+    const char *keep; /* columns that are not left out, "id,year"; NULL: none */
 } far_columns_opts;
 
 FAR_API void far_columns_opts_init(far_columns_opts *opts);
@@ -76,6 +79,42 @@ FAR_API const char *far_columns_class(const far_columns *c, int64_t i);
 /* SHA-256 of the rows and columns learnt from, as far_frame_hash; NULL: unknown. */
 FAR_API const char *far_columns_hash(const far_columns *c);
 
+typedef enum far_column_role {
+    FAR_ROLE_FEATURE = 0,
+    FAR_ROLE_TARGET = 1,
+    FAR_ROLE_LEFT_OUT = 2
+} far_column_role;
+
+typedef enum far_taken {
+    FAR_TAKEN_NUMBER = 0,
+    FAR_TAKEN_CATEGORY = 1,
+    FAR_TAKEN_DATE = 2,
+    FAR_TAKEN_CONSTANT = 3,
+    FAR_TAKEN_IDENTIFIER = 4, /* another value in every row: text, or a counter of rows */
+    FAR_TAKEN_TEXT = 5,       /* too many categories */
+    FAR_TAKEN_EMPTY = 6
+} far_taken;
+FAR_API const char *far_taken_name(far_taken taken); /* "number" */
+
+/* What a column was taken for and what was done with it. Texts live as long as the columns. */
+typedef struct far_column_summary {
+    const char *name;
+    far_column_role role;
+    far_taken taken;
+    const char *written; /* of numbers and dates that were not plainly written: "decimal comma",
+                            "thousands commas", "day first", "month first"; else NULL */
+    const char *unit;    /* as far_frame_unit */
+    int64_t levels;      /* of categories and text */
+    int64_t missing;     /* among the rows learnt from */
+    double low, high;    /* of numbers and dates; else NAN */
+    int32_t labels;      /* a target of a regression that may be classes: so many whole numbers, at
+                            most 20, each of five rows or more on average; else 0 */
+} far_column_summary;
+/* The targets, then the features and the columns that were left out, in the order of the table or
+ * list. Known of columns that were learnt, not of those from a file. */
+FAR_API int64_t far_columns_summary_count(const far_columns *c);
+FAR_API far_column_summary far_columns_summary(const far_columns *c, int64_t i);
+
 /* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale). Views of 1 x
  * inputs and 1 x outputs that live as long as the columns. */
 typedef struct far_scaling {
@@ -84,12 +123,36 @@ typedef struct far_scaling {
 FAR_API far_scaling far_columns_scaling(const far_columns *c);
 
 /* The chosen rows of a table (NULL: all), which needs the features, in any order; others are
- * ignored. out has a row for each of them: inputs, standardised.
- * FAR_ERR_VALUE: a missing value, or a category that the rows learnt from do not have (both are
- * filled if impute was set). FAR_ERR_FORMAT: text where numbers were, or the reverse. */
+ * ignored. out has a row for each of them: inputs, standardised. A category that the rows learnt
+ * from do not have is none of them: all its indicators are 0 (far_columns_unseen counts them).
+ * FAR_ERR_VALUE: a missing value (filled if impute was set). FAR_ERR_FORMAT: text where numbers
+ * were, dates where none were, or the reverse. */
 FAR_API FAR_NODISCARD far_status far_columns_encode(far_ctx *ctx, const far_columns *c,
                                                     const far_frame *frame,
                                                     const unsigned char *rows, far_mat *out);
+/* Rows with categories that the rows learnt from do not have. */
+typedef struct far_unseen {
+    int64_t rows;
+    int64_t row;        /* the first of them in the table, from 0; -1: none */
+    const char *column; /* and there the first such column */
+    char category[64];  /* and its value, perhaps shortened */
+} far_unseen;
+/* counts (one for each chosen row) may be NULL: how many such categories it has. */
+FAR_API FAR_NODISCARD far_status far_columns_unseen(far_ctx *ctx, const far_columns *c,
+                                                    const far_frame *frame,
+                                                    const unsigned char *rows, double *counts,
+                                                    far_unseen *out);
+/* How far each chosen row lies outside of the range of the rows learnt from: distance gets the
+ * largest over the number columns, in standard deviations of that column (of one that was constant,
+ * in its own units), 0 inside; input which it is, -1 inside. FAR_ERR_FORMAT: the file of the
+ * columns is from before ranges were kept, or they came without names. */
+FAR_API FAR_NODISCARD far_status far_columns_outside(far_ctx *ctx, const far_columns *c,
+                                                     const far_frame *frame,
+                                                     const unsigned char *rows, double *distance,
+                                                     int64_t *input);
+/* As far_frame_unit, of an input; "" for categories. */
+FAR_API const char *far_columns_input_unit(const far_columns *c, int64_t i);
+
 /* The same for targets: outputs, standardised, classes by their names. target: the columns, NULL:
  * those learnt from. FAR_ERR_ARG: none known and none named. FAR_ERR_SHAPE: not as many as are
  * predicted. FAR_ERR_VALUE: one has no value, or is no known class. */
@@ -101,8 +164,18 @@ FAR_API FAR_NODISCARD far_status far_columns_encode_targets(far_ctx *ctx, const 
 /* Columns together with the rows that they were learnt from. */
 typedef struct far_examples far_examples;
 /* Learns the columns of the rows that opts->rows chooses, then these rows as inputs and targets.
+ * Without a list of features every column that is no target is one. With careful, those are left
+ * out that are
+ *   - constant, or empty, in the chosen rows;
+ *   - categorical with more than 10 levels and more levels than a tenth of the chosen rows;
+ *   - counters: the rows of the table, more than 10, have the whole numbers from some k on, once
+ *     each, in any order (unless all are from 1500 to 2200: years), and there are other features.
+ * Those named in keep, or in categorical of far_frame_opts, stay; far_columns_summary tells.
  * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
- * column, and what to do). */
+ * column, and what to do); with careful and a target: fewer than 3 rows, a target or inputs that
+ * are the same in all of them. FAR_ERR_FORMAT: most cells of a column are numbers or dates, but not
+ * all. Most: more than half of those present, and they have more than 10 distinct values, or at
+ * most a tenth of the cells, or a single one, are not. */
 FAR_API FAR_NODISCARD far_status far_examples_learn(far_ctx *ctx, const far_frame *frame,
                                                     const far_columns_opts *opts,
                                                     far_examples **out);

@@ -100,6 +100,8 @@ typedef struct far_comparison_info {
     double seconds;
 } far_comparison_info;
 FAR_API far_comparison_info far_comparison_describe(const far_comparison *c);
+/* The columns that all models learn from, as learnt from the rows in range; lives as long as c. */
+FAR_API const far_columns *far_comparison_columns(const far_comparison *c);
 
 /* One model and one seed. R^2 is 1 - (sum of squared errors) / (sum of squares about the mean of
  * the very rows that are predicted); NAN for fewer than two rows and for a constant truth. */

@@ -18,16 +18,38 @@ typedef enum far_column_kind {
     FAR_COLUMN_WORD = 1    /* codes into sorted distinct levels, -1 where missing */
 } far_column_kind;
 
-/* Reads csv (also gzipped), npy or npz; "-" is standard input. These rules of csv hold wherever the
- * library reads it (far_array_read takes the tables whose columns are all numbers, none missing).
- * Columns are separated by commas, else semicolons, else tabs, else blanks. A column whose every
- * present field is a number is a number column, any other a word column. Missing: an empty field,
- * NA, N/A, #N/A, <NA>, NaN, null, None, ? (any case). Fields may be quoted ("a, b", "" for a quote)
- * and then hold line ends; blanks around them do not count. Empty lines are skipped.
- * Lines that start with # are comments; only where the first column holds words is such a line
- * below the first row that has the fields of a row taken for one. The first row is the header,
- * unless it is
+typedef struct far_frame_opts {
+    size_t size;         /* set by far_frame_opts_init */
+    char separator;      /* of a text: ',' or ';' or any other, ' ' for blanks; 0 (default): found
+                            from its first rows */
+    const char *missing; /* more words for a missing value, "error,-999": a list like those of
+                            columns, compared to the letter, and numbers by value; NULL: none */
+    const char *categorical; /* columns to take for words whatever they hold, "zip,code" (see
+                                far_frame_list); NULL: none */
+} far_frame_opts;
+
+FAR_API void far_frame_opts_init(far_frame_opts *opts);
+
+/* Reads csv (also gzipped), npy or npz; "-" is standard input. opts NULL: the defaults. These rules
+ * of csv hold wherever the library reads it (far_array_read takes the tables whose columns are all
+ * plain numbers, none missing).
+ * Columns are separated by commas, semicolons or tabs, whichever gives the first rows the same
+ * number of fields and the most numbers among them, else by blanks. A column whose every present
+ * field is a number is a number column. So is one whose every present field is, in the same way,
+ *   - a number with a decimal comma (1,5 or 1.234,5) or with commas between thousands (1,234.5);
+ *     what could be either (1,000 throughout) has thousands in a table between commas, a decimal
+ *     comma in one between semicolons;
+ *   - a number with a mark before or behind it, %, $ and other money: 12.5 for 12.5%;
+ *   - a date, with or without a time: 2020-01-31, 2020/01/31, 31.01.2020, 31/01/2020 or 01/31/2020
+ *     (as one of the column's dates shows), Jan 31 2020, 31 Jan 2020, each perhaps with 12:00,
+ *     12:00:30.5, 1:30 PM, T between, and Z or +02:00 behind: days since 1970-01-01, UTC.
+ * Any other is a word column. Missing: an empty field, NA, N/A, #N/A, <NA>, NaN, null, None, ? (any
+ * case). Fields may be quoted ("a, b", "" for a quote) and then hold line ends; blanks around them
+ * do not count. Empty lines are skipped. Lines that start with # are comments; only where the first
+ * column holds words is such a line below the first row that has the fields of a row taken for one.
+ * The first row is the header, unless it is
  *   - numbers alone (or missing), in a file with a number column;
+ *   - words one of which is a date, or marked number, as the field below it is;
  *   - words beside a number that cannot be a name, as 1.5 (2019 can, and "1.5" in quotes);
  *   - words that come again in their columns, beside plain digits over numbers;
  * a name over numbers beside a number that cannot be one is refused.
@@ -37,9 +59,10 @@ typedef enum far_column_kind {
  * columns NAME_1 .. NAME_k (and NAME means all of them wherever columns are listed); member picks
  * one array. Arrays of text are word columns, all others number columns.
  * FAR_ERR_IO, FAR_ERR_FORMAT, FAR_ERR_SHAPE (arrays of different lengths), FAR_ERR_VALUE (infinite
- * values): ragged rows, two columns of one name and the like are errors that name the place. */
+ * values), FAR_ERR_ARG (options): ragged rows, two columns of one name and the like are errors that
+ * name the place. */
 FAR_API FAR_NODISCARD far_status far_frame_read(far_ctx *ctx, const char *path, const char *member,
-                                                far_frame **out);
+                                                const far_frame_opts *opts, far_frame **out);
 
 /* Number columns from a float64 matrix with rows and columns; names (m->cols of them), or any of
  * them, may be NULL. The values are copied; NAN is missing. */
@@ -54,6 +77,11 @@ FAR_API const char *far_frame_name(const far_frame *frame, int64_t col);
 FAR_API far_column_kind far_frame_kind(const far_frame *frame, int64_t col);
 FAR_API int64_t far_frame_missing(const far_frame *frame, int64_t col); /* how many */
 
+/* Of a number column: "date" (days since 1970-01-01), "%", "$" or another mark; else "". */
+FAR_API const char *far_frame_unit(const far_frame *frame, int64_t col);
+/* "2020-01-31", or "2020-01-31 12:00" and the seconds where there are some. */
+FAR_API void far_date_print(double days, char *out, size_t capacity);
+
 /* rows values of a number column (NULL for a word column), and the reverse. */
 FAR_API const double *far_frame_numbers(const far_frame *frame, int64_t col);
 FAR_API const int32_t *far_frame_codes(const far_frame *frame, int64_t col);
@@ -67,7 +95,9 @@ FAR_API FAR_NODISCARD far_status far_frame_find(far_ctx *ctx, const far_frame *f
                                                 const char *name, int64_t *col);
 
 /* Columns named in a list like "F1,F3,feat": cols (room for far_frame_cols) gets their indices in
- * the order given, *count how many. Names with commas may be quoted. Twice the same is an error. */
+ * the order given, *count how many. Names that hold commas or start with a quote stand in
+ * backquotes, as in conditions, or in double quotes; doubled inside they stand for one. Twice the
+ * same is an error. */
 FAR_API FAR_NODISCARD far_status far_frame_list(far_ctx *ctx, const far_frame *frame,
                                                 const char *list, int64_t *cols, int64_t *count);
 
@@ -77,11 +107,12 @@ FAR_API FAR_NODISCARD far_status far_frame_list(far_ctx *ctx, const far_frame *f
  *     F1 >= 20000 and not (kind == 'a b' or F2 < -1.5e3)
  *
  * with == != < <= > >= (= is ==), and or not (also && || !), parentheses, and columns of odd names
- * in backquotes. Chains like 0 < F1 <= 5 are allowed. Words stand in single or double quotes and
- * compare with word columns, only by == and !=. Quotes and backquotes double inside themselves.
- * One side at least is a column; two columns compare if both hold numbers or both words.
- * A comparison with a missing value does not hold, not even !=; so `not F1 > 3` holds where F1 is
- * missing, and `F1 == F1` where it is not.
+ * in backquotes. Dates are written 2020-01-31 or 2020-01-31T12:00, or in quotes as the column
+ * writes them, and compare with columns of dates. Chains like 0 < F1 <= 5 are allowed. Words stand
+ * in single or double quotes and compare with word columns, only by == and !=. Quotes and
+ * backquotes double inside themselves. One side at least is a column; two columns compare if both
+ * hold numbers or both words. A comparison with a missing value does not hold, not even !=; so `not
+ * F1 > 3` holds where F1 is missing. `F1 is missing` and `F1 is not missing` ask for just that.
  * FAR_ERR_PARSE: column, caret and what was expected; an unknown column suggests the nearest.
  */
 FAR_API FAR_NODISCARD far_status far_frame_where(far_ctx *ctx, const far_frame *frame,

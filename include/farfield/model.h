@@ -41,6 +41,8 @@ typedef struct far_fit_opts {
     far_storage storage;       /* default FAR_STORAGE_AUTO */
     double memory;             /* budget in bytes; 0: what the machine has available */
     int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
+    int32_t careful;           /* as in far_columns_opts; default 0 */
+    const char *keep;          /* the same */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);

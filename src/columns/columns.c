@@ -1,6 +1,7 @@
 /* What columns hold, and how to ask them. */
 #include "columns_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +23,10 @@ void far_columns_destroy(far_columns *c)
         far_texts_free(c->ctx, c->features[j].levels, c->features[j].level_count);
         far_free(c->ctx, c->features[j].name);
     }
+    for (int64_t k = 0; k < c->note_count; k++) {
+        far_free(c->ctx, c->notes[k].name);
+    }
+    far_free(c->ctx, c->notes);
     far_texts_free(c->ctx, c->inputs, c->info.inputs);
     far_texts_free(c->ctx, c->targets, c->info.targets);
     far_texts_free(c->ctx, c->classes, c->info.classes);
@@ -114,6 +119,18 @@ done:
     return st;
 }
 
+static far_status copy_notes(far_ctx *ctx, const far_columns *from, far_columns *to)
+{
+    far_status st = far_alloc(ctx, from->note_count, &to->notes);
+    for (int64_t k = 0; st == FAR_OK && k < from->note_count; k++) {
+        const char *name = from->notes[k].name;
+        to->notes[k] = from->notes[k];
+        st = far_copy_text(ctx, name, (int64_t)strlen(name), &to->notes[k].name);
+        to->note_count += st == FAR_OK;
+    }
+    return st;
+}
+
 far_status far_columns_copy(far_ctx *ctx, const far_columns *from, far_columns **out)
 {
     far_status st;
@@ -122,6 +139,7 @@ far_status far_columns_copy(far_ctx *ctx, const far_columns *from, far_columns *
     c->info = from->info;
     memcpy(c->hash, from->hash, sizeof c->hash);
     FAR_TRY(copy_features(ctx, from, c));
+    FAR_TRY(copy_notes(ctx, from, c));
     FAR_TRY(copy_texts(ctx, from->inputs, from->info.inputs, &c->inputs));
     FAR_TRY(copy_texts(ctx, from->targets, from->info.targets, &c->targets));
     FAR_TRY(copy_texts(ctx, from->classes, from->info.classes, &c->classes));
@@ -186,4 +204,49 @@ far_scaling far_columns_scaling(const far_columns *c)
                          .input_scale = far_mat_view(far_input_scale(c), 1, d, FAR_F64),
                          .output_centre = far_mat_view(far_output_centre(c), 1, o, FAR_F64),
                          .output_scale = far_mat_view(far_output_scale(c), 1, o, FAR_F64)};
+}
+
+/* ---- the summary ----------------------------------------------------------------------------- */
+
+const char *far_taken_name(far_taken taken)
+{
+    static const char *const names[] = {"number",     "category", "date", "constant",
+                                        "identifier", "text",     "empty"};
+    return taken >= FAR_TAKEN_NUMBER && taken <= FAR_TAKEN_EMPTY ? names[taken] : NULL;
+}
+
+int64_t far_columns_summary_count(const far_columns *c)
+{
+    return c->note_count;
+}
+
+far_column_summary far_columns_summary(const far_columns *c, int64_t i)
+{
+    static const char *const written[FAR_NOTATIONS] = {NULL, "decimal comma", "thousands commas",
+                                                       NULL, "day first",     "month first"};
+    if (i < 0 || i >= c->note_count) {
+        return (far_column_summary){.low = NAN, .high = NAN};
+    }
+    const far_note_of_column *n = &c->notes[i];
+    return (far_column_summary){.name = n->name,
+                                .role = n->role,
+                                .taken = n->taken,
+                                .written = written[n->notation],
+                                .unit = n->unit,
+                                .levels = n->levels,
+                                .missing = n->missing,
+                                .low = n->low,
+                                .high = n->high,
+                                .labels = n->labels};
+}
+
+const char *far_columns_input_unit(const far_columns *c, int64_t i)
+{
+    for (int64_t j = 0; i >= 0 && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        if (f->first == i && f->kind == FAR_COLUMN_NUMBER) {
+            return far_notation_is_date(f->notation) ? "date" : far_marks[f->mark];
+        }
+    }
+    return "";
 }

@@ -31,6 +31,19 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double spread_of(const double *values, int64_t count)
+{
+    long double sum = 0, square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        long double off = values[i] - sum / (long double)count;
+        square += off * off;
+    }
+    return (double)sqrtl(square / (long double)count);
+}
+
 /* Missing values become the median. */
 static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
 {
@@ -44,11 +57,17 @@ static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
         }
     }
     f->width = 1;
+    f->notation = l->frame->columns[col].notation;
+    f->mark = l->frame->columns[col].mark;
     if (st == FAR_OK && present == 0) {
         st = fail_blank(l->ctx, f);
     } else if (st == FAR_OK) {
         qsort(values, (size_t)present, sizeof *values, by_value);
         f->fill = (values[(present - 1) / 2] + values[present / 2]) / 2;
+        f->ranged = true;
+        f->low = values[0];
+        f->high = values[present - 1];
+        f->spread = spread_of(values, present);
     }
     far_free(l->ctx, values);
     return st;

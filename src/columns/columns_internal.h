@@ -2,6 +2,7 @@
 #ifndef FAR_COLUMNS_INTERNAL_H
 #define FAR_COLUMNS_INTERNAL_H
 
+#include "../data/frame_internal.h"
 #include "../data/json_value.h"
 
 #include <farfield/columns.h>
@@ -12,10 +13,28 @@ typedef struct far_feature {
     far_column_kind kind;
     int64_t first, width; /* the inputs it becomes */
     int64_t level_count;
-    char **levels;     /* categories: level_count of them, in byte order */
-    double fill;       /* numbers: what a missing value becomes */
-    int64_t fill_code; /* categories: which level it becomes */
+    char **levels;         /* categories: level_count of them, in byte order */
+    double fill;           /* numbers: what a missing value becomes */
+    int64_t fill_code;     /* categories: which level it becomes */
+    far_notation notation; /* numbers: how they were written, and marked */
+    int mark;
+    bool ranged;              /* numbers: the next are known; files from before do not have them */
+    double low, high, spread; /* of the rows learnt from; spread: standard deviation */
 } far_feature;
+
+/* What far_columns_summary tells of a column. */
+typedef struct far_note_of_column {
+    char *name;
+    int64_t col; /* of the table learnt from */
+    far_column_role role;
+    far_taken taken;
+    far_notation notation;
+    char unit[8];
+    int64_t levels, missing;
+    double low, high;
+    bool whole; /* numbers: all of them are */
+    int32_t labels;
+} far_note_of_column;
 
 /* Input j of a row is (value - centre[j]) / scale[j], and outputs likewise. */
 struct far_columns {
@@ -26,6 +45,8 @@ struct far_columns {
     char **classes;  /* info.classes */
     double *scaling; /* input centre, input scale, output centre, output scale */
     char hash[65];   /* "": unknown */
+    far_note_of_column *notes;
+    int64_t note_count;
     far_columns_info info;
 };
 
@@ -86,6 +107,12 @@ far_status far_columns_apply(far_ctx *ctx, const far_columns *c, const far_frame
 far_status far_row_index(far_ctx *ctx, const far_frame *frame, const unsigned char *rows,
                          int64_t **index, int64_t *count);
 far_status far_fail_missing(far_ctx *ctx, const char *column, int64_t row);
+far_status far_fail_no_target(far_ctx *ctx, const char *target, int64_t row);
+
+/* ---- columns_choose.c ---- */
+
+/* Refuses a column most of whose cells are numbers (or dates), but not all. */
+far_status far_cells_check(far_ctx *ctx, const far_frame *frame, int64_t col, bool target);
 
 /* ---- columns_json.c ---- */
 
@@ -104,12 +131,9 @@ far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, 
 FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
 FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text, far_columns **out);
 
-/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
- * column, and what to do). */
+/* The part of far_examples_learn that learns. */
 FAR_NODISCARD far_status far_columns_learn(far_ctx *ctx, const far_frame *frame,
                                            const far_columns_opts *opts, far_columns **out);
-/* FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
- * column, and what to do). */
 void far_columns_destroy(far_columns *c); /* NULL is fine */
 
 #endif

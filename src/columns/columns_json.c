@@ -11,6 +11,7 @@
 static const far_choices tasks = {{"auto", "regress", "classify"}, 3};
 static const far_choices losses = {{"mse", "bce", "ce"}, 3};
 static const far_choices kinds = {{"number", "word"}, 2};
+static const far_choices notations = {{"number", "comma", "thousands", "ymd", "dmy", "mdy"}, 6};
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -37,6 +38,22 @@ static json_t *write_texts(far_json_out *w, char *const *texts, int64_t count)
     return array;
 }
 
+/* Files from before these keys do without; plain numbers, too, but for the range. */
+static void write_number_column(far_json_out *w, json_t *object, const far_feature *f)
+{
+    if (f->notation != FAR_NOTATION_NUMBER) {
+        far_json_put(w, object, "notation", json_string(notations.names[f->notation]));
+    }
+    if (f->mark) {
+        far_json_put(w, object, "unit", json_string(far_marks[f->mark]));
+    }
+    if (f->ranged) {
+        far_json_put(w, object, "low", write_number(f->low));
+        far_json_put(w, object, "high", write_number(f->high));
+        far_json_put(w, object, "spread", write_number(f->spread));
+    }
+}
+
 static json_t *write_feature(far_json_out *w, const far_feature *f)
 {
     json_t *object = json_object();
@@ -44,6 +61,7 @@ static json_t *write_feature(far_json_out *w, const far_feature *f)
     far_json_put(w, object, "kind", json_string(kinds.names[f->kind]));
     if (f->kind == FAR_COLUMN_NUMBER) {
         far_json_put(w, object, "fill", write_number(f->fill));
+        write_number_column(w, object, f);
         return object;
     }
     bool known = f->fill_code >= 0 && f->fill_code < f->level_count;
@@ -178,6 +196,47 @@ static far_status read_fill_number(const far_json *j, bool impute, far_feature *
                                                     : st;
 }
 
+static far_status read_mark(const far_json *j, far_feature *f)
+{
+    const char *unit = json_string_value(json_object_get(j->object, "unit"));
+    for (int k = 0; unit && k < FAR_MARKS; k++) {
+        if (strcmp(unit, far_marks[k]) == 0) {
+            f->mark = k;
+            return FAR_OK;
+        }
+    }
+    return far_json_fail(j, "\"unit\" is none that numbers have");
+}
+
+static far_status read_range(const far_json *j, far_feature *f)
+{
+    far_status st;
+    FAR_TRY(far_json_number(j, "low", &f->low));
+    FAR_TRY(far_json_number(j, "high", &f->high));
+    FAR_TRY(far_json_number(j, "spread", &f->spread));
+    f->ranged = f->low <= f->high && f->spread >= 0;
+    if (!f->ranged) {
+        st = far_json_fail(j, "\"low\", \"high\" and \"spread\" are no range");
+    }
+done:
+    return st;
+}
+
+/* What is written of newer files alone. */
+static far_status read_number_column(const far_json *j, far_feature *f)
+{
+    far_status st = FAR_OK;
+    int32_t notation = FAR_NOTATION_NUMBER;
+    if (json_object_get(j->object, "notation")) {
+        FAR_TRY(far_json_choice(j, "notation", &notations, &notation));
+    }
+    f->notation = (far_notation)notation;
+    FAR_TRY(json_object_get(j->object, "unit") ? read_mark(j, f) : FAR_OK);
+    FAR_TRY(json_object_get(j->object, "low") ? read_range(j, f) : FAR_OK);
+done:
+    return st;
+}
+
 static far_status read_feature(const far_json *j, bool impute, far_feature *f)
 {
     far_status st;
@@ -187,6 +246,7 @@ static far_status read_feature(const far_json *j, bool impute, far_feature *f)
     f->kind = (far_column_kind)kind;
     FAR_TRY(f->kind == FAR_COLUMN_NUMBER ? read_fill_number(j, impute, f)
                                          : read_words(j, impute, f));
+    FAR_TRY(f->kind == FAR_COLUMN_NUMBER ? read_number_column(j, f) : FAR_OK);
 done:
     return st;
 }

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CLASSES = 1000 };
+enum {
+    MOST_CLASSES = 1000,
+    LEAST_ROWS = 3,    /* that say anything about a target */
+    MOST_LABELS = 20,  /* whole numbers that may be classes have no more values, */
+    ROWS_PER_LABEL = 5 /* and at least so many rows each */
+};
 
 void far_columns_opts_init(far_columns_opts *opts)
 {
@@ -42,7 +47,7 @@ static void lesson_clear(far_lesson *l)
     far_free(l->ctx, l->index);
 }
 
-static bool contains(const int64_t *list, int64_t count, int64_t value)
+bool far_contains(const int64_t *list, int64_t count, int64_t value)
 {
     for (int64_t i = 0; i < count; i++) {
         if (list[i] == value) {
@@ -55,16 +60,16 @@ static bool contains(const int64_t *list, int64_t count, int64_t value)
 static void other_columns(far_lesson *l)
 {
     for (int64_t j = 0; j < far_frame_cols(l->frame); j++) {
-        if (!contains(l->targets, l->target_count, j)) {
+        if (!far_contains(l->targets, l->target_count, j)) {
             l->features[l->feature_count++] = j;
         }
     }
 }
 
-static far_status check_lesson(const far_lesson *l)
+static far_status check_lesson(const far_lesson *l, bool careful)
 {
     for (int64_t j = 0; j < l->feature_count; j++) {
-        if (contains(l->targets, l->target_count, l->features[j])) {
+        if (far_contains(l->targets, l->target_count, l->features[j])) {
             return far_fail(l->ctx, FAR_ERR_ARG, "column %s is both a feature and a target",
                             far_frame_name(l->frame, l->features[j]));
         }
@@ -75,6 +80,11 @@ static far_status check_lesson(const far_lesson *l)
     }
     if (l->count == 0) {
         return far_fail(l->ctx, FAR_ERR_ARG, "no rows to fit: the selection is empty");
+    }
+    if (careful && l->target_count > 0 && l->count < LEAST_ROWS) {
+        return far_fail(
+            l->ctx, FAR_ERR_VALUE, "%lld row%s %s too few to learn from; %d are the least",
+            (long long)l->count, far_plural(l->count), l->count == 1 ? "is" : "are", LEAST_ROWS);
     }
     return FAR_OK;
 }
@@ -93,7 +103,7 @@ static far_status choose_parts(const far_columns_opts *o, far_lesson *l)
         other_columns(l);
     }
     FAR_TRY(far_row_index(l->ctx, l->frame, o->rows, &l->index, &l->count));
-    FAR_TRY(check_lesson(l));
+    FAR_TRY(check_lesson(l, o->careful));
 done:
     return st;
 }
@@ -127,6 +137,12 @@ static far_status decide_task(const far_lesson *l, const far_columns_opts *o, fa
         words += far_frame_kind(l->frame, l->targets[j]) == FAR_COLUMN_WORD;
     }
     far_task task = task_of_loss(l, o);
+    for (int64_t j = 0; task != FAR_TASK_CLASSIFY && j < l->target_count; j++) {
+        far_status st = far_cells_check(l->ctx, l->frame, l->targets[j], true);
+        if (st != FAR_OK) {
+            return st;
+        }
+    }
     c->info.task = task != FAR_TASK_AUTO ? task : words ? FAR_TASK_CLASSIFY : FAR_TASK_REGRESS;
     if (c->info.task == FAR_TASK_REGRESS && words) {
         return far_fail(l->ctx, FAR_ERR_ARG,
@@ -153,9 +169,7 @@ static far_status name_targets(const far_lesson *l, far_columns *c)
 
 static far_status fail_no_target(const far_lesson *l, int64_t col, int64_t row)
 {
-    return far_fail(l->ctx, FAR_ERR_VALUE,
-                    "row %lld: the target %s has no value; leave such rows out (`rows`)",
-                    (long long)row + 1, far_frame_name(l->frame, col));
+    return far_fail_no_target(l->ctx, far_frame_name(l->frame, col), row);
 }
 
 /* ---- classes ------------------------------------------------------------------------------- */
@@ -292,6 +306,42 @@ static far_status check_numbers(const far_lesson *l, const far_columns *c)
     return FAR_OK;
 }
 
+/* How many values a target of whole numbers has, if they are few and each has several rows. */
+static int32_t count_labels(const far_lesson *l, const double *column)
+{
+    double seen[MOST_LABELS];
+    int32_t count = 0;
+    for (int64_t i = 0; i < l->count; i++) {
+        double value = column[l->index[i]];
+        int32_t k = 0;
+        while (k < count && seen[k] != value) {
+            k++;
+        }
+        if (value != rint(value) || k == MOST_LABELS) {
+            return 0;
+        }
+        seen[k] = value;
+        count += k == count;
+    }
+    return count >= 2 && (int64_t)count * ROWS_PER_LABEL <= l->count ? count : 0;
+}
+
+/* One value in all rows is nothing to learn; whole numbers may be meant as classes. */
+static far_status look_at_targets(const far_lesson *l, const far_columns_opts *o, far_columns *c)
+{
+    for (int64_t j = 0; c->info.task == FAR_TASK_REGRESS && j < l->target_count; j++) {
+        far_note_of_column *n = &c->notes[j];
+        if (o->careful && n->low == n->high) {
+            return far_fail(l->ctx, FAR_ERR_VALUE,
+                            "the target %s is %.10g in every row chosen: there is nothing to learn",
+                            n->name, n->low);
+        }
+        bool asked = o->task != FAR_TASK_AUTO || l->target_count > 1;
+        n->labels = asked ? 0 : count_labels(l, far_frame_numbers(l->frame, n->col));
+    }
+    return FAR_OK;
+}
+
 static void scale_target(const far_lesson *l, const double *column, double *centre, double *scale)
 {
     long double sum = 0, square = 0;
@@ -332,17 +382,19 @@ static far_status learn_targets(const far_lesson *l, const far_columns_opts *o, 
     FAR_TRY(name_targets(l, c));
     c->info.outputs = l->target_count;
     FAR_TRY(c->info.task == FAR_TASK_CLASSIFY ? learn_classes(l, c, members) : check_numbers(l, c));
+    FAR_TRY(look_at_targets(l, o, c));
 done:
     return st;
 }
 
-static far_status learn(const far_lesson *l, const far_columns_opts *o, far_columns *c)
+static far_status learn(far_lesson *l, const far_columns_opts *o, far_columns *c)
 {
     far_status st;
     int64_t *members = NULL;
     c->info.impute = o->impute != 0;
     c->info.loss = o->loss;
     FAR_TRY(far_alloc(l->ctx, l->count, &members));
+    FAR_TRY(far_features_choose(o, l, c));
     FAR_TRY(hash_data(l, o->rows, c));
     if (o->target) {
         FAR_TRY(learn_targets(l, o, c, members));

@@ -13,6 +13,9 @@ typedef struct far_lesson {
     int64_t *index, count; /* rows */
 } far_lesson;
 
+/* Which of the features are learnt from, with notes in c of them and of the targets. */
+far_status far_features_choose(const far_columns_opts *o, far_lesson *l, far_columns *c);
+bool far_contains(const int64_t *list, int64_t count, int64_t value);
 /* The features of c, which has impute, and the names of the inputs they become. */
 far_status far_features_learn(const far_lesson *l, far_columns *c);
 /* Their centre and scale. */

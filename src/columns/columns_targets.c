@@ -55,9 +55,7 @@ done:
 
 static far_status fail_missing(const place *p, int64_t row, int64_t col)
 {
-    return far_fail(p->ctx, FAR_ERR_VALUE,
-                    "row %lld: the target %s has no value; leave such rows out (`rows`)",
-                    (long long)row + 1, far_frame_name(p->frame, col));
+    return far_fail_no_target(p->ctx, far_frame_name(p->frame, col), row);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -81,14 +79,6 @@ static far_status put_numbers(const place *p, int64_t row, double *out)
 
 /* ---- classes ------------------------------------------------------------------------------- */
 
-/* The number that a class is the name of; NAN: it is none. */
-static double class_value(const char *name)
-{
-    char *end;
-    double number = strtod(name, &end);
-    return end != name && !*end ? number : NAN;
-}
-
 static int64_t find_class(const far_columns *c, const char *word)
 {
     for (int64_t k = 0; k < c->info.classes; k++) {
@@ -106,7 +96,8 @@ static far_status match_classes(place *p)
     if (far_frame_kind(p->frame, col) == FAR_COLUMN_NUMBER) {
         far_status st = far_alloc(p->ctx, classes, &p->values);
         for (int64_t k = 0; st == FAR_OK && k < classes; k++) {
-            p->values[k] = class_value(p->columns->classes[k]);
+            const far_column *c = &p->frame->columns[col];
+            p->values[k] = far_notation_value(p->columns->classes[k], c->notation, c->mark);
         }
         return st;
     }

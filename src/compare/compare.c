@@ -192,6 +192,7 @@ void far_comparison_destroy(far_comparison *c)
     }
     far_ctx *ctx = c->ctx;
     int64_t models = c->rivals.count;
+    far_columns_destroy(c->columns);
     for (int64_t i = 0; c->runs && i < models * c->info.seeds; i++) {
         far_run_clear(ctx, &c->runs[i]);
     }
@@ -472,6 +473,8 @@ far_status far_comparison_create(far_ctx *ctx, const far_frame *frame, const far
     }
     FAR_TRY(sum_up(c));
     c->info.seconds = far_seconds() - start;
+    c->columns = arena.columns;
+    arena.columns = NULL; /* the comparison owns them now */
     *out = c;
     c = NULL;
 done:
@@ -479,4 +482,9 @@ done:
     far_arena_clear(&arena);
     far_rivals_clear(ctx, &rivals);
     return st;
+}
+
+const far_columns *far_comparison_columns(const far_comparison *c)
+{
+    return c->columns;
 }

@@ -40,26 +40,12 @@ static far_status fit_infinite(const bout *b, far_predictor **out)
 {
     far_fit_opts opts = *b->arena->opts->fit;
     opts.arch = b->rival->arch;
+    opts.features = b->arena->features;
     opts.rows = b->split->train;
     opts.task = FAR_TASK_REGRESS;
     opts.seed = b->split->seed;
     opts.extremes = 0; /* no bound that is reported needs them */
     return far_predictor_fit(b->ctx, b->arena->frame, &opts, out);
-}
-
-static far_columns_opts columns_opts(const bout *b, far_loss loss)
-{
-    const far_fit_opts *fit = b->arena->opts->fit;
-    far_columns_opts o;
-    far_columns_opts_init(&o);
-    o.target = fit->target;
-    o.features = fit->features;
-    o.rows = b->split->train;
-    o.task = FAR_TASK_REGRESS;
-    o.loss = loss;
-    o.standardize = fit->standardize ? FAR_STANDARDIZE_BOTH : FAR_STANDARDIZE_NONE;
-    o.impute = fit->impute;
-    return o;
 }
 
 static far_status train(const bout *b, const far_examples *e, far_net *net)
@@ -78,7 +64,8 @@ static far_status fit_finite(const bout *b, far_predictor **out)
     far_net *net = NULL;
     far_net_opts how;
     far_examples *e = NULL;
-    far_columns_opts columns = columns_opts(b, FAR_LOSS_MSE);
+    far_columns_opts columns = far_arena_columns(b->arena, b->split->train);
+    columns.loss = FAR_LOSS_MSE;
     FAR_TRY(far_examples_learn(b->ctx, b->arena->frame, &columns, &e));
     far_net_opts_init(&how);
     how.inputs = e->columns->info.inputs;
@@ -98,7 +85,7 @@ done:
 static far_status fit(const bout *b, far_predictor **out)
 {
     const far_frame *frame = b->arena->frame;
-    far_columns_opts columns = columns_opts(b, FAR_LOSS_NONE);
+    far_columns_opts columns = far_arena_columns(b->arena, b->split->train);
     switch (b->rival->kind) {
     case FAR_RIVAL_NETWORK:
         return fit_infinite(b, out);

@@ -42,7 +42,8 @@ typedef struct far_arena {
     const far_frame *frame;
     const far_compare_opts *opts;
     int64_t target;
-    int64_t *features, feature_count;
+    far_columns *columns;            /* as learnt from the rows in range */
+    char *features;                  /* a list of those that every model learns from */
     unsigned char *out;              /* a byte for each row of the frame: 1 out of range */
     int64_t *inside, inside_count;   /* rows in range */
     int64_t *outside, outside_count; /* rows out of range */
@@ -53,6 +54,8 @@ typedef struct far_arena {
 far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
                           far_arena *out);
 void far_arena_clear(far_arena *a);
+/* How every model learns its columns from those rows. */
+far_columns_opts far_arena_columns(const far_arena *a, const unsigned char *rows);
 
 /* One seed's rows. */
 typedef struct far_split {
@@ -96,6 +99,7 @@ struct far_comparison {
     far_ctx *ctx;
     far_comparison_info info; /* its texts are owned here */
     far_rivals rivals;
+    far_columns *columns;
     far_compare_row *rows;
     far_judgement *judgements; /* of each model the worst */
     far_compare_run *runs;     /* models x seeds */

@@ -18,6 +18,7 @@ static far_status find_target(far_arena *a)
                          (long long)count));
     }
     a->target = cols[0];
+    FAR_TRY(far_cells_check(a->ctx, a->frame, a->target, true));
     if (far_frame_kind(a->frame, a->target) != FAR_COLUMN_NUMBER) {
         FAR_TRY(far_fail(a->ctx, FAR_ERR_ARG,
                          "the target %s holds words, and models are compared on numbers; make it a "
@@ -29,39 +30,14 @@ done:
     return st;
 }
 
-static far_status find_features(far_arena *a)
-{
-    int64_t cols = far_frame_cols(a->frame);
-    const char *list = a->opts->fit->features;
-    far_status st = far_alloc(a->ctx, cols, &a->features);
-    if (st == FAR_OK && list) {
-        st = far_frame_list(a->ctx, a->frame, list, a->features, &a->feature_count);
-    }
-    for (int64_t j = 0; st == FAR_OK && !list && j < cols; j++) {
-        if (j != a->target) {
-            a->features[a->feature_count++] = j;
-        }
-    }
-    for (int64_t j = 0; st == FAR_OK && j < a->feature_count; j++) {
-        if (a->features[j] == a->target) {
-            st = far_fail(a->ctx, FAR_ERR_ARG, "column %s is both a feature and the target",
-                          far_frame_name(a->frame, a->target));
-        }
-    }
-    if (st == FAR_OK && a->feature_count == 0) {
-        st = far_fail(a->ctx, FAR_ERR_ARG,
-                      "the table has no column beside the target to learn from");
-    }
-    return st;
-}
-
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 static bool looks_at(const far_expr *e, int64_t col)
 {
     for (int i = 0; i < e->count; i++) {
         const far_node *n = &e->nodes[i];
-        if (n->kind == FAR_NODE_COMPARE && (n->left.col == col || n->right.col == col)) {
+        bool left = n->kind == FAR_NODE_COMPARE || n->kind == FAR_NODE_MISSING;
+        if ((left && n->left.col == col) || (n->kind == FAR_NODE_COMPARE && n->right.col == col)) {
             return true;
         }
     }
@@ -139,9 +115,7 @@ static far_status check_targets(const far_arena *a, const int64_t *rows, int64_t
     const double *y = far_frame_numbers(a->frame, a->target);
     for (int64_t i = 0; i < count; i++) {
         if (isnan(y[rows[i]])) {
-            return far_fail(a->ctx, FAR_ERR_VALUE,
-                            "row %lld: the target %s has no value; leave such rows out (`rows`)",
-                            (long long)rows[i] + 1, far_frame_name(a->frame, a->target));
+            return far_fail_no_target(a->ctx, far_frame_name(a->frame, a->target), rows[i]);
         }
     }
     return FAR_OK;
@@ -155,25 +129,77 @@ static int64_t seeds_of(const far_arena *a)
     return a->train_count <= FAR_COMPARE_SEEDS_ROWS ? FAR_COMPARE_SEEDS : 1;
 }
 
+far_columns_opts far_arena_columns(const far_arena *a, const unsigned char *rows)
+{
+    const far_fit_opts *fit = a->opts->fit;
+    far_columns_opts o;
+    far_columns_opts_init(&o);
+    o.target = fit->target;
+    o.features = a->features ? a->features : fit->features;
+    o.careful = fit->careful;
+    o.keep = fit->keep;
+    o.rows = rows;
+    o.task = FAR_TASK_REGRESS;
+    o.standardize = fit->standardize ? FAR_STANDARDIZE_BOTH : FAR_STANDARDIZE_NONE;
+    o.impute = fit->impute;
+    return o;
+}
+
+/* Backquotes double inside a name. */
+static void add_quoted(far_text *t, const char *name)
+{
+    far_text_add(t, "%s`", t->length ? "," : "");
+    for (; *name; name++) {
+        far_text_add(t, *name == '`' ? "``" : "%c", *name);
+    }
+    far_text_add(t, "`");
+}
+
+/* All models and seeds learn from the same columns: those that can help in the rows in range. */
+static far_status choose_features(far_arena *a)
+{
+    far_status st;
+    far_text list = {.ctx = a->ctx};
+    unsigned char *rows = NULL;
+    FAR_TRY(far_alloc(a->ctx, far_frame_rows(a->frame), &rows));
+    memset(rows, 0, (size_t)far_frame_rows(a->frame));
+    for (int64_t i = 0; i < a->inside_count; i++) {
+        rows[a->inside[i]] = 1;
+    }
+    far_columns_opts o = far_arena_columns(a, rows);
+    FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &a->columns));
+    for (int64_t j = 0; j < a->columns->info.features; j++) {
+        add_quoted(&list, a->columns->features[j].name);
+    }
+    FAR_TRY(list.status);
+    a->features = list.data;
+    list.data = NULL;
+done:
+    far_free(a->ctx, rows);
+    far_free(a->ctx, list.data);
+    return st;
+}
+
 far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
                           far_arena *a)
 {
     far_status st;
     *a = (far_arena){.ctx = ctx, .frame = frame, .opts = opts};
     FAR_TRY(find_target(a));
-    FAR_TRY(find_features(a));
     FAR_TRY(sort_rows(a));
     a->train_count = (int64_t)round((1 - opts->test_fraction) * (double)a->inside_count);
     a->seeds = seeds_of(a);
     FAR_TRY(check_rows(a));
     FAR_TRY(check_targets(a, a->inside, a->inside_count));
     FAR_TRY(check_targets(a, a->outside, a->outside_count));
+    FAR_TRY(choose_features(a));
 done:
     return st;
 }
 
 void far_arena_clear(far_arena *a)
 {
+    far_columns_destroy(a->columns);
     far_free(a->ctx, a->features);
     far_free(a->ctx, a->out);
     far_free(a->ctx, a->inside);
@@ -207,17 +233,10 @@ done:
 static far_status check_inputs(const far_arena *a, const far_split *s)
 {
     far_status st;
-    const far_fit_opts *fit = a->opts->fit;
     far_columns *columns = NULL;
     double *x = NULL;
-    far_columns_opts o;
-    far_columns_opts_init(&o);
-    o.target = fit->target;
-    o.features = fit->features;
-    o.rows = s->train;
-    o.task = FAR_TASK_REGRESS;
+    far_columns_opts o = far_arena_columns(a, s->train);
     o.standardize = FAR_STANDARDIZE_NONE;
-    o.impute = fit->impute;
     FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &columns));
     FAR_TRY(far_alloc(a->ctx, s->m * columns->info.inputs, &x));
     FAR_TRY(far_columns_apply(a->ctx, columns, a->frame, s->test_rows, s->m, false, x));

@@ -12,7 +12,9 @@ typedef enum field_kind { FIELD_NUMBER, FIELD_MISSING, FIELD_WORD } field_kind;
 typedef struct reader {
     far_scan s;
     far_scan start, below; /* at the first row, and behind it */
+    const char *second;    /* the second row */
     far_ctx *ctx;
+    const far_reading *how; /* NULL: as by default */
     int64_t cols;
     double *block;       /* what is read: numbers */
     bool *words;         /* one for each column: it has a word below the first row */
@@ -24,10 +26,10 @@ typedef struct reader {
     int64_t hash_line;   /* the first that has the fields of a row and is taken for one; 0: none */
 } reader;
 
-static field_kind classify(const far_field *f)
+static field_kind classify(const reader *r, const far_field *f)
 {
     double value;
-    if (far_is_missing(f->text, f->length)) {
+    if (far_is_missing(r->how, f->text, f->length)) {
         return FIELD_MISSING;
     }
     return far_field_number(f, &value) ? FIELD_NUMBER : FIELD_WORD;
@@ -50,7 +52,7 @@ static bool hash_row(reader *r)
         return false;
     }
     far_scan_field(&r->s, &p, &f);
-    bool missing = far_is_missing(f.text, f.length);
+    bool missing = far_is_missing(r->how, f.text, f.length);
     if (!missing && !r->hash_comments && !r->hash_line) {
         r->hash_line = r->s.line;
     }
@@ -98,7 +100,7 @@ static far_status take_field(const reader *r, int64_t j, const char **p, far_fie
 static far_status fail_field(const reader *r, int64_t line, int64_t j, const far_field *f)
 {
     char name[64] = "", text[64];
-    if (f != &r->first[j] && classify(&r->first[j]) == FIELD_WORD) {
+    if (f != &r->first[j] && classify(r, &r->first[j]) == FIELD_WORD) {
         far_show(name, sizeof name, r->first[j].text, r->first[j].length);
     }
     far_show(text, sizeof text, f->text, f->length);
@@ -130,7 +132,7 @@ static far_status read_cell(reader *r, int64_t j, const char **p, bool *more)
     if (r->rows > 0 && r->matrix) {
         return fail_field(r, r->s.line, j, &f);
     }
-    if (r->rows > 0 && !far_is_missing(f.text, f.length)) {
+    if (r->rows > 0 && !far_is_missing(r->how, f.text, f.length)) {
         r->words[j] = true;
     }
     return FAR_OK;
@@ -172,6 +174,7 @@ static far_status read_rows(reader *r)
     FAR_TRY(read_row(r));
     r->below = r->s;
     while (find_row(r)) {
+        r->second = r->second ? r->second : r->s.p;
         FAR_TRY(read_row(r));
         FAR_TRY(report(r, "parsing", &reported));
     }
@@ -199,13 +202,39 @@ typedef struct first_row {
     int64_t number;            /* a number over numbers */
     int64_t no_name;           /* a number that cannot be a name */
     bool number_column;        /* there is a column without words below */
+    bool like_below;           /* a date over a date, 1,5 over 2,5 */
 } first_row;
+
+/* The form of a field that is no plain number, and its mark; 0: it is one, or a word. */
+static unsigned odd_forms(const reader *r, const far_field *f, int *mark)
+{
+    char text[64];
+    if (f->length >= (int64_t)sizeof text || classify(r, f) != FIELD_WORD) {
+        return 0;
+    }
+    far_field_copy(text, f);
+    return far_notations_of(text, mark);
+}
+
+/* Whether the first row has a field that is a date or dressed number as the one below it is. */
+static bool looks_like_below(const reader *r)
+{
+    bool like = false;
+    const char *p = r->rows > 1 ? r->second : NULL;
+    for (int64_t j = 0; p && j < r->cols; j++) {
+        int mark = 0, below = 0;
+        far_field f;
+        far_scan_field(&r->s, &p, &f);
+        like |= (odd_forms(r, &r->first[j], &mark) & odd_forms(r, &f, &below)) && mark == below;
+    }
+    return like;
+}
 
 static first_row look_at_first(const reader *r)
 {
-    first_row f = {-1, -1, -1, -1, false};
+    first_row f = {-1, -1, -1, -1, false, looks_like_below(r)};
     for (int64_t j = r->cols - 1; j >= 0; j--) {
-        field_kind kind = classify(&r->first[j]);
+        field_kind kind = classify(r, &r->first[j]);
         bool over_numbers = kind != FIELD_MISSING && numbers_below(r, j);
         f.word = kind == FIELD_WORD ? j : f.word;
         f.word_over_numbers = kind == FIELD_WORD && over_numbers ? j : f.word_over_numbers;
@@ -231,7 +260,7 @@ static bool first_word_recurs(reader *r)
         for (int64_t j = 0; j < r->cols; j++) {
             far_field f;
             far_scan_field(&r->s, &p, &f);
-            recurs |= same_text(&f, &r->first[j]) && classify(&f) == FIELD_WORD;
+            recurs |= same_text(&f, &r->first[j]) && classify(r, &f) == FIELD_WORD;
         }
         end_row(r, p);
     }
@@ -251,13 +280,15 @@ static far_status fail_doubtful(const reader *r, const first_row *f)
 }
 
 /* A row of numbers alone is a header only above nothing but words, as years may be. A row with
- * words is one unless it looks like its neighbours below: it has a number that cannot be a name,
- * or plain digits over numbers and a word that comes again. */
+ * words is one unless it looks like its neighbours below: it has a date over a date, a number that
+ * cannot be a name, or plain digits over numbers and a word that comes again. */
 static far_status decide_header(reader *r, bool *header)
 {
     first_row f = look_at_first(r);
     if (f.word < 0) {
         *header = !f.number_column;
+    } else if (f.like_below) {
+        *header = false;
     } else if (f.no_name >= 0 && f.word_over_numbers >= 0) {
         return fail_doubtful(r, &f);
     } else if (f.no_name >= 0 || f.word_over_numbers >= 0) {
@@ -294,7 +325,7 @@ static void place_columns(reader *r, bool header, far_frame *f)
     f->rows = r->rows - header;
     for (int64_t j = 0; j < f->cols; j++) {
         far_column *c = &f->columns[j];
-        r->words[j] |= !header && classify(&r->first[j]) == FIELD_WORD;
+        r->words[j] |= !header && classify(r, &r->first[j]) == FIELD_WORD;
         if (r->words[j]) {
             c->kind = FAR_COLUMN_WORD;
             c->codes = (int32_t *)(void *)cell_at(r, 0, j);
@@ -306,11 +337,11 @@ static void place_columns(reader *r, bool header, far_frame *f)
     r->block = NULL;
 }
 
-static far_status read_word(far_words *words, const far_field *f, int32_t *out)
+static far_status read_word(const reader *r, far_words *words, const far_field *f, int32_t *out)
 {
     char *room;
     *out = -1;
-    if (far_is_missing(f->text, f->length)) {
+    if (far_is_missing(r->how, f->text, f->length)) {
         return FAR_OK;
     }
     far_status st = far_words_room(words, f->length, &room);
@@ -329,11 +360,31 @@ static far_status read_words_of_row(reader *r, int64_t i, far_frame *frame)
         far_field f;
         far_scan_field(&r->s, &p, &f);
         if (r->words[j]) {
-            FAR_TRY(read_word(&frame->words, &f, &frame->columns[j].codes[i]));
+            FAR_TRY(read_word(r, &frame->words, &f, &frame->columns[j].codes[i]));
         }
     }
     end_row(r, p);
 done:
+    return st;
+}
+
+/* Columns that are to be words, whatever they hold. */
+static far_status force_words(reader *r, far_frame *f)
+{
+    far_status st;
+    int64_t *cols = NULL, count = 0;
+    if (!r->how || !r->how->categorical) {
+        return FAR_OK;
+    }
+    far_frame_names_done(f);
+    FAR_TRY(far_alloc(r->ctx, f->cols, &cols));
+    FAR_TRY(far_frame_list(r->ctx, f, r->how->categorical, cols, &count));
+    for (int64_t k = 0; k < count; k++) {
+        r->words[cols[k]] = true;
+        f->columns[cols[k]].categorical = true;
+    }
+done:
+    far_free(r->ctx, cols);
     return st;
 }
 
@@ -384,7 +435,7 @@ static far_status judge_hash_lines(const reader *r, const far_frame *f, bool *co
 static far_status open_reader(far_input *in, reader *r)
 {
     far_status st;
-    FAR_TRY(far_scan_open(in, &r->s));
+    FAR_TRY(far_scan_open(in, r->how ? r->how->separator : 0, &r->s));
     int64_t cols = far_scan_count(&r->s);
     if (cols == 1 && r->s.separator == ' ') {
         r->s.separator = ',';
@@ -426,19 +477,22 @@ static void close_reader(reader *r)
 /* ---- a frame ---- */
 
 /* *comments: it must be read again, with all lines that start with # as comments. */
-static far_status read_frame(far_input *in, bool *comments, far_frame **out)
+static far_status read_frame(far_input *in, const far_reading *how, bool *comments, far_frame **out)
 {
     far_status st;
-    reader r = {.hash_comments = *comments};
+    reader r = {.hash_comments = *comments, .how = how};
     far_frame *f = NULL;
     bool header = false;
     FAR_TRY(read_text(in, &r, &header));
     FAR_TRY(far_frame_create(in->ctx, in->label, r.cols, &f));
     FAR_TRY(name_columns(&r, header, f));
+    FAR_TRY(force_words(&r, f));
     place_columns(&r, header, f);
     FAR_TRY(read_words(&r, header, f));
     FAR_TRY(judge_hash_lines(&r, f, comments));
     if (!*comments) {
+        far_frame_drop_missing(f, how);
+        f->separator = r.s.separator;
         st = far_frame_finish(f, out);
         f = NULL;
     }
@@ -448,11 +502,11 @@ done:
     return st;
 }
 
-far_status far_frame_read_csv(far_input *in, far_frame **out)
+far_status far_frame_read_csv(far_input *in, const far_reading *how, far_frame **out)
 {
     bool comments = false;
-    far_status st = read_frame(in, &comments, out);
-    return st == FAR_OK && comments ? read_frame(in, &comments, out) : st;
+    far_status st = read_frame(in, how, &comments, out);
+    return st == FAR_OK && comments ? read_frame(in, how, &comments, out) : st;
 }
 
 /* ---- a matrix ---- */

@@ -123,7 +123,7 @@ int64_t far_scan_most_rows(const far_scan *s, int64_t cols)
 /* ---- the text ---- */
 
 /* A comma anywhere on the line outside quotes, else a semicolon, else a tab, else blanks. */
-static char find_separator(const far_scan *s)
+static char first_separator(const far_scan *s)
 {
     bool quoted = false, semicolon = false, tab = false;
     for (const char *p = s->p; !scan_ends_line(p) || (quoted && *p); p++) {
@@ -135,6 +135,72 @@ static char find_separator(const far_scan *s)
         tab |= !quoted && *p == '\t';
     }
     return semicolon ? ';' : tab ? '\t' : ' ';
+}
+
+/* What a separator makes of the first rows. */
+typedef struct trial {
+    int64_t cols;    /* fields of each of them; 0: not of all the same number */
+    int64_t numbers; /* fields with digits and no other separator in them */
+    int64_t fields;
+} trial;
+
+static bool plain_field(const far_field *f)
+{
+    return f->length > 0 && !f->quoted && f->text[f->length - 1] != ',' &&
+           strspn(f->text, "0123456789.,+-eE") >= (size_t)f->length;
+}
+
+static trial try_separator(far_scan s, char separator)
+{
+    enum { SAMPLE_ROWS = 64 };
+    trial t = {0};
+    s.separator = separator;
+    const char *blanks = separator == '\t' ? " " : SCAN_BLANKS;
+    for (int i = 0; i < SAMPLE_ROWS && scan_find_content(&s, blanks, true); i++) {
+        int64_t count = 0;
+        const char *p = s.p;
+        for (bool more = true; more; count++) {
+            far_field f;
+            more = far_scan_field(&s, &p, &f);
+            if (f.length > 0 && f.text[0] == '"' && !f.quoted) {
+                return (trial){0}; /* a quote that does not close: far to look for its end */
+            }
+            t.numbers += i > 0 && plain_field(&f);
+            t.fields += i > 0;
+        }
+        t.cols = i == 0 || count == t.cols ? count : 0;
+        scan_next_line(&s, p);
+        if (t.cols < 2) {
+            return (trial){0};
+        }
+    }
+    return t;
+}
+
+/* A larger share of numbers below the first row; as large, and more columns. */
+static bool better(const trial *a, const trial *b)
+{
+    long double x = (long double)a->numbers * (long double)(b->fields ? b->fields : 1);
+    long double y = (long double)b->numbers * (long double)(a->fields ? a->fields : 1);
+    return x > y || (x == y && a->cols > b->cols);
+}
+
+/* The separator that gives the first rows the same number of fields, and of several the one whose
+ * fields are numbers: 1,5;2,5 is two of them. Where none does, by the first line alone. */
+static char find_separator(const far_scan *s)
+{
+    static const char candidates[] =
+        ";,\t"; /* a comma may stand inside a field between semicolons */
+    char found = 0;
+    trial best = {0};
+    for (const char *c = candidates; *c; c++) {
+        trial t = try_separator(*s, *c);
+        if (t.cols > 1 && (!found || better(&t, &best))) {
+            best = t;
+            found = *c;
+        }
+    }
+    return found ? found : first_separator(s);
 }
 
 static far_status check_text(const far_input *in)
@@ -165,7 +231,7 @@ static void mend_line_ends(far_input *in)
     }
 }
 
-far_status far_scan_open(far_input *in, far_scan *s)
+far_status far_scan_open(far_input *in, char separator, far_scan *s)
 {
     far_status st = check_text(in);
     if (st != FAR_OK) {
@@ -178,6 +244,6 @@ far_status far_scan_open(far_input *in, far_scan *s)
     if (!scan_find_content(s, SCAN_BLANKS, true)) {
         return far_input_fail(in, FAR_ERR_FORMAT, "holds no rows");
     }
-    s->separator = find_separator(s);
+    s->separator = separator ? separator : find_separator(s);
     return FAR_OK;
 }

@@ -19,8 +19,8 @@ typedef struct far_field {
     bool quoted;
 } far_field;
 
-/* Refuses what is no text, and moves to the first line with content: separator is found from it. */
-far_status far_scan_open(far_input *in, far_scan *s);
+/* Refuses what is no text, and moves to the first line with content. separator 0: found. */
+far_status far_scan_open(far_input *in, char separator, far_scan *s);
 /* Reads the field at *p and moves past its separator; false if it was the line's last. */
 bool far_scan_field(const far_scan *s, const char **p, far_field *f);
 /* How many fields the line has. */

@@ -22,13 +22,15 @@ typedef struct far_operand {
     far_column_kind kind;
     int64_t col;    /* -1: a constant */
     double number;  /* a constant number */
+    bool date;      /* a number of days */
     int32_t word;   /* a constant word: its number in the expression's words, later its code */
     int place, end; /* in the text */
 } far_operand;
 
 typedef enum far_node_kind {
     FAR_NODE_COMPARE,
-    FAR_NODE_NOT, /* one child */
+    FAR_NODE_MISSING, /* the left operand, a column */
+    FAR_NODE_NOT,     /* one child */
     FAR_NODE_AND,
     FAR_NODE_OR /* two or more */
 } far_node_kind;

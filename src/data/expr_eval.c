@@ -1,6 +1,7 @@
 /* Evaluates conditions, a block of rows at a time. */
 #include "expr.h"
 
+#include <math.h>
 #include <string.h>
 
 #define BLOCK 256 /* rows; what a comparison works on stays in the first-level cache */
@@ -87,13 +88,21 @@ static void eval_compare(const block *b, const far_node *n, unsigned char *out)
     }
 }
 
+static void eval_missing(const block *b, const far_node *n, unsigned char *out)
+{
+    const far_column *c = &b->e->frame->columns[n->left.col];
+    for (int i = 0; i < b->count; i++) {
+        out[i] = c->numbers ? isnan(c->numbers[b->first + i]) : c->codes[b->first + i] < 0;
+    }
+}
+
 /* ---- the tree, no deeper than its nesting ---- */
 
 static void eval_node(const block *b, int node, unsigned char *out)
 {
     const far_node *n = &b->e->nodes[node];
-    if (n->kind == FAR_NODE_COMPARE) {
-        eval_compare(b, n, out);
+    if (n->kind == FAR_NODE_COMPARE || n->kind == FAR_NODE_MISSING) {
+        (n->kind == FAR_NODE_COMPARE ? eval_compare : eval_missing)(b, n, out);
         return;
     }
     eval_node(b, n->child, out);

@@ -2,6 +2,7 @@
  * FAR_EXPR_MAX_NESTING bounds the stack. */
 #include "expr_token.h"
 
+#include <math.h>
 #include <string.h>
 
 #define FIRST_NODES 8
@@ -102,7 +103,9 @@ static far_status resolve_name(parser *p, const far_operand *other, far_operand 
     if (out->col < 0) {
         return fail_name(p, other, text);
     }
-    out->kind = p->expr->frame->columns[out->col].kind;
+    const far_column *c = &p->expr->frame->columns[out->col];
+    out->kind = c->kind;
+    out->date = c->numbers && far_notation_is_date(c->notation);
     return FAR_OK;
 }
 
@@ -123,6 +126,8 @@ static far_status parse_operand(parser *p, const far_operand *other, far_operand
     *out = (far_operand){.col = -1, .number = t->number, .place = t->place, .end = t->end};
     switch (t->kind) {
     case FAR_TOKEN_NUMBER:
+    case FAR_TOKEN_DATE:
+        out->date = t->kind == FAR_TOKEN_DATE;
         break;
     case FAR_TOKEN_NAME:
         FAR_TRY(resolve_name(p, other, out));
@@ -171,11 +176,28 @@ static void describe_column(const parser *p, int64_t col, char *out, size_t capa
     int64_t row = words ? far_frame_first_word(f, col) : -1;
     if (row < 0) {
         snprintf(out, capacity, "'%s' holds %s", show_column(p, col).text,
-                 words ? "words" : "numbers");
+                 words                                            ? "words"
+                 : far_notation_is_date(f->columns[col].notation) ? "dates"
+                                                                  : "numbers");
     } else {
         const char *word = far_frame_level(f, col, f->columns[col].codes[row]);
         snprintf(out, capacity, "'%s' holds words, such as '%s' in row %lld",
                  show_column(p, col).text, show(word).text, (long long)row + 1);
+    }
+}
+
+/* A text beside a column of dates is one of them, written as that column does. */
+static void read_date(const parser *p, const far_operand *column, far_operand *text)
+{
+    if (column->col < 0 || !column->date || text->col >= 0 || text->kind != FAR_COLUMN_WORD) {
+        return;
+    }
+    const far_column *c = &p->expr->frame->columns[column->col];
+    double date = far_date_parse(far_words_text(&p->expr->words, text->word), c->notation);
+    if (!isnan(date)) {
+        text->kind = FAR_COLUMN_NUMBER;
+        text->date = true;
+        text->number = date;
     }
 }
 
@@ -190,7 +212,9 @@ static far_status fail_kinds(const parser *p, const far_operand *left, const far
         return FAIL(p, other->place, "%s, but %s", what, what_other);
     }
     return FAIL(p, other->place, "%s; compare it with a %s", what,
-                column->kind == FAR_COLUMN_WORD ? "word in quotes" : "number");
+                column->kind == FAR_COLUMN_WORD ? "word in quotes"
+                : column->date                  ? "date such as 2020-01-31"
+                                                : "number");
 }
 
 static far_status check_kinds(const parser *p, const far_operand *left, const far_token *sign,
@@ -199,7 +223,7 @@ static far_status check_kinds(const parser *p, const far_operand *left, const fa
     if (left->col < 0 && right->col < 0) {
         return fail_constants(p, left, right);
     }
-    if (left->kind != right->kind) {
+    if (left->kind != right->kind || left->date != right->date) {
         return fail_kinds(p, left, right);
     }
     if (left->kind == FAR_COLUMN_WORD && sign->compare > FAR_COMPARE_DIFFERENT) {
@@ -252,10 +276,12 @@ static far_status add_node(parser *p, far_node_kind kind, int child, int *out)
     return FAR_OK;
 }
 
-static far_status add_compare(parser *p, const far_operand *left, const far_token *sign,
-                              const far_operand *right, int *out)
+static far_status add_compare(parser *p, far_operand *left, const far_token *sign,
+                              far_operand *right, int *out)
 {
     far_status st;
+    read_date(p, left, right);
+    read_date(p, right, left);
     FAR_TRY(check_kinds(p, left, sign, right));
     FAR_TRY(add_node(p, FAR_NODE_COMPARE, -1, out));
     far_node *n = &p->expr->nodes[*out];
@@ -281,6 +307,39 @@ static far_status fail_alone(const parser *p, const far_operand *o)
                 far_lexer_show(&p->lexer, &alone).text, show_next(p).text);
 }
 
+/* A bare word; the column of that name stands in backquotes. */
+static bool next_is_word(const parser *p, const char *word)
+{
+    const far_token *t = next(p);
+    size_t length = strlen(word);
+    return t->kind == FAR_TOKEN_NAME && (size_t)(t->end - t->place) == length &&
+           memcmp(p->lexer.text + t->place, word, length) == 0;
+}
+
+/* "is missing" or "is not missing" behind a column. */
+static far_status parse_missing(parser *p, const far_operand *column, int *out)
+{
+    far_status st;
+    if (column->col < 0) {
+        return FAIL(p, column->place, "only a column can be missing");
+    }
+    FAR_TRY(advance(p));
+    bool negated = next_is(p, FAR_TOKEN_NOT);
+    FAR_TRY(negated ? advance(p) : FAR_OK);
+    if (!next_is_word(p, "missing")) {
+        return FAIL(p, next(p)->place, "expected 'missing' after 'is', found %s",
+                    show_next(p).text);
+    }
+    FAR_TRY(advance(p));
+    FAR_TRY(add_node(p, FAR_NODE_MISSING, -1, out));
+    p->expr->nodes[*out].left = *column;
+    if (negated) {
+        FAR_TRY(add_node(p, FAR_NODE_NOT, *out, out));
+    }
+done:
+    return st;
+}
+
 /* a < b <= c holds where a < b and b <= c do. */
 static far_status parse_chain(parser *p, int *out)
 {
@@ -288,6 +347,9 @@ static far_status parse_chain(parser *p, int *out)
     far_operand left, right;
     int last = -1, pair;
     FAR_TRY(parse_operand(p, NULL, &left));
+    if (next_is_word(p, "is")) {
+        return parse_missing(p, &left, out);
+    }
     if (!next_is(p, FAR_TOKEN_COMPARE)) {
         return fail_alone(p, &left);
     }

@@ -42,12 +42,32 @@ static bool starts_number(const char *s)
     return is_digit(*s) || (*s == '.' && is_digit(s[1]));
 }
 
+/* 2020-01 or 2020/1; other dates stand in quotes. */
+static bool starts_date(const char *s)
+{
+    size_t digits = strspn(s, "0123456789");
+    return digits == 4 && (s[4] == '-' || s[4] == '/') && is_digit(s[5]);
+}
+
 static int name_end(const char *text, int at)
 {
     while (in_name(text[at])) {
         at++;
     }
     return at;
+}
+
+static far_status take_date(const far_lexer *l, far_token *t)
+{
+    char text[64];
+    size_t length = strspn(l->text + t->place, "0123456789-/:.+TZ");
+    t->kind = FAR_TOKEN_DATE;
+    t->end = t->place + (int)length;
+    snprintf(text, sizeof text, "%.*s", (int)length, l->text + t->place);
+    t->number = length < sizeof text ? far_date_parse(text, FAR_NOTATION_YMD) : NAN;
+    return isnan(t->number) ? FAR_EXPR_FAIL(l, t->place, "%s is no date; write it as 2020-01-31",
+                                            far_lexer_show(l, t).text)
+                            : FAR_OK;
 }
 
 static far_status take_number(const far_lexer *l, far_token *t)
@@ -143,7 +163,9 @@ far_status far_lexer_advance(far_lexer *l)
     t.end = t.place;
     far_status st = FAR_OK;
     char c = l->text[t.place];
-    if (starts_number(l->text + t.place)) {
+    if (starts_date(l->text + t.place)) {
+        st = take_date(l, &t);
+    } else if (starts_number(l->text + t.place)) {
         st = take_number(l, &t);
     } else if (starts_name(c)) {
         take_name(l, &t);

@@ -7,6 +7,7 @@
 typedef enum far_token_kind {
     FAR_TOKEN_END,
     FAR_TOKEN_NUMBER,
+    FAR_TOKEN_DATE, /* 2020-01-31, 2020-01-31T12:00 */
     FAR_TOKEN_WORD, /* in quotes */
     FAR_TOKEN_NAME, /* bare, or in backquotes */
     FAR_TOKEN_COMPARE,

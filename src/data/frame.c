@@ -72,7 +72,18 @@ far_status far_frame_add_name(far_frame *f, const char *name)
     return st;
 }
 
-bool far_is_missing(const char *text, int64_t length)
+static bool said_missing(const far_reading *how, const char *text, int64_t length)
+{
+    for (int64_t i = 0; how && i < how->missing.count; i++) {
+        const char *word = far_words_text(&how->missing, i);
+        if (strlen(word) == (size_t)length && memcmp(word, text, (size_t)length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool far_is_missing(const far_reading *how, const char *text, int64_t length)
 {
     static const char *const words[] = {"",     "?",   "na",   "n/a", "#n/a",
                                         "<na>", "nan", "null", "none"};
@@ -82,10 +93,44 @@ bool far_is_missing(const char *text, int64_t length)
             return true;
         }
     }
-    return false;
+    return said_missing(how, text, length);
 }
 
 /* ---- finishing ---- */
+
+void far_frame_names_done(far_frame *f)
+{
+    for (int64_t j = 0; j < f->cols; j++) {
+        f->name[j] = far_words_text(&f->names, j);
+    }
+}
+
+void far_frame_drop_missing(far_frame *f, const far_reading *how)
+{
+    for (int64_t k = 0; how && k < how->missing.count; k++) {
+        const char *word = far_words_text(&how->missing, k);
+        double wanted;
+        const char *end = far_number_parse(word, &wanted);
+        for (int64_t j = 0; end && !*end && j < f->cols; j++) {
+            double *numbers = f->columns[j].numbers;
+            for (int64_t i = 0; numbers && i < f->rows; i++) {
+                numbers[i] = numbers[i] == wanted ? NAN : numbers[i];
+            }
+        }
+    }
+}
+
+static far_status settle_columns(far_frame *f)
+{
+    far_status st = FAR_OK;
+    for (int64_t j = 0; f->separator && st == FAR_OK && j < f->cols; j++) {
+        far_column *c = &f->columns[j];
+        if (c->kind == FAR_COLUMN_WORD && !c->categorical) {
+            st = far_column_settle(f, c, f->separator);
+        }
+    }
+    return st;
+}
 
 static far_status check_groups(const far_frame *f)
 {
@@ -148,11 +193,10 @@ done:
 far_status far_frame_finish(far_frame *f, far_frame **out)
 {
     far_status st;
-    for (int64_t j = 0; j < f->cols; j++) {
-        f->name[j] = far_words_text(&f->names, j);
-    }
+    far_frame_names_done(f);
     FAR_TRY(check_groups(f));
     FAR_TRY(far_frame_make_levels(f));
+    FAR_TRY(settle_columns(f));
     FAR_TRY(check_values(f));
     *out = f;
     f = NULL;
@@ -257,6 +301,12 @@ far_column_kind far_frame_kind(const far_frame *frame, int64_t col)
 int64_t far_frame_missing(const far_frame *frame, int64_t col)
 {
     return far_frame_has(frame, col) ? frame->columns[col].missing : 0;
+}
+
+const char *far_frame_unit(const far_frame *frame, int64_t col)
+{
+    const far_column *c = far_frame_has(frame, col) ? &frame->columns[col] : NULL;
+    return !c || !c->numbers ? "" : far_notation_is_date(c->notation) ? "date" : far_marks[c->mark];
 }
 
 const double *far_frame_numbers(const far_frame *frame, int64_t col)

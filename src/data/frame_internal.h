@@ -32,6 +32,31 @@ const char *far_words_text(const far_words *w, int64_t i);
 far_status far_words_order(const far_words *w, int32_t **out);
 void far_words_clear(far_words *w);
 
+/* ---- how a cell writes a number ---- */
+
+typedef enum far_notation {
+    FAR_NOTATION_NUMBER,    /* 1.5 */
+    FAR_NOTATION_COMMA,     /* 1,5 or 1.234,5 */
+    FAR_NOTATION_THOUSANDS, /* 1,234.5 */
+    FAR_NOTATION_YMD,       /* dates: 2020-01-31, and with the month's name; */
+    FAR_NOTATION_DMY,       /* those, and 31/01/2020; */
+    FAR_NOTATION_MDY        /* or 01/31/2020 */
+} far_notation;
+#define FAR_NOTATIONS 6
+
+/* What a number may be marked with: nothing, %, $ and others. */
+#define FAR_MARKS 6
+extern const char *const far_marks[FAR_MARKS];
+
+bool far_notation_is_date(far_notation form);
+/* The value of a text in a form (of dates: days since 1970-01-01, UTC), NAN if it has none. */
+double far_notation_value(const char *text, far_notation form, int mark);
+/* All forms it has, as bits 1 << form, and its mark. */
+unsigned far_notations_of(const char *text, int *mark);
+/* "a percentage"; NULL: a word. */
+const char *far_notation_looks(const char *text);
+double far_date_parse(const char *text, far_notation order);
+
 /* ---- the frame ---- */
 
 typedef struct far_column {
@@ -40,7 +65,20 @@ typedef struct far_column {
     int32_t *codes;  /* NULL for numbers */
     int64_t missing;
     int64_t first_level, level_count;
+    far_notation notation; /* how its numbers were written, or most of its words are */
+    int mark;
+    bool categorical; /* words because they were asked for */
+    bool doubtful;    /* words that are numbers or dates, but there are two ways to read them */
+    int64_t odd;      /* words: most of present cells are numbers or dates, these are not; or 0 */
+    int64_t present, first_odd; /* its row */
 } far_column;
+
+/* How a table is read: far_frame_opts, with its lists taken apart. */
+typedef struct far_reading {
+    char separator;          /* 0: found */
+    far_words missing;       /* words for it */
+    const char *categorical; /* a list; may be NULL */
+} far_reading;
 
 /* A matrix of an npz: its name stands for all its columns. */
 typedef struct far_column_group {
@@ -50,6 +88,7 @@ typedef struct far_column_group {
 struct far_frame {
     far_ctx *ctx;
     char label[FAR_LABEL_BYTES]; /* the file, "" if there was none */
+    char separator;              /* of its text; 0: it was none */
     int64_t rows, cols;
     far_column *columns;
     double *block;      /* what the columns lie in */
@@ -71,6 +110,16 @@ FAR_SHARED far_status far_frame_add_name(far_frame *f, const char *name);
 FAR_SHARED far_status far_frame_finish(far_frame *f, far_frame **out);
 /* The part of it that makes the levels. */
 far_status far_frame_make_levels(far_frame *f);
+/* Word columns of a text whose cells are all numbers or dates in other forms become numbers; of
+ * those that mostly are the others are counted. Levels are made, missing values not counted. */
+far_status far_column_settle(const far_frame *f, far_column *c, char separator);
+/* The names are all there: f->name. */
+void far_frame_names_done(far_frame *f);
+/* Numbers that stand for missing values become that. */
+void far_frame_drop_missing(far_frame *f, const far_reading *how);
+/* A name of a list at *p into out (room for all of *p), moving past its comma; *more: there was
+ * one. number: which it is, from 1, for messages. */
+far_status far_list_take(far_ctx *ctx, const char **p, int64_t number, char *out, bool *more);
 /* The message starts with the frame's label. */
 __attribute__((format(printf, 4, 5))) far_status
 far_frame_fail(far_ctx *ctx, const far_frame *f, far_status status, const char *format, ...);
@@ -81,10 +130,11 @@ int64_t far_frame_first_word(const far_frame *f, int64_t col);
 /* After "there is no column 'x'": the nearest name, and all of them if they are few. */
 void far_frame_hint(const far_frame *f, const char *name, char *out, size_t capacity);
 
-/* What people write for a value they do not have: nothing, NA, null and the like. */
-bool far_is_missing(const char *text, int64_t length);
+/* What people write for a value they do not have: nothing, NA, null and the like, and what they say
+ * it is (how may be NULL). */
+bool far_is_missing(const far_reading *how, const char *text, int64_t length);
 
-FAR_SHARED far_status far_frame_read_csv(far_input *in, far_frame **out);
+FAR_SHARED far_status far_frame_read_csv(far_input *in, const far_reading *how, far_frame **out);
 /* Reads a file's content from memory; label stands for the path in messages. */
 far_status far_frame_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
                                  const char *member, far_frame **out);

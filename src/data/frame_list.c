@@ -60,6 +60,48 @@ far_status far_frame_find(far_ctx *ctx, const far_frame *frame, const char *name
 
 /* ---- lists ---- */
 
+static far_status fail_list(far_ctx *ctx, int64_t number, const char *what)
+{
+    return far_fail(ctx, FAR_ERR_ARG, "name %lld of the list %s", (long long)number, what);
+}
+
+/* Past a name in quotes or, as in conditions, in backquotes; doubled in them they stand for one. */
+static const char *take_quoted(const char **p, char *out)
+{
+    char quote = **p;
+    for (++*p; **p; ++*p) {
+        if (**p == quote && *++*p != quote) {
+            *out = 0;
+            *p += strspn(*p, " \t");
+            return **p && **p != ',' ? "goes on behind its closing quote" : NULL;
+        }
+        *out++ = **p;
+    }
+    return "has no closing quote";
+}
+
+static const char *take_plain(const char **p, char *out)
+{
+    size_t length = strcspn(*p, ",");
+    const char *first = *p;
+    *p += length;
+    while (length > 0 && (first[length - 1] == ' ' || first[length - 1] == '\t')) {
+        length--;
+    }
+    memcpy(out, first, length);
+    out[length] = 0;
+    return length > 0 ? NULL : "is empty";
+}
+
+far_status far_list_take(far_ctx *ctx, const char **p, int64_t number, char *out, bool *more)
+{
+    *p += strspn(*p, " \t");
+    const char *wrong = **p == '"' || **p == '`' ? take_quoted(p, out) : take_plain(p, out);
+    *more = **p == ',';
+    *p += *more;
+    return wrong ? fail_list(ctx, number, wrong) : FAR_OK;
+}
+
 typedef struct list {
     far_ctx *ctx;
     const far_frame *frame;
@@ -68,45 +110,6 @@ typedef struct list {
     unsigned char *used; /* per column */
     int64_t *cols, count;
 } list;
-
-static far_status fail_list(const list *l, const char *what)
-{
-    return far_fail(l->ctx, FAR_ERR_ARG, "name %lld of the list %s", (long long)l->count + 1, what);
-}
-
-static void skip_blanks(list *l)
-{
-    l->p += strspn(l->p, " \t");
-}
-
-/* A name in quotes, "" in them for one quote. */
-static far_status take_quoted(list *l)
-{
-    char *out = l->name;
-    for (l->p++; *l->p; l->p++) {
-        if (*l->p == '"' && *++l->p != '"') {
-            *out = 0;
-            skip_blanks(l);
-            return *l->p && *l->p != ',' ? fail_list(l, "goes on behind its closing quote")
-                                         : FAR_OK;
-        }
-        *out++ = *l->p;
-    }
-    return fail_list(l, "has no closing quote");
-}
-
-static far_status take_plain(list *l)
-{
-    size_t length = strcspn(l->p, ",");
-    const char *first = l->p;
-    l->p += length;
-    while (length > 0 && (first[length - 1] == ' ' || first[length - 1] == '\t')) {
-        length--;
-    }
-    memcpy(l->name, first, length);
-    l->name[length] = 0;
-    return length > 0 ? FAR_OK : fail_list(l, "is empty");
-}
 
 static far_status use_column(list *l, int64_t col)
 {
@@ -142,15 +145,26 @@ static far_status read_list(list *l)
 {
     far_status st;
     bool more;
+    int64_t number = 0;
     do {
-        skip_blanks(l);
-        FAR_TRY(*l->p == '"' ? take_quoted(l) : take_plain(l));
+        FAR_TRY(far_list_take(l->ctx, &l->p, ++number, l->name, &more));
         FAR_TRY(use_name(l));
-        more = *l->p == ',';
-        l->p += more;
     } while (more);
 done:
     return st;
+}
+
+/* What read_list said, unless the whole text is a name. */
+static far_status fail_comma(const list *l, far_status st, const char *text)
+{
+    char shown[64];
+    if (far_words_find(&l->frame->names, text) < 0) {
+        return st;
+    }
+    far_show(shown, sizeof shown, text, (int64_t)strlen(text));
+    return far_frame_fail(l->ctx, l->frame, FAR_ERR_ARG,
+                          "column '%s' has a comma or a quote in its name; put it in backquotes",
+                          shown);
 }
 
 far_status far_frame_list(far_ctx *ctx, const far_frame *frame, const char *text, int64_t *cols,
@@ -164,7 +178,8 @@ far_status far_frame_list(far_ctx *ctx, const far_frame *frame, const char *text
     FAR_TRY(far_alloc(ctx, (int64_t)strlen(text) + 1, &l.name));
     FAR_TRY(far_alloc(ctx, frame->cols, &l.used));
     FAR_TRY(far_alloc(ctx, frame->cols, &l.cols));
-    FAR_TRY(read_list(&l));
+    st = read_list(&l);
+    FAR_TRY(st == FAR_OK ? st : fail_comma(&l, st, text));
     memcpy(cols, l.cols, (size_t)l.count * sizeof *cols);
     *count = l.count;
 done:

@@ -1,6 +1,7 @@
 /* Frames from files: which format it is, and columns from the arrays of npy and npz. */
 #include "frame_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MAX_SHAPES 12 /* listed in a message */
@@ -14,8 +15,8 @@ static far_status fail_text(const far_input *in, const far_stored *a, int64_t i,
                           (long long)i + 1, (long long)j + 1, what);
 }
 
-static far_status read_texts(const far_input *in, const far_stored *a, int64_t j, far_words *words,
-                             int32_t *codes)
+static far_status read_texts(const far_input *in, const far_reading *how, const far_stored *a,
+                             int64_t j, far_words *words, int32_t *codes)
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < a->rows; i++) {
@@ -26,7 +27,7 @@ static far_status read_texts(const far_input *in, const far_stored *a, int64_t j
             return fail_text(in, a, i, j);
         }
         codes[i] = -1;
-        if (!far_is_missing(room, length)) {
+        if (!far_is_missing(how, room, length)) {
             FAR_TRY(far_words_add_room(words, length, &codes[i]));
         }
     }
@@ -40,7 +41,8 @@ static bool is_text(const far_stored *a)
 }
 
 /* Fills the columns from first on. */
-static far_status read_values(const far_input *in, const far_stored *a, far_frame *f, int64_t first)
+static far_status read_values(const far_input *in, const far_reading *how, const far_stored *a,
+                              far_frame *f, int64_t first)
 {
     far_status st = FAR_OK;
     for (int64_t j = 0; j < a->cols; j++) {
@@ -49,7 +51,7 @@ static far_status read_values(const far_input *in, const far_stored *a, far_fram
         if (is_text(a)) {
             c->kind = FAR_COLUMN_WORD;
             c->codes = (int32_t *)(void *)place;
-            FAR_TRY(read_texts(in, a, j, &f->words, c->codes));
+            FAR_TRY(read_texts(in, how, a, j, &f->words, c->codes));
         } else {
             c->numbers = place;
         }
@@ -68,9 +70,49 @@ static far_status allocate_values(far_frame *f, int64_t rows)
     return far_alloc(f->ctx, rows * f->cols, &f->block);
 }
 
+/* Numbers where they lie as the words they print as. */
+static far_status make_words(far_frame *f, far_column *c)
+{
+    far_status st = FAR_OK;
+    int32_t *codes = (int32_t *)(void *)c->numbers;
+    for (int64_t i = 0; i < f->rows; i++) {
+        char text[FAR_NUMBER_BYTES + 1];
+        double value = c->numbers[i];
+        int32_t code = -1;
+        text[far_number_print(text, value, 17)] = 0;
+        if (!isnan(value)) {
+            FAR_TRY(far_words_add(&f->words, text, &code));
+        }
+        memcpy(codes + i, &code, sizeof code); /* never past the number it stands for */
+    }
+    *c = (far_column){.kind = FAR_COLUMN_WORD, .codes = codes, .categorical = true};
+done:
+    return st;
+}
+
+/* Missing values and categorical columns that the caller named. */
+static far_status revise(far_frame *f, const far_reading *how)
+{
+    far_status st = FAR_OK;
+    int64_t *cols = NULL, count = 0;
+    far_frame_drop_missing(f, how);
+    if (how && how->categorical) {
+        far_frame_names_done(f);
+        FAR_TRY(far_alloc(f->ctx, f->cols, &cols));
+        FAR_TRY(far_frame_list(f->ctx, f, how->categorical, cols, &count));
+    }
+    for (int64_t k = 0; k < count; k++) {
+        far_column *c = &f->columns[cols[k]];
+        FAR_TRY(c->numbers ? make_words(f, c) : FAR_OK);
+    }
+done:
+    far_free(f->ctx, cols);
+    return st;
+}
+
 /* ---- npy ---- */
 
-static far_status read_npy(far_input *in, far_frame **out)
+static far_status read_npy(far_input *in, const far_reading *how, far_frame **out)
 {
     far_status st;
     far_stored a;
@@ -82,7 +124,8 @@ static far_status read_npy(far_input *in, far_frame **out)
         FAR_TRY(far_frame_add_name(f, ""));
     }
     FAR_TRY(allocate_values(f, a.rows));
-    FAR_TRY(read_values(in, &a, f, 0));
+    FAR_TRY(read_values(in, how, &a, f, 0));
+    FAR_TRY(revise(f, how));
     st = far_frame_finish(f, out);
     f = NULL;
 done:
@@ -184,7 +227,7 @@ done:
     return st;
 }
 
-static far_status read_arrays(const npz *z, far_frame *f)
+static far_status read_arrays(const npz *z, const far_reading *how, far_frame *f)
 {
     far_status st;
     int64_t first = 0;
@@ -193,7 +236,7 @@ static far_status read_arrays(const npz *z, far_frame *f)
     for (int64_t k = 0; k < z->count; k++) {
         const far_stored *a = &z->heads[k];
         FAR_TRY(name_array(f, z->arrays[k].name, a->cols));
-        FAR_TRY(read_values(&z->arrays[k].in, a, f, first));
+        FAR_TRY(read_values(&z->arrays[k].in, how, a, f, first));
         first += a->cols;
         far_input_clear(&z->arrays[k].in);
     }
@@ -201,7 +244,8 @@ done:
     return st;
 }
 
-static far_status read_npz(far_input *in, const char *member, far_frame **out)
+static far_status read_npz(far_input *in, const char *member, const far_reading *how,
+                           far_frame **out)
 {
     far_status st;
     npz z = {.ctx = in->ctx};
@@ -210,7 +254,8 @@ static far_status read_npz(far_input *in, const char *member, far_frame **out)
     FAR_TRY(open_npz(in, member, &z));
     FAR_TRY(check_arrays(in, &z, &cols));
     FAR_TRY(far_frame_create(in->ctx, in->label, cols, &f));
-    FAR_TRY(read_arrays(&z, f));
+    FAR_TRY(read_arrays(&z, how, f));
+    FAR_TRY(revise(f, how));
     st = far_frame_finish(f, out);
     f = NULL;
 done:
@@ -221,22 +266,59 @@ done:
 
 /* ---- any file ---- */
 
-static far_status parse(far_input *in, const char *member, far_frame **out)
+static far_status parse(far_input *in, const char *member, const far_reading *how, far_frame **out)
 {
     far_status st = far_input_unpack(in);
     if (st != FAR_OK) {
         return st;
     }
     if (far_npz_is(in)) {
-        return read_npz(in, member, out);
+        return read_npz(in, member, how, out);
     }
     if (member) {
         return far_npz_refuse_member(in, member);
     }
-    return far_npy_is(in) ? read_npy(in, out) : far_frame_read_csv(in, out);
+    return far_npy_is(in) ? read_npy(in, how, out) : far_frame_read_csv(in, how, out);
 }
 
-far_status far_frame_read(far_ctx *ctx, const char *path, const char *member, far_frame **out)
+/* ---- options ---- */
+
+void far_frame_opts_init(far_frame_opts *opts)
+{
+    *opts = (far_frame_opts){.size = sizeof *opts};
+}
+
+/* The words of the list; clear how->missing also on failure. */
+static far_status open_reading(far_ctx *ctx, const far_frame_opts *o, far_reading *how)
+{
+    far_status st = FAR_OK;
+    char *word = NULL;
+    const char *p = o ? o->missing : NULL;
+    *how = (far_reading){.missing = {.ctx = ctx}};
+    if (!o) {
+        return FAR_OK;
+    }
+    if (o->size != sizeof *o || (o->separator && strchr("\"\r\n#", o->separator))) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "opts are not initialised, or the separator is a quote, # or line end");
+    }
+    how->separator = o->separator;
+    how->categorical = o->categorical;
+    FAR_TRY(p ? far_alloc(ctx, (int64_t)strlen(p) + 1, &word) : FAR_OK);
+    for (int64_t number = 1, more = p != NULL; more; number++) {
+        int32_t at;
+        bool again;
+        FAR_TRY(far_list_take(ctx, &p, number, word, &again));
+        FAR_TRY(far_words_add(&how->missing, word, &at));
+        more = again;
+    }
+done:
+    far_free(ctx, word);
+    return st;
+}
+
+far_status far_frame_read(far_ctx *ctx, const char *path, const char *member,
+                          const far_frame_opts *opts, far_frame **out)
 {
     if (!ctx || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
@@ -245,11 +327,16 @@ far_status far_frame_read(far_ctx *ctx, const char *path, const char *member, fa
     if (!path || !*path) {
         return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
     }
+    far_reading how;
     far_input in = {0};
-    far_status st = far_input_load(ctx, path, &in);
+    far_status st = open_reading(ctx, opts, &how);
     if (st == FAR_OK) {
-        st = parse(&in, member, out);
+        st = far_input_load(ctx, path, &in);
     }
+    if (st == FAR_OK) {
+        st = parse(&in, member, &how, out);
+    }
+    far_words_clear(&how.missing);
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);
 }
@@ -261,7 +348,7 @@ far_status far_frame_parse_bytes(far_ctx *ctx, const char *label, const void *da
     far_input in = {0};
     *out = NULL;
     FAR_TRY(far_input_copy(ctx, label, data, size, &in));
-    FAR_TRY(parse(&in, member, out));
+    FAR_TRY(parse(&in, member, NULL, out));
 done:
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);

@@ -37,7 +37,7 @@ far_status far_json_numbers(const far_json *j, const char *key, int64_t count, b
 
 /* A name for each value of an enum from 0 on; NULL for what a file cannot hold. */
 typedef struct far_choices {
-    const char *names[4];
+    const char *names[6];
     int count;
 } far_choices;
 far_status far_json_choice(const far_json *j, const char *key, const far_choices *c, int32_t *out);

@@ -126,12 +126,12 @@ done:
 static far_status read_text(reading *r, far_frame **out)
 {
     if (r->set->form == FAR_FORM_CSV) {
-        return far_frame_read_csv(&r->files[0], out);
+        return far_frame_read_csv(&r->files[0], NULL, out);
     }
     far_input table = {.ctx = r->ctx};
     far_status st = add_header(r, &table);
     if (st == FAR_OK) {
-        st = far_frame_read_csv(&table, out);
+        st = far_frame_read_csv(&table, NULL, out);
     }
     far_input_clear(&table);
     return st;

@@ -56,6 +56,8 @@ static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit
     c.task = (far_task)o->task;
     c.standardize = o->standardize ? FAR_STANDARDIZE_BOTH : FAR_STANDARDIZE_NONE;
     c.impute = o->impute;
+    c.careful = o->careful;
+    c.keep = o->keep;
     FAR_TRY(far_examples_learn(ctx, frame, &c, &e));
     m->columns = e->columns;
     m->info.rows = e->rows;

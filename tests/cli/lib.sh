@@ -69,10 +69,11 @@ skip() {
     exit 77
 }
 
-# one_point ARCH: the model one.far of the single point x = 1, y = 1, as it is and without a ridge
+# one_point ARCH: the model one.far of the single point x = 1, y = 1, as it is and without a ridge,
+# which the theory knows by hand. fit wants more rows than that; these files are from before it did.
 one_point() {
     printf 'x,y\n1,1\n' >one.csv
-    "$FARFIELD" fit one.csv --target y --no-standardize --ridge 0 --arch "$1" -q -o one.far
+    cp "$models/one-${1// /-}.far" one.far
 }
 
 # waves N: a csv of two inputs and a smooth target y, N rows

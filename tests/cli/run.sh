@@ -10,7 +10,8 @@
 set -u
 here="$(cd "$(dirname "$0")" && pwd)"
 FARFIELD="$(realpath "${FARFIELD:?the command to test}")"
-export FARFIELD LC_ALL=C OMP_WAIT_POLICY=passive
+models="$here/models"
+export FARFIELD models LC_ALL=C OMP_WAIT_POLICY=passive
 
 fail() {
     echo "FAILED $name: $1"

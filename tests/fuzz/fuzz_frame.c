@@ -115,10 +115,14 @@ static void check_same(const far_frame *a, const far_frame *b)
     }
 }
 
-/* Blanks around a word are not part of it, but in quotes between tabs a tab is. */
+/* Blanks around a word are not part of it, but in quotes between tabs a tab is. What may be read in
+ * two ways, as 1,000, is settled by the commas that the file is written with. */
 static int words_keep(const far_frame *f)
 {
     for (int64_t j = 0; j < far_frame_cols(f); j++) {
+        if (f->columns[j].doubtful) {
+            return 0;
+        }
         for (int64_t i = 0; i < far_frame_level_count(f, j); i++) {
             const char *word = far_frame_level(f, j, i);
             if (*word == '\t' || word[strlen(word) - 1] == '\t') {

@@ -117,7 +117,7 @@ static const csv_case csv_cases[] = {
 static void expect_same_frame(const csv_case *c)
 {
     far_frame *f;
-    assert_int_equal(far_frame_read(ctx, "data.csv", NULL, &f), FAR_OK);
+    assert_int_equal(far_frame_read(ctx, "data.csv", NULL, NULL, &f), FAR_OK);
     assert_int_equal(far_frame_rows(f), c->rows);
     assert_int_equal(far_frame_cols(f), c->cols);
     for (int64_t j = 0; j < c->cols; j++) {

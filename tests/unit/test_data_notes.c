@@ -64,7 +64,7 @@ static void notes_are_no_arrays(void **state)
     assert_int_equal(far_array_read(ctx, "x.npz", "farfield.points", 2, &t), FAR_ERR_FORMAT);
     assert_int_equal(far_array_read(ctx, "x.npz", "none", 2, &t), FAR_ERR_ARG);
     assert_string_equal(far_ctx_message(ctx), "x.npz: has no array 'none'; it holds K");
-    must(far_frame_read(ctx, "x.npz", NULL, &f));
+    must(far_frame_read(ctx, "x.npz", NULL, NULL, &f));
     assert_int_equal(far_frame_cols(f), 2);
     far_frame_destroy(f);
     assert_int_equal(unlink("x.npz"), 0);

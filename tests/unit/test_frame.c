@@ -380,17 +380,18 @@ static void files_are_read_as_tables_are(void **state)
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     deflateEnd(&z);
     write_file("x.csv.gz", packed, sizeof packed - z.avail_out);
-    assert_int_equal(far_frame_read(ctx, "x.csv.gz", NULL, &f), FAR_OK);
+    assert_int_equal(far_frame_read(ctx, "x.csv.gz", NULL, NULL, &f), FAR_OK);
     expect_frame(f, "a,b*; 1,x");
     expect_bad_bytes(packed, 15, NULL, FAR_ERR_FORMAT,
                      "x: the gzip data end too early (truncated?)");
     unlink("x.csv.gz");
-    expect_failure(far_frame_read(ctx, "x.csv.gz", NULL, &f), FAR_ERR_IO, "x.csv.gz: no such file");
+    expect_failure(far_frame_read(ctx, "x.csv.gz", NULL, NULL, &f), FAR_ERR_IO,
+                   "x.csv.gz: no such file");
     assert_null(f);
-    expect_failure(far_frame_read(ctx, "", NULL, &f), FAR_ERR_ARG, "the path is empty");
-    expect_failure(far_frame_read(ctx, NULL, NULL, &f), FAR_ERR_ARG, "the path is empty");
-    expect_failure(far_frame_read(ctx, "x", NULL, NULL), FAR_ERR_ARG, "out is NULL");
-    assert_int_equal(far_frame_read(NULL, "x", NULL, &f), FAR_ERR_ARG);
+    expect_failure(far_frame_read(ctx, "", NULL, NULL, &f), FAR_ERR_ARG, "the path is empty");
+    expect_failure(far_frame_read(ctx, NULL, NULL, NULL, &f), FAR_ERR_ARG, "the path is empty");
+    expect_failure(far_frame_read(ctx, "x", NULL, NULL, NULL), FAR_ERR_ARG, "out is NULL");
+    assert_int_equal(far_frame_read(NULL, "x", NULL, NULL, &f), FAR_ERR_ARG);
 }
 
 static void standard_input_is_a_file(void **state)
@@ -402,7 +403,7 @@ static void standard_input_is_a_file(void **state)
     assert_true(old >= 0 && fd >= 0);
     dup2(fd, STDIN_FILENO);
     close(fd);
-    far_status st = far_frame_read(ctx, "-", NULL, &f);
+    far_status st = far_frame_read(ctx, "-", NULL, NULL, &f);
     dup2(old, STDIN_FILENO);
     close(old);
     assert_int_equal(st, FAR_OK);
@@ -519,7 +520,7 @@ static void add_member(zip_t *zip, const char *name, const char *descr, const ch
 static far_frame *read_npz(const char *member)
 {
     far_frame *f;
-    if (far_frame_read(ctx, "x.npz", member, &f) != FAR_OK) {
+    if (far_frame_read(ctx, "x.npz", member, NULL, &f) != FAR_OK) {
         fail_msg("%s", far_ctx_message(ctx));
     }
     return f;
@@ -544,7 +545,7 @@ static void npz_arrays_stand_side_by_side(void **state)
     expect_frame(read_npz("x"), "x_1,x_2; 1,2; 3,4; 5,6");
     expect_frame(read_npz("kind.npy"), "kind*; bb; a; bb");
     far_frame *f = (far_frame *)&test_heap;
-    expect_failure(far_frame_read(ctx, "x.npz", "w", &f), FAR_ERR_ARG,
+    expect_failure(far_frame_read(ctx, "x.npz", "w", NULL, &f), FAR_ERR_ARG,
                    "x.npz: has no array 'w'; it holds x, y, kind, z");
     assert_null(f);
     unlink("x.npz");
@@ -556,7 +557,7 @@ static void expect_bad_npz(zip_t *zip, const char *member, far_status status, co
     if (zip) {
         assert_int_equal(zip_close(zip), 0);
     }
-    far_status st = far_frame_read(ctx, "x.npz", member, &f);
+    far_status st = far_frame_read(ctx, "x.npz", member, NULL, &f);
     assert_null(f);
     expect_failure(st, status, message);
 }
@@ -757,6 +758,11 @@ static void lists_name_columns_and_matrices(void **state)
     expect_list(f, " a ,\t\"b, c\" , f g", "0 1 3 ");
     expect_list(f, "\"d\"\"e\"", "2 ");
     expect_list(f, "d\"e", "2 ");
+    expect_list(f, "`d\"e`,`b, c`", "2 1 ");
+    expect_list(f, "`f g` , a", "3 0 ");
+    int64_t some[5], found;
+    expect_failure(far_frame_list(ctx, f, "b, c", some, &found), FAR_ERR_ARG,
+                   "x: column 'b, c' has a comma or a quote in its name; put it in backquotes");
     far_frame_destroy(f);
     make_npz();
     f = read_npz(NULL);
@@ -779,6 +785,7 @@ static void lists_are_checked(void **state)
         {"a,", "name 2 of the list is empty"},
         {"a, ,b", "name 2 of the list is empty"},
         {"a,\"b", "name 2 of the list has no closing quote"},
+        {"a,`b", "name 2 of the list has no closing quote"},
         {"\"a\"b", "name 1 of the list goes on behind its closing quote"},
         {"a,b,a", "column 'a' is listed twice"},
         {"b,d", "x: there is no column 'd'; did you mean 'a'? The columns are a, b"},
@@ -873,6 +880,12 @@ static const char *const good_where[][2] = {
     {"`and` > 3", "00011"},
     {"`n` > 1", "01001"},
     {"`odd name` == 0", "11000"},
+    {"n is missing", "00100"},
+    {"n is not missing", "11011"},
+    {"not n is missing", "11011"},
+    {"n is not missing and kind is not missing", "11001"},
+    {"kind is missing or n == 1", "10010"},
+    {"(other is missing)", "00100"},
     {"`2019` == 7", "10010"},
     {"`2019` == 7 and not (`odd name` = 1)", "10000"},
     {" \t\n n \n > \r 1 \n ", "01001"},
@@ -970,6 +983,10 @@ static const char *const bad_where[][2] = {
     {"n not > 2", "column 3: expected " SIGNS " after 'n', found 'not'\nn not > 2\n  ^"},
     {"`odd name` 'a'",
      "column 12: expected " SIGNS " after `odd name`, found 'a'\n`odd name` 'a'\n           ^"},
+    {"n is", "column 5: expected 'missing' after 'is', found the end\nn is\n    ^"},
+    {"n is 3", "column 6: expected 'missing' after 'is', found '3'\nn is 3\n     ^"},
+    {"n is not 3", "column 10: expected 'missing' after 'is', found '3'\nn is not 3\n         ^"},
+    {"3 is missing", "column 1: only a column can be missing\n3 is missing\n^"},
     {"n >", "column 4: " OPERAND "the end\nn >\n   ^"},
     {"n > > 1", "column 5: " OPERAND "'>'\nn > > 1\n    ^"},
     {"n => 1", "column 4: " OPERAND "'>'\nn => 1\n   ^"},
@@ -1302,7 +1319,7 @@ static int break_every(far_status (*call)(void *), void *user, const char *label
 static far_status call_read(void *path)
 {
     far_frame *f = (far_frame *)&test_heap;
-    far_status st = far_frame_read(ctx, path, NULL, &f);
+    far_status st = far_frame_read(ctx, path, NULL, NULL, &f);
     assert_true((st == FAR_OK) == (f != NULL));
     far_frame_destroy(f);
     return st;

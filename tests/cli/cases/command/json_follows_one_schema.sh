@@ -19,10 +19,11 @@ name=$'a "b"\n\x1b[2J.csv'
 waves 31 >"$name"
 awk 'BEGIN { print "x,z,k"; for (i = 0; i < 17; i++) print i ^ 2 "," i * 7 % 17 "," (i % 2 ? "odd" : "even") }' >c.csv
 printf 'x,y\n1,1\n2,1\n4,1\n' >same.csv
+printf 'x,y\n1,1\n2,1\n4,2\n' >nearly.csv
 follows fit "$name" -t y -a 'dense ln relu dense'
-follows fit same.csv -t y -a 'dense relu dense'
+follows fit nearly.csv -t y -a 'dense relu dense'
 follows train "$name" -t y -a 'dense(5) tanh dense' -e 5 -o n.safetensors --track 'every=2 at-loss=0.5,1e-9'
-follows train same.csv -t y -a 'dense(3) relu dense' -e 2 --seeds 2
+follows train nearly.csv -t y -a 'dense(3) relu dense' -e 2 --seeds 2
 follows train c.csv -t k -a 'dense(3) relu dense' -e 2 -o k.safetensors
 follows gram --net n.safetensors "$name"
 follows kernel -a 'dense relu dense' --sup

@@ -36,6 +36,7 @@ predict 1 K.csv --y y.csv --ridge 1 -o nowhere/f.csv
 points 1e200 0 >huge.csv
 predict 1 K.csv --y huge.csv --ridge 1
 predict 1 K.csv --y y.csv --f0 huge.csv --ridge 1
-"$FARFIELD" train X.csv -t y -a 'dense(2) tanh dense' -e 1 -q -o net.safetensors
+printf 'x,y\n1,1\n2,0\n3,1\n' >T.csv
+"$FARFIELD" train T.csv -t y -a 'dense(2) tanh dense' -e 1 -q -o net.safetensors
 predict 1 --net net.safetensors X.csv -t y --ridge 1 --at other.csv
-only_files K.csv minus.csv skew.csv y.csv y3.csv X.csv other.csv huge.csv net.safetensors
+only_files T.csv K.csv minus.csv skew.csv y.csv y3.csv X.csv other.csv huge.csv net.safetensors

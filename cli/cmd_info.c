@@ -3,6 +3,7 @@
 #include "options.h"
 #include "report.h"
 
+#include <farfield/predictor.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -31,6 +32,21 @@ static const char ABOUT[] =
     "Tells what this build is. 'info arch' prints the architecture language with every default;\n"
     "'info arch TEXT' checks a text and prints its canonical form.";
 
+static void tell_xgboost(far_result *r, far_ctx *ctx)
+{
+    const char *version = far_xgboost_version(ctx), *file = far_xgboost_file(ctx);
+    far_result_open(r, "xgboost");
+    far_result_text(r, "version", version, NULL, NULL);
+    far_result_text(r, "file", file, NULL, NULL);
+    far_result_text(r, "settings", FAR_XGBOOST_SETTINGS, NULL, NULL);
+    far_result_close(r);
+    if (version) {
+        far_result_say(r, "xgboost", "%s, %s", version, file);
+    } else {
+        far_result_say(r, "xgboost", "%s", far_ctx_message(ctx));
+    }
+}
+
 static int tell_build(session *s, const common_args *a)
 {
     report out;
@@ -43,6 +59,7 @@ static int tell_build(session *s, const common_args *a)
     far_result_text(r, "compiler", COMPILER, "compiler", NULL);
     far_result_text(r, "build", FAR_BUILD_TYPE, "build", NULL);
     far_result_text(r, "libraries", FAR_BUILD_LIBRARIES, "libraries", NULL);
+    tell_xgboost(r, s->ctx);
     return report_end(&out, code);
 }
 

@@ -124,6 +124,31 @@ static void put_model(far_result *r, const far_comparison *c, int64_t model, int
     far_result_close(r);
 }
 
+/* Whether boosted trees are among the models that have scores. */
+static bool has_trees(const far_comparison *c)
+{
+    const far_compare_row *row;
+    int64_t i = 0;
+    while ((row = far_comparison_row(c, i)) &&
+           !(strcmp(row->model, "xgboost") == 0 && comparison_scored(row))) {
+        i++;
+    }
+    return row != NULL;
+}
+
+static void put_xgboost(far_result *r, const far_comparison *c, far_ctx *ctx)
+{
+    const char *version = has_trees(c) ? far_xgboost_version(ctx) : NULL;
+    if (version) {
+        far_result_open(r, "xgboost");
+        far_result_text(r, "version", version, NULL, NULL);
+        far_result_text(r, "settings", FAR_XGBOOST_SETTINGS, NULL, NULL);
+        far_result_close(r);
+        far_result_for(r, FAR_FOR_PEOPLE);
+        far_result_line(r, "xgboost: version %s, %s.", version, FAR_XGBOOST_SETTINGS);
+    }
+}
+
 static void put_json(far_result *r, const far_comparison *c, const far_comparison_info *i)
 {
     far_result_text(r, "target", i->target, NULL, NULL);
@@ -444,7 +469,7 @@ static void put_title(far_result *r, const far_comparison_info *info)
                     (unsigned long long)(info->first_seed + (uint64_t)info->seeds - 1));
 }
 
-void comparison_tell(far_result *r, const far_comparison *c)
+void comparison_tell(far_result *r, far_ctx *ctx, const far_comparison *c)
 {
     far_comparison_info info = far_comparison_describe(c);
     put_json(r, c, &info);
@@ -455,6 +480,8 @@ void comparison_tell(far_result *r, const far_comparison *c)
     far_result_heading(r, "Scores");
     far_result_for(r, FAR_FOR_PEOPLE);
     put_table(r, c, &info);
+    far_result_for(r, FAR_FOR_ALL);
+    put_xgboost(r, c, ctx);
     far_result_for(r, FAR_FOR_TEXT);
     far_result_line(r, "%s", "");
     put_sentences(r, c, false);

@@ -10,7 +10,7 @@
 /* Whether there is anything but a message to show. */
 bool comparison_scored(const far_compare_row *r);
 /* All but the pictures. */
-void comparison_tell(far_result *r, const far_comparison *c);
+void comparison_tell(far_result *r, far_ctx *ctx, const far_comparison *c);
 
 /* compare.json (which is text), compare.csv and predictions.csv in folder, each whole or not at
  * all. Returns an exit code, with a line on stderr if it is not 0. */

@@ -345,7 +345,7 @@ int comparison_show(session *s, const common_args *a, const far_comparison *c, c
     far_comparison_info info = far_comparison_describe(c);
     snprintf(title, sizeof title, "Models of %s, out of range where %s", info.target, info.shift);
     int code = report_begin(s, a, title, &r);
-    comparison_tell(r.result, c);
+    comparison_tell(r.result, s->ctx, c);
     columns_tell(r.result, far_comparison_columns(c));
     code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
     put_scores(&r, c, &info);

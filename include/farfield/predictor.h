@@ -52,16 +52,21 @@ FAR_API FAR_NODISCARD far_status far_predictor_fit(far_ctx *ctx, const far_frame
 FAR_API FAR_NODISCARD far_status far_predictor_fit_linear(far_ctx *ctx, const far_frame *frame,
                                                           const far_columns_opts *opts,
                                                           double ridge, far_predictor **out);
-/* Boosted trees by the XGBoost C library, opened at run time: its defaults, squared error, rounds
- * rounds, seed; one target of numbers. FAR_ERR_BACKEND: the library is not there (the message names
- * the package) or refused, with its own words. */
+/* Boosted trees by the XGBoost C library, opened at run time: the defaults of its versions 2 and 3
+ * (which 1.7 is told: FAR_XGBOOST_SETTINGS), rounds rounds, seed; one target of numbers.
+ * FAR_ERR_BACKEND: the library is not there (the message names the package) or refused, with its
+ * own words. */
 FAR_API FAR_NODISCARD far_status far_predictor_fit_trees(far_ctx *ctx, const far_frame *frame,
                                                          const far_columns_opts *opts,
                                                          int64_t rounds, uint64_t seed,
                                                          far_predictor **out);
-/* "1.7.4", valid until the next call in this thread, or NULL with the reason in the context's
- * message. */
+#define FAR_XGBOOST_SETTINGS                                                                       \
+    "tree_method=hist, max_bin=256, base_score=mean, max_depth=6, eta=0.3, lambda=1"
+/* "1.7.4", and the path of the file: that of the environment variable FARFIELD_XGBOOST; else PyPI's
+ * under VIRTUAL_ENV or beside a python3 on PATH; else the system's. Valid until the next call in
+ * this thread, or NULL with the reason in the context's message. */
 FAR_API const char *far_xgboost_version(far_ctx *ctx);
+FAR_API const char *far_xgboost_file(far_ctx *ctx);
 /* The mean of count predictors of the same inputs and outputs, which belong to it from then on; on
  * failure they stay the caller's. */
 FAR_API FAR_NODISCARD far_status far_predictor_committee(far_ctx *ctx,

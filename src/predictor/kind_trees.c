@@ -273,9 +273,22 @@ done:
 
 /* ---- values -------------------------------------------------------------------------------- */
 
+/* XGBoost may read the text of another version otherwise than it was meant; what its leaves do not
+ * allow is told. */
 static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
 {
-    return z->rows > 0 ? far_booster_eval(ctx, ((const trees *)self)->booster, z, out) : FAR_OK;
+    const trees *t = self;
+    far_status st = z->rows > 0 ? far_booster_eval(ctx, t->booster, z, out) : FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && i < z->rows; i++) {
+        double f = *(const double *)far_mat_row(out, i);
+        if (!(f >= t->lowest && f <= t->highest)) {
+            st = far_fail(ctx, FAR_ERR_BACKEND,
+                          "XGBoost predicts %.9g for row %lld, which the leaves of these trees do "
+                          "not allow: its version may be another than that which wrote them",
+                          f, (long long)i + 1);
+        }
+    }
+    return st;
 }
 
 /* Far enough out every component that is not 0 has passed every split; those are of float32. */

@@ -15,7 +15,7 @@
 far_status far_linear_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,
                               double *ridge, far_mat *out);
 
-/* Boosted trees by the XGBoost C library, opened at run time: its defaults, squared error, rounds
+/* Boosted trees by the XGBoost C library, opened at run time, with FAR_XGBOOST_SETTINGS: rounds
  * rounds, seed. FAR_ERR_BACKEND: the library is not there (the message names the package) or
  * refused, with its own words. */
 far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,

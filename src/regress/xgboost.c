@@ -1,13 +1,16 @@
 /* Boosted trees by the XGBoost C library, which is opened when it is asked for and need not be
  * there. The functions used are those of its 1.7 and later. */
+#define _GNU_SOURCE
 #include "baseline_internal.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHOSEN_FILE "FARFIELD_XGBOOST"
 
@@ -57,21 +60,64 @@ static void *open_file(const char *name)
     return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
+/* The file that pip installed under the prefix of a Python; NULL: there is none. */
+static void *open_under(const char *prefix)
+{
+    char pattern[PATH_MAX];
+    glob_t found = {0};
+    void *file = NULL;
+    int length = snprintf(pattern, sizeof pattern,
+                          "%s/lib/python3*/*-packages/xgboost/lib/libxgboost.so", prefix);
+    if (length > 0 && (size_t)length < sizeof pattern && glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = found.gl_pathc; i > 0 && !file; i--) { /* the latest Python first */
+            file = open_file(found.gl_pathv[i - 1]);
+        }
+    }
+    globfree(&found);
+    return file;
+}
+
+/* That of the first python3 on PATH which has one. Debian's pip installs under PREFIX/local. */
+static void *open_on_path(void)
+{
+    char python[PATH_MAX], prefix[PATH_MAX];
+    const char *path = getenv("PATH");
+    void *file = NULL;
+    while (path && *path && !file) {
+        int length = (int)strcspn(path, ":");
+        snprintf(python, sizeof python, "%.*s/python3", length, path);
+        if (length > 0 && access(python, X_OK) == 0) {
+            snprintf(prefix, sizeof prefix, "%.*s/..", length, path);
+            file = open_under(prefix);
+            if (!file) {
+                snprintf(prefix, sizeof prefix, "%.*s/../local", length, path);
+                file = open_under(prefix);
+            }
+        }
+        path += length + (path[length] == ':');
+    }
+    return file;
+}
+
+static void *open_any(void)
+{
+    const char *environment = getenv("VIRTUAL_ENV");
+    void *file = environment && *environment ? open_under(environment) : NULL;
+    file = file ? file : open_on_path();
+    file = file ? file : open_file("libxgboost.so.0");
+    return file ? file : open_file("libxgboost.so");
+}
+
 static far_status find_file(far_ctx *ctx, library *lib)
 {
     const char *chosen = getenv(CHOSEN_FILE);
-    if (chosen && *chosen) {
-        lib->file = open_file(chosen);
-    } else {
-        lib->file = open_file("libxgboost.so.0");
-        lib->file = lib->file ? lib->file : open_file("libxgboost.so");
-    }
+    lib->file = chosen && *chosen ? open_file(chosen) : open_any();
     if (!lib->file) {
         const char *reason = dlerror();
         return far_fail(
             ctx, FAR_ERR_BACKEND,
-            "XGBoost could not be opened (%s); install Debian's libxgboost0, or set " CHOSEN_FILE
-            "=/path/to/libxgboost.so",
+            "XGBoost could not be opened (%s); install Debian's libxgboost0 or PyPI's xgboost, or "
+            "set " CHOSEN_FILE "=/path/to/libxgboost.so",
             reason ? reason : "no reason given");
     }
     return FAR_OK;
@@ -126,6 +172,22 @@ const char *far_xgboost_version(far_ctx *ctx)
         int major, minor, patch;
         lib.version(&major, &minor, &patch);
         snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+    }
+    library_close(&lib);
+    return st == FAR_OK ? text : NULL;
+}
+
+const char *far_xgboost_file(far_ctx *ctx)
+{
+    static _Thread_local char text[PATH_MAX];
+    library lib = {0};
+    Dl_info where = {0};
+    far_status st = library_open(ctx, &lib);
+    if (st == FAR_OK) {
+        bool found = dladdr(dlsym(lib.file, symbols[0].name), &where) && where.dli_fname;
+        if (!found || !realpath(where.dli_fname, text)) {
+            snprintf(text, sizeof text, "%s", found ? where.dli_fname : "unknown");
+        }
     }
     library_close(&lib);
     return st == FAR_OK ? text : NULL;
@@ -197,11 +259,22 @@ static far_status set_param(const far_booster *b, const char *name, const char *
                      "set its parameters");
 }
 
-/* What is not set here is as the library has it: trees of depth 6, eta 0.3, squared error. */
-static far_status make_booster(far_booster *b, const handle *train, uint64_t seed)
+static double mean_of(const far_mat *y)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < y->rows; i++) {
+        sum += *(const double *)far_mat_row(y, i);
+    }
+    return (double)(sum / (long double)y->rows);
+}
+
+/* What is not set here is as the library has it: trees of depth 6, eta 0.3. What is set are the
+ * defaults of its versions 2 and 3, so that 1.7 has them too: FAR_XGBOOST_SETTINGS. */
+static far_status make_booster(far_booster *b, const handle *train, const far_mat *y, uint64_t seed)
 {
     far_status st;
-    char threads[16], seed_text[24];
+    char threads[16], seed_text[24], base[32];
+    snprintf(base, sizeof base, "%.9g", mean_of(y));
     snprintf(threads, sizeof threads, "%d", far_ctx_threads(b->ctx));
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed & INT64_MAX); /* it wants it signed */
     FAR_TRY(succeeded(b->ctx, &b->lib, b->lib.booster_create(train, 1, &b->booster), "start"));
@@ -209,6 +282,9 @@ static far_status make_booster(far_booster *b, const handle *train, uint64_t see
     FAR_TRY(set_param(b, "nthread", threads));
     FAR_TRY(set_param(b, "seed", seed_text));
     FAR_TRY(set_param(b, "objective", "reg:squarederror"));
+    FAR_TRY(set_param(b, "tree_method", "hist"));
+    FAR_TRY(set_param(b, "max_bin", "256"));
+    FAR_TRY(set_param(b, "base_score", base));
 done:
     return st;
 }
@@ -275,7 +351,7 @@ far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int
     FAR_TRY(check_boosting(ctx, x, rounds));
     FAR_TRY(booster_new(ctx, &b));
     FAR_TRY(make_training(b, x, y, &train));
-    FAR_TRY(make_booster(b, &train, seed));
+    FAR_TRY(make_booster(b, &train, y, seed));
     FAR_TRY(boost(b, train, rounds));
     *out = b;
 done:
@@ -315,16 +391,36 @@ far_status far_booster_save(const far_booster *b, far_text *out)
     return st;
 }
 
+/* From 3.1 on base_score is written as a list, "[5E-1]", which earlier versions take for another
+ * number without a word. All of them read it without the brackets. */
+static int64_t drop_brackets(char *text, int64_t size)
+{
+    static const char KEY[] = "\"base_score\":\"[";
+    char *key = memmem(text, (size_t)size, KEY, sizeof KEY - 1);
+    char *open = key ? key + sizeof KEY - 2 : NULL;
+    char *close = key ? memchr(open, ']', (size_t)(text + size - open)) : NULL;
+    if (!close) {
+        return size;
+    }
+    memmove(open, open + 1, (size_t)(close - open - 1));
+    memmove(close - 1, close + 1, (size_t)(text + size - close - 1));
+    return size - 2;
+}
+
 far_status far_booster_load(far_ctx *ctx, const void *data, int64_t size, far_booster **out)
 {
     far_status st;
     far_booster *b = NULL;
+    char *text = NULL;
+    FAR_TRY(far_copy_text(ctx, data, size, &text));
+    size = drop_brackets(text, size);
     FAR_TRY(booster_new(ctx, &b));
     FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_create(NULL, 0, &b->booster), "start"));
-    FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_load(b->booster, data, (uint64_t)size), "load"));
+    FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_load(b->booster, text, (uint64_t)size), "load"));
     *out = b;
     b = NULL;
 done:
+    far_free(ctx, text);
     far_booster_destroy(b);
     return st;
 }

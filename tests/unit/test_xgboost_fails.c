@@ -44,6 +44,9 @@ static void every_answer_is_heard(void **state)
         {"nthread", "could not set its parameters"},
         {"seed", "could not set its parameters"},
         {"objective", "could not set its parameters"},
+        {"tree_method", "could not set its parameters"},
+        {"max_bin", "could not set its parameters"},
+        {"base_score", "could not set its parameters"},
         {"update", "XGBoost could not fit: it broke"},
         {"predict", "XGBoost could not predict: it broke"},
         {"short", "XGBoost gave 1 predictions for 2 rows"},
@@ -69,6 +72,7 @@ static void every_answer_is_heard(void **state)
     assert_true(out[0] == 7 && out[1] == 7);
     assert_int_equal(live_handles(), 0);
     assert_string_equal(far_xgboost_version(ctx), "1.7.4");
+    assert_non_null(strstr(far_xgboost_file(ctx), "fake_xgboost"));
 }
 
 int main(void)

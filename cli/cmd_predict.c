@@ -55,9 +55,11 @@ static const option OPTIONS[] = {
      "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
     TABLE_OPTIONS(AT(table)),
     {"--std", 0, OPTION_FLAG, AT(std), NULL, "standard deviations too", 0, 0},
-    {"--spread", 0, OPTION_CHOICE, AT(spread), "calibrated|posterior|ensemble",
-     "which (implies --std): of a new observation; of the posterior with\n"
-     "amplitude one; over trained networks, from their random start",
+    {"--spread", 0, OPTION_CHOICE, AT(spread), "calibrated|posterior|ensemble|likelihood",
+     "which (implies --std): of a new observation, so that mean +- 1.96 std\n"
+     "holds 95% of them; of the posterior with amplitude one; over trained\n"
+     "networks, from their random start; of a new observation by the\n"
+     "marginal likelihood",
      0, 0},
     {"--time", 0, OPTION_NUMBER, AT(time), "T", "stop gradient flow at time T", 0, 1},
     {"--steps", 0, OPTION_COUNT, AT(steps), "K", "stop gradient descent after K steps", 1,

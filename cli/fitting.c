@@ -44,6 +44,8 @@ const option FIT_OPTIONS[] = {
      "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
     {"--packed", 0, OPTION_FLAG, AT(packed), NULL,
      "half the memory, more time (by itself where memory is short)", 0, 0},
+    {"--allow-unbounded", 0, OPTION_FLAG, AT(allow_unbounded), NULL,
+     "auto may choose a network whose predictions run away", 0, 0},
     {"--no-extremes", 0, OPTION_FLAG, AT(no_extremes), NULL,
      "leave out lambda_min, lambda_max and the condition number", 0, 0},
 };
@@ -105,6 +107,7 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->seed = (uint64_t)args->seed;
     opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;
     opts->memory = args->memory;
+    opts->allow_unbounded = args->allow_unbounded;
     opts->extremes = !args->no_extremes;
     return read_ridge(verb_name, args->ridge, opts);
 }

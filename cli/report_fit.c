@@ -10,18 +10,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_BARS = 24, MOST_ROWS = 2000 };
+enum { MOST_NETWORKS = 24, MOST_ROWS = 2000, MOST_CLASSES = 20 };
+#define SURE 2.0 /* standard errors */
 
 /* ---- sentences ----------------------------------------------------------------------------- */
+
+/* At the edge, larger is worse: log loss of classes, else what is left unexplained; NAN: unknown.
+ */
+static double edge_loss(const far_candidate *c)
+{
+    return isnan(c->edge_log_loss) ? 1 - c->edge_r2 : c->edge_log_loss;
+}
+
+/* The bounded network that was chosen and the unbounded one that predicts the edge best, if that is
+ * better by more than chance. */
+static bool bounds_cost(const far_model_info *i, far_candidate *chosen, far_candidate *other)
+{
+    *chosen = *other = (far_candidate){.edge_r2 = NAN, .edge_log_loss = NAN, .edge_doubt = NAN};
+    for (int64_t k = 0; k < i->candidate_count; k++) {
+        far_candidate c = i->candidates[k];
+        if (c.chosen) {
+            *chosen = c;
+        } else if (!c.bounded && !(edge_loss(&c) >= edge_loss(other))) {
+            *other = c;
+        }
+    }
+    return chosen->bounded && edge_loss(chosen) - edge_loss(other) > SURE * other->edge_doubt;
+}
+
+/* "R2 0.32 without a norm, 0.07 with" */
+static void say_cost(const far_candidate *chosen, const far_candidate *other, char *out,
+                     size_t size)
+{
+    bool classes = !isnan(other->edge_log_loss);
+    snprintf(out, size, "%s %.2f without a norm, %.2f with", classes ? "log loss" : "R2",
+             classes ? other->edge_log_loss : other->edge_r2,
+             classes ? chosen->edge_log_loss : chosen->edge_r2);
+}
 
 static void tell_verdicts(far_result *r, const far_model_info *i)
 {
     int64_t count = i->candidate_count;
+    far_candidate chosen, other;
     far_result_for(r, FAR_FOR_PAGE);
-    far_result_verdict(r, FAR_TONE_PLAIN,
-                       "%lld rows, %lld inputs: training R^{2} %.4g; the system is solved to a "
-                       "residual of %.1g.",
-                       (long long)i->rows, (long long)i->inputs, i->r2_train, i->residual);
+    if (i->task == FAR_TASK_CLASSIFY) {
+        far_result_verdict(r, FAR_TONE_PLAIN,
+                           "%lld rows, %lld inputs: leave-one-out accuracy %.4g, log loss %.4g "
+                           "(training accuracy %.4g).",
+                           (long long)i->rows, (long long)i->inputs, i->loo_accuracy,
+                           i->loo_log_loss, i->accuracy_train);
+    } else {
+        far_result_verdict(r, FAR_TONE_PLAIN,
+                           "%lld rows, %lld inputs: leave-one-out R^{2} %.4g, RMSE %.4g (training "
+                           "R^{2} %.4g).",
+                           (long long)i->rows, (long long)i->inputs, i->loo_r2, i->loo_rmse,
+                           i->r2_train);
+    }
     for (int64_t k = 0; k < count; k++) {
         far_candidate c = i->candidates[k];
         if (c.chosen || count == 1) {
@@ -31,6 +75,12 @@ static void tell_verdicts(far_result *r, const far_model_info *i)
                                          : "Its kernel is not bounded: nothing keeps predictions "
                                            "from running away (farfield certify tells where to).");
         }
+    }
+    if (bounds_cost(i, &chosen, &other)) {
+        char words[96];
+        say_cost(&chosen, &other, words, sizeof words);
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "Boundedness costs accuracy at the edge of the data: %s.", words);
     }
     if (i->conflicts > 0) {
         far_result_verdict(r, FAR_TONE_BAD,
@@ -65,11 +115,46 @@ static void tell_outputs(far_result *r, const far_model_info *i)
     far_result_text(r, "task", word_of(TASK_LIST, i->task), NULL, NULL);
 }
 
+/* The headline: how good it is on rows that it has not seen, then on those that it has. */
+static void tell_scores(far_result *r, const far_model_info *i)
+{
+    char rows[96] = "";
+    if (i->loo_rows < i->rows) {
+        snprintf(rows, sizeof rows, "; %lld of the rows, each predicted from all others",
+                 (long long)i->loo_rows);
+    }
+    if (i->task == FAR_TASK_CLASSIFY) {
+        far_result_number(r, "loo_accuracy", i->loo_accuracy, "LOO accuracy",
+                          "%.4g (log loss %.4g, Brier %.4g, ECE %.4g%s)", i->loo_accuracy,
+                          i->loo_log_loss, i->loo_brier, i->loo_ece, rows);
+        far_result_number(r, "loo_log_loss", i->loo_log_loss, NULL, NULL);
+        far_result_number(r, "loo_brier", i->loo_brier, NULL, NULL);
+        far_result_number(r, "loo_ece", i->loo_ece, NULL, NULL);
+        far_result_number(r, "accuracy_train", i->accuracy_train, "train accuracy",
+                          "%.4g (log loss %.4g)", i->accuracy_train, i->log_loss_train);
+        far_result_number(r, "log_loss_train", i->log_loss_train, NULL, NULL);
+        far_result_number(r, "temperature", i->temperature, NULL, NULL);
+    } else {
+        far_result_number(r, "loo_r2", i->loo_r2, "LOO R2", "%.4g (RMSE %.4g%s)", i->loo_r2,
+                          i->loo_rmse, rows);
+        far_result_number(r, "loo_rmse", i->loo_rmse, NULL, NULL);
+    }
+    bool numbers = i->task == FAR_TASK_REGRESS;
+    far_result_number(r, "r2_train", i->r2_train, numbers ? "train R2" : NULL, "%.4g (RMSE %.4g)",
+                      i->r2_train, i->rmse_train);
+    if (numbers) {
+        far_result_number(r, "rmse_train", i->rmse_train, NULL, NULL);
+    }
+    far_result_count(r, "loo_rows", i->loo_rows, NULL, NULL);
+}
+
 static void tell_matrix(far_result *r, const far_model_info *i)
 {
     bool solved = !isnan(i->condition);
-    far_result_number(r, "ridge", i->ridge, "ridge", "%.4g (%.4g of the mean diagonal %.4g)",
-                      i->ridge, i->ridge_relative, i->mean_diagonal);
+    far_result_number(r, "ridge", i->ridge, "ridge", "%.4g (%.4g of the mean diagonal %.4g%s)",
+                      i->ridge, i->ridge_relative, i->mean_diagonal,
+                      i->noise_free ? "; the noise-free limit: the data are interpolated" : "");
+    far_result_flag(r, "noise_free", i->noise_free, NULL, NULL);
     far_result_number(r, "ridge_relative", i->ridge_relative, NULL, NULL);
     far_result_number(r, "mean_diagonal", i->mean_diagonal, NULL, NULL);
     far_result_number(r, "residual", i->residual, "residual", "%.2g", i->residual);
@@ -79,7 +164,6 @@ static void tell_matrix(far_result *r, const far_model_info *i)
     far_result_number(r, "lambda_min", i->lambda_min, NULL, NULL);
     far_result_number(r, "lambda_max", i->lambda_max, NULL, NULL);
     far_result_number(r, "log_det", i->log_det, NULL, NULL);
-    far_result_number(r, "r2_train", i->r2_train, "train R2", NULL);
 }
 
 /* With the architecture given only the ridge was chosen. */
@@ -90,10 +174,9 @@ static void tell_choice(far_result *r, const far_model_info *i)
     }
     far_candidate c = i->candidates[0];
     if (isfinite(c.log_likelihood)) {
-        far_result_say(r, "LOO R2", "%.6g (log likelihood per row %.4g)", c.loo_r2,
-                       c.log_likelihood);
+        far_result_say(r, "log lik/row", "%.4g", c.log_likelihood);
     } else { /* targets that do not vary are as likely as one likes */
-        far_result_say(r, "LOO R2", "%.6g (no log likelihood: the targets do not vary)", c.loo_r2);
+        far_result_say(r, "log lik/row", "none: the targets do not vary");
     }
 }
 
@@ -133,38 +216,117 @@ static void tell_cost(far_result *r, const far_model_info *i)
     far_result_text(r, "storage", storage, NULL, NULL);
 }
 
+static void candidate_cells(far_result *r, const far_model_info *i, int64_t k)
+{
+    far_candidate c = i->candidates[k], chosen, other;
+    bounds_cost(i, &chosen, &other);
+    bool barred = !c.bounded && chosen.bounded;
+    far_result_cell_text(r, "%lld%s", (long long)k + 1, c.chosen ? " *" : "");
+    far_result_cell_text(r, "%s", c.arch);
+    far_result_cell(r, c.ridge);
+    far_result_cell(r, c.loo_log_loss);
+    far_result_cell(r, c.loo_r2);
+    far_result_cell(r, c.edge_log_loss);
+    far_result_cell(r, c.edge_r2);
+    far_result_cell(r, c.edge_doubt);
+    far_result_cell(r, isfinite(c.log_likelihood) ? c.log_likelihood : NAN);
+    far_result_cell_text(r, "%s", c.bounded ? "yes" : barred ? "no, never chosen" : "no");
+    far_result_cell_flag(r, c.bounded);
+    far_result_cell_flag(r, c.chosen);
+}
+
 static void tell_candidates(far_result *r, const far_model_info *i)
 {
-    static const far_result_column COLUMNS[] = {{NULL, "no.", NULL},
-                                                {"arch", "architecture", NULL},
-                                                {"ridge", "ridge", "%8.3g"},
-                                                {"loo_r2", "LOO R2", "%7.4f"},
-                                                {"edge_r2", "edge R2", "%7.4f"},
-                                                {"log_likelihood", "log lik/row", "%11.4f"},
-                                                {NULL, "bounded", NULL},
-                                                {"bounded", NULL, NULL},
-                                                {"chosen", NULL, NULL}};
+    bool classes = i->task == FAR_TASK_CLASSIFY;
+    const far_result_column columns[] = {
+        {NULL, "no.", NULL},
+        {"arch", "architecture", NULL},
+        {"ridge", "ridge", "%8.3g"},
+        {classes ? "loo_log_loss" : NULL, classes ? "LOO loss" : NULL, "%8.4f"},
+        {"loo_r2", classes ? NULL : "LOO R2", "%7.4f"},
+        {classes ? "edge_log_loss" : NULL, classes ? "edge loss" : NULL, "%9.4f"},
+        {"edge_r2", classes ? NULL : "edge R2", "%7.4f"},
+        {"edge_doubt", NULL, "%7.4f"},
+        {"log_likelihood", "log lik/row", "%11.4f"},
+        {NULL, "bounded", NULL},
+        {"bounded", NULL, NULL},
+        {"chosen", NULL, NULL}};
     int64_t count = i->candidate_count;
+    far_candidate chosen, other;
     far_result_for(r, count < 2 ? FAR_FOR_JSON : FAR_FOR_ALL);
     far_result_heading(r, "chosen among");
     far_result_table(r, "candidates",
                      "What it was chosen from (* the one). LOO: leave-one-out, every row predicted "
-                     "from the others. Edge: the outermost tenth predicted from the rest, where "
-                     "that could decide. Unbounded ones are never chosen.",
-                     COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+                     "from the others; of classes the log loss decides. Edge: the outermost tenth "
+                     "predicted from the rest, which decides among equals. Unbounded ones are "
+                     "chosen with --allow-unbounded only.",
+                     columns, sizeof columns / sizeof columns[0]);
     for (int64_t k = 0; k < count; k++) {
-        far_candidate c = i->candidates[k];
-        far_result_cell_text(r, "%lld%s", (long long)k + 1, c.chosen ? " *" : "");
-        far_result_cell_text(r, "%s", c.arch);
-        far_result_cell(r, c.ridge);
-        far_result_cell(r, c.loo_r2);
-        far_result_cell(r, c.edge_r2);
-        far_result_cell(r, isfinite(c.log_likelihood) ? c.log_likelihood : NAN);
-        far_result_cell_text(r, "%s", c.bounded ? "yes" : "no, never chosen");
-        far_result_cell_flag(r, c.bounded);
-        far_result_cell_flag(r, c.chosen);
+        candidate_cells(r, i, k);
+    }
+    far_result_for(r, FAR_FOR_TEXT);
+    if (bounds_cost(i, &chosen, &other)) {
+        far_result_line(r, "%s", "");
+        char words[96];
+        say_cost(&chosen, &other, words, sizeof words);
+        far_result_line(r, "boundedness costs accuracy at the edge of the data: %s", words);
+        far_result_line(r, "(--allow-unbounded lets such a network be chosen)");
     }
     far_result_for(r, FAR_FOR_ALL);
+}
+
+static int64_t largest(const double *values, int64_t count)
+{
+    int64_t best = 0;
+    for (int64_t k = 1; k < count; k++) {
+        best = values[k] > values[best] ? k : best;
+    }
+    return best;
+}
+
+static void show_confusion(far_result *r, const far_model_info *i, const double *counts)
+{
+    int64_t classes = i->outputs;
+    far_result_column columns[MOST_CLASSES + 1] = {{NULL, "truth", NULL}};
+    for (int64_t k = 0; k < classes; k++) {
+        columns[k + 1] = (far_result_column){NULL, far_columns_class(i->columns, k), "%.0f"};
+    }
+    far_result_for(r, FAR_FOR_PAGE);
+    far_result_table(r, NULL,
+                     "Confusion matrix, leave-one-out: rows by their class, columns by the class "
+                     "that the other rows make likeliest.",
+                     columns, classes + 1);
+    for (int64_t k = 0; k < classes; k++) {
+        far_result_cell_text(r, "%s", columns[k + 1].head);
+        for (int64_t e = 0; e < classes; e++) {
+            far_result_cell(r, counts[k * classes + e]);
+        }
+    }
+    far_result_for(r, FAR_FOR_ALL);
+}
+
+/* Rows: the truth; columns: the class that the other rows make likeliest. */
+static void tell_confusion(far_result *r, const far_model_info *i)
+{
+    int64_t classes = i->outputs, shape[] = {classes, classes};
+    far_mat left = i->loo, y = i->y;
+    double *counts = calloc((size_t)(classes * classes), sizeof *counts);
+    far_result_check(r, counts ? FAR_OK : FAR_ERR_MEMORY);
+    for (int64_t k = 0; counts && k < left.rows; k++) {
+        const double *p = (const double *)left.data + k * left.ld;
+        const double *truth = (const double *)y.data + k * y.ld;
+        if (!isnan(p[0])) {
+            counts[largest(truth, classes) * classes + largest(p, classes)]++;
+        }
+    }
+    if (counts) {
+        far_mat all = far_mat_view(counts, classes, classes, FAR_F64);
+        far_result_array(r, "confusion", &all, shape, 2);
+    }
+    if (counts && classes <= MOST_CLASSES) {
+        show_confusion(r, i, counts);
+    }
+    free(counts);
 }
 
 /* ---- pictures ------------------------------------------------------------------------------ */
@@ -175,16 +337,17 @@ static double unexplained(double r2)
     return fmax(1 - r2, 1e-12) + (isnan(r2) ? NAN : 0);
 }
 
-static void put_bars(report *r, const far_model_info *i)
+static void put_networks(report *r, const far_model_info *i)
 {
-    char numbers[MOST_BARS][8];
-    const char *names[MOST_BARS];
-    double loo[MOST_BARS], edge[MOST_BARS];
-    int64_t all = i->candidate_count, count = all < MOST_BARS ? all : MOST_BARS;
+    char numbers[MOST_NETWORKS][8];
+    const char *names[MOST_NETWORKS];
+    double place[MOST_NETWORKS], loo[MOST_NETWORKS], edge[MOST_NETWORKS];
+    int64_t all = i->candidate_count, count = all < MOST_NETWORKS ? all : MOST_NETWORKS;
     for (int64_t k = 0; k < count; k++) {
         far_candidate c = i->candidates[k];
         snprintf(numbers[k], sizeof numbers[k], "%d%s", (int)k + 1, c.chosen ? " *" : "");
         names[k] = numbers[k];
+        place[k] = (double)k;
         loo[k] = unexplained(c.loo_r2);
         edge[k] = unexplained(c.edge_r2);
     }
@@ -196,8 +359,8 @@ static void put_bars(report *r, const far_model_info *i)
     o.category_count = count;
     o.y_scale = FAR_SCALE_LOG;
     report_draw(r, &o);
-    report_bars(r, report_mark("leave-one-out", FAR_COLOUR_NEXT), loo, NULL, count);
-    report_bars(r, report_mark("edge", FAR_COLOUR_NEXT), edge, NULL, count);
+    report_points(r, report_mark("leave-one-out", FAR_COLOUR_NEXT), place, loo, count);
+    report_points(r, report_mark("edge", FAR_COLOUR_NEXT), place, edge, count);
     report_place(
         r, "candidates",
         "The networks it was chosen from (* the one): the part of the variance that each "
@@ -205,34 +368,34 @@ static void put_bars(report *r, const far_model_info *i)
         "the data. Lower is better.");
 }
 
-/* The training rows in raw units, evenly chosen; column k of the targets. */
+/* The training rows that were left out in raw units, evenly chosen; column k of the targets and
+ * what the other rows predict of it. */
 typedef struct rows {
     int64_t count;
     double *x, *y, *f;
 } rows;
 
-static bool rows_make(report *r, const far_model *m, int64_t k, rows *out)
+static bool rows_make(report *r, const far_model_info *info, int64_t k, rows *out)
 {
-    far_model_info info = far_model_describe(m);
-    far_mat x = info.x, y = info.y;
-    far_scaling units = far_columns_scaling(info.columns);
+    far_mat x = info->x, y = info->y, left = info->loo;
+    far_scaling units = far_columns_scaling(info->columns);
     double centre = ((const double *)units.output_centre.data)[k];
     double scale = ((const double *)units.output_scale.data)[k];
     double x_centre = *(const double *)units.input_centre.data;
     double x_scale = *(const double *)units.input_scale.data;
     int64_t step = x.rows / MOST_ROWS + 1, places = x.rows / step + 1;
-    double *f = calloc((size_t)(x.rows * y.cols) + 1, sizeof *f);
-    far_mat mean = far_mat_view(f, x.rows, y.cols, FAR_F64);
     *out = (rows){0, calloc((size_t)places, sizeof(double)), calloc((size_t)places, sizeof(double)),
                   calloc((size_t)places, sizeof(double))};
-    bool done =
-        f && out->x && out->y && out->f && far_model_eval(r->s->ctx, m, &x, &mean) == FAR_OK;
-    for (int64_t i = 0; done && i < x.rows; i += step) {
-        out->x[out->count] = x_centre + x_scale * ((const double *)x.data)[i * x.ld];
-        out->y[out->count] = centre + scale * ((const double *)y.data)[i * y.ld + k];
-        out->f[out->count++] = f[i * y.cols + k];
+    bool done = out->x && out->y && out->f;
+    for (int64_t i = 0; done && i < left.rows; i += step) {
+        double f = ((const double *)left.data)[i * left.ld + k];
+        if (!isnan(f)) {
+            out->x[out->count] = x_centre + x_scale * ((const double *)x.data)[i * x.ld];
+            out->y[out->count] = centre + scale * ((const double *)y.data)[i * y.ld + k];
+            out->f[out->count++] = f;
+        }
     }
-    free(f);
+    report_check(r, done ? FAR_OK : FAR_ERR_MEMORY);
     return done;
 }
 
@@ -255,24 +418,23 @@ static void put_agreement(report *r, const char *target, const rows *d)
     }
     char x[200], y[200];
     snprintf(x, sizeof x, "%s, as in the table", target);
-    snprintf(y, sizeof y, "%s, fitted", target);
+    snprintf(y, sizeof y, "%s, predicted from the other rows", target);
     far_figure_opts o = report_axes(x, y);
     o.width = 560;
     o.height = 480;
     report_draw(r, &o);
     report_points(r, report_mark(NULL, 0), d->y, d->f, d->count);
     report_line(r, report_mark(NULL, FAR_COLOUR_INK), ends, ends, 2);
-    report_place(r, "fitted",
-                 "The rows it was fitted to: how far the fit is from each. On the line they agree; "
-                 "a larger ridge lets more of the noise be.");
+    report_place(r, "left-out",
+                 "Leave-one-out: every row as the others predict it. On the line they agree.");
 }
 
 static void put_pictures(report *r, const far_model *m)
 {
     rows d;
     far_model_info i = far_model_describe(m);
-    put_bars(r, &i);
-    if (i.task == FAR_TASK_REGRESS && rows_make(r, m, 0, &d)) {
+    put_networks(r, &i);
+    if (i.task == FAR_TASK_REGRESS && rows_make(r, &i, 0, &d)) {
         far_predictor *p = NULL;
         report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
         one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
@@ -289,6 +451,7 @@ static void tell_model(far_result *r, const far_model *m, const char *path)
 {
     far_model_info i = far_model_describe(m);
     tell_verdicts(r, &i);
+    tell_scores(r, &i);
     far_result_count(r, "n", i.rows, "rows", NULL);
     far_result_count(r, "inputs", i.inputs, "inputs", NULL);
     columns_tell(r, i.columns);
@@ -307,6 +470,9 @@ static void tell_model(far_result *r, const far_model *m, const char *path)
         far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
     }
     tell_candidates(r, &i);
+    if (i.task == FAR_TASK_CLASSIFY) {
+        tell_confusion(r, &i);
+    }
 }
 
 int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,

@@ -25,6 +25,7 @@ set(FAR_SOURCES
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
+    src/score/calibrate.c src/score/score.c
     src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/grid.c src/measure/jets.c
     src/measure/odd_part.c
     src/measure/local.c src/measure/local_reach.c src/measure/measures_kernel.c src/measure/measures_local.c
@@ -33,8 +34,8 @@ set(FAR_SOURCES
     src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c
     src/measure/track.c src/measure/track_file.c src/measure/view.c src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
-    src/regress/duplicate.c src/regress/filter.c src/regress/fit.c
-    src/regress/model.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
+    src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/left_out.c
+    src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
     src/regress/select_score.c
     src/regress/spread.c
     src/regress/manifest.c src/regress/manifest_read.c

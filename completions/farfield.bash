@@ -28,7 +28,7 @@ _farfield_value() {
     --task) _farfield_words "$2" "auto regress classify" ;;
     --criterion) _farfield_words "$2" "loo likelihood" ;;
     --model) _farfield_words "$2" "network linear trees mean" ;;
-    --spread) _farfield_words "$2" "calibrated posterior ensemble" ;;
+    --spread) _farfield_words "$2" "calibrated posterior ensemble likelihood" ;;
     --arch | -a | --ridge | -r)
         case "${COMP_WORDS[1]}" in fit | certify | compare) _farfield_words "$2" "auto" ;; esac
         ;;
@@ -108,7 +108,8 @@ _farfield() {
     local common="--output --json --quiet --threads --help"
     local table="--sep --na --categorical"
     local fit="--target --features --keep --where $table --arch --ridge --task --no-standardize --impute --kernel
-        --param --criterion --subset --seed --memory --packed --no-extremes"
+        --param --criterion --subset --seed --memory --packed --allow-unbounded
+        --no-extremes"
     local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
         $table"
     if [ "$COMP_CWORD" = 1 ]; then

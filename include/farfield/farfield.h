@@ -19,6 +19,7 @@
 #include <farfield/nonlinear.h>
 #include <farfield/ntk.h>
 #include <farfield/predictor.h>
+#include <farfield/score.h>
 #include <farfield/solve.h>
 #include <farfield/track.h>
 #include <farfield/train.h>

@@ -6,7 +6,7 @@
  *     far_laplace_tune         prior and noise variance, by the marginal likelihood
  *     far_laplace_choose       number of features and prior variance, on validation rows
  *     far_laplace_probability  class probabilities from mean and covariance
- *     far_class_scores, ...    NLL, Brier, ECE, accuracy; AUROC of in against out of domain
+ *     far_gauss_scores, ...    NLL and coverage; AUROC of in against out of domain (score.h: more)
  *
  * The network is taken to be at the maximum of its posterior. Linearised there, with J(x) =
  * df/dparameters (C x P), a prior N(0, s0^2 I) on the step of the parameters and the curvature
@@ -45,6 +45,7 @@
 #define FARFIELD_LAPLACE_H
 
 #include <farfield/net.h>
+#include <farfield/score.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -188,22 +189,6 @@ FAR_API FAR_NODISCARD far_status far_laplace_probability(far_ctx *ctx, const far
                                                          far_mat *out);
 
 /* ---- scores ---- */
-
-#define FAR_ECE_BINS 15
-
-typedef struct far_class_score {
-    double nll;      /* mean of -log p of the true class; p at least 1e-300 */
-    double brier;    /* mean of the sum over classes of (p_c - [c is true])^2, in [0, 2] */
-    double ece;      /* sum over bins of (rows in it / rows) |accuracy - mean confidence| */
-    double accuracy; /* share of rows whose largest p (the first, in a tie) is the true class's */
-} far_class_score;
-
-/* probability m x C, rows sum to 1 (to 1e-6); labels: m classes from 0. The confidence of a row is
- * its largest probability; bin b of `bins` (0: FAR_ECE_BINS) takes confidences in
- * (b / bins, (b + 1) / bins]. */
-FAR_API FAR_NODISCARD far_status far_class_scores(far_ctx *ctx, const far_mat *probability,
-                                                  const int64_t *labels, int64_t bins,
-                                                  far_class_score *out);
 
 typedef struct far_gauss_score {
     double nll;      /* mean over rows of the sum over outputs of -log N(y; mean, variance + noise),

@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 typedef enum far_criterion {
-    FAR_CRITERION_LOO = 0,       /* mean squared leave-one-out error */
-    FAR_CRITERION_LIKELIHOOD = 1 /* marginal likelihood, the amplitude at its best */
+    FAR_CRITERION_LOO = 0,       /* leave-one-out: mean squared error, or log loss of classes */
+    FAR_CRITERION_LIKELIHOOD = 1 /* marginal likelihood, the amplitude of each output at its best */
 } far_criterion;
 
 typedef struct far_fit_opts {
@@ -40,6 +40,7 @@ typedef struct far_fit_opts {
     uint64_t seed;             /* which rows those are; default 0 */
     far_storage storage;       /* default FAR_STORAGE_AUTO */
     double memory;             /* budget in bytes; 0: what the machine has available */
+    int32_t allow_unbounded;   /* 1: auto may choose networks without a bounded kernel; default 0 */
     int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
     int32_t careful;           /* as in far_columns_opts; default 0 */
     const char *keep;          /* the same */
@@ -65,13 +66,17 @@ FAR_API FAR_NODISCARD far_status far_fit_estimate(far_ctx *ctx, const far_frame 
 
 /* One line of the table that "auto" chose from. */
 typedef struct far_candidate {
-    const char *arch;      /* lives as long as the model */
-    double ridge;          /* relative to the mean diagonal */
-    double loo_r2;         /* 1 - leave-one-out squared error / variance, on the subset */
-    double edge_r2;        /* of the outermost tenth of the subset, predicted from the rest; NAN for
-                              networks that leave-one-out already put behind */
+    const char *arch;     /* lives as long as the model */
+    double ridge;         /* relative to the mean diagonal */
+    double loo_r2;        /* 1 - leave-one-out squared error / variance, on the subset */
+    double loo_log_loss;  /* classes: of calibrated leave-one-out probabilities; else NAN */
+    double edge_r2;       /* of the outermost tenth of the subset, predicted from the rest; NAN: not
+                             looked at, or from a file in which it was not */
+    double edge_log_loss; /* classes: the same in log loss; else NAN */
+    double edge_doubt;    /* standard error of edge_r2 (classes: edge_log_loss) less that of the
+                             chosen one; NAN as above */
     double log_likelihood; /* per row and output, on the subset */
-    int32_t bounded;       /* 0: shown for comparison, never chosen */
+    int32_t bounded;       /* 0: chosen only with allow_unbounded */
     int32_t chosen;
 } far_candidate;
 
@@ -90,6 +95,15 @@ typedef struct far_model_info {
     int64_t duplicates; /* rows whose inputs equal those of an earlier row */
     int64_t conflicts;  /* those of them whose targets differ */
     double r2_train;    /* mean over outputs */
+    /* Leave-one-out: rows predicted from all others, at this architecture and ridge. Units are
+     * those of the targets; NAN: of the other task, or from an older file. Classes are scored with
+     * calibrated probabilities. */
+    int64_t loo_rows; /* that were left out, one at a time: all of up to 4000, else 2000 */
+    double loo_r2, loo_rmse;
+    double loo_accuracy, loo_log_loss, loo_brier, loo_ece;
+    double rmse_train, accuracy_train, log_loss_train;
+    double temperature; /* of the classes' scores; NAN: a regression, or from an older file */
+    int32_t noise_free; /* 1: the ridge was chosen, and is the smallest there is to choose */
     double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
     double bytes; /* of the system that was factored */
     far_storage storage;
@@ -100,6 +114,8 @@ typedef struct far_model_info {
     const char *arch;           /* the canonical text */
     const far_columns *columns; /* how the table becomes inputs and targets */
     far_mat x, y;               /* points n x d and targets n x p, standardised */
+    far_mat loo; /* n x p: rows as predicted from all others, in target units or as probabilities of
+                    classes; NAN in rows that were not left out; empty: from a file */
     const far_candidate *candidates;
     int64_t candidate_count; /* 0: neither network nor ridge was chosen */
 } far_model_info;
@@ -110,11 +126,14 @@ FAR_API far_model_info far_model_describe(const far_model *m);
 
 typedef enum far_spread {
     FAR_SPREAD_NONE = 0,
-    FAR_SPREAD_CALIBRATED =
-        1,                    /* of a new observation: the Gaussian process posterior with its
-                                 amplitude at the likelihood's maximum, noise (the ridge) included */
-    FAR_SPREAD_POSTERIOR = 2, /* sqrt(K(x,x) - k (K + ridge)^-1 k), amplitude one, no noise */
-    FAR_SPREAD_ENSEMBLE = 3   /* over trained infinitely wide networks, from their random start */
+    FAR_SPREAD_CALIBRATED = 1, /* of a new observation: the posterior plus noise, both scaled so
+                                  that 95% of the training rows, each predicted from the others, lie
+                                  within 1.96 of it (an older file: as FAR_SPREAD_LIKELIHOOD) */
+    FAR_SPREAD_POSTERIOR = 2,  /* sqrt(K(x,x) - k (K + ridge)^-1 k), amplitude one, no noise */
+    FAR_SPREAD_ENSEMBLE = 3,   /* over trained infinitely wide networks, from their random start */
+    FAR_SPREAD_LIKELIHOOD = 4  /* of a new observation, were the data as the Gaussian process
+                                  believes: its amplitude at the likelihood's maximum, the ridge as
+                                  noise */
 } far_spread;
 
 typedef struct far_predict_opts {

@@ -204,9 +204,6 @@ far_status far_rival_fit(const far_arena *a, const far_split *s, const far_rival
     blank_run(s->seed, run);
     far_status st = far_alloc(a->ctx, s->m, (double **)&run->prediction);
     st = st == FAR_OK ? run_rival(&b, judgement) : st;
-    if (st == FAR_OK) {
-        far_run_score(s, run);
-        return FAR_OK;
-    }
-    return st == FAR_ERR_CANCELLED ? st : keep_failure(&b, st, judgement);
+    st = st == FAR_OK ? far_run_score(a->ctx, s, run) : st;
+    return st == FAR_OK || st == FAR_ERR_CANCELLED ? st : keep_failure(&b, st, judgement);
 }

@@ -89,7 +89,7 @@ void far_run_clear(far_ctx *ctx, far_compare_run *run);
 
 /* ---- compare_score.c ---- */
 
-void far_run_score(const far_split *s, far_compare_run *run);
+far_status far_run_score(far_ctx *ctx, const far_split *s, far_compare_run *run);
 /* The mean of the values that are there; NAN if one is not. */
 FAR_SHARED far_compare_average far_average(const double *values, int64_t count);
 

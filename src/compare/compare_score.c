@@ -1,50 +1,45 @@
 /* How good predictions are, and how sure that is. */
+#include "../score/score_internal.h"
 #include "compare_internal.h"
 
 #include <math.h>
 
-static long double mean_truth(const far_split *s, bool out, int64_t *count)
+/* R2 and RMSE over the rows of one range, and the largest prediction there; NAN where it is empty.
+ */
+static far_status score_range(far_ctx *ctx, const far_split *s, const double *f, bool out,
+                              double *r2, double *rmse, double *most)
 {
-    long double sum = 0;
-    *count = 0;
-    for (int64_t i = 0; i < s->m; i++) {
-        if (s->out[i] == out) {
-            sum += s->yt[i];
-            (*count)++;
-        }
-    }
-    return *count > 0 ? sum / (long double)*count : 0;
-}
-
-static void score_range(const far_split *s, const double *f, bool out, double *r2, double *rmse,
-                        double *most)
-{
-    int64_t count;
-    long double mean = mean_truth(s, out, &count), error = 0, spread = 0;
-    double least = INFINITY, largest = -INFINITY;
+    far_status st;
+    double *room = NULL;
+    int64_t count = 0;
     *r2 = *rmse = *most = NAN;
+    FAR_TRY(far_alloc(ctx, 2 * s->m, &room));
     for (int64_t i = 0; i < s->m; i++) {
         if (s->out[i] == out) {
-            long double miss = (long double)f[i] - s->yt[i], off = s->yt[i] - mean;
-            error += miss * miss;
-            spread += off * off;
+            room[count] = f[i];
+            room[s->m + count++] = s->yt[i];
             *most = fmax(*most, fabs(f[i])); /* fmax passes NAN over */
-            least = fmin(least, s->yt[i]);
-            largest = fmax(largest, s->yt[i]);
         }
     }
+    far_mat mean = far_mat_view(room, count, 1, FAR_F64);
+    far_mat truth = far_mat_view(room + s->m, count, 1, FAR_F64);
     if (count > 0) {
-        *rmse = (double)sqrtl(error / (long double)count);
+        far_regression_score score;
+        FAR_TRY(far_regression_scores(ctx, &mean, NULL, &truth, &score));
+        *r2 = score.r2;
+        *rmse = score.rmse;
     }
-    if (largest > least) {
-        *r2 = (double)(1 - error / spread);
-    }
+done:
+    far_free(ctx, room);
+    return st;
 }
 
-void far_run_score(const far_split *s, far_compare_run *run)
+far_status far_run_score(far_ctx *ctx, const far_split *s, far_compare_run *run)
 {
-    score_range(s, run->prediction, false, &run->r2_in, &run->rmse_in, &run->max_in);
-    score_range(s, run->prediction, true, &run->r2_out, &run->rmse_out, &run->max_out);
+    const double *f = run->prediction;
+    far_status st = score_range(ctx, s, f, false, &run->r2_in, &run->rmse_in, &run->max_in);
+    return st == FAR_OK ? score_range(ctx, s, f, true, &run->r2_out, &run->rmse_out, &run->max_out)
+                        : st;
 }
 
 far_compare_average far_average(const double *values, int64_t count)

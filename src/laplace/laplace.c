@@ -103,20 +103,6 @@ far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la, int32_t on)
 
 /* ---- making -------------------------------------------------------------------------------- */
 
-far_status far_check_labels(far_ctx *ctx, const int64_t *labels, int64_t count, int64_t classes)
-{
-    if (!labels) {
-        return far_fail(ctx, FAR_ERR_ARG, "labels must not be NULL");
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (labels[i] < 0 || labels[i] >= classes) {
-            return far_fail(ctx, FAR_ERR_ARG, "labels: row %lld is %lld, not in 0 to %lld",
-                            (long long)i + 1, (long long)labels[i], (long long)classes - 1);
-        }
-    }
-    return FAR_OK;
-}
-
 static far_status check_points(far_ctx *ctx, const far_net *net, const far_mat *x)
 {
     far_status st = FAR_OK;

@@ -15,6 +15,7 @@
 #define FAR_LAPLACE_INTERNAL_H
 
 #include "../gram/net_factors.h"
+#include "../score/score_internal.h"
 #include "../solve/solve_internal.h"
 
 #include <farfield/laplace.h>
@@ -163,7 +164,6 @@ far_status far_projection_spread(const far_laplace *la, const far_posterior *pos
 /* ---- checks ---- */
 
 far_status far_laplace_check(far_ctx *ctx, const far_laplace *la, const far_mat *x);
-far_status far_check_labels(far_ctx *ctx, const int64_t *labels, int64_t count, int64_t classes);
 far_status far_check_probability_opts(far_ctx *ctx, const far_probability_opts *opts);
 
 /* out (m C x m C) = kappa of all pairs; entry (i C + a, j C + b). */

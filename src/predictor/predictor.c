@@ -182,7 +182,7 @@ static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far
         join_orders(orders, out);
     }
     if (far_predictor_columns(p)->info.classes > 0) {
-        FAR_TRY(far_prediction_scores(out));
+        FAR_TRY(far_prediction_scores(out, NULL, 0));
     }
 done:
     far_free(ctx, orders);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
+#define NOISE_FREE 1e-8  /* relative: a ridge chosen so small says that there is no noise */
 #define LEAST_WITH_CONFLICTS                                                                       \
     1e-6 /* relative: the subset of the choice may have met no conflict                            \
           */
@@ -199,6 +200,7 @@ static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double r
     m->info.seconds_factor = far_seconds() - start - points.seconds;
     start = far_seconds();
     FAR_TRY(solve(ctx, system, m));
+    FAR_TRY(far_model_score(ctx, system, m));
     m->info.seconds_solve = far_seconds() - start;
 done:
     far_system_destroy(system);
@@ -253,6 +255,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
         FAR_TRY(fail_duplicates(ctx, &twins));
     }
     FAR_TRY(factor_and_solve(ctx, o, ridge, kind, &twins, m));
+    m->info.noise_free = isnan(o->ridge) && m->info.ridge_relative <= NOISE_FREE;
     m->info.seconds_total = far_seconds() - start;
 done:
     return st;

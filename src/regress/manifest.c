@@ -45,6 +45,32 @@ static json_t *write_diagnostics(far_json_out *w, const far_model_info *info)
     return object;
 }
 
+static json_t *write_scores(far_json_out *w, const far_model_info *info)
+{
+    json_t *object = json_object();
+    far_json_put(w, object, "loo_rows", json_integer(info->loo_rows));
+    far_json_put(w, object, "noise_free", json_boolean(info->noise_free));
+    put_fields(w, object, info, scores, COUNT(scores));
+    return object;
+}
+
+/* How scores become probabilities, and posterior variances intervals. */
+static json_t *write_calibration(far_json_out *w, const far_model *m)
+{
+    json_t *object = json_object(), *offsets = json_array();
+    json_t *sizes = json_array(), *noises = json_array();
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        far_json_append(w, sizes, json_real(m->interval[j].size));
+        far_json_append(w, noises, json_real(m->interval[j].noise));
+        far_json_append(w, offsets, json_real(m->link ? m->link[1 + j] : 0));
+    }
+    far_json_put(w, object, "temperature", write_number(m->info.temperature));
+    far_json_put(w, object, "offsets", offsets);
+    far_json_put(w, object, "interval_size", sizes);
+    far_json_put(w, object, "interval_noise", noises);
+    return object;
+}
+
 static json_t *write_candidates(far_json_out *w, const far_model *m)
 {
     json_t *array = json_array();
@@ -54,7 +80,10 @@ static json_t *write_candidates(far_json_out *w, const far_model *m)
         far_json_put(w, object, "arch", far_json_bytes(w, c->arch));
         far_json_put(w, object, "ridge", write_number(c->ridge));
         far_json_put(w, object, "loo_r2", write_number(c->loo_r2));
+        far_json_put(w, object, "loo_log_loss", write_number(c->loo_log_loss));
         far_json_put(w, object, "edge_r2", write_number(c->edge_r2));
+        far_json_put(w, object, "edge_log_loss", write_number(c->edge_log_loss));
+        far_json_put(w, object, "edge_doubt", write_number(c->edge_doubt));
         far_json_put(w, object, "log_likelihood", write_number(c->log_likelihood));
         far_json_put(w, object, "bounded", json_boolean(c->bounded));
         far_json_put(w, object, "chosen", json_boolean(c->chosen));
@@ -77,6 +106,10 @@ static json_t *write_model(far_json_out *w, const far_model *m)
     far_columns_put(w, object, m->columns, true);
     far_json_put(w, object, "ridge", write_ridge(w, info));
     far_json_put(w, object, "diagnostics", write_diagnostics(w, info));
+    if (m->interval) { /* not of a model from an older file */
+        far_json_put(w, object, "scores", write_scores(w, info));
+        far_json_put(w, object, "calibration", write_calibration(w, m));
+    }
     far_json_put(w, object, "candidates", write_candidates(w, m));
     return object;
 }

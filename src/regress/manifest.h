@@ -39,6 +39,16 @@ static const field numbers[] = {{"mean_diagonal", INFO(mean_diagonal)},
                                 {"residual", INFO(residual)},
                                 {"r2_train", INFO(r2_train)},
                                 {"bytes", INFO(bytes)}};
+/* Behind "loo_rows", all together or, in older files, not at all. */
+static const field scores[] = {{"loo_r2", INFO(loo_r2)},
+                               {"loo_rmse", INFO(loo_rmse)},
+                               {"loo_accuracy", INFO(loo_accuracy)},
+                               {"loo_log_loss", INFO(loo_log_loss)},
+                               {"loo_brier", INFO(loo_brier)},
+                               {"loo_ece", INFO(loo_ece)},
+                               {"rmse_train", INFO(rmse_train)},
+                               {"accuracy_train", INFO(accuracy_train)},
+                               {"log_loss_train", INFO(log_loss_train)}};
 static const field seconds[] = {{"choose", INFO(seconds_choose)},
                                 {"fill", INFO(seconds_fill)},
                                 {"factor", INFO(seconds_factor)},

@@ -88,6 +88,101 @@ done:
     return st;
 }
 
+static far_status check_scores(const far_json *j, const far_model_info *i)
+{
+    const double shares[] = {i->loo_accuracy, i->accuracy_train, i->loo_ece};
+    const double sizes[] = {i->loo_rmse, i->rmse_train, i->loo_log_loss, i->log_loss_train,
+                            i->loo_brier};
+    bool fine = i->loo_rows > 0 && i->loo_rows <= i->rows;
+    for (int k = 0; k < COUNT(shares); k++) {
+        fine = fine && !(shares[k] < 0 || shares[k] > 1); /* NAN: of the other task */
+    }
+    for (int k = 0; k < COUNT(sizes); k++) {
+        fine = fine && !(sizes[k] < 0);
+    }
+    return fine ? FAR_OK : far_json_fail(j, "these scores cannot be");
+}
+
+static far_status read_scores(const far_json *whole, far_model_info *info)
+{
+    far_status st;
+    far_json j;
+    FAR_TRY(far_json_enter(whole, "scores", &j));
+    FAR_TRY(far_json_count(&j, "loo_rows", &info->loo_rows));
+    FAR_TRY(far_json_flag(&j, "noise_free", &info->noise_free));
+    FAR_TRY(read_fields(&j, scores, COUNT(scores), info));
+    FAR_TRY(check_scores(&j, info));
+done:
+    return st;
+}
+
+static far_status read_link(const far_json *j, far_model *m)
+{
+    far_status st;
+    double *offsets = NULL;
+    int64_t classes = m->info.outputs;
+    FAR_TRY(far_json_number(j, "temperature", &m->info.temperature));
+    if (!(m->info.temperature >= 0)) {
+        return far_json_fail(j, "\"temperature\" is not 0 or more");
+    }
+    FAR_TRY(far_json_numbers(j, "offsets", classes, false, &offsets));
+    FAR_TRY(far_alloc(j->in->ctx, classes + 1, &m->link));
+    m->link[0] = m->info.temperature;
+    memcpy(m->link + 1, offsets, (size_t)classes * sizeof *offsets);
+done:
+    far_free(j->in->ctx, offsets);
+    return st;
+}
+
+static far_status read_intervals(const far_json *j, far_model *m)
+{
+    far_status st;
+    double *sizes = NULL, *noises = NULL;
+    int64_t outputs = m->info.outputs;
+    FAR_TRY(far_json_numbers(j, "interval_size", outputs, false, &sizes));
+    FAR_TRY(far_json_numbers(j, "interval_noise", outputs, false, &noises));
+    FAR_TRY(far_alloc(j->in->ctx, outputs, &m->interval));
+    for (int64_t k = 0; k < outputs; k++) {
+        if (!(sizes[k] >= 0 && noises[k] >= 0)) {
+            st = far_json_fail(j, "an interval is of size 0 or more, with a noise of 0 or more");
+            goto done;
+        }
+        m->interval[k] = (far_band){sizes[k], noises[k]};
+    }
+done:
+    far_free(j->in->ctx, sizes);
+    far_free(j->in->ctx, noises);
+    return st;
+}
+
+static far_status read_calibration(const far_json *whole, far_model *m)
+{
+    far_status st;
+    far_json j;
+    FAR_TRY(far_json_enter(whole, "calibration", &j));
+    FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? read_link(&j, m) : FAR_OK);
+    FAR_TRY(read_intervals(&j, m));
+done:
+    return st;
+}
+
+/* Files from before there were scores load without. */
+static far_status read_quality(const far_json *whole, far_model *m)
+{
+    far_status st = FAR_OK;
+    bool scored = json_object_get(whole->object, "scores");
+    bool calibrated = json_object_get(whole->object, "calibration");
+    if (scored != calibrated) {
+        return far_json_fail(whole, "\"scores\" and \"calibration\" come together");
+    }
+    if (scored) {
+        FAR_TRY(read_scores(whole, &m->info));
+        FAR_TRY(read_calibration(whole, m));
+    }
+done:
+    return st;
+}
+
 static far_status read_ridge(const far_json *whole, far_model_info *info)
 {
     far_status st;
@@ -135,6 +230,12 @@ static far_status read_candidate(const far_json *j, far_candidate *c)
     FAR_TRY(far_json_number(j, "ridge", &c->ridge));
     FAR_TRY(far_json_number(j, "loo_r2", &c->loo_r2));
     FAR_TRY(far_json_number(j, "edge_r2", &c->edge_r2));
+    c->loo_log_loss = c->edge_log_loss = c->edge_doubt = NAN; /* older files have none of them */
+    if (json_object_get(j->object, "loo_log_loss")) {
+        FAR_TRY(far_json_number(j, "loo_log_loss", &c->loo_log_loss));
+        FAR_TRY(far_json_number(j, "edge_log_loss", &c->edge_log_loss));
+        FAR_TRY(far_json_number(j, "edge_doubt", &c->edge_doubt));
+    }
     FAR_TRY(far_json_number(j, "log_likelihood", &c->log_likelihood));
     FAR_TRY(far_json_flag(j, "bounded", &c->bounded));
     FAR_TRY(far_json_flag(j, "chosen", &c->chosen));
@@ -217,6 +318,7 @@ static far_status read_all(const far_json *j, far_model *m)
     FAR_TRY(read_columns(j, m));
     FAR_TRY(read_ridge(j, &m->info));
     FAR_TRY(check_diagnostics(j, &m->info));
+    FAR_TRY(read_quality(j, m));
     FAR_TRY(read_candidates(j, m));
     FAR_TRY(read_network(j, m));
 done:

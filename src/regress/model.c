@@ -7,7 +7,18 @@ far_status far_model_new(far_ctx *ctx, far_model **out)
 {
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
-        **out = (far_model){.ctx = ctx, .info = {.sealed = 1}};
+        **out = (far_model){.ctx = ctx,
+                            .info = {.sealed = 1,
+                                     .loo_r2 = NAN,
+                                     .loo_rmse = NAN,
+                                     .loo_accuracy = NAN,
+                                     .loo_log_loss = NAN,
+                                     .loo_brier = NAN,
+                                     .loo_ece = NAN,
+                                     .rmse_train = NAN,
+                                     .accuracy_train = NAN,
+                                     .log_loss_train = NAN,
+                                     .temperature = NAN}};
     }
     return st;
 }
@@ -23,7 +34,8 @@ void far_model_destroy(far_model *m)
     for (int64_t i = 0; i < m->candidate_count; i++) {
         far_free(ctx, (char *)m->candidates[i].arch);
     }
-    void *owned[] = {m->arch, m->x, m->y, m->alpha, m->alpha_low, m->candidates};
+    void *owned[] = {m->arch, m->x,        m->y,   m->alpha,     m->alpha_low,
+                     m->link, m->interval, m->loo, m->candidates};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(ctx, owned[i]);
     }
@@ -37,6 +49,7 @@ far_model_info far_model_describe(const far_model *m)
     info.columns = m->columns;
     info.x = far_model_points(m);
     info.y = far_model_targets(m);
+    info.loo = far_mat_view(m->loo, m->loo ? m->info.rows : 0, m->info.outputs, FAR_F64);
     info.candidates = m->candidates;
     info.candidate_count = m->candidate_count;
     return info;

@@ -264,14 +264,31 @@ static void share_among_largest(const double *scores, int64_t count, double *out
     }
 }
 
-far_status far_prediction_scores(far_prediction *p)
+/* Limits of probabilities: those of the classes whose scores grow fastest. */
+static void growing_probability(const double *link, double floor, const double *scores,
+                                int64_t count, double *out)
 {
-    far_status st = far_alloc(p->ctx, p->rows * p->outputs, &p->probability);
+    share_among_largest(scores, count, out);
+    for (int64_t c = 0; link && c < count; c++) {
+        out[c] = (1 - floor) * out[c] + floor / (double)count;
+    }
+}
+
+far_status far_prediction_scores(far_prediction *p, const double *link, double floor)
+{
+    int64_t classes = p->outputs;
+    far_status st = far_alloc(p->ctx, p->rows * classes, &p->probability);
     for (int64_t i = 0; st == FAR_OK && i < p->rows; i++) {
-        const double *scores = p->mean + i * p->outputs;
-        bool growing = p->order && p->order[i] > 0;
-        (growing ? share_among_largest : project_to_simplex)(scores, p->outputs,
-                                                             p->probability + i * p->outputs);
+        const double *scores = p->mean + i * classes;
+        double *out = p->probability + i * classes;
+        bool deaf = link && link[0] == 0; /* scores have no say */
+        if (p->order && p->order[i] > 0 && !deaf) {
+            growing_probability(link, floor, scores, classes, out);
+        } else if (link) {
+            far_class_probability(link, floor, scores, classes, out);
+        } else {
+            project_to_simplex(scores, classes, out);
+        }
     }
     return st;
 }
@@ -297,11 +314,11 @@ static far_status check_opts(far_ctx *ctx, const far_model *m, const far_frame *
                         "a time is for gradient flow, steps are for gradient "
                         "descent: give one of them");
     }
-    if (o->spread < FAR_SPREAD_NONE || o->spread > FAR_SPREAD_ENSEMBLE) {
+    if (o->spread < FAR_SPREAD_NONE || o->spread > FAR_SPREAD_LIKELIHOOD) {
         return far_fail(ctx, FAR_ERR_ARG, "there is no spread of kind %d", o->spread);
     }
     bool early = o->steps > 0 || isfinite(o->time);
-    if (early && (o->spread == FAR_SPREAD_CALIBRATED || o->spread == FAR_SPREAD_POSTERIOR)) {
+    if (early && o->spread != FAR_SPREAD_NONE && o->spread != FAR_SPREAD_ENSEMBLE) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "a posterior belongs to the end of training; before it, "
                         "ask for the spread of the ensemble");
@@ -352,6 +369,12 @@ static far_status predict_mean(far_ctx *ctx, const far_model *m, const far_filte
     return st;
 }
 
+static far_status class_probabilities(const far_model *m, far_prediction *p)
+{
+    return m->columns->classes ? far_prediction_scores(p, m->link, far_class_floor(m->info.rows))
+                               : FAR_OK;
+}
+
 static far_status predict_points(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
                                  const far_mat *points, far_prediction *p)
 {
@@ -363,7 +386,7 @@ static far_status predict_points(far_ctx *ctx, const far_model *m, const far_pre
         early = &filter;
     }
     FAR_TRY(predict_mean(ctx, m, early, points, &mean));
-    FAR_TRY(m->columns->classes ? far_prediction_scores(p) : FAR_OK);
+    FAR_TRY(class_probabilities(m, p));
     if (o->spread != FAR_SPREAD_NONE) {
         FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->std));
         far_mat std = far_prediction_std(p);
@@ -381,7 +404,7 @@ static far_status predict_limits(far_ctx *ctx, const far_model *m, far_mat *poin
     FAR_TRY(far_alloc(ctx, p->rows, &p->order));
     far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
     FAR_TRY(far_model_limit(ctx, m, points, &mean, &order));
-    FAR_TRY(m->columns->classes ? far_prediction_scores(p) : FAR_OK);
+    FAR_TRY(class_probabilities(m, p));
 done:
     return st;
 }
@@ -455,7 +478,7 @@ int64_t far_prediction_class(const far_prediction *p, int64_t i)
     }
     int64_t best = 0;
     for (int64_t c = 1; c < p->outputs; c++) {
-        if (p->mean[i * p->outputs + c] > p->mean[i * p->outputs + best]) {
+        if (p->probability[i * p->outputs + c] > p->probability[i * p->outputs + best]) {
             best = c;
         }
     }

@@ -3,6 +3,7 @@
 #define FAR_REGRESS_INTERNAL_H
 
 #include "../columns/columns_internal.h"
+#include "../score/score_internal.h"
 
 #include <farfield/model.h>
 #include <farfield/net.h>
@@ -14,6 +15,10 @@ struct far_model {
     far_columns *columns;
     double *x, *y;             /* n x d, n x p, standardised */
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
+    double *link;              /* classes: far_class_probability's; NULL: an older file has none */
+    far_band *interval;        /* p; NULL: an older file has none */
+    double *loo; /* n x p, target units or probabilities, NAN for rows that were not left
+                    out; NULL: loaded from a file */
     far_model_info info;
     far_candidate *candidates; /* their arch texts are owned here */
     int64_t candidate_count;
@@ -43,8 +48,9 @@ far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, f
  * applies. */
 far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *frame,
                            const far_predict_opts *opts, far_prediction **out);
-/* Probabilities of a prediction whose mean holds scores of classes. */
-far_status far_prediction_scores(far_prediction *p);
+/* Probabilities of a prediction whose mean holds scores of classes. link: how they become
+ * probabilities, with that floor; NULL: the nearest point of the simplex. */
+far_status far_prediction_scores(far_prediction *p, const double *link, double floor);
 /* FAR_ERR_FORMAT: truncated, not a model, inconsistent, or of a newer version (said so). */
 far_status far_model_load(far_ctx *ctx, const char *path, far_model **out);
 far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path);
@@ -75,6 +81,32 @@ far_symmetric far_kernel_points_matrix(far_kernel_points *p);
 /* out = K(a, b), of that kind. */
 far_status far_kernel_eval_kind(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
                                 const far_mat *a, const far_mat *b, far_mat *out);
+
+/* ---- left_out.c ---- */
+
+/* Rows predicted from all others, one at a time; clear also on failure. */
+typedef struct far_left_out {
+    int64_t count, outputs;
+    int64_t *rows;    /* which, ascending */
+    double *miss;     /* count x outputs: target less prediction, in the units of y */
+    double *variance; /* count: of such a miss, at amplitude one and with the ridge as noise */
+} far_left_out;
+/* y, alpha n x p with (K + ridge) alpha = y. centred: how many rows the centre of y was learnt
+ * from; 0: it was not learnt. At most `most` rows, a random sample, are left out. As many
+ * operations as the factor took for all rows, n^2 for each of a sample. */
+far_status far_left_out_find(far_ctx *ctx, const far_system *s, const far_mat *y,
+                             const far_mat *alpha, int64_t centred, int64_t most,
+                             far_left_out *out);
+void far_left_out_clear(far_ctx *ctx, far_left_out *l);
+
+/* ---- model_score.c ---- */
+
+/* How many rows the centre of the targets was learnt from: 0 if they were taken as they are. */
+int64_t far_model_centred(const far_model *m);
+/* The class of each row of y (n x p, indicators less a centre). */
+void far_class_labels(const double *y, int64_t n, int64_t p, int64_t *out);
+/* Scores of the fit, how sure its predictions are, and m->loo, from the factored system. */
+far_status far_model_score(far_ctx *ctx, const far_system *s, far_model *m);
 
 /* ---- select.c ---- */
 

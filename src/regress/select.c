@@ -1,13 +1,15 @@
 /*
- * Choosing the architecture and the ridge by closed forms on a subset of the rows: the
- * leave-one-out error alpha_i / (A^-1)_ii, or the marginal likelihood with its best amplitude.
+ * Choosing the architecture and the ridge by closed forms on a subset of the rows: leave-one-out
+ * (squared error, or the log loss of calibrated probabilities), or the marginal likelihood with its
+ * best amplitudes.
  *
  * Every structure is first tried on few rows over a coarse grid of biases and ridges; the best ones
  * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
- * errors differ by less than its standard error: among those, the one decides that predicts the
- * outermost tenth of the rows best from the others (the edge). Where the data are many more than
- * the subset, the ridge is refined once more on a larger one, since the best ridge falls as rows
- * are added, up to the largest within half a standard error: it is the flatter one far away.
+ * losses differ by less than its standard error: among those, one may take the place of the best
+ * that predicts the outermost tenth of the rows (the edge) better from the others, by more than
+ * chance would have it. Where the data are many more than the subset, the ridge is refined once
+ * more on a larger one, since the best ridge falls as rows are added, up to the largest within half
+ * a standard error: it is the flatter one far away.
  */
 #include "select.h"
 
@@ -19,6 +21,7 @@ enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 6, RI
 enum { EDGE_LEAST_ROWS = 50 };
 #define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define TIED_RIDGES 0.5
+#define EDGE_MARGIN 2.0   /* standard errors of the gain at the edge */
 #define LARGEST_STEP 30.0 /* beyond the best ridge no larger one is looked for */
 #define LEAST_RIDGE 1e-10
 #define MOST_RIDGE 10.0
@@ -49,6 +52,7 @@ static const char *const STRUCTURES[] = {
     "dense(%B) ln erf dense(%B) erf dense(%B)",
     "dense(%B) relu dense(%B)",
     "dense(%B) relu dense(%B) relu dense(%B)",
+    "dense(%B)",
 };
 
 typedef struct trial {
@@ -57,12 +61,21 @@ typedef struct trial {
     double bias, ridge;
     bool bounded;
     far_score score;
+    double *edge; /* losses of the rows at the edge; NULL: not looked at */
 } trial;
 
 /* What is minimised. */
 static double loss(const far_search *s, far_score v)
 {
-    return s->opts->criterion == FAR_CRITERION_LIKELIHOOD ? -v.likelihood : v.loo;
+    bool classes = s->model->info.task == FAR_TASK_CLASSIFY;
+    return s->opts->criterion == FAR_CRITERION_LIKELIHOOD ? -v.likelihood
+           : classes                                      ? v.log_loss
+                                                          : v.loo;
+}
+
+static bool eligible(const far_search *s, const trial *t)
+{
+    return t->bounded || s->opts->allow_unbounded;
 }
 
 /* ---- architectures ------------------------------------------------------------------------- */
@@ -361,40 +374,49 @@ done:
 static far_status keep_candidates(far_search *s, const trial *trials, int64_t count, int64_t chosen)
 {
     far_model *m = s->model;
+    bool classes = m->info.task == FAR_TASK_CLASSIFY;
     far_status st = far_alloc(s->ctx, count, &m->candidates);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         const trial *t = &trials[i];
         const char *text = far_kernel_text(t->kernel);
         char *copy;
+        double doubt = NAN;
+        if (t->edge && trials[chosen].edge) {
+            far_paired_gain(trials[chosen].edge, t->edge, s->edge.outer, &doubt);
+        }
         st = far_copy_text(s->ctx, text, (int64_t)strlen(text), &copy);
         if (st == FAR_OK) {
-            m->candidates[m->candidate_count++] =
-                (far_candidate){.arch = copy,
-                                .ridge = t->ridge,
-                                .loo_r2 = 1 - t->score.loo,
-                                .edge_r2 = isinf(t->score.edge) ? NAN : 1 - t->score.edge,
-                                .log_likelihood = t->score.likelihood,
-                                .bounded = t->bounded,
-                                .chosen = i == chosen};
+            m->candidates[m->candidate_count++] = (far_candidate){
+                .arch = copy,
+                .ridge = t->ridge,
+                .loo_r2 = 1 - t->score.loo,
+                .loo_log_loss = t->score.log_loss,
+                .edge_r2 = isinf(t->score.edge) ? NAN : 1 - t->score.edge,
+                .edge_log_loss = !classes || isinf(t->score.edge_loss) ? NAN : t->score.edge_loss,
+                .edge_doubt = isfinite(doubt) ? doubt : NAN,
+                .log_likelihood = t->score.likelihood,
+                .bounded = t->bounded,
+                .chosen = i == chosen};
         }
     }
     return st;
 }
 
-static int64_t best_trial(const far_search *s, const trial *trials, int64_t count, bool bounded,
+/* The best of those that are eligible, or of the others; -1: there is none. */
+static int64_t best_trial(const far_search *s, const trial *trials, int64_t count, bool wanted,
                           const bool *taken)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        bool eligible = trials[i].bounded == bounded && !(taken && taken[i]);
-        if (eligible && (best < 0 || loss(s, trials[i].score) < loss(s, trials[best].score))) {
+        bool counts = eligible(s, &trials[i]) == wanted && !(taken && taken[i]);
+        if (counts && (best < 0 || loss(s, trials[i].score) < loss(s, trials[best].score))) {
             best = i;
         }
     }
     return best;
 }
 
-/* The best bounded structures and the best unbounded one get the continuous far_search; the others
+/* The best structures and the best that is not eligible get the continuous far_search; the others
  * one more evaluation, so that the table compares like with like. */
 static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
 {
@@ -414,62 +436,116 @@ static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
     return st;
 }
 
-/* Tries another bias and ridge of a structure; it is kept if it ties with the best and does better
- * at the edge. */
-static far_status contend(far_search *s, double bias, double ridge, double limit, trial *t)
+/* ---- the edge ------------------------------------------------------------------------------ */
+
+static far_status look_at_edge(far_search *s, trial *t)
 {
     far_status st;
-    far_kernel *k = NULL;
-    trial other = *t;
-    FAR_TRY(make_kernel(s, t->structure, bias, &k));
-    FAR_TRY(far_score_evaluate(s, k, ridge, s->rows, &other.score));
-    if (other.score.loo <= limit) {
-        FAR_TRY(far_edge_evaluate(s, k, ridge, &other.score.edge));
+    if (!t->edge) {
+        FAR_TRY(far_alloc(s->ctx, s->edge.outer, &t->edge));
     }
-    if (other.score.edge < t->score.edge) {
-        other.kernel = k;
-        other.bias = bias;
-        other.ridge = ridge;
-        k = t->kernel;
-        *t = other;
-    }
+    FAR_TRY(far_edge_evaluate(s, t->kernel, t->ridge, t->edge, &t->score));
 done:
-    far_kernel_destroy(k);
     return st;
 }
 
-static far_status contend_all(far_search *s, double limit, trial *t)
+/* Takes over what other is; other is left with what can be destroyed. */
+static void swap_trials(trial *t, trial *other)
+{
+    trial own = *t;
+    *t = *other;
+    *other = own;
+}
+
+static void trial_clear(far_ctx *ctx, trial *t)
+{
+    far_kernel_destroy(t->kernel);
+    far_free(ctx, t->edge);
+    *t = (trial){0};
+}
+
+/* Tries another bias and ridge of a structure; it becomes the challenger if it ties with the best
+ * and does better at the edge than the challenger there is. */
+static far_status contend(far_search *s, const trial *t, double bias, double ridge, double limit,
+                          trial *challenger)
 {
     far_status st;
-    bool free_ridge = isnan(s->fixed_ridge);
-    double ridge = t->ridge;
-    FAR_TRY(far_edge_evaluate(s, t->kernel, t->ridge, &t->score.edge));
+    trial other = *t;
+    other.kernel = NULL;
+    other.edge = NULL;
+    other.bias = bias;
+    other.ridge = ridge;
+    FAR_TRY(make_kernel(s, t->structure, bias, &other.kernel));
+    FAR_TRY(far_score_evaluate(s, other.kernel, ridge, s->rows, &other.score));
+    if (loss(s, other.score) <= limit) {
+        FAR_TRY(look_at_edge(s, &other));
+        if (other.score.edge_loss < challenger->score.edge_loss) {
+            swap_trials(challenger, &other);
+        }
+    }
+done:
+    trial_clear(s->ctx, &other);
+    return st;
+}
+
+static far_status contend_all(far_search *s, const trial *t, double limit, trial *challenger)
+{
+    far_status st = FAR_OK;
+    int64_t ridges = isnan(s->fixed_ridge) ? COUNT(EDGE_RIDGES) : 1;
+    FAR_TRY(contend(s, t, t->bias, t->ridge, limit, challenger));
     for (int64_t b = 0; b < COUNT(EDGE_BIASES); b++) {
-        for (int64_t r = 0; r < (free_ridge ? COUNT(EDGE_RIDGES) : 1); r++) {
-            FAR_TRY(contend(s, EDGE_BIASES[b], ridge * EDGE_RIDGES[r], limit, t));
+        for (int64_t r = 0; r < ridges; r++) {
+            FAR_TRY(contend(s, t, EDGE_BIASES[b], t->ridge * EDGE_RIDGES[r], limit, challenger));
         }
     }
 done:
     return st;
+}
+
+/* The challenger takes the place of its structure, which is chosen, if it does better at the edge
+ * than what was chosen by more than chance: each row there is predicted by both. */
+static void judge_challenger(far_search *s, trial *trials, int64_t count, trial *challenger,
+                             int64_t *chosen)
+{
+    double error, gain;
+    if (!challenger->edge) {
+        return;
+    }
+    gain = far_paired_gain(trials[*chosen].edge, challenger->edge, s->edge.outer, &error);
+    if (!(gain > EDGE_MARGIN * error)) {
+        return;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (trials[i].structure == challenger->structure) {
+            swap_trials(&trials[i], challenger);
+            *chosen = i;
+            return;
+        }
+    }
 }
 
 /* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
 static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, int64_t *chosen)
 {
     far_status st;
+    trial challenger = {.score = far_score_worst()};
     const far_score best = trials[*chosen].score;
-    double limit = best.loo + TIED_NETWORKS * best.doubt;
+    double limit = loss(s, best) + TIED_NETWORKS * best.doubt;
     FAR_TRY(far_edge_find(s));
     if (s->edge.outer == 0) {
         return FAR_OK;
     }
     for (int64_t i = 0; i < count; i++) {
-        if (trials[i].bounded && trials[i].score.loo <= limit) {
-            FAR_TRY(contend_all(s, limit, &trials[i]));
-            *chosen = trials[i].score.edge < trials[*chosen].score.edge ? i : *chosen;
+        FAR_TRY(look_at_edge(s, &trials[i]));
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (eligible(s, &trials[i]) && loss(s, trials[i].score) <= limit) {
+            FAR_TRY(contend_all(s, &trials[i], limit, &challenger));
         }
     }
+    judge_challenger(s, trials, count, &challenger, chosen);
 done:
+    trial_clear(s->ctx, &challenger);
     return st;
 }
 
@@ -477,13 +553,13 @@ done:
 static far_status largest_tied_ridge(far_search *s, int64_t rows, trial *t)
 {
     far_status st = FAR_OK;
-    double limit = t->score.loo + TIED_RIDGES * t->score.doubt;
+    double limit = loss(s, t->score) + TIED_RIDGES * t->score.doubt;
     double low = log(t->ridge), high = log(fmin(t->ridge * LARGEST_STEP, MOST_RIDGE));
     for (int i = 0; st == FAR_OK && i < RIDGE_STEPS; i++) {
         double middle = (low + high) / 2;
         far_score v;
         st = far_score_evaluate(s, t->kernel, exp(middle), rows, &v);
-        *(v.loo <= limit ? &low : &high) = middle;
+        *(loss(s, v) <= limit ? &low : &high) = middle;
     }
     t->ridge = exp(low);
     return st;
@@ -531,7 +607,7 @@ static far_status choose_architecture(far_search *s)
     s->fixed_ridge = ridge;
 done:
     for (int64_t i = 0; i < count; i++) {
-        far_kernel_destroy(trials[i].kernel);
+        trial_clear(s->ctx, &trials[i]);
     }
     return st;
 }

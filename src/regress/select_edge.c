@@ -74,44 +74,71 @@ void far_edge_clear(far_ctx *ctx, far_edge *e)
     }
 }
 
-static double relative_error(const double *guess, const double *truth, int64_t m, int64_t p)
+double far_paired_gain(const double *a, const double *b, int64_t count, double *error)
 {
-    long double error = 0;
-    for (int64_t i = 0; i < m * p; i++) {
-        error += ((long double)guess[i] - truth[i]) * (guess[i] - truth[i]);
+    long double mean = 0, square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        mean += ((long double)a[i] - (b ? b[i] : 0)) / (long double)count;
     }
-    double spread = far_target_variance(truth, m, p);
-    return spread > 0 ? (double)(error / (long double)(m * p)) / spread : INFINITY;
+    for (int64_t i = 0; i < count; i++) {
+        long double off = (long double)a[i] - (b ? b[i] : 0) - mean;
+        square += off * off;
+    }
+    *error = count > 1 ? sqrt((double)square / (double)(count - 1) / (double)count) : INFINITY;
+    return (double)mean;
+}
+
+/* Log losses of the rows at the edge; the probabilities are learnt from the others. */
+static far_status class_losses(far_search *s, const far_system *system, const far_mat *y,
+                               const far_mat *alpha, const double *miss, double *losses)
+{
+    const far_edge *e = &s->edge;
+    far_left_out l = {0};
+    far_status st =
+        far_left_out_find(s->ctx, system, y, alpha, far_model_centred(s->model), e->inner, &l);
+    st = st == FAR_OK ? far_log_losses(s, e->inner_y, &l, e->outer_y, miss, e->outer, losses) : st;
+    far_left_out_clear(s->ctx, &l);
+    return st;
 }
 
 static far_status predict_edge(far_search *s, const far_kernel *k, const far_system *system,
-                               double *out)
+                               double *losses, far_score *out)
 {
     far_status st;
     const far_edge *e = &s->edge;
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
-    double *alpha = NULL, *cross = NULL, *guess = NULL;
+    double *alpha = NULL, *cross = NULL, *miss = NULL;
+    double spread = far_target_variance(e->outer_y, e->outer, p);
     FAR_TRY(far_alloc(s->ctx, e->inner * p, &alpha));
     FAR_TRY(far_alloc(s->ctx, e->outer * e->inner, &cross));
-    FAR_TRY(far_alloc(s->ctx, e->outer * p, &guess));
+    FAR_TRY(far_alloc(s->ctx, e->outer * p, &miss));
     far_mat y = far_mat_view(e->inner_y, e->inner, p, FAR_F64);
     far_mat a = far_mat_view(alpha, e->inner, p, FAR_F64);
     far_mat x1 = far_mat_view(e->outer_x, e->outer, d, FAR_F64);
     far_mat x2 = far_mat_view(e->inner_x, e->inner, d, FAR_F64);
     far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
-    far_mat g = far_mat_view(guess, e->outer, p, FAR_F64);
+    far_mat g = far_mat_view(miss, e->outer, p, FAR_F64);
     FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
     FAR_TRY(far_kernel_eval_kind(s->ctx, k, s->model->info.kernel, &x1, &x2, &c));
     FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
-    *out = relative_error(guess, e->outer_y, e->outer, p);
+    for (int64_t i = 0; i < e->outer * p; i++) {
+        miss[i] = e->outer_y[i] - miss[i];
+    }
+    far_squared_losses(miss, e->outer, p, spread, losses);
+    out->edge = out->edge_loss = spread > 0 ? far_mean(losses, e->outer) : INFINITY;
+    if (s->model->info.task == FAR_TASK_CLASSIFY) {
+        FAR_TRY(class_losses(s, system, &y, &a, miss, losses));
+        out->edge_loss = far_mean(losses, e->outer);
+    }
 done:
     far_free(s->ctx, alpha);
     far_free(s->ctx, cross);
-    far_free(s->ctx, guess);
+    far_free(s->ctx, miss);
     return st;
 }
 
-far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, double *out)
+far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, double *losses,
+                             far_score *out)
 {
     far_status st;
     far_system *system = NULL;
@@ -124,10 +151,10 @@ far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, d
     o.ridge = ridge;
     o.extremes = 0;
     o.memory = s->opts->memory;
-    *out = INFINITY;
+    out->edge = out->edge_loss = INFINITY;
     far_progress_hold(s->ctx);
     FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
-    FAR_TRY(predict_edge(s, k, system, out));
+    FAR_TRY(predict_edge(s, k, system, losses, out));
 done:
     far_progress_release(s->ctx);
     far_system_destroy(system);

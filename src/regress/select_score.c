@@ -6,7 +6,8 @@
 
 far_score far_score_worst(void)
 {
-    return (far_score){INFINITY, -INFINITY, 0, INFINITY};
+    return (far_score){
+        .loo = INFINITY, .log_loss = INFINITY, .likelihood = -INFINITY, .edge = INFINITY};
 }
 
 double far_target_variance(const double *y, int64_t m, int64_t p)
@@ -26,47 +27,132 @@ double far_target_variance(const double *y, int64_t m, int64_t p)
                     (long double)(m * p));
 }
 
-static far_score make_score(const double *y, const double *alpha, const double *inverse, int64_t m,
-                            int64_t p, double log_det)
+/* What is minimised, row by row: squared errors over the variance. */
+void far_squared_losses(const double *miss, int64_t count, int64_t p, double spread, double *losses)
 {
-    long double error = 0, square = 0, fit = 0;
-    for (int64_t i = 0; i < m; i++) {
+    for (int64_t i = 0; i < count; i++) {
         long double row = 0;
-        for (int64_t j = 0; j < p; j++) {
-            long double miss = alpha[i * p + j] / inverse[i];
-            row += miss * miss / (long double)p;
-            fit += (long double)y[i * p + j] * alpha[i * p + j];
+        for (int64_t j = i * p; j < (i + 1) * p; j++) {
+            row += (long double)miss[j] * miss[j] / (long double)p;
         }
-        error += row / (long double)m;
-        square += row * row / (long double)m;
+        losses[i] = spread > 0 ? (double)row / spread : 0;
     }
-    double spread = far_target_variance(y, m, p), amplitude = (double)(fit / (long double)(m * p));
-    far_score s = {.likelihood = INFINITY, .edge = INFINITY};
-    if (spread > 0) {
-        s.loo = (double)error / spread;
-        s.doubt = (double)sqrtl(fmaxl(square - error * error, 0) / (long double)m) / spread;
-    }
-    if (amplitude > 0) {
-        s.likelihood = -0.5 * (log(amplitude) + log_det / (double)m + 1 + log(2 * M_PI));
-    }
-    return s;
 }
 
-static far_status score_system(far_ctx *ctx, const far_system *system, const double *y, int64_t m,
-                               int64_t p, far_score *out)
+/* The same for classes: log losses of the rows of y, which the fit misses by so much. */
+static far_status class_losses(const far_search *s, const double *y, const double *miss,
+                               int64_t count, const double *link, double *losses)
+{
+    int64_t p = s->model->info.outputs;
+    const double *centre = far_output_centre(s->model->columns);
+    double *scores = NULL, floor = far_class_floor(s->rows);
+    far_status st = far_alloc(s->ctx, 2 * p, &scores);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        int64_t label;
+        double *probability = scores + p;
+        for (int64_t c = 0; c < p; c++) {
+            scores[c] = centre[c] + y[i * p + c] - miss[i * p + c];
+        }
+        far_class_labels(y + i * p, 1, p, &label);
+        far_class_probability(link, floor, scores, p, probability);
+        losses[i] = -log(probability[label]);
+    }
+    far_free(s->ctx, scores);
+    return st;
+}
+
+/* How scores become probabilities, by the rows that were left out. */
+static far_status learn_link(const far_search *s, const double *y, const far_left_out *l,
+                             double *link)
 {
     far_status st;
-    double *alpha = NULL, *inverse = NULL;
-    FAR_TRY(far_alloc(ctx, m * p, &alpha));
-    FAR_TRY(far_alloc(ctx, m, &inverse));
-    far_mat b = far_mat_view((void *)y, m, p, FAR_F64), a = far_mat_view(alpha, m, p, FAR_F64);
-    far_mat diagonal = far_mat_view(inverse, m, 1, FAR_F64);
-    FAR_TRY(far_system_solve(ctx, system, &b, &a, NULL, NULL));
-    FAR_TRY(far_system_inverse_diagonal(ctx, system, &diagonal));
-    *out = make_score(y, alpha, inverse, m, p, far_system_diagnostics(system).log_det);
+    int64_t p = l->outputs, *labels = NULL;
+    const double *centre = far_output_centre(s->model->columns);
+    double *scores = NULL;
+    FAR_TRY(far_alloc(s->ctx, l->count, &labels));
+    FAR_TRY(far_alloc(s->ctx, l->count * p, &scores));
+    far_class_labels(y, l->count, p, labels);
+    for (int64_t k = 0; k < l->count * p; k++) {
+        scores[k] = centre[k % p] + y[k] - l->miss[k];
+    }
+    far_mat view = far_mat_view(scores, l->count, p, FAR_F64);
+    FAR_TRY(far_class_calibrate(s->ctx, &view, labels, link));
 done:
-    far_free(ctx, alpha);
-    far_free(ctx, inverse);
+    far_free(s->ctx, labels);
+    far_free(s->ctx, scores);
+    return st;
+}
+
+far_status far_log_losses(const far_search *s, const double *y, const far_left_out *l,
+                          const double *new_y, const double *new_miss, int64_t count,
+                          double *losses)
+{
+    far_status st;
+    double *link = NULL;
+    FAR_TRY(far_alloc(s->ctx, l->outputs + 1, &link));
+    FAR_TRY(learn_link(s, y, l, link));
+    FAR_TRY(class_losses(s, new_y, new_miss, count, link, losses));
+done:
+    far_free(s->ctx, link);
+    return st;
+}
+
+double far_mean(const double *values, int64_t count)
+{
+    long double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return (double)(sum / (long double)count);
+}
+
+/* Each output has the amplitude that makes it likeliest; those that are 0 everywhere have none. */
+static double log_likelihood(const double *y, const double *alpha, int64_t m, int64_t p,
+                             double log_det)
+{
+    double logs = 0;
+    int64_t outputs = 0;
+    for (int64_t j = 0; j < p; j++) {
+        long double fit = 0;
+        for (int64_t i = 0; i < m; i++) {
+            fit += (long double)y[i * p + j] * alpha[i * p + j];
+        }
+        if (fit > 0) {
+            logs += log((double)(fit / (long double)m));
+            outputs++;
+        }
+    }
+    return outputs == 0 ? INFINITY
+                        : -0.5 * (logs / (double)outputs + log_det / (double)m + 1 + log(2 * M_PI));
+}
+
+static far_status score_system(const far_search *s, const far_system *system, int64_t m,
+                               far_score *out)
+{
+    far_status st;
+    far_left_out l = {0};
+    int64_t p = s->model->info.outputs;
+    double *alpha = NULL, *losses = NULL;
+    far_score v = far_score_worst();
+    FAR_TRY(far_alloc(s->ctx, m * p, &alpha));
+    FAR_TRY(far_alloc(s->ctx, m, &losses));
+    far_mat y = far_mat_view(s->y, m, p, FAR_F64), a = far_mat_view(alpha, m, p, FAR_F64);
+    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
+    FAR_TRY(far_left_out_find(s->ctx, system, &y, &a, far_model_centred(s->model), m, &l));
+    far_squared_losses(l.miss, m, p, far_target_variance(s->y, m, p), losses);
+    v.loo = far_mean(losses, m);
+    v.log_loss = NAN;
+    if (s->model->info.task == FAR_TASK_CLASSIFY) {
+        FAR_TRY(far_log_losses(s, s->y, &l, s->y, l.miss, m, losses));
+        v.log_loss = far_mean(losses, m);
+    }
+    far_paired_gain(losses, NULL, m, &v.doubt);
+    v.likelihood = log_likelihood(s->y, alpha, m, p, far_system_diagnostics(system).log_det);
+    *out = v;
+done:
+    far_free(s->ctx, alpha);
+    far_free(s->ctx, losses);
+    far_left_out_clear(s->ctx, &l);
     return st;
 }
 
@@ -91,7 +177,7 @@ far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, 
     }
     far_progress_hold(s->ctx);
     FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
-    FAR_TRY(score_system(s->ctx, system, s->y, rows, s->model->info.outputs, out));
+    FAR_TRY(score_system(s, system, rows, out));
 done:
     far_progress_release(s->ctx);
     far_system_destroy(system);

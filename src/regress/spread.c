@@ -124,16 +124,24 @@ static far_status fail_large(far_ctx *ctx, int64_t row)
         (long long)row + 1);
 }
 
+/* The standard deviation of output j is size sqrt(variance + noise). */
+static far_band interval_of(const far_model *m, far_spread kind, int64_t j)
+{
+    if (kind == FAR_SPREAD_CALIBRATED && m->interval) {
+        return m->interval[j];
+    }
+    bool observed = kind == FAR_SPREAD_CALIBRATED || kind == FAR_SPREAD_LIKELIHOOD;
+    return observed ? (far_band){amplitude_root(m, j), m->info.ridge} : (far_band){1, 0};
+}
+
 static far_status put_std(far_ctx *ctx, const far_model *m, far_spread kind, const double *variance,
                           int64_t rows, int64_t first, far_mat *std)
 {
     for (int64_t j = 0; j < m->info.outputs; j++) {
-        bool calibrated = kind == FAR_SPREAD_CALIBRATED;
-        double size = calibrated ? amplitude_root(m, j) : 1;
-        double noise = calibrated ? m->info.ridge : 0;
+        far_band v = interval_of(m, kind, j);
         for (int64_t i = 0; i < rows; i++) {
             double *row = far_mat_row(std, first + i);
-            row[j] = far_output_scale(m->columns)[j] * (size * sqrt(variance[i] + noise));
+            row[j] = far_output_scale(m->columns)[j] * (v.size * sqrt(variance[i] + v.noise));
             if (!isfinite(row[j])) {
                 return fail_large(ctx, first + i);
             }

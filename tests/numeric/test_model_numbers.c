@@ -288,7 +288,7 @@ static void score(const char *arch, far_kernel_kind kind, double relative, const
     static double k[M * M];
     static long double a[M * M], b[M * P];
     kernel_values(arch, kind, x, x, k);
-    long double mean = 0, error = 0, fitted = 0, spread = 0;
+    long double mean = 0, error = 0, logs = 0, spread = 0;
     *likelihood = NAN;
     for (int64_t i = 0; i < M; i++) {
         mean += k[i * M + i] / (long double)M;
@@ -296,35 +296,38 @@ static void score(const char *arch, far_kernel_kind kind, double relative, const
     long double ridge = relative * mean;
     for (int64_t left = -1; left < M; left++) { /* -1: none */
         int64_t used[M], n = 0;
+        long double centre[P] = {0}; /* learnt from the rows that are used, as by who fits them */
         for (int64_t i = 0; i < M; i++) {
             used[n] = i;
             n += i != left;
+        }
+        for (int64_t i = 0; left >= 0 && i < n * P; i++) {
+            centre[i % P] += at(*y, used[i / P], i % P) / (long double)n;
         }
         for (int64_t i = 0; i < n; i++) {
             for (int64_t j = 0; j < n; j++) {
                 a[i * n + j] = k[used[i] * M + used[j]] + (i == j ? ridge : 0);
             }
             for (int64_t c = 0; c < P; c++) {
-                b[i * P + c] = at(*y, used[i], c);
+                b[i * P + c] = at(*y, used[i], c) - centre[c];
             }
         }
         long double log_det = cholesky(a, n);
         solve(a, n, b, P);
         for (int64_t c = 0; c < P; c++) {
-            long double f = 0;
+            long double f = centre[c];
             for (int64_t i = 0; i < n; i++) {
                 f += left < 0 ? b[i * P + c] * at(*y, i, c) : b[i * P + c] * k[left * M + used[i]];
             }
             if (left >= 0) {
                 error += (f - at(*y, left, c)) * (f - at(*y, left, c));
             } else {
-                fitted += f;
+                logs += logl(f / M) / P; /* an amplitude for each output */
             }
         }
         if (left < 0) {
-            long double s = fitted / (M * P);
             *likelihood =
-                (double)(-0.5L * (logl(s) + log_det / M + 1 + logl(2 * 3.14159265358979323846L)));
+                (double)(-0.5L * (logs + log_det / M + 1 + logl(2 * 3.14159265358979323846L)));
         }
     }
     for (int64_t c = 0; c < P; c++) {
@@ -511,8 +514,8 @@ static void posteriors_have_their_digits(void **state)
 }
 
 /* Targets drawn from a Gaussian process with the model's kernel and noise: what is left over is as
- * large as the calibrated spread says, whatever the amplitude. */
-static void calibrated_spreads_are_calibrated(void **state)
+ * large as the spread by the likelihood says, whatever the amplitude. */
+static void the_likelihood_knows_what_is_left_over(void **state)
 {
     (void)state;
     enum { ALL = 331, TRAIN = 211 };
@@ -550,7 +553,7 @@ static void calibrated_spreads_are_calibrated(void **state)
     o.rows = train;
     far_model *m = fit(frame, o);
     far_predict_opts q = predict_options();
-    q.spread = FAR_SPREAD_CALIBRATED;
+    q.spread = FAR_SPREAD_LIKELIHOOD;
     q.rows = test;
     far_prediction *p = predict(m, frame, q);
     for (int64_t j = 0; j < P; j++) {
@@ -575,7 +578,7 @@ int main(void)
         TEST(stopping_early_is_stopping_the_flow),
         TEST(late_is_the_end),
         TEST(posteriors_have_their_digits),
-        TEST(calibrated_spreads_are_calibrated),
+        TEST(the_likelihood_knows_what_is_left_over),
     };
     return cmocka_run_group_tests_name("model numbers", tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include "seal.h"
 
 /* What goes in must come out: whoever adds a field saves it, and sets it in make_model below. */
-_Static_assert(offsetof(far_model_info, arch) == 200, "far_model_info has a new field");
+_Static_assert(offsetof(far_model_info, arch) == 296, "far_model_info has a new field");
 
 /* ---- models made by hand: 7 rows, 5 inputs of 3 columns, 2 targets or 3 classes ---- */
 
@@ -98,10 +98,24 @@ static void make_candidates(far_model *m)
 {
     assert_int_equal(far_alloc(ctx, 2, &m->candidates), FAR_OK);
     m->candidate_count = 2;
-    m->candidates[0] =
-        (far_candidate){copy("dense relu dense"), awkward(40), awkward(41), NAN, awkward(42), 0, 0};
-    m->candidates[1] =
-        (far_candidate){copy(ARCH), awkward(43), awkward(44), awkward(46), awkward(45), 1, 1};
+    m->candidates[0] = (far_candidate){.arch = copy("dense relu dense"),
+                                       .ridge = awkward(40),
+                                       .loo_r2 = awkward(41),
+                                       .loo_log_loss = NAN,
+                                       .edge_r2 = NAN,
+                                       .edge_log_loss = NAN,
+                                       .edge_doubt = NAN,
+                                       .log_likelihood = awkward(42)};
+    m->candidates[1] = (far_candidate){.arch = copy(ARCH),
+                                       .ridge = awkward(43),
+                                       .loo_r2 = awkward(44),
+                                       .loo_log_loss = awkward(47),
+                                       .edge_r2 = awkward(46),
+                                       .edge_log_loss = awkward(48),
+                                       .edge_doubt = awkward(49),
+                                       .log_likelihood = awkward(45),
+                                       .bounded = 1,
+                                       .chosen = 1};
 }
 
 static far_model_info make_info(void)
@@ -125,6 +139,18 @@ static far_model_info make_info(void)
     info.duplicates = 5;
     info.conflicts = 3;
     info.r2_train = awkward(58);
+    info.loo_rows = 5;
+    info.loo_r2 = awkward(65);
+    info.loo_rmse = fabs(awkward(66));
+    info.loo_accuracy = 0.1;
+    info.loo_log_loss = fabs(awkward(67));
+    info.loo_brier = 0.3;
+    info.loo_ece = 0.7;
+    info.rmse_train = fabs(awkward(68));
+    info.accuracy_train = NAN;
+    info.log_loss_train = NAN;
+    info.temperature = NAN;
+    info.noise_free = 1;
     info.seconds_choose = awkward(59);
     info.seconds_fill = awkward(60);
     info.seconds_factor = awkward(61);
@@ -151,6 +177,14 @@ static void make_arrays(far_model *m)
     m->y = awkward_list(ROWS * p, 100);
     m->alpha = awkward_list(ROWS * p, 200);
     m->alpha_low = awkward_list(ROWS * p, 300);
+    assert_int_equal(far_alloc(ctx, p, &m->interval), FAR_OK);
+    for (int64_t j = 0; j < p; j++) {
+        m->interval[j] = (far_band){fabs(awkward(70 + j)), fabs(awkward(80 + j))};
+    }
+    if (m->info.task == FAR_TASK_CLASSIFY) {
+        m->link = awkward_list(p + 1, 90);
+        m->info.temperature = m->link[0] = fabs(m->link[0]);
+    }
 }
 
 static far_model *make_regression(void)
@@ -238,6 +272,10 @@ static void same_candidates(const far_model *a, const far_model *b)
         assert_string_equal(c->arch, d->arch);
         same_numbers(&c->ridge, &d->ridge, 1);
         same_numbers(&c->loo_r2, &d->loo_r2, 1);
+        same_numbers(&c->loo_log_loss, &d->loo_log_loss, 1);
+        same_numbers(&c->edge_r2, &d->edge_r2, 1);
+        same_numbers(&c->edge_log_loss, &d->edge_log_loss, 1);
+        same_numbers(&c->edge_doubt, &d->edge_doubt, 1);
         same_numbers(&c->log_likelihood, &d->log_likelihood, 1);
         assert_int_equal(c->bounded, d->bounded);
         assert_int_equal(c->chosen, d->chosen);
@@ -255,6 +293,11 @@ static void same_model(const far_model *a, const far_model *b)
     same_numbers(a->y, b->y, n * p);
     same_numbers(a->alpha, b->alpha, n * p);
     same_numbers(a->alpha_low, b->alpha_low, n * p);
+    assert_memory_equal(a->interval, b->interval, (size_t)p * sizeof *a->interval);
+    assert_int_equal(!a->link, !b->link);
+    if (a->link) {
+        same_numbers(a->link, b->link, p + 1);
+    }
     same_candidates(a, b);
 }
 
@@ -870,6 +913,17 @@ static const edit edits[] = {
      "manifest: diagnostics: \"seconds\" is not an object"},
     {"\"solve\": ", "\"solve\": \"1\", \"b\": ",
      "manifest: diagnostics: seconds: \"solve\" is not a number"},
+    /* scores and calibration */
+    {"\"loo_rows\": 5", "\"loo_rows\": 8", "manifest: scores: these scores cannot be"},
+    {"\"loo_accuracy\": ", "\"loo_accuracy\": 1.5, \"b\": ",
+     "manifest: scores: these scores cannot be"},
+    {"\"loo_rmse\": ", "\"loo_rmse\": -1, \"b\": ", "manifest: scores: these scores cannot be"},
+    {"\"noise_free\": true", "\"noise_free\": 3",
+     "manifest: scores: \"noise_free\" is neither true nor false"},
+    {"\"interval_size\": [", "\"interval_size\": [-1, ",
+     "manifest: calibration: \"interval_size\" has 3 entries where 2 were announced"},
+    {"\"calibration\": {", "\"tuning\": {",
+     "manifest: \"scores\" and \"calibration\" come together"},
     {"\"diagnostics\": {", "\"diagnose\": {", "manifest: \"diagnostics\" is missing"},
     /* the rest */
     {HASH, HASH "0", "manifest: \"data_hash\" is not 64 hexadecimal digits"},
@@ -878,8 +932,9 @@ static const edit edits[] = {
     {"\"data_hash\": ", "\"data_hash\": null, \"b\": ",
      "manifest: \"data_hash\" is not 64 hexadecimal digits"},
     {"\"candidates\": [", "\"candidates\": [3,", "manifest: \"candidates\"[0] is not an object"},
-    {"\"loo_r2\": ", "\"loo_r2\": {}, \"b\": ",
-     "manifest: candidates[0]: \"loo_r2\" is not a number"},
+    {"\"loo_r2\": ", "\"loo_r2\": {}, \"b\": ", "manifest: scores: \"loo_r2\" is not a number"},
+    {"\"edge_doubt\": ", "\"edge_doubt\": {}, \"b\": ",
+     "manifest: candidates[0]: \"edge_doubt\" is not a number"},
     {"\"bounded\": false", "\"bounded\": 0",
      "manifest: candidates[0]: \"bounded\" is neither true nor false"},
     {"\"chosen\": true", "\"unknown\": true", "manifest: candidates[1]: \"chosen\" is missing"},
@@ -951,7 +1006,8 @@ static void any_type_anywhere_does_no_harm(void **state)
     far_model *m = make_regression();
     char *manifest = manifest_text(m);
     json_t *whole = json_loads(manifest, 0, NULL);
-    static const char *const objects[] = {"inputs", "outputs", "ridge", "diagnostics"};
+    static const char *const objects[] = {"inputs",      "outputs", "ridge",
+                                          "diagnostics", "scores",  "calibration"};
     try_all_types(m, whole, whole);
     for (int i = 0; i < COUNT(objects); i++) {
         try_all_types(m, whole, json_object_get(whole, objects[i]));
@@ -976,6 +1032,10 @@ static void classes_are_checked(void **state)
         {"\"classes\": [", "\"classes\": [null,", "manifest: \"classes\"[0] is not a text"},
         {"\"species\"", "\"species\", \"b\"",
          "manifest: \"targets\" has 2 entries; classes have one target"},
+        {"\"temperature\": ", "\"temperature\": -1, \"b\": ",
+         "manifest: calibration: \"temperature\" is not 0 or more"},
+        {"\"offsets\": [", "\"offsets\": [0, ",
+         "manifest: calibration: \"offsets\" has 4 entries where 3 were announced"},
         {"\"task\": \"classify\"", "\"task\": \"regress\"",
          "manifest: \"classes\" is not null, but the task is to regress"},
     };

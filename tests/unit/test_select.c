@@ -58,25 +58,38 @@ static far_model *fit(const far_frame *frame, far_fit_opts o)
 
 /* ---- what is chosen ---- */
 
-/* Of the networks that leave-one-out cannot tell from the best, the one that is best at the edge.
- */
-static void ties_are_settled_at_the_edge(void **state)
+/* The network that leave-one-out likes best, unless another does better at the edge by more than
+ * twice the standard error of the difference. */
+static void the_edge_overrules_by_a_margin(void **state)
 {
     (void)state;
     far_frame *frame = wave(ROWS, false);
     for (int i = 0; i < 2; i++) {
         far_model *m = fit(frame, options("auto", i ? 1e-3 : NAN));
-        double best = -INFINITY, chosen = NAN;
+        far_candidate best = {.loo_r2 = -INFINITY}, chosen = best;
         for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
             far_candidate c = far_model_candidate(m, k);
-            assert_true(c.edge_r2 <= 1 || isnan(c.edge_r2));
-            best = c.bounded && !isnan(c.edge_r2) ? fmax(best, c.edge_r2) : best;
-            chosen = c.chosen ? c.edge_r2 : chosen;
+            assert_true(c.edge_r2 <= 1 && c.edge_doubt >= 0);
+            best = c.bounded && c.loo_r2 > best.loo_r2 ? c : best;
+            chosen = c.chosen ? c : chosen;
         }
-        assert_true(chosen == best);
+        assert_true(chosen.bounded);
+        assert_true(best.chosen || chosen.edge_r2 - best.edge_r2 > 2 * best.edge_doubt);
         far_model_destroy(m);
     }
     far_frame_destroy(frame);
+}
+
+static void a_gain_is_measured_row_by_row(void **state)
+{
+    (void)state;
+    const double a[] = {1, 2, 3, 6}, b[] = {0, 1, 2, 1};
+    double error;
+    assert_near(far_paired_gain(a, b, 4, &error), 2, 1e-15);
+    assert_near(error, 1, 1e-15); /* gains 1, 1, 1, 5: variance 4, of a mean of 4 */
+    assert_near(far_paired_gain(a, NULL, 4, &error), 3, 1e-15);
+    far_paired_gain(a, b, 1, &error);
+    assert_true(isinf(error));
 }
 
 static void without_an_edge_leave_one_out_decides(void **state)
@@ -155,7 +168,8 @@ static far_kernel *make_kernel(const char *arch)
 static void the_edge_is_the_outermost_tenth(void **state)
 {
     (void)state;
-    double x[ROWS], y[ROWS], error = NAN;
+    double x[ROWS], y[ROWS], losses[ROWS];
+    far_score score;
     far_fit_opts o = options("auto", NAN);
     far_model m = {0};
     far_search s;
@@ -170,21 +184,46 @@ static void the_edge_is_the_outermost_tenth(void **state)
     for (int i = 0; i < s.edge.inner; i++) {
         assert_true(s.edge.inner_x[i] <= 5.4 && s.edge.inner_y[i] == 1);
     }
-    must(far_edge_evaluate(&s, k, 1e-3, &error));
-    assert_true(error > 1 && isfinite(error)); /* the inner rows know nothing of the slope */
+    must(far_edge_evaluate(&s, k, 1e-3, losses, &score));
+    assert_true(score.edge > 1 && isfinite(score.edge) &&
+                score.edge_loss == score.edge); /* the inner rows know nothing of the slope */
     for (int i = 0; i < s.edge.outer; i++) {
         s.edge.outer_y[i] = 0;
     }
-    must(far_edge_evaluate(&s, k, 1e-3, &error));
-    assert_true(isinf(error)); /* no variance to compare with */
+    must(far_edge_evaluate(&s, k, 1e-3, losses, &score));
+    assert_true(isinf(score.edge)); /* no variance to compare with */
     far_kernel_destroy(k);
     far_edge_clear(ctx, &s.edge);
+}
+
+/* Outputs of different size have an amplitude each, as in their standard deviations. */
+static void the_likelihood_is_that_of_each_output(void **state)
+{
+    (void)state;
+    double x[ROWS], y[ROWS], both[2 * ROWS];
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {0};
+    far_search s;
+    far_score one, other, together;
+    far_kernel *k = make_kernel("dense(b=1) relu dense");
+    make_search(&s, &m, &o, x, y);
+    must(far_score_evaluate(&s, k, 0.01, ROWS, &one));
+    for (int i = 0; i < ROWS; i++) {
+        both[2 * i] = y[i];
+        both[2 * i + 1] = y[i] = 100 * sin(x[i]);
+    }
+    must(far_score_evaluate(&s, k, 0.01, ROWS, &other));
+    s.y = both;
+    m.info.outputs = 2;
+    must(far_score_evaluate(&s, k, 0.01, ROWS, &together));
+    assert_near(together.likelihood, (one.likelihood + other.likelihood) / 2, 1e-11);
+    far_kernel_destroy(k);
 }
 
 static void a_singular_edge_scores_worst(void **state)
 {
     (void)state;
-    double x[ROWS], y[ROWS], error = 0;
+    double x[ROWS], y[ROWS], losses[ROWS];
     far_fit_opts o = options("auto", NAN);
     far_model m = {0};
     far_search s;
@@ -192,8 +231,8 @@ static void a_singular_edge_scores_worst(void **state)
     far_kernel *k = make_kernel("dense");
     make_search(&s, &m, &o, x, y);
     must(far_edge_find(&s));
-    must(far_edge_evaluate(&s, k, 0, &error));
-    assert_true(isinf(error) && error > 0);
+    must(far_edge_evaluate(&s, k, 0, losses, &score));
+    assert_true(isinf(score.edge) && score.edge > 0);
     must(far_score_evaluate(&s, k, 0, ROWS, &score));
     assert_true(isinf(score.loo) && score.loo > 0);
     far_kernel_destroy(k);
@@ -203,7 +242,8 @@ static void a_singular_edge_scores_worst(void **state)
 static void every_allocation_at_the_edge_may_fail(void **state)
 {
     (void)state;
-    double x[ROWS], y[ROWS], error;
+    double x[ROWS], y[ROWS], losses[ROWS];
+    far_score score;
     far_fit_opts o = options("auto", NAN);
     far_model m = {0};
     far_search s;
@@ -214,7 +254,7 @@ static void every_allocation_at_the_edge_may_fail(void **state)
         make_search(&s, &m, &o, x, y);
         test_heap.fail_at = test_heap.calls + i;
         st = far_edge_find(&s);
-        st = st == FAR_OK ? far_edge_evaluate(&s, k, 1e-3, &error) : st;
+        st = st == FAR_OK ? far_edge_evaluate(&s, k, 1e-3, losses, &score) : st;
         test_heap.fail_at = -1;
         far_edge_clear(ctx, &s.edge);
         assert_true((st == FAR_OK || st == FAR_ERR_MEMORY) && i < 200);
@@ -288,7 +328,9 @@ static void a_search_without_memory_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ties_are_settled_at_the_edge),
+        TEST(the_edge_overrules_by_a_margin),
+        TEST(a_gain_is_measured_row_by_row),
+        TEST(the_likelihood_is_that_of_each_output),
         TEST(without_an_edge_leave_one_out_decides),
         TEST(more_rows_choose_the_ridge_again),
         TEST(a_kernel_without_a_known_supremum_is_not_bounded),

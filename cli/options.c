@@ -158,7 +158,9 @@ static void print_help(const command_line *line, const void *values)
         if (i == option_total(line) - line->more.count && line->more.title) {
             print("\n%s\n", line->more.title);
         }
-        print_option(option_at(line, i), (const char *)values + field_offset(line, i));
+        if (option_at(line, i)->help) {
+            print_option(option_at(line, i), (const char *)values + field_offset(line, i));
+        }
     }
     print("%-*s%s\n", HELP_COLUMN, "  -h, --help", "print help and exit");
     if (line->notes) {

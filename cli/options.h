@@ -30,7 +30,7 @@ typedef struct option {
     option_kind kind;
     size_t offset;     /* of the field in the verb's struct, which holds the default */
     const char *value; /* "FILE"; for a choice "ntk|nngp" */
-    const char *help;  /* lines after the first are indented */
+    const char *help;  /* lines after the first are indented; NULL: not shown */
     int64_t least, most;
 } option;
 

@@ -299,15 +299,22 @@ static far_status claim_early(reproduction *r, const doubt_plan *p, const law_ru
     int last = p->sizes - 1;
     far_status st;
     TRY(law_exponent(r, ball->values, ball->count, 20, 150, &early));
-    TRY(claim(r, "three dimensions, no sample: nu over n from 20 to 150",
-              "(ours) off 4/3 by more than 0.1, so it is not the sample", early > 4.0 / 3 + 0.1,
+    TRY(claim(r,
+              &(claim_of){.what = "three dimensions, no sample: nu over n from 20 to 150",
+                          .tested = "off 4/3 by more than 0.1, so it is not the sample",
+                          .late = true,
+                          .agrees = early > 4.0 / 3 + 0.1},
               "%.4f", early));
     last_window(p->n[last], w);
     TRY(law_exponent(r, ball->values, ball->count, w[0], w[1], &there));
     char *what = text_of("three dimensions, samples of %lld against none: nu over n from %lld to "
                          "%lld",
                          (long long)p->n[last], (long long)w[0], (long long)w[1]);
-    st = claim(r, what, "(ours) the same, within 0.1", fabs(found[last].nu[1] - there) <= 0.1,
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .tested = "the same, within 0.1",
+                           .late = true,
+                           .agrees = fabs(found[last].nu[1] - there) <= 0.1},
                "%.3f and %.3f", found[last].nu[1], there);
     free(what);
 done:
@@ -326,10 +333,17 @@ static far_status claim_loss(reproduction *r, const law_run *ball, int target)
     found = slope[SLOPES - 1];
     char *what = text_of("three dimensions, no sample, %s: xi at n = %.0f", LAW_TARGET[target],
                          n[SLOPES - 1]);
-    char *paper = text_of("%.2f (theory), within %.2f", theory.xi, BOUND[target]);
-    st = claim(r, what, paper, fabs(found - theory.xi) <= BOUND[target], "%.4f", found);
+    char *paper = text_of("xi = %.2f", theory.xi), *tested = text_of("within %.2f", BOUND[target]);
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .paper = paper,
+                           .place = UNPLACED,
+                           .tested = tested,
+                           .agrees = fabs(found - theory.xi) <= BOUND[target]},
+               "%.4f", found);
     free(what);
     free(paper);
+    free(tested);
 done:
     return st;
 }
@@ -341,7 +355,13 @@ static far_status claim_late(reproduction *r, const law_run *ball)
     TRY(law_exponent(r, ball->values, ball->count, ball->count / 3, ball->count, &nu));
     char *what = text_of("three dimensions, no sample: nu over n from %lld to %lld",
                          (long long)(ball->count / 3), (long long)ball->count);
-    st = claim(r, what, "4/3 (theory), within 0.03", fabs(nu - 4.0 / 3) <= 0.03, "%.4f", nu);
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .paper = "nu = 1 + 1 / d, here 4/3",
+                           .place = UNPLACED,
+                           .tested = "within 0.03",
+                           .agrees = fabs(nu - 4.0 / 3) <= 0.03},
+               "%.4f", nu);
     free(what);
     TRY(st);
     for (int target = 0; target < LAW_TARGETS; target++) {

@@ -39,6 +39,8 @@ static eos_plan plan_for(const reproduction *r)
 
 /* ---- claims --------------------------------------------------------------------------------- */
 
+static const char LARGER_RATES[] = "a larger rate ends with a better aligned kernel, at equal loss";
+
 static far_status claim_level(reproduction *r, const eos_study *s)
 {
     int64_t reached = 0, all = 0;
@@ -48,8 +50,12 @@ static far_status claim_level(reproduction *r, const eos_study *s)
             reached += s->runs[i].reached;
         }
     }
-    return claim(r, "tanh and relu, all rates: runs that come to the same loss, L = 0.01", "all",
-                 reached == all, "%lld of %lld", (long long)reached, (long long)all);
+    return claim(r,
+                 &(claim_of){.what = "tanh and relu, all rates: runs that come to the same loss",
+                             .tested = "all come to L = 0.01, where they are compared",
+                             .seeds = s->plan.seeds,
+                             .agrees = reached == all},
+                 "%lld of %lld", (long long)reached, (long long)all);
 }
 
 static far_status claim_edge(reproduction *r, const eos_study *s, int shape)
@@ -67,7 +73,13 @@ static far_status claim_edge(reproduction *r, const eos_study *s, int shape)
     }
     char *what = text_of("%s, rates from 0.3 on: rate lambda_max / 2 at the end, all seeds",
                          EOS_SHAPE[shape].name);
-    far_status st = claim(r, what, "about 1 (0.85 to 1.15)", low > EDGE_LOW && high < EDGE_HIGH,
+    far_status st = claim(r,
+                          &(claim_of){.what = what,
+                                      .paper = "hovers about 1, the edge of stability",
+                                      .place = UNPLACED,
+                                      .tested = "0.85 to 1.15 for every rate and seed",
+                                      .seeds = s->plan.seeds,
+                                      .agrees = low > EDGE_LOW && high < EDGE_HIGH},
                           "%.3f to %.3f", low, high);
     free(what);
     return st;
@@ -115,14 +127,31 @@ static far_status claim_alignment(reproduction *r, const eos_study *s)
     double low, high;
     int64_t rising = rising_seeds(s, EOS_TANH), seeds = s->plan.seeds;
     far_status st;
-    TRY(claim(r, "tanh: KTA at equal loss rises over the rates 0.02, 0.3, 0.4, 0.6, 0.8",
-              "on every seed", rising == seeds, "on %lld of %lld seeds", (long long)rising,
-              (long long)seeds));
+    TRY(claim(r,
+              &(claim_of){.what = "tanh: KTA at equal loss over the rates 0.02, 0.3, 0.4, 0.6, 0.8",
+                          .paper = LARGER_RATES,
+                          .place = UNPLACED,
+                          .tested = "rises from rate to rate on every seed",
+                          .seeds = seeds,
+                          .agrees = rising == seeds},
+              "on %lld of %lld seeds", (long long)rising, (long long)seeds));
     gains(s, EOS_TANH, 0.02, 0.8, &low, &high);
-    TRY(claim(r, "tanh: KTA at rate 0.8 less KTA at 0.02", "above 0.15 on every seed", low > GAIN,
+    TRY(claim(r,
+              &(claim_of){.what = "tanh: KTA at rate 0.8 less KTA at 0.02",
+                          .paper = LARGER_RATES,
+                          .place = UNPLACED,
+                          .tested = "above 0.15 on every seed",
+                          .seeds = seeds,
+                          .agrees = low > GAIN},
               "%.3f to %.3f", low, high));
     gains(s, EOS_RELU, 0.02, 0.6, &low, &high);
-    TRY(claim(r, "relu: KTA at rate 0.6 less KTA at 0.02", "above 0 on every seed", low > 0,
+    TRY(claim(r,
+              &(claim_of){.what = "relu: KTA at rate 0.6 less KTA at 0.02",
+                          .paper = LARGER_RATES,
+                          .place = UNPLACED,
+                          .tested = "above 0 on every seed",
+                          .seeds = seeds,
+                          .agrees = low > 0},
               "%.3f to %.3f", low, high));
 done:
     return st;

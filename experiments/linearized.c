@@ -102,9 +102,14 @@ static far_status claim_order(reproduction *r, const result *f)
         least = fmin(least, one);
         most = fmax(most, one);
     }
-    TRY(claim(r, "tasks by the accuracy of kernel and network, Spearman", "same order (above 0.9)",
-              all > 0.9, "%.3f of the means over seeds (single seeds %.2f to %.2f)", all, least,
-              most));
+    TRY(claim(r,
+              &(claim_of){.what = "tasks by the accuracy of kernel and network, Spearman",
+                          .paper = "the kernel orders tasks by how hard they are for the network",
+                          .place = "abstract",
+                          .tested = "above 0.9, of the means over seeds",
+                          .seeds = f->plan.seeds,
+                          .agrees = all > 0.9},
+              "%.3f of the means over seeds (single seeds %.2f to %.2f)", all, least, most));
 done:
     return st;
 }
@@ -136,8 +141,15 @@ static far_status claim_lead(reproduction *r, const result *f, int first, int la
     char *what = text_of("accuracy of the network over that of the kernel, tasks %lld to %lld",
                          (long long)TASK_INDICES[first], (long long)TASK_INDICES[last]);
     char *leads = list_of(lead, first, last);
-    st = claim(r, what, sign > 0 ? "the network is better" : "the kernel is better", holds, "%s",
-               leads);
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .paper = "networks do not always do better than their kernels",
+                           .place = "abstract",
+                           .tested = sign > 0 ? "the network is better in each, mean over seeds"
+                                              : "the kernel is better in each, mean over seeds",
+                           .seeds = f->plan.seeds,
+                           .agrees = holds},
+               "%s", leads);
     free(what);
     free(leads);
     return st;
@@ -167,8 +179,13 @@ static far_status claim_alignment(reproduction *r, const result *f)
     far_status st;
     TRY(least_growth(r, f, kta_of, kta_end_of, &least, &most));
     TRY(least_growth(r, f, centred_of, centred_end_of, &centred_least, &centred_most));
-    TRY(claim(r, "alignment of the kernel with the task, end over start",
-              "grows (more than twice in every task)", least > 2,
+    TRY(claim(r,
+              &(claim_of){.what = "alignment of the kernel with the task, end over start",
+                          .paper = "the kernel aligns with the task during training",
+                          .place = UNPLACED,
+                          .tested = "more than twice in every task, mean over seeds",
+                          .seeds = f->plan.seeds,
+                          .agrees = least > 2},
               "%.1f to %.1f times (centred %.1f to %.1f)", least, most, centred_least,
               centred_most));
 done:

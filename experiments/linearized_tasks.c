@@ -1,4 +1,5 @@
 #include "linearized.h"
+#include "parts.h"
 #include "side_by_side.h"
 
 #include <math.h>
@@ -56,6 +57,17 @@ static double part_right(const double *f, const double *labels, int64_t n)
 
 /* ---- tasks --------------------------------------------------------------------------------- */
 
+static void shuffle(double *labels, int64_t n)
+{
+    uint64_t chance = 1;
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)(uniform(&chance) * (double)(i + 1));
+        double held = labels[i];
+        labels[i] = labels[j];
+        labels[j] = held;
+    }
+}
+
 /* The signs of eigenvectors of the kernel of all rows. */
 static far_status make_tasks(reproduction *r, const far_mat *kernel, pool *out)
 {
@@ -74,6 +86,9 @@ static far_status make_tasks(reproduction *r, const far_mat *kernel, pool *out)
     }
     for (int64_t i = 0; i < n; i++) {
         out->labels[PARITY][i] = digit_is_odd(out->data.digit[i]);
+    }
+    for (int i = 0; r->sabotage && i < TASKS; i++) {
+        shuffle(out->labels[i], n);
     }
 done:
     far_view_destroy(view);
@@ -194,7 +209,7 @@ static far_status train(reproduction *r, const task_plan *p, far_net *net, const
     for (int64_t i = 0; i < x->rows; i++) {
         yes[i] = labels[i] > 0;
     }
-    for (int k = 0; k < SEGMENTS && st == FAR_OK; k++) {
+    for (int k = 0; k < SEGMENTS && st == FAR_OK && !r->sabotage; k++) {
         far_train_opts o;
         far_train_opts_init(&o);
         o.optimizer = FAR_OPTIMIZER_MOMENTUM;

@@ -26,8 +26,8 @@ static far_status add_contender(reproduction *r, const contender *c,
     }
     add_cell(table, "%s", c->name);
     add_tally(table, &t);
-    return is_bounded(c) ? claim_all_bounded(r, &t, c->name, "stays bounded")
-                         : claim_all_unbounded(r, &t, c->name, "runs away");
+    return is_bounded(c) ? claim_all_bounded(r, &t, c->name, "stays bounded", "Appendix L")
+                         : claim_all_unbounded(r, &t, c->name, "runs away", "Appendix L");
 }
 
 static far_status keep_words(reproduction *r)

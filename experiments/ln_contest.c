@@ -56,7 +56,7 @@ done:
 far_status contest_enter(reproduction *r, const contender *c, far_figure *const panels[TOY_SETS],
                          tally *out)
 {
-    char *arch = net_text(c->where, c->norm, c->activation);
+    char *arch = net_text(r, c->where, c->norm, c->activation);
     far_status st = FAR_OK;
     *out = (tally){0};
     for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {
@@ -76,16 +76,30 @@ far_status contest_data(reproduction *r, far_figure *const panels[TOY_SETS])
     return st;
 }
 
-far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what, const char *paper)
+far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what, const char *paper,
+                               const char *place)
 {
-    return claim(r, what, paper, t->unbounded == t->count,
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = paper,
+                             .place = place,
+                             .tested = "a certificate of every network, on three toy sets",
+                             .seeds = t->count / TOY_SETS,
+                             .agrees = t->unbounded == t->count},
                  "%lld of %lld proven unbounded, |slope| %.3g to %.3g", (long long)t->unbounded,
                  (long long)t->count, t->least_slope, t->most_slope);
 }
 
-far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper)
+far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper,
+                             const char *place)
 {
-    return claim(r, what, paper, t->bounded == t->count,
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = paper,
+                             .place = place,
+                             .tested = "a certificate of every network, on three toy sets",
+                             .seeds = t->count / TOY_SETS,
+                             .agrees = t->bounded == t->count},
                  "%lld of %lld proven bounded, |f| <= %.4g (sin x), %.4g (x), %.4g (x^2)",
                  (long long)t->bounded, (long long)t->count, far_round_up(t->bound[TOY_SINE], 4),
                  far_round_up(t->bound[TOY_LINE], 4), far_round_up(t->bound[TOY_SQUARE], 4));

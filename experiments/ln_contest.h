@@ -34,9 +34,10 @@ far_status contest_enter(reproduction *r, const contender *c, far_figure *const 
 far_status contest_data(reproduction *r, far_figure *const panels[TOY_SETS]);
 
 /* That all are proven unbounded, or bounded. */
-far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what,
-                               const char *paper);
-far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper);
+far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what, const char *paper,
+                               const char *place);
+far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper,
+                             const char *place);
 
 /* Columns of a table: "15 of 15 unbounded", the bounds for each set, the least R2. */
 #define TALLY_HEADS "proven", "|f| at most: sin x", "x", "x^2", "least R2 in range"

@@ -27,7 +27,7 @@ typedef struct study {
 static far_status fit_finite(reproduction *r, const study *s, int set, int net, panel_data *p)
 {
     double half[FAR_POINTS];
-    char *arch = net_text(net, LN_FINITE, "relu");
+    char *arch = net_text(r, net, LN_FINITE, "relu");
     char *name = text_of("%s-%s", TOY_WORDS[set], LN_WORDS[net]);
     family_plan plan = {name, arch, set, QUICK_EPOCHS};
     far_status st;
@@ -43,7 +43,7 @@ done:
 static far_status fit_infinite(reproduction *r, const study *s, int set, int net, panel_data *p)
 {
     double x[TOY_POINTS], y[TOY_POINTS];
-    char *arch = net_text(net, LN_EXACT, "relu");
+    char *arch = net_text(r, net, LN_EXACT, "relu");
     far_status st;
     toy_fill(set, x, y);
     TRY(infinite_fit(r, arch, x, y, TOY_POINTS, &p->infinite));
@@ -85,8 +85,7 @@ static far_status claim_networks(reproduction *r, const study *s, int set)
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {
         char *what = text_of("%s, %s", TOY_NAMES[set], LN_NAMES[net]);
         const family *f = &s->panels[set][net].finite;
-        st = net == LN_NONE ? claim_unbounded(r, f, what, "runs away")
-                            : claim_bounded(r, f, what, "stays bounded");
+        st = net == LN_NONE ? claim_unbounded(r, f, what) : claim_bounded(r, f, what);
         free(what);
     }
     return st;
@@ -99,8 +98,16 @@ static far_status claim_fit(reproduction *r, const study *s, int set)
         worst = fmin(worst, s->panels[set][net].finite.r2);
     }
     char *what = text_of("%s, on the training points", TOY_NAMES[set]);
-    far_status st =
-        claim(r, what, "every network fits them", worst >= FIT_R2, "R2 at least %.4f", worst);
+    char *tested = text_of("R2 at least %g of the worst network", FIT_R2);
+    far_status st = claim(r,
+                          &(claim_of){.what = what,
+                                      .paper = "every network fits them",
+                                      .place = "Figure 1",
+                                      .tested = tested,
+                                      .seeds = s->panels[set][0].finite.count,
+                                      .agrees = worst >= FIT_R2},
+                          "R2 at least %.4f", worst);
+    free(tested);
     free(what);
     return st;
 }
@@ -153,10 +160,11 @@ static far_status claim_theory(reproduction *r, const study *s, int set)
         return st;
     }
     char *what = text_of("%s, infinite width", TOY_NAMES[set]);
-    char *paper = limits_text("(theory) ", THEORY[set].limit), *ours = limits_text("", limit);
-    st = claim(r, what, paper, agrees, "%s", ours);
+    char *tested = limits_text("closed forms, six digits: ", THEORY[set].limit);
+    char *ours = limits_text("", limit);
+    st = claim(r, &(claim_of){.what = what, .tested = tested, .agrees = agrees}, "%s", ours);
     free(what);
-    free(paper);
+    free(tested);
     free(ours);
     return st;
 }

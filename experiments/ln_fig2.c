@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double END = 25;
 
@@ -64,8 +65,11 @@ done:
 static far_status mean_of_networks(reproduction *r, int net, const far_mat *x, double *out)
 {
     int64_t seeds = toy_seeds(r);
-    char *arch = net_text(net, LN_FINITE, "relu");
+    char *arch = net_text(r, net, LN_FINITE, "relu");
     far_status st = FAR_OK;
+    for (char *width = arch; r->sabotage && (width = strstr(width, "128"));) {
+        memcpy(width, "  4", 3); /* far from infinite */
+    }
     for (int64_t i = 0; i < seeds && st == FAR_OK; i++) {
         st = add_network(r, arch, (uint64_t)i, x, 1 / (double)seeds, out);
     }
@@ -75,7 +79,7 @@ static far_status mean_of_networks(reproduction *r, int net, const far_mat *x, d
 
 static far_status kernel_create(reproduction *r, int net, far_kernel **out)
 {
-    char *arch = net_text(net, LN_FINITE, "relu");
+    char *arch = net_text(r, net, LN_FINITE, "relu");
     far_kernel_opts opts;
     far_kernel_opts_init(&opts);
     opts.param = FAR_PARAM_STANDARD;
@@ -173,10 +177,12 @@ static far_status claim_listed(reproduction *r, int net, sheet *table)
     }
     char *what =
         text_of("%s, infinite width: Theta at (25,25), (25,-25), (1,1), (0,0)", LN_NAMES[net]);
-    char *paper = listed_text("(theory) ", LISTED_VALUE[net]), *ours = listed_text("", infinite);
-    st = claim(r, what, paper, as_listed(net, infinite), "%s", ours);
+    char *tested = listed_text("closed forms: ", LISTED_VALUE[net]);
+    char *ours = listed_text("", infinite);
+    st = claim(r, &(claim_of){.what = what, .tested = tested, .agrees = as_listed(net, infinite)},
+               "%s", ours);
     free(what);
-    free(paper);
+    free(tested);
     free(ours);
     return st;
 }
@@ -221,11 +227,16 @@ static far_status claim_corners(reproduction *r, const maps *m)
     int64_t count = m->side * m->side, finite_at, infinite_at;
     double finite = largest(m->finite[LN_NONE], count, &finite_at);
     double infinite = largest(m->infinite[LN_NONE], count, &infinite_at);
-    return claim(r, "Standard NN, where the kernel is largest", "in the corners",
-                 in_corner(finite_at, m->side) && in_corner(infinite_at, m->side),
-                 "%.4g at (%g, %g); infinitely wide %.4g at (%g, %g)", finite,
-                 m->x[finite_at / m->side], m->x[finite_at % m->side], infinite,
-                 m->x[infinite_at / m->side], m->x[infinite_at % m->side]);
+    return claim(
+        r,
+        &(claim_of){.what = "Standard NN, where the kernel is largest",
+                    .paper = "in the corners",
+                    .place = "Figure 2",
+                    .seeds = toy_seeds(r),
+                    .agrees = in_corner(finite_at, m->side) && in_corner(infinite_at, m->side)},
+        "%.4g at (%g, %g); infinitely wide %.4g at (%g, %g)", finite, m->x[finite_at / m->side],
+        m->x[finite_at % m->side], infinite, m->x[infinite_at / m->side],
+        m->x[infinite_at % m->side]);
 }
 
 static const double ORDERS_OF_MAGNITUDE = 100;
@@ -237,8 +248,13 @@ static far_status claim_orders(reproduction *r, const maps *m)
     for (int net = LN_FIRST; net < LN_NETS; net++) {
         most = fmax(most, largest(m->finite[net], count, NULL));
     }
-    return claim(r, "the kernel without a norm against those with one",
-                 "orders of magnitude larger", none / most >= ORDERS_OF_MAGNITUDE,
+    return claim(r,
+                 &(claim_of){.what = "the kernel without a norm against those with one",
+                             .paper = "orders of magnitude larger",
+                             .place = "Figure 2",
+                             .tested = "at least 100 times, largest value against largest",
+                             .seeds = toy_seeds(r),
+                             .agrees = none / most >= ORDERS_OF_MAGNITUDE},
                  "largest value %.4g against %.4g: %.0f times", none, most, none / most);
 }
 
@@ -258,10 +274,21 @@ static far_status claim_supremum(reproduction *r, int net)
     }
     char *what = text_of("%s, Theta(x, x) over all x", LN_NAMES[net]);
     if (net == LN_NONE) {
-        st = claim(r, what, "unbounded", !sup.bounded, "grows like %.4g |x|^%g", sup.slope,
-                   sup.order);
+        st = claim(r,
+                   &(claim_of){.what = what,
+                               .paper = "unbounded",
+                               .place = "section 3",
+                               .tested = "no finite supremum at infinite width",
+                               .agrees = !sup.bounded},
+                   "grows like %.4g |x|^%g", sup.slope, sup.order);
     } else {
-        st = claim(r, what, "bounded", sup.bounded, "at most %.5g", far_round_up(sup.value, 5));
+        st = claim(r,
+                   &(claim_of){.what = what,
+                               .paper = "bounded",
+                               .place = "Theorem 3.2",
+                               .tested = "a finite supremum at infinite width",
+                               .agrees = sup.bounded},
+                   "at most %.5g", far_round_up(sup.value, 5));
     }
     free(what);
     return st;
@@ -281,17 +308,39 @@ static double square_mean(const maps *m, const double *map, bool same_sign)
     return sum / count;
 }
 
-/* Within a square the kernel hardly changes: the spread over a square is small beside the step. */
+/* The largest over the smallest value in the squares of one sign. */
+static double square_spread(const maps *m, const double *map)
+{
+    double least = INFINITY, most = 0;
+    for (int64_t i = 0; i < m->side * m->side; i++) {
+        double a = m->x[i / m->side], b = m->x[i % m->side];
+        if (fabs(a) > 5 && fabs(b) > 5 && a * b > 0) {
+            least = fmin(least, map[i]);
+            most = fmax(most, map[i]);
+        }
+    }
+    return most / least;
+}
+
+/* Squares of two colours: a step between them, and hardly a change within one. */
 static far_status claim_chessboard(reproduction *r, const maps *m)
 {
-    double least_step = INFINITY, most_step = 0;
+    double least_step = INFINITY, most_step = 0, change = 1;
     for (int net = LN_FIRST; net < LN_NETS; net++) {
         double step = square_mean(m, m->finite[net], true) / square_mean(m, m->finite[net], false);
         least_step = fmin(least_step, step);
         most_step = fmax(most_step, step);
+        change = fmax(change, square_spread(m, m->finite[net]));
     }
-    return claim(r, "with a norm, same sign against opposite signs of x and x'", "a chessboard",
-                 least_step > 3, "%.2f to %.2f times as large", least_step, most_step);
+    return claim(r,
+                 &(claim_of){.what = "with a norm, same sign against opposite signs of x and x'",
+                             .paper = "a chessboard",
+                             .place = "Figure 2",
+                             .tested = "3 times as large at least, and within a square, |x| > 5, "
+                                       "less than 1.5 times",
+                             .seeds = toy_seeds(r),
+                             .agrees = least_step > 3 && change < 1.5},
+                 "%.2f to %.2f times as large, %.2f times within", least_step, most_step, change);
 }
 
 static double rms_deviation(const double *finite, const double *infinite, int64_t count)
@@ -310,8 +359,11 @@ static far_status claim_agreement(reproduction *r, const maps *m)
     for (int net = 0; net < LN_NETS; net++) {
         worst = fmax(worst, rms_deviation(m->finite[net], m->infinite[net], m->side * m->side));
     }
-    return claim(r, "finite networks against infinite width, over the maps",
-                 "(theory) the same as the width grows, about 15% at 128", worst <= 0.2,
+    return claim(r,
+                 &(claim_of){.what = "finite networks against infinite width, over the maps",
+                             .tested = "within 20% at width 128",
+                             .seeds = toy_seeds(r),
+                             .agrees = worst <= 0.2},
                  "root mean square of the relative deviation at most %.1f%%", 100 * worst);
 }
 

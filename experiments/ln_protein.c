@@ -14,7 +14,9 @@ const double LN_PROTEIN_EDGE = 20000;
 static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
 {
     return (ln_recipe){
-        .name = r->quick ? "protein-quick" : "protein",
+        .name = r->sabotage ? "protein-sabotaged"
+                : r->quick  ? "protein-quick"
+                            : "protein",
         .target = "RMSD",
         .shift = "F1 >= 20000",
         .baselines = "xgboost;linear",

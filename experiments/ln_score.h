@@ -14,7 +14,7 @@ typedef struct ln_row {
     const ln_published *paper;   /* NULL: not in the paper */
     far_compare_average out, in; /* over the seeds; NAN where there is no interval */
     double most;                 /* the largest |prediction| out of the domain */
-    /* for all inputs there are, of the first seed: */
+    /* for all inputs there are, the worst over the networks of all seeds: */
     int32_t verdict; /* a far_verdict */
     double bound;    /* of |f|; NAN: not computed */
 } ln_row;
@@ -36,21 +36,24 @@ bool ln_has_intervals(const ln_trial *t);
 
 /* ---- ln_score_report.c ---- */
 
-/* Whether two 95% intervals overlap, the paper's being rounded to two digits. */
+/* Whether two 95% intervals overlap, the paper's being rounded to two digits, and are narrow enough
+ * to say something. */
 bool ln_agree(far_compare_average ours, far_compare_average paper);
 
 #define LN_TABLE_CAPTION(what, target)                                                             \
     what ": R2 of " target " out of the domain and in it; the largest |prediction| out of the "    \
-         "domain; what is proven of |f| for every input."
+         "domain; what is proven of |f| for every input: the worst over the networks of all "      \
+         "seeds (at infinite width: of the one split)."
 /* The table, and as bars; judged: whether its cells are held against the paper's. */
 far_status ln_keep_table(reproduction *r, const char *name, const char *caption, const ln_row *rows,
                          int64_t count, bool judged);
 far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, int64_t count);
-/* A claim for each of the paper's cells. */
-far_status ln_claim_cells(reproduction *r, const ln_row *rows, int64_t count);
+/* A claim for each of the paper's cells. place: "Table 1". */
+far_status ln_claim_cells(reproduction *r, const char *place, int64_t seeds, const ln_row *rows,
+                          int64_t count);
 /* Of the rows of LN_NETS networks: those with a norm are above the one without, out of the domain;
  * they are bounded, and it is not. */
-far_status ln_claim_order(reproduction *r, const ln_row *rows);
-far_status ln_claim_bounds(reproduction *r, const ln_row *rows);
+far_status ln_claim_order(reproduction *r, const char *place, int64_t seeds, const ln_row *rows);
+far_status ln_claim_bounds(reproduction *r, int64_t seeds, const ln_row *rows);
 
 #endif

@@ -15,8 +15,8 @@ far_status run_ln_table2(reproduction *r)
     TRY(ln_keep_table(r, "ln-table2", LN_TABLE_CAPTION("Faces", "the age"), rows, ROWS,
                       !r->quick && ln_has_intervals(&trial)));
     TRY(ln_keep_bars(r, "ln-table2-bars", rows, ROWS));
-    TRY(ln_claim_order(r, rows));
-    TRY(ln_claim_bounds(r, rows));
+    TRY(ln_claim_order(r, "Table 2", trial.recipe.seeds, rows));
+    TRY(ln_claim_bounds(r, trial.recipe.seeds, rows));
     TRY(ln_utkface_explain(&trial));
 done:
     ln_rows_free(rows, ROWS);

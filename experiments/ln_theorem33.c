@@ -27,7 +27,7 @@ static const bounds TABLE33[TOY_SETS][LN_NETS] = {
 static far_status find_bounds(reproduction *r, int set, int net, bounds *out, bool *bounded)
 {
     double x[TOY_POINTS], y[TOY_POINTS];
-    char *arch = net_text(net, LN_EXACT, "relu");
+    char *arch = net_text(r, net, LN_EXACT, "relu");
     far_predictor *m = NULL;
     far_certificate *c = NULL;
     far_certify_opts opts;
@@ -65,8 +65,13 @@ static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
     bool same = about(b.sup, t->sup, 1e-3) && about(b.b1, t->b1, 2e-3) &&
                 about(b.b2, t->b2, 2e-2) && about(b.b3, t->b3, 2e-2);
     char *what = text_of("theorem 3.3: %s, %s", TOY_NAMES[set], LN_NAMES[net]);
-    char *paper = text_of("(theory) sup %.5g <= B1 %.4g <= B2 <= B3", t->sup, t->b1);
-    st = claim(r, what, paper, bounded && ordered && same,
+    char *tested = text_of("sup <= B1 <= B2 <= B3; listed: sup %.5g, B1 %.4g", t->sup, t->b1);
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .paper = "bounded, by B2",
+                           .place = "Theorem 3.3",
+                           .tested = tested,
+                           .agrees = bounded && ordered && same},
                "sup %.5g <= B1 %.4g <= B2 %.4g <= B3 %.3g", far_round_down(b.sup, 5),
                far_round_up(b.b1, 4), far_round_up(b.b2, 4), far_round_up(b.b3, 3));
     add_cell(table, "%s", TOY_NAMES[set]);
@@ -76,7 +81,7 @@ static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
     add_cell(table, "%.4g", far_round_up(b.b2, 4));
     add_cell(table, "%.3g", far_round_up(b.b3, 3));
     free(what);
-    free(paper);
+    free(tested);
     return st;
 }
 
@@ -88,7 +93,7 @@ static far_status draw_network(reproduction *r, int set, int net, const double *
                                far_figure *figure)
 {
     double f[LINE], data[TOY_POINTS], y[TOY_POINTS];
-    char *arch = net_text(net, LN_EXACT, "relu");
+    char *arch = net_text(r, net, LN_EXACT, "relu");
     far_predictor *m = NULL;
     far_status st;
     toy_fill(set, data, y);

@@ -89,7 +89,12 @@ static far_status claim_angles(reproduction *r, const char *arch)
         return st;
     }
     char *what = text_of("theorem C.1: %s", arch);
-    st = claim(r, what, "Theta is a function of the angle alone", worst < 1e-11,
+    st = claim(r,
+               &(claim_of){.what = what,
+                           .paper = "Theta is a function of the angle alone",
+                           .place = "Theorem C.1",
+                           .tested = "to 1e-11",
+                           .agrees = worst < 1e-11},
                "%d pairs of 1, 3 and 17 inputs: Theta is that of two numbers at the same angle, to "
                "%.1e",
                PAIRS, worst);
@@ -103,7 +108,10 @@ static far_status claim_contrast(reproduction *r)
     double worst;
     far_status st = worst_deviation(r, "dense relu dense relu dense", &worst);
     return st == FAR_OK
-               ? claim(r, "theorem C.1: without a norm", "the angle is not enough", worst > 10,
+               ? claim(r,
+                       &(claim_of){.what = "theorem C.1: without a norm",
+                                   .tested = "the angle is not enough: a factor of 10 at least",
+                                   .agrees = worst > 10},
                        "at the same angle Theta is up to %.1e times as large", worst + 1)
                : st;
 }
@@ -128,10 +136,17 @@ static far_status claim_identities(reproduction *r)
     for (int i = 0; i < COUNT; i++) {
         spread_of = fmax(spread_of, fabs(first[i * COUNT + i] - first[0]));
     }
-    TRY(claim(r, "corollary C.2: Theta(x, x), LN first", "the same for every x", spread_of < 1e-13,
+    TRY(claim(r,
+              &(claim_of){.what = "corollary C.2: Theta(x, x), LN first",
+                          .paper = "the same for every x",
+                          .place = "Corollary C.2",
+                          .tested = "to 1e-13",
+                          .agrees = spread_of < 1e-13},
               "%.6f at %d points, to %.1e", first[0], COUNT, spread_of));
-    TRY(claim(r, "Theta of LN first and of LN every",
-              "(theory) the first is (1 + b^2) times the second, less b^4", worst < 1e-13,
+    TRY(claim(r,
+              &(claim_of){.what = "Theta of LN first and of LN every",
+                          .tested = "the first is (1 + b^2) times the second, less b^4, to 1e-13",
+                          .agrees = worst < 1e-13},
               "deviation at most %.1e", worst));
 done:
     return st;

@@ -14,20 +14,23 @@ static const soft SOFT[] = {{"gelu", 2}, {"silu", 2}, {"leaky_relu(0.1)", 2}, {"
 
 static far_status claim_growth(reproduction *r, const soft *s, sheet *table)
 {
-    char *arch = net_text(LN_NONE, "", s->activation);
+    char *arch = net_text(r, LN_NONE, "", s->activation);
     char *what = text_of("%s without a norm, Theta(x, x)", s->activation);
-    char *paper = text_of("(theory) unbounded, like |x|^%g", s->order);
+    char *tested = text_of("unbounded, like |x|^%g", s->order);
     far_supremum sup;
     far_status st = supremum_of(r, arch, &sup);
     if (st == FAR_OK) {
         add_cell(table, "%s", s->activation);
         add_cell(table, "%.4g |x|^%g", sup.slope, sup.order);
-        st = claim(r, what, paper, !sup.bounded && sup.order == s->order,
+        st = claim(r,
+                   &(claim_of){.what = what,
+                               .tested = tested,
+                               .agrees = !sup.bounded && sup.order == s->order},
                    "unbounded, like %.4g |x|^%g", sup.slope, sup.order);
     }
     free(arch);
     free(what);
-    free(paper);
+    free(tested);
     return st;
 }
 
@@ -36,7 +39,7 @@ static far_status claim_suprema(reproduction *r, const soft *s, sheet *table)
     double sup_of[LN_NETS] = {0};
     bool bounded = true;
     for (int net = LN_FIRST; net < LN_NETS; net++) {
-        char *arch = net_text(net, LN_EXACT, s->activation);
+        char *arch = net_text(r, net, LN_EXACT, s->activation);
         far_supremum sup;
         far_status st = supremum_of(r, arch, &sup);
         free(arch);
@@ -48,7 +51,12 @@ static far_status claim_suprema(reproduction *r, const soft *s, sheet *table)
         add_cell(table, "%.6f", sup.value);
     }
     char *what = text_of("theorem C.2: %s, sup Theta(x, x)", s->activation);
-    far_status st = claim(r, what, "bounded with a norm anywhere", bounded,
+    far_status st = claim(r,
+                          &(claim_of){.what = what,
+                                      .paper = "bounded with a norm anywhere",
+                                      .place = "Theorem C.2",
+                                      .tested = "finite for three placements",
+                                      .agrees = bounded},
                           "%.5g, %.5g, %.5g (LN first, second, every)", sup_of[LN_FIRST],
                           sup_of[LN_SECOND], sup_of[LN_EVERY]);
     free(what);
@@ -61,7 +69,7 @@ enum { FEW = 10 };
 static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
 {
     double x[FEW], y[FEW];
-    char *arch = net_text(LN_SECOND, LN_EXACT, s->activation);
+    char *arch = net_text(r, LN_SECOND, LN_EXACT, s->activation);
     char *what = text_of("theorem C.3: %s, LN second, on 10 points of sin x", s->activation);
     far_predictor *m = NULL;
     far_certificate *c = NULL;
@@ -79,7 +87,12 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
     double sup = far_round_down(b->sup_found, 4), b1 = far_round_up(b->b1, 4);
     add_cell(table, "%.4g", sup);
     add_cell(table, "%.4g", b1);
-    TRY(claim(r, what, "bounded", b->verdict == FAR_BOUNDED && b->sup_found <= b->b1,
+    TRY(claim(r,
+              &(claim_of){.what = what,
+                          .paper = "bounded",
+                          .place = "Theorem C.3",
+                          .tested = "certified, and what is reached is below B1",
+                          .agrees = b->verdict == FAR_BOUNDED && b->sup_found <= b->b1},
               "sup %.4g <= B1 %.4g for every x", sup, b1));
 done:
     far_certificate_destroy(c);

@@ -2,6 +2,8 @@
 #include "ln_theorems.h"
 #include "registry.h"
 
+#include <stdlib.h>
+
 far_status supremum_of(reproduction *r, const char *arch, far_supremum *out)
 {
     far_kernel *k;
@@ -19,7 +21,9 @@ far_status theta_of(reproduction *r, const char *arch, const far_mat *x1, const 
 {
     far_kernel *k;
     far_mat theta = far_mat_view(out, x1->rows, x2 ? x2->rows : x1->rows, FAR_F64);
-    far_status st = far_kernel_create(r->ctx, arch, NULL, &k);
+    char *text = arch_of(r, arch);
+    far_status st = far_kernel_create(r->ctx, text, NULL, &k);
+    free(text);
     if (st == FAR_OK) {
         st = far_kernel_eval(r->ctx, k, x1, x2, FAR_FILL_FULL, NULL, &theta);
     }

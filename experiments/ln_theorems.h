@@ -17,7 +17,7 @@ far_status check_theorem_c2(reproduction *r);     /* other activations */
 
 /* The supremum of Theta(x, x) over all x of one variable, in the NTK parametrisation. */
 far_status supremum_of(reproduction *r, const char *arch, far_supremum *out);
-/* Theta(x1_i, x2_j), or of x1 with itself; rows of any width. */
+/* Theta(x1_i, x2_j), or of x1 with itself; rows of any width. Takes arch_of by itself. */
 far_status theta_of(reproduction *r, const char *arch, const far_mat *x1, const far_mat *x2,
                     double *out);
 /* Theta(x_i, x_i) */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "ln_toy.h"
 
 #include <math.h>
@@ -12,12 +13,48 @@ const char *const TOY_NAMES[TOY_SETS] = {"sin x", "x", "x^2"};
 const char *const TOY_LABELS[TOY_SETS] = {"sin x", "x", "x^{2}"};
 const char *const TOY_WORDS[TOY_SETS] = {"sine", "line", "square"};
 
-char *net_text(int where, const char *norm, const char *activation)
+static bool starts(const char *word, const char *with)
+{
+    return strncmp(word, with, strlen(with)) == 0;
+}
+
+static bool has_norm(const char *arch)
+{
+    return starts(arch, "ln") || strstr(arch, " ln");
+}
+
+/* Norms away; or, where there are none, one behind every dense layer that is not the last. */
+static char *swap_norms(const char *arch)
+{
+    bool had = has_norm(arch);
+    char *out = text_of("%s", ""), *rest = text_of("%s", arch), *left = rest, *word;
+    while ((word = strsep(&left, " "))) {
+        bool dense = starts(word, "dense"), last = !left || !strstr(left, "dense");
+        if (*word && !starts(word, "ln") && !starts(word, "batchnorm")) {
+            char *longer = text_of("%s%s%s%s", out, *out ? " " : "", word,
+                                   !had && dense && !last ? " ln" : "");
+            free(out);
+            out = longer;
+        }
+    }
+    free(rest);
+    return out;
+}
+
+char *arch_of(const reproduction *r, const char *arch)
+{
+    return r->sabotage ? swap_norms(arch) : text_of("%s", arch);
+}
+
+char *net_text(const reproduction *r, int where, const char *norm, const char *activation)
 {
     bool first = where == LN_FIRST || where == LN_EVERY;
     bool second = where == LN_SECOND || where == LN_EVERY;
-    return text_of("dense(128) %s %s dense(128) %s %s dense(1)", first ? norm : "", activation,
-                   second ? norm : "", activation);
+    char *plain = text_of("dense(128) %s %s dense(128) %s %s dense(1)", first ? norm : "",
+                          activation, second ? norm : "", activation);
+    char *out = arch_of(r, plain);
+    free(plain);
+    return out;
 }
 
 static double toy_value(int set, double x)
@@ -65,8 +102,8 @@ static char *network_path(const reproduction *r, const family_plan *plan, int64_
 /* What a file of a trained network must say to be taken for it. */
 static char *training_note(const reproduction *r, const family_plan *plan)
 {
-    return text_of("%s on %s, %lld epochs", plan->arch, TOY_NAMES[plan->set],
-                   (long long)toy_epochs(r, plan->quick_epochs));
+    return text_of("%s on %s, %lld epochs%s", plan->arch, TOY_NAMES[plan->set],
+                   (long long)toy_epochs(r, plan->quick_epochs), r->sabotage ? ", sabotaged" : "");
 }
 
 static const char NOTE_KEY[] = "reproduce";
@@ -142,6 +179,9 @@ static far_status train_family(reproduction *r, const family_plan *plan, family 
     far_train_opts opts;
     far_status st;
     toy_fill(plan->set, x, y);
+    for (int i = 0; r->sabotage && i < TOY_POINTS; i++) {
+        y[i] = toy_value(plan->set, x[(37 * i) % TOY_POINTS]); /* targets of other points */
+    }
     far_train_opts_init(&opts);
     opts.epochs = toy_epochs(r, plan->quick_epochs);
     TRY(draw_family(r, plan, f));
@@ -287,27 +327,39 @@ far_status family_at(reproduction *r, const family *f, double x, double *mean)
 
 static const double FAR_AWAY = 1e6;
 
-far_status claim_unbounded(reproduction *r, const family *f, const char *what, const char *paper)
+far_status claim_unbounded(reproduction *r, const family *f, const char *what)
 {
     double there = 0;
     far_status st = family_at(r, f, FAR_AWAY, &there);
     if (st != FAR_OK) {
         return st;
     }
-    return claim(r, what, paper, f->unbounded == f->count,
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "runs away",
+                             .place = "Figure 1",
+                             .tested = "a certificate of every network",
+                             .seeds = f->count,
+                             .agrees = f->unbounded == f->count},
                  "%lld of %lld proven unbounded, |slope| %.3g to %.3g; f(1e6) = %.3g",
                  (long long)f->unbounded, (long long)f->count, f->least_slope, f->most_slope,
                  there);
 }
 
-far_status claim_bounded(reproduction *r, const family *f, const char *what, const char *paper)
+far_status claim_bounded(reproduction *r, const family *f, const char *what)
 {
     double there = 0;
     far_status st = family_at(r, f, FAR_AWAY, &there);
     if (st != FAR_OK) {
         return st;
     }
-    return claim(r, what, paper, f->bounded == f->count,
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "stays bounded",
+                             .place = "Figure 1",
+                             .tested = "a certificate of every network",
+                             .seeds = f->count,
+                             .agrees = f->bounded == f->count},
                  "%lld of %lld proven bounded, |f| <= %.4g for every x (%.4g is reached); "
                  "f(1e6) = %.3g",
                  (long long)f->bounded, (long long)f->count, far_round_up(f->bound, 4),

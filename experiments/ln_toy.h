@@ -14,7 +14,10 @@ extern const char *const LN_WORDS[LN_NETS]; /* for files */
 
 /* "dense(128) ln(eps=1e-5) relu dense(128) relu dense(1)"; free it. norm stands before the
  * activations that where (LN_NONE, ...) says. */
-char *net_text(int where, const char *norm, const char *activation);
+char *net_text(const reproduction *r, int where, const char *norm, const char *activation);
+/* A copy of the text of an architecture; of a sabotaged run without its layer norms, and with one
+ * behind each dense layer but the last where it had none. */
+char *arch_of(const reproduction *r, const char *arch);
 #define LN_FINITE "ln(eps=1e-5)" /* as PyTorch's; theory has no eps */
 #define LN_EXACT "ln"
 
@@ -59,9 +62,9 @@ far_status family_curve(reproduction *r, const family *f, const double *x, int64
 /* The mean prediction at one point. */
 far_status family_at(reproduction *r, const family *f, double x, double *mean);
 
-/* "NAME: paper RUNS AWAY / ours": that all are proven unbounded; or all bounded. */
-far_status claim_unbounded(reproduction *r, const family *f, const char *what, const char *paper);
-far_status claim_bounded(reproduction *r, const family *f, const char *what, const char *paper);
+/* Figure 1: that all are proven unbounded; or all bounded. */
+far_status claim_unbounded(reproduction *r, const family *f, const char *what);
+far_status claim_bounded(reproduction *r, const family *f, const char *what);
 
 /* ---- infinitely wide networks ---- */
 

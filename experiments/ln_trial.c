@@ -192,7 +192,7 @@ static far_status load_network(ln_trial *t, int where, far_predictor **out)
 static far_status new_network(ln_trial *t, int where, far_net **out)
 {
     far_net_opts opts;
-    char *arch = net_text(where, LN_FINITE, "relu");
+    char *arch = net_text(t->r, where, LN_FINITE, "relu");
     far_net_opts_init(&opts);
     opts.inputs = far_examples_inputs(t->data).cols;
     opts.seed = (uint64_t)t->seed;
@@ -392,7 +392,7 @@ static far_status fit_infinite(ln_trial *t, int where, far_predictor **out)
     far_status st;
     far_fit_opts opts;
     unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
-    char *arch = net_text(where, LN_EXACT, "relu");
+    char *arch = net_text(t->r, where, LN_EXACT, "relu");
     fit_opts(t, arch, rows, &opts);
     TRY(rows_that_fit(t, &opts, rows));
     tell(t->r, "infinite width: %s", LN_NAMES[where]);

@@ -33,10 +33,14 @@ typedef struct result {
 
 /* ---- training ------------------------------------------------------------------------------ */
 
-static char *network_text(int kind, int depth, int64_t width)
+/* Sabotaged: the linear network is none, and the other one is. */
+static char *network_text(const reproduction *r, int kind, int depth, int64_t width)
 {
-    return text_of("[dense(%lld)%s]x%d dense(%d)", (long long)width, kind == NORMED ? " ln" : "",
-                   depth, RANDOM_CLASSES);
+    const char *between = kind == NORMED && !r->sabotage  ? " ln"
+                          : kind == LINEAR && r->sabotage ? " relu"
+                                                          : "";
+    return text_of("[dense(%lld)%s]x%d dense(%d)", (long long)width, between, depth,
+                   RANDOM_CLASSES);
 }
 
 static random_run run_of(const plan *p, const random_task *t, const char *arch, double rate,
@@ -59,7 +63,7 @@ static far_status train_networks(reproduction *r, const plan *p, const random_ta
     for (int64_t i = 0; i < count; i++) {
         int64_t which = i / p->seeds;
         if (i % p->seeds == 0) {
-            texts[which] = network_text((int)(which / DEPTHS), DEPTH[which % DEPTHS], p->width);
+            texts[which] = network_text(r, (int)(which / DEPTHS), DEPTH[which % DEPTHS], p->width);
         }
         runs[i] = run_of(p, t, texts[which], p->rate, i % p->seeds);
     }
@@ -108,6 +112,9 @@ static far_status build(reproduction *r, const random_task *t, int64_t groups, d
     far_lnnet_opts_init(&o);
     o.groups = groups;
     TRY(far_lnnet_build(r->ctx, &x, t->labels, RANDOM_CLASSES, &o, &net, &info));
+    if (r->sabotage) { /* labels that it was not built for */
+        t->labels[0] = (t->labels[0] + 1) % RANDOM_CLASSES;
+    }
     TRY(far_lnnet_check(r->ctx, net, &x, t->labels, FAR_LNNET_PRECISION_AUTO, 0, &found));
     *accuracy = 1 - (double)found.wrong / (double)t->n;
     *layers = info.layers;
@@ -181,20 +188,53 @@ static double best_of(const double *v)
     return best;
 }
 
-static far_status claim_set(reproduction *r, const random_task *t, const result *f)
+/* A linear network is a linear classifier; what is tested is how far training gets it. From three
+ * seeds on there is an interval to test with, else a tolerance serves. */
+static far_status claim_linear(reproduction *r, const plan *p, const char *what, const result *f)
+{
+    int best = 0;
+    for (int i = 1; i < DEPTHS; i++) {
+        best = f->mean[LINEAR][i] > f->mean[LINEAR][best] ? i : best;
+    }
+    bool interval = p->seeds >= 3;
+    double linear = f->mean[LINEAR][best], slack = interval ? f->half[LINEAR][best] : 0.02;
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "no better than a linear classifier",
+                             .place = LNNET_NOT_READ "Figure 4",
+                             .tested = interval ? "the 95% interval of the best depth does not lie "
+                                                  "above the best of four classifiers"
+                                                : "at most 2% of the images above the best of four "
+                                                  "classifiers",
+                             .seeds = p->seeds,
+                             .late = !interval,
+                             .agrees = linear - slack <= f->classifier},
+                 "%.2f%%, the classifier %.2f%%", 100 * linear, 100 * f->classifier);
+}
+
+static far_status claim_set(reproduction *r, const plan *p, const random_task *t, const result *f)
 {
     const char *name = RANDOM_NAMES[t->set];
     double linear = best_of(f->mean[LINEAR]), normed = best_of(f->mean[NORMED]);
     char *what[] = {text_of("%s, linear networks of any depth", name),
                     text_of("%s, LN-Net trained", name), text_of("%s, LN-Net built", name)};
     far_status st;
-    TRY(claim(r, what[0], "no better than a linear classifier",
-              fabs(linear - f->classifier) <= 0.02, "%.2f%%, the classifier %.2f%%", 100 * linear,
-              100 * f->classifier));
-    TRY(claim(r, what[1], "above any of them", normed > fmax(linear, f->classifier),
+    TRY(claim_linear(r, p, what[0], f));
+    TRY(claim(r,
+              &(claim_of){.what = what[1],
+                          .paper = "fits more than a linear classifier can",
+                          .place = LNNET_NOT_READ "Figure 4",
+                          .tested = "above the best of both, mean over seeds",
+                          .seeds = p->seeds,
+                          .late = true,
+                          .agrees = normed > fmax(linear, f->classifier)},
               "%.2f%%, the best of them %.2f%%", 100 * normed, 100 * fmax(linear, f->classifier)));
-    TRY(claim(r, what[2], "any labels, three neurons wide (theorem)",
-              f->built == 1 && f->built_grouped == 1,
+    TRY(claim(r,
+              &(claim_of){.what = what[2],
+                          .paper = "3 neurons a layer and O(m) layers classify m points",
+                          .place = "abstract",
+                          .tested = "every image, 3 and 30 neurons wide",
+                          .agrees = f->built == 1 && f->built_grouped == 1},
               "%.0f%% by %lld layers of 3 neurons, %.0f%% by %lld layers of 30", 100 * f->built,
               (long long)f->layers, 100 * f->built_grouped, (long long)f->grouped_layers));
 done:
@@ -222,8 +262,10 @@ static far_status explain(reproduction *r, const plan *p)
     TRY(keep_text(r, "A linear network is a linear classifier, whatever its depth; which of them "
                      "gets more labels right is a matter of training, and of a percent or two: "
                      "training lowers the cross entropy, and the fewest errors are hard to find."));
-    TRY(keep_text(r, "The paper has all images and other widths and depths, so its percentages are "
-                     "not these; what is claimed is their order. CIFAR-10 is its first batch."));
+    TRY(keep_text(r,
+                  "Learning rate, epochs and the standardisation of each pixel were changed when "
+                  "LN-Nets on 10000 images of MNIST stayed below the classifier; the classifier "
+                  "and the linear networks have the same. CIFAR-10 is its first batch."));
 done:
     return st;
 }
@@ -244,7 +286,7 @@ far_status run_lnnet_fig4(reproduction *r)
     }
     for (int i = 0; i < RANDOM_SETS; i++) {
         TRY(measure(r, &p, &t[i], &found[i]));
-        TRY(claim_set(r, &t[i], &found[i]));
+        TRY(claim_set(r, &p, &t[i], &found[i]));
         TRY(draw(r, &t[i], &found[i], &panels[i]));
         add_rows(&s, &t[i], &found[i]);
     }

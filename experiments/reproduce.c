@@ -30,6 +30,12 @@ void *room_for_one_more(void *items, int64_t count, size_t size)
     return full ? must_have(realloc(items, size * (size_t)(count > 0 ? 2 * count : 1))) : items;
 }
 
+void *room_for_more(void *items, int64_t count, int64_t more, size_t size)
+{
+    int64_t all = count + more;
+    return must_have(realloc(items, size * (size_t)(all > 0 ? all : 1)));
+}
+
 char *text_of_args(const char *format, va_list args)
 {
     char *text = NULL;
@@ -99,17 +105,51 @@ static bool colours(void)
     return isatty(STDOUT_FILENO) && (!plain || !*plain);
 }
 
+char *claim_paper(const claim_record *c)
+{
+    return !c->paper  ? text_of("not stated")
+           : c->place ? text_of("%s (%s)", c->paper, c->place)
+                      : text_of("%s", c->paper);
+}
+
+char *claim_tested(const claim_record *c)
+{
+    static const char LATE[] = "settled after results were seen";
+    return c->tested && c->late ? text_of("%s; %s", c->tested, LATE)
+           : c->tested          ? text_of("%s", c->tested)
+           : c->late            ? text_of("%s", LATE)
+                                : NULL;
+}
+
+const char *claim_verdict(const claim_record *c)
+{
+    if (c->by_construction) {
+        return c->agrees ? "by construction" : "DOES NOT HOLD";
+    }
+    return c->agrees ? "agrees" : "DOES NOT AGREE";
+}
+
 static void print_claim(const claim_record *c)
 {
     bool colour = colours();
+    char *paper = claim_paper(c), *tested = claim_tested(c);
     clear_line();
-    printf("%s: paper %s / ours %s / ", c->what, c->paper, c->ours);
-    printf("%s%s%s\n",
+    printf("%s: paper %s / ", c->what, paper);
+    if (tested) {
+        printf("tested as (ours) %s / ", tested);
+    }
+    printf("ours %s", c->ours);
+    if (c->seeds > 0) {
+        printf(", %lld seed%s", (long long)c->seeds, c->seeds == 1 ? "" : "s");
+    }
+    printf(" / %s%s%s\n",
            !colour     ? ""
            : c->agrees ? "\033[32m"
                        : "\033[31m",
-           c->agrees ? "agrees" : "DOES NOT AGREE", colour ? "\033[0m" : "");
+           claim_verdict(c), colour ? "\033[0m" : "");
     fflush(stdout);
+    free(paper);
+    free(tested);
 }
 
 /* ---- the record ---------------------------------------------------------------------------- */
@@ -132,6 +172,8 @@ static void free_claim(claim_record *c)
 {
     free(c->what);
     free(c->paper);
+    free(c->place);
+    free(c->tested);
     free(c->ours);
 }
 
@@ -149,7 +191,7 @@ void reproduction_close(reproduction *r)
     free(k->claims);
     free(k);
     r->record = NULL;
-    r->claims = r->failed = 0;
+    r->claims = r->constructed = r->failed = 0;
 }
 
 const claim_record *reproduction_claim(const reproduction *r, int i)
@@ -164,18 +206,30 @@ const char *reproduction_file(const reproduction *r, int i)
 
 /* ---- keeping ------------------------------------------------------------------------------- */
 
-far_status claim(reproduction *r, const char *what, const char *paper, bool agrees,
-                 const char *ours, ...)
+static char *copy_of(const char *text)
+{
+    return text ? text_of("%s", text) : NULL;
+}
+
+far_status claim(reproduction *r, const claim_of *of, const char *ours, ...)
 {
     va_list args;
     record *k = r->record;
     k->claims = room_for_one_more(k->claims, r->claims, sizeof *k->claims);
     claim_record *c = &k->claims[r->claims++];
     va_start(args, ours);
-    *c =
-        (claim_record){text_of("%s", what), text_of("%s", paper), text_of_args(ours, args), agrees};
+    *c = (claim_record){.what = copy_of(of->what),
+                        .paper = copy_of(of->paper),
+                        .place = copy_of(of->place),
+                        .tested = copy_of(of->tested),
+                        .ours = text_of_args(ours, args),
+                        .seeds = of->seeds,
+                        .by_construction = of->by_construction,
+                        .late = of->late,
+                        .agrees = of->agrees};
     va_end(args);
-    r->failed += !agrees;
+    r->failed += !of->agrees;
+    r->constructed += of->by_construction;
     if (!r->silent) {
         print_claim(c);
     }

@@ -34,7 +34,10 @@ typedef struct reproduction {
     bool quiet;          /* no progress */
     bool silent;         /* claims are not printed as they come */
     const char *command; /* for the report */
-    int claims, failed;
+    bool sabotage;       /* the mechanism is taken out: no tested claim may hold */
+    int claims;          /* all of them */
+    int constructed;     /* of these, by construction */
+    int failed;
     bool interrupted; /* Ctrl-C: what is done is kept, --resume goes on */
     record *record;
     char message[REPRODUCTION_MESSAGE]; /* of fail */
@@ -47,14 +50,54 @@ struct experiment {
     const char *needs;             /* data sets, "protein"; NULL: none */
     double quick_seconds, seconds; /* on two cores */
     far_status (*run)(reproduction *r);
+    const char *note; /* what the page must say of the paper, or NULL */
+    bool breakable;   /* asks r->sabotage where its mechanism is */
 };
 
 extern const experiment EXPERIMENTS[];
 extern const int EXPERIMENT_COUNT;
 
-/* One line "claim: paper / ours / agrees", on standard output and in the report. */
-__attribute__((format(printf, 5, 6))) far_status
-claim(reproduction *r, const char *what, const char *paper, bool agrees, const char *ours, ...);
+typedef enum coverage_state {
+    COVERAGE_TESTED,
+    COVERAGE_CONSTRUCTED,   /* holds by construction */
+    COVERAGE_NOT_DONE,      /* not reproduced */
+    COVERAGE_NOT_AVAILABLE, /* to us */
+    COVERAGE_STATES
+} coverage_state;
+extern const char *const COVERAGE_WORDS[COVERAGE_STATES];
+
+/* A figure, a table, a theorem or a section of a paper, and what has become of it. */
+typedef struct coverage {
+    const char *paper, *part;
+    coverage_state state;
+    const char *id;   /* the experiment, or NULL */
+    const char *note; /* or NULL */
+} coverage;
+extern const coverage COVERAGE[];
+extern const int COVERAGE_COUNT;
+
+/* What is claimed and how it was tested. What the paper states and what we made of it stand apart:
+ * paper has its words or numbers and nothing of ours, tested has our thresholds. */
+typedef struct claim_of {
+    const char *what;
+    const char *paper;    /* NULL: it states nothing of the kind */
+    const char *place;    /* where it does: "Figure 1", "Theorem 3.2", "abstract" */
+    const char *tested;   /* NULL: as stated */
+    int64_t seeds;        /* that the number rests on; 0: nothing in it is random */
+    bool by_construction; /* would hold whatever the networks do: listed, not counted */
+    bool late;            /* what is tested was settled after results were seen */
+    bool agrees;
+} claim_of;
+
+/* Of statements whose figure or section we have no record of. */
+#define UNPLACED "place not recorded"
+/* Of the paper on layer norm as a nonlinearity we had the abstract and accounts of its figures. */
+#define LNNET_NOT_READ "as told to us, "
+
+/* One line "claim: paper / tested as / ours / agrees", on standard output and in the report. ours:
+ * what was found. */
+__attribute__((format(printf, 3, 4))) far_status claim(reproduction *r, const claim_of *c,
+                                                       const char *ours, ...);
 /* folder/NAME.svg, .png and .csv, and the figure in the report. Destroys the figure. */
 far_status keep_figure(reproduction *r, far_figure *figure, const char *name, const char *caption);
 /* folder/NAME.csv, and the table in the report; cells as in far_page_table. */
@@ -84,16 +127,26 @@ void *room(int64_t count, size_t size);
 #define ROOM(count, type) ((type *)room(count, sizeof(type)))
 /* An array of count items with room for one more, which is not zeroed; it may have moved. */
 void *room_for_one_more(void *items, int64_t count, size_t size);
+/* The same for many more, of an array that room_for_one_more has not made. */
+void *room_for_more(void *items, int64_t count, int64_t more, size_t size);
 /* A text of its own; free it. */
 __attribute__((format(printf, 1, 2))) char *text_of(const char *format, ...);
 __attribute__((format(printf, 1, 0))) char *text_of_args(const char *format, va_list args);
 
 /* ---- for the command ---- */
 
+/* As claim_of; texts that were not given are NULL. */
 typedef struct claim_record {
-    char *what, *paper, *ours;
-    bool agrees;
+    char *what, *paper, *place, *tested, *ours;
+    int64_t seeds;
+    bool by_construction, late, agrees;
 } claim_record;
+
+/* "not stated", or what the paper states with its place; tested as, with what is to be known of it
+ * (NULL: nothing); "agrees". Free the first two. */
+char *claim_paper(const claim_record *c);
+char *claim_tested(const claim_record *c);
+const char *claim_verdict(const claim_record *c);
 
 /* The experiment of that id, or NULL. */
 const experiment *find_experiment(const char *id);

@@ -26,33 +26,39 @@ static char *verdict_of(const reproduction *r, far_status ended)
     const char *rest = r->interrupted    ? "; the run was interrupted"
                        : ended != FAR_OK ? "; the run failed half way"
                                          : "";
+    int tested = r->claims - r->constructed;
+    if (r->sabotage) {
+        return text_of("SABOTAGED: the mechanism was taken out, and claims ought to fail%s.", rest);
+    }
     if (r->claims == 0) {
         return text_of("No claim was tested%s.", rest);
     }
-    if (r->claims == 1 && r->failed == 0) {
-        return text_of("The one claim agrees with the paper%s.", rest);
+    if (tested == 1 && r->failed == 0) {
+        return text_of("The one tested claim holds%s.", rest);
     }
-    if (r->claims == 2 && r->failed == 0) {
-        return text_of("Both claims agree with the paper%s.", rest);
+    if (tested == 2 && r->failed == 0) {
+        return text_of("Both tested claims hold%s.", rest);
     }
     if (r->failed == 0) {
-        return text_of("All %d claims agree with the paper%s.", r->claims, rest);
+        return text_of("All %d tested claims hold%s.", tested, rest);
     }
-    return text_of("%d of %d claims do%s not agree with the paper%s.", r->failed, r->claims,
+    return text_of("%d of %d claims do%s not hold%s.", r->failed, r->claims,
                    r->failed == 1 ? "es" : "", rest);
 }
 
 static void add_verdict(const reproduction *r, far_result *page, far_status ended)
 {
     char *text = verdict_of(r, ended);
-    bool good = r->claims > 0 && r->failed == 0;
+    bool good = r->claims > 0 && r->failed == 0 && !r->sabotage;
     far_result_verdict(page, good ? FAR_TONE_GOOD : FAR_TONE_BAD, "%s", text);
     free(text);
     for (int i = 0; i < r->claims; i++) {
         const claim_record *c = &r->record->claims[i];
-        if (!c->agrees) {
-            far_result_verdict(page, FAR_TONE_BAD, "%s: the paper says %s; here it is %s.", c->what,
-                               c->paper, c->ours);
+        if (!c->agrees && !r->sabotage) {
+            char *paper = claim_paper(c);
+            far_result_verdict(page, FAR_TONE_BAD, "%s: the paper has %s; here it is %s.", c->what,
+                               paper, c->ours);
+            free(paper);
         }
     }
     if (r->quick) {
@@ -60,21 +66,39 @@ static void add_verdict(const reproduction *r, far_result *page, far_status ende
     }
 }
 
-static void add_claims(const reproduction *r, far_result *page)
+static void add_claim(const claim_record *c, far_result *page)
 {
-    static const far_result_column COLUMNS[] = {{"claim", "claim", NULL},
-                                                {"agrees", "agrees?", NULL},
-                                                {"paper", "paper", NULL},
-                                                {"ours", "ours", NULL}};
-    if (r->claims > 0) {
-        far_result_table(page, "claims", "Claims, one by one.", COLUMNS, 4);
+    char *paper = claim_paper(c), *tested = claim_tested(c);
+    far_result_cell_text(page, "%s", c->what);
+    far_result_cell_text(page, c->agrees ? "yes" : "NO");
+    far_result_cell_text(page, "%s", paper);
+    far_result_cell_text(page, tested ? "%s" : "as stated", tested);
+    far_result_cell_text(page, "%s", c->ours);
+    far_result_cell_text(page, c->seeds > 0 ? "%lld" : "-", (long long)c->seeds);
+    free(paper);
+    free(tested);
+}
+
+static void add_claims(const reproduction *r, far_result *page, bool by_construction)
+{
+    static const far_result_column COLUMNS[] = {
+        {"claim", "claim", NULL}, {"agrees", "holds?", NULL},
+        {"paper", "paper", NULL}, {"tested", "tested as (ours)", NULL},
+        {"ours", "ours", NULL},   {"seeds", "seeds", NULL}};
+    if ((by_construction ? r->constructed : r->claims - r->constructed) == 0) {
+        return;
     }
+    far_result_table(
+        page, by_construction ? "constructed" : "claims",
+        by_construction
+            ? "By construction: these hold whatever the networks do, and are not counted."
+            : "Tested, one by one. The column \"paper\" has what the paper states and "
+              "where; thresholds are ours.",
+        COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int i = 0; i < r->claims; i++) {
-        const claim_record *c = &r->record->claims[i];
-        far_result_cell_text(page, "%s", c->what);
-        far_result_cell_text(page, c->agrees ? "yes" : "NO");
-        far_result_cell_text(page, "%s", c->paper);
-        far_result_cell_text(page, "%s", c->ours);
+        if (r->record->claims[i].by_construction == by_construction) {
+            add_claim(&r->record->claims[i], page);
+        }
     }
 }
 
@@ -102,7 +126,11 @@ static far_status write_report(reproduction *r, const experiment *e, far_status 
     far_status st;
     TRY(far_result_create(r->ctx, e->title, &page));
     add_verdict(r, page, ended);
-    add_claims(r, page);
+    add_claims(r, page, false);
+    add_claims(r, page, true);
+    if (e->note) {
+        far_result_say(page, NULL, "%s", e->note);
+    }
     far_result_append(page, r->record->result);
     r->record->result = NULL;
     add_origin(r, page, e, seconds);

@@ -35,6 +35,7 @@ static void intervals_that_overlap_agree(void **state)
     assert_false(ln_agree(average(0.46, 0.02), average(0.50, 0.01)));
     assert_true(ln_agree(average(0.51, NAN), average(0.50, 0.01)));
     assert_false(ln_agree(average(0.52, NAN), average(0.50, 0.01)));
+    assert_false(ln_agree(average(0.13, 0.12), average(0.27, 0.04))); /* says nothing */
 }
 
 /* ---- what is kept ---- */
@@ -79,15 +80,16 @@ static far_status run_made_up(reproduction *r)
     TRY(ln_keep_table(r, "judged", "made up", rows, ROWS, true));
     TRY(ln_keep_table(r, "plain", "made up", rows, ROWS, false));
     TRY(ln_keep_bars(r, "bars", rows, ROWS));
-    TRY(ln_claim_order(r, rows));
-    TRY(ln_claim_bounds(r, rows));
-    TRY(ln_claim_cells(r, rows, ROWS));
+    TRY(ln_claim_order(r, "Table 0", 3, rows));
+    TRY(ln_claim_bounds(r, 3, rows));
+    TRY(ln_claim_cells(r, "Table 0", 3, rows, ROWS));
 done:
     ln_rows_free(rows, ROWS);
     return st;
 }
 
-static const experiment MADE_UP = {"made-up", "Made up", "nobody", NULL, 0, 0, run_made_up};
+static const experiment MADE_UP = {"made-up", "Made up",   "nobody", NULL, 0,
+                                   0,         run_made_up, NULL,     false};
 
 typedef struct fixture {
     far_ctx *ctx;

@@ -72,8 +72,10 @@ static bool report_says(const char *words)
 static far_status two_claims(reproduction *r)
 {
     far_status st;
-    TRY(claim(r, "the first", "one", true, "%d", 1));
-    TRY(claim(r, "the second", "two", false, "%s", "three"));
+    TRY(claim(r, &(claim_of){.what = "the first", .tested = "1", .seeds = 7, .agrees = true}, "%d",
+              1));
+    TRY(claim(r, &(claim_of){.what = "the second", .paper = "two", .place = "Figure 9"}, "%s",
+              "three"));
 done:
     return st;
 }
@@ -90,8 +92,10 @@ static void a_claim_that_fails_is_counted_and_told(void **state)
     assert_null(reproduction_claim(&r, 2));
     assert_string_equal(reproduction_file(&r, 0), "report.html");
     assert_null(reproduction_file(&r, 1));
-    assert_true(report_says("1 of 2 claims does not agree with the paper."));
-    assert_true(report_says("the second: the paper says two; here it is three."));
+    assert_true(report_says("1 of 2 claims does not hold."));
+    assert_true(report_says("the second: the paper has two (Figure 9); here it is three."));
+    assert_true(report_says(">not stated<"));
+    assert_false(report_says("By construction"));
     assert_true(report_says("Nobody 1900"));
     reproduction_close(&r);
     forget("report.html");
@@ -100,8 +104,12 @@ static void a_claim_that_fails_is_counted_and_told(void **state)
 static far_status agrees_twice(reproduction *r)
 {
     far_status st;
-    TRY(claim(r, "the first", "one", true, "%d", 1));
-    TRY(claim(r, "the second", "two", true, "%d", 2));
+    claim_of first = {.what = "the first", .tested = "one", .late = true, .agrees = true};
+    claim_of second = {.what = "the second", .agrees = true};
+    claim_of third = {.what = "the third", .by_construction = true, .agrees = true};
+    TRY(claim(r, &first, "%d", 1));
+    TRY(claim(r, &second, "%d", 2));
+    TRY(claim(r, &third, "%d", 3));
 done:
     return st;
 }
@@ -109,12 +117,17 @@ done:
 static void the_report_says_what_was_run(void **state)
 {
     (void)state;
-    experiment e = {.id = "x", .title = "t", .paper = "p", .run = agrees_twice};
+    experiment e = {
+        .id = "x", .title = "t", .paper = "p", .run = agrees_twice, .note = "what must be said"};
     reproduction r = new_run();
     r.quick = true;
     r.seeds = 3;
     assert_int_equal(reproduce(&r, &e), FAR_OK);
-    assert_true(report_says("Both claims agree with the paper."));
+    assert_int_equal(r.constructed, 1);
+    assert_true(report_says("Both tested claims hold."));
+    assert_true(report_says("one; settled after results were seen"));
+    assert_true(report_says("By construction: these hold whatever the networks do"));
+    assert_true(report_says("what must be said"));
     assert_true(report_says("This is the quick form"));
     assert_true(report_says(">seeds</th><td class=\"lines\">0 to 2</td>"));
     reproduction_close(&r);
@@ -132,13 +145,13 @@ static far_status fails_at_once(reproduction *r)
 
 static far_status fails_half_way(reproduction *r)
 {
-    far_status st = claim(r, "begun", "begun", true, "begun");
+    far_status st = claim(r, &(claim_of){.what = "begun", .agrees = true}, "begun");
     return st == FAR_OK ? fail(r, FAR_ERR_VALUE, "half way") : st;
 }
 
 static far_status is_interrupted(reproduction *r)
 {
-    far_status st = claim(r, "begun", "begun", true, "begun");
+    far_status st = claim(r, &(claim_of){.what = "begun", .agrees = true}, "begun");
     return st == FAR_OK ? FAR_ERR_CANCELLED : st;
 }
 
@@ -169,7 +182,7 @@ static void an_interrupted_run_leaves_a_report(void **state)
     reproduction r = new_run();
     assert_int_equal(reproduce(&r, &e), FAR_ERR_CANCELLED);
     assert_true(r.interrupted);
-    assert_true(report_says("The one claim agrees with the paper; the run was interrupted."));
+    assert_true(report_says("The one tested claim holds; the run was interrupted."));
     reproduction_close(&r);
     forget("report.html");
 }

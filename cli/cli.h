@@ -26,6 +26,7 @@ int cmd_fit(int argc, char **argv);
 int cmd_predict(int argc, char **argv);
 int cmd_certify(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_cv(int argc, char **argv);
 int cmd_train(int argc, char **argv);
 int cmd_gram(int argc, char **argv);
 int cmd_measure(int argc, char **argv);

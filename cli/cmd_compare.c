@@ -7,6 +7,7 @@
 #include "show.h"
 
 #include <farfield/compare.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,8 @@ typedef struct job {
 #define TEXT(number) TEXT_OF(number)
 
 static const option OPTIONS[] = {
-    {"--target", 't', OPTION_TEXT, AT(fit.target), "COL", "what to predict: a column of numbers", 0,
-     0},
+    {"--target", 't', OPTION_TEXT, AT(fit.target), "COL",
+     "what to predict: a column of numbers, or of classes", 0, 0},
     {"--shift", 's', OPTION_TEXT, AT(shift), "EXPR",
      "out of range, never trained on: the rows where it holds, 'F1 >= 20000'", 0, 0},
     {"--models", 'm', OPTION_TEXT, AT(models), "LIST",
@@ -58,10 +59,10 @@ static const option OPTIONS[] = {
 };
 
 /* What compare takes of the options of a fit. */
-static const char *const TAKEN[] = {"--features",    "--keep",   "--sep",   "--na",
-                                    "--categorical", "--where",  "--ridge", "--no-standardize",
-                                    "--impute",      "--kernel", "--param", "--criterion",
-                                    "--subset",      "--memory", "--packed"};
+static const char *const TAKEN[] = {"--features",       "--keep",   "--sep",    "--na",
+                                    "--categorical",    "--where",  "--task",   "--ridge",
+                                    "--no-standardize", "--impute", "--kernel", "--param",
+                                    "--criterion",      "--subset", "--memory", "--packed"};
 enum { TAKEN_COUNT = sizeof TAKEN / sizeof TAKEN[0] };
 
 static const char USAGE[] = "compare DATA --target COL --shift EXPR [options]";
@@ -164,8 +165,13 @@ static void tell_run(void *user, const char *model, const far_compare_run *run)
     if (run->status != FAR_OK) {
         session_say(&j->s, "seed %llu, %s: failed", (unsigned long long)run->seed, model);
     } else {
-        session_say(&j->s, "seed %llu, %s: R2 %.3f in range, %.3f out of range, %s",
-                    (unsigned long long)run->seed, model, run->r2_in, run->r2_out,
+        bool classes = !isnan(run->in[FAR_COMPARE_ACCURACY]);
+        session_say(&j->s,
+                    classes ? "seed %llu, %s: accuracy %.3f in range, %.3f out of range, %s"
+                            : "seed %llu, %s: R2 %.3f in range, %.3f out of range, %s",
+                    (unsigned long long)run->seed, model,
+                    classes ? run->in[FAR_COMPARE_ACCURACY] : run->r2_in,
+                    classes ? run->out[FAR_COMPARE_ACCURACY] : run->r2_out,
                     show_time(run->seconds_fit, seconds));
     }
 }
@@ -198,28 +204,6 @@ static int compare(job *j)
     return report_failure(j, st);
 }
 
-/* One network that works is enough; where none was asked for, one model. */
-static int verdict(const job *j)
-{
-    far_comparison_info info = far_comparison_describe(j->comparison);
-    const far_compare_row *failed = NULL;
-    for (int64_t i = 0; i < info.models; i++) {
-        const far_compare_row *r = far_comparison_row(j->comparison, i);
-        if (info.networks > 0 && !r->network) {
-            continue;
-        }
-        if (comparison_scored(r)) {
-            return EXIT_DONE;
-        }
-        failed = failed ? failed : r;
-    }
-    char *why = talk_flags(failed->message);
-    int code = failure(VERB, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
-                       failed->model, why ? why : failed->message);
-    free(why);
-    return code;
-}
-
 /* Interrupts are held. What was asked for is told also where it is to be quiet. */
 static int tell(job *j)
 {
@@ -233,7 +217,7 @@ static int tell(job *j)
         return told;
     }
     int code = comparison_show(&j->s, &common, j->comparison, &j->data);
-    int judged = verdict(j);
+    int judged = comparison_verdict(VERB, j->comparison);
     return code == EXIT_DONE ? judged : code;
 }
 

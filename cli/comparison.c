@@ -78,27 +78,59 @@ static void put_certificate(far_result *r, const far_compare_row *row)
     far_result_close(r);
 }
 
-static void put_run(far_result *r, const far_compare_run *run)
+/* Of classes. */
+static const struct {
+    const char *in, *out;
+    int place;
+} CLASS_SCORES[] = {{"accuracy_in", "accuracy_out", FAR_COMPARE_ACCURACY},
+                    {"log_loss_in", "log_loss_out", FAR_COMPARE_LOG_LOSS},
+                    {"brier_in", "brier_out", FAR_COMPARE_BRIER},
+                    {"ece_in", "ece_out", FAR_COMPARE_ECE}};
+enum { CLASS_SCORE_COUNT = sizeof CLASS_SCORES / sizeof CLASS_SCORES[0] };
+
+static void put_class_scores(far_result *r, const far_compare_run *run, const char *why)
+{
+    for (int i = 0; i < CLASS_SCORE_COUNT; i++) {
+        put_number(r, CLASS_SCORES[i].in, run->in[CLASS_SCORES[i].place], why);
+        put_number(r, CLASS_SCORES[i].out, run->out[CLASS_SCORES[i].place], why);
+    }
+}
+
+static void put_run(far_result *r, const far_compare_run *run, bool classes)
 {
     const char *why = run->status == FAR_OK ? NULL : "failed";
     far_result_open(r, NULL);
     far_result_count(r, "seed", (int64_t)run->seed, NULL, NULL);
     far_result_text(r, "arch", run->arch, NULL, NULL);
     put_number(r, "ridge", run->ridge, why ? why : "it has none");
-    put_number(r, "r2_in", run->r2_in, why);
-    put_number(r, "r2_out", run->r2_out, why);
-    put_number(r, "rmse_in", run->rmse_in, why);
-    put_number(r, "rmse_out", run->rmse_out, why);
-    put_number(r, "max_in", run->max_in, why);
-    put_number(r, "max_out", run->max_out, why);
+    if (classes) {
+        put_class_scores(r, run, why);
+    } else {
+        put_number(r, "r2_in", run->r2_in, why);
+        put_number(r, "r2_out", run->r2_out, why);
+        put_number(r, "rmse_in", run->rmse_in, why);
+        put_number(r, "rmse_out", run->rmse_out, why);
+        put_number(r, "max_in", run->max_in, why);
+        put_number(r, "max_out", run->max_out, why);
+    }
     put_number(r, "seconds_fit", run->seconds_fit, why);
     put_number(r, "seconds_predict", run->seconds_predict, why ? why : "in seconds_fit");
     put_message(r, "error", run->message);
     far_result_close(r);
 }
 
+static void put_class_means(far_result *r, const far_compare_row *row, const char *why,
+                            int64_t seeds)
+{
+    for (int i = 0; i < CLASS_SCORE_COUNT; i++) {
+        put_average(r, CLASS_SCORES[i].in, row->in[CLASS_SCORES[i].place], why, seeds);
+        put_average(r, CLASS_SCORES[i].out, row->out[CLASS_SCORES[i].place], why, seeds);
+    }
+}
+
 static void put_model(far_result *r, const far_comparison *c, int64_t model, int64_t seeds)
 {
+    bool classes = far_comparison_describe(c).classes > 0;
     const far_compare_row *row = far_comparison_row(c, model);
     const char *state = far_compare_state_text(row->state);
     const char *why = comparison_scored(row) ? NULL : state;
@@ -107,18 +139,22 @@ static void put_model(far_result *r, const far_comparison *c, int64_t model, int
     far_result_text(r, "arch", row->arch, NULL, NULL);
     far_result_text(r, "status", state, NULL, NULL);
     put_message(r, "error", row->message);
-    put_average(r, "r2_in", row->r2_in, why, seeds);
-    put_average(r, "r2_out", row->r2_out, why, seeds);
-    put_number(r, "rmse_in", row->rmse_in.mean, why);
-    put_number(r, "rmse_out", row->rmse_out.mean, why);
-    put_number(r, "max_in", row->max_in, why);
-    put_number(r, "max_out", row->max_out, why);
+    if (classes) {
+        put_class_means(r, row, why, seeds);
+    } else {
+        put_average(r, "r2_in", row->r2_in, why, seeds);
+        put_average(r, "r2_out", row->r2_out, why, seeds);
+        put_number(r, "rmse_in", row->rmse_in.mean, why);
+        put_number(r, "rmse_out", row->rmse_out.mean, why);
+        put_number(r, "max_in", row->max_in, why);
+        put_number(r, "max_out", row->max_out, why);
+    }
     put_number(r, "ridge", row->ridge, why ? why : "it has none");
     put_number(r, "seconds", both_seconds(row), why);
     put_certificate(r, row);
     far_result_open_list(r, "runs");
     for (int64_t i = 0; i < seeds; i++) {
-        put_run(r, far_comparison_run(c, model, i));
+        put_run(r, far_comparison_run(c, model, i), classes);
     }
     far_result_close(r);
     far_result_close(r);
@@ -136,7 +172,7 @@ static bool has_trees(const far_comparison *c)
     return row != NULL;
 }
 
-static void put_xgboost(far_result *r, const far_comparison *c, far_ctx *ctx)
+void comparison_tell_xgboost(far_result *r, far_ctx *ctx, const far_comparison *c)
 {
     const char *version = has_trees(c) ? far_xgboost_version(ctx) : NULL;
     if (version) {
@@ -246,6 +282,39 @@ static void put_note(far_result *r, const far_compare_row *row)
     free(text);
 }
 
+static void put_notes(far_result *r, const far_comparison *c, const far_comparison_info *info)
+{
+    for (int64_t i = 0; i < info->models; i++) {
+        put_note(r, far_comparison_row(c, i));
+    }
+}
+
+static void put_class_table(far_result *r, const far_comparison *c, const far_comparison_info *info)
+{
+    static const far_result_column COLUMNS[] = {
+        {NULL, "  model", NULL},        {NULL, "accuracy in", "%.3f"},
+        {NULL, "accuracy out", "%.3f"}, {NULL, "log loss in", "%.3f"},
+        {NULL, "log loss out", "%.3f"}, {NULL, "Brier out", "%.3f"},
+        {NULL, "ECE out", "%.3f"},      {NULL, "seconds", "%.2f"}};
+    far_result_table(r, NULL,
+                     "In range: rows held out at random. Out of range: rows no model was trained "
+                     "on. * the least log loss out of range. With several seeds means and 95% "
+                     "intervals of the mean.",
+                     COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
+    for (int64_t i = 0; i < info->models; i++) {
+        const far_compare_row *row = far_comparison_row(c, i);
+        far_result_cell_text(r, "%s %s", i == info->best ? "*" : " ", row->model);
+        put_r2(r, row->in[FAR_COMPARE_ACCURACY]);
+        put_r2(r, row->out[FAR_COMPARE_ACCURACY]);
+        put_r2(r, row->in[FAR_COMPARE_LOG_LOSS]);
+        put_r2(r, row->out[FAR_COMPARE_LOG_LOSS]);
+        far_result_cell(r, row->out[FAR_COMPARE_BRIER].mean);
+        far_result_cell(r, row->out[FAR_COMPARE_ECE].mean);
+        far_result_cell(r, comparison_scored(row) ? both_seconds(row) : NAN);
+    }
+    put_notes(r, c, info);
+}
+
 static void put_table(far_result *r, const far_comparison *c, const far_comparison_info *info)
 {
     static const far_result_column COLUMNS[] = {
@@ -261,9 +330,7 @@ static void put_table(far_result *r, const far_comparison *c, const far_comparis
     for (int64_t i = 0; i < info->models; i++) {
         put_row(r, far_comparison_row(c, i), i == info->best);
     }
-    for (int64_t i = 0; i < info->models; i++) {
-        put_note(r, far_comparison_row(c, i));
-    }
+    put_notes(r, c, info);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -424,6 +491,9 @@ static void tell_firm(FILE *out, const far_comparison *c)
 /* Verdicts above the table of a page, lines below that of a terminal. */
 static void put_sentences(far_result *r, const far_comparison *c, bool page)
 {
+    if (far_comparison_describe(c).classes > 0) {
+        return; /* the table says it */
+    }
     char *best = told(c, tell_best), *reach = told(c, tell_reach);
     char *loose = told(c, tell_loose), *firm = told(c, tell_firm);
     const char *sentences[] = {best, reach};
@@ -479,11 +549,36 @@ void comparison_tell(far_result *r, far_ctx *ctx, const far_comparison *c)
     put_sentences(r, c, true);
     far_result_heading(r, "Scores");
     far_result_for(r, FAR_FOR_PEOPLE);
-    put_table(r, c, &info);
+    if (info.classes > 0) {
+        put_class_table(r, c, &info);
+    } else {
+        put_table(r, c, &info);
+    }
     far_result_for(r, FAR_FOR_ALL);
-    put_xgboost(r, c, ctx);
+    comparison_tell_xgboost(r, ctx, c);
     far_result_for(r, FAR_FOR_TEXT);
     far_result_line(r, "%s", "");
     put_sentences(r, c, false);
     far_result_for(r, FAR_FOR_ALL);
+}
+
+int comparison_verdict(const char *verb_name, const far_comparison *c)
+{
+    far_comparison_info info = far_comparison_describe(c);
+    const far_compare_row *failed = NULL;
+    for (int64_t i = 0; i < info.models; i++) {
+        const far_compare_row *r = far_comparison_row(c, i);
+        if (info.networks > 0 && !r->network) {
+            continue;
+        }
+        if (comparison_scored(r)) {
+            return EXIT_DONE;
+        }
+        failed = failed ? failed : r;
+    }
+    char *why = talk_flags(failed->message);
+    int code = failure(verb_name, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
+                       failed->model, why ? why : failed->message);
+    free(why);
+    return code;
 }

@@ -11,6 +11,10 @@
 bool comparison_scored(const far_compare_row *r);
 /* All but the pictures. */
 void comparison_tell(far_result *r, far_ctx *ctx, const far_comparison *c);
+/* Version and settings of the boosted trees, if they are among the models that have scores. */
+void comparison_tell_xgboost(far_result *r, far_ctx *ctx, const far_comparison *c);
+/* EXIT_DONE if one network works (where none was asked for, one model); else a line on stderr. */
+int comparison_verdict(const char *verb_name, const far_comparison *c);
 
 /* compare.json (which is text), compare.csv and predictions.csv in folder, each whole or not at
  * all. Returns an exit code, with a line on stderr if it is not 0. */

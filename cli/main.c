@@ -19,6 +19,7 @@ static const verb VERBS[] = {
      cmd_certify},
     {"compare", "models on rows out of range: how well they do there, and how far they can go",
      cmd_compare},
+    {"cv", "cross-validation of the same models, numbers and classes", cmd_cv},
     {"combine", "the mean of several predictors, as one more", cmd_combine},
     {"kernel", "NTK and NNGP matrices, limits at infinity, the supremum of the diagonal",
      cmd_kernel},

@@ -348,6 +348,10 @@ int comparison_show(session *s, const common_args *a, const far_comparison *c, c
     comparison_tell(r.result, s->ctx, c);
     columns_tell(r.result, far_comparison_columns(c));
     code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
+    if (info.classes > 0) { /* the pictures are of numbers */
+        put_facts(&r, &info, data);
+        return report_end(&r, code);
+    }
     put_scores(&r, c, &info);
     far_result_for(r.result, FAR_FOR_PAGE);
     far_result_heading(r.result, "Predictions");

@@ -30,7 +30,7 @@ _farfield_value() {
     --model) _farfield_words "$2" "network linear trees mean" ;;
     --spread) _farfield_words "$2" "calibrated posterior ensemble likelihood" ;;
     --arch | -a | --ridge | -r)
-        case "${COMP_WORDS[1]}" in fit | certify | compare) _farfield_words "$2" "auto" ;; esac
+        case "${COMP_WORDS[1]}" in fit | certify | compare | cv) _farfield_words "$2" "auto" ;; esac
         ;;
     --optimizer) _farfield_words "$2" "adam sgd momentum gd adamw" ;;
     --loss) _farfield_words "$2" "auto mse bce ce" ;;
@@ -54,7 +54,7 @@ _farfield_value() {
     --output | -o | --values | --vectors | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
     -m)
         case "${COMP_WORDS[1]}" in
-        compare) _farfield_value --models "$2" ;;
+        compare | cv) _farfield_value --models "$2" ;;
         measure) _farfield_value --metrics "$2" ;;
         esac
         ;;
@@ -113,7 +113,7 @@ _farfield() {
     local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
         $table"
     if [ "$COMP_CWORD" = 1 ]; then
-        _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
+        _farfield_words "$word" "fit train predict certify compare cv combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
             help --help --version"
         return
     fi
@@ -138,8 +138,13 @@ _farfield() {
         ;;
     compare:-*)
         _farfield_words "$word" "--target --shift --models --seeds --seed --test-fraction
-            --no-certify --report --features --keep --where $table --ridge --no-standardize --impute --kernel
+            --no-certify --report --features --keep --where $table --task --ridge --no-standardize --impute --kernel
             --param --criterion --subset --memory --packed --json --quiet --threads --help"
+        ;;
+    cv:-*)
+        _farfield_words "$word" "--target --folds --seed --models --report --features --keep --where $table --task
+            --ridge --no-standardize --impute --kernel --param --criterion --subset --memory --packed --json --quiet
+            --threads --help"
         ;;
     kernel:-*)
         _farfield_words "$word" "--arch --kernel --param --dtype --diag --lower --at-infinity --sup
@@ -178,7 +183,7 @@ _farfield() {
         *:get | *:where | *:verify) _farfield_words "$word" "$(_farfield_sets)" ;;
         esac
         ;;
-    fit:* | train:* | predict:* | certify:* | compare:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
+    fit:* | train:* | predict:* | certify:* | compare:* | cv:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
         _farfield_words "$word" "--list --quick --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
@@ -194,7 +199,7 @@ _farfield() {
             --threads --help"
         ;;
     help:*)
-        _farfield_words "$word" "fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo"
+        _farfield_words "$word" "fit train predict certify compare cv combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo"
         ;;
     esac
 }

@@ -5,6 +5,7 @@ complete -c farfield -n __fish_use_subcommand -a train -d 'a finite network from
 complete -c farfield -n __fish_use_subcommand -a predict -d 'what a model says'
 complete -c farfield -n __fish_use_subcommand -a certify -d 'can it run away'
 complete -c farfield -n __fish_use_subcommand -a compare -d 'models out of range'
+complete -c farfield -n __fish_use_subcommand -a cv -d 'cross-validation'
 complete -c farfield -n __fish_use_subcommand -a kernel -d 'kernel matrices, limits, the supremum'
 complete -c farfield -n __fish_use_subcommand -a gram -d 'the tangent kernel of a network'
 complete -c farfield -n __fish_use_subcommand -a measure -d 'what a kernel says about training'
@@ -22,12 +23,12 @@ complete -c farfield -n __fish_use_subcommand -a demo -d 'what one layer norm ch
 complete -c farfield -n __fish_use_subcommand -a help -d 'the options of a verb'
 complete -c farfield -n __fish_use_subcommand -l version -d 'print the version'
 
-set -l verbs fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
-set -l works '__fish_seen_subcommand_from fit train predict certify compare combine kernel gram measure spectrum align powerlaw local laplace'
+set -l verbs fit train predict certify compare cv combine kernel gram measure spectrum align powerlaw local laplace lnnet data reproduce info demo
+set -l works '__fish_seen_subcommand_from fit train predict certify compare cv combine kernel gram measure spectrum align powerlaw local laplace'
 set -l writes '__fish_seen_subcommand_from fit train predict certify combine kernel gram measure spectrum align laplace'
 complete -c farfield -n $works -F
 complete -c farfield -n $writes -s o -l output -r -F -d 'write a file'
-complete -c farfield -n '__fish_seen_subcommand_from fit train predict certify compare combine demo measure spectrum align powerlaw local laplace lnnet' -l report -x \
+complete -c farfield -n '__fish_seen_subcommand_from fit train predict certify compare cv combine demo measure spectrum align powerlaw local laplace lnnet' -l report -x \
     -a '(__fish_complete_directories)' -d 'write a report'
 complete -c farfield -n $works -s q -l quiet -d 'no talk'
 complete -c farfield -n $works -l threads -x -d 'number of threads'
@@ -68,7 +69,23 @@ complete -c farfield -n $compare -l param -x -a 'ntk standard' -d 'parametrisati
 complete -c farfield -n $compare -l criterion -x -a 'loo likelihood' -d 'what auto chooses by'
 complete -c farfield -n $compare -l subset -x -d 'rows auto chooses on'
 complete -c farfield -n $compare -l packed -d 'half the memory'
-
+complete -c farfield -n $compare -l task -x -a 'auto regress classify' -d 'numbers or classes'
+set -l cv '__fish_seen_subcommand_from cv'
+complete -c farfield -n $cv -s t -l target -x -d 'what to predict'
+complete -c farfield -n $cv -s m -l models -x -d 'what to compare' \
+    -a 'none ln-first ln-second ln-every auto xgboost linear mean'
+complete -c farfield -n $cv -l seed -x -d 'of the folds'
+complete -c farfield -n $cv -l folds -x -d 'a number, or a column'
+complete -c farfield -n $cv -s f -l features -x -d 'columns to predict from'
+complete -c farfield -n $cv -s r -l ridge -x -a auto -d 'relative, or absolute like 0.01abs'
+complete -c farfield -n $cv -l no-standardize -d 'take the values as they are'
+complete -c farfield -n $cv -l impute -d 'fill gaps'
+complete -c farfield -n $cv -l kernel -x -a 'ntk nngp' -d 'which weights are trained'
+complete -c farfield -n $cv -l param -x -a 'ntk standard' -d 'parametrisation'
+complete -c farfield -n $cv -l criterion -x -a 'loo likelihood' -d 'what auto chooses by'
+complete -c farfield -n $cv -l subset -x -d 'rows auto chooses on'
+complete -c farfield -n $cv -l packed -d 'half the memory'
+complete -c farfield -n $cv -l task -x -a 'auto regress classify' -d 'numbers or classes'
 set -l train '__fish_seen_subcommand_from train'
 complete -c farfield -n $train -s a -l arch -x -d 'the network'
 complete -c farfield -n $train -s t -l target -x -d 'what to predict'
@@ -107,15 +124,15 @@ complete -c farfield -n $train -l resume -d 'go on from the checkpoint'
 complete -c farfield -n $train -l restart -d 'begin anew'
 complete -c farfield -n $train -l track -x -a 'every= metrics= points= outputs= at-loss= file=' -d 'measure the kernel while it trains'
 
-set -l tables '__fish_seen_subcommand_from fit train predict certify compare gram'
+set -l tables '__fish_seen_subcommand_from fit train predict certify compare cv gram'
 complete -c farfield -n $tables -s w -l where -x -d 'only the rows where it holds'
-set -l reads '__fish_seen_subcommand_from fit train predict certify compare laplace measure spectrum align local'
+set -l reads '__fish_seen_subcommand_from fit train predict certify compare cv laplace measure spectrum align local'
 complete -c farfield -n $reads -l sep -x -a ', ; tab blank' -d 'between the columns of a csv'
 complete -c farfield -n $reads -l na -x -d 'more words for a missing value'
 complete -c farfield -n $reads -l categorical -x -d 'columns that are categories'
-set -l learns '__fish_seen_subcommand_from fit train certify compare'
+set -l learns '__fish_seen_subcommand_from fit train certify compare cv'
 complete -c farfield -n $learns -l keep -x -d 'columns that are not left out'
-set -l large '__fish_seen_subcommand_from fit predict certify compare gram'
+set -l large '__fish_seen_subcommand_from fit predict certify compare cv gram'
 complete -c farfield -n $large -l memory -x -d 'use at most'
 
 set -l predict '__fish_seen_subcommand_from predict'

@@ -1,8 +1,9 @@
 /*
- * farfield/compare.h: which model keeps its word out of range?
+ * farfield/compare.h: which model keeps its word out of range, or in cross-validation?
  *
  * The rows where a condition holds are out of range: no model is trained on them. The others are
- * split at random, once for each seed, into rows to train on and rows to test on in range. Every
+ * split at random, once for each seed, into rows to train on and rows to test on in range. Or there
+ * is no such condition, and folds: each is tested on once, after training on the others. Every
  * model learns the same rows and predicts the same others.
  */
 #ifndef FARFIELD_COMPARE_H
@@ -22,7 +23,8 @@ extern "C" {
  *   xgboost       boosted trees, far_predictor_fit_trees
  *   linear        far_predictor_fit_linear
  *   mean          the mean of the training rows
- *   finite ARCH   a network of the widths in the text, trained: "finite dense(64) ln relu dense"
+ *   finite ARCH   a network of the widths in the text, trained: "finite dense(64) ln relu dense";
+ *                 net:ARCH says the same
  *   FILE          a predictor from its file (.far, .safetensors), as it is: it learns nothing here,
  *                 and may have seen the rows that it is tested on
  *   any other     an architecture, "dense(64) ln gelu dense"
@@ -38,18 +40,24 @@ typedef void (*far_compare_fn)(void *user, const char *model, const far_compare_
 
 typedef struct far_compare_opts {
     size_t size;             /* set by far_compare_opts_init */
-    const far_fit_opts *fit; /* how networks are fitted: one target, of numbers; rows are those to
-                                use at all; seed is the first seed. arch, task and extremes do not
-                                count. features and impute hold for every model */
+    const far_fit_opts *fit; /* how networks are fitted: one target; rows are those to use at all;
+                                seed is the first seed. arch and extremes do not count. features,
+                                impute and task hold for every model */
     const char *shift;       /* out of range: where it holds (far_frame_where). It must not look at
-                                the target. Where it compares a missing value it does not hold */
+                                the target. Where it compares a missing value it does not hold.
+                                NULL with folds */
+    int64_t folds;           /* 2 or more, without a shift: so many folds of shuffled rows, classes
+                                in equal parts; default 0 */
+    const char *fold_column; /* instead of folds: a column, and every value of it is a fold; no
+                                feature; default NULL */
     const char *models;      /* default FAR_COMPARE_MODELS */
     int64_t seeds;           /* default 0: see FAR_COMPARE_SEEDS */
     double test_fraction;    /* of the rows in range; default 0.1. round((1 - test_fraction) rows)
                                 are for training */
     int64_t rounds;          /* of boosting; default 100 */
     int64_t epochs;          /* that finite networks train; default 1000 */
-    int32_t certify;         /* 1 (default): verdicts on all of R^d, on the fits of every seed */
+    int32_t certify;         /* 1 (default): verdicts on all of R^d, on the fits of every seed; not
+                                with folds and not of classes */
     double certify_seconds;  /* as far_certify_opts.seconds, for each model, its seeds share it;
                                 default 2. The bounds, and they alone, may change with it */
     far_compare_fn done;     /* told of every fit when it is over; may be NULL */
@@ -91,20 +99,34 @@ FAR_API FAR_NODISCARD far_status far_comparison_create(far_ctx *ctx, const far_f
 FAR_API void far_comparison_destroy(far_comparison *c); /* NULL is fine */
 
 typedef struct far_comparison_info {
-    const char *target, *shift; /* live as long as the comparison */
+    const char *target, *shift; /* live as long as the comparison; shift NULL: folds */
+    int64_t classes;            /* 0: numbers are compared */
     int64_t rows_in, rows_out, train_rows, test_rows;
     int64_t models, networks, seeds;
     uint64_t first_seed;
     double largest_in, largest_out; /* |truth|: in the rows in range, in those out of range */
-    int64_t best;                   /* the model with the largest mean r2_out; -1: none has one */
+    int64_t best; /* the model with the largest mean r2_out, with folds r2_in, of classes
+                     the least log loss there; -1: none has one */
     double seconds;
 } far_comparison_info;
 FAR_API far_comparison_info far_comparison_describe(const far_comparison *c);
 /* The columns that all models learn from, as learnt from the rows in range; lives as long as c. */
 FAR_API const far_columns *far_comparison_columns(const far_comparison *c);
 
-/* One model and one seed. R^2 is 1 - (sum of squared errors) / (sum of squares about the mean of
- * the very rows that are predicted); NAN for fewer than two rows and for a constant truth. */
+/* Scores beside R^2 and RMSE; NAN where a model has none. */
+typedef enum far_compare_score {
+    FAR_COMPARE_NLL = 0,      /* numbers: far_regression_score, of models with a spread, in folds */
+    FAR_COMPARE_COVERAGE = 1, /* of 95% intervals; the same */
+    FAR_COMPARE_ACCURACY = 2, /* classes: far_class_score */
+    FAR_COMPARE_LOG_LOSS = 3,
+    FAR_COMPARE_BRIER = 4,
+    FAR_COMPARE_ECE = 5
+} far_compare_score;
+#define FAR_COMPARE_SCORES 6
+
+/* One model and one seed, or fold (seed is then the first seed plus the number of the fold). R^2 is
+ * 1 - (sum of squared errors) / (sum of squares about the mean of the very rows that are
+ * predicted); NAN for fewer than two rows and for a constant truth. */
 struct far_compare_run {
     uint64_t seed;
     far_status status;
@@ -114,7 +136,9 @@ struct far_compare_run {
     double r2_in, r2_out, rmse_in, rmse_out;
     double max_in, max_out;              /* the largest |prediction| */
     double seconds_fit, seconds_predict; /* of baselines the sum of both, and NAN */
-    const double *prediction;            /* for each of far_comparison_points; NULL if it failed */
+    const double *prediction;            /* for each of far_comparison_points: a number, or the
+                                            place of the likeliest class; NULL if it failed */
+    double in[FAR_COMPARE_SCORES], out[FAR_COMPARE_SCORES];
 };
 
 /* The mean over seeds, and the half width of its 95% interval (Student's t); NAN for one seed. */
@@ -139,6 +163,7 @@ typedef struct far_compare_row {
     far_compare_state state;
     const char *message; /* of the first run that failed; NULL: none did */
     far_compare_average r2_in, r2_out, rmse_in, rmse_out;
+    far_compare_average in[FAR_COMPARE_SCORES], out[FAR_COMPARE_SCORES];
     double max_in, max_out;                     /* the largest of all seeds */
     double ridge, seconds_fit, seconds_predict; /* means */
     /* What is known of its predictions over all inputs: the worst of what is known of the fits of

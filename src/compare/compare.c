@@ -50,8 +50,16 @@ static far_status check_opts(far_ctx *ctx, const far_compare_opts *o, far_rivals
     if (!o->fit->target || !*o->fit->target) {
         return far_fail(ctx, FAR_ERR_ARG, "no target column was named");
     }
-    if (!o->shift) {
+    bool folds = o->folds != 0 || o->fold_column;
+    if (!o->shift && !folds) {
         return far_fail(ctx, FAR_ERR_ARG, "no shift was given: which rows are out of range?");
+    }
+    if (folds && (o->shift || (o->folds != 0 && o->fold_column))) {
+        return far_fail(ctx, FAR_ERR_ARG, "a shift, folds or a column of folds: one of them");
+    }
+    if (o->folds != 0 && (o->folds < 2 || o->folds > INT32_MAX)) {
+        return far_fail(ctx, FAR_ERR_ARG, "folds is %lld; it must be 2 or more",
+                        (long long)o->folds);
     }
     far_status st = check_numbers(ctx, o);
     return st == FAR_OK ? far_rivals_parse(ctx, o->models, o->fit->param, rivals) : st;
@@ -117,11 +125,11 @@ static far_status network_seconds(const far_arena *a, const far_rival *r, double
     if (any || isnan(a->opts->fit->ridge)) {
         st = choose_seconds(a, any, &choosing);
     }
-    if (a->opts->certify) {
+    if (a->certify) {
         certifying = CERTIFY_SECONDS_PER_ROW * (double)a->train_count / far_ctx_threads(a->ctx);
     }
     *out = (double)a->seeds * (fit_seconds + choosing + certifying) +
-           (a->opts->certify ? a->opts->certify_seconds : 0);
+           (a->certify ? a->opts->certify_seconds : 0);
     return st;
 }
 
@@ -150,6 +158,24 @@ static far_status make_plan(const far_arena *a, const far_rivals *rivals, far_co
     return st;
 }
 
+/* A predictor from a file says what it predicts. */
+static far_status check_files(const far_arena *a, const far_rivals *rivals)
+{
+    const char *target = far_frame_name(a->frame, a->target);
+    for (int64_t i = 0; i < rivals->count; i++) {
+        const far_rival *r = &rivals->items[i];
+        const far_columns *c = r->file ? far_predictor_columns(r->file) : NULL;
+        const char *own = c && c->info.named ? far_columns_target(c, 0) : NULL;
+        if (own && strcmp(own, target) != 0) {
+            return far_fail(a->ctx, FAR_ERR_ARG,
+                            "%s predicts %s, but %s is compared: leave it out of the models, or "
+                            "compare on %s",
+                            r->name, own, target, own);
+        }
+    }
+    return FAR_OK;
+}
+
 /* far_fit_estimate refuses what is wrong with the options of the fits. */
 static far_status open_all(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
                            far_rivals *rivals, far_arena *arena)
@@ -162,6 +188,7 @@ static far_status open_all(far_ctx *ctx, const far_frame *frame, const far_compa
     FAR_TRY(check_opts(ctx, opts, rivals));
     FAR_TRY(far_fit_estimate(ctx, frame, opts->fit, &e));
     FAR_TRY(far_arena_open(ctx, frame, opts, arena));
+    FAR_TRY(check_files(arena, rivals));
 done:
     return st;
 }
@@ -244,10 +271,9 @@ static far_status copy(far_ctx *ctx, const char *text, const char **out)
 
 static double largest_truth(const far_arena *a, const int64_t *rows, int64_t count)
 {
-    const double *y = far_frame_numbers(a->frame, a->target);
     double largest = 0;
     for (int64_t i = 0; i < count; i++) {
-        largest = fmax(largest, fabs(y[rows[i]]));
+        largest = fmax(largest, fabs(a->y[rows[i]]));
     }
     return largest;
 }
@@ -274,7 +300,10 @@ static far_status blank_comparison(const far_arena *a, far_rivals *rivals, far_c
                                     .largest_out = largest_truth(a, a->outside, a->outside_count),
                                     .best = -1};
     FAR_TRY(copy(a->ctx, far_frame_name(a->frame, a->target), &c->info.target));
-    FAR_TRY(copy(a->ctx, a->opts->shift, &c->info.shift));
+    c->info.classes = a->classes;
+    if (a->opts->shift) {
+        FAR_TRY(copy(a->ctx, a->opts->shift, &c->info.shift));
+    }
     FAR_TRY(far_alloc(a->ctx, c->info.models, &c->rows));
     for (int64_t i = 0; i < c->info.models; i++) {
         c->rows[i] = (far_compare_row){.found = NAN};
@@ -340,8 +369,8 @@ static far_status run_model(const far_arena *a, const far_split *s, int64_t mode
     far_compare_run *run = &c->runs[model * c->info.seeds + seed];
     far_judgement judgement = {0};
     far_status st =
-        far_rival_fit(a, s, &c->rivals.items[model], run, a->opts->certify ? &judgement : NULL);
-    if (st == FAR_OK && run->status == FAR_OK && a->opts->certify) {
+        far_rival_fit(a, s, &c->rivals.items[model], run, a->certify ? &judgement : NULL);
+    if (st == FAR_OK && run->status == FAR_OK && a->certify) {
         join_judgement(a->ctx, &judgement, &c->judgements[model], &c->rows[model].found);
     }
     far_judgement_clear(a->ctx, &judgement);
@@ -431,11 +460,25 @@ static void sum_up_model(const far_comparison *c, int64_t model, double *values)
     row->r2_out = average(c, model, AT(r2_out), values);
     row->rmse_in = average(c, model, AT(rmse_in), values);
     row->rmse_out = average(c, model, AT(rmse_out), values);
+    for (int i = 0; i < FAR_COMPARE_SCORES; i++) {
+        row->in[i] = average(c, model, AT(in) + (size_t)i * sizeof(double), values);
+        row->out[i] = average(c, model, AT(out) + (size_t)i * sizeof(double), values);
+    }
     row->max_in = largest(c, model, AT(max_in), values);
     row->max_out = largest(c, model, AT(max_out), values);
     row->ridge = average(c, model, AT(ridge), values).mean;
     row->seconds_fit = average(c, model, AT(seconds_fit), values).mean;
     row->seconds_predict = average(c, model, AT(seconds_predict), values).mean;
+}
+
+/* The larger, the better. */
+static double merit(const far_comparison *c, const far_compare_row *row)
+{
+    bool folds = !c->info.shift;
+    if (c->info.classes > 0) {
+        return -(folds ? row->in : row->out)[FAR_COMPARE_LOG_LOSS].mean;
+    }
+    return (folds ? row->r2_in : row->r2_out).mean;
 }
 
 static far_status sum_up(far_comparison *c)
@@ -444,8 +487,8 @@ static far_status sum_up(far_comparison *c)
     far_status st = far_alloc(c->ctx, c->info.seeds, &values);
     for (int64_t i = 0; st == FAR_OK && i < c->info.models; i++) {
         sum_up_model(c, i, values);
-        double own = c->rows[i].r2_out.mean;
-        if (!isnan(own) && (c->info.best < 0 || own > c->rows[c->info.best].r2_out.mean)) {
+        double own = merit(c, &c->rows[i]);
+        if (!isnan(own) && (c->info.best < 0 || own > merit(c, &c->rows[c->info.best]))) {
             c->info.best = i;
         }
     }

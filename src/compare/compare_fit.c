@@ -42,7 +42,7 @@ static far_status fit_infinite(const bout *b, far_predictor **out)
     opts.arch = b->rival->arch;
     opts.features = b->arena->features;
     opts.rows = b->split->train;
-    opts.task = FAR_TASK_REGRESS;
+    opts.task = b->arena->classes > 0 ? FAR_TASK_CLASSIFY : FAR_TASK_REGRESS;
     opts.seed = b->split->seed;
     opts.extremes = 0; /* no bound that is reported needs them */
     return far_predictor_fit(b->ctx, b->arena->frame, &opts, out);
@@ -54,6 +54,7 @@ static far_status train(const bout *b, const far_examples *e, far_net *net)
     far_train_opts_init(&opts);
     opts.seed = b->split->seed;
     opts.epochs = b->arena->opts->epochs;
+    opts.loss = e->columns->info.loss;
     far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
     return far_net_train(b->ctx, net, &x, &y, &opts, NULL);
 }
@@ -65,11 +66,11 @@ static far_status fit_finite(const bout *b, far_predictor **out)
     far_net_opts how;
     far_examples *e = NULL;
     far_columns_opts columns = far_arena_columns(b->arena, b->split->train);
-    columns.loss = FAR_LOSS_MSE;
+    columns.loss = b->arena->classes > 0 ? FAR_LOSS_CE : FAR_LOSS_MSE;
     FAR_TRY(far_examples_learn(b->ctx, b->arena->frame, &columns, &e));
     far_net_opts_init(&how);
     how.inputs = e->columns->info.inputs;
-    how.outputs = 1;
+    how.outputs = e->columns->info.outputs;
     how.seed = b->split->seed;
     FAR_TRY(far_net_create(b->ctx, b->rival->arch, &how, &net));
     FAR_TRY(far_net_set_columns(b->ctx, net, e->columns));
@@ -107,23 +108,55 @@ static far_status fit(const bout *b, far_predictor **out)
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
+/* Whether what it predicts is what is compared. */
+static far_status check_outputs(const bout *b, const far_predictor *p)
+{
+    const far_columns *c = far_predictor_columns(p), *own = b->arena->columns;
+    bool same =
+        c->info.classes == b->arena->classes && (c->info.classes > 0 || c->info.outputs == 1);
+    for (int64_t k = 0; same && k < c->info.classes; k++) {
+        same = strcmp(c->classes[k], own->classes[k]) == 0;
+    }
+    return same ? FAR_OK
+                : far_fail(b->ctx, FAR_ERR_SHAPE, "it has %lld outputs%s; %s compared",
+                           (long long)c->info.outputs, c->info.classes > 0 ? " for classes" : "",
+                           b->arena->classes > 0 ? "classes with the names of the table's are"
+                                                 : "one number for each row is");
+}
+
+/* Folds ask for intervals, which models of infinite width have. */
+static bool has_spread(const bout *b, const far_predictor *p)
+{
+    return b->arena->folds && b->arena->classes == 0 &&
+           far_predictor_describe(p).kind == FAR_PREDICTOR_INFINITE;
+}
+
+static void keep_prediction(const bout *b, const far_prediction *made)
+{
+    far_mat mean = far_prediction_mean(made);
+    double *to = (double *)b->run->prediction;
+    for (int64_t i = 0; i < b->split->m; i++) {
+        to[i] = b->arena->classes > 0 ? (double)far_prediction_class(made, i)
+                                      : *(const double *)far_mat_row(&mean, i);
+    }
+}
+
 static far_status predict(const bout *b, const far_predictor *p)
 {
+    far_status st;
     far_prediction *made = NULL;
     far_predict_opts opts;
     far_predict_opts_init(&opts);
     opts.rows = b->split->test;
     opts.memory = b->arena->opts->fit->memory;
-    far_status st = far_predictor_predict(b->ctx, p, b->arena->frame, &opts, &made);
-    far_mat mean = st == FAR_OK ? far_prediction_mean(made) : (far_mat){0};
-    if (st == FAR_OK && mean.cols != 1) {
-        st = far_fail(b->ctx, FAR_ERR_SHAPE,
-                      "it has %lld outputs; one number for each row is compared",
-                      (long long)mean.cols);
-    }
-    if (st == FAR_OK) {
-        memcpy((double *)b->run->prediction, mean.data, (size_t)b->split->m * sizeof(double));
-    }
+    opts.spread = has_spread(b, p) ? FAR_SPREAD_CALIBRATED : FAR_SPREAD_NONE;
+    FAR_TRY(check_outputs(b, p));
+    FAR_TRY(far_predictor_predict(b->ctx, p, b->arena->frame, &opts, &made));
+    keep_prediction(b, made);
+    far_mat probability = far_prediction_probability(made), std = far_prediction_std(made);
+    FAR_TRY(far_run_score(b->ctx, b->split, probability.rows > 0 ? &probability : NULL,
+                          std.rows > 0 ? &std : NULL, b->run));
+done:
     far_prediction_destroy(made);
     return st;
 }
@@ -183,6 +216,9 @@ static void blank_run(uint64_t seed, far_compare_run *run)
                              .max_out = NAN,
                              .seconds_fit = NAN,
                              .seconds_predict = NAN};
+    for (int i = 0; i < FAR_COMPARE_SCORES; i++) {
+        run->in[i] = run->out[i] = NAN;
+    }
 }
 
 static far_status keep_failure(const bout *b, far_status status, far_judgement *judgement)
@@ -204,6 +240,5 @@ far_status far_rival_fit(const far_arena *a, const far_split *s, const far_rival
     blank_run(s->seed, run);
     far_status st = far_alloc(a->ctx, s->m, (double **)&run->prediction);
     st = st == FAR_OK ? run_rival(&b, judgement) : st;
-    st = st == FAR_OK ? far_run_score(a->ctx, s, run) : st;
     return st == FAR_OK || st == FAR_ERR_CANCELLED ? st : keep_failure(&b, st, judgement);
 }

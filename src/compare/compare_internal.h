@@ -47,7 +47,11 @@ typedef struct far_arena {
     unsigned char *out;              /* a byte for each row of the frame: 1 out of range */
     int64_t *inside, inside_count;   /* rows in range */
     int64_t *outside, outside_count; /* rows out of range */
+    double *y;                       /* for each row of the frame: the target, or its class */
+    int64_t classes;                 /* 0: numbers */
+    int64_t fold_column, *folds;     /* -1: none; of each row of the frame (-1: unused), or NULL */
     int64_t train_count, seeds;
+    bool certify;
 } far_arena;
 
 /* Zero-initialise; clear also on failure. */
@@ -89,7 +93,9 @@ void far_run_clear(far_ctx *ctx, far_compare_run *run);
 
 /* ---- compare_score.c ---- */
 
-far_status far_run_score(far_ctx *ctx, const far_split *s, far_compare_run *run);
+/* Of the rows of the split: their probabilities, or means and (if std is not NULL) deviations. */
+far_status far_run_score(far_ctx *ctx, const far_split *s, const far_mat *probability,
+                         const far_mat *std, far_compare_run *run);
 /* The mean of the values that are there; NAN if one is not. */
 FAR_SHARED far_compare_average far_average(const double *values, int64_t count);
 

@@ -27,6 +27,7 @@ static const struct {
     {"mean", FAR_RIVAL_MEAN, NULL, NULL},
 };
 #define FINITE "finite "
+#define FINITE_TOO "net:"
 enum { NAMED_COUNT = sizeof NAMED / sizeof NAMED[0] };
 
 void far_rivals_clear(far_ctx *ctx, far_rivals *r)
@@ -130,6 +131,9 @@ static far_status take(far_ctx *ctx, const char *name, int32_t param, far_rival 
     }
     if (strncmp(name, FINITE, strlen(FINITE)) == 0) {
         return take_finite(ctx, name + strlen(FINITE), r);
+    }
+    if (strncmp(name, FINITE_TOO, strlen(FINITE_TOO)) == 0) {
+        return take_finite(ctx, name + strlen(FINITE_TOO), r);
     }
     bool file = ends_with(name, ".far") || ends_with(name, ".safetensors");
     return file ? take_file(ctx, name, r) : take_arch(ctx, name, param, r);

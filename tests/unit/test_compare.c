@@ -922,7 +922,6 @@ static void tables_that_cannot_be_are_refused(void **state)
         {"a,y\n0,1\n1,2\n0.5,0\n3,4\n", "z", NULL, FAR_ERR_ARG, "z"},
         {"a,y\n0,1\n1,2\n0.5,0\n3,4\n", "y", "a,y", FAR_ERR_ARG, "both a feature and a target"},
         {"a,y\n0,1\n1,2\n0.5,0\n3,4\n", "a,y", NULL, FAR_ERR_ARG, "one target, not on 2"},
-        {"a,y\n0,u\n1,v\n0.5,u\n3,v\n", "y", NULL, FAR_ERR_ARG, "the target y holds words"},
         {"a,y\n0,1\n1,2\n0.5,\n3,4\n", "y", NULL, FAR_ERR_VALUE, "row 3: the target y has no"},
         {"a,y\n0,1\n1,2\n0.5,1\n3,\n", "y", NULL, FAR_ERR_VALUE, "row 4: the target y has no"},
         {"a,b,y\n0,1,1\n1,,2\n0.5,2,1\n3,1,2\n", "y", NULL, FAR_ERR_VALUE, "row 2: column b"},

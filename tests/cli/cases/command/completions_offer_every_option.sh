@@ -1,7 +1,7 @@
 # bash completion offers exactly the options of --help
 # shellcheck source=/dev/null
 . "$SOURCE_DIR/completions/farfield.bash"
-for verb in fit train predict certify compare kernel gram measure spectrum align powerlaw local laplace data reproduce; do
+for verb in fit train predict certify compare cv kernel gram measure spectrum align powerlaw local laplace data reproduce; do
     COMP_WORDS=(farfield "$verb" --) COMP_CWORD=2
     _farfield
     printf '%s\n' "${COMPREPLY[@]}" | sort >offered

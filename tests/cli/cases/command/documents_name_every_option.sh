@@ -1,5 +1,5 @@
 # every option of --help is in the man page and in the three completions
-for verb in fit train predict certify compare kernel gram laplace data reproduce info demo; do
+for verb in fit train predict certify compare cv kernel gram laplace data reproduce info demo; do
     "$FARFIELD" "$verb" --help
 done | sed -n 's/^  \(-., \)\{0,1\}\(--[a-z0-9-]*\).*/\2/p' | sort -u >options
 [ "$(wc -l <options)" -gt 30 ]

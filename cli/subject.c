@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "subject.h"
+#include "columns_show.h"
 #include "files.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_SHOWN = 10 };
+enum { MOST_SHOWN = 10, VALUE_BYTES = 64 };
 
 int arch_failure(session *s, far_status st)
 {
@@ -46,7 +47,9 @@ int network_inputs(session *s, const far_net *net, const dataset *t, double **va
         far_columns_encode(s->ctx, far_net_columns(net), t->frame, t->rows, x) != FAR_OK) {
         code = session_failure(s, t->label);
     }
-    return code;
+    return code == EXIT_DONE
+               ? columns_say_unseen(s, far_net_columns(net), t->frame, t->rows, NULL, NULL)
+               : code;
 }
 
 int subject_load(session *s, const char *path, const char *arch, far_predictor **out)
@@ -119,7 +122,9 @@ static void put_point(FILE *out, const far_predictor *s, const double *v, double
 {
     int64_t count = subject_inputs(s);
     for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        fprintf(out, "%s%s = %.4g", i ? ", " : "", subject_input(s, i), factor * v[i]);
+        char value[VALUE_BYTES];
+        fprintf(out, "%s%s = %s", i ? ", " : "", subject_input(s, i),
+                columns_value(far_predictor_columns(s), i, factor * v[i], value, sizeof value));
     }
     fputs(count > MOST_SHOWN ? ", ..." : "", out);
 }

@@ -34,8 +34,9 @@ FAR_API void far_frame_opts_init(far_frame_opts *opts);
  * of csv hold wherever the library reads it (far_array_read takes the tables whose columns are all
  * plain numbers, none missing).
  * Columns are separated by commas, semicolons or tabs, whichever gives the first rows the same
- * number of fields and the most numbers among them, else by blanks. A column whose every present
- * field is a number is a number column. So is one whose every present field is, in the same way,
+ * number of fields and the fewest other separators in them, else by blanks. A column whose every
+ * present field is a number is a number column. So is one whose every present field is, in the same
+ * way,
  *   - a number with a decimal comma (1,5 or 1.234,5) or with commas between thousands (1,234.5);
  *     what could be either (1,000 throughout) has thousands in a table between commas, a decimal
  *     comma in one between semicolons;

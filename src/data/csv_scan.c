@@ -139,15 +139,16 @@ static char first_separator(const far_scan *s)
 
 /* What a separator makes of the first rows. */
 typedef struct trial {
-    int64_t cols;    /* fields of each of them; 0: not of all the same number */
-    int64_t numbers; /* fields with digits and no other separator in them */
-    int64_t fields;
+    int64_t cols;   /* fields of each of them; 0: not of all the same number */
+    int64_t clean;  /* fields that hold no other separator, or that are numbers: 1,5 */
+    int64_t fields; /* all of them */
 } trial;
 
-static bool plain_field(const far_field *f)
+static bool clean_field(const far_field *f)
 {
-    return f->length > 0 && !f->quoted && f->text[f->length - 1] != ',' &&
-           strspn(f->text, "0123456789.,+-eE") >= (size_t)f->length;
+    size_t length = (size_t)f->length;
+    return f->quoted || strcspn(f->text, ",;\t") >= length ||
+           (f->text[length - 1] != ',' && strspn(f->text, "0123456789.,+-eE%$ ") >= length);
 }
 
 static trial try_separator(far_scan s, char separator)
@@ -165,8 +166,8 @@ static trial try_separator(far_scan s, char separator)
             if (f.length > 0 && f.text[0] == '"' && !f.quoted) {
                 return (trial){0}; /* a quote that does not close: far to look for its end */
             }
-            t.numbers += i > 0 && plain_field(&f);
-            t.fields += i > 0;
+            t.clean += clean_field(&f);
+            t.fields++;
         }
         t.cols = i == 0 || count == t.cols ? count : 0;
         scan_next_line(&s, p);
@@ -177,20 +178,19 @@ static trial try_separator(far_scan s, char separator)
     return t;
 }
 
-/* A larger share of numbers below the first row; as large, and more columns. */
+/* A larger share of clean fields; as large, and more columns. */
 static bool better(const trial *a, const trial *b)
 {
-    long double x = (long double)a->numbers * (long double)(b->fields ? b->fields : 1);
-    long double y = (long double)b->numbers * (long double)(a->fields ? a->fields : 1);
+    long double x = (long double)a->clean * (long double)b->fields;
+    long double y = (long double)b->clean * (long double)a->fields;
     return x > y || (x == y && a->cols > b->cols);
 }
 
 /* The separator that gives the first rows the same number of fields, and of several the one whose
- * fields are numbers: 1,5;2,5 is two of them. Where none does, by the first line alone. */
+ * fields hold no other: 1,5;2,5 is two numbers. Where none does, by the first line alone. */
 static char find_separator(const far_scan *s)
 {
-    static const char candidates[] =
-        ";,\t"; /* a comma may stand inside a field between semicolons */
+    static const char candidates[] = ";,\t";
     char found = 0;
     trial best = {0};
     for (const char *c = candidates; *c; c++) {

@@ -1,7 +1,7 @@
 # the message says what differs; nothing is lost
 . "$SOURCE_DIR/tests/cli/training.sh"
 waves 31 >w.csv
-sed '5s/^/1/' w.csv >other.csv
+sed '5s/,/1,/' w.csv >other.csv
 begin net.safetensors -a 'dense(8) relu dense'
 end INT 130
 cp net.safetensors.checkpoint before

@@ -122,7 +122,17 @@ static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, cert
 /* --arch is an option of a fit; beside a file it names the architecture of a network. */
 static int load(session *s, const certify_args *a, certified *out)
 {
+    static const char *const TABLES[] = {".csv", ".csv.gz", ".tsv", ".npy", ".npz"};
     bool named = strcmp(a->fit.arch, "auto") != 0;
+    for (size_t i = 0; i < sizeof TABLES / sizeof TABLES[0]; i++) {
+        size_t length = strlen(a->operand), tail = strlen(TABLES[i]);
+        if (length > tail && strcmp(a->operand + length - tail, TABLES[i]) == 0) {
+            return failure(VERB,
+                           "%s is a table, not a model: add --target COL to fit one to it first, "
+                           "or give the file of a model (farfield fit -o model.far)",
+                           a->operand);
+        }
+    }
     return subject_load(s, a->operand, named ? a->fit.arch : NULL, &out->predictor);
 }
 

@@ -7,6 +7,7 @@
 #include "files.h"
 #include "options.h"
 #include "predict_kernel.h"
+#include "predict_score.h"
 #include "report.h"
 #include "session.h"
 #include "subject.h"
@@ -20,10 +21,10 @@
 
 typedef struct predict_args {
     const char *model, *data; /* operands */
-    const char *where, *arch, *output;
+    const char *where, *arch, *output, *id;
     table_args table;
     int spread; /* far_spread - 1 */
-    bool std, at_infinity, flag_range;
+    bool std, at_infinity, flag_range, score;
     double time, rate, memory;
     int64_t steps;
     common_args common;
@@ -44,6 +45,8 @@ typedef struct job {
     const char **labels;                 /* of the classes */
     double *unseen, *outside, *farthest; /* of each row; NULL: not told */
     const char **inputs;                 /* names, "" first */
+    prediction_score score;
+    carried ids;
 } job;
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -65,6 +68,13 @@ static const option OPTIONS[] = {
     {"--steps", 0, OPTION_COUNT, AT(steps), "K", "stop gradient descent after K steps", 1,
      INT64_MAX},
     {"--rate", 0, OPTION_NUMBER, AT(rate), "ETA", "the learning rate of those steps", 0, 0},
+    {"--score", 0, OPTION_FLAG, AT(score), NULL,
+     "DATA has the target too: R2, RMSE and, of infinitely wide networks, the\n"
+     "coverage of 95% intervals and NLL (implies --std); or accuracy, log\n"
+     "loss, Brier, ECE",
+     0, 0},
+    {"--id", 0, OPTION_TEXT, AT(id), "COL[,COL]",
+     "columns of DATA to carry through, before the predictions", 0, 0},
     {"--flag-range", 0, OPTION_FLAG, AT(flag_range), NULL,
      "columns that tell how far a row is outside the training range: the\n"
      "distance in standard deviations (0: inside), and of which column",
@@ -135,7 +145,8 @@ static int check_training(const command_line *line, const predict_args *a)
 
 static int check_infinity(const command_line *line)
 {
-    static const char *const OTHERS[] = {"--std", "--spread", "--time", "--steps", "--flag-range"};
+    static const char *const OTHERS[] = {"--std",   "--spread",     "--time",
+                                         "--steps", "--flag-range", "--score"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     return other ? usage_error(VERB, "--at-infinity does not go with %s", other) : OPTIONS_OK;
 }
@@ -227,7 +238,7 @@ static void add_class_columns(job *j, int64_t outputs)
     far_mat probability = far_prediction_probability(j->prediction);
     far_mat std = far_prediction_std(j->prediction);
     add_column(j, "", "class", "", j->classes, 0);
-    j->columns[0].words = j->labels;
+    j->columns[j->column_count - 1].words = j->labels;
     for (int64_t k = 0; k < outputs; k++) {
         add_column(j, "p_", j->labels[k], "", probability, k);
     }
@@ -286,10 +297,14 @@ static int make_columns(job *j)
 {
     far_mat mean = far_prediction_mean(j->prediction);
     bool classes = classifies(j);
-    j->columns = calloc(2 * (size_t)mean.cols + 4, sizeof *j->columns);
+    j->columns = calloc(2 * (size_t)mean.cols + 4 + (size_t)j->ids.count, sizeof *j->columns);
     if (!j->columns || (classes && !find_classes(j, mean.rows, mean.cols))) {
         return failure(VERB, "out of memory");
     }
+    for (int64_t k = 0; k < j->ids.count; k++) { /* the names go over to them */
+        j->columns[j->column_count++] = j->ids.columns[k];
+    }
+    j->ids.count = 0;
     if (classes && !j->args.at_infinity) {
         add_class_columns(j, mean.cols);
     } else {
@@ -418,6 +433,9 @@ static int tell(job *j)
     far_result_text(r, "task", classifies(j) ? "classify" : "regress", NULL, NULL);
     far_result_count(r, "rows", mean.rows, NULL, NULL);
     tell_outputs(r, j, mean.cols);
+    far_result_for(r, FAR_FOR_ALL);
+    prediction_score_tell(r, &j->score);
+    far_result_for(r, FAR_FOR_JSON);
     if (j->args.output) {
         far_result_text(r, "file", j->args.output, NULL, NULL);
     } else {
@@ -431,6 +449,16 @@ static int tell(job *j)
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */
+
+/* A score of numbers takes a spread where there is one. */
+static void imply_spread(job *j)
+{
+    bool early = isfinite(j->args.time) || j->args.steps != 0;
+    far_predictor_info info = far_predictor_describe(j->of);
+    if (j->args.score && !early && !classifies(j) && info.kind == FAR_PREDICTOR_INFINITE) {
+        j->args.std = true;
+    }
+}
 
 static void read_options(const predict_args *a, const unsigned char *rows, far_predict_opts *opts)
 {
@@ -507,9 +535,23 @@ static int flag(job *j)
     return code == EXIT_DONE && j->args.flag_range ? find_outside(j) : code;
 }
 
+static int judge(job *j)
+{
+    int code = prediction_judge(&j->s, j->of, &j->data, j->prediction, &j->score);
+    char *line = code == EXIT_DONE ? prediction_score_line(&j->score) : NULL;
+    if (line && j->args.output && !j->args.common.json) {
+        printf("%s\n", line); /* standard output is free */
+    } else if (line) {
+        session_say(&j->s, "%s", line);
+    }
+    free(line);
+    return code;
+}
+
 static int predict(job *j)
 {
     far_predict_opts opts;
+    imply_spread(j);
     read_options(&j->args, j->data.rows, &opts);
     announce(j);
     interrupts_hold();
@@ -542,13 +584,32 @@ static int write_result(job *j)
     return code == EXIT_DONE ? tell(j) : code;
 }
 
+static bool ends_in(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static bool is_model(const char *path)
+{
+    return ends_in(path, ".far") || ends_in(path, ".safetensors");
+}
+
+static bool operands_swapped(const predict_args *a)
+{
+    return !is_model(a->model) && is_model(a->data);
+}
+
 static int run_predict(void *user)
 {
     job *j = user;
     const predict_args *a = &j->args;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
-        code = subject_load(&j->s, a->model, a->arch, &j->of);
+        code = operands_swapped(a)
+                   ? failure(VERB, "%s is no model, and %s is one: swapped? farfield predict %s %s",
+                             a->model, a->data, a->data, a->model)
+                   : subject_load(&j->s, a->model, a->arch, &j->of);
     }
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, a->data, &a->table, a->where, &j->data);
@@ -558,6 +619,12 @@ static int run_predict(void *user)
     }
     if (code == EXIT_DONE) {
         code = flag(j);
+    }
+    if (code == EXIT_DONE && a->id) {
+        code = carried_read(&j->s, &j->data, a->id, &j->ids);
+    }
+    if (code == EXIT_DONE && a->score) {
+        code = judge(j);
     }
     return code == EXIT_DONE ? write_result(j) : code;
 }
@@ -571,6 +638,10 @@ static void clean(void *user)
     free(j->columns);
     free(j->classes.data);
     free(j->labels);
+    for (int64_t k = 0; k < j->ids.count; k++) {
+        free(j->ids.columns[k].name);
+    }
+    carried_free(&j->ids);
     free(j->unseen);
     free(j->outside);
     free(j->farthest);

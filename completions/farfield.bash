@@ -128,7 +128,7 @@ _farfield() {
             --checkpoint --checkpoint-every --resume --restart --track --report $common"
         ;;
     predict:-*)
-        _farfield_words "$word" "--where $table --flag-range --std --spread --time --steps --rate --at-infinity
+        _farfield_words "$word" "--where $table --score --id --flag-range --std --spread --time --steps --rate --at-infinity
             --arch --memory --ridge --gd --f0 --cross --cross-f0 --at --curve --losses
             --net --kernel --param --layers --outputs --target --y --features --report $common"
         ;;

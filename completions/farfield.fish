@@ -137,6 +137,8 @@ complete -c farfield -n $large -l memory -x -d 'use at most'
 
 set -l predict '__fish_seen_subcommand_from predict'
 complete -c farfield -n $predict -l flag-range -d 'how far rows are outside the training range'
+complete -c farfield -n $predict -l score -d 'how good it is'
+complete -c farfield -n $predict -l id -x -d 'columns to carry through'
 complete -c farfield -n $predict -l std -d 'standard deviations too'
 complete -c farfield -n $predict -l spread -x -a 'calibrated posterior ensemble likelihood' -d 'which ones'
 complete -c farfield -n $predict -l time -x -d 'stop gradient flow'

@@ -316,15 +316,22 @@ static char *folder_of(const reproduce_args *a, const experiment *e, int count)
     return length < 0 ? NULL : folder;
 }
 
+static bool names_all(const char *operand)
+{
+    return strcmp(operand, "all") == 0;
+}
+
+/* "all" is every experiment, and stands alone. */
 static int run_all(job *j, const command_line *line)
 {
-    int code = EXIT_DONE, count = line->operand_count;
+    bool all = names_all(line->operands[0]);
+    int code = EXIT_DONE, count = all ? EXPERIMENT_COUNT : line->operand_count;
     bool made = false;
     if (j->args.output && count > 1) {
         code = make_folder(j->args.output, &made);
     }
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
-        const experiment *e = find_experiment(line->operands[i]);
+        const experiment *e = all ? &EXPERIMENTS[i] : find_experiment(line->operands[i]);
         char *folder = folder_of(&j->args, e, count);
         code = folder ? run_one(j, e, folder) : failure(VERB, "out of memory");
         free(folder);
@@ -360,6 +367,9 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     }
     if (a->sabotage && a->resume) {
         return usage_error(VERB, "--sabotage does not go with --resume");
+    }
+    if (!a->list && line->operand_count == 1 && !a->sabotage && names_all(line->operands[0])) {
+        return OPTIONS_OK;
     }
     for (int i = 0; i < line->operand_count; i++) {
         if (!find_experiment(line->operands[i])) {
@@ -404,13 +414,14 @@ static int list_experiments(job *j)
 int cmd_reproduce(int argc, char **argv)
 {
     job j = {.args = {.threads = default_threads()}};
-    command_line line = {.verb = VERB,
-                         .usage = "reproduce ID... [options]\nreproduce --list [--json]",
-                         .about = ABOUT,
-                         .notes = NOTES,
-                         .options = OPTIONS,
-                         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
-                         .most_operands = MAX_OPERANDS};
+    command_line line = {
+        .verb = VERB,
+        .usage = "reproduce ID... [options]\nreproduce all [options]\nreproduce --list [--json]",
+        .about = ABOUT,
+        .notes = NOTES,
+        .options = OPTIONS,
+        .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
+        .most_operands = MAX_OPERANDS};
     int code = options_parse(&line, argc, argv, &j.args);
     code = code == OPTIONS_OK ? check_usage(&line, &j.args) : code;
     if (code != OPTIONS_OK) {

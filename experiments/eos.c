@@ -428,7 +428,9 @@ far_status run_edge_of_stability(reproduction *r)
         TRY(claim_edge(r, &s, shape));
     }
     TRY(claim_alignment(r, &s));
-    TRY(keep_figures(r, &s));
+    if (!r->sabotage) { /* whose runs reach no loss to compare at */
+        TRY(keep_figures(r, &s));
+    }
     TRY(keep_numbers(r, &s));
     TRY(explain(r, &s));
 done:

@@ -93,7 +93,7 @@ static far_status compare_at_losses(reproduction *r, const eos_plan *p, const fa
 }
 
 /* FAR_LOSS_MSE is twice L, so its rate is half of that of L. */
-static far_train_opts method(const eos_study *s, const eos_run *run)
+static far_train_opts method(const eos_study *s, const eos_run *run, bool sabotage)
 {
     const eos_plan *p = &s->plan;
     bool floored = EOS_SHAPE[run->shape].has_floor;
@@ -106,6 +106,10 @@ static far_train_opts method(const eos_study *s, const eos_run *run)
     int64_t every = floored ? p->linear_steps / p->linear_rows
                             : (int64_t)nearbyint(p->apart / p->rate[run->rate]);
     o.callback_every = every > 1 ? every : 1;
+    if (sabotage) { /* far below the edge, and the same for all */
+        o.lr = p->rate[0] / 200;
+        o.epochs = 10 * o.callback_every;
+    }
     return o;
 }
 
@@ -124,7 +128,7 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     eos_run *run = &s->runs[job];
     far_mat x = far_mat_view(s->x, s->plan.rows, DIGIT_PIXELS, FAR_F64);
     far_mat y = far_mat_view(s->y, s->plan.rows, 1, FAR_F64);
-    far_train_opts o = method(s, run);
+    far_train_opts o = method(s, run, r->sabotage);
     far_train_result result;
     far_track_opts how;
     far_track *track = NULL;

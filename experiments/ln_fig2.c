@@ -277,7 +277,7 @@ static far_status claim_supremum(reproduction *r, int net)
         st = claim(r,
                    &(claim_of){.what = what,
                                .paper = "unbounded",
-                               .place = "section 3",
+                               .place = UNPLACED,
                                .tested = "no finite supremum at infinite width",
                                .agrees = !sup.bounded},
                    "grows like %.4g |x|^%g", sup.slope, sup.order);

@@ -49,7 +49,8 @@ static far_status measure(reproduction *r, const plan *p, const random_task *t, 
     tell(r, "%s: %lld images", RANDOM_NAMES[t->set], (long long)t->n);
     for (int i = 0; i < p->count; i++) {
         texts[i] = text_of("[dense(%lld) ln(groups=%lld)]x%lld dense(%d)", (long long)p->width,
-                           (long long)p->groups[i], (long long)p->depth, RANDOM_CLASSES);
+                           (long long)(r->sabotage ? 1 : p->groups[i]), (long long)p->depth,
+                           RANDOM_CLASSES);
         for (int64_t k = 0; k < p->seeds; k++) {
             runs[i * p->seeds + k] = (random_run){.task = t,
                                                   .arch = texts[i],

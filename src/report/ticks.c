@@ -248,13 +248,17 @@ static void add_minor_powers(far_ticks *out, int sign, int first, int last, int 
     }
 }
 
-/* Decades between labels, so that there are at most so many of them. */
+/* Decades between labels, so that there are at most so many of them, but three: two do not show a
+ * log axis. */
 static int choose_stride(int decades, int most)
 {
     static const int STRIDE[] = {1, 2, 3, 5, 10, 20, 50, 100, 200, 500};
     int i = 0;
     while (i < 9 && (decades + STRIDE[i] - 1) / STRIDE[i] > most) {
         i++;
+    }
+    while (i > 0 && (decades - 1) / STRIDE[i] < 2) {
+        i--;
     }
     return STRIDE[i];
 }

@@ -9,14 +9,16 @@ for id in ln-fig1 ln-fig2 ln-theorems; do
     grep -q SABOTAGED out/report.html
 done
 expect_code 2 "$FARFIELD" reproduce ln-fig2 --sabotage --resume 2>/dev/null
-"$FARFIELD" reproduce --help | grep -c sabotage | grep -qx 0
+expect_code 2 "$FARFIELD" reproduce lnnet-fig1 --sabotage 2>/dev/null
+"$FARFIELD" reproduce --help >help
+[ "$(grep -c sabotage help)" = 0 ]
 data="$SOURCE_DIR/../shared/data"
 if [ -d "$data/optdigits" ]; then
-    "$FARFIELD" reproduce linearized --quick --sabotage -q --data "$data" -o digits >said
+    "$FARFIELD" reproduce linearized edge-of-stability --quick --sabotage -q --data "$data" -o digits >said
 fi
 if [ -f "$data/protein/CASP.csv.gz" ]; then
     "$FARFIELD" reproduce ln-table1 --quick --sabotage -q --data "$data" -o proteins >said
 fi
 if [ -e "$data/mnist/train-images-idx3-ubyte.gz" ] && [ -e "$data/cifar10/data_batch_1.bin.gz" ]; then
-    "$FARFIELD" reproduce lnnet-fig4 --quick --sabotage -q --data "$data" -o images >said
+    "$FARFIELD" reproduce lnnet-fig4 lnnet-fig5 --quick --sabotage -q --data "$data" -o images >said
 fi

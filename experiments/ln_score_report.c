@@ -181,6 +181,7 @@ static far_status claim_cell(reproduction *r, const char *place, int64_t seeds, 
                                       .place = place,
                                       .tested = LN_AGREEMENT,
                                       .seeds = seeds,
+                                      .late = true, /* the width that is informative */
                                       .agrees = ln_agree(ours, paper)},
                           "%s", mine);
     free(what);

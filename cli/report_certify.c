@@ -50,6 +50,22 @@ static void put_verdict(far_result *r, const far_predictor *m, const far_bound *
     free(place);
 }
 
+/* What was asked for stands on the page like the verdict. */
+static void put_answer(far_result *r, const report_proof *p, const far_bound *b)
+{
+    char *answer = verdict_level(p->subject, b, p->level);
+    const char *domain = verdict_domain(p->subject, b);
+    bool never = b->verdict == FAR_BOUNDED && b->tightest <= p->level;
+    if (answer) {
+        far_result_verdict(r, never ? FAR_TONE_GOOD : FAR_TONE_BAD, "Above %g? %s.", p->level,
+                           answer);
+    }
+    if (domain) {
+        far_result_line(r, "%s: %s.", b->output, domain);
+    }
+    free(answer);
+}
+
 /* Each theorem once. */
 static void put_theorems(far_result *r, const report_proof *p)
 {
@@ -285,6 +301,7 @@ static void put_words(far_result *r, const report_proof *p)
         verdict_tell(r, p->subject, bound(p, k), p->level);
         far_result_for(r, FAR_FOR_PAGE);
         put_verdict(r, p->subject, bound(p, k));
+        put_answer(r, p, bound(p, k));
     }
     far_result_for(r, FAR_FOR_PEOPLE);
     verdict_table(r, p->certificate);

@@ -118,15 +118,52 @@ static void put_largest(FILE *out, const far_predictor *s, const double *v, doub
     }
 }
 
+/* The level of a categorical feature at a point; NULL: a number, or no category that there is. */
+static const char *level_at(const far_columns *c, int64_t feature, const double *v)
+{
+    far_feature_info f = far_columns_feature(c, feature);
+    const char *level = NULL;
+    for (int64_t k = 0; f.kind == FAR_COLUMN_WORD && k < f.width; k++) {
+        if (v[f.first + k] != 0 && (level || v[f.first + k] != 1)) {
+            return NULL;
+        }
+        level = v[f.first + k] == 1 ? far_columns_level(c, feature, k) : level;
+    }
+    return level;
+}
+
+/* Feature by feature: a category by its name where it is one, else each of its inputs. */
 static void put_point(FILE *out, const far_predictor *s, const double *v, double factor)
 {
-    int64_t count = subject_inputs(s);
-    for (int64_t i = 0; i < count && i < MOST_SHOWN; i++) {
-        char value[VALUE_BYTES];
-        fprintf(out, "%s%s = %s", i ? ", " : "", subject_input(s, i),
-                columns_value(far_predictor_columns(s), i, factor * v[i], value, sizeof value));
+    const far_columns *c = far_predictor_columns(s);
+    int64_t count = subject_inputs(s), shown = 0, feature = 0;
+    for (int64_t i = 0; i < count; i++, shown++) {
+        far_feature_info f = far_columns_feature(c, feature);
+        const char *level = f.name && i == f.first ? level_at(c, feature, v) : NULL;
+        if (shown == MOST_SHOWN) {
+            fputs(", ...", out);
+            break;
+        }
+        if (level) {
+            fprintf(out, "%s%s = %s", shown ? ", " : "", f.name, level);
+            i = f.first + f.width - 1;
+        } else {
+            char value[VALUE_BYTES];
+            fprintf(out, "%s%s = %s", shown ? ", " : "", subject_input(s, i),
+                    columns_value(c, i, factor * v[i], value, sizeof value));
+        }
+        feature += f.name && i == f.first + f.width - 1;
     }
-    fputs(count > MOST_SHOWN ? ", ..." : "", out);
+}
+
+bool subject_has_categories(const far_predictor *s)
+{
+    const far_columns *c = far_predictor_columns(s);
+    int64_t i = 0;
+    while (far_columns_feature(c, i).name && far_columns_feature(c, i).kind == FAR_COLUMN_NUMBER) {
+        i++;
+    }
+    return far_columns_feature(c, i).name != NULL;
 }
 
 char *subject_place(const far_predictor *s, const double *v, bool direction, double factor)

@@ -23,18 +23,81 @@ const char *verdict_growth(double slope, double order, int digits, bool markup,
 /* ---- one output ---------------------------------------------------------------------------- */
 
 /* A level that is never passed may be printed higher, one that is passed lower. */
-static void tell_bounded_level(far_result *r, const far_bound *b, double level)
+static void put_bounded_level(FILE *out, const far_bound *b, double level)
 {
     if (b->tightest <= level) {
-        far_result_line(r, "  |%s| is never above %g", b->output, far_round_up(level, 6));
+        fprintf(out, "|%s| is never above %g", b->output, far_round_up(level, 6));
     } else if (b->sup_found > level) {
-        far_result_line(r, "  |%s| is above %g there", b->output, far_round_down(level, 6));
-    } else if (!isnan(level)) {
-        far_result_line(r, "  whether |%s| is ever above %g is not decided", b->output, level);
+        fprintf(out, "|%s| is above %g there", b->output, far_round_down(level, 6));
+    } else {
+        fprintf(out, "whether |%s| is ever above %g is not decided", b->output, level);
     }
 }
 
-static void tell_bounded(far_result *r, const far_predictor *m, const far_bound *b, double level)
+static void put_beyond(FILE *out, const far_predictor *m, const far_bound *b, double level)
+{
+    char *place = subject_place(m, b->direction, true, b->beyond);
+    char *row = subject_place(m, b->row, false, 1);
+    fprintf(out,
+            b->beyond_proven ? "|%s| > %g for every t above %.6g, beyond the point %s"
+                             : "|%s| > %g from t = %.6g on (by a scan), beyond the point %s",
+            b->output, far_round_down(level, 6), far_round_up(b->beyond, 6), place ? place : "");
+    if (subject_has_categories(m)) {
+        bool rows = far_columns_is_row(far_predictor_columns(m), b->direction, true);
+        fputs(rows ? " and 0 in every category" : ", where no row of a table is", out);
+    }
+    if (row) {
+        fprintf(out, "; it is at the row %s", row);
+    }
+    free(place);
+    free(row);
+}
+
+static void put_level(FILE *out, const far_predictor *m, const far_bound *b, double level)
+{
+    if (b->verdict == FAR_BOUNDED) {
+        put_bounded_level(out, b, level);
+    } else if (b->verdict == FAR_UNDECIDED) {
+        fprintf(out, "whether |%s| is ever above %g is not decided", b->output, level);
+    } else if (isnan(b->beyond)) {
+        fprintf(out, "no point was found beyond which |%s| > %g", b->output, level);
+    } else {
+        put_beyond(out, m, b, level);
+    }
+}
+
+char *verdict_level(const far_predictor *m, const far_bound *b, double level)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = isnan(level) ? NULL : open_memstream(&text, &length);
+    if (out) {
+        put_level(out, m, b, level);
+        fclose(out);
+    }
+    return text;
+}
+
+const char *verdict_domain(const far_predictor *m, const far_bound *b)
+{
+    const double *v = b->verdict == FAR_BOUNDED ? b->at : b->direction;
+    bool row = v && far_columns_is_row(far_predictor_columns(m), v,
+                                       b->verdict != FAR_BOUNDED || b->at_infinity);
+    if (!subject_has_categories(m) || !v) {
+        return NULL;
+    }
+    if (b->verdict == FAR_BOUNDED) {
+        return row ? "the bound takes categories for any real numbers; what was found is a row "
+                     "that a table can hold"
+                   : "bound and what was found take categories for any real numbers: no row of a "
+                     "table is there";
+    }
+    return row ? "rows of a table can go there, whatever their categories"
+               : "the direction takes categories for any real numbers: no row of a table goes "
+                 "there";
+}
+
+static void tell_bounded(far_result *r, const far_predictor *m, const far_bound *b)
 {
     char found[64] = "", ratio[64] = "";
     char *place = subject_place(m, b->at, b->at_infinity, 1);
@@ -49,29 +112,9 @@ static void tell_bounded(far_result *r, const far_predictor *m, const far_bound 
     far_result_line(r, "bounded: |%s| <= %.6g for every input%s%s%s", b->output,
                     far_round_up(b->tightest, 6), found, place ? place : "", ratio);
     free(place);
-    tell_bounded_level(r, b, level);
 }
 
-static void tell_level(far_result *r, const far_predictor *m, const far_bound *b, double level)
-{
-    if (isnan(level)) {
-        return;
-    }
-    if (isnan(b->beyond)) {
-        far_result_line(r, "  no point was found beyond which |%s| > %g", b->output, level);
-        return;
-    }
-    char *place = subject_place(m, b->direction, true, b->beyond);
-    far_result_line(r,
-                    b->beyond_proven ? "  |%s| > %g for every t above %.6g, beyond the point %s"
-                                     : "  |%s| > %g from t = %.6g on (by a scan), beyond the "
-                                       "point %s",
-                    b->output, far_round_down(level, 6), far_round_up(b->beyond, 6),
-                    place ? place : "");
-    free(place);
-}
-
-static void tell_unbounded(far_result *r, const far_predictor *m, const far_bound *b, double level)
+static void tell_unbounded(far_result *r, const far_predictor *m, const far_bound *b)
 {
     char growth[GROWTH_BYTES], intercept[64] = "";
     verdict_growth(b->slope, b->order, 6, false, growth);
@@ -87,26 +130,26 @@ static void tell_unbounded(far_result *r, const far_predictor *m, const far_boun
                         "  a million times the size of the data away, or further, %s is %.9g of %s",
                         b->output, b->confirmed, growth);
     }
-    tell_level(r, m, b, level);
-}
-
-static void tell_open(far_result *r, const far_bound *b, double level)
-{
-    far_result_line(r, "undecided: whether %s is bounded is not proven", b->output);
-    if (!isnan(level)) {
-        far_result_line(r, "  whether |%s| is ever above %g is not decided", b->output, level);
-    }
 }
 
 void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level)
 {
+    char *answer = verdict_level(m, b, level);
+    const char *domain = verdict_domain(m, b);
     if (b->verdict == FAR_BOUNDED) {
-        tell_bounded(r, m, b, level);
+        tell_bounded(r, m, b);
     } else if (b->verdict == FAR_UNBOUNDED) {
-        tell_unbounded(r, m, b, level);
+        tell_unbounded(r, m, b);
     } else {
-        tell_open(r, b, level);
+        far_result_line(r, "undecided: whether %s is bounded is not proven", b->output);
     }
+    if (domain) {
+        far_result_line(r, "  %s", domain);
+    }
+    if (answer) {
+        far_result_line(r, "  %s", answer);
+    }
+    free(answer);
     if (b->verdict != FAR_BOUNDED && isfinite(b->growth)) {
         far_result_line(r, "  |%s| <= %.6g |x| + %.6g for every input x, proven", b->output,
                         far_round_up(b->growth, 6), far_round_up(b->offset, 6));

@@ -9,6 +9,10 @@
 
 /* Lines on one output. level: what |f| is to be compared with; NAN: nothing. */
 void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level);
+/* The answer to "is |f| above level?" (free it); NULL: nobody asked. */
+char *verdict_level(const far_predictor *m, const far_bound *b, double level);
+/* What its numbers are about where columns are categorical; NULL: there is nothing to say. */
+const char *verdict_domain(const far_predictor *m, const far_bound *b);
 /* The bounds of those that have some, in one table. */
 void verdict_table(far_result *r, const far_certificate *c);
 /* Where it goes along the directions: lines for a terminal, a list "along" in JSON. */

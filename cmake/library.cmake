@@ -60,6 +60,7 @@ set(FAR_SOURCES
     src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
     src/predictor/kind_linear.c src/predictor/kind_trees.c src/predictor/predictor.c
     src/predictor/predictor_check.c src/predictor/predictor_file.c
+    src/predictor/predictor_rows.c
     src/compare/compare.c src/compare/compare_fit.c src/compare/compare_models.c
     src/compare/compare_score.c src/compare/compare_split.c
     src/certify/bounds.c src/certify/branch.c src/certify/cell.c src/certify/certificate.c src/certify/certify_check.c

@@ -66,7 +66,9 @@ typedef struct far_bound {
                           lambda_min */
     double sup_found; /* the largest |f| the search met, at most tightest; of networks moved into an
                          enclosure of the real value where rounding has carried it out */
-    const double *at; /* there; a direction (of norm 1) if at_infinity; NULL: none was met */
+    const double *at; /* there; a direction (of norm 1) if at_infinity; NULL: none was met. With
+                         categorical columns a point that a row of a table can be at
+                         (far_columns_is_row), whatever proofs take categories for */
     int32_t at_infinity;
 
     /* unbounded: f(t direction) ~ slope t^order as t grows */
@@ -78,6 +80,8 @@ typedef struct far_bound {
     double level;     /* what was asked for */
     double beyond;    /* |f(t direction)| > level for every t beyond this */
     int32_t beyond_proven; /* 1: proven; 0: by a dense scan and bisection */
+    const double *row;     /* with categorical columns, of which t direction has none: a row that a
+                              table can hold where |f| > level; NULL: there are none, or none was met */
     /* finite networks, unbounded or undecided, order 1: |f(x)| <= growth |x| + offset for every x,
      * proven; else INFINITY */
     double growth, offset;

@@ -76,6 +76,19 @@ FAR_API const char *far_columns_input(const far_columns *c, int64_t i);
 FAR_API const char *far_columns_output(const far_columns *c, int64_t i);
 FAR_API const char *far_columns_target(const far_columns *c, int64_t i);
 FAR_API const char *far_columns_class(const far_columns *c, int64_t i);
+/* A column that is read, and the inputs that it becomes: first to first + width - 1. Columns
+ * without names (named is 0) have none. */
+typedef struct far_feature_info {
+    const char *name; /* NULL: there is no such feature */
+    far_column_kind kind;
+    int64_t first, width;
+} far_feature_info;
+FAR_API far_feature_info far_columns_feature(const far_columns *c, int64_t i);
+/* The category that input first + k stands for; NULL: there is none, or it is a number. */
+FAR_API const char *far_columns_level(const far_columns *c, int64_t feature, int64_t k);
+/* Whether a row of a table can be at a raw point: one category of every categorical column is 1 and
+ * the others 0; or go along a raw direction, which leaves all of them 0. */
+FAR_API int far_columns_is_row(const far_columns *c, const double *point, int direction);
 /* SHA-256 of the rows and columns learnt from, as far_frame_hash; NULL: unknown. */
 FAR_API const char *far_columns_hash(const far_columns *c);
 

@@ -136,7 +136,7 @@ far_status far_certificate_blank(far_ctx *ctx, const char *kind, const char *arc
     FAR_TRY(name_inputs(columns, c));
     FAR_TRY(name_outputs(columns, c));
     FAR_TRY(far_alloc(ctx, c->info.outputs, &c->bounds));
-    FAR_TRY(far_alloc(ctx, c->info.outputs * c->input_count, &c->vectors));
+    FAR_TRY(far_alloc(ctx, 2 * c->info.outputs * c->input_count, &c->vectors));
     if (arch) {
         FAR_TRY(far_copy_text(ctx, arch, (int64_t)strlen(arch), &c->arch));
     }

@@ -20,7 +20,7 @@ struct far_certificate {
     far_certificate_info info;
     const char *kind; /* "infinite", "finite", ...: of the predictor */
     far_bound *bounds;
-    double *vectors; /* at or direction of every output */
+    double *vectors; /* at or direction of every output, then the row of every output */
     char *arch;      /* NULL: it has none */
     char hash[65], data_hash[65];
     char **inputs, **outputs; /* names */

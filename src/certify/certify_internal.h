@@ -90,9 +90,10 @@ far_status far_raw_value(far_ctx *ctx, const far_model *m, int64_t j, const doub
 /* Large values: for every output the largest |f| met and where (p x (d + 1) on the sphere). */
 far_status far_search_supremum(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                                double *found, double *where);
-/* Large |slope| among directions (p x d, unit norm in standardised inputs), and its order. */
+/* Large |slope| among directions (p x d, unit norm in standardised inputs), and its order. rows:
+ * among those along which rows of a table can go, 0 in every category. */
 far_status far_search_direction(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                                double *slope, double *order, double *direction);
+                                bool rows, double *slope, double *order, double *direction);
 
 /* ---- cell.c: how far k moves inside a piece of the sphere ---- */
 

@@ -193,22 +193,42 @@ far_status far_net_witness_output(const far_net_plan *plan, double level, int64_
     return st;
 }
 
-static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
-                              far_certificate *c)
+/* Directions for the outputs that have none yet. */
+static far_status look_for_directions(const far_net_plan *plan, const far_certify_opts *o,
+                                      bool rows, far_certificate *c)
 {
     far_status st;
     int64_t p = c->info.outputs, d = c->input_count;
-    double *slope = NULL;
+    double *slope = NULL, *found = NULL;
     FAR_TRY(far_alloc(plan->ctx, p, &slope));
-    FAR_TRY(far_net_climb_rays(plan, o, slope, c->vectors));
+    FAR_TRY(far_alloc(plan->ctx, p * d, &found));
+    FAR_TRY(far_net_climb_rays(plan, o, rows, slope, found));
     for (int64_t j = 0; j < p; j++) {
-        if (slope[j] > 0) {
-            FAR_TRY(far_net_witness_output(plan, o->exceeds, j, c->vectors + j * d, &c->bounds[j]));
+        double *vector = c->vectors + j * d;
+        if (slope[j] > 0 && c->bounds[j].verdict == FAR_UNDECIDED) {
+            memcpy(vector, found + j * d, (size_t)d * sizeof *vector);
+            FAR_TRY(far_net_witness_output(plan, o->exceeds, j, vector, &c->bounds[j]));
         }
     }
 done:
     far_free(plan->ctx, slope);
+    far_free(plan->ctx, found);
     return st;
+}
+
+/* Along rows of a table if there is such a direction; else categories count as real numbers. */
+static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
+                              far_certificate *c)
+{
+    far_status st = FAR_OK;
+    int64_t categories = far_columns_categories(plan->net->columns), open = 0;
+    if (categories > 0 && categories < c->input_count) {
+        st = look_for_directions(plan, o, true, c);
+    }
+    for (int64_t j = 0; j < c->info.outputs; j++) {
+        open += c->bounds[j].verdict == FAR_UNDECIDED;
+    }
+    return st == FAR_OK && open > 0 ? look_for_directions(plan, o, false, c) : st;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */

@@ -207,9 +207,10 @@ void far_net_point_gradient(far_net_point *p, int64_t j, double *gradient);
  * norm 1. */
 far_status far_net_climb(const far_net_plan *plan, const far_certify_opts *o, double *value,
                          double *where);
-/* Large |slope| among raw directions of norm 1: p and p x inputs. */
-far_status far_net_climb_rays(const far_net_plan *plan, const far_certify_opts *o, double *slope,
-                              double *direction);
+/* Large |slope| among raw directions of norm 1: p and p x inputs. rows: among those along which
+ * rows of a table can go. */
+far_status far_net_climb_rays(const far_net_plan *plan, const far_certify_opts *o, bool rows,
+                              double *slope, double *direction);
 
 /* ---- net_cell.c: the network on a piece of space ---- */
 

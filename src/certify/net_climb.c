@@ -13,6 +13,7 @@ enum { MOST_STEPS = 120 };
 typedef struct hill {
     const far_net_plan *plan;
     bool rays; /* directions in raw units, s = 0; else (u, s) */
+    bool rows; /* those that leave categories 0 */
     int64_t dim, output;
     double sign;  /* 1, -1; 0: the absolute value */
     double raw;   /* the value last looked at */
@@ -41,6 +42,7 @@ static void to_sphere(const hill *h, double *x)
         x[h->dim - 1] = fmax(x[h->dim - 1], 0);
     }
     for (int64_t i = 0; i < h->dim; i++) {
+        x[i] = h->rows && far_columns_is_category(h->plan->net->columns, i) ? 0 : x[i];
         square += x[i] * x[i];
     }
     for (int64_t i = 0; square > 0 && i < h->dim; i++) {
@@ -60,7 +62,8 @@ static bool uphill(hill *h, const double *x)
     for (int64_t i = 0; i < h->dim; i++) {
         double part =
             h->rays ? h->gradient[i] / (plan->input_scale[i] * plan->unit) : h->gradient[i];
-        h->slope[i] = sign * part;
+        bool still = h->rows && far_columns_is_category(plan->net->columns, i);
+        h->slope[i] = still ? 0 : sign * part;
         dot += h->slope[i] * x[i];
     }
     for (int64_t i = 0; i < h->dim; i++) {
@@ -224,12 +227,12 @@ done:
     return st;
 }
 
-far_status far_net_climb_rays(const far_net_plan *plan, const far_certify_opts *o, double *slope,
-                              double *direction)
+far_status far_net_climb_rays(const far_net_plan *plan, const far_certify_opts *o, bool rows,
+                              double *slope, double *direction)
 {
     far_status st;
     int64_t p = plan->net->info.outputs, d = plan->net->info.inputs;
-    hill model = {.plan = plan, .rays = true, .dim = d};
+    hill model = {.plan = plan, .rays = true, .rows = rows, .dim = d};
     expedition e = {0};
     FAR_TRY(expedition_open(plan, &model, affordable(plan, o, p), &e));
     for (int64_t j = 0; j < p; j++) {

@@ -25,6 +25,7 @@ typedef struct climb {
     int64_t dim, outputs, starts, tries; /* starts of every output */
     bool half;                           /* the last coordinate stays >= least */
     double least;                        /* 0 with the rim, above it without */
+    const far_columns *rows;             /* coordinates of categories stay 0; NULL: none does */
     uint64_t seed, counter;
     double *at;    /* outputs x starts x dim */
     double *best;  /* outputs x starts */
@@ -58,9 +59,10 @@ static void unit_vector(const climb *c, double *s)
         s[c->dim - 1] = c->least;
     }
     for (int64_t i = 0; i < c->dim; i++) {
+        s[i] = c->rows && far_columns_is_category(c->rows, i) ? 0 : s[i];
         square += s[i] * s[i];
     }
-    for (int64_t i = 0; i < c->dim; i++) {
+    for (int64_t i = 0; square > 0 && i < c->dim; i++) {
         s[i] /= sqrt(square);
     }
 }
@@ -310,7 +312,7 @@ static void slope_starts(climb *c, const far_model *m)
     for (int64_t who = 0; who < c->outputs * c->starts; who++) {
         double *s = c->at + who * c->dim;
         int64_t k = who % c->starts;
-        if (k < 2 * d) {
+        if (k < 2 * d && !(c->rows && far_columns_is_category(c->rows, k / 2))) {
             memset(s, 0, (size_t)d * sizeof *s);
             s[k / 2] = k % 2 ? -1 : 1;
         } else {
@@ -320,7 +322,7 @@ static void slope_starts(climb *c, const far_model *m)
 }
 
 far_status far_search_direction(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                                double *slope, double *order, double *direction)
+                                bool rows, double *slope, double *order, double *direction)
 {
     far_status st;
     slopes f = {.m = m};
@@ -329,6 +331,7 @@ far_status far_search_direction(far_ctx *ctx, const far_model *m, const far_cert
                .user = &f,
                .dim = m->info.inputs,
                .outputs = m->info.outputs,
+               .rows = rows ? m->columns : NULL,
                .seed = o->seed};
     plan_effort(&c, m, o);
     FAR_TRY(climb_open(&c));

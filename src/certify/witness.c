@@ -263,28 +263,51 @@ done:
     return st;
 }
 
-far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
-                            const far_single *singles, far_certificate *c)
+/* Directions for the outputs that have none yet. */
+static far_status look_for_directions(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                                      const far_single *singles, bool rows, far_certificate *c)
 {
     far_status st;
     int64_t d = m->info.inputs, p = m->info.outputs;
     double *slope = NULL, *direction = NULL, order;
     FAR_TRY(far_alloc(ctx, p, &slope));
     FAR_TRY(far_alloc(ctx, p * d, &direction));
-    FAR_TRY(far_search_direction(ctx, m, o, slope, &order, direction));
+    FAR_TRY(far_search_direction(ctx, m, o, rows, slope, &order, direction));
     for (int64_t j = 0; j < p; j++) {
         far_bound *b = &c->bounds[j];
-        double *raw = c->vectors + j * d;
-        if (b->verdict == FAR_BOUNDED) { /* a constant: any point will do */
-            memset(raw, 0, (size_t)d * sizeof *raw);
-            b->at = raw;
-            continue;
+        if (b->verdict == FAR_UNDECIDED && slope[j] > 0) {
+            to_raw_direction(m, direction + j * d, c->vectors + j * d);
+            FAR_TRY(far_witness_output(&singles[j], o->exceeds, c->vectors + j * d, b));
         }
-        to_raw_direction(m, direction + j * d, raw);
-        FAR_TRY(far_witness_output(&singles[j], o->exceeds, raw, b));
     }
 done:
     far_free(ctx, slope);
     far_free(ctx, direction);
+    return st;
+}
+
+/* Along rows of a table if there is such a direction; else categories count as real numbers. */
+far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+                            const far_single *singles, far_certificate *c)
+{
+    far_status st = FAR_OK;
+    int64_t d = m->info.inputs, categories = far_columns_categories(m->columns), open = 0;
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        double *raw = c->vectors + j * d;
+        if (c->bounds[j].verdict == FAR_BOUNDED) { /* a constant: any point will do */
+            memset(raw, 0, (size_t)d * sizeof *raw);
+            c->bounds[j].at = raw;
+        }
+    }
+    if (categories > 0 && categories < d) {
+        FAR_TRY(look_for_directions(ctx, m, o, singles, true, c));
+    }
+    for (int64_t j = 0; j < m->info.outputs; j++) {
+        open += c->bounds[j].verdict == FAR_UNDECIDED;
+    }
+    if (open > 0) {
+        FAR_TRY(look_for_directions(ctx, m, o, singles, false, c));
+    }
+done:
     return st;
 }

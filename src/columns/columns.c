@@ -184,6 +184,54 @@ const char *far_columns_class(const far_columns *c, int64_t i)
     return text_at(c->classes, c->info.classes, i);
 }
 
+far_feature_info far_columns_feature(const far_columns *c, int64_t i)
+{
+    const far_feature *f = c->features && i >= 0 && i < c->info.features ? &c->features[i] : NULL;
+    return f ? (far_feature_info){f->name, f->kind, f->first, f->width} : (far_feature_info){0};
+}
+
+const char *far_columns_level(const far_columns *c, int64_t feature, int64_t k)
+{
+    bool word = far_columns_feature(c, feature).kind == FAR_COLUMN_WORD;
+    return word ? text_at(c->features[feature].levels, c->features[feature].level_count, k) : NULL;
+}
+
+int far_columns_is_row(const far_columns *c, const double *point, int direction)
+{
+    bool row = true;
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        int64_t ones = 0, zeros = 0;
+        for (int64_t l = 0; l < f->width; l++) {
+            ones += point[f->first + l] == 1;
+            zeros += point[f->first + l] == 0;
+        }
+        bool one = ones == 1 && zeros == f->width - 1;
+        row &= f->kind == FAR_COLUMN_NUMBER || (direction ? zeros == f->width : one);
+    }
+    return row;
+}
+
+/* Features stand in the order of their inputs. */
+bool far_columns_is_category(const far_columns *c, int64_t input)
+{
+    int64_t low = 0, high = c->features ? c->info.features : 0;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(c->features[middle].first <= input ? &low : &high) = middle;
+    }
+    return high > low && c->features[low].kind == FAR_COLUMN_WORD;
+}
+
+int64_t far_columns_categories(const far_columns *c)
+{
+    int64_t count = 0;
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        count += c->features[j].kind == FAR_COLUMN_WORD ? c->features[j].width : 0;
+    }
+    return count;
+}
+
 /* One output for two classes is that of the second. */
 const char *far_columns_output(const far_columns *c, int64_t i)
 {

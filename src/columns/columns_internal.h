@@ -97,6 +97,10 @@ far_status far_columns_name(far_columns *c);
 /* What a prediction has: one for each class, or for each output. */
 int64_t far_columns_predicted(const far_columns *c);
 
+/* Whether an input stands for a category, and how many do. */
+bool far_columns_is_category(const far_columns *c, int64_t input);
+int64_t far_columns_categories(const far_columns *c);
+
 /* ---- columns_encode.c ---- */
 
 /* Rows index[0..count) of frame into out, count x inputs. Directions have no origin: nothing is

@@ -597,5 +597,6 @@ const far_predictor_ops far_committee_ops = {FAR_PREDICTOR_COMMITTEE,
                                              limit,
                                              predict,
                                              certify,
+                                             NULL,
                                              check,
                                              save};

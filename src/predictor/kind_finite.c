@@ -62,6 +62,21 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
     return far_net_certify(ctx, self, opts, out);
 }
 
+static far_status found(far_ctx *ctx, const void *self, int64_t k, const double *raw, bool infinite,
+                        const far_bound *b, double *out)
+{
+    far_net_plan *plan = NULL;
+    far_certificate *closed = NULL;
+    far_net_value value = {0};
+    far_range range = {b->lowest, b->highest};
+    far_status st = far_net_closed_bounds(ctx, self, &plan, &closed); /* enclosures rest on them */
+    st = st == FAR_OK ? far_net_found(plan, k, raw, infinite, range, &value) : st;
+    *out = value.value;
+    far_net_plan_destroy(plan);
+    far_certificate_destroy(closed);
+    return st;
+}
+
 static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
 {
     return far_net_certificate_check(ctx, self, json, seconds);
@@ -81,5 +96,6 @@ const far_predictor_ops far_finite_ops = {FAR_PREDICTOR_FINITE,
                                           limit,
                                           predict,
                                           certify,
+                                          found,
                                           check,
                                           save};

@@ -90,5 +90,6 @@ const far_predictor_ops far_infinite_ops = {FAR_PREDICTOR_INFINITE,
                                             limit,
                                             predict,
                                             certify,
+                                            NULL,
                                             check,
                                             save};

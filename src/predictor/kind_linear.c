@@ -225,24 +225,66 @@ static void bound_constant(double value, double doubt, const double *at, far_bou
     b->at = at;
 }
 
-static void bound_line(const line *l, int64_t k, double level, double length, double *direction,
-                       far_bound *b)
+/* The output along a direction of norm 1, which b keeps; length: of all its slopes. */
+static void bound_line(const line *l, int64_t k, double length, double slope,
+                       const double *direction, far_bound *b)
 {
-    double doubt, start = value_at_zero(l, k, &doubt);
-    for (int64_t i = 0; i < l->columns->info.inputs; i++) {
-        direction[i] /= length;
-    }
+    double doubt, start = value_at_zero(l, k, &doubt), level = b->level;
+    bool all = slope >= length * (1 - 1e-9);
     b->verdict = FAR_UNBOUNDED;
-    b->theorem = "f(x) = intercept + slope (direction . x), and slope is not 0";
+    b->theorem = all ? "f(x) = intercept + slope (direction . x), and slope is not 0"
+                     : "f(t direction) = intercept + slope t, and slope is not 0";
     b->direction = direction;
-    b->slope = length;
+    b->slope = slope;
     b->order = b->confirmed = 1;
     b->intercept = start;
-    b->level = level;
-    b->beyond = isnan(level) ? NAN : fmax(0, (level - start + doubt) / length * (1 + 1e-12));
+    b->beyond = isnan(level) ? NAN : fmax(0, (level - start + doubt) / slope * (1 + 1e-12));
     b->beyond_proven = 1;
     b->growth = length * (1 + 1e-12);
     b->offset = fabs(start) + doubt;
+}
+
+/* Along any direction that is stated, if the slope there is more than rounding makes. */
+static far_status witness_output(far_ctx *ctx, const void *self, int64_t k, const double *direction,
+                                 far_bound *b)
+{
+    const line *l = self;
+    int64_t d = l->columns->info.inputs;
+    double *slopes = NULL;
+    long double slope = 0, size = 0;
+    far_status st = far_alloc(ctx, d, &slopes);
+    if (st == FAR_OK) {
+        double length = raw_slopes(l, k, slopes);
+        for (int64_t i = 0; i < d; i++) {
+            slope += (long double)slopes[i] * direction[i];
+            size += fabsl((long double)slopes[i] * direction[i]);
+        }
+        b->verdict = FAR_UNDECIDED;
+        b->direction = NULL;
+        if (slope > 1e-12L * size) {
+            bound_line(l, k, length, (double)slope, direction, b);
+        }
+    }
+    far_free(ctx, slopes);
+    return st;
+}
+
+/* The direction of the slopes of numbers, along which rows of a table can go; where those are 0,
+ * that of all. In place; returns the slope along it. */
+static double steepest(const line *l, double length, double *slopes)
+{
+    long double square = 0;
+    int64_t d = l->columns->info.inputs;
+    for (int64_t i = 0; i < d; i++) {
+        bool still = far_columns_is_category(l->columns, i);
+        square += still ? 0 : (long double)slopes[i] * slopes[i];
+    }
+    bool rows = sqrtl(square) >= LEAST_LENGTH;
+    double slope = rows ? (double)sqrtl(square) : length;
+    for (int64_t i = 0; i < d; i++) {
+        slopes[i] = rows && far_columns_is_category(l->columns, i) ? 0 : slopes[i] / slope;
+    }
+    return slope;
 }
 
 static void hash_line(const line *l, char out[65])
@@ -278,7 +320,8 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
             double value = value_at_zero(l, k, &doubt);
             bound_constant(value, doubt, vector, &c->bounds[k]);
         } else if (isfinite(length) && length >= LEAST_LENGTH) {
-            bound_line(l, k, opts->exceeds, length, vector, &c->bounds[k]);
+            c->bounds[k].level = opts->exceeds;
+            bound_line(l, k, length, steepest(l, length, vector), vector, &c->bounds[k]);
         } else {
             return far_fail(ctx, FAR_ERR_VALUE, "%s: its slopes are too %s for a double",
                             c->outputs[k], length < LEAST_LENGTH ? "small" : "large");
@@ -292,7 +335,7 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
 static far_status check(far_ctx *ctx, const void *self, const char *json, double seconds)
 {
     (void)seconds;
-    return far_predictor_recheck(ctx, &far_linear_ops, self, NULL, json, 0);
+    return far_predictor_recheck(ctx, &far_linear_ops, self, witness_output, json, 0);
 }
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -344,5 +387,6 @@ const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
                                           limit,
                                           NULL,
                                           certify,
+                                          NULL,
                                           check,
                                           save};

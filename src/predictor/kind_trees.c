@@ -399,5 +399,6 @@ const far_predictor_ops far_trees_ops = {FAR_PREDICTOR_TREES,
                                          limit,
                                          NULL,
                                          certify,
+                                         NULL,
                                          check,
                                          save};

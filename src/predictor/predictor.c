@@ -239,6 +239,7 @@ far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p, const far
     far_certificate *c = NULL;
     far_status st = far_certify_opts_check(ctx, opts);
     st = st == FAR_OK ? p->ops->certify(ctx, p->self, opts, &c) : st;
+    st = st == FAR_OK ? far_certificate_of_rows(ctx, p, opts, c) : st;
     st = st == FAR_OK ? far_certificate_confront(c) : st;
     return far_certificate_hand_over(st, c, out);
 }

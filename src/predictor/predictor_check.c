@@ -11,20 +11,21 @@ typedef struct recheck {
     far_witness_fn witness;
 } recheck;
 
-static far_status value_at(const recheck *r, int64_t k, double *at, bool infinite, double *out)
+far_status far_predictor_value(far_ctx *ctx, const far_predictor *p, int64_t k, const double *at,
+                               bool infinite, double *out)
 {
     far_status st;
-    int64_t d = far_predictor_columns(&r->p)->info.inputs;
-    int64_t outputs = far_predictor_columns(&r->p)->info.outputs;
+    far_columns_info info = far_predictor_columns(p)->info;
     double *values = NULL;
-    FAR_TRY(far_alloc(r->ctx, 2 * outputs, &values));
-    far_mat x = far_mat_view(at, 1, d, FAR_F64), f = far_mat_view(values, 1, outputs, FAR_F64);
-    far_mat order = far_mat_view(values + outputs, 1, outputs, FAR_F64);
-    FAR_TRY(infinite ? far_predictor_limit(r->ctx, &r->p, &x, &f, &order)
-                     : far_predictor_eval(r->ctx, &r->p, &x, &f));
+    FAR_TRY(far_alloc(ctx, 2 * info.outputs, &values));
+    far_mat x = far_mat_view((double *)at, 1, info.inputs, FAR_F64);
+    far_mat f = far_mat_view(values, 1, info.outputs, FAR_F64);
+    far_mat order = far_mat_view(values + info.outputs, 1, info.outputs, FAR_F64);
+    FAR_TRY(infinite ? far_predictor_limit(ctx, p, &x, &f, &order)
+                     : far_predictor_eval(ctx, p, &x, &f));
     *out = values[k];
 done:
-    far_free(r->ctx, values);
+    far_free(ctx, values);
     return st;
 }
 
@@ -40,7 +41,7 @@ static far_status take_found(const recheck *r, const json_t *o, int64_t k, far_c
     b->at = NULL;
     if (json_is_array(json_object_get(o, "at"))) {
         FAR_TRY(far_proof_vector(r->ctx, o, "at", own->input_count, b->at_infinity, at));
-        FAR_TRY(value_at(r, k, at, b->at_infinity, &value));
+        FAR_TRY(far_predictor_value(r->ctx, &r->p, k, at, b->at_infinity, &value));
         FAR_TRY(far_proof_check_found(r->ctx, b->output, stated.found, value));
         b->at = at;
         b->sup_found = stated.found;

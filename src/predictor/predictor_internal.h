@@ -23,6 +23,9 @@ typedef struct far_predictor_ops {
                           const far_predict_opts *opts, far_prediction **out);
     far_status (*certify)(far_ctx *ctx, const void *self, const far_certify_opts *opts,
                           far_certificate **out);
+    /* What a certificate with these bounds states of output k at a raw point, or far along it. */
+    far_status (*found)(far_ctx *ctx, const void *self, int64_t k, const double *raw, bool infinite,
+                        const far_bound *b, double *out);
     far_status (*check)(far_ctx *ctx, const void *self, const char *json, double seconds);
     far_status (*write)(const void *self, far_output *out);
 } far_predictor_ops;
@@ -51,6 +54,13 @@ far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, cons
 /* Rows of a table by eval or limit: what a kind without a way of its own does. */
 far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
                              const far_predict_opts *o, far_prediction **out);
+
+/* ---- predictor_rows.c ---- */
+
+/* With categorical columns: points that were met become points that a row of a table can be at, and
+ * a row is found beyond a level. */
+far_status far_certificate_of_rows(far_ctx *ctx, const far_predictor *p, const far_certify_opts *o,
+                                   far_certificate *c);
 
 /* ---- predictor_file.c: kinds that are kept in a zip with a manifest ---- */
 
@@ -86,6 +96,9 @@ far_status far_committee_read(const far_parcel_in *p, void **out);
  * direction (raw, of norm 1), which b then keeps; else undecided. */
 typedef far_status (*far_witness_fn)(far_ctx *ctx, const void *self, int64_t k,
                                      const double *direction, far_bound *b);
+/* Output k at a raw point, or its limit along a raw direction. */
+far_status far_predictor_value(far_ctx *ctx, const far_predictor *p, int64_t k, const double *at,
+                               bool infinite, double *out);
 /* What was found is that of the stated points, and directions are those stated (witness NULL: those
  * of the certificate made anew); all else is proven again, with so much time. */
 far_status far_predictor_recheck(far_ctx *ctx, const far_predictor_ops *ops, const void *self,

@@ -1,0 +1,192 @@
+/* Points of certificates with categorical columns are rows that a table can hold: the largest of
+ * all rows where they can be counted, no less than a grid finds, above the level that is asked. */
+#include "harness.h"
+#include "predictors.h"
+#include "tables.h"
+
+/* A number x (or none), a category of 3 and one of 2: the best mixture of categories is no row. */
+static far_frame *mixed(bool number)
+{
+    char *csv;
+    size_t length;
+    FILE *out = open_memstream(&csv, &length);
+    fprintf(out, "%scolour,size,y\n", number ? "x," : "");
+    for (int i = 0; i < 48; i++) {
+        double x = sin(i) * 2, slope = (i % 3 - 1) * 2.5;
+        if (number) {
+            fprintf(out, "%.6f,", x);
+        }
+        fprintf(out, "%c,%c,%.6f\n", "rgb"[i % 3], "SL"[i / 3 % 2],
+                (number ? x * x + slope * x : 3 * slope) + i / 3 % 2 * 2 + 0.1 * cos(7.0 * i));
+    }
+    fclose(out);
+    far_frame *frame = table_of(csv);
+    free(csv);
+    return frame;
+}
+
+enum { WIDE = 6 }; /* inputs at most */
+
+static double value_of(const far_predictor *p, const double *x)
+{
+    double f;
+    far_mat in = far_mat_view((double *)x, 1, far_predictor_describe(p).inputs, FAR_F64);
+    far_mat out = far_mat_view(&f, 1, 1, FAR_F64);
+    must(far_predictor_eval(ctx, p, &in, &out));
+    return f;
+}
+
+/* Row q of six combinations; inputs are x (if any), colours, sizes. */
+static void combine(int q, bool number, double x, double *row)
+{
+    int first = number;
+    memset(row, 0, WIDE * sizeof *row);
+    row[0] = number ? x : 0;
+    row[first + q % 3] = 1;
+    row[first + 3 + q / 3] = 1;
+}
+
+static double largest_on_a_grid(const far_predictor *p, bool number)
+{
+    double row[WIDE], most = 0;
+    for (int q = 0; q < 6; q++) {
+        for (int i = -200; i <= (number ? 200 : -200); i++) {
+            combine(q, number, sinh(i * 0.05), row);
+            most = fmax(most, fabs(value_of(p, row)));
+        }
+    }
+    return most;
+}
+
+static far_certificate *certified(const far_predictor *p, double level)
+{
+    far_certificate *c;
+    far_certify_opts o;
+    char *text;
+    far_certify_opts_init(&o);
+    o.exceeds = level;
+    o.seconds = 1;
+    must(far_predictor_certify(ctx, p, &o, &c));
+    must(far_certificate_json(ctx, c, &text));
+    must(far_certificate_check(ctx, p, text));
+    far_text_free(ctx, text);
+    return c;
+}
+
+static far_predictor *small_net(const far_frame *frame, const char *arch, int64_t inputs)
+{
+    far_net *made;
+    far_examples *e;
+    far_predictor *p;
+    far_net_opts how;
+    far_columns_opts o = columns();
+    o.loss = FAR_LOSS_MSE;
+    must(far_examples_learn(ctx, frame, &o, &e));
+    far_net_opts_init(&how);
+    how.inputs = inputs;
+    how.outputs = 1;
+    how.seed = 5;
+    must(far_net_create(ctx, arch, &how, &made));
+    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
+    far_examples_destroy(e);
+    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    return p;
+}
+
+static void found_is_the_largest_row(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        bool number = k % 2 == 0;
+        far_frame *frame = mixed(number);
+        far_predictor *p = k < 2 ? model(frame, "dense ln relu dense relu dense")
+                                 : small_net(frame, "dense(7) ln relu dense", number ? 6 : 5);
+        far_certificate *c = certified(p, NAN);
+        const far_bound *b = far_certificate_bound(c, 0);
+        double most = largest_on_a_grid(p, number);
+        assert_int_equal(b->verdict, FAR_BOUNDED);
+        assert_true(far_columns_is_row(far_predictor_columns(p), b->at, b->at_infinity));
+        assert_true(b->sup_found >= most * (number ? 0.999 : 1 - 1e-9));
+        if (!number) { /* every row was looked at */
+            assert_true(b->sup_found <= most * (1 + 1e-9));
+        }
+        assert_true(b->sup_found <= b->tightest);
+        far_certificate_destroy(c);
+        far_predictor_destroy(p);
+        far_frame_destroy(frame);
+    }
+}
+
+static void directions_leave_categories_alone(void **state)
+{
+    (void)state;
+    far_frame *frame = mixed(true);
+    for (int k = 0; k < 3; k++) {
+        far_predictor *p = k == 0   ? model(frame, "dense relu dense")
+                           : k == 1 ? small_net(frame, "dense(7) relu dense", 6)
+                                    : line(frame, NAN);
+        far_certificate *c = certified(p, 1000);
+        const far_bound *b = far_certificate_bound(c, 0);
+        const far_columns *columns = far_predictor_columns(p);
+        assert_int_equal(b->verdict, FAR_UNBOUNDED);
+        assert_true(far_columns_is_row(columns, b->direction, 1));
+        assert_non_null(b->row);
+        assert_true(far_columns_is_row(columns, b->row, 0));
+        assert_true(fabs(value_of(p, b->row)) > 1000);
+        far_certificate_destroy(c);
+        far_predictor_destroy(p);
+    }
+    far_frame_destroy(frame);
+}
+
+/* Without a number there is no such direction: the relaxation runs away, and it is told. */
+static void categories_alone_are_relaxed(void **state)
+{
+    (void)state;
+    far_frame *frame = mixed(false);
+    far_predictor *p = line(frame, NAN);
+    far_certificate *c = certified(p, 1000);
+    const far_bound *b = far_certificate_bound(c, 0);
+    assert_int_equal(b->verdict, FAR_UNBOUNDED);
+    assert_false(far_columns_is_row(far_predictor_columns(p), b->direction, 1));
+    assert_null(b->row);
+    far_certificate_destroy(c);
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+static void columns_tell_their_features(void **state)
+{
+    (void)state;
+    far_frame *frame = mixed(true);
+    far_predictor *p = line(frame, NAN);
+    const far_columns *c = far_predictor_columns(p);
+    far_feature_info colour = far_columns_feature(c, 1);
+    assert_string_equal(colour.name, "colour");
+    assert_true(colour.kind == FAR_COLUMN_WORD && colour.first == 1 && colour.width == 3);
+    assert_string_equal(far_columns_level(c, 1, 2), "r");
+    assert_null(far_columns_level(c, 1, 3));
+    assert_null(far_columns_level(c, 0, 0));
+    assert_null(far_columns_feature(c, 3).name);
+    assert_null(far_columns_feature(c, -1).name);
+    double half[WIDE] = {2, 0.5, 0.5, 0, 1, 0}, whole[WIDE] = {2, 0, 1, 0, 0, 1};
+    double two[WIDE] = {2, 1, 1, 0, 1, 0}, none[WIDE] = {2, 0, 0, 0, 0, 1};
+    assert_false(far_columns_is_row(c, half, 0));
+    assert_false(far_columns_is_row(c, two, 0));
+    assert_false(far_columns_is_row(c, none, 0));
+    assert_true(far_columns_is_row(c, whole, 0));
+    assert_false(far_columns_is_row(c, whole, 1));
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(found_is_the_largest_row),
+        TEST(directions_leave_categories_alone),
+        TEST(categories_alone_are_relaxed),
+        TEST(columns_tell_their_features),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "columns_show.h"
 #include "dataset.h"
+#include "explain.h"
 #include "files.h"
 #include "options.h"
 #include "predict_kernel.h"
@@ -445,6 +446,10 @@ static int tell(job *j)
     far_result_text(r, NULL, j->args.model, "model", NULL);
     far_result_count(r, NULL, mean.rows, "rows", NULL);
     tell_table(r, j, mean.rows);
+    if (!j->args.at_infinity) {
+        explain_nearest(&out, j->of, &j->data);
+        explain_table(&out, j->of, &j->data, "these rows");
+    }
     return report_end(&out, code);
 }
 

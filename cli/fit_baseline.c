@@ -2,6 +2,7 @@
 #include "fit_baseline.h"
 #include "columns_show.h"
 #include "dataset.h"
+#include "explain.h"
 #include "files.h"
 
 #include <math.h>
@@ -32,20 +33,21 @@ static far_status fit(session *s, const fit_args *a, const dataset *d, baseline_
                                           model == MODEL_MEAN ? INFINITY : NAN, out);
 }
 
-static int tell(session *s, const common_args *c, const far_predictor *p, int64_t rows,
+static int tell(session *s, const common_args *c, const far_predictor *p, const dataset *d,
                 const char *output)
 {
     report r;
     int code = report_begin(s, c, "A baseline", &r);
     far_predictor_info i = far_predictor_describe(p);
     far_result_text(r.result, "kind", i.name, "model", NULL);
-    far_result_count(r.result, "n", rows, "rows", NULL);
+    far_result_count(r.result, "n", d->count, "rows", NULL);
     far_result_count(r.result, "inputs", i.inputs, "inputs", NULL);
     columns_tell(r.result, far_predictor_columns(p));
     far_result_count(r.result, "outputs", i.outputs, "outputs", NULL);
     if (isfinite(i.ridge)) {
         far_result_number(r.result, "ridge_relative", i.ridge, "ridge", "%.4g", i.ridge);
     }
+    explain_table(&r, p, d, "the rows it was fitted to");
     report_written(&r, "written", "file", output);
     return report_end(&r, code);
 }
@@ -64,7 +66,7 @@ int fit_baseline(session *s, const fit_args *a, const common_args *c, baseline_m
     code = st == FAR_OK ? code : session_failure(s, about_data ? d.label : NULL);
     if (code == EXIT_DONE) {
         columns_say(s, far_predictor_columns(p));
-        code = tell(s, c, p, d.count, output);
+        code = tell(s, c, p, &d, output);
     }
     far_predictor_destroy(p);
     dataset_free(&d);

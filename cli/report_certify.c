@@ -237,13 +237,14 @@ static void put_methods(report *r, const far_bound *c, int64_t k)
 {
     far_proof columns[VERDICT_COLUMNS];
     const char *names[VERDICT_COLUMNS + 1] = {"found"};
-    double values[VERDICT_COLUMNS + 1] = {c->sup_found};
+    double values[VERDICT_COLUMNS + 1] = {c->sup_found}, places[VERDICT_COLUMNS + 1] = {0};
     int64_t count = 1;
     char name[32], label[200];
     int all = verdict_columns(c, columns);
     for (int i = 0; i < all; i++) {
         if (isfinite(columns[i].bound)) {
             names[count] = columns[i].method;
+            places[count] = (double)count;
             values[count++] = columns[i].bound;
         }
     }
@@ -257,11 +258,11 @@ static void put_methods(report *r, const far_bound *c, int64_t k)
     o.y_scale = FAR_SCALE_LOG;
     o.height = 340;
     report_draw(r, &o);
-    report_bars(r, report_mark(NULL, 0), values, NULL, count);
+    report_points(r, report_mark(NULL, 0), places, values, count); /* the axis has no 0 for bars */
     snprintf(name, sizeof name, "bounds-%lld", (long long)k + 1);
     report_place(r, name,
                  "What is proven, beside the largest value that was found: the gap between the "
-                 "first bar and the lowest of the others is what is not known.");
+                 "first point and the lowest of the others is what is not known.");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */

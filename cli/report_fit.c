@@ -1,5 +1,6 @@
 /* What a fit gave: fit diagnostics, candidates, pictures. */
 #include "columns_show.h"
+#include "explain.h"
 #include "fitting.h"
 #include "report_far.h"
 #include "report_verbs.h"
@@ -433,16 +434,17 @@ static void put_pictures(report *r, const far_model *m)
 {
     rows d;
     far_model_info i = far_model_describe(m);
+    far_predictor *p = NULL;
+    report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
     put_networks(r, &i);
     if (i.task == FAR_TASK_REGRESS && rows_make(r, &i, 0, &d)) {
-        far_predictor *p = NULL;
-        report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
         one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
-        far_predictor_destroy(p);
         put_agreement(r, far_columns_target(i.columns, 0), &d);
         rows_free(&d);
     }
+    explain_fit(r, p);
+    far_predictor_destroy(p);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */

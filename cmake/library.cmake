@@ -57,7 +57,7 @@ set(FAR_SOURCES
     src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
     src/lnnet/verify.c
-    src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
+    src/predictor/explain.c src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
     src/predictor/kind_linear.c src/predictor/kind_trees.c src/predictor/predictor.c
     src/predictor/predictor_check.c src/predictor/predictor_file.c
     src/predictor/predictor_rows.c

@@ -104,10 +104,39 @@ FAR_API FAR_NODISCARD far_status far_predictor_predict(far_ctx *ctx, const far_p
                                                        const far_predict_opts *opts,
                                                        far_prediction **out);
 
-/* Progress "search" and "bound". The same bits for any number of threads, unless time runs out.
- * FAR_ERR_ARCH: a linearised network. FAR_ERR_VALUE: a weight that is not finite, or a bound beyond
- * float64. FAR_ERR_BACKEND: the C library's functions are not good enough, or a value that was met
- * lies beyond what was proven: our mistake, and no certificate then. */
+/* ---- why: any kind, asked at other points. x: rows, n x inputs in raw units ---- */
+
+/* How much each feature counts. score: on these rows with targets y (n x outputs, raw; classes: 1
+ * for the class of the row): R2, the mean over the outputs, or of classes accuracy. lost (one for
+ * each feature; without names, for each input): score less that with the feature's values handed
+ * to other rows, the mean over so many permutations. Two features that tell the same can both have
+ * 0. Cost: 1 + features x repeats evaluations of n rows. Progress "explain". */
+FAR_API FAR_NODISCARD far_status far_predictor_importance(far_ctx *ctx, const far_predictor *p,
+                                                          const far_mat *x, const far_mat *y,
+                                                          int64_t repeats, uint64_t seed,
+                                                          double *score, double *lost);
+/* Partial dependence: out (count x outputs) = the mean of f over the rows with the feature set to
+ * values[i], a raw number or the index of a category (far_columns_level). */
+FAR_API FAR_NODISCARD far_status far_predictor_dependence(far_ctx *ctx, const far_predictor *p,
+                                                          const far_mat *x, int64_t feature,
+                                                          const double *values, int64_t count,
+                                                          far_mat *out);
+/* Of each of m points (raw) the nearest rows of x, nearest first, of equal ones the first: rows and
+ * distances are m x count. The distance is that of standardised inputs. */
+FAR_API FAR_NODISCARD far_status far_predictor_nearest(far_ctx *ctx, const far_predictor *p,
+                                                       const far_mat *x, const far_mat *points,
+                                                       int64_t count, int64_t *rows,
+                                                       double *distances);
+/* The rows it was fitted to and their targets, raw: n x inputs, n x outputs. FAR_ERR_ARG: it does
+ * not keep them; those of infinite width do. */
+FAR_API FAR_NODISCARD far_status far_predictor_rows(far_ctx *ctx, const far_predictor *p,
+                                                    far_mat *x, far_mat *y);
+
+/* Progress "search", "bound" and, with categorical columns, "categories". The same bits for any
+ * number of threads, unless time runs out. FAR_ERR_ARCH: a linearised network. FAR_ERR_VALUE: a
+ * weight that is not finite, or a bound beyond float64. FAR_ERR_BACKEND: the C library's functions
+ * are not good enough, or a value that was met lies beyond what was proven: our mistake, and no
+ * certificate then. */
 FAR_API FAR_NODISCARD far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p,
                                                        const far_certify_opts *opts,
                                                        far_certificate **out);

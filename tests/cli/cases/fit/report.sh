@@ -12,7 +12,7 @@ paste -d, predicted curve | awk -F, '{ d = $1 - $3; if (d > 1e-9 || d < -1e-9) {
 [ "$(wc -l <curve)" -gt 300 ]
 waves 31 >w.csv
 "$FARFIELD" fit w.csv -t y --report two -q
-figures two/report.html candidates left-out
+figures two/report.html candidates left-out importance dependence-1 dependence-2
 holds two/report.html ' *</th>'
 touch file
 expect_code 1 "$FARFIELD" fit d.csv -t y --report file -o other.far 2>/dev/null

@@ -545,7 +545,7 @@ static int judge(job *j)
     int code = prediction_judge(&j->s, j->of, &j->data, j->prediction, &j->score);
     char *line = code == EXIT_DONE ? prediction_score_line(&j->score) : NULL;
     if (line && j->args.output && !j->args.common.json) {
-        printf("%s\n", line); /* standard output is free */
+        print("%s\n", line); /* standard output is free */
     } else if (line) {
         session_say(&j->s, "%s", line);
     }

@@ -1027,6 +1027,59 @@ static void every_allocation_may_fail(void **state)
     far_net_destroy(net);
 }
 
+/* Whatever fails, the approximation stays as it was. */
+static void every_allocation_of_tuning_may_fail(void **state)
+{
+    (void)state;
+    use_one_thread();
+    far_mat x = points(M, D, 0.1), y = points(M, 2, 0.4);
+    far_net *net = network("dense(3) tanh dense(2)", D, 5);
+    for (int k = 0; k < 3; k++) {
+        far_laplace_opts o =
+            options(k < 2 ? FAR_LAPLACE_EXACT : FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_GAUSSIAN);
+        o.system = k == 0 ? FAR_LAPLACE_PARAMETERS : k == 1 ? FAR_LAPLACE_ROWS : 0;
+        o.memory = 1e9;
+        far_laplace *la = fitted(net, &x, &o);
+        far_status st = FAR_ERR_MEMORY;
+        for (int i = 0; st != FAR_OK; i++) {
+            int64_t blocks = test_heap.live_blocks;
+            test_heap.fail_at = test_heap.calls + i;
+            st = far_laplace_tune(ctx, la, &x, &y, 0, NULL);
+            test_heap.fail_at = -1;
+            far_laplace_info info = far_laplace_describe(la);
+            assert_true(st == FAR_OK || st == FAR_ERR_MEMORY);
+            assert_true(st == FAR_OK || (info.prior == o.prior && info.noise == o.noise &&
+                                         test_heap.live_blocks == blocks));
+            assert_true(i < 3000);
+        }
+        far_laplace_destroy(la);
+    }
+    far_mat *owned[] = {&x, &y};
+    release(owned, COUNT(owned));
+    far_net_destroy(net);
+}
+
+static void tuning_refuses(void **state)
+{
+    (void)state;
+    far_mat x = points(M, D, 0.1), y = points(M, 1, 0.4), wide = points(M, 2, 0.4);
+    far_net *net = network("dense(3) tanh dense(1)", D, 5);
+    far_laplace_opts o = options(FAR_LAPLACE_EXACT, FAR_LIKELIHOOD_GAUSSIAN);
+    far_laplace *la = fitted(net, &x, &o);
+    refused(far_laplace_tune(ctx, NULL, &x, &y, 0, NULL), FAR_ERR_ARG, "NULL");
+    refused(far_laplace_tune(ctx, la, &x, NULL, 0, NULL), FAR_ERR_ARG, "needs its targets");
+    refused(far_laplace_tune(ctx, la, &x, &wide, 0, NULL), FAR_ERR_SHAPE, "y");
+    *at(&y, 1, 0) = NAN;
+    refused(far_laplace_tune(ctx, la, &x, &y, 0, NULL), FAR_ERR_VALUE, "y");
+    *at(&y, 1, 0) = 1e200; /* its square is no number */
+    refused(far_laplace_tune(ctx, la, &x, &y, 0, NULL), FAR_ERR_VALUE, "not finite");
+    assert_true(far_laplace_describe(la).prior == o.prior);
+    far_laplace_destroy(la);
+    far_mat *owned[] = {&x, &y, &wide};
+    release(owned, COUNT(owned));
+    far_net_destroy(net);
+}
+
 static void every_allocation_of_an_error_may_fail(void **state)
 {
     (void)state;
@@ -1111,6 +1164,8 @@ int main(void)
         TEST(fits_can_be_cancelled),
         TEST(uses_can_be_cancelled),
         TEST(every_allocation_may_fail),
+        TEST(every_allocation_of_tuning_may_fail),
+        TEST(tuning_refuses),
         TEST(every_allocation_of_an_error_may_fail),
         TEST(every_report_may_cancel),
     };

@@ -83,17 +83,6 @@ static const char NOTES[] =
     "  farfield compare data.csv -t y -s 'year > 2020' --models 'ln-second;xgboost' --seeds 10\n"
     "  farfield compare data.csv -t y -s 'x1 > 1' -m 'auto;dense(64) ln gelu dense' --report out";
 
-static void take_options(option *taken)
-{
-    for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
-        for (int k = 0; k < TAKEN_COUNT; k++) {
-            if (strcmp(FIT_OPTIONS[i].name, TAKEN[k]) == 0) {
-                taken[k] = FIT_OPTIONS[i];
-            }
-        }
-    }
-}
-
 static int check_usage(const compare_args *a)
 {
     if (!a->data) {
@@ -111,7 +100,7 @@ static int check_usage(const compare_args *a)
 static int read_command_line(int argc, char **argv, compare_args *args)
 {
     option taken[TAKEN_COUNT];
-    take_options(taken);
+    fit_options_take(TAKEN, TAKEN_COUNT, taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,

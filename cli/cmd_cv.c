@@ -69,17 +69,6 @@ static const char NOTES[] =
     "  farfield cv data.csv -t kind --folds 10 --models 'auto;linear;mean'\n"
     "  farfield cv data.csv -t y --folds site    # each site is tested on once";
 
-static void take_options(option *taken)
-{
-    for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
-        for (int k = 0; k < TAKEN_COUNT; k++) {
-            if (strcmp(FIT_OPTIONS[i].name, TAKEN[k]) == 0) {
-                taken[k] = FIT_OPTIONS[i];
-            }
-        }
-    }
-}
-
 static int check_usage(const cv_args *a)
 {
     if (!a->data) {
@@ -94,7 +83,7 @@ static int check_usage(const cv_args *a)
 static int read_command_line(int argc, char **argv, cv_args *args)
 {
     option taken[TAKEN_COUNT];
-    take_options(taken);
+    fit_options_take(TAKEN, TAKEN_COUNT, taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,

@@ -51,6 +51,17 @@ const option FIT_OPTIONS[] = {
 };
 const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 
+void fit_options_take(const char *const *names, int count, option *out)
+{
+    for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
+        for (int k = 0; k < count; k++) {
+            if (strcmp(FIT_OPTIONS[i].name, names[k]) == 0) {
+                out[k] = FIT_OPTIONS[i];
+            }
+        }
+    }
+}
+
 void fit_defaults(fit_args *args)
 {
     far_fit_opts opts;

@@ -25,6 +25,8 @@ typedef struct fit_args {
 /* The options that fill a fit_args. */
 extern const option FIT_OPTIONS[];
 extern const size_t FIT_OPTION_COUNT;
+/* Those of these names, for a verb that takes only some. */
+void fit_options_take(const char *const *names, int count, option *out);
 
 /* The library's defaults. */
 void fit_defaults(fit_args *args);

@@ -249,10 +249,14 @@ static void put_json(far_result *r, const far_comparison *c, const far_compariso
     far_result_close(r);
 }
 
-/* "0.694 (0.021)" */
+/* "0.694 (0.021)"; "-" of what the model does not state. */
 static void put_cell(far_result *r, const score *s, double mean, double sd)
 {
     char centre[40], around[40];
+    if (isnan(mean)) {
+        far_result_cell_words(r, mean, "-");
+        return;
+    }
     snprintf(centre, sizeof centre, s->format, mean);
     snprintf(around, sizeof around, s->format, sd);
     far_result_cell_words(r, mean, "%s (%s)", centre, around);

@@ -231,7 +231,7 @@ static void candidate_cells(far_result *r, const far_model_info *i, int64_t k)
     far_result_cell(r, c.edge_r2);
     far_result_cell(r, c.edge_doubt);
     far_result_cell(r, isfinite(c.log_likelihood) ? c.log_likelihood : NAN);
-    far_result_cell_text(r, "%s", c.bounded ? "yes" : barred ? "no, never chosen" : "no");
+    far_result_cell_text(r, "%s", c.bounded ? "yes" : barred ? "barred" : "no");
     far_result_cell_flag(r, c.bounded);
     far_result_cell_flag(r, c.chosen);
 }
@@ -248,7 +248,7 @@ static void tell_candidates(far_result *r, const far_model_info *i)
         {classes ? "edge_log_loss" : NULL, classes ? "edge loss" : NULL, "%9.4f"},
         {"edge_r2", classes ? NULL : "edge R2", "%7.4f"},
         {"edge_doubt", NULL, "%7.4f"},
-        {"log_likelihood", "log lik/row", "%11.4f"},
+        {"log_likelihood", NULL, "%11.4f"},
         {NULL, "bounded", NULL},
         {"bounded", NULL, NULL},
         {"chosen", NULL, NULL}};

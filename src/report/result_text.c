@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LABEL_WIDTH = 14, LINE_WIDTH = 100 };
+enum { LABEL_WIDTH = 14, LINE_WIDTH = 100, TABLE_WIDTH = 80, FOLD_WIDTH = 24 };
 
 /* What a terminal prints of text. */
 static void add_shown(far_text *t, const char *text)
@@ -70,8 +70,8 @@ static void add_line(far_text *t, const far_piece *p, int64_t width)
     far_text_add(t, "\n");
 }
 
-/* Lines of at most LINE_WIDTH places, broken at blanks. */
-static void add_paragraph(far_text *t, const char *text)
+/* Lines of at most room places, broken at blanks; those after the first are indented. */
+static void add_folded(far_text *t, const char *text, int64_t room, int64_t indent)
 {
     int64_t used = 0;
     while (*text) {
@@ -80,8 +80,9 @@ static void add_paragraph(far_text *t, const char *text)
         t->status =
             t->status == FAR_OK ? far_copy_text(t->ctx, text, (int64_t)bytes, &word) : t->status;
         int64_t width = word ? width_of(word) : 0;
-        bool fits = used == 0 || used + 1 + width <= LINE_WIDTH;
+        bool fits = used == 0 || used + 1 + width <= room;
         far_text_add(t, used == 0 ? "" : fits ? " " : "\n");
+        add_blanks(t, fits ? 0 : indent);
         used = fits && used > 0 ? used + 1 + width : width;
         if (word) {
             add_shown(t, word);
@@ -94,17 +95,73 @@ static void add_paragraph(far_text *t, const char *text)
 
 /* ---- tables ---- */
 
-/* That of its format, "%14.6g", at least. */
+typedef struct table_layout {
+    int64_t *widths; /* 0: the column is not shown */
+    int64_t folded;  /* the column of texts that stands last and is broken at blanks; or -1 */
+} table_layout;
+
+/* row -1: the heads. Without the blanks that a format puts before a number. */
+static const char *cell_text(const far_piece *p, int64_t row, int64_t col)
+{
+    const char *text = row < 0 ? p->heads[col] : far_cell_words(&p->cells[row * p->cols + col]);
+    return p->formats[col] ? text + strspn(text, " ") : text;
+}
+
+/* What is in it needs. */
 static int64_t column_width(const far_piece *p, int64_t col)
 {
-    const char *format = p->formats[col];
-    int64_t least = format ? strtol(format + strcspn(format, "123456789."), NULL, 10) : 0;
-    int64_t head = width_of(p->heads[col]), widest = head > least ? head : least;
-    for (int64_t i = col; i < p->cell_count; i += p->cols) {
-        int64_t width = width_of(far_cell_words(&p->cells[i]));
+    int64_t widest = 0;
+    for (int64_t row = -1; row < p->cell_count / p->cols; row++) {
+        int64_t width = width_of(cell_text(p, row, col));
         widest = width > widest ? width : widest;
     }
     return widest;
+}
+
+/* Of its format, "%14.6g". */
+static int64_t format_width(const char *format)
+{
+    return format ? strtol(format + strcspn(format, "123456789."), NULL, 10) : 0;
+}
+
+/* With two blanks between columns; without the folded one. */
+static int64_t table_width(const far_piece *p, const table_layout *layout)
+{
+    int64_t sum = 0;
+    for (int64_t j = 0; j < p->cols; j++) {
+        sum += p->heads[j] && j != layout->folded ? layout->widths[j] + 2 : 0;
+    }
+    return sum - (layout->folded < 0 ? 2 : 0);
+}
+
+static int64_t widest_texts(const far_piece *p, const int64_t *widths)
+{
+    int64_t widest = -1;
+    for (int64_t j = 0; j < p->cols; j++) {
+        if (p->heads[j] && !p->formats[j] && (widest < 0 || widths[j] > widths[widest])) {
+            widest = j;
+        }
+    }
+    return widest;
+}
+
+/* Columns as wide as their formats say; where the table would be wider than TABLE_WIDTH, no wider
+ * than what is in them; and where that is not enough, the widest column of texts last and folded.
+ */
+static void lay_out(const far_piece *p, table_layout *layout)
+{
+    int64_t *widths = layout->widths;
+    for (int64_t j = 0; j < p->cols; j++) {
+        int64_t least = format_width(p->formats[j]), width = p->heads[j] ? column_width(p, j) : 0;
+        widths[j] = p->heads[j] && least > width ? least : width;
+    }
+    for (int64_t j = 0; table_width(p, layout) > TABLE_WIDTH && j < p->cols; j++) {
+        widths[j] = p->heads[j] ? column_width(p, j) : 0;
+    }
+    int64_t texts = widest_texts(p, widths);
+    if (table_width(p, layout) > TABLE_WIDTH && texts >= 0 && widths[texts] > FOLD_WIDTH) {
+        layout->folded = texts;
+    }
 }
 
 /* Numbers stand at the right, texts at the left. */
@@ -116,17 +173,22 @@ static void add_cell(far_text *t, const far_piece *p, int64_t col, const char *t
     add_blanks(t, p->formats[col] ? 0 : blanks);
 }
 
-/* row -1: the heads. */
-static void add_row(far_text *t, const far_piece *p, int64_t row, const int64_t *widths)
+static void add_row(far_text *t, const far_piece *p, int64_t row, const table_layout *layout)
 {
-    bool first = true;
+    const char *between = "";
     for (int64_t j = 0; j < p->cols; j++) {
-        if (p->heads[j]) {
-            far_text_add(t, first ? "" : "  ");
-            first = false;
-            add_cell(t, p, j, row < 0 ? p->heads[j] : far_cell_words(&p->cells[row * p->cols + j]),
-                     widths[j]);
+        if (p->heads[j] && j != layout->folded) {
+            far_text_add(t, "%s", between);
+            between = "  ";
+            add_cell(t, p, j, cell_text(p, row, j), layout->widths[j]);
         }
+    }
+    if (layout->folded >= 0) {
+        int64_t before = table_width(p, layout), room = TABLE_WIDTH - before;
+        far_text_add(t, "%s", between);
+        add_folded(t, cell_text(p, row, layout->folded), room > FOLD_WIDTH ? room : FOLD_WIDTH,
+                   before);
+        return;
     }
     drop_blanks(t);
     far_text_add(t, "\n");
@@ -134,15 +196,15 @@ static void add_row(far_text *t, const far_piece *p, int64_t row, const int64_t 
 
 static void add_table(far_text *t, const far_piece *p)
 {
-    int64_t *widths = NULL;
-    t->status = t->status == FAR_OK ? far_alloc(t->ctx, p->cols, &widths) : t->status;
-    for (int64_t j = 0; widths && j < p->cols; j++) {
-        widths[j] = p->heads[j] ? column_width(p, j) : 0;
+    table_layout layout = {.folded = -1};
+    t->status = t->status == FAR_OK ? far_alloc(t->ctx, p->cols, &layout.widths) : t->status;
+    if (layout.widths) {
+        lay_out(p, &layout);
     }
-    for (int64_t i = -1; widths && i < p->cell_count / p->cols; i++) {
-        add_row(t, p, i, widths);
+    for (int64_t i = -1; layout.widths && i < p->cell_count / p->cols; i++) {
+        add_row(t, p, i, &layout);
     }
-    far_free(t->ctx, widths);
+    far_free(t->ctx, layout.widths);
 }
 
 /* ---- the whole ---- */
@@ -167,11 +229,11 @@ static void add_piece(far_text *t, const far_piece *p, int64_t width)
         add_shown(t, p->text ? p->text : "");
         far_text_add(t, "\n");
     } else if (p->kind != FAR_PIECE_FACT) {
-        add_paragraph(t, p->text ? p->text : "");
+        add_folded(t, p->text ? p->text : "", LINE_WIDTH, 0);
     } else if (p->label) {
         add_line(t, p, width);
     } else {
-        add_paragraph(t, p->value.words);
+        add_folded(t, p->value.words, LINE_WIDTH, 0);
     }
 }
 

@@ -309,6 +309,31 @@ static void test_csv_cells(void **state)
     assert_non_null(strstr(render(far_result_as_text), "yes"));
 }
 
+/* Wider than 80 places: first the blanks of formats go, then the widest texts stand last, folded.
+ */
+static void test_wide_tables(void **state)
+{
+    (void)state;
+    const far_result_column columns[] = {
+        {"name", "name", NULL}, {"first", "first", "%40.1f"}, {"second", "second", "%40.1f"}};
+    far_result_table(result, "wide", NULL, columns, 3);
+    far_result_cell_text(result, "%s", "a");
+    far_result_cell(result, 1.5);
+    far_result_cell(result, 22.5);
+    assert_text("name  first  second\n"
+                "a       1.5    22.5\n");
+    far_result_table(result, "wider", NULL, columns, 2);
+    far_result_cell_text(result, "%s",
+                         "dense(b=0.123) ln relu dense(b=0.123) relu [dense(b=0.123) "
+                         "relu]x3 dense(b=0.123)");
+    far_result_cell(result, -1);
+    assert_text("name  first  second\n"
+                "a       1.5    22.5\n\n"
+                "first  name\n"
+                " -1.0  dense(b=0.123) ln relu dense(b=0.123) relu [dense(b=0.123) relu]x3\n"
+                "       dense(b=0.123)\n");
+}
+
 static far_figure *make_figure(void)
 {
     far_figure_opts opts;
@@ -530,14 +555,15 @@ static void test_random_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_facts),    TEST(test_missing_numbers_have_reasons),
-        TEST(test_arrays),   TEST(test_groups),
-        TEST(test_readers),  TEST(test_sentences),
-        TEST(test_tables),   TEST(test_hostile_texts),
-        TEST(test_append),   TEST(test_figures),
-        TEST(test_refusals), TEST(test_csv_cells),
-        TEST(test_memory),   TEST(test_random_json),
-        TEST(test_lines),    TEST(test_fields),
+        TEST(test_facts),       TEST(test_missing_numbers_have_reasons),
+        TEST(test_arrays),      TEST(test_groups),
+        TEST(test_readers),     TEST(test_sentences),
+        TEST(test_tables),      TEST(test_hostile_texts),
+        TEST(test_append),      TEST(test_figures),
+        TEST(test_wide_tables), TEST(test_refusals),
+        TEST(test_csv_cells),   TEST(test_memory),
+        TEST(test_random_json), TEST(test_lines),
+        TEST(test_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

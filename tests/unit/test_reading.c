@@ -97,6 +97,71 @@ static void dates_are_days_since_1970(void **state)
     }
 }
 
+/* One text, read by itself: what it is in days, NAN if it is no date. */
+static void one_date_is_read_whole(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        far_notation order;
+        double days;
+    } cases[] = {
+        {"1970-01-02T00:00z", FAR_NOTATION_YMD, 1},
+        {"1970-01-02 12:00 +06", FAR_NOTATION_YMD, 1.25},
+        {"1970-01-02 12:00:00.25Z", FAR_NOTATION_YMD, 1.5 + 0.25 / 86400},
+        {"1970-01-01 12:30 AM", FAR_NOTATION_YMD, 0.5 / 24},
+        {"1970-01-01 12:30pm", FAR_NOTATION_YMD, 12.5 / 24},
+        {"0000-01-01", FAR_NOTATION_YMD, -719528}, /* the year before -1, in March's years */
+        {"0000-02-29", FAR_NOTATION_YMD, -719469}, /* a leap year */
+        {"2.1.1970", FAR_NOTATION_DMY, 1},
+        {"1-2-1970", FAR_NOTATION_MDY, 1},
+        {"2.1.1970", FAR_NOTATION_MDY, NAN}, /* dots: the day is first */
+        {"2/1-1970", FAR_NOTATION_DMY, NAN},
+        {"2/1/70", FAR_NOTATION_DMY, NAN},
+        {"1970", FAR_NOTATION_YMD, NAN},
+        {"1970-", FAR_NOTATION_YMD, NAN},
+        {"1970-x", FAR_NOTATION_YMD, NAN},
+        {"1970-123", FAR_NOTATION_YMD, NAN},
+        {"1970/01", FAR_NOTATION_YMD, NAN},
+        {"1970-1", FAR_NOTATION_YMD, NAN},
+        {"1970-01 12:00", FAR_NOTATION_YMD, NAN},
+        {"1970-00-01", FAR_NOTATION_YMD, NAN},
+        {"1970-13-01", FAR_NOTATION_YMD, NAN},
+        {"1970-01-00", FAR_NOTATION_YMD, NAN},
+        {"1970-01-32", FAR_NOTATION_YMD, NAN},
+        {"1900-02-29", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02T", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 x", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:0", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00:", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00:60", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00:00.", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00:00./", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00:00.:", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 13:00 pm", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 0:30 am", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00+", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00+2", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00+020", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00+02:", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00-24:00", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00-0060", FAR_NOTATION_YMD, NAN},
+        {"1970-01-02 12:00+02:00x", FAR_NOTATION_YMD, NAN},
+        {"Janu 2 1970", FAR_NOTATION_YMD, NAN},
+        {"2 1 1970", FAR_NOTATION_YMD, NAN},
+        {"Jan 2 70", FAR_NOTATION_YMD, NAN},
+        {"Feb 29 1970", FAR_NOTATION_YMD, NAN},
+        {"", FAR_NOTATION_YMD, NAN},
+    };
+    for (int i = 0; i < COUNT(cases); i++) {
+        double got = far_date_parse(cases[i].text, cases[i].order);
+        if (!(isnan(cases[i].days) ? isnan(got) : fabs(got - cases[i].days) < 1e-9)) {
+            fail_msg("'%s' is %.17g, not %.17g", cases[i].text, got, cases[i].days);
+        }
+    }
+}
+
 static void every_day_survives_the_way_there_and_back(void **state)
 {
     (void)state;
@@ -112,6 +177,10 @@ static void every_day_survives_the_way_there_and_back(void **state)
     assert_string_equal(text, "1970-01-01 12:00");
     far_date_print(-1.0 / 86400, text, sizeof text);
     assert_string_equal(text, "1969-12-31 23:59:59");
+    far_date_print(0.5, text, 11); /* no room for the time */
+    assert_string_equal(text, "1970-01-01");
+    far_date_print(0.5, text, 5);
+    assert_string_equal(text, "1970");
     far_date_print(1e300, text, sizeof text);
     assert_string_equal(text, "1e+300 days");
     far_date_print(NAN, text, sizeof text);
@@ -626,6 +695,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(numbers_are_read_as_they_are_written),
         TEST(dates_are_days_since_1970),
+        TEST(one_date_is_read_whole),
         TEST(every_day_survives_the_way_there_and_back),
         TEST(conditions_take_dates),
         TEST(the_separator_is_the_one_that_fits),

@@ -119,7 +119,7 @@ static void assert_same_rows(const far_track *a, const far_track *b)
 
 typedef struct diary {
     int64_t steps[64];
-    double losses[64];
+    double losses[64], rates[64], times[64];
     int count, saves, last;
     int fail_at; /* the moment, counted from 1, that fails; 0: none */
 } diary;
@@ -132,6 +132,8 @@ static far_status note(far_ctx *c, void *user, const far_train_moment *m)
         return FAR_OK;
     }
     d->steps[d->count] = m->step;
+    d->rates[d->count] = m->rate;
+    d->times[d->count] = m->time;
     d->losses[d->count++] = m->loss;
     d->last += m->last;
     return d->count == d->fail_at ? far_fail(c, FAR_ERR_ARG, "enough of it") : FAR_OK;
@@ -214,6 +216,33 @@ static void moments_see_the_network_of_their_step(void **state)
         far_net *other = make_net(ARCH, 1);
         assert_true(train(other, &shorter).final_loss == d.losses[i]);
         far_net_destroy(other);
+    }
+    far_net_destroy(net);
+}
+
+/* Two steps an epoch, of rates 1, 1, f, f, f^2, .. in units of lr; time adds them up. */
+static void moments_tell_rate_and_time_of_a_schedule(void **state)
+{
+    (void)state;
+    const double f = 0.25;
+    diary d = {0};
+    far_train_opts o = gd(4);
+    o.optimizer = FAR_OPTIMIZER_SGD;
+    o.batch = (ROWS + 1) / 2;
+    o.schedule = (far_schedule){.kind = FAR_SCHEDULE_STEP, .factor = f, .every = 1};
+    o.callback = note;
+    o.callback_user = &d;
+    o.callback_every = 1;
+    far_net *net = make_net(ARCH, 1);
+    train(net, &o);
+    assert_int_equal(d.count, 9);
+    double time = 0;
+    for (int i = 0; i < d.count; i++) {
+        double rate = pow(f, i == 0 ? 0 : (i - 1) / 2); /* of the last step done */
+        time += i == 0 ? 0 : rate;
+        assert_int_equal(d.steps[i], i);
+        assert_near(d.rates[i], rate, 1e-15);
+        assert_near(d.times[i], time, 1e-15);
     }
     far_net_destroy(net);
 }
@@ -771,6 +800,7 @@ int main(void)
         TEST(a_track_of_some_layers),
         TEST(a_measure_without_a_value_leaves_the_others),
         TEST(moments_see_the_network_of_their_step),
+        TEST(moments_tell_rate_and_time_of_a_schedule),
         TEST(a_watch_that_fails_stops_training),
         TEST(a_network_that_diverges_has_no_last_moment),
         TEST(rows_are_the_measures_by_hand),

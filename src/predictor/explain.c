@@ -10,13 +10,13 @@
 /* Columns without names have a feature for each input. */
 static int64_t feature_count(const far_columns *c)
 {
-    return c->features ? c->info.features : c->info.inputs;
+    return c->info.named ? c->info.features : c->info.inputs;
 }
 
 static far_feature_info feature_at(const far_columns *c, int64_t i)
 {
-    return c->features ? far_columns_feature(c, i)
-                       : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1};
+    return c->info.named ? far_columns_feature(c, i)
+                         : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1};
 }
 
 static const double *row_of(const far_mat *m, int64_t i)
@@ -53,29 +53,59 @@ static int64_t largest(const double *v, int64_t count)
     return best;
 }
 
-/* The part of the rows whose class is right; one output is that of the second of two. */
-static double accuracy(const far_mat *y, const double *f)
+/* Adds what the predictor tells of each class, times part, to sum (rows x classes). f: room for
+ * rows x outputs, one for classes. */
+static far_status add_classes(far_ctx *ctx, const far_predictor *p, const far_mat *x, double part,
+                              far_mat *f, double *one, double *sum)
 {
-    int64_t right = 0;
-    for (int64_t i = 0; i < y->rows; i++) {
-        const double *truth = far_mat_row(y, i), *said = f + i * y->cols;
-        right += y->cols == 1 ? (*said > 0) == (*truth > 0.5)
-                              : largest(said, y->cols) == largest(truth, y->cols);
+    int64_t count, classes = far_predictor_columns(p)->info.classes;
+    far_predictor *const *members = far_predictor_members(p, &count);
+    far_status st = members ? FAR_OK : far_predictor_eval(ctx, p, x, f);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = add_classes(ctx, members[i], x, part / (double)count, f, one, sum);
     }
-    return (double)right / (double)y->rows;
+    for (int64_t i = 0; st == FAR_OK && !members && i < x->rows; i++) {
+        p->ops->share(p->self, row_of(f, i), one);
+        for (int64_t k = 0; k < classes; k++) {
+            sum[i * classes + k] += part * one[k];
+        }
+    }
+    return st;
 }
 
-/* The mean over the outputs, of those that vary. */
+/* The part of the rows whose class is right; one output is that of the second of two. */
+static far_status accuracy(far_ctx *ctx, const far_predictor *p, const far_mat *x, const far_mat *y,
+                           far_mat *f, double *out)
+{
+    int64_t right = 0, classes = far_predictor_columns(p)->info.classes;
+    double *sum = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, (x->rows + 1) * classes, &sum));
+    memset(sum, 0, (size_t)(x->rows * classes) * sizeof *sum);
+    FAR_TRY(add_classes(ctx, p, x, 1, f, sum + x->rows * classes, sum));
+    for (int64_t i = 0; i < y->rows; i++) {
+        const double *truth = row_of(y, i);
+        int64_t is = y->cols == 1 ? *truth > 0.5 : largest(truth, y->cols);
+        right += largest(sum + i * classes, classes) == is;
+    }
+    *out = (double)right / (double)y->rows;
+done:
+    far_free(ctx, sum);
+    return st;
+}
+
+/* The mean over the outputs, of those that vary. The mean of a target is taken from its first
+ * value: then one that does not vary has no deviation, not even of rounding. */
 static double explained(const far_mat *y, const double *f)
 {
     double sum = 0, varied = 0;
     for (int64_t k = 0; k < y->cols; k++) {
-        long double mean = 0, total = 0, left = 0;
+        long double mean = 0, total = 0, left = 0, first = row_of(y, 0)[k];
         for (int64_t i = 0; i < y->rows; i++) {
-            mean += row_of(y, i)[k] / (long double)y->rows;
+            mean += (row_of(y, i)[k] - first) / (long double)y->rows;
         }
         for (int64_t i = 0; i < y->rows; i++) {
-            long double truth = row_of(y, i)[k], off = truth - f[i * y->cols + k];
+            long double truth = row_of(y, i)[k] - first, off = truth + first - f[i * y->cols + k];
             total += (truth - mean) * (truth - mean);
             left += off * off;
         }
@@ -91,8 +121,11 @@ static far_status score_of(far_ctx *ctx, const far_predictor *p, double *x, cons
     far_columns_info info = far_predictor_columns(p)->info;
     far_mat points = far_mat_view(x, y->rows, info.inputs, FAR_F64);
     far_mat values = far_mat_view(f, y->rows, info.outputs, FAR_F64);
+    if (info.classes > 0) {
+        return accuracy(ctx, p, &points, y, &values, out);
+    }
     far_status st = far_predictor_eval(ctx, p, &points, &values);
-    *out = info.classes > 0 ? accuracy(y, f) : explained(y, f);
+    *out = st == FAR_OK ? explained(y, f) : NAN;
     return st;
 }
 

@@ -588,6 +588,13 @@ done:
     return st;
 }
 
+far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *count)
+{
+    const committee *c = p->ops == &far_committee_ops ? p->self : NULL;
+    *count = c ? c->count : 0;
+    return c ? c->members : NULL;
+}
+
 const far_predictor_ops far_committee_ops = {FAR_PREDICTOR_COMMITTEE,
                                              "committee",
                                              destroy,
@@ -599,4 +606,5 @@ const far_predictor_ops far_committee_ops = {FAR_PREDICTOR_COMMITTEE,
                                              certify,
                                              NULL,
                                              check,
-                                             save};
+                                             save,
+                                             NULL};

@@ -87,6 +87,11 @@ static far_status save(const void *self, far_output *out)
     return far_net_write(self, out);
 }
 
+static void share(const void *self, const double *scores, double *out)
+{
+    far_net_share(columns(self), scores, out);
+}
+
 const far_predictor_ops far_finite_ops = {FAR_PREDICTOR_FINITE,
                                           "finite",
                                           destroy,
@@ -98,4 +103,5 @@ const far_predictor_ops far_finite_ops = {FAR_PREDICTOR_FINITE,
                                           certify,
                                           found,
                                           check,
-                                          save};
+                                          save,
+                                          share};

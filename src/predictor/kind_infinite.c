@@ -81,6 +81,12 @@ static far_status save(const void *self, far_output *out)
     return far_model_write(self, out);
 }
 
+static void share(const void *self, const double *scores, double *out)
+{
+    const far_model *m = self;
+    far_scores_share(m->link, far_class_floor(m->info.rows), scores, m->info.outputs, out);
+}
+
 const far_predictor_ops far_infinite_ops = {FAR_PREDICTOR_INFINITE,
                                             "infinite",
                                             destroy,
@@ -92,4 +98,5 @@ const far_predictor_ops far_infinite_ops = {FAR_PREDICTOR_INFINITE,
                                             certify,
                                             NULL,
                                             check,
-                                            save};
+                                            save,
+                                            share};

@@ -378,6 +378,11 @@ done:
     return st;
 }
 
+static void share(const void *self, const double *scores, double *out)
+{
+    far_scores_share(NULL, 0, scores, columns(self)->info.outputs, out);
+}
+
 const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
                                           "linear",
                                           destroy,
@@ -389,4 +394,5 @@ const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
                                           certify,
                                           NULL,
                                           check,
-                                          save};
+                                          save,
+                                          share};

@@ -401,4 +401,5 @@ const far_predictor_ops far_trees_ops = {FAR_PREDICTOR_TREES,
                                          certify,
                                          NULL,
                                          check,
-                                         save};
+                                         save,
+                                         NULL};

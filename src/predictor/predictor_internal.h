@@ -28,6 +28,8 @@ typedef struct far_predictor_ops {
                         const far_bound *b, double *out);
     far_status (*check)(far_ctx *ctx, const void *self, const char *json, double seconds);
     far_status (*write)(const void *self, far_output *out);
+    /* What predict tells of each class for a row of raw scores; NULL: it is not told from them. */
+    void (*share)(const void *self, const double *scores, double *out);
 } far_predictor_ops;
 
 struct far_predictor {
@@ -54,6 +56,9 @@ far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, cons
 /* Rows of a table by eval or limit: what a kind without a way of its own does. */
 far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
                              const far_predict_opts *o, far_prediction **out);
+
+/* The members of a committee; none of other kinds. */
+far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *count);
 
 /* ---- predictor_rows.c ---- */
 

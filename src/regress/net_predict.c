@@ -116,30 +116,46 @@ static void finish_numbers(const job *j, const double *value, const double *orde
     }
 }
 
+static bool has_logits(const far_columns *c)
+{
+    return c->info.loss == FAR_LOSS_CE || c->info.loss == FAR_LOSS_BCE;
+}
+
+static void share(const far_columns *c, const double *order, const double *value, double *out)
+{
+    if (c->info.loss == FAR_LOSS_CE) {
+        softmax(order, value, c->info.outputs, out);
+    } else if (c->info.classes > 0 && c->info.outputs == 1) {
+        out[1] = sigmoid_at(order, value, 0);
+        out[0] = 1 - out[1];
+    } else {
+        for (int64_t k = 0; k < c->info.outputs; k++) {
+            out[k] = sigmoid_at(order, value, k);
+        }
+    }
+}
+
+void far_net_share(const far_columns *c, const double *scores, double *out)
+{
+    if (has_logits(c)) {
+        share(c, NULL, scores, out);
+    } else {
+        memcpy(out, scores, (size_t)c->info.outputs * sizeof *out);
+    }
+}
+
 /* Probabilities have a limit whatever the outputs do. */
 static void finish_row(const job *j, const double *value, const double *order, double *mean,
                        double *power)
 {
-    bool classes = j->net->columns->info.classes > 0;
-    far_loss loss = j->net->columns->info.loss;
-    int64_t count = j->net->info.outputs;
-    if (loss == FAR_LOSS_MSE || loss == FAR_LOSS_NONE) {
+    if (!has_logits(j->net->columns)) {
         finish_numbers(j, value, order, mean, power);
         return;
     }
     if (power) {
         *power = 0;
     }
-    if (loss == FAR_LOSS_CE) {
-        softmax(order, value, count, mean);
-    } else if (classes && count == 1) {
-        mean[1] = sigmoid_at(order, value, 0);
-        mean[0] = 1 - mean[1];
-    } else {
-        for (int64_t k = 0; k < count; k++) {
-            mean[k] = sigmoid_at(order, value, k);
-        }
-    }
+    share(j->net->columns, order, value, mean);
 }
 
 static far_status check_row(far_ctx *ctx, const double *values, int64_t count, int64_t row)

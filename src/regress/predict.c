@@ -274,6 +274,16 @@ static void growing_probability(const double *link, double floor, const double *
     }
 }
 
+void far_scores_share(const double *link, double floor, const double *scores, int64_t classes,
+                      double *out)
+{
+    if (link) {
+        far_class_probability(link, floor, scores, classes, out);
+    } else {
+        project_to_simplex(scores, classes, out);
+    }
+}
+
 far_status far_prediction_scores(far_prediction *p, const double *link, double floor)
 {
     int64_t classes = p->outputs;
@@ -284,10 +294,8 @@ far_status far_prediction_scores(far_prediction *p, const double *link, double f
         bool deaf = link && link[0] == 0; /* scores have no say */
         if (p->order && p->order[i] > 0 && !deaf) {
             growing_probability(link, floor, scores, classes, out);
-        } else if (link) {
-            far_class_probability(link, floor, scores, classes, out);
         } else {
-            project_to_simplex(scores, classes, out);
+            far_scores_share(link, floor, scores, classes, out);
         }
     }
     return st;

@@ -48,6 +48,12 @@ far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, f
  * applies. */
 far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *frame,
                            const far_predict_opts *opts, far_prediction **out);
+/* What a network of these columns tells of each class for a row of scores: probabilities, or
+ * without logits the scores themselves. */
+void far_net_share(const far_columns *c, const double *scores, double *out);
+/* The same of scores that sum to 1: by link (NULL: the nearest probabilities). */
+void far_scores_share(const double *link, double floor, const double *scores, int64_t classes,
+                      double *out);
 /* Probabilities of a prediction whose mean holds scores of classes. link: how they become
  * probabilities, with that floor; NULL: the nearest point of the simplex. */
 far_status far_prediction_scores(far_prediction *p, const double *link, double floor);

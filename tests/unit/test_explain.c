@@ -171,25 +171,283 @@ static void nearest_rows_are_in_order(void **state)
     far_frame_destroy(frame);
 }
 
+/* ---- classes ------------------------------------------------------------------------------- */
+
+/* Rows of so many kinds, told half by u and v; of three the last is rare. */
+static far_frame *sorts_table(int sorts)
+{
+    char *csv;
+    size_t length;
+    FILE *out = open_memstream(&csv, &length);
+    fprintf(out, "u,v,y\n");
+    for (int i = 0; i < ROWS; i++) {
+        double u = sin(5.0 * i), v = cos(3.0 * i);
+        int sort = sorts == 3 && i % 9 == 4 ? 2 : u + 0.3 * v * v + 0.8 * sin(77.0 * i) > 0.4;
+        fprintf(out, "%.6f,%.6f,%c\n", u, v, "abc"[sort]);
+    }
+    fclose(out);
+    far_frame *frame = table_of(csv);
+    free(csv);
+    return frame;
+}
+
+static far_predictor *class_net(const far_frame *frame, far_loss loss)
+{
+    far_net *made;
+    far_examples *e;
+    far_predictor *p;
+    far_net_opts how;
+    far_columns_opts o = columns();
+    o.loss = loss;
+    must(far_examples_learn(ctx, frame, &o, &e));
+    far_net_opts_init(&how);
+    how.inputs = 2;
+    how.outputs = far_columns_describe(far_examples_columns(e)).outputs;
+    how.seed = 3;
+    must(far_net_create(ctx, "dense(8) relu dense", &how, &made));
+    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
+    far_examples_destroy(e);
+    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    return p;
+}
+
+/* Rows in raw units with targets: 1 for the class, of two with one output for the second. */
+static void class_rows(const far_predictor *p, const far_frame *frame, double *x, double *y)
+{
+    int64_t outputs = far_predictor_describe(p).outputs;
+    for (int i = 0; i < ROWS; i++) {
+        int32_t code = far_frame_codes(frame, 2)[i];
+        x[2 * i] = far_frame_numbers(frame, 0)[i];
+        x[2 * i + 1] = far_frame_numbers(frame, 1)[i];
+        for (int64_t k = 0; k < outputs; k++) {
+            y[i * outputs + k] = code == k + (outputs == 1);
+        }
+    }
+}
+
+/* Of the classes that predict tells. */
+static double told_accuracy(const far_predictor *p, const far_frame *frame)
+{
+    far_prediction *told;
+    far_predict_opts o;
+    int right = 0;
+    far_predict_opts_init(&o);
+    must(far_predictor_predict(ctx, p, frame, &o, &told));
+    for (int i = 0; i < ROWS; i++) {
+        right += far_prediction_class(told, i) == far_frame_codes(frame, 2)[i];
+    }
+    far_prediction_destroy(told);
+    return (double)right / ROWS;
+}
+
+static far_predictor *classifier(const far_frame *frame, int kind)
+{
+    switch (kind) {
+    case 0:
+        return model(frame, "dense relu dense");
+    case 1:
+        return class_net(frame, FAR_LOSS_CE);
+    case 2:
+        return line(frame, NAN);
+    case 3:
+        return mean_of(model(frame, "dense relu dense"), model(frame, "dense erf dense"));
+    default:
+        return class_net(frame, FAR_LOSS_BCE);
+    }
+}
+
+static void classes_count_by_accuracy(void **state)
+{
+    (void)state;
+    static const int cases[][2] = {{3, 0}, {3, 1}, {3, 2}, {3, 3}, {2, 0}, {2, 2}, {2, 4}};
+    for (int k = 0; k < COUNT(cases); k++) {
+        far_frame *frame = sorts_table(cases[k][0]);
+        far_predictor *p = classifier(frame, cases[k][1]);
+        double x[ROWS * 2], y[ROWS * 3], score, lost[2];
+        class_rows(p, frame, x, y);
+        far_mat xs = far_mat_view(x, ROWS, 2, FAR_F64);
+        far_mat ys = far_mat_view(y, ROWS, far_predictor_describe(p).outputs, FAR_F64);
+        must(far_predictor_importance(ctx, p, &xs, &ys, 2, 1, &score, lost));
+        assert_near(score, told_accuracy(p, frame), 1e-15);
+        assert_true(lost[0] <= score && lost[1] <= score);
+        far_predictor_destroy(p);
+        far_frame_destroy(frame);
+    }
+}
+
+/* ---- columns without names, outputs that do not vary --------------------------------------- */
+
+static far_predictor *unnamed_net(int64_t outputs)
+{
+    far_net *made;
+    far_predictor *p;
+    far_net_opts how;
+    far_net_opts_init(&how);
+    how.inputs = INPUTS;
+    how.outputs = outputs;
+    must(far_net_create(ctx, "dense(5) relu dense", &how, &made));
+    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    return p;
+}
+
+/* Every input is a feature, of a network and of a committee; rows may stand apart in memory. */
+static void inputs_without_names_are_features(void **state)
+{
+    (void)state;
+    enum { APART = INPUTS + 2 };
+    double x[ROWS * INPUTS], y[ROWS], wide[ROWS * APART], score, again, lost[INPUTS], other[INPUTS];
+    far_frame *frame = table();
+    raw_rows(frame, x, y);
+    for (int i = 0; i < ROWS; i++) {
+        memcpy(wide + i * APART, x + i * INPUTS, INPUTS * sizeof *x);
+    }
+    far_mat xs = far_mat_view(x, ROWS, INPUTS, FAR_F64), ys = far_mat_view(y, ROWS, 1, FAR_F64);
+    far_mat apart = far_mat_view(wide, ROWS, INPUTS, FAR_F64);
+    apart.ld = APART;
+    for (int k = 0; k < 2; k++) {
+        static const double at[] = {-1};
+        double got, mean = 0;
+        far_mat out = far_mat_view(&got, 1, 1, FAR_F64);
+        far_predictor *p = k ? mean_of(unnamed_net(1), unnamed_net(1)) : unnamed_net(1);
+        must(far_predictor_importance(ctx, p, &xs, &ys, 2, 7, &score, lost));
+        must(far_predictor_importance(ctx, p, &apart, &ys, 2, 7, &again, other));
+        assert_near(score, r2(p, x, y), 1e-9 * fabs(score));
+        assert_true(score == again && memcmp(lost, other, sizeof lost) == 0);
+        assert_true(lost[0] != 0 && lost[1] != 0 && lost[2] != 0);
+        must(far_predictor_dependence(ctx, p, &apart, 2, at, 1, &out));
+        for (int i = 0; i < ROWS; i++) {
+            mean += value(p, (double[]){x[i * INPUTS], x[i * INPUTS + 1], -1}) / ROWS;
+        }
+        assert_near(got, mean, 1e-12);
+        far_predictor_destroy(p);
+    }
+    far_frame_destroy(frame);
+}
+
+/* R2 is the mean over the outputs that vary; of none of them there is none. */
+static void outputs_that_do_not_vary_do_not_count(void **state)
+{
+    (void)state;
+    double x[ROWS * INPUTS], y[ROWS], two[ROWS * 2], f[ROWS * 2], score, lost[INPUTS], left = 0;
+    double mean = 0, total = 0;
+    far_frame *frame = table();
+    far_predictor *p = unnamed_net(2);
+    raw_rows(frame, x, y);
+    for (int i = 0; i < ROWS; i++) {
+        two[2 * i] = 3;
+        two[2 * i + 1] = y[i];
+        mean += y[i] / ROWS;
+    }
+    far_mat xs = far_mat_view(x, ROWS, INPUTS, FAR_F64), ys = far_mat_view(two, ROWS, 2, FAR_F64);
+    far_mat fs = far_mat_view(f, ROWS, 2, FAR_F64);
+    must(far_predictor_eval(ctx, p, &xs, &fs));
+    for (int i = 0; i < ROWS; i++) {
+        left += pow(y[i] - f[2 * i + 1], 2);
+        total += pow(y[i] - mean, 2);
+        assert_true(isfinite(f[2 * i]));
+    }
+    must(far_predictor_importance(ctx, p, &xs, &ys, 1, 0, &score, lost));
+    assert_near(score, 1 - left / total, 1e-9 * fabs(score));
+    for (int i = 0; i < ROWS; i++) {
+        two[2 * i + 1] = -1;
+    }
+    must(far_predictor_importance(ctx, p, &xs, &ys, 1, 0, &score, lost));
+    assert_true(isnan(score) && isnan(lost[0]));
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+/* ---- what is refused ----------------------------------------------------------------------- */
+
 static void bad_questions_are_refused(void **state)
 {
     (void)state;
-    double x[ROWS * INPUTS], y[ROWS], score, lost[INPUTS];
+    static const double bad[] = {NAN}, half[] = {0.5}, below[] = {-1};
+    double x[ROWS * INPUTS], y[ROWS], score, lost[INPUTS], colours[8 * 4], one[8];
     int64_t rows[1];
-    far_frame *frame = table();
+    far_frame *frame = table(), *other;
     raw_rows(frame, x, y);
-    far_predictor *p = line(frame, NAN);
+    far_predictor *p = line(frame, NAN), *q = coloured(&other);
     far_mat xs = far_mat_view(x, ROWS, INPUTS, FAR_F64), ys = far_mat_view(y, ROWS, 1, FAR_F64);
     far_mat none = far_mat_view(x, 0, INPUTS, FAR_F64);
     far_mat out = far_mat_view(&score, 1, 1, FAR_F64);
+    far_mat cs = far_mat_view(colours, 8, 4, FAR_F64), os = far_mat_view(one, 8, 1, FAR_F64);
     refused(far_predictor_importance(ctx, NULL, &xs, &ys, 1, 0, &score, lost), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_importance(ctx, p, &ys, &ys, 1, 0, &score, lost), FAR_ERR_SHAPE, "x");
     refused(far_predictor_importance(ctx, p, &none, &ys, 1, 0, &score, lost), FAR_ERR_SHAPE,
             "rows");
     refused(far_predictor_importance(ctx, p, &xs, &ys, 0, 0, &score, lost), FAR_ERR_ARG, "repeats");
+    refused(far_predictor_importance(ctx, p, &xs, &ys, 1, 0, NULL, lost), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_importance(ctx, p, &xs, &ys, 1, 0, &score, NULL), FAR_ERR_ARG, "NULL");
     refused(far_predictor_importance(ctx, p, &xs, &xs, 1, 0, &score, lost), FAR_ERR_SHAPE, "y");
+    refused(far_predictor_dependence(ctx, NULL, &xs, 0, x, 1, &out), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_dependence(ctx, p, &xs, 0, x, 2, &out), FAR_ERR_SHAPE, "out");
     refused(far_predictor_dependence(ctx, p, &xs, 3, x, 1, &out), FAR_ERR_ARG, "feature");
+    refused(far_predictor_dependence(ctx, p, &xs, -1, x, 1, &out), FAR_ERR_ARG, "feature");
+    refused(far_predictor_dependence(ctx, p, &xs, 0, NULL, 1, &out), FAR_ERR_ARG, "values");
+    refused(far_predictor_dependence(ctx, p, &xs, 0, bad, 1, &out), FAR_ERR_VALUE,
+            "a cannot be nan");
+    must(far_predictor_rows(ctx, q, &cs, &os));
+    refused(far_predictor_dependence(ctx, q, &cs, 1, half, 1, &out), FAR_ERR_VALUE, "category 0.5");
+    refused(far_predictor_dependence(ctx, q, &cs, 1, below, 1, &out), FAR_ERR_VALUE, "category -1");
+    refused(far_predictor_nearest(ctx, NULL, &xs, &xs, 1, rows, lost), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_nearest(ctx, p, &xs, &ys, 1, rows, lost), FAR_ERR_SHAPE, "points");
+    refused(far_predictor_nearest(ctx, p, &xs, &xs, 0, rows, lost), FAR_ERR_ARG, "1 to 40");
     refused(far_predictor_nearest(ctx, p, &xs, &xs, ROWS + 1, rows, lost), FAR_ERR_ARG, "1 to 40");
+    refused(far_predictor_nearest(ctx, p, &xs, &xs, 1, NULL, lost), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_nearest(ctx, p, &xs, &xs, 1, rows, NULL), FAR_ERR_ARG, "NULL");
+    refused(far_predictor_rows(ctx, NULL, &xs, &ys), FAR_ERR_ARG, "does not keep the rows");
     refused(far_predictor_rows(ctx, p, &xs, &ys), FAR_ERR_ARG, "does not keep the rows");
+    refused(far_predictor_rows(ctx, q, &xs, &os), FAR_ERR_SHAPE, "x");
+    refused(far_predictor_rows(ctx, q, &cs, &ys), FAR_ERR_SHAPE, "y");
+    far_predictor_destroy(p);
+    far_predictor_destroy(q);
+    far_frame_destroy(frame);
+    far_frame_destroy(other);
+}
+
+static const far_predictor *asked;
+static far_mat asked_x, asked_y;
+
+static far_status ask_importance(void)
+{
+    double score, lost[INPUTS];
+    return far_predictor_importance(ctx, asked, &asked_x, &asked_y, 1, 0, &score, lost);
+}
+
+static far_status ask_dependence(void)
+{
+    static const double at[] = {1, 2};
+    double got[2];
+    far_mat out = far_mat_view(got, 2, 1, FAR_F64);
+    return far_predictor_dependence(ctx, asked, &asked_x, 0, at, 2, &out);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    double x[ROWS * INPUTS], y[ROWS];
+    far_frame *frame = table();
+    raw_rows(frame, x, y);
+    far_predictor *p = net(frame, "dense(5) relu dense", 1);
+    far_frame *sorts = sorts_table(3);
+    far_predictor *q = mean_of(class_net(sorts, FAR_LOSS_CE), class_net(sorts, FAR_LOSS_CE));
+    double u[ROWS * 2], w[ROWS * 3];
+    class_rows(q, sorts, u, w);
+    asked = q;
+    asked_x = far_mat_view(u, ROWS, 2, FAR_F64);
+    asked_y = far_mat_view(w, ROWS, 3, FAR_F64);
+    fail_every_allocation(ask_importance);
+    far_predictor_destroy(q);
+    far_frame_destroy(sorts);
+    asked = p;
+    asked_x = far_mat_view(x, ROWS, INPUTS, FAR_F64);
+    asked_y = far_mat_view(y, ROWS, 1, FAR_F64);
+    fail_every_allocation(ask_importance);
+    fail_every_allocation(ask_dependence);
+    ear.only = "explain";
+    cancel_next();
+    assert_int_equal(ask_importance(), FAR_ERR_CANCELLED);
     far_predictor_destroy(p);
     far_frame_destroy(frame);
 }
@@ -201,7 +459,11 @@ int main(void)
         TEST(dependence_is_a_mean_over_rows),
         TEST(categories_move_as_one),
         TEST(nearest_rows_are_in_order),
+        TEST(classes_count_by_accuracy),
+        TEST(inputs_without_names_are_features),
+        TEST(outputs_that_do_not_vary_do_not_count),
         TEST(bad_questions_are_refused),
+        TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void set_category(const far_feature *f, int64_t level, double *x)
     x[f->first + level] = 1;
 }
 
-/* Combination number q of all of them, or (-1) one by chance. */
+/* Combination number q of all of them, which then begin again, or (-1) one by chance. */
 static void set_combination(hunt *h, int64_t q, double *x)
 {
     for (int64_t j = 0; j < h->c->info.features; j++) {
@@ -120,18 +120,19 @@ static void first_point(hunt *h, const far_bound *met, int64_t t, double *x)
     }
 }
 
-/* The best first points, one of each of the best combinations: climbers of them in at and best. */
-static far_status begin(hunt *h, const far_bound *met, int64_t combinations, int64_t climbers,
-                        double *at, double *best)
+/* Groups of first points, a combination each, all in turn if there are so many groups. The best of
+ * the best groups: climbers of them in at and best. */
+static far_status begin(hunt *h, const far_bound *met, int64_t groups, int64_t climbers, double *at,
+                        double *best)
 {
     far_status st;
-    int64_t each = h->numbers > 0 ? FIRST_POINTS : 1, count = combinations * each;
-    bool all = h->combinations <= (double)combinations;
+    int64_t each = h->numbers > 0 ? FIRST_POINTS : 1, count = groups * each;
+    bool all = h->combinations <= (double)groups;
     double *x = NULL, *room = NULL, *f = NULL;
     FAR_TRY(far_alloc(h->ctx, count * h->d, &x));
     FAR_TRY(far_alloc(h->ctx, count * h->outputs, &room));
     FAR_TRY(far_alloc(h->ctx, count, &f));
-    for (int64_t q = 0; q < combinations; q++) {
+    for (int64_t q = 0; q < groups; q++) {
         set_combination(h, all ? q : -1, x + q * each * h->d);
         for (int64_t t = 0; t < each; t++) {
             double *point = x + (q * each + t) * h->d;
@@ -150,7 +151,7 @@ static far_status begin(hunt *h, const far_bound *met, int64_t combinations, int
         best[k] = f[top];
         memcpy(at + k * h->d, x + top * h->d, (size_t)h->d * sizeof *at);
         for (int64_t i = top / each * each, end = i + each; i < end; i++) {
-            f[i] = -2; /* the combination is taken */
+            f[i] = -2; /* the group is taken */
         }
     }
 done:
@@ -356,14 +357,15 @@ static far_status largest_row(hunt *h, const far_certify_opts *o, double *vector
 {
     far_status st;
     double *at = NULL, *best = NULL, *u = NULL;
-    double most = h->numbers > 0 ? MOST_COMBINATIONS : MOST_OF_CATEGORIES;
-    int64_t combinations = (int64_t)fmin(h->combinations, most), climbers = affordable(h, o);
-    bool whole = h->numbers == 0 && h->combinations <= most; /* every row is looked at */
-    climbers = whole ? 1 : climbers < combinations ? climbers : combinations;
+    bool whole = h->numbers == 0 && h->combinations <= MOST_OF_CATEGORIES; /* all are looked at */
+    int64_t groups = whole            ? (int64_t)h->combinations
+                     : h->numbers > 0 ? MOST_COMBINATIONS
+                                      : MOST_OF_CATEGORIES;
+    int64_t climbers = whole ? 1 : (int64_t)fmin((double)affordable(h, o), (double)groups);
     FAR_TRY(far_alloc(h->ctx, climbers * h->d, &at));
     FAR_TRY(far_alloc(h->ctx, climbers, &best));
     FAR_TRY(far_alloc(h->ctx, h->d, &u));
-    FAR_TRY(begin(h, b, combinations, climbers, at, best));
+    FAR_TRY(begin(h, b, groups, climbers, at, best));
     if (!whole) {
         FAR_TRY(climb_all(h, o, climbers, at, best));
     }

@@ -25,7 +25,7 @@ static far_frame *mixed(bool number)
     return frame;
 }
 
-enum { WIDE = 6 }; /* inputs at most */
+enum { WIDE = 40 }; /* inputs at most */
 
 static double value_of(const far_predictor *p, const double *x)
 {
@@ -58,14 +58,20 @@ static double largest_on_a_grid(const far_predictor *p, bool number)
     return most;
 }
 
-static far_certificate *certified(const far_predictor *p, double level)
+static far_certify_opts briefly(double level)
 {
-    far_certificate *c;
     far_certify_opts o;
-    char *text;
     far_certify_opts_init(&o);
     o.exceeds = level;
     o.seconds = 1;
+    return o;
+}
+
+static far_certificate *certified(const far_predictor *p, double level)
+{
+    far_certificate *c;
+    far_certify_opts o = briefly(level);
+    char *text;
     must(far_predictor_certify(ctx, p, &o, &c));
     must(far_certificate_json(ctx, c, &text));
     must(far_certificate_check(ctx, p, text));
@@ -73,7 +79,7 @@ static far_certificate *certified(const far_predictor *p, double level)
     return c;
 }
 
-static far_predictor *small_net(const far_frame *frame, const char *arch, int64_t inputs)
+static far_predictor *small_net(const far_frame *frame, const char *arch, uint64_t seed)
 {
     far_net *made;
     far_examples *e;
@@ -83,9 +89,9 @@ static far_predictor *small_net(const far_frame *frame, const char *arch, int64_
     o.loss = FAR_LOSS_MSE;
     must(far_examples_learn(ctx, frame, &o, &e));
     far_net_opts_init(&how);
-    how.inputs = inputs;
+    how.inputs = far_columns_describe(far_examples_columns(e)).inputs;
     how.outputs = 1;
-    how.seed = 5;
+    how.seed = seed;
     must(far_net_create(ctx, arch, &how, &made));
     must(far_net_set_columns(ctx, made, far_examples_columns(e)));
     far_examples_destroy(e);
@@ -100,7 +106,7 @@ static void found_is_the_largest_row(void **state)
         bool number = k % 2 == 0;
         far_frame *frame = mixed(number);
         far_predictor *p = k < 2 ? model(frame, "dense ln relu dense relu dense")
-                                 : small_net(frame, "dense(7) ln relu dense", number ? 6 : 5);
+                                 : small_net(frame, "dense(7) ln relu dense", 5);
         far_certificate *c = certified(p, NAN);
         const far_bound *b = far_certificate_bound(c, 0);
         double most = largest_on_a_grid(p, number);
@@ -117,13 +123,105 @@ static void found_is_the_largest_row(void **state)
     }
 }
 
+/* The largest may be on the way to infinity, at it, or, where a sine has no limit, anywhere. */
+static void found_is_the_largest_row_of_many_networks(void **state)
+{
+    (void)state;
+    static const char *const archs[] = {"dense(7) ln tanh dense", "dense(7) sin dense",
+                                        "dense(5) rms relu dense(3) tanh dense"};
+    far_frame *frame = mixed(true);
+    for (uint64_t k = 0; k < 12; k++) {
+        far_predictor *p = small_net(frame, archs[k % 3], k);
+        far_certificate *c = certified(p, NAN);
+        const far_bound *b = far_certificate_bound(c, 0);
+        assert_int_equal(b->verdict, FAR_BOUNDED);
+        assert_true(far_columns_is_row(far_predictor_columns(p), b->at, b->at_infinity));
+        /* a sum of sines comes near its largest ever and again, wherever one looks */
+        assert_true(b->sup_found >= (k % 3 == 1 ? 0.95 : 0.999) * largest_on_a_grid(p, true));
+        assert_true(b->sup_found <= b->tightest);
+        far_certificate_destroy(c);
+        far_predictor_destroy(p);
+    }
+    far_frame_destroy(frame);
+}
+
+enum { SORTS = 4, LEVELS = 9, NUMBERS = 17 };
+
+/* So many numbers, then so many categories of nine levels: 6561 combinations of all four. */
+static far_frame *wide_table(int numbers, int sorts)
+{
+    char *csv;
+    size_t length;
+    FILE *out = open_memstream(&csv, &length);
+    for (int j = 0; j < numbers; j++) {
+        fprintf(out, "x%d,", j);
+    }
+    for (int j = 0; j < sorts; j++) {
+        fprintf(out, "sort%d,", j);
+    }
+    fprintf(out, "y\n");
+    for (int i = 0; i < 60; i++) {
+        for (int j = 0; j < numbers; j++) {
+            fprintf(out, "%.6f,", sin(i + 3.0 * j));
+        }
+        for (int j = 0; j < sorts; j++) {
+            fprintf(out, "%c,", "abcdefghi"[(i * (j + 1) + i / 9) % LEVELS]);
+        }
+        fprintf(out, "%.6f\n", cos(i) * 3 + i % 5);
+    }
+    fclose(out);
+    far_frame *frame = table_of(csv);
+    free(csv);
+    return frame;
+}
+
+static void random_row(const far_columns *c, uint64_t seed, double *row)
+{
+    memset(row, 0, WIDE * sizeof *row);
+    for (int64_t j = 0; far_columns_feature(c, j).name; j++) {
+        far_feature_info f = far_columns_feature(c, j);
+        uint64_t bits = far_random_bits(seed, (uint64_t)j);
+        row[f.first] =
+            f.kind == FAR_COLUMN_NUMBER ? 3 * far_random_normal(seed, 100 + (uint64_t)j) : 0;
+        if (f.kind == FAR_COLUMN_WORD) {
+            row[f.first + (int64_t)(bits % (uint64_t)f.width)] = 1;
+        }
+    }
+}
+
+/* More combinations, levels and numbers than are tried in turn: no less than chance finds. */
+static void found_among_many_combinations(void **state)
+{
+    (void)state;
+    static const int shapes[][2] = {{0, SORTS}, {1, SORTS}, {NUMBERS, 1}};
+    for (int k = 0; k < COUNT(shapes); k++) {
+        far_frame *frame = wide_table(shapes[k][0], shapes[k][1]);
+        far_predictor *p = small_net(frame, "dense(7) ln relu dense", 2);
+        far_certificate *c = certified(p, NAN);
+        const far_bound *b = far_certificate_bound(c, 0);
+        const far_columns *columns = far_predictor_columns(p);
+        double row[WIDE], most = 0;
+        for (uint64_t i = 0; i < 2000; i++) {
+            random_row(columns, i, row);
+            assert_true(far_columns_is_row(columns, row, 0));
+            most = fmax(most, fabs(value_of(p, row)));
+        }
+        assert_int_equal(b->verdict, FAR_BOUNDED);
+        assert_true(far_columns_is_row(columns, b->at, b->at_infinity));
+        assert_true(b->sup_found >= most && b->sup_found <= b->tightest);
+        far_certificate_destroy(c);
+        far_predictor_destroy(p);
+        far_frame_destroy(frame);
+    }
+}
+
 static void directions_leave_categories_alone(void **state)
 {
     (void)state;
     far_frame *frame = mixed(true);
     for (int k = 0; k < 3; k++) {
         far_predictor *p = k == 0   ? model(frame, "dense relu dense")
-                           : k == 1 ? small_net(frame, "dense(7) relu dense", 6)
+                           : k == 1 ? small_net(frame, "dense(7) relu dense", 5)
                                     : line(frame, NAN);
         far_certificate *c = certified(p, 1000);
         const far_bound *b = far_certificate_bound(c, 0);
@@ -134,8 +232,22 @@ static void directions_leave_categories_alone(void **state)
         assert_true(far_columns_is_row(columns, b->row, 0));
         assert_true(fabs(value_of(p, b->row)) > 1000);
         far_certificate_destroy(c);
+        c = certified(p, NAN); /* no level, no row beyond it */
+        assert_int_equal(far_certificate_bound(c, 0)->verdict, FAR_UNBOUNDED);
+        assert_null(far_certificate_bound(c, 0)->row);
+        far_certificate_destroy(c);
         far_predictor_destroy(p);
     }
+    far_frame_destroy(frame);
+    frame = wide_table(1, SORTS); /* categories by chance */
+    far_predictor *p = line(frame, NAN);
+    far_certificate *c = certified(p, 1e5);
+    const far_bound *b = far_certificate_bound(c, 0);
+    assert_non_null(b->row);
+    assert_true(far_columns_is_row(far_predictor_columns(p), b->row, 0));
+    assert_true(fabs(value_of(p, b->row)) > 1e5);
+    far_certificate_destroy(c);
+    far_predictor_destroy(p);
     far_frame_destroy(frame);
 }
 
@@ -152,6 +264,44 @@ static void categories_alone_are_relaxed(void **state)
     assert_null(b->row);
     far_certificate_destroy(c);
     far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+static const far_predictor *asked;
+static far_certificate *proof;
+
+static far_status look_for_rows(void)
+{
+    far_certify_opts o = briefly(1000);
+    o.starts = 4;
+    o.seconds = 1e-9; /* one round */
+    return far_certificate_of_rows(ctx, asked, &o, proof);
+}
+
+/* On failure the certificate says what it said. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    far_frame *frame = mixed(true);
+    far_certify_opts o = briefly(1000);
+    for (int k = 0; k < 2; k++) {
+        far_predictor *p =
+            small_net(frame, k ? "dense(7) relu dense" : "dense(7) ln relu dense", 5);
+        must(p->ops->certify(ctx, p->self, &o, &proof));
+        asked = p;
+        fail_every_allocation(look_for_rows);
+        const far_bound *b = far_certificate_bound(proof, 0);
+        const double *row = k ? b->row : b->at;
+        assert_true(row && far_columns_is_row(far_predictor_columns(p), row, !k && b->at_infinity));
+        far_certificate_destroy(proof);
+        must(p->ops->certify(ctx, p->self, &o, &proof));
+        ear.only = "categories";
+        ear.stop_at = ear.calls + 1;
+        assert_int_equal(look_for_rows(), k ? FAR_OK : FAR_ERR_CANCELLED);
+        ear = (listener){0};
+        far_certificate_destroy(proof);
+        far_predictor_destroy(p);
+    }
     far_frame_destroy(frame);
 }
 
@@ -183,9 +333,9 @@ static void columns_tell_their_features(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(found_is_the_largest_row),
-        TEST(directions_leave_categories_alone),
-        TEST(categories_alone_are_relaxed),
+        TEST(found_is_the_largest_row),      TEST(found_is_the_largest_row_of_many_networks),
+        TEST(found_among_many_combinations), TEST(directions_leave_categories_alone),
+        TEST(categories_alone_are_relaxed),  TEST(every_allocation_may_fail),
         TEST(columns_tell_their_features),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,7 +155,8 @@ static void lay_out(const far_piece *p, table_layout *layout)
         int64_t least = format_width(p->formats[j]), width = p->heads[j] ? column_width(p, j) : 0;
         widths[j] = p->heads[j] && least > width ? least : width;
     }
-    for (int64_t j = 0; table_width(p, layout) > TABLE_WIDTH && j < p->cols; j++) {
+    bool narrow = table_width(p, layout) > TABLE_WIDTH;
+    for (int64_t j = 0; narrow && j < p->cols; j++) {
         widths[j] = p->heads[j] ? column_width(p, j) : 0;
     }
     int64_t texts = widest_texts(p, widths);

@@ -287,9 +287,16 @@ static int write_array(job *j)
 
 static int write_result(job *j)
 {
-    return is_array(j->args.output)
-               ? write_array(j)
-               : matrix_write(VERB, j->s.ctx, &j->result, "ntk", j->args.output);
+    if (is_array(j->args.output)) {
+        return write_array(j);
+    }
+    if (j->side > 1) {
+        session_say(&j->s,
+                    "csv does not say that %lld rows are one point: the verbs that read it need "
+                    "its table X beside it, or count each as a point; an .npz says it",
+                    (long long)j->side);
+    }
+    return matrix_write(VERB, j->s.ctx, &j->result, "ntk", j->args.output);
 }
 
 static int tell(job *j)

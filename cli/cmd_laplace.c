@@ -10,6 +10,8 @@
 
 #define VERB "laplace"
 
+const char *const METHOD_NAMES[] = {"auto", "ella", "exact", "diagonal", "kfac", "last-layer"};
+
 /* ---- the command line ---------------------------------------------------------------------- */
 
 #define AT(field) offsetof(laplace_args, field)
@@ -30,8 +32,13 @@ static const option OPTIONS[] = {
      "rows to predict and to score (the validation rows, else TRAIN)", 0, 0},
     {"--ood", 0, OPTION_TEXT, AT(ood), "FILE",
      "rows out of domain, to be told apart from those of --test", 0, 0},
+    {"--method", 0, OPTION_CHOICE, AT(method), METHOD_LIST,
+     "of the posterior: exact; by features (ella); the diagonal of the\n"
+     "curvature; Kronecker factors a layer; exact, of the last layer alone.\n"
+     "auto is exact for a small table, else ella",
+     0, 0},
     {"--exact", 0, OPTION_FLAG, AT(exact), NULL,
-     "without features: side P or rows times outputs, whichever is smaller", 0, 0},
+     "--method exact: side P or rows times outputs, whichever is smaller", 0, 0},
     {"--landmarks", 'M', OPTION_COUNT, AT(landmarks), "M",
      "landmarks that make features: pairs of a training point and an output", 1, INT32_MAX},
     {"--rank", 'K', OPTION_COUNT, AT(rank), "K", "features; 0 is all that the landmarks give", 0,
@@ -65,9 +72,8 @@ static const char USAGE[] =
 static const char ABOUT[] =
     "How sure the trained network NET is: its linearised Laplace approximation on its training "
     "rows\n"
-    "TRAIN, by K features of the tangent kernel (ELLA) or exactly. Outputs get a variance, and "
-    "the\n"
-    "network as it is (MAP) is scored beside them.";
+    "TRAIN, exactly, by K features of the tangent kernel (ELLA) or layer by layer. Outputs get a\n"
+    "variance, and the network as it is (MAP) is scored beside them.";
 static const char NOTES[] =
     "TRAIN, V, T and O are tables as for predict. A network that does not know its columns takes\n"
     "all but --target in their order, and classes as numbers from 0. Without validation rows "
@@ -116,9 +122,17 @@ static int check_forms(const command_line *line, laplace_args *a)
                                               "--residual-prior", "--paper"};
     const char *features = options_given_of(line, OF_FEATURES, 5);
     a->features_given = features != NULL;
-    if (a->exact && features) {
-        return usage_error(VERB, "%s is about features, and --exact has none", features);
+    if (a->exact && a->method != METHOD_AUTO && a->method != METHOD_EXACT) {
+        return usage_error(VERB, "--exact and --method %s do not go together",
+                           METHOD_NAMES[a->method]);
     }
+    a->method = a->exact ? METHOD_EXACT : a->method;
+    if (a->method > METHOD_ELLA && features) {
+        return usage_error(VERB, "%s is about features, and %s%s has none", features,
+                           a->exact ? "--exact" : "--method ",
+                           a->exact ? "" : METHOD_NAMES[a->method]);
+    }
+    a->features_given = a->features_given || a->method == METHOD_ELLA;
     if (a->residual && a->paper) {
         return usage_error(VERB, "--residual-prior and --paper do not go together");
     }
@@ -204,7 +218,7 @@ static void fill_options(laplace_job *j)
 {
     const laplace_args *a = &j->args;
     far_laplace_opts_init(&j->opts);
-    j->opts.method = a->exact ? FAR_LAPLACE_EXACT : FAR_LAPLACE_ELLA;
+    j->opts.method = a->method == METHOD_AUTO ? FAR_LAPLACE_ELLA : a->method - METHOD_ELLA;
     j->opts.landmarks = a->landmarks;
     j->opts.rank = a->rank;
     j->opts.balanced = a->balanced;

@@ -20,9 +20,13 @@ static const option OPTIONS[] = {
      "targets: the greys of this picture (PNG, PGM) on the grid", 0, 0},
     {"--bins", 0, OPTION_COUNT, AT(bins), "N", "bins of distance", 5, 100000},
     {"--step", 0, OPTION_NUMBER, AT(step), "H",
-     "finite-difference step of the jets, in the units of the points", 0, 0},
+     "finite-difference step of the jets, in the units of the points, which\n"
+     "are standardised if the network has standardised its inputs",
+     0, 0},
     {"--edges", 0, OPTION_NUMBER, AT(edges), "PART",
-     "which part of the points are edges: where the targets are steepest", 0, 0},
+     "which part of the points are edges: where the targets are steepest\n"
+     "(fewer where slopes at the limit are equal)",
+     0, 0},
     {"--width", 0, OPTION_NUMBER, AT(width), "W",
      "of the Gaussian kernel of the targets that CKA compares with", 0, 0},
     {"--output", 'o', OPTION_TEXT, AT(output), "FILE",

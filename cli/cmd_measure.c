@@ -205,6 +205,9 @@ static int apply(job *j)
                             .targets = k->targets.data ? &k->targets : NULL,
                             .values = k->values.data ? &k->values : NULL,
                             .coordinates = k->x.data ? &k->x : NULL};
+    if (k->net) {
+        in.loss = far_columns_describe(far_net_columns(k->net)).loss;
+    }
     j->numbers = calloc((size_t)j->total + 1, sizeof *j->numbers);
     if (!j->numbers) {
         return failure(VERB, "out of memory");

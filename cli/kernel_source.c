@@ -1,8 +1,10 @@
+#define _GNU_SOURCE
 #include "kernel_source.h"
 #include "layers.h"
 #include "subject.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -504,6 +506,25 @@ static int check_classes(session *s, const dataset *d, const choice *c)
     return EXIT_DONE;
 }
 
+/* A column of words that has become several: NAME_WORD each. */
+static int name_targets(session *s, const dataset *d, const choice *c, source *k)
+{
+    k->target_names = calloc((size_t)c->width + 1, sizeof *k->target_names);
+    for (int64_t i = 0; k->target_names && i < c->count; i++) {
+        const char *name = far_frame_name(d->frame, c->cols[i]);
+        int64_t width = column_width(d, c->cols[i], c->indicators);
+        for (int64_t w = 0; w < width; w++) {
+            const char *word = width > 1 ? far_frame_level(d->frame, c->cols[i], w) : "";
+            char **at = &k->target_names[k->target_count];
+            if (asprintf(at, "%s%s%s", name, width > 1 ? "_" : "", word) < 0) {
+                return failure(s->verb, "out of memory");
+            }
+            k->target_count++;
+        }
+    }
+    return k->target_names ? EXIT_DONE : failure(s->verb, "out of memory");
+}
+
 static int read_targets(session *s, const source_args *a, source *k)
 {
     choice c = {.indicators = k->net ? far_net_describe(k->net).outputs : 0};
@@ -515,8 +536,7 @@ static int read_targets(session *s, const source_args *a, source *k)
     code = code == EXIT_DONE ? choose_columns(s, table, a->target, "--target", NULL, &c) : code;
     code = code == EXIT_DONE ? check_classes(s, table, &c) : code;
     code = code == EXIT_DONE ? put_columns(s, table, &c, &k->targets) : code;
-    k->target_name =
-        code == EXIT_DONE && c.count == 1 ? far_frame_name(table->frame, c.cols[0]) : NULL;
+    code = code == EXIT_DONE ? name_targets(s, table, &c, k) : code;
     free(c.cols);
     return code;
 }
@@ -717,6 +737,29 @@ void source_to_table(const source *k, bool centred, far_mat *m)
     }
 }
 
+bool source_standardised(const source *k, bool inputs)
+{
+    if (!k->net || !far_net_describe(k->net).scaled) {
+        return false;
+    }
+    far_scaling s = far_net_scaling(k->net);
+    far_mat centre = inputs ? s.input_centre : s.output_centre;
+    far_mat scale = inputs ? s.input_scale : s.output_scale;
+    for (int64_t i = 0; i < centre.cols; i++) {
+        if (mat_get(&centre, 0, i) != 0 || mat_get(&scale, 0, i) != 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *source_target(const source *k, int64_t cols, int64_t col)
+{
+    int64_t at = cols == 1 && k->net && k->opts.outputs == FAR_NTK_ONE ? k->opts.output : col;
+    bool known = cols == k->target_count || (cols == 1 && at < k->target_count);
+    return known ? k->target_names[at] : NULL;
+}
+
 /* ---- the table of a matrix ------------------------------------------------------------------- */
 
 static int check_table_rows(session *s, const source *k)
@@ -808,6 +851,10 @@ int source_check_power(session *s, const source_args *a, const source *k, const 
 
 void source_free(source *k)
 {
+    for (int64_t i = 0; i < k->target_count; i++) {
+        free(k->target_names[i]);
+    }
+    free(k->target_names);
     far_view_destroy(k->view);
     free(k->matrix.data);
     free(k->x.data);

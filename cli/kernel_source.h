@@ -46,7 +46,8 @@ typedef struct source {
     unsigned char *layers;
     far_ntk_opts opts;                  /* of the network */
     far_mat matrix, x, targets, values; /* x: one row a point. No data: not there */
-    const char *target_name;            /* of its one column; NULL: several, or none */
+    char **target_names;                /* of the columns of targets, as they were read */
+    int64_t target_count;
     far_view *view;
 } source;
 
@@ -64,6 +65,10 @@ int source_cross(session *s, const source_args *a, source *k, const char *table,
 /* Values in the rows of the kernel become a row for each point; a network's are in the units of its
  * targets then. centred: values; not: differences of such. */
 void source_to_table(const source *k, bool centred, far_mat *values);
+/* Whether the network has standardised its inputs, or its targets. */
+bool source_standardised(const source *k, bool inputs);
+/* What column col of such a table of cols columns is of; NULL: not known. */
+const char *source_target(const source *k, int64_t cols, int64_t col);
 
 /* Fails in words, behind "PLACE: ", if the kernel has no power law: smooth activations. Of a matrix
  * nothing is known. */

@@ -11,12 +11,15 @@
 
 #define LIKELIHOOD_LIST "auto|gaussian|softmax|bernoulli"
 enum { LIKELIHOOD_AUTO = 0 }; /* the others are far_likelihood + 1 */
+#define METHOD_LIST "auto|ella|exact|diagonal|kfac|last-layer"
+enum { METHOD_AUTO, METHOD_ELLA, METHOD_EXACT }; /* from METHOD_ELLA on far_laplace_method + 1 */
+extern const char *const METHOD_NAMES[];
 
 typedef struct laplace_args {
     const char *net, *arch, *target, *where, *val, *test, *ood, *output;
     const char *train; /* the operand */
     table_args table;
-    int likelihood;
+    int likelihood, method;
     double val_part, prior, noise, memory; /* NAN (memory: 0): not given */
     int64_t landmarks, rank, samples, seed;
     bool exact, balanced, residual, paper, choose, probit;

@@ -93,15 +93,20 @@ static int find_noise(laplace_job *j)
 
 /* ---- the posterior ------------------------------------------------------------------------- */
 
+static bool features(const laplace_job *j)
+{
+    return j->opts.method == FAR_LAPLACE_ELLA;
+}
+
 static bool chooses(const laplace_job *j)
 {
     const laplace_args *a = &j->args;
-    return j->val.name && (a->choose || !a->prior_given || (!a->exact && !a->rank_given));
+    return j->val.name && (a->choose || !a->prior_given || (features(j) && !a->rank_given));
 }
 
 static bool chooses_rank(const laplace_job *j)
 {
-    return chooses(j) && !j->args.exact && (j->args.choose || !j->args.rank_given);
+    return chooses(j) && features(j) && (j->args.choose || !j->args.rank_given);
 }
 
 /* All features that memory has room for; the choice takes what is best of them. */
@@ -211,19 +216,18 @@ int laplace_fit(laplace_job *j)
     int code = find_noise(j);
     far_status st = FAR_OK;
     code = code == EXIT_DONE ? check_tuning(j) : code;
-    if (tunes(j) && !j->args.features_given && is_small(j)) {
-        j->args.exact = true;
+    if (tunes(j) && j->args.method == METHOD_AUTO && !j->args.features_given && is_small(j)) {
         j->opts.method = FAR_LAPLACE_EXACT;
     }
     j->opts.labels = j->args.balanced ? j->train.labels : NULL;
-    if (code == EXIT_DONE && j->args.exact) {
+    if (code == EXIT_DONE && j->opts.method == FAR_LAPLACE_EXACT) {
         code = check_exact(j);
     }
     if (code != EXIT_DONE) {
         return code;
     }
     interrupts_hold();
-    if ((chooses_rank(j) || (tunes(j) && !j->args.exact)) && !j->args.rank_given) {
+    if ((chooses_rank(j) || (tunes(j) && features(j))) && !j->args.rank_given) {
         st = widest_rank(j);
     }
     st =

@@ -124,6 +124,25 @@ static void tell_features(far_result *r, const laplace_job *j, const far_laplace
     far_result_count(r, "side", i->side, NULL, NULL);
 }
 
+static void tell_system(far_result *r, const far_laplace_info *i)
+{
+    const char *name = METHOD_NAMES[i->method + METHOD_ELLA];
+    long long side = (long long)i->side;
+    if (i->method == FAR_LAPLACE_EXACT) {
+        far_result_text(r, "method", name, "posterior", "exact, a system of side %lld (%s)", side,
+                        i->system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
+    } else if (i->method == FAR_LAPLACE_LAST_LAYER) {
+        far_result_text(r, "method", name, "posterior",
+                        "exact, of the %lld weights of the last layer; the others count as known",
+                        side);
+    } else {
+        far_result_text(
+            r, "method", name, "posterior", "%s of the curvature, %lld parameters",
+            i->method == FAR_LAPLACE_KFAC ? "Kronecker factors a layer" : "the diagonal", side);
+    }
+    far_result_count(r, "side", i->side, NULL, NULL);
+}
+
 static double validation_nll(const laplace_job *j)
 {
     return laplace_classifies(j) ? j->choice.nll : raw_nll(j, j->choice.nll);
@@ -159,11 +178,10 @@ static void tell_prior(far_result *r, const laplace_job *j, const far_laplace_in
 
 static const char *form_name(const laplace_job *j, form f)
 {
-    bool exact = j->args.exact;
+    static const char *const NAMES[] = {"ELLA", "exact", "diagonal", "KFAC", "last layer"};
     return f == FORM_MAP                      ? "MAP"
            : f == FORM_PAPER || j->args.paper ? "as published"
-           : exact                            ? "exact"
-                                              : "ELLA";
+                                              : NAMES[j->opts.method];
 }
 
 typedef double (*pick_fn)(const laplace_job *j, const verdicts *v);
@@ -320,10 +338,7 @@ int laplace_tell(laplace_job *j)
     if (i.method == FAR_LAPLACE_ELLA) {
         tell_features(r, j, &i);
     } else {
-        far_result_text(r, "method", "exact", "posterior", "exact, a system of side %lld (%s)",
-                        (long long)i.side,
-                        i.system == FAR_LAPLACE_PARAMETERS ? "parameters" : "rows times outputs");
-        far_result_count(r, "side", i.side, NULL, NULL);
+        tell_system(r, &i);
     }
     tell_prior(r, j, &i);
     tell_scores(r, j);

@@ -47,11 +47,12 @@ typedef struct local_job {
     int64_t *counts;
     far_local curve;
     double largest; /* eigenvalue of K / N */
-    double first_cosine, magma, auc, slope_correlation, cka;
-    double spacing;      /* the least distance of two points */
-    bool grid;           /* the points are a full grid */
-    int64_t flat;        /* points without a Cauchy model */
-    double reach_agrees; /* correlation of measured and model */
+    double first_cosine, auc, slope_correlation, cka;
+    double magma, magma_jets; /* over the grid, as `measure` has it; of the jets. NAN: none */
+    double spacing;           /* the least distance of two points */
+    bool grid;                /* the points are a full grid */
+    int64_t flat;             /* points without a Cauchy model */
+    double reach_agrees;      /* correlation of measured and model */
     double least_agrees;
 } local_job;
 

@@ -163,7 +163,7 @@ static int measure_model(local_job *j)
     for (int64_t i = 0; st == FAR_OK && i < j->n; i++) {
         st = model_point(j, i);
     }
-    st = st == FAR_OK ? far_local_magma(j->s.ctx, &j->a2, &j->gradient, &j->magma) : st;
+    st = st == FAR_OK ? far_local_magma(j->s.ctx, &j->a2, &j->gradient, &j->magma_jets) : st;
     j->reach_agrees = agreement(j, MAP_REACH, MAP_REACH_MODEL);
     j->least_agrees = agreement(j, MAP_LEAST, MAP_LEAST_MODEL);
     return st == FAR_OK ? EXIT_DONE : failed(j);
@@ -246,7 +246,7 @@ int local_measure(local_job *j)
 {
     j->n = j->kernel.x.rows;
     j->d = j->kernel.x.cols;
-    j->magma = j->auc = j->slope_correlation = j->cka = NAN;
+    j->magma = j->magma_jets = j->auc = j->slope_correlation = j->cka = NAN;
     j->reach_agrees = j->least_agrees = NAN;
     int code = check_kernel(j);
     code = code == EXIT_DONE ? allocate(j) : code;
@@ -258,9 +258,8 @@ int local_measure(local_job *j)
     }
     j->spacing = least_distance(&j->kernel.x);
     j->grid = is_grid(j);
-    if (j->kernel.net || j->kernel.kernel) {
-        code = measure_model(j);
-    } else if (j->grid && measure_by_name(j, "magma", &j->magma) != FAR_OK) {
+    code = j->kernel.net || j->kernel.kernel ? measure_model(j) : EXIT_DONE;
+    if (code == EXIT_DONE && j->grid && measure_by_name(j, "magma", &j->magma) != FAR_OK) {
         code = failed(j);
     }
     if (code == EXIT_DONE && j->image.data && measure_image(j) != FAR_OK) {
@@ -311,7 +310,7 @@ static bool is_taken(const char *name)
 /* Targets are called as their column. */
 static const char *target_name(const local_job *j)
 {
-    const char *name = j->kernel.target_name;
+    const char *name = j->kernel.target_count == 1 ? j->kernel.target_names[0] : NULL;
     return name && !is_taken(name) ? name : MAP_NAMES[MAP_IMAGE];
 }
 

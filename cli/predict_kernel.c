@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "predict_kernel.h"
 #include "report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,16 +108,17 @@ static int read_descent(predict_kernel_args *a)
     return OPTIONS_OK;
 }
 
-static int read_filter(predict_kernel_args *a)
+static int read_filter(const command_line *line, predict_kernel_args *a)
 {
+    bool timed = options_given(line, "--time");
     far_spectral_init(&a->filter);
     a->filter.ridge = isnan(a->ridge) ? 0 : a->ridge;
     a->filter.time = a->time;
-    if (isnan(a->ridge) && isinf(a->time) && !a->gd) {
+    if (isnan(a->ridge) && !timed && !a->gd) {
         return usage_error(VERB, "trained how? --ridge R, --time T or --gd RATE,STEPS (--ridge 0 "
                                  "interpolates)");
     }
-    if (a->gd && !isinf(a->time)) {
+    if (a->gd && timed) {
         return usage_error(VERB, "--gd does not go with --time");
     }
     return a->gd ? read_descent(a) : OPTIONS_OK;
@@ -190,12 +193,13 @@ int predict_kernel_check(const command_line *line, predict_kernel_args *a)
                            here,
                            strcmp(other, "--steps") == 0 ? "; descent is --gd RATE,STEPS" : "");
     }
+    a->outputs_given = options_given(line, "--outputs");
     a->source.values = a->f0 && strcmp(a->f0, "none") != 0 ? a->f0 : NULL;
     int code = source_check_usage(line, &a->source);
     code = code == OPTIONS_OK
                ? source_check_needs(VERB, &a->source, FAR_NEED_TARGETS, "a kernel alone")
                : code;
-    code = code == OPTIONS_OK ? read_filter(a) : code;
+    code = code == OPTIONS_OK ? read_filter(line, a) : code;
     code = code == OPTIONS_OK ? check_new_points(a) : code;
     code = code == OPTIONS_OK && a->curve ? read_curve(a) : code;
     return code == OPTIONS_OK ? check_files(a) : code;
@@ -423,43 +427,49 @@ static int predict_new(job *j)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-enum { NAME_BYTES = 40 };
-
-/* The columns of m as NAME, or NAME_1, NAME_2, ... */
-static void add_columns(result_column *columns, char (*names)[NAME_BYTES], int64_t *count,
-                        const char *name, const far_mat *m)
+/* The columns of m: BEFORE and the name of their target, or its number. */
+static void add_columns(const job *j, result_column *columns, int64_t *count, const char *before,
+                        const far_mat *m)
 {
     for (int64_t k = 0; k < m->cols; k++) {
-        char *at = names[*count];
-        if (m->cols == 1) {
-            snprintf(at, NAME_BYTES, "%s", name);
-        } else {
-            snprintf(at, NAME_BYTES, "%s_%lld", name, (long long)k + 1);
-        }
-        columns[(*count)++] = (result_column){.name = at, .values = *m, .col = k};
+        const char *name = source_target(&j->kernel, m->cols, k);
+        result_column *c = &columns[(*count)++];
+        *c = (result_column){.values = *m, .col = k};
+        int length = name ? asprintf(&c->name, "%s%s", before, name)
+                          : asprintf(&c->name, "%s%lld", before, (long long)k + 1);
+        c->name = length < 0 ? NULL : c->name;
     }
+}
+
+static int write_columns(job *j, const result_column *columns, int64_t count)
+{
+    const far_mat *m = j->predicted.data ? &j->predicted : &j->fitted;
+    for (int64_t k = 0; k < count; k++) {
+        if (!columns[k].name) {
+            return failure(VERB, "out of memory");
+        }
+    }
+    return columns_write(VERB, j->s.ctx, columns, count, m->rows, "prediction", j->args->output);
 }
 
 static int write_output(job *j)
 {
     int64_t count = 0, room = 2 * j->fitted.cols + j->predicted.cols;
     result_column *columns = calloc((size_t)room, sizeof *columns);
-    char(*names)[NAME_BYTES] = calloc((size_t)room, sizeof *names);
-    bool new = j->predicted.data != NULL;
-    int code = columns && names ? EXIT_DONE : failure(VERB, "out of memory");
-    if (code == EXIT_DONE && new) {
-        add_columns(columns, names, &count, "prediction", &j->predicted);
-    } else if (code == EXIT_DONE) {
-        add_columns(columns, names, &count, "fitted", &j->fitted);
-        add_columns(columns, names, &count, "residual", &j->residuals);
+    if (!columns) {
+        return failure(VERB, "out of memory");
     }
-    if (code == EXIT_DONE) {
-        code =
-            columns_write(VERB, j->s.ctx, columns, count, new ? j->predicted.rows : j->fitted.rows,
-                          "prediction", j->args->output);
+    if (j->predicted.data) {
+        add_columns(j, columns, &count, "", &j->predicted);
+    } else {
+        add_columns(j, columns, &count, "fitted_", &j->fitted);
+        add_columns(j, columns, &count, "residual_", &j->residuals);
+    }
+    int code = write_columns(j, columns, count);
+    for (int64_t k = 0; k < count; k++) {
+        free(columns[k].name);
     }
     free(columns);
-    free(names);
     return code;
 }
 
@@ -503,7 +513,8 @@ static void tell_filter(far_result *r, const job *j)
 static void tell_fit(far_result *r, const job *j)
 {
     bool ridge = j->args->filter.ridge > 0;
-    far_result_number(r, "residual", j->residual, "residual", "%.6g, |y - f|", j->residual);
+    far_result_number(r, "residual", j->residual, "residual", "%.6g, |y - f|%s", j->residual,
+                      source_standardised(&j->kernel, false) ? " of standardised targets" : "");
     far_result_number(r, "ridge_residual", j->ridge_residual, ridge ? "  of ridge" : "  at the end",
                       "%.6g, %s", j->ridge_residual,
                       ridge ? "|ridge (K + ridge I)^-1 (y - f0)|"
@@ -573,6 +584,17 @@ static int tell(job *j)
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
+/* The mean of the kernels trains each output by itself, which the network does not do. */
+static void warn_of_mean(const job *j)
+{
+    const far_net *net = j->kernel.net;
+    if (net && far_net_describe(net).outputs > 1 && j->kernel.opts.outputs == FAR_NTK_TRACE &&
+        !j->args->outputs_given) {
+        session_say(&j->s, "of several outputs their mean kernel trains each by itself; "
+                           "--outputs full is the network linearised");
+    }
+}
+
 static int compute(job *j)
 {
     const predict_kernel_args *a = j->args;
@@ -583,6 +605,7 @@ static int compute(job *j)
         return code;
     }
     j->info = far_view_describe(j->kernel.view);
+    warn_of_mean(j);
     code = fit_kernel(j);
     code = code == EXIT_DONE && (a->cross || a->at) ? predict_new(j) : code;
     return code == EXIT_DONE && a->curve ? measure_curve(j) : code;

@@ -17,6 +17,7 @@ typedef struct predict_kernel_args {
     far_spectral filter;
     double from, to; /* of the curve */
     int64_t count;
+    bool outputs_given;
 } predict_kernel_args;
 
 /* Their options; the verb has its predict_kernel_args at offset. */

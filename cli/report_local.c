@@ -164,8 +164,11 @@ static void tell_numbers(far_result *r, const local_job *j)
 {
     const far_local *c = &j->curve;
     far_result_flag(r, "grid", j->grid, NULL, NULL);
-    far_result_number(r, "spacing", j->spacing, "points", "%lld of %lld coordinates%s, %.4g apart",
-                      (long long)j->n, (long long)j->d, j->grid ? ", a full grid" : "", j->spacing);
+    bool scaled = source_standardised(&j->kernel, true);
+    far_result_number(r, "spacing", j->spacing, "points",
+                      "%lld of %lld coordinates%s, %.4g apart%s", (long long)j->n, (long long)j->d,
+                      j->grid ? ", a full grid" : "", j->spacing,
+                      scaled ? "; distances are of standardised inputs" : "");
     far_result_number(r, "bin", c->spacing, NULL, NULL);
 #define NUMBER(key, value, label, what)                                                            \
     far_result_number(r, key, value, label, "%-12.6g " what, value)
@@ -174,7 +177,10 @@ static void tell_numbers(far_result *r, const local_job *j)
     NUMBER("min_c", c->min_c, "min C", "the least of all pairs");
     NUMBER("lambda", j->largest, "lambda", "largest eigenvalue of K / N");
     NUMBER("v0cos", j->first_cosine, "cos(v0, K 1)", "the first eigenvector and the row sums");
-    NUMBER("magma", j->magma, isnan(j->magma) ? NULL : "MAG-Ma", "|mean of grad log |g||");
+    NUMBER("magma", j->magma, isnan(j->magma) ? NULL : "MAG-Ma",
+           "|mean of grad log |g||, by differences over the grid");
+    NUMBER("magma_jets", j->magma_jets, isnan(j->magma_jets) ? NULL : "  jets",
+           "the same by derivatives of the kernel");
 }
 
 static void tell_targets(far_result *r, const local_job *j)

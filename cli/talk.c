@@ -64,6 +64,7 @@ static const struct {
     {"linearized", "--linearized"},
     {"loss", "--loss"},
     {"memory", "--memory"},
+    {"outputs", "--outputs"},
     {"packed", "--packed"},
     {"param", "--param"},
     {"ridge", "--ridge"},

@@ -46,7 +46,7 @@ set(FAR_SOURCES
     src/nonlinear/ln_line.c src/nonlinear/ln_plane.c src/nonlinear/ln_sample.c
     src/nonlinear/net_hessian.c src/nonlinear/net_start.c src/nonlinear/ssr.c
     src/nonlinear/whiten.c
-    src/laplace/laplace.c src/laplace/laplace_choose.c src/laplace/laplace_classes.c
+    src/laplace/laplace.c src/laplace/laplace_blocks.c src/laplace/laplace_choose.c src/laplace/laplace_classes.c
     src/laplace/laplace_ella.c src/laplace/laplace_estimate.c
     src/laplace/laplace_evidence.c src/laplace/laplace_exact.c
     src/laplace/laplace_landmarks.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c

@@ -72,6 +72,7 @@ _farfield_value() {
     --gd | --curve) ;;
     --correlation | -c | --image) _farfield_files "$2" ;;
     --grid | -g | --bins | --step | --edges | --size) ;;
+    --method) _farfield_words "$2" "auto ella exact diagonal kfac last-layer" ;;
     --likelihood) _farfield_words "$2" "auto gaussian softmax bernoulli" ;;
     --val-part | --landmarks | -M | --rank | -K | --prior | --noise | --mc) ;;
     --theory) _farfield_words "$2" "d= q= target=indicator target=network kernel=nngp on=sphere" ;;
@@ -170,8 +171,8 @@ _farfield() {
             $source $common"
         ;;
     laplace:-*)
-        _farfield_words "$word" "--net --arch --target --where $table --val --val-part --test --ood --exact
-            --landmarks --rank --balanced --prior --noise --residual-prior --paper --likelihood
+        _farfield_words "$word" "--net --arch --target --where $table --val --val-part --test --ood --method
+            --exact --landmarks --rank --balanced --prior --noise --residual-prior --paper --likelihood
             --choose --probit --mc --seed --memory --report $common"
         ;;
     lnnet:*) _farfield_lnnet "$word" ;;

@@ -1,7 +1,8 @@
 /*
  * farfield/laplace.h: how sure a trained network is: its linearised Laplace approximation.
  *
- *     far_laplace_fit          exact, or by a few features (ELLA), on the training inputs
+ *     far_laplace_fit          exact, by a few features (ELLA), or layer by layer, on the training
+ *                              inputs
  *     far_laplace_predict      mean and covariance of the outputs at new points
  *     far_laplace_tune         prior and noise variance, by the marginal likelihood
  *     far_laplace_choose       number of features and prior variance, on validation rows
@@ -37,6 +38,15 @@
  * it variances are at most the exact ones, and often far below. With it the formula is exact when
  * the features span all training rows (M = NC, K = their rank). It is on by default.
  *
+ * Layer by layer, sum_i J_i' Lam_i J_i is replaced by something cheaper:
+ *
+ *     diagonal    its diagonal
+ *     KFAC        a block a layer, 1/N (sum_i a_i a_i') x (sum_i D_i' Lam_i D_i), a_i the layer's
+ *                 inputs and a constant for its bias, D_i the gradients of the outputs by what it
+ *                 gives (Martens and Grosse 2015; Ritter, Botev and Barber 2018); a norm's gain and
+ *                 shift are one block, which is exact
+ *     last layer  the exact posterior of the last dense layer, all other weights as they are
+ *
  * Everything is float64 and in the network's own units (see farfield/net.h); inputs are finite.
  * Same bits for every call with the same arguments. Matrices that are outputs must not overlap
  * inputs.
@@ -59,7 +69,10 @@ typedef enum far_likelihood {
 
 typedef enum far_laplace_method {
     FAR_LAPLACE_ELLA = 0,
-    FAR_LAPLACE_EXACT = 1 /* whichever system is smaller */
+    FAR_LAPLACE_EXACT = 1, /* whichever system is smaller */
+    FAR_LAPLACE_DIAGONAL = 2,
+    FAR_LAPLACE_KFAC = 3,
+    FAR_LAPLACE_LAST_LAYER = 4
 } far_laplace_method;
 
 typedef enum far_laplace_system {
@@ -67,7 +80,9 @@ typedef enum far_laplace_system {
     FAR_LAPLACE_PARAMETERS = 1, /* P x P */
     FAR_LAPLACE_ROWS = 2,       /* NC x NC; digits are lost where the data leave less than 1e-6 of
                                    the prior variance */
-    FAR_LAPLACE_FEATURES = 3    /* K x K: what ELLA solves; only described, not chosen */
+    FAR_LAPLACE_FEATURES = 3,   /* K x K: what ELLA solves; only described, not chosen */
+    FAR_LAPLACE_BLOCKS = 4      /* of the methods layer by layer; only described. P numbers, or for
+                                   the last layer a system of its weights */
 } far_laplace_system;
 
 typedef struct far_laplace_opts {
@@ -98,7 +113,7 @@ typedef struct far_laplace_cost {
     double bytes;
     far_laplace_system system;
     int32_t fits; /* 1: within the budget */
-    int64_t side; /* P, NC or K */
+    int64_t side; /* P, NC, K, or the weights of the last layer */
 } far_laplace_cost;
 FAR_API FAR_NODISCARD far_status far_laplace_estimate(far_ctx *ctx, const far_net *net, int64_t n,
                                                       const far_laplace_opts *opts,
@@ -113,7 +128,7 @@ typedef struct far_laplace far_laplace; /* opaque; borrows only the context */
  * gradient is 0. FAR_ERR_BUDGET: beyond the memory budget. FAR_ERR_SINGULAR: prior times data is
  * too large for the digits there are; try a smaller prior.
  * Cost. Exact: NC P^2 or (NC)^2 (widths + NC). ELLA: M^2 widths + M^3 + K vjps of M rows + K jvps
- * of N rows + NC K^2. */
+ * of N rows + NC K^2. Diagonal NC P; KFAC NC widths^2 + widths^3; last layer NC (its weights)^2. */
 FAR_API FAR_NODISCARD far_status far_laplace_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
                                                  const far_laplace_opts *opts, far_laplace **out);
 FAR_API void far_laplace_destroy(far_laplace *la); /* NULL is fine */
@@ -124,9 +139,9 @@ typedef struct far_laplace_info {
     far_likelihood likelihood;
     far_laplace_system system;
     int32_t residual_prior;
-    int64_t side;      /* of the system: P, NC, or K */
-    int64_t landmarks; /* M; 0 for exact */
-    int64_t rank;      /* K in use; 0 for exact */
+    int64_t side;      /* of the system: P, NC, K, or the weights of the last layer */
+    int64_t landmarks; /* M; 0 but for ELLA */
+    int64_t rank;      /* K in use; 0 but for ELLA */
     int64_t rank_most; /* K of the fit: at most what was asked for, and what the landmarks have */
     double prior, noise;
     double effective; /* parameters that the data decide, sum g / (g + 1 / s0^2) over eigenvalues g
@@ -136,10 +151,10 @@ typedef struct far_laplace_info {
 FAR_API far_laplace_info far_laplace_describe(const far_laplace *la);
 
 /* Another prior variance, and for ELLA the `rank` first features of those fitted (0: as it is; must
- * be 0 for exact). No pass over the data; on failure nothing changes. */
+ * be 0 for the others). No pass over the data; on failure nothing changes. */
 FAR_API FAR_NODISCARD far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank,
                                                  double prior);
-/* Whether ELLA adds the prior of what is no feature; FAR_ERR_ARG for exact. */
+/* Whether ELLA adds the prior of what is no feature; FAR_ERR_ARG for the others. */
 FAR_API FAR_NODISCARD far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la,
                                                           int32_t on);
 
@@ -226,8 +241,9 @@ typedef struct far_laplace_evidence {
  * likelihood of the training rows x and their targets y (n x C; NULL for classes); la is then set
  * to them. For a regression it is that of the network linearised at its weights p, y - net(x) + J p
  * ~ N(0, s0^2 J J' + noise I), which needs no optimum; the noise is at least the mean square of the
- * network's residuals. For classes it is Laplace's approximation with |p|^2 / (2 s0^2). The rank
- * stays. Progress "evidence". */
+ * network's residuals; of the last layer J and p are its own. For classes, and for diagonal and
+ * KFAC, it is Laplace's approximation with |p|^2 / (2 s0^2). The rank stays. Progress "evidence".
+ */
 FAR_API FAR_NODISCARD far_status far_laplace_tune(far_ctx *ctx, far_laplace *la, const far_mat *x,
                                                   const far_mat *y, int32_t keep_noise,
                                                   far_laplace_evidence *out);
@@ -235,19 +251,19 @@ FAR_API FAR_NODISCARD far_status far_laplace_tune(far_ctx *ctx, far_laplace *la,
 typedef struct far_laplace_grid {
     size_t size;          /* set by far_laplace_grid_init */
     const int64_t *ranks; /* each from 1 to rank_most; NULL (default): 5, 10, 20, 50, 100, ...
-                             below rank_most, and rank_most. Not for exact */
+                             below rank_most, and rank_most. For ELLA alone */
     int64_t rank_count;
     const double *priors; /* NULL (default): 1e-4 to 1e2, two a decade */
     int64_t prior_count;
     far_probability_opts probability; /* how classes are scored */
-    double *nll; /* room for rank_count x prior_count scores (1 x prior_count for exact); needs
-                    ranks (but for exact) and priors. NULL (default): not wanted */
+    double *nll; /* room for rank_count x prior_count scores (1 x prior_count but for ELLA); needs
+                    ranks (of ELLA) and priors. NULL (default): not wanted */
 } far_laplace_grid;
 
 FAR_API void far_laplace_grid_init(far_laplace_grid *grid);
 
 typedef struct far_laplace_choice {
-    int64_t rank; /* 0 for exact */
+    int64_t rank; /* 0 but for ELLA */
     double prior, nll;
     int32_t edge; /* 1: the best prior is at an end of the grid; a wider one may do better */
 } far_laplace_choice;

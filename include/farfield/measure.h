@@ -397,6 +397,8 @@ FAR_API void far_measure_label(const far_measure *m, int64_t i, char label[FAR_M
 typedef struct far_measure_input {
     far_view *view;
     const far_mat *targets, *values, *coordinates;
+    far_loss loss; /* that values are trained with; 0 is FAR_LOSS_MSE. Of BCE and CE they are
+                      logits, and "loss" and "sigma" are of its cross-entropy */
 } far_measure_input;
 
 /* out: the numbers of all measures, one behind the other. One decomposition serves them all. A

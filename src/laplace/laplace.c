@@ -10,6 +10,7 @@ void far_laplace_destroy(far_laplace *la)
         far_posterior_destroy(ctx, la->posterior);
         far_root_clear(ctx, &la->root);
         far_free(ctx, la->matrix.data);
+        far_blocks_clear(la);
         far_free(ctx, la->basis);
         far_free(ctx, la->x);
         far_net_destroy(la->net);
@@ -21,10 +22,16 @@ static double bytes_held(const far_laplace *la)
 {
     const far_laplace_info *i = &la->info;
     double numbers = (double)la->matrix.rows * (double)la->matrix.cols + (double)i->parameters;
+    numbers += la->values ? 2 * (double)i->side : 0;
+    for (int64_t l = 0; l < la->block_count; l++) {
+        const far_block *b = &la->blocks[l];
+        numbers += b->left ? (double)(b->inputs * b->inputs + b->gradients * b->gradients) : 0;
+    }
     numbers += la->basis ? (double)i->rank_most * (double)i->parameters : 0;
     numbers += la->x ? (double)i->rows * (double)la->net->info.inputs : 0;
     numbers += la->root.q ? (double)i->rows * (double)i->outputs : 0;
-    return (double)sizeof(double) * numbers + far_system_diagnostics(la->posterior->system).bytes;
+    const far_system *system = la->posterior->system;
+    return (double)sizeof(double) * numbers + (system ? far_system_diagnostics(system).bytes : 0);
 }
 
 far_laplace_info far_laplace_describe(const far_laplace *la)
@@ -40,7 +47,7 @@ static far_status install(far_laplace *la, int64_t side, double prior)
     double effective;
     far_status st = FAR_OK;
     FAR_TRY(far_posterior_create(la, side, prior, &p));
-    FAR_TRY(far_posterior_effective(la->ctx, p, &effective));
+    FAR_TRY(far_posterior_effective(la, p, &effective));
     far_posterior_destroy(la->ctx, la->posterior);
     la->posterior = p;
     p = NULL;
@@ -80,7 +87,7 @@ far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank, double p
     }
     bool ella = la->info.system == FAR_LAPLACE_FEATURES;
     if (!ella && rank != 0) {
-        return far_fail(ctx, FAR_ERR_ARG, "an exact approximation has no rank; give 0");
+        return far_fail(ctx, FAR_ERR_ARG, "only ELLA has features; this one has no rank, give 0");
     }
     if (rank < 0 || rank > la->info.rank_most) {
         return far_fail(ctx, FAR_ERR_ARG, "rank %lld of an approximation with %lld features",
@@ -93,7 +100,7 @@ far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la, int32_t on)
 {
     far_status st = check_la(ctx, la);
     if (st == FAR_OK && la->info.system != FAR_LAPLACE_FEATURES) {
-        st = far_fail(ctx, FAR_ERR_ARG, "an exact approximation leaves nothing to a residual");
+        st = far_fail(ctx, FAR_ERR_ARG, "only ELLA leaves something to a residual");
     }
     if (st == FAR_OK) {
         la->info.residual_prior = on != 0;
@@ -148,6 +155,9 @@ static far_status fit(far_laplace *la, const far_mat *x, const far_laplace_opts 
         break;
     case FAR_LAPLACE_ROWS:
         FAR_TRY(far_laplace_fit_rows(la, x));
+        break;
+    case FAR_LAPLACE_BLOCKS:
+        FAR_TRY(far_laplace_fit_blocks(la, x));
         break;
     default:
         FAR_TRY(far_laplace_fit_features(la, x, opts));

@@ -28,8 +28,8 @@ typedef struct search {
     far_laplace_grid grid;
     int64_t ranks[RANKS_MOST];
     const int64_t *labels;
-    const far_mat *y;
-    far_projection projection;
+    const far_mat *x, *y;
+    far_projection projection; /* not of a diagonal system, which is as long as all weights */
     double *mean, *covariance, *probability;
     double *values, *weights; /* eigenvalues of a rank's matrix, and 1 / (g + 1 / s0^2) */
     double *vectors, *turned; /* its eigenvectors by columns, and by rows */
@@ -83,7 +83,7 @@ static far_status check_given(far_ctx *ctx, const far_laplace *la, const far_lap
         return far_fail(ctx, FAR_ERR_ARG, "grid: call far_laplace_grid_init first");
     }
     if (!ella && g->ranks) {
-        return far_fail(ctx, FAR_ERR_ARG, "grid: an exact approximation has no ranks to choose");
+        return far_fail(ctx, FAR_ERR_ARG, "grid: only ELLA has ranks to choose");
     }
     if (g->nll && (!g->priors || (ella && !g->ranks))) {
         return far_fail(ctx, FAR_ERR_ARG, "grid: nll needs ranks and priors of your own");
@@ -143,6 +143,7 @@ static far_status check_memory(const search *s, const far_mat *x, int64_t side)
     double cols = (double)x->rows * (double)s->la->info.outputs;
     double numbers = cols * (3 * (double)side + 2 * (double)s->la->info.outputs + 2);
     numbers += 4 * (double)side * (double)side;
+    numbers = s->la->values ? 2 * cols * (double)s->la->info.outputs : numbers;
     return far_budget_check(s->ctx, "the features of the validation rows", 8 * numbers,
                             s->la->memory);
 }
@@ -166,11 +167,14 @@ static far_status prepare(search *s, const far_mat *x)
     FAR_TRY(far_alloc(s->ctx, x->rows * outputs, &s->mean));
     FAR_TRY(far_alloc(s->ctx, x->rows * classes, &s->probability));
     FAR_TRY(far_alloc(s->ctx, x->rows * outputs * outputs, &s->covariance));
+    FAR_TRY(far_laplace_outputs(s->la, x, s->mean));
+    if (s->la->values) {
+        return FAR_OK;
+    }
     FAR_TRY(far_alloc(s->ctx, side, &s->values));
     FAR_TRY(far_alloc(s->ctx, side, &s->weights));
     FAR_TRY(far_alloc(s->ctx, side * side, &s->vectors));
     FAR_TRY(far_alloc(s->ctx, side * side, &s->turned));
-    FAR_TRY(far_laplace_outputs(s->la, x, s->mean));
     FAR_TRY(far_projection_create(s->la, x, side, &s->projection));
 done:
     return st;
@@ -217,8 +221,26 @@ done:
     return st;
 }
 
+/* Of a diagonal system: the points anew for every prior, a few at a time. */
+static far_status score_diagonal(search *s, double prior, double *nll)
+{
+    int64_t outputs = s->la->info.outputs;
+    far_mat covariance = far_mat_view(s->covariance, s->points * outputs, outputs, FAR_F64);
+    far_posterior *p = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_posterior_create(s->la, s->la->info.side, prior, &p));
+    FAR_TRY(far_laplace_covariance(s->la, p, s->x, &covariance));
+    FAR_TRY(score_prediction(s, nll));
+done:
+    far_posterior_destroy(s->ctx, p);
+    return st;
+}
+
 static far_status score(search *s, int64_t rank, double prior, double *nll)
 {
+    if (s->la->values) {
+        return score_diagonal(s, prior, nll);
+    }
     double rounding = (double)rank * DBL_EPSILON * s->values[rank - 1];
     *nll = INFINITY;
     if (1 / prior < rounding) {
@@ -247,7 +269,7 @@ static far_status search_priors(search *s, int64_t row, far_laplace_choice *best
     const far_laplace_grid *g = &s->grid;
     int64_t rank = g->ranks[row];
     far_status st = FAR_OK;
-    FAR_TRY(rotate(s, rank));
+    FAR_TRY(s->la->values ? FAR_OK : rotate(s, rank));
     for (int64_t k = 0; k < g->prior_count; k++) {
         double prior = g->priors[k], nll;
         FAR_TRY(score(s, rank, prior, &nll));
@@ -294,7 +316,7 @@ far_status far_laplace_choose(far_ctx *ctx, far_laplace *la, const far_mat *x,
                               const int64_t *labels, const far_mat *y, const far_laplace_grid *grid,
                               far_laplace_choice *out)
 {
-    search s = {.ctx = ctx, .la = la, .labels = labels, .y = y};
+    search s = {.ctx = ctx, .la = la, .labels = labels, .x = x, .y = y};
     far_laplace_choice best;
     far_status st = FAR_OK;
     FAR_TRY(check(ctx, la, x, grid));

@@ -19,7 +19,7 @@ void far_laplace_opts_init(far_laplace_opts *opts)
 
 static far_status check_kinds(far_ctx *ctx, const far_laplace_opts *o)
 {
-    if (o->method != FAR_LAPLACE_ELLA && o->method != FAR_LAPLACE_EXACT) {
+    if (o->method < FAR_LAPLACE_ELLA || o->method > FAR_LAPLACE_LAST_LAYER) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: method %d is no far_laplace_method",
                         (int)o->method);
     }
@@ -63,6 +63,10 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_laplace_
     if (net->info.parameters < 1) {
         return far_fail(ctx, FAR_ERR_ARG, "the network has no parameters to be unsure of");
     }
+    double numbers;
+    if (o->method == FAR_LAPLACE_LAST_LAYER && far_blocks_side(net, o->method, &numbers) == 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "the network has no dense layer to be the last one");
+    }
     if (o->likelihood == FAR_LIKELIHOOD_SOFTMAX && net->info.outputs < 2) {
         return far_fail(ctx, FAR_ERR_SHAPE,
                         "a softmax needs 2 outputs or more, and the network has %lld",
@@ -97,6 +101,9 @@ static int32_t choose_system(const far_laplace_opts *o, int64_t parameters, int6
     if (o->method == FAR_LAPLACE_ELLA) {
         return FAR_LAPLACE_FEATURES;
     }
+    if (o->method != FAR_LAPLACE_EXACT) {
+        return FAR_LAPLACE_BLOCKS;
+    }
     return o->system != FAR_LAPLACE_SMALLER ? o->system
            : parameters <= rows             ? FAR_LAPLACE_PARAMETERS
                                             : FAR_LAPLACE_ROWS;
@@ -107,6 +114,13 @@ static double features_bytes(const far_net *net, int64_t landmarks, int64_t rank
     double m = (double)landmarks, k = (double)rank, p = (double)net->info.parameters;
     double factors = 2 * m * (double)far_net_factor_numbers(net);
     return 8 * (fmax(2 * m * m + m * k + factors, 2 * k * p) + k * p + 3 * k * k);
+}
+
+static double blocks_bytes(far_laplace_method method, int64_t side, double numbers)
+{
+    return method == FAR_LAPLACE_LAST_LAYER
+               ? 8 * 2 * (double)side * (double)side
+               : 8 * (2 * (double)side + (method == FAR_LAPLACE_KFAC ? 4 * numbers : 0));
 }
 
 static double exact_bytes(int64_t side)
@@ -132,10 +146,18 @@ far_status far_laplace_estimate(far_ctx *ctx, const far_net *net, int64_t n,
     rank = far_least(rank, net->info.parameters);
     *out = (far_laplace_cost){.system = choose_system(&o, net->info.parameters, rows)};
     bool ella = out->system == FAR_LAPLACE_FEATURES;
-    out->side = ella ? rank : out->system == FAR_LAPLACE_PARAMETERS ? net->info.parameters : rows;
+    bool blocks = out->system == FAR_LAPLACE_BLOCKS;
+    double numbers;
+    int64_t by_layer = far_blocks_side(net, o.method, &numbers);
+    out->side = ella                                    ? rank
+                : blocks                                ? by_layer
+                : out->system == FAR_LAPLACE_PARAMETERS ? net->info.parameters
+                                                        : rows;
     double chunk =
         PROJECTIONS * fmin(far_laplace_chunk_numbers(o.memory), (double)rows * (double)out->side);
-    out->bytes = (ella ? features_bytes(net, landmarks, rank) : exact_bytes(out->side)) +
+    out->bytes = (ella     ? features_bytes(net, landmarks, rank)
+                  : blocks ? blocks_bytes(o.method, by_layer, numbers)
+                           : exact_bytes(out->side)) +
                  8 * (chunk + 4 * (double)net->info.parameters + 256 * (double)out->side);
     out->fits = out->bytes <= far_budget(o.memory);
     return FAR_OK;

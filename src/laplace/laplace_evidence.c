@@ -9,7 +9,9 @@
  * whose likelihood needs no optimum of the network: one that stopped early or went too far is
  * judged as it is. With the eigenpairs g, u of K, or of the features that stand for it, the
  * likelihood of every prior and noise is a sum over them; what the features leave of the kernel
- * counts as if it were the same for all rows. For classes it is Laplace's approximation,
+ * counts as if it were the same for all rows. Of the last layer J and p are that layer's. For
+ * classes, and where the curvature is taken to be diagonal (a regression then has its likelihood
+ * for log p(y | p)), it is Laplace's approximation,
  *
  *     log p(y | p) - 1/2 sum log(1 + s0^2 g) - |p|^2 / (2 s0^2).
  */
@@ -35,13 +37,16 @@ typedef struct evidence {
     double *gradient, *moved; /* J' t, and that in the system's coordinates */
     double rest;              /* |t|^2 outside the eigenvectors */
     double left;              /* mean of the kernel that is no feature */
+    double *weights;          /* p, 0 outside the layers that count */
     double weight;            /* |p|^2 */
+    bool laplace;             /* by Laplace's approximation: no eigenvectors */
     double least;             /* noise */
 } evidence;
 
 static void evidence_clear(evidence *e)
 {
-    double *owned[] = {e->values, e->vectors, e->squares, e->targets, e->gradient, e->moved};
+    double *owned[] = {e->values,   e->vectors, e->squares, e->targets,
+                       e->gradient, e->moved,   e->weights};
     for (size_t i = 0; i < sizeof owned / sizeof owned[0]; i++) {
         far_free(e->ctx, owned[i]);
     }
@@ -79,9 +84,11 @@ static far_status make_targets(evidence *e, const far_mat *x, const far_mat *y)
     FAR_TRY(far_laplace_outputs(la, x, e->targets));
     subtract_from(y, e->targets);
     e->least = mean_square(e->targets, e->rows);
-    far_mat p = far_net_parameters(la->net);
+    far_mat p = far_mat_view(e->weights, 1, la->info.parameters, FAR_F64);
     far_mat out = far_mat_view(tangent, x->rows, la->info.outputs, FAR_F64);
-    FAR_TRY(far_net_jvp(e->ctx, la->net, x, &p, NULL, &out));
+    if (!e->laplace) {
+        FAR_TRY(far_net_jvp(e->ctx, la->net, x, &p, NULL, &out));
+    }
     for (int64_t i = 0; i < e->rows; i++) {
         e->targets[i] += tangent[i];
     }
@@ -92,6 +99,32 @@ done:
 }
 
 /* ---- in the coordinates of the system ------------------------------------------------------ */
+
+/* moved = Z t, of blocks. */
+static far_status pull_blocks(evidence *e, const far_mat *x)
+{
+    const far_laplace *la = e->la;
+    int64_t outputs = la->info.outputs, chunk = far_laplace_chunk(la, e->side, x->rows);
+    double *z = NULL, *part = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(e->ctx, e->side * chunk * outputs, &z));
+    FAR_TRY(far_alloc(e->ctx, e->side, &part));
+    for (int64_t first = 0; first < x->rows; first += chunk) {
+        far_mat points = far_mat_part(x, first, far_least(chunk, x->rows - first));
+        int64_t cols = points.rows * outputs;
+        far_mat a = far_mat_view(z, e->side, cols, FAR_F64);
+        far_mat t = far_mat_view(e->targets + first * outputs, cols, 1, FAR_F64);
+        far_mat out = far_mat_view(part, e->side, 1, FAR_F64);
+        FAR_TRY(far_blocks_project(la, &points, z));
+        FAR_TRY(far_multiply(e->ctx, &a, &t, &out));
+        for (int64_t k = 0; k < e->side; k++) {
+            e->moved[k] += part[k];
+        }
+    }
+done:
+    FAR_FREE_ALL(e->ctx, z, part);
+    return st;
+}
 
 /* moved = J' t, or the features of it. */
 static far_status pull_back(evidence *e, const far_mat *x)
@@ -168,6 +201,12 @@ static far_status decompose(evidence *e)
     FAR_TRY(far_alloc(e->ctx, e->side, &e->values));
     FAR_TRY(far_alloc(e->ctx, e->side, &e->squares));
     FAR_TRY(far_alloc(e->ctx, e->side, &e->moved));
+    for (int64_t k = 0; e->laplace && k < e->side; k++) {
+        e->values[k] = e->la->values[k] * e->la->info.noise;
+    }
+    if (e->laplace) {
+        return FAR_OK;
+    }
     FAR_TRY(far_alloc(e->ctx, e->side * e->side, &e->vectors));
     values = far_mat_view(e->values, e->side, 1, FAR_F64);
     vectors = far_mat_view(e->vectors, e->side, e->side, FAR_F64);
@@ -181,20 +220,39 @@ done:
     return st;
 }
 
+static far_status take_weights(evidence *e)
+{
+    far_net *net = e->la->net;
+    const double *all = far_net_parameters(net).data;
+    far_status st = far_alloc(e->ctx, e->la->info.parameters, &e->weights);
+    for (int64_t i = 0; st == FAR_OK && i < far_net_describe(net).tensors; i++) {
+        far_net_tensor_info t = far_net_tensor(net, i);
+        bool counts = t.parameter >= 0 && (!e->la->layers || e->la->layers[t.layer]);
+        for (int64_t k = 0; counts && k < t.values.rows * t.values.cols; k++) {
+            e->weights[t.parameter + k] = all[t.parameter + k];
+        }
+    }
+    int64_t count = e->la->info.parameters;
+    e->weight = st == FAR_OK ? (double)count * mean_square(e->weights, count) : 0;
+    return st;
+}
+
 static far_status prepare(evidence *e, const far_mat *x, const far_mat *y)
 {
-    far_mat p = far_net_parameters(e->la->net);
     far_status st = FAR_OK;
-    e->weight = (double)p.cols * mean_square(p.data, p.cols);
+    FAR_TRY(take_weights(e));
     FAR_TRY(decompose(e));
     if (!y) {
         return FAR_OK;
     }
     FAR_TRY(make_targets(e, x, y));
+    if (e->laplace) {
+        return FAR_OK;
+    }
     if (e->la->info.system == FAR_LAPLACE_ROWS) {
         memcpy(e->moved, e->targets, (size_t)e->side * sizeof *e->moved);
     } else {
-        FAR_TRY(pull_back(e, x));
+        FAR_TRY(e->la->blocks ? pull_blocks(e, x) : pull_back(e, x));
     }
     project(e);
     if (e->la->info.residual_prior) {
@@ -206,23 +264,28 @@ done:
 
 /* ---- the likelihood ------------------------------------------------------------------------ */
 
+/* But for the likelihood of the labels, which depends on neither. */
+static double of_classes(const evidence *e, double prior, double noise)
+{
+    double sum = e->weight / prior;
+    for (int64_t k = 0; k < e->side; k++) {
+        sum += log1p(prior * e->values[k] / noise);
+    }
+    return -sum / 2;
+}
+
 static double of_targets(const evidence *e, double prior, double noise)
 {
+    if (e->laplace) {
+        double fit = (double)e->rows * mean_square(e->targets, e->rows) / noise;
+        return of_classes(e, prior, noise) -
+               (fit + (double)e->rows * (log(noise) + LOG_TWO_PI)) / 2;
+    }
     double flat = noise + prior * e->left, sum = e->rest / flat;
     sum += (double)(e->rows - e->side) * log(flat) + (double)e->rows * LOG_TWO_PI;
     for (int64_t k = 0; k < e->side; k++) {
         double variance = prior * e->values[k] + flat;
         sum += e->squares[k] / variance + log(variance);
-    }
-    return -sum / 2;
-}
-
-/* But for the likelihood of the labels, which depends on neither. */
-static double of_classes(const evidence *e, double prior)
-{
-    double sum = e->weight / prior;
-    for (int64_t k = 0; k < e->side; k++) {
-        sum += log1p(prior * e->values[k]);
     }
     return -sum / 2;
 }
@@ -237,7 +300,8 @@ typedef struct place {
 static void try(const evidence *e, bool classes, place at, double least, place *best)
 {
     at.noise = fmax(at.noise, least);
-    at.value = classes ? of_classes(e, exp(at.prior)) : of_targets(e, exp(at.prior), exp(at.noise));
+    at.value =
+        classes ? of_classes(e, exp(at.prior), 1) : of_targets(e, exp(at.prior), exp(at.noise));
     if (at.value > best->value) {
         *best = at;
     }
@@ -269,9 +333,10 @@ static place guess(const evidence *e, bool classes, double noise)
     for (int64_t k = 0; k < e->side; k++) {
         sum += e->values[k];
     }
-    if (classes) {
+    if (classes || e->laplace) {
         double size = e->weight / (double)e->la->info.parameters;
-        return (place){.prior = log(size > 0 ? size : 1)};
+        return (place){.prior = log(size > 0 ? size : 1),
+                       .noise = isnan(noise) ? log(e->least) : log(noise)};
     }
     double square = mean_square(e->targets, e->rows), kernel = sum / (double)e->rows + e->left;
     double prior = square > 0 && kernel > 0 ? log(square / kernel) : 0;
@@ -305,14 +370,16 @@ done:
 static far_status set_noise(far_laplace *la, double noise, double prior)
 {
     double factor = la->info.noise / noise, was = la->info.noise;
-    for (int64_t i = 0; i < la->matrix.rows * la->matrix.cols; i++) {
-        ((double *)la->matrix.data)[i] *= factor;
+    double *numbers = la->values ? la->values : la->matrix.data;
+    int64_t count = la->values ? la->info.side : la->matrix.rows * la->matrix.cols;
+    for (int64_t i = 0; i < count; i++) {
+        numbers[i] *= factor;
     }
     la->root.scale = 1 / sqrt(noise);
     la->info.noise = noise;
     far_status st = far_laplace_set(la->ctx, la, 0, prior);
-    for (int64_t i = 0; st != FAR_OK && i < la->matrix.rows * la->matrix.cols; i++) {
-        ((double *)la->matrix.data)[i] /= factor;
+    for (int64_t i = 0; st != FAR_OK && i < count; i++) {
+        numbers[i] /= factor;
     }
     if (st != FAR_OK) {
         la->root.scale = 1 / sqrt(was);
@@ -351,7 +418,11 @@ far_status far_laplace_tune(far_ctx *ctx, far_laplace *la, const far_mat *x, con
     if (st != FAR_OK) {
         return st;
     }
-    evidence e = {.ctx = ctx, .la = la, .side = la->info.side, .rows = x->rows * la->info.outputs};
+    evidence e = {.ctx = ctx,
+                  .la = la,
+                  .side = la->info.side,
+                  .rows = x->rows * la->info.outputs,
+                  .laplace = la->values != NULL};
     st = far_progress(ctx, "evidence", 0, 1);
     far_progress_hold(ctx);
     st = st == FAR_OK ? tune(&e, x, y, keep_noise, out ? out : &unused) : st;

@@ -1,15 +1,17 @@
 /*
- * Inside the room: a posterior in three coordinates.
+ * Inside the room: a posterior in several coordinates.
  *
- * A system of side n stands for the data: n is P (parameters), NC (rows) or K (features). A point x
- * has a projection z(x), n x C: J(x)', R' k(X, x) or phi(x)'. With A = matrix + I / s0^2 = L L' and
+ * A system of side n stands for the data: n is P (parameters), NC (rows), K (features), or weights
+ * layer by layer (blocks). A point x has a projection z(x), n x C: J(x)', R' k(X, x), phi(x)', or
+ * J(x)' turned block by block. With A = matrix + I / s0^2 = L L' and
  * w = L^-1 z, the covariance is
  *
- *     parameters   w' w
+ *     parameters   w' w                              (and blocks)
  *     rows         s0^2 (k(x, x) - w' w)
  *     features     w' w + s0^2 (k(x, x) - z' z)      (the second term with residual_prior)
  *
- * so that all three share everything but matrix and projection.
+ * so that all share everything but matrix and projection. The diagonal and KFAC have a matrix that
+ * is diagonal in their coordinates: values in its place.
  */
 #ifndef FAR_LAPLACE_INTERNAL_H
 #define FAR_LAPLACE_INTERNAL_H
@@ -61,19 +63,30 @@ far_mat far_mat_part(const far_mat *m, int64_t first, int64_t rows);
 /* L of the leading side x side part of the matrix, and a prior. */
 typedef struct far_posterior {
     far_mat matrix;
-    far_system *system;
+    far_system *system; /* NULL: the matrix is diagonal, and so is L^-1 */
+    double *roots;      /* that: 1 / sqrt(g + 1 / s0^2) */
     double prior;
 } far_posterior;
+
+/* A layer's coordinates (p, q), p of its inputs and q of its gradients: first + p gradients + q. */
+typedef struct far_block {
+    int64_t inputs, gradients, first;
+    double *left, *right; /* what turns them, by columns; NULL: nothing */
+} far_block;
 
 struct far_laplace {
     far_ctx *ctx;
     far_net *net;
     far_laplace_info info;
     double memory;
-    far_root root; /* rows: at the training points */
-    double *x;     /* rows: the training points, n x inputs */
-    double *basis; /* features: V', rank_most x P */
-    far_mat matrix;
+    far_root root;  /* rows: at the training points */
+    double *x;      /* rows: the training points, n x inputs */
+    double *basis;  /* features: V', rank_most x P */
+    far_mat matrix; /* no data: it is diagonal */
+    double *values; /* then that diagonal */
+    far_block *blocks;
+    int64_t block_count;
+    unsigned char *layers; /* which have blocks; NULL: there are none */
     far_posterior *posterior;
 };
 
@@ -81,7 +94,9 @@ far_status far_posterior_create(const far_laplace *la, int64_t side, double prio
                                 far_posterior **out);
 void far_posterior_destroy(far_ctx *ctx, far_posterior *p);
 /* sum g / (g + 1 / s0^2) */
-far_status far_posterior_effective(far_ctx *ctx, const far_posterior *p, double *out);
+far_status far_posterior_effective(const far_laplace *la, const far_posterior *p, double *out);
+/* w := L^-1 w, side x any number of columns. */
+far_status far_posterior_whiten(far_ctx *ctx, const far_posterior *p, far_mat *w);
 
 /* ---- laplace_exact.c, laplace_ella.c: matrix, and what projections need ---- */
 
@@ -89,6 +104,15 @@ far_status far_laplace_fit_parameters(far_laplace *la, const far_mat *x);
 far_status far_laplace_fit_rows(far_laplace *la, const far_mat *x);
 far_status far_laplace_fit_features(far_laplace *la, const far_mat *x,
                                     const far_laplace_opts *opts);
+/* ---- laplace_blocks.c: layer by layer ---- */
+
+far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x);
+void far_blocks_clear(far_laplace *la);
+/* z (side x m C, packed) */
+far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z);
+/* 0: the network has no such layer. numbers: what the turning takes. */
+int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers);
+
 /* outputs (m x C, packed) = net(x); FAR_ERR_VALUE where one is not finite. */
 far_status far_laplace_outputs(const far_laplace *la, const far_mat *x, double *outputs);
 
@@ -157,6 +181,9 @@ void far_projection_clear(far_projection *p);
 /* covariance (m C x C, packed) from w as it is, whose row k counts weights_k times (NULL: once). */
 void far_projection_blend(const far_laplace *la, const far_projection *p, int64_t side,
                           const double *weights, double prior, double *covariance);
+/* covariance (m C x C, packed) of points, a few at a time. Progress "laplace". */
+far_status far_laplace_covariance(const far_laplace *la, const far_posterior *posterior,
+                                  const far_mat *x, far_mat *covariance);
 /* The same from w = L^-1 z; the posterior's side is at most the projection's. */
 far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
                                  far_projection *p, double *covariance);

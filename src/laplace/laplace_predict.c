@@ -11,8 +11,8 @@ static void copy_rows(const double *from, int64_t first, int64_t rows, far_mat *
     }
 }
 
-static far_status predict_covariance(const far_laplace *la, const far_mat *x, int64_t first,
-                                     far_mat *covariance)
+static far_status predict_covariance(const far_laplace *la, const far_posterior *posterior,
+                                     const far_mat *x, int64_t first, far_mat *covariance)
 {
     int64_t classes = la->info.outputs;
     double *blocks = NULL;
@@ -20,7 +20,7 @@ static far_status predict_covariance(const far_laplace *la, const far_mat *x, in
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(la->ctx, x->rows * classes * classes, &blocks));
     FAR_TRY(far_projection_create(la, x, la->info.side, &p));
-    FAR_TRY(far_projection_spread(la, la->posterior, &p, blocks));
+    FAR_TRY(far_projection_spread(la, posterior, &p, blocks));
     copy_rows(blocks, first * classes, x->rows * classes, covariance);
 done:
     far_projection_clear(&p);
@@ -28,7 +28,8 @@ done:
     return st;
 }
 
-static far_status predict_chunks(const far_laplace *la, const far_mat *x, far_mat *covariance)
+far_status far_laplace_covariance(const far_laplace *la, const far_posterior *posterior,
+                                  const far_mat *x, far_mat *covariance)
 {
     int64_t chunk = far_laplace_chunk(la, la->info.side, x->rows);
     far_status st = FAR_OK;
@@ -36,7 +37,7 @@ static far_status predict_chunks(const far_laplace *la, const far_mat *x, far_ma
         far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
         st = far_progress(la->ctx, "laplace", first, x->rows);
         far_progress_hold(la->ctx);
-        st = st == FAR_OK ? predict_covariance(la, &part, first, covariance) : st;
+        st = st == FAR_OK ? predict_covariance(la, posterior, &part, first, covariance) : st;
         far_progress_release(la->ctx);
     }
     return st == FAR_OK ? far_progress(la->ctx, "laplace", x->rows, x->rows) : st;
@@ -61,7 +62,7 @@ far_status far_laplace_predict(far_ctx *ctx, const far_laplace *la, const far_ma
         FAR_TRY(far_check_matrix(ctx, covariance, "covariance", x->rows * classes, classes));
     }
     FAR_TRY(mean ? predict_mean(la, x, mean) : FAR_OK);
-    FAR_TRY(covariance ? predict_chunks(la, x, covariance) : FAR_OK);
+    FAR_TRY(covariance ? far_laplace_covariance(la, la->posterior, x, covariance) : FAR_OK);
 done:
     return st;
 }
@@ -122,7 +123,7 @@ static far_status fill_joint(const far_laplace *la, const far_mat *x, far_mat *o
     FAR_TRY(far_laplace_project(la, x, side, z));
     FAR_TRY(fill_kernel(la, x, blend.kernel, out));
     FAR_TRY(blend.projected != 0 ? add_products(la->ctx, z, side, blend.projected, out) : FAR_OK);
-    FAR_TRY(far_system_whiten(la->ctx, la->posterior->system, &w));
+    FAR_TRY(far_posterior_whiten(la->ctx, la->posterior, &w));
     FAR_TRY(add_products(la->ctx, z, side, blend.whitened, out));
 done:
     far_free(la->ctx, z);
@@ -214,7 +215,7 @@ static far_status check_nystrom(far_ctx *ctx, const far_laplace *la, const far_l
         return far_fail(ctx, FAR_ERR_ARG, "out must not be NULL");
     }
     if (la->info.system != FAR_LAPLACE_FEATURES ||
-        (exact && exact->info.system == FAR_LAPLACE_FEATURES)) {
+        (exact && exact->info.method != FAR_LAPLACE_EXACT)) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "the approximation must be by features (ELLA) and `exact` exact");
     }

@@ -73,6 +73,8 @@ far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t 
         return project_parameters(la, x, z);
     case FAR_LAPLACE_ROWS:
         return project_rows(la, x, z);
+    case FAR_LAPLACE_BLOCKS:
+        return far_blocks_project(la, x, z);
     default:
         return project_features(la, x, side, z);
     }
@@ -83,6 +85,7 @@ far_blend far_laplace_blend(const far_laplace *la, double prior)
     double residual = la->info.residual_prior ? prior : 0;
     switch (la->info.system) {
     case FAR_LAPLACE_PARAMETERS:
+    case FAR_LAPLACE_BLOCKS:
         return (far_blend){.whitened = 1};
     case FAR_LAPLACE_ROWS:
         return (far_blend){.whitened = -prior, .kernel = prior};
@@ -204,7 +207,7 @@ far_status far_projection_spread(const far_laplace *la, const far_posterior *pos
     int64_t side = posterior->matrix.rows, cols = p->points * la->info.outputs;
     far_mat w = far_mat_view(p->w, side, cols, FAR_F64);
     memcpy(p->w, p->z, (size_t)(side * cols) * sizeof *p->w);
-    far_status st = far_system_whiten(la->ctx, posterior->system, &w);
+    far_status st = far_posterior_whiten(la->ctx, posterior, &w);
     if (st == FAR_OK) {
         far_projection_blend(la, p, side, NULL, posterior->prior, covariance);
     }

@@ -45,6 +45,9 @@ void far_scale_to_one(double *values, int64_t n);
  * behind the other: column c begins at out + c rows. */
 far_status far_view_take(far_ctx *ctx, const far_view *v, const far_mat *targets,
                          const far_mat *start, const char *name, double **out);
+/* m (view rows x q) packed, row by row: a point's outputs one behind the other. */
+far_status far_view_pack(far_ctx *ctx, const far_view *v, const far_mat *m, const char *name,
+                         double **out);
 
 static inline double far_dot(const double *a, const double *b, int64_t n)
 {

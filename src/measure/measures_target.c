@@ -1,4 +1,5 @@
 /* Measures of a kernel and targets. */
+#include "../net/loss.h"
 #include "registry.h"
 
 #include <math.h>
@@ -93,15 +94,39 @@ done:
     return st;
 }
 
+/* What pulls at the outputs, -dL/df, a point's one behind the other: y - f of squares, y - p of
+ * classes. loss: L, or the mean cross-entropy that training names. */
+static far_status residual_of(far_ctx *ctx, const far_work *w, double **out, double *loss)
+{
+    const far_measure_input *in = w->in;
+    const far_mat *y = in->targets, *f = in->values;
+    int64_t points = in->view->info.points, count = y->rows * y->cols, outputs = count / points;
+    bool squares = in->loss == FAR_LOSS_MSE || in->loss == FAR_LOSS_NONE;
+    double *targets = NULL, *values = NULL;
+    far_status st;
+    *out = NULL;
+    FAR_TRY(far_view_pack(ctx, in->view, y, "targets", &targets));
+    FAR_TRY(far_check_matrix(ctx, f, "values", y->rows, y->cols));
+    if (in->loss == FAR_LOSS_CE && outputs < 2) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_ARG,
+                         "cross-entropy is of all outputs, not of one: take `outputs` full"));
+    }
+    FAR_TRY(far_view_pack(ctx, in->view, f, "values", &values));
+    FAR_TRY(far_alloc(ctx, count, out));
+    double sum = far_loss_rows(squares ? FAR_LOSS_MSE : in->loss, FAR_F64, values, targets, points,
+                               outputs, squares ? -0.5 : -1, *out);
+    *loss = sum / (squares ? 2 * (double)points : far_loss_terms(in->loss, points, outputs));
+done:
+    far_free(ctx, targets);
+    far_free(ctx, values);
+    return st;
+}
+
 far_status far_measure_loss(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     double *r = NULL;
-    const far_mat *y = w->in->targets;
-    far_status st;
     (void)m;
-    FAR_TRY(far_view_take(ctx, w->in->view, y, w->in->values, "targets", &r));
-    *out = far_dot(r, r, y->rows * y->cols) / (2 * (double)w->in->view->info.points);
-done:
+    far_status st = residual_of(ctx, w, &r, out);
     far_free(ctx, r);
     return st;
 }
@@ -120,11 +145,11 @@ static double squared_gradient(const far_view *v, const double *r, int64_t point
 far_status far_measure_sigma(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     const far_view *v = w->in->view;
-    double *r = NULL, *product = NULL, mean = 0, points = (double)v->info.points;
+    double *r = NULL, *product = NULL, mean = 0, points = (double)v->info.points, loss;
     far_status st;
     (void)m;
     FAR_TRY(far_check_matrix(ctx, w->in->targets, "targets", v->info.rows, 1));
-    FAR_TRY(far_view_take(ctx, v, w->in->targets, w->in->values, "targets", &r));
+    FAR_TRY(residual_of(ctx, w, &r, &loss));
     FAR_TRY(far_alloc(ctx, v->info.rows, &product));
     FAR_TRY(far_view_multiply(ctx, v, r, product));
     for (int64_t i = 0; i < v->info.points; i++) {

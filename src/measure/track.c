@@ -298,7 +298,8 @@ static far_status apply(far_track *t, const far_net *net, far_view *view, bool s
     far_measure_input in = {.view = view,
                             .targets = t->y.data ? &targets : NULL,
                             .values = t->values.data ? &values : NULL,
-                            .coordinates = &t->x};
+                            .coordinates = &t->x,
+                            .loss = t->loss};
     far_status st = FAR_OK;
     if (t->values.data) {
         FAR_TRY(far_net_eval(t->ctx, net, &t->x, &t->values));
@@ -346,6 +347,7 @@ far_status far_track_create(far_ctx *ctx, const far_net *net, const far_mat *x, 
     FAR_TRY(far_alloc(ctx, 1, &t));
     *t = (far_track){.ctx = ctx, .columns = FAR_TRACK_FIRST, .every = opts->every};
     t->rate = far_track_rate(opts->loss, opts->lr, info.outputs);
+    t->loss = opts->loss;
     t->loss_scale = loss_scale(opts->loss, info.outputs);
     FAR_TRY(take_points(t, &info, x, y));
     FAR_TRY(build(t, &info, opts));

@@ -21,6 +21,7 @@ struct far_track {
     int64_t measure_count;
     bool follows[FAR_TRACK_MEASURES]; /* proportional to the rate, which the schedule changes */
     int32_t needs;                    /* far_measure_need bits of them all */
+    far_loss loss;
     double rate, loss_scale;
     int64_t every;
     char (*names)[FAR_MEASURE_LABEL]; /* of the columns */

@@ -338,3 +338,17 @@ far_status far_view_take(far_ctx *ctx, const far_view *v, const far_mat *targets
 done:
     return st;
 }
+
+far_status far_view_pack(far_ctx *ctx, const far_view *v, const far_mat *m, const char *name,
+                         double **out)
+{
+    far_status st;
+    *out = NULL;
+    FAR_TRY(check_targets(ctx, v, m, name));
+    FAR_TRY(far_alloc(ctx, m->rows * m->cols, out));
+    for (int64_t i = 0; i < m->rows; i++) {
+        memcpy(*out + i * m->cols, far_mat_row(m, i), (size_t)m->cols * sizeof **out);
+    }
+done:
+    return st;
+}

@@ -808,7 +808,7 @@ static void options_are_checked(void **state)
         refuse_fit(net, &x, bad, wanted, words);                                                   \
     } while (0)
     REFUSE(bad.size = 1, FAR_ERR_ARG, "far_laplace_opts_init");
-    REFUSE(bad.method = 2, FAR_ERR_ARG, "method 2");
+    REFUSE(bad.method = 5, FAR_ERR_ARG, "method 5");
     REFUSE(bad.likelihood = 3, FAR_ERR_ARG, "likelihood 3");
     REFUSE(bad.system = FAR_LAPLACE_FEATURES, FAR_ERR_ARG, "system 3");
     REFUSE(bad.prior = 0, FAR_ERR_ARG, "prior variance is 0");
@@ -883,7 +883,7 @@ static void uses_are_checked(void **state)
     refused(far_laplace_set(ctx, ella, 999, 1), FAR_ERR_ARG, "rank 999");
     refused(far_laplace_set(ctx, exact, 1, 1), FAR_ERR_ARG, "no rank");
     refused(far_laplace_set(ctx, NULL, 1, 1), FAR_ERR_ARG, "must not be NULL");
-    refused(far_laplace_set_residual(ctx, exact, 1), FAR_ERR_ARG, "exact");
+    refused(far_laplace_set_residual(ctx, exact, 1), FAR_ERR_ARG, "only ELLA");
     refused(far_laplace_predict(ctx, ella, &wide, NULL, NULL), FAR_ERR_SHAPE, "4 columns");
     refused(far_laplace_predict(ctx, ella, &x, &mean, NULL), FAR_ERR_SHAPE, "mean");
     refused(far_laplace_predict(ctx, ella, &x, &good, &mean), FAR_ERR_SHAPE, "covariance");

@@ -25,7 +25,7 @@ static far_measure_input whole_input(void)
     y = mat(targets, N, 1);
     f = mat(values, N, 1);
     x = mat(places, N, 2);
-    return (far_measure_input){view_of(kernel, N, 0), &y, &f, &x};
+    return (far_measure_input){view_of(kernel, N, 0), &y, &f, &x, FAR_LOSS_MSE};
 }
 
 static double measured(const far_measure_input *in, const char *text)
@@ -258,8 +258,62 @@ static void the_variance_of_gradients(void **state)
     for (int p = 0; p < P; p++) {
         squares -= mean[p] * mean[p];
     }
-    far_measure_input in = {view_of(k, ROWS, POINTS), &to_y, &to_f, NULL};
+    far_measure_input in = {view_of(k, ROWS, POINTS), &to_y, &to_f, NULL, FAR_LOSS_MSE};
     assert_near(measured(&in, "sigma"), squares, 1e-12);
+    far_view_destroy(in.view);
+}
+
+/* Of logits: gradients of the cross-entropy itself, by its residual y - p. */
+static void losses_of_classes(void **state)
+{
+    enum { POINTS = 5, ROWS = 15, OUTPUTS = 3, P = 7 };
+    double g[ROWS * P], k[ROWS * ROWS], y[ROWS] = {0}, f[ROWS], r[ROWS], mean[P] = {0};
+    double softmax = 0, logistic = 0, squares = 0;
+    far_mat to_y = mat(y, ROWS, 1), to_f = mat(f, ROWS, 1);
+    (void)state;
+    fill_noise(g, ROWS * P, 1);
+    fill_noise(f, ROWS, 3);
+    for (int i = 0; i < ROWS * ROWS; i++) {
+        k[i] = 0;
+        for (int p = 0; p < P; p++) {
+            k[i] += g[i / ROWS * P + p] * g[i % ROWS * P + p];
+        }
+    }
+    for (int i = 0; i < POINTS; i++) {
+        double whole = 0, pull[P] = {0};
+        y[OUTPUTS * i + i % OUTPUTS] = 1;
+        for (int c = OUTPUTS * i; c < OUTPUTS * (i + 1); c++) {
+            whole += exp(f[c]);
+            logistic -= log(y[c] > 0 ? 1 / (1 + exp(-f[c])) : 1 / (1 + exp(f[c]))) / ROWS;
+        }
+        for (int c = OUTPUTS * i; c < OUTPUTS * (i + 1); c++) {
+            r[c] = y[c] - exp(f[c]) / whole;
+            softmax -= y[c] * log(exp(f[c]) / whole) / POINTS;
+            for (int p = 0; p < P; p++) {
+                pull[p] += r[c] * g[c * P + p];
+            }
+        }
+        for (int p = 0; p < P; p++) {
+            mean[p] += pull[p] / POINTS;
+            squares += pull[p] * pull[p] / POINTS;
+        }
+    }
+    for (int p = 0; p < P; p++) {
+        squares -= mean[p] * mean[p];
+    }
+    far_measure_input in = {view_of(k, ROWS, POINTS), &to_y, &to_f, NULL, FAR_LOSS_CE};
+    assert_near(measured(&in, "loss"), softmax, 1e-14);
+    assert_near(measured(&in, "sigma"), squares, 1e-12);
+    in.loss = FAR_LOSS_BCE;
+    assert_near(measured(&in, "loss"), logistic, 1e-14);
+    far_view_destroy(in.view);
+    /* of one output alone there is no softmax */
+    far_measure m;
+    double out;
+    in = (far_measure_input){view_of(k, ROWS, ROWS), &to_y, &to_f, NULL, FAR_LOSS_CE};
+    OK(far_measure_find(ctx, "sigma", &m));
+    assert_int_equal(far_measure_apply(ctx, &in, &m, 1, &out), FAR_ERR_ARG);
+    assert_message("of all outputs, not of one");
     far_view_destroy(in.view);
 }
 
@@ -298,7 +352,7 @@ static void more_eigenvectors_than_rows_are_missing(void **state)
 {
     double k[4] = {2, 1, 1, 2}, y[2] = {1, 0}, out[3];
     far_mat to_y = mat(y, 2, 1);
-    far_measure_input in = {view_of(k, 2, 0), &to_y, NULL, NULL};
+    far_measure_input in = {view_of(k, 2, 0), &to_y, NULL, NULL, FAR_LOSS_MSE};
     far_measure m;
     (void)state;
     OK(far_measure_find(ctx, "align:3", &m));
@@ -314,7 +368,7 @@ static void more_eigenvectors_than_rows_are_missing(void **state)
 
 static void what_is_missing_is_named(void **state)
 {
-    far_measure_input whole = whole_input(), in = {whole.view, NULL, NULL, NULL};
+    far_measure_input whole = whole_input(), in = {whole.view, NULL, NULL, NULL, FAR_LOSS_MSE};
     far_measure m;
     double out, shorter[3] = {1, 2, 3};
     far_mat y = mat(shorter, 3, 1);
@@ -354,7 +408,7 @@ static void a_network_without_its_matrix(void **state)
     far_measure m;
     double x[13 * 3], y[13], out[5];
     far_mat at = mat(x, 13, 3), to_y = mat(y, 13, 1);
-    far_measure_input in = {NULL, &to_y, NULL, NULL};
+    far_measure_input in = {NULL, &to_y, NULL, NULL, FAR_LOSS_MSE};
     (void)state;
     fill_noise(x, 13 * 3, 1);
     fill_noise(y, 13, 2);
@@ -462,6 +516,7 @@ int main(void)
         TEST(measures_of_targets_and_places),
         TEST(edges_are_found),
         TEST(the_variance_of_gradients),
+        TEST(losses_of_classes),
         TEST(many_measures_share_the_work),
         TEST(more_eigenvectors_than_rows_are_missing),
         TEST(what_is_missing_is_named),

@@ -25,7 +25,7 @@ everything() {
     "$FARFIELD" measure gram.npy --metrics lmax,trace,rank >measure.csv
     "$FARFIELD" align --net ../start.safetensors ../big.csv -t y,z --top 5 >align.csv
     "$FARFIELD" laplace --net ../start.safetensors ../big.csv --val-part 0.2 >laplace.csv
-    "$FARFIELD" predict --net ../start.safetensors ../big.csv -t y,z --ridge 0.1 \
+    "$FARFIELD" predict --net ../start.safetensors ../big.csv -t y,z --outputs trace --ridge 0.1 \
         --at ../few.csv >linearised.csv
 }
 for threads in 1 2 5; do

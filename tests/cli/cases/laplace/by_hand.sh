@@ -11,7 +11,7 @@ line() {
     "$FARFIELD" laplace --net net.safetensors train.csv -t y --likelihood gaussian --noise 0.5 \
         --prior 2 --test test.csv "$@"
 }
-for form in --exact '-K 0' '-K 0 --paper'; do
+for form in --exact '-K 0' '-K 0 --paper' '--method exact' '--method last-layer' '--method diagonal'; do
     # shellcheck disable=SC2086 # two words
     line $form -q -o out.csv
     [ "$(sed -n 1p out.csv)" = y1,y1_std,y1_std_y ]
@@ -26,3 +26,9 @@ near 1e-10 "$(json_field nll <mine.json)" 1.3034598866336218
 near 1e-12 "$(json_field rmse <mine.json)" 0.7071067811865476
 [ "$(json_field coverage <mine.json)" = 1 ]
 near 1e-12 "$(json_field effective <numbers.json)" 1.811965811965812
+# the diagonal, by hand too: J J' has none beside it here; KFAC: 1/3 (2, 0; 0, 3) x (3 / 0.5)
+line --method kfac -q -o out.csv
+sed 1d out.csv | cut -d, -f2 | close_to 1e-12 1.0211439872687116 0.3922322702763681
+line --method kfac | has 'Kronecker factors a layer'
+line --method diagonal --json | json_field method | grep -qx '"diagonal"'
+line --method last-layer | has '^posterior *exact, of the 2 weights of the last layer'

@@ -12,6 +12,8 @@ usage --net net.safetensors
 usage --net net.safetensors - --test -
 usage --net net.safetensors w.csv -o p.txt
 usage --net net.safetensors w.csv --exact -K 3
+usage --net net.safetensors w.csv --method kfac -K 3
+usage --net net.safetensors w.csv --method kfac --exact
 usage --net net.safetensors w.csv --paper --residual-prior
 usage --net net.safetensors w.csv --probit --mc 9
 usage --net net.safetensors w.csv --val w.csv --val-part 0.2

@@ -7,7 +7,7 @@ cut -d, -f1,2 X.csv >places.csv
 "$FARFIELD" gram --net net.safetensors places.csv -q -o K.npz
 "$FARFIELD" local --net net.safetensors X.csv -t y -o maps.csv -c c.csv --json -q --bins 20 >net.json
 "$FARFIELD" local K.npz X.csv -t y -o plain.csv --json -q --bins 20 >matrix.json
-"$FARFIELD" measure --net net.safetensors X.csv -t y -m lmax,v0cos,auc,gradcorr,cka --json >m.json
+"$FARFIELD" measure --net net.safetensors X.csv -t y -m lmax,v0cos,auc,gradcorr,cka,magma --json >m.json
 "$FARFIELD" local --net net.safetensors --grid 9x6 -q -o grid.csv
 python3 - <<'PYTHON'
 import csv, json, math
@@ -19,10 +19,12 @@ def near(a, b, part=1e-8):
     assert abs(a - b) <= part * max(1, abs(b)), (a, b)
 for key in "xi", "c_inf", "min_c", "lambda", "v0cos", "auc", "gradcorr", "cka":
     near(net[key], matrix[key])
-for key, name in ("lambda", "lmax"), ("v0cos", "v0cos"), ("auc", "auc(0.12)"), ("gradcorr", "gradcorr"), ("cka", "cka(0.1)"):
+for key, name in ("lambda", "lmax"), ("v0cos", "v0cos"), ("auc", "auc(0.12)"), ("gradcorr", "gradcorr"), ("cka", "cka(0.1)"), ("magma", "magma"):
     near(net[key], m[name])
 assert len(maps) == len(plain) == len(grid) == 54 and net["grid"]
 assert [r["y"] for r in maps] == [r["y"] for r in plain] == [r["y"] for r in table("X.csv")]
+assert net["magma"] != net["magma_jets"] and matrix["magma_jets"] is None
+near(math.hypot(*(sum(r[d] / (2 * r["g"] ** 2) for r in maps) / 54 for d in ("d1", "d2"))), net["magma_jets"], 1e-6)
 assert "y_slope" in plain[0] and "image" not in plain[0]
 for key in "v0", "g":
     assert len(net[key]) == 3 and net[key] == sorted(net[key])

@@ -3,7 +3,7 @@
 awk 'length > 100 { print "too long: " $0; exit 1 }' list
 sed -n 's/^\([A-Za-z0-9]*\).*/\1/p' list | grep . >names
 grep -qx 'align:K         part of the targets along each of the first K eigenvectors' list
-grep -qx "                cos^2(u_i, y), i = 1..K" list
+grep -qx "                cos^2(u_i, y) = |Y'u_i|^2 / |Y|_F^2, i = 1..K" list
 grep -qx '                K is 20 if not given' list
 grep -qx '                needs targets, the matrix' list
 "$FARFIELD" measure --list --json >list.json

@@ -1,7 +1,9 @@
 # the kernel computed here and the one that gram and kernel wrote give the same numbers
 waves 30 >w.csv
 "$FARFIELD" train -a 'dense(8) relu dense(2)' w.csv -t y,b --no-standardize -e 3 -q -o net.safetensors
-"$FARFIELD" gram --net net.safetensors w.csv --outputs full -o K.csv
+"$FARFIELD" gram --net net.safetensors w.csv --outputs full -o K.csv 2>said
+has 'csv does not say that 2 rows are one point' <said
+"$FARFIELD" gram --net net.safetensors w.csv --outputs full -o K.npz
 "$FARFIELD" predict net.safetensors w.csv | tail -n +2 >f.csv
 list=lmax,rank,kta,ckta,cum:3,loss,sigma,residual:0.5
 "$FARFIELD" measure --net net.safetensors --outputs full w.csv -t y,b -m $list -q >here

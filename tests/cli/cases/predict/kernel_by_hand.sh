@@ -40,10 +40,15 @@ predict --ridge 0 --curve 1:4:3 --losses l.csv -q
 sed 1d l.csv | close_to 1e-12 1 0.05220831369241327 2 0.01722675442665984 4 0.0022902228876359
 predict --gd 0.5,8 --curve 0.5:4:50 --json >steps.json
 grep -q '"times": \[0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4\]' steps.json
-# several targets at once, with numbers behind their names
+# flow to the end is interpolation
+predict --time inf -q -o f.csv
+sed 1d f.csv | close_to 1e-14 1 0 0 0
+predict --time inf --ridge 1 -q -o f.csv
+sed 1d f.csv | close_to 1e-14 0.625 0.375 0.125 -0.125
+# several targets at once, called as they are
 printf '1,0\n0,1\n' >two.csv
 "$FARFIELD" predict K.csv --y two.csv --ridge 1 -q -o f.csv
-[ "$(sed 1q f.csv)" = fitted_1,fitted_2,residual_1,residual_2 ]
+[ "$(sed 1q f.csv)" = fitted_c1,fitted_c2,residual_c1,residual_c2 ]
 sed 1d f.csv | close_to 1e-14 0.625 0.125 0.375 -0.125 0.125 0.625 -0.125 0.375
 # without a ridge: what interpolation leaves, here what lies along (1, -1)
 printf '1,1\n1,1\n' >ones.csv

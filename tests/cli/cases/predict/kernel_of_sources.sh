@@ -42,3 +42,19 @@ sed 1d full.csv | cut -d, -f1,2 | close_to 1e-12 $(sed 1d now.csv | tr ',\n' '  
 # shellcheck disable=SC2046
 sed 1d one.csv | close_to 1e-12 $(sed 1d now.csv | cut -d, -f2 | tr '\n' ' ')
 "$FARFIELD" predict --net two.safetensors two.csv -t y,z --outputs full --time 0 | has '^targets  *2 columns'
+# columns are called as the targets; a word of many has one each
+"$FARFIELD" predict --net two.safetensors two.csv -t y,z --outputs full --time 0 --at two.csv | sed -n 1p | grep -qx y,z
+[ "$(sed 1q one.csv)" = z ]
+[ "$(sed 1q full.csv)" = fitted_y,fitted_z,residual_y,residual_z ]
+awk -F, -v OFS=, 'NR == 1 { print "a", "b", "kind" } NR > 1 { print $1, $2, substr("uvw", NR % 3 + 1, 1) }' train.csv >words.csv
+"$FARFIELD" predict -a "$arch" words.csv -t kind --ridge 1 --at X.csv | sed -n 1p | grep -qx 'kind_[uvw],kind_[uvw],kind_[uvw]'
+# the mean of the kernels is no linearised network, which is said unless it was asked for
+"$FARFIELD" predict --net two.safetensors two.csv -t y,z --ridge 1 2>said >mean
+has 'their mean kernel trains each by itself; --outputs full' <said
+"$FARFIELD" predict --net two.safetensors two.csv -t y,z --ridge 1 --outputs trace 2>said | cmp - mean
+[ ! -s said ]
+# residuals that are told are of standardised targets, those of the file are not
+has '|y - f| of standardised targets' <mean
+"$FARFIELD" train train.csv -t y -a 'dense(8) tanh dense(1)' -e 30 --no-standardize -q -o raw.safetensors
+"$FARFIELD" predict --net raw.safetensors train.csv -t y --ridge 1 >raw
+if has standardised <raw; then exit 1; fi

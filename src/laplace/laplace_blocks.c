@@ -1,0 +1,371 @@
+/*
+ * Curvature layer by layer: its diagonal, Kronecker factors (KFAC), the last layer alone.
+ *
+ * The derivative of output c by a layer's weights is a d_c', a its inputs and a constant for the
+ * bias, d_c the gradient of the output by what the layer gives; a norm's gain and shift together
+ * have the one input 1. So a coordinate of the system is a pair (p, q) of a layer, with the
+ * projection z_(p,q),c = a_p d_cq, and what a layer adds to the curvature is
+ *
+ *     sum_i (a_i a_i') x (D_i' Lam_i D_i)  ~  1/N (sum_i a_i a_i') x (sum_i D_i' Lam_i D_i)
+ *
+ * The right-hand side is KFAC (Martens and Grosse 2015; Ritter, Botev and Barber 2018): diagonal in
+ * the eigenvectors of both factors, which a and d are turned into. For a norm it is exact.
+ */
+#include "laplace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static int64_t last_dense(const far_net *net)
+{
+    int64_t unit = -1;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        unit = s->kind == FAR_STEP_DENSE && s->unit >= 0 ? s->unit : unit;
+    }
+    return unit;
+}
+
+/* Inputs and gradients of a step's layer; the last layer has one step, the others all. */
+static bool block_sides(const far_net *net, far_laplace_method method, const far_step *s,
+                        int64_t *inputs, int64_t *gradients)
+{
+    bool dense = s->kind == FAR_STEP_DENSE;
+    if (s->unit < 0 || (method == FAR_LAPLACE_LAST_LAYER && s->unit != last_dense(net))) {
+        return false;
+    }
+    *inputs = dense ? s->in + (s->bias >= 0 && s->bias_scale != 0) : 1;
+    *gradients = dense ? s->out : 2 * s->out;
+    return true;
+}
+
+int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers)
+{
+    int64_t side = 0, inputs, gradients;
+    *numbers = 0;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        if (block_sides(net, method, &net->steps[i], &inputs, &gradients)) {
+            side += inputs * gradients;
+            *numbers += (double)(inputs * inputs) + (double)(gradients * gradients);
+        }
+    }
+    return side;
+}
+
+/* ---- blocks -------------------------------------------------------------------------------- */
+
+void far_blocks_clear(far_laplace *la)
+{
+    for (int64_t l = 0; l < la->block_count; l++) {
+        FAR_FREE_ALL(la->ctx, la->blocks[l].left, la->blocks[l].right);
+    }
+    FAR_FREE_ALL(la->ctx, la->blocks, la->values, la->layers);
+}
+
+static far_status make_blocks(far_laplace *la)
+{
+    const far_net *net = la->net;
+    int64_t first = 0;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, net->info.layers, &la->blocks));
+    FAR_TRY(far_alloc(la->ctx, net->info.layers, &la->layers));
+    for (int64_t i = 0; i < net->step_count; i++) {
+        far_block b = {.first = first};
+        if (block_sides(net, la->info.method, &net->steps[i], &b.inputs, &b.gradients)) {
+            la->layers[net->steps[i].unit] = 1;
+            la->blocks[la->block_count++] = b;
+            first += b.inputs * b.gradients;
+        }
+    }
+done:
+    return st;
+}
+
+/* ---- points layer by layer ----------------------------------------------------------------- */
+
+/* What a layer sees of m points: a is m x inputs, d is m C x gradients. */
+typedef struct sight {
+    double *a, *d, *room; /* room: for a product */
+} sight;
+
+static void sight_clear(far_ctx *ctx, sight *s)
+{
+    FAR_FREE_ALL(ctx, s->a, s->d, s->room);
+}
+
+static far_status turn(far_ctx *ctx, const double *vectors, int64_t rows, int64_t cols, double *v,
+                       double *room)
+{
+    far_mat in = far_mat_view(v, rows, cols, FAR_F64);
+    far_mat by = far_mat_view((void *)vectors, cols, cols, FAR_F64);
+    far_mat out = far_mat_view(room, rows, cols, FAR_F64);
+    far_status st = far_multiply(ctx, &in, &by, &out);
+    memcpy(v, room, (size_t)(rows * cols) * sizeof *v);
+    return st;
+}
+
+static void fill_inputs(const far_factor *f, const far_block *b, int64_t points, int64_t outputs,
+                        double *a)
+{
+    int64_t width = f->inputs.length;
+    double scale = sqrt(f->by_input), constant = sqrt(f->constant);
+    for (int64_t i = 0; i < points; i++) {
+        const double *h = width > 0 ? (double *)f->inputs.rows + i * outputs * width : NULL;
+        for (int64_t p = 0; p < b->inputs; p++) {
+            a[i * b->inputs + p] = p < width ? scale * h[p] : constant;
+        }
+    }
+}
+
+/* In the block's coordinates, if it has any of its own. */
+static far_status look(const far_laplace *la, const far_factor *f, const far_block *b,
+                       int64_t points, sight *s)
+{
+    int64_t rows = points * la->info.outputs;
+    int64_t most = b->inputs > b->gradients ? b->inputs : b->gradients;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, points * b->inputs, &s->a));
+    FAR_TRY(far_alloc(la->ctx, rows * b->gradients, &s->d));
+    fill_inputs(f, b, points, la->info.outputs, s->a);
+    memcpy(s->d, f->gradients.rows, (size_t)(rows * b->gradients) * sizeof *s->d);
+    if (b->left) {
+        FAR_TRY(far_alloc(la->ctx, rows * most, &s->room));
+        FAR_TRY(turn(la->ctx, b->left, points, b->inputs, s->a, s->room));
+        FAR_TRY(turn(la->ctx, b->right, rows, b->gradients, s->d, s->room));
+    }
+done:
+    return st;
+}
+
+typedef far_status (*visit_fn)(const far_laplace *la, int64_t layer, int64_t points, sight *s,
+                               void *user);
+
+/* Every layer's sight of x. */
+static far_status visit(const far_laplace *la, const far_mat *x, visit_fn see, void *user)
+{
+    far_tangent t = {0};
+    far_factors f = {0};
+    far_status st = FAR_OK;
+    FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
+    t.opts.layers = la->layers;
+    FAR_TRY(far_factors_create(la->ctx, &t.plan, x, true, false, &f));
+    for (int64_t l = 0; l < la->block_count; l++) {
+        sight s = {0};
+        st = look(la, &f.items[l], &la->blocks[l], x->rows, &s);
+        st = st == FAR_OK ? see(la, l, x->rows, &s, user) : st;
+        sight_clear(la->ctx, &s);
+        FAR_TRY(st);
+    }
+done:
+    far_factors_clear(&f);
+    far_tangent_close(&t);
+    return st;
+}
+
+static far_status put_projection(const far_laplace *la, int64_t layer, int64_t points, sight *s,
+                                 void *user)
+{
+    const far_block *b = &la->blocks[layer];
+    int64_t outputs = la->info.outputs, cols = points * outputs;
+    double *z = (double *)user + b->first * cols;
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t p = 0; p < b->inputs; p++) {
+        for (int64_t q = 0; q < b->gradients; q++) {
+            double *row = z + (p * b->gradients + q) * cols;
+            for (int64_t k = 0; k < cols; k++) {
+                row[k] = s->a[k / outputs * b->inputs + p] * s->d[k * b->gradients + q];
+            }
+        }
+    }
+    return FAR_OK;
+}
+
+far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z)
+{
+    return visit(la, x, put_projection, z);
+}
+
+/* ---- fitting ------------------------------------------------------------------------------- */
+
+/* A pass over the training points. */
+typedef struct pass {
+    far_laplace *la;
+    far_root root;    /* at the points of a chunk */
+    double *z, *zt;   /* the last layer's projection, side x m C, and its transpose */
+    double **factors; /* of KFAC: a layer's two */
+} pass;
+
+/* values_(p,q) += a_p^2 |R' d_q|^2 */
+static far_status add_diagonal(const far_laplace *la, int64_t layer, int64_t points, sight *s,
+                               void *user)
+{
+    const pass *run = user;
+    const far_block *b = &la->blocks[layer];
+    int64_t outputs = la->info.outputs;
+    far_root_apply_rows(la->ctx, &run->root, points, s->d, b->gradients);
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t p = 0; p < b->inputs; p++) {
+        double *to = la->values + b->first + p * b->gradients;
+        for (int64_t k = 0; k < points * outputs; k++) {
+            double a = s->a[k / outputs * b->inputs + p];
+            for (int64_t q = 0; q < b->gradients; q++) {
+                double d = a * s->d[k * b->gradients + q];
+                to[q] += d * d;
+            }
+        }
+    }
+    return FAR_OK;
+}
+
+/* to (cols x cols) += v' v */
+static far_status add_square(far_ctx *ctx, const double *v, int64_t rows, int64_t cols, double *to)
+{
+    double *turned = NULL;
+    far_status st = far_alloc(ctx, rows * cols, &turned);
+    far_mat right = far_mat_view((void *)v, rows, cols, FAR_F64);
+    far_mat left = far_mat_view(turned, cols, rows, FAR_F64);
+    far_mat sum = far_mat_view(to, cols, cols, FAR_F64);
+    if (st == FAR_OK) {
+        far_transpose(ctx, &right, turned);
+        st = far_add_outer(ctx, &left, &right, &sum);
+    }
+    far_free(ctx, turned);
+    return st;
+}
+
+static far_status add_factors(const far_laplace *la, int64_t layer, int64_t points, sight *s,
+                              void *user)
+{
+    const pass *run = user;
+    const far_block *b = &la->blocks[layer];
+    int64_t rows = points * la->info.outputs;
+    far_root_apply_rows(la->ctx, &run->root, points, s->d, b->gradients);
+    far_status st = add_square(la->ctx, s->a, points, b->inputs, run->factors[2 * layer]);
+    return st == FAR_OK ? add_square(la->ctx, s->d, rows, b->gradients, run->factors[2 * layer + 1])
+                        : st;
+}
+
+/* matrix += Z Lam Z' of the one block. */
+static far_status add_layer(const pass *run, const far_mat *x)
+{
+    far_laplace *la = run->la;
+    int64_t side = la->info.side, cols = x->rows * la->info.outputs;
+    far_mat z = far_mat_view(run->z, side, cols, FAR_F64);
+    far_mat zt = far_mat_view(run->zt, cols, side, FAR_F64);
+    far_status st = far_blocks_project(la, x, run->z);
+    if (st == FAR_OK) {
+        far_transpose(la->ctx, &z, run->zt);
+        far_root_apply_rows(la->ctx, &run->root, x->rows, run->zt, side);
+        far_transpose(la->ctx, &zt, run->z);
+        st = far_add_outer(la->ctx, &z, &zt, &la->matrix);
+    }
+    return st;
+}
+
+static far_status add_points(pass *run, const far_mat *x)
+{
+    far_laplace *la = run->la;
+    double *outputs = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, x->rows * la->info.outputs, &outputs));
+    FAR_TRY(far_laplace_outputs(la, x, outputs));
+    FAR_TRY(far_root_create(la->ctx, &la->info, outputs, x->rows, &run->root));
+    FAR_TRY(la->info.method == FAR_LAPLACE_LAST_LAYER ? add_layer(run, x)
+            : la->info.method == FAR_LAPLACE_KFAC     ? visit(la, x, add_factors, run)
+                                                      : visit(la, x, add_diagonal, run));
+done:
+    far_root_clear(la->ctx, &run->root);
+    far_free(la->ctx, outputs);
+    return st;
+}
+
+/* vectors, by columns, and values (not negative) of a sum of squares, whose memory this takes. */
+static far_status decompose(const far_laplace *la, double *sum, int64_t n, double *values,
+                            double **vectors)
+{
+    far_mat matrix = far_mat_view(sum, n, n, FAR_F64), to = far_mat_view(values, n, 1, FAR_F64);
+    far_symmetric a = far_symmetric_of(&matrix);
+    far_status st = far_alloc(la->ctx, n * n, vectors);
+    far_mat by = far_mat_view(*vectors, n, n, FAR_F64);
+    st = st == FAR_OK ? far_eigen(la->ctx, &a, FAR_EIGEN_LARGEST, n, la->memory, &to, &by) : st;
+    for (int64_t k = 0; st == FAR_OK && k < n; k++) {
+        values[k] = fmax(values[k], 0);
+    }
+    return st;
+}
+
+static far_status take_factors(far_laplace *la, const pass *run, int64_t layer)
+{
+    far_block *b = &la->blocks[layer];
+    double *alpha = NULL, *beta = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, b->inputs, &alpha));
+    FAR_TRY(far_alloc(la->ctx, b->gradients, &beta));
+    FAR_TRY(decompose(la, run->factors[2 * layer], b->inputs, alpha, &b->left));
+    FAR_TRY(decompose(la, run->factors[2 * layer + 1], b->gradients, beta, &b->right));
+    for (int64_t k = 0; k < b->inputs * b->gradients; k++) {
+        la->values[b->first + k] =
+            alpha[k / b->gradients] / (double)la->info.rows * beta[k % b->gradients];
+    }
+done:
+    FAR_FREE_ALL(la->ctx, alpha, beta);
+    return st;
+}
+
+static far_status make_room(pass *run, int64_t chunk)
+{
+    far_laplace *la = run->la;
+    int64_t side = la->info.side, cols = chunk * la->info.outputs;
+    double *matrix = NULL;
+    far_status st = FAR_OK;
+    if (la->info.method == FAR_LAPLACE_LAST_LAYER) {
+        FAR_TRY(far_alloc(la->ctx, side * side, &matrix));
+        la->matrix = far_mat_view(matrix, side, side, FAR_F64);
+        FAR_TRY(far_alloc(la->ctx, side * cols, &run->z));
+        FAR_TRY(far_alloc(la->ctx, side * cols, &run->zt));
+        return FAR_OK;
+    }
+    FAR_TRY(far_alloc(la->ctx, side, &la->values));
+    if (la->info.method == FAR_LAPLACE_KFAC) {
+        FAR_TRY(far_alloc(la->ctx, 2 * la->block_count, &run->factors));
+        for (int64_t l = 0; l < la->block_count; l++) {
+            const far_block *b = &la->blocks[l];
+            FAR_TRY(far_alloc(la->ctx, b->inputs * b->inputs, &run->factors[2 * l]));
+            FAR_TRY(far_alloc(la->ctx, b->gradients * b->gradients, &run->factors[2 * l + 1]));
+        }
+    }
+done:
+    return st;
+}
+
+static void pass_clear(pass *run)
+{
+    far_laplace *la = run->la;
+    for (int64_t k = 0; run->factors && k < 2 * la->block_count; k++) {
+        far_free(la->ctx, run->factors[k]);
+    }
+    FAR_FREE_ALL(la->ctx, run->factors, run->z, run->zt);
+}
+
+far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
+{
+    pass run = {.la = la};
+    far_status st = FAR_OK;
+    FAR_TRY(make_blocks(la));
+    int64_t chunk = far_laplace_chunk(la, la->info.side, x->rows);
+    FAR_TRY(make_room(&run, chunk));
+    for (int64_t first = 0; first < x->rows; first += chunk) {
+        FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
+        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
+        far_progress_hold(la->ctx);
+        st = add_points(&run, &part);
+        far_progress_release(la->ctx);
+        FAR_TRY(st);
+    }
+    for (int64_t l = 0; run.factors && l < la->block_count; l++) {
+        FAR_TRY(take_factors(la, &run, l));
+    }
+done:
+    pass_clear(&run);
+    return st;
+}

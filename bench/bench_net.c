@@ -110,7 +110,6 @@ static timing train(far_ctx *ctx, int64_t n, int64_t d, int64_t batch, int64_t e
         far_net *net;
         far_net_opts_init(&o);
         far_train_opts_init(&how);
-        far_train_result_init(&r);
         o.inputs = d;
         how.epochs = epochs;
         how.batch = batch;
@@ -177,7 +176,6 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
         far_net *net;
         far_net_opts_init(&o);
         far_train_opts_init(&how);
-        far_train_result_init(&r);
         o.inputs = TRACK_INPUTS;
         how.batch = batch;
         how.epochs = batch ? TRACK_STEPS / ((TRACK_ROWS + batch - 1) / batch) : TRACK_STEPS;
@@ -186,10 +184,11 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
         what.measures = "lmax,kta,align:20";
         need(far_track_create(ctx, net, &x, &y, &what, &kept), ctx);
         how.callback = far_track_callback;
-        how.callback_user = kept;
+        how.callback_user = &kept;
         how.callback_every = TRACK_EVERY;
         need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
-        double rows = far_track_describe(kept).seconds, count = (double)far_track_rows(kept).rows;
+        double rows = far_track_describe(kept).seconds,
+               count = (double)far_track_describe(kept).rows.rows;
         best.row = fmin(best.row, rows / count);
         best.steps = fmin(best.steps, (r.seconds - rows) * TRACK_EVERY / (double)r.steps);
         far_track_destroy(kept);

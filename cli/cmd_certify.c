@@ -99,28 +99,21 @@ static int read_command_line(int argc, char **argv, certify_args *args)
 
 /* ---- what to certify ----------------------------------------------------------------------- */
 
-/* A model fitted on the spot and the predictor that it is, or one from its file. */
-typedef struct certified {
-    far_model *fitted;
-    far_predictor *predictor;
-} certified;
-
-static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, certified *out)
+/* A model fitted on the spot. */
+static int fit_model(session *s, const certify_args *a, far_fit_opts *opts, far_predictor **out)
 {
     int code = fit_check_arch(s, opts);
     if (code == EXIT_DONE) {
-        code = fit_data(s, a->operand, &a->fit, opts, &out->fitted);
+        code = fit_data(s, a->operand, &a->fit, opts, out);
     }
     if (code == EXIT_DONE) {
         session_idle(s);
-        far_status st = far_predictor_of_model(s->ctx, out->fitted, &out->predictor);
-        code = st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
     }
     return code;
 }
 
 /* --arch is an option of a fit; beside a file it names the architecture of a network. */
-static int load(session *s, const certify_args *a, certified *out)
+static int load(session *s, const certify_args *a, far_predictor **out)
 {
     static const char *const TABLES[] = {".csv", ".csv.gz", ".tsv", ".npy", ".npz"};
     bool named = strcmp(a->fit.arch, "auto") != 0;
@@ -133,7 +126,7 @@ static int load(session *s, const certify_args *a, certified *out)
                            a->operand);
         }
     }
-    return subject_load(s, a->operand, named ? a->fit.arch : NULL, &out->predictor);
+    return subject_load(s, a->operand, named ? a->fit.arch : NULL, out);
 }
 
 /* ---- a certificate ------------------------------------------------------------------------- */
@@ -238,17 +231,15 @@ static int run_certify(void *user)
 {
     certify_job *j = user;
     const certify_args *a = &j->args;
-    certified m = {0};
+    far_predictor *m = NULL;
     int code = a->output ? output_possible(VERB, j->s.ctx, a->output) : EXIT_DONE;
     if (code == EXIT_DONE) {
         code = a->fit.target ? fit_model(&j->s, a, &j->fit, &m) : load(&j->s, a, &m);
     }
     if (code == EXIT_DONE) {
-        code = a->check ? check_certificate(&j->s, a, m.predictor)
-                        : certify_subject(&j->s, a, m.predictor);
+        code = a->check ? check_certificate(&j->s, a, m) : certify_subject(&j->s, a, m);
     }
-    far_predictor_destroy(m.predictor);
-    far_model_destroy(m.fitted);
+    far_predictor_destroy(m);
     return code;
 }
 

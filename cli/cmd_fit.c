@@ -70,27 +70,24 @@ static int read_command_line(int argc, char **argv, cmd_fit_args *args)
 
 /* ---- the job ------------------------------------------------------------------------------- */
 
-static int save(session *s, const far_model *m, const char *path)
+static int save(session *s, const far_predictor *p, const char *path)
 {
-    far_predictor *p = NULL;
-    far_status st = path ? far_predictor_of_model(s->ctx, m, &p) : FAR_OK;
-    st = st == FAR_OK && path ? far_predictor_save(s->ctx, p, path) : st;
-    far_predictor_destroy(p);
+    far_status st = path ? far_predictor_save(s->ctx, p, path) : FAR_OK;
     session_idle(s); /* does not come back after Ctrl-C */
     return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
 }
 
 static int fit_and_save(session *s, const cmd_fit_args *args, far_fit_opts *opts)
 {
-    far_model *m = NULL;
-    int code = fit_data(s, args->data, &args->fit, opts, &m);
+    far_predictor *p = NULL;
+    int code = fit_data(s, args->data, &args->fit, opts, &p);
     if (code == EXIT_DONE) {
-        code = save(s, m, args->output);
+        code = save(s, p, args->output);
     }
     if (code == EXIT_DONE) {
-        code = fit_tell(s, &args->common, m, operand_label(args->data), args->output);
+        code = fit_tell(s, &args->common, p, operand_label(args->data), args->output);
     }
-    far_model_destroy(m);
+    far_predictor_destroy(p);
     return code;
 }
 

@@ -261,7 +261,7 @@ static int write_with_header(job *j, const int64_t *shape, int dims)
                      .points2 = j->args.x2 ? j->b.x.rows : -1,
                      .outputs = j->side,
                      .kind = "empirical",
-                     .arch = far_net_text(j->net),
+                     .arch = far_net_describe(j->net).arch,
                      .layers = layers,
                      .of = j->args.outputs,
                      .columns = columns,
@@ -314,7 +314,7 @@ static int tell(job *j)
     }
     int code = report_begin(&j->s, &a->common, "A tangent kernel", &out);
     far_result_text(out.result, "net", a->net, NULL, NULL);
-    far_result_text(out.result, "arch", far_net_text(j->net), NULL, NULL);
+    far_result_text(out.result, "arch", far_net_describe(j->net).arch, NULL, NULL);
     far_result_text(out.result, "outputs", a->outputs, NULL, NULL);
     far_result_text(out.result, "dtype", a->dtype == FAR_F64 ? "f64" : "f32", NULL, NULL);
     far_result_list(out.result, "shape", sides, dims);

@@ -34,14 +34,14 @@ static const char ABOUT[] =
 
 static void tell_xgboost(far_result *r, far_ctx *ctx)
 {
-    const char *version = far_xgboost_version(ctx), *file = far_xgboost_file(ctx);
+    const far_xgboost *found = far_xgboost_find(ctx);
     far_result_open(r, "xgboost");
-    far_result_text(r, "version", version, NULL, NULL);
-    far_result_text(r, "file", file, NULL, NULL);
+    far_result_text(r, "version", found ? found->version : NULL, NULL, NULL);
+    far_result_text(r, "file", found ? found->file : NULL, NULL, NULL);
     far_result_text(r, "settings", FAR_XGBOOST_SETTINGS, NULL, NULL);
     far_result_close(r);
-    if (version) {
-        far_result_say(r, "xgboost", "%s, %s", version, file);
+    if (found) {
+        far_result_say(r, "xgboost", "%s, %s", found->version, found->file);
     } else {
         far_result_say(r, "xgboost", "%s", far_ctx_message(ctx));
     }

@@ -524,7 +524,6 @@ static int tell_supremum(job *j, const far_supremum *sup)
 static int run_supremum(job *j)
 {
     far_supremum sup;
-    far_supremum_init(&sup);
     far_status st = far_kernel_supremum(j->s.ctx, j->kernel, j->args.inputs, &sup);
     return st == FAR_OK ? tell_supremum(j, &sup) : library_failure(j, st);
 }

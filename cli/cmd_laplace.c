@@ -186,7 +186,7 @@ static int find_likelihood(laplace_job *j)
     static const int32_t OF_LOSS[] = {[FAR_LOSS_MSE] = FAR_LIKELIHOOD_GAUSSIAN,
                                       [FAR_LOSS_BCE] = FAR_LIKELIHOOD_BERNOULLI,
                                       [FAR_LOSS_CE] = FAR_LIKELIHOOD_SOFTMAX};
-    int32_t loss = far_columns_describe(far_net_columns(j->net)).loss;
+    int32_t loss = far_columns_describe(far_net_describe(j->net).columns).loss;
     if (j->args.likelihood != LIKELIHOOD_AUTO) {
         j->opts.likelihood = j->args.likelihood - 1;
         return EXIT_DONE;

@@ -152,7 +152,7 @@ static bool has_kinks(const local_job *j)
     if (!k->net && !k->kernel) {
         return false;
     }
-    const char *arch = k->net ? far_net_text(k->net) : far_kernel_text(k->kernel);
+    const char *arch = k->net ? far_net_describe(k->net).arch : far_kernel_text(k->kernel);
     bool nngp = !k->net && j->args.source.kind == FAR_KERNEL_NNGP;
     return far_power_degree(j->s.ctx, arch, &degree) == FAR_OK && 2 * degree + (nngp ? 1 : -1) <= 2;
 }

@@ -196,7 +196,7 @@ static int read_command_line(int argc, char **argv, predict_args *args)
 
 static bool classifies(const job *j)
 {
-    return far_columns_describe(far_predictor_columns(j->of)).classes > 0;
+    return far_columns_describe(far_predictor_describe(j->of).columns).classes > 0;
 }
 
 static const char *output_name(const job *j, int64_t k)
@@ -224,7 +224,7 @@ static bool find_classes(job *j, int64_t rows, int64_t outputs)
         return false;
     }
     for (int64_t i = 0; i < rows; i++) {
-        index[i] = (double)far_prediction_class(j->prediction, i);
+        index[i] = (double)j->prediction->classes[i];
     }
     for (int64_t k = 0; k < outputs; k++) {
         j->labels[k] = output_name(j, k);
@@ -236,8 +236,8 @@ static bool find_classes(job *j, int64_t rows, int64_t outputs)
 /* class, p_LABEL for each, score_LABEL_std for each if asked for. */
 static void add_class_columns(job *j, int64_t outputs)
 {
-    far_mat probability = far_prediction_probability(j->prediction);
-    far_mat std = far_prediction_std(j->prediction);
+    far_mat probability = j->prediction->probability;
+    far_mat std = j->prediction->std;
     add_column(j, "", "class", "", j->classes, 0);
     j->columns[j->column_count - 1].words = j->labels;
     for (int64_t k = 0; k < outputs; k++) {
@@ -251,14 +251,14 @@ static void add_class_columns(job *j, int64_t outputs)
 /* Whether the mean of a classification holds probabilities: what a trained network learns. */
 static bool probable(const job *j)
 {
-    return far_columns_describe(far_predictor_columns(j->of)).loss != FAR_LOSS_NONE;
+    return far_columns_describe(far_predictor_describe(j->of).columns).loss != FAR_LOSS_NONE;
 }
 
 /* NAME, NAME_std for each output; at infinity the order behind them. */
 static void add_value_columns(job *j, int64_t outputs)
 {
-    far_mat mean = far_prediction_mean(j->prediction), std = far_prediction_std(j->prediction);
-    far_mat order = far_prediction_order(j->prediction);
+    far_mat mean = j->prediction->mean, std = j->prediction->std;
+    far_mat order = j->prediction->order;
     const char *before = !classifies(j) ? "" : probable(j) ? "p_" : "score_";
     for (int64_t k = 0; k < outputs; k++) {
         add_column(j, before, output_name(j, k), "", mean, k);
@@ -296,7 +296,7 @@ static bool names_whole(const job *j)
 
 static int make_columns(job *j)
 {
-    far_mat mean = far_prediction_mean(j->prediction);
+    far_mat mean = j->prediction->mean;
     bool classes = classifies(j);
     j->columns = calloc(2 * (size_t)mean.cols + 4 + (size_t)j->ids.count, sizeof *j->columns);
     if (!j->columns || (classes && !find_classes(j, mean.rows, mean.cols))) {
@@ -360,15 +360,15 @@ static void tell_flags(far_result *r, const job *j)
 static void tell_values(far_result *r, const job *j)
 {
     bool classes = classifies(j);
-    far_mat order = far_prediction_order(j->prediction);
+    far_mat order = j->prediction->order;
     if (classes && !j->args.at_infinity) {
         tell_classes(r, j);
     }
-    tell_matrix(r, "probability", far_prediction_probability(j->prediction));
+    tell_matrix(r, "probability", j->prediction->probability);
     if (!classes || !probable(j)) {
-        tell_matrix(r, classes ? "scores" : "mean", far_prediction_mean(j->prediction));
+        tell_matrix(r, classes ? "scores" : "mean", j->prediction->mean);
     }
-    tell_matrix(r, "std", far_prediction_std(j->prediction));
+    tell_matrix(r, "std", j->prediction->std);
     tell_flags(r, j);
     if (order.rows > 0) {
         far_result_list(r, "order", order.data, order.rows);
@@ -424,7 +424,7 @@ static void tell_table(far_result *r, const job *j, int64_t rows)
 static int tell(job *j)
 {
     report out;
-    far_mat mean = far_prediction_mean(j->prediction);
+    far_mat mean = j->prediction->mean;
     int code = report_begin(&j->s, &j->args.common, "Predictions", &out);
     far_result *r = out.result;
     out.quiet |= !j->args.common.json;
@@ -500,8 +500,8 @@ static int find_unseen(job *j)
     if (!counts) {
         return failure(VERB, "out of memory");
     }
-    int code = columns_say_unseen(&j->s, far_predictor_columns(j->of), j->data.frame, j->data.rows,
-                                  counts, &unseen);
+    int code = columns_say_unseen(&j->s, far_predictor_describe(j->of).columns, j->data.frame,
+                                  j->data.rows, counts, &unseen);
     if (code == EXIT_DONE && unseen > 0) {
         j->unseen = counts;
     } else {
@@ -519,7 +519,7 @@ static int find_outside(job *j)
     j->farthest = calloc(rows, sizeof *j->farthest);
     j->inputs = calloc(inputs, sizeof *j->inputs);
     bool memory = which && j->outside && j->farthest && j->inputs;
-    far_status st = memory ? far_columns_outside(j->s.ctx, far_predictor_columns(j->of),
+    far_status st = memory ? far_columns_outside(j->s.ctx, far_predictor_describe(j->of).columns,
                                                  j->data.frame, j->data.rows, j->outside, which)
                            : FAR_OK;
     for (size_t i = 0; memory && i < inputs; i++) {
@@ -578,12 +578,11 @@ static int write_result(job *j)
     }
     int code = make_columns(j);
     if (code == EXIT_DONE) {
-        code = columns_check(VERB, j->columns, j->column_count,
-                             far_prediction_mean(j->prediction).rows);
+        code = columns_check(VERB, j->columns, j->column_count, j->prediction->mean.rows);
     }
     if (code == EXIT_DONE && (a->output || !a->common.json)) {
-        code = columns_write(VERB, j->s.ctx, j->columns, j->column_count,
-                             far_prediction_mean(j->prediction).rows, "prediction", a->output);
+        code = columns_write(VERB, j->s.ctx, j->columns, j->column_count, j->prediction->mean.rows,
+                             "prediction", a->output);
     }
     session_idle(&j->s); /* does not come back after Ctrl-C */
     return code == EXIT_DONE ? tell(j) : code;

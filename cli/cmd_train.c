@@ -362,7 +362,6 @@ static int name_runs(training *t)
         return failure(VERB, "out of memory");
     }
     for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
-        far_train_result_init(&t->runs[i].result);
         code = name_run(t->s.ctx, &t->args, i, &t->runs[i]);
     }
     return code;
@@ -545,7 +544,6 @@ static int batch_make(training *t, batch *b)
         b->nets[i] = t->runs[i].net;
         b->seeds[i] = (uint64_t)(t->args.seed + i);
         b->checkpoints[i] = t->runs[i].checkpoint;
-        far_train_result_init(&b->results[i]);
     }
     return EXIT_DONE;
 }

@@ -174,14 +174,14 @@ static bool has_trees(const far_comparison *c)
 
 void comparison_tell_xgboost(far_result *r, far_ctx *ctx, const far_comparison *c)
 {
-    const char *version = has_trees(c) ? far_xgboost_version(ctx) : NULL;
-    if (version) {
+    const far_xgboost *found = has_trees(c) ? far_xgboost_find(ctx) : NULL;
+    if (found) {
         far_result_open(r, "xgboost");
-        far_result_text(r, "version", version, NULL, NULL);
+        far_result_text(r, "version", found->version, NULL, NULL);
         far_result_text(r, "settings", FAR_XGBOOST_SETTINGS, NULL, NULL);
         far_result_close(r);
         far_result_for(r, FAR_FOR_PEOPLE);
-        far_result_line(r, "xgboost: version %s, %s.", version, FAR_XGBOOST_SETTINGS);
+        far_result_line(r, "xgboost: version %s, %s.", found->version, FAR_XGBOOST_SETTINGS);
     }
 }
 
@@ -577,8 +577,9 @@ int comparison_verdict(const char *verb_name, const far_comparison *c)
         failed = failed ? failed : r;
     }
     char *why = talk_flags(failed->message);
-    int code = failure(verb_name, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
-                       failed->model, why ? why : failed->message);
+    int code =
+        failure(verb_name, "every %s failed; %s: %s", info.networks > 0 ? "network" : "model",
+                failed->model, why ? why : failed->message);
     free(why);
     return code;
 }

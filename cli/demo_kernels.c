@@ -54,7 +54,6 @@ static far_status fill_far(far_ctx *ctx, const far_kernel *k, row *r)
     if (st != FAR_OK) {
         return st;
     }
-    far_supremum_init(&r->sup);
     return far_kernel_supremum(ctx, k, 1, &r->sup);
 }
 

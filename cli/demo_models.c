@@ -247,7 +247,7 @@ static far_status learn_baseline(const lesson *l, const far_frame *table, bool t
     far_columns_opts opts;
     far_columns_opts_init(&opts);
     opts.target = l->set->target;
-    if (trees && !far_xgboost_version(l->ctx)) {
+    if (trees && !far_xgboost_find(l->ctx)) {
         l->result->there = false;
         char *why = talk_flags(far_ctx_message(l->ctx));
         snprintf(l->result->reason, sizeof l->result->reason, "%s", why ? why : "");

@@ -372,7 +372,7 @@ static void put_scatter(demo *d)
 
 static void put_facts(demo *d)
 {
-    const char *trees = far_xgboost_version(d->s.ctx);
+    const far_xgboost *trees = far_xgboost_find(d->s.ctx);
     report_fact(&d->report, "data",
                 "%s: %s, %s. Cups are poured at 60 to 95 C in rooms of 5 to 30 C, with "
                 "tau from 15 to 45 minutes; scores are against the law itself.",
@@ -385,7 +385,7 @@ static void put_facts(demo *d)
                 (long long)(d->sets[DEMO_SETS - 1].epochs / (d->args.quick ? 10 : 1)),
                 (long long)(d->sets[DEMO_COFFEE].epochs / (d->args.quick ? 10 : 1)));
     report_seeds(&d->report, 0, d->args.seeds);
-    report_fact(&d->report, "xgboost", "%s", trees ? trees : "not there");
+    report_fact(&d->report, "xgboost", "%s", trees ? trees->version : "not there");
 }
 
 void demo_tell(demo *d)

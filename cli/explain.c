@@ -64,8 +64,9 @@ static far_mat inputs_of(const far_predictor *p, const rows *d)
 
 static far_feature_info feature_at(const far_predictor *p, int64_t i)
 {
-    far_feature_info f = far_columns_feature(far_predictor_columns(p), i);
-    bool unnamed = !far_columns_describe(far_predictor_columns(p)).named && i < subject_inputs(p);
+    far_feature_info f = far_columns_feature(far_predictor_describe(p).columns, i);
+    bool unnamed =
+        !far_columns_describe(far_predictor_describe(p).columns).named && i < subject_inputs(p);
     return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1} : f;
 }
 
@@ -99,7 +100,7 @@ static void put_importance(report *r, const far_predictor *p, const char *label,
                                                 {NULL, "lost without it", "%.4g"}};
     const char *names[MOST_FEATURES];
     double values[MOST_FEATURES];
-    bool classes = far_columns_describe(far_predictor_columns(p)).classes > 0;
+    bool classes = far_columns_describe(far_predictor_describe(p).columns).classes > 0;
     const char *what = classes ? "accuracy" : "R^{2}";
     char caption[500], axis[64];
     int64_t shown = count < MOST_FEATURES ? count : MOST_FEATURES;
@@ -202,7 +203,7 @@ static void put_category(report *r, const far_predictor *p, const rows *d, int64
     double *f = calloc((size_t)(MOST_LEVELS * outputs), sizeof *f);
     for (int64_t k = 0; k < count; k++) {
         at[k] = (double)k;
-        names[k] = far_columns_level(far_predictor_columns(p), feature, k);
+        names[k] = far_columns_level(far_predictor_describe(p).columns, feature, k);
     }
     if (f && depend(r, p, d, feature, at, count, f)) {
         for (int64_t k = 0; k < count; k++) {
@@ -283,7 +284,7 @@ static void to_raw(double *v, int64_t n, const far_mat *centre, const far_mat *s
 /* The rows that count, with targets if they are there. */
 static bool table_rows(report *r, const far_predictor *p, const dataset *t, rows *d)
 {
-    const far_columns *c = far_predictor_columns(p);
+    const far_columns *c = far_predictor_describe(p).columns;
     far_scaling s = subject_scaling(p);
     bool there = rows_alloc(p, t->count, d);
     far_mat x = inputs_of(p, d), y = far_mat_view(d->y, d->n, subject_outputs(p), FAR_F64);

@@ -42,7 +42,7 @@ static int tell(session *s, const common_args *c, const far_predictor *p, const 
     far_result_text(r.result, "kind", i.name, "model", NULL);
     far_result_count(r.result, "n", d->count, "rows", NULL);
     far_result_count(r.result, "inputs", i.inputs, "inputs", NULL);
-    columns_tell(r.result, far_predictor_columns(p));
+    columns_tell(r.result, far_predictor_describe(p).columns);
     far_result_count(r.result, "outputs", i.outputs, "outputs", NULL);
     if (isfinite(i.ridge)) {
         far_result_number(r.result, "ridge_relative", i.ridge, "ridge", "%.4g", i.ridge);
@@ -65,7 +65,7 @@ int fit_baseline(session *s, const fit_args *a, const common_args *c, baseline_m
     session_idle(s); /* does not come back after Ctrl-C */
     code = st == FAR_OK ? code : session_failure(s, about_data ? d.label : NULL);
     if (code == EXIT_DONE) {
-        columns_say(s, far_predictor_columns(p));
+        columns_say(s, far_predictor_describe(p).columns);
         code = tell(s, c, p, &d, output);
     }
     far_predictor_destroy(p);

@@ -149,7 +149,7 @@ static int report(session *s, const dataset *d, far_status st)
     return session_failure(s, about_data ? d->label : NULL);
 }
 
-static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_model **out)
+static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_predictor **out)
 {
     far_estimate e;
     far_status st = far_fit_estimate(s->ctx, d->frame, opts, &e);
@@ -160,10 +160,10 @@ static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_
         session_announce(s, d->count, &e);
     }
     interrupts_hold();
-    st = far_model_fit(s->ctx, d->frame, opts, out);
+    st = far_predictor_fit(s->ctx, d->frame, opts, out);
     if (st == FAR_OK) {
         progress_end(&s->bar);
-        columns_say(s, far_model_describe(*out).columns);
+        columns_say(s, far_predictor_describe(*out).columns);
         return EXIT_DONE;
     }
     session_idle(s);
@@ -171,7 +171,7 @@ static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_
 }
 
 int fit_data(session *s, const char *operand, const fit_args *args, far_fit_opts *opts,
-             far_model **out)
+             far_predictor **out)
 {
     dataset d = {0};
     int code = dataset_read(s->verb, s->ctx, operand, &args->table, args->where, &d);

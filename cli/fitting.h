@@ -41,6 +41,6 @@ int fit_check_arch(session *s, const far_fit_opts *opts);
 /* Reads the table, announces what is large, and fits. Returns an exit code. Interrupts are held
  * when it comes back with a model, so that the caller can save it. */
 int fit_data(session *s, const char *operand, const fit_args *args, far_fit_opts *opts,
-             far_model **out);
+             far_predictor **out);
 
 #endif

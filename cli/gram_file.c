@@ -98,14 +98,14 @@ static int64_t column_of_input(const dataset *d, const char *name)
 static int64_t find_columns(const far_net *net, const dataset *d, int64_t *cols)
 {
     int64_t count = 0;
-    if (!far_columns_describe(far_net_columns(net)).named) {
+    if (!far_columns_describe(far_net_describe(net).columns).named) {
         for (; count < far_frame_cols(d->frame); count++) {
             cols[count] = count;
         }
         return count;
     }
     for (int64_t i = 0; i < far_net_describe(net).inputs; i++) {
-        int64_t col = column_of_input(d, far_columns_input(far_net_columns(net), i));
+        int64_t col = column_of_input(d, far_columns_input(far_net_describe(net).columns, i));
         if (col >= 0 && (count == 0 || cols[count - 1] != col)) {
             cols[count++] = col;
         }
@@ -142,7 +142,7 @@ int hash_inputs(session *s, const far_net *net, const dataset *d, char out[HASH_
     }
     int64_t count = find_columns(net, d, cols);
     int code = hash_columns(s, d, cols, count, out);
-    if (code == EXIT_DONE && far_columns_describe(far_net_columns(net)).named) {
+    if (code == EXIT_DONE && far_columns_describe(far_net_describe(net).columns).named) {
         *list = list_columns(d, cols, count);
     }
     free(cols);

@@ -316,7 +316,7 @@ static int read_coordinates(session *s, const source_args *a, source *k)
 static int encode(session *s, const source *k, const char *label, const far_frame *frame,
                   const unsigned char *rows, int64_t count, far_mat *out)
 {
-    const far_columns *columns = far_net_columns(k->net);
+    const far_columns *columns = far_net_describe(k->net).columns;
     int code = matrix_alloc(s->verb, count, far_net_describe(k->net).inputs, FAR_F64, out);
     if (code == EXIT_DONE && far_columns_encode(s->ctx, columns, frame, rows, out) != FAR_OK) {
         code = session_failure(s, label);
@@ -350,9 +350,9 @@ static int make_table(session *s, const source_args *a, source *k)
     if (!names) {
         return failure(s->verb, "out of memory");
     }
-    bool named = k->net && far_columns_describe(far_net_columns(k->net)).named;
+    bool named = k->net && far_columns_describe(far_net_describe(k->net).columns).named;
     for (int64_t j = 0; named && j < cols; j++) {
-        names[j] = far_columns_input(far_net_columns(k->net), j);
+        names[j] = far_columns_input(far_net_describe(k->net).columns, j);
     }
     k->table = (dataset){.label = "the grid", .count = a->made.rows};
     far_status st = far_frame_from_mat(s->ctx, &a->made, names, &k->table.frame);
@@ -368,7 +368,7 @@ static int read_points(session *s, const source_args *a, int32_t needs, source *
     if (code != EXIT_DONE || !k->table.frame) {
         return code;
     }
-    if (k->net && far_columns_describe(far_net_columns(k->net)).named) {
+    if (k->net && far_columns_describe(far_net_describe(k->net).columns).named) {
         return a->features
                    ? usage_error(s->verb, "--features: the network knows which columns it takes")
                    : encode(s, k, k->table.label, k->table.frame, k->table.rows, k->table.count,
@@ -548,7 +548,7 @@ static void to_network_units(const far_net *net, far_mat *y)
     if (!info.scaled || info.outputs != y->cols) {
         return;
     }
-    far_scaling scaling = far_net_scaling(net);
+    far_scaling scaling = far_columns_scaling(far_net_describe(net).columns);
     double *v = y->data;
     for (int64_t i = 0; i < y->rows * y->cols; i++) {
         v[i] = (v[i] - mat_get(&scaling.output_centre, 0, i % y->cols)) /
@@ -702,7 +702,7 @@ int source_cross(session *s, const source_args *a, source *k, const char *table,
 {
     dataset d = {0};
     far_mat x = {0};
-    bool known = k->net && far_columns_describe(far_net_columns(k->net)).named;
+    bool known = k->net && far_columns_describe(far_net_describe(k->net).columns).named;
     int code = dataset_read(s->verb, s->ctx, table, &a->table, NULL, &d);
     if (code == EXIT_DONE) {
         code = known ? encode(s, k, d.label, d.frame, NULL, d.count, &x)
@@ -728,7 +728,7 @@ void source_to_table(const source *k, bool centred, far_mat *m)
     if (!info.scaled || (!one && m->cols != info.outputs)) {
         return;
     }
-    far_scaling scaling = far_net_scaling(k->net);
+    far_scaling scaling = far_columns_scaling(far_net_describe(k->net).columns);
     for (int64_t i = 0; i < m->rows * m->cols; i++) {
         int64_t output = one ? k->opts.output : i % m->cols;
         double *v = (double *)m->data + i;
@@ -834,7 +834,7 @@ int source_read(session *s, const source_args *a, int32_t needs, source *out)
 static const char *arch_of(const source_args *a, const source *k)
 {
     return a->kernel ? k->gram.header.arch
-           : k->net  ? far_net_text(k->net)
+           : k->net  ? far_net_describe(k->net).arch
                      : far_kernel_text(k->kernel);
 }
 

@@ -47,7 +47,7 @@ static int residual_square(laplace_job *j, const rows *r, double *out)
 /* One target's own units become the network's. */
 static double target_scale(const laplace_job *j)
 {
-    far_scaling s = far_net_scaling(j->net);
+    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
     return j->info.outputs == 1 ? mat_get(&s.output_scale, 0, 0) : 1;
 }
 

@@ -25,12 +25,13 @@ static bool row_counts(const dataset *d, int64_t i)
 
 static bool knows_classes(const laplace_job *j)
 {
-    return far_columns_describe(far_net_columns(j->net)).task == FAR_TASK_CLASSIFY;
+    return far_columns_describe(far_net_describe(j->net).columns).task == FAR_TASK_CLASSIFY;
 }
 
 static const char *only_target(const laplace_job *j)
 {
-    return j->args.target ? j->args.target : far_columns_target(far_net_columns(j->net), 0);
+    return j->args.target ? j->args.target
+                          : far_columns_target(far_net_describe(j->net).columns, 0);
 }
 
 /* Whether the table has the columns that are targets. */
@@ -41,10 +42,11 @@ static bool has_targets(const laplace_job *j, const far_frame *frame)
     if (has && j->args.target) {
         has = far_frame_list(j->s.ctx, frame, j->args.target, cols, &count) == FAR_OK;
     }
-    for (int64_t k = 0; has && !j->args.target && far_columns_target(far_net_columns(j->net), k);
-         k++) {
-        has = far_frame_find(j->s.ctx, frame, far_columns_target(far_net_columns(j->net), k),
-                             &count) == FAR_OK;
+    for (int64_t k = 0;
+         has && !j->args.target && far_columns_target(far_net_describe(j->net).columns, k); k++) {
+        has =
+            far_frame_find(j->s.ctx, frame, far_columns_target(far_net_describe(j->net).columns, k),
+                           &count) == FAR_OK;
     }
     free(cols);
     return has;
@@ -118,8 +120,9 @@ static int drop_targets(laplace_job *j, dataset *d)
 static int read_inputs(laplace_job *j, rows *r)
 {
     double *values = NULL;
-    int code = far_columns_describe(far_net_columns(j->net)).named ? EXIT_DONE
-                                                                   : drop_targets(j, &r->table);
+    int code = far_columns_describe(far_net_describe(j->net).columns).named
+                   ? EXIT_DONE
+                   : drop_targets(j, &r->table);
     code = code == EXIT_DONE ? network_inputs(&j->s, j->net, &r->table, &values, &r->x) : code;
     if (code != EXIT_DONE) {
         free(values);
@@ -148,8 +151,8 @@ static int read_known(laplace_job *j, rows *r)
 {
     int code = matrix_alloc(j->s.verb, r->table.count, j->info.outputs, FAR_F64, &r->y);
     if (code == EXIT_DONE &&
-        far_columns_encode_targets(j->s.ctx, far_net_columns(j->net), r->table.frame, r->table.rows,
-                                   j->args.target, &r->y) != FAR_OK) {
+        far_columns_encode_targets(j->s.ctx, far_net_describe(j->net).columns, r->table.frame,
+                                   r->table.rows, j->args.target, &r->y) != FAR_OK) {
         code = session_failure(&j->s, r->table.label);
     }
     return code == EXIT_DONE && laplace_classifies(j) ? label_rows(j, r) : code;

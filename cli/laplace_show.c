@@ -25,7 +25,7 @@ static const char *role_of(const laplace_job *j)
 
 static double output_scale(const laplace_job *j, int64_t k)
 {
-    far_scaling s = far_net_scaling(j->net);
+    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
     return mat_get(&s.output_scale, 0, k);
 }
 
@@ -69,7 +69,7 @@ static void tell_network(far_result *r, const laplace_job *j, const far_laplace_
 {
     bool automatic = j->args.likelihood == LIKELIHOOD_AUTO;
     far_result_text(r, "net", j->args.net, NULL, NULL);
-    far_result_text(r, "arch", far_net_text(j->net), "network", NULL);
+    far_result_text(r, "arch", far_net_describe(j->net).arch, "network", NULL);
     far_result_count(r, "parameters", i->parameters, "",
                      "%lld parameters, %lld input%s, %lld output%s%s", (long long)i->parameters,
                      (long long)j->info.inputs, plural(j->info.inputs), (long long)j->info.outputs,
@@ -383,7 +383,7 @@ static double variance_at(const laplace_job *j, int64_t i, int64_t k)
 static const char *class_name(const laplace_job *j, int64_t k)
 {
     static char number[24];
-    const char *name = far_columns_class(far_net_columns(j->net), k);
+    const char *name = far_columns_class(far_net_describe(j->net).columns, k);
     snprintf(number, sizeof number, "%lld", (long long)k);
     return name ? name : number;
 }
@@ -392,7 +392,7 @@ static const char *class_name(const laplace_job *j, int64_t k)
 static void add_classes(const laplace_job *j, page *p)
 {
     far_mat m = j->forms[FORM_MINE].in.probability;
-    bool named = far_columns_describe(far_net_columns(j->net)).task == FAR_TASK_CLASSIFY;
+    bool named = far_columns_describe(far_net_describe(j->net).columns).task == FAR_TASK_CLASSIFY;
     double *best = add_column(p, "", "class", "");
     p->columns[0].words = named ? p->labels : NULL;
     for (int64_t k = 0; k < m.cols; k++) {
@@ -410,11 +410,11 @@ static void add_classes(const laplace_job *j, page *p)
 static void add_outputs(const laplace_job *j, page *p)
 {
     bool classes = laplace_classifies(j);
-    far_scaling s = far_net_scaling(j->net);
+    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
     for (int64_t k = 0; k < j->info.outputs; k++) {
         int64_t second = laplace_classes(j) - j->info.outputs;
-        const char *name =
-            classes ? class_name(j, second + k) : far_columns_output(far_net_columns(j->net), k);
+        const char *name = classes ? class_name(j, second + k)
+                                   : far_columns_output(far_net_describe(j->net).columns, k);
         double *mean = add_column(p, classes ? "score_" : "", name, "");
         double *std = add_column(p, classes ? "score_" : "", name, "_std");
         double *both = classes ? std : add_column(p, "", name, "_std_y");

@@ -208,7 +208,7 @@ static void tell_classes(report *out, const job *j)
     const char **names = calloc((size_t)p->classes + 1, sizeof *names);
     far_figure *film = NULL;
     for (int64_t k = 0; names && k < p->classes; k++) {
-        names[k] = far_columns_output(far_net_columns(j->net), k);
+        names[k] = far_columns_output(far_net_describe(j->net).columns, k);
     }
     far_result_texts(out->result, "classes", names, p->classes);
     if (names && out->folder && j->info.layers > 0) {
@@ -234,7 +234,7 @@ static int tell(job *j)
     tell_network(out.result, j);
     tell_classes(&out, j);
     far_result_text(out.result, "output", j->args.output, j->args.output ? "network" : NULL, NULL);
-    report_fact(&out, "architecture", "%s", far_net_text(j->net));
+    report_fact(&out, "architecture", "%s", far_net_describe(j->net).arch);
     report_fact(&out, "data", "%s, SHA-256 of what was used %s", j->points.table.label,
                 far_columns_hash(far_examples_columns(j->points.data)));
     return report_end(&out, code);

@@ -67,7 +67,7 @@ static int read_command_line(int argc, char **argv, check_args *a)
 static int64_t output_of(const far_net *net, const char *name, int64_t k)
 {
     int64_t outputs = far_net_describe(net).outputs;
-    const far_columns *columns = far_net_columns(net);
+    const far_columns *columns = far_net_describe(net).columns;
     if (!far_columns_describe(columns).named) {
         return k < outputs ? k : -1;
     }

@@ -27,7 +27,8 @@ typedef struct job {
     hessian_args args;
     session s;
     dataset table;
-    far_net *net; /* NULL: a layer norm alone */
+    far_net *net;             /* NULL: a layer norm alone */
+    far_predictor *predictor; /* it, in raw units; NULL: not asked for */
     double *inputs, *values;
     far_mat x, h;  /* n x d, n x 1 */
     double *ratio; /* H(LN with groups) / H(LN), one a row; NULL: one group, or a network */
@@ -138,7 +139,7 @@ static int open_all(job *j)
 /* From the network's own units to raw ones. */
 static void make_raw(job *j)
 {
-    far_scaling s = far_net_scaling(j->net);
+    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
     for (int64_t i = 0; i < j->x.rows * j->x.cols; i++) {
         int64_t k = i % j->x.cols;
         j->inputs[i] =
@@ -152,7 +153,7 @@ static far_status values_at(job *j, const double *x, double *out)
 {
     far_mat row = far_mat_view((double *)x, 1, j->x.cols, FAR_F64);
     far_mat f = far_mat_view(out, 1, far_net_describe(j->net).outputs, FAR_F64);
-    return j->args.raw ? far_net_eval_raw(j->s.ctx, j->net, &row, &f)
+    return j->args.raw ? far_predictor_eval(j->s.ctx, j->predictor, &row, &f)
                        : far_net_eval(j->s.ctx, j->net, &row, &f);
 }
 
@@ -251,10 +252,12 @@ static int measure_norm(job *j)
 
 static int measure_net(job *j)
 {
+    far_status st = FAR_OK;
     if (j->args.raw) {
         make_raw(j);
+        st = far_predictor_of_net(j->s.ctx, j->net, &j->predictor);
     }
-    far_status st = far_net_hessian_norm(j->s.ctx, j->net, &j->x, j->args.raw, &j->h);
+    st = st != FAR_OK ? st : far_net_hessian_norm(j->s.ctx, j->net, &j->x, j->args.raw, &j->h);
     return st == FAR_OK ? EXIT_DONE : session_failure(&j->s, j->args.net);
 }
 
@@ -369,6 +372,7 @@ static int run(void *user)
 static void clean(void *user)
 {
     job *j = user;
+    far_predictor_destroy(j->predictor);
     far_net_destroy(j->net);
     dataset_free(&j->table);
     free(j->inputs);

@@ -22,9 +22,9 @@ static far_status judge_classes(far_ctx *ctx, const far_predictor *of, const dat
                                 const far_prediction *p, double *coded, int64_t *labels,
                                 prediction_score *out)
 {
-    const far_columns *c = far_predictor_columns(of);
+    const far_columns *c = far_predictor_describe(of).columns;
     int64_t cols = far_columns_describe(c).outputs;
-    far_mat probability = far_prediction_probability(p);
+    far_mat probability = p->probability;
     far_mat target = far_mat_view(coded, d->count, cols, FAR_F64);
     far_status st = far_columns_encode_targets(ctx, c, d->frame, d->rows, NULL, &target);
     if (st != FAR_OK) {
@@ -56,8 +56,8 @@ static bool all_positive(const far_mat *m)
 static far_status judge_numbers(far_ctx *ctx, const far_predictor *of, const dataset *d,
                                 const far_prediction *p, double *coded, prediction_score *out)
 {
-    const far_columns *c = far_predictor_columns(of);
-    far_mat mean = far_prediction_mean(p), std = far_prediction_std(p);
+    const far_columns *c = far_predictor_describe(of).columns;
+    far_mat mean = p->mean, std = p->std;
     far_mat y = far_mat_view(coded, d->count, mean.cols, FAR_F64);
     far_status st = far_columns_encode_targets(ctx, c, d->frame, d->rows, NULL, &y);
     far_scaling scale = far_columns_scaling(c);
@@ -75,7 +75,7 @@ static far_status judge_numbers(far_ctx *ctx, const far_predictor *of, const dat
 int prediction_judge(session *s, const far_predictor *of, const dataset *d, const far_prediction *p,
                      prediction_score *out)
 {
-    far_columns_info info = far_columns_describe(far_predictor_columns(of));
+    far_columns_info info = far_columns_describe(far_predictor_describe(of).columns);
     double *coded = calloc((size_t)(d->count * info.outputs) + 1, sizeof *coded);
     int64_t *labels = calloc((size_t)d->count + 1, sizeof *labels);
     if (!coded || !labels) {

@@ -317,7 +317,7 @@ static void put_path(report *r, const far_comparison *c, const far_comparison_in
 
 static void put_facts(report *r, const far_comparison_info *info, const dataset *data)
 {
-    const char *trees = far_xgboost_version(r->s->ctx);
+    const far_xgboost *trees = far_xgboost_find(r->s->ctx);
     report_fact(r, "data", "%s", data->label);
     report_fact(r, "rows",
                 "%lld in range, %lld of them to train on and %lld to test; %lld out of range",
@@ -325,7 +325,7 @@ static void put_facts(report *r, const far_comparison_info *info, const dataset 
                 (long long)info->rows_out);
     report_fact(r, "out of range", "%s", info->shift);
     report_seeds(r, info->first_seed, info->seeds);
-    report_fact(r, "xgboost", "%s", trees ? trees : "not there");
+    report_fact(r, "xgboost", "%s", trees ? trees->version : "not there");
 }
 
 static int write_files(report *r, const far_comparison *c)

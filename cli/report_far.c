@@ -109,7 +109,7 @@ static bool curve_spread(report *r, const far_predictor *m, curve *c)
         st = far_predictor_predict(r->s->ctx, m, frame, &opts, &p);
     }
     if (st == FAR_OK) {
-        far_mat spread = far_prediction_std(p);
+        far_mat spread = p->std;
         for (int i = 0; i < FAR_VIEW_POINTS; i++) {
             double twice = 2 * mat_get(&spread, i, 0);
             c->low[i] = c->mean[i] - twice;
@@ -124,7 +124,7 @@ static bool curve_spread(report *r, const far_predictor *m, curve *c)
 static bool has_spread(const one_input *v)
 {
     return v->count == 1 && far_predictor_model(v->subjects[0]) &&
-           far_model_describe(far_predictor_model(v->subjects[0])).rows <= SPREAD_ROWS;
+           far_predictor_model(v->subjects[0])->rows <= SPREAD_ROWS;
 }
 
 /* Where the data lie; about the centre where there are none. */

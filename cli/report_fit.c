@@ -430,67 +430,64 @@ static void put_agreement(report *r, const char *target, const rows *d)
                  "Leave-one-out: every row as the others predict it. On the line they agree.");
 }
 
-static void put_pictures(report *r, const far_model *m)
+static void put_pictures(report *r, const far_predictor *p)
 {
     rows d;
-    far_model_info i = far_model_describe(m);
-    far_predictor *p = NULL;
-    report_check(r, far_predictor_of_model(r->s->ctx, m, &p));
-    put_networks(r, &i);
-    if (i.task == FAR_TASK_REGRESS && rows_make(r, &i, 0, &d)) {
-        one_input v = {(const far_predictor *const *)&p, 1, d.x, d.y, d.count};
+    const far_model_info *i = far_predictor_model(p);
+    put_networks(r, i);
+    if (i->task == FAR_TASK_REGRESS && rows_make(r, i, 0, &d)) {
+        one_input v = {&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
-        put_agreement(r, far_columns_target(i.columns, 0), &d);
+        put_agreement(r, far_columns_target(i->columns, 0), &d);
         rows_free(&d);
     }
     explain_fit(r, p);
-    far_predictor_destroy(p);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static void tell_model(far_result *r, const far_model *m, const char *path)
+static void tell_model(far_result *r, const far_model_info *i, const char *path)
 {
-    far_model_info i = far_model_describe(m);
-    tell_verdicts(r, &i);
-    tell_scores(r, &i);
-    far_result_count(r, "n", i.rows, "rows", NULL);
-    far_result_count(r, "inputs", i.inputs, "inputs", NULL);
-    columns_tell(r, i.columns);
-    tell_outputs(r, &i);
-    far_result_text(r, "arch", i.arch, "architecture", NULL);
-    far_result_text(r, "kernel", word_of(KERNEL_LIST, i.kernel), NULL, NULL);
-    far_result_text(r, "param", word_of(PARAM_LIST, i.param), NULL, NULL);
-    tell_matrix(r, &i);
-    tell_choice(r, &i);
-    tell_duplicates(r, &i);
-    tell_cost(r, &i);
-    far_result_text(r, "data_hash", far_columns_hash(i.columns), NULL, NULL);
+    tell_verdicts(r, i);
+    tell_scores(r, i);
+    far_result_count(r, "n", i->rows, "rows", NULL);
+    far_result_count(r, "inputs", i->inputs, "inputs", NULL);
+    columns_tell(r, i->columns);
+    tell_outputs(r, i);
+    far_result_text(r, "arch", i->arch, "architecture", NULL);
+    far_result_text(r, "kernel", word_of(KERNEL_LIST, i->kernel), NULL, NULL);
+    far_result_text(r, "param", word_of(PARAM_LIST, i->param), NULL, NULL);
+    tell_matrix(r, i);
+    tell_choice(r, i);
+    tell_duplicates(r, i);
+    tell_cost(r, i);
+    far_result_text(r, "data_hash", far_columns_hash(i->columns), NULL, NULL);
     if (path) {
         far_result_text(r, "model", path, "model", NULL);
     } else {
         far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
     }
-    tell_candidates(r, &i);
-    if (i.task == FAR_TASK_CLASSIFY) {
-        tell_confusion(r, &i);
+    tell_candidates(r, i);
+    if (i->task == FAR_TASK_CLASSIFY) {
+        tell_confusion(r, i);
     }
 }
 
-int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,
+int fit_tell(session *s, const common_args *a, const far_predictor *p, const char *data,
              const char *path)
 {
     char title[512];
     report out;
-    far_model_info i = far_model_describe(m);
+    const far_model_info *i = far_predictor_model(p);
     snprintf(title, sizeof title, "An infinitely wide network for %s",
-             far_columns_target(i.columns, 0));
+             far_columns_target(i->columns, 0));
     int code = report_begin(s, a, title, &out);
-    tell_model(out.result, m, path);
+    tell_model(out.result, i, path);
     if (a->report) {
-        put_pictures(&out, m);
+        put_pictures(&out, p);
     }
-    report_fact(&out, "architecture", "%s", i.arch);
-    report_fact(&out, "data", "%s, SHA-256 of what was used %s", data, far_columns_hash(i.columns));
+    report_fact(&out, "architecture", "%s", i->arch);
+    report_fact(&out, "data", "%s, SHA-256 of what was used %s", data,
+                far_columns_hash(i->columns));
     return report_end(&out, code);
 }

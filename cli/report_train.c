@@ -91,7 +91,7 @@ static void tell_network(far_result *r, const training *t)
     far_net_info i = far_net_describe(t->runs[0].net);
     const char *init = i.init < 0 ? "unknown" : word_of(INIT_LIST, i.init, word);
     const char *param = i.param == FAR_PARAM_NTK ? "ntk" : "standard";
-    far_result_text(r, "arch", far_net_text(t->runs[0].net), "architecture", NULL);
+    far_result_text(r, "arch", far_net_describe(t->runs[0].net).arch, "architecture", NULL);
     far_result_count(r, "parameters", i.parameters, "weights",
                      "%lld in %lld layer%s, %lld input%s, %lld output%s%s", (long long)i.parameters,
                      (long long)i.layers, plural(i.layers), (long long)i.inputs, plural(i.inputs),
@@ -374,7 +374,7 @@ static int64_t kept_subjects(report *r, const training *t, far_predictor **subje
 static void put_function(report *r, const training *t)
 {
     far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
-    far_scaling s = far_net_scaling(t->runs[0].net);
+    far_scaling s = far_columns_scaling(far_net_describe(t->runs[0].net).columns);
     far_predictor **subjects = calloc((size_t)t->args.seeds, sizeof *subjects);
     double *raw_x = raw_column(&x, &s.input_centre, &s.input_scale);
     double *raw_y = raw_column(&y, &s.output_centre, &s.output_scale);

@@ -26,7 +26,7 @@ void certificate_unsealed(far_result *r, const char *name, const far_predictor *
 
 /* What a fit gave: printed, and in the report. data: name of the table. path: where the model is
  * kept; NULL: nowhere. An exit code. */
-int fit_tell(session *s, const common_args *a, const far_model *m, const char *data,
+int fit_tell(session *s, const common_args *a, const far_predictor *p, const char *data,
              const char *path);
 
 /* The same of networks that were trained. */

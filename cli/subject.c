@@ -44,11 +44,11 @@ int network_inputs(session *s, const far_net *net, const dataset *t, double **va
     int code = matrix_alloc(s->verb, t->count, far_net_describe(net).inputs, FAR_F64, x);
     *values = x->data;
     if (code == EXIT_DONE &&
-        far_columns_encode(s->ctx, far_net_columns(net), t->frame, t->rows, x) != FAR_OK) {
+        far_columns_encode(s->ctx, far_net_describe(net).columns, t->frame, t->rows, x) != FAR_OK) {
         code = session_failure(s, t->label);
     }
     return code == EXIT_DONE
-               ? columns_say_unseen(s, far_net_columns(net), t->frame, t->rows, NULL, NULL)
+               ? columns_say_unseen(s, far_net_describe(net).columns, t->frame, t->rows, NULL, NULL)
                : code;
 }
 
@@ -74,18 +74,18 @@ int64_t subject_outputs(const far_predictor *s)
 
 const char *subject_input(const far_predictor *s, int64_t i)
 {
-    return far_columns_input(far_predictor_columns(s), i);
+    return far_columns_input(far_predictor_describe(s).columns, i);
 }
 
 const char *subject_output(const far_predictor *s, int64_t i)
 {
-    const char *label = far_columns_class(far_predictor_columns(s), i);
-    return label ? label : far_columns_output(far_predictor_columns(s), i);
+    const char *label = far_columns_class(far_predictor_describe(s).columns, i);
+    return label ? label : far_columns_output(far_predictor_describe(s).columns, i);
 }
 
 const char *subject_score(const far_predictor *s, int64_t i)
 {
-    return far_columns_output(far_predictor_columns(s), i);
+    return far_columns_output(far_predictor_describe(s).columns, i);
 }
 
 /* ---- points and directions ----------------------------------------------------------------- */
@@ -135,7 +135,7 @@ static const char *level_at(const far_columns *c, int64_t feature, const double 
 /* Feature by feature: a category by its name where it is one, else each of its inputs. */
 static void put_point(FILE *out, const far_predictor *s, const double *v, double factor)
 {
-    const far_columns *c = far_predictor_columns(s);
+    const far_columns *c = far_predictor_describe(s).columns;
     int64_t count = subject_inputs(s), shown = 0, feature = 0;
     for (int64_t i = 0; i < count; i++, shown++) {
         far_feature_info f = far_columns_feature(c, feature);
@@ -158,7 +158,7 @@ static void put_point(FILE *out, const far_predictor *s, const double *v, double
 
 bool subject_has_categories(const far_predictor *s)
 {
-    const far_columns *c = far_predictor_columns(s);
+    const far_columns *c = far_predictor_describe(s).columns;
     int64_t i = 0;
     while (far_columns_feature(c, i).name && far_columns_feature(c, i).kind == FAR_COLUMN_NUMBER) {
         i++;
@@ -206,7 +206,7 @@ void subject_tell_direction(far_result *r, const far_predictor *s, const double 
 
 far_scaling subject_scaling(const far_predictor *s)
 {
-    return far_columns_scaling(far_predictor_columns(s));
+    return far_columns_scaling(far_predictor_describe(s).columns);
 }
 
 far_status subject_eval(session *s, const far_predictor *m, double *x, int64_t rows, double *out)

@@ -293,7 +293,8 @@ static int check_power(training *t, int64_t i)
         const char *name = EXPONENTS[e];
         double degree;
         if (has_measure(t->track.tracks[i], name) &&
-            far_power_degree(t->s.ctx, far_net_text(t->runs[i].net), &degree) == FAR_ERR_ARCH) {
+            far_power_degree(t->s.ctx, far_net_describe(t->runs[i].net).arch, &degree) ==
+                FAR_ERR_ARCH) {
             char place[64];
             snprintf(place, sizeof place, "--track: %s", name);
             return session_failure(&t->s, place);
@@ -353,7 +354,7 @@ void tracking_attach(training *t)
 {
     tracking *k = &t->track;
     if (k->wanted) {
-        t->opts.callback = far_track_callback_many;
+        t->opts.callback = far_track_callback;
         t->opts.callback_user = k->tracks;
         t->opts.callback_every = k->every;
     }
@@ -364,7 +365,7 @@ int tracking_save(const training *t)
     const tracking *k = &t->track;
     far_status st = FAR_OK;
     for (int64_t i = 0; k->wanted && i < k->count && st == FAR_OK; i++) {
-        if (far_track_rows(k->tracks[i]).rows > 0) {
+        if (far_track_describe(k->tracks[i]).rows.rows > 0) {
             st = far_track_save(t->s.ctx, k->tracks[i], k->files[i]);
         }
     }

@@ -71,7 +71,7 @@ void tracking_tell(far_result *r, const training *t)
     if (!k->wanted) {
         return;
     }
-    long long rows = (long long)far_track_rows(k->tracks[0]).rows;
+    long long rows = (long long)far_track_describe(k->tracks[0]).rows.rows;
     far_result_say(r, "tracked", "%s at %lld points, every %lld step%s: %lld row%s in %s%s",
                    k->metrics, (long long)k->points, (long long)k->every, k->every == 1 ? "" : "s",
                    rows, rows == 1 ? "" : "s", k->files[0], k->count > 1 ? ", ..." : "");
@@ -116,7 +116,7 @@ void tracking_list(far_result *r, const training *t, int64_t run)
     if (!k->wanted) {
         return;
     }
-    far_mat rows = far_track_rows(k->tracks[run]);
+    far_mat rows = far_track_describe(k->tracks[run]).rows;
     far_result_open(r, "track");
     far_result_text(r, "file", k->files[run], NULL, NULL);
     far_result_count(r, "every", k->every, NULL, NULL);
@@ -133,7 +133,7 @@ void tracking_list(far_result *r, const training *t, int64_t run)
 /* One column of a track over time; NULL without memory. x and y are rows long. */
 static int64_t take_column(const far_track *track, int64_t column, double *x, double *y)
 {
-    far_mat m = far_track_rows(track);
+    far_mat m = far_track_describe(track).rows;
     int64_t count = 0;
     for (int64_t i = 0; i < m.rows; i++) {
         const double *row = (const double *)m.data + i * m.cols;
@@ -148,7 +148,7 @@ static int64_t take_column(const far_track *track, int64_t column, double *x, do
 static void put_line(report *r, const far_track *track, int64_t column, const char *label,
                      int colour)
 {
-    size_t most = (size_t)far_track_rows(track).rows + 1;
+    size_t most = (size_t)far_track_describe(track).rows.rows + 1;
     double *x = calloc(most, sizeof *x), *y = calloc(most, sizeof *y);
     if (x && y) {
         int64_t count = take_column(track, column, x, y);

@@ -43,7 +43,7 @@ static void put_beyond(FILE *out, const far_predictor *m, const far_bound *b, do
                              : "|%s| > %g from t = %.6g on (by a scan), beyond the point %s",
             b->output, far_round_down(level, 6), far_round_up(b->beyond, 6), place ? place : "");
     if (subject_has_categories(m)) {
-        bool rows = far_columns_is_row(far_predictor_columns(m), b->direction, true);
+        bool rows = far_columns_is_row(far_predictor_describe(m).columns, b->direction, true);
         fputs(rows ? " and 0 in every category" : ", where no row of a table is", out);
     }
     if (row) {
@@ -81,7 +81,7 @@ char *verdict_level(const far_predictor *m, const far_bound *b, double level)
 const char *verdict_domain(const far_predictor *m, const far_bound *b)
 {
     const double *v = b->verdict == FAR_BOUNDED ? b->at : b->direction;
-    bool row = v && far_columns_is_row(far_predictor_columns(m), v,
+    bool row = v && far_columns_is_row(far_predictor_describe(m).columns, v,
                                        b->verdict != FAR_BOUNDED || b->at_infinity);
     if (!subject_has_categories(m) || !v) {
         return NULL;

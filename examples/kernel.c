@@ -27,7 +27,6 @@ static far_status show(far_ctx *ctx, const far_kernel *kernel)
     printf("Theta(inf, .) = %.6f %.6f %.6f (order %g)\n", limit[0], limit[1], limit[2], order[0]);
 
     far_supremum sup;
-    far_supremum_init(&sup);
     st = far_kernel_supremum(ctx, kernel, 1, &sup);
     if (st == FAR_OK) {
         printf("sup of Theta(x, x) = %g\n", sup.value);

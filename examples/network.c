@@ -25,8 +25,8 @@ static far_status show_values(far_ctx *ctx, const far_net *net)
     far_mat x = far_mat_view(far_away, 3, 1, FAR_F64), y = far_mat_view(f, 3, 1, FAR_F64);
     far_status st = far_net_eval(ctx, net, &x, &y);
     if (st == FAR_OK) {
-        printf("%-40s f(2) = %.2f  f(100) = %.2f  f(10000) = %.2f\n", far_net_text(net), f[0], f[1],
-               f[2]);
+        printf("%-40s f(2) = %.2f  f(100) = %.2f  f(10000) = %.2f\n", far_net_describe(net).arch,
+               f[0], f[1], f[2]);
     }
     return st;
 }

@@ -47,7 +47,6 @@ static far_status train_net(reproduction *r, const ella_plan *p, uint64_t seed, 
     o.lr = 0.01;
     o.epochs = p->epochs;
     o.stop_loss = 3e-4;
-    far_train_result_init(&result);
     TRY(far_net_create(r->ctx, ELLA_DIGITS_NET, &net, &d->net));
     TRY(far_net_train(r->ctx, d->net, &x, &y, &o, &result));
     d->loss = result.final_loss;

@@ -63,7 +63,7 @@ static double *column_of(const far_mat *rows, int64_t column)
 
 static void take_track(eos_run *run, const far_track *track)
 {
-    far_mat m = far_track_rows(track);
+    far_mat m = far_track_describe(track).rows;
     const double *last = (const double *)m.data + (m.rows - 1) * m.cols;
     const double *cosines = last + far_track_find(track, "align1");
     run->rows = m.rows;
@@ -134,14 +134,13 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     far_track *track = NULL;
     far_net *net = NULL;
     far_status st;
-    far_train_result_init(&result);
     far_track_opts_init(&how, &o);
     how.measures = MEASURES;
     how.every = o.callback_every;
     TRY(open_network(r, run, &net));
     TRY(far_track_create(r->ctx, net, &x, &y, &how, &track));
     o.callback = far_track_callback;
-    o.callback_user = track;
+    o.callback_user = &track;
     TRY(far_net_train(r->ctx, net, &x, &y, &o, &result));
     run->steps = result.steps;
     run->reached = result.end == FAR_TRAIN_STOP_LOSS;

@@ -233,7 +233,6 @@ static far_status tune(bench *b, far_view *view, double largest, double lambda, 
     far_train_opts o = descent_for(largest, lambda);
     far_train_result result;
     far_status st;
-    far_train_result_init(&result);
     TRY(far_net_copy(b->r->ctx, b->net, &net));
     TRY(far_net_train(b->r->ctx, net, &b->x, &b->y, &o, &result));
     TRY(slope_at(b, net, lambda, &out->slope));
@@ -364,7 +363,6 @@ static far_status train_subset(bench *b, subset *s)
     }
     o.layers = layers;
     o.lr = rate_for(1 / s->spectrum[0]);
-    far_train_result_init(&result);
     TRY(far_net_copy(b->r->ctx, b->net, &net));
     TRY(far_net_train(b->r->ctx, net, &b->x, &b->y, &o, &result));
     s->loss = result.final_loss / 2;

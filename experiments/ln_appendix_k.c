@@ -63,7 +63,6 @@ static far_status claim_kernel(reproduction *r, int activation, int net, far_sup
     const char *paper = paper_on_kernel(activation, net);
     bool agrees;
     far_status st;
-    far_supremum_init(sup);
     TRY(far_kernel_create(r->ctx, arch, NULL, &k));
     TRY(far_kernel_supremum(r->ctx, k, 1, sup));
     agrees = (sup->bounded != 0) == kernel_is_bounded(activation, net);

@@ -263,7 +263,6 @@ static far_status claim_supremum(reproduction *r, int net)
 {
     far_kernel *k;
     far_supremum sup;
-    far_supremum_init(&sup);
     far_status st = kernel_create(r, net, &k);
     if (st == FAR_OK) {
         st = far_kernel_supremum(r->ctx, k, 1, &sup);

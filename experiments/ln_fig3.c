@@ -52,7 +52,7 @@ static far_status add_model(study *s, int where, bool infinite, curve *c)
     far_prediction *prediction = NULL;
     far_status st = ln_predict_by(&s->trial, where, infinite, &prediction);
     if (st == FAR_OK) {
-        add_rows(s, c, far_prediction_mean(prediction).data);
+        add_rows(s, c, prediction->mean.data);
     }
     far_prediction_destroy(prediction);
     return st;

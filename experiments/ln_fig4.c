@@ -29,7 +29,7 @@ typedef struct study {
 static void add_errors(const study *s, const far_prediction *prediction, double weight, curve *c)
 {
     const far_compare_points *p = &s->trial.points;
-    const double *f = far_prediction_mean(prediction).data;
+    const double *f = prediction->mean.data;
     for (int64_t i = 0, k = 0; i < p->count; i++) {
         if (p->out[i]) {
             c->error[k++] += weight * fabs(f[i] - p->truth[i]);

@@ -49,15 +49,15 @@ done:
 static far_status explain_differences(const ln_trial *t)
 {
     reproduction *r = t->r;
-    const char *xgboost = far_xgboost_version(r->ctx);
+    const far_xgboost *xgboost = far_xgboost_find(r->ctx);
     far_status st = keep_text(
         r, "What may differ from the paper's: its random splits and weights; whether its targets "
            "were standardised (here they are not; the inputs are, on the training rows); whether "
            "its norms learn a scale and a shift (here they do not).");
     if (st == FAR_OK) {
-        st = xgboost
-                 ? keep_text(r, "XGBoost is version %s with its defaults and 100 rounds.", xgboost)
-                 : keep_text(r, "There is no row of XGBoost: %s", far_ctx_message(r->ctx));
+        st = xgboost ? keep_text(r, "XGBoost is version %s with its defaults and 100 rounds.",
+                                 xgboost->version)
+                     : keep_text(r, "There is no row of XGBoost: %s", far_ctx_message(r->ctx));
     }
     return st;
 }

@@ -41,7 +41,7 @@ typedef struct ln_scores {
 
 static void take_score(const ln_trial *t, const far_prediction *p, ln_scores *s)
 {
-    const double *f = far_prediction_mean(p).data;
+    const double *f = p->mean.data;
     double most;
     s->in[t->seed] = ln_r2(&t->points, f, false, NULL);
     s->out[t->seed] = ln_r2(&t->points, f, true, &most);
@@ -146,7 +146,7 @@ done:
 
 static char *infinite_name(const ln_trial *t, int where, const far_predictor *model)
 {
-    int64_t rows = far_model_describe(far_predictor_model(model)).rows;
+    int64_t rows = far_predictor_model(model)->rows;
     const char *name = where == LN_NONE ? "no norm" : LN_NAMES[where];
     return rows == far_examples_inputs(t->data).rows
                ? text_of("infinite width, %s", name)
@@ -161,7 +161,7 @@ static far_status score_infinite(ln_trial *t, int where, ln_row *row)
     far_prediction *prediction = NULL;
     TRY(ln_infinite(t, where, &model));
     TRY(ln_predict(t, model, &prediction));
-    const double *f = far_prediction_mean(prediction).data;
+    const double *f = prediction->mean.data;
     *row = (ln_row){.name = infinite_name(t, where, model)};
     row->in = (far_compare_average){ln_r2(&t->points, f, false, NULL), NAN};
     row->out = (far_compare_average){ln_r2(&t->points, f, true, &row->most), NAN};

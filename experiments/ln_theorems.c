@@ -7,7 +7,6 @@
 far_status supremum_of(reproduction *r, const char *arch, far_supremum *out)
 {
     far_kernel *k;
-    far_supremum_init(out);
     far_status st = far_kernel_create(r->ctx, arch, NULL, &k);
     if (st == FAR_OK) {
         st = far_kernel_supremum(r->ctx, k, 1, out);

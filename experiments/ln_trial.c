@@ -321,13 +321,13 @@ static int64_t thin_rows(const ln_trial *t, int64_t thinning, unsigned char *row
 /* Whether a model was fitted to the training rows, or to as many of them as there was room for. */
 static far_status is_ours(const ln_trial *t, const far_predictor *model, bool *ours)
 {
-    int64_t wanted = far_model_describe(far_predictor_model(model)).rows;
+    int64_t wanted = far_predictor_model(model)->rows;
     unsigned char *rows = ROOM(far_frame_rows(t->frame), unsigned char);
     far_examples *data = NULL;
     for (int64_t thinning = 1; thin_rows(t, thinning, rows) > wanted; thinning++) {
     }
     far_status st = make_data(t, rows, &data);
-    *ours = st == FAR_OK && strcmp(far_columns_hash(far_predictor_columns(model)),
+    *ours = st == FAR_OK && strcmp(far_columns_hash(far_predictor_describe(model).columns),
                                    far_columns_hash(far_examples_columns(data))) == 0;
     far_examples_destroy(data);
     free(rows);

@@ -79,7 +79,7 @@ static void spread_moments(follower *f)
 static far_status keep_parameters(far_ctx *ctx, follower *f, const far_net *net)
 {
     far_net *copy = NULL;
-    double **place = &f->run->parameters[far_track_rows(f->track).rows - 1];
+    double **place = &f->run->parameters[far_track_describe(f->track).rows.rows - 1];
     far_status st = far_net_copy(ctx, net, &copy);
     if (st == FAR_OK) {
         far_mat p = far_net_parameters(copy);
@@ -96,7 +96,7 @@ static far_status watch(far_ctx *ctx, void *user, const far_train_moment *moment
     if (moment->kind != FAR_MOMENT_STEP || !is_moment(f, moment->step)) {
         return FAR_OK;
     }
-    far_status st = far_track_callback(ctx, f->track, moment);
+    far_status st = far_track_callback(ctx, &f->track, moment);
     return st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
 }
 
@@ -124,7 +124,7 @@ done:
 
 static void keep_table_of(const far_track *track, siren_run *run)
 {
-    far_mat rows = far_track_rows(track);
+    far_mat rows = far_track_describe(track).rows;
     run->moments = rows.rows;
     run->table = ROOM(rows.rows * COLS, double);
     for (int64_t i = 0; i < rows.rows; i++) {

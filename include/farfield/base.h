@@ -63,11 +63,6 @@ FAR_API double far_round_down(double value, int digits);
  * already so. */
 FAR_API const char *far_printable(const char *text, char *out, size_t capacity);
 
-/* The Unicode character at text, which is not empty, and the bytes it takes; -1 and 1 where they
- * are not UTF-8. Whether a terminal prints it and does nothing else. */
-FAR_API int32_t far_text_decode(const char *text, int *bytes);
-FAR_API int far_text_prints(int32_t code);
-
 /* The name that a misspelt word is closest to, whatever the case, or NULL if none is close. Names
  * and words of any length; those over 48 bytes are close to nothing. */
 FAR_API const char *far_nearest_name(const char *word, const char *const *names, int64_t count);

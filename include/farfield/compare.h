@@ -19,7 +19,7 @@ extern "C" {
  * Models, between semicolons (or commas):
  *   none, ln-first, ln-second, ln-every  infinitely wide networks with two hidden layers of relu:
  *                 without a norm, with a layer norm before the first, the second, each activation
- *   auto          what far_model_fit chooses on the training rows
+ *   auto          what far_predictor_fit chooses on the training rows
  *   xgboost       boosted trees, far_predictor_fit_trees
  *   linear        far_predictor_fit_linear
  *   mean          the mean of the training rows
@@ -88,7 +88,7 @@ FAR_API FAR_NODISCARD far_status far_compare_estimate(far_ctx *ctx, const far_fr
 typedef struct far_comparison far_comparison; /* opaque, immutable */
 
 /* Fits every model for every seed. A model that fails does not stop the others: its run has the
- * status and the message. Progress as for far_model_fit, far_predictor_certify and
+ * status and the message. Progress as for far_predictor_fit, far_predictor_certify and
  * far_predictor_fit_trees. FAR_ERR_ARG: the shift holds for no row or for all, looks at the target,
  * or leaves less than two rows to train on; a target that is not one column of numbers.
  * FAR_ERR_PARSE: the shift does not parse. FAR_ERR_VALUE: a missing value (row, column, and what to

@@ -93,7 +93,6 @@ FAR_API FAR_NODISCARD far_status far_kernel_limit(far_ctx *ctx, const far_kernel
 
 /* The supremum of Theta(x, x) over all x in R^d. */
 typedef struct far_supremum {
-    size_t size;
     int32_t bounded;  /* 1 or 0 */
     int32_t attained; /* 1: at some finite x (of norm radius sqrt(d)); 0: only in the limit */
     double value;     /* C; INFINITY if not bounded */
@@ -110,9 +109,8 @@ typedef struct far_supremum {
                               pieces); NULL: not proven */
 } far_supremum;
 
-/* d is the input dimension (it matters to norms that stand on the input). out->size must be set
- * by far_supremum_init. FAR_ERR_RANGE: C, or the slope, is outside the range of float64. */
-FAR_API void far_supremum_init(far_supremum *out);
+/* d is the input dimension (it matters to norms that stand on the input). FAR_ERR_RANGE: C, or the
+ * slope, is outside the range of float64. */
 FAR_API FAR_NODISCARD far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d,
                                                      far_supremum *out);
 

@@ -1,6 +1,6 @@
 /*
- * farfield/model.h: the infinite-width network as a regressor or classifier: fit, predict, choose,
- * save and load.
+ * farfield/model.h: the infinite-width network as a regressor or classifier: how it is fitted, what
+ * is then known of it, and what a prediction is. far_predictor_fit (predictor.h) makes one.
  *
  * A model holds everything a prediction needs: how columns become inputs (scaling, one-hot words,
  * what fills missing values), the architecture, the training points and alpha = (K + ridge I)^-1 y,
@@ -48,21 +48,11 @@ typedef struct far_fit_opts {
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);
 
-typedef struct far_model far_model; /* opaque, immutable */
-
-/* Fits the rows of frame. Reports progress "choose", "fill", "factor", "solve".
- * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
- * column, and what to do). FAR_ERR_SINGULAR: a ridge too small for these data; the message names
- * rows with the same inputs if that is why. FAR_ERR_BUDGET: more memory than allowed. */
-FAR_API FAR_NODISCARD far_status far_model_fit(far_ctx *ctx, const far_frame *frame,
-                                               const far_fit_opts *opts, far_model **out);
-FAR_API void far_model_destroy(far_model *m); /* NULL is fine */
-
-/* What fit would take: rows are counted, nothing is computed. */
+/* What far_predictor_fit would take: rows are counted, nothing is computed. */
 FAR_API FAR_NODISCARD far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame,
                                                   const far_fit_opts *opts, far_estimate *out);
 
-/* ---- what is in a model ---- */
+/* ---- what is in a model: far_predictor_model ---- */
 
 /* One line of the table that "auto" chose from. */
 typedef struct far_candidate {
@@ -120,8 +110,6 @@ typedef struct far_model_info {
     int64_t candidate_count; /* 0: neither network nor ridge was chosen */
 } far_model_info;
 
-FAR_API far_model_info far_model_describe(const far_model *m);
-
 /* ---- predict ---- */
 
 typedef enum far_spread {
@@ -150,21 +138,17 @@ typedef struct far_predict_opts {
 
 FAR_API void far_predict_opts_init(far_predict_opts *opts);
 
-typedef struct far_prediction far_prediction;
+/* To be read, not changed. What does not apply, or was not asked for, has no rows. */
+typedef struct far_prediction {
+    far_ctx *ctx;        /* that it was made with */
+    far_mat mean;        /* rows x outputs, in target units; for classes the scores, sum 1 */
+    far_mat std;         /* of the same shape, with a spread */
+    far_mat probability; /* of the same shape, of classes */
+    far_mat order;       /* rows x 1, at infinity */
+    int64_t *classes;    /* the likeliest class of each row; NULL for a regression */
+} far_prediction;
 
-FAR_API void far_prediction_destroy(far_prediction *p);
-/* rows x outputs, in target units; for classes the scores, which sum to 1. */
-FAR_API far_mat far_prediction_mean(const far_prediction *p);
-FAR_API far_mat far_prediction_std(const far_prediction *p);         /* empty unless asked for */
-FAR_API far_mat far_prediction_probability(const far_prediction *p); /* classes; else empty */
-FAR_API far_mat
-far_prediction_order(const far_prediction *p); /* rows x 1; at infinity, else empty */
-/* Index of the likeliest class of row i; -1 for a regression. */
-FAR_API int64_t far_prediction_class(const far_prediction *p, int64_t i);
-
-/* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
-FAR_API FAR_NODISCARD far_status far_model_eval(far_ctx *ctx, const far_model *m,
-                                                const far_mat *points, far_mat *mean);
+FAR_API void far_prediction_destroy(far_prediction *p); /* NULL is fine */
 
 /*
  * Model files: a zip with manifest.json and npy arrays, which NumPy opens too. The comment at its

@@ -11,8 +11,8 @@
  * a gradient or a direction.
  *
  * A network trained on a table takes standardised inputs and gives standardised outputs; its
- * scaling (far_net_scaling) says how these become raw units. The functions of this header are about
- * the network itself, in its own units, unless they say raw.
+ * columns say how these become raw units. The functions of this header are about the network
+ * itself, in its own units; raw ones, limits along rays and certificates: far_predictor_of_net.
  */
 #ifndef FARFIELD_NET_H
 #define FARFIELD_NET_H
@@ -78,12 +78,16 @@ typedef struct far_net_info {
     uint64_t seed;
     int32_t linearized; /* 1: f is f(x; start) + J(x; start) (parameters - start) */
     int32_t scaled;     /* 1: it has a scaling other than the identity */
-    int32_t sealed; /* 1: it was made here, or loaded from a file whose checksum holds; 0: from a
-                       file that has none, as those of other programs */
+    int32_t sealed;   /* 1: it was made here, or loaded from a file whose checksum holds; 0: from a
+                         file that has none, as those of other programs */
+    const char *arch; /* canonical, every width written */
+    /* How a table becomes inputs and outputs: the columns that it was trained on, or columns
+     * without names (far_columns_info.named is 0). They live as long as the network, or until they
+     * are set. */
+    const far_columns *columns;
 } far_net_info;
 
 FAR_API far_net_info far_net_describe(const far_net *net);
-FAR_API const char *far_net_text(const far_net *net); /* canonical, every width written */
 
 /* A tensor in place: rows x cols of float64 (a vector is 1 x n). */
 typedef struct far_net_tensor_info {
@@ -94,24 +98,13 @@ typedef struct far_net_tensor_info {
     far_mat values;    /* may be written to */
 } far_net_tensor_info;
 FAR_API far_net_tensor_info far_net_tensor(far_net *net, int64_t i);
-/* All parameters, 1 x parameters, in place. start: those of a linearised network it is linearised
- * at, else empty. */
+/* All parameters, 1 x parameters, in place. */
 FAR_API far_mat far_net_parameters(far_net *net);
-FAR_API far_mat far_net_start(far_net *net);
 /* "0", "2.1": the name of a layer (counted from 0) without ".weight"; NULL if there is none. */
 FAR_API const char *far_net_layer(const far_net *net, int64_t layer);
-/* Linearises the network at its present parameters: from now on those can move, and f is linear in
- * them. FAR_ERR_ARG if it is linearised already. */
-FAR_API FAR_NODISCARD far_status far_net_linearize(far_ctx *ctx, far_net *net);
-
-/* How a table becomes the network's inputs and outputs: the columns that it was trained on, or
- * columns without names (far_columns_info.named is 0). They live as long as the network, or until
- * they are set: copied, as many inputs and outputs as the network has. */
-FAR_API const far_columns *far_net_columns(const far_net *net);
+/* Copies the columns, which have as many inputs and outputs as the network. */
 FAR_API FAR_NODISCARD far_status far_net_set_columns(far_ctx *ctx, far_net *net,
                                                      const far_columns *columns);
-/* The scaling of its columns. */
-FAR_API far_scaling far_net_scaling(const far_net *net);
 
 /* What the file says beside the weights: arch, and whatever was set. NULL: no such key. Setting
  * keys that the library itself writes (arch, param, init, ...) is FAR_ERR_ARG; value NULL removes.
@@ -126,15 +119,12 @@ FAR_API FAR_NODISCARD far_status far_net_set_metadata(far_ctx *ctx, far_net *net
  * names the place). The same bits for any number of threads. In float64 a norm neither overflows
  * nor underflows for |x| up to 1e300; a constant vector becomes 0 under ln with eps = 0. A
  * linearised network has derivatives by its parameters only (those at its start): dx and grad_x are
- * FAR_ERR_ARG, and so are limits. Progress "network".
+ * FAR_ERR_ARG. Progress "network".
  */
 
 /* out (n x outputs) = f(x). */
 FAR_API FAR_NODISCARD far_status far_net_eval(far_ctx *ctx, const far_net *net, const far_mat *x,
                                               far_mat *out);
-/* The same from raw inputs to raw outputs, float64. */
-FAR_API FAR_NODISCARD far_status far_net_eval_raw(far_ctx *ctx, const far_net *net,
-                                                  const far_mat *x, far_mat *out);
 /* grad (1 x parameters) = sum_i u_i' df(x_i)/dparameters and grad_x (n x inputs, row i =
  * u_i' df/dx at x_i), for u n x outputs; either may be NULL. */
 FAR_API FAR_NODISCARD far_status far_net_vjp(far_ctx *ctx, const far_net *net, const far_mat *x,
@@ -143,18 +133,6 @@ FAR_API FAR_NODISCARD far_status far_net_vjp(far_ctx *ctx, const far_net *net, c
  * inputs; either may be NULL. */
 FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, const far_mat *x,
                                              const far_mat *v, const far_mat *dx, far_mat *out);
-/* out is (n outputs) x parameters, row i * outputs + k = df_k(x_i)/dparameters. For small networks:
- * everything else does without it. */
-FAR_API FAR_NODISCARD far_status far_net_jacobian(far_ctx *ctx, const far_net *net,
-                                                  const far_mat *x, far_mat *out);
-
-/* f(t u_i) ~ value_ik t^(order_ik) + rest_ik as t grows, exactly: row i of u is a direction. order
- * 0: value is the limit, and rest 0. order 1 (networks of dense, batchnorm, skip, and activations
- * that are eventually linear): rest is the intercept. Other orders: rest is NAN. All n x outputs,
- * float64; rest and order may be NULL. FAR_ERR_ARCH: no limit (a sin of something that grows);
- * FAR_ERR_VALUE: a direction is zero. */
-FAR_API FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net, const far_mat *u,
-                                               far_mat *value, far_mat *order, far_mat *rest);
 
 /*
  * Files. Tensors are named as in the state_dict of torch.nn.Sequential with one module a layer:

@@ -141,7 +141,7 @@ FAR_API FAR_NODISCARD far_status far_ln_amplification(far_ctx *ctx, int64_t d, i
  * Of a whole network: second derivatives by inputs, exactly, forwards through all layers. An
  * activation with kinks (relu, leaky_relu, abs) has second derivative 0 wherever it has one, and at
  * the kink too; relu(p) has p (p - 1) z^(p - 2) for z > 0. Batch norm uses its running statistics.
- * raw 0: f in its own units; raw 1: raw inputs to raw outputs, through far_net_scaling.
+ * raw 0: f in its own units; raw 1: raw inputs to raw outputs, through the scaling of its columns.
  *
  * The rows of x do not depend on each other and are done by several threads; the bits do not depend
  * on their number. float64 only. FAR_ERR_ARG: a linearised network.

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 typedef enum far_predictor_kind {
-    FAR_PREDICTOR_INFINITE = 0, /* a network of infinite width: far_model */
+    FAR_PREDICTOR_INFINITE = 0, /* a network of infinite width */
     FAR_PREDICTOR_FINITE = 1,   /* far_net */
     FAR_PREDICTOR_LINEAR = 2,
     FAR_PREDICTOR_TREES = 3,    /* boosted, by the XGBoost library */
@@ -36,13 +36,15 @@ FAR_API FAR_NODISCARD far_status far_predictor_save(far_ctx *ctx, const far_pred
                                                     const char *path);
 FAR_API void far_predictor_destroy(far_predictor *p); /* NULL is fine */
 
-/* A model or network as a predictor: it must live as long as that does. */
-FAR_API FAR_NODISCARD far_status far_predictor_of_model(far_ctx *ctx, const far_model *m,
-                                                        far_predictor **out);
+/* A network as a predictor: it must live as long as that does. */
 FAR_API FAR_NODISCARD far_status far_predictor_of_net(far_ctx *ctx, const far_net *net,
                                                       far_predictor **out);
 
-/* far_model_fit, as a predictor that holds the model. */
+/* A network of infinite width (model.h), fitted to the rows of frame. Reports progress "choose",
+ * "fill", "factor", "solve".
+ * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
+ * column, and what to do). FAR_ERR_SINGULAR: a ridge too small for these data; the message names
+ * rows with the same inputs if that is why. FAR_ERR_BUDGET: more memory than allowed. */
 FAR_API FAR_NODISCARD far_status far_predictor_fit(far_ctx *ctx, const far_frame *frame,
                                                    const far_fit_opts *opts, far_predictor **out);
 /* Ridge linear regression with an intercept on columns scaled to unit variance (constant ones are
@@ -62,11 +64,14 @@ FAR_API FAR_NODISCARD far_status far_predictor_fit_trees(far_ctx *ctx, const far
                                                          far_predictor **out);
 #define FAR_XGBOOST_SETTINGS                                                                       \
     "tree_method=hist, max_bin=256, base_score=mean, max_depth=6, eta=0.3, lambda=1"
-/* "1.7.4", and the path of the file: that of the environment variable FARFIELD_XGBOOST; else PyPI's
- * under VIRTUAL_ENV or beside a python3 on PATH; else the system's. Valid until the next call in
- * this thread, or NULL with the reason in the context's message. */
-FAR_API const char *far_xgboost_version(far_ctx *ctx);
-FAR_API const char *far_xgboost_file(far_ctx *ctx);
+/* The library that would be taken: the file of the environment variable FARFIELD_XGBOOST; else
+ * PyPI's under VIRTUAL_ENV or beside a python3 on PATH; else the system's. Valid until the next
+ * call in this thread, or NULL with the reason in the context's message. */
+typedef struct far_xgboost {
+    const char *version; /* "1.7.4" */
+    const char *file;    /* its path */
+} far_xgboost;
+FAR_API const far_xgboost *far_xgboost_find(far_ctx *ctx);
 /* The mean of count predictors of the same inputs and outputs, which belong to it from then on; on
  * failure they stay the caller's. */
 FAR_API FAR_NODISCARD far_status far_predictor_committee(far_ctx *ctx,
@@ -82,11 +87,11 @@ typedef struct far_predictor_info {
     int64_t rows;    /* that it was fitted to; -1: unknown */
     double ridge;    /* relative to the mean diagonal of what it was added to; NAN: none */
     int32_t sealed;  /* 1: made here, or loaded from a file whose checksum holds */
+    const far_columns *columns; /* how a table becomes its inputs and outputs */
 } far_predictor_info;
 FAR_API far_predictor_info far_predictor_describe(const far_predictor *p);
-FAR_API const far_columns *far_predictor_columns(const far_predictor *p);
 /* What is inside, for those who want more of it; NULL if it is of another kind. */
-FAR_API const far_model *far_predictor_model(const far_predictor *p);
+FAR_API const far_model_info *far_predictor_model(const far_predictor *p);
 FAR_API const far_net *far_predictor_net(const far_predictor *p);
 
 /* out (m x outputs) = f(x), x m x inputs. For classes the outputs are scores or logits. */

@@ -8,7 +8,7 @@
  *     how.measures = "lmax,kta,align:20";
  *     far_track_create(ctx, net, &x, &y, &how, &track);
  *     opts.callback = far_track_callback;
- *     opts.callback_user = track;
+ *     opts.callback_user = &track;
  *     opts.callback_every = how.every;
  *     far_net_train(ctx, net, &x, &y, &opts, NULL);
  *
@@ -64,25 +64,22 @@ FAR_API FAR_NODISCARD far_status far_track_create(far_ctx *ctx, const far_net *n
                                                   const far_track_opts *opts, far_track **out);
 FAR_API void far_track_destroy(far_track *track); /* NULL is fine */
 
-/* For far_train_opts: user is a far_track; of far_net_train_many, an array of far_track *, one a
- * network. A row at a step that is not beyond the last one replaces that one and all behind it. A
+/* For far_train_opts: user is an array of far_track *, one a network (of far_net_train, the address
+ * of one). A row at a step that is not beyond the last one replaces that one and all behind it. A
  * kernel that is not finite gives a row of NAN. The context must be the one of the track. */
 FAR_API far_status far_track_callback(far_ctx *ctx, void *user, const far_train_moment *moment);
-FAR_API far_status far_track_callback_many(far_ctx *ctx, void *user,
-                                           const far_train_moment *moment);
 
 typedef struct far_track_info {
     int64_t columns;
     const char (*names)[FAR_MEASURE_LABEL]; /* of the columns: "step", "time", "loss", "kta" */
     const far_measure *measures;            /* in the order of their columns */
     int64_t measure_count;
+    far_mat rows;   /* rows x columns, float64, until the next row comes */
     double seconds; /* spent on rows so far */
 } far_track_info;
 FAR_API far_track_info far_track_describe(const far_track *track);
 /* The column of that name; -1: there is none. */
 FAR_API int64_t far_track_find(const far_track *track, const char *name);
-/* rows x columns, float64, until the next row comes. */
-FAR_API far_mat far_track_rows(const far_track *track);
 
 /* Runs are compared at equal loss. row (columns numbers) = the table where the loss first falls to
  * this level: between rows, all columns are straight in the logarithm of the loss. The first row if

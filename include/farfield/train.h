@@ -124,8 +124,6 @@ typedef struct far_train_opts {
 FAR_API void far_train_opts_init(far_train_opts *opts);
 /* The learning rate: lr, or the optimiser's default. */
 FAR_API double far_train_rate(const far_train_opts *opts);
-/* The same in an epoch, counted from 0, as the schedule has it. */
-FAR_API double far_train_rate_at(const far_train_opts *opts, int64_t epoch);
 
 typedef enum far_train_end {
     FAR_TRAIN_EPOCHS = 0,    /* all epochs done */
@@ -137,7 +135,6 @@ typedef enum far_train_end {
 } far_train_end;
 
 typedef struct far_train_result {
-    size_t size; /* set by far_train_result_init */
     far_train_end end;
     int64_t epochs, steps;   /* whole epochs, and all steps; those before resuming too */
     double first_loss, loss; /* mean over the first epoch, and over the last (for a full batch:
@@ -154,8 +151,6 @@ typedef struct far_train_result {
     double flops;       /* operations of the matrix products, per epoch */
     int64_t resumed_at; /* epochs done before this call */
 } far_train_result;
-
-FAR_API void far_train_result_init(far_train_result *result);
 
 /* Trains net in place on x (n x inputs) and y, float64 or float32. Batch norm takes the statistics
  * of the batch and averages them with weight 0.1, as in PyTorch. Progress "train, loss 0.0123" with

@@ -93,6 +93,10 @@ FAR_SHARED void far_show(char *out, size_t capacity, const char *text, int64_t l
 /* The same of the character at text alone: returns the bytes it takes of text, and *used of out. */
 #define FAR_SHOW_NEXT 12
 FAR_SHARED int far_show_next(const char *text, int64_t left, char out[FAR_SHOW_NEXT], int *used);
+/* The Unicode character at text, which is not empty, and the bytes it takes; -1 and 1 where they
+ * are not UTF-8. Whether a terminal prints it and does nothing else. */
+FAR_SHARED int32_t far_text_decode(const char *text, int *bytes);
+FAR_SHARED int far_text_prints(int32_t code);
 
 /* ---- files that are read and written (far_ctx_opts.protect_inputs) ---- */
 

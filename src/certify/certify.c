@@ -43,7 +43,6 @@ static far_status name_model(far_ctx *ctx, const far_model *m, far_certificate *
 static far_status supremum(far_ctx *ctx, const far_model *m, far_open *open, far_certificate *c)
 {
     far_supremum sup;
-    far_supremum_init(&sup);
     far_status st = far_supremum_of(ctx, m->kernel, m->info.kernel, m->info.inputs, &sup);
     if (st != FAR_OK) {
         return st;

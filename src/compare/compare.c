@@ -164,7 +164,7 @@ static far_status check_files(const far_arena *a, const far_rivals *rivals)
     const char *target = far_frame_name(a->frame, a->target);
     for (int64_t i = 0; i < rivals->count; i++) {
         const far_rival *r = &rivals->items[i];
-        const far_columns *c = r->file ? far_predictor_columns(r->file) : NULL;
+        const far_columns *c = r->file ? far_predictor_describe(r->file).columns : NULL;
         const char *own = c && c->info.named ? far_columns_target(c, 0) : NULL;
         if (own && strcmp(own, target) != 0) {
             return far_fail(a->ctx, FAR_ERR_ARG,
@@ -442,7 +442,7 @@ static void name_state(const far_comparison *c, int64_t model, far_compare_row *
                  : good > 0            ? FAR_COMPARED_PARTLY
                                        : FAR_COMPARED_FAILED;
     bool trees = c->rivals.items[model].kind == FAR_RIVAL_XGBOOST;
-    if (good == 0 && trees && !far_xgboost_version(c->ctx)) {
+    if (good == 0 && trees && !far_xgboost_find(c->ctx)) {
         row->state = FAR_COMPARED_ABSENT;
     }
 }

@@ -133,10 +133,10 @@ static bool has_spread(const bout *b, const far_predictor *p)
 
 static void keep_prediction(const bout *b, const far_prediction *made)
 {
-    far_mat mean = far_prediction_mean(made);
+    far_mat mean = made->mean;
     double *to = (double *)b->run->prediction;
     for (int64_t i = 0; i < b->split->m; i++) {
-        to[i] = b->arena->classes > 0 ? (double)far_prediction_class(made, i)
+        to[i] = b->arena->classes > 0 ? (double)made->classes[i]
                                       : *(const double *)far_mat_row(&mean, i);
     }
 }
@@ -153,7 +153,7 @@ static far_status predict(const bout *b, const far_predictor *p)
     FAR_TRY(check_outputs(b, p));
     FAR_TRY(far_predictor_predict(b->ctx, p, b->arena->frame, &opts, &made));
     keep_prediction(b, made);
-    far_mat probability = far_prediction_probability(made), std = far_prediction_std(made);
+    far_mat probability = made->probability, std = made->std;
     FAR_TRY(far_run_score(b->ctx, b->split, probability.rows > 0 ? &probability : NULL,
                           std.rows > 0 ? &std : NULL, b->run));
 done:

@@ -202,8 +202,7 @@ static void scan(ray *r, const range *norms, far_supremum *best)
 static far_supremum runs_away(far_big theta, double radius, const range *norms)
 {
     double order = theta.k * (double)norms->power;
-    return (far_supremum){.size = sizeof(far_supremum),
-                          .value = INFINITY,
+    return (far_supremum){.value = INFINITY,
                           .radius = radius,
                           .order = radius > 0 ? order : -order,
                           .slope = (double)(far_big_coef(theta) * powl(norms->growth, theta.k))};
@@ -289,11 +288,6 @@ static far_status prove(ray *r, far_ctx *ctx, const range *norms, far_supremum *
     return FAR_OK;
 }
 
-void far_supremum_init(far_supremum *out)
-{
-    *out = (far_supremum){.size = sizeof *out};
-}
-
 far_status far_kernel_supremum(far_ctx *ctx, const far_kernel *k, int64_t d, far_supremum *out)
 {
     return far_supremum_of(ctx, k, FAR_KERNEL_NTK, d, out);
@@ -308,11 +302,10 @@ far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind ki
     far_status st;
     far_workbench bench = {0};
     range norms;
-    if (!ctx || !k || !out || out->size != sizeof *out || d < 1) {
-        return far_fail(ctx, FAR_ERR_ARG,
-                        "needs a kernel, d >= 1 and a result made by far_supremum_init");
+    if (!ctx || !k || !out || d < 1) {
+        return far_fail(ctx, FAR_ERR_ARG, "needs a kernel, d >= 1 and an output");
     }
-    far_supremum_init(out);
+    *out = (far_supremum){0};
     ray r = {.plan = k->plan, .d = d, .bench = &bench, .kind = kind};
     FAR_TRY(far_check_groups(ctx, k->plan, d));
     FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
@@ -328,7 +321,7 @@ far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind ki
     }
 done:
     if (st != FAR_OK) {
-        far_supremum_init(out);
+        *out = (far_supremum){0};
     }
     far_workbench_clear(ctx, &bench);
     return st;

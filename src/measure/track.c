@@ -418,7 +418,7 @@ done:
 
 far_status far_track_callback(far_ctx *ctx, void *user, const far_train_moment *moment)
 {
-    far_track *t = user;
+    far_track *t = user ? ((far_track *const *)user)[moment->network] : NULL;
     far_status st = FAR_OK;
     if (!t || t->ctx != ctx) {
         return far_fail(ctx, FAR_ERR_ARG,
@@ -434,18 +434,14 @@ done:
     return st;
 }
 
-far_status far_track_callback_many(far_ctx *ctx, void *user, const far_train_moment *moment)
-{
-    far_track *const *tracks = user;
-    return far_track_callback(ctx, tracks[moment->network], moment);
-}
-
 far_track_info far_track_describe(const far_track *track)
 {
     return (far_track_info){.columns = track->columns,
                             .names = (const char(*)[FAR_MEASURE_LABEL])track->names,
                             .measures = track->measures,
                             .measure_count = track->measure_count,
+                            .rows =
+                                far_mat_view(track->table, track->rows, track->columns, FAR_F64),
                             .seconds = track->seconds};
 }
 
@@ -457,11 +453,6 @@ int64_t far_track_find(const far_track *track, const char *name)
         }
     }
     return -1;
-}
-
-far_mat far_track_rows(const far_track *track)
-{
-    return far_mat_view(track->table, track->rows, track->columns, FAR_F64);
 }
 
 /* ---- equal loss ---- */

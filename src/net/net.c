@@ -114,12 +114,10 @@ done:
 
 far_net_info far_net_describe(const far_net *net)
 {
-    return net->info;
-}
-
-const char *far_net_text(const far_net *net)
-{
-    return net->text;
+    far_net_info info = net->info;
+    info.arch = net->text;
+    info.columns = net->columns;
+    return info;
 }
 
 /* A tensor of a step: which is the how-manieth it has. */
@@ -215,11 +213,6 @@ static void note_scaling(far_net *net)
     }
 }
 
-const far_columns *far_net_columns(const far_net *net)
-{
-    return net->columns;
-}
-
 /* The copy is made before the old columns go: on failure the network is as it was. */
 far_status far_net_set_columns(far_ctx *ctx, far_net *net, const far_columns *columns)
 {
@@ -245,11 +238,6 @@ far_status far_net_set_columns(far_ctx *ctx, far_net *net, const far_columns *co
         note_scaling(net);
     }
     return st;
-}
-
-far_scaling far_net_scaling(const far_net *net)
-{
-    return far_columns_scaling(net->columns);
 }
 
 static far_status check_scales(far_ctx *ctx, const far_mat *m, const char *name, bool positive)

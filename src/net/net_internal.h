@@ -88,6 +88,28 @@ bool far_net_reserved(const char *key);
 /* x is finite, n x inputs. */
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
 
+/* ---- asked of networks themselves, in their own units ---- */
+
+/* Linearises the network at its present parameters: from now on those can move, and f is linear in
+ * them. FAR_ERR_ARG if it is linearised already. */
+FAR_NODISCARD far_status far_net_linearize(far_ctx *ctx, far_net *net);
+/* The parameters it is linearised at; else empty. */
+far_mat far_net_start(far_net *net);
+/* far_net_eval from raw inputs to raw outputs, float64. */
+FAR_NODISCARD far_status far_net_eval_raw(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                          far_mat *out);
+/* out is (n outputs) x parameters, row i * outputs + k = df_k(x_i)/dparameters. For small networks:
+ * everything else does without it. */
+FAR_NODISCARD far_status far_net_jacobian(far_ctx *ctx, const far_net *net, const far_mat *x,
+                                          far_mat *out);
+/* f(t u_i) ~ value_ik t^(order_ik) + rest_ik as t grows, exactly: row i of u is a direction. order
+ * 0: value is the limit, and rest 0. order 1 (networks of dense, batchnorm, skip, and activations
+ * that are eventually linear): rest is the intercept. Other orders: rest is NAN. All n x outputs,
+ * float64; rest and order may be NULL. FAR_ERR_ARCH: no limit (a sin of something that grows);
+ * FAR_ERR_VALUE: a direction is zero. */
+FAR_NODISCARD far_status far_net_limit(far_ctx *ctx, const far_net *net, const far_mat *u,
+                                       far_mat *value, far_mat *order, far_mat *rest);
+
 /* Copies; scales must be positive and finite. */
 FAR_NODISCARD far_status far_net_set_scaling(far_ctx *ctx, far_net *net,
                                              const far_scaling *scaling);

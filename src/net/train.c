@@ -53,14 +53,13 @@ double far_train_rate_at(const far_train_opts *opts, int64_t epoch)
     return rate;
 }
 
-void far_train_result_init(far_train_result *result)
+/* What is said of runs that never began. */
+static void clear_results(far_train_result *results, int64_t count)
 {
-    *result = (far_train_result){.size = sizeof *result,
-                                 .first_loss = NAN,
-                                 .loss = NAN,
-                                 .final_loss = NAN,
-                                 .val_loss = NAN,
-                                 .best_loss = NAN};
+    for (int64_t i = 0; results && i < count; i++) {
+        results[i] = (far_train_result){
+            .first_loss = NAN, .loss = NAN, .final_loss = NAN, .val_loss = NAN, .best_loss = NAN};
+    }
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -316,15 +315,13 @@ far_status far_net_train(far_ctx *ctx, far_net *net, const far_mat *x, const far
 {
     job j;
     far_run *r = NULL;
+    clear_results(result, 1);
     far_status st = check_kinds(ctx, net, opts);
     if (st == FAR_OK) {
         st = check_numbers(ctx, opts);
     }
     if (st != FAR_OK) {
         return st;
-    }
-    if (result && result->size != sizeof *result) {
-        return far_fail(ctx, FAR_ERR_ARG, "result: call far_train_result_init first");
     }
     FAR_TRY(open_job(&j, ctx, net, x, y, opts, 1, opts->checkpoint));
     FAR_TRY(open_run(&j, net, &j.opts, far_ctx_threads(ctx), &r));
@@ -563,9 +560,6 @@ static far_status check_crowd(far_ctx *ctx, const crowd *c, const far_train_opts
     FAR_TRY(check_numbers(ctx, opts));
     for (int64_t i = 0; i < c->count; i++) {
         FAR_TRY(check_same(ctx, c->nets, i));
-        if (c->results && c->results[i].size != sizeof c->results[i]) {
-            return far_fail(ctx, FAR_ERR_ARG, "results: call far_train_result_init for each");
-        }
     }
 done:
     return st;
@@ -597,6 +591,7 @@ far_status far_net_train_many(far_ctx *ctx, far_net **nets, int64_t count, const
                .seeds = seeds,
                .checkpoints = checkpoints,
                .results = results};
+    clear_results(results, count);
     far_status st = check_crowd(ctx, &c, opts);
     if (st != FAR_OK) {
         return st;

@@ -285,7 +285,7 @@ done:
 
 far_status far_predictor_rows(far_ctx *ctx, const far_predictor *p, far_mat *x, far_mat *y)
 {
-    const far_model *m = p ? far_predictor_model(p) : NULL;
+    const far_model *m = p && p->ops == &far_infinite_ops ? p->self : NULL;
     if (!m) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "this predictor does not keep the rows it was fitted to (those of infinite "

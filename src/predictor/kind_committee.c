@@ -223,24 +223,18 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
 
 /* ---- rows of a table ----------------------------------------------------------------------- */
 
-static void add_prediction(const far_prediction *from, double share, far_prediction *to)
+static void add_numbers(const far_mat *from, double share, far_mat *to)
 {
-    for (int64_t i = 0; i < to->rows * to->outputs; i++) {
-        to->mean[i] += share * from->mean[i];
-        if (to->probability) {
-            to->probability[i] += share * from->probability[i];
-        }
+    for (int64_t i = 0; i < to->rows * to->cols; i++) {
+        ((double *)to->data)[i] += share * ((const double *)from->data)[i];
     }
 }
 
-/* The first one's prediction, times share, as what the others are added to. */
-static void start_prediction(double share, far_prediction *p)
+/* The first one's prediction, times share, is what the others are added to. */
+static void scale_numbers(double share, far_mat *m)
 {
-    for (int64_t i = 0; i < p->rows * p->outputs; i++) {
-        p->mean[i] *= share;
-        if (p->probability) {
-            p->probability[i] *= share;
-        }
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        ((double *)m->data)[i] *= share;
     }
 }
 
@@ -274,14 +268,17 @@ static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame
         far_prediction *one = NULL;
         st = far_predictor_predict(ctx, c->members[i], frame, o, &one);
         if (st == FAR_OK && i == 0) {
-            start_prediction(share, one);
+            scale_numbers(share, &one->mean);
+            scale_numbers(share, &one->probability);
             sum = one;
             one = NULL;
         } else if (st == FAR_OK) {
-            add_prediction(one, share, sum);
+            add_numbers(&one->mean, share, &sum->mean);
+            add_numbers(&one->probability, share, &sum->probability);
         }
         far_prediction_destroy(one);
     }
+    st = st == FAR_OK && sum->classes ? far_prediction_classes(sum) : st;
     if (st == FAR_OK) {
         *out = sum;
     } else {

@@ -1,6 +1,7 @@
 /* A finite network as a predictor. */
 #include "../certify/net_certify.h"
 #include "../net/net_file.h"
+#include "../net/net_internal.h"
 #include "predictor_internal.h"
 
 static void destroy(void *self)
@@ -10,12 +11,12 @@ static void destroy(void *self)
 
 static void describe(const void *self, far_predictor_info *out)
 {
-    out->arch = far_net_text(self);
+    out->arch = ((const far_net *)self)->text;
 }
 
 static const far_columns *columns(const void *self)
 {
-    return far_net_columns(self);
+    return ((const far_net *)self)->columns;
 }
 
 /* From the network's own units to raw ones: a value has a centre, a slope has none. */

@@ -11,7 +11,11 @@ far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *
 {
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
-        **out = (far_predictor){ctx, ops, self, borrowed, 1};
+        **out = (far_predictor){
+            .ctx = ctx, .ops = ops, .self = self, .borrowed = borrowed, .sealed = 1};
+        if (ops == &far_infinite_ops) {
+            (*out)->model = far_model_describe(self);
+        }
     }
     return st;
 }
@@ -65,14 +69,15 @@ far_predictor_info far_predictor_describe(const far_predictor *p)
                                .members = 1,
                                .rows = -1,
                                .ridge = NAN,
-                               .sealed = p->sealed};
+                               .sealed = p->sealed,
+                               .columns = c};
     p->ops->describe(p->self, &info);
     return info;
 }
 
-const far_model *far_predictor_model(const far_predictor *p)
+const far_model_info *far_predictor_model(const far_predictor *p)
 {
-    return p->ops == &far_infinite_ops ? p->self : NULL;
+    return p->ops == &far_infinite_ops ? &p->model : NULL;
 }
 
 const far_net *far_predictor_net(const far_predictor *p)
@@ -153,16 +158,17 @@ static far_status check_plain(far_ctx *ctx, const far_predict_opts *o)
 /* One order for each row: that of the output that grows fastest; slower ones vanish beside it. */
 static void join_orders(const double *orders, far_prediction *p)
 {
-    for (int64_t i = 0; i < p->rows; i++) {
-        double most = 0, *mean = p->mean + i * p->outputs;
-        const double *order = orders + i * p->outputs;
-        for (int64_t k = 0; k < p->outputs; k++) {
+    int64_t outputs = p->mean.cols;
+    for (int64_t i = 0; i < p->mean.rows; i++) {
+        double most = 0, *mean = far_mat_row(&p->mean, i);
+        const double *order = orders + i * outputs;
+        for (int64_t k = 0; k < outputs; k++) {
             most = mean[k] != 0 ? fmax(most, order[k]) : most;
         }
-        for (int64_t k = 0; k < p->outputs; k++) {
+        for (int64_t k = 0; k < outputs; k++) {
             mean[k] = order[k] == most ? mean[k] : 0;
         }
-        p->order[i] = most;
+        ((double *)p->order.data)[i] = most;
     }
 }
 
@@ -171,14 +177,14 @@ static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far
 {
     far_status st;
     double *orders = NULL;
-    far_mat mean = far_prediction_mean(out);
+    int64_t rows = out->mean.rows, outputs = out->mean.cols;
     if (!directions) {
-        FAR_TRY(p->ops->eval(ctx, p->self, z, &mean));
+        FAR_TRY(p->ops->eval(ctx, p->self, z, &out->mean));
     } else {
-        FAR_TRY(far_alloc(ctx, out->rows * out->outputs, &orders));
-        FAR_TRY(far_alloc(ctx, out->rows, &out->order));
-        far_mat order = far_mat_view(orders, out->rows, out->outputs, FAR_F64);
-        FAR_TRY(p->ops->limit(ctx, p->self, z, &mean, &order));
+        FAR_TRY(far_alloc(ctx, rows * outputs, &orders));
+        FAR_TRY(far_prediction_room(out, 1, &out->order));
+        far_mat order = far_mat_view(orders, rows, outputs, FAR_F64);
+        FAR_TRY(p->ops->limit(ctx, p->self, z, &out->mean, &order));
         join_orders(orders, out);
     }
     if (far_predictor_columns(p)->info.classes > 0) {
@@ -195,16 +201,14 @@ far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_fra
     far_status st;
     const far_columns *c = far_predictor_columns(p);
     far_prediction *made = NULL;
-    int64_t *index = NULL;
+    int64_t *index = NULL, rows;
     double *z = NULL;
     FAR_TRY(check_plain(ctx, o));
-    FAR_TRY(far_alloc(ctx, 1, &made));
-    *made = (far_prediction){.ctx = ctx, .outputs = c->info.outputs};
-    FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &made->rows));
-    FAR_TRY(far_alloc(ctx, made->rows * c->info.inputs, &z));
-    FAR_TRY(far_alloc(ctx, made->rows * made->outputs, &made->mean));
-    FAR_TRY(far_columns_apply(ctx, c, frame, index, made->rows, o->at_infinity, z));
-    far_mat points = far_mat_view(z, made->rows, c->info.inputs, FAR_F64);
+    FAR_TRY(far_row_index(ctx, frame, o->rows, &index, &rows));
+    FAR_TRY(far_alloc(ctx, rows * c->info.inputs, &z));
+    FAR_TRY(far_prediction_create(ctx, rows, c->info.outputs, &made));
+    FAR_TRY(far_columns_apply(ctx, c, frame, index, rows, o->at_infinity, z));
+    far_mat points = far_mat_view(z, rows, c->info.inputs, FAR_F64);
     FAR_TRY(predict_points(ctx, p, &points, o->at_infinity, made));
     *out = made;
     made = NULL;

@@ -38,11 +38,15 @@ struct far_predictor {
     void *self;
     bool borrowed; /* self belongs to someone else */
     int32_t sealed;
+    far_model_info model; /* infinite width */
 };
 
 extern const far_predictor_ops far_infinite_ops, far_finite_ops, far_linear_ops, far_trees_ops,
     far_committee_ops;
 
+/* A model as a predictor: it must live as long as that does. */
+far_status far_predictor_of_model(far_ctx *ctx, const far_model *m, far_predictor **out);
+const far_columns *far_predictor_columns(const far_predictor *p);
 far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
                               far_predictor **out);
 /* A file's content from memory; label stands for the path in messages. A member of a committee is

@@ -103,7 +103,7 @@ static double row_order(const double *order, const double *value, int64_t count)
 static void finish_numbers(const job *j, const double *value, const double *order, double *mean,
                            double *power)
 {
-    far_scaling s = far_net_scaling(j->net);
+    far_scaling s = far_columns_scaling(j->net->columns);
     const double *centre = s.output_centre.data, *scale = s.output_scale.data;
     int64_t count = j->net->info.outputs;
     double most = order ? row_order(order, value, count) : 0;
@@ -175,12 +175,13 @@ static far_status finish(const job *j, const int64_t *index, far_prediction *p)
 {
     far_status st = FAR_OK;
     int64_t count = j->net->info.outputs;
-    for (int64_t i = 0; i < p->rows; i++) {
+    double *powers = p->order.data;
+    for (int64_t i = 0; i < p->mean.rows; i++) {
         const double *value = j->raw + i * count, *order = j->orders ? j->orders + i * count : NULL;
-        double *mean = p->mean + i * p->outputs;
+        double *mean = far_mat_row(&p->mean, i);
         FAR_TRY(check_row(j->ctx, value, count, index[i]));
-        finish_row(j, value, order, mean, p->order ? &p->order[i] : NULL);
-        FAR_TRY(check_row(j->ctx, mean, p->outputs, index[i]));
+        finish_row(j, value, order, mean, powers ? &powers[i] : NULL);
+        FAR_TRY(check_row(j->ctx, mean, p->mean.cols, index[i]));
     }
 done:
     return st;
@@ -192,8 +193,8 @@ static far_status evaluate(job *j, far_mat *x, far_prediction *p)
 {
     far_status st;
     int64_t outputs = j->net->info.outputs;
-    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->raw));
-    far_mat raw = far_mat_view(j->raw, p->rows, outputs, FAR_F64);
+    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->raw));
+    far_mat raw = far_mat_view(j->raw, p->mean.rows, outputs, FAR_F64);
     FAR_TRY(far_net_eval(j->ctx, j->net, x, &raw));
 done:
     return st;
@@ -203,11 +204,11 @@ static far_status find_limits(job *j, far_mat *u, far_prediction *p)
 {
     far_status st;
     int64_t outputs = j->net->info.outputs;
-    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->raw));
-    FAR_TRY(far_alloc(j->ctx, p->rows * outputs, &j->orders));
-    FAR_TRY(far_alloc(j->ctx, p->rows, &p->order));
-    far_mat raw = far_mat_view(j->raw, p->rows, outputs, FAR_F64);
-    far_mat orders = far_mat_view(j->orders, p->rows, outputs, FAR_F64);
+    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->raw));
+    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->orders));
+    FAR_TRY(far_prediction_room(p, 1, &p->order));
+    far_mat raw = far_mat_view(j->raw, p->mean.rows, outputs, FAR_F64);
+    far_mat orders = far_mat_view(j->orders, p->mean.rows, outputs, FAR_F64);
     FAR_TRY(far_net_limit(j->ctx, j->net, u, &raw, &orders, NULL));
 done:
     return st;
@@ -218,29 +219,34 @@ static far_status copy_probabilities(const job *j, far_prediction *p)
     if (j->net->columns->info.classes == 0) {
         return FAR_OK;
     }
-    far_status st = far_alloc(j->ctx, p->rows * p->outputs, &p->probability);
+    far_status st = far_prediction_room(p, p->mean.cols, &p->probability);
     if (st == FAR_OK) {
-        memcpy(p->probability, p->mean, (size_t)(p->rows * p->outputs) * sizeof *p->mean);
+        memcpy(p->probability.data, p->mean.data,
+               (size_t)(p->mean.rows * p->mean.cols) * sizeof(double));
     }
-    return st;
+    return st == FAR_OK ? far_prediction_classes(p) : st;
 }
 
 static far_status predict(job *j, const far_frame *frame, const far_predict_opts *o,
-                          far_prediction *p)
+                          far_prediction **out)
 {
     far_status st;
-    int64_t *index = NULL, d = j->net->info.inputs;
+    far_prediction *p = NULL;
+    const far_columns *columns = j->net->columns;
+    int64_t *index = NULL, rows, d = j->net->info.inputs;
     double *points = NULL;
-    FAR_TRY(far_row_index(j->ctx, frame, o->rows, &index, &p->rows));
-    FAR_TRY(far_alloc(j->ctx, p->rows * d, &points));
-    FAR_TRY(far_alloc(j->ctx, p->rows * p->outputs, &p->mean));
-    FAR_TRY(
-        far_columns_apply(j->ctx, j->net->columns, frame, index, p->rows, o->at_infinity, points));
-    far_mat x = far_mat_view(points, p->rows, d, FAR_F64);
+    FAR_TRY(far_row_index(j->ctx, frame, o->rows, &index, &rows));
+    FAR_TRY(far_alloc(j->ctx, rows * d, &points));
+    FAR_TRY(far_prediction_create(j->ctx, rows, far_columns_predicted(columns), &p));
+    FAR_TRY(far_columns_apply(j->ctx, columns, frame, index, rows, o->at_infinity, points));
+    far_mat x = far_mat_view(points, rows, d, FAR_F64);
     FAR_TRY(o->at_infinity ? find_limits(j, &x, p) : evaluate(j, &x, p));
     FAR_TRY(finish(j, index, p));
     FAR_TRY(copy_probabilities(j, p));
+    *out = p;
+    p = NULL;
 done:
+    far_prediction_destroy(p);
     far_free(j->ctx, index);
     far_free(j->ctx, points);
     return st;
@@ -251,19 +257,13 @@ far_status far_net_predict(far_ctx *ctx, const far_net *net, const far_frame *fr
 {
     far_status st;
     job j = {.ctx = ctx, .net = net};
-    far_prediction *p = NULL;
     if (!out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
     FAR_TRY(check_opts(ctx, net, frame, opts));
-    FAR_TRY(far_alloc(ctx, 1, &p));
-    *p = (far_prediction){.ctx = ctx, .outputs = far_columns_predicted(net->columns)};
-    FAR_TRY(predict(&j, frame, opts, p));
-    *out = p;
-    p = NULL;
+    FAR_TRY(predict(&j, frame, opts, out));
 done:
-    far_prediction_destroy(p);
     far_free(ctx, j.raw);
     far_free(ctx, j.orders);
     return st;

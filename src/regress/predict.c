@@ -286,19 +286,20 @@ void far_scores_share(const double *link, double floor, const double *scores, in
 
 far_status far_prediction_scores(far_prediction *p, const double *link, double floor)
 {
-    int64_t classes = p->outputs;
-    far_status st = far_alloc(p->ctx, p->rows * classes, &p->probability);
-    for (int64_t i = 0; st == FAR_OK && i < p->rows; i++) {
-        const double *scores = p->mean + i * classes;
-        double *out = p->probability + i * classes;
+    int64_t classes = p->mean.cols;
+    far_status st = far_prediction_room(p, classes, &p->probability);
+    const double *order = p->order.data;
+    for (int64_t i = 0; st == FAR_OK && i < p->mean.rows; i++) {
+        const double *scores = far_mat_row(&p->mean, i);
+        double *out = far_mat_row(&p->probability, i);
         bool deaf = link && link[0] == 0; /* scores have no say */
-        if (p->order && p->order[i] > 0 && !deaf) {
+        if (order && order[i] > 0 && !deaf) {
             growing_probability(link, floor, scores, classes, out);
         } else {
             far_scores_share(link, floor, scores, classes, out);
         }
     }
-    return st;
+    return st == FAR_OK ? far_prediction_classes(p) : st;
 }
 
 /* ---- predictions --------------------------------------------------------------------------- */
@@ -388,17 +389,15 @@ static far_status predict_points(far_ctx *ctx, const far_model *m, const far_pre
 {
     far_status st;
     far_filter filter = {.ctx = ctx}, *early = NULL;
-    far_mat mean = far_prediction_mean(p);
     if (stops_early(o)) {
         FAR_TRY(far_filter_create(ctx, m, o, &filter));
         early = &filter;
     }
-    FAR_TRY(predict_mean(ctx, m, early, points, &mean));
+    FAR_TRY(predict_mean(ctx, m, early, points, &p->mean));
     FAR_TRY(class_probabilities(m, p));
     if (o->spread != FAR_SPREAD_NONE) {
-        FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->std));
-        far_mat std = far_prediction_std(p);
-        FAR_TRY(far_spread_eval(ctx, m, o, early, points, &std));
+        FAR_TRY(far_prediction_room(p, p->mean.cols, &p->std));
+        FAR_TRY(far_spread_eval(ctx, m, o, early, points, &p->std));
     }
 done:
     far_filter_clear(&filter);
@@ -409,9 +408,8 @@ static far_status predict_limits(far_ctx *ctx, const far_model *m, far_mat *poin
                                  far_prediction *p)
 {
     far_status st;
-    FAR_TRY(far_alloc(ctx, p->rows, &p->order));
-    far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
-    FAR_TRY(far_model_limit(ctx, m, points, &mean, &order));
+    FAR_TRY(far_prediction_room(p, 1, &p->order));
+    FAR_TRY(far_model_limit(ctx, m, points, &p->mean, &p->order));
     FAR_TRY(class_probabilities(m, p));
 done:
     return st;
@@ -423,16 +421,15 @@ far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *
     far_status st;
     far_prediction *p = NULL;
     double *points = NULL;
+    int64_t rows;
     if (!out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
     FAR_TRY(check_opts(ctx, m, frame, opts));
-    FAR_TRY(far_alloc(ctx, 1, &p));
-    *p = (far_prediction){.ctx = ctx, .outputs = m->info.outputs};
-    FAR_TRY(encode_rows(ctx, m, frame, opts->rows, opts->at_infinity, &points, &p->rows));
-    FAR_TRY(far_alloc(ctx, p->rows * p->outputs, &p->mean));
-    far_mat x = far_mat_view(points, p->rows, m->info.inputs, FAR_F64);
+    FAR_TRY(encode_rows(ctx, m, frame, opts->rows, opts->at_infinity, &points, &rows));
+    FAR_TRY(far_prediction_create(ctx, rows, m->info.outputs, &p));
+    far_mat x = far_mat_view(points, rows, m->info.inputs, FAR_F64);
     FAR_TRY(opts->at_infinity ? predict_limits(ctx, m, &x, p)
                               : predict_points(ctx, m, opts, &x, p));
     *out = p;
@@ -443,52 +440,48 @@ done:
     return st;
 }
 
+far_status far_prediction_room(far_prediction *p, int64_t cols, far_mat *out)
+{
+    double *data = NULL;
+    far_status st = far_alloc(p->ctx, p->mean.rows * cols, &data);
+    *out = far_mat_view(data, data ? p->mean.rows : 0, cols, FAR_F64);
+    return st;
+}
+
+far_status far_prediction_create(far_ctx *ctx, int64_t rows, int64_t outputs, far_prediction **out)
+{
+    far_prediction *p = NULL;
+    far_status st = far_alloc(ctx, 1, &p);
+    if (st == FAR_OK) {
+        *p = (far_prediction){.ctx = ctx, .mean.rows = rows};
+        st = far_prediction_room(p, outputs, &p->mean);
+    }
+    if (st != FAR_OK) {
+        far_prediction_destroy(p);
+        p = NULL;
+    }
+    *out = p;
+    return st;
+}
+
+far_status far_prediction_classes(far_prediction *p)
+{
+    far_status st = p->classes ? FAR_OK : far_alloc(p->ctx, p->mean.rows, &p->classes);
+    for (int64_t i = 0; st == FAR_OK && i < p->mean.rows; i++) {
+        const double *share = far_mat_row(&p->probability, i);
+        int64_t best = 0;
+        for (int64_t c = 1; c < p->probability.cols; c++) {
+            best = share[c] > share[best] ? c : best;
+        }
+        p->classes[i] = best;
+    }
+    return st;
+}
+
 void far_prediction_destroy(far_prediction *p)
 {
     if (p) {
-        far_free(p->ctx, p->mean);
-        far_free(p->ctx, p->std);
-        far_free(p->ctx, p->probability);
-        far_free(p->ctx, p->order);
-        far_free(p->ctx, p);
+        FAR_FREE_ALL(p->ctx, p->mean.data, p->std.data, p->probability.data, p->order.data,
+                     p->classes, p);
     }
-}
-
-static far_mat view_or_empty(double *data, int64_t rows, int64_t cols)
-{
-    return far_mat_view(data, data ? rows : 0, cols, FAR_F64);
-}
-
-far_mat far_prediction_mean(const far_prediction *p)
-{
-    return view_or_empty(p->mean, p->rows, p->outputs);
-}
-
-far_mat far_prediction_std(const far_prediction *p)
-{
-    return view_or_empty(p->std, p->rows, p->outputs);
-}
-
-far_mat far_prediction_probability(const far_prediction *p)
-{
-    return view_or_empty(p->probability, p->rows, p->outputs);
-}
-
-far_mat far_prediction_order(const far_prediction *p)
-{
-    return view_or_empty(p->order, p->rows, 1);
-}
-
-int64_t far_prediction_class(const far_prediction *p, int64_t i)
-{
-    if (!p->probability || i < 0 || i >= p->rows) {
-        return -1;
-    }
-    int64_t best = 0;
-    for (int64_t c = 1; c < p->outputs; c++) {
-        if (p->probability[i * p->outputs + c] > p->probability[i * p->outputs + best]) {
-            best = c;
-        }
-    }
-    return best;
 }

@@ -8,7 +8,7 @@
 #include <farfield/model.h>
 #include <farfield/net.h>
 
-struct far_model {
+typedef struct far_model {
     far_ctx *ctx;
     far_kernel *kernel;
     char *arch; /* canonical */
@@ -22,16 +22,22 @@ struct far_model {
     far_model_info info;
     far_candidate *candidates; /* their arch texts are owned here */
     int64_t candidate_count;
-};
-
-struct far_prediction {
-    far_ctx *ctx;
-    int64_t rows, outputs;
-    double *mean, *std, *probability, *order; /* NULL: not asked for */
-};
+} far_model;
 
 /* An empty model; far_model_destroy frees it however far it was filled. */
 far_status far_model_new(far_ctx *ctx, far_model **out);
+far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                         far_model **out);
+void far_model_destroy(far_model *m); /* NULL is fine */
+far_model_info far_model_describe(const far_model *m);
+/* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
+far_status far_model_eval(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *mean);
+
+/* A prediction with room for the means; room for one array more. */
+far_status far_prediction_create(far_ctx *ctx, int64_t rows, int64_t outputs, far_prediction **out);
+far_status far_prediction_room(far_prediction *p, int64_t cols, far_mat *out);
+/* The likeliest class of each row, from the probabilities as they are now. */
+far_status far_prediction_classes(far_prediction *p);
 
 /* Predictions for the rows of frame, which needs the columns the model was fitted on (in any order;
  * others are ignored). std factors the training matrix again: far_solve_estimate tells what that

@@ -105,7 +105,6 @@ static far_status make_kernel(far_search *s, const char *structure, double bias,
 static far_status is_bounded(far_search *s, const far_kernel *k, bool *out)
 {
     far_supremum sup;
-    far_supremum_init(&sup);
     far_status st = far_kernel_supremum(s->ctx, k, s->model->info.inputs, &sup);
     *out = st == FAR_OK && sup.bounded;
     return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */

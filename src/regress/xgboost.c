@@ -163,34 +163,30 @@ static far_status succeeded(far_ctx *ctx, const library *lib, int code, const ch
                     (int)strcspn(words, "\n"), words);
 }
 
-const char *far_xgboost_version(far_ctx *ctx)
+static void find_path(const library *lib, char path[PATH_MAX])
 {
-    static _Thread_local char text[48];
+    Dl_info where = {0};
+    bool found = dladdr(dlsym(lib->file, symbols[0].name), &where) && where.dli_fname;
+    if (!found || !realpath(where.dli_fname, path)) {
+        snprintf(path, PATH_MAX, "%s", found ? where.dli_fname : "unknown");
+    }
+}
+
+const far_xgboost *far_xgboost_find(far_ctx *ctx)
+{
+    static _Thread_local char version[48], path[PATH_MAX];
+    static _Thread_local far_xgboost found;
     library lib = {0};
     far_status st = library_open(ctx, &lib);
     if (st == FAR_OK) {
         int major, minor, patch;
         lib.version(&major, &minor, &patch);
-        snprintf(text, sizeof text, "%d.%d.%d", major, minor, patch);
+        snprintf(version, sizeof version, "%d.%d.%d", major, minor, patch);
+        find_path(&lib, path);
+        found = (far_xgboost){version, path};
     }
     library_close(&lib);
-    return st == FAR_OK ? text : NULL;
-}
-
-const char *far_xgboost_file(far_ctx *ctx)
-{
-    static _Thread_local char text[PATH_MAX];
-    library lib = {0};
-    Dl_info where = {0};
-    far_status st = library_open(ctx, &lib);
-    if (st == FAR_OK) {
-        bool found = dladdr(dlsym(lib.file, symbols[0].name), &where) && where.dli_fname;
-        if (!found || !realpath(where.dli_fname, text)) {
-            snprintf(text, sizeof text, "%s", found ? where.dli_fname : "unknown");
-        }
-    }
-    library_close(&lib);
-    return st == FAR_OK ? text : NULL;
+    return st == FAR_OK ? &found : NULL;
 }
 
 /* ---- boosting -------------------------------------------------------------------------------- */

@@ -116,7 +116,7 @@ static size_t read_again(char *out, size_t room)
 
 static void check_rows(void)
 {
-    far_mat t = far_track_rows(track);
+    far_mat t = far_track_describe(track).rows;
     double last = -1;
     for (int64_t i = 0; i < t.rows; i++) {
         const double *row = far_mat_row(&t, i);

@@ -625,7 +625,6 @@ static far_supremum supremum(const char *arch, int d)
 {
     far_supremum s;
     far_kernel *k = kernel_of(arch, 0);
-    far_supremum_init(&s);
     must_do(far_kernel_supremum(ctx, k, d, &s), arch);
     far_kernel_destroy(k);
     return s;

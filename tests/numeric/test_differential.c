@@ -897,7 +897,6 @@ static void check_limits(one_case *c)
 static void check_supremum(one_case *c)
 {
     far_supremum s;
-    far_supremum_init(&s);
     far_status st = far_kernel_supremum(contexts[0], c->k, c->d, &s);
     if (st != FAR_OK && st != FAR_ERR_RANGE && !(st == FAR_ERR_ARCH && c->net.on_input)) {
         complain(c, "no supremum: %s", far_ctx_message(contexts[0]));

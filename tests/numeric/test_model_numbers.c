@@ -227,8 +227,8 @@ static void predictions_have_their_digits(void **state)
                 double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
                 double centre = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, j);
                 double tolerance = 1e-15 * (scale * (double)size + fabs(centre)) * 4;
-                assert_close(ARCHS[a], at(far_prediction_mean(p), i / P, j),
-                             (double)(centre + scale * g), tolerance);
+                assert_close(ARCHS[a], at(p->mean, i / P, j), (double)(centre + scale * g),
+                             tolerance);
             }
             far_prediction_destroy(p);
             far_frame_destroy(rows);
@@ -268,7 +268,7 @@ static void residuals_are_small(void **state)
             }
             far_prediction *p = predict(m, frame, predict_options());
             for (int64_t i = 0; i < n && a != 3; i++) {
-                assert_close(archs[a], at(far_prediction_mean(p), i, 0), xy[2 * i + 1], 1e-9);
+                assert_close(archs[a], at(p->mean, i, 0), xy[2 * i + 1], 1e-9);
             }
             far_prediction_destroy(p);
             far_model_destroy(m);
@@ -425,7 +425,7 @@ static void stopping_early_is_stopping_the_flow(void **state)
                     g += cross[i / P * N + s] * alpha[s * P + i % P];
                 }
                 double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, i % P);
-                assert_close("flow", at(far_prediction_mean(p), i / P, i % P),
+                assert_close("flow", at(p->mean, i / P, i % P),
                              at(far_columns_scaling(far_model_columns(m)).output_centre, 0, i % P) +
                                  scale * (double)g,
                              1e-4 * scale);
@@ -451,8 +451,7 @@ static void late_is_the_end(void **state)
         o.time = 1e12;
         far_prediction *late = predict(m, frame, o);
         for (int64_t i = 0; i < N * P; i++) {
-            assert_close("late", at(far_prediction_mean(late), i / P, i % P),
-                         at(far_prediction_mean(end), i / P, i % P), 1e-6);
+            assert_close("late", at(late->mean, i / P, i % P), at(end->mean, i / P, i % P), 1e-6);
         }
         far_prediction_destroy(end);
         far_prediction_destroy(late);
@@ -492,7 +491,7 @@ static void posteriors_have_their_digits(void **state)
                 }
                 for (int64_t j = 0; j < P; j++) {
                     double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
-                    double std = at(far_prediction_std(p), i, j) / scale;
+                    double std = at(p->std, i, j) / scale;
                     assert_close(ARCHS[a], std * std, (double)left, 1e-11 * own[i * NEW + i]);
                 }
             }
@@ -500,7 +499,7 @@ static void posteriors_have_their_digits(void **state)
             p = predict(m, frame, q); /* at the training points the ridge is all that is left */
             for (int64_t i = 0; i < N; i++) {
                 double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0);
-                double std = at(far_prediction_std(p), i, 0) / scale;
+                double std = at(p->std, i, 0) / scale;
                 assert_true(std >= 0);
                 assert_true(std * std <= far_model_describe(m).ridge +
                                              1e-12 * far_model_describe(m).mean_diagonal);
@@ -559,8 +558,8 @@ static void the_likelihood_knows_what_is_left_over(void **state)
     for (int64_t j = 0; j < P; j++) {
         double square = 0;
         for (int64_t i = 0; i < ALL - TRAIN; i++) {
-            double miss = y[(TRAIN + i) * P + j] - at(far_prediction_mean(p), i, j);
-            square += pow(miss / at(far_prediction_std(p), i, j), 2) / (ALL - TRAIN);
+            double miss = y[(TRAIN + i) * P + j] - at(p->mean, i, j);
+            square += pow(miss / at(p->std, i, j), 2) / (ALL - TRAIN);
         }
         assert_close("mean square", square, 1, 0.35); /* some 2.7 standard deviations */
     }

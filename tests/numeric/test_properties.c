@@ -628,7 +628,6 @@ static void check_below_supremum(trial *t)
 {
     far_supremum s;
     dice r = t->n.r;
-    far_supremum_init(&s);
     far_status st = far_kernel_supremum(ctx, t->k, D, &s);
     if (st == FAR_ERR_ARCH && t->n.on_input) {
         return;
@@ -669,7 +668,6 @@ static double theta_at_radius(const trial *t, double radius)
 static void check_supremum_is_met(trial *t)
 {
     far_supremum s;
-    far_supremum_init(&s);
     if (t->n.on_input) {
         return;
     }

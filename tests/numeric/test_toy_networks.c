@@ -63,7 +63,6 @@ static void train(far_ctx *ctx, double (*target)(double), const char *arch, far_
         far_net_opts_init(&o);
         o.inputs = 1;
         o.seed = seeds[s] = (uint64_t)s;
-        far_train_result_init(&results[s]);
         assert_int_equal(far_net_create(ctx, arch, &o, &nets[s]), FAR_OK);
     }
     far_mat in = far_mat_view(x, ROWS, 1, FAR_F64), out = far_mat_view(y, ROWS, 1, FAR_F64);

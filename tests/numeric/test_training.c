@@ -3,7 +3,7 @@
  * far_net_eval and far_net_vjp, and what gradient descent on a linearised network must end as,
  * kernel ridge regression.
  */
-#include "base/base_internal.h"
+#include "net/net_internal.h"
 
 #include <farfield/farfield.h>
 
@@ -146,7 +146,6 @@ static void check_record(record *r)
     assert_int_equal(count, r->before.cols);
     memcpy(params_of(net), r->before.v, (size_t)count * sizeof(double));
     far_train_opts_init(&opts);
-    far_train_result_init(&result);
     opts.optimizer = index_of(r->optimizer, OPTIMIZERS, COUNT(OPTIMIZERS));
     opts.loss = index_of(r->loss, LOSSES, COUNT(LOSSES));
     opts.lr = r->lr;
@@ -360,7 +359,6 @@ static void compare_with_plain(trial *t, far_init init, double allowed, const ch
     t->m = copy_of(NULL, t->count);
     t->v = copy_of(NULL, t->count);
     plain_train(t, plain);
-    far_train_result_init(&result);
     far_mat x = view(t->x, ROWS, INPUTS), y = view(t->y, ROWS, OUTPUTS);
     must_do(far_net_train(ctx, net, &x, &y, &t->opts, &result), what);
     assert_close(params_of(net), t->p, t->count, allowed, what);

@@ -108,7 +108,7 @@ static inline far_predictor *make(const far_frame *frame, int kind)
     case 6:
         return line(frame, INFINITY);
     default:
-        if (far_xgboost_version(ctx)) {
+        if (far_xgboost_find(ctx)) {
             must(far_predictor_fit_trees(ctx, frame, &o, 12, 0, &p));
         }
         return p;

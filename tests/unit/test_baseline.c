@@ -586,7 +586,7 @@ static void trees_need_rounds_and_columns(void **state)
 
 static void need_xgboost(void)
 {
-    if (!far_xgboost_version(ctx)) {
+    if (!far_xgboost_find(ctx)) {
         print_message("skipped: %s\n", far_ctx_message(ctx));
         skip();
     }
@@ -597,7 +597,7 @@ static void a_missing_library_is_explained(void **state)
     (void)state;
     problem p = problem_new(7, 3, 5, 1);
     setenv("FARFIELD_XGBOOST", "/nowhere/libxgboost.so", 1);
-    assert_null(far_xgboost_version(ctx));
+    assert_null(far_xgboost_find(ctx));
     assert_message("/nowhere/libxgboost.so");
     assert_int_equal(by_trees(&p), FAR_ERR_BACKEND);
     assert_message("libxgboost0");
@@ -610,7 +610,7 @@ static void another_library_is_not_taken_for_it(void **state)
     (void)state;
     problem p = problem_new(7, 3, 5, 1);
     setenv("FARFIELD_XGBOOST", "libm.so.6", 1);
-    assert_null(far_xgboost_version(ctx));
+    assert_null(far_xgboost_find(ctx));
     assert_message("has no function XGBoostVersion");
     assert_int_equal(by_trees(&p), FAR_ERR_BACKEND);
     problem_free(&p);
@@ -622,7 +622,7 @@ static void the_version_is_three_numbers(void **state)
     need_xgboost();
     int major, minor, patch;
     char rest;
-    const char *version = far_xgboost_version(ctx);
+    const char *version = far_xgboost_find(ctx)->version;
     assert_int_equal(sscanf(version, "%d.%d.%d%c", &major, &minor, &patch, &rest), 3);
 }
 

@@ -1,6 +1,7 @@
 /* Local structure: cosines, correlation by distance, jets, grids. */
 #include "../../src/base/base_internal.h"
 #include "measure/measure_internal.h"
+#include "net/net_internal.h"
 
 #include "measure_fixture.h"
 

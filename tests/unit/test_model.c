@@ -372,10 +372,10 @@ static void what_is_not_there_has_no_name(void **state)
     assert_int_equal(far_model_candidate_count(m), 0);
     assert_int_equal(strlen(far_columns_hash(far_model_columns(m))), 64);
     far_prediction *p = predict(m, frame, predict_options());
-    assert_int_equal(far_prediction_class(p, 0), -1);
-    assert_int_equal(far_prediction_std(p).rows, 0);
-    assert_int_equal(far_prediction_probability(p).rows, 0);
-    assert_int_equal(far_prediction_order(p).rows, 0);
+    assert_null(p->classes);
+    assert_int_equal(p->std.rows, 0);
+    assert_int_equal(p->probability.rows, 0);
+    assert_int_equal(p->order.rows, 0);
     far_prediction_destroy(p);
     far_prediction_destroy(NULL);
     far_model_destroy(NULL);
@@ -483,10 +483,10 @@ static void targets_of_any_size_are_fitted(void **state)
         far_model *m = fit(frame, o);
         far_prediction *out = predict(m, frame, p);
         for (int i = 0; i < POINTS; i++) {
-            double mean = at(far_prediction_mean(out), i, 0) / sizes[k];
+            double mean = at(out->mean, i, 0) / sizes[k];
             first[i] = k == 0 ? mean : first[i];
             assert_near(mean, first[i], 1e-13 * fabs(first[i]));
-            assert_true(isfinite(at(far_prediction_std(out), i, 0)));
+            assert_true(isfinite(at(out->std, i, 0)));
         }
         assert_true(far_model_describe(m).lambda_min > 0);
         far_prediction_destroy(out);
@@ -504,7 +504,7 @@ static void nearly_constant_is_constant(void **state)
     assert_true(at(far_columns_scaling(far_model_columns(m)).input_scale, 0, 0) == 1);
     assert_true(at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0) == 1);
     far_prediction *p = predict(m, frame, predict_options());
-    assert_true(at(far_prediction_mean(p), 3, 0) == 1e9);
+    assert_true(at(p->mean, 3, 0) == 1e9);
     far_prediction_destroy(p);
     far_model_destroy(m);
     far_frame_destroy(frame);
@@ -587,7 +587,7 @@ static void only_the_words_of_chosen_rows_count(void **state)
     assert_string_equal(u.category, "green");
     p.rows = rows;
     far_prediction *made = predict(m, frame, p);
-    assert_int_equal(far_prediction_mean(made).rows, 6);
+    assert_int_equal(made->mean.rows, 6);
     far_prediction_destroy(made);
     far_model_destroy(m);
     far_frame_destroy(frame);
@@ -693,7 +693,7 @@ static void an_empty_selection_predicts_nothing(void **state)
         o.rows = none;
         o.spread = spread;
         far_prediction *p = predict(m, frame, o);
-        assert_int_equal(far_prediction_mean(p).rows, 0);
+        assert_int_equal(p->mean.rows, 0);
         far_prediction_destroy(p);
     }
     far_model_destroy(m);
@@ -725,8 +725,8 @@ static void directions_know_no_centre(void **state)
     o.at_infinity = 1;
     far_prediction *p = predict(m, rows, o);
     for (int i = 0; i < 2; i++) {
-        assert_near(at(far_prediction_mean(p), i, 0), mean[i], 1e-13 * fabs(mean[i]));
-        assert_true(at(far_prediction_order(p), i, 0) == 1 && orders[i] == 1);
+        assert_near(at(p->mean, i, 0), mean[i], 1e-13 * fabs(mean[i]));
+        assert_true(at(p->order, i, 0) == 1 && orders[i] == 1);
     }
     far_prediction_destroy(p);
     far_frame_destroy(rows);
@@ -759,10 +759,8 @@ static void words_are_classes(void **state)
     far_prediction *p = predict(m, frame, predict_options());
     static const int64_t truth[] = {2, 2, 0, 0, 1, 1, 1, 1};
     for (int64_t r = 0; r < 8; r++) {
-        assert_int_equal(far_prediction_class(p, r), truth[r]);
+        assert_int_equal(p->classes[r], truth[r]);
     }
-    assert_int_equal(far_prediction_class(p, 8), -1);
-    assert_int_equal(far_prediction_class(p, -1), -1);
     far_prediction_destroy(p);
     far_model_destroy(m);
     far_frame_destroy(frame);
@@ -828,7 +826,7 @@ static void one_row_is_enough(void **state)
         far_fit_opts o = options("y", archs[i / 2], i % 2 ? NAN : 0.01);
         far_model *m = fit(frame, o);
         far_prediction *p = predict(m, far, predict_options());
-        assert_true(at(far_prediction_mean(p), 0, 0) == 7);
+        assert_true(at(p->mean, 0, 0) == 7);
         assert_true(far_model_describe(m).residual <= 1e-12);
         far_prediction_destroy(p);
         far_model_destroy(m);
@@ -849,8 +847,8 @@ static void two_rows_are_met(void **state)
     for (int i = 0; i < COUNT(archs); i++) {
         far_model *m = fit(frame, options("y", archs[i], 0));
         far_prediction *p = predict(m, frame, predict_options());
-        assert_near(at(far_prediction_mean(p), 0, 0), 7, 1e-12);
-        assert_near(at(far_prediction_mean(p), 1, 0), 12, 1e-12);
+        assert_near(at(p->mean, 0, 0), 7, 1e-12);
+        assert_near(at(p->mean, 1, 0), 12, 1e-12);
         far_prediction_destroy(p);
         far_model_destroy(m);
         m = fit(frame, options("y", archs[i], NAN));
@@ -944,8 +942,8 @@ static void a_chosen_ridge_takes_conflicts(void **state)
         o.criterion = i / 2 ? FAR_CRITERION_LIKELIHOOD : FAR_CRITERION_LOO;
         far_model *m = fit(frame, o);
         far_prediction *p = predict(m, frame, predict_options());
-        assert_near(at(far_prediction_mean(p), 22, 0), at(far_prediction_mean(p), 7, 0), 1e-9);
-        assert_near(at(far_prediction_mean(p), 7, 0), y[7] + 0.5, 0.6);
+        assert_near(at(p->mean, 22, 0), at(p->mean, 7, 0), 1e-9);
+        assert_near(at(p->mean, 7, 0), y[7] + 0.5, 0.6);
         assert_true(far_model_describe(m).residual <= 1e-12);
         far_prediction_destroy(p);
         far_model_destroy(m);
@@ -982,16 +980,16 @@ static void rounded_data_never_give_nan(void **state)
         for (int64_t r = 0; r < ROWS; r++) {
             double sum = 0, scores = 0;
             for (int64_t c = 0; c < 3; c++) {
-                double share = at(far_prediction_probability(p), r, c);
+                double share = at(p->probability, r, c);
                 assert_true(share >= 0 && share <= 1);
-                assert_true(at(far_prediction_std(p), r, c) >= 0);
-                assert_true(isfinite(at(far_prediction_std(p), r, c)));
+                assert_true(at(p->std, r, c) >= 0);
+                assert_true(isfinite(at(p->std, r, c)));
                 sum += share;
-                scores += at(far_prediction_mean(p), r, c);
+                scores += at(p->mean, r, c);
             }
             assert_near(sum, 1, 1e-15);
             assert_near(scores, 1, 1e-14 / info.ridge_relative); /* alpha is that large */
-            right += far_prediction_class(p, r) == r % 3;
+            right += p->classes[r] == r % 3;
         }
         assert_true(right > ROWS / 2); /* a third by chance */
         far_prediction_destroy(p);
@@ -1014,10 +1012,10 @@ static void probabilities_hold_out_far(void **state)
         unsigned char rows[6] = {1, 1, 1, 1, 1, i < 2};
         o.rows = rows;
         far_prediction *p = predict(m, away, o);
-        for (int64_t r = 0; r < far_prediction_mean(p).rows; r++) {
+        for (int64_t r = 0; r < p->mean.rows; r++) {
             double sum = 0;
             for (int64_t c = 0; c < 3; c++) {
-                double share = at(far_prediction_probability(p), r, c);
+                double share = at(p->probability, r, c);
                 assert_true(share >= 0 && share <= 1);
                 sum += share;
             }
@@ -1044,16 +1042,16 @@ static void probabilities_are_the_nearest_ones(void **state)
     for (int64_t r = 0; r < 6; r++) {
         double shift = NAN;
         for (int64_t c = 0; c < 3; c++) {
-            double score = at(far_prediction_mean(p), r, c);
-            double share = at(far_prediction_probability(p), r, c);
+            double score = at(p->mean, r, c);
+            double share = at(p->probability, r, c);
             if (share > 0) { /* all that is kept is moved alike */
                 assert_true(isnan(shift) || fabs(score - share - shift) < 1e-12);
                 shift = score - share;
             }
         }
         for (int64_t c = 0; c < 3; c++) {
-            if (at(far_prediction_probability(p), r, c) == 0) {
-                assert_true(at(far_prediction_mean(p), r, c) <= shift + 1e-12);
+            if (at(p->probability, r, c) == 0) {
+                assert_true(at(p->mean, r, c) <= shift + 1e-12);
                 clipped = true;
             }
         }
@@ -1081,10 +1079,9 @@ static void classes_have_limits(void **state)
         o.at_infinity = 1;
         far_prediction *limit = predict(m, ways, o);
         for (int64_t r = 0; r < 3; r++) {
-            assert_int_equal(far_prediction_class(limit, r), far_prediction_class(near, r));
+            assert_int_equal(limit->classes[r], near->classes[r]);
             for (int64_t c = 0; c < 3; c++) {
-                assert_near(at(far_prediction_probability(limit), r, c),
-                            at(far_prediction_probability(near), r, c), 1e-6);
+                assert_near(at(limit->probability, r, c), at(near->probability, r, c), 1e-6);
             }
         }
         far_prediction_destroy(limit);
@@ -1170,8 +1167,7 @@ static void predictions_are_kernels_times_alpha(void **state)
                 }
                 double f = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, c) +
                            scale * (double)g;
-                assert_near(at(far_prediction_mean(p), r, c), f,
-                            1e-15 * (20 + scale * (double)size));
+                assert_near(at(p->mean, r, c), f, 1e-15 * (20 + scale * (double)size));
                 assert_near(at(far_model_alpha(m), r, c), (double)b[r * P + c],
                             1e-10 * fabs((double)b[r * P + c]) + 1e-13);
                 double y = at(far_model_targets(m), r, c);
@@ -1249,7 +1245,7 @@ static double error_left_out(const far_frame *frame, far_fit_opts o, int64_t n, 
         q.rows = out;
         far_prediction *made = predict(m, frame, q);
         for (int64_t c = 0; c < p; c++) {
-            double miss = at(far_prediction_mean(made), 0, c) - y[i * p + c];
+            double miss = at(made->mean, 0, c) - y[i * p + c];
             error += miss * miss;
         }
         far_prediction_destroy(made);
@@ -1530,7 +1526,7 @@ static void stopped_training_is_gradient_flow(void **state)
                 double expected = value_of(m, alpha, cross + r * N, N);
                 double moved = fabs(
                     expected - at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0));
-                assert_near(at(far_prediction_mean(p), r, 0), expected, 1e-11 * moved + 1e-14);
+                assert_near(at(p->mean, r, 0), expected, 1e-11 * moved + 1e-14);
             }
             far_prediction_destroy(p);
         }
@@ -1574,7 +1570,7 @@ static void steps_are_gradient_descent(void **state)
             q.steps = cases[c].steps;
             q.rate = rate;
             far_prediction *p = predict(m, new, q);
-            far_mat mean = far_prediction_mean(p);
+            far_mat mean = p->mean;
             for (int r = 0; r < 5; r++) {
                 double centre = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, 0);
                 double expected = value_of(m, alpha, cross + r * N, N) - centre;
@@ -1649,15 +1645,14 @@ static void the_end_of_training_is_the_solution(void **state)
         o.time = times[t];
         far_prediction *late = predict(m, frame, o);
         for (int64_t i = 0; i < N * P; i++) {
-            assert_near(at(far_prediction_mean(late), i / P, i % P),
-                        at(far_prediction_mean(end), i / P, i % P), 1e-11);
+            assert_near(at(late->mean, i / P, i % P), at(end->mean, i / P, i % P), 1e-11);
         }
         far_prediction_destroy(late);
     }
     o.time = 0;
     far_prediction *start = predict(m, frame, o);
     for (int64_t i = 0; i < N * P; i++) {
-        assert_true(at(far_prediction_mean(start), i / P, i % P) ==
+        assert_true(at(start->mean, i / P, i % P) ==
                     at(far_columns_scaling(far_model_columns(m)).output_centre, 0, i % P));
     }
     far_prediction_destroy(start);
@@ -1722,7 +1717,7 @@ static void spreads_follow_their_formulas(void **state)
                                            : spread == FAR_SPREAD_CALIBRATED
                                                ? band.size * band.size * (left + band.noise)
                                                : amplitude * (left + far_model_describe(m).ridge);
-                    double std = at(far_prediction_std(p), c, j);
+                    double std = at(p->std, c, j);
                     assert_near(std * std, scale * scale * (double)variance,
                                 1e-11 * scale * scale * (1 + (double)amplitude));
                 }
@@ -1775,14 +1770,14 @@ static void the_ensemble_spreads_from_its_start(void **state)
                 variance += w[r] * start_xx[r * N + s] * w[s];
             }
         }
-        double std = at(far_prediction_std(p), c, 0);
+        double std = at(p->std, c, 0);
         assert_near(std * std, scale * scale * (double)variance, 1e-10 * scale * scale);
     }
     far_prediction_destroy(p);
     o.time = 0;
     p = predict(m, new, o);
     for (int c = 0; c < 5; c++) {
-        assert_near(at(far_prediction_std(p), c, 0), scale * sqrt(own[c * 5 + c]), 1e-13 * scale);
+        assert_near(at(p->std, c, 0), scale * sqrt(own[c * 5 + c]), 1e-13 * scale);
     }
     far_prediction_destroy(p);
     far_frame_destroy(new);
@@ -1815,9 +1810,9 @@ static void spreads_are_never_negative(void **state)
             q.spread = spread;
             far_prediction *p = predict(m, frame, q);
             for (int r = 0; r < N; r++) {
-                double std = at(far_prediction_std(p), r, 0);
+                double std = at(p->std, r, 0);
                 assert_true(isfinite(std) && std >= 0);
-                assert_true(isfinite(at(far_prediction_mean(p), r, 0)));
+                assert_true(isfinite(at(p->mean, r, 0)));
             }
             far_prediction_destroy(p);
         }

@@ -172,7 +172,7 @@ static double coverage(const far_model *m, far_spread kind, const double *values
     o.spread = kind;
     o.memory = 1e9;
     must(far_model_predict(ctx, m, frame, &o, &p));
-    const double *mean = far_prediction_mean(p).data, *std = far_prediction_std(p).data;
+    const double *mean = p->mean.data, *std = p->std.data;
     for (int i = 0; i < rows; i++) {
         held += fabs(values[2 * i + 1] - mean[i]) <= 1.959964 * std[i];
     }
@@ -314,7 +314,7 @@ static void classes_get_probabilities(void **state)
     far_predict_opts how;
     far_predict_opts_init(&how);
     must(far_model_predict(ctx, m, frame, &how, &p));
-    const double *fitted = far_prediction_probability(p).data;
+    const double *fitted = p->probability.data;
     for (int k = 0; k < 3 * ROWS; k++) {
         assert_true(fitted[k] > 0 && fitted[k] < 1);
     }

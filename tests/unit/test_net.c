@@ -140,7 +140,7 @@ static void a_last_dense_takes_its_width_from_the_options(void **state)
     far_net *net;
     opts.outputs = 3;
     must(far_net_create(ctx, " dense( 7 )  relu dense(w=2)", &opts, &net));
-    assert_string_equal(far_net_text(net), "dense(7) relu dense(3, w=2)");
+    assert_string_equal(far_net_describe(net).arch, "dense(7) relu dense(3, w=2)");
     far_net_info info = far_net_describe(net);
     assert_int_equal(info.outputs, 3);
     assert_int_equal(info.parameters, 5 * 7 + 7 + 7 * 3 + 3);
@@ -262,7 +262,7 @@ static void scaling_turns_raw_units_into_the_networks(void **state)
     assert_int_equal(far_net_describe(net).scaled, 0);
     must(far_net_set_scaling(ctx, net, &s));
     assert_int_equal(far_net_describe(net).scaled, 1);
-    far_scaling held = far_net_scaling(net);
+    far_scaling held = far_columns_scaling(far_net_describe(net).columns);
     assert_true(at(&held.input_scale, 0, 4) == 11 && at(&held.output_centre, 0, 1) == 8);
     for (int64_t i = 0; i < N * D; i++) {
         ((double *)z.data)[i] = (((double *)x.data)[i] - centre[i % D]) / scale[i % D];

@@ -271,7 +271,7 @@ static void a_network_of_another_width_is_refused(void **state)
     assert_string_equal(far_ctx_message(ctx), "the targets make 1 output, but the network has 2");
     assert_int_equal(far_net_set_columns(ctx, NULL, far_examples_columns(d)), FAR_ERR_ARG);
     assert_int_equal(far_net_set_columns(ctx, many, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_columns_describe(far_net_columns(many)).named, 0);
+    assert_int_equal(far_columns_describe(far_net_describe(many).columns).named, 0);
     assert_int_equal(far_net_describe(many).scaled, 0);
     far_net_destroy(narrow);
     far_net_destroy(many);
@@ -309,32 +309,33 @@ static void names_survive_a_file(void **state)
     far_net *both[] = {net, again};
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < INPUTS; i++) {
-            assert_string_equal(far_columns_input(far_net_columns(both[k]), i), inputs[i]);
+            assert_string_equal(far_columns_input(far_net_describe(both[k]).columns, i), inputs[i]);
         }
-        assert_null(far_columns_input(far_net_columns(both[k]), INPUTS));
-        assert_null(far_columns_input(far_net_columns(both[k]), -1));
-        assert_string_equal(far_columns_output(far_net_columns(both[k]), 2), "owl");
-        assert_null(far_columns_output(far_net_columns(both[k]), 3));
-        assert_null(far_columns_output(far_net_columns(both[k]), -1));
+        assert_null(far_columns_input(far_net_describe(both[k]).columns, INPUTS));
+        assert_null(far_columns_input(far_net_describe(both[k]).columns, -1));
+        assert_string_equal(far_columns_output(far_net_describe(both[k]).columns, 2), "owl");
+        assert_null(far_columns_output(far_net_describe(both[k]).columns, 3));
+        assert_null(far_columns_output(far_net_describe(both[k]).columns, -1));
     }
     far_net_destroy(net);
     far_net_destroy(again);
     o = options("y,q", FAR_LOSS_MSE);
     net = attached(frame, &o, "dense(2)");
-    assert_string_equal(far_columns_output(far_net_columns(net), 1), "q");
+    assert_string_equal(far_columns_output(far_net_describe(net).columns, 1), "q");
     assert_int_equal(far_net_set_metadata(ctx, net, "columns", NULL), FAR_ERR_ARG); /* ours */
     far_net_destroy(net);
     o = options("digit", FAR_LOSS_BCE);
     net = attached(frame, &o, "dense(1)");
-    assert_string_equal(far_columns_output(far_net_columns(net), 0), "2"); /* of two classes */
-    assert_string_equal(far_columns_class(far_net_columns(net), 0), "1");
-    assert_null(far_columns_output(far_net_columns(net), 1));
+    assert_string_equal(far_columns_output(far_net_describe(net).columns, 0),
+                        "2"); /* of two classes */
+    assert_string_equal(far_columns_class(far_net_describe(net).columns, 0), "1");
+    assert_null(far_columns_output(far_net_describe(net).columns, 1));
     far_net_destroy(net);
     net = net_of("dense(1)", 3);
-    assert_string_equal(far_columns_input(far_net_columns(net), 2), "x3");
-    assert_string_equal(far_columns_output(far_net_columns(net), 0), "y1");
-    assert_null(far_columns_target(far_net_columns(net), 0));
-    assert_null(far_columns_hash(far_net_columns(net)));
+    assert_string_equal(far_columns_input(far_net_describe(net).columns, 2), "x3");
+    assert_string_equal(far_columns_output(far_net_describe(net).columns, 0), "y1");
+    assert_null(far_columns_target(far_net_describe(net).columns, 0));
+    assert_null(far_columns_hash(far_net_describe(net).columns));
     far_net_destroy(net);
     far_frame_destroy(frame);
 }
@@ -345,10 +346,10 @@ static void copies_know_their_columns(void **state)
     far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)"), *copy;
-    assert_string_equal(far_columns_input(far_net_columns(net), 0), "a");
+    assert_string_equal(far_columns_input(far_net_describe(net).columns, 0), "a");
     must(far_net_copy(ctx, net, &copy));
     far_net_destroy(net);
-    assert_string_equal(far_columns_input(far_net_columns(copy), 4), "b");
+    assert_string_equal(far_columns_input(far_net_describe(copy).columns, 4), "b");
     far_net_destroy(copy);
     far_frame_destroy(frame);
 }
@@ -366,21 +367,22 @@ static void rows_become_the_inputs_of_training(void **state)
     far_net *net = through_a_file(first);
     double values[ROWS * INPUTS];
     far_mat x = far_examples_inputs(d), out = far_mat_view(values, ROWS, INPUTS, FAR_F64);
-    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &out));
     assert_memory_equal(values, x.data, sizeof values);
     out = far_mat_view(values, 2, INPUTS, FAR_F64);
-    must(far_columns_encode(ctx, far_net_columns(net), other, NULL, &out));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, other, NULL, &out));
     assert_memory_equal(values, far_mat_row(&x, 2), 2 * INPUTS * sizeof *values);
     const unsigned char second[] = {0, 1};
     out = far_mat_view(values, 1, INPUTS, FAR_F64);
-    must(far_columns_encode(ctx, far_net_columns(net), other, second, &out));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, other, second, &out));
     assert_memory_equal(values, far_mat_row(&x, 3), INPUTS * sizeof *values);
     out = far_mat_view(values, 3, INPUTS, FAR_F64);
-    assert_int_equal(far_columns_encode(ctx, far_net_columns(net), other, NULL, &out),
+    assert_int_equal(far_columns_encode(ctx, far_net_describe(net).columns, other, NULL, &out),
                      FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "out is 3 x 5, not 2 x 5");
     assert_int_equal(far_columns_encode(ctx, NULL, other, NULL, &out), FAR_ERR_ARG);
-    assert_int_equal(far_columns_encode(ctx, far_net_columns(net), NULL, NULL, &out), FAR_ERR_ARG);
+    assert_int_equal(far_columns_encode(ctx, far_net_describe(net).columns, NULL, NULL, &out),
+                     FAR_ERR_ARG);
     far_net_destroy(net);
     far_net_destroy(first);
     far_examples_destroy(d);
@@ -395,13 +397,13 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
     double values[2 * 3], numbers[] = {1, 2, 4, 1, 1, 1, 2, 1};
     far_mat out = far_mat_view(values, 2, 3, FAR_F64);
     far_frame *frame = table_of("a,b,c\n1,2,3\n4,5,6\n");
-    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &out));
     assert_memory_equal(values, COLUMN(1, 2, 3, 4, 5, 6), sizeof values);
     far_scaling s = {far_mat_view(numbers, 1, 3, FAR_F64), far_mat_view(numbers + 3, 1, 3, FAR_F64),
                      far_mat_view(numbers, 1, 2, FAR_F64),
                      far_mat_view(numbers + 6, 1, 2, FAR_F64)};
     must(far_net_set_scaling(ctx, net, &s)); /* raw units are still raw units */
-    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &out));
     assert_memory_equal(values, COLUMN(0, 0, -1, 3, 3, 2), sizeof values);
     far_frame_destroy(frame);
     const char *const bad[][2] = {
@@ -413,8 +415,8 @@ static void a_network_without_columns_takes_numbers_in_their_order(void **state)
          "row 2: column b has no value; fill the gap or leave the row out"}};
     for (int i = 0; i < COUNT(bad); i++) {
         frame = table_of(bad[i][0]);
-        assert_int_not_equal(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &out),
-                             FAR_OK);
+        assert_int_not_equal(
+            far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &out), FAR_OK);
         assert_string_equal(far_ctx_message(ctx), bad[i][1]);
         far_frame_destroy(frame);
     }
@@ -532,7 +534,7 @@ static void outputs_of(const far_net *net, const far_frame *frame, double *out)
     double *x = malloc((size_t)far_frame_rows(frame) * INPUTS * sizeof *x);
     far_mat points = far_mat_view(x, far_frame_rows(frame), INPUTS, FAR_F64);
     far_mat values = far_mat_view(out, points.rows, far_net_describe(net).outputs, FAR_F64);
-    must(far_columns_encode(ctx, far_net_columns(net), frame, NULL, &points));
+    must(far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &points));
     must(far_net_eval(ctx, net, &points, &values));
     free(x);
 }
@@ -545,8 +547,8 @@ static void regressions_are_in_target_units(void **state)
     far_net *net = attached(frame, &o, "dense(11) ln relu dense(2)");
     double f[ROWS * 2];
     far_prediction *p = predicted(net, frame, 0);
-    far_mat mean = far_prediction_mean(p);
-    far_scaling s = far_net_scaling(net);
+    far_mat mean = p->mean;
+    far_scaling s = far_columns_scaling(far_net_describe(net).columns);
     outputs_of(net, frame, f);
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < 2; k++) {
@@ -555,10 +557,10 @@ static void regressions_are_in_target_units(void **state)
         }
     }
     assert_true(fabs(at(s.output_centre, 0, 0) - 115) < 1e-12);
-    assert_int_equal(far_prediction_probability(p).rows, 0);
-    assert_int_equal(far_prediction_std(p).rows, 0);
-    assert_int_equal(far_prediction_order(p).rows, 0);
-    assert_int_equal(far_prediction_class(p, 0), -1);
+    assert_int_equal(p->probability.rows, 0);
+    assert_int_equal(p->std.rows, 0);
+    assert_int_equal(p->order.rows, 0);
+    assert_null(p->classes);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -576,8 +578,8 @@ static void rows_can_be_chosen(void **state)
     far_predict_opts_init(&predict);
     predict.rows = rows;
     must(far_net_predict(ctx, net, frame, &predict, &some));
-    assert_int_equal(far_prediction_mean(some).rows, 2);
-    assert_near(at(far_prediction_mean(some), 1, 0), at(far_prediction_mean(all), 5, 0), 1e-12);
+    assert_int_equal(some->mean.rows, 2);
+    assert_near(at(some->mean, 1, 0), at(all->mean, 5, 0), 1e-12);
     far_prediction_destroy(all);
     far_prediction_destroy(some);
     far_net_destroy(net);
@@ -596,7 +598,7 @@ static void cross_entropy_gives_the_softmax(void **state)
     }
     double f[ROWS * 3];
     far_prediction *p = predicted(net, frame, 0);
-    far_mat mean = far_prediction_mean(p), probability = far_prediction_probability(p);
+    far_mat mean = p->mean, probability = p->probability;
     outputs_of(net, frame, f);
     for (int i = 0; i < ROWS; i++) {
         double largest = fmax(f[3 * i], fmax(f[3 * i + 1], f[3 * i + 2])), sum = 0;
@@ -607,7 +609,7 @@ static void cross_entropy_gives_the_softmax(void **state)
             assert_near(at(mean, i, k), exp(f[3 * i + k] - largest) / sum, 1e-12);
             assert_true(at(probability, i, k) == at(mean, i, k));
         }
-        int64_t best = far_prediction_class(p, i);
+        int64_t best = p->classes[i];
         assert_true(f[3 * i + best] == largest);
     }
     far_prediction_destroy(p);
@@ -623,13 +625,13 @@ static void binary_cross_entropy_gives_both_classes(void **state)
     far_net *net = attached(frame, &o, "dense(11) relu dense(1)");
     double f[ROWS];
     far_prediction *p = predicted(net, frame, 0);
-    far_mat mean = far_prediction_mean(p);
+    far_mat mean = p->mean;
     assert_int_equal(mean.cols, 2);
     outputs_of(net, frame, f);
     for (int i = 0; i < ROWS; i++) {
         assert_near(at(mean, i, 1), 1 / (1 + exp(-f[i])), 1e-13);
         assert_near(at(mean, i, 0) + at(mean, i, 1), 1, 1e-15);
-        assert_int_equal(far_prediction_class(p, i), f[i] > 0);
+        assert_int_equal(p->classes[i], f[i] > 0);
     }
     far_prediction_destroy(p);
     far_net_destroy(net);
@@ -639,9 +641,9 @@ static void binary_cross_entropy_gives_both_classes(void **state)
     p = predicted(net, frame, 0);
     outputs_of(net, frame, g);
     for (int i = 0; i < 2 * ROWS; i++) {
-        assert_near(at(far_prediction_mean(p), i / 2, i % 2), 1 / (1 + exp(-g[i])), 1e-13);
+        assert_near(at(p->mean, i / 2, i % 2), 1 / (1 + exp(-g[i])), 1e-13);
     }
-    assert_int_equal(far_prediction_class(p, 0), -1);
+    assert_null(p->classes);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -656,8 +658,8 @@ static void squared_loss_gives_its_outputs_as_scores(void **state)
     double f[ROWS * 3];
     far_prediction *p = predicted(net, frame, 0);
     outputs_of(net, frame, f);
-    assert_memory_equal(far_prediction_mean(p).data, f, sizeof f);
-    assert_memory_equal(far_prediction_probability(p).data, f, sizeof f);
+    assert_memory_equal(p->mean.data, f, sizeof f);
+    assert_memory_equal(p->probability.data, f, sizeof f);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -726,7 +728,7 @@ static void expect_limit(const far_net *net, const far_frame *frame, double t, d
     int64_t d = far_net_describe(net).inputs, o = far_net_describe(net).outputs;
     double x[MOST], y[MOST];
     far_prediction *p = predicted(net, frame, 1);
-    far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
+    far_mat mean = p->mean, order = p->order;
     for (int64_t i = 0; i < far_frame_rows(frame); i++) {
         for (int64_t j = 0; j < d; j++) {
             x[j] = t * far_frame_numbers(frame, j)[i];
@@ -759,14 +761,14 @@ static void limits_are_what_the_network_does_far_out(void **state)
     far_net *net = scaled_net("dense(11) relu dense(7) relu dense(2)", 2);
     far_prediction *p = predicted(net, frame, 1);
     for (int i = 0; i < 3; i++) {
-        assert_true(at(far_prediction_order(p), i, 0) == 1);
+        assert_true(at(p->order, i, 0) == 1);
     }
     far_prediction_destroy(p);
     expect_limit(net, frame, 1e9, 1e-6);
     far_net_destroy(net);
     net = scaled_net("dense(11) ln relu dense(2)", 2);
     p = predicted(net, frame, 1);
-    assert_true(at(far_prediction_order(p), 0, 0) == 0);
+    assert_true(at(p->order, 0, 0) == 0);
     far_prediction_destroy(p);
     expect_limit(net, frame, 1e12, 1e-9);
     far_net_destroy(net);
@@ -781,7 +783,7 @@ static void outputs_of_a_smaller_order_vanish(void **state)
     far_net *net = scaled_net("dense(2)", 2);
     memcpy(far_net_parameters(net).data, COLUMN(1, 0, 0, 0, 0, 0, 3, 5), 8 * sizeof(double));
     far_prediction *p = predicted(net, frame, 1);
-    far_mat mean = far_prediction_mean(p), order = far_prediction_order(p);
+    far_mat mean = p->mean, order = p->order;
     assert_true(at(order, 0, 0) == 1 && at(order, 1, 0) == 0);
     assert_near(at(mean, 0, 0), 4 * 0.5, 1e-15); /* scale 4, input scale 2 */
     assert_true(at(mean, 0, 1) == 0);
@@ -814,9 +816,9 @@ static void expect_probabilities(const far_frame *frame, const double *slopes,
     far_net *net = classifier(frame, slopes);
     far_prediction *p = predicted(net, direction, 1);
     for (int k = 0; k < 3; k++) {
-        assert_near(at(far_prediction_mean(p), 0, k), expected[k], 1e-15);
+        assert_near(at(p->mean, 0, k), expected[k], 1e-15);
     }
-    assert_true(at(far_prediction_order(p), 0, 0) == 0);
+    assert_true(at(p->order, 0, 0) == 0);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(direction);
@@ -848,14 +850,14 @@ static void two_classes_have_one_too(void **state)
     w[0] = 2;
     w[1] = -50;
     far_prediction *p = predicted(net, direction, 1);
-    far_mat mean = far_prediction_mean(p);
+    far_mat mean = p->mean;
     assert_true(at(mean, 0, 1) == 1 && at(mean, 0, 0) == 0);
     assert_true(at(mean, 1, 1) == 0 && at(mean, 1, 0) == 1);
     far_prediction_destroy(p);
     w[0] = 0;
     w[1] = 0.25;
     p = predicted(net, direction, 1);
-    assert_near(at(far_prediction_mean(p), 0, 1), 1 / (1 + exp(-0.25)), 1e-15);
+    assert_near(at(p->mean, 0, 1), 1 / (1 + exp(-0.25)), 1e-15);
     far_prediction_destroy(p);
     far_net_destroy(net);
     far_frame_destroy(frame);

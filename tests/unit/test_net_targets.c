@@ -56,12 +56,12 @@ static void check_same(const far_frame *frame, const char *target, int32_t loss,
     o.task = task;
     must(far_examples_learn(ctx, frame, &o, &d));
     far_mat y = far_examples_targets(d), mine = far_mat_view(values, ROWS, y.cols, FAR_F64);
-    must(far_columns_encode_targets(ctx, far_net_columns(net), frame, NULL, NULL, &mine));
+    must(far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, NULL, &mine));
     for (int64_t i = 0; i < ROWS * y.cols; i++) {
         assert_near(values[i], ((double *)y.data)[i], 1e-15);
     }
-    assert_int_equal(far_columns_describe(far_net_columns(net)).loss, loss);
-    assert_int_equal(far_columns_describe(far_net_columns(net)).task,
+    assert_int_equal(far_columns_describe(far_net_describe(net).columns).loss, loss);
+    assert_int_equal(far_columns_describe(far_net_describe(net).columns).task,
                      far_columns_describe(far_examples_columns(d)).task);
     far_examples_destroy(d);
     far_net_destroy(net);
@@ -85,13 +85,13 @@ static void names_are_those_of_the_columns(void **state)
     (void)state;
     far_frame *frame = table_of(TABLE);
     far_net *net = trained_for(frame, "y,digit", FAR_LOSS_MSE, FAR_TASK_AUTO), *other = plain(2);
-    assert_string_equal(far_columns_target(far_net_columns(net), 0), "y");
-    assert_string_equal(far_columns_target(far_net_columns(net), 1), "digit");
-    assert_null(far_columns_target(far_net_columns(net), 2));
-    assert_null(far_columns_target(far_net_columns(net), -1));
-    assert_null(far_columns_target(far_net_columns(other), 0));
-    assert_int_equal(far_columns_describe(far_net_columns(other)).loss, -1);
-    assert_int_equal(far_columns_describe(far_net_columns(other)).task, FAR_TASK_AUTO);
+    assert_string_equal(far_columns_target(far_net_describe(net).columns, 0), "y");
+    assert_string_equal(far_columns_target(far_net_describe(net).columns, 1), "digit");
+    assert_null(far_columns_target(far_net_describe(net).columns, 2));
+    assert_null(far_columns_target(far_net_describe(net).columns, -1));
+    assert_null(far_columns_target(far_net_describe(other).columns, 0));
+    assert_int_equal(far_columns_describe(far_net_describe(other).columns).loss, -1);
+    assert_int_equal(far_columns_describe(far_net_describe(other).columns).task, FAR_TASK_AUTO);
     far_net_destroy(net);
     far_net_destroy(other);
     far_frame_destroy(frame);
@@ -108,14 +108,15 @@ static void classes_go_by_their_names(void **state)
     const unsigned char first[] = {1, 0};
     double values[6] = {0};
     far_mat out = far_mat_view(values, 2, 3, FAR_F64);
-    must(far_columns_encode_targets(ctx, far_net_columns(net), other, NULL, NULL, &out));
+    must(far_columns_encode_targets(ctx, far_net_describe(net).columns, other, NULL, NULL, &out));
     assert_memory_equal(values, wanted, sizeof wanted);
     memset(values, 0, sizeof values);
     far_mat one = far_mat_view(values, 1, 3, FAR_F64);
-    must(far_columns_encode_targets(ctx, far_net_columns(net), words, first, NULL, &one));
+    must(far_columns_encode_targets(ctx, far_net_describe(net).columns, words, first, NULL, &one));
     assert_memory_equal(values, wanted, 3 * sizeof *wanted);
-    assert_int_equal(far_columns_encode_targets(ctx, far_net_columns(net), words, NULL, NULL, &out),
-                     FAR_ERR_VALUE);
+    assert_int_equal(
+        far_columns_encode_targets(ctx, far_net_describe(net).columns, words, NULL, NULL, &out),
+        FAR_ERR_VALUE);
     assert_non_null(strstr(far_ctx_message(ctx), "row 2: the target digit is many, no class"));
     far_frame_destroy(frame);
     far_frame_destroy(other);
@@ -131,10 +132,11 @@ static void numbers_of_an_unknown_network_are_raw(void **state)
     const double wanted[] = {100, 300, 200, -50, 70};
     double values[ROWS];
     far_mat out = far_mat_view(values, ROWS, 1, FAR_F64);
-    must(far_columns_encode_targets(ctx, far_net_columns(net), frame, NULL, "y", &out));
+    must(far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, "y", &out));
     assert_memory_equal(values, wanted, sizeof wanted);
-    assert_int_equal(far_columns_encode_targets(ctx, far_net_columns(net), frame, NULL, NULL, &out),
-                     FAR_ERR_ARG);
+    assert_int_equal(
+        far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, NULL, &out),
+        FAR_ERR_ARG);
     assert_non_null(strstr(far_ctx_message(ctx), "does not know its targets"));
     far_net_destroy(net);
     far_frame_destroy(frame);
@@ -143,8 +145,8 @@ static void numbers_of_an_unknown_network_are_raw(void **state)
 static void refuse(const far_net *net, const far_frame *frame, const char *target, far_mat *out,
                    far_status wanted, const char *words)
 {
-    assert_int_equal(far_columns_encode_targets(ctx, net ? far_net_columns(net) : NULL, frame, NULL,
-                                                target, out),
+    assert_int_equal(far_columns_encode_targets(ctx, net ? far_net_describe(net).columns : NULL,
+                                                frame, NULL, target, out),
                      wanted);
     if (!strstr(far_ctx_message(ctx), words)) {
         fail_msg("\"%s\" does not say \"%s\"", far_ctx_message(ctx), words);
@@ -182,13 +184,14 @@ static void every_allocation_may_fail(void **state)
     far_net *net = trained_for(frame, "kind", FAR_LOSS_CE, FAR_TASK_AUTO);
     double values[ROWS * 3];
     far_mat out = far_mat_view(values, ROWS, 3, FAR_F64);
-    must(far_columns_encode_targets(ctx, far_net_columns(net), frame, NULL, NULL, &out));
+    must(far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, NULL, &out));
     int64_t live = test_heap.live_blocks;
     far_status st = FAR_ERR_MEMORY;
     for (int64_t k = 0; st == FAR_ERR_MEMORY; k++) {
         test_heap.calls = 0;
         test_heap.fail_at = k;
-        st = far_columns_encode_targets(ctx, far_net_columns(net), frame, NULL, "kind", &out);
+        st = far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, "kind",
+                                        &out);
         assert_int_equal(test_heap.live_blocks, live);
     }
     test_heap.fail_at = -1;

@@ -555,7 +555,7 @@ static void one_layer_solves_xor(void **state)
     assert_true(info.before.lssr == 1 && info.lssr < 1e-20 && info.broken == 1);
     assert_true(isnan(info.along) && info.line < 1e-20 && info.candidates > 0);
     assert_true(ssr_along(&out, info.readout) < 1e-20);
-    assert_string_equal(far_net_text(net), "dense(3) ln");
+    assert_string_equal(far_net_describe(net).arch, "dense(3) ln");
     cloud_free(&out);
     far_net_destroy(net);
 }

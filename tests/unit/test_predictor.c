@@ -21,7 +21,7 @@ static void rows_and_points_agree(void **state)
         far_predictor *p = make(frame, k);
         far_prediction *made = p ? predicted(p, frame, 0) : NULL;
         for (int i = 0; p && i < ROWS; i++) {
-            double x[INPUTS], f = ((const double *)far_prediction_mean(made).data)[i];
+            double x[INPUTS], f = ((const double *)made->mean.data)[i];
             for (int j = 0; j < INPUTS; j++) {
                 x[j] = far_frame_numbers(frame, j)[i];
             }
@@ -55,9 +55,8 @@ static void limits_are_what_comes(void **state)
             static const char *const names[] = {"a", "b", "c"};
             must(far_frame_from_mat(ctx, &at, names, &row));
             far_prediction *made = predicted(p, row, 1);
-            assert_true(*(const double *)far_prediction_order(made).data == o);
-            assert_true(fabs(*(const double *)far_prediction_mean(made).data - v) <=
-                        1e-12 * (1 + fabs(v)));
+            assert_true(*(const double *)made->order.data == o);
+            assert_true(fabs(*(const double *)made->mean.data - v) <= 1e-12 * (1 + fabs(v)));
             far_prediction_destroy(made);
             far_frame_destroy(row);
         }

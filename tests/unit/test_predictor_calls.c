@@ -82,8 +82,8 @@ static void limits_of_rows_are_those_of_points(void **state)
                     v = far_mat_view(&value, 1, 1, FAR_F64);
             far_mat w = far_mat_view(&order, 1, 1, FAR_F64);
             must(far_predictor_limit(ctx, p, &x, &v, &w));
-            assert_near(at(far_prediction_mean(made), i, 0), value, 1e-12 * (1 + fabs(value)));
-            assert_true(at(far_prediction_order(made), i, 0) == order && order == 1);
+            assert_near(at(made->mean, i, 0), value, 1e-12 * (1 + fabs(value)));
+            assert_true(at(made->order, i, 0) == order && order == 1);
         }
         far_prediction_destroy(made);
         far_predictor_destroy(p);
@@ -102,7 +102,7 @@ static void models_and_networks_can_be_borrowed(void **state)
     far_predictor *p;
     must(far_model_fit(ctx, frame, &f, &m));
     must(far_predictor_of_model(ctx, m, &p));
-    assert_ptr_equal(far_predictor_model(p), m);
+    assert_int_equal(far_predictor_model(p)->rows, far_model_describe(m).rows);
     assert_null(far_predictor_net(p));
     far_predictor_destroy(p);
     far_net_opts_init(&how);

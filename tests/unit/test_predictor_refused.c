@@ -313,7 +313,7 @@ static void trees_have_one_target_of_numbers(void **state)
 static void limits_of_trees_lie_beyond_every_split(void **state)
 {
     (void)state;
-    if (!far_xgboost_version(ctx)) {
+    if (!far_xgboost_find(ctx)) {
         return;
     }
     far_frame *frame = table_of("a,y\n-3e38,1\n-2e38,1\n2e34,5\n1e35,5\n2e38,9\n3e38,9\n");
@@ -489,6 +489,11 @@ static void members_answer_the_same_question(void **state)
     far_frame_destroy(frame);
 }
 
+static double entry(const far_mat *m, int64_t k)
+{
+    return ((const double *)m->data)[k];
+}
+
 /* Probabilities are means of the members' own; a score that runs away takes all. */
 static void committees_vote(void **state)
 {
@@ -508,10 +513,16 @@ static void committees_vote(void **state)
     must(far_predictor_committee(ctx, members, 2, &p));
     must(far_predictor_predict(ctx, p, frame, &ask, &whole));
     for (int k = 0; k < 6 * 3; k++) {
-        double mean = (parts[0]->mean[k] + parts[1]->mean[k]) / 2;
-        double share = (parts[0]->probability[k] + parts[1]->probability[k]) / 2;
-        assert_near(whole->mean[k], mean, 1e-15 * (1 + fabs(mean)));
-        assert_near(whole->probability[k], share, 1e-15);
+        double mean = (entry(&parts[0]->mean, k) + entry(&parts[1]->mean, k)) / 2;
+        double share = (entry(&parts[0]->probability, k) + entry(&parts[1]->probability, k)) / 2;
+        assert_near(entry(&whole->mean, k), mean, 1e-15 * (1 + fabs(mean)));
+        assert_near(entry(&whole->probability, k), share, 1e-15);
+    }
+    for (int i = 0; i < 6; i++) { /* the likeliest class is that of the mean, not of a member */
+        for (int k = 0; k < 3; k++) {
+            assert_true(entry(&whole->probability, 3 * i + k) <=
+                        entry(&whole->probability, 3 * i + whole->classes[i]));
+        }
     }
     far_prediction_destroy(whole);
     ask.at_infinity = 1;
@@ -520,9 +531,10 @@ static void committees_vote(void **state)
     assert_null(whole);
     must(far_predictor_predict(ctx, members[0], frame, &ask, &whole));
     for (int i = 0; i < 6; i++) {
-        const double *mean = whole->mean + 3 * i, *share = whole->probability + 3 * i;
+        const double *mean = far_mat_row(&whole->mean, i);
+        const double *share = far_mat_row(&whole->probability, i);
         int most = mean[0] > mean[1] ? mean[0] > mean[2] ? 0 : 2 : mean[1] > mean[2] ? 1 : 2;
-        assert_true(whole->order[i] == 1);
+        assert_true(entry(&whole->order, i) == 1);
         assert_near(share[most], 1, 1e-15);
     }
     far_prediction_destroy(whole);
@@ -548,8 +560,9 @@ static void the_fastest_output_is_told(void **state)
     far_mat w = far_mat_view(order, 1, 2, FAR_F64);
     must(far_predictor_limit(ctx, p, &x, &v, &w));
     assert_true(order[0] == 1 && order[1] == 0 && value[1] == 7);
-    assert_true(made->order[0] == 1 && made->mean[0] == value[0] && made->mean[1] == 0);
-    assert_true(made->order[4] == 0 && made->mean[9] == 7); /* along nothing */
+    assert_true(entry(&made->order, 0) == 1 && entry(&made->mean, 0) == value[0]);
+    assert_true(entry(&made->mean, 1) == 0);
+    assert_true(entry(&made->order, 4) == 0 && entry(&made->mean, 9) == 7); /* along nothing */
     far_prediction_destroy(made);
     far_predictor_destroy(p);
     far_frame_destroy(frame);
@@ -739,7 +752,7 @@ static void fail_every_call(bool certify)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    bool trees = far_xgboost_version(ctx) != NULL;
+    bool trees = far_xgboost_find(ctx) != NULL;
     far_frame *frame = subject.frame = table();
     for (subject.kind = LINE; subject.kind <= TREES; subject.kind += TREES - LINE) {
         if (subject.kind == LINE || trees) {
@@ -764,9 +777,8 @@ static void every_allocation_may_fail(void **state)
 static far_status borrow_them(void)
 {
     far_predictor *p = NULL;
-    far_status st = subject.kind == 0
-                        ? far_predictor_of_model(ctx, far_predictor_model(subject.p), &p)
-                        : far_predictor_of_net(ctx, far_predictor_net(subject.p), &p);
+    far_status st = subject.kind == 0 ? far_predictor_of_model(ctx, subject.p->self, &p)
+                                      : far_predictor_of_net(ctx, far_predictor_net(subject.p), &p);
     far_predictor_destroy(p);
     return st;
 }

@@ -163,7 +163,7 @@ static bytes make_track_file(void)
     far_train_opts_init(&o);
     o.epochs = 3;
     o.callback = far_track_callback;
-    o.callback_user = t;
+    o.callback_user = &t;
     o.callback_every = 1;
     must(far_net_train(ctx, net, &x, &y, &o, NULL));
     must(far_track_save(ctx, t, "t.csv"));
@@ -244,7 +244,7 @@ static void a_track_without_checksums_is_read(void **state)
     }
     track = make_track();
     must(load_track(&old));
-    assert_int_equal(far_track_rows(track).rows, 4);
+    assert_int_equal(far_track_describe(track).rows.rows, 4);
     far_track_destroy(track);
     free(t.data);
     free(old.data);

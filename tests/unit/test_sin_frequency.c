@@ -1,4 +1,6 @@
 /* sin(w0=W): the frequency in kernels, networks, their start and their limits. */
+#include "net/net_internal.h"
+
 #include "measure_fixture.h"
 
 enum { POINTS = 5, INPUTS = 3 };
@@ -146,7 +148,6 @@ static void suprema_and_limits_see_the_frequency(void **state)
     far_net *net;
     (void)state;
     OK(far_kernel_create(ctx, "dense(b=0) sin(w0=6, gain=1) dense(b=0)", NULL, &kernel));
-    far_supremum_init(&supremum);
     OK(far_kernel_supremum(ctx, kernel, INPUTS, &supremum));
     assert_int_equal(supremum.bounded, 0);
     assert_near(supremum.order, 2, 1e-12);

@@ -91,7 +91,7 @@ static far_track *make_track(const far_net *net, const char *measures, int64_t e
     return track;
 }
 
-static void watch_by(far_train_opts *o, far_track *track, int64_t every)
+static void watch_by(far_train_opts *o, far_track **track, int64_t every)
 {
     o->callback = far_track_callback;
     o->callback_user = track;
@@ -100,7 +100,7 @@ static void watch_by(far_train_opts *o, far_track *track, int64_t every)
 
 static double at(const far_track *track, int64_t row, const char *name)
 {
-    far_mat m = far_track_rows(track);
+    far_mat m = far_track_describe(track).rows;
     int64_t column = far_track_find(track, name);
     assert_in_range(column, 0, m.cols - 1);
     assert_in_range(row, 0, m.rows - 1);
@@ -109,7 +109,7 @@ static double at(const far_track *track, int64_t row, const char *name)
 
 static void assert_same_rows(const far_track *a, const far_track *b)
 {
-    far_mat m = far_track_rows(a), n = far_track_rows(b);
+    far_mat m = far_track_describe(a).rows, n = far_track_describe(b).rows;
     assert_int_equal(m.rows, n.rows);
     assert_int_equal(m.cols, n.cols);
     assert_memory_equal(m.data, n.data, (size_t)(m.rows * m.cols) * sizeof(double));
@@ -166,7 +166,6 @@ static far_train_result train(far_net *net, const far_train_opts *o)
 {
     far_train_result r;
     far_mat x = inputs(), y = targets(1);
-    far_train_result_init(&r);
     must(far_net_train(ctx, net, &x, &y, o, &r));
     return r;
 }
@@ -259,7 +258,6 @@ static void a_watch_that_fails_stops_training(void **state)
     o.callback_every = 5;
     o.checkpoint = checkpoint;
     far_net *net = make_net(ARCH, 1);
-    far_train_result_init(&r);
     refused(far_net_train(ctx, net, &x, &y, &o, &r), FAR_ERR_ARG, "enough of it");
     assert_true(r.steps == 10 && d.count == 3 && d.last == 0 && d.saves >= 2);
     assert_int_equal(access(checkpoint, F_OK), 0);
@@ -292,7 +290,7 @@ static void rows_are_the_measures_by_hand(void **state)
     far_train_opts o = gd(10);
     far_net *net = make_net(ARCH, 1);
     far_track *track = make_track(net, "lmax,eos,kta,align:3,sigma", 4, &o, NULL);
-    watch_by(&o, track, 4);
+    watch_by(&o, &track, 4);
     far_train_result r = train(net, &o);
     double kernel[ROWS * ROWS], values[ROWS], wanted[7];
     far_mat x = inputs(), y = targets(1), k = far_mat_view(kernel, ROWS, ROWS, FAR_F64);
@@ -308,7 +306,7 @@ static void rows_are_the_measures_by_hand(void **state)
     must(far_measure_find_all(ctx, "lmax,eos:0.1,kta,align:3,sigma", measures, 8, &count));
     far_measure_input in = {.view = view, .targets = &y, .values = &f};
     must(far_measure_apply(ctx, &in, measures, count, wanted));
-    far_mat rows = far_track_rows(track);
+    far_mat rows = far_track_describe(track).rows;
     assert_true(rows.rows == 4 && rows.cols == 10);
     const double *row = (const double *)rows.data + 3 * rows.cols;
     for (int i = 0; i < 7; i++) {
@@ -332,14 +330,13 @@ static void two_outputs(int32_t which, const char *measures, int64_t columns)
     far_train_result r;
     far_track *track;
     far_track_opts how;
-    far_train_result_init(&r);
     far_net *net = make_net("dense(7) tanh dense(2)", 1);
     far_track_opts_init(&how, &o);
     how.measures = measures;
     how.outputs = which;
     how.output = 1;
     must(far_track_create(ctx, net, &x, &y, &how, &track));
-    watch_by(&o, track, 1);
+    watch_by(&o, &track, 1);
     must(far_net_train(ctx, net, &x, &y, &o, &r));
     assert_int_equal(far_track_describe(track).columns, columns);
     assert_near(at(track, 5, "loss"), r.final_loss, 1e-15);
@@ -377,8 +374,8 @@ static void without_the_matrix_where_none_is_needed(void **state)
     how.measures = "lmax,align:2";
     must(far_track_create(ctx, net, &x, &y, &how, &track));
     far_train_moment m = {.net = net, .loss = 1, .rate = 1};
-    must(far_track_callback(ctx, formed, &m));
-    must(far_track_callback(ctx, track, &m));
+    must(far_track_callback(ctx, &formed, &m));
+    must(far_track_callback(ctx, &track, &m));
     assert_near(at(track, 0, "lmax"), at(formed, 0, "lmax"), 1e-9);
     assert_near(at(track, 0, "align2"), at(formed, 0, "align2"), 1e-7);
     far_track_destroy(formed);
@@ -397,7 +394,7 @@ static void a_kernel_that_is_not_finite_is_a_row_of_nan(void **state)
         ((double *)p.data)[i] *= 1e200;
     }
     far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
-    must(far_track_callback(ctx, track, &m));
+    must(far_track_callback(ctx, &track, &m));
     assert_true(isnan(at(track, 0, "lmax")) && isnan(at(track, 0, "kta")));
     assert_near(at(track, 0, "loss"), 1.5, 0);
     far_track_destroy(track);
@@ -414,7 +411,7 @@ static void a_track_of_some_layers(void **state)
     far_track *all = make_track(net, "lmax,kta", 1, &o, NULL);
     far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
     double lmax[3];
-    must(far_track_callback(ctx, all, &m));
+    must(far_track_callback(ctx, &all, &m));
     lmax[0] = at(all, 0, "lmax");
     for (int i = 0; i < 2; i++) {
         layers[0] = i == 0;
@@ -422,7 +419,7 @@ static void a_track_of_some_layers(void **state)
         o.layers = layers;
         far_track *some = make_track(net, "lmax,kta", 1, &o, NULL);
         layers[0] = layers[1] = 0; /* the track has its own copy */
-        must(far_track_callback(ctx, some, &m));
+        must(far_track_callback(ctx, &some, &m));
         lmax[1 + i] = at(some, 0, "lmax");
         assert_true(far_track_describe(some).seconds > 0);
         far_track_destroy(some);
@@ -434,7 +431,7 @@ static void a_track_of_some_layers(void **state)
     assert_int_equal(far_track_find(all, "sigma"), -1);
     assert_int_equal(far_track_describe(all).measure_count, 2);
     far_ctx *other = context_with(1);
-    assert_int_equal(far_track_callback(other, all, &m), FAR_ERR_ARG);
+    assert_int_equal(far_track_callback(other, &all, &m), FAR_ERR_ARG);
     assert_non_null(strstr(far_ctx_message(other), "another context"));
     far_ctx_destroy(other);
     far_track_destroy(all);
@@ -451,9 +448,9 @@ static void a_measure_without_a_value_leaves_the_others(void **state)
     far_track *track = make_track(net, "lmax,nu:1:5,sigma", 1, &o, NULL);
     memset(p.data, 0, (size_t)p.cols * sizeof(double));
     far_train_moment m = {.net = net, .step = 1, .loss = 3, .rate = 1, .time = 1};
-    must(far_track_callback(ctx, track, &m));
+    must(far_track_callback(ctx, &track, &m));
     assert_true(at(track, 0, "lmax") == 0);
-    assert_true(isnan(((const double *)far_track_rows(track).data)[4])); /* nu */
+    assert_true(isnan(((const double *)far_track_describe(track).rows.data)[4])); /* nu */
     far_track_destroy(track);
     far_net_destroy(net);
 }
@@ -472,9 +469,8 @@ static void train_many(far_track **tracks, far_net **nets)
         seeds[i] = (uint64_t)i;
         nets[i] = make_net(ARCH, seeds[i]);
         tracks[i] = make_track(nets[i], "lmax,kta", 5, &o, NULL);
-        far_train_result_init(&results[i]);
     }
-    o.callback = far_track_callback_many;
+    o.callback = far_track_callback;
     o.callback_user = tracks;
     o.callback_every = 5;
     must(far_net_train_many(ctx, nets, SEEDS, &x, &y, &o, seeds, NULL, results));
@@ -493,11 +489,11 @@ static void side_by_side_as_one_by_one(void **state)
         far_train_opts o = gd(12);
         far_net *net = make_net(ARCH, (uint64_t)i);
         far_track *track = make_track(net, "lmax,kta", 5, &o, NULL);
-        watch_by(&o, track, 5);
+        watch_by(&o, &track, 5);
         o.seed = (uint64_t)i;
         train(net, &o);
         assert_same_net(net, nets[i]);
-        assert_int_equal(far_track_rows(track).rows, 4);
+        assert_int_equal(far_track_describe(track).rows.rows, 4);
         assert_same_rows(track, tracks[i]);
         far_track_destroy(track);
         far_track_destroy(tracks[i]);
@@ -564,7 +560,7 @@ static far_track *interrupted_then_resumed(int calls, far_net **net)
     o.checkpoint_seconds = 0;
     *net = make_net(ARCH, 1);
     far_track *track = make_track(*net, "lmax,kta", 7, &o, csv);
-    watch_by(&o, track, 7);
+    watch_by(&o, &track, 7);
     ear.stop_at = ear.calls + calls;
     assert_int_equal(far_net_train(ctx, *net, &x, &y, &o, NULL), FAR_ERR_CANCELLED);
     ear.stop_at = 0;
@@ -573,7 +569,7 @@ static far_track *interrupted_then_resumed(int calls, far_net **net)
     *net = make_net(ARCH, 1);
     track = make_track(*net, "lmax,kta", 7, &o, csv);
     must(far_track_load(ctx, track, csv));
-    watch_by(&o, track, 7);
+    watch_by(&o, &track, 7);
     o.resume = 1;
     must(far_net_train(ctx, *net, &x, &y, &o, NULL));
     return track;
@@ -587,7 +583,7 @@ static void a_resumed_run_has_the_rows_of_one_that_was_not_stopped(void **state)
     o.optimizer = FAR_OPTIMIZER_SGD;
     far_net *net = make_net(ARCH, 1), *again;
     far_track *whole = make_track(net, "lmax,kta", 7, &o, NULL);
-    watch_by(&o, whole, 7);
+    watch_by(&o, &whole, 7);
     train(net, &o);
     const int calls[] = {12, 61, 200}; /* also in the middle of a row */
     for (int i = 0; i < COUNT(calls); i++) {
@@ -621,12 +617,12 @@ static void a_file_comes_back(void **state)
     put(a, 7, 0.01, 8); /* the end of a run */
     must(far_track_save(ctx, a, csv));
     must(far_track_load(ctx, b, csv));
-    assert_int_equal(far_track_rows(b).rows, 2);
+    assert_int_equal(far_track_describe(b).rows.rows, 2);
     assert_true(at(b, 0, "lmax") == 1.0 / 3 && isnan(at(b, 0, "kta")) && at(b, 1, "time") == 10);
     put(b, 5, 0.5, 9); /* replaces, and so does one before */
-    assert_true(far_track_rows(b).rows == 2 && at(b, 1, "lmax") == 9);
+    assert_true(far_track_describe(b).rows.rows == 2 && at(b, 1, "lmax") == 9);
     put(b, 0, 0.5, 9);
-    assert_int_equal(far_track_rows(b).rows, 1);
+    assert_int_equal(far_track_describe(b).rows.rows, 1);
     far_track_destroy(a);
     far_track_destroy(b);
     far_net_destroy(net);
@@ -762,7 +758,7 @@ static far_status whole(far_net *net, const far_train_opts *train_opts)
     how.file = csv;
     far_status st = far_track_create(ctx, net, &x, &y, &how, &track);
     if (st == FAR_OK) {
-        watch_by(&o, track, 2);
+        watch_by(&o, &track, 2);
         st = far_net_train(ctx, net, &x, &y, &o, NULL);
     }
     if (st == FAR_OK) {

@@ -3,7 +3,7 @@
  * left out in others, so that the loss never rises.
  */
 #define _GNU_SOURCE
-#include "base/base_internal.h"
+#include "net/net_internal.h"
 
 #include <farfield/farfield.h>
 

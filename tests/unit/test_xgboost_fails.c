@@ -71,8 +71,8 @@ static void every_answer_is_heard(void **state)
     must(predict(out));
     assert_true(out[0] == 7 && out[1] == 7);
     assert_int_equal(live_handles(), 0);
-    assert_string_equal(far_xgboost_version(ctx), "1.7.4");
-    assert_non_null(strstr(far_xgboost_file(ctx), "fake_xgboost"));
+    assert_string_equal(far_xgboost_find(ctx)->version, "1.7.4");
+    assert_non_null(strstr(far_xgboost_find(ctx)->file, "fake_xgboost"));
 }
 
 int main(void)

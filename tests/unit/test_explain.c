@@ -234,7 +234,7 @@ static double told_accuracy(const far_predictor *p, const far_frame *frame)
     far_predict_opts_init(&o);
     must(far_predictor_predict(ctx, p, frame, &o, &told));
     for (int i = 0; i < ROWS; i++) {
-        right += far_prediction_class(told, i) == far_frame_codes(frame, 2)[i];
+        right += told->classes[i] == far_frame_codes(frame, 2)[i];
     }
     far_prediction_destroy(told);
     return (double)right / ROWS;

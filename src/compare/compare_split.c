@@ -275,6 +275,18 @@ static double fold_mark(const far_arena *a, int64_t row)
     return numbers ? numbers[row] : codes[row] >= 0 ? (double)codes[row] : NAN;
 }
 
+/* Before columns are learnt from, which would ask for its gaps to be filled. */
+static far_status check_marks(const far_arena *a)
+{
+    for (int64_t i = 0; a->fold_column >= 0 && i < a->inside_count; i++) {
+        if (isnan(fold_mark(a, a->inside[i]))) {
+            return far_fail(a->ctx, FAR_ERR_VALUE, "row %lld: the column %s names no fold",
+                            (long long)a->inside[i] + 1, far_frame_name(a->frame, a->fold_column));
+        }
+    }
+    return FAR_OK;
+}
+
 static far_status read_folds(far_arena *a)
 {
     far_status st;
@@ -283,10 +295,6 @@ static far_status read_folds(far_arena *a)
     FAR_TRY(far_alloc(a->ctx, a->inside_count, &marks));
     for (int64_t i = 0; i < a->inside_count; i++) {
         marks[i] = fold_mark(a, a->inside[i]);
-        if (isnan(marks[i])) {
-            FAR_TRY(far_fail(a->ctx, FAR_ERR_VALUE, "row %lld: the column %s names no fold",
-                             (long long)a->inside[i] + 1, name));
-        }
     }
     qsort(marks, (size_t)a->inside_count, sizeof *marks, by_value);
     a->seeds = 0;
@@ -366,6 +374,7 @@ far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compar
     a->seeds = seeds_of(a);
     a->certify = opts->certify && a->classes == 0 && !has_folds(opts);
     FAR_TRY(check_rows(a));
+    FAR_TRY(check_marks(a));
     FAR_TRY(check_targets(a, a->inside, a->inside_count));
     FAR_TRY(check_targets(a, a->outside, a->outside_count));
     FAR_TRY(choose_features(a));

@@ -939,6 +939,91 @@ static void tables_that_cannot_be_are_refused(void **state)
     }
 }
 
+static void folds_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shift, *fold_column;
+        int64_t folds;
+        far_task task;
+        far_status status;
+        const char *piece;
+    } bad[] = {
+        {"a,g,y\n0,p,1\n1,q,2\n", "a > 0", NULL, 2, 0, FAR_ERR_ARG, "one of them"},
+        {"a,g,y\n0,p,1\n1,q,2\n", NULL, "g", 2, 0, FAR_ERR_ARG, "one of them"},
+        {"a,g,y\n0,p,1\n1,q,2\n", NULL, NULL, 1, 0, FAR_ERR_ARG, "folds is 1"},
+        {"a,g,y\n0,p,1\n1,q,2\n", NULL, NULL, 3, 0, FAR_ERR_ARG, "2 rows are too few for 3"},
+        {"a,g,y\n0,p,1\n1,q,2\n", NULL, "h", 0, 0, FAR_ERR_ARG, "h"},
+        {"a,g,y\n0,p,1\n1,q,2\n", NULL, "y", 0, 0, FAR_ERR_ARG, "cannot name the folds"},
+        {"a,g,y\n0,p,1\n1,,2\n2,q,3\n", NULL, "g", 0, 0, FAR_ERR_VALUE, "row 2: the column g"},
+        {"a,g,y\n0,1,1\n1,,2\n2,2,3\n", NULL, "g", 0, 0, FAR_ERR_VALUE, "row 2: the column g"},
+        {"a,g,y\n0,p,1\n1,p,2\n2,p,3\n", NULL, "g", 0, 0, FAR_ERR_ARG, "one value only"},
+        {"a,g,y\n0,p,1\n1,q,2\n2,q,3\n", NULL, "g", 0, 0, FAR_ERR_ARG, "leaves 1 of the 3 rows"},
+        {"g,y\n1,1\n2,2\n1,3\n2,4\n", NULL, "g", 0, 0, FAR_ERR_ARG, "no column beside the target"},
+        {"a,g,y\n0,p,u\n1,q,v\n2,p,u\n3,q,v\n", NULL, "g", 0, 0, FAR_ERR_VALUE, "fold 2"},
+        {"a,g,y\n0,p,u\n1,q,v\n2,p,u\n3,q,v\n", NULL, "g", 0, FAR_TASK_REGRESS, FAR_ERR_ARG,
+         "holds words"},
+    };
+    for (int i = 0; i < COUNT(bad); i++) {
+        far_frame *frame = table_of(bad[i].text);
+        set_opts("mean");
+        opts.shift = bad[i].shift;
+        opts.folds = bad[i].folds;
+        opts.fold_column = bad[i].fold_column;
+        opts.fit = &fit;
+        fit.task = bad[i].task;
+        assert_refused(frame, bad[i].status, bad[i].piece);
+        far_frame_destroy(frame);
+    }
+}
+
+/* Rows of classes that are told by a; the rows where rows is 0 are in no fold. */
+static far_frame *classes_table(unsigned char rows[40])
+{
+    char *csv;
+    size_t length;
+    FILE *out = open_memstream(&csv, &length);
+    fprintf(out, "`a``1`,b,y\n"); /* a name with quotes in it */
+    for (int i = 0; i < 40; i++) {
+        rows[i] = i % 9 != 0;
+        fprintf(out, "%.6f,%.6f,%s\n", draw((uint64_t)i) + i % 3, draw(100 + (uint64_t)i),
+                i % 3 ? i % 3 == 1 ? "p" : "q" : "r");
+    }
+    fclose(out);
+    far_frame *frame = table_of(csv);
+    free(csv);
+    return frame;
+}
+
+static void classes_are_in_every_fold_alike(void **state)
+{
+    (void)state;
+    unsigned char rows[40];
+    int met[40] = {0};
+    far_frame *frame = classes_table(rows);
+    set_opts("linear;mean");
+    opts.shift = NULL;
+    opts.folds = 4;
+    fit.rows = rows;
+    far_comparison *c = compare(frame);
+    assert_int_equal(far_comparison_describe(c).seeds, 4);
+    for (int64_t f = 0; f < 4; f++) {
+        far_compare_points q = far_comparison_points(c, f), *p = &q;
+        int count[3] = {0};
+        for (int64_t i = 0; i < p->count; i++) {
+            met[p->rows[i]]++;
+            count[far_frame_codes(frame, 2)[p->rows[i]]]++;
+        }
+        assert_true(count[0] >= 2 && count[1] >= 2 && count[2] >= 2);
+        assert_true(far_comparison_run(c, 0, f)->status == FAR_OK);
+    }
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(met[i], rows[i]);
+    }
+    far_comparison_destroy(c);
+    far_frame_destroy(frame);
+}
+
 static void no_row_at_all_is_refused(void **state)
 {
     (void)state;
@@ -1131,12 +1216,8 @@ static bool ran_out_of_memory(const far_comparison *c)
 }
 
 /* Each of the first ones, then ever fewer: fits repeat themselves. */
-static void fail_each_allocation(const char *models, bool certify)
+static void fail_allocations(const far_frame *frame)
 {
-    far_frame *frame = table(19, wave);
-    set_opts(models);
-    opts.certify = certify;
-    opts.epochs = 1;
     far_comparison_destroy(compare(frame)); /* what is measured once is measured now */
     int64_t before = test_heap.live_blocks, k = 0;
     for (bool failed = true; failed; k += k < 200 ? 1 : k / 20) {
@@ -1156,6 +1237,32 @@ static void fail_each_allocation(const char *models, bool certify)
         assert_int_equal(test_heap.live_blocks, before);
     }
     assert_true(k > 40);
+}
+
+static void fail_each_allocation(const char *models, bool certify)
+{
+    far_frame *frame = table(19, wave);
+    set_opts(models);
+    opts.certify = certify;
+    opts.epochs = 1;
+    fail_allocations(frame);
+    far_frame_destroy(frame);
+}
+
+static void every_allocation_of_folds_may_fail(void **state)
+{
+    (void)state;
+    unsigned char rows[40];
+    far_frame *frame = classes_table(rows);
+    set_opts("linear;mean");
+    opts.shift = NULL;
+    opts.folds = 2;
+    fail_allocations(frame);
+    far_frame_destroy(frame);
+    opts.folds = 0;
+    opts.fold_column = "b";
+    frame = table_of("a,b,y\n0,p,1\n1,p,2\n2,q,4\n3,q,3\n4,p,7\n5,q,1\n");
+    fail_allocations(frame);
     far_frame_destroy(frame);
 }
 
@@ -1206,6 +1313,9 @@ int main(void)
         TEST(options_out_of_range_are_refused),
         TEST(shifts_that_split_nothing_are_refused),
         TEST(tables_that_cannot_be_are_refused),
+        TEST(folds_that_cannot_be_are_refused),
+        TEST(classes_are_in_every_fold_alike),
+        TEST(every_allocation_of_folds_may_fail),
         TEST(no_row_at_all_is_refused),
         TEST(gaps_and_new_words_can_be_filled),
         TEST(r2_of_one_row_is_undefined),

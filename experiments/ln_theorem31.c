@@ -89,8 +89,9 @@ far_status check_theorem_31(reproduction *r)
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {
         st = add_witness(r, net, t, figure);
     }
-    return keep_drawn(r, figure, "ln-theorem-31",
-                      "Theorem 3.1: without a norm a single training point makes the prediction "
-                      "grow without bound; with one, anywhere, it has a limit.",
-                      st);
+    st = keep_drawn(r, figure, "ln-theorem-31",
+                    "Theorem 3.1: without a norm a single training point makes the prediction "
+                    "grow without bound; with one, anywhere, it has a limit.",
+                    st);
+    return st == FAR_OK ? check_theorem_31_cases(r) : st;
 }

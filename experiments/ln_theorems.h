@@ -8,12 +8,13 @@ enum { RAY = 49 };                        /* points along a ray, for figures */
 static const double SIX_DIGITS = 6e-7;    /* what values with six decimals may differ by */
 static const double BIAS_VARIANCE = 0.01; /* of the architecture language, by default */
 
-far_status check_theorem_31(reproduction *r);     /* without a norm some data make it run away */
-far_status check_theorem_32(reproduction *r);     /* with one Theta(x, x) is bounded */
-far_status check_theorem_33(reproduction *r);     /* and so is every prediction */
-far_status check_proposition_34(reproduction *r); /* but not every network that fits is */
-far_status check_theorem_c1(reproduction *r);     /* behind a first norm only angles count */
-far_status check_theorem_c2(reproduction *r);     /* other activations */
+far_status check_theorem_31(reproduction *r);       /* without a norm some data make it run away */
+far_status check_theorem_31_cases(reproduction *r); /* over depths, activations, dimensions */
+far_status check_theorem_32(reproduction *r);       /* with one Theta(x, x) is bounded */
+far_status check_theorem_33(reproduction *r);       /* and so is every prediction */
+far_status check_proposition_34(reproduction *r);   /* but not every network that fits is */
+far_status check_theorem_c1(reproduction *r);       /* behind a first norm only angles count */
+far_status check_theorem_c2(reproduction *r);       /* other activations */
 
 /* The supremum of Theta(x, x) over all x of one variable, in the NTK parametrisation. */
 far_status supremum_of(reproduction *r, const char *arch, far_supremum *out);

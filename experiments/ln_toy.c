@@ -368,30 +368,35 @@ far_status claim_bounded(reproduction *r, const family *f, const char *what)
 
 /* ---- infinite width ------------------------------------------------------------------------ */
 
-static far_status frame_of(reproduction *r, const double *x, const double *y, int64_t n,
-                           far_frame **out)
+/* Columns x1, x2, ... and y. */
+static far_status frame_of(reproduction *r, const far_mat *x, const double *y, far_frame **out)
 {
-    static const char *const NAMES[] = {"x", "y"};
-    int64_t cols = y ? 2 : 1;
-    double *values = ROOM(n * cols, double);
+    int64_t n = x->rows, d = x->cols;
+    double *values = ROOM(n * (d + 1), double);
+    char **names = ROOM(d + 1, char *);
     for (int64_t i = 0; i < n; i++) {
-        values[i * cols] = x[i];
-        if (y) {
-            values[i * cols + 1] = y[i];
-        }
+        memcpy(values + i * (d + 1), (const double *)x->data + i * d, (size_t)d * sizeof *values);
+        values[i * (d + 1) + d] = y[i];
     }
-    far_mat m = far_mat_view(values, n, cols, FAR_F64);
-    far_status st = far_frame_from_mat(r->ctx, &m, NAMES, out);
+    for (int64_t j = 0; j <= d; j++) {
+        names[j] = j < d ? text_of("x%lld", (long long)j + 1) : text_of("y");
+    }
+    far_mat m = far_mat_view(values, n, d + 1, FAR_F64);
+    far_status st = far_frame_from_mat(r->ctx, &m, (const char *const *)names, out);
+    for (int64_t j = 0; j <= d; j++) {
+        free(names[j]);
+    }
+    free(names);
     free(values);
     return st;
 }
 
-far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
-                        int64_t n, far_predictor **out)
+far_status infinite_fit_rows(reproduction *r, const char *arch, const far_mat *x, const double *y,
+                             far_predictor **out)
 {
     far_frame *frame = NULL;
     far_fit_opts opts;
-    far_status st = frame_of(r, x, y, n, &frame);
+    far_status st = frame_of(r, x, y, &frame);
     far_fit_opts_init(&opts);
     opts.target = "y";
     opts.arch = arch;
@@ -403,6 +408,13 @@ far_status infinite_fit(reproduction *r, const char *arch, const double *x, cons
     }
     far_frame_destroy(frame);
     return st;
+}
+
+far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
+                        int64_t n, far_predictor **out)
+{
+    far_mat points = far_mat_view((double *)x, n, 1, FAR_F64);
+    return infinite_fit_rows(r, arch, &points, y, out);
 }
 
 far_status infinite_at(reproduction *r, const far_predictor *m, const double *x, int64_t n,

@@ -71,6 +71,9 @@ far_status claim_bounded(reproduction *r, const family *f, const char *what);
 /* Trained to the end, without noise. n points of one variable. */
 far_status infinite_fit(reproduction *r, const char *arch, const double *x, const double *y,
                         int64_t n, far_predictor **out);
+/* The same of rows of several variables, as many targets as rows. */
+far_status infinite_fit_rows(reproduction *r, const char *arch, const far_mat *x, const double *y,
+                             far_predictor **out);
 far_status infinite_at(reproduction *r, const far_predictor *m, const double *x, int64_t n,
                        double *out);
 /* f(t direction) ~ value t^order */

@@ -13,6 +13,7 @@ far_status run_ln_fig4(reproduction *r);
 far_status run_ln_appendix_k(reproduction *r);
 far_status run_ln_appendix_l(reproduction *r);
 far_status run_ln_theorems(reproduction *r);
+far_status run_ln_widths(reproduction *r);
 far_status run_lnnet_fig1(reproduction *r);
 far_status run_lnnet_fig2(reproduction *r);
 far_status run_lnnet_fig3(reproduction *r);

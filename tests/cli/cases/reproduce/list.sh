@@ -1,5 +1,5 @@
 "$FARFIELD" reproduce --list >list
-for id in ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-theorems \
+for id in ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-theorems ln-widths \
     linearization edge-of-stability linearized ella loss-asymptotics siren; do
     grep -q "^  $id  *[a-z-]*  *[0-9.]* s " list
     for shell in _farfield farfield.bash farfield.fish; do

@@ -1,6 +1,6 @@
 # without its mechanism no tested claim of these holds: norms are taken out and put in, labels and
 # targets are those of other points, networks are not trained
-for id in ln-fig1 ln-fig2 ln-theorems; do
+for id in ln-fig1 ln-fig2 ln-theorems ln-widths; do
     "$FARFIELD" reproduce "$id" --quick --sabotage -q -o out >said || {
         cat said
         exit 1

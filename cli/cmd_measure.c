@@ -206,7 +206,7 @@ static int apply(job *j)
                             .values = k->values.data ? &k->values : NULL,
                             .coordinates = k->x.data ? &k->x : NULL};
     if (k->net) {
-        in.loss = far_columns_describe(far_net_columns(k->net)).loss;
+        in.loss = far_columns_describe(far_net_describe(k->net).columns).loss;
     }
     j->numbers = calloc((size_t)j->total + 1, sizeof *j->numbers);
     if (!j->numbers) {

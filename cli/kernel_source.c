@@ -742,7 +742,7 @@ bool source_standardised(const source *k, bool inputs)
     if (!k->net || !far_net_describe(k->net).scaled) {
         return false;
     }
-    far_scaling s = far_net_scaling(k->net);
+    far_scaling s = far_columns_scaling(far_net_describe(k->net).columns);
     far_mat centre = inputs ? s.input_centre : s.output_centre;
     far_mat scale = inputs ? s.input_scale : s.output_scale;
     for (int64_t i = 0; i < centre.cols; i++) {

@@ -221,7 +221,6 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     far_net *net = NULL;
     far_status st;
     far_net_opts_init(&how);
-    far_train_result_init(&result);
     how.inputs = INPUTS;
     how.init = FAR_INIT_NTK;
     how.seed = (uint64_t)(seed * WIDTHS_MOST + width);

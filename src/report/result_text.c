@@ -95,9 +95,11 @@ static void add_folded(far_text *t, const char *text, int64_t room, int64_t inde
 
 /* ---- tables ---- */
 
+/* What stands side by side: the first column, which says what a row is, and those from first on. */
 typedef struct table_layout {
-    int64_t *widths; /* 0: the column is not shown */
-    int64_t folded;  /* the column of texts that stands last and is broken at blanks; or -1 */
+    int64_t *widths;
+    int64_t first, end;
+    int64_t folded; /* the column of texts that stands last and is broken at blanks; or -1 */
 } table_layout;
 
 /* row -1: the heads. Without the blanks that a format puts before a number. */
@@ -124,31 +126,23 @@ static int64_t format_width(const char *format)
     return format ? strtol(format + strcspn(format, "123456789."), NULL, 10) : 0;
 }
 
-/* With two blanks between columns; without the folded one. */
+static bool is_shown(const far_piece *p, const table_layout *layout, int64_t col)
+{
+    return p->heads[col] && (col == 0 || (col >= layout->first && col < layout->end));
+}
+
+/* With two blanks between columns, and before the folded one, which does not count. */
 static int64_t table_width(const far_piece *p, const table_layout *layout)
 {
     int64_t sum = 0;
     for (int64_t j = 0; j < p->cols; j++) {
-        sum += p->heads[j] && j != layout->folded ? layout->widths[j] + 2 : 0;
+        sum += is_shown(p, layout, j) && j != layout->folded ? layout->widths[j] + 2 : 0;
     }
     return sum - (layout->folded < 0 ? 2 : 0);
 }
 
-static int64_t widest_texts(const far_piece *p, const int64_t *widths)
-{
-    int64_t widest = -1;
-    for (int64_t j = 0; j < p->cols; j++) {
-        if (p->heads[j] && !p->formats[j] && (widest < 0 || widths[j] > widths[widest])) {
-            widest = j;
-        }
-    }
-    return widest;
-}
-
-/* Columns as wide as their formats say; where the table would be wider than TABLE_WIDTH, no wider
- * than what is in them; and where that is not enough, the widest column of texts last and folded.
- */
-static void lay_out(const far_piece *p, table_layout *layout)
+/* Columns as wide as their formats say; in a table wider than TABLE_WIDTH, as what is in them. */
+static void choose_widths(const far_piece *p, table_layout *layout)
 {
     int64_t *widths = layout->widths;
     for (int64_t j = 0; j < p->cols; j++) {
@@ -159,9 +153,29 @@ static void lay_out(const far_piece *p, table_layout *layout)
     for (int64_t j = 0; narrow && j < p->cols; j++) {
         widths[j] = p->heads[j] ? column_width(p, j) : 0;
     }
-    int64_t texts = widest_texts(p, widths);
-    if (table_width(p, layout) > TABLE_WIDTH && texts >= 0 && widths[texts] > FOLD_WIDTH) {
-        layout->folded = texts;
+}
+
+/* The widest column of texts, if the others leave it FOLD_WIDTH. */
+static int64_t column_to_fold(const far_piece *p, const table_layout *layout)
+{
+    int64_t widest = -1, total = table_width(p, layout);
+    for (int64_t j = 0; j < p->cols; j++) {
+        bool texts = is_shown(p, layout, j) && !p->formats[j];
+        widest = texts && (widest < 0 || layout->widths[j] > layout->widths[widest]) ? j : widest;
+    }
+    bool fits = widest >= 0 && total - layout->widths[widest] + FOLD_WIDTH <= TABLE_WIDTH;
+    return total > TABLE_WIDTH && fits ? widest : -1;
+}
+
+/* All columns that TABLE_WIDTH holds, one besides the first at least. */
+static void choose_columns(const far_piece *p, table_layout *layout)
+{
+    layout->folded = -1;
+    layout->end = p->cols;
+    layout->folded = column_to_fold(p, layout);
+    while (layout->folded < 0 && table_width(p, layout) > TABLE_WIDTH &&
+           layout->end > (layout->first > 0 ? layout->first : 1) + 1) {
+        layout->end--;
     }
 }
 
@@ -178,7 +192,7 @@ static void add_row(far_text *t, const far_piece *p, int64_t row, const table_la
 {
     const char *between = "";
     for (int64_t j = 0; j < p->cols; j++) {
-        if (p->heads[j] && j != layout->folded) {
+        if (is_shown(p, layout, j) && j != layout->folded) {
             far_text_add(t, "%s", between);
             between = "  ";
             add_cell(t, p, j, cell_text(p, row, j), layout->widths[j]);
@@ -195,15 +209,28 @@ static void add_row(far_text *t, const far_piece *p, int64_t row, const table_la
     far_text_add(t, "\n");
 }
 
+static int64_t next_shown(const far_piece *p, int64_t col)
+{
+    while (col < p->cols && !p->heads[col]) {
+        col++;
+    }
+    return col;
+}
+
+/* What is too wide goes on below, with the first column again. */
 static void add_table(far_text *t, const far_piece *p)
 {
-    table_layout layout = {.folded = -1};
+    table_layout layout = {.end = p->cols, .folded = -1};
     t->status = t->status == FAR_OK ? far_alloc(t->ctx, p->cols, &layout.widths) : t->status;
     if (layout.widths) {
-        lay_out(p, &layout);
+        choose_widths(p, &layout);
     }
-    for (int64_t i = -1; layout.widths && i < p->cell_count / p->cols; i++) {
-        add_row(t, p, i, &layout);
+    for (; layout.widths && layout.first < p->cols; layout.first = next_shown(p, layout.end)) {
+        far_text_add(t, layout.first > 0 ? "\n" : "");
+        choose_columns(p, &layout);
+        for (int64_t i = -1; i < p->cell_count / p->cols; i++) {
+            add_row(t, p, i, &layout);
+        }
     }
     far_free(t->ctx, layout.widths);
 }

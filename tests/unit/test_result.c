@@ -334,6 +334,29 @@ static void test_wide_tables(void **state)
                 "       dense(b=0.123)\n");
 }
 
+/* Without long texts the columns go on below, the first of them again; what has no head does not.
+ */
+static void test_tables_in_parts(void **state)
+{
+    (void)state;
+    const far_result_column columns[] = {{"name", "name", NULL},
+                                         {"a", "a first number of many", "%5.1f"},
+                                         {"b", "a second number of many", "%5.1f"},
+                                         {"hidden", NULL, "%5.1f"},
+                                         {"c", "a third number of many", "%5.1f"},
+                                         {"d", "a last number of many", "%5.1f"},
+                                         {"also", NULL, "%5.1f"}};
+    far_result_table(result, "wide", NULL, columns, 7);
+    far_result_cell_text(result, "%s", "a");
+    for (int i = 1; i < 7; i++) {
+        far_result_cell(result, i);
+    }
+    assert_text("name  a first number of many  a second number of many  a third number of many\n"
+                "a                        1.0                      2.0                     4.0\n\n"
+                "name  a last number of many\n"
+                "a                       5.0\n");
+}
+
 static far_figure *make_figure(void)
 {
     far_figure_opts opts;
@@ -560,10 +583,10 @@ int main(void)
         TEST(test_readers),     TEST(test_sentences),
         TEST(test_tables),      TEST(test_hostile_texts),
         TEST(test_append),      TEST(test_figures),
-        TEST(test_wide_tables), TEST(test_refusals),
-        TEST(test_csv_cells),   TEST(test_memory),
-        TEST(test_random_json), TEST(test_lines),
-        TEST(test_fields),
+        TEST(test_wide_tables), TEST(test_tables_in_parts),
+        TEST(test_refusals),    TEST(test_csv_cells),
+        TEST(test_memory),      TEST(test_random_json),
+        TEST(test_lines),       TEST(test_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

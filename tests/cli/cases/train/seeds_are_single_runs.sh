@@ -8,4 +8,4 @@ for seed in 4 5 6; do
     cmp "net-$seed.safetensors" "one-$seed.safetensors"
 done
 differ net-4.safetensors net-5.safetensors
-awk '/^ *seed/ { on = 1; next } on { print $1, $2, $(NF - 1), $NF }' table
+awk '/^ *seed/ { part++; next } NF && part == 1 { print $1, $2, $NF } NF && part == 2 { print $1, $2 }' table

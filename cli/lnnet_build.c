@@ -147,16 +147,9 @@ static int save(job *j)
 static void tell_rounding(far_result *r, const far_lnnet_info *i)
 {
     bool plain = i->precision == FAR_LNNET_DOUBLE;
-    if (i->robust) {
-        far_result_number(r, "margin", i->margin, "margin",
-                          "%.3g of the outputs; rounding moves them by %.1g of it", i->margin,
-                          i->noise);
-    } else {
-        far_result_number(r, "margin", i->margin, "margin", "%.3g of the outputs", i->margin);
-        far_result_say(r, "rounding",
-                       "as farfield does it here; elsewhere, as in PyTorch, points may go astray");
-        far_result_say(r, "", "(--precision quad does not depend on it, --groups hardly)");
-    }
+    far_result_number(r, "margin", i->margin, "margin",
+                      "%.3g of the outputs; rounding moves them by %.1g of it", i->margin,
+                      i->noise);
     far_result_number(r, "noise", i->noise, NULL, NULL);
     far_result_flag(r, "robust", i->robust, NULL, NULL);
     far_result_text(r, "precision", far_lnnet_precision_name(i->precision), "precision",

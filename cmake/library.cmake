@@ -52,9 +52,9 @@ set(FAR_SOURCES
     src/laplace/laplace_landmarks.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c
     src/laplace/laplace_predict.c src/laplace/laplace_project.c src/laplace/laplace_root.c
     src/laplace/laplace_scores.c src/laplace/laplace_tangent.c
-    src/lnnet/build.c src/lnnet/check.c src/lnnet/engine.c src/lnnet/figure.c
+    src/lnnet/build.c src/lnnet/check.c src/lnnet/figure.c
     src/lnnet/network.c src/lnnet/plan.c src/lnnet/points.c src/lnnet/polish.c
-    src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_merge.c
+    src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_gather.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
     src/lnnet/verify.c
     src/predictor/explain.c src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c

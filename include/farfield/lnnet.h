@@ -94,13 +94,11 @@ typedef struct far_lnnet_info {
                            for classes = 1 */
     double noise;       /* the part of margin by which the margin of a point (of runs: the least
                            one) changes when every state in every layer is moved at random by its
-                           last bit, in double with eps = 1e-5 as well: as another order of
-                           operations does */
-    int32_t robust;     /* 1: noise is at most FAR_LNNET_NOISE_MOST, and every point is right then,
-                           too: other programs, PyTorch among them, may round as they like. 0: every
-                           point is right as far_net_eval rounds (on processors of one kind, such as
-                           those with fused multiplication and addition), and may not be elsewhere.
-                           Thousands of merges of many classes need that, or quad */
+                           last two bits, in double with eps = 1e-5 as well: more than another
+                           order of operations does */
+    int32_t robust;     /* always 1: noise is at most FAR_LNNET_NOISE_MOST, and every point is right
+                           in the passes that were moved, too: other programs, PyTorch among them,
+                           may round as they like */
     double seconds;
 } far_lnnet_info;
 

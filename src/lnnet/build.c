@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define TRIES_DEFAULT 20
+#define MERGE_TRIES 3  /* before gathering, */
+#define GATHER_TRIES 8 /* and before quad */
 #define BITS_LEAST 64
 #define BITS_MOST 100000
 #define BITS_DOUBLINGS 3
@@ -133,7 +135,6 @@ static far_status run_chains(far_ln_build *b, const far_ln_ops *ops)
         }
     }
     st = (far_status)atomic_load(&b->watch.stop);
-    st = st == FAR_OK ? b->engine.status : st;
 done:
     return st;
 }
@@ -177,16 +178,17 @@ done:
     return st;
 }
 
-static far_status build_at(far_ln_build *b, const far_ln_ops *ops, bool *good)
+static far_status build_at(far_ln_build *b, const far_ln_ops *ops, int32_t mode, int64_t tries,
+                           bool *good)
 {
     far_status st = FAR_OK;
     *good = false;
     memset(b->wanted, 1, (size_t)b->plan.form.groups);
     for (int64_t g = 0; g < b->plan.form.groups; g++) {
         FAR_TRY(ops->chain_allocate(ops, b->ctx, &b->plan.chain[g]));
-        b->plan.chain[g].engine = b->exact ? &b->engine : NULL;
+        b->plan.chain[g].mode = mode;
     }
-    for (int64_t i = 0; i < b->opts.tries && !*good; i++) {
+    for (int64_t i = 0; i < tries && !*good; i++) {
         FAR_TRY(try_once(b, ops, b->tries, good));
     }
 done:
@@ -208,32 +210,30 @@ static bool is_hopeless(const far_ln_build *b, int64_t bits)
     return (b->mode == FAR_LNNET_PAPER && n / 4 > bits) || (many && bits < 64 && n / 8 > bits);
 }
 
+/* Few, where there is another way still; all, where this is what was asked for. */
+static int64_t tries_before(const far_ln_build *b, bool asked, int64_t few)
+{
+    return asked || b->opts.tries < few ? b->opts.tries : few;
+}
+
 static far_status build_plain(far_ln_build *b, const far_ln_ops *ops, bool *good)
 {
     bool asked = b->opts.precision == ops->precision;
     bool may = asked || b->opts.precision == FAR_LNNET_PRECISION_AUTO;
-    /* build_exact is another way to merge in double; else what was asked for is tried. */
+    /* build_gathered is another way to merge in double; else what was asked for is tried. */
     bool other = ops->precision == FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE;
     bool hopeless = is_hopeless(b, ops->bits) && (other || !asked);
-    return may && !hopeless ? build_at(b, ops, good) : FAR_OK;
+    return may && !hopeless ? build_at(b, ops, b->mode, tries_before(b, !other, MERGE_TRIES), good)
+                            : FAR_OK;
 }
 
-/* Before more than double: a chain that is right as far_net_eval rounds, if not as others may. */
-static far_status build_exact(far_ln_build *b, bool *good)
+/* Before more than double: some more layers, which bear rounding. */
+static far_status build_gathered(far_ln_build *b, bool *good)
 {
-    far_status st = FAR_OK;
-    bool asked = b->opts.precision <= FAR_LNNET_DOUBLE;
-    bool hopeless = b->mode == FAR_LNNET_PAPER && b->points.count / 4 > far_ln_double.bits;
-    if (!asked || hopeless || b->plan.form.groups > 1) {
-        return FAR_OK;
-    }
-    FAR_TRY(far_ln_engine_open(b->ctx, b->points.d, b->points.count, &b->engine));
-    b->exact = true;
-    st = build_at(b, &far_ln_double, good);
-    b->exact = false;
-done:
-    far_ln_engine_close(&b->engine);
-    return st;
+    bool may = b->opts.precision <= FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE;
+    bool asked = b->opts.precision == FAR_LNNET_DOUBLE;
+    int64_t tries = tries_before(b, asked, GATHER_TRIES);
+    return may ? build_at(b, &far_ln_double, FAR_LN_GATHER, tries, good) : FAR_OK;
 }
 
 static far_status build_long(far_ln_build *b, bool *good)
@@ -245,7 +245,7 @@ static far_status build_long(far_ln_build *b, bool *good)
     int64_t bits = b->opts.bits ? b->opts.bits : b->points.count / 3 + 128;
     for (int i = 0; (asked || may) && i < BITS_DOUBLINGS && !*good; i++) {
         far_ln_ops ops = far_ln_mpfr(bits);
-        FAR_TRY(build_at(b, &ops, good));
+        FAR_TRY(build_at(b, &ops, b->mode, b->opts.tries, good));
         bits *= 2;
         if (b->opts.bits || bits > BITS_MOST) {
             break;
@@ -285,7 +285,7 @@ static far_status build_all(far_ln_build *b)
     bool good = false;
     FAR_TRY(build_plain(b, &far_ln_double, &good));
     if (!good) {
-        FAR_TRY(build_exact(b, &good));
+        FAR_TRY(build_gathered(b, &good));
     }
     if (!good) {
         FAR_TRY(build_plain(b, &far_ln_quad, &good));

@@ -19,8 +19,6 @@ typedef struct far_ln_build {
     int64_t tries;          /* projections so far */
     int64_t deepest;        /* layers of the best try that failed */
     far_ln_outcome outcome; /* why it failed */
-    far_ln_engine engine;
-    bool exact; /* chains run in the arithmetic of far_net_eval, and need not bear another */
     far_net *net;
     far_lnnet_info info;
 } far_ln_build;

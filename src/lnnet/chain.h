@@ -9,12 +9,15 @@
 #ifndef FAR_LNNET_CHAIN_H
 #define FAR_LNNET_CHAIN_H
 
-#include "engine.h"
+#include "points.h"
 
 #include <stdatomic.h>
 
 #define FAR_LN_KEPT 8  /* states that a chain can go back to */
 #define FAR_LN_LAYER 6 /* numbers of a layer: three slopes, three shifts */
+
+/* Another way to merge: one more layer for each label, and errors that do not grow. */
+#define FAR_LN_GATHER (FAR_LNNET_RUNS + 1)
 
 typedef enum far_ln_outcome {
     FAR_LN_DONE = 0,
@@ -42,11 +45,10 @@ typedef struct far_ln_chain {
     const far_ln_points *points;
     const int32_t *labels;   /* of the points, 0..classes - 1; negative: leave it out */
     int32_t classes;         /* labels that can be */
-    int32_t mode;            /* FAR_LNNET_PAPER, _MERGE or _RUNS */
+    int32_t mode;            /* FAR_LNNET_PAPER, _MERGE or _RUNS, or FAR_LN_GATHER */
     uint64_t seed;           /* of the search */
     const double *direction; /* of the projection, of as many entries as a point */
     far_ln_watch *watch;
-    far_ln_engine *engine; /* double: layers are worked out by it; NULL: by formulas of our own */
 
     far_ln_outcome outcome;
     int64_t layers;     /* those of the vote not counted */

@@ -76,6 +76,38 @@ static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fo
     return FAR_LN_DONE;
 }
 
+/* ---- gathering ----------------------------------------------------------------------------- */
+
+/* The object of the label of `of` among those before it; -1: none. */
+static int64_t NAME(find_label)(const NAME(line) * line, int64_t of)
+{
+    int64_t a = of - 1;
+    while (a >= 0 && line->label[a] != line->label[of]) {
+        a--;
+    }
+    return a;
+}
+
+static far_ln_outcome NAME(next_gather)(far_ln_chain *c, NAME(state) * s, NAME(fold) * out)
+{
+    const NAME(line) *line = &s->now;
+    int64_t b = s->gathered, a = NAME(find_label)(line, b);
+    far_ln_choice choice;
+    NAME(show_line)(c, s);
+    if (!far_ln_search_gather(&s->search, b, a, &choice)) {
+        return FAR_LN_STUCK;
+    }
+    REAL low = NAME(centre)(line, a >= 0 ? a : 0), high = NAME(centre)(line, b);
+    REAL before = line->hi[b - 1];
+    low = a >= 0 ? low : SUB(low, MUL(NUM(choice.eta), SUB(high, low)));
+    REAL z = ADD(before, MUL(NUM(choice.zeta), SUB(line->lo[b], before)));
+    *out = NAME(merging)(low, high, z, NUM(choice.omega));
+    out->a = a;
+    out->b = a >= 0 ? b : -1;
+    s->gathered += a < 0;
+    return FAR_LN_DONE;
+}
+
 /* ---- runs ---------------------------------------------------------------------------------- */
 
 /* The hinge: zeta counts the gap before the second run, the run and the gap behind it as 1 each. */

@@ -41,6 +41,7 @@ typedef struct NAME(state) {
     int64_t kept_count; /* so far; the last FAR_LN_KEPT of them are there */
     int64_t returns;    /* to the oldest layer that is in trouble */
     int64_t trouble;    /* the farthest layer that failed */
+    int64_t gathered;   /* objects in front that were brought together */
 } NAME(state);
 
 #include "chain_line.h"

@@ -81,40 +81,9 @@ static REAL NAME(enter)(const far_ln_chain *c, const REAL *rows, const REAL *w, 
     return NAME(third)(z[0], z[1], z[2]);
 }
 
-/* The numbers of the search serve as room: it looks at the line anew each time. */
-static void NAME(move_by_engine)(const far_ln_chain *c, NAME(state) * s, const REAL *w)
-{
-    const NAME(line) *line = &s->now;
-    double *lo = s->search.lo, *hi = s->search.hi, layer[FAR_LN_LAYER];
-    for (int i = 0; i < FAR_LN_LAYER; i++) {
-        layer[i] = NEAR(w[i]);
-    }
-    for (int64_t i = 0; i < line->n; i++) {
-        lo[i] = NEAR(line->lo[i]);
-        hi[i] = NEAR(line->hi[i]);
-    }
-    if (c->layers == 0) {
-        const double *rows = (const void *)s->row; /* REAL is double */
-        NAME(first_rows)(c, w, s->row);
-        far_ln_engine_first(c->engine, rows, layer + 3, c->points, line->first, line->n, lo);
-        far_ln_engine_first(c->engine, rows, layer + 3, c->points, line->last, line->n, hi);
-    } else {
-        far_ln_engine_next(c->engine, layer, lo, line->n);
-        far_ln_engine_next(c->engine, layer, hi, line->n);
-    }
-    for (int64_t i = 0; i < line->n; i++) {
-        SET_TO(s->ulo[i], lo[i]);
-        SET_TO(s->uhi[i], hi[i]);
-    }
-}
-
 static void NAME(move_objects)(const far_ln_chain *c, NAME(state) * s, const REAL *w)
 {
     const NAME(line) *line = &s->now;
-    if (c->engine) {
-        NAME(move_by_engine)(c, s, w);
-        return;
-    }
     if (c->layers == 0) {
         NAME(first_rows)(c, w, s->row);
         for (int64_t i = 0; i < line->n; i++) {

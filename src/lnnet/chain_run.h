@@ -221,6 +221,8 @@ static far_ln_outcome NAME(next_fold)(far_ln_chain *c, NAME(state) * s, NAME(fol
         return NAME(next_paper)(c, s, f);
     case FAR_LNNET_RUNS:
         return NAME(next_runs)(c, s, f);
+    case FAR_LN_GATHER:
+        return NAME(next_gather)(c, s, f);
     default:
         return NAME(next_merge)(c, s, f);
     }
@@ -278,7 +280,8 @@ static far_ln_outcome NAME(step)(far_ln_chain *c, NAME(state) * s)
     int64_t mark = MARK;
     bool due = s->kept_count == 0 ||
                c->layers >= s->kept_layer[(s->kept_count - 1) % FAR_LN_KEPT] + KEEP_LAYERS;
-    if (due && c->mode != FAR_LNNET_PAPER) {
+    bool returns = c->mode == FAR_LNNET_MERGE || c->mode == FAR_LNNET_RUNS;
+    if (due && returns) {
         NAME(keep)(c, s);
     }
     far_ln_outcome o = NAME(next_fold)(c, s, &f);
@@ -289,7 +292,7 @@ static far_ln_outcome NAME(step)(far_ln_chain *c, NAME(state) * s)
     if (!far_ln_watch_layer(c->watch)) {
         return FAR_LN_CANCELLED;
     }
-    return o != FAR_LN_DONE && c->mode != FAR_LNNET_PAPER && NAME(go_back)(c, s) ? FAR_LN_DONE : o;
+    return o != FAR_LN_DONE && returns && NAME(go_back)(c, s) ? FAR_LN_DONE : o;
 }
 
 static far_ln_outcome NAME(fold_all)(far_ln_chain *c, NAME(state) * s)
@@ -342,6 +345,7 @@ static void NAME(chain_run)(far_ln_chain *c)
     s->search.warmed = false;
     s->kept_count = s->returns = 0;
     s->trouble = -1;
+    s->gathered = 1;
     c->outcome = NAME(start)(c, s);
     if (c->outcome == FAR_LN_DONE) {
         c->outcome = NAME(fold_all)(c, s);

@@ -9,11 +9,13 @@
 #define FAR_LN_NEURONS 3
 #define FAR_LN_EPS 1e-5 /* what a network must bear; the default of PyTorch */
 
-#define FAR_LN_SHAKE_BITS 1 /* last bits by which a state is moved to see what rounding can do */
+/* Last bits by which a state is moved to see what rounding can do (a dense layer and a norm of
+ * three neurons err by about one), and how often, with other dice each time. */
+#define FAR_LN_SHAKE_BITS 2
+#define FAR_LN_SHAKES 2
 
 #define FAR_LN_KEY_MODE "lnnet.mode"
 #define FAR_LN_KEY_PRECISION "lnnet.precision"
-#define FAR_LN_KEY_ROBUST "lnnet.robust" /* "no"; not there where it is */
 #define FAR_LN_KEY_BITS "lnnet.bits"
 #define FAR_LN_KEY_PARAMETERS "lnnet.parameters"
 

@@ -253,8 +253,10 @@ static void NAME(pass_strip)(const far_ln_form *f, const NAME(entries) * e, cons
         int64_t mark = MARK;
         NAME(multiply)(e, l * width, width, in, out);
         NAME(normalize)(out, f->groups, job->eps);
-        if (job->jitter) {
-            NAME(shake)(out, width * PASS_ROWS, (uint64_t)(first * f->layers + l));
+        if (job->shake) {
+            NAME(shake)
+            (out, width * PASS_ROWS,
+             far_random_bits(job->shake, (uint64_t)(first * f->layers + l)));
         }
         if (job->tap) {
             NAME(tap_layer)(f, e, job->tap, l, out, first, rows);

@@ -28,7 +28,7 @@ typedef struct far_ln_rows {
     const far_mat *x;      /* float64 or float32 */
     const int64_t *labels; /* NULL: not judged */
     double eps;
-    bool jitter; /* move every neuron behind a norm by some last bits */
+    uint64_t shake; /* not 0: move every neuron behind a norm by some last bits, by these dice */
     const far_ln_tap *tap;
 } far_ln_rows;
 

@@ -7,6 +7,8 @@
 
 #include "lnnet_internal.h"
 
+#include <math.h>
+
 /* x -> -h_2 / |h|, h = (k t, 1 + mu t), t = x - z */
 typedef struct far_ln_fold {
     double z, k, mu;
@@ -33,6 +35,19 @@ typedef struct far_ln_search {
     bool warmed;
 } far_ln_search;
 
+/* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
+static inline far_ln_fold far_ln_merging(double a, double b, double z, double omega)
+{
+    double left = 1 / (z - a), right = 1 / (b - z);
+    return (far_ln_fold){.z = z, .k = omega * (left + right) / 2, .mu = (left - right) / 2};
+}
+
+static inline double far_ln_image(const far_ln_fold *f, double x)
+{
+    double t = x - f->z, h1 = f->k * t, h2 = 1 + f->mu * t;
+    return -h2 / sqrt(h1 * h1 + h2 * h2);
+}
+
 /* ---- search_score.c ---- */
 
 #define FAR_LN_EXACT                                                                               \
@@ -46,7 +61,7 @@ void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length, doub
 double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned, bool wide,
                     double best);
 
-/* ---- search_merge.c, search_runs.c ---- */
+/* ---- search_merge.c, search_runs.c, search_gather.c ---- */
 
 /* zeta: where the hinge lies between a and b; omega: |h_1 / h_2| there. False: every fold mixes
  * labels. */
@@ -55,5 +70,9 @@ bool far_ln_search_merge(far_ln_search *s, int64_t a, int64_t b, int32_t classes
 /* The hinge: zeta in (0, 3), a third each for the gap before the second run, that run, and the gap
  * behind it. eta in (0, 1): 2 mu from its upper bound down to the lower, or to minus infinity. */
 bool far_ln_search_runs(far_ln_search *s, far_ln_choice *out);
+/* The first `gathered` objects are the reservoir; the one behind them goes to the place of object a
+ * or, if a is negative, to a free one: eta of its distance from the first in front of that. zeta:
+ * where the hinge lies between the last of them and it. */
+bool far_ln_search_gather(far_ln_search *s, int64_t gathered, int64_t a, far_ln_choice *out);
 
 #endif

@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-/* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
-static far_ln_fold merging(double a, double b, double z, double omega)
-{
-    double left = 1 / (z - a), right = 1 / (b - z);
-    return (far_ln_fold){.z = z, .k = omega * (left + right) / 2, .mu = (left - right) / 2};
-}
-
 /* A search for the best fold of a and b. */
 typedef struct merge {
     const far_ln_search *s;
@@ -24,7 +17,7 @@ static void try_merge(merge *m, double zeta, double omega)
     if (!(z > m->a && z < m->b)) {
         return;
     }
-    far_ln_fold f = merging(m->a, m->b, z, omega);
+    far_ln_fold f = far_ln_merging(m->a, m->b, z, omega);
     double j = far_ln_score(m->s, &f, m->turned, false, m->best);
     if (j < m->best) {
         m->best = j;

@@ -11,13 +11,7 @@
 
 #include <math.h>
 
-static inline double image(const far_ln_fold *f, double x)
-{
-    double t = x - f->z, h1 = f->k * t, h2 = 1 + f->mu * t;
-    return -h2 / sqrt(h1 * h1 + h2 * h2);
-}
-
-/* 1 / image'(x)^2 */
+/* 1 / f'(x)^2 */
 static inline double inverse_slope(const far_ln_fold *f, double x)
 {
     double t = x - f->z, h1 = f->k * t, h2 = 1 + f->mu * t;
@@ -120,30 +114,30 @@ double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned
     }
     int64_t l = r - 1;
     if (wide && l >= 0 && line->hi[l] > f->z) {
-        double a = image(f, line->lo[l]), b = image(f, line->hi[l]);
+        double a = far_ln_image(f, line->lo[l]), b = far_ln_image(f, line->hi[l]);
         q = (front){.edge = a > b ? a : b, .label = line->label[l]};
         l--;
     }
     double left = 0, right = 0;
     if (l >= 0) {
-        left = image(f, line->hi[l]);
+        left = far_ln_image(f, line->hi[l]);
     }
     if (r < n) {
-        right = image(f, line->lo[r]);
+        right = far_ln_image(f, line->lo[r]);
     }
     while (l >= 0 || r < from) {
         bool good;
         if (r >= n || (l >= 0 && left <= right)) {
-            double far = wide ? image(f, line->lo[l]) : left;
+            double far = wide ? far_ln_image(f, line->lo[l]) : left;
             good = put(s, &q, left, far, line->label[l]);
             if (--l >= 0) {
-                left = image(f, line->hi[l]);
+                left = far_ln_image(f, line->hi[l]);
             }
         } else {
-            double far = wide ? image(f, line->hi[r]) : right;
+            double far = wide ? far_ln_image(f, line->hi[r]) : right;
             good = put(s, &q, right, far, line->label[r]);
             if (++r < n) {
-                right = image(f, line->lo[r]);
+                right = far_ln_image(f, line->lo[r]);
             }
         }
         if (!good || !(q.sum < best)) {
@@ -152,8 +146,8 @@ double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned
     }
     if (r > from) { /* something was put far behind: no blocks, all one by one */
         for (; r < n && q.sum < best; r++) {
-            double near = image(f, line->lo[r]);
-            if (!put(s, &q, near, wide ? image(f, line->hi[r]) : near, line->label[r])) {
+            double near = far_ln_image(f, line->lo[r]);
+            if (!put(s, &q, near, wide ? far_ln_image(f, line->hi[r]) : near, line->label[r])) {
                 return INFINITY;
             }
         }

@@ -10,19 +10,22 @@ typedef struct trial {
     far_ln_build *b;
     const far_ln_ops *ops;
     far_net *net;
-    void *parameters, *outputs, *others; /* of the precision */
+    void *parameters, *outputs;  /* of the precision */
+    void *others[FAR_LN_SHAKES]; /* shaken */
     int64_t *labels;
     far_mat x;
     far_lnnet_checked checked;
     double noise;
-    bool robust;
 } trial;
 
 static void trial_clear(trial *t)
 {
     far_ctx *ctx = t->b->ctx;
     far_net_destroy(t->net);
-    FAR_FREE_ALL(ctx, t->parameters, t->outputs, t->others, t->labels);
+    FAR_FREE_ALL(ctx, t->parameters, t->outputs, t->labels);
+    for (int i = 0; i < FAR_LN_SHAKES; i++) {
+        far_free(ctx, t->others[i]);
+    }
 }
 
 static void write_text(const far_ln_form *f, far_text *t)
@@ -100,7 +103,9 @@ static far_status prepare_rows(trial *t)
     int64_t count = p->count * t->b->plan.form.classes;
     FAR_TRY(far_alloc(t->b->ctx, p->count, &t->labels));
     FAR_TRY(far_alloc_bytes(t->b->ctx, count, t->ops->size, &t->outputs));
-    FAR_TRY(far_alloc_bytes(t->b->ctx, count, t->ops->size, &t->others));
+    for (int i = 0; i < FAR_LN_SHAKES; i++) {
+        FAR_TRY(far_alloc_bytes(t->b->ctx, count, t->ops->size, &t->others[i]));
+    }
     for (int64_t i = 0; i < p->count; i++) {
         t->labels[i] = p->label[i];
     }
@@ -109,9 +114,9 @@ done:
     return st;
 }
 
-/* The pass that counts (far_net_eval, or above double our own), and one that is shaken and, in
- * double, has the eps that a network must bear. */
-static far_status both_passes(trial *t)
+/* The pass that counts (far_net_eval, or above double our own), and those that are shaken; the
+ * first of these has, in double, the eps that a network must bear. */
+static far_status all_passes(trial *t)
 {
     far_status st = FAR_OK;
     far_ctx *ctx = t->b->ctx;
@@ -121,25 +126,28 @@ static far_status both_passes(trial *t)
     if (plain) {
         far_mat out = far_mat_view(t->outputs, t->x.rows, f->classes, FAR_F64);
         FAR_TRY(far_net_eval(ctx, t->net, &t->x, &out));
-        rows.eps = FAR_LN_EPS;
     } else {
         FAR_TRY(t->ops->pass(t->ops, ctx, f, t->parameters, &rows, t->outputs));
     }
-    rows.jitter = true;
-    FAR_TRY(t->ops->pass(t->ops, ctx, f, t->parameters, &rows, t->others));
+    for (int i = 0; i < FAR_LN_SHAKES; i++) {
+        rows.eps = plain && i == 0 ? FAR_LN_EPS : 0;
+        rows.shake = (uint64_t)i + 1;
+        FAR_TRY(t->ops->pass(t->ops, ctx, f, t->parameters, &rows, t->others[i]));
+    }
 done:
     return st;
 }
 
-/* How far the shaken pass moved the margins. Points inside a run may move as they like, so of runs
+/* How far a shaken pass moved the margins. Points inside a run may move as they like, so of runs
  * only the least margin counts. */
-static double moved(const trial *t, const far_ln_rows *rows, const far_lnnet_checked *other)
+static double moved(const trial *t, const far_ln_rows *rows, const void *others,
+                    const far_lnnet_checked *other)
 {
     const far_ln_form *f = &t->b->plan.form;
     double most = fabs(other->margin - t->checked.margin);
     for (int64_t i = 0; t->b->mode != FAR_LNNET_RUNS && i < rows->x->rows; i++) {
         double here =
-            fabs(t->ops->margin(t->outputs, f, rows, i) - t->ops->margin(t->others, f, rows, i));
+            fabs(t->ops->margin(t->outputs, f, rows, i) - t->ops->margin(others, f, rows, i));
         most = here <= most ? most : here;
     }
     return most;
@@ -149,12 +157,18 @@ static bool is_good(trial *t)
 {
     const far_ln_form *f = &t->b->plan.form;
     far_ln_rows rows = {.x = &t->x, .labels = t->labels};
-    far_lnnet_checked other = {0};
+    int64_t wrong;
     t->ops->judge(t->outputs, f, &rows, &t->checked);
-    t->ops->judge(t->others, f, &rows, &other);
-    t->noise = isinf(t->checked.margin) ? 0 : moved(t, &rows, &other) / t->checked.margin;
-    t->robust = other.wrong == 0 && t->noise <= FAR_LNNET_NOISE_MOST;
-    return t->checked.wrong == 0 && (t->robust || t->b->exact);
+    wrong = t->checked.wrong;
+    for (int i = 0; i < FAR_LN_SHAKES; i++) {
+        far_lnnet_checked other = {0};
+        t->ops->judge(t->others[i], f, &rows, &other);
+        double by = moved(t, &rows, t->others[i], &other) / t->checked.margin;
+        by = isinf(t->checked.margin) ? 0 : by;
+        t->noise = by <= t->noise ? t->noise : by;
+        wrong += other.wrong;
+    }
+    return wrong == 0 && t->noise <= FAR_LNNET_NOISE_MOST;
 }
 
 /* ---- what is said about it ----------------------------------------------------------------- */
@@ -209,7 +223,7 @@ static void note(trial *t)
     info->tries = t->b->tries;
     info->margin = t->checked.margin;
     info->noise = t->noise;
-    info->robust = t->robust;
+    info->robust = 1;
 }
 
 static void set_depth(far_ln_plan *plan)
@@ -222,7 +236,7 @@ static void set_depth(far_ln_plan *plan)
 }
 
 /* Nothing is believed of a construction: the network is made from its chains, run on every point,
- * twice, and kept only if all are classified; else good is false and the search goes on. */
+ * thrice, and kept only if all are classified; else good is false and the search goes on. */
 far_status far_ln_verify(far_ln_build *b, const far_ln_ops *ops, bool *good)
 {
     far_status st = FAR_OK;
@@ -233,7 +247,7 @@ far_status far_ln_verify(far_ln_build *b, const far_ln_ops *ops, bool *good)
     FAR_TRY(fill(&t));
     FAR_TRY(prepare_rows(&t));
     far_progress_hold(b->ctx);
-    st = both_passes(&t);
+    st = all_passes(&t);
     far_progress_release(b->ctx);
     FAR_TRY(st);
     *good = is_good(&t);
@@ -241,9 +255,6 @@ far_status far_ln_verify(far_ln_build *b, const far_ln_ops *ops, bool *good)
         FAR_TRY(far_net_set_metadata(b->ctx, t.net, FAR_LN_KEY_MODE, far_lnnet_mode_name(b->mode)));
         if (ops->precision != FAR_LNNET_DOUBLE) {
             FAR_TRY(note_digits(&t));
-        }
-        if (!t.robust) {
-            FAR_TRY(far_net_set_metadata(b->ctx, t.net, FAR_LN_KEY_ROBUST, "no"));
         }
         note(&t);
         b->net = t.net;

@@ -74,7 +74,8 @@ static const char ABOUT[] =
 static const char NOTES[] =
     "Models: none, ln-first, ln-second, ln-every: infinitely wide networks with two hidden layers\n"
     "of relu, with a layer norm nowhere, before the first, the second, or each activation; auto:\n"
-    "what farfield fit chooses (slow); xgboost: boosted trees; linear: ridge regression; mean.\n"
+    "what farfield fit chooses (slow); xgboost: boosted trees; linear: ridge regression; mean;\n"
+    "net:ARCH: a network of the widths it says, trained; a file of fit or train, as it is.\n"
     "Exit: 1 if every network failed, or every model if there is no network. A model that fails\n"
     "does not stop the others. In the folder of a report are also compare.json, compare.csv and\n"
     "predictions.csv.\n\n"

@@ -23,7 +23,7 @@ extern "C" {
  *   xgboost       boosted trees, far_predictor_fit_trees
  *   linear        far_predictor_fit_linear
  *   mean          the mean of the training rows
- *   finite ARCH   a network of the widths in the text, trained: "finite dense(64) ln relu dense";
+ *   net:ARCH      a network of the widths in the text, trained: "net:dense(64) ln relu dense";
  *                 net:ARCH says the same
  *   FILE          a predictor from its file (.far, .safetensors), as it is: it learns nothing here,
  *                 and may have seen the rows that it is tested on

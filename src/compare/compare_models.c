@@ -26,8 +26,7 @@ static const struct {
     {"linear", FAR_RIVAL_LINEAR, NULL, NULL},
     {"mean", FAR_RIVAL_MEAN, NULL, NULL},
 };
-#define FINITE "finite "
-#define FINITE_TOO "net:"
+#define FINITE "net:"
 enum { NAMED_COUNT = sizeof NAMED / sizeof NAMED[0] };
 
 void far_rivals_clear(far_ctx *ctx, far_rivals *r)
@@ -82,7 +81,7 @@ static far_status fail_name(far_ctx *ctx, const char *name)
     return far_fail(ctx, FAR_ERR_ARG,
                     "there is no model '%s'%s%s%s Models are none, ln-first, ln-second, "
                     "ln-every, auto, xgboost, linear, mean, a network like 'dense ln relu dense', "
-                    "'finite dense(64) ln relu dense', or the file of a predictor",
+                    "'net:dense(64) ln relu dense', or the file of a predictor",
                     far_printable(name, shown, sizeof shown), near ? "; did you mean " : "",
                     near ? near : "", near ? "?" : ".");
 }
@@ -102,7 +101,7 @@ static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_r
     return st == FAR_OK ? copy(ctx, text, &r->arch) : st;
 }
 
-/* "finite ARCH": trained, at the widths it says. */
+/* "net:ARCH": trained, at the widths it says. */
 static far_status take_finite(far_ctx *ctx, const char *text, far_rival *r)
 {
     far_status st = far_arch_canonical(ctx, text, NULL, NULL);
@@ -131,9 +130,6 @@ static far_status take(far_ctx *ctx, const char *name, int32_t param, far_rival 
     }
     if (strncmp(name, FINITE, strlen(FINITE)) == 0) {
         return take_finite(ctx, name + strlen(FINITE), r);
-    }
-    if (strncmp(name, FINITE_TOO, strlen(FINITE_TOO)) == 0) {
-        return take_finite(ctx, name + strlen(FINITE_TOO), r);
     }
     bool file = ends_with(name, ".far") || ends_with(name, ".safetensors");
     return file ? take_file(ctx, name, r) : take_arch(ctx, name, param, r);

@@ -541,7 +541,7 @@ static void a_finite_network_is_trained_on_the_training_rows(void **state)
     enum { ROWS = 61 };
     far_frame *frame = table(ROWS, wave);
     for (int standardize = 0; standardize < 2; standardize++) {
-        set_opts("finite dense(4) ln relu dense");
+        set_opts("net:dense(4) ln relu dense");
         opts.certify = 1;
         opts.epochs = 3;
         fit.standardize = standardize;
@@ -787,8 +787,8 @@ static void models_are_names_or_networks(void **state)
     assert_models("[dense(3, b=0) relu]x2 dense,linear", FAR_PARAM_NTK,
                   "[dense(3, b=0) relu]x2 dense=[dense(3, b=0) relu]x2 dense|linear=|");
     assert_models("dense", FAR_PARAM_NTK, "dense=dense|");
-    assert_models("finite dense(3) ln relu dense,mean", FAR_PARAM_NTK,
-                  "finite dense(3) ln relu dense=dense(3) ln relu dense|mean=|");
+    assert_models("net:dense(3) ln relu dense,mean", FAR_PARAM_NTK,
+                  "net:dense(3) ln relu dense=dense(3) ln relu dense|mean=|");
     assert_models("none,ln-every", FAR_PARAM_STANDARD,
                   "none=dense(128) relu dense(128) relu dense(1)|ln-every=dense(128) ln relu "
                   "dense(128) ln relu dense(1)|");
@@ -810,7 +810,7 @@ static void bad_models_are_refused(void **state)
         {"ln-frist", FAR_ERR_ARG, "did you mean ln-first?"},
         {"none;qqqqqqqqq", FAR_ERR_ARG, "there is no model 'qqqqqqqqq'. Models are"},
         {"dense ln rleu dense", FAR_ERR_PARSE, "^"},
-        {"finite dense(3) rleu dense", FAR_ERR_PARSE, "^"},
+        {"net:dense(3) rleu dense", FAR_ERR_PARSE, "^"},
         {"mean;nowhere.far", FAR_ERR_IO, "nowhere.far"},
         {"nowhere.safetensors", FAR_ERR_IO, "nowhere.safetensors"},
         {".far", FAR_ERR_ARG, "there is no model '.far'"},
@@ -1275,7 +1275,7 @@ static void every_allocation_may_fail(void **state)
 static void every_allocation_of_a_training_may_fail(void **state)
 {
     (void)state;
-    fail_each_allocation("finite dense(2) relu dense;mean", false);
+    fail_each_allocation("net:dense(2) relu dense;mean", false);
 }
 
 static void every_allocation_of_a_verdict_may_fail(void **state)

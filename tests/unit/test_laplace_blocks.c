@@ -1,5 +1,6 @@
 /* The posteriors layer by layer: against explicit Jacobians, and KFAC against its definition. */
 #include "laplace_points.h"
+#include "net/net_internal.h"
 
 #define N 11
 #define M 5

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 void spread(double first, double last, double *out, int64_t count)
 {
@@ -119,5 +120,19 @@ far_status keep_sheet(reproduction *r, sheet *s, const char *name, const char *c
         free(s->cells[i]);
     }
     free(s->cells);
+    return st;
+}
+
+far_status same_weights(reproduction *r, const far_net *net, const char *arch, far_net **out)
+{
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.inputs = far_net_describe(net).inputs;
+    far_status st = far_net_create(r->ctx, arch, &o, out);
+    for (int64_t i = 0; st == FAR_OK && i < far_net_describe(*out).tensors; i++) {
+        far_mat from = far_net_tensor((far_net *)net, i).values,
+                to = far_net_tensor(*out, i).values;
+        memcpy(to.data, from.data, (size_t)(to.rows * to.cols) * sizeof(double));
+    }
     return st;
 }

@@ -19,6 +19,9 @@ double normal(uint64_t *state);
         return of->number;                                                                         \
     }
 
+/* A network of that text whose tensors are the first ones of net: what it is without its norms. */
+far_status same_weights(reproduction *r, const far_net *net, const char *arch, far_net **out);
+
 /* ---- figures and tables ---- */
 
 /* A line with a band of mean +- half about it (none where half is NULL or NAN). colour: of the

@@ -19,6 +19,7 @@ far_status run_lnnet_fig2(reproduction *r);
 far_status run_lnnet_fig3(reproduction *r);
 far_status run_lnnet_fig4(reproduction *r);
 far_status run_lnnet_fig5(reproduction *r);
+far_status run_lnnet_theorems(reproduction *r);
 far_status run_siren(reproduction *r);
 far_status run_linearization(reproduction *r);
 far_status run_edge_of_stability(reproduction *r);

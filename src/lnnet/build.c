@@ -6,8 +6,9 @@
 #include <string.h>
 
 #define TRIES_DEFAULT 20
-#define MERGE_TRIES 3  /* before gathering, */
-#define GATHER_TRIES 8 /* and before quad */
+#define MERGE_TRIES 3    /* before gathering, */
+#define GATHER_TRIES 8   /* and before quad */
+#define GATHER_MOST 5000 /* points, in double */
 #define BITS_LEAST 64
 #define BITS_MOST 100000
 #define BITS_DOUBLINGS 3
@@ -223,14 +224,17 @@ static far_status build_plain(far_ln_build *b, const far_ln_ops *ops, bool *good
     /* build_gathered is another way to merge in double; else what was asked for is tried. */
     bool other = ops->precision == FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE;
     bool hopeless = is_hopeless(b, ops->bits) && (other || !asked);
-    return may && !hopeless ? build_at(b, ops, b->mode, tries_before(b, !other, MERGE_TRIES), good)
+    bool gather = b->mode == FAR_LNNET_MERGE && is_hopeless(b, far_ln_double.bits);
+    int32_t mode = gather ? FAR_LN_GATHER : b->mode;
+    return may && !hopeless ? build_at(b, ops, mode, tries_before(b, !other, MERGE_TRIES), good)
                             : FAR_OK;
 }
 
 /* Before more than double: some more layers, which bear rounding. */
 static far_status build_gathered(far_ln_build *b, bool *good)
 {
-    bool may = b->opts.precision <= FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE;
+    bool may = b->opts.precision <= FAR_LNNET_DOUBLE && b->mode == FAR_LNNET_MERGE &&
+               b->points.count <= GATHER_MOST;
     bool asked = b->opts.precision == FAR_LNNET_DOUBLE;
     int64_t tries = tries_before(b, asked, GATHER_TRIES);
     return may ? build_at(b, &far_ln_double, FAR_LN_GATHER, tries, good) : FAR_OK;

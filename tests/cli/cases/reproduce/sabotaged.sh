@@ -1,6 +1,6 @@
 # without its mechanism no tested claim of these holds: norms are taken out and put in, labels and
 # targets are those of other points, networks are not trained
-for id in ln-fig1 ln-fig2 ln-theorems ln-widths; do
+for id in ln-fig1 ln-fig2 ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-theorems; do
     "$FARFIELD" reproduce "$id" --quick --sabotage -q -o out >said || {
         cat said
         exit 1
@@ -9,7 +9,7 @@ for id in ln-fig1 ln-fig2 ln-theorems ln-widths; do
     grep -q SABOTAGED out/report.html
 done
 expect_code 2 "$FARFIELD" reproduce ln-fig2 --sabotage --resume 2>/dev/null
-expect_code 2 "$FARFIELD" reproduce lnnet-fig1 --sabotage 2>/dev/null
+expect_code 2 "$FARFIELD" reproduce siren --sabotage 2>/dev/null
 "$FARFIELD" reproduce --help >help
 [ "$(grep -c sabotage help)" = 0 ]
 data="$SOURCE_DIR/../shared/data"

@@ -122,6 +122,47 @@ static void gains(const eos_study *s, int shape, double from, double to, double 
     }
 }
 
+/* The part of the targets in the first five eigenvectors: seeds on which it is larger at a rate
+ * than at each smaller one of the grid (tanh), or than at the least (relu). */
+static far_status claim_leading(reproduction *r, const eos_study *s, int shape, double to)
+{
+    int64_t more = 0, seeds = s->plan.seeds;
+    double from_mean = 0, to_mean = 0;
+    bool whole = shape == EOS_TANH;
+    for (int64_t seed = 0; seed < seeds; seed++) {
+        bool all = true;
+        double last = -1;
+        for (int i = 0; i < GRID_COUNT; i++) {
+            double top = eos_run_of(s, shape, seed, eos_rate(&s->plan, GRID[i]))->top5;
+            if (whole || i == 0 || GRID[i] == to) {
+                all &= top > last;
+                last = top;
+            }
+            from_mean += i == 0 ? top / (double)seeds : 0;
+            to_mean += GRID[i] == to ? top / (double)seeds : 0;
+        }
+        more += all;
+    }
+    char *what =
+        text_of("%s: the part of the targets in the first 5 eigenvectors, rates 0.02 to %g",
+                EOS_SHAPE[shape].name, to);
+    far_status st =
+        claim(r,
+              &(claim_of){
+                  .what = what,
+                  .paper = "with larger rates the leading eigenvectors agree more with the targets",
+                  .place = "abstract",
+                  .tested = whole ? "rises along 0.02, 0.3, 0.4, 0.6, 0.8 on every seed, at "
+                                    "equal loss"
+                                  : "more at 0.6 than at 0.02 on every seed, at equal loss",
+                  .seeds = seeds,
+                  .agrees = more == seeds},
+              "on %lld of %lld seeds; in the mean from %.3f to %.3f", (long long)more,
+              (long long)seeds, from_mean, to_mean);
+    free(what);
+    return st;
+}
+
 static far_status claim_alignment(reproduction *r, const eos_study *s)
 {
     double low, high;
@@ -153,6 +194,86 @@ static far_status claim_alignment(reproduction *r, const eos_study *s)
                           .seeds = seeds,
                           .agrees = low > 0},
               "%.3f to %.3f", low, high));
+    TRY(claim_leading(r, s, EOS_TANH, 0.8));
+    TRY(claim_leading(r, s, EOS_RELU, 0.6));
+done:
+    return st;
+}
+
+/* ---- phases of the sharpness ---------------------------------------------------------------- */
+
+/* Of runs that come to the edge from below: how it rose until then, where it hovered over the last
+ * half of the time, and how much KTA changed while the sharpness rose and while it fell. */
+typedef struct phases {
+    int64_t runs, rising; /* from below, and of these without a fall on the way */
+    double low, high;     /* means over the last halves */
+    double up, down;      /* changes of KTA behind the edge, summed over runs */
+    int64_t ahead;        /* runs with more of it in falling phases */
+} phases;
+
+static void add_phases(const eos_run *run, phases *p)
+{
+    int64_t at = 1, half = 1;
+    double mean = 0, up = 0, down = 0;
+    if (run->sharpness[1] >= 1) {
+        return; /* begins beyond the edge: nothing sharpens */
+    }
+    bool rises = true;
+    for (; at < run->rows && run->sharpness[at] < 1; at++) {
+        rises &= at == 1 || run->sharpness[at] > run->sharpness[at - 1];
+    }
+    while (run->time[half] < run->time[run->rows - 1] / 2) {
+        half++;
+    }
+    for (int64_t i = half; i < run->rows; i++) {
+        mean += run->sharpness[i] / (double)(run->rows - half);
+    }
+    for (int64_t i = at + 1; i < run->rows; i++) {
+        double change = run->kta[i] - run->kta[i - 1];
+        *(run->sharpness[i] > run->sharpness[i - 1] ? &up : &down) += change;
+    }
+    p->runs++;
+    p->rising += rises && at < run->rows;
+    p->low = fmin(p->low, mean);
+    p->high = fmax(p->high, mean);
+    p->up += up;
+    p->down += down;
+    p->ahead += down > up;
+}
+
+static far_status claim_phases(reproduction *r, const eos_study *s)
+{
+    phases p = {.low = INFINITY, .high = -INFINITY};
+    far_status st;
+    for (int64_t i = 0; i < s->count; i++) {
+        const eos_run *run = &s->runs[i];
+        if (run->shape == EOS_TANH && s->plan.rate[run->rate] >= AT_EDGE) {
+            add_phases(run, &p);
+        }
+    }
+    TRY(claim(
+        r,
+        &(claim_of){
+            .what = "tanh, rates from 0.3 on that begin below the edge: phases",
+            .paper = "at the edge the largest eigenvalue swings about a value that the rate sets",
+            .place = "abstract",
+            .tested = "rises from row to row until the edge, and over the last half of "
+                      "the time rate lambda_max / 2 is 0.95 to 1.05 in the mean",
+            .seeds = s->plan.seeds,
+            .agrees = p.runs > 0 && p.rising == p.runs && p.low > 0.95 && p.high < 1.05},
+        "%lld of %lld rise without a fall, then %.3f to %.3f in the mean", (long long)p.rising,
+        (long long)p.runs, p.low, p.high));
+    TRY(claim(r,
+              &(claim_of){.what = "tanh, the same runs: where KTA grows at the edge",
+                          .paper = "while the sharpness falls",
+                          .place = UNPLACED,
+                          .tested = "more in rows of falling sharpness than in rows of rising, in "
+                                    "every run",
+                          .seeds = s->plan.seeds,
+                          .agrees = p.runs > 0 && p.ahead == p.runs && p.down > 0},
+              "in %lld of %lld; in the mean %+.3f while it falls, %+.3f while it rises",
+              (long long)p.ahead, (long long)p.runs, p.down / (double)p.runs,
+              p.up / (double)p.runs));
 done:
     return st;
 }
@@ -428,6 +549,8 @@ far_status run_edge_of_stability(reproduction *r)
         TRY(claim_edge(r, &s, shape));
     }
     TRY(claim_alignment(r, &s));
+    TRY(claim_phases(r, &s));
+    TRY(eos_linear(r, &s));
     if (!r->sabotage) { /* whose runs reach no loss to compare at */
         TRY(keep_figures(r, &s));
     }

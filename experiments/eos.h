@@ -47,6 +47,8 @@ typedef struct eos_study {
 far_status eos_train(reproduction *r, const eos_plan *plan, eos_study *out);
 void eos_free(eos_study *s);
 const eos_run *eos_run_of(const eos_study *s, int shape, int64_t seed, int rate);
+/* Two-layer linear networks on the same digits: theory beside simulation. */
+far_status eos_linear(reproduction *r, const eos_study *study);
 /* Losses to compare at: from 0.4 down to the one to stop at. */
 void eos_levels(const eos_plan *p, double levels[EOS_LEVELS]);
 /* The last row of a curve. */

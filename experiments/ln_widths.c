@@ -301,22 +301,21 @@ static far_status claim_rate(reproduction *r, const study *s, int kind, int plac
     TRY(mean_rate(r, s, kind, place, &rate));
     TRY(mean_distance(r, s, kind, place, 0, &first));
     TRY(mean_distance(r, s, kind, place, s->widths - 1, &last));
-    TRY(claim(r,
-              &(claim_of){.what = what,
-                          .paper =
-                              "infinitely wide networks, trained until convergence, are analysed "
-                              "by their tangent kernel",
-                          .place = "abstract",
-                          .tested = "falls like width^-1/2: the mean slope is within 0.15 of -1/2, "
-                                    "its 95% interval has neither 0 nor -1 in it, and every "
-                                    "network has fitted its targets to 1e-3",
-                          .seeds = s->seeds,
-                          .late = true,
-                          .agrees = all && fabs(rate.mean - RATE) < RATE_WITHIN &&
-                                    rate.mean - rate.half > -1 && rate.mean + rate.half < 0},
-              "slope %.3f +- %.3f; from %.3g to %.3g of the prediction; %lld of %lld fitted",
-              rate.mean, rate.half, first.mean, last.mean, (long long)arrived(s, kind),
-              (long long)(s->seeds * s->widths)));
+    TRY(claim(
+        r,
+        &(claim_of){.what = what,
+                    .paper = "its theory is that of infinitely wide networks, trained to the end",
+                    .place = "abstract",
+                    .tested = "falls like width^-1/2: the mean slope is within 0.15 of -1/2, "
+                              "its 95% interval has neither 0 nor -1 in it, and every "
+                              "network has fitted its targets to 1e-3",
+                    .seeds = s->seeds,
+                    .late = true,
+                    .agrees = all && fabs(rate.mean - RATE) < RATE_WITHIN &&
+                              rate.mean - rate.half > -1 && rate.mean + rate.half < 0},
+        "slope %.3f +- %.3f; from %.3g to %.3g of the prediction; %lld of %lld fitted", rate.mean,
+        rate.half, first.mean, last.mean, (long long)arrived(s, kind),
+        (long long)(s->seeds * s->widths)));
 done:
     free(what);
     return st;

@@ -292,16 +292,45 @@ static void log_decades(double low, double high, int first, int last, int most, 
     add_minor_powers(out, 1, first - 1, last, stride, low, high);
 }
 
-static void log_ticks(double low, double high, int most, far_ticks *out)
+/* Every so many-th of the ticks, so that there are at most so many, but three. */
+static void thin_ticks(far_ticks *out, int most)
+{
+    int stride = 1, kept = 0;
+    while ((out->count + stride - 1) / stride > most) {
+        stride++;
+    }
+    while ((out->count + stride - 1) / stride < 3) {
+        stride--;
+    }
+    for (int i = 0; i < out->count; i += stride) {
+        out->tick[kept++] = out->tick[i];
+    }
+    out->count = kept;
+}
+
+/* 1, 2, 5 in each decade; 1, 3 where that is too many, or else some of the former. */
+static void log_mantissas(double low, double high, int most, far_ticks *out)
 {
     static const int FINE[] = {1, 2, 5}, COARSE[] = {1, 3};
+    if (add_mantissas(out, low, high, FINE, 3) <= most) {
+        return;
+    }
+    int coarse = add_mantissas(out, low, high, COARSE, 2);
+    if (coarse < 3 || coarse > most) {
+        add_mantissas(out, low, high, FINE, 3);
+        thin_ticks(out, most);
+    }
+}
+
+static void log_ticks(double low, double high, int most, far_ticks *out)
+{
     int first = (int)ceil(log10(low) - ROUNDING), last = (int)floor(log10(high) + ROUNDING);
     if (last - first >= 2) {
         log_decades(low, high, first, last, most, out);
-    } else if (add_mantissas(out, low, high, FINE, 3) > most) {
-        add_mantissas(out, low, high, COARSE, 2);
+    } else {
+        log_mantissas(low, high, most, out);
     }
-    if (last - first < 2 && (out->count < 3 || out->count > most)) {
+    if (last - first < 2 && out->count < 3) {
         *out = (far_ticks){0};
         linear_ticks(low, high, most, out);
         return;

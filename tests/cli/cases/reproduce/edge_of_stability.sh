@@ -2,10 +2,10 @@
 data="$SOURCE_DIR/../shared/data"
 [ -d "$data/optdigits" ] || skip "no digits at ../shared/data"
 "$FARFIELD" reproduce edge-of-stability --quick --data "$data" -o out -q >claims
-[ "$(grep -c ' / agrees$' claims)" = 7 ]
+[ "$(grep -c ' / agrees$' claims)" = 14 ]
 [ "$(grep -c 'DOES NOT' claims)" = 0 ]
 [ "$(wc -l <out/eos-table.csv)" = 16 ]
-for figure in sharpness kta-by-loss alignment kta-by-rate; do
+for figure in linear sharpness kta-by-loss alignment kta-by-rate; do
     [ -s "out/eos-$figure.svg" ]
 done
 # below the edge the sharpness is that of gradient flow, and equal losses are equal

@@ -153,26 +153,32 @@ far_mat random_task_points(const random_task *t)
     return far_mat_view(t->x, t->n, t->d, FAR_F64);
 }
 
+far_status random_check_seeds(reproduction *r, int64_t seeds)
+{
+    return seeds >= 2 ? FAR_OK
+                      : fail(r, FAR_ERR_ARG,
+                             "its claims are about intervals over seeds: take --seeds 2 or more");
+}
+
 /* ---- training ------------------------------------------------------------------------------ */
 
-enum { PHASES = 3 };
+enum { HALVED_EVERY = 20 }; /* epochs: the rate */
 
-static far_status train_phases(reproduction *r, const random_run *run, far_net *net)
+static far_status train(reproduction *r, const random_run *run, far_net *net)
 {
-    far_status st = FAR_OK;
     far_mat x = random_task_points(run->task),
             y = far_mat_view(run->task->classes, x.rows, 1, FAR_F64);
-    for (int phase = 0; phase < PHASES && st == FAR_OK; phase++) {
-        far_train_opts o;
-        far_train_opts_init(&o);
-        o.loss = FAR_LOSS_CE;
-        o.lr = phase < PHASES - 1 ? run->rate : run->rate / 10;
-        o.epochs = run->epochs / PHASES;
-        o.batch = run->batch;
-        o.seed = run->seed * PHASES + (uint64_t)phase;
-        st = far_net_train(r->ctx, net, &x, &y, &o, NULL);
-    }
-    return st;
+    far_train_opts o;
+    far_train_opts_init(&o);
+    o.loss = FAR_LOSS_CE;
+    o.lr = run->rate;
+    o.schedule.kind = FAR_SCHEDULE_STEP;
+    o.schedule.factor = 0.5;
+    o.schedule.every = HALVED_EVERY;
+    o.epochs = run->epochs;
+    o.batch = run->batch;
+    o.seed = run->seed;
+    return far_net_train(r->ctx, net, &x, &y, &o, NULL);
 }
 
 static far_status score(reproduction *r, random_run *run, const far_net *net)
@@ -185,59 +191,25 @@ static far_status score(reproduction *r, random_run *run, const far_net *net)
     return st;
 }
 
-/* 4 of "dense(64) ln(groups=4) ..."; 0: there is no norm. */
-static int64_t groups_of(const char *arch)
+/* The median of H over the first points. */
+static far_status measure_bending(reproduction *r, const random_run *run, const far_net *net,
+                                  double *out)
 {
-    const char *norm = strstr(arch, " ln"), *groups = strstr(arch, "groups=");
-    return groups ? strtoll(groups + 7, NULL, 10) : norm ? 1 : 0;
-}
-
-/* What the first norm gets to see: W x + b. */
-static far_status first_layer(reproduction *r, const random_run *run, far_net *net, far_mat *out)
-{
-    far_net *dense = NULL;
-    far_net_opts o;
-    char *arch = text_of("dense(%lld)", (long long)out->cols);
     far_mat x = random_task_points(run->task);
-    far_status st;
-    x.rows = out->rows;
-    far_net_opts_init(&o);
-    o.inputs = x.cols;
-    TRY(far_net_create(r->ctx, arch, &o, &dense));
-    for (int i = 0; i < 2; i++) {
-        far_mat from = far_net_tensor(net, i).values, to = far_net_tensor(dense, i).values;
-        memcpy(to.data, from.data, (size_t)(to.rows * to.cols) * sizeof(double));
+    double *values = ROOM(run->bend_points, double);
+    far_mat h = far_mat_view(values, run->bend_points, 1, FAR_F64);
+    far_status st = FAR_OK;
+    x.rows = run->bend_points;
+    *out = NAN;
+    if (run->bend_points > 0) {
+        TRY(far_net_hessian_norm(r->ctx, net, &x, 0, &h));
+        TRY(far_quantile(r->ctx, values, run->bend_points, 0.5, out));
     }
-    TRY(far_net_eval(r->ctx, dense, &x, out));
-done:
-    far_net_destroy(dense);
-    free(arch);
-    return st;
-}
-
-static far_status measure_bending(reproduction *r, random_run *run, far_net *net)
-{
-    enum { MOST_POINTS = 500 };
-    int64_t groups = groups_of(run->arch),
-            n = run->task->n < MOST_POINTS ? run->task->n : MOST_POINTS;
-    run->bending = NAN;
-    if (groups == 0) {
-        return FAR_OK;
-    }
-    int64_t width = far_net_tensor(net, 0).values.rows;
-    double *values = ROOM(n * (width + 1), double);
-    far_mat z = far_mat_view(values, n, width, FAR_F64);
-    far_mat h = far_mat_view(values + n * width, n, 1, FAR_F64);
-    far_status st;
-    TRY(first_layer(r, run, net, &z));
-    TRY(far_ln_hessian(r->ctx, &z, groups, 0, &h));
-    TRY(far_quantile(r->ctx, h.data, n, 0.5, &run->bending));
 done:
     free(values);
     return st;
 }
 
-/* H is that of the network as it starts: its weights are of one size then, whatever the groups. */
 static far_status train_one(reproduction *r, int64_t job, void *user)
 {
     random_run *run = (random_run *)user + job;
@@ -248,8 +220,9 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     o.inputs = run->task->d;
     o.seed = run->seed;
     TRY(far_net_create(r->ctx, run->arch, &o, &net));
-    TRY(measure_bending(r, run, net));
-    TRY(train_phases(r, run, net));
+    TRY(measure_bending(r, run, net, &run->before));
+    TRY(train(r, run, net));
+    TRY(measure_bending(r, run, net, &run->after));
     TRY(score(r, run, net));
 done:
     far_net_destroy(net);
@@ -261,14 +234,43 @@ far_status random_train(reproduction *r, random_run *runs, int64_t count)
     return side_by_side(r, "networks", count, train_one, runs);
 }
 
-far_status random_mean(reproduction *r, const random_run *first, int64_t count, double *mean,
-                       double *half)
+/* The mean of accuracies over count runs, less those of others with the same seeds. */
+far_status random_mean(reproduction *r, const random_run *first, const random_run *less,
+                       int64_t count, double *mean, double *half)
 {
     double *values = ROOM(count, double);
     for (int64_t i = 0; i < count; i++) {
-        values[i] = first[i].accuracy;
+        values[i] = first[i].accuracy - (less ? less[i].accuracy : 0);
     }
     far_status st = far_mean_interval(r->ctx, values, count, mean, half);
     free(values);
+    return st;
+}
+
+far_status random_classifier(reproduction *r, const random_run *like, int64_t seeds,
+                             random_run *out)
+{
+    static const double RATES[] = {3e-2, 1e-2, 3e-3, 1e-3};
+    enum { COUNT = sizeof RATES / sizeof RATES[0] };
+    random_run *runs = ROOM(COUNT * seeds, random_run);
+    double best = -1, mean, half;
+    far_status st;
+    for (int64_t i = 0; i < COUNT * seeds; i++) {
+        runs[i] = *like;
+        runs[i].arch = "dense(10)";
+        runs[i].rate = RATES[i / seeds];
+        runs[i].seed = (uint64_t)(i % seeds);
+        runs[i].bend_points = 0;
+    }
+    TRY(random_train(r, runs, COUNT * seeds));
+    for (int i = 0; i < COUNT; i++) {
+        TRY(random_mean(r, runs + i * seeds, NULL, seeds, &mean, &half));
+        if (mean > best) {
+            best = mean;
+            memcpy(out, runs + i * seeds, (size_t)seeds * sizeof *out);
+        }
+    }
+done:
+    free(runs);
     return st;
 }

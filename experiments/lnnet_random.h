@@ -23,23 +23,33 @@ far_status random_task_open(reproduction *r, int set, int64_t n, int64_t side, r
 void random_task_free(random_task *t);
 far_mat random_task_points(const random_task *t);
 
+/* Refuses fewer than two: claims are about intervals over seeds. */
+far_status random_check_seeds(reproduction *r, int64_t seeds);
+
 /* One network to train, and what came of it. */
 typedef struct random_run {
     const random_task *task;
     const char *arch;
-    double rate; /* of Adam; a tenth of it in the last third of the epochs */
+    double rate; /* of Adam; halved every 20 epochs */
     int64_t epochs, batch;
     uint64_t seed;
+    int64_t bend_points; /* that H is measured at; 0: it is not */
     /* found: */
-    double accuracy; /* on the training points */
-    double bending;  /* the median, over points, of H of the first norm; NAN: there is none */
+    double accuracy;      /* on the training points */
+    double before, after; /* the median of H of the whole network, before and after training */
 } random_run;
 
-/* Trains them side by side. groups of the first norm are read off the text. */
+/* Trains them side by side. */
 far_status random_train(reproduction *r, random_run *runs, int64_t count);
 
-/* The mean of accuracies (or bendings) over count runs from first on, and half its 95% interval. */
-far_status random_mean(reproduction *r, const random_run *first, int64_t count, double *mean,
-                       double *half);
+/* The mean of accuracies over count runs from first on, and half its 95% interval; less (may be
+ * NULL): of the differences to these, run by run. */
+far_status random_mean(reproduction *r, const random_run *first, const random_run *less,
+                       int64_t count, double *mean, double *half);
+
+/* The best linear classifier: dense(10) at the best of four rates, otherwise trained as `like`. out
+ * has a run for each seed. */
+far_status random_classifier(reproduction *r, const random_run *like, int64_t seeds,
+                             random_run *out);
 
 #endif

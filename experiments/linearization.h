@@ -15,6 +15,7 @@ enum {
     TUNE_SUBSET_STEPS = 300
 };
 #define TUNE_ARCH "dense(32) tanh dense(32) tanh dense(32) tanh dense(1)"
+#define TUNE_CHOICE_RIDGE 10      /* of bounds on the objective of a choice of layers */
 #define TUNE_CONDITION_RIDGE 1e-4 /* of condition numbers and residuals: the paper's */
 /* A point counts as converged where the gradient of the objective has fallen to this part of what
  * it was at the start. */
@@ -38,12 +39,23 @@ typedef struct subset {
     double loss;      /* 1/(2N) sum of squares after TUNE_SUBSET_STEPS steps of descent */
     double accuracy;  /* on the tests */
     double spectrum[TUNE_ROWS];
+    double share[TUNE_ROWS]; /* of |y - f_start|^2, along the eigenvectors */
 } subset;
 
 /* Correlations of logarithms with that of the loss. */
 typedef struct relation {
     double all, with_first, without_first;
 } relation;
+
+/* What is known of K_S + K_l from K_S and the extreme eigenvalues of K_l, l not in S, over all
+ * pairs. The least of ridge regression, min |y - f|^2 + ridge |p - start|^2, is E(K) = ridge e'(K +
+ * ridge)^-1 e with e = y - f_start, and falls as K grows: E(K_S + largest of K_l) <= E(K_S + K_l)
+ * <= E(K_S). The condition number is at most that of the sums of the extremes. */
+typedef struct bounds_of_choice {
+    int64_t checked, broken;
+    double above, below, condition; /* sums over pairs of the bound over what it bounds; below: of
+                                       the latter over the former */
+} bounds_of_choice;
 
 typedef struct study {
     double pretrained; /* accuracy on the task before, on the tests */
@@ -53,6 +65,7 @@ typedef struct study {
     relation condition, residual;
     double condition_accuracy;         /* log condition and accuracy on the tests */
     int64_t weyl_checked, weyl_broken; /* eigenvalues, over all pairs of a subset and a layer */
+    bounds_of_choice choice;
     double rise; /* under the selective rule: the largest of R in a step, over R at the start */
 } study;
 

@@ -186,6 +186,12 @@ static far_train_opts descent_for(double largest, double lambda)
     return o;
 }
 
+/* Of a sabotaged run: nothing holds the network at its start. */
+static void let_go(const bench *b, far_train_opts *o)
+{
+    o->l2_to_init = b->r->sabotage ? 0 : o->l2_to_init;
+}
+
 /* |gradient of the objective| of a network that has been tuned, over that at the start. */
 static far_status slope_at(bench *b, far_net *net, double lambda, double *slope)
 {
@@ -233,6 +239,7 @@ static far_status tune(bench *b, far_view *view, double largest, double lambda, 
     far_train_opts o = descent_for(largest, lambda);
     far_train_result result;
     far_status st;
+    let_go(b, &o);
     TRY(far_net_copy(b->r->ctx, b->net, &net));
     TRY(far_net_train(b->r->ctx, net, &b->x, &b->y, &o, &result));
     TRY(slope_at(b, net, lambda, &out->slope));
@@ -284,7 +291,12 @@ static far_status rise_under(bench *b, double largest, double lambda, double *wo
     far_status st;
     o.lr = rate_for(SELECTIVE_RATE / (largest + lambda));
     o.l2_to_init = lambda;
-    o.selective = 1;
+    o.selective = !b->r->sabotage;
+    let_go(b, &o);
+    if (b->r->sabotage) { /* with momentum descent swings */
+        o.optimizer = FAR_OPTIMIZER_MOMENTUM;
+        o.momentum = 0.99;
+    }
     o.history = losses;
     TRY(far_net_copy(b->r->ctx, b->net, &net));
     TRY(far_net_train(b->r->ctx, net, &b->x, &b->y, &o, NULL));
@@ -340,6 +352,13 @@ static far_status foresee(bench *b, subset *s)
     TRY(far_view_create(b->r->ctx, &k, 0, &view));
     TRY(far_view_spectrum(b->r->ctx, view, 0, 1, &spectrum));
     memcpy(s->spectrum, spectrum.values, sizeof s->spectrum);
+    for (int64_t i = 0; i < TUNE_ROWS; i++) {
+        double part = 0;
+        for (int64_t j = 0; j < TUNE_ROWS; j++) {
+            part += spectrum.vectors[i * TUNE_ROWS + j] * (b->labels[j] - b->start[j]);
+        }
+        s->share[i] = part * part;
+    }
     TRY(far_view_condition(b->r->ctx, view, TUNE_CONDITION_RIDGE, &condition));
     TRY(far_spectral_fit(b->r->ctx, view, &ridge, &b->y, &start, NULL, &residuals, NULL));
     s->condition = condition.condition;
@@ -389,12 +408,47 @@ static far_status check_weyl(bench *b, study *s, unsigned mask, int l)
     return st;
 }
 
+/* The least of ridge regression with the kernel of the subset and more times the identity. */
+static double objective(const subset *s, double more)
+{
+    double sum = 0;
+    for (int i = 0; i < TUNE_ROWS; i++) {
+        sum +=
+            TUNE_CHOICE_RIDGE * s->share[i] / (fmax(s->spectrum[i], 0) + more + TUNE_CHOICE_RIDGE);
+    }
+    return sum;
+}
+
+static void check_choice(study *s, unsigned mask, int l)
+{
+    const subset *without = &s->subsets[mask - 1], *layer = &s->subsets[(1u << l) - 1];
+    const subset *with = &s->subsets[(mask | 1u << l) - 1];
+    bounds_of_choice *c = &s->choice;
+    double found = objective(with, 0), high = objective(without, 0);
+    double low = objective(without, layer->spectrum[0]);
+    double most = without->spectrum[0] + layer->spectrum[0] + TUNE_CONDITION_RIDGE;
+    double least = fmax(without->spectrum[TUNE_ROWS - 1], 0) +
+                   fmax(layer->spectrum[TUNE_ROWS - 1], 0) + TUNE_CONDITION_RIDGE;
+    double slack = 1 + WEYL_ROUNDING;
+    /* rounding of the least eigenvalue counts against the ridge */
+    double condition_slack = slack + WEYL_ROUNDING * with->spectrum[0] / TUNE_CONDITION_RIDGE;
+    c->checked++;
+    c->broken += !(found <= high * slack && found >= low / slack &&
+                   with->condition <= most / least * condition_slack);
+    c->above += high / found;
+    c->below += found / low;
+    c->condition += most / least / with->condition;
+}
+
 static far_status check_all_weyl(bench *b, study *s)
 {
     far_status st = FAR_OK;
     for (unsigned mask = 1; mask <= TUNE_SUBSETS && st == FAR_OK; mask++) {
         for (int l = 0; l < TUNE_LAYERS && st == FAR_OK; l++) {
-            st = mask >> l & 1 ? FAR_OK : check_weyl(b, s, mask, l);
+            if (!(mask >> l & 1)) {
+                check_choice(s, mask, l);
+                st = check_weyl(b, s, mask, l);
+            }
         }
     }
     return st;
@@ -455,6 +509,17 @@ done:
     return st;
 }
 
+/* Each subset gets the condition number of the layers that it leaves out. */
+static void swap_conditions(study *s)
+{
+    for (int i = 0; i < TUNE_SUBSETS / 2; i++) {
+        subset *one = &s->subsets[i], *other = &s->subsets[TUNE_SUBSETS - 2 - i];
+        double condition = one->condition;
+        one->condition = other->condition;
+        other->condition = condition;
+    }
+}
+
 static far_status try_subsets(bench *b, study *s)
 {
     far_status st;
@@ -463,6 +528,9 @@ static far_status try_subsets(bench *b, study *s)
         one->mask = mask;
         TRY(foresee(b, one));
         TRY(train_subset(b, one));
+    }
+    if (b->r->sabotage) {
+        swap_conditions(s);
     }
     TRY(check_all_weyl(b, s));
     TRY(relate(b, s, condition_of, &s->condition));

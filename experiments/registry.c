@@ -44,7 +44,7 @@ const experiment EXPERIMENTS[] = {
     {"lnnet-theorems", "Proposition 1, Theorem 1, layers, VC dimension, H", NONLINEARITY, NULL, 2,
      60, run_lnnet_theorems, NOT_READ, true},
     {"linearization", "Fine-tuning near its start, linearised, layer by layer",
-     "Afzal et al. 2025, arXiv 2602.08239", "optdigits", 5, 20, run_linearization, NULL, false},
+     "Afzal et al. 2025, arXiv 2602.08239", "optdigits", 5, 20, run_linearization, NULL, true},
     {"edge-of-stability", "Rates, sharpness, and alignment at equal loss",
      "Jiang et al. 2025, arXiv 2507.12837", "optdigits", 10, 60, run_edge_of_stability, NULL, true},
     {"linearized", "Eigenvectors of the kernel as tasks: network and kernel",

@@ -14,7 +14,7 @@ expect_code 2 "$FARFIELD" reproduce siren --sabotage 2>/dev/null
 [ "$(grep -c sabotage help)" = 0 ]
 data="$SOURCE_DIR/../shared/data"
 if [ -d "$data/optdigits" ]; then
-    "$FARFIELD" reproduce linearized edge-of-stability --quick --sabotage -q --data "$data" -o digits >said
+    "$FARFIELD" reproduce linearized linearization edge-of-stability --quick --sabotage -q --data "$data" -o digits >said
 fi
 if [ -f "$data/protein/CASP.csv.gz" ]; then
     "$FARFIELD" reproduce ln-table1 --quick --sabotage -q --data "$data" -o proteins >said

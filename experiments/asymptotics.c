@@ -253,12 +253,23 @@ static void sample_free(sample *s)
     free(s->matrix);
 }
 
+void law_spoil(const reproduction *r, double power, law_run *run)
+{
+    for (int64_t k = 0; k < run->count && r->sabotage; k++) {
+        run->values[k] = pow(run->values[k], power);
+        for (int target = 0; target < LAW_TARGETS; target++) {
+            run->tails[target][k] *= 2;
+        }
+    }
+}
+
 far_status law_measure(reproduction *r, const law_task *t, law_run *out)
 {
     sample s;
     far_status st;
     TRY(sample_open(r, t, &s));
     TRY(measure_kernel(r, &s.kernel, t->top, &s.targets, out));
+    law_spoil(r, 0.5, out);
 done:
     sample_free(&s);
     return st;

@@ -42,6 +42,9 @@ typedef struct law_run {
 far_status law_measure(reproduction *r, const law_task *t, law_run *out);
 void law_free(law_run *run);
 double law_loss(const law_run *run, int target, double t);
+/* Of a sabotaged run: eigenvalues to a power, as of another kernel, and tails that are not those of
+ * the targets. */
+void law_spoil(const reproduction *r, double power, law_run *run);
 /* How far that is from the loss by all eigenpairs, over times up to those of the last of them. */
 far_status law_check(reproduction *r, const law_task *t, double *worst);
 

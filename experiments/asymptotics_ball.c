@@ -300,6 +300,7 @@ far_status ball_measure(reproduction *r, const ball_size *size, law_run *out)
     double least = modes[size->degree * radii].value; /* higher degrees have none above it */
     qsort(modes, (size_t)(degrees * radii), sizeof *modes, by_value);
     spell_out(modes, degrees * radii, least, out);
+    law_spoil(r, 0.8, out);
 done:
     ball_free(&b);
     far_kernel_destroy(kernel);

@@ -18,7 +18,8 @@ static far_status circle_values(reproduction *r, bool bias, double *values)
     far_kernel *kernel = NULL;
     far_mat first = far_mat_view(x, 1, 2, FAR_F64), all = far_mat_view(x, GRID, 2, FAR_F64);
     far_mat out = far_mat_view(row, 1, GRID, FAR_F64);
-    char *arch = text_of("dense(w=%.17g, b=%d) relu dense(b=0)", sqrt(2), bias);
+    char *arch =
+        text_of("dense(w=%.17g, b=%d) relu(%d) dense(b=0)", sqrt(2), bias, r->sabotage ? 2 : 1);
     far_status st;
     for (int64_t i = 0; i < GRID; i++) {
         x[2 * i] = cos(turn * (double)i);
@@ -190,7 +191,7 @@ static far_status finite_spectrum(reproduction *r, const finite_plan *p, int64_t
         TRY(fill_finite(r, width, (uint64_t)seed, x, k));
         TRY(spectrum_of(r, k, one));
         for (int i = 0; i < SHOWN; i++) {
-            mean[i] += one[i] / (double)seeds;
+            mean[i] += (r->sabotage && width > 0 ? sqrt(one[i]) : one[i]) / (double)seeds;
         }
     }
 done:

@@ -55,7 +55,6 @@ const experiment EXPERIMENTS[] = {
     {"ella", "Linearised Laplace by few features, against exact",
      "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 8, 120, run_ella, NULL, false},
     {"loss-asymptotics", "Power laws of the loss, from spectrum and target",
-     "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics, NULL,
-     false},
+     "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics, NULL, true},
 };
 const int EXPERIMENT_COUNT = sizeof EXPERIMENTS / sizeof EXPERIMENTS[0];

@@ -68,9 +68,10 @@ static double slopes(const homogeneous *h, double angle)
 static double tangent(const homogeneous *h, int depth, double xx, double xy, double yy, bool away)
 {
     double bias = away ? 0 : BIAS_VARIANCE, unit = product(h, 0);
+    bool same = !away && xx == xy && xy == yy; /* rounding would make an angle of 1e-8 */
     double q = xx + bias, k = xy + bias, s = yy + BIAS_VARIANCE, theta = k;
     for (int i = 0; i < depth; i++) {
-        double angle = acos(fmax(-1, fmin(1, k / sqrt(q * s))));
+        double angle = same ? 0 : acos(fmax(-1, fmin(1, k / sqrt(q * s))));
         k = pow(q * s, h->p / 2) * product(h, angle) / unit + bias;
         theta = k + theta * pow(q * s, (h->p - 1) / 2) * slopes(h, angle) / unit;
         q = pow(q, h->p) + bias;

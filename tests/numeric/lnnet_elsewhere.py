@@ -2,9 +2,10 @@
 
     lnnet_elsewhere.py NET.safetensors POINTS.csv LABEL [NET POINTS LABEL ...]
 
-For each: how many rows are right in NumPy (as it multiplies matrices, with eps 0 and 1e-5), without
-fused operations in two orders of summation, with every operation rounded one unit up or down at
-random, and in PyTorch, if it is there. By hand; needs NumPy. Exits 1 if a row is wrong.
+For each: how many rows are right in NumPy (as it multiplies matrices, with eps 0 and 1e-5, and with
+the formulas that PyTorch norms by), without fused operations in two orders of summation, with every
+operation rounded one unit up or down at random, and in PyTorch, if it is there. By hand; needs NumPy.
+Exits 1 if a row is wrong.
 """
 
 import csv
@@ -48,6 +49,20 @@ def as_numpy(layers, groups, x, eps):
         z = (x @ weight.T + bias).reshape(len(x), groups, 3)
         z = (z - z.mean(-1, keepdims=True)) / np.sqrt(z.var(-1, keepdims=True) + eps)
         x = z.reshape(len(x), -1)
+    return x @ layers[-1][0].T + layers[-1][1]
+
+
+def by_welford(layers, groups, x):
+    """The norm as PyTorch has it on a CPU: running mean and squares, then x r - mean r."""
+    for weight, bias in layers[:-1]:
+        z = (x @ weight.T + bias).reshape(len(x), groups, 3)
+        mean, squares = np.zeros(z.shape[:2]), np.zeros(z.shape[:2])
+        for i in range(3):
+            off = z[:, :, i] - mean
+            mean = mean + off / (i + 1)
+            squares = squares + off * (z[:, :, i] - mean)
+        r = 1 / np.sqrt(squares / 3 + 1e-5)
+        x = (z * r[:, :, None] + (-mean * r)[:, :, None]).reshape(len(x), -1)
     return x @ layers[-1][0].T + layers[-1][1]
 
 
@@ -99,6 +114,7 @@ def check(net, points, label):
     ways = {
         "numpy": lambda: as_numpy(layers, groups, x, 0.0),
         "numpy, eps 1e-5": lambda: as_numpy(layers, groups, x, 1e-5),
+        "welford": lambda: by_welford(layers, groups, x),
         "in order": lambda: by_operation(layers, groups, x, False, plain),
         "backwards": lambda: by_operation(layers, groups, x, True, plain),
         "shaken": lambda: by_operation(layers, groups, x, False, shaken),

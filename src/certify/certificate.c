@@ -342,6 +342,15 @@ static far_status name_verdicts(far_checker checker, const json_t *outputs, far_
     return st;
 }
 
+far_status far_certificate_legible(far_ctx *ctx, const char *json)
+{
+    json_t *o = NULL;
+    far_status st = far_proof_parse(ctx, json, &o);
+    st = st == FAR_OK ? far_proof_check_format(ctx, o, FORMAT) : st;
+    json_decref(o);
+    return st;
+}
+
 far_status far_certificate_compare(far_ctx *ctx, const char *json, far_checker checker,
                                    far_certificate *own)
 {

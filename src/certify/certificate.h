@@ -51,6 +51,8 @@ typedef struct far_checker {
     /* A certificate from the beginning, to name what is wrong; NULL: own is one. */
     far_status (*certify)(void *user, const far_certify_opts *opts, far_certificate **out);
 } far_checker;
+/* Refuses a text that is no certificate, before anything is computed for it. */
+far_status far_certificate_legible(far_ctx *ctx, const char *json);
 far_status far_certificate_compare(far_ctx *ctx, const char *json, far_checker checker,
                                    far_certificate *own);
 

@@ -153,6 +153,7 @@ far_status far_model_certificate_check(far_ctx *ctx, const far_model *m, const c
     far_open open;
     far_single *singles = NULL;
     far_certificate *own = NULL;
+    FAR_TRY(far_certificate_legible(ctx, json));
     FAR_TRY(far_alloc(ctx, m->info.outputs, &singles));
     FAR_TRY(far_bounds_fill(ctx, m, singles, &open, &own));
     check k = {ctx, m, own, singles, seconds};

@@ -193,6 +193,7 @@ far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const cha
 {
     far_status st;
     check k = {.ctx = ctx, .net = net, .seconds = seconds};
+    FAR_TRY(far_certificate_legible(ctx, json));
     FAR_TRY(far_net_closed_bounds(ctx, net, &k.plan, &k.own));
     FAR_TRY(far_alloc(ctx, k.own->info.outputs, &k.stated));
     FAR_TRY(far_certificate_compare(ctx, json, (far_checker){&k, complete, certify_again}, k.own));

@@ -648,7 +648,12 @@ static void any_changed_statement_is_refused(void **state)
                  {PETS, "who", "dense relu dense ln relu dense"},
                  {LINE, "y", NO_NORM},
                  {PLANE, "z,y", NO_NORM}};
-    for (int i = 0; i < COUNT(cases); i++) {
+#ifdef __SANITIZE_ADDRESS__
+    enum { STEP = 2 }; /* every field of three of them; the optimised build takes all */
+#else
+    enum { STEP = 1 };
+#endif
+    for (int i = 0; i < COUNT(cases); i += STEP) {
         far_model *m = fit(cases[i].csv, cases[i].target, cases[i].arch);
         far_certify_opts q = quick();
         q.exceeds = 50;

@@ -145,6 +145,18 @@ static int64_t points_for(int64_t usual, int64_t sanitized)
 #endif
 }
 
+/* Sanitized, a test of every architecture takes every third, from `first` on, so that the tests
+ * together take all of them; optimised, it takes all. */
+static int arch_from(int first)
+{
+    return (int)points_for(0, first);
+}
+
+static int arch_step(void)
+{
+    return (int)points_for(1, 3);
+}
+
 /* ---- architectures of every kind ---- */
 
 typedef struct arch {
@@ -1347,7 +1359,7 @@ static void assert_diagonal_is(const far_mat *m, const far_mat *diag, const char
 static void full_matrices_are_symmetric_and_have_the_diagonal(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2 * COUNT(archs); i++) {
+    for (int i = arch_from(0); i < 2 * COUNT(archs); i += arch_step()) {
         gram g = make_gram(&archs[i / 2], i % 2 ? 61 : 37, 3, i % 2 ? FAR_F32 : FAR_F64);
         assert_symmetric(&g.nngp, g.a->text);
         assert_symmetric(&g.ntk, g.a->text);
@@ -1360,7 +1372,7 @@ static void full_matrices_are_symmetric_and_have_the_diagonal(void **state)
 static void points_against_themselves_give_the_same_matrix(void **state)
 {
     (void)state;
-    for (int i = 0; i < COUNT(archs); i++) {
+    for (int i = arch_from(1); i < COUNT(archs); i += arch_step()) {
         int64_t n = points_for(67, 37);
         gram g = make_gram(&archs[i], n, 5, FAR_F64);
         far_mat nngp = make_mat(n, n, FAR_F64), ntk = make_mat(n, n, FAR_F64);
@@ -1625,7 +1637,7 @@ static void either_output_alone_has_the_same_bits(void **state)
 {
     (void)state;
     int faults = 0;
-    for (int i = 0; i < COUNT(archs); i++) {
+    for (int i = arch_from(2); i < COUNT(archs); i += arch_step()) {
         far_kernel *k = kernel_of(archs[i].text, archs[i].param);
         faults += check_outputs_alone(k, &archs[i], FAR_F64);
         faults += check_outputs_alone(k, &archs[i], FAR_F32);
@@ -1672,7 +1684,7 @@ static void check_threads(const arch *a, far_dtype dtype)
     static const int threads[] = {2, 3, 7};
     int64_t n = points_for(587, 263); /* three tiles a side, or two */
     results one = results_with(a, 1, n, dtype);
-    for (int t = 0; t < COUNT(threads); t++) {
+    for (int t = (int)points_for(0, COUNT(threads) - 1); t < COUNT(threads); t++) {
         results many = results_with(a, threads[t], n, dtype);
         for (int i = 0; i < COUNT(one.m); i++) {
             if (!same_bits(&one.m[i], &many.m[i])) {
@@ -1707,7 +1719,7 @@ static void assert_grams_close(const gram *wide, const gram *narrow, double tol)
 static void floats_are_close_to_doubles(void **state)
 {
     (void)state;
-    for (int i = 0; i < COUNT(archs); i++) {
+    for (int i = arch_from(0); i < COUNT(archs); i += arch_step()) {
         gram wide = make_gram(&archs[i], 59, 5, FAR_F64);
         gram narrow = gram_again(&wide, FAR_F32);
         assert_grams_close(&wide, &narrow, 2e-5);
@@ -1843,7 +1855,7 @@ static void lower_instruction_sets_agree(void **state)
 {
     (void)state;
     assert_int_equal(unsetenv("FARFIELD_ISA"), 0);
-    for (int i = 0; i < COUNT(archs); i++) {
+    for (int i = arch_from(1); i < COUNT(archs); i += arch_step()) {
         gram wide = make_gram(&archs[i], points_for(73, 41), 5, FAR_F64);
         gram narrow = gram_again(&wide, FAR_F32);
         check_isa(&wide, "avx2", 1e-13);

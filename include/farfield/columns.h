@@ -103,7 +103,7 @@ typedef enum far_taken {
     FAR_TAKEN_CATEGORY = 1,
     FAR_TAKEN_DATE = 2,
     FAR_TAKEN_CONSTANT = 3,
-    FAR_TAKEN_IDENTIFIER = 4, /* another value in every row: text, or a counter of rows */
+    FAR_TAKEN_IDENTIFIER = 4, /* another value in every row: text, a counter, an id */
     FAR_TAKEN_TEXT = 5,       /* too many categories */
     FAR_TAKEN_EMPTY = 6
 } far_taken;
@@ -182,7 +182,9 @@ typedef struct far_examples far_examples;
  *   - constant, or empty, in the chosen rows;
  *   - categorical with more than 10 levels and more levels than a tenth of the chosen rows;
  *   - counters: the rows of the table, more than 10, have the whole numbers from some k on, once
- *     each, in any order (unless all are from 1500 to 2200: years), and there are other features.
+ *     each, in any order (unless all are from 1500 to 2200: years), and there are other features;
+ *   - identifiers: the rows, more than 10, have different whole numbers, the last word of the name
+ *     is id, idx, index, key, uuid, guid or identifier, and there are other features.
  * Those named in keep, or in categorical of far_frame_opts, stay; far_columns_summary tells.
  * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
  * column, and what to do); with careful and a target: fewer than 3 rows, a target or inputs that

@@ -2,9 +2,11 @@
  * what it was taken for and what was done. */
 #include "columns_learn.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { FEW = 10 }; /* so many categories, or rows, prove nothing */
 static const double FIRST_YEAR = 1500, LAST_YEAR = 2200;
@@ -104,9 +106,28 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether all rows of the table, chosen or not, have the whole numbers from some k to k + rows - 1
- * among them, once each, in any order: a counter of rows. Years are not. */
-static far_status counts_rows(const far_lesson *l, int64_t col, bool *out)
+/* Whether the last word of a name says that the column tells rows apart: "id", "customer_id",
+ * "orderID", "Row Index". */
+static bool names_rows(const char *name)
+{
+    static const char *const words[] = {"id", "idx", "index", "key", "uuid", "guid", "identifier"};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t word = strlen(words[i]);
+        const char *at = name + length - word;
+        if (length >= word && strcasecmp(at, words[i]) == 0 &&
+            (length == word || !isalpha((unsigned char)at[-1]) ||
+             (islower((unsigned char)at[-1]) && isupper((unsigned char)at[0])))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether all rows of the table, chosen or not, have whole numbers of which no two are the same: by
+ * its name an identifier, or, if they are those from some k to k + rows - 1 in any order, a counter
+ * of rows. Years are not. */
+static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
 {
     const double *column = far_frame_numbers(l->frame, col);
     int64_t rows = far_frame_rows(l->frame);
@@ -119,8 +140,9 @@ static far_status counts_rows(const far_lesson *l, int64_t col, bool *out)
         low = fmin(low, column[i]);
         high = fmax(high, column[i]);
     }
-    if (rows <= FEW || high - low != (double)(rows - 1) ||
-        (low >= FIRST_YEAR && high <= LAST_YEAR)) {
+    bool years = low >= FIRST_YEAR && high <= LAST_YEAR;
+    bool counter = high - low == (double)(rows - 1) && !years;
+    if (rows <= FEW || !(counter || names_rows(far_frame_name(l->frame, col)))) {
         return FAR_OK;
     }
     far_status st = far_alloc(l->ctx, rows, &sorted);
@@ -129,8 +151,8 @@ static far_status counts_rows(const far_lesson *l, int64_t col, bool *out)
         qsort(sorted, (size_t)rows, sizeof *sorted, by_value);
         *out = true;
     }
-    for (int64_t i = 0; *out && i < rows; i++) {
-        *out = sorted[i] == low + (double)i;
+    for (int64_t i = 1; *out && i < rows; i++) {
+        *out = sorted[i] > sorted[i - 1];
     }
     far_free(l->ctx, sorted);
     return st;
@@ -138,7 +160,7 @@ static far_status counts_rows(const far_lesson *l, int64_t col, bool *out)
 
 static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, far_taken *out)
 {
-    bool words = far_frame_kind(l->frame, col) == FAR_COLUMN_WORD, counter = false;
+    bool words = far_frame_kind(l->frame, col) == FAR_COLUMN_WORD, identifier = false;
     bool date = far_notation_is_date(l->frame->columns[col].notation);
     *out = words ? FAR_TAKEN_CATEGORY : date ? FAR_TAKEN_DATE : FAR_TAKEN_NUMBER;
     if (t->present == 0) {
@@ -148,8 +170,8 @@ static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, 
     } else if (words && t->levels > FEW && t->levels * 10 > l->count) {
         *out = t->levels == t->present ? FAR_TAKEN_IDENTIFIER : FAR_TAKEN_TEXT;
     } else if (!words && !date) {
-        far_status st = counts_rows(l, col, &counter);
-        *out = counter ? FAR_TAKEN_IDENTIFIER : *out;
+        far_status st = identifies_rows(l, col, &identifier);
+        *out = identifier ? FAR_TAKEN_IDENTIFIER : *out;
         return st;
     }
     return FAR_OK;

@@ -443,6 +443,37 @@ static void columns_that_cannot_help_are_left_out(void **state)
     free(text);
 }
 
+/* Whole numbers with gaps, different in every row (but for "twice"), in no order. */
+static void identifiers_are_known_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        bool left_out;
+    } names[] = {{"id", true},       {"ID", true},        {"customer_id", true}, {"orderID", true},
+                 {"orderId", true},  {"Row Index", true}, {"k.key", true},       {"uuid", true},
+                 {"covid", false},   {"grid", false},     {"PAID", false},       {"monkey", false},
+                 {"indexed", false}, {"identity", false}, {"amount", false},     {"i", false}};
+    for (int i = 0; i < 2 * COUNT(names); i++) {
+        char text[1024], *end = text, wanted[128];
+        bool twice = i % 2, out = names[i / 2].left_out && !twice;
+        end += sprintf(end, "%s,x,y\n", names[i / 2].name);
+        for (int r = 0; r < 23; r++) {
+            end += sprintf(end, "%d,%d,%d\n", 1000 + 31 * (twice && r == 7 ? 9 : r * 5 % 23),
+                           r * r % 11, r * r % 17);
+        }
+        far_columns *c = learn(text, learning("y"));
+        sprintf(wanted, "=y:number %c%s:%s +x:number ", out ? '-' : '+', names[i / 2].name,
+                out ? "identifier" : "number");
+        expect_summary(c, wanted);
+        far_columns_destroy(c);
+    }
+    far_columns *c = learn(
+        "id,y\n3,1\n2,4\n9,9\n4,1\n5,2\n6,3\n70,9\n8,1\n19,2\n10,3\n11,4\n12,6\n", learning("y"));
+    expect_summary(c, "=y:number +id:number "); /* all there is */
+    far_columns_destroy(c);
+}
+
 static void small_tables_keep_their_columns(void **state)
 {
     (void)state;
@@ -703,6 +734,7 @@ int main(void)
         TEST(arrays_take_the_options_too),
         TEST(a_bad_cell_is_no_category),
         TEST(columns_that_cannot_help_are_left_out),
+        TEST(identifiers_are_known_by_name),
         TEST(small_tables_keep_their_columns),
         TEST(data_that_teach_nothing_are_refused),
         TEST(whole_numbers_may_be_labels),

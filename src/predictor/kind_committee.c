@@ -262,7 +262,7 @@ static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame
     far_status st = check_options(ctx, c, o);
     if (st == FAR_OK && o->at_infinity) {
         far_predictor whole = {.ctx = ctx, .ops = &far_committee_ops, .self = (void *)self};
-        return far_predict_plain(ctx, &whole, frame, o, out);
+        return far_predict_plain(ctx, &whole, frame, o, NULL, 0, out);
     }
     for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
         far_prediction *one = NULL;

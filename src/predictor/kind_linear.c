@@ -12,6 +12,7 @@ typedef struct line {
     far_columns *columns;
     double *slopes;     /* outputs x inputs, standardised */
     double *intercepts; /* outputs, standardised */
+    double *link; /* classes: far_class_probability's; NULL: means, and older files, have none */
     double ridge;
     int64_t rows; /* fitted to; -1: unknown */
 } line;
@@ -22,6 +23,7 @@ static void destroy(void *self)
     far_columns_destroy(l->columns);
     far_free(l->ctx, l->slopes);
     far_free(l->ctx, l->intercepts);
+    far_free(l->ctx, l->link);
     far_free(l->ctx, l);
 }
 
@@ -47,12 +49,14 @@ static void describe(const void *self, far_predictor_info *out)
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
-static far_status fit_output(far_ctx *ctx, const far_examples *e, int64_t k, double *ridge, line *l)
+/* left: rows, what it misses of each without that row; NULL: unknown. */
+static far_status fit_output(far_ctx *ctx, const far_examples *e, int64_t k, double *ridge, line *l,
+                             double *left)
 {
     far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
     y.data = (double *)y.data + k;
     y.cols = 1;
-    return far_linear_solve(ctx, &x, &y, l->slopes + k * x.cols, &l->intercepts[k], ridge);
+    return far_linear_solve(ctx, &x, &y, l->slopes + k * x.cols, &l->intercepts[k], ridge, left);
 }
 
 /* The mean of the targets: nothing of the inputs. */
@@ -69,29 +73,61 @@ static void fit_mean(const far_examples *e, line *l)
     }
 }
 
+/* How scores become probabilities, by what rows were given without themselves. left: outputs x
+ * rows. */
+static far_status learn_link(far_ctx *ctx, const far_examples *e, const double *left, line *l)
+{
+    far_status st;
+    int64_t p = e->columns->info.outputs, n = e->rows, *labels = NULL;
+    const double *centre = far_output_centre(e->columns), *scale = far_output_scale(e->columns);
+    double *scores = NULL;
+    FAR_TRY(far_alloc(ctx, n, &labels));
+    FAR_TRY(far_alloc(ctx, n * p, &scores));
+    FAR_TRY(far_alloc(ctx, p + 1, &l->link));
+    for (int64_t i = 0; i < n * p; i++) {
+        scores[i] = centre[i % p] + scale[i % p] * e->y[i];
+    }
+    far_class_labels(scores, n, p, labels);
+    for (int64_t i = 0; i < n * p; i++) {
+        scores[i] -= scale[i % p] * left[i % p * n + i / p];
+    }
+    far_mat view = far_mat_view(scores, n, p, FAR_F64);
+    FAR_TRY(far_class_calibrate(ctx, &view, labels, l->link));
+done:
+    far_free(ctx, labels);
+    far_free(ctx, scores);
+    return st;
+}
+
 static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_opts *opts,
                       double ridge, line *l)
 {
     far_status st;
     far_examples *e = NULL;
+    double *left = NULL;
     FAR_TRY(far_examples_learn(ctx, frame, opts, &e));
     int64_t p = e->columns->info.outputs, d = e->columns->info.inputs;
     FAR_TRY(far_alloc(ctx, p * d, &l->slopes));
     FAR_TRY(far_alloc(ctx, p, &l->intercepts));
+    bool classes = e->columns->info.classes > 0 && e->columns->info.loss == FAR_LOSS_NONE;
+    bool links = classes && !isinf(ridge); /* means are frequencies already */
+    FAR_TRY(links ? far_alloc(ctx, p * e->rows, &left) : FAR_OK);
     l->ridge = ridge;
     if (isinf(ridge)) {
         fit_mean(e, l);
     }
     for (int64_t k = 0; !isinf(ridge) && k < p; k++) {
         double chosen = ridge;
-        FAR_TRY(fit_output(ctx, e, k, &chosen, l));
+        FAR_TRY(fit_output(ctx, e, k, &chosen, l, links ? left + k * e->rows : NULL));
         l->ridge = k == 0 ? chosen : fmax(l->ridge, chosen);
     }
+    FAR_TRY(links ? learn_link(ctx, e, left, l) : FAR_OK);
     l->rows = e->rows;
     l->columns = e->columns;
     e->columns = NULL;
 done:
     far_examples_destroy(e);
+    far_free(ctx, left);
     return st;
 }
 
@@ -169,6 +205,14 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
         }
     }
     return FAR_OK;
+}
+
+static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
+                          const far_predict_opts *o, far_prediction **out)
+{
+    const line *l = self;
+    far_predictor whole = {.ctx = ctx, .ops = &far_linear_ops, .self = (void *)self};
+    return far_predict_plain(ctx, &whole, frame, o, l->link, far_class_floor(l->rows), out);
 }
 
 /* ---- the certificate ----------------------------------------------------------------------- */
@@ -346,6 +390,9 @@ static void put(far_json_out *w, json_t *manifest, const void *self)
     int64_t p = l->columns->info.outputs, d = l->columns->info.inputs;
     far_json_put(w, manifest, "slopes", far_json_reals(w, l->slopes, p * d));
     far_json_put(w, manifest, "intercepts", far_json_reals(w, l->intercepts, p));
+    if (l->link) {
+        far_json_put(w, manifest, "link", far_json_reals(w, l->link, p + 1));
+    }
     far_json_put(w, manifest, "rows", json_integer(l->rows));
     far_json_put(w, manifest, "ridge", isfinite(l->ridge) ? json_real(l->ridge) : json_null());
 }
@@ -368,6 +415,12 @@ far_status far_linear_read(const far_parcel_in *p, void **out)
     const far_columns_info *info = &l->columns->info;
     FAR_TRY(far_json_numbers(&p->whole, "slopes", info->outputs * info->inputs, false, &l->slopes));
     FAR_TRY(far_json_numbers(&p->whole, "intercepts", info->outputs, false, &l->intercepts));
+    if (json_object_get(p->json, "link")) {
+        FAR_TRY(far_json_numbers(&p->whole, "link", info->outputs + 1, false, &l->link));
+        FAR_TRY(l->link[0] >= 0 && info->classes > 0 && info->loss == FAR_LOSS_NONE
+                    ? FAR_OK
+                    : far_json_fail(&p->whole, "\"link\" is not one of classes"));
+    }
     FAR_TRY(far_json_count(&p->whole, "rows", &l->rows));
     FAR_TRY(far_json_number(&p->whole, "ridge", &l->ridge));
 done:
@@ -380,7 +433,8 @@ done:
 
 static void share(const void *self, const double *scores, double *out)
 {
-    far_scores_share(NULL, 0, scores, columns(self)->info.outputs, out);
+    const line *l = self;
+    far_scores_share(l->link, far_class_floor(l->rows), scores, l->columns->info.outputs, out);
 }
 
 const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
@@ -390,7 +444,7 @@ const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
                                           columns,
                                           eval,
                                           limit,
-                                          NULL,
+                                          predict,
                                           certify,
                                           NULL,
                                           check,

@@ -173,7 +173,8 @@ static void join_orders(const double *orders, far_prediction *p)
 }
 
 static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far_mat *z,
-                                 bool directions, far_prediction *out)
+                                 bool directions, const double *link, double floor,
+                                 far_prediction *out)
 {
     far_status st;
     double *orders = NULL;
@@ -188,7 +189,7 @@ static far_status predict_points(far_ctx *ctx, const far_predictor *p, const far
         join_orders(orders, out);
     }
     if (far_predictor_columns(p)->info.classes > 0) {
-        FAR_TRY(far_prediction_scores(out, NULL, 0));
+        FAR_TRY(far_prediction_scores(out, link, floor));
     }
 done:
     far_free(ctx, orders);
@@ -196,7 +197,8 @@ done:
 }
 
 far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
-                             const far_predict_opts *o, far_prediction **out)
+                             const far_predict_opts *o, const double *link, double floor,
+                             far_prediction **out)
 {
     far_status st;
     const far_columns *c = far_predictor_columns(p);
@@ -209,7 +211,7 @@ far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_fra
     FAR_TRY(far_prediction_create(ctx, rows, c->info.outputs, &made));
     FAR_TRY(far_columns_apply(ctx, c, frame, index, rows, o->at_infinity, z));
     far_mat points = far_mat_view(z, rows, c->info.inputs, FAR_F64);
-    FAR_TRY(predict_points(ctx, p, &points, o->at_infinity, made));
+    FAR_TRY(predict_points(ctx, p, &points, o->at_infinity, link, floor, made));
     *out = made;
     made = NULL;
 done:
@@ -228,7 +230,7 @@ far_status far_predictor_predict(far_ctx *ctx, const far_predictor *p, const far
     }
     *out = NULL;
     return p->ops->predict ? p->ops->predict(ctx, p->self, frame, opts, out)
-                           : far_predict_plain(ctx, p, frame, opts, out);
+                           : far_predict_plain(ctx, p, frame, opts, NULL, 0, out);
 }
 
 /* ---- certificates -------------------------------------------------------------------------- */

@@ -57,9 +57,11 @@ far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data
 far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,
                                       double seconds);
 
-/* Rows of a table by eval or limit: what a kind without a way of its own does. */
+/* Rows of a table by eval or limit: what a kind without a way of its own does. link, floor: of
+ * far_prediction_scores. */
 far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_frame *frame,
-                             const far_predict_opts *o, far_prediction **out);
+                             const far_predict_opts *o, const double *link, double floor,
+                             far_prediction **out);
 
 /* The members of a committee; none of other kinds. */
 far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *count);

@@ -20,9 +20,10 @@ far_status far_linear_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, 
  * refused, with its own words. */
 far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, const far_mat *xt,
                                int64_t rounds, uint64_t seed, far_mat *out);
-/* The linear fit itself: f(x) = intercept + slopes . x. */
+/* The linear fit itself: f(x) = intercept + slopes . x. left (n; may be NULL): what it misses of
+ * each y where that row is left out. */
 far_status far_linear_solve(far_ctx *ctx, const far_mat *x, const far_mat *y, double *slopes,
-                            double *intercept, double *ridge);
+                            double *intercept, double *ridge, double *left);
 
 /* Boosted trees that stay. */
 typedef struct far_booster far_booster;

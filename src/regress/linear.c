@@ -184,6 +184,8 @@ typedef struct linear {
     double *leverages; /* k x RIDGES: 1 / (n (s_j + r)) */
     double *errors;    /* a block of rows each: RIDGES sums of squares */
     double *slopes;    /* k: the fit of a row z is z . slopes */
+    int64_t chosen;    /* the ridge whose errors are wanted row by row, */
+    double *left;      /* n, standardised; NULL: none is */
 } linear;
 
 static void linear_clear(far_ctx *ctx, linear *l)
@@ -337,6 +339,9 @@ static void add_errors(const linear *l, int64_t i, const double *fits, const dou
         double left = 1 - 1 / (double)l->n - leverages[r];
         double e = (t - fits[r]) / fmax(left, DBL_EPSILON); /* one row: 0 / epsilon */
         errors[r] += e * e;
+        if (l->left && r == l->chosen) {
+            l->left[i] = e;
+        }
     }
 }
 
@@ -384,17 +389,22 @@ static int64_t best_ridge(const linear *l)
     return best;
 }
 
-static far_status choose(far_ctx *ctx, linear *l, int64_t *best)
+static far_status find_errors(far_ctx *ctx, linear *l)
 {
-    far_status st;
-    FAR_TRY(far_alloc(ctx, (l->n + SIDE - 1) / SIDE * RIDGES, &l->errors));
     far_gram_job job = {.tile = errors_tile,
                         .source = l,
                         .rows = l->n,
                         .cols = 1,
                         .side = SIDE,
                         .scratch = row_scratch(l)};
-    FAR_TRY(far_gram_fill(ctx, &job));
+    return far_gram_fill(ctx, &job);
+}
+
+static far_status choose(far_ctx *ctx, linear *l, int64_t *best)
+{
+    far_status st;
+    FAR_TRY(far_alloc(ctx, (l->n + SIDE - 1) / SIDE * RIDGES, &l->errors));
+    FAR_TRY(find_errors(ctx, l));
     *best = best_ridge(l);
 done:
     return st;
@@ -463,7 +473,21 @@ static void raw_line(const linear *l, int64_t cols, double *slopes, double *inte
     }
 }
 
-static far_status solve(far_ctx *ctx, linear *l, double *ridge)
+/* The errors of all rows, each without itself, with the ridge that was chosen; in units of y. */
+static far_status leave_out(far_ctx *ctx, linear *l, int64_t ridge, double *out)
+{
+    const column *t = target(l);
+    double unit = t->scale > 0 ? 1 / (t->scale * t->unit) : 0;
+    l->chosen = ridge;
+    l->left = out;
+    far_status st = find_errors(ctx, l);
+    for (int64_t i = 0; st == FAR_OK && i < l->n; i++) {
+        out[i] *= unit;
+    }
+    return st;
+}
+
+static far_status solve(far_ctx *ctx, linear *l, double *ridge, double *left)
 {
     far_status st;
     int64_t best = 0;
@@ -474,15 +498,16 @@ static far_status solve(far_ctx *ctx, linear *l, double *ridge)
     FAR_TRY(choose(ctx, l, &best));
     FAR_TRY(take_slopes(ctx, l, best));
     *ridge = ridge_at(best);
+    FAR_TRY(left ? leave_out(ctx, l, best, left) : FAR_OK);
 done:
     return st;
 }
 
 far_status far_linear_solve(far_ctx *ctx, const far_mat *x, const far_mat *y, double *slopes,
-                            double *intercept, double *ridge)
+                            double *intercept, double *ridge, double *left)
 {
     linear l = {.x = x, .y = y, .n = x->rows};
-    far_status st = solve(ctx, &l, ridge);
+    far_status st = solve(ctx, &l, ridge, left);
     if (st == FAR_OK) {
         raw_line(&l, x->cols, slopes, intercept);
     }
@@ -498,7 +523,7 @@ far_status far_linear_predict(far_ctx *ctx, const far_mat *x, const far_mat *y, 
     linear l = {.x = x, .y = y};
     FAR_TRY(far_baseline_check(ctx, x, y, xt, out));
     l.n = x->rows;
-    FAR_TRY(solve(ctx, &l, &chosen));
+    FAR_TRY(solve(ctx, &l, &chosen, NULL));
     FAR_TRY(predict(ctx, &l, xt, out));
     if (ridge) {
         *ridge = chosen;

@@ -116,6 +116,20 @@ static void finish_numbers(const job *j, const double *value, const double *orde
     }
 }
 
+/* Where a logit leaves the others so far behind that a double holds nothing else: a probability is
+ * not 0 or 1 all the same. Limits may be. */
+static void leave_a_doubt(double *p, int64_t count)
+{
+    const double least = 1e-15;
+    bool certain = false;
+    for (int64_t k = 0; k < count; k++) {
+        certain = certain || p[k] < least;
+    }
+    for (int64_t k = 0; certain && k < count; k++) {
+        p[k] = (1 - (double)count * least) * p[k] + least;
+    }
+}
+
 static bool has_logits(const far_columns *c)
 {
     return c->info.loss == FAR_LOSS_CE || c->info.loss == FAR_LOSS_BCE;
@@ -132,6 +146,10 @@ static void share(const far_columns *c, const double *order, const double *value
         for (int64_t k = 0; k < c->info.outputs; k++) {
             out[k] = sigmoid_at(order, value, k);
         }
+        return;
+    }
+    if (!order) {
+        leave_a_doubt(out, far_columns_predicted(c));
     }
 }
 

@@ -235,6 +235,21 @@ static void the_ridge_is_the_best_of_really_leaving_out(void **state)
     assert_true(seen[0] < seen[1] && seen[1] < seen[2] && seen[4] < seen[0]);
 }
 
+static void what_is_left_is_that_of_really_leaving_out(void **state)
+{
+    (void)state;
+    problem p = problem_new(31, 3, 1, 0.5);
+    double slopes[3], intercept, ridge, left[31];
+    slow_model s;
+    slow_standardise(&p, &s);
+    must(far_linear_solve(ctx, &p.x, &p.y, slopes, &intercept, &ridge, left));
+    for (int64_t i = 0; i < p.n; i++) {
+        slow_fit(&p, &s, ridge, i);
+        assert_near(left[i], *at(&p.y, i, 0) - slow_predict(&s, &p.x, i), 1e-10);
+    }
+    problem_free(&p);
+}
+
 static void a_linear_truth_is_found(void **state)
 {
     (void)state;
@@ -793,6 +808,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_ridge_is_the_best_of_really_leaving_out),
+        TEST(what_is_left_is_that_of_really_leaving_out),
         TEST(a_linear_truth_is_found),
         TEST(units_and_origins_change_nothing),
         TEST(huge_and_tiny_targets_are_targets),

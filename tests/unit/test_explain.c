@@ -275,6 +275,44 @@ static void classes_count_by_accuracy(void **state)
     }
 }
 
+/* Also where scores run away, and of a file that is read again. */
+static void probabilities_are_never_0_or_1(void **state)
+{
+    (void)state;
+    static const int cases[][2] = {{3, 0}, {3, 1}, {3, 2}, {3, 3}, {2, 0}, {2, 2}, {2, 4}};
+    far_frame *far_away = table_of("u,v\n0.3,0.1\n1e3,-1e3\n-1e7,1e3\n5e9,2e9\n");
+    for (int k = 0; k < COUNT(cases); k++) {
+        far_frame *frame = sorts_table(cases[k][0]);
+        far_predictor *p = classifier(frame, cases[k][1]), *again;
+        far_prediction *told, *same;
+        far_predict_opts o;
+        int64_t size;
+        char *bytes = bytes_of(p, &size);
+        far_predict_opts_init(&o);
+        must(far_predictor_predict(ctx, p, far_away, &o, &told));
+        must(far_predictor_parse(ctx, "again", bytes, size, true, NULL, &again));
+        must(far_predictor_predict(ctx, again, far_away, &o, &same));
+        far_mat q = told->probability.data ? told->probability : told->mean;
+        far_mat r = same->probability.data ? same->probability : same->mean;
+        for (int64_t i = 0; i < q.rows; i++) {
+            const double *one = far_mat_row(&q, i), *other = far_mat_row(&r, i);
+            double sum = 0;
+            for (int64_t c = 0; c < q.cols; c++) {
+                assert_true(one[c] > 0 && one[c] < 1 && one[c] == other[c]);
+                sum += one[c];
+            }
+            assert_near(sum, 1, 1e-14);
+        }
+        free(bytes);
+        far_prediction_destroy(told);
+        far_prediction_destroy(same);
+        far_predictor_destroy(p);
+        far_predictor_destroy(again);
+        far_frame_destroy(frame);
+    }
+    far_frame_destroy(far_away);
+}
+
 /* ---- columns without names, outputs that do not vary --------------------------------------- */
 
 static far_predictor *unnamed_net(int64_t outputs)
@@ -460,6 +498,7 @@ int main(void)
         TEST(categories_move_as_one),
         TEST(nearest_rows_are_in_order),
         TEST(classes_count_by_accuracy),
+        TEST(probabilities_are_never_0_or_1),
         TEST(inputs_without_names_are_features),
         TEST(outputs_that_do_not_vary_do_not_count),
         TEST(bad_questions_are_refused),

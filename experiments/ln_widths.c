@@ -79,8 +79,9 @@ static char *kind_text(int kind, int64_t width)
 /* weights = Theta(points, rows) Theta(rows, rows)^-1, by far_system. */
 static far_status solve_weights(reproduction *r, const double *theta, limit_of *out)
 {
-    double k[ROWS * ROWS], b[ROWS * POINTS], w[ROWS * POINTS];
-    far_mat km = far_mat_view(k, ROWS, ROWS, FAR_F64), bm = far_mat_view(b, ROWS, POINTS, FAR_F64);
+    double k[ROWS * ROWS], w[ROWS * POINTS];
+    far_mat km = far_mat_view(k, ROWS, ROWS, FAR_F64);
+    far_mat bm = far_mat_view((double *)theta, ROWS, POINTS, FAR_F64);
     far_mat wm = far_mat_view(w, ROWS, POINTS, FAR_F64);
     far_symmetric a = far_symmetric_of(&km);
     far_system *system = NULL;
@@ -88,9 +89,6 @@ static far_status solve_weights(reproduction *r, const double *theta, limit_of *
     out->largest = 0;
     for (int i = 0; i < ROWS; i++) {
         double sum = 0;
-        for (int j = 0; j < POINTS; j++) {
-            b[i * POINTS + j] = theta[i * POINTS + j];
-        }
         for (int j = 0; j < ROWS; j++) {
             k[i * ROWS + j] = theta[i * POINTS + j];
             sum += fabs(theta[i * POINTS + j]);

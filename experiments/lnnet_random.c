@@ -250,7 +250,7 @@ far_status random_mean(reproduction *r, const random_run *first, const random_ru
 far_status random_classifier(reproduction *r, const random_run *like, int64_t seeds,
                              random_run *out)
 {
-    static const double RATES[] = {3e-2, 1e-2, 3e-3, 1e-3};
+    static const double RATES[] = {1e-1, 3e-2, 1e-2, 3e-3, 1e-3};
     enum { COUNT = sizeof RATES / sizeof RATES[0] };
     random_run *runs = ROOM(COUNT * seeds, random_run);
     double best = -1, mean, half;
@@ -260,6 +260,7 @@ far_status random_classifier(reproduction *r, const random_run *like, int64_t se
         runs[i].arch = "dense(10)";
         runs[i].rate = RATES[i / seeds];
         runs[i].seed = (uint64_t)(i % seeds);
+        runs[i].epochs = 2 * like->epochs;
         runs[i].bend_points = 0;
     }
     TRY(random_train(r, runs, COUNT * seeds));

@@ -47,8 +47,8 @@ far_status random_train(reproduction *r, random_run *runs, int64_t count);
 far_status random_mean(reproduction *r, const random_run *first, const random_run *less,
                        int64_t count, double *mean, double *half);
 
-/* The best linear classifier: dense(10) at the best of four rates, otherwise trained as `like`. out
- * has a run for each seed. */
+/* The best linear classifier: dense(10) at the best of five rates, trained as `like` with twice the
+ * epochs. out has a run for each seed. */
 far_status random_classifier(reproduction *r, const random_run *like, int64_t seeds,
                              random_run *out);
 

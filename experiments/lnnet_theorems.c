@@ -361,7 +361,7 @@ done:
 
 /* ---- how much a norm bends ----------------------------------------------------------------- */
 
-enum { ROWS = 200, WIDTHS = 4, MOST_GROUPS = 8 };
+enum { ROWS = 200, WIDTHS = 4, MOST_GROUPS = 12 };
 
 /* The closed form against second derivatives of the network `ln`, relative, the worst row.
  * Sabotaged: the network is a linear one. */

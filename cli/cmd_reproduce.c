@@ -375,9 +375,6 @@ static int check_usage(const command_line *line, const reproduce_args *a)
         if (!find_experiment(line->operands[i])) {
             return unknown_experiment(line->operands[i]);
         }
-        if (a->sabotage && !find_experiment(line->operands[i])->breakable) {
-            return usage_error(VERB, "%s has no --sabotage yet", line->operands[i]);
-        }
     }
     return OPTIONS_OK;
 }

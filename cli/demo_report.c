@@ -201,6 +201,20 @@ static void put_terminal(far_result *r, const demo *d)
 
 /* ---- pictures ------------------------------------------------------------------------------ */
 
+/* The rows that models learn from, by their first input. */
+static void put_measurements(demo *d)
+{
+    double x[DEMO_TRAIN];
+    const demo_set *s = &d->sets[DEMO_COFFEE];
+    far_mark_opts mark = report_mark("measured, of other cups", FAR_COLOUR_INK);
+    for (int64_t i = 0; i < s->train_count; i++) {
+        x[i] = s->train_x[i * s->input_count];
+    }
+    mark.width = 3;
+    mark.opacity = 0.25;
+    report_points(&d->report, mark, x, s->train_y, s->train_count);
+}
+
 /* Every model along points from start on. */
 static void put_lines(demo *d, int set, int64_t start, int64_t count)
 {
@@ -234,7 +248,14 @@ static far_figure_opts cup_axes(void)
 static void put_cup(demo *d, far_figure_opts o, int64_t start, int64_t count, const char *name,
                     const char *caption)
 {
+    char note[80];
+    snprintf(note, sizeof note, "Shaded: the range over %lld trained networks of width 128.",
+             (long long)d->args.seeds);
+    o.note = d->args.seeds > 1 ? note : NULL;
     report_draw(&d->report, &o);
+    if (start == demo_curve(&d->sets[DEMO_COFFEE])) {
+        put_measurements(d);
+    }
     put_lines(d, DEMO_COFFEE, start, count);
     report_rule(&d->report, FAR_VERTICAL, 60, "data end here");
     report_figure_files(&d->report, name);
@@ -254,7 +275,9 @@ static void put_coffee(demo *d)
             "C, with a time constant of 30 minutes. In the first hour all but the straight "
             "line agree with the truth. Beyond it, models without a norm go on downwards, "
             "below freezing; with one layer norm they come to rest. Solid: infinite width; "
-            "dashed: width 128, mean over seeds, with their range shaded.");
+            "dashed: width 128, mean over seeds, with their range shaded. Dots: the 400 rows "
+            "that all models learn from, each of a cup of its own, at other starts and in other "
+            "rooms.");
 }
 
 static void put_far(demo *d)

@@ -230,17 +230,15 @@ static bool applies(const laplace_job *j, const score *s)
 
 static void tell_table(far_result *r, const laplace_job *j)
 {
-    char about[256];
-    far_result_column columns[FORMS + 2] = {{NULL, "", NULL}};
+    far_result_column columns[FORMS + 1] = {{NULL, "score", NULL}};
     int64_t cols = 1;
-    snprintf(about, sizeof about, "%lld %s rows of %.200s", (long long)j->scored->x.rows,
-             role_of(j), j->scored->name);
+    far_result_say(r, "scored", "%lld %s rows of %s", (long long)j->scored->x.rows, role_of(j),
+                   j->scored->name);
     for (int f = 0; f < FORMS; f++) {
         if (j->forms[f].computed) {
             columns[cols++] = (far_result_column){NULL, form_name(j, (form)f), "%10.5g"};
         }
     }
-    columns[cols++] = (far_result_column){NULL, about, NULL};
     far_result_table(r, NULL, "Scores of the predictive distributions.", columns, cols);
     for (int i = 0; i < SCORE_COUNT; i++) {
         if (!applies(j, &SCORES[i])) {
@@ -253,7 +251,6 @@ static void tell_table(far_result *r, const laplace_job *j)
                 far_result_cell(r, SCORES[i].pick(j, &j->forms[f]));
             }
         }
-        far_result_cell_text(r, "%s", "");
     }
 }
 
@@ -280,20 +277,19 @@ static void add_spread(far_result *r, const rows *of, const spread_of *s)
     far_result_cell(r, s->low);
     far_result_cell(r, s->median);
     far_result_cell(r, s->high);
-    far_result_cell_text(r, "%s", "");
 }
 
 static void tell_spreads(far_result *r, const laplace_job *j)
 {
-    const char *what = laplace_classifies(j) ? "sd of the logits"
-                       : *unit_of(j)         ? "sd, standardised"
-                                             : "sd";
+    const char *what = laplace_classifies(j) ? "sd of the logits, over rows"
+                       : *unit_of(j)         ? "sd, standardised, over rows"
+                                             : "sd, over rows";
     const far_result_column columns[] = {{NULL, what, NULL},
                                          {NULL, "5%", "%10.4g"},
                                          {NULL, "median", "%10.4g"},
-                                         {NULL, "95%", "%10.4g"},
-                                         {NULL, "over rows", NULL}};
-    far_result_table(r, NULL, "Standard deviations of the outputs.", columns, 5);
+                                         {NULL, "95%", "%10.4g"}};
+    far_result_table(r, NULL, "Standard deviations of the outputs, quantiles over the rows.",
+                     columns, 4);
     add_spread(r, j->scored, &j->spread_in);
     if (j->ood.name) {
         add_spread(r, &j->ood, &j->spread_out);

@@ -44,6 +44,40 @@ void ella_digits_close(ella_digits *d);
 far_status ella_study_digits(reproduction *r, const digits *train, const digits *test,
                              double *prior);
 
+/* ---- ella_methods.c ---- */
+
+/* Others beside ELLA, and ELLA with few features and with many. */
+enum {
+    ELLA_METHOD_DIAGONAL,
+    ELLA_METHOD_KFAC,
+    ELLA_METHOD_LAST,
+    ELLA_METHOD_FEW,
+    ELLA_METHOD_MANY,
+    ELLA_METHODS
+};
+enum { ELLA_ERRORS = 2 };
+extern const char *const ELLA_METHOD_NAMES[ELLA_METHODS];
+
+/* A network and the digits of a seed; labels: of those that choose, then of those that score. */
+typedef struct ella_method_rows {
+    const far_net *net;
+    far_mat train, choose, score;
+    const int64_t *labels;
+    far_probability_opts rule;
+    uint64_t seed;
+} ella_method_rows;
+
+typedef struct ella_method {
+    far_class_score score; /* not of ELLA */
+    double prior;
+    double error[ELLA_ERRORS]; /* of the covariance, at the prior of ELLA and at 100 times it */
+} ella_method;
+
+far_status ella_methods_of(reproduction *r, const ella_plan *p, const ella_method_rows *m,
+                           double prior, ella_method out[ELLA_METHODS]);
+/* seeds x ELLA_METHODS of them; map: the NLL of the networks as they are. */
+far_status ella_report_methods(reproduction *r, const ella_method *all, int64_t seeds, double map);
+
 /* ---- ella_toy.c ---- */
 
 far_status ella_study_toy(reproduction *r);

@@ -51,7 +51,6 @@ struct experiment {
     double quick_seconds, seconds; /* on two cores */
     far_status (*run)(reproduction *r);
     const char *note; /* what the page must say of the paper, or NULL */
-    bool breakable;   /* asks r->sabotage where its mechanism is */
 };
 
 extern const experiment EXPERIMENTS[];

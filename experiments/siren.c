@@ -47,7 +47,7 @@ static far_status measure_starts(reproduction *r, siren_study *s)
 {
     siren_image image;
     int64_t count = STARTS * FREQUENCIES * s->seeds;
-    far_status st = siren_image_open(r, s->start_side, &image);
+    far_status st = siren_image_open(r, s->start_side, false, &image);
     start_jobs jobs = {s, &image};
     s->curves = ROOM(count, siren_curve);
     st = st == FAR_OK ? side_by_side(r, "starts", count, measure_start, &jobs) : st;
@@ -122,7 +122,7 @@ far_status run_siren(reproduction *r)
                      .steps = epochs_of(r, 1200, 1600),
                      .start_side = 48};
     far_status st;
-    TRY(siren_image_open(r, r->quick ? 32 : 48, &s.image));
+    TRY(siren_image_open(r, r->quick ? 32 : 48, false, &s.image));
     TRY(measure_starts(r, &s));
     plan_runs(&s);
     TRY(side_by_side(r, "training", s.run_count, follow_run, &s));

@@ -21,9 +21,26 @@ typedef struct siren_image {
     far_mat x, grey; /* side^2 x 2, and x 1; ours */
     bool photograph; /* not drawn by us */
 } siren_image;
-/* images/camera.png of the data, or one that is drawn: shapes with edges, and textures. */
-far_status siren_image_open(reproduction *r, int64_t side, siren_image *out);
+/* images/camera.png of the data, or (also if drawn) one that is drawn: shapes with edges, and
+ * textures. */
+far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_image *out);
 void siren_image_close(siren_image *image);
+
+/* ---- waves: siren_waves.c ---- */
+
+enum { SIREN_SHELLS = 96 }; /* of wavenumbers; the last takes all beyond */
+
+/* The residual, the picture less what the network says of it. */
+typedef struct siren_wave {
+    double loss, mean;
+    double length;              /* of the mean wavenumber */
+    double power[SIREN_SHELLS]; /* by wavelength; their sum is the mean of its square */
+} siren_wave;
+void siren_wave_of(const siren_image *image, const double *values, siren_wave *out);
+/* The wavelength of a shell, from 1 on. */
+double siren_shell_length(const siren_image *image, int64_t shell);
+/* The power of what is longer, but for the mean. */
+double siren_long_power(const siren_image *image, const siren_wave *w, double length);
 
 /* ---- one network ---- */
 
@@ -47,12 +64,14 @@ enum {
     COLS
 };
 
-/* A network that is followed. Set the first four; siren_run_clear frees. */
+/* A network that is followed. Set the first five; siren_run_clear frees. */
 typedef struct siren_run {
     int start, frequency;
     uint64_t seed;
     bool snapshots; /* keep the parameters at every moment */
+    bool bare;      /* measure no kernel but that of the start, for xi */
     double *table;  /* moments x COLS */
+    siren_wave *waves;
     int64_t moments;
     double **parameters; /* of room moments; NULL: none */
     int64_t room;
@@ -108,5 +127,11 @@ const siren_run *siren_run_at(const siren_study *s, int start, int frequency, in
 /* Where the loss falls fastest in log t: its step, and the moment nearest to it. */
 far_status siren_peak(reproduction *r, const siren_run *run, double *step, int64_t *moment);
 far_status siren_report(reproduction *r, const siren_study *s);
+/* A picture of one number a point. */
+far_status siren_draw_map(reproduction *r, const siren_image *image, const double *map,
+                          const char *title, const char *label, bool sequential, far_figure **out);
+/* Of the residual: siren_waves.c. */
+far_status siren_report_waves(reproduction *r, const siren_study *s);
+far_status siren_study_pictures(reproduction *r, int64_t steps);
 
 #endif

@@ -511,8 +511,8 @@ enum { MAP_VALUES, MAP_LENGTH, MAP_FIRST, MAP_REACH, MAPS };
 enum { AT_START, AT_PEAK, AT_END, TIMES };
 
 /* The rows of a picture go down, those of a figure up. */
-static far_status draw_map(reproduction *r, const siren_image *image, const double *map,
-                           const char *title, const char *label, bool sequential, far_figure **out)
+far_status siren_draw_map(reproduction *r, const siren_image *image, const double *map,
+                          const char *title, const char *label, bool sequential, far_figure **out)
 {
     int64_t side = image->side;
     double edge = 1 + 1 / (double)(side - 1), *cells = ROOM(side * side, double);
@@ -545,8 +545,8 @@ static far_status draw_time(reproduction *r, const siren_study *s, int time, con
         const char *title = i > MAP_VALUES && time > AT_START     ? NULL
                             : time == AT_START && i == MAP_VALUES ? "the picture"
                                                                   : TITLES[i];
-        st = draw_map(r, &s->image, maps[i], title, i == 0 ? label : NULL, i != MAP_FIRST,
-                      &figures[time * MAPS + i]);
+        st = siren_draw_map(r, &s->image, maps[i], title, i == 0 ? label : NULL, i != MAP_FIRST,
+                            &figures[time * MAPS + i]);
     }
     return st;
 }
@@ -713,6 +713,8 @@ far_status siren_report(reproduction *r, const siren_study *s)
     TRY(keep_heading(r, "Over time"));
     TRY(keep_times(r, s));
     TRY(keep_changes(r, s));
+    TRY(siren_report_waves(r, s));
+    TRY(r->quick ? FAR_OK : siren_study_pictures(r, s->steps));
     TRY(keep_heading(r, "Over the picture"));
     TRY(keep_maps(r, s));
     TRY(keep_heading(r, "Over distance"));

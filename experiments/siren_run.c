@@ -32,14 +32,14 @@ static void shrink_biases(far_net *net, double w0)
 far_status siren_net(reproduction *r, int start, int frequency, uint64_t seed, far_net **out)
 {
     far_net_opts opts;
-    double w0 = SIREN_W0[frequency];
+    double w0 = r->sabotage ? 90 : SIREN_W0[frequency]; /* sabotaged: one for all */
     char *arch = text_of("[dense(%d) sin(w0=%g)]x%d dense(1)", SIREN_WIDTH, w0, SIREN_LAYERS - 1);
     far_net_opts_init(&opts);
     opts.inputs = 2;
     opts.init = FAR_INIT_SIREN;
     opts.seed = seed;
     far_status st = far_net_create(r->ctx, arch, &opts, out);
-    if (st == FAR_OK && start == SMALL) {
+    if (st == FAR_OK && (start == SMALL) != r->sabotage) {
         shrink_biases(*out, w0);
     }
     free(arch);
@@ -50,9 +50,11 @@ far_status siren_net(reproduction *r, int start, int frequency, uint64_t seed, f
 
 typedef struct follower {
     far_track *track;
+    const siren_image *image;
     siren_run *run;
     int64_t steps, moments;
     double *places; /* of the moments: steps */
+    int64_t kept;   /* moments so far */
 } follower;
 
 static bool is_moment(const follower *f, int64_t step)
@@ -79,7 +81,7 @@ static void spread_moments(follower *f)
 static far_status keep_parameters(far_ctx *ctx, follower *f, const far_net *net)
 {
     far_net *copy = NULL;
-    double **place = &f->run->parameters[far_track_describe(f->track).rows.rows - 1];
+    double **place = &f->run->parameters[f->kept];
     far_status st = far_net_copy(ctx, net, &copy);
     if (st == FAR_OK) {
         far_mat p = far_net_parameters(copy);
@@ -90,14 +92,33 @@ static far_status keep_parameters(far_ctx *ctx, follower *f, const far_net *net)
     return st;
 }
 
+static far_status keep_wave(far_ctx *ctx, follower *f, const far_net *net)
+{
+    int64_t n = f->image->x.rows;
+    far_mat values = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
+    far_status st = far_net_eval(ctx, net, &f->image->x, &values);
+    if (st == FAR_OK) {
+        siren_wave_of(f->image, values.data, &f->run->waves[f->kept]);
+    }
+    free(values.data);
+    return st;
+}
+
 static far_status watch(far_ctx *ctx, void *user, const far_train_moment *moment)
 {
     follower *f = user;
     if (moment->kind != FAR_MOMENT_STEP || !is_moment(f, moment->step)) {
         return FAR_OK;
     }
-    far_status st = far_track_callback(ctx, &f->track, moment);
-    return st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
+    far_status st = f->track ? far_track_callback(ctx, &f->track, moment) : FAR_OK;
+    st = st == FAR_OK ? keep_wave(ctx, f, moment->net) : st;
+    st = st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
+    if (!f->track) {
+        f->run->table[f->kept * COLS + COL_STEP] = (double)moment->step;
+        f->run->table[f->kept * COLS + COL_LOSS] = f->run->waves[f->kept].loss;
+    }
+    f->kept++;
+    return st;
 }
 
 static far_status train(reproduction *r, const siren_image *image, follower *f, far_net *net)
@@ -109,11 +130,14 @@ static far_status train(reproduction *r, const siren_image *image, follower *f, 
     opts.optimizer = FAR_OPTIMIZER_GD;
     opts.loss = FAR_LOSS_MSE;
     opts.lr = SIREN_RATE / 2; /* the mean of squares is 2 L */
+    opts.lr /= r->sabotage ? 1e4 : 1;
     opts.epochs = f->steps;
     far_track_opts_init(&how, &opts);
     how.measures = MEASURES;
     how.every = EVERY;
-    TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
+    if (!f->run->bare) {
+        TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
+    }
     opts.callback = watch;
     opts.callback_user = f;
     opts.callback_every = EVERY;
@@ -133,18 +157,31 @@ static void keep_table_of(const far_track *track, siren_run *run)
     }
 }
 
+/* A table that training fills, and xi of the start. */
+static far_status begin_bare(reproduction *r, const siren_image *image, const far_net *net,
+                             siren_run *run, int64_t moments);
+
 far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps, int64_t moments,
                         siren_run *run)
 {
-    follower f = {.run = run, .steps = steps, .moments = moments, .places = ROOM(moments, double)};
+    follower f = {.image = image,
+                  .run = run,
+                  .steps = steps,
+                  .moments = moments,
+                  .places = ROOM(moments, double)};
     far_net *net = NULL;
     far_status st;
     spread_moments(&f);
     run->parameters = ROOM(moments, double *);
+    run->waves = ROOM(moments, siren_wave);
     run->room = moments;
     TRY(siren_net(r, run->start, run->frequency, run->seed, &net));
+    TRY(run->bare ? begin_bare(r, image, net, run, moments) : FAR_OK);
     TRY(train(r, image, &f, net));
-    keep_table_of(f.track, run);
+    run->moments = f.kept;
+    if (f.track) {
+        keep_table_of(f.track, run);
+    }
 done:
     far_track_destroy(f.track);
     far_net_destroy(net);
@@ -158,6 +195,7 @@ void siren_run_clear(siren_run *run)
         free(run->parameters[i]);
     }
     free(run->parameters);
+    free(run->waves);
     free(run->table);
 }
 
@@ -212,6 +250,21 @@ static void kernel_close(kernel_of_net *k)
 {
     far_view_destroy(k->view);
     free(k->matrix.data);
+}
+
+static far_status begin_bare(reproduction *r, const siren_image *image, const far_net *net,
+                             siren_run *run, int64_t moments)
+{
+    kernel_of_net k = {0};
+    far_local local;
+    far_status st;
+    run->table = ROOM(moments * COLS, double);
+    TRY(kernel_open(r, net, &image->x, &k));
+    TRY(far_local_correlation(r->ctx, k.view, &image->x, SIREN_BINS, NULL, NULL, NULL, &local));
+    run->table[COL_XI] = local.xi;
+done:
+    kernel_close(&k);
+    return st;
 }
 
 /* Of the curve of a patch: the first eps at which it falls to level. */

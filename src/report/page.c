@@ -138,12 +138,10 @@ done:
     return st;
 }
 
-/* The style sheet does not know how wide a picture is by itself. */
-static void add_figure(far_text *t, int64_t number, const far_figure *figure, const char *svg,
-                       const char *csv, const char *name, const char *caption)
+static void add_figure(far_text *t, int64_t number, const char *svg, const char *csv,
+                       const char *name, const char *caption)
 {
-    far_text_add(t, "<figure style=\"--width:%d\">\n<div class=\"scroll\">%s</div>\n",
-                 (int)figure->opts.width, svg);
+    far_text_add(t, "<figure>\n%s\n", svg);
     far_text_add(t, "<figcaption><b>Figure %lld.</b> ", (long long)number);
     far_html_add_rich(t, caption ? caption : "");
     far_text_add(t, " <a class=\"file\" download=\"");
@@ -163,7 +161,7 @@ far_status far_page_figure(far_ctx *ctx, far_page *page, const far_figure *figur
     FAR_TRY(far_figure_svg(ctx, figure, FAR_THEME_PAGE, &svg));
     FAR_TRY(far_figure_csv(ctx, figure, &csv));
     int64_t before = page->body.length;
-    add_figure(&page->body, page->figures + 1, figure, svg, csv, name, caption);
+    add_figure(&page->body, page->figures + 1, svg, csv, name, caption);
     FAR_TRY(settle(&page->body, before));
     page->figures++;
 done:

@@ -114,8 +114,6 @@ const char far_page_style[] =
     ".data th,.data td{padding:.4rem .6rem}\n"
     "caption{padding:.75rem .6rem .35rem}caption span{left:.6rem}\n"
     "figure{padding:.6rem}\n"
-    /* letters stay readable: a wide picture moves under the finger instead */
-    "figure .far-figure{max-width:none;width:calc(var(--width)*.85px)}\n"
     ".facts,.facts tbody,.facts tr,.facts th,.facts td{display:block;width:auto}\n"
     ".facts th{padding-bottom:0}.facts tr+tr>td{border-top:0;padding-top:.15rem}\n"
     "}\n"

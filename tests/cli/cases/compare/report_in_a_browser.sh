@@ -8,7 +8,7 @@ waves 61 >w.csv
 probed report.html "$SOURCE_DIR/tests/cli/probe.html" >probed.html
 wanted='scripted=true | heads=true | sorted=true | reversed=true | restored=true | tip=true |'
 wanted="$wanted spot=visible | gone=true | dark=true | light=true | copy=true | titled=true | drawn=true |"
-wanted="$wanted fits=true | links=3 | trouble="
+wanted="$wanted fits=true | whole=true | links=3 | trouble="
 
 told() { # FILE: what the probe wrote
     sed -n 's/.*data-probe="\([^"]*\)".*/\1/p' "$1"

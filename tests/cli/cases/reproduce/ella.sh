@@ -2,8 +2,9 @@
 data="$SOURCE_DIR/../shared/data"
 [ -d "$data/optdigits" ] || skip "no digits at ../shared/data"
 "$FARFIELD" reproduce ella --quick --data "$data" -o out -q >claims
-[ "$(grep -c ' / agrees$' claims)" = 4 ]
+[ "$(grep -c ' / agrees$' claims)" = 6 ]
 [ "$(grep -c 'DOES NOT' claims)" = 0 ]
+[ "$(wc -l <out/ella-methods.csv)" = 6 ]
 [ "$(wc -l <out/ella-digits-table.csv)" = 8 ]
 [ "$(wc -l <out/ella-auroc.csv)" = 6 ]
 [ "$(wc -l <out/ella-nystrom-table.csv)" = 10 ]

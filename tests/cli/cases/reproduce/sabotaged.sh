@@ -1,6 +1,6 @@
 # without its mechanism no tested claim of these holds: norms are taken out and put in, labels and
 # targets are those of other points, networks are not trained
-for id in ln-fig1 ln-fig2 ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-theorems; do
+for id in ln-fig1 ln-fig2 ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-theorems siren; do
     "$FARFIELD" reproduce "$id" --quick --sabotage -q -o out >said || {
         cat said
         exit 1
@@ -9,12 +9,11 @@ for id in ln-fig1 ln-fig2 ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3
     grep -q SABOTAGED out/report.html
 done
 expect_code 2 "$FARFIELD" reproduce ln-fig2 --sabotage --resume 2>/dev/null
-expect_code 2 "$FARFIELD" reproduce siren --sabotage 2>/dev/null
 "$FARFIELD" reproduce --help >help
 [ "$(grep -c sabotage help)" = 0 ]
 data="$SOURCE_DIR/../shared/data"
 if [ -d "$data/optdigits" ]; then
-    "$FARFIELD" reproduce linearized linearization edge-of-stability --quick --sabotage -q --data "$data" -o digits >said
+    "$FARFIELD" reproduce linearized linearization edge-of-stability ella --quick --sabotage -q --data "$data" -o digits >said
 fi
 if [ -f "$data/protein/CASP.csv.gz" ]; then
     "$FARFIELD" reproduce ln-table1 --quick --sabotage -q --data "$data" -o proteins >said

@@ -1,0 +1,445 @@
+/* Waves in what a sine network has not learnt yet: the power of its residual by wavelength. */
+#include "side_by_side.h"
+#include "siren.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* out_m = sum_i in_i cos(pi m (i + 1/2) / n), scaled to keep lengths: even beyond both borders, so
+ * that a picture that does not end as it began has no edge there. */
+static void cosines(const double *in, int64_t n, int64_t stride, double *out)
+{
+    for (int64_t m = 0; m < n; m++) {
+        double sum = 0;
+        for (int64_t i = 0; i < n; i++) {
+            sum += in[i * stride] * cos(M_PI * (double)m * ((double)i + 0.5) / (double)n);
+        }
+        out[m] = sum * sqrt((m == 0 ? 1.0 : 2.0) / (double)n);
+    }
+}
+
+static void transform(double *field, int64_t side)
+{
+    double *line = ROOM(side, double);
+    for (int64_t i = 0; i < side; i++) {
+        cosines(field + i * side, side, 1, line);
+        for (int64_t k = 0; k < side; k++) {
+            field[i * side + k] = line[k];
+        }
+    }
+    for (int64_t k = 0; k < side; k++) {
+        cosines(field + k, side, side, line);
+        for (int64_t i = 0; i < side; i++) {
+            field[i * side + k] = line[i];
+        }
+    }
+    free(line);
+}
+
+double siren_shell_length(const siren_image *image, int64_t shell)
+{
+    double width = 2 * (double)image->side / (double)(image->side - 1);
+    return 2 * width / (double)shell;
+}
+
+/* The wavelength of the mean wavenumber, and where half of the power is above it and half below. */
+static double mean_length(const siren_image *image, const siren_wave *w)
+{
+    double power = 0, sum = 0;
+    for (int64_t k = 1; k < SIREN_SHELLS; k++) {
+        power += w->power[k];
+        sum += w->power[k] / siren_shell_length(image, k);
+    }
+    return power > 0 ? power / sum : NAN;
+}
+
+double siren_long_power(const siren_image *image, const siren_wave *w, double length)
+{
+    double sum = 0;
+    for (int64_t k = 1; k < SIREN_SHELLS; k++) {
+        sum += siren_shell_length(image, k) > length ? w->power[k] : 0;
+    }
+    return sum;
+}
+
+void siren_wave_of(const siren_image *image, const double *values, siren_wave *out)
+{
+    int64_t side = image->side, n = side * side;
+    const double *grey = image->grey.data;
+    double *field = ROOM(n, double);
+    *out = (siren_wave){0};
+    for (int64_t i = 0; i < n; i++) {
+        field[i] = grey[i] - values[i];
+        out->loss += field[i] * field[i] / (2 * (double)n);
+        out->mean += field[i] / (double)n;
+    }
+    transform(field, side);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t shell = (int64_t)round(hypot((double)(i / side), (double)(i % side)));
+        shell = shell < SIREN_SHELLS ? shell : SIREN_SHELLS - 1;
+        out->power[shell] += field[i] * field[i] / (double)n;
+    }
+    out->length = mean_length(image, out);
+    free(field);
+}
+
+/* ---- the transition ------------------------------------------------------------------------ */
+
+/* Waves are long beyond this many correlation lengths of the kernel: where exp(-(k xi)^2 / 2), the
+ * spectrum of a Gaussian of that length, has fallen to exp(-1/2). */
+#define LONG (2 * M_PI)
+
+/* Of the residual but for its mean: the part in waves that are long for the kernel as it starts. */
+static double long_part(const siren_image *image, const siren_run *run, int64_t moment)
+{
+    const siren_wave *w = &run->waves[moment];
+    return siren_long_power(image, w, LONG * siren_first(run, COL_XI)) /
+           siren_long_power(image, w, 0);
+}
+
+typedef struct transition {
+    double before, after; /* the part that is long, at both ends */
+    double step;          /* where it has fallen half way; NAN: it does not */
+    int64_t moment;       /* the first behind it */
+    double peak;          /* where the loss falls fastest */
+} transition;
+
+static far_status find_transition(reproduction *r, const siren_image *image, const siren_run *run,
+                                  transition *out)
+{
+    int64_t n = run->moments - 1, unused;
+    double *x = ROOM(n, double), *y = ROOM(n, double), at = NAN;
+    far_status st;
+    *out = (transition){.before = long_part(image, run, 0), .moment = n};
+    for (int64_t i = n; i > 0; i--) {
+        x[i - 1] = log10(siren_at(run, i, COL_STEP));
+        y[i - 1] = long_part(image, run, i);
+        out->moment = y[i - 1] < out->before / 2 ? i : out->moment;
+    }
+    out->after = y[n - 1];
+    TRY(far_crossing_find(r->ctx, x, y, n, out->before / 2, &at));
+    out->step = pow(10, at);
+    TRY(siren_peak(r, run, &out->peak, &unused));
+done:
+    free(x);
+    free(y);
+    return st;
+}
+
+/* Of all runs with published biases; those of small ones have but two moments. */
+typedef struct waves {
+    int64_t runs;
+    double least_before, most_after; /* the part that is long */
+    double least_gap, most_gap;      /* step over that of the peak */
+} waves;
+
+static const waves NO_WAVES = {0, INFINITY, -INFINITY, INFINITY, -INFINITY};
+
+static far_status add_waves(reproduction *r, const siren_image *image, const siren_run *run,
+                            waves *out)
+{
+    transition t;
+    far_status st = find_transition(r, image, run, &t);
+    double gap = isnan(t.step) ? INFINITY : t.step / t.peak;
+    out->runs++;
+    out->least_before = fmin(out->least_before, t.before);
+    out->most_after = fmax(out->most_after, t.after);
+    out->least_gap = fmin(out->least_gap, gap);
+    out->most_gap = fmax(out->most_gap, gap);
+    return st;
+}
+
+static far_status find_all(reproduction *r, const siren_study *s, waves *out)
+{
+    far_status st = FAR_OK;
+    *out = NO_WAVES;
+    for (int64_t i = 0; i < s->run_count && st == FAR_OK; i++) {
+        st = s->runs[i].start == PUBLISHED ? add_waves(r, &s->image, &s->runs[i], out) : FAR_OK;
+    }
+    return st;
+}
+
+/* ---- claims -------------------------------------------------------------------------------- */
+
+static const char WAVES_PAPER[] = "wave patterns emerge in the residuals, with the collapse of the "
+                                  "loss rate and the alignment of the kernel";
+
+static far_status claim_waves(reproduction *r, int64_t seeds, const waves *w, const char *where)
+{
+    char *what = text_of("the residual turns to waves that are short for the kernel, %s", where);
+    char *when = text_of("when it does, against when the loss falls fastest, %s", where);
+    far_status st;
+    TRY(claim(r,
+              &(claim_of){.what = what,
+                          .paper = WAVES_PAPER,
+                          .place = "abstract",
+                          .tested =
+                              "waves longer than 2 pi xi(0) are more than half of its power at "
+                              "the start and less than a fifth at the end of every run",
+                          .seeds = seeds,
+                          .late = true,
+                          .agrees = w->least_before > 0.5 && w->most_after < 0.2},
+              "%.3f at least at the start, %.3f at most at the end, %lld run%s", w->least_before,
+              w->most_after, (long long)w->runs, w->runs == 1 ? "" : "s"));
+    st = claim(r,
+               &(claim_of){.what = when,
+                           .paper = WAVES_PAPER,
+                           .place = "abstract",
+                           .tested = "steps at most a factor of 3 apart, on every run",
+                           .seeds = seeds,
+                           .late = true,
+                           .agrees = w->least_gap > 1.0 / 3 && w->most_gap < 3},
+               "%.2f to %.2f times its step", w->least_gap, w->most_gap);
+done:
+    free(what);
+    free(when);
+    return st;
+}
+
+/* The mean over seeds of the wavelength behind the transition. */
+static far_status length_behind(reproduction *r, const siren_study *s, int frequency, double *out)
+{
+    const siren_run *run;
+    transition t;
+    far_status st = FAR_OK;
+    *out = 0;
+    for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
+        TRY(find_transition(r, &s->image, run, &t));
+        *out += run->waves[t.moment].length / (double)s->seeds;
+    }
+done:
+    return st;
+}
+
+static far_status claim_lengths(reproduction *r, const siren_study *s)
+{
+    double length[FREQUENCIES];
+    far_status st = FAR_OK;
+    for (int f = 0; f < FREQUENCIES; f++) {
+        if (!s->trained[f]) {
+            return FAR_OK;
+        }
+        TRY(length_behind(r, s, f, &length[f]));
+    }
+    st = claim(r,
+               &(claim_of){.what = "the waves' length behind the transition falls with w0, as xi "
+                                   "does",
+                           .tested = "in this order, mean over seeds",
+                           .seeds = s->seeds,
+                           .late = true,
+                           .agrees = length[W15] > length[W30] && length[W30] > length[W60]},
+               "%.3f, %.3f, %.3f for w0 = 15, 30, 60", length[W15], length[W30], length[W60]);
+done:
+    return st;
+}
+
+/* ---- what is kept -------------------------------------------------------------------------- */
+
+enum { WAVE_COLS = 11 };
+static const char *const HEADS[WAVE_COLS] = {
+    "picture",    "w0",          "seed",      "xi(0)", "wavelength, start", "behind the transition",
+    "over xi(0)", "long, start", "long, end", "step",  "loss falls fastest"};
+
+static far_status add_run(reproduction *r, const siren_image *image, const siren_run *run, sheet *t)
+{
+    transition of;
+    far_status st = find_transition(r, image, run, &of);
+    double xi = siren_first(run, COL_XI);
+    if (st == FAR_OK) {
+        const siren_wave *first = &run->waves[0], *then = &run->waves[of.moment];
+        add_cell(t, "%g", SIREN_W0[run->frequency]);
+        add_cell(t, "%lld", (long long)run->seed);
+        add_cell(t, "%.4f", xi);
+        add_cell(t, "%.3f", first->length);
+        add_cell(t, "%.3f", then->length);
+        add_cell(t, "%.2f", then->length / xi);
+        add_cell(t, "%.3f", of.before);
+        add_cell(t, "%.4f", of.after);
+        add_cell(t, "%.0f", of.step);
+        add_cell(t, "%.0f", of.peak);
+    }
+    return st;
+}
+
+static far_status keep_table_of_waves(reproduction *r, const siren_study *s)
+{
+    sheet t = {.heads = HEADS, .cols = WAVE_COLS};
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < s->run_count && st == FAR_OK; i++) {
+        if (s->runs[i].start == PUBLISHED) {
+            add_cell(&t, "%s", s->image.photograph ? "photograph" : "drawn");
+            st = add_run(r, &s->image, &s->runs[i], &t);
+        }
+    }
+    return keep_sheet(r, &t, "waves",
+                      "The residual, published biases: the wavelength of its mean wavenumber, the "
+                      "part of its power in waves longer than 2 pi xi(0), and the step where that "
+                      "has fallen half way.",
+                      st);
+}
+
+enum { SHOWN = 4 };
+
+/* The start, the last moment before the transition, the first behind it, the end. */
+static void choose_moments(const transition *t, const siren_run *run, int64_t moments[SHOWN])
+{
+    moments[0] = 0;
+    moments[1] = t->moment > 1 ? t->moment - 1 : 0;
+    moments[2] = t->moment;
+    moments[3] = run->moments - 1;
+}
+
+static far_status draw_spectra(reproduction *r, const siren_study *s, const siren_run *run,
+                               const int64_t moments[SHOWN], far_figure **out)
+{
+    double x[SIREN_SHELLS], y[SIREN_SHELLS];
+    int64_t n = s->image.side < SIREN_SHELLS ? s->image.side - 1 : SIREN_SHELLS - 2;
+    far_figure_opts o;
+    far_mark_opts rule;
+    far_status st;
+    far_figure_opts_init(&o);
+    o.title = "Power of the residual";
+    o.x_label = "wavelength";
+    o.y_label = "power";
+    o.x_scale = o.y_scale = FAR_SCALE_LOG;
+    TRY(far_figure_create(r->ctx, &o, out));
+    for (int k = 0; k < SHOWN && st == FAR_OK; k++) {
+        char *label = text_of("step %.0f", siren_at(run, moments[k], COL_STEP));
+        for (int64_t i = 0; i < n; i++) { /* from short to long */
+            x[i] = siren_shell_length(&s->image, n - i);
+            y[i] = run->waves[moments[k]].power[n - i];
+        }
+        st = draw_curve(r, *out, x, y, NULL, n, k, label);
+        free(label);
+    }
+    TRY(st);
+    far_mark_opts_init(&rule);
+    rule.label = "2 pi xi(0)";
+    TRY(far_figure_rule(r->ctx, *out, FAR_VERTICAL, LONG * siren_first(run, COL_XI), &rule));
+done:
+    return st;
+}
+
+static far_status draw_residual(reproduction *r, const siren_study *s, const siren_run *run,
+                                int64_t moment, far_figure **out)
+{
+    int64_t n = s->image.x.rows;
+    far_mat values = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
+    char *title = text_of("residual, step %.0f", siren_at(run, moment, COL_STEP));
+    far_net *net = NULL;
+    far_status st;
+    TRY(siren_run_net(r, run, moment, &net));
+    TRY(far_net_eval(r->ctx, net, &s->image.x, &values));
+    for (int64_t i = 0; i < n; i++) {
+        ((double *)values.data)[i] =
+            ((const double *)s->image.grey.data)[i] - ((double *)values.data)[i];
+    }
+    TRY(siren_draw_map(r, &s->image, values.data, title, NULL, false, out));
+done:
+    far_net_destroy(net);
+    free(values.data);
+    free(title);
+    return st;
+}
+
+static far_status keep_figure_of_waves(reproduction *r, const siren_study *s)
+{
+    const siren_run *run = siren_run_at(s, PUBLISHED, W30, 0);
+    far_figure *figures[SHOWN] = {0};
+    int64_t moments[SHOWN];
+    transition t;
+    far_grid_opts o;
+    far_status st;
+    TRY(find_transition(r, &s->image, run, &t));
+    choose_moments(&t, run, moments);
+    for (int k = 0; k + 1 < SHOWN; k++) {
+        TRY(draw_residual(r, s, run, moments[k], &figures[k]));
+    }
+    TRY(draw_spectra(r, s, run, moments, &figures[SHOWN - 1]));
+done:
+    far_grid_opts_init(&o);
+    o.title = "What is not learnt yet, w0 = 30";
+    o.width = 760;
+    o.height = 720;
+    return keep_grid(
+        r, figures, 2, 2, &o, "siren-waves",
+        "The picture less what the network says, at the start and on both sides of the "
+        "transition: what is left are waves, of a length that the kernel sets. Each "
+        "map has a scale of its own.",
+        st);
+}
+
+far_status siren_report_waves(reproduction *r, const siren_study *s)
+{
+    far_status st;
+    waves w;
+    TRY(keep_heading(r, "Waves in the residual"));
+    TRY(find_all(r, s, &w));
+    TRY(claim_waves(r, s->seeds, &w, "published biases"));
+    TRY(claim_lengths(r, s));
+    TRY(keep_text(
+        r,
+        "Wavelengths are those of a cosine transform of the residual. A Gaussian kernel of "
+        "length xi learns the wavenumber k at a rate that falls as exp(-(k xi)^2 / 2): "
+        "waves longer than 2 pi xi go first. No wave is shorter than two steps of the "
+        "grid, %.3f.",
+        4 / (double)(s->image.side - 1)));
+    TRY(keep_figure_of_waves(r, s));
+    TRY(keep_table_of_waves(r, s));
+done:
+    return st;
+}
+
+/* ---- other pictures ------------------------------------------------------------------------ */
+
+enum { PICTURES = 2, PICTURE_SIDE = 64 };
+
+/* The photograph (if there is one) and the drawing, as many points as in the paper. */
+typedef struct gallery {
+    siren_image images[PICTURES];
+    siren_run *runs; /* PICTURES x seeds */
+    int64_t seeds, steps;
+} gallery;
+
+static far_status follow_picture(reproduction *r, int64_t job, void *user)
+{
+    gallery *g = user;
+    g->runs[job] = (siren_run){
+        .start = PUBLISHED, .frequency = W30, .seed = (uint64_t)(job % g->seeds), .bare = true};
+    return siren_follow(r, &g->images[job / g->seeds], g->steps, 20, &g->runs[job]);
+}
+
+static far_status report_gallery(reproduction *r, const gallery *g)
+{
+    sheet t = {.heads = HEADS, .cols = WAVE_COLS};
+    waves w = NO_WAVES;
+    far_status st = FAR_OK;
+    for (int64_t i = 0; i < PICTURES * g->seeds; i++) {
+        const siren_image *image = &g->images[i / g->seeds];
+        add_cell(&t, "%s", image->photograph ? "photograph" : "drawn");
+        TRY(add_run(r, image, &g->runs[i], &t));
+        TRY(add_waves(r, image, &g->runs[i], &w));
+    }
+done:
+    st = keep_sheet(r, &t, "pictures", "The same of 64 x 64 points, w0 = 30.", st);
+    return st == FAR_OK ? claim_waves(r, g->seeds, &w, "two pictures of 64 x 64 points") : st;
+}
+
+far_status siren_study_pictures(reproduction *r, int64_t steps)
+{
+    gallery g = {.seeds = seeds_of(r, 1, 2), .steps = steps};
+    far_status st;
+    g.runs = ROOM(PICTURES * g.seeds, siren_run);
+    TRY(siren_image_open(r, PICTURE_SIDE, false, &g.images[0]));
+    TRY(siren_image_open(r, PICTURE_SIDE, true, &g.images[1]));
+    TRY(side_by_side(r, "pictures", PICTURES * g.seeds, follow_picture, &g));
+    TRY(report_gallery(r, &g));
+done:
+    for (int64_t i = 0; i < PICTURES * g.seeds; i++) {
+        siren_run_clear(&g.runs[i]);
+    }
+    free(g.runs);
+    siren_image_close(&g.images[0]);
+    siren_image_close(&g.images[1]);
+    return st;
+}

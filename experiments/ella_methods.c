@@ -237,6 +237,7 @@ static far_status claim_nearest(reproduction *r, const ella_method *all, int64_t
                     .tested = "ELLA with 400 features and the residual prior is nearer to the "
                               "exact posterior than each of them, mean over seeds",
                     .seeds = seeds,
+                    .late = true,
                     .agrees = mine < other},
         "%.4f against %.4f of the nearest (%s)", mine, other, ELLA_METHOD_NAMES[rival]);
     free(what);

@@ -2,6 +2,8 @@
 #include "laplace_points.h"
 #include "net/net_internal.h"
 
+#include "net/net_internal.h"
+
 #define N 11
 #define M 5
 #define D 3

@@ -172,14 +172,8 @@ done:
 
 /* ---- facts ---- */
 
-far_status far_page_fact(far_ctx *ctx, far_page *page, const char *key, const char *value)
+static void add_fact(far_text *t, const char *key, const char *value)
 {
-    far_status st;
-    FAR_TRY(check_page(ctx, page));
-    FAR_TRY(check_text(ctx, key, "key"));
-    FAR_TRY(check_text(ctx, value, "value"));
-    far_text *t = &page->facts;
-    int64_t before = t->length;
     bool command = strcmp(key, "command") == 0;
     far_text_add(t, "<tr><th scope=\"row\">");
     far_html_add(t, key);
@@ -188,6 +182,33 @@ far_status far_page_fact(far_ctx *ctx, far_page *page, const char *key, const ch
                             : "</th><td class=\"lines\">");
     far_html_add(t, value);
     far_text_add(t, "%s</td></tr>\n", command ? "</pre>" : "");
+}
+
+far_status far_page_facts(far_ctx *ctx, far_page *page, const char *const *cells, int64_t rows)
+{
+    far_status st;
+    FAR_TRY(check_page(ctx, page));
+    int64_t before = page->body.length;
+    far_text_add(&page->body, "<table class=\"facts\"><tbody>\n");
+    for (int64_t i = 0; i < rows; i++) {
+        add_fact(&page->body, cells[2 * i] ? cells[2 * i] : "",
+                 cells[2 * i + 1] ? cells[2 * i + 1] : "");
+    }
+    far_text_add(&page->body, "</tbody></table>\n");
+    st = settle(&page->body, before);
+done:
+    return st;
+}
+
+far_status far_page_fact(far_ctx *ctx, far_page *page, const char *key, const char *value)
+{
+    far_status st;
+    FAR_TRY(check_page(ctx, page));
+    FAR_TRY(check_text(ctx, key, "key"));
+    FAR_TRY(check_text(ctx, value, "value"));
+    far_text *t = &page->facts;
+    int64_t before = t->length;
+    add_fact(t, key, value);
     st = settle(t, before);
 done:
     return st;

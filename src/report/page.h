@@ -36,6 +36,9 @@ FAR_NODISCARD far_status far_page_table(far_ctx *ctx, far_page *page, const char
  * what it gets later does not show. Errors of far_figure_svg. */
 FAR_NODISCARD far_status far_page_figure(far_ctx *ctx, far_page *page, const far_figure *figure,
                                          const char *name, const char *caption);
+/* rows pairs of a name and what there is to say of it, in place. */
+FAR_NODISCARD far_status far_page_facts(far_ctx *ctx, far_page *page, const char *const *cells,
+                                        int64_t rows);
 /* A line of the table at the end: "command", "seeds", ... The value of "command" can be copied, and
  * that of any key may have several lines. The version of the library is there by itself. */
 FAR_NODISCARD far_status far_page_fact(far_ctx *ctx, far_page *page, const char *key,

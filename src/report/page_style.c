@@ -89,6 +89,7 @@ const char far_page_style[] =
     ".spot{fill:none;stroke:var(--ink);stroke-width:2;pointer-events:none}\n"
     /* the end */
     "footer{padding-bottom:3rem}\n"
+    "main>.facts{margin:1rem 0 1.6rem}\n"
     ".facts{width:100%;table-layout:fixed;background:var(--card);border:1px solid var(--line);"
     "border-radius:10px;border-collapse:separate;border-spacing:0}\n"
     ".facts th,.facts td{padding:.45rem 1rem;text-align:left;vertical-align:top}\n"

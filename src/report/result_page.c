@@ -7,7 +7,6 @@
 
 static far_status put_facts(far_ctx *ctx, far_page *page, const far_piece *p, int64_t count)
 {
-    static const char *const HEADS[] = {"", "value"};
     const char **cells = NULL;
     far_status st = far_alloc(ctx, 2 * count, &cells);
     int64_t used = 0;
@@ -17,7 +16,7 @@ static far_status put_facts(far_ctx *ctx, far_page *page, const far_piece *p, in
             cells[used++] = p[i].value.words;
         }
     }
-    st = st == FAR_OK ? far_page_table(ctx, page, NULL, HEADS, 2, cells, used / 2) : st;
+    st = st == FAR_OK ? far_page_facts(ctx, page, cells, used / 2) : st;
     far_free(ctx, cells);
     return st;
 }

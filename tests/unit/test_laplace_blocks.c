@@ -2,8 +2,6 @@
 #include "laplace_points.h"
 #include "net/net_internal.h"
 
-#include "net/net_internal.h"
-
 #define N 11
 #define M 5
 #define D 3

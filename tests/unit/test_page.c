@@ -122,6 +122,19 @@ static void parts_stand_in_the_order_of_the_calls(void **state)
     }
 }
 
+/* Names and what there is to say of them: nothing to sort, and no table that counts. */
+static void facts_are_no_table_of_data(void **state)
+{
+    (void)state;
+    static const char *const FACTS[] = {"rows", "60", "<b>", NULL};
+    assert_int_equal(far_page_facts(ctx, page, FACTS, 2), FAR_OK);
+    assert_int_equal(far_page_table(ctx, page, "of", HEADS, 3, CELLS, 2), FAR_OK);
+    write_html();
+    assert_page_holds("<table class=\"facts\"><tbody>\n<tr><th scope=\"row\">rows</th><td "
+                      "class=\"lines\">60</td></tr>\n<tr><th scope=\"row\">&lt;b&gt;</th>");
+    assert_page_holds("<b>Table 1.</b> of");
+}
+
 static void figures_and_tables_are_numbered(void **state)
 {
     (void)state;
@@ -530,6 +543,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(parts_stand_in_the_order_of_the_calls),
+        TEST(facts_are_no_table_of_data),
         TEST(figures_and_tables_are_numbered),
         TEST(an_empty_page_has_no_verdict),
         TEST(columns_are_of_a_kind),

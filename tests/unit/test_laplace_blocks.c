@@ -15,6 +15,8 @@ static const struct {
     {"dense(5) rms(affine) tanh dense(3)", FAR_LIKELIHOOD_SOFTMAX},
     {"dense(4) tanh dense(5) erf dense(2)", FAR_LIKELIHOOD_SOFTMAX},
     {"dense(7) tanh dense(1)", FAR_LIKELIHOOD_BERNOULLI},
+    {"dense(5) ln(affine) skip(dense(4) batchnorm(affine) tanh dense(5)) dense(2)",
+     FAR_LIKELIHOOD_GAUSSIAN},
 };
 
 static const int32_t METHODS[] = {FAR_LAPLACE_DIAGONAL, FAR_LAPLACE_KFAC, FAR_LAPLACE_LAST_LAYER};
@@ -96,7 +98,7 @@ static place *places(far_net *net)
         far_net_tensor_info t = far_net_tensor(net, i);
         inputs = t.vector ? inputs : t.values.cols;
         bool dense = !t.vector || (i > 0 && !far_net_tensor(net, i - 1).vector);
-        for (int64_t k = 0; k < t.values.rows * t.values.cols; k++) {
+        for (int64_t k = 0; t.parameter >= 0 && k < t.values.rows * t.values.cols; k++) {
             int64_t units = t.vector ? t.values.cols : t.values.rows;
             all[t.parameter + k] = (place){.layer = t.layer,
                                            .input = t.vector ? inputs : k % inputs,

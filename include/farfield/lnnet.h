@@ -36,15 +36,15 @@ typedef enum far_lnnet_mode {
                             most m - K layers, but gaps shrink as 2^(-m/4): double up to a hundred
                             points, then quad, then mpfr */
     FAR_LNNET_MERGE = 2, /* two points of one class a layer, near the front, hinge and mu chosen so
-                            that gaps stay wide: at most m - K layers */
+                            that gaps stay wide: at most m - K layers; where that does not bear
+                            rounding, points are gathered in front one by one: at most m - 1 */
     FAR_LNNET_RUNS = 3   /* two classes, or several groups: two runs of neighbours of one class a
                             layer: R - 2 layers for R runs along the line, about m / 2 */
 } far_lnnet_mode;
 
 typedef enum far_lnnet_precision {
-    FAR_LNNET_PRECISION_AUTO = 0, /* double that bears any rounding; if that fails, double as
-                                     far_net_eval rounds; then quad; then, for the mode paper,
-                                     mpfr */
+    FAR_LNNET_PRECISION_AUTO = 0, /* double that bears another rounding; if that fails, quad; then,
+                                     for the mode paper, mpfr */
     FAR_LNNET_DOUBLE = 1,
     FAR_LNNET_QUAD = 2, /* 113 bits */
     FAR_LNNET_MPFR = 3  /* any number of bits, where the library was built with MPFR */

@@ -51,7 +51,7 @@ const experiment EXPERIMENTS[] = {
      "Ortiz-Jimenez, Moosavi-Dezfooli, Frossard 2021, arXiv 2106.06770", "optdigits", 8, 60,
      run_linearized, NULL},
     {"siren", "Sine networks that learn a picture, and their kernel",
-     "Castiglione et al. 2025, openreview GDdGGXF4Kg", NULL, 10, 350, run_siren, NULL},
+     "Castiglione et al. 2025, openreview GDdGGXF4Kg", NULL, 10, 700, run_siren, NULL},
     {"ella", "Linearised Laplace by few features, against exact",
      "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 8, 120, run_ella, NULL},
     {"loss-asymptotics", "Power laws of the loss, from spectrum and target",

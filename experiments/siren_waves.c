@@ -255,7 +255,7 @@ static far_status add_run(reproduction *r, const siren_image *image, const siren
         add_cell(t, "%.2f", then->length / xi);
         add_cell(t, "%.3f", of.before);
         add_cell(t, "%.4f", of.after);
-        add_cell(t, "%.0f", of.step);
+        add_cell(t, isnan(of.step) ? "-" : "%.0f", of.step);
         add_cell(t, "%.0f", of.peak);
     }
     return st;

@@ -96,6 +96,7 @@ static void manifests_are_checked(void **state)
         {"\"slopes\": [", "\"slopes\": [1,", "\"slopes\""},
         {"\"intercepts\": [", "\"intercepts\": [1,", "\"intercepts\""},
         {"\"rows\": 40", "\"rows\": -1", "\"rows\""},
+        {"\"rows\": 40", "\"rows\": 40, \"link\": [1, 0]", "\"link\" is not one of classes"},
         {"\"ridge\": 0.001", "\"ridge\": \"0.001\"", "\"ridge\""},
         {"\"targets\": [", "\"targets\": [7,", "\"targets\""},
         {"farfield predictor", "farfield prediction", "is not a farfield model"},
@@ -116,6 +117,37 @@ static void manifests_are_checked(void **state)
             FAR_ERR_ARG, "holds no finite network");
     free(bytes);
     free(manifest);
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+/* How scores of classes become probabilities; a file without it is an older one. */
+static void links_are_checked(void **state)
+{
+    (void)state;
+    far_frame *frame = table_of("a,b,y\n9,1,no\n1,9,yes\n8,2,no\n1,1,maybe\n2,8,yes\n2,1,maybe\n");
+    far_predictor *p = line(frame, NAN), *again;
+    far_predict_opts ask;
+    far_prediction *told;
+    char *manifest = manifest_of(p),
+         *text = replaced(manifest, "\"link\": [", "\"link\": [-1, 0, 0, 0], \"was\": [");
+    refused(read_file(text, NULL, 0, &again), FAR_ERR_FORMAT, "\"link\" is not one of classes");
+    free(text);
+    text = replaced(manifest, "\"link\": [", "\"link\": [1, ");
+    refused(read_file(text, NULL, 0, &again), FAR_ERR_FORMAT, "\"link\"");
+    free(text);
+    text = replaced(manifest, "\"link\"", "\"bond\"");
+    must(read_file(text, NULL, 0, &again));
+    far_predict_opts_init(&ask);
+    must(far_predictor_predict(ctx, again, frame, &ask, &told));
+    for (int i = 0; i < 6; i++) { /* the nearest probabilities, as then */
+        const double *q = far_mat_row(&told->probability, i);
+        assert_near(q[0] + q[1] + q[2], 1, 1e-14);
+    }
+    free(text);
+    free(manifest);
+    far_prediction_destroy(told);
+    far_predictor_destroy(again);
     far_predictor_destroy(p);
     far_frame_destroy(frame);
 }
@@ -800,6 +832,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(manifests_are_checked),
+        TEST(links_are_checked),
         TEST(files_of_committees_are_checked),
         TEST(trees_of_another_kind_are_refused),
         TEST(trees_have_one_target_of_numbers),

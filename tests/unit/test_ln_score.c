@@ -88,8 +88,7 @@ done:
     return st;
 }
 
-static const experiment MADE_UP = {"made-up", "Made up",   "nobody", NULL, 0,
-                                   0,         run_made_up, NULL,     false};
+static const experiment MADE_UP = {"made-up", "Made up", "nobody", NULL, 0, 0, run_made_up, NULL};
 
 typedef struct fixture {
     far_ctx *ctx;

@@ -254,7 +254,7 @@ int main(int argc, char **argv)
 {
     far_ctx_opts opts;
     workload w = {.n = 8000, .d = 9};
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--threads") == 0) {
             opts.threads = (int)strtol(argv[i + 1], NULL, 10);

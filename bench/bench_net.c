@@ -134,7 +134,7 @@ static double ntk_seconds(far_ctx *ctx, int64_t n, int64_t d, far_dtype dtype)
     far_net *net;
     double best = INFINITY;
     far_net_opts_init(&o);
-    far_ntk_opts_init(&how);
+    how = (far_ntk_opts){.size = sizeof how};
     o.inputs = d;
     need(far_net_create(ctx, NETWORK, &o, &net), ctx);
     for (int i = 0; i < REPEATS; i++) {
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     int threads = argument(argc, argv, "--threads", 2), steps = argument(argc, argv, "--steps", 40);
     far_ctx_opts opts;
     far_ctx *ctx;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = threads;
     need(far_ctx_create(&opts, &ctx), NULL);
     double sgemm = product_rate(FAR_F32, threads), dgemm = product_rate(FAR_F64, threads);

@@ -299,7 +299,7 @@ int main(int argc, char **argv)
     choices c = read_choices(argv);
     bench b = {.n = c.n, .columns = c.columns, .extremes = c.extremes, .inverse = c.inverse};
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = (int)c.threads;
     opts.progress = note;
     opts.progress_user = &b.watch;

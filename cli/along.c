@@ -57,7 +57,7 @@ static bool has_header(const far_frame *f)
     for (int64_t j = 0; j < far_frame_cols(f); j++) {
         char name[32];
         snprintf(name, sizeof name, "c%lld", (long long)j + 1);
-        if (strcmp(far_frame_name(f, j), name) != 0) {
+        if (strcmp(far_frame_column(f, j).name, name) != 0) {
             return true;
         }
     }
@@ -74,21 +74,21 @@ static int find_column(session *s, const far_predictor *m, const dataset *d, int
     } else if (far_frame_find(s->ctx, d->frame, subject_input(m, i), col) != FAR_OK) {
         return session_failure(s, d->label);
     }
-    if (far_frame_kind(d->frame, *col) != FAR_COLUMN_NUMBER) {
+    if (far_frame_column(d->frame, *col).kind != FAR_COLUMN_NUMBER) {
         return failure(s->verb, "%s: column %s holds words, not the components of directions",
-                       d->label, far_frame_name(d->frame, *col));
+                       d->label, far_frame_column(d->frame, *col).name);
     }
     return EXIT_DONE;
 }
 
 static int take_column(session *s, const dataset *d, int64_t col, int64_t i, along *a)
 {
-    const double *values = far_frame_numbers(d->frame, col);
+    const double *values = far_frame_column(d->frame, col).numbers;
     double *to = a->direction.data;
     for (int64_t k = 0; k < d->count; k++) {
         if (isnan(values[k])) {
             return failure(s->verb, "%s: row %lld, column %s has no value; a direction needs all",
-                           d->label, (long long)k + 1, far_frame_name(d->frame, col));
+                           d->label, (long long)k + 1, far_frame_column(d->frame, col).name);
         }
         to[k * a->direction.ld + i] = values[k];
     }

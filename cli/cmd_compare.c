@@ -58,13 +58,6 @@ static const option OPTIONS[] = {
      "do not ask which models are bounded everywhere", 0, 0},
 };
 
-/* What compare takes of the options of a fit. */
-static const char *const TAKEN[] = {"--features",       "--keep",   "--sep",    "--na",
-                                    "--categorical",    "--where",  "--task",   "--ridge",
-                                    "--no-standardize", "--impute", "--kernel", "--param",
-                                    "--criterion",      "--subset", "--memory", "--packed"};
-enum { TAKEN_COUNT = sizeof TAKEN / sizeof TAKEN[0] };
-
 static const char USAGE[] = "compare DATA --target COL --shift EXPR [options]";
 static const char ABOUT[] =
     "Trains models on rows of DATA in range and tells how well they predict the rows out of "
@@ -100,12 +93,12 @@ static int check_usage(const compare_args *a)
 
 static int read_command_line(int argc, char **argv, compare_args *args)
 {
-    option taken[TAKEN_COUNT];
-    fit_options_take(TAKEN, TAKEN_COUNT, taken);
+    option taken[FIT_OPTIONS_TAKEN];
+    fit_options_take(taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,
-                                  .count = TAKEN_COUNT,
+                                  .count = FIT_OPTIONS_TAKEN,
                                   .offset = AT(fit)},
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, args);
@@ -199,7 +192,7 @@ static int tell(job *j)
 {
     common_args common = j->args.common;
     common.quiet = false;
-    const far_columns *columns = far_comparison_columns(j->comparison);
+    const far_columns *columns = far_comparison_describe(j->comparison).columns;
     progress_end(&j->s.bar);
     columns_say(&j->s, columns);
     int told = columns_say_unseen(&j->s, columns, j->data.frame, j->data.rows, NULL, NULL);
@@ -211,20 +204,10 @@ static int tell(job *j)
     return code == EXIT_DONE ? judged : code;
 }
 
-static int check_models(job *j)
-{
-    far_status st = far_compare_check(j->s.ctx, &j->opts);
-    if (st == FAR_OK) {
-        return EXIT_DONE;
-    }
-    session_failure(&j->s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
-    return usage_code(st);
-}
-
 static int run_compare(void *user)
 {
     job *j = user;
-    int code = check_models(j);
+    int code = comparison_check(&j->s, &j->opts);
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, &j->args.fit.table, j->args.fit.where,
                             &j->data);

@@ -46,13 +46,6 @@ static const option OPTIONS[] = {
      "names or networks as for farfield compare, with ; between", 0, 0},
 };
 
-/* What cv takes of the options of a fit. */
-static const char *const TAKEN[] = {"--features", "--keep",           "--sep",    "--na",
-                                    "--task",     "--categorical",    "--where",  "--ridge",
-                                    "--impute",   "--no-standardize", "--kernel", "--param",
-                                    "--subset",   "--criterion",      "--memory", "--packed"};
-enum { TAKEN_COUNT = sizeof TAKEN / sizeof TAKEN[0] };
-
 static const char USAGE[] = "cv DATA --target COL [options]";
 static const char ABOUT[] =
     "Cross-validation: every model is trained on all folds of DATA but one and tested on that "
@@ -82,12 +75,12 @@ static int check_usage(const cv_args *a)
 
 static int read_command_line(int argc, char **argv, cv_args *args)
 {
-    option taken[TAKEN_COUNT];
-    fit_options_take(TAKEN, TAKEN_COUNT, taken);
+    option taken[FIT_OPTIONS_TAKEN];
+    fit_options_take(taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
                          .more = {.title = "As for farfield fit:",
                                   .options = taken,
-                                  .count = TAKEN_COUNT,
+                                  .count = FIT_OPTIONS_TAKEN,
                                   .offset = AT(fit)},
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, args);
@@ -157,9 +150,9 @@ static double value_of(const far_compare_run *r, const score *s)
 /* Over the folds that did not fail; NAN of less than two. */
 static double deviation_of(const far_comparison *c, int64_t model, const score *s, double mean)
 {
-    const far_compare_run *run;
     double square = 0, count = 0;
-    for (int64_t i = 0; (run = far_comparison_run(c, model, i)); i++) {
+    for (int64_t i = 0; i < far_comparison_describe(c).seeds; i++) {
+        const far_compare_run *run = &far_comparison_row(c, model)->runs[i];
         if (run->status == FAR_OK) {
             square += pow(value_of(run, s) - mean, 2);
             count++;
@@ -214,7 +207,7 @@ static void put_model(far_result *r, const far_comparison *c, const far_comparis
     far_result_open(r, NULL);
     far_result_text(r, "model", row->model, NULL, NULL);
     far_result_text(r, "arch", row->arch, NULL, NULL);
-    far_result_text(r, "status", far_compare_state_text(row->state), NULL, NULL);
+    far_result_text(r, "status", row->state_name, NULL, NULL);
     far_result_text(r, "error", row->message, NULL, NULL);
     for (int i = 0; i < SCORE_COUNT; i++) {
         double mean = mean_of(row, &s[i]);
@@ -226,7 +219,7 @@ static void put_model(far_result *r, const far_comparison *c, const far_comparis
     put_number(r, "seconds", seconds_of(row->seconds_fit, row->seconds_predict), "failed");
     far_result_open_list(r, "folds");
     for (int64_t i = 0; i < info->seeds; i++) {
-        put_fold(r, info, far_comparison_run(c, model, i), i);
+        put_fold(r, info, &far_comparison_row(c, model)->runs[i], i);
     }
     far_result_close(r);
     far_result_close(r);
@@ -286,8 +279,7 @@ static void put_table(far_result *r, const far_comparison *c, const far_comparis
     for (int64_t k = 0; k < info->models; k++) {
         const far_compare_row *row = far_comparison_row(c, k);
         if (row->message) {
-            far_result_line(r, "  %s  %s: %s", row->model, far_compare_state_text(row->state),
-                            row->message);
+            far_result_line(r, "  %s  %s: %s", row->model, row->state_name, row->message);
         }
     }
 }
@@ -309,7 +301,7 @@ static int tell(job *j)
     far_result_for(r, FAR_FOR_ALL);
     comparison_tell_xgboost(r, j->s.ctx, c);
     far_result_for(r, FAR_FOR_ALL);
-    columns_tell(r, far_comparison_columns(c));
+    columns_tell(r, far_comparison_describe(c).columns);
     return report_end(&out, code);
 }
 
@@ -331,24 +323,14 @@ static int validate(job *j)
         return report_failure(j, st);
     }
     progress_end(&j->s.bar);
-    columns_say(&j->s, far_comparison_columns(j->comparison));
+    columns_say(&j->s, far_comparison_describe(j->comparison).columns);
     return EXIT_DONE;
-}
-
-static int check_models(job *j)
-{
-    far_status st = far_compare_check(j->s.ctx, &j->opts);
-    if (st == FAR_OK) {
-        return EXIT_DONE;
-    }
-    session_failure(&j->s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
-    return usage_code(st);
 }
 
 static int run_cv(void *user)
 {
     job *j = user;
-    int code = check_models(j);
+    int code = comparison_check(&j->s, &j->opts);
     if (code == EXIT_DONE) {
         code = dataset_read(VERB, j->s.ctx, j->args.data, &j->args.fit.table, j->args.fit.where,
                             &j->data);

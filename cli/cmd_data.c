@@ -342,7 +342,7 @@ static int run_get(job *j, const far_dataset *set)
     far_fetch_opts opts;
     far_fetch_report fetched;
     far_dataset_state state;
-    far_fetch_opts_init(&opts);
+    opts = (far_fetch_opts){.size = sizeof opts};
     opts.folder = j->args.data;
     opts.unverified = j->args.unverified;
     interrupts_hold();

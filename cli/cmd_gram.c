@@ -377,7 +377,7 @@ static int read_net(job *j)
         return code;
     }
     far_net_info info = far_net_describe(j->net);
-    far_ntk_opts_init(&j->opts);
+    j->opts = (far_ntk_opts){.size = sizeof j->opts};
     j->opts.memory = j->args.memory;
     code = read_outputs(j, info.outputs);
     if (code == EXIT_DONE && j->args.layers) {

@@ -196,7 +196,7 @@ static int job_open(job *j)
         return code;
     }
     far_kernel_opts how;
-    far_kernel_opts_init(&how);
+    how = (far_kernel_opts){.size = sizeof how};
     how.param = j->args.param;
     far_status st = far_kernel_create(j->s.ctx, j->args.arch, &how, &j->kernel);
     return st == FAR_OK ? EXIT_DONE : library_failure(j, st);
@@ -258,10 +258,10 @@ static int write_with_header(job *j, const far_mat *m)
     char inputs[HASH_BYTES], inputs2[HASH_BYTES];
     char kind[16], param[16];
     bool two = j->args.x2 != NULL;
-    far_mat x = far_array_values(j->in[0].array);
+    far_mat x = far_array_describe(j->in[0].array).values;
     int code = hash_numbers(&j->s, &x, inputs);
     if (code == EXIT_DONE && two) {
-        x = far_array_values(j->in[1].array);
+        x = far_array_describe(j->in[1].array).values;
         code = hash_numbers(&j->s, &x, inputs2);
     }
     gram_header h = {.points = m->rows,

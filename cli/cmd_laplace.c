@@ -226,7 +226,7 @@ static void fill_options(laplace_job *j)
     j->opts.prior = a->prior_given ? a->prior : j->opts.prior;
     j->opts.seed = (uint64_t)a->seed;
     j->opts.memory = a->memory;
-    far_probability_opts_init(&j->rule);
+    j->rule = (far_probability_opts){.size = sizeof j->rule};
     if (a->samples > 0) {
         j->rule.rule = FAR_PROBABILITY_SAMPLES;
         j->rule.samples = a->samples;

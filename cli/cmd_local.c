@@ -110,7 +110,7 @@ static int read_picture(local_job *j)
     int64_t rows = far_frame_rows(table);
     int code = matrix_alloc(VERB, rows, 1, FAR_F64, &j->image);
     if (code == EXIT_DONE) {
-        memcpy(j->image.data, far_frame_numbers(table, 2), (size_t)rows * sizeof(double));
+        memcpy(j->image.data, far_frame_column(table, 2).numbers, (size_t)rows * sizeof(double));
     }
     j->own_image = true;
     far_frame_destroy(table);

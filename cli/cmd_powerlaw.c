@@ -226,16 +226,16 @@ static int find_column(job *j, const char *name, int64_t otherwise, int64_t *col
 static int take_column(job *j, int64_t col, double *out)
 {
     const far_frame *frame = j->table.frame;
-    const double *numbers = col >= 0 ? far_frame_numbers(frame, col) : NULL;
+    const double *numbers = col >= 0 ? far_frame_column(frame, col).numbers : NULL;
     if (col >= 0 && !numbers) {
         return failure(VERB, "%s: column %s holds words", j->table.label,
-                       far_frame_name(frame, col));
+                       far_frame_column(frame, col).name);
     }
     for (int64_t i = 0; i < j->count; i++) {
         out[i] = numbers ? numbers[i] : (double)i + 1;
         if (isnan(out[i])) {
             return failure(VERB, "%s: row %lld of column %s is missing; leave such rows out",
-                           j->table.label, (long long)i + 1, far_frame_name(frame, col));
+                           j->table.label, (long long)i + 1, far_frame_column(frame, col).name);
         }
     }
     return EXIT_DONE;

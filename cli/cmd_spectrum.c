@@ -280,9 +280,8 @@ static int fit_power(job *j)
     for (int64_t i = 0; code == EXIT_DONE && i < rows; i++) {
         values[i] = j->spectrum.values[i] / (double)j->info.points;
     }
-    if (code == EXIT_DONE &&
-        far_power_fit_series(j->s.ctx, values, rows, (int64_t)ceil(window[0]),
-                             (int64_t)floor(fmin(window[1], 1e15)), &j->power) != FAR_OK) {
+    if (code == EXIT_DONE && far_power_fit(j->s.ctx, NULL, values, rows, ceil(window[0]),
+                                           floor(fmin(window[1], 1e15)), &j->power) != FAR_OK) {
         code = session_failure(&j->s, "--powerlaw");
     }
     free(values);

@@ -373,7 +373,7 @@ static bool target_is_words(const training *t)
 {
     int64_t col;
     return far_frame_find(t->s.ctx, t->table.frame, t->args.target, &col) == FAR_OK &&
-           far_frame_kind(t->table.frame, col) == FAR_COLUMN_WORD;
+           far_frame_column(t->table.frame, col).kind == FAR_COLUMN_WORD;
 }
 
 /* Draws validation rows out of those that count; *train and *val get one byte a row. */
@@ -398,11 +398,11 @@ static int draw_validation(const training *t, unsigned char **train, unsigned ch
 /* Validation rows through the columns that the others have taught. */
 static int encode_validation(training *t, const unsigned char *val)
 {
-    const far_columns *c = far_examples_columns(t->data);
-    int64_t rows = t->table.count - far_examples_inputs(t->data).rows;
-    int code = matrix_alloc(VERB, rows, far_examples_inputs(t->data).cols, FAR_F64, &t->val_x);
+    const far_columns *c = t->data->columns;
+    int64_t rows = t->table.count - t->data->inputs.rows;
+    int code = matrix_alloc(VERB, rows, t->data->inputs.cols, FAR_F64, &t->val_x);
     if (code == EXIT_DONE) {
-        code = matrix_alloc(VERB, rows, far_examples_targets(t->data).cols, FAR_F64, &t->val_y);
+        code = matrix_alloc(VERB, rows, t->data->targets.cols, FAR_F64, &t->val_y);
     }
     if (code == EXIT_DONE &&
         (far_columns_encode(t->s.ctx, c, t->table.frame, val, &t->val_x) != FAR_OK ||
@@ -433,7 +433,7 @@ static int learn_columns(training *t, const unsigned char *rows)
     if (st != FAR_OK) {
         return session_failure(&t->s, about_data ? t->table.label : NULL);
     }
-    columns_say(&t->s, far_examples_columns(t->data));
+    columns_say(&t->s, t->data->columns);
     return EXIT_DONE;
 }
 
@@ -465,7 +465,7 @@ static int read_data(training *t)
 
 bool training_classifies(const training *t)
 {
-    return t->data && far_columns_describe(far_examples_columns(t->data)).task == FAR_TASK_CLASSIFY;
+    return t->data && far_columns_describe(t->data->columns).task == FAR_TASK_CLASSIFY;
 }
 
 /* ---- networks ------------------------------------------------------------------------------ */
@@ -475,8 +475,8 @@ static int draw_network(training *t, int64_t i, far_net **out)
     const train_args *a = &t->args;
     far_net_opts o;
     far_net_opts_init(&o);
-    o.inputs = t->data ? far_examples_inputs(t->data).cols : a->inputs;
-    o.outputs = t->data ? far_examples_targets(t->data).cols : 0;
+    o.inputs = t->data ? t->data->inputs.cols : a->inputs;
+    o.outputs = t->data ? t->data->targets.cols : 0;
     o.init = a->init == INIT_KAIMING_NORMAL ? FAR_INIT_KAIMING_NORMAL : a->init;
     o.w0 = a->w0;
     o.seed = (uint64_t)(a->seed + i);
@@ -489,7 +489,7 @@ static int make_network(training *t, int64_t i, far_net **out)
     const train_args *a = &t->args;
     int code = a->from ? network_load(&t->s, a->from, a->arch, out) : draw_network(t, i, out);
     if (code == EXIT_DONE && t->data &&
-        far_net_set_columns(t->s.ctx, *out, far_examples_columns(t->data)) != FAR_OK) {
+        far_net_set_columns(t->s.ctx, *out, t->data->columns) != FAR_OK) {
         code = session_failure(&t->s, a->from ? a->from : "--arch");
     }
     return code;
@@ -562,7 +562,7 @@ static int make_histories(training *t)
 
 static far_status train_batch(training *t, batch *b)
 {
-    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
+    far_mat x = t->data->inputs, y = t->data->targets;
     t->opts.layers = t->layers;
     tracking_attach(t);
     far_status st = FAR_OK;

@@ -18,10 +18,20 @@ static const char *show_value(const char *unit, double value, char *out, size_t 
     return out;
 }
 
+static bool is_date(const far_columns *c, int64_t input)
+{
+    far_feature_info f = {0};
+    int64_t count = far_columns_describe(c).features;
+    for (int64_t j = 0; j < count && !(f.name && f.first == input); j++) {
+        f = far_columns_feature(c, j);
+    }
+    return f.name && f.first == input && strcmp(f.unit, "date") == 0;
+}
+
 const char *columns_value(const far_columns *c, int64_t input, double value, char *out,
                           size_t capacity)
 {
-    if (strcmp(far_columns_input_unit(c, input), "date") == 0) {
+    if (is_date(c, input)) {
         far_date_print(value, out, capacity);
     } else {
         snprintf(out, capacity, "%.4g", value);
@@ -93,7 +103,7 @@ static const char *show_done(const far_column_summary *s, bool impute, char *out
 void columns_say(const session *s, const far_columns *c)
 {
     int64_t said = 0, more = 0;
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary column = far_columns_summary(c, i);
         char reason[2 * TEXT_BYTES];
         if (column.role == FAR_ROLE_LEFT_OUT && said++ < MOST_SAID) {
@@ -143,11 +153,13 @@ static void tell_kind(far_result *r, const far_columns *c, far_taken taken, cons
     char line[LINE_BYTES] = "", range[3 * TEXT_BYTES];
     size_t used = 0;
     int64_t count = 0;
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    const char *one = "";
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary s = far_columns_summary(c, i);
         if (s.role != FAR_ROLE_FEATURE || s.taken != taken || count++ >= MOST_NAMES) {
             continue;
         }
+        one = s.taken_name;
         used +=
             (size_t)snprintf(line + used, sizeof line - used, "%s%.60s", used ? ", " : "", s.name);
         if (s.levels > 0) {
@@ -159,8 +171,7 @@ static void tell_kind(far_result *r, const far_columns *c, far_taken taken, cons
         }
     }
     if (count > 0) {
-        far_result_say(r, *label, "%lld %s: %s%s", (long long)count,
-                       count == 1 ? far_taken_name(taken) : many, line,
+        far_result_say(r, *label, "%lld %s: %s%s", (long long)count, count == 1 ? one : many, line,
                        count > MOST_NAMES ? ", ..." : "");
         *label = "";
     }
@@ -171,11 +182,11 @@ static void tell_left_out(far_result *r, const far_columns *c)
     char line[LINE_BYTES] = "";
     size_t used = 0;
     int64_t count = 0;
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary s = far_columns_summary(c, i);
         if (s.role == FAR_ROLE_LEFT_OUT && count++ < MOST_NAMES) {
             used += (size_t)snprintf(line + used, sizeof line - used, "%s%.60s (%s)",
-                                     used ? ", " : "", s.name, far_taken_name(s.taken));
+                                     used ? ", " : "", s.name, s.taken_name);
         }
     }
     if (count > 0) {
@@ -186,7 +197,7 @@ static void tell_left_out(far_result *r, const far_columns *c)
 static void tell_missing(far_result *r, const far_columns *c)
 {
     int64_t count = 0, columns = 0;
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary s = far_columns_summary(c, i);
         count += s.role == FAR_ROLE_FEATURE ? s.missing : 0;
         columns += s.role == FAR_ROLE_FEATURE && s.missing > 0;
@@ -208,11 +219,11 @@ static void tell_table(far_result *r, const far_columns *c)
     bool impute = far_columns_describe(c).impute;
     far_result_table(r, "columns", "The columns of the table.", COLUMNS,
                      sizeof COLUMNS / sizeof COLUMNS[0]);
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary s = far_columns_summary(c, i);
         char range[3 * TEXT_BYTES], done[4 * TEXT_BYTES];
         far_result_cell_text(r, "%s", s.name);
-        far_result_cell_text(r, "%s", far_taken_name(s.taken));
+        far_result_cell_text(r, "%s", s.taken_name);
         far_result_cell_text(r, "%s", ROLES[s.role]);
         far_result_cell(r, s.levels > 0 ? (double)s.levels : NAN);
         far_result_cell(r, (double)s.missing);
@@ -227,7 +238,7 @@ static void tell_table(far_result *r, const far_columns *c)
 void columns_tell(far_result *r, const far_columns *c)
 {
     const char *label = "columns";
-    if (far_columns_summary_count(c) == 0) {
+    if (far_columns_describe(c).summaries == 0) {
         return;
     }
     far_result_for(r, FAR_FOR_TEXT);

@@ -50,14 +50,14 @@ static void put_average(far_result *r, const char *key, far_compare_average a, c
 /* {"F1": 0.93, ...} */
 static void put_direction(far_result *r, const far_certificate *c, const far_bound *b)
 {
-    const char *name;
     if (!b || !b->direction) {
         far_result_missing(r, "direction", "none", NULL);
         return;
     }
     far_result_open(r, "direction");
-    for (int64_t i = 0; (name = far_certificate_input(c, i)); i++) {
-        far_result_number(r, name, b->direction[i], NULL, NULL);
+    far_certificate_info info = far_certificate_describe(c);
+    for (int64_t i = 0; i < info.inputs; i++) {
+        far_result_number(r, info.input_names[i], b->direction[i], NULL, NULL);
     }
     far_result_close(r);
 }
@@ -132,7 +132,7 @@ static void put_model(far_result *r, const far_comparison *c, int64_t model, int
 {
     bool classes = far_comparison_describe(c).classes > 0;
     const far_compare_row *row = far_comparison_row(c, model);
-    const char *state = far_compare_state_text(row->state);
+    const char *state = row->state_name;
     const char *why = comparison_scored(row) ? NULL : state;
     far_result_open(r, NULL);
     far_result_text(r, "model", row->model, NULL, NULL);
@@ -154,7 +154,7 @@ static void put_model(far_result *r, const far_comparison *c, int64_t model, int
     put_certificate(r, row);
     far_result_open_list(r, "runs");
     for (int64_t i = 0; i < seeds; i++) {
-        put_run(r, far_comparison_run(c, model, i), classes);
+        put_run(r, &far_comparison_row(c, model)->runs[i], classes);
     }
     far_result_close(r);
     far_result_close(r);
@@ -228,7 +228,7 @@ static const char *main_input(const far_certificate *c, const far_bound *b, bool
         count += b->direction[i] != 0;
     }
     *others = count > 1;
-    return far_certificate_input(c, most);
+    return far_certificate_describe(c).input_names[most];
 }
 
 static void put_verdict(far_result *r, const far_certificate *c)
@@ -274,8 +274,7 @@ static void put_note(far_result *r, const far_compare_row *row)
     const char *said = row->message ? row->message : open ? row->reason : NULL;
     char *text = said ? talk_flags(said) : NULL;
     if (row->message) {
-        far_result_line(r, "  %s  %s: %s", row->model, far_compare_state_text(row->state),
-                        text ? text : "");
+        far_result_line(r, "  %s  %s: %s", row->model, row->state_name, text ? text : "");
     } else if (open) {
         far_result_line(r, "%s is not decided: %s", row->model, text ? text : "");
     }
@@ -582,4 +581,14 @@ int comparison_verdict(const char *verb_name, const far_comparison *c)
                 failed->model, why ? why : failed->message);
     free(why);
     return code;
+}
+
+int comparison_check(session *s, const far_compare_opts *opts)
+{
+    far_status st = far_compare_estimate(s->ctx, NULL, opts, NULL);
+    if (st == FAR_OK) {
+        return EXIT_DONE;
+    }
+    session_failure(s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
+    return usage_code(st);
 }

@@ -21,4 +21,7 @@ int comparison_verdict(const char *verb_name, const far_comparison *c);
 int comparison_files(const session *s, const far_comparison *c, const char *text,
                      const char *folder);
 
+/* Validates the options before the data are read. Returns an exit code. */
+int comparison_check(session *s, const far_compare_opts *opts);
+
 #endif

@@ -112,7 +112,7 @@ static void fill_runs(const far_comparison *c, const far_comparison_info *info, 
 {
     int64_t runs = info->models * info->seeds;
     for (int64_t i = 0; i < runs; i++) {
-        const far_compare_run *r = far_comparison_run(c, i / info->seeds, i % info->seeds);
+        const far_compare_run *r = &far_comparison_row(c, i / info->seeds)->runs[i % info->seeds];
         words[i] = r->arch ? r->arch : "";
         words[runs + i] = r->message ? r->message : "";
         fill_run(r, i / info->seeds, i, sheet_row(table, i));
@@ -154,8 +154,8 @@ static int64_t predicted(const far_comparison *c, const far_comparison_info *inf
 {
     int64_t total = 0;
     for (int64_t i = 0; i < info->models * info->seeds; i++) {
-        const far_compare_run *r = far_comparison_run(c, i / info->seeds, i % info->seeds);
-        total += r->prediction ? far_comparison_points(c, i % info->seeds).count : 0;
+        const far_compare_run *r = &far_comparison_row(c, i / info->seeds)->runs[i % info->seeds];
+        total += r->prediction ? far_comparison_describe(c).points[i % info->seeds].count : 0;
     }
     return total;
 }
@@ -166,8 +166,8 @@ static void fill_points(const far_comparison *c, const far_comparison_info *info
     int64_t at = 0;
     for (int64_t i = 0; i < info->models * info->seeds; i++) {
         int64_t model = i / info->seeds;
-        const far_compare_run *r = far_comparison_run(c, model, i % info->seeds);
-        far_compare_points p = far_comparison_points(c, i % info->seeds);
+        const far_compare_run *r = &far_comparison_row(c, model)->runs[i % info->seeds];
+        far_compare_points p = far_comparison_describe(c).points[i % info->seeds];
         for (int64_t k = 0; r->prediction && k < p.count; k++) {
             double values[POINT_COLUMN_COUNT] = {
                 (double)model, (double)r->seed, (double)(p.rows[k] + 1),

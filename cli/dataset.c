@@ -72,7 +72,7 @@ static char separator_of(const char *text)
 
 static int read_how(const char *verb_name, const table_args *how, far_frame_opts *opts)
 {
-    far_frame_opts_init(opts);
+    *opts = (far_frame_opts){.size = sizeof *opts};
     if (!how) {
         return EXIT_DONE;
     }

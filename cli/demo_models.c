@@ -187,14 +187,14 @@ static far_status draw_net(const lesson *l, const far_examples *data, uint64_t s
     opts.inputs = l->set->input_count;
     opts.seed = seed;
     far_status st = far_net_create(l->ctx, l->model->arch, &opts, out);
-    return st == FAR_OK ? far_net_set_columns(l->ctx, *out, far_examples_columns(data)) : st;
+    return st == FAR_OK ? far_net_set_columns(l->ctx, *out, data->columns) : st;
 }
 
 static far_status train_nets(const lesson *l, const far_examples *data, far_net **nets,
                              const uint64_t *seeds)
 {
     far_train_opts opts;
-    far_mat x = far_examples_inputs(data), y = far_examples_targets(data);
+    far_mat x = data->inputs, y = data->targets;
     far_train_opts_init(&opts);
     opts.epochs = l->d->args.quick ? l->set->epochs / 10 : l->set->epochs;
     return far_net_train_many(l->ctx, nets, l->seeds, &x, &y, &opts, seeds, NULL, NULL);

@@ -67,7 +67,7 @@ static far_feature_info feature_at(const far_predictor *p, int64_t i)
     far_feature_info f = far_columns_feature(far_predictor_describe(p).columns, i);
     bool unnamed =
         !far_columns_describe(far_predictor_describe(p).columns).named && i < subject_inputs(p);
-    return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1} : f;
+    return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1, NULL, ""} : f;
 }
 
 static int64_t feature_count(const far_predictor *p)
@@ -203,7 +203,7 @@ static void put_category(report *r, const far_predictor *p, const rows *d, int64
     double *f = calloc((size_t)(MOST_LEVELS * outputs), sizeof *f);
     for (int64_t k = 0; k < count; k++) {
         at[k] = (double)k;
-        names[k] = far_columns_level(far_predictor_describe(p).columns, feature, k);
+        names[k] = info.levels[k];
     }
     if (f && depend(r, p, d, feature, at, count, f)) {
         for (int64_t k = 0; k < count; k++) {

@@ -65,7 +65,7 @@ static int read_array(const char *verb_name, far_ctx *ctx, const char *operand, 
     if (st != FAR_OK) {
         return failure(verb_name, "%s", far_ctx_message(ctx));
     }
-    in->values = far_array_values(in->array);
+    in->values = far_array_describe(in->array).values;
     return EXIT_DONE;
 }
 
@@ -218,8 +218,8 @@ int matrix_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const ch
                  const char *path)
 {
     errno = 0;
-    far_status st =
-        path ? far_mat_write(ctx, m, array_name, path) : far_mat_write_csv(ctx, m, stdout);
+    far_write_opts how = {.name = path ? array_name : NULL, .stream = stdout};
+    far_status st = far_mat_write(ctx, m, &how, path);
     return matrix_written(verb_name, ctx, st, path);
 }
 
@@ -227,7 +227,8 @@ int gaps_write(const char *verb_name, far_ctx *ctx, const far_mat *m, const char
                const char *path)
 {
     errno = 0;
-    far_status st = far_mat_write_gaps(ctx, m, array_name, path, stdout);
+    far_write_opts how = {.name = array_name, .gaps = 1, .stream = stdout};
+    far_status st = far_mat_write(ctx, m, &how, path);
     return matrix_written(verb_name, ctx, st, path);
 }
 
@@ -291,12 +292,9 @@ int sink_close(sink *s, int code)
     if (s->stream) {
         return close_stream(s, code);
     }
-    bool whole = !s->failed && (code != EXIT_DONE || far_file_commit(s->file) == FAR_OK);
-    if (code == EXIT_DONE && !whole) {
-        code = failure(s->verb, "%s", far_ctx_message(s->ctx));
-    }
-    far_file_destroy(s->file);
-    return code;
+    bool keep = code == EXIT_DONE && !s->failed;
+    bool whole = far_file_close(s->file, keep) == FAR_OK && !s->failed;
+    return code != EXIT_DONE || whole ? code : failure(s->verb, "%s", far_ctx_message(s->ctx));
 }
 
 /* ---- columns ------------------------------------------------------------------------------- */
@@ -325,7 +323,7 @@ static void put_word(sink *s, const char *word)
     sink_put(s, "\"");
 }
 
-/* A number that does not exist is an empty field, as far_mat_write_gaps has it. */
+/* A number that does not exist is an empty field, as far_mat_write with gaps has it. */
 static void put_cell(sink *s, const result_column *c, int64_t row, bool alone)
 {
     char number[SHOW_BYTES];

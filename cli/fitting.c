@@ -51,11 +51,15 @@ const option FIT_OPTIONS[] = {
 };
 const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 
-void fit_options_take(const char *const *names, int count, option *out)
+void fit_options_take(option out[FIT_OPTIONS_TAKEN])
 {
+    static const char *const NAMES[FIT_OPTIONS_TAKEN] = {
+        "--features", "--keep",           "--sep",    "--na",     "--categorical", "--where",
+        "--task",     "--ridge",          "--impute", "--kernel", "--param",       "--criterion",
+        "--subset",   "--no-standardize", "--memory", "--packed"};
     for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
-        for (int k = 0; k < count; k++) {
-            if (strcmp(FIT_OPTIONS[i].name, names[k]) == 0) {
+        for (int k = 0; k < FIT_OPTIONS_TAKEN; k++) {
+            if (strcmp(FIT_OPTIONS[i].name, NAMES[k]) == 0) {
                 out[k] = FIT_OPTIONS[i];
             }
         }
@@ -131,7 +135,7 @@ int fit_check_arch(session *s, const far_fit_opts *opts)
         return EXIT_DONE;
     }
     far_kernel_opts how;
-    far_kernel_opts_init(&how);
+    how = (far_kernel_opts){.size = sizeof how};
     how.param = opts->param;
     far_kernel *kernel;
     far_status st = far_kernel_create(s->ctx, opts->arch, &how, &kernel);

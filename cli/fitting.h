@@ -25,8 +25,9 @@ typedef struct fit_args {
 /* The options that fill a fit_args. */
 extern const option FIT_OPTIONS[];
 extern const size_t FIT_OPTION_COUNT;
-/* Those of these names, for a verb that takes only some. */
-void fit_options_take(const char *const *names, int count, option *out);
+/* Those that verbs take which fit many models. */
+enum { FIT_OPTIONS_TAKEN = 16 };
+void fit_options_take(option out[FIT_OPTIONS_TAKEN]);
 
 /* The library's defaults. */
 void fit_defaults(fit_args *args);

@@ -37,7 +37,7 @@ int hash_numbers(session *s, const far_mat *m, char out[HASH_BYTES])
 static bool all_numbers(const dataset *d, const int64_t *cols, int64_t count)
 {
     for (int64_t k = 0; k < count; k++) {
-        if (far_frame_kind(d->frame, cols[k]) != FAR_COLUMN_NUMBER) {
+        if (far_frame_column(d->frame, cols[k]).kind != FAR_COLUMN_NUMBER) {
             return false;
         }
     }
@@ -48,7 +48,7 @@ static void take_numbers(const dataset *d, const int64_t *cols, int64_t count, d
 {
     for (int64_t i = 0; i < far_frame_rows(d->frame); i++) {
         for (int64_t k = 0; k < count && (!d->rows || d->rows[i]); k++) {
-            *out++ = far_frame_numbers(d->frame, cols[k])[i];
+            *out++ = far_frame_column(d->frame, cols[k]).numbers[i];
         }
     }
 }
@@ -83,7 +83,7 @@ static int64_t column_of_input(const dataset *d, const char *name)
 {
     int64_t best = -1, longest = 0;
     for (int64_t col = 0; col < far_frame_cols(d->frame); col++) {
-        const char *other = far_frame_name(d->frame, col);
+        const char *other = far_frame_column(d->frame, col).name;
         int64_t length = (int64_t)strlen(other);
         bool begins = strncmp(name, other, (size_t)length) == 0;
         if (begins && (name[length] == 0 || name[length] == '=') && length >= longest) {
@@ -105,7 +105,8 @@ static int64_t find_columns(const far_net *net, const dataset *d, int64_t *cols)
         return count;
     }
     for (int64_t i = 0; i < far_net_describe(net).inputs; i++) {
-        int64_t col = column_of_input(d, far_columns_input(far_net_describe(net).columns, i));
+        int64_t col =
+            column_of_input(d, far_columns_describe(far_net_describe(net).columns).input_names[i]);
         if (col >= 0 && (count == 0 || cols[count - 1] != col)) {
             cols[count++] = col;
         }
@@ -121,7 +122,7 @@ static char *list_columns(const dataset *d, const int64_t *cols, int64_t count)
     FILE *out = open_memstream(&text, &size);
     for (int64_t k = 0; out && k < count; k++) {
         fputs(k ? ",\"" : "\"", out);
-        for (const char *p = far_frame_name(d->frame, cols[k]); *p; p++) {
+        for (const char *p = far_frame_column(d->frame, cols[k]).name; *p; p++) {
             fputs(*p == '"' ? "\"\"" : (char[]){*p, 0}, out);
         }
         fputc('"', out);
@@ -184,27 +185,43 @@ int gram_write(session *s, const far_mat *m, const int64_t *shape, int dims, con
                const gram_header *h, const char *path)
 {
     far_note notes[FAR_NOTES];
-    int64_t count = make_notes(h, notes);
-    far_status st = far_array_write(s->ctx, m, shape, dims, name, notes, count, path);
+    far_write_opts how = {.name = name,
+                          .shape = shape,
+                          .dims = dims,
+                          .notes = notes,
+                          .note_count = make_notes(h, notes)};
+    far_status st = far_mat_write(s->ctx, m, &how, path);
     return st == FAR_OK ? EXIT_DONE : session_failure(s, NULL);
 }
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
+static const char *text_of(const far_array *a, const char *name)
+{
+    const far_note *n = far_array_note(a, name);
+    return n ? n->text : NULL;
+}
+
+static int64_t number_of(const far_array *a, const char *name)
+{
+    const far_note *n = far_array_note(a, name);
+    return n ? n->number : -1;
+}
+
 static gram_header read_header(const far_array *a)
 {
-    return (gram_header){.points = far_array_note_number(a, "points"),
-                         .points2 = far_array_note_number(a, "points2"),
-                         .outputs = far_array_note_number(a, "outputs"),
-                         .kind = far_array_note(a, "kind"),
-                         .arch = far_array_note(a, "arch"),
-                         .param = far_array_note(a, "param"),
-                         .layers = far_array_note(a, "layers"),
-                         .of = far_array_note(a, "of"),
-                         .columns = far_array_note(a, "columns"),
-                         .inputs = far_array_note(a, "inputs"),
-                         .inputs2 = far_array_note(a, "inputs2"),
-                         .parameters = far_array_note(a, "parameters")};
+    return (gram_header){.points = number_of(a, "points"),
+                         .points2 = number_of(a, "points2"),
+                         .outputs = number_of(a, "outputs"),
+                         .kind = text_of(a, "kind"),
+                         .arch = text_of(a, "arch"),
+                         .param = text_of(a, "param"),
+                         .layers = text_of(a, "layers"),
+                         .of = text_of(a, "of"),
+                         .columns = text_of(a, "columns"),
+                         .inputs = text_of(a, "inputs"),
+                         .inputs2 = text_of(a, "inputs2"),
+                         .parameters = text_of(a, "parameters")};
 }
 
 /* (layers,) n, m (, outputs, outputs): what an array of gram is. */
@@ -256,9 +273,10 @@ static int add_layers(session *s, const char *list, const arrangement *a, gram_f
 
 static int arrange(session *s, const char *list, gram_file *g)
 {
-    int64_t shape[FAR_ARRAY_DIMS];
     arrangement a;
-    int dims = far_array_shape(g->in.array, shape);
+    far_array_info info = far_array_describe(g->in.array);
+    const int64_t *shape = info.shape;
+    int dims = info.dims;
     if (!arrange_shape(shape, dims, &a)) {
         return failure(s->verb,
                        "%s: the last two of its %d dimensions are %lld and %lld; a kernel of "

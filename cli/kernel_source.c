@@ -198,10 +198,10 @@ typedef struct choice {
 
 static int64_t column_width(const dataset *d, int64_t col, int64_t indicators)
 {
-    if (far_frame_kind(d->frame, col) == FAR_COLUMN_NUMBER) {
+    if (far_frame_column(d->frame, col).kind == FAR_COLUMN_NUMBER) {
         return 1;
     }
-    int64_t levels = far_frame_level_count(d->frame, col);
+    int64_t levels = far_frame_column(d->frame, col).level_count;
     return levels > 2 || indicators == 2 ? levels : 1;
 }
 
@@ -215,7 +215,7 @@ static double word_value(int64_t code, int64_t levels, int64_t k, int64_t indica
 
 static int gap_failure(session *s, const dataset *d, int64_t row, int64_t col)
 {
-    const char *name = far_frame_name(d->frame, col);
+    const char *name = far_frame_column(d->frame, col).name;
     return failure(s->verb, "%s: row %lld of column %s is missing; fill it, or leave such rows out",
                    d->label, (long long)row + 1, name);
 }
@@ -223,9 +223,9 @@ static int gap_failure(session *s, const dataset *d, int64_t row, int64_t col)
 static int put_column(session *s, const dataset *d, int64_t col, const choice *c, int64_t at,
                       far_mat *out)
 {
-    const double *numbers = far_frame_numbers(d->frame, col);
-    const int32_t *codes = far_frame_codes(d->frame, col);
-    int64_t levels = far_frame_level_count(d->frame, col), next = 0;
+    const double *numbers = far_frame_column(d->frame, col).numbers;
+    const int32_t *codes = far_frame_column(d->frame, col).codes;
+    int64_t levels = far_frame_column(d->frame, col).level_count, next = 0;
     int64_t width = column_width(d, col, c->indicators);
     for (int64_t i = 0; i < far_frame_rows(d->frame); i++) {
         if (d->rows && !d->rows[i]) {
@@ -290,11 +290,11 @@ static int choose_columns(session *s, const dataset *d, const char *list, const 
 static int check_numbers(session *s, const dataset *d, const choice *c)
 {
     for (int64_t k = 0; k < c->count; k++) {
-        if (far_frame_kind(d->frame, c->cols[k]) != FAR_COLUMN_NUMBER) {
+        if (far_frame_column(d->frame, c->cols[k]).kind != FAR_COLUMN_NUMBER) {
             return failure(s->verb,
                            "%s: column %s holds words, which are no coordinates; name the others "
                            "with --features",
-                           d->label, far_frame_name(d->frame, c->cols[k]));
+                           d->label, far_frame_column(d->frame, c->cols[k]).name);
         }
     }
     return c->count > 0 ? EXIT_DONE
@@ -352,7 +352,7 @@ static int make_table(session *s, const source_args *a, source *k)
     }
     bool named = k->net && far_columns_describe(far_net_describe(k->net).columns).named;
     for (int64_t j = 0; named && j < cols; j++) {
-        names[j] = far_columns_input(far_net_describe(k->net).columns, j);
+        names[j] = far_columns_describe(far_net_describe(k->net).columns).input_names[j];
     }
     k->table = (dataset){.label = "the grid", .count = a->made.rows};
     far_status st = far_frame_from_mat(s->ctx, &a->made, names, &k->table.frame);
@@ -418,7 +418,7 @@ static int open_net(session *s, const source_args *a, source *k)
 static int open_kernel(session *s, const source_args *a, source *k)
 {
     far_kernel_opts how;
-    far_ntk_opts_init(&k->opts);
+    k->opts = (far_ntk_opts){.size = sizeof k->opts};
     if (a->kernel) {
         int code = gram_read(s, a->kernel, a->layers, &k->gram);
         return code == EXIT_DONE ? gram_check_one_set(s, &k->gram) : code;
@@ -426,7 +426,7 @@ static int open_kernel(session *s, const source_args *a, source *k)
     if (a->net) {
         return open_net(s, a, k);
     }
-    far_kernel_opts_init(&how);
+    how = (far_kernel_opts){.size = sizeof how};
     how.param = a->param;
     far_status st = far_kernel_create(s->ctx, a->arch, &how, &k->kernel);
     return st == FAR_OK ? EXIT_DONE : arch_failure(s, st);
@@ -480,7 +480,7 @@ static int make_view(session *s, const source_args *a, source *k)
 
 static bool has_one_word(const dataset *d, int64_t col)
 {
-    const int32_t *codes = far_frame_codes(d->frame, col);
+    const int32_t *codes = far_frame_column(d->frame, col).codes;
     int32_t first = -1;
     for (int64_t i = 0; codes && i < far_frame_rows(d->frame); i++) {
         bool counts = (!d->rows || d->rows[i]) && codes[i] >= 0;
@@ -500,7 +500,7 @@ static int check_classes(session *s, const dataset *d, const choice *c)
             return failure(s->verb,
                            "%s: the target %s has one class only in the rows chosen; two at least "
                            "are needed",
-                           d->label, far_frame_name(d->frame, c->cols[k]));
+                           d->label, far_frame_column(d->frame, c->cols[k]).name);
         }
     }
     return EXIT_DONE;
@@ -511,10 +511,10 @@ static int name_targets(session *s, const dataset *d, const choice *c, source *k
 {
     k->target_names = calloc((size_t)c->width + 1, sizeof *k->target_names);
     for (int64_t i = 0; k->target_names && i < c->count; i++) {
-        const char *name = far_frame_name(d->frame, c->cols[i]);
+        const char *name = far_frame_column(d->frame, c->cols[i]).name;
         int64_t width = column_width(d, c->cols[i], c->indicators);
         for (int64_t w = 0; w < width; w++) {
-            const char *word = width > 1 ? far_frame_level(d->frame, c->cols[i], w) : "";
+            const char *word = width > 1 ? far_frame_column(d->frame, c->cols[i]).levels[w] : "";
             char **at = &k->target_names[k->target_count];
             if (asprintf(at, "%s%s%s", name, width > 1 ? "_" : "", word) < 0) {
                 return failure(s->verb, "out of memory");
@@ -548,7 +548,7 @@ static void to_network_units(const far_net *net, far_mat *y)
     if (!info.scaled || info.outputs != y->cols) {
         return;
     }
-    far_scaling scaling = far_columns_scaling(far_net_describe(net).columns);
+    far_scaling scaling = far_columns_describe(far_net_describe(net).columns).scaling;
     double *v = y->data;
     for (int64_t i = 0; i < y->rows * y->cols; i++) {
         v[i] = (v[i] - mat_get(&scaling.output_centre, 0, i % y->cols)) /
@@ -630,7 +630,7 @@ static int columns_again(session *s, const source_args *a, const source *k, cons
 {
     int code = choose_columns(s, &k->table, a->features, "--features", a->y ? NULL : a->target, c);
     for (int64_t i = 0; code == EXIT_DONE && i < c->count; i++) {
-        const char *name = far_frame_name(k->table.frame, c->cols[i]);
+        const char *name = far_frame_column(k->table.frame, c->cols[i]).name;
         if (far_frame_find(s->ctx, d->frame, name, &c->cols[i]) != FAR_OK) {
             code = session_failure(s, d->label);
         }
@@ -728,7 +728,7 @@ void source_to_table(const source *k, bool centred, far_mat *m)
     if (!info.scaled || (!one && m->cols != info.outputs)) {
         return;
     }
-    far_scaling scaling = far_columns_scaling(far_net_describe(k->net).columns);
+    far_scaling scaling = far_columns_describe(far_net_describe(k->net).columns).scaling;
     for (int64_t i = 0; i < m->rows * m->cols; i++) {
         int64_t output = one ? k->opts.output : i % m->cols;
         double *v = (double *)m->data + i;
@@ -742,7 +742,7 @@ bool source_standardised(const source *k, bool inputs)
     if (!k->net || !far_net_describe(k->net).scaled) {
         return false;
     }
-    far_scaling s = far_columns_scaling(far_net_describe(k->net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(k->net).columns).scaling;
     far_mat centre = inputs ? s.input_centre : s.output_centre;
     far_mat scale = inputs ? s.input_scale : s.output_scale;
     for (int64_t i = 0; i < centre.cols; i++) {
@@ -800,7 +800,8 @@ static int warn_of_odd_parts(session *s, const source_args *a, const source *k)
     if (!k->kernel || far_power_degree(s->ctx, a->arch, &degree) != FAR_OK) {
         return EXIT_DONE;
     }
-    if (far_odd_part_linear(s->ctx, far_pair_of_kernel, k->kernel, k->x.cols, &linear) != FAR_OK) {
+    far_any_kernel ntk = {.kernel = k->kernel};
+    if (far_odd_part_linear(s->ctx, &ntk, k->x.cols, &linear) != FAR_OK) {
         return session_failure(s, k->table.label);
     }
     if (linear) {

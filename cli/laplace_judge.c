@@ -47,7 +47,7 @@ static int residual_square(laplace_job *j, const rows *r, double *out)
 /* One target's own units become the network's. */
 static double target_scale(const laplace_job *j)
 {
-    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(j->net).columns).scaling;
     return j->info.outputs == 1 ? mat_get(&s.output_scale, 0, 0) : 1;
 }
 
@@ -154,7 +154,7 @@ static far_status choose(laplace_job *j)
 {
     far_laplace_grid g;
     far_laplace_info i = far_laplace_describe(j->posterior);
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.probability = j->rule;
     j->chosen_rank = chooses_rank(j);
     j->chosen_prior = j->args.choose || !j->args.prior_given;
@@ -384,10 +384,9 @@ static int judge_paper(laplace_job *j)
     if (!far_laplace_describe(j->posterior).residual_prior) {
         return EXIT_DONE;
     }
-    int code =
-        far_laplace_set_residual(j->s.ctx, j->posterior, 0) == FAR_OK ? EXIT_DONE : failed(j);
+    int code = far_laplace_set(j->s.ctx, j->posterior, 0, NAN, 0) == FAR_OK ? EXIT_DONE : failed(j);
     code = code == EXIT_DONE ? judge_form(j, FORM_PAPER) : code;
-    if (code == EXIT_DONE && far_laplace_set_residual(j->s.ctx, j->posterior, 1) != FAR_OK) {
+    if (code == EXIT_DONE && far_laplace_set(j->s.ctx, j->posterior, 0, NAN, 1) != FAR_OK) {
         code = failed(j);
     }
     return code;

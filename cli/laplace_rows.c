@@ -30,23 +30,21 @@ static bool knows_classes(const laplace_job *j)
 
 static const char *only_target(const laplace_job *j)
 {
-    return j->args.target ? j->args.target
-                          : far_columns_target(far_net_describe(j->net).columns, 0);
+    const char *const *known = far_columns_describe(far_net_describe(j->net).columns).target_names;
+    return j->args.target ? j->args.target : known ? known[0] : NULL;
 }
 
 /* Whether the table has the columns that are targets. */
 static bool has_targets(const laplace_job *j, const far_frame *frame)
 {
     int64_t count = 0, *cols = calloc((size_t)far_frame_cols(frame) + 1, sizeof *cols);
+    far_columns_info c = far_columns_describe(far_net_describe(j->net).columns);
     bool has = only_target(j) != NULL && cols;
     if (has && j->args.target) {
         has = far_frame_list(j->s.ctx, frame, j->args.target, cols, &count) == FAR_OK;
     }
-    for (int64_t k = 0;
-         has && !j->args.target && far_columns_target(far_net_describe(j->net).columns, k); k++) {
-        has =
-            far_frame_find(j->s.ctx, frame, far_columns_target(far_net_describe(j->net).columns, k),
-                           &count) == FAR_OK;
+    for (int64_t k = 0; has && !j->args.target && k < c.targets; k++) {
+        has = far_frame_find(j->s.ctx, frame, c.target_names[k], &count) == FAR_OK;
     }
     free(cols);
     return has;
@@ -76,18 +74,18 @@ static int gather(laplace_job *j, const dataset *d, const unsigned char *marks, 
 {
     m->cols = 0;
     for (int64_t c = 0; c < far_frame_cols(d->frame); c++) {
-        const double *column = far_frame_numbers(d->frame, c);
+        const double *column = far_frame_column(d->frame, c).numbers;
         if (marks[c]) {
             continue;
         }
         if (!column) {
             return failure(j->s.verb, "%s: column %s holds words; this network takes numbers alone",
-                           d->label, far_frame_name(d->frame, c));
+                           d->label, far_frame_column(d->frame, c).name);
         }
         for (int64_t i = 0; i < m->rows; i++) {
             ((double *)m->data)[i * m->ld + m->cols] = column[i];
         }
-        names[m->cols++] = far_frame_name(d->frame, c);
+        names[m->cols++] = far_frame_column(d->frame, c).name;
     }
     return m->cols > 0 ? EXIT_DONE : failure(j->s.verb, "%s: no column but targets", d->label);
 }
@@ -166,7 +164,7 @@ static int read_class_numbers(laplace_job *j, rows *r)
     if (far_frame_find(j->s.ctx, frame, only_target(j), &col) != FAR_OK) {
         return session_failure(&j->s, r->table.label);
     }
-    const double *column = far_frame_numbers(frame, col);
+    const double *column = far_frame_column(frame, col).numbers;
     if (!column) {
         return failure(j->s.verb,
                        "%s: %s holds words, and the network's file does not say which classes its "

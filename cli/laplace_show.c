@@ -25,7 +25,7 @@ static const char *role_of(const laplace_job *j)
 
 static double output_scale(const laplace_job *j, int64_t k)
 {
-    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(j->net).columns).scaling;
     return mat_get(&s.output_scale, 0, k);
 }
 
@@ -379,9 +379,9 @@ static double variance_at(const laplace_job *j, int64_t i, int64_t k)
 static const char *class_name(const laplace_job *j, int64_t k)
 {
     static char number[24];
-    const char *name = far_columns_class(far_net_describe(j->net).columns, k);
+    far_columns_info c = far_columns_describe(far_net_describe(j->net).columns);
     snprintf(number, sizeof number, "%lld", (long long)k);
-    return name ? name : number;
+    return c.class_names ? c.class_names[k] : number;
 }
 
 /* class, p_LABEL for each. */
@@ -406,11 +406,12 @@ static void add_classes(const laplace_job *j, page *p)
 static void add_outputs(const laplace_job *j, page *p)
 {
     bool classes = laplace_classifies(j);
-    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(j->net).columns).scaling;
     for (int64_t k = 0; k < j->info.outputs; k++) {
         int64_t second = laplace_classes(j) - j->info.outputs;
-        const char *name = classes ? class_name(j, second + k)
-                                   : far_columns_output(far_net_describe(j->net).columns, k);
+        const char *name =
+            classes ? class_name(j, second + k)
+                    : far_columns_describe(far_net_describe(j->net).columns).output_names[k];
         double *mean = add_column(p, classes ? "score_" : "", name, "");
         double *std = add_column(p, classes ? "score_" : "", name, "_std");
         double *both = classes ? std : add_column(p, "", name, "_std_y");

@@ -96,17 +96,17 @@ static int build(job *j)
 {
     const build_args *a = &j->args;
     far_lnnet_opts o;
-    far_lnnet_opts_init(&o);
+    o = (far_lnnet_opts){.size = sizeof o};
     o.mode = a->mode;
     o.groups = a->groups;
     o.precision = a->precision;
     o.bits = a->bits;
-    o.tries = a->tries > 0 ? a->tries : o.tries;
+    o.tries = a->tries;
     o.seed = (uint64_t)a->seed;
     far_status st = far_lnnet_build(j->s.ctx, &j->points.x, j->points.labels, j->points.classes, &o,
                                     &j->net, &j->info);
     if (st == FAR_OK) {
-        st = far_net_set_columns(j->s.ctx, j->net, far_examples_columns(j->points.data));
+        st = far_net_set_columns(j->s.ctx, j->net, j->points.data->columns);
     }
     return st == FAR_OK ? EXIT_DONE : build_failure(j, st);
 }
@@ -152,8 +152,8 @@ static void tell_rounding(far_result *r, const far_lnnet_info *i)
                       i->noise);
     far_result_number(r, "noise", i->noise, NULL, NULL);
     far_result_flag(r, "robust", i->robust, NULL, NULL);
-    far_result_text(r, "precision", far_lnnet_precision_name(i->precision), "precision",
-                    "%s, %lld bits%s", far_lnnet_precision_name(i->precision), (long long)i->bits,
+    far_result_text(r, "precision", i->precision_name, "precision", "%s, %lld bits%s",
+                    i->precision_name, (long long)i->bits,
                     plain ? "" : "; in double it is another network: use lnnet check");
     far_result_count(r, "bits", i->bits, NULL, NULL);
 }
@@ -162,7 +162,7 @@ static void tell_network(far_result *r, const job *j)
 {
     const far_lnnet_info *i = &j->info;
     char seconds[SHOW_BYTES];
-    const char *mode = far_lnnet_mode_name(i->mode);
+    const char *mode = i->mode_name;
     far_result_count(r, "points", i->points, "points",
                      "%lld different ones, %lld classes, %lld inputs", (long long)i->points,
                      (long long)i->classes, (long long)j->points.x.cols);
@@ -201,7 +201,7 @@ static void tell_classes(report *out, const job *j)
     const char **names = calloc((size_t)p->classes + 1, sizeof *names);
     far_figure *film = NULL;
     for (int64_t k = 0; names && k < p->classes; k++) {
-        names[k] = far_columns_output(far_net_describe(j->net).columns, k);
+        names[k] = far_columns_describe(far_net_describe(j->net).columns).output_names[k];
     }
     far_result_texts(out->result, "classes", names, p->classes);
     if (names && out->folder && j->info.layers > 0) {
@@ -229,7 +229,7 @@ static int tell(job *j)
     far_result_text(out.result, "output", j->args.output, j->args.output ? "network" : NULL, NULL);
     report_fact(&out, "architecture", "%s", far_net_describe(j->net).arch);
     report_fact(&out, "data", "%s, SHA-256 of what was used %s", j->points.table.label,
-                far_columns_hash(far_examples_columns(j->points.data)));
+                far_columns_describe(j->points.data->columns).hash);
     return report_end(&out, code);
 }
 

@@ -72,7 +72,7 @@ static int64_t output_of(const far_net *net, const char *name, int64_t k)
         return k < outputs ? k : -1;
     }
     for (int64_t i = 0; i < outputs; i++) {
-        if (strcmp(far_columns_output(columns, i), name) == 0) {
+        if (strcmp(far_columns_describe(columns).output_names[i], name) == 0) {
             return i;
         }
     }
@@ -83,7 +83,7 @@ static int match_classes(job *j)
 {
     labelled *p = &j->points;
     for (int64_t i = 0; i < p->x.rows; i++) {
-        const char *name = far_columns_class(far_examples_columns(p->data), p->labels[i]);
+        const char *name = far_columns_describe(p->data->columns).class_names[p->labels[i]];
         int64_t output = output_of(j->net, name, p->labels[i]);
         if (output < 0) {
             return failure(VERB, "%s has no output for the class '%s' of %s", j->args.net, name,
@@ -123,7 +123,7 @@ static int64_t table_row(const dataset *t, int64_t i)
 static int tell(job *j)
 {
     const far_lnnet_checked *c = &j->found;
-    const char *precision = far_lnnet_precision_name(c->precision);
+    const char *precision = c->precision_name;
     int64_t rows = j->points.x.rows, right = rows - c->wrong;
     report out;
     int code = report_begin(&j->s, &j->args.common, "A network of layer norms, checked", &out);

@@ -139,7 +139,7 @@ static int open_all(job *j)
 /* From the network's own units to raw ones. */
 static void make_raw(job *j)
 {
-    far_scaling s = far_columns_scaling(far_net_describe(j->net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(j->net).columns).scaling;
     for (int64_t i = 0; i < j->x.rows * j->x.cols; i++) {
         int64_t k = i % j->x.cols;
         j->inputs[i] =

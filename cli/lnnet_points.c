@@ -32,8 +32,8 @@ int labelled_check_usage(const char *verb_name, const labelled_args *a)
 
 static int take_labels(session *s, labelled *l)
 {
-    far_mat y = far_examples_targets(l->data);
-    l->x = far_examples_inputs(l->data);
+    far_mat y = l->data->targets;
+    l->x = l->data->inputs;
     l->classes = y.cols;
     l->labels = malloc((size_t)y.rows * sizeof *l->labels + 1);
     if (!l->labels) {
@@ -109,8 +109,8 @@ static int twins_failure(session *s, const labelled *l, const labelled_row *a,
                    "function tells them apart: remove one",
                    l->table.label, (long long)table_row(l, a->point),
                    (long long)table_row(l, b->point),
-                   far_columns_class(far_examples_columns(l->data), a->label),
-                   far_columns_class(far_examples_columns(l->data), b->label));
+                   far_columns_describe(l->data->columns).class_names[a->label],
+                   far_columns_describe(l->data->columns).class_names[b->label]);
 }
 
 /* The first row that has a twin of another class behind it, among sorted ones; -1: none. */

@@ -105,7 +105,7 @@ static int measure(job *j)
 
 static const char *input_name(const job *j, int64_t i, char buffer[SHOW_BYTES])
 {
-    const char *name = far_columns_input(far_examples_columns(j->points.data), i);
+    const char *name = far_columns_describe(j->points.data->columns).input_names[i];
     snprintf(buffer, SHOW_BYTES, "x%lld", (long long)i + 1);
     return name ? name : buffer;
 }

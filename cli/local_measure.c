@@ -98,22 +98,26 @@ static far_status measure_first(local_job *j)
     return st;
 }
 
-/* ---- the kernel as a function -------------------------------------------------------------- */
-
-static far_status pair_of_nngp(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
-                               far_mat *out)
+/* |mean over x of grad log |g||, from jets: grad log |g| = D / (2 a2). */
+static double magma_of(const far_mat *a2, const far_mat *d)
 {
-    return far_kernel_eval(ctx, user, x1, x2, FAR_FILL_FULL, out, NULL);
+    double squares = 0;
+    for (int64_t k = 0; k < d->cols; k++) {
+        double mean = 0;
+        for (int64_t i = 0; i < d->rows; i++) {
+            mean += mat_get(d, i, k) / (2 * mat_get(a2, i, 0)) / (double)d->rows;
+        }
+        squares += mean * mean;
+    }
+    return sqrt(squares);
 }
+
+/* ---- jets ---------------------------------------------------------------------------------- */
 
 static far_status measure_jets(local_job *j)
 {
-    far_net_pair pair = {j->kernel.net, &j->kernel.opts};
-    bool nngp = j->args.source.kind == FAR_KERNEL_NNGP;
-    far_pair_fn of_kernel = nngp ? pair_of_nngp : far_pair_of_kernel;
-    return far_local_jets(j->s.ctx, j->kernel.net ? far_pair_of_net : of_kernel,
-                          j->kernel.net ? (void *)&pair : (void *)j->kernel.kernel, &j->kernel.x,
-                          j->args.step, &j->a2, &j->gradient, &j->h);
+    far_any_kernel k = {j->kernel.kernel, j->args.source.kind, j->kernel.net, &j->kernel.opts};
+    return far_local_jets(j->s.ctx, &k, &j->kernel.x, j->args.step, &j->a2, &j->gradient, &j->h);
 }
 
 static far_status model_point(local_job *j, int64_t i)
@@ -145,7 +149,7 @@ static double agreement(local_job *j, int measured, int model)
             b[count++] = j->maps[model][i];
         }
     }
-    if (count < 3 || far_pearson(j->s.ctx, a, b, count, &r) != FAR_OK) {
+    if (count < 3 || far_correlation(j->s.ctx, FAR_PEARSON, a, b, count, &r) != FAR_OK) {
         r = NAN;
     }
     free(a);
@@ -163,7 +167,7 @@ static int measure_model(local_job *j)
     for (int64_t i = 0; st == FAR_OK && i < j->n; i++) {
         st = model_point(j, i);
     }
-    st = st == FAR_OK ? far_local_magma(j->s.ctx, &j->a2, &j->gradient, &j->magma_jets) : st;
+    j->magma_jets = st == FAR_OK ? magma_of(&j->a2, &j->gradient) : NAN;
     j->reach_agrees = agreement(j, MAP_REACH, MAP_REACH_MODEL);
     j->least_agrees = agreement(j, MAP_LEAST, MAP_LEAST_MODEL);
     return st == FAR_OK ? EXIT_DONE : failed(j);

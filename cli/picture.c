@@ -45,7 +45,8 @@ int picture_write(session *s, const char *path, int64_t cols, int64_t rows, cons
     }
     int64_t points = far_frame_rows(table);
     for (int i = 0; i < COLUMNS; i++) {
-        void *numbers = (void *)(uintptr_t)far_frame_numbers(table, i); /* they are only read */
+        void *numbers =
+            (void *)(uintptr_t)far_frame_column(table, i).numbers; /* they are only read */
         columns[i].name = names[i];
         columns[i].values = far_mat_view(numbers, points, 1, FAR_F64);
     }

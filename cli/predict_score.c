@@ -60,7 +60,7 @@ static far_status judge_numbers(far_ctx *ctx, const far_predictor *of, const dat
     far_mat mean = p->mean, std = p->std;
     far_mat y = far_mat_view(coded, d->count, mean.cols, FAR_F64);
     far_status st = far_columns_encode_targets(ctx, c, d->frame, d->rows, NULL, &y);
-    far_scaling scale = far_columns_scaling(c);
+    far_scaling scale = far_columns_describe(c).scaling;
     for (int64_t i = 0; st == FAR_OK && i < d->count; i++) {
         for (int64_t k = 0; k < mean.cols; k++) {
             coded[i * mean.cols + k] = mat_get(&scale.output_centre, 0, k) +
@@ -158,15 +158,15 @@ static void *own(carried *c, void *memory)
 static bool take_words(const dataset *d, int64_t col, double *values, carried *c,
                        result_column *out)
 {
-    const int32_t *codes = far_frame_codes(d->frame, col);
-    int64_t levels = codes ? far_frame_level_count(d->frame, col) : d->count;
+    const int32_t *codes = far_frame_column(d->frame, col).codes;
+    int64_t levels = codes ? far_frame_column(d->frame, col).level_count : d->count;
     const char **words = own(c, calloc((size_t)levels + 1, sizeof *words));
     char(*dates)[DATE_BYTES] = own(c, codes ? NULL : calloc((size_t)d->count + 1, DATE_BYTES));
     if (!words || (!codes && !dates)) {
         return false;
     }
     for (int64_t l = 0; codes && l < levels; l++) {
-        words[l] = far_frame_level(d->frame, col, l);
+        words[l] = far_frame_column(d->frame, col).levels[l];
     }
     words[levels] = "";
     for (int64_t i = 0; !codes && i < d->count; i++) {
@@ -183,20 +183,20 @@ static bool take_words(const dataset *d, int64_t col, double *values, carried *c
 static bool take_column(const dataset *d, int64_t col, carried *c)
 {
     result_column *out = &c->columns[c->count++];
-    const double *numbers = far_frame_numbers(d->frame, col);
-    const int32_t *codes = far_frame_codes(d->frame, col);
+    const double *numbers = far_frame_column(d->frame, col).numbers;
+    const int32_t *codes = far_frame_column(d->frame, col).codes;
     double *values = own(c, calloc((size_t)d->count + 1, sizeof *values));
     int64_t rows = far_frame_rows(d->frame), k = 0;
-    out->name = strdup(far_frame_name(d->frame, col));
+    out->name = strdup(far_frame_column(d->frame, col).name);
     for (int64_t i = 0; values && i < rows; i++) {
         if (!d->rows || d->rows[i]) {
             values[k++] = numbers         ? numbers[i]
                           : codes[i] >= 0 ? codes[i]
-                                          : (double)far_frame_level_count(d->frame, col);
+                                          : (double)far_frame_column(d->frame, col).level_count;
         }
     }
     out->values = far_mat_view(values, d->count, 1, FAR_F64);
-    bool date = numbers && strcmp(far_frame_unit(d->frame, col), "date") == 0;
+    bool date = numbers && strcmp(far_frame_column(d->frame, col).unit, "date") == 0;
     return out->name && values && (!(codes || date) || take_words(d, col, values, c, out));
 }
 

@@ -64,7 +64,7 @@ void report_check(report *r, far_status st)
 static int write_page(report *r)
 {
     char *path = path_in(r, "report.html");
-    far_status st = path ? far_result_save_page(r->s->ctx, r->result, path) : FAR_ERR_MEMORY;
+    far_status st = path ? far_result_save(r->s->ctx, r->result, path) : FAR_ERR_MEMORY;
     free(path);
     r->written = st == FAR_OK;
     return st == FAR_OK           ? EXIT_DONE
@@ -149,8 +149,8 @@ int report_print(const report *r)
 {
     char *text = NULL;
     far_ctx *ctx = r->s->ctx;
-    far_status st = r->json ? far_result_as_json(ctx, r->result, &text)
-                            : far_result_as_text(ctx, r->result, &text);
+    far_status st =
+        far_result_render(ctx, r->result, r->json ? FAR_FORMAT_JSON : FAR_FORMAT_TEXT, &text);
     if (st == FAR_OK) {
         fputs(text, stdout);
     }

@@ -270,7 +270,7 @@ static void put_methods(report *r, const far_bound *c, int64_t k)
 static void put_facts(report *r, const report_proof *p)
 {
     far_certificate_info i = far_certificate_describe(p->certificate);
-    const char *data = far_columns_hash(far_predictor_describe(p->subject).columns);
+    const char *data = far_columns_describe(far_predictor_describe(p->subject).columns).hash;
     if (i.arch) {
         report_fact(r, "architecture", "%s", i.arch);
     }

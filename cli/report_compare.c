@@ -156,7 +156,7 @@ static int64_t draw_panels(report *r, const far_comparison *c, outside *o, far_f
     int64_t count = 0;
     const far_compare_row *row;
     for (int64_t i = 0; count < MOST_PANELS && (row = far_comparison_row(c, i)); i++) {
-        const far_compare_run *run = far_comparison_run(c, i, 0);
+        const far_compare_run *run = row->runs;
         if (run->prediction) {
             panels[count] = draw_panel(r, run, row->model, (int)(i % FAR_COLOURS), o);
             count += panels[count] != NULL;
@@ -193,7 +193,7 @@ static void put_predictions(report *r, const far_comparison *c, const far_compar
 {
     outside o;
     far_figure *panels[MOST_PANELS] = {NULL};
-    far_compare_points p = far_comparison_points(c, 0);
+    far_compare_points p = far_comparison_describe(c).points[0];
     if (outside_make(&p, &o)) {
         int64_t count = draw_panels(r, c, &o, panels);
         if (count > 0) {
@@ -225,7 +225,7 @@ static bool simple_shift(report *r, const char *shift, const far_frame *frame, i
     *limit = strtod(rest, &end);
     return end != rest && end[strspn(end, " ")] == 0 &&
            far_frame_find(r->s->ctx, frame, name, col) == FAR_OK &&
-           far_frame_kind(frame, *col) == FAR_COLUMN_NUMBER;
+           far_frame_column(frame, *col).kind == FAR_COLUMN_NUMBER;
 }
 
 /* Predicted rows along a column, and a grid over it. */
@@ -283,7 +283,7 @@ static void draw_path(report *r, const far_comparison *c, const far_compare_poin
     truth.width = 3;
     draw_smooth(r, t, p->truth, truth);
     for (int64_t i = 0; (row = far_comparison_row(c, i)); i++) {
-        const far_compare_run *run = far_comparison_run(c, i, 0);
+        const far_compare_run *run = row->runs;
         if (run->prediction) {
             draw_smooth(r, t, run->prediction, report_mark(row->model, (int)i));
         }
@@ -296,10 +296,10 @@ static void put_path(report *r, const far_comparison *c, const far_comparison_in
     int64_t col;
     double limit;
     path t = {0};
-    far_compare_points p = far_comparison_points(c, 0);
+    far_compare_points p = far_comparison_describe(c).points[0];
     if (simple_shift(r, info->shift, data->frame, &col, &limit) &&
-        path_make(&p, far_frame_numbers(data->frame, col), &t)) {
-        far_figure_opts o = report_axes(far_frame_name(data->frame, col), info->target);
+        path_make(&p, far_frame_column(data->frame, col).numbers, &t)) {
+        far_figure_opts o = report_axes(far_frame_column(data->frame, col).name, info->target);
         o.width = 900;
         o.legend = FAR_LEGEND_RIGHT;
         report_draw(r, &o);
@@ -331,7 +331,7 @@ static void put_facts(report *r, const far_comparison_info *info, const dataset 
 static int write_files(report *r, const far_comparison *c)
 {
     char *text = NULL;
-    far_status st = far_result_as_json(r->s->ctx, r->result, &text);
+    far_status st = far_result_render(r->s->ctx, r->result, FAR_FORMAT_JSON, &text);
     int code =
         st == FAR_OK ? comparison_files(r->s, c, text, r->folder) : session_failure(r->s, NULL);
     far_text_free(r->s->ctx, text);
@@ -346,7 +346,7 @@ int comparison_show(session *s, const common_args *a, const far_comparison *c, c
     snprintf(title, sizeof title, "Models of %s, out of range where %s", info.target, info.shift);
     int code = report_begin(s, a, title, &r);
     comparison_tell(r.result, s->ctx, c);
-    columns_tell(r.result, far_comparison_columns(c));
+    columns_tell(r.result, far_comparison_describe(c).columns);
     code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
     if (info.classes > 0) { /* the pictures are of numbers */
         put_facts(&r, &info, data);

@@ -109,7 +109,8 @@ static void tell_outputs(far_result *r, const far_model_info *i)
     for (int64_t k = 0; k < i->outputs && k < SHOWN; k++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%.240s", k ? ", " : "",
-                 classes ? far_columns_class(c, k) : far_columns_target(c, k));
+                 classes ? far_columns_describe(c).class_names[k]
+                         : far_columns_describe(c).target_names[k]);
     }
     far_result_count(r, "outputs", i->outputs, classes ? "classes" : "outputs", "%lld: %s%s",
                      (long long)i->outputs, names, i->outputs > SHOWN ? ", ..." : "");
@@ -290,7 +291,8 @@ static void show_confusion(far_result *r, const far_model_info *i, const double 
     int64_t classes = i->outputs;
     far_result_column columns[MOST_CLASSES + 1] = {{NULL, "truth", NULL}};
     for (int64_t k = 0; k < classes; k++) {
-        columns[k + 1] = (far_result_column){NULL, far_columns_class(i->columns, k), "%.0f"};
+        columns[k + 1] =
+            (far_result_column){NULL, far_columns_describe(i->columns).class_names[k], "%.0f"};
     }
     far_result_for(r, FAR_FOR_PAGE);
     far_result_table(r, NULL,
@@ -379,7 +381,7 @@ typedef struct rows {
 static bool rows_make(report *r, const far_model_info *info, int64_t k, rows *out)
 {
     far_mat x = info->x, y = info->y, left = info->loo;
-    far_scaling units = far_columns_scaling(info->columns);
+    far_scaling units = far_columns_describe(info->columns).scaling;
     double centre = ((const double *)units.output_centre.data)[k];
     double scale = ((const double *)units.output_scale.data)[k];
     double x_centre = *(const double *)units.input_centre.data;
@@ -438,7 +440,7 @@ static void put_pictures(report *r, const far_predictor *p)
     if (i->task == FAR_TASK_REGRESS && rows_make(r, i, 0, &d)) {
         one_input v = {&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
-        put_agreement(r, far_columns_target(i->columns, 0), &d);
+        put_agreement(r, far_columns_describe(i->columns).target_names[0], &d);
         rows_free(&d);
     }
     explain_fit(r, p);
@@ -461,7 +463,7 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
     tell_choice(r, i);
     tell_duplicates(r, i);
     tell_cost(r, i);
-    far_result_text(r, "data_hash", far_columns_hash(i->columns), NULL, NULL);
+    far_result_text(r, "data_hash", far_columns_describe(i->columns).hash, NULL, NULL);
     if (path) {
         far_result_text(r, "model", path, "model", NULL);
     } else {
@@ -480,7 +482,7 @@ int fit_tell(session *s, const common_args *a, const far_predictor *p, const cha
     report out;
     const far_model_info *i = far_predictor_model(p);
     snprintf(title, sizeof title, "An infinitely wide network for %s",
-             far_columns_target(i->columns, 0));
+             far_columns_describe(i->columns).target_names[0]);
     int code = report_begin(s, a, title, &out);
     tell_model(out.result, i, path);
     if (a->report) {
@@ -488,6 +490,6 @@ int fit_tell(session *s, const common_args *a, const far_predictor *p, const cha
     }
     report_fact(&out, "architecture", "%s", i->arch);
     report_fact(&out, "data", "%s, SHA-256 of what was used %s", data,
-                far_columns_hash(i->columns));
+                far_columns_describe(i->columns).hash);
     return report_end(&out, code);
 }

@@ -112,7 +112,7 @@ static void tell_method(far_result *r, const training *t)
 {
     char optimizer[WORD_BYTES], loss[WORD_BYTES], batch[64] = "full batch";
     const far_train_opts *o = &t->opts;
-    int64_t rows = far_examples_inputs(t->data).rows;
+    int64_t rows = t->data->inputs.rows;
     word_of(OPTIMIZER_LIST, o->optimizer, optimizer);
     word_of(LOSS_LIST, o->loss + 1, loss);
     if (o->batch > 0 && o->batch < rows) {
@@ -122,15 +122,15 @@ static void tell_method(far_result *r, const training *t)
     far_result_text(r, "task", training_classifies(t) ? "classify" : "regress", NULL, NULL);
     bool falls = o->schedule.kind != FAR_SCHEDULE_CONSTANT;
     far_result_text(r, "optimizer", optimizer, "training", "%s, rate %g%s%s, loss %s, %s",
-                    optimizer, far_train_rate(o), falls ? ", " : "", falls ? t->args.schedule : "",
-                    loss, batch);
+                    optimizer, t->runs[0].result.lr, falls ? ", " : "",
+                    falls ? t->args.schedule : "", loss, batch);
     far_result_text(r, "schedule", t->args.schedule, NULL, NULL);
     far_result_number(r, "weight_decay", o->weight_decay, o->weight_decay > 0 ? "decay" : NULL,
                       "%g of each weight", o->weight_decay);
     far_result_text(r, "loss_kind", loss, NULL, NULL);
-    far_result_number(r, "lr", far_train_rate(o), NULL, NULL);
+    far_result_number(r, "lr", t->runs[0].result.lr, NULL, NULL);
     far_result_count(r, "batch", o->batch > 0 ? o->batch : rows, NULL, NULL);
-    far_result_text(r, "data_hash", far_columns_hash(far_examples_columns(t->data)), NULL, NULL);
+    far_result_text(r, "data_hash", far_columns_describe(t->data->columns).hash, NULL, NULL);
 }
 
 static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged", "patience"};
@@ -373,8 +373,8 @@ static int64_t kept_subjects(report *r, const training *t, far_predictor **subje
 
 static void put_function(report *r, const training *t)
 {
-    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
-    far_scaling s = far_columns_scaling(far_net_describe(t->runs[0].net).columns);
+    far_mat x = t->data->inputs, y = t->data->targets;
+    far_scaling s = far_columns_describe(far_net_describe(t->runs[0].net).columns).scaling;
     far_predictor **subjects = calloc((size_t)t->args.seeds, sizeof *subjects);
     double *raw_x = raw_column(&x, &s.input_centre, &s.input_scale);
     double *raw_y = raw_column(&y, &s.output_centre, &s.output_scale);
@@ -403,7 +403,7 @@ static void tell_all(far_result *r, const training *t)
     }
     tell_network(r, t);
     if (t->data) {
-        columns_tell(r, far_examples_columns(t->data));
+        columns_tell(r, t->data->columns);
         tell_method(r, t);
         tell_run(r, t, &t->runs[0], !many);
     }
@@ -440,8 +440,7 @@ int training_tell(training *t)
     if (t->args.common.report && t->data) {
         draw_all(&out, t);
         report_fact(&out, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
-                    (long long)far_examples_inputs(t->data).rows,
-                    far_columns_hash(far_examples_columns(t->data)));
+                    (long long)t->data->inputs.rows, far_columns_describe(t->data->columns).hash);
         report_seeds(&out, (uint64_t)t->args.seed, t->args.seeds);
     }
     return report_end(&out, code);

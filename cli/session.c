@@ -84,14 +84,14 @@ static int open_context(session *s, const char *verb_name, int64_t threads, bool
                         bool protect_inputs)
 {
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     *s = (session){.verb = verb_name, .quiet = quiet};
     progress_init(&s->bar, quiet);
     opts.threads = (int)threads;
     opts.progress = progress_report;
     opts.progress_user = &s->bar;
     opts.protect_inputs = protect_inputs;
-    if (far_ctx_create(&opts, &s->ctx) != FAR_OK || far_file_claim_stdout(s->ctx) != FAR_OK) {
+    if (far_ctx_create(&opts, &s->ctx) != FAR_OK || far_file_claim(s->ctx, NULL) != FAR_OK) {
         return failure(verb_name, "out of memory");
     }
     talk_trust(far_ctx_message(s->ctx));

@@ -74,18 +74,18 @@ int64_t subject_outputs(const far_predictor *s)
 
 const char *subject_input(const far_predictor *s, int64_t i)
 {
-    return far_columns_input(far_predictor_describe(s).columns, i);
+    return far_columns_describe(far_predictor_describe(s).columns).input_names[i];
 }
 
 const char *subject_output(const far_predictor *s, int64_t i)
 {
-    const char *label = far_columns_class(far_predictor_describe(s).columns, i);
-    return label ? label : far_columns_output(far_predictor_describe(s).columns, i);
+    far_columns_info c = far_columns_describe(far_predictor_describe(s).columns);
+    return c.class_names ? c.class_names[i] : c.output_names[i];
 }
 
 const char *subject_score(const far_predictor *s, int64_t i)
 {
-    return far_columns_output(far_predictor_describe(s).columns, i);
+    return far_columns_describe(far_predictor_describe(s).columns).output_names[i];
 }
 
 /* ---- points and directions ----------------------------------------------------------------- */
@@ -127,7 +127,7 @@ static const char *level_at(const far_columns *c, int64_t feature, const double 
         if (v[f.first + k] != 0 && (level || v[f.first + k] != 1)) {
             return NULL;
         }
-        level = v[f.first + k] == 1 ? far_columns_level(c, feature, k) : level;
+        level = v[f.first + k] == 1 ? f.levels[k] : level;
     }
     return level;
 }
@@ -206,7 +206,7 @@ void subject_tell_direction(far_result *r, const far_predictor *s, const double 
 
 far_scaling subject_scaling(const far_predictor *s)
 {
-    return far_columns_scaling(far_predictor_describe(s).columns);
+    return far_columns_describe(far_predictor_describe(s).columns).scaling;
 }
 
 far_status subject_eval(session *s, const far_predictor *m, double *x, int64_t rows, double *out)

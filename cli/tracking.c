@@ -201,7 +201,7 @@ static void copy_rows(const far_mat *from, int64_t count, double *to)
 static int choose_points(training *t, far_mat *x, far_mat *y)
 {
     tracking *k = &t->track;
-    far_mat all_x = far_examples_inputs(t->data), all_y = far_examples_targets(t->data);
+    far_mat all_x = t->data->inputs, all_y = t->data->targets;
     int64_t n = k->points > 0 && k->points < all_x.rows ? k->points : all_x.rows;
     k->points = n;
     k->x = malloc((size_t)(n * all_x.cols) * sizeof *k->x + 1);

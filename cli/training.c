@@ -86,7 +86,7 @@ static int score_on(training *t, const far_net *net, const far_mat *x, const far
 
 int training_score(training *t, train_run *r)
 {
-    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
+    far_mat x = t->data->inputs, y = t->data->targets;
     int code = score_on(t, r->net, &x, &y, &r->score);
     return code == EXIT_DONE && t->val_x.rows > 0
                ? score_on(t, r->net, &t->val_x, &t->val_y, &r->val_score)

@@ -26,10 +26,10 @@ set(FAR_SOURCES
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
     src/score/calibrate.c src/score/score.c
-    src/measure/align.c src/measure/cka.c src/measure/curve.c src/measure/grid.c src/measure/jets.c
+    src/measure/align.c src/measure/cka.c src/measure/grid.c src/measure/jets.c
     src/measure/odd_part.c
     src/measure/local.c src/measure/local_reach.c src/measure/measures_kernel.c src/measure/measures_local.c
-    src/measure/measures_target.c src/measure/power_fit.c src/measure/power_law.c
+    src/measure/measures_target.c src/measure/power_fit.c
     src/measure/power_theory.c src/measure/rank.c src/measure/registry.c
     src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c
     src/measure/track.c src/measure/track_file.c src/measure/view.c src/measure/weyl.c
@@ -52,7 +52,7 @@ set(FAR_SOURCES
     src/laplace/laplace_landmarks.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c
     src/laplace/laplace_predict.c src/laplace/laplace_project.c src/laplace/laplace_root.c
     src/laplace/laplace_scores.c src/laplace/laplace_tangent.c
-    src/lnnet/build.c src/lnnet/check.c src/lnnet/figure.c
+    src/lnnet/build.c src/lnnet/check.c
     src/lnnet/network.c src/lnnet/plan.c src/lnnet/points.c src/lnnet/polish.c
     src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_gather.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c

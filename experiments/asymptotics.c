@@ -1,5 +1,6 @@
 /* Samples of points: spectra, tails and losses of the kernel, and their power laws. */
 #include "asymptotics.h"
+#include "curves.h"
 #include "parts.h"
 
 #include <math.h>
@@ -349,7 +350,7 @@ far_status law_exponent(reproduction *r, const double *values, int64_t count, in
                         int64_t to, double *exponent)
 {
     far_power p;
-    far_status st = far_power_fit_series(r->ctx, values, count, from, to, &p);
+    far_status st = far_power_fit(r->ctx, NULL, values, count, from, to, &p);
     *exponent = p.exponent;
     return st;
 }
@@ -365,8 +366,8 @@ static far_status fit_loss(reproduction *r, const law_run *run, int target, law_
     far_status st = far_power_fit(r->ctx, t, loss, TIMES, t[0], t[TIMES - 1], &p);
     double middle = sqrt(out->from * out->to);
     out->xi = p.exponent;
-    out->ratio = law_loss(run, target, middle) /
-                 far_power_loss(out->lam, out->nu, out->kap, out->kappa, middle);
+    out->ratio =
+        law_loss(run, target, middle) / power_loss(out->lam, out->nu, out->kap, out->kappa, middle);
     return st;
 }
 
@@ -375,8 +376,8 @@ far_status law_fit_window(reproduction *r, const law_run *run, int target, int64
 {
     far_power values, tails;
     far_status st;
-    TRY(far_power_fit_series(r->ctx, run->values, run->count, from, to, &values));
-    TRY(far_power_fit_series(r->ctx, run->tails[target], run->count, from, to, &tails));
+    TRY(far_power_fit(r->ctx, NULL, run->values, run->count, from, to, &values));
+    TRY(far_power_fit(r->ctx, NULL, run->tails[target], run->count, from, to, &tails));
     *out = (law_fit){.nu = values.exponent,
                      .lam = values.prefactor,
                      .kappa = tails.exponent,
@@ -404,7 +405,7 @@ far_status law_theory(reproduction *r, int d, int target, far_power_theory *out)
 static double weyl_density(int d, double squares, double density)
 {
     double p = d / (d + 1.0); /* alpha = 1 */
-    double symbol = far_power_symbol(d, 1), acos1 = acos(-1);
+    double symbol = power_symbol(d, 1), acos1 = acos(-1);
     return pow(density * symbol / acos1, p) * pow(1 + squares, 0.5 * (d - 1) * (1 - p));
 }
 
@@ -443,5 +444,5 @@ double law_constant(int d, int place)
     double integral = place == LAW_CUBE || place == LAW_CELLS ? cube_integral(d)
                       : place == LAW_GAUSS                    ? radial_integral(d, place, 40)
                                                               : radial_integral(d, place, 1);
-    return far_power_constant(d, 1, integral);
+    return power_constant(d, 1, integral);
 }

@@ -157,7 +157,7 @@ static far_status fill_finite(reproduction *r, int64_t width, uint64_t seed, con
     far_ntk_opts how;
     char *arch = law_arch(1, width);
     far_status st;
-    far_ntk_opts_init(&how);
+    how = (far_ntk_opts){.size = sizeof how};
     far_net_opts_init(&opts);
     opts.inputs = 1;
     opts.init = FAR_INIT_NTK;

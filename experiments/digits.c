@@ -16,12 +16,13 @@ static far_status take_columns(reproduction *r, const far_frame *frame, digits *
     }
     *out = (digits){rows, ROOM(rows * DIGIT_PIXELS, double), ROOM(rows, double)};
     for (int64_t j = 0; j < DIGIT_PIXELS; j++) {
-        const double *column = far_frame_numbers(frame, j);
+        const double *column = far_frame_column(frame, j).numbers;
         for (int64_t i = 0; i < rows; i++) {
             out->x[i * DIGIT_PIXELS + j] = column[i] / DARKEST;
         }
     }
-    memcpy(out->digit, far_frame_numbers(frame, DIGIT_PIXELS), (size_t)rows * sizeof(double));
+    memcpy(out->digit, far_frame_column(frame, DIGIT_PIXELS).numbers,
+           (size_t)rows * sizeof(double));
     return FAR_OK;
 }
 

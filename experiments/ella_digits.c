@@ -134,7 +134,7 @@ static void make_room(bench *b, uint64_t seed)
     for (int kind = 0; kind < OUTSIDES; kind++) {
         b->outside[kind] = far_mat_view(outside_points(b, kind, seed), rest, DIGIT_PIXELS, FAR_F64);
     }
-    far_probability_opts_init(&b->rule);
+    b->rule = (far_probability_opts){.size = sizeof b->rule};
     b->rule.rule = FAR_PROBABILITY_SAMPLES;
     b->rule.samples = b->plan->samples;
     b->rule.seed = seed;
@@ -196,7 +196,7 @@ static far_status choose(bench *b, ella_form form)
     far_laplace_grid g;
     far_status st;
     spread_log(1e-4, 1e2, priors, p->priors);
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.ranks = p->ranks;
     g.rank_count = p->rank_count;
     g.priors = priors;
@@ -204,7 +204,7 @@ static far_status choose(bench *b, ella_form form)
     g.nll = nll;
     g.probability = b->rule;
     g.probability.samples = ELLA_CHOICE_SAMPLES;
-    TRY(far_laplace_set_residual(b->r->ctx, b->la, form == ELLA_RESIDUAL));
+    TRY(far_laplace_set(b->r->ctx, b->la, 0, NAN, form == ELLA_RESIDUAL));
     TRY(far_laplace_choose(b->r->ctx, b->la, &b->choose, b->d.labels, NULL, &g, NULL));
     for (int64_t k = 0; k < p->rank_count; k++) {
         int64_t at = least_of(nll + k * p->priors, p->priors);
@@ -237,9 +237,9 @@ static far_status compare_variances(bench *b)
     far_mat with = far_mat_view(b->covariance, rows, ELLA_CLASSES, FAR_F64);
     far_mat without = far_mat_view(b->other, rows, ELLA_CLASSES, FAR_F64);
     far_status st;
-    TRY(far_laplace_set_residual(b->r->ctx, b->la, 0));
+    TRY(far_laplace_set(b->r->ctx, b->la, 0, NAN, 0));
     TRY(far_laplace_predict(b->r->ctx, b->la, &b->score, NULL, &without));
-    TRY(far_laplace_set_residual(b->r->ctx, b->la, 1));
+    TRY(far_laplace_set(b->r->ctx, b->la, 0, NAN, 1));
     TRY(far_laplace_predict(b->r->ctx, b->la, &b->score, NULL, &with));
     b->found->excess = fmax(b->found->excess, largest_excess(b));
 done:
@@ -297,7 +297,7 @@ static far_status study_form(bench *b, ella_form form)
     TRY(choose(b, form));
     for (int64_t k = 0; k < b->plan->rank_count; k++) {
         int64_t rank = b->plan->ranks[k];
-        TRY(far_laplace_set(b->r->ctx, b->la, rank, f->prior[form][k]));
+        TRY(far_laplace_set(b->r->ctx, b->la, rank, f->prior[form][k], -1));
         TRY(score_half(b, false, &f->score[form][k]));
         if (rank == AUROC_RANK) {
             TRY(tell_apart(b, false, f->auroc[BY_ENTROPY + form], f->auroc[BY_VARIANCE + form]));

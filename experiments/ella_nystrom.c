@@ -37,12 +37,12 @@ static far_status measure_rank(reproduction *r, far_laplace *la, const far_lapla
 {
     far_nystrom_error e;
     far_status st;
-    TRY(far_laplace_set(r->ctx, la, t->ranks[k], prior));
-    TRY(far_laplace_set_residual(r->ctx, la, 0));
+    TRY(far_laplace_set(r->ctx, la, t->ranks[k], prior, -1));
+    TRY(far_laplace_set(r->ctx, la, 0, NAN, 0));
     TRY(far_laplace_nystrom(r->ctx, la, exact, x2, &e));
     t->error[ERROR_KERNEL][m][k] = e.kernel;
     t->error[ERROR_PAPER][m][k] = e.posterior;
-    TRY(far_laplace_set_residual(r->ctx, la, 1));
+    TRY(far_laplace_set(r->ctx, la, 0, NAN, 1));
     TRY(far_laplace_nystrom(r->ctx, la, exact, x2, &e));
     t->error[ERROR_RESIDUAL][m][k] = e.posterior;
 done:

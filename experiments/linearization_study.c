@@ -78,7 +78,7 @@ static far_status take_kernels(bench *b)
     far_mat layers[TUNE_LAYERS], *places[TUNE_LAYERS];
     far_mat cross = far_mat_view(b->cross, TUNE_TESTS, TUNE_ROWS, FAR_F64);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     for (int l = 0; l < TUNE_LAYERS; l++) {
         layers[l] = far_mat_view(b->layers[l], TUNE_ROWS, TUNE_ROWS, FAR_F64);
         places[l] = &layers[l];
@@ -496,7 +496,7 @@ static far_status correlate(bench *b, const study *s, group g, quantity of, quan
             y[count++] = with(&s->subsets[i]);
         }
     }
-    return far_pearson(b->r->ctx, x, y, count, out);
+    return far_correlation(b->r->ctx, FAR_PEARSON, x, y, count, out);
 }
 
 static far_status relate(bench *b, const study *s, quantity of, relation *out)

@@ -1,6 +1,7 @@
 /* What linearised networks say about generalisation: tasks are ranked alike by a network and by its
  * tangent kernel; which of the two is better changes along the way. */
 #include "linearized.h"
+#include "curves.h"
 #include "registry.h"
 
 #include <math.h>
@@ -65,14 +66,13 @@ static far_status means(reproduction *r, const result *f, int64_t size, of_score
 /* The eigen-index, from few to many, at which the network stops leading; NAN: nowhere. */
 static far_status crossing(reproduction *r, const result *f, int64_t size, double *index)
 {
-    double mean[TASKS], half[TASKS], place[EIGEN_TASKS], at;
+    double mean[TASKS], half[TASKS], place[EIGEN_TASKS];
     far_status st = means(r, f, size, lead_of, mean, half);
     for (int k = 0; k < EIGEN_TASKS; k++) {
         place[k] = log((double)TASK_INDICES[k]);
     }
     if (st == FAR_OK) {
-        st = far_crossing_find(r->ctx, place, mean, EIGEN_TASKS, 0, &at);
-        *index = exp(at);
+        *index = exp(curve_crossing(place, mean, EIGEN_TASKS, 0));
     }
     return st;
 }
@@ -87,7 +87,7 @@ static far_status seed_spearman(reproduction *r, const result *f, int64_t seed, 
         network[k] = s->network;
         linear[k] = s->linear;
     }
-    return far_spearman(r->ctx, network, linear, EIGEN_TASKS, out);
+    return far_correlation(r->ctx, FAR_SPEARMAN, network, linear, EIGEN_TASKS, out);
 }
 
 static far_status claim_order(reproduction *r, const result *f)
@@ -96,7 +96,7 @@ static far_status claim_order(reproduction *r, const result *f)
     far_status st;
     TRY(means(r, f, 0, network_of, network, half));
     TRY(means(r, f, 0, linear_of, linear, half));
-    TRY(far_spearman(r->ctx, network, linear, EIGEN_TASKS, &all));
+    TRY(far_correlation(r->ctx, FAR_SPEARMAN, network, linear, EIGEN_TASKS, &all));
     for (int64_t seed = 0; seed < f->plan.seeds; seed++) {
         TRY(seed_spearman(r, f, seed, &one));
         least = fmin(least, one);

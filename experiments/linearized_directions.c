@@ -206,7 +206,7 @@ static far_status rank_relation(reproduction *r, const direction_set *s, double 
     for (int i = 0; i < TRIED; i++) {
         singular[i] = s->singular[tried(i)];
     }
-    return far_spearman(r->ctx, singular, s->accuracy, TRIED, out);
+    return far_correlation(r->ctx, FAR_SPEARMAN, singular, s->accuracy, TRIED, out);
 }
 
 static far_status claim_directions(reproduction *r, const direction_set *s, int64_t seeds)

@@ -182,7 +182,7 @@ static far_status one_start(reproduction *r, int64_t job, void *user)
     far_net *net = NULL;
     far_ntk_opts o;
     far_status st;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     mine->data = digits_shuffled(w->data, (uint64_t)job);
     x = digits_points(&mine->data, 0, n);
     TRY(start_net(r, (uint64_t)job, &net));
@@ -248,7 +248,7 @@ static far_status look_at_end(reproduction *r, const task_plan *p, const pool *f
     far_mat y = far_mat_view(labels, rows, 1, FAR_F64);
     far_ntk_opts o;
     far_status st;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     TRY(far_net_ntk(r->ctx, net, &x, NULL, &o, &kernel));
     TRY(far_net_ntk(r->ctx, net, &t, &x, &o, &cross));
     TRY(align(r, &kernel, labels, &s->kta_end, &s->centred_end));

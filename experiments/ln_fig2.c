@@ -48,7 +48,7 @@ static far_status add_network(reproduction *r, const char *arch, uint64_t seed, 
     far_ntk_opts ntk;
     far_status st;
     far_net_opts_init(&opts);
-    far_ntk_opts_init(&ntk);
+    ntk = (far_ntk_opts){.size = sizeof ntk};
     opts.inputs = 1;
     opts.seed = seed;
     TRY(far_net_create(r->ctx, arch, &opts, &net));
@@ -81,7 +81,7 @@ static far_status kernel_create(reproduction *r, int net, far_kernel **out)
 {
     char *arch = net_text(r, net, LN_FINITE, "relu");
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = FAR_PARAM_STANDARD;
     far_status st = far_kernel_create(r->ctx, arch, &opts, out);
     free(arch);

@@ -62,7 +62,7 @@ static far_status add_model(study *s, int where, bool infinite, curve *c)
 static void add_boosted(study *s)
 {
     const far_compare_run *run =
-        far_comparison_run(s->trial.baselines, LN_PROTEIN_BOOSTED, s->trial.seed);
+        &far_comparison_row(s->trial.baselines, LN_PROTEIN_BOOSTED)->runs[s->trial.seed];
     if (run && run->prediction) {
         add_rows(s, &s->curves[LN_NETS], run->prediction);
     }
@@ -76,7 +76,7 @@ static far_status add_truth(study *s)
     s->surface = room_for_more(s->surface, before, p->count, sizeof *s->surface);
     s->out = room_for_more(s->out, before, p->count, sizeof *s->out);
     for (int64_t i = 0; st == FAR_OK && i < p->count; i++) {
-        s->surface[before + i] = far_frame_numbers(s->trial.frame, col)[p->rows[i]];
+        s->surface[before + i] = far_frame_column(s->trial.frame, col).numbers[p->rows[i]];
         s->out[before + i] = p->out[i];
     }
     add_rows(s, &s->truth, p->truth);
@@ -180,7 +180,7 @@ static int64_t outside(const study *s, const curve *c, double *out)
 }
 
 /* Bins of one unit of RMSD over all that is predicted. */
-enum { MOST_BINS = FAR_BINS_MOST };
+enum { MOST_BINS = 200 };
 
 typedef struct bins {
     double edges[MOST_BINS + 1];
@@ -203,6 +203,20 @@ static bins choose_bins(const study *s)
     return b;
 }
 
+/* The last bin has its upper border; values beyond the borders are not counted. */
+static void count_in_bins(const double *values, int64_t n, const bins *b, double *counts)
+{
+    for (int64_t k = 0; k < b->count; k++) {
+        bool last = k == b->count - 1;
+        counts[k] = 0;
+        for (int64_t i = 0; i < n; i++) {
+            double v = values[i];
+            counts[k] +=
+                v >= b->edges[k] && (v < b->edges[k + 1] || (last && v == b->edges[k + 1]));
+        }
+    }
+}
+
 static far_status draw_histogram(study *s, far_figure *figure, const bins *b, const curve *c)
 {
     far_ctx *ctx = s->trial.r->ctx;
@@ -216,13 +230,11 @@ static far_status draw_histogram(study *s, far_figure *figure, const bins *b, co
     }
     int64_t n = outside(s, c, f);
     double seeds = (double)c->count / (double)s->trial.points.count;
-    far_status st = far_histogram_count(ctx, f, n, b->edges, b->count, counts);
+    count_in_bins(f, n, b, counts);
     for (int64_t i = 0; i < b->count; i++) {
         counts[i] /= seeds;
     }
-    if (st == FAR_OK) {
-        st = far_figure_histogram(ctx, figure, b->edges, counts, b->count, &mark);
-    }
+    far_status st = far_figure_histogram(ctx, figure, b->edges, counts, b->count, &mark);
     free(f);
     return st;
 }
@@ -397,7 +409,7 @@ static far_status trend_of_rows(const study *s, const curve *c, double *out)
             error[n++] = fabs(c->f[i] - s->truth.f[i]);
         }
     }
-    far_status st = far_spearman(s->trial.r->ctx, surface, error, n, out);
+    far_status st = far_correlation(s->trial.r->ctx, FAR_SPEARMAN, surface, error, n, out);
     free(surface);
     free(error);
     return st;

@@ -164,7 +164,7 @@ static far_status claim_trend(study *s)
 {
     double without;
     const curve *c = &s->curves[LN_NONE];
-    far_status st = far_spearman(s->trial.r->ctx, s->similarity, c->error, s->faces, &without);
+    far_status st = far_correlation(s->trial.r->ctx, FAR_SPEARMAN, s->similarity, c->error, s->faces, &without);
     return st == FAR_OK
                ? claim(s->trial.r,
                        &(claim_of){.what = "|error| of the standard network along the similarity",

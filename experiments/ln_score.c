@@ -148,7 +148,7 @@ static char *infinite_name(const ln_trial *t, int where, const far_predictor *mo
 {
     int64_t rows = far_predictor_model(model)->rows;
     const char *name = where == LN_NONE ? "no norm" : LN_NAMES[where];
-    return rows == far_examples_inputs(t->data).rows
+    return rows == t->data->inputs.rows
                ? text_of("infinite width, %s", name)
                : text_of("infinite width, %s (%lld rows)", name, (long long)rows);
 }

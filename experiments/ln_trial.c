@@ -98,7 +98,7 @@ far_status ln_trial_split(ln_trial *t, int64_t seed)
     if (t->seed == seed) {
         return FAR_OK;
     }
-    t->points = far_comparison_points(t->baselines, seed);
+    t->points = far_comparison_describe(t->baselines).points[seed];
     mark_rows(t);
     far_examples_destroy(t->data);
     t->data = NULL;
@@ -164,7 +164,7 @@ static char *training_text(const ln_trial *t, int where)
 {
     return text_of("epochs %lld, batch %lld, rate %g, data %s", (long long)t->recipe.epochs,
                    (long long)t->recipe.batch, t->recipe.rate[where],
-                   far_columns_hash(far_examples_columns(t->data)));
+                   far_columns_describe(t->data->columns).hash);
 }
 
 /* *out stays NULL where there is none that will do. */
@@ -194,17 +194,17 @@ static far_status new_network(ln_trial *t, int where, far_net **out)
     far_net_opts opts;
     char *arch = net_text(t->r, where, LN_FINITE, "relu");
     far_net_opts_init(&opts);
-    opts.inputs = far_examples_inputs(t->data).cols;
+    opts.inputs = t->data->inputs.cols;
     opts.seed = (uint64_t)t->seed;
     far_status st = far_net_create(t->r->ctx, arch, &opts, out);
     free(arch);
-    return st == FAR_OK ? far_net_set_columns(t->r->ctx, *out, far_examples_columns(t->data)) : st;
+    return st == FAR_OK ? far_net_set_columns(t->r->ctx, *out, t->data->columns) : st;
 }
 
 static far_status train(ln_trial *t, int where, const char *checkpoint, far_net *net)
 {
     far_train_opts opts;
-    far_mat x = far_examples_inputs(t->data), y = far_examples_targets(t->data);
+    far_mat x = t->data->inputs, y = t->data->targets;
     far_train_opts_init(&opts);
     opts.lr = t->recipe.rate[where];
     opts.epochs = t->recipe.epochs;
@@ -327,8 +327,8 @@ static far_status is_ours(const ln_trial *t, const far_predictor *model, bool *o
     for (int64_t thinning = 1; thin_rows(t, thinning, rows) > wanted; thinning++) {
     }
     far_status st = make_data(t, rows, &data);
-    *ours = st == FAR_OK && strcmp(far_columns_hash(far_predictor_describe(model).columns),
-                                   far_columns_hash(far_examples_columns(data))) == 0;
+    *ours = st == FAR_OK && strcmp(far_columns_describe(far_predictor_describe(model).columns).hash,
+                                   far_columns_describe(data->columns).hash) == 0;
     far_examples_destroy(data);
     free(rows);
     return st;

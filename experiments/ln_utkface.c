@@ -120,13 +120,13 @@ static void mean_cosines(const ln_trial *t, const int64_t *cols, int64_t count, 
     int64_t rows = far_frame_rows(t->frame);
     double *norm = ROOM(rows, double);
     for (int64_t j = 0; j < count; j++) {
-        add_squares(far_frame_numbers(t->frame, cols[j]), rows, norm);
+        add_squares(far_frame_column(t->frame, cols[j]).numbers, rows, norm);
     }
     for (int64_t i = 0; i < rows; i++) {
         norm[i] = sqrt(norm[i]);
     }
     for (int64_t j = 0; j < count; j++) {
-        add_cosines(far_frame_numbers(t->frame, cols[j]), norm, t->train, rows, cosine);
+        add_cosines(far_frame_column(t->frame, cols[j]).numbers, norm, t->train, rows, cosine);
     }
     free(norm);
 }

@@ -182,7 +182,7 @@ static far_status claim_built(reproduction *r)
     far_lnnet_info info;
     far_lnnet_checked checked;
     far_status st;
-    far_lnnet_opts_init(&opts);
+    opts = (far_lnnet_opts){.size = sizeof opts};
     TRY(far_lnnet_build(r->ctx, &x, LABELS, 2, &opts, &net, &info));
     TRY(same_weights(r, net, "dense(3) dense(2)", &plain)); /* without its norm */
     TRY(far_lnnet_check(r->ctx, r->sabotage ? plain : net, &x, LABELS, FAR_LNNET_DOUBLE, 0,

@@ -1,5 +1,6 @@
 /* Figure 2: one merge, geometrically, and a whole network as a film. */
 #include "lnnet_film.h"
+#include "lnnet_line.h"
 #include "parts.h"
 #include "registry.h"
 
@@ -65,10 +66,10 @@ static const char *const STEP_NAMES[STEPS] = {
     "the state: points of a line", "linear: about the hinge, at height 1",
     "layer norm: to the circle", "the ordinate is the next state"};
 
-static void take_steps(const line *l, const far_lnnet_fold *fold, lnnet_scene *s)
+static void take_steps(const line *l, const lnnet_fold *fold, lnnet_scene *s)
 {
     for (int64_t i = 0; i < l->n; i++) {
-        far_lnnet_place p = far_lnnet_fold_at(fold, l->x[i]);
+        lnnet_place p = lnnet_fold_at(fold, l->x[i]);
         double x[STEPS] = {p.abscissa, p.abscissa, p.circle_x, 0};
         double y[STEPS] = {0, p.height, p.circle_y, p.circle_y};
         for (int step = 0; step < STEPS; step++) {
@@ -111,7 +112,7 @@ static far_status draw_rays(reproduction *r, const lnnet_scene *s, far_figure *f
 }
 
 static far_status mark_merged(reproduction *r, const lnnet_scene *s, int step,
-                              const far_lnnet_step *fold, far_figure *figure)
+                              const lnnet_step *fold, far_figure *figure)
 {
     int64_t pair[] = {fold->a, fold->b};
     far_status st = FAR_OK;
@@ -125,7 +126,7 @@ static far_status mark_merged(reproduction *r, const lnnet_scene *s, int step,
 }
 
 static far_status draw_step(reproduction *r, const lnnet_scene *s, const lnnet_points *p, int step,
-                            const far_lnnet_step *fold, far_figure **out)
+                            const lnnet_step *fold, far_figure **out)
 {
     far_status st;
     far_figure_opts o = plane(STEP_NAMES[step], s);
@@ -140,7 +141,7 @@ done:
     return st;
 }
 
-static far_status keep_merge(reproduction *r, const line *l, const far_lnnet_step *fold)
+static far_status keep_merge(reproduction *r, const line *l, const lnnet_step *fold)
 {
     far_figure *panels[STEPS] = {NULL};
     lnnet_points p = {far_mat_view(l->x, l->n, 1, FAR_F64), l->labels, CLASSES, NULL};
@@ -174,13 +175,13 @@ typedef struct merges {
 } merges;
 
 /* Behind the norm; sabotaged: before it. */
-static double state_of(const reproduction *r, const far_lnnet_fold *f, double x)
+static double state_of(const reproduction *r, const lnnet_fold *f, double x)
 {
-    far_lnnet_place at = far_lnnet_fold_at(f, x);
+    lnnet_place at = lnnet_fold_at(f, x);
     return r->sabotage ? at.abscissa : at.circle_y;
 }
 
-static void judge_fold(const reproduction *r, const line *l, const far_lnnet_step *s, merges *m)
+static void judge_fold(const reproduction *r, const line *l, const lnnet_step *s, merges *m)
 {
     double apart = fabs(state_of(r, &s->fold, l->x[s->a]) - state_of(r, &s->fold, l->x[s->b]));
     double gap = INFINITY;
@@ -199,15 +200,15 @@ static void judge_fold(const reproduction *r, const line *l, const far_lnnet_ste
     m->gap = fmin(m->gap, gap);
 }
 
-static far_status try_lines(reproduction *r, int64_t count, merges *m)
+static far_status try_lines(const reproduction *r, int64_t count, merges *m)
 {
     static const int64_t DIMENSIONS[] = {1, 2, 10, 100};
     far_status st = FAR_OK;
     *m = (merges){.gap = INFINITY};
     for (int64_t i = 0; i < count && st == FAR_OK; i++) {
         line l = draw_line((uint64_t)i, 12 + i % 20, DIMENSIONS[i % 4], 2 + i % 4);
-        far_lnnet_step s;
-        st = far_lnnet_paper_step(r->ctx, l.x, l.labels, l.n, &s);
+        lnnet_step s;
+        st = lnnet_paper_step(l.x, l.labels, l.n, &s);
         if (st == FAR_OK) {
             judge_fold(r, &l, &s, m);
         }
@@ -254,7 +255,7 @@ static far_status keep_film(reproduction *r)
         labels[i] = uniform(&state) < 0.5;
     }
     lnnet_points p = {far_mat_view(x, FILM_POINTS, 2, FAR_F64), labels, 2, NULL};
-    far_lnnet_opts_init(&opts);
+    opts = (far_lnnet_opts){.size = sizeof opts};
     TRY(far_lnnet_build(r->ctx, &p.x, labels, 2, &opts, &net, &info));
     linear = text_of("[dense(3)]x%lld dense(2)", (long long)info.layers);
     TRY(same_weights(r, net, linear, &plain)); /* without its norms */
@@ -284,11 +285,11 @@ done:
 far_status run_lnnet_fig2(reproduction *r)
 {
     line l = line_new(SHOWN);
-    far_lnnet_step step;
+    lnnet_step step;
     far_status st;
     memcpy(l.x, SHOWN_X, sizeof SHOWN_X);
     memcpy(l.labels, SHOWN_LABELS, sizeof SHOWN_LABELS);
-    TRY(far_lnnet_paper_step(r->ctx, l.x, l.labels, l.n, &step));
+    TRY(lnnet_paper_step(l.x, l.labels, l.n, &step));
     TRY(keep_merge(r, &l, &step));
     TRY(claim_merges(r));
     TRY(keep_film(r));

@@ -1,5 +1,6 @@
 /* Figure 3: confusion, where a merge takes two points of different classes along, and its cure. */
 #include "lnnet_film.h"
+#include "lnnet_line.h"
 #include "parts.h"
 #include "registry.h"
 
@@ -13,7 +14,7 @@ static const int64_t LABELS[POINTS] = {0, 1, 2, 0, 1, 2};
 
 /* ---- the picture --------------------------------------------------------------------------- */
 
-static far_status draw_fold(reproduction *r, const far_lnnet_fold *fold, const char *title,
+static far_status draw_fold(reproduction *r, const lnnet_fold *fold, const char *title,
                             far_figure **out)
 {
     double x[POINTS], y[POINTS];
@@ -26,7 +27,7 @@ static far_status draw_fold(reproduction *r, const far_lnnet_fold *fold, const c
     o.y_label = "state behind the layer";
     for (int i = 0; i < POINTS; i++) {
         x[i] = LATTICE[i];
-        y[i] = far_lnnet_fold_at(fold, LATTICE[i]).circle_y;
+        y[i] = lnnet_fold_at(fold, LATTICE[i]).circle_y;
     }
     TRY(far_figure_create(r->ctx, &o, out));
     TRY(lnnet_draw_classes(r->ctx, *out, x, y, &p, 11));
@@ -42,7 +43,7 @@ done:
     return st;
 }
 
-static far_status keep_folds(reproduction *r, const far_lnnet_step *s)
+static far_status keep_folds(reproduction *r, const lnnet_step *s)
 {
     far_figure *panels[2] = {NULL};
     far_grid_opts o;
@@ -62,15 +63,15 @@ done:
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-static double apart(const far_lnnet_fold *fold, int i, int k)
+static double apart(const lnnet_fold *fold, int i, int k)
 {
-    return fabs(far_lnnet_fold_at(fold, LATTICE[i]).circle_y -
-                far_lnnet_fold_at(fold, LATTICE[k]).circle_y);
+    return fabs(lnnet_fold_at(fold, LATTICE[i]).circle_y -
+                lnnet_fold_at(fold, LATTICE[k]).circle_y);
 }
 
-static far_status claim_lattice(reproduction *r, const far_lnnet_step *s)
+static far_status claim_lattice(reproduction *r, const lnnet_step *s)
 {
-    const far_lnnet_fold *fold = r->sabotage ? &s->halfway : &s->fold; /* without the cure */
+    const lnnet_fold *fold = r->sabotage ? &s->halfway : &s->fold; /* without the cure */
     far_status st;
     TRY(claim(r,
               &(claim_of){.what = "lattice, hinge halfway: the two classes in between",
@@ -91,14 +92,13 @@ done:
 }
 
 /* Whether the paper's rule, hinge always halfway, gets through. */
-static far_status without_cure(reproduction *r, double *x, int64_t *labels, int64_t n,
-                               bool *through)
+static far_status without_cure(double *x, int64_t *labels, int64_t n, bool *through)
 {
     far_status st = FAR_OK;
-    far_lnnet_step s;
+    lnnet_step s;
     *through = true;
     for (int64_t left = n; st == FAR_OK && *through; left--) {
-        st = far_lnnet_paper_step(r->ctx, x, labels, left, &s);
+        st = lnnet_paper_step(x, labels, left, &s);
         if (st == FAR_ERR_ARG) { /* nothing is left to merge */
             return FAR_OK;
         }
@@ -106,7 +106,7 @@ static far_status without_cure(reproduction *r, double *x, int64_t *labels, int6
             *through = false;
         }
         for (int64_t i = 0; st == FAR_OK && i < left; i++) {
-            x[i] = far_lnnet_fold_at(&s.halfway, x[i]).circle_y;
+            x[i] = lnnet_fold_at(&s.halfway, x[i]).circle_y;
         }
         if (st == FAR_OK) {
             x[s.b] = x[left - 1];
@@ -131,7 +131,7 @@ static far_status try_lattice(reproduction *r, uint64_t seed, int64_t n, int64_t
     far_lnnet_checked checked;
     bool through;
     far_status st;
-    far_lnnet_opts_init(&opts);
+    opts = (far_lnnet_opts){.size = sizeof opts};
     opts.mode = FAR_LNNET_PAPER;
     opts.seed = seed;
     for (int64_t i = 0; i < n; i++) {
@@ -141,7 +141,7 @@ static far_status try_lattice(reproduction *r, uint64_t seed, int64_t n, int64_t
     far_mat points = far_mat_view(x, n, 1, FAR_F64);
     TRY(far_lnnet_build(r->ctx, &points, labels, classes, &opts, &net, &info));
     TRY(far_lnnet_check(r->ctx, net, &points, labels, FAR_LNNET_PRECISION_AUTO, 0, &checked));
-    TRY(without_cure(r, x, copy, n, &through));
+    TRY(without_cure(x, copy, n, &through));
     t->tried++;
     t->plain += through;
     t->cured += r->sabotage ? through : checked.wrong == 0;
@@ -182,9 +182,9 @@ static far_status claim_rates(reproduction *r, int64_t classes)
 
 far_status run_lnnet_fig3(reproduction *r)
 {
-    far_lnnet_step s;
+    lnnet_step s;
     far_status st;
-    TRY(far_lnnet_paper_step(r->ctx, LATTICE, LABELS, POINTS, &s));
+    TRY(lnnet_paper_step(LATTICE, LABELS, POINTS, &s));
     TRY(claim_lattice(r, &s));
     TRY(keep_folds(r, &s));
     TRY(claim_rates(r, 5));

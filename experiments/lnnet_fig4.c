@@ -102,7 +102,7 @@ static far_status build(reproduction *r, const random_task *t, int64_t groups, d
     far_lnnet_checked found;
     far_mat x = random_task_points(t);
     far_status st;
-    far_lnnet_opts_init(&o);
+    o = (far_lnnet_opts){.size = sizeof o};
     o.groups = groups;
     TRY(far_lnnet_build(r->ctx, &x, t->labels, RANDOM_CLASSES, &o, &net, &info));
     if (r->sabotage) { /* labels that it was not built for */

@@ -171,8 +171,8 @@ static far_status claim_relation(reproduction *r, const plan *p, const char *wha
 {
     double before, after;
     far_status st;
-    TRY(far_spearman(r->ctx, f->before, f->accuracy, p->count, &before));
-    TRY(far_spearman(r->ctx, f->after, f->accuracy, p->count, &after));
+    TRY(far_correlation(r->ctx, FAR_SPEARMAN, f->before, f->accuracy, p->count, &before));
+    TRY(far_correlation(r->ctx, FAR_SPEARMAN, f->after, f->accuracy, p->count, &after));
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "accuracy and H are shown side by side",

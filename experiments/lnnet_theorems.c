@@ -215,7 +215,7 @@ static far_status build_cloud(reproduction *r, growth *g, int i)
     far_lnnet_checked checked;
     char *linear = NULL;
     far_status st;
-    far_lnnet_opts_init(&o);
+    o = (far_lnnet_opts){.size = sizeof o};
     TRY(far_lnnet_build(r->ctx, &x, c.labels, g->classes, &o, &net, &info));
     if (r->sabotage) {
         linear =

@@ -1,5 +1,6 @@
 /* Velikanov and Yarotsky 2021: L(t) ~ C t^-xi from the power laws of spectrum and target. */
 #include "asymptotics.h"
+#include "curves.h"
 #include "parts.h"
 #include "registry.h"
 
@@ -409,7 +410,7 @@ static far_status draw_loss(reproduction *r, const law_case *c, int target, far_
     for (int i = 0; i < CURVE; i++) {
         loss[i] = law_loss(&c->shown, target, t[i]);
         formula[i] =
-            t[i] < fit->from ? NAN : far_power_loss(fit->lam, fit->nu, fit->kap, fit->kappa, t[i]);
+            t[i] < fit->from ? NAN : power_loss(fit->lam, fit->nu, fit->kap, fit->kappa, t[i]);
     }
     TRY(draw_curve(r, f, t, loss, NULL, CURVE, colour_of(c->place), LAW_PLACE[c->place]));
     TRY(draw_dashed(r, f, t, formula, CURVE, FAR_COLOUR_INK, "formula, over its window"));

@@ -289,13 +289,15 @@ static far_status save_table(reproduction *r, const char *name)
     char *path = path_in(r, name, ".csv"), *csv = NULL;
     far_file *file = NULL;
     far_status st;
-    TRY(far_result_as_csv(r->ctx, r->record->result, r->record->tables++, &csv));
+    TRY(far_result_csv(r->ctx, r->record->result, r->record->tables++, &csv));
     TRY(far_file_create(r->ctx, path, &file));
     TRY(far_file_put(file, csv, strlen(csv)));
-    TRY(far_file_commit(file));
+    st = far_file_close(file, 1);
+    file = NULL;
+    TRY(st);
     record_file(r->record, name, ".csv");
 done:
-    far_file_destroy(file);
+    far_file_close(file, 0);
     far_text_free(r->ctx, csv);
     free(path);
     return st;

@@ -134,7 +134,7 @@ static far_status write_report(reproduction *r, const experiment *e, far_status 
     far_result_append(page, r->record->result);
     r->record->result = NULL;
     add_origin(r, page, e, seconds);
-    TRY(far_result_save_page(r->ctx, page, path));
+    TRY(far_result_save(r->ctx, page, path));
     record_file(r->record, NAME, "");
 done:
     far_result_destroy(page);

@@ -53,7 +53,7 @@ static void keep_failure(crew *c, far_status st, const char *message)
 static far_status open_context(worker *w, far_ctx **ctx)
 {
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = w->crew->threads;
     opts.progress = report_parts;
     opts.progress_user = w;

@@ -1,5 +1,6 @@
 /* A closer look at NTK alignment: sine networks that learn a picture (Castiglione et al. 2025). */
 #include "siren.h"
+#include "curves.h"
 #include "registry.h"
 #include "side_by_side.h"
 
@@ -79,19 +80,18 @@ static far_status follow_run(reproduction *r, int64_t job, void *user)
     return siren_follow(r, &s->image, s->steps, moments, &s->runs[job]);
 }
 
-far_status siren_peak(reproduction *r, const siren_run *run, double *step, int64_t *moment)
+void siren_peak(const siren_run *run, double *step, int64_t *moment)
 {
     int64_t n = run->moments - 2;
     double *x = ROOM(n, double), *rate = ROOM(n, double);
-    far_peak peak;
     for (int64_t i = 0; i < n; i++) {
         double from = log10(siren_at(run, i + 1, COL_STEP)),
                to = log10(siren_at(run, i + 2, COL_STEP));
         x[i] = (from + to) / 2;
         rate[i] = (siren_at(run, i + 1, COL_LOSS) - siren_at(run, i + 2, COL_LOSS)) / (to - from);
     }
-    far_status st = far_peak_find(r->ctx, x, rate, n, 0, &peak);
-    *step = st == FAR_OK ? pow(10, peak.x) : NAN;
+    curve_peak peak = curve_find_peak(x, rate, n, 0);
+    *step = pow(10, peak.x);
     *moment = 0;
     for (int64_t i = 1; i < run->moments; i++) {
         double gap = fabs(log10(siren_at(run, i, COL_STEP)) - peak.x);
@@ -100,7 +100,6 @@ far_status siren_peak(reproduction *r, const siren_run *run, double *step, int64
     }
     free(x);
     free(rate);
-    return st;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

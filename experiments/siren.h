@@ -125,7 +125,7 @@ const siren_curve *siren_curve_at(const siren_study *s, int start, int frequency
 /* The k-th run from that start with that frequency; NULL: there are fewer. */
 const siren_run *siren_run_at(const siren_study *s, int start, int frequency, int64_t k);
 /* Where the loss falls fastest in log t: its step, and the moment nearest to it. */
-far_status siren_peak(reproduction *r, const siren_run *run, double *step, int64_t *moment);
+void siren_peak(const siren_run *run, double *step, int64_t *moment);
 far_status siren_report(reproduction *r, const siren_study *s);
 /* A picture of one number a point. */
 far_status siren_draw_map(reproduction *r, const siren_image *image, const double *map,

@@ -85,8 +85,9 @@ static far_status read_photograph(reproduction *r, const char *path, siren_image
     far_frame *table = NULL;
     far_status st = far_image_read(r->ctx, path, image->side, image->side, &table);
     if (st == FAR_OK) {
-        const double *x = far_frame_numbers(table, 0), *y = far_frame_numbers(table, 1);
-        const double *grey = far_frame_numbers(table, 2);
+        const double *x = far_frame_column(table, 0).numbers,
+                     *y = far_frame_column(table, 1).numbers;
+        const double *grey = far_frame_column(table, 2).numbers;
         for (int64_t i = 0; i < image->side * image->side; i++) {
             ((double *)image->x.data)[2 * i] = x[i];
             ((double *)image->x.data)[2 * i + 1] = y[i];

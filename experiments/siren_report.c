@@ -1,4 +1,5 @@
 /* Claims, tables and figures of the sine networks. */
+#include "curves.h"
 #include "siren.h"
 
 #include <math.h>
@@ -325,46 +326,38 @@ static void column_over_log(const siren_run *run, int column, double *x, double 
     }
 }
 
-static far_status change_of(reproduction *r, const siren_run *run, int change, double *at)
+static double change_of(const siren_run *run, int change)
 {
     static const int COLUMN[CHANGES] = {COL_LOSS,  COL_MIN_C, COL_LAMBDA,
                                         COL_C_INF, COL_AUC,   COL_GRADCORR};
     int64_t n = run->moments - 1, moment;
-    double *x = ROOM(n, double), *y = ROOM(n, double), step;
-    far_sigmoid sigmoid;
-    far_status st;
+    double *x = ROOM(n, double), *y = ROOM(n, double), at;
     column_over_log(run, COLUMN[change], x, y);
-    *at = NAN;
     if (change == CHANGE_LOSS) {
-        st = siren_peak(r, run, &step, &moment);
-        *at = log10(step);
+        siren_peak(run, &at, &moment);
+        at = log10(at);
     } else if (change == CHANGE_MIN_C) {
-        st = far_crossing_find(r->ctx, x, y, n, 0, at);
+        at = curve_crossing(x, y, n, 0);
     } else {
-        st = far_sigmoid_fit(r->ctx, x, y, n, &sigmoid);
-        *at = st == FAR_OK && sigmoid.settled ? sigmoid.middle : NAN;
-        st = st == FAR_ERR_VALUE ? FAR_OK : st;
+        curve_sigmoid sigmoid = curve_fit_sigmoid(x, y, n);
+        at = sigmoid.settled ? sigmoid.middle : NAN;
     }
     free(x);
     free(y);
-    return st;
+    return at;
 }
 
-static far_status add_change(reproduction *r, const siren_study *s, int frequency, int change,
-                             sheet *t)
+static void add_change(const siren_study *s, int frequency, int change, sheet *t)
 {
     summary sum = {0};
     const siren_run *run;
-    far_status st = FAR_OK;
-    for (int64_t k = 0; st == FAR_OK && (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
-        double at;
-        st = change_of(r, run, change, &at);
+    for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
+        double at = change_of(run, change);
         if (!isnan(at)) {
             add_number(&sum, at);
         }
     }
     add_summary(t, sum, 2);
-    return st;
 }
 
 static far_status keep_changes(reproduction *r, const siren_study *s)
@@ -374,12 +367,11 @@ static far_status keep_changes(reproduction *r, const siren_study *s)
         "AUC", "corr(log |g|, |grad I|)", "paper"};
     static const char *const PAPER[FREQUENCIES] = {"1.85", "2.15", "2.42"};
     sheet t = {.heads = HEADS, .cols = 8};
-    far_status st = FAR_OK;
     for (int f = 0; f < FREQUENCIES; f++) {
         if (s->trained[f]) {
             add_cell(&t, "%g", SIREN_W0[f]);
-            for (int change = 0; change < CHANGES && st == FAR_OK; change++) {
-                st = add_change(r, s, f, change, &t);
+            for (int change = 0; change < CHANGES; change++) {
+                add_change(s, f, change, &t);
             }
             add_cell(&t, "%s", PAPER[f]);
         }
@@ -387,7 +379,7 @@ static far_status keep_changes(reproduction *r, const siren_study *s)
     return keep_sheet(r, &t, "changes",
                       "When they change, as log10 of the step, published biases: the peak of the "
                       "loss rate, the zero of min C, the middles of sigmoids for the others.",
-                      st);
+                      FAR_OK);
 }
 
 /* ---- order parameters over time -------------------------------------------------------------- */
@@ -420,18 +412,17 @@ static double rate_at(const siren_run *run, int64_t i)
 }
 
 /* Over the seeds, the mean of logarithms. */
-static far_status mean_peak(reproduction *r, const siren_study *s, int frequency, double *step)
+static double mean_peak(const siren_study *s, int frequency)
 {
     summary sum = {0};
     const siren_run *run;
-    far_status st = FAR_OK;
-    for (int64_t k = 0; st == FAR_OK && (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
+    for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
         int64_t moment;
-        st = siren_peak(r, run, step, &moment);
-        add_number(&sum, log10(*step));
+        double step;
+        siren_peak(run, &step, &moment);
+        add_number(&sum, log10(step));
     }
-    *step = pow(10, sum.mean);
-    return st;
+    return pow(10, sum.mean);
 }
 
 static far_status draw_frequency(reproduction *r, const siren_study *s, int frequency, int column,
@@ -439,7 +430,7 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
 {
     const siren_run *run = siren_run_at(s, PUBLISHED, frequency, 0);
     int64_t n = run->moments - 1;
-    double *numbers = ROOM(3 * n, double), *mean = numbers + n, *half = numbers + 2 * n, step;
+    double *numbers = ROOM(3 * n, double), *mean = numbers + n, *half = numbers + 2 * n;
     char *label = text_of("w0 = %g", SIREN_W0[frequency]);
     far_mark_opts mark;
     far_status st;
@@ -456,8 +447,7 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
         half[i] = s->seeds > 1 ? (sum.most - sum.least) / 2 : NAN;
     }
     TRY(draw_curve(r, figure, numbers, mean, half, n, frequency, label));
-    TRY(mean_peak(r, s, frequency, &step));
-    TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, step, &mark));
+    TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, mean_peak(s, frequency), &mark));
 done:
     free(numbers);
     free(label);
@@ -578,7 +568,8 @@ static far_status keep_maps(reproduction *r, const siren_study *s)
     int64_t moments[TIMES] = {0, 0, run->moments - 1};
     double step, model[TIMES];
     far_grid_opts opts;
-    far_status st = siren_peak(r, run, &step, &moments[AT_PEAK]);
+    far_status st = FAR_OK;
+    siren_peak(run, &step, &moments[AT_PEAK]);
     far_grid_opts_init(&opts);
     opts.title = "Around each point, w0 = 30";
     opts.width = 1180;

@@ -237,7 +237,7 @@ static far_status kernel_open(reproduction *r, const far_net *net, const far_mat
 {
     far_ntk_opts opts;
     far_status st;
-    far_ntk_opts_init(&opts);
+    opts = (far_ntk_opts){.size = sizeof opts};
     *out = (kernel_of_net){
         .matrix = far_mat_view(ROOM(x->rows * x->rows, double), x->rows, x->rows, FAR_F64)};
     TRY(far_net_ntk(r->ctx, net, x, NULL, &opts, &out->matrix));
@@ -332,12 +332,12 @@ static far_status model_reach(reproduction *r, const far_net *net, const siren_i
 {
     int64_t n = image->x.rows;
     far_ntk_opts opts;
-    far_ntk_opts_init(&opts);
-    far_net_pair pair = {net, &opts};
+    opts = (far_ntk_opts){.size = sizeof opts};
+    far_any_kernel kernel = {.net = net, .opts = &opts};
     far_mat a2 = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
     far_mat d = far_mat_view(ROOM(2 * n, double), n, 2, FAR_F64);
     far_mat h = far_mat_view(ROOM(4 * n, double), n, 4, FAR_F64);
-    far_status st = far_local_jets(r->ctx, far_pair_of_net, &pair, &image->x, 1e-3, &a2, &d, &h);
+    far_status st = far_local_jets(r->ctx, &kernel, &image->x, 1e-3, &a2, &d, &h);
     for (int64_t i = 0; st == FAR_OK && i < n; i++) {
         far_cauchy model = {.xi = NAN};
         st = far_local_cauchy(r->ctx, 2, ((double *)a2.data)[i], (double *)d.data + 2 * i,
@@ -368,7 +368,7 @@ static far_status fill_maps(reproduction *r, const far_net *net, const siren_ima
     TRY(far_local_reach(r->ctx, k->view, &image->x, SIREN_BINS, (1 + local.c_inf) / 2, m->reach,
                         NULL));
     TRY(model_reach(r, net, image, local.c_inf, model));
-    TRY(far_pearson(r->ctx, m->reach, model, n, &m->model));
+    TRY(far_correlation(r->ctx, FAR_PEARSON, m->reach, model, n, &m->model));
 done:
     free(model);
     return st;

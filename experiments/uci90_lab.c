@@ -18,7 +18,7 @@ far_status uci90_lab_open(int threads, uci90_lab *lab)
 {
     far_status st;
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = threads;
     *lab = (uci90_lab){.ctx = NULL};
     TRY(far_ctx_create(&opts, &lab->ctx));

@@ -117,7 +117,7 @@ static inline far_ctx *heap_context(heap *h, int threads, far_progress_fn progre
 {
     far_ctx_opts opts;
     far_ctx *made = NULL;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = threads;
     opts.alloc = heap_alloc;
     opts.free = heap_free;

@@ -78,7 +78,7 @@ typedef void *(*far_alloc_fn)(void *user, size_t bytes);
 typedef void (*far_free_fn)(void *user, void *ptr, size_t bytes);
 
 typedef struct far_ctx_opts {
-    size_t size;              /* sizeof(far_ctx_opts), set by far_ctx_opts_init */
+    size_t size;              /* sizeof(far_ctx_opts); all other defaults are 0 */
     int threads;              /* 0: one per core available to the process */
     far_progress_fn progress; /* NULL: no progress calls */
     void *progress_user;
@@ -90,8 +90,6 @@ typedef struct far_ctx_opts {
      * are there to be updated, are. 0: files may be read and then replaced. */
     int protect_inputs;
 } far_ctx_opts;
-
-FAR_API void far_ctx_opts_init(far_ctx_opts *opts);
 
 /* opts may be NULL for the defaults. */
 FAR_API FAR_NODISCARD far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out);

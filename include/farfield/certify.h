@@ -91,8 +91,9 @@ typedef struct far_certificate far_certificate;
 
 typedef struct far_certificate_info {
     int64_t inputs, outputs;
-    const char *kind;    /* of the predictor, as in far_predictor_info */
-    const char *arch;    /* NULL: it is no network */
+    const char *const *input_names; /* for points and directions */
+    const char *kind;               /* of the predictor, as in far_predictor_info */
+    const char *arch;               /* NULL: it is no network */
     far_verdict verdict; /* of all outputs: the worst (unbounded, then undecided, then bounded) */
     const char *hash;    /* SHA-256 of what was certified */
     double seconds;
@@ -115,8 +116,6 @@ typedef struct far_certificate_info {
 
 FAR_API void far_certificate_destroy(far_certificate *c); /* NULL is fine */
 FAR_API far_certificate_info far_certificate_describe(const far_certificate *c);
-/* The name of an input, for points and directions; NULL if there is none. */
-FAR_API const char *far_certificate_input(const far_certificate *c, int64_t i);
 /* NULL if there is no such output. */
 FAR_API const far_bound *far_certificate_bound(const far_certificate *c, int64_t output);
 

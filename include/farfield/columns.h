@@ -56,6 +56,12 @@ FAR_API void far_columns_opts_init(far_columns_opts *opts);
 
 typedef struct far_columns far_columns; /* opaque, immutable */
 
+/* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale): 1 x inputs and 1 x
+ * outputs. */
+typedef struct far_scaling {
+    far_mat input_centre, input_scale, output_centre, output_scale;
+} far_scaling;
+
 typedef struct far_columns_info {
     int64_t features; /* columns that are read */
     int64_t inputs;   /* the numbers they become: one, or one a category */
@@ -67,30 +73,32 @@ typedef struct far_columns_info {
     int32_t impute;
     int32_t named; /* 0: the predictor came without names (a network made elsewhere); it takes the
                       columns of a table in their order, and names are x1, x2, ..., y1, y2, ... */
+    int64_t summaries; /* see far_columns_summary; 0: columns from a file */
+
+    /* All of this lives as long as the columns. Inputs are "F1", or "kind=red" for a category; an
+     * output is a target, or the class that it is of. */
+    const char *const *input_names, *const *output_names;
+    const char *const *target_names; /* NULL: unknown */
+    const char *const *class_names;  /* NULL for a regression */
+    far_scaling scaling;
+    const char *hash; /* SHA-256 of the rows and columns learnt from, as far_frame_hash; NULL:
+                         unknown */
 } far_columns_info;
 FAR_API far_columns_info far_columns_describe(const far_columns *c);
 
-/* Names, counted from 0; NULL: there is no such one. Inputs are "F1", or "kind=red" for a category;
- * an output is a target, or the class that it is of. */
-FAR_API const char *far_columns_input(const far_columns *c, int64_t i);
-FAR_API const char *far_columns_output(const far_columns *c, int64_t i);
-FAR_API const char *far_columns_target(const far_columns *c, int64_t i);
-FAR_API const char *far_columns_class(const far_columns *c, int64_t i);
 /* A column that is read, and the inputs that it becomes: first to first + width - 1. Columns
  * without names (named is 0) have none. */
 typedef struct far_feature_info {
     const char *name; /* NULL: there is no such feature */
     far_column_kind kind;
     int64_t first, width;
+    const char *const *levels; /* width categories, one for each input; NULL: a number */
+    const char *unit;          /* as unit of far_column_info; "" for categories */
 } far_feature_info;
 FAR_API far_feature_info far_columns_feature(const far_columns *c, int64_t i);
-/* The category that input first + k stands for; NULL: there is none, or it is a number. */
-FAR_API const char *far_columns_level(const far_columns *c, int64_t feature, int64_t k);
 /* Whether a row of a table can be at a raw point: one category of every categorical column is 1 and
  * the others 0; or go along a raw direction, which leaves all of them 0. */
 FAR_API int far_columns_is_row(const far_columns *c, const double *point, int direction);
-/* SHA-256 of the rows and columns learnt from, as far_frame_hash; NULL: unknown. */
-FAR_API const char *far_columns_hash(const far_columns *c);
 
 typedef enum far_column_role {
     FAR_ROLE_FEATURE = 0,
@@ -107,33 +115,25 @@ typedef enum far_taken {
     FAR_TAKEN_TEXT = 5,       /* too many categories */
     FAR_TAKEN_EMPTY = 6
 } far_taken;
-FAR_API const char *far_taken_name(far_taken taken); /* "number" */
 
 /* What a column was taken for and what was done with it. Texts live as long as the columns. */
 typedef struct far_column_summary {
     const char *name;
     far_column_role role;
     far_taken taken;
-    const char *written; /* of numbers and dates that were not plainly written: "decimal comma",
-                            "thousands commas", "day first", "month first"; else NULL */
-    const char *unit;    /* as far_frame_unit */
-    int64_t levels;      /* of categories and text */
-    int64_t missing;     /* among the rows learnt from */
-    double low, high;    /* of numbers and dates; else NAN */
-    int32_t labels;      /* a target of a regression that may be classes: so many whole numbers, at
-                            most 20, each of five rows or more on average; else 0 */
+    const char *taken_name; /* "number" */
+    const char *written;    /* of numbers and dates that were not plainly written: "decimal comma",
+                               "thousands commas", "day first", "month first"; else NULL */
+    const char *unit;       /* as in far_column_info */
+    int64_t levels;         /* of categories and text */
+    int64_t missing;        /* among the rows learnt from */
+    double low, high;       /* of numbers and dates; else NAN */
+    int32_t labels; /* a target of a regression that may be classes: so many whole numbers, at
+                       most 20, each of five rows or more on average; else 0 */
 } far_column_summary;
 /* The targets, then the features and the columns that were left out, in the order of the table or
  * list. Known of columns that were learnt, not of those from a file. */
-FAR_API int64_t far_columns_summary_count(const far_columns *c);
 FAR_API far_column_summary far_columns_summary(const far_columns *c, int64_t i);
-
-/* f_raw(x) = output_centre + output_scale * f((x - input_centre) / input_scale). Views of 1 x
- * inputs and 1 x outputs that live as long as the columns. */
-typedef struct far_scaling {
-    far_mat input_centre, input_scale, output_centre, output_scale;
-} far_scaling;
-FAR_API far_scaling far_columns_scaling(const far_columns *c);
 
 /* The chosen rows of a table (NULL: all), which needs the features, in any order; others are
  * ignored. out has a row for each of them: inputs, standardised. A category that the rows learnt
@@ -163,9 +163,6 @@ FAR_API FAR_NODISCARD far_status far_columns_outside(far_ctx *ctx, const far_col
                                                      const far_frame *frame,
                                                      const unsigned char *rows, double *distance,
                                                      int64_t *input);
-/* As far_frame_unit, of an input; "" for categories. */
-FAR_API const char *far_columns_input_unit(const far_columns *c, int64_t i);
-
 /* The same for targets: outputs, standardised, classes by their names. target: the columns, NULL:
  * those learnt from. FAR_ERR_ARG: none known and none named. FAR_ERR_SHAPE: not as many as are
  * predicted. FAR_ERR_VALUE: one has no value, or is no known class. */
@@ -174,8 +171,13 @@ FAR_API FAR_NODISCARD far_status far_columns_encode_targets(far_ctx *ctx, const 
                                                             const unsigned char *rows,
                                                             const char *target, far_mat *out);
 
-/* Columns together with the rows that they were learnt from. */
-typedef struct far_examples far_examples;
+/* Columns together with the rows that they were learnt from; to be read, not changed. */
+typedef struct far_examples {
+    far_ctx *ctx; /* that they were made with */
+    far_columns *columns;
+    far_mat inputs;  /* n x inputs, float64 */
+    far_mat targets; /* n x outputs, float64 */
+} far_examples;
 /* Learns the columns of the rows that opts->rows chooses, then these rows as inputs and targets.
  * Without a list of features every column that is no target is one. With careful, those are left
  * out that are
@@ -195,9 +197,6 @@ FAR_API FAR_NODISCARD far_status far_examples_learn(far_ctx *ctx, const far_fram
                                                     const far_columns_opts *opts,
                                                     far_examples **out);
 FAR_API void far_examples_destroy(far_examples *e); /* NULL is fine */
-FAR_API const far_columns *far_examples_columns(const far_examples *e);
-FAR_API far_mat far_examples_inputs(const far_examples *e);  /* n x inputs, float64 */
-FAR_API far_mat far_examples_targets(const far_examples *e); /* n x outputs, float64 */
 
 #ifdef __cplusplus
 }

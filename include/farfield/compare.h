@@ -66,11 +66,6 @@ typedef struct far_compare_opts {
 
 FAR_API void far_compare_opts_init(far_compare_opts *opts);
 
-/* Validates the options that do not depend on the data: values in range, every model a name, a file
- * or a network with an exact kernel (FAR_ERR_PARSE, FAR_ERR_ARCH with a caret; FAR_ERR_ARG), none
- * twice. */
-FAR_API FAR_NODISCARD far_status far_compare_check(far_ctx *ctx, const far_compare_opts *opts);
-
 typedef struct far_compare_plan {
     int64_t rows_in, rows_out;     /* in and out of range */
     int64_t train_rows, test_rows; /* of rows_in, for each seed */
@@ -80,7 +75,10 @@ typedef struct far_compare_plan {
     double seconds;    /* everything, roughly */
 } far_compare_plan;
 
-/* What a comparison would take; it refuses what far_comparison_create does. */
+/* What a comparison would take; it refuses what far_comparison_create does. frame NULL: the options
+ * that do not depend on the data are validated, and no more: values in range, every model a name, a
+ * file or a network with an exact kernel (FAR_ERR_PARSE, FAR_ERR_ARCH with a caret; FAR_ERR_ARG),
+ * none twice; out may then be NULL. */
 FAR_API FAR_NODISCARD far_status far_compare_estimate(far_ctx *ctx, const far_frame *frame,
                                                       const far_compare_opts *opts,
                                                       far_compare_plan *out);
@@ -98,8 +96,17 @@ FAR_API FAR_NODISCARD far_status far_comparison_create(far_ctx *ctx, const far_f
                                                        far_comparison **out);
 FAR_API void far_comparison_destroy(far_comparison *c); /* NULL is fine */
 
+/* What was predicted for one seed: rows of the frame (from 0) in ascending order. */
+typedef struct far_compare_points {
+    int64_t count;
+    const int64_t *rows;
+    const unsigned char *out; /* 1: out of range */
+    const double *truth;
+} far_compare_points;
+
 typedef struct far_comparison_info {
-    const char *target, *shift; /* live as long as the comparison; shift NULL: folds */
+    const char *target, *shift; /* shift NULL: folds. These, columns and points live as long as the
+                                   comparison */
     int64_t classes;            /* 0: numbers are compared */
     int64_t rows_in, rows_out, train_rows, test_rows;
     int64_t models, networks, seeds;
@@ -108,10 +115,10 @@ typedef struct far_comparison_info {
     int64_t best; /* the model with the largest mean r2_out, with folds r2_in, of classes
                      the least log loss there; -1: none has one */
     double seconds;
+    const far_columns *columns; /* that all models learn from, as learnt from the rows in range */
+    const far_compare_points *points; /* what was predicted, for each seed */
 } far_comparison_info;
 FAR_API far_comparison_info far_comparison_describe(const far_comparison *c);
-/* The columns that all models learn from, as learnt from the rows in range; lives as long as c. */
-FAR_API const far_columns *far_comparison_columns(const far_comparison *c);
 
 /* Scores beside R^2 and RMSE; NAN where a model has none. */
 typedef enum far_compare_score {
@@ -136,7 +143,7 @@ struct far_compare_run {
     double r2_in, r2_out, rmse_in, rmse_out;
     double max_in, max_out;              /* the largest |prediction| */
     double seconds_fit, seconds_predict; /* of baselines the sum of both, and NAN */
-    const double *prediction;            /* for each of far_comparison_points: a number, or the
+    const double *prediction;            /* for each of the points of its seed: a number, or the
                                             place of the likeliest class; NULL if it failed */
     double in[FAR_COMPARE_SCORES], out[FAR_COMPARE_SCORES];
 };
@@ -152,8 +159,6 @@ typedef enum far_compare_state {
     FAR_COMPARED_FAILED = 2,
     FAR_COMPARED_ABSENT = 3 /* the XGBoost library is not there */
 } far_compare_state;
-/* "ok", "partial", "failed", "unavailable" */
-FAR_API const char *far_compare_state_text(far_compare_state state);
 
 /* One model over all seeds. */
 typedef struct far_compare_row {
@@ -161,7 +166,8 @@ typedef struct far_compare_row {
     const char *arch;  /* as in the first run that succeeded */
     int32_t network;   /* 1: it is one */
     far_compare_state state;
-    const char *message; /* of the first run that failed; NULL: none did */
+    const char *state_name; /* "ok", "partial", "failed", "unavailable" */
+    const char *message;    /* of the first run that failed; NULL: none did */
     far_compare_average r2_in, r2_out, rmse_in, rmse_out;
     far_compare_average in[FAR_COMPARE_SCORES], out[FAR_COMPARE_SCORES];
     double max_in, max_out;                     /* the largest of all seeds */
@@ -173,21 +179,11 @@ typedef struct far_compare_row {
     uint64_t certificate_seed;          /* whose fit that is: the first of them */
     const char *reason;                 /* the theorem, or what failed; NULL: not asked for */
     double found; /* bounded: the largest |f| a search met, with any seed; else NAN */
+    const far_compare_run *runs; /* for each seed */
 } far_compare_row;
 
-/* NULL if there is no such model or seed (counted from 0). */
+/* NULL if there is no such model (counted from 0). */
 FAR_API const far_compare_row *far_comparison_row(const far_comparison *c, int64_t model);
-FAR_API const far_compare_run *far_comparison_run(const far_comparison *c, int64_t model,
-                                                  int64_t seed);
-
-/* What was predicted for one seed: rows of the frame (from 0) in ascending order. */
-typedef struct far_compare_points {
-    int64_t count;
-    const int64_t *rows;
-    const unsigned char *out; /* 1: out of range */
-    const double *truth;
-} far_compare_points;
-FAR_API far_compare_points far_comparison_points(const far_comparison *c, int64_t seed);
 
 #ifdef __cplusplus
 }

@@ -35,28 +35,12 @@ FAR_API FAR_NODISCARD far_status far_array_read(far_ctx *ctx, const char *path, 
                                                 int dims, far_array **out);
 FAR_API void far_array_destroy(far_array *array); /* NULL is fine */
 
-/* The values: a packed float64 view that lives as long as the array. */
-FAR_API far_mat far_array_values(const far_array *array);
-/* The dimensions; returns how many, at least 2. */
-FAR_API int far_array_shape(const far_array *array, int64_t shape[FAR_ARRAY_DIMS]);
-
-/* The note that lay beside the array (see far_note): its text, NULL if there is none or it is a
- * number; its number, -1 if there is none or it is a text. */
-FAR_API const char *far_array_note(const far_array *array, const char *name);
-FAR_API int64_t far_array_note_number(const far_array *array, const char *name);
-
-/* Writes by the ending of path: .npy, .npz (one array, named name or "arr_0" if NULL), .csv and
- * .csv.gz; any other ending is FAR_ERR_ARG. csv has 17 (float32: 9) significant digits and no
- * header. Nothing is left behind on failure, and an old file of that name is kept.
- * FAR_ERR_VALUE: a value is not finite; none is written, by this or the functions below. */
-FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name,
-                                               const char *path);
-
-/* The same where a number may not exist, or be an infinite limit: NAN is an empty field in csv and
- * nan in npy and npz, infinities are inf and -inf. With path NULL, csv to the stream file (a
- * FILE *, passed as void * to keep stdio out of this header). */
-FAR_API FAR_NODISCARD far_status far_mat_write_gaps(far_ctx *ctx, const far_mat *m,
-                                                    const char *name, const char *path, void *file);
+typedef struct far_array_info {
+    far_mat values; /* packed, float64; lives as long as the array */
+    int dims;       /* at least 2 */
+    int64_t shape[FAR_ARRAY_DIMS];
+} far_array_info;
+FAR_API far_array_info far_array_describe(const far_array *array);
 
 /* What an npz says about its array: a text or a whole number each, which NumPy reads without pickle
  * as the arrays "farfield.NAME". They do not count among the arrays of the file. */
@@ -68,34 +52,43 @@ typedef struct far_note {
 #define FAR_NOTES 16 /* at most, in a file */
 #define FAR_NOTE_NAME 32
 
-/* far_mat_write, but in .npy and .npz the values, row by row, are an array of dims (2 to 5)
- * dimensions; their product is rows * cols. csv keeps the rows of m. The notes (NULL, 0: none)
- * stand beside the array; csv and npy have no place for them and leave them out. FAR_ERR_ARG: too
- * many of them, or one without a name or text. */
-FAR_API FAR_NODISCARD far_status far_array_write(far_ctx *ctx, const far_mat *m,
-                                                 const int64_t *shape, int dims, const char *name,
-                                                 const far_note *notes, int64_t count,
-                                                 const char *path);
+/* The note of that name that lay beside the array; NULL: there is none. */
+FAR_API const far_note *far_array_note(const far_array *array, const char *name);
 
-/* The same csv to an open stream (a FILE *). */
-FAR_API FAR_NODISCARD far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file);
+/* How a matrix is written: zeros are the defaults. */
+typedef struct far_write_opts {
+    const char *name; /* of the array in an npz; NULL: "arr_0" */
+    const int64_t
+        *shape; /* in .npy and .npz the values, row by row, are an array of dims (2 to 5) */
+    int dims;   /* dimensions, whose product is rows * cols; csv keeps the rows. 0: two */
+    const far_note *notes; /* beside the array of an npz; csv and npy leave them out */
+    int64_t note_count;
+    int32_t gaps; /* 1: a number may not exist, or be an infinite limit: NAN is an empty field in
+                     csv and nan in npy and npz, infinities are inf and -inf */
+    void
+        *stream; /* where path is NULL: csv to this FILE * (void * keeps stdio out of the header) */
+} far_write_opts;
+
+/* Writes by the ending of path: .npy, .npz, .csv and .csv.gz; any other ending is FAR_ERR_ARG. csv
+ * has 17 (float32: 9) significant digits and no header. Nothing is left behind on failure, and an
+ * old file of that name is kept. opts may be NULL. FAR_ERR_VALUE: a value is not finite, without
+ * gaps. FAR_ERR_ARG: too many notes, or one without a name or text. */
+FAR_API FAR_NODISCARD far_status far_mat_write(far_ctx *ctx, const far_mat *m,
+                                               const far_write_opts *opts, const char *path);
 
 /* ---- files of any content ---- */
 
 /* Whether a file of that name could be written: FAR_ERR_IO if not, before the work rather than
  * after. With far_ctx_opts.protect_inputs it is then this context's output: FAR_ERR_ARG if it was
- * read as an input or claimed before. far_file_claim_stdout does the same for standard output where
- * that is a file. */
+ * read as an input or claimed before. NULL is standard output, where that is a file. */
 FAR_API FAR_NODISCARD far_status far_file_claim(far_ctx *ctx, const char *path);
-FAR_API FAR_NODISCARD far_status far_file_claim_stdout(far_ctx *ctx);
 
-/* A file being written: it takes its name with far_file_commit; destroyed before, nothing is left
- * of it. A name that ends in .gz is packed. Devices and pipes are written straight. */
+/* A file being written: it takes its name when it is closed to be kept; else nothing is left of it.
+ * A name that ends in .gz is packed. Devices and pipes are written straight. */
 typedef struct far_file far_file;
 FAR_API FAR_NODISCARD far_status far_file_create(far_ctx *ctx, const char *path, far_file **out);
 FAR_API FAR_NODISCARD far_status far_file_put(far_file *file, const void *data, size_t bytes);
-FAR_API FAR_NODISCARD far_status far_file_commit(far_file *file);
-FAR_API void far_file_destroy(far_file *file); /* NULL is fine */
+FAR_API far_status far_file_close(far_file *file, int keep); /* NULL is fine */
 
 /* The bytes of a file ("-": standard input) with a closing zero; far_text_free them. size
  * may be NULL. */

@@ -54,15 +54,13 @@ FAR_API FAR_NODISCARD far_status far_dataset_where(far_ctx *ctx, const far_datas
                                                    char *path, size_t capacity);
 
 typedef struct far_fetch_opts {
-    size_t size;        /* set by far_fetch_opts_init */
+    size_t size;        /* sizeof(far_fetch_opts); all other defaults are 0 */
     const char *folder; /* default NULL: as above */
     const char *mirror; /* an http, https or file address to take the files from, as
                            MIRROR/FOLDER/FILE, instead of the publishers'. Default NULL:
                            FARFIELD_DATA_URL if it is set */
     int32_t unverified; /* 1: keep also files whose SHA-256 is not the known one */
 } far_fetch_opts;
-
-FAR_API void far_fetch_opts_init(far_fetch_opts *opts);
 
 /* What far_dataset_get did. */
 typedef struct far_fetch_report {

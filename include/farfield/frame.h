@@ -19,7 +19,7 @@ typedef enum far_column_kind {
 } far_column_kind;
 
 typedef struct far_frame_opts {
-    size_t size;         /* set by far_frame_opts_init */
+    size_t size;         /* sizeof(far_frame_opts); all other defaults are 0 */
     char separator;      /* of a text: ',' or ';' or any other, ' ' for blanks; 0 (default): found
                             from its first rows */
     const char *missing; /* more words for a missing value, "error,-999": a list like those of
@@ -27,8 +27,6 @@ typedef struct far_frame_opts {
     const char *categorical; /* columns to take for words whatever they hold, "zip,code" (see
                                 far_frame_list); NULL: none */
 } far_frame_opts;
-
-FAR_API void far_frame_opts_init(far_frame_opts *opts);
 
 /* Reads csv (also gzipped), npy or npz; "-" is standard input. opts NULL: the defaults. These rules
  * of csv hold wherever the library reads it (far_array_read takes the tables whose columns are all
@@ -71,24 +69,26 @@ FAR_API FAR_NODISCARD far_status far_frame_from_mat(far_ctx *ctx, const far_mat 
                                                     const char *const *names, far_frame **out);
 FAR_API void far_frame_destroy(far_frame *frame); /* NULL is fine */
 
-/* Columns are counted from 0. One that is not there has no name, values or levels. */
 FAR_API int64_t far_frame_rows(const far_frame *frame);
 FAR_API int64_t far_frame_cols(const far_frame *frame);
-FAR_API const char *far_frame_name(const far_frame *frame, int64_t col);
-FAR_API far_column_kind far_frame_kind(const far_frame *frame, int64_t col);
-FAR_API int64_t far_frame_missing(const far_frame *frame, int64_t col); /* how many */
 
-/* Of a number column: "date" (days since 1970-01-01), "%", "$" or another mark; else "". */
-FAR_API const char *far_frame_unit(const far_frame *frame, int64_t col);
+/* A column; all of it lives as long as the frame. */
+typedef struct far_column_info {
+    const char *name; /* NULL: there is no such column */
+    far_column_kind kind;
+    int64_t missing;           /* how many values are */
+    const double *numbers;     /* rows values; NULL for a word column */
+    const char *unit;          /* of a number column: "date" (days since 1970-01-01), "%", "$" or
+                                  another mark; else "" */
+    const int32_t *codes;      /* rows of them, into levels; NULL for a number column */
+    const char *const *levels; /* in byte order */
+    int64_t level_count;
+} far_column_info;
+/* Counted from 0. */
+FAR_API far_column_info far_frame_column(const far_frame *frame, int64_t col);
+
 /* "2020-01-31", or "2020-01-31 12:00" and the seconds where there are some. */
 FAR_API void far_date_print(double days, char *out, size_t capacity);
-
-/* rows values of a number column (NULL for a word column), and the reverse. */
-FAR_API const double *far_frame_numbers(const far_frame *frame, int64_t col);
-FAR_API const int32_t *far_frame_codes(const far_frame *frame, int64_t col);
-/* Level i of a word column, in byte order; how many there are. */
-FAR_API const char *far_frame_level(const far_frame *frame, int64_t col, int64_t i);
-FAR_API int64_t far_frame_level_count(const far_frame *frame, int64_t col);
 
 /* 0-based column of that name. FAR_ERR_ARG: there is none; the message suggests the nearest and
  * lists them if they are few. */

@@ -30,17 +30,14 @@ typedef enum far_kernel_kind {
 typedef struct far_kernel far_kernel; /* opaque: parsed architecture and plan, immutable */
 
 typedef struct far_kernel_opts {
-    size_t size;     /* set by far_kernel_opts_init */
+    size_t size;     /* sizeof(far_kernel_opts); all other defaults are 0 */
     far_param param; /* default FAR_PARAM_NTK */
 } far_kernel_opts;
-
-FAR_API void far_kernel_opts_init(far_kernel_opts *opts);
 
 /* Reads arch (see far_arch_grammar) as a kernel. opts may be NULL.
  * FAR_ERR_PARSE: the text does not parse. FAR_ERR_ARCH: it has no exact infinite-width kernel
  * (an activation whose input is not Gaussian, a standard-parametrised layer without its width...);
- * the message is made like
- * that of far_arch_parse. */
+ * the message is made like that of far_arch_canonical. */
 FAR_API FAR_NODISCARD far_status far_kernel_create(far_ctx *ctx, const char *arch,
                                                    const far_kernel_opts *opts, far_kernel **out);
 FAR_API void far_kernel_destroy(far_kernel *k); /* NULL is fine */

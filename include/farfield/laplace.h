@@ -150,13 +150,11 @@ typedef struct far_laplace_info {
 } far_laplace_info;
 FAR_API far_laplace_info far_laplace_describe(const far_laplace *la);
 
-/* Another prior variance, and for ELLA the `rank` first features of those fitted (0: as it is; must
- * be 0 for the others). No pass over the data; on failure nothing changes. */
+/* Another prior variance (NAN: as it is), and for ELLA the `rank` first features of those fitted
+ * (0: as it is; must be 0 for others) and whether it adds the prior of what is no feature (1 or 0;
+ * -1: as it is; must be -1 for others). No pass over the data; on failure nothing changes. */
 FAR_API FAR_NODISCARD far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank,
-                                                 double prior);
-/* Whether ELLA adds the prior of what is no feature; FAR_ERR_ARG for the others. */
-FAR_API FAR_NODISCARD far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la,
-                                                          int32_t on);
+                                                 double prior, int32_t residual_prior);
 
 /* mean (m x C) = net(x); covariance (m C x C): rows i C .. i C + C - 1 are kappa(x_i, x_i), of the
  * outputs, without noise; either may be NULL. Progress "laplace". */
@@ -185,14 +183,12 @@ typedef enum far_probability_rule {
 } far_probability_rule;
 
 typedef struct far_probability_opts {
-    size_t size;               /* set by far_probability_opts_init */
+    size_t size;               /* sizeof(far_probability_opts); all other defaults are 0 */
     far_probability_rule rule; /* default FAR_PROBABILITY_PROBIT */
-    int64_t samples;           /* draws a row; default 512 */
+    int64_t samples;           /* draws a row; 0: 512 */
     uint64_t seed; /* default 0. Row i, draw s, class c has random numbers of its own, so that
                       they do not depend on threads; the same for every call with that seed */
 } far_probability_opts;
-
-FAR_API void far_probability_opts_init(far_probability_opts *opts);
 
 /* out (m x C, rows sum to 1) from mean (m x C) and covariance (m C x C; may be NULL with
  * FAR_PROBABILITY_MEAN), as far_laplace_predict gives them. One output is the logit of the second
@@ -224,7 +220,7 @@ FAR_API FAR_NODISCARD far_status far_class_entropy(far_ctx *ctx, const far_mat *
 FAR_API FAR_NODISCARD far_status far_laplace_variance(far_ctx *ctx, const far_mat *covariance,
                                                       double *out);
 /* The probability that a row out of domain has a larger score than one in domain; ties count half.
- * 1: all have; 0.5: scores say nothing. far_roc_auc (measure.h) of the two lists as one. */
+ * 1: all have; 0.5: scores say nothing. */
 FAR_API FAR_NODISCARD far_status far_domain_auroc(far_ctx *ctx, const double *in, int64_t in_count,
                                                   const double *out_of, int64_t out_count,
                                                   double *auroc);
@@ -249,7 +245,7 @@ FAR_API FAR_NODISCARD far_status far_laplace_tune(far_ctx *ctx, far_laplace *la,
                                                   far_laplace_evidence *out);
 
 typedef struct far_laplace_grid {
-    size_t size;          /* set by far_laplace_grid_init */
+    size_t size;          /* sizeof(far_laplace_grid); all other defaults are 0 */
     const int64_t *ranks; /* each from 1 to rank_most; NULL (default): 5, 10, 20, 50, 100, ...
                              below rank_most, and rank_most. For ELLA alone */
     int64_t rank_count;
@@ -259,8 +255,6 @@ typedef struct far_laplace_grid {
     double *nll; /* room for rank_count x prior_count scores (1 x prior_count but for ELLA); needs
                     ranks (of ELLA) and priors. NULL (default): not wanted */
 } far_laplace_grid;
-
-FAR_API void far_laplace_grid_init(far_laplace_grid *grid);
 
 typedef struct far_laplace_choice {
     int64_t rank; /* 0 but for ELLA */

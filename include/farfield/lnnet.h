@@ -50,12 +50,8 @@ typedef enum far_lnnet_precision {
     FAR_LNNET_MPFR = 3  /* any number of bits, where the library was built with MPFR */
 } far_lnnet_precision;
 
-/* "auto", "paper", "merge", "runs"; "auto", "double", "quad", "mpfr". Never NULL. */
-FAR_API const char *far_lnnet_mode_name(far_lnnet_mode mode);
-FAR_API const char *far_lnnet_precision_name(far_lnnet_precision precision);
-
 typedef struct far_lnnet_opts {
-    size_t size;         /* set by far_lnnet_opts_init */
+    size_t size;         /* sizeof(far_lnnet_opts); all other defaults are 0 */
     far_lnnet_mode mode; /* default FAR_LNNET_AUTO */
     int64_t groups;      /* g, chains side by side; 0 or 1 (default): one. More are shared among the
                             classes in proportion to their points: at least one a class for three
@@ -63,22 +59,21 @@ typedef struct far_lnnet_opts {
     far_lnnet_precision precision; /* default FAR_LNNET_PRECISION_AUTO */
     int64_t bits;  /* of FAR_LNNET_MPFR, 64 to 100000; 0 (default): m / 3 + 128, doubled where
                       that is too few */
-    int64_t tries; /* projections to try for each chain and precision; default 20 */
+    int64_t tries; /* projections to try for each chain and precision; 0: 20 */
     uint64_t seed; /* of the projections and the search; default 0 */
 } far_lnnet_opts;
-
-FAR_API void far_lnnet_opts_init(far_lnnet_opts *opts);
 
 typedef struct far_lnnet_info {
     far_lnnet_mode mode;           /* what was used, never auto */
     far_lnnet_precision precision; /* in which the network classifies every point; never auto */
-    int64_t bits;                  /* of the significand: 53, 113, or those of mpfr */
-    int64_t points;                /* that are different: copies of a row count once */
-    int64_t classes;               /* K */
-    int64_t layers;                /* norms, L */
-    int64_t groups;                /* g */
-    int64_t width;                 /* 3 g */
-    int64_t tries;                 /* projections tried, of all chains together */
+    const char *mode_name, *precision_name; /* "paper", "merge", "runs"; "double", "quad", "mpfr" */
+    int64_t bits;                           /* of the significand: 53, 113, or those of mpfr */
+    int64_t points;                         /* that are different: copies of a row count once */
+    int64_t classes;                        /* K */
+    int64_t layers;                         /* norms, L */
+    int64_t groups;                         /* g */
+    int64_t width;                          /* 3 g */
+    int64_t tries;                          /* projections tried, of all chains together */
     int64_t confusions; /* mode paper: layers where the hinge halfway would have merged two
                            points of different classes, and was moved */
     double gap;         /* the least distance, after any layer, of the states of two points that
@@ -128,6 +123,7 @@ FAR_API FAR_NODISCARD far_status far_lnnet_build(far_ctx *ctx, const far_mat *x,
 
 typedef struct far_lnnet_checked {
     far_lnnet_precision precision; /* of the pass; never auto */
+    const char *precision_name;
     int64_t bits;
     int64_t wrong; /* rows whose own output is not the largest alone (equal counts as wrong) */
     int64_t first_wrong; /* counted from 0; -1: none */
@@ -162,34 +158,6 @@ FAR_API FAR_NODISCARD far_status far_lnnet_describe(far_ctx *ctx, const far_net 
  * after l + 1 norms; either may be NULL. At the precision of the file, then rounded. */
 FAR_API FAR_NODISCARD far_status far_lnnet_trace(far_ctx *ctx, const far_net *net, const far_mat *x,
                                                  int64_t chain, far_mat *states, far_mat *circle);
-
-/* One layer on the line, as above. k > 0. */
-typedef struct far_lnnet_fold {
-    double hinge, k, mu;
-} far_lnnet_fold;
-
-/* Where x goes: h = (abscissa, height) before the norm, (circle_x, circle_y) on the circle; the new
- * state is circle_y. */
-typedef struct far_lnnet_place {
-    double abscissa, height, circle_x, circle_y;
-} far_lnnet_place;
-
-FAR_API far_lnnet_place far_lnnet_fold_at(const far_lnnet_fold *fold, double x);
-
-/* The rule of the paper on a line, without a network: x has n different numbers, labels their
- * classes; fold is the next one, a and b the two points it merges (a < b), confused and with the
- * first two points of different classes that the hinge halfway would merge (within 1e-9 of the
- * range), -1 if none; fold then has its hinge moved. All indices into x. FAR_ERR_ARG: nothing is
- * left to merge. */
-typedef struct far_lnnet_step {
-    far_lnnet_fold fold, halfway;
-    int64_t a, b;
-    int64_t confused, with;
-} far_lnnet_step;
-
-FAR_API FAR_NODISCARD far_status far_lnnet_paper_step(far_ctx *ctx, const double *x,
-                                                      const int64_t *labels, int64_t n,
-                                                      far_lnnet_step *out);
 
 #ifdef __cplusplus
 }

@@ -6,7 +6,7 @@
  *     far_view_align         how well the kernel agrees with targets
  *     far_spectral_fit       ridge, gradient flow, gradient descent from one decomposition
  *     far_power_fit          power laws of spectra and losses, beside the theory
- *     far_peak_find, ...     tools for curves
+ *     far_correlation        of two lists of numbers, or of their ranks
  *     far_local_correlation  how the kernel falls off with distance
  *     far_measure_apply      all of these by name
  *
@@ -201,13 +201,11 @@ typedef struct far_power {
 
 /* Points with from <= x <= to. FAR_ERR_ARG: fewer than FAR_POWER_LEAST of them, or a bad window;
  * FAR_ERR_VALUE: one that is not positive and finite; FAR_ERR_RANGE: the prefactor is too large.
- * Warns where an exponential fits better. */
+ * Warns where an exponential fits better. x NULL: 1, 2, ..., for n-th eigenvalues or tails; then
+ * from and to are whole numbers, and it warns where the window ends beyond n / FAR_POWER_PART: a
+ * sample's spectrum and tails bend there. */
 FAR_API FAR_NODISCARD far_status far_power_fit(far_ctx *ctx, const double *x, const double *y,
                                                int64_t n, double from, double to, far_power *out);
-/* The same of values[0], ... against 1, 2, ...: n-th eigenvalues or tails. Warns where the window
- * ends beyond n / FAR_POWER_PART: a sample's spectrum and tails bend there. */
-FAR_API FAR_NODISCARD far_status far_power_fit_series(far_ctx *ctx, const double *values, int64_t n,
-                                                      int64_t from, int64_t to, far_power *out);
 
 typedef enum far_power_target {
     FAR_TARGET_JUMP = 0, /* an indicator: a jump across a smooth surface */
@@ -226,50 +224,17 @@ FAR_API FAR_NODISCARD far_status far_power_expect(far_ctx *ctx, int64_t d, int s
  * eigenvalues fall faster than any power. */
 FAR_API FAR_NODISCARD far_status far_power_degree(far_ctx *ctx, const char *arch, double *degree);
 
-/* Lam = (V_d / (2 pi)^d integral)^((d + alpha) / d) with integral = int (mu(x) a(x)
- * C)^(d / (d + alpha)) dx, mu the density of the points, C = far_power_symbol(d, alpha), the factor
- * in the Fourier transform of -|x|^alpha. V_d is the volume of the unit ball. */
-FAR_API double far_power_symbol(double d, double alpha);
-FAR_API double far_power_constant(double d, double alpha, double integral);
-/* L(t) of the formula above. */
-FAR_API double far_power_loss(double lam, double nu, double kap, double kappa, double t);
-
 /*
- * ---- 6. Curves ---------------------------------------------------------------------------------
- *
- * x ascends; values are finite (FAR_ERR_VALUE). Between points curves are straight.
+ * ---- 6. Correlation ----------------------------------------------------------------------------
  */
-typedef struct far_peak {
-    double x, y;        /* of the highest point; the first of several */
-    double left, right; /* where the curve first falls to base + (y - base) / 2; NAN: it does
-                           not on that side */
-    double width;       /* right - left */
-} far_peak;
-FAR_API FAR_NODISCARD far_status far_peak_find(far_ctx *ctx, const double *x, const double *y,
-                                               int64_t n, double base, far_peak *out);
-/* The first x at which y passes through level (or touches it); NAN: nowhere. */
-FAR_API FAR_NODISCARD far_status far_crossing_find(far_ctx *ctx, const double *x, const double *y,
-                                                   int64_t n, double level, double *at);
-/* y ~ low + (high - low) / (1 + exp(-(x - middle) / width)), width > 0, by least squares: levels
- * by a straight line, middle and width by a grid that is then refined. high < low where it falls.
- * At least 5 points; FAR_ERR_VALUE for a constant curve. settled 0: the middle lies outside of x or
- * the width is half of its range; it is no sigmoid there, take the numbers with care. */
-typedef struct far_sigmoid {
-    double middle, width, low, high;
-    double error; /* root mean square */
-    int32_t settled;
-} far_sigmoid;
-FAR_API FAR_NODISCARD far_status far_sigmoid_fit(far_ctx *ctx, const double *x, const double *y,
-                                                 int64_t n, far_sigmoid *out);
-/* The chance that a score of class 1 is above one of class 0, ties count half. classes: 0 or 1.
- * FAR_ERR_VALUE: one class only. */
-FAR_API FAR_NODISCARD far_status far_roc_auc(far_ctx *ctx, const double *scores,
-                                             const unsigned char *classes, int64_t n, double *auc);
-/* NAN where one of the two is constant. Spearman is Pearson of ranks, ties share theirs. n >= 2. */
-FAR_API FAR_NODISCARD far_status far_pearson(far_ctx *ctx, const double *x, const double *y,
-                                             int64_t n, double *r);
-FAR_API FAR_NODISCARD far_status far_spearman(far_ctx *ctx, const double *x, const double *y,
-                                              int64_t n, double *r);
+typedef enum far_correlation_kind {
+    FAR_PEARSON = 0,
+    FAR_SPEARMAN = 1 /* Pearson of ranks, ties share theirs */
+} far_correlation_kind;
+/* NAN where one of the two is constant. n >= 2. */
+FAR_API FAR_NODISCARD far_status far_correlation(far_ctx *ctx, far_correlation_kind kind,
+                                                 const double *x, const double *y, int64_t n,
+                                                 double *r);
 
 /*
  * ---- 7. Local structure ------------------------------------------------------------------------
@@ -303,30 +268,26 @@ FAR_API FAR_NODISCARD far_status far_local_reach(far_ctx *ctx, const far_view *v
                                                  const far_mat *coordinates, int64_t bins,
                                                  double level, double *reach, double *least);
 
-/* out = K(x1, x2), x1 n x d, x2 m x d. */
-typedef far_status (*far_pair_fn)(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
-                                  far_mat *out);
-/* A far_pair_fn whose user is a far_net_pair, and one whose user is a far_kernel (its NTK). */
-typedef struct far_net_pair {
+/* A kernel as a function of two points: of a network of infinite width, or the tangent kernel of a
+ * finite one. */
+typedef struct far_any_kernel {
+    const far_kernel *kernel; /* NULL: that of net */
+    far_kernel_kind kind;     /* which of the kernel's two */
     const far_net *net;
     const far_ntk_opts *opts;
-} far_net_pair;
-FAR_API far_status far_pair_of_net(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
-                                   far_mat *out);
-FAR_API far_status far_pair_of_kernel(far_ctx *ctx, void *user, const far_mat *x1,
-                                      const far_mat *x2, far_mat *out);
+} far_any_kernel;
 
 /* linear = 1: K(x, x') - K(x, -x') is linear in x', at places of R^dimension that were tried. Of
  * the odd part of a function such a kernel learns the linear part alone, from however many points:
  * on a circle no frequency 3, 5, ... So it is with one hidden layer of relu without biases. */
-FAR_API FAR_NODISCARD far_status far_odd_part_linear(far_ctx *ctx, far_pair_fn pair, void *user,
+FAR_API FAR_NODISCARD far_status far_odd_part_linear(far_ctx *ctx, const far_any_kernel *kernel,
                                                      int64_t dimension, int *linear);
 
 /* The jet of a kernel at each row of x (m x d): a2 = K(x, x) (m x 1), D = grad of K(x, x) (m x d),
  * H_ij = d/dx_i d/dx'_j K at x' = x (m x d^2, by rows). By central differences with this step (1e-3
  * is good for coordinates of order 1): errors of order step^2. A kernel with a kink on the diagonal
  * (relu) has no H: the numbers then grow as the step falls. */
-FAR_API FAR_NODISCARD far_status far_local_jets(far_ctx *ctx, far_pair_fn pair, void *user,
+FAR_API FAR_NODISCARD far_status far_local_jets(far_ctx *ctx, const far_any_kernel *kernel,
                                                 const far_mat *x, double step, far_mat *a2,
                                                 far_mat *d, far_mat *h);
 
@@ -347,9 +308,6 @@ FAR_API FAR_NODISCARD far_status far_local_cauchy(far_ctx *ctx, int64_t dimensio
  * K 1. */
 FAR_API FAR_NODISCARD far_status far_view_first(far_ctx *ctx, far_view *view, far_mat *vector,
                                                 double *cosine);
-/* MAG-Ma = |mean over x of grad log |g||, from jets: grad log |g| = D / (2 a2). */
-FAR_API FAR_NODISCARD far_status far_local_magma(far_ctx *ctx, const far_mat *a2, const far_mat *d,
-                                                 double *magma);
 /* Gradients of a field on a grid, whose points may come in any order: out is points x d, by central
  * differences, one-sided at the borders. FAR_ERR_VALUE: the coordinates are no full grid. */
 FAR_API FAR_NODISCARD far_status far_grid_gradient(far_ctx *ctx, const far_mat *coordinates,

@@ -79,7 +79,8 @@ typedef struct far_model_info {
     far_param param;
     far_kernel_kind kernel;
     int32_t standardize, impute;
-    double ridge, ridge_relative, mean_diagonal; /* as in far_system_info */
+    double ridge, ridge_relative, mean_diagonal; /* the ridge itself; relative to the mean of K's
+                                                    diagonal, which is the third */
     double lambda_min, lambda_max, condition, log_det;
     double residual;    /* the largest over outputs of |y - (K + ridge I) alpha| / |y| */
     int64_t duplicates; /* rows whose inputs equal those of an earlier row */
@@ -100,7 +101,7 @@ typedef struct far_model_info {
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
     /* What follows lives as long as the model. f in target units is centre + scale * sum_i alpha_i
-     * K(x, x_i), x the standardised input (far_columns_scaling). */
+     * K(x, x_i), x the standardised input (scaling of far_columns_info). */
     const char *arch;           /* the canonical text */
     const far_columns *columns; /* how the table becomes inputs and targets */
     far_mat x, y;               /* points n x d and targets n x p, standardised */

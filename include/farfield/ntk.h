@@ -23,14 +23,12 @@ typedef enum far_ntk_outputs {
 } far_ntk_outputs;
 
 typedef struct far_ntk_opts {
-    size_t size;                 /* set by far_ntk_opts_init */
+    size_t size;                 /* sizeof(far_ntk_opts); all other defaults are 0 */
     far_ntk_outputs outputs;     /* default FAR_NTK_TRACE */
     int64_t output;              /* which, from 0, for FAR_NTK_ONE */
     const unsigned char *layers; /* one byte a layer, 0: leave it out; NULL: all */
     double memory; /* budget in bytes for factors; 0: what the machine has available */
 } far_ntk_opts;
-
-FAR_API void far_ntk_opts_init(far_ntk_opts *opts);
 
 /* out[i][j] = K(x1_i, x2_j); x2 NULL: x1 itself, the matrix is symmetric. One dtype throughout, the
  * precision of the computation. Memory beside the result: O((n + m) outputs widths). Same bits for

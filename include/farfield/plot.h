@@ -221,7 +221,7 @@ typedef enum far_theme {
     FAR_THEME_DARK = 1,
     FAR_THEME_AUTO = 2, /* as the viewer prefers (prefers-color-scheme); light where it does not
                            say */
-    FAR_THEME_PAGE = 3  /* auto without a style sheet: the page has far_figure_css once */
+    FAR_THEME_PAGE = 3  /* auto without a style sheet: the page has it once */
 } far_theme;
 
 /* The same bytes for the same figure. far_text_free the text. FAR_ERR_VALUE: nothing to draw: no
@@ -259,14 +259,6 @@ FAR_API FAR_NODISCARD far_status far_lowess(far_ctx *ctx, const double *x, const
                                             int64_t n, double fraction, int64_t iterations,
                                             const double *grid, int64_t m, double *fitted,
                                             double *half_width);
-
-#define FAR_BINS_MOST 200
-
-/* counts[i]: values in [edges[i], edges[i + 1]), the last bin with its upper border. Values beyond
- * the borders are not counted. */
-FAR_API FAR_NODISCARD far_status far_histogram_count(far_ctx *ctx, const double *values, int64_t n,
-                                                     const double *edges, int64_t bins,
-                                                     double *counts);
 
 /* The mean, and half its 95% interval by Student's t (NAN for one value). FAR_ERR_VALUE: no finite
  * value. */

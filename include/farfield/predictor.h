@@ -121,7 +121,7 @@ FAR_API FAR_NODISCARD far_status far_predictor_importance(far_ctx *ctx, const fa
                                                           int64_t repeats, uint64_t seed,
                                                           double *score, double *lost);
 /* Partial dependence: out (count x outputs) = the mean of f over the rows with the feature set to
- * values[i], a raw number or the index of a category (far_columns_level). */
+ * values[i], a raw number or the index of a category (levels of far_feature_info). */
 FAR_API FAR_NODISCARD far_status far_predictor_dependence(far_ctx *ctx, const far_predictor *p,
                                                           const far_mat *x, int64_t feature,
                                                           const double *values, int64_t count,

@@ -122,15 +122,19 @@ FAR_API void far_result_append(far_result *r, far_result *from);
 
 /* ---- renderers; far_text_free the texts ---- */
 
-FAR_API FAR_NODISCARD far_status far_result_as_text(far_ctx *ctx, const far_result *r, char **out);
-FAR_API FAR_NODISCARD far_status far_result_as_json(far_ctx *ctx, const far_result *r, char **out);
-FAR_API FAR_NODISCARD far_status far_result_as_html(far_ctx *ctx, const far_result *r, char **out);
-/* Of the i-th table, from 0, with a line of its keys. FAR_ERR_ARG: there is none. */
-FAR_API FAR_NODISCARD far_status far_result_as_csv(far_ctx *ctx, const far_result *r, int64_t i,
-                                                   char **out);
+typedef enum far_format {
+    FAR_FORMAT_TEXT = 0, /* for a terminal */
+    FAR_FORMAT_JSON = 1,
+    FAR_FORMAT_HTML = 2 /* a page */
+} far_format;
+FAR_API FAR_NODISCARD far_status far_result_render(far_ctx *ctx, const far_result *r,
+                                                   far_format format, char **out);
+/* csv of the i-th table, from 0, with a line of its keys. FAR_ERR_ARG: there is none. */
+FAR_API FAR_NODISCARD far_status far_result_csv(far_ctx *ctx, const far_result *r, int64_t i,
+                                                char **out);
 /* The page as a file, whole or not at all. */
-FAR_API FAR_NODISCARD far_status far_result_save_page(far_ctx *ctx, const far_result *r,
-                                                      const char *path);
+FAR_API FAR_NODISCARD far_status far_result_save(far_ctx *ctx, const far_result *r,
+                                                 const char *path);
 
 #ifdef __cplusplus
 }

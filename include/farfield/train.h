@@ -122,8 +122,6 @@ typedef struct far_train_opts {
 } far_train_opts;
 
 FAR_API void far_train_opts_init(far_train_opts *opts);
-/* The learning rate: lr, or the optimiser's default. */
-FAR_API double far_train_rate(const far_train_opts *opts);
 
 typedef enum far_train_end {
     FAR_TRAIN_EPOCHS = 0,    /* all epochs done */
@@ -136,6 +134,7 @@ typedef enum far_train_end {
 
 typedef struct far_train_result {
     far_train_end end;
+    double lr;               /* lr, or the optimiser's default */
     int64_t epochs, steps;   /* whole epochs, and all steps; those before resuming too */
     double first_loss, loss; /* mean over the first epoch, and over the last (for a full batch:
                                 before the step of that epoch); the l2 term is not in them. NAN

@@ -41,7 +41,8 @@ typedef struct block_head {
 } block_head;
 
 /* From calloc, which knows that pages fresh from the system are zero and leaves them alone: a large
- * block costs its pages when they are used, not now. The pointer to free stands before the block. */
+ * block costs its pages when they are used, not now. The pointer to free stands before the block.
+ */
 static void *default_alloc(void *user, size_t bytes)
 {
     (void)user;
@@ -76,11 +77,6 @@ static int available_cores(void)
     return 1;
 }
 
-void far_ctx_opts_init(far_ctx_opts *opts)
-{
-    *opts = (far_ctx_opts){.size = sizeof *opts};
-}
-
 static bool opts_valid(const far_ctx_opts *opts)
 {
     return opts->size == sizeof *opts && opts->threads >= 0 && !opts->alloc == !opts->free &&
@@ -94,7 +90,7 @@ far_status far_ctx_create(const far_ctx_opts *opts, far_ctx **out)
     }
     *out = NULL;
     far_ctx_opts chosen;
-    far_ctx_opts_init(&chosen);
+    chosen = (far_ctx_opts){.size = sizeof chosen};
     if (opts) {
         if (!opts_valid(opts)) {
             return FAR_ERR_ARG;

@@ -59,12 +59,9 @@ far_status far_certificate_hand_over(far_status st, far_certificate *c, far_cert
 
 far_certificate_info far_certificate_describe(const far_certificate *c)
 {
-    return c->info;
-}
-
-const char *far_certificate_input(const far_certificate *c, int64_t i)
-{
-    return i >= 0 && i < c->input_count ? c->inputs[i] : NULL;
+    far_certificate_info info = c->info;
+    info.input_names = (const char *const *)c->inputs;
+    return info;
 }
 
 const far_bound *far_certificate_bound(const far_certificate *c, int64_t output)
@@ -99,7 +96,7 @@ static far_status name_outputs(const far_columns *columns, far_certificate *c)
         bool class = columns->info.classes > 0;
         far_text t = {.ctx = c->ctx};
         far_text_add(&t, "%s%s%s", class ? columns->targets[0] : "", class ? "=" : "",
-                     far_columns_output(columns, j));
+                     far_columns_outputs(columns)[j]);
         c->outputs[j] = t.data;
         st = t.status;
     }

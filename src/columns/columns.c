@@ -154,9 +154,33 @@ done:
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
+static far_scaling scaling_of(const far_columns *c)
+{
+    int64_t d = c->info.inputs, o = c->info.outputs;
+    return (far_scaling){.input_centre = far_mat_view(far_input_centre(c), 1, d, FAR_F64),
+                         .input_scale = far_mat_view(far_input_scale(c), 1, d, FAR_F64),
+                         .output_centre = far_mat_view(far_output_centre(c), 1, o, FAR_F64),
+                         .output_scale = far_mat_view(far_output_scale(c), 1, o, FAR_F64)};
+}
+
+/* One output for two classes is that of the second. */
+const char *const *far_columns_outputs(const far_columns *c)
+{
+    char **names = c->classes ? c->classes + (c->info.classes - c->info.outputs) : c->targets;
+    return (const char *const *)names;
+}
+
 far_columns_info far_columns_describe(const far_columns *c)
 {
-    return c->info;
+    far_columns_info info = c->info;
+    info.summaries = c->note_count;
+    info.input_names = (const char *const *)c->inputs;
+    info.output_names = far_columns_outputs(c);
+    info.target_names = c->info.named ? (const char *const *)c->targets : NULL;
+    info.class_names = (const char *const *)c->classes;
+    info.scaling = scaling_of(c);
+    info.hash = c->hash[0] ? c->hash : NULL;
+    return info;
 }
 
 int64_t far_columns_predicted(const far_columns *c)
@@ -164,36 +188,21 @@ int64_t far_columns_predicted(const far_columns *c)
     return c->info.classes > 0 ? c->info.classes : c->info.outputs;
 }
 
-static const char *text_at(char *const *texts, int64_t count, int64_t i)
-{
-    return texts && i >= 0 && i < count ? texts[i] : NULL;
-}
-
-const char *far_columns_input(const far_columns *c, int64_t i)
-{
-    return text_at(c->inputs, c->info.inputs, i);
-}
-
-const char *far_columns_target(const far_columns *c, int64_t i)
-{
-    return text_at(c->targets, c->info.named ? c->info.targets : 0, i);
-}
-
-const char *far_columns_class(const far_columns *c, int64_t i)
-{
-    return text_at(c->classes, c->info.classes, i);
-}
-
 far_feature_info far_columns_feature(const far_columns *c, int64_t i)
 {
     const far_feature *f = c->features && i >= 0 && i < c->info.features ? &c->features[i] : NULL;
-    return f ? (far_feature_info){f->name, f->kind, f->first, f->width} : (far_feature_info){0};
-}
-
-const char *far_columns_level(const far_columns *c, int64_t feature, int64_t k)
-{
-    bool word = far_columns_feature(c, feature).kind == FAR_COLUMN_WORD;
-    return word ? text_at(c->features[feature].levels, c->features[feature].level_count, k) : NULL;
+    if (!f) {
+        return (far_feature_info){0};
+    }
+    bool word = f->kind == FAR_COLUMN_WORD, date = far_notation_is_date(f->notation);
+    return (far_feature_info){.name = f->name,
+                              .kind = f->kind,
+                              .first = f->first,
+                              .width = f->width,
+                              .levels = word ? (const char *const *)f->levels : NULL,
+                              .unit = word   ? ""
+                                      : date ? "date"
+                                             : far_marks[f->mark]};
 }
 
 int far_columns_is_row(const far_columns *c, const double *point, int direction)
@@ -232,44 +241,12 @@ int64_t far_columns_categories(const far_columns *c)
     return count;
 }
 
-/* One output for two classes is that of the second. */
-const char *far_columns_output(const far_columns *c, int64_t i)
-{
-    int64_t first = c->info.classes - c->info.outputs;
-    return c->classes ? text_at(c->classes, c->info.classes, i >= 0 ? first + i : i)
-                      : text_at(c->targets, c->info.targets, i);
-}
-
-const char *far_columns_hash(const far_columns *c)
-{
-    return c->hash[0] ? c->hash : NULL;
-}
-
-far_scaling far_columns_scaling(const far_columns *c)
-{
-    int64_t d = c->info.inputs, o = c->info.outputs;
-    return (far_scaling){.input_centre = far_mat_view(far_input_centre(c), 1, d, FAR_F64),
-                         .input_scale = far_mat_view(far_input_scale(c), 1, d, FAR_F64),
-                         .output_centre = far_mat_view(far_output_centre(c), 1, o, FAR_F64),
-                         .output_scale = far_mat_view(far_output_scale(c), 1, o, FAR_F64)};
-}
-
 /* ---- the summary ----------------------------------------------------------------------------- */
-
-const char *far_taken_name(far_taken taken)
-{
-    static const char *const names[] = {"number",     "category", "date", "constant",
-                                        "identifier", "text",     "empty"};
-    return taken >= FAR_TAKEN_NUMBER && taken <= FAR_TAKEN_EMPTY ? names[taken] : NULL;
-}
-
-int64_t far_columns_summary_count(const far_columns *c)
-{
-    return c->note_count;
-}
 
 far_column_summary far_columns_summary(const far_columns *c, int64_t i)
 {
+    static const char *const names[] = {"number",     "category", "date", "constant",
+                                        "identifier", "text",     "empty"};
     static const char *const written[FAR_NOTATIONS] = {NULL, "decimal comma", "thousands commas",
                                                        NULL, "day first",     "month first"};
     if (i < 0 || i >= c->note_count) {
@@ -279,6 +256,7 @@ far_column_summary far_columns_summary(const far_columns *c, int64_t i)
     return (far_column_summary){.name = n->name,
                                 .role = n->role,
                                 .taken = n->taken,
+                                .taken_name = names[n->taken],
                                 .written = written[n->notation],
                                 .unit = n->unit,
                                 .levels = n->levels,
@@ -286,15 +264,4 @@ far_column_summary far_columns_summary(const far_columns *c, int64_t i)
                                 .low = n->low,
                                 .high = n->high,
                                 .labels = n->labels};
-}
-
-const char *far_columns_input_unit(const far_columns *c, int64_t i)
-{
-    for (int64_t j = 0; i >= 0 && j < c->info.features; j++) {
-        const far_feature *f = &c->features[j];
-        if (f->first == i && f->kind == FAR_COLUMN_NUMBER) {
-            return far_notation_is_date(f->notation) ? "date" : far_marks[f->mark];
-        }
-    }
-    return "";
 }

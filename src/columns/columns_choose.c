@@ -80,9 +80,9 @@ static traits number_traits(const far_lesson *l, const double *column)
 
 static far_status word_traits(const far_lesson *l, int64_t col, traits *t)
 {
-    const int32_t *codes = far_frame_codes(l->frame, col);
+    const int32_t *codes = far_frame_column(l->frame, col).codes;
     unsigned char *seen = NULL;
-    int64_t levels = far_frame_level_count(l->frame, col);
+    int64_t levels = far_frame_column(l->frame, col).level_count;
     far_status st = far_alloc(l->ctx, levels, &seen);
     *t = (traits){.low = NAN, .high = NAN};
     if (st == FAR_OK) {
@@ -129,7 +129,7 @@ static bool names_rows(const char *name)
  * of rows. Years are not. */
 static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
 {
-    const double *column = far_frame_numbers(l->frame, col);
+    const double *column = far_frame_column(l->frame, col).numbers;
     int64_t rows = far_frame_rows(l->frame);
     double low = INFINITY, high = -INFINITY, *sorted = NULL;
     *out = false;
@@ -183,9 +183,9 @@ static far_status note_column(const far_lesson *l, int64_t col, far_note_of_colu
 {
     far_status st;
     traits t;
-    const char *name = far_frame_name(l->frame, col);
-    const double *numbers = far_frame_numbers(l->frame, col);
-    const char *unit = far_frame_unit(l->frame, col);
+    const char *name = far_frame_column(l->frame, col).name;
+    const double *numbers = far_frame_column(l->frame, col).numbers;
+    const char *unit = far_frame_column(l->frame, col).unit;
     *n = (far_note_of_column){.col = col, .notation = l->frame->columns[col].notation};
     snprintf(n->unit, sizeof n->unit, "%s", unit);
     FAR_TRY(far_copy_text(l->ctx, name, (int64_t)strlen(name), &n->name));

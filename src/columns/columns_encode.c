@@ -141,7 +141,7 @@ enum { MISSING = -1, UNSEEN = -2 };
 /* The feature's code of each of the frame's levels. */
 static far_status match_levels(const target *t, const far_feature *f, int64_t col, int64_t **out)
 {
-    int64_t levels = far_frame_level_count(t->frame, col), l = 0;
+    int64_t levels = far_frame_column(t->frame, col).level_count, l = 0;
     far_status st = far_alloc(t->ctx, levels, out);
     for (int64_t i = 0; st == FAR_OK && i < levels; i++) { /* both are in byte order */
         const char *text = far_frame_level(t->frame, col, i);
@@ -250,10 +250,10 @@ static far_status check_places(const target *t)
                         (long long)cols, far_plural(cols), (long long)inputs, far_plural(inputs));
     }
     for (int64_t j = 0; j < cols; j++) {
-        if (far_frame_kind(t->frame, j) != FAR_COLUMN_NUMBER) {
+        if (far_frame_column(t->frame, j).kind != FAR_COLUMN_NUMBER) {
             return far_fail(t->ctx, FAR_ERR_FORMAT,
                             "column %s holds words; this network knows no words, only numbers",
-                            far_frame_name(t->frame, j));
+                            far_frame_column(t->frame, j).name);
         }
     }
     return FAR_OK;
@@ -263,13 +263,13 @@ static far_status encode_places(const target *t)
 {
     far_status st = check_places(t);
     for (int64_t j = 0; st == FAR_OK && j < t->columns->info.inputs; j++) {
-        const double *column = far_frame_numbers(t->frame, j);
+        const double *column = far_frame_column(t->frame, j).numbers;
         for (int64_t i = 0; i < t->count; i++) {
             if (isnan(column[t->index[i]])) {
                 return far_fail(t->ctx, FAR_ERR_VALUE,
                                 "row %lld: column %s has no value; fill the gap or leave the row "
                                 "out",
-                                (long long)t->index[i] + 1, far_frame_name(t->frame, j));
+                                (long long)t->index[i] + 1, far_frame_column(t->frame, j).name);
             }
             put(t, i, j, column[t->index[i]]);
         }

@@ -13,11 +13,11 @@ static far_status fail_blank(far_ctx *ctx, const far_feature *f)
 
 static far_status first_gap(const far_lesson *l, int64_t col)
 {
-    const double *numbers = far_frame_numbers(l->frame, col);
-    const int32_t *codes = far_frame_codes(l->frame, col);
+    const double *numbers = far_frame_column(l->frame, col).numbers;
+    const int32_t *codes = far_frame_column(l->frame, col).codes;
     for (int64_t i = 0; i < l->count; i++) {
         if (numbers ? isnan(numbers[l->index[i]]) : codes[l->index[i]] < 0) {
-            return far_fail_missing(l->ctx, far_frame_name(l->frame, col), l->index[i]);
+            return far_fail_missing(l->ctx, far_frame_column(l->frame, col).name, l->index[i]);
         }
     }
     return FAR_OK;
@@ -47,7 +47,7 @@ static double spread_of(const double *values, int64_t count)
 /* Missing values become the median. */
 static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
 {
-    const double *column = far_frame_numbers(l->frame, col);
+    const double *column = far_frame_column(l->frame, col).numbers;
     double *values = NULL;
     int64_t present = 0;
     far_status st = far_alloc(l->ctx, l->count, &values);
@@ -95,8 +95,8 @@ static far_status copy_levels(const far_lesson *l, int64_t col, const int64_t *s
 static far_status learn_words(const far_lesson *l, int64_t col, far_feature *f)
 {
     far_status st;
-    int64_t *seen = NULL, levels = far_frame_level_count(l->frame, col);
-    const int32_t *codes = far_frame_codes(l->frame, col);
+    int64_t *seen = NULL, levels = far_frame_column(l->frame, col).level_count;
+    const int32_t *codes = far_frame_column(l->frame, col).codes;
     FAR_TRY(far_alloc(l->ctx, levels, &seen));
     memset(seen, 0, (size_t)levels * sizeof *seen);
     for (int64_t i = 0; i < l->count; i++) {
@@ -117,12 +117,12 @@ done:
 
 static far_status learn_feature(const far_lesson *l, int64_t col, far_feature *f)
 {
-    const char *name = far_frame_name(l->frame, col);
+    const char *name = far_frame_column(l->frame, col).name;
     far_status st = far_copy_text(l->ctx, name, (int64_t)strlen(name), &f->name);
     if (st != FAR_OK) {
         return st;
     }
-    f->kind = far_frame_kind(l->frame, col);
+    f->kind = far_frame_column(l->frame, col).kind;
     return f->kind == FAR_COLUMN_NUMBER ? learn_number(l, col, f) : learn_words(l, col, f);
 }
 

@@ -50,13 +50,6 @@ struct far_columns {
     far_columns_info info;
 };
 
-struct far_examples {
-    far_ctx *ctx;
-    far_columns *columns;
-    int64_t rows;
-    double *x, *y;
-};
-
 static inline double *far_input_centre(const far_columns *c)
 {
     return c->scaling;
@@ -94,6 +87,8 @@ far_status far_columns_copy(far_ctx *ctx, const far_columns *c, far_columns **ou
 far_status far_columns_unscaled(far_columns *c);
 /* The names of the inputs, from the features. */
 far_status far_columns_name(far_columns *c);
+/* The names of the outputs. */
+const char *const *far_columns_outputs(const far_columns *c);
 /* What a prediction has: one for each class, or for each output. */
 int64_t far_columns_predicted(const far_columns *c);
 

@@ -71,7 +71,7 @@ static far_status check_lesson(const far_lesson *l, bool careful)
     for (int64_t j = 0; j < l->feature_count; j++) {
         if (far_contains(l->targets, l->target_count, l->features[j])) {
             return far_fail(l->ctx, FAR_ERR_ARG, "column %s is both a feature and a target",
-                            far_frame_name(l->frame, l->features[j]));
+                            far_frame_column(l->frame, l->features[j]).name);
         }
     }
     if (l->feature_count == 0) {
@@ -134,7 +134,7 @@ static far_status decide_task(const far_lesson *l, const far_columns_opts *o, fa
 {
     int64_t words = 0;
     for (int64_t j = 0; j < l->target_count; j++) {
-        words += far_frame_kind(l->frame, l->targets[j]) == FAR_COLUMN_WORD;
+        words += far_frame_column(l->frame, l->targets[j]).kind == FAR_COLUMN_WORD;
     }
     far_task task = task_of_loss(l, o);
     for (int64_t j = 0; task != FAR_TASK_CLASSIFY && j < l->target_count; j++) {
@@ -161,7 +161,7 @@ static far_status name_targets(const far_lesson *l, far_columns *c)
     far_status st = far_texts_alloc(l->ctx, l->target_count, &c->targets);
     c->info.targets = st == FAR_OK ? l->target_count : 0;
     for (int64_t j = 0; st == FAR_OK && j < l->target_count; j++) {
-        const char *name = far_frame_name(l->frame, l->targets[j]);
+        const char *name = far_frame_column(l->frame, l->targets[j]).name;
         st = far_copy_text(l->ctx, name, (int64_t)strlen(name), &c->targets[j]);
     }
     return st;
@@ -169,7 +169,7 @@ static far_status name_targets(const far_lesson *l, far_columns *c)
 
 static far_status fail_no_target(const far_lesson *l, int64_t col, int64_t row)
 {
-    return far_fail_no_target(l->ctx, far_frame_name(l->frame, col), row);
+    return far_fail_no_target(l->ctx, far_frame_column(l->frame, col).name, row);
 }
 
 /* ---- classes ------------------------------------------------------------------------------- */
@@ -178,14 +178,14 @@ static far_status fail_no_target(const far_lesson *l, int64_t col, int64_t row)
  * missing. */
 static double label_at(const far_frame *frame, int64_t col, int64_t row)
 {
-    const double *numbers = far_frame_numbers(frame, col);
-    return numbers ? numbers[row] : far_frame_codes(frame, col)[row];
+    const double *numbers = far_frame_column(frame, col).numbers;
+    return numbers ? numbers[row] : far_frame_column(frame, col).codes[row];
 }
 
 static bool label_missing(const far_frame *frame, int64_t col, int64_t row)
 {
     double label = label_at(frame, col, row);
-    return far_frame_kind(frame, col) == FAR_COLUMN_NUMBER ? isnan(label) : label < 0;
+    return far_frame_column(frame, col).kind == FAR_COLUMN_NUMBER ? isnan(label) : label < 0;
 }
 
 static int by_label(const void *a, const void *b)
@@ -196,7 +196,7 @@ static int by_label(const void *a, const void *b)
 
 static far_status check_classes(const far_lesson *l, const far_columns *c, int64_t distinct)
 {
-    const char *name = far_frame_name(l->frame, l->targets[0]);
+    const char *name = far_frame_column(l->frame, l->targets[0]).name;
     if (distinct < 2) {
         return far_fail(l->ctx, FAR_ERR_ARG,
                         "the target %s has one class only in the rows chosen; two at least are "
@@ -256,7 +256,7 @@ static far_status name_classes(const far_lesson *l, const double *labels, far_co
     far_status st = far_texts_alloc(l->ctx, c->info.classes, &c->classes);
     for (int64_t k = 0; st == FAR_OK && k < c->info.classes; k++) {
         far_text t = {.ctx = l->ctx};
-        if (far_frame_kind(l->frame, l->targets[0]) == FAR_COLUMN_NUMBER) {
+        if (far_frame_column(l->frame, l->targets[0]).kind == FAR_COLUMN_NUMBER) {
             add_label(&t, labels[k]);
         } else {
             far_text_add(&t, "%s", far_frame_level(l->frame, l->targets[0], (int64_t)labels[k]));
@@ -289,7 +289,7 @@ done:
 static far_status check_numbers(const far_lesson *l, const far_columns *c)
 {
     for (int64_t j = 0; j < l->target_count; j++) {
-        const double *column = far_frame_numbers(l->frame, l->targets[j]);
+        const double *column = far_frame_column(l->frame, l->targets[j]).numbers;
         for (int64_t i = 0; i < l->count; i++) {
             double value = column[l->index[i]];
             if (isnan(value)) {
@@ -337,7 +337,7 @@ static far_status look_at_targets(const far_lesson *l, const far_columns_opts *o
                             n->name, n->low);
         }
         bool asked = o->task != FAR_TASK_AUTO || l->target_count > 1;
-        n->labels = asked ? 0 : count_labels(l, far_frame_numbers(l->frame, n->col));
+        n->labels = asked ? 0 : count_labels(l, far_frame_column(l->frame, n->col).numbers);
     }
     return FAR_OK;
 }
@@ -370,7 +370,7 @@ static void scale_targets(const far_lesson *l, const far_columns_opts *o, const 
         centre[k] = (double)members[k] / (double)l->count;
     }
     for (int64_t k = 0; c->info.classes == 0 && numbers && k < c->info.outputs; k++) {
-        scale_target(l, far_frame_numbers(l->frame, l->targets[k]), &centre[k], &scale[k]);
+        scale_target(l, far_frame_column(l->frame, l->targets[k]).numbers, &centre[k], &scale[k]);
     }
 }
 

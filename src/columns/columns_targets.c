@@ -55,7 +55,7 @@ done:
 
 static far_status fail_missing(const place *p, int64_t row, int64_t col)
 {
-    return far_fail_no_target(p->ctx, far_frame_name(p->frame, col), row);
+    return far_fail_no_target(p->ctx, far_frame_column(p->frame, col).name, row);
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
@@ -64,10 +64,10 @@ static far_status put_numbers(const place *p, int64_t row, double *out)
 {
     const double *centre = far_output_centre(p->columns), *scale = far_output_scale(p->columns);
     for (int64_t k = 0; k < p->count; k++) {
-        const double *column = far_frame_numbers(p->frame, p->cols[k]);
+        const double *column = far_frame_column(p->frame, p->cols[k]).numbers;
         if (!column) {
             return far_fail(p->ctx, FAR_ERR_FORMAT, "the target %s holds words; numbers are needed",
-                            far_frame_name(p->frame, p->cols[k]));
+                            far_frame_column(p->frame, p->cols[k]).name);
         }
         if (isnan(column[row])) {
             return fail_missing(p, row, p->cols[k]);
@@ -93,7 +93,7 @@ static int64_t find_class(const far_columns *c, const char *word)
 static far_status match_classes(place *p)
 {
     int64_t col = p->cols[0], classes = p->columns->info.classes;
-    if (far_frame_kind(p->frame, col) == FAR_COLUMN_NUMBER) {
+    if (far_frame_column(p->frame, col).kind == FAR_COLUMN_NUMBER) {
         far_status st = far_alloc(p->ctx, classes, &p->values);
         for (int64_t k = 0; st == FAR_OK && k < classes; k++) {
             const far_column *c = &p->frame->columns[col];
@@ -101,7 +101,7 @@ static far_status match_classes(place *p)
         }
         return st;
     }
-    int64_t levels = far_frame_level_count(p->frame, col);
+    int64_t levels = far_frame_column(p->frame, col).level_count;
     far_status st = far_alloc(p->ctx, levels, &p->match);
     for (int64_t l = 0; st == FAR_OK && l < levels; l++) {
         p->match[l] = find_class(p->columns, far_frame_level(p->frame, col, l));
@@ -112,9 +112,9 @@ static far_status match_classes(place *p)
 static int64_t class_at(const place *p, int64_t row)
 {
     if (p->match) {
-        return p->match[far_frame_codes(p->frame, p->cols[0])[row]];
+        return p->match[far_frame_column(p->frame, p->cols[0]).codes[row]];
     }
-    double value = far_frame_numbers(p->frame, p->cols[0])[row];
+    double value = far_frame_column(p->frame, p->cols[0]).numbers[row];
     for (int64_t k = 0; k < p->columns->info.classes; k++) {
         if (p->values[k] == value) {
             return k;
@@ -126,24 +126,24 @@ static int64_t class_at(const place *p, int64_t row)
 static far_status fail_class(const place *p, int64_t row)
 {
     int64_t col = p->cols[0], last = p->columns->info.classes - 1;
-    const double *numbers = far_frame_numbers(p->frame, col);
+    const double *numbers = far_frame_column(p->frame, col).numbers;
     char text[64];
     if (numbers) {
         snprintf(text, sizeof text, "%g", numbers[row]);
     } else {
         snprintf(text, sizeof text, "%s",
-                 far_frame_level(p->frame, col, far_frame_codes(p->frame, col)[row]));
+                 far_frame_level(p->frame, col, far_frame_column(p->frame, col).codes[row]));
     }
     return far_fail(p->ctx, FAR_ERR_VALUE,
                     "row %lld: the target %s is %s, no class that the network knows (%s to %s)",
-                    (long long)row + 1, far_frame_name(p->frame, col), text, p->columns->classes[0],
-                    p->columns->classes[last]);
+                    (long long)row + 1, far_frame_column(p->frame, col).name, text,
+                    p->columns->classes[0], p->columns->classes[last]);
 }
 
 static bool is_missing(const place *p, int64_t row)
 {
-    const double *numbers = far_frame_numbers(p->frame, p->cols[0]);
-    return numbers ? isnan(numbers[row]) : far_frame_codes(p->frame, p->cols[0])[row] < 0;
+    const double *numbers = far_frame_column(p->frame, p->cols[0]).numbers;
+    return numbers ? isnan(numbers[row]) : far_frame_column(p->frame, p->cols[0]).codes[row] < 0;
 }
 
 /* One indicator an output; one output for two classes is that of the second. */

@@ -1,19 +1,27 @@
 /* Rows as inputs and targets, with the columns they were learnt from. */
 #include "columns_internal.h"
 
+static far_status room(far_ctx *ctx, int64_t rows, int64_t cols, far_mat *out)
+{
+    double *data = NULL;
+    far_status st = far_alloc(ctx, rows * cols, &data);
+    *out = far_mat_view(data, rows, cols, FAR_F64);
+    return st;
+}
+
 static far_status encode(const far_frame *frame, const unsigned char *rows, far_examples *e)
 {
     far_status st;
     const far_columns_info *info = &e->columns->info;
+    int64_t count = 0;
     for (int64_t i = 0; i < far_frame_rows(frame); i++) {
-        e->rows += !rows || rows[i];
+        count += !rows || rows[i];
     }
-    FAR_TRY(far_alloc(e->ctx, e->rows * info->inputs, &e->x));
-    FAR_TRY(far_alloc(e->ctx, e->rows * info->outputs, &e->y));
-    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
-    FAR_TRY(far_columns_encode(e->ctx, e->columns, frame, rows, &x));
+    FAR_TRY(room(e->ctx, count, info->inputs, &e->inputs));
+    FAR_TRY(room(e->ctx, count, info->outputs, &e->targets));
+    FAR_TRY(far_columns_encode(e->ctx, e->columns, frame, rows, &e->inputs));
     if (info->targets > 0) {
-        FAR_TRY(far_columns_encode_targets(e->ctx, e->columns, frame, rows, NULL, &y));
+        FAR_TRY(far_columns_encode_targets(e->ctx, e->columns, frame, rows, NULL, &e->targets));
     }
 done:
     return st;
@@ -43,23 +51,6 @@ void far_examples_destroy(far_examples *e)
 {
     if (e) {
         far_columns_destroy(e->columns);
-        far_free(e->ctx, e->x);
-        far_free(e->ctx, e->y);
-        far_free(e->ctx, e);
+        FAR_FREE_ALL(e->ctx, e->inputs.data, e->targets.data, e);
     }
-}
-
-const far_columns *far_examples_columns(const far_examples *e)
-{
-    return e->columns;
-}
-
-far_mat far_examples_inputs(const far_examples *e)
-{
-    return far_mat_view(e->x, e->rows, e->columns->info.inputs, FAR_F64);
-}
-
-far_mat far_examples_targets(const far_examples *e)
-{
-    return far_mat_view(e->y, e->rows, e->columns->info.outputs, FAR_F64);
 }

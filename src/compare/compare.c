@@ -65,7 +65,7 @@ static far_status check_opts(far_ctx *ctx, const far_compare_opts *o, far_rivals
     return st == FAR_OK ? far_rivals_parse(ctx, o->models, o->fit->param, rivals) : st;
 }
 
-far_status far_compare_check(far_ctx *ctx, const far_compare_opts *opts)
+static far_status check_alone(far_ctx *ctx, const far_compare_opts *opts)
 {
     far_rivals rivals = {0};
     far_status st = check_opts(ctx, opts, &rivals);
@@ -161,11 +161,11 @@ static far_status make_plan(const far_arena *a, const far_rivals *rivals, far_co
 /* A predictor from a file says what it predicts. */
 static far_status check_files(const far_arena *a, const far_rivals *rivals)
 {
-    const char *target = far_frame_name(a->frame, a->target);
+    const char *target = far_frame_column(a->frame, a->target).name;
     for (int64_t i = 0; i < rivals->count; i++) {
         const far_rival *r = &rivals->items[i];
         const far_columns *c = r->file ? far_predictor_describe(r->file).columns : NULL;
-        const char *own = c && c->info.named ? far_columns_target(c, 0) : NULL;
+        const char *own = c && c->info.named && c->info.targets > 0 ? c->targets[0] : NULL;
         if (own && strcmp(own, target) != 0) {
             return far_fail(a->ctx, FAR_ERR_ARG,
                             "%s predicts %s, but %s is compared: leave it out of the models, or "
@@ -199,6 +199,9 @@ far_status far_compare_estimate(far_ctx *ctx, const far_frame *frame, const far_
     far_status st;
     far_rivals rivals = {0};
     far_arena arena = {.ctx = ctx};
+    if (!frame) {
+        return check_alone(ctx, opts);
+    }
     if (!out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
@@ -237,29 +240,15 @@ void far_comparison_destroy(far_comparison *c)
 
 far_comparison_info far_comparison_describe(const far_comparison *c)
 {
-    return c->info;
+    far_comparison_info info = c->info;
+    info.columns = c->columns;
+    info.points = c->points;
+    return info;
 }
 
 const far_compare_row *far_comparison_row(const far_comparison *c, int64_t model)
 {
     return model >= 0 && model < c->info.models ? &c->rows[model] : NULL;
-}
-
-const far_compare_run *far_comparison_run(const far_comparison *c, int64_t model, int64_t seed)
-{
-    bool there = model >= 0 && model < c->info.models && seed >= 0 && seed < c->info.seeds;
-    return there ? &c->runs[model * c->info.seeds + seed] : NULL;
-}
-
-far_compare_points far_comparison_points(const far_comparison *c, int64_t seed)
-{
-    return seed >= 0 && seed < c->info.seeds ? c->points[seed] : (far_compare_points){0};
-}
-
-const char *far_compare_state_text(far_compare_state state)
-{
-    static const char *const TEXTS[] = {"ok", "partial", "failed", "unavailable"};
-    return state >= FAR_COMPARED_OK && state <= FAR_COMPARED_ABSENT ? TEXTS[state] : "unknown";
 }
 
 /* ---- making one ---------------------------------------------------------------------------- */
@@ -299,7 +288,7 @@ static far_status blank_comparison(const far_arena *a, far_rivals *rivals, far_c
                                     .largest_in = largest_truth(a, a->inside, a->inside_count),
                                     .largest_out = largest_truth(a, a->outside, a->outside_count),
                                     .best = -1};
-    FAR_TRY(copy(a->ctx, far_frame_name(a->frame, a->target), &c->info.target));
+    FAR_TRY(copy(a->ctx, far_frame_column(a->frame, a->target).name, &c->info.target));
     c->info.classes = a->classes;
     if (a->opts->shift) {
         FAR_TRY(copy(a->ctx, a->opts->shift, &c->info.shift));
@@ -312,6 +301,9 @@ static far_status blank_comparison(const far_arena *a, far_rivals *rivals, far_c
     memset(c->judgements, 0, (size_t)c->info.models * sizeof *c->judgements);
     FAR_TRY(far_alloc(a->ctx, runs, &c->runs));
     memset(c->runs, 0, (size_t)runs * sizeof *c->runs);
+    for (int64_t i = 0; i < c->info.models; i++) {
+        c->rows[i].runs = c->runs + i * a->seeds;
+    }
     FAR_TRY(far_alloc(a->ctx, a->seeds, &c->points));
     memset(c->points, 0, (size_t)a->seeds * sizeof *c->points);
 done:
@@ -405,7 +397,7 @@ static int64_t collect(const far_comparison *c, int64_t model, size_t offset, do
 {
     int64_t count = 0;
     for (int64_t i = 0; i < c->info.seeds; i++) {
-        const far_compare_run *r = far_comparison_run(c, model, i);
+        const far_compare_run *r = &c->rows[model].runs[i];
         if (r->status == FAR_OK) {
             values[count++] = *(const double *)((const char *)r + offset);
         }
@@ -433,7 +425,7 @@ static void name_state(const far_comparison *c, int64_t model, far_compare_row *
 {
     int64_t good = 0;
     for (int64_t i = 0; i < c->info.seeds; i++) {
-        const far_compare_run *r = far_comparison_run(c, model, i);
+        const far_compare_run *r = &c->rows[model].runs[i];
         good += r->status == FAR_OK;
         row->message = row->message ? row->message : r->message;
         row->arch = row->arch ? row->arch : r->arch;
@@ -445,6 +437,8 @@ static void name_state(const far_comparison *c, int64_t model, far_compare_row *
     if (good == 0 && trees && !far_xgboost_find(c->ctx)) {
         row->state = FAR_COMPARED_ABSENT;
     }
+    static const char *const NAMES[] = {"ok", "partial", "failed", "unavailable"};
+    row->state_name = NAMES[row->state];
 }
 
 static void sum_up_model(const far_comparison *c, int64_t model, double *values)
@@ -525,9 +519,4 @@ done:
     far_arena_clear(&arena);
     far_rivals_clear(ctx, &rivals);
     return st;
-}
-
-const far_columns *far_comparison_columns(const far_comparison *c)
-{
-    return c->columns;
 }

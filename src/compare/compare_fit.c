@@ -55,7 +55,7 @@ static far_status train(const bout *b, const far_examples *e, far_net *net)
     opts.seed = b->split->seed;
     opts.epochs = b->arena->opts->epochs;
     opts.loss = e->columns->info.loss;
-    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    far_mat x = e->inputs, y = e->targets;
     return far_net_train(b->ctx, net, &x, &y, &opts, NULL);
 }
 

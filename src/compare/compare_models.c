@@ -90,7 +90,7 @@ static far_status take_arch(far_ctx *ctx, const char *text, int32_t param, far_r
 {
     far_kernel *kernel = NULL;
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = param;
     far_status st = far_kernel_create(ctx, text, &opts, &kernel);
     far_kernel_destroy(kernel);

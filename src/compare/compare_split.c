@@ -20,13 +20,13 @@ static far_status find_target(far_arena *a)
     }
     a->target = cols[0];
     far_task task = a->opts->fit->task;
-    bool words = far_frame_kind(a->frame, a->target) != FAR_COLUMN_NUMBER;
+    bool words = far_frame_column(a->frame, a->target).kind != FAR_COLUMN_NUMBER;
     if (task != FAR_TASK_CLASSIFY) {
         FAR_TRY(far_cells_check(a->ctx, a->frame, a->target, true));
     }
     if (words && task == FAR_TASK_REGRESS) {
         FAR_TRY(far_fail(a->ctx, FAR_ERR_ARG, "the target %s holds words: classes (`task`)",
-                         far_frame_name(a->frame, a->target)));
+                         far_frame_column(a->frame, a->target).name));
     }
     a->classes = words || task == FAR_TASK_CLASSIFY; /* counted when they are known */
 done:
@@ -56,7 +56,7 @@ static far_status refuse_target(const far_arena *a)
         st = far_fail(a->ctx, FAR_ERR_ARG,
                       "the shift '%.100s' looks at the target %s, which is not known when a row is "
                       "to be predicted; say by other columns what is out of range",
-                      a->opts->shift, far_frame_name(a->frame, a->target));
+                      a->opts->shift, far_frame_column(a->frame, a->target).name);
     }
     far_expr_clear(&e);
     return st;
@@ -122,10 +122,10 @@ static far_status check_rows(const far_arena *a)
 
 static far_status check_targets(const far_arena *a, const int64_t *rows, int64_t count)
 {
-    const double *y = far_frame_numbers(a->frame, a->target);
+    const double *y = far_frame_column(a->frame, a->target).numbers;
     for (int64_t i = 0; y && i < count; i++) {
         if (isnan(y[rows[i]])) {
-            return far_fail_no_target(a->ctx, far_frame_name(a->frame, a->target), rows[i]);
+            return far_fail_no_target(a->ctx, far_frame_column(a->frame, a->target).name, rows[i]);
         }
     }
     return FAR_OK;
@@ -180,7 +180,8 @@ static far_status choose_features(far_arena *a)
     FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &a->columns));
     for (int64_t j = 0; j < a->columns->info.features; j++) {
         const char *name = a->columns->features[j].name;
-        if (a->fold_column < 0 || strcmp(name, far_frame_name(a->frame, a->fold_column)) != 0) {
+        if (a->fold_column < 0 ||
+            strcmp(name, far_frame_column(a->frame, a->fold_column).name) != 0) {
             add_quoted(&list, name);
         }
     }
@@ -208,7 +209,7 @@ static far_status take_targets(far_arena *a)
 {
     far_status st;
     int64_t rows = far_frame_rows(a->frame), count = a->inside_count + a->outside_count, k = 0;
-    const double *numbers = far_frame_numbers(a->frame, a->target);
+    const double *numbers = far_frame_column(a->frame, a->target).numbers;
     double *coded = NULL;
     FAR_TRY(far_alloc(a->ctx, rows, &a->y));
     if (a->classes == 0) {
@@ -270,8 +271,8 @@ static int by_value(const void *x, const void *y)
 /* What the column says of a row; NAN: nothing. */
 static double fold_mark(const far_arena *a, int64_t row)
 {
-    const double *numbers = far_frame_numbers(a->frame, a->fold_column);
-    const int32_t *codes = far_frame_codes(a->frame, a->fold_column);
+    const double *numbers = far_frame_column(a->frame, a->fold_column).numbers;
+    const int32_t *codes = far_frame_column(a->frame, a->fold_column).codes;
     return numbers ? numbers[row] : codes[row] >= 0 ? (double)codes[row] : NAN;
 }
 
@@ -281,7 +282,8 @@ static far_status check_marks(const far_arena *a)
     for (int64_t i = 0; a->fold_column >= 0 && i < a->inside_count; i++) {
         if (isnan(fold_mark(a, a->inside[i]))) {
             return far_fail(a->ctx, FAR_ERR_VALUE, "row %lld: the column %s names no fold",
-                            (long long)a->inside[i] + 1, far_frame_name(a->frame, a->fold_column));
+                            (long long)a->inside[i] + 1,
+                            far_frame_column(a->frame, a->fold_column).name);
         }
     }
     return FAR_OK;
@@ -291,7 +293,7 @@ static far_status read_folds(far_arena *a)
 {
     far_status st;
     double *marks = NULL;
-    const char *name = far_frame_name(a->frame, a->fold_column);
+    const char *name = far_frame_column(a->frame, a->fold_column).name;
     FAR_TRY(far_alloc(a->ctx, a->inside_count, &marks));
     for (int64_t i = 0; i < a->inside_count; i++) {
         marks[i] = fold_mark(a, a->inside[i]);
@@ -456,7 +458,7 @@ static far_status check_classes(const far_arena *a, const far_split *s)
                 a->ctx, FAR_ERR_VALUE,
                 "the class %s of %s is in no row to train on, with %s %llu; leave it "
                 "out (`rows`), or take fewer folds",
-                a->columns->classes[c], far_frame_name(a->frame, a->target),
+                a->columns->classes[c], far_frame_column(a->frame, a->target).name,
                 a->folds ? "fold" : "seed",
                 (unsigned long long)(a->folds ? s->seed - a->opts->fit->seed + 1 : s->seed));
         }

@@ -14,18 +14,17 @@ void far_array_destroy(far_array *array)
     }
 }
 
-far_mat far_array_values(const far_array *array)
-{
-    return far_mat_view(array->values, array->rows, array->cols, FAR_F64);
-}
-
-int far_array_shape(const far_array *array, int64_t shape[FAR_ARRAY_DIMS])
+far_array_info far_array_describe(const far_array *array)
 {
     bool matrix = array->dims < 3; /* a vector is a matrix of one column */
+    far_array_info info = {
+        .values = far_mat_view(array->values, array->rows, array->cols, FAR_F64),
+        .dims = matrix ? 2 : array->dims,
+    };
     for (int i = 0; i < FAR_ARRAY_DIMS; i++) {
-        shape[i] = !matrix ? array->shape[i] : i == 0 ? array->rows : i == 1 ? array->cols : 0;
+        info.shape[i] = !matrix ? array->shape[i] : i == 0 ? array->rows : i == 1 ? array->cols : 0;
     }
-    return matrix ? 2 : array->dims;
+    return info;
 }
 
 /* ---- values that are not finite ---- */

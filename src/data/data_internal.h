@@ -13,8 +13,7 @@
 
 typedef struct far_note_kept {
     char name[FAR_NOTE_NAME + 1];
-    char *text; /* NULL: the number */
-    int64_t number;
+    far_note note; /* its name is the one above, its text is owned */
 } far_note_kept;
 
 struct far_array {

@@ -236,7 +236,7 @@ static far_status check_kinds(const parser *p, const far_operand *left, const fa
 static far_status translate_levels(parser *p, far_node *n)
 {
     const far_frame *f = p->expr->frame;
-    int64_t count = far_frame_level_count(f, n->right.col);
+    int64_t count = far_frame_column(f, n->right.col).level_count;
     far_status st = far_alloc(p->lexer.ctx, count, &n->codes);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         n->codes[i] = find_level(f, n->left.col, far_frame_level(f, n->right.col, i));

@@ -288,44 +288,27 @@ int64_t far_frame_cols(const far_frame *frame)
     return frame->cols;
 }
 
-const char *far_frame_name(const far_frame *frame, int64_t col)
+far_column_info far_frame_column(const far_frame *frame, int64_t col)
 {
-    return far_frame_has(frame, col) ? frame->name[col] : NULL;
-}
-
-far_column_kind far_frame_kind(const far_frame *frame, int64_t col)
-{
-    return far_frame_has(frame, col) ? frame->columns[col].kind : FAR_COLUMN_NUMBER;
-}
-
-int64_t far_frame_missing(const far_frame *frame, int64_t col)
-{
-    return far_frame_has(frame, col) ? frame->columns[col].missing : 0;
-}
-
-const char *far_frame_unit(const far_frame *frame, int64_t col)
-{
-    const far_column *c = far_frame_has(frame, col) ? &frame->columns[col] : NULL;
-    return !c || !c->numbers ? "" : far_notation_is_date(c->notation) ? "date" : far_marks[c->mark];
-}
-
-const double *far_frame_numbers(const far_frame *frame, int64_t col)
-{
-    return far_frame_has(frame, col) ? frame->columns[col].numbers : NULL;
-}
-
-const int32_t *far_frame_codes(const far_frame *frame, int64_t col)
-{
-    return far_frame_has(frame, col) ? frame->columns[col].codes : NULL;
-}
-
-int64_t far_frame_level_count(const far_frame *frame, int64_t col)
-{
-    return far_frame_has(frame, col) ? frame->columns[col].level_count : 0;
+    if (!far_frame_has(frame, col)) {
+        return (far_column_info){.unit = ""};
+    }
+    const far_column *c = &frame->columns[col];
+    bool date = far_notation_is_date(c->notation);
+    return (far_column_info){.name = frame->name[col],
+                             .kind = c->kind,
+                             .missing = c->missing,
+                             .numbers = c->numbers,
+                             .unit = !c->numbers ? ""
+                                     : date      ? "date"
+                                                 : far_marks[c->mark],
+                             .codes = c->codes,
+                             .levels = c->codes ? frame->level + c->first_level : NULL,
+                             .level_count = c->level_count};
 }
 
 const char *far_frame_level(const far_frame *frame, int64_t col, int64_t i)
 {
-    bool there = i >= 0 && i < far_frame_level_count(frame, col);
+    bool there = i >= 0 && i < far_frame_column(frame, col).level_count;
     return there ? frame->level[frame->columns[col].first_level + i] : NULL;
 }

@@ -123,6 +123,8 @@ far_status far_list_take(far_ctx *ctx, const char **p, int64_t number, char *out
 /* The message starts with the frame's label. */
 __attribute__((format(printf, 4, 5))) far_status
 far_frame_fail(far_ctx *ctx, const far_frame *f, far_status status, const char *format, ...);
+/* Level i of a word column; NULL: there is none. */
+const char *far_frame_level(const far_frame *frame, int64_t col, int64_t i);
 /* Whether col is a column of the frame. */
 bool far_frame_has(const far_frame *f, int64_t col);
 /* The first row of a word column that is not missing and no number; -1: none. */

@@ -283,11 +283,6 @@ static far_status parse(far_input *in, const char *member, const far_reading *ho
 
 /* ---- options ---- */
 
-void far_frame_opts_init(far_frame_opts *opts)
-{
-    *opts = (far_frame_opts){.size = sizeof *opts};
-}
-
 /* The words of the list; clear how->missing also on failure. */
 static far_status open_reading(far_ctx *ctx, const far_frame_opts *o, far_reading *how)
 {

@@ -39,20 +39,22 @@ static far_status open_note(far_input *array, far_stored *a)
     return one && known && whole ? FAR_OK : fail_note(array);
 }
 
-static far_status keep_text(const far_input *array, const far_stored *a, far_note_kept *out)
+static far_status keep_text(const far_input *array, const far_stored *a, far_note *out)
 {
     far_status st;
-    FAR_TRY(far_alloc(array->ctx, a->size + 1, &out->text));
-    int64_t length = far_stored_text(a, 0, 0, out->text);
+    char *text = NULL;
+    FAR_TRY(far_alloc(array->ctx, a->size + 1, &text));
+    out->text = text;
+    int64_t length = far_stored_text(a, 0, 0, text);
     if (length < 0) {
         return fail_note(array);
     }
-    out->text[length] = 0;
+    text[length] = 0;
 done:
     return st;
 }
 
-static far_status keep_value(const far_input *array, const far_stored *a, far_note_kept *out)
+static far_status keep_value(const far_input *array, const far_stored *a, far_note *out)
 {
     double number;
     if (a->kind == 'U' || a->kind == 'S') {
@@ -80,9 +82,9 @@ far_status far_note_take(far_input *array, const char *name, int64_t length, far
     }
     FAR_TRY(open_note(array, &a));
     far_note_kept *n = &t->notes[t->note_count++];
-    *n = (far_note_kept){.number = -1};
+    *n = (far_note_kept){.note = {.name = n->name, .number = -1}};
     memcpy(n->name, name + PREFIX_LENGTH, (size_t)(length - PREFIX_LENGTH));
-    FAR_TRY(keep_value(array, &a, n));
+    FAR_TRY(keep_value(array, &a, &n->note));
 done:
     return st;
 }
@@ -90,31 +92,19 @@ done:
 void far_notes_free(far_array *t)
 {
     for (int64_t i = 0; i < t->note_count; i++) {
-        far_free(t->ctx, t->notes[i].text);
+        far_free(t->ctx, (char *)t->notes[i].note.text);
     }
     far_free(t->ctx, t->notes);
 }
 
-static const far_note_kept *find_note(const far_array *t, const char *name)
+const far_note *far_array_note(const far_array *array, const char *name)
 {
-    for (int64_t i = 0; i < t->note_count; i++) {
-        if (strcmp(t->notes[i].name, name) == 0) {
-            return &t->notes[i];
+    for (int64_t i = 0; i < array->note_count; i++) {
+        if (strcmp(array->notes[i].name, name) == 0) {
+            return &array->notes[i].note;
         }
     }
     return NULL;
-}
-
-const char *far_array_note(const far_array *array, const char *name)
-{
-    const far_note_kept *n = find_note(array, name);
-    return n ? n->text : NULL;
-}
-
-int64_t far_array_note_number(const far_array *array, const char *name)
-{
-    const far_note_kept *n = find_note(array, name);
-    return n ? n->number : -1;
 }
 
 /* ---- out ---- */

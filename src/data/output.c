@@ -420,10 +420,20 @@ done:
     return st;
 }
 
+static far_status claim_stdout(far_ctx *ctx)
+{
+    struct stat info;
+    bool file = fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode);
+    return file ? far_file_mark(ctx, id_of(&info), FAR_FILE_OUTPUT) : FAR_OK;
+}
+
 far_status far_file_claim(far_ctx *ctx, const char *path)
 {
     far_status st;
-    if (!ctx || !path || !*path) {
+    if (ctx && !path) {
+        return claim_stdout(ctx);
+    }
+    if (!ctx || !*path) {
         return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
     }
     far_output o = {.ctx = ctx, .fd = -1};
@@ -433,13 +443,6 @@ far_status far_file_claim(far_ctx *ctx, const char *path)
 done:
     far_output_close(&o);
     return st;
-}
-
-far_status far_file_claim_stdout(far_ctx *ctx)
-{
-    struct stat info;
-    bool file = ctx && fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode);
-    return file ? far_file_mark(ctx, id_of(&info), FAR_FILE_OUTPUT) : FAR_OK;
 }
 
 /* ---- files of any content ---- */
@@ -463,7 +466,7 @@ far_status far_file_create(far_ctx *ctx, const char *path, far_file **out)
     *out = file;
     file = NULL;
 done:
-    far_file_destroy(file);
+    far_file_close(file, 0);
     return st;
 }
 
@@ -473,16 +476,14 @@ far_status far_file_put(far_file *file, const void *data, size_t bytes)
     return file->output.status;
 }
 
-far_status far_file_commit(far_file *file)
+far_status far_file_close(far_file *file, int keep)
 {
-    return far_output_commit(&file->output);
-}
-
-void far_file_destroy(far_file *file)
-{
-    if (file) {
-        far_ctx *ctx = file->output.ctx;
-        far_output_close(&file->output);
-        far_free(ctx, file);
+    if (!file) {
+        return FAR_OK;
     }
+    far_ctx *ctx = file->output.ctx;
+    far_status st = keep ? far_output_commit(&file->output) : FAR_OK;
+    far_output_close(&file->output);
+    far_free(ctx, file);
+    return st;
 }

@@ -56,9 +56,7 @@ typedef struct writing {
     const far_mat *m;
     const char *name;
     char shape[SHAPE_BYTES]; /* "2, 3, 5" */
-    const far_note *notes;
-    int64_t note_count;
-    bool gaps; /* values that are not finite mean something */
+    far_write_opts how;
 } writing;
 
 static writing plain_writing(const far_mat *m, const char *name)
@@ -331,8 +329,8 @@ static far_status write_zip(far_output *o, const writing *array, uint64_t zip64_
                         o->label, length, MAX_NAME_BYTES);
     }
     FAR_TRY(put_array(&z, &w));
-    for (int64_t i = 0; i < w.note_count; i++) {
-        FAR_TRY(far_note_put(&z, &w.notes[i]));
+    for (int64_t i = 0; i < w.how.note_count; i++) {
+        FAR_TRY(far_note_put(&z, &w.how.notes[i]));
     }
     far_zip_finish(&z);
 done:
@@ -368,7 +366,7 @@ static far_status refuse_value(const far_output *o, const writing *w, double val
 static far_status check_finite(const far_output *o, const writing *w)
 {
     const far_mat *m = w->m;
-    for (int64_t i = 0; i < m->rows && m->cols > 0 && !w->gaps; i++) {
+    for (int64_t i = 0; i < m->rows && m->cols > 0 && !w->how.gaps; i++) {
         const void *row = far_mat_row(m, i);
         for (int64_t j = 0; j < m->cols; j++) {
             double value = element(row, m->dtype, j);
@@ -448,28 +446,6 @@ done:
     return st;
 }
 
-far_status far_mat_write(far_ctx *ctx, const far_mat *m, const char *name, const char *path)
-{
-    far_status st = far_mat_check(ctx, m, "the matrix");
-    if (st != FAR_OK) {
-        return st;
-    }
-    writing w = plain_writing(m, name);
-    return write_file(ctx, &w, path);
-}
-
-far_status far_mat_write_gaps(far_ctx *ctx, const far_mat *m, const char *name, const char *path,
-                              void *file)
-{
-    far_status st = far_mat_check(ctx, m, "the matrix");
-    if (st != FAR_OK) {
-        return st;
-    }
-    writing w = plain_writing(m, name);
-    w.gaps = true;
-    return path ? write_file(ctx, &w, path) : write_stream(ctx, &w, file);
-}
-
 static far_status describe_shape(far_ctx *ctx, const int64_t *shape, int dims, writing *w)
 {
     int64_t left = w->m->rows * w->m->cols;
@@ -504,22 +480,20 @@ static far_status check_notes(far_ctx *ctx, const far_note *notes, int64_t count
     return FAR_OK;
 }
 
-far_status far_array_write(far_ctx *ctx, const far_mat *m, const int64_t *shape, int dims,
-                           const char *name, const far_note *notes, int64_t count, const char *path)
-{
-    far_status st;
-    writing w = {.m = m, .name = name, .notes = notes, .note_count = count};
-    FAR_TRY(far_mat_check(ctx, m, "the matrix"));
-    FAR_TRY(describe_shape(ctx, shape, dims, &w));
-    FAR_TRY(check_notes(ctx, notes, count));
-    FAR_TRY(write_file(ctx, &w, path));
-done:
-    return st;
-}
-
-far_status far_mat_write_csv(far_ctx *ctx, const far_mat *m, void *file)
+far_status far_mat_write(far_ctx *ctx, const far_mat *m, const far_write_opts *opts,
+                         const char *path)
 {
     far_status st = far_mat_check(ctx, m, "the matrix");
-    writing w = {.m = m};
-    return st == FAR_OK ? write_stream(ctx, &w, file) : st;
+    if (st != FAR_OK) {
+        return st;
+    }
+    writing w = plain_writing(m, opts ? opts->name : NULL);
+    w.how = opts ? *opts : (far_write_opts){0};
+    if (w.how.dims != 0) {
+        FAR_TRY(describe_shape(ctx, w.how.shape, w.how.dims, &w));
+    }
+    FAR_TRY(check_notes(ctx, w.how.notes, w.how.note_count));
+    FAR_TRY(path || !opts ? write_file(ctx, &w, path) : write_stream(ctx, &w, w.how.stream));
+done:
+    return st;
 }

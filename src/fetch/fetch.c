@@ -370,11 +370,6 @@ done:;
 
 /* ---- data sets ---- */
 
-void far_fetch_opts_init(far_fetch_opts *opts)
-{
-    *opts = (far_fetch_opts){.size = sizeof *opts};
-}
-
 static bool is_here(const fetch *f)
 {
     char path[FAR_PATH_BYTES];
@@ -460,9 +455,9 @@ static far_status start(far_ctx *ctx, const far_dataset *set, const far_fetch_op
     f->ctx = ctx;
     f->set = far_dataset_entry_of(set);
     f->report.verified = 1;
-    far_fetch_opts_init(&f->opts);
+    f->opts = (far_fetch_opts){.size = sizeof f->opts};
     if (opts && opts->size != sizeof *opts) {
-        return far_fail(ctx, FAR_ERR_ARG, "options were not made by far_fetch_opts_init");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_fetch_opts)");
     }
     f->opts = opts ? *opts : f->opts;
     FAR_TRY(check_mirror(f));

@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-void far_ntk_opts_init(far_ntk_opts *opts)
-{
-    *opts = (far_ntk_opts){.size = sizeof *opts, .outputs = FAR_NTK_TRACE};
-}
-
 /* ---- tiles --------------------------------------------------------------------------------- */
 
 typedef struct source {
@@ -93,7 +88,7 @@ static far_status check_layers(far_ctx *ctx, const far_net *net, const far_ntk_o
 static far_status check_opts(far_ctx *ctx, const far_net *net, const far_ntk_opts *o)
 {
     if (!o || o->size != sizeof *o) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_ntk_opts)");
     }
     if (o->outputs < FAR_NTK_TRACE || o->outputs > FAR_NTK_FULL) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: outputs %d is no far_ntk_outputs",

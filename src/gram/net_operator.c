@@ -23,7 +23,7 @@ static int64_t kernel_rows(const far_net *net, const far_mat *x, const far_ntk_o
 static far_status check(far_ctx *ctx, const far_net *net, const far_mat *x, const far_ntk_opts *o)
 {
     if (!o || o->size != sizeof *o) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_ntk_opts)");
     }
     if (x->dtype != FAR_F64) {
         return far_fail(ctx, FAR_ERR_ARG, "x is not of type float64");

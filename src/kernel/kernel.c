@@ -3,15 +3,10 @@
 
 #include <math.h>
 
-void far_kernel_opts_init(far_kernel_opts *opts)
-{
-    *opts = (far_kernel_opts){.size = sizeof *opts, .param = FAR_PARAM_NTK};
-}
-
 static far_status check_opts(far_ctx *ctx, const far_kernel_opts *opts)
 {
     if (opts->size != sizeof *opts) {
-        return far_fail(ctx, FAR_ERR_ARG, "options were not made by far_kernel_opts_init");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_kernel_opts)");
     }
     if (opts->param != FAR_PARAM_NTK && opts->param != FAR_PARAM_STANDARD) {
         return far_fail(ctx, FAR_ERR_ARG, "unknown parametrisation %d", opts->param);
@@ -31,7 +26,7 @@ far_status far_kernel_create(far_ctx *ctx, const char *arch, const far_kernel_op
     if (!ctx || !arch || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "context, architecture and output must not be NULL");
     }
-    far_kernel_opts_init(&chosen);
+    chosen = (far_kernel_opts){.size = sizeof chosen};
     if (opts) {
         FAR_TRY(check_opts(ctx, opts));
         chosen = *opts;

@@ -76,12 +76,15 @@ static far_status check_la(far_ctx *ctx, const far_laplace *la)
                : far_fail(ctx, FAR_ERR_ARG, "the context and the approximation must not be NULL");
 }
 
-far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank, double prior)
+far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank, double prior,
+                           int32_t residual_prior)
 {
     far_status st = check_la(ctx, la);
     if (st != FAR_OK) {
         return st;
     }
+    bool asked = rank != 0 || !isnan(prior);
+    prior = isnan(prior) ? la->info.prior : prior;
     if (!(prior > 0) || !isfinite(prior) || !isfinite(1 / prior)) {
         return far_fail(ctx, FAR_ERR_ARG, "the prior variance is %g; it must be positive", prior);
     }
@@ -89,21 +92,16 @@ far_status far_laplace_set(far_ctx *ctx, far_laplace *la, int64_t rank, double p
     if (!ella && rank != 0) {
         return far_fail(ctx, FAR_ERR_ARG, "only ELLA has features; this one has no rank, give 0");
     }
+    if (!ella && residual_prior >= 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "only ELLA leaves something to a residual");
+    }
     if (rank < 0 || rank > la->info.rank_most) {
         return far_fail(ctx, FAR_ERR_ARG, "rank %lld of an approximation with %lld features",
                         (long long)rank, (long long)la->info.rank_most);
     }
-    return install_quietly(la, rank > 0 ? rank : la->info.side, prior);
-}
-
-far_status far_laplace_set_residual(far_ctx *ctx, far_laplace *la, int32_t on)
-{
-    far_status st = check_la(ctx, la);
-    if (st == FAR_OK && la->info.system != FAR_LAPLACE_FEATURES) {
-        st = far_fail(ctx, FAR_ERR_ARG, "only ELLA leaves something to a residual");
-    }
-    if (st == FAR_OK) {
-        la->info.residual_prior = on != 0;
+    st = asked ? install_quietly(la, rank > 0 ? rank : la->info.side, prior) : FAR_OK;
+    if (st == FAR_OK && residual_prior >= 0) {
+        la->info.residual_prior = residual_prior != 0;
     }
     return st;
 }

@@ -15,12 +15,6 @@ static const double PRIORS[] = {1e-4, 3.1622776601683795e-4, 1e-3, 3.16227766016
                                 100};
 enum { PRIOR_COUNT = sizeof PRIORS / sizeof PRIORS[0], RANKS_MOST = 64 };
 
-void far_laplace_grid_init(far_laplace_grid *grid)
-{
-    *grid = (far_laplace_grid){.size = sizeof *grid};
-    far_probability_opts_init(&grid->probability);
-}
-
 /* Everything that does not depend on rank and prior. */
 typedef struct search {
     far_ctx *ctx;
@@ -61,8 +55,8 @@ static void default_ranks(search *s, int64_t most)
 
 static void complete_grid(search *s, const far_laplace_grid *grid)
 {
-    far_laplace_grid_init(&s->grid);
-    s->grid = grid ? *grid : s->grid;
+    s->grid = grid ? *grid : (far_laplace_grid){.size = sizeof s->grid};
+    s->grid.probability.size = sizeof s->grid.probability;
     if (!s->grid.priors) {
         s->grid.priors = PRIORS;
         s->grid.prior_count = PRIOR_COUNT;
@@ -80,7 +74,7 @@ static far_status check_given(far_ctx *ctx, const far_laplace *la, const far_lap
 {
     bool ella = la->info.system == FAR_LAPLACE_FEATURES;
     if (g->size != sizeof *g) {
-        return far_fail(ctx, FAR_ERR_ARG, "grid: call far_laplace_grid_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "grid->size is not sizeof(far_laplace_grid)");
     }
     if (!ella && g->ranks) {
         return far_fail(ctx, FAR_ERR_ARG, "grid: only ELLA has ranks to choose");
@@ -330,7 +324,7 @@ far_status far_laplace_choose(far_ctx *ctx, far_laplace *la, const far_mat *x,
     FAR_TRY(st);
     FAR_TRY(search_grid(&s, &best));
     best.rank = la->info.system == FAR_LAPLACE_FEATURES ? best.rank : 0;
-    FAR_TRY(far_laplace_set(ctx, la, best.rank, best.prior));
+    FAR_TRY(far_laplace_set(ctx, la, best.rank, best.prior, -1));
     if (out) {
         *out = best;
     }

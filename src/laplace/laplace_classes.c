@@ -9,21 +9,17 @@
 #define PIVOT_ROUNDING 1e-13          /* of the largest variance: what is left is rounding */
 #define NEGATIVE_ROUNDING 1e-8
 
-void far_probability_opts_init(far_probability_opts *opts)
-{
-    *opts = (far_probability_opts){
-        .size = sizeof *opts, .rule = FAR_PROBABILITY_PROBIT, .samples = 512};
-}
+#define SAMPLES_DEFAULT 512
 
 far_status far_check_probability_opts(far_ctx *ctx, const far_probability_opts *o)
 {
     if (o->size != sizeof *o) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_probability_opts_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_probability_opts)");
     }
     if (o->rule < FAR_PROBABILITY_PROBIT || o->rule > FAR_PROBABILITY_MEAN) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: rule %d is no far_probability_rule", (int)o->rule);
     }
-    if (o->rule == FAR_PROBABILITY_SAMPLES && o->samples < 1) {
+    if (o->rule == FAR_PROBABILITY_SAMPLES && o->samples < 0) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: %lld samples; there must be at least 1",
                         (long long)o->samples);
     }
@@ -208,9 +204,9 @@ far_status far_laplace_probability(far_ctx *ctx, const far_mat *mean, const far_
     if (!ctx) {
         return FAR_ERR_ARG;
     }
-    far_probability_opts_init(&o);
-    o = opts ? *opts : o;
+    o = opts ? *opts : (far_probability_opts){.size = sizeof o};
     FAR_TRY(check(ctx, mean, covariance, &o, out));
+    o.samples = o.samples == 0 ? SAMPLES_DEFAULT : o.samples;
     covariance = o.rule == FAR_PROBABILITY_MEAN ? NULL : covariance;
     int64_t outputs = mean->cols, room = outputs * outputs + 2 * outputs + 1;
     int threads = far_ctx_threads(ctx);

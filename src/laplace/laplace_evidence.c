@@ -377,7 +377,7 @@ static far_status set_noise(far_laplace *la, double noise, double prior)
     }
     la->root.scale = 1 / sqrt(noise);
     la->info.noise = noise;
-    far_status st = far_laplace_set(la->ctx, la, 0, prior);
+    far_status st = far_laplace_set(la->ctx, la, 0, prior, -1);
     for (int64_t i = 0; st != FAR_OK && i < count; i++) {
         numbers[i] /= factor;
     }

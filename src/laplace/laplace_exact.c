@@ -116,7 +116,7 @@ static void root_columns(far_laplace *la)
 static far_status fill_rows(far_laplace *la, const far_mat *x)
 {
     far_ntk_opts opts;
-    far_ntk_opts_init(&opts);
+    opts = (far_ntk_opts){.size = sizeof opts};
     opts.outputs = FAR_NTK_FULL;
     opts.memory = la->memory;
     far_status st = FAR_OK;

@@ -99,7 +99,7 @@ done:
 static far_status fill_kernel(const far_laplace *la, const far_mat *x, double factor, far_mat *out)
 {
     far_ntk_opts opts;
-    far_ntk_opts_init(&opts);
+    opts = (far_ntk_opts){.size = sizeof opts};
     opts.outputs = FAR_NTK_FULL;
     opts.memory = la->memory;
     far_status st = factor != 0 ? far_net_ntk(la->ctx, la->net, x, NULL, &opts, out) : FAR_OK;

@@ -44,7 +44,7 @@ static far_status project_rows(const far_laplace *la, const far_mat *x, double *
     far_mat trained = far_mat_view(la->x, la->info.rows, x->cols, FAR_F64);
     far_mat out = far_mat_view(z, la->info.side, cols, FAR_F64);
     far_ntk_opts opts;
-    far_ntk_opts_init(&opts);
+    opts = (far_ntk_opts){.size = sizeof opts};
     opts.outputs = FAR_NTK_FULL;
     opts.memory = la->memory;
     far_status st = far_net_ntk(la->ctx, la->net, &trained, x, &opts, &out);

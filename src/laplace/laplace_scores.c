@@ -1,7 +1,7 @@
 /* Scores of Gaussian predictions, of doubt, and of domains told apart. */
+#include "../measure/rank.h"
 #include "laplace_internal.h"
 
-#include <farfield/measure.h>
 #include <math.h>
 #include <string.h>
 

@@ -33,7 +33,7 @@ far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs ou
                             far_tangent *t)
 {
     *t = (far_tangent){.ctx = ctx};
-    far_ntk_opts_init(&t->opts);
+    t->opts = (far_ntk_opts){.size = sizeof t->opts};
     t->opts.outputs = outputs;
     far_status st = make_weights(t, net);
     t->plan = (far_factor_plan){net, t->engine, t->weights, &t->opts};

@@ -33,11 +33,6 @@ int far_lnnet_has_mpfr(void)
     return far_ln_mpfr(BITS_LEAST).precision == FAR_LNNET_MPFR;
 }
 
-void far_lnnet_opts_init(far_lnnet_opts *opts)
-{
-    *opts = (far_lnnet_opts){.size = sizeof *opts, .tries = TRIES_DEFAULT};
-}
-
 bool far_ln_watch_layer(far_ln_watch *w)
 {
     int64_t done = atomic_fetch_add(&w->done, 1) + 1;
@@ -56,7 +51,7 @@ bool far_ln_watch_layer(far_ln_watch *w)
 static far_status check_opts(far_ctx *ctx, const far_lnnet_opts *o)
 {
     if (!o || o->size != sizeof *o) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_lnnet_opts_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_lnnet_opts)");
     }
     if (o->mode < FAR_LNNET_AUTO || o->mode > FAR_LNNET_RUNS) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: mode %d is no far_lnnet_mode", (int)o->mode);
@@ -65,7 +60,7 @@ static far_status check_opts(far_ctx *ctx, const far_lnnet_opts *o)
         return far_fail(ctx, FAR_ERR_ARG, "opts: precision %d is no far_lnnet_precision",
                         (int)o->precision);
     }
-    if (o->groups < 0 || o->tries < 1) {
+    if (o->groups < 0 || o->tries < 0) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: %lld groups and %lld tries", (long long)o->groups,
                         (long long)o->tries);
     }
@@ -316,6 +311,7 @@ far_status far_lnnet_build(far_ctx *ctx, const far_mat *x, const int64_t *labels
     *out = NULL;
     FAR_TRY(check_args(ctx, x, labels, classes, opts));
     b.opts = *opts;
+    b.opts.tries = opts->tries > 0 ? opts->tries : TRIES_DEFAULT;
     FAR_TRY(far_ln_points_read(ctx, x, labels, classes, &b.points));
     FAR_TRY(far_ln_plan_make(&b, classes));
     FAR_TRY(build_all(&b));

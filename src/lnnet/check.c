@@ -85,7 +85,8 @@ far_status far_lnnet_check(far_ctx *ctx, const far_net *net, const far_mat *x,
     precision = precision == FAR_LNNET_PRECISION_AUTO ? stored : precision;
     bits = bits ? bits : stored_bits < 128 ? 128 : stored_bits;
     far_ln_rows rows = {.x = x, .labels = labels};
-    *out = (far_lnnet_checked){.precision = precision, .bits = 53};
+    *out = (far_lnnet_checked){
+        .precision = precision, .precision_name = far_lnnet_precision_name(precision), .bits = 53};
     FAR_TRY(precision == FAR_LNNET_DOUBLE ? check_double(ctx, net, &rows, out)
                                           : check_above(ctx, net, precision, bits, &rows, out));
 done:

@@ -44,9 +44,8 @@ static inline const double *far_ln_point(const far_ln_points *p, int64_t i)
 
 /* 1 if FAR_LNNET_MPFR can be had. */
 int far_lnnet_has_mpfr(void);
-/* The fold that merges a < b: f(a) = f(b). hinge in (a, b), or NAN: halfway, then mu = 0. angle
- * above 0: |h_1 / h_2| at a and b, the tangent of the angle on the circle between the merged points
- * and the top; NAN: 1, as in the paper. */
-far_lnnet_fold far_lnnet_fold_merge(double a, double b, double hinge, double angle);
+/* "auto", "paper", "merge", "runs"; "auto", "double", "quad", "mpfr". Never NULL. */
+const char *far_lnnet_mode_name(far_lnnet_mode mode);
+const char *far_lnnet_precision_name(far_lnnet_precision precision);
 
 #endif

@@ -88,7 +88,7 @@ static far_status realise(shattering *s, int64_t labelling, far_shatter *out, bo
     far_lnnet_info info;
     far_lnnet_checked run;
     far_lnnet_opts opts;
-    far_lnnet_opts_init(&opts);
+    opts = (far_lnnet_opts){.size = sizeof opts};
     *realised = false;
     for (int64_t i = 0; i < s->x.rows; i++) {
         s->labels[i] = labelling >> i & 1;

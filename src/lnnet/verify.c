@@ -213,7 +213,9 @@ static void note(trial *t)
     const far_ln_form *f = &t->b->plan.form;
     note_chains(t->b);
     info->mode = t->b->mode;
+    info->mode_name = far_lnnet_mode_name(info->mode);
     info->precision = t->ops->precision;
+    info->precision_name = far_lnnet_precision_name(info->precision);
     info->bits = t->ops->bits;
     info->points = t->b->points.count;
     info->classes = f->classes;

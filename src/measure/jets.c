@@ -3,17 +3,18 @@
 
 #include <math.h>
 
-far_status far_pair_of_net(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
-                           far_mat *out)
+far_status far_pair_of(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2, far_mat *out)
 {
-    const far_net_pair *p = user;
-    return far_net_ntk(ctx, p->net, x1, x2, p->opts, out);
+    const far_any_kernel *k = user;
+    bool nngp = k->kind == FAR_KERNEL_NNGP;
+    return k->kernel ? far_kernel_eval(ctx, k->kernel, x1, x2, FAR_FILL_FULL, nngp ? out : NULL,
+                                       nngp ? NULL : out)
+                     : far_net_ntk(ctx, k->net, x1, x2, k->opts, out);
 }
 
-far_status far_pair_of_kernel(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
-                              far_mat *out)
+far_status far_check_any(far_ctx *ctx, const far_any_kernel *k)
 {
-    return far_kernel_eval(ctx, user, x1, x2, FAR_FILL_FULL, NULL, out);
+    return k && (k->kernel || k->net) ? FAR_OK : far_fail(ctx, FAR_ERR_ARG, "the kernel is NULL");
 }
 
 /* ---- by differences ---- */
@@ -46,13 +47,10 @@ static void write_jet(const double *k, int64_t d, double step, double *gradient,
     }
 }
 
-static far_status check_jets(far_ctx *ctx, far_pair_fn pair, const far_mat *x, double step,
-                             const far_mat *a2, const far_mat *d, const far_mat *h)
+static far_status check_jets(far_ctx *ctx, const far_mat *x, double step, const far_mat *a2,
+                             const far_mat *d, const far_mat *h)
 {
     far_status st;
-    if (!pair) {
-        return far_fail(ctx, FAR_ERR_ARG, "the kernel function is NULL");
-    }
     if (!(step > 0 && step < INFINITY)) {
         return far_fail(ctx, FAR_ERR_ARG, "step is %g but must be positive", step);
     }
@@ -67,12 +65,12 @@ done:
 
 /* A stencil of 2 d + 1 points around each row: the kernel among them has all differences, of either
  * argument, that a jet needs. */
-far_status far_local_jets(far_ctx *ctx, far_pair_fn pair, void *user, const far_mat *x, double step,
-                          far_mat *a2, far_mat *d, far_mat *h)
+far_status far_jets_of(far_ctx *ctx, far_pair_fn pair, void *user, const far_mat *x, double step,
+                       far_mat *a2, far_mat *d, far_mat *h)
 {
     double *points = NULL, *block = NULL;
     far_status st;
-    FAR_TRY(check_jets(ctx, pair, x, step, a2, d, h));
+    FAR_TRY(check_jets(ctx, x, step, a2, d, h));
     int64_t dimension = x->cols, n = 2 * dimension + 1;
     FAR_TRY(far_alloc(ctx, n * dimension, &points));
     FAR_TRY(far_alloc(ctx, n * n, &block));
@@ -93,6 +91,13 @@ done:
     far_free(ctx, points);
     far_free(ctx, block);
     return st;
+}
+
+far_status far_local_jets(far_ctx *ctx, const far_any_kernel *kernel, const far_mat *x, double step,
+                          far_mat *a2, far_mat *d, far_mat *h)
+{
+    far_status st = far_check_any(ctx, kernel);
+    return st == FAR_OK ? far_jets_of(ctx, far_pair_of, (void *)kernel, x, step, a2, d, h) : st;
 }
 
 /* ---- from features ---- */
@@ -182,23 +187,5 @@ far_status far_local_cauchy(far_ctx *ctx, int64_t dimension, double a2, const do
     out->min_c = -out->delta / (8 * a2 - out->delta);
 done:
     far_free(ctx, l);
-    return st;
-}
-
-far_status far_local_magma(far_ctx *ctx, const far_mat *a2, const far_mat *d, double *magma)
-{
-    double squares = 0;
-    far_status st;
-    FAR_TRY(far_check_matrix(ctx, a2, "a2", -1, 1));
-    FAR_TRY(far_check_matrix(ctx, d, "d", a2->rows, -1));
-    for (int64_t k = 0; k < d->cols; k++) {
-        double mean = 0;
-        for (int64_t i = 0; i < d->rows; i++) {
-            mean += far_at(d, i, k) / (2 * far_at(a2, i, 0)) / (double)d->rows;
-        }
-        squares += mean * mean;
-    }
-    *magma = sqrt(squares);
-done:
     return st;
 }

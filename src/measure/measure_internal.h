@@ -3,6 +3,7 @@
 #define FAR_MEASURE_INTERNAL_H
 
 #include "../solve/solve_internal.h"
+#include "rank.h"
 
 #include <farfield/measure.h>
 #include <math.h>
@@ -86,10 +87,26 @@ static inline void far_put(far_mat *m, int64_t i, int64_t j, double value)
 far_status far_check_net_rows(far_ctx *ctx, const far_net *net, const far_mat *x,
                               const far_ntk_opts *opts);
 
-/* ---- power_law.c ---- */
+/* ---- power_fit.c ---- */
 
 /* FAR_ERR_VALUE where eigenvalue `to`, counted from 1, is no more than rounding. */
 far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to);
+
+/* ---- jets.c ---- */
+
+/* out = K(x1, x2), x1 n x d, x2 m x d. */
+typedef far_status (*far_pair_fn)(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
+                                  far_mat *out);
+/* One of a far_any_kernel. */
+far_status far_pair_of(far_ctx *ctx, void *user, const far_mat *x1, const far_mat *x2,
+                       far_mat *out);
+/* FAR_ERR_ARG: it is none. */
+far_status far_check_any(far_ctx *ctx, const far_any_kernel *k);
+/* far_local_jets and far_odd_part_linear of any function. */
+far_status far_jets_of(far_ctx *ctx, far_pair_fn pair, void *user, const far_mat *x, double step,
+                       far_mat *a2, far_mat *d, far_mat *h);
+far_status far_odd_part_of(far_ctx *ctx, far_pair_fn pair, void *user, int64_t dimension,
+                           int *linear);
 
 /* ---- local.c ---- */
 
@@ -99,7 +116,7 @@ double far_largest_distance(const far_mat *x);
 /* All of it is positive. */
 far_status far_check_diagonal(far_ctx *ctx, const far_view *v);
 
-/* ---- curve.c ---- */
+/* ---- rank.c ---- */
 
 far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name);
 
@@ -126,17 +143,6 @@ FAR_NODISCARD far_status far_view_cosine(far_ctx *ctx, const far_view *view, far
  * memory, far_net_ntk and far_view_create are faster: 20 eigenpairs take some hundred products. */
 FAR_NODISCARD far_status far_view_of_net(far_ctx *ctx, const far_net *net, const far_mat *x,
                                          const far_ntk_opts *opts, far_view **out);
-/* All of it for one view and target: nu and Lam over eigenvalues of K / N with numbers from .. to,
- * kappa and Kap over the tails, xi from L(t) on t in [from^nu, to^nu] / (2 Lam), and the ratio of
- * L(t) and the formula in the middle of that window, which checks the formula, not the exponents.
- */
-typedef struct far_power_law {
-    far_power spectrum, tail, loss;
-    double ratio;
-} far_power_law;
-FAR_NODISCARD far_status far_view_power_law(far_ctx *ctx, far_view *view, const far_mat *targets,
-                                            const far_mat *start, int64_t from, int64_t to,
-                                            far_power_law *out);
 int64_t far_measure_count(void);
 
 #endif

@@ -90,8 +90,8 @@ far_status far_measure_nu(far_ctx *ctx, far_work *w, const far_measure *m, doubl
     far_status st;
     FAR_TRY(far_view_spectrum(ctx, w->in->view, 0, 0, &s));
     FAR_TRY(far_power_check(ctx, &s, (int64_t)m->argument[1]));
-    FAR_TRY(far_power_fit_series(ctx, s.values, s.count, (int64_t)m->argument[0],
-                                 (int64_t)m->argument[1], &p));
+    FAR_TRY(far_power_fit(ctx, NULL, s.values, s.count, trunc(m->argument[0]),
+                          trunc(m->argument[1]), &p));
     *out = p.exponent;
 done:
     return st;

@@ -148,7 +148,7 @@ far_status far_measure_edges(far_ctx *ctx, far_work *w, const far_measure *m, do
     FAR_TRY(far_alloc(ctx, 2 * n, &slopes));
     FAR_TRY(target_slopes(ctx, w, slopes));
     FAR_TRY(log_lengths(ctx, w->in->view, slopes + n));
-    FAR_TRY(far_pearson(ctx, slopes, slopes + n, n, out));
+    FAR_TRY(far_correlation(ctx, FAR_PEARSON, slopes, slopes + n, n, out));
 done:
     far_free(ctx, slopes);
     return st;

@@ -71,8 +71,7 @@ far_status far_measure_kappa(far_ctx *ctx, far_work *w, const far_measure *m, do
     FAR_TRY(far_alloc(ctx, n, &tails));
     FAR_TRY(far_view_coefficients(ctx, w->in->view, w->in->targets, NULL, tails));
     far_tail_sums(tails, n, tails);
-    FAR_TRY(
-        far_power_fit_series(ctx, tails, n, (int64_t)m->argument[0], (int64_t)m->argument[1], &p));
+    FAR_TRY(far_power_fit(ctx, NULL, tails, n, trunc(m->argument[0]), trunc(m->argument[1]), &p));
     *out = p.exponent;
 done:
     far_free(ctx, tails);

@@ -31,14 +31,13 @@ static int adds_up(const double *k)
     return fabs(rest) <= ODD_TOLERANCE * size;
 }
 
-far_status far_odd_part_linear(far_ctx *ctx, far_pair_fn pair, void *user, int64_t dimension,
-                               int *linear)
+far_status far_odd_part_of(far_ctx *ctx, far_pair_fn pair, void *user, int64_t dimension,
+                           int *linear)
 {
     double k[PROBES * PLACES], *room = NULL;
     far_status st;
-    if (!pair || dimension < 1) {
-        return far_fail(ctx, FAR_ERR_ARG, "%s",
-                        pair ? "no dimension" : "the kernel function is NULL");
+    if (dimension < 1) {
+        return far_fail(ctx, FAR_ERR_ARG, "no dimension");
     }
     *linear = 0;
     FAR_TRY(far_alloc(ctx, (PROBES + PLACES) * dimension, &room));
@@ -51,4 +50,11 @@ far_status far_odd_part_linear(far_ctx *ctx, far_pair_fn pair, void *user, int64
 done:
     far_free(ctx, room);
     return st;
+}
+
+far_status far_odd_part_linear(far_ctx *ctx, const far_any_kernel *kernel, int64_t dimension,
+                               int *linear)
+{
+    far_status st = far_check_any(ctx, kernel);
+    return st == FAR_OK ? far_odd_part_of(ctx, far_pair_of, (void *)kernel, dimension, linear) : st;
 }

@@ -107,8 +107,8 @@ static void find_ends(const double *x, int64_t n, double from, double to, far_po
 
 /* A straight line through the logarithms of the window. The prefactor is the line at log x = 0, far
  * outside of most windows, so it may leave the range of a double where the exponent does not. */
-far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
-                         double to, far_power *out)
+static far_status fit_points(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
+                             double to, far_power *out)
 {
     double *u = NULL, *v;
     int64_t count;
@@ -146,8 +146,9 @@ done:
     return st;
 }
 
-far_status far_power_fit_series(far_ctx *ctx, const double *values, int64_t n, int64_t from,
-                                int64_t to, far_power *out)
+/* Values 1, 2, ..., n. */
+static far_status fit_series(far_ctx *ctx, const double *values, int64_t n, int64_t from,
+                             int64_t to, far_power *out)
 {
     double *number = NULL;
     far_status st;
@@ -161,7 +162,7 @@ far_status far_power_fit_series(far_ctx *ctx, const double *values, int64_t n, i
     for (int64_t i = 0; i < count; i++) {
         number[i] = (double)(from + i);
     }
-    FAR_TRY(far_power_fit(ctx, number, values + from - 1, count, (double)from, (double)to, out));
+    FAR_TRY(fit_points(ctx, number, values + from - 1, count, (double)from, (double)to, out));
     if (to > n / FAR_POWER_PART && !out->warning) {
         out->warning = "the window ends beyond a thirtieth of the rows, where the spectrum and the "
                        "tails of a sample bend; take more points, or an earlier window";
@@ -169,6 +170,31 @@ far_status far_power_fit_series(far_ctx *ctx, const double *values, int64_t n, i
 done:
     far_free(ctx, number);
     return st;
+}
+
+far_status far_power_fit(far_ctx *ctx, const double *x, const double *y, int64_t n, double from,
+                         double to, far_power *out)
+{
+    if (x) {
+        return fit_points(ctx, x, y, n, from, to, out);
+    }
+    if (!(fabs(from) < 0x1p53 && fabs(to) < 0x1p53) || from != rint(from) || to != rint(to)) {
+        return far_fail(ctx, FAR_ERR_ARG, "the window %g:%g must be of whole numbers", from, to);
+    }
+    return fit_series(ctx, y, n, (int64_t)from, (int64_t)to, out);
+}
+
+far_status far_power_check(far_ctx *ctx, const far_spectrum *s, int64_t to)
+{
+    double least = (double)s->rows * 1e-16 * s->values[0];
+    if (to >= 1 && to <= s->count && s->values[to - 1] <= least) {
+        return far_fail(ctx, FAR_ERR_VALUE,
+                        "eigenvalue %lld is %.3g, beside a largest one of %.3g no more than "
+                        "rounding: the kernel is of low rank, or smooth (then there is no power "
+                        "law), or has zeros (a relu network without biases: odd frequencies)",
+                        (long long)to, s->values[to - 1], s->values[0]);
+    }
+    return FAR_OK;
 }
 
 void far_tail_sums(const double *squares, int64_t n, double *tails)

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#define PI 3.14159265358979323846
-
 far_status far_power_expect(far_ctx *ctx, int64_t d, int sphere, double degree,
                             far_kernel_kind kind, far_power_target target, far_power_theory *out)
 {
@@ -89,24 +87,4 @@ far_status far_power_degree(far_ctx *ctx, const char *arch, double *degree)
 done:
     far_arch_destroy(parsed);
     return st;
-}
-
-/* ---- constants ---- */
-
-double far_power_symbol(double d, double alpha)
-{
-    double pole = fmod(alpha, 2) == 0 ? INFINITY : fabs(tgamma(-alpha / 2));
-    return pow(2, d + alpha) * pow(PI, d / 2) * tgamma((d + alpha) / 2) / pole;
-}
-
-double far_power_constant(double d, double alpha, double integral)
-{
-    double ball = pow(PI, d / 2) / tgamma(d / 2 + 1);
-    return pow(ball / pow(2 * PI, d) * integral, (d + alpha) / d);
-}
-
-double far_power_loss(double lam, double nu, double kap, double kappa, double t)
-{
-    double xi = kappa / nu;
-    return kap / 2 * tgamma(xi + 1) * pow(2 * lam * t, -xi);
 }

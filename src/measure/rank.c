@@ -4,6 +4,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+far_status far_check_numbers(far_ctx *ctx, const double *values, int64_t n, const char *name)
+{
+    if (!values) {
+        return far_fail(ctx, FAR_ERR_ARG, "%s is NULL", name);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(values[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "%s: number %lld is %g", name, (long long)i + 1,
+                            values[i]);
+        }
+    }
+    return FAR_OK;
+}
+
 typedef struct entry {
     double value;
     int64_t place;
@@ -96,24 +110,18 @@ done:
     return st;
 }
 
-far_status far_pearson(far_ctx *ctx, const double *x, const double *y, int64_t n, double *r)
-{
-    far_status st = check_pair(ctx, x, y, n);
-    if (st == FAR_OK) {
-        *r = correlation(x, y, n);
-    }
-    return st;
-}
-
-far_status far_spearman(far_ctx *ctx, const double *x, const double *y, int64_t n, double *r)
+far_status far_correlation(far_ctx *ctx, far_correlation_kind kind, const double *x,
+                           const double *y, int64_t n, double *r)
 {
     double *ranks = NULL;
     far_status st;
     FAR_TRY(check_pair(ctx, x, y, n));
-    FAR_TRY(far_alloc(ctx, 2 * n, &ranks));
-    FAR_TRY(rank_numbers(ctx, x, n, ranks));
-    FAR_TRY(rank_numbers(ctx, y, n, ranks + n));
-    *r = correlation(ranks, ranks + n, n);
+    if (kind == FAR_SPEARMAN) {
+        FAR_TRY(far_alloc(ctx, 2 * n, &ranks));
+        FAR_TRY(rank_numbers(ctx, x, n, ranks));
+        FAR_TRY(rank_numbers(ctx, y, n, ranks + n));
+    }
+    *r = ranks ? correlation(ranks, ranks + n, n) : correlation(x, y, n);
 done:
     far_free(ctx, ranks);
     return st;

@@ -222,7 +222,7 @@ static far_status take_file(far_track *t, const char *file)
 static far_status build(far_track *t, const far_net_info *net, const far_track_opts *o)
 {
     far_status st;
-    far_ntk_opts_init(&t->ntk);
+    t->ntk = (far_ntk_opts){.size = sizeof t->ntk};
     t->ntk.outputs = o->outputs;
     t->ntk.output = o->output;
     t->ntk.memory = o->memory;

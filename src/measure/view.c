@@ -213,7 +213,7 @@ far_status far_check_net_rows(far_ctx *ctx, const far_net *net, const far_mat *x
         return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
     }
     if (!opts || opts->size != sizeof *opts) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: call far_ntk_opts_init first");
+        return far_fail(ctx, FAR_ERR_ARG, "opts->size is not sizeof(far_ntk_opts)");
     }
     return far_check_matrix(ctx, x, "x", -1, far_net_describe(net).inputs);
 }

@@ -88,6 +88,10 @@ bool far_net_reserved(const char *key);
 /* x is finite, n x inputs. */
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
 
+/* The learning rate: lr, or the optimiser's default. */
+struct far_train_opts;
+double far_train_rate(const struct far_train_opts *opts);
+
 /* ---- asked of networks themselves, in their own units ---- */
 
 /* Linearises the network at its present parameters: from now on those can move, and f is linear in

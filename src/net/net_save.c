@@ -137,7 +137,7 @@ static far_status add_numbers(saver *s, const char *key, const double *values, i
 static far_status add_scaling(saver *s)
 {
     far_status st;
-    far_scaling c = far_columns_scaling(s->net->columns);
+    far_scaling c = far_columns_describe(s->net->columns).scaling;
     FAR_TRY(add_numbers(s, "input_centre", c.input_centre.data, c.input_centre.cols));
     FAR_TRY(add_numbers(s, "input_scale", c.input_scale.data, c.input_scale.cols));
     FAR_TRY(add_numbers(s, "output_centre", c.output_centre.data, c.output_centre.cols));

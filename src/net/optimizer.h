@@ -23,7 +23,7 @@ typedef struct far_update {
 typedef void (*far_update_fn)(const far_update *u, int64_t from, int64_t to);
 far_update_fn far_update_select(far_dtype dtype);
 
-/* The learning rate of an epoch, counted from 0, as the schedule has it. */
+/* far_train_rate in an epoch, counted from 0, as the schedule has it. */
 double far_train_rate_at(const far_train_opts *opts, int64_t epoch);
 /* rate, unbias and the rest of the numbers for the step counted from 1, of that epoch. */
 void far_update_rates(far_update *u, const far_train_opts *opts, int64_t epoch, int64_t step);

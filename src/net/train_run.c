@@ -480,6 +480,7 @@ void far_run_result(const far_run *r, far_train_result *out)
     const far_train_state *s = &r->state;
     double flops = far_engine_flops(r->engine) + (r->linear ? tangent_flops(r->net) : 0);
     *out = (far_train_result){.end = (int32_t)r->end,
+                              .lr = r->opts.lr,
                               .epochs = (int64_t)s->epoch,
                               .steps = (int64_t)s->steps,
                               .first_loss = s->first,

@@ -53,7 +53,7 @@ static void describe(const void *self, far_predictor_info *out)
 static far_status fit_output(far_ctx *ctx, const far_examples *e, int64_t k, double *ridge, line *l,
                              double *left)
 {
-    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    far_mat x = e->inputs, y = e->targets;
     y.data = (double *)y.data + k;
     y.cols = 1;
     return far_linear_solve(ctx, &x, &y, l->slopes + k * x.cols, &l->intercepts[k], ridge, left);
@@ -66,10 +66,10 @@ static void fit_mean(const far_examples *e, line *l)
     memset(l->slopes, 0, (size_t)(p * e->columns->info.inputs) * sizeof *l->slopes);
     for (int64_t k = 0; k < p; k++) {
         long double sum = 0;
-        for (int64_t i = 0; i < e->rows; i++) {
-            sum += e->y[i * p + k];
+        for (int64_t i = 0; i < e->inputs.rows; i++) {
+            sum += ((const double *)e->targets.data)[i * p + k];
         }
-        l->intercepts[k] = (double)(sum / (long double)e->rows);
+        l->intercepts[k] = (double)(sum / (long double)e->inputs.rows);
     }
 }
 
@@ -78,14 +78,14 @@ static void fit_mean(const far_examples *e, line *l)
 static far_status learn_link(far_ctx *ctx, const far_examples *e, const double *left, line *l)
 {
     far_status st;
-    int64_t p = e->columns->info.outputs, n = e->rows, *labels = NULL;
+    int64_t p = e->columns->info.outputs, n = e->inputs.rows, *labels = NULL;
     const double *centre = far_output_centre(e->columns), *scale = far_output_scale(e->columns);
     double *scores = NULL;
     FAR_TRY(far_alloc(ctx, n, &labels));
     FAR_TRY(far_alloc(ctx, n * p, &scores));
     FAR_TRY(far_alloc(ctx, p + 1, &l->link));
     for (int64_t i = 0; i < n * p; i++) {
-        scores[i] = centre[i % p] + scale[i % p] * e->y[i];
+        scores[i] = centre[i % p] + scale[i % p] * ((const double *)e->targets.data)[i];
     }
     far_class_labels(scores, n, p, labels);
     for (int64_t i = 0; i < n * p; i++) {
@@ -111,18 +111,18 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_op
     FAR_TRY(far_alloc(ctx, p, &l->intercepts));
     bool classes = e->columns->info.classes > 0 && e->columns->info.loss == FAR_LOSS_NONE;
     bool links = classes && !isinf(ridge); /* means are frequencies already */
-    FAR_TRY(links ? far_alloc(ctx, p * e->rows, &left) : FAR_OK);
+    FAR_TRY(links ? far_alloc(ctx, p * e->inputs.rows, &left) : FAR_OK);
     l->ridge = ridge;
     if (isinf(ridge)) {
         fit_mean(e, l);
     }
     for (int64_t k = 0; !isinf(ridge) && k < p; k++) {
         double chosen = ridge;
-        FAR_TRY(fit_output(ctx, e, k, &chosen, l, links ? left + k * e->rows : NULL));
+        FAR_TRY(fit_output(ctx, e, k, &chosen, l, links ? left + k * e->inputs.rows : NULL));
         l->ridge = k == 0 ? chosen : fmax(l->ridge, chosen);
     }
     FAR_TRY(links ? learn_link(ctx, e, left, l) : FAR_OK);
-    l->rows = e->rows;
+    l->rows = e->inputs.rows;
     l->columns = e->columns;
     e->columns = NULL;
 done:

@@ -237,11 +237,11 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_columns_op
     if (e->columns->info.outputs != 1 || e->columns->info.classes > 0) {
         FAR_TRY(far_fail(ctx, FAR_ERR_ARG, "boosted trees predict one target of numbers"));
     }
-    far_mat x = far_examples_inputs(e), y = far_examples_targets(e);
+    far_mat x = e->inputs, y = e->targets;
     FAR_TRY(far_booster_fit(ctx, &x, &y, rounds, seed, &t->booster));
     FAR_TRY(far_booster_save(t->booster, &text));
     FAR_TRY(read_leaves(ctx, text.data, text.length, x.cols, t));
-    t->rows = e->rows;
+    t->rows = e->inputs.rows;
     t->columns = e->columns;
     e->columns = NULL;
 done:

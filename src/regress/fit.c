@@ -61,9 +61,9 @@ static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit
     c.keep = o->keep;
     FAR_TRY(far_examples_learn(ctx, frame, &c, &e));
     m->columns = e->columns;
-    m->info.rows = e->rows;
-    m->x = e->x;
-    m->y = e->y;
+    m->info.rows = e->inputs.rows;
+    m->x = e->inputs.data;
+    m->y = e->targets.data;
     *e = (far_examples){.ctx = ctx};
     far_model_summarize(m);
 done:

@@ -18,7 +18,7 @@ static far_status fail_arch(const far_json *j)
 static far_status compile(const far_json *j, const char *arch, far_model *m)
 {
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = m->info.param;
     far_status st = far_kernel_create(j->in->ctx, arch, &opts, &m->kernel);
     if (st == FAR_ERR_PARSE || st == FAR_ERR_ARCH) {

@@ -103,8 +103,8 @@ static double row_order(const double *order, const double *value, int64_t count)
 static void finish_numbers(const job *j, const double *value, const double *order, double *mean,
                            double *power)
 {
-    far_scaling s = far_columns_scaling(j->net->columns);
-    const double *centre = s.output_centre.data, *scale = s.output_scale.data;
+    const far_columns *c = j->net->columns;
+    const double *centre = far_output_centre(c), *scale = far_output_scale(c);
     int64_t count = j->net->info.outputs;
     double most = order ? row_order(order, value, count) : 0;
     for (int64_t k = 0; k < count; k++) {

@@ -84,7 +84,7 @@ static far_status make_kernel(far_search *s, const char *structure, double bias,
 {
     far_text t = {.ctx = s->ctx};
     far_kernel_opts o;
-    far_kernel_opts_init(&o);
+    o = (far_kernel_opts){.size = sizeof o};
     o.param = s->opts->param;
     for (const char *p = structure; *p; p++) {
         if (strncmp(p, "%B", 2) == 0) {
@@ -630,7 +630,7 @@ done:
 static far_status given_kernel(far_ctx *ctx, const far_fit_opts *o, far_model *m)
 {
     far_kernel_opts k;
-    far_kernel_opts_init(&k);
+    k = (far_kernel_opts){.size = sizeof k};
     k.param = o->param;
     return far_kernel_create(ctx, o->arch, &k, &m->kernel);
 }

@@ -73,12 +73,5 @@ FAR_NODISCARD far_status far_figure_css(far_ctx *ctx, char **out);
  * use among panel (from 1, of a grid), layer (its kind), label, x, x_to, y, low, high, z. Numbers
  * read back to the same double; values that are not finite are empty. far_text_free the text. */
 FAR_NODISCARD far_status far_figure_csv(far_ctx *ctx, const far_figure *figure, char **out);
-/* Borders for a histogram of the values: edges has room for FAR_BINS_MOST + 1, *used gets the
- * number of bins. bins 0: the width of Freedman and Diaconis, 2 IQR / n^(1/3), at least 5 bins and
- * at most FAR_BINS_MOST, made a round number (1, 2 or 5 times a power of ten), and borders at
- * multiples of it. Else exactly so many between the least and the largest. FAR_ERR_VALUE: no finite
- * value. */
-FAR_NODISCARD far_status far_histogram_edges(far_ctx *ctx, const double *values, int64_t n,
-                                             int64_t bins, double *edges, int64_t *used);
 
 #endif

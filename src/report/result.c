@@ -615,3 +615,28 @@ void far_result_append(far_result *r, far_result *from)
     }
     far_result_destroy(from);
 }
+
+/* ---- rendering ---- */
+
+far_status far_result_render(far_ctx *ctx, const far_result *r, far_format format, char **out)
+{
+    far_text t = {.ctx = ctx};
+    if (!out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
+    }
+    *out = NULL;
+    far_status st = far_result_ready(ctx, r);
+    if (st == FAR_OK && format == FAR_FORMAT_HTML) {
+        return far_result_page(ctx, r, out);
+    }
+    if (st == FAR_OK) {
+        (format == FAR_FORMAT_JSON ? far_result_put_json : far_result_put_text)(r, &t);
+        st = t.status;
+    }
+    if (st != FAR_OK) {
+        far_free(ctx, t.data);
+        return st;
+    }
+    *out = t.data;
+    return FAR_OK;
+}

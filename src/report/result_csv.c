@@ -63,7 +63,7 @@ static const far_piece *find_table(const far_result *r, int64_t i)
     return NULL;
 }
 
-far_status far_result_as_csv(far_ctx *ctx, const far_result *r, int64_t i, char **out)
+far_status far_result_csv(far_ctx *ctx, const far_result *r, int64_t i, char **out)
 {
     far_text t = {.ctx = ctx};
     int64_t cols = 0;

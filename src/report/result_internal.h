@@ -78,4 +78,10 @@ const char *far_value_reason(const far_value *v);
 /* What people see; "-" where there is no number in a table. */
 const char *far_cell_words(const far_value *v);
 
+/* ---- the renderers; result.c calls them ---- */
+
+void far_result_put_text(const far_result *r, far_text *t);
+void far_result_put_json(const far_result *r, far_text *t);
+far_status far_result_page(far_ctx *ctx, const far_result *r, char **out);
+
 #endif

@@ -207,29 +207,14 @@ static void add_piece(far_text *t, nest *n, const far_piece *p)
     }
 }
 
-far_status far_result_as_json(far_ctx *ctx, const far_result *r, char **out)
+void far_result_put_json(const far_result *r, far_text *t)
 {
-    far_text t = {.ctx = ctx};
     nest n = {.first = {true}};
-    if (!out) {
-        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
-    }
-    *out = NULL;
-    far_status st = far_result_ready(ctx, r);
-    if (st != FAR_OK) {
-        return st;
-    }
-    far_text_add(&t, "{");
+    far_text_add(t, "{");
     for (int64_t i = 0; i < r->count; i++) {
         if (far_piece_seen(&r->pieces[i], FAR_FOR_JSON)) {
-            add_piece(&t, &n, &r->pieces[i]);
+            add_piece(t, &n, &r->pieces[i]);
         }
     }
-    far_text_add(&t, "}\n");
-    if (t.status != FAR_OK) {
-        far_free(ctx, t.data);
-        return t.status;
-    }
-    *out = t.data;
-    return FAR_OK;
+    far_text_add(t, "}\n");
 }

@@ -127,18 +127,16 @@ done:
     return st;
 }
 
-far_status far_result_as_html(far_ctx *ctx, const far_result *r, char **out)
+far_status far_result_page(far_ctx *ctx, const far_result *r, char **out)
 {
     far_page *page;
-    far_status st = out ? make_page(ctx, r, &page) : far_fail(ctx, FAR_ERR_ARG, "out is NULL");
-    if (out) {
-        st = st == FAR_OK ? far_page_html(ctx, page, out) : st;
-        far_page_destroy(page);
-    }
+    far_status st = make_page(ctx, r, &page);
+    st = st == FAR_OK ? far_page_html(ctx, page, out) : st;
+    far_page_destroy(page);
     return st;
 }
 
-far_status far_result_save_page(far_ctx *ctx, const far_result *r, const char *path)
+far_status far_result_save(far_ctx *ctx, const far_result *r, const char *path)
 {
     far_page *page;
     far_status st = make_page(ctx, r, &page);

@@ -265,33 +265,20 @@ static void add_piece(far_text *t, const far_piece *p, int64_t width)
     }
 }
 
-far_status far_result_as_text(far_ctx *ctx, const far_result *r, char **out)
+void far_result_put_text(const far_result *r, far_text *t)
 {
-    far_text t = {.ctx = ctx};
     const far_piece *before = NULL;
-    if (!out) {
-        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
-    }
-    *out = NULL;
-    far_status st = far_result_ready(ctx, r);
-    int64_t width = st == FAR_OK ? widest_label(r) : 0;
-    for (int64_t i = 0; st == FAR_OK && i < r->count; i++) {
+    int64_t width = widest_label(r);
+    for (int64_t i = 0; i < r->count; i++) {
         const far_piece *p = &r->pieces[i];
         bool said = p->kind == FAR_PIECE_FACT || p->kind == FAR_PIECE_TABLE ||
                     p->kind == FAR_PIECE_VERDICT || p->kind == FAR_PIECE_HEADING ||
                     p->kind == FAR_PIECE_LINE;
         if (said && far_piece_seen(p, FAR_FOR_TEXT)) {
-            far_text_add(&t, set_apart(before, p) ? "\n" : "");
-            add_piece(&t, p, width);
+            far_text_add(t, set_apart(before, p) ? "\n" : "");
+            add_piece(t, p, width);
             before = p;
         }
     }
-    far_text_add(&t, "%s", "");
-    st = st == FAR_OK ? t.status : st;
-    if (st != FAR_OK) {
-        far_free(ctx, t.data);
-        return st;
-    }
-    *out = t.data;
-    return FAR_OK;
+    far_text_add(t, "%s", "");
 }

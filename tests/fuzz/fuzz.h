@@ -60,7 +60,7 @@ static inline far_ctx *make_context(void)
 {
     far_ctx_opts opts;
     far_ctx *ctx;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = 1;
     opts.alloc = limited_alloc;
     opts.free = limited_free;

@@ -12,9 +12,9 @@
 
 static void check_words(const far_frame *f, int64_t j)
 {
-    const int32_t *codes = far_frame_codes(f, j);
-    int64_t missing = 0, levels = far_frame_level_count(f, j);
-    require(codes && !far_frame_numbers(f, j), "words have codes alone");
+    const int32_t *codes = far_frame_column(f, j).codes;
+    int64_t missing = 0, levels = far_frame_column(f, j).level_count;
+    require(codes && !far_frame_column(f, j).numbers, "words have codes alone");
     for (int64_t i = 0; i < far_frame_rows(f); i++) {
         require(codes[i] >= -1 && codes[i] < levels, "a code is a level");
         missing += codes[i] < 0;
@@ -23,19 +23,19 @@ static void check_words(const far_frame *f, int64_t j)
         require(strcmp(far_frame_level(f, j, i - 1), far_frame_level(f, j, i)) < 0,
                 "levels are sorted");
     }
-    require(missing == far_frame_missing(f, j), "missing words are counted");
+    require(missing == far_frame_column(f, j).missing, "missing words are counted");
 }
 
 static void check_numbers(const far_frame *f, int64_t j)
 {
-    const double *numbers = far_frame_numbers(f, j);
+    const double *numbers = far_frame_column(f, j).numbers;
     int64_t missing = 0;
-    require(numbers && !far_frame_codes(f, j), "numbers have no codes");
+    require(numbers && !far_frame_column(f, j).codes, "numbers have no codes");
     for (int64_t i = 0; i < far_frame_rows(f); i++) {
         require(!isinf(numbers[i]), "no value is infinite");
         missing += isnan(numbers[i]);
     }
-    require(missing == far_frame_missing(f, j), "missing numbers are counted");
+    require(missing == far_frame_column(f, j).missing, "missing numbers are counted");
 }
 
 static void check_frame(far_ctx *ctx, const far_frame *f)
@@ -43,9 +43,9 @@ static void check_frame(far_ctx *ctx, const far_frame *f)
     int64_t cols = far_frame_cols(f), col;
     require(far_frame_rows(f) > 0 && cols > 0, "there are values");
     for (int64_t j = 0; j < cols; j++) {
-        require(far_frame_find(ctx, f, far_frame_name(f, j), &col) == FAR_OK && col == j,
+        require(far_frame_find(ctx, f, far_frame_column(f, j).name, &col) == FAR_OK && col == j,
                 "a column is found by its name");
-        if (far_frame_kind(f, j) == FAR_COLUMN_WORD) {
+        if (far_frame_column(f, j).kind == FAR_COLUMN_WORD) {
             check_words(f, j);
         } else {
             check_numbers(f, j);
@@ -70,8 +70,8 @@ static void write_word(FILE *out, const char *word)
 
 static void write_cell(FILE *out, const far_frame *f, int64_t i, int64_t j)
 {
-    const double *numbers = far_frame_numbers(f, j);
-    const int32_t *codes = far_frame_codes(f, j);
+    const double *numbers = far_frame_column(f, j).numbers;
+    const int32_t *codes = far_frame_column(f, j).codes;
     if (numbers ? isnan(numbers[i]) : codes[i] < 0) {
         fprintf(out, "NA");
     } else if (numbers) {
@@ -100,15 +100,16 @@ static void check_same(const far_frame *a, const far_frame *b)
     require(far_frame_rows(a) == far_frame_rows(b), "the rows stay");
     require(far_frame_cols(a) == far_frame_cols(b), "the columns stay");
     for (int64_t j = 0; j < far_frame_cols(a); j++) {
-        const double *x = far_frame_numbers(a, j), *y = far_frame_numbers(b, j);
-        require(far_frame_kind(a, j) == far_frame_kind(b, j), "the kinds stay");
-        require(far_frame_level_count(a, j) == far_frame_level_count(b, j), "the levels stay");
+        const double *x = far_frame_column(a, j).numbers, *y = far_frame_column(b, j).numbers;
+        require(far_frame_column(a, j).kind == far_frame_column(b, j).kind, "the kinds stay");
+        require(far_frame_column(a, j).level_count == far_frame_column(b, j).level_count,
+                "the levels stay");
         for (int64_t i = 0; i < far_frame_rows(a); i++) {
             require(x ? x[i] == y[i] || (isnan(x[i]) && isnan(y[i]))
-                      : far_frame_codes(a, j)[i] == far_frame_codes(b, j)[i],
+                      : far_frame_column(a, j).codes[i] == far_frame_column(b, j).codes[i],
                     "the values stay");
         }
-        for (int64_t i = 0; i < far_frame_level_count(a, j); i++) {
+        for (int64_t i = 0; i < far_frame_column(a, j).level_count; i++) {
             require(strcmp(far_frame_level(a, j, i), far_frame_level(b, j, i)) == 0,
                     "the words stay");
         }
@@ -123,7 +124,7 @@ static int words_keep(const far_frame *f)
         if (f->columns[j].doubtful) {
             return 0;
         }
-        for (int64_t i = 0; i < far_frame_level_count(f, j); i++) {
+        for (int64_t i = 0; i < far_frame_column(f, j).level_count; i++) {
             const char *word = far_frame_level(f, j, i);
             if (*word == '\t' || word[strlen(word) - 1] == '\t') {
                 return 0;

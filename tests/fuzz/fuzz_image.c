@@ -11,7 +11,7 @@ static void check_frame(const far_frame *f, int64_t side)
     require(far_frame_cols(f) == 3 && rows >= 4, "there are places and greys");
     require(side == 0 || rows == side * side, "as many as asked for");
     for (int64_t i = 0; i < rows * 3; i++) {
-        require(fabs(far_frame_numbers(f, i % 3)[i / 3]) <= 1, "every number is at most 1");
+        require(fabs(far_frame_column(f, i % 3).numbers[i / 3]) <= 1, "every number is at most 1");
     }
 }
 

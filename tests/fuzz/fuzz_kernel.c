@@ -111,7 +111,7 @@ static far_ctx *context(void)
     static far_ctx *ctx;
     if (!ctx) {
         far_ctx_opts opts;
-        far_ctx_opts_init(&opts);
+        opts = (far_ctx_opts){.size = sizeof opts};
         opts.threads = 1;
         if (far_ctx_create(&opts, &ctx) != FAR_OK) {
             abort();
@@ -245,7 +245,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     far_kernel_opts opts;
     memset(&t, 0, sizeof t);
     net_draw(&t.net, (chooser){below, &f, .cheap = below(&f, 32) != 31});
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = t.net.standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
     far_status st = far_kernel_create(context(), t.net.text, &opts, &t.k);
     if (st == FAR_OK) {

@@ -40,7 +40,7 @@ static void check_net(far_net *net)
         }
     }
     require(counted == info.parameters, "all parameters are in tensors");
-    far_scaling s = far_columns_scaling(far_net_describe(net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(net).columns).scaling;
     for (int64_t j = 0; j < info.inputs; j++) {
         require(((double *)s.input_scale.data)[j] > 0, "scales are positive");
     }

@@ -13,11 +13,12 @@ static void check_again(far_ctx *ctx, const far_mat *m)
     size_t length = 0;
     FILE *f = open_memstream(&text, &length);
     far_array *again;
-    require(f && far_mat_write_csv(ctx, m, f) == FAR_OK, "the values can be written");
+    require(f && far_mat_write(ctx, m, &(far_write_opts){.stream = f}, NULL) == FAR_OK,
+            "the values can be written");
     fclose(f);
     require(far_array_parse_bytes(ctx, "again", text, (int64_t)length, NULL, &again) == FAR_OK,
             "what was written reads again");
-    far_mat n = far_array_values(again);
+    far_mat n = far_array_describe(again).values;
     require(n.rows == m->rows && n.cols == m->cols, "the shape stays");
     require(memcmp(n.data, m->data, (size_t)(n.rows * n.cols) * sizeof(double)) == 0,
             "the values stay");
@@ -27,7 +28,7 @@ static void check_again(far_ctx *ctx, const far_mat *m)
 
 static void check_table(far_ctx *ctx, const far_array *t)
 {
-    far_mat m = far_array_values(t);
+    far_mat m = far_array_describe(t).values;
     const double *values = m.data;
     require(m.rows > 0 && m.cols > 0, "there are values");
     for (int64_t i = 0; i < m.rows * m.cols; i++) {

@@ -43,7 +43,7 @@ static void make_track(void)
 static void prepare(void)
 {
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = 1;
     require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
     make_track();

@@ -150,7 +150,7 @@ static worst compare(far_ctx *ctx, record *r)
     block got[2], row[2], col[2];
     far_kernel *k = NULL;
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = r->standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
     must(ctx, far_kernel_create(ctx, r->arch, &opts, &k), r);
     got[0] = got[1] = shaped(r->points.rows, other->rows);

@@ -25,7 +25,7 @@ static far_kernel *kernel_of(const char *arch, int standard)
 {
     far_kernel *k = NULL;
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
     must_do(far_kernel_create(ctx, arch, &opts, &k), arch);
     return k;

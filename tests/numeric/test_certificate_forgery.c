@@ -786,7 +786,7 @@ int main(int argc, char **argv)
     tally t = {0};
     far_ctx_opts opts;
     seed = argc > 2 ? (uint64_t)atoll(argv[2]) : 1;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = 1;
     require(far_ctx_create(&opts, &ctx) == FAR_OK, "a context opens");
     for (int64_t i = 0; i < COUNT(subjects); i++) {

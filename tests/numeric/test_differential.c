@@ -94,7 +94,7 @@ static void open_contexts(void)
 {
     for (int i = 0; i < 2; i++) {
         far_ctx_opts opts;
-        far_ctx_opts_init(&opts);
+        opts = (far_ctx_opts){.size = sizeof opts};
         opts.threads = 1;
         opts.alloc = alloc_filled;
         opts.free = free_filled;
@@ -375,7 +375,7 @@ static void classify(one_case *c)
 static bool open_kernel(one_case *c)
 {
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = c->net.standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
     far_status st = far_kernel_create(contexts[0], c->net.text, &opts, &c->k);
     if (st != FAR_OK && st != FAR_ERR_ARCH) {

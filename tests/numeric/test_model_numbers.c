@@ -224,8 +224,10 @@ static void predictions_have_their_digits(void **state)
                     g += part;
                     size += fabsl(part);
                 }
-                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
-                double centre = at(far_columns_scaling(far_model_columns(m)).output_centre, 0, j);
+                double scale =
+                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, j);
+                double centre =
+                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, j);
                 double tolerance = 1e-15 * (scale * (double)size + fabs(centre)) * 4;
                 assert_close(ARCHS[a], at(p->mean, i / P, j), (double)(centre + scale * g),
                              tolerance);
@@ -424,11 +426,13 @@ static void stopping_early_is_stopping_the_flow(void **state)
                 for (int64_t s = 0; s < N; s++) {
                     g += cross[i / P * N + s] * alpha[s * P + i % P];
                 }
-                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, i % P);
-                assert_close("flow", at(p->mean, i / P, i % P),
-                             at(far_columns_scaling(far_model_columns(m)).output_centre, 0, i % P) +
-                                 scale * (double)g,
-                             1e-4 * scale);
+                double scale =
+                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, i % P);
+                assert_close(
+                    "flow", at(p->mean, i / P, i % P),
+                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, i % P) +
+                        scale * (double)g,
+                    1e-4 * scale);
             }
             far_prediction_destroy(p);
         }
@@ -490,7 +494,8 @@ static void posteriors_have_their_digits(void **state)
                     left -= w[s * NEW + i] * cross[i * N + s];
                 }
                 for (int64_t j = 0; j < P; j++) {
-                    double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, j);
+                    double scale =
+                        at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, j);
                     double std = at(p->std, i, j) / scale;
                     assert_close(ARCHS[a], std * std, (double)left, 1e-11 * own[i * NEW + i]);
                 }
@@ -498,7 +503,8 @@ static void posteriors_have_their_digits(void **state)
             far_prediction_destroy(p);
             p = predict(m, frame, q); /* at the training points the ridge is all that is left */
             for (int64_t i = 0; i < N; i++) {
-                double scale = at(far_columns_scaling(far_model_columns(m)).output_scale, 0, 0);
+                double scale =
+                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0);
                 double std = at(p->std, i, 0) / scale;
                 assert_true(std >= 0);
                 assert_true(std * std <= far_model_describe(m).ridge +

@@ -426,7 +426,7 @@ static far_status forge_arch(far_model *m, const char *arch)
 {
     far_kernel *k;
     far_kernel_opts o;
-    far_kernel_opts_init(&o);
+    o = (far_kernel_opts){.size = sizeof o};
     o.param = m->info.param;
     far_status st = far_kernel_create(ctx, arch, &o, &k);
     if (st == FAR_OK) {
@@ -561,7 +561,7 @@ int main(int argc, char **argv)
     long models = argc > 1 ? atol(argv[1]) : 120, points = argc > 2 ? atol(argv[2]) : 512;
     tally t = {0};
     far_ctx_opts o;
-    far_ctx_opts_init(&o);
+    o = (far_ctx_opts){.size = sizeof o};
     o.threads = 1;
     seed = argc > 3 ? strtoull(argv[3], NULL, 10) : seed;
     if (far_ctx_create(&o, &ctx) != FAR_OK) {

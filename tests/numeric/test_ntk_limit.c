@@ -57,7 +57,7 @@ static void at_infinity(far_ctx *ctx, const char *text, far_param param, double 
 {
     far_kernel_opts o;
     far_kernel *k;
-    far_kernel_opts_init(&o);
+    o = (far_kernel_opts){.size = sizeof o};
     o.param = (int32_t)param;
     assert_int_equal(far_kernel_create(ctx, text, &o, &k), FAR_OK);
     far_mat x = far_mat_view(points, N, D, FAR_F64), theta = far_mat_view(out, N, N, FAR_F64);
@@ -71,7 +71,7 @@ static void at_width(far_ctx *ctx, const char *text, far_init init, uint64_t see
     far_ntk_opts how;
     far_net *net;
     far_net_opts_init(&o);
-    far_ntk_opts_init(&how);
+    how = (far_ntk_opts){.size = sizeof how};
     o.inputs = D;
     o.init = (int32_t)init;
     o.seed = seed;

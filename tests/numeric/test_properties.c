@@ -313,7 +313,7 @@ static void diag(const trial *t, double x[][D], int n, double *k, double *th)
 static void open_trial(int number, trial *t)
 {
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     t->n = number < NETS ? draw_net(number) : found_net(number - NETS);
     opts.param = t->n.standard ? FAR_PARAM_STANDARD : FAR_PARAM_NTK;
     far_status st = far_kernel_create(ctx, t->n.text, &opts, &t->k);

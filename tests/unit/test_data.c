@@ -43,7 +43,7 @@ static far_array *expect_table(const char *path, const char *member, int64_t row
     if (far_array_read(ctx, path, member, 2, &t) != FAR_OK) {
         fail_msg("%s", far_ctx_message(ctx));
     }
-    far_mat m = far_array_values(t);
+    far_mat m = far_array_describe(t).values;
     assert_int_equal(m.rows, rows);
     assert_int_equal(m.cols, cols);
     assert_int_equal(m.ld, cols);
@@ -124,9 +124,9 @@ static void expect_same_frame(const csv_case *c)
         char number[24];
         snprintf(number, sizeof number, "c%lld", (long long)j + 1);
         const char *name = c->names[0] && *c->names[j] ? c->names[j] : number;
-        assert_string_equal(far_frame_name(f, j), name);
+        assert_string_equal(far_frame_column(f, j).name, name);
         for (int64_t i = 0; i < c->rows; i++) {
-            assert_memory_equal(&far_frame_numbers(f, j)[i], &c->values[i * c->cols + j],
+            assert_memory_equal(&far_frame_column(f, j).numbers[i], &c->values[i * c->cols + j],
                                 sizeof(double));
         }
     }
@@ -240,7 +240,7 @@ static void csv_memory_is_bounded_by_the_text(void **state)
     memset(text + 2 * WIDTH, '\n', LINES);
     far_array *t;
     assert_int_equal(far_array_parse_bytes(ctx, "x", text, 2 * WIDTH + LINES, NULL, &t), FAR_OK);
-    assert_int_equal(far_array_values(t).rows, 1);
+    assert_int_equal(far_array_describe(t).values.rows, 1);
     assert_in_range(test_heap.peak_bytes, 0, 20 * (2 * WIDTH + LINES) + 8192);
     far_array_destroy(t);
     free(text);
@@ -387,7 +387,7 @@ static void read_standard_input_from(const char *path)
     dup2(old, STDIN_FILENO);
     close(old);
     if (st == FAR_OK) {
-        assert_int_equal(far_array_values(t).rows, 2);
+        assert_int_equal(far_array_describe(t).values.rows, 2);
         far_array_destroy(t);
     }
 }
@@ -426,7 +426,7 @@ static void long_input_from_a_pipe_is_whole(void **state)
     close(old);
     pclose(f);
     assert_int_equal(st, FAR_OK);
-    far_mat m = far_array_values(t);
+    far_mat m = far_array_describe(t).values;
     assert_int_equal(m.rows, 20011);
     assert_true(((double *)m.data)[20010] == 1234567890.5);
     far_array_destroy(t);
@@ -499,7 +499,7 @@ static void gzip_sizes_that_lie_do_no_harm(void **state)
     n = first + pack("1\n", 2, packed + first, LINES - first);
     far_array *t; /* the last member claims 2 bytes */
     assert_int_equal(far_array_parse_bytes(ctx, "x", packed, (int64_t)n, NULL, &t), FAR_OK);
-    assert_int_equal(far_array_values(t).rows, LINES + 1);
+    assert_int_equal(far_array_describe(t).values.rows, LINES + 1);
     far_array_destroy(t);
     memset(packed + n - 4, 0xFF, 4); /* claims 4 GiB */
     test_heap.peak_bytes = 0;
@@ -618,7 +618,7 @@ static void npy_transposes_by_tiles(void **state)
                         columns, sizeof columns);
     far_array *t;
     assert_int_equal(far_array_parse_bytes(ctx, "x", file, (int64_t)n, NULL, &t), FAR_OK);
-    const double *values = far_array_values(t).data;
+    const double *values = far_array_describe(t).values.data;
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < COLS; j++) {
             assert_true(values[i * COLS + j] == 1000 * i + j);
@@ -1036,7 +1036,7 @@ static void expect_values_as(const char *path, int64_t rows, int64_t cols, const
     if (far_array_read(ctx, path, NULL, 2, &t) != FAR_OK) {
         fail_msg("%s", far_ctx_message(ctx));
     }
-    far_mat m = far_array_values(t);
+    far_mat m = far_array_describe(t).values;
     const double *got = m.data;
     assert_int_equal(m.rows, rows);
     assert_int_equal(m.cols, cols);
@@ -1118,9 +1118,15 @@ static void what_is_not_finite_is_not_written(void **state)
     for (int i = 0; i < COUNT(endings); i++) {
         snprintf(wanted, sizeof wanted, "%s: row 2, column 2 of ntk is not a number, %s",
                  endings[i], tail);
-        expect_failure_of(far_mat_write(ctx, &m, "ntk", endings[i]), FAR_ERR_VALUE, wanted);
-        expect_failure_of(far_array_write(ctx, &m, shape, 2, "ntk", NULL, 0, endings[i]),
+        expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.name = "ntk"}, endings[i]),
                           FAR_ERR_VALUE, wanted);
+        expect_failure_of(
+            far_mat_write(
+                ctx, &m,
+                &(far_write_opts){
+                    .name = "ntk", .shape = shape, .dims = 2, .notes = NULL, .note_count = 0},
+                endings[i]),
+            FAR_ERR_VALUE, wanted);
         snprintf(wanted, sizeof wanted,
                  "%s: row 1, column 2 of the matrix is too large for float32, %s", endings[i],
                  tail);
@@ -1128,7 +1134,7 @@ static void what_is_not_finite_is_not_written(void **state)
         assert_int_equal(count_files(), 0);
     }
     FILE *f = fopen("x", "w");
-    assert_int_equal(far_mat_write_csv(ctx, &m, f), FAR_ERR_VALUE);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.stream = f}, NULL), FAR_ERR_VALUE);
     fclose(f);
     expect_text("x", "");
     unlink("x");
@@ -1141,26 +1147,27 @@ static void gaps_are_empty_fields(void **state)
     double values[] = {NAN, 2, -INFINITY, NAN};
     float narrow[] = {1, NAN, INFINITY};
     far_mat m = far_mat_view(values, 2, 2, FAR_F64);
-    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.csv", NULL), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.gaps = 1}, "x.csv"), FAR_OK);
     expect_text("x.csv", ",2\n-inf,\n");
     FILE *f = fopen("x.csv", "w");
-    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, NULL, f), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.gaps = 1, .stream = f}, NULL),
+                     FAR_OK);
     fclose(f);
     expect_text("x.csv", ",2\n-inf,\n");
     m = far_mat_view(narrow, 3, 1, FAR_F32);
-    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.csv", NULL), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.gaps = 1}, "x.csv"), FAR_OK);
     expect_text("x.csv", "1\n\"\"\ninf\n");
     unlink("x.csv");
-    assert_int_equal(far_mat_write_gaps(ctx, &m, NULL, "x.npy", NULL), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.gaps = 1}, "x.npy"), FAR_OK);
     size_t size;
     char *data = read_whole("x.npy", &size);
     assert_int_equal(size, 128 + sizeof narrow);
     assert_memory_equal(data + 128, narrow, sizeof narrow);
     free(data);
     unlink("x.npy");
-    expect_failure_of(far_mat_write_gaps(ctx, &m, NULL, NULL, NULL), FAR_ERR_ARG,
+    expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.gaps = 1}, NULL), FAR_ERR_ARG,
                       "the stream is NULL");
-    expect_failure_of(far_mat_write_gaps(ctx, NULL, NULL, "x.csv", NULL), FAR_ERR_ARG,
+    expect_failure_of(far_mat_write(ctx, NULL, &(far_write_opts){.gaps = 1}, "x.csv"), FAR_ERR_ARG,
                       "the matrix is NULL");
 }
 
@@ -1209,19 +1216,20 @@ static void npz_keeps_the_arrays_name(void **state)
     double value = 7;
     char longest[300];
     far_mat m = far_mat_view(&value, 1, 1, FAR_F64);
-    assert_int_equal(far_mat_write(ctx, &m, "ntk \xC3\xB6", "x.npz"), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.name = "ntk \xC3\xB6"}, "x.npz"),
+                     FAR_OK);
     far_array_destroy(expect_table("x.npz", "ntk \xC3\xB6", 1, 1, &value));
     expect_failure("x.npz", "arr_0", FAR_ERR_ARG,
                    "x.npz: has no array 'arr_0'; it holds ntk \xC3\xB6");
     memset(longest, 'n', 256);
     longest[256] = 0;
-    expect_failure_of(far_mat_write(ctx, &m, longest, "x.npz"), FAR_ERR_ARG,
-                      "x.npz: the array's name has 256 bytes, not 1 to 255");
-    expect_failure_of(far_mat_write(ctx, &m, "", "x.npz"), FAR_ERR_ARG,
+    expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.name = longest}, "x.npz"),
+                      FAR_ERR_ARG, "x.npz: the array's name has 256 bytes, not 1 to 255");
+    expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.name = ""}, "x.npz"), FAR_ERR_ARG,
                       "x.npz: the array's name has 0 bytes, not 1 to 255");
     far_array_destroy(expect_table("x.npz", NULL, 1, 1, &value)); /* the old one is kept */
     longest[255] = 0;
-    assert_int_equal(far_mat_write(ctx, &m, longest, "x.npz"), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.name = longest}, "x.npz"), FAR_OK);
     far_array_destroy(expect_table("x.npz", longest, 1, 1, &value));
     assert_int_equal(count_files(), 1);
     unlink("x.npz");
@@ -1392,17 +1400,19 @@ static void csv_goes_to_an_open_stream(void **state)
     far_mat m = far_mat_view(values, 2, 2, FAR_F64);
     FILE *f = fopen("x", "w");
     fputs("before\n", f);
-    assert_int_equal(far_mat_write_csv(ctx, &m, f), FAR_OK);
+    assert_int_equal(far_mat_write(ctx, &m, &(far_write_opts){.stream = f}, NULL), FAR_OK);
     fputs("after\n", f);
     fclose(f);
     expect_text("x", "before\n1,2\n3,4\nafter\n");
     unlink("x");
     f = fopen("/dev/full", "w");
-    expect_failure_of(far_mat_write_csv(ctx, &m, f), FAR_ERR_IO,
+    expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.stream = f}, NULL), FAR_ERR_IO,
                       "csv stream: cannot write: no space left on device");
     fclose(f);
-    expect_failure_of(far_mat_write_csv(ctx, &m, NULL), FAR_ERR_ARG, "the stream is NULL");
-    expect_failure_of(far_mat_write_csv(ctx, NULL, stdout), FAR_ERR_ARG, "the matrix is NULL");
+    expect_failure_of(far_mat_write(ctx, &m, &(far_write_opts){.stream = NULL}, NULL), FAR_ERR_ARG,
+                      "the stream is NULL");
+    expect_failure_of(far_mat_write(ctx, NULL, &(far_write_opts){.stream = stdout}, NULL),
+                      FAR_ERR_ARG, "the matrix is NULL");
 }
 
 int main(void)

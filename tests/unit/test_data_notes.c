@@ -14,6 +14,24 @@ static const far_note NOTES[] = {{.name = "points", .number = 3},
                                  {.name = "empty", .number = 0},
                                  {.name = "kind", .text = "ntk"}};
 
+static far_status write_array(const far_mat *m, const int64_t *shape, int dims, const char *name,
+                              const far_note *notes, int64_t count, const char *path)
+{
+    return far_mat_write(ctx, m, &(far_write_opts){name, shape, dims, notes, count, 0, NULL}, path);
+}
+
+static const char *text_of(const far_array *a, const char *name)
+{
+    const far_note *n = far_array_note(a, name);
+    return n ? n->text : NULL;
+}
+
+static int64_t number_of(const far_array *a, const char *name)
+{
+    const far_note *n = far_array_note(a, name);
+    return n ? n->number : -1;
+}
+
 static far_status write_noted(const char *path)
 {
     double values[30];
@@ -22,28 +40,28 @@ static far_status write_noted(const char *path)
         values[i] = i;
     }
     far_mat m = far_mat_view(values, 6, 5, FAR_F64);
-    return far_array_write(ctx, &m, shape, 3, "K", NOTES, 4, path);
+    return write_array(&m, shape, 3, "K", NOTES, 4, path);
 }
 
 static void notes_come_back(void **state)
 {
     (void)state;
-    int64_t shape[FAR_ARRAY_DIMS];
     far_array *t;
     must(write_noted("x.npz"));
     must(far_array_read(ctx, "x.npz", NULL, FAR_ARRAY_DIMS, &t));
-    assert_int_equal(far_array_shape(t, shape), 3);
-    assert_true(shape[0] == 2 && shape[1] == 3 && shape[2] == 5);
-    far_mat m = far_array_values(t);
+    far_array_info info = far_array_describe(t);
+    assert_int_equal(info.dims, 3);
+    assert_true(info.shape[0] == 2 && info.shape[1] == 3 && info.shape[2] == 5);
+    far_mat m = far_array_describe(t).values;
     assert_true(m.rows == 6 && m.cols == 5 && ((double *)m.data)[29] == 29);
-    assert_int_equal(far_array_note_number(t, "points"), 3);
-    assert_int_equal(far_array_note_number(t, "empty"), 0);
-    assert_string_equal(far_array_note(t, "arch"), TEXT);
-    assert_string_equal(far_array_note(t, "kind"), "ntk");
-    assert_null(far_array_note(t, "points"));
-    assert_null(far_array_note(t, "none"));
-    assert_int_equal(far_array_note_number(t, "kind"), -1);
-    assert_int_equal(far_array_note_number(t, "none"), -1);
+    assert_int_equal(number_of(t, "points"), 3);
+    assert_int_equal(number_of(t, "empty"), 0);
+    assert_string_equal(text_of(t, "arch"), TEXT);
+    assert_string_equal(text_of(t, "kind"), "ntk");
+    assert_null(text_of(t, "points"));
+    assert_null(text_of(t, "none"));
+    assert_int_equal(number_of(t, "kind"), -1);
+    assert_int_equal(number_of(t, "none"), -1);
     far_array_destroy(t);
     assert_int_equal(unlink("x.npz"), 0);
 }
@@ -57,9 +75,9 @@ static void notes_are_no_arrays(void **state)
     far_mat m = far_mat_view(values, 3, 2, FAR_F64);
     far_array *t;
     far_frame *f;
-    must(far_array_write(ctx, &m, shape, 2, "K", NOTES, 4, "x.npz"));
+    must(write_array(&m, shape, 2, "K", NOTES, 4, "x.npz"));
     must(far_array_read(ctx, "x.npz", NULL, 2, &t));
-    assert_int_equal(far_array_values(t).cols, 2);
+    assert_int_equal(far_array_describe(t).values.cols, 2);
     far_array_destroy(t);
     assert_int_equal(far_array_read(ctx, "x.npz", "farfield.points", 2, &t), FAR_ERR_FORMAT);
     assert_int_equal(far_array_read(ctx, "x.npz", "none", 2, &t), FAR_ERR_ARG);
@@ -77,7 +95,7 @@ static void other_formats_leave_notes_out(void **state)
     must(write_noted("x.npy"));
     assert_int_equal(far_array_read(ctx, "x.npy", NULL, 2, &t), FAR_ERR_FORMAT); /* 3 dimensions */
     must(far_array_read(ctx, "x.npy", NULL, FAR_ARRAY_DIMS, &t));
-    assert_int_equal(far_array_note_number(t, "points"), -1);
+    assert_int_equal(number_of(t, "points"), -1);
     far_array_destroy(t);
     assert_int_equal(unlink("x.npy"), 0);
 }
@@ -93,17 +111,16 @@ static void bad_notes_are_refused(void **state)
                       {.name = "0123456789012345678901234567890123", .number = 1},
                       {.name = NULL, .number = 1}};
     for (int i = 0; i < 4; i++) {
-        assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", bad + i, 1, "x.npz"), FAR_ERR_ARG);
+        assert_int_equal(write_array(&m, shape, 2, "K", bad + i, 1, "x.npz"), FAR_ERR_ARG);
     }
-    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NOTES, FAR_NOTES + 1, "x.npz"),
-                     FAR_ERR_ARG);
-    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NOTES, -1, "x.npz"), FAR_ERR_ARG);
-    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", NULL, 1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(write_array(&m, shape, 2, "K", NOTES, FAR_NOTES + 1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(write_array(&m, shape, 2, "K", NOTES, -1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(write_array(&m, shape, 2, "K", NULL, 1, "x.npz"), FAR_ERR_ARG);
     char *text = malloc(70000);
     memset(text, 'a', 69999);
     text[69999] = 0;
     far_note large = {.name = "large", .text = text};
-    assert_int_equal(far_array_write(ctx, &m, shape, 2, "K", &large, 1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(write_array(&m, shape, 2, "K", &large, 1, "x.npz"), FAR_ERR_ARG);
     free(text);
     assert_int_equal(count_files(), 0);
 }
@@ -114,7 +131,7 @@ static void make_npz(const void *note, size_t size)
     double value = 2;
     int64_t shape[2] = {1, 1};
     far_mat m = far_mat_view(&value, 1, 1, FAR_F64);
-    must(far_array_write(ctx, &m, shape, 2, "K", NULL, 0, "x.npz"));
+    must(write_array(&m, shape, 2, "K", NULL, 0, "x.npz"));
     zip_t *zip = zip_open("x.npz", 0, NULL);
     zip_source_t *source = zip_source_buffer(zip, note, size, 0);
     assert_true(zip_file_add(zip, "farfield.bad.npy", source, 0) >= 0);
@@ -140,18 +157,18 @@ static void shapes_that_are_not_the_matrix_are_refused(void **state)
     double values[6] = {0};
     far_mat m = far_mat_view(values, 3, 2, FAR_F64);
     for (int i = 0; i < 5; i++) {
-        far_status st = far_array_write(ctx, &m, shapes[i], 3, "K", NOTES, 1, "x.npz");
+        far_status st = write_array(&m, shapes[i], 3, "K", NOTES, 1, "x.npz");
         assert_int_equal(st, FAR_ERR_SHAPE);
         assert_non_null(strstr(far_ctx_message(ctx), "the matrix is 3 x 2, not ("));
     }
     int64_t line[] = {6}, many[80];
-    assert_int_equal(far_array_write(ctx, &m, line, 1, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
+    assert_int_equal(write_array(&m, line, 1, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
     for (int i = 0; i < 80; i++) {
         many[i] = 1;
     }
-    assert_int_equal(far_array_write(ctx, &m, many, 80, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
+    assert_int_equal(write_array(&m, many, 80, "K", NOTES, 1, "x.npz"), FAR_ERR_SHAPE);
     m.data = NULL;
-    assert_int_equal(far_array_write(ctx, &m, shapes[0], 2, "K", NOTES, 1, "x.npz"), FAR_ERR_ARG);
+    assert_int_equal(write_array(&m, shapes[0], 2, "K", NOTES, 1, "x.npz"), FAR_ERR_ARG);
     assert_int_equal(count_files(), 0);
 }
 

@@ -8,9 +8,9 @@ static void raw_rows(const far_frame *frame, double x[ROWS * INPUTS], double y[R
 {
     for (int i = 0; i < ROWS; i++) {
         for (int j = 0; j < INPUTS; j++) {
-            x[i * INPUTS + j] = far_frame_numbers(frame, j)[i];
+            x[i * INPUTS + j] = far_frame_column(frame, j).numbers[i];
         }
-        y[i] = far_frame_numbers(frame, INPUTS)[i];
+        y[i] = far_frame_column(frame, INPUTS).numbers[i];
     }
 }
 
@@ -112,7 +112,7 @@ static void categories_move_as_one(void **state)
         for (int k = 0; k < 3; k++) {
             assert_true(x[4 * i + 1 + k] == (k == level)); /* to the bit */
         }
-        assert_near(y[i], far_frame_numbers(frame, 2)[i], 1e-12);
+        assert_near(y[i], far_frame_column(frame, 2).numbers[i], 1e-12);
     }
     must(far_predictor_importance(ctx, p, &xs, &ys, 3, 0, &score, lost));
     assert_true(score > 0.8 && lost[0] > 0.05 && lost[1] > 0.05);
@@ -202,10 +202,10 @@ static far_predictor *class_net(const far_frame *frame, far_loss loss)
     must(far_examples_learn(ctx, frame, &o, &e));
     far_net_opts_init(&how);
     how.inputs = 2;
-    how.outputs = far_columns_describe(far_examples_columns(e)).outputs;
+    how.outputs = far_columns_describe(e->columns).outputs;
     how.seed = 3;
     must(far_net_create(ctx, "dense(8) relu dense", &how, &made));
-    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
+    must(far_net_set_columns(ctx, made, e->columns));
     far_examples_destroy(e);
     must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
     return p;
@@ -216,9 +216,9 @@ static void class_rows(const far_predictor *p, const far_frame *frame, double *x
 {
     int64_t outputs = far_predictor_describe(p).outputs;
     for (int i = 0; i < ROWS; i++) {
-        int32_t code = far_frame_codes(frame, 2)[i];
-        x[2 * i] = far_frame_numbers(frame, 0)[i];
-        x[2 * i + 1] = far_frame_numbers(frame, 1)[i];
+        int32_t code = far_frame_column(frame, 2).codes[i];
+        x[2 * i] = far_frame_column(frame, 0).numbers[i];
+        x[2 * i + 1] = far_frame_column(frame, 1).numbers[i];
         for (int64_t k = 0; k < outputs; k++) {
             y[i * outputs + k] = code == k + (outputs == 1);
         }
@@ -234,7 +234,7 @@ static double told_accuracy(const far_predictor *p, const far_frame *frame)
     far_predict_opts_init(&o);
     must(far_predictor_predict(ctx, p, frame, &o, &told));
     for (int i = 0; i < ROWS; i++) {
-        right += told->classes[i] == far_frame_codes(frame, 2)[i];
+        right += told->classes[i] == far_frame_column(frame, 2).codes[i];
     }
     far_prediction_destroy(told);
     return (double)right / ROWS;

@@ -153,7 +153,7 @@ static far_status get_with(const far_dataset_entry *set, bool unverified, far_fe
 {
     char mirror[128];
     far_fetch_opts opts;
-    far_fetch_opts_init(&opts);
+    opts = (far_fetch_opts){.size = sizeof opts};
     snprintf(mirror, sizeof mirror, "file://%s/site/", folder);
     opts.folder = "cache";
     opts.mirror = mirror;
@@ -638,7 +638,7 @@ static void arguments_are_checked(void **state)
     assert_int_equal(far_dataset_get(ctx, NULL, NULL, NULL), FAR_ERR_ARG);
     assert_int_equal(far_dataset_get(NULL, &plain_set.about, NULL, NULL), FAR_ERR_ARG);
     assert_int_equal(far_dataset_get(ctx, &plain_set.about, &opts, NULL), FAR_ERR_ARG);
-    far_fetch_opts_init(&opts);
+    opts = (far_fetch_opts){.size = sizeof opts};
     opts.mirror = "ftp://127.0.0.1/";
     assert_int_equal(far_dataset_get(ctx, &plain_set.about, &opts, NULL), FAR_ERR_ARG);
     assert_string_equal(far_ctx_message(ctx), "the mirror 'ftp://127.0.0.1/' is no address: one "
@@ -722,7 +722,7 @@ static void long_names_are_refused(void **state)
         far_fetch_opts opts;
         far_frame *frame = NULL;
         char mirror[128];
-        far_fetch_opts_init(&opts);
+        opts = (far_fetch_opts){.size = sizeof opts};
         snprintf(mirror, sizeof mirror, "file://%s/site", folder);
         opts.folder = name;
         opts.mirror = mirror;
@@ -809,8 +809,8 @@ static void expect_table(const far_dataset_entry *set, int64_t rows, int64_t col
     assert_int_equal(far_frame_rows(f), rows);
     assert_int_equal(far_frame_cols(f), cols);
     for (int64_t j = 0; j < cols; j++) {
-        assert_string_equal(far_frame_name(f, j), names[j]);
-        const double *column = far_frame_numbers(f, j);
+        assert_string_equal(far_frame_column(f, j).name, names[j]);
+        const double *column = far_frame_column(f, j).numbers;
         assert_non_null(column);
         for (int64_t i = 0; i < rows; i++) {
             assert_true(column[i] == values[i * cols + j]);
@@ -948,11 +948,11 @@ static void cifar_records_are_a_table(void **state)
     assert_int_equal(far_dataset_read(ctx, &set.about, "cache", &f), FAR_OK);
     assert_int_equal(far_frame_rows(f), 3);
     assert_int_equal(far_frame_cols(f), RECORD);
-    assert_string_equal(far_frame_name(f, RECORD - 1), "label");
-    assert_string_equal(far_frame_name(f, RECORD - 2), "p3072");
+    assert_string_equal(far_frame_column(f, RECORD - 1).name, "label");
+    assert_string_equal(far_frame_column(f, RECORD - 2).name, "p3072");
     for (int i = 0; i < 3; i++) {
-        assert_true(far_frame_numbers(f, RECORD - 1)[i] == records[i * RECORD]);
-        assert_true(far_frame_numbers(f, 1023)[i] == records[i * RECORD + 1024]);
+        assert_true(far_frame_column(f, RECORD - 1).numbers[i] == records[i * RECORD]);
+        assert_true(far_frame_column(f, 1023).numbers[i] == records[i * RECORD + 1024]);
     }
     far_frame_destroy(f);
     write_file("cache/set/two.bin", records, 1000);

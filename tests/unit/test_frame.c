@@ -27,10 +27,10 @@ __attribute__((format(printf, 2, 3))) static void put(dump *d, const char *forma
 
 static void put_cell(dump *d, const far_frame *f, int64_t i, int64_t j)
 {
-    const double *numbers = far_frame_numbers(f, j);
-    const int32_t *codes = far_frame_codes(f, j);
+    const double *numbers = far_frame_column(f, j).numbers;
+    const int32_t *codes = far_frame_column(f, j).codes;
     assert_true(!numbers != !codes);
-    assert_int_equal(far_frame_kind(f, j), codes ? FAR_COLUMN_WORD : FAR_COLUMN_NUMBER);
+    assert_int_equal(far_frame_column(f, j).kind, codes ? FAR_COLUMN_WORD : FAR_COLUMN_NUMBER);
     if (codes ? codes[i] < 0 : isnan(numbers[i])) {
         put(d, "~");
     } else if (codes) {
@@ -42,12 +42,12 @@ static void put_cell(dump *d, const far_frame *f, int64_t i, int64_t j)
 
 static void check_levels(const far_frame *f, int64_t j)
 {
-    int64_t count = far_frame_level_count(f, j);
+    int64_t count = far_frame_column(f, j).level_count;
     for (int64_t i = 0; i < count; i++) {
         const char *level = far_frame_level(f, j, i);
         int64_t uses = 0;
         for (int64_t k = 0; k < far_frame_rows(f); k++) {
-            uses += far_frame_codes(f, j)[k] == i;
+            uses += far_frame_column(f, j).codes[k] == i;
         }
         assert_true(uses > 0);
         assert_true(i == 0 || strcmp(far_frame_level(f, j, i - 1), level) < 0);
@@ -60,8 +60,8 @@ static dump dump_frame(const far_frame *f)
 {
     dump d = {.used = 0};
     for (int64_t j = 0; j < far_frame_cols(f); j++) {
-        bool words = far_frame_kind(f, j) == FAR_COLUMN_WORD;
-        put(&d, "%s%s%s", j ? "," : "", far_frame_name(f, j), words ? "*" : "");
+        bool words = far_frame_column(f, j).kind == FAR_COLUMN_WORD;
+        put(&d, "%s%s%s", j ? "," : "", far_frame_column(f, j).name, words ? "*" : "");
         check_levels(f, j);
     }
     for (int64_t i = 0; i < far_frame_rows(f); i++) {
@@ -258,18 +258,18 @@ static void columns_that_are_not_there_have_nothing(void **state)
     (void)state;
     far_frame *f = parse_text("a,b\n1,x\n,y\n3,\n");
     for (int64_t j = -1; j <= 2; j += 3) {
-        assert_null(far_frame_name(f, j));
-        assert_null(far_frame_numbers(f, j));
-        assert_null(far_frame_codes(f, j));
+        assert_null(far_frame_column(f, j).name);
+        assert_null(far_frame_column(f, j).numbers);
+        assert_null(far_frame_column(f, j).codes);
         assert_null(far_frame_level(f, j, 0));
-        assert_int_equal(far_frame_level_count(f, j), 0);
-        assert_int_equal(far_frame_missing(f, j), 0);
-        assert_int_equal(far_frame_kind(f, j), FAR_COLUMN_NUMBER);
+        assert_int_equal(far_frame_column(f, j).level_count, 0);
+        assert_int_equal(far_frame_column(f, j).missing, 0);
+        assert_int_equal(far_frame_column(f, j).kind, FAR_COLUMN_NUMBER);
     }
-    assert_int_equal(far_frame_missing(f, 0), 1);
-    assert_int_equal(far_frame_missing(f, 1), 1);
-    assert_int_equal(far_frame_level_count(f, 0), 0);
-    assert_int_equal(far_frame_level_count(f, 1), 2);
+    assert_int_equal(far_frame_column(f, 0).missing, 1);
+    assert_int_equal(far_frame_column(f, 1).missing, 1);
+    assert_int_equal(far_frame_column(f, 0).level_count, 0);
+    assert_int_equal(far_frame_column(f, 1).level_count, 2);
     far_frame_destroy(f);
     far_frame_destroy(NULL);
 }
@@ -286,10 +286,10 @@ static void levels_are_sorted_and_each_columns_own(void **state)
     far_frame *f = parse_text(text);
     free(text);
     assert_int_equal(far_frame_rows(f), ROWS);
-    assert_int_equal(far_frame_level_count(f, 1), 13);
-    assert_int_equal(far_frame_level_count(f, 2), ROWS);
+    assert_int_equal(far_frame_column(f, 1).level_count, 13);
+    assert_int_equal(far_frame_column(f, 2).level_count, ROWS);
     for (int64_t j = 1; j < 3; j++) {
-        for (int64_t i = 1; i < far_frame_level_count(f, j); i++) {
+        for (int64_t i = 1; i < far_frame_column(f, j).level_count; i++) {
             assert_true(strcmp(far_frame_level(f, j, i - 1), far_frame_level(f, j, i)) < 0);
         }
     }
@@ -297,9 +297,9 @@ static void levels_are_sorted_and_each_columns_own(void **state)
         char few[16], many[16];
         snprintf(few, sizeof few, "w%d", i * 7 % 13);
         snprintf(many, sizeof many, "w%d", i * 31 % ROWS);
-        assert_true(far_frame_numbers(f, 0)[i] == i);
-        assert_string_equal(far_frame_level(f, 1, far_frame_codes(f, 1)[i]), few);
-        assert_string_equal(far_frame_level(f, 2, far_frame_codes(f, 2)[i]), many);
+        assert_true(far_frame_column(f, 0).numbers[i] == i);
+        assert_string_equal(far_frame_level(f, 1, far_frame_column(f, 1).codes[i]), few);
+        assert_string_equal(far_frame_level(f, 2, far_frame_column(f, 2).codes[i]), many);
     }
     far_frame_destroy(f);
 }
@@ -322,7 +322,7 @@ static void a_hundred_thousand_columns_are_no_matter(void **state)
     assert_in_range(test_heap.peak_bytes, 0, 40 * (end - text));
     assert_int_equal(far_frame_rows(f), 2);
     assert_int_equal(far_frame_cols(f), COLS);
-    assert_true(far_frame_numbers(f, COLS - 1)[1] == (COLS - 1) % 7 + 1);
+    assert_true(far_frame_column(f, COLS - 1).numbers[1] == (COLS - 1) % 7 + 1);
     assert_string_equal(far_frame_level(f, COLS - 3, 1), "w6");
     int64_t col;
     assert_int_equal(far_frame_find(ctx, f, "x54321", &col), FAR_OK);

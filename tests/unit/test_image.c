@@ -19,7 +19,7 @@ static far_frame *read_text(const char *text, int64_t rows, int64_t cols)
 
 static double at(const far_frame *t, int64_t i, int64_t j)
 {
-    return far_frame_numbers(t, j)[i];
+    return far_frame_column(t, j).numbers[i];
 }
 
 #define STEPS "P2\n# a comment\n3 2\n4\n0 1 2\n# one more\n3 4 0\n"
@@ -31,9 +31,9 @@ static void points_go_from_the_top_left(void **state)
     far_frame *t = read_text(STEPS, 0, 0);
     (void)state;
     assert_int_equal(far_frame_rows(t), 6);
-    assert_string_equal(far_frame_name(t, 0), "x");
-    assert_string_equal(far_frame_name(t, 1), "y");
-    assert_string_equal(far_frame_name(t, 2), "grey");
+    assert_string_equal(far_frame_column(t, 0).name, "x");
+    assert_string_equal(far_frame_column(t, 1).name, "y");
+    assert_string_equal(far_frame_column(t, 2).name, "grey");
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < 3; j++) {
             assert_near(at(t, i, j), wanted[i][j], 1e-7);

@@ -18,7 +18,7 @@
 static far_status try_kernel(const char *text, far_param param, far_kernel **out)
 {
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = (int32_t)param;
     return far_kernel_create(ctx, text, &opts, out);
 }
@@ -225,7 +225,7 @@ static void kernel_options_start_with_their_size(void **state)
     (void)state;
     far_kernel_opts opts;
     memset(&opts, 0xff, sizeof opts);
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     assert_int_equal(opts.size, sizeof opts);
     assert_int_equal(opts.param, FAR_PARAM_NTK);
 }
@@ -242,12 +242,12 @@ static void kernel_options_are_checked(void **state)
 {
     (void)state;
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.size = 0;
-    assert_options_refused(opts, "far_kernel_opts_init");
+    assert_options_refused(opts, "sizeof(far_kernel_opts)");
     opts.size = sizeof opts + 8;
-    assert_options_refused(opts, "far_kernel_opts_init");
-    far_kernel_opts_init(&opts);
+    assert_options_refused(opts, "sizeof(far_kernel_opts)");
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = 2;
     assert_options_refused(opts, "parametrisation 2");
     opts.param = -1;

@@ -522,7 +522,7 @@ static void without_the_residual_prior_variances_are_too_small(void **state)
         for (o.rank = 1; o.rank <= 7; o.rank += 2) {
             far_laplace *la = fitted(net, &x, &o);
             far_mat with = covariance(la, &x2);
-            must(far_laplace_set_residual(ctx, la, 0));
+            must(far_laplace_set(ctx, la, 0, NAN, 0));
             far_mat without = covariance(la, &x2);
             check_order(&without, &truth, outputs);
             check_order(&without, &with, outputs);
@@ -546,7 +546,7 @@ static void fewer_features_and_another_prior_need_no_new_fit(void **state)
     far_laplace_opts o = options(FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_SOFTMAX);
     o.rank = 9;
     far_laplace *large = fitted(net, &x, &o);
-    must(far_laplace_set(ctx, large, 4, 2.5));
+    must(far_laplace_set(ctx, large, 4, 2.5, -1));
     o.rank = 4;
     o.prior = 2.5;
     far_laplace *small = fitted(net, &x, &o);
@@ -747,13 +747,13 @@ static void nystrom_errors_fall_to_nothing(void **state)
     far_nystrom_error e;
     double before = 1;
     for (int64_t rank = 1; rank < 9; rank++) {
-        must(far_laplace_set(ctx, la, rank, o.prior));
+        must(far_laplace_set(ctx, la, rank, o.prior, -1));
         must(far_laplace_nystrom(ctx, la, exact, &x, &e));
         assert_true(e.kernel < before && e.kernel > 0);
         assert_true(e.posterior > 0);
         before = e.kernel;
     }
-    must(far_laplace_set(ctx, la, far_laplace_describe(la).rank_most, o.prior));
+    must(far_laplace_set(ctx, la, far_laplace_describe(la).rank_most, o.prior, -1));
     must(far_laplace_nystrom(ctx, la, exact, &x, &e));
     assert_true(e.kernel < 1e-12 && e.posterior < 1e-10);
     must(far_laplace_nystrom(ctx, la, NULL, &x, &e));
@@ -879,11 +879,11 @@ static void uses_are_checked(void **state)
     o.method = FAR_LAPLACE_EXACT;
     far_laplace *exact = fitted(net, &x, &o);
     far_nystrom_error e;
-    refused(far_laplace_set(ctx, ella, 1, -1), FAR_ERR_ARG, "prior variance is -1");
-    refused(far_laplace_set(ctx, ella, 999, 1), FAR_ERR_ARG, "rank 999");
-    refused(far_laplace_set(ctx, exact, 1, 1), FAR_ERR_ARG, "no rank");
-    refused(far_laplace_set(ctx, NULL, 1, 1), FAR_ERR_ARG, "must not be NULL");
-    refused(far_laplace_set_residual(ctx, exact, 1), FAR_ERR_ARG, "only ELLA");
+    refused(far_laplace_set(ctx, ella, 1, -1, -1), FAR_ERR_ARG, "prior variance is -1");
+    refused(far_laplace_set(ctx, ella, 999, 1, -1), FAR_ERR_ARG, "rank 999");
+    refused(far_laplace_set(ctx, exact, 1, 1, -1), FAR_ERR_ARG, "no rank");
+    refused(far_laplace_set(ctx, NULL, 1, 1, -1), FAR_ERR_ARG, "must not be NULL");
+    refused(far_laplace_set(ctx, exact, 0, NAN, 1), FAR_ERR_ARG, "only ELLA");
     refused(far_laplace_predict(ctx, ella, &wide, NULL, NULL), FAR_ERR_SHAPE, "4 columns");
     refused(far_laplace_predict(ctx, ella, &x, &mean, NULL), FAR_ERR_SHAPE, "mean");
     refused(far_laplace_predict(ctx, ella, &x, &good, &mean), FAR_ERR_SHAPE, "covariance");
@@ -897,9 +897,10 @@ static void uses_are_checked(void **state)
     refused(far_laplace_nystrom(ctx, ella, other, &x, &e), FAR_ERR_SHAPE, "different networks");
     refused(far_laplace_nystrom(ctx, ella, exact, &wide, &e), FAR_ERR_SHAPE, "4 columns");
     refused(far_laplace_joint(ctx, ella, &wide, &mean), FAR_ERR_SHAPE, "4 columns");
-    refused(far_laplace_set(ctx, ella, -1, 1), FAR_ERR_ARG, "rank -1");
-    refused(far_laplace_set(ctx, ella, 1, INFINITY), FAR_ERR_ARG, "prior variance is inf");
-    refused(far_laplace_set(ctx, ella, 1, 1e-320), FAR_ERR_ARG, "prior variance is 9.99989e-321");
+    refused(far_laplace_set(ctx, ella, -1, 1, -1), FAR_ERR_ARG, "rank -1");
+    refused(far_laplace_set(ctx, ella, 1, INFINITY, -1), FAR_ERR_ARG, "prior variance is inf");
+    refused(far_laplace_set(ctx, ella, 1, 1e-320, -1), FAR_ERR_ARG,
+            "prior variance is 9.99989e-321");
     far_laplace_destroy(other);
     far_net_destroy(small);
     far_laplace_destroy(NULL);
@@ -925,7 +926,7 @@ static far_ctx *stopping_context(void)
 {
     far_ctx_opts opts;
     far_ctx *made;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.progress = stop_there;
     must(far_ctx_create(&opts, &made));
     return made;
@@ -992,7 +993,7 @@ static far_status use_everything(const far_net *net, const far_mat *x, const far
     st = st == FAR_OK ? far_laplace_predict(ctx, la, x, mean, NULL) : st;
     st = st == FAR_OK ? far_laplace_predict(ctx, la, x, NULL, cov) : st;
     st = st == FAR_OK ? far_laplace_joint(ctx, la, x, joint) : st;
-    st = st == FAR_OK ? far_laplace_set(ctx, la, 0, 0.1) : st;
+    st = st == FAR_OK ? far_laplace_set(ctx, la, 0, 0.1, -1) : st;
     far_laplace_destroy(la);
     return st;
 }

@@ -270,7 +270,7 @@ static void posteriors_are_what_they_are_called(void **state)
         /* another prior needs no pass over the data */
         o.prior = 3;
         far_mat other = reference(net, &x, &x2, &o);
-        must(far_laplace_set(ctx, la, 0, o.prior));
+        must(far_laplace_set(ctx, la, 0, o.prior, -1));
         must(far_laplace_predict(ctx, la, &x2, NULL, &got));
         assert_true(distance(&got, &other) < 1e-10);
         assert_int_equal(far_laplace_describe(la).system, FAR_LAPLACE_BLOCKS);
@@ -319,7 +319,7 @@ static void priors_are_scored_as_they_predict(void **state)
         far_laplace *la = fitted(net, &x, &o);
         far_laplace_choice choice;
         far_laplace_grid g;
-        far_laplace_grid_init(&g);
+        g = (far_laplace_grid){.size = sizeof g};
         g.priors = priors;
         g.prior_count = COUNT(priors);
         g.nll = nll;
@@ -329,7 +329,7 @@ static void priors_are_scored_as_they_predict(void **state)
         assert_near(far_laplace_describe(la).prior, choice.prior, 0);
         for (int p = 0; p < COUNT(priors); p++) {
             far_gauss_score s;
-            must(far_laplace_set(ctx, la, 0, priors[p]));
+            must(far_laplace_set(ctx, la, 0, priors[p], -1));
             must(far_laplace_predict(ctx, la, &v, &mean, &cov));
             must(far_gauss_scores(ctx, &mean, &cov, &y, o.noise, &s));
             assert_near(nll[p], s.nll, 1e-10);
@@ -481,11 +481,11 @@ static void misuse_is_refused(void **state)
     far_nystrom_error e;
     far_laplace_grid g;
     int64_t labels[N] = {0};
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.ranks = &rank;
     g.rank_count = 1;
-    refused(far_laplace_set(ctx, la, 1, 1), FAR_ERR_ARG, "no rank");
-    refused(far_laplace_set_residual(ctx, la, 1), FAR_ERR_ARG, "only ELLA");
+    refused(far_laplace_set(ctx, la, 1, 1, -1), FAR_ERR_ARG, "no rank");
+    refused(far_laplace_set(ctx, la, 0, NAN, 1), FAR_ERR_ARG, "only ELLA");
     refused(far_laplace_choose(ctx, la, &x, labels, NULL, &g, NULL), FAR_ERR_ARG, "only ELLA");
     o.method = FAR_LAPLACE_ELLA;
     ella = fitted(net, &x, &o);

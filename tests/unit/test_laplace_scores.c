@@ -115,7 +115,7 @@ static void auroc_is_the_share_of_pairs(void **state)
 static far_probability_opts rule(int32_t kind, int64_t samples, uint64_t seed)
 {
     far_probability_opts o;
-    far_probability_opts_init(&o);
+    o = (far_probability_opts){.size = sizeof o};
     o.rule = kind;
     o.samples = samples;
     o.seed = seed;
@@ -216,7 +216,7 @@ static void samples_depend_on_the_seed_alone(void **state)
     far_probability_opts o = rule(FAR_PROBABILITY_SAMPLES, 50, 3);
     far_ctx_opts opts;
     far_ctx *alone;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = 1;
     must(far_ctx_create(&opts, &alone));
     must(far_laplace_probability(alone, &mean, &cov, &o, &c));
@@ -342,7 +342,7 @@ static void check_choice(int32_t method, const int64_t *ranks, int64_t rank_coun
     far_laplace *la = small_classifier(method, &x, &net);
     far_laplace_grid g;
     far_laplace_choice choice;
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.ranks = ranks;
     g.rank_count = rank_count;
     g.priors = PRIORS;
@@ -354,7 +354,7 @@ static void check_choice(int32_t method, const int64_t *ranks, int64_t rank_coun
     assert_int_equal(far_laplace_describe(la).rank, choice.rank);
     assert_near(scores_of(la, &v, labels, g.probability, entropy).nll, choice.nll, 1e-12);
     for (int64_t k = 0; k < 4 * (ranks ? rank_count : 1); k++) {
-        must(far_laplace_set(ctx, la, ranks ? ranks[k / 4] : 0, PRIORS[k % 4]));
+        must(far_laplace_set(ctx, la, ranks ? ranks[k / 4] : 0, PRIORS[k % 4], -1));
         double again = scores_of(la, &v, labels, g.probability, entropy).nll;
         assert_near(again, nll[k], 1e-10);
         best = fmin(best, nll[k]);
@@ -440,7 +440,7 @@ static void one_logit_chooses_by_labels(void **state)
     far_laplace_grid g;
     far_laplace_choice choice;
     far_class_score s;
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.priors = priors;
     g.prior_count = 2;
     must(far_laplace_choose(ctx, la, &v, held, NULL, &g, &choice));
@@ -470,14 +470,14 @@ static void choices_are_checked(void **state)
     far_net *net;
     far_laplace *la = small_classifier(FAR_LAPLACE_ELLA, &x, &net);
     far_laplace_grid good, g;
-    far_laplace_grid_init(&good);
+    good = (far_laplace_grid){.size = sizeof good};
 #define REFUSE(change, words)                                                                      \
     do {                                                                                           \
         g = good;                                                                                  \
         change;                                                                                    \
         refused(far_laplace_choose(ctx, la, &v, labels, NULL, &g, NULL), FAR_ERR_ARG, words);      \
     } while (0)
-    REFUSE(g.size = 0, "far_laplace_grid_init");
+    REFUSE(g.size = 0, "sizeof(far_laplace_grid)");
     REFUSE((g.ranks = ranks, g.rank_count = 2), "rank 99 is not in 1 to 12");
     REFUSE((g.ranks = ranks, g.rank_count = 0), "at least 1");
     REFUSE((g.priors = priors, g.prior_count = 0), "at least 1");
@@ -634,15 +634,15 @@ static void probabilities_are_checked(void **state)
     double f[] = {1, 2}, c[] = {1, 0, 0, -1}, out[2];
     far_mat mean = far_mat_view(f, 1, 2, FAR_F64), cov = far_mat_view(c, 2, 2, FAR_F64);
     far_mat p = far_mat_view(out, 1, 2, FAR_F64), one = far_mat_view(f, 2, 1, FAR_F64);
-    far_probability_opts o = rule(FAR_PROBABILITY_SAMPLES, 0, 0);
+    far_probability_opts o = rule(FAR_PROBABILITY_SAMPLES, -1, 0);
     refused(far_laplace_probability(ctx, &mean, &cov, NULL, &p), FAR_ERR_VALUE,
             "output 2 has the variance -1");
-    refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "0 samples");
+    refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "-1 samples");
     refused(far_laplace_probability(ctx, &mean, NULL, NULL, &p), FAR_ERR_ARG, "covariance");
     refused(far_laplace_probability(ctx, &one, NULL, NULL, &one), FAR_ERR_SHAPE, "out is");
     refused(far_laplace_probability(ctx, &mean, &mean, NULL, &p), FAR_ERR_SHAPE, "covariance");
     o.size = 0;
-    refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "opts_init");
+    refused(far_laplace_probability(ctx, &mean, &cov, &o, &p), FAR_ERR_ARG, "opts->size");
     far_mat thin = far_mat_view(f, 1, 0, FAR_F64);
     refused(far_laplace_probability(ctx, &thin, NULL, NULL, &p), FAR_ERR_SHAPE,
             "there must be an output");
@@ -675,7 +675,7 @@ static void every_allocation_may_fail(void **state)
     far_net *net;
     far_laplace *la = small_classifier(FAR_LAPLACE_ELLA, &x, &net);
     far_laplace_grid g;
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.ranks = ranks;
     g.priors = priors;
     g.rank_count = g.prior_count = 1;

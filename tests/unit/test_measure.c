@@ -172,7 +172,7 @@ static void layers_add_up_within_weyl_intervals(void **state)
     far_spectrum s;
     far_condition c;
     (void)state;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     OK(far_layer_spectra(ctx, net, &x, &o, &values));
     for (int added = 0; added < 3; added++) { /* the two others, then all three */
         unsigned char two[3] = {1, 1, 1}, three[3] = {1, 1, 1};
@@ -221,7 +221,7 @@ static void layer_spectra_sum_to_the_trace(void **state)
     far_mat kernel = mat(k, POINTS, POINTS);
     far_ntk_opts o;
     (void)state;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     OK(far_layer_spectra(ctx, net, &x, &o, &values));
     OK(far_net_ntk(ctx, net, &x, NULL, &o, &kernel));
     for (int i = 0; i < 3 * POINTS; i++) {
@@ -253,7 +253,7 @@ static void a_network_needs_no_matrix(void **state)
     far_spectrum s, t;
     far_condition c;
     (void)state;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.outputs = FAR_NTK_FULL;
     fill_noise(targets, ROWS, 21);
     OK(far_net_ntk(ctx, net, &x, NULL, &o, &kernel));
@@ -804,7 +804,7 @@ static void one_linear_layer_trains_as_its_kernel_says(void **state)
     far_ntk_opts o;
     far_spectral s;
     (void)state;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     fill_noise(y, POINTS, 31);
     OK(far_net_ntk(ctx, net, &x, NULL, &o, &kernel));
     OK(far_net_eval(ctx, net, &x, &start));
@@ -875,7 +875,7 @@ static void a_spectrum_can_be_cancelled(void **state)
     far_mat k = mat(by_hand, 2, 2);
     far_spectrum s;
     (void)state;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.progress = stop;
     opts.progress_user = &stopping;
     OK(far_ctx_create(&opts, &other));
@@ -897,7 +897,7 @@ static far_status measure_net(void)
     far_mat x = mat(inputs, POINTS, INPUTS), values = mat(spectra, 2, POINTS);
     far_ntk_opts o;
     far_spectrum s;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     far_status st = far_view_of_net(ctx, tested, &x, &o, &v);
     st = st ? st : far_view_spectrum(ctx, v, 2, 1, &s);
     st = st ? st : far_layer_spectra(ctx, tested, &x, &o, &values);

@@ -169,7 +169,7 @@ static void stencils_come_near_the_exact_jet(void **state)
     double x[6] = {0.3, -0.7, 1.1, 0.4, -0.2, 0.9}, a2[3], d[6], h[12];
     far_mat at = mat(x, 3, 2), out_a = mat(a2, 3, 1), out_d = mat(d, 3, 2), out_h = mat(h, 3, 4);
     (void)state;
-    OK(far_local_jets(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h));
+    OK(far_jets_of(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h));
     for (int i = 0; i < 3; i++) {
         double g[FEATURES], j[FEATURES * 2], square, gradient[2], second[4];
         far_mat jacobian = mat(j, FEATURES, 2);
@@ -183,12 +183,11 @@ static void stencils_come_near_the_exact_jet(void **state)
             assert_near(h[4 * i + k], second[k], 1e-5);
         }
     }
-    assert_int_equal(far_local_jets(ctx, NULL, NULL, &at, 1e-3, &out_a, &out_d, &out_h),
-                     FAR_ERR_ARG);
-    assert_int_equal(far_local_jets(ctx, feature_kernel, NULL, &at, 0, &out_a, &out_d, &out_h),
+    assert_int_equal(far_local_jets(ctx, NULL, &at, 1e-3, &out_a, &out_d, &out_h), FAR_ERR_ARG);
+    assert_int_equal(far_jets_of(ctx, feature_kernel, NULL, &at, 0, &out_a, &out_d, &out_h),
                      FAR_ERR_ARG);
     out_h.cols = 3;
-    assert_int_equal(far_local_jets(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h),
+    assert_int_equal(far_jets_of(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h),
                      FAR_ERR_SHAPE);
 }
 
@@ -206,7 +205,7 @@ static void networks_have_jets(void **state)
     (void)state;
     far_net_opts_init(&o);
     o.inputs = 2;
-    far_ntk_opts_init(&ntk);
+    ntk = (far_ntk_opts){.size = sizeof ntk};
     OK(far_net_create(ctx, "dense(7) sin dense(1)", &o, &net));
     assert_int_equal(far_net_describe(net).parameters, P);
     far_mat to_g = mat(g, 1, P), to_up = mat(up, 1, P), to_down = mat(down, 1, P);
@@ -222,8 +221,8 @@ static void networks_have_jets(void **state)
             jx[2 * p + k] = (up[p] - down[p]) / (2 * step);
         }
     }
-    far_net_pair pair = {net, &ntk};
-    OK(far_local_jets(ctx, far_pair_of_net, &pair, &at, 1e-3, &out_a, &out_d, &out_h));
+    far_any_kernel tangent = {.net = net, .opts = &ntk};
+    OK(far_local_jets(ctx, &tangent, &at, 1e-3, &out_a, &out_d, &out_h));
     OK(far_local_jet_exact(ctx, g, &jacobian, &square, gradient, second));
     assert_near(a2, square, 1e-10 * square);
     for (int k = 0; k < 4; k++) {
@@ -241,7 +240,7 @@ static void infinite_kernels_have_jets(void **state)
     far_kernel *k;
     (void)state;
     OK(far_kernel_create(ctx, "dense erf dense", NULL, &k));
-    OK(far_local_jets(ctx, far_pair_of_kernel, k, &at, 1e-3, &out_a, &out_d, &out_h));
+    OK(far_local_jets(ctx, &(far_any_kernel){.kernel = k}, &at, 1e-3, &out_a, &out_d, &out_h));
     OK(far_kernel_diag(ctx, k, &at, NULL, &exact));
     assert_near(a2, diagonal, 1e-12);
     assert_near(h[1], h[3], 1e-6);
@@ -269,17 +268,6 @@ static void the_cauchy_model_by_hand(void **state)
     assert_int_equal(far_local_cauchy(ctx, 2, 1, d, h, 0, &c), FAR_ERR_SINGULAR);
     assert_int_equal(far_local_cauchy(ctx, 2, 0, d, h, 0, &c), FAR_ERR_ARG);
     assert_int_equal(far_local_cauchy(ctx, 2, 1, d, h, 1, &c), FAR_ERR_ARG);
-}
-
-static void magma_by_hand(void **state)
-{
-    double a2[2] = {1, 2}, d[4] = {2, 0, 4, 8}, magma;
-    far_mat squares = mat(a2, 2, 1), gradients = mat(d, 2, 2);
-    (void)state;
-    OK(far_local_magma(ctx, &squares, &gradients, &magma));
-    assert_near(magma, sqrt(2), 1e-15); /* mean of (1, 0) and (1, 2) */
-    gradients.rows = 1;
-    assert_int_equal(far_local_magma(ctx, &squares, &gradients, &magma), FAR_ERR_SHAPE);
 }
 
 /* ---- the first eigenvector ----------------------------------------------------------------- */
@@ -365,7 +353,7 @@ static far_status look_around(void)
     random_kernel(3, 5, 1, kernel);
     far_status st = far_view_create(ctx, &m, 0, &v);
     st = st ? st : far_local_correlation(ctx, v, &at, 5, NULL, NULL, NULL, &l);
-    st = st ? st : far_local_jets(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h);
+    st = st ? st : far_jets_of(ctx, feature_kernel, NULL, &at, 1e-3, &out_a, &out_d, &out_h);
     st = st ? st : far_local_cauchy(ctx, 2, a2[0], d, h, 0, &c);
     st = st ? st : far_view_first(ctx, v, NULL, &cosine);
     st = st ? st : far_grid_gradient(ctx, &places_1d, line, &slope);
@@ -385,7 +373,7 @@ static int odd_part_linear(const char *arch, int64_t dimension)
     far_kernel *kernel;
     int linear = -1;
     OK(far_kernel_create(ctx, arch, NULL, &kernel));
-    OK(far_odd_part_linear(ctx, far_pair_of_kernel, kernel, dimension, &linear));
+    OK(far_odd_part_linear(ctx, &(far_any_kernel){.kernel = kernel}, dimension, &linear));
     far_kernel_destroy(kernel);
     return linear;
 }
@@ -403,8 +391,8 @@ static void odd_parts(void **state)
     assert_int_equal(odd_part_linear("[dense(nobias) relu]x2 dense", 1), 1);
     assert_int_equal(odd_part_linear("[dense(nobias) relu]x2 dense", 2), 0);
     int linear;
-    assert_int_equal(far_odd_part_linear(ctx, NULL, NULL, 2, &linear), FAR_ERR_ARG);
-    assert_int_equal(far_odd_part_linear(ctx, far_pair_of_kernel, NULL, 0, &linear), FAR_ERR_ARG);
+    assert_int_equal(far_odd_part_linear(ctx, NULL, 2, &linear), FAR_ERR_ARG);
+    assert_int_equal(far_odd_part_of(ctx, far_pair_of, NULL, 0, &linear), FAR_ERR_ARG);
 }
 
 /* |<p, x>| from the first probe's side only: there the odd part does not add up, elsewhere it does.
@@ -429,7 +417,7 @@ static far_status pair_of_one_side(far_ctx *own, void *user, const far_mat *a, c
 static far_status odd_part_of_one_side(void)
 {
     int odd_row = 1, linear = -1;
-    far_status st = far_odd_part_linear(ctx, pair_of_one_side, &odd_row, 3, &linear);
+    far_status st = far_odd_part_of(ctx, pair_of_one_side, &odd_row, 3, &linear);
     assert_true(st != FAR_OK || linear == 0);
     return st;
 }
@@ -451,12 +439,12 @@ static void odd_parts_of_any_function(void **state)
     (void)state;
     for (int odd_row = -1; odd_row < 2; odd_row++) {
         int linear = -1;
-        OK(far_odd_part_linear(ctx, pair_of_one_side, &odd_row, 3, &linear));
+        OK(far_odd_part_of(ctx, pair_of_one_side, &odd_row, 3, &linear));
         assert_int_equal(linear, odd_row < 0);
     }
     fail_every_allocation(odd_part_of_one_side);
     int linear = -1;
-    assert_int_equal(far_odd_part_linear(ctx, pair_that_fails, NULL, 3, &linear), FAR_ERR_VALUE);
+    assert_int_equal(far_odd_part_of(ctx, pair_that_fails, NULL, 3, &linear), FAR_ERR_VALUE);
 }
 
 int main(void)
@@ -472,7 +460,6 @@ int main(void)
         TEST(networks_have_jets),
         TEST(infinite_kernels_have_jets),
         TEST(the_cauchy_model_by_hand),
-        TEST(magma_by_hand),
         TEST(the_first_eigenvector),
         TEST(gradients_on_a_grid),
         TEST(every_allocation_may_fail),

@@ -150,7 +150,7 @@ static void products_of_networks_want_their_options(void **state)
     fill_all();
     far_net *net = make_net("dense(3) tanh dense(2)");
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.outputs = FAR_NTK_FULL;
     float small[N * D] = {0};
     far_mat x = mat(inputs, N, D), v = mat(targets, 2 * N, 1), out = mat(results, 2 * N, 1);
@@ -159,9 +159,10 @@ static void products_of_networks_want_their_options(void **state)
     far_ntk_opts broken = o, one = o;
     broken.size = 3;
     one.outputs = FAR_NTK_ONE;
-    refused(far_net_ntk_multiply(ctx, net, &x, NULL, &v, &out), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_net_ntk_multiply(ctx, net, &x, NULL, &v, &out), FAR_ERR_ARG,
+            "sizeof(far_ntk_opts)");
     refused(far_net_ntk_multiply(ctx, net, &x, &broken, &v, &out), FAR_ERR_ARG,
-            "far_ntk_opts_init");
+            "sizeof(far_ntk_opts)");
     refused(far_net_ntk_multiply(ctx, net, &f, &o, &v, &out), FAR_ERR_ARG, "float64");
     refused(far_net_ntk_multiply(ctx, net, &x, &o, &odd, &out), FAR_ERR_SHAPE, "v");
     refused(far_net_ntk_multiply(ctx, net, &x, &o, &v, &odd), FAR_ERR_SHAPE, "out");
@@ -169,7 +170,7 @@ static void products_of_networks_want_their_options(void **state)
     refused(far_net_ntk_multiply(ctx, net, &x, &one, &v, &out), FAR_ERR_ARG, "output 2");
     one.output = -1;
     refused(far_net_ntk_multiply(ctx, net, &x, &one, &v, &out), FAR_ERR_ARG, "output -1");
-    refused(far_net_ntk_eigen(ctx, net, &x, &broken, 2, &values, NULL), FAR_ERR_ARG, "init");
+    refused(far_net_ntk_eigen(ctx, net, &x, &broken, 2, &values, NULL), FAR_ERR_ARG, "sizeof");
     refused(far_net_ntk_eigen(ctx, net, &x, &o, 2, &odd, NULL), FAR_ERR_SHAPE, "values");
     refused(far_net_ntk_eigen(ctx, net, &x, &o, 2, &values, &odd), FAR_ERR_SHAPE, "vectors");
     refused(far_net_ntk_eigen(ctx, net, &x, &o, 2 * N, &values, NULL), FAR_ERR_ARG, "eigenvalues");
@@ -181,7 +182,7 @@ static far_net *shared_net;
 static far_status multiply_by_network(void)
 {
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.outputs = FAR_NTK_ONE;
     o.output = 1;
     far_mat x = mat(inputs, N, D), v = mat(targets, N, 2), out = mat(results, N, 2);
@@ -191,7 +192,7 @@ static far_status multiply_by_network(void)
 static far_status eigen_of_network(void)
 {
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.outputs = FAR_NTK_ONE;
     far_mat x = mat(inputs, N, D), values = mat(results, 2, 1), vectors = mat(results + 2, N, 2);
     return far_net_ntk_eigen(ctx, shared_net, &x, &o, 2, &values, &vectors);
@@ -203,7 +204,7 @@ static far_status measure_network(void)
     int64_t count = 0;
     far_view *view = NULL;
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.outputs = FAR_NTK_ONE;
     far_mat x = mat(inputs, N, D);
     far_status st = far_measure_find_all(ctx, "lmax", measures, 16, &count);
@@ -269,7 +270,7 @@ static void alignments_of_kernels_want_a_matrix(void **state)
     double cka, flat[N * N];
     far_net *net = make_net("dense(3) tanh dense(1)");
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     far_mat x = mat(inputs, N, D), square = mat(kernel, N, N), y = mat(targets, N, P);
     far_mat out = mat(results, N, N), level = mat(flat, N, N);
     far_view *view = view_of(kernel, N, N), *of_net;
@@ -323,27 +324,26 @@ static void jets_want_points_and_room(void **state)
     far_mat h = mat(kernel, N, D * D), odd = mat(results, N, 3);
     static const double STEPS[] = {0, -1, INFINITY, NAN};
     for (int i = 0; i < COUNT(STEPS); i++) {
-        refused(far_local_jets(ctx, squared_distance, &answer, &x, STEPS[i], &a2, &d, &h),
-                FAR_ERR_ARG, "step");
+        refused(far_jets_of(ctx, squared_distance, &answer, &x, STEPS[i], &a2, &d, &h), FAR_ERR_ARG,
+                "step");
     }
-    refused(far_local_jets(ctx, squared_distance, &answer, NULL, 1e-3, &a2, &d, &h), FAR_ERR_ARG,
-            "x");
-    refused(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &odd, &d, &h), FAR_ERR_SHAPE,
+    refused(far_jets_of(ctx, squared_distance, &answer, NULL, 1e-3, &a2, &d, &h), FAR_ERR_ARG, "x");
+    refused(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &odd, &d, &h), FAR_ERR_SHAPE,
             "a2");
-    refused(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &a2, &odd, &h), FAR_ERR_SHAPE,
+    refused(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &a2, &odd, &h), FAR_ERR_SHAPE,
             "d");
-    refused(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &odd), FAR_ERR_SHAPE,
+    refused(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &odd), FAR_ERR_SHAPE,
             "h");
-    OK(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h));
+    OK(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h));
     assert_near(results[0], 1, 1e-12); /* exp(0) */
     assert_near(kernel[0], 2, 1e-4);   /* d/dx d/dx' exp(-|x - x'|^2) */
     assert_near(results[N], 0, 1e-6);
     answer = FAR_ERR_VALUE;
-    assert_int_equal(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h),
+    assert_int_equal(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h),
                      FAR_ERR_VALUE);
     answer = FAR_OK;
     inputs[3] = NAN;
-    refused(far_local_jets(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h), FAR_ERR_VALUE,
+    refused(far_jets_of(ctx, squared_distance, &answer, &x, 1e-3, &a2, &d, &h), FAR_ERR_VALUE,
             "x: row 2");
 }
 
@@ -373,7 +373,7 @@ static void correlations_want_coordinates_and_a_diagonal(void **state)
     far_local out;
     far_net *net = make_net("dense(3) tanh dense(1)");
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     far_mat x = mat(inputs, N, D), odd = mat(inputs, N - 1, D), none = mat(inputs, N, 0);
     far_mat square = mat(results, N, N), small = mat(results, N, 1);
     far_view *view = view_of(kernel, N, N), *of_net;
@@ -422,10 +422,10 @@ static void views_want_a_kernel_or_a_network(void **state)
     }
     far_net *net = make_net("dense(3) tanh dense(2)");
     far_ntk_opts o, broken = {0};
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     refused(far_view_of_net(ctx, NULL, &x, &o, &view), FAR_ERR_ARG, "network is NULL");
-    refused(far_view_of_net(ctx, net, &x, NULL, &view), FAR_ERR_ARG, "far_ntk_opts_init");
-    refused(far_view_of_net(ctx, net, &x, &broken, &view), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_view_of_net(ctx, net, &x, NULL, &view), FAR_ERR_ARG, "sizeof(far_ntk_opts)");
+    refused(far_view_of_net(ctx, net, &x, &broken, &view), FAR_ERR_ARG, "sizeof(far_ntk_opts)");
     refused(far_view_of_net(ctx, net, &x, &o, &view), FAR_ERR_ARG, "the trace over 2 outputs");
     o.outputs = FAR_NTK_FULL;
     refused(far_view_of_net(ctx, net, &none, &o, &view), FAR_ERR_SHAPE, "x has no rows");

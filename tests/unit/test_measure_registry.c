@@ -151,7 +151,7 @@ static void measures_are_the_functions_behind_them(void **state)
     OK(far_view_condition(ctx, in.view, 0.5, &c));
     OK(far_view_spectrum(ctx, in.view, 0, 0, &s));
     OK(far_local_correlation(ctx, in.view, in.coordinates, 50, NULL, NULL, NULL, &l));
-    OK(far_power_fit_series(ctx, s.values, N, 2, 10, &p));
+    OK(far_power_fit(ctx, NULL, s.values, N, 2, 10, &p));
     OK(far_view_first(ctx, in.view, NULL, &number));
     assert_near(measured(&in, "v0cos"), number, 1e-14);
     assert_near(measured(&in, "kta"), a.kta, 0);
@@ -413,7 +413,7 @@ static void a_network_without_its_matrix(void **state)
     fill_noise(x, 13 * 3, 1);
     fill_noise(y, 13, 2);
     far_net_opts_init(&o);
-    far_ntk_opts_init(&ntk);
+    ntk = (far_ntk_opts){.size = sizeof ntk};
     o.inputs = 3;
     OK(far_net_create(ctx, "dense(5) tanh dense(1)", &o, &net));
     OK(far_view_of_net(ctx, net, &at, &ntk, &in.view));

@@ -164,7 +164,7 @@ static far_model_info make_info(void)
 static void make_kernel(far_model *m)
 {
     far_kernel_opts opts;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = m->info.param;
     assert_int_equal(far_kernel_create(ctx, ARCH, &opts, &m->kernel), FAR_OK);
     m->arch = copy(far_kernel_text(m->kernel));

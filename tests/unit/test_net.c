@@ -262,7 +262,7 @@ static void scaling_turns_raw_units_into_the_networks(void **state)
     assert_int_equal(far_net_describe(net).scaled, 0);
     must(far_net_set_scaling(ctx, net, &s));
     assert_int_equal(far_net_describe(net).scaled, 1);
-    far_scaling held = far_columns_scaling(far_net_describe(net).columns);
+    far_scaling held = far_columns_describe(far_net_describe(net).columns).scaling;
     assert_true(at(&held.input_scale, 0, 4) == 11 && at(&held.output_centre, 0, 1) == 8);
     for (int64_t i = 0; i < N * D; i++) {
         ((double *)z.data)[i] = (((double *)x.data)[i] - centre[i % D]) / scale[i % D];

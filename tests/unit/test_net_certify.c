@@ -256,7 +256,7 @@ static void threads_change_no_bit(void **state)
     far_ctx *other, *own = ctx;
     far_net *net = network(TOYS[2], 2, 1, 1);
     far_certificate *a = certify(net, 1e6), *b;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = 3;
     must(far_ctx_create(&opts, &other));
     ctx = other;
@@ -887,7 +887,7 @@ static void progress_can_cancel(void **state)
         far_ctx *other;
         far_certify_opts o;
         far_certificate *c;
-        far_ctx_opts_init(&opts);
+        opts = (far_ctx_opts){.size = sizeof opts};
         opts.progress = refuse_to_go_on;
         opts.progress_user = STAGES[i];
         must(far_ctx_create(&opts, &other));

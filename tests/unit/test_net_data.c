@@ -56,8 +56,8 @@ static far_net *net_of(const char *arch, int64_t inputs)
 static far_net *attached(const far_frame *frame, const far_columns_opts *o, const char *arch)
 {
     far_examples *d = data_of(frame, o);
-    far_net *net = net_of(arch, far_examples_inputs(d).cols);
-    must(far_net_set_columns(ctx, net, far_examples_columns(d)));
+    far_net *net = net_of(arch, d->inputs.cols);
+    must(far_net_set_columns(ctx, net, d->columns));
     far_examples_destroy(d);
     return net;
 }
@@ -88,7 +88,7 @@ static void both_sides_are_standardised(void **state)
     far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y,p", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
-    far_mat x = far_examples_inputs(d), y = far_examples_targets(d);
+    far_mat x = d->inputs, y = d->targets;
     assert_int_equal(x.rows, ROWS);
     assert_int_equal(x.cols, INPUTS);
     assert_int_equal(y.rows, ROWS);
@@ -103,8 +103,8 @@ static void both_sides_are_standardised(void **state)
         assert_near(squares, ROWS, 1e-13);
     }
     expect_column(x, 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1)); /* a: mean 4, deviation 2 */
-    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_REGRESS);
-    assert_int_equal(strlen(far_columns_hash(far_examples_columns(d))), 64);
+    assert_int_equal(far_columns_describe(d->columns).task, FAR_TASK_REGRESS);
+    assert_int_equal(strlen(far_columns_describe(d->columns).hash), 64);
     far_examples_destroy(d);
     far_frame_destroy(frame);
 }
@@ -117,14 +117,14 @@ static void values_stay_as_they_are_if_asked(void **state)
     const double raw[] = {100, 300, 200, -50, 120, 75, 60};
     o.standardize = FAR_STANDARDIZE_INPUTS;
     far_examples *d = data_of(frame, &o);
-    expect_column(far_examples_targets(d), 0, raw);
-    expect_column(far_examples_inputs(d), 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1));
+    expect_column(d->targets, 0, raw);
+    expect_column(d->inputs, 0, COLUMN(-1.5, -1, 0, -0.5, 1.5, 0.5, 1));
     far_examples_destroy(d);
     o.standardize = FAR_STANDARDIZE_NONE;
     d = data_of(frame, &o);
-    expect_column(far_examples_targets(d), 0, raw);
-    expect_column(far_examples_inputs(d), 0, COLUMN(1, 2, 4, 3, 7, 5, 6));
-    expect_column(far_examples_inputs(d), 3, COLUMN(1, 0, 1, 0, 1, 0, 1)); /* kind=red */
+    expect_column(d->targets, 0, raw);
+    expect_column(d->inputs, 0, COLUMN(1, 2, 4, 3, 7, 5, 6));
+    expect_column(d->inputs, 3, COLUMN(1, 0, 1, 0, 1, 0, 1)); /* kind=red */
     far_examples_destroy(d);
     far_frame_destroy(frame);
 }
@@ -136,8 +136,8 @@ static void classes_are_indicators(void **state)
     for (int32_t loss = FAR_LOSS_MSE; loss <= FAR_LOSS_CE; loss += FAR_LOSS_CE) {
         far_columns_opts o = options("species", loss);
         far_examples *d = data_of(frame, &o);
-        far_mat y = far_examples_targets(d);
-        assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_CLASSIFY);
+        far_mat y = d->targets;
+        assert_int_equal(far_columns_describe(d->columns).task, FAR_TASK_CLASSIFY);
         assert_int_equal(y.cols, 3);
         expect_column(y, 0, COLUMN(1, 0, 1, 0, 0, 0, 1));
         expect_column(y, 1, COLUMN(0, 1, 0, 0, 1, 0, 0));
@@ -146,13 +146,13 @@ static void classes_are_indicators(void **state)
     }
     far_columns_opts o = options("digit", FAR_LOSS_CE); /* numbers are classes too */
     far_examples *d = data_of(frame, &o);
-    assert_int_equal(far_examples_targets(d).cols, 2);
+    assert_int_equal(d->targets.cols, 2);
     far_examples_destroy(d);
     o.loss = FAR_LOSS_BCE; /* and two of them one output */
     d = data_of(frame, &o);
-    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_CLASSIFY);
-    assert_int_equal(far_examples_targets(d).cols, 1);
-    expect_column(far_examples_targets(d), 0, COLUMN(0, 1, 1, 0, 0, 1, 0));
+    assert_int_equal(far_columns_describe(d->columns).task, FAR_TASK_CLASSIFY);
+    assert_int_equal(d->targets.cols, 1);
+    expect_column(d->targets, 0, COLUMN(0, 1, 1, 0, 0, 1, 0));
     far_examples_destroy(d);
     far_frame_destroy(frame);
 }
@@ -163,14 +163,14 @@ static void bce_takes_probabilities_as_they_are(void **state)
     far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("p,q", FAR_LOSS_BCE); /* several targets: a regression */
     far_examples *d = data_of(frame, &o);
-    assert_int_equal(far_columns_describe(far_examples_columns(d)).task, FAR_TASK_REGRESS);
-    expect_column(far_examples_targets(d), 0, COLUMN(0, 1, 0.5, 0.25, 1, 0, 0.75));
-    expect_column(far_examples_targets(d), 1, COLUMN(0.5, 0.25, 1, 0, 0, 1, 0.5));
+    assert_int_equal(far_columns_describe(d->columns).task, FAR_TASK_REGRESS);
+    expect_column(d->targets, 0, COLUMN(0, 1, 0.5, 0.25, 1, 0, 0.75));
+    expect_column(d->targets, 1, COLUMN(0.5, 0.25, 1, 0, 0, 1, 0.5));
     far_examples_destroy(d);
     o.target = "p";
     o.task = FAR_TASK_REGRESS;
     d = data_of(frame, &o);
-    assert_int_equal(far_examples_targets(d).cols, 1);
+    assert_int_equal(d->targets.cols, 1);
     far_examples_destroy(d);
     far_frame_destroy(frame);
 }
@@ -187,14 +187,14 @@ static void rows_features_and_gaps_are_as_in_a_fit(void **state)
     assert_null(d);
     o.rows = rows;
     d = data_of(frame, &o);
-    assert_int_equal(far_examples_inputs(d).rows, 3);
-    assert_int_equal(far_examples_inputs(d).cols, 2);
+    assert_int_equal(d->inputs.rows, 3);
+    assert_int_equal(d->inputs.cols, 2);
     o.rows = NULL;
     o.impute = 1;
     whole = data_of(frame, &o);
-    assert_int_equal(far_examples_inputs(whole).rows, 4);
-    assert_string_not_equal(far_columns_hash(far_examples_columns(d)),
-                            far_columns_hash(far_examples_columns(whole)));
+    assert_int_equal(whole->inputs.rows, 4);
+    assert_string_not_equal(far_columns_describe(d->columns).hash,
+                            far_columns_describe(whole->columns).hash);
     far_examples_destroy(d);
     far_examples_destroy(whole);
     far_frame_destroy(frame);
@@ -265,11 +265,11 @@ static void a_network_of_another_width_is_refused(void **state)
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
     far_net *narrow = net_of("dense(1)", 3), *many = net_of("dense(2)", INPUTS);
-    assert_int_equal(far_net_set_columns(ctx, narrow, far_examples_columns(d)), FAR_ERR_SHAPE);
+    assert_int_equal(far_net_set_columns(ctx, narrow, d->columns), FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "the columns make 5 inputs, but the network takes 3");
-    assert_int_equal(far_net_set_columns(ctx, many, far_examples_columns(d)), FAR_ERR_SHAPE);
+    assert_int_equal(far_net_set_columns(ctx, many, d->columns), FAR_ERR_SHAPE);
     assert_string_equal(far_ctx_message(ctx), "the targets make 1 output, but the network has 2");
-    assert_int_equal(far_net_set_columns(ctx, NULL, far_examples_columns(d)), FAR_ERR_ARG);
+    assert_int_equal(far_net_set_columns(ctx, NULL, d->columns), FAR_ERR_ARG);
     assert_int_equal(far_net_set_columns(ctx, many, NULL), FAR_ERR_ARG);
     assert_int_equal(far_columns_describe(far_net_describe(many).columns).named, 0);
     assert_int_equal(far_net_describe(many).scaled, 0);
@@ -309,33 +309,30 @@ static void names_survive_a_file(void **state)
     far_net *both[] = {net, again};
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < INPUTS; i++) {
-            assert_string_equal(far_columns_input(far_net_describe(both[k]).columns, i), inputs[i]);
+            assert_string_equal(
+                far_columns_describe(far_net_describe(both[k]).columns).input_names[i], inputs[i]);
         }
-        assert_null(far_columns_input(far_net_describe(both[k]).columns, INPUTS));
-        assert_null(far_columns_input(far_net_describe(both[k]).columns, -1));
-        assert_string_equal(far_columns_output(far_net_describe(both[k]).columns, 2), "owl");
-        assert_null(far_columns_output(far_net_describe(both[k]).columns, 3));
-        assert_null(far_columns_output(far_net_describe(both[k]).columns, -1));
+        assert_string_equal(far_columns_describe(far_net_describe(both[k]).columns).output_names[2],
+                            "owl");
     }
     far_net_destroy(net);
     far_net_destroy(again);
     o = options("y,q", FAR_LOSS_MSE);
     net = attached(frame, &o, "dense(2)");
-    assert_string_equal(far_columns_output(far_net_describe(net).columns, 1), "q");
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).output_names[1], "q");
     assert_int_equal(far_net_set_metadata(ctx, net, "columns", NULL), FAR_ERR_ARG); /* ours */
     far_net_destroy(net);
     o = options("digit", FAR_LOSS_BCE);
     net = attached(frame, &o, "dense(1)");
-    assert_string_equal(far_columns_output(far_net_describe(net).columns, 0),
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).output_names[0],
                         "2"); /* of two classes */
-    assert_string_equal(far_columns_class(far_net_describe(net).columns, 0), "1");
-    assert_null(far_columns_output(far_net_describe(net).columns, 1));
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).class_names[0], "1");
     far_net_destroy(net);
     net = net_of("dense(1)", 3);
-    assert_string_equal(far_columns_input(far_net_describe(net).columns, 2), "x3");
-    assert_string_equal(far_columns_output(far_net_describe(net).columns, 0), "y1");
-    assert_null(far_columns_target(far_net_describe(net).columns, 0));
-    assert_null(far_columns_hash(far_net_describe(net).columns));
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).input_names[2], "x3");
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).output_names[0], "y1");
+    assert_null(far_columns_describe(far_net_describe(net).columns).target_names);
+    assert_null(far_columns_describe(far_net_describe(net).columns).hash);
     far_net_destroy(net);
     far_frame_destroy(frame);
 }
@@ -346,10 +343,10 @@ static void copies_know_their_columns(void **state)
     far_frame *frame = table_of(TABLE);
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_net *net = attached(frame, &o, "dense(1)"), *copy;
-    assert_string_equal(far_columns_input(far_net_describe(net).columns, 0), "a");
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).input_names[0], "a");
     must(far_net_copy(ctx, net, &copy));
     far_net_destroy(net);
-    assert_string_equal(far_columns_input(far_net_describe(copy).columns, 4), "b");
+    assert_string_equal(far_columns_describe(far_net_describe(copy).columns).input_names[4], "b");
     far_net_destroy(copy);
     far_frame_destroy(frame);
 }
@@ -363,10 +360,10 @@ static void rows_become_the_inputs_of_training(void **state)
     far_columns_opts o = options("y", FAR_LOSS_MSE);
     far_examples *d = data_of(frame, &o);
     far_net *first = net_of("dense(1)", INPUTS);
-    must(far_net_set_columns(ctx, first, far_examples_columns(d)));
+    must(far_net_set_columns(ctx, first, d->columns));
     far_net *net = through_a_file(first);
     double values[ROWS * INPUTS];
-    far_mat x = far_examples_inputs(d), out = far_mat_view(values, ROWS, INPUTS, FAR_F64);
+    far_mat x = d->inputs, out = far_mat_view(values, ROWS, INPUTS, FAR_F64);
     must(far_columns_encode(ctx, far_net_describe(net).columns, frame, NULL, &out));
     assert_memory_equal(values, x.data, sizeof values);
     out = far_mat_view(values, 2, INPUTS, FAR_F64);
@@ -496,11 +493,11 @@ static void columns_survive_as_text(void **state)
         far_examples *d = data_of(frame, &o);
         char *text, *second;
         far_columns *again;
-        must(far_columns_write(ctx, far_examples_columns(d), &text));
+        must(far_columns_write(ctx, d->columns, &text));
         must(far_columns_read(ctx, text, &again));
         must(far_columns_write(ctx, again, &second));
         assert_string_equal(text, second);
-        far_mat x = far_examples_inputs(d), y = far_examples_targets(d);
+        far_mat x = d->inputs, y = d->targets;
         double inputs[ROWS * INPUTS], outputs[ROWS * 3];
         far_mat in = far_mat_view(inputs, ROWS, INPUTS, FAR_F64);
         far_mat out = far_mat_view(outputs, ROWS, y.cols, FAR_F64);
@@ -548,7 +545,7 @@ static void regressions_are_in_target_units(void **state)
     double f[ROWS * 2];
     far_prediction *p = predicted(net, frame, 0);
     far_mat mean = p->mean;
-    far_scaling s = far_columns_scaling(far_net_describe(net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(net).columns).scaling;
     outputs_of(net, frame, f);
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < 2; k++) {
@@ -731,7 +728,7 @@ static void expect_limit(const far_net *net, const far_frame *frame, double t, d
     far_mat mean = p->mean, order = p->order;
     for (int64_t i = 0; i < far_frame_rows(frame); i++) {
         for (int64_t j = 0; j < d; j++) {
-            x[j] = t * far_frame_numbers(frame, j)[i];
+            x[j] = t * far_frame_column(frame, j).numbers[i];
         }
         far_mat point = far_mat_view(x, 1, d, FAR_F64), value = far_mat_view(y, 1, o, FAR_F64);
         must(far_net_eval_raw(ctx, net, &point, &value));
@@ -886,7 +883,7 @@ static void everything_survives_every_failing_allocation(void **state)
         test_heap.fail_at = k;
         st = far_examples_learn(ctx, frame, &o, &d);
         assert_true((st == FAR_OK) == (d != NULL));
-        st = st == FAR_OK ? far_net_set_columns(ctx, net, far_examples_columns(d)) : st;
+        st = st == FAR_OK ? far_net_set_columns(ctx, net, d->columns) : st;
         st = st == FAR_OK ? far_net_predict(ctx, net, frame, &predict, &p) : st;
         assert_true((st == FAR_OK) == (p != NULL));
         predict.at_infinity = 1;

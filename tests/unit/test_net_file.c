@@ -37,7 +37,7 @@ static void fill(far_net *net)
 
 static void set_scaling(far_net *net)
 {
-    far_scaling s = far_columns_scaling(far_net_describe(net).columns);
+    far_scaling s = far_columns_describe(far_net_describe(net).columns).scaling;
     double values[64];
     int64_t at = 0;
     far_mat *parts[] = {&s.input_centre, &s.input_scale, &s.output_centre, &s.output_scale};
@@ -641,10 +641,10 @@ static void origins_are_read_from_our_files_only(void **state)
     assert_int_equal(info.linearized, 0);
     assert_int_equal(info.scaled, 1);
     assert_int_equal(info.param, FAR_PARAM_NTK);
-    assert_true(
-        ((double *)far_columns_scaling(far_net_describe(net).columns).input_scale.data)[2] == 4);
-    assert_true(
-        ((double *)far_columns_scaling(far_net_describe(net).columns).output_scale.data)[1] == 1);
+    assert_true(((double *)far_columns_describe(far_net_describe(net).columns)
+                     .scaling.input_scale.data)[2] == 4);
+    assert_true(((double *)far_columns_describe(far_net_describe(net).columns)
+                     .scaling.output_scale.data)[1] == 1);
     assert_null(far_net_metadata(net, "seed"));
     far_net_destroy(net);
     free(b.data);

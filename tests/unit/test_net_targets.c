@@ -36,8 +36,8 @@ static far_net *trained_for(const far_frame *frame, const char *target, int32_t 
     o.loss = loss;
     o.task = task;
     must(far_examples_learn(ctx, frame, &o, &d));
-    far_net *net = plain(far_examples_targets(d).cols);
-    must(far_net_set_columns(ctx, net, far_examples_columns(d)));
+    far_net *net = plain(d->targets.cols);
+    must(far_net_set_columns(ctx, net, d->columns));
     far_examples_destroy(d);
     return net;
 }
@@ -55,14 +55,14 @@ static void check_same(const far_frame *frame, const char *target, int32_t loss,
     o.loss = loss;
     o.task = task;
     must(far_examples_learn(ctx, frame, &o, &d));
-    far_mat y = far_examples_targets(d), mine = far_mat_view(values, ROWS, y.cols, FAR_F64);
+    far_mat y = d->targets, mine = far_mat_view(values, ROWS, y.cols, FAR_F64);
     must(far_columns_encode_targets(ctx, far_net_describe(net).columns, frame, NULL, NULL, &mine));
     for (int64_t i = 0; i < ROWS * y.cols; i++) {
         assert_near(values[i], ((double *)y.data)[i], 1e-15);
     }
     assert_int_equal(far_columns_describe(far_net_describe(net).columns).loss, loss);
     assert_int_equal(far_columns_describe(far_net_describe(net).columns).task,
-                     far_columns_describe(far_examples_columns(d)).task);
+                     far_columns_describe(d->columns).task);
     far_examples_destroy(d);
     far_net_destroy(net);
 }
@@ -85,11 +85,10 @@ static void names_are_those_of_the_columns(void **state)
     (void)state;
     far_frame *frame = table_of(TABLE);
     far_net *net = trained_for(frame, "y,digit", FAR_LOSS_MSE, FAR_TASK_AUTO), *other = plain(2);
-    assert_string_equal(far_columns_target(far_net_describe(net).columns, 0), "y");
-    assert_string_equal(far_columns_target(far_net_describe(net).columns, 1), "digit");
-    assert_null(far_columns_target(far_net_describe(net).columns, 2));
-    assert_null(far_columns_target(far_net_describe(net).columns, -1));
-    assert_null(far_columns_target(far_net_describe(other).columns, 0));
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).target_names[0], "y");
+    assert_string_equal(far_columns_describe(far_net_describe(net).columns).target_names[1],
+                        "digit");
+    assert_null(far_columns_describe(far_net_describe(other).columns).target_names);
     assert_int_equal(far_columns_describe(far_net_describe(other).columns).loss, -1);
     assert_int_equal(far_columns_describe(far_net_describe(other).columns).task, FAR_TASK_AUTO);
     far_net_destroy(net);

@@ -186,7 +186,7 @@ static void it_is_the_product_of_jacobians(void **state)
 {
     (void)state;
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     for (int i = 0; i < COUNT(NETWORKS); i++) {
         for (int init = 0; init < 2; init++) {
             far_net *net = network(NETWORKS[i], init ? FAR_INIT_NTK : FAR_INIT_KAIMING_NORMAL);
@@ -204,7 +204,7 @@ static void several_outputs_have_three_kernels(void **state)
     disturb(net);
     for (int kind = FAR_NTK_TRACE; kind <= FAR_NTK_FULL; kind++) {
         far_ntk_opts o;
-        far_ntk_opts_init(&o);
+        o = (far_ntk_opts){.size = sizeof o};
         o.outputs = kind;
         o.output = 2;
         check_against_jacobian(net, &o);
@@ -220,7 +220,7 @@ static void layers_can_be_left_out(void **state)
     static const unsigned char SETS[][4] = {{1, 0, 0, 0}, {0, 1, 0, 1}, {0, 0, 1, 0}, {1, 1, 1, 1}};
     for (int i = 0; i < COUNT(SETS); i++) {
         far_ntk_opts o;
-        far_ntk_opts_init(&o);
+        o = (far_ntk_opts){.size = sizeof o};
         o.layers = SETS[i];
         check_against_jacobian(net, &o);
     }
@@ -236,7 +236,7 @@ static void layers_add_up(void **state)
     int64_t layers = far_net_describe(net).layers;
     far_mat parts[8], *out[8];
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     assert_true(layers <= 8);
     for (int64_t l = 0; l < layers; l++) {
         parts[l] = matrix(N, N, FAR_F64);
@@ -266,7 +266,7 @@ static void layers_are_asked_for_one_by_one(void **state)
     far_mat wrong = matrix(M, M + 1, FAR_F64), *out[] = {NULL, &one, NULL};
     static const unsigned char SECOND[] = {0, 1, 0};
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     o.layers = SECOND;
     disturb(net);
     assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &alone), FAR_OK);
@@ -296,7 +296,7 @@ static void a_linearised_network_has_the_kernel_of_its_start(void **state)
     far_net *net = network(NETWORKS[1], FAR_INIT_NTK);
     far_mat x = points(M, 0.3), before = matrix(M, M, FAR_F64), after = matrix(M, M, FAR_F64);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &before), FAR_OK);
     assert_int_equal(far_net_linearize(ctx, net), FAR_OK);
     disturb(net);
@@ -314,7 +314,7 @@ static void float32_is_near_float64(void **state)
     far_mat x = points(N, 0.4), narrow = matrix(N, D, FAR_F32);
     far_mat k = matrix(N, N, FAR_F64), k32 = matrix(N, N, FAR_F32);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     for (int64_t i = 0; i < N * D; i++) {
         ((float *)narrow.data)[i] = (float)((double *)x.data)[i];
     }
@@ -341,7 +341,7 @@ static void threads_do_not_change_a_bit(void **state)
     far_mat x = points(N, 0.5), one = matrix(N, N, FAR_F64), three = matrix(N, N, FAR_F64);
     far_ctx *single = context_with(1), *triple = context_with(3);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     assert_int_equal(far_net_ntk(single, net, &x, NULL, &o, &one), FAR_OK);
     assert_int_equal(far_net_ntk(triple, net, &x, NULL, &o, &three), FAR_OK);
     assert_memory_equal(one.data, three.data, N * N * sizeof(double));
@@ -370,7 +370,7 @@ static void products_need_no_matrix(void **state)
     for (int i = 0; i < 2 * COUNT(LAYERS); i++) {
         int kind = i % 2 ? FAR_NTK_FULL : FAR_NTK_ONE;
         far_ntk_opts o;
-        far_ntk_opts_init(&o);
+        o = (far_ntk_opts){.size = sizeof o};
         o.outputs = kind;
         o.output = 1;
         o.layers = LAYERS[i / 2];
@@ -401,7 +401,7 @@ static void eigenvalues_need_no_matrix(void **state)
     far_mat values = matrix(3, 1, FAR_F64), vectors = matrix(N, 3, FAR_F64);
     far_mat right = matrix(3, 1, FAR_F64);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     assert_int_equal(far_net_ntk(ctx, net, &x, NULL, &o, &k), FAR_OK);
     far_symmetric a = far_symmetric_of(&k);
     assert_int_equal(far_eigen(ctx, &a, FAR_EIGEN_LARGEST, 3, 0, &right, NULL), FAR_OK);
@@ -429,10 +429,10 @@ static void arguments_are_checked(void **state)
     far_mat x = points(M, 0.9), k = matrix(M, M, FAR_F64), wrong = matrix(M, M + 1, FAR_F64);
     far_mat narrow = matrix(M, D, FAR_F32), wide = matrix(M, D + 1, FAR_F64);
     far_ntk_opts o, bad;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     bad = o;
     bad.size = 0;
-    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_opts_init");
+    refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "sizeof(far_ntk_opts)");
     bad = o;
     bad.outputs = 3;
     refused(far_net_ntk(ctx, net, &x, NULL, &bad, &k), FAR_ERR_ARG, "far_ntk_outputs");
@@ -472,7 +472,7 @@ static void every_failed_allocation_is_clean(void **state)
     far_net *net = network("dense(5) ln(affine) relu dense(1)", FAR_INIT_NTK);
     far_mat x = points(M, 1.0), k = matrix(M, M, FAR_F64);
     far_ntk_opts o;
-    far_ntk_opts_init(&o);
+    o = (far_ntk_opts){.size = sizeof o};
     int64_t blocks = test_heap.live_blocks;
     far_status st = FAR_ERR_MEMORY;
     for (int i = 0; st != FAR_OK; i++) {
@@ -509,7 +509,7 @@ static void kept_memory_changes_no_bit(void **state)
     (void)state;
     far_factors kept = {0};
     far_ntk_opts opts;
-    far_ntk_opts_init(&opts);
+    opts = (far_ntk_opts){.size = sizeof opts};
     far_net *net = network("dense(7) ln(affine) tanh dense(5) relu dense(2)", FAR_INIT_TORCH);
     far_net *other = network("dense(9) tanh dense(2)", FAR_INIT_TORCH);
     same_as_anew(net, 30, &opts, &kept);

@@ -1327,8 +1327,8 @@ static far_frame *read_csv(const far_figure *f)
 static const double *column(const far_frame *frame, const char *name)
 {
     for (int64_t j = 0; j < far_frame_cols(frame); j++) {
-        if (strcmp(far_frame_name(frame, j), name) == 0) {
-            return far_frame_numbers(frame, j);
+        if (strcmp(far_frame_column(frame, j).name, name) == 0) {
+            return far_frame_column(frame, j).numbers;
         }
     }
     fail_msg("no column %s", name);
@@ -1955,10 +1955,8 @@ done:
 static far_status compute_everything(void)
 {
     far_status st;
-    double out[2], half[2], edges[FAR_BINS_MOST + 1], mean;
-    int64_t used;
+    double out[2], half[2], mean;
     FAR_TRY(far_lowess(ctx, X, Y, COUNT(X), 0.7, 2, X, 2, out, half));
-    FAR_TRY(far_histogram_edges(ctx, Y, COUNT(Y), 0, edges, &used));
     FAR_TRY(far_mean_interval(ctx, Y, COUNT(Y), &mean, half));
     FAR_TRY(far_quantile(ctx, Y, COUNT(Y), 0.5, &mean));
 done:
@@ -2161,62 +2159,6 @@ static void lowess_of_many_points_is_near_the_exact_one(void **state)
     far_free(ctx, y);
 }
 
-static void histograms_count_everything_once(void **state)
-{
-    (void)state;
-    uint64_t c = 0;
-    for (int trial = 0; trial < 300; trial++) {
-        double v[500], edges[FAR_BINS_MOST + 1], counts[FAR_BINS_MOST];
-        int64_t n = 1 + (int64_t)uniform(&c, 0, 499), bins, asked = trial % 3 ? 0 : 1 + trial % 97;
-        double size = pow(10, uniform(&c, -9, 9)), shift = uniform(&c, -5, 5) * size;
-        for (int64_t i = 0; i < n; i++) {
-            double g = far_random_normal(9, c++);
-            v[i] = shift + size * (trial % 4 == 1   ? pow(fabs(g), 6)
-                                   : trial % 4 == 2 ? round(g)
-                                                    : g);
-        }
-        must(far_histogram_edges(ctx, v, n, asked, edges, &bins));
-        assert_true(asked ? bins == asked : bins >= 1 && bins <= FAR_BINS_MOST);
-        must(far_histogram_count(ctx, v, n, edges, bins, counts));
-        double sum = 0;
-        for (int64_t i = 0; i < bins; i++) {
-            sum += counts[i];
-            double by_hand = 0;
-            for (int64_t j = 0; j < n; j++) {
-                by_hand += v[j] >= edges[i] &&
-                           (i == bins - 1 ? v[j] <= edges[i + 1] : v[j] < edges[i + 1]);
-            }
-            assert_near(counts[i], by_hand, 0);
-        }
-        assert_near(sum, n, 0);
-    }
-    double v[] = {NAN, 1, 2, INFINITY}, edges[FAR_BINS_MOST + 1], counts[9];
-    int64_t used;
-    must(far_histogram_edges(ctx, v, 4, 2, edges, &used));
-    must(far_histogram_count(ctx, v, 4, edges, used, counts));
-    assert_near(counts[0] + counts[1], 2, 0);
-    refused(far_histogram_edges(ctx, v, 1, 2, edges, &used), FAR_ERR_VALUE, "none of 1 values");
-    refused(far_histogram_edges(ctx, v, 4, 201, edges, &used), FAR_ERR_ARG, "bins = 201");
-    refused(far_histogram_edges(ctx, NULL, 4, 2, edges, &used), FAR_ERR_ARG, "values is NULL");
-    edges[1] = edges[0];
-    refused(far_histogram_count(ctx, v, 4, edges, 2, counts), FAR_ERR_ARG, "they ascend");
-    refused(far_histogram_count(ctx, v, 4, edges, 0, counts), FAR_ERR_ARG, "bins out of range");
-}
-
-static void freedman_and_diaconis(void **state)
-{
-    (void)state;
-    double v[1000], edges[FAR_BINS_MOST + 1];
-    int64_t bins;
-    for (int i = 0; i < 1000; i++) {
-        v[i] = i * 0.1; /* IQR 49.95, so a width of 9.99 */
-    }
-    must(far_histogram_edges(ctx, v, 1000, 0, edges, &bins));
-    assert_int_equal(bins, 10);
-    assert_near(edges[0], 0, 0);
-    assert_near(edges[10], 100, 0);
-}
-
 static void means_and_quantiles(void **state)
 {
     (void)state;
@@ -2285,8 +2227,6 @@ int main(void)
         TEST(lowess_of_special_points),
         TEST(lowess_bands_hold),
         TEST(lowess_of_many_points_is_near_the_exact_one),
-        TEST(histograms_count_everything_once),
-        TEST(freedman_and_diaconis),
         TEST(means_and_quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

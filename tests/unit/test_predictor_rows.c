@@ -89,11 +89,11 @@ static far_predictor *small_net(const far_frame *frame, const char *arch, uint64
     o.loss = FAR_LOSS_MSE;
     must(far_examples_learn(ctx, frame, &o, &e));
     far_net_opts_init(&how);
-    how.inputs = far_columns_describe(far_examples_columns(e)).inputs;
+    how.inputs = far_columns_describe(e->columns).inputs;
     how.outputs = 1;
     how.seed = seed;
     must(far_net_create(ctx, arch, &how, &made));
-    must(far_net_set_columns(ctx, made, far_examples_columns(e)));
+    must(far_net_set_columns(ctx, made, e->columns));
     far_examples_destroy(e);
     must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
     return p;
@@ -314,9 +314,8 @@ static void columns_tell_their_features(void **state)
     far_feature_info colour = far_columns_feature(c, 1);
     assert_string_equal(colour.name, "colour");
     assert_true(colour.kind == FAR_COLUMN_WORD && colour.first == 1 && colour.width == 3);
-    assert_string_equal(far_columns_level(c, 1, 2), "r");
-    assert_null(far_columns_level(c, 1, 3));
-    assert_null(far_columns_level(c, 0, 0));
+    assert_string_equal(far_columns_feature(c, 1).levels[2], "r");
+    assert_null(far_columns_feature(c, 0).levels);
     assert_null(far_columns_feature(c, 3).name);
     assert_null(far_columns_feature(c, -1).name);
     double half[WIDE] = {2, 0.5, 0.5, 0, 1, 0}, whole[WIDE] = {2, 0, 1, 0, 0, 1};

@@ -11,7 +11,7 @@
 /* The first column of a table, "1.5 ~ -2 %" with its unit, or "words". */
 static const char *column_text(const far_frame *f, char *out)
 {
-    const double *numbers = far_frame_numbers(f, 0);
+    const double *numbers = far_frame_column(f, 0).numbers;
     out[0] = 0;
     for (int64_t i = 0; numbers && i < far_frame_rows(f); i++) {
         size_t used = strlen(out);
@@ -21,7 +21,7 @@ static const char *column_text(const far_frame *f, char *out)
             sprintf(out + used, "%.12g ", numbers[i]);
         }
     }
-    return strcat(out, numbers ? far_frame_unit(f, 0) : "words");
+    return strcat(out, numbers ? far_frame_column(f, 0).unit : "words");
 }
 
 static void numbers_are_read_as_they_are_written(void **state)
@@ -255,7 +255,7 @@ static void the_separator_is_the_one_that_fits(void **state)
     for (int i = 0; i < COUNT(cases); i++) {
         far_frame *f = table_of(cases[i].text);
         assert_int_equal(far_frame_cols(f), cases[i].cols);
-        assert_string_equal(far_frame_name(f, 0), cases[i].name);
+        assert_string_equal(far_frame_column(f, 0).name, cases[i].name);
         far_frame_destroy(f);
     }
 }
@@ -265,7 +265,7 @@ static far_frame *read_with(const char *text, char separator, const char *missin
 {
     far_frame_opts o;
     far_frame *f;
-    far_frame_opts_init(&o);
+    o = (far_frame_opts){.size = sizeof o};
     o.separator = separator;
     o.missing = missing;
     o.categorical = categorical;
@@ -288,17 +288,17 @@ static void options_say_how_to_read(void **state)
     assert_string_equal(column_text(f, text), "1 ~ ~ ~ ");
     far_frame_destroy(f);
     f = read_with("x,n\na,2\n\"b, c\",4\n", 0, "`b, c`", NULL);
-    assert_int_equal(far_frame_missing(f, 0), 1);
+    assert_int_equal(far_frame_column(f, 0).missing, 1);
     far_frame_destroy(f);
     f = read_with("zip,n,d\n01,2,2020-01-01\n1,4,2020-01-02\n", 0, NULL, "d,zip");
-    assert_int_equal(far_frame_level_count(f, 0), 2);
+    assert_int_equal(far_frame_column(f, 0).level_count, 2);
     assert_string_equal(far_frame_level(f, 0, 0), "01");
-    assert_int_equal(far_frame_kind(f, 1), FAR_COLUMN_NUMBER);
-    assert_int_equal(far_frame_kind(f, 2), FAR_COLUMN_WORD);
+    assert_int_equal(far_frame_column(f, 1).kind, FAR_COLUMN_NUMBER);
+    assert_int_equal(far_frame_column(f, 2).kind, FAR_COLUMN_WORD);
     far_frame_destroy(f);
     far_frame_opts o = {0};
     assert_int_equal(far_frame_read(ctx, "x", NULL, &o, &f), FAR_ERR_ARG);
-    far_frame_opts_init(&o);
+    o = (far_frame_opts){.size = sizeof o};
     o.separator = '"';
     assert_int_equal(far_frame_read(ctx, "x", NULL, &o, &f), FAR_ERR_ARG);
 }
@@ -311,16 +311,16 @@ static void arrays_take_the_options_too(void **state)
     must(far_mat_write(ctx, &m, NULL, "reading.npy"));
     far_frame_opts o;
     far_frame *f;
-    far_frame_opts_init(&o);
+    o = (far_frame_opts){.size = sizeof o};
     o.missing = "-999";
     o.categorical = "c1";
     must(far_frame_read(ctx, "reading.npy", NULL, &o, &f));
-    assert_int_equal(far_frame_level_count(f, 0), 2);
+    assert_int_equal(far_frame_column(f, 0).level_count, 2);
     assert_string_equal(far_frame_level(f, 0, 0), "1");
     assert_string_equal(far_frame_level(f, 0, 1), "10");
-    assert_int_equal(far_frame_missing(f, 0), 1);
-    assert_int_equal(far_frame_missing(f, 1), 1);
-    assert_true(far_frame_numbers(f, 1)[1] == 0.5);
+    assert_int_equal(far_frame_column(f, 0).missing, 1);
+    assert_int_equal(far_frame_column(f, 1).missing, 1);
+    assert_true(far_frame_column(f, 1).numbers[1] == 0.5);
     far_frame_destroy(f);
     unlink("reading.npy");
 }
@@ -408,9 +408,9 @@ static void expect_summary(const far_columns *c, const char *wanted)
 {
     static const char *const roles[] = {"+", "=", "-"};
     char text[512] = "";
-    for (int64_t i = 0; i < far_columns_summary_count(c); i++) {
+    for (int64_t i = 0; i < far_columns_describe(c).summaries; i++) {
         far_column_summary s = far_columns_summary(c, i);
-        sprintf(text + strlen(text), "%s%s:%s ", roles[s.role], s.name, far_taken_name(s.taken));
+        sprintf(text + strlen(text), "%s%s:%s ", roles[s.role], s.name, s.taken_name);
     }
     assert_string_equal(text, wanted);
 }
@@ -549,7 +549,7 @@ static void unseen_categories_are_none_of_the_known(void **state)
         double x[15], counts[3];
         far_mat out = far_mat_view(x, 3, 5, FAR_F64);
         must(far_columns_encode(ctx, c, f, NULL, &out));
-        far_scaling s = far_columns_scaling(c);
+        far_scaling s = far_columns_describe(c).scaling;
         for (int l = 0; l < 2; l++) {
             double centre = ((double *)s.input_centre.data)[l];
             double scale = ((double *)s.input_scale.data)[l];
@@ -578,8 +578,8 @@ static void rows_out_of_range_are_told(void **state)
     must(far_columns_outside(ctx, c, f, NULL, distance, input));
     assert_true(distance[0] == 0 && input[0] == -1);
     assert_int_equal(input[1], 3);
-    assert_string_equal(far_columns_input(c, input[1]), "day");
-    assert_string_equal(far_columns_input_unit(c, input[1]), "date");
+    assert_string_equal(far_columns_describe(c).input_names[input[1]], "day");
+    assert_string_equal(far_columns_feature(c, 2).unit, "date");
     assert_int_equal(input[2], 2);
     assert_true(fabs(distance[2] - 4 / sd) < 1e-12);
     far_frame_destroy(f);
@@ -649,7 +649,7 @@ static void dates_are_read_in_the_order_learnt(void **state)
     far_frame *f = table_of("d,y\n02/03/1970,1\n");
     double x[1];
     far_mat out = far_mat_view(x, 1, 1, FAR_F64);
-    far_scaling s = far_columns_scaling(c);
+    far_scaling s = far_columns_describe(c).scaling;
     must(far_columns_encode(ctx, c, f, NULL, &out));
     double day = *(double *)s.input_centre.data + x[0] * *(double *)s.input_scale.data;
     assert_true(fabs(day - 60) < 1e-9); /* 2 March */

@@ -27,29 +27,27 @@ static int close_result(void **state)
     return close_context(state);
 }
 
-typedef far_status (*renderer)(far_ctx *ctx, const far_result *r, char **out);
-
-static const char *render(renderer as)
+static const char *render(far_format format)
 {
     far_text_free(ctx, text);
     text = NULL;
-    assert_int_equal(as(ctx, result, &text), FAR_OK);
+    assert_int_equal(far_result_render(ctx, result, format, &text), FAR_OK);
     return text;
 }
 
 static void assert_text(const char *wanted)
 {
-    assert_string_equal(render(far_result_as_text), wanted);
+    assert_string_equal(render(FAR_FORMAT_TEXT), wanted);
 }
 
 static void assert_json(const char *wanted)
 {
-    assert_string_equal(render(far_result_as_json), wanted);
+    assert_string_equal(render(FAR_FORMAT_JSON), wanted);
 }
 
 static void assert_in_page(const char *wanted, bool there)
 {
-    assert_int_equal(strstr(render(far_result_as_html), wanted) != NULL, there);
+    assert_int_equal(strstr(render(FAR_FORMAT_HTML), wanted) != NULL, there);
 }
 
 /* ---- facts ---- */
@@ -222,7 +220,7 @@ static void test_hostile_texts(void **state)
     far_result_text(result, "\"k\n", "\x1b[2J\"\n<b>\xff", "na\nme", NULL);
     far_result_verdict(result, FAR_TONE_PLAIN, "%s", "<script>\xe2\x80\xae\n");
     assert_text("na\\nme         \\x1b[2J\"\\n<b>\\xff\n<script>\\u202e\\n\n");
-    json_t *root = json_loads(render(far_result_as_json), 0, NULL);
+    json_t *root = json_loads(render(FAR_FORMAT_JSON), 0, NULL);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "\"k\n")),
                         "\x1b[2J\"\n<b>\xef\xbf\xbd");
@@ -263,16 +261,16 @@ static void test_tables(void **state)
     assert_in_page("All of them.", true);
     assert_in_page("0.912", true);
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_csv(ctx, result, 0, &text), FAR_OK);
+    assert_int_equal(far_result_csv(ctx, result, 0, &text), FAR_OK);
     assert_string_equal(text, "name,r2,n\n\"a, b\",0.91249,3\nc,,inf\n");
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_csv(ctx, result, 1, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_csv(ctx, result, 1, &text), FAR_ERR_ARG);
 }
 
 static void assert_csv(int64_t i, const char *wanted)
 {
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_csv(ctx, result, i, &text), FAR_OK);
+    assert_int_equal(far_result_csv(ctx, result, i, &text), FAR_OK);
     assert_string_equal(text, wanted);
 }
 
@@ -298,15 +296,15 @@ static void test_csv_cells(void **state)
     assert_csv(0, "\"a \"\"b\"\"\",yes\n\"\",0\n\" lead\",1\n\"trail \",0\n\"two\nlines\",1\n"
                   "\"say \"\"x\"\"\",0\n\"cr\r\",1\n");
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_csv(ctx, result, 1, &text), FAR_OK);
+    assert_int_equal(far_result_csv(ctx, result, 1, &text), FAR_OK);
     assert_int_equal(strncmp(text, "c\n\"\"\n0\n1\n", 9), 0);
     assert_non_null(strstr(text, "\n39\n"));
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_csv(ctx, result, 2, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_csv(ctx, result, 2, &text), FAR_ERR_ARG);
     assert_string_equal(far_ctx_message(ctx), "table 2 has no keys");
-    assert_int_equal(far_result_as_csv(ctx, result, -1, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_csv(ctx, result, -1, &text), FAR_ERR_ARG);
     assert_string_equal(far_ctx_message(ctx), "there is no table -1");
-    assert_non_null(strstr(render(far_result_as_text), "yes"));
+    assert_non_null(strstr(render(FAR_FORMAT_TEXT), "yes"));
 }
 
 /* Wider than 80 places: first the blanks of formats go, then the widest texts stand last, folded.
@@ -397,7 +395,7 @@ static void test_append(void **state)
     far_result_append(result, more);
     far_text_free(ctx, text);
     text = NULL;
-    assert_int_equal(far_result_as_json(ctx, result, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, result, FAR_FORMAT_JSON, &text), FAR_ERR_ARG);
 }
 
 /* ---- failures ---- */
@@ -405,7 +403,7 @@ static void test_append(void **state)
 static void assert_refused(const char *message)
 {
     far_text_free(ctx, text);
-    assert_int_equal(far_result_as_text(ctx, result, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, result, FAR_FORMAT_TEXT, &text), FAR_ERR_ARG);
     assert_null(text);
     assert_string_equal(far_ctx_message(ctx), message);
     far_result_destroy(result);
@@ -419,11 +417,11 @@ static void test_refusals(void **state)
     far_mat m = far_mat_view(&one, 1, 1, FAR_F64);
     assert_int_equal(far_result_create(ctx, NULL, &(far_result *){NULL}), FAR_ERR_ARG);
     assert_int_equal(far_result_create(ctx, "a", NULL), FAR_ERR_ARG);
-    assert_int_equal(far_result_as_text(ctx, NULL, &text), FAR_ERR_ARG);
-    assert_int_equal(far_result_as_text(ctx, result, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_result_as_json(ctx, result, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_result_as_html(ctx, result, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_result_as_csv(ctx, result, 0, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, NULL, FAR_FORMAT_TEXT, &text), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, result, FAR_FORMAT_TEXT, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, result, FAR_FORMAT_JSON, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_result_render(ctx, result, FAR_FORMAT_HTML, NULL), FAR_ERR_ARG);
+    assert_int_equal(far_result_csv(ctx, result, 0, NULL), FAR_ERR_ARG);
     far_result_cell(result, 1);
     far_result_count(result, "more", 1, "more", NULL); /* nothing happens */
     assert_refused("a cell without a table");
@@ -476,17 +474,17 @@ static void add_everything(void)
     far_result_origin(result, "command", "x");
 }
 
-static far_status first_table(far_ctx *own, const far_result *r, char **out)
+/* The three formats, then csv of the first table. */
+static far_status render_as(int i)
 {
-    return far_result_as_csv(own, r, 0, out);
+    return i < 3 ? far_result_render(ctx, result, (far_format)i, &text)
+                 : far_result_csv(ctx, result, 0, &text);
 }
 
 /* Each allocation fails in turn: the failure is told by every renderer, and nothing is lost. */
 static void test_memory(void **state)
 {
     (void)state;
-    static const renderer RENDERERS[] = {far_result_as_text, far_result_as_json, far_result_as_html,
-                                         first_table};
     for (int i = 0; i < 4; i++) {
         bool done = false;
         for (int64_t at = 0; !done; at++) {
@@ -495,7 +493,7 @@ static void test_memory(void **state)
             test_heap.calls = 0;
             test_heap.fail_at = at;
             add_everything();
-            far_status st = RENDERERS[i](ctx, result, &text);
+            far_status st = render_as(i);
             done = test_heap.calls <= at;
             test_heap.fail_at = -1;
             assert_int_equal(st, done ? FAR_OK : FAR_ERR_MEMORY);
@@ -560,7 +558,7 @@ static void test_random_json(void **state)
             far_result_number(result, keys[i], values[i], "n", NULL);
             far_result_close(result);
         }
-        json_t *root = json_loads(render(far_result_as_json), JSON_DECODE_INT_AS_REAL, NULL);
+        json_t *root = json_loads(render(FAR_FORMAT_JSON), JSON_DECODE_INT_AS_REAL, NULL);
         assert_non_null(root);
         for (int i = 0; i < FACTS; i++) {
             bool again = false; /* the last of two with one key counts */

@@ -160,7 +160,7 @@ static far_kernel *make_kernel(const char *arch)
 {
     far_kernel *k;
     far_kernel_opts o;
-    far_kernel_opts_init(&o);
+    o = (far_kernel_opts){.size = sizeof o};
     must(far_kernel_create(ctx, arch, &o, &k));
     return k;
 }

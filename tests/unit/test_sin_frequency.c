@@ -17,7 +17,7 @@ static void kernel_of(const char *arch, far_param param, double *nngp, double *n
     far_mat x = some_points(), k = mat(nngp, POINTS, POINTS), t = mat(ntk, POINTS, POINTS);
     far_kernel_opts opts;
     far_kernel *kernel;
-    far_kernel_opts_init(&opts);
+    opts = (far_kernel_opts){.size = sizeof opts};
     opts.param = param;
     OK(far_kernel_create(ctx, arch, &opts, &kernel));
     OK(far_kernel_eval(ctx, kernel, &x, NULL, FAR_FILL_FULL, &k, &t));
@@ -116,7 +116,7 @@ static void wide_networks_come_near_the_kernel(void **state)
     (void)state;
     kernel_of(arch, FAR_PARAM_NTK, k, t);
     x = some_points();
-    far_ntk_opts_init(&ntk);
+    ntk = (far_ntk_opts){.size = sizeof ntk};
     for (int seed = 0; seed < SEEDS; seed++) {
         far_net_opts opts;
         far_net *net;

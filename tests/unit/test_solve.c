@@ -1229,7 +1229,7 @@ static void *run_worker(void *user)
     worker *w = user;
     far_ctx_opts opts;
     far_ctx *own;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.threads = w->threads;
     w->st = far_ctx_create(&opts, &own);
     for (int i = 0; w->st == FAR_OK && i < 5; i++) {
@@ -1520,7 +1520,7 @@ static void eigenvalues_within_eigenvalues_are_refused(void **state)
     (void)state;
     far_ctx_opts opts;
     far_ctx *outer;
-    far_ctx_opts_init(&opts);
+    opts = (far_ctx_opts){.size = sizeof opts};
     opts.progress = ask_again;
     opts.progress_user = ctx;
     assert_int_equal(far_ctx_create(&opts, &outer), FAR_OK);

@@ -1,4 +1,4 @@
-/* Quantiles and histograms: at the edges of what they take, and what they refuse. */
+/* Quantiles and lowess: at the edges of what they take, and what they refuse. */
 #include <farfield/plot.h>
 
 #include "harness.h"
@@ -26,64 +26,6 @@ static void quantiles_lie_between_order_statistics(void **state)
     assert_int_equal(far_quantile(ctx, NULL, 3, 0.5, &q), FAR_ERR_ARG);
     assert_int_equal(far_quantile(ctx, none, COUNT(none), 0.5, &q), FAR_ERR_VALUE);
     assert_int_equal(far_quantile(ctx, NULL, 0, 0.5, &q), FAR_ERR_VALUE);
-}
-
-static void equal_values_get_a_bin_around_them(void **state)
-{
-    (void)state;
-    const double same[] = {40, 40, 40}, zeros[] = {0, 0};
-    double edges[FAR_BINS_MOST + 1];
-    int64_t used;
-    must(far_histogram_edges(ctx, same, COUNT(same), 0, edges, &used));
-    assert_int_equal(used, 1);
-    assert_true(edges[0] == 38 && edges[1] == 42);
-    must(far_histogram_edges(ctx, zeros, COUNT(zeros), 2, edges, &used));
-    assert_int_equal(used, 2);
-    assert_true(edges[0] == -0.5 && edges[1] == 0 && edges[2] == 0.5);
-}
-
-/* Half of the values coincide: Freedman and Diaconis' width is 0, Sturges' is taken. */
-static void a_width_of_nothing_is_replaced(void **state)
-{
-    (void)state;
-    double values[16] = {0}, edges[FAR_BINS_MOST + 1], counts[FAR_BINS_MOST];
-    int64_t used;
-    values[14] = 1;
-    values[15] = 9;
-    must(far_histogram_edges(ctx, values, COUNT(values), 0, edges, &used));
-    assert_in_range(used, 5, FAR_BINS_MOST);
-    must(far_histogram_count(ctx, values, COUNT(values), edges, used, counts));
-    double sum = 0;
-    for (int64_t i = 0; i < used; i++) {
-        sum += counts[i];
-    }
-    assert_true(sum == COUNT(values) && counts[0] >= 14);
-}
-
-static void histograms_refuse_by_reason(void **state)
-{
-    (void)state;
-    const double values[] = {1, 2, 3}, wide[] = {-1.7e308, 1.7e308}, far[] = {1.5e308, 1.6e308};
-    const double edges[] = {0, 2, 4}, falling[] = {0, 2, 2};
-    double out[FAR_BINS_MOST + 1];
-    int64_t used;
-    refused(far_histogram_edges(ctx, values, 3, -1, out, &used), FAR_ERR_ARG, "bins = -1");
-    refused(far_histogram_edges(ctx, values, 3, FAR_BINS_MOST + 1, out, &used), FAR_ERR_ARG,
-            "bins");
-    refused(far_histogram_edges(ctx, values, 3, 0, NULL, &used), FAR_ERR_ARG, "NULL");
-    refused(far_histogram_edges(ctx, values, 3, 0, out, NULL), FAR_ERR_ARG, "NULL");
-    refused(far_histogram_edges(ctx, wide, 2, 0, out, &used), FAR_ERR_VALUE, "too far apart");
-    refused(far_histogram_edges(ctx, far, 2, 0, out, &used), FAR_ERR_VALUE, "too far apart");
-    refused(far_histogram_count(ctx, values, -1, edges, 2, out), FAR_ERR_ARG, "out of range");
-    refused(far_histogram_count(ctx, NULL, 3, edges, 2, out), FAR_ERR_ARG, "NULL");
-    refused(far_histogram_count(ctx, values, 3, NULL, 2, out), FAR_ERR_ARG, "NULL");
-    refused(far_histogram_count(ctx, values, 3, edges, 2, NULL), FAR_ERR_ARG, "NULL");
-    refused(far_histogram_count(ctx, values, 3, edges, 0, out), FAR_ERR_ARG, "out of range");
-    refused(far_histogram_count(ctx, values, 3, falling, 2, out), FAR_ERR_ARG, "they ascend");
-    must(far_histogram_count(ctx, values, 3, edges, 2, out));
-    assert_true(out[0] == 1 && out[1] == 2);
-    must(far_histogram_count(ctx, NULL, 0, edges, 2, out));
-    assert_true(out[0] == 0 && out[1] == 0);
 }
 
 /* Every other value is the same; a line is fitted through what is near. */
@@ -124,9 +66,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(quantiles_lie_between_order_statistics),
-        TEST(equal_values_get_a_bin_around_them),
-        TEST(a_width_of_nothing_is_replaced),
-        TEST(histograms_refuse_by_reason),
         TEST(lowess_where_points_coincide_or_lie_apart),
         TEST(lowess_refuses_by_reason),
     };

@@ -299,7 +299,7 @@ static void rows_are_the_measures_by_hand(void **state)
     far_view *view;
     far_measure measures[8];
     int64_t count;
-    far_ntk_opts_init(&how);
+    how = (far_ntk_opts){.size = sizeof how};
     must(far_net_ntk(ctx, net, &x, NULL, &how, &k));
     must(far_net_eval(ctx, net, &x, &f));
     must(far_view_create(ctx, &k, 0, &view));

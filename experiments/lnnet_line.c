@@ -1,22 +1,23 @@
 /* Single folds, for figures. */
-#include "lnnet_internal.h"
+#include "lnnet_line.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define CONFUSED 1e-9 /* of the range */
 
-far_lnnet_place far_lnnet_fold_at(const far_lnnet_fold *fold, double x)
+lnnet_place lnnet_fold_at(const lnnet_fold *fold, double x)
 {
     double t = x - fold->hinge, h1 = fold->k * t, h2 = 1 + fold->mu * t, size = hypot(h1, h2);
-    return (far_lnnet_place){h1, h2, h1 / size, h2 / size};
+    return (lnnet_place){h1, h2, h1 / size, h2 / size};
 }
 
-far_lnnet_fold far_lnnet_fold_merge(double a, double b, double hinge, double angle)
+lnnet_fold lnnet_fold_merge(double a, double b, double hinge, double angle)
 {
     bool halfway = isnan(hinge);
     double z = halfway ? a + (b - a) / 2 : hinge, left = 1 / (z - a), right = 1 / (b - z);
     double omega = isnan(angle) ? 1 : angle;
-    return (far_lnnet_fold){z, omega * (left + right) / 2, halfway ? 0 : (left - right) / 2};
+    return (lnnet_fold){z, omega * (left + right) / 2, halfway ? 0 : (left - right) / 2};
 }
 
 /* The leftmost point with a partner, and the next of its label. */
@@ -38,9 +39,8 @@ static bool find_pair(const double *x, const int64_t *labels, int64_t n, int64_t
 }
 
 /* The two points between a and b, of different labels, whose images are nearest. */
-static double nearest_images(const double *x, const int64_t *labels, int64_t n,
-                             const far_lnnet_step *s, const far_lnnet_fold *fold, int64_t *i,
-                             int64_t *j)
+static double nearest_images(const double *x, const int64_t *labels, int64_t n, const lnnet_step *s,
+                             const lnnet_fold *fold, int64_t *i, int64_t *j)
 {
     double least = INFINITY;
     for (int64_t p = 0; p < n; p++) {
@@ -49,8 +49,8 @@ static double nearest_images(const double *x, const int64_t *labels, int64_t n,
             if (!inside || labels[p] == labels[q]) {
                 continue;
             }
-            double gap = fabs(far_lnnet_fold_at(fold, x[p]).circle_y -
-                              far_lnnet_fold_at(fold, x[q]).circle_y);
+            double gap =
+                fabs(lnnet_fold_at(fold, x[p]).circle_y - lnnet_fold_at(fold, x[q]).circle_y);
             if (gap < least) {
                 least = gap;
                 *i = p;
@@ -61,13 +61,13 @@ static double nearest_images(const double *x, const int64_t *labels, int64_t n,
     return least;
 }
 
-static void move_hinge(const double *x, const int64_t *labels, int64_t n, far_lnnet_step *s)
+static void move_hinge(const double *x, const int64_t *labels, int64_t n, lnnet_step *s)
 {
     double best = -1;
     int64_t i, j;
     for (int step = 1; step < 20; step++) {
         double hinge = x[s->a] + (x[s->b] - x[s->a]) * step / 20;
-        far_lnnet_fold fold = far_lnnet_fold_merge(x[s->a], x[s->b], hinge, NAN);
+        lnnet_fold fold = lnnet_fold_merge(x[s->a], x[s->b], hinge, NAN);
         double gap = nearest_images(x, labels, n, s, &fold, &i, &j);
         if (step != 10 && gap > best) {
             best = gap;
@@ -76,18 +76,14 @@ static void move_hinge(const double *x, const int64_t *labels, int64_t n, far_ln
     }
 }
 
-far_status far_lnnet_paper_step(far_ctx *ctx, const double *x, const int64_t *labels, int64_t n,
-                                far_lnnet_step *out)
+far_status lnnet_paper_step(const double *x, const int64_t *labels, int64_t n, lnnet_step *out)
 {
     int64_t i = -1, j = -1;
-    if (!ctx || !x || !labels || !out) {
-        return far_fail(ctx, FAR_ERR_ARG, "points, labels and an output are needed");
-    }
-    *out = (far_lnnet_step){.confused = -1, .with = -1};
+    *out = (lnnet_step){.confused = -1, .with = -1};
     if (!find_pair(x, labels, n, &out->a, &out->b)) {
-        return far_fail(ctx, FAR_ERR_ARG, "every label has one point: nothing is left to merge");
+        return FAR_ERR_ARG;
     }
-    out->halfway = out->fold = far_lnnet_fold_merge(x[out->a], x[out->b], NAN, NAN);
+    out->halfway = out->fold = lnnet_fold_merge(x[out->a], x[out->b], NAN, NAN);
     if (nearest_images(x, labels, n, out, &out->halfway, &i, &j) <= CONFUSED) {
         out->confused = i;
         out->with = j;

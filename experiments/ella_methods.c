@@ -41,7 +41,7 @@ static far_status choose_prior(reproduction *r, const ella_plan *p, const ella_m
     far_mat x = m->choose;
     x.rows = r->quick && x.rows > 120 ? 120 : x.rows;
     spread_log(1e-4, 1e2, priors, p->priors);
-    far_laplace_grid_init(&g);
+    g = (far_laplace_grid){.size = sizeof g};
     g.priors = priors;
     g.prior_count = p->priors;
     g.probability = m->rule;

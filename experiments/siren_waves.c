@@ -1,4 +1,5 @@
 /* Waves in what a sine network has not learnt yet: the power of its residual by wavelength. */
+#include "curves.h"
 #include "side_by_side.h"
 #include "siren.h"
 
@@ -104,12 +105,10 @@ typedef struct transition {
     double peak;          /* where the loss falls fastest */
 } transition;
 
-static far_status find_transition(reproduction *r, const siren_image *image, const siren_run *run,
-                                  transition *out)
+static void find_transition(const siren_image *image, const siren_run *run, transition *out)
 {
     int64_t n = run->moments - 1, unused;
-    double *x = ROOM(n, double), *y = ROOM(n, double), at = NAN;
-    far_status st;
+    double *x = ROOM(n, double), *y = ROOM(n, double);
     *out = (transition){.before = long_part(image, run, 0), .moment = n};
     for (int64_t i = n; i > 0; i--) {
         x[i - 1] = log10(siren_at(run, i, COL_STEP));
@@ -117,13 +116,10 @@ static far_status find_transition(reproduction *r, const siren_image *image, con
         out->moment = y[i - 1] < out->before / 2 ? i : out->moment;
     }
     out->after = y[n - 1];
-    TRY(far_crossing_find(r->ctx, x, y, n, out->before / 2, &at));
-    out->step = pow(10, at);
-    TRY(siren_peak(r, run, &out->peak, &unused));
-done:
+    out->step = pow(10, curve_crossing(x, y, n, out->before / 2));
+    siren_peak(run, &out->peak, &unused);
     free(x);
     free(y);
-    return st;
 }
 
 /* Of all runs with published biases; those of small ones have but two moments. */
@@ -135,28 +131,27 @@ typedef struct waves {
 
 static const waves NO_WAVES = {0, INFINITY, -INFINITY, INFINITY, -INFINITY};
 
-static far_status add_waves(reproduction *r, const siren_image *image, const siren_run *run,
-                            waves *out)
+static void add_waves(const siren_image *image, const siren_run *run, waves *out)
 {
     transition t;
-    far_status st = find_transition(r, image, run, &t);
+    find_transition(image, run, &t);
     double gap = isnan(t.step) ? INFINITY : t.step / t.peak;
     out->runs++;
     out->least_before = fmin(out->least_before, t.before);
     out->most_after = fmax(out->most_after, t.after);
     out->least_gap = fmin(out->least_gap, gap);
     out->most_gap = fmax(out->most_gap, gap);
-    return st;
 }
 
-static far_status find_all(reproduction *r, const siren_study *s, waves *out)
+static waves find_all(const siren_study *s)
 {
-    far_status st = FAR_OK;
-    *out = NO_WAVES;
-    for (int64_t i = 0; i < s->run_count && st == FAR_OK; i++) {
-        st = s->runs[i].start == PUBLISHED ? add_waves(r, &s->image, &s->runs[i], out) : FAR_OK;
+    waves all = NO_WAVES;
+    for (int64_t i = 0; i < s->run_count; i++) {
+        if (s->runs[i].start == PUBLISHED) {
+            add_waves(&s->image, &s->runs[i], &all);
+        }
     }
-    return st;
+    return all;
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */
@@ -197,40 +192,35 @@ done:
 }
 
 /* The mean over seeds of the wavelength behind the transition. */
-static far_status length_behind(reproduction *r, const siren_study *s, int frequency, double *out)
+static double length_behind(const siren_study *s, int frequency)
 {
     const siren_run *run;
     transition t;
-    far_status st = FAR_OK;
-    *out = 0;
+    double mean = 0;
     for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
-        TRY(find_transition(r, &s->image, run, &t));
-        *out += run->waves[t.moment].length / (double)s->seeds;
+        find_transition(&s->image, run, &t);
+        mean += run->waves[t.moment].length / (double)s->seeds;
     }
-done:
-    return st;
+    return mean;
 }
 
 static far_status claim_lengths(reproduction *r, const siren_study *s)
 {
     double length[FREQUENCIES];
-    far_status st = FAR_OK;
     for (int f = 0; f < FREQUENCIES; f++) {
         if (!s->trained[f]) {
             return FAR_OK;
         }
-        TRY(length_behind(r, s, f, &length[f]));
+        length[f] = length_behind(s, f);
     }
-    st = claim(r,
-               &(claim_of){.what = "the waves' length behind the transition falls with w0, as xi "
-                                   "does",
-                           .tested = "in this order, mean over seeds",
-                           .seeds = s->seeds,
-                           .late = true,
-                           .agrees = length[W15] > length[W30] && length[W30] > length[W60]},
-               "%.3f, %.3f, %.3f for w0 = 15, 30, 60", length[W15], length[W30], length[W60]);
-done:
-    return st;
+    return claim(r,
+                 &(claim_of){.what = "the waves' length behind the transition falls with w0, as xi "
+                                     "does",
+                             .tested = "in this order, mean over seeds",
+                             .seeds = s->seeds,
+                             .late = true,
+                             .agrees = length[W15] > length[W30] && length[W30] > length[W60]},
+                 "%.3f, %.3f, %.3f for w0 = 15, 30, 60", length[W15], length[W30], length[W60]);
 }
 
 /* ---- what is kept -------------------------------------------------------------------------- */
@@ -240,42 +230,38 @@ static const char *const HEADS[WAVE_COLS] = {
     "picture",    "w0",          "seed",      "xi(0)", "wavelength, start", "behind the transition",
     "over xi(0)", "long, start", "long, end", "step",  "loss falls fastest"};
 
-static far_status add_run(reproduction *r, const siren_image *image, const siren_run *run, sheet *t)
+static void add_run(const siren_image *image, const siren_run *run, sheet *t)
 {
     transition of;
-    far_status st = find_transition(r, image, run, &of);
+    find_transition(image, run, &of);
     double xi = siren_first(run, COL_XI);
-    if (st == FAR_OK) {
-        const siren_wave *first = &run->waves[0], *then = &run->waves[of.moment];
-        add_cell(t, "%g", SIREN_W0[run->frequency]);
-        add_cell(t, "%lld", (long long)run->seed);
-        add_cell(t, "%.4f", xi);
-        add_cell(t, "%.3f", first->length);
-        add_cell(t, "%.3f", then->length);
-        add_cell(t, "%.2f", then->length / xi);
-        add_cell(t, "%.3f", of.before);
-        add_cell(t, "%.4f", of.after);
-        add_cell(t, isnan(of.step) ? "-" : "%.0f", of.step);
-        add_cell(t, "%.0f", of.peak);
-    }
-    return st;
+    const siren_wave *first = &run->waves[0], *then = &run->waves[of.moment];
+    add_cell(t, "%g", SIREN_W0[run->frequency]);
+    add_cell(t, "%lld", (long long)run->seed);
+    add_cell(t, "%.4f", xi);
+    add_cell(t, "%.3f", first->length);
+    add_cell(t, "%.3f", then->length);
+    add_cell(t, "%.2f", then->length / xi);
+    add_cell(t, "%.3f", of.before);
+    add_cell(t, "%.4f", of.after);
+    add_cell(t, isnan(of.step) ? "-" : "%.0f", of.step);
+    add_cell(t, "%.0f", of.peak);
 }
 
 static far_status keep_table_of_waves(reproduction *r, const siren_study *s)
 {
     sheet t = {.heads = HEADS, .cols = WAVE_COLS};
-    far_status st = FAR_OK;
-    for (int64_t i = 0; i < s->run_count && st == FAR_OK; i++) {
+    for (int64_t i = 0; i < s->run_count; i++) {
         if (s->runs[i].start == PUBLISHED) {
             add_cell(&t, "%s", s->image.photograph ? "photograph" : "drawn");
-            st = add_run(r, &s->image, &s->runs[i], &t);
+            add_run(&s->image, &s->runs[i], &t);
         }
     }
     return keep_sheet(r, &t, "waves",
                       "The residual, published biases: the wavelength of its mean wavenumber, the "
                       "part of its power in waves longer than 2 pi xi(0), and the step where that "
                       "has fallen half way.",
-                      st);
+                      FAR_OK);
 }
 
 enum { SHOWN = 4 };
@@ -350,7 +336,7 @@ static far_status keep_figure_of_waves(reproduction *r, const siren_study *s)
     transition t;
     far_grid_opts o;
     far_status st;
-    TRY(find_transition(r, &s->image, run, &t));
+    find_transition(&s->image, run, &t);
     choose_moments(&t, run, moments);
     for (int k = 0; k + 1 < SHOWN; k++) {
         TRY(draw_residual(r, s, run, moments[k], &figures[k]));
@@ -372,9 +358,8 @@ done:
 far_status siren_report_waves(reproduction *r, const siren_study *s)
 {
     far_status st;
-    waves w;
+    waves w = find_all(s);
     TRY(keep_heading(r, "Waves in the residual"));
-    TRY(find_all(r, s, &w));
     TRY(claim_waves(r, s->seeds, &w, "published biases"));
     TRY(claim_lengths(r, s));
     TRY(keep_text(
@@ -417,10 +402,9 @@ static far_status report_gallery(reproduction *r, const gallery *g)
     for (int64_t i = 0; i < PICTURES * g->seeds; i++) {
         const siren_image *image = &g->images[i / g->seeds];
         add_cell(&t, "%s", image->photograph ? "photograph" : "drawn");
-        TRY(add_run(r, image, &g->runs[i], &t));
-        TRY(add_waves(r, image, &g->runs[i], &w));
+        add_run(image, &g->runs[i], &t);
+        add_waves(image, &g->runs[i], &w);
     }
-done:
     st = keep_sheet(r, &t, "pictures", "The same of 64 x 64 points, w0 = 30.", st);
     return st == FAR_OK ? claim_waves(r, g->seeds, &w, "two pictures of 64 x 64 points") : st;
 }

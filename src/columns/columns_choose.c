@@ -142,7 +142,7 @@ static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
     }
     bool years = low >= FIRST_YEAR && high <= LAST_YEAR;
     bool counter = high - low == (double)(rows - 1) && !years;
-    if (rows <= FEW || !(counter || names_rows(far_frame_name(l->frame, col)))) {
+    if (rows <= FEW || !(counter || names_rows(far_frame_column(l->frame, col).name))) {
         return FAR_OK;
     }
     far_status st = far_alloc(l->ctx, rows, &sorted);
@@ -160,7 +160,7 @@ static far_status identifies_rows(const far_lesson *l, int64_t col, bool *out)
 
 static far_status find_taken(const far_lesson *l, int64_t col, const traits *t, far_taken *out)
 {
-    bool words = far_frame_kind(l->frame, col) == FAR_COLUMN_WORD, identifier = false;
+    bool words = far_frame_column(l->frame, col).kind == FAR_COLUMN_WORD, identifier = false;
     bool date = far_notation_is_date(l->frame->columns[col].notation);
     *out = words ? FAR_TAKEN_CATEGORY : date ? FAR_TAKEN_DATE : FAR_TAKEN_NUMBER;
     if (t->present == 0) {

@@ -297,13 +297,9 @@ done:
 
 far_status check_theorem_31_cases(reproduction *r)
 {
-    static const char *const HEADS[] = {"activation",
-                                        "order, first to last depth",
-                                        "run away",
-                                        "coefficients",
-                                        "off by at most",
-                                        "f far out, off by",
-                                        "with a norm: a limit"};
+    static const char *const HEADS[] = {"activation",   "order by depth", "run away",
+                                        "coefficients", "off by at most", "f far out, off by",
+                                        "with a norm"};
     sheet table = {.heads = HEADS, .cols = sizeof HEADS / sizeof HEADS[0]};
     far_status st = FAR_OK;
     for (int i = 0; i < ACTIVATION_COUNT && st == FAR_OK; i++) {

@@ -214,10 +214,8 @@ static far_status keep_line(reproduction *r)
 
 far_status check_theorem_33(reproduction *r)
 {
-    static const char *const HEADS[] = {
-        "data",         "network",      "largest |f|",
-        "B1",           "B2",           "B3",
-        "B1 / largest", "B2 / largest", "|D| below the line, and its root"};
+    static const char *const HEADS[] = {"data",     "network",  "largest |f|",     "B1", "B2", "B3",
+                                        "B1 ratio", "B2 ratio", "by |D|, its root"};
     sheet table = {.heads = HEADS, .cols = sizeof HEADS / sizeof HEADS[0]};
     far_status st = FAR_OK;
     for (int i = 0; i < TOY_SETS * (LN_NETS - 1) && st == FAR_OK; i++) {

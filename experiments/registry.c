@@ -53,7 +53,7 @@ const experiment EXPERIMENTS[] = {
     {"siren", "Sine networks that learn a picture, and their kernel",
      "Castiglione et al. 2025, openreview GDdGGXF4Kg", NULL, 10, 700, run_siren, NULL},
     {"ella", "Linearised Laplace by few features, against exact",
-     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 8, 120, run_ella, NULL},
+     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 10, 180, run_ella, NULL},
     {"loss-asymptotics", "Power laws of the loss, from spectrum and target",
      "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics, NULL},
 };

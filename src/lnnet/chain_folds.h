@@ -38,17 +38,25 @@ static void NAME(show_line)(const far_ln_chain *c, NAME(state) * s)
 
 /* ---- merging ------------------------------------------------------------------------------- */
 
+/* The object of the label of `of` among those before it; -1: none. */
+static int64_t NAME(find_label)(const NAME(line) * line, int64_t of)
+{
+    int64_t a = of - 1;
+    while (a >= 0 && line->label[a] != line->label[of]) {
+        a--;
+    }
+    return a;
+}
+
 /* The first label that comes twice, from the front. There is one: the line is not finished. */
 static void NAME(first_pair)(const NAME(line) * line, int64_t *a, int64_t *b)
 {
-    for (*b = 1; *b < line->n; ++*b) {
-        for (*a = *b - 1; *a >= 0; --*a) {
-            if (line->label[*a] == line->label[*b]) {
-                return;
-            }
-        }
-    }
-    assert(!"a label comes twice");
+    *b = 0;
+    do {
+        ++*b;
+        assert(*b < line->n);
+        *a = NAME(find_label)(line, *b);
+    } while (*a < 0);
 }
 
 /* The fold with f(a) = f(b) = 1 / sqrt(1 + omega^2), hinge at z. */
@@ -77,16 +85,6 @@ static far_ln_outcome NAME(next_merge)(far_ln_chain *c, NAME(state) * s, NAME(fo
 }
 
 /* ---- gathering ----------------------------------------------------------------------------- */
-
-/* The object of the label of `of` among those before it; -1: none. */
-static int64_t NAME(find_label)(const NAME(line) * line, int64_t of)
-{
-    int64_t a = of - 1;
-    while (a >= 0 && line->label[a] != line->label[of]) {
-        a--;
-    }
-    return a;
-}
 
 static far_ln_outcome NAME(next_gather)(far_ln_chain *c, NAME(state) * s, NAME(fold) * out)
 {

@@ -69,7 +69,7 @@ static inline far_predictor *net(const far_frame *frame, const char *arch, uint6
     o.loss = FAR_LOSS_MSE;
     must(far_examples_learn(ctx, frame, &o, &e));
     far_net_opts_init(&how);
-    how.inputs = INPUTS;
+    how.inputs = far_columns_describe(e->columns).inputs;
     how.outputs = 1;
     how.seed = seed;
     must(far_net_create(ctx, arch, &how, &made));

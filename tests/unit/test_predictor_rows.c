@@ -79,26 +79,6 @@ static far_certificate *certified(const far_predictor *p, double level)
     return c;
 }
 
-static far_predictor *small_net(const far_frame *frame, const char *arch, uint64_t seed)
-{
-    far_net *made;
-    far_examples *e;
-    far_predictor *p;
-    far_net_opts how;
-    far_columns_opts o = columns();
-    o.loss = FAR_LOSS_MSE;
-    must(far_examples_learn(ctx, frame, &o, &e));
-    far_net_opts_init(&how);
-    how.inputs = far_columns_describe(e->columns).inputs;
-    how.outputs = 1;
-    how.seed = seed;
-    must(far_net_create(ctx, arch, &how, &made));
-    must(far_net_set_columns(ctx, made, e->columns));
-    far_examples_destroy(e);
-    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
-    return p;
-}
-
 static void found_is_the_largest_row(void **state)
 {
     (void)state;
@@ -106,7 +86,7 @@ static void found_is_the_largest_row(void **state)
         bool number = k % 2 == 0;
         far_frame *frame = mixed(number);
         far_predictor *p = k < 2 ? model(frame, "dense ln relu dense relu dense")
-                                 : small_net(frame, "dense(7) ln relu dense", 5);
+                                 : net(frame, "dense(7) ln relu dense", 5);
         far_certificate *c = certified(p, NAN);
         const far_bound *b = far_certificate_bound(c, 0);
         double most = largest_on_a_grid(p, number);
@@ -131,7 +111,7 @@ static void found_is_the_largest_row_of_many_networks(void **state)
                                         "dense(5) rms relu dense(3) tanh dense"};
     far_frame *frame = mixed(true);
     for (uint64_t k = 0; k < 12; k++) {
-        far_predictor *p = small_net(frame, archs[k % 3], k);
+        far_predictor *p = net(frame, archs[k % 3], k);
         far_certificate *c = certified(p, NAN);
         const far_bound *b = far_certificate_bound(c, 0);
         assert_int_equal(b->verdict, FAR_BOUNDED);
@@ -196,7 +176,7 @@ static void found_among_many_combinations(void **state)
     static const int shapes[][2] = {{0, SORTS}, {1, SORTS}, {NUMBERS, 1}};
     for (int k = 0; k < COUNT(shapes); k++) {
         far_frame *frame = wide_table(shapes[k][0], shapes[k][1]);
-        far_predictor *p = small_net(frame, "dense(7) ln relu dense", 2);
+        far_predictor *p = net(frame, "dense(7) ln relu dense", 2);
         far_certificate *c = certified(p, NAN);
         const far_bound *b = far_certificate_bound(c, 0);
         const far_columns *columns = far_predictor_columns(p);
@@ -221,7 +201,7 @@ static void directions_leave_categories_alone(void **state)
     far_frame *frame = mixed(true);
     for (int k = 0; k < 3; k++) {
         far_predictor *p = k == 0   ? model(frame, "dense relu dense")
-                           : k == 1 ? small_net(frame, "dense(7) relu dense", 5)
+                           : k == 1 ? net(frame, "dense(7) relu dense", 5)
                                     : line(frame, NAN);
         far_certificate *c = certified(p, 1000);
         const far_bound *b = far_certificate_bound(c, 0);
@@ -285,8 +265,7 @@ static void every_allocation_may_fail(void **state)
     far_frame *frame = mixed(true);
     far_certify_opts o = briefly(1000);
     for (int k = 0; k < 2; k++) {
-        far_predictor *p =
-            small_net(frame, k ? "dense(7) relu dense" : "dense(7) ln relu dense", 5);
+        far_predictor *p = net(frame, k ? "dense(7) relu dense" : "dense(7) ln relu dense", 5);
         must(p->ops->certify(ctx, p->self, &o, &proof));
         asked = p;
         fail_every_allocation(look_for_rows);

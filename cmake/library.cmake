@@ -16,7 +16,7 @@ set(FAR_SOURCES
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
     src/net/activation.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_save.c
-    src/net/program.c
+    src/net/program.c src/net/program_shapes.c
     src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
     src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
     src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
@@ -68,7 +68,7 @@ set(FAR_SOURCES
     src/certify/certify.c src/certify/evidence.c src/certify/quadratic.c src/certify/reason.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
-    src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/net_certify.c
+    src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/shape_certify.c src/certify/shape_walk.c src/certify/net_certify.c
     src/certify/net_climb.c src/certify/net_form.c src/certify/net_found.c
     src/certify/net_interval.c src/certify/net_check.c src/certify/net_library.c
     src/certify/net_plan.c src/certify/net_point.c src/certify/net_reason.c src/certify/net_relax.c

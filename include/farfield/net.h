@@ -95,7 +95,9 @@ typedef struct far_net_tensor_info {
     int64_t layer;     /* which of the layers, from 0; -1 for running statistics */
     int64_t parameter; /* where it starts among the parameters; -1 for running statistics */
     int32_t vector;    /* 1: one-dimensional in the file */
-    far_mat values;    /* may be written to */
+    int32_t dims;      /* in the file, and */
+    int64_t shape[4];  /* the first dims of them: a convolution has out, in, height, width */
+    far_mat values;    /* may be written to; out x (in height width) of a convolution */
 } far_net_tensor_info;
 FAR_API far_net_tensor_info far_net_tensor(far_net *net, int64_t i);
 /* All parameters, 1 x parameters, in place. */

@@ -21,15 +21,43 @@ typedef enum far_layer_kind {
     FAR_LAYER_LN,
     FAR_LAYER_RMS,
     FAR_LAYER_BATCHNORM,
+    FAR_LAYER_IMAGE, /* the shape of the inputs: these three stand first or nowhere */
+    FAR_LAYER_SEQUENCE,
+    FAR_LAYER_TOKENS,
+    FAR_LAYER_CONV,
+    FAR_LAYER_MAXPOOL,
+    FAR_LAYER_AVGPOOL,
+    FAR_LAYER_ATTENTION,
+    FAR_LAYER_POSITION,
+    FAR_LAYER_EMBED,
+    FAR_LAYER_GAP,     /* from positions to one vector: their mean, */
+    FAR_LAYER_FLATTEN, /* all of them, */
+    FAR_LAYER_LAST,    /* the last one */
+    FAR_LAYER_DROPOUT,
     FAR_LAYER_SKIP,  /* x + body(x) */
     FAR_LAYER_REPEAT /* [body]xN */
 } far_layer_kind;
 
+/* "3x32x32": up to three whole numbers; those not given are 0. */
+#define FAR_SIZE_PARTS 3
+typedef struct far_size {
+    int64_t part[FAR_SIZE_PARTS];
+} far_size;
+
 /* A number left out of the text is NAN (0 for width): its default depends on the reading. */
 typedef struct far_layer {
     far_layer_kind kind;
-    int column;     /* 1-based column in the parsed text */
-    int64_t width;  /* dense; 0: not given */
+    int column;    /* 1-based column in the parsed text */
+    int64_t width; /* dense, conv, embed: outputs, or channels; 0: not given */
+    far_size size; /* image: channels, height, width; sequence: positions, channels; conv and
+                      pools: height and width of the window (the second may be left out) */
+    int64_t positions, vocabulary; /* tokens */
+    int64_t stride;                /* conv, pools; 0: not given: 1, and the window for pools */
+    int64_t pad;                   /* conv, maxpool */
+    int64_t heads;                 /* attention; 0: not given */
+    bool causal;                   /* attention: only to positions that are not behind */
+    bool sines;                    /* position: fixed, by sines and cosines; else learnt */
+    double rate;                   /* dropout */
     double w, b;    /* dense: standard deviations of weights and biases; NAN: the default */
     bool no_bias;   /* dense(nobias): the layer has no bias parameter */
     double power;   /* relu */
@@ -69,6 +97,8 @@ const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
 const char *far_layer_name(far_layer_kind kind);
 bool far_layer_is_activation(far_layer_kind kind);
 bool far_layer_is_norm(far_layer_kind kind); /* ln, rms, batchnorm */
+/* Of images and sequences: from image to dropout above. */
+bool far_layer_is_shaped(far_layer_kind kind);
 
 /* 1 if the two describe the same network (equal canonical texts), else 0. */
 int far_arch_equal(const far_arch *a, const far_arch *b);

@@ -36,6 +36,41 @@ static const far_arg activation_args[] = {{GAIN}};
 static const far_arg ln_args[] = {{.name = "groups", FIELD(groups), COUNTING}, {EPS}, {AFFINE}};
 static const far_arg norm_args[] = {{EPS}, {AFFINE}};
 
+#define POSITIONAL .positional = true
+#define SIZE(fewest, parts)                                                                        \
+    .type = FAR_ARG_SIZE, FIELD(size), .least = 1, .most = FAR_SIZE_MOST, .parts_least = (fewest), \
+    .parts_most = (parts)
+#define WINDOW .name = "size", SIZE(1, 2), POSITIONAL
+#define STRIDE                                                                                     \
+    .name = "stride", FIELD(stride), .type = FAR_ARG_INTEGER, .least = 1, .most = FAR_SIZE_MOST
+#define PAD .name = "pad", FIELD(pad), .type = FAR_ARG_INTEGER, .least = 0, .most = FAR_PAD_MOST
+
+static const far_arg image_args[] = {{.name = "size", SIZE(3, 3), POSITIONAL}};
+static const far_arg sequence_args[] = {{.name = "size", SIZE(2, 2), POSITIONAL}};
+static const far_arg tokens_args[] = {
+    {.name = "positions", FIELD(positions), COUNTING, POSITIONAL},
+    {.name = "vocabulary", FIELD(vocabulary), COUNTING, POSITIONAL},
+};
+static const far_arg conv_args[] = {
+    {.name = "channels", FIELD(width), COUNTING, POSITIONAL},
+    {WINDOW},
+    {STRIDE},
+    {PAD},
+    {.name = "w", FIELD(w), AT_LEAST_0},
+    {.name = "b", FIELD(b), AT_LEAST_0, .excludes = "nobias"},
+    {.name = "nobias", FIELD(no_bias), FLAG, .excludes = "b"},
+};
+static const far_arg maxpool_args[] = {{WINDOW}, {STRIDE}, {PAD}};
+static const far_arg avgpool_args[] = {{WINDOW}, {STRIDE}};
+static const far_arg attention_args[] = {
+    {.name = "heads", FIELD(heads), COUNTING, POSITIONAL},
+    {.name = "causal", FIELD(causal), FLAG},
+};
+static const far_arg position_args[] = {{.name = "sines", FIELD(sines), FLAG}};
+static const far_arg embed_args[] = {{.name = "channels", FIELD(width), COUNTING, POSITIONAL}};
+static const far_arg dropout_args[] = {
+    {.name = "rate", FIELD(rate), .least = 0, .most = 1, POSITIONAL}};
+
 #define TAKES(args) args, sizeof(args) / sizeof(args)[0]
 
 const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
@@ -52,6 +87,19 @@ const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
     [FAR_LAYER_LN] = {"ln", FAR_FAMILY_NORM, TAKES(ln_args)},
     [FAR_LAYER_RMS] = {"rms", FAR_FAMILY_NORM, TAKES(norm_args)},
     [FAR_LAYER_BATCHNORM] = {"batchnorm", FAR_FAMILY_NORM, TAKES(norm_args)},
+    [FAR_LAYER_IMAGE] = {"image", FAR_FAMILY_SHAPED, TAKES(image_args)},
+    [FAR_LAYER_SEQUENCE] = {"sequence", FAR_FAMILY_SHAPED, TAKES(sequence_args)},
+    [FAR_LAYER_TOKENS] = {"tokens", FAR_FAMILY_SHAPED, TAKES(tokens_args)},
+    [FAR_LAYER_CONV] = {"conv", FAR_FAMILY_SHAPED, TAKES(conv_args)},
+    [FAR_LAYER_MAXPOOL] = {"maxpool", FAR_FAMILY_SHAPED, TAKES(maxpool_args)},
+    [FAR_LAYER_AVGPOOL] = {"avgpool", FAR_FAMILY_SHAPED, TAKES(avgpool_args)},
+    [FAR_LAYER_ATTENTION] = {"attention", FAR_FAMILY_SHAPED, TAKES(attention_args)},
+    [FAR_LAYER_POSITION] = {"position", FAR_FAMILY_SHAPED, TAKES(position_args)},
+    [FAR_LAYER_EMBED] = {"embed", FAR_FAMILY_SHAPED, TAKES(embed_args)},
+    [FAR_LAYER_GAP] = {"gap", FAR_FAMILY_SHAPED, NULL, 0},
+    [FAR_LAYER_FLATTEN] = {"flatten", FAR_FAMILY_SHAPED, NULL, 0},
+    [FAR_LAYER_LAST] = {"last", FAR_FAMILY_SHAPED, NULL, 0},
+    [FAR_LAYER_DROPOUT] = {"dropout", FAR_FAMILY_SHAPED, TAKES(dropout_args)},
     [FAR_LAYER_SKIP] = {"skip", FAR_FAMILY_BLOCK, NULL, 0},
     [FAR_LAYER_REPEAT] = {"repeat", FAR_FAMILY_BLOCK, NULL, 0},
 };
@@ -67,6 +115,7 @@ far_layer far_layer_blank(far_layer_kind kind)
                        .gain = NAN,
                        .groups = FAR_GROUPS_DEFAULT,
                        .eps = FAR_EPS_DEFAULT,
+                       .rate = NAN,
                        .count = 1};
 }
 
@@ -88,6 +137,11 @@ bool far_layer_is_activation(far_layer_kind kind)
 bool far_layer_is_norm(far_layer_kind kind)
 {
     return known_kind(kind) && far_layer_specs[kind].family == FAR_FAMILY_NORM;
+}
+
+bool far_layer_is_shaped(far_layer_kind kind)
+{
+    return known_kind(kind) && far_layer_specs[kind].family == FAR_FAMILY_SHAPED;
 }
 
 bool far_layer_find(const char *word, int length, far_layer_kind *out)
@@ -132,6 +186,7 @@ double far_arg_get(const far_arg *arg, const far_layer *layer)
     case FAR_ARG_INTEGER:
         return (double)*(const int64_t *)field;
     case FAR_ARG_NUMBER:
+    case FAR_ARG_SIZE:
         break;
     }
     return *(const double *)field;
@@ -148,9 +203,25 @@ void far_arg_set(const far_arg *arg, double value, far_layer *layer)
         *(int64_t *)field = (int64_t)value;
         return;
     case FAR_ARG_NUMBER:
+    case FAR_ARG_SIZE:
         break;
     }
     *(double *)field = value + 0.0; /* -0 becomes 0: they are one network, so one text */
+}
+
+far_size *far_size_of(const far_arg *arg, far_layer *layer)
+{
+    return (far_size *)((char *)layer + arg->field);
+}
+
+bool far_arg_same(const far_arg *arg, const far_layer *a, const far_layer *b)
+{
+    if (arg->type == FAR_ARG_SIZE) {
+        return memcmp((const char *)a + arg->field, (const char *)b + arg->field,
+                      sizeof(far_size)) == 0;
+    }
+    double x = far_arg_get(arg, a), y = far_arg_get(arg, b);
+    return x == y || (isnan(x) && isnan(y));
 }
 
 bool far_arg_in_range(const far_arg *arg, double value)
@@ -161,7 +232,8 @@ bool far_arg_in_range(const far_arg *arg, double value)
 
 void far_arg_describe_range(const far_arg *arg, char *out, size_t size)
 {
-    const char *what = arg->type == FAR_ARG_INTEGER ? "a whole number" : "a number";
+    bool whole = arg->type == FAR_ARG_INTEGER || arg->type == FAR_ARG_SIZE;
+    const char *what = whole ? "a whole number" : "a number";
     const char *from = arg->above_least ? "above" : "at least";
     if (arg->most == DBL_MAX) {
         snprintf(out, size, "%s %s %g", what, from, arg->least);

@@ -189,11 +189,43 @@ static far_status read_value(parser *p, const far_arg *arg, double *value)
     return FAR_OK;
 }
 
+static far_status fail_size(const parser *p, const far_arg *arg, int start)
+{
+    const char *form = arg->parts_most == 3    ? "3x32x32"
+                       : arg->parts_least == 2 ? "30x1"
+                                               : "3 or 3x3";
+    return FAIL_AT(p, start, "%s is written %s, each part from 1 to %d; found %s", arg->name, form,
+                   FAR_SIZE_MOST, quote_at(p, start).text);
+}
+
+/* Reads '3', '3x3', '3x32x32': as many parts as the argument may have. */
+static far_status read_size(parser *p, const far_arg *arg, far_size *size)
+{
+    int start = p->at, count = 0;
+    bool more = true;
+    *size = (far_size){{0}};
+    while (more) {
+        int end = digits_end(p, p->at);
+        double value = end > p->at ? strtod(p->text + p->at, NULL) : 0;
+        if (count == arg->parts_most || !far_arg_in_range(arg, value)) {
+            return fail_size(p, arg, start);
+        }
+        size->part[count++] = (int64_t)value;
+        more = p->text[end] == 'x';
+        p->at = end + more;
+    }
+    if (count < arg->parts_least || is_word(next(p)) || next(p) == '.') {
+        return fail_size(p, arg, start);
+    }
+    return FAR_OK;
+}
+
 /* The arguments of one layer while they are read. */
 typedef struct arg_reader {
     far_layer *layer;
     const far_layer_spec *spec;
     unsigned given; /* bit i: spec->args[i] was given */
+    bool named;     /* one of them with its name */
 } arg_reader;
 
 static int arg_index(const far_layer_spec *spec, const char *word, int length)
@@ -225,15 +257,19 @@ static far_status fail_unknown_arg(const parser *p, const far_layer_spec *spec)
 
 static far_status find_positional(const parser *p, const arg_reader *r, int *index)
 {
-    const far_arg *first = &r->spec->args[0];
-    if (!first->positional) {
+    int at = 0;
+    while (at < r->spec->arg_count && r->spec->args[at].positional && (r->given >> at & 1)) {
+        at++;
+    }
+    bool there = at < r->spec->arg_count && r->spec->args[at].positional;
+    if (at == 0 && !there) {
         return fail_unknown_arg(p, r->spec);
     }
-    if (r->given) {
+    if (!there || r->given >> at != 0 || r->named) {
         return FAIL_AT(p, p->at, "a number without a name must come first; write %s=...",
-                       first->name);
+                       r->spec->args[there ? at : 0].name);
     }
-    *index = 0;
+    *index = at;
     return FAR_OK;
 }
 
@@ -276,12 +312,13 @@ static far_status read_arg_name(parser *p, const arg_reader *r, int *index)
 }
 
 /* Finds out which argument comes next and reads up to its value. */
-static far_status read_arg_start(parser *p, const arg_reader *r, int *index)
+static far_status read_arg_start(parser *p, arg_reader *r, int *index)
 {
     if (starts_number(next(p))) {
         return find_positional(p, r, index);
     }
     if (is_letter(next(p))) {
+        r->named = true;
         return read_arg_name(p, r, index);
     }
     return fail_expected(p, "an argument");
@@ -297,10 +334,14 @@ static far_status parse_arg(parser *p, arg_reader *r)
     FAR_TRY(read_arg_start(p, r, &index));
     FAR_TRY(check_new(p, r, index, place));
     const far_arg *arg = &r->spec->args[index];
-    if (arg->type != FAR_ARG_FLAG) {
-        FAR_TRY(read_value(p, arg, &value));
+    if (arg->type == FAR_ARG_SIZE) {
+        FAR_TRY(read_size(p, arg, far_size_of(arg, r->layer)));
+    } else {
+        if (arg->type != FAR_ARG_FLAG) {
+            FAR_TRY(read_value(p, arg, &value));
+        }
+        far_arg_set(arg, value, r->layer);
     }
-    far_arg_set(arg, value, r->layer);
     r->given |= 1u << index;
 done:
     return st;
@@ -313,6 +354,9 @@ static far_status parse_args(parser *p, far_layer *layer)
     far_status st = FAR_OK;
     if (take(p, ')')) {
         return FAR_OK;
+    }
+    if (r.spec->arg_count == 0) {
+        return FAIL_AT(p, p->at, "%s takes no arguments", r.spec->name);
     }
     do {
         FAR_TRY(parse_arg(p, &r));
@@ -331,7 +375,7 @@ static far_status fail_unknown_layer(const parser *p, int end)
     if (nearest) {
         return FAIL_AT(p, p->at, "there is no layer %s; did you mean %s?", word.text, nearest);
     }
-    char names[256] = "";
+    char names[512] = "";
     for (int kind = 0; kind < FAR_LAYER_WORDS; kind++) {
         add_name(names, sizeof names, far_layer_specs[kind].name);
     }

@@ -1,25 +1,29 @@
 #include "arch_tree.h"
 
-#include <math.h>
-
-static bool same_value(double a, double b)
+static void print_size(far_text *t, const far_size *size)
 {
-    return a == b || (isnan(a) && isnan(b));
+    for (int i = 0; i < FAR_SIZE_PARTS && size->part[i] > 0; i++) {
+        far_text_add(t, "%s%lld", i ? "x" : "", (long long)size->part[i]);
+    }
 }
 
-static void print_arg(far_text *t, const far_arg *arg, double value)
+/* named: a positional argument in front of it was left out, so it cannot go by its place. */
+static void print_arg(far_text *t, const far_arg *arg, const far_layer *layer, bool named)
 {
     if (arg->type == FAR_ARG_FLAG) {
         far_text_add(t, "%s", arg->name);
         return;
     }
-    if (!arg->positional) {
+    if (!arg->positional || named) {
         far_text_add(t, "%s=", arg->name);
     }
-    if (arg->type == FAR_ARG_INTEGER) {
-        far_text_add(t, "%lld", (long long)value);
+    if (arg->type == FAR_ARG_SIZE) {
+        far_layer copy = *layer;
+        print_size(t, far_size_of(arg, &copy));
+    } else if (arg->type == FAR_ARG_INTEGER) {
+        far_text_add(t, "%lld", (long long)far_arg_get(arg, layer));
     } else {
-        far_text_add_number(t, value);
+        far_text_add_number(t, far_arg_get(arg, layer));
     }
 }
 
@@ -28,14 +32,16 @@ static void print_plain_layer(far_text *t, const far_layer *layer)
     const far_layer_spec *spec = &far_layer_specs[layer->kind];
     far_layer blank = far_layer_blank(layer->kind);
     const char *separator = "(";
+    bool left_out = false;
     far_text_add(t, "%s", spec->name);
     for (int i = 0; i < spec->arg_count; i++) {
-        double value = far_arg_get(&spec->args[i], layer);
-        if (!same_value(value, far_arg_get(&spec->args[i], &blank))) {
-            far_text_add(t, "%s", separator);
-            print_arg(t, &spec->args[i], value);
-            separator = ", ";
+        if (far_arg_same(&spec->args[i], layer, &blank)) {
+            left_out = true;
+            continue;
         }
+        far_text_add(t, "%s", separator);
+        print_arg(t, &spec->args[i], layer, left_out);
+        separator = ", ";
     }
     far_text_add(t, "%s", separator[0] == '(' ? "" : ")");
 }

@@ -10,6 +10,8 @@
 #define FAR_SLOPE_MOST 1e6
 #define FAR_GROUPS_DEFAULT 1
 #define FAR_INTEGER_MOST 1e9
+#define FAR_SIZE_MOST 65535 /* of one part of a size */
+#define FAR_PAD_MOST 64
 
 struct far_arch {
     far_ctx *ctx;
@@ -18,23 +20,30 @@ struct far_arch {
     char *text; /* canonical */
 };
 
-typedef enum far_arg_type { FAR_ARG_NUMBER, FAR_ARG_INTEGER, FAR_ARG_FLAG } far_arg_type;
+typedef enum far_arg_type {
+    FAR_ARG_NUMBER,
+    FAR_ARG_INTEGER,
+    FAR_ARG_FLAG,
+    FAR_ARG_SIZE /* 3x3; read and written by far_size_* */
+} far_arg_type;
 
 /* The value of an argument left out is that of far_layer_blank. */
 typedef struct far_arg {
     const char *name;
     far_arg_type type;
-    bool positional; /* may stand first without its name */
+    bool positional; /* may stand without its name, behind the positional ones in front of it */
     size_t field;    /* offset in far_layer */
     double least, most;
-    bool above_least;     /* least itself is not allowed */
-    const char *excludes; /* an argument that cannot stand beside this one, or NULL */
+    bool above_least;            /* least itself is not allowed */
+    const char *excludes;        /* an argument that cannot stand beside this one, or NULL */
+    int parts_least, parts_most; /* of a size */
 } far_arg;
 
 typedef enum far_layer_family {
     FAR_FAMILY_AFFINE,
     FAR_FAMILY_ACTIVATION,
     FAR_FAMILY_NORM,
+    FAR_FAMILY_SHAPED,
     FAR_FAMILY_BLOCK /* has a body instead of arguments */
 } far_layer_family;
 
@@ -58,9 +67,14 @@ bool far_layer_find(const char *word, int length, far_layer_kind *out);
 /* The layer name a misspelt word is closest to, or NULL if none is close. */
 const char *far_layer_nearest(const char *word, int length);
 
+/* Of all but sizes. */
 double far_arg_get(const far_arg *arg, const far_layer *layer);
 void far_arg_set(const far_arg *arg, double value, far_layer *layer);
 bool far_arg_in_range(const far_arg *arg, double value);
+/* Of sizes. */
+far_size *far_size_of(const far_arg *arg, far_layer *layer);
+/* As it was given, or left out. */
+bool far_arg_same(const far_arg *arg, const far_layer *a, const far_layer *b);
 /* "a number above 0.5 and at most 64" */
 void far_arg_describe_range(const far_arg *arg, char *out, size_t size);
 

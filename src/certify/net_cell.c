@@ -370,6 +370,8 @@ static void run_layer(far_cell *cell, int64_t i)
     case FAR_STEP_SKIP_OUT:
         run_skip(cell, i);
         break;
+    default: /* images and sequences do not come here */
+        break;
     }
 }
 

@@ -65,6 +65,8 @@ static void back_layer(far_cell *cell, int64_t i)
             cell->back[k] += kept[k];
         }
         break;
+    default: /* images and sequences do not come here */
+        break;
     }
 }
 

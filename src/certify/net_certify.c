@@ -1,6 +1,6 @@
 /* The certificate of a finite network: the verdict from its degree, then bounds and search, or a
  * witness. */
-#include "net_certify.h"
+#include "shape_certify.h"
 
 #include "../data/frame_internal.h"
 
@@ -111,7 +111,7 @@ done:
     return st;
 }
 
-static far_status name_network(far_ctx *ctx, const far_net *net, far_certificate **out)
+far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_certificate **out)
 {
     far_status st = check_network(ctx, net);
     st = st == FAR_OK ? far_certificate_blank(ctx, "finite", net->text, net->columns, out) : st;
@@ -125,7 +125,7 @@ far_status far_net_closed_bounds(far_ctx *ctx, const far_net *net, far_net_plan 
                                  far_certificate **out)
 {
     far_status st;
-    FAR_TRY(name_network(ctx, net, out));
+    FAR_TRY(far_net_certificate_blank(ctx, net, out));
     FAR_TRY(far_net_plan_create(ctx, net, plan));
     far_certificate *c = *out;
     bool bounded = (*plan)->degree == 0;
@@ -233,8 +233,22 @@ static far_status witness_all(const far_net_plan *plan, const far_certify_opts *
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static far_status certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
-                          far_certificate **out)
+static far_status certify_shaped(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
+                                 far_certificate **out)
+{
+    far_status st;
+    double start = far_seconds();
+    FAR_TRY(far_net_certificate_blank(ctx, net, out));
+    FAR_TRY(far_shape_certify(ctx, net, o, *out));
+    FAR_TRY(far_certificate_confront(*out));
+    (*out)->info.gap = o->gap;
+    (*out)->info.seconds = far_seconds() - start;
+done:
+    return st;
+}
+
+static far_status certify_plain(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
+                                far_certificate **out)
 {
     far_status st;
     far_net_plan *plan = NULL;
@@ -262,6 +276,8 @@ far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_o
     *out = NULL;
     far_certificate *c = NULL;
     far_status st = far_certify_opts_check(ctx, opts);
-    st = st == FAR_OK ? certify(ctx, net, opts, &c) : st;
+    far_status (*run)(far_ctx *, const far_net *, const far_certify_opts *, far_certificate **) =
+        far_net_shaped(net) ? certify_shaped : certify_plain;
+    st = st == FAR_OK ? run(ctx, net, opts, &c) : st;
     return far_certificate_hand_over(st, c, out);
 }

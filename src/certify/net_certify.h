@@ -258,6 +258,8 @@ far_status far_net_witness_measure(const far_net_plan *plan, int64_t j, far_boun
 /* Of far_bound.proofs. */
 enum { FAR_BY_BALL, FAR_BY_SPECTRAL, FAR_BY_RELAXATION, FAR_BY_CELLS };
 
+/* A certificate that says nothing yet of this network. */
+far_status far_net_certificate_blank(far_ctx *ctx, const far_net *net, far_certificate **out);
 /* A certificate with all that needs no search: verdicts but for witnesses, and closed bounds. */
 far_status far_net_closed_bounds(far_ctx *ctx, const far_net *net, far_net_plan **plan,
                                  far_certificate **out);

@@ -1,5 +1,5 @@
 /* The check of a certificate against a network. */
-#include "net_certify.h"
+#include "shape_certify.h"
 
 #include <string.h>
 
@@ -171,6 +171,9 @@ static far_status complete(void *user, const json_t *outputs, far_certificate *o
     check *k = user;
     far_status st = FAR_OK;
     k->outputs = outputs;
+    if (far_net_shaped(k->net)) {
+        return far_shape_complete(k->ctx, k->net, outputs, own);
+    }
     if (k->plan->degree == 0) {
         return complete_bounded(k);
     }
@@ -194,7 +197,12 @@ far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const cha
     far_status st;
     check k = {.ctx = ctx, .net = net, .seconds = seconds};
     FAR_TRY(far_certificate_legible(ctx, json));
-    FAR_TRY(far_net_closed_bounds(ctx, net, &k.plan, &k.own));
+    if (far_net_shaped(net)) {
+        FAR_TRY(far_net_certificate_blank(ctx, net, &k.own));
+        FAR_TRY(far_shape_bounds(ctx, net, k.own));
+    } else {
+        FAR_TRY(far_net_closed_bounds(ctx, net, &k.plan, &k.own));
+    }
     FAR_TRY(far_alloc(ctx, k.own->info.outputs, &k.stated));
     FAR_TRY(far_certificate_compare(ctx, json, (far_checker){&k, complete, certify_again}, k.own));
 done:

@@ -270,6 +270,7 @@ far_status far_net_plan_create(far_ctx *ctx, const far_net *net, far_net_plan **
     far_status st;
     far_net_plan *plan = NULL;
     *out = NULL;
+    FAR_TRY(far_net_refuse_shaped(ctx, net, "certificates"));
     FAR_TRY(far_alloc(ctx, 1, &plan));
     *plan = (far_net_plan){.ctx = ctx, .net = net, .widest = net->info.inputs};
     FAR_TRY(fill(plan));

@@ -179,6 +179,8 @@ static void forward(far_net_point *p, int64_t i)
             out[k] = a * in[k] + b * kept[k];
         }
         break;
+    default: /* images and sequences do not come here */
+        break;
     }
 }
 
@@ -299,6 +301,8 @@ static void backward(far_net_point *p, int64_t i)
         break;
     case FAR_STEP_SKIP_OUT:
         skip_back(p, i);
+        break;
+    default: /* images and sequences do not come here */
         break;
     }
     p->s_slope += S_slope * power_slope(p->s, degree);

@@ -186,6 +186,8 @@ static void back_step(const relaxation *r, int64_t i, row *w)
             w->form[k] = c;
         }
         break;
+    default: /* images and sequences do not come here */
+        break;
     }
 }
 

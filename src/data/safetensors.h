@@ -50,8 +50,8 @@ void far_tensor_shape(const far_tensor *t, char out[FAR_SHAPE_BYTES]);
 typedef struct far_tensor_out {
     const char *name;
     const double *values;
-    int dims; /* 0 to 2 */
-    int64_t shape[2];
+    int dims; /* 0 to 4 */
+    int64_t shape[4];
 } far_tensor_out;
 
 /* The whole file, with a checksum among its texts: the same bytes for the same content. Texts must

@@ -342,6 +342,7 @@ far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const f
 {
     far_status st = FAR_OK;
     crew c = {0};
+    FAR_TRY(far_net_refuse_shaped(ctx, plan->net, "tangent kernels"));
     if (!fits(plan, x, rows, panels, out)) {
         far_factors_clear(out);
         *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};

@@ -72,7 +72,7 @@ static void mask_gradient(const operator_job *j)
     for (int64_t i = 0; j->opts->layers && i < j->net->step_count; i++) {
         const far_step *s = &j->net->steps[i];
         if (s->unit >= 0 && !j->opts->layers[s->unit]) {
-            int64_t weights = s->kind == FAR_STEP_DENSE ? s->in * s->out : s->out;
+            int64_t weights = far_step_weight_count(s);
             memset(j->gradient + s->weight, 0, (size_t)weights * sizeof *j->gradient);
             if (s->bias >= 0) {
                 memset(j->gradient + s->bias, 0, (size_t)s->out * sizeof *j->gradient);

@@ -295,6 +295,11 @@ static far_status walk_layer(walk *w, const far_layer *layer)
         }
         return st;
     }
+    if (far_layer_is_shaped(layer->kind)) {
+        return refuse(w, layer,
+                      "has no kernel here: at infinite width networks take plain vectors; train "
+                      "the finite network instead");
+    }
     w->layer = layer->kind;
     w->place++;
     if (layer->kind == FAR_LAYER_DENSE) {

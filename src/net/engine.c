@@ -5,10 +5,6 @@
 
 /* ---- packed parameters --------------------------------------------------------------------- */
 
-typedef struct tensor_span {
-    int64_t at, rows, cols; /* rows x cols in far_net, cols x rows packed */
-} tensor_span;
-
 static void put(void *packed, far_dtype dtype, int64_t i, double value)
 {
     if (dtype == FAR_F64) {
@@ -23,54 +19,61 @@ static double get(const void *packed, far_dtype dtype, int64_t i)
     return dtype == FAR_F64 ? ((const double *)packed)[i] : (double)((const float *)packed)[i];
 }
 
-static void pack_span(tensor_span t, const double *params, far_dtype dtype, void *packed)
+/* Where weight (row, col) of far_net lies when packed: matrices of linear layers are turned, and
+ * those of convolutions have the channels of a pixel next to each other. */
+static int64_t packed_place(const far_step *s, far_weights_shape shape, int64_t row, int64_t col)
 {
-    for (int64_t i = 0; i < t.cols; i++) {
-        for (int64_t o = 0; o < t.rows; o++) {
-            put(packed, dtype, t.at + i * t.rows + o, params[t.at + o * t.cols + i]);
+    if (!far_step_is_linear(s)) {
+        return row * shape.cols + col;
+    }
+    int64_t window = s->kind == FAR_STEP_CONV ? far_positions(s->window) : 1;
+    int64_t channel = col / window, pixel = col % window;
+    return (pixel * s->in + channel) * shape.rows + row;
+}
+
+/* Every number of a tensor: into packed, or back. */
+static void copy_tensor(const far_step *s, double *params, far_dtype dtype, void *packed, bool back)
+{
+    far_weights_shape shape = far_step_weights(s);
+    for (int64_t row = 0; row < shape.rows; row++) {
+        for (int64_t col = 0; col < shape.cols; col++) {
+            double *value = &params[s->weight + row * shape.cols + col];
+            int64_t place = s->weight + packed_place(s, shape, row, col);
+            if (back) {
+                *value = get(packed, dtype, place);
+            } else {
+                put(packed, dtype, place, *value);
+            }
         }
     }
 }
 
-static void unpack_span(tensor_span t, far_dtype dtype, const void *packed, double *params)
+static void copy_tensors(const far_net *net, double *params, far_dtype dtype, void *packed,
+                         bool back)
 {
-    for (int64_t o = 0; o < t.rows; o++) {
-        for (int64_t i = 0; i < t.cols; i++) {
-            params[t.at + o * t.cols + i] = get(packed, dtype, t.at + i * t.rows + o);
+    for (int64_t k = 0; k < net->step_count; k++) {
+        const far_step *s = &net->steps[k];
+        if (s->weight >= 0) {
+            copy_tensor(s, params, dtype, packed, back);
+        }
+        for (int64_t j = 0; s->bias >= 0 && j < s->out; j++) {
+            if (back) {
+                params[s->bias + j] = get(packed, dtype, s->bias + j);
+            } else {
+                put(packed, dtype, s->bias + j, params[s->bias + j]);
+            }
         }
     }
-}
-
-static tensor_span weight_span(const far_step *s)
-{
-    bool matrix = s->kind == FAR_STEP_DENSE;
-    return (tensor_span){s->weight, matrix ? s->out : 1, matrix ? s->in : s->out};
 }
 
 void far_net_pack(const far_net *net, const double *params, far_dtype dtype, void *packed)
 {
-    for (int64_t k = 0; k < net->step_count; k++) {
-        const far_step *s = &net->steps[k];
-        if (s->weight >= 0) {
-            pack_span(weight_span(s), params, dtype, packed);
-        }
-        if (s->bias >= 0) {
-            pack_span((tensor_span){s->bias, 1, s->out}, params, dtype, packed);
-        }
-    }
+    copy_tensors(net, (double *)params, dtype, packed, false); /* read only */
 }
 
 void far_net_unpack(const far_net *net, far_dtype dtype, const void *packed, double *params)
 {
-    for (int64_t k = 0; k < net->step_count; k++) {
-        const far_step *s = &net->steps[k];
-        if (s->weight >= 0) {
-            unpack_span(weight_span(s), dtype, packed, params);
-        }
-        if (s->bias >= 0) {
-            unpack_span((tensor_span){s->bias, 1, s->out}, dtype, packed, params);
-        }
-    }
+    copy_tensors(net, params, dtype, (void *)packed, true); /* read only */
 }
 
 /* ---- the instruction set ------------------------------------------------------------------- */
@@ -106,6 +109,7 @@ static void free_buffers(far_ctx *ctx, far_buffers *b)
 {
     far_free(ctx, b->offset);
     far_free(ctx, b->width);
+    far_free(ctx, b->channels);
 }
 
 void far_engine_destroy(far_engine *e)
@@ -123,13 +127,15 @@ void far_engine_destroy(far_engine *e)
 #define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
 #define ROWS_LEAST 96
 #define ROWS_MOST 256
+#define ROWS_SHAPED 16 /* of images and sequences: enough for the layers behind them */
 
 int64_t far_engine_rows(const far_engine *e)
 {
     int64_t size = (int64_t)far_dtype_size(e->dtype);
     int64_t row = size * (e->net->info.inputs + e->values.total + e->gradients.total);
     int64_t rows = (CACHE_BYTES - 2 * size * e->weights) / row / 16 * 16;
-    return rows < ROWS_LEAST ? ROWS_LEAST : rows > ROWS_MOST ? ROWS_MOST : rows;
+    int64_t least = e->shaped ? ROWS_SHAPED : ROWS_LEAST;
+    return rows < least ? least : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
 double far_engine_flops(const far_engine *e)
@@ -137,8 +143,10 @@ double far_engine_flops(const far_engine *e)
     double products = 0;
     for (int64_t i = 0; i < e->stage_count; i++) {
         const far_stage *s = &e->stages[i];
-        if (s->kind == FAR_STAGE_DENSE) {
-            products += (double)s->in * (double)s->out * (s->from > 0 ? 3 : 2);
+        if (s->kind == FAR_STAGE_LINEAR) {
+            double positions = (double)s->after;
+            products +=
+                positions * (double)s->depth * (double)s->out * (s->from > 0 && !s->idle ? 3 : 2);
         }
     }
     return 2 * products;
@@ -203,7 +211,8 @@ static far_status allocate_pass(far_pass *p)
 {
     const far_engine *e = p->engine;
     size_t size = far_dtype_size(e->dtype);
-    int64_t rows = p->capacity, deep = rows > e->widest ? rows : e->widest;
+    int64_t lines = e->shaped ? far_engine_lines(e) : p->capacity;
+    int64_t rows = p->capacity, deep = lines > e->widest ? lines : e->widest;
     bool back = p->needs & FAR_PASS_BACKWARD, tangent = p->needs & FAR_PASS_TANGENT;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc_bytes(p->ctx, rows * e->values.total, size, &p->values));
@@ -213,6 +222,7 @@ static far_status allocate_pass(far_pass *p)
     FAR_TRY(far_alloc_bytes(p->ctx, e->columns, size, &p->columns));
     FAR_TRY(far_alloc_bytes(p->ctx, deep * e->ops->panel, size, &p->panel));
     FAR_TRY(far_alloc_bytes(p->ctx, e->widest, size, &p->line));
+    FAR_TRY(far_alloc_bytes(p->ctx, e->scratch, size, &p->scratch));
 done:
     return st;
 }
@@ -239,7 +249,7 @@ void far_pass_destroy(far_pass *p)
         return;
     }
     FAR_FREE_ALL(p->ctx, p->values, p->gradients, p->tangents, p->inverses, p->columns, p->panel,
-                 p->line, p);
+                 p->line, p->scratch, p);
 }
 
 void far_pass_forward(far_pass *p, const far_weights *w, const void *x, int64_t ld, int64_t rows)

@@ -20,6 +20,14 @@ typedef LANE_INT NAME(lanes) __attribute__((vector_size(VECTOR_BYTES)));
 
 #include "engine_point.h"
 
+#include "engine_linear.h"
+
+#include "engine_shape.h"
+
+#include "engine_table.h"
+
+#include "engine_attend.h"
+
 #include "engine_pass.h"
 
 #undef LANES

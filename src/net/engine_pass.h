@@ -1,79 +1,4 @@
-/* Part of engine_impl.h: weights into panels, and the passes through all stages. */
-
-/* ---- weights ------------------------------------------------------------------------------- */
-
-static void NAME(set_panels)(const far_stage *s, const REAL *weight, int64_t i, REAL *panels)
-{
-    REAL scale = (REAL)s->dense->weight_scale;
-    for (int64_t first = 0; first < s->out; first += PANEL) {
-        int64_t cols = s->out - first < PANEL ? s->out - first : PANEL;
-        const REAL *restrict from = weight + i * s->out + first;
-        REAL *restrict to = panels + first * s->in + i * PANEL;
-        for (int64_t j = 0; j < cols; j++) {
-            to[j] = scale * from[j];
-        }
-    }
-}
-
-/* Some outputs at a time: the lines written to are then still in cache for the next row. */
-#define TURN_OUTPUTS 64
-
-static void NAME(set_turned)(const far_stage *s, const REAL *weight, int64_t begin, int64_t end,
-                             REAL *turned)
-{
-    REAL scale = (REAL)s->dense->weight_scale;
-    for (int64_t first = 0; first < s->out; first += TURN_OUTPUTS) {
-        int64_t last = first + TURN_OUTPUTS < s->out ? first + TURN_OUTPUTS : s->out;
-        for (int64_t i = begin; i < end; i++) {
-            REAL *to = turned + i / PANEL * PANEL * s->out + i % PANEL;
-            for (int64_t o = first; o < last; o++) {
-                to[o * PANEL] = scale * weight[i * s->out + o];
-            }
-        }
-    }
-}
-
-static void NAME(set_vector)(const REAL *packed, int64_t at, int64_t n, REAL scale, REAL *to)
-{
-    for (int64_t j = 0; at >= 0 && j < n; j++) {
-        to[j] = scale * packed[at + j];
-    }
-}
-
-static void NAME(set_dense)(far_weights *w, const far_stage *s, const REAL *packed, int64_t slice,
-                            int64_t slices)
-{
-    REAL *data = w->data;
-    const REAL *weight = packed + s->dense->weight;
-    int64_t begin = s->in * slice / slices, end = s->in * (slice + 1) / slices;
-    for (int64_t i = begin; !s->narrow && i < end; i++) {
-        NAME(set_panels)(s, weight, i, data + s->panels);
-    }
-    if (s->turned >= 0) {
-        NAME(set_turned)(s, weight, begin, end, data + s->turned);
-    }
-    if (slice == 0) {
-        NAME(set_vector)
-        (packed, s->dense->bias, s->out, (REAL)s->dense->bias_scale, data + s->shift);
-    }
-}
-
-static void NAME(set)(far_weights *w, const void *packed, int64_t slice, int64_t slices)
-{
-    const far_engine *e = w->engine;
-    REAL *data = w->data;
-    for (int64_t k = 0; k < e->stage_count; k++) {
-        const far_stage *s = &e->stages[k];
-        if (s->kind == FAR_STAGE_DENSE) {
-            NAME(set_dense)(w, s, packed, slice, slices);
-        } else if (NAME(is_affine)(s) && slice == 0) {
-            NAME(set_vector)(packed, s->norm->weight, s->out, 1, data + s->panels);
-            NAME(set_vector)(packed, s->norm->bias, s->out, 1, data + s->shift);
-        }
-    }
-}
-
-#undef TURN_OUTPUTS
+/* Part of engine_impl.h: the passes through all stages. */
 
 /* ---- strips -------------------------------------------------------------------------------- */
 
@@ -82,9 +7,10 @@ static void NAME(set)(far_weights *w, const void *packed, int64_t slice, int64_t
  * second-level cache should not come by too often. */
 static int64_t NAME(strip_count)(const far_pass *p)
 {
-    bool whole = (p->needs & FAR_PASS_BATCH) ||
-                 p->engine->weights * (int64_t)sizeof(REAL) > STRIP_WEIGHT_BYTES;
-    return whole ? 1 : (p->rows + STRIP_ROWS - 1) / STRIP_ROWS;
+    const far_engine *e = p->engine;
+    bool heavy = e->weights * (int64_t)sizeof(REAL) > STRIP_WEIGHT_BYTES && !e->shaped;
+    int64_t rows = e->positions < STRIP_ROWS ? STRIP_ROWS / e->positions : 1;
+    return (p->needs & FAR_PASS_BATCH) || heavy ? 1 : (p->rows + rows - 1) / rows;
 }
 
 static void NAME(set_strip)(NAME(strip) * t, int64_t k, int64_t count)
@@ -93,30 +19,7 @@ static void NAME(set_strip)(NAME(strip) * t, int64_t k, int64_t count)
     t->rows = t->p->rows * (k + 1) / count - t->first;
 }
 
-/* ---- forwards ------------------------------------------------------------------------------ */
-
-/* c = in W (+ bias), or c += in W. */
-static void NAME(dense_product)(const NAME(strip) * t, const far_weights *w, const far_stage *s,
-                                NAME(rows) in, bool bias, bool add, REAL *c)
-{
-    const NAME(product) m = {.rows = t->rows,
-                             .cols = s->out,
-                             .depth = s->in,
-                             .a = in.data,
-                             .row_step = in.ld,
-                             .depth_step = 1,
-                             .b = NAME(weight_at)(w, s->narrow ? s->turned : s->panels),
-                             .start = bias ? NAME(weight_at)(w, s->shift) : NULL,
-                             .c = c,
-                             .ldc = s->out,
-                             .add = add,
-                             .scale = 1};
-    if (s->narrow) {
-        NAME(multiply_narrow)(&m);
-    } else {
-        NAME(multiply)(&m);
-    }
-}
+/* ---- skips --------------------------------------------------------------------------------- */
 
 /* out = a + b; a may be out */
 static void NAME(add_rows)(int64_t rows, int64_t n, NAME(rows) a, NAME(rows) b, REAL *out)
@@ -131,18 +34,82 @@ static void NAME(add_rows)(int64_t rows, int64_t n, NAME(rows) a, NAME(rows) b, 
     }
 }
 
-static void NAME(stage_forward)(const NAME(strip) * t, const far_stage *s)
+static void NAME(skip_forward)(const NAME(strip) * t, const far_stage *s)
 {
-    NAME(rows) in = NAME(rows_of)(t, s->input);
-    if (s->kind == FAR_STAGE_DENSE) {
-        NAME(dense_product)(t, t->w, s, in, true, false, NAME(value_at)(t, s->output));
-    } else if (s->kind == FAR_STAGE_POINT) {
-        NAME(point_forward)(t, s);
-    } else if (s->kind == FAR_STAGE_SKIP_OUT) {
-        NAME(rows) twin = NAME(rows_of)(t, s->twin);
-        NAME(add_rows)(t->rows, s->out, in, twin, NAME(value_at)(t, s->output));
+    NAME(rows) in = NAME(rows_of)(t, s->input), twin = NAME(rows_of)(t, s->twin);
+    NAME(add_rows)(NAME(lines_of)(t, s), s->out, in, twin, NAME(value_at)(t, s->output));
+}
+
+static void NAME(skip_in_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    REAL *from = NAME(gradient_at)(t, s->from);
+    NAME(rows) g = {from, s->out}, twin = {NAME(gradient_at)(t, s->twin_gradient), s->out};
+    NAME(add_rows)(NAME(lines_of)(t, s), s->out, g, twin, from);
+}
+
+static void NAME(skip_out_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    REAL *to = NAME(gradient_at)(t, s->to), *from = NAME(gradient_at)(t, s->from);
+    memcpy(from, to, (size_t)(NAME(lines_of)(t, s) * s->out) * sizeof *to);
+}
+
+static void NAME(skip_in_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *in = NAME(tangent_at)(t, s->tangent_from);
+    REAL *to = NAME(tangent_at)(t, s->tangent_to);
+    memcpy(to, in, (size_t)(NAME(lines_of)(t, s) * s->out) * sizeof *to);
+}
+
+static void NAME(skip_out_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(rows) in = {NAME(tangent_at)(t, s->tangent_from), s->out};
+    NAME(rows) twin = {NAME(tangent_at)(t, s->tangent_twin), s->out};
+    NAME(add_rows)
+    (NAME(lines_of)(t, s), s->out, in, twin, NAME(tangent_at)(t, s->tangent_to));
+}
+
+/* ---- what each kind of stage does ---------------------------------------------------------- */
+
+/* NULL: nothing. gradient: of its parameters, where backward does not add them already. */
+typedef struct NAME(stage_ops) {
+    void (*set)(far_weights *w, const far_stage *s, const REAL *packed, int64_t slice,
+                int64_t slices);
+    void (*forward)(const NAME(strip) * t, const far_stage *s);
+    void (*backward)(const NAME(strip) * t, const far_stage *s);
+    void (*gradient)(const NAME(strip) * t, const far_stage *s);
+    void (*tangent)(const NAME(strip) * t, const far_stage *s);
+} NAME(stage_ops);
+
+#define STAGE(word)                                                                                \
+    .forward = NAME(word##_forward), .backward = NAME(word##_backward),                            \
+    .tangent = NAME(word##_tangent)
+static const NAME(stage_ops) NAME(stages)[FAR_STAGE_KINDS] = {
+    [FAR_STAGE_LINEAR] = {NAME(linear_set), STAGE(linear), .gradient = NAME(linear_gradient)},
+    [FAR_STAGE_POINT] = {NAME(point_set), STAGE(point)},
+    [FAR_STAGE_SKIP_IN] = {.backward = NAME(skip_in_backward), .tangent = NAME(skip_in_tangent)},
+    [FAR_STAGE_SKIP_OUT] = {.forward = NAME(skip_forward),
+                            .backward = NAME(skip_out_backward),
+                            .tangent = NAME(skip_out_tangent)},
+    [FAR_STAGE_INPUT] = {STAGE(input)},
+    [FAR_STAGE_TABLE] = {NAME(table_set), STAGE(table), .gradient = NAME(table_gradient)},
+    [FAR_STAGE_POOL] = {STAGE(pool)},
+    [FAR_STAGE_ATTEND] = {STAGE(attend)},
+    [FAR_STAGE_GATHER] = {STAGE(gather)},
+};
+#undef STAGE
+
+static void NAME(set)(far_weights *w, const void *packed, int64_t slice, int64_t slices)
+{
+    const far_engine *e = w->engine;
+    for (int64_t k = 0; k < e->stage_count; k++) {
+        const far_stage *s = &e->stages[k];
+        if (NAME(stages)[s->kind].set) {
+            NAME(stages)[s->kind].set(w, s, packed, slice, slices);
+        }
     }
 }
+
+/* ---- forwards ------------------------------------------------------------------------------ */
 
 static void NAME(forward)(far_pass *p, const far_weights *w)
 {
@@ -152,87 +119,31 @@ static void NAME(forward)(far_pass *p, const far_weights *w)
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
         for (int64_t k = 0; k < e->stage_count; k++) {
-            NAME(stage_forward)(&t, &e->stages[k]);
+            const far_stage *s = &e->stages[k];
+            if (NAME(stages)[s->kind].forward) {
+                NAME(stages)[s->kind].forward(&t, s);
+            }
         }
     }
 }
 
 /* ---- backwards ----------------------------------------------------------------------------- */
 
-/* One panel of turned weights, from those in x out. */
-static void NAME(turn_panel)(const far_weights *w, const far_stage *s, int64_t first, REAL *panel)
+static bool NAME(wants_backward)(const NAME(strip) * t, const far_stage *s)
 {
-    const REAL *panels = NAME(weight_at)(w, s->panels);
-    int64_t cols = s->in - first < PANEL ? s->in - first : PANEL;
-    memset(panel, 0, (size_t)(s->out * PANEL) * sizeof *panel);
-    for (int64_t j = 0; j < cols; j++) {
-        for (int64_t o = 0; o < s->out; o++) {
-            int64_t at = o / PANEL * PANEL * s->in + (first + j) * PANEL + o % PANEL;
-            panel[o * PANEL + j] = panels[at];
-        }
-    }
+    bool needed = (s->from > 0 || t->p->engine->input_parameters) && !s->idle;
+    return needed || t->dx; /* else nobody asks for gradients of the inputs */
 }
 
-static void NAME(input_gradient)(const NAME(strip) * t, const far_stage *s)
+/* Weights' gradients; networks with positions: some rows at a time. */
+static void NAME(stage_gradient)(NAME(strip) * t, const far_stage *s)
 {
-    const NAME(product) m = {.rows = t->rows,
-                             .cols = s->in,
-                             .depth = s->out,
-                             .a = NAME(gradient_at)(t, s->to),
-                             .row_step = s->out,
-                             .depth_step = 1,
-                             .b = s->turned >= 0 ? NAME(weight_at)(t->w, s->turned) : NULL,
-                             .c = NAME(gradient_at)(t, s->from),
-                             .ldc = s->in};
-    if (m.b) {
-        NAME(multiply)(&m);
-        return;
-    }
-    for (int64_t first = 0; first < s->in; first += PANEL) {
-        NAME(turn_panel)(t->w, s, first, t->p->panel);
-        NAME(multiply_panel)(&m, t->p->panel, first);
-    }
-}
-
-static void NAME(stage_backward)(const NAME(strip) * t, const far_stage *s)
-{
-    REAL *to = NAME(gradient_at)(t, s->to), *from = NAME(gradient_at)(t, s->from);
-    if (s->from == 0 && !t->dx && !t->p->engine->input_parameters) {
-        return; /* nobody asks for gradients of the inputs */
-    }
-    if (s->kind == FAR_STAGE_DENSE) {
-        NAME(input_gradient)(t, s);
-    } else if (s->kind == FAR_STAGE_POINT) {
-        NAME(point_backward)(t, s, to);
-    } else if (s->kind == FAR_STAGE_SKIP_OUT) {
-        memcpy(from, to, (size_t)(t->rows * s->out) * sizeof *to);
-    } else {
-        NAME(rows) g = {from, s->out}, twin = {NAME(gradient_at)(t, s->twin_gradient), s->out};
-        NAME(add_rows)(t->rows, s->out, g, twin, from);
-    }
-}
-
-/* All rows at once: t is the whole block. */
-static void NAME(add_weight_gradient)(const NAME(strip) * t, const far_stage *s)
-{
-    const REAL *d = NAME(gradient_at)(t, s->to);
-    NAME(rows) in = NAME(rows_of)(t, s->input);
-    const NAME(product) m = {.rows = s->in,
-                             .cols = s->out,
-                             .depth = t->rows,
-                             .a = in.data,
-                             .row_step = 1,
-                             .depth_step = in.ld,
-                             .c = t->gradient + s->dense->weight,
-                             .ldc = s->out,
-                             .add = true,
-                             .scale = (REAL)s->dense->weight_scale};
-    REAL *bias = s->dense->bias >= 0 ? t->gradient + s->dense->bias : NULL;
-    REAL bias_scale = (REAL)s->dense->bias_scale;
-    if (s->narrow) {
-        NAME(add_outer_narrow)(&m, d, t->p->line, bias, bias_scale);
-    } else {
-        NAME(add_outer)(&m, d, t->p->panel, bias, bias_scale);
+    const far_pass *p = t->p;
+    int64_t few = p->engine->shaped ? far_engine_lines(p->engine) / s->after : p->rows;
+    for (int64_t first = 0; first < p->rows; first += few) {
+        t->first = first;
+        t->rows = p->rows - first < few ? p->rows - first : few;
+        NAME(stages)[s->kind].gradient(t, s);
     }
 }
 
@@ -248,49 +159,19 @@ static void NAME(backward)(far_pass *p, const far_weights *w, const void *dout, 
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
         for (int64_t k = e->stage_count - 1; k >= 0; k--) {
-            NAME(stage_backward)(&t, &e->stages[k]);
+            if (NAME(wants_backward)(&t, &e->stages[k])) {
+                NAME(stages)[e->stages[k].kind].backward(&t, &e->stages[k]);
+            }
         }
     }
-    NAME(set_strip)(&t, 0, 1);
     for (int64_t k = 0; gradient && k < e->stage_count; k++) {
-        if (e->stages[k].kind == FAR_STAGE_DENSE) {
-            NAME(add_weight_gradient)(&t, &e->stages[k]);
+        if (NAME(stages)[e->stages[k].kind].gradient) {
+            NAME(stage_gradient)(&t, &e->stages[k]);
         }
     }
 }
 
 /* ---- along a tangent ----------------------------------------------------------------------- */
-
-/* live: the tangents of its input are not all 0. */
-static void NAME(dense_tangent)(const NAME(strip) * t, const far_stage *s, bool live)
-{
-    REAL *to = NAME(tangent_at)(t, s->tangent_to);
-    NAME(rows) in = {NAME(tangent_at)(t, s->tangent_from), s->in};
-    if (t->v) {
-        NAME(dense_product)(t, t->v, s, NAME(rows_of)(t, s->input), true, false, to);
-    }
-    if (live) {
-        NAME(dense_product)(t, t->w, s, in, false, t->v != NULL, to);
-    } else if (!t->v) {
-        memset(to, 0, (size_t)(t->rows * s->out) * sizeof *to);
-    }
-}
-
-static void NAME(stage_tangent)(const NAME(strip) * t, const far_stage *s, bool live)
-{
-    REAL *to = NAME(tangent_at)(t, s->tangent_to);
-    NAME(rows) in = {NAME(tangent_at)(t, s->tangent_from), s->in};
-    if (s->kind == FAR_STAGE_DENSE) {
-        NAME(dense_tangent)(t, s, live || s->tangent_from > 0);
-    } else if (s->kind == FAR_STAGE_POINT) {
-        NAME(point_tangent)(t, s, to);
-    } else if (s->kind == FAR_STAGE_SKIP_IN) {
-        memcpy(to, in.data, (size_t)(t->rows * s->out) * sizeof *to);
-    } else {
-        NAME(rows) twin = {NAME(tangent_at)(t, s->tangent_twin), s->out};
-        NAME(add_rows)(t->rows, s->out, in, twin, to);
-    }
-}
 
 /* Tangents of the inputs: dx, or 0. */
 static void NAME(start_tangent)(const NAME(strip) * t, const REAL *dx, int64_t ldx)
@@ -311,13 +192,13 @@ static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *
 {
     const far_engine *e = p->engine;
     int64_t strips = NAME(strip_count)(p), outputs = e->net->info.outputs;
-    bool live = dx || (v && e->input_parameters); /* the inputs, or a norm on them, move */
     NAME(strip) t = {.p = p, .w = w, .v = v};
+    t.live = dx || (v && e->input_parameters);
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
         NAME(start_tangent)(&t, dx, ldx);
         for (int64_t k = 0; k < e->stage_count; k++) {
-            NAME(stage_tangent)(&t, &e->stages[k], live);
+            NAME(stages)[e->stages[k].kind].tangent(&t, &e->stages[k]);
         }
         const REAL *last = NAME(tangent_at)(&t, e->stages[e->stage_count - 1].tangent_to);
         memcpy((REAL *)out + t.first * outputs, last, (size_t)(t.rows * outputs) * sizeof *last);

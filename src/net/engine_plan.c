@@ -1,6 +1,35 @@
 /* From the list of steps to stages: what runs as one, and where everything lies. */
 #include "engine_plan.h"
 
+/* ---- scratch ------------------------------------------------------------------------------- */
+
+int64_t far_conv_padded(const far_step *s)
+{
+    return (s->from.height + 2 * s->pad) * (s->from.width + 2 * s->pad) * s->in;
+}
+
+int64_t far_conv_spread(const far_step *s)
+{
+    return (s->from.height + s->window.height - 1) * (s->from.width + s->window.width - 1) * s->out;
+}
+
+static int64_t conv_scratch(const far_step *s)
+{
+    int64_t padded = far_conv_padded(s), spread = far_conv_spread(s);
+    return padded > spread ? padded : spread;
+}
+
+/* A matrix of scores, and one of positions and the size of a head in panels. */
+static int64_t attend_scratch(const far_step *s, int64_t panel)
+{
+    int64_t n = far_positions(s->to), size = s->out / s->heads;
+    int64_t across = (n + panel - 1) / panel * panel, head = (size + panel - 1) / panel * panel;
+    int64_t most = across * size > head * n ? across * size : head * n;
+    return most + n * across;
+}
+
+/* ---- stages -------------------------------------------------------------------------------- */
+
 /* Layers with at most this many outputs run forwards as dot products. */
 #define NARROW 4
 /* Weights on the inputs are seldom needed turned; up to this many it costs nothing. */
@@ -9,6 +38,7 @@
 typedef struct planner {
     far_engine *e;
     int64_t value, gradient, tangent; /* of what the steps so far give */
+    bool parameters;                  /* one of them has some */
 } planner;
 
 static far_status buffers_create(far_ctx *ctx, int64_t most, far_buffers *b)
@@ -16,15 +46,17 @@ static far_status buffers_create(far_ctx *ctx, int64_t most, far_buffers *b)
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(ctx, most, &b->offset));
     FAR_TRY(far_alloc(ctx, most, &b->width));
+    FAR_TRY(far_alloc(ctx, most, &b->channels));
 done:
     return st;
 }
 
-static int64_t add_buffer(far_buffers *b, int64_t width)
+static int64_t add_buffer(far_buffers *b, int64_t positions, int64_t channels)
 {
     b->offset[b->count] = b->total;
-    b->width[b->count] = width;
-    b->total += width;
+    b->width[b->count] = positions * channels;
+    b->channels[b->count] = channels;
+    b->total += positions * channels;
     return b->count++;
 }
 
@@ -45,8 +77,12 @@ static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *ste
 {
     far_stage *s = &p->e->stages[p->e->stage_count++];
     *s = (far_stage){.kind = kind,
+                     .step = step,
                      .in = step->in,
                      .out = step->out,
+                     .before = far_positions(step->from),
+                     .after = far_positions(step->to),
+                     .idle = p->e->shaped && !p->parameters,
                      .input = p->value,
                      .output = p->value,
                      .kept = -1,
@@ -60,9 +96,10 @@ static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *ste
                      .tangent_twin = -1,
                      .turned = -1,
                      .shift = -1};
-    if (step->out > p->e->widest) {
-        p->e->widest = step->out;
-    }
+    int64_t most = s->before > s->after ? s->before : s->after;
+    p->e->widest = step->out > p->e->widest ? step->out : p->e->widest;
+    p->e->positions = most > p->e->positions ? most : p->e->positions;
+    p->parameters |= step->weight >= 0;
     return s;
 }
 
@@ -70,24 +107,34 @@ static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *ste
 static void start_chain(planner *p, far_stage *s)
 {
     far_engine *e = p->e;
-    s->output = p->value = add_buffer(&e->values, s->out);
-    s->to = p->gradient = add_buffer(&e->gradients, s->out);
-    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->out);
+    s->output = p->value = add_buffer(&e->values, s->after, s->out);
+    s->to = p->gradient = add_buffer(&e->gradients, s->after, s->out);
+    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->after, s->out);
 }
 
-static void plan_dense(planner *p, int64_t i)
+static void need_scratch(far_engine *e, int64_t numbers)
+{
+    e->scratch = numbers > e->scratch ? numbers : e->scratch;
+}
+
+static void plan_linear(planner *p, int64_t i)
 {
     far_engine *e = p->e;
     const far_step *step = &e->net->steps[i];
-    far_stage *s = add_stage(p, FAR_STAGE_DENSE, step);
-    s->dense = step;
-    s->narrow = step->out <= NARROW;
+    far_stage *s = add_stage(p, FAR_STAGE_LINEAR, step);
+    bool conv = step->kind == FAR_STEP_CONV;
+    s->linear = step;
+    s->depth = far_step_weights(step).cols;
+    s->narrow = step->out <= NARROW && !conv;
     start_chain(p, s);
     if (!s->narrow) {
-        s->panels = take_weights(e, step->in, step->out);
+        s->panels = take_weights(e, s->depth, step->out);
     }
-    bool small = step->in * step->out <= SMALL_WEIGHTS;
-    if (s->narrow || small || s->from > 0 || e->input_parameters) {
+    bool small = s->depth * step->out <= SMALL_WEIGHTS;
+    if (conv) {
+        s->turned = take_weights(e, step->out * far_positions(step->window), step->in);
+        need_scratch(e, conv_scratch(step));
+    } else if (s->narrow || small || s->from > 0 || e->input_parameters) {
         s->turned = take_weights(e, step->out, step->in);
     }
     s->shift = take_weights(e, 1, step->out);
@@ -99,11 +146,11 @@ static void plan_norm(planner *p, far_stage *s, int64_t i)
 {
     far_engine *e = p->e;
     const far_step *step = &e->net->steps[i];
-    bool after_dense = i > 0 && step[-1].kind == FAR_STEP_DENSE;
+    bool after_linear = i > 0 && far_step_is_linear(step - 1);
     s->norm = step;
-    s->kept = after_dense ? s->input : add_buffer(&e->values, s->out);
+    s->kept = after_linear ? s->input : add_buffer(&e->values, s->after, s->out);
     s->output = p->value = s->kept;
-    if (after_dense) { /* written over */
+    if (after_linear) { /* written over */
         e->step_value[i - 1] = -1;
     }
     if (step->kind == FAR_STEP_BATCHNORM) {
@@ -113,7 +160,7 @@ static void plan_norm(planner *p, far_stage *s, int64_t i)
         s->sd = take_weights(e, 1, s->out);
     } else {
         s->inverse = e->inverses;
-        e->inverses += step->groups;
+        e->inverses += step->groups * s->after;
     }
     e->step_kept[i] = s->kept;
 }
@@ -123,8 +170,8 @@ static void plan_affine(planner *p, far_stage *s, int64_t i)
     far_engine *e = p->e;
     s->panels = take_weights(e, 1, s->out);
     s->shift = take_weights(e, 1, s->out);
-    s->delta = e->step_delta[i] = add_buffer(&e->gradients, s->out);
-    s->output = p->value = add_buffer(&e->values, s->out);
+    s->delta = e->step_delta[i] = add_buffer(&e->gradients, s->after, s->out);
+    s->output = p->value = add_buffer(&e->values, s->after, s->out);
     e->input_parameters |= s->from == 0;
 }
 
@@ -146,7 +193,7 @@ static int64_t plan_point(planner *p, int64_t i)
     if (next < e->net->step_count && e->net->steps[next].kind == FAR_STEP_ACTIVATION) {
         s->activation = &e->net->steps[next];
         bool place = norm && step->weight >= 0; /* scale and shift are worked out again */
-        s->output = p->value = place ? s->output : add_buffer(&e->values, s->out);
+        s->output = p->value = place ? s->output : add_buffer(&e->values, s->after, s->out);
         e->step_value[i] = norm ? -1 : e->step_value[i];
         e->step_value[next] = s->output;
         i = next;
@@ -158,7 +205,7 @@ static void plan_skip_in(planner *p, int64_t i)
 {
     far_engine *e = p->e;
     far_stage *s = add_stage(p, FAR_STAGE_SKIP_IN, &e->net->steps[i]);
-    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->out);
+    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->after, s->out);
     e->step_value[i] = s->output;
 }
 
@@ -185,11 +232,49 @@ static void plan_skip_out(planner *p, int64_t i)
     e->step_value[i] = s->output;
 }
 
+/* Layers that read one value and write another. */
+static void plan_other(planner *p, int64_t i, far_stage_kind kind)
+{
+    far_engine *e = p->e;
+    const far_step *step = &e->net->steps[i];
+    far_stage *s = add_stage(p, kind, step);
+    start_chain(p, s);
+    if (kind == FAR_STAGE_ATTEND) {
+        s->kept = add_buffer(&e->values, s->after, step->heads * s->after);
+        need_scratch(e, attend_scratch(step, e->ops->panel));
+    }
+    if (kind == FAR_STAGE_TABLE) {
+        s->panels = take_weights(e, far_step_weights(step).rows, step->out);
+        e->step_delta[i] = s->to;
+    }
+    e->step_value[i] = s->output;
+}
+
 static int64_t plan_step(planner *p, int64_t i)
 {
     switch (p->e->net->steps[i].kind) {
     case FAR_STEP_DENSE:
-        plan_dense(p, i);
+    case FAR_STEP_CONV:
+        plan_linear(p, i);
+        return i;
+    case FAR_STEP_INPUT:
+        plan_other(p, i, FAR_STAGE_INPUT);
+        return i;
+    case FAR_STEP_EMBED:
+    case FAR_STEP_POSITION:
+        plan_other(p, i, FAR_STAGE_TABLE);
+        return i;
+    case FAR_STEP_MAXPOOL:
+    case FAR_STEP_AVGPOOL:
+        plan_other(p, i, FAR_STAGE_POOL);
+        return i;
+    case FAR_STEP_ATTEND:
+        plan_other(p, i, FAR_STAGE_ATTEND);
+        return i;
+    case FAR_STEP_GAP:
+    case FAR_STEP_FLATTEN:
+    case FAR_STEP_LAST:
+        plan_other(p, i, FAR_STAGE_GATHER);
         return i;
     case FAR_STEP_SKIP_IN:
         plan_skip_in(p, i);
@@ -228,10 +313,11 @@ far_status far_engine_plan(far_engine *e)
     if (st != FAR_OK) {
         return st;
     }
-    add_buffer(&e->values, 0); /* the caller's */
-    add_buffer(&e->gradients, e->net->info.inputs);
-    add_buffer(&e->tangents, e->net->info.inputs);
+    add_buffer(&e->values, 1, 0); /* the caller's */
+    add_buffer(&e->gradients, 1, e->net->info.inputs);
+    add_buffer(&e->tangents, 1, e->net->info.inputs);
     e->widest = e->net->info.inputs;
+    e->shaped = far_net_shaped(e->net);
     for (int64_t i = 0; i < e->net->step_count; i++) {
         i = plan_step(&p, i);
     }

@@ -5,26 +5,37 @@
 #include "engine.h"
 
 typedef enum far_stage_kind {
-    FAR_STAGE_DENSE,
-    FAR_STAGE_POINT, /* a norm, an activation, or a norm and the activation behind it */
+    FAR_STAGE_LINEAR, /* a dense layer or a convolution */
+    FAR_STAGE_POINT,  /* a norm, an activation, or a norm and the activation behind it */
     FAR_STAGE_SKIP_IN,
-    FAR_STAGE_SKIP_OUT
+    FAR_STAGE_SKIP_OUT,
+    FAR_STAGE_INPUT,
+    FAR_STAGE_TABLE, /* embed, position */
+    FAR_STAGE_POOL,
+    FAR_STAGE_ATTEND,
+    FAR_STAGE_GATHER, /* gap, flatten, last */
+    FAR_STAGE_KINDS
 } far_stage_kind;
 
 /* Steps that run as one. Values, gradients and tangents are counted; number 0 is that of the
  * inputs, -1 says there is none. Elementwise stages turn gradients and tangents over in place. */
 typedef struct far_stage {
     far_stage_kind kind;
-    const far_step *dense, *norm, *activation; /* NULL: not in this stage */
-    int64_t in, out;                           /* widths */
-    int64_t input, output;                     /* values */
-    int64_t kept;                              /* value: normalised, before scale and shift */
-    int64_t twin;                              /* skip out: the value it adds */
-    int64_t from, to;                          /* gradients */
-    int64_t twin_gradient;                     /* skip in: that of its mate's output */
-    int64_t delta;                             /* gradient behind an affine norm */
+    const far_step *linear, *norm, *activation; /* NULL: not in this stage */
+    const far_step *step;                       /* the first one */
+    int64_t in, out;                            /* channels */
+    int64_t before, after;                      /* positions of the input and of the output */
+    int64_t depth;                              /* linear: rows of its weights */
+    int64_t input, output;                      /* values */
+    int64_t kept;                               /* value: normalised, before scale and shift */
+    int64_t twin;                               /* skip out: the value it adds */
+    int64_t from, to;                           /* gradients */
+    int64_t twin_gradient;                      /* skip in: that of its mate's output */
+    int64_t delta;                              /* gradient behind an affine norm */
     int64_t tangent_from, tangent_to, tangent_twin;
     int64_t inverse;  /* norm: where 1 / sigma starts, in numbers a row */
+    bool idle;        /* nothing in front of it has parameters: a gradient of its input is wanted
+                         only with that of the inputs */
     int64_t column;   /* batchnorm: where its 4 vectors start */
     int64_t panels;   /* in far_weights: weights in x out, in panels; scale of affine norms */
     int64_t turned;   /* the same out x in, in panels; -1: not needed */
@@ -33,9 +44,10 @@ typedef struct far_stage {
     bool narrow;      /* few outputs: forwards by dot products with the turned weights */
 } far_stage;
 
-/* One after another, each rows x width, so that offsets and total are in numbers a row. */
+/* One after another, each rows x width, so that offsets and total are in numbers a row. Width is
+ * that of all positions, each with so many channels. */
 typedef struct far_buffers {
-    int64_t *offset, *width;
+    int64_t *offset, *width, *channels;
     int64_t count, total;
 } far_buffers;
 
@@ -52,6 +64,9 @@ struct far_engine {
     int64_t *step_value, *step_kept, *step_delta; /* by step */
     int64_t inverses, columns, weights;           /* numbers: a row, in all, in all */
     int64_t widest;
+    int64_t positions; /* of the value that has most */
+    int64_t scratch;   /* numbers that a stage may need beside its values */
+    bool shaped;
     bool input_parameters; /* an affine norm stands in front of the first dense layer */
 };
 
@@ -71,9 +86,17 @@ struct far_pass {
     void *columns; /* batchnorm: vectors of statistics and sums */
     void *panel;   /* scratch */
     void *line;    /* scratch: one row */
+    void *scratch;
     const void *x; /* of the last forward */
     int64_t ldx, rows;
 };
+
+/* Networks with positions: a weight gradient takes so many lines (rows times positions) at a time,
+ * a row at least, so that what it copies stays in cache. */
+static inline int64_t far_engine_lines(const far_engine *e)
+{
+    return e->positions > 1024 ? e->positions : 1024;
+}
 
 #define FAR_COLUMN_VECTORS 5 /* mean, variance, 1 / sd, two sums */
 
@@ -88,6 +111,10 @@ struct far_engine_ops {
                      void *out, int64_t ldo);
 };
 
+/* engine_plan.c: the input of a convolution with zeros around it, and its gradients spread over the
+ * strides with zeros around them; in numbers. */
+int64_t far_conv_padded(const far_step *s);
+int64_t far_conv_spread(const far_step *s);
 /* engine_plan.c: fills in all but ctx, net, dtype and ops. */
 far_status far_engine_plan(far_engine *e);
 

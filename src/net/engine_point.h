@@ -6,6 +6,7 @@ typedef struct NAME(strip) {
     const far_weights *w, *v; /* v: the direction of tangents, or NULL */
     int64_t first, rows;
     REAL *gradient, *dx; /* of parameters, and of inputs; NULL: not wanted */
+    bool live;           /* tangents: the inputs, or a norm on them, move */
 } NAME(strip);
 
 /* Numbers that are read, row by row; the inputs have a stride of their own. */
@@ -45,7 +46,8 @@ static REAL *NAME(tangent_at)(const NAME(strip) * t, int64_t i)
 
 static REAL *NAME(inverse_at)(const NAME(strip) * t, const far_stage *s)
 {
-    return (REAL *)t->p->inverses + s->inverse * t->p->capacity + t->first * s->norm->groups;
+    return (REAL *)t->p->inverses + s->inverse * t->p->capacity +
+           t->first * s->after * s->norm->groups;
 }
 
 static NAME(rows) NAME(rows_of)(const NAME(strip) * t, int64_t value)
@@ -53,7 +55,13 @@ static NAME(rows) NAME(rows_of)(const NAME(strip) * t, int64_t value)
     if (value == 0) {
         return (NAME(rows)){(const REAL *)t->p->x + t->first * t->p->ldx, t->p->ldx};
     }
-    return (NAME(rows)){NAME(value_at)(t, value), t->p->engine->values.width[value]};
+    return (NAME(rows)){NAME(value_at)(t, value), t->p->engine->values.channels[value]};
+}
+
+/* Rows of the strip at every position: each is a vector of channels. */
+INLINE int64_t NAME(lines_of)(const NAME(strip) * t, const far_stage *s)
+{
+    return t->rows * s->after;
 }
 
 static bool NAME(is_affine)(const far_stage *s)
@@ -90,13 +98,14 @@ static NAME(spread) NAME(spread_of)(const NAME(strip) * t, const far_stage *s)
 /* Sums over columns read packed rows: where the inputs have another stride, a copy does. */
 static void NAME(block_statistics)(const NAME(strip) * t, const far_stage *s)
 {
+    int64_t lines = NAME(lines_of)(t, s);
     NAME(rows) in = NAME(rows_of)(t, s->input);
     REAL *kept = NAME(value_at)(t, s->kept);
-    for (int64_t r = 0; kept != in.data && r < t->rows; r++) {
+    for (int64_t r = 0; kept != in.data && r < lines; r++) {
         memcpy(kept + r * s->out, in.data + r * in.ld, (size_t)s->out * sizeof *kept);
     }
     REAL eps = (REAL)s->norm->eps;
-    NAME(column_statistics)(t->rows, s->out, eps, kept, NAME(columns_of)(t, s));
+    NAME(column_statistics)(lines, s->out, eps, kept, NAME(columns_of)(t, s));
 }
 
 static void NAME(standardise_row)(int64_t n, NAME(spread) by, const REAL *z, REAL *out)
@@ -128,25 +137,27 @@ static bool NAME(is_fused)(const far_stage *s)
 
 static void NAME(fused_forward)(const NAME(strip) * t, const far_stage *s)
 {
+    int64_t lines = NAME(lines_of)(t, s);
     NAME(rows) in = NAME(rows_of)(t, s->input);
     NAME(rule) rule = NAME(rule_of)(s->norm, s->activation);
     REAL *unit = NAME(value_at)(t, s->kept), *bent = NAME(value_at)(t, s->output);
-    NAME(normalise_rows)(&rule, t->rows, in.data, in.ld, NAME(inverse_at)(t, s), unit, bent);
+    NAME(normalise_rows)(&rule, lines, in.data, in.ld, NAME(inverse_at)(t, s), unit, bent);
 }
 
 static void NAME(norm_forward)(const NAME(strip) * t, const far_stage *s)
 {
+    int64_t lines = NAME(lines_of)(t, s);
     NAME(rows) in = NAME(rows_of)(t, s->input);
     REAL *unit = NAME(value_at)(t, s->kept);
     if (s->norm->kind == FAR_STEP_NORM) {
         NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
-        NAME(normalise_rows)(&rule, t->rows, in.data, in.ld, NAME(inverse_at)(t, s), unit, NULL);
+        NAME(normalise_rows)(&rule, lines, in.data, in.ld, NAME(inverse_at)(t, s), unit, NULL);
         return;
     }
     if (NAME(by_block)(t, s)) {
         NAME(block_statistics)(t, s);
     }
-    for (int64_t r = 0; r < t->rows; r++) {
+    for (int64_t r = 0; r < lines; r++) {
         NAME(standardise_row)
         (s->out, NAME(spread_of)(t, s), in.data + r * in.ld, unit + r * s->out);
     }
@@ -154,6 +165,7 @@ static void NAME(norm_forward)(const NAME(strip) * t, const far_stage *s)
 
 static void NAME(point_forward)(const NAME(strip) * t, const far_stage *s)
 {
+    int64_t lines = NAME(lines_of)(t, s);
     if (NAME(is_fused)(s)) {
         NAME(fused_forward)(t, s);
         return;
@@ -163,7 +175,7 @@ static void NAME(point_forward)(const NAME(strip) * t, const far_stage *s)
     }
     NAME(rows) in = NAME(rows_of)(t, s->norm ? s->kept : s->input);
     REAL *out = NAME(value_at)(t, s->output);
-    for (int64_t r = 0; r < t->rows; r++) {
+    for (int64_t r = 0; r < lines; r++) {
         const REAL *z = in.data + r * in.ld;
         REAL *to = out + r * s->out;
         if (NAME(is_affine)(s)) {
@@ -212,15 +224,16 @@ static void NAME(affine_backward)(const NAME(strip) * t, const far_stage *s, int
 /* The norm itself. Its derivative is symmetric: this serves gradients and tangents. */
 static void NAME(norm_change)(const NAME(strip) * t, const far_stage *s, REAL *g)
 {
+    int64_t lines = NAME(lines_of)(t, s);
     const REAL *unit = NAME(value_at)(t, s->kept);
     if (s->norm->kind == FAR_STEP_NORM) {
         NAME(rule) rule = NAME(rule_of)(s->norm, NULL);
-        NAME(normalise_rows_change)(&rule, t->rows, NAME(inverse_at)(t, s), unit, g);
+        NAME(normalise_rows_change)(&rule, lines, NAME(inverse_at)(t, s), unit, g);
     } else if (NAME(by_block)(t, s)) {
-        NAME(column_change)(t->rows, s->out, unit, NAME(columns_of)(t, s), g);
+        NAME(column_change)(lines, s->out, unit, NAME(columns_of)(t, s), g);
     } else {
         const REAL *restrict sd = NAME(weight_at)(t->w, s->sd);
-        for (int64_t r = 0; r < t->rows; r++) {
+        for (int64_t r = 0; r < lines; r++) {
             for (int64_t j = 0; j < s->out; j++) {
                 g[r * s->out + j] *= sd[j];
             }
@@ -228,16 +241,18 @@ static void NAME(norm_change)(const NAME(strip) * t, const far_stage *s, REAL *g
     }
 }
 
-/* g, in place: from behind the stage to in front of it. */
-static void NAME(point_backward)(const NAME(strip) * t, const far_stage *s, REAL *g)
+/* In place: from behind the stage to in front of it. */
+static void NAME(point_backward)(const NAME(strip) * t, const far_stage *s)
 {
+    REAL *g = NAME(gradient_at)(t, s->to);
+    int64_t lines = NAME(lines_of)(t, s);
     if (NAME(is_fused)(s)) {
         NAME(rule) rule = NAME(rule_of)(s->norm, s->activation);
         const REAL *unit = NAME(value_at)(t, s->kept);
-        NAME(normalise_rows_change)(&rule, t->rows, NAME(inverse_at)(t, s), unit, g);
+        NAME(normalise_rows_change)(&rule, lines, NAME(inverse_at)(t, s), unit, g);
         return;
     }
-    for (int64_t r = 0; r < t->rows; r++) {
+    for (int64_t r = 0; r < lines; r++) {
         REAL *row = g + r * s->out;
         if (s->activation) {
             NAME(slope_row)(s->activation, s->out, NAME(before_activation)(t, s, r), row);
@@ -264,12 +279,14 @@ static void NAME(affine_tangent)(const NAME(strip) * t, const far_stage *s, int6
     }
 }
 
-static void NAME(point_tangent)(const NAME(strip) * t, const far_stage *s, REAL *g)
+static void NAME(point_tangent)(const NAME(strip) * t, const far_stage *s)
 {
+    REAL *g = NAME(tangent_at)(t, s->tangent_to);
+    int64_t lines = NAME(lines_of)(t, s);
     if (s->norm) {
         NAME(norm_change)(t, s, g);
     }
-    for (int64_t r = 0; r < t->rows; r++) {
+    for (int64_t r = 0; r < lines; r++) {
         REAL *row = g + r * s->out;
         if (NAME(is_affine)(s)) {
             NAME(affine_tangent)(t, s, r, row);
@@ -277,5 +294,25 @@ static void NAME(point_tangent)(const NAME(strip) * t, const far_stage *s, REAL 
         if (s->activation) {
             NAME(slope_row)(s->activation, s->out, NAME(before_activation)(t, s, r), row);
         }
+    }
+}
+
+/* ---- weights ------------------------------------------------------------------------------- */
+
+static void NAME(set_vector)(const REAL *packed, int64_t at, int64_t n, REAL scale, REAL *to)
+{
+    for (int64_t j = 0; at >= 0 && j < n; j++) {
+        to[j] = scale * packed[at + j];
+    }
+}
+
+static void NAME(point_set)(far_weights *w, const far_stage *s, const REAL *packed, int64_t slice,
+                            int64_t slices)
+{
+    REAL *data = w->data;
+    (void)slices;
+    if (NAME(is_affine)(s) && slice == 0) {
+        NAME(set_vector)(packed, s->norm->weight, s->out, 1, data + s->panels);
+        NAME(set_vector)(packed, s->norm->bias, s->out, 1, data + s->shift);
     }
 }

@@ -1,11 +1,13 @@
 /* Part of engine_impl.h: matrix products. */
 
-/* c = start + a b, or c += scale a b. a is read element by element with two strides; b lies in
- * panels of PANEL columns, depth rows each, padded with zeros, and so does start. */
+/* c = start + a b, or c += scale a b. a is read element by element with two strides, or three: then
+ * its depth comes in segments (the lines of a window of an image). b lies in panels of PANEL
+ * columns, segments times depth rows each, padded with zeros, and so does start. */
 typedef struct NAME(product) {
     int64_t rows, cols, depth;
     const REAL *a;
     int64_t row_step, depth_step;
+    int64_t segments, segment_step; /* 0 segments: one */
     const REAL *b;
     const REAL *start; /* NULL: 0 */
     REAL *c;
@@ -69,19 +71,23 @@ INLINE void NAME(tile)(int count, int vectors, const NAME(product) * p, const RE
             sum[r][v] = NAME(load)(start + v * LANES);
         }
     }
-    for (int64_t k = 0; k < p->depth; k++) {
-        NAME(vec) b0 = *(const NAME(vec) *)b, b1 = *(const NAME(vec) *)(b + LANES);
+    int64_t segment = 0;
+    do {
+        const REAL *at = a + segment * p->segment_step;
+        for (int64_t k = 0; k < p->depth; k++) {
+            NAME(vec) b0 = *(const NAME(vec) *)b, b1 = *(const NAME(vec) *)(b + LANES);
 #pragma GCC unroll 16
-        for (int r = 0; r < count; r++) {
-            REAL x = a[r * row_step];
-            sum[r][0] += x * b0;
-            if (vectors > 1) {
-                sum[r][1] += x * b1;
+            for (int r = 0; r < count; r++) {
+                REAL x = at[r * row_step];
+                sum[r][0] += x * b0;
+                if (vectors > 1) {
+                    sum[r][1] += x * b1;
+                }
             }
+            at += depth_step;
+            b += PANEL;
         }
-        a += depth_step;
-        b += PANEL;
-    }
+    } while (++segment < p->segments);
     REAL part[TILE_ROWS * PANEL];
     bool whole = cols == vectors * LANES, add = whole && p->add;
     REAL *to = whole ? c : part;
@@ -90,8 +96,8 @@ INLINE void NAME(tile)(int count, int vectors, const NAME(product) * p, const RE
     for (int r = 0; r < count; r++) {
 #pragma GCC unroll 2
         for (int v = 0; v < vectors; v++) {
-            REAL *at = to + r * ld + v * LANES;
-            NAME(store)(at, add ? NAME(load)(at) + p->scale * sum[r][v] : sum[r][v]);
+            REAL *place = to + r * ld + v * LANES;
+            NAME(store)(place, add ? NAME(load)(place) + p->scale * sum[r][v] : sum[r][v]);
         }
     }
     if (!whole) {
@@ -149,7 +155,8 @@ static void NAME(multiply_panel)(const NAME(product) * p, const REAL *b, int64_t
 static void NAME(multiply)(const NAME(product) * p)
 {
     for (int64_t first = 0; first < p->cols; first += PANEL) {
-        NAME(multiply_panel)(p, p->b + first * p->depth, first);
+        int64_t depth = p->depth * (p->segments > 1 ? p->segments : 1);
+        NAME(multiply_panel)(p, p->b + first * depth, first);
     }
 }
 

@@ -366,6 +366,15 @@ static far_status refuse_linearized(far_ctx *ctx, const far_net *net, const char
     return FAR_OK;
 }
 
+static far_status refuse_tokens(far_ctx *ctx, const far_net *net, const char *name)
+{
+    return far_net_vocabulary(net) > 0
+               ? far_fail(ctx, FAR_ERR_ARG,
+                          "%s must be NULL: tokens are whole numbers, with no derivative by them",
+                          name)
+               : FAR_OK;
+}
+
 static far_status check_vjp(far_ctx *ctx, const far_net *net, const far_mat *x, const far_mat *u,
                             const far_mat *grad, const far_mat *grad_x)
 {
@@ -379,6 +388,7 @@ static far_status check_vjp(far_ctx *ctx, const far_net *net, const far_mat *x, 
     if (grad_x) {
         FAR_TRY(far_mat_expect(ctx, grad_x, "grad_x", x->rows, net->info.inputs, x->dtype));
         FAR_TRY(refuse_linearized(ctx, net, "grad_x"));
+        FAR_TRY(refuse_tokens(ctx, net, "grad_x"));
     }
 done:
     return st;
@@ -432,6 +442,7 @@ static far_status check_jvp(far_ctx *ctx, const far_net *net, const far_mat *x, 
     if (dx) {
         FAR_TRY(far_mat_expect(ctx, dx, "dx", x->rows, net->info.inputs, x->dtype));
         FAR_TRY(refuse_linearized(ctx, net, "dx"));
+        FAR_TRY(refuse_tokens(ctx, net, "dx"));
     }
     FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, net->info.outputs, x->dtype));
 done:

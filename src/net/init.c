@@ -58,7 +58,7 @@ static double frequency_of(const far_net *net, const far_step *layer)
 /* Frequencies in the text stay there; else w0 is multiplied into the first layer. */
 static recipe siren(const far_net *net, const far_step *s, double w0, bool first)
 {
-    double n = (double)s->in;
+    double n = (double)far_step_weights(s).cols;
     if (has_frequencies(net)) {
         return (recipe){UNIFORM, first ? 1 / n : sqrt(6 / n) / frequency_of(net, s), 1 / sqrt(n)};
     }
@@ -73,7 +73,7 @@ static recipe of_variance(shape s, double w, double b, double n)
 
 static recipe choose(const far_net *net, const far_step *s, far_init init, double w0, bool first)
 {
-    double n = (double)s->in, w = s->w, b = or_default(s->b, FAR_B_DEFAULT);
+    double n = (double)far_step_weights(s).cols, w = s->w, b = or_default(s->b, FAR_B_DEFAULT);
     switch (init) {
     case FAR_INIT_KAIMING_UNIFORM:
         return of_variance(UNIFORM, or_default(w, FAR_W_STANDARD_DEFAULT), b, n);
@@ -90,13 +90,22 @@ static recipe choose(const far_net *net, const far_step *s, far_init init, doubl
     }
 }
 
-static void draw_dense(far_net *net, const far_step *s, far_init init, double w0, uint64_t seed,
+static void draw_linear(far_net *net, const far_step *s, far_init init, double w0, uint64_t seed,
                        bool first)
 {
     recipe r = choose(net, s, init, w0, first);
-    draw(net->params + s->weight, s->in * s->out, r.shape, r.weight, seed, s->weight);
+    draw(net->params + s->weight, far_step_weight_count(s), r.shape, r.weight, seed, s->weight);
     if (s->bias >= 0) {
         draw(net->params + s->bias, s->out, r.shape, r.bias, seed, s->bias);
+    }
+}
+
+/* As torch.nn.Embedding; positions start small, as transformers have them. */
+static void draw_table(far_net *net, const far_step *s, uint64_t seed)
+{
+    double scale = s->kind == FAR_STEP_EMBED ? 1 : 0.02;
+    if (s->weight >= 0) {
+        draw(net->params + s->weight, far_step_weight_count(s), NORMAL, scale, seed, s->weight);
     }
 }
 
@@ -113,9 +122,11 @@ void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed)
     bool first = true;
     for (int64_t i = 0; i < net->step_count; i++) {
         const far_step *s = &net->steps[i];
-        if (s->kind == FAR_STEP_DENSE) {
-            draw_dense(net, s, init, w0, seed, first);
+        if (far_step_is_linear(s)) {
+            draw_linear(net, s, init, w0, seed, first);
             first = false;
+        } else if (s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION) {
+            draw_table(net, s, seed);
         } else if (s->weight >= 0) {
             set_affine(net, s);
         }

@@ -132,13 +132,19 @@ static far_net_tensor_info step_tensor(far_net *net, const far_step *s, int64_t 
             offsets[count++] = all[k];
         }
     }
-    bool parameter = kinds[which] < 2, matrix = s->kind == FAR_STEP_DENSE && kinds[which] == 0;
+    bool parameter = kinds[which] < 2, weight = kinds[which] == 0;
     double *data = (parameter ? net->params : net->statistics) + offsets[which];
-    return (far_net_tensor_info){
-        .layer = parameter ? s->unit : -1,
-        .parameter = parameter ? offsets[which] : -1,
-        .vector = !matrix,
-        .values = far_mat_view(data, matrix ? s->out : 1, matrix ? s->in : s->out, FAR_F64)};
+    far_weights_shape shape = weight ? far_step_weights(s) : (far_weights_shape){1, s->out, true};
+    far_net_tensor_info t = {.layer = parameter ? s->unit : -1,
+                             .parameter = parameter ? offsets[which] : -1,
+                             .vector = shape.vector,
+                             .dims = 1,
+                             .shape = {s->out},
+                             .values = far_mat_view(data, shape.rows, shape.cols, FAR_F64)};
+    if (weight) {
+        t.dims = far_step_tensor_shape(s, t.shape);
+    }
+    return t;
 }
 
 static int64_t tensor_count(const far_step *s)
@@ -276,6 +282,11 @@ done:
 
 /* ---- metadata ------------------------------------------------------------------------------ */
 
+int64_t far_net_vocabulary(const far_net *net)
+{
+    return far_net_shaped(net) ? net->steps[0].vocabulary : 0;
+}
+
 bool far_net_reserved(const char *key)
 {
     static const char *const OURS[] = {"arch",
@@ -369,6 +380,23 @@ static double element(const far_mat *m, int64_t i, int64_t j)
     return m->dtype == FAR_F64 ? ((const double *)row)[j] : (double)((const float *)row)[j];
 }
 
+static far_status check_tokens(far_ctx *ctx, int64_t vocabulary, const far_mat *x)
+{
+    for (int64_t i = 0; i < x->rows; i++) {
+        for (int64_t j = 0; j < x->cols; j++) {
+            double token = element(x, i, j);
+            if (token < 0 || token >= (double)vocabulary || token != floor(token)) {
+                return far_fail(ctx, FAR_ERR_VALUE,
+                                "x: row %lld, column %lld is %g; a token is a whole number from 0 "
+                                "to %lld",
+                                (long long)i + 1, (long long)j + 1, token,
+                                (long long)vocabulary - 1);
+            }
+        }
+    }
+    return FAR_OK;
+}
+
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x)
 {
     far_status st = far_mat_check(ctx, x, "x");
@@ -389,5 +417,5 @@ far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat 
             }
         }
     }
-    return FAR_OK;
+    return far_net_vocabulary(net) > 0 ? check_tokens(ctx, far_net_vocabulary(net), x) : FAR_OK;
 }

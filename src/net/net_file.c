@@ -389,9 +389,8 @@ static far_status fail_start(const loader *l, const far_tensor *found, const cha
                              const far_net_tensor_info *t)
 {
     char shape[FAR_SHAPE_BYTES], wanted[FAR_SHAPE_BYTES];
-    const far_tensor like = {
-        .dims = t->vector ? 1 : 2,
-        .shape = {t->vector ? t->values.cols : t->values.rows, t->values.cols}};
+    far_tensor like = {.dims = t->dims};
+    memcpy(like.shape, t->shape, sizeof t->shape);
     if (!found) {
         return far_tensor_fail(&l->file->in, FAR_ERR_FORMAT, name,
                                "is missing; a linearised network has a start for every weight");
@@ -412,9 +411,8 @@ static far_status copy_start(loader *l, const far_net_tensor_info *t, const far_
     if (st == FAR_OK) {
         const far_tensor key = {.name = name.data}, *wanted = &key;
         const far_tensor *const *found = bsearch(&wanted, all, (size_t)count, sizeof *all, by_name);
-        bool fits = found && (*found)->dims == (t->vector ? 1 : 2) &&
-                    (*found)->values.rows == t->values.rows &&
-                    (*found)->values.cols == t->values.cols;
+        bool fits = found && (*found)->dims == t->dims &&
+                    memcmp((*found)->shape, t->shape, (size_t)t->dims * sizeof *t->shape) == 0;
         if (!fits) {
             st = fail_start(l, found ? *found : NULL, name.data, t);
         } else {

@@ -42,6 +42,10 @@ typedef enum far_module_kind {
     FAR_MODULE_DENSE,
     FAR_MODULE_NORM,
     FAR_MODULE_BATCHNORM,
+    FAR_MODULE_CONV,
+    FAR_MODULE_IN_PROJ,  /* of attention: queries, keys, values, */
+    FAR_MODULE_OUT_PROJ, /* and the layer behind it */
+    FAR_MODULE_TABLE,    /* a matrix as of a dense layer; which of them it is, the network says */
     FAR_MODULE_KINDS
 } far_module_kind;
 

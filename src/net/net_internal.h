@@ -13,25 +13,55 @@ typedef enum far_step_kind {
     FAR_STEP_NORM,       /* ln or rms, then scale and shift if affine */
     FAR_STEP_BATCHNORM,  /* (z - mean) / sqrt(variance + eps), then scale and shift if affine */
     FAR_STEP_SKIP_IN,    /* keeps its input for its mate; passes it on */
-    FAR_STEP_SKIP_OUT    /* adds what its mate kept */
+    FAR_STEP_SKIP_OUT,   /* adds what its mate kept */
+    FAR_STEP_INPUT,      /* a row of numbers as positions with channels */
+    FAR_STEP_EMBED,      /* tokens: row of W */
+    FAR_STEP_POSITION,   /* adds W, or sines */
+    FAR_STEP_CONV,       /* as dense, of the window around each position */
+    FAR_STEP_MAXPOOL,
+    FAR_STEP_AVGPOOL,
+    FAR_STEP_ATTEND,  /* softmax(Q K' / sqrt(size of a head)) V, from channels that hold Q, K, V */
+    FAR_STEP_GAP,     /* mean over positions */
+    FAR_STEP_FLATTEN, /* all positions as one vector, in PyTorch's order */
+    FAR_STEP_LAST     /* the last position */
 } far_step_kind;
+
+/* Where the vectors of a value stand: width and height are 1 for a plain vector, and width is 1 in
+ * a sequence. In a row of the engine channels lie next to each other, then columns, then rows. */
+typedef enum far_grid_kind { FAR_GRID_VECTOR, FAR_GRID_SEQUENCE, FAR_GRID_IMAGE } far_grid_kind;
+typedef struct far_grid {
+    far_grid_kind kind;
+    int64_t height, width;
+} far_grid;
+
+static inline int64_t far_positions(far_grid g)
+{
+    return g.height * g.width;
+}
 
 typedef struct far_step {
     far_step_kind kind;
     far_layer_kind layer; /* which activation; FAR_LAYER_LN or FAR_LAYER_RMS */
-    int64_t in, out;      /* widths */
-    double w, b;          /* dense: as in the text; NAN where it does not say */
+    int64_t in, out;      /* widths: channels of a position */
+    far_grid from, to;    /* positions of the input and of the output */
+    far_grid window;      /* conv and pools */
+    int64_t stride, pad;
+    int64_t heads; /* attend */
+    bool causal;
+    int64_t vocabulary; /* embed */
+    double w, b;        /* dense: as in the text; NAN where it does not say */
     double weight_scale, bias_scale;
     double gain, power, slope, w0, eps;
     int64_t groups;
-    int64_t weight, bias;   /* offsets of W (out x in) or scale, and of beta or shift, among the
-                               parameters; -1: none */
-    int64_t mean, variance; /* batchnorm: offsets among the statistics; -1: none */
-    int64_t mate;           /* SKIP_IN and SKIP_OUT: the other one */
-    int64_t unit;           /* which of the layers with parameters; -1: none */
-    int64_t tensor;         /* how many tensors lie in front of its own */
-    int column;             /* in the text, from 1 */
-    char *name;             /* "3", "2.1" */
+    int64_t weight, bias; /* offsets of W (far_step_weights) or scale, and of beta or shift, among
+                             the parameters; -1: none */
+    const char *weight_name, *bias_name; /* of tensors, behind name and a point */
+    int64_t mean, variance;              /* batchnorm: offsets among the statistics; -1: none */
+    int64_t mate;                        /* SKIP_IN and SKIP_OUT: the other one */
+    int64_t unit;                        /* which of the layers with parameters; -1: none */
+    int64_t tensor;                      /* how many tensors lie in front of its own */
+    int column;                          /* in the text, from 1 */
+    char *name;                          /* "3", "2.1" */
 } far_step;
 
 typedef struct far_meta {
@@ -53,6 +83,35 @@ struct far_net {
     char **tensor_names; /* info.tensors of them, in the order of far_net_tensor */
     far_net_info info;
 };
+
+/* The matrix at step->weight, by rows as in PyTorch. */
+typedef struct far_weights_shape {
+    int64_t rows, cols;
+    bool vector; /* 1 x cols, one-dimensional in files */
+} far_weights_shape;
+far_weights_shape far_step_weights(const far_step *step);
+/* How many numbers that are. */
+int64_t far_step_weight_count(const far_step *step);
+/* Its dimensions in a file, as PyTorch has them: returns how many. */
+int far_step_tensor_shape(const far_step *step, int64_t shape[4]);
+/* Numbers in a row of the output. */
+static inline int64_t far_step_width(const far_step *step)
+{
+    return far_positions(step->to) * step->out;
+}
+/* Dense layers and convolutions: a matrix times what stands at a position or around it. */
+static inline bool far_step_is_linear(const far_step *step)
+{
+    return step->kind == FAR_STEP_DENSE || step->kind == FAR_STEP_CONV;
+}
+/* How many inputs a text that starts with this layer takes; 0: it does not say. */
+int64_t far_layer_inputs(const far_layer *layer);
+/* It has an input with a shape: image, sequence or tokens. */
+bool far_net_shaped(const far_net *net);
+/* How many tokens there are; 0: the inputs are numbers. */
+int64_t far_net_vocabulary(const far_net *net);
+/* FAR_ERR_ARCH if it has: what cannot be done is not done for such networks yet. */
+far_status far_net_refuse_shaped(far_ctx *ctx, const far_net *net, const char *what);
 
 /* ---- program.c ---- */
 

@@ -94,17 +94,26 @@ static bool same_module(const far_module *m, const char *tensor)
     return m->length == module_length(tensor) && memcmp(m->name, tensor, (size_t)m->length) == 0;
 }
 
+#define IN_PROJ "in_proj_" /* of torch.nn.MultiheadAttention, in front of weight and bias */
+
+static bool is_in_proj(const char *part)
+{
+    return strncmp(part, IN_PROJ, strlen(IN_PROJ)) == 0;
+}
+
 static far_status add_part(const far_input *in, far_module *m, const far_tensor *t)
 {
+    const char *part = part_text(t->name);
+    part += is_in_proj(part) ? strlen(IN_PROJ) : 0;
     for (int p = 0; p < FAR_PARTS; p++) {
-        if (strcmp(part_text(t->name), far_part_names[p]) == 0) {
-            bool matrix = p == FAR_PART_WEIGHT && t->dims == 2;
+        if (strcmp(part, far_part_names[p]) == 0) {
+            bool matrix = p == FAR_PART_WEIGHT && (t->dims == 2 || t->dims == 4);
             char shape[FAR_SHAPE_BYTES];
             far_tensor_shape(t, shape);
             if (t->dims != 1 && !matrix) {
                 return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
-                                       "is %s; only layers with a matrix (dense) or a vector "
-                                       "(norms) of weights can be read",
+                                       "is %s; only layers with a matrix (dense), four dimensions "
+                                       "(conv) or a vector (norms) of weights can be read",
                                        shape);
             }
             m->parts[p] = t;
@@ -125,6 +134,12 @@ static far_status fail_missing(const far_input *in, const far_module *m, far_par
                           m->length ? "." : "", far_part_names[part], what);
 }
 
+static bool ends_in(const far_module *m, const char *tail)
+{
+    int length = (int)strlen(tail);
+    return m->length >= length && memcmp(m->name + m->length - length, tail, (size_t)length) == 0;
+}
+
 static far_status decide_kind(const far_input *in, far_module *m)
 {
     const far_tensor *weight = m->parts[FAR_PART_WEIGHT];
@@ -139,7 +154,12 @@ static far_status decide_kind(const far_input *in, far_module *m)
         return far_tensor_fail(in, FAR_ERR_FORMAT, weight->name,
                                "a layer with running statistics has a vector of weights");
     }
-    m->kind = mean ? FAR_MODULE_BATCHNORM : weight->dims == 2 ? FAR_MODULE_DENSE : FAR_MODULE_NORM;
+    m->kind = mean                                  ? FAR_MODULE_BATCHNORM
+              : weight->dims == 4                   ? FAR_MODULE_CONV
+              : weight->dims == 1                   ? FAR_MODULE_NORM
+              : is_in_proj(part_text(weight->name)) ? FAR_MODULE_IN_PROJ
+              : ends_in(m, ".out_proj")             ? FAR_MODULE_OUT_PROJ
+                                                    : FAR_MODULE_DENSE;
     return FAR_OK;
 }
 
@@ -297,7 +317,9 @@ far_status far_modules_ends(const far_modules *m, const far_arch *arch, int64_t 
     scan_layers(layers, count, &e);
     *inputs = -1;
     *outputs = 0;
-    far_status st = e.first ? find_inputs(m, e.first, inputs) : FAR_OK;
+    int64_t told = count > 0 ? far_layer_inputs(&layers[0]) : 0; /* by an image or a sequence */
+    far_status st = e.first && !told ? find_inputs(m, e.first, inputs) : FAR_OK;
+    *inputs = told ? told : *inputs;
     if (st == FAR_OK && e.last && e.last == &layers[count - 1] && e.last->width == 0) {
         *outputs = find_outputs(m, &e, *inputs);
     }
@@ -308,9 +330,15 @@ far_status far_modules_ends(const far_modules *m, const far_arch *arch, int64_t 
 
 static bool step_kind(const far_step *s, far_module_kind *out)
 {
-    *out = s->kind == FAR_STEP_DENSE       ? FAR_MODULE_DENSE
+    bool table = s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION;
+    bool dense = s->kind == FAR_STEP_DENSE, attention = s->layer == FAR_LAYER_ATTENTION;
+    *out = s->kind == FAR_STEP_CONV        ? FAR_MODULE_CONV
            : s->kind == FAR_STEP_BATCHNORM ? FAR_MODULE_BATCHNORM
-                                           : FAR_MODULE_NORM;
+           : table                         ? FAR_MODULE_TABLE
+           : dense && attention
+               ? (is_in_proj(s->weight_name) ? FAR_MODULE_IN_PROJ : FAR_MODULE_OUT_PROJ)
+           : dense ? FAR_MODULE_DENSE
+                   : FAR_MODULE_NORM;
     return s->weight >= 0 || s->mean >= 0;
 }
 
@@ -362,8 +390,12 @@ static void list_modules(const far_modules *m, far_module_kind kind, char *out, 
 /* "no dense layer", "1 dense layer", "2 dense layers" */
 static void count_text(far_module_kind kind, int64_t count, char *out, size_t capacity)
 {
-    static const char *const ONE[] = {"dense layer", "norm with a scale", "batchnorm layer"};
-    static const char *const MANY[] = {"dense layers", "norms with a scale", "batchnorm layers"};
+    static const char *const ONE[] = {"dense layer", "norm with a scale", "batchnorm layer",
+                                      "convolution", "attention",         "output of attention",
+                                      "table"};
+    static const char *const MANY[] = {"dense layers", "norms with a scale", "batchnorm layers",
+                                       "convolutions", "attentions",         "outputs of attention",
+                                       "tables"};
     if (count == 0) {
         snprintf(out, capacity, "no %s", ONE[kind]);
     } else {
@@ -431,6 +463,26 @@ static far_status pair_kind(far_modules *m, const far_net *net, far_module_kind 
     return FAR_OK;
 }
 
+/* A table of vectors (embed, position) looks like a dense layer without biases: for each that the
+ * network has, the first module of its very shape is it. */
+static void find_tables(far_modules *m, const far_net *net)
+{
+    for (int64_t i = 0; i < net->step_count; i++) {
+        far_module_kind kind;
+        far_weights_shape shape = far_step_weights(&net->steps[i]);
+        bool open = step_kind(&net->steps[i], &kind) && kind == FAR_MODULE_TABLE;
+        for (int64_t k = 0; open && k < m->count; k++) {
+            far_module *found = &m->items[k];
+            const far_tensor *w = found->parts[FAR_PART_WEIGHT];
+            if (found->kind == FAR_MODULE_DENSE && !found->parts[FAR_PART_BIAS] &&
+                w->shape[0] == shape.rows && w->shape[1] == shape.cols) {
+                found->kind = FAR_MODULE_TABLE;
+                open = false;
+            }
+        }
+    }
+}
+
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 static far_status fail_shape(const far_input *in, const far_step *s, const far_tensor *t,
@@ -438,7 +490,7 @@ static far_status fail_shape(const far_input *in, const far_step *s, const far_t
 {
     char shape[FAR_SHAPE_BYTES], layer[64];
     far_tensor_shape(t, shape);
-    if (s->kind == FAR_STEP_DENSE) {
+    if (s->layer == FAR_LAYER_DENSE) {
         snprintf(layer, sizeof layer, "dense(%lld)", (long long)s->out);
     } else {
         snprintf(layer, sizeof layer, "%s", far_layer_name(s->layer));
@@ -494,7 +546,9 @@ static far_status orient(far_modules *m, const far_net *net, const far_module **
         return fail_orientation(in, straight, turned);
     }
     for (int64_t i = 0; turned && i < m->count; i++) {
-        m->items[i].transposed = m->items[i].kind == FAR_MODULE_DENSE;
+        far_module_kind kind = m->items[i].kind;
+        m->items[i].transposed =
+            kind == FAR_MODULE_DENSE || kind == FAR_MODULE_IN_PROJ || kind == FAR_MODULE_OUT_PROJ;
     }
     return FAR_OK;
 }
@@ -508,6 +562,21 @@ static far_status check_vector(const far_input *in, const far_step *s, const far
     return t->dims == 1 && t->shape[0] == s->out
                ? FAR_OK
                : fail_shape(in, s, t, far_part_names[part], needed);
+}
+
+/* Dense weights may lie either way and were seen by orient. */
+static far_status check_matrix(const far_input *in, const far_step *s, const far_module *m)
+{
+    const far_tensor *t = m->parts[FAR_PART_WEIGHT];
+    far_tensor like = {0};
+    char needed[FAR_SHAPE_BYTES];
+    like.dims = far_step_tensor_shape(s, like.shape);
+    bool same = t->dims == like.dims &&
+                memcmp(t->shape, like.shape, (size_t)like.dims * sizeof *t->shape) == 0;
+    far_tensor_shape(&like, needed);
+    return same || s->kind == FAR_STEP_DENSE
+               ? FAR_OK
+               : fail_shape(in, s, t, far_part_names[FAR_PART_WEIGHT], needed);
 }
 
 /* What to write so that the layer has this part, or has it not. */
@@ -546,7 +615,9 @@ static far_status check_parts(const far_input *in, const far_step *s, const far_
         if (wanted != there && !(wanted && may_lack(s, (far_part)p))) {
             return fail_part(in, s, m, (far_part)p);
         }
-        if (there && !(s->kind == FAR_STEP_DENSE && p == FAR_PART_WEIGHT)) {
+        if (there && p == FAR_PART_WEIGHT && !far_step_weights(s).vector) {
+            FAR_TRY(check_matrix(in, s, m));
+        } else if (there) {
             FAR_TRY(check_vector(in, s, m, (far_part)p));
         }
     }
@@ -558,6 +629,7 @@ far_status far_modules_match(far_modules *m, const far_net *net, const far_modul
 {
     far_status st = FAR_OK;
     memset(out, 0, (size_t)net->step_count * sizeof *out);
+    find_tables(m, net);
     for (int kind = 0; kind < FAR_MODULE_KINDS; kind++) {
         FAR_TRY(pair_kind(m, net, (far_module_kind)kind, out));
     }

@@ -49,12 +49,12 @@ static bool left_out(const far_step *step, far_part part, const double *values)
 static far_status add_tensor(saver *s, const char *name, const far_step *step, far_part part,
                              const double *values)
 {
-    bool matrix = step->kind == FAR_STEP_DENSE && part == FAR_PART_WEIGHT;
-    int64_t count = matrix ? step->out * step->in : step->out;
-    far_tensor_out t = {.name = name,
-                        .values = values,
-                        .dims = matrix ? 2 : 1,
-                        .shape = {step->out, matrix ? step->in : 0}};
+    bool weight = part == FAR_PART_WEIGHT;
+    int64_t count = weight ? far_step_weight_count(step) : step->out;
+    far_tensor_out t = {.name = name, .values = values, .dims = 1, .shape = {step->out}};
+    if (weight) {
+        t.dims = far_step_tensor_shape(step, t.shape);
+    }
     s->tensors[s->tensor_count++] = t;
     return check_finite(s->ctx, &t, count);
 }

@@ -1,5 +1,5 @@
 /* From the tree of layers to the list of operations: widths, offsets, names. */
-#include "net_internal.h"
+#include "program.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,20 +7,7 @@
 
 #define PARAMETERS_MOST ((int64_t)1 << 40) /* far beyond memory, far below overflow */
 
-typedef struct walk {
-    far_ctx *ctx;
-    const char *text;
-    far_net *net;
-    int64_t capacity;
-    int64_t width; /* of what the layers so far give */
-    far_param param;
-    far_text prefix; /* "2." inside the skip that is layer 2 */
-} walk;
-
-static far_status fail(const walk *w, const far_layer *layer, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static far_status fail(const walk *w, const far_layer *layer, const char *format, ...)
+far_status far_walk_fail(const far_walk *w, const far_layer *layer, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -30,11 +17,8 @@ static far_status fail(const walk *w, const far_layer *layer, const char *format
     return st;
 }
 
-/* Appends a step that keeps the width and has no parameters; its caller sets what differs. Its name
- * is the prefix of the skip it stands in and the index of its layer there, as torch.nn.Sequential
- * counts. */
-static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, int64_t index,
-                           far_step **out)
+far_status far_walk_step(far_walk *w, const far_layer *layer, far_step_kind kind, int64_t index,
+                         far_step **out)
 {
     far_net *net = w->net;
     if (net->step_count == w->capacity) {
@@ -50,6 +34,10 @@ static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, 
                        .layer = layer->kind,
                        .in = w->width,
                        .out = w->width,
+                       .from = w->grid,
+                       .to = w->grid,
+                       .weight_name = "weight",
+                       .bias_name = "bias",
                        .w = layer->w,
                        .b = layer->b,
                        .weight_scale = 1,
@@ -68,10 +56,12 @@ static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, 
                        .unit = -1,
                        .tensor = net->info.tensors,
                        .column = layer->column};
-    char name[32];
-    int length = snprintf(name, sizeof name, "%lld", (long long)index);
+    char name[32] = "out_proj";
+    if (index != FAR_OUT_PROJ) {
+        snprintf(name, sizeof name, "%lld", (long long)index);
+    }
     far_text full = {.ctx = w->ctx};
-    far_text_add(&full, "%s%.*s", w->prefix.data ? w->prefix.data : "", length, name);
+    far_text_add(&full, "%s%s", w->prefix.data ? w->prefix.data : "", name);
     if (full.status != FAR_OK) {
         far_free(w->ctx, full.data);
         return full.status;
@@ -82,11 +72,11 @@ static far_status add_step(walk *w, const far_layer *layer, far_step_kind kind, 
     return FAR_OK;
 }
 
-/* count parameters more; the offset of the first. */
-static far_status take_parameters(walk *w, const far_layer *layer, int64_t count, int64_t *offset)
+far_status far_walk_parameters(far_walk *w, const far_layer *layer, int64_t count, int64_t *offset)
 {
     if (count > PARAMETERS_MOST - w->net->info.parameters) {
-        return fail(w, layer, "the network would have more than 2^40 weights; narrow its layers");
+        return far_walk_fail(w, layer,
+                             "the network would have more than 2^40 weights; narrow its layers");
     }
     *offset = w->net->info.parameters;
     w->net->info.parameters += count;
@@ -99,42 +89,90 @@ static double or_default(double value, double fallback)
     return isnan(value) ? fallback : value;
 }
 
-static void set_dense_scales(const walk *w, const far_layer *layer, far_step *step)
+static void set_dense_scales(const far_walk *w, const far_layer *layer, far_step *step)
 {
     if (w->param == FAR_PARAM_NTK) {
-        step->weight_scale = or_default(layer->w, FAR_W_NTK_DEFAULT) / sqrt((double)step->in);
+        double fan = (double)far_step_weights(step).cols;
+        step->weight_scale = or_default(layer->w, FAR_W_NTK_DEFAULT) / sqrt(fan);
         step->bias_scale = or_default(layer->b, FAR_B_DEFAULT);
     }
 }
 
-static far_status add_dense(walk *w, const far_layer *layer, int64_t index)
+far_weights_shape far_step_weights(const far_step *s)
+{
+    switch (s->kind) {
+    case FAR_STEP_DENSE:
+        return (far_weights_shape){s->out, s->in, false};
+    case FAR_STEP_CONV:
+        return (far_weights_shape){s->out, s->in * far_positions(s->window), false};
+    case FAR_STEP_EMBED:
+        return (far_weights_shape){s->vocabulary, s->out, false};
+    case FAR_STEP_POSITION:
+        return (far_weights_shape){far_positions(s->to), s->out, false};
+    default:
+        return (far_weights_shape){1, s->out, true};
+    }
+}
+
+int64_t far_step_weight_count(const far_step *s)
+{
+    far_weights_shape shape = far_step_weights(s);
+    return shape.rows * shape.cols;
+}
+
+int far_step_tensor_shape(const far_step *s, int64_t shape[4])
+{
+    far_weights_shape w = far_step_weights(s);
+    if (s->kind == FAR_STEP_CONV) {
+        shape[0] = s->out;
+        shape[1] = s->in;
+        shape[2] = s->window.height;
+        shape[3] = s->window.width;
+        return 4;
+    }
+    shape[0] = w.vector ? w.cols : w.rows;
+    shape[1] = w.vector ? 0 : w.cols;
+    return w.vector ? 1 : 2;
+}
+
+far_status far_walk_linear(far_walk *w, const far_layer *layer, far_step *step)
+{
+    far_status st = FAR_OK;
+    far_weights_shape shape = far_step_weights(step);
+    if (shape.cols > PARAMETERS_MOST / shape.rows) {
+        return far_walk_fail(w, layer, "a layer of %lld x %lld weights is too large; narrow it",
+                             (long long)shape.rows, (long long)shape.cols);
+    }
+    FAR_TRY(far_walk_parameters(w, layer, shape.rows * shape.cols, &step->weight));
+    if (!layer->no_bias) {
+        FAR_TRY(far_walk_parameters(w, layer, step->out, &step->bias));
+    }
+    set_dense_scales(w, layer, step);
+    step->unit = w->net->info.layers++;
+done:
+    return st;
+}
+
+static far_status add_dense(far_walk *w, const far_layer *layer, int64_t index)
 {
     far_step *step;
     far_status st = FAR_OK;
     if (layer->width == 0) {
-        return fail(w, layer, "a finite network needs the width of this layer: dense(128)");
+        return far_walk_fail(w, layer,
+                             "a finite network needs the width of this layer: dense(128)");
     }
-    FAR_TRY(add_step(w, layer, FAR_STEP_DENSE, index, &step));
+    FAR_TRY(far_walk_step(w, layer, FAR_STEP_DENSE, index, &step));
     step->out = layer->width;
-    if (step->in > PARAMETERS_MOST / step->out) {
-        return fail(w, layer, "a layer of %lld x %lld weights is too large; narrow it",
-                    (long long)step->out, (long long)step->in);
-    }
-    FAR_TRY(take_parameters(w, layer, step->in * step->out, &step->weight));
-    if (!layer->no_bias) {
-        FAR_TRY(take_parameters(w, layer, step->out, &step->bias));
-    }
-    set_dense_scales(w, layer, step);
-    step->unit = w->net->info.layers++;
+    FAR_TRY(far_walk_linear(w, layer, step));
     w->width = step->out;
 done:
     return st;
 }
 
-static far_status add_activation(walk *w, const far_layer *layer, int64_t index)
+static far_status add_activation(far_walk *w, const far_layer *layer, int64_t index)
 {
     far_step *step;
-    far_status st = add_step(w, layer, FAR_STEP_ACTIVATION, index, &step);
+    far_status st = far_walk_step(w, layer, FAR_STEP_ACTIVATION, index, &step);
     if (st == FAR_OK) {
         double unit = w->param == FAR_PARAM_NTK ? far_activation_unit_gain(layer) : 1;
         step->gain = or_default(layer->gain, unit);
@@ -142,7 +180,7 @@ static far_status add_activation(walk *w, const far_layer *layer, int64_t index)
     return st;
 }
 
-static far_status add_statistics(walk *w, far_step *step)
+static far_status add_statistics(far_walk *w, far_step *step)
 {
     far_net *net = w->net;
     step->mean = net->statistic_count;
@@ -152,19 +190,20 @@ static far_status add_statistics(walk *w, far_step *step)
     return FAR_OK;
 }
 
-static far_status add_norm(walk *w, const far_layer *layer, int64_t index)
+static far_status add_norm(far_walk *w, const far_layer *layer, int64_t index)
 {
     far_step *step;
     far_status st = FAR_OK;
     bool batch = layer->kind == FAR_LAYER_BATCHNORM;
     if (layer->kind == FAR_LAYER_LN && w->width % layer->groups != 0) {
-        return fail(w, layer, "%lld groups do not divide the %lld neurons in front of this layer",
-                    (long long)layer->groups, (long long)w->width);
+        return far_walk_fail(w, layer,
+                             "%lld groups do not divide the %lld neurons in front of this layer",
+                             (long long)layer->groups, (long long)w->width);
     }
-    FAR_TRY(add_step(w, layer, batch ? FAR_STEP_BATCHNORM : FAR_STEP_NORM, index, &step));
+    FAR_TRY(far_walk_step(w, layer, batch ? FAR_STEP_BATCHNORM : FAR_STEP_NORM, index, &step));
     if (layer->affine) {
-        FAR_TRY(take_parameters(w, layer, step->out, &step->weight));
-        FAR_TRY(take_parameters(w, layer, step->out, &step->bias));
+        FAR_TRY(far_walk_parameters(w, layer, step->out, &step->weight));
+        FAR_TRY(far_walk_parameters(w, layer, step->out, &step->bias));
         step->unit = w->net->info.layers++;
     }
     if (batch) {
@@ -174,9 +213,9 @@ done:
     return st;
 }
 
-static far_status add_layers(walk *w, const far_layer *layers, int64_t count, int64_t *index);
+static far_status add_layers(far_walk *w, const far_layer *layers, int64_t count, int64_t *index);
 
-static far_status add_skip_body(walk *w, const far_layer *layer, const char *name)
+static far_status add_skip_body(far_walk *w, const far_layer *layer, const char *name)
 {
     far_text outer = w->prefix;
     int64_t inner = 0;
@@ -191,25 +230,32 @@ static far_status add_skip_body(walk *w, const far_layer *layer, const char *nam
     return st;
 }
 
-static far_status add_skip(walk *w, const far_layer *layer, int64_t index)
+static far_status add_skip(far_walk *w, const far_layer *layer, int64_t index)
 {
     far_step *in, *out;
     far_status st = FAR_OK;
     int64_t at = w->net->step_count, width = w->width;
-    FAR_TRY(add_step(w, layer, FAR_STEP_SKIP_IN, index, &in));
+    far_grid grid = w->grid;
+    far_shape_text before = far_walk_shape(w);
+    FAR_TRY(far_walk_step(w, layer, FAR_STEP_SKIP_IN, index, &in));
     FAR_TRY(add_skip_body(w, layer, in->name));
-    if (w->width != width) {
-        return fail(w, layer, "this skip adds %lld inputs to %lld outputs; end it with dense(%lld)",
-                    (long long)width, (long long)w->width, (long long)width);
+    if (w->grid.kind != grid.kind || far_positions(w->grid) != far_positions(grid)) {
+        return far_walk_fail(w, layer, "this skip adds its input, %s, to %s: let it keep the shape",
+                             before.text, far_walk_shape(w).text);
     }
-    FAR_TRY(add_step(w, layer, FAR_STEP_SKIP_OUT, index, &out));
+    if (w->width != width) {
+        return far_walk_fail(w, layer,
+                             "this skip adds %lld inputs to %lld outputs; end it with dense(%lld)",
+                             (long long)width, (long long)w->width, (long long)width);
+    }
+    FAR_TRY(far_walk_step(w, layer, FAR_STEP_SKIP_OUT, index, &out));
     out->mate = at;
     w->net->steps[at].mate = w->net->step_count - 1;
 done:
     return st;
 }
 
-static far_status add_repeat(walk *w, const far_layer *layer, int64_t *index)
+static far_status add_repeat(far_walk *w, const far_layer *layer, int64_t *index)
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < layer->count && st == FAR_OK; i++) {
@@ -218,14 +264,20 @@ static far_status add_repeat(walk *w, const far_layer *layer, int64_t *index)
     return st;
 }
 
-static far_status add_layer(walk *w, const far_layer *layer, int64_t *index)
+static far_status add_layer(far_walk *w, const far_layer *layer, int64_t *index)
 {
     if (layer->kind == FAR_LAYER_REPEAT) {
         return add_repeat(w, layer, index);
     }
     int64_t i = (*index)++;
+    if (far_walk_holds_tokens(w) && layer->kind != FAR_LAYER_EMBED) {
+        return far_walk_fail(w, layer, "tokens are numbers of words: put embed(64) behind them");
+    }
     if (layer->kind == FAR_LAYER_SKIP) {
         return add_skip(w, layer, i);
+    }
+    if (far_layer_is_shaped(layer->kind)) {
+        return far_walk_shaped(w, layer, i);
     }
     if (layer->kind == FAR_LAYER_DENSE) {
         return add_dense(w, layer, i);
@@ -233,7 +285,7 @@ static far_status add_layer(walk *w, const far_layer *layer, int64_t *index)
     return far_layer_is_norm(layer->kind) ? add_norm(w, layer, i) : add_activation(w, layer, i);
 }
 
-static far_status add_layers(walk *w, const far_layer *layers, int64_t count, int64_t *index)
+static far_status add_layers(far_walk *w, const far_layer *layers, int64_t count, int64_t *index)
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < count && st == FAR_OK; i++) {
@@ -303,10 +355,10 @@ static far_status name_step(far_net *net, int64_t *next, const far_step *step)
 {
     far_status st = FAR_OK;
     if (step->weight >= 0) {
-        FAR_TRY(name_tensor(net, next, step, "weight"));
+        FAR_TRY(name_tensor(net, next, step, step->weight_name));
     }
     if (step->bias >= 0) {
-        FAR_TRY(name_tensor(net, next, step, "bias"));
+        FAR_TRY(name_tensor(net, next, step, step->bias_name));
     }
     if (step->mean >= 0) {
         FAR_TRY(name_tensor(net, next, step, "running_mean"));
@@ -355,17 +407,18 @@ done:
     return st;
 }
 
-static far_status walk_layers(walk *w, const far_arch *arch, int64_t outputs)
+static far_status walk_layers(far_walk *w, const far_arch *arch, int64_t outputs)
 {
     int64_t count, index = 0;
     const far_layer *layers = far_arch_layers(arch, &count);
     far_status st = add_layers(w, layers, count, &index);
-    if (st == FAR_OK && outputs > 0 && w->width != outputs) {
-        st = fail(w, &layers[count - 1],
-                  "the network ends with %lld outputs, not with the %lld it needs",
-                  (long long)w->width, (long long)outputs);
+    int64_t ends = far_positions(w->grid) * w->width;
+    if (st == FAR_OK && outputs > 0 && ends != outputs) {
+        st = far_walk_fail(w, &layers[count - 1],
+                           "the network ends with %lld outputs, not with the %lld it needs",
+                           (long long)ends, (long long)outputs);
     }
-    w->net->info.outputs = w->width;
+    w->net->info.outputs = ends;
     return st;
 }
 
@@ -375,9 +428,23 @@ static far_status compile(far_net *net, const char *text, int64_t inputs, int64_
     far_ctx *ctx = net->ctx;
     far_arch *arch = NULL;
     far_status st = FAR_OK;
-    walk w = {.ctx = ctx, .net = net, .width = inputs, .param = param, .text = text};
-    net->info = (far_net_info){.inputs = inputs, .param = (int32_t)param, .init = -1, .w0 = NAN};
+    far_walk w = {.ctx = ctx,
+                  .net = net,
+                  .width = inputs,
+                  .grid = {FAR_GRID_VECTOR, 1, 1},
+                  .param = param,
+                  .text = text};
     FAR_TRY(parse_whole(ctx, text, outputs, &arch));
+    if (inputs == 0) { /* an image or a sequence says it */
+        int64_t count;
+        inputs = w.width = far_layer_inputs(&far_arch_layers(arch, &count)[0]);
+    }
+    if (inputs < 1) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_ARG, "a network needs at least one input, not %lld",
+                         (long long)inputs));
+    }
+    net->info = (far_net_info){
+        .inputs = inputs, .param = (int32_t)param, .init = -1, .w0 = NAN, .sealed = 1};
     FAR_TRY(
         far_copy_text(ctx, far_arch_text(arch), (int64_t)strlen(far_arch_text(arch)), &net->text));
     FAR_TRY(walk_layers(&w, arch, outputs));
@@ -393,12 +460,8 @@ far_status far_net_outline(far_ctx *ctx, const char *arch, int64_t inputs, int64
     far_net *net = NULL;
     far_status st = FAR_OK;
     *out = NULL;
-    if (inputs < 1) {
-        return far_fail(ctx, FAR_ERR_ARG, "a network needs at least one input, not %lld",
-                        (long long)inputs);
-    }
     FAR_TRY(far_alloc(ctx, 1, &net));
-    *net = (far_net){.ctx = ctx, .info = {.sealed = 1}};
+    *net = (far_net){.ctx = ctx};
     FAR_TRY(compile(net, arch, inputs, outputs, param));
     *out = net;
     net = NULL;

@@ -376,7 +376,7 @@ static void store_trained(const far_run *r, const void *packed, double *to)
     for (int64_t i = 0; i < r->net->step_count; i++) {
         const far_step *s = &r->net->steps[i];
         if (far_run_trains(r, s)) {
-            int64_t weights = s->kind == FAR_STEP_DENSE ? s->in * s->out : s->out;
+            int64_t weights = far_step_weight_count(s);
             copy_span(to, r->unpacked, s->weight, weights);
             copy_span(to, r->unpacked, s->bias, s->out);
         }
@@ -452,8 +452,9 @@ static double tangent_flops(const far_net *net)
     double sum = 0, first = 0;
     for (int64_t i = 0; i < net->step_count; i++) {
         const far_step *s = &net->steps[i];
-        if (s->kind == FAR_STEP_DENSE) {
-            double products = 2 * (double)s->in * (double)s->out;
+        if (far_step_is_linear(s)) {
+            double places = (double)far_positions(s->to);
+            double products = 2 * places * (double)far_step_weight_count(s);
             first = first == 0 ? products : first;
             sum += 2 * products;
         }

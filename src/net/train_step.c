@@ -178,7 +178,7 @@ static void learn(far_run *r, int64_t i, int me)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
-/* The rows of every dense weight are shared out as far_weights_set shares them, so that a thread
+/* The rows of every matrix are shared out as far_weights_set shares them, so that a thread
  * sets the weights it has just changed; the first slice has the vectors too. */
 static void update_slice(const far_run *r, int64_t slice, int64_t slices)
 {
@@ -188,9 +188,12 @@ static void update_slice(const far_run *r, int64_t slice, int64_t slices)
         if (!far_run_trains(r, s)) {
             continue;
         }
-        if (s->kind == FAR_STEP_DENSE) {
-            r->apply(u, s->weight + s->in * slice / slices * s->out,
-                     s->weight + s->in * (slice + 1) / slices * s->out);
+        far_weights_shape shape = far_step_weights(s);
+        int64_t rows = far_step_is_linear(s) ? shape.cols : shape.rows; /* packed: turned */
+        int64_t width = far_step_is_linear(s) ? shape.rows : shape.cols;
+        if (!shape.vector) {
+            r->apply(u, s->weight + rows * slice / slices * width,
+                     s->weight + rows * (slice + 1) / slices * width);
         } else if (slice == 0) {
             r->apply(u, s->weight, s->weight + s->out);
         }
@@ -226,7 +229,7 @@ static void choose_pull(far_run *r)
     for (int64_t i = 0; i < r->net->step_count; i++) {
         const far_step *s = &r->net->steps[i];
         if (far_run_trains(r, s)) {
-            int64_t weights = s->kind == FAR_STEP_DENSE ? s->in * s->out : s->out;
+            int64_t weights = far_step_weight_count(s);
             sum += along_moved(r, s->weight, s->weight + weights);
             sum += s->bias >= 0 ? along_moved(r, s->bias, s->bias + s->out) : 0;
         }

@@ -33,6 +33,7 @@ static far_status survey_create(far_ctx *ctx, const far_net *net, bool raw, bool
 {
     far_status st = FAR_OK;
     *s = (survey){.ctx = ctx, .net = net, .raw = raw};
+    FAR_TRY(far_net_refuse_shaped(ctx, net, "second derivatives"));
     FAR_TRY(far_start_create(ctx, net, raw, reduced, &s->start));
     s->blocks = (s->start.directions + FAR_JET_BLOCK - 1) / FAR_JET_BLOCK;
     FAR_TRY(far_alloc(ctx, far_ctx_threads(ctx), &s->jets));

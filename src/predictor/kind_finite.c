@@ -1,5 +1,5 @@
 /* A finite network as a predictor. */
-#include "../certify/net_certify.h"
+#include "../certify/shape_certify.h"
 #include "../net/net_file.h"
 #include "../net/net_internal.h"
 #include "predictor_internal.h"
@@ -70,6 +70,11 @@ static far_status found(far_ctx *ctx, const void *self, int64_t k, const double 
     far_certificate *closed = NULL;
     far_net_value value = {0};
     far_range range = {b->lowest, b->highest};
+    if (far_net_shaped(self)) {
+        far_status st = far_shape_found(ctx, self, k, raw, range, &value);
+        *out = value.value;
+        return st;
+    }
     far_status st = far_net_closed_bounds(ctx, self, &plan, &closed); /* enclosures rest on them */
     st = st == FAR_OK ? far_net_found(plan, k, raw, infinite, range, &value) : st;
     *out = value.value;

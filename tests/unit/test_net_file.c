@@ -462,10 +462,12 @@ static const fit_case fit_cases[] = {
      "tensor '0.weight_g': no layer of the language has such a part (they have weight, bias, "
      "running_mean, running_var); take it out of the file"},
     {"0.weight 5 3; 0.bias 5 1", "dense(5)",
-     "tensor '0.bias': is 5 x 1; only layers with a matrix (dense) or a vector (norms) of weights "
+     "tensor '0.bias': is 5 x 1; only layers with a matrix (dense), four dimensions (conv) or a "
+     "vector (norms) of weights "
      "can be read"},
     {"0.weight", "dense(5)",
-     "tensor '0.weight': is a single number; only layers with a matrix (dense) or a vector "
+     "tensor '0.weight': is a single number; only layers with a matrix (dense), four dimensions "
+     "(conv) or a vector "
      "(norms) of weights can be read"},
 };
 

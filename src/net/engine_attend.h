@@ -1,0 +1,174 @@
+/* Part of engine_impl.h: attention. A row holds queries, keys and values of every position; each
+ * head has its share of their channels. What comes out of the softmax is kept. */
+
+/* One head of one row. */
+typedef struct NAME(head) {
+    int64_t n, size;       /* positions; channels of a head */
+    int64_t ld;            /* between positions of q, k, v */
+    const REAL *q, *k, *v; /* n x size */
+    REAL *weights;         /* n x n: what the softmax gives */
+    REAL *panels;          /* scratch: an n x size matrix, or its transpose */
+    REAL *scores;          /* scratch: n x n */
+    REAL scale;            /* 1 / sqrt(size) */
+    bool causal;
+} NAME(head);
+
+static NAME(head) NAME(head_at)(const NAME(strip) * t, const far_stage *s, int64_t row, int64_t h)
+{
+    int64_t n = s->after, size = s->out / s->step->heads, across = (n + PANEL - 1) / PANEL * PANEL;
+    const REAL *in = NAME(rows_of)(t, s->input).data + row * n * 3 * s->out + h * size;
+    REAL *kept = NAME(value_at)(t, s->kept) + (row * s->step->heads + h) * n * n;
+    REAL *scratch = t->p->scratch;
+    return (NAME(head)){.n = n,
+                        .size = size,
+                        .ld = 3 * s->out,
+                        .q = in,
+                        .k = in + s->out,
+                        .v = in + 2 * s->out,
+                        .weights = kept,
+                        .scores = scratch,
+                        .panels = scratch + n * across,
+                        .scale = 1 / F(sqrt)((REAL)size),
+                        .causal = s->step->causal};
+}
+
+/* b (n x size, ld apart) as the right side of a product: by its rows, or turned. */
+static void NAME(head_panels)(const NAME(head) * h, const REAL *b, int64_t ld, bool turned)
+{
+    int64_t depth = turned ? h->size : h->n, cols = turned ? h->n : h->size;
+    for (int64_t first = 0; first < cols; first += PANEL) {
+        for (int64_t k = 0; k < depth; k++) {
+            REAL *to = h->panels + first * depth + k * PANEL;
+            for (int64_t j = 0; j < PANEL; j++) {
+                bool there = first + j < cols;
+                int64_t at = turned ? (first + j) * ld + k : k * ld + first + j;
+                to[j] = there ? b[at] : 0;
+            }
+        }
+    }
+}
+
+/* c (n x n) (+)= a b': a and b are n x size. */
+static void NAME(head_scores)(const NAME(head) * h, const REAL *a, int64_t lda, const REAL *b,
+                              int64_t ldb, bool add, REAL *c)
+{
+    NAME(head_panels)(h, b, ldb, true);
+    const NAME(product) m = {.rows = h->n,
+                             .cols = h->n,
+                             .depth = h->size,
+                             .a = a,
+                             .row_step = lda,
+                             .depth_step = 1,
+                             .b = h->panels,
+                             .c = c,
+                             .ldc = h->n,
+                             .add = add,
+                             .scale = 1};
+    NAME(multiply)(&m);
+}
+
+/* c (n x size, ldc apart) (+)= a b, or a' b: a is n x n, b n x size. */
+static void NAME(head_mix)(const NAME(head) * h, const REAL *a, bool turned, const REAL *b,
+                           int64_t ldb, bool add, REAL *c, int64_t ldc)
+{
+    NAME(head_panels)(h, b, ldb, false);
+    const NAME(product) m = {.rows = h->n,
+                             .cols = h->size,
+                             .depth = h->n,
+                             .a = a,
+                             .row_step = turned ? 1 : h->n,
+                             .depth_step = turned ? h->n : 1,
+                             .b = h->panels,
+                             .c = c,
+                             .ldc = ldc,
+                             .add = add,
+                             .scale = 1};
+    NAME(multiply)(&m);
+}
+
+/* In place; scores behind the position, if it is causal, count for nothing. */
+static void NAME(softmax_row)(const NAME(head) * h, int64_t i, REAL *row)
+{
+    int64_t n = h->causal ? i + 1 : h->n;
+    REAL most = row[0], sum = 0;
+    for (int64_t j = 1; j < n; j++) {
+        most = row[j] > most ? row[j] : most;
+    }
+#pragma GCC ivdep
+    for (int64_t j = 0; j < n; j++) {
+        row[j] = F(exp)(h->scale * (row[j] - most));
+    }
+    for (int64_t j = 0; j < n; j++) {
+        sum += row[j];
+    }
+    for (int64_t j = 0; j < n; j++) {
+        row[j] /= sum;
+    }
+    memset(row + n, 0, (size_t)(h->n - n) * sizeof *row);
+}
+
+static void NAME(attend_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    REAL *out = NAME(value_at)(t, s->output);
+    for (int64_t i = 0; i < t->rows * s->step->heads; i++) {
+        int64_t row = i / s->step->heads, which = i % s->step->heads;
+        NAME(head) h = NAME(head_at)(t, s, row, which);
+        NAME(head_scores)(&h, h.q, h.ld, h.k, h.ld, false, h.weights);
+        for (int64_t k = 0; k < h.n; k++) {
+            NAME(softmax_row)(&h, k, h.weights + k * h.n);
+        }
+        REAL *to = out + row * h.n * s->out + which * h.size;
+        NAME(head_mix)(&h, h.weights, false, h.v, h.ld, false, to, s->out);
+    }
+}
+
+/* Scores' changes from weights' changes, or the other way round: the derivative of a softmax is
+ * symmetric. In place: d_j = scale w_j (d_j - sum_k w_k d_k). */
+static void NAME(softmax_change)(const NAME(head) * h, REAL *d)
+{
+    for (int64_t i = 0; i < h->n; i++) {
+        const REAL *w = h->weights + i * h->n;
+        REAL *row = d + i * h->n, mean = 0;
+        for (int64_t j = 0; j < h->n; j++) {
+            mean += w[j] * row[j];
+        }
+        for (int64_t j = 0; j < h->n; j++) {
+            row[j] = h->scale * w[j] * (row[j] - mean);
+        }
+    }
+}
+
+static void NAME(attend_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *d = NAME(gradient_at)(t, s->to);
+    REAL *from = NAME(gradient_at)(t, s->from);
+    for (int64_t i = 0; i < t->rows * s->step->heads; i++) {
+        int64_t row = i / s->step->heads, which = i % s->step->heads;
+        NAME(head) h = NAME(head_at)(t, s, row, which);
+        const REAL *g = d + row * h.n * s->out + which * h.size;
+        REAL *to = from + row * h.n * h.ld + which * h.size;
+        NAME(head_mix)(&h, h.weights, true, g, s->out, false, to + 2 * s->out, h.ld);
+        NAME(head_scores)(&h, g, s->out, h.v, h.ld, false, h.scores);
+        NAME(softmax_change)(&h, h.scores);
+        NAME(head_mix)(&h, h.scores, false, h.k, h.ld, false, to, h.ld);
+        NAME(head_mix)(&h, h.scores, true, h.q, h.ld, false, to + s->out, h.ld);
+    }
+}
+
+static void NAME(attend_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *along = NAME(tangent_at)(t, s->tangent_from);
+    REAL *out = NAME(tangent_at)(t, s->tangent_to);
+    for (int64_t i = 0; i < t->rows * s->step->heads; i++) {
+        int64_t row = i / s->step->heads, which = i % s->step->heads;
+        NAME(head) h = NAME(head_at)(t, s, row, which);
+        const REAL *dq = along + row * h.n * h.ld + which * h.size, *dk = dq + s->out;
+        const REAL *dv = dq + 2 * s->out;
+        REAL *to = out + row * h.n * s->out + which * h.size;
+        NAME(head_scores)(&h, dq, h.ld, h.k, h.ld, false, h.scores);
+        NAME(head_scores)(&h, h.q, h.ld, dk, h.ld, true, h.scores);
+        NAME(softmax_change)(&h, h.scores);
+        NAME(head_mix)(&h, h.scores, false, h.v, h.ld, false, to, s->out);
+        NAME(head_mix)(&h, h.weights, false, dv, h.ld, true, to, s->out);
+    }
+}

@@ -1,0 +1,263 @@
+/* Part of engine_impl.h: between rows of numbers and positions with channels: the input, pools, and
+ * what makes one vector of all positions. Gradients and tangents are linear in the same way. */
+
+/* ---- the input ----------------------------------------------------------------------------- */
+
+/* PyTorch has the channels of an image one after another, here they lie next to each other. */
+static void NAME(interleave)(const far_stage *s, const REAL *from, REAL *to)
+{
+    for (int64_t c = 0; c < s->out; c++) {
+        for (int64_t i = 0; i < s->after; i++) {
+            to[i * s->out + c] = from[c * s->after + i];
+        }
+    }
+}
+
+static void NAME(separate)(int64_t positions, int64_t channels, const REAL *from, REAL *to)
+{
+    for (int64_t i = 0; i < positions; i++) {
+        for (int64_t c = 0; c < channels; c++) {
+            to[c * positions + i] = from[i * channels + c];
+        }
+    }
+}
+
+static void NAME(take_input)(const NAME(strip) * t, const far_stage *s, NAME(rows) in, REAL *out)
+{
+    int64_t width = s->after * s->out;
+    for (int64_t r = 0; r < t->rows; r++) {
+        if (s->step->to.kind == FAR_GRID_IMAGE) {
+            NAME(interleave)(s, in.data + r * in.ld, out + r * width);
+        } else {
+            memcpy(out + r * width, in.data + r * in.ld, (size_t)width * sizeof *out);
+        }
+    }
+}
+
+static void NAME(input_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(take_input)(t, s, NAME(rows_of)(t, s->input), NAME(value_at)(t, s->output));
+}
+
+static void NAME(input_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    int64_t width = s->after * s->out;
+    const REAL *d = NAME(gradient_at)(t, s->to);
+    REAL *to = NAME(gradient_at)(t, s->from);
+    for (int64_t r = 0; r < t->rows; r++) {
+        if (s->step->to.kind == FAR_GRID_IMAGE) {
+            NAME(separate)(s->after, s->out, d + r * width, to + r * width);
+        } else {
+            memcpy(to + r * width, d + r * width, (size_t)width * sizeof *to);
+        }
+    }
+}
+
+static void NAME(input_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(rows) in = {NAME(tangent_at)(t, s->tangent_from), s->after * s->out};
+    NAME(take_input)(t, s, in, NAME(tangent_at)(t, s->tangent_to));
+}
+
+/* ---- pools --------------------------------------------------------------------------------- */
+
+/* Pixels of the window at one place of the output, the ones in the padding aside. */
+typedef struct NAME(window) {
+    int64_t top, bottom, left, right;
+} NAME(window);
+
+static NAME(window) NAME(window_at)(const far_step *c, int64_t y, int64_t x)
+{
+    NAME(window)
+    w = {y * c->stride - c->pad, y * c->stride - c->pad + c->window.height, x * c->stride - c->pad,
+         x * c->stride - c->pad + c->window.width};
+    w.top = w.top < 0 ? 0 : w.top;
+    w.left = w.left < 0 ? 0 : w.left;
+    w.bottom = w.bottom > c->from.height ? c->from.height : w.bottom;
+    w.right = w.right > c->from.width ? c->from.width : w.right;
+    return w;
+}
+
+/* The pixel that is largest in channel k: the first of them, and a NAN counts as largest. */
+static int64_t NAME(largest_pixel)(const far_step *c, NAME(window) w, const REAL *image, int64_t k)
+{
+    int64_t best = w.top * c->from.width + w.left;
+    for (int64_t y = w.top; y < w.bottom; y++) {
+        for (int64_t x = w.left; x < w.right; x++) {
+            int64_t at = y * c->from.width + x;
+            REAL now = image[at * c->in + k], most = image[best * c->in + k];
+            best = now > most || (isnan(now) && !isnan(most)) ? at : best;
+        }
+    }
+    return best;
+}
+
+/* What a pool does with values, gradients and tangents at one place of the output. */
+typedef void (*NAME(pool_fn))(const far_step *c, NAME(window) w, const REAL *image,
+                              const REAL *from, REAL *to);
+
+/* Forwards from whole images to places, backwards from places to whole images. */
+static void NAME(pool_images)(const NAME(strip) * t, const far_stage *s, NAME(pool_fn) run,
+                              bool back, const REAL *from, REAL *to)
+{
+    const far_step *c = s->step;
+    const REAL *in = NAME(rows_of)(t, s->input).data;
+    for (int64_t i = 0; i < t->rows * s->after; i++) {
+        int64_t place = i % s->after, whole = i / s->after * s->before * s->in, one = i * s->in;
+        NAME(window) w = NAME(window_at)(c, place / c->to.width, place % c->to.width);
+        run(c, w, in + whole, from + (back ? one : whole), to + (back ? whole : one));
+    }
+}
+
+static void NAME(max_out)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                          REAL *to)
+{
+    (void)image;
+    for (int64_t k = 0; k < c->in; k++) {
+        to[k] = from[(w.top * c->from.width + w.left) * c->in + k];
+    }
+    for (int64_t y = w.top; y < w.bottom; y++) {
+        for (int64_t x = w.left; x < w.right; x++) {
+            const REAL *restrict pixel = from + (y * c->from.width + x) * c->in;
+            REAL *restrict most = to;
+            for (int64_t k = 0; k < c->in; k++) {
+                most[k] = most[k] >= pixel[k] || isnan(most[k]) ? most[k] : pixel[k];
+            }
+        }
+    }
+}
+
+static void NAME(max_back)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                           REAL *to)
+{
+    for (int64_t k = 0; k < c->in; k++) {
+        to[NAME(largest_pixel)(c, w, image, k) * c->in + k] += from[k];
+    }
+}
+
+static void NAME(max_along)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                            REAL *to)
+{
+    for (int64_t k = 0; k < c->in; k++) {
+        to[k] = from[NAME(largest_pixel)(c, w, image, k) * c->in + k];
+    }
+}
+
+static void NAME(mean_out)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                           REAL *to)
+{
+    REAL share = 1 / (REAL)far_positions(c->window);
+    (void)image;
+    memset(to, 0, (size_t)c->in * sizeof *to);
+    for (int64_t y = w.top; y < w.bottom; y++) {
+        for (int64_t x = w.left; x < w.right; x++) {
+            for (int64_t k = 0; k < c->in; k++) {
+                to[k] += share * from[(y * c->from.width + x) * c->in + k];
+            }
+        }
+    }
+}
+
+static void NAME(mean_back)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                            REAL *to)
+{
+    REAL share = 1 / (REAL)far_positions(c->window);
+    (void)image;
+    for (int64_t y = w.top; y < w.bottom; y++) {
+        for (int64_t x = w.left; x < w.right; x++) {
+            for (int64_t k = 0; k < c->in; k++) {
+                to[(y * c->from.width + x) * c->in + k] += share * from[k];
+            }
+        }
+    }
+}
+
+static bool NAME(is_max)(const far_stage *s)
+{
+    return s->step->kind == FAR_STEP_MAXPOOL;
+}
+
+static void NAME(pool_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *in = NAME(rows_of)(t, s->input).data;
+    NAME(pool_fn) run = NAME(is_max)(s) ? NAME(max_out) : NAME(mean_out);
+    NAME(pool_images)(t, s, run, false, in, NAME(value_at)(t, s->output));
+}
+
+static void NAME(pool_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    REAL *to = NAME(gradient_at)(t, s->from);
+    NAME(pool_fn) run = NAME(is_max)(s) ? NAME(max_back) : NAME(mean_back);
+    memset(to, 0, (size_t)(t->rows * s->before * s->in) * sizeof *to);
+    NAME(pool_images)(t, s, run, true, NAME(gradient_at)(t, s->to), to);
+}
+
+static void NAME(pool_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *from = NAME(tangent_at)(t, s->tangent_from);
+    NAME(pool_fn) run = NAME(is_max)(s) ? NAME(max_along) : NAME(mean_out);
+    NAME(pool_images)(t, s, run, false, from, NAME(tangent_at)(t, s->tangent_to));
+}
+
+/* ---- one vector ---------------------------------------------------------------------------- */
+
+static void NAME(mean_row)(int64_t positions, int64_t channels, const REAL *from, REAL *to)
+{
+    memset(to, 0, (size_t)channels * sizeof *to);
+    for (int64_t i = 0; i < positions; i++) {
+        for (int64_t c = 0; c < channels; c++) {
+            to[c] += from[i * channels + c];
+        }
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        to[c] /= (REAL)positions;
+    }
+}
+
+static void NAME(gather_rows)(const NAME(strip) * t, const far_stage *s, const REAL *from, REAL *to)
+{
+    int64_t width = s->before * s->in;
+    for (int64_t r = 0; r < t->rows; r++) {
+        const REAL *row = from + r * width;
+        REAL *out = to + r * s->out;
+        if (s->step->kind == FAR_STEP_GAP) {
+            NAME(mean_row)(s->before, s->in, row, out);
+        } else if (s->step->kind == FAR_STEP_LAST) {
+            memcpy(out, row + width - s->in, (size_t)s->in * sizeof *out);
+        } else if (s->step->from.kind == FAR_GRID_IMAGE) {
+            NAME(separate)(s->before, s->in, row, out);
+        } else {
+            memcpy(out, row, (size_t)width * sizeof *out);
+        }
+    }
+}
+
+static void NAME(gather_forward)(const NAME(strip) * t, const far_stage *s)
+{
+    NAME(gather_rows)(t, s, NAME(rows_of)(t, s->input).data, NAME(value_at)(t, s->output));
+}
+
+static void NAME(gather_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *from = NAME(tangent_at)(t, s->tangent_from);
+    NAME(gather_rows)(t, s, from, NAME(tangent_at)(t, s->tangent_to));
+}
+
+static void NAME(gather_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    int64_t width = s->before * s->in;
+    const REAL *d = NAME(gradient_at)(t, s->to);
+    REAL *to = NAME(gradient_at)(t, s->from);
+    bool last = s->step->kind == FAR_STEP_LAST, mean = s->step->kind == FAR_STEP_GAP;
+    bool image = s->step->from.kind == FAR_GRID_IMAGE;
+    for (int64_t r = 0; r < t->rows; r++) {
+        const REAL *row = d + r * s->out;
+        for (int64_t i = 0; i < width; i++) {
+            int64_t place = i / s->in, c = i % s->in;
+            to[r * width + i] = last    ? (place == s->before - 1 ? row[c] : 0)
+                                : mean  ? row[c] / (REAL)s->before
+                                : image ? row[c * s->before + place]
+                                        : row[i];
+        }
+    }
+}

@@ -1,0 +1,366 @@
+/* Networks of images and sequences: derivatives against differences, each other, every thread count
+ * and both precisions; layers against what they reduce to. */
+#define TEST_THREADS 2
+#include "../chance.h"
+#include "../harness.h"
+
+#include "../../src/certify/shape_certify.h"
+
+#include <farfield/net.h>
+#include <farfield/predictor.h>
+
+typedef struct problem {
+    const char *arch;
+    int64_t rows;
+} problem;
+
+static const problem PROBLEMS[] = {
+    {"image(2x5x7) conv(3, 3x3, pad=1) relu maxpool(2) conv(5, 2) gelu flatten dense(2)", 5},
+    {"image(3x7x5) conv(4, 3x2, stride=2) ln(eps=1e-5, affine) tanh avgpool(2, stride=1) gap", 3},
+    {"image(1x6x6) conv(2, 3, stride=3, pad=2, nobias) silu maxpool(2, stride=1, pad=1) flatten",
+     3},
+    {"image(2x4x4) skip(conv(2, 3, pad=1) tanh) batchnorm(affine) conv(3, 1, stride=2) gap", 7},
+    {"sequence(7x3) dense(8) position ln(affine) skip(ln attention(2, causal)) last dense(3)", 5},
+    {"sequence(5x2) dense(6) position(sines) skip(attention(3)) rms skip(dense(11) gelu dense(6)) "
+     "gap",
+     3},
+    {"sequence(3x4) attention(1) flatten tanh dense(2)", 17},
+    {"sequence(19x2) dense(4) attention(2, causal) dense(2)", 2},
+    {"image(2x3x3) [conv(3, 2, pad=1) relu(2)]x2 dense(2) ln(groups=1) flatten dense(1)", 35},
+    {"sequence(40x4) attention(2) gap", 23},
+};
+
+typedef struct numbers {
+    double *data;
+    far_mat view;
+} numbers;
+
+static numbers make(int64_t rows, int64_t cols, uint64_t *state)
+{
+    numbers n = {calloc((size_t)(rows * cols), sizeof(double)), {0}};
+    for (int64_t i = 0; state && i < rows * cols; i++) {
+        n.data[i] = roll_bell(state);
+    }
+    n.view = far_mat_view(n.data, rows, cols, FAR_F64);
+    return n;
+}
+
+static far_net *open_net(const char *arch, uint64_t seed)
+{
+    far_net *net = NULL;
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.seed = seed;
+    must(far_net_create(ctx, arch, &o, &net));
+    far_mat p = far_net_parameters(net);
+    for (int64_t i = 0; i < p.cols; i++) { /* affine norms too */
+        ((double *)p.data)[i] += 0.1 * roll_bell(&seed);
+    }
+    return net;
+}
+
+static double dot(const numbers *a, const numbers *b)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < a->view.rows * a->view.cols; i++) {
+        sum += a->data[i] * b->data[i];
+    }
+    return sum;
+}
+
+/* u . (f(p + h v, x + h dx) - f(p - h v, x - h dx)) / 2 h, of fourth order. */
+static double difference(far_net *net, const numbers *x, const numbers *v, const numbers *dx,
+                         const numbers *u)
+{
+    far_mat p = far_net_parameters(net);
+    double sum = 0, h = 1e-4;
+    double steps[4] = {-2, -1, 1, 2}, shares[4] = {1, -8, 8, -1};
+    for (int k = 0; k < 4; k++) {
+        numbers out = make(x->view.rows, u->view.cols, NULL);
+        numbers moved = make(x->view.rows, x->view.cols, NULL);
+        for (int64_t i = 0; i < p.cols; i++) {
+            ((double *)p.data)[i] += steps[k] * h * v->data[i];
+        }
+        for (int64_t i = 0; i < x->view.rows * x->view.cols; i++) {
+            moved.data[i] = x->data[i] + steps[k] * h * dx->data[i];
+        }
+        must(far_net_eval(ctx, net, &moved.view, &out.view));
+        sum += shares[k] * dot(&out, u);
+        for (int64_t i = 0; i < p.cols; i++) {
+            ((double *)p.data)[i] -= steps[k] * h * v->data[i];
+        }
+        free(out.data);
+        free(moved.data);
+    }
+    return sum / (12 * h);
+}
+
+/* u . J (v, dx): by differences, forwards and backwards. */
+static void derivatives_agree(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(PROBLEMS); k++) {
+        uint64_t seed = 11 + (uint64_t)k;
+        far_net *net = open_net(PROBLEMS[k].arch, seed);
+        far_net_info info = far_net_describe(net);
+        int64_t n = PROBLEMS[k].rows;
+        numbers x = make(n, info.inputs, &seed), dx = make(n, info.inputs, &seed);
+        numbers v = make(1, info.parameters, &seed), u = make(n, info.outputs, &seed);
+        numbers grad = make(1, info.parameters, NULL), grad_x = make(n, info.inputs, NULL);
+        numbers along = make(n, info.outputs, NULL);
+        must(far_net_vjp(ctx, net, &x.view, &u.view, &grad.view, &grad_x.view));
+        must(far_net_jvp(ctx, net, &x.view, &v.view, &dx.view, &along.view));
+        double back = dot(&grad, &v) + dot(&grad_x, &dx), forth = dot(&along, &u);
+        double slow = difference(net, &x, &v, &dx, &u);
+        if (fabs(back - forth) > 1e-10 * (1 + fabs(back)) ||
+            fabs(slow - forth) > 2e-6 * (1 + fabs(forth))) {
+            fail_msg("%s: back %.12g, forth %.12g, differences %.12g", PROBLEMS[k].arch, back,
+                     forth, slow);
+        }
+        must(far_net_jvp(ctx, net, &x.view, &v.view, NULL, &along.view));
+        assert_near(dot(&along, &u), dot(&grad, &v), 1e-10 * (1 + fabs(back)));
+        must(far_net_jvp(ctx, net, &x.view, NULL, &dx.view, &along.view));
+        assert_near(dot(&along, &u), dot(&grad_x, &dx), 1e-10 * (1 + fabs(back)));
+        numbers *all[] = {&x, &dx, &v, &u, &grad, &grad_x, &along};
+        for (int i = 0; i < COUNT(all); i++) {
+            free(all[i]->data);
+        }
+        far_net_destroy(net);
+    }
+}
+
+/* ---- the same function, whoever computes it ------------------------------------------------ */
+
+static void rows_and_precisions_agree(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(PROBLEMS); k++) {
+        uint64_t seed = 77 + (uint64_t)k;
+        far_net *net = open_net(PROBLEMS[k].arch, seed);
+        far_net_info info = far_net_describe(net);
+        int64_t n = PROBLEMS[k].rows, width = info.outputs;
+        numbers x = make(n, info.inputs, &seed), all = make(n, width, NULL),
+                one = make(1, width, NULL);
+        float *narrow = calloc((size_t)(n * (info.inputs + width)), sizeof *narrow);
+        far_mat in = far_mat_view(narrow, n, info.inputs, FAR_F32);
+        far_mat out = far_mat_view(narrow + n * info.inputs, n, width, FAR_F32);
+        must(far_net_eval(ctx, net, &x.view, &all.view));
+        for (int64_t i = 0; i < n; i++) {
+            far_mat row = far_mat_view(x.data + i * info.inputs, 1, info.inputs, FAR_F64);
+            must(far_net_eval(ctx, net, &row, &one.view));
+            assert_memory_equal(one.data, all.data + i * width, (size_t)width * sizeof(double));
+        }
+        for (int64_t i = 0; i < n * info.inputs; i++) {
+            narrow[i] = (float)x.data[i];
+        }
+        must(far_net_eval(ctx, net, &in, &out));
+        for (int64_t i = 0; i < n * width; i++) {
+            assert_near((double)((float *)out.data)[i], all.data[i],
+                        2e-3 * (1 + fabs(all.data[i])));
+        }
+        free(narrow);
+        free(x.data);
+        free(all.data);
+        free(one.data);
+        far_net_destroy(net);
+    }
+}
+
+/* ---- certificates -------------------------------------------------------------------------- */
+
+static const char *const BOUNDED[] = {
+    "sequence(6x1) dense(16) ln skip(ln attention(4, causal)) skip(ln dense(32) gelu dense(16)) "
+    "last "
+    "dense(1)",
+    "sequence(5x2) dense(6) position(sines) ln(affine) skip(attention(3)) gap dense(2)",
+    "image(2x4x5) conv(3, 3, pad=1) ln(eps=1e-5, affine) relu maxpool(2) conv(2, 2) flatten "
+    "dense(2)",
+    "image(1x5x5) conv(4, 3) rms(affine) conv(3, 2, stride=2) silu avgpool(1) gap",
+    "image(2x3x3) tanh conv(2, 2) batchnorm(affine) flatten dense(1)",
+    "tokens(4, 7) embed(6) position attention(2, causal) gap dense(2)",
+    "sequence(3x4) ln(groups=2) attention(2) rms flatten dense(3)",
+};
+
+static const char *const OPEN[] = {
+    "sequence(6x1) dense(16) skip(ln attention(4, causal)) skip(ln dense(32) gelu dense(16)) last "
+    "dense(1)",
+    "image(1x4x4) conv(2, 3) relu flatten dense(1)",
+    "image(1x4x4) batchnorm(affine) conv(2, 3) gap",
+    "sequence(3x2) attention(1) last",
+};
+
+/* Points of every size, and the ends of a search that climbs: none beyond its range. */
+static void hunt(far_net *net, const far_certificate *c, uint64_t *state)
+{
+    far_net_info info = far_net_describe(net);
+    int64_t n = 2000;
+    numbers x = make(n, info.inputs, state), f = make(n, info.outputs, NULL);
+    int64_t vocabulary = far_net_vocabulary(net);
+    for (int64_t i = 0; i < n * info.inputs; i++) {
+        double size = pow(10, (double)(i / info.inputs % 13) - 6);
+        x.data[i] = vocabulary ? (double)(roll(state) % (uint64_t)vocabulary) : size * x.data[i];
+        x.data[i] *= !vocabulary && roll(state) % 8 == 0 ? 0 : 1;
+    }
+    must(far_net_eval(ctx, net, &x.view, &f.view));
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < info.outputs; j++) {
+            const far_bound *b = far_certificate_bound(c, j);
+            double y = f.data[i * info.outputs + j], slack = 1e-9 * b->tightest;
+            if (!(y >= b->lowest - slack && y <= b->highest + slack)) {
+                fail_msg("%s: output %lld is %g, outside %g .. %g", info.arch, (long long)j, y,
+                         b->lowest, b->highest);
+            }
+        }
+    }
+    free(x.data);
+    free(f.data);
+}
+
+/* The enclosure of a point holds the engine's value there, and is narrow. */
+static void enclose_points(const far_net *net, uint64_t *state)
+{
+    far_net_info info = far_net_describe(net);
+    numbers x = make(1, info.inputs, state);
+    far_range everything = {-INFINITY, INFINITY};
+    int64_t vocabulary = far_net_vocabulary(net);
+    for (int64_t i = 0; vocabulary && i < info.inputs; i++) {
+        x.data[i] = (double)(roll(state) % (uint64_t)vocabulary);
+    }
+    for (int64_t j = 0; j < info.outputs; j++) {
+        far_net_value found;
+        must(far_shape_found(ctx, net, j, x.data, everything, &found));
+        assert_true(found.possible && isfinite(found.value));
+    }
+    free(x.data);
+}
+
+static void bounds_hold(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(BOUNDED); k++) {
+        uint64_t seed = 5 + (uint64_t)k;
+        far_net *net = open_net(BOUNDED[k], seed);
+        far_certificate *c = NULL;
+        char *text = NULL;
+        far_certify_opts o;
+        far_certify_opts_init(&o);
+        o.starts = 12;
+        must(far_net_certify(ctx, net, &o, &c));
+        assert_int_equal(far_certificate_describe(c).verdict, FAR_BOUNDED);
+        assert_true(far_certificate_bound(c, 0)->sup_found > 0);
+        hunt(net, c, &seed);
+        enclose_points(net, &seed);
+        must(far_certificate_json(ctx, c, &text));
+        must(far_net_certificate_check(ctx, net, text, 1));
+        ((double *)far_net_parameters(net).data)[3] *= 1.5;
+        refused(far_net_certificate_check(ctx, net, text, 1), FAR_ERR_FORMAT, "another");
+        far_text_free(ctx, text);
+        far_certificate_destroy(c);
+        far_net_destroy(net);
+    }
+}
+
+/* A narrower bound than was proven, in a text with all else right. */
+static void a_forged_bound_is_refused(void **state)
+{
+    (void)state;
+    far_net *net = open_net(BOUNDED[0], 3);
+    far_certificate *c = NULL;
+    char *text = NULL, forged[65536], number[64];
+    far_certify_opts o;
+    far_certify_opts_init(&o);
+    o.starts = 6;
+    must(far_net_certify(ctx, net, &o, &c));
+    must(far_certificate_json(ctx, c, &text));
+    const char *places[] = {"\"tightest\": ", "\"highest\": ", "\"lowest\": ", "\"sup_found\": "};
+    for (int k = 0; k < COUNT(places); k++) {
+        const char *at = strstr(text, places[k]);
+        assert_non_null(at);
+        at += strlen(places[k]);
+        snprintf(number, sizeof number, "%.17g", 0.5 * strtod(at, NULL));
+        snprintf(forged, sizeof forged, "%.*s%s%s", (int)(at - text), text, number,
+                 at + strcspn(at, ",\n}"));
+        assert_int_not_equal(far_net_certificate_check(ctx, net, forged, 1), FAR_OK);
+    }
+    far_text_free(ctx, text);
+    far_certificate_destroy(c);
+    far_net_destroy(net);
+}
+
+static void paths_without_a_norm_are_undecided(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(OPEN); k++) {
+        far_net *net = open_net(OPEN[k], 9);
+        far_certificate *c = NULL;
+        far_certify_opts o;
+        far_certify_opts_init(&o);
+        must(far_net_certify(ctx, net, &o, &c));
+        assert_int_equal(far_certificate_describe(c).verdict, FAR_UNDECIDED);
+        far_certificate_destroy(c);
+        far_net_destroy(net);
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *arch, *words;
+} WRONG[] = {
+    {"conv(3, 3)",
+     "conv needs an image: start with image(3x32x32); here the input is a vector of 12"},
+    {"image(3x2x2) conv(4, 3)", "the window of 3x3 does not fit: here the input is 3x2x2"},
+    {"image(3x2x2) attention(1)", "attention needs a sequence"},
+    {"sequence(4x3) attention(2)", "divides the 3 channels"},
+    {"sequence(4x3) dense(4) dense(2) image(1x2x2)", "can only stand first"},
+    {"tokens(12, 5) dense(3)", "put embed(64) behind them"},
+    {"sequence(6x2) embed(3)", "behind tokens(..) alone; here the input is 6x2"},
+    {"sequence(5x2) dense(3)", "this network takes 10 inputs, not 12"},
+    {"dense(3) gap", "gap needs positions, but here the input is a vector of 3"},
+    {"image(3x2x2) skip(conv(3, 2)) flatten", "this skip adds its input, 3x2x2, to 3x1x1"},
+    {"image(3x2x2) dropout(0.5) flatten", "there is no dropout"},
+    {"image flatten", "the shape is missing"},
+    {"image(3x2x2) maxpool(2x1) flatten", "needs its stride="},
+};
+
+static void what_does_not_fit_is_said_with_the_shape(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(WRONG); k++) {
+        far_net *net = NULL;
+        far_net_opts o;
+        far_net_opts_init(&o);
+        o.inputs = 12;
+        refused(far_net_create(ctx, WRONG[k].arch, &o, &net), FAR_ERR_ARCH, WRONG[k].words);
+    }
+}
+
+static void tokens_are_checked(void **state)
+{
+    (void)state;
+    far_net *net = open_net("tokens(3, 5) embed(4) gap", 1);
+    double x[3] = {0, 4, 1}, f[4];
+    far_mat in = far_mat_view(x, 1, 3, FAR_F64), out = far_mat_view(f, 1, 4, FAR_F64);
+    must(far_net_eval(ctx, net, &in, &out));
+    refused(far_net_vjp(ctx, net, &in, &out, NULL, &in), FAR_ERR_ARG, "no derivative");
+    x[1] = 5;
+    refused(far_net_eval(ctx, net, &in, &out), FAR_ERR_VALUE,
+            "row 1, column 2 is 5; a token is a whole number from 0 to 4");
+    x[1] = 0.5;
+    refused(far_net_eval(ctx, net, &in, &out), FAR_ERR_VALUE, "a whole number");
+    far_net_destroy(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(derivatives_agree),
+        TEST(rows_and_precisions_agree),
+        TEST(bounds_hold),
+        TEST(a_forged_bound_is_refused),
+        TEST(paths_without_a_norm_are_undecided),
+        TEST(what_does_not_fit_is_said_with_the_shape),
+        TEST(tokens_are_checked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -414,6 +414,35 @@ static int encode_validation(training *t, const unsigned char *val)
     return code;
 }
 
+static bool starts_with(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* By the shape of the inputs that the architecture begins with. */
+static far_together arch_together(const char *arch)
+{
+    arch += strspn(arch, " \t\r\n[");
+    return starts_with(arch, "tokens")                                   ? FAR_TOGETHER_RAW
+           : starts_with(arch, "image") || starts_with(arch, "sequence") ? FAR_TOGETHER
+                                                                         : FAR_APART;
+}
+
+/* The architecture is that of --arch, or of the network to start from. */
+static int inputs_together(training *t, far_together *out)
+{
+    const train_args *a = &t->args;
+    far_net *net = NULL;
+    if (a->arch) {
+        *out = arch_together(a->arch);
+        return EXIT_DONE;
+    }
+    int code = network_load(&t->s, a->from, NULL, &net);
+    *out = code == EXIT_DONE ? arch_together(far_net_describe(net).arch) : FAR_APART;
+    far_net_destroy(net);
+    return code;
+}
+
 static int learn_columns(training *t, const unsigned char *rows)
 {
     const train_args *a = &t->args;
@@ -428,6 +457,10 @@ static int learn_columns(training *t, const unsigned char *rows)
     o.impute = a->impute;
     o.careful = 1;
     o.keep = a->keep;
+    int code = inputs_together(t, &o.together);
+    if (code != EXIT_DONE) {
+        return code;
+    }
     far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
     if (st != FAR_OK) {

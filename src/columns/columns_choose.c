@@ -277,6 +277,20 @@ static void take_features(const far_columns *c, far_lesson *l)
     }
 }
 
+static far_status check_together(const far_lesson *l, const far_columns *c)
+{
+    for (int64_t k = 0; k < c->note_count; k++) {
+        const far_note_of_column *n = &c->notes[k];
+        if (n->role == FAR_ROLE_FEATURE && !far_frame_column(l->frame, n->col).numbers) {
+            return far_fail(l->ctx, FAR_ERR_VALUE,
+                            "column %s holds words, but a network of images or sequences takes "
+                            "numbers; choose the columns that belong together (`features`)",
+                            n->name);
+        }
+    }
+    return FAR_OK;
+}
+
 far_status far_features_choose(const far_columns_opts *o, far_lesson *l, far_columns *c)
 {
     far_status st;
@@ -293,14 +307,15 @@ far_status far_features_choose(const far_columns_opts *o, far_lesson *l, far_col
         FAR_TRY(far_cells_check(l->ctx, l->frame, l->features[j], false));
         FAR_TRY(add_note(l, l->features[j], FAR_ROLE_FEATURE, c));
         far_note_of_column *n = &c->notes[c->note_count - 1];
-        bool asked = !o->careful || o->features || far_contains(keep, kept, n->col) ||
-                     l->frame->columns[n->col].categorical;
+        bool asked = !o->careful || o->features || o->together ||
+                     far_contains(keep, kept, n->col) || l->frame->columns[n->col].categorical;
         n->role = !asked && useless(n->taken) ? FAR_ROLE_LEFT_OUT : FAR_ROLE_FEATURE;
         n->taken = asked && n->taken == FAR_TAKEN_TEXT ? FAR_TAKEN_CATEGORY : n->taken;
     }
     if (count_role(c, FAR_ROLE_FEATURE) == 0) {
         fall_back(c);
     }
+    FAR_TRY(o->together ? check_together(l, c) : FAR_OK);
     FAR_TRY(o->careful ? check_features(l, c) : FAR_OK);
     take_features(c, l);
 done:

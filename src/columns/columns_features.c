@@ -191,13 +191,36 @@ static void set_scales(const double *x, int64_t count, far_columns *c)
     }
 }
 
-far_status far_features_scale(const far_lesson *l, far_columns *c)
+/* One centre and one scale for all inputs. */
+static void set_common_scale(const double *x, int64_t count, far_columns *c)
+{
+    int64_t all = count * c->info.inputs;
+    long double sum = 0, square = 0;
+    for (int64_t i = 0; i < all; i++) {
+        sum += x[i];
+    }
+    double centre = (double)(sum / (long double)all);
+    for (int64_t i = 0; i < all; i++) {
+        square += ((long double)x[i] - centre) * ((long double)x[i] - centre);
+    }
+    double scale = far_standard_scale(square / (long double)all, centre);
+    for (int64_t j = 0; j < c->info.inputs; j++) {
+        far_input_centre(c)[j] = centre;
+        far_input_scale(c)[j] = scale;
+    }
+}
+
+far_status far_features_scale(const far_lesson *l, bool together, far_columns *c)
 {
     far_status st;
     double *raw = NULL;
     FAR_TRY(far_alloc(l->ctx, l->count * c->info.inputs, &raw));
     FAR_TRY(far_columns_apply(l->ctx, c, l->frame, l->index, l->count, false, raw));
-    set_scales(raw, l->count, c);
+    if (together) {
+        set_common_scale(raw, l->count, c);
+    } else {
+        set_scales(raw, l->count, c);
+    }
 done:
     far_free(l->ctx, raw);
     return st;

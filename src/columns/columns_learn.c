@@ -402,8 +402,8 @@ static far_status learn(far_lesson *l, const far_columns_opts *o, far_columns *c
     FAR_TRY(far_features_learn(l, c));
     FAR_TRY(far_columns_unscaled(c));
     scale_targets(l, o, members, c);
-    if (o->standardize != FAR_STANDARDIZE_NONE) {
-        FAR_TRY(far_features_scale(l, c));
+    if (o->standardize != FAR_STANDARDIZE_NONE && o->together != FAR_TOGETHER_RAW) {
+        FAR_TRY(far_features_scale(l, o->together == FAR_TOGETHER, c));
     }
 done:
     far_free(l->ctx, members);

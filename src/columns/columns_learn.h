@@ -19,7 +19,8 @@ bool far_contains(const int64_t *list, int64_t count, int64_t value);
 /* The features of c, which has impute, and the names of the inputs they become. */
 far_status far_features_learn(const far_lesson *l, far_columns *c);
 /* Their centre and scale. */
-far_status far_features_scale(const far_lesson *l, far_columns *c);
+/* together: one centre and one scale for all inputs. */
+far_status far_features_scale(const far_lesson *l, bool together, far_columns *c);
 /* 1 for a column whose spread is rounding: it is constant. */
 double far_standard_scale(long double variance, double mean);
 

@@ -142,6 +142,20 @@ typedef struct npz {
     int64_t count;
 } npz;
 
+/* Images and the like: the first dimension counts rows, the others together are columns. */
+static far_status flatten_rows(const far_input *in, far_stored *a)
+{
+    far_status st = FAR_OK;
+    if (a->dims > 2 && a->dims <= FAR_ARRAY_DIMS) {
+        int64_t rows = a->dim[0];
+        FAR_TRY(far_stored_flatten(in, a)); /* checks that the size is what the shape says */
+        a->cols = rows > 0 ? a->rows * a->cols / rows : 0;
+        a->rows = rows;
+    }
+done:
+    return st;
+}
+
 static far_status open_npz(far_input *in, const char *member, npz *z)
 {
     far_status st;
@@ -150,6 +164,7 @@ static far_status open_npz(far_input *in, const char *member, npz *z)
     FAR_TRY(far_alloc(z->ctx, z->count, &z->heads));
     for (int64_t k = 0; k < z->count; k++) {
         FAR_TRY(far_npy_open(&z->arrays[k].in, true, &z->heads[k]));
+        FAR_TRY(flatten_rows(&z->arrays[k].in, &z->heads[k]));
     }
 done:
     return st;

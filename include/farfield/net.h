@@ -6,6 +6,13 @@
  *     far_net_vjp, _jvp   exact products with its Jacobian, by parameters and by inputs
  *     far_net_load, _save safetensors, named as PyTorch's Sequential names them
  *
+ * A network may begin with the shape of its inputs: image(CxHxW), sequence(PxC), tokens(P, V). A row
+ * of x then holds all of it (channels, then rows of pixels; position by position), dense layers,
+ * activations and norms act on the channels of each position, and a last layer that keeps positions
+ * gives all of them, position by position (images: pixel by pixel). Such networks are evaluated,
+ * differentiated, trained, saved and certified as others; limits along rays, second derivatives
+ * and Laplace's approximation are refused (FAR_ERR_ARCH).
+ *
  * Parameters are counted in the order of the layers, weight before bias, each weight out x in by
  * rows as in PyTorch. A vector of all of them (far_net_describe(net).parameters numbers) stands for
  * a gradient or a direction.
@@ -47,7 +54,7 @@ typedef enum far_init {
 
 typedef struct far_net_opts {
     size_t size;     /* set by far_net_opts_init */
-    int64_t inputs;  /* d; required */
+    int64_t inputs;  /* d; required, but where the text begins with the shape of the inputs */
     int64_t outputs; /* fills in the width of a last dense layer without one; 0 (default): the text
                         says. Must agree with the text if it does */
     far_init init;   /* default FAR_INIT_KAIMING_NORMAL */
@@ -138,8 +145,10 @@ FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, c
 
 /*
  * Files. Tensors are named as in the state_dict of torch.nn.Sequential with one module a layer:
- * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d; a skip
- * is a Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs
+ * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d or -2d,
+ * conv Conv2d, embed (and a learnt position) Embedding, attention MultiheadAttention (in_proj_weight,
+ * out_proj.weight, ...); image, sequence, pools and flatten have none. A skip is a Sequential
+ * inside, so that its first layer is "2.0". float32, or float64 where a value needs
  * it. The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...)
  * are explained in docs/networks.md. farfield.checksum is "sha256", and farfield.sha256 the SHA-256
  * of the whole file with zeros for its 64 digits: a file that does not match is refused

@@ -19,8 +19,32 @@ static int64_t outputs_below(const far_factor_plan *plan)
     return plan->opts->outputs == FAR_NTK_FULL ? plan->net->info.outputs : 1;
 }
 
+/* A layer at several positions (a convolution too) has no such product: the gradient by all of its
+ * parameters is kept instead. */
+static bool is_spread(const far_step *s)
+{
+    return s->kind == FAR_STEP_CONV || s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION ||
+           far_positions(s->to) > 1;
+}
+
+/* Of a layer: its weights, and its bias behind them. */
+static int64_t parameters_of(const far_step *s)
+{
+    return far_step_weight_count(s) + (s->bias >= 0 ? s->out : 0);
+}
+
+static far_factor spread_factor(const far_factor_plan *plan, const far_step *s)
+{
+    return (far_factor){.unit = s->unit,
+                        .constant = 1,
+                        .gradients = {.length = outputs_behind(plan) * parameters_of(s)}};
+}
+
 static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
 {
+    if (is_spread(s)) {
+        return spread_factor(plan, s);
+    }
     bool dense = s->kind == FAR_STEP_DENSE;
     return (far_factor){.unit = s->unit,
                         .by_input = dense ? s->weight_scale * s->weight_scale : 0,
@@ -104,7 +128,8 @@ typedef struct block {
     far_factors *f;
     far_pass *pass;
     int64_t first, count;
-    void *dout; /* count x outputs */
+    void *dout;     /* count x outputs */
+    void *gradient; /* by all parameters, packed, where a layer is spread; then count is 1 */
 } block;
 
 static void *at(void *base, int64_t index, size_t bytes)
@@ -159,6 +184,11 @@ static void keep_gradients(const block *b, int64_t step, far_factor *item, int64
 {
     const far_step *s = &b->plan->net->steps[step];
     size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
+    if (is_spread(s)) {
+        memcpy(gradient_place(b, item, 0, a), at(b->gradient, s->weight, bytes),
+               (size_t)parameters_of(s) * bytes);
+        return;
+    }
     const char *delta = far_pass_delta(b->pass, step);
     const char *normal = s->kind == FAR_STEP_DENSE ? NULL : far_pass_normalized(b->pass, step);
     for (int64_t i = 0; i < b->count; i++) {
@@ -202,7 +232,11 @@ static void keep_output(const block *b, int64_t a)
 {
     int64_t next = 0;
     choose_output(b, a);
-    far_pass_backward(b->pass, b->plan->weights, b->dout, NULL, NULL);
+    if (b->gradient) {
+        size_t bytes = far_dtype_size(b->f->dtype);
+        memset(b->gradient, 0, (size_t)b->plan->net->info.parameters * bytes);
+    }
+    far_pass_backward(b->pass, b->plan->weights, b->dout, b->gradient, NULL);
     for (int64_t step = 0; step < b->plan->net->step_count; step++) {
         if (wanted(b->plan, &b->plan->net->steps[step])) {
             keep_gradients(b, step, &b->f->items[next++], a);
@@ -266,7 +300,8 @@ static void drop_rows(far_factors *f, far_vectors *v)
 
 typedef struct crew {
     far_pass **passes;
-    void **douts;
+    void **douts, **gradients;
+    int64_t rows; /* of a block */
     int count;
 } crew;
 
@@ -275,26 +310,34 @@ static void crew_free(far_ctx *ctx, crew *c)
     for (int i = 0; i < c->count; i++) {
         far_pass_destroy(c->passes ? c->passes[i] : NULL);
         far_free(ctx, c->douts ? c->douts[i] : NULL);
+        far_free(ctx, c->gradients ? c->gradients[i] : NULL);
     }
     far_free(ctx, c->passes);
     far_free(ctx, c->douts);
+    far_free(ctx, c->gradients);
 }
 
 static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
 {
     far_status st = FAR_OK;
-    int64_t rows = far_engine_rows(plan->engine);
+    bool shaped = far_net_shaped(plan->net);
+    int64_t rows = c->rows = shaped ? 1 : far_engine_rows(plan->engine);
     int threads = far_ctx_threads(ctx);
     FAR_TRY(far_alloc(ctx, threads, &c->passes));
     FAR_TRY(far_alloc(ctx, threads, &c->douts));
+    FAR_TRY(far_alloc(ctx, threads, &c->gradients));
     for (; c->count < threads; c->count++) {
         c->passes[c->count] = NULL;
-        c->douts[c->count] = NULL;
+        c->douts[c->count] = c->gradients[c->count] = NULL;
     }
     for (int i = 0; i < threads; i++) {
         FAR_TRY(far_pass_create(ctx, plan->engine, rows, FAR_PASS_BACKWARD, &c->passes[i]));
         FAR_TRY(far_alloc_bytes(ctx, rows * plan->net->info.outputs, far_dtype_size(dtype),
                                 &c->douts[i]));
+        if (shaped) {
+            FAR_TRY(far_alloc_bytes(ctx, plan->net->info.parameters, far_dtype_size(dtype),
+                                    &c->gradients[i]));
+        }
     }
 done:
     return st;
@@ -302,12 +345,12 @@ done:
 
 static void run_blocks(const far_factor_plan *plan, const crew *c, const far_mat *x, far_factors *f)
 {
-    int64_t rows = far_engine_rows(plan->engine), blocks = (x->rows + rows - 1) / rows;
+    int64_t rows = c->rows, blocks = (x->rows + rows - 1) / rows;
 #pragma omp parallel for num_threads(c->count) schedule(dynamic)
     for (int64_t k = 0; k < blocks; k++) {
         int me = omp_get_thread_num();
         int64_t first = k * rows, count = x->rows - first < rows ? x->rows - first : rows;
-        block b = {plan, f, c->passes[me], first, count, c->douts[me]};
+        block b = {plan, f, c->passes[me], first, count, c->douts[me], c->gradients[me]};
         run_block(&b, x);
     }
 }
@@ -342,7 +385,6 @@ far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const f
 {
     far_status st = FAR_OK;
     crew c = {0};
-    FAR_TRY(far_net_refuse_shaped(ctx, plan->net, "tangent kernels"));
     if (!fits(plan, x, rows, panels, out)) {
         far_factors_clear(out);
         *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};

@@ -4,7 +4,8 @@
  *     (by_input h h' + constant) (d d')
  *
  * to K, h its inputs and d the gradient of the output by what it gives. For a norm's scale and
- * shift there is no h, and d holds both gradients.
+ * shift there is no h, and d holds both gradients; nor for a layer at several positions, where d
+ * holds the gradient by all of its parameters.
  */
 #ifndef FAR_NET_FACTORS_H
 #define FAR_NET_FACTORS_H

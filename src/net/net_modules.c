@@ -652,6 +652,13 @@ static void suggest_layer(const far_module *m, bool first, far_text *out)
     if (m->kind == FAR_MODULE_DENSE) {
         far_text_add(out, "%sdense(%lld%s) ", first ? "" : "relu ",
                      (long long)main_part(m)->shape[0], bias ? "" : ", nobias");
+    } else if (m->kind == FAR_MODULE_CONV) {
+        const int64_t *shape = main_part(m)->shape;
+        if (first) {
+            far_text_add(out, "image(%lldx32x32) ", (long long)shape[1]);
+        }
+        far_text_add(out, "%sconv(%lld, %lldx%lld%s) ", first ? "" : "relu ", (long long)shape[0],
+                     (long long)shape[2], (long long)shape[3], bias ? "" : ", nobias");
     } else if (m->kind == FAR_MODULE_NORM) {
         far_text_add(out, "%s(eps=1e-5, affine) ", bias ? "ln" : "rms");
     } else {
@@ -659,23 +666,53 @@ static void suggest_layer(const far_module *m, bool first, far_text *out)
     }
 }
 
+static bool has_matrix(const far_module *m)
+{
+    return m->kind != FAR_MODULE_NORM && m->kind != FAR_MODULE_BATCHNORM;
+}
+
 static int64_t next_of(const far_modules *m, bool dense, int64_t from)
 {
-    while (from < m->count && (m->items[from].kind == FAR_MODULE_DENSE) != dense) {
+    while (from < m->count && has_matrix(&m->items[from]) != dense) {
         from++;
     }
     return from;
+}
+
+/* Blocks as torch.nn.TransformerEncoderLayer has them, norms in front; how many positions and heads
+ * there are, no tensor says. */
+static void suggest_blocks(const far_modules *m, far_text *out)
+{
+    int64_t blocks = count_modules(m, FAR_MODULE_IN_PROJ), dense = next_of(m, true, 0);
+    long long width = find_kind(m, FAR_MODULE_IN_PROJ, false)->parts[FAR_PART_WEIGHT]->shape[1];
+    while (dense < m->count && m->items[dense].kind != FAR_MODULE_DENSE) {
+        dense = next_of(m, true, dense + 1);
+    }
+    far_text_add(out, "sequence(30x%lld) [skip(ln(eps=1e-5, affine) attention(1))", width);
+    if (dense < m->count) {
+        far_text_add(out, " skip(ln(eps=1e-5, affine) dense(%lld) gelu dense(%lld))",
+                     (long long)main_part(&m->items[dense])->shape[0], width);
+    }
+    far_text_add(out, "]x%lld last", (long long)blocks);
 }
 
 /* A norm stands where its name does, or where the width is its own: fc1, fc2, ln1. */
 void far_modules_suggest(const far_modules *m, far_text *out)
 {
     int64_t norm = next_of(m, false, 0), dense = next_of(m, true, 0), shown = 0;
-    bool first = true;
+    bool first = true, flat = count_modules(m, FAR_MODULE_CONV) == 0;
+    if (count_modules(m, FAR_MODULE_IN_PROJ) > 0) {
+        suggest_blocks(m, out);
+        return;
+    }
     for (; (norm < m->count || dense < m->count) && shown < SUGGEST_MOST; shown++) {
         bool fits = norm < m->count && dense < m->count && !first &&
                     main_part(&m->items[norm])->shape[0] == main_part(&m->items[dense])->shape[1];
         int64_t *next = norm < dense || fits ? &norm : &dense;
+        if (!flat && m->items[*next].kind == FAR_MODULE_DENSE) {
+            far_text_add(out, "flatten ");
+            flat = true;
+        }
         suggest_layer(&m->items[*next], first, out);
         first = first && next == &norm;
         *next = next_of(m, next == &dense, *next + 1);

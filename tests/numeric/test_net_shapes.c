@@ -7,6 +7,7 @@
 #include "../../src/certify/shape_certify.h"
 
 #include <farfield/net.h>
+#include <farfield/ntk.h>
 #include <farfield/predictor.h>
 
 typedef struct problem {
@@ -302,6 +303,47 @@ static void paths_without_a_norm_are_undecided(void **state)
     }
 }
 
+/* ---- tangent kernels ----------------------------------------------------------------------- */
+
+static void tangent_kernels_are_products_of_jacobians(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(PROBLEMS); k++) {
+        uint64_t seed = 31 + (uint64_t)k;
+        far_net *net = open_net(PROBLEMS[k].arch, seed);
+        far_net_info info = far_net_describe(net);
+        int64_t n = 3, p = info.outputs;
+        numbers x = make(n, info.inputs, &seed), full = make(n * p, n * p, NULL);
+        numbers trace = make(n, n, NULL), jacobian = make(n * p, info.parameters, NULL);
+        far_ntk_opts o;
+        o = (far_ntk_opts){.size = sizeof o};
+        o.outputs = FAR_NTK_FULL;
+        must(far_net_ntk(ctx, net, &x.view, NULL, &o, &full.view));
+        o.outputs = FAR_NTK_TRACE;
+        must(far_net_ntk(ctx, net, &x.view, &x.view, &o, &trace.view));
+        must(far_net_jacobian(ctx, net, &x.view, &jacobian.view));
+        for (int64_t i = 0; i < n * p; i++) {
+            for (int64_t j = 0; j < n * p; j++) {
+                double sum = 0, own = full.data[i * n * p + j];
+                for (int64_t l = 0; l < info.parameters; l++) {
+                    sum += jacobian.data[i * info.parameters + l] *
+                           jacobian.data[j * info.parameters + l];
+                }
+                assert_near(own, sum, 1e-10 * (1 + fabs(sum)));
+                trace.data[i / p * n + j / p] -= i % p == j % p ? own / (double)p : 0;
+            }
+        }
+        for (int64_t i = 0; i < n * n; i++) {
+            assert_near(trace.data[i], 0, 1e-9 * (1 + fabs(full.data[0])));
+        }
+        numbers *all[] = {&x, &full, &trace, &jacobian};
+        for (int i = 0; i < COUNT(all); i++) {
+            free(all[i]->data);
+        }
+        far_net_destroy(net);
+    }
+}
+
 /* ---- words --------------------------------------------------------------------------------- */
 
 static const struct {
@@ -357,6 +399,7 @@ int main(void)
         TEST(derivatives_agree),
         TEST(rows_and_precisions_agree),
         TEST(bounds_hold),
+        TEST(tangent_kernels_are_products_of_jacobians),
         TEST(a_forged_bound_is_refused),
         TEST(paths_without_a_norm_are_undecided),
         TEST(what_does_not_fit_is_said_with_the_shape),

@@ -229,7 +229,9 @@ FAR_API FAR_NODISCARD far_status far_domain_auroc(far_ctx *ctx, const double *in
 
 typedef struct far_laplace_evidence {
     double prior, noise; /* noise: of a regression, else 1 */
-    double log_evidence; /* of the training rows; of classes without the likelihood of the labels */
+    double scale;        /* what both were multiplied by at the end; 1: nothing */
+    double log_evidence; /* of the training rows, before that; of classes without the likelihood of
+                            the labels */
     int32_t edge;        /* 1: the prior is at the end of what was searched */
 } far_laplace_evidence;
 
@@ -237,8 +239,11 @@ typedef struct far_laplace_evidence {
  * likelihood of the training rows x and their targets y (n x C; NULL for classes); la is then set
  * to them. For a regression it is that of the network linearised at its weights p, y - net(x) + J p
  * ~ N(0, s0^2 J J' + noise I), which needs no optimum; the noise is at least the mean square of the
- * network's residuals; of the last layer J and p are its own. For classes, and for diagonal and
- * KFAC, it is Laplace's approximation with |p|^2 / (2 s0^2). The rank stays. Progress "evidence".
+ * network's residuals; of the last layer J and p are its own. From 19 rows on prior and noise are
+ * then scaled together, the noise no further down than that mean square, so that of rows left out
+ * of that linear model (2000 at most) 95% lie within 1.96 standard deviations. For classes, and for
+ * diagonal and KFAC, it is Laplace's approximation with |p|^2 / (2 s0^2). The rank stays. Progress
+ * "evidence".
  */
 FAR_API FAR_NODISCARD far_status far_laplace_tune(far_ctx *ctx, far_laplace *la, const far_mat *x,
                                                   const far_mat *y, int32_t keep_noise,

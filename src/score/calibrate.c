@@ -223,7 +223,7 @@ done:
  * then such that 95% of them lie within 1.96 standard deviations.
  */
 
-enum { NOISES = 33, NOISES_A_DECADE = 4, LEAST_FOR_QUANTILE = 19 };
+enum { NOISES = 33, NOISES_A_DECADE = 4 };
 
 static double noise_at(double ridge, double most, int i)
 {
@@ -255,25 +255,27 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How much wider than normal the errors are at 95%; sizes is room. */
-static double widening(const far_errors *e, double ridge, double noise, double amplitude,
-                       double *sizes)
+double far_widening(double *sizes, int64_t n)
 {
-    int64_t n = e->count;
-    if (n < LEAST_FOR_QUANTILE) {
+    if (n < FAR_LEAST_FOR_QUANTILE) {
         return far_student_95(n) / FAR_QUANTILE_975;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        double v = total_variance(e->variance[i], ridge, noise);
-        sizes[i] = fabs(e->miss[i * e->stride]) / sqrt(amplitude * v);
     }
     qsort(sizes, (size_t)n, sizeof *sizes, by_size);
     int64_t place = (int64_t)ceil(0.95 * (double)(n + 1)) - 1; /* below n from 19 rows on */
     return sizes[place] / FAR_QUANTILE_975;
 }
 
-far_status far_band_fit(far_ctx *ctx, const far_errors *e, double ridge, double most,
-                            far_band *out)
+/* In their standard deviations. */
+static void size_errors(const far_errors *e, double ridge, double noise, double amplitude,
+                        double *sizes)
+{
+    for (int64_t i = 0; i < e->count; i++) {
+        double v = total_variance(e->variance[i], ridge, noise);
+        sizes[i] = fabs(e->miss[i * e->stride]) / sqrt(amplitude * v);
+    }
+}
+
+far_status far_band_fit(far_ctx *ctx, const far_errors *e, double ridge, double most, far_band *out)
 {
     double *sizes = NULL, best = INFINITY, amplitude = 0;
     far_status st = far_alloc(ctx, e->count, &sizes);
@@ -287,7 +289,8 @@ far_status far_band_fit(far_ctx *ctx, const far_errors *e, double ridge, double 
         }
     }
     if (st == FAR_OK && amplitude > 0) {
-        out->size = sqrt(amplitude) * widening(e, ridge, out->noise, amplitude, sizes);
+        size_errors(e, ridge, out->noise, amplitude, sizes);
+        out->size = sqrt(amplitude) * far_widening(sizes, e->count);
     }
     far_free(ctx, sizes);
     return st;

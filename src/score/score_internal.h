@@ -34,8 +34,12 @@ typedef struct far_errors {
 typedef struct far_band {
     double size, noise;
 } far_band;
+enum { FAR_LEAST_FOR_QUANTILE = 19 };
+/* How much wider than normal errors are at 95%, from their sizes in standard deviations, which are
+ * put in order: the conformal rule; of fewer than 19 Student's. */
+double far_widening(double *sizes, int64_t n);
 /* ridge <= noise <= ridge + most. */
 far_status far_band_fit(far_ctx *ctx, const far_errors *e, double ridge, double most,
-                            far_band *out);
+                        far_band *out);
 
 #endif

@@ -248,14 +248,13 @@ static void the_effective_number_of_parameters_is_a_trace(void **state)
 
 /* ---- the marginal likelihood --------------------------------------------------------------- */
 
-/* log N(t; 0, prior J J' + noise I), t = y - f + J p, by Gauss's elimination. */
-static double plain_evidence(far_net *net, const far_mat *x, const far_mat *y, double prior,
-                             double noise)
+/* [prior J J' + noise I, t], t = y - f + J p. */
+static far_mat linear_model(far_net *net, const far_mat *x, const far_mat *y, double prior,
+                            double noise)
 {
     far_mat j = jacobian(net, x), f = matrix(x->rows, y->cols), p = far_net_parameters(net);
     int64_t n = j.rows;
     far_mat a = matrix(n, n + 1);
-    double sum = (double)n * log(2 * acos(-1));
     must(far_net_eval(ctx, net, x, &f));
     for (int64_t i = 0; i < n; i++) {
         double *t = at(&a, i, n);
@@ -270,6 +269,18 @@ static double plain_evidence(far_net *net, const far_mat *x, const far_mat *y, d
             }
         }
     }
+    free(j.data);
+    free(f.data);
+    return a;
+}
+
+/* log N(t; 0, prior J J' + noise I) by Gauss's elimination. */
+static double plain_evidence(far_net *net, const far_mat *x, const far_mat *y, double prior,
+                             double noise)
+{
+    far_mat a = linear_model(net, x, y, prior, noise);
+    int64_t n = a.rows;
+    double sum = (double)n * log(2 * acos(-1));
     for (int64_t k = 0; k < n;
          k++) { /* pivots have the determinant, and what is left of t / pivot */
         double pivot = *at(&a, k, k);
@@ -281,10 +292,32 @@ static double plain_evidence(far_net *net, const far_mat *x, const far_mat *y, d
             }
         }
     }
-    free(j.data);
-    free(f.data);
     free(a.data);
     return -sum / 2;
+}
+
+/* Target i and its variance given all others, by a system without it. */
+static double size_left_out(const far_mat *whole, int64_t out)
+{
+    int64_t n = whole->rows;
+    far_mat rest = matrix(n - 1, n - 1);
+    double mean = 0, variance = *at(whole, out, out);
+    for (int64_t i = 0; i < n - 1; i++) {
+        for (int64_t k = 0; k < n - 1; k++) {
+            *at(&rest, i, k) = *at(whole, i + (i >= out), k + (k >= out));
+        }
+    }
+    invert(&rest);
+    for (int64_t i = 0; i < n - 1; i++) {
+        double weight = 0;
+        for (int64_t k = 0; k < n - 1; k++) {
+            weight += *at(&rest, i, k) * *at(whole, out, k + (k >= out));
+        }
+        mean += weight * *at(whole, i + (i >= out), n);
+        variance -= weight * *at(whole, i + (i >= out), out);
+    }
+    free(rest.data);
+    return fabs(*at(whole, out, n) - mean) / sqrt(variance);
 }
 
 static double residual_square(const far_net *net, const far_mat *x, const far_mat *y)
@@ -367,6 +400,45 @@ static void tuned_to_the_largest_marginal_likelihood(void **state)
         free(y.data);
         far_net_destroy(net);
     }
+}
+
+/* Of 45 rows the ceil(0.95 46)th, the 44th, is 1.96 standard deviations off, in every system. */
+static void tuned_intervals_hold_rows_left_out(void **state)
+{
+    (void)state;
+    enum { ROWS = 45 };
+    far_net *net = network("dense(4) tanh dense(1)", D, 3);
+    far_mat x = points(ROWS, D, 5), y = points(ROWS, 1, 6);
+    must(far_net_eval(ctx, net, &x, &y));
+    for (int64_t i = 0; i < ROWS; i++) { /* one in fifteen is far off */
+        *at(&y, i, 0) += i % 15 == 0 ? 3 + (double)i / ROWS : 0.1 * sin((double)(i * i));
+    }
+    for (int k = 0; k < 3; k++) {
+        far_laplace_opts o =
+            options(k < 2 ? FAR_LAPLACE_EXACT : FAR_LAPLACE_ELLA, FAR_LIKELIHOOD_GAUSSIAN);
+        far_laplace_evidence e;
+        o.system = k == 0 ? FAR_LAPLACE_PARAMETERS : k == 1 ? FAR_LAPLACE_ROWS : 0;
+        o.rank = 0;
+        far_laplace *la = fitted(net, &x, &o);
+        must(far_laplace_tune(ctx, la, &x, &y, 0, &e));
+        double noise = e.noise / e.scale, prior = e.prior / e.scale;
+        assert_true(e.scale > 1.5); /* so the noise is above its floor */
+        assert_near(plain_evidence(net, &x, &y, prior, noise), e.log_evidence, 1e-7);
+        far_mat a = linear_model(net, &x, &y, e.prior, e.noise);
+        int beyond = 0, at_it = 0;
+        for (int64_t i = 0; i < ROWS; i++) {
+            double size = size_left_out(&a, i);
+            beyond += size > 1.959963984540054 * (1 + 1e-6);
+            at_it += fabs(size / 1.959963984540054 - 1) <= 1e-6;
+        }
+        assert_int_equal(at_it, 1);
+        assert_int_equal(beyond, 1);
+        free(a.data);
+        far_laplace_destroy(la);
+    }
+    free(x.data);
+    free(y.data);
+    far_net_destroy(net);
 }
 
 /* For classes s0^2 = |p|^2 / effective at the maximum. */
@@ -1033,7 +1105,7 @@ static void every_allocation_of_tuning_may_fail(void **state)
 {
     (void)state;
     use_one_thread();
-    far_mat x = points(M, D, 0.1), y = points(M, 2, 0.4);
+    far_mat x = points(20, D, 0.1), y = points(20, 2, 0.4);
     far_net *net = network("dense(3) tanh dense(2)", D, 5);
     for (int k = 0; k < 3; k++) {
         far_laplace_opts o =
@@ -1161,6 +1233,7 @@ int main(void)
         TEST(dead_networks_and_overflow_are_refused),
         TEST(uses_are_checked),
         TEST(tuned_to_the_largest_marginal_likelihood),
+        TEST(tuned_intervals_hold_rows_left_out),
         TEST(tuned_classes_are_where_the_slope_is_0),
         TEST(fits_can_be_cancelled),
         TEST(uses_can_be_cancelled),

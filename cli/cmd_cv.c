@@ -56,7 +56,7 @@ static const char ABOUT[] =
     "accuracy, log loss, Brier score and calibration error (ECE).";
 static const char NOTES[] =
     "Exit: 1 if every network failed, or every model if there is no network. A model that fails\n"
-    "does not stop the others; boosted trees are for numbers only.\n\n"
+    "does not stop the others.\n\n"
     "Examples:\n"
     "  farfield cv data.csv --target y\n"
     "  farfield cv data.csv -t kind --folds 10 --models 'auto;linear;mean'\n"

@@ -62,9 +62,16 @@ static void put_direction(far_result *r, const far_certificate *c, const far_bou
     far_result_close(r);
 }
 
+/* The worst of what is known; NULL: nothing. */
+static const far_bound *bound_of(const far_compare_row *row)
+{
+    return row->certificate ? far_certificate_bound(row->certificate, row->certificate_output)
+                            : NULL;
+}
+
 static void put_certificate(far_result *r, const far_compare_row *row)
 {
-    const far_bound *b = row->certificate ? far_certificate_bound(row->certificate, 0) : NULL;
+    const far_bound *b = bound_of(row);
     const char *why = b ? NULL : "there is no certificate";
     far_result_open(r, "certificate");
     far_result_text(r, "verdict", b ? far_verdict_text(b->verdict) : NULL, NULL, NULL);
@@ -231,14 +238,15 @@ static const char *main_input(const far_certificate *c, const far_bound *b, bool
     return far_certificate_describe(c).input_names[most];
 }
 
-static void put_verdict(far_result *r, const far_certificate *c)
+/* what: "f", or "score" of classes. */
+static void put_verdict(far_result *r, const far_compare_row *row, const char *what)
 {
     bool others = false;
-    const far_bound *b = c ? far_certificate_bound(c, 0) : NULL;
+    const far_bound *b = bound_of(row);
     if (b && b->verdict == FAR_BOUNDED) {
-        far_result_cell_text(r, "|f| <= %.4g", far_round_up(b->tightest, 4));
+        far_result_cell_text(r, "|%s| <= %.4g", what, far_round_up(b->tightest, 4));
     } else if (b && b->verdict == FAR_UNBOUNDED) {
-        const char *input = main_input(c, b, &others);
+        const char *input = main_input(row->certificate, b, &others);
         far_result_cell_text(r, "unbounded along %.30s%s", input, others ? ", ..." : "");
     } else {
         far_result_cell_text(r, b ? "undecided" : "-");
@@ -256,15 +264,14 @@ static void put_row(far_result *r, const far_compare_row *row, bool best)
     far_result_cell(r, row->rmse_out.mean);
     far_result_cell(r, row->max_in);
     far_result_cell(r, row->max_out);
-    put_verdict(r, row->certificate);
+    put_verdict(r, row, "f");
     far_result_cell(r, scored ? both_seconds(row) : NAN);
 }
 
 /* Whether that is what is known of its predictions over all inputs. */
 static bool judged(const far_compare_row *r, far_verdict verdict)
 {
-    return comparison_scored(r) && r->certificate &&
-           far_certificate_bound(r->certificate, 0)->verdict == verdict;
+    return comparison_scored(r) && r->certificate && bound_of(r)->verdict == verdict;
 }
 
 static void put_note(far_result *r, const far_compare_row *row)
@@ -294,11 +301,13 @@ static void put_class_table(far_result *r, const far_comparison *c, const far_co
         {NULL, "  model", NULL},        {NULL, "accuracy in", "%.3f"},
         {NULL, "accuracy out", "%.3f"}, {NULL, "log loss in", "%.3f"},
         {NULL, "log loss out", "%.3f"}, {NULL, "Brier out", "%.3f"},
-        {NULL, "ECE out", "%.3f"},      {NULL, "seconds", "%.2f"}};
+        {NULL, "ECE out", "%.3f"},      {NULL, "certificate", NULL},
+        {NULL, "seconds", "%.2f"}};
     far_result_table(r, NULL,
                      "In range: rows held out at random. Out of range: rows no model was trained "
                      "on. * the least log loss out of range. With several seeds means and 95% "
-                     "intervals of the mean.",
+                     "intervals of the mean; the certificate, of the scores of all classes that "
+                     "probabilities are made of, holds for all seeds.",
                      COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
     for (int64_t i = 0; i < info->models; i++) {
         const far_compare_row *row = far_comparison_row(c, i);
@@ -309,6 +318,7 @@ static void put_class_table(far_result *r, const far_comparison *c, const far_co
         put_r2(r, row->out[FAR_COMPARE_LOG_LOSS]);
         far_result_cell(r, row->out[FAR_COMPARE_BRIER].mean);
         far_result_cell(r, row->out[FAR_COMPARE_ECE].mean);
+        put_verdict(r, row, "score");
         far_result_cell(r, comparison_scored(row) ? both_seconds(row) : NAN);
     }
     put_notes(r, c, info);
@@ -490,10 +500,9 @@ static void tell_firm(FILE *out, const far_comparison *c)
 /* Verdicts above the table of a page, lines below that of a terminal. */
 static void put_sentences(far_result *r, const far_comparison *c, bool page)
 {
-    if (far_comparison_describe(c).classes > 0) {
-        return; /* the table says it */
-    }
-    char *best = told(c, tell_best), *reach = told(c, tell_reach);
+    bool classes = far_comparison_describe(c).classes > 0; /* the table says which is best */
+    const char *what = classes ? "scores of these" : "these";
+    char *best = classes ? NULL : told(c, tell_best), *reach = classes ? NULL : told(c, tell_reach);
     char *loose = told(c, tell_loose), *firm = told(c, tell_firm);
     const char *sentences[] = {best, reach};
     for (int i = 0; i < 2; i++) {
@@ -507,11 +516,11 @@ static void put_sentences(far_result *r, const far_comparison *c, bool page)
         far_result_verdict(r, FAR_TONE_GOOD, "Bounded for every input, by a theorem: %s", firm);
     }
     if (page && loose) {
-        far_result_verdict(r, FAR_TONE_BAD, "Far enough out these exceed any level: %s", loose);
+        far_result_verdict(r, FAR_TONE_BAD, "Far enough out %s exceed any level: %s", what, loose);
     }
     if (!page && (loose || firm)) {
-        far_result_line(r, "%s%s%s%s.", loose ? "Far enough out these exceed any level: " : "",
-                        loose ? loose : "",
+        far_result_line(r, "%s%s%s%s%s%s.", loose ? "Far enough out " : "", loose ? what : "",
+                        loose ? " exceed any level: " : "", loose ? loose : "",
                         !firm   ? ""
                         : loose ? "; these never do: "
                                 : "None of these can run away: ",

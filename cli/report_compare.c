@@ -16,12 +16,24 @@ enum {
     SMOOTH_POINTS = 121,
     NAME_BYTES = 24
 };
-static const double R2_FLOOR = -1, SMOOTH_PART = 0.5, SIDE = 0.03;
+static const double SMOOTH_PART = 0.5, SIDE = 0.03;
 
 /* ---- scores -------------------------------------------------------------------------------- */
 
-/* Names and values of the models that have some: R2 in range, half of its interval, the same out of
- * range; room for all models each. */
+/* Which score: R2 of numbers, one of far_compare_row's of classes. */
+typedef struct kind_of_score {
+    const char *name, *file;
+    int place; /* of classes; -1: R2 */
+    double floor, top;
+} kind_of_score;
+
+static far_compare_average score_of(const far_compare_row *row, const kind_of_score *k, bool out)
+{
+    return k->place < 0 ? (out ? row->r2_out : row->r2_in) : (out ? row->out : row->in)[k->place];
+}
+
+/* Names and values of the models that have some: the score in range, half of its interval, the same
+ * out of range; room for all models each. */
 typedef struct scores {
     int64_t count, room;
     bool cut; /* some are below the picture */
@@ -37,7 +49,7 @@ static void shorten(const char *name, char out[NAME_BYTES])
              fits ? "" : "...");
 }
 
-static bool scores_make(const far_comparison *c, int64_t models, scores *s)
+static bool scores_make(const far_comparison *c, int64_t models, const kind_of_score *k, scores *s)
 {
     *s = (scores){.room = models,
                   .shown = calloc((size_t)models, sizeof *s->shown),
@@ -49,11 +61,12 @@ static bool scores_make(const far_comparison *c, int64_t models, scores *s)
             double *v = s->values + s->count;
             shorten(row->model, s->shown[s->count]);
             s->names[s->count] = s->shown[s->count];
-            v[0] = row->r2_in.mean;
-            v[models] = row->r2_in.ci95;
-            v[2 * models] = row->r2_out.mean;
-            v[3 * models] = row->r2_out.ci95;
-            s->cut = s->cut || fmin(v[0], v[2 * models]) < R2_FLOOR;
+            far_compare_average in = score_of(row, k, false), out = score_of(row, k, true);
+            v[0] = in.mean;
+            v[models] = in.ci95;
+            v[2 * models] = out.mean;
+            v[3 * models] = out.ci95;
+            s->cut = s->cut || fmin(v[0], v[2 * models]) < k->floor;
             s->count++;
         }
     }
@@ -67,27 +80,39 @@ static void scores_free(scores *s)
     free(s->values);
 }
 
-static void put_scores(report *r, const far_comparison *c, const far_comparison_info *info)
+static void put_scores(report *r, const far_comparison *c, const far_comparison_info *info,
+                       const kind_of_score *k)
 {
     scores s;
-    if (scores_make(c, info->models, &s)) {
-        far_figure_opts o = report_axes(NULL, "R^{2}");
+    if (scores_make(c, info->models, k, &s)) {
+        far_figure_opts o = report_axes(NULL, k->name);
         o.width = s.count > 8 ? 960 : o.width;
         o.categories = s.names;
         o.category_count = s.count;
-        o.y_min = s.cut ? R2_FLOOR : NAN;
-        o.y_max = s.cut ? 1 : NAN;
+        o.y_min = s.cut ? k->floor : NAN;
+        o.y_max = s.cut ? 1 : k->top;
         o.note = s.cut ? "Bars that reach -1 go on below; see the table." : NULL;
         report_draw(r, &o);
         report_bars(r, report_mark("in range", FAR_COLOUR_NEXT), s.values, s.values + s.room,
                     s.count);
         report_bars(r, report_mark("out of range", FAR_COLOUR_NEXT), s.values + 2 * s.room,
                     s.values + 3 * s.room, s.count);
-        report_place(r, "scores",
+        report_place(r, k->file,
                      "What a score in range says about one out of range: bars of a pair differ by "
                      "what the shift costs. Whiskers: 95% intervals over seeds.");
     }
     scores_free(&s);
+}
+
+static void put_all_scores(report *r, const far_comparison *c, const far_comparison_info *info)
+{
+    static const kind_of_score R2 = {"R^{2}", "scores", -1, -1, NAN};
+    static const kind_of_score CLASSES[] = {
+        {"accuracy", "scores", FAR_COMPARE_ACCURACY, -INFINITY, 1},
+        {"log loss", "log_loss", FAR_COMPARE_LOG_LOSS, -INFINITY, NAN}};
+    for (int i = 0; i < (info->classes > 0 ? 2 : 1); i++) {
+        put_scores(r, c, info, info->classes > 0 ? &CLASSES[i] : &R2);
+    }
 }
 
 /* ---- predictions out of range, of the first seed -------------------------------------------- */
@@ -299,7 +324,11 @@ static void put_path(report *r, const far_comparison *c, const far_comparison_in
     far_compare_points p = far_comparison_describe(c).points[0];
     if (simple_shift(r, info->shift, data->frame, &col, &limit) &&
         path_make(&p, far_frame_column(data->frame, col).numbers, &t)) {
-        far_figure_opts o = report_axes(far_frame_column(data->frame, col).name, info->target);
+        char label[200];
+        const char *const *names = far_columns_describe(info->columns).class_names;
+        snprintf(label, sizeof label, "rows of %s %.80s", info->target, names ? names[1] : "");
+        far_figure_opts o = report_axes(far_frame_column(data->frame, col).name,
+                                        info->classes > 0 ? label : info->target);
         o.width = 900;
         o.legend = FAR_LEGEND_RIGHT;
         report_draw(r, &o);
@@ -348,16 +377,16 @@ int comparison_show(session *s, const common_args *a, const far_comparison *c, c
     comparison_tell(r.result, s->ctx, c);
     columns_tell(r.result, far_comparison_describe(c).columns);
     code = code == EXIT_DONE && a->report ? write_files(&r, c) : code;
-    if (info.classes > 0) { /* the pictures are of numbers */
-        put_facts(&r, &info, data);
-        return report_end(&r, code);
+    put_all_scores(&r, c, &info);
+    if (info.classes <= 2) { /* of two classes: which part is the second */
+        far_result_for(r.result, FAR_FOR_PAGE);
+        far_result_heading(r.result, "Predictions");
+        far_result_for(r.result, FAR_FOR_ALL);
+        put_path(&r, c, &info, data);
     }
-    put_scores(&r, c, &info);
-    far_result_for(r.result, FAR_FOR_PAGE);
-    far_result_heading(r.result, "Predictions");
-    far_result_for(r.result, FAR_FOR_ALL);
-    put_path(&r, c, &info, data);
-    put_predictions(&r, c, &info);
+    if (info.classes == 0) {
+        put_predictions(&r, c, &info);
+    }
     put_facts(&r, &info, data);
     return report_end(&r, code);
 }

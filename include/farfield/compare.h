@@ -57,7 +57,7 @@ typedef struct far_compare_opts {
     int64_t rounds;          /* of boosting; default 100 */
     int64_t epochs;          /* that finite networks train; default 1000 */
     int32_t certify;         /* 1 (default): verdicts on all of R^d, on the fits of every seed; not
-                                with folds and not of classes */
+                                with folds */
     double certify_seconds;  /* as far_certify_opts.seconds, for each model, its seeds share it;
                                 default 2. The bounds, and they alone, may change with it */
     far_compare_fn done;     /* told of every fit when it is over; may be NULL */
@@ -177,6 +177,7 @@ typedef struct far_compare_row {
      * them. */
     const far_certificate *certificate; /* NULL: it failed, or was not asked for */
     uint64_t certificate_seed;          /* whose fit that is: the first of them */
+    int64_t certificate_output;         /* the worst of its outputs: of classes these are scores */
     const char *reason;                 /* the theorem, or what failed; NULL: not asked for */
     double found; /* bounded: the largest |f| a search met, with any seed; else NAN */
     const far_compare_run *runs; /* for each seed */

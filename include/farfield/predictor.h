@@ -55,7 +55,9 @@ FAR_API FAR_NODISCARD far_status far_predictor_fit_linear(far_ctx *ctx, const fa
                                                           const far_columns_opts *opts,
                                                           double ridge, far_predictor **out);
 /* Boosted trees by the XGBoost C library, opened at run time: the defaults of its versions 2 and 3
- * (which 1.7 is told: FAR_XGBOOST_SETTINGS), rounds rounds, seed; one target of numbers.
+ * (which 1.7 is told: FAR_XGBOOST_SETTINGS), rounds rounds, seed; one target. Classes have scores
+ * whose softmax are probabilities (multi:softprob; of two classes binary:logistic, the first scored
+ * 0).
  * FAR_ERR_BACKEND: the library is not there (the message names the package) or refused, with its
  * own words. */
 FAR_API FAR_NODISCARD far_status far_predictor_fit_trees(far_ctx *ctx, const far_frame *frame,

@@ -331,23 +331,22 @@ static void keep_points(far_split *s, far_compare_points *p)
     s->yt = NULL;
 }
 
-/* What is said of a model holds for the fits of all its seeds: running away is worse than not being
- * known, and that than a bound. */
-static bool is_worse(const far_judgement *j, const far_judgement *than)
+/* The largest |f| that was met, of any output. */
+static double met(const far_judgement *j)
 {
-    const far_bound *own = j->certificate ? &j->certificate->bounds[0] : NULL;
-    const far_bound *other = than->certificate ? &than->certificate->bounds[0] : NULL;
-    int badness = far_verdict_badness(own ? own->verdict : FAR_UNDECIDED);
-    int least = far_verdict_badness(other ? other->verdict : FAR_UNDECIDED);
-    return badness > least || (badness == least && own && other && own->tightest > other->tightest);
+    double most = NAN;
+    for (int64_t k = 0; j->certificate && k < j->certificate->info.outputs; k++) {
+        most = fmax(most, j->certificate->bounds[k].sup_found);
+    }
+    return most;
 }
 
-/* Takes j. */
+/* What is said of a model holds for the fits of all its seeds. Takes j. */
 static void join_judgement(far_ctx *ctx, far_judgement *j, far_judgement *worst, double *found)
 {
-    const far_bound *b = j->certificate ? &j->certificate->bounds[0] : NULL;
-    *found = fmax(*found, b && b->verdict == FAR_BOUNDED ? b->sup_found : NAN);
-    if (!worst->reason || is_worse(j, worst)) {
+    const far_bound *b = far_judgement_bound(j);
+    *found = fmax(*found, b && b->verdict == FAR_BOUNDED ? met(j) : NAN);
+    if (!worst->reason || far_bound_is_worse(b, far_judgement_bound(worst))) {
         far_judgement other = *worst;
         *worst = *j;
         *j = other;
@@ -448,6 +447,7 @@ static void sum_up_model(const far_comparison *c, int64_t model, double *values)
     row->network = c->rivals.items[model].kind == FAR_RIVAL_NETWORK;
     row->certificate = c->judgements[model].certificate;
     row->certificate_seed = c->judgements[model].seed;
+    row->certificate_output = c->judgements[model].output;
     row->reason = c->judgements[model].reason;
     name_state(c, model, row);
     row->r2_in = average(c, model, AT(r2_in), values);

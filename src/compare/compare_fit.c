@@ -29,6 +29,18 @@ void far_judgement_clear(far_ctx *ctx, far_judgement *j)
     *j = (far_judgement){0};
 }
 
+const far_bound *far_judgement_bound(const far_judgement *j)
+{
+    return j->certificate ? &j->certificate->bounds[j->output] : NULL;
+}
+
+bool far_bound_is_worse(const far_bound *b, const far_bound *than)
+{
+    int badness = far_verdict_badness(b ? b->verdict : FAR_UNDECIDED);
+    int least = far_verdict_badness(than ? than->verdict : FAR_UNDECIDED);
+    return badness > least || (badness == least && b && than && b->tightest > than->tightest);
+}
+
 static far_status copy(far_ctx *ctx, const char *text, char **out)
 {
     return far_copy_text(ctx, text, (int64_t)strlen(text), out);
@@ -173,8 +185,11 @@ static far_status certify(const bout *b, const far_predictor *p, far_judgement *
     if (st == FAR_ERR_CANCELLED || st == FAR_ERR_MEMORY) {
         return st;
     }
-    return copy(b->ctx,
-                st == FAR_OK ? out->certificate->bounds[0].theorem : far_ctx_message(b->ctx),
+    for (int64_t k = 1; st == FAR_OK && k < out->certificate->info.outputs; k++) {
+        bool worse = far_bound_is_worse(&out->certificate->bounds[k], far_judgement_bound(out));
+        out->output = worse ? k : out->output;
+    }
+    return copy(b->ctx, st == FAR_OK ? far_judgement_bound(out)->theorem : far_ctx_message(b->ctx),
                 &out->reason);
 }
 

@@ -82,8 +82,13 @@ typedef struct far_judgement {
     far_certificate *certificate; /* NULL: it failed, or was not asked for */
     char *reason;                 /* the theorem, or what failed; NULL: not asked for */
     uint64_t seed;
+    int64_t output; /* of classes: that whose bound is the worst */
 } far_judgement;
 void far_judgement_clear(far_ctx *ctx, far_judgement *j);
+/* NULL: there is no certificate. */
+const far_bound *far_judgement_bound(const far_judgement *j);
+/* Running away is worse than not being known, and that than a bound. NULL: not known. */
+bool far_bound_is_worse(const far_bound *b, const far_bound *than);
 
 /* Fills run, and the judgement if it is not NULL. A failed fit is FAR_OK with the status in run;
  * what ends the comparison is a status other than that. */

@@ -374,7 +374,7 @@ far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compar
     FAR_TRY(sort_rows(a));
     a->train_count = (int64_t)round((1 - opts->test_fraction) * (double)a->inside_count);
     a->seeds = seeds_of(a);
-    a->certify = opts->certify && a->classes == 0 && !has_folds(opts);
+    a->certify = opts->certify && !has_folds(opts);
     FAR_TRY(check_rows(a));
     FAR_TRY(check_marks(a));
     FAR_TRY(check_targets(a, a->inside, a->inside_count));

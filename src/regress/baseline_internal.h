@@ -25,13 +25,18 @@ far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y,
 far_status far_linear_solve(far_ctx *ctx, const far_mat *x, const far_mat *y, double *slopes,
                             double *intercept, double *ridge, double *left);
 
-/* Boosted trees that stay. */
+/* Boosted trees that stay. classes: 0 for numbers; else y holds classes from 0, each of which is
+ * there, and what the trees give are the scores whose softmax are probabilities: one for each
+ * class, but of two classes only that of the second, the first's being 0. */
 typedef struct far_booster far_booster;
-far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int64_t rounds,
-                           uint64_t seed, far_booster **out);
+far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int64_t classes,
+                           int64_t rounds, uint64_t seed, far_booster **out);
 far_status far_booster_load(far_ctx *ctx, const void *data, int64_t size, far_booster **out);
 /* XGBoost's own JSON, at the end of out. */
 far_status far_booster_save(const far_booster *b, far_text *out);
+/* What is boosted, in XGBoost's words. */
+const char *far_booster_objective(int64_t classes);
+/* out: as many columns as the trees give. */
 far_status far_booster_eval(far_ctx *ctx, const far_booster *b, const far_mat *x, far_mat *out);
 void far_booster_destroy(far_booster *b);
 

@@ -264,20 +264,35 @@ static double mean_of(const far_mat *y)
     return (double)(sum / (long double)y->rows);
 }
 
+const char *far_booster_objective(int64_t classes)
+{
+    return classes == 0 ? "reg:squarederror" : classes == 2 ? "binary:logistic" : "multi:softprob";
+}
+
+/* Where boosting starts: at the mean, which of two classes is the part of the second; several all
+ * start from the same number, and it does not matter which. */
+static double base_score(const far_mat *y, int64_t classes)
+{
+    return classes <= 2 ? mean_of(y) : 0.5;
+}
+
 /* What is not set here is as the library has it: trees of depth 6, eta 0.3. What is set are the
  * defaults of its versions 2 and 3, so that 1.7 has them too: FAR_XGBOOST_SETTINGS. */
-static far_status make_booster(far_booster *b, const handle *train, const far_mat *y, uint64_t seed)
+static far_status make_booster(far_booster *b, const handle *train, const far_mat *y,
+                               int64_t classes, uint64_t seed)
 {
     far_status st;
-    char threads[16], seed_text[24], base[32];
-    snprintf(base, sizeof base, "%.9g", mean_of(y));
+    char threads[16], seed_text[24], base[32], count[24];
+    snprintf(base, sizeof base, "%.9g", base_score(y, classes));
     snprintf(threads, sizeof threads, "%d", far_ctx_threads(b->ctx));
     snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed & INT64_MAX); /* it wants it signed */
+    snprintf(count, sizeof count, "%" PRId64, classes);
     FAR_TRY(succeeded(b->ctx, &b->lib, b->lib.booster_create(train, 1, &b->booster), "start"));
     FAR_TRY(set_param(b, "verbosity", "0"));
     FAR_TRY(set_param(b, "nthread", threads));
     FAR_TRY(set_param(b, "seed", seed_text));
-    FAR_TRY(set_param(b, "objective", "reg:squarederror"));
+    FAR_TRY(set_param(b, "objective", far_booster_objective(classes)));
+    FAR_TRY(classes > 2 ? set_param(b, "num_class", count) : FAR_OK);
     FAR_TRY(set_param(b, "tree_method", "hist"));
     FAR_TRY(set_param(b, "max_bin", "256"));
     FAR_TRY(set_param(b, "base_score", base));
@@ -306,9 +321,10 @@ static uint64_t shape_size(const uint64_t *shape, uint64_t dimensions)
     return size;
 }
 
+/* Type 1: the sums of leaves as they are. */
 static far_status predict(const far_booster *b, handle test, far_mat *out)
 {
-    static const char config[] = "{\"type\": 0, \"training\": false, \"iteration_begin\": 0, "
+    static const char config[] = "{\"type\": 1, \"training\": false, \"iteration_begin\": 0, "
                                  "\"iteration_end\": 0, \"strict_shape\": false}";
     const uint64_t *shape = NULL;
     uint64_t dimensions = 0;
@@ -316,12 +332,12 @@ static far_status predict(const far_booster *b, handle test, far_mat *out)
     far_status st = succeeded(
         b->ctx, &b->lib,
         b->lib.booster_predict(b->booster, test, config, &shape, &dimensions, &values), "predict");
-    if (st == FAR_OK && shape_size(shape, dimensions) != (uint64_t)out->rows) {
+    if (st == FAR_OK && shape_size(shape, dimensions) != (uint64_t)(out->rows * out->cols)) {
         st = far_fail(b->ctx, FAR_ERR_BACKEND, "XGBoost gave %llu predictions for %lld rows",
                       (unsigned long long)shape_size(shape, dimensions), (long long)out->rows);
     }
-    for (int64_t i = 0; st == FAR_OK && i < out->rows; i++) {
-        *(double *)far_mat_row(out, i) = values[i];
+    for (int64_t i = 0; st == FAR_OK && i < out->rows * out->cols; i++) {
+        ((double *)far_mat_row(out, i / out->cols))[i % out->cols] = values[i];
     }
     return st;
 }
@@ -338,8 +354,8 @@ static far_status check_boosting(far_ctx *ctx, const far_mat *x, int64_t rounds)
     return FAR_OK;
 }
 
-far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int64_t rounds,
-                           uint64_t seed, far_booster **out)
+far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int64_t classes,
+                           int64_t rounds, uint64_t seed, far_booster **out)
 {
     far_status st;
     far_booster *b = NULL;
@@ -347,7 +363,7 @@ far_status far_booster_fit(far_ctx *ctx, const far_mat *x, const far_mat *y, int
     FAR_TRY(check_boosting(ctx, x, rounds));
     FAR_TRY(booster_new(ctx, &b));
     FAR_TRY(make_training(b, x, y, &train));
-    FAR_TRY(make_booster(b, &train, y, seed));
+    FAR_TRY(make_booster(b, &train, y, classes, seed));
     FAR_TRY(boost(b, train, rounds));
     *out = b;
 done:
@@ -427,7 +443,7 @@ far_status far_xgboost_predict(far_ctx *ctx, const far_mat *x, const far_mat *y,
     far_status st;
     far_booster *b = NULL;
     FAR_TRY(far_baseline_check(ctx, x, y, xt, out));
-    FAR_TRY(far_booster_fit(ctx, x, y, rounds, seed, &b));
+    FAR_TRY(far_booster_fit(ctx, x, y, 0, rounds, seed, &b));
     FAR_TRY(far_booster_eval(ctx, b, xt, out));
 done:
     far_booster_destroy(b);

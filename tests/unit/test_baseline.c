@@ -709,7 +709,7 @@ static void a_base_score_in_brackets_is_read_by_every_version(void **state)
     }
     far_booster *b, *again;
     far_text text = {.ctx = ctx}, edited = {.ctx = ctx};
-    must(far_booster_fit(ctx, &p.x, &p.y, 5, 1, &b));
+    must(far_booster_fit(ctx, &p.x, &p.y, 0, 5, 1, &b));
     must(far_booster_eval(ctx, b, &p.xt, &p.out));
     must(far_booster_save(b, &text));
     const char *value = strstr(text.data, KEY) + strlen(KEY);

@@ -40,19 +40,24 @@ static char *replaced(const char *text, const char *from, const char *to)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* The manifest of a file, as text; free it. */
-static char *manifest_of(const far_predictor *p)
+/* A part of a file, as text; free it. */
+static char *member_of(const far_predictor *p, const char *name)
 {
     far_input whole = {0}, part = {0};
     int64_t size;
     char *bytes = bytes_of(p, &size);
     must(far_input_copy(ctx, "f", bytes, size, &whole));
-    must(far_zip_extract(&whole, "manifest.json", INT64_MAX, &part));
+    must(far_zip_extract(&whole, name, INT64_MAX, &part));
     char *text = strndup((char *)part.data, (size_t)part.size);
     far_input_clear(&part);
     far_input_clear(&whole);
     free(bytes);
     return text;
+}
+
+static char *manifest_of(const far_predictor *p)
+{
+    return member_of(p, "manifest.json");
 }
 
 /* Reads the file that has these, under a checksum that fits. content NULL: it has none. */
@@ -221,6 +226,10 @@ static void files_of_committees_are_checked(void **state)
 
 /* ---- trees --------------------------------------------------------------------------------- */
 
+static const char CLASS_TABLE[] =
+    "a,c,y\n1,5,p\n2,1,q\n3,2,r\n4,6,p\n5,2,q\n6,1,r\n7,7,p\n8,1,q\n9,1,r\n"
+    "1,6,p\n3,0,q\n4,2,r\n5,9,p\n6,2,q\n7,1,r\n";
+
 /* As XGBoost writes them, but for what is of no use here. */
 static const char TEXT[] =
     "{\"learner\":{\"gradient_booster\":{\"model\":{\"gbtree_model_param\":{\"num_trees\":\"2\"},"
@@ -309,11 +318,12 @@ static void trees_of_another_kind_are_refused(void **state)
     far_frame_destroy(frame);
 }
 
-/* Two targets, or words. */
-static void trees_have_one_target_of_numbers(void **state)
+static void trees_have_one_target(void **state)
 {
     (void)state;
     static const char *const targets[] = {"y,c", "w"};
+    static const char *const reasons[] = {"trees have one target, of numbers or classes",
+                                          "its objective is not binary:logistic"};
     far_frame *frame = table_of("a,c,y,w\n1,2,3,no\n2,5,4,yes\n3,1,7,no\n4,4,1,yes\n");
     for (int i = 0; i < COUNT(targets); i++) {
         far_columns_opts o = columns();
@@ -323,11 +333,12 @@ static void trees_have_one_target_of_numbers(void **state)
         must(far_predictor_fit_linear(ctx, frame, &o, NAN, &p));
         char *plain = manifest_of(p);
         char *manifest = replaced(plain, "\"kind\": \"linear\"", "\"kind\": \"trees\"");
-        refused(read_file(manifest, TEXT, sizeof TEXT - 1, &again), FAR_ERR_FORMAT,
-                "trees have one target of numbers");
-        refused(far_predictor_fit_trees(ctx, frame, &o, 1, 0, &again), FAR_ERR_ARG,
-                "boosted trees predict one target of numbers");
-        assert_null(again);
+        refused(read_file(manifest, TEXT, sizeof TEXT - 1, &again), FAR_ERR_FORMAT, reasons[i]);
+        if (i == 0) {
+            refused(far_predictor_fit_trees(ctx, frame, &o, 1, 0, &again), FAR_ERR_ARG,
+                    "boosted trees predict one target");
+            assert_null(again);
+        }
         free(manifest);
         free(plain);
         far_predictor_destroy(p);
@@ -339,6 +350,112 @@ static void trees_have_one_target_of_numbers(void **state)
     o.target = NULL;
     refused(far_predictor_fit_trees(ctx, frame, &o, 1, 0, &again), FAR_ERR_ARG, "no target");
     far_frame_destroy(frame);
+}
+
+static void edit_trees(const far_predictor *p, const char *const (*edits)[3], int count)
+{
+    char *manifest = manifest_of(p), *content = member_of(p, "content");
+    for (int i = 0; i < count; i++) {
+        far_predictor *again;
+        char *text = replaced(content, edits[i][0], edits[i][1]);
+        refused(read_file(manifest, text, (int64_t)strlen(text), &again), FAR_ERR_FORMAT,
+                edits[i][2]);
+        free(text);
+    }
+    free(content);
+    free(manifest);
+}
+
+static void trees_of_other_classes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const several[][3] = {
+        {"\"num_class\":\"3\",\"num_feature", "\"num_class\":\"4\",\"num_feature",
+         "it has other classes"},
+        {"\"name\":\"multi:softprob\"", "\"name\":\"binary:logistic\"",
+         "its objective is not multi:softprob"},
+        {"\"tree_info\":[0,1,2", "\"tree_info\":[0,2,1", "a tree is out of place"},
+        {"\"tree_info\":[0,1,2", "\"tree_info\":[0,0,0", "a tree is out of place"},
+        {"\"base_score\":\"5E-1\"", "\"base_score\":\"[5E-1,1E0]\"", "it has no base_score"},
+        {"\"base_score\":\"5E-1\"", "\"base_score\":\"[5E-1,1E0,nan]\"", "it has no base_score"},
+        {"\"base_score\":\"5E-1\"", "\"base_score\":\"[1,1,1,1]\"", "it has no base_score"}};
+    static const char *const two[][3] = {
+        {"\"base_score\":\"5E-1\"", "\"base_score\":\"1E0\"", "no probability"},
+        {"\"base_score\":\"5E-1\"", "\"base_score\":\"-1E0\"", "no probability"},
+        {"\"num_class\":\"0\"", "\"num_class\":\"3\"", "more than one output"}};
+    if (!far_xgboost_find(ctx) || strcmp(far_xgboost_find(ctx)->version, "3") > 0) {
+        return; /* texts of 3 have another base_score */
+    }
+    far_frame *frame = table_of(CLASS_TABLE);
+    far_columns_opts o = columns();
+    far_predictor *p;
+    must(far_predictor_fit_trees(ctx, frame, &o, 4, 0, &p));
+    edit_trees(p, several, COUNT(several));
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+    frame = table_of("a,y\n1,p\n2,p\n3,q\n4,q\n");
+    must(far_predictor_fit_trees(ctx, frame, &o, 4, 0, &p));
+    edit_trees(p, two, COUNT(two));
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+/* Scores lie within the bounds, also far out, and probabilities are their softmax; a file tells the
+ * same. */
+static void check_class_trees(const far_frame *frame, const far_predictor *p, int64_t classes)
+{
+    far_prediction *made, *again;
+    far_predict_opts o;
+    far_predictor *copy;
+    int64_t size;
+    char *bytes = bytes_of(p, &size);
+    far_certificate *c;
+    far_certify_opts how;
+    far_certify_opts_init(&how);
+    far_predict_opts_init(&o);
+    must(far_predictor_parse(ctx, "f", bytes, size, true, NULL, &copy));
+    must(far_predictor_certify(ctx, p, &how, &c));
+    for (int far_out = 0; far_out < 2; far_out++) {
+        o.at_infinity = far_out;
+        must(far_predictor_predict(ctx, p, frame, &o, &made));
+        must(far_predictor_predict(ctx, copy, frame, &o, &again));
+        assert_int_equal(made->probability.cols, classes);
+        for (int64_t i = 0; i < made->mean.rows; i++) {
+            const double *s = far_mat_row(&made->mean, i), *q = far_mat_row(&made->probability, i);
+            double sum = 0;
+            for (int64_t k = 0; k < classes; k++) {
+                const far_bound *b = far_certificate_bound(c, k);
+                assert_true(s[k] >= b->lowest && s[k] <= b->highest);
+                assert_true(q[k] > 0 && q[k] < 1);
+                assert_true(q[k] == ((double *)far_mat_row(&again->probability, i))[k]);
+                sum += exp(s[k]);
+            }
+            for (int64_t k = 0; k < classes; k++) {
+                assert_near(q[k], exp(s[k]) / sum, 1e-12);
+            }
+        }
+        far_prediction_destroy(made);
+        far_prediction_destroy(again);
+    }
+    far_certificate_destroy(c);
+    far_predictor_destroy(copy);
+    free(bytes);
+}
+
+static void trees_of_classes_are_sums_of_leaves(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {CLASS_TABLE,
+                                        "a,y\n1,p\n2,p\n3,q\n4,q\n5,q\n6,p\n7,q\n8,q\n"};
+    for (int i = 0; far_xgboost_find(ctx) && i < COUNT(texts); i++) {
+        far_frame *frame = table_of(texts[i]);
+        far_columns_opts o = columns();
+        far_predictor *p;
+        must(far_predictor_fit_trees(ctx, frame, &o, 20, 0, &p));
+        check_class_trees(frame, p, i == 0 ? 3 : 2);
+        far_predictor_destroy(p);
+        far_frame_destroy(frame);
+    }
 }
 
 /* Splits may lie anywhere that float32 reaches. */
@@ -835,7 +952,9 @@ int main(void)
         TEST(links_are_checked),
         TEST(files_of_committees_are_checked),
         TEST(trees_of_another_kind_are_refused),
-        TEST(trees_have_one_target_of_numbers),
+        TEST(trees_have_one_target),
+        TEST(trees_of_other_classes_are_refused),
+        TEST(trees_of_classes_are_sums_of_leaves),
         TEST(limits_of_trees_lie_beyond_every_split),
         TEST(certificates_are_checked),
         TEST(a_bound_may_be_found_at_infinity),

@@ -23,10 +23,15 @@ static int set_read(const char *verb_name, far_ctx *ctx, const far_dataset *set,
                     const table_args *how, dataset *d)
 {
     if (how && (how->separator || how->missing || how->categorical)) {
-        return failure(verb_name, "%s is a data set: %s is for files", set->name,
+        bool levels = !how->separator && !how->missing;
+        return failure(verb_name,
+                       "%s is a data set, numbers without gaps as they are published: %s is for "
+                       "files of your own%s",
+                       set->name,
                        how->separator ? "--sep"
                        : how->missing ? "--na"
-                                      : "--categorical");
+                                      : "--categorical",
+                       levels ? "; classes of a target are --task classify" : "");
     }
     if (far_dataset_read(ctx, set, NULL, &d->frame) != FAR_OK) {
         return failure(verb_name, "%s", far_ctx_message(ctx));

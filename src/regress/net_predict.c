@@ -157,6 +157,9 @@ void far_net_share(const far_columns *c, const double *scores, double *out)
 {
     if (has_logits(c)) {
         share(c, NULL, scores, out);
+    } else if (c->info.classes > 0) { /* trained on their indicators by squares */
+        far_scores_share(NULL, 0, scores, c->info.outputs, out);
+        leave_a_doubt(out, c->info.outputs);
     } else {
         memcpy(out, scores, (size_t)c->info.outputs * sizeof *out);
     }
@@ -232,10 +235,24 @@ done:
     return st;
 }
 
-static far_status copy_probabilities(const job *j, far_prediction *p)
+/* Scores of indicators: the nearest probabilities. */
+static far_status share_scores(far_prediction *p)
 {
-    if (j->net->columns->info.classes == 0) {
+    far_status st = far_prediction_scores(p, NULL, 0);
+    for (int64_t i = 0; st == FAR_OK && !p->order.data && i < p->mean.rows; i++) {
+        leave_a_doubt(far_mat_row(&p->probability, i), p->mean.cols);
+    }
+    return st;
+}
+
+static far_status add_probabilities(const job *j, far_prediction *p)
+{
+    const far_columns *c = j->net->columns;
+    if (c->info.classes == 0) {
         return FAR_OK;
+    }
+    if (!has_logits(c)) {
+        return share_scores(p);
     }
     far_status st = far_prediction_room(p, p->mean.cols, &p->probability);
     if (st == FAR_OK) {
@@ -260,7 +277,7 @@ static far_status predict(job *j, const far_frame *frame, const far_predict_opts
     far_mat x = far_mat_view(points, rows, d, FAR_F64);
     FAR_TRY(o->at_infinity ? find_limits(j, &x, p) : evaluate(j, &x, p));
     FAR_TRY(finish(j, index, p));
-    FAR_TRY(copy_probabilities(j, p));
+    FAR_TRY(add_probabilities(j, p));
     *out = p;
     p = NULL;
 done:

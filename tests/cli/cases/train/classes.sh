@@ -15,7 +15,11 @@ for loss in ce mse bce; do
     head -1 $loss.csv
 done
 awk -F, 'NR > 1 && ($2 + $3 < 0.999999 || $2 + $3 > 1.000001) { print; exit 1 }' bce.csv
-awk -F, 'NR > 1 && ($2 + $3 + $4 < 0.999999 || $2 + $3 + $4 > 1.000001) { print; exit 1 }' ce.csv
+for loss in ce mse; do
+    awk -F, 'NR > 1 && ($2 + $3 + $4 < 0.999999 || $2 + $3 + $4 > 1.000001) { print; exit 1 }
+        NR > 1 { for (k = 2; k < 5; k++) if ($k <= 0 || $k >= 1) { print; exit 1 } }' $loss.csv
+done
+"$FARFIELD" predict mse.safetensors three.csv --score 2>&1 >scored.csv | grep -q 'log loss'
 diff <(cut -d, -f3 three.csv | tail -n +2) <(cut -d, -f1 ce.csv | tail -n +2)
 diff <(cut -d, -f3 two.csv | tail -n +2) <(cut -d, -f1 bce.csv | tail -n +2)
 "$FARFIELD" train -a 'dense(16) tanh dense' -t kind three.csv -e 1 | grep '^train accuracy ' >/dev/null

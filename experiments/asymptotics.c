@@ -72,17 +72,12 @@ static void fill_jump(const law_task *t, const double *x, double *y)
 
 static far_status fill_network(reproduction *r, const law_task *t, double *x, double *y)
 {
-    far_net_opts opts;
     far_net *net = NULL;
     char *arch = law_arch(t->d, TARGET_WIDTH);
     double *values = ROOM(t->n, double);
     far_mat in = far_mat_view(x, t->n, t->d, FAR_F64), out = far_mat_view(values, t->n, 1, FAR_F64);
     far_status st;
-    far_net_opts_init(&opts);
-    opts.inputs = t->d;
-    opts.init = FAR_INIT_NTK;
-    opts.seed = 1000 + t->seed;
-    TRY(far_net_create(r->ctx, arch, &opts, &net));
+    TRY(new_net(r, arch, t->d, FAR_INIT_NTK, 1000 + t->seed, &net));
     TRY(far_net_eval(r->ctx, net, &in, &out));
     for (int64_t i = 0; i < t->n; i++) {
         y[i * LAW_TARGETS + LAW_NET] = values[i];
@@ -249,9 +244,7 @@ done:
 
 static void sample_free(sample *s)
 {
-    free(s->x);
-    free(s->y);
-    free(s->matrix);
+    FREE(s->x, s->y, s->matrix);
 }
 
 void law_spoil(const reproduction *r, double power, law_run *run)

@@ -47,12 +47,7 @@ typedef struct ball {
 
 static void ball_free(ball *b)
 {
-    free(b->radius);
-    free(b->radius_weight);
-    free(b->angle);
-    free(b->legendre);
-    free(b->operators);
-    free(b->covariances);
+    FREE(b->radius, b->radius_weight, b->angle, b->legendre, b->operators, b->covariances);
 }
 
 /* angle = pi v^2, and 2 pi P_l(cos angle) sin(angle) d angle. */
@@ -138,11 +133,7 @@ static far_status fill_operators(reproduction *r, const far_kernel *kernel, ball
         keep_column(b, j, integrals, b->covariances);
     }
 done:
-    free(axis);
-    free(arc);
-    free(pairs);
-    free(covariant);
-    free(integrals);
+    FREE(axis, arc, pairs, covariant, integrals);
     return st;
 }
 
@@ -304,8 +295,6 @@ far_status ball_measure(reproduction *r, const ball_size *size, law_run *out)
 done:
     ball_free(&b);
     far_kernel_destroy(kernel);
-    free(modes);
-    free(matrix);
-    free(arch);
+    FREE(modes, matrix, arch);
     return st;
 }

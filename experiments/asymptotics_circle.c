@@ -35,9 +35,7 @@ static far_status circle_values(reproduction *r, bool bias, double *values)
     }
 done:
     far_kernel_destroy(kernel);
-    free(x);
-    free(row);
-    free(arch);
+    FREE(x, row, arch);
     return st;
 }
 
@@ -54,24 +52,12 @@ static far_status draw_frequencies(reproduction *r, far_figure *f, const double 
     return draw_curve(r, f, k, scaled, NULL, n, colour, label);
 }
 
-static far_status draw_level(reproduction *r, far_figure *f, double value, const char *label)
-{
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = label;
-    return far_figure_rule(r->ctx, f, FAR_HORIZONTAL, value, &mark);
-}
-
 static far_status keep_circle(reproduction *r, const double *plain, const double *biased)
 {
     double pi = acos(-1);
     far_figure *f = NULL;
-    far_figure_opts o;
+    far_figure_opts o = axes("The circle", "frequency k", "k^{2} \xce\xbb_{k}");
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = "The circle";
-    o.x_label = "frequency k";
-    o.y_label = "k^{2} \xce\xbb_{k}";
     o.legend = FAR_LEGEND_BELOW;
     o.y_min = -0.02;
     o.y_max = 0.32;
@@ -79,10 +65,10 @@ static far_status keep_circle(reproduction *r, const double *plain, const double
     TRY(draw_frequencies(r, f, plain, 2, 2, 0, "no biases, even k"));
     TRY(draw_frequencies(r, f, plain, 3, 2, 1, "no biases, odd k"));
     TRY(draw_frequencies(r, f, biased, 2, 1, 2, "biases, every k"));
-    TRY(draw_level(r, f, 2 / (pi * pi), "2 / \xcf\x80^{2}"));
-    TRY(draw_level(r, f, sqrt(2) / (pi * pi),
-                   "\xe2\x88\x9a"
-                   "2 / \xcf\x80^{2}"));
+    TRY(draw_rule(r, f, FAR_HORIZONTAL, 2 / (pi * pi), "2 / \xcf\x80^{2}"));
+    TRY(draw_rule(r, f, FAR_HORIZONTAL, sqrt(2) / (pi * pi),
+                  "\xe2\x88\x9a"
+                  "2 / \xcf\x80^{2}"));
 done:
     return keep_drawn(r, f, "loss-asymptotics-circle",
                       "Eigenvalues of the relu NTK on the circle, from one row of a circulant "
@@ -93,12 +79,10 @@ done:
 
 static far_status claim_level(reproduction *r, const char *what, double found, double theory)
 {
-    char *tested = text_of("%.6f by closed form, within 1%%", theory);
-    far_status st = claim(
+    const char *tested = words(r, "%.6f by closed form, within 1%%", theory);
+    return claim(
         r, &(claim_of){.what = what, .tested = tested, .agrees = fabs(found / theory - 1) <= 0.01},
         "%.6f", found);
-    free(tested);
-    return st;
 }
 
 far_status law_circle(reproduction *r)
@@ -153,17 +137,12 @@ static far_status fill_finite(reproduction *r, int64_t width, uint64_t seed, con
 {
     far_net *net = NULL;
     far_kernel *kernel = NULL;
-    far_net_opts opts;
     far_ntk_opts how;
     char *arch = law_arch(1, width);
     far_status st;
     how = (far_ntk_opts){.size = sizeof how};
-    far_net_opts_init(&opts);
-    opts.inputs = 1;
-    opts.init = FAR_INIT_NTK;
-    opts.seed = seed;
     if (width > 0) {
-        TRY(far_net_create(r->ctx, arch, &opts, &net));
+        TRY(new_net(r, arch, 1, FAR_INIT_NTK, seed, &net));
         TRY(far_net_ntk(r->ctx, net, x, NULL, &how, k));
     } else {
         TRY(far_kernel_create(r->ctx, arch, NULL, &kernel));
@@ -202,20 +181,13 @@ static far_status keep_finite(reproduction *r, const finite_plan *p, double (*va
 {
     double n[SHOWN];
     far_figure *f = NULL;
-    far_figure_opts o;
+    far_figure_opts o = log_axes("Finite networks, d = 1", "n", "\xce\xbb_{n} of K / N");
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = "Finite networks, d = 1";
-    o.x_label = "n";
-    o.y_label = "\xce\xbb_{n} of K / N";
-    o.x_scale = o.y_scale = FAR_SCALE_LOG;
     spread(1, SHOWN, n, SHOWN);
     TRY(far_figure_create(r->ctx, &o, &f));
     for (int i = 0; i < WIDTHS; i++) {
-        char *label = text_of("width %lld", (long long)p->widths[i]);
-        st = draw_curve(r, f, n, values[i], NULL, SHOWN, i, label);
-        free(label);
-        TRY(st);
+        const char *label = words(r, "width %lld", (long long)p->widths[i]);
+        TRY(draw_curve(r, f, n, values[i], NULL, SHOWN, i, label));
     }
     TRY(draw_dashed(r, f, n, values[WIDTHS], SHOWN, FAR_COLOUR_INK, "infinite width"));
 done:
@@ -231,16 +203,15 @@ static far_status claim_finite(reproduction *r, const finite_plan *p, double (*v
     far_status st;
     TRY(law_exponent(r, values[WIDTHS - 1], SHOWN, p->from, p->to, &nu));
     TRY(law_exponent(r, values[WIDTHS], SHOWN, p->from, p->to, &infinite));
-    char *what = text_of("networks of width %lld, d = 1: nu over n from %lld to %lld",
-                         (long long)p->widths[WIDTHS - 1], (long long)p->from, (long long)p->to);
-    char *tested = text_of("%.3f, that of infinite width, within 0.1", infinite);
+    const char *what =
+        words(r, "networks of width %lld, d = 1: nu over n from %lld to %lld",
+              (long long)p->widths[WIDTHS - 1], (long long)p->from, (long long)p->to);
+    const char *tested = words(r, "%.3f, that of infinite width, within 0.1", infinite);
     st =
         claim(r,
               &(claim_of){
                   .what = what, .tested = tested, .seeds = 1, .agrees = fabs(nu - infinite) <= 0.1},
               "%.3f", nu);
-    free(what);
-    free(tested);
 done:
     return st;
 }

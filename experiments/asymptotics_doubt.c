@@ -135,23 +135,11 @@ static void loss_slopes(const law_run *ball, int target, double *n, double *slop
 static far_status open_slopes(reproduction *r, const char *title, const char *y_label, double low,
                               double high, far_figure **out)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = title;
-    o.x_label = "n in the middle of the window";
-    o.y_label = y_label;
+    far_figure_opts o = axes(title, "n in the middle of the window", y_label);
     o.x_scale = FAR_SCALE_LOG;
     o.y_min = low;
     o.y_max = high;
     return far_figure_create(r->ctx, &o, out);
-}
-
-static far_status draw_theory(reproduction *r, far_figure *f, double value, const char *label)
-{
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = label;
-    return far_figure_rule(r->ctx, f, FAR_HORIZONTAL, value, &mark);
 }
 
 /* y of one panel: nu, or xi of a target. */
@@ -159,17 +147,14 @@ static far_status draw_samples(reproduction *r, const doubt_plan *p, const sampl
                                int panel, far_figure *f)
 {
     double n[MOST_SIZES], y[MOST_SIZES];
-    far_mark_opts mark;
     for (int i = 0; i < p->sizes; i++) {
         int64_t w[2];
         last_window(p->n[i], w);
         n[i] = sqrt((double)(w[0] * w[1]));
         y[i] = panel == 0 ? found[i].nu[1] : found[i].xi[panel - 1];
     }
-    far_mark_opts_init(&mark);
-    mark.colour = 1;
+    far_mark_opts mark = mark_of(1, "samples, n from N / 120 to N / 30");
     mark.width = 7;
-    mark.label = "samples, n from N / 120 to N / 30";
     return far_figure_points(r->ctx, f, n, y, p->sizes, &mark);
 }
 
@@ -184,7 +169,7 @@ static far_status draw_panel(reproduction *r, const doubt_plan *p, const law_run
     static const double LIMITS[][3] = {{1.2, 2.2, 4.0 / 3}, {0.15, 0.4, 0.25}, {0.5, 1.2, 0.75}};
     double n[SLOPES], slope[SLOPES];
     far_status st;
-    char *label = text_of("local exponent %s", LABEL[panel]);
+    const char *label = words(r, "local exponent %s", LABEL[panel]);
     TRY(open_slopes(r, TITLE[panel], label, LIMITS[panel][0], LIMITS[panel][1], out));
     if (panel == 0) {
         TRY(local_slopes(r, ball->values, ball->count, n, slope));
@@ -193,9 +178,8 @@ static far_status draw_panel(reproduction *r, const doubt_plan *p, const law_run
     }
     TRY(draw_curve(r, *out, n, slope, NULL, SLOPES, 0, "no sample"));
     TRY(draw_samples(r, p, found, panel, *out));
-    TRY(draw_theory(r, *out, LIMITS[panel][2], THEORY[panel]));
+    TRY(draw_rule(r, *out, FAR_HORIZONTAL, LIMITS[panel][2], THEORY[panel]));
 done:
-    free(label);
     return st;
 }
 
@@ -203,14 +187,11 @@ static far_status keep_slopes(reproduction *r, const doubt_plan *p, const law_ru
                               const sampled *found)
 {
     far_figure *panels[PANELS] = {NULL};
-    far_grid_opts o;
     far_status st = FAR_OK;
     for (int i = 0; i < PANELS && st == FAR_OK; i++) {
         st = draw_panel(r, p, ball, found, i, &panels[i]);
     }
-    far_grid_opts_init(&o);
-    o.width = 960;
-    o.height = 380;
+    far_grid_opts o = grid_of(960, 380);
     o.x_label = "n in the middle of the window";
     return keep_grid(r, panels, 1, PANELS, &o, "loss-asymptotics-three",
                      "Three dimensions, the unit ball: local exponents against n. The theory is "
@@ -307,16 +288,17 @@ static far_status claim_early(reproduction *r, const doubt_plan *p, const law_ru
               "%.4f", early));
     last_window(p->n[last], w);
     TRY(law_exponent(r, ball->values, ball->count, w[0], w[1], &there));
-    char *what = text_of("three dimensions, samples of %lld against none: nu over n from %lld to "
-                         "%lld",
-                         (long long)p->n[last], (long long)w[0], (long long)w[1]);
+    const char *what =
+        words(r,
+              "three dimensions, samples of %lld against none: nu over n from %lld to "
+              "%lld",
+              (long long)p->n[last], (long long)w[0], (long long)w[1]);
     st = claim(r,
                &(claim_of){.what = what,
                            .tested = "the same, within 0.1",
                            .late = true,
                            .agrees = fabs(found[last].nu[1] - there) <= 0.1},
                "%.3f and %.3f", found[last].nu[1], there);
-    free(what);
 done:
     return st;
 }
@@ -331,9 +313,10 @@ static far_status claim_loss(reproduction *r, const law_run *ball, int target)
     TRY(law_theory(r, 3, target, &theory));
     loss_slopes(ball, target, n, slope);
     found = slope[SLOPES - 1];
-    char *what = text_of("three dimensions, no sample, %s: xi at n = %.0f", LAW_TARGET[target],
-                         n[SLOPES - 1]);
-    char *paper = text_of("xi = %.2f", theory.xi), *tested = text_of("within %.2f", BOUND[target]);
+    const char *what = words(r, "three dimensions, no sample, %s: xi at n = %.0f",
+                             LAW_TARGET[target], n[SLOPES - 1]);
+    const char *paper = words(r, "xi = %.2f", theory.xi),
+               *tested = words(r, "within %.2f", BOUND[target]);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = paper,
@@ -341,9 +324,6 @@ static far_status claim_loss(reproduction *r, const law_run *ball, int target)
                            .tested = tested,
                            .agrees = fabs(found - theory.xi) <= BOUND[target]},
                "%.4f", found);
-    free(what);
-    free(paper);
-    free(tested);
 done:
     return st;
 }
@@ -353,8 +333,8 @@ static far_status claim_late(reproduction *r, const law_run *ball)
     double nu;
     far_status st;
     TRY(law_exponent(r, ball->values, ball->count, ball->count / 3, ball->count, &nu));
-    char *what = text_of("three dimensions, no sample: nu over n from %lld to %lld",
-                         (long long)(ball->count / 3), (long long)ball->count);
+    const char *what = words(r, "three dimensions, no sample: nu over n from %lld to %lld",
+                             (long long)(ball->count / 3), (long long)ball->count);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "nu = 1 + 1 / d, here 4/3",
@@ -362,7 +342,6 @@ static far_status claim_late(reproduction *r, const law_run *ball)
                            .tested = "within 0.03",
                            .agrees = fabs(nu - 4.0 / 3) <= 0.03},
                "%.4f", nu);
-    free(what);
     TRY(st);
     for (int target = 0; target < LAW_TARGETS; target++) {
         TRY(claim_loss(r, ball, target));
@@ -374,14 +353,14 @@ done:
 static far_status explain(reproduction *r, const law_run *ball)
 {
     far_status st;
-    TRY(keep_heading(r, "Three dimensions"));
-    TRY(keep_text(r,
-                  "On the unit ball the kernel hangs on |x|, |x'| and the angle alone, and "
-                  "spherical harmonics take it apart: %lld eigenvalues without a sample. The "
-                  "frequencies of n eigenfunctions go up to n^(1/d): n from 20 to 150 is a factor "
-                  "of 7 in frequency on a line, and less than 2 in three dimensions, from 2.7 to "
-                  "5.3. What is a window of high frequencies there is one of low frequencies here.",
-                  (long long)ball->count));
+    TRY(keep_section(
+        r, "Three dimensions",
+        "On the unit ball the kernel hangs on |x|, |x'| and the angle alone, and "
+        "spherical harmonics take it apart: %lld eigenvalues without a sample. The "
+        "frequencies of n eigenfunctions go up to n^(1/d): n from 20 to 150 is a factor "
+        "of 7 in frequency on a line, and less than 2 in three dimensions, from 2.7 to "
+        "5.3. What is a window of high frequencies there is one of low frequencies here.",
+        (long long)ball->count));
     TRY(keep_text(r,
                   "As a network the target is the mean over random networks, whose covariance is "
                   "the NNGP kernel. xi of samples stays too large also late: tails that fall as "

@@ -8,16 +8,16 @@ static far_status explain(reproduction *r)
 {
     ella_plan p = ella_plan_for(r);
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "Digits: the first %d of the training file, pixels from 0 to 1, the network "
-                  "'%s' by Adam (rate 0.01, full batch) until its training loss is 3e-4; %lld "
-                  "seed%s, each with weights, landmarks and halves of its own. M = %d. For every "
-                  "K and both forms s0^2 is chosen by NLL on one half of the test file (%lld "
-                  "values from 1e-4 to 1e2); all scores are those of the other half. "
-                  "Probabilities are means of softmaxes of draws, %d to choose and %lld to score.",
-                  ELLA_TRAIN, ELLA_DIGITS_NET, (long long)p.seeds, p.seeds == 1 ? "" : "s",
-                  ELLA_LANDMARKS, (long long)p.priors, ELLA_CHOICE_SAMPLES, (long long)p.samples));
+    TRY(keep_section(
+        r, "Protocol",
+        "Digits: the first %d of the training file, pixels from 0 to 1, the network "
+        "'%s' by Adam (rate 0.01, full batch) until its training loss is 3e-4; %lld "
+        "seed%s, each with weights, landmarks and halves of its own. M = %d. For every "
+        "K and both forms s0^2 is chosen by NLL on one half of the test file (%lld "
+        "values from 1e-4 to 1e2); all scores are those of the other half. "
+        "Probabilities are means of softmaxes of draws, %d to choose and %lld to score.",
+        ELLA_TRAIN, ELLA_DIGITS_NET, (long long)p.seeds, p.seeds == 1 ? "" : "s", ELLA_LANDMARKS,
+        (long long)p.priors, ELLA_CHOICE_SAMPLES, (long long)p.samples));
     TRY(keep_text(r, "The paper has CIFAR-10, ImageNet and residual networks, M = 2000 and K = 20, "
                      "and its figures are over K with one s0^2. Here the network is small enough "
                      "for the exact posterior to stand beside it. The claims over K are those of a "

@@ -34,6 +34,8 @@ typedef struct ella_plan {
     bool at_random; /* training digits, not the first of the file */
 } ella_plan;
 ella_plan ella_plan_for(const reproduction *r);
+/* Options for these networks, whose outputs are of classes. */
+far_laplace_opts ella_options(far_laplace_method method);
 
 far_status ella_digits_open(reproduction *r, const ella_plan *p, const digits *train,
                             const digits *test, uint64_t seed, ella_digits *out);

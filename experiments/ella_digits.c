@@ -17,6 +17,15 @@ enum {
     SIGNS = BY_VARIANCE + ELLA_FORMS
 };
 
+far_laplace_opts ella_options(far_laplace_method method)
+{
+    far_laplace_opts o;
+    far_laplace_opts_init(&o);
+    o.method = method;
+    o.likelihood = FAR_LIKELIHOOD_SOFTMAX;
+    return o;
+}
+
 ella_plan ella_plan_for(const reproduction *r)
 {
     static const int64_t FULL[] = {5, 10, 20, 50, 100, 200, 400}, QUICK[] = {5, 20, 400};
@@ -33,21 +42,17 @@ ella_plan ella_plan_for(const reproduction *r)
 
 static far_status train_net(reproduction *r, const ella_plan *p, uint64_t seed, ella_digits *d)
 {
-    far_net_opts net;
     far_train_opts o;
     far_train_result result;
     far_mat x = digits_points(&d->train, 0, ELLA_TRAIN);
     far_mat y = far_mat_view(d->train.digit, ELLA_TRAIN, 1, FAR_F64);
     far_status st;
-    far_net_opts_init(&net);
-    net.inputs = DIGIT_PIXELS;
-    net.seed = seed;
     far_train_opts_init(&o);
     o.loss = FAR_LOSS_CE;
     o.lr = 0.01;
     o.epochs = p->epochs;
     o.stop_loss = r->sabotage ? 0.3 : 3e-4; /* sabotaged: too early to be too sure */
-    TRY(far_net_create(r->ctx, ELLA_DIGITS_NET, &net, &d->net));
+    TRY(new_net(r, ELLA_DIGITS_NET, DIGIT_PIXELS, FAR_INIT_KAIMING_NORMAL, seed, &d->net));
     TRY(far_net_train(r->ctx, d->net, &x, &y, &o, &result));
     d->loss = result.final_loss;
 done:
@@ -145,10 +150,7 @@ static void bench_close(bench *b)
     for (int kind = 0; kind < OUTSIDES; kind++) {
         free(b->outside[kind].data);
     }
-    free(b->mean);
-    free(b->covariance);
-    free(b->other);
-    free(b->probability);
+    FREE(b->mean, b->covariance, b->other, b->probability);
     far_laplace_destroy(b->la);
     ella_digits_close(&b->d);
 }
@@ -280,10 +282,8 @@ done:
 
 static far_status fit(bench *b, uint64_t seed)
 {
-    far_laplace_opts o;
+    far_laplace_opts o = ella_options(FAR_LAPLACE_ELLA);
     far_mat x = digits_points(&b->d.train, 0, ELLA_TRAIN);
-    far_laplace_opts_init(&o);
-    o.likelihood = FAR_LIKELIHOOD_SOFTMAX;
     o.landmarks = ELLA_LANDMARKS;
     o.rank = b->plan->ranks[b->plan->rank_count - 1];
     o.seed = seed;
@@ -393,11 +393,8 @@ done:
 static far_status draw_panel(reproduction *r, const study *s, const char *label, pick_fn pick,
                              far_figure **out)
 {
-    far_figure_opts o;
+    far_figure_opts o = axes(NULL, "features K", label);
     far_status st;
-    far_figure_opts_init(&o);
-    o.x_label = "features K";
-    o.y_label = label;
     o.x_scale = FAR_SCALE_LOG;
     o.y_min = 0;
     TRY(far_figure_create(r->ctx, &o, out));
@@ -411,14 +408,11 @@ done:
 static far_status draw(reproduction *r, const study *s)
 {
     far_figure *panels[2] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(760, 360);
     far_status st;
     TRY(draw_panel(r, s, "NLL", pick_nll, &panels[0]));
     TRY(draw_panel(r, s, "ECE", pick_ece, &panels[1]));
 done:
-    far_grid_opts_init(&o);
-    o.width = 760;
-    o.height = 360;
     return keep_grid(r, panels, 1, 2, &o, "ella-digits",
                      "Scores on digits that chose nothing, against the number of features; s0^2 "
                      "chosen for each K. Mean over seeds and its 95% interval.",
@@ -523,7 +517,7 @@ static far_status claim_nll(reproduction *r, const study *s, ella_form form)
             worst = fmin(worst, 1 - s->found[i].score[form][k].nll / s->found[i].map.nll);
         }
     }
-    char *what = text_of("%s, NLL against MAP, every K from 5 to 400", ELLA_NAMES[form]);
+    const char *what = words(r, "%s, NLL against MAP, every K from 5 to 400", ELLA_NAMES[form]);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = ELLA_BETTER,
@@ -532,7 +526,6 @@ static far_status claim_nll(reproduction *r, const study *s, ella_form form)
                            .seeds = s->plan.seeds,
                            .agrees = least > 0.2},
                "by %.1f%% or more (%.1f%% for the worst seed)", 100 * least, 100 * worst);
-    free(what);
 done:
     return st;
 }
@@ -546,7 +539,8 @@ static far_status claim_ece(reproduction *r, const study *s, ella_form form)
     for (int64_t i = 0; i < s->plan.seeds; i++) {
         worst = fmax(worst, s->found[i].score[form][0].ece / s->found[i].map.ece);
     }
-    char *what = text_of("%s, ECE for K = %lld", ELLA_NAMES[form], (long long)s->plan.ranks[0]);
+    const char *what =
+        words(r, "%s, ECE for K = %lld", ELLA_NAMES[form], (long long)s->plan.ranks[0]);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = ELLA_BETTER,
@@ -556,7 +550,6 @@ static far_status claim_ece(reproduction *r, const study *s, ella_form form)
                            .agrees = mean < 0.7 * map},
                "%.4f against %.4f, %.2f times (%.2f for the worst seed)", mean, map, mean / map,
                worst);
-    free(what);
 done:
     return st;
 }
@@ -681,11 +674,11 @@ static far_status report_random(reproduction *r, study *s)
         least = fmin(least, 1 - mean / map);
         most = fmax(most, 1 - mean / map);
     }
-    TRY(keep_heading(r, "Training digits at random"));
-    TRY(keep_text(r,
-                  "The same with %d digits of the whole training file at random, others for each "
-                  "seed, without a claim: NLL drops by %.1f%% to %.1f%% over K and both forms.",
-                  ELLA_TRAIN, 100 * least, 100 * most));
+    TRY(keep_section(
+        r, "Training digits at random",
+        "The same with %d digits of the whole training file at random, others for each "
+        "seed, without a claim: NLL drops by %.1f%% to %.1f%% over K and both forms.",
+        ELLA_TRAIN, 100 * least, 100 * most));
     TRY(keep_scores(r, s, "ella-random-table", "Training digits at random."));
 done:
     return st;

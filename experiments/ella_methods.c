@@ -21,10 +21,7 @@ static far_laplace_opts options(int method, const ella_method_rows *m)
 {
     static const far_laplace_method METHODS[] = {FAR_LAPLACE_DIAGONAL, FAR_LAPLACE_KFAC,
                                                  FAR_LAPLACE_LAST_LAYER};
-    far_laplace_opts o;
-    far_laplace_opts_init(&o);
-    o.method = is_ella(method) ? FAR_LAPLACE_ELLA : METHODS[method];
-    o.likelihood = FAR_LIKELIHOOD_SOFTMAX;
+    far_laplace_opts o = ella_options(is_ella(method) ? FAR_LAPLACE_ELLA : METHODS[method]);
     o.landmarks = ELLA_LANDMARKS;
     o.rank = method == ELLA_METHOD_FEW ? FEW : MANY;
     o.seed = m->seed;
@@ -61,9 +58,7 @@ static far_status score(reproduction *r, const ella_method_rows *m, const far_la
     TRY(far_laplace_probability(r->ctx, &mean, &covariance, &m->rule, &probability));
     TRY(far_class_scores(r->ctx, &probability, m->labels + m->choose.rows, 0, out));
 done:
-    free(mean.data);
-    free(covariance.data);
-    free(probability.data);
+    FREE(mean.data, covariance.data, probability.data);
     return st;
 }
 
@@ -227,21 +222,19 @@ static far_status claim_nearest(reproduction *r, const ella_method *all, int64_t
     int rival = best_rival(all, seeds, pick);
     double mine = mean_of(all, seeds, ELLA_METHOD_MANY, pick);
     double other = mean_of(all, seeds, rival, pick);
-    char *what = text_of("distance from the exact covariance, s0^2 %s", where);
-    far_status st = claim(
-        r,
-        &(claim_of){.what = what,
-                    .paper = "diagonal, KFAC and last-layer curvature are likely to harm "
-                             "fidelity",
-                    .place = "abstract",
-                    .tested = "ELLA with 400 features and the residual prior is nearer to the "
-                              "exact posterior than each of them, mean over seeds",
-                    .seeds = seeds,
-                    .late = true,
-                    .agrees = mine < other},
-        "%.4f against %.4f of the nearest (%s)", mine, other, ELLA_METHOD_NAMES[rival]);
-    free(what);
-    return st;
+    const char *what = words(r, "distance from the exact covariance, s0^2 %s", where);
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "diagonal, KFAC and last-layer curvature are likely to harm "
+                                      "fidelity",
+                             .place = "abstract",
+                             .tested =
+                                 "ELLA with 400 features and the residual prior is nearer to the "
+                                 "exact posterior than each of them, mean over seeds",
+                             .seeds = seeds,
+                             .late = true,
+                             .agrees = mine < other},
+                 "%.4f against %.4f of the nearest (%s)", mine, other, ELLA_METHOD_NAMES[rival]);
 }
 
 far_status ella_report_methods(reproduction *r, const ella_method *all, int64_t seeds, double map)

@@ -54,10 +54,8 @@ static far_status measure_marks(reproduction *r, const far_net *net, const far_l
                                 table *t)
 {
     far_laplace *la = NULL;
-    far_laplace_opts o;
+    far_laplace_opts o = ella_options(FAR_LAPLACE_ELLA);
     far_status st;
-    far_laplace_opts_init(&o);
-    o.likelihood = FAR_LIKELIHOOD_SOFTMAX;
     o.prior = prior;
     o.landmarks = t->marks[m];
     o.rank = 0;
@@ -78,10 +76,7 @@ done:
 static far_status fit_exact(reproduction *r, const far_net *net, const far_mat *x, double prior,
                             far_laplace **out)
 {
-    far_laplace_opts o;
-    far_laplace_opts_init(&o);
-    o.method = FAR_LAPLACE_EXACT;
-    o.likelihood = FAR_LIKELIHOOD_SOFTMAX;
+    far_laplace_opts o = ella_options(FAR_LAPLACE_EXACT);
     o.prior = prior;
     *out = NULL;
     return r->quick ? FAR_OK : far_laplace_fit(r->ctx, net, x, &o, out);
@@ -112,29 +107,18 @@ done:
 static far_status draw_panel(reproduction *r, const table *t, int kind, far_figure **out)
 {
     double x[MOST_K];
-    far_figure_opts o;
+    far_figure_opts o = log_axes(ERROR_TITLES[kind], NULL, NULL);
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = ERROR_TITLES[kind];
-    o.x_scale = FAR_SCALE_LOG;
-    o.y_scale = FAR_SCALE_LOG;
     for (int64_t k = 0; k < t->rank_count; k++) {
         x[k] = (double)t->ranks[k];
     }
     TRY(far_figure_create(r->ctx, &o, out));
     for (int64_t m = 0; m < t->mark_count; m++) {
-        char *label = text_of("M = %lld", (long long)t->marks[m]);
-        far_mark_opts mark;
-        far_mark_opts_init(&mark);
-        mark.label = label;
-        mark.colour = (int32_t)m;
-        st = far_figure_line(r->ctx, *out, x, t->error[kind][m], t->rank_count, &mark);
+        const char *label = words(r, "M = %lld", (long long)t->marks[m]);
+        far_mark_opts mark = mark_of((int32_t)m, label);
+        TRY(far_figure_line(r->ctx, *out, x, t->error[kind][m], t->rank_count, &mark));
         mark.label = NULL;
-        st = st == FAR_OK
-                 ? far_figure_points(r->ctx, *out, x, t->error[kind][m], t->rank_count, &mark)
-                 : st;
-        free(label);
-        TRY(st);
+        TRY(far_figure_points(r->ctx, *out, x, t->error[kind][m], t->rank_count, &mark));
     }
 done:
     return st;
@@ -144,14 +128,11 @@ static far_status draw(reproduction *r, const table *t)
 {
     far_figure *panels[ERRORS] = {NULL};
     int count = r->quick ? 1 : ERRORS;
-    far_grid_opts o;
     far_status st = FAR_OK;
     for (int kind = 0; kind < count && st == FAR_OK; kind++) {
         st = draw_panel(r, t, kind, &panels[kind]);
     }
-    far_grid_opts_init(&o);
-    o.width = r->quick ? 420 : 860;
-    o.height = 340;
+    far_grid_opts o = grid_of(r->quick ? 420 : 860, 340);
     o.x_label = "features K";
     o.y_label = "error in the spectral norm";
     o.share_y = FAR_SHARE_ALL;
@@ -193,13 +174,12 @@ far_status ella_study_nystrom(reproduction *r, const digits *train, const digits
     table t = table_for(r);
     far_status st;
     TRY(measure(r, train, test, prior, &t));
-    TRY(keep_heading(r, "Features against the kernel"));
-    TRY(keep_text(r,
-                  "The network of the first seed, on %lld test digits with all 10 outputs; s0^2 = "
-                  "%.3g, chosen for 20 features with the residual prior.%s",
-                  (long long)t.rows, prior,
-                  r->quick ? " Errors of the posterior need the exact one: see the full form."
-                           : ""));
+    TRY(keep_section(
+        r, "Features against the kernel",
+        "The network of the first seed, on %lld test digits with all 10 outputs; s0^2 = "
+        "%.3g, chosen for 20 features with the residual prior.%s",
+        (long long)t.rows, prior,
+        r->quick ? " Errors of the posterior need the exact one: see the full form." : ""));
     TRY(draw(r, &t));
     TRY(keep_errors(r, &t));
 done:

@@ -37,20 +37,15 @@ static void draw_points(toy *t)
 static far_status train_map(reproduction *r, const char *arch, double *x, int64_t inputs, double *y,
                             int64_t n, uint64_t seed, far_net **net)
 {
-    far_net_opts o;
     far_train_opts t;
     far_mat points = far_mat_view(x, n, inputs, FAR_F64), targets = far_mat_view(y, n, 1, FAR_F64);
     far_status st;
-    far_net_opts_init(&o);
-    o.inputs = inputs;
-    o.init = FAR_INIT_LECUN;
-    o.seed = seed;
     far_train_opts_init(&t);
     t.lr = 0.01;
     t.epochs = 3000;
     t.l2_to_init = TOY_NOISE / TOY_PRIOR;
     t.dtype = FAR_F64;
-    TRY(far_net_create(r->ctx, arch, &o, net));
+    TRY(new_net(r, arch, inputs, FAR_INIT_LECUN, seed, net));
     TRY(far_net_train(r->ctx, *net, &points, &targets, &t, NULL));
 done:
     return st;
@@ -110,20 +105,15 @@ done:
 static far_status draw_panel(reproduction *r, const toy *t, int panel, far_figure **out)
 {
     double truth[GRID], half[GRID];
-    far_figure_opts o;
-    far_mark_opts mark;
     far_status st;
     for (int i = 0; i < GRID; i++) {
         truth[i] = sin(2 * t->grid[i]);
         half[i] = 2 * t->sd[panel][i];
     }
-    far_figure_opts_init(&o);
-    o.title = PANEL_TITLES[panel];
+    far_figure_opts o = axes(PANEL_TITLES[panel], NULL, NULL);
     o.y_min = -4;
     o.y_max = 4;
-    far_mark_opts_init(&mark);
-    mark.label = "training points";
-    mark.colour = FAR_COLOUR_INK;
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, "training points");
     TRY(far_figure_create(r->ctx, &o, out));
     TRY(draw_curve(r, *out, t->grid, t->mean, half, GRID, 0, "mean, +- 2 standard deviations"));
     TRY(draw_dashed(r, *out, t->grid, truth, GRID, 7, "sin 2x"));
@@ -150,22 +140,18 @@ static double share(const toy *t, int panel, bool gap)
 static far_status report_toy(reproduction *r, const toy *t)
 {
     far_figure *panels[PANELS] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(860, 330);
     far_status st;
-    TRY(keep_heading(r, "A toy regression"));
-    TRY(keep_text(r,
-                  "%d points on both sides of a gap, y = sin 2x + N(0, 0.2^2), the network '%s' "
-                  "trained to the maximum of the posterior (prior variance 1 about the start, "
-                  "noise variance 0.01). All %d rows are landmarks. The paper's file gives the "
-                  "network as [2, 32, 512], which we read as two layers of 32.",
-                  POINTS, TOY_NET, POINTS));
+    TRY(keep_section(r, "A toy regression",
+                     "%d points on both sides of a gap, y = sin 2x + N(0, 0.2^2), the network '%s' "
+                     "trained to the maximum of the posterior (prior variance 1 about the start, "
+                     "noise variance 0.01). All %d rows are landmarks. The paper's file gives the "
+                     "network as [2, 32, 512], which we read as two layers of 32.",
+                     POINTS, TOY_NET, POINTS));
     for (int panel = 0; panel < PANELS; panel++) {
         TRY(draw_panel(r, t, panel, &panels[panel]));
     }
 done:
-    far_grid_opts_init(&o);
-    o.width = 860;
-    o.height = 330;
     o.x_label = "x";
     o.share_y = FAR_SHARE_ALL;
     st = keep_grid(r, panels, 1, PANELS, &o, "ella-toy",

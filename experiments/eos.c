@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define AT_EDGE 0.3 /* rates from here on reach the edge before the loss is at the level */
 #define EDGE_LOW 0.85
@@ -16,25 +17,19 @@ enum { GRID_COUNT = sizeof GRID / sizeof GRID[0] };
 
 static eos_plan plan_for(const reproduction *r)
 {
-    eos_plan full = {.rows = 200,
-                     .seeds = seeds_of(r, 0, 5),
-                     .steps_most = 20000,
-                     .linear_steps = 20000,
-                     .linear_rows = 200,
-                     .level = 0.01,
-                     .apart = 1,
-                     .rates = 8,
-                     .rate = {0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8}};
-    eos_plan quick = {.rows = 200,
-                      .seeds = seeds_of(r, 2, 0),
-                      .steps_most = 20000,
-                      .linear_steps = 6000,
-                      .linear_rows = 40,
-                      .level = 0.01,
-                      .apart = 2,
-                      .rates = 5,
-                      .rate = {0.02, 0.3, 0.4, 0.6, 0.8}};
-    return r->quick ? quick : full;
+    eos_plan p = {.rows = 200,
+                  .seeds = seeds_of(r, 2, 5),
+                  .steps_most = 20000,
+                  .linear_steps = r->quick ? 6000 : 20000,
+                  .linear_rows = r->quick ? 40 : 200,
+                  .level = 0.01,
+                  .apart = r->quick ? 2 : 1,
+                  .rates = r->quick ? GRID_COUNT : 8,
+                  .rate = {0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8}};
+    if (r->quick) {
+        memcpy(p.rate, GRID, sizeof GRID);
+    }
+    return p;
 }
 
 /* ---- claims --------------------------------------------------------------------------------- */
@@ -71,18 +66,16 @@ static far_status claim_edge(reproduction *r, const eos_study *s, int shape)
             }
         }
     }
-    char *what = text_of("%s, rates from 0.3 on: rate lambda_max / 2 at the end, all seeds",
-                         EOS_SHAPE[shape].name);
-    far_status st = claim(r,
-                          &(claim_of){.what = what,
-                                      .paper = "hovers about 1, the edge of stability",
-                                      .place = UNPLACED,
-                                      .tested = "0.85 to 1.15 for every rate and seed",
-                                      .seeds = s->plan.seeds,
-                                      .agrees = low > EDGE_LOW && high < EDGE_HIGH},
-                          "%.3f to %.3f", low, high);
-    free(what);
-    return st;
+    const char *what = words(r, "%s, rates from 0.3 on: rate lambda_max / 2 at the end, all seeds",
+                             EOS_SHAPE[shape].name);
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "hovers about 1, the edge of stability",
+                             .place = UNPLACED,
+                             .tested = "0.85 to 1.15 for every rate and seed",
+                             .seeds = s->plan.seeds,
+                             .agrees = low > EDGE_LOW && high < EDGE_HIGH},
+                 "%.3f to %.3f", low, high);
 }
 
 static double kta_at(const eos_study *s, int shape, int64_t seed, double rate)
@@ -296,11 +289,7 @@ static far_status open_panel(reproduction *r, picture what, int shape, far_figur
     static const char *const X[] = {"time, rate times steps", "loss L; training goes to the left",
                                     "eigenvectors, the first ones"};
     static const char *const Y[] = {"rate \u03bb_{max} / 2", "KTA", "part of the targets"};
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = EOS_SHAPE[shape].name;
-    o.x_label = X[what];
-    o.y_label = Y[what];
+    far_figure_opts o = axes(EOS_SHAPE[shape].name, X[what], Y[what]);
     o.x_scale = what == SHARES ? FAR_SCALE_LINEAR : FAR_SCALE_LOG;
     o.y_min = 0;
     if (what == SHARES) {
@@ -334,9 +323,8 @@ static far_status draw_panel(reproduction *r, const eos_study *s, picture what, 
 {
     far_status st = FAR_OK;
     for (int i = 0; i < s->plan.rates && st == FAR_OK; i++) {
-        char *label = text_of("rate %g", s->plan.rate[i]);
+        const char *label = words(r, "rate %g", s->plan.rate[i]);
         st = draw_run(r, &s->plan, what, eos_run_of(s, shape, 0, i), label, f);
-        free(label);
     }
     if (st == FAR_OK && what == EDGE) {
         st = far_figure_rule(r->ctx, f, FAR_HORIZONTAL, 1, NULL);
@@ -350,7 +338,6 @@ static far_status keep_panels(reproduction *r, const eos_study *s, picture what,
 {
     int count = what == KTA_BY_LOSS ? EOS_LINEAR : EOS_SHAPES;
     far_figure *panels[EOS_SHAPES] = {NULL};
-    far_grid_opts o;
     far_status st = FAR_OK;
     for (int shape = 0; shape < count && st == FAR_OK; shape++) {
         st = open_panel(r, what, shape, &panels[shape]);
@@ -358,9 +345,7 @@ static far_status keep_panels(reproduction *r, const eos_study *s, picture what,
             st = draw_panel(r, s, what, shape, panels[shape]);
         }
     }
-    far_grid_opts_init(&o);
-    o.width = 60 + 280 * count;
-    o.height = 340;
+    far_grid_opts o = grid_of(60 + 280 * count, 340);
     return keep_grid(r, panels, 1, count, &o, name, caption, st);
 }
 
@@ -425,11 +410,8 @@ done:
 static far_status keep_by_rate(reproduction *r, const eos_study *s)
 {
     far_figure *f = NULL;
-    far_figure_opts o;
+    far_figure_opts o = axes(NULL, "rate", "KTA at equal loss");
     far_status st;
-    far_figure_opts_init(&o);
-    o.x_label = "rate";
-    o.y_label = "KTA at equal loss";
     o.y_min = 0;
     TRY(far_figure_create(r->ctx, &o, &f));
     for (int shape = 0; shape < EOS_SHAPES; shape++) {
@@ -519,26 +501,26 @@ static far_status explain(reproduction *r, const eos_study *s)
 {
     const eos_plan *p = &s->plan;
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "The first %lld digits of optdigits (8 x 8 pixels over 16, less their means), "
-                  "odd against even as +1 and -1; networks 64-50-50-1 (tanh), 64-100-100-1 (relu) "
-                  "and 64-50-1 (linear), weights of LeCun (of He for relu), biases from 0; full "
-                  "gradient descent on L = 1/(2N) sum (f - y)^2 in float32, %lld seed%s. tanh and "
-                  "relu stop at the step where L is at most %g; linear networks, whose loss has a "
-                  "floor near 0.086, after %lld steps.",
-                  (long long)p->rows, (long long)p->seeds, p->seeds == 1 ? "" : "s", p->level,
-                  (long long)p->linear_steps));
+    TRY(keep_section(
+        r, "Protocol",
+        "The first %lld digits of optdigits (8 x 8 pixels over 16, less their means), "
+        "odd against even as +1 and -1; networks 64-50-50-1 (tanh), 64-100-100-1 (relu) "
+        "and 64-50-1 (linear), weights of LeCun (of He for relu), biases from 0; full "
+        "gradient descent on L = 1/(2N) sum (f - y)^2 in float32, %lld seed%s. tanh and "
+        "relu stop at the step where L is at most %g; linear networks, whose loss has a "
+        "floor near 0.086, after %lld steps.",
+        (long long)p->rows, (long long)p->seeds, p->seeds == 1 ? "" : "s", p->level,
+        (long long)p->linear_steps));
     TRY(keep_text(r,
                   "Every row of a track is the tangent kernel of all %lld digits: the edge of "
                   "stability is rate lambda_max(K / N) / 2 = 1, KTA is y'Ky / (|K|_F |y|^2).",
                   (long long)p->rows));
-    TRY(keep_heading(r, "What differs from the paper"));
-    TRY(keep_text(r,
-                  "The paper trains larger networks on CIFAR-10 and other sets. What the claims "
-                  "ask for was fixed before these runs; the scale of the pixels, the weights to "
-                  "start from and the steps of the linear networks were settled after a look at "
-                  "single runs: with pixels of variance 1 rate 0.8 diverges with such weights."));
+    TRY(keep_section(
+        r, "What differs from the paper",
+        "The paper trains larger networks on CIFAR-10 and other sets. What the claims "
+        "ask for was fixed before these runs; the scale of the pixels, the weights to "
+        "start from and the steps of the linear networks were settled after a look at "
+        "single runs: with pixels of variance 1 rate 0.8 diverges with such weights."));
     TRY(keep_text(r,
                   "For relu the rise of KTA with the rate need not be monotone: along the grid of "
                   "the claims it rises on %lld of %lld seeds. The table has means and spreads.",

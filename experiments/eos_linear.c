@@ -187,15 +187,11 @@ static far_status train_linear(reproduction *r, int64_t job, void *user)
     linear_run *run = &s->runs[job];
     far_mat x = far_mat_view(s->t.x, s->t.rows, PARTS, FAR_F64);
     far_mat y = far_mat_view((double *)s->t.y, s->t.rows, 1, FAR_F64);
-    far_net_opts how;
     far_train_opts o;
     far_track_opts measure;
     far_track *track = NULL;
     far_net *net = NULL;
     far_status st;
-    far_net_opts_init(&how);
-    how.inputs = PARTS;
-    how.seed = (uint64_t)(job / RATES);
     far_train_opts_init(&o);
     o.optimizer = FAR_OPTIMIZER_GD;
     o.lr = run->rate / 2; /* FAR_LOSS_MSE is twice L */
@@ -204,7 +200,7 @@ static far_status train_linear(reproduction *r, int64_t job, void *user)
     far_track_opts_init(&measure, &o);
     measure.measures = "eos,kta";
     measure.every = o.callback_every = o.epochs;
-    TRY(far_net_create(r->ctx, ARCH, &how, &net));
+    TRY(new_net(r, ARCH, PARTS, FAR_INIT_KAIMING_NORMAL, (uint64_t)(job / RATES), &net));
     TRY(far_track_create(r->ctx, net, &x, &y, &measure, &track));
     o.callback = far_track_callback;
     o.callback_user = &track;
@@ -304,15 +300,9 @@ static far_status keep_linear_figure(reproduction *r, const linear_study *s)
 {
     double rate[CURVE], kta[CURVE], ours[RATES];
     far_figure *f = NULL;
-    far_figure_opts o;
-    far_mark_opts mark;
+    far_figure_opts o = axes(NULL, "rate", "KTA at the end");
+    far_mark_opts mark = mark_of(1, "networks, first seed");
     far_status st;
-    far_figure_opts_init(&o);
-    o.x_label = "rate";
-    o.y_label = "KTA at the end";
-    far_mark_opts_init(&mark);
-    mark.label = "networks, first seed";
-    mark.colour = 1;
     spread(s->rate[0], s->rate[RATES - 1], rate, CURVE);
     for (int i = 0; i < CURVE; i++) {
         kta[i] = alignment(&s->t, settles(&s->t, rate[i]));
@@ -359,14 +349,14 @@ static far_status keep_linear_table(reproduction *r, const linear_study *s)
 static far_status explain_linear(reproduction *r)
 {
     far_status st;
-    TRY(keep_heading(r, "Two-layer linear networks, in theory"));
-    TRY(keep_text(
-        r, "The full text of the paper's analysis was not available to us; this derivation "
-           "is ours. f = X v, v = W'w. From a small start W has rank one, W = w v' / |w|^2, and "
-           "the tangent kernel is K = a X X' + f f' / a with a = |w|^2. Gradient flow keeps |W|^2 "
-           "- |w|^2, which is 0 from a small start: a = |v|. A step of descent adds rate^2 (|w|^2 "
-           "|g|^2 - |W g|^2), g the gradient by v, which is positive where g is not along v: "
-           "swinging at the edge makes a smaller."));
+    TRY(keep_section(
+        r, "Two-layer linear networks, in theory",
+        "The full text of the paper's analysis was not available to us; this derivation "
+        "is ours. f = X v, v = W'w. From a small start W has rank one, W = w v' / |w|^2, and "
+        "the tangent kernel is K = a X X' + f f' / a with a = |w|^2. Gradient flow keeps |W|^2 "
+        "- |w|^2, which is 0 from a small start: a = |v|. A step of descent adds rate^2 (|w|^2 "
+        "|g|^2 - |W g|^2), g the gradient by v, which is positive where g is not along v: "
+        "swinging at the edge makes a smaller."));
     TRY(keep_text(
         r, "So a falls while lambda_max(K / N) is above 2 / rate, and the kernel at the end "
            "is known from the rate and the data: the a with lambda_max = 2 / rate, or |v| where "

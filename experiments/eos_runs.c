@@ -115,11 +115,8 @@ static far_train_opts method(const eos_study *s, const eos_run *run, bool sabota
 
 static far_status open_network(reproduction *r, const eos_run *run, far_net **net)
 {
-    far_net_opts o;
-    far_net_opts_init(&o);
-    o.inputs = DIGIT_PIXELS;
-    o.seed = (uint64_t)run->seed;
-    return far_net_create(r->ctx, EOS_SHAPE[run->shape].arch, &o, net);
+    return new_net(r, EOS_SHAPE[run->shape].arch, DIGIT_PIXELS, FAR_INIT_KAIMING_NORMAL,
+                   (uint64_t)run->seed, net);
 }
 
 static far_status train_one(reproduction *r, int64_t job, void *user)
@@ -193,15 +190,9 @@ void eos_free(eos_study *s)
 {
     for (int64_t i = 0; i < s->count; i++) {
         eos_run *run = &s->runs[i];
-        free(run->time);
-        free(run->loss);
-        free(run->sharpness);
-        free(run->kta);
-        free(run->ckta);
+        FREE(run->time, run->loss, run->sharpness, run->kta, run->ckta);
     }
-    free(s->runs);
-    free(s->x);
-    free(s->y);
+    FREE(s->runs, s->x, s->y);
     *s = (eos_study){0};
 }
 

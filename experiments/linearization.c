@@ -217,11 +217,7 @@ done:
 static far_status open_panel(reproduction *r, const char *title, const char *x, const char *y,
                              int x_scale, int y_scale, far_figure **out)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = title;
-    o.x_label = x;
-    o.y_label = y;
+    far_figure_opts o = axes(title, x, y);
     o.x_scale = x_scale;
     o.y_scale = y_scale;
     return far_figure_create(r->ctx, &o, out);
@@ -230,11 +226,8 @@ static far_status open_panel(reproduction *r, const char *title, const char *x, 
 static far_status draw_points(reproduction *r, far_figure *f, const double *x, const double *y,
                               int64_t n, int colour, double size, const char *label)
 {
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = colour;
+    far_mark_opts mark = mark_of(colour, label);
     mark.width = size;
-    mark.label = label;
     return n > 0 ? far_figure_points(r->ctx, f, x, y, n, &mark) : FAR_OK;
 }
 
@@ -286,15 +279,12 @@ done:
 static far_status draw_accuracies(reproduction *r, far_figure *f, const study *s, int64_t seeds)
 {
     double mean[TUNE_RIDGES], half[TUNE_RIDGES];
-    far_mark_opts mark;
     far_status st;
-    far_mark_opts_init(&mark);
-    mark.label = "before";
     TRY(means(r, s, seeds, accuracy_of, mean, half));
     TRY(draw_curve(r, f, TUNE_LAMBDAS, mean, half, TUNE_RIDGES, 0, "network"));
     TRY(means(r, s, seeds, linear_of, mean, half));
     TRY(draw_curve(r, f, TUNE_LAMBDAS, mean, half, TUNE_RIDGES, 1, "linearised"));
-    TRY(far_figure_rule(r->ctx, f, FAR_HORIZONTAL, range_of(s, seeds, start_of).mean, &mark));
+    TRY(draw_rule(r, f, FAR_HORIZONTAL, range_of(s, seeds, start_of).mean, "before"));
 done:
     return st;
 }
@@ -302,11 +292,8 @@ done:
 static far_status keep_lambdas(reproduction *r, const study *s, int64_t seeds)
 {
     far_figure *panels[3] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(960, 380);
     far_status st;
-    far_grid_opts_init(&o);
-    o.width = 960;
-    o.height = 380;
     o.x_label = "lambda";
     TRY(open_panel(r, "|f - f_{lin}| / |f_{lin} - f_{start}|, tests", NULL, NULL, FAR_SCALE_LOG,
                    FAR_SCALE_LOG, &panels[0]));
@@ -363,11 +350,8 @@ static far_status keep_layers(reproduction *r, const study *s, int64_t seeds)
     static const of_subset OF[] = {subset_condition, subset_residual};
     static const char *const X[] = {"cond(K_{S} + 10^{-4})", "ridge residual, ridge 10^{-4}"};
     far_figure *panels[2] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(820, 400);
     far_status st = FAR_OK;
-    far_grid_opts_init(&o);
-    o.width = 820;
-    o.height = 400;
     o.y_label = "training loss";
     o.share_y = FAR_SHARE_LINE;
     for (int i = 0; i < 2; i++) {
@@ -415,11 +399,8 @@ static far_status draw_weyl(reproduction *r, far_figure *f, const study *s, int 
     const subset *without = &s->subsets[(TUNE_SUBSETS & ~(1u << layer)) - 1];
     const double *added = s->subsets[(1u << layer) - 1].spectrum;
     double place[TUNE_ROWS], low[TUNE_ROWS], high[TUNE_ROWS];
-    far_mark_opts mark;
+    far_mark_opts mark = mark_of(5, "Weyl's interval");
     far_status st;
-    far_mark_opts_init(&mark);
-    mark.colour = 5;
-    mark.label = "Weyl's interval";
     spread(1, TUNE_ROWS, place, TUNE_ROWS);
     TRY(far_weyl_intervals(r->ctx, without->spectrum, TUNE_ROWS, added[TUNE_ROWS - 1], added[0],
                            low, high));
@@ -435,16 +416,12 @@ static far_status keep_spectra(reproduction *r, const study *s)
     static const char *const TITLES[] = {"layer by layer", "adding layer 1 to 2, 3, 4",
                                          "adding layer 4 to 1, 2, 3"};
     far_figure *panels[3] = {NULL};
-    far_grid_opts o;
-    far_figure_opts f;
+    far_grid_opts o = grid_of(960, 400);
+    far_figure_opts f = axes(NULL, NULL, NULL);
     far_status st = FAR_OK;
-    far_grid_opts_init(&o);
-    o.width = 960;
-    o.height = 400;
     o.x_label = "number of the eigenvalue";
     o.y_label = "eigenvalue of K";
     o.share_y = FAR_SHARE_LINE;
-    far_figure_opts_init(&f);
     f.y_scale = FAR_SCALE_LOG;
     f.y_min = 1e-4;
     f.y_max = 1e4;
@@ -631,14 +608,14 @@ static far_status explain(reproduction *r, const plan *p, const study *s)
 {
     range pretrained = range_of(s, p->seeds, pretrained_of);
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "The paper fine-tunes RoBERTa with LoRA. Here a tanh network 64-32-32-32-1 is "
-                  "pretrained on whether a digit (optdigits, standardised pixels) is odd, for %lld "
-                  "epochs of Adam on 3223 rows (accuracy %.3f on the tests), and then tuned on "
-                  "whether it is at least 5, with 100 rows and 500 tests; %lld seeds, each with "
-                  "weights and rows of its own.",
-                  (long long)p->epochs, pretrained.mean, (long long)p->seeds));
+    TRY(keep_section(
+        r, "Protocol",
+        "The paper fine-tunes RoBERTa with LoRA. Here a tanh network 64-32-32-32-1 is "
+        "pretrained on whether a digit (optdigits, standardised pixels) is odd, for %lld "
+        "epochs of Adam on 3223 rows (accuracy %.3f on the tests), and then tuned on "
+        "whether it is at least 5, with 100 rows and 500 tests; %lld seeds, each with "
+        "weights and rows of its own.",
+        (long long)p->epochs, pretrained.mean, (long long)p->seeds));
     TRY(keep_text(r, "Tuning minimises R(p) + lambda / 2 |p - start|^2, R half the sum of squares, "
                      "by momentum in float64 over all rows. The linearised network is not trained: "
                      "its minimum is f_start + k (K + lambda I)^-1 (y - f_start). A point counts "

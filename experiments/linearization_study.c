@@ -49,22 +49,17 @@ static far_status pretrain(bench *b, const tune_order *order, double *accuracy)
     int64_t first = TUNE_ROWS + TUNE_TESTS, rows = b->data.rows - first;
     double *odd = ROOM(b->data.rows, double), f[TUNE_TESTS];
     far_mat x = digits_points(&b->data, first, rows), y;
-    far_net_opts n;
     far_train_opts o;
     far_status st;
     for (int64_t i = 0; i < b->data.rows; i++) {
         odd[i] = digit_is_odd(b->data.digit[i]);
     }
     y = far_mat_view(odd + first, rows, 1, FAR_F64);
-    far_net_opts_init(&n);
-    n.inputs = DIGIT_PIXELS;
-    n.init = FAR_INIT_TORCH;
-    n.seed = order->seed;
     far_train_opts_init(&o);
     o.epochs = order->epochs;
     o.batch = PRETRAIN_BATCH;
     o.seed = order->seed;
-    TRY(far_net_create(b->r->ctx, TUNE_ARCH, &n, &b->net));
+    TRY(new_net(b->r, TUNE_ARCH, DIGIT_PIXELS, FAR_INIT_TORCH, order->seed, &b->net));
     TRY(far_net_train(b->r->ctx, b->net, &x, &y, &o, NULL));
     TRY(eval(b, b->net, &b->test, f));
     *accuracy = part_right(f, odd + TUNE_ROWS, TUNE_TESTS);

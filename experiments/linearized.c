@@ -138,8 +138,9 @@ static far_status claim_lead(reproduction *r, const result *f, int first, int la
     for (int k = first; k <= last; k++) {
         holds = holds && sign * lead[k] > 0;
     }
-    char *what = text_of("accuracy of the network over that of the kernel, tasks %lld to %lld",
-                         (long long)TASK_INDICES[first], (long long)TASK_INDICES[last]);
+    const char *what =
+        words(r, "accuracy of the network over that of the kernel, tasks %lld to %lld",
+              (long long)TASK_INDICES[first], (long long)TASK_INDICES[last]);
     char *leads = list_of(lead, first, last);
     st = claim(r,
                &(claim_of){.what = what,
@@ -150,7 +151,6 @@ static far_status claim_lead(reproduction *r, const result *f, int first, int la
                            .seeds = f->plan.seeds,
                            .agrees = holds},
                "%s", leads);
-    free(what);
     free(leads);
     return st;
 }
@@ -209,11 +209,7 @@ done:
 static far_status open_panel(reproduction *r, const char *title, const char *y_label, int y_scale,
                              far_figure **out)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = title;
-    o.x_label = "eigen-index of the task";
-    o.y_label = y_label;
+    far_figure_opts o = axes(title, "eigen-index of the task", y_label);
     o.x_scale = FAR_SCALE_LOG;
     o.y_scale = y_scale;
     return far_figure_create(r->ctx, &o, out);
@@ -248,11 +244,8 @@ done:
 static far_status keep_alignment(reproduction *r, const result *f)
 {
     far_figure *panels[2] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(820, 400);
     far_status st;
-    far_grid_opts_init(&o);
-    o.width = 820;
-    o.height = 400;
     o.share_y = FAR_SHARE_LINE;
     TRY(open_panel(r, "KTA", "alignment", FAR_SCALE_LOG, &panels[0]));
     TRY(open_panel(r, "centred", NULL, FAR_SCALE_LOG, &panels[1]));
@@ -270,18 +263,14 @@ done:
 static far_status keep_sizes(reproduction *r, const result *f)
 {
     far_figure *figure = NULL;
-    far_mark_opts mark;
     far_status st;
-    far_mark_opts_init(&mark);
     TRY(open_panel(r, NULL, "accuracy: network less kernel at the start", FAR_SCALE_LINEAR,
                    &figure));
     for (int64_t i = 0; i < f->plan.size_count; i++) {
-        char *label = text_of("%lld training rows", (long long)f->plan.sizes[i]);
-        st = draw(r, f, figure, i, lead_of, (int)i, label);
-        free(label);
-        TRY(st);
+        const char *label = words(r, "%lld training rows", (long long)f->plan.sizes[i]);
+        TRY(draw(r, f, figure, i, lead_of, (int)i, label));
     }
-    TRY(far_figure_rule(r->ctx, figure, FAR_HORIZONTAL, 0, &mark));
+    TRY(draw_rule(r, figure, FAR_HORIZONTAL, 0, NULL));
 done:
     return keep_drawn(r, figure, "linearized-sizes",
                       "Where the lead changes hands, by the number of training rows.", st);
@@ -363,14 +352,14 @@ static far_status keep_leads(reproduction *r, const result *f)
 static far_status explain(reproduction *r, const task_plan *p)
 {
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "The paper's networks see MNIST and CIFAR. Here a relu network 64-100-100-1 "
-                  "(LeCun's weights) sees optdigits: %lld training rows and %lld tests, drawn anew "
-                  "for each of %lld seeds. Task j is the sign of eigenvector j of the tangent "
-                  "kernel of the network as it starts, over training rows and tests together; the "
-                  "first eigenvector is nearly constant and left out.",
-                  (long long)p->sizes[0], (long long)p->tests, (long long)p->seeds));
+    TRY(keep_section(
+        r, "Protocol",
+        "The paper's networks see MNIST and CIFAR. Here a relu network 64-100-100-1 "
+        "(LeCun's weights) sees optdigits: %lld training rows and %lld tests, drawn anew "
+        "for each of %lld seeds. Task j is the sign of eigenvector j of the tangent "
+        "kernel of the network as it starts, over training rows and tests together; the "
+        "first eigenvector is nearly constant and left out.",
+        (long long)p->sizes[0], (long long)p->tests, (long long)p->seeds));
     TRY(keep_text(r,
                   "The network learns by momentum 0.9, batches of 128, %lld epochs of "
                   "cross-entropy; the rate falls from 0.05 in ten steps along a line, each of "

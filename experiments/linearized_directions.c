@@ -175,13 +175,8 @@ static far_status one_seed(reproduction *r, int64_t job, void *user)
     double *x = ROOM((ROWS + TESTS) * (INPUTS + 1), double), *yes = x + (ROWS + TESTS) * INPUTS;
     uint64_t chance = 7 + (uint64_t)job;
     far_net *net = NULL;
-    far_net_opts o;
     far_status st;
-    far_net_opts_init(&o);
-    o.inputs = INPUTS;
-    o.init = FAR_INIT_LECUN;
-    o.seed = (uint64_t)job;
-    TRY(far_net_create(r->ctx, TASK_ARCH, &o, &net));
+    TRY(new_net(r, TASK_ARCH, INPUTS, FAR_INIT_LECUN, (uint64_t)job, &net));
     TRY(find_directions(r, net, w->points, &chance, out->singular, vectors));
     for (int i = 0; i < TRIED; i++) {
         for (int j = 0; j < INPUTS; j++) {
@@ -256,9 +251,7 @@ static far_status draw_accuracies(reproduction *r, far_figure *figure, const dir
                                   int64_t seeds)
 {
     double *x = ROOM(seeds * TRIED, double), *y = ROOM(seeds * TRIED, double);
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = 1;
+    far_mark_opts mark = mark_of(1, NULL);
     mark.width = 5;
     for (int64_t i = 0; i < seeds * TRIED; i++) {
         x[i] = s[i / TRIED].singular[tried((int)(i % TRIED))];
@@ -273,21 +266,15 @@ static far_status draw_accuracies(reproduction *r, far_figure *figure, const dir
 static far_status open_panel(reproduction *r, const char *x_label, const char *y_label,
                              far_figure **out)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.x_label = x_label;
-    o.y_label = y_label;
+    far_figure_opts o = axes(NULL, x_label, y_label);
     return far_figure_create(r->ctx, &o, out);
 }
 
 static far_status keep_set(reproduction *r, const direction_set *s, int64_t seeds)
 {
     far_figure *panels[2] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(820, 360);
     far_status st;
-    far_grid_opts_init(&o);
-    o.width = 820;
-    o.height = 360;
     TRY(open_panel(r, "number of the direction", "singular value", &panels[0]));
     TRY(open_panel(r, "singular value of the direction", "accuracy on tests", &panels[1]));
     TRY(draw_values(r, panels[0], s, seeds));
@@ -306,16 +293,16 @@ far_status keep_directions(reproduction *r, int64_t seeds)
     far_status st;
     TRY(side_by_side(r, "directions", seeds, one_seed, &w));
     TRY(claim_directions(r, w.out, seeds));
-    TRY(keep_heading(r, "Directions of the inputs"));
-    TRY(keep_text(r,
-                  "The squared singular values of E_x d^2 f / dx dp are the alignment of the "
-                  "tangent kernel with linear tasks along its right singular vectors, the "
-                  "neural anisotropy directions. The expectation is over %lld normal points, the "
-                  "derivative by x a difference of %.1f to both sides. Then, for 9 of the 64 "
-                  "directions v, networks with these weights learn 300 points x = +-v / 2 + w, w "
-                  "normal across v (%d epochs, rate %.2f); 2000 are tests. With 2000 training "
-                  "points all directions are learnt: the number was settled with that in view.",
-                  (long long)w.points, STEP, EPOCHS, RATE));
+    TRY(keep_section(
+        r, "Directions of the inputs",
+        "The squared singular values of E_x d^2 f / dx dp are the alignment of the "
+        "tangent kernel with linear tasks along its right singular vectors, the "
+        "neural anisotropy directions. The expectation is over %lld normal points, the "
+        "derivative by x a difference of %.1f to both sides. Then, for 9 of the 64 "
+        "directions v, networks with these weights learn 300 points x = +-v / 2 + w, w "
+        "normal across v (%d epochs, rate %.2f); 2000 are tests. With 2000 training "
+        "points all directions are learnt: the number was settled with that in view.",
+        (long long)w.points, STEP, EPOCHS, RATE));
     TRY(keep_set(r, w.out, seeds));
 done:
     free(w.out);

@@ -38,12 +38,7 @@ static far_mat tests_of(const task_plan *p, const pool *from)
 
 static far_status start_net(reproduction *r, uint64_t seed, far_net **out)
 {
-    far_net_opts o;
-    far_net_opts_init(&o);
-    o.inputs = DIGIT_PIXELS;
-    o.init = FAR_INIT_LECUN;
-    o.seed = seed;
-    return far_net_create(r->ctx, TASK_ARCH, &o, out);
+    return new_net(r, TASK_ARCH, DIGIT_PIXELS, FAR_INIT_LECUN, seed, out);
 }
 
 static double part_right(const double *f, const double *labels, int64_t n)

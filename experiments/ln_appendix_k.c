@@ -23,18 +23,9 @@ static far_status claim_tanh(reproduction *r, const tally *t, const char *what)
 
 static far_status claim_network(reproduction *r, int activation, int net, const tally *t)
 {
-    char *what = text_of("%s, %s, trained", WORD[activation], LN_NAMES[net]);
-    far_status st;
-    if (activation == TANH && net == LN_NONE) {
-        st = claim_tanh(r, t, what);
-    } else if (net == LN_NONE) {
-        st = claim_all_unbounded(r, t, what, "runs away", "Appendix K");
-    } else {
-        st = activation == TANH ? claim_tanh(r, t, what)
-                                : claim_all_bounded(r, t, what, "stays bounded", "Appendix K");
-    }
-    free(what);
-    return st;
+    const char *what = words(r, "%s, %s, trained", WORD[activation], LN_NAMES[net]);
+    return activation == TANH ? claim_tanh(r, t, what)
+                              : claim_all_proven(r, t, net != LN_NONE, what, "Appendix K");
 }
 
 /* ---- infinite width ------------------------------------------------------------------------ */
@@ -59,7 +50,8 @@ static far_status claim_kernel(reproduction *r, int activation, int net, far_sup
 {
     far_kernel *k;
     char *arch = net_text(r, net, LN_EXACT, WORD[activation]);
-    char *what = text_of("%s, %s, Theta(x, x) at infinite width", WORD[activation], LN_NAMES[net]);
+    const char *what =
+        words(r, "%s, %s, Theta(x, x) at infinite width", WORD[activation], LN_NAMES[net]);
     const char *paper = paper_on_kernel(activation, net);
     bool agrees;
     far_status st;
@@ -78,7 +70,6 @@ static far_status claim_kernel(reproduction *r, int activation, int net, far_sup
 done:
     far_kernel_destroy(k);
     free(arch);
-    free(what);
     return st;
 }
 
@@ -87,7 +78,7 @@ done:
 static far_status add_network(reproduction *r, int activation, int net,
                               far_figure *const panels[TOY_SETS], sheet *table)
 {
-    char *word = text_of("%s-%s", WORD[activation], LN_WORDS[net]);
+    const char *word = words(r, "%s-%s", WORD[activation], LN_WORDS[net]);
     contender c = {LN_NAMES[net], word, net, LN_FINITE, WORD[activation], net};
     tally t;
     far_supremum sup;
@@ -100,7 +91,6 @@ static far_status add_network(reproduction *r, int activation, int net,
     add_tally(table, &t);
     add_cell(table, "%.6g", sup.value);
 done:
-    free(word);
     return st;
 }
 
@@ -138,12 +128,10 @@ far_status run_ln_appendix_k(reproduction *r)
     static const char *const HEADS[] = {"activation", "network", TALLY_HEADS, "sup Theta(x, x)"};
     sheet table = {.heads = HEADS, .cols = TALLY_COLS + 3};
     far_figure *panels[ACTIVATIONS * TOY_SETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(900, NAN);
     opts.title = "Other activations, trained on [-5, 5]";
     opts.x_label = "x";
     opts.share_x = FAR_SHARE_LINE;
-    opts.width = 900;
     far_status st = keep_words(r);
     for (int i = 0; i < ACTIVATIONS && st == FAR_OK; i++) {
         st = add_activation(r, i, panels + i * TOY_SETS, &table);

@@ -26,22 +26,22 @@ static far_status add_contender(reproduction *r, const contender *c,
     }
     add_cell(table, "%s", c->name);
     add_tally(table, &t);
-    return is_bounded(c) ? claim_all_bounded(r, &t, c->name, "stays bounded", "Appendix L")
-                         : claim_all_unbounded(r, &t, c->name, "runs away", "Appendix L");
+    return claim_all_proven(r, &t, is_bounded(c), c->name, "Appendix L");
 }
 
 static far_status keep_words(reproduction *r)
 {
-    far_status st;
-    TRY(keep_toy_protocol(r, CONTEST_EPOCHS));
-    TRY(keep_text(r, "A batch norm divides by the spread over the batch while it trains and by a "
+    far_status st = keep_toy_protocol(r, CONTEST_EPOCHS);
+    return st == FAR_OK
+               ? keep_text(
+                     r,
+                     "A batch norm divides by the spread over the batch while it trains and by a "
                      "running average afterwards: then it is an affine map, the same for every "
                      "input, and bounds nothing. A layer norm divides by the spread over the "
                      "neurons of the input at hand. Certificates are of the networks as they are "
                      "used, with running averages. Batch norms here have scales and shifts as "
-                     "their architecture says: none."));
-done:
-    return st;
+                     "their architecture says: none.")
+               : st;
 }
 
 far_status run_ln_appendix_l(reproduction *r)
@@ -49,12 +49,9 @@ far_status run_ln_appendix_l(reproduction *r)
     static const char *const HEADS[] = {"network", TALLY_HEADS};
     sheet table = {.heads = HEADS, .cols = TALLY_COLS + 1};
     far_figure *panels[TOY_SETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(960, 360);
     opts.title = "Batch norm and layer norm, trained on [-5, 5]";
     opts.x_label = "x";
-    opts.width = 960;
-    opts.height = 360;
     far_status st = keep_words(r);
     if (st == FAR_OK) {
         st = contest_panels(r, true, "f(x)", panels);

@@ -11,10 +11,7 @@ far_status contest_panels(reproduction *r, bool titles, const char *row,
 {
     far_status st = FAR_OK;
     for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {
-        far_figure_opts opts;
-        far_figure_opts_init(&opts);
-        opts.title = titles ? TOY_LABELS[set] : NULL;
-        opts.y_label = set == 0 ? row : NULL;
+        far_figure_opts opts = axes(titles ? TOY_LABELS[set] : NULL, NULL, set == 0 ? row : NULL);
         st = far_figure_create(r->ctx, &opts, &panels[set]);
     }
     return st;
@@ -76,33 +73,23 @@ far_status contest_data(reproduction *r, far_figure *const panels[TOY_SETS])
     return st;
 }
 
-far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what, const char *paper,
-                               const char *place)
+far_status claim_all_proven(reproduction *r, const tally *t, bool bounded, const char *what,
+                            const char *place)
 {
+    int64_t proven = bounded ? t->bounded : t->unbounded;
+    const char *ours =
+        bounded ? words(r, "bounded, |f| <= %.4g (sin x), %.4g (x), %.4g (x^2)",
+                        far_round_up(t->bound[TOY_SINE], 4), far_round_up(t->bound[TOY_LINE], 4),
+                        far_round_up(t->bound[TOY_SQUARE], 4))
+                : words(r, "unbounded, |slope| %.3g to %.3g", t->least_slope, t->most_slope);
     return claim(r,
                  &(claim_of){.what = what,
-                             .paper = paper,
+                             .paper = bounded ? "stays bounded" : "runs away",
                              .place = place,
                              .tested = "a certificate of every network, on three toy sets",
                              .seeds = t->count / TOY_SETS,
-                             .agrees = t->unbounded == t->count},
-                 "%lld of %lld proven unbounded, |slope| %.3g to %.3g", (long long)t->unbounded,
-                 (long long)t->count, t->least_slope, t->most_slope);
-}
-
-far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper,
-                             const char *place)
-{
-    return claim(r,
-                 &(claim_of){.what = what,
-                             .paper = paper,
-                             .place = place,
-                             .tested = "a certificate of every network, on three toy sets",
-                             .seeds = t->count / TOY_SETS,
-                             .agrees = t->bounded == t->count},
-                 "%lld of %lld proven bounded, |f| <= %.4g (sin x), %.4g (x), %.4g (x^2)",
-                 (long long)t->bounded, (long long)t->count, far_round_up(t->bound[TOY_SINE], 4),
-                 far_round_up(t->bound[TOY_LINE], 4), far_round_up(t->bound[TOY_SQUARE], 4));
+                             .agrees = proven == t->count},
+                 "%lld of %lld proven %s", (long long)proven, (long long)t->count, ours);
 }
 
 void add_tally(sheet *s, const tally *t)

@@ -33,11 +33,9 @@ far_status contest_enter(reproduction *r, const contender *c, far_figure *const 
 /* Training points over the lines, when all are in. */
 far_status contest_data(reproduction *r, far_figure *const panels[TOY_SETS]);
 
-/* That all are proven unbounded, or bounded. */
-far_status claim_all_unbounded(reproduction *r, const tally *t, const char *what, const char *paper,
-                               const char *place);
-far_status claim_all_bounded(reproduction *r, const tally *t, const char *what, const char *paper,
-                             const char *place);
+/* That all are proven bounded, or unbounded. */
+far_status claim_all_proven(reproduction *r, const tally *t, bool bounded, const char *what,
+                            const char *place);
 
 /* Columns of a table: "15 of 15 unbounded", the bounds for each set, the least R2. */
 #define TALLY_HEADS "proven", "|f| at most: sin x", "x", "x^2", "least R2 in range"

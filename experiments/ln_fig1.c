@@ -83,10 +83,9 @@ static far_status claim_networks(reproduction *r, const study *s, int set)
 {
     far_status st = FAR_OK;
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {
-        char *what = text_of("%s, %s", TOY_NAMES[set], LN_NAMES[net]);
+        const char *what = words(r, "%s, %s", TOY_NAMES[set], LN_NAMES[net]);
         const family *f = &s->panels[set][net].finite;
-        st = net == LN_NONE ? claim_unbounded(r, f, what) : claim_bounded(r, f, what);
-        free(what);
+        st = claim_proven(r, f, net != LN_NONE, what);
     }
     return st;
 }
@@ -97,19 +96,16 @@ static far_status claim_fit(reproduction *r, const study *s, int set)
     for (int net = 0; net < LN_NETS; net++) {
         worst = fmin(worst, s->panels[set][net].finite.r2);
     }
-    char *what = text_of("%s, on the training points", TOY_NAMES[set]);
-    char *tested = text_of("R2 at least %g of the worst network", FIT_R2);
-    far_status st = claim(r,
-                          &(claim_of){.what = what,
-                                      .paper = "every network fits them",
-                                      .place = "Figure 1",
-                                      .tested = tested,
-                                      .seeds = s->panels[set][0].finite.count,
-                                      .agrees = worst >= FIT_R2},
-                          "R2 at least %.4f", worst);
-    free(tested);
-    free(what);
-    return st;
+    const char *what = words(r, "%s, on the training points", TOY_NAMES[set]);
+    const char *tested = words(r, "R2 at least %g of the worst network", FIT_R2);
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "every network fits them",
+                             .place = "Figure 1",
+                             .tested = tested,
+                             .seeds = s->panels[set][0].finite.count,
+                             .agrees = worst >= FIT_R2},
+                 "R2 at least %.4f", worst);
 }
 
 /* Infinite width, from closed forms with 40 digits: the slope without a norm, limits with one, and
@@ -159,11 +155,10 @@ static far_status claim_theory(reproduction *r, const study *s, int set)
     if (st != FAR_OK) {
         return st;
     }
-    char *what = text_of("%s, infinite width", TOY_NAMES[set]);
+    const char *what = words(r, "%s, infinite width", TOY_NAMES[set]);
     char *tested = limits_text("closed forms, six digits: ", THEORY[set].limit);
     char *ours = limits_text("", limit);
     st = claim(r, &(claim_of){.what = what, .tested = tested, .agrees = agrees}, "%s", ours);
-    free(what);
     free(tested);
     free(ours);
     return st;
@@ -174,10 +169,8 @@ static far_status claim_theory(reproduction *r, const study *s, int set)
 static far_status draw_near(reproduction *r, const study *s, int set, int net, far_figure **out)
 {
     const panel_data *p = &s->panels[set][net];
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = set == 0 ? LN_NAMES[net] : NULL;
-    opts.y_label = net == 0 ? TOY_LABELS[set] : NULL;
+    far_figure_opts opts =
+        axes(set == 0 ? LN_NAMES[net] : NULL, NULL, net == 0 ? TOY_LABELS[set] : NULL);
     far_status st;
     TRY(far_figure_create(r->ctx, &opts, out));
     TRY(draw_curve(r, *out, s->near, p->mean, p->half, NEAR_POINTS, 0,
@@ -191,8 +184,7 @@ done:
 static far_status keep_near(reproduction *r, const study *s)
 {
     far_figure *figures[TOY_SETS * LN_NETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(NAN, NAN);
     opts.title = "Trained on [-5, 5], asked on [-25, 25]";
     opts.x_label = "x";
     opts.share_x = FAR_SHARE_LINE;
@@ -209,10 +201,7 @@ static far_status keep_near(reproduction *r, const study *s)
 
 static far_status draw_far(reproduction *r, const study *s, int set, far_figure **out)
 {
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = TOY_LABELS[set];
-    opts.x_scale = opts.y_scale = FAR_SCALE_LOG;
+    far_figure_opts opts = log_axes(TOY_LABELS[set], NULL, NULL);
     far_status st = far_figure_create(r->ctx, &opts, out);
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {
         double finite[FAR_POINTS], infinite[FAR_POINTS];
@@ -230,12 +219,10 @@ done:
 static far_status keep_far(reproduction *r, const study *s)
 {
     far_figure *figures[TOY_SETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(NAN, 320);
     opts.title = "Out to a million";
     opts.x_label = "x";
     opts.y_label = "|f(x)|";
-    opts.height = 320;
     opts.share_y = FAR_SHARE_ALL;
     opts.note = "Solid: 128 wide, the mean over seeds; dashed: infinitely wide";
     far_status st = FAR_OK;

@@ -44,14 +44,10 @@ static far_status add_network(reproduction *r, const char *arch, uint64_t seed, 
     double *values = ROOM(n * n, double);
     far_mat theta = far_mat_view(values, n, n, FAR_F64);
     far_net *net = NULL;
-    far_net_opts opts;
     far_ntk_opts ntk;
     far_status st;
-    far_net_opts_init(&opts);
     ntk = (far_ntk_opts){.size = sizeof ntk};
-    opts.inputs = 1;
-    opts.seed = seed;
-    TRY(far_net_create(r->ctx, arch, &opts, &net));
+    TRY(new_net(r, arch, 1, FAR_INIT_KAIMING_NORMAL, seed, &net));
     TRY(far_net_ntk(r->ctx, net, x, NULL, &ntk, &theta));
     for (int64_t i = 0; i < n * n; i++) {
         sum[i] += weight * values[i];
@@ -155,9 +151,9 @@ static bool as_listed(int net, const double *infinite)
     return agrees;
 }
 
-static char *listed_text(const char *head, const double *v)
+static const char *listed_text(reproduction *r, const char *head, const double *v)
 {
-    return text_of("%s%.6g, %.5g, %.4g, %.4g", head, v[0], v[1], v[2], v[3]);
+    return words(r, "%s%.6g, %.5g, %.4g, %.4g", head, v[0], v[1], v[2], v[3]);
 }
 
 static far_status claim_listed(reproduction *r, int net, sheet *table)
@@ -175,16 +171,11 @@ static far_status claim_listed(reproduction *r, int net, sheet *table)
         add_cell(table, "%.6g", finite[i]);
         add_cell(table, "%.3f", finite[i] / infinite[i]);
     }
-    char *what =
-        text_of("%s, infinite width: Theta at (25,25), (25,-25), (1,1), (0,0)", LN_NAMES[net]);
-    char *tested = listed_text("closed forms: ", LISTED_VALUE[net]);
-    char *ours = listed_text("", infinite);
-    st = claim(r, &(claim_of){.what = what, .tested = tested, .agrees = as_listed(net, infinite)},
-               "%s", ours);
-    free(what);
-    free(tested);
-    free(ours);
-    return st;
+    const char *what =
+        words(r, "%s, infinite width: Theta at (25,25), (25,-25), (1,1), (0,0)", LN_NAMES[net]);
+    const char *tested = listed_text(r, "closed forms: ", LISTED_VALUE[net]);
+    return claim(r, &(claim_of){.what = what, .tested = tested, .agrees = as_listed(net, infinite)},
+                 "%s", listed_text(r, "", infinite));
 }
 
 static far_status keep_listed(reproduction *r)
@@ -271,7 +262,7 @@ static far_status claim_supremum(reproduction *r, int net)
     if (st != FAR_OK) {
         return st;
     }
-    char *what = text_of("%s, Theta(x, x) over all x", LN_NAMES[net]);
+    const char *what = words(r, "%s, Theta(x, x) over all x", LN_NAMES[net]);
     if (net == LN_NONE) {
         st = claim(r,
                    &(claim_of){.what = what,
@@ -289,7 +280,6 @@ static far_status claim_supremum(reproduction *r, int net)
                                .agrees = sup.bounded},
                    "at most %.5g", far_round_up(sup.value, 5));
     }
-    free(what);
     return st;
 }
 
@@ -385,12 +375,12 @@ done:
 static far_status draw_map(reproduction *r, const maps *m, int net, bool finite, far_figure **out)
 {
     double edge = END * (1 + 1 / (double)(m->side - 1)); /* cells are about their points */
-    far_figure_opts opts;
+    far_figure_opts opts = axes(finite ? LN_NAMES[net] : NULL, NULL,
+                                net > 0  ? NULL
+                                : finite ? "x'  (128 wide)"
+                                         : "x'  (infinitely wide)");
     far_heat_opts heat;
-    far_figure_opts_init(&opts);
     far_heat_opts_init(&heat);
-    opts.title = finite ? LN_NAMES[net] : NULL;
-    opts.y_label = net > 0 ? NULL : finite ? "x'  (128 wide)" : "x'  (infinitely wide)";
     heat.x_min = heat.y_min = -edge;
     heat.x_max = heat.y_max = edge;
     heat.map = FAR_MAP_SEQUENTIAL;
@@ -411,13 +401,10 @@ static far_status draw_map(reproduction *r, const maps *m, int net, bool finite,
 static far_status keep_maps(reproduction *r, const maps *m)
 {
     far_figure *figures[2 * LN_NETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(1180, 520);
     opts.title = "Tangent kernel at initialisation";
     opts.x_label = "x";
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    opts.width = 1180;
-    opts.height = 520;
     opts.note = "The first column has colours of its own, on a logarithmic scale. With a norm the "
                 "kernel peaks at (0, 0), at about 200, beyond the colours.";
     far_status st = FAR_OK;
@@ -461,12 +448,7 @@ static far_status keep_diagonal(reproduction *r)
 {
     double x[DIAGONAL];
     far_figure *figure = NULL;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = "Along the diagonal";
-    opts.x_label = "x";
-    opts.y_label = "Theta(x, x)";
-    opts.x_scale = opts.y_scale = FAR_SCALE_LOG;
+    far_figure_opts opts = log_axes("Along the diagonal", "x", "Theta(x, x)");
     opts.note = "Solid: 128 wide, the mean over seeds; dashed: infinitely wide";
     spread_log(1e-3, 1e4, x, DIAGONAL);
     far_status st = far_figure_create(r->ctx, &opts, &figure);

@@ -134,19 +134,6 @@ done:
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* Between the quantiles that leave ten rows at either end, where a curve is but a guess. */
-static far_status make_grid(study *s)
-{
-    far_status st;
-    int64_t n = s->trial.points.count;
-    double low, high;
-    TRY(far_quantile(s->trial.r->ctx, s->surface, n, 10 / (double)n, &low));
-    TRY(far_quantile(s->trial.r->ctx, s->surface, n, 1 - 10 / (double)n, &high));
-    spread(low, high, s->grid, GRID);
-done:
-    return st;
-}
-
 static far_status smooth(study *s, curve *c)
 {
     return far_lowess(s->trial.r->ctx, s->surface, c->f, c->count, FRACTION, ITERATIONS, s->grid,
@@ -156,7 +143,7 @@ static far_status smooth(study *s, curve *c)
 static far_status smooth_all(study *s)
 {
     far_status st;
-    TRY(make_grid(s));
+    TRY(spread_within(s->trial.r, s->surface, s->trial.points.count, 10, s->grid, GRID));
     TRY(smooth(s, &s->truth));
     for (int i = 0; i < s->count; i++) {
         TRY(smooth(s, &s->curves[i]));
@@ -221,9 +208,7 @@ static far_status draw_histogram(study *s, far_figure *figure, const bins *b, co
 {
     far_ctx *ctx = s->trial.r->ctx;
     double counts[MOST_BINS], *f = ROOM(c->count, double);
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = c->colour;
+    far_mark_opts mark = mark_of(c->colour, NULL);
     if (c == &s->truth) {
         mark.label = c->name;
         mark.opacity = 0.25;
@@ -242,9 +227,7 @@ static far_status draw_histogram(study *s, far_figure *figure, const bins *b, co
 static far_status histogram_panel(study *s, const bins *b, const curve *c, far_figure **out)
 {
     far_status st;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = c->name;
+    far_figure_opts opts = axes(c->name, NULL, NULL);
     TRY(far_figure_create(s->trial.r->ctx, &opts, out));
     TRY(draw_histogram(s, *out, b, &s->truth));
     TRY(draw_histogram(s, *out, b, c));
@@ -254,49 +237,32 @@ done:
 
 static far_status keep_histograms(study *s)
 {
-    far_status st;
-    reproduction *r = s->trial.r;
+    far_status st = FAR_OK;
     bins b = choose_bins(s);
-    far_figure *panels[MOST_CURVES] = {NULL}, *grid = NULL;
-    far_grid_opts opts;
-    for (int i = 0; i < s->count; i++) {
-        TRY(histogram_panel(s, &b, &s->curves[i], &panels[i]));
-    }
-    far_grid_opts_init(&opts);
+    far_figure *panels[MOST_CURVES] = {NULL};
+    far_grid_opts opts = grid_of(NAN, NAN);
     opts.x_label = "prediction of RMSD (angstrom)";
     opts.y_label = "proteins, mean over seeds";
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    TRY(far_figure_grid(r->ctx, panels, (s->count + ACROSS - 1) / ACROSS, ACROSS, &opts, &grid));
-    TRY(keep_figure(r, grid, "ln-fig3-histograms",
-                    "Predictions for the proteins out of the domain, whose surface is larger than "
-                    "20000 square angstroms; behind them the truth."));
-done:
-    for (int i = 0; i < MOST_CURVES; i++) {
-        far_figure_destroy(panels[i]);
+    for (int i = 0; i < s->count && st == FAR_OK; i++) {
+        st = histogram_panel(s, &b, &s->curves[i], &panels[i]);
     }
-    return st;
+    return keep_grid(s->trial.r, panels, (s->count + ACROSS - 1) / ACROSS, ACROSS, &opts,
+                     "ln-fig3-histograms",
+                     "Predictions for the proteins out of the domain, whose surface is larger than "
+                     "20000 square angstroms; behind them the truth.",
+                     st);
 }
 
 /* ---- LOWESS -------------------------------------------------------------------------------- */
-
-static far_status draw_edge(study *s, far_figure *figure)
-{
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = FAR_COLOUR_INK;
-    mark.label = "end of the domain";
-    return far_figure_rule(s->trial.r->ctx, figure, FAR_VERTICAL, LN_PROTEIN_EDGE, &mark);
-}
 
 static far_status curves_panel(study *s, const char *title, int from, int to, far_figure **out)
 {
     far_status st;
     reproduction *r = s->trial.r;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = title;
+    far_figure_opts opts = axes(title, NULL, NULL);
     TRY(far_figure_create(r->ctx, &opts, out));
-    TRY(draw_edge(s, *out));
+    TRY(draw_rule(r, *out, FAR_VERTICAL, LN_PROTEIN_EDGE, "end of the domain"));
     TRY(draw_curve(r, *out, s->grid, s->truth.smooth, s->truth.half, GRID, FAR_COLOUR_INK,
                    s->truth.name));
     for (int i = from; i < to; i++) {
@@ -485,9 +451,7 @@ done:
     for (int i = 0; i < MOST_CURVES; i++) {
         free(s->curves[i].f);
     }
-    free(s->truth.f);
-    free(s->surface);
-    free(s->out);
+    FREE(s->truth.f, s->surface, s->out);
     ln_trial_close(&s->trial);
     free(s);
     return st;

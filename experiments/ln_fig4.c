@@ -77,21 +77,9 @@ done:
 
 /* ---- curves -------------------------------------------------------------------------------- */
 
-/* From the face fifth from either end on. */
-static far_status make_grid(study *s)
-{
-    far_status st;
-    double low, high, n = (double)s->faces;
-    TRY(far_quantile(s->trial.r->ctx, s->similarity, s->faces, 5 / n, &low));
-    TRY(far_quantile(s->trial.r->ctx, s->similarity, s->faces, 1 - 5 / n, &high));
-    spread(low, high, s->grid, GRID);
-done:
-    return st;
-}
-
 static far_status smooth_all(study *s)
 {
-    far_status st = make_grid(s);
+    far_status st = spread_within(s->trial.r, s->similarity, s->faces, 5, s->grid, GRID);
     for (int k = 0; k < CURVES && st == FAR_OK; k++) {
         curve *c = &s->curves[k];
         st = far_lowess(s->trial.r->ctx, s->similarity, c->error, s->faces, FRACTION, ITERATIONS,
@@ -104,9 +92,7 @@ static far_status curves_panel(study *s, const char *title, int from, int to, fa
 {
     far_status st;
     reproduction *r = s->trial.r;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = title;
+    far_figure_opts opts = axes(title, NULL, NULL);
     opts.y_min = 0;
     TRY(far_figure_create(r->ctx, &opts, out));
     for (int k = from; k < to; k++) {
@@ -164,7 +150,8 @@ static far_status claim_trend(study *s)
 {
     double without;
     const curve *c = &s->curves[LN_NONE];
-    far_status st = far_correlation(s->trial.r->ctx, FAR_SPEARMAN, s->similarity, c->error, s->faces, &without);
+    far_status st =
+        far_correlation(s->trial.r->ctx, FAR_SPEARMAN, s->similarity, c->error, s->faces, &without);
     return st == FAR_OK
                ? claim(s->trial.r,
                        &(claim_of){.what = "|error| of the standard network along the similarity",

@@ -75,11 +75,8 @@ static void write_weights(far_net *net, const double *x, const double *y, double
 static far_status build(reproduction *r, double e, far_net **out)
 {
     double x[DATA], y[DATA];
-    far_net_opts opts;
-    far_net_opts_init(&opts);
-    opts.inputs = 1;
     char *arch = arch_of(r, ARCH);
-    far_status st = far_net_create(r->ctx, arch, &opts, out);
+    far_status st = new_net(r, arch, 1, FAR_INIT_KAIMING_NORMAL, 0, out);
     free(arch);
     fill_data(x, y);
     if (st == FAR_OK) {
@@ -107,9 +104,6 @@ static far_status measure(reproduction *r, const far_net *net, built *out)
     double x[DATA], y[DATA], f[DATA];
     far_certificate *c = NULL;
     far_predictor *p = NULL;
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = 1;
     far_status st;
     *out = (built){0};
     fill_data(x, y);
@@ -118,7 +112,7 @@ static far_status measure(reproduction *r, const far_net *net, built *out)
         out->misfit = fmax(out->misfit, fabs(f[i] - y[i]));
     }
     TRY(far_predictor_of_net(r->ctx, net, &p));
-    TRY(far_predictor_certify(r->ctx, p, &opts, &c));
+    TRY(certify_within(r, p, 1, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     out->bounded = b->verdict == FAR_BOUNDED;
     out->found = b->sup_found;
@@ -134,13 +128,10 @@ static far_status fit_limit(reproduction *r, far_predictor **model, double *b1)
 {
     double x[DATA], y[DATA];
     far_certificate *c = NULL;
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = 0.2;
     far_status st;
     fill_data(x, y);
     TRY(infinite_fit(r, ARCH, x, y, DATA, model));
-    TRY(far_predictor_certify(r->ctx, *model, &opts, &c));
+    TRY(certify_within(r, *model, 0.2, &c));
     *b1 = far_certificate_bound(c, 0)->b1;
 done:
     far_certificate_destroy(c);
@@ -156,19 +147,13 @@ typedef struct pictures {
 
 static far_status open_pictures(reproduction *r, pictures *p)
 {
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
+    far_figure_opts opts = axes("Near the data", "x", "f(x)");
     spread(-8, 8, p->near, CURVE);
     spread_log(1, 1e10, p->far, CURVE);
-    opts.title = "Near the data";
-    opts.x_label = "x";
-    opts.y_label = "f(x)";
     opts.y_min = -4;
     opts.y_max = 4;
     far_status st = far_figure_create(r->ctx, &opts, &p->figures[0]);
-    opts.title = "Far away";
-    opts.y_label = "|f(x)|";
-    opts.x_scale = opts.y_scale = FAR_SCALE_LOG;
+    opts = log_axes("Far away", "x", "|f(x)|");
     opts.y_min = 0.1;
     opts.y_max = 1e8;
     return st == FAR_OK ? far_figure_create(r->ctx, &opts, &p->figures[1]) : st;
@@ -177,7 +162,7 @@ static far_status open_pictures(reproduction *r, pictures *p)
 static far_status draw_built(reproduction *r, const far_net *net, int which, const pictures *p)
 {
     double near[CURVE], far[CURVE];
-    char *label = text_of("built, e = %g", EPSILON[which]);
+    const char *label = words(r, "built, e = %g", EPSILON[which]);
     far_status st;
     TRY(eval(r, net, p->near, CURVE, near));
     TRY(eval(r, net, p->far, CURVE, far));
@@ -187,7 +172,6 @@ static far_status draw_built(reproduction *r, const far_net *net, int which, con
     TRY(draw_curve(r, p->figures[0], p->near, near, NULL, CURVE, which + 1, label));
     TRY(draw_curve(r, p->figures[1], p->far, far, NULL, CURVE, which + 1, label));
 done:
-    free(label);
     return st;
 }
 
@@ -195,10 +179,7 @@ static far_status draw_limit(reproduction *r, const far_predictor *m, const pict
 {
     static const char LABEL[] = "trained, infinitely wide";
     double near[CURVE], far[CURVE], x[DATA], y[DATA];
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = FAR_COLOUR_INK;
-    mark.label = "data";
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, "data");
     mark.width = 7;
     far_status st;
     fill_data(x, y);
@@ -216,23 +197,14 @@ done:
 
 static far_status draw_bound(reproduction *r, double b1, const pictures *p)
 {
-    char *label = text_of("B1 = %.3g", far_round_up(b1, 3));
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = FAR_COLOUR_INK;
-    mark.label = label;
-    far_status st = far_figure_rule(r->ctx, p->figures[1], FAR_HORIZONTAL, b1, &mark);
-    free(label);
-    return st;
+    const char *label = words(r, "B1 = %.3g", far_round_up(b1, 3));
+    return draw_rule(r, p->figures[1], FAR_HORIZONTAL, b1, label);
 }
 
 static far_status keep_pictures(reproduction *r, pictures *p, far_status st)
 {
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(900, 420);
     opts.title = "Networks with a layer norm that fit exactly";
-    opts.width = 900;
-    opts.height = 420;
     return keep_grid(r, p->figures, 1, 2, &opts, "ln-proposition-34",
                      "Proposition 3.4: all of these networks have a layer norm and fit the data "
                      "exactly; how far they go has no bound. Training does not find them.",

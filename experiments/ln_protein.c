@@ -11,12 +11,10 @@ const ln_published LN_PROTEIN_PAPER[LN_NETS] = {
 const ln_published LN_PROTEIN_XGBOOST = {{0.27, 0.04}, {0.61, 0.01}};
 const double LN_PROTEIN_EDGE = 20000;
 
-static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
+static ln_recipe recipe_for(reproduction *r, int64_t seeds)
 {
     return (ln_recipe){
-        .name = r->sabotage ? "protein-sabotaged"
-                : r->quick  ? "protein-quick"
-                            : "protein",
+        .name = ln_recipe_name(r, "protein"),
         .target = "RMSD",
         .shift = "F1 >= 20000",
         .baselines = "xgboost;linear",
@@ -33,15 +31,10 @@ static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
 
 far_status ln_protein_open(reproduction *r, int64_t seeds, ln_trial *out)
 {
-    far_status st;
     char *path = NULL;
-    far_frame *frame = NULL;
     ln_recipe recipe = recipe_for(r, seeds);
-    *out = (ln_trial){.r = r};
-    TRY(find_data(r, "protein", &path));
-    TRY(far_frame_read(r->ctx, path, NULL, NULL, &frame));
-    TRY(ln_trial_open(r, frame, &recipe, out));
-done:
+    far_status st = find_data(r, "protein", &path);
+    st = st == FAR_OK ? ln_trial_open(r, path, &recipe, out) : st;
     free(path);
     return st;
 }
@@ -66,20 +59,19 @@ far_status ln_protein_explain(const ln_trial *t)
 {
     far_comparison_info i = far_comparison_describe(t->baselines);
     far_status st;
-    TRY(keep_heading(t->r, "Protocol"));
-    TRY(keep_text(t->r,
-                  "UCI's table of protein structures: RMSD from nine features. In the domain are "
-                  "rows with F1 (the surface) below 20000: %lld for training and %lld for tests, "
-                  "drawn anew for each seed; out of it the %lld others. Networks have two hidden "
-                  "layers of 128 relu units and see all rows in each of %lld epochs of Adam with "
-                  "rate 0.001; %lld seed%s. Intervals are 95%% of the mean over seeds.%s",
-                  (long long)i.train_rows, (long long)i.test_rows, (long long)i.rows_out,
-                  (long long)t->recipe.epochs, (long long)t->recipe.seeds,
-                  t->recipe.seeds == 1 ? "" : "s",
-                  t->r->quick ? " This is the quick form, with a twelfth of the rows in the domain "
-                                "and few epochs: its numbers are not held against the paper's, "
-                                "only their order is."
-                              : ""));
+    TRY(keep_section(
+        t->r, "Protocol",
+        "UCI's table of protein structures: RMSD from nine features. In the domain are "
+        "rows with F1 (the surface) below 20000: %lld for training and %lld for tests, "
+        "drawn anew for each seed; out of it the %lld others. Networks have two hidden "
+        "layers of 128 relu units and see all rows in each of %lld epochs of Adam with "
+        "rate 0.001; %lld seed%s. Intervals are 95%% of the mean over seeds.%s",
+        (long long)i.train_rows, (long long)i.test_rows, (long long)i.rows_out,
+        (long long)t->recipe.epochs, (long long)t->recipe.seeds, t->recipe.seeds == 1 ? "" : "s",
+        t->r->quick ? " This is the quick form, with a twelfth of the rows in the domain "
+                      "and few epochs: its numbers are not held against the paper's, "
+                      "only their order is."
+                    : ""));
     TRY(explain_differences(t));
 done:
     return st;

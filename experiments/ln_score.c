@@ -86,32 +86,42 @@ static void join_verdict(const ln_trial *t, const far_bound *b, ln_row *row)
     row->verdict = first || worse ? b->verdict : row->verdict;
 }
 
-static far_status certify(const ln_trial *t, const far_predictor *p, double seconds,
-                          far_certificate **out)
+/* A network, what it predicts, and its certificate. Zero-initialise; judged_free is always safe. */
+typedef struct judged {
+    far_predictor *p;
+    far_prediction *f;
+    far_certificate *c;
+} judged;
+
+static far_status judge(ln_trial *t, int where, bool infinite, double seconds, judged *out)
 {
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = seconds;
-    return far_predictor_certify(t->r->ctx, p, &opts, out);
+    far_status st;
+    TRY(infinite ? ln_infinite(t, where, &out->p) : ln_network(t, where, &out->p));
+    TRY(ln_predict(t, out->p, &out->f));
+    TRY(certify_within(t->r, out->p, seconds, &out->c));
+done:
+    return st;
+}
+
+static void judged_free(judged *j)
+{
+    far_certificate_destroy(j->c);
+    far_prediction_destroy(j->f);
+    far_predictor_destroy(j->p);
 }
 
 /* ---- trained networks ---------------------------------------------------------------------- */
 
 static far_status score_network(ln_trial *t, int where, ln_scores *s, ln_row *row)
 {
-    far_status st;
-    far_predictor *net = NULL;
-    far_certificate *c = NULL;
-    far_prediction *prediction = NULL;
-    TRY(ln_network(t, where, &net));
-    TRY(ln_predict(t, net, &prediction));
-    take_score(t, prediction, s);
-    TRY(certify(t, net, t->recipe.certify_seconds / (double)t->recipe.seeds, &c));
-    join_verdict(t, far_certificate_bound(c, 0), row);
-done:
-    far_certificate_destroy(c);
-    far_prediction_destroy(prediction);
-    far_predictor_destroy(net);
+    judged j = {0};
+    double seconds = t->recipe.certify_seconds / (double)t->recipe.seeds;
+    far_status st = judge(t, where, false, seconds, &j);
+    if (st == FAR_OK) {
+        take_score(t, j.f, s);
+        join_verdict(t, far_certificate_bound(j.c, 0), row);
+    }
+    judged_free(&j);
     return st;
 }
 
@@ -155,23 +165,17 @@ static char *infinite_name(const ln_trial *t, int where, const far_predictor *mo
 
 static far_status score_infinite(ln_trial *t, int where, ln_row *row)
 {
-    far_status st;
-    far_predictor *model = NULL;
-    far_certificate *c = NULL;
-    far_prediction *prediction = NULL;
-    TRY(ln_infinite(t, where, &model));
-    TRY(ln_predict(t, model, &prediction));
-    const double *f = prediction->mean.data;
-    *row = (ln_row){.name = infinite_name(t, where, model)};
-    row->in = (far_compare_average){ln_r2(&t->points, f, false, NULL), NAN};
-    row->out = (far_compare_average){ln_r2(&t->points, f, true, &row->most), NAN};
-    TRY(certify(t, model, t->recipe.certify_seconds, &c));
-    row->verdict = far_certificate_bound(c, 0)->verdict;
-    row->bound = far_certificate_bound(c, 0)->tightest;
-done:
-    far_certificate_destroy(c);
-    far_prediction_destroy(prediction);
-    far_predictor_destroy(model);
+    judged j = {0};
+    far_status st = judge(t, where, true, t->recipe.certify_seconds, &j);
+    if (st == FAR_OK) {
+        const double *f = j.f->mean.data;
+        *row = (ln_row){.name = infinite_name(t, where, j.p)};
+        row->in = (far_compare_average){ln_r2(&t->points, f, false, NULL), NAN};
+        row->out = (far_compare_average){ln_r2(&t->points, f, true, &row->most), NAN};
+        row->verdict = far_certificate_bound(j.c, 0)->verdict;
+        row->bound = far_certificate_bound(j.c, 0)->tightest;
+    }
+    judged_free(&j);
     return st;
 }
 

@@ -107,10 +107,7 @@ static far_status draw_bars(reproduction *r, far_figure *figure, const ln_row *r
                             bool out, bool paper)
 {
     double *means = ROOM(count, double), *halves = ROOM(count, double);
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = paper ? "paper" : "ours";
-    mark.colour = paper ? FAR_COLOUR_INK : 0;
+    far_mark_opts mark = mark_of(paper ? FAR_COLOUR_INK : 0, paper ? "paper" : "ours");
     for (int64_t i = 0; i < count; i++) {
         far_compare_average a = paper ? published(&rows[i], out) : measured(&rows[i], out);
         means[i] = a.mean;
@@ -127,12 +124,10 @@ static far_status bars_panel(reproduction *r, const ln_row *rows, int64_t count,
 {
     far_status st;
     const char **names = ROOM(count, const char *);
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
+    far_figure_opts opts = axes(out ? "Out of the domain" : "In the domain", NULL, NULL);
     for (int64_t i = 0; i < count; i++) {
         names[i] = rows[i].name;
     }
-    opts.title = out ? "Out of the domain" : "In the domain";
     opts.categories = names;
     opts.category_count = count;
     TRY(far_figure_create(r->ctx, &opts, figure));
@@ -147,24 +142,15 @@ done:
 
 far_status ln_keep_bars(reproduction *r, const char *name, const ln_row *rows, int64_t count)
 {
-    far_status st;
-    far_figure *panels[2] = {NULL}, *grid = NULL;
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    const char *caption =
+        isnan(rows[0].out.ci95) ? "The same as bars." : "The same as bars, with 95% intervals.";
+    far_figure *panels[2] = {NULL};
+    far_grid_opts opts = grid_of(760, 460);
     opts.y_label = "R^{2}";
-    opts.width = 760;
-    opts.height = 460;
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    TRY(bars_panel(r, rows, count, true, &panels[0]));
-    TRY(bars_panel(r, rows, count, false, &panels[1]));
-    TRY(far_figure_grid(r->ctx, panels, 2, 1, &opts, &grid));
-    TRY(keep_figure(r, grid, name,
-                    isnan(rows[0].out.ci95) ? "The same as bars."
-                                            : "The same as bars, with 95% intervals."));
-done:
-    far_figure_destroy(panels[0]);
-    far_figure_destroy(panels[1]);
-    return st;
+    far_status st = bars_panel(r, rows, count, true, &panels[0]);
+    st = st == FAR_OK ? bars_panel(r, rows, count, false, &panels[1]) : st;
+    return keep_grid(r, panels, 2, 1, &opts, name, caption, st);
 }
 
 /* ---- claims -------------------------------------------------------------------------------- */
@@ -173,7 +159,7 @@ static far_status claim_cell(reproduction *r, const char *place, int64_t seeds, 
                              const char *domain, far_compare_average ours,
                              far_compare_average paper)
 {
-    char *what = text_of("%s, R2 %s domain", name, domain);
+    const char *what = words(r, "%s, R2 %s domain", name, domain);
     char *theirs = average_text(paper), *mine = average_text(ours);
     far_status st = claim(r,
                           &(claim_of){.what = what,
@@ -184,7 +170,6 @@ static far_status claim_cell(reproduction *r, const char *place, int64_t seeds, 
                                       .late = true, /* the width that is informative */
                                       .agrees = ln_agree(ours, paper)},
                           "%s", mine);
-    free(what);
     free(theirs);
     free(mine);
     return st;
@@ -240,7 +225,8 @@ far_status ln_claim_bounds(reproduction *r, int64_t seeds, const ln_row *rows)
     far_status st = FAR_OK;
     for (int k = 0; k < LN_NETS && st == FAR_OK; k++) {
         bool norm = k != LN_NONE;
-        char *what = text_of("%s, over all inputs", rows[k].name), *ours = verdict_text(&rows[k]);
+        const char *what = words(r, "%s, over all inputs", rows[k].name);
+        char *ours = verdict_text(&rows[k]);
         st = claim(r,
                    &(claim_of){.what = what,
                                .paper = norm ? "bounded" : "can run away",
@@ -251,7 +237,6 @@ far_status ln_claim_bounds(reproduction *r, int64_t seeds, const ln_row *rows)
                                .seeds = seeds,
                                .agrees = rows[k].verdict == (norm ? FAR_BOUNDED : FAR_UNBOUNDED)},
                    "%s (proven)", ours);
-        free(what);
         free(ours);
     }
     return st;

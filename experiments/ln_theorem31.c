@@ -46,8 +46,8 @@ static far_status claim_limit(reproduction *r, const far_predictor *m, int net)
     if (st != FAR_OK) {
         return st;
     }
-    char *what = text_of("the same point, %s", LN_NAMES[net]);
-    char *tested = text_of("limit by closed form: %.6f", WITNESS[net]);
+    const char *what = words(r, "the same point, %s", LN_NAMES[net]);
+    const char *tested = words(r, "limit by closed form: %.6f", WITNESS[net]);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "bounded",
@@ -55,8 +55,6 @@ static far_status claim_limit(reproduction *r, const far_predictor *m, int net)
                            .tested = tested,
                            .agrees = order == 0 && fabs(limit - WITNESS[net]) < SIX_DIGITS},
                "f(t) tends to %.6f", limit);
-    free(what);
-    free(tested);
     return st;
 }
 
@@ -78,12 +76,7 @@ far_status check_theorem_31(reproduction *r)
 {
     double t[RAY];
     far_figure *figure = NULL;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = "One training point, (1, 1), infinite width";
-    opts.x_label = "x";
-    opts.y_label = "f(x)";
-    opts.x_scale = opts.y_scale = FAR_SCALE_LOG;
+    far_figure_opts opts = log_axes("One training point, (1, 1), infinite width", "x", "f(x)");
     spread_log(1e-1, 1e5, t, RAY);
     far_status st = far_figure_create(r->ctx, &opts, &figure);
     for (int net = 0; net < LN_NETS && st == FAR_OK; net++) {

@@ -258,9 +258,10 @@ static far_status claim_activation(reproduction *r, const homogeneous *h, sheet 
     tally t;
     far_status st;
     range g = range_of(r, h);
-    char *what = text_of("theorem 3.1: %s, 1 to %d hidden layers, d = %s", h->text, g.deepest,
-                         g.inputs == INPUT_COUNT ? "1, 3, 10" : "3");
-    char *with = text_of("the same points, %s, with one norm behind each dense layer", h->text);
+    const char *what = words(r, "theorem 3.1: %s, 1 to %d hidden layers, d = %s", h->text,
+                             g.deepest, g.inputs == INPUT_COUNT ? "1, 3, 10" : "3");
+    const char *with =
+        words(r, "the same points, %s, with one norm behind each dense layer", h->text);
     TRY(try_all(r, h, &g, &t));
     TRY(claim(
         r,
@@ -290,8 +291,6 @@ static far_status claim_activation(reproduction *r, const homogeneous *h, sheet 
     add_cell(table, "%.1e", t.far_off);
     add_cell(table, "%lld of %lld", (long long)t.calm, (long long)t.normed);
 done:
-    free(what);
-    free(with);
     return st;
 }
 

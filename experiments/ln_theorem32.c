@@ -35,8 +35,8 @@ static far_status add_bounded(reproduction *r, const bounded_net *n, int colour,
     far_mat points = far_mat_view((void *)x, RAY, 1, FAR_F64);
     far_supremum sup;
     far_status st;
-    char *what = text_of("theorem 3.2: sup Theta(x, x), %s", n->name);
-    char *tested = text_of("closed form: %.6f", n->sup);
+    const char *what = words(r, "theorem 3.2: sup Theta(x, x), %s", n->name);
+    const char *tested = words(r, "closed form: %.6f", n->sup);
     TRY(supremum_in(r, n->arch, &sup));
     TRY(claim(r,
               &(claim_of){.what = what,
@@ -51,8 +51,6 @@ static far_status add_bounded(reproduction *r, const bounded_net *n, int colour,
     TRY(diagonal_of(r, n->arch, &points, theta));
     TRY(draw_curve(r, figure, x, theta, NULL, RAY, colour, n->name));
 done:
-    free(what);
-    free(tested);
     return st;
 }
 
@@ -122,12 +120,7 @@ far_status check_theorem_32(reproduction *r)
 {
     double x[RAY];
     far_figure *figure = NULL;
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = "Theta(x, x), infinite width";
-    opts.x_label = "x";
-    opts.y_label = "Theta(x, x)";
-    opts.x_scale = opts.y_scale = FAR_SCALE_LOG;
+    far_figure_opts opts = log_axes("Theta(x, x), infinite width", "x", "Theta(x, x)");
     opts.y_max = 1e4;
     opts.height = 440;
     opts.legend = FAR_LEGEND_RIGHT;

@@ -37,12 +37,9 @@ static far_status find_bounds(reproduction *r, const char *arch, const far_mat *
     double most = 0;
     far_predictor *m = NULL;
     far_certificate *c = NULL;
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = r->quick ? 0.2 : 5;
     far_status st;
     TRY(infinite_fit_rows(r, arch, x, y, &m));
-    TRY(far_predictor_certify(r->ctx, m, &opts, &c));
+    TRY(certify_within(r, m, r->quick ? 0.2 : 5, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     far_certificate_info info = far_certificate_describe(c);
     for (int64_t i = 0; i < x->rows; i++) {
@@ -91,8 +88,9 @@ static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
     bool ordered = b->sup <= b->b1 && b->b1 <= b->b2 && b->b2 <= b->b3 / sqrt(TOY_POINTS);
     bool same = about(b->sup, t->sup, 1e-3) && about(b->b1, t->b1, 2e-3) &&
                 about(b->b2, t->b2, 2e-2) && about(b->b3, t->b3, 2e-2);
-    char *what = text_of("theorem 3.3: %s, %s", TOY_NAMES[set], LN_NAMES[net]);
-    char *tested = text_of("sup <= B1 <= B2 <= B3; listed: sup %.5g, B1 %.4g", t->sup, t->b1);
+    const char *what = words(r, "theorem 3.3: %s, %s", TOY_NAMES[set], LN_NAMES[net]);
+    const char *tested =
+        words(r, "sup <= B1 <= B2 <= B3; listed: sup %.5g, B1 %.4g", t->sup, t->b1);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "bounded, by a number that the data give",
@@ -105,8 +103,6 @@ static far_status claim_bounds(reproduction *r, int set, int net, sheet *table)
     add_cell(table, "%s", TOY_NAMES[set]);
     add_cell(table, "%s", LN_NAMES[net]);
     add_bounds(table, &f);
-    free(what);
-    free(tested);
     return st;
 }
 
@@ -179,9 +175,7 @@ done:
 static far_status draw_line(reproduction *r, int set, far_figure **out)
 {
     double x[LINE];
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = TOY_LABELS[set];
+    far_figure_opts opts = axes(TOY_LABELS[set], NULL, NULL);
     opts.x_scale = FAR_SCALE_SYMLOG;
     opts.x_linear = 1;
     for (int i = 0; i < LINE; i++) {
@@ -197,11 +191,9 @@ static far_status draw_line(reproduction *r, int set, far_figure **out)
 static far_status keep_line(reproduction *r)
 {
     far_figure *figures[TOY_SETS] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(NAN, 320);
     opts.title = "Predictions on the whole line, infinite width";
     opts.x_label = "x";
-    opts.height = 320;
     far_status st = FAR_OK;
     for (int set = 0; set < TOY_SETS && st == FAR_OK; set++) {
         st = draw_line(r, set, &figures[set]);

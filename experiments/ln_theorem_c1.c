@@ -88,7 +88,7 @@ static far_status claim_angles(reproduction *r, const char *arch)
     if (st != FAR_OK) {
         return st;
     }
-    char *what = text_of("theorem C.1: %s", arch);
+    const char *what = words(r, "theorem C.1: %s", arch);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "Theta is a function of the angle alone",
@@ -98,7 +98,6 @@ static far_status claim_angles(reproduction *r, const char *arch)
                "%d pairs of 1, 3 and 17 inputs: Theta is that of two numbers at the same angle, to "
                "%.1e",
                PAIRS, worst);
-    free(what);
     return st;
 }
 
@@ -167,23 +166,16 @@ static far_status draw_width(reproduction *r, const char *arch, int which, far_f
         cosine[i] = cos(angle(x, y, width));
         st = both_thetas(r, arch, x, y, width, &theta[i], &twin);
     }
-    char *label = text_of(width > 1 ? "%d inputs" : "%d input", width);
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = label;
-    mark.colour = which;
+    const char *label = words(r, width > 1 ? "%d inputs" : "%d input", width);
+    far_mark_opts mark = mark_of(which, label);
     st = st == FAR_OK ? far_figure_points(r->ctx, figure, cosine, theta, PAIRS, &mark) : st;
-    free(label);
     return st;
 }
 
 static far_status draw_network(reproduction *r, const char *title, const char *arch, bool log_scale,
                                far_figure **out)
 {
-    far_figure_opts opts;
-    far_figure_opts_init(&opts);
-    opts.title = title;
-    opts.y_label = "Theta(x, x')";
+    far_figure_opts opts = axes(title, NULL, "Theta(x, x')");
     opts.y_scale = log_scale ? FAR_SCALE_LOG : FAR_SCALE_LINEAR;
     far_status st = far_figure_create(r->ctx, &opts, out);
     for (int i = 0; i < WIDTHS && st == FAR_OK; i++) {
@@ -195,11 +187,8 @@ static far_status draw_network(reproduction *r, const char *title, const char *a
 static far_status keep_picture(reproduction *r)
 {
     far_figure *figures[2] = {0};
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(820, 380);
     opts.x_label = "cosine of (x / root d, b) and (x' / root d, b)";
-    opts.width = 820;
-    opts.height = 380;
     far_status st =
         draw_network(r, "LN first", "dense ln relu dense relu dense", false, &figures[0]);
     if (st == FAR_OK) {

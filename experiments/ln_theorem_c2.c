@@ -15,8 +15,8 @@ static const soft SOFT[] = {{"gelu", 2}, {"silu", 2}, {"leaky_relu(0.1)", 2}, {"
 static far_status claim_growth(reproduction *r, const soft *s, sheet *table)
 {
     char *arch = net_text(r, LN_NONE, "", s->activation);
-    char *what = text_of("%s without a norm, Theta(x, x)", s->activation);
-    char *tested = text_of("unbounded, like |x|^%g", s->order);
+    const char *what = words(r, "%s without a norm, Theta(x, x)", s->activation);
+    const char *tested = words(r, "unbounded, like |x|^%g", s->order);
     far_supremum sup;
     far_status st = supremum_of(r, arch, &sup);
     if (st == FAR_OK) {
@@ -29,8 +29,6 @@ static far_status claim_growth(reproduction *r, const soft *s, sheet *table)
                    "unbounded, like %.4g |x|^%g", sup.slope, sup.order);
     }
     free(arch);
-    free(what);
-    free(tested);
     return st;
 }
 
@@ -50,17 +48,15 @@ static far_status claim_suprema(reproduction *r, const soft *s, sheet *table)
         sup_of[net] = sup.value;
         add_cell(table, "%.6f", sup.value);
     }
-    char *what = text_of("theorem C.2: %s, sup Theta(x, x)", s->activation);
-    far_status st = claim(r,
-                          &(claim_of){.what = what,
-                                      .paper = "bounded with a norm anywhere",
-                                      .place = "Theorem C.2",
-                                      .tested = "finite for three placements",
-                                      .agrees = bounded},
-                          "%.5g, %.5g, %.5g (LN first, second, every)", sup_of[LN_FIRST],
-                          sup_of[LN_SECOND], sup_of[LN_EVERY]);
-    free(what);
-    return st;
+    const char *what = words(r, "theorem C.2: %s, sup Theta(x, x)", s->activation);
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "bounded with a norm anywhere",
+                             .place = "Theorem C.2",
+                             .tested = "finite for three placements",
+                             .agrees = bounded},
+                 "%.5g, %.5g, %.5g (LN first, second, every)", sup_of[LN_FIRST], sup_of[LN_SECOND],
+                 sup_of[LN_EVERY]);
 }
 
 /* Of smooth kernels the matrix of all 100 points is singular to double precision: fewer serve. */
@@ -70,19 +66,16 @@ static far_status claim_prediction(reproduction *r, const soft *s, sheet *table)
 {
     double x[FEW], y[FEW];
     char *arch = net_text(r, LN_SECOND, LN_EXACT, s->activation);
-    char *what = text_of("theorem C.3: %s, LN second, on 10 points of sin x", s->activation);
+    const char *what = words(r, "theorem C.3: %s, LN second, on 10 points of sin x", s->activation);
     far_predictor *m = NULL;
     far_certificate *c = NULL;
-    far_certify_opts opts;
-    far_certify_opts_init(&opts);
-    opts.seconds = 0.2;
     far_status st;
     spread(-5, 5, x, FEW);
     for (int i = 0; i < FEW; i++) {
         y[i] = sin(x[i]);
     }
     TRY(infinite_fit(r, arch, x, y, FEW, &m));
-    TRY(far_predictor_certify(r->ctx, m, &opts, &c));
+    TRY(certify_within(r, m, 0.2, &c));
     const far_bound *b = far_certificate_bound(c, 0);
     double sup = far_round_down(b->sup_found, 4), b1 = far_round_up(b->b1, 4);
     add_cell(table, "%.4g", sup);
@@ -98,7 +91,6 @@ done:
     far_certificate_destroy(c);
     far_predictor_destroy(m);
     free(arch);
-    free(what);
     return st;
 }
 

@@ -90,8 +90,7 @@ static far_status take_step(reproduction *r, const step *s)
 {
     far_status st;
     tell(r, "%s", s->title);
-    TRY(keep_heading(r, s->title));
-    TRY(keep_text(r, "%s", s->words));
+    TRY(keep_section(r, s->title, "%s", s->words));
     TRY(s->check(r));
 done:
     return st;

@@ -143,11 +143,7 @@ static far_status draw_family(reproduction *r, const family_plan *plan, family *
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < f->count && st == FAR_OK; i++) {
-        far_net_opts opts;
-        far_net_opts_init(&opts);
-        opts.inputs = 1;
-        opts.seed = (uint64_t)i;
-        st = far_net_create(r->ctx, plan->arch, &opts, &f->nets[i]);
+        st = new_net(r, plan->arch, 1, FAR_INIT_KAIMING_NORMAL, (uint64_t)i, &f->nets[i]);
     }
     return st;
 }
@@ -327,43 +323,27 @@ far_status family_at(reproduction *r, const family *f, double x, double *mean)
 
 static const double FAR_AWAY = 1e6;
 
-far_status claim_unbounded(reproduction *r, const family *f, const char *what)
+far_status claim_proven(reproduction *r, const family *f, bool bounded, const char *what)
 {
+    int64_t proven = bounded ? f->bounded : f->unbounded;
     double there = 0;
     far_status st = family_at(r, f, FAR_AWAY, &there);
     if (st != FAR_OK) {
         return st;
     }
+    const char *ours =
+        bounded ? words(r, "bounded, |f| <= %.4g for every x (%.4g is reached)",
+                        far_round_up(f->bound, 4), far_round_down(f->found, 4))
+                : words(r, "unbounded, |slope| %.3g to %.3g", f->least_slope, f->most_slope);
     return claim(r,
                  &(claim_of){.what = what,
-                             .paper = "runs away",
+                             .paper = bounded ? "stays bounded" : "runs away",
                              .place = "Figure 1",
                              .tested = "a certificate of every network",
                              .seeds = f->count,
-                             .agrees = f->unbounded == f->count},
-                 "%lld of %lld proven unbounded, |slope| %.3g to %.3g; f(1e6) = %.3g",
-                 (long long)f->unbounded, (long long)f->count, f->least_slope, f->most_slope,
-                 there);
-}
-
-far_status claim_bounded(reproduction *r, const family *f, const char *what)
-{
-    double there = 0;
-    far_status st = family_at(r, f, FAR_AWAY, &there);
-    if (st != FAR_OK) {
-        return st;
-    }
-    return claim(r,
-                 &(claim_of){.what = what,
-                             .paper = "stays bounded",
-                             .place = "Figure 1",
-                             .tested = "a certificate of every network",
-                             .seeds = f->count,
-                             .agrees = f->bounded == f->count},
-                 "%lld of %lld proven bounded, |f| <= %.4g for every x (%.4g is reached); "
-                 "f(1e6) = %.3g",
-                 (long long)f->bounded, (long long)f->count, far_round_up(f->bound, 4),
-                 far_round_down(f->found, 4), there);
+                             .agrees = proven == f->count},
+                 "%lld of %lld proven %s; f(1e6) = %.3g", (long long)proven, (long long)f->count,
+                 ours, there);
 }
 
 /* ---- infinite width ------------------------------------------------------------------------ */
@@ -435,10 +415,7 @@ far_status infinite_limit(reproduction *r, const far_predictor *m, double direct
 far_status draw_toy(reproduction *r, far_figure *figure, int set)
 {
     double x[TOY_POINTS], y[TOY_POINTS];
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.label = "training data";
-    mark.colour = FAR_COLOUR_INK;
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, "training data");
     mark.width = 7; /* to be seen behind the lines */
     mark.opacity = 0.08;
     toy_fill(set, x, y);

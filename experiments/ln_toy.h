@@ -63,8 +63,7 @@ far_status family_curve(reproduction *r, const family *f, const double *x, int64
 far_status family_at(reproduction *r, const family *f, double x, double *mean);
 
 /* Figure 1: that all are proven unbounded; or all bounded. */
-far_status claim_unbounded(reproduction *r, const family *f, const char *what);
-far_status claim_bounded(reproduction *r, const family *f, const char *what);
+far_status claim_proven(reproduction *r, const family *f, bool bounded, const char *what);
 
 /* ---- infinitely wide networks ---- */
 

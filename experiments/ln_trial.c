@@ -42,11 +42,17 @@ static far_status run_baselines(ln_trial *t)
     return far_comparison_create(t->r->ctx, t->frame, &compare, &t->baselines);
 }
 
-far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *recipe, ln_trial *out)
+const char *ln_recipe_name(reproduction *r, const char *set)
+{
+    return words(r, "%s%s", set, r->sabotage ? "-sabotaged" : r->quick ? "-quick" : "");
+}
+
+far_status ln_trial_open(reproduction *r, const char *path, const ln_recipe *recipe, ln_trial *out)
 {
     far_status st;
-    int64_t rows = far_frame_rows(frame);
-    *out = (ln_trial){.r = r, .recipe = *recipe, .frame = frame, .seed = -1};
+    *out = (ln_trial){.r = r, .recipe = *recipe, .seed = -1};
+    TRY(far_frame_read(r->ctx, path, NULL, NULL, &out->frame));
+    int64_t rows = far_frame_rows(out->frame);
     out->used = ROOM(rows, unsigned char);
     out->train = ROOM(rows, unsigned char);
     out->test = ROOM(rows, unsigned char);
@@ -64,9 +70,7 @@ void ln_trial_close(ln_trial *t)
     far_examples_destroy(t->data);
     far_comparison_destroy(t->baselines);
     far_frame_destroy(t->frame);
-    free(t->used);
-    free(t->train);
-    free(t->test);
+    FREE(t->used, t->train, t->test);
     *t = (ln_trial){.r = t->r};
 }
 
@@ -191,12 +195,9 @@ static far_status load_network(ln_trial *t, int where, far_predictor **out)
 
 static far_status new_network(ln_trial *t, int where, far_net **out)
 {
-    far_net_opts opts;
     char *arch = net_text(t->r, where, LN_FINITE, "relu");
-    far_net_opts_init(&opts);
-    opts.inputs = t->data->inputs.cols;
-    opts.seed = (uint64_t)t->seed;
-    far_status st = far_net_create(t->r->ctx, arch, &opts, out);
+    far_status st =
+        new_net(t->r, arch, t->data->inputs.cols, FAR_INIT_KAIMING_NORMAL, (uint64_t)t->seed, out);
     free(arch);
     return st == FAR_OK ? far_net_set_columns(t->r->ctx, *out, t->data->columns) : st;
 }
@@ -438,20 +439,9 @@ far_status ln_keep_pair(reproduction *r, far_status drawn, far_figure *panels[2]
                         const char *x_label, const char *y_label, const char *name,
                         const char *caption)
 {
-    far_status st;
-    far_figure *grid = NULL;
-    far_grid_opts opts;
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(760, 420);
     opts.x_label = x_label;
     opts.y_label = y_label;
-    opts.width = 760;
-    opts.height = 420;
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
-    TRY(drawn);
-    TRY(far_figure_grid(r->ctx, panels, 1, 2, &opts, &grid));
-    TRY(keep_figure(r, grid, name, caption));
-done:
-    far_figure_destroy(panels[0]);
-    far_figure_destroy(panels[1]);
-    return st;
+    return keep_grid(r, panels, 1, 2, &opts, name, caption, drawn);
 }

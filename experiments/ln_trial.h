@@ -41,8 +41,10 @@ typedef struct ln_trial {
     bool trained;                /* by ln_trial_train */
 } ln_trial;
 
-/* Takes the frame. Runs the baselines. */
-far_status ln_trial_open(reproduction *r, far_frame *frame, const ln_recipe *recipe, ln_trial *out);
+/* The name of a recipe for that data set: quick and sabotaged runs have files of their own. */
+const char *ln_recipe_name(reproduction *r, const char *set);
+/* Reads the table and runs the baselines. */
+far_status ln_trial_open(reproduction *r, const char *path, const ln_recipe *recipe, ln_trial *out);
 void ln_trial_close(ln_trial *t);
 /* Makes the split of that seed the present one. */
 far_status ln_trial_split(ln_trial *t, int64_t seed);

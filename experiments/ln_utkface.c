@@ -12,12 +12,10 @@ const ln_published LN_UTKFACE_PAPER[LN_NETS] = {
 
 #define FEATURES_FILE "utkface/utkface_resnet34_features.npz"
 
-static ln_recipe recipe_for(const reproduction *r, int64_t seeds)
+static ln_recipe recipe_for(reproduction *r, int64_t seeds)
 {
     return (ln_recipe){
-        .name = r->sabotage ? "utkface-sabotaged"
-                : r->quick  ? "utkface-quick"
-                            : "utkface",
+        .name = ln_recipe_name(r, "utkface"),
         .target = "age",
         .features = "feat",
         .shift = "group == 4",
@@ -52,15 +50,10 @@ static far_status find_features(reproduction *r, char **path)
 
 far_status ln_utkface_open(reproduction *r, int64_t seeds, ln_trial *out)
 {
-    far_status st;
     char *path = NULL;
-    far_frame *frame = NULL;
     ln_recipe recipe = recipe_for(r, seeds);
-    *out = (ln_trial){.r = r};
-    TRY(find_features(r, &path));
-    TRY(far_frame_read(r->ctx, path, NULL, NULL, &frame));
-    TRY(ln_trial_open(r, frame, &recipe, out));
-done:
+    far_status st = find_features(r, &path);
+    st = st == FAR_OK ? ln_trial_open(r, path, &recipe, out) : st;
     free(path);
     return st;
 }
@@ -69,9 +62,8 @@ far_status ln_utkface_explain(const ln_trial *t)
 {
     far_comparison_info i = far_comparison_describe(t->baselines);
     far_status st;
-    TRY(keep_heading(t->r, "Protocol"));
-    TRY(keep_text(
-        t->r,
+    TRY(keep_section(
+        t->r, "Protocol",
         "Ages of the faces of UTKFace from frozen features, as they are, by networks with "
         "two hidden layers of 128 relu units: minibatches of 128, %lld epochs, Adam with "
         "rate 0.001 (standard, LN first) or 0.003 (LN second, LN every); %lld seed%s. "

@@ -137,10 +137,7 @@ static far_status find_limit(reproduction *r, study *s, int kind, limit_of *out)
     find_spread(nngp, out);
 done:
     far_kernel_destroy(kernel);
-    free(plain);
-    free(arch);
-    free(theta);
-    free(nngp);
+    FREE(plain, arch, theta, nngp);
     return st;
 }
 
@@ -215,14 +212,9 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
     char *arch = kind_text(KIND[kind], width_of(width));
     far_train_opts o = method(s, &s->limits[kind]);
     far_train_result result;
-    far_net_opts how;
     far_net *net = NULL;
     far_status st;
-    far_net_opts_init(&how);
-    how.inputs = INPUTS;
-    how.init = FAR_INIT_NTK;
-    how.seed = (uint64_t)(seed * WIDTHS_MOST + width);
-    TRY(far_net_create(r->ctx, arch, &how, &net));
+    TRY(new_net(r, arch, INPUTS, FAR_INIT_NTK, (uint64_t)(seed * WIDTHS_MOST + width), &net));
     TRY(far_net_eval(r->ctx, net, &x, &start));
     TRY(far_net_train(r->ctx, net, &rows, &y, &o, &result));
     TRY(far_net_eval(r->ctx, net, &x, &end));
@@ -293,9 +285,11 @@ static far_status claim_rate(reproduction *r, const study *s, int kind, int plac
     estimate rate, first, last;
     far_status st;
     bool all = arrived(s, kind) == s->seeds * s->widths;
-    char *what = text_of("%s, %s: distance of trained networks to kernel regression, widths 64 to "
-                         "%lld",
-                         LN_NAMES[KIND[kind]], PLACE[place], (long long)width_of(s->widths - 1));
+    const char *what =
+        words(r,
+              "%s, %s: distance of trained networks to kernel regression, widths 64 to "
+              "%lld",
+              LN_NAMES[KIND[kind]], PLACE[place], (long long)width_of(s->widths - 1));
     TRY(mean_rate(r, s, kind, place, &rate));
     TRY(mean_distance(r, s, kind, place, 0, &first));
     TRY(mean_distance(r, s, kind, place, s->widths - 1, &last));
@@ -315,7 +309,6 @@ static far_status claim_rate(reproduction *r, const study *s, int kind, int plac
         rate.half, first.mean, last.mean, (long long)arrived(s, kind),
         (long long)(s->seeds * s->widths)));
 done:
-    free(what);
     return st;
 }
 
@@ -335,9 +328,9 @@ static double spread_of(const study *s, int kind, int place)
 static far_status claim_spread(reproduction *r, const study *s, int kind)
 {
     double in = spread_of(s, kind, 0), out = spread_of(s, kind, 1);
-    char *what = text_of("%s: how far single networks stay from the mean over all starts",
-                         LN_NAMES[KIND[kind]]);
-    far_status st = claim(
+    const char *what = words(r, "%s: how far single networks stay from the mean over all starts",
+                             LN_NAMES[KIND[kind]]);
+    return claim(
         r,
         &(claim_of){.what = what,
                     .tested = "as far as theory says, within a factor of 0.7 to 1.4, in range and "
@@ -346,8 +339,6 @@ static far_status claim_spread(reproduction *r, const study *s, int kind)
                     .agrees = in > SPREAD_LOW && in < SPREAD_HIGH && out > SPREAD_LOW &&
                               out < SPREAD_HIGH},
         "%.3f and %.3f of theory's standard deviation", in, out);
-    free(what);
-    return st;
 }
 
 /* ---- the figure and the table ---------------------------------------------------------------- */
@@ -373,22 +364,15 @@ done:
 static far_status keep_distances(reproduction *r, const study *s)
 {
     far_figure *panels[PLACES] = {NULL};
-    far_grid_opts o;
     far_status st = FAR_OK;
     for (int place = 0; place < PLACES && st == FAR_OK; place++) {
-        far_figure_opts p;
-        far_figure_opts_init(&p);
-        p.title = PLACE[place];
-        p.x_label = "width";
-        p.y_label = "distance / prediction";
-        p.x_scale = p.y_scale = FAR_SCALE_LOG;
+        far_figure_opts p = log_axes(PLACE[place], "width", "distance / prediction");
         st = far_figure_create(r->ctx, &p, &panels[place]);
         for (int kind = 0; kind < KINDS && st == FAR_OK; kind++) {
             st = draw_kind(r, s, kind, place, panels[place]);
         }
     }
-    far_grid_opts_init(&o);
-    o.height = 360;
+    far_grid_opts o = grid_of(NAN, 360);
     return keep_grid(r, panels, 1, PLACES, &o, "ln-widths",
                      "Trained networks against kernel regression at infinite width that takes "
                      "their own f_0 along: root mean square over 24 tests, relative to the "
@@ -434,9 +418,8 @@ static far_status keep_widths(reproduction *r, const study *s)
 static far_status explain(reproduction *r, const study *s)
 {
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(
-        r,
+    TRY(keep_section(
+        r, "Protocol",
         "Networks of two hidden relu layers in the NTK parametrisation, widths 64 to %lld, %lld "
         "seeds, trained on %d points of 3 inputs by full gradient descent at half of the largest "
         "stable rate, until the residual is 1e-3 of the targets. %d tests drawn as the points are, "

@@ -62,9 +62,7 @@ static void walk(lnnet_scene *s)
 
 static far_figure_opts plane(const char *title)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = title;
+    far_figure_opts o = axes(title, NULL, NULL);
     o.x_min = -1.2;
     o.x_max = 1.2;
     o.y_min = -0.25;
@@ -89,13 +87,10 @@ done:
 static far_status keep_steps(reproduction *r, const lnnet_scene *s)
 {
     far_figure *panels[6] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(760, 500);
     far_status st = FAR_OK;
-    far_grid_opts_init(&o);
     o.share_x = FAR_SHARE_ALL;
     o.share_y = FAR_SHARE_ALL;
-    o.width = 760;
-    o.height = 500;
     for (int step = 0; step < STEPS && st == FAR_OK; step++) {
         st = draw_step(r, s, step, &panels[step]);
     }

@@ -82,12 +82,10 @@ static void take_steps(const line *l, const lnnet_fold *fold, lnnet_scene *s)
 static far_figure_opts plane(const char *title, const lnnet_scene *s)
 {
     double most = 1.2;
-    far_figure_opts o;
-    far_figure_opts_init(&o);
+    far_figure_opts o = axes(title, NULL, NULL);
     for (int64_t i = 0; i < s->n; i++) {
         most = fmax(most, 1.1 * fabs(s->x[i]));
     }
-    o.title = title;
     o.x_min = -most;
     o.x_max = most;
     o.y_min = -0.4;
@@ -98,10 +96,8 @@ static far_figure_opts plane(const char *title, const lnnet_scene *s)
 /* From a point to where the norm sends it. */
 static far_status draw_rays(reproduction *r, const lnnet_scene *s, far_figure *figure)
 {
-    far_mark_opts mark;
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, NULL);
     far_status st = FAR_OK;
-    far_mark_opts_init(&mark);
-    mark.colour = FAR_COLOUR_INK;
     mark.width = 0.5;
     mark.dash = FAR_DASH_DOTTED;
     for (int64_t i = 0; i < s->n && st == FAR_OK; i++) {
@@ -146,13 +142,10 @@ static far_status keep_merge(reproduction *r, const line *l, const lnnet_step *f
     far_figure *panels[STEPS] = {NULL};
     lnnet_points p = {far_mat_view(l->x, l->n, 1, FAR_F64), l->labels, CLASSES, NULL};
     lnnet_scene s = {0};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(760, 480);
     far_status st;
-    far_grid_opts_init(&o);
     o.share_x = FAR_SHARE_ALL;
     o.share_y = FAR_SHARE_ALL;
-    o.width = 760;
-    o.height = 480;
     TRY(lnnet_scene_create(r->ctx, STEPS, l->n, &s));
     take_steps(l, &fold->fold, &s);
     for (int step = 0; step < STEPS; step++) {

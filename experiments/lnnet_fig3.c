@@ -19,12 +19,8 @@ static far_status draw_fold(reproduction *r, const lnnet_fold *fold, const char 
 {
     double x[POINTS], y[POINTS];
     far_status st;
-    far_figure_opts o;
     lnnet_points p = {far_mat_view(LATTICE, POINTS, 1, FAR_F64), LABELS, CLASSES, NULL};
-    far_figure_opts_init(&o);
-    o.title = title;
-    o.x_label = "state before";
-    o.y_label = "state behind the layer";
+    far_figure_opts o = axes(title, "state before", "state behind the layer");
     for (int i = 0; i < POINTS; i++) {
         x[i] = LATTICE[i];
         y[i] = lnnet_fold_at(fold, LATTICE[i]).circle_y;
@@ -32,8 +28,7 @@ static far_status draw_fold(reproduction *r, const lnnet_fold *fold, const char 
     TRY(far_figure_create(r->ctx, &o, out));
     TRY(lnnet_draw_classes(r->ctx, *out, x, y, &p, 11));
     for (int i = 0; i < POINTS; i++) {
-        far_mark_opts mark;
-        far_mark_opts_init(&mark);
+        far_mark_opts mark = mark_of(FAR_COLOUR_NEXT, NULL);
         mark.dash = FAR_DASH_DOTTED;
         mark.width = 0.6;
         TRY(far_figure_rule(r->ctx, *out, FAR_HORIZONTAL, y[i], &mark));
@@ -46,11 +41,8 @@ done:
 static far_status keep_folds(reproduction *r, const lnnet_step *s)
 {
     far_figure *panels[2] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(760, 360);
     far_status st;
-    far_grid_opts_init(&o);
-    o.width = 760;
-    o.height = 360;
     o.share_y = FAR_SHARE_LINE;
     TRY(draw_fold(r, &s->halfway, "hinge halfway: classes 1 and 2 meet", &panels[0]));
     TRY(draw_fold(r, &s->fold, "hinge moved: only the two of class 0", &panels[1]));
@@ -148,9 +140,7 @@ static far_status try_lattice(reproduction *r, uint64_t seed, int64_t n, int64_t
     t->confusions += info.confusions;
 done:
     far_net_destroy(net);
-    free(x);
-    free(labels);
-    free(copy);
+    FREE(x, labels, copy);
     return st;
 }
 

@@ -36,13 +36,13 @@ typedef struct result {
 /* ---- training ------------------------------------------------------------------------------ */
 
 /* Sabotaged: the linear network is none, and the other one is. */
-static char *network_text(const reproduction *r, int kind, int depth, int64_t width)
+static const char *network_text(reproduction *r, int kind, int depth, int64_t width)
 {
     const char *between = kind == NORMED && !r->sabotage  ? " ln"
                           : kind == LINEAR && r->sabotage ? " relu"
                                                           : "";
-    return text_of("[dense(%lld)%s]x%d dense(%d)", (long long)width, between, depth,
-                   RANDOM_CLASSES);
+    return words(r, "[dense(%lld)%s]x%d dense(%d)", (long long)width, between, depth,
+                 RANDOM_CLASSES);
 }
 
 static random_run run_of(const plan *p, const random_task *t, const char *arch, double rate,
@@ -61,15 +61,15 @@ static far_status train_networks(reproduction *r, const plan *p, const random_ta
 {
     int64_t count = KINDS * p->depths * p->seeds;
     random_run *runs = ROOM(count, random_run), *lines = ROOM(p->seeds, random_run);
-    char *texts[KINDS * DEPTHS] = {NULL};
+    const char *text = NULL;
     double half;
     far_status st;
     for (int64_t i = 0; i < count; i++) {
         int64_t which = i / p->seeds, kind = which / p->depths;
         if (i % p->seeds == 0) {
-            texts[which] = network_text(r, (int)kind, DEPTH[which % p->depths], p->width);
+            text = network_text(r, (int)kind, DEPTH[which % p->depths], p->width);
         }
-        runs[i] = run_of(p, t, texts[which], p->rate, i % p->seeds);
+        runs[i] = run_of(p, t, text, p->rate, i % p->seeds);
     }
     TRY(random_classifier(r, runs, p->seeds, lines));
     TRY(random_mean(r, lines, NULL, p->seeds, &out->classifier, &half));
@@ -83,9 +83,6 @@ static far_status train_networks(reproduction *r, const plan *p, const random_ta
                         &out->above_half[kind][depth]));
     }
 done:
-    for (int i = 0; i < KINDS * DEPTHS; i++) {
-        free(texts[i]);
-    }
     free(runs);
     free(lines);
     return st;
@@ -135,12 +132,9 @@ static far_status draw(reproduction *r, const plan *p, const random_task *t, con
 {
     static const char *const DEPTHS_WRITTEN[DEPTHS] = {"1", "2", "4", "8"};
     double place[DEPTHS], classifier[DEPTHS], built[DEPTHS];
-    far_figure_opts o;
+    far_figure_opts o =
+        axes(RANDOM_NAMES[t->set], "hidden layers", t->set == 0 ? "training accuracy" : NULL);
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = RANDOM_NAMES[t->set];
-    o.x_label = "hidden layers";
-    o.y_label = t->set == 0 ? "training accuracy" : NULL;
     o.categories = DEPTHS_WRITTEN;
     o.category_count = p->depths;
     o.y_min = 0;
@@ -173,59 +167,41 @@ static void add_rows(sheet *s, const plan *p, const random_task *t, const result
     }
 }
 
-static int best_of(const plan *p, const double *v)
-{
-    int best = 0;
-    for (int i = 1; i < p->depths; i++) {
-        best = v[i] > v[best] ? i : best;
-    }
-    return best;
-}
-
 /* A linear network is a linear classifier; what is tested is how far training gets it. */
-static far_status claim_linear(reproduction *r, const plan *p, const char *what, const result *f)
-{
-    int best = best_of(p, f->mean[LINEAR]);
-    double above = f->above[LINEAR][best], half = f->above_half[LINEAR][best];
-    return claim(r,
-                 &(claim_of){.what = what,
-                             .paper = "no better than a linear classifier",
-                             .place = LNNET_NOT_READ "Figure 4",
-                             .tested =
-                                 "the 95% interval over seeds of the best depth less the best "
-                                 "of five classifiers does not lie above 0",
-                             .seeds = p->seeds,
-                             .late = true,
-                             .agrees = above - half <= 0},
-                 "%.2f%%, the classifier %.2f%%; the difference %+.2f%% +- %.2f%%",
-                 100 * f->mean[LINEAR][best], 100 * f->classifier, 100 * above, 100 * half);
-}
+static const claim_of TRAINED[KINDS] = {
+    [LINEAR] = {.paper = "no better than a linear classifier",
+                .tested = "the 95% interval over seeds of the best depth less the best of five "
+                          "classifiers does not lie above 0"},
+    [NORMED] = {.paper = "fits more than a linear classifier can",
+                .tested = "the same interval lies above 0"},
+};
 
-static far_status claim_normed(reproduction *r, const plan *p, const char *what, const result *f)
+static far_status claim_trained(reproduction *r, const plan *p, int kind, const char *what,
+                                const result *f)
 {
-    int best = best_of(p, f->mean[NORMED]);
-    double above = f->above[NORMED][best], half = f->above_half[NORMED][best];
-    return claim(r,
-                 &(claim_of){.what = what,
-                             .paper = "fits more than a linear classifier can",
-                             .place = LNNET_NOT_READ "Figure 4",
-                             .tested = "the same interval lies above 0",
-                             .seeds = p->seeds,
-                             .late = true,
-                             .agrees = above - half > 0},
-                 "%.2f%%, %+.2f%% +- %.2f%%", 100 * f->mean[NORMED][best], 100 * above, 100 * half);
+    int64_t best = largest_of(f->mean[kind], p->depths);
+    double above = f->above[kind][best], half = f->above_half[kind][best];
+    const char *against =
+        kind == LINEAR ? words(r, " the classifier %.2f%%; the difference", 100 * f->classifier)
+                       : "";
+    claim_of c = TRAINED[kind];
+    c.what = what;
+    c.place = LNNET_NOT_READ "Figure 4";
+    c.seeds = p->seeds;
+    c.late = true;
+    c.agrees = (above - half > 0) == (kind == NORMED);
+    return claim(r, &c, "%.2f%%,%s %+.2f%% +- %.2f%%", 100 * f->mean[kind][best], against,
+                 100 * above, 100 * half);
 }
 
 static far_status claim_set(reproduction *r, const plan *p, const random_task *t, const result *f)
 {
     const char *name = RANDOM_NAMES[t->set];
-    char *what[] = {text_of("%s, linear networks of any depth", name),
-                    text_of("%s, LN-Net trained", name), text_of("%s, LN-Net built", name)};
     far_status st;
-    TRY(claim_linear(r, p, what[0], f));
-    TRY(claim_normed(r, p, what[1], f));
+    TRY(claim_trained(r, p, LINEAR, words(r, "%s, linear networks of any depth", name), f));
+    TRY(claim_trained(r, p, NORMED, words(r, "%s, LN-Net trained", name), f));
     TRY(claim(r,
-              &(claim_of){.what = what[2],
+              &(claim_of){.what = words(r, "%s, LN-Net built", name),
                           .paper = "3 neurons a layer and O(m) layers classify m points",
                           .place = "abstract",
                           .tested = "every image, 3 and 30 neurons wide",
@@ -233,18 +209,14 @@ static far_status claim_set(reproduction *r, const plan *p, const random_task *t
               "%.0f%% by %lld layers of 3 neurons, %.0f%% by %lld layers of 30", 100 * f->built,
               (long long)f->layers, 100 * f->built_grouped, (long long)f->grouped_layers));
 done:
-    for (int i = 0; i < 3; i++) {
-        free(what[i]);
-    }
     return st;
 }
 
 static far_status explain(reproduction *r, const plan *p)
 {
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(
-        r,
+    TRY(keep_section(
+        r, "Protocol",
         "The first %lld training images of each set%s, ten classes drawn at random; pixels "
         "standardised. "
         "Networks are %lld wide and trained with cross entropy by Adam for %lld epochs in "
@@ -275,8 +247,8 @@ far_status run_lnnet_fig4(reproduction *r)
     random_task t[RANDOM_SETS] = {{0}};
     result found[RANDOM_SETS];
     far_figure *panels[RANDOM_SETS] = {NULL};
+    far_grid_opts o = grid_of(760, 380);
     sheet s = {.heads = HEADS, .cols = 2 + DEPTHS};
-    far_grid_opts o;
     far_status st;
     TRY(random_check_seeds(r, p.seeds));
     for (int i = 0; i < RANDOM_SETS; i++) {
@@ -290,10 +262,7 @@ far_status run_lnnet_fig4(reproduction *r)
     }
     TRY(explain(r, &p));
 done:
-    far_grid_opts_init(&o);
     o.share_y = FAR_SHARE_LINE;
-    o.width = 760;
-    o.height = 380;
     st = keep_grid(r, panels, 1, RANDOM_SETS, &o, "lnnet-fig4",
                    "Labels at random: the part of the training images that is classified rightly.",
                    st);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_GROUPS = 8 };
 
@@ -16,26 +17,18 @@ typedef struct plan {
 
 static plan plan_for(const reproduction *r)
 {
-    plan full = {.n = 10000,
-                 .width = 256,
-                 .depth = 2,
-                 .epochs = epochs_of(r, 0, 150),
-                 .batch = 128,
-                 .seeds = seeds_of(r, 3, 3),
-                 .bend_points = 8,
-                 .count = 8,
-                 .groups = {1, 2, 4, 8, 16, 32, 64, 128}};
-    plan quick = {.n = 500,
-                  .side = 7,
-                  .width = 48,
-                  .depth = 2,
-                  .epochs = epochs_of(r, 100, 0),
-                  .batch = 64,
-                  .seeds = seeds_of(r, 3, 3),
-                  .bend_points = 40,
-                  .count = 5,
-                  .groups = {1, 3, 6, 12, 24}};
-    return r->quick ? quick : full;
+    static const int64_t GROUPS[] = {1, 2, 4, 8, 16, 32, 64, 128}, QUICK[] = {1, 3, 6, 12, 24};
+    plan p = {.n = r->quick ? 500 : 10000,
+              .side = r->quick ? 7 : 0,
+              .width = r->quick ? 48 : 256,
+              .depth = 2,
+              .epochs = epochs_of(r, 100, 150),
+              .batch = r->quick ? 64 : 128,
+              .seeds = seeds_of(r, 3, 3),
+              .bend_points = r->quick ? 40 : 8,
+              .count = r->quick ? 5 : 8};
+    memcpy(p.groups, r->quick ? QUICK : GROUPS, (size_t)p.count * sizeof *p.groups);
+    return p;
 }
 
 typedef struct result {
@@ -74,17 +67,16 @@ static far_status measure(reproduction *r, const plan *p, const random_task *t, 
 {
     int64_t count = p->count * p->seeds;
     random_run *runs = ROOM(count, random_run), *lines = ROOM(p->seeds, random_run);
-    char *texts[MOST_GROUPS] = {NULL};
     double half;
     far_status st;
     tell(r, "%s: %lld images", RANDOM_NAMES[t->set], (long long)t->n);
     for (int i = 0; i < p->count; i++) {
-        texts[i] = text_of("[dense(%lld) ln(groups=%lld)]x%lld dense(%d)", (long long)p->width,
-                           (long long)(r->sabotage ? 1 : p->groups[i]), (long long)p->depth,
-                           RANDOM_CLASSES);
+        const char *arch =
+            words(r, "[dense(%lld) ln(groups=%lld)]x%lld dense(%d)", (long long)p->width,
+                  (long long)(r->sabotage ? 1 : p->groups[i]), (long long)p->depth, RANDOM_CLASSES);
         for (int64_t k = 0; k < p->seeds; k++) {
             runs[i * p->seeds + k] = (random_run){.task = t,
-                                                  .arch = texts[i],
+                                                  .arch = arch,
                                                   .rate = r->quick ? 3e-3 : 1e-3,
                                                   .epochs = p->epochs,
                                                   .batch = p->batch,
@@ -97,9 +89,6 @@ static far_status measure(reproduction *r, const plan *p, const random_task *t, 
     TRY(random_train(r, runs, count));
     TRY(measure_runs(r, p, runs, out));
 done:
-    for (int i = 0; i < p->count; i++) {
-        free(texts[i]);
-    }
     free(runs);
     free(lines);
     return st;
@@ -112,13 +101,9 @@ static far_status open_panel(reproduction *r, const plan *p, const char *title, 
 {
     static const char *const WRITTEN[] = {"1", "2", "4", "8", "16", "32", "64", "128"};
     static const char *const QUICK[] = {"1", "3", "6", "12", "24"};
-    far_figure_opts o;
-    far_figure_opts_init(&o);
+    far_figure_opts o = axes(title, "groups", y_label);
     o.categories = r->quick ? QUICK : WRITTEN;
     o.category_count = p->count;
-    o.title = title;
-    o.x_label = "groups";
-    o.y_label = y_label;
     o.y_scale = y_scale;
     return far_figure_create(r->ctx, &o, out);
 }
@@ -128,7 +113,8 @@ static far_status draw(reproduction *r, const plan *p, const random_task *t, con
 {
     double place[MOST_GROUPS], classifier[MOST_GROUPS];
     const char *name = RANDOM_NAMES[t->set];
-    char *line = text_of("%s, linear classifier", name), *after = text_of("%s, trained", name);
+    const char *line = words(r, "%s, linear classifier", name),
+               *after = words(r, "%s, trained", name);
     far_status st;
     for (int i = 0; i < p->count; i++) {
         place[i] = i;
@@ -140,8 +126,6 @@ static far_status draw(reproduction *r, const plan *p, const random_task *t, con
     TRY(draw_curve(r, bending, place, f->before, NULL, p->count - 1, t->set, name));
     TRY(draw_dashed(r, bending, place, f->after, p->count - 1, t->set, after));
 done:
-    free(line);
-    free(after);
     return st;
 }
 
@@ -155,15 +139,6 @@ static void add_rows(sheet *s, const plan *p, const random_task *t, const result
         add_cell(s, "%.4g", f->before[i]);
         add_cell(s, "%.4g", f->after[i]);
     }
-}
-
-static int best_of(const plan *p, const double *v)
-{
-    int best = 0;
-    for (int i = 1; i < p->count; i++) {
-        best = v[i] > v[best] ? i : best;
-    }
-    return best;
 }
 
 /* More bending, more labels: ranks over the numbers of groups. */
@@ -189,7 +164,7 @@ done:
 
 static far_status claim_groups(reproduction *r, const plan *p, const char *what, const result *f)
 {
-    int best = best_of(p, f->accuracy);
+    int64_t best = largest_of(f->accuracy, p->count);
     return claim(r,
                  &(claim_of){.what = what,
                              .paper = "groups amplify the nonlinearity of layer norm",
@@ -207,39 +182,33 @@ static far_status claim_groups(reproduction *r, const plan *p, const char *what,
 static far_status claim_set(reproduction *r, const plan *p, const random_task *t, const result *f)
 {
     const char *name = RANDOM_NAMES[t->set];
-    int best = best_of(p, f->accuracy), last = p->count - 1;
-    char *what[] = {text_of("%s, groups against one group", name),
-                    text_of("%s, groups of two, where H is 0", name),
-                    text_of("%s, accuracy against H", name)};
+    int64_t best = largest_of(f->accuracy, p->count), last = p->count - 1;
     far_status st;
-    TRY(claim_groups(r, p, what[0], f));
+    TRY(claim_groups(r, p, words(r, "%s, groups against one group", name), f));
     TRY(claim(r,
-              &(claim_of){.what = what[1],
+              &(claim_of){.what = words(r, "%s, groups of two, where H is 0", name),
                           .tested = "fit 2% of the images less than the best",
                           .seeds = p->seeds,
                           .agrees = f->accuracy[last] < f->accuracy[best] - 0.02},
               "%.2f%%", 100 * f->accuracy[last]));
-    TRY(claim_relation(r, p, what[2], f));
+    TRY(claim_relation(r, p, words(r, "%s, accuracy against H", name), f));
 done:
-    for (int i = 0; i < 3; i++) {
-        free(what[i]);
-    }
     return st;
 }
 
 static far_status explain(reproduction *r, const plan *p)
 {
     far_status st;
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "The first %lld training images of each set%s with labels at random, as in "
-                  "lnnet-fig4, trained as there; networks of %lld layers, %lld wide, %lld epochs, "
-                  "%lld seed%s. H is the sum of the squared second derivatives of the whole "
-                  "network, all outputs by all inputs, before and after training: the median over "
-                  "%lld images and the seeds, over that of one group before training.",
-                  (long long)p->n, p->side ? ", averaged to 7 x 7 grey pixels" : "",
-                  (long long)p->depth, (long long)p->width, (long long)p->epochs,
-                  (long long)p->seeds, p->seeds == 1 ? "" : "s", (long long)p->bend_points));
+    TRY(keep_section(
+        r, "Protocol",
+        "The first %lld training images of each set%s with labels at random, as in "
+        "lnnet-fig4, trained as there; networks of %lld layers, %lld wide, %lld epochs, "
+        "%lld seed%s. H is the sum of the squared second derivatives of the whole "
+        "network, all outputs by all inputs, before and after training: the median over "
+        "%lld images and the seeds, over that of one group before training.",
+        (long long)p->n, p->side ? ", averaged to 7 x 7 grey pixels" : "", (long long)p->depth,
+        (long long)p->width, (long long)p->epochs, (long long)p->seeds, p->seeds == 1 ? "" : "s",
+        (long long)p->bend_points));
     TRY(keep_text(r, "At infinite width the number of groups makes no difference: every group then "
                      "has the same mean and variance. Grouping is a matter of finite width."));
 done:
@@ -255,8 +224,8 @@ far_status run_lnnet_fig5(reproduction *r)
     random_task t[RANDOM_SETS] = {{0}};
     result f;
     far_figure *panels[2] = {NULL};
+    far_grid_opts o = grid_of(760, 380);
     sheet s = {.heads = HEADS, .cols = 6};
-    far_grid_opts o;
     far_status st;
     TRY(random_check_seeds(r, p.seeds));
     for (int i = 0; i < RANDOM_SETS; i++) {
@@ -273,9 +242,6 @@ far_status run_lnnet_fig5(reproduction *r)
     }
     TRY(explain(r, &p));
 done:
-    far_grid_opts_init(&o);
-    o.width = 760;
-    o.height = 380;
     st = keep_grid(r, panels, 1, 2, &o, "lnnet-fig5",
                    "Layer norm in groups, on images with labels at random.", st);
     st = keep_sheet(r, &s, "lnnet-fig5-table", "By the number of groups.", st);

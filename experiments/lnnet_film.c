@@ -1,6 +1,6 @@
 #define _GNU_SOURCE
 #include "lnnet_film.h"
-#include "try.h"
+#include "parts.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -14,9 +14,7 @@ far_status lnnet_draw_circle(far_ctx *ctx, far_figure *figure)
 {
     enum { ARCS = 180 };
     double x[ARCS + 1], y[ARCS + 1];
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = FAR_COLOUR_INK;
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, NULL);
     mark.width = 0.8;
     for (int i = 0; i <= ARCS; i++) {
         x[i] = cos(2 * acos(-1) * i / ARCS);
@@ -57,12 +55,11 @@ static far_status draw_classes(far_ctx *ctx, far_figure *figure, const double *x
     double *own_y = own_x + frames * n;
     for (int64_t k = 0; k < p->classes && st == FAR_OK; k++) {
         char buffer[32];
-        far_mark_opts mark;
-        far_mark_opts_init(&mark);
+        far_mark_opts mark =
+            mark_of((int)(k % FAR_COLOURS),
+                    p->classes <= LNNET_FILM_CLASSES ? class_name(p, k, buffer) : NULL);
         int64_t count = pick_class(x, frames, p, k, own_x);
         pick_class(y, frames, p, k, own_y);
-        mark.label = p->classes <= LNNET_FILM_CLASSES ? class_name(p, k, buffer) : NULL;
-        mark.colour = (int32_t)(k % FAR_COLOURS);
         mark.width = width;
         mark.opacity = 0.8;
         if (count > 0) {
@@ -98,9 +95,7 @@ void lnnet_scene_free(lnnet_scene *s)
     for (int64_t i = 0; s->captions && i < s->frames; i++) {
         free(s->captions[i]);
     }
-    free(s->captions);
-    free(s->x);
-    free(s->y);
+    FREE(s->captions, s->x, s->y);
     *s = (lnnet_scene){0};
 }
 
@@ -108,8 +103,7 @@ static far_status draw_captions(far_ctx *ctx, far_figure *figure, const lnnet_sc
 {
     far_status st = FAR_OK;
     for (int64_t i = 0; i < s->frames && st == FAR_OK; i++) {
-        far_mark_opts mark;
-        far_mark_opts_init(&mark);
+        far_mark_opts mark = mark_of(FAR_COLOUR_NEXT, NULL);
         mark.frame = i;
         if (s->captions[i]) {
             st = far_figure_text(ctx, figure, 0, top, s->captions[i], 0, &mark);
@@ -247,12 +241,9 @@ done:
 
 static far_figure_opts film_opts(void)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
+    far_figure_opts o = axes(NULL, "abscissa", "ordinate");
     o.width = 520;
     o.height = 515;
-    o.x_label = "abscissa";
-    o.y_label = "ordinate";
     o.x_min = -1.25;
     o.x_max = 1.25;
     o.y_min = -1.15;

@@ -142,9 +142,7 @@ done:
 
 void random_task_free(random_task *t)
 {
-    free(t->x);
-    free(t->classes);
-    free(t->labels);
+    FREE(t->x, t->classes, t->labels);
     *t = (random_task){0};
 }
 
@@ -214,12 +212,8 @@ static far_status train_one(reproduction *r, int64_t job, void *user)
 {
     random_run *run = (random_run *)user + job;
     far_net *net = NULL;
-    far_net_opts o;
     far_status st;
-    far_net_opts_init(&o);
-    o.inputs = run->task->d;
-    o.seed = run->seed;
-    TRY(far_net_create(r->ctx, run->arch, &o, &net));
+    TRY(new_net(r, run->arch, run->task->d, FAR_INIT_KAIMING_NORMAL, run->seed, &net));
     TRY(measure_bending(r, run, net, &run->before));
     TRY(train(r, run, net));
     TRY(measure_bending(r, run, net, &run->after));

@@ -72,13 +72,9 @@ static far_status try_linear(reproduction *r, const cloud *c, int64_t set, doubl
     char *arch = text_of("[dense(%lld)%s]x%lld dense(3)", (long long)(c->d + 2),
                          r->sabotage ? " relu" : "", (long long)(1 + set % 4));
     far_net *net = NULL;
-    far_net_opts o;
     double behind;
     far_status st;
-    far_net_opts_init(&o);
-    o.inputs = c->d;
-    o.seed = (uint64_t)set;
-    TRY(far_net_create(r->ctx, arch, &o, &net));
+    TRY(new_net(r, arch, c->d, FAR_INIT_KAIMING_NORMAL, (uint64_t)set, &net));
     TRY(lssr_behind(r, net, c, &behind));
     *least = fmin(*least, behind - before);
 done:
@@ -129,16 +125,11 @@ static far_status draw_bounds(reproduction *r, const bounds *b)
 {
     double ends[2] = {0, 1};
     far_figure *figure = NULL;
-    far_figure_opts o;
-    far_mark_opts mark;
+    far_figure_opts o = axes("The bound on linear maps, and one layer norm", "LSSR of the points",
+                             "LSSR behind the layer");
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = "The bound on linear maps, and one layer norm";
-    o.x_label = "LSSR of the points";
-    o.y_label = "LSSR behind the layer";
     TRY(far_figure_create(r->ctx, &o, &figure));
-    far_mark_opts_init(&mark);
-    mark.label = "random sets";
+    far_mark_opts mark = mark_of(FAR_COLOUR_NEXT, "random sets");
     TRY(far_figure_points(r->ctx, figure, b->before, b->behind, b->sets, &mark));
     TRY(draw_dashed(r, figure, ends, ends, 2, FAR_COLOUR_INK, "what linear maps reach"));
 done:
@@ -261,8 +252,8 @@ static far_status measure_growth(reproduction *r, growth *g)
         TRY(build_cloud(r, g, i));
     }
     fit_line(g);
-    char *what = text_of("%s: layers against points, m = %g to %g", g->name, g->sizes[0],
-                         g->sizes[g->count - 1]);
+    const char *what = words(r, "%s: layers against points, m = %g to %g", g->name, g->sizes[0],
+                             g->sizes[g->count - 1]);
     st = claim(r,
                &(claim_of){.what = what,
                            .paper = "3 neurons a layer and O(m) layers classify m points",
@@ -274,7 +265,6 @@ static far_status measure_growth(reproduction *r, growth *g)
                            .agrees = g->wrong == 0 && g->off <= 0.03 && g->slope <= 1.05},
                "%lld wrong; layers = %.4f m %+.0f, to %.1g%%", (long long)g->wrong, g->slope,
                g->start, 100 * g->off);
-    free(what);
 done:
     return st;
 }
@@ -292,13 +282,8 @@ static far_status check_growth(reproduction *r)
                            .sizes = {100, 200, 500, 1000, 2000},
                            .quick = {100, 200, 300, 500}}};
     far_figure *figure = NULL;
-    far_figure_opts o;
+    far_figure_opts o = log_axes("Layers of three neurons", "points", "layers");
     far_status st = FAR_OK;
-    far_figure_opts_init(&o);
-    o.title = "Layers of three neurons";
-    o.x_label = "points";
-    o.y_label = "layers";
-    o.x_scale = o.y_scale = FAR_SCALE_LOG;
     TRY(far_figure_create(r->ctx, &o, &figure));
     for (int i = 0; i < SERIES; i++) {
         if (r->quick) {
@@ -374,12 +359,9 @@ static far_status compare_hessians(reproduction *r, const cloud *c, int64_t grou
     far_mat x = points_of(c), h = far_mat_view(closed, FEW, 1, FAR_F64),
             e = far_mat_view(exact, FEW, 1, FAR_F64);
     far_net *net = NULL;
-    far_net_opts o;
     far_status st;
     x.rows = FEW;
-    far_net_opts_init(&o);
-    o.inputs = c->d;
-    TRY(far_net_create(r->ctx, arch, &o, &net));
+    TRY(new_net(r, arch, c->d, FAR_INIT_KAIMING_NORMAL, 0, &net));
     TRY(far_ln_hessian(r->ctx, &x, groups, 0, &h));
     TRY(far_net_hessian_norm(r->ctx, net, &x, 0, &e));
     for (int i = 0; i < FEW; i++) {
@@ -403,7 +385,7 @@ static far_status measure_bend(reproduction *r, int64_t d, bend *b, far_figure *
     cloud c = draw_cloud(ROWS, d, 2, (uint64_t)d);
     double ratio[ROWS], place[MOST_GROUPS], medians[MOST_GROUPS], bound;
     far_mat x = points_of(&c), out = far_mat_view(ratio, ROWS, 1, FAR_F64);
-    char *label = text_of("d = %lld", (long long)d);
+    const char *label = words(r, "d = %lld", (long long)d);
     int count = 0;
     far_status st = FAR_OK;
     for (int64_t g = 1; 3 * g <= d && count < MOST_GROUPS; g++) {
@@ -422,7 +404,6 @@ static far_status measure_bend(reproduction *r, int64_t d, bend *b, far_figure *
     }
     TRY(draw_curve(r, figure, place, medians, NULL, count, colour, label));
 done:
-    free(label);
     drop_cloud(&c);
     return st;
 }
@@ -461,13 +442,9 @@ static far_status check_bending(reproduction *r)
     static const int64_t D[WIDTHS] = {6, 12, 24, 96};
     bend b = {.least_factor = INFINITY, .least_by_bound = INFINITY};
     far_figure *figure = NULL;
-    far_figure_opts o;
+    far_figure_opts o =
+        log_axes("H of layer norm in groups", "groups", "H, over that of one group");
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = "H of layer norm in groups";
-    o.x_label = "groups";
-    o.y_label = "H, over that of one group";
-    o.x_scale = o.y_scale = FAR_SCALE_LOG;
     TRY(far_figure_create(r->ctx, &o, &figure));
     for (int i = 0; i < WIDTHS; i++) {
         TRY(measure_bend(r, D[i], &b, figure, i));

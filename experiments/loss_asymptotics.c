@@ -178,84 +178,58 @@ static summary over_seeds(const law_case *c, int target, int w, int which)
 
 /* ---- claims -------------------------------------------------------------------------------- */
 
-/* "0.509, 0.460 to 0.577 over 5 samples"; free it. */
-static char *in_words(summary s, int64_t samples)
+/* "0.509, 0.460 to 0.577 over 5 samples". */
+static far_status claim_summary(reproduction *r, const law_case *c, summary s, claim_of of)
 {
-    return samples == 1 ? text_of("%.3f", s.mean)
-                        : text_of("%.3f, %.3f to %.3f over %lld samples", s.mean, s.least, s.most,
-                                  (long long)samples);
-}
-
-static char *case_name(const law_case *c)
-{
-    return text_of("d = %d, %s, N = %lld", c->d, LAW_PLACE[c->place], (long long)c->n);
+    const char *range = c->seeds == 1 ? ""
+                                      : words(r, ", %.3f to %.3f over %lld samples", s.least,
+                                              s.most, (long long)c->seeds);
+    of.seeds = c->seeds;
+    return claim(r, &of, "%.3f%s", s.mean, range);
 }
 
 static far_status claim_constant(reproduction *r, const law_case *c, const char *name)
 {
     summary s = sum_up(c->first, c->seeds);
-    char *what = text_of("%s: Lam from lambda_60, over 4 / pi^3", name);
-    char *ours = in_words(s, c->seeds);
-    bool agrees = s.least >= 0.9 && s.most <= 1.1;
-    far_status st = claim(r,
-                          &(claim_of){.what = what,
-                                      .paper = "Weyl's law with its constant, so 1",
-                                      .place = UNPLACED,
-                                      .tested = "within 10%",
-                                      .seeds = c->seeds,
-                                      .agrees = agrees},
-                          "%s", ours);
-    free(what);
-    free(ours);
-    return st;
+    return claim_summary(r, c, s,
+                         (claim_of){.what = words(r, "%s: Lam from lambda_60, over 4 / pi^3", name),
+                                    .paper = "Weyl's law with its constant, so 1",
+                                    .place = UNPLACED,
+                                    .tested = "within 10%",
+                                    .agrees = s.least >= 0.9 && s.most <= 1.1});
 }
 
 /* One sample of points at random is off by as much as the claim allows, so means count. */
 static far_status claim_exponent(reproduction *r, const law_case *c, const char *name)
 {
     summary s = over_seeds(c, LAW_JUMP, 0, XI);
-    char *what = text_of("%s: xi of an indicator, n from %lld to %lld, mean", name,
-                         (long long)c->windows[0].from, (long long)c->windows[0].to);
-    char *ours = in_words(s, c->seeds);
-    far_status st = claim(r,
-                          &(claim_of){.what = what,
-                                      .paper = "xi = 1 / (d + 1), here 0.5",
-                                      .place = UNPLACED,
-                                      .tested = "the mean over samples within 0.05",
-                                      .seeds = c->seeds,
-                                      .late = true,
-                                      .agrees = fabs(s.mean - 0.5) <= 0.05},
-                          "%s", ours);
-    free(what);
-    free(ours);
-    return st;
+    const char *what = words(r, "%s: xi of an indicator, n from %lld to %lld, mean", name,
+                             (long long)c->windows[0].from, (long long)c->windows[0].to);
+    return claim_summary(r, c, s,
+                         (claim_of){.what = what,
+                                    .paper = "xi = 1 / (d + 1), here 0.5",
+                                    .place = UNPLACED,
+                                    .tested = "the mean over samples within 0.05",
+                                    .late = true,
+                                    .agrees = fabs(s.mean - 0.5) <= 0.05});
 }
 
-static far_status claim_formula(reproduction *r, const law_case *c, const char *name)
+static far_status claim_formula(reproduction *r, const law_case *c, const char *name, int target)
 {
-    far_status st = FAR_OK;
-    for (int target = 0; target < LAW_TARGETS && st == FAR_OK; target++) {
-        summary s = over_seeds(c, target, 0, RATIO);
-        char *what = text_of("%s, %s: L(t) over the formula", name, LAW_TARGET[target]);
-        char *ours = in_words(s, c->seeds);
-        st = claim(r,
-                   &(claim_of){.what = what,
-                               .paper = "1 as t grows",
-                               .place = "Theorem 1",
-                               .tested = "within 0.15 on every sample, exponents and constants "
-                                         "fitted in the same window",
-                               .seeds = c->seeds,
-                               .agrees = s.least >= 0.85 && s.most <= 1.15},
-                   "%s", ours);
-        free(what);
-        free(ours);
-    }
-    return st;
+    summary s = over_seeds(c, target, 0, RATIO);
+    const char *what = words(r, "%s, %s: L(t) over the formula", name, LAW_TARGET[target]);
+    return claim_summary(r, c, s,
+                         (claim_of){.what = what,
+                                    .paper = "1 as t grows",
+                                    .place = "Theorem 1",
+                                    .tested = "within 0.15 on every sample, exponents and "
+                                              "constants fitted in the same window",
+                                    .agrees = s.least >= 0.85 && s.most <= 1.15});
 }
 
 static far_status claim_case(reproduction *r, const law_case *c)
 {
-    char *name = case_name(c);
+    const char *name = words(r, "d = %d, %s, N = %lld", c->d, LAW_PLACE[c->place], (long long)c->n);
     far_status st = FAR_OK;
     if (c->d == 1) {
         if (c->place != LAW_GAUSS) {
@@ -263,9 +237,10 @@ static far_status claim_case(reproduction *r, const law_case *c)
         }
         TRY(claim_exponent(r, c, name));
     }
-    TRY(claim_formula(r, c, name));
+    for (int target = 0; target < LAW_TARGETS; target++) {
+        TRY(claim_formula(r, c, name, target));
+    }
 done:
-    free(name);
     return st;
 }
 
@@ -326,12 +301,7 @@ static far_status keep_exponents(reproduction *r, const study *all)
 static far_status open_log(reproduction *r, const char *title, const char *x_label,
                            const char *y_label, far_figure **out)
 {
-    far_figure_opts o;
-    far_figure_opts_init(&o);
-    o.title = title;
-    o.x_label = x_label;
-    o.y_label = y_label;
-    o.x_scale = o.y_scale = FAR_SCALE_LOG;
+    far_figure_opts o = log_axes(title, x_label, y_label);
     return far_figure_create(r->ctx, &o, out);
 }
 
@@ -357,9 +327,8 @@ static far_status draw_spectrum(reproduction *r, const law_case *c, far_figure *
         theory[k] = lam * pow(n[k], -1 - 1.0 / c->d);
     }
     TRY(draw_curve(r, f, n, mean, half, SPECTRUM, colour_of(c->place), LAW_PLACE[c->place]));
-    char *label = text_of("Weyl's law, %s", LAW_PLACE[c->place]);
+    const char *label = words(r, "Weyl's law, %s", LAW_PLACE[c->place]);
     st = draw_dashed(r, f, n, theory, SPECTRUM, colour_of(c->place), label);
-    free(label);
 done:
     return st;
 }
@@ -377,12 +346,14 @@ static bool drawn(const study *all, const law_case *c)
 static far_status keep_spectra(reproduction *r, const study *all)
 {
     far_figure *panels[3] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(900, 380);
     far_status st = FAR_OK;
     for (int d = 1; d <= 3; d++) {
-        char *title = text_of("d = %d, \xce\xbd = %s", d, d == 1 ? "2" : d == 2 ? "3/2" : "4/3");
+        const char *title = words(r, "d = %d, \xce\xbd = %s", d,
+                                  d == 1   ? "2"
+                                  : d == 2 ? "3/2"
+                                           : "4/3");
         st = open_log(r, title, "n", "\xce\xbb_{n} of K / N", &panels[d - 1]);
-        free(title);
         for (int i = 0; st == FAR_OK && i < all->count; i++) {
             if (all->cases[i].d == d && drawn(all, &all->cases[i])) {
                 st = draw_spectrum(r, &all->cases[i], panels[d - 1]);
@@ -391,9 +362,6 @@ static far_status keep_spectra(reproduction *r, const study *all)
         TRY(st);
     }
 done:
-    far_grid_opts_init(&o);
-    o.width = 900;
-    o.height = 380;
     o.share_y = FAR_SHARE_LINE;
     return keep_grid(r, panels, 1, 3, &o, "loss-asymptotics-spectra",
                      "Eigenvalues of the infinite-width relu NTK with biases, and the power law "
@@ -425,16 +393,15 @@ static far_status open_loss(reproduction *r, int d, int target, far_figure **out
     if (st != FAR_OK) {
         return st;
     }
-    char *title = text_of("d = %d, %s, \xce\xbe = %.3g", d, LAW_TARGET[target], theory.xi);
+    const char *title = words(r, "d = %d, %s, \xce\xbe = %.3g", d, LAW_TARGET[target], theory.xi);
     st = open_log(r, title, "t", "L(t)", out);
-    free(title);
     return st;
 }
 
 static far_status keep_losses(reproduction *r, const study *all)
 {
     far_figure *panels[3 * LAW_TARGETS] = {NULL};
-    far_grid_opts o;
+    far_grid_opts o = grid_of(900, 560);
     far_status st = FAR_OK;
     for (int i = 0; i < 3 * LAW_TARGETS; i++) {
         TRY(open_loss(r, i % 3 + 1, i / 3, &panels[i]));
@@ -445,9 +412,6 @@ static far_status keep_losses(reproduction *r, const study *all)
         }
     }
 done:
-    far_grid_opts_init(&o);
-    o.width = 900;
-    o.height = 560;
     o.x_label = "time t";
     o.y_label = "L(t)";
     return keep_grid(r, panels, LAW_TARGETS, 3, &o, "loss-asymptotics-losses",
@@ -462,16 +426,16 @@ static far_status explain(reproduction *r, const study *all)
 {
     far_status st;
     const law_case *c = &all->cases[0];
-    TRY(keep_heading(r, "Protocol"));
-    TRY(keep_text(r,
-                  "The NTK of one hidden relu layer with biases at infinite width; up to %lld "
-                  "points, uniform in [-1, 1]^d or standard normal; targets 1[x_1 > 0.2] and "
-                  "another random network of the kind, 4096 wide. Of each kernel the largest "
-                  "eigenpairs are computed; behind them L(t) goes on by the moments of what is "
-                  "left of the target, which is exact where the eigenvalues left are below 1 / t. "
-                  "nu and kappa are fitted over a window of n, xi over the times [n^nu / (2 Lam)] "
-                  "of that window.",
-                  (long long)c->n));
+    TRY(keep_section(
+        r, "Protocol",
+        "The NTK of one hidden relu layer with biases at infinite width; up to %lld "
+        "points, uniform in [-1, 1]^d or standard normal; targets 1[x_1 > 0.2] and "
+        "another random network of the kind, 4096 wide. Of each kernel the largest "
+        "eigenpairs are computed; behind them L(t) goes on by the moments of what is "
+        "left of the target, which is exact where the eigenvalues left are below 1 / t. "
+        "nu and kappa are fitted over a window of n, xi over the times [n^nu / (2 Lam)] "
+        "of that window.",
+        (long long)c->n));
     TRY(keep_text(r,
                   "In one dimension the exponent of a sample of 5000 points at random spreads by "
                   "0.05 about 1/2 from sample to sample: at n = 150 what is left of the jump "

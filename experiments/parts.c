@@ -19,6 +19,18 @@ void spread_log(double first, double last, double *out, int64_t count)
     }
 }
 
+far_status spread_within(reproduction *r, const double *values, int64_t n, double left, double *out,
+                         int64_t count)
+{
+    double low, high, part = left / (double)n;
+    far_status st;
+    TRY(far_quantile(r->ctx, values, n, part, &low));
+    TRY(far_quantile(r->ctx, values, n, 1 - part, &high));
+    spread(low, high, out, count);
+done:
+    return st;
+}
+
 double uniform(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -31,9 +43,53 @@ double normal(uint64_t *state)
     return radius * cos(2 * acos(-1) * uniform(state));
 }
 
+int64_t largest_of(const double *values, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++) {
+        best = values[i] > values[best] ? i : best;
+    }
+    return best;
+}
+
 bool same_to(double ours, double theirs, double tolerance)
 {
     return fabs(ours - theirs) <= tolerance * fmax(1, fabs(theirs));
+}
+
+far_figure_opts axes(const char *title, const char *x_label, const char *y_label)
+{
+    far_figure_opts o;
+    far_figure_opts_init(&o);
+    o.title = title;
+    o.x_label = x_label;
+    o.y_label = y_label;
+    return o;
+}
+
+far_figure_opts log_axes(const char *title, const char *x_label, const char *y_label)
+{
+    far_figure_opts o = axes(title, x_label, y_label);
+    o.x_scale = o.y_scale = FAR_SCALE_LOG;
+    return o;
+}
+
+far_grid_opts grid_of(double width, double height)
+{
+    far_grid_opts o;
+    far_grid_opts_init(&o);
+    o.width = width;
+    o.height = height;
+    return o;
+}
+
+far_mark_opts mark_of(int colour, const char *label)
+{
+    far_mark_opts mark;
+    far_mark_opts_init(&mark);
+    mark.colour = colour;
+    mark.label = label;
+    return mark;
 }
 
 static far_status draw_band(reproduction *r, far_figure *figure, const double *x,
@@ -54,9 +110,7 @@ static far_status draw_band(reproduction *r, far_figure *figure, const double *x
 far_status draw_curve(reproduction *r, far_figure *figure, const double *x, const double *mean,
                       const double *half, int64_t n, int colour, const char *label)
 {
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = colour;
+    far_mark_opts mark = mark_of(colour, NULL);
     far_status st = FAR_OK;
     if (half && !isnan(half[0])) {
         st = draw_band(r, figure, x, mean, half, n, &mark);
@@ -68,12 +122,16 @@ far_status draw_curve(reproduction *r, far_figure *figure, const double *x, cons
 far_status draw_dashed(reproduction *r, far_figure *figure, const double *x, const double *y,
                        int64_t n, int colour, const char *label)
 {
-    far_mark_opts mark;
-    far_mark_opts_init(&mark);
-    mark.colour = colour;
-    mark.label = label;
+    far_mark_opts mark = mark_of(colour, label);
     mark.dash = FAR_DASH_DASHED;
     return far_figure_line(r->ctx, figure, x, y, n, &mark);
+}
+
+far_status draw_rule(reproduction *r, far_figure *figure, far_direction direction, double at,
+                     const char *label)
+{
+    far_mark_opts mark = mark_of(FAR_COLOUR_INK, label);
+    return far_figure_rule(r->ctx, figure, direction, at, &mark);
 }
 
 far_status keep_drawn(reproduction *r, far_figure *figure, const char *name, const char *caption,
@@ -123,16 +181,33 @@ far_status keep_sheet(reproduction *r, sheet *s, const char *name, const char *c
     return st;
 }
 
-far_status same_weights(reproduction *r, const far_net *net, const char *arch, far_net **out)
+far_status new_net(reproduction *r, const char *arch, int64_t inputs, far_init init, uint64_t seed,
+                   far_net **out)
 {
     far_net_opts o;
     far_net_opts_init(&o);
-    o.inputs = far_net_describe(net).inputs;
-    far_status st = far_net_create(r->ctx, arch, &o, out);
+    o.inputs = inputs;
+    o.init = init;
+    o.seed = seed;
+    return far_net_create(r->ctx, arch, &o, out);
+}
+
+far_status same_weights(reproduction *r, const far_net *net, const char *arch, far_net **out)
+{
+    far_status st = new_net(r, arch, far_net_describe(net).inputs, FAR_INIT_KAIMING_NORMAL, 0, out);
     for (int64_t i = 0; st == FAR_OK && i < far_net_describe(*out).tensors; i++) {
         far_mat from = far_net_tensor((far_net *)net, i).values,
                 to = far_net_tensor(*out, i).values;
         memcpy(to.data, from.data, (size_t)(to.rows * to.cols) * sizeof(double));
     }
     return st;
+}
+
+far_status certify_within(reproduction *r, const far_predictor *p, double seconds,
+                          far_certificate **out)
+{
+    far_certify_opts opts;
+    far_certify_opts_init(&opts);
+    opts.seconds = seconds;
+    return far_predictor_certify(r->ctx, p, &opts, out);
 }

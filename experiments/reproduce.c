@@ -160,6 +160,17 @@ void record_file(record *k, const char *name, const char *ending)
     k->files[k->file_count++] = text_of("%s%s", name, ending);
 }
 
+const char *words(reproduction *r, const char *format, ...)
+{
+    record *k = r->record;
+    va_list args;
+    va_start(args, format);
+    k->words = room_for_one_more(k->words, k->word_count, sizeof *k->words);
+    k->words[k->word_count] = text_of_args(format, args);
+    va_end(args);
+    return k->words[k->word_count++];
+}
+
 static void free_texts(char **texts, int64_t count)
 {
     for (int64_t i = 0; texts && i < count; i++) {
@@ -170,11 +181,7 @@ static void free_texts(char **texts, int64_t count)
 
 static void free_claim(claim_record *c)
 {
-    free(c->what);
-    free(c->paper);
-    free(c->place);
-    free(c->tested);
-    free(c->ours);
+    FREE(c->what, c->paper, c->place, c->tested, c->ours);
 }
 
 void reproduction_close(reproduction *r)
@@ -188,6 +195,7 @@ void reproduction_close(reproduction *r)
         free_claim(&k->claims[i]);
     }
     free_texts(k->files, k->file_count);
+    free_texts(k->words, k->word_count);
     free(k->claims);
     free(k);
     r->record = NULL;
@@ -242,15 +250,31 @@ far_status keep_heading(reproduction *r, const char *text)
     return FAR_OK;
 }
 
+static far_status keep_args(reproduction *r, const char *format, va_list args)
+{
+    char *text = text_of_args(format, args);
+    far_result_say(r->record->result, NULL, "%s", text);
+    free(text);
+    return FAR_OK;
+}
+
 far_status keep_text(reproduction *r, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char *text = text_of_args(format, args);
+    far_status st = keep_args(r, format, args);
     va_end(args);
-    far_result_say(r->record->result, NULL, "%s", text);
-    free(text);
-    return FAR_OK;
+    return st;
+}
+
+far_status keep_section(reproduction *r, const char *heading, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    far_status st = keep_heading(r, heading);
+    st = st == FAR_OK ? keep_args(r, format, args) : st;
+    va_end(args);
+    return st;
 }
 
 static char *path_in(const reproduction *r, const char *name, const char *ending)

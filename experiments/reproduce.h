@@ -107,6 +107,9 @@ far_status keep_table(reproduction *r, const char *name, const char *caption,
 far_status keep_heading(reproduction *r, const char *text);
 __attribute__((format(printf, 2, 3))) far_status keep_text(reproduction *r, const char *format,
                                                            ...);
+/* A heading and the first words under it. */
+__attribute__((format(printf, 3, 4))) far_status keep_section(reproduction *r, const char *heading,
+                                                              const char *format, ...);
 /* A line of progress on standard error, if that is a terminal. */
 __attribute__((format(printf, 2, 3))) void tell(const reproduction *r, const char *format, ...);
 /* A data set: folder/file in r->data, or in the cache of farfield data. FAR_ERR_IO says how to get
@@ -131,6 +134,8 @@ void *room_for_more(void *items, int64_t count, int64_t more, size_t size);
 /* A text of its own; free it. */
 __attribute__((format(printf, 1, 2))) char *text_of(const char *format, ...);
 __attribute__((format(printf, 1, 0))) char *text_of_args(const char *format, va_list args);
+/* A text that the run keeps to its end: labels, and what is claimed. Not for side_by_side. */
+__attribute__((format(printf, 2, 3))) const char *words(reproduction *r, const char *format, ...);
 
 /* ---- for the command ---- */
 

@@ -10,6 +10,8 @@ struct record {
     claim_record *claims; /* as many as the reproduction counts */
     char **files;
     int64_t file_count;
+    char **words;
+    int64_t word_count;
 };
 
 /* Notes a file of the folder, NAME and ENDING, as written. */

@@ -113,7 +113,7 @@ static far_status claim_xi(reproduction *r, const siren_study *s, int frequency,
                            double high, const char *tested)
 {
     summary xi = start_xi(s, SMALL, frequency), published = start_xi(s, PUBLISHED, frequency);
-    char *what = text_of("xi at the start, w0 = %g, small biases", SIREN_W0[frequency]);
+    const char *what = words(r, "xi at the start, w0 = %g, small biases", SIREN_W0[frequency]);
     far_status st = claim(r,
                           &(claim_of){.what = what,
                                       .paper = XI_PAPER,
@@ -123,7 +123,6 @@ static far_status claim_xi(reproduction *r, const siren_study *s, int frequency,
                                       .agrees = xi.least >= low && xi.most <= high},
                           "%.4f, %.4f to %.4f; with published biases %.4f, %.4f to %.4f", xi.mean,
                           xi.least, xi.most, published.mean, published.least, published.most);
-    free(what);
     return st;
 }
 
@@ -136,7 +135,7 @@ static far_status claim_order(reproduction *r, const siren_study *s, int start)
         double c = siren_curve_at(s, start, W60, k)->local.xi;
         falls = falls && a > b && b > c;
     }
-    char *what = text_of("xi at the start falls with w0, %s", SIREN_START[start]);
+    const char *what = words(r, "xi at the start falls with w0, %s", SIREN_START[start]);
     far_status st = claim(r,
                           &(claim_of){.what = what,
                                       .paper = XI_PAPER,
@@ -147,7 +146,6 @@ static far_status claim_order(reproduction *r, const siren_study *s, int start)
                                       .agrees = falls},
                           "%.4f, %.4f, %.4f", start_xi(s, start, W15).mean,
                           start_xi(s, start, W30).mean, start_xi(s, start, W60).mean);
-    free(what);
     return st;
 }
 
@@ -157,7 +155,7 @@ static far_status claim_order(reproduction *r, const siren_study *s, int start)
 static far_status claim_growth(reproduction *r, const siren_study *s, int frequency)
 {
     summary growth = over_runs(s, SMALL, frequency, lambda_growth);
-    char *what = text_of("lambda_0 by the end, w0 = %g, small biases", SIREN_W0[frequency]);
+    const char *what = words(r, "lambda_0 by the end, w0 = %g, small biases", SIREN_W0[frequency]);
     far_status st =
         claim(r,
               &(claim_of){.what = what,
@@ -170,29 +168,26 @@ static far_status claim_growth(reproduction *r, const siren_study *s, int freque
               growth.mean, growth.least, growth.most,
               (long long)count_above(s, SMALL, frequency, lambda_growth, GROWTH),
               (long long)growth.count, over_runs(s, PUBLISHED, frequency, lambda_growth).mean);
-    free(what);
     return st;
 }
 
 static far_status claim_edges(reproduction *r, const siren_study *s, int start, int frequency)
 {
     summary gain = over_runs(s, start, frequency, auc_gain);
-    char *what =
-        text_of("|v0| learns the edges, w0 = %g, %s", SIREN_W0[frequency], SIREN_START[start]);
-    far_status st =
-        claim(r,
-              &(claim_of){.what = what,
-                          .paper = "AUC ends at 0.72, 0.73, 0.71 for w0 = 15, 30, 60",
-                          .place = NETS_PAPER,
-                          .tested = "rises by at least 0.1, mean over seeds",
-                          .seeds = s->seeds,
-                          .late = start == PUBLISHED,
-                          .agrees = gain.mean >= GAIN},
-              "by %.3f, %.3f to %.3f, to %.3f; %lld of %lld seeds", gain.mean, gain.least,
-              gain.most, over_runs(s, start, frequency, last_auc).mean,
-              (long long)count_above(s, start, frequency, auc_gain, GAIN), (long long)gain.count);
-    free(what);
-    return st;
+    const char *what =
+        words(r, "|v0| learns the edges, w0 = %g, %s", SIREN_W0[frequency], SIREN_START[start]);
+    return claim(r,
+                 &(claim_of){.what = what,
+                             .paper = "AUC ends at 0.72, 0.73, 0.71 for w0 = 15, 30, 60",
+                             .place = NETS_PAPER,
+                             .tested = "rises by at least 0.1, mean over seeds",
+                             .seeds = s->seeds,
+                             .late = start == PUBLISHED,
+                             .agrees = gain.mean >= GAIN},
+                 "by %.3f, %.3f to %.3f, to %.3f; %lld of %lld seeds", gain.mean, gain.least,
+                 gain.most, over_runs(s, start, frequency, last_auc).mean,
+                 (long long)count_above(s, start, frequency, auc_gain, GAIN),
+                 (long long)gain.count);
 }
 
 static far_status claim_crossing(reproduction *r, const siren_study *s)
@@ -431,11 +426,9 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
     const siren_run *run = siren_run_at(s, PUBLISHED, frequency, 0);
     int64_t n = run->moments - 1;
     double *numbers = ROOM(3 * n, double), *mean = numbers + n, *half = numbers + 2 * n;
-    char *label = text_of("w0 = %g", SIREN_W0[frequency]);
-    far_mark_opts mark;
+    const char *label = words(r, "w0 = %g", SIREN_W0[frequency]);
+    far_mark_opts mark = mark_of(frequency, NULL);
     far_status st;
-    far_mark_opts_init(&mark);
-    mark.colour = frequency;
     for (int64_t i = 0; i < n; i++) {
         summary sum = {0};
         const siren_run *each;
@@ -450,16 +443,13 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
     TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, mean_peak(s, frequency), &mark));
 done:
     free(numbers);
-    free(label);
     return st;
 }
 
 static far_status draw_panel(reproduction *r, const siren_study *s, int panel, far_figure **out)
 {
-    far_figure_opts opts;
+    far_figure_opts opts = axes(PANELS[panel].title, NULL, NULL);
     far_status st;
-    far_figure_opts_init(&opts);
-    opts.title = PANELS[panel].title;
     opts.x_scale = FAR_SCALE_LOG;
     opts.y_scale = PANELS[panel].log ? FAR_SCALE_LOG : FAR_SCALE_LINEAR;
     TRY(far_figure_create(r->ctx, &opts, out));
@@ -478,9 +468,8 @@ done:
 static far_status keep_times(reproduction *r, const siren_study *s)
 {
     far_figure *figures[DOWN * ACROSS] = {0};
-    far_grid_opts opts;
+    far_grid_opts opts = grid_of(NAN, NAN);
     far_status st = FAR_OK;
-    far_grid_opts_init(&opts);
     opts.title = "Order parameters while a sine network learns a picture";
     opts.x_label = "step";
     opts.share_x = FAR_SHARE_ALL;
@@ -506,12 +495,9 @@ far_status siren_draw_map(reproduction *r, const siren_image *image, const doubl
 {
     int64_t side = image->side;
     double edge = 1 + 1 / (double)(side - 1), *cells = ROOM(side * side, double);
-    far_figure_opts opts;
+    far_figure_opts opts = axes(title, NULL, label);
     far_heat_opts heat;
-    far_figure_opts_init(&opts);
     far_heat_opts_init(&heat);
-    opts.title = title;
-    opts.y_label = label;
     heat.x_min = heat.y_min = -edge;
     heat.x_max = heat.y_max = edge;
     heat.map = sequential ? FAR_MAP_SEQUENTIAL : FAR_MAP_AUTO;
@@ -546,7 +532,7 @@ static far_status draw_moment(reproduction *r, const siren_study *s, int time, i
 {
     static const char *const WORDS[TIMES] = {"start", "peak", "end"};
     const siren_run *run = siren_run_at(s, PUBLISHED, W30, 0);
-    char *label = text_of("%s, step %.0f", WORDS[time], siren_at(run, moment, COL_STEP));
+    const char *label = words(r, "%s, step %.0f", WORDS[time], siren_at(run, moment, COL_STEP));
     far_net *net = NULL;
     siren_maps maps = {0};
     far_status st;
@@ -557,7 +543,6 @@ static far_status draw_moment(reproduction *r, const siren_study *s, int time, i
 done:
     siren_maps_clear(&maps);
     far_net_destroy(net);
-    free(label);
     return st;
 }
 
@@ -567,13 +552,10 @@ static far_status keep_maps(reproduction *r, const siren_study *s)
     far_figure *figures[TIMES * MAPS] = {0};
     int64_t moments[TIMES] = {0, 0, run->moments - 1};
     double step, model[TIMES];
-    far_grid_opts opts;
     far_status st = FAR_OK;
     siren_peak(run, &step, &moments[AT_PEAK]);
-    far_grid_opts_init(&opts);
+    far_grid_opts opts = grid_of(1180, 830);
     opts.title = "Around each point, w0 = 30";
-    opts.width = 1180;
-    opts.height = 830;
     opts.share_x = opts.share_y = FAR_SHARE_ALL;
     for (int time = 0; time < TIMES && st == FAR_OK; time++) {
         st = draw_moment(r, s, time, moments[time], &model[time], figures);
@@ -597,18 +579,13 @@ static far_status keep_maps(reproduction *r, const siren_study *s)
 
 static far_status draw_start(reproduction *r, const siren_study *s, int start, far_figure **out)
 {
-    far_figure_opts opts;
+    far_figure_opts opts = axes(SIREN_START[start], "distance eps", "c(eps)");
     far_status st;
-    far_figure_opts_init(&opts);
-    opts.title = SIREN_START[start];
-    opts.x_label = "distance eps";
-    opts.y_label = "c(eps)";
     TRY(far_figure_create(r->ctx, &opts, out));
     for (int f = 0; f < FREQUENCIES && st == FAR_OK; f++) {
         const siren_curve *curve = siren_curve_at(s, start, f, 0);
-        char *label = text_of("w0 = %g", SIREN_W0[f]);
+        const char *label = words(r, "w0 = %g", SIREN_W0[f]);
         st = draw_curve(r, *out, curve->eps, curve->c, NULL, SIREN_BINS, f, label);
-        free(label);
     }
 done:
     return st;
@@ -617,13 +594,10 @@ done:
 static far_status keep_curves(reproduction *r, const siren_study *s)
 {
     far_figure *figures[STARTS] = {0};
-    far_grid_opts opts;
+    far_grid_opts opts = grid_of(760, 330);
     far_status st = FAR_OK;
-    far_grid_opts_init(&opts);
     opts.title = "The cosine kernel at the start, by distance";
     opts.share_y = FAR_SHARE_ALL;
-    opts.width = 760;
-    opts.height = 330;
     for (int start = 0; start < STARTS && st == FAR_OK; start++) {
         st = draw_start(r, s, start, &figures[start]);
     }

@@ -31,14 +31,9 @@ static void shrink_biases(far_net *net, double w0)
 
 far_status siren_net(reproduction *r, int start, int frequency, uint64_t seed, far_net **out)
 {
-    far_net_opts opts;
     double w0 = r->sabotage ? 90 : SIREN_W0[frequency]; /* sabotaged: one for all */
     char *arch = text_of("[dense(%d) sin(w0=%g)]x%d dense(1)", SIREN_WIDTH, w0, SIREN_LAYERS - 1);
-    far_net_opts_init(&opts);
-    opts.inputs = 2;
-    opts.init = FAR_INIT_SIREN;
-    opts.seed = seed;
-    far_status st = far_net_create(r->ctx, arch, &opts, out);
+    far_status st = new_net(r, arch, 2, FAR_INIT_SIREN, seed, out);
     if (st == FAR_OK && (start == SMALL) != r->sabotage) {
         shrink_biases(*out, w0);
     }
@@ -194,9 +189,7 @@ void siren_run_clear(siren_run *run)
     for (int64_t i = 0; i < run->room; i++) {
         free(run->parameters[i]);
     }
-    free(run->parameters);
-    free(run->waves);
-    free(run->table);
+    FREE(run->parameters, run->waves, run->table);
 }
 
 far_status siren_run_net(reproduction *r, const siren_run *run, int64_t moment, far_net **out)
@@ -344,9 +337,7 @@ static far_status model_reach(reproduction *r, const far_net *net, const siren_i
                               (double *)h.data + 4 * i, c_inf, &model);
         out[i] = model.xi;
     }
-    free(a2.data);
-    free(d.data);
-    free(h.data);
+    FREE(a2.data, d.data, h.data);
     return st;
 }
 
@@ -390,8 +381,5 @@ done:
 
 void siren_maps_clear(siren_maps *m)
 {
-    free(m->values);
-    free(m->length);
-    free(m->first);
-    free(m->reach);
+    FREE(m->values, m->length, m->first, m->reach);
 }

@@ -161,8 +161,9 @@ static const char WAVES_PAPER[] = "wave patterns emerge in the residuals, with t
 
 static far_status claim_waves(reproduction *r, int64_t seeds, const waves *w, const char *where)
 {
-    char *what = text_of("the residual turns to waves that are short for the kernel, %s", where);
-    char *when = text_of("when it does, against when the loss falls fastest, %s", where);
+    const char *what =
+        words(r, "the residual turns to waves that are short for the kernel, %s", where);
+    const char *when = words(r, "when it does, against when the loss falls fastest, %s", where);
     far_status st;
     TRY(claim(r,
               &(claim_of){.what = what,
@@ -186,8 +187,6 @@ static far_status claim_waves(reproduction *r, int64_t seeds, const waves *w, co
                            .agrees = w->least_gap > 1.0 / 3 && w->most_gap < 3},
                "%.2f to %.2f times its step", w->least_gap, w->most_gap);
 done:
-    free(what);
-    free(when);
     return st;
 }
 
@@ -280,28 +279,19 @@ static far_status draw_spectra(reproduction *r, const siren_study *s, const sire
 {
     double x[SIREN_SHELLS], y[SIREN_SHELLS];
     int64_t n = s->image.side < SIREN_SHELLS ? s->image.side - 1 : SIREN_SHELLS - 2;
-    far_figure_opts o;
-    far_mark_opts rule;
+    far_figure_opts o = log_axes("Power of the residual", "wavelength", "power");
     far_status st;
-    far_figure_opts_init(&o);
-    o.title = "Power of the residual";
-    o.x_label = "wavelength";
-    o.y_label = "power";
-    o.x_scale = o.y_scale = FAR_SCALE_LOG;
     TRY(far_figure_create(r->ctx, &o, out));
     for (int k = 0; k < SHOWN && st == FAR_OK; k++) {
-        char *label = text_of("step %.0f", siren_at(run, moments[k], COL_STEP));
+        const char *label = words(r, "step %.0f", siren_at(run, moments[k], COL_STEP));
         for (int64_t i = 0; i < n; i++) { /* from short to long */
             x[i] = siren_shell_length(&s->image, n - i);
             y[i] = run->waves[moments[k]].power[n - i];
         }
         st = draw_curve(r, *out, x, y, NULL, n, k, label);
-        free(label);
     }
     TRY(st);
-    far_mark_opts_init(&rule);
-    rule.label = "2 pi xi(0)";
-    TRY(far_figure_rule(r->ctx, *out, FAR_VERTICAL, LONG * siren_first(run, COL_XI), &rule));
+    TRY(draw_rule(r, *out, FAR_VERTICAL, LONG * siren_first(run, COL_XI), "2 pi xi(0)"));
 done:
     return st;
 }
@@ -311,7 +301,7 @@ static far_status draw_residual(reproduction *r, const siren_study *s, const sir
 {
     int64_t n = s->image.x.rows;
     far_mat values = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
-    char *title = text_of("residual, step %.0f", siren_at(run, moment, COL_STEP));
+    const char *title = words(r, "residual, step %.0f", siren_at(run, moment, COL_STEP));
     far_net *net = NULL;
     far_status st;
     TRY(siren_run_net(r, run, moment, &net));
@@ -324,7 +314,6 @@ static far_status draw_residual(reproduction *r, const siren_study *s, const sir
 done:
     far_net_destroy(net);
     free(values.data);
-    free(title);
     return st;
 }
 
@@ -332,9 +321,9 @@ static far_status keep_figure_of_waves(reproduction *r, const siren_study *s)
 {
     const siren_run *run = siren_run_at(s, PUBLISHED, W30, 0);
     far_figure *figures[SHOWN] = {0};
+    far_grid_opts o = grid_of(760, 720);
     int64_t moments[SHOWN];
     transition t;
-    far_grid_opts o;
     far_status st;
     find_transition(&s->image, run, &t);
     choose_moments(&t, run, moments);
@@ -343,10 +332,7 @@ static far_status keep_figure_of_waves(reproduction *r, const siren_study *s)
     }
     TRY(draw_spectra(r, s, run, moments, &figures[SHOWN - 1]));
 done:
-    far_grid_opts_init(&o);
     o.title = "What is not learnt yet, w0 = 30";
-    o.width = 760;
-    o.height = 720;
     return keep_grid(
         r, figures, 2, 2, &o, "siren-waves",
         "The picture less what the network says, at the start and on both sides of the "

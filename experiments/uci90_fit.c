@@ -77,12 +77,7 @@ static problem problem_make(const uci90_set *set, const uci90_split *split)
 
 static void problem_free(problem *q)
 {
-    free(q->k.data);
-    free(q->cross.data);
-    free(q->targets.data);
-    free(q->weights.data);
-    free(q->rest.data);
-    free(q->mean);
+    FREE(q->k.data, q->cross.data, q->targets.data, q->weights.data, q->rest.data, q->mean);
 }
 
 static far_status fill_kernels(uci90_lab *lab, const uci90_features *f, const far_kernel *net,

@@ -83,9 +83,7 @@ static far_status fit_weights(uci90_lab *lab, const uci90_set *set, const uci90_
     TRY(uci90_solve(lab, &s->t, RIDGE, &b, &weights));
     spread_weights(&weights, &s->alpha);
 done:
-    free(mean);
-    free(targets);
-    free(weights.data);
+    FREE(mean, targets, weights.data);
     return st;
 }
 

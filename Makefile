@@ -4,7 +4,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net uci90 install fuzz coverage format clean
+.PHONY: help run build test bench bench-net sabotage uci90 install fuzz coverage format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,9 @@ bench: ## kernel speed, beside the roofline and neural-tangents
 bench-net: ## finite networks: training and tangent kernels, beside PyTorch
 	@tools/bootstrap.sh bench
 	@$(ALONE) tools/bench_net.sh $(JOBS)
+
+sabotage: build ## experiments without their mechanism, every claim must fail; DATA=folder of data sets
+	@build/farfield reproduce all --quick --sabotage -q $(if $(DATA),--data "$(DATA)") -o build/sabotage
 
 uci90: ## 90 small classification sets beside published results; DATA=archive or folder
 	@tools/bootstrap.sh build

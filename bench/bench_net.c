@@ -5,8 +5,10 @@
  *
  * The network of the layer-norm paper, 2 x 128 with a norm in each layer: a step of full-batch Adam
  * on 40132 x 9, an epoch of minibatches of 128 on 20000 x 512, and the tangent kernel of 2048
- * points. Everything but the last in float32. Then what a track costs beside the training it
- * watches. One JSON line at the end.
+ * points. Everything but the last in float32. A convolutional network (images of 3 x 32 x 32,
+ * batches of 128, and its tangent kernel, 512 images, ten outputs traced) and a transformer of two
+ * blocks (sequences of 30, batches of 128), both in float32. Then what a track costs beside the
+ * training it watches. One JSON line at the end.
  */
 #define _GNU_SOURCE
 #include <farfield/ntk.h>
@@ -19,6 +21,13 @@
 #include <time.h>
 
 #define NETWORK "dense(128) ln(eps=1e-5) relu dense(128) ln(eps=1e-5) relu dense(1)"
+#define CNN                                                                                        \
+    "image(3x32x32) conv(32, 3x3, pad=1) relu maxpool(2) conv(64, 3x3, pad=1) relu maxpool(2) "    \
+    "conv(64, 3x3, pad=1) relu maxpool(2) flatten dense(10)"
+#define TRANSFORMER                                                                                \
+    "sequence(30x1) dense(64) position "                                                           \
+    "[skip(ln(eps=1e-5, affine) attention(4, causal)) "                                            \
+    "skip(ln(eps=1e-5, affine) dense(256) gelu dense(64))]x2 last dense(1)"
 #define PRODUCT 2048
 #define REPEATS 5
 
@@ -99,9 +108,14 @@ typedef struct timing {
     double rate;    /* GFLOP/s of the matrix products it must do */
 } timing;
 
-static timing train(far_ctx *ctx, int64_t n, int64_t d, int64_t batch, int64_t epochs)
+/* classes: 0 for a regression. */
+static timing train(far_ctx *ctx, const char *arch, int64_t n, int64_t d, int classes,
+                    int64_t batch, int64_t epochs)
 {
     far_mat x = random_matrix(n, d, FAR_F32), y = random_matrix(n, 1, FAR_F32);
+    for (int64_t i = 0; classes > 0 && i < n; i++) {
+        ((float *)y.data)[i] = (float)(i * 7919 % classes);
+    }
     timing best = {.seconds = INFINITY};
     for (int i = 0; i < 3; i++) {
         far_net_opts o;
@@ -113,7 +127,8 @@ static timing train(far_ctx *ctx, int64_t n, int64_t d, int64_t batch, int64_t e
         o.inputs = d;
         how.epochs = epochs;
         how.batch = batch;
-        need(far_net_create(ctx, NETWORK, &o, &net), ctx);
+        how.loss = classes > 0 ? FAR_LOSS_CE : FAR_LOSS_MSE;
+        need(far_net_create(ctx, arch, &o, &net), ctx);
         need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
         best.seconds = fmin(best.seconds, r.seconds / (double)epochs);
         best.rate = 1e-9 * r.flops / best.seconds;
@@ -126,7 +141,8 @@ static timing train(far_ctx *ctx, int64_t n, int64_t d, int64_t batch, int64_t e
 
 /* ---- the tangent kernel -------------------------------------------------------------------- */
 
-static double ntk_seconds(far_ctx *ctx, int64_t n, int64_t d, far_dtype dtype)
+static double ntk_seconds(far_ctx *ctx, const char *arch, int64_t n, int64_t d, far_dtype dtype,
+                          int repeats)
 {
     far_mat x = random_matrix(n, d, dtype), k = random_matrix(n, n, dtype);
     far_net_opts o;
@@ -136,8 +152,8 @@ static double ntk_seconds(far_ctx *ctx, int64_t n, int64_t d, far_dtype dtype)
     far_net_opts_init(&o);
     how = (far_ntk_opts){.size = sizeof how};
     o.inputs = d;
-    need(far_net_create(ctx, NETWORK, &o, &net), ctx);
-    for (int i = 0; i < REPEATS; i++) {
+    need(far_net_create(ctx, arch, &o, &net), ctx);
+    for (int i = 0; i < repeats; i++) {
         double start = now();
         need(far_net_ntk(ctx, net, &x, NULL, &how, &k), ctx);
         best = fmin(best, now() - start);
@@ -230,22 +246,34 @@ int main(int argc, char **argv)
     double sgemm = product_rate(FAR_F32, threads), dgemm = product_rate(FAR_F64, threads);
     printf("matrix product, %d threads: %.0f GFLOP/s float32, %.0f float64\n", threads, sgemm,
            dgemm);
-    timing full = train(ctx, 40132, 9, 0, steps);
+    timing full = train(ctx, NETWORK, 40132, 9, 0, 0, steps);
     printf("full-batch Adam, 40132 x 9:        %8.2f ms a step, %5.1f GFLOP/s, %.0f%% of sgemm\n",
            1e3 * full.seconds, full.rate, 100 * full.rate / sgemm);
-    timing mini = train(ctx, 20000, 512, 128, 3);
+    timing mini = train(ctx, NETWORK, 20000, 512, 0, 128, 3);
     printf("Adam, batches of 128, 20000 x 512: %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
            1e3 * mini.seconds, mini.rate, 100 * mini.rate / sgemm);
-    double wide = ntk_seconds(ctx, 2048, 9, FAR_F64), narrow = ntk_seconds(ctx, 2048, 9, FAR_F32);
+    double wide = ntk_seconds(ctx, NETWORK, 2048, 9, FAR_F64, REPEATS);
+    double narrow = ntk_seconds(ctx, NETWORK, 2048, 9, FAR_F32, REPEATS);
     printf("tangent kernel, n = 2048:          %8.2f ms float64, %.2f ms float32\n", 1e3 * wide,
            1e3 * narrow);
+    timing cnn = train(ctx, CNN, 1280, 3072, 10, 128, 2);
+    printf("CNN, batches of 128, 1280 images:  %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
+           1e3 * cnn.seconds, cnn.rate, 100 * cnn.rate / sgemm);
+    timing former = train(ctx, TRANSFORMER, 2560, 30, 0, 128, 2);
+    printf("transformer, batches of 128, 2560: %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
+           1e3 * former.seconds, former.rate, 100 * former.rate / sgemm);
+    double images = ntk_seconds(ctx, CNN, 512, 3072, FAR_F32, 2);
+    printf("tangent kernel of the CNN, n = 512: %7.0f ms float32, ten outputs traced\n",
+           1e3 * images);
     tracked wide_track = show_track(ctx, 100, 0), narrow_track = show_track(ctx, 50, 0);
     show_track(ctx, 100, 128);
     show_track(ctx, 50, 128);
     printf("{\"sgemm\": %.4g, \"full_ms\": %.4g, \"full_gflops\": %.4g, \"epoch_ms\": %.4g, "
-           "\"ntk64_ms\": %.4g, \"ntk32_ms\": %.4g, \"track100\": %.4g, \"track50\": %.4g}\n",
+           "\"ntk64_ms\": %.4g, \"ntk32_ms\": %.4g, \"cnn_ms\": %.4g, \"former_ms\": %.4g, "
+           "\"cnn_ntk_ms\": %.4g, \"track100\": %.4g, \"track50\": %.4g}\n",
            sgemm, 1e3 * full.seconds, full.rate, 1e3 * mini.seconds, 1e3 * wide, 1e3 * narrow,
-           wide_track.row / wide_track.steps, narrow_track.row / narrow_track.steps);
+           1e3 * cnn.seconds, 1e3 * former.seconds, 1e3 * images, wide_track.row / wide_track.steps,
+           narrow_track.row / narrow_track.steps);
     far_ctx_destroy(ctx);
     return 0;
 }

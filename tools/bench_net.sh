@@ -38,3 +38,6 @@ line "full-batch Adam step, 40132 x 9, float32" full_ms
 line "epoch of minibatches, 20000 x 512, float32" epoch_ms
 line "tangent kernel, n = 2048, float64" ntk64_ms
 line "tangent kernel, n = 2048, float32" ntk32_ms
+line "CNN, epoch of 1280 images, float32" cnn_ms
+line "transformer, epoch of 2560, float32" former_ms
+line "tangent kernel of the CNN, n = 512, float32" cnn_ntk_ms

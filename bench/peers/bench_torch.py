@@ -66,12 +66,12 @@ def network(d):
     )
 
 
-def stepper(net, how):
+def stepper(net, how, loss_of=None):
     """A function that takes one step on (x, y)."""
     import torch
 
     optimizer = torch.optim.Adam(net.parameters(), lr=1e-3, fused=how == "fused")
-    loss_of = torch.nn.MSELoss()
+    loss_of = loss_of or torch.nn.MSELoss()
 
     def forward(x, y):
         return loss_of(net(x), y)
@@ -121,6 +121,85 @@ def time_epoch(how):
     return best_of(times[1:])
 
 
+def cnn():
+    import torch
+    from torch import nn
+
+    layers = []
+    for before, after in ((3, 32), (32, 64), (64, 64)):
+        layers += [nn.Conv2d(before, after, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
+    return torch.nn.Sequential(*layers, nn.Flatten(), nn.Linear(1024, 10))
+
+
+def transformer():
+    import torch
+    from torch import nn
+
+    class Blocks(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed, self.out = nn.Linear(1, 64), nn.Linear(64, 1)
+            self.place = nn.Parameter(torch.zeros(30, 64))
+            self.blocks = nn.ModuleList(
+                nn.TransformerEncoderLayer(
+                    64, 4, 256, 0.0, "gelu", batch_first=True, norm_first=True
+                )
+                for _ in range(2)
+            )
+            self.mask = torch.triu(torch.ones(30, 30, dtype=torch.bool), 1)
+
+        def forward(self, x):
+            h = self.embed(x) + self.place
+            for block in self.blocks:
+                h = block(h, src_mask=self.mask, is_causal=True)
+            return self.out(h[:, -1])
+
+    return Blocks()
+
+
+def time_shaped(what, how):
+    """An epoch of the network of images, or of that of sequences."""
+    import torch
+
+    images = what == "cnn"
+    n = 1280 if images else 2560
+    x = torch.rand(n, 3, 32, 32) * 2 - 1 if images else torch.rand(n, 30, 1) * 2 - 1
+    y = torch.arange(n) * 7919 % 10 if images else torch.rand(n, 1) * 2 - 1
+    loss = torch.nn.CrossEntropyLoss() if images else torch.nn.MSELoss()
+    step = stepper(cnn() if images else transformer(), how, loss)
+    times = []
+    for _ in range(4):
+        start = time.perf_counter()
+        order = torch.randperm(n)
+        for i in range(0, n, 128):
+            rows = order[i : i + 128]
+            step(x.index_select(0, rows), y.index_select(0, rows))
+        times.append(time.perf_counter() - start)
+    return best_of(times[1:])
+
+
+def time_cnn_ntk():
+    """The trace over ten outputs, in blocks of images whose Jacobians fit."""
+    import torch
+    from torch.func import functional_call, jacrev, vmap
+
+    net, n, block = cnn(), 512, 64
+    params = {k: v.detach() for k, v in net.named_parameters()}
+    x = torch.rand(n, 3, 32, 32) * 2 - 1
+
+    def single(p, row):
+        return functional_call(net, p, (row.unsqueeze(0),)).squeeze(0)
+
+    start = time.perf_counter()
+    parts = []
+    for i in range(0, n, block):
+        jac = vmap(jacrev(single), (None, 0))(params, x[i : i + block])
+        parts.append(torch.cat([j.flatten(2) for j in jac.values()], 2).flatten(1))
+    whole = torch.cat(parts)
+    torch.mm(whole, whole.T)
+    return time.perf_counter() - start
+
+
 def time_ntk(dtype):
     import torch
     from torch.func import functional_call, jacrev, vmap
@@ -164,12 +243,19 @@ def main():
     forms = ("default", "fused", "compiled")
     full = {how: attempt(time_full, how, args.steps) for how in forms}
     epoch = {how: attempt(time_epoch, how) for how in forms}
+    images = {how: attempt(time_shaped, "cnn", how) for how in forms}
+    former = {how: attempt(time_shaped, "transformer", how) for how in forms}
     result = {
         "torch": torch.__version__,
         "full_ms": 1e3 * min(full.values()),
         "epoch_ms": 1e3 * min(epoch.values()),
         "full": {k: round(1e3 * v, 2) for k, v in full.items()},
         "epoch": {k: round(1e3 * v, 1) for k, v in epoch.items()},
+        "cnn_ms": 1e3 * min(images.values()),
+        "former_ms": 1e3 * min(former.values()),
+        "cnn": {k: round(1e3 * v, 1) for k, v in images.items()},
+        "former": {k: round(1e3 * v, 1) for k, v in former.items()},
+        "cnn_ntk_ms": 1e3 * time_cnn_ntk(),
         "ntk64_ms": 1e3 * time_ntk(torch.float64),
         "ntk32_ms": 1e3 * time_ntk(torch.float32),
     }

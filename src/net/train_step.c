@@ -239,9 +239,9 @@ static void choose_pull(far_run *r)
 
 static void average_statistics(far_run *r, int64_t rows)
 {
-    double unbias = (double)rows / (double)(rows - 1);
     for (int64_t i = 0; i < r->net->step_count; i++) {
         const far_step *s = &r->net->steps[i];
+        double count = (double)(rows * far_positions(s->to)), unbias = count / (count - 1);
         for (int64_t j = 0; s->mean >= 0 && j < s->out; j++) {
             double *mean = &r->statistics[s->mean + j], *variance = &r->statistics[s->variance + j];
             *mean += STATISTICS_WEIGHT * (r->block_statistics[s->mean + j] - *mean);

@@ -61,6 +61,34 @@ def batch():
                                nn.Tanh(), nn.Linear(7, 2))
 
 
+def images():
+    text = ("image(2x4x3) conv(3, 3x3, pad=1, nobias) batchnorm(eps=1e-05, affine) relu maxpool(2) "
+            "conv(4, 2x1) gelu flatten dense(2)")
+    return text, nn.Sequential(nn.Unflatten(1, (2, 4, 3)), nn.Conv2d(2, 3, 3, padding=1, bias=False),
+                               nn.BatchNorm2d(3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(3, 4, (2, 1)),
+                               nn.GELU(), nn.Flatten(), nn.Linear(4, 2))
+
+
+class Attention(nn.MultiheadAttention):
+    def forward(self, x):
+        mask = torch.triu(torch.ones(x.shape[1], x.shape[1], dtype=torch.bool), 1)
+        return super().forward(x, x, x, attn_mask=mask, need_weights=False)[0]
+
+
+class Last(nn.Module):
+    def forward(self, x):
+        return x[:, -1]
+
+
+def sequences():
+    text = ("sequence(4x2) dense(6) skip(ln(eps=1e-05, affine) attention(3, causal)) "
+            "skip(ln(eps=1e-05, affine) dense(7) silu dense(6)) last dense(2)")
+    return text, nn.Sequential(nn.Unflatten(1, (4, 2)), nn.Linear(2, 6),
+                               Skip(nn.LayerNorm(6), Attention(6, 3, batch_first=True)),
+                               Skip(nn.LayerNorm(6), nn.Linear(6, 7), nn.SiLU(), nn.Linear(7, 6)),
+                               Last(), nn.Linear(6, 2))
+
+
 def targets(loss):
     if loss == "mse":
         return torch.randn(ROWS, 2)
@@ -75,12 +103,12 @@ def parameters(net):
 
 def statistics(net):
     return torch.cat([torch.empty(0)] + [torch.cat([m.running_mean, m.running_var])
-                                         for m in net.modules() if isinstance(m, nn.BatchNorm1d)])
+                                         for m in net.modules() if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))])
 
 
-def record(make, optimizer, loss):
+def record(make, optimizer, loss, inputs=INPUTS):
     text, net = make()
-    x, y = torch.randn(ROWS, INPUTS), targets(loss)
+    x, y = torch.randn(ROWS, inputs), targets(loss)
     step, lr = OPTIMIZERS[optimizer][0](net.parameters()), OPTIMIZERS[optimizer][1]
     print("case", f"{make.__name__}_{optimizer}_{loss}")
     print("arch", text)
@@ -109,3 +137,6 @@ for optimizer in OPTIMIZERS:
 for make in (grouped, batch):
     record(make, "adam", "mse")
     record(make, "momentum", "ce")
+for make, inputs in ((images, 24), (sequences, 8)):
+    record(make, "sgd", "mse", inputs)
+    record(make, "momentum", "ce", inputs)

@@ -172,7 +172,7 @@ static void steps_are_those_of_pytorch(void **state)
         check_record(&r);
     }
     fclose(f);
-    assert_int_equal(count, 13);
+    assert_int_equal(count, 17);
 }
 
 /* ---- plain loops ---------------------------------------------------------------------------- */

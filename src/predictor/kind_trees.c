@@ -255,6 +255,22 @@ static far_status check_sum(far_ctx *ctx, const json_t *learner, const trees *t)
                              classes > 2 ? "it has other classes" : "it has more than one output");
 }
 
+/* XGBoost adds up whole rounds, however many trees it takes for one: none may be left over. From 2
+ * on the text says where they begin. */
+static bool has_rounds(const json_t *model, size_t outputs)
+{
+    size_t count = json_array_size(json_object_get(model, "trees"));
+    const json_t *param = json_object_get(model, "gbtree_model_param");
+    const json_t *starts = json_object_get(model, "iteration_indptr");
+    bool right = count % outputs == 0 && (!json_object_get(param, "num_parallel_tree") ||
+                                          says(param, "num_parallel_tree", "1"));
+    right = right && (!starts || json_array_size(starts) == count / outputs + 1);
+    for (size_t i = 0; right && starts && i <= count / outputs; i++) {
+        right = entry(model, "iteration_indptr", i) == (json_int_t)(i * outputs);
+    }
+    return right;
+}
+
 /* The columns are there. */
 static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, trees *t)
 {
@@ -277,9 +293,9 @@ static far_status read_leaves(far_ctx *ctx, const char *text, int64_t size, tree
     }
     FAR_TRY(make_link(t));
     FAR_TRY(check_sum(ctx, learner, t));
-    FAR_TRY(json_array_size(list) % (size_t)scored(t) == 0
+    FAR_TRY(has_rounds(model, (size_t)scored(t))
                 ? FAR_OK
-                : fail_text(ctx, "a round of trees is not whole"));
+                : fail_text(ctx, "its rounds are not one tree for each output"));
     FAR_TRY(far_alloc(ctx, scored(t), &bases));
     FAR_TRY(read_base(ctx, learner, t, bases));
     FAR_TRY(add_leaves(ctx, model, bases, t));

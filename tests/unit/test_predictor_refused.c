@@ -271,6 +271,12 @@ static void trees_of_another_kind_are_refused(void **state)
         {"\"sum_hessian\":[4]", "\"sum_hessian\":[4,4]", "a tree has no nodes, or less"},
         {"\"tree_info\":[0,0]", "\"tree_info\":[0]", "a tree is out of place"},
         {"\"tree_info\":[0,0]", "\"tree_info\":[0,1]", "a tree is out of place"},
+        {"\"num_trees\":\"2\"", "\"num_trees\":\"2\",\"num_parallel_tree\":\"2\"",
+         "its rounds are not one tree"},
+        {"\"tree_info\":[0,0]", "\"tree_info\":[0,0],\"iteration_indptr\":[0,2]",
+         "its rounds are not one tree"},
+        {"\"tree_info\":[0,0]", "\"tree_info\":[0,0],\"iteration_indptr\":[0,1,1]",
+         "its rounds are not one tree"},
         {"\"id\":1", "\"id\":\"1\"", "a tree is out of place"},
         {"\"id\":1", "\"id\":0", "a tree is out of place"},
         {"[1,-1,-1]", "[1,-1,\"-1\"]", "leads nowhere"},
@@ -291,8 +297,10 @@ static void trees_of_another_kind_are_refused(void **state)
         {"\"split_conditions\":[3]", "\"split_conditions\":[3E38]", "too large for float32"},
     };
     /* these have the words for it: it is XGBoost that does not take them */
-    static const char *const fine[][2] = {{"\"5E-1\"", "\"[5E-1]\""},
-                                          {"\"num_target\":\"1\"", "\"rest\":\"1\""}};
+    static const char *const fine[][2] = {
+        {"\"5E-1\"", "\"[5E-1]\""},
+        {"\"num_target\":\"1\"", "\"rest\":\"1\""},
+        {"\"tree_info\"", "\"iteration_indptr\":[0,1,2],\"tree_info\""}};
     far_frame *frame = table();
     far_predictor *p = line(frame, NAN), *again;
     char *plain = manifest_of(p);

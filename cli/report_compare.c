@@ -326,7 +326,7 @@ static void put_path(report *r, const far_comparison *c, const far_comparison_in
         path_make(&p, far_frame_column(data->frame, col).numbers, &t)) {
         char label[200];
         const char *const *names = far_columns_describe(info->columns).class_names;
-        snprintf(label, sizeof label, "rows of %s %.80s", info->target, names ? names[1] : "");
+        snprintf(label, sizeof label, "part of %s %.80s", info->target, names ? names[1] : "");
         far_figure_opts o = report_axes(far_frame_column(data->frame, col).name,
                                         info->classes > 0 ? label : info->target);
         o.width = 900;

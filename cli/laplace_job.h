@@ -72,6 +72,7 @@ typedef struct laplace_job {
     int64_t rank_tried; /* the most */
     bool tuned;         /* prior and noise are those of the largest marginal likelihood */
     double log_evidence;
+    double scale; /* of both, by rows left out */
     double map_noise; /* with which the network as it is is scored */
     const char *noise_from;
     far_mat mean, mean_out; /* of the scored rows, and out of domain */

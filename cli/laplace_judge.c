@@ -185,6 +185,7 @@ static far_status tune(laplace_job *j)
     if (st == FAR_OK) {
         j->tuned = true;
         j->log_evidence = e.log_evidence;
+        j->scale = e.scale;
         j->choice.edge = e.edge;
         j->noise_from = given || !y ? j->noise_from : "chosen by the marginal likelihood";
         j->opts.noise = y ? e.noise : j->opts.noise;

@@ -156,10 +156,15 @@ static void tell_prior(far_result *r, const laplace_job *j, const far_laplace_in
                          : j->tuned        ? "chosen by the marginal likelihood"
                          : j->chosen_prior ? "chosen"
                                            : "given";
-    far_result_number(r, "prior", i->prior, "s0^2", "%.6g, %s", i->prior, origin);
+    char scaled[64] = "";
+    if (j->tuned && j->scale != 1) {
+        snprintf(scaled, sizeof scaled, ", times %.3g by rows left out", j->scale);
+    }
+    far_result_number(r, "prior", i->prior, "s0^2", "%.6g, %s%s", i->prior, origin, scaled);
     far_result_flag(r, "prior_chosen", j->chosen_prior || j->tuned, NULL, NULL);
     if (j->tuned) {
         far_result_number(r, "log_evidence", j->log_evidence, NULL, NULL);
+        far_result_number(r, "scale", j->scale, NULL, NULL);
     } else {
         far_result_missing(r, "log_evidence", "the prior was given, or chosen on validation rows",
                            NULL);

@@ -53,6 +53,9 @@ has '^K  *[89] features, all that the landmarks give, and memory has room for$' 
 has '^posterior  *exact' <words
 has '^s0^2  *[0-9.e-]*, chosen by the marginal likelihood$' <words
 has '60 training rows of train.csv' <words
+"$FARFIELD" train -a 'dense(5) tanh dense' train.csv -f a -t b -e 20 -q -o b.safetensors
+"$FARFIELD" laplace --net b.safetensors train.csv >words
+has '^s0^2  *[0-9.e-]*, chosen by the marginal likelihood, times [0-9.e-]* by rows left out$' <words
 "$FARFIELD" laplace --net kind.safetensors train.csv --val-part 0.25 --test test.csv --exact >words
 has '45 of train.csv to fit' <words
 has '15 of train.csv to choose, not used to fit' <words

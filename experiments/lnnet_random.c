@@ -73,21 +73,39 @@ static void take_image(const layout *l, const unsigned char *image, int64_t side
     }
 }
 
-static bool read_images(const char *path, const layout *l, int64_t side, random_task *t)
+static int64_t inputs_of(const layout *l, int64_t side)
+{
+    return side ? side * side : l->colours * l->side * l->side;
+}
+
+static bool read_images(const char *path, const layout *l, int64_t n, int64_t side, double *out)
 {
     int64_t bytes = l->label + l->colours * l->side * l->side;
     unsigned char *image = ROOM(bytes, unsigned char);
     gzFile file = gzopen(path, "rb");
     bool good = file && gzread(file, image, (unsigned)l->header) == (int)l->header;
-    for (int64_t i = 0; i < t->n && good; i++) {
+    for (int64_t i = 0; i < n && good; i++) {
         good = gzread(file, image, (unsigned)bytes) == (int)bytes;
-        take_image(l, image + l->label, side, t->x + i * t->d);
+        take_image(l, image + l->label, side, out + i * inputs_of(l, side));
     }
     if (file) {
         gzclose(file);
     }
     free(image);
     return good;
+}
+
+far_status random_images(reproduction *r, int set, int64_t n, int64_t side, double *out)
+{
+    const layout *l = &LAYOUTS[set];
+    char *path = NULL;
+    far_status st = find_images(r, set, &path);
+    if (st == FAR_OK && !read_images(path, l, n, side, out)) {
+        st = fail(r, FAR_ERR_FORMAT, "%s: has not %lld images of %lld x %lld", path, (long long)n,
+                  (long long)l->side, (long long)l->side);
+    }
+    free(path);
+    return st;
 }
 
 /* Each pixel; those that are always the same become 0. */
@@ -120,23 +138,15 @@ static void draw_labels(random_task *t)
 
 far_status random_task_open(reproduction *r, int set, int64_t n, int64_t side, random_task *out)
 {
-    const layout *l = &LAYOUTS[set];
-    char *path = NULL;
-    far_status st;
-    *out = (random_task){.set = set, .n = n};
-    out->d = side ? side * side : l->colours * l->side * l->side;
-    TRY(find_images(r, set, &path));
+    *out = (random_task){.set = set, .n = n, .d = inputs_of(&LAYOUTS[set], side)};
     out->x = ROOM(n * out->d, double);
     out->classes = ROOM(n, double);
     out->labels = ROOM(n, int64_t);
-    TRY(read_images(path, l, side, out)
-            ? FAR_OK
-            : fail(r, FAR_ERR_FORMAT, "%s: has not %lld images of %lld x %lld", path, (long long)n,
-                   (long long)l->side, (long long)l->side));
-    standardise(out);
-    draw_labels(out);
-done:
-    free(path);
+    far_status st = random_images(r, set, n, side, out->x);
+    if (st == FAR_OK) {
+        standardise(out);
+        draw_labels(out);
+    }
     return st;
 }
 

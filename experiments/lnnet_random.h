@@ -17,8 +17,10 @@ typedef struct random_task {
     int64_t *labels; /* the same */
 } random_task;
 
-/* The first n images. side: of the pictures after averaging neighbouring pixels (0: as they are;
- * colours are averaged then, too). */
+/* The first n images as bytes are, from 0 to 255. side: of the pictures after averaging
+ * neighbouring pixels, and colours (0: as they are). out: n rows. FAR_ERR_IO: they are not here. */
+far_status random_images(reproduction *r, int set, int64_t n, int64_t side, double *out);
+/* The first n images. */
 far_status random_task_open(reproduction *r, int set, int64_t n, int64_t side, random_task *out);
 void random_task_free(random_task *t);
 far_mat random_task_points(const random_task *t);

@@ -19,11 +19,14 @@ extern const char *const SIREN_START[STARTS];
 typedef struct siren_image {
     int64_t side;
     far_mat x, grey; /* side^2 x 2, and x 1; ours */
+    const char *name;
     bool photograph; /* not drawn by us */
 } siren_image;
 /* images/camera.png of the data, or (also if drawn) one that is drawn: shapes with edges, and
  * textures. */
 far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_image *out);
+/* The first pictures of CIFAR-10 in grey, 32 x 32 as they are. FAR_ERR_IO: they are not here. */
+far_status siren_small_open(reproduction *r, siren_image *out, int count);
 void siren_image_close(siren_image *image);
 
 /* ---- waves: siren_waves.c ---- */

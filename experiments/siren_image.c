@@ -1,3 +1,4 @@
+#include "lnnet_random.h"
 #include "siren.h"
 
 #include <math.h>
@@ -70,15 +71,14 @@ static double cell_mean(double x, double y, double step)
 
 static void draw(siren_image *image)
 {
-    double *x = image->x.data, *grey = image->grey.data, last = (double)(image->side - 1);
-    for (int64_t i = 0; i < image->side * image->side; i++) {
-        x[2 * i] = 2 * (double)(i % image->side) / last - 1;
-        x[2 * i + 1] = 1 - 2 * (double)(i / image->side) / last;
-        grey[i] = cell_mean(x[2 * i], x[2 * i + 1], 2 / last);
+    const double *x = image->x.data;
+    for (int64_t i = 0; i < image->x.rows; i++) {
+        ((double *)image->grey.data)[i] =
+            cell_mean(x[2 * i], x[2 * i + 1], 2 / (double)(image->side - 1));
     }
 }
 
-/* ---- the photograph -------------------------------------------------------------------------- */
+/* ---- photographs --------------------------------------------------------------------------- */
 
 static far_status read_photograph(reproduction *r, const char *path, siren_image *image)
 {
@@ -94,18 +94,47 @@ static far_status read_photograph(reproduction *r, const char *path, siren_image
             ((double *)image->grey.data)[i] = grey[i];
         }
         image->photograph = true;
+        image->name = "photograph";
     }
     far_frame_destroy(table);
     return st;
 }
 
-far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_image *out)
+/* Its points; no greys yet. */
+static siren_image blank(int64_t side, const char *name)
 {
     int64_t n = side * side;
+    double *x = ROOM(2 * n, double), last = (double)(side - 1);
+    for (int64_t i = 0; i < n; i++) {
+        x[2 * i] = 2 * (double)(i % side) / last - 1;
+        x[2 * i + 1] = 1 - 2 * (double)(i / side) / last;
+    }
+    return (siren_image){.side = side,
+                         .x = far_mat_view(x, n, 2, FAR_F64),
+                         .grey = far_mat_view(ROOM(n, double), n, 1, FAR_F64),
+                         .name = name};
+}
+
+far_status siren_small_open(reproduction *r, siren_image *out, int count)
+{
+    enum { SIDE = 32, PIXELS = SIDE * SIDE };
+    double *bytes = ROOM(count * PIXELS, double);
+    far_status st = random_images(r, RANDOM_CIFAR10, count, SIDE, bytes);
+    for (int k = 0; k < count && st == FAR_OK; k++) {
+        out[k] = blank(SIDE, words(r, "CIFAR-10, picture %d", k + 1));
+        out[k].photograph = true;
+        for (int i = 0; i < PIXELS; i++) {
+            ((double *)out[k].grey.data)[i] = 2 * bytes[k * PIXELS + i] / 255 - 1;
+        }
+    }
+    free(bytes);
+    return st;
+}
+
+far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_image *out)
+{
     char *path = NULL;
-    *out = (siren_image){.side = side,
-                         .x = far_mat_view(ROOM(2 * n, double), n, 2, FAR_F64),
-                         .grey = far_mat_view(ROOM(n, double), n, 1, FAR_F64)};
+    *out = blank(side, "drawn");
     far_status st = drawn ? FAR_ERR_IO : find_data(r, "images/camera.png", &path);
     if (st == FAR_OK) {
         st = read_photograph(r, path, out);

@@ -252,7 +252,7 @@ static far_status keep_table_of_waves(reproduction *r, const siren_study *s)
     sheet t = {.heads = HEADS, .cols = WAVE_COLS};
     for (int64_t i = 0; i < s->run_count; i++) {
         if (s->runs[i].start == PUBLISHED) {
-            add_cell(&t, "%s", s->image.photograph ? "photograph" : "drawn");
+            add_cell(&t, "%s", s->image.name);
             add_run(&s->image, &s->runs[i], &t);
         }
     }
@@ -363,14 +363,29 @@ done:
 
 /* ---- other pictures ------------------------------------------------------------------------ */
 
-enum { PICTURES = 2, PICTURE_SIDE = 64 };
+enum { LARGE = 2, LARGE_SIDE = 64, SMALL_ONES = 4 };
 
-/* The photograph (if there is one) and the drawing, as many points as in the paper. */
+/* The photograph (if there is one) and the drawing, as many points as in the paper; then pictures
+ * of CIFAR-10, if they are there, as small as they are. */
 typedef struct gallery {
-    siren_image images[PICTURES];
-    siren_run *runs; /* PICTURES x seeds */
+    siren_image images[LARGE + SMALL_ONES];
+    int count;
+    siren_run *runs; /* count x seeds */
     int64_t seeds, steps;
 } gallery;
+
+static far_status gallery_open(reproduction *r, gallery *g)
+{
+    far_status st;
+    g->count = LARGE;
+    TRY(siren_image_open(r, LARGE_SIDE, false, &g->images[0]));
+    TRY(siren_image_open(r, LARGE_SIDE, true, &g->images[1]));
+    st = siren_small_open(r, g->images + LARGE, SMALL_ONES);
+    g->count += st == FAR_OK ? SMALL_ONES : 0;
+    st = st == FAR_ERR_IO ? FAR_OK : st;
+done:
+    return st;
+}
 
 static far_status follow_picture(reproduction *r, int64_t job, void *user)
 {
@@ -380,36 +395,52 @@ static far_status follow_picture(reproduction *r, int64_t job, void *user)
     return siren_follow(r, &g->images[job / g->seeds], g->steps, 20, &g->runs[job]);
 }
 
-static far_status report_gallery(reproduction *r, const gallery *g)
+/* Of some of the pictures; where: the same for the claims. */
+static far_status report_pictures(reproduction *r, const gallery *g, int from, int to,
+                                  const char *name, const char *where)
 {
     sheet t = {.heads = HEADS, .cols = WAVE_COLS};
     waves w = NO_WAVES;
-    far_status st = FAR_OK;
-    for (int64_t i = 0; i < PICTURES * g->seeds; i++) {
+    for (int64_t i = from * g->seeds; i < to * g->seeds; i++) {
         const siren_image *image = &g->images[i / g->seeds];
-        add_cell(&t, "%s", image->photograph ? "photograph" : "drawn");
+        add_cell(&t, "%s", image->name);
         add_run(image, &g->runs[i], &t);
         add_waves(image, &g->runs[i], &w);
     }
-    st = keep_sheet(r, &t, "pictures", "The same of 64 x 64 points, w0 = 30.", st);
-    return st == FAR_OK ? claim_waves(r, g->seeds, &w, "two pictures of 64 x 64 points") : st;
+    far_status st = keep_sheet(r, &t, name, words(r, "The same of %s, w0 = 30.", where), FAR_OK);
+    return st == FAR_OK ? claim_waves(r, g->seeds, &w, where) : st;
+}
+
+static far_status report_small(reproduction *r, const gallery *g)
+{
+    if (g->count == LARGE) {
+        return keep_text(r, "CIFAR-10 is not among the data: no more photographs were looked at.");
+    }
+    return report_pictures(r, g, LARGE, g->count, "small-pictures",
+                           "the first four pictures of CIFAR-10, 32 x 32 points");
+}
+
+static void gallery_close(gallery *g)
+{
+    for (int64_t i = 0; g->runs && i < g->count * g->seeds; i++) {
+        siren_run_clear(&g->runs[i]);
+    }
+    for (int i = 0; i < LARGE + SMALL_ONES; i++) {
+        siren_image_close(&g->images[i]);
+    }
+    free(g->runs);
 }
 
 far_status siren_study_pictures(reproduction *r, int64_t steps)
 {
     gallery g = {.seeds = seeds_of(r, 1, 2), .steps = steps};
     far_status st;
-    g.runs = ROOM(PICTURES * g.seeds, siren_run);
-    TRY(siren_image_open(r, PICTURE_SIDE, false, &g.images[0]));
-    TRY(siren_image_open(r, PICTURE_SIDE, true, &g.images[1]));
-    TRY(side_by_side(r, "pictures", PICTURES * g.seeds, follow_picture, &g));
-    TRY(report_gallery(r, &g));
+    TRY(gallery_open(r, &g));
+    g.runs = ROOM(g.count * g.seeds, siren_run);
+    TRY(side_by_side(r, "pictures", g.count * g.seeds, follow_picture, &g));
+    TRY(report_pictures(r, &g, 0, LARGE, "pictures", "two pictures of 64 x 64 points"));
+    TRY(report_small(r, &g));
 done:
-    for (int64_t i = 0; i < PICTURES * g.seeds; i++) {
-        siren_run_clear(&g.runs[i]);
-    }
-    free(g.runs);
-    siren_image_close(&g.images[0]);
-    siren_image_close(&g.images[1]);
+    gallery_close(&g);
     return st;
 }

@@ -12,6 +12,7 @@
 
 #undef fail /* cmocka's */
 #include "reproduce.h"
+#include "siren.h"
 
 static char folder[] = "/tmp/test_reproduce.XXXXXX";
 static far_ctx *ctx;
@@ -293,6 +294,76 @@ static void what_is_asked_for_comes_before_the_quick_form(void **state)
     assert_int_equal(epochs_of(&r, 20, 50), 11);
 }
 
+/* ---- pictures ---- */
+
+enum { PIXELS = 32 * 32, PICTURES = 3 };
+
+/* As CIFAR-10 has them: a label, then red, green and blue. Picture k is 85 k all over, but for the
+ * second point, whose colours are 0, 51 and 102. */
+static void write_pictures(void)
+{
+    char *cifar = text_of("%s/cifar10", folder);
+    char *path = text_of("%s/data_batch_1.bin", cifar);
+    assert_int_equal(mkdir(cifar, 0700), 0);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (int k = 0; k < PICTURES; k++) {
+        unsigned char bytes[1 + 3 * PIXELS];
+        memset(bytes, 85 * k, sizeof bytes);
+        for (int colour = 0; colour < 3; colour++) {
+            bytes[1 + colour * PIXELS + 1] = (unsigned char)(51 * colour);
+        }
+        assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+    }
+    fclose(file);
+    free(path);
+    free(cifar);
+}
+
+static far_status looks_at_small_pictures(reproduction *r)
+{
+    siren_image images[PICTURES] = {{0}};
+    far_status st = siren_small_open(r, images, PICTURES);
+    for (int k = 0; k < PICTURES && st == FAR_OK; k++) {
+        const double *x = images[k].x.data, *grey = images[k].grey.data;
+        assert_int_equal(images[k].side, 32);
+        assert_true(x[0] == -1 && x[1] == 1 && x[2 * PIXELS - 2] == 1 && x[2 * PIXELS - 1] == -1);
+        assert_true(fabs(x[2] - (-1 + 2.0 / 31)) < 1e-15 && x[3] == 1);
+        assert_true(fabs(grey[0] - (2 * 85.0 * k / 255 - 1)) < 1e-12 &&
+                    grey[PIXELS - 1] == grey[0]);
+        assert_true(fabs(grey[1] - -0.6) < 1e-12);
+    }
+    assert_string_equal(images[1].name, "CIFAR-10, picture 2");
+    for (int k = 0; k < PICTURES; k++) {
+        siren_image_close(&images[k]);
+    }
+    return st;
+}
+
+static far_status wants_too_many_pictures(reproduction *r)
+{
+    siren_image images[PICTURES + 1] = {{0}};
+    return siren_small_open(r, images, PICTURES + 1);
+}
+
+static void small_pictures_are_grey_and_as_they_are(void **state)
+{
+    (void)state;
+    experiment e = {.id = "x", .title = "T", .paper = "P", .run = looks_at_small_pictures};
+    reproduction r = new_run();
+    r.data = folder;
+    write_pictures();
+    assert_int_equal(reproduce(&r, &e), FAR_OK);
+    reproduction_close(&r);
+    r = new_run();
+    r.data = folder;
+    e.run = wants_too_many_pictures;
+    assert_int_equal(reproduce(&r, &e), FAR_ERR_FORMAT);
+    assert_non_null(strstr(reproduction_message(&r), "has not 4 images of 32 x 32"));
+    reproduction_close(&r);
+    forget("report.html");
+}
+
 static void experiments_have_ids_of_their_own(void **state)
 {
     (void)state;
@@ -317,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_table_that_cannot_be_written_is_an_error),
         cmocka_unit_test(data_are_found_or_asked_for),
         cmocka_unit_test(what_is_asked_for_comes_before_the_quick_form),
+        cmocka_unit_test(small_pictures_are_grey_and_as_they_are),
         cmocka_unit_test(experiments_have_ids_of_their_own),
     };
     return cmocka_run_group_tests(tests, open_folder, remove_folder);

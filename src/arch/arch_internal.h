@@ -18,6 +18,10 @@ typedef enum far_layer_kind {
     FAR_LAYER_TANH,
     FAR_LAYER_SIN,
     FAR_LAYER_IDENTITY,
+    FAR_LAYER_SIGMOID, /* these four in finite networks alone */
+    FAR_LAYER_ELU,
+    FAR_LAYER_SOFTPLUS,
+    FAR_LAYER_MISH,
     FAR_LAYER_LN,
     FAR_LAYER_RMS,
     FAR_LAYER_BATCHNORM,
@@ -61,7 +65,7 @@ typedef struct far_layer {
     double w, b;    /* dense: standard deviations of weights and biases; NAN: the default */
     bool no_bias;   /* dense(nobias): the layer has no bias parameter */
     double power;   /* relu */
-    double slope;   /* leaky_relu */
+    double slope;   /* leaky_relu; elu: alpha, of alpha (e^z - 1) below 0 */
     double w0;      /* sin: sin(w0 z); default 1 */
     double gain;    /* activations: factor in front; NAN: the default of the parametrisation */
     int64_t groups; /* ln; default 1 */
@@ -78,6 +82,7 @@ typedef struct far_layer {
 #define FAR_W_STANDARD_DEFAULT 1.4142135623730951
 #define FAR_EPS_DEFAULT 0.0
 #define FAR_LEAKY_SLOPE_DEFAULT 0.01
+#define FAR_ELU_ALPHA_DEFAULT 1
 #define FAR_W0_DEFAULT 1
 
 /* Limits that keep hostile texts harmless. */
@@ -96,7 +101,8 @@ const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
 /* "relu", "dense", ... */
 const char *far_layer_name(far_layer_kind kind);
 bool far_layer_is_activation(far_layer_kind kind);
-bool far_layer_is_norm(far_layer_kind kind); /* ln, rms, batchnorm */
+bool far_layer_is_finite_only(far_layer_kind kind); /* an activation without a kernel here */
+bool far_layer_is_norm(far_layer_kind kind);        /* ln, rms, batchnorm */
 /* Of images and sequences: from image to dropout above. */
 bool far_layer_is_shaped(far_layer_kind kind);
 

@@ -31,6 +31,10 @@ static const far_arg leaky_relu_args[] = {
     {.name = "slope", FIELD(slope), SLOPE_RANGE, .positional = true},
     {GAIN},
 };
+static const far_arg elu_args[] = {
+    {.name = "alpha", FIELD(slope), .least = 0, .most = FAR_SLOPE_MOST, .positional = true},
+    {GAIN},
+};
 static const far_arg sin_args[] = {{.name = "w0", FIELD(w0), ABOVE_0}, {GAIN}};
 static const far_arg activation_args[] = {{GAIN}};
 static const far_arg ln_args[] = {{.name = "groups", FIELD(groups), COUNTING}, {EPS}, {AFFINE}};
@@ -84,6 +88,10 @@ const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
     [FAR_LAYER_TANH] = {"tanh", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_SIN] = {"sin", FAR_FAMILY_ACTIVATION, TAKES(sin_args)},
     [FAR_LAYER_IDENTITY] = {"identity", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_SIGMOID] = {"sigmoid", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_ELU] = {"elu", FAR_FAMILY_ACTIVATION, TAKES(elu_args)},
+    [FAR_LAYER_SOFTPLUS] = {"softplus", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_MISH] = {"mish", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_LN] = {"ln", FAR_FAMILY_NORM, TAKES(ln_args)},
     [FAR_LAYER_RMS] = {"rms", FAR_FAMILY_NORM, TAKES(norm_args)},
     [FAR_LAYER_BATCHNORM] = {"batchnorm", FAR_FAMILY_NORM, TAKES(norm_args)},
@@ -110,7 +118,8 @@ far_layer far_layer_blank(far_layer_kind kind)
                        .w = NAN,
                        .b = NAN,
                        .power = FAR_POWER_DEFAULT,
-                       .slope = FAR_LEAKY_SLOPE_DEFAULT,
+                       .slope =
+                           kind == FAR_LAYER_ELU ? FAR_ELU_ALPHA_DEFAULT : FAR_LEAKY_SLOPE_DEFAULT,
                        .w0 = FAR_W0_DEFAULT,
                        .gain = NAN,
                        .groups = FAR_GROUPS_DEFAULT,
@@ -132,6 +141,11 @@ const char *far_layer_name(far_layer_kind kind)
 bool far_layer_is_activation(far_layer_kind kind)
 {
     return known_kind(kind) && far_layer_specs[kind].family == FAR_FAMILY_ACTIVATION;
+}
+
+bool far_layer_is_finite_only(far_layer_kind kind)
+{
+    return kind >= FAR_LAYER_SIGMOID && kind <= FAR_LAYER_MISH;
 }
 
 bool far_layer_is_norm(far_layer_kind kind)

@@ -271,6 +271,14 @@ far_status far_net_plan_create(far_ctx *ctx, const far_net *net, far_net_plan **
     far_net_plan *plan = NULL;
     *out = NULL;
     FAR_TRY(far_net_refuse_shaped(ctx, net, "certificates"));
+    for (int64_t i = 0; i < net->step_count; i++) {
+        if (far_layer_is_finite_only(net->steps[i].layer)) {
+            return far_fail(ctx, FAR_ERR_ARCH,
+                            "no certificate for a network with %s: its bounds are not worked out "
+                            "here; tanh, gelu and silu have theirs",
+                            far_layer_name(net->steps[i].layer));
+        }
+    }
     FAR_TRY(far_alloc(ctx, 1, &plan));
     *plan = (far_net_plan){.ctx = ctx, .net = net, .widest = net->info.inputs};
     FAR_TRY(fill(plan));

@@ -458,12 +458,40 @@ static far_range gathered(const walk *w, int64_t i, int64_t k)
     return in[from];
 }
 
+#define MISH_LEAST -0.308841 /* rounded outwards */
+
+/* Of activations that the bounds of other networks do not know: all rise from 0 on, and all but
+ * mish everywhere. */
+static far_range finite_only_range(const far_step *s, far_range z)
+{
+    double slack = 1 + 8 * FAR_LIBRARY_ERROR;
+    double low = isfinite(z.low)             ? far_activation_value(s, z.low)
+                 : s->layer == FAR_LAYER_ELU ? -s->slope
+                                             : 0;
+    double high = isfinite(z.high)                ? far_activation_value(s, z.high)
+                  : s->layer == FAR_LAYER_SIGMOID ? 1
+                                                  : INFINITY;
+    if (s->layer == FAR_LAYER_MISH && z.low < 0) {
+        low = MISH_LEAST;
+        high = fmax(high, 0);
+    }
+    far_range r = {low - (slack - 1) * fabs(low), high + (slack - 1) * fabs(high)};
+    r = (far_range){r.low * s->gain, r.high * s->gain}; /* which is above 0 */
+    return (far_range){far_down(r.low), far_up(r.high)};
+}
+
+static far_range activated(const far_step *s, far_range z)
+{
+    return far_layer_is_finite_only(s->layer) ? finite_only_range(s, z)
+                                              : far_activation_range(s, z);
+}
+
 static void elementwise_boxes(walk *w, int64_t i)
 {
     const far_step *s = &w->net->steps[i];
     const far_range *in = box_before(w, i);
     for (int64_t k = 0; k < far_step_width(s); k++) {
-        w->boxes[i][k] = s->kind == FAR_STEP_ACTIVATION ? far_activation_range(s, in[k])
+        w->boxes[i][k] = s->kind == FAR_STEP_ACTIVATION ? activated(s, in[k])
                          : s->kind == FAR_STEP_SKIP_OUT ? add(in[k], box_before(w, s->mate)[k])
                          : s->kind == FAR_STEP_SKIP_IN  ? in[k]
                                                         : gathered(w, i, k);

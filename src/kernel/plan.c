@@ -295,6 +295,11 @@ static far_status walk_layer(walk *w, const far_layer *layer)
         }
         return st;
     }
+    if (far_layer_is_finite_only(layer->kind)) {
+        return refuse(w, layer,
+                      "has no kernel here; gelu, silu, tanh and erf have theirs, and finite "
+                      "networks take it");
+    }
     if (far_layer_is_shaped(layer->kind)) {
         return refuse(w, layer,
                       "has no kernel here: at infinite width networks take plain vectors; train "

@@ -12,6 +12,13 @@ static double logistic(double z)
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
 
+/* tanh(log(1 + e^z)) = n / (n + 2) with n = e^z (e^z + 2); 1 to the last bit from 20 on. */
+static double mish_factor(double z)
+{
+    double e = exp(fmin(z, 20)), n = e * (e + 2);
+    return n / (n + 2);
+}
+
 static double phi(far_layer_kind kind, double power, double slope, double w0, double z)
 {
     switch (kind) {
@@ -31,6 +38,14 @@ static double phi(far_layer_kind kind, double power, double slope, double w0, do
         return tanh(z);
     case FAR_LAYER_SIN:
         return sin(w0 * z);
+    case FAR_LAYER_SIGMOID:
+        return logistic(z);
+    case FAR_LAYER_ELU:
+        return z > 0 ? z : slope * expm1(z);
+    case FAR_LAYER_SOFTPLUS:
+        return fmax(z, 0) + log1p(exp(-fabs(z)));
+    case FAR_LAYER_MISH:
+        return z * mish_factor(z);
     default:
         return z;
     }
@@ -63,6 +78,16 @@ double far_activation_slope(const far_step *step, double z)
         return 1 - t * t;
     case FAR_LAYER_SIN:
         return step->w0 * cos(step->w0 * z);
+    case FAR_LAYER_SIGMOID:
+        t = logistic(z);
+        return t * logistic(-z);
+    case FAR_LAYER_ELU:
+        return z > 0 ? 1 : step->slope * exp(z);
+    case FAR_LAYER_SOFTPLUS:
+        return logistic(z);
+    case FAR_LAYER_MISH:
+        t = mish_factor(z);
+        return t + z * (1 - t * t) * logistic(z);
     default:
         return 1;
     }

@@ -39,6 +39,13 @@ static void NAME(power_row)(REAL power, REAL gain, int64_t n, const REAL *t, REA
     }
 }
 
+/* tanh(log(1 + e^z)), which is 1 to the last bit from 20 on. */
+INLINE REAL NAME(mish_factor)(REAL z)
+{
+    REAL e = F(exp)(z > 20 ? (REAL)20 : z), n = e * (e + 2);
+    return n / (n + 2);
+}
+
 static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL *h)
 {
     REAL gain = (REAL)s->gain, slope = (REAL)s->slope, w0 = (REAL)s->w0;
@@ -55,6 +62,10 @@ static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL
         EACH(FAR_LAYER_SILU, z / (1 + F(exp)(-z)))
         EACH(FAR_LAYER_TANH, F(tanh)(z))
         EACH(FAR_LAYER_SIN, F(sin)(w0 * z))
+        EACH(FAR_LAYER_SIGMOID, 1 / (1 + F(exp)(-z)))
+        EACH(FAR_LAYER_ELU, z > 0 ? z : slope * F(expm1)(z > 0 ? 0 : z))
+        EACH(FAR_LAYER_SOFTPLUS, (z < 0 ? 0 : z) + F(log1p)(F(exp)(-F(fabs)(z))))
+        EACH(FAR_LAYER_MISH, z * NAME(mish_factor)(z))
     default:
         EACH(FAR_LAYER_IDENTITY, z)
     }
@@ -104,6 +115,12 @@ INLINE REAL NAME(gelu_slope)(REAL z)
     return NORMAL_BELOW(z) + z * ONE_OVER_SQRT_2PI * F(exp)((REAL)-0.5 * z * z);
 }
 
+INLINE REAL NAME(mish_slope)(REAL z)
+{
+    REAL t = NAME(mish_factor)(z);
+    return t + z * (1 - t * t) / (1 + F(exp)(-z));
+}
+
 /* At a kink 0, or the slope on the left. */
 static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g)
 {
@@ -121,6 +138,10 @@ static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g
         EACH(FAR_LAYER_SILU, NAME(silu_slope)(z))
         EACH(FAR_LAYER_TANH, NAME(tanh_slope)(z))
         EACH(FAR_LAYER_SIN, w0 * F(cos)(w0 * z))
+        EACH(FAR_LAYER_SIGMOID, (REAL)0.25 * NAME(tanh_slope)((REAL)0.5 * z))
+        EACH(FAR_LAYER_ELU, z > 0 ? (REAL)1 : slope * F(exp)(z > 0 ? 0 : z))
+        EACH(FAR_LAYER_SOFTPLUS, 1 / (1 + F(exp)(-z)))
+        EACH(FAR_LAYER_MISH, NAME(mish_slope)(z))
     default:
         EACH(FAR_LAYER_IDENTITY, 1)
     }

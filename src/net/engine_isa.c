@@ -16,6 +16,8 @@ VECTOR_FUNCTION(erfc)
 VECTOR_FUNCTION(tanh)
 VECTOR_FUNCTION(sin)
 VECTOR_FUNCTION(cos)
+VECTOR_FUNCTION(expm1)
+VECTOR_FUNCTION(log1p)
 __attribute__((simd("notinbranch"))) double pow(double, double);
 __attribute__((simd("notinbranch"))) float powf(float, float);
 

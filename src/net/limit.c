@@ -115,7 +115,13 @@ static form activate_far(const far_step *s, const form *f, lead l)
                                : rectified_power(s, l);
     case FAR_LAYER_GELU:
     case FAR_LAYER_SILU:
+    case FAR_LAYER_SOFTPLUS:
+    case FAR_LAYER_MISH:
         return scaled(*f, up ? s->gain : 0);
+    case FAR_LAYER_ELU:
+        return up ? scaled(*f, s->gain) : form_of_constant(-s->gain * s->slope);
+    case FAR_LAYER_SIGMOID:
+        return form_of_constant(up ? s->gain : 0);
     case FAR_LAYER_LEAKY_RELU:
         return scaled(*f, s->gain * (up ? 1 : s->slope));
     case FAR_LAYER_ABS:

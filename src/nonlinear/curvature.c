@@ -30,6 +30,20 @@ static double hyperbolic(double z)
     return -2 * tanh(z) * slope;
 }
 
+static double logistic(double z)
+{
+    double e = exp(-fabs(z));
+    return z >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+/* z t(z), t = tanh(softplus(z)): 2 t' + z t''. */
+static double mish(double z)
+{
+    double s = logistic(z), t = tanh(fmax(z, 0) + log1p(exp(-fabs(z)))), rest = 1 - t * t;
+    double first = rest * s, second = rest * s * (1 - s) - 2 * t * first * s;
+    return 2 * first + z * second;
+}
+
 double far_activation_second(const far_step *step, double z)
 {
     switch (step->layer) {
@@ -45,6 +59,14 @@ double far_activation_second(const far_step *step, double z)
         return hyperbolic(z);
     case FAR_LAYER_SIN:
         return -step->w0 * step->w0 * sin(step->w0 * z);
+    case FAR_LAYER_SIGMOID:
+        return logistic(z) * logistic(-z) * (1 - 2 * logistic(z));
+    case FAR_LAYER_ELU:
+        return z > 0 ? 0 : step->slope * exp(z);
+    case FAR_LAYER_SOFTPLUS:
+        return logistic(z) * logistic(-z);
+    case FAR_LAYER_MISH:
+        return mish(z);
     default: /* identity, and those with kinks */
         return 0;
     }

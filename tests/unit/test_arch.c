@@ -204,7 +204,7 @@ static void kinds_have_a_name_and_one_family(void **state)
         activations += activation;
         norms += norm;
     }
-    assert_int_equal(activations, 9);
+    assert_int_equal(activations, 13);
     assert_int_equal(norms, 3);
     assert_true(far_layer_is_shaped(FAR_LAYER_CONV) && !far_layer_is_shaped(FAR_LAYER_DENSE));
     assert_string_equal(far_layer_name(FAR_LAYER_LEAKY_RELU), "leaky_relu");

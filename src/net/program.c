@@ -290,6 +290,7 @@ static far_status add_layers(far_walk *w, const far_layer *layers, int64_t count
     far_status st = FAR_OK;
     for (int64_t i = 0; i < count && st == FAR_OK; i++) {
         st = add_layer(w, &layers[i], index);
+        st = st == FAR_OK ? far_walk_fits(w, &layers[i]) : st;
     }
     return st;
 }

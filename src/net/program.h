@@ -38,6 +38,8 @@ far_shape_text far_walk_shape(const far_walk *w);
 
 /* A layer of images or sequences. */
 far_status far_walk_shaped(far_walk *w, const far_layer *layer, int64_t index);
+/* FAR_ERR_ARCH if what the layers so far give is too much for a row. */
+far_status far_walk_fits(const far_walk *w, const far_layer *layer);
 /* All there is so far are tokens, numbers of rows of a table: only embed can read them. */
 bool far_walk_holds_tokens(const far_walk *w);
 

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#define VALUES_MOST ((int64_t)1 << 31) /* of one layer, for one row */
+
 /* ---- shapes -------------------------------------------------------------------------------- */
 
 far_shape_text far_walk_shape(const far_walk *w)
@@ -46,6 +48,15 @@ far_status far_net_refuse_shaped(far_ctx *ctx, const far_net *net, const char *w
                           "%s: not for networks of images or sequences yet; it is for those that "
                           "start with a plain vector",
                           what)
+               : FAR_OK;
+}
+
+far_status far_walk_fits(const far_walk *w, const far_layer *layer)
+{
+    return far_positions(w->grid) > VALUES_MOST / w->width
+               ? far_walk_fail(w, layer,
+                               "this layer gives %s, more than 2^31 numbers; make it smaller",
+                               far_walk_shape(w).text)
                : FAR_OK;
 }
 
@@ -228,6 +239,10 @@ static far_status add_attention(far_walk *w, const far_layer *layer, int64_t ind
     int64_t width = w->width;
     far_text outer = w->prefix, inner = {.ctx = w->ctx};
     FAR_TRY(need_sequence(w, layer));
+    if (w->grid.height > VALUES_MOST / w->grid.height / width) { /* a score for every pair */
+        return far_walk_fail(w, layer, "attention over %lld positions is too large; take fewer",
+                             (long long)w->grid.height);
+    }
     if (layer->heads == 0 || width % layer->heads != 0) {
         return far_walk_fail(w, layer,
                              "attention needs a number of heads that divides the %lld channels in "

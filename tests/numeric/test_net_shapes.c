@@ -493,7 +493,7 @@ static const struct {
     {"image(3x2x2) maxpool(2x1) flatten", "needs its stride="},
     {"image(3x2x2) [conv(3, 1, pad=64)]x90000 gap", "more than 2^31 numbers"},
     {"image(3x2x2) conv(2000000, 1, pad=64) gap", "gives 2000000x130x130, more than 2^31"},
-    {"tokens(12, 1000000000) embed(1000000000) gap", "more than 2^31 numbers"},
+    {"tokens(12, 1000000000) embed(1000000000) gap", "more than 2^40 weights"},
 };
 
 static void what_does_not_fit_is_said_with_the_shape(void **state)

@@ -501,8 +501,15 @@ done:
 
 /* ---- claims -------------------------------------------------------------------------------- */
 
-static const char ELLA_BETTER[] = "CIFAR-10, ResNet-20: NLL .2815 to .2331, ECE .0390 to .0092";
-static const char ELLA_LOG[] = "the authors' log, not the paper's text";
+static claim_of better_than_map(const study *s, const char *what, const char *tested, bool agrees)
+{
+    return (claim_of){.what = what,
+                      .paper = "CIFAR-10, ResNet-20: NLL .2815 to .2331, ECE .0390 to .0092",
+                      .place = "the authors' log, not the paper's text",
+                      .tested = tested,
+                      .seeds = s->plan.seeds,
+                      .agrees = agrees};
+}
 
 /* The least over K of the drop of the mean NLL; and the least of any K and seed. */
 static far_status claim_nll(reproduction *r, const study *s, ella_form form)
@@ -518,14 +525,9 @@ static far_status claim_nll(reproduction *r, const study *s, ella_form form)
         }
     }
     const char *what = words(r, "%s, NLL against MAP, every K from 5 to 400", ELLA_NAMES[form]);
-    st = claim(r,
-               &(claim_of){.what = what,
-                           .paper = ELLA_BETTER,
-                           .place = ELLA_LOG,
-                           .tested = "drops by more than 20% in the mean over seeds",
-                           .seeds = s->plan.seeds,
-                           .agrees = least > 0.2},
-               "by %.1f%% or more (%.1f%% for the worst seed)", 100 * least, 100 * worst);
+    claim_of c =
+        better_than_map(s, what, "drops by more than 20% in the mean over seeds", least > 0.2);
+    st = claim(r, &c, "by %.1f%% or more (%.1f%% for the worst seed)", 100 * least, 100 * worst);
 done:
     return st;
 }
@@ -541,15 +543,10 @@ static far_status claim_ece(reproduction *r, const study *s, ella_form form)
     }
     const char *what =
         words(r, "%s, ECE for K = %lld", ELLA_NAMES[form], (long long)s->plan.ranks[0]);
-    st = claim(r,
-               &(claim_of){.what = what,
-                           .paper = ELLA_BETTER,
-                           .place = ELLA_LOG,
-                           .tested = "less than 0.7 times that of MAP in the mean over seeds",
-                           .seeds = s->plan.seeds,
-                           .agrees = mean < 0.7 * map},
-               "%.4f against %.4f, %.2f times (%.2f for the worst seed)", mean, map, mean / map,
-               worst);
+    claim_of c = better_than_map(s, what, "less than 0.7 times that of MAP in the mean over seeds",
+                                 mean < 0.7 * map);
+    st = claim(r, &c, "%.4f against %.4f, %.2f times (%.2f for the worst seed)", mean, map,
+               mean / map, worst);
 done:
     return st;
 }

@@ -1,6 +1,6 @@
 # The core and the extras: each an object library, then static and shared.
 set(FAR_SOURCES
-    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/isa.c src/base/ledger.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/show.c src/base/round.c src/base/status.c src/base/student.c
+    src/base/clock.c src/base/context.c src/base/fail_at.c src/base/isa.c src/base/ledger.c src/base/mat.c src/base/memory.c src/base/random.c src/base/nearest.c src/base/numbers.c src/base/show.c src/base/round.c src/base/status.c src/base/student.c
     src/base/text.c
     src/arch/arch_error.c src/arch/arch_grammar.c src/arch/arch_layers.c src/arch/arch_parse.c
     src/arch/arch_print.c

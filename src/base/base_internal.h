@@ -32,6 +32,17 @@ __attribute__((format(printf, 6, 0))) far_status far_fail_at_args(far_ctx *ctx, 
         }                                                                                          \
     } while (0)
 
+/* How a constructor ends, behind `done`: the caller owns what was made, or st says why it is gone.
+ * destroy takes NULL. */
+#define FAR_HAND_OVER(made, out, destroy)                                                          \
+    do {                                                                                           \
+        if (st == FAR_OK) {                                                                        \
+            *(out) = (made);                                                                       \
+        } else {                                                                                   \
+            destroy(made);                                                                         \
+        }                                                                                          \
+    } while (0)
+
 /* count * size bytes, all zero, 64-byte aligned, through the context's allocator. *out is NULL
  * on failure. count * size may be 0: *out is then a valid pointer. */
 FAR_SHARED far_status far_alloc_bytes(far_ctx *ctx, int64_t count, size_t size, void **out);
@@ -50,8 +61,7 @@ FAR_SHARED far_status far_grow_bytes(far_ctx *ctx, int64_t old_count, int64_t ne
 /* A copy of the first length bytes of text, with a closing zero. */
 FAR_SHARED far_status far_copy_text(far_ctx *ctx, const char *text, int64_t length, char **out);
 
-/* count texts, all NULL, and the end of them. */
-far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out);
+/* count texts, each its own block, and the block of all; NULL is fine, for each and for all. */
 void far_texts_free(far_ctx *ctx, char **texts, int64_t count);
 
 /* Calls the context's progress function; FAR_ERR_CANCELLED if it asks to stop. */
@@ -150,6 +160,19 @@ uint64_t far_random_bits(uint64_t seed, uint64_t counter);
 double far_random_uniform(uint64_t seed, uint64_t counter);
 double far_random_normal(uint64_t seed, uint64_t counter);
 void far_random_shuffle(uint64_t seed, int64_t *items, int64_t count);
+
+/* ---- numbers.c ---- */
+
+double far_dot(const double *a, const double *b, int64_t n);
+double far_largest_size(const double *v, int64_t n);      /* of |v|; 0 of none */
+int64_t far_place_of_largest(const double *v, int64_t n); /* of equal ones the first */
+/* v becomes softmax(v); returns log of the sum of exp(v). */
+double far_softmax(double *v, int64_t n);
+
+static inline int64_t far_least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- student.c ---- */
 

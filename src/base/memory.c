@@ -130,15 +130,6 @@ void far_free_each(far_ctx *ctx, void *const *pointers, size_t count)
     }
 }
 
-far_status far_texts_alloc(far_ctx *ctx, int64_t count, char ***out)
-{
-    far_status st = far_alloc(ctx, count, out);
-    if (st == FAR_OK) {
-        memset(*out, 0, (size_t)count * sizeof **out);
-    }
-    return st;
-}
-
 void far_texts_free(far_ctx *ctx, char **texts, int64_t count)
 {
     for (int64_t i = 0; texts && i < count; i++) {

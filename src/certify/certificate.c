@@ -21,7 +21,7 @@ void far_certify_opts_init(far_certify_opts *opts)
         .size = sizeof *opts, .exceeds = NAN, .starts = 64, .gap = 0.01, .seconds = 20};
 }
 
-far_status far_certify_opts_check(far_ctx *ctx, const far_certify_opts *o)
+static far_status check_opts(far_ctx *ctx, const far_certify_opts *o)
 {
     if (!o || o->size != sizeof *o) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: call far_certify_opts_init first");
@@ -45,16 +45,6 @@ void far_certificate_destroy(far_certificate *c)
         FAR_FREE_ALL(c->ctx, c->arch, c->bounds, c->vectors, c->reasons[0], c->reasons[1],
                      c->reasons[2], c);
     }
-}
-
-far_status far_certificate_hand_over(far_status st, far_certificate *c, far_certificate **out)
-{
-    if (st == FAR_OK) {
-        *out = c;
-    } else {
-        far_certificate_destroy(c);
-    }
-    return st;
 }
 
 far_certificate_info far_certificate_describe(const far_certificate *c)
@@ -90,7 +80,7 @@ static const far_bound NOTHING_KNOWN = {
 
 static far_status name_outputs(const far_columns *columns, far_certificate *c)
 {
-    far_status st = far_texts_alloc(c->ctx, columns->info.outputs, &c->outputs);
+    far_status st = far_alloc(c->ctx, columns->info.outputs, &c->outputs);
     c->info.outputs = st == FAR_OK ? columns->info.outputs : 0;
     for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
         bool class = columns->info.classes > 0;
@@ -105,7 +95,7 @@ static far_status name_outputs(const far_columns *columns, far_certificate *c)
 
 static far_status name_inputs(const far_columns *columns, far_certificate *c)
 {
-    far_status st = far_texts_alloc(c->ctx, columns->info.inputs, &c->inputs);
+    far_status st = far_alloc(c->ctx, columns->info.inputs, &c->inputs);
     c->input_count = st == FAR_OK ? columns->info.inputs : 0;
     for (int64_t i = 0; st == FAR_OK && i < c->input_count; i++) {
         const char *name = columns->inputs[i];
@@ -175,7 +165,8 @@ far_verdict far_certificate_worst(const far_certificate *c)
     return c->bounds[worst_output(c)].verdict;
 }
 
-far_status far_certificate_confront(const far_certificate *c)
+/* FAR_ERR_BACKEND where a value that was met, or a slope, lies beyond what was proven. */
+static far_status confront(const far_certificate *c)
 {
     far_status st = FAR_OK;
     for (int64_t j = 0; st == FAR_OK && j < c->info.outputs; j++) {
@@ -187,6 +178,24 @@ far_status far_certificate_confront(const far_certificate *c)
             st = far_proof_consistent(c->ctx, b->output, b->lowest, b->highest);
         }
     }
+    return st;
+}
+
+far_status far_certificate_make(far_ctx *ctx, const char *what, const void *subject,
+                                far_certify_fn fill, const far_certify_opts *opts,
+                                far_certificate **out)
+{
+    far_status st;
+    far_certificate *c = NULL;
+    if (!subject || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "the %s or out is NULL", what);
+    }
+    *out = NULL;
+    FAR_TRY(check_opts(ctx, opts));
+    FAR_TRY(fill(ctx, subject, opts, &c));
+    FAR_TRY(confront(c));
+done:
+    FAR_HAND_OVER(c, out, far_certificate_destroy);
     return st;
 }
 

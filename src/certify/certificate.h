@@ -35,12 +35,13 @@ far_status far_certificate_blank(far_ctx *ctx, const char *kind, const char *arc
 /* 0: bounded, 1: undecided, 2: unbounded. */
 int far_verdict_badness(far_verdict verdict);
 far_verdict far_certificate_worst(const far_certificate *c);
-/* Every certificate passes here before anyone sees it: FAR_ERR_BACKEND where a value that was met,
- * or a slope, lies beyond what was proven. */
-far_status far_certificate_confront(const far_certificate *c);
-/* Ends what makes a certificate: the caller owns c now, or after a failure nobody does. */
-far_status far_certificate_hand_over(far_status st, far_certificate *c, far_certificate **out);
-far_status far_certify_opts_check(far_ctx *ctx, const far_certify_opts *o);
+/* How every certificate is made: refuses NULL (what: "model", for the message) and options out of
+ * range; fill makes one; confronted, it is the caller's, or after a failure nobody's. */
+typedef far_status (*far_certify_fn)(far_ctx *ctx, const void *subject, const far_certify_opts *o,
+                                     far_certificate **out);
+far_status far_certificate_make(far_ctx *ctx, const char *what, const void *subject,
+                                far_certify_fn fill, const far_certify_opts *opts,
+                                far_certificate **out);
 
 /* What a kind of predictor adds to the check. */
 typedef struct far_checker {

@@ -200,10 +200,11 @@ done:
     return st;
 }
 
-static far_status certify(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
+static far_status certify(far_ctx *ctx, const void *model, const far_certify_opts *o,
                           far_certificate **out)
 {
     far_status st;
+    const far_model *m = model;
     far_open open;
     far_single *singles = NULL;
     double start = far_seconds();
@@ -215,7 +216,6 @@ static far_status certify(far_ctx *ctx, const far_model *m, const far_certify_op
     } else if (open == FAR_OPEN_KERNEL) {
         FAR_TRY(far_witness_fill(ctx, m, o, singles, *out));
     }
-    FAR_TRY(far_certificate_confront(*out));
     (*out)->info.verdict = far_certificate_worst(*out);
     (*out)->info.seconds = far_seconds() - start;
 done:
@@ -226,12 +226,5 @@ done:
 far_status far_model_certify(far_ctx *ctx, const far_model *m, const far_certify_opts *opts,
                              far_certificate **out)
 {
-    if (!m || !out) {
-        return far_fail(ctx, FAR_ERR_ARG, "the model or out is NULL");
-    }
-    *out = NULL;
-    far_certificate *c = NULL;
-    far_status st = far_certify_opts_check(ctx, opts);
-    st = st == FAR_OK ? certify(ctx, m, opts, &c) : st;
-    return far_certificate_hand_over(st, c, out);
+    return far_certificate_make(ctx, "model", m, certify, opts, out);
 }

@@ -73,9 +73,7 @@ static far_status branch_open(branch *b)
 {
     far_status st;
     FAR_TRY(far_alloc(b->ctx, b->threads, &b->cells));
-    memset(b->cells, 0, (size_t)b->threads * sizeof *b->cells);
     FAR_TRY(far_alloc(b->ctx, b->threads, &b->points));
-    memset(b->points, 0, (size_t)b->threads * sizeof *b->points);
     for (int t = 0; t < b->threads; t++) {
         FAR_TRY(far_cell_create(b->plan, b->d, &b->cells[t]));
         FAR_TRY(far_net_point_create(b->plan, &b->points[t]));

@@ -298,8 +298,9 @@ static far_forms kept_forms(const far_cell *cell, int64_t layer)
     return (far_forms){.c = at, .r = at + n, .a = at + 2 * n};
 }
 
-static void keep(far_cell *cell, int64_t i)
+static void run_skip_in(far_cell *cell, int64_t i, const far_form *S)
 {
+    (void)S;
     far_forms to = kept_forms(cell, i);
     for (int64_t k = 0; k < cell->plan->layers[i].step->out; k++) {
         far_form f = far_cell_take(cell, &cell->now, k);
@@ -321,8 +322,9 @@ static far_form lifted(const far_form *f, double degree, const far_form *S, int6
     return out;
 }
 
-static void run_skip(far_cell *cell, int64_t i)
+static void run_skip_out(far_cell *cell, int64_t i, const far_form *S)
 {
+    (void)S; /* each end has its own */
     const far_proof_layer *l = &cell->plan->layers[i];
     far_cell_trace *t = &cell->traces[i];
     far_forms kept = kept_forms(cell, l->step->mate);
@@ -349,30 +351,14 @@ static void run_skip(far_cell *cell, int64_t i)
 
 static void run_layer(far_cell *cell, int64_t i)
 {
-    const far_proof_layer *l = &cell->plan->layers[i];
+    /* images and sequences do not come here: shape_certify.c */
+    static void (*const RUN[FAR_STEP_LAST + 1])(far_cell *, int64_t, const far_form *) = {
+        [FAR_STEP_DENSE] = run_dense,     [FAR_STEP_ACTIVATION] = run_activation,
+        [FAR_STEP_NORM] = far_cell_norm,  [FAR_STEP_BATCHNORM] = run_batch,
+        [FAR_STEP_SKIP_IN] = run_skip_in, [FAR_STEP_SKIP_OUT] = run_skip_out,
+    };
     far_form S = far_form_power(&cell->s, far_net_degree_before(cell->plan, i), cell->vars);
-    switch (l->step->kind) {
-    case FAR_STEP_DENSE:
-        run_dense(cell, i, &S);
-        break;
-    case FAR_STEP_ACTIVATION:
-        run_activation(cell, i, &S);
-        break;
-    case FAR_STEP_NORM:
-        far_cell_norm(cell, i, &S);
-        break;
-    case FAR_STEP_BATCHNORM:
-        run_batch(cell, i, &S);
-        break;
-    case FAR_STEP_SKIP_IN:
-        keep(cell, i);
-        break;
-    case FAR_STEP_SKIP_OUT:
-        run_skip(cell, i);
-        break;
-    default: /* images and sequences do not come here */
-        break;
-    }
+    RUN[cell->plan->layers[i].step->kind](cell, i, &S);
 }
 
 /* With the errors as they add up backwards, if that is less. */
@@ -451,10 +437,8 @@ far_status far_cell_create(const far_net_plan *plan, int64_t vars, far_cell **ou
                       &cell->block));
     FAR_TRY(far_alloc(plan->ctx, plan->net->info.outputs, &cell->out));
     lay_out(cell);
-    *out = cell;
-    cell = NULL;
 done:
-    far_cell_destroy(cell);
+    FAR_HAND_OVER(cell, out, far_cell_destroy);
     return st;
 }
 

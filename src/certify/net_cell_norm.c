@@ -90,30 +90,21 @@ static bool is_zero(const far_cell *cell, int64_t first, int64_t m)
 
 /* ---- the mean square ----------------------------------------------------------------------- */
 
-static double dot(const double *a, const double *b, int64_t m)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < m; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 /* |L|^2 / m as a form; sum of the lengths of its columns. */
 static double square_of_form(const far_cell *cell, const group *g, far_form *q)
 {
     int64_t m = g->size, stride = cell->plan->widest;
     const double *c = cell->now.c + g->first, *a = cell->now.a + g->first;
     double n = (double)m, lengths = 0;
-    *q = (far_form){.c = dot(c, c, m) / n};
+    *q = (far_form){.c = far_dot(c, c, m) / n};
     for (int64_t k = 0; k < cell->vars; k++) {
-        double own = dot(a + k * stride, a + k * stride, m) / n;
-        q->a[k] = 2 * dot(c, a + k * stride, m) / n;
+        double own = far_dot(a + k * stride, a + k * stride, m) / n;
+        q->a[k] = 2 * far_dot(c, a + k * stride, m) / n;
         q->c += own / 2;
         q->r += own / 2;
         lengths += sqrt(own);
         for (int64_t j = 0; j < k; j++) {
-            q->r += 2 * fabs(dot(a + j * stride, a + k * stride, m)) / n;
+            q->r += 2 * fabs(far_dot(a + j * stride, a + k * stride, m)) / n;
         }
     }
     return lengths;
@@ -135,7 +126,7 @@ static void mean_square(const far_cell *cell, group *g)
         second += (2 * reach + r[i]) * r[i] / n;
         size += at * at / n;
     }
-    double rr = sqrt(dot(r, r, m) / n), length = sqrt(dot(c, c, m) / n);
+    double rr = sqrt(far_dot(r, r, m) / n), length = sqrt(far_dot(c, c, m) / n);
     g->pull *= 1 + lost;
     q.r = (q.r + second) * (1 + lost) + (size + 8 * sqrt(size) * rr) * lost + FAR_SPECK;
     g->square = q;
@@ -259,7 +250,7 @@ void far_cell_norm_back(const far_cell *cell, int64_t layer, double *back)
         for (int64_t i = 0; i < m; i++) {
             own[i] *= t->gain[at * m + i] * (l->scale ? l->scale[at * m + i] : 1);
         }
-        double mean = l->set.centred ? mean_of(own, m) : 0, across = dot(c, own, m);
+        double mean = l->set.centred ? mean_of(own, m) : 0, across = far_dot(c, own, m);
         for (int64_t i = 0; i < m; i++) {
             own[i] = t->along[at] * (own[i] - mean) + t->across[at] * across * c[i];
         }

@@ -240,7 +240,6 @@ static far_status certify_shaped(far_ctx *ctx, const far_net *net, const far_cer
     double start = far_seconds();
     FAR_TRY(far_net_certificate_blank(ctx, net, out));
     FAR_TRY(far_shape_certify(ctx, net, o, *out));
-    FAR_TRY(far_certificate_confront(*out));
     (*out)->info.gap = o->gap;
     (*out)->info.seconds = far_seconds() - start;
 done:
@@ -257,7 +256,6 @@ static far_status certify_plain(far_ctx *ctx, const far_net *net, const far_cert
     far_certificate *c = *out;
     c->info.gap = o->gap;
     FAR_TRY(plan->degree == 0 ? search_all(plan, o, c) : witness_all(plan, o, c));
-    FAR_TRY(far_certificate_confront(c));
     c->info.verdict = far_certificate_worst(c);
     c->info.seconds = far_seconds() - start;
     memcpy(c->reasons, plan->reasons, sizeof c->reasons); /* which bounds point to */
@@ -267,17 +265,14 @@ done:
     return st;
 }
 
+static far_status certify(far_ctx *ctx, const void *net, const far_certify_opts *o,
+                          far_certificate **out)
+{
+    return (far_net_shaped(net) ? certify_shaped : certify_plain)(ctx, net, o, out);
+}
+
 far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,
                            far_certificate **out)
 {
-    if (!net || !out) {
-        return far_fail(ctx, FAR_ERR_ARG, "the network or out is NULL");
-    }
-    *out = NULL;
-    far_certificate *c = NULL;
-    far_status st = far_certify_opts_check(ctx, opts);
-    far_status (*run)(far_ctx *, const far_net *, const far_certify_opts *, far_certificate **) =
-        far_net_shaped(net) ? certify_shaped : certify_plain;
-    st = st == FAR_OK ? run(ctx, net, opts, &c) : st;
-    return far_certificate_hand_over(st, c, out);
+    return far_certificate_make(ctx, "network", net, certify, opts, out);
 }

@@ -150,15 +150,6 @@ done:
 
 /* ---- the other steps ----------------------------------------------------------------------- */
 
-static double largest(const double *values, int64_t n)
-{
-    double most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(values[i]));
-    }
-    return most;
-}
-
 static far_range scaled(const far_proof_layer *l, int64_t k, far_range z)
 {
     double a = l->scale[k] == 0 ? 0 : l->scale[k] * z.low;
@@ -171,7 +162,7 @@ static far_range scaled(const far_proof_layer *l, int64_t k, far_range z)
 
 static void scale_radius(far_proof_layer *l, double growth, double radius)
 {
-    double most = largest(l->scale, l->step->out) * (1 + far_lost(1));
+    double most = far_largest_size(l->scale, l->step->out) * (1 + far_lost(1));
     l->growth = growth == 0 ? 0 : far_up(most * growth);
     l->radius = far_up(far_up(most * radius) + far_length(l->shift_size, l->step->out));
 }

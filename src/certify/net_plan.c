@@ -3,7 +3,6 @@
 #include "net_certify.h"
 
 #include <float.h>
-#include <string.h>
 
 double far_net_degree_before(const far_net_plan *plan, int64_t i)
 {
@@ -248,7 +247,6 @@ static far_status fill(far_net_plan *plan)
     int64_t d = net->info.inputs;
     FAR_TRY(check_finite(plan->ctx, net));
     FAR_TRY(far_alloc(plan->ctx, net->step_count, &plan->layers));
-    memset(plan->layers, 0, (size_t)net->step_count * sizeof *plan->layers);
     plan->count = net->step_count;
     for (int64_t i = 0; i < plan->count; i++) {
         plan->layers[i].step = &net->steps[i];
@@ -282,9 +280,7 @@ far_status far_net_plan_create(far_ctx *ctx, const far_net *net, far_net_plan **
     FAR_TRY(far_alloc(ctx, 1, &plan));
     *plan = (far_net_plan){.ctx = ctx, .net = net, .widest = net->info.inputs};
     FAR_TRY(fill(plan));
-    *out = plan;
-    plan = NULL;
 done:
-    far_net_plan_destroy(plan);
+    FAR_HAND_OVER(plan, out, far_net_plan_destroy);
     return st;
 }

@@ -41,10 +41,8 @@ far_status far_net_point_create(const far_net_plan *plan, far_net_point **out)
     p->inputs = p->block + 2 * total;
     p->input_slope = p->inputs + d;
     p->out = p->input_slope + d;
-    *out = p;
-    p = NULL;
 done:
-    far_net_point_destroy(p);
+    FAR_HAND_OVER(p, out, far_net_point_destroy);
     return st;
 }
 

@@ -147,48 +147,47 @@ static void back_affine(const far_net_plan *plan, int64_t i, double entry, row *
     w->lost += lost * far_lost(l->step->out) + fabs(w->constant) * FAR_UNIT;
 }
 
-static void back_norm(const far_net_plan *plan, int64_t i, row *w)
+static void back_norm(const relaxation *r, int64_t i, row *w)
 {
-    const far_proof_layer *l = &plan->layers[i];
-    back_affine(plan, i, l->set.entry, w);
+    const far_proof_layer *l = &r->plan->layers[i];
+    back_affine(r->plan, i, l->set.entry, w);
     w->constant = far_up(w->constant + far_norm_set_max(&l->set, w->form));
     memset(w->form, 0, (size_t)l->step->out * sizeof *w->form);
+}
+
+static void back_batch(const relaxation *r, int64_t i, row *w)
+{
+    back_affine(r->plan, i, -1, w);
+}
+
+static void back_skip_out(const relaxation *r, int64_t i, row *w)
+{
+    const far_step *s = r->plan->layers[i].step;
+    memcpy(w->kept + s->mate * r->plan->widest, w->form, (size_t)s->out * sizeof *w->form);
+}
+
+static void back_skip_in(const relaxation *r, int64_t i, row *w)
+{
+    const far_step *s = r->plan->layers[i].step;
+    const double *kept = w->kept + i * r->plan->widest;
+    for (int64_t k = 0; s->mate <= w->last && k < s->out; k++) {
+        double size = size_before(r->plan, i, k), c = w->form[k] + kept[k];
+        w->lost += c == w->form[k] || c == kept[k] ? 0 : fabs(c) * size * (2 * FAR_UNIT);
+        w->form[k] = c;
+    }
 }
 
 /* Takes an upper bound, a linear form in the outputs of layer i, back to one in its inputs. lost
  * gathers what rounding may have taken from it. */
 static void back_step(const relaxation *r, int64_t i, row *w)
 {
-    const far_net_plan *plan = r->plan;
-    const far_step *s = plan->layers[i].step;
-    double *kept;
-    switch (s->kind) {
-    case FAR_STEP_DENSE:
-        back_dense(r, i, w);
-        break;
-    case FAR_STEP_ACTIVATION:
-        back_activation(r, i, w);
-        break;
-    case FAR_STEP_NORM:
-        back_norm(plan, i, w);
-        break;
-    case FAR_STEP_BATCHNORM:
-        back_affine(plan, i, -1, w);
-        break;
-    case FAR_STEP_SKIP_OUT:
-        memcpy(w->kept + s->mate * plan->widest, w->form, (size_t)s->out * sizeof *w->form);
-        break;
-    case FAR_STEP_SKIP_IN:
-        kept = w->kept + i * plan->widest;
-        for (int64_t k = 0; s->mate <= w->last && k < s->out; k++) {
-            double size = size_before(plan, i, k), c = w->form[k] + kept[k];
-            w->lost += c == w->form[k] || c == kept[k] ? 0 : fabs(c) * size * (2 * FAR_UNIT);
-            w->form[k] = c;
-        }
-        break;
-    default: /* images and sequences do not come here */
-        break;
-    }
+    /* images and sequences do not come here: shape_certify.c */
+    static void (*const BACK[FAR_STEP_LAST + 1])(const relaxation *, int64_t, row *) = {
+        [FAR_STEP_DENSE] = back_dense,     [FAR_STEP_ACTIVATION] = back_activation,
+        [FAR_STEP_NORM] = back_norm,       [FAR_STEP_BATCHNORM] = back_batch,
+        [FAR_STEP_SKIP_IN] = back_skip_in, [FAR_STEP_SKIP_OUT] = back_skip_out,
+    };
+    BACK[r->plan->layers[i].step->kind](r, i, w);
 }
 
 /* At least the largest value of the form over the outputs of layer `last`. */
@@ -266,7 +265,6 @@ far_status far_net_relax(far_net_plan *plan)
     far_status st;
     relaxation r = {.plan = plan};
     FAR_TRY(far_alloc(plan->ctx, plan->count, &r.lines));
-    memset(r.lines, 0, (size_t)plan->count * sizeof *r.lines);
     for (int64_t i = 0; i < plan->count; i++) {
         const far_proof_layer *l = &plan->layers[i];
         if (i > 0) {

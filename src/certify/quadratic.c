@@ -116,8 +116,6 @@ static far_status sum_moments(const far_single *p, moments *q)
     FAR_TRY(far_alloc(p->ctx, q->dim, &s));
     FAR_TRY(far_alloc(p->ctx, q->dim, &q->linear));
     FAR_TRY(far_alloc(p->ctx, q->dim * q->dim, &q->quadratic));
-    memset(q->linear, 0, (size_t)q->dim * sizeof *q->linear);
-    memset(q->quadratic, 0, (size_t)(q->dim * q->dim) * sizeof *q->quadratic);
     for (int64_t i = 0; i < m->info.rows; i++) {
         far_sphere_from_point(m->x + i * d, d, unit, s);
         add_point(q, s, far_alpha_at(p, i));

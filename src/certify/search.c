@@ -241,7 +241,6 @@ static far_status has_rim(far_ctx *ctx, surface *f)
     far_status st;
     FAR_TRY(far_alloc(ctx, d + 1, &s));
     FAR_TRY(far_alloc(ctx, f->m->info.outputs, &out));
-    memset(s, 0, (size_t)(d + 1) * sizeof *s);
     s[0] = 1;
     st = far_sphere_eval(ctx, f->m, f->unit, s, 1, out);
     f->rim = st == FAR_OK;

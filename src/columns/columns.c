@@ -30,9 +30,7 @@ void far_columns_destroy(far_columns *c)
     far_texts_free(c->ctx, c->inputs, c->info.inputs);
     far_texts_free(c->ctx, c->targets, c->info.targets);
     far_texts_free(c->ctx, c->classes, c->info.classes);
-    far_free(c->ctx, c->features);
-    far_free(c->ctx, c->scaling);
-    far_free(c->ctx, c);
+    FAR_FREE_ALL(c->ctx, c->features, c->scaling, c);
 }
 
 far_status far_columns_unscaled(far_columns *c)
@@ -47,7 +45,7 @@ far_status far_columns_unscaled(far_columns *c)
 
 far_status far_columns_name(far_columns *c)
 {
-    far_status st = far_texts_alloc(c->ctx, c->info.inputs, &c->inputs);
+    far_status st = far_alloc(c->ctx, c->info.inputs, &c->inputs);
     for (int64_t j = 0; st == FAR_OK && j < c->info.features; j++) {
         const far_feature *f = &c->features[j];
         for (int64_t l = 0; st == FAR_OK && l < f->width; l++) {
@@ -63,7 +61,7 @@ far_status far_columns_name(far_columns *c)
 
 static far_status number_names(far_ctx *ctx, char letter, int64_t count, char ***out)
 {
-    far_status st = far_texts_alloc(ctx, count, out);
+    far_status st = far_alloc(ctx, count, out);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         char name[32];
         int length = snprintf(name, sizeof name, "%c%lld", letter, (long long)i + 1);
@@ -83,10 +81,8 @@ far_status far_columns_unnamed(far_ctx *ctx, int64_t inputs, int64_t outputs, fa
     FAR_TRY(number_names(ctx, 'x', inputs, &c->inputs));
     FAR_TRY(number_names(ctx, 'y', outputs, &c->targets));
     FAR_TRY(far_columns_unscaled(c));
-    *out = c;
-    c = NULL;
 done:
-    far_columns_destroy(c);
+    FAR_HAND_OVER(c, out, far_columns_destroy);
     return st;
 }
 
@@ -94,7 +90,7 @@ done:
 
 static far_status copy_texts(far_ctx *ctx, char *const *texts, int64_t count, char ***out)
 {
-    far_status st = texts ? far_texts_alloc(ctx, count, out) : FAR_OK;
+    far_status st = texts ? far_alloc(ctx, count, out) : FAR_OK;
     for (int64_t i = 0; st == FAR_OK && texts && i < count; i++) {
         st = far_copy_text(ctx, texts[i], (int64_t)strlen(texts[i]), &(*out)[i]);
     }
@@ -145,10 +141,8 @@ far_status far_columns_copy(far_ctx *ctx, const far_columns *from, far_columns *
     FAR_TRY(copy_texts(ctx, from->classes, from->info.classes, &c->classes));
     FAR_TRY(far_alloc(ctx, far_scaling_count(c), &c->scaling));
     memcpy(c->scaling, from->scaling, (size_t)far_scaling_count(c) * sizeof *c->scaling);
-    *out = c;
-    c = NULL;
 done:
-    far_columns_destroy(c);
+    FAR_HAND_OVER(c, out, far_columns_destroy);
     return st;
 }
 

@@ -85,9 +85,6 @@ static far_status word_traits(const far_lesson *l, int64_t col, traits *t)
     int64_t levels = far_frame_column(l->frame, col).level_count;
     far_status st = far_alloc(l->ctx, levels, &seen);
     *t = (traits){.low = NAN, .high = NAN};
-    if (st == FAR_OK) {
-        memset(seen, 0, (size_t)levels);
-    }
     for (int64_t i = 0; st == FAR_OK && i < l->count; i++) {
         int32_t code = codes[l->index[i]];
         t->present += code >= 0;

@@ -372,16 +372,13 @@ far_status far_columns_unseen(far_ctx *ctx, const far_columns *c, const far_fram
     FAR_TRY(far_row_index(ctx, frame, rows, &index, &count));
     FAR_TRY(far_alloc(ctx, count, &codes));
     FAR_TRY(far_alloc(ctx, count, &own));
-    memset(own, 0, (size_t)count * sizeof *own);
     target t = {.ctx = ctx, .columns = c, .frame = frame, .index = index, .count = count};
     FAR_TRY(look_for_unseen(&t, codes, own, out));
     if (counts) {
         memcpy(counts, own, (size_t)count * sizeof *counts);
     }
 done:
-    far_free(ctx, index);
-    far_free(ctx, codes);
-    far_free(ctx, own);
+    FAR_FREE_ALL(ctx, index, codes, own);
     return st;
 }
 

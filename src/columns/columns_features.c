@@ -79,7 +79,7 @@ static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
 static far_status copy_levels(const far_lesson *l, int64_t col, const int64_t *seen,
                               int64_t level_count, far_feature *f)
 {
-    far_status st = far_texts_alloc(l->ctx, f->level_count, &f->levels);
+    far_status st = far_alloc(l->ctx, f->level_count, &f->levels);
     int64_t used = 0, most = 0;
     for (int64_t k = 0; st == FAR_OK && k < level_count; k++) {
         if (seen[k] > 0) {
@@ -98,7 +98,6 @@ static far_status learn_words(const far_lesson *l, int64_t col, far_feature *f)
     int64_t *seen = NULL, levels = far_frame_column(l->frame, col).level_count;
     const int32_t *codes = far_frame_column(l->frame, col).codes;
     FAR_TRY(far_alloc(l->ctx, levels, &seen));
-    memset(seen, 0, (size_t)levels * sizeof *seen);
     for (int64_t i = 0; i < l->count; i++) {
         if (codes[l->index[i]] >= 0) {
             seen[codes[l->index[i]]]++;
@@ -130,7 +129,6 @@ far_status far_features_learn(const far_lesson *l, far_columns *c)
 {
     far_status st = far_alloc(l->ctx, l->feature_count, &c->features);
     if (st == FAR_OK) {
-        memset(c->features, 0, (size_t)l->feature_count * sizeof *c->features);
         c->info.features = l->feature_count;
     }
     for (int64_t j = 0; st == FAR_OK && j < l->feature_count; j++) {

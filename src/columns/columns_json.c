@@ -270,11 +270,10 @@ static far_status read_features(const far_json *j, far_columns *c, int64_t *widt
 {
     far_status st;
     const json_t *list;
+    int64_t count;
     *width = 0;
-    FAR_TRY(far_json_list(j, "features", &list));
-    int64_t count = (int64_t)json_array_size(list);
+    FAR_TRY(far_json_list(j, "features", &list, &count));
     FAR_TRY(far_alloc(j->in->ctx, count, &c->features));
-    memset(c->features, 0, (size_t)count * sizeof *c->features);
     c->info.features = count;
     for (int64_t i = 0; i < count; i++) {
         far_json element;
@@ -508,9 +507,7 @@ far_status far_columns_read(far_ctx *ctx, const char *text, far_columns **out)
     FAR_TRY(far_columns_new(ctx, &c));
     c->info.inputs = c->info.outputs = -1;
     FAR_TRY(far_columns_parse(ctx, "columns", text, true, c));
-    *out = c;
-    c = NULL;
 done:
-    far_columns_destroy(c);
+    FAR_HAND_OVER(c, out, far_columns_destroy);
     return st;
 }

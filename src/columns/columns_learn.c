@@ -42,9 +42,7 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_col
 
 static void lesson_clear(far_lesson *l)
 {
-    far_free(l->ctx, l->targets);
-    far_free(l->ctx, l->features);
-    far_free(l->ctx, l->index);
+    FAR_FREE_ALL(l->ctx, l->targets, l->features, l->index);
 }
 
 bool far_contains(const int64_t *list, int64_t count, int64_t value)
@@ -158,7 +156,7 @@ static far_status decide_task(const far_lesson *l, const far_columns_opts *o, fa
 
 static far_status name_targets(const far_lesson *l, far_columns *c)
 {
-    far_status st = far_texts_alloc(l->ctx, l->target_count, &c->targets);
+    far_status st = far_alloc(l->ctx, l->target_count, &c->targets);
     c->info.targets = st == FAR_OK ? l->target_count : 0;
     for (int64_t j = 0; st == FAR_OK && j < l->target_count; j++) {
         const char *name = far_frame_column(l->frame, l->targets[j]).name;
@@ -253,7 +251,7 @@ static void add_label(far_text *t, double label)
 
 static far_status name_classes(const far_lesson *l, const double *labels, far_columns *c)
 {
-    far_status st = far_texts_alloc(l->ctx, c->info.classes, &c->classes);
+    far_status st = far_alloc(l->ctx, c->info.classes, &c->classes);
     for (int64_t k = 0; st == FAR_OK && k < c->info.classes; k++) {
         far_text t = {.ctx = l->ctx};
         if (far_frame_column(l->frame, l->targets[0]).kind == FAR_COLUMN_NUMBER) {
@@ -424,10 +422,8 @@ far_status far_columns_learn(far_ctx *ctx, const far_frame *frame, const far_col
     FAR_TRY(far_columns_new(ctx, &c));
     FAR_TRY(choose_parts(opts, &l));
     FAR_TRY(learn(&l, opts, c));
-    *out = c;
-    c = NULL;
 done:
     lesson_clear(&l);
-    far_columns_destroy(c);
+    FAR_HAND_OVER(c, out, far_columns_destroy);
     return st;
 }

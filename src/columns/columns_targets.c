@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Where targets are found. */
@@ -191,9 +190,6 @@ far_status far_columns_encode_targets(far_ctx *ctx, const far_columns *c, const 
     FAR_TRY(c->info.classes > 0 ? match_classes(&p) : FAR_OK);
     FAR_TRY(put_rows(&p, index, out));
 done:
-    far_free(ctx, index);
-    far_free(ctx, p.cols);
-    far_free(ctx, p.values);
-    far_free(ctx, p.match);
+    FAR_FREE_ALL(ctx, index, p.cols, p.values, p.match);
     return st;
 }

@@ -40,10 +40,8 @@ far_status far_examples_learn(far_ctx *ctx, const far_frame *frame, const far_co
     *e = (far_examples){.ctx = ctx};
     FAR_TRY(far_columns_learn(ctx, frame, opts, &e->columns));
     FAR_TRY(encode(frame, opts->rows, e));
-    *out = e;
-    e = NULL;
 done:
-    far_examples_destroy(e);
+    FAR_HAND_OVER(e, out, far_examples_destroy);
     return st;
 }
 

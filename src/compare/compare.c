@@ -94,19 +94,14 @@ static far_status solve_seconds(far_ctx *ctx, const far_fit_opts *fit, int64_t r
     return st;
 }
 
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static far_status choose_seconds(const far_arena *a, bool any, double *out)
 {
     far_status st;
     const far_fit_opts *fit = a->opts->fit;
     int64_t n = a->train_count, quarter = n / 4 > fit->subset ? n / 4 : 0;
     double screen, refine, larger = 0;
-    FAR_TRY(solve_seconds(a->ctx, fit, lesser(n, lesser(fit->subset, 1000)), &screen));
-    FAR_TRY(solve_seconds(a->ctx, fit, lesser(n, fit->subset), &refine));
+    FAR_TRY(solve_seconds(a->ctx, fit, far_least(n, far_least(fit->subset, 1000)), &screen));
+    FAR_TRY(solve_seconds(a->ctx, fit, far_least(n, fit->subset), &refine));
     if (quarter > 0) {
         FAR_TRY(solve_seconds(a->ctx, fit, quarter, &larger));
     }
@@ -298,14 +293,11 @@ static far_status blank_comparison(const far_arena *a, far_rivals *rivals, far_c
         c->rows[i] = (far_compare_row){.found = NAN};
     }
     FAR_TRY(far_alloc(a->ctx, c->info.models, &c->judgements));
-    memset(c->judgements, 0, (size_t)c->info.models * sizeof *c->judgements);
     FAR_TRY(far_alloc(a->ctx, runs, &c->runs));
-    memset(c->runs, 0, (size_t)runs * sizeof *c->runs);
     for (int64_t i = 0; i < c->info.models; i++) {
         c->rows[i].runs = c->runs + i * a->seeds;
     }
     FAR_TRY(far_alloc(a->ctx, a->seeds, &c->points));
-    memset(c->points, 0, (size_t)a->seeds * sizeof *c->points);
 done:
     return st;
 }
@@ -512,10 +504,8 @@ far_status far_comparison_create(far_ctx *ctx, const far_frame *frame, const far
     c->info.seconds = far_seconds() - start;
     c->columns = arena.columns;
     arena.columns = NULL; /* the comparison owns them now */
-    *out = c;
-    c = NULL;
 done:
-    far_comparison_destroy(c);
+    FAR_HAND_OVER(c, out, far_comparison_destroy);
     far_arena_clear(&arena);
     far_rivals_clear(ctx, &rivals);
     return st;

@@ -16,9 +16,7 @@ typedef struct bout {
 
 void far_run_clear(far_ctx *ctx, far_compare_run *run)
 {
-    far_free(ctx, (char *)run->message);
-    far_free(ctx, (char *)run->arch);
-    far_free(ctx, (double *)run->prediction);
+    FAR_FREE_ALL(ctx, (char *)run->message, (char *)run->arch, (double *)run->prediction);
     *run = (far_compare_run){0};
 }
 
@@ -87,12 +85,9 @@ static far_status fit_finite(const bout *b, far_predictor **out)
     FAR_TRY(far_net_create(b->ctx, b->rival->arch, &how, &net));
     FAR_TRY(far_net_set_columns(b->ctx, net, e->columns));
     FAR_TRY(train(b, e, net));
-    FAR_TRY(far_predictor_wrap(b->ctx, &far_finite_ops, net, false, out));
-    net = NULL;
 done:
-    far_net_destroy(net);
     far_examples_destroy(e);
-    return st;
+    return far_predictor_own(b->ctx, &far_finite_ops, st, net, out);
 }
 
 static far_status fit(const bout *b, far_predictor **out)

@@ -71,7 +71,6 @@ static far_status sort_rows(far_arena *a)
     FAR_TRY(far_alloc(a->ctx, rows, &a->out));
     FAR_TRY(far_alloc(a->ctx, rows, &a->inside));
     FAR_TRY(far_alloc(a->ctx, rows, &a->outside));
-    memset(a->out, 0, (size_t)rows);
     if (a->opts->shift) {
         FAR_TRY(refuse_target(a));
         FAR_TRY(far_frame_where(a->ctx, a->frame, a->opts->shift, a->out));
@@ -172,7 +171,6 @@ static far_status choose_features(far_arena *a)
     far_text list = {.ctx = a->ctx};
     unsigned char *rows = NULL;
     FAR_TRY(far_alloc(a->ctx, far_frame_rows(a->frame), &rows));
-    memset(rows, 0, (size_t)far_frame_rows(a->frame));
     for (int64_t i = 0; i < a->inside_count; i++) {
         rows[a->inside[i]] = 1;
     }
@@ -391,12 +389,7 @@ done:
 void far_arena_clear(far_arena *a)
 {
     far_columns_destroy(a->columns);
-    far_free(a->ctx, a->features);
-    far_free(a->ctx, a->out);
-    far_free(a->ctx, a->inside);
-    far_free(a->ctx, a->outside);
-    far_free(a->ctx, a->y);
-    far_free(a->ctx, a->folds);
+    FAR_FREE_ALL(a->ctx, a->features, a->out, a->inside, a->outside, a->y, a->folds);
 }
 
 /* ---- one seed ------------------------------------------------------------------------------ */
@@ -432,7 +425,6 @@ static far_status pick_rows(const far_arena *a, far_split *s)
     int64_t rows = far_frame_rows(a->frame);
     FAR_TRY(far_alloc(a->ctx, rows, &s->train));
     FAR_TRY(far_alloc(a->ctx, rows, &s->test));
-    memset(s->train, 0, (size_t)rows);
     memcpy(s->test, a->out, (size_t)rows);
     if (a->folds) {
         take_fold(a, s);

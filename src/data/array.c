@@ -2,7 +2,6 @@
 #include "data_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 void far_array_destroy(far_array *array)
 {
@@ -81,10 +80,8 @@ static far_status parse(far_input *in, const char *member, int dims, far_array *
     FAR_TRY(far_alloc(in->ctx, 1, &a));
     a->ctx = in->ctx;
     FAR_TRY(fill(in, member, dims, a));
-    *out = a;
-    a = NULL;
 done:
-    far_array_destroy(a);
+    FAR_HAND_OVER(a, out, far_array_destroy);
     return st;
 }
 
@@ -95,9 +92,6 @@ far_status far_array_read(far_ctx *ctx, const char *path, const char *member, in
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
     if (dims < 2 || dims > FAR_ARRAY_DIMS) {
         return far_fail(ctx, FAR_ERR_ARG, "dims is %d; it is from 2 to %d", dims, FAR_ARRAY_DIMS);
     }

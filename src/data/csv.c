@@ -469,9 +469,7 @@ done:
 
 static void close_reader(reader *r)
 {
-    far_free(r->ctx, r->first);
-    far_free(r->ctx, r->words);
-    far_free(r->ctx, r->block);
+    FAR_FREE_ALL(r->ctx, r->first, r->words, r->block);
 }
 
 /* ---- a frame ---- */

@@ -185,6 +185,12 @@ void far_output_room(far_output *o, size_t bytes);
 FAR_SHARED far_status far_output_commit(far_output *o);
 /* Frees; removes what was not committed. */
 FAR_SHARED void far_output_close(far_output *o);
+/* All of these in one: a file of what write puts into it, whole or not at all. */
+typedef far_status (*far_write_fn)(const void *object, far_output *out);
+far_status far_output_save(far_ctx *ctx, const char *path, const void *object, far_write_fn write);
+FAR_SHARED far_status far_output_save_text(far_ctx *ctx, const char *path, const char *text);
+/* To a descriptor; returns how many bytes went: errno says why they are fewer. */
+FAR_SHARED size_t far_write_all(int fd, const void *data, size_t bytes);
 
 /* Memory for zlib from the context: zalloc, zfree, opaque = ctx. */
 FAR_SHARED void far_zlib_memory(far_ctx *ctx, z_stream *z);

@@ -13,11 +13,7 @@ void far_frame_destroy(far_frame *frame)
 {
     if (frame) {
         far_ctx *ctx = frame->ctx;
-        far_free(ctx, frame->columns);
-        far_free(ctx, frame->block);
-        far_free(ctx, frame->name);
-        far_free(ctx, frame->level);
-        far_free(ctx, frame->groups);
+        FAR_FREE_ALL(ctx, frame->columns, frame->block, frame->name, frame->level, frame->groups);
         far_words_clear(&frame->names);
         far_words_clear(&frame->words);
         far_words_clear(&frame->group_names);
@@ -35,10 +31,8 @@ far_status far_frame_create(far_ctx *ctx, const char *label, int64_t cols, far_f
     snprintf(f->label, sizeof f->label, "%s", label);
     FAR_TRY(far_alloc(ctx, cols, &f->columns));
     FAR_TRY(far_alloc(ctx, cols, &f->name));
-    *out = f;
-    f = NULL;
 done:
-    far_frame_destroy(f);
+    FAR_HAND_OVER(f, out, far_frame_destroy);
     return st;
 }
 
@@ -198,10 +192,8 @@ far_status far_frame_finish(far_frame *f, far_frame **out)
     FAR_TRY(far_frame_make_levels(f));
     FAR_TRY(settle_columns(f));
     FAR_TRY(check_values(f));
-    *out = f;
-    f = NULL;
 done:
-    far_frame_destroy(f);
+    FAR_HAND_OVER(f, out, far_frame_destroy);
     return st;
 }
 

@@ -30,11 +30,7 @@ done:
 
 static void close_ranking(far_ctx *ctx, ranking *r)
 {
-    far_free(ctx, r->order);
-    far_free(ctx, r->rank);
-    far_free(ctx, r->seen);
-    far_free(ctx, r->met);
-    far_free(ctx, r->code);
+    FAR_FREE_ALL(ctx, r->order, r->rank, r->seen, r->met, r->code);
 }
 
 /* How many different words the column has; their ranks go to r->met. Each visit has a number of

@@ -183,8 +183,6 @@ far_status far_frame_list(far_ctx *ctx, const far_frame *frame, const char *text
     memcpy(cols, l.cols, (size_t)l.count * sizeof *cols);
     *count = l.count;
 done:
-    far_free(ctx, l.name);
-    far_free(ctx, l.used);
-    far_free(ctx, l.cols);
+    FAR_FREE_ALL(ctx, l.name, l.used, l.cols);
     return st;
 }

@@ -334,9 +334,6 @@ far_status far_frame_read(far_ctx *ctx, const char *path, const char *member,
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
     far_reading how;
     far_input in = {0};
     far_status st = open_reading(ctx, opts, &how);

@@ -154,8 +154,6 @@ done:
 
 void far_words_clear(far_words *w)
 {
-    far_free(w->ctx, w->text);
-    far_free(w->ctx, w->starts);
-    far_free(w->ctx, w->slots);
+    FAR_FREE_ALL(w->ctx, w->text, w->starts, w->slots);
     *w = (far_words){.ctx = w->ctx};
 }

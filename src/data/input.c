@@ -100,11 +100,6 @@ static far_status fail_errno(const far_input *in, int error)
     return far_input_fail(in, FAR_ERR_IO, "%s", far_errno_text(error, text, sizeof text));
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static far_status read_to_end(far_input *in, int fd, int64_t expected)
 {
     far_status st = FAR_OK;
@@ -112,7 +107,7 @@ static far_status read_to_end(far_input *in, int fd, int64_t expected)
     while (got != 0) {
         FAR_TRY(make_room(in));
         int64_t room = in->capacity - in->size - 1;
-        got = read(fd, in->data + in->size, (size_t)smaller(room, READ_BYTES));
+        got = read(fd, in->data + in->size, (size_t)far_least(room, READ_BYTES));
         if (got < 0 && errno != EINTR) {
             return fail_errno(in, errno);
         }
@@ -167,6 +162,9 @@ static far_status load_descriptor(far_input *in, int fd)
 far_status far_input_load(far_ctx *ctx, const char *path, far_input *in)
 {
     in->ctx = ctx;
+    if (!path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
     far_show_path(in->label, sizeof in->label, path);
     if (strcmp(path, "-") == 0) {
         return load_descriptor(in, STDIN_FILENO);
@@ -240,15 +238,15 @@ static int64_t unpacked_hint(const far_input *in)
     int64_t says = in->size < 18 ? 0
                                  : (int64_t)end[-4] | (int64_t)end[-3] << 8 |
                                        (int64_t)end[-2] << 16 | (int64_t)end[-1] << 24;
-    return smaller(says, in->size * MAX_DEFLATE_RATIO);
+    return far_least(says, in->size * MAX_DEFLATE_RATIO);
 }
 
 /* One call of inflate, from in at *at to the end of out. *done: a member is complete. */
 static far_status inflate_some(const far_input *in, int64_t *at, far_input *out, z_stream *z,
                                bool *done)
 {
-    uInt given = (uInt)smaller(in->size - *at, READ_BYTES);
-    uInt room = (uInt)smaller(out->capacity - out->size - 1, READ_BYTES);
+    uInt given = (uInt)far_least(in->size - *at, READ_BYTES);
+    uInt room = (uInt)far_least(out->capacity - out->size - 1, READ_BYTES);
     z->next_in = in->data + *at;
     z->avail_in = given;
     z->next_out = out->data + out->size;
@@ -337,8 +335,8 @@ far_status far_file_read(far_ctx *ctx, const char *path, char **out, int64_t *si
 {
     far_status st;
     far_input in = {0};
-    if (!ctx || !out || !path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, out ? "the path is empty" : "out is NULL");
+    if (!ctx || !out) {
+        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
     FAR_TRY(far_input_load(ctx, path, &in));

@@ -21,9 +21,10 @@ far_status far_json_get(const far_json *j, const char *key, const json_t **out)
     return *out ? FAR_OK : far_json_fail(j, "\"%s\" is missing", key);
 }
 
-far_status far_json_list(const far_json *j, const char *key, const json_t **out)
+far_status far_json_list(const far_json *j, const char *key, const json_t **out, int64_t *count)
 {
     far_status st = far_json_get(j, key, out);
+    *count = st == FAR_OK ? (int64_t)json_array_size(*out) : 0;
     return st == FAR_OK && !json_is_array(*out) ? far_json_fail(j, "\"%s\" is not a list", key)
                                                 : st;
 }
@@ -109,10 +110,11 @@ far_status far_json_numbers(const far_json *j, const char *key, int64_t count, b
 {
     far_status st;
     const json_t *list;
-    FAR_TRY(far_json_list(j, key, &list));
-    if ((int64_t)json_array_size(list) != count) {
+    int64_t there;
+    FAR_TRY(far_json_list(j, key, &list, &there));
+    if (there != count) {
         return far_json_fail(j, "\"%s\" has %lld entries where %lld were announced", key,
-                             (long long)json_array_size(list), (long long)count);
+                             (long long)there, (long long)count);
     }
     FAR_TRY(far_alloc(j->in->ctx, count, out));
     FAR_TRY(copy_numbers(j, key, list, positive, *out));
@@ -202,12 +204,11 @@ far_status far_json_texts(const far_json *j, const char *key, char ***out, int64
 {
     far_status st;
     const json_t *list;
-    FAR_TRY(far_json_list(j, key, &list));
-    size_t size = json_array_size(list);
-    FAR_TRY(far_alloc(j->in->ctx, (int64_t)size, out));
-    memset(*out, 0, size * sizeof **out);
-    *count = (int64_t)size;
-    for (size_t i = 0; i < size; i++) {
+    int64_t size;
+    FAR_TRY(far_json_list(j, key, &list, &size));
+    FAR_TRY(far_alloc(j->in->ctx, size, out));
+    *count = size;
+    for (size_t i = 0; i < (size_t)size; i++) {
         if (!copy_text(j->in->ctx, json_array_get(list, i), &(*out)[i], &st)) {
             return st == FAR_OK ? far_json_fail(j, "\"%s\"[%zu] is not a text", key, i) : st;
         }

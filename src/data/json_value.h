@@ -21,7 +21,7 @@ far_status far_json_load(far_json *j, json_t **out);
 
 /* Each of these takes the value under a key, which must be there. */
 far_status far_json_get(const far_json *j, const char *key, const json_t **out);
-far_status far_json_list(const far_json *j, const char *key, const json_t **out);
+far_status far_json_list(const far_json *j, const char *key, const json_t **out, int64_t *count);
 far_status far_json_enter(const far_json *j, const char *key, far_json *out);
 /* Element i of the list under that key, which must be an object. */
 far_status far_json_element(const far_json *j, const char *key, const json_t *list, int64_t i,

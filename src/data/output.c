@@ -210,6 +210,9 @@ far_status far_output_open(far_ctx *ctx, const char *path, bool gzip, far_output
 {
     far_status st;
     *o = (far_output){.ctx = ctx, .fd = -1};
+    if (!path || !*path) {
+        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
+    }
     far_show(o->label, sizeof o->label, path, (int64_t)strlen(path));
     FAR_TRY(far_alloc(ctx, (int64_t)BUFFER_BYTES, &o->buffer));
     if (gzip) {
@@ -234,18 +237,22 @@ static far_status write_stream(far_output *o, const void *data, size_t bytes)
     return fwrite(data, 1, bytes, o->stream) == bytes ? FAR_OK : fail_write(o, errno);
 }
 
+size_t far_write_all(int fd, const void *data, size_t bytes)
+{
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write(fd, (const char *)data + done, bytes - done);
+        if (n < 0 && errno != EINTR) {
+            break;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return done;
+}
+
 static far_status write_descriptor(far_output *o, const void *data, size_t bytes)
 {
-    const char *p = data;
-    while (bytes > 0) {
-        ssize_t n = write(o->fd, p, bytes);
-        if (n < 0 && errno != EINTR) {
-            return fail_write(o, errno);
-        }
-        p += n > 0 ? n : 0;
-        bytes -= n > 0 ? (size_t)n : 0;
-    }
-    return FAR_OK;
+    return far_write_all(o->fd, data, bytes) == bytes ? FAR_OK : fail_write(o, errno);
 }
 
 static void write_raw(far_output *o, const void *data, size_t bytes)
@@ -366,11 +373,32 @@ void far_output_close(far_output *o)
     if (o->gzip) {
         deflateEnd(o->gzip);
     }
-    far_free(o->ctx, o->gzip);
-    far_free(o->ctx, o->packed);
-    far_free(o->ctx, o->buffer);
-    far_free(o->ctx, o->temporary);
-    far_free(o->ctx, o->target);
+    FAR_FREE_ALL(o->ctx, o->gzip, o->packed, o->buffer, o->temporary, o->target);
+}
+
+/* ---- whole files ---- */
+
+far_status far_output_save(far_ctx *ctx, const char *path, const void *object, far_write_fn write)
+{
+    far_status st;
+    far_output o = {.fd = -1};
+    FAR_TRY(far_output_open(ctx, path, false, &o));
+    FAR_TRY(write(object, &o));
+    FAR_TRY(far_output_commit(&o));
+done:
+    far_output_close(&o);
+    return far_label_failure(ctx, st, o.label);
+}
+
+static far_status put_text(const void *text, far_output *o)
+{
+    far_output_put(o, text, strlen(text));
+    return FAR_OK;
+}
+
+far_status far_output_save_text(far_ctx *ctx, const char *path, const char *text)
+{
+    return far_output_save(ctx, path, text, put_text);
 }
 
 /* ---- before the work ---- */

@@ -78,23 +78,15 @@ done:
 
 far_status far_download_put(far_download *d, const void *data, size_t bytes)
 {
-    const char *p = data;
     if ((int64_t)bytes > d->most - d->size) {
         return far_fail(d->ctx, FAR_ERR_FORMAT,
                         "the server sends more than the %lld bytes that the file may have",
                         (long long)d->most);
     }
-    while (bytes > 0) {
-        ssize_t n = write(d->fd, p, bytes);
-        if (n < 0 && errno != EINTR) {
-            return fail_write(d, errno);
-        }
-        p += n > 0 ? n : 0;
-        bytes -= n > 0 ? (size_t)n : 0;
-        d->size += n > 0 ? n : 0;
-        d->came += n > 0 ? n : 0;
-    }
-    return FAR_OK;
+    size_t written = far_write_all(d->fd, data, bytes);
+    d->size += (int64_t)written;
+    d->came += (int64_t)written;
+    return written == bytes ? FAR_OK : fail_write(d, errno);
 }
 
 far_status far_download_restart(far_download *d)

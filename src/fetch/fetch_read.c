@@ -157,10 +157,8 @@ static far_status make_frame(const reading *r, int64_t images, int64_t pixels, f
     for (int64_t j = 0; j <= pixels; j++) {
         f->columns[j].numbers = f->block + j * images;
     }
-    *out = f;
-    f = NULL;
 done:
-    far_frame_destroy(f);
+    FAR_HAND_OVER(f, out, far_frame_destroy);
     return st;
 }
 

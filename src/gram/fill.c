@@ -50,11 +50,6 @@ static int64_t tile_count(const far_gram_job *job)
 
 #define MIRROR_BLOCK 16
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 #define DEFINE_MIRROR(T, NAME)                                                                     \
     static void NAME(const far_mat *m, span rows, span cols)                                       \
     {                                                                                              \
@@ -115,8 +110,8 @@ static void mirror(const far_mat *m, span rows, span cols)
 {
     for (int64_t j = cols.begin; m && j < cols.end; j += MIRROR_BLOCK) {
         for (int64_t i = rows.begin; i < rows.end; i += MIRROR_BLOCK) {
-            mirror_block(m, (span){i, least(i + MIRROR_BLOCK, rows.end)},
-                         (span){j, least(j + MIRROR_BLOCK, cols.end)});
+            mirror_block(m, (span){i, far_least(i + MIRROR_BLOCK, rows.end)},
+                         (span){j, far_least(j + MIRROR_BLOCK, cols.end)});
         }
     }
 }

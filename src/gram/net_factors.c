@@ -3,6 +3,21 @@
 #include <omp.h>
 #include <string.h>
 
+far_status far_tangent_weights(far_ctx *ctx, const far_net *net, far_dtype dtype,
+                               far_engine **engine, far_weights **weights)
+{
+    far_status st;
+    void *packed = NULL;
+    FAR_TRY(far_engine_create(ctx, net, dtype, engine));
+    FAR_TRY(far_weights_create(ctx, *engine, weights));
+    FAR_TRY(far_alloc_bytes(ctx, net->info.parameters, far_dtype_size(dtype), &packed));
+    far_net_pack(net, net->start ? net->start : net->params, dtype, packed);
+    far_weights_set(*weights, packed, 0, 1);
+done:
+    far_free(ctx, packed);
+    return st;
+}
+
 static bool wanted(const far_factor_plan *plan, const far_step *step)
 {
     return step->unit >= 0 && (!plan->opts->layers || plan->opts->layers[step->unit]);

@@ -45,6 +45,11 @@ typedef struct far_factor_plan {
     const far_ntk_opts *opts;
 } far_factor_plan;
 
+/* The engine of a network and the weights that tangents are taken at: those it started from if it
+ * is linearised. Both are the caller's, also after a failure. */
+far_status far_tangent_weights(far_ctx *ctx, const far_net *net, far_dtype dtype,
+                               far_engine **engine, far_weights **weights);
+
 /* rows, panels: which sides are needed. out is zero, or has factors of an earlier call, whose
  * memory is used again where it fits. */
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,

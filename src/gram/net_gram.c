@@ -122,20 +122,6 @@ static far_status check_out(far_ctx *ctx, const call *c, const far_mat *x1, cons
     return far_mat_expect(ctx, out, "out", x1->rows * side, cols, x1->dtype);
 }
 
-static far_status make_weights(call *c, const far_net *net, far_dtype dtype)
-{
-    far_status st = FAR_OK;
-    void *packed = NULL;
-    FAR_TRY(far_engine_create(c->ctx, net, dtype, &c->engine));
-    FAR_TRY(far_weights_create(c->ctx, c->engine, &c->weights));
-    FAR_TRY(far_alloc_bytes(c->ctx, net->info.parameters, far_dtype_size(dtype), &packed));
-    far_net_pack(net, net->start ? net->start : net->params, dtype, packed);
-    far_weights_set(c->weights, packed, 0, 1);
-done:
-    far_free(c->ctx, packed);
-    return st;
-}
-
 static far_status check_memory(const call *c, int64_t n, int64_t m)
 {
     double bytes = far_factors_bytes(&c->plan, n, true, m == 0) +
@@ -172,7 +158,7 @@ static far_status call_open(far_ctx *ctx, const far_net *net, const far_mat *x1,
     *c = (call){.ctx = ctx};
     FAR_TRY(check_opts(ctx, net, opts));
     FAR_TRY(check_points(ctx, net, x1, x2));
-    FAR_TRY(make_weights(c, net, x1->dtype));
+    FAR_TRY(far_tangent_weights(c->ctx, net, x1->dtype, &c->engine, &c->weights));
     c->plan = (far_factor_plan){net, c->engine, c->weights, opts};
 done:
     return st;

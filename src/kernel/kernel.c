@@ -35,10 +35,8 @@ far_status far_kernel_create(far_ctx *ctx, const char *arch, const far_kernel_op
     *k = (far_kernel){.ctx = ctx, .param = (far_param)chosen.param};
     FAR_TRY(far_arch_parse(ctx, arch, &k->arch));
     FAR_TRY(far_plan_create(ctx, k->arch, arch, k->param, &k->plan));
-    *out = k;
-    k = NULL;
 done:
-    far_kernel_destroy(k);
+    FAR_HAND_OVER(k, out, far_kernel_destroy);
     return st;
 }
 

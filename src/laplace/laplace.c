@@ -201,9 +201,7 @@ far_status far_laplace_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
     *la = (far_laplace){.ctx = ctx, .memory = o.memory, .info = describe(net, x, &o, &cost)};
     FAR_TRY(far_net_copy(ctx, net, &la->net));
     FAR_TRY(fit(la, x, &o));
-    *out = la;
-    la = NULL;
 done:
-    far_laplace_destroy(la);
+    FAR_HAND_OVER(la, out, far_laplace_destroy);
     return st;
 }

@@ -42,8 +42,6 @@ void far_root_apply(const far_root *root, int64_t i, double *v, int64_t stride);
 /* The same for C consecutive rows of every point of a matrix with cols columns. */
 void far_root_apply_rows(far_ctx *ctx, const far_root *root, int64_t points, double *rows,
                          int64_t cols);
-/* In place; v becomes probabilities. */
-void far_softmax(double *v, int64_t count);
 /* That labels speak of: one output stands for two. */
 int64_t far_laplace_classes(int32_t likelihood, int64_t outputs);
 

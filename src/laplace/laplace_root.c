@@ -3,21 +3,6 @@
 
 #include <math.h>
 
-void far_softmax(double *v, int64_t count)
-{
-    double most = v[0], sum = 0;
-    for (int64_t c = 1; c < count; c++) {
-        most = fmax(most, v[c]);
-    }
-    for (int64_t c = 0; c < count; c++) {
-        v[c] = exp(v[c] - most);
-        sum += v[c];
-    }
-    for (int64_t c = 0; c < count; c++) {
-        v[c] /= sum;
-    }
-}
-
 int64_t far_laplace_classes(int32_t likelihood, int64_t outputs)
 {
     return likelihood == FAR_LIKELIHOOD_BERNOULLI ? 2 : outputs;

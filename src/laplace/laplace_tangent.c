@@ -15,27 +15,13 @@ int64_t far_net_factor_numbers(const far_net *net)
     return numbers;
 }
 
-static far_status make_weights(far_tangent *t, const far_net *net)
-{
-    void *packed = NULL;
-    far_status st = FAR_OK;
-    FAR_TRY(far_engine_create(t->ctx, net, FAR_F64, &t->engine));
-    FAR_TRY(far_weights_create(t->ctx, t->engine, &t->weights));
-    FAR_TRY(far_alloc_bytes(t->ctx, net->info.parameters, sizeof(double), &packed));
-    far_net_pack(net, net->start ? net->start : net->params, FAR_F64, packed);
-    far_weights_set(t->weights, packed, 0, 1);
-done:
-    far_free(t->ctx, packed);
-    return st;
-}
-
 far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs outputs,
                             far_tangent *t)
 {
     *t = (far_tangent){.ctx = ctx};
     t->opts = (far_ntk_opts){.size = sizeof t->opts};
     t->opts.outputs = outputs;
-    far_status st = make_weights(t, net);
+    far_status st = far_tangent_weights(ctx, net, FAR_F64, &t->engine, &t->weights);
     t->plan = (far_factor_plan){net, t->engine, t->weights, &t->opts};
     return st;
 }
@@ -46,25 +32,16 @@ void far_tangent_close(far_tangent *t)
     far_engine_destroy(t->engine);
 }
 
-static double dot(const double *a, const double *b, int64_t count)
-{
-    double sum = 0;
-    for (int64_t k = 0; k < count; k++) {
-        sum += a[k] * b[k];
-    }
-    return sum;
-}
-
 /* One layer's share of k(x_i, x_i). */
 static void add_layer(const far_factor *f, int64_t i, int64_t outputs, double *out)
 {
     int64_t width = f->inputs.length, length = f->gradients.length;
     const double *h = width > 0 ? (const double *)f->inputs.rows + i * outputs * width : NULL;
     const double *d = (const double *)f->gradients.rows + i * outputs * length;
-    double weight = f->constant + (h ? f->by_input * dot(h, h, width) : 0);
+    double weight = f->constant + (h ? f->by_input * far_dot(h, h, width) : 0);
     for (int64_t a = 0; a < outputs; a++) {
         for (int64_t b = 0; b <= a; b++) {
-            double share = weight * dot(d + a * length, d + b * length, length);
+            double share = weight * far_dot(d + a * length, d + b * length, length);
             out[a * outputs + b] += share;
             out[b * outputs + a] += a == b ? 0 : share;
         }

@@ -157,7 +157,6 @@ static far_status allocate(far_ln_build *b)
     far_ctx *ctx = b->ctx;
     int64_t groups = b->plan.form.groups;
     FAR_TRY(far_alloc(ctx, groups, &b->plan.chain));
-    memset(b->plan.chain, 0, (size_t)groups * sizeof *b->plan.chain);
     FAR_TRY(far_alloc(ctx, groups, &b->plan.voice));
     FAR_TRY(far_alloc(ctx, b->plan.form.classes, &b->plan.offset));
     FAR_TRY(far_alloc(ctx, groups * b->points.count, &b->labels));
@@ -179,7 +178,6 @@ far_status far_ln_plan_make(far_ln_build *b, int64_t classes)
     FAR_TRY(far_alloc(b->ctx, classes, &counts));
     FAR_TRY(far_alloc(b->ctx, classes, &chains));
     FAR_TRY(far_alloc(b->ctx, classes, &parts));
-    memset(chains, 0, (size_t)classes * sizeof *chains);
     count_classes(&b->points, classes, counts);
     FAR_TRY(check_mode(b, present(counts, classes)));
     b->mode = choose_mode(b, present(counts, classes));

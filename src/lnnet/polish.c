@@ -98,15 +98,6 @@ static void take_differences(polisher *w)
     }
 }
 
-static double dot(const double *a, const double *b, int64_t d)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < d; j++) {
-        sum += a[j] * b[j];
-    }
-    return sum;
-}
-
 /* Opens the tightest pair again and again, less each time. */
 static void open_pairs(polisher *w)
 {
@@ -118,12 +109,12 @@ static void open_pairs(polisher *w)
             tightest = w->pairs[k].gap < w->pairs[tightest].gap ? k : tightest;
         }
         const double *away = w->differences + tightest * d;
-        double square = dot(away, away, d), by = step / (1 + t / 20.0);
+        double square = far_dot(away, away, d), by = step / (1 + t / 20.0);
         for (int64_t j = 0; square > 0 && j < d; j++) {
             w->v[j] += by * away[j] / square;
         }
         for (int64_t k = 0; square > 0 && k < w->watched; k++) {
-            w->pairs[k].gap += by * dot(w->differences + k * d, away, d) / square;
+            w->pairs[k].gap += by * far_dot(w->differences + k * d, away, d) / square;
         }
     }
 }

@@ -61,6 +61,11 @@ void far_ln_search_prepare(far_ln_search *s, int64_t turned, double length, doub
 double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned, bool wide,
                     double best);
 
+/* Random steps of zeta and omega around the best so far, which attempt may move, smaller each
+ * round. */
+void far_ln_refine(const far_ln_search *s, const far_ln_choice *best,
+                   void (*attempt)(void *user, double zeta, double omega), void *user);
+
 /* ---- search_merge.c, search_runs.c, search_gather.c ---- */
 
 /* zeta: where the hinge lies between a and b; omega: |h_1 / h_2| there. False: every fold mixes

@@ -73,8 +73,9 @@ static double cost_of(const gather *g, const far_ln_fold *f)
     return cost;
 }
 
-static void try_gather(gather *g, double zeta, double omega)
+static void try_gather(void *search, double zeta, double omega)
 {
+    gather *g = search;
     double before = g->s->hi[g->b - 1], b = g->s->lo[g->b], z = before + zeta * (b - before);
     if (!(z > before && z > g->a && z < b)) {
         return;
@@ -100,20 +101,6 @@ static void try_gather_grid(gather *g)
     }
 }
 
-#define ROUNDS 3
-#define ROUND_TRIES 30
-
-static void refine_gather(gather *g, uint64_t seed, uint64_t layer)
-{
-    double step = 0.5;
-    for (uint64_t i = 0; i < ROUNDS * ROUND_TRIES; i++) {
-        uint64_t at = 2 * (layer * ROUNDS * ROUND_TRIES + i);
-        step /= i > 0 && i % ROUND_TRIES == 0 ? 3 : 1;
-        double odds = g->at.zeta / (1 - g->at.zeta) * exp(step * far_random_normal(seed, at));
-        try_gather(g, odds / (1 + odds), g->at.omega * exp(step * far_random_normal(seed, at + 1)));
-    }
-}
-
 /* How far in front of the first a point of a new label goes: as far as they lie apart. */
 static double free_place(const far_ln_search *s, int64_t gathered)
 {
@@ -130,7 +117,7 @@ bool far_ln_search_gather(far_ln_search *s, int64_t gathered, int64_t a, far_ln_
     if (gathered + 1 < s->n) { /* of the last point nothing depends any more */
         set_blocks(s, gathered);
         try_gather_grid(&g);
-        refine_gather(&g, s->seed, s->layer);
+        far_ln_refine(s, &g.at, try_gather, &g);
     }
     *out = g.at;
     return gathered + 1 >= s->n || g.best < INFINITY;

@@ -8,11 +8,13 @@ typedef struct merge {
     const far_ln_search *s;
     int64_t turned;
     double a, b;
-    double best, zeta, omega;
+    double best;
+    far_ln_choice at;
 } merge;
 
-static void try_merge(merge *m, double zeta, double omega)
+static void try_merge(void *search, double zeta, double omega)
 {
+    merge *m = search;
     double z = m->a + zeta * (m->b - m->a);
     if (!(z > m->a && z < m->b)) {
         return;
@@ -21,8 +23,7 @@ static void try_merge(merge *m, double zeta, double omega)
     double j = far_ln_score(m->s, &f, m->turned, false, m->best);
     if (j < m->best) {
         m->best = j;
-        m->zeta = zeta;
-        m->omega = omega;
+        m->at = (far_ln_choice){.zeta = zeta, .omega = omega};
     }
 }
 
@@ -58,33 +59,16 @@ static void try_grid(merge *m, int64_t a, int64_t b)
 }
 
 #define FEW_CLASSES 3 /* weights then fall faster */
-#define ROUNDS 3
-#define ROUND_TRIES 30
-
-/* Random steps around the best, smaller each round. */
-static void refine_merge(merge *m, uint64_t seed, uint64_t layer)
-{
-    double step = 0.5;
-    for (uint64_t i = 0; i < ROUNDS * ROUND_TRIES; i++) {
-        uint64_t at = 2 * (layer * ROUNDS * ROUND_TRIES + i);
-        if (i > 0 && i % ROUND_TRIES == 0) {
-            step /= 3;
-        }
-        double u = far_random_normal(seed, at), v = far_random_normal(seed, at + 1);
-        double odds = m->zeta / (1 - m->zeta) * exp(step * u);
-        try_merge(m, odds / (1 + odds), m->omega * exp(step * v));
-    }
-}
 
 bool far_ln_search_merge(far_ln_search *s, int64_t a, int64_t b, int32_t classes,
                          far_ln_choice *out)
 {
-    merge m = {.s = s, .turned = b + 1, .best = INFINITY, .zeta = 0.5, .omega = 1};
+    merge m = {.s = s, .turned = b + 1, .best = INFINITY, .at = {.zeta = 0.5, .omega = 1}};
     m.a = centre(s, a);
     m.b = centre(s, b);
     far_ln_search_prepare(s, b + 1, classes <= FEW_CLASSES ? 8 : 20, 2);
     try_grid(&m, a, b);
-    refine_merge(&m, s->seed, s->layer);
-    *out = (far_ln_choice){.zeta = m.zeta, .omega = m.omega};
+    far_ln_refine(s, &m.at, try_merge, &m);
+    *out = m.at;
     return m.best < INFINITY;
 }

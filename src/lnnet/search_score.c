@@ -156,3 +156,19 @@ double far_ln_score(const far_ln_search *s, const far_ln_fold *f, int64_t turned
     double sum = score_blocks(s, f, q.rank - from, q.sum, best);
     return sum == sum ? sum : INFINITY;
 }
+
+#define ROUNDS 3
+#define ROUND_TRIES 30
+
+void far_ln_refine(const far_ln_search *s, const far_ln_choice *best,
+                   void (*attempt)(void *user, double zeta, double omega), void *user)
+{
+    double step = 0.5;
+    for (uint64_t i = 0; i < ROUNDS * ROUND_TRIES; i++) {
+        uint64_t at = 2 * (s->layer * ROUNDS * ROUND_TRIES + i);
+        step /= i > 0 && i % ROUND_TRIES == 0 ? 3 : 1;
+        double u = far_random_normal(s->seed, at), v = far_random_normal(s->seed, at + 1);
+        double odds = best->zeta / (1 - best->zeta) * exp(step * u);
+        attempt(user, odds / (1 + odds), best->omega * exp(step * v));
+    }
+}

@@ -50,15 +50,6 @@ far_status far_view_take(far_ctx *ctx, const far_view *v, const far_mat *targets
 far_status far_view_pack(far_ctx *ctx, const far_view *v, const far_mat *m, const char *name,
                          double **out);
 
-static inline double far_dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
-
 /* Of float64 matrices; inlined, unlike far_mat_row. */
 static inline double far_at(const far_mat *m, int64_t i, int64_t j)
 {

@@ -19,11 +19,6 @@ far_status far_measure_top(far_ctx *ctx, far_work *w, const far_measure *m, doub
     return st;
 }
 
-far_status far_measure_lmax(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
-{
-    return far_measure_top(ctx, w, m, out);
-}
-
 far_status far_measure_stability(far_ctx *ctx, far_work *w, const far_measure *m, double *out)
 {
     far_status st = far_measure_top(ctx, w, m, out);

@@ -52,7 +52,6 @@ static inline double far_measure_field(const far_measure *m, const void *numbers
 
 /* ---- measures_kernel.c ---- */
 
-far_status far_measure_lmax(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_lmin(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_top(far_ctx *ctx, far_work *w, const far_measure *m, double *out);
 far_status far_measure_ratio(far_ctx *ctx, far_work *w, const far_measure *m, double *out);

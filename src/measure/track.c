@@ -246,7 +246,6 @@ static far_status check_grid(far_track *t)
     far_status st;
     FAR_TRY(far_alloc(t->ctx, t->x.rows, &field));
     FAR_TRY(far_alloc(t->ctx, t->x.rows * t->x.cols, &slopes));
-    memset(field, 0, (size_t)t->x.rows * sizeof *field);
     far_mat gradient = far_mat_view(slopes, t->x.rows, t->x.cols, FAR_F64);
     FAR_TRY(far_grid_gradient(t->ctx, &t->x, field, &gradient));
 done:
@@ -353,10 +352,8 @@ far_status far_track_create(far_ctx *ctx, const far_net *net, const far_mat *x, 
     FAR_TRY(build(t, &info, opts));
     FAR_TRY(measure(t, net, true, t->row)); /* what it refuses, it refuses now */
     release_kernel(t);
-    *out = t;
-    t = NULL;
 done:
-    far_track_destroy(t);
+    FAR_HAND_OVER(t, out, far_track_destroy);
     return st;
 }
 

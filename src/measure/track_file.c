@@ -71,25 +71,13 @@ static void add_rows(const far_track *t, far_text *text)
     }
 }
 
-static far_status write_file(const far_track *t, const far_text *text, const char *path)
-{
-    far_output o = {.fd = -1};
-    far_status st;
-    FAR_TRY(far_output_open(t->ctx, path, false, &o));
-    far_output_put(&o, text->data, (size_t)text->length);
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return far_label_failure(t->ctx, st, o.label);
-}
-
 far_status far_track_save(far_ctx *ctx, const far_track *track, const char *path)
 {
     far_text text = {.ctx = ctx};
     far_status st;
     add_rows(track, &text);
     FAR_TRY(text.status);
-    FAR_TRY(write_file(track, &text, path));
+    FAR_TRY(far_output_save_text(ctx, path, text.data));
 done:
     far_free(ctx, text.data);
     return st;

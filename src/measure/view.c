@@ -198,11 +198,9 @@ far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, 
     FAR_TRY(far_alloc(ctx, n, &squares));
     measure_rows(v, scale_of(largest), squares);
     measure_centred(v, scale_of(largest), squares);
-    *out = v;
-    v = NULL;
 done:
     far_free(ctx, squares);
-    far_view_destroy(v);
+    FAR_HAND_OVER(v, out, far_view_destroy);
     return st;
 }
 

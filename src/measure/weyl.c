@@ -77,7 +77,6 @@ far_status far_layer_spectra(far_ctx *ctx, const far_net *net, const far_mat *x,
     FAR_TRY(check_layers(ctx, net, x, opts, values, &rows));
     FAR_TRY(far_alloc(ctx, rows * rows, &numbers));
     FAR_TRY(far_alloc(ctx, values->rows, &one));
-    memset(one, 0, (size_t)values->rows);
     far_mat kernel = far_mat_view(numbers, rows, rows, FAR_F64);
     far_ntk_opts single = *opts;
     single.layers = one;

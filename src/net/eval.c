@@ -132,17 +132,12 @@ typedef struct span {
     int64_t first, rows;
 } span;
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Block k of a part; no rows are left behind its last one. */
 static span block_of(const runner *r, int64_t part, int64_t k)
 {
     int64_t first = (part * r->part_blocks + k) * r->block;
     int64_t left = r->x->rows - first;
-    return (span){first, k >= r->part_blocks || left < 0 ? 0 : least(left, r->block)};
+    return (span){first, k >= r->part_blocks || left < 0 ? 0 : far_least(left, r->block)};
 }
 
 /* Single blocks, or at most parts_most runs of them. */
@@ -162,7 +157,7 @@ static far_status runner_open(runner *r, int needs, int64_t parts_most)
     FAR_TRY(make_weights(r, net->start ? net->start : net->params, &r->weights));
     r->block = parts_most == 0 ? 1 : far_engine_rows(r->engine);
     split(r, parts_most == 0 ? INT64_MAX : parts_most);
-    FAR_TRY(make_workers(r, least(r->block, r->x->rows), needs));
+    FAR_TRY(make_workers(r, far_least(r->block, r->x->rows), needs));
 done:
     return st;
 }
@@ -398,7 +393,7 @@ static int64_t gradient_parts(const far_net *net, far_dtype dtype)
 {
     int64_t bytes = (net->info.parameters + 1) * (int64_t)far_dtype_size(dtype);
     int64_t parts = PARTS_BYTES / bytes;
-    return parts < 1 ? 1 : least(parts, PARTS_MOST);
+    return parts < 1 ? 1 : far_least(parts, PARTS_MOST);
 }
 
 far_status far_net_vjp(far_ctx *ctx, const far_net *net, const far_mat *x, const far_mat *u,

@@ -175,19 +175,10 @@ static double next_order(int64_t n, const form *in, double limit)
     return exact || (order > 0 && isinf(limit)) ? order : NAN;
 }
 
-static double largest(int64_t n, const double *v)
-{
-    double size = 0;
-    for (int64_t j = 0; j < n; j++) {
-        size = fmax(size, fabs(v[j]));
-    }
-    return size;
-}
-
 /* v less its mean; false if hardly anything is left. */
 static bool centre(int64_t n, double *v)
 {
-    double size = largest(n, v), pivot = v[0], mean = 0;
+    double size = far_largest_size(v, n), pivot = v[0], mean = 0;
     for (int64_t j = 0; j < n; j++) {
         v[j] -= pivot;
         mean += v[j] / (double)n;
@@ -195,13 +186,13 @@ static bool centre(int64_t n, double *v)
     for (int64_t j = 0; j < n; j++) {
         v[j] -= mean;
     }
-    return largest(n, v) > CONSTANT_BELOW * size;
+    return far_largest_size(v, n) > CONSTANT_BELOW * size;
 }
 
 /* v / sqrt(mean v^2 + eps), whatever its size. */
 static void divide_by_size(int64_t n, double eps, double *v)
 {
-    double size = largest(n, v), square = 0;
+    double size = far_largest_size(v, n), square = 0;
     size = size > 0 ? size : 1;
     for (int64_t j = 0; j < n; j++) {
         v[j] /= size;

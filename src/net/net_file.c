@@ -490,9 +490,6 @@ far_status far_net_load(far_ctx *ctx, const char *path, const char *arch, far_ne
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
     FAR_TRY(far_safetensors_load(ctx, path, &file));
     FAR_TRY(make_net(&file, arch, out));
 done:

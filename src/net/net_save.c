@@ -265,20 +265,13 @@ far_status far_net_write(const far_net *net, far_output *o)
     return far_net_write_with(net, NULL, 0, NULL, 0, o);
 }
 
+static far_status write_net(const void *net, far_output *o)
+{
+    return far_net_write(net, o);
+}
+
 far_status far_net_save(far_ctx *ctx, const far_net *net, const char *path)
 {
-    far_status st;
-    far_output o = {.fd = -1};
-    if (!ctx || !net) {
-        return far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
-    }
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
-    FAR_TRY(far_output_open(ctx, path, false, &o));
-    FAR_TRY(far_net_write(net, &o));
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return far_label_failure(ctx, st, o.label);
+    return ctx && net ? far_output_save(ctx, path, net, write_net)
+                      : far_fail(ctx, FAR_ERR_ARG, "the network is NULL");
 }

@@ -38,21 +38,12 @@ static void copy_weights(const far_net *net, const far_step *layer, bool raw, do
     }
 }
 
-static double dot(int64_t n, const double *a, const double *b)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < n; j++) {
-        sum += a[j] * b[j];
-    }
-    return sum;
-}
-
 static int64_t longest_row(int64_t n, int64_t d, const double *rows, double *length)
 {
     int64_t best = 0;
     *length = -1;
     for (int64_t i = 0; i < n; i++) {
-        double square = dot(d, rows + i * d, rows + i * d);
+        double square = far_dot(rows + i * d, rows + i * d, d);
         if (square > *length) {
             *length = square;
             best = i;
@@ -71,7 +62,7 @@ static void take_direction(far_start *s, int64_t d, int64_t i, double length, do
         q[j] = rows[i * d + j] / length;
     }
     for (int64_t r = 0; r < s->features; r++) {
-        double along = dot(d, rows + r * d, q);
+        double along = far_dot(rows + r * d, q, d);
         s->derivatives[r * s->features + k] = along;
         for (int64_t j = 0; j < d; j++) {
             rows[r * d + j] -= along * q[j];

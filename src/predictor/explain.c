@@ -44,15 +44,6 @@ static far_status packed_copy(far_ctx *ctx, const far_mat *x, double **out)
 
 /* ---- how much is lost without a feature ---------------------------------------------------- */
 
-static int64_t largest(const double *v, int64_t count)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < count; k++) {
-        best = v[k] > v[best] ? k : best;
-    }
-    return best;
-}
-
 /* Adds what the predictor tells of each class, times part, to sum (rows x classes). f: room for
  * rows x outputs, one for classes. */
 static far_status add_classes(far_ctx *ctx, const far_predictor *p, const far_mat *x, double part,
@@ -81,12 +72,11 @@ static far_status accuracy(far_ctx *ctx, const far_predictor *p, const far_mat *
     double *sum = NULL;
     far_status st;
     FAR_TRY(far_alloc(ctx, (x->rows + 1) * classes, &sum));
-    memset(sum, 0, (size_t)(x->rows * classes) * sizeof *sum);
     FAR_TRY(add_classes(ctx, p, x, 1, f, sum + x->rows * classes, sum));
     for (int64_t i = 0; i < y->rows; i++) {
         const double *truth = row_of(y, i);
-        int64_t is = y->cols == 1 ? *truth > 0.5 : largest(truth, y->cols);
-        right += largest(sum + i * classes, classes) == is;
+        int64_t is = y->cols == 1 ? *truth > 0.5 : far_place_of_largest(truth, y->cols);
+        right += far_place_of_largest(sum + i * classes, classes) == is;
     }
     *out = (double)right / (double)y->rows;
 done:

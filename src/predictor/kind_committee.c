@@ -93,13 +93,9 @@ static far_status take_columns(far_ctx *ctx, const far_predictor *first, committ
 static far_status committee_new(far_ctx *ctx, int64_t count, committee **out)
 {
     far_status st = far_alloc(ctx, 1, out);
-    if (st != FAR_OK) {
-        return st;
-    }
-    **out = (committee){.ctx = ctx};
-    st = far_alloc(ctx, count, &(*out)->members);
-    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        (*out)->members[i] = NULL;
+    if (st == FAR_OK) {
+        **out = (committee){.ctx = ctx};
+        st = far_alloc(ctx, count, &(*out)->members);
     }
     return st;
 }
@@ -130,13 +126,11 @@ far_status far_predictor_committee(far_ctx *ctx, far_predictor *const *members, 
     FAR_TRY(check_members(ctx, members, count));
     FAR_TRY(committee_new(ctx, count, &c));
     FAR_TRY(take_columns(ctx, members[0], c));
-    FAR_TRY(far_predictor_wrap(ctx, &far_committee_ops, c, false, out));
-    memcpy(c->members, members, (size_t)count * sizeof *members);
-    c->count = count;
-    c = NULL;
 done:
-    if (c) {
-        destroy(c);
+    st = far_predictor_own(ctx, &far_committee_ops, st, c, out);
+    if (st == FAR_OK) { /* only now: the members stay the caller's after a failure */
+        memcpy(c->members, members, (size_t)count * sizeof *members);
+        c->count = count;
     }
     return st;
 }
@@ -461,7 +455,6 @@ static far_status certify(far_ctx *ctx, const void *self, const far_certify_opts
     each.exceeds = NAN;
     FAR_TRY(far_certificate_blank(ctx, "committee", NULL, c->columns, out));
     FAR_TRY(far_alloc(ctx, c->count, &parts));
-    memset(parts, 0, (size_t)c->count * sizeof *parts);
     for (int64_t i = 0; i < c->count; i++) {
         FAR_TRY(far_predictor_certify(ctx, c->members[i], &each, &parts[i]));
     }
@@ -561,13 +554,14 @@ far_status far_committee_read(const far_parcel_in *p, void **out)
     committee *c = NULL;
     far_input blob = {0};
     const json_t *sizes;
-    int64_t place = 0;
-    FAR_TRY(far_json_list(&p->whole, "members", &sizes));
-    int64_t count = (int64_t)json_array_size(sizes);
+    int64_t place = 0, count;
+    FAR_TRY(far_json_list(&p->whole, "members", &sizes, &count));
     if (count < 1 || count > MOST_MEMBERS) {
         FAR_TRY(far_json_fail(&p->whole, "\"members\" are not 1 to %d", MOST_MEMBERS));
     }
-    FAR_TRY(committee_new(ctx, count, &c));
+    st = committee_new(ctx, count, &c);
+    *out = c;
+    FAR_TRY(st);
     FAR_TRY(far_parcel_blob(p, &blob));
     for (; c->count < count; c->count++) {
         FAR_TRY(read_member(p, c->count, &blob, &place, sizes, &c->members[c->count]));
@@ -575,13 +569,8 @@ far_status far_committee_read(const far_parcel_in *p, void **out)
     FAR_TRY(place == blob.size ? FAR_OK : far_json_fail(&p->whole, "\"members\" leave bytes over"));
     FAR_TRY(check_members(ctx, c->members, c->count));
     FAR_TRY(take_columns(ctx, c->members[0], c));
-    *out = c;
-    c = NULL;
 done:
     far_input_clear(&blob);
-    if (c) {
-        destroy(c);
-    }
     return st;
 }
 
@@ -592,16 +581,5 @@ far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *cou
     return c ? c->members : NULL;
 }
 
-const far_predictor_ops far_committee_ops = {FAR_PREDICTOR_COMMITTEE,
-                                             "committee",
-                                             destroy,
-                                             describe,
-                                             columns,
-                                             eval,
-                                             limit,
-                                             predict,
-                                             certify,
-                                             NULL,
-                                             check,
-                                             save,
-                                             NULL};
+const far_predictor_ops far_committee_ops =
+    FAR_PREDICTOR_OPS(FAR_PREDICTOR_COMMITTEE, "committee", .predict = predict);

@@ -12,6 +12,7 @@ static void destroy(void *self)
 static void describe(const void *self, far_predictor_info *out)
 {
     out->arch = ((const far_net *)self)->text;
+    out->sealed = ((const far_net *)self)->info.sealed;
 }
 
 static const far_columns *columns(const void *self)
@@ -98,16 +99,5 @@ static void share(const void *self, const double *scores, double *out)
     far_net_share(columns(self), scores, out);
 }
 
-const far_predictor_ops far_finite_ops = {FAR_PREDICTOR_FINITE,
-                                          "finite",
-                                          destroy,
-                                          describe,
-                                          columns,
-                                          eval,
-                                          limit,
-                                          predict,
-                                          certify,
-                                          found,
-                                          check,
-                                          save,
-                                          share};
+const far_predictor_ops far_finite_ops = FAR_PREDICTOR_OPS(
+    FAR_PREDICTOR_FINITE, "finite", .predict = predict, .found = found, .share = share);

@@ -14,6 +14,7 @@ static void describe(const void *self, far_predictor_info *out)
     out->arch = m->arch;
     out->rows = m->info.rows;
     out->ridge = m->info.ridge_relative;
+    out->sealed = m->info.sealed;
 }
 
 static const far_columns *columns(const void *self)
@@ -30,11 +31,7 @@ far_status far_predictor_fit(far_ctx *ctx, const far_frame *frame, const far_fit
     }
     *out = NULL;
     far_status st = far_model_fit(ctx, frame, opts, &m);
-    st = st == FAR_OK ? far_predictor_wrap(ctx, &far_infinite_ops, m, false, out) : st;
-    if (st != FAR_OK) {
-        far_model_destroy(m);
-    }
-    return st;
+    return far_predictor_own(ctx, &far_infinite_ops, st, m, out);
 }
 
 static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
@@ -87,16 +84,5 @@ static void share(const void *self, const double *scores, double *out)
     far_scores_share(m->link, far_class_floor(m->info.rows), scores, m->info.outputs, out);
 }
 
-const far_predictor_ops far_infinite_ops = {FAR_PREDICTOR_INFINITE,
-                                            "infinite",
-                                            destroy,
-                                            describe,
-                                            columns,
-                                            eval,
-                                            limit,
-                                            predict,
-                                            certify,
-                                            NULL,
-                                            check,
-                                            save,
-                                            share};
+const far_predictor_ops far_infinite_ops =
+    FAR_PREDICTOR_OPS(FAR_PREDICTOR_INFINITE, "infinite", .predict = predict, .share = share);

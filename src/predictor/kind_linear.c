@@ -21,10 +21,7 @@ static void destroy(void *self)
 {
     line *l = self;
     far_columns_destroy(l->columns);
-    far_free(l->ctx, l->slopes);
-    far_free(l->ctx, l->intercepts);
-    far_free(l->ctx, l->link);
-    far_free(l->ctx, l);
+    FAR_FREE_ALL(l->ctx, l->slopes, l->intercepts, l->link, l);
 }
 
 static far_status line_new(far_ctx *ctx, line **out)
@@ -144,25 +141,11 @@ far_status far_predictor_fit_linear(far_ctx *ctx, const far_frame *frame,
     *out = NULL;
     FAR_TRY(line_new(ctx, &l));
     FAR_TRY(fit(ctx, frame, opts, ridge, l));
-    FAR_TRY(far_predictor_wrap(ctx, &far_linear_ops, l, false, out));
-    l = NULL;
 done:
-    if (l) {
-        destroy(l);
-    }
-    return st;
+    return far_predictor_own(ctx, &far_linear_ops, st, l, out);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
-
-static double dot(const double *a, const double *b, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        sum += a[i] * b[i];
-    }
-    return sum;
-}
 
 static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
 {
@@ -171,7 +154,7 @@ static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat
     for (int64_t i = 0; i < z->rows; i++) {
         for (int64_t k = 0; k < out->cols; k++) {
             const double *row = far_mat_row(z, i);
-            double f = l->intercepts[k] + dot(l->slopes + k * z->cols, row, z->cols);
+            double f = l->intercepts[k] + far_dot(l->slopes + k * z->cols, row, z->cols);
             f = centre[k] + scale[k] * f;
             if (!isfinite(f)) {
                 return far_fail(ctx, FAR_ERR_RANGE,
@@ -193,7 +176,7 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
     for (int64_t i = 0; i < u->rows; i++) {
         double *v = far_mat_row(value, i), *o = far_mat_row(order, i);
         for (int64_t k = 0; k < value->cols; k++) {
-            double slope = scale[k] * dot(l->slopes + k * u->cols, far_mat_row(u, i), u->cols);
+            double slope = scale[k] * far_dot(l->slopes + k * u->cols, far_mat_row(u, i), u->cols);
             if (!isfinite(slope)) {
                 return far_fail(ctx, FAR_ERR_RANGE,
                                 "row %lld: the slope along it is too large for a double; take a "
@@ -409,9 +392,7 @@ far_status far_linear_read(const far_parcel_in *p, void **out)
     line *l = NULL;
     FAR_TRY(line_new(p->in->ctx, &l));
     *out = l;
-    FAR_TRY(far_columns_new(p->in->ctx, &l->columns));
-    l->columns->info.inputs = l->columns->info.outputs = -1;
-    FAR_TRY(far_columns_take(&p->whole, true, l->columns));
+    FAR_TRY(far_parcel_columns(p, &l->columns));
     const far_columns_info *info = &l->columns->info;
     FAR_TRY(far_json_numbers(&p->whole, "slopes", info->outputs * info->inputs, false, &l->slopes));
     FAR_TRY(far_json_numbers(&p->whole, "intercepts", info->outputs, false, &l->intercepts));
@@ -424,10 +405,6 @@ far_status far_linear_read(const far_parcel_in *p, void **out)
     FAR_TRY(far_json_count(&p->whole, "rows", &l->rows));
     FAR_TRY(far_json_number(&p->whole, "ridge", &l->ridge));
 done:
-    if (st != FAR_OK && l) {
-        destroy(l);
-        *out = NULL;
-    }
     return st;
 }
 
@@ -437,16 +414,5 @@ static void share(const void *self, const double *scores, double *out)
     far_scores_share(l->link, far_class_floor(l->rows), scores, l->columns->info.outputs, out);
 }
 
-const far_predictor_ops far_linear_ops = {FAR_PREDICTOR_LINEAR,
-                                          "linear",
-                                          destroy,
-                                          describe,
-                                          columns,
-                                          eval,
-                                          limit,
-                                          predict,
-                                          certify,
-                                          NULL,
-                                          check,
-                                          save,
-                                          share};
+const far_predictor_ops far_linear_ops =
+    FAR_PREDICTOR_OPS(FAR_PREDICTOR_LINEAR, "linear", .predict = predict, .share = share);

@@ -32,15 +32,6 @@ static void destroy(void *self)
     FAR_FREE_ALL(t->ctx, t->lowest, t->highest, t->link, t);
 }
 
-static far_status trees_new(far_ctx *ctx, trees **out)
-{
-    far_status st = far_alloc(ctx, 1, out);
-    if (st == FAR_OK) {
-        **out = (trees){.ctx = ctx};
-    }
-    return st;
-}
-
 static const far_columns *columns(const void *self)
 {
     return ((const trees *)self)->columns;
@@ -366,15 +357,11 @@ far_status far_predictor_fit_trees(far_ctx *ctx, const far_frame *frame,
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL, or no target was named");
     }
     *out = NULL;
-    FAR_TRY(trees_new(ctx, &t));
+    FAR_TRY(far_alloc(ctx, 1, &t));
+    t->ctx = ctx;
     FAR_TRY(fit(ctx, frame, opts, rounds, seed, t));
-    FAR_TRY(far_predictor_wrap(ctx, &far_trees_ops, t, false, out));
-    t = NULL;
 done:
-    if (t) {
-        destroy(t);
-    }
-    return st;
+    return far_predictor_own(ctx, &far_trees_ops, st, t, out);
 }
 
 /* ---- values -------------------------------------------------------------------------------- */
@@ -503,10 +490,10 @@ far_status far_trees_read(const far_parcel_in *p, void **out)
     far_status st;
     trees *t = NULL;
     far_input blob = {0};
-    FAR_TRY(trees_new(p->in->ctx, &t));
-    FAR_TRY(far_columns_new(p->in->ctx, &t->columns));
-    t->columns->info.inputs = t->columns->info.outputs = -1;
-    FAR_TRY(far_columns_take(&p->whole, true, t->columns));
+    FAR_TRY(far_alloc(p->in->ctx, 1, &t));
+    *out = t;
+    t->ctx = p->in->ctx;
+    FAR_TRY(far_parcel_columns(p, &t->columns));
     const far_columns_info *info = &t->columns->info;
     if (info->classes == 1 || info->outputs != (info->classes > 0 ? info->classes : 1)) {
         FAR_TRY(far_json_fail(&p->whole, "trees have one target, of numbers or classes"));
@@ -515,13 +502,8 @@ far_status far_trees_read(const far_parcel_in *p, void **out)
     FAR_TRY(far_parcel_blob(p, &blob));
     FAR_TRY(read_leaves(p->in->ctx, (const char *)blob.data, blob.size, t));
     FAR_TRY(far_booster_load(p->in->ctx, blob.data, blob.size, &t->booster));
-    *out = t;
-    t = NULL;
 done:
     far_input_clear(&blob);
-    if (t) {
-        destroy(t);
-    }
     return st;
 }
 
@@ -531,16 +513,5 @@ static void share(const void *self, const double *scores, double *out)
     far_scores_share(t->link, FLOOR, scores, t->columns->info.classes, out);
 }
 
-const far_predictor_ops far_trees_ops = {FAR_PREDICTOR_TREES,
-                                         "trees",
-                                         destroy,
-                                         describe,
-                                         columns,
-                                         eval,
-                                         limit,
-                                         predict,
-                                         certify,
-                                         NULL,
-                                         check,
-                                         save,
-                                         share};
+const far_predictor_ops far_trees_ops =
+    FAR_PREDICTOR_OPS(FAR_PREDICTOR_TREES, "trees", .predict = predict, .share = share);

@@ -4,18 +4,26 @@
 #include "../net/net_internal.h"
 
 #include <math.h>
-#include <string.h>
 
-far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
-                              far_predictor **out)
+static far_status wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
+                       far_predictor **out)
 {
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
-        **out = (far_predictor){
-            .ctx = ctx, .ops = ops, .self = self, .borrowed = borrowed, .sealed = 1};
+        **out = (far_predictor){.ctx = ctx, .ops = ops, .self = self, .borrowed = borrowed};
         if (ops == &far_infinite_ops) {
             (*out)->model = far_model_describe(self);
         }
+    }
+    return st;
+}
+
+far_status far_predictor_own(far_ctx *ctx, const far_predictor_ops *ops, far_status st, void *self,
+                             far_predictor **out)
+{
+    st = st == FAR_OK ? wrap(ctx, ops, self, false, out) : st;
+    if (st != FAR_OK && self) {
+        ops->destroy(self);
     }
     return st;
 }
@@ -30,25 +38,15 @@ void far_predictor_destroy(far_predictor *p)
     }
 }
 
-static far_status borrow(far_ctx *ctx, const far_predictor_ops *ops, const void *self,
-                         int32_t sealed, far_predictor **out)
-{
-    far_status st = far_predictor_wrap(ctx, ops, (void *)self, true, out);
-    if (st == FAR_OK) {
-        (*out)->sealed = sealed;
-    }
-    return st;
-}
-
 far_status far_predictor_of_model(far_ctx *ctx, const far_model *m, far_predictor **out)
 {
-    return m && out ? borrow(ctx, &far_infinite_ops, m, m->info.sealed, out)
+    return m && out ? wrap(ctx, &far_infinite_ops, (void *)m, true, out)
                     : far_fail(ctx, FAR_ERR_ARG, "the model or out is NULL");
 }
 
 far_status far_predictor_of_net(far_ctx *ctx, const far_net *net, far_predictor **out)
 {
-    return net && out ? borrow(ctx, &far_finite_ops, net, net->info.sealed, out)
+    return net && out ? wrap(ctx, &far_finite_ops, (void *)net, true, out)
                       : far_fail(ctx, FAR_ERR_ARG, "the network or out is NULL");
 }
 
@@ -69,7 +67,7 @@ far_predictor_info far_predictor_describe(const far_predictor *p)
                                .members = 1,
                                .rows = -1,
                                .ridge = NAN,
-                               .sealed = p->sealed,
+                               .sealed = 1,
                                .columns = c};
     p->ops->describe(p->self, &info);
     return info;
@@ -212,10 +210,8 @@ far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_fra
     FAR_TRY(far_columns_apply(ctx, c, frame, index, rows, o->at_infinity, z));
     far_mat points = far_mat_view(z, rows, c->info.inputs, FAR_F64);
     FAR_TRY(predict_points(ctx, p, &points, o->at_infinity, link, floor, made));
-    *out = made;
-    made = NULL;
 done:
-    far_prediction_destroy(made);
+    FAR_HAND_OVER(made, out, far_prediction_destroy);
     far_free(ctx, index);
     far_free(ctx, z);
     return st;
@@ -235,19 +231,18 @@ far_status far_predictor_predict(far_ctx *ctx, const far_predictor *p, const far
 
 /* ---- certificates -------------------------------------------------------------------------- */
 
+static far_status certify(far_ctx *ctx, const void *predictor, const far_certify_opts *opts,
+                          far_certificate **out)
+{
+    const far_predictor *p = predictor;
+    far_status st = p->ops->certify(ctx, p->self, opts, out);
+    return st == FAR_OK ? far_certificate_of_rows(ctx, p, opts, *out) : st;
+}
+
 far_status far_predictor_certify(far_ctx *ctx, const far_predictor *p, const far_certify_opts *opts,
                                  far_certificate **out)
 {
-    if (!p || !out) {
-        return far_fail(ctx, FAR_ERR_ARG, "the predictor or out is NULL");
-    }
-    *out = NULL;
-    far_certificate *c = NULL;
-    far_status st = far_certify_opts_check(ctx, opts);
-    st = st == FAR_OK ? p->ops->certify(ctx, p->self, opts, &c) : st;
-    st = st == FAR_OK ? far_certificate_of_rows(ctx, p, opts, c) : st;
-    st = st == FAR_OK ? far_certificate_confront(c) : st;
-    return far_certificate_hand_over(st, c, out);
+    return far_certificate_make(ctx, "predictor", p, certify, opts, out);
 }
 
 far_status far_predictor_check_within(far_ctx *ctx, const far_predictor *p, const char *json,
@@ -266,18 +261,6 @@ far_status far_certificate_check(far_ctx *ctx, const far_predictor *p, const cha
 
 far_status far_predictor_save(far_ctx *ctx, const far_predictor *p, const char *path)
 {
-    far_status st;
-    far_output o = {.fd = -1};
-    if (!p) {
-        return far_fail(ctx, FAR_ERR_ARG, "the predictor is NULL");
-    }
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
-    FAR_TRY(far_output_open(ctx, path, false, &o));
-    FAR_TRY(p->ops->write(p->self, &o));
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return far_label_failure(ctx, st, o.label);
+    return p ? far_output_save(ctx, path, p->self, p->ops->write)
+             : far_fail(ctx, FAR_ERR_ARG, "the predictor is NULL");
 }

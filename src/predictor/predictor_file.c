@@ -104,6 +104,16 @@ far_status far_parcel_blob(const far_parcel_in *p, far_input *out)
                : st;
 }
 
+far_status far_parcel_columns(const far_parcel_in *p, far_columns **out)
+{
+    far_status st = far_columns_new(p->in->ctx, out);
+    if (st == FAR_OK) {
+        (*out)->info.inputs = (*out)->info.outputs = -1;
+        st = far_columns_take(&p->whole, true, *out);
+    }
+    return st;
+}
+
 /* ---- any file ------------------------------------------------------------------------------ */
 
 /* Not all that the kinds' readers say names the file. */
@@ -128,41 +138,25 @@ static far_status read_parcel(const far_parcel_in *parcel, const char *kind, far
         if (strcmp(kind, KINDS[i].ops->name) == 0) {
             void *self = NULL;
             far_status st = KINDS[i].read(parcel, &self);
-            st = st == FAR_OK ? far_predictor_wrap(parcel->in->ctx, KINDS[i].ops, self, false, out)
-                              : st;
-            if (st != FAR_OK && self) {
-                KINDS[i].ops->destroy(self);
-            }
+            st = far_predictor_own(parcel->in->ctx, KINDS[i].ops, st, self, out);
             return name_file(parcel->in, st);
         }
     }
     return far_json_fail(&parcel->whole, "\"kind\" is none that this farfield knows");
 }
 
-static far_status wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, int32_t sealed,
-                       far_predictor **out)
-{
-    far_status st = far_predictor_wrap(ctx, ops, self, false, out);
-    if (st == FAR_OK) {
-        (*out)->sealed = sealed;
-    } else {
-        ops->destroy(self);
-    }
-    return st;
-}
-
 static far_status read_model(const far_input *in, far_predictor **out)
 {
     far_model *m = NULL;
     far_status st = far_model_parse_bytes(in->ctx, in->label, in->data, in->size, &m);
-    return st == FAR_OK ? wrap(in->ctx, &far_infinite_ops, m, m->info.sealed, out) : st;
+    return far_predictor_own(in->ctx, &far_infinite_ops, st, m, out);
 }
 
 static far_status read_net(const far_input *in, const char *arch, far_predictor **out)
 {
     far_net *net = NULL;
     far_status st = far_net_parse_bytes(in->ctx, in->label, in->data, in->size, arch, &net);
-    return st == FAR_OK ? wrap(in->ctx, &far_finite_ops, net, net->info.sealed, out) : st;
+    return far_predictor_own(in->ctx, &far_finite_ops, st, net, out);
 }
 
 /* A length of the header, then an object: what safetensors begin with. */
@@ -231,9 +225,6 @@ far_status far_predictor_load(far_ctx *ctx, const char *path, const char *arch, 
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
     FAR_TRY(far_input_load(ctx, path, &in));
     FAR_TRY(named_as_network(path) ? read_net(&in, arch, out) : read_any(&in, true, arch, out));
 done:

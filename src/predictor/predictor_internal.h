@@ -8,7 +8,7 @@
 
 #include <farfield/predictor.h>
 
-/* Its functions, in the order of this table. Points z and directions u are in the units of the
+/* Its functions. Points z and directions u are in the units of the
  * columns (standardised); values are raw. NULL: the general way will do, or there is none. */
 typedef struct far_predictor_ops {
     far_predictor_kind kind;
@@ -21,23 +21,29 @@ typedef struct far_predictor_ops {
                         far_mat *order);
     far_status (*predict)(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *opts, far_prediction **out);
-    far_status (*certify)(far_ctx *ctx, const void *self, const far_certify_opts *opts,
-                          far_certificate **out);
+    far_certify_fn certify;
     /* What a certificate with these bounds states of output k at a raw point, or far along it. */
     far_status (*found)(far_ctx *ctx, const void *self, int64_t k, const double *raw, bool infinite,
                         const far_bound *b, double *out);
     far_status (*check)(far_ctx *ctx, const void *self, const char *json, double seconds);
-    far_status (*write)(const void *self, far_output *out);
+    far_write_fn write;
     /* What predict tells of each class for a row of raw scores; NULL: it is not told from them. */
     void (*share)(const void *self, const double *scores, double *out);
 } far_predictor_ops;
+
+/* The table of a kind whose file gives what every kind has these names; then what it has beside. */
+#define FAR_PREDICTOR_OPS(of, called, ...)                                                         \
+    {                                                                                              \
+        .kind = (of), .name = (called), .destroy = destroy, .describe = describe,                  \
+        .columns = columns, .eval = eval, .limit = limit, .certify = certify, .check = check,      \
+        .write = save, __VA_ARGS__                                                                 \
+    }
 
 struct far_predictor {
     far_ctx *ctx;
     const far_predictor_ops *ops;
     void *self;
-    bool borrowed; /* self belongs to someone else */
-    int32_t sealed;
+    bool borrowed;        /* self belongs to someone else */
     far_model_info model; /* infinite width */
 };
 
@@ -47,8 +53,10 @@ extern const far_predictor_ops far_infinite_ops, far_finite_ops, far_linear_ops,
 /* A model as a predictor: it must live as long as that does. */
 far_status far_predictor_of_model(far_ctx *ctx, const far_model *m, far_predictor **out);
 const far_columns *far_predictor_columns(const far_predictor *p);
-far_status far_predictor_wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
-                              far_predictor **out);
+/* Ends what makes a predictor with the status st: it owns self now, or after a failure, also one
+ * of this call, self is destroyed (NULL is fine). */
+far_status far_predictor_own(far_ctx *ctx, const far_predictor_ops *ops, far_status st, void *self,
+                             far_predictor **out);
 /* A file's content from memory; label stands for the path in messages. A member of a committee is
  * none itself: files do not nest. */
 far_status far_predictor_parse(far_ctx *ctx, const char *label, const void *data, int64_t size,
@@ -97,6 +105,10 @@ far_status far_parcel_open(const far_input *in, far_parcel_in *out, const char *
 far_status far_parcel_blob(const far_parcel_in *p, far_input *out);
 void far_parcel_clear(far_parcel_in *p);
 
+/* The columns of the manifest. */
+far_status far_parcel_columns(const far_parcel_in *p, far_columns **out);
+
+/* The kinds: *out, also after a failure, is what the caller destroys. */
 far_status far_linear_read(const far_parcel_in *p, void **out);
 far_status far_trees_read(const far_parcel_in *p, void **out);
 far_status far_committee_read(const far_parcel_in *p, void **out);

@@ -5,9 +5,7 @@
 
 void far_filter_clear(far_filter *f)
 {
-    far_free(f->ctx, f->values);
-    far_free(f->ctx, f->vectors);
-    far_free(f->ctx, f->gain);
+    FAR_FREE_ALL(f->ctx, f->values, f->vectors, f->gain);
     *f = (far_filter){.ctx = f->ctx};
 }
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
 #define NOISE_FREE 1e-8  /* relative: a ridge chosen so small says that there is no noise */
@@ -273,10 +272,8 @@ far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opt
     FAR_TRY(check_opts(ctx, frame, opts));
     FAR_TRY(far_model_new(ctx, &m));
     FAR_TRY(fit(ctx, frame, opts, m));
-    *out = m;
-    m = NULL;
 done:
-    far_model_destroy(m);
+    FAR_HAND_OVER(m, out, far_model_destroy);
     return st;
 }
 

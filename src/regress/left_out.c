@@ -9,7 +9,6 @@
 #include "../solve/solve_internal.h"
 #include "regress_internal.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +16,7 @@ enum { BLOCK_ROWS = 128 };
 
 void far_left_out_clear(far_ctx *ctx, far_left_out *l)
 {
-    far_free(ctx, l->rows);
-    far_free(ctx, l->miss);
-    far_free(ctx, l->variance);
+    FAR_FREE_ALL(ctx, l->rows, l->miss, l->variance);
     *l = (far_left_out){0};
 }
 

@@ -190,14 +190,8 @@ typedef struct linear {
 
 static void linear_clear(far_ctx *ctx, linear *l)
 {
-    far_free(ctx, l->columns);
-    far_free(ctx, l->products);
-    far_free(ctx, l->values);
-    far_free(ctx, l->vectors);
-    far_free(ctx, l->weights);
-    far_free(ctx, l->leverages);
-    far_free(ctx, l->errors);
-    far_free(ctx, l->slopes);
+    FAR_FREE_ALL(ctx, l->columns, l->products, l->values, l->vectors, l->weights, l->leverages,
+                 l->errors, l->slopes);
 }
 
 static far_status standardise(far_ctx *ctx, linear *l)

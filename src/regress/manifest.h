@@ -24,36 +24,26 @@ typedef struct field {
     size_t offset;
 } field;
 
-#define INFO(name) offsetof(far_model_info, name)
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(far_model_info, name)                                                      \
+    }
+#define SECONDS(name)                                                                              \
+    {                                                                                              \
+#name, offsetof(far_model_info, seconds_##name)                                            \
+    }
 
-static const field counts[] = {{"rows", INFO(rows)},
-                               {"inputs", INFO(inputs)},
-                               {"outputs", INFO(outputs)},
-                               {"duplicates", INFO(duplicates)},
-                               {"conflicts", INFO(conflicts)}};
-static const field numbers[] = {{"mean_diagonal", INFO(mean_diagonal)},
-                                {"lambda_min", INFO(lambda_min)},
-                                {"lambda_max", INFO(lambda_max)},
-                                {"condition", INFO(condition)},
-                                {"log_det", INFO(log_det)},
-                                {"residual", INFO(residual)},
-                                {"r2_train", INFO(r2_train)},
-                                {"bytes", INFO(bytes)}};
+static const field counts[] = {FIELD(rows), FIELD(inputs), FIELD(outputs), FIELD(duplicates),
+                               FIELD(conflicts)};
+static const field numbers[] = {FIELD(mean_diagonal), FIELD(lambda_min), FIELD(lambda_max),
+                                FIELD(condition),     FIELD(log_det),    FIELD(residual),
+                                FIELD(r2_train),      FIELD(bytes)};
 /* Behind "loo_rows", all together or, in older files, not at all. */
-static const field scores[] = {{"loo_r2", INFO(loo_r2)},
-                               {"loo_rmse", INFO(loo_rmse)},
-                               {"loo_accuracy", INFO(loo_accuracy)},
-                               {"loo_log_loss", INFO(loo_log_loss)},
-                               {"loo_brier", INFO(loo_brier)},
-                               {"loo_ece", INFO(loo_ece)},
-                               {"rmse_train", INFO(rmse_train)},
-                               {"accuracy_train", INFO(accuracy_train)},
-                               {"log_loss_train", INFO(log_loss_train)}};
-static const field seconds[] = {{"choose", INFO(seconds_choose)},
-                                {"fill", INFO(seconds_fill)},
-                                {"factor", INFO(seconds_factor)},
-                                {"solve", INFO(seconds_solve)},
-                                {"total", INFO(seconds_total)}};
+static const field scores[] = {FIELD(loo_r2),       FIELD(loo_rmse),       FIELD(loo_accuracy),
+                               FIELD(loo_log_loss), FIELD(loo_brier),      FIELD(loo_ece),
+                               FIELD(rmse_train),   FIELD(accuracy_train), FIELD(log_loss_train)};
+static const field seconds[] = {SECONDS(choose), SECONDS(fill), SECONDS(factor), SECONDS(solve),
+                                SECONDS(total)};
 
 static inline void *field_of(const far_model_info *info, const field *f)
 {

@@ -247,10 +247,9 @@ static far_status read_candidates(const far_json *j, far_model *m)
 {
     far_status st;
     const json_t *list;
-    FAR_TRY(far_json_list(j, "candidates", &list));
-    int64_t count = (int64_t)json_array_size(list);
+    int64_t count;
+    FAR_TRY(far_json_list(j, "candidates", &list, &count));
     FAR_TRY(far_alloc(j->in->ctx, count, &m->candidates));
-    memset(m->candidates, 0, (size_t)count * sizeof *m->candidates);
     m->candidate_count = count;
     for (int64_t i = 0; i < count; i++) {
         far_json element;

@@ -55,16 +55,6 @@ far_model_info far_model_describe(const far_model *m)
     return info;
 }
 
-const char *far_model_arch(const far_model *m)
-{
-    return m->arch;
-}
-
-const far_columns *far_model_columns(const far_model *m)
-{
-    return m->columns;
-}
-
 void far_model_summarize(far_model *m)
 {
     const far_columns_info *c = &m->columns->info;
@@ -93,14 +83,4 @@ far_mat far_model_targets(const far_model *m)
 far_mat far_model_alpha(const far_model *m)
 {
     return view(m->alpha, m->info.rows, m->info.outputs);
-}
-
-int64_t far_model_candidate_count(const far_model *m)
-{
-    return m->candidate_count;
-}
-
-far_candidate far_model_candidate(const far_model *m, int64_t i)
-{
-    return i >= 0 && i < m->candidate_count ? m->candidates[i] : (far_candidate){0};
 }

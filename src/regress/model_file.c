@@ -39,22 +39,15 @@ done:
     return st;
 }
 
+static far_status write_model(const void *model, far_output *o)
+{
+    return far_model_write(model, o);
+}
+
 far_status far_model_save(far_ctx *ctx, const far_model *m, const char *path)
 {
-    far_status st;
-    far_output o = {.fd = -1};
-    if (!ctx || !m) {
-        return far_fail(ctx, FAR_ERR_ARG, "the model is NULL");
-    }
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
-    FAR_TRY(far_output_open(ctx, path, false, &o));
-    FAR_TRY(far_model_write(m, &o));
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return far_label_failure(ctx, st, o.label);
+    return ctx && m ? far_output_save(ctx, path, m, write_model)
+                    : far_fail(ctx, FAR_ERR_ARG, "the model is NULL");
 }
 
 /* ---- reading ---- */
@@ -215,10 +208,8 @@ static far_status make_model(const far_input *in, far_model **out)
     far_model *m = NULL;
     FAR_TRY(far_model_new(in->ctx, &m));
     FAR_TRY(read_model(in, m));
-    *out = m;
-    m = NULL;
 done:
-    far_model_destroy(m);
+    FAR_HAND_OVER(m, out, far_model_destroy);
     return st;
 }
 
@@ -230,9 +221,6 @@ far_status far_model_load(far_ctx *ctx, const char *path, far_model **out)
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path) {
-        return far_fail(ctx, FAR_ERR_ARG, "the path is empty");
-    }
     FAR_TRY(far_input_load(ctx, path, &in));
     FAR_TRY(make_model(&in, out));
 done:

@@ -64,19 +64,11 @@ static void softmax(const double *order, const double *value, int64_t count, dou
 {
     int64_t best = fastest(order, value, count);
     bool finite = !order || !(order[best] > 0);
-    double largest = -INFINITY, sum = 0;
     for (int64_t k = 0; k < count; k++) {
         bool loses = order && grows_faster(order, value, best, k);
         out[k] = loses ? -INFINITY : finite ? value[k] : 0;
-        largest = fmax(largest, out[k]);
     }
-    for (int64_t k = 0; k < count; k++) {
-        out[k] = exp(out[k] - largest);
-        sum += out[k];
-    }
-    for (int64_t k = 0; k < count; k++) {
-        out[k] /= sum;
-    }
+    far_softmax(out, count);
 }
 
 /* sigmoid of a value t^order as t grows. */
@@ -210,27 +202,13 @@ done:
 
 /* ---- all rows ------------------------------------------------------------------------------ */
 
-static far_status evaluate(job *j, far_mat *x, far_prediction *p)
+static far_status find_limits(job *j, const far_mat *u, far_mat *raw, far_prediction *p)
 {
     far_status st;
-    int64_t outputs = j->net->info.outputs;
-    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->raw));
-    far_mat raw = far_mat_view(j->raw, p->mean.rows, outputs, FAR_F64);
-    FAR_TRY(far_net_eval(j->ctx, j->net, x, &raw));
-done:
-    return st;
-}
-
-static far_status find_limits(job *j, far_mat *u, far_prediction *p)
-{
-    far_status st;
-    int64_t outputs = j->net->info.outputs;
-    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->raw));
-    FAR_TRY(far_alloc(j->ctx, p->mean.rows * outputs, &j->orders));
+    FAR_TRY(far_alloc(j->ctx, raw->rows * raw->cols, &j->orders));
     FAR_TRY(far_prediction_room(p, 1, &p->order));
-    far_mat raw = far_mat_view(j->raw, p->mean.rows, outputs, FAR_F64);
-    far_mat orders = far_mat_view(j->orders, p->mean.rows, outputs, FAR_F64);
-    FAR_TRY(far_net_limit(j->ctx, j->net, u, &raw, &orders, NULL));
+    far_mat orders = far_mat_view(j->orders, raw->rows, raw->cols, FAR_F64);
+    FAR_TRY(far_net_limit(j->ctx, j->net, u, raw, &orders, NULL));
 done:
     return st;
 }
@@ -268,20 +246,20 @@ static far_status predict(job *j, const far_frame *frame, const far_predict_opts
     far_status st;
     far_prediction *p = NULL;
     const far_columns *columns = j->net->columns;
-    int64_t *index = NULL, rows, d = j->net->info.inputs;
+    int64_t *index = NULL, rows, d = j->net->info.inputs, outputs = j->net->info.outputs;
     double *points = NULL;
     FAR_TRY(far_row_index(j->ctx, frame, o->rows, &index, &rows));
     FAR_TRY(far_alloc(j->ctx, rows * d, &points));
+    FAR_TRY(far_alloc(j->ctx, rows * outputs, &j->raw));
     FAR_TRY(far_prediction_create(j->ctx, rows, far_columns_predicted(columns), &p));
     FAR_TRY(far_columns_apply(j->ctx, columns, frame, index, rows, o->at_infinity, points));
     far_mat x = far_mat_view(points, rows, d, FAR_F64);
-    FAR_TRY(o->at_infinity ? find_limits(j, &x, p) : evaluate(j, &x, p));
+    far_mat raw = far_mat_view(j->raw, rows, outputs, FAR_F64);
+    FAR_TRY(o->at_infinity ? find_limits(j, &x, &raw, p) : far_net_eval(j->ctx, j->net, &x, &raw));
     FAR_TRY(finish(j, index, p));
     FAR_TRY(add_probabilities(j, p));
-    *out = p;
-    p = NULL;
 done:
-    far_prediction_destroy(p);
+    FAR_HAND_OVER(p, out, far_prediction_destroy);
     far_free(j->ctx, index);
     far_free(j->ctx, points);
     return st;

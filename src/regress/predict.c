@@ -103,9 +103,7 @@ static far_status kernel_times(far_ctx *ctx, const far_model *m, const far_mat *
         add_halves(product, block.rows, p, i, out);
     }
 done:
-    far_free(ctx, kernel);
-    far_free(ctx, alphas);
-    far_free(ctx, product);
+    FAR_FREE_ALL(ctx, kernel, alphas, product);
     return st;
 }
 
@@ -199,9 +197,7 @@ far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, f
     to_target_units(m, order, mean);
     FAR_TRY(check_finite(ctx, mean));
 done:
-    far_free(ctx, kernel);
-    far_free(ctx, alphas);
-    far_free(ctx, product);
+    FAR_FREE_ALL(ctx, kernel, alphas, product);
     return st;
 }
 
@@ -355,7 +351,6 @@ static far_status stopped_alpha(far_ctx *ctx, const far_model *m, const far_filt
     out->alpha = out->alpha_low = NULL;
     FAR_TRY(far_alloc(ctx, n * p, &out->alpha));
     FAR_TRY(far_alloc(ctx, n * p, &out->alpha_low));
-    memset(out->alpha_low, 0, (size_t)(n * p) * sizeof *out->alpha_low);
     far_mat y = far_model_targets(m), alpha = far_model_alpha(out);
     FAR_TRY(far_filter_apply(filter, &y, &alpha));
 done:
@@ -432,10 +427,8 @@ far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *
     far_mat x = far_mat_view(points, rows, m->info.inputs, FAR_F64);
     FAR_TRY(opts->at_infinity ? predict_limits(ctx, m, &x, p)
                               : predict_points(ctx, m, opts, &x, p));
-    *out = p;
-    p = NULL;
 done:
-    far_prediction_destroy(p);
+    FAR_HAND_OVER(p, out, far_prediction_destroy);
     far_free(ctx, points);
     return st;
 }
@@ -468,12 +461,7 @@ far_status far_prediction_classes(far_prediction *p)
 {
     far_status st = p->classes ? FAR_OK : far_alloc(p->ctx, p->mean.rows, &p->classes);
     for (int64_t i = 0; st == FAR_OK && i < p->mean.rows; i++) {
-        const double *share = far_mat_row(&p->probability, i);
-        int64_t best = 0;
-        for (int64_t c = 1; c < p->probability.cols; c++) {
-            best = share[c] > share[best] ? c : best;
-        }
-        p->classes[i] = best;
+        p->classes[i] = far_place_of_largest(far_mat_row(&p->probability, i), p->probability.cols);
     }
     return st;
 }

@@ -151,14 +151,9 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
 
 far_mat far_model_alpha(const far_model *m); /* n x p */
 
-const char *far_model_arch(const far_model *m);
-const far_columns *far_model_columns(const far_model *m);
 far_mat far_model_points(const far_model *m); /* n x d, standardised */
 /* How the table becomes inputs and targets; f in target units is centre + scale * sum_i alpha_i
  * K(x, x_i), x the standardised input (far_columns_scaling). Views live as long as the model. */
 far_mat far_model_targets(const far_model *m); /* n x p, standardised */
-far_candidate far_model_candidate(const far_model *m, int64_t i);
-/* How many; those from before saving and loading are kept. */
-int64_t far_model_candidate_count(const far_model *m);
 
 #endif

@@ -342,20 +342,15 @@ static far_status add_seconds(far_ctx *ctx, int64_t rows, int64_t evals, double 
     return st;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds)
 {
     far_status st = FAR_OK;
     bool any = !o->arch || strcmp(o->arch, "auto") == 0, free_ridge = isnan(o->ridge);
-    int64_t ridges = free_ridge ? COUNT(SCREEN_RIDGES) : 1, subset = least(n, o->subset);
+    int64_t ridges = free_ridge ? COUNT(SCREEN_RIDGES) : 1, subset = far_least(n, o->subset);
     *seconds = 0;
     if (any) {
         int64_t screened = COUNT(STRUCTURES) * COUNT(SCREEN_BIASES) * ridges;
-        FAR_TRY(add_seconds(ctx, least(subset, SCREEN_ROWS), screened, seconds));
+        FAR_TRY(add_seconds(ctx, far_least(subset, SCREEN_ROWS), screened, seconds));
         FAR_TRY(
             add_seconds(ctx, subset, COUNT(STRUCTURES) + (FINALISTS + 1) * REFINE_EVALS, seconds));
     } else if (free_ridge) {

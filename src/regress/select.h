@@ -33,6 +33,7 @@ typedef struct far_search {
 } far_search;
 
 far_score far_score_worst(void);
+far_solve_opts far_score_opts(const far_search *s, double ridge); /* of solving for a score */
 /* Leave-one-out and likelihood on the first rows of the subset. A matrix that is singular at this
  * ridge scores worst; that is no failure. */
 far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,

@@ -7,15 +7,6 @@
 
 enum { EDGE_SHARE = 10 }; /* one row in ten is at the edge */
 
-static double squared_norm(const double *row, int64_t d)
-{
-    double sum = 0;
-    for (int64_t j = 0; j < d; j++) {
-        sum += row[j] * row[j];
-    }
-    return sum;
-}
-
 static int by_size(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -29,7 +20,7 @@ static far_status edge_norm(far_search *s, double *out)
     double *norms = NULL;
     far_status st = far_alloc(s->ctx, s->rows, &norms);
     for (int64_t i = 0; st == FAR_OK && i < s->rows; i++) {
-        norms[i] = squared_norm(s->x + i * d, d);
+        norms[i] = far_dot(s->x + i * d, s->x + i * d, d);
     }
     if (st == FAR_OK) {
         qsort(norms, (size_t)s->rows, sizeof *norms, by_size);
@@ -44,7 +35,7 @@ static void sort_out(far_search *s, double limit)
     far_edge *e = &s->edge;
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
     for (int64_t i = 0; i < s->rows; i++) {
-        bool outer = squared_norm(s->x + i * d, d) > limit;
+        bool outer = far_dot(s->x + i * d, s->x + i * d, d) > limit;
         int64_t at = outer ? e->outer++ : e->inner++;
         memcpy((outer ? e->outer_x : e->inner_x) + at * d, s->x + i * d, (size_t)d * sizeof *s->x);
         memcpy((outer ? e->outer_y : e->inner_y) + at * p, s->y + i * p, (size_t)p * sizeof *s->y);
@@ -131,9 +122,7 @@ static far_status predict_edge(far_search *s, const far_kernel *k, const far_sys
         out->edge_loss = far_mean(losses, e->outer);
     }
 done:
-    far_free(s->ctx, alpha);
-    far_free(s->ctx, cross);
-    far_free(s->ctx, miss);
+    FAR_FREE_ALL(s->ctx, alpha, cross, miss);
     return st;
 }
 
@@ -146,11 +135,7 @@ far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, d
         k, far_mat_view(s->edge.inner_x, s->edge.inner, s->model->info.inputs, FAR_F64),
         s->model->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
-    far_solve_opts o;
-    far_solve_opts_init(&o);
-    o.ridge = ridge;
-    o.extremes = 0;
-    o.memory = s->opts->memory;
+    far_solve_opts o = far_score_opts(s, ridge);
     out->edge = out->edge_loss = INFINITY;
     far_progress_hold(s->ctx);
     FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));

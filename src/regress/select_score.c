@@ -156,6 +156,16 @@ done:
     return st;
 }
 
+far_solve_opts far_score_opts(const far_search *s, double ridge)
+{
+    far_solve_opts o;
+    far_solve_opts_init(&o);
+    o.ridge = ridge;
+    o.extremes = 0;
+    o.memory = s->opts->memory;
+    return o;
+}
+
 far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
                               far_score *out)
 {
@@ -164,11 +174,7 @@ far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, 
     far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
                                 s->model->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
-    far_solve_opts o;
-    far_solve_opts_init(&o);
-    o.ridge = ridge;
-    o.extremes = 0;
-    o.memory = s->opts->memory;
+    far_solve_opts o = far_score_opts(s, ridge);
     *out = far_score_worst();
     int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
     st = far_progress(s->ctx, "choose", s->evals++, expected);

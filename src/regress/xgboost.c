@@ -429,11 +429,9 @@ far_status far_booster_load(far_ctx *ctx, const void *data, int64_t size, far_bo
     FAR_TRY(booster_new(ctx, &b));
     FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_create(NULL, 0, &b->booster), "start"));
     FAR_TRY(succeeded(ctx, &b->lib, b->lib.booster_load(b->booster, text, (uint64_t)size), "load"));
-    *out = b;
-    b = NULL;
 done:
     far_free(ctx, text);
-    far_booster_destroy(b);
+    FAR_HAND_OVER(b, out, far_booster_destroy);
     return st;
 }
 

@@ -139,10 +139,7 @@ static void draw_swatch(far_text *t, const far_mark *layer, far_box b, double op
 {
     far_text_add(t, "<rect");
     far_put_colour(t, layer, false);
-    far_put_number(t, "x", b.x);
-    far_put_number(t, "y", b.y);
-    far_put_number(t, "width", b.w);
-    far_put_number(t, "height", b.h);
+    far_put_extent(t, b);
     far_put_number(t, "fill-opacity", opacity);
     far_text_add(t, "/>");
     if (layer->kind == FAR_MARK_HISTOGRAM) {

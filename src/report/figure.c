@@ -161,10 +161,8 @@ far_status far_figure_create(far_ctx *ctx, const far_figure_opts *opts, far_figu
     FAR_TRY(far_alloc(ctx, 1, &f));
     *f = (far_figure){.ctx = ctx, .holders = 1, .rows = 1, .cols = 1};
     FAR_TRY(keep_opts(f, &chosen));
-    *out = f;
-    f = NULL;
 done:
-    far_figure_destroy(f);
+    FAR_HAND_OVER(f, out, far_figure_destroy);
     return st;
 }
 

@@ -91,9 +91,7 @@ far_status far_figure_grid(far_ctx *ctx, far_figure *const *figures, int64_t row
             figures[i]->holders++;
         }
     }
-    *out = f;
-    f = NULL;
 done:
-    far_figure_destroy(f);
+    FAR_HAND_OVER(f, out, far_figure_destroy);
     return st;
 }

@@ -33,18 +33,6 @@ done:
     return st;
 }
 
-static far_status write_text(far_ctx *ctx, const char *path, const char *text)
-{
-    far_status st;
-    far_output o = {.fd = -1};
-    FAR_TRY(far_output_open(ctx, path, false, &o));
-    far_output_put(&o, text, strlen(text));
-    FAR_TRY(far_output_commit(&o));
-done:
-    far_output_close(&o);
-    return st;
-}
-
 static bool ends_in(const char *path, const char *ending)
 {
     size_t length = strlen(path), tail = strlen(ending);
@@ -61,10 +49,10 @@ far_status far_figure_save(far_ctx *ctx, const far_figure *figure, const char *p
     }
     if (ends_in(path, ".csv")) {
         FAR_TRY(far_figure_csv(ctx, figure, &text));
-        FAR_TRY(write_text(ctx, path, text));
+        FAR_TRY(far_output_save_text(ctx, path, text));
     } else if (ends_in(path, ".svg")) {
         FAR_TRY(far_figure_svg(ctx, figure, FAR_THEME_AUTO, &text));
-        FAR_TRY(write_text(ctx, path, text));
+        FAR_TRY(far_output_save_text(ctx, path, text));
     } else if (ends_in(path, ".png")) {
         FAR_TRY(far_figure_svg(ctx, figure, FAR_THEME_LIGHT, &text));
         FAR_TRY(far_render_png(ctx, text, figure->opts.width, figure->opts.height, path));

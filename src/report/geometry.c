@@ -186,7 +186,7 @@ static bool piece_hits(edge_pair a, edge_pair b, far_box box)
 
 static bool band_hits(const far_panel *p, const far_mark *layer, far_box box)
 {
-    edge_pair last = {0}, next;
+    edge_pair last = {0}, next = {0};
     bool open = false;
     for (int64_t i = 0; i < layer->count; i++) {
         bool shown = far_band_place(p, layer, i, &next.x, &next.low, &next.high);
@@ -256,25 +256,19 @@ static bool heat_hits(const far_panel *p, const far_mark *layer, far_box box)
     return far_boxes_meet((far_box){left, top, right - left, bottom - top}, box);
 }
 
+static bool text_hits(const far_panel *p, const far_mark *layer, far_box box)
+{
+    return far_boxes_meet(far_text_box(p, layer), box);
+}
+
 static bool layer_hits(const far_panel *p, const far_mark *layer, far_box box)
 {
-    switch (layer->kind) {
-    case FAR_MARK_HEAT:
-        return heat_hits(p, layer, box);
-    case FAR_MARK_BAND:
-        return band_hits(p, layer, box);
-    case FAR_MARK_HISTOGRAM:
-    case FAR_MARK_BARS:
-        return boxes_hit(p, layer, box);
-    case FAR_MARK_RULE:
-        return rule_hits(p, layer, box);
-    case FAR_MARK_POINTS:
-        return points_hit(p, layer, box);
-    case FAR_MARK_LINE:
-        return line_hits(p, layer, box);
-    default:
-        return far_boxes_meet(far_text_box(p, layer), box);
-    }
+    static bool (*const HITS[FAR_MARK_KINDS])(const far_panel *, const far_mark *, far_box) = {
+        [FAR_MARK_HEAT] = heat_hits, [FAR_MARK_BAND] = band_hits, [FAR_MARK_HISTOGRAM] = boxes_hit,
+        [FAR_MARK_BARS] = boxes_hit, [FAR_MARK_RULE] = rule_hits, [FAR_MARK_POINTS] = points_hit,
+        [FAR_MARK_LINE] = line_hits, [FAR_MARK_TEXT] = text_hits,
+    };
+    return HITS[layer->kind](p, layer, box);
 }
 
 bool far_panel_hits(const far_panel *p, far_box box, bool rules)

@@ -118,7 +118,7 @@ static void put_heat_hover(far_drawing *d, const far_panel *p)
     }
 }
 
-far_status far_draw_heat(far_drawing *d, const far_panel *p)
+far_status far_draw_heat(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     far_text *t = d->text;
     far_box box = heat_box(p);
@@ -127,14 +127,11 @@ far_status far_draw_heat(far_drawing *d, const far_panel *p)
     far_status st;
     FAR_TRY(paint(t->ctx, p, box, &pic));
     fill_palette(p, palette);
-    far_series_open(d, p->heat, "px,py,x,y,value");
+    far_series_open(d, layer, "px,py,x,y,value");
     put_heat_hover(d, p);
-    far_series_opened(d, p->heat, "");
+    far_series_opened(d, layer, "");
     far_text_add(t, "<image preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\"");
-    far_put_number(t, "x", box.x);
-    far_put_number(t, "y", box.y);
-    far_put_number(t, "width", box.w);
-    far_put_number(t, "height", box.h);
+    far_put_extent(t, box);
     far_text_add(t, " href=\"data:image/png;base64,");
     FAR_TRY(far_put_png(t, pic.pixels, pic.cols * pic.zoom_x, pic.rows * pic.zoom_y, palette));
     far_text_add(t, "\"/></g>");
@@ -182,10 +179,7 @@ void far_draw_bar(far_drawing *d, const far_panel *p, int64_t index)
     far_text *t = d->text;
     put_gradient(d, p, index);
     far_text_add(t, "<rect class=\"far-axis\"");
-    far_put_number(t, "x", p->bar.x);
-    far_put_number(t, "y", p->bar.y);
-    far_put_number(t, "width", p->bar.w);
-    far_put_number(t, "height", p->bar.h);
+    far_put_extent(t, p->bar);
     far_text_add(t, " stroke-width=\"0.8\" fill=\"url(#far-%016llx-c%d)\"/>",
                  (unsigned long long)d->hash, (int)index);
     put_bar_ticks(d, p);

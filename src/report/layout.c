@@ -1,8 +1,6 @@
 /* Sheets: panels in rows and columns, their plots in line, and what stands around them. */
 #include "sheet.h"
 
-#include <string.h>
-
 #define PANEL_GAP 14.0
 #define AROUND_GAP 6.0 /* between panels and what belongs to all of them */
 #define ROUNDS 16      /* ticks and margins depend on each other; they settle sooner */
@@ -68,7 +66,6 @@ static far_status start_panels(far_sheet *sheet)
     far_status st;
     int64_t count = sheet->rows * sheet->cols, layers = 0;
     FAR_TRY(far_alloc(sheet->ctx, count, &sheet->panels));
-    memset(sheet->panels, 0, (size_t)count * sizeof *sheet->panels);
     for (int64_t k = 0; k < count; k++) {
         sheet->panels[k].ctx = sheet->ctx;
         sheet->panels[k].figure = far_figure_panel(sheet->figure, k);

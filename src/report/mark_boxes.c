@@ -76,14 +76,11 @@ far_status far_draw_histogram(far_drawing *d, const far_panel *p, const far_mark
     put_bin_hover(d, p, layer);
     far_series_opened(d, layer, "");
     far_text_add(t, "<path");
-    far_put_colour(t, layer, false);
-    far_put_number(t, "fill-opacity", isnan(layer->opacity) ? BIN_OPACITY : layer->opacity);
+    far_put_fill(t, layer, BIN_OPACITY);
     far_text_add(t, " d=\"");
     FAR_TRY(put_outlines(t, p, layer, true));
     far_text_add(t, "\"/><path");
-    far_put_colour(t, layer, true);
-    far_put_number(t, "stroke-width", isnan(layer->width) ? 1.6 : layer->width);
-    far_put_dash(t, layer->dash);
+    far_put_stroke(t, layer, isnan(layer->width) ? 1.6 : layer->width);
     far_text_add(t, " fill=\"none\" stroke-linejoin=\"miter\" d=\"");
     FAR_TRY(put_outlines(t, p, layer, false));
     far_text_add(t, "\"/></g>");
@@ -185,7 +182,7 @@ static far_box seen_part(const far_panel *p, far_box b)
     return (far_box){left, top, fmax(0, right - left), bottom - top};
 }
 
-void far_draw_bars(far_drawing *d, const far_panel *p, const far_mark *layer)
+far_status far_draw_bars(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     far_text *t = d->text;
     far_series_open(d, layer, "px,py,x,y,low,high");
@@ -200,14 +197,12 @@ void far_draw_bars(far_drawing *d, const far_panel *p, const far_mark *layer)
         put_bar_title(t, p, layer, i);
         far_text_add(t, "<rect");
         far_put_colour(t, layer, false);
-        far_put_number(t, "x", seen.x);
-        far_put_number(t, "y", seen.y);
-        far_put_number(t, "width", seen.w);
-        far_put_number(t, "height", seen.h);
+        far_put_extent(t, seen);
         far_put_number(t, "fill-opacity", isnan(layer->opacity) ? BAR_OPACITY : layer->opacity);
         far_text_add(t, "/>");
         put_error_bar(d, p, layer, i, bar);
         far_text_add(t, "</g>");
     }
     far_text_add(t, "</g>");
+    return t->status;
 }

@@ -6,7 +6,7 @@
 
 /* ---- rules and texts ---- */
 
-void far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer)
+far_status far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     far_text *t = d->text;
     far_box b = p->plot;
@@ -19,12 +19,11 @@ void far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer)
         a.y = c.y = far_axis_place(&p->y, layer->column[FAR_COLUMN_Y][0]);
     }
     far_text_add(t, "<path");
-    far_put_colour(t, layer, true);
-    far_put_number(t, "stroke-width", far_mark_width(layer));
-    far_put_dash(t, layer->dash);
+    far_put_stroke(t, layer, far_mark_width(layer));
     far_text_add(t, " fill=\"none\" d=\"");
     far_put_line(t, (far_place[]){a, c}, 2, far_box_grown(b, 1));
     far_text_add(t, "\"/></g>");
+    return t->status;
 }
 
 static far_put_text_opts text_look(const far_mark *layer, double size, char *class, size_t bytes)
@@ -37,7 +36,7 @@ static far_put_text_opts text_look(const far_mark *layer, double size, char *cla
     return (far_put_text_opts){.size = size, .class = class, .halo = true};
 }
 
-void far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer)
+far_status far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     char class[32];
     far_put_text_opts look = text_look(layer, p->small, class, sizeof class);
@@ -48,6 +47,7 @@ void far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer)
     far_series_opened(d, layer, NULL);
     far_put_lines(d->text, layer->label, x, b.y + FAR_ASCENT * p->small + 0.1 * p->small, look);
     far_text_add(d->text, "</g>");
+    return d->text->status;
 }
 
 /* ---- labels of rules ---- */

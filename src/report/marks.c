@@ -81,9 +81,7 @@ static far_status draw_line(far_drawing *d, const far_panel *p, const far_mark *
     put_xy_hover(d, p, layer);
     far_series_opened(d, layer, "");
     far_text_add(t, "<path");
-    far_put_colour(t, layer, true);
-    far_put_number(t, "stroke-width", far_mark_width(layer));
-    far_put_dash(t, layer->dash);
+    far_put_stroke(t, layer, far_mark_width(layer));
     far_text_add(t, " fill=\"none\" stroke-linejoin=\"round\" stroke-linecap=\"%s\" d=\"",
                  layer->dash == FAR_DASH_SOLID ? "round" : "butt");
     for (int64_t i = 0, n = 0; st == FAR_OK && i <= layer->count; i++) {
@@ -136,8 +134,7 @@ static far_status draw_band(far_drawing *d, const far_panel *p, const far_mark *
     put_band_hover(d, p, layer);
     far_series_opened(d, layer, "");
     far_text_add(t, "<path");
-    far_put_colour(t, layer, false);
-    far_put_number(t, "fill-opacity", isnan(layer->opacity) ? BAND_OPACITY : layer->opacity);
+    far_put_fill(t, layer, BAND_OPACITY);
     far_text_add(t, " d=\"");
     FAR_TRY(far_alloc(t->ctx, 2 * layer->count, &upper));
     FAR_TRY(far_alloc(t->ctx, layer->count, &lower));
@@ -190,7 +187,7 @@ static void put_sheet(far_drawing *d, const far_panel *p, const far_mark *layer,
     far_text_add(d->text, open ? "\"/>" : "");
 }
 
-static void draw_points(far_drawing *d, const far_panel *p, const far_mark *layer)
+static far_status draw_points(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     far_text *t = d->text;
     int64_t stride = (layer->count + FAR_DRAWN_POINTS - 1) / FAR_DRAWN_POINTS;
@@ -206,34 +203,30 @@ static void draw_points(far_drawing *d, const far_panel *p, const far_mark *laye
         put_sheet(d, p, layer, sheet * stride, POINT_SHEETS * stride);
     }
     far_text_add(t, "</g></g>");
+    return t->status;
+}
+
+static far_status draw_either(far_drawing *d, const far_panel *p, const far_mark *layer)
+{
+    return (layer->moves ? far_draw_motion : draw_points)(d, p, layer);
 }
 
 /* ---- all ---- */
 
 static far_status draw_layer(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
-    switch (layer->kind) {
-    case FAR_MARK_HEAT:
-        return far_draw_heat(d, p);
-    case FAR_MARK_BAND:
-        return draw_band(d, p, layer);
-    case FAR_MARK_HISTOGRAM:
-        return far_draw_histogram(d, p, layer);
-    case FAR_MARK_LINE:
-        return draw_line(d, p, layer);
-    case FAR_MARK_BARS:
-        far_draw_bars(d, p, layer);
-        break;
-    case FAR_MARK_RULE:
-        far_draw_rule(d, p, layer);
-        break;
-    case FAR_MARK_POINTS:
-        (layer->moves ? far_draw_motion : draw_points)(d, p, layer);
-        break;
-    default:
-        far_draw_text(d, p, layer);
-    }
-    return FAR_OK;
+    static far_status (*const DRAW[FAR_MARK_KINDS])(far_drawing *, const far_panel *,
+                                                    const far_mark *) = {
+        [FAR_MARK_HEAT] = far_draw_heat,
+        [FAR_MARK_BAND] = draw_band,
+        [FAR_MARK_HISTOGRAM] = far_draw_histogram,
+        [FAR_MARK_BARS] = far_draw_bars,
+        [FAR_MARK_RULE] = far_draw_rule,
+        [FAR_MARK_POINTS] = draw_either,
+        [FAR_MARK_LINE] = draw_line,
+        [FAR_MARK_TEXT] = far_draw_text,
+    };
+    return DRAW[layer->kind](d, p, layer);
 }
 
 far_status far_draw_marks(far_drawing *d, const far_panel *p)

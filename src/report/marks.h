@@ -17,15 +17,16 @@ void far_put_hover(far_text *t, bool first, double px, double py, const double *
 int64_t far_hover_stride(const far_panel *p, const far_mark *layer);
 
 /* Points that travel through the frames of a film. */
-void far_draw_motion(far_drawing *d, const far_panel *p, const far_mark *layer);
+far_status far_draw_motion(far_drawing *d, const far_panel *p, const far_mark *layer);
 /* A group that is shown in the layer's frame alone. Nothing, if it is shown in all. */
 void far_frame_open(far_drawing *d, const far_panel *p, const far_mark *layer);
 void far_frame_close(far_drawing *d, const far_mark *layer);
 
+far_status far_draw_heat(far_drawing *d, const far_panel *p, const far_mark *layer);
 far_status far_draw_histogram(far_drawing *d, const far_panel *p, const far_mark *layer);
-void far_draw_bars(far_drawing *d, const far_panel *p, const far_mark *layer);
-void far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer);
+far_status far_draw_bars(far_drawing *d, const far_panel *p, const far_mark *layer);
+far_status far_draw_rule(far_drawing *d, const far_panel *p, const far_mark *layer);
 void far_draw_rule_label(far_drawing *d, const far_panel *p, const far_mark *layer);
-void far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer);
+far_status far_draw_text(far_drawing *d, const far_panel *p, const far_mark *layer);
 
 #endif

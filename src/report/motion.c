@@ -110,20 +110,20 @@ static double radius_of(const far_mark *layer, int64_t count)
     return isnan(layer->width) ? fmin(5, fmax(2, 9 * pow((double)count, -0.2))) : layer->width / 2;
 }
 
-void far_draw_motion(far_drawing *d, const far_panel *p, const far_mark *layer)
+far_status far_draw_motion(far_drawing *d, const far_panel *p, const far_mark *layer)
 {
     int64_t count = layer->count / p->figure->opts.frames;
     far_series_open(d, layer, NULL);
     far_series_opened(d, layer, NULL);
     far_text_add(d->text, "<g");
-    far_put_colour(d->text, layer, false);
-    far_put_number(d->text, "fill-opacity", isnan(layer->opacity) ? 0.85 : layer->opacity);
+    far_put_fill(d->text, layer, 0.85);
     far_text_add(d->text, ">");
     for (int64_t i = 0; i < count; i++) {
         traveller w = {p, layer, i, count};
         put_traveller(d->text, &w, radius_of(layer, count));
     }
     far_text_add(d->text, "</g></g>");
+    return d->text->status;
 }
 
 /* ---- layers of one frame ---- */

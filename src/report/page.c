@@ -29,10 +29,8 @@ far_status far_page_create(far_ctx *ctx, const char *title, far_page **out)
     FAR_TRY(far_alloc(ctx, 1, &page));
     *page = (far_page){.ctx = ctx, .verdicts.ctx = ctx, .body.ctx = ctx, .facts.ctx = ctx};
     FAR_TRY(far_copy_text(ctx, title, (int64_t)strlen(title), &page->title));
-    *out = page;
-    page = NULL;
 done:
-    far_page_destroy(page);
+    FAR_HAND_OVER(page, out, far_page_destroy);
     return st;
 }
 
@@ -278,15 +276,11 @@ far_status far_page_save(far_ctx *ctx, const far_page *page, const char *path)
 {
     far_status st;
     char *html = NULL;
-    far_output o = {.fd = -1};
     FAR_TRY(check_page(ctx, page));
     FAR_TRY(check_text(ctx, path, "path"));
     FAR_TRY(far_page_html(ctx, page, &html));
-    FAR_TRY(far_output_open(ctx, path, false, &o));
-    far_output_put(&o, html, strlen(html));
-    FAR_TRY(far_output_commit(&o));
+    FAR_TRY(far_output_save_text(ctx, path, html));
 done:
-    far_output_close(&o);
     far_free(ctx, html);
     return st;
 }

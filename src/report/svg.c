@@ -84,6 +84,14 @@ void far_put_number(far_text *t, const char *name, double value)
     far_text_add(t, "\"");
 }
 
+void far_put_extent(far_text *t, far_box b)
+{
+    far_put_number(t, "x", b.x);
+    far_put_number(t, "y", b.y);
+    far_put_number(t, "width", b.w);
+    far_put_number(t, "height", b.h);
+}
+
 void far_put_attribute(far_text *t, const char *name, const char *value)
 {
     far_text_add(t, " %s=\"", name);
@@ -175,10 +183,7 @@ void far_put_segment(far_text *t, double x1, double y1, double x2, double y2, co
 void far_put_box(far_text *t, far_box b, const char *class, double opacity)
 {
     far_text_add(t, "<rect class=\"%s\"", class);
-    far_put_number(t, "x", b.x);
-    far_put_number(t, "y", b.y);
-    far_put_number(t, "width", b.w);
-    far_put_number(t, "height", b.h);
+    far_put_extent(t, b);
     if (opacity < 1) {
         far_put_number(t, "fill-opacity", opacity);
     }
@@ -194,6 +199,19 @@ void far_put_colour(far_text *t, const far_mark *layer, bool stroke)
     } else {
         far_text_add(t, " class=\"far-%s%d\"", stroke ? "s" : "f", layer->colour % FAR_COLOURS);
     }
+}
+
+void far_put_fill(far_text *t, const far_mark *layer, double opacity)
+{
+    far_put_colour(t, layer, false);
+    far_put_number(t, "fill-opacity", isnan(layer->opacity) ? opacity : layer->opacity);
+}
+
+void far_put_stroke(far_text *t, const far_mark *layer, double width)
+{
+    far_put_colour(t, layer, true);
+    far_put_number(t, "stroke-width", width);
+    far_put_dash(t, layer->dash);
 }
 
 void far_put_dash(far_text *t, int dash)

@@ -16,6 +16,7 @@ void far_put_escaped_part(far_text *t, const char *text, int64_t length);
 void far_put_plain(far_text *t, const char *text);
 /* name="value" with a space before. */
 void far_put_number(far_text *t, const char *name, double value);
+void far_put_extent(far_text *t, far_box b); /* x, y, width and height */
 void far_put_attribute(far_text *t, const char *name, const char *value);
 
 /* How a text stands: anchor -1 starts at x, 0 is centred, 1 ends there; turned by so many degrees
@@ -35,6 +36,9 @@ void far_put_box(far_text *t, far_box b, const char *class, double opacity);
 
 /* " class=..." of a mark's stroke or fill. */
 void far_put_colour(far_text *t, const far_mark *layer, bool stroke);
+/* The same with the opacity of the fill, or the width and dashes of the stroke. */
+void far_put_fill(far_text *t, const far_mark *layer, double opacity);
+void far_put_stroke(far_text *t, const far_mark *layer, double width);
 void far_put_dash(far_text *t, int dash);
 double far_mark_width(const far_mark *layer);
 
@@ -52,7 +56,6 @@ typedef struct far_drawing {
 
 /* All layers of a panel. */
 far_status far_draw_marks(far_drawing *d, const far_panel *p);
-far_status far_draw_heat(far_drawing *d, const far_panel *p);
 void far_draw_bar(far_drawing *d, const far_panel *p, int64_t index);
 void far_draw_key(far_drawing *d, const far_key *key, double font, bool inside);
 

@@ -41,19 +41,10 @@ double far_class_floor(int64_t rows)
 /* out = softmax(t s + b); returns the logarithm of its denominator. link: t, b. */
 static double soften(const double *link, const double *scores, int64_t classes, double *out)
 {
-    double most = -INFINITY, sum = 0;
     for (int64_t c = 0; c < classes; c++) {
         out[c] = link[0] * scores[c] + link[1 + c];
-        most = fmax(most, out[c]);
     }
-    for (int64_t c = 0; c < classes; c++) {
-        out[c] = exp(out[c] - most);
-        sum += out[c];
-    }
-    for (int64_t c = 0; c < classes; c++) {
-        out[c] /= sum;
-    }
-    return most + log(sum);
+    return far_softmax(out, classes);
 }
 
 void far_class_probability(const double *link, double floor, const double *scores, int64_t classes,

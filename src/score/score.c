@@ -55,15 +55,6 @@ far_status far_check_probability(far_ctx *ctx, const far_mat *p)
     return st;
 }
 
-static int64_t most_probable(const double *p, int64_t classes)
-{
-    int64_t best = 0;
-    for (int64_t c = 1; c < classes; c++) {
-        best = p[c] > p[best] ? c : best;
-    }
-    return best;
-}
-
 static double brier_of(const double *p, int64_t classes, int64_t label)
 {
     double sum = 0;
@@ -88,7 +79,7 @@ static void score_rows(const far_mat *p, const int64_t *labels, int64_t bins, do
     double n = (double)p->rows;
     for (int64_t i = 0; i < p->rows; i++) {
         const double *row = far_mat_row(p, i);
-        int64_t guess = most_probable(row, p->cols);
+        int64_t guess = far_place_of_largest(row, p->cols);
         double hit = guess == labels[i];
         score->nll -= log(fmax(row[labels[i]], PROBABILITY_LEAST)) / n;
         score->brier += brier_of(row, p->cols, labels[i]) / n;

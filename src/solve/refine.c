@@ -29,11 +29,7 @@ typedef struct refinement {
 
 static double norm(const double *x, int64_t n)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        sum += x[i] * x[i];
-    }
-    return sqrt(sum);
+    return sqrt(far_dot(x, x, n));
 }
 
 static int largest_exponent(const double *x, int64_t n)

@@ -30,11 +30,6 @@ struct far_system {
     far_system_info info;
 };
 
-static inline int64_t far_least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 /* ---- blocks.c: the caller's matrix ---- */
 
 /* Rows [row, row + rows) x columns [col, col + cols) into out; nothing where one is 0. */

@@ -40,10 +40,8 @@ static far_status allocate(far_ctx *ctx, const far_symmetric *a, int32_t storage
         .bytes = (double)sizeof(double) * ((double)far_lower_count(&s->factor) + (double)a->n) +
                  (double)sizeof *s,
     };
-    *out = s;
-    s = NULL;
 done:
-    far_system_destroy(s);
+    FAR_HAND_OVER(s, out, far_system_destroy);
     return st;
 }
 
@@ -144,10 +142,8 @@ far_status far_system_create(far_ctx *ctx, const far_symmetric *a, const far_sol
     if (chosen.extremes) {
         FAR_TRY(far_system_extremes(ctx, s));
     }
-    *out = s;
-    s = NULL;
 done:
-    far_system_destroy(s);
+    FAR_HAND_OVER(s, out, far_system_destroy);
     return st;
 }
 

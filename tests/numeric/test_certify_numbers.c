@@ -24,7 +24,7 @@ static far_single predictor_of(const far_model *m, int64_t output, double C)
 {
     far_single all[8];
     assert_true(m->info.outputs <= 8);
-    must_do(far_singles_fill(ctx, m, C, all), far_model_arch(m));
+    must_do(far_singles_fill(ctx, m, C, all), m->arch);
     return all[output];
 }
 
@@ -130,7 +130,7 @@ static far_certificate *certify(const far_model *m, double seconds, double gap, 
     o.gap = gap;
     o.starts = 24;
     o.exceeds = exceeds;
-    must_do(far_model_certify(ctx, m, &o, &c), far_model_arch(m));
+    must_do(far_model_certify(ctx, m, &o, &c), m->arch);
     return c;
 }
 
@@ -364,7 +364,7 @@ static double norm_at_training(const far_model *m, const double *f)
     far_system *s;
     double matrix[23 * 23], b[23], sum = 0;
     far_mat x = far_model_points(m), out = far_mat_view(matrix, 23, 23, FAR_F64);
-    must_do(far_kernel_create(ctx, far_model_arch(m), NULL, &k), "kernel");
+    must_do(far_kernel_create(ctx, m->arch, NULL, &k), "kernel");
     must_do(far_kernel_eval(ctx, k, &x, NULL, FAR_FILL_FULL, NULL, &out), "gram");
     far_symmetric a = far_symmetric_of(&out);
     must_do(far_system_create(ctx, &a, NULL, &s), "system");
@@ -507,8 +507,8 @@ static void assert_within(const far_model *m, const far_bound *b, double f)
 {
     double slack = 1e-12 * b->tightest;
     if (!(fabs(f) <= b->tightest + slack && b->lowest - slack <= f && f <= b->highest + slack)) {
-        fail_msg("%s: f = %.17g, bound %.17g (%s), range %.17g to %.17g", far_model_arch(m), f,
-                 b->tightest, b->method, b->lowest, b->highest);
+        fail_msg("%s: f = %.17g, bound %.17g (%s), range %.17g to %.17g", m->arch, f, b->tightest,
+                 b->method, b->lowest, b->highest);
     }
 }
 
@@ -533,7 +533,7 @@ static void try_to_beat(const far_model *m, const far_certificate *c, bool limit
         }
         must_do(part ? far_model_limit(ctx, m, &points, &mean, &order)
                      : far_model_eval(ctx, m, &points, &mean),
-                far_model_arch(m));
+                m->arch);
         for (int64_t i = 0; i < POINTS * p; i++) {
             assert_within(m, far_certificate_bound(c, i % p), f[i]);
         }
@@ -556,16 +556,16 @@ static void try_each_form(const far_model *m, const far_certificate *c)
             x[i * d + j] = size * normal();
         }
     }
-    must_do(far_model_eval(ctx, m, &points, &mean), far_model_arch(m));
+    must_do(far_model_eval(ctx, m, &points, &mean), m->arch);
     for (int64_t j = 0; j < p; j++) {
         far_single q = predictor_of(m, j, far_certificate_describe(c).C);
         far_interval forms[3] = {far_norm_interval(&q), far_bias_interval(&q)};
-        must_do(far_quadratic_interval(&q, &forms[2]), far_model_arch(m));
+        must_do(far_quadratic_interval(&q, &forms[2]), m->arch);
         for (int k = 0; k < 3; k++) {
             for (int64_t i = 0; forms[k].method && i < POINTS; i++) {
                 if (!(f[i * p + j] >= forms[k].low && f[i * p + j] <= forms[k].high)) {
-                    fail_msg("%s: %s says %.17g to %.17g, f is %.17g", far_model_arch(m),
-                             forms[k].method, forms[k].low, forms[k].high, f[i * p + j]);
+                    fail_msg("%s: %s says %.17g to %.17g, f is %.17g", m->arch, forms[k].method,
+                             forms[k].low, forms[k].high, f[i * p + j]);
                 }
             }
         }
@@ -1033,16 +1033,16 @@ static void check_beyond(const far_model *m, const far_bound *b, int64_t j)
         double t = b->beyond + fmax(b->beyond, 1e-3) * pow(10, 15 * uniform() - 9);
         double f = f_along(m, j, b->direction, t);
         if (!(fabs(f) > b->level - slack)) {
-            fail_msg("%s: |f| = %.17g at %.17g, beyond %.17g, level %g", far_model_arch(m), fabs(f),
-                     t, b->beyond, b->level);
+            fail_msg("%s: |f| = %.17g at %.17g, beyond %.17g, level %g", m->arch, fabs(f), t,
+                     b->beyond, b->level);
         }
     }
     if (b->beyond > 0) {
         double below = b->beyond - fmax(1e-9, 1e-15 * b->beyond);
         double f = f_along(m, j, b->direction, below);
         if (!(fabs(f) <= b->level + slack)) {
-            fail_msg("%s: |f| = %.17g at %.17g already, beyond %.17g, level %g", far_model_arch(m),
-                     fabs(f), below, b->beyond, b->level);
+            fail_msg("%s: |f| = %.17g at %.17g already, beyond %.17g, level %g", m->arch, fabs(f),
+                     below, b->beyond, b->level);
         }
     }
 }

@@ -101,7 +101,7 @@ static far_predict_opts predict_options(void)
 static far_prediction *predict(const far_model *m, const far_frame *frame, far_predict_opts o)
 {
     far_prediction *p;
-    must_do(far_model_predict(ctx, m, frame, &o, &p), far_model_arch(m));
+    must_do(far_model_predict(ctx, m, frame, &o, &p), m->arch);
     return p;
 }
 
@@ -162,7 +162,7 @@ static void ridged(const far_model *m, long double *out)
     double *k = malloc((size_t)(n * n) * sizeof *k);
     assert_non_null(k);
     far_mat x = far_model_points(m);
-    kernel_values(far_model_arch(m), far_model_describe(m).kernel, &x, &x, k);
+    kernel_values(m->arch, far_model_describe(m).kernel, &x, &x, k);
     for (int64_t i = 0; i < n * n; i++) {
         out[i] = (long double)k[i] + (i / n == i % n ? far_model_describe(m).ridge : 0);
     }
@@ -176,10 +176,10 @@ static far_frame *new_rows(const far_model *m, far_kernel_kind kind, double *cro
     make_data(99, NEW, false, x, y);
     far_frame *frame = frame_of(x, y, NEW);
     far_mat encoded = far_mat_view(points, NEW, D, FAR_F64), rows = far_model_points(m);
-    must_do(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded), "encode");
-    kernel_values(far_model_arch(m), kind, &encoded, &rows, cross);
+    must_do(far_columns_encode(ctx, m->columns, frame, NULL, &encoded), "encode");
+    kernel_values(m->arch, kind, &encoded, &rows, cross);
     if (own) {
-        kernel_values(far_model_arch(m), kind, &encoded, &encoded, own);
+        kernel_values(m->arch, kind, &encoded, &encoded, own);
     }
     return frame;
 }
@@ -224,10 +224,8 @@ static void predictions_have_their_digits(void **state)
                     g += part;
                     size += fabsl(part);
                 }
-                double scale =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, j);
-                double centre =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, j);
+                double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, j);
+                double centre = at(far_columns_describe(m->columns).scaling.output_centre, 0, j);
                 double tolerance = 1e-15 * (scale * (double)size + fabs(centre)) * 4;
                 assert_close(ARCHS[a], at(p->mean, i / P, j), (double)(centre + scale * g),
                              tolerance);
@@ -354,10 +352,10 @@ static void every_line_of_the_table_is_true(void **state)
         o.criterion = t / 2 ? FAR_CRITERION_LIKELIHOOD : FAR_CRITERION_LOO;
         far_model *m = fit(frame, o);
         far_mat x = far_model_points(m), y = far_model_targets(m);
-        assert_true(far_model_candidate_count(m) > 5);
+        assert_true(m->candidate_count > 5);
         double best = -INFINITY, own = NAN;
-        for (int64_t i = 0; i < far_model_candidate_count(m); i++) {
-            far_candidate c = far_model_candidate(m, i);
+        for (int64_t i = 0; i < m->candidate_count; i++) {
+            far_candidate c = m->candidates[i];
             double r2, likelihood;
             score(c.arch, o.kernel, c.ridge, &x, &y, &r2, &likelihood);
             assert_close(c.arch, c.loo_r2, r2, 1e-7 * (1 + fabs(r2)));
@@ -426,13 +424,11 @@ static void stopping_early_is_stopping_the_flow(void **state)
                 for (int64_t s = 0; s < N; s++) {
                     g += cross[i / P * N + s] * alpha[s * P + i % P];
                 }
-                double scale =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, i % P);
-                assert_close(
-                    "flow", at(p->mean, i / P, i % P),
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, i % P) +
-                        scale * (double)g,
-                    1e-4 * scale);
+                double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, i % P);
+                assert_close("flow", at(p->mean, i / P, i % P),
+                             at(far_columns_describe(m->columns).scaling.output_centre, 0, i % P) +
+                                 scale * (double)g,
+                             1e-4 * scale);
             }
             far_prediction_destroy(p);
         }
@@ -494,8 +490,7 @@ static void posteriors_have_their_digits(void **state)
                     left -= w[s * NEW + i] * cross[i * N + s];
                 }
                 for (int64_t j = 0; j < P; j++) {
-                    double scale =
-                        at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, j);
+                    double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, j);
                     double std = at(p->std, i, j) / scale;
                     assert_close(ARCHS[a], std * std, (double)left, 1e-11 * own[i * NEW + i]);
                 }
@@ -503,8 +498,7 @@ static void posteriors_have_their_digits(void **state)
             far_prediction_destroy(p);
             p = predict(m, frame, q); /* at the training points the ridge is all that is left */
             for (int64_t i = 0; i < N; i++) {
-                double scale =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0);
+                double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, 0);
                 double std = at(p->std, i, 0) / scale;
                 assert_true(std >= 0);
                 assert_true(std * std <= far_model_describe(m).ridge +

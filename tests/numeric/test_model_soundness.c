@@ -230,7 +230,7 @@ static void report(const attack *a, int64_t j, double f, const double *x, const 
     a->t->beyond++;
     printf("BEYOND: model %ld, seed %llu, %s: '%s' prior %d ridge %g n %lld, output %lld, %s: f = "
            "%.17g, bounds %.17g to %.17g, |f| <= %.17g by %s, B2 %g B3 %g, at",
-           a->number, (unsigned long long)seed, a->what, far_model_arch(a->m), a->m->info.kernel,
+           a->number, (unsigned long long)seed, a->what, a->m->arch, a->m->info.kernel,
            a->m->info.ridge, (long long)a->m->info.rows, (long long)j, how, f, b->lowest,
            b->highest, b->tightest, b->method ? b->method : "-", b->b2, b->b3);
     for (int64_t i = 0; i < a->m->info.inputs; i++) {
@@ -548,7 +548,7 @@ static void try_model(long number, long points, tally *t)
     } else {
         t->refused++;
         if (st != FAR_ERR_ARCH) {
-            printf("REFUSED: model %ld, '%s' prior %d ridge %g: %s\n", number, far_model_arch(m),
+            printf("REFUSED: model %ld, '%s' prior %d ridge %g: %s\n", number, m->arch,
                    m->info.kernel, m->info.ridge, far_ctx_message(ctx));
             t->false_refusals++;
         }

@@ -75,7 +75,7 @@ static inline far_predictor *net(const far_frame *frame, const char *arch, uint6
     must(far_net_create(ctx, arch, &how, &made));
     must(far_net_set_columns(ctx, made, e->columns));
     far_examples_destroy(e);
-    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    must(far_predictor_own(ctx, &far_finite_ops, FAR_OK, made, &p));
     return p;
 }
 

@@ -75,8 +75,8 @@ static double value_at(const far_model *m, int64_t j, const double *raw, bool in
                        double *order)
 {
     int64_t d = far_model_describe(m).inputs, p = far_model_describe(m).outputs;
-    const double *centre = far_columns_describe(far_model_columns(m)).scaling.input_centre.data,
-                 *scale = far_columns_describe(far_model_columns(m)).scaling.input_scale.data;
+    const double *centre = far_columns_describe(m->columns).scaling.input_centre.data,
+                 *scale = far_columns_describe(m->columns).scaling.input_scale.data;
     double x[8], y[8], own_order = 0;
     assert_true(d <= 8 && p <= 8);
     for (int64_t i = 0; i < d; i++) {
@@ -161,8 +161,8 @@ static void check_bounded(const far_model *m, const far_certificate *c)
     assert_non_null(info.C_by);
     for (int64_t j = 0; j < info.outputs; j++) {
         const far_bound *b = far_certificate_bound(c, j);
-        double centre = fabs(((const double *)far_columns_describe(far_model_columns(m))
-                                  .scaling.output_centre.data)[j]);
+        double centre =
+            fabs(((const double *)far_columns_describe(m->columns).scaling.output_centre.data)[j]);
         assert_int_equal(b->verdict, FAR_BOUNDED);
         assert_non_null(b->theorem);
         assert_non_null(b->method);

@@ -207,7 +207,7 @@ static far_predictor *class_net(const far_frame *frame, far_loss loss)
     must(far_net_create(ctx, "dense(8) relu dense", &how, &made));
     must(far_net_set_columns(ctx, made, e->columns));
     far_examples_destroy(e);
-    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    must(far_predictor_own(ctx, &far_finite_ops, FAR_OK, made, &p));
     return p;
 }
 
@@ -324,7 +324,7 @@ static far_predictor *unnamed_net(int64_t outputs)
     how.inputs = INPUTS;
     how.outputs = outputs;
     must(far_net_create(ctx, "dense(5) relu dense", &how, &made));
-    must(far_predictor_wrap(ctx, &far_finite_ops, made, false, &p));
+    must(far_predictor_own(ctx, &far_finite_ops, FAR_OK, made, &p));
     return p;
 }
 

@@ -121,7 +121,7 @@ static void encode_row(const far_model *m, const char *csv, double *out)
 {
     far_frame *frame = table_of(csv);
     far_mat row = far_mat_view(out, 1, far_model_describe(m).inputs, FAR_F64);
-    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &row));
+    must(far_columns_encode(ctx, m->columns, frame, NULL, &row));
     far_frame_destroy(frame);
 }
 
@@ -165,7 +165,7 @@ static void kernel_between(const far_model *m, far_kernel_kind kind, const far_m
     far_kernel_opts o;
     o = (far_kernel_opts){.size = sizeof o};
     o.param = far_model_describe(m).param;
-    must(far_kernel_create(ctx, far_model_arch(m), &o, &k));
+    must(far_kernel_create(ctx, m->arch, &o, &k));
     far_mat values = far_mat_view(out, a->rows, b->rows, FAR_F64);
     bool nngp = kind == FAR_KERNEL_NNGP;
     must(
@@ -337,7 +337,7 @@ static void points_must_fit_the_model(void **state)
     refused(far_model_limit(ctx, NULL, &x, &y, &order), FAR_ERR_ARG, "model");
     refused(far_model_limit(ctx, m, &x, &y, NULL), FAR_ERR_ARG, "order");
     refused(far_columns_encode(ctx, NULL, frame, NULL, &x), FAR_ERR_ARG, "columns");
-    refused(far_columns_encode(ctx, far_model_columns(m), NULL, NULL, &x), FAR_ERR_ARG, "frame");
+    refused(far_columns_encode(ctx, m->columns, NULL, NULL, &x), FAR_ERR_ARG, "frame");
     bad = x, bad.cols = D - 1;
     refused(far_model_eval(ctx, m, &bad, &y), FAR_ERR_SHAPE, "5 x 2");
     bad = y, bad.rows = 4;
@@ -349,8 +349,7 @@ static void points_must_fit_the_model(void **state)
     bad = order, bad.cols = 2, bad.rows = 2;
     refused(far_model_limit(ctx, m, &x, &y, &bad), FAR_ERR_SHAPE, "order");
     bad = x;
-    refused(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &bad), FAR_ERR_SHAPE,
-            "13 x 3");
+    refused(far_columns_encode(ctx, m->columns, frame, NULL, &bad), FAR_ERR_SHAPE, "13 x 3");
     points[4] = NAN;
     refused(far_model_eval(ctx, m, &x, &y), FAR_ERR_VALUE, "");
     far_model_destroy(m);
@@ -362,12 +361,11 @@ static void what_is_not_there_has_no_name(void **state)
     (void)state;
     far_frame *frame = some_data();
     far_model *m = fit(frame, options("y1,y2", LN_FIRST, 0.01));
-    assert_string_equal(far_columns_describe(far_model_columns(m)).target_names[1], "y2");
-    assert_null(far_columns_describe(far_model_columns(m)).class_names);
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[2], "x3");
-    assert_null(far_model_candidate(m, 7).arch);
-    assert_int_equal(far_model_candidate_count(m), 0);
-    assert_int_equal(strlen(far_columns_describe(far_model_columns(m)).hash), 64);
+    assert_string_equal(far_columns_describe(m->columns).target_names[1], "y2");
+    assert_null(far_columns_describe(m->columns).class_names);
+    assert_string_equal(far_columns_describe(m->columns).input_names[2], "x3");
+    assert_int_equal(m->candidate_count, 0);
+    assert_int_equal(strlen(far_columns_describe(m->columns).hash), 64);
     far_prediction *p = predict(m, frame, predict_options());
     assert_null(p->classes);
     assert_int_equal(p->std.rows, 0);
@@ -408,18 +406,16 @@ static void numbers_get_mean_zero_and_variance_one(void **state)
     (void)state;
     far_frame *frame = table_of("a,b,y\n1,10,0\n2,10,1\n6,10,0\n3,10,5\n");
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
-    far_mat centre = far_columns_describe(far_model_columns(m)).scaling.input_centre,
-            scale = far_columns_describe(far_model_columns(m)).scaling.input_scale;
+    far_mat centre = far_columns_describe(m->columns).scaling.input_centre,
+            scale = far_columns_describe(m->columns).scaling.input_scale;
     assert_near(at(centre, 0, 0), 3, 1e-15);
     assert_near(at(scale, 0, 0), sqrt(3.5), 1e-15);
     assert_true(at(centre, 0, 1) == 10 && at(scale, 0, 1) == 1); /* a constant column */
     far_mat x = far_model_points(m), y = far_model_targets(m);
     assert_near(at(x, 2, 0), 3 / sqrt(3.5), 1e-15);
     assert_true(at(x, 2, 1) == 0);
-    assert_near(at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 0), 1.5,
-                1e-15);
-    assert_near(at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0),
-                sqrt(4.25), 1e-15);
+    assert_near(at(far_columns_describe(m->columns).scaling.output_centre, 0, 0), 1.5, 1e-15);
+    assert_near(at(far_columns_describe(m->columns).scaling.output_scale, 0, 0), sqrt(4.25), 1e-15);
     assert_near(at(y, 3, 0), 3.5 / sqrt(4.25), 1e-15);
     double row[2];
     encode_row(m, "y,b,a\n9,12,4\n", row); /* in any order, with columns that do not count */
@@ -437,10 +433,10 @@ static void standardising_can_be_left_out(void **state)
     o.standardize = 0;
     far_model *m = fit(frame, o);
     assert_true(at(far_model_points(m), 2, 0) == 6 && at(far_model_targets(m), 2, 0) == 31);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.input_centre, 0, 0) == 0);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.input_scale, 0, 0) == 1);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 0) == 0);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0) == 1);
+    assert_true(at(far_columns_describe(m->columns).scaling.input_centre, 0, 0) == 0);
+    assert_true(at(far_columns_describe(m->columns).scaling.input_scale, 0, 0) == 1);
+    assert_true(at(far_columns_describe(m->columns).scaling.output_centre, 0, 0) == 0);
+    assert_true(at(far_columns_describe(m->columns).scaling.output_scale, 0, 0) == 1);
     far_model_destroy(m);
     far_frame_destroy(frame);
 }
@@ -499,8 +495,8 @@ static void nearly_constant_is_constant(void **state)
     double x[5] = {0.1, 0.1, 0.1, 0.1, 0.1 + 1e-16}, y[5] = {1e9, 1e9, 1e9, 1e9, 1e9};
     far_frame *frame = columns(x, 5, 1, y, 1);
     far_model *m = fit(frame, options("y1", NO_NORM, 0.01));
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.input_scale, 0, 0) == 1);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0) == 1);
+    assert_true(at(far_columns_describe(m->columns).scaling.input_scale, 0, 0) == 1);
+    assert_true(at(far_columns_describe(m->columns).scaling.output_scale, 0, 0) == 1);
     far_prediction *p = predict(m, frame, predict_options());
     assert_true(at(p->mean, 3, 0) == 1e9);
     far_prediction_destroy(p);
@@ -546,20 +542,20 @@ static void a_word_is_one_input_a_level(void **state)
     far_frame *frame = table_of(COLOURS);
     far_model *m = fit(frame, options("y", LN_FIRST, 0.01));
     assert_int_equal(far_model_describe(m).inputs, 4);
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[0], "kind=blue");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[1], "kind=green");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[2], "kind=red");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[3], "a");
+    assert_string_equal(far_columns_describe(m->columns).input_names[0], "kind=blue");
+    assert_string_equal(far_columns_describe(m->columns).input_names[1], "kind=green");
+    assert_string_equal(far_columns_describe(m->columns).input_names[2], "kind=red");
+    assert_string_equal(far_columns_describe(m->columns).input_names[3], "a");
     double share[3] = {2 / 7.0, 1 / 7.0, 4 / 7.0}, variance = 0, row[4];
     for (int l = 0; l < 3; l++) {
         variance += share[l] * (1 - share[l]);
     }
     encode_row(m, "a,kind\n3,red\n", row);
     for (int l = 0; l < 3; l++) {
-        assert_near(at(far_columns_describe(far_model_columns(m)).scaling.input_centre, 0, l),
-                    share[l], 1e-15);
-        assert_near(at(far_columns_describe(far_model_columns(m)).scaling.input_scale, 0, l),
-                    sqrt(variance), 1e-15);
+        assert_near(at(far_columns_describe(m->columns).scaling.input_centre, 0, l), share[l],
+                    1e-15);
+        assert_near(at(far_columns_describe(m->columns).scaling.input_scale, 0, l), sqrt(variance),
+                    1e-15);
         assert_near(row[l], ((l == 2) - share[l]) / sqrt(variance), 1e-15);
     }
     far_model_destroy(m);
@@ -577,10 +573,10 @@ static void only_the_words_of_chosen_rows_count(void **state)
     far_model *m = fit(frame, o);
     assert_int_equal(far_model_describe(m).inputs, 3);
     assert_int_equal(far_model_describe(m).rows, 6);
-    assert_string_equal(far_columns_describe(far_model_columns(m)).input_names[1], "kind=red");
+    assert_string_equal(far_columns_describe(m->columns).input_names[1], "kind=red");
     far_predict_opts p = predict_options();
     far_unseen u;
-    must(far_columns_unseen(ctx, far_model_columns(m), frame, NULL, NULL, &u));
+    must(far_columns_unseen(ctx, m->columns, frame, NULL, NULL, &u));
     assert_true(u.rows == 1 && u.row == 4);
     assert_string_equal(u.category, "green");
     p.rows = rows;
@@ -712,7 +708,7 @@ static void directions_know_no_centre(void **state)
     far_model *m = fit(frame, options("y1", NO_NORM, 1e-3));
     double u[4] = {1, 1e-4, -3, 0.5}, v[4], mean[2], orders[2];
     for (int i = 0; i < 4; i++) {
-        v[i] = u[i] / at(far_columns_describe(far_model_columns(m)).scaling.input_scale, 0, i % 2);
+        v[i] = u[i] / at(far_columns_describe(m->columns).scaling.input_scale, 0, i % 2);
     }
     far_mat direction = far_mat_view(v, 2, 2, FAR_F64), slope = far_mat_view(mean, 2, 1, FAR_F64);
     far_mat order = far_mat_view(orders, 2, 1, FAR_F64);
@@ -746,12 +742,11 @@ static void words_are_classes(void **state)
     far_model *m = fit(frame, options("who", LN_FIRST, 0.01));
     far_model_info i = far_model_describe(m);
     assert_true(i.task == FAR_TASK_CLASSIFY && i.outputs == 3 && i.targets == 1 && i.rows == 8);
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[0], "ant");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[1], "cat");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[2], "dog");
-    assert_near(at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 1), 0.5,
-                1e-15);
-    assert_true(at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 1) == 1);
+    assert_string_equal(far_columns_describe(m->columns).class_names[0], "ant");
+    assert_string_equal(far_columns_describe(m->columns).class_names[1], "cat");
+    assert_string_equal(far_columns_describe(m->columns).class_names[2], "dog");
+    assert_near(at(far_columns_describe(m->columns).scaling.output_centre, 0, 1), 0.5, 1e-15);
+    assert_true(at(far_columns_describe(m->columns).scaling.output_scale, 0, 1) == 1);
     assert_near(at(far_model_targets(m), 0, 1), -0.5, 1e-15);
     assert_near(at(far_model_targets(m), 0, 2), 0.75, 1e-15);
     far_prediction *p = predict(m, frame, predict_options());
@@ -775,9 +770,9 @@ static void numbers_can_be_classes(void **state)
     o.task = FAR_TASK_CLASSIFY;
     m = fit(frame, o);
     assert_int_equal(far_model_describe(m).outputs, 3);
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[0], "-0.5");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[1], "2");
-    assert_string_equal(far_columns_describe(far_model_columns(m)).class_names[2], "10");
+    assert_string_equal(far_columns_describe(m->columns).class_names[0], "-0.5");
+    assert_string_equal(far_columns_describe(m->columns).class_names[1], "2");
+    assert_string_equal(far_columns_describe(m->columns).class_names[2], "10");
     far_model_destroy(m);
     far_frame_destroy(frame);
 }
@@ -1152,8 +1147,7 @@ static void predictions_are_kernels_times_alpha(void **state)
         far_mat x = far_model_points(m);
         kernel_between(m, info.kernel, &x, &x, cross);
         for (int64_t c = 0; c < P; c++) {
-            double scale =
-                       at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, c),
+            double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, c),
                    error = 0, spread = 0, mean = 0;
             for (int64_t r = 0; r < N; r++) {
                 mean += at(far_model_targets(m), r, c) / N;
@@ -1164,9 +1158,8 @@ static void predictions_are_kernels_times_alpha(void **state)
                     g += cross[r * N + s] * b[s * P + c];
                     size += fabsl(cross[r * N + s] * b[s * P + c]);
                 }
-                double f =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, c) +
-                    scale * (double)g;
+                double f = at(far_columns_describe(m->columns).scaling.output_centre, 0, c) +
+                           scale * (double)g;
                 assert_near(at(p->mean, r, c), f, 1e-15 * (20 + scale * (double)size));
                 assert_near(at(far_model_alpha(m), r, c), (double)b[r * P + c],
                             1e-10 * fabs((double)b[r * P + c]) + 1e-13);
@@ -1292,9 +1285,9 @@ static void leaving_out_equals_the_closed_form(void **state)
         o.standardize = 0;
         o.kernel = i % 2 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
         far_model *m = fit(frame, o);
-        assert_int_equal(far_model_candidate_count(m), 1);
-        far_candidate c = far_model_candidate(m, 0);
-        assert_string_equal(c.arch, far_model_arch(m));
+        assert_int_equal(m->candidate_count, 1);
+        far_candidate c = m->candidates[0];
+        assert_string_equal(c.arch, m->arch);
         assert_int_equal(c.chosen, 1);
         assert_int_equal(c.bounded, i / 2 != 1);
         assert_near(far_model_describe(m).ridge_relative, c.ridge, 1e-12 * c.ridge);
@@ -1369,7 +1362,7 @@ static void the_likelihood_is_the_density(void **state)
         o.criterion = FAR_CRITERION_LIKELIHOOD;
         o.kernel = i % 2;
         far_model *m = fit(frame, o);
-        far_candidate c = far_model_candidate(m, 0);
+        far_candidate c = m->candidates[0];
         double ridge = c.ridge * mean_diagonal(m), density = log_density(m, ridge);
         assert_near(c.log_likelihood, density, 1e-10);
         static const double factors[] = {0.3, 3};
@@ -1393,15 +1386,15 @@ static void auto_chooses_a_bounded_network(void **state)
         far_model *m = fit(frame, o);
         int chosen = 0, unbounded = 0;
         double best = -INFINITY, own = NAN;
-        for (int64_t c = 0; c < far_model_candidate_count(m); c++) {
-            far_candidate line = far_model_candidate(m, c);
+        for (int64_t c = 0; c < m->candidate_count; c++) {
+            far_candidate line = m->candidates[c];
             chosen += line.chosen;
             unbounded += !line.bounded;
             assert_false(line.chosen && !line.bounded);
             best = line.bounded ? fmax(best, line.loo_r2) : best;
             if (line.chosen) {
                 own = line.loo_r2;
-                assert_string_equal(line.arch, far_model_arch(m));
+                assert_string_equal(line.arch, m->arch);
                 assert_near(line.ridge, far_model_describe(m).ridge_relative, 1e-12 * line.ridge);
             }
             if (i == 3) {
@@ -1433,9 +1426,9 @@ static void choices_are_made_on_a_subset(void **state)
     far_model *one = fit(frame, o), *same = fit(frame, o);
     o.seed = 1;
     far_model *other = fit(frame, o);
-    assert_true(far_model_candidate(one, 0).loo_r2 == far_model_candidate(same, 0).loo_r2);
+    assert_true(one->candidates[0].loo_r2 == same->candidates[0].loo_r2);
     assert_true(far_model_describe(one).ridge == far_model_describe(same).ridge);
-    assert_true(far_model_candidate(one, 0).loo_r2 != far_model_candidate(other, 0).loo_r2);
+    assert_true(one->candidates[0].loo_r2 != other->candidates[0].loo_r2);
     assert_int_equal(far_model_describe(one).rows, ROWS);
     far_model_destroy(one);
     far_model_destroy(same);
@@ -1484,8 +1477,8 @@ static double value_of(const far_model *m, const long double *alpha, const doubl
     for (int64_t j = 0; j < n; j++) {
         sum += alpha[j] * cross[j];
     }
-    return at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 0) +
-           at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0) * (double)sum;
+    return at(far_columns_describe(m->columns).scaling.output_centre, 0, 0) +
+           at(far_columns_describe(m->columns).scaling.output_scale, 0, 0) * (double)sum;
 }
 
 /* New points, and the kernel between them and the model's. */
@@ -1496,7 +1489,7 @@ static far_frame *new_points(const far_model *m, double *cross)
     far_frame *frame = columns(x, 5, D, y, 1);
     double points[5 * D];
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), own = far_model_points(m);
-    must(far_columns_encode(ctx, far_model_columns(m), frame, NULL, &encoded));
+    must(far_columns_encode(ctx, m->columns, frame, NULL, &encoded));
     kernel_between(m, far_model_describe(m).kernel, &encoded, &own, cross);
     return frame;
 }
@@ -1525,8 +1518,7 @@ static void stopped_training_is_gradient_flow(void **state)
             for (int r = 0; r < 5; r++) {
                 double expected = value_of(m, alpha, cross + r * N, N);
                 double moved = fabs(
-                    expected -
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 0));
+                    expected - at(far_columns_describe(m->columns).scaling.output_centre, 0, 0));
                 assert_near(at(p->mean, r, 0), expected, 1e-11 * moved + 1e-14);
             }
             far_prediction_destroy(p);
@@ -1573,8 +1565,7 @@ static void steps_are_gradient_descent(void **state)
             far_prediction *p = predict(m, new, q);
             far_mat mean = p->mean;
             for (int r = 0; r < 5; r++) {
-                double centre =
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, 0);
+                double centre = at(far_columns_describe(m->columns).scaling.output_centre, 0, 0);
                 double expected = value_of(m, alpha, cross + r * N, N) - centre;
                 assert_near(at(mean, r, 0) - centre, expected, 1e-11 * fabs(expected) + 4e-15);
             }
@@ -1655,7 +1646,7 @@ static void the_end_of_training_is_the_solution(void **state)
     far_prediction *start = predict(m, frame, o);
     for (int64_t i = 0; i < N * P; i++) {
         assert_true(at(start->mean, i / P, i % P) ==
-                    at(far_columns_describe(far_model_columns(m)).scaling.output_centre, 0, i % P));
+                    at(far_columns_describe(m->columns).scaling.output_centre, 0, i % P));
     }
     far_prediction_destroy(start);
     far_prediction_destroy(end);
@@ -1677,7 +1668,7 @@ static void spreads_follow_their_formulas(void **state)
         long double k[N * N], w[N * 5], alpha[N * P];
         far_frame *new = new_points(m, cross);
         far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
-        must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
+        must(far_columns_encode(ctx, m->columns, new, NULL, &encoded));
         kernel_between(m, far_model_describe(m).kernel, &encoded, &encoded, own);
         kernel_between(m, FAR_KERNEL_NNGP, &encoded, &encoded, own_start);
         kernel_between(m, FAR_KERNEL_NNGP, &encoded, &x, start);
@@ -1712,8 +1703,7 @@ static void spreads_follow_their_formulas(void **state)
                     for (int r = 0; r < N; r++) {
                         amplitude += alpha[r * P + j] * at(far_model_targets(m), r, j) / N;
                     }
-                    double scale =
-                        at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, j);
+                    double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, j);
                     far_band band = m->interval[j];
                     long double variance = spread == FAR_SPREAD_ENSEMBLE    ? networks
                                            : spread == FAR_SPREAD_POSTERIOR ? left
@@ -1743,7 +1733,7 @@ static void the_ensemble_spreads_from_its_start(void **state)
     long double k[N * N], gain[N][N];
     far_frame *new = new_points(m, cross);
     far_mat encoded = far_mat_view(points, 5, D, FAR_F64), x = far_model_points(m);
-    must(far_columns_encode(ctx, far_model_columns(m), new, NULL, &encoded));
+    must(far_columns_encode(ctx, m->columns, new, NULL, &encoded));
     kernel_between(m, FAR_KERNEL_NNGP, &encoded, &encoded, own);
     kernel_between(m, FAR_KERNEL_NNGP, &encoded, &x, start);
     kernel_between(m, FAR_KERNEL_NNGP, &x, &x, start_xx);
@@ -1758,7 +1748,7 @@ static void the_ensemble_spreads_from_its_start(void **state)
     o.spread = FAR_SPREAD_ENSEMBLE;
     o.time = 0.7;
     far_prediction *p = predict(m, new, o);
-    double scale = at(far_columns_describe(far_model_columns(m)).scaling.output_scale, 0, 0);
+    double scale = at(far_columns_describe(m->columns).scaling.output_scale, 0, 0);
     for (int c = 0; c < 5; c++) {
         long double w[N], variance = own[c * 5 + c];
         for (int r = 0; r < N; r++) {

@@ -267,8 +267,8 @@ static void unbounded_networks_are_chosen_when_allowed(void **state)
         far_model *m = fit(frame, o);
         int lines = 0;
         bool edges = true;
-        for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
-            far_candidate c = far_model_candidate(m, k);
+        for (int64_t k = 0; k < m->candidate_count; k++) {
+            far_candidate c = m->candidates[k];
             assert_true(!c.chosen || c.bounded == !allowed);
             lines += !strchr(c.arch, ' '); /* "dense(b=1)": a linear model */
             edges = edges && !isnan(c.edge_r2) && !isnan(c.edge_doubt);

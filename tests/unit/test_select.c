@@ -67,8 +67,8 @@ static void the_edge_overrules_by_a_margin(void **state)
     for (int i = 0; i < 2; i++) {
         far_model *m = fit(frame, options("auto", i ? 1e-3 : NAN));
         far_candidate best = {.loo_r2 = -INFINITY}, chosen = best;
-        for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
-            far_candidate c = far_model_candidate(m, k);
+        for (int64_t k = 0; k < m->candidate_count; k++) {
+            far_candidate c = m->candidates[k];
             assert_true(c.edge_r2 <= 1 && c.edge_doubt >= 0);
             best = c.bounded && c.loo_r2 > best.loo_r2 ? c : best;
             chosen = c.chosen ? c : chosen;
@@ -100,8 +100,8 @@ static void without_an_edge_leave_one_out_decides(void **state)
     o.standardize = 0;
     far_model *m = fit(frame, o);
     double best = -INFINITY, chosen = NAN;
-    for (int64_t k = 0; k < far_model_candidate_count(m); k++) {
-        far_candidate c = far_model_candidate(m, k);
+    for (int64_t k = 0; k < m->candidate_count; k++) {
+        far_candidate c = m->candidates[k];
         best = c.bounded ? fmax(best, c.loo_r2) : best;
         chosen = c.chosen ? c.loo_r2 : chosen;
     }
@@ -124,7 +124,7 @@ static void more_rows_choose_the_ridge_again(void **state)
         far_model *m = fit(frame, o);
         ridges[i] = far_model_describe(m).ridge_relative;
         assert_true(ridges[i] > 0 && ridges[i] < 10);
-        assert_true(ridges[i] != far_model_candidate(m, 0).ridge);
+        assert_true(ridges[i] != m->candidates[0].ridge);
         far_model_destroy(m);
     }
     assert_true(ridges[0] != ridges[1]);
@@ -136,8 +136,8 @@ static void a_kernel_without_a_known_supremum_is_not_bounded(void **state)
     (void)state;
     far_frame *frame = wave(12, false);
     far_model *m = fit(frame, options("ln relu dense", NAN));
-    assert_int_equal(far_model_candidate_count(m), 1);
-    assert_int_equal(far_model_candidate(m, 0).bounded, 0);
+    assert_int_equal(m->candidate_count, 1);
+    assert_int_equal(m->candidates[0].bounded, 0);
     far_model_destroy(m);
     far_frame_destroy(frame);
 }

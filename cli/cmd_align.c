@@ -44,17 +44,15 @@ typedef struct job {
 #define AT(field) offsetof(align_args, field)
 
 static const option OPTIONS[] = {
-    {"--top", 'k', OPTION_TEXT, AT(top), "K|all", "how many eigenvectors, the largest first", 0, 0},
-    {"--task-from-eig", 'j', OPTION_COUNT, AT(task), "J",
-     "targets: the signs of eigenvector J, from 1; -o writes them. Begin at\n"
-     "2, the first is often constant",
-     1, INT32_MAX},
-    {"--width", 0, OPTION_NUMBER, AT(width), "W",
-     "of the Gaussian kernel of the targets that CKA compares with", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz): a row for each eigenvector,\n"
-     "or the targets of --task-from-eig",
-     0, 0},
+    TEXT_OPTION("--top", 'k', AT(top), "K|all", "how many eigenvectors, the largest first"),
+    COUNT_OPTION("--task-from-eig", 'j', AT(task), "J",
+                 "targets: the signs of eigenvector J, from 1; -o writes them. Begin at\n"
+                 "2, the first is often constant",
+                 1, INT32_MAX),
+    NUMBER_OPTION("--width", 0, AT(width), "W",
+                  "of the Gaussian kernel of the targets that CKA compares with"),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz): a row for each eigenvector,\n"
+                  "or the targets of --task-from-eig"),
 };
 
 static const char USAGE[] = "align K [X] --target COL|--y FILE [options]\n"
@@ -180,15 +178,6 @@ static int copy_of(const far_mat *from, far_mat *to)
     return code;
 }
 
-static double largest_of(const far_mat *m)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < m->rows * m->cols; i++) {
-        largest = fmax(largest, fabs(((const double *)m->data)[i]));
-    }
-    return largest;
-}
-
 static int make_centred(job *j)
 {
     const far_mat *kernel = j->kernel.matrix.data ? &j->kernel.matrix : &j->kernel.gram.in.values;
@@ -199,9 +188,9 @@ static int make_centred(job *j)
         code = failure(VERB, "out of memory");
     }
     if (code == EXIT_DONE) {
-        double largest = largest_of(&j->centred);
+        double largest = mat_largest(&j->centred);
         centre_columns(&j->centred);
-        j->middle.defined = largest_of(&j->centred) > 1e-12 * largest;
+        j->middle.defined = mat_largest(&j->centred) > 1e-12 * largest;
         centre_kernel(&j->matrix, means);
         if (far_view_create(j->s.ctx, &j->matrix, j->info.points, &j->centred_view) != FAR_OK) {
             code = session_failure(&j->s, NULL);

@@ -6,7 +6,6 @@
 #include "report_verbs.h"
 
 #include <farfield/certify.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,19 +26,17 @@ typedef struct certify_args {
 #define AT(field) offsetof(certify_args, field)
 
 static const option OPTIONS[] = {
-    {"--exceeds", 0, OPTION_NUMBER, AT(exceeds), "LEVEL",
-     "whether, and if it is unbounded from where on, |f| is above LEVEL", 0, 0},
-    {"--along", 0, OPTION_TEXT, AT(along), "U",
-     "also where f goes along the direction 1,0,-2 (one number for each\n"
-     "input, in its units) or along the rows of a table U",
-     0, 0},
-    {"--starts", 0, OPTION_COUNT, AT(starts), "N", "of the search for large |f|", 1, INT32_MAX},
-    {"--gap", 0, OPTION_NUMBER, AT(gap), "G", "stop when bound / found <= 1 + G", 0, 0},
+    NUMBER_OPTION("--exceeds", 0, AT(exceeds), "LEVEL",
+                  "whether, and if it is unbounded from where on, |f| is above LEVEL"),
+    TEXT_OPTION("--along", 0, AT(along), "U",
+                "also where f goes along the direction 1,0,-2 (one number for each\n"
+                "input, in its units) or along the rows of a table U"),
+    COUNT_OPTION("--starts", 0, AT(starts), "N", "of the search for large |f|", 1, INT32_MAX),
+    NUMBER_OPTION("--gap", 0, AT(gap), "G", "stop when bound / found <= 1 + G"),
     {"--seconds", 0, OPTION_NUMBER, AT(seconds), "S", "or after that much time", 0, 1},
-    {"--check", 0, OPTION_TEXT, AT(check), "CERT",
-     "check the certificate in the file CERT against MODEL", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the certificate in FILE (cert.json)",
-     0, 0},
+    TEXT_OPTION("--check", 0, AT(check), "CERT",
+                "check the certificate in the file CERT against MODEL"),
+    OUTPUT_OPTION("keep the certificate in FILE (cert.json)"),
 };
 
 static const char USAGE[] = "certify MODEL|NET [options]\n"

@@ -19,8 +19,7 @@ typedef struct combine_args {
 #define AT(field) offsetof(combine_args, field)
 
 static const option OPTIONS[] = {
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the committee in FILE (mean.far)", 0,
-     0},
+    OUTPUT_OPTION("keep the committee in FILE (mean.far)"),
 };
 
 static const char USAGE[] = "combine MODEL MODEL... -o FILE";

@@ -40,22 +40,22 @@ typedef struct job {
 #define TEXT(number) TEXT_OF(number)
 
 static const option OPTIONS[] = {
-    {"--target", 't', OPTION_TEXT, AT(fit.target), "COL",
-     "what to predict: a column of numbers, or of classes", 0, 0},
-    {"--shift", 's', OPTION_TEXT, AT(shift), "EXPR",
-     "out of range, never trained on: the rows where it holds, 'F1 >= 20000'", 0, 0},
-    {"--models", 'm', OPTION_TEXT, AT(models), "LIST",
-     "names (below) or networks like 'dense ln gelu dense', with\n; between", 0, 0},
-    {"--seeds", 0, OPTION_COUNT, AT(seeds), "N",
-     "that many random splits of the rows in range [" TEXT(
-         FAR_COMPARE_SEEDS) ", but 1 beyond " TEXT(FAR_COMPARE_SEEDS_ROWS) "\n"
-                                                                           "training rows]",
-     1, 10000},
-    {"--seed", 0, OPTION_COUNT, AT(fit.seed), "N", "the first seed", 0, INT32_MAX},
-    {"--test-fraction", 0, OPTION_NUMBER, AT(test_fraction), "X",
-     "of the rows in range, to test on", 0, 0},
-    {"--no-certify", 0, OPTION_FLAG, AT(no_certify), NULL,
-     "do not ask which models are bounded everywhere", 0, 0},
+    TEXT_OPTION("--target", 't', AT(fit.target), "COL",
+                "what to predict: a column of numbers, or of classes"),
+    TEXT_OPTION("--shift", 's', AT(shift), "EXPR",
+                "out of range, never trained on: the rows where it holds, 'F1 >= 20000'"),
+    TEXT_OPTION("--models", 'm', AT(models), "LIST",
+                "names (below) or networks like 'dense ln gelu dense', with\n; between"),
+    COUNT_OPTION(
+        "--seeds", 0, AT(seeds), "N",
+        "that many random splits of the rows in range [" TEXT(
+            FAR_COMPARE_SEEDS) ", but 1 beyond " TEXT(FAR_COMPARE_SEEDS_ROWS) "\n"
+                                                                              "training rows]",
+        1, 10000),
+    COUNT_OPTION("--seed", 0, AT(fit.seed), "N", "the first seed", 0, INT32_MAX),
+    NUMBER_OPTION("--test-fraction", 0, AT(test_fraction), "X", "of the rows in range, to test on"),
+    FLAG_OPTION("--no-certify", 0, AT(no_certify),
+                "do not ask which models are bounded everywhere"),
 };
 
 static const char USAGE[] = "compare DATA --target COL --shift EXPR [options]";
@@ -79,28 +79,17 @@ static const char NOTES[] =
 
 static int check_usage(const compare_args *a)
 {
-    if (!a->data) {
-        return usage_error(VERB, "no table DATA to learn from");
-    }
-    if (!a->fit.target) {
-        return usage_error(VERB, "--target is missing: which column is to be predicted?");
-    }
-    if (!a->shift) {
-        return usage_error(VERB, "--shift is missing: which rows are out of range?");
-    }
-    return OPTIONS_OK;
+    int code = fit_check_usage(VERB, a->data, "to learn from", &a->fit);
+    return code == OPTIONS_OK && !a->shift
+               ? usage_error(VERB, "--shift is missing: which rows are out of range?")
+               : code;
 }
 
 static int read_command_line(int argc, char **argv, compare_args *args)
 {
     option taken[FIT_OPTIONS_TAKEN];
-    fit_options_take(taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
-                         .more = {.title = "As for farfield fit:",
-                                  .options = taken,
-                                  .count = FIT_OPTIONS_TAKEN,
-                                  .offset = AT(fit)},
-                         .most_operands = 1};
+                         .more = fit_options_take(taken, AT(fit)), .most_operands = 1};
     int code = options_parse(&line, argc, argv, args);
     args->data = line.operands[0];
     return code == OPTIONS_OK ? check_usage(args) : code;

@@ -34,16 +34,15 @@ typedef struct job {
 #define AT(field) offsetof(cv_args, field)
 
 static const option OPTIONS[] = {
-    {"--target", 't', OPTION_TEXT, AT(fit.target), "COL",
-     "what to predict: a column of numbers, or of classes", 0, 0},
-    {"--folds", 0, OPTION_TEXT, AT(folds), "N|COL",
-     "that many folds of shuffled rows, classes in equal parts; or a column\n"
-     "of DATA, each of whose values is a fold",
-     0, 0},
-    {"--seed", 0, OPTION_COUNT, AT(fit.seed), "N", "of the folds, and of what models draw", 0,
-     INT32_MAX},
-    {"--models", 'm', OPTION_TEXT, AT(models), "LIST",
-     "names or networks as for farfield compare, with ; between", 0, 0},
+    TEXT_OPTION("--target", 't', AT(fit.target), "COL",
+                "what to predict: a column of numbers, or of classes"),
+    TEXT_OPTION("--folds", 0, AT(folds), "N|COL",
+                "that many folds of shuffled rows, classes in equal parts; or a column\n"
+                "of DATA, each of whose values is a fold"),
+    COUNT_OPTION("--seed", 0, AT(fit.seed), "N", "of the folds, and of what models draw", 0,
+                 INT32_MAX),
+    TEXT_OPTION("--models", 'm', AT(models), "LIST",
+                "names or networks as for farfield compare, with ; between"),
 };
 
 static const char USAGE[] = "cv DATA --target COL [options]";
@@ -62,30 +61,15 @@ static const char NOTES[] =
     "  farfield cv data.csv -t kind --folds 10 --models 'auto;linear;mean'\n"
     "  farfield cv data.csv -t y --folds site    # each site is tested on once";
 
-static int check_usage(const cv_args *a)
-{
-    if (!a->data) {
-        return usage_error(VERB, "no table DATA to learn from");
-    }
-    if (!a->fit.target) {
-        return usage_error(VERB, "--target is missing: which column is to be predicted?");
-    }
-    return OPTIONS_OK;
-}
-
 static int read_command_line(int argc, char **argv, cv_args *args)
 {
     option taken[FIT_OPTIONS_TAKEN];
-    fit_options_take(taken);
     command_line line = {VERB_LINE, .notes = NOTES, .common = common_options(AT(common)),
-                         .more = {.title = "As for farfield fit:",
-                                  .options = taken,
-                                  .count = FIT_OPTIONS_TAKEN,
-                                  .offset = AT(fit)},
-                         .most_operands = 1};
+                         .more = fit_options_take(taken, AT(fit)), .most_operands = 1};
     int code = options_parse(&line, argc, argv, args);
     args->data = line.operands[0];
-    return code == OPTIONS_OK ? check_usage(args) : code;
+    return code == OPTIONS_OK ? fit_check_usage(VERB, args->data, "to learn from", &args->fit)
+                              : code;
 }
 
 /* A whole number, or the name of a column. */

@@ -42,17 +42,15 @@ static void print_path(const char *path)
 #define AT(field) offsetof(data_args, field)
 
 static const option OPTIONS[] = {
-    {"--data", 0, OPTION_TEXT, AT(data), "DIR", "the folder that data sets lie in", 0, 0},
-    {"--unverified", 0, OPTION_FLAG, AT(unverified), NULL,
-     "get: keep a file whose SHA-256 is not the one that is known, and tell\n"
-     "which it is",
-     0, 0},
-    {"--size", 0, OPTION_TEXT, AT(size), "N|CxR",
-     "image: N x N points, or C columns and R rows (those of the picture)", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "image: write FILE (.csv, .csv.gz, .npy, .npz; else standard output)", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL, "no messages and no progress bar", 0, 0},
+    TEXT_OPTION("--data", 0, AT(data), "DIR", "the folder that data sets lie in"),
+    FLAG_OPTION("--unverified", 0, AT(unverified),
+                "get: keep a file whose SHA-256 is not the one that is known, and tell\n"
+                "which it is"),
+    TEXT_OPTION("--size", 0, AT(size), "N|CxR",
+                "image: N x N points, or C columns and R rows (those of the picture)"),
+    OUTPUT_OPTION("image: write FILE (.csv, .csv.gz, .npy, .npz; else standard output)"),
+    FLAG_OPTION("--json", 0, AT(json), "print JSON"),
+    FLAG_OPTION("--quiet", 'q', AT(quiet), "no messages and no progress bar"),
 };
 
 static const char USAGE[] = "data list [--json]\n"

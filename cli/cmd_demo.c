@@ -14,17 +14,15 @@ enum { SEEDS = 5, MOST_SEEDS = 50 };
 #define AT(field) offsetof(demo_args, field)
 
 static const option OPTIONS[] = {
-    {"--no-report", 0, OPTION_FLAG, AT(no_report), NULL, "only the table", 0, 0},
-    {"--seeds", 0, OPTION_COUNT, AT(seeds), "N", "so many trainings of each finite network", 1,
-     MOST_SEEDS},
-    {"--quick", 0, OPTION_FLAG, AT(quick), NULL,
-     "one seed and a tenth of the training: the finite networks are half\n"
-     "trained",
-     0, 0},
-    {"--kernels", 0, OPTION_FLAG, AT(kernels), NULL,
-     "instead: the kernels of seven networks, with and without layer\n"
-     "norm, near and far, at infinity, and the supremum of the diagonal",
-     0, 0},
+    FLAG_OPTION("--no-report", 0, AT(no_report), "only the table"),
+    COUNT_OPTION("--seeds", 0, AT(seeds), "N", "so many trainings of each finite network", 1,
+                 MOST_SEEDS),
+    FLAG_OPTION("--quick", 0, AT(quick),
+                "one seed and a tenth of the training: the finite networks are half\n"
+                "trained"),
+    FLAG_OPTION("--kernels", 0, AT(kernels),
+                "instead: the kernels of seven networks, with and without layer\n"
+                "norm, near and far, at infinity, and the supremum of the diagonal"),
 };
 
 static const char ABOUT[] =

@@ -19,11 +19,10 @@ typedef struct cmd_fit_args {
 #define AT(field) offsetof(cmd_fit_args, field)
 
 static const option OUTPUT_OPTIONS[] = {
-    {"--model", 0, OPTION_CHOICE, AT(model), MODEL_LIST,
-     "a network of infinite width, or a baseline: a ridge regression,\n"
-     "boosted trees (XGBoost), the mean of the target",
-     0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the model in FILE (model.far)", 0, 0},
+    CHOICE_OPTION("--model", 0, AT(model), MODEL_LIST,
+                  "a network of infinite width, or a baseline: a ridge regression,\n"
+                  "boosted trees (XGBoost), the mean of the target"),
+    OUTPUT_OPTION("keep the model in FILE (model.far)"),
 };
 
 static const char USAGE[] = "fit DATA --target COL[,COL] [options] [-o model.far]";
@@ -40,17 +39,6 @@ static const char NOTES[] =
     "  farfield fit train.csv -t y --where 'F1 < 20000' -a 'dense ln relu dense' --ridge 0.01\n"
     "  farfield fit train.csv -t y --model linear -o line.far";
 
-static int check_usage(const cmd_fit_args *a)
-{
-    if (!a->data) {
-        return usage_error(VERB, "no table DATA to fit");
-    }
-    if (!a->fit.target) {
-        return usage_error(VERB, "--target is missing: which column is to be predicted?");
-    }
-    return OPTIONS_OK;
-}
-
 static int read_command_line(int argc, char **argv, cmd_fit_args *args)
 {
     command_line line = {.verb = VERB,
@@ -65,7 +53,7 @@ static int read_command_line(int argc, char **argv, cmd_fit_args *args)
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, args);
     args->data = line.operands[0];
-    return code == OPTIONS_OK ? check_usage(args) : code;
+    return code == OPTIONS_OK ? fit_check_usage(VERB, args->data, "to fit", &args->fit) : code;
 }
 
 /* ---- the job ------------------------------------------------------------------------------- */

@@ -50,29 +50,22 @@ typedef struct job {
 #define DTYPE_LIST "f64|f32"
 
 static const option OPTIONS[] = {
-    {"--net", 'n', OPTION_TEXT, AT(net), "NET", "the network (net.safetensors)", 0, 0},
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "its architecture, if the file does not name it (one that PyTorch wrote)", 0, 0},
-    {"--by-layer", 0, OPTION_FLAG, AT(by_layer), NULL,
-     "the part of each layer by itself: an array of layers x n x m (in csv\n"
-     "one below the other)",
-     0, 0},
-    {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
-     "these layers alone: 1,3 counts layers with weights from 1; -1 is the\n"
-     "last",
-     0, 0},
-    {"--outputs", 0, OPTION_TEXT, AT(outputs), "trace|full|K",
-     "of several outputs: the mean of their kernels, all pairs (an array of\n"
-     "n x m x outputs x outputs; in csv n outputs rows, point by point), or\n"
-     "that of output K, from 1",
-     0, 0},
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of X where it holds", 0, 0},
-    {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
-     0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
-    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
-     "use at most 500M, 8G, ... for what lies beside the result", 0, 0},
+    TEXT_OPTION("--net", 'n', AT(net), "NET", "the network (net.safetensors)"),
+    FILE_ARCH_OPTION,
+    FLAG_OPTION("--by-layer", 0, AT(by_layer),
+                "the part of each layer by itself: an array of layers x n x m (in csv\n"
+                "one below the other)"),
+    TEXT_OPTION("--layers", 0, AT(layers), "LIST",
+                "these layers alone: 1,3 counts layers with weights from 1; -1 is the\n"
+                "last"),
+    TEXT_OPTION("--outputs", 0, AT(outputs), "trace|full|K",
+                "of several outputs: the mean of their kernels, all pairs (an array of\n"
+                "n x m x outputs x outputs; in csv n outputs rows, point by point), or\n"
+                "that of output K, from 1"),
+    TEXT_OPTION("--where", 'w', AT(where), "EXPR", "only the rows of X where it holds"),
+    CHOICE_OPTION("--dtype", 0, AT(dtype), DTYPE_LIST, "precision of computation and result"),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output"),
+    MEMORY_OPTION("use at most 500M, 8G, ... for what lies beside the result"),
 };
 
 static const char USAGE[] = "gram --net NET [options] X [X2] [-o K.npy]";

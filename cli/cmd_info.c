@@ -23,7 +23,7 @@
 #define VERB "info"
 
 static const option OPTIONS[] = {
-    {"--json", 0, OPTION_FLAG, offsetof(common_args, json), NULL, "print JSON", 0, 0},
+    FLAG_OPTION("--json", 0, offsetof(common_args, json), "print JSON"),
 };
 
 static const char USAGE[] = "info [--json]\n"

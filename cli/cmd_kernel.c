@@ -43,24 +43,21 @@ typedef struct job {
 #define AT(field) offsetof(kernel_args, field)
 
 static const option OPTIONS[] = {
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "the network, for example 'dense ln relu dense' (see farfield info arch)", 0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(kind), KERNEL_LIST,
-     "Theta, the neural tangent kernel, or K, the covariance at the start", 0, 0},
-    {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
-    {"--dtype", 0, OPTION_CHOICE, AT(dtype), DTYPE_LIST, "precision of computation and result", 0,
-     0},
-    {"--diag", 0, OPTION_FLAG, AT(diag), NULL, "only the diagonal, as one column", 0, 0},
-    {"--lower", 0, OPTION_FLAG, AT(lower), NULL, "only the lower triangle, zeros above it", 0, 0},
-    {"--at-infinity", 0, OPTION_TEXT, AT(at_infinity), "U",
-     "limits along the directions in the rows of U: rows are directions,\n"
-     "columns the points of X (the directions again without X)",
-     0, 0},
-    {"--sup", 0, OPTION_FLAG, AT(sup), NULL, "the supremum of Theta(x, x) over all inputs x", 0, 0},
-    {"--inputs", 0, OPTION_COUNT, AT(inputs), "D",
-     "with --sup: number of inputs (matters to a norm on the input only)", 1, INT_MAX},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",
+                "the network, for example 'dense ln relu dense' (see farfield info arch)"),
+    CHOICE_OPTION("--kernel", 0, AT(kind), KERNEL_LIST,
+                  "Theta, the neural tangent kernel, or K, the covariance at the start"),
+    CHOICE_OPTION("--param", 0, AT(param), PARAM_LIST, "how weights are parametrised"),
+    CHOICE_OPTION("--dtype", 0, AT(dtype), DTYPE_LIST, "precision of computation and result"),
+    FLAG_OPTION("--diag", 0, AT(diag), "only the diagonal, as one column"),
+    FLAG_OPTION("--lower", 0, AT(lower), "only the lower triangle, zeros above it"),
+    TEXT_OPTION("--at-infinity", 0, AT(at_infinity), "U",
+                "limits along the directions in the rows of U: rows are directions,\n"
+                "columns the points of X (the directions again without X)"),
+    FLAG_OPTION("--sup", 0, AT(sup), "the supremum of Theta(x, x) over all inputs x"),
+    COUNT_OPTION("--inputs", 0, AT(inputs), "D",
+                 "with --sup: number of inputs (matters to a norm on the input only)", 1, INT_MAX),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output"),
 };
 
 static const char USAGE[] = "kernel --arch ARCH [options] X [X2]\n"

@@ -14,27 +14,23 @@
 #define AT(field) offsetof(local_args, field)
 
 static const option OPTIONS[] = {
-    {"--grid", 'g', OPTION_TEXT, AT(grid), "N|CxR",
-     "points: a grid of [-1, 1]^2, in place of X; with --net and --arch", 0, 0},
-    {"--image", 0, OPTION_TEXT, AT(image), "FILE",
-     "targets: the greys of this picture (PNG, PGM) on the grid", 0, 0},
-    {"--bins", 0, OPTION_COUNT, AT(bins), "N", "bins of distance", 5, 100000},
-    {"--step", 0, OPTION_NUMBER, AT(step), "H",
-     "finite-difference step of the jets, in the units of the points, which\n"
-     "are standardised if the network has standardised its inputs",
-     0, 0},
-    {"--edges", 0, OPTION_NUMBER, AT(edges), "PART",
-     "which part of the points are edges: where the targets are steepest\n"
-     "(fewer where slopes at the limit are equal)",
-     0, 0},
-    {"--width", 0, OPTION_NUMBER, AT(width), "W",
-     "of the Gaussian kernel of the targets that CKA compares with", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz): a row for each point, with its\n"
-     "maps and jets",
-     0, 0},
-    {"--correlation", 'c', OPTION_TEXT, AT(correlation), "FILE",
-     "write c(eps): a row for each bin of distance", 0, 0},
+    TEXT_OPTION("--grid", 'g', AT(grid), "N|CxR",
+                "points: a grid of [-1, 1]^2, in place of X; with --net and --arch"),
+    TEXT_OPTION("--image", 0, AT(image), "FILE",
+                "targets: the greys of this picture (PNG, PGM) on the grid"),
+    COUNT_OPTION("--bins", 0, AT(bins), "N", "bins of distance", 5, 100000),
+    NUMBER_OPTION("--step", 0, AT(step), "H",
+                  "finite-difference step of the jets, in the units of the points, which\n"
+                  "are standardised if the network has standardised its inputs"),
+    NUMBER_OPTION("--edges", 0, AT(edges), "PART",
+                  "which part of the points are edges: where the targets are steepest\n"
+                  "(fewer where slopes at the limit are equal)"),
+    NUMBER_OPTION("--width", 0, AT(width), "W",
+                  "of the Gaussian kernel of the targets that CKA compares with"),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz): a row for each point, with its\n"
+                  "maps and jets"),
+    TEXT_OPTION("--correlation", 'c', AT(correlation), "FILE",
+                "write c(eps): a row for each bin of distance"),
 };
 
 static const char USAGE[] = "local --net NET --grid 48 [--image FILE] [options]\n"

@@ -33,12 +33,10 @@ typedef struct job {
 #define AT(field) offsetof(measure_args, field)
 
 static const option OPTIONS[] = {
-    {"--metrics", 'm', OPTION_TEXT, AT(metrics), "LIST",
-     "which measures: lmax,kta,align:20 (see --list)", 0, 0},
-    {"--list", 0, OPTION_FLAG, AT(list), NULL,
-     "which there are: a line, the formula and what it needs", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz), a column for each number", 0, 0},
+    TEXT_OPTION("--metrics", 'm', AT(metrics), "LIST",
+                "which measures: lmax,kta,align:20 (see --list)"),
+    FLAG_OPTION("--list", 0, AT(list), "which there are: a line, the formula and what it needs"),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz), a column for each number"),
 };
 
 static const char USAGE[] = "measure K [X] --metrics LIST [options]\n"

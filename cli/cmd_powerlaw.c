@@ -47,17 +47,16 @@ typedef struct job {
 #define AT(field) offsetof(powerlaw_args, field)
 
 static const option OPTIONS[] = {
-    {"--window", 'w', OPTION_TEXT, AT(window), "A:B", "fit over A <= x <= B (all x above 0)", 0, 0},
-    {"--x", 'x', OPTION_TEXT, AT(x), "COL",
-     "the column of x (the first of two columns; 1, 2, ... beside one)", 0, 0},
-    {"--y", 'y', OPTION_TEXT, AT(y), "COL", "the column of y (the last of two)", 0, 0},
-    {"--of", 0, OPTION_CHOICE, AT(of), OF_LIST,
-     "what the curve is: L(t) with exponent xi, eigenvalues with nu, or\n"
-     "tails of the targets with kappa",
-     0, 0},
+    TEXT_OPTION("--window", 'w', AT(window), "A:B", "fit over A <= x <= B (all x above 0)"),
+    TEXT_OPTION("--x", 'x', AT(x), "COL",
+                "the column of x (the first of two columns; 1, 2, ... beside one)"),
+    TEXT_OPTION("--y", 'y', AT(y), "COL", "the column of y (the last of two)"),
+    CHOICE_OPTION("--of", 0, AT(of), OF_LIST,
+                  "what the curve is: L(t) with exponent xi, eigenvalues with nu, or\n"
+                  "tails of the targets with kappa"),
     {"--theory", 't', OPTION_WORDS, AT(theory), "LIST",
      "what theory says: d=2,q=1,target=indicator, with commas or blanks", 0, 0},
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH", "take q from this architecture", 0, 0},
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH", "take q from this architecture"),
 };
 
 static const char USAGE[] = "powerlaw CURVE [--window A:B] [options]\n"

@@ -55,43 +55,34 @@ typedef struct job {
 #define AT(field) offsetof(predict_args, field)
 
 static const option OPTIONS[] = {
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
-     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
+    WHERE_OPTION(AT(where)),
     TABLE_OPTIONS(AT(table)),
-    {"--std", 0, OPTION_FLAG, AT(std), NULL, "standard deviations too", 0, 0},
-    {"--spread", 0, OPTION_CHOICE, AT(spread), "calibrated|posterior|ensemble|likelihood",
-     "which (implies --std): of a new observation, so that mean +- 1.96 std\n"
-     "holds 95% of them; of the posterior with amplitude one; over trained\n"
-     "networks, from their random start; of a new observation by the\n"
-     "marginal likelihood",
-     0, 0},
+    FLAG_OPTION("--std", 0, AT(std), "standard deviations too"),
+    CHOICE_OPTION("--spread", 0, AT(spread), "calibrated|posterior|ensemble|likelihood",
+                  "which (implies --std): of a new observation, so that mean +- 1.96 std\n"
+                  "holds 95% of them; of the posterior with amplitude one; over trained\n"
+                  "networks, from their random start; of a new observation by the\n"
+                  "marginal likelihood"),
     {"--time", 0, OPTION_NUMBER, AT(time), "T", "stop gradient flow at time T", 0, 1},
-    {"--steps", 0, OPTION_COUNT, AT(steps), "K", "stop gradient descent after K steps", 1,
-     INT64_MAX},
-    {"--rate", 0, OPTION_NUMBER, AT(rate), "ETA", "the learning rate of those steps", 0, 0},
-    {"--score", 0, OPTION_FLAG, AT(score), NULL,
-     "DATA has the target too: R2, RMSE and, of infinitely wide networks, the\n"
-     "coverage of 95% intervals and NLL (implies --std); or accuracy, log\n"
-     "loss, Brier, ECE",
-     0, 0},
-    {"--id", 0, OPTION_TEXT, AT(id), "COL[,COL]",
-     "columns of DATA to carry through, before the predictions", 0, 0},
-    {"--flag-range", 0, OPTION_FLAG, AT(flag_range), NULL,
-     "columns that tell how far a row is outside the training range: the\n"
-     "distance in standard deviations (0: inside), and of which column",
-     0, 0},
-    {"--at-infinity", 0, OPTION_FLAG, AT(at_infinity), NULL,
-     "rows of DATA are directions: the limit of the prediction along them,\n"
-     "or the coefficient of the power of t it grows with (column order)",
-     0, 0},
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "of a network whose file does not name it (one that PyTorch wrote); or\n"
-     "a kernel: that of infinite width, with a table X",
-     0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output", 0, 0},
-    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
-     "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
+    COUNT_OPTION("--steps", 0, AT(steps), "K", "stop gradient descent after K steps", 1, INT64_MAX),
+    NUMBER_OPTION("--rate", 0, AT(rate), "ETA", "the learning rate of those steps"),
+    FLAG_OPTION("--score", 0, AT(score),
+                "DATA has the target too: R2, RMSE and, of infinitely wide networks, the\n"
+                "coverage of 95% intervals and NLL (implies --std); or accuracy, log\n"
+                "loss, Brier, ECE"),
+    TEXT_OPTION("--id", 0, AT(id), "COL[,COL]",
+                "columns of DATA to carry through, before the predictions"),
+    FLAG_OPTION("--flag-range", 0, AT(flag_range),
+                "columns that tell how far a row is outside the training range: the\n"
+                "distance in standard deviations (0: inside), and of which column"),
+    FLAG_OPTION("--at-infinity", 0, AT(at_infinity),
+                "rows of DATA are directions: the limit of the prediction along them,\n"
+                "or the coefficient of the power of t it grows with (column order)"),
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",
+                "of a network whose file does not name it (one that PyTorch wrote); or\n"
+                "a kernel: that of infinite width, with a table X"),
+    OUTPUT_OPTION("write FILE (.csv, .csv.gz, .npy, .npz), not csv on standard output"),
+    MEMORY_OPTION("use at most 500M, 8G, ... (what the machine has available)"),
 };
 
 static const char USAGE[] =

@@ -21,26 +21,25 @@ typedef struct reproduce_args {
 } reproduce_args;
 
 static const option OPTIONS[] = {
-    {"--list", 0, OPTION_FLAG, offsetof(reproduce_args, list), NULL, "which there are", 0, 0},
-    {"--quick", 0, OPTION_FLAG, offsetof(reproduce_args, quick), NULL,
-     "fewer seeds and epochs: under a minute", 0, 0},
-    {"--seeds", 0, OPTION_COUNT, offsetof(reproduce_args, seeds), "N",
-     "of each network; the paper's number unless given", 1, 1000000},
-    {"--epochs", 'e', OPTION_COUNT, offsetof(reproduce_args, epochs), "N",
-     "of training; the paper's number unless given", 1, 1000000000},
-    {"--data", 0, OPTION_TEXT, offsetof(reproduce_args, data), "DIR",
-     "where data sets lie; otherwise where 'farfield data get' puts them", 0, 0},
-    {"--output", 'o', OPTION_TEXT, offsetof(reproduce_args, output), "DIR",
-     "write there; otherwise in reproduce-ID, for each ID.\n"
-     "Of several experiments DIR/ID",
-     0, 0},
-    {"--resume", 0, OPTION_FLAG, offsetof(reproduce_args, resume), NULL,
-     "go on where an interrupted run of the same command was", 0, 0},
-    {"--sabotage", 0, OPTION_FLAG, offsetof(reproduce_args, sabotage), NULL, NULL, 0, 0},
-    {"--json", 0, OPTION_FLAG, offsetof(reproduce_args, json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, offsetof(reproduce_args, quiet), NULL, "no progress", 0, 0},
-    {"--threads", 0, OPTION_COUNT, offsetof(reproduce_args, threads), "N", "0 is one per core", 0,
-     MOST_THREADS},
+    FLAG_OPTION("--list", 0, offsetof(reproduce_args, list), "which there are"),
+    FLAG_OPTION("--quick", 0, offsetof(reproduce_args, quick),
+                "fewer seeds and epochs: under a minute"),
+    COUNT_OPTION("--seeds", 0, offsetof(reproduce_args, seeds), "N",
+                 "of each network; the paper's number unless given", 1, 1000000),
+    COUNT_OPTION("--epochs", 'e', offsetof(reproduce_args, epochs), "N",
+                 "of training; the paper's number unless given", 1, 1000000000),
+    TEXT_OPTION("--data", 0, offsetof(reproduce_args, data), "DIR",
+                "where data sets lie; otherwise where 'farfield data get' puts them"),
+    TEXT_OPTION("--output", 'o', offsetof(reproduce_args, output), "DIR",
+                "write there; otherwise in reproduce-ID, for each ID.\n"
+                "Of several experiments DIR/ID"),
+    FLAG_OPTION("--resume", 0, offsetof(reproduce_args, resume),
+                "go on where an interrupted run of the same command was"),
+    FLAG_OPTION("--sabotage", 0, offsetof(reproduce_args, sabotage), NULL),
+    FLAG_OPTION("--json", 0, offsetof(reproduce_args, json), "print JSON"),
+    FLAG_OPTION("--quiet", 'q', offsetof(reproduce_args, quiet), "no progress"),
+    COUNT_OPTION("--threads", 0, offsetof(reproduce_args, threads), "N", "0 is one per core", 0,
+                 MOST_THREADS),
 };
 
 static const char ABOUT[] =

@@ -47,23 +47,20 @@ typedef struct job {
 #define AT(field) offsetof(spectrum_args, field)
 
 static const option OPTIONS[] = {
-    {"--top", 'k', OPTION_TEXT, AT(top), "K|all", "how many eigenvalues, the largest first", 0, 0},
-    {"--ridge", 'r', OPTION_NUMBER, AT(ridge), "R",
-     "the condition number and effective dimension of K + R I; 0 is the\n"
-     "kernel as it is",
-     0, 0},
-    {"--powerlaw", 'p', OPTION_TEXT, AT(powerlaw), "A:B",
-     "fit lambda_n ~ Lam n^-nu of K / N over eigenvalues A to B", 0, 0},
-    {"--by-layer", 0, OPTION_FLAG, AT(by_layer), NULL,
-     "with --net: the spectrum of each layer's part, too", 0, 0},
-    {"--weyl", 0, OPTION_TEXT, AT(weyl), "L",
-     "with --net: the intervals that the eigenvalues without layer L allow\n"
-     "those with it, by Weyl's inequality",
-     0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write the eigenvalues to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
-    {"--vectors", 0, OPTION_TEXT, AT(vectors), "FILE",
-     "write the eigenvectors to FILE, a column for each", 0, 0},
+    TEXT_OPTION("--top", 'k', AT(top), "K|all", "how many eigenvalues, the largest first"),
+    NUMBER_OPTION("--ridge", 'r', AT(ridge), "R",
+                  "the condition number and effective dimension of K + R I; 0 is the\n"
+                  "kernel as it is"),
+    TEXT_OPTION("--powerlaw", 'p', AT(powerlaw), "A:B",
+                "fit lambda_n ~ Lam n^-nu of K / N over eigenvalues A to B"),
+    FLAG_OPTION("--by-layer", 0, AT(by_layer),
+                "with --net: the spectrum of each layer's part, too"),
+    TEXT_OPTION("--weyl", 0, AT(weyl), "L",
+                "with --net: the intervals that the eigenvalues without layer L allow\n"
+                "those with it, by Weyl's inequality"),
+    OUTPUT_OPTION("write the eigenvalues to FILE (.csv, .csv.gz, .npy, .npz)"),
+    TEXT_OPTION("--vectors", 0, AT(vectors), "FILE",
+                "write the eigenvectors to FILE, a column for each"),
 };
 
 static const char USAGE[] = "spectrum K [options]\n"

@@ -19,6 +19,20 @@ typedef struct table_args {
             "columns to learn from although they are constant, an identifier or text", 0, 1        \
     }
 
+/* Of a verb that takes rows of a table. */
+#define WHERE_OPTION(at)                                                                           \
+    TEXT_OPTION("--where", 'w', at, "EXPR",                                                        \
+                "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"")
+#define IMPUTE_OPTION(at)                                                                          \
+    FLAG_OPTION("--impute", 0, at, "fill gaps with the median, or with the commonest word")
+
+/* What is learned from, of a verb whose struct has fields of these names at AT(field). */
+#define LEARNING_OPTIONS                                                                           \
+    TEXT_OPTION("--target", 't', AT(target), "COL[,COL]", "what to predict"),                      \
+        TEXT_OPTION("--features", 'f', AT(features), "LIST",                                       \
+                    "columns to predict from: F1,F2 (every column that is no target)"),            \
+        WHERE_OPTION(AT(where)), KEEP_OPTION(AT(keep)), TABLE_OPTIONS(AT(table))
+
 /* Their options, of a verb that has a table_args at that offset. */
 #define TABLE_OPTIONS(at)                                                                          \
     {"--sep",     0,                                                                               \

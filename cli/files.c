@@ -241,6 +241,15 @@ int64_t place_of_largest(const double *values, int64_t count)
     return best;
 }
 
+double mat_largest(const far_mat *m)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < m->rows * m->cols; i++) {
+        largest = fmax(largest, fabs(((const double *)m->data)[i]));
+    }
+    return largest;
+}
+
 double mat_get(const far_mat *m, int64_t i, int64_t j)
 {
     int64_t at = i * m->ld + j;

@@ -36,6 +36,8 @@ int matrix_alloc(const char *verb_name, int64_t rows, int64_t cols, far_dtype dt
 
 /* Element (i, j) of a host matrix. */
 double mat_get(const far_mat *m, int64_t i, int64_t j);
+/* Of the sizes of all elements of a packed float64 matrix. */
+double mat_largest(const far_mat *m);
 /* Where the first of the largest is. */
 int64_t place_of_largest(const double *values, int64_t count);
 

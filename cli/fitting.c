@@ -10,48 +10,37 @@
 #define AT(field) offsetof(fit_args, field)
 
 const option FIT_OPTIONS[] = {
-    {"--target", 't', OPTION_TEXT, AT(target), "COL[,COL]", "what to predict", 0, 0},
-    {"--features", 'f', OPTION_TEXT, AT(features), "LIST",
-     "columns to predict from: F1,F2 (every column that is no target)", 0, 0},
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
-     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
-    KEEP_OPTION(AT(keep)),
-    TABLE_OPTIONS(AT(table)),
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "the network, 'dense ln relu dense' (see farfield info arch); auto\n"
-     "chooses among networks that cannot run away",
-     0, 0},
-    {"--ridge", 'r', OPTION_TEXT, AT(ridge), "R",
-     "0.01 is relative to the mean of the kernel's diagonal, 0.01abs is\n"
-     "absolute; auto chooses",
-     0, 0},
-    {"--task", 0, OPTION_CHOICE, AT(task), TASK_LIST,
-     "auto classifies if the target is a column of words", 0, 0},
-    {"--no-standardize", 0, OPTION_FLAG, AT(raw), NULL,
-     "take inputs and targets as they are, not to mean 0 and variance 1", 0, 0},
-    {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
-     "fill gaps with the median, or with the commonest word", 0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(kernel), KERNEL_LIST,
-     "train all weights (ntk), or only the last layer, which gives the\n"
-     "Bayesian posterior (nngp)",
-     0, 0},
-    {"--param", 0, OPTION_CHOICE, AT(param), PARAM_LIST, "how weights are parametrised", 0, 0},
-    {"--criterion", 0, OPTION_CHOICE, AT(criterion), "loo|likelihood",
-     "auto chooses by leave-one-out error or by marginal likelihood", 0, 0},
-    {"--subset", 0, OPTION_COUNT, AT(subset), "N", "auto chooses on that many rows", 2, INT32_MAX},
-    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of what is drawn at random", 0, INT64_MAX},
-    {"--memory", 0, OPTION_SIZE, AT(memory), "SIZE",
-     "use at most 500M, 8G, ... (what the machine has available)", 0, 0},
-    {"--packed", 0, OPTION_FLAG, AT(packed), NULL,
-     "half the memory, more time (by itself where memory is short)", 0, 0},
-    {"--allow-unbounded", 0, OPTION_FLAG, AT(allow_unbounded), NULL,
-     "auto may choose a network whose predictions run away", 0, 0},
-    {"--no-extremes", 0, OPTION_FLAG, AT(no_extremes), NULL,
-     "leave out lambda_min, lambda_max and the condition number", 0, 0},
+    LEARNING_OPTIONS,
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",
+                "the network, 'dense ln relu dense' (see farfield info arch); auto\n"
+                "chooses among networks that cannot run away"),
+    TEXT_OPTION("--ridge", 'r', AT(ridge), "R",
+                "0.01 is relative to the mean of the kernel's diagonal, 0.01abs is\n"
+                "absolute; auto chooses"),
+    CHOICE_OPTION("--task", 0, AT(task), TASK_LIST,
+                  "auto classifies if the target is a column of words"),
+    FLAG_OPTION("--no-standardize", 0, AT(raw),
+                "take inputs and targets as they are, not to mean 0 and variance 1"),
+    IMPUTE_OPTION(AT(impute)),
+    CHOICE_OPTION("--kernel", 0, AT(kernel), KERNEL_LIST,
+                  "train all weights (ntk), or only the last layer, which gives the\n"
+                  "Bayesian posterior (nngp)"),
+    CHOICE_OPTION("--param", 0, AT(param), PARAM_LIST, "how weights are parametrised"),
+    CHOICE_OPTION("--criterion", 0, AT(criterion), "loo|likelihood",
+                  "auto chooses by leave-one-out error or by marginal likelihood"),
+    COUNT_OPTION("--subset", 0, AT(subset), "N", "auto chooses on that many rows", 2, INT32_MAX),
+    COUNT_OPTION("--seed", 0, AT(seed), "N", "of what is drawn at random", 0, INT64_MAX),
+    MEMORY_OPTION("use at most 500M, 8G, ... (what the machine has available)"),
+    FLAG_OPTION("--packed", 0, AT(packed),
+                "half the memory, more time (by itself where memory is short)"),
+    FLAG_OPTION("--allow-unbounded", 0, AT(allow_unbounded),
+                "auto may choose a network whose predictions run away"),
+    FLAG_OPTION("--no-extremes", 0, AT(no_extremes),
+                "leave out lambda_min, lambda_max and the condition number"),
 };
 const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 
-void fit_options_take(option out[FIT_OPTIONS_TAKEN])
+option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset)
 {
     static const char *const NAMES[FIT_OPTIONS_TAKEN] = {
         "--features", "--keep",           "--sep",    "--na",     "--categorical", "--where",
@@ -64,6 +53,21 @@ void fit_options_take(option out[FIT_OPTIONS_TAKEN])
             }
         }
     }
+    return (option_group){.title = "As for farfield fit:",
+                          .options = out,
+                          .count = FIT_OPTIONS_TAKEN,
+                          .offset = offset};
+}
+
+int fit_check_usage(const char *verb_name, const char *data, const char *purpose,
+                    const fit_args *args)
+{
+    if (!data) {
+        return usage_error(verb_name, "no table DATA %s", purpose);
+    }
+    return args->target
+               ? OPTIONS_OK
+               : usage_error(verb_name, "--target is missing: which column is to be predicted?");
 }
 
 void fit_defaults(fit_args *args)

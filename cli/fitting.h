@@ -25,9 +25,13 @@ typedef struct fit_args {
 /* The options that fill a fit_args. */
 extern const option FIT_OPTIONS[];
 extern const size_t FIT_OPTION_COUNT;
-/* Those that verbs take which fit many models. */
+/* Those that verbs take which fit many models, for a verb with its fit_args at offset. */
 enum { FIT_OPTIONS_TAKEN = 16 };
-void fit_options_take(option out[FIT_OPTIONS_TAKEN]);
+option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset);
+/* Refuses a command line without a table (purpose: "to fit") or a target: OPTIONS_OK or, with a
+ * line on stderr, EXIT_USAGE. */
+int fit_check_usage(const char *verb_name, const char *data, const char *purpose,
+                    const fit_args *args);
 
 /* The library's defaults. */
 void fit_defaults(fit_args *args);

@@ -150,6 +150,24 @@ int hash_inputs(session *s, const far_net *net, const dataset *d, char out[HASH_
     return code;
 }
 
+/* ---- the fields of a header, by their names in a file --------------------------------------- */
+
+#define NUMBER(name)                                                                               \
+    {                                                                                              \
+#name, offsetof(gram_header, name), false                                                  \
+    }
+#define TEXT(name)                                                                                 \
+    {                                                                                              \
+#name, offsetof(gram_header, name), true                                                   \
+    }
+static const struct {
+    const char *name;
+    size_t place;
+    bool text;
+} NOTES[] = {NUMBER(points), NUMBER(points2), NUMBER(outputs), TEXT(kind),
+             TEXT(arch),     TEXT(param),     TEXT(layers),    TEXT(of),
+             TEXT(columns),  TEXT(inputs),    TEXT(inputs2),   TEXT(parameters)};
+
 /* ---- out ----------------------------------------------------------------------------------- */
 
 enum { LONGEST_NOTE = 8192 }; /* an architecture of more says less than its kernel */
@@ -166,18 +184,14 @@ static void add_note(far_note *notes, int64_t *count, const char *name, const ch
 static int64_t make_notes(const gram_header *h, far_note notes[FAR_NOTES])
 {
     int64_t count = 0;
-    add_note(notes, &count, "points", NULL, h->points);
-    add_note(notes, &count, "points2", NULL, h->points2);
-    add_note(notes, &count, "outputs", NULL, h->outputs);
-    add_note(notes, &count, "kind", h->kind, -1);
-    add_note(notes, &count, "arch", h->arch, -1);
-    add_note(notes, &count, "param", h->param, -1);
-    add_note(notes, &count, "layers", h->layers, -1);
-    add_note(notes, &count, "of", h->of, -1);
-    add_note(notes, &count, "columns", h->columns, -1);
-    add_note(notes, &count, "inputs", h->inputs, -1);
-    add_note(notes, &count, "inputs2", h->inputs2, -1);
-    add_note(notes, &count, "parameters", h->parameters, -1);
+    for (size_t i = 0; i < sizeof NOTES / sizeof NOTES[0]; i++) {
+        const char *field = (const char *)h + NOTES[i].place;
+        if (NOTES[i].text) {
+            add_note(notes, &count, NOTES[i].name, *(const char *const *)field, -1);
+        } else {
+            add_note(notes, &count, NOTES[i].name, NULL, *(const int64_t *)field);
+        }
+    }
     return count;
 }
 
@@ -196,32 +210,19 @@ int gram_write(session *s, const far_mat *m, const int64_t *shape, int dims, con
 
 /* ---- in ------------------------------------------------------------------------------------ */
 
-static const char *text_of(const far_array *a, const char *name)
-{
-    const far_note *n = far_array_note(a, name);
-    return n ? n->text : NULL;
-}
-
-static int64_t number_of(const far_array *a, const char *name)
-{
-    const far_note *n = far_array_note(a, name);
-    return n ? n->number : -1;
-}
-
 static gram_header read_header(const far_array *a)
 {
-    return (gram_header){.points = number_of(a, "points"),
-                         .points2 = number_of(a, "points2"),
-                         .outputs = number_of(a, "outputs"),
-                         .kind = text_of(a, "kind"),
-                         .arch = text_of(a, "arch"),
-                         .param = text_of(a, "param"),
-                         .layers = text_of(a, "layers"),
-                         .of = text_of(a, "of"),
-                         .columns = text_of(a, "columns"),
-                         .inputs = text_of(a, "inputs"),
-                         .inputs2 = text_of(a, "inputs2"),
-                         .parameters = text_of(a, "parameters")};
+    gram_header h = {.points = -1, .points2 = -1, .outputs = -1};
+    for (size_t i = 0; i < sizeof NOTES / sizeof NOTES[0]; i++) {
+        const far_note *n = far_array_note(a, NOTES[i].name);
+        char *field = (char *)&h + NOTES[i].place;
+        if (n && NOTES[i].text) {
+            *(const char **)field = n->text;
+        } else if (n) {
+            *(int64_t *)field = n->number;
+        }
+    }
+    return h;
 }
 
 /* (layers,) n, m (, outputs, outputs): what an array of gram is. */

@@ -13,35 +13,30 @@
 #define AT(field) offsetof(source_args, field)
 
 static const option OPTIONS[] = {
-    {"--net", 'n', OPTION_TEXT, AT(net), "NET",
-     "the tangent kernel of this finite network (net.safetensors)", 0, 0},
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "the kernel of this architecture at infinite width; with --net the\n"
-     "architecture of a file that does not name it",
-     0, 0},
-    {"--kernel", 0, OPTION_CHOICE, AT(kind), "ntk|nngp",
-     "with --arch: the neural tangent kernel, or the covariance at the start", 0, 0},
-    {"--param", 0, OPTION_CHOICE, AT(param), "ntk|standard",
-     "with --arch: how weights are parametrised", 0, 0},
-    {"--layers", 0, OPTION_TEXT, AT(layers), "LIST",
-     "with --net, and of a K of gram --by-layer: these layers alone: 1,3\n"
-     "counts layers with weights from 1; -1 is the last",
-     0, 0},
-    {"--outputs", 0, OPTION_TEXT, AT(outputs), "trace|full|K",
-     "with --net, of several outputs: the mean of their kernels, all pairs,\n"
-     "or that of output K, from 1",
-     0, 0},
-    {"--target", 't', OPTION_TEXT, AT(target), "COL",
-     "targets: columns of X, or of the file of --y", 0, 0},
-    {"--y", 'y', OPTION_TEXT, AT(y), "FILE", "targets: the columns of this table", 0, 0},
-    {"--values", 0, OPTION_TEXT, AT(values), "FILE",
-     "what the model says now, shaped like the targets; a network says it\n"
-     "itself",
-     0, 0},
-    {"--features", 'f', OPTION_TEXT, AT(features), "LIST",
-     "columns of X that are coordinates (every column but the targets)", 0, 0},
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
-     "only the rows of X where it holds; with --net and --arch", 0, 0},
+    TEXT_OPTION("--net", 'n', AT(net), "NET",
+                "the tangent kernel of this finite network (net.safetensors)"),
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",
+                "the kernel of this architecture at infinite width; with --net the\n"
+                "architecture of a file that does not name it"),
+    CHOICE_OPTION("--kernel", 0, AT(kind), "ntk|nngp",
+                  "with --arch: the neural tangent kernel, or the covariance at the start"),
+    CHOICE_OPTION("--param", 0, AT(param), "ntk|standard",
+                  "with --arch: how weights are parametrised"),
+    TEXT_OPTION("--layers", 0, AT(layers), "LIST",
+                "with --net, and of a K of gram --by-layer: these layers alone: 1,3\n"
+                "counts layers with weights from 1; -1 is the last"),
+    TEXT_OPTION("--outputs", 0, AT(outputs), "trace|full|K",
+                "with --net, of several outputs: the mean of their kernels, all pairs,\n"
+                "or that of output K, from 1"),
+    TEXT_OPTION("--target", 't', AT(target), "COL", "targets: columns of X, or of the file of --y"),
+    TEXT_OPTION("--y", 'y', AT(y), "FILE", "targets: the columns of this table"),
+    TEXT_OPTION("--values", 0, AT(values), "FILE",
+                "what the model says now, shaped like the targets; a network says it\n"
+                "itself"),
+    TEXT_OPTION("--features", 'f', AT(features), "LIST",
+                "columns of X that are coordinates (every column but the targets)"),
+    TEXT_OPTION("--where", 'w', AT(where), "EXPR",
+                "only the rows of X where it holds; with --net and --arch"),
     TABLE_OPTIONS(AT(table)),
 };
 

@@ -6,7 +6,6 @@
 #include "show.h"
 
 #include <farfield/lnnet.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,23 +33,20 @@ typedef struct job {
 #define AT(field) offsetof(build_args, field)
 
 static const option OPTIONS[] = {
-    {"--mode", 'm', OPTION_CHOICE, AT(mode), "auto|paper|merge|runs",
-     "how points are merged; auto is runs for two classes or several groups,\n"
-     "merge for more classes",
-     0, 0},
-    {"--groups", 'g', OPTION_COUNT, AT(groups), "G",
-     "chains of three neurons side by side, fewer layers: at least one a\n"
-     "class where there are more than two",
-     1, INT32_MAX},
-    {"--precision", 0, OPTION_CHOICE, AT(precision), "auto|double|quad|mpfr",
-     "auto is double, and more only where that fails", 0, 0},
-    {"--bits", 0, OPTION_COUNT, AT(bits), "B", "of --precision mpfr (as many as it takes)", 64,
-     100000},
-    {"--tries", 0, OPTION_COUNT, AT(tries), "N", "projections to try before giving up", 1,
-     INT32_MAX},
-    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the projections", 0, INT64_MAX},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE", "keep the network in FILE (net.safetensors)",
-     0, 0},
+    CHOICE_OPTION("--mode", 'm', AT(mode), "auto|paper|merge|runs",
+                  "how points are merged; auto is runs for two classes or several groups,\n"
+                  "merge for more classes"),
+    COUNT_OPTION("--groups", 'g', AT(groups), "G",
+                 "chains of three neurons side by side, fewer layers: at least one a\n"
+                 "class where there are more than two",
+                 1, INT32_MAX),
+    CHOICE_OPTION("--precision", 0, AT(precision), "auto|double|quad|mpfr",
+                  "auto is double, and more only where that fails"),
+    COUNT_OPTION("--bits", 0, AT(bits), "B", "of --precision mpfr (as many as it takes)", 64,
+                 100000),
+    COUNT_OPTION("--tries", 0, AT(tries), "N", "projections to try before giving up", 1, INT32_MAX),
+    COUNT_OPTION("--seed", 0, AT(seed), "N", "of the projections", 0, INT64_MAX),
+    OUTPUT_OPTION("keep the network in FILE (net.safetensors)"),
 };
 
 static const char USAGE[] = "lnnet build DATA --label COL [options] [-o FILE]";

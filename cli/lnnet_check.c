@@ -31,11 +31,10 @@ typedef struct job {
 #define AT(field) offsetof(check_args, field)
 
 static const option OPTIONS[] = {
-    {"--net", 'n', OPTION_TEXT, AT(net), "NET", "the network (net.safetensors)", 0, 0},
-    {"--precision", 0, OPTION_CHOICE, AT(precision), "auto|double|quad|mpfr",
-     "of the pass; auto is what the network was built for", 0, 0},
-    {"--bits", 0, OPTION_COUNT, AT(bits), "B", "of --precision mpfr (those of the file)", 64,
-     100000},
+    TEXT_OPTION("--net", 'n', AT(net), "NET", "the network (net.safetensors)"),
+    CHOICE_OPTION("--precision", 0, AT(precision), "auto|double|quad|mpfr",
+                  "of the pass; auto is what the network was built for"),
+    COUNT_OPTION("--bits", 0, AT(bits), "B", "of --precision mpfr (those of the file)", 64, 100000),
 };
 
 static const char USAGE[] = "lnnet check --net NET DATA --label COL [options]";

@@ -41,22 +41,19 @@ typedef struct job {
 #define AT(field) offsetof(hessian_args, field)
 
 static const option OPTIONS[] = {
-    {"--net", 'n', OPTION_TEXT, AT(net), "NET",
-     "of this network (net.safetensors); without it, of a layer norm of the\n"
-     "columns of X",
-     0, 0},
-    {"--arch", 'a', OPTION_TEXT, AT(arch), "ARCH",
-     "its architecture, if the file does not name it (one that PyTorch wrote)", 0, 0},
-    {"--groups", 'g', OPTION_COUNT, AT(groups), "G",
-     "without --net: a layer norm in G groups, and how much more it bends", 1, INT32_MAX},
-    {"--eps", 0, OPTION_NUMBER, AT(eps), "EPS", "without --net: of the layer norm", 0, 0},
-    {"--raw", 0, OPTION_FLAG, AT(raw), NULL,
-     "with --net: of raw inputs to raw outputs, not in the network's units", 0, 0},
-    {"--check", 0, OPTION_FLAG, AT(check), NULL,
-     "also by finite differences, for the first 20 rows", 0, 0},
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR", "only the rows of X where it holds", 0, 0},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "write H of each row to FILE (.csv, .csv.gz, .npy, .npz)", 0, 0},
+    TEXT_OPTION("--net", 'n', AT(net), "NET",
+                "of this network (net.safetensors); without it, of a layer norm of the\n"
+                "columns of X"),
+    FILE_ARCH_OPTION,
+    COUNT_OPTION("--groups", 'g', AT(groups), "G",
+                 "without --net: a layer norm in G groups, and how much more it bends", 1,
+                 INT32_MAX),
+    NUMBER_OPTION("--eps", 0, AT(eps), "EPS", "without --net: of the layer norm"),
+    FLAG_OPTION("--raw", 0, AT(raw),
+                "with --net: of raw inputs to raw outputs, not in the network's units"),
+    FLAG_OPTION("--check", 0, AT(check), "also by finite differences, for the first 20 rows"),
+    TEXT_OPTION("--where", 'w', AT(where), "EXPR", "only the rows of X where it holds"),
+    OUTPUT_OPTION("write H of each row to FILE (.csv, .csv.gz, .npy, .npz)"),
 };
 
 static const char USAGE[] = "lnnet hessian --net NET [options] X\n"

@@ -6,13 +6,11 @@
 #define AT(field) offsetof(labelled_args, field)
 
 static const option OPTIONS[] = {
-    {"--label", 'l', OPTION_TEXT, AT(label), "COL", "the column of classes", 0, 0},
-    {"--features", 'f', OPTION_TEXT, AT(features), "LIST",
-     "columns that are coordinates: F1,F2 (every column but the label)", 0, 0},
-    {"--where", 'w', OPTION_TEXT, AT(where), "EXPR",
-     "only the rows where it holds: \"F1 >= 2 and kind != 'a'\"", 0, 0},
-    {"--impute", 0, OPTION_FLAG, AT(impute), NULL,
-     "fill gaps with the median, or with the commonest word", 0, 0},
+    TEXT_OPTION("--label", 'l', AT(label), "COL", "the column of classes"),
+    TEXT_OPTION("--features", 'f', AT(features), "LIST",
+                "columns that are coordinates: F1,F2 (every column but the label)"),
+    WHERE_OPTION(AT(where)),
+    IMPUTE_OPTION(AT(impute)),
 };
 
 option_group labelled_options(size_t offset)

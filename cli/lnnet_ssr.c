@@ -34,15 +34,13 @@ typedef struct job {
 #define AT(field) offsetof(ssr_args, field)
 
 static const option OPTIONS[] = {
-    {"--linear", 0, OPTION_FLAG, AT(linear), NULL, "SSR and its linear bound only: no search", 0,
-     0},
-    {"--directions", 0, OPTION_COUNT, AT(directions), "N", "lines the search starts from", 1,
-     INT32_MAX},
-    {"--steps", 0, OPTION_COUNT, AT(steps), "N",
-     "of the search, from the best lines; 0: lines only", 0, INT32_MAX},
-    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the search", 0, INT64_MAX},
-    {"--output", 'o', OPTION_TEXT, AT(output), "FILE",
-     "keep the best layer, a network 'dense(3) ln' (layer.safetensors)", 0, 0},
+    FLAG_OPTION("--linear", 0, AT(linear), "SSR and its linear bound only: no search"),
+    COUNT_OPTION("--directions", 0, AT(directions), "N", "lines the search starts from", 1,
+                 INT32_MAX),
+    COUNT_OPTION("--steps", 0, AT(steps), "N", "of the search, from the best lines; 0: lines only",
+                 0, INT32_MAX),
+    COUNT_OPTION("--seed", 0, AT(seed), "N", "of the search", 0, INT64_MAX),
+    OUTPUT_OPTION("keep the best layer, a network 'dense(3) ln' (layer.safetensors)"),
 };
 
 static const char USAGE[] = "lnnet ssr DATA --label COL [options]";

@@ -25,9 +25,9 @@ typedef struct job {
 #define AT(field) offsetof(vc_args, field)
 
 static const option OPTIONS[] = {
-    {"--layers", 'L', OPTION_COUNT, AT(layers), "L", "layers that have a norm", 1,
-     FAR_SHATTER_LAYERS_MOST},
-    {"--seed", 0, OPTION_COUNT, AT(seed), "N", "of the points, without X", 0, INT64_MAX},
+    COUNT_OPTION("--layers", 'L', AT(layers), "L", "layers that have a norm", 1,
+                 FAR_SHATTER_LAYERS_MOST),
+    COUNT_OPTION("--seed", 0, AT(seed), "N", "of the points, without X", 0, INT64_MAX),
 };
 
 static const char USAGE[] = "lnnet vc --layers L [options] [X]";

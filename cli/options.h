@@ -34,6 +34,35 @@ typedef struct option {
     int64_t least, most;
 } option;
 
+/* Rows of a table, by kind; letter 0: none. */
+#define FLAG_OPTION(name, letter, at, help)                                                        \
+    {                                                                                              \
+        name, letter, OPTION_FLAG, at, NULL, help, 0, 0                                            \
+    }
+#define TEXT_OPTION(name, letter, at, value, help)                                                 \
+    {                                                                                              \
+        name, letter, OPTION_TEXT, at, value, help, 0, 0                                           \
+    }
+#define CHOICE_OPTION(name, letter, at, words, help)                                               \
+    {                                                                                              \
+        name, letter, OPTION_CHOICE, at, words, help, 0, 0                                         \
+    }
+#define NUMBER_OPTION(name, letter, at, value, help)                                               \
+    {                                                                                              \
+        name, letter, OPTION_NUMBER, at, value, help, 0, 0                                         \
+    }
+#define COUNT_OPTION(name, letter, at, value, help, least, most)                                   \
+    {                                                                                              \
+        name, letter, OPTION_COUNT, at, value, help, least, most                                   \
+    }
+
+/* Rows that many verbs have, their fields at AT(output) and AT(memory). */
+#define OUTPUT_OPTION(help) TEXT_OPTION("--output", 'o', AT(output), "FILE", help)
+#define MEMORY_OPTION(help)                                                                        \
+    {                                                                                              \
+        "--memory", 0, OPTION_SIZE, AT(memory), "SIZE", help, 0, 0                                 \
+    }
+
 /* Options that several verbs share: the fields are offsets in a struct of their own, which lies at
  * offset in the verb's. */
 typedef struct option_group {

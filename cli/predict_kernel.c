@@ -35,24 +35,21 @@ enum { CURVE_POINTS = 50, MOST_CURVE = 100000 };
 #define AT(field) offsetof(predict_kernel_args, field)
 
 static const option OWN[] = {
-    {"--ridge", 'r', OPTION_NUMBER, AT(ridge), "R",
-     "ridge regression, K (K + R I)^-1; with --time or --gd the same on the\n"
-     "way; 0 interpolates",
-     0, 0},
-    {"--gd", 0, OPTION_TEXT, AT(gd), "RATE,STEPS",
-     "gradient descent of L; --time T is gradient flow to that time", 0, 0},
-    {"--f0", 0, OPTION_TEXT, AT(f0), "FILE|none",
-     "where training starts (0; with --net the network's outputs): shaped\n"
-     "like the targets, in their units as the kernel sees them",
-     0, 0},
-    {"--cross", 0, OPTION_TEXT, AT(cross), "KX",
-     "predict new points: the kernel between them (rows) and those of K", 0, 0},
-    {"--cross-f0", 0, OPTION_TEXT, AT(cross_f0), "FILE", "where those start", 0, 0},
-    {"--at", 0, OPTION_TEXT, AT(at), "NEW", "with --net and --arch: predict the rows of this table",
-     0, 0},
-    {"--curve", 0, OPTION_TEXT, AT(curve), "T1:T2[:COUNT]",
-     "the loss L(t) at COUNT times (50), evenly in the logarithm", 0, 0},
-    {"--losses", 0, OPTION_TEXT, AT(losses), "FILE", "write that curve to FILE: t, loss", 0, 0},
+    NUMBER_OPTION("--ridge", 'r', AT(ridge), "R",
+                  "ridge regression, K (K + R I)^-1; with --time or --gd the same on the\n"
+                  "way; 0 interpolates"),
+    TEXT_OPTION("--gd", 0, AT(gd), "RATE,STEPS",
+                "gradient descent of L; --time T is gradient flow to that time"),
+    TEXT_OPTION("--f0", 0, AT(f0), "FILE|none",
+                "where training starts (0; with --net the network's outputs): shaped\n"
+                "like the targets, in their units as the kernel sees them"),
+    TEXT_OPTION("--cross", 0, AT(cross), "KX",
+                "predict new points: the kernel between them (rows) and those of K"),
+    TEXT_OPTION("--cross-f0", 0, AT(cross_f0), "FILE", "where those start"),
+    TEXT_OPTION("--at", 0, AT(at), "NEW", "with --net and --arch: predict the rows of this table"),
+    TEXT_OPTION("--curve", 0, AT(curve), "T1:T2[:COUNT]",
+                "the loss L(t) at COUNT times (50), evenly in the logarithm"),
+    TEXT_OPTION("--losses", 0, AT(losses), "FILE", "write that curve to FILE: t, loss"),
 };
 
 /* Those of the source but for what predict has of its own, or under another name. */
@@ -242,21 +239,12 @@ static double length_of(const far_mat *m)
     return sqrt(squares);
 }
 
-static double largest_of(const far_mat *m)
-{
-    double largest = 0;
-    for (int64_t i = 0; i < m->rows * m->cols; i++) {
-        largest = fmax(largest, fabs(((const double *)m->data)[i]));
-    }
-    return largest;
-}
-
 /* Losses and residuals are sums of squares. */
 static int check_squares(const job *j)
 {
     const source *k = &j->kernel;
     const far_mat *f0 = start_of(j);
-    double largest = largest_of(&k->targets), start = f0 ? largest_of(f0) : 0;
+    double largest = mat_largest(&k->targets), start = f0 ? mat_largest(f0) : 0;
     double span = largest + start;
     if (isfinite(span * span * (double)(k->targets.rows * k->targets.cols))) {
         return EXIT_DONE;

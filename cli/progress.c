@@ -93,15 +93,20 @@ static void on_signal(int signal_number)
 }
 
 /* A signal that the parent told us to ignore (nohup) stays ignored. */
-void interrupts_hold(void)
+static void set_handlers(void (*handler)(int))
 {
     for (int i = 0; i < HELD_COUNT; i++) {
         struct sigaction old;
         sigaction(HELD_SIGNALS[i], NULL, &old);
         if (old.sa_handler != SIG_IGN) {
-            set_handler(HELD_SIGNALS[i], on_signal);
+            set_handler(HELD_SIGNALS[i], handler);
         }
     }
+}
+
+void interrupts_hold(void)
+{
+    set_handlers(on_signal);
 }
 
 bool interrupts_pending(void)
@@ -111,13 +116,7 @@ bool interrupts_pending(void)
 
 void interrupts_release(void)
 {
-    for (int i = 0; i < HELD_COUNT; i++) {
-        struct sigaction old;
-        sigaction(HELD_SIGNALS[i], NULL, &old);
-        if (old.sa_handler != SIG_IGN) {
-            set_handler(HELD_SIGNALS[i], SIG_DFL);
-        }
-    }
+    set_handlers(SIG_DFL);
     if (caught_signal) {
         raise(caught_signal);
     }

@@ -2,7 +2,6 @@
 #include "report.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,14 +265,6 @@ void report_bars(report *r, far_mark_opts mark, const double *values, const doub
 {
     if (draws(r)) {
         report_check(r, far_figure_bars(r->s->ctx, r->figure, values, half_widths, n, &mark));
-    }
-}
-
-void report_histogram(report *r, far_mark_opts mark, const double *edges, const double *counts,
-                      int64_t bins)
-{
-    if (draws(r)) {
-        report_check(r, far_figure_histogram(r->s->ctx, r->figure, edges, counts, bins, &mark));
     }
 }
 

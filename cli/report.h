@@ -78,8 +78,6 @@ void report_band(report *r, far_mark_opts mark, const double *x, const double *l
 void report_points(report *r, far_mark_opts mark, const double *x, const double *y, int64_t n);
 void report_bars(report *r, far_mark_opts mark, const double *values, const double *half_widths,
                  int64_t n);
-void report_histogram(report *r, far_mark_opts mark, const double *edges, const double *counts,
-                      int64_t bins);
 void report_rule(report *r, int direction, double value, const char *label);
 /* Puts the figure into the page; name.csv is what its link offers. */
 void report_place(report *r, const char *name, const char *caption);

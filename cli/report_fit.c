@@ -1,6 +1,7 @@
 /* What a fit gave: fit diagnostics, candidates, pictures. */
 #include "columns_show.h"
 #include "explain.h"
+#include "files.h"
 #include "fitting.h"
 #include "report_far.h"
 #include "report_verbs.h"
@@ -277,15 +278,6 @@ static void tell_candidates(far_result *r, const far_model_info *i)
     far_result_for(r, FAR_FOR_ALL);
 }
 
-static int64_t largest(const double *values, int64_t count)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < count; k++) {
-        best = values[k] > values[best] ? k : best;
-    }
-    return best;
-}
-
 static void show_confusion(far_result *r, const far_model_info *i, const double *counts)
 {
     int64_t classes = i->outputs;
@@ -319,7 +311,7 @@ static void tell_confusion(far_result *r, const far_model_info *i)
         const double *p = (const double *)left.data + k * left.ld;
         const double *truth = (const double *)y.data + k * y.ld;
         if (!isnan(p[0])) {
-            counts[largest(truth, classes) * classes + largest(p, classes)]++;
+            counts[place_of_largest(truth, classes) * classes + place_of_largest(p, classes)]++;
         }
     }
     if (counts) {

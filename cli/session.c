@@ -51,12 +51,12 @@ char *session_command(void)
 #define AT(field) offsetof(common_args, field)
 
 static const option COMMON[] = {
-    {"--report", 0, OPTION_TEXT, AT(report), "DIR",
-     "write DIR/report.html: a page with the tables and figures", 0, 0},
-    {"--json", 0, OPTION_FLAG, AT(json), NULL, "print JSON", 0, 0},
-    {"--quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
-     "only what was asked for: no messages, no progress bar, no summary", 0, 0},
-    {"--threads", 0, OPTION_COUNT, AT(threads), "N", "0 is one per core", 0, MOST_THREADS},
+    TEXT_OPTION("--report", 0, AT(report), "DIR",
+                "write DIR/report.html: a page with the tables and figures"),
+    FLAG_OPTION("--json", 0, AT(json), "print JSON"),
+    FLAG_OPTION("--quiet", 'q', AT(quiet),
+                "only what was asked for: no messages, no progress bar, no summary"),
+    COUNT_OPTION("--threads", 0, AT(threads), "N", "0 is one per core", 0, MOST_THREADS),
 };
 
 option_group common_options(size_t offset)

@@ -8,6 +8,11 @@
 #include <farfield/predictor.h>
 #include <farfield/result.h>
 
+/* Of a verb with a network, at AT(arch). */
+#define FILE_ARCH_OPTION                                                                           \
+    TEXT_OPTION("--arch", 'a', AT(arch), "ARCH",                                                   \
+                "its architecture, if the file does not name it (one that PyTorch wrote)")
+
 /* After a library call that was given the text of --arch: a text that is wrong is wrong usage. */
 int arch_failure(session *s, far_status st);
 /* Reads a network. arch: as below. */

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "training.h"
+#include "files.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -19,19 +20,10 @@ char *training_file(const train_args *a, const char *path, int64_t i)
 
 /* ---- how well it fits ---------------------------------------------------------------------- */
 
-static int64_t largest(const double *row, int64_t count)
-{
-    int64_t best = 0;
-    for (int64_t k = 1; k < count; k++) {
-        best = row[k] > row[best] ? k : best;
-    }
-    return best;
-}
-
 /* The class of a row: one output says yes above 0, several vote. */
 static int64_t class_of(const double *row, int64_t count, double yes)
 {
-    return count == 1 ? row[0] > yes : largest(row, count);
+    return count == 1 ? row[0] > yes : place_of_largest(row, count);
 }
 
 static double accuracy(const double *f, const double *y, int64_t n, int64_t o, double yes)

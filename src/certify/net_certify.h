@@ -292,6 +292,9 @@ far_status far_net_found(const far_net_plan *plan, int64_t j, const double *raw,
  * outputs. */
 far_status far_net_enclose(const far_net_plan *plan, const double *raw, bool infinite, bool rounded,
                            far_range *out);
+/* The same of a network of images or sequences, at a raw point (shape_certify.c). */
+far_status far_shape_found(far_ctx *ctx, const far_net *net, int64_t j, const double *raw,
+                           far_range range, far_net_value *out);
 /* at, at_infinity and sup_found of output j, from what a search met; raw: room for the point. */
 far_status far_net_place_found(const far_net_plan *plan, int64_t j, const far_net_branch *found,
                                double *raw, far_bound *b);

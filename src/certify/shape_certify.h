@@ -18,10 +18,6 @@ far_status far_shape_bounds(far_ctx *ctx, const far_net *net, far_certificate *c
 /* The same with the largest values that a search met. */
 far_status far_shape_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
                              far_certificate *c);
-/* Output j at a raw point: the engine's value, held against an enclosure of the real one and moved
- * into it and the range. FAR_ERR_BACKEND if the engine is off by more than rounding explains. */
-far_status far_shape_found(far_ctx *ctx, const far_net *net, int64_t j, const double *raw,
-                           far_range range, far_net_value *out);
 /* What a checker completes: own holds far_shape_bounds. */
 far_status far_shape_complete(far_ctx *ctx, const far_net *net, const json_t *outputs,
                               far_certificate *own);

@@ -1,5 +1,5 @@
 /* A finite network as a predictor. */
-#include "../certify/shape_certify.h"
+#include "../certify/net_certify.h"
 #include "../net/net_file.h"
 #include "../net/net_internal.h"
 #include "predictor_internal.h"

@@ -243,6 +243,9 @@ static void plan_other(planner *p, int64_t i, far_stage_kind kind)
         s->kept = add_buffer(&e->values, s->after, step->heads * s->after);
         need_scratch(e, attend_scratch(step, e->ops->panel));
     }
+    if (kind == FAR_STAGE_POOL) {
+        need_scratch(e, 3 * step->in);
+    }
     if (kind == FAR_STAGE_TABLE) {
         s->panels = take_weights(e, far_step_weights(step).rows, step->out);
         e->step_delta[i] = s->to;

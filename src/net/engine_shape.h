@@ -78,23 +78,10 @@ static NAME(window) NAME(window_at)(const far_step *c, int64_t y, int64_t x)
     return w;
 }
 
-/* The pixel that is largest in channel k: the first of them, and a NAN counts as largest. */
-static int64_t NAME(largest_pixel)(const far_step *c, NAME(window) w, const REAL *image, int64_t k)
-{
-    int64_t best = w.top * c->from.width + w.left;
-    for (int64_t y = w.top; y < w.bottom; y++) {
-        for (int64_t x = w.left; x < w.right; x++) {
-            int64_t at = y * c->from.width + x;
-            REAL now = image[at * c->in + k], most = image[best * c->in + k];
-            best = now > most || (isnan(now) && !isnan(most)) ? at : best;
-        }
-    }
-    return best;
-}
-
-/* What a pool does with values, gradients and tangents at one place of the output. */
+/* What a pool does with values, gradients and tangents at one place of the output; room: three
+ * numbers a channel. */
 typedef void (*NAME(pool_fn))(const far_step *c, NAME(window) w, const REAL *image,
-                              const REAL *from, REAL *to);
+                              const REAL *from, REAL *to, REAL *room);
 
 /* Forwards from whole images to places, backwards from places to whole images. */
 static void NAME(pool_images)(const NAME(strip) * t, const far_stage *s, NAME(pool_fn) run,
@@ -105,14 +92,16 @@ static void NAME(pool_images)(const NAME(strip) * t, const far_stage *s, NAME(po
     for (int64_t i = 0; i < t->rows * s->after; i++) {
         int64_t place = i % s->after, whole = i / s->after * s->before * s->in, one = i * s->in;
         NAME(window) w = NAME(window_at)(c, place / c->to.width, place % c->to.width);
-        run(c, w, in + whole, from + (back ? one : whole), to + (back ? whole : one));
+        run(c, w, in + whole, from + (back ? one : whole), to + (back ? whole : one),
+            t->p->scratch);
     }
 }
 
 static void NAME(max_out)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
-                          REAL *to)
+                          REAL *to, REAL *room)
 {
     (void)image;
+    (void)room;
     for (int64_t k = 0; k < c->in; k++) {
         to[k] = from[(w.top * c->from.width + w.left) * c->in + k];
     }
@@ -127,27 +116,61 @@ static void NAME(max_out)(const far_step *c, NAME(window) w, const REAL *image, 
     }
 }
 
-static void NAME(max_back)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
-                           REAL *to)
+/* Which pixel is the largest, channel by channel: the first of them, and a NAN counts as largest.
+ * hit: 1 where it is this one. open: 1 as long as it was not met. */
+static void NAME(mark_largest)(int64_t n, const REAL *restrict pixel, const REAL *restrict most,
+                               REAL *restrict open, REAL *restrict hit)
 {
-    for (int64_t k = 0; k < c->in; k++) {
-        to[NAME(largest_pixel)(c, w, image, k) * c->in + k] += from[k];
+    for (int64_t k = 0; k < n; k++) {
+        bool same = pixel[k] == most[k] || (isnan(most[k]) && isnan(pixel[k]));
+        hit[k] = same ? open[k] : 0;
+        open[k] -= hit[k];
     }
+}
+
+/* Every pixel of the window with its marks: the gradient goes to the largest one, the tangent comes
+ * from it. */
+static void NAME(max_change)(const far_step *c, NAME(window) w, const REAL *image, bool back,
+                             const REAL *from, REAL *to, REAL *room)
+{
+    int64_t n = c->in;
+    REAL *most = room, *open = room + n, *hit = room + 2 * n;
+    NAME(max_out)(c, w, image, image, most, NULL);
+    for (int64_t k = 0; k < n; k++) {
+        open[k] = 1;
+    }
+    for (int64_t y = w.top; y < w.bottom; y++) {
+        for (int64_t x = w.left; x < w.right; x++) {
+            int64_t at = (y * c->from.width + x) * n;
+            NAME(mark_largest)(n, image + at, most, open, hit);
+            const REAL *restrict source = back ? from : from + at, *restrict marks = hit;
+            REAL *restrict out = back ? to + at : to;
+            for (int64_t k = 0; k < n; k++) {
+                out[k] += marks[k] != 0 ? source[k] : 0;
+            }
+        }
+    }
+}
+
+static void NAME(max_back)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
+                           REAL *to, REAL *room)
+{
+    NAME(max_change)(c, w, image, true, from, to, room);
 }
 
 static void NAME(max_along)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
-                            REAL *to)
+                            REAL *to, REAL *room)
 {
-    for (int64_t k = 0; k < c->in; k++) {
-        to[k] = from[NAME(largest_pixel)(c, w, image, k) * c->in + k];
-    }
+    memset(to, 0, (size_t)c->in * sizeof *to);
+    NAME(max_change)(c, w, image, false, from, to, room);
 }
 
 static void NAME(mean_out)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
-                           REAL *to)
+                           REAL *to, REAL *room)
 {
     REAL share = 1 / (REAL)far_positions(c->window);
     (void)image;
+    (void)room;
     memset(to, 0, (size_t)c->in * sizeof *to);
     for (int64_t y = w.top; y < w.bottom; y++) {
         for (int64_t x = w.left; x < w.right; x++) {
@@ -159,10 +182,11 @@ static void NAME(mean_out)(const far_step *c, NAME(window) w, const REAL *image,
 }
 
 static void NAME(mean_back)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
-                            REAL *to)
+                            REAL *to, REAL *room)
 {
     REAL share = 1 / (REAL)far_positions(c->window);
     (void)image;
+    (void)room;
     for (int64_t y = w.top; y < w.bottom; y++) {
         for (int64_t x = w.left; x < w.right; x++) {
             for (int64_t k = 0; k < c->in; k++) {

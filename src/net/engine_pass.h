@@ -9,7 +9,7 @@ static int64_t NAME(strip_count)(const far_pass *p)
 {
     const far_engine *e = p->engine;
     bool heavy = e->weights * (int64_t)sizeof(REAL) > STRIP_WEIGHT_BYTES && !e->shaped;
-    int64_t rows = e->positions < STRIP_ROWS ? STRIP_ROWS / e->positions : 1;
+    int64_t rows = e->shaped ? (4 * STRIP_ROWS + e->positions - 1) / e->positions : STRIP_ROWS;
     return (p->needs & FAR_PASS_BATCH) || heavy ? 1 : (p->rows + rows - 1) / rows;
 }
 

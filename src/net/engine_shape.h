@@ -4,11 +4,11 @@
 /* ---- the input ----------------------------------------------------------------------------- */
 
 /* PyTorch has the channels of an image one after another, here they lie next to each other. */
-static void NAME(interleave)(const far_stage *s, const REAL *from, REAL *to)
+static void NAME(interleave)(int64_t positions, int64_t channels, const REAL *from, REAL *to)
 {
-    for (int64_t c = 0; c < s->out; c++) {
-        for (int64_t i = 0; i < s->after; i++) {
-            to[i * s->out + c] = from[c * s->after + i];
+    for (int64_t c = 0; c < channels; c++) {
+        for (int64_t i = 0; i < positions; i++) {
+            to[i * channels + c] = from[c * positions + i];
         }
     }
 }
@@ -27,7 +27,7 @@ static void NAME(take_input)(const NAME(strip) * t, const far_stage *s, NAME(row
     int64_t width = s->after * s->out;
     for (int64_t r = 0; r < t->rows; r++) {
         if (s->step->to.kind == FAR_GRID_IMAGE) {
-            NAME(interleave)(s, in.data + r * in.ld, out + r * width);
+            NAME(interleave)(s->after, s->out, in.data + r * in.ld, out + r * width);
         } else {
             memcpy(out + r * width, in.data + r * in.ld, (size_t)width * sizeof *out);
         }
@@ -267,21 +267,30 @@ static void NAME(gather_tangent)(const NAME(strip) * t, const far_stage *s)
     NAME(gather_rows)(t, s, from, NAME(tangent_at)(t, s->tangent_to));
 }
 
-static void NAME(gather_backward)(const NAME(strip) * t, const far_stage *s)
+static void NAME(spread_row)(const far_stage *s, const REAL *d, REAL *to)
 {
     int64_t width = s->before * s->in;
+    if (s->step->kind == FAR_STEP_LAST) {
+        memset(to, 0, (size_t)(width - s->in) * sizeof *to);
+        memcpy(to + width - s->in, d, (size_t)s->in * sizeof *to);
+    } else if (s->step->kind == FAR_STEP_GAP) {
+        for (int64_t i = 0; i < s->before; i++) {
+            for (int64_t c = 0; c < s->in; c++) {
+                to[i * s->in + c] = d[c] / (REAL)s->before;
+            }
+        }
+    } else if (s->step->from.kind == FAR_GRID_IMAGE) {
+        NAME(interleave)(s->before, s->in, d, to);
+    } else {
+        memcpy(to, d, (size_t)width * sizeof *to);
+    }
+}
+
+static void NAME(gather_backward)(const NAME(strip) * t, const far_stage *s)
+{
     const REAL *d = NAME(gradient_at)(t, s->to);
     REAL *to = NAME(gradient_at)(t, s->from);
-    bool last = s->step->kind == FAR_STEP_LAST, mean = s->step->kind == FAR_STEP_GAP;
-    bool image = s->step->from.kind == FAR_GRID_IMAGE;
     for (int64_t r = 0; r < t->rows; r++) {
-        const REAL *row = d + r * s->out;
-        for (int64_t i = 0; i < width; i++) {
-            int64_t place = i / s->in, c = i % s->in;
-            to[r * width + i] = last    ? (place == s->before - 1 ? row[c] : 0)
-                                : mean  ? row[c] / (REAL)s->before
-                                : image ? row[c * s->before + place]
-                                        : row[i];
-        }
+        NAME(spread_row)(s, d + r * s->out, to + r * s->before * s->in);
     }
 }

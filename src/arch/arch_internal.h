@@ -18,10 +18,11 @@ typedef enum far_layer_kind {
     FAR_LAYER_TANH,
     FAR_LAYER_SIN,
     FAR_LAYER_IDENTITY,
-    FAR_LAYER_SIGMOID, /* these four in finite networks alone */
+    FAR_LAYER_SIGMOID, /* these five in finite networks alone */
     FAR_LAYER_ELU,
     FAR_LAYER_SOFTPLUS,
     FAR_LAYER_MISH,
+    FAR_LAYER_GELU_TANH, /* gelu(tanh): its usual approximation */
     FAR_LAYER_LN,
     FAR_LAYER_RMS,
     FAR_LAYER_BATCHNORM,
@@ -67,6 +68,7 @@ typedef struct far_layer {
     double power;   /* relu */
     double slope;   /* leaky_relu; elu: alpha, of alpha (e^z - 1) below 0 */
     double w0;      /* sin: sin(w0 z); default 1 */
+    bool by_tanh;   /* gelu, until it is read: gelu(tanh) is a kind of its own */
     double gain;    /* activations: factor in front; NAN: the default of the parametrisation */
     int64_t groups; /* ln; default 1 */
     double eps;     /* ln, rms, batchnorm; default FAR_EPS_DEFAULT */

@@ -36,6 +36,7 @@ static const far_arg elu_args[] = {
     {GAIN},
 };
 static const far_arg sin_args[] = {{.name = "w0", FIELD(w0), ABOVE_0}, {GAIN}};
+static const far_arg gelu_args[] = {{.name = "tanh", FIELD(by_tanh), FLAG}, {GAIN}};
 static const far_arg activation_args[] = {{GAIN}};
 static const far_arg ln_args[] = {{.name = "groups", FIELD(groups), COUNTING}, {EPS}, {AFFINE}};
 static const far_arg norm_args[] = {{EPS}, {AFFINE}};
@@ -83,7 +84,7 @@ const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
     [FAR_LAYER_LEAKY_RELU] = {"leaky_relu", FAR_FAMILY_ACTIVATION, TAKES(leaky_relu_args)},
     [FAR_LAYER_ABS] = {"abs", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_ERF] = {"erf", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
-    [FAR_LAYER_GELU] = {"gelu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_GELU] = {"gelu", FAR_FAMILY_ACTIVATION, TAKES(gelu_args)},
     [FAR_LAYER_SILU] = {"silu", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_TANH] = {"tanh", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_SIN] = {"sin", FAR_FAMILY_ACTIVATION, TAKES(sin_args)},
@@ -92,6 +93,7 @@ const far_layer_spec far_layer_specs[FAR_LAYER_KINDS] = {
     [FAR_LAYER_ELU] = {"elu", FAR_FAMILY_ACTIVATION, TAKES(elu_args)},
     [FAR_LAYER_SOFTPLUS] = {"softplus", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
     [FAR_LAYER_MISH] = {"mish", FAR_FAMILY_ACTIVATION, TAKES(activation_args)},
+    [FAR_LAYER_GELU_TANH] = {"gelu", FAR_FAMILY_ACTIVATION, TAKES(gelu_args)},
     [FAR_LAYER_LN] = {"ln", FAR_FAMILY_NORM, TAKES(ln_args)},
     [FAR_LAYER_RMS] = {"rms", FAR_FAMILY_NORM, TAKES(norm_args)},
     [FAR_LAYER_BATCHNORM] = {"batchnorm", FAR_FAMILY_NORM, TAKES(norm_args)},
@@ -135,7 +137,9 @@ static bool known_kind(far_layer_kind kind)
 
 const char *far_layer_name(far_layer_kind kind)
 {
-    return known_kind(kind) ? far_layer_specs[kind].name : "unknown";
+    return kind == FAR_LAYER_GELU_TANH ? "gelu(tanh)"
+           : known_kind(kind)          ? far_layer_specs[kind].name
+                                       : "unknown";
 }
 
 bool far_layer_is_activation(far_layer_kind kind)
@@ -145,7 +149,7 @@ bool far_layer_is_activation(far_layer_kind kind)
 
 bool far_layer_is_finite_only(far_layer_kind kind)
 {
-    return kind >= FAR_LAYER_SIGMOID && kind <= FAR_LAYER_MISH;
+    return kind >= FAR_LAYER_SIGMOID && kind <= FAR_LAYER_GELU_TANH;
 }
 
 bool far_layer_is_norm(far_layer_kind kind)

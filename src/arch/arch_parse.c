@@ -377,7 +377,9 @@ static far_status fail_unknown_layer(const parser *p, int end)
     }
     char names[512] = "";
     for (int kind = 0; kind < FAR_LAYER_WORDS; kind++) {
-        add_name(names, sizeof names, far_layer_specs[kind].name);
+        if (kind != FAR_LAYER_GELU_TANH) {
+            add_name(names, sizeof names, far_layer_specs[kind].name);
+        }
     }
     return FAIL_AT(p, p->at, "there is no layer %s; there are %s", word.text, names);
 }
@@ -408,7 +410,9 @@ static far_status parse_named(parser *p, far_layer *layer, int64_t *depth)
     }
     *depth = 1;
     if (take(p, '(')) {
-        return parse_args(p, layer);
+        far_status st = parse_args(p, layer);
+        layer->kind = layer->by_tanh ? FAR_LAYER_GELU_TANH : kind;
+        return st;
     }
     p->at = end; /* the blanks belong between the layers */
     return FAR_OK;

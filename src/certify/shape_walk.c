@@ -459,9 +459,10 @@ static far_range gathered(const walk *w, int64_t i, int64_t k)
 }
 
 #define MISH_LEAST -0.308841 /* rounded outwards */
+#define GELU_TANH_LEAST -0.17005
 
 /* Of activations that the bounds of other networks do not know: all rise from 0 on, and all but
- * mish everywhere. */
+ * mish and gelu(tanh) everywhere. */
 static far_range finite_only_range(const far_step *s, far_range z)
 {
     double slack = 1 + 8 * FAR_LIBRARY_ERROR;
@@ -471,8 +472,9 @@ static far_range finite_only_range(const far_step *s, far_range z)
     double high = isfinite(z.high)                ? far_activation_value(s, z.high)
                   : s->layer == FAR_LAYER_SIGMOID ? 1
                                                   : INFINITY;
-    if (s->layer == FAR_LAYER_MISH && z.low < 0) {
-        low = MISH_LEAST;
+    bool mish = s->layer == FAR_LAYER_MISH;
+    if ((mish || s->layer == FAR_LAYER_GELU_TANH) && z.low < 0) {
+        low = mish ? MISH_LEAST : GELU_TANH_LEAST;
         high = fmax(high, 0);
     }
     far_range r = {low - (slack - 1) * fabs(low), high + (slack - 1) * fabs(high)};

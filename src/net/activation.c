@@ -6,6 +6,8 @@
 #define SQRT_HALF 0.70710678118654752440
 #define TWO_OVER_SQRT_PI 1.12837916709551257390
 #define ONE_OVER_SQRT_2PI 0.39894228040143267794
+#define SQRT_2_OVER_PI 0.79788456080286535588
+#define GELU_CUBE 0.044715
 
 static double logistic(double z)
 {
@@ -17,6 +19,17 @@ static double mish_factor(double z)
 {
     double e = exp(fmin(z, 20)), n = e * (e + 2);
     return n / (n + 2);
+}
+
+/* Of the tanh that stands for erf(z / sqrt(2)) in gelu(tanh). */
+static double gelu_argument(double z)
+{
+    return SQRT_2_OVER_PI * (z + GELU_CUBE * z * z * z);
+}
+
+static double gelu_argument_slope(double z)
+{
+    return SQRT_2_OVER_PI * (1 + 3 * GELU_CUBE * z * z);
 }
 
 static double phi(far_layer_kind kind, double power, double slope, double w0, double z)
@@ -46,6 +59,8 @@ static double phi(far_layer_kind kind, double power, double slope, double w0, do
         return fmax(z, 0) + log1p(exp(-fabs(z)));
     case FAR_LAYER_MISH:
         return z * mish_factor(z);
+    case FAR_LAYER_GELU_TANH:
+        return 0.5 * z * (1 + tanh(gelu_argument(z)));
     default:
         return z;
     }
@@ -88,6 +103,9 @@ double far_activation_slope(const far_step *step, double z)
     case FAR_LAYER_MISH:
         t = mish_factor(z);
         return t + z * (1 - t * t) * logistic(z);
+    case FAR_LAYER_GELU_TANH:
+        t = tanh(gelu_argument(z));
+        return 0.5 * (1 + t) + 0.5 * z * (1 - t * t) * gelu_argument_slope(z);
     default:
         return 1;
     }

@@ -3,6 +3,8 @@
 #define SQRT_HALF ((REAL)0.70710678118654752440)
 #define TWO_OVER_SQRT_PI ((REAL)1.12837916709551257390)
 #define ONE_OVER_SQRT_2PI ((REAL)0.39894228040143267794)
+#define SQRT_2_OVER_PI ((REAL)0.79788456080286535588)
+#define GELU_CUBE ((REAL)0.044715)
 
 /* Phi(z). float32 takes erf, whose error is small against 1 only: erfc costs three times as much.
  */
@@ -46,6 +48,14 @@ INLINE REAL NAME(mish_factor)(REAL z)
     return n / (n + 2);
 }
 
+/* Of the tanh in gelu(tanh); further out than 30 it is 1 in any case, and the cube would overflow.
+ */
+INLINE REAL NAME(gelu_argument)(REAL z)
+{
+    REAL x = z > 30 ? (REAL)30 : z < -30 ? (REAL)-30 : z;
+    return SQRT_2_OVER_PI * (x + GELU_CUBE * x * x * x);
+}
+
 static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL *h)
 {
     REAL gain = (REAL)s->gain, slope = (REAL)s->slope, w0 = (REAL)s->w0;
@@ -66,6 +76,7 @@ static void NAME(activate_row)(const far_step *s, int64_t n, const REAL *t, REAL
         EACH(FAR_LAYER_ELU, z > 0 ? z : slope * F(expm1)(z > 0 ? 0 : z))
         EACH(FAR_LAYER_SOFTPLUS, (z < 0 ? 0 : z) + F(log1p)(F(exp)(-F(fabs)(z))))
         EACH(FAR_LAYER_MISH, z * NAME(mish_factor)(z))
+        EACH(FAR_LAYER_GELU_TANH, (REAL)0.5 * z * (1 + F(tanh)(NAME(gelu_argument)(z))))
     default:
         EACH(FAR_LAYER_IDENTITY, z)
     }
@@ -121,6 +132,13 @@ INLINE REAL NAME(mish_slope)(REAL z)
     return t + z * (1 - t * t) / (1 + F(exp)(-z));
 }
 
+INLINE REAL NAME(gelu_tanh_slope)(REAL z)
+{
+    REAL u = NAME(gelu_argument)(z), x = z > 30 ? (REAL)30 : z < -30 ? (REAL)-30 : z;
+    REAL turn = SQRT_2_OVER_PI * (1 + 3 * GELU_CUBE * x * x);
+    return (REAL)0.5 * (1 + F(tanh)(u)) + (REAL)0.5 * x * NAME(tanh_slope)(u) * turn;
+}
+
 /* At a kink 0, or the slope on the left. */
 static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g)
 {
@@ -142,6 +160,7 @@ static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g
         EACH(FAR_LAYER_ELU, z > 0 ? (REAL)1 : slope * F(exp)(z > 0 ? 0 : z))
         EACH(FAR_LAYER_SOFTPLUS, 1 / (1 + F(exp)(-z)))
         EACH(FAR_LAYER_MISH, NAME(mish_slope)(z))
+        EACH(FAR_LAYER_GELU_TANH, NAME(gelu_tanh_slope)(z))
     default:
         EACH(FAR_LAYER_IDENTITY, 1)
     }
@@ -153,3 +172,5 @@ static void NAME(slope_row)(const far_step *s, int64_t n, const REAL *t, REAL *g
 #undef SQRT_HALF
 #undef TWO_OVER_SQRT_PI
 #undef ONE_OVER_SQRT_2PI
+#undef SQRT_2_OVER_PI
+#undef GELU_CUBE

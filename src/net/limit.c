@@ -117,6 +117,7 @@ static form activate_far(const far_step *s, const form *f, lead l)
     case FAR_LAYER_SILU:
     case FAR_LAYER_SOFTPLUS:
     case FAR_LAYER_MISH:
+    case FAR_LAYER_GELU_TANH:
         return scaled(*f, up ? s->gain : 0);
     case FAR_LAYER_ELU:
         return up ? scaled(*f, s->gain) : form_of_constant(-s->gain * s->slope);

@@ -44,6 +44,16 @@ static double mish(double z)
     return 2 * first + z * second;
 }
 
+/* z (1 + t(z)) / 2, t = tanh(u): t' + z t'' / 2. */
+static double gelu_tanh(double z)
+{
+    double c = 0.79788456080286535588, a = 0.044715, x = fmax(-30, fmin(30, z));
+    double u = c * (x + a * x * x * x), turn = c * (1 + 3 * a * x * x), bend = 6 * a * c * x;
+    double t = tanh(u), e = exp(-2 * fabs(u)), rest = 4 * e / ((1 + e) * (1 + e));
+    double first = rest * turn, second = rest * bend - 2 * t * first * turn;
+    return first + 0.5 * x * second;
+}
+
 double far_activation_second(const far_step *step, double z)
 {
     switch (step->layer) {
@@ -67,6 +77,8 @@ double far_activation_second(const far_step *step, double z)
         return logistic(z) * logistic(-z);
     case FAR_LAYER_MISH:
         return mish(z);
+    case FAR_LAYER_GELU_TANH:
+        return gelu_tanh(z);
     default: /* identity, and those with kinks */
         return 0;
     }

@@ -29,7 +29,9 @@ static const problem PROBLEMS[] = {
     {"sequence(19x2) dense(4) attention(2, causal) dense(2)", 2},
     {"image(2x3x3) [conv(3, 2, pad=1) relu(2)]x2 dense(2) ln(groups=1) flatten dense(1)", 35},
     {"sequence(40x4) attention(2) gap", 23},
-    {"sequence(3x2) dense(5) sigmoid dense(4) elu dense(7) softplus dense(3) mish(gain=2) gap", 9},
+    {"sequence(3x2) dense(5) sigmoid dense(4) elu dense(7) softplus dense(3) mish(gain=2) dense(4) "
+     "gelu(tanh) gap",
+     9},
 };
 
 typedef struct numbers {
@@ -183,6 +185,7 @@ static const char *const BOUNDED[] = {
     "sequence(3x4) ln(groups=2) attention(2) rms flatten dense(3)",
     "image(1x3x3) sigmoid conv(3, 2) elu(2) conv(4, 2) softplus gap mish dense(2)",
     "image(1x3x3) ln conv(3, 2) mish ln elu(.3) gap dense(2)",
+    "image(1x3x3) ln conv(3, 2) gelu(tanh) flatten dense(2)",
 };
 
 static const char *const OPEN[] = {
@@ -370,7 +373,7 @@ static void draw_layer(bool image, uint64_t *state, char *out, size_t size)
         "ln",      "ln(affine)", "ln(eps=1e-3)",   "rms(affine)",
         "abs",     "sin",        "leaky_relu(.2)", "batchnorm(affine)",
         "relu(2)", "sigmoid",    "elu(.5)",        "softplus",
-        "mish"};
+        "mish",    "gelu(tanh)"};
     int a = 1 + (int)(roll(state) % 3), b = 1 + (int)(roll(state) % 3), c = (int)(roll(state) % 3);
     int width = 1 + (int)(roll(state) % 40), kind = (int)(roll(state) % 8);
     if (kind < 3) {

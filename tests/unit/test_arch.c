@@ -204,7 +204,7 @@ static void kinds_have_a_name_and_one_family(void **state)
         activations += activation;
         norms += norm;
     }
-    assert_int_equal(activations, 13);
+    assert_int_equal(activations, 14);
     assert_int_equal(norms, 3);
     assert_true(far_layer_is_shaped(FAR_LAYER_CONV) && !far_layer_is_shaped(FAR_LAYER_DENSE));
     assert_string_equal(far_layer_name(FAR_LAYER_LEAKY_RELU), "leaky_relu");
@@ -609,7 +609,7 @@ static void make_layer(generator *g, far_layer *layer, int nesting)
     uint64_t kinds = nesting < 5 ? FAR_LAYER_KINDS : FAR_LAYER_SKIP;
     char count[24];
     *layer = far_layer_blank((far_layer_kind)draw(g, kinds));
-    put(g, layer->kind == FAR_LAYER_REPEAT ? "[" : far_layer_name(layer->kind));
+    put(g, layer->kind == FAR_LAYER_REPEAT ? "[" : far_layer_specs[layer->kind].name);
     if (layer->kind == FAR_LAYER_REPEAT) {
         make_body(g, layer, nesting + 1);
         layer->count = 1 + (int64_t)draw(g, 3);
@@ -622,6 +622,10 @@ static void make_layer(generator *g, far_layer *layer, int nesting)
     } else if (far_layer_specs[layer->kind].arg_count > 0 && draw(g, 2)) {
         make_args(g, layer);
     }
+    bool gelu = layer->kind == FAR_LAYER_GELU || layer->kind == FAR_LAYER_GELU_TANH;
+    layer->kind = !gelu            ? layer->kind
+                  : layer->by_tanh ? FAR_LAYER_GELU_TANH /* which of the two, the text says */
+                                   : FAR_LAYER_GELU;
 }
 
 static void make_body(generator *g, far_layer *owner, int nesting)

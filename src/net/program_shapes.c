@@ -239,15 +239,15 @@ static far_status add_attention(far_walk *w, const far_layer *layer, int64_t ind
     int64_t width = w->width;
     far_text outer = w->prefix, inner = {.ctx = w->ctx};
     FAR_TRY(need_sequence(w, layer));
-    if (w->grid.height > VALUES_MOST / w->grid.height / width) { /* a score for every pair */
-        return far_walk_fail(w, layer, "attention over %lld positions is too large; take fewer",
-                             (long long)w->grid.height);
-    }
     if (layer->heads == 0 || width % layer->heads != 0) {
         return far_walk_fail(w, layer,
                              "attention needs a number of heads that divides the %lld channels in "
                              "front of it, as in attention(%d)",
                              (long long)width, width % 4 ? 1 : 4);
+    }
+    if (w->grid.height > VALUES_MOST / w->grid.height / layer->heads) { /* a score for every pair */
+        return far_walk_fail(w, layer, "attention over %lld positions is too large; take fewer",
+                             (long long)w->grid.height);
     }
     FAR_TRY(far_walk_step(w, layer, FAR_STEP_DENSE, index, &step));
     step->out = 3 * width;

@@ -96,6 +96,9 @@ static const struct {
     {"dense(2, nobias) relu(2) dense(2)", 2, 5, 0},
     {"dense(3) gelu dense(1)", 2, NAN, 0},
     {"dense(3) batchnorm relu dense(2)", 2, 3, 0},
+    {"sequence(3x1) dense(4) ln skip(attention(2, causal)) last dense(1)", 3, NAN, 0},
+    {"image(1x2x2) conv(3, 2, pad=1) ln(affine) relu gap dense(2)", 4, NAN, 0},
+    {"sequence(2x1) dense(2) attention(1) last dense(1)", 2, NAN, 0},
 };
 
 static far_certify_opts options(double exceeds, double seconds)

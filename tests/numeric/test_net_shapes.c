@@ -501,6 +501,7 @@ static const struct {
     {"sequence(5x2) dense(3)", "this network takes 10 inputs, not 12"},
     {"dense(3) gap", "gap needs positions, but here the input is a vector of 3"},
     {"image(3x2x2) skip(conv(3, 2)) flatten", "this skip adds its input, 3x2x2, to 3x1x1"},
+    {"sequence(12x1) attention(1) [dense(2)]x2 conv(1, 1)", "conv needs an image"},
     {"image(3x2x2) dropout(0.5) flatten", "there is no dropout"},
     {"image flatten", "the shape is missing"},
     {"image(3x2x2) maxpool(2x1) flatten", "needs its stride="},
@@ -519,6 +520,15 @@ static void what_does_not_fit_is_said_with_the_shape(void **state)
         o.inputs = 12;
         refused(far_net_create(ctx, WRONG[k].arch, &o, &net), FAR_ERR_ARCH, WRONG[k].words);
     }
+}
+
+/* It is the scores that are many, one for each pair of positions and head. */
+static void long_sequences_of_many_channels_fit(void **state)
+{
+    (void)state;
+    far_net *net = open_net("sequence(2048x1) dense(768) attention(1) last dense(1)", 1);
+    assert_int_equal(far_net_describe(net).inputs, 2048);
+    far_net_destroy(net);
 }
 
 static void tokens_are_checked(void **state)
@@ -551,6 +561,7 @@ int main(int argc, char **argv)
         TEST(a_forged_bound_is_refused),
         TEST(paths_without_a_norm_are_undecided),
         TEST(what_does_not_fit_is_said_with_the_shape),
+        TEST(long_sequences_of_many_channels_fit),
         TEST(tokens_are_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ done:
 /* ---- values at points ---------------------------------------------------------------------- */
 
 #define DISAGREES 4.0 /* widths of the enclosure that the engine's rounding stays within, */
-#define SURELY 1e-9   /* and part of its value */
+#define SURELY 1e-12  /* and part of its value */
 
 /* The real values of all outputs at a raw point, in raw units. */
 static far_status enclose(far_ctx *ctx, const far_net *net, const double *raw, far_range *out)

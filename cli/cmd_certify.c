@@ -6,6 +6,7 @@
 #include "report_verbs.h"
 
 #include <farfield/certify.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,9 @@
 typedef struct certify_args {
     fit_args fit;
     const char *operand; /* a model, or a table with --target */
-    const char *along, *check, *output;
+    const char *along, *check, *output, *box_text;
     common_args common;
-    double exceeds, gap, seconds;
+    double exceeds, gap, seconds, box[2];
     int64_t starts;
 } certify_args;
 
@@ -31,6 +32,9 @@ static const option OPTIONS[] = {
     TEXT_OPTION("--along", 0, AT(along), "U",
                 "also where f goes along the direction 1,0,-2 (one number for each\n"
                 "input, in its units) or along the rows of a table U"),
+    TEXT_OPTION("--box", 0, AT(box_text), "LOW,HIGH",
+                "of NET: for inputs between LOW and HIGH alone, each of them, as\n"
+                "pixels between 0 and 1"),
     COUNT_OPTION("--starts", 0, AT(starts), "N", "of the search for large |f|", 1, INT32_MAX),
     NUMBER_OPTION("--gap", 0, AT(gap), "G", "stop when bound / found <= 1 + G"),
     {"--seconds", 0, OPTION_NUMBER, AT(seconds), "S", "or after that much time", 0, 1},
@@ -52,20 +56,36 @@ static const char NOTES[] =
     "Examples:\n"
     "  farfield certify model.far\n"
     "  farfield certify net.safetensors --gap 0.001\n"
+    "  farfield certify cnn.safetensors --box 0,1\n"
     "  farfield certify --arch 'dense relu dense' train.csv -t RMSD --exceeds 100\n"
     "  farfield certify model.far -o cert.json\n"
     "  farfield certify model.far --check cert.json";
 
 static int check_check(const command_line *line)
 {
-    static const char *const OTHERS[] = {"--exceeds", "--along",  "--starts", "--gap",
+    static const char *const OTHERS[] = {"--exceeds", "--along",  "--box",    "--starts", "--gap",
                                          "--seconds", "--output", "--report", "--json"};
     const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
     other = other ? other : options_given_more(line, "--arch");
     return other ? usage_error(VERB, "--check does not go with %s", other) : OPTIONS_OK;
 }
 
-static int check_usage(const command_line *line, const certify_args *a)
+/* Two numbers, the lower one first. */
+static int read_box(certify_args *a)
+{
+    char *end = NULL, *last = NULL;
+    double low = strtod(a->box_text, &end), high = *end == ',' ? strtod(end + 1, &last) : NAN;
+    bool both = end != a->box_text && last && last != end + 1 && *last == '\0';
+    if (!both || !isfinite(low) || !isfinite(high) || low > high) {
+        return usage_error(VERB, "--box %s: two numbers are meant, the lower one first, as 0,1",
+                           a->box_text);
+    }
+    a->box[0] = low;
+    a->box[1] = high;
+    return OPTIONS_OK;
+}
+
+static int check_usage(const command_line *line, certify_args *a)
 {
     if (!a->operand) {
         return usage_error(VERB, "no MODEL, and no table DATA to fit");
@@ -78,7 +98,7 @@ static int check_usage(const command_line *line, const certify_args *a)
     if (fits && !arch && !a->fit.target) {
         return usage_error(VERB, "%s is for a fit, which needs --target too", fits);
     }
-    return OPTIONS_OK;
+    return a->box_text ? read_box(a) : OPTIONS_OK;
 }
 
 static int read_command_line(int argc, char **argv, certify_args *args)
@@ -165,6 +185,8 @@ static far_certify_opts certify_options(const certify_args *a)
     opts.starts = a->starts;
     opts.gap = a->gap;
     opts.seconds = a->seconds;
+    opts.box_low = a->box[0];
+    opts.box_high = a->box[1];
     opts.seed = (uint64_t)a->fit.seed;
     return opts;
 }
@@ -247,6 +269,7 @@ static void set_defaults(certify_args *args)
     *args = (certify_args){.exceeds = opts.exceeds,
                            .gap = opts.gap,
                            .seconds = opts.seconds,
+                           .box = {NAN, NAN},
                            .starts = opts.starts,
                            .common = {.threads = default_threads()}};
     fit_defaults(&args->fit);

@@ -24,7 +24,8 @@ static const char *page_growth(const far_bound *c, char out[GROWTH_BYTES])
 }
 
 /* For a page. */
-static void put_verdict(far_result *r, const far_predictor *m, const far_bound *c)
+static void put_verdict(far_result *r, const far_predictor *m, const far_bound *c,
+                        const char *scope)
 {
     char growth[GROWTH_BYTES];
     bool firm = c->verdict == FAR_BOUNDED;
@@ -32,9 +33,9 @@ static void put_verdict(far_result *r, const far_predictor *m, const far_bound *
     const char *where = place ? place : "";
     if (firm) {
         far_result_verdict(r, FAR_TONE_GOOD,
-                           "Bounded: |%s| \xe2\x89\xa4 %.*g for every input, proven. The largest "
+                           "Bounded: |%s| \xe2\x89\xa4 %.*g %s, proven. The largest "
                            "found is %.*g, %s %s.",
-                           c->output, DIGITS, far_round_up(c->tightest, DIGITS), DIGITS,
+                           c->output, DIGITS, far_round_up(c->tightest, DIGITS), scope, DIGITS,
                            far_round_down(c->sup_found, DIGITS),
                            c->at_infinity ? "far along" : "at", where);
     } else if (c->verdict == FAR_UNBOUNDED) {
@@ -284,7 +285,8 @@ static void put_pictures(report *r, const report_proof *p)
 {
     const far_bound *c;
     for (int64_t k = 0; k < MOST_PICTURES && (c = bound(p, k)); k++) {
-        if (c->verdict != FAR_UNDECIDED) {
+        bool everywhere = isnan(far_certificate_describe(p->certificate).box_low);
+        if (c->verdict != FAR_UNDECIDED && everywhere) { /* a ray leaves any box */
             put_ray(r, p->subject, c, k);
         }
         if (c->verdict == FAR_BOUNDED) {
@@ -296,12 +298,14 @@ static void put_pictures(report *r, const report_proof *p)
 /* Lines for a terminal, verdicts for a page, and what both of them show. */
 static void put_words(far_result *r, const report_proof *p)
 {
+    char room[SCOPE_BYTES];
+    const char *scope = verdict_scope(p->certificate, room);
     far_certificate_info info = far_certificate_describe(p->certificate);
     for (int64_t k = 0; k < info.outputs; k++) {
         far_result_for(r, FAR_FOR_TEXT);
-        verdict_tell(r, p->subject, bound(p, k), p->level);
+        verdict_tell(r, p->subject, bound(p, k), p->level, scope);
         far_result_for(r, FAR_FOR_PAGE);
-        put_verdict(r, p->subject, bound(p, k));
+        put_verdict(r, p->subject, bound(p, k), scope);
         put_answer(r, p, bound(p, k));
     }
     far_result_for(r, FAR_FOR_PEOPLE);

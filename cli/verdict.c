@@ -97,7 +97,18 @@ const char *verdict_domain(const far_predictor *m, const far_bound *b)
                  "there";
 }
 
-static void tell_bounded(far_result *r, const far_predictor *m, const far_bound *b)
+const char *verdict_scope(const far_certificate *c, char out[SCOPE_BYTES])
+{
+    far_certificate_info i = far_certificate_describe(c);
+    if (isnan(i.box_low)) {
+        return "for every input";
+    }
+    snprintf(out, SCOPE_BYTES, "for inputs between %.9g and %.9g", i.box_low, i.box_high);
+    return out;
+}
+
+static void tell_bounded(far_result *r, const far_predictor *m, const far_bound *b,
+                         const char *scope)
 {
     char found[64] = "", ratio[64] = "";
     char *place = subject_place(m, b->at, b->at_infinity, 1);
@@ -109,8 +120,8 @@ static void tell_bounded(far_result *r, const far_predictor *m, const far_bound 
         snprintf(ratio, sizeof ratio, " (bound / found %.4g)",
                  far_round_up(b->tightest / b->sup_found, 4));
     }
-    far_result_line(r, "bounded: |%s| <= %.6g for every input%s%s%s", b->output,
-                    far_round_up(b->tightest, 6), found, place ? place : "", ratio);
+    far_result_line(r, "bounded: |%s| <= %.6g %s%s%s%s", b->output, far_round_up(b->tightest, 6),
+                    scope, found, place ? place : "", ratio);
     free(place);
 }
 
@@ -132,12 +143,13 @@ static void tell_unbounded(far_result *r, const far_predictor *m, const far_boun
     }
 }
 
-void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level)
+void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level,
+                  const char *scope)
 {
     char *answer = verdict_level(m, b, level);
     const char *domain = verdict_domain(m, b);
     if (b->verdict == FAR_BOUNDED) {
-        tell_bounded(r, m, b);
+        tell_bounded(r, m, b, scope);
     } else if (b->verdict == FAR_UNBOUNDED) {
         tell_unbounded(r, m, b);
     } else {
@@ -162,8 +174,10 @@ int verdict_columns(const far_bound *b, far_proof out[VERDICT_COLUMNS])
 {
     int count = 0;
     out[count++] = (far_proof){"tightest", b->tightest};
-    for (int i = 0; isnan(b->b1) && i < FAR_PROOFS && b->proofs[i].method; i++) {
-        out[count++] = b->proofs[i];
+    for (int i = 0; isnan(b->b1) && i < FAR_PROOFS; i++) {
+        if (b->proofs[i].method) {
+            out[count++] = b->proofs[i];
+        }
     }
     if (!isnan(b->b1)) {
         out[count++] = (far_proof){"B1", b->b1};

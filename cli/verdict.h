@@ -8,7 +8,11 @@
 #include <farfield/result.h>
 
 /* Lines on one output. level: what |f| is to be compared with; NAN: nothing. */
-void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level);
+/* scope: "for every input", or those of a box (verdict_scope). */
+void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, double level,
+                  const char *scope);
+enum { SCOPE_BYTES = 96 };
+const char *verdict_scope(const far_certificate *c, char out[SCOPE_BYTES]);
 /* The answer to "is |f| above level?" (free it); NULL: nobody asked. */
 char *verdict_level(const far_predictor *m, const far_bound *b, double level);
 /* What its numbers are about where columns are categorical; NULL: there is nothing to say. */

@@ -68,7 +68,7 @@ set(FAR_SOURCES
     src/certify/certify.c src/certify/evidence.c src/certify/quadratic.c src/certify/reason.c src/certify/search.c src/certify/sphere.c
     src/certify/witness.c
     src/certify/net_active.c src/certify/net_ball.c src/certify/net_branch.c src/certify/net_cell.c
-    src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/shape_certify.c src/certify/shape_walk.c src/certify/net_certify.c
+    src/certify/net_cell_back.c src/certify/net_cell_norm.c src/certify/shape_back.c src/certify/shape_certify.c src/certify/shape_walk.c src/certify/net_certify.c
     src/certify/net_climb.c src/certify/net_form.c src/certify/net_found.c
     src/certify/net_interval.c src/certify/net_check.c src/certify/net_library.c
     src/certify/net_plan.c src/certify/net_point.c src/certify/net_reason.c src/certify/net_relax.c

@@ -134,7 +134,7 @@ _farfield() {
             --net --kernel --param --layers --outputs --target --y --features --report $common"
         ;;
     certify:-*)
-        _farfield_words "$word" "--exceeds --along --starts --gap --seconds --check --report
+        _farfield_words "$word" "--exceeds --along --box --starts --gap --seconds --check --report
             $fit $common"
         ;;
     compare:-*)

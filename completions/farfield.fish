@@ -166,6 +166,7 @@ complete -c farfield -n $predict -s f -l features -x -d 'columns that are coordi
 set -l certify '__fish_seen_subcommand_from certify'
 complete -c farfield -n $certify -l exceeds -x -d 'where it passes a level'
 complete -c farfield -n $certify -l along -r -F -d 'directions'
+complete -c farfield -n $certify -l box -x -d 'inputs between two numbers'
 complete -c farfield -n $certify -l starts -x -d 'of the search'
 complete -c farfield -n $certify -l gap -x -d 'bound over found'
 complete -c farfield -n $certify -l seconds -x -d 'time for the search'

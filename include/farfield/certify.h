@@ -1,8 +1,9 @@
 /*
  * farfield/certify.h: can this predictor run away, and how far can it go?
  *
- * A verdict holds for every x in R^d. It rests on a theorem, named in the result; search only adds
- * how much of a bound is used. All values are in raw units: those of the table's columns.
+ * A verdict holds for every x in R^d, or in the box that was asked for. It rests on a theorem,
+ * named in the result; search only adds how much of a bound is used. All values are in raw units:
+ * those of the table's columns.
  *
  * Bounds of finite networks hold for these very weights, in real arithmetic: whatever float64 can
  * have rounded away on the way to a bound has been added to it, and so is what the C library may be
@@ -28,6 +29,8 @@ typedef struct far_certify_opts {
     uint64_t seed;
     double gap;     /* branch and bound stops when bound / found <= 1 + gap; default 0.01 */
     double seconds; /* or when this much time is spent; default 20. 0: no branch and bound */
+    double box_low, box_high; /* finite networks: for inputs between these alone, every one of them;
+                                 NAN (default): all of R^d */
 } far_certify_opts;
 
 FAR_API void far_certify_opts_init(far_certify_opts *opts);
@@ -59,8 +62,9 @@ typedef struct far_bound {
     /* What each method proves. Kernels: "norm" (|f|^2 = alpha' K alpha in the RKHS), "bias",
      * "quadratic"; finite networks: "norm ball" (exact maxima over the ball behind a norm, then
      * intervals), "spectral" (the same with the largest singular values of the layers),
-     * "relaxation" (lines above and below every activation, back to the ball). Both: "branch and
-     * bound", over R^d with its points at infinity, of networks up to 6 inputs. */
+     * "relaxation" (lines above and below every activation, back to the ball); in a box "intervals"
+     * in place of the first. Both: "branch and bound", over R^d with its points at infinity, of
+     * networks up to 6 inputs. */
     far_proof proofs[FAR_PROOFS];
     double b1, b2, b3; /* kernels: |centre| + scale sqrt(C) |f|, and the paper's looser forms, from
                           lambda_min */
@@ -108,6 +112,8 @@ typedef struct far_certificate_info {
                          (it grows with |x|, C is its limit), "branch and bound" over |x|, or
                          "search": then it is numerical, and the verdict is undecided */
     double lambda_min, condition, ridge;
+
+    double box_low, box_high; /* what was asked for; NAN: all of R^d */
 
     /* finite networks; else 0 */
     int32_t norms; /* 1: the network has layer or rms norms */

@@ -17,8 +17,13 @@ const char *far_verdict_text(far_verdict verdict)
 
 void far_certify_opts_init(far_certify_opts *opts)
 {
-    *opts = (far_certify_opts){
-        .size = sizeof *opts, .exceeds = NAN, .starts = 64, .gap = 0.01, .seconds = 20};
+    *opts = (far_certify_opts){.size = sizeof *opts,
+                               .exceeds = NAN,
+                               .starts = 64,
+                               .gap = 0.01,
+                               .seconds = 20,
+                               .box_low = NAN,
+                               .box_high = NAN};
 }
 
 static far_status check_opts(far_ctx *ctx, const far_certify_opts *o)
@@ -31,6 +36,10 @@ static far_status check_opts(far_ctx *ctx, const far_certify_opts *o)
         return far_fail(ctx, FAR_ERR_ARG,
                         "starts, gap and seconds must be above 0, the level to exceed finite and "
                         "0 or more");
+    }
+    bool none = isnan(o->box_low) && isnan(o->box_high);
+    if (!none && !(isfinite(o->box_low) && isfinite(o->box_high) && o->box_low <= o->box_high)) {
+        return far_fail(ctx, FAR_ERR_ARG, "a box has two finite ends, the lower one first");
     }
     return FAR_OK;
 }
@@ -119,7 +128,9 @@ far_status far_certificate_blank(far_ctx *ctx, const char *kind, const char *arc
                                      .radius = NAN,
                                      .lambda_min = NAN,
                                      .condition = NAN,
-                                     .ridge = NAN};
+                                     .ridge = NAN,
+                                     .box_low = NAN,
+                                     .box_high = NAN};
     FAR_TRY(name_inputs(columns, c));
     FAR_TRY(name_outputs(columns, c));
     FAR_TRY(far_alloc(ctx, c->info.outputs, &c->bounds));
@@ -282,6 +293,10 @@ static json_t *certificate(far_proof_out *w, const far_certificate *c)
     far_proof_put_word(w, o, "data_hash", c->data_hash[0] ? c->data_hash : NULL);
     far_json_put(j, o, "n", c->rows >= 0 ? json_integer(c->rows) : json_null());
     far_json_put(j, o, "inputs", far_json_words(j, c->inputs, c->input_count));
+    if (!isnan(c->info.box_low)) { /* of all inputs a certificate says nothing here */
+        const double box[2] = {c->info.box_low, c->info.box_high};
+        far_json_put(j, o, "box", far_json_reals(j, box, 2));
+    }
     put_bound(w, o, c, &c->bounds[worst_output(c)]);
     put_kernel(w, o, c);
     put_network(w, o, c);

@@ -395,8 +395,13 @@ static bool set_slopes(const far_step *s, dual *d)
         return true;
     case FAR_LAYER_GELU:
     case FAR_LAYER_SILU:
+    case FAR_LAYER_MISH:
+    case FAR_LAYER_GELU_TANH:
         d->down = 0;
-        d->extra_low = s->layer == FAR_LAYER_GELU ? -FAR_GELU_TAIL : -FAR_SILU_TAIL;
+        d->extra_low = s->layer == FAR_LAYER_GELU        ? -FAR_GELU_TAIL
+                       : s->layer == FAR_LAYER_GELU_TANH ? -FAR_GELU_TANH_TAIL
+                       : s->layer == FAR_LAYER_MISH      ? -FAR_MISH_TAIL
+                                                         : -FAR_SILU_TAIL;
         return true;
     default:
         return false;

@@ -205,7 +205,8 @@ static answer tangent_plane(const far_step *s, const far_form *z, const far_form
     answer a = by_strip(z, (far_strip){slope, 0, 0}, 1, 0, vars);
     far_form b = far_form_strip(S, (far_strip){rest, 0, 0}, vars);
     answer out = {.form = far_form_add(&a.form, &b, vars), .gain = slope};
-    double more = far_up(bend * (1 + 1e-12) + size * (64 * FAR_UNIT));
+    double doubt = fabs(s->gain) * far_activation_slope_doubt(s, w) * turn;
+    double more = far_up(bend * (1 + 1e-12) + size * (64 * FAR_UNIT) + doubt);
     out.fresh = far_up(a.fresh + b.r + more + size * (4 * FAR_UNIT));
     out.form.r = far_up(out.form.r + more);
     return out;
@@ -256,7 +257,7 @@ static answer of_quotient(const far_step *s, const far_form *z, const far_form *
 static answer activate(const far_step *s, const far_form *z, const far_form *S, double degree,
                        far_range box, int64_t vars)
 {
-    if (far_form_is_zero(z, vars)) { /* phi(0) = 0 for all of them */
+    if (far_form_is_zero(z, vars) && far_activation_at_zero(s) == 0) {
         return (answer){0};
     }
     if (degree > 0 && far_activation_is_bounded(s)) {

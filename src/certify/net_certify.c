@@ -37,6 +37,17 @@ static far_status check_network(far_ctx *ctx, const far_net *net)
         return far_fail(ctx, FAR_ERR_ARG,
                         "the processor does not round to nearest; set it back with fesetround");
     }
+    for (int64_t i = 0; i < net->info.parameters; i++) {
+        if (!isfinite(net->params[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "parameter %lld is not finite", (long long)i + 1);
+        }
+    }
+    for (int64_t i = 0; i < net->statistic_count; i++) {
+        if (!isfinite(net->statistics[i])) {
+            return far_fail(ctx, FAR_ERR_VALUE, "running statistic %lld is not finite",
+                            (long long)i + 1);
+        }
+    }
     return far_library_check(ctx);
 }
 
@@ -233,6 +244,7 @@ static far_status witness_all(const far_net_plan *plan, const far_certify_opts *
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+/* Images and sequences; a box. */
 static far_status certify_shaped(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
                                  far_certificate **out)
 {
@@ -268,7 +280,8 @@ done:
 static far_status certify(far_ctx *ctx, const void *net, const far_certify_opts *o,
                           far_certificate **out)
 {
-    return (far_net_shaped(net) ? certify_shaped : certify_plain)(ctx, net, o, out);
+    bool walks = far_net_shaped(net) || !isnan(o->box_low);
+    return (walks ? certify_shaped : certify_plain)(ctx, net, o, out);
 }
 
 far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,

@@ -131,6 +131,8 @@ double far_norm_set_active_max(const far_proof_layer *norm, const far_step *acti
 
 #define FAR_GELU_TAIL 0.17   /* relu(z) - that <= gelu(z) <= relu(z) */
 #define FAR_SILU_TAIL 0.2785 /* the same for silu */
+#define FAR_MISH_TAIL 0.3089
+#define FAR_GELU_TANH_TAIL 0.1701
 
 /* gain phi(z) - slope z lies in [low, high]. */
 typedef struct far_strip {
@@ -151,12 +153,16 @@ far_strip far_power_strip(double power, far_range z);
 bool far_activation_is_bounded(const far_step *step);
 /* relu and its like: phi(s z) = s^power phi(z) for s > 0. */
 bool far_activation_is_homogeneous(const far_step *step);
-/* gelu and silu: gain (phi(z) - relu(z)) as a range, for |z| >= least. */
+/* gelu, silu and others near relu: gain (phi(z) - relu(z)) as a range, for |z| >= least. */
 far_range far_activation_tail(const far_step *step, double least);
 /* At least |phi''|; INFINITY if it has none. */
 double far_activation_curvature(const far_step *step);
-/* |gain phi(z)| <= that |z|; INFINITY if there is no such number. */
+/* |gain phi(z)| <= that |z| + at_zero; INFINITY if there is no such number. */
 double far_activation_lipschitz(const far_step *step);
+double far_activation_at_zero(const far_step *step);
+/* What far_activation_slope(z) may be off, where 1 - tanh^2 is multiplied by much; 0: some units of
+ * what it is made of. */
+double far_activation_slope_doubt(const far_step *step, double z);
 
 /* ---- net_reason.c ---- */
 

@@ -171,7 +171,7 @@ static far_status complete(void *user, const json_t *outputs, far_certificate *o
     check *k = user;
     far_status st = FAR_OK;
     k->outputs = outputs;
-    if (far_net_shaped(k->net)) {
+    if (!k->plan) {
         return far_shape_complete(k->ctx, k->net, outputs, own);
     }
     if (k->plan->degree == 0) {
@@ -188,7 +188,10 @@ static far_status complete(void *user, const json_t *outputs, far_certificate *o
 static far_status certify_again(void *user, const far_certify_opts *opts, far_certificate **out)
 {
     const check *k = user;
-    return far_net_certify(k->ctx, k->net, opts, out);
+    far_certify_opts o = *opts;
+    o.box_low = k->own->info.box_low;
+    o.box_high = k->own->info.box_high;
+    return far_net_certify(k->ctx, k->net, &o, out);
 }
 
 far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const char *json,
@@ -196,9 +199,13 @@ far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const cha
 {
     far_status st;
     check k = {.ctx = ctx, .net = net, .seconds = seconds};
+    far_certify_opts box;
     FAR_TRY(far_certificate_legible(ctx, json));
-    if (far_net_shaped(net)) {
+    FAR_TRY(far_shape_stated_box(ctx, json, &box));
+    if (far_net_shaped(net) || !isnan(box.box_low)) {
         FAR_TRY(far_net_certificate_blank(ctx, net, &k.own));
+        k.own->info.box_low = box.box_low;
+        k.own->info.box_high = box.box_high;
         FAR_TRY(far_shape_bounds(ctx, net, k.own));
     } else {
         FAR_TRY(far_net_closed_bounds(ctx, net, &k.plan, &k.own));

@@ -217,8 +217,10 @@ static void activation_boxes(const far_net_plan *plan, int64_t i)
     for (int64_t k = 0; k < l->step->out; k++) {
         l->box[k] = far_activation_range(l->step, box_before(plan, i, k));
     }
+    double zero = far_up(far_activation_at_zero(l->step) * sqrt((double)l->step->out));
+    zero = far_activation_at_zero(l->step) == 0 ? 0 : zero;
     l->growth = growth == 0 ? 0 : far_up(factor * growth);
-    l->radius = radius == 0 ? 0 : far_up(factor * radius);
+    l->radius = radius == 0 ? zero : far_up(factor * radius + zero);
     if (is_relu_of_ball(plan, i)) {
         const far_norm_set *set = &plan->layers[far_net_source(plan, i)].set;
         double left = (double)(set->groups * (set->size - 1));

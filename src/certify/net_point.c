@@ -99,7 +99,8 @@ static double activate(const far_step *s, double z, double S)
     }
     if (far_activation_is_bounded(s)) {
         bool infinite = S == 0 && s->layer != FAR_LAYER_SIN;
-        return s->gain * (infinite ? (z > 0) - (z < 0)
+        double sign = (z > 0) - (z < 0);
+        return s->gain * (infinite ? (s->layer == FAR_LAYER_SIGMOID ? (1 + sign) / 2 : sign)
                           : S == 0 ? 0
                                    : far_activation_value(s, z / S));
     }

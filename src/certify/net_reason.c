@@ -89,15 +89,19 @@ static far_status say_way(const far_net_plan *plan, far_text *t, bool *batch)
     return st;
 }
 
-static bool has_tails(const far_net_plan *plan)
+/* What is said of the activations that are near relu; "": there are none. */
+static const char *tails_of(const far_net_plan *plan)
 {
-    bool any = false;
+    bool any = false, more = false;
     for (int64_t i = 0; i < plan->count; i++) {
         const far_step *s = plan->layers[i].step;
         any |= s->kind == FAR_STEP_ACTIVATION && plan->layers[i].degree > 0 &&
                !far_activation_is_homogeneous(s);
+        more |= far_layer_is_finite_only(s->layer) && s->layer != FAR_LAYER_SIGMOID;
     }
-    return any;
+    return !any   ? ""
+           : more ? ", with relu in place of gelu, silu, elu, softplus and mish"
+                  : ", with relu in place of gelu and silu";
 }
 
 static bool has_lower_ways(const far_net_plan *plan)
@@ -122,7 +126,7 @@ static far_status say_open(const far_net_plan *plan, bool away, far_text *t)
                           : "");
     if (away) {
         far_text_add(t, ", and slope is what the network takes at direction without its biases%s%s",
-                     has_tails(plan) ? ", with relu in place of gelu and silu" : "",
+                     tails_of(plan),
                      has_lower_ways(plan) ? ", without what is bounded or grows more slowly" : "");
     } else {
         bool grows = isfinite(plan->layers[plan->count - 1].growth);

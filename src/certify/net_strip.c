@@ -10,10 +10,20 @@
 #define GELU_LEAST_AT -0.75179152469356450
 #define SILU_LEAST -0.27846454276107380
 #define SILU_LEAST_AT -1.27846454276107380
+#define MISH_LEAST -0.30884341301725041
+#define MISH_LEAST_AT -1.1924312145154952
+#define GELU_TANH_LEAST -0.17004075057125406
+#define GELU_TANH_LEAST_AT -0.75246142207101626
+/* gelu(tanh) of numbers below 0 has the rounding of 1 + tanh in it, 35 units of |z| / 2; from here
+ * on it is 0 but for 1e-30, and taken to be. */
+#define GELU_TANH_END -10.0
+#define GELU_TANH_SLACK 1e-13
+/* What an activation of a few library functions is off. */
+#define DOUBT (8 * FAR_LIBRARY_ERROR)
 
 static double wide_up(double x)
 {
-    return x + fabs(x) * FAR_LIBRARY_ERROR + FAR_SPECK;
+    return x + fabs(x) * DOUBT + FAR_SPECK;
 }
 
 static double wide_down(double x)
@@ -23,12 +33,22 @@ static double wide_down(double x)
 
 static double tail_slack(const far_step *s)
 {
-    return s->layer == FAR_LAYER_GELU ? GELU_TAIL : 0;
+    return s->layer == FAR_LAYER_GELU        ? GELU_TAIL
+           : s->layer == FAR_LAYER_GELU_TANH ? GELU_TANH_SLACK
+                                             : 0;
 }
 
+static double value(const far_step *s, double z)
+{
+    bool ended = s->layer == FAR_LAYER_GELU_TANH && z < GELU_TANH_END;
+    return ended ? 0 : far_activation_value(s, z);
+}
+
+/* Below relu, with one least value. */
 static bool is_relu_like(const far_step *s)
 {
-    return s->layer == FAR_LAYER_GELU || s->layer == FAR_LAYER_SILU;
+    return s->layer == FAR_LAYER_GELU || s->layer == FAR_LAYER_SILU || s->layer == FAR_LAYER_MISH ||
+           s->layer == FAR_LAYER_GELU_TANH;
 }
 
 /* Two lines that meet at 0. */
@@ -40,7 +60,8 @@ static bool is_two_lines(const far_step *s)
 
 bool far_activation_is_bounded(const far_step *s)
 {
-    return s->layer == FAR_LAYER_TANH || s->layer == FAR_LAYER_ERF || s->layer == FAR_LAYER_SIN;
+    return s->layer == FAR_LAYER_TANH || s->layer == FAR_LAYER_ERF || s->layer == FAR_LAYER_SIN ||
+           s->layer == FAR_LAYER_SIGMOID;
 }
 
 bool far_activation_is_homogeneous(const far_step *s)
@@ -54,7 +75,14 @@ double far_activation_curvature(const far_step *s)
     case FAR_LAYER_ERF: /* sqrt(8 / (pi e)) */
         return 0.968;
     case FAR_LAYER_GELU: /* 2 / sqrt(2 pi) */
+    case FAR_LAYER_GELU_TANH:
         return 0.798;
+    case FAR_LAYER_MISH: /* at -0.088 */
+        return 0.645;
+    case FAR_LAYER_SIGMOID: /* 1 / (6 sqrt(3)) */
+        return 0.0963;
+    case FAR_LAYER_SOFTPLUS:
+        return 0.25;
     case FAR_LAYER_SILU:
         return 0.5;
     case FAR_LAYER_TANH: /* 4 / 27^(1/2) */
@@ -73,36 +101,67 @@ double far_activation_lipschitz(const far_step *s)
     case FAR_LAYER_RELU:
         return s->power == 1 ? gain : INFINITY;
     case FAR_LAYER_LEAKY_RELU:
+    case FAR_LAYER_ELU:
         return gain * fmax(1, fabs(s->slope));
+    case FAR_LAYER_SIGMOID:
+        return gain / 4;
     case FAR_LAYER_ERF: /* 2 / sqrt(pi) */
         return gain * 1.1284;
     case FAR_LAYER_SIN:
         return s->w0 == 1 ? gain : far_up(gain * s->w0);
-    default: /* |gelu(z)|, |silu(z)| <= |z| */
+    default: /* |gelu(z)|, |silu(z)|, |mish(z)| <= |z| */
         return gain;
     }
 }
 
+double far_activation_at_zero(const far_step *s)
+{
+    bool any = s->layer == FAR_LAYER_SIGMOID || s->layer == FAR_LAYER_SOFTPLUS;
+    return any ? far_up(s->gain * wide_up(value(s, 0))) : 0;
+}
+
+double far_activation_slope_doubt(const far_step *s, double z)
+{
+    bool cancels = s->layer == FAR_LAYER_MISH || s->layer == FAR_LAYER_GELU_TANH;
+    return !cancels ? 0 : fabs(z) <= 20 ? 1e-11 : INFINITY;
+}
+
 static double least_at(const far_step *s)
 {
-    return s->layer == FAR_LAYER_GELU ? GELU_LEAST_AT : SILU_LEAST_AT;
+    return s->layer == FAR_LAYER_GELU        ? GELU_LEAST_AT
+           : s->layer == FAR_LAYER_GELU_TANH ? GELU_TANH_LEAST_AT
+           : s->layer == FAR_LAYER_MISH      ? MISH_LEAST_AT
+                                             : SILU_LEAST_AT;
 }
 
 static double least(const far_step *s)
 {
-    return s->layer == FAR_LAYER_GELU ? GELU_LEAST : SILU_LEAST;
+    return s->layer == FAR_LAYER_GELU        ? GELU_LEAST
+           : s->layer == FAR_LAYER_GELU_TANH ? GELU_TANH_LEAST
+           : s->layer == FAR_LAYER_MISH      ? MISH_LEAST
+                                             : SILU_LEAST;
+}
+
+/* Of a bounded one. */
+static far_range whole_range(const far_step *s)
+{
+    return (far_range){s->layer == FAR_LAYER_SIGMOID ? 0 : -1, 1};
 }
 
 /* phi at an end, which may be infinite. */
 static double value_at(const far_step *s, double z)
 {
     if (isfinite(z)) {
-        return far_activation_value(s, z);
+        return value(s, z);
     }
     if (far_activation_is_bounded(s)) {
-        return z > 0 ? 1 : -1;
+        return z > 0 ? 1 : whole_range(s).low;
     }
-    if (z < 0 && (is_relu_like(s) || s->layer == FAR_LAYER_RELU)) {
+    if (z < 0 && s->layer == FAR_LAYER_ELU) {
+        return -s->slope;
+    }
+    if (z < 0 &&
+        (is_relu_like(s) || s->layer == FAR_LAYER_RELU || s->layer == FAR_LAYER_SOFTPLUS)) {
         return 0;
     }
     return s->layer == FAR_LAYER_ABS                   ? INFINITY
@@ -143,7 +202,7 @@ static far_range plain_range(const far_step *s, far_range z)
         r = (far_range){fmin(r.low, wide_down(at)), fmax(r.high, at)};
     }
     if (far_activation_is_bounded(s)) {
-        r = far_range_meet(r, (far_range){-1, 1});
+        r = far_range_meet(r, whole_range(s));
     }
     return r;
 }
@@ -161,11 +220,17 @@ far_range far_activation_range(const far_step *s, far_range z)
 
 far_range far_activation_tail(const far_step *s, double least_size)
 {
+    if (s->layer == FAR_LAYER_ELU) {
+        return times(s->gain, (far_range){wide_down(-s->slope), 0});
+    }
+    if (s->layer == FAR_LAYER_SOFTPLUS) { /* log(1 + e^-|z|) */
+        return times(s->gain, (far_range){0, wide_up(value(s, least_size > 0 ? -least_size : 0))});
+    }
     double least_value = least(s);
     if (least_size > -least_at(s)) { /* phi(-1000) is 0 even without rounding, almost */
-        least_value = least_size < 1000 ? far_activation_value(s, -least_size) : -FAR_SPECK;
+        least_value = least_size < 1000 ? value(s, -least_size) : -FAR_SPECK;
     }
-    /* relu(z) - phi(z) = -phi(-|z|) for both */
+    /* relu(z) - phi(z) = -phi(-|z|), or less for mish of z > 0 */
     return times(s->gain, (far_range){wide_down(least_value) - tail_slack(s), 0});
 }
 
@@ -181,7 +246,7 @@ static far_strip constant_strip(const far_step *s, far_range z)
 static void hold(far_strip *strip, double z, double y)
 {
     double off = y - strip->slope * z;
-    double slack = FAR_LIBRARY_ERROR * (fabs(y) + fabs(strip->slope * z)) + FAR_SPECK;
+    double slack = DOUBT * (fabs(y) + fabs(strip->slope * z)) + FAR_SPECK;
     strip->low = fmin(strip->low, off - slack);
     strip->high = fmax(strip->high, off + slack);
 }
@@ -193,7 +258,7 @@ static far_strip empty_strip(double slope)
 
 static double chord(const far_step *s, far_range z)
 {
-    double a = far_activation_value(s, z.low), b = far_activation_value(s, z.high);
+    double a = value(s, z.low), b = value(s, z.high);
     return z.high > z.low ? (b - a) / (z.high - z.low) : far_activation_slope(s, z.low);
 }
 
@@ -213,9 +278,9 @@ static far_strip two_lines_strip(const far_step *s, far_range z)
         return (far_strip){1, 0, 0};
     }
     far_strip strip = empty_strip(chord(s, z));
-    hold(&strip, z.low, far_activation_value(s, z.low));
+    hold(&strip, z.low, value(s, z.low));
     hold(&strip, 0, 0);
-    hold(&strip, z.high, far_activation_value(s, z.high));
+    hold(&strip, z.high, value(s, z.high));
     return strip;
 }
 
@@ -223,12 +288,12 @@ static far_strip two_lines_strip(const far_step *s, far_range z)
 static far_strip bent_strip(const far_step *s, far_range z, double turn)
 {
     far_strip strip = empty_strip(chord(s, z));
-    hold(&strip, z.low, far_activation_value(s, z.low));
-    hold(&strip, z.high, far_activation_value(s, z.high));
-    double m = z.low + (z.high - z.low) / 2, y = far_activation_value(s, m);
+    hold(&strip, z.low, value(s, z.low));
+    hold(&strip, z.high, value(s, z.high));
+    double m = z.low + (z.high - z.low) / 2, y = value(s, m);
     double slope = far_activation_slope(s, m), reach = z.high - z.low;
     hold(&strip, m, y - turn * fabs(slope - strip.slope) * reach * (0.5 + 1e-9));
-    double slack = FAR_LIBRARY_ERROR * (fabs(slope) + fabs(strip.slope)) * (fabs(m) + reach);
+    double slack = DOUBT * (fabs(slope) + fabs(strip.slope)) * (fabs(m) + reach);
     strip.low -= slack;
     strip.high += slack;
     return strip;
@@ -253,6 +318,9 @@ far_strip far_power_strip(double power, far_range z)
  */
 static double slope_slack(const far_step *s, double m)
 {
+    if (far_activation_slope_doubt(s, m) > 0) {
+        return far_activation_slope_doubt(s, m) / DOUBT;
+    }
     bool rounded = s->layer == FAR_LAYER_SIN && s->w0 != 1;
     return rounded ? s->w0 * (1 + s->w0 * fabs(m)) : 1;
 }
@@ -261,23 +329,22 @@ static double slope_slack(const far_step *s, double m)
 static far_strip tangent_strip(const far_step *s, far_range z)
 {
     double m = z.low + (z.high - z.low) / 2, reach = (z.high - z.low) / 2 * (1 + 1e-9);
-    double slope = far_activation_slope(s, m), y = far_activation_value(s, m);
+    double slope = far_activation_slope(s, m), y = value(s, m);
     double bend = far_up(far_activation_curvature(s) * reach * reach / 2);
     double turn = slope_slack(s, m) * reach;
-    double slack =
-        FAR_LIBRARY_ERROR * (fabs(y) + fabs(slope) * (fabs(m) + reach) + turn) + FAR_SPECK;
+    double slack = DOUBT * (fabs(y) + fabs(slope) * (fabs(m) + reach) + turn) + FAR_SPECK;
     slack += tail_slack(s);
     return (far_strip){slope, y - slope * m - bend - slack, y - slope * m + bend + slack};
 }
 
-/* The slope of tanh and erf is least at one of the ends: less that line, they rise. */
+/* The slope of tanh, erf, sigmoid and elu is least at one of the ends: less that line, they rise.
+ */
 static far_strip rising_strip(const far_step *s, far_range z)
 {
     double slope = fmin(far_activation_slope(s, z.low), far_activation_slope(s, z.high));
-    far_strip strip =
-        empty_strip(fmax(0, slope * (1 - 4 * FAR_LIBRARY_ERROR) - 4 * FAR_LIBRARY_ERROR));
-    hold(&strip, z.low, far_activation_value(s, z.low));
-    hold(&strip, z.high, far_activation_value(s, z.high));
+    far_strip strip = empty_strip(fmax(0, slope * (1 - 4 * DOUBT) - 4 * DOUBT));
+    hold(&strip, z.low, value(s, z.low));
+    hold(&strip, z.high, value(s, z.high));
     return strip;
 }
 
@@ -287,7 +354,9 @@ static far_strip tail_strip(const far_step *s, far_range z)
     plain.gain = 1;
     far_strip strip = two_lines_strip(&relu, z);
     double near = z.low > 0 ? z.low : z.high < 0 ? -z.high : 0;
-    strip.low = far_down(strip.low + far_activation_tail(&plain, near).low);
+    far_range tail = far_activation_tail(&plain, near);
+    strip.low = far_down(strip.low + tail.low);
+    strip.high = far_up(strip.high + tail.high);
     return strip;
 }
 
@@ -313,13 +382,15 @@ static far_strip smooth_strip(const far_step *s, far_range z)
     if (is_out_of_phase(s, z)) {
         return best;
     }
-    best = narrower(best, tangent_strip(s, z));
-    if (is_relu_like(s)) {
+    bool soft = s->layer == FAR_LAYER_SOFTPLUS, elu = s->layer == FAR_LAYER_ELU;
+    best = elu ? best : narrower(best, tangent_strip(s, z));
+    if (is_relu_like(s) || soft) {
         best = narrower(best, tail_strip(s, z));
     } else if (s->layer != FAR_LAYER_SIN) {
         best = narrower(best, rising_strip(s, z));
     }
-    return best;
+    bool convex = soft || (elu && (s->slope <= 1 || z.high <= 0));
+    return convex ? narrower(best, bent_strip(s, z, 1)) : best;
 }
 
 static far_strip plain_strip(const far_step *s, far_range z)

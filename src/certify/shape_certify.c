@@ -1,18 +1,31 @@
 /* The certificate of a network of images or sequences: bounds by walking it, large values by
  * search, and the check of both. */
 #include "shape_certify.h"
+#include "shape_walk.h"
 
 #include <string.h>
 
-#define METHOD "norm ball"
+#define FAR_AWAY 1e6    /* sizes of the data, where a slope is confirmed */
+#define MOST_WORK 2e10  /* multiplications that follow the outputs back */
+#define FIRM_SLOPE 1e-7 /* relative width of what is proven of a slope that is stated */
 
 static const char *const BOUNDED =
     "every path from the inputs to this output passes a norm, a bounded activation or a table of "
     "tokens: behind a norm each position lies in a ball, whatever goes in; attention is a convex "
     "combination of its values; and the other layers take bounded sets to bounded sets";
+static const char *const IN_BOX =
+    "for inputs in the box alone: every layer is enclosed, over all that the layers in front of it "
+    "can give there";
+static const char *const AWAY =
+    "f(t direction) / t^order tends to slope, which is proven not to be 0, as t grows: slope is "
+    "what the network takes at direction without biases and positions, with relu in place of gelu "
+    "and its like, attention to the largest score alone, and without what is bounded or grows more "
+    "slowly";
 static const char *const OPEN =
     "a path from the inputs to this output passes no layer norm, no rms norm and no bounded "
-    "activation; whether the output runs away along it is not decided for images and sequences";
+    "activation; no direction was proven along which the output runs away";
+static const char *const TOO_LARGE = "bounded in the box, but its bound is beyond the range of "
+                                     "float64";
 
 /* ---- units --------------------------------------------------------------------------------- */
 
@@ -26,6 +39,16 @@ static double input_scale(const far_net *net, int64_t i)
     return net->columns->scaling[net->info.inputs + i];
 }
 
+/* Raw inputs between two numbers, in the network's units. */
+static far_range own_range(const far_net *net, int64_t i, far_range raw)
+{
+    double centre = input_centre(net, i), scale = input_scale(net, i);
+    if (centre == 0 && scale == 1) {
+        return raw;
+    }
+    return (far_range){far_down((raw.low - centre) / scale), far_up((raw.high - centre) / scale)};
+}
+
 static far_range raw_range(const far_net *net, int64_t j, far_range r)
 {
     double centre = far_output_centre(net->columns)[j], scale = far_output_scale(net->columns)[j];
@@ -33,19 +56,34 @@ static far_range raw_range(const far_net *net, int64_t j, far_range r)
     return (far_range){centre + scale * r.low - slack, centre + scale * r.high + slack};
 }
 
+static bool has_box(const far_certificate *c)
+{
+    return !isnan(c->info.box_low);
+}
+
 /* ---- bounds -------------------------------------------------------------------------------- */
 
-static void set_bound(far_range r, far_bound *b)
+static void narrow_bound(int by, const char *method, far_range r, far_bound *b)
 {
-    bool bounded = isfinite(r.low) && isfinite(r.high);
+    b->proofs[by] = (far_proof){method, far_range_size(r)};
+    b->lowest = fmax(b->lowest, r.low);
+    b->highest = fmin(b->highest, r.high);
+    double most = fmax(fabs(b->lowest), fabs(b->highest));
+    if (most < b->tightest) {
+        b->tightest = most;
+        b->method = method;
+    }
+}
+
+/* first: by boxes; then: by forms followed back. */
+static void set_bound(far_range first, far_range then, bool box, far_bound *b)
+{
+    bool bounded = isfinite(then.low) && isfinite(then.high);
     b->verdict = bounded ? FAR_BOUNDED : FAR_UNDECIDED;
-    b->theorem = bounded ? BOUNDED : OPEN;
+    b->theorem = bounded ? (box ? IN_BOX : BOUNDED) : box ? TOO_LARGE : OPEN;
     if (bounded) {
-        b->lowest = r.low;
-        b->highest = r.high;
-        b->tightest = far_range_size(r);
-        b->method = METHOD;
-        b->proofs[FAR_BY_BALL] = (far_proof){METHOD, b->tightest};
+        narrow_bound(FAR_BY_BALL, box ? "intervals" : "norm ball", first, b);
+        narrow_bound(FAR_BY_RELAXATION, "relaxation", then, b);
     }
 }
 
@@ -57,24 +95,44 @@ static void note_norms(const far_net *net, far_certificate *c)
     }
 }
 
+static far_status check_box(far_ctx *ctx, const far_net *net, const far_certificate *c)
+{
+    const char *what = !has_box(c)                   ? NULL
+                       : far_net_vocabulary(net) > 0 ? "tokens have no box; leave it out"
+                       : far_columns_categories(net->columns) > 0 ? "categories have no box"
+                                                                  : NULL;
+    return what ? far_fail(ctx, FAR_ERR_ARG, "%s", what) : FAR_OK;
+}
+
 far_status far_shape_bounds(far_ctx *ctx, const far_net *net, far_certificate *c)
 {
     far_status st;
-    far_range *in = NULL, *out = NULL;
+    int64_t last = net->step_count - 1, p = net->info.outputs;
+    far_range *in = NULL, *first = NULL;
+    far_walk_boxes w = {.ctx = ctx, .net = net};
+    FAR_TRY(check_box(ctx, net, c));
     FAR_TRY(far_alloc(ctx, net->info.inputs, &in));
-    FAR_TRY(far_alloc(ctx, net->info.outputs, &out));
+    FAR_TRY(far_alloc(ctx, p, &first));
     for (int64_t i = 0; i < net->info.inputs; i++) {
-        in[i] = (far_range){-INFINITY, INFINITY};
+        in[i] = has_box(c) ? own_range(net, i, (far_range){c->info.box_low, c->info.box_high})
+                           : (far_range){-INFINITY, INFINITY};
     }
-    FAR_TRY(far_shape_walk(ctx, net, in, out));
-    for (int64_t j = 0; j < net->info.outputs; j++) {
-        set_bound(raw_range(net, j, out[j]), &c->bounds[j]);
+    w.inputs = in;
+    FAR_TRY(far_walk_open(&w, true));
+    memcpy(first, w.boxes[last], (size_t)p * sizeof *first);
+    if (far_walk_work(net, last) * (double)p < MOST_WORK) {
+        FAR_TRY(far_walk_narrow(&w, last));
+    }
+    for (int64_t j = 0; j < p; j++) {
+        set_bound(raw_range(net, j, first[j]), raw_range(net, j, w.boxes[last][j]), has_box(c),
+                  &c->bounds[j]);
     }
     note_norms(net, c);
     c->info.verdict = far_certificate_worst(c);
 done:
+    far_walk_close(&w);
     far_free(ctx, in);
-    far_free(ctx, out);
+    far_free(ctx, first);
     return st;
 }
 
@@ -88,18 +146,18 @@ static far_status enclose(far_ctx *ctx, const far_net *net, const double *raw, f
 {
     far_range *in = NULL;
     far_status st;
+    far_walk_boxes w = {.ctx = ctx, .net = net};
     FAR_TRY(far_alloc(ctx, net->info.inputs, &in));
     for (int64_t i = 0; i < net->info.inputs; i++) {
-        double z = (raw[i] - input_centre(net, i)) / input_scale(net, i);
-        bool exact = input_centre(net, i) == 0 && input_scale(net, i) == 1;
-        double slack = exact ? 0 : 4 * FAR_UNIT * fabs(z) + FAR_SPECK;
-        in[i] = (far_range){z - slack, z + slack};
+        in[i] = own_range(net, i, (far_range){raw[i], raw[i]});
     }
-    FAR_TRY(far_shape_walk(ctx, net, in, out));
+    w.inputs = in;
+    FAR_TRY(far_walk_open(&w, false));
     for (int64_t j = 0; j < net->info.outputs; j++) {
-        out[j] = raw_range(net, j, out[j]);
+        out[j] = raw_range(net, j, w.boxes[net->step_count - 1][j]);
     }
 done:
+    far_walk_close(&w);
     far_free(ctx, in);
     return st;
 }
@@ -150,6 +208,8 @@ typedef struct climb {
     double *pace;      /* of each row: part of its norm that a step is */
     double *best;      /* of each row */
     double *best_rows; /* rows x inputs */
+    far_range *box;    /* of each input; NULL: there is none */
+    bool rays;         /* far out, where |f| is the slope of a direction */
 } climb;
 
 static far_status matrix(far_ctx *ctx, int64_t rows, int64_t cols, far_mat *out)
@@ -163,7 +223,7 @@ static far_status matrix(far_ctx *ctx, int64_t rows, int64_t cols, far_mat *out)
 static void climb_free(climb *c)
 {
     FAR_FREE_ALL(c->ctx, c->x.data, c->f.data, c->u.data, c->slope.data, c->pace, c->best,
-                 c->best_rows);
+                 c->best_rows, c->box);
 }
 
 static far_status climb_open(climb *c)
@@ -181,20 +241,45 @@ done:
     return st;
 }
 
-/* From a hundredth to ten thousand; tokens: any. */
-static void start_rows(climb *c, uint64_t seed)
+#define RAY 1e6 /* how far out */
+
+static void cast_row(const climb *c, double *x)
+{
+    double length = far_length(x, c->x.cols);
+    for (int64_t i = 0; i < c->x.cols; i++) {
+        x[i] = c->box    ? fmin(fmax(x[i], c->box[i].low), c->box[i].high)
+               : c->rays ? x[i] * (RAY / (length > 0 ? length : 1))
+                         : x[i];
+    }
+}
+
+/* From a hundredth to ten thousand; anywhere in a box, and in its corners; tokens: any. */
+static double first_value(const climb *c, int64_t at, uint64_t seed)
 {
     static const double SIZES[] = {1, 0.1, 10, 100, 1e4, 0.01};
-    int64_t d = c->net->info.inputs, vocabulary = far_net_vocabulary(c->net);
+    int64_t row = at / c->x.cols, vocabulary = far_net_vocabulary(c->net);
+    double part = far_random_uniform(seed, (uint64_t)at);
+    if (vocabulary > 0) {
+        return floor(part * (double)vocabulary);
+    }
+    if (c->box) {
+        far_range r = c->box[at % c->x.cols];
+        return r.low + (r.high - r.low) * (row % 2 ? part : part < 0.5 ? 0 : 1);
+    }
+    return SIZES[row % (int64_t)(sizeof SIZES / sizeof SIZES[0])] *
+           far_random_normal(seed, (uint64_t)at);
+}
+
+static void start_rows(climb *c, uint64_t seed)
+{
     double *x = c->x.data;
-    for (int64_t i = 0; i < c->rows * d; i++) {
-        double size = SIZES[i / d % (int64_t)(sizeof SIZES / sizeof SIZES[0])];
-        x[i] = vocabulary > 0 ? floor(far_random_uniform(seed, (uint64_t)i) * (double)vocabulary)
-                              : size * far_random_normal(seed, (uint64_t)i);
+    for (int64_t i = 0; i < c->rows * c->x.cols; i++) {
+        x[i] = first_value(c, i, seed);
     }
     for (int64_t r = 0; r < c->rows; r++) {
         c->pace[r] = 0.3;
         c->best[r] = -1;
+        cast_row(c, far_mat_row(&c->x, r));
     }
 }
 
@@ -226,8 +311,11 @@ static void move_rows(climb *c)
         double length = far_length(slope, d), size = far_length(x, d);
         double step = c->pace[r] * (size > 0 ? size : 1) / (length > 0 ? length : 1);
         for (int64_t i = 0; i < d; i++) {
-            x[i] += isfinite(step) ? step * slope[i] : 0;
+            double own = c->box ? c->pace[r] * (c->box[i].high - c->box[i].low) : 0;
+            double move = c->box ? copysign(slope[i] == 0 ? 0 : own, slope[i]) : step * slope[i];
+            x[i] += isfinite(move) ? move : 0;
         }
+        cast_row(c, x);
     }
 }
 
@@ -257,14 +345,20 @@ static int64_t best_row(const climb *c)
     return best;
 }
 
-static far_status place_found(climb *c, int64_t j, double *raw, far_bound *b)
+/* In raw units, and where rounding leads out of the box, back into it. */
+static void raw_row(const climb *c, const far_certificate *k, double *raw)
 {
     const double *x = c->best_rows + best_row(c) * c->x.cols;
+    for (int64_t i = 0; i < c->x.cols; i++) {
+        raw[i] = x[i] * input_scale(c->net, i) + (c->rays ? 0 : input_centre(c->net, i));
+        raw[i] = has_box(k) ? fmin(fmax(raw[i], k->info.box_low), k->info.box_high) : raw[i];
+    }
+}
+
+static far_status place_found(climb *c, int64_t j, double *raw, far_bound *b)
+{
     far_net_value value;
     far_range range = {b->lowest, b->highest};
-    for (int64_t i = 0; i < c->x.cols; i++) {
-        raw[i] = x[i] * input_scale(c->net, i) + input_centre(c->net, i);
-    }
     far_status st = far_shape_found(c->ctx, c->net, j, raw, range, &value);
     if (st == FAR_OK) {
         b->at = raw;
@@ -279,25 +373,194 @@ static far_status place_found(climb *c, int64_t j, double *raw, far_bound *b)
     return st;
 }
 
+static far_status search_output(climb *c, int64_t j, uint64_t seed, far_certificate *k)
+{
+    far_status st;
+    double *raw = k->vectors + j * k->input_count;
+    FAR_TRY(climb_output(c, j, seed));
+    raw_row(c, k, raw);
+    FAR_TRY(place_found(c, j, raw, &k->bounds[j]));
+done:
+    return st;
+}
+
+/* ---- running away -------------------------------------------------------------------------- */
+
+/* Between which numbers f_j(t direction) / t^order ends, in raw units. */
+static far_status enclose_slope(far_ctx *ctx, const far_net *net, int64_t j,
+                                const double *direction, double *order, far_range *out)
+{
+    far_status st;
+    int64_t last = net->step_count - 1;
+    far_range *in = NULL;
+    far_walk_boxes w = {.ctx = ctx, .net = net, .start = 1};
+    FAR_TRY(far_alloc(ctx, net->info.inputs, &in));
+    for (int64_t i = 0; i < net->info.inputs; i++) {
+        double u = direction[i] / input_scale(net, i);
+        in[i] = input_scale(net, i) == 1 || u == 0 ? (far_range){u, u}
+                                                   : (far_range){far_down(u), far_up(u)};
+        in[i] = direction[i] != 0 && u == 0 ? (far_range){-FAR_SPECK, FAR_SPECK} : in[i];
+    }
+    w.inputs = in;
+    FAR_TRY(far_walk_open(&w, false));
+    double scale = far_output_scale(net->columns)[j];
+    far_range r = w.boxes[last][j];
+    *order = w.degree[last];
+    *out = (far_range){far_down(scale * r.low), far_up(scale * r.high)};
+done:
+    far_walk_close(&w);
+    far_free(ctx, in);
+    return st;
+}
+
+/* t at which t direction is as far out as a typical training point, or as the data's middle. */
+static double data_extent(const far_net *net, const double *direction)
+{
+    double square = 0, dot = 0;
+    for (int64_t i = 0; i < net->info.inputs; i++) {
+        double z = direction[i] / input_scale(net, i);
+        dot += z * (input_centre(net, i) / input_scale(net, i));
+        square += z * z;
+    }
+    return fmax(sqrt((double)net->info.inputs / square), fabs(dot) / square);
+}
+
+/* f itself, far out. */
+static far_status confirm(far_ctx *ctx, const far_net *net, int64_t j, far_bound *b)
+{
+    far_status st;
+    int64_t d = net->info.inputs, p = net->info.outputs;
+    double *x = NULL, *f = NULL;
+    FAR_TRY(far_alloc(ctx, d, &x));
+    FAR_TRY(far_alloc(ctx, p, &f));
+    far_mat in = far_mat_view(x, 1, d, FAR_F64), out = far_mat_view(f, 1, p, FAR_F64);
+    double rest = fabs(far_output_centre(net->columns)[j]) + far_output_scale(net->columns)[j];
+    double t = fmax(FAR_AWAY * data_extent(net, b->direction),
+                    pow(FAR_AWAY * rest / fabs(b->slope), 1 / b->order));
+    for (int64_t i = 0; i < d; i++) {
+        x[i] = t * b->direction[i];
+    }
+    if (isfinite(t)) {
+        FAR_TRY(far_net_eval_raw(ctx, net, &in, &out));
+        b->confirmed = f[j] / (b->slope * pow(t, b->order));
+    }
+done:
+    far_free(ctx, x);
+    far_free(ctx, f);
+    return st;
+}
+
+/* Makes the verdict unbounded if it runs away along the direction, which b keeps. */
+static far_status witness(far_ctx *ctx, const far_net *net, int64_t j, const double *direction,
+                          double level, far_bound *b)
+{
+    far_status st;
+    far_range r;
+    double order;
+    FAR_TRY(enclose_slope(ctx, net, j, direction, &order, &r));
+    double slope = r.low + (r.high - r.low) / 2;
+    if (!(order > 0) || !(r.low > 0 || r.high < 0) ||
+        !(r.high - r.low <= FIRM_SLOPE * fabs(slope))) {
+        return FAR_OK;
+    }
+    b->direction = direction;
+    b->level = level;
+    b->slope = slope;
+    b->order = order;
+    FAR_TRY(confirm(ctx, net, j, b));
+    if (fabs(b->confirmed - 1) < 0.01) {
+        b->verdict = FAR_UNBOUNDED;
+        b->theorem = AWAY;
+    }
+done:
+    return st;
+}
+
+static far_status look_for_slope(climb *c, int64_t j, const far_certify_opts *o, far_certificate *k)
+{
+    far_status st;
+    double *direction = k->vectors + j * k->input_count;
+    FAR_TRY(climb_output(c, j, o->seed));
+    raw_row(c, k, direction);
+    double length = far_length(direction, k->input_count);
+    for (int64_t i = 0; i < k->input_count; i++) {
+        direction[i] /= length;
+    }
+    FAR_TRY(witness(c->ctx, c->net, j, direction, o->exceeds, &k->bounds[j]));
+done:
+    return st;
+}
+
+/* The box as the search keeps to it. */
+static far_status open_box(climb *c, const far_certificate *k)
+{
+    far_status st = FAR_OK;
+    if (has_box(k)) {
+        st = far_alloc(c->ctx, k->input_count, &c->box);
+        for (int64_t i = 0; st == FAR_OK && i < k->input_count; i++) {
+            c->box[i] = own_range(c->net, i, (far_range){k->info.box_low, k->info.box_high});
+        }
+    }
+    return st;
+}
+
 far_status far_shape_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *o,
                              far_certificate *c)
 {
     far_status st;
     climb k = {.ctx = ctx, .net = net, .rows = o->starts > 0 ? o->starts : 1};
+    c->info.box_low = o->box_low;
+    c->info.box_high = o->box_high;
     FAR_TRY(far_shape_bounds(ctx, net, c));
     FAR_TRY(climb_open(&k));
+    FAR_TRY(open_box(&k, c));
     for (int64_t j = 0; j < c->info.outputs; j++) {
-        if (c->bounds[j].verdict == FAR_BOUNDED) {
-            FAR_TRY(climb_output(&k, j, o->seed));
-            FAR_TRY(place_found(&k, j, c->vectors + j * c->input_count, &c->bounds[j]));
+        k.rays = c->bounds[j].verdict != FAR_BOUNDED;
+        if (!k.rays) {
+            FAR_TRY(search_output(&k, j, o->seed, c));
+        } else if (!has_box(c)) {
+            FAR_TRY(look_for_slope(&k, j, o, c));
         }
     }
+    c->info.verdict = far_certificate_worst(c);
 done:
     climb_free(&k);
     return st;
 }
 
 /* ---- the check ----------------------------------------------------------------------------- */
+
+static far_status stated_point(far_ctx *ctx, const json_t *o, const far_certificate *own,
+                               double *at)
+{
+    far_status st = far_proof_vector(ctx, o, "at", own->input_count, false, at);
+    for (int64_t i = 0; st == FAR_OK && has_box(own) && i < own->input_count; i++) {
+        if (!(at[i] >= own->info.box_low && at[i] <= own->info.box_high)) {
+            st = far_proof_malformed(ctx, "a point lies outside the box");
+        }
+    }
+    return st;
+}
+
+/* What is not listed is not claimed; the method is ours, or another that proves as much. */
+static far_status take_proofs(far_ctx *ctx, const json_t *o, far_proof_range stated, far_bound *b)
+{
+    far_status st = FAR_OK;
+    for (int i = 0; i < FAR_PROOFS; i++) {
+        far_proof *p = &b->proofs[i];
+        double said = INFINITY;
+        if (!p->method) {
+            continue;
+        }
+        FAR_TRY(far_proof_stated_bound(ctx, o, p->method, &said));
+        if (p->bound <= stated.tightest && far_proof_says(o, "method", p->method)) {
+            b->method = p->method;
+        }
+        p->method = isfinite(said) ? p->method : NULL;
+    }
+done:
+    return st;
+}
 
 static far_status complete_output(far_ctx *ctx, const far_net *net, const json_t *o, int64_t j,
                                   far_certificate *own)
@@ -314,7 +577,7 @@ static far_status complete_output(far_ctx *ctx, const far_net *net, const json_t
     if (!json_is_null(json_object_get(o, "at"))) {
         far_net_value found;
         far_range range = {stated.lowest, stated.highest};
-        FAR_TRY(far_proof_vector(ctx, o, "at", own->input_count, false, at));
+        FAR_TRY(stated_point(ctx, o, own, at));
         FAR_TRY(far_shape_found(ctx, net, j, at, range, &found));
         value = found.value;
         FAR_TRY(far_proof_check_found(ctx, b->output, stated.found, value));
@@ -323,7 +586,24 @@ static far_status complete_output(far_ctx *ctx, const far_net *net, const json_t
     }
     FAR_TRY(far_proof_check_range(ctx, b->output, stated, value));
     FAR_TRY(far_proof_check_proven(ctx, b->output, stated, proven));
+    FAR_TRY(take_proofs(ctx, o, stated, b));
     b->tightest = stated.tightest;
+done:
+    return st;
+}
+
+static far_status complete_away(far_ctx *ctx, const far_net *net, const json_t *o, int64_t j,
+                                far_certificate *own)
+{
+    far_status st;
+    double *direction = own->vectors + j * own->input_count, level;
+    const json_t *w = json_object_get(o, "witness");
+    FAR_TRY(far_proof_vector(ctx, w, "direction", own->input_count, true, direction));
+    FAR_TRY(far_proof_stated(ctx, w, "level", &level));
+    if (level < 0 || isinf(level)) {
+        FAR_TRY(far_proof_malformed(ctx, "a level is finite and 0 or more"));
+    }
+    FAR_TRY(witness(ctx, net, j, direction, level, &own->bounds[j]));
 done:
     return st;
 }
@@ -333,9 +613,33 @@ far_status far_shape_complete(far_ctx *ctx, const far_net *net, const json_t *ou
 {
     far_status st = FAR_OK;
     for (int64_t j = 0; st == FAR_OK && j < own->info.outputs; j++) {
+        const json_t *o = json_array_get(outputs, (size_t)j);
+        bool away = !has_box(own) && far_proof_says(o, "verdict", "unbounded");
         if (own->bounds[j].verdict == FAR_BOUNDED) {
-            st = complete_output(ctx, net, json_array_get(outputs, (size_t)j), j, own);
+            st = complete_output(ctx, net, o, j, own);
+        } else if (away && far_net_vocabulary(net) == 0) {
+            st = complete_away(ctx, net, o, j, own);
         }
     }
+    return st;
+}
+
+far_status far_shape_stated_box(far_ctx *ctx, const char *json, far_certify_opts *out)
+{
+    far_status st;
+    json_t *o = NULL;
+    double box[2];
+    out->box_low = out->box_high = NAN;
+    FAR_TRY(far_proof_parse(ctx, json, &o));
+    if (json_object_get(o, "box")) {
+        FAR_TRY(far_proof_vector(ctx, o, "box", 2, false, box));
+        if (!(isfinite(box[0]) && isfinite(box[1]) && box[0] <= box[1])) {
+            FAR_TRY(far_proof_malformed(ctx, "a box has two finite ends, the lower one first"));
+        }
+        out->box_low = box[0];
+        out->box_high = box[1];
+    }
+done:
+    json_decref(o);
     return st;
 }

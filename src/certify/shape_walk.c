@@ -1,26 +1,19 @@
 /*
- * Networks of images and sequences: a box around every channel of every position, layer by layer.
- *
- * The boxes hold for every input, or for those in a given box, down to a single point. What makes
- * them finite for all inputs: behind a norm each position lies in a ball, whatever came in, and a
- * dense layer or a convolution behind it takes its exact maximum over that ball; attention is a
- * convex combination of its values, whatever queries and keys are. Rounding is added outwards as
- * for other networks.
+ * Boxes, step by step. What makes them finite for all inputs: behind a norm each position lies in
+ * a ball, whatever came in, and a dense layer or a convolution behind it takes its exact maximum
+ * over that ball; attention is a convex combination of its values, whatever queries and keys are.
+ * Rounding is added outwards as for other networks.
  */
-#include "shape_certify.h"
+#include "shape_walk.h"
 
+#include <float.h>
 #include <string.h>
 
-typedef struct walk {
-    far_ctx *ctx;
-    const far_net *net;
-    far_range **boxes; /* of every step: positions x channels of its output */
-    const far_range *inputs;
-} walk;
+#define MOST_WORK 1e9 /* multiplications that narrow the boxes of one step */
 
 static const far_range EVERYTHING = {-INFINITY, INFINITY};
 
-/* ---- arithmetic ---------------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 /* Where infinities met, there is no bound. */
 static far_range honest(far_range r)
@@ -28,13 +21,12 @@ static far_range honest(far_range r)
     return (far_range){isnan(r.low) ? -INFINITY : r.low, isnan(r.high) ? INFINITY : r.high};
 }
 
-static far_range add(far_range a, far_range b)
+far_range far_range_add(far_range a, far_range b)
 {
     return honest((far_range){far_down(a.low + b.low), far_up(a.high + b.high)});
 }
 
-/* w z; 0 times anything that is finite is 0. */
-static far_range times(double w, far_range z)
+far_range far_range_times(double w, far_range z)
 {
     if (w == 0) {
         return (far_range){0, 0};
@@ -45,27 +37,22 @@ static far_range times(double w, far_range z)
 static far_range multiply(far_range a, far_range b)
 {
     double c[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
-    far_range r = {fmin(fmin(c[0], c[1]), fmin(c[2], c[3])),
-                   fmax(fmax(c[0], c[1]), fmax(c[2], c[3]))};
-    return (far_range){far_down(r.low), far_up(r.high)};
+    return (far_range){fmin(fmin(c[0], c[1]), fmin(c[2], c[3])),
+                       fmax(fmax(c[0], c[1]), fmax(c[2], c[3]))};
 }
 
-/* A sum of n products, each end rounded n times: what its rounding is relative to is kept. */
-typedef struct total {
-    double low, high, low_size, high_size;
-} total;
-
-static void total_add(total *t, far_range r)
+void far_total_add(far_total *t, far_range r)
 {
     t->low += r.low;
     t->high += r.high;
     t->low_size += fabs(r.low);
     t->high_size += fabs(r.high);
+    t->count++;
 }
 
-static far_range total_range(const total *t, int64_t n)
+far_range far_total_range(const far_total *t)
 {
-    double lost = far_lost(n);
+    double lost = far_lost(t->count);
     return honest((far_range){t->low - lost * t->low_size - FAR_SPECK,
                               t->high + lost * t->high_size + FAR_SPECK});
 }
@@ -75,121 +62,299 @@ static bool is_finite(far_range r)
     return isfinite(r.low) && isfinite(r.high);
 }
 
+/* Not 0 unless a factor is. */
+static double product(double a, double b)
+{
+    double value = a * b;
+    return value == 0 && a != 0 && b != 0 ? copysign(DBL_TRUE_MIN, a) * copysign(1, b) : value;
+}
+
 /* ---- places -------------------------------------------------------------------------------- */
 
-/* The step whose output step i reads; -1: the inputs. */
-static const far_range *box_before(const walk *w, int64_t i)
+const far_range *far_boxes_before(const far_walk_boxes *w, int64_t i)
 {
     return i == 0 ? w->inputs : w->boxes[i - 1];
 }
 
-/* The norm behind which a layer stands, beginnings of skips aside; NULL: it stands behind none. */
-static const far_step *norm_before(const walk *w, int64_t i)
+double far_boxes_degree_before(const far_walk_boxes *w, int64_t i)
+{
+    return i == 0 ? w->start : w->degree[i - 1];
+}
+
+int64_t far_norm_before(const far_net *net, int64_t i)
 {
     int64_t k = i - 1;
-    while (k >= 0 && w->net->steps[k].kind == FAR_STEP_SKIP_IN) {
+    while (k >= 0 && net->steps[k].kind == FAR_STEP_SKIP_IN) {
         k--;
     }
-    const far_step *s = k >= 0 ? &w->net->steps[k] : NULL;
-    return s && s->kind == FAR_STEP_NORM ? s : NULL;
+    return k >= 0 && net->steps[k].kind == FAR_STEP_NORM ? k : -1;
 }
 
-/* ---- linear layers ------------------------------------------------------------------------- */
-
-/* The largest |sum w z| over z in the set behind a norm: groups of size n, |z| <= sqrt(n), of sum 0
- * for ln; w already holds the norm's scale. */
-static double ball_reach(const far_step *norm, const double *w)
+static double degree_after(const far_walk_boxes *w, int64_t i)
 {
-    int64_t n = norm->out / norm->groups;
-    double reach = 0;
-    for (int64_t g = 0; g < norm->groups; g++) {
-        double sum = 0;
-        for (int64_t k = 0; k < n; k++) {
-            sum += w[g * n + k];
-        }
-        double mean = norm->layer == FAR_LAYER_LN ? sum / (double)n : 0;
-        reach = far_up(reach + far_up(far_length_from(w + g * n, n, mean) * sqrt((double)n)));
+    const far_step *s = &w->net->steps[i];
+    double before = far_boxes_degree_before(w, i);
+    switch (s->kind) {
+    case FAR_STEP_NORM:
+    case FAR_STEP_EMBED:
+        return 0;
+    case FAR_STEP_ACTIVATION:
+        return far_activation_is_bounded(s) ? 0
+               : s->layer == FAR_LAYER_RELU ? before * s->power
+                                            : before;
+    case FAR_STEP_SKIP_OUT:
+        return fmax(before, far_boxes_degree_before(w, s->mate));
+    default:
+        return before;
     }
-    return reach;
 }
 
-/* One output of a linear layer: weights at the pixels of its window that are inside. */
-typedef struct patch {
-    const double *weights; /* channel by channel, each window height x width */
-    int64_t top, left;     /* of the window in the input */
-    far_grid window;
-} patch;
+/* ---- linear steps -------------------------------------------------------------------------- */
 
-static double weight_at(const far_step *s, const patch *p, int64_t channel, int64_t y, int64_t x)
+bool far_step_is_affine(const far_step *s)
 {
-    return s->weight_scale * p->weights[(channel * p->window.height + y) * p->window.width + x];
-}
-
-static bool inside(const far_step *s, const patch *p, int64_t y, int64_t x)
-{
-    return p->top + y >= 0 && p->top + y < s->from.height && p->left + x >= 0 &&
-           p->left + x < s->from.width;
-}
-
-static far_range patch_box(const far_step *s, const patch *p, const far_range *in)
-{
-    total t = {0};
-    for (int64_t y = 0; y < p->window.height; y++) {
-        for (int64_t x = 0; x < p->window.width; x++) {
-            if (!inside(s, p, y, x)) {
-                continue;
-            }
-            const far_range *pixel = in + ((p->top + y) * s->from.width + p->left + x) * s->in;
-            for (int64_t c = 0; c < s->in; c++) {
-                total_add(&t, times(weight_at(s, p, c, y, x), pixel[c]));
-            }
-        }
+    switch (s->kind) {
+    case FAR_STEP_DENSE:
+    case FAR_STEP_CONV:
+    case FAR_STEP_BATCHNORM:
+    case FAR_STEP_INPUT:
+    case FAR_STEP_POSITION:
+    case FAR_STEP_AVGPOOL:
+    case FAR_STEP_GAP:
+    case FAR_STEP_FLATTEN:
+    case FAR_STEP_LAST:
+        return true;
+    default:
+        return false;
     }
-    return total_range(&t, s->in * far_positions(p->window));
 }
 
-/* Every pixel of the window lies in the ball of its own. room: as many numbers as channels. */
-static far_range patch_ball(const walk *w, const far_step *s, const patch *p, const far_step *norm,
-                            double *room)
+int64_t far_run_count(const far_net *net)
 {
-    const double *params = w->net->params;
-    double reach = 0;
-    total shift = {0};
-    for (int64_t y = 0; y < p->window.height; y++) {
-        for (int64_t x = 0; x < p->window.width; x++) {
-            for (int64_t c = 0; c < s->in && inside(s, p, y, x); c++) {
-                double weight = weight_at(s, p, c, y, x);
-                double moved = norm->bias >= 0 ? weight * params[norm->bias + c] : 0;
-                room[c] = norm->weight >= 0 ? weight * params[norm->weight + c] : weight;
-                total_add(&shift, (far_range){moved, moved});
-            }
-            reach = inside(s, p, y, x) ? far_up(reach + ball_reach(norm, room)) : reach;
-        }
+    int64_t most = 1;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        int64_t n = s->kind == FAR_STEP_GAP ? far_positions(s->from) : far_positions(s->window);
+        most = n > most ? n : most;
     }
-    far_range middle = total_range(&shift, s->in * far_positions(p->window));
-    return (far_range){far_down(middle.low - reach), far_up(middle.high + reach)};
+    return most;
 }
 
-static void linear_boxes(walk *w, int64_t i, double *room)
+double far_run_weight(const far_run *r, int64_t k)
 {
-    const far_step *s = &w->net->steps[i], *norm = norm_before(w, i);
-    const double *params = w->net->params;
-    const far_range *in = box_before(w, i);
-    far_weights_shape shape = far_step_weights(s);
-    far_grid one = {FAR_GRID_IMAGE, 1, 1};
+    return r->w ? product(r->scale, r->w[k * r->stride]) : r->scale;
+}
+
+double far_run_speck(const far_run *r, double weight)
+{
+    return r->scale != 1 && fabs(weight) < 2 * DBL_MIN && weight != 0 ? DBL_TRUE_MIN : 0;
+}
+
+/* Of a window: one run for each of its pixels that lie inside. */
+static int64_t window_runs(const far_net *net, int64_t i, int64_t k, far_run *runs)
+{
+    const far_step *s = &net->steps[i];
     bool conv = s->kind == FAR_STEP_CONV;
-    for (int64_t k = 0; k < far_positions(s->to); k++) {
-        int64_t y = k / s->to.width, x = k % s->to.width;
-        patch p = {.window = conv ? s->window : one,
-                   .top = conv ? y * s->stride - s->pad : y,
-                   .left = conv ? x * s->stride - s->pad : x};
-        for (int64_t o = 0; o < s->out; o++) {
-            p.weights = params + s->weight + o * shape.cols;
-            far_range r = patch_box(s, &p, in);
-            r = norm ? far_range_meet(r, patch_ball(w, s, &p, norm, room)) : r;
-            double bias = s->bias >= 0 ? s->bias_scale * params[s->bias + o] : 0;
-            w->boxes[i][k * s->out + o] = add(r, (far_range){bias, bias});
+    int64_t place = k / s->out, o = k % s->out, n = far_positions(s->window), count = 0;
+    int64_t top = place / s->to.width * s->stride - s->pad;
+    int64_t left = place % s->to.width * s->stride - s->pad;
+    for (int64_t q = 0; q < n; q++) {
+        int64_t y = top + q / s->window.width, x = left + q % s->window.width;
+        if (y < 0 || y >= s->from.height || x < 0 || x >= s->from.width) {
+            continue;
         }
+        int64_t pixel = (y * s->from.width + x) * s->in;
+        runs[count++] = conv ? (far_run){net->params + s->weight + o * s->in * n + q, n,
+                                         s->weight_scale, pixel, s->in}
+                             : (far_run){NULL, 0, 1 / (double)n, pixel + o, 1};
+    }
+    return count;
+}
+
+static double batch_scale(const far_net *net, const far_step *s, int64_t c)
+{
+    double weight = s->weight >= 0 ? net->params[s->weight + c] : 1;
+    return product(weight, 1 / sqrt(net->statistics[s->variance + c] + s->eps));
+}
+
+/* The number that a copy takes. */
+static int64_t copied(const far_step *s, int64_t k)
+{
+    int64_t positions = far_positions(s->kind == FAR_STEP_INPUT ? s->to : s->from);
+    bool image = (s->kind == FAR_STEP_INPUT ? s->to.kind : s->from.kind) == FAR_GRID_IMAGE;
+    switch (s->kind) {
+    case FAR_STEP_INPUT:
+        return image ? k % s->out * positions + k / s->out : k;
+    case FAR_STEP_FLATTEN:
+        return image ? k % positions * s->in + k / positions : k;
+    case FAR_STEP_LAST:
+        return (positions - 1) * s->in + k;
+    default:
+        return k;
+    }
+}
+
+int64_t far_step_runs(const far_net *net, int64_t i, int64_t k, far_run *runs)
+{
+    const far_step *s = &net->steps[i];
+    int64_t positions = far_positions(s->from);
+    switch (s->kind) {
+    case FAR_STEP_DENSE:
+        runs[0] = (far_run){net->params + s->weight + k % s->out * s->in, 1, s->weight_scale,
+                            k / s->out * s->in, s->in};
+        return 1;
+    case FAR_STEP_CONV:
+    case FAR_STEP_AVGPOOL:
+    case FAR_STEP_MAXPOOL:
+        return window_runs(net, i, k, runs);
+    case FAR_STEP_GAP:
+        for (int64_t p = 0; p < positions; p++) {
+            runs[p] = (far_run){NULL, 0, 1 / (double)positions, p * s->in + k, 1};
+        }
+        return positions;
+    case FAR_STEP_BATCHNORM:
+        runs[0] = (far_run){NULL, 0, batch_scale(net, s, k % s->out), k, 1};
+        return 1;
+    default:
+        runs[0] = (far_run){NULL, 0, 1, copied(s, k), 1};
+        return 1;
+    }
+}
+
+static far_range batch_shift(const far_net *net, const far_step *s, int64_t c)
+{
+    double bias = s->bias >= 0 ? net->params[s->bias + c] : 0;
+    double moved = net->statistics[s->mean + c] * batch_scale(net, s, c);
+    double slack = far_lost(0) * (fabs(bias) + fabs(moved)) + FAR_SPECK;
+    return moved == 0 ? (far_range){bias, bias}
+                      : (far_range){bias - moved - slack, bias - moved + slack};
+}
+
+static far_range position_shift(const far_net *net, const far_step *s, int64_t k)
+{
+    int64_t c = k % s->out, p = k / s->out;
+    if (s->weight >= 0) {
+        double value = net->params[s->weight + k];
+        return (far_range){value, value};
+    }
+    double angle = (double)p * pow(10000, -(double)(c / 2 * 2) / (double)s->out);
+    double slack = (angle + 1) * (2 * FAR_LIBRARY_ERROR), value = c % 2 ? cos(angle) : sin(angle);
+    return (far_range){value - slack, value + slack};
+}
+
+far_range far_step_shift(const far_walk_boxes *w, int64_t i, int64_t k)
+{
+    const far_step *s = &w->net->steps[i];
+    far_range none = {0, 0};
+    if (far_boxes_degree_before(w, i) > 0) { /* it is outgrown */
+        return none;
+    }
+    if (s->kind == FAR_STEP_BATCHNORM) {
+        return batch_shift(w->net, s, k % s->out);
+    }
+    if (s->kind == FAR_STEP_POSITION) {
+        return position_shift(w->net, s, k);
+    }
+    bool biased = (s->kind == FAR_STEP_DENSE || s->kind == FAR_STEP_CONV) && s->bias >= 0;
+    double bias = biased ? product(s->bias_scale, w->net->params[s->bias + k % s->out]) : 0;
+    bool exact = bias == 0 || s->bias_scale == 1;
+    return exact ? (far_range){bias, bias} : (far_range){far_down(bias), far_up(bias)};
+}
+
+/* ---- behind norms -------------------------------------------------------------------------- */
+
+/* The largest |sum w z| over one group, |z| <= sqrt(n), of sum 0 for ln. w may have a rounding or
+ * two in it, which its mean takes nothing from. */
+static double ball_reach(const far_step *norm, const double *w, int64_t n)
+{
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) {
+        sum += w[k];
+    }
+    double mean = norm->layer == FAR_LAYER_LN ? sum / (double)n : 0;
+    double length = far_up(far_length_from(w, n, mean) + 4 * FAR_UNIT * far_length(w, n));
+    return far_up(length * far_up(sqrt((double)n)));
+}
+
+far_range far_norm_reach(const far_walk_boxes *w, int64_t i, int64_t p, const double *weights,
+                         double *room)
+{
+    const far_step *s = &w->net->steps[i];
+    const double *params = w->net->params;
+    const far_range *box = w->boxes[i] + p * s->out;
+    int64_t n = s->out / s->groups;
+    far_total sum = {0};
+    for (int64_t g = 0; g < s->groups; g++) {
+        far_total shift = {0}, plain = {0};
+        for (int64_t c = g * n; c < (g + 1) * n; c++) {
+            double moved = s->bias >= 0 ? weights[c] * params[s->bias + c] : 0;
+            room[c] = s->weight >= 0 ? weights[c] * params[s->weight + c] : weights[c];
+            far_total_add(&shift, (far_range){moved, moved});
+            far_total_add(&plain, far_range_times(weights[c], box[c]));
+        }
+        double reach = ball_reach(s, room + g * n, n);
+        far_range ball = far_range_add(far_total_range(&shift), (far_range){-reach, reach});
+        far_total_add(&sum, far_range_meet(ball, far_total_range(&plain)));
+    }
+    return far_total_range(&sum);
+}
+
+/* ---- linear boxes -------------------------------------------------------------------------- */
+
+typedef struct rooms {
+    far_run *runs;
+    double *weights, *more; /* as many as channels or positions */
+    far_range *ranges;
+} rooms;
+
+static void add_run(const far_range *in, const far_run *r, far_total *t)
+{
+    for (int64_t c = 0; c < r->count; c++) {
+        double weight = far_run_weight(r, c), speck = far_run_speck(r, weight);
+        far_range z = in[r->from + c], part = far_range_times(weight, z);
+        if (speck > 0) {
+            part.low -= speck * far_range_size(z);
+            part.high += speck * far_range_size(z);
+        }
+        far_total_add(t, part);
+    }
+}
+
+/* Runs of dense layers and convolutions are the channels of one position. */
+static void add_run_of_norm(const far_walk_boxes *w, int64_t norm, const far_run *r, rooms *room,
+                            far_total *t)
+{
+    double lost = 0;
+    for (int64_t c = 0; c < r->count; c++) {
+        room->weights[c] = far_run_weight(r, c);
+        lost += far_run_speck(r, room->weights[c]) * far_range_size(w->boxes[norm][r->from + c]);
+    }
+    far_range sum = far_norm_reach(w, norm, r->from / r->count, room->weights, room->more);
+    far_total_add(t, (far_range){sum.low - lost, sum.high + lost});
+}
+
+static void affine_boxes(far_walk_boxes *w, int64_t i, rooms *room)
+{
+    const far_step *s = &w->net->steps[i];
+    const far_range *in = far_boxes_before(w, i);
+    bool weighted = s->kind == FAR_STEP_DENSE || s->kind == FAR_STEP_CONV;
+    int64_t norm = weighted ? far_norm_before(w->net, i) : -1;
+    for (int64_t k = 0; k < far_step_width(s); k++) {
+        int64_t count = far_step_runs(w->net, i, k, room->runs);
+        far_range shift = far_step_shift(w, i, k);
+        far_total t = {0};
+        for (int64_t q = 0; q < count; q++) {
+            if (norm >= 0) {
+                add_run_of_norm(w, norm, &room->runs[q], room, &t);
+            } else {
+                add_run(in, &room->runs[q], &t);
+            }
+        }
+        bool copy = !weighted && count == 1 && room->runs[0].scale == 1;
+        far_total_add(&t, shift);
+        w->boxes[i][k] = !copy                               ? far_total_range(&t)
+                         : shift.low == 0 && shift.high == 0 ? in[room->runs[0].from]
+                                                             : far_range_add(in[k], shift);
     }
 }
 
@@ -198,190 +363,195 @@ static void linear_boxes(walk *w, int64_t i, double *room)
 /* z_k less the mean of n of them: its own share counts once. */
 static far_range centred(const far_range *z, int64_t n, int64_t k)
 {
-    total t = {0};
+    far_total t = {0};
     for (int64_t j = 0; j < n; j++) {
         double w = (j == k ? 1.0 : 0.0) - 1.0 / (double)n;
-        total_add(&t, times(w, z[j]));
+        far_total_add(&t, far_range_times(w, z[j]));
     }
-    return total_range(&t, n);
+    return far_total_range(&t);
 }
 
-/* d / sigma, for the deviations of a group: they fill the group's part of d. */
-static void divide_group(const far_step *s, const far_range *d, int64_t n, far_range *out)
+/* Least and largest sqrt(mean d^2 + eps); the largest part is 1, so that no square is lost. */
+static far_range spread(const far_range *d, int64_t n, double eps)
 {
-    double low = 0, high = 0, ball = sqrt((double)(s->layer == FAR_LAYER_LN ? n - 1 : n));
+    double unit = sqrt(eps), low = 0, high = 0, lost = far_lost(n);
+    for (int64_t k = 0; k < n; k++) {
+        unit = fmax(unit, far_range_size(d[k]));
+    }
+    if (!(unit > 0x1p-1000) || !isfinite(unit)) {
+        return (far_range){0, INFINITY};
+    }
+    unit = ldexp(1, ilogb(unit));
     for (int64_t k = 0; k < n; k++) {
         bool through = d[k].low <= 0 && d[k].high >= 0;
-        double least = through ? 0 : fmin(fabs(d[k].low), fabs(d[k].high));
+        double least = through ? 0 : fmin(fabs(d[k].low), fabs(d[k].high)) / unit;
+        double most = far_range_size(d[k]) / unit;
         low += least * least;
-        high += far_range_size(d[k]) * far_range_size(d[k]);
+        high += most * most;
     }
-    double lost = far_lost(n);
-    double least = sqrt(fmax(0, low * (1 - lost) / (double)n + s->eps)) * (1 - lost);
-    double most = sqrt(high * (1 + lost) / (double)n + s->eps) * (1 + lost);
-    far_range entry = {far_down(-ball), far_up(ball)};
+    double more = eps / unit / unit;
+    low = low * (1 - lost) / (double)n + more * (1 - lost) - FAR_SPECK;
+    high = high * (1 + lost) / (double)n + more * (1 + lost) + FAR_SPECK;
+    return (far_range){sqrt(fmax(0, low)) * (1 - lost) * unit, sqrt(high) * (1 + lost) * unit};
+}
+
+/* d / sigma, for the deviations of a group. */
+static void divide_group(const far_step *s, double eps, const far_range *d, int64_t n,
+                         far_range *out)
+{
+    double ball = far_up(sqrt((double)(s->layer == FAR_LAYER_LN ? n - 1 : n)));
+    far_range sigma = spread(d, n, eps);
     for (int64_t k = 0; k < n; k++) {
-        bool open = !(least > 0) || !isfinite(most) || !is_finite(d[k]);
-        far_range r = {d[k].low / (d[k].low < 0 ? least : most),
-                       d[k].high / (d[k].high > 0 ? least : most)};
+        bool open = !(sigma.low > 0) || !isfinite(sigma.high) || !is_finite(d[k]);
+        far_range r = {d[k].low / (d[k].low < 0 ? sigma.low : sigma.high),
+                       d[k].high / (d[k].high > 0 ? sigma.low : sigma.high)};
         r = (far_range){far_down(r.low), far_up(r.high)};
-        out[k] = open ? entry : far_range_meet(honest(r), entry);
+        out[k] = far_range_meet(open ? EVERYTHING : honest(r), (far_range){-ball, ball});
     }
 }
 
-static void norm_boxes(walk *w, int64_t i, far_range *room)
+static void norm_boxes(far_walk_boxes *w, int64_t i, rooms *room)
 {
     const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
+    const far_range *in = far_boxes_before(w, i);
     const double *params = w->net->params;
+    double eps = far_boxes_degree_before(w, i) > 0 ? 0 : s->eps;
     int64_t n = s->out / s->groups;
     for (int64_t g = 0; g < far_positions(s->to) * s->groups; g++) {
-        far_range *out = w->boxes[i] + g * n;
+        far_range *out = w->boxes[i] + g * n, *d = room->ranges;
         for (int64_t k = 0; k < n; k++) {
-            room[k] = s->layer == FAR_LAYER_LN ? centred(in + g * n, n, k) : in[g * n + k];
+            d[k] = s->layer == FAR_LAYER_LN ? centred(in + g * n, n, k) : in[g * n + k];
         }
-        divide_group(s, room, n, out);
+        divide_group(s, eps, d, n, out);
         for (int64_t k = 0; s->weight >= 0 && k < n; k++) {
             int64_t c = g % s->groups * n + k;
-            double shift = params[s->bias + c];
-            far_range scaled = times(params[s->weight + c], out[k]);
-            out[k] = add((far_range){far_down(scaled.low), far_up(scaled.high)},
-                         (far_range){shift, shift});
+            double shift = s->bias >= 0 ? params[s->bias + c] : 0;
+            far_range scaled = far_range_times(params[s->weight + c], out[k]);
+            out[k] = far_range_add((far_range){far_down(scaled.low), far_up(scaled.high)},
+                                   (far_range){shift, shift});
         }
-    }
-}
-
-static void batch_boxes(walk *w, int64_t i)
-{
-    const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
-    const double *mean = w->net->statistics + s->mean, *params = w->net->params;
-    const double *variance = w->net->statistics + s->variance;
-    for (int64_t k = 0; k < far_step_width(s); k++) {
-        int64_t c = k % s->out;
-        double scale = (s->weight >= 0 ? params[s->weight + c] : 1) / sqrt(variance[c] + s->eps);
-        double shift = s->bias >= 0 ? params[s->bias + c] : 0;
-        far_range moved = add(in[k], (far_range){-mean[c], -mean[c]}), r = times(scale, moved);
-        double slack = 8 * FAR_UNIT;
-        r = (far_range){r.low - slack * fabs(r.low), r.high + slack * fabs(r.high)};
-        bool open = !isfinite(scale); /* it divides by nothing: the engine gives 0 */
-        w->boxes[i][k] = open ? EVERYTHING : add(honest(r), (far_range){shift, shift});
     }
 }
 
 /* ---- attention ----------------------------------------------------------------------------- */
 
-/* One head; q, k, v: boxes at its first channel, positions apart by ld. */
-typedef struct head {
-    const far_range *q, *k, *v;
-    int64_t n, size, ld;
-    bool causal;
-} head;
-
-static far_range score(const head *h, int64_t i, int64_t j)
+int64_t far_attention_reach(const far_step *s, int64_t query)
 {
-    total t = {0};
-    for (int64_t c = 0; c < h->size; c++) {
-        far_range a = h->q[i * h->ld + c], b = h->k[j * h->ld + c];
-        if (!is_finite(a) || !is_finite(b)) {
+    return s->causal ? query + 1 : far_positions(s->to);
+}
+
+static far_range score(const far_step *s, const far_range *q, const far_range *k)
+{
+    far_total t = {0};
+    int64_t size = s->out / s->heads;
+    for (int64_t c = 0; c < size; c++) {
+        if (!is_finite(q[c]) || !is_finite(k[c])) {
             return EVERYTHING;
         }
-        total_add(&t, multiply(a, b));
+        far_total_add(&t, multiply(q[c], k[c]));
     }
-    far_range r = total_range(&t, h->size);
-    double scale = sqrt((double)h->size);
+    far_range r = far_total_range(&t);
+    double scale = sqrt((double)size);
     return (far_range){far_down(r.low / scale), far_up(r.high / scale)};
 }
 
-/* Weights of position i: e^s_j / sum e^s_k is least where s_j is and the others are most. scores
- * in, weights out. */
-static void softmax_boxes(far_range *s, int64_t n)
+/* e^s_j / sum e^s_k is least where s_j is and the others are most. */
+static void least_weights(const far_range *scores, int64_t n, double *weight)
 {
-    double most = -INFINITY, lows = 0, highs = 0, lost = far_lost(n) + 4 * FAR_LIBRARY_ERROR;
+    double most = -INFINITY, sum = 0, lost = far_lost(n);
     for (int64_t j = 0; j < n; j++) {
-        most = fmax(most, s[j].high);
+        most = fmax(most, scores[j].high);
     }
-    if (!isfinite(most)) {
-        for (int64_t j = 0; j < n; j++) {
-            s[j] = (far_range){0, 1};
-        }
-        return;
+    for (int64_t j = 0; j < n; j++) { /* a difference is rounded, and what exp gives */
+        weight[j] = exp(far_up(scores[j].high - most)) * (1 + 2 * FAR_LIBRARY_ERROR) + FAR_SPECK;
+        sum += weight[j];
     }
     for (int64_t j = 0; j < n; j++) {
-        lows += exp(s[j].low - most);
-        highs += exp(s[j].high - most);
-    }
-    /* Of the sum without e^s_j itself: the difference may lose digits, so it is widened by what
-     * the whole can be off. */
-    for (int64_t j = 0; j < n; j++) {
-        double low = exp(s[j].low - most), high = fmax(exp(s[j].high - most), FAR_SPECK);
-        double others_high = fmax(0, highs - high) + lost * highs + FAR_SPECK;
-        double others_low = fmax(0, lows - low - lost * lows);
-        double least = low * (1 - lost) / (low * (1 + lost) + others_high);
-        double largest = high * (1 + lost) / (high * (1 - lost) + others_low);
-        s[j] = (far_range){fmax(0, least * (1 - 4 * FAR_UNIT)),
-                           fmin(1, largest * (1 + 4 * FAR_UNIT) + FAR_SPECK)};
+        double others = fmax(0, sum - weight[j]) + lost * sum;
+        double own = exp(far_down(scores[j].low - most)) * (1 - 2 * FAR_LIBRARY_ERROR) - FAR_SPECK;
+        double least = own / (own + others) * (1 - 8 * FAR_UNIT);
+        weight[j] = isfinite(most) && own > 0 ? least : 0;
     }
 }
 
-/* sum_j a_j v_j with weights that sum to 1: v_0 + sum_j a_j (v_j - v_0), and within the hull. */
-static far_range mixed(const head *h, const far_range *weights, int64_t n, int64_t c)
+/* Queries and keys that grow: all but the largest scores are outgrown. */
+static void limit_weights(const far_range *scores, int64_t n, double *weight)
 {
-    far_range first = h->v[c], hull = first;
-    total plain = {0};
+    double most = -INFINITY;
+    int64_t left = 0;
     for (int64_t j = 0; j < n; j++) {
-        far_range v = h->v[j * h->ld + c];
-        hull = (far_range){fmin(hull.low, v.low), fmax(hull.high, v.high)};
-        total_add(&plain, multiply(weights[j], v));
+        most = fmax(most, scores[j].low);
     }
-    return is_finite(hull) ? far_range_meet(hull, total_range(&plain, n)) : hull;
+    for (int64_t j = 0; j < n; j++) {
+        left += scores[j].high >= most;
+    }
+    for (int64_t j = 0; j < n; j++) {
+        weight[j] = scores[j].high < most ? -1 : left == 1 ? 1 : 0;
+    }
 }
 
-static void attend_boxes(walk *w, int64_t i, far_range *room)
+void far_attention_weights(const far_walk_boxes *w, int64_t i, int64_t head, int64_t query,
+                           far_range *scores, double *weight)
 {
     const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
-    int64_t positions = far_positions(s->to), size = s->out / s->heads;
-    for (int64_t k = 0; k < s->heads; k++) {
-        const far_range *q = in + k * size;
-        head h = {.q = q,
-                  .k = q + s->out,
-                  .v = q + 2 * s->out,
-                  .n = positions,
-                  .size = size,
-                  .ld = 3 * s->out,
-                  .causal = s->causal};
-        for (int64_t p = 0; p < positions; p++) {
-            int64_t n = s->causal ? p + 1 : positions;
-            for (int64_t j = 0; j < n; j++) {
-                room[j] = score(&h, p, j);
-            }
-            softmax_boxes(room, n);
-            for (int64_t c = 0; c < size; c++) {
-                w->boxes[i][p * s->out + k * size + c] = mixed(&h, room, n, c);
-            }
+    int64_t n = far_attention_reach(s, query), ld = 3 * s->out, size = s->out / s->heads;
+    const far_range *q = far_boxes_before(w, i) + query * ld + head * size;
+    const far_range *k = far_boxes_before(w, i) + s->out + head * size;
+    bool grows = far_boxes_degree_before(w, i) > 0;
+    for (int64_t j = 0; j < n; j++) {
+        scores[j] = score(s, q, k + j * ld);
+    }
+    (grows ? limit_weights : least_weights)(scores, n, weight);
+}
+
+/* max u - sum a_j (max u - u_j), of which every term is at least as much with the least weight. */
+double far_attention_mean(const double *weight, const double *u, int64_t n)
+{
+    double most = -INFINITY, less = 0;
+    for (int64_t j = 0; j < n; j++) {
+        most = weight[j] < 0 ? most : fmax(most, u[j]);
+    }
+    for (int64_t j = 0; j < n; j++) {
+        less += weight[j] > 0 ? weight[j] * fmax(0, far_down(most - u[j])) : 0;
+    }
+    return isfinite(most) && isfinite(less) ? far_up(most - less * (1 - far_lost(n))) : most;
+}
+
+static far_range mixed(const far_range *v, int64_t ld, const double *weight, int64_t n, double *u)
+{
+    far_range r;
+    for (int64_t j = 0; j < n; j++) {
+        u[j] = v[j * ld].high;
+    }
+    r.high = far_attention_mean(weight, u, n);
+    for (int64_t j = 0; j < n; j++) {
+        u[j] = -v[j * ld].low;
+    }
+    r.low = -far_attention_mean(weight, u, n);
+    return r;
+}
+
+static void attend_boxes(far_walk_boxes *w, int64_t i, rooms *room)
+{
+    const far_step *s = &w->net->steps[i];
+    int64_t size = s->out / s->heads, ld = 3 * s->out;
+    const far_range *values = far_boxes_before(w, i) + 2 * s->out;
+    for (int64_t at = 0; at < far_positions(s->to) * s->heads; at++) {
+        int64_t p = at / s->heads, head = at % s->heads, n = far_attention_reach(s, p);
+        far_attention_weights(w, i, head, p, room->ranges, room->weights);
+        for (int64_t c = head * size; c < (head + 1) * size; c++) {
+            w->boxes[i][p * s->out + c] = mixed(values + c, ld, room->weights, n, room->more);
         }
     }
 }
 
 /* ---- the others ---------------------------------------------------------------------------- */
 
-static void input_boxes(walk *w, int64_t i)
-{
-    const far_step *s = &w->net->steps[i];
-    int64_t positions = far_positions(s->to);
-    for (int64_t k = 0; k < far_step_width(s); k++) {
-        bool image = s->to.kind == FAR_GRID_IMAGE;
-        int64_t from = image ? k % s->out * positions + k / s->out : k;
-        w->boxes[i][k] = w->inputs[from];
-    }
-}
-
 /* All tokens, or the one that it is. */
-static void embed_boxes(walk *w, int64_t i)
+static void embed_boxes(far_walk_boxes *w, int64_t i)
 {
     const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
+    const far_range *in = far_boxes_before(w, i);
     const double *table = w->net->params + s->weight;
     for (int64_t p = 0; p < far_positions(s->to); p++) {
         bool one = in[p].low == in[p].high;
@@ -397,181 +567,148 @@ static void embed_boxes(walk *w, int64_t i)
     }
 }
 
-static void position_boxes(walk *w, int64_t i)
+static void maxpool_boxes(far_walk_boxes *w, int64_t i, rooms *room)
 {
     const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
+    const far_range *in = far_boxes_before(w, i);
     for (int64_t k = 0; k < far_step_width(s); k++) {
-        int64_t c = k % s->out, p = k / s->out;
-        double angle = (double)p * pow(10000, -(double)(c / 2 * 2) / (double)s->out);
-        double slack = s->weight >= 0 ? 0 : (angle + 1) * (2 * FAR_LIBRARY_ERROR);
-        double value = s->weight >= 0 ? w->net->params[s->weight + k]
-                       : c % 2        ? cos(angle)
-                                      : sin(angle);
-        w->boxes[i][k] = add(in[k], (far_range){value - slack, value + slack});
-    }
-}
-
-static far_range pooled(const walk *w, int64_t i, int64_t place, int64_t channel)
-{
-    const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
-    int64_t y0 = place / s->to.width * s->stride - s->pad;
-    int64_t x0 = place % s->to.width * s->stride - s->pad;
-    far_range most = {-INFINITY, -INFINITY};
-    total sum = {0};
-    for (int64_t k = 0; k < far_positions(s->window); k++) {
-        int64_t y = y0 + k / s->window.width, x = x0 + k % s->window.width;
-        if (y >= 0 && y < s->from.height && x >= 0 && x < s->from.width) {
-            far_range r = in[(y * s->from.width + x) * s->in + channel];
+        int64_t count = far_step_runs(w->net, i, k, room->runs);
+        far_range most = {-INFINITY, -INFINITY};
+        for (int64_t q = 0; q < count; q++) {
+            far_range r = in[room->runs[q].from];
             most = (far_range){fmax(most.low, r.low), fmax(most.high, r.high)};
-            total_add(&sum, times(1 / (double)far_positions(s->window), r));
         }
+        w->boxes[i][k] = most;
     }
-    return s->kind == FAR_STEP_MAXPOOL ? most : total_range(&sum, far_positions(s->window));
 }
 
-static void pool_boxes(walk *w, int64_t i)
+/* An argument that grows: bounded ones end at an end, the others are relu but for what is outgrown.
+ */
+static far_range limit_of(const far_step *s, far_range z)
+{
+    far_step relu = {.layer = FAR_LAYER_RELU, .power = 1, .gain = s->gain};
+    if (far_activation_is_bounded(s)) {
+        bool ends = s->layer != FAR_LAYER_SIN;
+        far_range at = {ends && z.low > 0 ? INFINITY : -INFINITY,
+                        ends && z.high < 0 ? -INFINITY : INFINITY};
+        return far_activation_range(s, at);
+    }
+    return far_activation_range(far_activation_is_homogeneous(s) ? s : &relu, z);
+}
+
+static void activation_boxes(far_walk_boxes *w, int64_t i)
 {
     const far_step *s = &w->net->steps[i];
+    const far_range *in = far_boxes_before(w, i);
+    bool grows = far_boxes_degree_before(w, i) > 0;
     for (int64_t k = 0; k < far_step_width(s); k++) {
-        w->boxes[i][k] = pooled(w, i, k / s->out, k % s->out);
+        w->boxes[i][k] = grows ? limit_of(s, in[k]) : far_activation_range(s, in[k]);
     }
 }
 
-static far_range gathered(const walk *w, int64_t i, int64_t k)
+/* Where one side grows faster the other is outgrown. */
+static void skip_boxes(far_walk_boxes *w, int64_t i)
 {
     const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
-    int64_t positions = far_positions(s->from);
-    if (s->kind == FAR_STEP_GAP) {
-        total t = {0};
-        for (int64_t p = 0; p < positions; p++) {
-            total_add(&t, times(1 / (double)positions, in[p * s->in + k]));
-        }
-        return total_range(&t, positions);
-    }
-    bool image = s->from.kind == FAR_GRID_IMAGE;
-    int64_t from = s->kind == FAR_STEP_LAST ? (positions - 1) * s->in + k
-                   : image                  ? k % positions * s->in + k / positions
-                                            : k;
-    return in[from];
-}
-
-#define MISH_LEAST -0.308841 /* rounded outwards */
-#define GELU_TANH_LEAST -0.17005
-
-/* Of activations that the bounds of other networks do not know: all rise from 0 on, and all but
- * mish and gelu(tanh) everywhere. */
-static far_range finite_only_range(const far_step *s, far_range z)
-{
-    double slack = 1 + 8 * FAR_LIBRARY_ERROR;
-    double low = isfinite(z.low)             ? far_activation_value(s, z.low)
-                 : s->layer == FAR_LAYER_ELU ? -s->slope
-                                             : 0;
-    double high = isfinite(z.high)                ? far_activation_value(s, z.high)
-                  : s->layer == FAR_LAYER_SIGMOID ? 1
-                                                  : INFINITY;
-    bool mish = s->layer == FAR_LAYER_MISH;
-    if ((mish || s->layer == FAR_LAYER_GELU_TANH) && z.low < 0) {
-        low = mish ? MISH_LEAST : GELU_TANH_LEAST;
-        high = fmax(high, 0);
-    }
-    far_range r = {low - (slack - 1) * fabs(low), high + (slack - 1) * fabs(high)};
-    r = (far_range){r.low * s->gain, r.high * s->gain}; /* which is above 0 */
-    return (far_range){far_down(r.low), far_up(r.high)};
-}
-
-static far_range activated(const far_step *s, far_range z)
-{
-    return far_layer_is_finite_only(s->layer) ? finite_only_range(s, z)
-                                              : far_activation_range(s, z);
-}
-
-static void elementwise_boxes(walk *w, int64_t i)
-{
-    const far_step *s = &w->net->steps[i];
-    const far_range *in = box_before(w, i);
+    const far_range *in = far_boxes_before(w, i), *kept = far_boxes_before(w, s->mate);
+    double own = far_boxes_degree_before(w, i), other = far_boxes_degree_before(w, s->mate);
     for (int64_t k = 0; k < far_step_width(s); k++) {
-        w->boxes[i][k] = s->kind == FAR_STEP_ACTIVATION ? activated(s, in[k])
-                         : s->kind == FAR_STEP_SKIP_OUT ? add(in[k], box_before(w, s->mate)[k])
-                         : s->kind == FAR_STEP_SKIP_IN  ? in[k]
-                                                        : gathered(w, i, k);
+        w->boxes[i][k] = own > other   ? in[k]
+                         : own < other ? kept[k]
+                                       : far_range_add(in[k], kept[k]);
     }
 }
 
 /* ---- the walk ------------------------------------------------------------------------------ */
 
-static void step_boxes(walk *w, int64_t i, double *numbers, far_range *ranges)
+static void step_boxes(far_walk_boxes *w, int64_t i, rooms *room)
 {
-    switch (w->net->steps[i].kind) {
-    case FAR_STEP_INPUT:
-        input_boxes(w, i);
-        break;
-    case FAR_STEP_DENSE:
-    case FAR_STEP_CONV:
-        linear_boxes(w, i, numbers);
-        break;
+    const far_step *s = &w->net->steps[i];
+    switch (s->kind) {
     case FAR_STEP_NORM:
-        norm_boxes(w, i, ranges);
-        break;
-    case FAR_STEP_BATCHNORM:
-        batch_boxes(w, i);
+        norm_boxes(w, i, room);
         break;
     case FAR_STEP_ATTEND:
-        attend_boxes(w, i, ranges);
+        attend_boxes(w, i, room);
         break;
     case FAR_STEP_EMBED:
         embed_boxes(w, i);
         break;
-    case FAR_STEP_POSITION:
-        position_boxes(w, i);
-        break;
     case FAR_STEP_MAXPOOL:
-    case FAR_STEP_AVGPOOL:
-        pool_boxes(w, i);
+        maxpool_boxes(w, i, room);
+        break;
+    case FAR_STEP_ACTIVATION:
+        activation_boxes(w, i);
+        break;
+    case FAR_STEP_SKIP_OUT:
+        skip_boxes(w, i);
+        break;
+    case FAR_STEP_SKIP_IN:
+        memcpy(w->boxes[i], far_boxes_before(w, i), (size_t)far_step_width(s) * sizeof **w->boxes);
         break;
     default:
-        elementwise_boxes(w, i);
+        affine_boxes(w, i, room);
     }
 }
 
-static int64_t widest(const far_net *net)
+int64_t far_walk_widest(const far_net *net)
 {
     int64_t most = net->info.inputs;
     for (int64_t i = 0; i < net->step_count; i++) {
-        int64_t channels = net->steps[i].out, positions = far_positions(net->steps[i].to);
-        most = channels > most ? channels : most;
-        most = positions > most ? positions : most;
+        const far_step *s = &net->steps[i];
+        most = s->in > most ? s->in : most;
+        most = s->out > most ? s->out : most;
+        most = far_positions(s->to) > most ? far_positions(s->to) : most;
     }
     return most;
 }
 
-static far_status run(walk *w, far_range *out)
+/* Whether narrower boxes of step i are worth their cost: an activation or a pool reads them, and
+ * something bent lies in front. */
+static bool is_worth(const far_net *net, int64_t i)
+{
+    bool bent = false;
+    for (int64_t k = 0; k < i; k++) {
+        bent |= !far_step_is_affine(&net->steps[k]) && net->steps[k].kind != FAR_STEP_SKIP_IN &&
+                net->steps[k].kind != FAR_STEP_SKIP_OUT;
+    }
+    far_step_kind next = i + 1 < net->step_count ? net->steps[i + 1].kind : FAR_STEP_DENSE;
+    return bent && far_step_is_affine(&net->steps[i]) &&
+           (next == FAR_STEP_ACTIVATION || next == FAR_STEP_MAXPOOL) &&
+           far_walk_work(net, i) * (double)far_step_width(&net->steps[i]) < MOST_WORK;
+}
+
+far_status far_walk_open(far_walk_boxes *w, bool tight)
 {
     far_status st;
     const far_net *net = w->net;
-    double *numbers = NULL;
-    far_range *ranges = NULL;
-    FAR_TRY(far_alloc(w->ctx, widest(net), &numbers));
-    FAR_TRY(far_alloc(w->ctx, widest(net), &ranges));
+    rooms room = {0};
+    int64_t widest = far_walk_widest(net);
+    FAR_TRY(far_alloc(w->ctx, far_run_count(net), &room.runs));
+    FAR_TRY(far_alloc(w->ctx, widest, &room.weights));
+    FAR_TRY(far_alloc(w->ctx, widest, &room.more));
+    FAR_TRY(far_alloc(w->ctx, widest, &room.ranges));
     FAR_TRY(far_alloc(w->ctx, net->step_count, &w->boxes));
+    FAR_TRY(far_alloc(w->ctx, net->step_count, &w->degree));
     for (int64_t i = 0; i < net->step_count; i++) {
         FAR_TRY(far_alloc(w->ctx, far_step_width(&net->steps[i]), &w->boxes[i]));
-        step_boxes(w, i, numbers, ranges);
+        w->degree[i] = degree_after(w, i);
+        step_boxes(w, i, &room);
+        if (tight && is_worth(net, i)) {
+            FAR_TRY(far_walk_narrow(w, i));
+        }
         FAR_TRY(far_progress(w->ctx, "bounds", i + 1, net->step_count));
     }
-    memcpy(out, w->boxes[net->step_count - 1], (size_t)net->info.outputs * sizeof *out);
 done:
-    for (int64_t i = 0; w->boxes && i < net->step_count; i++) {
-        far_free(w->ctx, w->boxes[i]);
-    }
-    FAR_FREE_ALL(w->ctx, numbers, ranges, w->boxes);
+    FAR_FREE_ALL(w->ctx, room.runs, room.weights, room.more, room.ranges);
     return st;
 }
 
-far_status far_shape_walk(far_ctx *ctx, const far_net *net, const far_range *inputs, far_range *out)
+void far_walk_close(far_walk_boxes *w)
 {
-    walk w = {.ctx = ctx, .net = net, .inputs = inputs};
-    return run(&w, out);
+    for (int64_t i = 0; w->boxes && i < w->net->step_count; i++) {
+        far_free(w->ctx, w->boxes[i]);
+    }
+    far_free(w->ctx, w->boxes);
+    far_free(w->ctx, w->degree);
 }

@@ -4,6 +4,7 @@
 #include "../net/net_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 static far_status wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
                        far_predictor **out)
@@ -235,6 +236,9 @@ static far_status certify(far_ctx *ctx, const void *predictor, const far_certify
                           far_certificate **out)
 {
     const far_predictor *p = predictor;
+    if (!isnan(opts->box_low) && far_predictor_describe(p).kind != FAR_PREDICTOR_FINITE) {
+        return far_fail(ctx, FAR_ERR_ARG, "a box is for finite networks");
+    }
     far_status st = p->ops->certify(ctx, p->self, opts, out);
     return st == FAR_OK ? far_certificate_of_rows(ctx, p, opts, *out) : st;
 }

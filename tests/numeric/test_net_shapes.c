@@ -205,31 +205,83 @@ static bool rounding_explains(const far_net *net, int64_t j, const double *x, co
     return value.possible;
 }
 
-/* Points of every size, and the ends of a search that climbs: none beyond its range. */
-static void hunt(far_net *net, const far_certificate *c, uint64_t *state)
+static void hold(far_net *net, const far_certificate *c, const numbers *x, const numbers *f)
 {
     far_net_info info = far_net_describe(net);
-    int64_t n = 500;
-    numbers x = make(n, info.inputs, state), f = make(n, info.outputs, NULL);
-    int64_t vocabulary = far_net_vocabulary(net);
-    for (int64_t i = 0; i < n * info.inputs; i++) {
-        double size = pow(10, (double)(i / info.inputs % 13) - 6);
-        x.data[i] = vocabulary ? (double)(roll(state) % (uint64_t)vocabulary) : size * x.data[i];
-        x.data[i] *= !vocabulary && roll(state) % 8 == 0 ? 0 : 1;
-    }
-    must(far_net_eval(ctx, net, &x.view, &f.view));
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < x->view.rows; i++) {
         for (int64_t j = 0; j < info.outputs; j++) {
             const far_bound *b = far_certificate_bound(c, j);
-            double y = f.data[i * info.outputs + j], slack = 1e-9 * b->tightest;
-            if (b->verdict != FAR_BOUNDED) {
+            double y = f->data[i * info.outputs + j], slack = 1e-9 * b->tightest;
+            if (b->verdict != FAR_BOUNDED || !isfinite(y)) { /* sums that leave float64 */
                 continue;
             }
             if (!(y >= b->lowest - slack && y <= b->highest + slack) &&
-                !rounding_explains(net, j, x.data + i * info.inputs, b)) {
+                !rounding_explains(net, j, x->data + i * info.inputs, b)) {
                 fail_msg("%s: output %lld is %.17g, outside %.17g .. %.17g", info.arch,
                          (long long)j, y, b->lowest, b->highest);
             }
+        }
+    }
+}
+
+/* Points of every size, in the box if the certificate has one, at its corners too; then they climb
+ * by gradients: none may come beyond its range. */
+static void hunt(far_net *net, const far_certificate *c, uint64_t *state)
+{
+    far_net_info info = far_net_describe(net);
+    far_certificate_info about = far_certificate_describe(c);
+    int64_t n = 160, d = info.inputs, vocabulary = far_net_vocabulary(net);
+    bool box = !isnan(about.box_low);
+    numbers x = make(n, d, state), f = make(n, info.outputs, NULL);
+    numbers u = make(n, info.outputs, NULL), slope = make(n, d, NULL);
+    for (int64_t i = 0; i < n * d; i++) {
+        double size = pow(10, (double)(i / d % 21) - 8), part = roll_unit(state);
+        part = i / d % 2 ? part : part < 0.5 ? 0 : 1;
+        x.data[i] = vocabulary ? (double)(roll(state) % (uint64_t)vocabulary) : size * x.data[i];
+        x.data[i] *= !vocabulary && roll(state) % 8 == 0 ? 0 : 1;
+        x.data[i] = box ? about.box_low + part * (about.box_high - about.box_low) : x.data[i];
+    }
+    for (int step = 0; step < (vocabulary ? 1 : 9); step++) {
+        must(far_net_eval(ctx, net, &x.view, &f.view));
+        hold(net, c, &x, &f);
+        for (int64_t i = 0; i < n * info.outputs; i++) { /* each row for an output of its own */
+            bool own = i % info.outputs == i / info.outputs % info.outputs;
+            u.data[i] = !own || !isfinite(f.data[i]) ? 0 : i / info.outputs % 4 < 2 ? 1 : -1;
+        }
+        if (vocabulary || far_net_vjp(ctx, net, &x.view, &u.view, NULL, &slope.view) != FAR_OK) {
+            break;
+        }
+        for (int64_t i = 0; i < n * d; i++) {
+            double size = box ? about.box_high - about.box_low : fabs(x.data[i]) + 1e-9;
+            x.data[i] += isfinite(slope.data[i]) ? 0.2 * copysign(size, slope.data[i]) : 0;
+            x.data[i] = box ? fmin(fmax(x.data[i], about.box_low), about.box_high) : x.data[i];
+        }
+    }
+    numbers *all[] = {&x, &f, &u, &slope};
+    for (int i = 0; i < COUNT(all); i++) {
+        free(all[i]->data);
+    }
+}
+
+/* Where an output is said to run away it does: f(t direction) over slope t^order nears 1. */
+static void follow(far_net *net, const far_certificate *c)
+{
+    far_net_info info = far_net_describe(net);
+    numbers x = make(1, info.inputs, NULL), f = make(1, info.outputs, NULL);
+    for (int64_t j = 0; j < info.outputs; j++) {
+        const far_bound *b = far_certificate_bound(c, j);
+        double off = 0;
+        for (double t = 1e2; b->verdict == FAR_UNBOUNDED && t < 1e40; t *= 1e4) {
+            for (int64_t i = 0; i < info.inputs; i++) {
+                x.data[i] = t * b->direction[i];
+            }
+            must(far_net_eval_raw(ctx, net, &x.view, &f.view));
+            double ratio = f.data[j] / (b->slope * pow(t, b->order));
+            off = isfinite(ratio) ? fabs(ratio - 1) : off;
+        }
+        if (off > 1e-3) {
+            fail_msg("%s: output %lld goes like %.12g t^%g, says the certificate; off by %g",
+                     info.arch, (long long)j, b->slope, b->order, off);
         }
     }
     free(x.data);
@@ -307,19 +359,57 @@ static void a_forged_bound_is_refused(void **state)
     far_net_destroy(net);
 }
 
-static void paths_without_a_norm_are_undecided(void **state)
+static far_verdict verdict_of(far_net *net, far_certificate **out)
+{
+    far_certify_opts o;
+    far_certify_opts_init(&o);
+    must(far_net_certify(ctx, net, &o, out));
+    return far_certificate_describe(*out).verdict;
+}
+
+/* With a slope that is proven, confirmed along the ray, and checked in the text. */
+static void paths_without_a_norm_run_away(void **state)
 {
     (void)state;
     for (int k = 0; k < COUNT(OPEN); k++) {
         far_net *net = open_net(OPEN[k], 9);
         far_certificate *c = NULL;
-        far_certify_opts o;
-        far_certify_opts_init(&o);
-        must(far_net_certify(ctx, net, &o, &c));
-        assert_int_equal(far_certificate_describe(c).verdict, FAR_UNDECIDED);
+        char *text = NULL;
+        assert_int_equal(verdict_of(net, &c), FAR_UNBOUNDED);
+        follow(net, c);
+        must(far_certificate_json(ctx, c, &text));
+        must(far_net_certificate_check(ctx, net, text, 1));
+        char *slope = strstr(text, "\"slope\": ");
+        assert_non_null(slope);
+        slope[9] = slope[9] == '-' ? '9' : '-'; /* another number, or none */
+        assert_int_not_equal(far_net_certificate_check(ctx, net, text, 1), FAR_OK);
+        far_text_free(ctx, text);
         far_certificate_destroy(c);
         far_net_destroy(net);
     }
+}
+
+/* Without a slope nothing is proven, where a box has its bound. */
+static void a_slope_of_0_is_undecided(void **state)
+{
+    (void)state;
+    far_net *net = open_net("image(1x4x4) conv(2, 3) relu flatten dense(1)", 9);
+    far_certificate *c = NULL;
+    far_certify_opts o;
+    far_mat p = far_net_parameters(net);
+    for (int64_t i = 0; i < 18; i++) { /* the convolution's weights: f is a constant */
+        ((double *)p.data)[i] = i == 3 ? 5e-324 : 0;
+    }
+    assert_int_equal(verdict_of(net, &c), FAR_UNDECIDED);
+    far_certificate_destroy(c);
+    far_certify_opts_init(&o);
+    o.box_low = 0;
+    o.box_high = 1;
+    must(far_net_certify(ctx, net, &o, &c));
+    const far_bound *b = far_certificate_bound(c, 0);
+    assert_true(b->verdict == FAR_BOUNDED && b->highest - b->lowest < 1e-12);
+    far_certificate_destroy(c);
+    far_net_destroy(net);
 }
 
 /* ---- tangent kernels ----------------------------------------------------------------------- */
@@ -431,6 +521,41 @@ static far_net *draw_net(uint64_t *state, char *text, size_t size)
     return net;
 }
 
+/* Weights of sizes that no training leads to: tensors of 1e-9 to 1e9, all 0, or next to nothing. */
+static void strain(far_net *net, uint64_t *state)
+{
+    far_mat p = far_net_parameters(net);
+    double size = 1;
+    for (int64_t i = 0; i < p.cols; i++) {
+        if (roll(state) % 16 == 0) {
+            uint64_t kind = roll(state) % 8;
+            size = kind == 0 ? 0 : kind == 1 ? 1e-310 : pow(10, (double)(roll(state) % 19) - 9);
+        }
+        ((double *)p.data)[i] *= size;
+    }
+}
+
+/* What is certified is hunted, in a box too, and its text checked. */
+static void certify_and_hunt(far_net *net, bool box, uint64_t *state)
+{
+    far_certificate *c = NULL;
+    char *text = NULL;
+    far_certify_opts o;
+    far_certify_opts_init(&o);
+    o.starts = 4;
+    if (box) {
+        o.box_low = -roll_unit(state);
+        o.box_high = o.box_low + pow(10, (double)(roll(state) % 7) - 4);
+    }
+    must(far_net_certify(ctx, net, &o, &c));
+    hunt(net, c, state);
+    follow(net, c);
+    must(far_certificate_json(ctx, c, &text));
+    must(far_net_certificate_check(ctx, net, text, 1));
+    far_text_free(ctx, text);
+    far_certificate_destroy(c);
+}
+
 /* Forwards and backwards are each other's transpose, one thread gives the bits of two, and no value
  * lies beyond a certificate. */
 static void random_network(uint64_t seed)
@@ -460,13 +585,10 @@ static void random_network(uint64_t seed)
     must(far_net_eval(alone, net, &x.view, &again.view));
     assert_memory_equal(along.data, again.data, (size_t)(n * info.outputs) * sizeof(double));
     far_ctx_destroy(alone);
-    far_certificate *c = NULL;
-    far_certify_opts o;
-    far_certify_opts_init(&o);
-    o.starts = 4;
-    must(far_net_certify(ctx, net, &o, &c));
-    hunt(net, c, &state);
-    far_certificate_destroy(c);
+    certify_and_hunt(net, false, &state);
+    certify_and_hunt(net, true, &state);
+    strain(net, &state);
+    certify_and_hunt(net, roll(&state) % 3 == 0, &state);
     numbers *all[] = {&x, &dx, &v, &u, &grad, &grad_x, &along, &again};
     for (int i = 0; i < COUNT(all); i++) {
         free(all[i]->data);
@@ -559,7 +681,8 @@ int main(int argc, char **argv)
         TEST(bounds_hold),
         TEST(tangent_kernels_are_products_of_jacobians),
         TEST(a_forged_bound_is_refused),
-        TEST(paths_without_a_norm_are_undecided),
+        TEST(paths_without_a_norm_run_away),
+        TEST(a_slope_of_0_is_undecided),
         TEST(what_does_not_fit_is_said_with_the_shape),
         TEST(long_sequences_of_many_channels_fit),
         TEST(tokens_are_checked),

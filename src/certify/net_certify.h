@@ -24,8 +24,8 @@
 #define FAR_UNIT 0x1p-53
 #define FAR_SPECK 0x1p-1000 /* more than underflow can lose */
 
-/* Relative error of the C library's exp, erf, erfc, tanh, sin, cos, pow and cbrt: assumed, tried on
- * some millions of arguments (tests/numeric/test_libm.c), and on a few before every proof. */
+/* Relative error of the C library's exp, expm1, log1p, erf, erfc, tanh, sin, cos, pow and cbrt:
+ * assumed, tried on some millions of arguments (tests/numeric/test_libm.c), and on a few before every proof. */
 #define FAR_LIBRARY_ERROR (32 * FAR_UNIT)
 
 /* Relative error of a sum of n products whose factors have a few roundings behind them. */

@@ -95,6 +95,34 @@ static void gelu(mp_program *m, mpfr_t z, mpfr_t y)
     mpfr_div_ui(y, y, 2, MPFR_RNDN);
 }
 
+/* log(1 + e^z), where e^z may be more than there is of it */
+static void softplus(mp_program *m, mpfr_t z, mpfr_t y)
+{
+    mpfr_abs(m->a, z, MPFR_RNDN);
+    mpfr_neg(m->a, m->a, MPFR_RNDN);
+    mpfr_exp(m->a, m->a, MPFR_RNDN);
+    mpfr_log1p(m->a, m->a, MPFR_RNDN);
+    mpfr_sgn(z) > 0 ? mpfr_add(y, m->a, z, MPFR_RNDN) : mpfr_set(y, m->a, MPFR_RNDN);
+}
+
+/* z (1 + tanh(sqrt(2 / pi) (z + 0.044715 z^3))) / 2 */
+static void gelu_tanh(mp_program *m, mpfr_t z, mpfr_t y)
+{
+    mpfr_sqr(m->a, z, MPFR_RNDN);
+    mpfr_mul_ui(m->a, m->a, 44715, MPFR_RNDN);
+    mpfr_div_ui(m->a, m->a, 1000000, MPFR_RNDN);
+    mpfr_add_ui(m->a, m->a, 1, MPFR_RNDN);
+    mpfr_mul(m->a, m->a, z, MPFR_RNDN);
+    mpfr_const_pi(m->b, MPFR_RNDN);
+    mpfr_ui_div(m->b, 2, m->b, MPFR_RNDN);
+    mpfr_sqrt(m->b, m->b, MPFR_RNDN);
+    mpfr_mul(m->a, m->a, m->b, MPFR_RNDN);
+    mpfr_tanh(m->a, m->a, MPFR_RNDN);
+    mpfr_add_ui(m->a, m->a, 1, MPFR_RNDN);
+    mpfr_mul(y, z, m->a, MPFR_RNDN);
+    mpfr_div_ui(y, y, 2, MPFR_RNDN);
+}
+
 static void activate(mp_program *m, const far_step *s, mpfr_t z, mpfr_t y)
 {
     bool positive = mpfr_sgn(z) > 0;
@@ -124,6 +152,27 @@ static void activate(mp_program *m, const far_step *s, mpfr_t z, mpfr_t y)
     case FAR_LAYER_SIN:
         mpfr_mul_d(m->a, z, s->w0, MPFR_RNDN);
         mpfr_sin(y, m->a, MPFR_RNDN);
+        break;
+    case FAR_LAYER_SIGMOID:
+        mpfr_neg(m->a, z, MPFR_RNDN);
+        mpfr_exp(m->a, m->a, MPFR_RNDN);
+        mpfr_add_ui(m->a, m->a, 1, MPFR_RNDN);
+        mpfr_ui_div(y, 1, m->a, MPFR_RNDN);
+        break;
+    case FAR_LAYER_ELU:
+        mpfr_expm1(m->a, z, MPFR_RNDN);
+        positive ? mpfr_set(y, z, MPFR_RNDN) : mpfr_mul_d(y, m->a, s->slope, MPFR_RNDN);
+        break;
+    case FAR_LAYER_SOFTPLUS:
+        softplus(m, z, y);
+        break;
+    case FAR_LAYER_MISH:
+        softplus(m, z, m->b);
+        mpfr_tanh(m->b, m->b, MPFR_RNDN);
+        mpfr_mul(y, z, m->b, MPFR_RNDN);
+        break;
+    case FAR_LAYER_GELU_TANH:
+        gelu_tanh(m, z, y);
         break;
     default:
         mpfr_set(y, z, MPFR_RNDN);

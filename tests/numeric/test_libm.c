@@ -39,6 +39,8 @@ static tried FUNCTIONS[] = {
     {"sin", sin, mpfr_sin, -INFINITY, INFINITY, true, 0, 0, 0},
     {"cos", cos, mpfr_cos, -INFINITY, INFINITY, true, 0, 0, 0},
     {"cbrt", cbrt, mpfr_cbrt, 0, INFINITY, false, 0, 0, 0},
+    {"expm1", expm1, mpfr_expm1, -INFINITY, 0, false, 0, 0, 0}, /* elu */
+    {"log1p", log1p, mpfr_log1p, 0, 1, false, 0, 0, 0},         /* softplus */
 };
 
 #define COUNT(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
@@ -222,10 +224,62 @@ static int try_hypot(bench *b, int points)
 
 /* ---- activations as they are used ----------------------------------------------------------- */
 
+/* log(1 + e^x) = max(x, 0) + log(1 + e^-|x|) */
+static void exact_softplus(bench *b)
+{
+    mpfr_abs(b->z, b->x, MPFR_RNDN);
+    mpfr_neg(b->z, b->z, MPFR_RNDN);
+    mpfr_exp(b->z, b->z, MPFR_RNDN);
+    mpfr_log1p(b->y, b->z, MPFR_RNDN);
+    if (mpfr_sgn(b->x) > 0) {
+        mpfr_add(b->y, b->y, b->x, MPFR_RNDN);
+    }
+}
+
+/* x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 */
+static void exact_gelu_tanh(bench *b)
+{
+    mpfr_sqr(b->z, b->x, MPFR_RNDN);
+    mpfr_mul_ui(b->z, b->z, 44715, MPFR_RNDN);
+    mpfr_div_ui(b->z, b->z, 1000000, MPFR_RNDN);
+    mpfr_add_ui(b->z, b->z, 1, MPFR_RNDN);
+    mpfr_mul(b->z, b->z, b->x, MPFR_RNDN);
+    mpfr_const_pi(b->y, MPFR_RNDN);
+    mpfr_ui_div(b->y, 2, b->y, MPFR_RNDN);
+    mpfr_sqrt(b->y, b->y, MPFR_RNDN);
+    mpfr_mul(b->z, b->z, b->y, MPFR_RNDN);
+    mpfr_tanh(b->y, b->z, MPFR_RNDN);
+    mpfr_add_ui(b->y, b->y, 1, MPFR_RNDN);
+    mpfr_mul(b->y, b->y, b->x, MPFR_RNDN);
+    mpfr_div_ui(b->y, b->y, 2, MPFR_RNDN);
+}
+
 static void exact_value(bench *b, const far_step *s, double z)
 {
     mpfr_set_d(b->x, z, MPFR_RNDN);
     switch (s->layer) {
+    case FAR_LAYER_SIGMOID:
+        mpfr_neg(b->z, b->x, MPFR_RNDN);
+        mpfr_exp(b->z, b->z, MPFR_RNDN);
+        mpfr_add_ui(b->z, b->z, 1, MPFR_RNDN);
+        mpfr_ui_div(b->y, 1, b->z, MPFR_RNDN);
+        break;
+    case FAR_LAYER_ELU:
+        mpfr_expm1(b->y, b->x, MPFR_RNDN);
+        mpfr_mul_d(b->y, b->y, s->slope, MPFR_RNDN);
+        mpfr_set(b->y, z > 0 ? b->x : b->y, MPFR_RNDN);
+        break;
+    case FAR_LAYER_SOFTPLUS:
+        exact_softplus(b);
+        break;
+    case FAR_LAYER_MISH:
+        exact_softplus(b);
+        mpfr_tanh(b->y, b->y, MPFR_RNDN);
+        mpfr_mul(b->y, b->y, b->x, MPFR_RNDN);
+        break;
+    case FAR_LAYER_GELU_TANH:
+        exact_gelu_tanh(b);
+        break;
     case FAR_LAYER_ERF:
         mpfr_erf(b->y, b->x, MPFR_RNDN);
         break;
@@ -288,7 +342,14 @@ static int try_activations(bench *b, int points)
                                      {.layer = FAR_LAYER_SILU, .gain = 1, .w0 = 1},
                                      {.layer = FAR_LAYER_SIN, .gain = 1, .w0 = 1},
                                      {.layer = FAR_LAYER_SIN, .gain = 1, .w0 = 5.3},
-                                     {.layer = FAR_LAYER_SIN, .gain = 1, .w0 = 30}};
+                                     {.layer = FAR_LAYER_SIN, .gain = 1, .w0 = 30},
+                                     {.layer = FAR_LAYER_SIGMOID, .gain = 1},
+                                     {.layer = FAR_LAYER_ELU, .gain = 1, .slope = 1},
+                                     {.layer = FAR_LAYER_ELU, .gain = 1, .slope = 0.3},
+                                     {.layer = FAR_LAYER_ELU, .gain = 1, .slope = 2.5},
+                                     {.layer = FAR_LAYER_SOFTPLUS, .gain = 1},
+                                     {.layer = FAR_LAYER_MISH, .gain = 1},
+                                     {.layer = FAR_LAYER_GELU_TANH, .gain = 1}};
     int wrong = 0, total = 0;
     set_bits(b, WIDE); /* z - silu(z) is below 1e-300 soon */
     for (int64_t k = 0; k < COUNT(STEPS); k++) {
@@ -297,6 +358,7 @@ static int try_activations(bench *b, int points)
             double m = wide ? ldexp(2 * uniform(b) - 1, (int)(600 * uniform(b)) - 300)
                             : 40 * (uniform(b) - 0.5);
             double reach = i % 5 == 0 ? 0 : fmin(fabs(m), 1) * pow(10, -18 * uniform(b));
+            reach = i % 7 == 0 ? 20 * uniform(b) : reach;
             wrong += try_strip(b, &STEPS[k], m, reach);
         }
     }

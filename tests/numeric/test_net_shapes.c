@@ -412,6 +412,40 @@ static void a_slope_of_0_is_undecided(void **state)
     far_net_destroy(net);
 }
 
+static far_bound bound_of(const char *arch, far_init init, const double *params, int64_t count)
+{
+    far_net *net = NULL;
+    far_certificate *c = NULL;
+    far_net_opts o;
+    far_net_opts_init(&o);
+    o.init = init;
+    must(far_net_create(ctx, arch, &o, &net));
+    memcpy(far_net_parameters(net).data, params, (size_t)count * sizeof *params);
+    (void)verdict_of(net, &c);
+    far_bound b = *far_certificate_bound(c, 0); /* whose numbers outlive it */
+    far_certificate_destroy(c);
+    far_net_destroy(net);
+    return b;
+}
+
+/* Each of these was once proven, and is not so. */
+static void what_is_not_true_is_not_proven(void **state)
+{
+    (void)state;
+    /* mish is least at -1.19243, where a norm of one number leads */
+    const double least[] = {1.1924312145154952};
+    far_bound b = bound_of("sequence(1x1) rms(affine) mish last", FAR_INIT_KAIMING_NORMAL, least, 1);
+    assert_true(b.verdict == FAR_BOUNDED && b.lowest <= -0.30884341301725 && b.lowest > -0.309);
+    /* half of the least number is not 0 */
+    const double tiny[] = {5e-324, 5e-324, 5e-324, 5e-324, 1};
+    b = bound_of("image(1x2x2) conv(1, 2) flatten", FAR_INIT_NTK, tiny, 5);
+    assert_int_equal(b.verdict, FAR_UNDECIDED);
+    /* squares that underflow are not to round a deviation up: ln gives -1 and 1 */
+    const double table[] = {0, 3.2e-162};
+    b = bound_of("tokens(1, 1) embed(2) ln last", FAR_INIT_KAIMING_NORMAL, table, 2);
+    assert_true(b.verdict == FAR_BOUNDED && b.lowest <= -1);
+}
+
 /* ---- tangent kernels ----------------------------------------------------------------------- */
 
 static void tangent_kernels_are_products_of_jacobians(void **state)
@@ -683,6 +717,7 @@ int main(int argc, char **argv)
         TEST(a_forged_bound_is_refused),
         TEST(paths_without_a_norm_run_away),
         TEST(a_slope_of_0_is_undecided),
+        TEST(what_is_not_true_is_not_proven),
         TEST(what_does_not_fit_is_said_with_the_shape),
         TEST(long_sequences_of_many_channels_fit),
         TEST(tokens_are_checked),

@@ -107,7 +107,13 @@ static void say_activation(text *t)
                                         "tanh(gain=1.5)",
                                         "gelu(gain=0.5)",
                                         "leaky_relu(1.5)",
-                                        "silu(gain=2)"};
+                                        "silu(gain=2)",
+                                        "sigmoid",
+                                        "elu",
+                                        "elu(2.5)",
+                                        "softplus(gain=1.2)",
+                                        "mish",
+                                        "gelu(tanh)"};
     say(t, one_of(t->r, WORDS, COUNT(WORDS)));
 }
 

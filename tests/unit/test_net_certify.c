@@ -920,6 +920,13 @@ static const far_step ACTIVATIONS[] = {
     {.layer = FAR_LAYER_RELU, .power = 1, .gain = 0},
     {.layer = FAR_LAYER_RELU, .power = 1, .gain = -2},
     {.layer = FAR_LAYER_LEAKY_RELU, .slope = 0, .gain = 1},
+    {.layer = FAR_LAYER_SIGMOID, .gain = 1.5},
+    {.layer = FAR_LAYER_ELU, .slope = 1, .gain = 1},
+    {.layer = FAR_LAYER_ELU, .slope = 2.5, .gain = 1},
+    {.layer = FAR_LAYER_ELU, .slope = 0.2, .gain = 0.7},
+    {.layer = FAR_LAYER_SOFTPLUS, .gain = 1},
+    {.layer = FAR_LAYER_MISH, .gain = 1.2},
+    {.layer = FAR_LAYER_GELU_TANH, .gain = 1},
 };
 
 static far_range random_range(uint64_t k)

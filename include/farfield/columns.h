@@ -25,8 +25,9 @@ typedef enum far_loss {
     FAR_LOSS_NONE = -1, /* not trained by gradient descent: the exact fit of a kernel */
     FAR_LOSS_MSE = 0,   /* mean over rows and outputs of (f - y)^2 */
     FAR_LOSS_BCE = 1,   /* of logits, y in [0, 1]; mean over rows and outputs */
-    FAR_LOSS_CE = 2     /* softmax over the outputs; y n x outputs, rows sum to 1 (or n x 1: classes
-                           from 0 on); mean over rows */
+    FAR_LOSS_CE = 2     /* softmax over the outputs (of each position); y n x outputs, rows sum to
+                           1 (or n x 1, n x positions: classes from 0 on); mean over rows and
+                           positions */
 } far_loss;
 
 typedef enum far_standardize {

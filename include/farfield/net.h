@@ -6,12 +6,12 @@
  *     far_net_vjp, _jvp   exact products with its Jacobian, by parameters and by inputs
  *     far_net_load, _save safetensors, named as PyTorch's Sequential names them
  *
- * A network may begin with the shape of its inputs: image(CxHxW), sequence(PxC), tokens(P, V). A row
- * of x then holds all of it (channels, then rows of pixels; position by position), dense layers,
- * activations and norms act on the channels of each position, and a last layer that keeps positions
- * gives all of them, position by position (images: pixel by pixel). Such networks are evaluated,
- * differentiated, trained, saved and certified as others; limits along rays, second derivatives
- * and Laplace's approximation are refused (FAR_ERR_ARCH).
+ * A network may begin with the shape of its inputs: image(CxHxW), sequence(PxC), tokens(P, V). A
+ * row of x then holds all of it (channels, then rows of pixels; position by position), dense
+ * layers, activations and norms act on the channels of each position, and a last layer that keeps
+ * positions gives all of them, position by position (images: pixel by pixel). Such networks are
+ * evaluated, differentiated, trained, saved and certified as others; limits along rays, second
+ * derivatives and Laplace's approximation are refused (FAR_ERR_ARCH).
  *
  * Parameters are counted in the order of the layers, weight before bias, each weight out x in by
  * rows as in PyTorch. A vector of all of them (far_net_describe(net).parameters numbers) stands for
@@ -75,6 +75,9 @@ FAR_API void far_net_destroy(far_net *net); /* NULL is fine */
 
 typedef struct far_net_info {
     int64_t inputs, outputs;
+    int64_t positions, output_positions; /* of an image or sequence: at each there are inputs /
+                                            positions channels; 1: a plain vector */
+    int64_t vocabulary; /* tokens are whole numbers below this; 0: inputs are numbers */
     int64_t layers;  /* that have parameters: dense, and norms with affine; counted from 1 where a
                         person counts them */
     int64_t tensors; /* parameters and running statistics */
@@ -146,12 +149,12 @@ FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, c
 /*
  * Files. Tensors are named as in the state_dict of torch.nn.Sequential with one module a layer:
  * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d or -2d,
- * conv Conv2d, embed (and a learnt position) Embedding, attention MultiheadAttention (in_proj_weight,
- * out_proj.weight, ...); image, sequence, pools and flatten have none. A skip is a Sequential
- * inside, so that its first layer is "2.0". float32, or float64 where a value needs
- * it. The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...)
- * are explained in docs/networks.md. farfield.checksum is "sha256", and farfield.sha256 the SHA-256
- * of the whole file with zeros for its 64 digits: a file that does not match is refused
+ * conv Conv2d, embed (and a learnt position) Embedding, attention MultiheadAttention
+ * (in_proj_weight, out_proj.weight, ...); image, sequence, pools and flatten have none. A skip is a
+ * Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs it.
+ * The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...) are
+ * explained in docs/networks.md. farfield.checksum is "sha256", and farfield.sha256 the SHA-256 of
+ * the whole file with zeros for its 64 digits: a file that does not match is refused
  * (FAR_ERR_FORMAT). A program that changes the file on purpose leaves both keys out; files without
  * them load (far_net_info.sealed is 0).
  */

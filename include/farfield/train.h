@@ -67,7 +67,12 @@ typedef struct far_train_opts {
     size_t size;             /* set by far_train_opts_init */
     far_optimizer optimizer; /* default FAR_OPTIMIZER_ADAM */
     far_loss loss;           /* default FAR_LOSS_MSE */
-    double lr;               /* default NAN: 1e-3 for Adam and AdamW, 1e-2 for the others */
+    int32_t next; /* 1: every position of a sequence is to predict the next one. A row of x, and of
+                     val_x, has one position more than the network takes; y and val_y are NULL.
+                     Tokens take FAR_LOSS_CE, numbers FAR_LOSS_MSE. FAR_ERR_ARCH: the network does
+                     not keep its positions, or attention without causal sees what it is to
+                     predict. Default 0 */
+    double lr;    /* default NAN: 1e-3 for Adam and AdamW, 1e-2 for the others */
     far_schedule schedule;
     double weight_decay; /* default 0. Adds weight_decay p to the gradient of every parameter p that
                             trains, as PyTorch does; with AdamW p shrinks by lr weight_decay p
@@ -151,7 +156,10 @@ typedef struct far_train_result {
     int64_t resumed_at; /* epochs done before this call */
 } far_train_result;
 
-/* Trains net in place on x (n x inputs) and y, float64 or float32. Batch norm takes the statistics
+/* Trains net in place on x (n x inputs) and y, float64 or float32. Of a network that keeps
+ * positions the loss is the mean over them too: ce has a softmax at each, and y is n x outputs or,
+ * for ce, n x positions classes. With epochs 0 nothing is learnt, and final_loss is the loss on x
+ * and y. Batch norm takes the statistics
  * of the batch and averages them with weight 0.1, as in PyTorch. Progress "train, loss 0.0123" with
  * done and total in epochs. On cancellation the checkpoint is saved first, net holds the parameters
  * reached, and the status is FAR_ERR_CANCELLED. On divergence the status is FAR_ERR_VALUE, the

@@ -112,9 +112,9 @@ static far_status residual_of(far_ctx *ctx, const far_work *w, double **out, dou
     }
     FAR_TRY(far_view_pack(ctx, in->view, f, "values", &values));
     FAR_TRY(far_alloc(ctx, count, out));
-    double sum = far_loss_rows(squares ? FAR_LOSS_MSE : in->loss, FAR_F64, values, targets, points,
-                               outputs, squares ? -0.5 : -1, *out);
-    *loss = sum / (squares ? 2 * (double)points : far_loss_terms(in->loss, points, outputs));
+    far_loss_rule rule = {squares ? FAR_LOSS_MSE : in->loss, FAR_F64, 1, outputs, false};
+    double sum = far_loss_rows(&rule, values, targets, points, squares ? -0.5 : -1, *out);
+    *loss = sum / (squares ? 2 * (double)points : far_loss_terms(&rule, points));
 done:
     far_free(ctx, targets);
     far_free(ctx, values);

@@ -11,14 +11,21 @@
 #define NAME(x) x##_f64
 #include "loss_impl.h"
 
-double far_loss_rows(int32_t loss, far_dtype dtype, const void *f, const void *y, int64_t rows,
-                     int64_t outputs, double scale, void *slope)
+int64_t far_loss_targets(const far_loss_rule *rule)
 {
-    return dtype == FAR_F32 ? loss_f32(loss, f, y, rows, outputs, scale, slope)
-                            : loss_f64(loss, f, y, rows, outputs, scale, slope);
+    return rule->positions * (rule->classes ? 1 : rule->channels);
 }
 
-double far_loss_terms(int32_t loss, int64_t rows, int64_t outputs)
+double far_loss_rows(const far_loss_rule *rule, const void *f, const void *y, int64_t rows,
+                     double scale, void *slope)
 {
-    return (double)rows * (loss == FAR_LOSS_CE ? 1.0 : (double)outputs);
+    int64_t lines = rows * rule->positions;
+    return rule->dtype == FAR_F32 ? loss_f32(rule, f, y, lines, scale, slope)
+                                  : loss_f64(rule, f, y, lines, scale, slope);
+}
+
+double far_loss_terms(const far_loss_rule *rule, int64_t rows)
+{
+    return (double)(rows * rule->positions) *
+           (rule->loss == FAR_LOSS_CE ? 1.0 : (double)rule->channels);
 }

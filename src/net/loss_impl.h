@@ -53,19 +53,33 @@ static double NAME(ce_row)(const REAL *f, const REAL *y, int64_t outputs, double
     return sum;
 }
 
-static double NAME(loss)(int32_t loss, const REAL *f, const REAL *y, int64_t rows, int64_t outputs,
+/* The same where y is 1 for one class and 0 for the others. */
+static double NAME(ce_class)(const REAL *f, int64_t class, int64_t outputs, double scale,
+                             REAL *slope)
+{
+    double whole = NAME(log_sum_exp)(f, outputs);
+    for (int64_t k = 0; slope && k < outputs; k++) {
+        slope[k] = (REAL)(scale * (exp((double)f[k] - whole) - (k == class)));
+    }
+    return whole - (double)f[class];
+}
+
+static double NAME(loss)(const far_loss_rule *rule, const REAL *f, const REAL *y, int64_t lines,
                          double scale, REAL *slope)
 {
-    if (loss == FAR_LOSS_MSE) {
-        return NAME(mse)(f, y, rows * outputs, scale, slope);
+    int64_t outputs = rule->channels;
+    if (rule->loss == FAR_LOSS_MSE) {
+        return NAME(mse)(f, y, lines * outputs, scale, slope);
     }
-    if (loss == FAR_LOSS_BCE) {
-        return NAME(bce)(f, y, rows * outputs, scale, slope);
+    if (rule->loss == FAR_LOSS_BCE) {
+        return NAME(bce)(f, y, lines * outputs, scale, slope);
     }
     double sum = 0;
-    for (int64_t i = 0; i < rows; i++) {
+    for (int64_t i = 0; i < lines; i++) {
         int64_t at = i * outputs;
-        sum += NAME(ce_row)(f + at, y + at, outputs, scale, slope ? slope + at : NULL);
+        REAL *to = slope ? slope + at : NULL;
+        sum += rule->classes ? NAME(ce_class)(f + at, (int64_t)y[i], outputs, scale, to)
+                             : NAME(ce_row)(f + at, y + at, outputs, scale, to);
     }
     return sum;
 }

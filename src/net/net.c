@@ -380,9 +380,10 @@ static double element(const far_mat *m, int64_t i, int64_t j)
     return m->dtype == FAR_F64 ? ((const double *)row)[j] : (double)((const float *)row)[j];
 }
 
-static far_status check_tokens(far_ctx *ctx, int64_t vocabulary, const far_mat *x)
+far_status far_net_check_tokens(far_ctx *ctx, const far_net *net, const far_mat *x)
 {
-    for (int64_t i = 0; i < x->rows; i++) {
+    int64_t vocabulary = far_net_vocabulary(net);
+    for (int64_t i = 0; vocabulary > 0 && i < x->rows; i++) {
         for (int64_t j = 0; j < x->cols; j++) {
             double token = element(x, i, j);
             if (token < 0 || token >= (double)vocabulary || token != floor(token)) {
@@ -417,5 +418,5 @@ far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat 
             }
         }
     }
-    return far_net_vocabulary(net) > 0 ? check_tokens(ctx, far_net_vocabulary(net), x) : FAR_OK;
+    return far_net_check_tokens(ctx, net, x);
 }

@@ -146,6 +146,8 @@ bool far_net_reserved(const char *key);
 
 /* x is finite, n x inputs. */
 far_status far_net_check_inputs(far_ctx *ctx, const far_net *net, const far_mat *x);
+/* Whole numbers within the vocabulary, if there is one. */
+far_status far_net_check_tokens(far_ctx *ctx, const far_net *net, const far_mat *x);
 
 /* The learning rate: lr, or the optimiser's default. */
 struct far_train_opts;

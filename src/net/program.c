@@ -420,6 +420,7 @@ static far_status walk_layers(far_walk *w, const far_arch *arch, int64_t outputs
                            (long long)ends, (long long)outputs);
     }
     w->net->info.outputs = ends;
+    w->net->info.output_positions = far_positions(w->grid);
     return st;
 }
 
@@ -449,6 +450,8 @@ static far_status compile(far_net *net, const char *text, int64_t inputs, int64_
     FAR_TRY(
         far_copy_text(ctx, far_arch_text(arch), (int64_t)strlen(far_arch_text(arch)), &net->text));
     FAR_TRY(walk_layers(&w, arch, outputs));
+    net->info.positions = far_net_shaped(net) ? far_positions(net->steps[0].to) : 1;
+    net->info.vocabulary = far_net_vocabulary(net);
     FAR_TRY(name_tensors(net));
 done:
     far_arch_destroy(arch);

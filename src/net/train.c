@@ -86,11 +86,13 @@ static far_status check_kinds(far_ctx *ctx, const far_net *net, const far_train_
         return far_fail(ctx, FAR_ERR_ARG, "opts: schedule %d is no far_schedule_kind",
                         (int)o->schedule.kind);
     }
-    if (!o->val_x != !o->val_y || (o->patience && !o->val_x)) {
+    if (o->next ? o->val_y != NULL : !o->val_x != !o->val_y) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        o->val_x || o->val_y ? "opts: val_x and val_y go together"
-                                             : "opts: patience needs validation rows, val_x and "
-                                               "val_y");
+                        o->next ? "opts: val_y does not go with next, which takes targets from x"
+                                : "opts: val_x and val_y go together");
+    }
+    if (o->patience && !o->val_x) {
+        return far_fail(ctx, FAR_ERR_ARG, "opts: patience needs validation rows, val_x and val_y");
     }
     if (o->resume && (!o->checkpoint || !*o->checkpoint)) {
         return far_fail(ctx, FAR_ERR_ARG, "opts: to resume, name the checkpoint");

@@ -11,6 +11,7 @@
 #define FAR_TRAIN_INTERNAL_H
 
 #include "engine.h"
+#include "loss.h"
 #include "optimizer.h"
 #include "team.h"
 
@@ -20,11 +21,12 @@
 
 /* ---- train_data.c ---- */
 
-/* x and y in the precision of training, packed. Classes have become indicators. */
+/* x and y in the precision of training, packed. */
 typedef struct far_train_data {
     far_ctx *ctx;
     int64_t rows, inputs, outputs;
     far_dtype dtype;
+    far_loss_rule rule; /* y has far_loss_targets numbers a row */
     void *x, *y;
     uint64_t x_hash, y_hash;
 } far_train_data;

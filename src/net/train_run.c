@@ -1,5 +1,4 @@
 /* A run: its memory, its beginning, and what it leaves behind. */
-#include "loss.h"
 #include "train_internal.h"
 
 #include <math.h>
@@ -144,7 +143,7 @@ static far_status take_hand(far_run *r, far_hand *h)
     }
     if (r->opts.batch < d->rows) {
         FAR_TRY(take(r, r->block * far_gathered_ld(d), dtype, &h->x));
-        FAR_TRY(take(r, r->block * d->outputs, dtype, &h->y));
+        FAR_TRY(take(r, r->block * far_loss_targets(&d->rule), dtype, &h->y));
     }
     FAR_TRY(take(r, most * d->outputs, dtype, &h->f));
     FAR_TRY(take(r, r->block * d->outputs, dtype, &h->slope));
@@ -266,7 +265,7 @@ static void begin(far_run *r)
 
 static void set_update(far_run *r)
 {
-    double terms = far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs);
+    double terms = far_loss_terms(&r->data->rule, r->data->rows);
     r->apply = far_update_select(r->opts.dtype);
     r->pull = (r->opts.loss == FAR_LOSS_MSE ? 2 : 1) * r->opts.l2_to_init / terms;
     r->update = (far_update){.parts = r->parts,

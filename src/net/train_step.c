@@ -8,7 +8,6 @@
  *
  * For the watch all threads go home; they come back to a phase that goes on where they stopped.
  */
-#include "loss.h"
 #include "train_internal.h"
 
 #define CROWDED_BYTES 1024
@@ -54,7 +53,7 @@ static void gather(const far_run *r, int64_t first, int64_t rows, far_hand *h)
     const far_train_data *d = r->data;
     size_t x_bytes = (size_t)d->inputs * far_dtype_size(d->dtype);
     size_t apart = (size_t)far_gathered_ld(d) * far_dtype_size(d->dtype);
-    size_t y_bytes = (size_t)d->outputs * far_dtype_size(d->dtype);
+    size_t y_bytes = (size_t)far_loss_targets(&d->rule) * far_dtype_size(d->dtype);
     for (int64_t i = 0; i < rows; i++) {
         size_t from = (size_t)r->order[first + i], to = (size_t)i;
         memcpy((char *)h->x + to * apart, (const char *)d->x + from * x_bytes, x_bytes);
@@ -71,7 +70,7 @@ typedef struct block {
 static block in_order(const far_train_data *d, int64_t first, int64_t rows)
 {
     return (block){row_of(d->x, first, d->inputs, d->dtype),
-                   row_of(d->y, first, d->outputs, d->dtype), rows, d->inputs};
+                   row_of(d->y, first, far_loss_targets(&d->rule), d->dtype), rows, d->inputs};
 }
 
 /* Rows first, .. of the epoch; of a whole batch they lie there already. */
@@ -132,8 +131,7 @@ static double learn_block(far_run *r, const far_batch *batch, const block *b, vo
                           far_hand *h)
 {
     const void *f = outputs_of(r, h->pass, b, h);
-    double sum = far_loss_rows(r->opts.loss, r->opts.dtype, f, b->y, b->rows, r->data->outputs,
-                               batch->scale, h->slope);
+    double sum = far_loss_rows(&r->data->rule, f, b->y, b->rows, batch->scale, h->slope);
     far_pass_backward(h->pass, r->weights, h->slope, gradient, NULL);
     if (r->batchnorm) {
         far_pass_statistics(h->pass, r->block_statistics);
@@ -275,7 +273,7 @@ static void begin_step(far_run *r)
     r->batch = (far_batch){.first = first,
                            .rows = rows,
                            .chunks = blocks < r->chunks ? blocks : r->chunks,
-                           .scale = 1 / far_loss_terms(o->loss, rows, r->data->outputs)};
+                           .scale = 1 / far_loss_terms(&r->data->rule, rows)};
     r->update.part_count = r->batch.chunks;
     far_update_rates(&r->update, o, (int64_t)r->state.epoch, (int64_t)r->state.steps + 1);
 }
@@ -356,7 +354,7 @@ static void note_validation(far_run *r)
 static void end_epoch(far_run *r)
 {
     far_train_state *s = &r->state;
-    note_loss(s, s->sum / far_loss_terms(r->opts.loss, r->data->rows, r->data->outputs));
+    note_loss(s, s->sum / far_loss_terms(&r->data->rule, r->data->rows));
     if (r->history) {
         r->history[(int64_t)s->epoch - 1] = s->loss;
     }
@@ -451,7 +449,7 @@ static void judge_chunk(far_run *r, const far_train_data *d, int64_t i, far_hand
         int64_t rows = c.rows - done < r->plain_block ? c.rows - done : r->plain_block;
         block b = in_order(d, c.first + done, rows);
         const void *f = outputs_of(r, h->plain ? h->plain : h->pass, &b, h);
-        sum += far_loss_rows(r->opts.loss, r->opts.dtype, f, b.y, rows, d->outputs, 0, NULL);
+        sum += far_loss_rows(&d->rule, f, b.y, rows, 0, NULL);
     }
     r->part_losses[i] = sum;
 }
@@ -467,7 +465,7 @@ static double judged_sum(const far_run *r, const far_train_data *d)
 
 static double judged_mean(const far_run *r, const far_train_data *d)
 {
-    return judged_sum(r, d) / far_loss_terms(r->opts.loss, d->rows, d->outputs);
+    return judged_sum(r, d) / far_loss_terms(&d->rule, d->rows);
 }
 
 static void settle(far_run *r)

@@ -4,7 +4,8 @@
     make_torch_training.py > torch_training.txt
 
 Made with torch 2.15 on a CPU, float64. Every step takes all rows, in their order. A record is:
-case NAME / arch TEXT / run OPTIMIZER LOSS LR STEPS / x N D and N rows / y N K and N rows /
+case NAME / arch TEXT / run OPTIMIZER LOSS LR STEPS / x N D and N rows / y N K and N rows (0 0: each
+position of x predicts the next one, and x has one more than the network) /
 before, after: parameters in the order of the state_dict / statistics: running mean and variance of
 each batch norm, after / losses: before each step.
 """
@@ -89,6 +90,45 @@ def sequences():
                                Last(), nn.Linear(6, 2))
 
 
+class Tokens(nn.Module):
+    def forward(self, x):
+        return x.long()
+
+
+class Position(nn.Embedding):
+    def forward(self, x):
+        return x + self.weight
+
+
+def tokens():
+    text = ("tokens(5, 7) embed(6) position skip(ln(eps=1e-05, affine) attention(2, causal)) "
+            "skip(ln(eps=1e-05, affine) dense(11) gelu dense(6)) ln(eps=1e-05, affine) dense(7)")
+    return text, nn.Sequential(Tokens(), nn.Embedding(7, 6), Position(5, 6),
+                               Skip(nn.LayerNorm(6), Attention(6, 2, batch_first=True)),
+                               Skip(nn.LayerNorm(6), nn.Linear(6, 11), nn.GELU(), nn.Linear(11, 6)),
+                               nn.LayerNorm(6), nn.Linear(6, 7))
+
+
+def series():
+    text = ("sequence(5x2) dense(6) position skip(attention(3, causal)) "
+            "skip(ln(eps=1e-05, affine) dense(7) silu dense(6)) dense(2)")
+    return text, nn.Sequential(nn.Unflatten(1, (5, 2)), nn.Linear(2, 6), Position(5, 6),
+                               Skip(Attention(6, 3, batch_first=True)),
+                               Skip(nn.LayerNorm(6), nn.Linear(6, 7), nn.SiLU(), nn.Linear(7, 6)),
+                               nn.Linear(6, 2))
+
+
+def next_token(net, x):
+    """The mean over rows and positions."""
+    out = net(x[:, :-1])
+    return nn.CrossEntropyLoss()(out.reshape(-1, 7), x[:, 1:].long().reshape(-1))
+
+
+def next_value(net, x):
+    out = net(x[:, :-2])
+    return nn.MSELoss()(out.reshape(len(x), -1), x[:, 2:])
+
+
 def targets(loss):
     if loss == "mse":
         return torch.randn(ROWS, 2)
@@ -106,9 +146,12 @@ def statistics(net):
                                          for m in net.modules() if isinstance(m, (nn.BatchNorm1d, nn.BatchNorm2d))])
 
 
-def record(make, optimizer, loss, inputs=INPUTS):
+def record(make, optimizer, loss, inputs=INPUTS, x=None, value_of=None):
     text, net = make()
-    x, y = torch.randn(ROWS, inputs), targets(loss)
+    y = torch.empty(0, 0)
+    if value_of is None:
+        x, y = torch.randn(ROWS, inputs), targets(loss)
+        value_of = lambda net, x: LOSSES[loss](net(x), y)
     step, lr = OPTIMIZERS[optimizer][0](net.parameters()), OPTIMIZERS[optimizer][1]
     print("case", f"{make.__name__}_{optimizer}_{loss}")
     print("arch", text)
@@ -118,7 +161,7 @@ def record(make, optimizer, loss, inputs=INPUTS):
     before, losses = parameters(net), []
     for _ in range(STEPS):
         step.zero_grad()
-        value = LOSSES[loss](net(x), y)
+        value = value_of(net, x)
         value.backward()
         step.step()
         losses.append(value.item())
@@ -140,3 +183,6 @@ for make in (grouped, batch):
 for make, inputs in ((images, 24), (sequences, 8)):
     record(make, "sgd", "mse", inputs)
     record(make, "momentum", "ce", inputs)
+record(tokens, "momentum", "ce", x=torch.randint(0, 7, (ROWS, 6)).double(), value_of=next_token)
+record(tokens, "sgd", "ce", x=torch.randint(0, 7, (ROWS, 6)).double(), value_of=next_token)
+record(series, "sgd", "mse", x=torch.randn(ROWS, 12), value_of=next_value)

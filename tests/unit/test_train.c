@@ -1434,6 +1434,132 @@ static void classes_are_indicators(void **state)
     far_net_destroy(b);
 }
 
+/* ---- what comes next ------------------------------------------------------------------------ */
+
+enum { WINDOWS = 37, PLACES = 5, TOKENS = 7 };
+#define CAUSAL "embed(4) position skip(ln attention(2, causal)) "
+
+static far_net *sequence_net(const char *arch)
+{
+    far_net_opts o;
+    far_net *net;
+    far_net_opts_init(&o);
+    must_do(far_net_create(ctx, arch, &o, &net), arch);
+    return net;
+}
+
+static far_mat windows(double *values)
+{
+    for (int i = 0; i < WINDOWS * (PLACES + 1); i++) {
+        values[i] = (i * i + i / 3) % TOKENS;
+    }
+    return far_mat_view(values, WINDOWS, PLACES + 1, FAR_F64);
+}
+
+static far_train_opts next_opts(far_loss loss)
+{
+    far_train_opts o = new_opts(2, 8);
+    o.next = 1;
+    o.loss = loss;
+    return o;
+}
+
+/* As classes at every position, and as probabilities, written out by the caller. */
+static void the_next_position_is_the_target(void **state)
+{
+    (void)state;
+    double both[WINDOWS * (PLACES + 1)], ones[WINDOWS * PLACES * TOKENS] = {0};
+    far_mat x = windows(both), before = x, behind = x;
+    far_mat spread = far_mat_view(ones, WINDOWS, PLACES * TOKENS, FAR_F64);
+    before.cols = behind.cols = PLACES;
+    behind.data = both + 1;
+    for (int i = 0; i < WINDOWS * PLACES; i++) {
+        ones[i * TOKENS + (int)both[i / PLACES * (PLACES + 1) + i % PLACES + 1]] = 1;
+    }
+    far_train_opts o = next_opts(FAR_LOSS_CE), plain = o;
+    plain.next = 0;
+    o.val_x = &x;
+    far_net *nets[4];
+    far_train_result r[4];
+    for (int i = 0; i < 4; i++) {
+        nets[i] = sequence_net("tokens(5, 7) " CAUSAL "dense(7)");
+    }
+    must(far_net_train(ctx, nets[0], &x, NULL, &o, &r[0]));
+    far_ctx *alone = context_with(1);
+    must(far_net_train(alone, nets[1], &x, NULL, &o, &r[1]));
+    far_ctx_destroy(alone);
+    must(far_net_train(ctx, nets[2], &before, &behind, &plain, &r[2]));
+    must(far_net_train(ctx, nets[3], &before, &spread, &plain, &r[3]));
+    for (int i = 1; i < 4; i++) {
+        assert_true(same_net(nets[0], nets[i]));
+        assert_true(r[i].final_loss == r[0].final_loss);
+    }
+    assert_true(r[0].val_loss == r[0].final_loss);
+    far_train_opts look = next_opts(FAR_LOSS_CE); /* without learning: the loss there is */
+    look.epochs = 0;
+    must(far_net_train(ctx, nets[1], &x, NULL, &look, &r[1]));
+    assert_true(r[1].final_loss == r[0].final_loss);
+    assert_true(same_net(nets[0], nets[1]));
+    for (int i = 0; i < 4; i++) {
+        far_net_destroy(nets[i]);
+    }
+}
+
+static void what_cannot_come_next_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch;
+        far_loss loss;
+        far_status status;
+        const char *told;
+    } CASES[] = {
+        {"tokens(5, 7) embed(4) attention(2) dense(7)", FAR_LOSS_CE, FAR_ERR_ARCH,
+         "write attention(2, causal)"},
+        {"tokens(5, 7) " CAUSAL "last dense(7)", FAR_LOSS_CE, FAR_ERR_ARCH,
+         "each of the 5 positions is to predict the next one, but the network ends with 1"},
+        {"tokens(5, 7) " CAUSAL "dense(6)", FAR_LOSS_CE, FAR_ERR_ARCH, "end it with dense(7)"},
+        {"tokens(5, 7) " CAUSAL "dense(7)", FAR_LOSS_MSE, FAR_ERR_ARG,
+         "the loss of the next token is ce"},
+        {"sequence(5x1) dense(1)", FAR_LOSS_CE, FAR_ERR_ARG, "the next value is mse or bce"},
+        {"sequence(5x1) dense(2)", FAR_LOSS_MSE, FAR_ERR_ARCH, "end it with dense(1)"},
+        {"image(1x5x1) conv(1, 1)", FAR_LOSS_MSE, FAR_ERR_ARCH, "known of sequences"},
+        {"sequence(3x2) dense(2)", FAR_LOSS_MSE, FAR_ERR_SHAPE, "it must have 8, those of 3"},
+        {"tokens(5, 6) " CAUSAL "dense(6)", FAR_LOSS_CE, FAR_ERR_VALUE,
+         "a token is a whole number from 0 to 5"},
+    };
+    double both[WINDOWS * (PLACES + 1)];
+    far_mat x = windows(both);
+    for (int i = 0; i < COUNT(CASES); i++) {
+        far_net *net = sequence_net(CASES[i].arch);
+        far_train_opts o = next_opts(CASES[i].loss);
+        refused(far_net_train(ctx, net, &x, NULL, &o, NULL), CASES[i].status, CASES[i].told);
+        far_net_destroy(net);
+    }
+    far_net *net = sequence_net("sequence(5x1) dense(1)");
+    far_train_opts o = next_opts(FAR_LOSS_MSE);
+    refused(far_net_train(ctx, net, &x, &x, &o, NULL), FAR_ERR_ARG, "give NULL");
+    o.val_x = o.val_y = &x;
+    refused(far_net_train(ctx, net, &x, NULL, &o, NULL), FAR_ERR_ARG, "val_y does not go with");
+    far_net_destroy(net);
+}
+
+/* A token that is none would be looked up where there is nothing. */
+static void tokens_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    far_net *net = sequence_net("tokens(3, 7) embed(4) gap dense(1)");
+    far_train_opts o = new_opts(1, 0);
+    for (int k = 0; k < 3; k++) {
+        static const double BAD[] = {7, -1, 2.5};
+        double values[] = {1, 2, BAD[k]}, one = 1;
+        far_mat x = far_mat_view(values, 1, 3, FAR_F64), y = far_mat_view(&one, 1, 1, FAR_F64);
+        refused(far_net_train(ctx, net, &x, &y, &o, NULL), FAR_ERR_VALUE,
+                "a token is a whole number from 0 to 6");
+    }
+    far_net_destroy(net);
+}
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 /* Counted from when the networks are there. */
@@ -1548,6 +1674,9 @@ int main(void)
         TEST(bad_data_is_named),
         TEST(batchnorm_needs_two_rows),
         TEST(classes_are_indicators),
+        TEST(the_next_position_is_the_target),
+        TEST(what_cannot_come_next_is_refused),
+        TEST(tokens_that_are_none_are_refused),
         TEST(without_epochs_nothing_moves),
         TEST(the_result_describes_the_run),
         TEST(the_history_has_every_loss),

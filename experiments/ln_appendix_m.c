@@ -391,8 +391,8 @@ static far_status report(reproduction *r, const plan *p, const run *runs)
 far_status run_ln_appendix_m(reproduction *r)
 {
     plan p = {.seeds = seeds_of(r, 1, 5),
-              .sequences = r->quick ? 100 : 500,
-              .epochs = epochs_of(r, 8, 40),
+              .sequences = r->quick ? 60 : 300,
+              .epochs = epochs_of(r, 8, 30),
               .tests = r->quick ? 4 : 20};
     line *lines = ROOM(p.tests, line);
     run *runs = ROOM(VARIANTS * p.seeds, run);

@@ -459,8 +459,8 @@ far_status run_lnnet_cnn(reproduction *r)
     plan p = {.train = &train,
               .test = &test,
               .seeds = seeds_of(r, 3, 3),
-              .epochs = epochs_of(r, 8, 12),
-              .channels = {r->quick ? 16 : 32, r->quick ? 16 : 32, r->quick ? 32 : 64}};
+              .epochs = epochs_of(r, 8, 10),
+              .channels = {16, r->quick ? 16 : 32, r->quick ? 32 : 64}};
     run *runs = NULL;
     far_status st;
     TRY(random_check_seeds(r, p.seeds));

@@ -542,7 +542,8 @@ static far_status stated_point(far_ctx *ctx, const json_t *o, const far_certific
     return st;
 }
 
-/* What is not listed is not claimed; the method is ours, or another that proves as much. */
+/* The relaxation may be missing, as in the first certificates of such networks; the method is ours,
+ * or another that proves as much. */
 static far_status take_proofs(far_ctx *ctx, const json_t *o, far_proof_range stated, far_bound *b)
 {
     far_status st = FAR_OK;
@@ -556,7 +557,7 @@ static far_status take_proofs(far_ctx *ctx, const json_t *o, far_proof_range sta
         if (p->bound <= stated.tightest && far_proof_says(o, "method", p->method)) {
             b->method = p->method;
         }
-        p->method = isfinite(said) ? p->method : NULL;
+        p->method = i != FAR_BY_RELAXATION || isfinite(said) ? p->method : NULL;
     }
 done:
     return st;

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <string.h>
 
-#define MOST_WORK 1e9 /* multiplications that narrow the boxes of one step */
+#define MOST_WORK 4e9 /* multiplications that narrow the boxes of one step */
 
 static const far_range EVERYTHING = {-INFINITY, INFINITY};
 

@@ -36,14 +36,14 @@ static int64_t outputs_below(const far_factor_plan *plan)
 
 /* A layer at several positions (a convolution too) has no such product: the gradient by all of its
  * parameters is kept instead. */
-static bool is_spread(const far_step *s)
+bool far_step_is_spread(const far_step *s)
 {
     return s->kind == FAR_STEP_CONV || s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION ||
            far_positions(s->to) > 1;
 }
 
 /* Of a layer: its weights, and its bias behind them. */
-static int64_t parameters_of(const far_step *s)
+int64_t far_step_parameters(const far_step *s)
 {
     return far_step_weight_count(s) + (s->bias >= 0 ? s->out : 0);
 }
@@ -52,12 +52,12 @@ static far_factor spread_factor(const far_factor_plan *plan, const far_step *s)
 {
     return (far_factor){.unit = s->unit,
                         .constant = 1,
-                        .gradients = {.length = outputs_behind(plan) * parameters_of(s)}};
+                        .gradients = {.length = outputs_behind(plan) * far_step_parameters(s)}};
 }
 
 static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
 {
-    if (is_spread(s)) {
+    if (far_step_is_spread(s)) {
         return spread_factor(plan, s);
     }
     bool dense = s->kind == FAR_STEP_DENSE;
@@ -199,9 +199,9 @@ static void keep_gradients(const block *b, int64_t step, far_factor *item, int64
 {
     const far_step *s = &b->plan->net->steps[step];
     size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
-    if (is_spread(s)) {
+    if (far_step_is_spread(s)) {
         memcpy(gradient_place(b, item, 0, a), at(b->gradient, s->weight, bytes),
-               (size_t)parameters_of(s) * bytes);
+               (size_t)far_step_parameters(s) * bytes);
         return;
     }
     const char *delta = far_pass_delta(b->pass, step);

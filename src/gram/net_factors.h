@@ -45,6 +45,11 @@ typedef struct far_factor_plan {
     const far_ntk_opts *opts;
 } far_factor_plan;
 
+/* It stands at several positions (a convolution too), and has its whole gradient for a factor; as
+ * many numbers as it has parameters, weights first. */
+bool far_step_is_spread(const far_step *step);
+int64_t far_step_parameters(const far_step *step);
+
 /* The engine of a network and the weights that tangents are taken at: those it started from if it
  * is linearised. Both are the caller's, also after a failure. */
 far_status far_tangent_weights(far_ctx *ctx, const far_net *net, far_dtype dtype,

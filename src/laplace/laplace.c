@@ -196,7 +196,6 @@ far_status far_laplace_fit(far_ctx *ctx, const far_net *net, const far_mat *x,
     far_laplace_opts_init(&o);
     o = opts ? *opts : o;
     FAR_TRY(check_fit(ctx, net, x, &o, &cost));
-    FAR_TRY(far_net_refuse_shaped(ctx, net, "Laplace's approximation"));
     FAR_TRY(far_alloc(ctx, 1, &la));
     *la = (far_laplace){.ctx = ctx, .memory = o.memory, .info = describe(net, x, &o, &cost)};
     FAR_TRY(far_net_copy(ctx, net, &la->net));

@@ -3,7 +3,8 @@
  *
  * The derivative of output c by a layer's weights is a d_c', a its inputs and a constant for the
  * bias, d_c the gradient of the output by what the layer gives; a norm's gain and shift together
- * have the one input 1. So a coordinate of the system is a pair (p, q) of a layer, with the
+ * have the one input 1, and so has a layer at several positions, with all of its parameters. So a
+ * coordinate of the system is a pair (p, q) of a layer, with the
  * projection z_(p,q),c = a_p d_cq, and what a layer adds to the curvature is
  *
  *     sum_i (a_i a_i') x (D_i' Lam_i D_i)  ~  1/N (sum_i a_i a_i') x (sum_i D_i' Lam_i D_i)
@@ -33,6 +34,11 @@ static bool block_sides(const far_net *net, far_laplace_method method, const far
     bool dense = s->kind == FAR_STEP_DENSE;
     if (s->unit < 0 || (method == FAR_LAPLACE_LAST_LAYER && s->unit != last_dense(net))) {
         return false;
+    }
+    if (far_step_is_spread(s)) {
+        *inputs = 1;
+        *gradients = far_step_parameters(s);
+        return true;
     }
     *inputs = dense ? s->in + (s->bias >= 0 && s->bias_scale != 0) : 1;
     *gradients = dense ? s->out : 2 * s->out;

@@ -9,7 +9,9 @@ int64_t far_net_factor_numbers(const far_net *net)
     for (int64_t i = 0; i < net->step_count; i++) {
         const far_step *s = &net->steps[i];
         if (s->unit >= 0) {
-            numbers += s->kind == FAR_STEP_DENSE ? s->in + s->out : 2 * s->out;
+            numbers += far_step_is_spread(s)       ? far_step_parameters(s)
+                       : s->kind == FAR_STEP_DENSE ? s->in + s->out
+                                                   : 2 * s->out;
         }
     }
     return numbers;

@@ -281,6 +281,41 @@ static void posteriors_are_what_they_are_called(void **state)
     }
 }
 
+/* Images and sequences: the exact posterior (of rows and of parameters), ELLA with all the features
+ * there are, the diagonal, the last layer; KFAC has no factors of them. */
+static void positions_have_posteriors(void **state)
+{
+    (void)state;
+    static const char *const NETS[] = {
+        "image(1x2x3) conv(2, 2, pad=1) tanh ln(affine) maxpool(2) flatten dense(2)",
+        "sequence(3x2) dense(2) position attention(1, causal) rms(affine) last dense(2)"};
+    static const far_laplace_method WAYS[] = {FAR_LAPLACE_EXACT, FAR_LAPLACE_EXACT,
+                                              FAR_LAPLACE_ELLA, FAR_LAPLACE_DIAGONAL,
+                                              FAR_LAPLACE_LAST_LAYER};
+    for (int k = 0; k < COUNT(NETS) * COUNT(WAYS); k++) {
+        int way = k % COUNT(WAYS);
+        far_net *net = network(NETS[k / COUNT(WAYS)], 6, 5);
+        far_mat x = points(9, 6, 0.1), x2 = points(4, 6, 0.9);
+        far_laplace_opts o = options(WAYS[way], FAR_LIKELIHOOD_SOFTMAX);
+        o.system = way == 0 ? FAR_LAPLACE_PARAMETERS : way == 1 ? FAR_LAPLACE_ROWS : o.system;
+        o.landmarks = o.rank = 18; /* every row and output */
+        o.residual_prior = true;
+        far_mat wanted = reference(net, &x, &x2, &o), got = matrix(wanted.rows, wanted.cols);
+        far_laplace *la = fitted(net, &x, &o);
+        must(far_laplace_predict(ctx, la, &x2, NULL, &got));
+        double gap = distance(&got, &wanted);
+        if (gap > 1e-9) {
+            fail_msg("%s, way %d: %g apart", NETS[k / COUNT(WAYS)], way, gap);
+        }
+        far_laplace_destroy(la);
+        o = options(FAR_LAPLACE_KFAC, FAR_LIKELIHOOD_SOFTMAX);
+        refused(far_laplace_fit(ctx, net, &x, &o, &la), FAR_ERR_ARCH, "at several positions");
+        far_mat *owned[] = {&x, &x2, &wanted, &got};
+        release(owned, COUNT(owned));
+        far_net_destroy(net);
+    }
+}
+
 /* Of one layer that is all there is, KFAC of one row and the last layer are the exact posterior. */
 static void exact_where_they_can_be(void **state)
 {
@@ -538,6 +573,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(posteriors_are_what_they_are_called),
+        TEST(positions_have_posteriors),
         TEST(exact_where_they_can_be),
         TEST(priors_are_scored_as_they_predict),
         TEST(tuned_by_laplaces_approximation),

@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 #define VERB "train"
+#define NEXT_BATCH "32"
+#define NEXT_EPOCHS "10"
 enum { MOST_SEEDS = 10000 };
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -92,6 +94,7 @@ static const option OPTIONS[] = {
 };
 
 static const char USAGE[] = "train --arch ARCH DATA --target COL[,COL] [options] [-o FILE]\n"
+                            "train --arch 'tokens(P, 256) ...' TEXT [options] [-o FILE]\n"
                             "train --arch ARCH --inputs D --epochs 0 [options] -o FILE";
 static const char ABOUT[] =
     "Trains a finite network on the rows of DATA by gradient descent. The file is safetensors, "
@@ -113,11 +116,21 @@ static const char NOTES[] =
     "  file=FILE            the csv [NET.track.csv beside -o NET.safetensors, else track.csv]\n"
     "The loss in it is L = 1/(2N) sum |f - y|^2 (half of mse, for one output), and time is the\n"
     "learning rate of L (twice that of mse) times steps. A resumed run goes on with the file.\n\n"
+    "Without --target a network of a sequence learns what comes next, at every position:\n"
+    "tokens(P, 256) the next byte of DATA, any file, in windows of P + 1 bytes; sequence(PxC) the\n"
+    "next values, in rows of (P + 1) C columns that are taken as they are. Attention must be "
+    "causal,\n"
+    "and the last layer dense(256) or dense(C). The last tenth of the text (of the rows) is kept\n"
+    "aside: its loss, and bits per byte, are told at the end. --val-part takes the part in front "
+    "of\n"
+    "it. Then --batch is " NEXT_BATCH " and --epochs " NEXT_EPOCHS " by default.\n\n"
     "Examples:\n"
     "  farfield train -a 'dense(128) ln relu dense(128) ln relu dense' train.csv -t RMSD \\\n"
     "      -o net.safetensors\n"
     "  farfield train -a 'dense(64) tanh dense' iris.csv -t species --batch 32 -o "
     "iris.safetensors\n"
+    "  farfield train -a 'tokens(64, 256) embed(64) position [skip(ln attention(4, causal))\n"
+    "      skip(ln dense(256) gelu dense(64))]x2 ln dense(256)' book.txt -e 3 -o book.safetensors\n"
     "  farfield train -a '[dense(512) relu]x2 dense(1)' --init ntk --inputs 9 --epochs 0 \\\n"
     "      -o start.safetensors";
 
@@ -136,10 +149,37 @@ static int check_untrained(const command_line *line, const train_args *a)
                          : usage_error(VERB, "--inputs is missing: how many inputs has it?");
 }
 
-static int check_data(const train_args *a)
+static bool starts_with(const char *text, const char *word)
 {
-    if (!a->target) {
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* Sequences have something to learn without a target: what comes next. */
+static int check_next(const command_line *line, const train_args *a)
+{
+    static const char *const OTHERS[] = {"--track", "--task", "--keep", "--standardize"};
+    static const char *const OF_TABLES[] = {"--features", "--where", "--impute",
+                                            "--sep",      "--na",    "--categorical"};
+    const char *arch = a->arch ? a->arch + strspn(a->arch, " \t\r\n[") : "";
+    bool tokens = starts_with(arch, "tokens");
+    if (a->arch && !tokens && !starts_with(arch, "sequence")) {
         return usage_error(VERB, "--target is missing: which column is to be predicted?");
+    }
+    const char *other = options_given_of(line, OTHERS, sizeof OTHERS / sizeof OTHERS[0]);
+    if (!other && tokens) {
+        other = options_given_of(line, OF_TABLES, sizeof OF_TABLES / sizeof OF_TABLES[0]);
+    }
+    return other ? usage_error(VERB, "%s goes with --target only; without one, %s", other,
+                               tokens ? "DATA is a text whose next byte is predicted"
+                                      : "values are taken as they are and the next is predicted")
+                 : OPTIONS_OK;
+}
+
+static int check_data(const command_line *line, const train_args *a)
+{
+    int code = a->target ? OPTIONS_OK : check_next(line, a);
+    if (code != OPTIONS_OK) {
+        return code;
     }
     return a->inputs > 0 ? usage_error(VERB, "--inputs goes without DATA only: columns decide")
                          : OPTIONS_OK;
@@ -275,7 +315,14 @@ static int read_command_line(int argc, char **argv, training *t)
         code = check_start(&line, a);
     }
     if (code == OPTIONS_OK) {
-        code = a->data ? check_data(a) : check_untrained(&line, a);
+        code = a->data ? check_data(&line, a) : check_untrained(&line, a);
+    }
+    t->next = a->data && !a->target;
+    if (t->next && !options_given(&line, "--epochs")) {
+        a->epochs = strtoll(NEXT_EPOCHS, NULL, 10);
+    }
+    if (t->next && !options_given(&line, "--batch") && a->optimizer != FAR_OPTIMIZER_GD) {
+        a->batch = NEXT_BATCH;
     }
     if (code == OPTIONS_OK) {
         code = tracking_read(VERB, &a->track, &t->track);
@@ -394,11 +441,6 @@ static int encode_validation(training *t, const unsigned char *val)
     t->opts.val_x = &t->val_x;
     t->opts.val_y = &t->val_y;
     return code;
-}
-
-static bool starts_with(const char *text, const char *word)
-{
-    return strncmp(text, word, strlen(word)) == 0;
 }
 
 /* By the shape of the inputs that the architecture begins with. */
@@ -577,16 +619,17 @@ static int make_histories(training *t)
 
 static far_status train_batch(training *t, batch *b)
 {
-    far_mat x = t->data->inputs, y = t->data->targets;
+    far_mat x = t->next ? t->windows : t->data->inputs;
+    const far_mat *y = t->next ? NULL : &t->data->targets;
     t->opts.layers = t->layers;
     tracking_attach(t);
     far_status st = FAR_OK;
     if (b->count == 1) {
         t->opts.seed = b->seeds[0];
         t->opts.checkpoint = b->checkpoints[0];
-        st = far_net_train(t->s.ctx, b->nets[0], &x, &y, &t->opts, &b->results[0]);
+        st = far_net_train(t->s.ctx, b->nets[0], &x, y, &t->opts, &b->results[0]);
     } else {
-        st = far_net_train_many(t->s.ctx, b->nets, b->count, &x, &y, &t->opts, b->seeds,
+        st = far_net_train_many(t->s.ctx, b->nets, b->count, &x, y, &t->opts, b->seeds,
                                 b->checkpoints, b->results);
     }
     for (int64_t i = 0; i < b->count; i++) {
@@ -686,7 +729,7 @@ static int save_runs(training *t)
     }
     if (code == EXIT_DONE) {
         drop_checkpoints(t);
-    } else if (t->data) {
+    } else if (t->args.data) {
         session_say(&t->s, "nothing is lost: the same command with --resume saves it");
     }
     session_idle(&t->s); /* does not come back after Ctrl-C */
@@ -696,8 +739,9 @@ static int save_runs(training *t)
 static int score_runs(training *t)
 {
     int code = EXIT_DONE;
-    for (int64_t i = 0; t->data && i < t->args.seeds && code == EXIT_DONE; i++) {
-        code = training_score(t, &t->runs[i]);
+    for (int64_t i = 0; t->args.data && i < t->args.seeds && code == EXIT_DONE; i++) {
+        train_run *r = &t->runs[i];
+        code = diverged(r) ? EXIT_DONE : t->next ? next_score(t, r) : training_score(t, r);
     }
     return code;
 }
@@ -718,11 +762,14 @@ static int tell(training *t)
 static int run_train(training *t)
 {
     int code = name_runs(t);
-    if (code == EXIT_DONE && t->args.data) {
+    if (code == EXIT_DONE && t->args.data && !t->next) {
         code = read_data(t);
     }
     if (code == EXIT_DONE) {
         code = make_networks(t);
+    }
+    if (code == EXIT_DONE && t->next) {
+        code = next_read(t);
     }
     if (code == EXIT_DONE) {
         code = read_layers(t);
@@ -730,7 +777,7 @@ static int run_train(training *t)
     if (code == EXIT_DONE && t->data) {
         code = tracking_open(t);
     }
-    if (code == EXIT_DONE && t->data) {
+    if (code == EXIT_DONE && t->args.data) {
         code = train_runs(t);
     }
     if (code == EXIT_DONE) {
@@ -752,8 +799,13 @@ static void training_close(training *t)
     free(t->runs);
     free(t->histories);
     free(t->val_histories);
-    free(t->val_x.data);
+    if (!t->series) {
+        free(t->val_x.data);
+        free(t->windows.data);
+        free(t->test.data);
+    }
     free(t->val_y.data);
+    far_examples_destroy(t->series);
     free(t->layers);
     tracking_free(&t->track);
     far_examples_destroy(t->data);

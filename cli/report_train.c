@@ -20,12 +20,21 @@ static bool diverged(const train_run *r)
 
 static const char *score_name(const training *t)
 {
-    return training_classifies(t) ? "accuracy" : "R2";
+    return next_of_text(t)          ? "bits/byte"
+           : t->next                ? "test loss"
+           : training_classifies(t) ? "accuracy"
+                                    : "R2";
 }
 
 static const char *scored_on(const training *t)
 {
-    return t->val_x.rows > 0 ? "validation" : "training";
+    return t->next ? "test" : t->val_x.rows > 0 ? "validation" : "training";
+}
+
+/* Of the validation rows where there are any. */
+static double score_of(const training *t, const train_run *run)
+{
+    return t->val_x.rows > 0 && !t->next ? run->val_score : run->score;
 }
 
 static void tell_verdicts(far_result *r, const training *t)
@@ -35,7 +44,7 @@ static void tell_verdicts(far_result *r, const training *t)
     for (int64_t i = 0; i < seeds; i++) {
         const train_run *run = &t->runs[i];
         if (!diverged(run)) {
-            double score = t->val_x.rows > 0 ? run->val_score : run->score;
+            double score = score_of(t, run);
             best = fmax(best, score);
             worst = fmin(worst, score);
             first += run->result.first_loss;
@@ -112,14 +121,18 @@ static void tell_method(far_result *r, const training *t)
 {
     char optimizer[WORD_BYTES], loss[WORD_BYTES], batch[64] = "full batch";
     const far_train_opts *o = &t->opts;
-    int64_t rows = t->data->inputs.rows;
+    int64_t rows = t->next ? t->windows.rows : t->data->inputs.rows;
     word_of(OPTIMIZER_LIST, o->optimizer, optimizer);
     word_of(LOSS_LIST, o->loss + 1, loss);
     if (o->batch > 0 && o->batch < rows) {
         snprintf(batch, sizeof batch, "batches of %lld", (long long)o->batch);
     }
-    far_result_count(r, "n", rows, "rows", NULL);
-    far_result_text(r, "task", training_classifies(t) ? "classify" : "regress", NULL, NULL);
+    far_result_count(r, "n", rows, next_of_text(t) ? "windows" : "rows", NULL);
+    far_result_text(r, "task",
+                    t->next                  ? "next"
+                    : training_classifies(t) ? "classify"
+                                             : "regress",
+                    NULL, NULL);
     bool falls = o->schedule.kind != FAR_SCHEDULE_CONSTANT;
     far_result_text(r, "optimizer", optimizer, "training", "%s, rate %g%s%s, loss %s, %s",
                     optimizer, t->runs[0].result.lr, falls ? ", " : "",
@@ -130,7 +143,9 @@ static void tell_method(far_result *r, const training *t)
     far_result_text(r, "loss_kind", loss, NULL, NULL);
     far_result_number(r, "lr", t->runs[0].result.lr, NULL, NULL);
     far_result_count(r, "batch", o->batch > 0 ? o->batch : rows, NULL, NULL);
-    far_result_text(r, "data_hash", far_columns_describe(t->data->columns).hash, NULL, NULL);
+    if (t->data) {
+        far_result_text(r, "data_hash", far_columns_describe(t->data->columns).hash, NULL, NULL);
+    }
 }
 
 static const char *const ENDS[] = {"epochs", "stop-loss", "cancelled", "diverged", "patience"};
@@ -163,7 +178,27 @@ static void tell_validation(far_result *r, const training *t, const train_run *r
     far_result_number(r, "val_loss", s->val_loss, said ? "validation" : NULL,
                       "loss %.6g on %lld rows, the smallest, in epoch %lld of %lld", s->val_loss,
                       (long long)t->val_x.rows, (long long)s->best_epoch, (long long)s->epochs);
-    tell_score(r, score_key(t, true), run->val_score, said ? label : NULL);
+    if (!t->next) {
+        tell_score(r, score_key(t, true), run->val_score, said ? label : NULL);
+    }
+}
+
+/* What was kept aside says of what comes next. */
+static void tell_test(far_result *r, const training *t, const train_run *run, bool said)
+{
+    int64_t rows = t->test.rows, positions = far_net_describe(run->net).positions;
+    bool text = next_of_text(t);
+    far_result_count(r, "n_test", rows, NULL, NULL);
+    far_result_number(r, "test_loss", run->test_loss, said && !text ? "test" : NULL,
+                      "loss %.6g on the last %lld row%s, kept aside", run->test_loss,
+                      (long long)rows, plural(rows));
+    if (text) {
+        far_result_number(
+            r, "bits_per_byte", run->score, said ? "test" : NULL,
+            "%.4f bits per byte (loss %.4f) on the last tenth of the text, kept aside: "
+            "%lld bytes",
+            run->score, run->test_loss, (long long)(rows * positions));
+    }
 }
 
 /* Of one run; said: for people, too. */
@@ -194,7 +229,11 @@ static void tell_run(far_result *r, const training *t, const train_run *run, boo
     far_result_number(r, "best_loss", s->best_loss, NULL, NULL);
     far_result_count(r, "best_epoch", s->best_epoch, NULL, NULL);
     tell_validation(r, t, run, said);
-    tell_score(r, score_key(t, false), run->score, said ? label : NULL);
+    if (t->next) {
+        tell_test(r, t, run, said);
+    } else {
+        tell_score(r, score_key(t, false), run->score, said ? label : NULL);
+    }
     far_result_number(r, "distance", s->distance, said ? "distance" : NULL,
                       "%.4g from initialisation", s->distance);
     far_result_number(r, "seconds", s->seconds, said ? "time" : NULL, "%s%s",
@@ -217,7 +256,7 @@ static void add_row(far_result *r, const training *t, int64_t i)
         far_result_cell(r, s->val_loss);
         far_result_cell(r, (double)s->best_epoch);
     }
-    far_result_cell(r, t->val_x.rows > 0 ? run->val_score : run->score);
+    far_result_cell(r, score_of(t, run));
     far_result_cell(r, s->distance);
     far_result_cell_words(r, s->seconds, "%s", show_time(s->seconds, time));
     far_result_cell_text(r, "%s", ENDS[s->end]);
@@ -263,7 +302,7 @@ static void list_runs(far_result *r, const training *t)
     for (int64_t i = 0; i < t->args.seeds; i++) {
         far_result_open(r, NULL);
         far_result_count(r, "seed", t->args.seed + i, NULL, NULL);
-        if (t->data) {
+        if (t->args.data) {
             tell_run(r, t, &t->runs[i], false);
         }
         tell_file(r, &t->runs[i], NULL);
@@ -395,8 +434,8 @@ static void put_function(report *r, const training *t)
 
 static void tell_all(far_result *r, const training *t)
 {
-    bool many = t->args.seeds > 1;
-    if (t->data) {
+    bool many = t->args.seeds > 1, trained = t->args.data != NULL;
+    if (trained) {
         far_result_for(r, FAR_FOR_PAGE);
         tell_verdicts(r, t);
         far_result_for(r, FAR_FOR_ALL);
@@ -404,14 +443,16 @@ static void tell_all(far_result *r, const training *t)
     tell_network(r, t);
     if (t->data) {
         columns_tell(r, t->data->columns);
+    }
+    if (trained) {
         tell_method(r, t);
         tell_run(r, t, &t->runs[0], !many);
     }
-    tell_file(r, &t->runs[0], t->data && many ? NULL : "network");
-    for (int64_t i = 1; !t->data && i < t->args.seeds; i++) {
+    tell_file(r, &t->runs[0], trained && many ? NULL : "network");
+    for (int64_t i = 1; !trained && i < t->args.seeds; i++) {
         far_result_say(r, "", "%s", t->runs[i].file ? t->runs[i].file : "not saved");
     }
-    if (t->data && many) {
+    if (trained && many) {
         tell_table(r, t);
     }
     tracking_tell(r, t);
@@ -424,7 +465,7 @@ static void draw_all(report *r, const training *t)
     if (t->track.wanted) {
         tracking_report(r, t);
     }
-    if (!training_classifies(t)) {
+    if (t->data && !training_classifies(t)) {
         put_function(r, t);
     }
 }
@@ -434,13 +475,16 @@ int training_tell(training *t)
     char title[512];
     report out;
     snprintf(title, sizeof title, "Training %s%s%s", t->args.seeds > 1 ? "networks" : "a network",
-             t->data ? " on " : "", t->data ? t->table.label : "");
+             t->args.data ? " on " : "", t->args.data ? t->table.label : "");
     int code = report_begin(&t->s, &t->args.common, title, &out);
     tell_all(out.result, t);
-    if (t->args.common.report && t->data) {
+    if (t->args.common.report && t->args.data) {
         draw_all(&out, t);
-        report_fact(&out, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
-                    (long long)t->data->inputs.rows, far_columns_describe(t->data->columns).hash);
+        if (t->data) {
+            report_fact(&out, "data", "%s, %lld rows, SHA-256 of what was used %s", t->table.label,
+                        (long long)t->data->inputs.rows,
+                        far_columns_describe(t->data->columns).hash);
+        }
         report_seeds(&out, (uint64_t)t->args.seed, t->args.seeds);
     }
     return report_end(&out, code);

@@ -36,16 +36,20 @@ typedef struct train_run {
     far_net *net;
     far_train_result result;
     char *file, *checkpoint; /* NULL: not kept */
-    double score, val_score; /* R2, or the part of the rows classified rightly, on the training and
-                                on the validation rows */
+    double test_loss;        /* of what comes next, on what was kept aside */
+    double score, val_score; /* bits per byte or that loss of it; R2, or the part of the rows
+                                classified rightly, on the training and on the validation rows */
 } train_run;
 
 struct training {
     train_args args;
     session s;
     dataset table;
-    far_examples *data;   /* NULL: untrained networks */
-    far_mat val_x, val_y; /* validation rows, encoded; no rows without --val-part */
+    far_examples *data;    /* NULL: untrained networks, or those that predict what comes next */
+    far_mat val_x, val_y;  /* validation rows, encoded; no rows without --val-part */
+    bool next;             /* there is a table or text and no target: what comes next is */
+    far_mat windows, test; /* next: each has a position more than the network takes */
+    far_examples *series;  /* next, of numbers: these and val_x are its rows */
     far_train_opts opts;
     unsigned char *layers; /* which are trained; NULL: all */
     train_run *runs;       /* args.seeds of them */
@@ -61,5 +65,11 @@ char *training_file(const train_args *a, const char *path, int64_t i);
 bool training_classifies(const training *t);
 /* What the training rows say, after training. */
 int training_score(training *t, train_run *r);
+
+/* What comes next. Reads DATA for the networks, which are there; how well one of them predicts what
+ * was kept aside; whether it is a text. */
+int next_read(training *t);
+int next_score(training *t, train_run *r);
+bool next_of_text(const training *t);
 
 #endif

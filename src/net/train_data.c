@@ -194,7 +194,7 @@ static far_status check_next(far_ctx *ctx, const far_net *net, int32_t loss)
                         (long long)given, (long long)wanted);
     }
     if ((n->vocabulary > 0) != (loss == FAR_LOSS_CE)) {
-        return far_fail(ctx, FAR_ERR_ARG, "opts: the loss of the next %s is %s",
+        return far_fail(ctx, FAR_ERR_ARG, "the loss of the next %s is another: take `loss` %s",
                         n->vocabulary > 0 ? "token" : "value",
                         n->vocabulary > 0 ? "ce" : "mse or bce");
     }

@@ -19,15 +19,21 @@ static const double GROWS = 10, STAYS = 1.1; /* from one to the other, by what f
 enum { SINES = 1, BLOCK_NORMS = 2, EMBEDDING_NORM = 4, VARIANTS = 8 };
 #define NORM "ln(eps=1e-5, affine) "
 
+static int64_t channels_of(const reproduction *r)
+{
+    return r->quick ? 16 : 64;
+}
+
 /* end: "" gives all positions, "last " that of the last one. Free it. */
 static char *arch_of_variant(const reproduction *r, int variant, const char *end)
 {
     bool first = (variant & EMBEDDING_NORM) != 0;
     const char *norm = variant & BLOCK_NORMS ? NORM : "";
-    return text_of("sequence(%dx1) dense(64) %sposition%s [skip(%sattention(4, causal)) "
-                   "skip(%sdense(256) gelu dense(64))]x2 %sdense(1)",
-                   PLACES, first != r->sabotage ? NORM : "", variant & SINES ? "(sines)" : "", norm,
-                   norm, end);
+    long long c = channels_of(r);
+    return text_of("sequence(%dx1) dense(%lld) %sposition%s [skip(%sattention(4, causal)) "
+                   "skip(%sdense(%lld) gelu dense(%lld))]x2 %sdense(1)",
+                   PLACES, c, first != r->sabotage ? NORM : "", variant & SINES ? "(sines)" : "",
+                   norm, norm, 4 * c, c, end);
 }
 
 static const char *name_of(reproduction *r, int variant)
@@ -343,15 +349,18 @@ static far_status explain(reproduction *r, const plan *p)
     far_status st;
     TRY(keep_section(
         r, "Protocol",
-        "Decoder-only transformers of 2 layers, 4 heads and 64 channels. %lld sequences f(i) = a + "
+        "Decoder-only transformers of 2 layers, 4 heads and %lld channels%s. %lld sequences f(i) = "
+        "a + "
         "b i, i = 1..30, with a and b from N(0, 1): each value is predicted from those before it "
         "(squared error, mean over positions), %lld seed%s, drawn anew for each. %lld other lines "
         "are continued to i = 100, and to i = 1000 and 100000.",
-        (long long)p->sequences, (long long)p->seeds, p->seeds == 1 ? "" : "s",
-        (long long)p->tests));
+        (long long)channels_of(r), r->quick ? " (64 in full)" : "", (long long)p->sequences,
+        (long long)p->seeds, p->seeds == 1 ? "" : "s", (long long)p->tests));
     TRY(keep_text(
         r,
-        "Not stated in the paper, and our choice: dense layers of 256 with gelu inside the blocks; "
+        "Not stated in the paper, and our choice: dense layers four times as wide with gelu inside "
+        "the "
+        "blocks; "
         "positions as sines, and learnt; blocks with a norm in front of attention and of the dense "
         "layers, and without; no norm in front of the last layer; %lld sequences; Adam, rate 0.001 "
         "along half a cosine, %lld epochs of batches of %d; weights as PyTorch's Linear starts; "

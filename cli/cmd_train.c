@@ -443,26 +443,16 @@ static int encode_validation(training *t, const unsigned char *val)
     return code;
 }
 
-/* By the shape of the inputs that the architecture begins with. */
-static far_together arch_together(const char *arch)
-{
-    arch += strspn(arch, " \t\r\n[");
-    return starts_with(arch, "tokens")                                   ? FAR_TOGETHER_RAW
-           : starts_with(arch, "image") || starts_with(arch, "sequence") ? FAR_TOGETHER
-                                                                         : FAR_APART;
-}
-
-/* The architecture is that of --arch, or of the network to start from. */
-static int inputs_together(training *t, far_together *out)
+/* That of --arch, or of the network to start from. */
+static int find_arch(training *t)
 {
     const train_args *a = &t->args;
     far_net *net = NULL;
-    if (a->arch) {
-        *out = arch_together(a->arch);
-        return EXIT_DONE;
+    int code = a->arch ? EXIT_DONE : network_load(&t->s, a->from, NULL, &net);
+    if (code == EXIT_DONE) {
+        t->arch = strdup(a->arch ? a->arch : far_net_describe(net).arch);
+        code = t->arch ? EXIT_DONE : failure(VERB, "out of memory");
     }
-    int code = network_load(&t->s, a->from, NULL, &net);
-    *out = code == EXIT_DONE ? arch_together(far_net_describe(net).arch) : FAR_APART;
     far_net_destroy(net);
     return code;
 }
@@ -481,12 +471,12 @@ static int learn_columns(training *t, const unsigned char *rows)
     o.impute = a->impute;
     o.careful = 1;
     o.keep = a->keep;
-    int code = inputs_together(t, &o.together);
-    if (code != EXIT_DONE) {
-        return code;
-    }
+    o.arch = t->arch;
     far_status st = far_examples_learn(t->s.ctx, t->table.frame, &o, &t->data);
     bool about_data = st == FAR_ERR_VALUE || st == FAR_ERR_FORMAT;
+    if (st == FAR_ERR_PARSE) {
+        return arch_failure(&t->s, st);
+    }
     if (st != FAR_OK) {
         return session_failure(&t->s, about_data ? t->table.label : NULL);
     }
@@ -498,7 +488,10 @@ static int read_data(training *t)
 {
     const train_args *a = &t->args;
     unsigned char *train = NULL, *val = NULL;
-    int code = dataset_read(VERB, t->s.ctx, a->data, &a->table, a->where, &t->table);
+    int code = find_arch(t);
+    if (code == EXIT_DONE) {
+        code = dataset_read(VERB, t->s.ctx, a->data, &a->table, a->where, &t->table);
+    }
     if (code != EXIT_DONE) {
         return code;
     }
@@ -797,6 +790,7 @@ static void training_close(training *t)
         free(t->runs[i].checkpoint);
     }
     free(t->runs);
+    free(t->arch);
     free(t->histories);
     free(t->val_histories);
     if (!t->series) {

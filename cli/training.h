@@ -44,6 +44,7 @@ typedef struct train_run {
 struct training {
     train_args args;
     session s;
+    char *arch; /* of the networks, where there are data */
     dataset table;
     far_examples *data;    /* NULL: untrained networks, or those that predict what comes next */
     far_mat val_x, val_y;  /* validation rows, encoded; no rows without --val-part */

@@ -36,14 +36,6 @@ typedef enum far_standardize {
     FAR_STANDARDIZE_NONE = 2
 } far_standardize;
 
-/* Whether inputs belong together: the pixels of an image, the values of a series, the tokens of a
- * text. Then all must be numbers, and none is left out. */
-typedef enum far_together {
-    FAR_APART = 0,
-    FAR_TOGETHER = 1,    /* one centre and one scale for all */
-    FAR_TOGETHER_RAW = 2 /* as they are */
-} far_together;
-
 typedef struct far_columns_opts {
     size_t size;               /* set by far_columns_opts_init */
     const char *target;        /* "RMSD" or "a,b"; NULL: inputs alone */
@@ -58,8 +50,11 @@ typedef struct far_columns_opts {
     int32_t impute;  /* 1: missing values become the median (numbers), the most frequent category */
     int32_t careful; /* 1: of a table that nobody has looked through: useless columns are left out,
                         data that teach nothing refused (see far_examples_learn); default 0 */
-    const char *keep;      /* columns that are not left out, "id,year"; NULL: none */
-    far_together together; /* default FAR_APART */
+    const char *keep; /* columns that are not left out, "id,year"; NULL: none */
+    const char *arch; /* of the finite network that is to learn from them. Of one that begins
+                         with image or sequence all inputs get one centre and one scale, of one
+                         that begins with tokens none; all must be numbers then, and none is
+                         left out. NULL (default): each input by itself */
 } far_columns_opts;
 
 FAR_API void far_columns_opts_init(far_columns_opts *opts);

@@ -304,7 +304,7 @@ far_status far_features_choose(const far_columns_opts *o, far_lesson *l, far_col
         FAR_TRY(far_cells_check(l->ctx, l->frame, l->features[j], false));
         FAR_TRY(add_note(l, l->features[j], FAR_ROLE_FEATURE, c));
         far_note_of_column *n = &c->notes[c->note_count - 1];
-        bool asked = !o->careful || o->features || o->together ||
+        bool asked = !o->careful || o->features || l->together != FAR_APART ||
                      far_contains(keep, kept, n->col) || l->frame->columns[n->col].categorical;
         n->role = !asked && useless(n->taken) ? FAR_ROLE_LEFT_OUT : FAR_ROLE_FEATURE;
         n->taken = asked && n->taken == FAR_TAKEN_TEXT ? FAR_TAKEN_CATEGORY : n->taken;
@@ -312,7 +312,7 @@ far_status far_features_choose(const far_columns_opts *o, far_lesson *l, far_col
     if (count_role(c, FAR_ROLE_FEATURE) == 0) {
         fall_back(c);
     }
-    FAR_TRY(o->together ? check_together(l, c) : FAR_OK);
+    FAR_TRY(l->together != FAR_APART ? check_together(l, c) : FAR_OK);
     FAR_TRY(o->careful ? check_features(l, c) : FAR_OK);
     take_features(c, l);
 done:

@@ -208,13 +208,13 @@ static void set_common_scale(const double *x, int64_t count, far_columns *c)
     }
 }
 
-far_status far_features_scale(const far_lesson *l, bool together, far_columns *c)
+far_status far_features_scale(const far_lesson *l, far_columns *c)
 {
     far_status st;
     double *raw = NULL;
     FAR_TRY(far_alloc(l->ctx, l->count * c->info.inputs, &raw));
     FAR_TRY(far_columns_apply(l->ctx, c, l->frame, l->index, l->count, false, raw));
-    if (together) {
+    if (l->together == FAR_TOGETHER) {
         set_common_scale(raw, l->count, c);
     } else {
         set_scales(raw, l->count, c);

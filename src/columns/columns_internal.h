@@ -130,6 +130,16 @@ far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, 
 FAR_NODISCARD far_status far_columns_write(far_ctx *ctx, const far_columns *c, char **out);
 FAR_NODISCARD far_status far_columns_read(far_ctx *ctx, const char *text, far_columns **out);
 
+/* Whether inputs belong together: the pixels of an image, the values of a series, the tokens of a
+ * text. */
+typedef enum far_together {
+    FAR_APART,
+    FAR_TOGETHER,    /* one centre and one scale for all */
+    FAR_TOGETHER_RAW /* as they are */
+} far_together;
+/* By the shape that an architecture begins with. */
+FAR_NODISCARD far_status far_arch_together(far_ctx *ctx, const char *arch, far_together *out);
+
 /* The part of far_examples_learn that learns. */
 FAR_NODISCARD far_status far_columns_learn(far_ctx *ctx, const far_frame *frame,
                                            const far_columns_opts *opts, far_columns **out);

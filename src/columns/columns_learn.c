@@ -1,6 +1,8 @@
 /* Learning columns from a table: which they are, what targets become. */
 #include "columns_learn.h"
 
+#include "../arch/arch_internal.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -354,6 +356,36 @@ static void scale_target(const far_lesson *l, const double *column, double *cent
     *scale = far_standard_scale(square / (long double)l->count, *centre);
 }
 
+/* Repetitions may stand around it. */
+static far_together first_layer_together(const far_layer *layer)
+{
+    while (layer->kind == FAR_LAYER_REPEAT && layer->body_count > 0) {
+        layer = layer->body;
+    }
+    switch (layer->kind) {
+    case FAR_LAYER_IMAGE:
+    case FAR_LAYER_SEQUENCE:
+        return FAR_TOGETHER;
+    case FAR_LAYER_TOKENS:
+        return FAR_TOGETHER_RAW;
+    default:
+        return FAR_APART;
+    }
+}
+
+far_status far_arch_together(far_ctx *ctx, const char *text, far_together *out)
+{
+    far_status st;
+    far_arch *arch = NULL;
+    int64_t count;
+    FAR_TRY(far_arch_parse(ctx, text, &arch));
+    const far_layer *layers = far_arch_layers(arch, &count);
+    *out = count > 0 ? first_layer_together(layers) : FAR_APART;
+done:
+    far_arch_destroy(arch);
+    return st;
+}
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 /* Classes of an exact fit are centred; those of a trained network are 0 or 1. */
@@ -400,8 +432,8 @@ static far_status learn(far_lesson *l, const far_columns_opts *o, far_columns *c
     FAR_TRY(far_features_learn(l, c));
     FAR_TRY(far_columns_unscaled(c));
     scale_targets(l, o, members, c);
-    if (o->standardize != FAR_STANDARDIZE_NONE && o->together != FAR_TOGETHER_RAW) {
-        FAR_TRY(far_features_scale(l, o->together == FAR_TOGETHER, c));
+    if (o->standardize != FAR_STANDARDIZE_NONE && l->together != FAR_TOGETHER_RAW) {
+        FAR_TRY(far_features_scale(l, c));
     }
 done:
     far_free(l->ctx, members);
@@ -420,6 +452,7 @@ far_status far_columns_learn(far_ctx *ctx, const far_frame *frame, const far_col
     *out = NULL;
     FAR_TRY(check_opts(ctx, frame, opts));
     FAR_TRY(far_columns_new(ctx, &c));
+    FAR_TRY(opts->arch ? far_arch_together(ctx, opts->arch, &l.together) : FAR_OK);
     FAR_TRY(choose_parts(opts, &l));
     FAR_TRY(learn(&l, opts, c));
 done:

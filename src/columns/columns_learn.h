@@ -11,6 +11,7 @@ typedef struct far_lesson {
     int64_t *targets, target_count;
     int64_t *features, feature_count;
     int64_t *index, count; /* rows */
+    far_together together;
 } far_lesson;
 
 /* Which of the features are learnt from, with notes in c of them and of the targets. */
@@ -19,8 +20,7 @@ bool far_contains(const int64_t *list, int64_t count, int64_t value);
 /* The features of c, which has impute, and the names of the inputs they become. */
 far_status far_features_learn(const far_lesson *l, far_columns *c);
 /* Their centre and scale. */
-/* together: one centre and one scale for all inputs. */
-far_status far_features_scale(const far_lesson *l, bool together, far_columns *c);
+far_status far_features_scale(const far_lesson *l, far_columns *c);
 /* 1 for a column whose spread is rounding: it is constant. */
 double far_standard_scale(long double variance, double mean);
 

@@ -182,7 +182,7 @@ static far_status open_all(far_ctx *ctx, const far_frame *frame, const far_compa
     }
     FAR_TRY(check_opts(ctx, opts, rivals));
     FAR_TRY(far_fit_estimate(ctx, frame, opts->fit, &e));
-    FAR_TRY(far_arena_open(ctx, frame, opts, arena));
+    FAR_TRY(far_arena_open(ctx, frame, opts, rivals, arena));
     FAR_TRY(check_files(arena, rivals));
 done:
     return st;

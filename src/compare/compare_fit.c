@@ -77,6 +77,7 @@ static far_status fit_finite(const bout *b, far_predictor **out)
     far_examples *e = NULL;
     far_columns_opts columns = far_arena_columns(b->arena, b->split->train);
     columns.loss = b->arena->classes > 0 ? FAR_LOSS_CE : FAR_LOSS_MSE;
+    columns.arch = b->rival->arch;
     FAR_TRY(far_examples_learn(b->ctx, b->arena->frame, &columns, &e));
     far_net_opts_init(&how);
     how.inputs = e->columns->info.inputs;

@@ -56,7 +56,7 @@ typedef struct far_arena {
 
 /* Zero-initialise; clear also on failure. */
 far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
-                          far_arena *out);
+                          const far_rivals *rivals, far_arena *out);
 void far_arena_clear(far_arena *a);
 /* How every model learns its columns from those rows. */
 far_columns_opts far_arena_columns(const far_arena *a, const unsigned char *rows);

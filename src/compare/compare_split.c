@@ -164,8 +164,23 @@ static void add_quoted(far_text *t, const char *name)
     far_text_add(t, "`");
 }
 
+/* The first network that takes all columns or none: of images or sequences. NULL: there is none. */
+static far_status find_shaped(far_ctx *ctx, const far_rivals *rivals, const char **out)
+{
+    far_status st = FAR_OK;
+    *out = NULL;
+    for (int64_t i = 0; i < rivals->count && !*out; i++) {
+        const far_rival *r = &rivals->items[i];
+        far_together together = FAR_APART;
+        FAR_TRY(r->kind == FAR_RIVAL_FINITE ? far_arch_together(ctx, r->arch, &together) : FAR_OK);
+        *out = together != FAR_APART ? r->arch : NULL;
+    }
+done:
+    return st;
+}
+
 /* All models and seeds learn from the same columns: those that can help in the rows in range. */
-static far_status choose_features(far_arena *a)
+static far_status choose_features(far_arena *a, const char *shaped)
 {
     far_status st;
     far_text list = {.ctx = a->ctx};
@@ -175,6 +190,7 @@ static far_status choose_features(far_arena *a)
         rows[a->inside[i]] = 1;
     }
     far_columns_opts o = far_arena_columns(a, rows);
+    o.arch = shaped;
     FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &a->columns));
     for (int64_t j = 0; j < a->columns->info.features; j++) {
         const char *name = a->columns->features[j].name;
@@ -194,6 +210,7 @@ static far_status choose_features(far_arena *a)
         far_columns_destroy(a->columns);
         a->columns = NULL;
         o = far_arena_columns(a, rows);
+        o.arch = shaped;
         FAR_TRY(far_columns_learn(a->ctx, a->frame, &o, &a->columns));
     }
 done:
@@ -363,9 +380,10 @@ static far_status find_fold_column(far_arena *a)
 /* ---- the arena ----------------------------------------------------------------------------- */
 
 far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compare_opts *opts,
-                          far_arena *a)
+                          const far_rivals *rivals, far_arena *a)
 {
     far_status st;
+    const char *shaped;
     *a = (far_arena){.ctx = ctx, .frame = frame, .opts = opts};
     FAR_TRY(find_target(a));
     FAR_TRY(find_fold_column(a));
@@ -377,7 +395,8 @@ far_status far_arena_open(far_ctx *ctx, const far_frame *frame, const far_compar
     FAR_TRY(check_marks(a));
     FAR_TRY(check_targets(a, a->inside, a->inside_count));
     FAR_TRY(check_targets(a, a->outside, a->outside_count));
-    FAR_TRY(choose_features(a));
+    FAR_TRY(find_shaped(ctx, rivals, &shaped));
+    FAR_TRY(choose_features(a, shaped));
     FAR_TRY(take_targets(a));
     if (has_folds(opts)) {
         FAR_TRY(make_folds(a));

@@ -109,6 +109,9 @@ static far_status find_member(const fetch *f, const far_input *in, const far_mem
         FAR_TRY(far_zip_extract(in, path, most_of_member(f, m), out));
         *data = out->data;
         *size = out->size;
+    } else if (f->source->pack == FAR_PACK_GZ) { /* of one file */
+        *data = in->data;
+        *size = in->size;
     } else {
         FAR_TRY(far_tar_find(in, path, data, size));
     }
@@ -163,7 +166,7 @@ static far_status load_archive(fetch *f, far_input *in)
         far_hash_bytes(in->data, in->size, hash);
         FAR_TRY(check_hash(f, source_name(f), f->source->sha256, hash));
     }
-    if (f->source->pack == FAR_PACK_TAR_GZ) {
+    if (f->source->pack != FAR_PACK_ZIP) {
         in->most = loosely(kept_bytes(f->source));
         FAR_TRY(far_input_gunzip(in));
     }

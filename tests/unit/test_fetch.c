@@ -188,7 +188,8 @@ static bool is_hash(const char *text)
 
 static void check_source(const far_source *s)
 {
-    assert_int_equal(strncmp(s->addresses[0], "http", 4), 0);
+    bool packaged = strncmp(s->addresses[0], "file:///usr/share/", 18) == 0;
+    assert_int_equal(strncmp(s->addresses[packaged], "http", 4), 0);
     assert_true(*far_last_part(s->addresses[0]));
     if (s->sha256) {
         assert_true(is_hash(s->sha256));
@@ -224,7 +225,10 @@ static void check_entry(const far_dataset_entry *e)
     for (int i = 0; i < FAR_SET_SOURCES && e->sources[i]; i++) {
         check_source(e->sources[i]);
         assert_string_equal(e->sources[i]->folder, e->folder);
-        bytes += e->sources[i]->pack == FAR_PACK_NONE ? e->sources[i]->bytes : e->about.bytes;
+        const far_source *s = e->sources[i];
+        bytes += s->pack == FAR_PACK_NONE ? s->bytes
+                 : s->pack == FAR_PACK_GZ ? s->members[0].bytes
+                                          : e->about.bytes;
     }
     assert_int_equal(bytes, e->about.bytes);
     for (int k = 0; k < FAR_SET_FILES && e->files[k]; k++) {
@@ -561,6 +565,27 @@ static void files_of_a_tar_come_too(void **state)
     write_text("site/set/data.tar.gz", "no gzip");
     expect_get(&tar_set, FAR_ERR_FORMAT,
                "tarred: data.tar.gz: damaged gzip data (incorrect header check); it was removed");
+}
+
+/* Whoever gzipped it, and however. */
+static void a_gzipped_file_is_known_by_its_content(void **state)
+{
+    (void)state;
+    need_downloads();
+    far_source source = {.folder = "set",
+                         .addresses = {"http://127.0.0.1:1/a.txt.gz"},
+                         .pack = FAR_PACK_GZ,
+                         .members = {{"a.txt", ABC_HASH, 3}}};
+    far_dataset_entry set = make_set("packed", "a.txt", &source);
+    write_gzip("site/set/a.txt.gz", "abc", 3);
+    assert_int_equal(get_with(&set, false, NULL), FAR_OK);
+    expect_content("cache/set/a.txt", "abc");
+    expect_verify(&set, FAR_OK, "");
+    remove_tree("cache");
+    write_gzip("site/set/a.txt.gz", "abd", 3);
+    assert_int_equal(get_with(&set, false, NULL), FAR_ERR_FORMAT);
+    assert_non_null(strstr(far_ctx_message(ctx), "not " ABC_HASH));
+    assert_false(exists("cache"));
 }
 
 static void what_was_begun_of_a_local_file_begins_anew(void **state)
@@ -1132,6 +1157,7 @@ int main(void)
         TEST(an_archive_may_be_verified_as_a_whole),
         TEST(files_of_a_verified_archive_are_recorded),
         TEST(files_of_a_tar_come_too),
+        TEST(a_gzipped_file_is_known_by_its_content),
         TEST(what_was_begun_of_a_local_file_begins_anew),
         TEST(a_cancelled_download_says_so),
         TEST(two_do_not_write_one_file),

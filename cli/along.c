@@ -97,7 +97,7 @@ static int take_column(session *s, const dataset *d, int64_t col, int64_t i, alo
 
 static int take_table(session *s, const far_predictor *m, along *a)
 {
-    dataset d = {0};
+    dataset d = {.arch = far_predictor_describe(m).arch};
     int64_t inputs = subject_inputs(m), col;
     int code = dataset_read(s->verb, s->ctx, a->label, NULL, NULL, &d);
     if (code == EXIT_DONE) {

@@ -156,6 +156,7 @@ static void round_to_floats(points *p)
 static int read_points(job *j, const char *operand, const char *where, points *p)
 {
     double *values = NULL;
+    p->table.arch = far_net_describe(j->net).arch;
     int code = dataset_read(VERB, j->s.ctx, operand, NULL, where, &p->table);
     code = code == EXIT_DONE ? network_inputs(&j->s, j->net, &p->table, &values, &p->x) : code;
     p->values = values;

@@ -100,7 +100,8 @@ static int read_command_line(int argc, char **argv, local_args *a)
 static int read_picture(local_job *j)
 {
     far_frame *table;
-    if (far_image_read(j->s.ctx, j->args.image, j->args.rows, j->args.cols, &table) != FAR_OK) {
+    far_image_opts opts = {.size = sizeof opts, .rows = j->args.rows, .cols = j->args.cols};
+    if (far_image_read(j->s.ctx, j->args.image, &opts, &table) != FAR_OK) {
         return session_failure(&j->s, j->args.image);
     }
     int64_t rows = far_frame_rows(table);

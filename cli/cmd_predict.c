@@ -607,6 +607,7 @@ static int run_predict(void *user)
                    : subject_load(&j->s, a->model, a->arch, &j->of);
     }
     if (code == EXIT_DONE) {
+        j->data.arch = far_predictor_describe(j->of).arch;
         code = dataset_read(VERB, j->s.ctx, a->data, &a->table, a->where, &j->data);
     }
     if (code == EXIT_DONE) {
@@ -615,8 +616,9 @@ static int run_predict(void *user)
     if (code == EXIT_DONE) {
         code = flag(j);
     }
-    if (code == EXIT_DONE && a->id) {
-        code = carried_read(&j->s, &j->data, a->id, &j->ids);
+    const char *ids = a->id ? a->id : is_folder(a->data) ? "file" : NULL;
+    if (code == EXIT_DONE && ids) {
+        code = carried_read(&j->s, &j->data, ids, &j->ids);
     }
     if (code == EXIT_DONE && a->score) {
         code = judge(j);

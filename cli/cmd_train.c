@@ -19,6 +19,7 @@
 #define VERB "train"
 #define NEXT_BATCH "32"
 #define NEXT_EPOCHS "10"
+#define LABEL "label" /* the column of a folder of pictures */
 enum { MOST_SEEDS = 10000 };
 
 /* ---- the command line ---------------------------------------------------------------------- */
@@ -310,6 +311,9 @@ static int read_command_line(int argc, char **argv, training *t)
                          .most_operands = 1};
     int code = options_parse(&line, argc, argv, a);
     a->data = line.operands[0];
+    if (code == OPTIONS_OK && a->data && !a->target && is_folder(a->data)) {
+        a->target = LABEL;
+    }
     a->standardize = a->raw ? FAR_STANDARDIZE_NONE : a->standardize;
     if (code == OPTIONS_OK) {
         code = check_start(&line, a);
@@ -484,13 +488,29 @@ static int learn_columns(training *t, const unsigned char *rows)
     return EXIT_DONE;
 }
 
+/* Pictures alone can be predicted, not learnt from. */
+static int check_labels(const training *t)
+{
+    int64_t col;
+    bool pictures = is_folder(t->args.data);
+    return pictures && far_frame_find(t->s.ctx, t->table.frame, LABEL, &col) != FAR_OK
+               ? failure(VERB,
+                         "%s: the pictures have no labels; put them into one folder for each class",
+                         t->table.label)
+               : EXIT_DONE;
+}
+
 static int read_data(training *t)
 {
     const train_args *a = &t->args;
     unsigned char *train = NULL, *val = NULL;
     int code = find_arch(t);
     if (code == EXIT_DONE) {
+        t->table.arch = t->arch;
         code = dataset_read(VERB, t->s.ctx, a->data, &a->table, a->where, &t->table);
+    }
+    if (code == EXIT_DONE) {
+        code = check_labels(t);
     }
     if (code != EXIT_DONE) {
         return code;

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <farfield/fetch.h>
+#include <farfield/image.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,36 @@ static const far_dataset *named_set(const char *operand)
     struct stat info;
     bool file = stat(operand, &info) == 0 && !S_ISDIR(info.st_mode);
     return file ? NULL : far_dataset_find(operand);
+}
+
+bool is_folder(const char *operand)
+{
+    struct stat info;
+    return !named_set(operand) && stat(operand, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Options of a text have no meaning there. */
+static int check_text_options(const char *verb_name, const char *label, const table_args *how)
+{
+    const char *given = !how               ? NULL
+                        : how->separator   ? "--sep"
+                        : how->missing     ? "--na"
+                        : how->categorical ? "--categorical"
+                                           : NULL;
+    return given ? failure(verb_name, "%s is a folder of pictures: %s is for tables", label, given)
+                 : EXIT_DONE;
+}
+
+static int folder_read(const char *verb_name, far_ctx *ctx, const char *operand,
+                       const table_args *how, dataset *d)
+{
+    far_image_opts opts = {.size = sizeof opts, .arch = d->arch};
+    int code = check_text_options(verb_name, operand, how);
+    if (code == EXIT_DONE && far_image_read(ctx, operand, &opts, &d->frame) != FAR_OK) {
+        code = failure(verb_name, "%s", far_ctx_message(ctx));
+    }
+    d->count = d->frame ? far_frame_rows(d->frame) : 0;
+    return code;
 }
 
 static int set_read(const char *verb_name, far_ctx *ctx, const far_dataset *set,
@@ -103,6 +134,9 @@ static int frame_read(const char *verb_name, far_ctx *ctx, const char *operand,
     const far_dataset *set = named_set(operand);
     if (set) {
         return set_read(verb_name, ctx, set, how, d);
+    }
+    if (is_folder(operand)) {
+        return folder_read(verb_name, ctx, operand, how, d);
     }
     char *path = strdup(operand);
     if (!path) {

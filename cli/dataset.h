@@ -50,13 +50,17 @@ typedef struct table_args {
 
 /* A table and which of its rows count. Zero-initialise; dataset_free is always safe. */
 typedef struct dataset {
+    const char *arch;  /* to be set before: of the network that takes the rows; NULL: not known */
     const char *label; /* the operand, or "standard input" */
     far_frame *frame;
     unsigned char *rows; /* NULL: all of them */
     int64_t count;
 } dataset;
 
-/* Reads operand, as input_read does, or the data set of that name, and picks the rows where the
+/* Whether operand is a folder of pictures, not the name of a data set. */
+bool is_folder(const char *operand);
+/* Reads operand, as input_read does, or the data set of that name, or a folder of pictures, and
+ * picks the rows where the
  * expression holds (NULL: all). how may be NULL. Returns an exit code, with a line on stderr if it
  * is not 0; no row is a failure. */
 int dataset_read(const char *verb_name, far_ctx *ctx, const char *operand, const table_args *how,

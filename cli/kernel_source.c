@@ -357,6 +357,7 @@ static int make_table(session *s, const source_args *a, source *k)
 
 static int read_points(session *s, const source_args *a, int32_t needs, source *k)
 {
+    k->table.arch = k->net ? far_net_describe(k->net).arch : NULL;
     int code = a->made.data ? make_table(s, a, k)
                : a->x       ? dataset_read(s->verb, s->ctx, a->x, &a->table, a->where, &k->table)
                             : EXIT_DONE;
@@ -695,7 +696,7 @@ static int cross_kernel(session *s, const source_args *a, source *k, const far_m
 int source_cross(session *s, const source_args *a, source *k, const char *table, far_mat *cross,
                  far_mat *start)
 {
-    dataset d = {0};
+    dataset d = {.arch = k->net ? far_net_describe(k->net).arch : NULL};
     far_mat x = {0};
     bool known = k->net && far_columns_describe(far_net_describe(k->net).columns).named;
     int code = dataset_read(s->verb, s->ctx, table, &a->table, NULL, &d);

@@ -201,6 +201,7 @@ typedef enum need { TARGETS_NONE, TARGETS_IF_THERE, TARGETS_NEEDED } need;
 
 static int read_table(laplace_job *j, const char *operand, const char *where, need targets, rows *r)
 {
+    r->table.arch = j->net ? far_net_describe(j->net).arch : NULL;
     int code = dataset_read(j->s.verb, j->s.ctx, operand, &j->args.table, where, &r->table);
     if (code != EXIT_DONE) {
         return code;

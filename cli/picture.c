@@ -40,7 +40,8 @@ int picture_write(session *s, const char *path, int64_t cols, int64_t rows, cons
     enum { COLUMNS = 3 };
     far_frame *table = NULL;
     result_column columns[COLUMNS] = {0};
-    if (far_image_read(s->ctx, path, rows, cols, &table) != FAR_OK) {
+    far_image_opts opts = {.size = sizeof opts, .rows = rows, .cols = cols};
+    if (far_image_read(s->ctx, path, &opts, &table) != FAR_OK) {
         return session_failure(s, path);
     }
     int64_t points = far_frame_rows(table);

@@ -88,7 +88,7 @@ endif()
 set(FAR_EXTRA_SOURCES
     src/fetch/fetch.c src/fetch/fetch_cache.c src/fetch/fetch_part.c src/fetch/fetch_read.c
     src/fetch/fetch_verify.c src/fetch/idx.c src/fetch/registry.c src/fetch/tar.c
-    src/image/image.c src/image/pgm.c
+    src/image/image.c src/image/pgm.c src/image/pictures.c
     src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
     src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c
@@ -119,6 +119,16 @@ if(PNG_FOUND)
   list(APPEND FAR_EXTRA_SOURCES src/image/png.c)
 else()
   list(APPEND FAR_EXTRA_SOURCES src/image/png_none.c)
+endif()
+
+# The same for JPEG.
+if(TURBOJPEG_FOUND)
+  set(FAR_JPEG PkgConfig::TURBOJPEG)
+  set(FAR_PC_JPEG libturbojpeg)
+  set(FAR_CONFIG_JPEG TURBOJPEG=libturbojpeg)
+  list(APPEND FAR_EXTRA_SOURCES src/image/jpeg.c)
+else()
+  list(APPEND FAR_EXTRA_SOURCES src/image/jpeg_none.c)
 endif()
 
 # The inner loops once per instruction set; the best one is chosen at run time. Vector code needs
@@ -196,13 +206,13 @@ add_library(far_extra_objects OBJECT ${FAR_EXTRA_SOURCES})
 target_compile_definitions(far_extra_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
 target_include_directories(far_extra_objects PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(far_extra_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                                PkgConfig::JANSSON ${FAR_CURL} ${FAR_PNG})
+                                                PkgConfig::JANSSON ${FAR_CURL} ${FAR_PNG} ${FAR_JPEG})
 foreach(kind static shared)
   string(TOUPPER ${kind} type)
   add_library(farfield_extras_${kind} ${type} $<TARGET_OBJECTS:far_extra_objects>)
   set_target_properties(farfield_extras_${kind} PROPERTIES OUTPUT_NAME farfield-extras)
   target_link_libraries(farfield_extras_${kind} PUBLIC farfield_${kind}
-                        PRIVATE $<BUILD_INTERFACE:far_flags> ZLIB::ZLIB ${FAR_CURL} ${FAR_PNG}
+                        PRIVATE $<BUILD_INTERFACE:far_flags> ZLIB::ZLIB ${FAR_CURL} ${FAR_PNG} ${FAR_JPEG}
                                 ${CMAKE_DL_LIBS} m)
 endforeach()
 

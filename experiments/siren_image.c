@@ -83,7 +83,8 @@ static void draw(siren_image *image)
 static far_status read_photograph(reproduction *r, const char *path, siren_image *image)
 {
     far_frame *table = NULL;
-    far_status st = far_image_read(r->ctx, path, image->side, image->side, &table);
+    far_image_opts opts = {.size = sizeof opts, .rows = image->side, .cols = image->side};
+    far_status st = far_image_read(r->ctx, path, &opts, &table);
     if (st == FAR_OK) {
         const double *x = far_frame_column(table, 0).numbers,
                      *y = far_frame_column(table, 1).numbers;

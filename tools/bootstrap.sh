@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
     libnlopt-dev libarpack2-dev libopenblas-openmp-dev libcurl4-openssl-dev ca-certificates libmpfr-dev
-    libpng-dev librsvg2-2 fonts-dejavu-core"
+    libpng-dev libturbojpeg0-dev librsvg2-2 fonts-dejavu-core"
 case "${1:-}" in
 build) packages="$build" ;;
 run) packages="$build libxgboost0" ;;
@@ -37,6 +37,7 @@ works() {
     libcurl4-openssl-dev) pkg-config --exists 'libcurl >= 7.85' ;;
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/cert.pem ] ;;
     libpng-dev) pkg-config --exists 'libpng >= 1.6' ;;
+    libturbojpeg0-dev) pkg-config --exists 'libturbojpeg >= 2.1' ;;
     librsvg2-2) /sbin/ldconfig -p | grep -q 'librsvg-2[.]so[.]2' ;;
     fonts-dejavu-core) command -v fc-list && fc-list : family | grep -q . ;;
     # on Debian only this build will do: the others nest badly with OpenMP

@@ -1,8 +1,9 @@
 /*
- * farfield/image.h: a grey picture as a table of points.
+ * farfield/image.h: a grey picture as a table of points, or a folder of pictures as a table of
+ * their pixels.
  *
- * Networks that learn a picture map pixel coordinates to grey levels; far_net_train wants such
- * pairs as a table.
+ * Networks that learn a picture map pixel coordinates to grey levels, networks of images take them
+ * whole; far_net_train wants either as a table.
  */
 #ifndef FARFIELD_IMAGE_H
 #define FARFIELD_IMAGE_H
@@ -13,17 +14,35 @@
 extern "C" {
 #endif
 
+typedef struct far_image_opts {
+    size_t size;        /* sizeof(far_image_opts); all other defaults are 0 */
+    int64_t rows, cols; /* of a picture: the grid, at least 2 and no more than it has; 0: as many */
+    const char *arch;   /* of a folder: the network that is to take the pictures; NULL: any */
+} far_image_opts;
+
 /* A picture as rows x cols points with the columns x, y and grey. The points are a grid of [-1,
  * 1]^2, ends included: from the left (x = -1) to the right, row by row from the top (y = 1). grey
  * is -1 for black and 1 for white, the mean over the part of the picture that the point stands for.
- * rows and cols: at least 2 and no more than the picture has; 0: as many as it has.
+ * PNG of any kind (colours become their luminance, what is transparent is white), JPEG and PGM (P2,
+ * P5), each also gzipped; "-" is standard input.
  *
- * PNG of any kind (colours become their luminance, what is transparent is white) and PGM (P2, P5),
- * each also gzipped; "-" is standard input. FAR_ERR_IO, FAR_ERR_FORMAT: the file cannot be read,
- * or is something else; a PNG where the library was built without libpng. FAR_ERR_SHAPE: the
- * picture is smaller than the grid. */
-FAR_API FAR_NODISCARD far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows,
-                                                int64_t cols, far_frame **out);
+ * A folder of PNG and JPEG pictures as a table of one row each, in the order of their names. Its
+ * folders are classes, and the column label has their names; pictures in no such folder have no
+ * label. file is where a picture lies in the folder ("cats/a.png"), and p1, p2, ... are its pixels
+ * from 0 to 255: all of one colour, row by row from the top, then those of the next. Only they are
+ * features where none are named. arch that begins with image(CxHxW) decides how many colours there
+ * are (grey is 0.299 R + 0.587 G + 0.114 B) and which size; without, there
+ * are colours where a picture has some, and all have the size of the first. 16
+ * bits are rounded to 8. Names that begin with a dot do not count, nor do files beside the folders
+ * of classes whose names are no pictures'.
+ *
+ * FAR_ERR_IO, FAR_ERR_FORMAT: a file cannot be read, is damaged, or is something else; a PNG or
+ * JPEG where the library was built without libpng or libturbojpeg; JPEG with the colours of print
+ * (CMYK); more than 2^28 pixels, of one in a folder more than 2^24. FAR_ERR_SHAPE: a picture is
+ * smaller than the grid, or of another size than the others or the network. opts NULL: the
+ * defaults. */
+FAR_API FAR_NODISCARD far_status far_image_read(far_ctx *ctx, const char *path,
+                                                const far_image_opts *opts, far_frame **out);
 
 #ifdef __cplusplus
 }

@@ -99,7 +99,7 @@ __attribute__((format(printf, 6, 7))) far_status far_arch_fail_at(far_ctx *ctx, 
                                                                   ...);
 
 /* The top-level sequence of layers; they live as long as arch. */
-const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
+FAR_SHARED const far_layer *far_arch_layers(const far_arch *arch, int64_t *count);
 /* "relu", "dense", ... */
 const char *far_layer_name(far_layer_kind kind);
 bool far_layer_is_activation(far_layer_kind kind);
@@ -112,10 +112,10 @@ bool far_layer_is_shaped(far_layer_kind kind);
 int far_arch_equal(const far_arch *a, const far_arch *b);
 
 /* Errors as of far_arch_canonical. */
-FAR_NODISCARD far_status far_arch_parse(far_ctx *ctx, const char *text, far_arch **out);
+FAR_SHARED FAR_NODISCARD far_status far_arch_parse(far_ctx *ctx, const char *text, far_arch **out);
 /* Parses text. FAR_ERR_PARSE: the message holds the column, the text with a caret line under the
  * place, and what was expected (three lines). Cost: O(length). */
-void far_arch_destroy(far_arch *arch); /* NULL is fine */
+FAR_SHARED void far_arch_destroy(far_arch *arch); /* NULL is fine */
 /* The canonical text: single blanks, defaults left out, arguments in a fixed order, numbers in
  * the fewest digits that read back to the same double. Parsing it gives an equal architecture.
  * The string belongs to arch and lives as long. */

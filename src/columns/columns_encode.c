@@ -242,7 +242,7 @@ static far_status encode_feature(const target *t, const far_feature *f)
 
 static far_status check_places(const target *t)
 {
-    int64_t cols = far_frame_cols(t->frame), inputs = t->columns->info.inputs;
+    int64_t cols = far_frame_inputs(t->frame), inputs = t->columns->info.inputs;
     if (cols != inputs) {
         return far_fail(t->ctx, FAR_ERR_SHAPE,
                         "the table has %lld column%s, but the network takes %lld input%s and knows "

@@ -59,7 +59,7 @@ bool far_contains(const int64_t *list, int64_t count, int64_t value)
 
 static void other_columns(far_lesson *l)
 {
-    for (int64_t j = 0; j < far_frame_cols(l->frame); j++) {
+    for (int64_t j = 0; j < far_frame_inputs(l->frame); j++) {
         if (!far_contains(l->targets, l->target_count, j)) {
             l->features[l->feature_count++] = j;
         }

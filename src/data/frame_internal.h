@@ -21,16 +21,16 @@ typedef struct far_words {
 
 /* Room for a text of so many bytes (and its closing zero), to be written there and then looked up
  * or added. It is good until the next call. */
-far_status far_words_room(far_words *w, int64_t bytes, char **out);
+FAR_SHARED far_status far_words_room(far_words *w, int64_t bytes, char **out);
 /* The number of the text of length bytes in the room; a new one if it was not there. */
-far_status far_words_add_room(far_words *w, int64_t length, int32_t *out);
-far_status far_words_add(far_words *w, const char *text, int32_t *out);
+FAR_SHARED far_status far_words_add_room(far_words *w, int64_t length, int32_t *out);
+FAR_SHARED far_status far_words_add(far_words *w, const char *text, int32_t *out);
 /* The number of a text, -1 if it is not there. */
 int64_t far_words_find(const far_words *w, const char *text);
-const char *far_words_text(const far_words *w, int64_t i);
+FAR_SHARED const char *far_words_text(const far_words *w, int64_t i);
 /* The numbers in byte order of their texts. The caller frees. */
-far_status far_words_order(const far_words *w, int32_t **out);
-void far_words_clear(far_words *w);
+FAR_SHARED far_status far_words_order(const far_words *w, int32_t **out);
+FAR_SHARED void far_words_clear(far_words *w);
 
 /* ---- how a cell writes a number ---- */
 
@@ -98,6 +98,8 @@ struct far_frame {
     const char **level; /* levels of each word column, one column after the other */
     far_words group_names;
     far_column_group *groups;
+    int64_t pixels; /* of a folder of pictures: so many first columns are inputs, those behind tell
+                       about them; 0: a table */
 };
 
 /* A frame with that many columns, which have no names, kinds or values yet. */
@@ -125,6 +127,11 @@ __attribute__((format(printf, 4, 5))) far_status
 far_frame_fail(far_ctx *ctx, const far_frame *f, far_status status, const char *format, ...);
 /* Level i of a word column; NULL: there is none. */
 const char *far_frame_level(const far_frame *frame, int64_t col, int64_t i);
+/* How many first columns may be inputs. */
+static inline int64_t far_frame_inputs(const far_frame *f)
+{
+    return f->pixels > 0 ? f->pixels : f->cols;
+}
 /* Whether col is a column of the frame. */
 bool far_frame_has(const far_frame *f, int64_t col);
 /* The first row of a word column that is not missing and no number; -1: none. */

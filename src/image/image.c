@@ -2,6 +2,8 @@
 #include "image_internal.h"
 
 #include <math.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum { X, Y, GREY, COLUMNS };
 
@@ -19,15 +21,89 @@ far_status far_grey_reserve(const far_input *in, int64_t rows, int64_t cols, far
     return far_alloc(in->ctx, rows * cols, &out->values);
 }
 
-static far_status decode(const far_input *in, far_grey *out)
+static far_status check_pixels(const far_input *in, int64_t rows, int64_t cols,
+                               const far_pixels *asked)
+{
+    if (rows < 1 || cols < 1) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "has no pixels");
+    }
+    if (cols > asked->most / rows) {
+        return far_input_fail(in, FAR_ERR_FORMAT, "has %lld x %lld pixels; at most %lld are read",
+                              (long long)cols, (long long)rows, (long long)asked->most);
+    }
+    if (asked->wanted && (rows != asked->rows || cols != asked->cols)) {
+        return far_input_fail(in, FAR_ERR_SHAPE,
+                              "has %lld x %lld pixels, but %s %lld x %lld; scale the pictures to "
+                              "one size first",
+                              (long long)cols, (long long)rows, asked->wanted,
+                              (long long)asked->cols, (long long)asked->rows);
+    }
+    return FAR_OK;
+}
+
+far_status far_pixels_reserve(const far_input *in, int64_t rows, int64_t cols, int channels,
+                              far_pixels *out)
+{
+    far_status st = FAR_OK;
+    FAR_TRY(check_pixels(in, rows, cols, out));
+    int64_t bytes = rows * cols * channels;
+    if (bytes > out->room) {
+        far_free(in->ctx, out->bytes);
+        out->bytes = NULL;
+        out->room = 0;
+        FAR_TRY(far_alloc(in->ctx, bytes, &out->bytes));
+        out->room = bytes;
+    }
+    out->rows = rows;
+    out->cols = cols;
+    out->channels = channels;
+done:
+    return st;
+}
+
+/* ---- formats ---- */
+
+bool far_jpeg_is(const far_input *in)
+{
+    return in->size >= 3 && memcmp(in->data, "\xff\xd8\xff", 3) == 0;
+}
+
+far_status far_pixels_parse(const far_input *in, far_pixels *out)
 {
     if (far_png_is(in)) {
         return far_png_parse(in, out);
     }
+    if (far_jpeg_is(in)) {
+        return far_jpeg_parse(in, out);
+    }
+    return far_input_fail(in, FAR_ERR_FORMAT, "is neither a PNG nor a JPEG picture, %s",
+                          in->size == 0 ? "but empty" : "whatever its name says");
+}
+
+/* 0 is black, 1 is white. */
+static far_status parse_grey(const far_input *in, far_grey *out)
+{
+    far_status st;
+    far_pixels p = {.grey = true, .most = FAR_GREY_MOST};
+    FAR_TRY(far_pixels_parse(in, &p));
+    FAR_TRY(far_grey_reserve(in, p.rows, p.cols, out));
+    for (int64_t i = 0; i < p.rows * p.cols; i++) {
+        out->values[i] = (float)p.bytes[i] / 255;
+    }
+done:
+    far_free(in->ctx, p.bytes);
+    return st;
+}
+
+static far_status decode(const far_input *in, far_grey *out)
+{
     if (far_pgm_is(in)) {
         return far_pgm_parse(in, out);
     }
-    return far_input_fail(in, FAR_ERR_FORMAT, "is neither a PNG nor a PGM picture");
+    if (far_png_is(in) || far_jpeg_is(in)) {
+        return parse_grey(in, out);
+    }
+    return far_input_fail(in, FAR_ERR_FORMAT, "is neither a PNG nor a JPEG nor a PGM picture");
 }
 
 /* ---- means over boxes ---- */
@@ -128,19 +204,24 @@ done:
     return st;
 }
 
-far_status far_image_read(far_ctx *ctx, const char *path, int64_t rows, int64_t cols,
+far_status far_image_read(far_ctx *ctx, const char *path, const far_image_opts *opts,
                           far_frame **out)
 {
     far_input in = {0};
+    struct stat info;
+    far_image_opts o = opts ? *opts : (far_image_opts){.size = sizeof o};
     if (!ctx || !out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
-    if (!path || !*path || rows < 0 || cols < 0) {
+    if (!path || !*path || o.size != sizeof o || o.rows < 0 || o.cols < 0) {
         return far_fail(ctx, FAR_ERR_ARG, "a picture needs a path and a size of at least 0");
     }
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return far_pictures_read(ctx, path, o.arch, out);
+    }
     far_status st = far_input_load(ctx, path, &in);
-    st = st == FAR_OK ? parse(&in, rows, cols, out) : st;
+    st = st == FAR_OK ? parse(&in, o.rows, o.cols, out) : st;
     far_input_clear(&in);
     return far_label_failure(ctx, st, in.label);
 }

@@ -1,8 +1,10 @@
-/* PNG through libpng, whatever its depth and colours: 8 bits of grey. */
+/* PNG through libpng, whatever its depth and colours: 8 bits of grey or of red, green and blue. */
 #include "image_internal.h"
 
 #include <png.h>
 #include <string.h>
+
+#define MAX_DEFLATE_RATIO 1032 /* deflate cannot do better */
 
 /* libpng's own memory, a few rows, is not the context's. */
 static far_status read_pixels(const far_input *in, png_image *image, unsigned char *bytes)
@@ -14,24 +16,35 @@ static far_status read_pixels(const far_input *in, png_image *image, unsigned ch
     return FAR_OK;
 }
 
-far_status far_png_parse(const far_input *in, far_grey *out)
+/* A pixel takes a bit at least. */
+static far_status check_size(const far_input *in, const png_image *image)
+{
+    double pixels = (double)image->width * image->height;
+    if (pixels / 8 > (double)MAX_DEFLATE_RATIO * (double)in->size) {
+        return far_input_fail(
+            in, FAR_ERR_FORMAT,
+            "is no whole PNG: claims %lld x %lld pixels, more than its %lld bytes "
+            "can hold",
+            (long long)image->width, (long long)image->height, (long long)in->size);
+    }
+    return FAR_OK;
+}
+
+far_status far_png_parse(const far_input *in, far_pixels *out)
 {
     png_image image = {.version = PNG_IMAGE_VERSION};
-    unsigned char *bytes = NULL;
     far_status st;
     if (!png_image_begin_read_from_memory(&image, in->data, (size_t)in->size)) {
         return far_input_fail(in, FAR_ERR_FORMAT, "is no PNG: %s", image.message);
     }
-    image.format = PNG_FORMAT_GRAY;
-    FAR_TRY(far_grey_reserve(in, image.height, image.width, out));
-    FAR_TRY(far_alloc(in->ctx, out->rows * out->cols, &bytes));
-    FAR_TRY(read_pixels(in, &image, bytes));
-    for (int64_t i = 0; i < out->rows * out->cols; i++) {
-        out->values[i] = (float)bytes[i] / 255;
-    }
+    bool grey = out->grey || !(image.format & PNG_FORMAT_FLAG_COLOR);
+    image.format = grey ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+    image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* else 16 bits would be taken for linear light */
+    FAR_TRY(far_pixels_reserve(in, image.height, image.width, grey ? 1 : 3, out));
+    FAR_TRY(check_size(in, &image));
+    FAR_TRY(read_pixels(in, &image, out->bytes));
 done:
     png_image_free(&image);
-    far_free(in->ctx, bytes);
     return st;
 }
 

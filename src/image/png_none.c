@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-far_status far_png_parse(const far_input *in, far_grey *out)
+far_status far_png_parse(const far_input *in, far_pixels *out)
 {
     (void)out;
     return far_input_fail(in, FAR_ERR_FORMAT,

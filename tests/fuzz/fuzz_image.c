@@ -1,5 +1,5 @@
 /* Any bytes as a picture: either a table of places and greys in [-1, 1], or a message of one line
- * that starts with the name. */
+ * that starts with the name; and as one of many, of any size or of one that is wanted. */
 #define _GNU_SOURCE
 #include "../../src/image/image_internal.h"
 
@@ -27,6 +27,26 @@ static void check_side(far_ctx *ctx, const uint8_t *data, size_t size, int64_t s
     }
 }
 
+/* wanted: only pictures of 7 x 5 pixels. */
+static void check_pixels(far_ctx *ctx, const uint8_t *data, size_t size, const char *wanted)
+{
+    far_input in = {.ctx = ctx};
+    far_pixels p = {.most = FAR_PICTURE_MOST, .wanted = wanted, .rows = 7, .cols = 5};
+    if (far_input_copy(ctx, "fuzz", data, (int64_t)size, &in) == FAR_OK &&
+        far_pixels_parse(&in, &p) == FAR_OK) {
+        unsigned sum = 0; /* every byte is there */
+        for (int64_t i = 0; i < p.rows * p.cols * p.channels; i++) {
+            sum += p.bytes[i];
+        }
+        require(sum <= 255u * (unsigned)(p.rows * p.cols * p.channels), "bytes are at most 255");
+        require(!wanted || (p.rows == 7 && p.cols == 5), "it has the size that was asked for");
+    } else {
+        check_message(far_ctx_message(ctx));
+    }
+    far_input_clear(&in);
+    far_free(ctx, p.bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     far_ctx *ctx;
@@ -35,6 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check_side(ctx, data, size, 0);
     check_side(ctx, data, size, 2);
+    check_pixels(ctx, data, size, NULL);
+    check_pixels(ctx, data, size, "image(3x7x5) takes");
     far_ctx_destroy(ctx);
     return 0;
 }

@@ -115,8 +115,8 @@ static const struct {
     far_status status;
     const char *message;
 } REFUSED[] = {
-    {"P6\n2 2\n255\nabcdabcdabcd", 0, 0, FAR_ERR_FORMAT, "neither a PNG nor a PGM"},
-    {"", 0, 0, FAR_ERR_FORMAT, "neither a PNG nor a PGM"},
+    {"P6\n2 2\n255\nabcdabcdabcd", 0, 0, FAR_ERR_FORMAT, "neither a PNG nor a JPEG nor a PGM"},
+    {"", 0, 0, FAR_ERR_FORMAT, "neither a PNG nor a JPEG nor a PGM"},
     {"P2\n", 0, 0, FAR_ERR_FORMAT, "its width is no number"},
     {"P2\n2 x", 0, 0, FAR_ERR_FORMAT, "its height is no number"},
     {"P2 2 2 70000 1 2 3 4", 0, 0, FAR_ERR_FORMAT, "its largest value is no number up to 65535"},
@@ -189,12 +189,24 @@ static void arguments_are_checked(void **state)
 {
     far_frame *t;
     (void)state;
-    assert_int_equal(far_image_read(ctx, "", 2, 2, &t), FAR_ERR_ARG);
-    assert_int_equal(far_image_read(ctx, NULL, 2, 2, &t), FAR_ERR_ARG);
-    assert_int_equal(far_image_read(ctx, "x.pgm", -1, 2, &t), FAR_ERR_ARG);
-    assert_int_equal(far_image_read(ctx, "x.pgm", 2, -1, &t), FAR_ERR_ARG);
-    assert_int_equal(far_image_read(ctx, "x.pgm", 2, 2, NULL), FAR_ERR_ARG);
-    assert_int_equal(far_image_read(ctx, "no/such.pgm", 2, 2, &t), FAR_ERR_IO);
+    assert_int_equal(
+        far_image_read(ctx, "", &(far_image_opts){sizeof(far_image_opts), 2, 2, NULL}, &t),
+        FAR_ERR_ARG);
+    assert_int_equal(
+        far_image_read(ctx, NULL, &(far_image_opts){sizeof(far_image_opts), 2, 2, NULL}, &t),
+        FAR_ERR_ARG);
+    assert_int_equal(
+        far_image_read(ctx, "x.pgm", &(far_image_opts){sizeof(far_image_opts), -1, 2, NULL}, &t),
+        FAR_ERR_ARG);
+    assert_int_equal(
+        far_image_read(ctx, "x.pgm", &(far_image_opts){sizeof(far_image_opts), 2, -1, NULL}, &t),
+        FAR_ERR_ARG);
+    assert_int_equal(
+        far_image_read(ctx, "x.pgm", &(far_image_opts){sizeof(far_image_opts), 2, 2, NULL}, NULL),
+        FAR_ERR_ARG);
+    assert_int_equal(far_image_read(ctx, "no/such.pgm",
+                                    &(far_image_opts){sizeof(far_image_opts), 2, 2, NULL}, &t),
+                     FAR_ERR_IO);
     assert_null(t);
 }
 

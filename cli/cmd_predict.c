@@ -98,8 +98,9 @@ static const char ABOUT[] =
     "kernel, trained on the targets.";
 static const char NOTES[] =
     "DATA needs the columns the model was fitted on, in any order; others are ignored. It is csv,\n"
-    "npy or npz, also gzipped; - is standard input. An .npy or .npz output holds the same columns\n"
-    "as one matrix, without their names, the class as its index from 0.\n\n"
+    "npy or npz, also gzipped; - is standard input; or a folder of pictures, whose names stand\n"
+    "before the predictions. An .npy or .npz output holds the same columns as one matrix, without\n"
+    "their names, the class as its index from 0.\n\n"
     "Of a kernel K, f = f0 + K(x, X) g(K) (y - f0), g(l) = (1 - decay) / (l + ridge), where decay "
     "is\n"
     "e^(-(l + ridge) t / N) or (1 - rate (l + ridge) / N)^steps, and 0 without --time and --gd. "

@@ -48,6 +48,9 @@ static const option OPTIONS[] = {
     CHOICE_OPTION("--loss", 0, AT(loss), LOSS_LIST,
                   "squares, or -log p of classes: bce for yes or no, ce for any number;\n"
                   "auto is ce for a target of words, else mse"),
+    TEXT_OPTION("--augment", 0, AT(augment), "flip,crop(N)",
+                "images: mirror every other one, shift each by up to N pixels over a black\n"
+                "border; drawn anew in every epoch, never for validation rows"),
     NUMBER_OPTION("--val-part", 0, AT(val_part), "F",
                   "keep the part F of the rows, drawn by --seed, for validation: the network\n"
                   "ends with the weights of the epoch that is best on them"),
@@ -101,7 +104,7 @@ static const char ABOUT[] =
     "Trains a finite network on the rows of DATA by gradient descent. The file is safetensors, "
     "its\n"
     "tensors named as PyTorch's Sequential names them; predict, gram and certify take it, and so\n"
-    "does PyTorch.";
+    "does PyTorch. DATA may be a folder of PNG and JPEG pictures, a folder in it for each class.";
 static const char NOTES[] =
     "Ctrl-C keeps what was reached in the checkpoint; the same command with --resume goes on from\n"
     "there to the bits of a run that was never stopped, and so it does after a crash.\n\n"
@@ -132,6 +135,8 @@ static const char NOTES[] =
     "iris.safetensors\n"
     "  farfield train -a 'tokens(64, 256) embed(64) position [skip(ln attention(4, causal))\n"
     "      skip(ln dense(256) gelu dense(64))]x2 ln dense(256)' book.txt -e 3 -o book.safetensors\n"
+    "  farfield train -a 'image(3x32x32) [conv(32, 3x3) relu]x2 gap dense' pictures \\\n"
+    "      --augment 'flip,crop(4)' --batch 64 -o pictures.safetensors\n"
     "  farfield train -a '[dense(512) relu]x2 dense(1)' --init ntk --inputs 9 --epochs 0 \\\n"
     "      -o start.safetensors";
 
@@ -284,6 +289,7 @@ static int read_opts(training *t)
     o->l2_to_init = a->l2_to_init;
     o->weight_decay = a->weight_decay;
     o->patience = a->patience;
+    o->augment = a->augment;
     o->selective = a->selective;
     o->stop_loss = a->stop_loss;
     o->linearized = a->linearized;

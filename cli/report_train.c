@@ -140,6 +140,9 @@ static void tell_method(far_result *r, const training *t)
     far_result_text(r, "schedule", t->args.schedule, NULL, NULL);
     far_result_number(r, "weight_decay", o->weight_decay, o->weight_decay > 0 ? "decay" : NULL,
                       "%g of each weight", o->weight_decay);
+    if (o->augment) {
+        far_result_text(r, "augment", o->augment, "augmentation", "%s", o->augment);
+    }
     far_result_text(r, "loss_kind", loss, NULL, NULL);
     far_result_number(r, "lr", t->runs[0].result.lr, NULL, NULL);
     far_result_count(r, "batch", o->batch > 0 ? o->batch : rows, NULL, NULL);

@@ -54,6 +54,7 @@ static const struct {
     const char *option, *flag;
 } FLAGS[] = {
     {"arch", "--arch"},
+    {"augment", "--augment"},
     {"categorical", "--categorical"},
     {"criterion", "--criterion"},
     {"features", "--features"},

@@ -22,7 +22,7 @@ typedef struct train_args {
     table_args table;
     const char *keep;
     const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
-        *checkpoint, *schedule;
+        *checkpoint, *schedule, *augment;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
     double lr, l2_to_init, weight_decay, stop_loss, momentum, w0, every, val_part;
     int64_t epochs, patience, inputs, seed, seeds;

@@ -41,6 +41,7 @@ _farfield_value() {
         compopt -o nospace 2>/dev/null
         _farfield_words "$2" "every= metrics= points= outputs= at-loss= file="
         ;;
+    --augment) _farfield_words "$2" "flip crop(4) flip,crop(4)" ;;
     --schedule) _farfield_words "$2" "constant cosine linear step:20,0.5" ;;
     --outputs) _farfield_words "$2" "trace full" ;;
     --lr | --weight-decay | --patience | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
@@ -122,7 +123,7 @@ _farfield() {
     case "${COMP_WORDS[1]}:$word" in
     fit:-*) _farfield_words "$word" "$fit --model --report $common" ;;
     train:-*)
-        _farfield_words "$word" "--arch --target --features --keep --where $table --optimizer --lr --schedule
+        _farfield_words "$word" "--arch --target --features --keep --where $table --optimizer --lr --schedule --augment
             --weight-decay --momentum --val-part --patience
             --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
             --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype

@@ -94,6 +94,8 @@ complete -c farfield -n $train -l optimizer -x -a 'adam sgd momentum gd adamw' -
 complete -c farfield -n $train -l lr -x -d 'learning rate'
 complete -c farfield -n $train -l schedule -x -a 'constant cosine linear step:20,0.5' \
     -d 'how the rate falls'
+complete -c farfield -n $train -l augment -x -a 'flip crop\(4\) flip,crop\(4\)' \
+    -d 'what steps see of images'
 complete -c farfield -n $train -l weight-decay -x -d 'part of each weight in its gradient'
 complete -c farfield -n $train -l momentum -x -d 'of the optimizer momentum'
 complete -c farfield -n $train -s e -l epochs -x -d 'passes over the rows'

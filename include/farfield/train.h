@@ -103,7 +103,12 @@ typedef struct far_train_opts {
                                      smallest */
     int64_t patience;       /* stop after that many epochs in a row without a smaller loss over the
                                validation rows; 0 (default): never */
-    uint64_t seed;          /* of the order of minibatches */
+    const char *augment;    /* images alone: a list of flip (mirror left and right, every other
+                               image) and crop(N) (add a border of N black pixels, 0 before they
+                               are scaled, and cut out the old size anywhere), as "flip,crop(4)";
+                               drawn anew for every row and epoch by seed, never for the losses over
+                               all rows and over the validation rows. NULL (default): none */
+    uint64_t seed;          /* of the order of minibatches, and of augment */
     far_dtype dtype;        /* precision of training; default FAR_F32 */
     const char *checkpoint; /* file for the state of an unfinished run; NULL: none. A file
                                there that is no checkpoint is not replaced: FAR_ERR_ARG */

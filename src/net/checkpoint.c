@@ -108,6 +108,16 @@ static void mark_schedule(marks *m, const far_train_opts *o)
     mark_absent(m, "constant");
 }
 
+static void mark_augment(marks *m, const far_augment *a)
+{
+    far_text *t = add_mark(m, "train.augment");
+    far_text_add(t, "%s", a->flip ? "flip" : a->pad > 0 ? "" : "none");
+    if (a->pad > 0) {
+        far_text_add(t, "%scrop(%lld)", a->flip ? "," : "", (long long)a->pad);
+    }
+    mark_absent(m, "none");
+}
+
 static void mark_options(marks *m, const far_run *r)
 {
     const far_train_opts *o = &r->opts;
@@ -127,6 +137,7 @@ static void mark_options(marks *m, const far_run *r)
     mark_schedule(m, o);
     mark_whole(m, "train.patience", (uint64_t)o->patience);
     mark_absent(m, "0");
+    mark_augment(m, &r->augment);
     mark_number(m, "train.stop_loss", o->stop_loss);
     mark_layers(m, r);
     mark_whole(m, "train.seed", o->seed);

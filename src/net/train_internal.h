@@ -39,6 +39,30 @@ far_status far_train_data_create(far_ctx *ctx, const far_net *net, const far_mat
                                  far_train_data *out);
 void far_train_data_clear(far_train_data *d);
 
+/* ---- augment.c ---- */
+
+/* Of images of that shape: mirrored or not, and shifted by up to pad pixels each way. */
+typedef struct far_augment {
+    bool flip;
+    int64_t pad; /* 0: stays where it is */
+    int64_t channels, rows, cols;
+} far_augment;
+
+/* How an image is seen in one step: shifted, so that pixel (y, x) was (y + down, x + right), and
+ * then mirrored. */
+typedef struct far_view {
+    bool flip;
+    int64_t down, right;
+} far_view;
+
+/* "flip,crop(4)"; NULL: none. */
+far_status far_augment_read(far_ctx *ctx, const far_net *net, const char *text, far_augment *out);
+bool far_augment_is(const far_augment *a);
+far_view far_augment_draw(const far_augment *a, uint64_t seed, int64_t epoch, int64_t row);
+/* A row of numbers of that many bytes each; black: the row of an image that is 0 everywhere. */
+void far_augment_apply(const far_augment *a, far_view v, const void *black, const void *from,
+                       size_t bytes, void *to);
+
 /* ---- train_watch.c: the context and its progress function, shared by runs side by side ---- */
 
 typedef struct far_watch {
@@ -127,6 +151,8 @@ typedef struct far_run {
     bool linear;     /* f is linear in the parameters */
     bool linearizes; /* and it is this run that makes it so */
     bool batchnorm;  /* by the statistics of the batch */
+    far_augment augment;
+    void *black; /* a row of inputs that are 0 before they are scaled; NULL: no augmentation */
     far_engine *engine;
     far_weights *weights;   /* those of the start if linear */
     far_weights *direction; /* linear: moved */
@@ -175,6 +201,8 @@ far_status far_run_create(far_ctx *ctx, far_net *net, const far_train_data *data
                           const far_train_data *val, const far_train_opts *opts, int threads,
                           far_watch *watch, far_run **out);
 void far_run_destroy(far_run *r);
+/* Whether rows are copied for a step, not taken where they lie. */
+bool far_run_gathers(const far_run *r);
 /* Whether the step has parameters that may change. */
 bool far_run_trains(const far_run *r, const far_step *step);
 /* Parameters and statistics into the network. */

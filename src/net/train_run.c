@@ -65,6 +65,11 @@ static far_status check_batchnorm(const far_run *r)
     return FAR_OK;
 }
 
+bool far_run_gathers(const far_run *r)
+{
+    return r->opts.batch < r->data->rows || far_augment_is(&r->augment);
+}
+
 bool far_run_trains(const far_run *r, const far_step *step)
 {
     return step->unit >= 0 && (!r->opts.layers || r->opts.layers[step->unit]);
@@ -113,6 +118,23 @@ done:
     return st;
 }
 
+/* What a pixel of 0 has become, for the border of shifted images. */
+static far_status take_black(far_run *r)
+{
+    const far_columns *c = r->net->columns;
+    far_status st =
+        far_augment_is(&r->augment) ? take(r, r->data->inputs, r->opts.dtype, &r->black) : FAR_OK;
+    for (int64_t j = 0; st == FAR_OK && r->black && j < r->data->inputs; j++) {
+        double value = (0 - far_input_centre(c)[j]) / far_input_scale(c)[j];
+        if (r->opts.dtype == FAR_F64) {
+            ((double *)r->black)[j] = value;
+        } else {
+            ((float *)r->black)[j] = (float)value;
+        }
+    }
+    return st;
+}
+
 /* Parts do not start at the same place of a page, or they would push each other out of cache. */
 static far_status take_parts(far_run *r)
 {
@@ -141,7 +163,7 @@ static far_status take_hand(far_run *r, far_hand *h)
         FAR_TRY(far_pass_create(r->ctx, r->engine, r->plain_block, r->linear ? FAR_PASS_TANGENT : 0,
                                 &h->plain));
     }
-    if (r->opts.batch < d->rows) {
+    if (far_run_gathers(r)) {
         FAR_TRY(take(r, r->block * far_gathered_ld(d), dtype, &h->x));
         FAR_TRY(take(r, r->block * far_loss_targets(&d->rule), dtype, &h->y));
     }
@@ -192,7 +214,7 @@ void far_run_destroy(far_run *r)
     FAR_FREE_ALL(r->ctx, r->hands, r->params, r->start, r->mean, r->square, r->moved, r->before,
                  r->good, r->best, r->statistics, r->parts, r->block_statistics,
                  r->before_statistics, r->good_statistics, r->best_statistics, r->order,
-                 r->own_history, r->own_val_history, r->part_losses, r->unpacked, r);
+                 r->own_history, r->own_val_history, r->part_losses, r->unpacked, r->black, r);
 }
 
 /* ---- the beginning ------------------------------------------------------------------------- */
@@ -292,12 +314,14 @@ static far_status take_history(far_run *r, double *callers, double **own, double
 static far_status build(far_run *r, int threads)
 {
     far_status st = FAR_OK;
+    FAR_TRY(far_augment_read(r->ctx, r->net, r->opts.augment, &r->augment));
     FAR_TRY(check_batchnorm(r));
     FAR_TRY(far_engine_create(r->ctx, r->net, r->opts.dtype, &r->engine));
     split_batch(r);
     FAR_TRY(take_weights(r));
     FAR_TRY(take_vectors(r));
     FAR_TRY(take_parts(r));
+    FAR_TRY(take_black(r));
     FAR_TRY(take_hands(r, (int)least(threads, r->chunks)));
     FAR_TRY(take_history(r, r->opts.history, &r->own_history, &r->history));
     if (r->best) {

@@ -48,15 +48,26 @@ int64_t far_gathered_ld(const far_train_data *d)
     return d->inputs * size % CROWDED_BYTES == 0 ? d->inputs + LINE_BYTES / size : d->inputs;
 }
 
+static void gather_inputs(const far_run *r, int64_t row, void *to)
+{
+    const far_train_data *d = r->data;
+    const void *from = row_of(d->x, row, d->inputs, d->dtype);
+    if (r->black) {
+        far_view view = far_augment_draw(&r->augment, r->opts.seed, (int64_t)r->state.epoch, row);
+        far_augment_apply(&r->augment, view, r->black, from, far_dtype_size(d->dtype), to);
+    } else {
+        memcpy(to, from, (size_t)d->inputs * far_dtype_size(d->dtype));
+    }
+}
+
 static void gather(const far_run *r, int64_t first, int64_t rows, far_hand *h)
 {
     const far_train_data *d = r->data;
-    size_t x_bytes = (size_t)d->inputs * far_dtype_size(d->dtype);
     size_t apart = (size_t)far_gathered_ld(d) * far_dtype_size(d->dtype);
     size_t y_bytes = (size_t)far_loss_targets(&d->rule) * far_dtype_size(d->dtype);
     for (int64_t i = 0; i < rows; i++) {
         size_t from = (size_t)r->order[first + i], to = (size_t)i;
-        memcpy((char *)h->x + to * apart, (const char *)d->x + from * x_bytes, x_bytes);
+        gather_inputs(r, r->order[first + i], (char *)h->x + to * apart);
         memcpy((char *)h->y + to * y_bytes, (const char *)d->y + from * y_bytes, y_bytes);
     }
     prefetch(r, first + r->opts.batch, rows);
@@ -77,7 +88,7 @@ static block in_order(const far_train_data *d, int64_t first, int64_t rows)
 static block fetch(const far_run *r, int64_t first, int64_t rows, far_hand *h)
 {
     const far_train_data *d = r->data;
-    if (r->opts.batch < d->rows) {
+    if (far_run_gathers(r)) {
         gather(r, first, rows, h);
         return (block){h->x, h->y, rows, far_gathered_ld(d)};
     }

@@ -100,12 +100,12 @@ static int read_command_line(int argc, char **argv, local_args *a)
 static int read_picture(local_job *j)
 {
     far_frame *table;
-    far_image_opts opts = {.size = sizeof opts, .rows = j->args.rows, .cols = j->args.cols};
-    if (far_image_read(j->s.ctx, j->args.image, &opts, &table) != FAR_OK) {
-        return session_failure(&j->s, j->args.image);
+    int code = picture_read(&j->s, j->args.image, j->args.cols, j->args.rows, &table);
+    if (code != EXIT_DONE) {
+        return code;
     }
     int64_t rows = far_frame_rows(table);
-    int code = matrix_alloc(VERB, rows, 1, FAR_F64, &j->image);
+    code = matrix_alloc(VERB, rows, 1, FAR_F64, &j->image);
     if (code == EXIT_DONE) {
         memcpy(j->image.data, far_frame_column(table, 2).numbers, (size_t)rows * sizeof(double));
     }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { SIDE_MOST = 16384 };
 
@@ -34,15 +35,26 @@ int grid_size_read(const char *verb_name, const char *option_name, const char *t
                               option_name, SIDE_MOST, text);
 }
 
+int picture_read(session *s, const char *path, int64_t cols, int64_t rows, far_frame **out)
+{
+    struct stat info;
+    far_image_opts opts = {.size = sizeof opts, .rows = rows, .cols = cols};
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        return failure(s->verb, "%s is a folder; name one picture in it", path);
+    }
+    return far_image_read(s->ctx, path, &opts, out) == FAR_OK ? EXIT_DONE
+                                                              : session_failure(s, path);
+}
+
 int picture_write(session *s, const char *path, int64_t cols, int64_t rows, const char *output)
 {
     static char names[][5] = {"x", "y", "grey"};
     enum { COLUMNS = 3 };
     far_frame *table = NULL;
     result_column columns[COLUMNS] = {0};
-    far_image_opts opts = {.size = sizeof opts, .rows = rows, .cols = cols};
-    if (far_image_read(s->ctx, path, &opts, &table) != FAR_OK) {
-        return session_failure(s, path);
+    int code = picture_read(s, path, cols, rows, &table);
+    if (code != EXIT_DONE) {
+        return code;
     }
     int64_t points = far_frame_rows(table);
     for (int i = 0; i < COLUMNS; i++) {
@@ -51,7 +63,7 @@ int picture_write(session *s, const char *path, int64_t cols, int64_t rows, cons
         columns[i].name = names[i];
         columns[i].values = far_mat_view(numbers, points, 1, FAR_F64);
     }
-    int code = columns_write(s->verb, s->ctx, columns, COLUMNS, points, "image", output);
+    code = columns_write(s->verb, s->ctx, columns, COLUMNS, points, "image", output);
     far_frame_destroy(table);
     return code;
 }

@@ -10,4 +10,5 @@ expect_code 2 "$FARFIELD" data list --size 3
 expect_code 1 "$FARFIELD" data image none.pgm
 expect_code 1 "$FARFIELD" data image table.csv
 expect_code 1 "$FARFIELD" data image steps.pgm --size 3
+expect_code 1 "$FARFIELD" data image .
 only_files steps.pgm table.csv

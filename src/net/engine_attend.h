@@ -3,26 +3,27 @@
 
 /* One head of one row. */
 typedef struct NAME(head) {
-    int64_t n, size;       /* positions; channels of a head */
-    int64_t ld;            /* between positions of q, k, v */
-    const REAL *q, *k, *v; /* n x size */
-    REAL *weights;         /* n x n: what the softmax gives */
-    REAL *panels;          /* scratch: an n x size matrix, or its transpose */
-    REAL *scores;          /* scratch: n x n */
-    REAL scale;            /* 1 / sqrt(size) */
+    int64_t asked, n, size; /* positions that ask: the last ones; all; channels of a head */
+    int64_t ld;             /* between positions of q, k, v */
+    const REAL *q, *k, *v;  /* asked x size, n x size, n x size */
+    REAL *weights;          /* asked x n: what the softmax gives */
+    REAL *panels;           /* scratch: an n x size matrix, or its transpose */
+    REAL *scores;           /* scratch: asked x n */
+    REAL scale;             /* 1 / sqrt(size) */
     bool causal;
 } NAME(head);
 
 static NAME(head) NAME(head_at)(const NAME(strip) * t, const far_stage *s, int64_t row, int64_t h)
 {
-    int64_t n = s->after, size = s->out / s->step->heads, across = (n + PANEL - 1) / PANEL * PANEL;
+    int64_t n = s->before, size = s->out / s->step->heads, across = (n + PANEL - 1) / PANEL * PANEL;
     const REAL *in = NAME(rows_of)(t, s->input).data + row * n * 3 * s->out + h * size;
-    REAL *kept = NAME(value_at)(t, s->kept) + (row * s->step->heads + h) * n * n;
+    REAL *kept = NAME(value_at)(t, s->kept) + (row * s->step->heads + h) * s->after * n;
     REAL *scratch = t->p->scratch;
-    return (NAME(head)){.n = n,
+    return (NAME(head)){.asked = s->after,
+                        .n = n,
                         .size = size,
                         .ld = 3 * s->out,
-                        .q = in,
+                        .q = in + (n - s->after) * 3 * s->out,
                         .k = in + s->out,
                         .v = in + 2 * s->out,
                         .weights = kept,
@@ -32,10 +33,11 @@ static NAME(head) NAME(head_at)(const NAME(strip) * t, const far_stage *s, int64
                         .causal = s->step->causal};
 }
 
-/* b (n x size, ld apart) as the right side of a product: by its rows, or turned. */
-static void NAME(head_panels)(const NAME(head) * h, const REAL *b, int64_t ld, bool turned)
+/* b (rows x size, ld apart) as the right side of a product: by its rows, or turned. */
+static void NAME(head_panels)(const NAME(head) * h, int64_t rows, const REAL *b, int64_t ld,
+                              bool turned)
 {
-    int64_t depth = turned ? h->size : h->n, cols = turned ? h->n : h->size;
+    int64_t depth = turned ? h->size : rows, cols = turned ? rows : h->size;
     for (int64_t first = 0; first < cols; first += PANEL) {
         for (int64_t k = 0; k < depth; k++) {
             REAL *to = h->panels + first * depth + k * PANEL;
@@ -48,12 +50,12 @@ static void NAME(head_panels)(const NAME(head) * h, const REAL *b, int64_t ld, b
     }
 }
 
-/* c (n x n) (+)= a b': a and b are n x size. */
+/* c (asked x n) (+)= a b': a is asked x size, b n x size. */
 static void NAME(head_scores)(const NAME(head) * h, const REAL *a, int64_t lda, const REAL *b,
                               int64_t ldb, bool add, REAL *c)
 {
-    NAME(head_panels)(h, b, ldb, true);
-    const NAME(product) m = {.rows = h->n,
+    NAME(head_panels)(h, h->n, b, ldb, true);
+    const NAME(product) m = {.rows = h->asked,
                              .cols = h->n,
                              .depth = h->size,
                              .a = a,
@@ -67,14 +69,15 @@ static void NAME(head_scores)(const NAME(head) * h, const REAL *a, int64_t lda, 
     NAME(multiply)(&m);
 }
 
-/* c (n x size, ldc apart) (+)= a b, or a' b: a is n x n, b n x size. */
+/* c (size columns, ldc apart) (+)= a b, or a' b: a is asked x n, b has size columns. */
 static void NAME(head_mix)(const NAME(head) * h, const REAL *a, bool turned, const REAL *b,
                            int64_t ldb, bool add, REAL *c, int64_t ldc)
 {
-    NAME(head_panels)(h, b, ldb, false);
-    const NAME(product) m = {.rows = h->n,
+    int64_t depth = turned ? h->asked : h->n;
+    NAME(head_panels)(h, depth, b, ldb, false);
+    const NAME(product) m = {.rows = turned ? h->n : h->asked,
                              .cols = h->size,
-                             .depth = h->n,
+                             .depth = depth,
                              .a = a,
                              .row_step = turned ? 1 : h->n,
                              .depth_step = turned ? h->n : 1,
@@ -89,7 +92,7 @@ static void NAME(head_mix)(const NAME(head) * h, const REAL *a, bool turned, con
 /* In place; scores behind the position, if it is causal, count for nothing. */
 static void NAME(softmax_row)(const NAME(head) * h, int64_t i, REAL *row)
 {
-    int64_t n = h->causal ? i + 1 : h->n;
+    int64_t n = h->causal ? h->n - h->asked + i + 1 : h->n;
     REAL most = row[0], sum = 0;
     for (int64_t j = 1; j < n; j++) {
         most = row[j] > most ? row[j] : most;
@@ -114,10 +117,10 @@ static void NAME(attend_forward)(const NAME(strip) * t, const far_stage *s)
         int64_t row = i / s->step->heads, which = i % s->step->heads;
         NAME(head) h = NAME(head_at)(t, s, row, which);
         NAME(head_scores)(&h, h.q, h.ld, h.k, h.ld, false, h.weights);
-        for (int64_t k = 0; k < h.n; k++) {
+        for (int64_t k = 0; k < h.asked; k++) {
             NAME(softmax_row)(&h, k, h.weights + k * h.n);
         }
-        REAL *to = out + row * h.n * s->out + which * h.size;
+        REAL *to = out + row * h.asked * s->out + which * h.size;
         NAME(head_mix)(&h, h.weights, false, h.v, h.ld, false, to, s->out);
     }
 }
@@ -126,7 +129,7 @@ static void NAME(attend_forward)(const NAME(strip) * t, const far_stage *s)
  * symmetric. In place: d_j = scale w_j (d_j - sum_k w_k d_k). */
 static void NAME(softmax_change)(const NAME(head) * h, REAL *d)
 {
-    for (int64_t i = 0; i < h->n; i++) {
+    for (int64_t i = 0; i < h->asked; i++) {
         const REAL *w = h->weights + i * h->n;
         REAL *row = d + i * h->n, mean = 0;
         for (int64_t j = 0; j < h->n; j++) {
@@ -138,6 +141,13 @@ static void NAME(softmax_change)(const NAME(head) * h, REAL *d)
     }
 }
 
+static void NAME(clear_lines)(int64_t lines, int64_t n, REAL *to, int64_t ld)
+{
+    for (int64_t i = 0; i < lines; i++) {
+        memset(to + i * ld, 0, (size_t)n * sizeof *to);
+    }
+}
+
 static void NAME(attend_backward)(const NAME(strip) * t, const far_stage *s)
 {
     const REAL *d = NAME(gradient_at)(t, s->to);
@@ -145,12 +155,14 @@ static void NAME(attend_backward)(const NAME(strip) * t, const far_stage *s)
     for (int64_t i = 0; i < t->rows * s->step->heads; i++) {
         int64_t row = i / s->step->heads, which = i % s->step->heads;
         NAME(head) h = NAME(head_at)(t, s, row, which);
-        const REAL *g = d + row * h.n * s->out + which * h.size;
+        const REAL *g = d + row * h.asked * s->out + which * h.size;
         REAL *to = from + row * h.n * h.ld + which * h.size;
+        REAL *asked = to + (h.n - h.asked) * h.ld;
+        NAME(clear_lines)(h.n - h.asked, h.size, to, h.ld);
         NAME(head_mix)(&h, h.weights, true, g, s->out, false, to + 2 * s->out, h.ld);
         NAME(head_scores)(&h, g, s->out, h.v, h.ld, false, h.scores);
         NAME(softmax_change)(&h, h.scores);
-        NAME(head_mix)(&h, h.scores, false, h.k, h.ld, false, to, h.ld);
+        NAME(head_mix)(&h, h.scores, false, h.k, h.ld, false, asked, h.ld);
         NAME(head_mix)(&h, h.scores, true, h.q, h.ld, false, to + s->out, h.ld);
     }
 }
@@ -162,9 +174,10 @@ static void NAME(attend_tangent)(const NAME(strip) * t, const far_stage *s)
     for (int64_t i = 0; i < t->rows * s->step->heads; i++) {
         int64_t row = i / s->step->heads, which = i % s->step->heads;
         NAME(head) h = NAME(head_at)(t, s, row, which);
-        const REAL *dq = along + row * h.n * h.ld + which * h.size, *dk = dq + s->out;
-        const REAL *dv = dq + 2 * s->out;
-        REAL *to = out + row * h.n * s->out + which * h.size;
+        const REAL *first = along + row * h.n * h.ld + which * h.size;
+        const REAL *dq = first + (h.n - h.asked) * h.ld, *dk = first + s->out;
+        const REAL *dv = first + 2 * s->out;
+        REAL *to = out + row * h.asked * s->out + which * h.size;
         NAME(head_scores)(&h, dq, h.ld, h.k, h.ld, false, h.scores);
         NAME(head_scores)(&h, h.q, h.ld, dk, h.ld, true, h.scores);
         NAME(softmax_change)(&h, h.scores);

@@ -21,12 +21,13 @@ static void NAME(set_strip)(NAME(strip) * t, int64_t k, int64_t count)
 
 /* ---- skips --------------------------------------------------------------------------------- */
 
-/* out = a + b; a may be out */
-static void NAME(add_rows)(int64_t rows, int64_t n, NAME(rows) a, NAME(rows) b, REAL *out)
+/* out = a + b, rows of out ldo apart; a may be out */
+static void NAME(add_rows)(int64_t rows, int64_t n, NAME(rows) a, NAME(rows) b, REAL *out,
+                           int64_t ldo)
 {
     for (int64_t r = 0; r < rows; r++) {
         const REAL *ar = a.data + r * a.ld, *restrict br = b.data + r * b.ld;
-        REAL *to = out + r * n;
+        REAL *to = out + r * ldo;
 #pragma GCC ivdep
         for (int64_t j = 0; j < n; j++) {
             to[j] = ar[j] + br[j];
@@ -34,17 +35,27 @@ static void NAME(add_rows)(int64_t rows, int64_t n, NAME(rows) a, NAME(rows) b, 
     }
 }
 
+/* Of what goes past the layers of a skip, the positions that the sum has: all or the last. */
+static NAME(rows) NAME(joined_rows)(const far_stage *s, NAME(rows) past)
+{
+    bool all = s->joined == s->before;
+    return all ? past : (NAME(rows)){past.data + (s->before - 1) * s->out, s->before * s->out};
+}
+
 static void NAME(skip_forward)(const NAME(strip) * t, const far_stage *s)
 {
-    NAME(rows) in = NAME(rows_of)(t, s->input), twin = NAME(rows_of)(t, s->twin);
-    NAME(add_rows)(NAME(lines_of)(t, s), s->out, in, twin, NAME(value_at)(t, s->output));
+    NAME(rows) in = NAME(rows_of)(t, s->input);
+    NAME(rows) twin = NAME(joined_rows)(s, NAME(rows_of)(t, s->twin));
+    NAME(add_rows)
+    (NAME(lines_of)(t, s), s->out, in, twin, NAME(value_at)(t, s->output), s->out);
 }
 
 static void NAME(skip_in_backward)(const NAME(strip) * t, const far_stage *s)
 {
     REAL *from = NAME(gradient_at)(t, s->from);
-    NAME(rows) g = {from, s->out}, twin = {NAME(gradient_at)(t, s->twin_gradient), s->out};
-    NAME(add_rows)(NAME(lines_of)(t, s), s->out, g, twin, from);
+    NAME(rows) g = NAME(joined_rows)(s, (NAME(rows)){from, s->out});
+    NAME(rows) twin = {NAME(gradient_at)(t, s->twin_gradient), s->out};
+    NAME(add_rows)(t->rows * s->joined, s->out, g, twin, from + (g.data - from), g.ld);
 }
 
 static void NAME(skip_out_backward)(const NAME(strip) * t, const far_stage *s)
@@ -63,9 +74,10 @@ static void NAME(skip_in_tangent)(const NAME(strip) * t, const far_stage *s)
 static void NAME(skip_out_tangent)(const NAME(strip) * t, const far_stage *s)
 {
     NAME(rows) in = {NAME(tangent_at)(t, s->tangent_from), s->out};
-    NAME(rows) twin = {NAME(tangent_at)(t, s->tangent_twin), s->out};
+    NAME(rows) past = {NAME(tangent_at)(t, s->tangent_twin), s->out};
     NAME(add_rows)
-    (NAME(lines_of)(t, s), s->out, in, twin, NAME(tangent_at)(t, s->tangent_to));
+    (NAME(lines_of)(t, s), s->out, in, NAME(joined_rows)(s, past),
+     NAME(tangent_at)(t, s->tangent_to), s->out);
 }
 
 /* ---- what each kind of stage does ---------------------------------------------------------- */

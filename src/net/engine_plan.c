@@ -39,6 +39,9 @@ typedef struct planner {
     far_engine *e;
     int64_t value, gradient, tangent; /* of what the steps so far give */
     bool parameters;                  /* one of them has some */
+    int64_t cut, last; /* steps between these can run for the last position alone, since step `last`
+                          drops the others; -1: there is none */
+    bool alone;        /* and so they do from here on */
 } planner;
 
 static far_status buffers_create(far_ctx *ctx, int64_t most, far_buffers *b)
@@ -73,6 +76,38 @@ static int64_t take_weights(far_engine *e, int64_t rows, int64_t width)
     return at;
 }
 
+/* Steps that do at every position what they would do there alone. */
+static bool is_by_position(const far_step *s)
+{
+    return s->kind == FAR_STEP_DENSE || s->kind == FAR_STEP_ACTIVATION ||
+           s->kind == FAR_STEP_NORM || s->kind == FAR_STEP_SKIP_IN || s->kind == FAR_STEP_SKIP_OUT;
+}
+
+static void find_cut(planner *p)
+{
+    const far_net *net = p->e->net;
+    p->cut = p->last = -1;
+    for (int64_t i = 0; i < net->step_count; i++) {
+        p->last = net->steps[i].kind == FAR_STEP_LAST ? i : p->last;
+    }
+    for (int64_t i = p->last - 1; i >= 0 && p->cut < 0; i--) {
+        p->cut = is_by_position(&net->steps[i]) ? -1 : i;
+    }
+}
+
+static bool is_attention(const far_step *s)
+{
+    return s->kind == FAR_STEP_ATTEND;
+}
+
+/* Positions of what a step reads, or of what it gives. */
+static int64_t positions_at(const planner *p, const far_step *step, bool given)
+{
+    int64_t i = step - p->e->net->steps;
+    bool chosen = given && i == p->cut && is_attention(step);
+    return chosen || (p->alone && i < p->last) ? 1 : far_positions(given ? step->to : step->from);
+}
+
 static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *step)
 {
     far_stage *s = &p->e->stages[p->e->stage_count++];
@@ -80,8 +115,8 @@ static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *ste
                      .step = step,
                      .in = step->in,
                      .out = step->out,
-                     .before = far_positions(step->from),
-                     .after = far_positions(step->to),
+                     .before = positions_at(p, step, false),
+                     .after = positions_at(p, step, true),
                      .idle = p->e->shaped && !p->parameters,
                      .input = p->value,
                      .output = p->value,
@@ -228,6 +263,8 @@ static void plan_skip_out(planner *p, int64_t i)
     start_chain(p, s);
     s->twin = mate->input;
     s->tangent_twin = mate->tangent_from;
+    s->before = mate->before;
+    s->joined = mate->joined = s->after;
     mate->twin_gradient = s->to;
     e->step_value[i] = s->output;
 }
@@ -240,7 +277,7 @@ static void plan_other(planner *p, int64_t i, far_stage_kind kind)
     far_stage *s = add_stage(p, kind, step);
     start_chain(p, s);
     if (kind == FAR_STAGE_ATTEND) {
-        s->kept = add_buffer(&e->values, s->after, step->heads * s->after);
+        s->kept = add_buffer(&e->values, s->after, step->heads * s->before);
         need_scratch(e, attend_scratch(step, e->ops->panel));
     }
     if (kind == FAR_STAGE_POOL) {
@@ -251,6 +288,28 @@ static void plan_other(planner *p, int64_t i, far_stage_kind kind)
         e->step_delta[i] = s->to;
     }
     e->step_value[i] = s->output;
+}
+
+/* Where it stands in the text nothing is left to do if the cut was in front. */
+static void plan_last(planner *p, int64_t i)
+{
+    if (p->alone) {
+        p->e->step_value[i] = p->value;
+    } else {
+        plan_other(p, i, FAR_STAGE_GATHER);
+    }
+}
+
+/* Behind the step of the cut, and what runs with it: the last position alone. */
+static void plan_cut(planner *p, int64_t next)
+{
+    const far_step *steps = p->e->net->steps;
+    if (next < p->last && !is_attention(&steps[p->cut])) {
+        far_stage *s = add_stage(p, FAR_STAGE_GATHER, &steps[p->last]);
+        s->in = s->out = steps[next - 1].out;
+        start_chain(p, s);
+    }
+    p->alone = next < p->last;
 }
 
 static int64_t plan_step(planner *p, int64_t i)
@@ -276,8 +335,10 @@ static int64_t plan_step(planner *p, int64_t i)
         return i;
     case FAR_STEP_GAP:
     case FAR_STEP_FLATTEN:
-    case FAR_STEP_LAST:
         plan_other(p, i, FAR_STAGE_GATHER);
+        return i;
+    case FAR_STEP_LAST:
+        plan_last(p, i);
         return i;
     case FAR_STEP_SKIP_IN:
         plan_skip_in(p, i);
@@ -321,8 +382,13 @@ far_status far_engine_plan(far_engine *e)
     add_buffer(&e->tangents, 1, e->net->info.inputs);
     e->widest = e->net->info.inputs;
     e->shaped = far_net_shaped(e->net);
+    find_cut(&p);
     for (int64_t i = 0; i < e->net->step_count; i++) {
+        bool cut = i == p.cut;
         i = plan_step(&p, i);
+        if (cut) {
+            plan_cut(&p, i + 1);
+        }
     }
     return FAR_OK;
 }

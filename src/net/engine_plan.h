@@ -13,7 +13,7 @@ typedef enum far_stage_kind {
     FAR_STAGE_TABLE, /* embed, position */
     FAR_STAGE_POOL,
     FAR_STAGE_ATTEND,
-    FAR_STAGE_GATHER, /* gap, flatten, last */
+    FAR_STAGE_GATHER, /* gap, flatten, last; last may stand further in front than in the text */
     FAR_STAGE_KINDS
 } far_stage_kind;
 
@@ -29,6 +29,7 @@ typedef struct far_stage {
     int64_t input, output;                      /* values */
     int64_t kept;                               /* value: normalised, before scale and shift */
     int64_t twin;                               /* skip out: the value it adds */
+    int64_t joined;                             /* skips: positions of their sum */
     int64_t from, to;                           /* gradients */
     int64_t twin_gradient;                      /* skip in: that of its mate's output */
     int64_t delta;                              /* gradient behind an affine norm */

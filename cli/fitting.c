@@ -35,8 +35,9 @@ const option FIT_OPTIONS[] = {
                 "half the memory, more time (by itself where memory is short)"),
     FLAG_OPTION("--allow-unbounded", 0, AT(allow_unbounded),
                 "auto may choose a network whose predictions run away"),
-    FLAG_OPTION("--no-extremes", 0, AT(no_extremes),
-                "leave out lambda_min, lambda_max and the condition number"),
+    FLAG_OPTION("--extremes", 0, AT(extremes),
+                "lambda_min, lambda_max and the condition number above 2048 rows too"),
+    FLAG_OPTION("--no-extremes", 0, AT(no_extremes), "not below, either"),
 };
 const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 
@@ -127,7 +128,7 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;
     opts->memory = args->memory;
     opts->allow_unbounded = args->allow_unbounded;
-    opts->extremes = !args->no_extremes;
+    opts->extremes = args->no_extremes ? 0 : args->extremes ? 1 : opts->extremes;
     return read_ridge(verb_name, args->ridge, opts);
 }
 

@@ -13,7 +13,7 @@ typedef struct fit_args {
     const char *target, *features, *keep, *where, *arch, *ridge;
     table_args table;
     int task, kernel, param, criterion; /* in the order of the library's enumerations */
-    bool raw, impute, packed, allow_unbounded, no_extremes;
+    bool raw, impute, packed, allow_unbounded, extremes, no_extremes;
     int64_t subset, seed;
     double memory;
 } fit_args;

@@ -161,9 +161,13 @@ static void tell_matrix(far_result *r, const far_model_info *i)
     far_result_number(r, "ridge_relative", i->ridge_relative, NULL, NULL);
     far_result_number(r, "mean_diagonal", i->mean_diagonal, NULL, NULL);
     far_result_number(r, "residual", i->residual, "residual", "%.2g", i->residual);
-    far_result_number(r, "condition", i->condition, solved ? "condition" : NULL,
-                      "%.4g (lambda_min %.4g, lambda_max %.4g)", i->condition, i->lambda_min,
-                      i->lambda_max);
+    if (solved) {
+        far_result_number(r, "condition", i->condition, "condition",
+                          "%.4g (lambda_min %.4g, lambda_max %.4g)", i->condition, i->lambda_min,
+                          i->lambda_max);
+    } else {
+        far_result_number(r, "condition", i->condition, "condition", "not computed (--extremes)");
+    }
     far_result_number(r, "lambda_min", i->lambda_min, NULL, NULL);
     far_result_number(r, "lambda_max", i->lambda_max, NULL, NULL);
     far_result_number(r, "log_det", i->log_det, NULL, NULL);

@@ -111,7 +111,7 @@ _farfield() {
     local table="--sep --na --categorical"
     local fit="--target --features --keep --where $table --arch --ridge --task --no-standardize --impute --kernel
         --param --criterion --subset --seed --memory --packed --allow-unbounded
-        --no-extremes"
+        --extremes --no-extremes"
     local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
         $table"
     if [ "$COMP_CWORD" = 1 ]; then

@@ -49,6 +49,7 @@ complete -c farfield -n $fits -l subset -x -d 'rows auto chooses on'
 complete -c farfield -n $fits -l seed -x -d 'of what is random'
 complete -c farfield -n $fits -l packed -d 'half the memory'
 complete -c farfield -n $fits -l allow-unbounded -d 'auto may choose a network that runs away'
+complete -c farfield -n $fits -l extremes -d 'lambda_min and condition above 2048 rows too'
 complete -c farfield -n $fits -l no-extremes -d 'no lambda_min and condition'
 
 set -l compare '__fish_seen_subcommand_from compare'

@@ -440,7 +440,10 @@ static far_status draw_frequency(reproduction *r, const siren_study *s, int freq
         half[i] = s->seeds > 1 ? (sum.most - sum.least) / 2 : NAN;
     }
     TRY(draw_curve(r, figure, numbers, mean, half, n, frequency, label));
-    TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, mean_peak(s, frequency), &mark));
+    double peak = mean_peak(s, frequency);
+    if (isfinite(peak)) { /* else they were trained too briefly to have one */
+        TRY(far_figure_rule(r->ctx, figure, FAR_VERTICAL, peak, &mark));
+    }
 done:
     free(numbers);
     return st;

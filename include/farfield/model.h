@@ -41,7 +41,8 @@ typedef struct far_fit_opts {
     far_storage storage;       /* default FAR_STORAGE_AUTO */
     double memory;             /* budget in bytes; 0: what the machine has available */
     int32_t allow_unbounded;   /* 1: auto may choose networks without a bounded kernel; default 0 */
-    int32_t extremes;          /* 1 (default): lambda_min, lambda_max, condition */
+    int32_t extremes;          /* lambda_min, lambda_max, condition: 1: computed, 0: not; 2 (default):
+                                  up to 2048 rows; above, they would cost more than the fit */
     int32_t careful;           /* as in far_columns_opts; default 0 */
     const char *keep;          /* the same */
 } far_fit_opts;

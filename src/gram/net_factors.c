@@ -26,7 +26,8 @@ static bool wanted(const far_factor_plan *plan, const far_step *step)
 /* Gradient vectors of one point lie one behind the other in a trace, below each other if full. */
 static int64_t outputs_behind(const far_factor_plan *plan)
 {
-    return plan->opts->outputs == FAR_NTK_TRACE ? plan->net->info.outputs : 1;
+    int64_t all = plan->some > 0 ? plan->some : plan->net->info.outputs;
+    return plan->opts->outputs == FAR_NTK_TRACE ? all : 1;
 }
 
 static int64_t outputs_below(const far_factor_plan *plan)
@@ -172,7 +173,7 @@ static void *gradient_place(const block *b, const far_factor *item, int64_t i, i
     int64_t behind = outputs_behind(b->plan), below = outputs_below(b->plan);
     int64_t row = (b->first + i) * below + (below > 1 ? a : 0);
     int64_t part = item->gradients.length / behind;
-    int64_t offset = row * item->gradients.length + (behind > 1 ? a * part : 0);
+    int64_t offset = row * item->gradients.length + (behind > 1 ? (a - b->plan->first) * part : 0);
     return at(item->gradients.rows, offset, far_dtype_size(b->f->dtype));
 }
 
@@ -262,8 +263,8 @@ static void keep_output(const block *b, int64_t a)
 static void run_block(const block *b, const far_mat *x)
 {
     bool one = b->plan->opts->outputs == FAR_NTK_ONE;
-    int64_t from = one ? b->plan->opts->output : 0;
-    int64_t to = one ? from + 1 : b->plan->net->info.outputs;
+    int64_t from = one ? b->plan->opts->output : b->plan->first;
+    int64_t to = from + (one ? 1 : outputs_behind(b->plan) * outputs_below(b->plan));
     far_pass_forward(b->pass, b->plan->weights, far_mat_row(x, b->first),
                      x->rows > 1 ? x->ld : x->cols, b->count);
     keep_all_inputs(b);
@@ -277,15 +278,19 @@ static void run_block(const block *b, const far_mat *x)
 #define DEFINE_PANEL(T, NAME)                                                                      \
     static void NAME(const far_vectors *v, int64_t n, int64_t width, int64_t panel)                \
     {                                                                                              \
-        const T *rows = v->rows;                                                                   \
         T *out = (T *)v->panels + panel * width * v->length;                                       \
-        for (int64_t j = 0; j < width; j++) {                                                      \
-            int64_t row = panel * width + j;                                                       \
-            for (int64_t k = 0; k < v->length; k++) {                                              \
-                out[k * width + j] = row < n ? rows[row * v->length + k] : 0;                      \
+        for (int64_t k = 0; k < v->length; k += PANEL_DEPTH) {                                     \
+            int64_t depth = v->length - k < PANEL_DEPTH ? v->length - k : PANEL_DEPTH;             \
+            for (int64_t j = 0; j < width; j++) {                                                  \
+                int64_t row = panel * width + j;                                                   \
+                const T *from = (const T *)v->rows + row * v->length + k;                          \
+                for (int64_t i = 0; i < depth; i++) {                                              \
+                    out[(k + i) * width + j] = row < n ? from[i] : 0;                              \
+                }                                                                                  \
             }                                                                                      \
         }                                                                                          \
     }
+#define PANEL_DEPTH 64 /* so many lines of a panel stay in the first-level cache */
 DEFINE_PANEL(double, panel_f64)
 DEFINE_PANEL(float, panel_f32)
 

@@ -43,6 +43,7 @@ typedef struct far_factor_plan {
     const far_engine *engine;
     const far_weights *weights;
     const far_ntk_opts *opts;
+    int64_t first, some; /* of a trace: so many outputs from this one on; some 0: all of them */
 } far_factor_plan;
 
 /* It stands at several positions (a convolution too), and has its whole gradient for a factor; as

@@ -10,6 +10,7 @@ typedef struct source {
     const far_engine *engine;
     const far_factors *a, *b;
     int64_t from, to; /* which factors */
+    bool add;         /* to what out has */
     double scale;     /* of the sum */
     far_mat *out;
 } source;
@@ -17,14 +18,21 @@ typedef struct source {
 /* The scratch of a thread: one tile of h h', one of d d'. */
 #define TILE_NUMBERS ((int64_t)FAR_TILE * FAR_TILE)
 
-/* out (rows x FAR_TILE) = vectors [i0, i1) of a times those of b from j0 on. */
-static void multiply(const far_engine *e, far_dtype dtype, const far_vectors *a,
-                     const far_vectors *b, int64_t i0, int64_t i1, int64_t j0, void *out)
+/* out (rows x FAR_TILE) = vectors [i0, i1) of a times those of b from j0 on. On the diagonal of a
+ * symmetric matrix panel by panel, from the diagonal down: nobody reads the rest. */
+static void multiply(const source *s, const far_vectors *a, const far_vectors *b, int64_t i0,
+                     int64_t i1, int64_t j0, void *out)
 {
-    size_t bytes = far_dtype_size(dtype);
-    const char *rows = (const char *)a->rows + (size_t)(i0 * a->length) * bytes;
-    const char *panel = (const char *)b->panels + (size_t)(j0 * b->length) * bytes;
-    far_engine_multiply(e, i1 - i0, FAR_TILE, a->length, rows, panel, out, FAR_TILE);
+    size_t bytes = far_dtype_size(s->out->dtype);
+    bool half = s->a == s->b && i0 == j0;
+    int64_t width = half ? far_engine_panel(s->engine) : FAR_TILE;
+    for (int64_t j = 0; j < FAR_TILE && i0 + (half ? j : 0) < i1; j += width) {
+        int64_t i = half ? j : 0;
+        const char *rows = (const char *)a->rows + (size_t)((i0 + i) * a->length) * bytes;
+        const char *panel = (const char *)b->panels + (size_t)((j0 + j) * b->length) * bytes;
+        char *to = (char *)out + (size_t)(i * FAR_TILE + j) * bytes;
+        far_engine_multiply(s->engine, i1 - i0 - i, width, a->length, rows, panel, to, FAR_TILE);
+    }
 }
 
 #define DEFINE_COMBINE(T, NAME)                                                                    \
@@ -52,13 +60,13 @@ static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
     for (int64_t k = s->from; k < s->to; k++) {
         const far_factor *a = &s->a->items[k], *b = &s->b->items[k];
         if (a->inputs.length > 0) {
-            multiply(s->engine, dtype, &a->inputs, &b->inputs, i0, i1, j0, hh);
+            multiply(s, &a->inputs, &b->inputs, i0, i1, j0, hh);
         }
-        multiply(s->engine, dtype, &a->gradients, &b->gradients, i0, i1, j0, dd);
+        multiply(s, &a->gradients, &b->gradients, i0, i1, j0, dd);
         if (dtype == FAR_F64) {
-            combine_f64(s, a, i0, i1, j0, j1, hh, dd, k == s->from);
+            combine_f64(s, a, i0, i1, j0, j1, hh, dd, k == s->from && !s->add);
         } else {
-            combine_f32(s, a, i0, i1, j0, j1, hh, dd, k == s->from);
+            combine_f32(s, a, i0, i1, j0, j1, hh, dd, k == s->from && !s->add);
         }
     }
 }
@@ -122,21 +130,45 @@ static far_status check_out(far_ctx *ctx, const call *c, const far_mat *x1, cons
     return far_mat_expect(ctx, out, "out", x1->rows * side, cols, x1->dtype);
 }
 
-static far_status check_memory(const call *c, int64_t n, int64_t m)
+/* Then rows of the right side are used again for the next group. */
+static bool in_groups(const call *c)
 {
-    double bytes = far_factors_bytes(&c->plan, n, true, m == 0) +
-                   (m > 0 ? far_factors_bytes(&c->plan, m, false, true) : 0);
-    return far_budget_check(c->ctx, "the layer factors", bytes, c->plan.opts->memory);
+    return c->plan.some < c->plan.net->info.outputs;
+}
+
+/* m: rows of the right side; 0: they are the left side's. */
+static double factor_bytes(const call *c, int64_t n, int64_t m)
+{
+    return far_factors_bytes(&c->plan, n, true, m == 0) +
+           (m > 0 ? far_factors_bytes(&c->plan, m, in_groups(c), true) : 0);
+}
+
+/* Layers at several positions keep gradients by all of their parameters: of a trace over many
+ * outputs so many are taken at a time, a divisor of their number, that memory stays small, since
+ * clearing it costs more than going forwards again. */
+#define GROUP_BYTES 256e6
+
+static void choose_group(call *c, int64_t n, int64_t m)
+{
+    const far_ntk_opts *o = c->plan.opts;
+    int64_t all = c->plan.net->info.outputs, *group = &c->plan.some;
+    double most = o->memory > 0 && o->memory < GROUP_BYTES ? o->memory : GROUP_BYTES;
+    *group = all;
+    if (o->outputs != FAR_NTK_TRACE || !far_net_shaped(c->plan.net)) {
+        return;
+    }
+    while (*group > 1 && (all % *group != 0 || factor_bytes(c, n, m) > most)) {
+        --*group;
+    }
 }
 
 static far_status make_factors(call *c, const far_mat *x1, const far_mat *x2)
 {
     far_status st = FAR_OK;
-    FAR_TRY(check_memory(c, x1->rows, x2 ? x2->rows : 0));
     FAR_TRY(far_factors_create(c->ctx, &c->plan, x1, true, !x2, &c->a));
     c->b = &c->a;
     if (x2) {
-        FAR_TRY(far_factors_create(c->ctx, &c->plan, x2, false, true, &c->own_b));
+        FAR_TRY(far_factors_create(c->ctx, &c->plan, x2, in_groups(c), true, &c->own_b));
         c->b = &c->own_b;
     }
 done:
@@ -159,12 +191,13 @@ static far_status call_open(far_ctx *ctx, const far_net *net, const far_mat *x1,
     FAR_TRY(check_opts(ctx, net, opts));
     FAR_TRY(check_points(ctx, net, x1, x2));
     FAR_TRY(far_tangent_weights(c->ctx, net, x1->dtype, &c->engine, &c->weights));
-    c->plan = (far_factor_plan){net, c->engine, c->weights, opts};
+    c->plan =
+        (far_factor_plan){.net = net, .engine = c->engine, .weights = c->weights, .opts = opts};
 done:
     return st;
 }
 
-static far_status fill(call *c, int64_t from, int64_t to, far_mat *out)
+static far_status fill(call *c, int64_t from, int64_t to, bool add, far_mat *out)
 {
     bool trace = c->plan.opts->outputs == FAR_NTK_TRACE;
     source s = {.engine = c->engine,
@@ -172,6 +205,7 @@ static far_status fill(call *c, int64_t from, int64_t to, far_mat *out)
                 .b = c->b,
                 .from = from,
                 .to = to,
+                .add = add,
                 .scale = trace ? 1.0 / (double)c->plan.net->info.outputs : 1,
                 .out = out};
     bool symmetric = c->b == &c->a;
@@ -186,6 +220,29 @@ static far_status fill(call *c, int64_t from, int64_t to, far_mat *out)
     return far_gram_fill(c->ctx, &job);
 }
 
+/* out: one matrix for all layers, or one for each. */
+static far_status fill_all(call *c, const far_mat *x1, const far_mat *x2, far_mat *const *out,
+                           bool each)
+{
+    far_status st = FAR_OK;
+    int64_t n = x1->rows, m = x2 ? x2->rows : 0, all = c->plan.net->info.outputs;
+    choose_group(c, n, m);
+    double bytes = factor_bytes(c, n, m);
+    FAR_TRY(far_budget_check(c->ctx, "the layer factors", bytes, c->plan.opts->memory));
+    for (int64_t first = 0; first < all; first += c->plan.some) {
+        c->plan.first = first;
+        FAR_TRY(make_factors(c, x1, x2));
+        for (int64_t k = 0; each && k < c->a.count; k++) {
+            FAR_TRY(fill(c, k, k + 1, first > 0, out[c->a.items[k].unit]));
+        }
+        if (!each) {
+            FAR_TRY(fill(c, 0, c->a.count, first > 0, out[0]));
+        }
+    }
+done:
+    return st;
+}
+
 far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,
                             const far_ntk_opts *opts, far_factors *kept, far_mat *out)
 {
@@ -195,8 +252,7 @@ far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,
     FAR_TRY(check_out(ctx, &c, x, NULL, out));
     c.a = *kept;
     *kept = (far_factors){0};
-    FAR_TRY(make_factors(&c, x, NULL));
-    FAR_TRY(fill(&c, 0, c.a.count, out));
+    FAR_TRY(fill_all(&c, x, NULL, &out, false));
     *kept = c.a;
     c.a = (far_factors){0};
 done:
@@ -211,8 +267,7 @@ far_status far_net_ntk(far_ctx *ctx, const far_net *net, const far_mat *x1, cons
     far_status st = FAR_OK;
     FAR_TRY(call_open(ctx, net, x1, x2, opts, &c));
     FAR_TRY(check_out(ctx, &c, x1, x2, out));
-    FAR_TRY(make_factors(&c, x1, x2));
-    FAR_TRY(fill(&c, 0, c.a.count, out));
+    FAR_TRY(fill_all(&c, x1, x2, &out, false));
 done:
     call_close(&c);
     return st;
@@ -236,10 +291,7 @@ far_status far_net_ntk_layers(far_ctx *ctx, const far_net *net, const far_mat *x
     far_status st = FAR_OK;
     FAR_TRY(call_open(ctx, net, x1, x2, opts, &c));
     FAR_TRY(check_outs(ctx, &c, x1, x2, out));
-    FAR_TRY(make_factors(&c, x1, x2));
-    for (int64_t k = 0; k < c.a.count; k++) {
-        FAR_TRY(fill(&c, k, k + 1, out[c.a.items[k].unit]));
-    }
+    FAR_TRY(fill_all(&c, x1, x2, out, true));
 done:
     call_close(&c);
     return st;

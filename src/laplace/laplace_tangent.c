@@ -24,7 +24,8 @@ far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs ou
     t->opts = (far_ntk_opts){.size = sizeof t->opts};
     t->opts.outputs = outputs;
     far_status st = far_tangent_weights(ctx, net, FAR_F64, &t->engine, &t->weights);
-    t->plan = (far_factor_plan){net, t->engine, t->weights, &t->opts};
+    t->plan =
+        (far_factor_plan){.net = net, .engine = t->engine, .weights = t->weights, .opts = &t->opts};
     return st;
 }
 

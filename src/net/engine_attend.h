@@ -38,14 +38,23 @@ static void NAME(head_panels)(const NAME(head) * h, int64_t rows, const REAL *b,
                               bool turned)
 {
     int64_t depth = turned ? h->size : rows, cols = turned ? rows : h->size;
-    for (int64_t first = 0; first < cols; first += PANEL) {
-        for (int64_t k = 0; k < depth; k++) {
-            REAL *to = h->panels + first * depth + k * PANEL;
-            for (int64_t j = 0; j < PANEL; j++) {
-                bool there = first + j < cols;
-                int64_t at = turned ? (first + j) * ld + k : k * ld + first + j;
-                to[j] = there ? b[at] : 0;
+    int64_t across = (cols + PANEL - 1) / PANEL * PANEL;
+    if (across > cols) {
+        REAL *last = h->panels + (across - PANEL) * depth;
+        memset(last, 0, (size_t)(PANEL * depth) * sizeof *last);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        const REAL *restrict from = b + i * ld;
+        if (turned) {
+            REAL *restrict to = h->panels + i / PANEL * PANEL * depth + i % PANEL;
+            for (int64_t k = 0; k < h->size; k++) {
+                to[k * PANEL] = from[k];
             }
+        }
+        for (int64_t first = 0; !turned && first < cols; first += PANEL) {
+            int64_t some = cols - first < PANEL ? cols - first : PANEL;
+            memcpy(h->panels + first * depth + i * PANEL, from + first,
+                   (size_t)some * sizeof *from);
         }
     }
 }
@@ -93,7 +102,7 @@ static void NAME(head_mix)(const NAME(head) * h, const REAL *a, bool turned, con
 static void NAME(softmax_row)(const NAME(head) * h, int64_t i, REAL *row)
 {
     int64_t n = h->causal ? h->n - h->asked + i + 1 : h->n;
-    REAL most = row[0], sum = 0;
+    REAL most = row[0];
     for (int64_t j = 1; j < n; j++) {
         most = row[j] > most ? row[j] : most;
     }
@@ -101,11 +110,9 @@ static void NAME(softmax_row)(const NAME(head) * h, int64_t i, REAL *row)
     for (int64_t j = 0; j < n; j++) {
         row[j] = F(exp)(h->scale * (row[j] - most));
     }
+    REAL over = 1 / NAME(sum_shifted)(n, row, 0);
     for (int64_t j = 0; j < n; j++) {
-        sum += row[j];
-    }
-    for (int64_t j = 0; j < n; j++) {
-        row[j] /= sum;
+        row[j] *= over;
     }
     memset(row + n, 0, (size_t)(h->n - n) * sizeof *row);
 }
@@ -125,16 +132,32 @@ static void NAME(attend_forward)(const NAME(strip) * t, const far_stage *s)
     }
 }
 
+/* sum of a_j b_j */
+INLINE REAL NAME(sum_of_products)(int64_t n, const REAL *a, const REAL *b)
+{
+    NAME(vec) sum = {0};
+    REAL few = 0;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        sum += NAME(load)(a + j) * NAME(load)(b + j);
+    }
+    if (n >= LANES) {
+        NAME(vec) last = NAME(load)(a + n - LANES) * NAME(load)(b + n - LANES);
+        return NAME(total)(sum + NAME(rest_of)(last, n - j));
+    }
+    for (; j < n; j++) {
+        few += a[j] * b[j];
+    }
+    return few;
+}
+
 /* Scores' changes from weights' changes, or the other way round: the derivative of a softmax is
  * symmetric. In place: d_j = scale w_j (d_j - sum_k w_k d_k). */
 static void NAME(softmax_change)(const NAME(head) * h, REAL *d)
 {
     for (int64_t i = 0; i < h->asked; i++) {
         const REAL *w = h->weights + i * h->n;
-        REAL *row = d + i * h->n, mean = 0;
-        for (int64_t j = 0; j < h->n; j++) {
-            mean += w[j] * row[j];
-        }
+        REAL *row = d + i * h->n, mean = NAME(sum_of_products)(h->n, w, row);
         for (int64_t j = 0; j < h->n; j++) {
             row[j] = h->scale * w[j] * (row[j] - mean);
         }

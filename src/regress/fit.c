@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#define EXTREMES_SMALL 2 /* of far_fit_opts: for matrices of at most */
+#define SMALL_ROWS 2048
 #define TINY_RIDGE 1e-10 /* relative: below it rows with the same inputs cannot be told apart */
 #define NOISE_FREE 1e-8  /* relative: a ridge chosen so small says that there is no noise */
 #define LEAST_WITH_CONFLICTS                                                                       \
@@ -13,8 +15,11 @@
 
 void far_fit_opts_init(far_fit_opts *opts)
 {
-    *opts = (far_fit_opts){
-        .size = sizeof *opts, .standardize = 1, .ridge = NAN, .subset = 2000, .extremes = 1};
+    *opts = (far_fit_opts){.size = sizeof *opts,
+                           .standardize = 1,
+                           .ridge = NAN,
+                           .subset = 2000,
+                           .extremes = EXTREMES_SMALL};
 }
 
 static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o)
@@ -145,14 +150,15 @@ done:
     return st;
 }
 
-static void solve_opts(const far_fit_opts *o, double ridge, far_ridge_kind kind, far_solve_opts *s)
+static void solve_opts(const far_fit_opts *o, int64_t rows, double ridge, far_ridge_kind kind,
+                       far_solve_opts *s)
 {
     far_solve_opts_init(s);
     s->ridge = ridge;
     s->ridge_kind = kind;
     s->storage = o->storage;
     s->memory = o->memory;
-    s->extremes = o->extremes;
+    s->extremes = o->extremes == EXTREMES_SMALL ? rows <= SMALL_ROWS : o->extremes;
 }
 
 /* Memory grows with the square of the rows. */
@@ -184,7 +190,7 @@ static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double r
     far_solve_opts options;
     far_kernel_points points = {m->kernel, far_model_points(m), m->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(&points);
-    solve_opts(o, ridge, kind, &options);
+    solve_opts(o, m->info.rows, ridge, kind, &options);
     double start = far_seconds();
     st = far_system_create(ctx, &matrix, &options, &system);
     if (st == FAR_ERR_SINGULAR && twins->rows > 0) {
@@ -290,7 +296,7 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
         rows += !opts->rows || opts->rows[i];
     }
     double choosing = 0;
-    solve_opts(opts, 0, FAR_RIDGE_RELATIVE, &s);
+    solve_opts(opts, rows, 0, FAR_RIDGE_RELATIVE, &s);
     st = far_solve_estimate(ctx, rows > 0 ? rows : 1, &s, out);
     if (st == FAR_OK) {
         st = far_select_seconds(ctx, opts, rows, &choosing);

@@ -487,6 +487,41 @@ static void tangent_kernels_are_products_of_jacobians(void **state)
     }
 }
 
+/* In as little memory as will do outputs come one at a time; both tiles on the diagonal and beside
+ * it are there. */
+static void little_memory_gives_the_same_trace(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(PROBLEMS); k++) {
+        uint64_t seed = 71 + (uint64_t)k;
+        far_net *net = open_net(PROBLEMS[k].arch, seed);
+        int64_t n = 140;
+        numbers x = make(n, far_net_describe(net).inputs, &seed);
+        numbers whole = make(n, n, NULL), some = make(n, n, NULL), beside = make(n, n, NULL);
+        far_ntk_opts o;
+        o = (far_ntk_opts){.size = sizeof o};
+        must(far_net_ntk(ctx, net, &x.view, NULL, &o, &whole.view));
+        far_mat *to[] = {&some.view, &beside.view};
+        for (int i = 0; i < 2; i++) {
+            far_status st = FAR_ERR_BUDGET;
+            for (o.memory = 1024; st == FAR_ERR_BUDGET; o.memory *= 1.5) {
+                st = far_net_ntk(ctx, net, &x.view, i == 0 ? NULL : &x.view, &o, to[i]);
+            }
+            must(st);
+        }
+        for (int64_t i = 0; i < n * n; i++) {
+            double scale = sqrt(whole.data[i / n * (n + 1)] * whole.data[i % n * (n + 1)]);
+            assert_near(some.data[i], whole.data[i], 1e-12 * scale);
+            assert_near(beside.data[i], whole.data[i], 1e-12 * scale);
+        }
+        free(x.data);
+        free(whole.data);
+        free(some.data);
+        free(beside.data);
+        far_net_destroy(net);
+    }
+}
+
 /* ---- at random ------------------------------------------------------------------------------ */
 
 /* The next layer of a random network; those that do not fit are refused, and another is tried. */
@@ -714,6 +749,7 @@ int main(int argc, char **argv)
         TEST(random_networks_hold),
         TEST(bounds_hold),
         TEST(tangent_kernels_are_products_of_jacobians),
+        TEST(little_memory_gives_the_same_trace),
         TEST(a_forged_bound_is_refused),
         TEST(paths_without_a_norm_run_away),
         TEST(a_slope_of_0_is_undecided),

@@ -434,7 +434,8 @@ static void what_is_not_true_is_not_proven(void **state)
     (void)state;
     /* mish is least at -1.19243, where a norm of one number leads */
     const double least[] = {1.1924312145154952};
-    far_bound b = bound_of("sequence(1x1) rms(affine) mish last", FAR_INIT_KAIMING_NORMAL, least, 1);
+    far_bound b =
+        bound_of("sequence(1x1) rms(affine) mish last", FAR_INIT_KAIMING_NORMAL, least, 1);
     assert_true(b.verdict == FAR_BOUNDED && b.lowest <= -0.30884341301725 && b.lowest > -0.309);
     /* half of the least number is not 0 */
     const double tiny[] = {5e-324, 5e-324, 5e-324, 5e-324, 1};
@@ -551,11 +552,25 @@ static void draw_layer(bool image, uint64_t *state, char *out, size_t size)
     }
 }
 
-static far_net *draw_net(uint64_t *state, char *text, size_t size)
+/* Statistics of batch norms as training may leave them, and next to none. */
+static void draw_statistics(far_net *net, uint64_t *state)
+{
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        for (int64_t c = 0; s->kind == FAR_STEP_BATCHNORM && c < s->out; c++) {
+            net->statistics[s->mean + c] = roll_bell(state) * (roll(state) % 9 ? 1 : 1e6);
+            net->statistics[s->variance + c] = pow(10, 12 * roll_unit(state) - 9);
+        }
+    }
+}
+
+enum { IMAGE, SEQUENCE, TOKENS };
+
+static far_net *draw_net(uint64_t *state, int kind, char *text, size_t size)
 {
     far_net *net = NULL;
     far_net_opts o;
-    bool image = roll(state) % 2;
+    bool image = kind == IMAGE;
     int a = 1 + (int)(roll(state) % 3), b = 1 + (int)(roll(state) % 9);
     int c = 1 + (int)(roll(state) % 9);
     static const char *const ENDS[] = {"flatten", "gap", "flatten dense(2)", "gap dense(3)", ""};
@@ -563,7 +578,8 @@ static far_net *draw_net(uint64_t *state, char *text, size_t size)
                                        "dense(1)"};
     snprintf(text, size, image ? "image(%dx%dx%d)" : "sequence(%dx%d)", a, b, c);
     if (!image) {
-        snprintf(text, size, "sequence(%dx%d)", 1 + (b * c) % 37, a);
+        snprintf(text, size, kind == TOKENS ? "tokens(%d, %d) embed(%d)" : "sequence(%dx%d)",
+                 1 + (b * c) % 37, a, 2 * b);
     }
     far_net_opts_init(&o);
     o.seed = roll(state);
@@ -587,6 +603,7 @@ static far_net *draw_net(uint64_t *state, char *text, size_t size)
     for (int64_t i = 0; i < p.cols; i++) {
         ((double *)p.data)[i] += 0.2 * roll_bell(state);
     }
+    draw_statistics(net, state);
     return net;
 }
 
@@ -631,7 +648,7 @@ static void random_network(uint64_t seed)
 {
     char text[1000];
     uint64_t state = seed;
-    far_net *net = draw_net(&state, text, sizeof text);
+    far_net *net = draw_net(&state, roll(&state) % 2 ? IMAGE : SEQUENCE, text, sizeof text);
     far_net_info info = far_net_describe(net);
     int64_t n = 1 + (int64_t)(roll(&state) % 20);
     numbers x = make(n, info.inputs, &state), dx = make(n, info.inputs, &state);
@@ -665,6 +682,18 @@ static void random_network(uint64_t seed)
     far_net_destroy(net);
 }
 
+/* Tokens have no derivatives, and no box. */
+static void random_tokens(uint64_t seed)
+{
+    char text[1000];
+    uint64_t state = seed;
+    far_net *net = draw_net(&state, TOKENS, text, sizeof text);
+    certify_and_hunt(net, false, &state);
+    strain(net, &state);
+    certify_and_hunt(net, false, &state);
+    far_net_destroy(net);
+}
+
 static int64_t random_count = 16;
 static uint64_t random_seed = 1;
 
@@ -673,6 +702,9 @@ static void random_networks_hold(void **state)
     (void)state;
     for (int64_t i = 0; i < random_count; i++) {
         random_network(random_seed * 1000003 + (uint64_t)i);
+        if (i % 4 == 0) {
+            random_tokens(random_seed * 1000003 + (uint64_t)i);
+        }
     }
 }
 

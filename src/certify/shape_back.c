@@ -19,7 +19,7 @@ typedef struct back {
     bool *waits;         /* kept is to be added */
     double constant, best;
     far_run *runs;
-    double *one, *two, *weight, *u; /* as many as channels or positions */
+    double *one, *two, *three, *weight, *u; /* as many as channels or positions */
     far_range *scores;
 } back;
 
@@ -41,8 +41,8 @@ static void back_close(back *b)
     for (int64_t i = 0; b->kept && i < b->w->net->step_count; i++) {
         far_free(ctx, b->kept[i]);
     }
-    FAR_FREE_ALL(ctx, b->form, b->next, b->kept, b->waits, b->runs, b->one, b->two, b->weight, b->u,
-                 b->scores);
+    FAR_FREE_ALL(ctx, b->form, b->next, b->kept, b->waits, b->runs, b->one, b->two, b->three,
+                 b->weight, b->u, b->scores);
 }
 
 static far_status back_open(const far_walk_boxes *w, int64_t last, back *b)
@@ -58,6 +58,7 @@ static far_status back_open(const far_walk_boxes *w, int64_t last, back *b)
     FAR_TRY(far_alloc(w->ctx, far_run_count(net), &b->runs));
     FAR_TRY(far_alloc(w->ctx, m, &b->one));
     FAR_TRY(far_alloc(w->ctx, m, &b->two));
+    FAR_TRY(far_alloc(w->ctx, m, &b->three));
     FAR_TRY(far_alloc(w->ctx, m, &b->weight));
     FAR_TRY(far_alloc(w->ctx, m, &b->u));
     FAR_TRY(far_alloc(w->ctx, m, &b->scores));
@@ -129,6 +130,20 @@ static void back_affine(back *b, int64_t i)
     swap_forms(b);
 }
 
+/* Where the argument grows: bounded ones by their boxes, the others as relu. */
+static void limit_lines(const back *b, int64_t i, int64_t k, far_line *below, far_line *above)
+{
+    const far_step *s = &b->w->net->steps[i];
+    far_step relu = {.layer = FAR_LAYER_RELU, .power = 1, .gain = s->gain};
+    if (far_activation_is_bounded(s)) {
+        *below = (far_line){0, b->w->boxes[i][k].low};
+        *above = (far_line){0, b->w->boxes[i][k].high};
+        return;
+    }
+    far_activation_lines(far_activation_is_homogeneous(s) ? s : &relu, far_boxes_before(b->w, i)[k],
+                         below, above);
+}
+
 static void back_activation(back *b, int64_t i)
 {
     const far_step *s = &b->w->net->steps[i];
@@ -141,7 +156,11 @@ static void back_activation(back *b, int64_t i)
         if (c == 0) {
             continue;
         }
-        far_activation_lines(s, in[k], &below, &above);
+        if (far_boxes_degree_before(b->w, i) > 0) {
+            limit_lines(b, i, k, &below, &above);
+        } else {
+            far_activation_lines(s, in[k], &below, &above);
+        }
         far_line line = c > 0 ? above : below;
         b->form[k] = c * line.slope;
         sum += c * line.at_zero;
@@ -279,34 +298,63 @@ static void reach_values(back *b, int64_t i, int64_t head, const double *c, int6
         for (int64_t m = 0; m < d->in; m++) {
             lost += b->two[m] == 0 ? 0 : b->two[m] * far_range_size(at[m]);
         }
-        double own = norm >= 0 ? far_norm_reach(b->w, norm, j, b->one, b->next).high
+        double own = norm >= 0 ? far_norm_reach(b->w, norm, j, b->one, b->three).high
                                : box_reach(b->one, at, d->in);
         own = far_up(far_up(own + shift) + lost * (1 + far_lost(d->in)));
         b->u[j] = fmin(isnan(own) ? INFINITY : own, box_reach(c, v + j * d->out, size));
     }
 }
 
+/* The one position that a query looks at, in the limit; -1: it is not known. */
+static int64_t only_one(const back *b, int64_t n)
+{
+    int64_t j = 0;
+    while (j < n && b->weight[j] != 1) {
+        j++;
+    }
+    return j < n ? j : -1;
+}
+
 static void back_attend(back *b, int64_t i)
 {
     const far_step *s = &b->w->net->steps[i];
-    int64_t size = s->out / s->heads;
+    int64_t size = s->out / s->heads, before = far_step_width(&b->w->net->steps[i - 1]);
+    bool grows = far_boxes_degree_before(b->w, i) > 0;
+    double lost = 0;
+    memset(b->next, 0, (size_t)before * sizeof *b->next);
     for (int64_t at = 0; at < far_positions(s->to) * s->heads; at++) {
         int64_t p = at / s->heads, head = at % s->heads, n = far_attention_reach(s, p);
         double *c = b->form + p * s->out + head * size;
         if (!is_zero(c, size)) {
             far_attention_weights(b->w, i, head, p, b->scores, b->weight);
-            reach_values(b, i, head, c, n);
-            add_constant(b, far_attention_mean(b->weight, b->u, n));
+            int64_t one = grows ? only_one(b, n) : -1;
+            int64_t from = one * 3 * s->out + 2 * s->out + head * size;
+            for (int64_t k = 0; one >= 0 && k < size; k++) { /* as many terms as queries */
+                b->next[from + k] += c[k];
+                lost += fabs(c[k]) * far_range_size(far_boxes_before(b->w, i)[from + k]);
+            }
+            if (one < 0) {
+                reach_values(b, i, head, c, n);
+                add_constant(b, far_attention_mean(b->weight, b->u, n));
+            }
         }
     }
-    memset(b->form, 0, (size_t)far_step_width(&b->w->net->steps[i - 1]) * sizeof *b->form);
+    add_constant(b, lost * far_lost(far_positions(s->to)));
+    swap_forms(b);
 }
 
 static void back_skip_out(back *b, int64_t i)
 {
     const far_step *s = &b->w->net->steps[i];
-    memcpy(b->kept[s->mate], b->form, (size_t)far_step_width(s) * sizeof *b->form);
-    b->waits[s->mate] = true;
+    double own = far_boxes_degree_before(b->w, i), other = far_boxes_degree_before(b->w, s->mate);
+    size_t bytes = (size_t)far_step_width(s) * sizeof *b->form;
+    if (own <= other) {
+        memcpy(b->kept[s->mate], b->form, bytes);
+        b->waits[s->mate] = true;
+    }
+    if (own < other) { /* it is outgrown */
+        memset(b->form, 0, bytes);
+    }
 }
 
 static void back_skip_in(back *b, int64_t i)
@@ -397,11 +445,12 @@ double far_walk_work(const far_net *net, int64_t last)
     return work;
 }
 
-far_status far_walk_narrow(const far_walk_boxes *w, int64_t i)
+far_status far_walk_narrow(const far_walk_boxes *w, int64_t i, int64_t only)
 {
     far_status st = FAR_OK;
-    int threads = far_ctx_threads(w->ctx);
-    int64_t n = far_step_width(&w->net->steps[i]);
+    int threads = only < 0 ? far_ctx_threads(w->ctx) : 1;
+    int64_t first = only < 0 ? 0 : only;
+    int64_t n = only < 0 ? far_step_width(&w->net->steps[i]) : 1;
     back *rooms = NULL;
     far_range *narrow = NULL; /* the boxes stay as they are while others read them */
     FAR_TRY(far_alloc(w->ctx, n, &narrow));
@@ -412,9 +461,9 @@ far_status far_walk_narrow(const far_walk_boxes *w, int64_t i)
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
     for (int64_t k = 0; k < n; k++) {
         back *b = &rooms[omp_get_thread_num()];
-        narrow[k] = (far_range){-upper(b, i, k, -1), upper(b, i, k, 1)};
+        narrow[k] = (far_range){-upper(b, i, first + k, -1), upper(b, i, first + k, 1)};
     }
-    memcpy(w->boxes[i], narrow, (size_t)n * sizeof *narrow);
+    memcpy(w->boxes[i] + first, narrow, (size_t)n * sizeof *narrow);
 done:
     for (int t = 0; rooms && t < threads; t++) {
         if (rooms[t].w) {

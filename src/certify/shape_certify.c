@@ -121,7 +121,7 @@ far_status far_shape_bounds(far_ctx *ctx, const far_net *net, far_certificate *c
     FAR_TRY(far_walk_open(&w, true));
     memcpy(first, w.boxes[last], (size_t)p * sizeof *first);
     if (far_walk_work(net, last) * (double)p < MOST_WORK) {
-        FAR_TRY(far_walk_narrow(&w, last));
+        FAR_TRY(far_walk_narrow(&w, last, -1));
     }
     for (int64_t j = 0; j < p; j++) {
         set_bound(raw_range(net, j, first[j]), raw_range(net, j, w.boxes[last][j]), has_box(c),
@@ -388,7 +388,7 @@ done:
 
 /* Between which numbers f_j(t direction) / t^order ends, in raw units. */
 static far_status enclose_slope(far_ctx *ctx, const far_net *net, int64_t j,
-                                const double *direction, double *order, far_range *out)
+                                const double *direction, bool tight, double *order, far_range *out)
 {
     far_status st;
     int64_t last = net->step_count - 1;
@@ -402,7 +402,8 @@ static far_status enclose_slope(far_ctx *ctx, const far_net *net, int64_t j,
         in[i] = direction[i] != 0 && u == 0 ? (far_range){-FAR_SPECK, FAR_SPECK} : in[i];
     }
     w.inputs = in;
-    FAR_TRY(far_walk_open(&w, false));
+    FAR_TRY(far_walk_open(&w, tight));
+    FAR_TRY(far_walk_narrow(&w, last, j));
     double scale = far_output_scale(net->columns)[j];
     far_range r = w.boxes[last][j];
     *order = w.degree[last];
@@ -425,6 +426,9 @@ static double data_extent(const far_net *net, const double *direction)
     return fmax(sqrt((double)net->info.inputs / square), fabs(dot) / square);
 }
 
+#define AGREES 0.01 /* of f over its leading term with 1 */
+enum { FURTHER = 4 };
+
 /* f itself, far out. */
 static far_status confirm(far_ctx *ctx, const far_net *net, int64_t j, far_bound *b)
 {
@@ -437,17 +441,24 @@ static far_status confirm(far_ctx *ctx, const far_net *net, int64_t j, far_bound
     double rest = fabs(far_output_centre(net->columns)[j]) + far_output_scale(net->columns)[j];
     double t = fmax(FAR_AWAY * data_extent(net, b->direction),
                     pow(FAR_AWAY * rest / fabs(b->slope), 1 / b->order));
-    for (int64_t i = 0; i < d; i++) {
-        x[i] = t * b->direction[i];
-    }
-    if (isfinite(t)) {
+    for (int k = 0; k < FURTHER && !(fabs(b->confirmed - 1) < AGREES) && isfinite(t); k++) {
+        for (int64_t i = 0; i < d; i++) {
+            x[i] = t * b->direction[i];
+        }
         FAR_TRY(far_net_eval_raw(ctx, net, &in, &out));
         b->confirmed = f[j] / (b->slope * pow(t, b->order));
+        t *= FAR_AWAY; /* scores that differ little are told apart late */
     }
 done:
     far_free(ctx, x);
     far_free(ctx, f);
     return st;
+}
+
+static bool is_firm(far_range r)
+{
+    return (r.low > 0 || r.high < 0) &&
+           r.high - r.low <= FIRM_SLOPE * fmin(fabs(r.low), fabs(r.high));
 }
 
 /* Makes the verdict unbounded if it runs away along the direction, which b keeps. */
@@ -457,18 +468,19 @@ static far_status witness(far_ctx *ctx, const far_net *net, int64_t j, const dou
     far_status st;
     far_range r;
     double order;
-    FAR_TRY(enclose_slope(ctx, net, j, direction, &order, &r));
-    double slope = r.low + (r.high - r.low) / 2;
-    if (!(order > 0) || !(r.low > 0 || r.high < 0) ||
-        !(r.high - r.low <= FIRM_SLOPE * fabs(slope))) {
+    FAR_TRY(enclose_slope(ctx, net, j, direction, false, &order, &r));
+    if (order > 0 && !is_firm(r)) {
+        FAR_TRY(enclose_slope(ctx, net, j, direction, true, &order, &r));
+    }
+    if (!(order > 0) || !is_firm(r)) {
         return FAR_OK;
     }
     b->direction = direction;
     b->level = level;
-    b->slope = slope;
+    b->slope = r.low + (r.high - r.low) / 2;
     b->order = order;
     FAR_TRY(confirm(ctx, net, j, b));
-    if (fabs(b->confirmed - 1) < 0.01) {
+    if (fabs(b->confirmed - 1) < AGREES) {
         b->verdict = FAR_UNBOUNDED;
         b->theorem = AWAY;
     }

@@ -9,7 +9,8 @@
 #include <float.h>
 #include <string.h>
 
-#define MOST_WORK 4e9 /* multiplications that narrow the boxes of one step */
+#define MOST_WORK 4e9  /* multiplications that narrow the boxes of one step, */
+#define LIMIT_WORK 1e8 /* and in the limit, where there may be many directions */
 
 static const far_range EVERYTHING = {-INFINITY, INFINITY};
 
@@ -663,19 +664,22 @@ int64_t far_walk_widest(const far_net *net)
     return most;
 }
 
-/* Whether narrower boxes of step i are worth their cost: an activation or a pool reads them, and
- * something bent lies in front. */
-static bool is_worth(const far_net *net, int64_t i)
+/* Whether narrower boxes of step i are worth their cost: an activation, a pool or, in the limit,
+ * attention reads them, and something bent lies in front. */
+static bool is_worth(const far_walk_boxes *w, int64_t i)
 {
-    bool bent = false;
+    const far_net *net = w->net;
+    bool bent = false, limit = w->start > 0;
     for (int64_t k = 0; k < i; k++) {
         bent |= !far_step_is_affine(&net->steps[k]) && net->steps[k].kind != FAR_STEP_SKIP_IN &&
                 net->steps[k].kind != FAR_STEP_SKIP_OUT;
     }
     far_step_kind next = i + 1 < net->step_count ? net->steps[i + 1].kind : FAR_STEP_DENSE;
     return bent && far_step_is_affine(&net->steps[i]) &&
-           (next == FAR_STEP_ACTIVATION || next == FAR_STEP_MAXPOOL) &&
-           far_walk_work(net, i) * (double)far_step_width(&net->steps[i]) < MOST_WORK;
+           (next == FAR_STEP_ACTIVATION || next == FAR_STEP_MAXPOOL ||
+            (limit && next == FAR_STEP_ATTEND)) &&
+           far_walk_work(net, i) * (double)far_step_width(&net->steps[i]) <
+               (limit ? LIMIT_WORK : MOST_WORK);
 }
 
 far_status far_walk_open(far_walk_boxes *w, bool tight)
@@ -694,8 +698,8 @@ far_status far_walk_open(far_walk_boxes *w, bool tight)
         FAR_TRY(far_alloc(w->ctx, far_step_width(&net->steps[i]), &w->boxes[i]));
         w->degree[i] = degree_after(w, i);
         step_boxes(w, i, &room);
-        if (tight && is_worth(net, i)) {
-            FAR_TRY(far_walk_narrow(w, i));
+        if (tight && is_worth(w, i)) {
+            FAR_TRY(far_walk_narrow(w, i, -1));
         }
         FAR_TRY(far_progress(w->ctx, "bounds", i + 1, net->step_count));
     }

@@ -88,8 +88,8 @@ int64_t far_walk_widest(const far_net *net);
 
 /* ---- shape_back.c ---- */
 
-/* Narrows the boxes of step i: each output is followed back as a linear form. */
-far_status far_walk_narrow(const far_walk_boxes *w, int64_t i);
+/* Narrows the box of output k of step i (-1: of all): it is followed back as a linear form. */
+far_status far_walk_narrow(const far_walk_boxes *w, int64_t i, int64_t k);
 /* Multiplications that costs. */
 double far_walk_work(const far_net *net, int64_t i);
 

@@ -694,7 +694,7 @@ static void random_tokens(uint64_t seed)
     far_net_destroy(net);
 }
 
-static int64_t random_count = 16;
+static int64_t random_count = 8;
 static uint64_t random_seed = 1;
 
 static void random_networks_hold(void **state)

@@ -9,7 +9,7 @@
 
 /* A window has the values of one training sequence but the last: each predicts the next one. */
 enum { LENGTH = 30, PLACES = LENGTH - 1, FIRST = 20, LAST = 100, CURVE = LAST - FIRST + 1 };
-enum { BATCH = 50, FAR_PLACES = 2 };
+enum { BATCH = 10, FAR_PLACES = 2 };
 static const double FAR_AT[FAR_PLACES] = {1e3, 1e5};
 static const double GROWS = 10, STAYS = 1.1; /* from one to the other, by what factor */
 
@@ -401,8 +401,8 @@ far_status run_ln_appendix_m(reproduction *r)
 {
     plan p = {.seeds = seeds_of(r, 1, 5),
               .sequences = r->quick ? 60 : 300,
-              .epochs = epochs_of(r, 5, 30),
-              .tests = r->quick ? 4 : 20};
+              .epochs = epochs_of(r, 5, 15),
+              .tests = r->quick ? 4 : 10};
     line *lines = ROOM(p.tests, line);
     run *runs = ROOM(VARIANTS * p.seeds, run);
     uint64_t state = 20250514;

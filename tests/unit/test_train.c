@@ -1484,6 +1484,10 @@ static void the_next_position_is_the_target(void **state)
     for (int i = 0; i < 4; i++) {
         nets[i] = sequence_net("tokens(5, 7) " CAUSAL "dense(7)");
     }
+    far_net_info info = far_net_describe(nets[0]);
+    assert_int_equal(info.positions, PLACES);
+    assert_int_equal(info.output_positions, PLACES);
+    assert_int_equal(info.vocabulary, TOKENS);
     must(far_net_train(ctx, nets[0], &x, NULL, &o, &r[0]));
     far_ctx *alone = context_with(1);
     must(far_net_train(alone, nets[1], &x, NULL, &o, &r[1]));

@@ -4,7 +4,6 @@
 #include "../net/net_internal.h"
 
 #include <math.h>
-#include <string.h>
 
 static far_status wrap(far_ctx *ctx, const far_predictor_ops *ops, void *self, bool borrowed,
                        far_predictor **out)

@@ -198,8 +198,7 @@ static int run_compare(void *user)
     job *j = user;
     int code = comparison_check(&j->s, &j->opts);
     if (code == EXIT_DONE) {
-        code = dataset_read(VERB, j->s.ctx, j->args.data, &j->args.fit.table, j->args.fit.where,
-                            &j->data);
+        code = comparison_data(&j->s, j->args.data, j->args.models, &j->args.fit, &j->data);
     }
     if (code == EXIT_DONE) {
         code = compare(j);

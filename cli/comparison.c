@@ -601,3 +601,18 @@ int comparison_check(session *s, const far_compare_opts *opts)
     session_failure(s, st == FAR_ERR_PARSE || st == FAR_ERR_ARCH ? "--models" : NULL);
     return usage_code(st);
 }
+
+int comparison_data(session *s, const char *operand, const char *models, const fit_args *fit,
+                    dataset *out)
+{
+    const char *net = strstr(models, "net:image("), *shape = net ? net + strlen("net:") : NULL;
+    char *arch = shape ? strndup(shape, strcspn(shape, ")") + 1) : NULL;
+    if (shape && !arch) {
+        return failure(s->verb, "out of memory");
+    }
+    out->arch = arch;
+    int code = dataset_read(s->verb, s->ctx, operand, &fit->table, fit->where, out);
+    out->arch = NULL;
+    free(arch);
+    return code;
+}

@@ -2,6 +2,7 @@
 #ifndef FAR_CLI_COMPARISON_H
 #define FAR_CLI_COMPARISON_H
 
+#include "fitting.h"
 #include "session.h"
 
 #include <farfield/compare.h>
@@ -23,5 +24,8 @@ int comparison_files(const session *s, const far_comparison *c, const char *text
 
 /* Validates the options before the data are read. Returns an exit code. */
 int comparison_check(session *s, const far_compare_opts *opts);
+/* Reads the table; pictures as the first network of images among the models takes them. */
+int comparison_data(session *s, const char *operand, const char *models, const fit_args *fit,
+                    dataset *out);
 
 #endif

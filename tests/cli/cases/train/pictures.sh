@@ -19,6 +19,8 @@ fi
 "$FARFIELD" gram --net net.safetensors set -o k.npz -q
 # one channel: colours become grey
 "$FARFIELD" train -a 'image(1x7x5) flatten dense' set -e 1 --json | grep -o '"inputs": 35'
+"$FARFIELD" cv set -t label -m 'net:image(1x7x5) flatten dense' --folds 2 -q >table
+grep -c failed table || true
 # what cannot be
 expect_code 1 "$FARFIELD" train -a "$net" new -e 1
 expect_code 1 "$FARFIELD" train -a 'image(3x5x7) flatten dense' set -e 1

@@ -432,15 +432,27 @@ static double upper(back *b, int64_t last, int64_t k, double sign)
     return b->best;
 }
 
+/* Multiplications for one number of a step's output. Each query of a head looks at the form of its
+ * values, and at every position. */
+static double work_of(const far_step *s)
+{
+    switch (s->kind) {
+    case FAR_STEP_DENSE:
+        return (double)s->in;
+    case FAR_STEP_CONV:
+        return (double)(s->in * far_positions(s->window));
+    case FAR_STEP_ATTEND:
+        return (double)(s->out + s->heads * far_positions(s->to));
+    default:
+        return 4;
+    }
+}
+
 double far_walk_work(const far_net *net, int64_t last)
 {
     double work = 0;
     for (int64_t i = 0; i <= last; i++) {
-        const far_step *s = &net->steps[i];
-        double each = s->kind == FAR_STEP_DENSE  ? (double)s->in
-                      : s->kind == FAR_STEP_CONV ? (double)(s->in * far_positions(s->window))
-                                                 : 4;
-        work += each * (double)far_step_width(s);
+        work += work_of(&net->steps[i]) * (double)far_step_width(&net->steps[i]);
     }
     return work;
 }

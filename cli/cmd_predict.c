@@ -317,15 +317,17 @@ static void tell_matrix(far_result *r, const char *key, far_mat m)
     }
 }
 
-static void tell_classes(far_result *r, const job *j)
+/* Words of rows by their indices, which stand in a column of values. */
+static void tell_words(far_result *r, const char *key, const far_mat *values, int64_t col,
+                       const char *const *words)
 {
-    const char **names = calloc((size_t)j->classes.rows + 1, sizeof *names);
-    for (int64_t i = 0; names && i < j->classes.rows; i++) {
-        names[i] = j->labels[(int64_t)mat_get(&j->classes, i, 0)];
+    const char **names = calloc((size_t)values->rows + 1, sizeof *names);
+    for (int64_t i = 0; names && i < values->rows; i++) {
+        names[i] = words[(int64_t)mat_get(values, i, col)];
     }
     far_result_check(r, names ? FAR_OK : FAR_ERR_MEMORY);
     if (names) {
-        far_result_texts(r, "class", names, j->classes.rows);
+        far_result_texts(r, key, names, values->rows);
     }
     free(names);
 }
@@ -353,8 +355,12 @@ static void tell_values(far_result *r, const job *j)
 {
     bool classes = classifies(j);
     far_mat order = j->prediction->order;
+    const result_column *first = &j->columns[0];
+    if (is_folder(j->args.data) && !j->args.id) {
+        tell_words(r, "pictures", &first->values, first->col, first->words);
+    }
     if (classes && !j->args.at_infinity) {
-        tell_classes(r, j);
+        tell_words(r, "class", &j->classes, 0, j->labels);
     }
     tell_matrix(r, "probability", j->prediction->probability);
     if (!classes || !probable(j)) {

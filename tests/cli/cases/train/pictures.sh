@@ -16,6 +16,7 @@ if ! "$FARFIELD" train -a "$net" set -e 50 -o net.safetensors -q >said 2>&1; the
 fi
 "$FARFIELD" predict net.safetensors new | cut -d, -f1,2
 "$FARFIELD" predict net.safetensors set --score -q | cut -d, -f1,2 | sed -n '1,2p;$p'
+"$FARFIELD" predict net.safetensors new --json | grep -o '"pictures": \["a.png", "b.png"\]'
 "$FARFIELD" gram --net net.safetensors set -o k.npz -q
 # one channel: colours become grey
 "$FARFIELD" train -a 'image(1x7x5) flatten dense' set -e 1 --json | grep -o '"inputs": 35'

@@ -25,7 +25,8 @@
 #define FAR_SPECK 0x1p-1000 /* more than underflow can lose */
 
 /* Relative error of the C library's exp, expm1, log1p, erf, erfc, tanh, sin, cos, pow and cbrt:
- * assumed, tried on some millions of arguments (tests/numeric/test_libm.c), and on a few before every proof. */
+ * assumed, tried on some millions of arguments (tests/numeric/test_libm.c), and on a few before
+ * every proof. */
 #define FAR_LIBRARY_ERROR (32 * FAR_UNIT)
 
 /* Relative error of a sum of n products whose factors have a few roundings behind them. */
@@ -151,6 +152,8 @@ void far_activation_lines(const far_step *step, far_range z, far_line *below, fa
 far_strip far_power_strip(double power, far_range z);
 /* Bounded, whatever z. */
 bool far_activation_is_bounded(const far_step *step);
+/* Of what grows like t^before, phi grows like t to this. */
+double far_activation_degree(const far_step *step, double before);
 /* relu and its like: phi(s z) = s^power phi(z) for s > 0. */
 bool far_activation_is_homogeneous(const far_step *step);
 /* gelu, silu and others near relu: gain (phi(z) - relu(z)) as a range, for |z| >= least. */

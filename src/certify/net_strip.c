@@ -64,6 +64,13 @@ bool far_activation_is_bounded(const far_step *s)
            s->layer == FAR_LAYER_SIGMOID;
 }
 
+double far_activation_degree(const far_step *s, double before)
+{
+    return far_activation_is_bounded(s) ? 0
+           : s->layer == FAR_LAYER_RELU ? before * s->power
+                                        : before;
+}
+
 bool far_activation_is_homogeneous(const far_step *s)
 {
     return is_two_lines(s) || s->layer == FAR_LAYER_RELU;

@@ -100,9 +100,7 @@ static double degree_after(const far_walk_boxes *w, int64_t i)
     case FAR_STEP_EMBED:
         return 0;
     case FAR_STEP_ACTIVATION:
-        return far_activation_is_bounded(s) ? 0
-               : s->layer == FAR_LAYER_RELU ? before * s->power
-                                            : before;
+        return far_activation_degree(s, before);
     case FAR_STEP_SKIP_OUT:
         return fmax(before, far_boxes_degree_before(w, s->mate));
     default:

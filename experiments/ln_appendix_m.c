@@ -313,11 +313,10 @@ static far_status draw_variant(reproduction *r, const run *runs, int64_t seeds, 
 static far_status open_panel(reproduction *r, int variant, far_figure **out)
 {
     double ends[] = {FIRST, LAST};
-    far_figure_opts o =
-        axes(words(r, "%s, blocks %s norms",
-                   variant & EMBEDDING_NORM ? "norm behind the embedding" : "no norm there",
-                   variant & BLOCK_NORMS ? "with" : "without"),
-             NULL, NULL);
+    far_figure_opts o = axes(words(r, "%s behind the embedding, %s in the blocks",
+                                   variant & EMBEDDING_NORM ? "norm" : "no norm",
+                                   variant & BLOCK_NORMS ? "norms" : "none"),
+                             NULL, NULL);
     far_status st = far_figure_create(r->ctx, &o, out);
     return st == FAR_OK ? draw_dashed(r, *out, ends, ends, 2, FAR_COLOUR_INK, "f(i) = i") : st;
 }

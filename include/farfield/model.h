@@ -22,6 +22,14 @@ typedef enum far_criterion {
     FAR_CRITERION_LIKELIHOOD = 1 /* marginal likelihood, the amplitude of each output at its best */
 } far_criterion;
 
+/* A linear map in front of the network, learnt from the fitted function's gradients. */
+typedef enum far_metric_kind {
+    FAR_METRIC_NONE = 0,     /* inputs as they are standardised */
+    FAR_METRIC_DIAGONAL = 1, /* a weight for each input */
+    FAR_METRIC_FULL = 2,     /* mixtures of inputs */
+    FAR_METRIC_AUTO = 3      /* chosen with the network */
+} far_metric_kind;
+
 typedef struct far_fit_opts {
     size_t size;               /* set by far_fit_opts_init */
     const char *target;        /* "RMSD" or "a,b" */
@@ -41,10 +49,10 @@ typedef struct far_fit_opts {
     far_storage storage;       /* default FAR_STORAGE_AUTO */
     double memory;             /* budget in bytes; 0: what the machine has available */
     int32_t allow_unbounded;   /* 1: auto may choose networks without a bounded kernel; default 0 */
-    int32_t extremes;          /* lambda_min, lambda_max, condition: 1: computed, 0: not; 2 (default):
-                                  up to 2048 rows; above, they would cost more than the fit */
-    int32_t careful;           /* as in far_columns_opts; default 0 */
-    const char *keep;          /* the same */
+    int32_t extremes; /* lambda_min, lambda_max, condition: 1: computed, 0: not; 2 (default):
+                         up to 2048 rows; above, they would cost more than the fit */
+    int32_t careful;  /* as in far_columns_opts; default 0 */
+    const char *keep; /* the same */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);

@@ -71,14 +71,9 @@ static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
                         .gradients = {.length = outputs_behind(plan) * s->out * (dense ? 1 : 2)}};
 }
 
-static int64_t tile_count(int64_t n)
-{
-    return (n + FAR_TILE - 1) / FAR_TILE;
-}
-
 /* ---- memory -------------------------------------------------------------------------------- */
 
-double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool panels)
+double far_factors_bytes(const far_factor_plan *plan, int64_t n)
 {
     double numbers = 0;
     for (int64_t i = 0; i < plan->net->step_count; i++) {
@@ -87,40 +82,26 @@ double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool
             numbers += (double)(f.inputs.length + f.gradients.length);
         }
     }
-    double copies = (double)((rows ? 1 : 0) + (panels ? 1 : 0));
     size_t bytes = far_dtype_size(far_engine_dtype(plan->engine));
-    return numbers * copies * (double)(n * outputs_below(plan)) * (double)bytes;
+    return numbers * (double)(n * outputs_below(plan)) * (double)bytes;
 }
 
-static far_status allocate_vectors(far_factors *f, bool rows, bool panels, far_vectors *v)
+static far_status allocate_vectors(far_factors *f, far_vectors *v)
 {
-    far_status st = FAR_OK;
     size_t bytes = far_dtype_size(f->dtype);
-    if (v->length == 0) {
-        return FAR_OK;
-    }
-    if (rows || panels) { /* panels are made from rows */
-        FAR_TRY(far_alloc_bytes(f->ctx, f->n * v->length, bytes, &v->rows));
-    }
-    if (panels) {
-        int64_t numbers = tile_count(f->n) * FAR_TILE * v->length;
-        FAR_TRY(far_alloc_bytes(f->ctx, numbers, bytes, &v->panels));
-    }
-done:
-    return st;
+    return v->length == 0 ? FAR_OK : far_alloc_bytes(f->ctx, f->n * v->length, bytes, &v->rows);
 }
 
 void far_factors_clear(far_factors *f)
 {
     for (int64_t i = 0; f->items && i < f->count; i++) {
-        FAR_FREE_ALL(f->ctx, f->items[i].inputs.rows, f->items[i].inputs.panels,
-                     f->items[i].gradients.rows, f->items[i].gradients.panels);
+        FAR_FREE_ALL(f->ctx, f->items[i].inputs.rows, f->items[i].gradients.rows);
     }
     far_free(f->ctx, f->items);
     *f = (far_factors){0};
 }
 
-static far_status allocate(const far_factor_plan *plan, bool rows, bool panels, far_factors *f)
+static far_status allocate(const far_factor_plan *plan, far_factors *f)
 {
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(f->ctx, plan->net->info.layers, &f->items));
@@ -128,8 +109,8 @@ static far_status allocate(const far_factor_plan *plan, bool rows, bool panels, 
         if (wanted(plan, &plan->net->steps[i])) {
             far_factor *item = &f->items[f->count++];
             *item = blank_factor(plan, &plan->net->steps[i]);
-            FAR_TRY(allocate_vectors(f, rows, panels, &item->inputs));
-            FAR_TRY(allocate_vectors(f, rows, panels, &item->gradients));
+            FAR_TRY(allocate_vectors(f, &item->inputs));
+            FAR_TRY(allocate_vectors(f, &item->gradients));
         }
     }
 done:
@@ -273,49 +254,6 @@ static void run_block(const block *b, const far_mat *x)
     }
 }
 
-/* ---- panels -------------------------------------------------------------------------------- */
-
-#define DEFINE_PANEL(T, NAME)                                                                      \
-    static void NAME(const far_vectors *v, int64_t n, int64_t width, int64_t panel)                \
-    {                                                                                              \
-        T *out = (T *)v->panels + panel * width * v->length;                                       \
-        for (int64_t k = 0; k < v->length; k += PANEL_DEPTH) {                                     \
-            int64_t depth = v->length - k < PANEL_DEPTH ? v->length - k : PANEL_DEPTH;             \
-            for (int64_t j = 0; j < width; j++) {                                                  \
-                int64_t row = panel * width + j;                                                   \
-                const T *from = (const T *)v->rows + row * v->length + k;                          \
-                for (int64_t i = 0; i < depth; i++) {                                              \
-                    out[(k + i) * width + j] = row < n ? from[i] : 0;                              \
-                }                                                                                  \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define PANEL_DEPTH 64 /* so many lines of a panel stay in the first-level cache */
-DEFINE_PANEL(double, panel_f64)
-DEFINE_PANEL(float, panel_f32)
-
-static void make_panels(const far_factors *f, const far_vectors *v, int64_t width, int threads)
-{
-    if (!v->panels) {
-        return;
-    }
-    int64_t count = tile_count(f->n) * FAR_TILE / width;
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t p = 0; p < count; p++) {
-        if (f->dtype == FAR_F64) {
-            panel_f64(v, f->n, width, p);
-        } else {
-            panel_f32(v, f->n, width, p);
-        }
-    }
-}
-
-static void drop_rows(far_factors *f, far_vectors *v)
-{
-    far_free(f->ctx, v->rows);
-    v->rows = NULL;
-}
-
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 typedef struct crew {
@@ -375,15 +313,13 @@ static void run_blocks(const far_factor_plan *plan, const crew *c, const far_mat
     }
 }
 
-static bool same_vectors(const far_vectors *have, const far_vectors *want, bool rows, bool panels)
+static bool same_vectors(const far_vectors *have, const far_vectors *want)
 {
-    return have->length == want->length &&
-           (want->length == 0 || (!!have->rows == rows && !!have->panels == panels));
+    return have->length == want->length && (want->length == 0 || have->rows);
 }
 
 /* Whether the memory of f is what these factors need. */
-static bool fits(const far_factor_plan *plan, const far_mat *x, bool rows, bool panels,
-                 const far_factors *f)
+static bool fits(const far_factor_plan *plan, const far_mat *x, const far_factors *f)
 {
     int64_t next = 0;
     bool same = f->items && f->dtype == x->dtype && f->n == x->rows * outputs_below(plan);
@@ -392,35 +328,25 @@ static bool fits(const far_factor_plan *plan, const far_mat *x, bool rows, bool 
             far_factor want = blank_factor(plan, &plan->net->steps[i]);
             const far_factor *have = &f->items[next++];
             same = next <= f->count && have->unit == want.unit && have->by_input == want.by_input &&
-                   have->constant == want.constant &&
-                   same_vectors(&have->inputs, &want.inputs, rows, panels) &&
-                   same_vectors(&have->gradients, &want.gradients, rows, panels);
+                   have->constant == want.constant && same_vectors(&have->inputs, &want.inputs) &&
+                   same_vectors(&have->gradients, &want.gradients);
         }
     }
     return same && next == f->count;
 }
 
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
-                              bool rows, bool panels, far_factors *out)
+                              far_factors *out)
 {
     far_status st = FAR_OK;
     crew c = {0};
-    if (!fits(plan, x, rows, panels, out)) {
+    if (!fits(plan, x, out)) {
         far_factors_clear(out);
         *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
-        FAR_TRY(allocate(plan, rows, panels, out));
+        FAR_TRY(allocate(plan, out));
     }
     FAR_TRY(crew_make(ctx, plan, x->dtype, &c));
     run_blocks(plan, &c, x, out);
-    for (int64_t i = 0; i < out->count; i++) {
-        far_vectors *sides[2] = {&out->items[i].inputs, &out->items[i].gradients};
-        for (int k = 0; k < 2; k++) {
-            make_panels(out, sides[k], far_engine_panel(plan->engine), far_ctx_threads(ctx));
-            if (!rows) {
-                drop_rows(out, sides[k]);
-            }
-        }
-    }
 done:
     crew_free(ctx, &c);
     return st;

@@ -16,11 +16,9 @@
 
 #define FAR_TILE 128 /* side of a tile: a multiple of the engine's panel */
 
-/* n vectors of length `length`, as the two sides of a product want them. */
 typedef struct far_vectors {
     int64_t length;
-    void *rows;   /* n x length */
-    void *panels; /* as far_engine_multiply wants them, zeros up to a multiple of FAR_TILE */
+    void *rows; /* n x length */
 } far_vectors;
 
 typedef struct far_factor {
@@ -56,16 +54,15 @@ int64_t far_step_parameters(const far_step *step);
 far_status far_tangent_weights(far_ctx *ctx, const far_net *net, far_dtype dtype,
                                far_engine **engine, far_weights **weights);
 
-/* rows, panels: which sides are needed. out is zero, or has factors of an earlier call, whose
- * memory is used again where it fits. */
+/* out is zero, or has factors of an earlier call, whose memory is used again where it fits. */
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
-                              bool rows, bool panels, far_factors *out);
+                              far_factors *out);
 void far_factors_clear(far_factors *f);
 /* far_net_ntk of x with itself, again and again: kept, zero at first, has the memory in between;
  * far_factors_clear frees it. */
 far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,
                             const far_ntk_opts *opts, far_factors *kept, far_mat *out);
 /* Bytes that factors take for n points. */
-double far_factors_bytes(const far_factor_plan *plan, int64_t n, bool rows, bool panels);
+double far_factors_bytes(const far_factor_plan *plan, int64_t n);
 
 #endif

@@ -18,20 +18,20 @@ typedef struct source {
 /* The scratch of a thread: one tile of h h', one of d d'. */
 #define TILE_NUMBERS ((int64_t)FAR_TILE * FAR_TILE)
 
-/* out (rows x FAR_TILE) = vectors [i0, i1) of a times those of b from j0 on. On the diagonal of a
- * symmetric matrix panel by panel, from the diagonal down: nobody reads the rest. */
+/* out (FAR_TILE numbers a row) = vectors [i0, i1) of a times vectors [j0, j1) of b. On the diagonal
+ * of a symmetric matrix some columns at a time, from the diagonal down: nobody reads the rest. */
 static void multiply(const source *s, const far_vectors *a, const far_vectors *b, int64_t i0,
-                     int64_t i1, int64_t j0, void *out)
+                     int64_t i1, int64_t j0, int64_t j1, void *out)
 {
     size_t bytes = far_dtype_size(s->out->dtype);
     bool half = s->a == s->b && i0 == j0;
     int64_t width = half ? far_engine_panel(s->engine) : FAR_TILE;
-    for (int64_t j = 0; j < FAR_TILE && i0 + (half ? j : 0) < i1; j += width) {
-        int64_t i = half ? j : 0;
+    for (int64_t j = 0; j < j1 - j0; j += width) {
+        int64_t i = half ? j : 0, some = far_least(width, j1 - j0 - j);
         const char *rows = (const char *)a->rows + (size_t)((i0 + i) * a->length) * bytes;
-        const char *panel = (const char *)b->panels + (size_t)((j0 + j) * b->length) * bytes;
+        const char *cols = (const char *)b->rows + (size_t)((j0 + j) * b->length) * bytes;
         char *to = (char *)out + (size_t)(i * FAR_TILE + j) * bytes;
-        far_engine_multiply(s->engine, i1 - i0 - i, width, a->length, rows, panel, to, FAR_TILE);
+        far_engine_multiply(s->engine, i1 - i0 - i, some, a->length, rows, cols, to, FAR_TILE);
     }
 }
 
@@ -60,9 +60,9 @@ static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
     for (int64_t k = s->from; k < s->to; k++) {
         const far_factor *a = &s->a->items[k], *b = &s->b->items[k];
         if (a->inputs.length > 0) {
-            multiply(s, &a->inputs, &b->inputs, i0, i1, j0, hh);
+            multiply(s, &a->inputs, &b->inputs, i0, i1, j0, j1, hh);
         }
-        multiply(s, &a->gradients, &b->gradients, i0, i1, j0, dd);
+        multiply(s, &a->gradients, &b->gradients, i0, i1, j0, j1, dd);
         if (dtype == FAR_F64) {
             combine_f64(s, a, i0, i1, j0, j1, hh, dd, k == s->from && !s->add);
         } else {
@@ -130,17 +130,10 @@ static far_status check_out(far_ctx *ctx, const call *c, const far_mat *x1, cons
     return far_mat_expect(ctx, out, "out", x1->rows * side, cols, x1->dtype);
 }
 
-/* Then rows of the right side are used again for the next group. */
-static bool in_groups(const call *c)
-{
-    return c->plan.some < c->plan.net->info.outputs;
-}
-
 /* m: rows of the right side; 0: they are the left side's. */
 static double factor_bytes(const call *c, int64_t n, int64_t m)
 {
-    return far_factors_bytes(&c->plan, n, true, m == 0) +
-           (m > 0 ? far_factors_bytes(&c->plan, m, in_groups(c), true) : 0);
+    return far_factors_bytes(&c->plan, n + m);
 }
 
 /* Layers at several positions keep gradients by all of their parameters: of a trace over many
@@ -165,10 +158,10 @@ static void choose_group(call *c, int64_t n, int64_t m)
 static far_status make_factors(call *c, const far_mat *x1, const far_mat *x2)
 {
     far_status st = FAR_OK;
-    FAR_TRY(far_factors_create(c->ctx, &c->plan, x1, true, !x2, &c->a));
+    FAR_TRY(far_factors_create(c->ctx, &c->plan, x1, &c->a));
     c->b = &c->a;
     if (x2) {
-        FAR_TRY(far_factors_create(c->ctx, &c->plan, x2, in_groups(c), true, &c->own_b));
+        FAR_TRY(far_factors_create(c->ctx, &c->plan, x2, &c->own_b));
         c->b = &c->own_b;
     }
 done:

@@ -154,7 +154,7 @@ static far_status visit(const far_laplace *la, const far_mat *x, visit_fn see, v
     far_status st = FAR_OK;
     FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
     t.opts.layers = la->layers;
-    FAR_TRY(far_factors_create(la->ctx, &t.plan, x, true, false, &f));
+    FAR_TRY(far_factors_create(la->ctx, &t.plan, x, &f));
     for (int64_t l = 0; l < la->block_count; l++) {
         sight s = {0};
         st = look(la, &f.items[l], &la->blocks[l], x->rows, &s);

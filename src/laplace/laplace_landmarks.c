@@ -98,8 +98,8 @@ static far_status make_room(far_ctx *ctx, const far_factors *some, int64_t count
     for (; all->count < some->count; all->count++) {
         far_factor *item = &all->items[all->count];
         *item = some->items[all->count];
-        item->inputs.rows = item->inputs.panels = NULL;
-        item->gradients.rows = item->gradients.panels = NULL;
+        item->inputs.rows = NULL;
+        item->gradients.rows = NULL;
     }
     for (int64_t l = 0; l < all->count; l++) {
         far_vectors *sides[2] = {&all->items[l].inputs, &all->items[l].gradients};
@@ -127,7 +127,7 @@ static far_status add_group(far_tangent *t, const far_mat *part, int64_t output,
     far_factors some = {0};
     far_status st = FAR_OK;
     t->opts.output = output;
-    FAR_TRY(far_factors_create(t->ctx, &t->plan, part, true, false, &some));
+    FAR_TRY(far_factors_create(t->ctx, &t->plan, part, &some));
     FAR_TRY(all->items ? FAR_OK : make_room(t->ctx, &some, count, all));
     for (int64_t l = 0; l < some.count; l++) {
         keep(&some.items[l].inputs, part->rows, first, &all->items[l].inputs);

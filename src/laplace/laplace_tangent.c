@@ -56,7 +56,7 @@ far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *ou
     int64_t outputs = t->plan.net->info.outputs, square = outputs * outputs;
     far_factors f = {0};
     far_status st = FAR_OK;
-    FAR_TRY(far_factors_create(t->ctx, &t->plan, x, true, false, &f));
+    FAR_TRY(far_factors_create(t->ctx, &t->plan, x, &f));
     memset(out, 0, (size_t)(x->rows * square) * sizeof *out);
 #pragma omp parallel for num_threads(far_ctx_threads(t->ctx)) schedule(static)
     for (int64_t i = 0; i < x->rows; i++) {

@@ -18,12 +18,11 @@ typedef struct far_engine far_engine;
 far_status far_engine_create(far_ctx *ctx, const far_net *net, far_dtype dtype, far_engine **out);
 void far_engine_destroy(far_engine *e);
 int32_t far_engine_dtype(const far_engine *e);
-/* The micro-kernel for others: out (rows x cols, ldo apart) = a (rows x inner, packed) times b, by
- * the calling thread. b lies in panels of far_engine_panel columns, inner x panel each, 64-byte
- * aligned, zeros behind the last column. */
+/* The micro-kernel for others: out (rows x cols, ldo apart) = a (rows x inner) times b' (b cols x
+ * inner), both packed, by the calling thread. inner is 1 or more. */
 void far_engine_multiply(const far_engine *e, int64_t rows, int64_t cols, int64_t inner,
                          const void *a, const void *b, void *out, int64_t ldo);
-int64_t far_engine_panel(const far_engine *e);
+int64_t far_engine_panel(const far_engine *e); /* so many columns it takes at once */
 /* Rows of a block that suits the cache; depends on the network only, not on the machine's load or
  * thread count. */
 int64_t far_engine_rows(const far_engine *e);

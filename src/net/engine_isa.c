@@ -40,6 +40,7 @@ __attribute__((simd("notinbranch"))) float powf(float, float);
 #define STRIP_ROWS 12
 #endif
 #define STRIP_WEIGHT_BYTES (512 << 10)
+#define PRODUCT_DEPTH 256 /* of multiply_rows, in numbers */
 
 #define REAL double
 #define LANE_INT int64_t

@@ -4,7 +4,9 @@
 #include "report.h"
 
 #include <farfield/predictor.h>
+#include <farfield/solve.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifndef FAR_BUILD_LIBRARIES
@@ -47,6 +49,32 @@ static void tell_xgboost(far_result *r, far_ctx *ctx)
     }
 }
 
+/* Whose kernels multiply matrices, and who chose them. */
+static void tell_blas(far_result *r)
+{
+    far_blas_info blas = far_blas_describe();
+    const char *type = getenv(CORE_TYPE), *before = getenv(CORE_BEFORE);
+    far_result_open(r, "blas");
+    far_result_text(r, "library", blas.library, "blas", NULL);
+    far_result_text(r, "core", blas.core, "blas core", NULL);
+    far_result_text(r, "core_type", type, NULL, NULL);
+    far_result_text(r, "core_type_set_by", !type ? NULL : before ? "farfield" : "user", NULL, NULL);
+    far_result_text(r, "core_before", before, NULL, NULL);
+    far_result_text(r, "warning", *blas.warning ? blas.warning : NULL, NULL, NULL);
+    far_result_close(r);
+    if (type && before) {
+        far_result_say(r, "",
+                       "(" CORE_TYPE "=%s was set: this OpenBLAS does not know the processor and "
+                       "took %s, whose kernels are slower)",
+                       type, before);
+    } else if (type) {
+        far_result_say(r, "", "(" CORE_TYPE "=%s, from the environment)", type);
+    }
+    if (*blas.warning) {
+        far_result_say(r, "warning", "%s", blas.warning);
+    }
+}
+
 static int tell_build(session *s, const common_args *a)
 {
     report out;
@@ -59,6 +87,7 @@ static int tell_build(session *s, const common_args *a)
     far_result_text(r, "compiler", COMPILER, "compiler", NULL);
     far_result_text(r, "build", FAR_BUILD_TYPE, "build", NULL);
     far_result_text(r, "libraries", FAR_BUILD_LIBRARIES, "libraries", NULL);
+    tell_blas(r);
     tell_xgboost(r, s->ctx);
     return report_end(&out, code);
 }

@@ -146,19 +146,31 @@ static int dispatch(int argc, char **argv)
     return v ? v->run(argc - 1, argv + 1) : unknown_verb(word);
 }
 
-/* With its default policy OpenMP spins while it waits, which a busy machine pays for dearly. The
- * runtime reads the variable before main starts, so the program starts itself once more; the
- * variable then being set is what ends this. */
-static void wait_passively(char **argv)
+/* What the user has not set, now is. */
+static bool set(const char *variable, const char *value)
 {
-    if (!getenv("OMP_WAIT_POLICY") && setenv("OMP_WAIT_POLICY", "passive", 1) == 0) {
+    return value && !getenv(variable) && setenv(variable, value, 1) == 0;
+}
+
+/* With its default policy OpenMP spins while it waits, which a busy machine pays for dearly; and
+ * OpenBLAS gives a processor that it does not know its slowest kernels. Both read their variables
+ * before main starts, so the program starts itself once more; the variables then being set is what
+ * ends this. */
+static void start_again(char **argv)
+{
+    far_blas_info blas = far_blas_describe();
+    bool waits = set("OMP_WAIT_POLICY", "passive"), core = set(CORE_TYPE, blas.better);
+    if (core) {
+        set(CORE_BEFORE, blas.core);
+    }
+    if (waits || core) {
         execv("/proc/self/exe", argv); /* comes back only if it failed: then go on as we are */
     }
 }
 
 int main(int argc, char **argv)
 {
-    wait_passively(argv);
+    start_again(argv);
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     session_typed = argv + 1;

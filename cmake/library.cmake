@@ -21,7 +21,7 @@ set(FAR_SOURCES
     src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
     src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
     src/gram/net_operator.c
-    src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/doubled.c src/solve/eigen.c
+    src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/core.c src/solve/doubled.c src/solve/eigen.c
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
     src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c

@@ -15,6 +15,18 @@
 extern "C" {
 #endif
 
+/* The library that matrices are multiplied with. OpenBLAS chooses kernels for the processor when it
+ * is loaded, and its slowest for one that is newer than itself; OPENBLAS_CORETYPE in the
+ * environment, set before the program starts, makes the choice. (The farfield command does that by
+ * itself.) */
+typedef struct far_blas_info {
+    const char *library; /* "OpenBLAS 0.3.21 DYNAMIC_ARCH ...": its version and configuration */
+    const char *core;    /* "SkylakeX": the processor whose kernels it runs */
+    const char *better;  /* the OPENBLAS_CORETYPE that this processor deserves; NULL: core does */
+    char warning[256];   /* that in words; "" */
+} far_blas_info;
+FAR_API far_blas_info far_blas_describe(void);
+
 /* A symmetric n x n matrix that is computed by blocks. block fills out, a float64 view, with rows
  * [row, row + out->rows) and columns [col, col + out->cols); it may be asked for any block, more
  * than once, in any order, from the calling thread only. When row == col and out is square it may

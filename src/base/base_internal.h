@@ -149,6 +149,8 @@ double far_budget(double memory);
  * in the environment asks for by name. */
 typedef enum far_isa { FAR_ISA_BASELINE, FAR_ISA_AVX2, FAR_ISA_AVX512 } far_isa;
 far_isa far_isa_chosen(void);
+far_isa far_isa_best(void); /* whatever is asked for */
+bool far_is_amd(void);
 const char *far_isa_name(far_isa isa); /* "avx2" */
 
 /* Of a clock that only goes forward. */

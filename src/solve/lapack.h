@@ -45,6 +45,8 @@ void dseupd_(const int *rvec, const char *howmny, int *select, double *d, double
 void openblas_set_num_threads(int threads);
 int openblas_get_num_threads(void);
 #define OPENBLAS_OPENMP 2
+char *openblas_get_config(void);
+char *openblas_get_corename(void);
 int openblas_get_parallel(void); /* 0: one thread, 1: its own threads, 2: OpenMP's */
 
 #endif

@@ -2,7 +2,8 @@
 # under cli/cases/command.
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT FAR_SANITIZE) # those have their own allocator
   add_library(failing_memory MODULE cli/failing_memory.c)
-  set(failing_memory ";FARFIELD_FAILING_MEMORY=$<TARGET_FILE:failing_memory>")
+  add_library(old_openblas MODULE cli/old_openblas.c)
+  set(failing_memory ";FARFIELD_OLD_OPENBLAS=$<TARGET_FILE:old_openblas>;FARFIELD_FAILING_MEMORY=$<TARGET_FILE:failing_memory>")
 endif()
 file(GLOB astray CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/cases/*.*)
 if(astray)

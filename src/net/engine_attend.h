@@ -33,28 +33,30 @@ static NAME(head) NAME(head_at)(const NAME(strip) * t, const far_stage *s, int64
                         .causal = s->step->causal};
 }
 
-/* b (rows x size, ld apart) as the right side of a product: by its rows, or turned. */
-static void NAME(head_panels)(const NAME(head) * h, int64_t rows, const REAL *b, int64_t ld,
-                              bool turned)
+/* The transpose of b (rows x size, ld apart) as the right side of a product. */
+static void NAME(turned_panels)(const NAME(head) * h, int64_t rows, const REAL *b, int64_t ld)
 {
-    int64_t depth = turned ? h->size : rows, cols = turned ? rows : h->size;
-    int64_t across = (cols + PANEL - 1) / PANEL * PANEL;
-    if (across > cols) {
-        REAL *last = h->panels + (across - PANEL) * depth;
-        memset(last, 0, (size_t)(PANEL * depth) * sizeof *last);
+    for (int64_t first = 0; first < rows; first += PANEL) {
+        NAME(pack_panel)(rows - first, h->size, b + first * ld, ld, h->panels + first * h->size);
+    }
+}
+
+/* The same of b itself. */
+static void NAME(head_panels)(const NAME(head) * h, int64_t rows, const REAL *b, int64_t ld)
+{
+    int64_t across = (h->size + PANEL - 1) / PANEL * PANEL;
+    if (across > h->size) {
+        REAL *last = h->panels + (across - PANEL) * rows;
+        memset(last, 0, (size_t)(PANEL * rows) * sizeof *last);
     }
     for (int64_t i = 0; i < rows; i++) {
-        const REAL *restrict from = b + i * ld;
-        if (turned) {
-            REAL *restrict to = h->panels + i / PANEL * PANEL * depth + i % PANEL;
-            for (int64_t k = 0; k < h->size; k++) {
-                to[k * PANEL] = from[k];
-            }
+        int64_t j = 0;
+        for (; j + LANES <= h->size; j += LANES) {
+            REAL *to = h->panels + j / PANEL * PANEL * rows + i * PANEL + j % PANEL;
+            NAME(store)(to, NAME(load)(b + i * ld + j));
         }
-        for (int64_t first = 0; !turned && first < cols; first += PANEL) {
-            int64_t some = cols - first < PANEL ? cols - first : PANEL;
-            memcpy(h->panels + first * depth + i * PANEL, from + first,
-                   (size_t)some * sizeof *from);
+        for (; j < h->size; j++) {
+            h->panels[j / PANEL * PANEL * rows + i * PANEL + j % PANEL] = b[i * ld + j];
         }
     }
 }
@@ -63,7 +65,7 @@ static void NAME(head_panels)(const NAME(head) * h, int64_t rows, const REAL *b,
 static void NAME(head_scores)(const NAME(head) * h, const REAL *a, int64_t lda, const REAL *b,
                               int64_t ldb, bool add, REAL *c)
 {
-    NAME(head_panels)(h, h->n, b, ldb, true);
+    NAME(turned_panels)(h, h->n, b, ldb);
     const NAME(product) m = {.rows = h->asked,
                              .cols = h->n,
                              .depth = h->size,
@@ -83,7 +85,7 @@ static void NAME(head_mix)(const NAME(head) * h, const REAL *a, bool turned, con
                            int64_t ldb, bool add, REAL *c, int64_t ldc)
 {
     int64_t depth = turned ? h->asked : h->n;
-    NAME(head_panels)(h, depth, b, ldb, false);
+    NAME(head_panels)(h, depth, b, ldb);
     const NAME(product) m = {.rows = turned ? h->n : h->asked,
                              .cols = h->size,
                              .depth = depth,

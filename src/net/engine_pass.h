@@ -219,52 +219,6 @@ static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *
 
 /* ---- for others ---------------------------------------------------------------------------- */
 
-/* to = the transpose of a square of LANES by LANES numbers. */
-INLINE void NAME(pack_square)(const REAL *from, int64_t ld, REAL *to)
-{
-    NAME(vec) v[LANES];
-    NAME(lanes) place;
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) {
-        place[i] = i;
-        v[i] = NAME(load)(from + i * ld);
-    }
-#pragma GCC unroll 4
-    for (int half = 1; half < LANES; half *= 2) {
-        /* Blocks of half by half off the diagonal change places. */
-        NAME(lanes) low = place + ((place & half) != 0) * (half - LANES);
-        NAME(lanes) high = place + half - ((place & half) != 0) * (LANES - half);
-#pragma GCC unroll 16
-        for (int i = 0; i < LANES; i++) {
-            if (!(i & half)) {
-                NAME(vec) a = v[i], b = v[i + half];
-                v[i] = __builtin_shuffle(a, b, low);
-                v[i + half] = __builtin_shuffle(a, b, high);
-            }
-        }
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) {
-        NAME(store)(to + i * PANEL, v[i]);
-    }
-}
-
-/* panel (depth x PANEL) = so many numbers of some rows of b, at most PANEL; zeros behind them. */
-static void NAME(pack_panel)(int64_t rows, int64_t depth, const REAL *b, int64_t ld, REAL *panel)
-{
-    for (int64_t r = 0; r < PANEL; r += LANES) {
-        int64_t k = 0;
-        for (; r + LANES <= rows && k + LANES <= depth; k += LANES) {
-            NAME(pack_square)(b + r * ld + k, ld, panel + k * PANEL + r);
-        }
-        for (; k < depth; k++) {
-            for (int64_t i = r; i < r + LANES; i++) {
-                panel[k * PANEL + i] = i < rows ? b[i * ld + k] : 0;
-            }
-        }
-    }
-}
-
 /* Part of the depth at a time, so that a panel stays in the first-level cache and the rows of a in
  * the second. */
 static void NAME(multiply_rows)(int64_t rows, int64_t cols, int64_t inner, const void *a,

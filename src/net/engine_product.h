@@ -203,6 +203,53 @@ static void NAME(multiply_narrow)(const NAME(product) * p)
     }
 }
 
+/* to (LANES lines of a panel) = the transpose of some rows of LANES numbers each, LANES at most;
+ * zeros behind them. */
+INLINE void NAME(pack_square)(int64_t rows, const REAL *from, int64_t ld, REAL *to)
+{
+    NAME(vec) v[LANES];
+    NAME(lanes) place;
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) {
+        place[i] = i;
+        v[i] = i < rows ? NAME(load)(from + i * ld) : (NAME(vec)){0};
+    }
+#pragma GCC unroll 4
+    for (int half = 1; half < LANES; half *= 2) {
+        /* Blocks of half by half off the diagonal change places. */
+        NAME(lanes) low = place + ((place & half) != 0) * (half - LANES);
+        NAME(lanes) high = place + half - ((place & half) != 0) * (LANES - half);
+#pragma GCC unroll 16
+        for (int i = 0; i < LANES; i++) {
+            if (!(i & half)) {
+                NAME(vec) a = v[i], b = v[i + half];
+                v[i] = __builtin_shuffle(a, b, low);
+                v[i + half] = __builtin_shuffle(a, b, high);
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) {
+        NAME(store)(to + i * PANEL, v[i]);
+    }
+}
+
+/* panel (depth x PANEL) = so many numbers of some rows of b, at most PANEL; zeros behind them. */
+static void NAME(pack_panel)(int64_t rows, int64_t depth, const REAL *b, int64_t ld, REAL *panel)
+{
+    for (int64_t r = 0; r < PANEL; r += LANES) {
+        int64_t k = 0;
+        for (; k + LANES <= depth; k += LANES) {
+            NAME(pack_square)(rows - r, b + r * ld + k, ld, panel + k * PANEL + r);
+        }
+        for (; k < depth; k++) {
+            for (int64_t i = r; i < r + LANES; i++) {
+                panel[k * PANEL + i] = i < rows ? b[i * ld + k] : 0;
+            }
+        }
+    }
+}
+
 /* panel (rows x PANEL) = columns from first on of d (rows x width); sums += the sum of its rows. */
 static void NAME(copy_panel)(int64_t rows, int64_t width, const REAL *d, int64_t first, REAL *panel,
                              REAL *sums)

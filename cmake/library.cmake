@@ -19,7 +19,7 @@ set(FAR_SOURCES
     src/net/program.c src/net/program_shapes.c
     src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
     src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
-    src/gram/fill.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
+    src/gram/fill.c src/gram/kernel_gradient.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
     src/gram/net_operator.c
     src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/core.c src/solve/doubled.c src/solve/eigen.c
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
@@ -38,7 +38,7 @@ set(FAR_SOURCES
     src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
     src/regress/select_score.c
     src/regress/spread.c
-    src/regress/manifest.c src/regress/manifest_read.c
+    src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c
     src/regress/model_file.c
     src/regress/net_predict.c
     src/nonlinear/circle.c src/nonlinear/curvature.c src/nonlinear/jet.c src/nonlinear/labelled.c

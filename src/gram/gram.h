@@ -4,6 +4,7 @@
 
 #include "../base/base_internal.h"
 
+#include <farfield/kernel.h>
 #include <farfield/ntk.h>
 
 /* Computes rows [i0, i1) x columns [j0, j1) of the outputs. scratch belongs to the thread. */
@@ -22,6 +23,23 @@ typedef struct far_gram_job {
 /* Every tile once, over the context's threads. The tiles do not depend on the number of threads,
  * so neither do the results. Reports progress and may be cancelled between tiles. */
 far_status far_gram_fill(far_ctx *ctx, const far_gram_job *job);
+
+/* The gradient of f_o(x) = sum_k weights[k][o] K(x, b_k), K the kernel of that kind, at the rows of
+ * a: out[i][o d + j] = d f_o / d a_ij. a is m x d, b n x d, weights n x p, out m x (p d), all
+ * float64; out overlaps none of them. In closed form, through every layer; O(n m (d p + layers))
+ * operations, with the same bits for any number of threads.
+ *
+ * Where f has no gradient it is the mean over all ways to get there. Theta behind relu, and K and
+ * Theta behind powers of relu below 1.5 and 1, have the tip of a cone at x = b_k (without a bias in
+ * front: on the whole ray through b_k), so that at the rows of b themselves the point's own term
+ * counts with its smooth part alone. A point at a distance of delta |x| from that tip has a
+ * direction that rounding leaves 1e-16 / delta of, and so has its term. A row of zeros in front of
+ * a dense without bias gets zeros. FAR_ERR_RANGE: a gradient too large for a double, or too far
+ * away to be told. */
+FAR_NODISCARD far_status far_kernel_gradient(far_ctx *ctx, const far_kernel *k,
+                                             far_kernel_kind kind, const far_mat *a,
+                                             const far_mat *b, const far_mat *weights,
+                                             far_mat *out);
 
 /* out = K v without the matrix, v and out (n outputs) x p with FAR_NTK_FULL, n x p with
  * FAR_NTK_ONE (FAR_ERR_ARG for a trace of more than one output). O(n parameters) a column. */

@@ -1,6 +1,6 @@
 /* Gram matrices of infinite-width kernels: far_kernel_eval and far_kernel_limit. */
-#include "../kernel/tile.h"
 #include "gram.h"
+#include "sides.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,20 +27,14 @@ static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
     s->run(&tile);
 }
 
-/* Both sides of a Gram matrix, ready for tiles. b is a itself when there is one set of points. */
-typedef struct sides {
-    far_points a, own_b, *b;
-    far_layout layout;
-} sides;
-
-static void sides_clear(far_ctx *ctx, sides *s)
+void far_sides_clear(far_ctx *ctx, far_sides *s)
 {
     far_points_clear(&s->a);
     far_points_clear(&s->own_b);
     far_layout_clear(ctx, &s->layout);
 }
 
-static far_status sides_prepare(far_ctx *ctx, const far_plan *plan, sides *s)
+far_status far_sides_prepare(far_ctx *ctx, const far_plan *plan, far_sides *s)
 {
     far_status st;
     bool two = s->b != &s->a;
@@ -96,7 +90,7 @@ static far_status fail_unsound(far_ctx *ctx, const far_points *a, int64_t i, con
                     pair);
 }
 
-static far_status check_sound(far_ctx *ctx, const sides *s, bool lower, const far_mat *nngp,
+static far_status check_sound(far_ctx *ctx, const far_sides *s, bool lower, const far_mat *nngp,
                               const far_mat *ntk)
 {
     int64_t i, j;
@@ -114,7 +108,7 @@ static far_status check_sound(far_ctx *ctx, const sides *s, bool lower, const fa
  * are replaced by fitted curves (tail), which costs a probe of the network first; zero points and
  * extreme scales take every layer. A tile that met a value that is no number only raises a flag:
  * the pair to blame is looked for afterwards. */
-static far_status fill(far_ctx *ctx, const far_plan *plan, sides *s, bool symmetric, bool whole,
+static far_status fill(far_ctx *ctx, const far_plan *plan, far_sides *s, bool symmetric, bool whole,
                        far_mat *nngp, far_mat *ntk)
 {
     far_tail tail = {0};
@@ -225,15 +219,15 @@ far_status far_kernel_eval(far_ctx *ctx, const far_kernel *k, const far_mat *x1,
     if (st != FAR_OK) {
         return st;
     }
-    sides s = {.b = x2 ? &s.own_b : &s.a};
+    far_sides s = {.b = x2 ? &s.own_b : &s.a};
     FAR_TRY(far_points_create(ctx, k->plan, x1, "x1", false, &s.a));
     if (x2) {
         FAR_TRY(far_points_create(ctx, k->plan, x2, "x2", false, &s.own_b));
     }
-    FAR_TRY(sides_prepare(ctx, k->plan, &s));
+    FAR_TRY(far_sides_prepare(ctx, k->plan, &s));
     FAR_TRY(fill(ctx, k->plan, &s, !x2, !x2 && which == FAR_FILL_FULL, nngp, ntk));
 done:
-    sides_clear(ctx, &s);
+    far_sides_clear(ctx, &s);
     return st;
 }
 
@@ -329,11 +323,11 @@ far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u,
     if (st != FAR_OK) {
         return st;
     }
-    sides s = {.b = &s.own_b};
+    far_sides s = {.b = &s.own_b};
     FAR_TRY(far_points_create(ctx, k->plan, u, "u", true, &s.a));
     FAR_TRY(far_points_create(ctx, k->plan, x ? x : u, x ? "x" : "u", !x, &s.own_b));
     s.own_b.second = true;
-    FAR_TRY(sides_prepare(ctx, k->plan, &s));
+    FAR_TRY(far_sides_prepare(ctx, k->plan, &s));
     FAR_TRY(fill(ctx, k->plan, &s, false, false, nngp, ntk));
     if (!x) {
         mark_parallel(k->plan, &s.a, ntk);
@@ -341,6 +335,6 @@ far_status far_kernel_limit(far_ctx *ctx, const far_kernel *k, const far_mat *u,
     write_orders(s.a.r, nngp_order);
     write_orders(s.a.p, ntk_order);
 done:
-    sides_clear(ctx, &s);
+    far_sides_clear(ctx, &s);
     return st;
 }

@@ -109,16 +109,19 @@ static void normalise_order(int n, const long double *p, const long double *q, f
     }
 }
 
-static void fill_arccos(int order, far_arccos out[2])
+static void fill_arccos(int order, far_arccos out[3])
 {
     long double p[2][FAR_POWER_MAX + 2] = {{0}}, q[2][FAR_POWER_MAX + 2] = {{1}};
-    for (int n = 1; n <= order; n++) {
-        memset(p[n % 2], 0, sizeof p[0]);
-        memset(q[n % 2], 0, sizeof q[0]);
-        next_order(n, p[(n + 1) % 2], q[(n + 1) % 2], p[n % 2], q[n % 2]);
+    for (int n = 0; n <= order; n++) {
+        if (n > 0) {
+            memset(p[n % 2], 0, sizeof p[0]);
+            memset(q[n % 2], 0, sizeof q[0]);
+            next_order(n, p[(n + 1) % 2], q[(n + 1) % 2], p[n % 2], q[n % 2]);
+        }
+        if (order - n < 3) {
+            normalise_order(n, p[n % 2], q[n % 2], &out[order - n]);
+        }
     }
-    normalise_order(order, p[order % 2], q[order % 2], &out[0]);
-    normalise_order(order - 1, p[(order + 1) % 2], q[(order + 1) % 2], &out[1]);
 }
 
 /* ---- moments of one point -------------------------------------------------------------------- */
@@ -316,6 +319,76 @@ far_moments far_activation_moments(const far_activation *a, far_big r)
     return mixture_moments(a, r);
 }
 
+/* ---- how they grow with r -------------------------------------------------------------------- */
+
+/* By ln r, c of a unit (c, e) grows by c e^2 and e by -c^2 e. */
+static long double soft_sign_growth(mixture_pair q, long double weight)
+{
+    return weight * 2 / PI * q.y * (q.a + q.b) / q.root;
+}
+
+static long double soft_relu_growth(mixture_pair q, long double weight)
+{
+    long double aa = q.a * q.b, ab = q.a + q.b, root = -q.y * q.y * ab / q.root;
+    long double bend = ab * (q.root + aa / q.root) + root - 2 * aa * (2 - ab) / q.root;
+    return weight * q.y / (2 * PI) * (ab / q.root + bend - aa * root / q.d);
+}
+
+static far_growth mixture_growth(const far_activation *a, far_big r)
+{
+    bool sign = a->family == FAR_FAMILY_SOFT_SIGN;
+    if (far_big_coef(r) > INFINITE_FROM) {
+        return sign ? (far_growth){.slope = -1} : (far_growth){.value = 1, .mean = 1};
+    }
+    plain_unit unit[FAR_MIXTURE_MAX];
+    long double grown = 0, slope = 0, slope_grown = 0, mean = 0, mean_grown = 0;
+    for (int m = 0; m < a->terms; m++) {
+        far_unit u = far_unit_of(far_mixture_scale(a, m, r));
+        unit[m] = (plain_unit){u.c, far_big_coef(u.e)};
+        for (int n = 0; n <= m; n++) {
+            long double weight = a->weight[m] * a->weight[n] * (n < m ? 2 : 1);
+            mixture_pair q = pair_up(unit[m], unit[n]);
+            grown += sign ? soft_sign_growth(q, weight) : soft_relu_growth(q, weight);
+        }
+        long double e = unit[m].e, c = unit[m].c;
+        slope += a->weight[m] * a->rate[m] * e;
+        slope_grown -= a->weight[m] * a->rate[m] * e * c * c;
+        mean += a->weight[m] * c;
+        mean_grown += a->weight[m] * c * e * e;
+    }
+    long double square = sum_mixture(a, unit).square, half = square > 0 ? grown / square / 2 : 1;
+    far_growth g = {.value = sign ? half : 1 + half};
+    g.slope = sign ? slope_grown / slope : 0;
+    g.mean = sign || mean == 0 ? 0 : 1 + mean_grown / mean;
+    g.excess = 1 + g.slope - g.value;
+    return g;
+}
+
+static far_growth sine_growth(far_big r)
+{
+    long double q = far_big_limit(far_big_square(r)), grown = expm1l(2 * q);
+    far_growth g = {.value = q > 0 ? 2 * q / grown : 1, .slope = -q / (1 + q)};
+    g.excess = 1 + g.slope - g.value;
+    return g;
+}
+
+far_growth far_activation_growth(const far_activation *a, far_big r)
+{
+    switch (a->family) {
+    case FAR_FAMILY_FOLD:
+        return (far_growth){.value = 1, .mean = 1};
+    case FAR_FAMILY_POWER:
+    case FAR_FAMILY_TABLE:
+        return (far_growth){.value = a->power, .mean = a->power, .slope = a->power - 1};
+    case FAR_FAMILY_SINE:
+        return sine_growth(r);
+    case FAR_FAMILY_SOFT_SIGN:
+    case FAR_FAMILY_SOFT_RELU:
+        break;
+    }
+    return mixture_growth(a, r);
+}
+
 /* ---- making one ------------------------------------------------------------------------------ */
 
 static far_status init_fold(far_activation *a, long double slope)
@@ -334,7 +407,7 @@ static far_status init_power(far_ctx *ctx, far_activation *a)
     far_status st;
     if (a->power == floorl(a->power)) {
         a->family = FAR_FAMILY_POWER;
-        st = far_alloc(ctx, 2, &a->arccos);
+        st = far_alloc(ctx, 3, &a->arccos);
         if (st == FAR_OK) {
             fill_arccos((int)a->power, a->arccos);
         }

@@ -60,7 +60,7 @@ typedef struct far_activation {
     long double gain;  /* resolved */
     long double power, slope, w0;
     long double linear, folded; /* fold: weights of z and |z| */
-    far_arccos *arccos;         /* power: orders n and n - 1 */
+    far_arccos *arccos;         /* power: orders n, n - 1 and n - 2 */
     far_power_table *table;     /* table: orders p and p - 1 */
     int terms;                  /* mixtures */
     long double weight[FAR_MIXTURE_MAX], rate[FAR_MIXTURE_MAX];
@@ -81,6 +81,13 @@ typedef struct far_moments {
     far_big mean;   /* E[phi] */
 } far_moments;
 far_moments far_activation_moments(const far_activation *a, far_big r);
+
+/* How they grow: by ln r, of ln sqrt(E[phi^2]), of ln E[phi], and of ln of the scale that slopes
+ * have in common (point_run.c). excess = 1 + slope - value, exactly 0 for powers. */
+typedef struct far_growth {
+    long double value, mean, slope, excess;
+} far_growth;
+far_growth far_activation_growth(const far_activation *a, far_big r);
 
 /* The unit vector (c, e) = (s, 1) / sqrt(1 + s^2) of a scale s; c in the limit at infinity. */
 typedef struct far_unit {

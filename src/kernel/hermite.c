@@ -5,9 +5,14 @@
 #define PI 3.141592653589793238462643383279502884L
 
 /* Coefficients of erf(l z), z = r u, in normalised Hermite polynomials of u are
- * h_k c^k with (2/pi) asin x = sum h_k^2 x^k, alternating in sign. */
-static void erf_series(const far_activation *a, far_big r, int terms, long double *f,
-                       long double *f_over_r, long double *f_scaled)
+ * h_k c^k with (2/pi) asin x = sum h_k^2 x^k, alternating in sign. By ln r, c^k changes by
+ * k e^2 c^k and e by -c^2 e. */
+typedef struct erf_terms {
+    long double f[FAR_SERIES_MAX + 2], over_r[FAR_SERIES_MAX + 2], scaled[FAR_SERIES_MAX + 2];
+    long double over_rate[FAR_SERIES_MAX + 2], scaled_rate[FAR_SERIES_MAX + 2]; /* by ln r */
+} erf_terms;
+
+static void erf_series(const far_activation *a, far_big r, int terms, erf_terms *t)
 {
     far_unit unit[FAR_MIXTURE_MAX];
     long double power[FAR_MIXTURE_MAX], h2 = 2 / PI, h;
@@ -16,57 +21,70 @@ static void erf_series(const far_activation *a, far_big r, int terms, long doubl
         power[m] = 1;
     }
     for (int k = 1; k < terms; k += 2) {
+        long double f = 0, over = 0, scaled = 0, over_rate = 0, scaled_rate = 0;
         h = sqrtl(h2 / k) * (k % 4 == 1 ? 1 : -1);
-        f[k - 1] = f_over_r[k - 1] = f_scaled[k - 1] = 0;
-        f[k] = f_over_r[k] = f_scaled[k] = 0;
         for (int m = 0; m < a->terms; m++) {
             long double e = far_big_limit(unit[m].e), c = unit[m].c;
             long double root = a->family == FAR_FAMILY_SOFT_SIGN ? sqrtl(2) : 1;
-            long double w = a->weight[m] * h;
-            f_over_r[k] += w * power[m] * a->rate[m] * root * e;
-            f[k] += w * power[m] * c;
-            f_scaled[k] += w * power[m] * c * k * e * e;
+            long double w = a->weight[m] * h, part = w * power[m] * a->rate[m] * root * e;
+            long double grown = w * power[m] * c * k * e * e;
+            over += part;
+            f += w * power[m] * c;
+            scaled += grown;
+            over_rate += part * ((k - 1) * e * e - c * c);
+            scaled_rate += grown * (k * e * e - 2 * c * c);
             power[m] *= c * c;
         }
+        t->f[k] = f;
+        t->over_r[k] = over;
+        t->scaled[k] = scaled;
+        t->over_rate[k] = over_rate;
+        t->scaled_rate[k] = scaled_rate;
         h2 *= (long double)k / (k + 1);
     }
 }
 
-static void sign_series(const far_activation *a, far_big r, int terms, far_series *out)
+static void sign_series(const erf_terms *t, int terms, far_series *out)
 {
-    long double over[FAR_SERIES_MAX + 2];
-    erf_series(a, r, terms, out->value, over, out->scaled);
     for (int k = 0; k < terms; k++) {
-        out->slope[k] = k + 1 < terms ? sqrtl(k + 1) * over[k + 1] : 0;
+        bool inside = k + 1 < terms;
+        out->value[k] = t->f[k];
+        out->value_rate[k] = out->scaled[k] = t->scaled[k];
+        out->scaled_rate[k] = t->scaled_rate[k];
+        out->slope[k] = inside ? sqrtl(k + 1) * t->over_r[k + 1] : 0;
+        out->slope_rate[k] = inside ? sqrtl(k + 1) * t->over_rate[k + 1] : 0;
     }
 }
 
-/* z Phi(l z) / r = u (1/2 + erf / 2), and u h_k = sqrt(k+1) h_(k+1) + sqrt(k) h_(k-1). */
-static void relu_series(const far_activation *a, far_big r, int terms, far_series *out)
+/* u times a series: u h_k = sqrt(k+1) h_(k+1) + sqrt(k) h_(k-1). */
+static long double times_u(const long double *f, int k)
 {
-    long double f[FAR_SERIES_MAX + 2] = {0}, over[FAR_SERIES_MAX + 2], g[FAR_SERIES_MAX + 2] = {0};
-    long double value[FAR_SERIES_MAX + 2] = {0};
-    erf_series(a, r, terms + 2, f, over, g);
-    f[0] = 1;
-    for (int k = 0; k <= terms; k++) {
-        long double below = k ? sqrtl(k) : 0;
-        value[k] = (below * (k ? f[k - 1] : 0) + sqrtl(k + 1) * f[k + 1]) / 2;
-        if (k < terms) {
-            out->value[k] = value[k];
-            out->scaled[k] = value[k] + (below * (k ? g[k - 1] : 0) + sqrtl(k + 1) * g[k + 1]) / 2;
-        }
-    }
+    return (k ? sqrtl(k) * f[k - 1] : 0) + sqrtl(k + 1) * f[k + 1];
+}
+
+/* z Phi(l z) / r = u (1/2 + erf / 2) */
+static void relu_series(erf_terms *t, int terms, far_series *out)
+{
+    t->f[0] = 1;
     for (int k = 0; k < terms; k++) {
-        out->slope[k] = sqrtl(k + 1) * value[k + 1];
+        out->value[k] = times_u(t->f, k) / 2;
+        out->value_rate[k] = times_u(t->scaled, k) / 2;
+        out->scaled[k] = out->value[k] + out->value_rate[k];
+        out->scaled_rate[k] = out->value_rate[k] + times_u(t->scaled_rate, k) / 2;
+        out->slope[k] = sqrtl(k + 1) * times_u(t->f, k + 1) / 2;
+        out->slope_rate[k] = sqrtl(k + 1) * times_u(t->scaled, k + 1) / 2;
     }
 }
 
 void far_series_of(const far_activation *a, far_big r, int terms, far_series *out)
 {
+    erf_terms t = {0};
     if (a->family == FAR_FAMILY_SOFT_SIGN) {
-        sign_series(a, r, terms, out);
+        erf_series(a, r, terms, &t);
+        sign_series(&t, terms, out);
     } else {
-        relu_series(a, r, terms, out);
+        erf_series(a, r, terms + 2, &t);
+        relu_series(&t, terms, out);
     }
 }
 

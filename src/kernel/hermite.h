@@ -12,6 +12,9 @@ typedef struct far_series {
     long double value[FAR_SERIES_MAX];  /* of phi(r u); soft relu: of phi(r u) / r */
     long double slope[FAR_SERIES_MAX];  /* of phi'(r u) */
     long double scaled[FAR_SERIES_MAX]; /* of z phi'(z); soft relu: over r */
+    /* how they change with ln r */
+    long double value_rate[FAR_SERIES_MAX], slope_rate[FAR_SERIES_MAX];
+    long double scaled_rate[FAR_SERIES_MAX];
 } far_series;
 
 void far_series_of(const far_activation *a, far_big r, int terms, far_series *out);

@@ -165,3 +165,95 @@ far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at
     }
     return far_big_scale(f.scale, length / sqrtl(f.d));
 }
+
+/* ---- gradients through them ------------------------------------------------------------------ */
+
+/* z loses its means. */
+static void pull_norm(const far_input_op *op, int64_t d, long double *z, long double *grad)
+{
+    bool centred = op->kind == FAR_LAYER_LN;
+    int64_t groups = centred ? op->groups : 1, size = d / groups;
+    for (int64_t at = 0; at < d; at += size) {
+        if (centred) {
+            subtract_mean(z + at, size);
+        }
+        long double root = sqrtl(mean_square(z + at, size) + op->eps), along = 0;
+        long double shift = centred ? mean_of(grad + at, size) : 0;
+        for (int64_t j = at; j < at + size; j++) {
+            along += z[j] / root * grad[j] / size;
+        }
+        for (int64_t j = at; j < at + size; j++) {
+            grad[j] = root > 0 ? (grad[j] - shift - z[j] / root * along) / root : 0;
+        }
+    }
+}
+
+/* phi' of a smooth activation */
+static long double smooth_slope(far_layer_kind kind, long double z)
+{
+    const long double root_pi = sqrtl(acosl(-1));
+    long double s;
+    switch (kind) {
+    case FAR_LAYER_GELU:
+        return erfcl(-z / sqrtl(2)) / 2 + z * expl(-z * z / 2) / (sqrtl(2) * root_pi);
+    case FAR_LAYER_SILU:
+        s = 1 / (1 + expl(-z));
+        return s + z * s * (1 / (1 + expl(z)));
+    case FAR_LAYER_ERF:
+        return 2 / root_pi * expl(-z * z);
+    case FAR_LAYER_TANH:
+        s = 1 / coshl(z);
+        return s * s;
+    default:
+        return cosl(z);
+    }
+}
+
+/* At a kink the mean of both sides. */
+static long double kinked_slope(const far_input_op *op, long double z)
+{
+    bool linear = op->kind != FAR_LAYER_RELU || op->power == 1;
+    if (!linear) {
+        return z > 0 ? op->power * powl(z, op->power - 1) : 0;
+    }
+    long double left = op->kind == FAR_LAYER_IDENTITY     ? 1
+                       : op->kind == FAR_LAYER_ABS        ? -1
+                       : op->kind == FAR_LAYER_LEAKY_RELU ? op->slope
+                                                          : 0;
+    return z > 0 ? 1 : z < 0 ? left : (1 + left) / 2;
+}
+
+static void pull(const far_input_op *op, int64_t d, long double *z, long double *grad)
+{
+    if (op->kind == FAR_LAYER_BATCHNORM) {
+        for (int64_t j = 0; j < d; j++) {
+            grad[j] /= sqrtl(1 + op->eps);
+        }
+    } else if (far_layer_is_norm(op->kind)) {
+        pull_norm(op, d, z, grad);
+    } else {
+        for (int64_t j = 0; j < d; j++) {
+            long double slope = is_smooth(op->kind) ? op->w0 * smooth_slope(op->kind, op->w0 * z[j])
+                                                    : kinked_slope(op, z[j]);
+            grad[j] *= op->gain * slope;
+        }
+    }
+}
+
+void far_input_pull(const far_plan *plan, const far_mat *x, int64_t i, long double *grad,
+                    long double *work)
+{
+    int64_t d = x->cols;
+    features f = {.v = work + plan->input_count * d, .d = d, .scale = far_big_from(1)};
+    load(x, i, f.v);
+    rescale(&f);
+    for (int64_t k = 0; k < plan->input_count; k++) { /* what every layer gets */
+        for (int64_t j = 0; j < d; j++) {
+            work[k * d + j] = f.v[j] * far_big_coef(f.scale);
+        }
+        apply(&f, &plan->inputs[k]);
+    }
+    for (int64_t k = plan->input_count - 1; k >= 0; k--) {
+        pull(&plan->inputs[k], d, work + k * d, grad);
+    }
+}

@@ -73,12 +73,12 @@ far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d)
 
 void far_workbench_clear(far_ctx *ctx, far_workbench *w)
 {
-    FAR_FREE_ALL(ctx, w->unit, w->stack, w->memo, w->coef, w->widest);
+    FAR_FREE_ALL(ctx, w->unit, w->stack, w->memo, w->coef, w->slope, w->rate, w->widest);
     *w = (far_workbench){0};
 }
 
 far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,
-                                far_workbench *out)
+                                bool moving, far_workbench *out)
 {
     far_status st;
     *out = (far_workbench){0};
@@ -86,8 +86,12 @@ far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, i
     FAR_TRY(far_alloc(ctx, plan->depth, &out->stack));
     FAR_TRY(far_alloc(ctx, plan->count, &out->memo));
     FAR_TRY(far_alloc(ctx, plan->count, &out->widest));
+    FAR_TRY(far_alloc(ctx, plan->count, &out->rate));
     if (slots > 0) {
         FAR_TRY(far_alloc(ctx, slots, &out->coef));
+    }
+    if (moving) {
+        FAR_TRY(far_alloc(ctx, slots, &out->slope));
     }
     for (int64_t i = 0; i < plan->count; i++) {
         out->memo[i].set = false;
@@ -131,14 +135,49 @@ static void store_point(far_points *points, const far_point *x, const long doubl
     }
 }
 
+static void store_slopes(const far_plan *plan, far_points *points, const far_point *x,
+                         const far_workbench *w, int slots, int64_t i)
+{
+    double *slope = points->slope + i;
+    for (int s = 0; s < slots; s++) {
+        slope[s * points->ld] = w->slope[s];
+    }
+    slope[slots * points->ld] = (double)x->r_rate;
+    slope[(slots + 1) * points->ld] = (double)(x->r_rate + x->p_excess);
+    for (int64_t k = 0; k < plan->count; k++) {
+        points->rate[k * points->ld + i] = w->rate[k];
+    }
+}
+
+/* A row of zeros has no ln |x|, but in front of a bias it has a gradient: that of a row so short
+ * that only its inner products with others matter, to first order. */
+#define SHORT_ROW 1e-100L
+
+static far_big moving_scale(const far_plan *plan, far_big r)
+{
+    int64_t first = 0;
+    while (plan->ops[first].kind != FAR_OP_DENSE) {
+        first++;
+    }
+    return far_big_is_zero(r) && plan->ops[first].b > 0 ? far_big_from(SHORT_ROW) : r;
+}
+
 static void run_one(const far_plan *plan, const far_layout *layout, far_points *points, int64_t i,
                     far_workbench *w)
 {
-    far_point x = {.r = far_input_row(plan, &points->x, i, points->at_infinity, w->unit)};
+    far_point x = {.r = far_input_row(plan, &points->x, i, points->at_infinity, w->unit),
+                   .r_rate = 1};
+    if (points->slope) {
+        x.r = moving_scale(plan, x.r);
+        points->norm[i] = far_big_scale(x.r, sqrtl(points->d));
+    }
     far_point_run(plan, layout, points->d, &x, w);
     store_point(points, &x, w->unit, i);
     if (layout) {
         store_coefficients(points, w->coef, layout->slots, i);
+    }
+    if (points->slope) {
+        store_slopes(plan, points, &x, w, layout->slots, i);
     }
 }
 
@@ -227,7 +266,8 @@ static far_status run_all(const far_plan *plan, const far_layout *layout, far_po
     FAR_TRY(far_alloc(ctx, threads, &benches));
     __builtin_memset(benches, 0, (size_t)threads * sizeof *benches);
     for (int t = 0; t < threads; t++) {
-        FAR_TRY(far_workbench_create(ctx, plan, points->d, slots, &benches[t]));
+        bool moving = points->slope != NULL;
+        FAR_TRY(far_workbench_create(ctx, plan, points->d, slots, moving, &benches[t]));
         benches[t].second = points->second;
     }
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
@@ -315,11 +355,24 @@ far_status far_points_survey(const far_plan *plan, far_points *points)
     return run_all(plan, NULL, points);
 }
 
+static far_status make_slopes(const far_plan *plan, int64_t slots, far_points *points)
+{
+    far_status st;
+    FAR_TRY(far_alloc(points->ctx, points->ld * slots, &points->slope));
+    FAR_TRY(far_alloc(points->ctx, points->ld * plan->count, &points->rate));
+    FAR_TRY(far_alloc(points->ctx, points->n, &points->norm));
+done:
+    return st;
+}
+
 far_status far_points_fill(const far_plan *plan, const far_layout *layout, far_points *points)
 {
     size_t size = far_dtype_size(points->dtype);
     int64_t slots = layout->slots + 2, count = points->ld * slots; /* two for r and p */
     far_status st = far_alloc_bytes(points->ctx, count, size, &points->coef);
+    if (st == FAR_OK && points->moving) {
+        st = make_slopes(plan, slots, points);
+    }
     if (st == FAR_OK) {
         for (int64_t s = 0; s < slots; s++) { /* padding is read, so it must be numbers */
             char *row = (char *)points->coef + (size_t)(s * points->ld) * size;
@@ -357,8 +410,9 @@ far_status far_points_augment(far_points *points)
 void far_points_clear(far_points *points)
 {
     if (points->ctx) {
-        FAR_FREE_ALL(points->ctx, points->unit, points->unit_rest, points->coef, points->r,
-                     points->p, points->theta, points->widest);
+        FAR_FREE_ALL(points->ctx, points->unit, points->unit_rest, points->coef, points->slope,
+                     points->rate, points->norm, points->r, points->p, points->theta,
+                     points->widest);
         *points = (far_points){0};
     }
 }

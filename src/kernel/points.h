@@ -35,9 +35,14 @@ typedef struct far_points {
     void *unit;        /* n x d: directions, in dtype */
     double *unit_rest; /* n x d: what rounding took off them; NULL unless plan->fine and float64 */
     void *coef;        /* slot s of point i at [s ld + i]; the last two are r and p */
-    far_big *r, *p;    /* scales of K and Theta at the output */
-    far_big *theta;    /* Theta(x, x) */
-    double *widest;    /* largest r that operation i got */
+    bool moving;       /* slopes are wanted too; float64 only */
+    double *slope;  /* how coef changes with ln |x|; the last two: ln r and ln p. Those of a smooth
+                       activation with ln of the r that it gets, */
+    double *rate;   /* which itself changes by this: operation k of point i at [k ld + i] */
+    far_big *norm;  /* moving: |features|, or a stand-in where that is zero */
+    far_big *r, *p; /* scales of K and Theta at the output */
+    far_big *theta; /* Theta(x, x) */
+    double *widest; /* largest r that operation i got */
     far_blind nngp_blind, ntk_blind;
 } far_points;
 
@@ -47,12 +52,19 @@ typedef struct far_points {
 typedef struct far_point {
     far_big r, p, theta;
     long double mu; /* mean / r */
+    /* where slopes are wanted, by ln |x|: of ln r, of ln p - ln r (which is often zero), of mu */
+    long double r_rate, p_excess, mu_rate;
 } far_point;
 
 /* Row i of x as the first dense sees it: returns the norm |features| / sqrt(d) and leaves their
  * direction (a unit vector, or zeros) in unit[0..d). */
 far_big far_input_row(const far_plan *plan, const far_mat *x, int64_t i, bool at_infinity,
                       long double *unit);
+
+/* grad (d), by what far_input_row makes of row i, becomes one by the row itself; where a layer has
+ * a kink, by the mean of both sides. work: (plan->input_count + 1) d. */
+void far_input_pull(const far_plan *plan, const far_mat *x, int64_t i, long double *grad,
+                    long double *work);
 
 /* FAR_ERR_SHAPE if groups of a norm on the input do not divide d. */
 far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d);
@@ -61,6 +73,7 @@ far_status far_check_groups(far_ctx *ctx, const far_plan *plan, int64_t d);
 typedef struct far_memo {
     far_big r;
     far_moments moments;
+    far_growth growth; /* where slopes are wanted */
     bool set;
 } far_memo;
 
@@ -70,6 +83,8 @@ typedef struct far_workbench {
     far_memo *memo;   /* one per operation */
     double *widest;   /* largest r that operation i got */
     double *coef;     /* coefficients of the last point; NULL: not wanted */
+    double *slope;    /* and their slopes; NULL: not wanted, nor those of the point */
+    double *rate;     /* for slopes: of ln r in front of operation i */
     bool zeros;       /* see far_points */
     bool second;
     const far_op *blind_nngp, *blind_ntk; /* of the last point, see far_blind */
@@ -78,7 +93,7 @@ typedef struct far_workbench {
     long double *unit;  /* d */
 } far_workbench;
 far_status far_workbench_create(far_ctx *ctx, const far_plan *plan, int64_t d, int slots,
-                                far_workbench *out);
+                                bool moving, far_workbench *out);
 void far_workbench_clear(far_ctx *ctx, far_workbench *w);
 
 /* One point through all operations; layout may be NULL if w->coef is. w->lost says if it failed. */

@@ -308,7 +308,7 @@ far_status far_supremum_of(far_ctx *ctx, const far_kernel *k, far_kernel_kind ki
     *out = (far_supremum){0};
     ray r = {.plan = k->plan, .d = d, .bench = &bench, .kind = kind};
     FAR_TRY(far_check_groups(ctx, k->plan, d));
-    FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, &bench));
+    FAR_TRY(far_workbench_create(ctx, k->plan, d, 0, false, &bench));
     FAR_TRY(input_range(ctx, k->plan, d, &norms));
     search(&r, &norms, out);
     FAR_TRY(check_range(ctx, &r, out));

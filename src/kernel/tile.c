@@ -7,6 +7,19 @@ int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t
     return (blocks * FAR_TILE_SIDE + panels * 4 * d + layout->slots + 2) * (int64_t)sizeof(double);
 }
 
+int64_t far_slopes_scratch(const far_plan *plan, const far_layout *layout, int64_t d)
+{
+    int64_t blocks = 13 + 4 * (plan->depth + 1); /* before, jets, the first gaps; slopes */
+    int64_t own = (blocks * FAR_TILE_SIDE + layout->slots + 2) * (int64_t)sizeof(double);
+    return far_tile_scratch(plan, layout, d) + own;
+}
+
+far_slopes_fn far_slopes_select(void)
+{
+    static const far_slopes_fn table[] = {far_slopes_baseline, far_slopes_avx2, far_slopes_avx512};
+    return table[far_isa_chosen()];
+}
+
 const char *far_kernel_isa(void)
 {
     return far_isa_name(far_isa_chosen());

@@ -42,7 +42,22 @@ far_tile_probe_fn far_tile_select_probe(void);
 void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, double *cogap,
                            double *t);
 
+/* How K or Theta changes with the point of the row, free of scale: a value v r r' (K) or v p p'
+ * (Theta) has, by ln |x| and by the cosine of the directions that tiles start from,
+ *     grow = dv / dln|x| + v dln r / dln|x|  (or p)        turn = dv / dcos
+ * Rows [first, ...) of blocks with ld columns each; gap: 1 - that cosine. float64 only; the points
+ * of the rows are moving. tile->nngp and ntk are not looked at, nor lower, wide, tail. */
+typedef struct far_slope_out {
+    double *turn, *grow, *gap;
+    int64_t first, ld;
+} far_slope_out;
+typedef void (*far_slopes_fn)(const far_tile *tile, bool nngp, const far_slope_out *out);
+far_slopes_fn far_slopes_select(void);
+/* Bytes of tile->scratch. */
+int64_t far_slopes_scratch(const far_plan *plan, const far_layout *layout, int64_t d);
+
 #define FAR_TILE_DECLARE(isa)                                                                      \
+    void far_slopes_##isa(const far_tile *tile, bool nngp, const far_slope_out *out);              \
     void far_tile_f64_##isa(const far_tile *tile);                                                 \
     void far_tile_f32_##isa(const far_tile *tile);
 FAR_TILE_DECLARE(avx512)

@@ -99,14 +99,11 @@ static void NAME(fill_panel)(const far_tile *tile, const NAME(scratch) * s)
     }
 }
 
-static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
+/* Directions of rows [i, last); a short group repeats its last row. */
+static void NAME(load_units)(const far_tile *tile, int64_t i, int64_t last, NAME(scratch) * s)
 {
-    int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
-    int64_t last = i + CHORD_ROWS < tile->i1 ? i + CHORD_ROWS : tile->i1;
-    if (tile->lower && last - tile->j0 < count) {
-        count = last - tile->j0;
-    }
-    for (int r = 0; r < CHORD_ROWS; r++) { /* a short group repeats its last row */
+    int64_t d = tile->cols->d;
+    for (int r = 0; r < CHORD_ROWS; r++) {
         int64_t row = i + r < last ? i + r : last - 1;
         const REAL *from = (const REAL *)tile->rows->unit + row * d;
         for (int64_t k = 0; k < d; k++) {
@@ -116,6 +113,16 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
             s->unit_rest[k * CHORD_ROWS + r] = (REAL)tile->rows->unit_rest[row * d + k];
         }
     }
+}
+
+static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
+{
+    int64_t d = tile->cols->d, count = tile->j1 - tile->j0;
+    int64_t last = i + CHORD_ROWS < tile->i1 ? i + CHORD_ROWS : tile->i1;
+    if (tile->lower && last - tile->j0 < count) {
+        count = last - tile->j0;
+    }
+    NAME(load_units)(tile, i, last, s);
     NAME(start)(s, d, NAME(padded)(count));
     for (int64_t row = i; row < last; row++) {
         int64_t wanted = tile->lower && row + 1 - tile->j0 < count ? row + 1 - tile->j0 : count;
@@ -135,6 +142,13 @@ void TILE_FN(const far_tile *tile)
         NAME(run_rows)(tile, i, &s);
     }
 }
+
+#ifdef HAS_SLOPES
+#include "tile_slope.h"
+#undef SLOPE_BLOCKS
+#undef JET_BLOCKS
+#undef MIXTURE_JETS
+#endif
 
 #undef W
 #undef LANES

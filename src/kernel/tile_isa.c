@@ -21,6 +21,7 @@ __attribute__((simd("notinbranch"))) float expm1f(float);
 #ifdef __AVX512F__
 #define HAS_TAIL /* permutations of sixteen doubles at once */
 #endif
+#define HAS_SLOPES
 #define REAL double
 #define MASK_INT int64_t
 #define NAME(x) x##_f64
@@ -40,6 +41,12 @@ void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, doub
 }
 #undef HAS_TAIL
 #endif
+
+#undef HAS_SLOPES
+void EXPAND(far_slopes_, FAR_ISA)(const far_tile *tile, bool nngp, const far_slope_out *out)
+{
+    run_slopes_f64(tile, nngp, out);
+}
 
 #define REAL float
 #define MASK_INT int32_t

@@ -88,19 +88,17 @@ static far_status solve_ones(far_ctx *ctx, const far_system *s, int64_t n, doubl
     return st;
 }
 
-far_status far_left_out_find(far_ctx *ctx, const far_system *s, const far_mat *y,
-                             const far_mat *alpha, int64_t centred, int64_t most, far_left_out *out)
+far_status far_left_out_from(far_ctx *ctx, const far_system *s, const far_mat *y,
+                             const far_mat *alpha, const double *beta, int64_t centred,
+                             int64_t most, far_left_out *out)
 {
     far_status st;
     int64_t n = y->rows, p = y->cols;
-    double *beta = NULL;
     *out = (far_left_out){.count = n < most ? n : most, .outputs = p};
     FAR_TRY(take_rows(ctx, n, out->count, &out->rows));
     FAR_TRY(far_alloc(ctx, out->count * p, &out->miss));
     FAR_TRY(far_alloc(ctx, out->count, &out->variance));
-    FAR_TRY(far_alloc(ctx, n, &beta));
     FAR_TRY(inverse_diagonal(ctx, s, n, out, out->variance));
-    FAR_TRY(centred > 1 ? solve_ones(ctx, s, n, beta) : FAR_OK);
     for (int64_t k = 0; k < out->count; k++) {
         int64_t i = out->rows[k];
         const double *a = far_mat_row(alpha, i), *target = far_mat_row(y, i);
@@ -111,9 +109,21 @@ far_status far_left_out_find(far_ctx *ctx, const far_system *s, const far_mat *y
         }
     }
 done:
-    far_free(ctx, beta);
     if (st != FAR_OK) {
         far_left_out_clear(ctx, out);
     }
+    return st;
+}
+
+far_status far_left_out_find(far_ctx *ctx, const far_system *s, const far_mat *y,
+                             const far_mat *alpha, int64_t centred, int64_t most, far_left_out *out)
+{
+    far_status st;
+    double *beta = NULL;
+    FAR_TRY(far_alloc(ctx, y->rows, &beta));
+    FAR_TRY(centred > 1 ? solve_ones(ctx, s, y->rows, beta) : FAR_OK);
+    FAR_TRY(far_left_out_from(ctx, s, y, alpha, beta, centred, most, out));
+done:
+    far_free(ctx, beta);
     return st;
 }

@@ -109,6 +109,10 @@ typedef struct far_left_out {
 far_status far_left_out_find(far_ctx *ctx, const far_system *s, const far_mat *y,
                              const far_mat *alpha, int64_t centred, int64_t most,
                              far_left_out *out);
+/* The same with beta = (K + ridge)^-1 1 at hand (not read unless centred > 1). */
+far_status far_left_out_from(far_ctx *ctx, const far_system *s, const far_mat *y,
+                             const far_mat *alpha, const double *beta, int64_t centred,
+                             int64_t most, far_left_out *out);
 void far_left_out_clear(far_ctx *ctx, far_left_out *l);
 
 /* ---- model_score.c ---- */

@@ -4,12 +4,12 @@
  * best amplitudes.
  *
  * Every structure is first tried on few rows over a coarse grid of biases and ridges; the best ones
- * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
- * losses differ by less than its standard error: among those, one may take the place of the best
- * that predicts the outermost tenth of the rows (the edge) better from the others, by more than
- * chance would have it. Where the data are many more than the subset, the ridge is refined once
- * more on a larger one, since the best ridge falls as rows are added, up to the largest within half
- * a standard error: it is the flatter one far away.
+ * are then refined continuously on more of them and on the whole subset. Leave-one-out cannot tell
+ * networks apart whose losses differ by less than its standard error: among those, one may take the
+ * place of the best that predicts the outermost tenth of the rows (the edge) better from the
+ * others, by more than chance would have it. Where the data are many more than the subset, the
+ * ridge is refined once more on a larger one, since the best ridge falls as rows are added, up to
+ * the largest within half a standard error: it is the flatter one far away.
  */
 #include "select.h"
 
@@ -17,7 +17,8 @@
 #include <nlopt.h>
 #include <string.h>
 
-enum { SCREEN_ROWS = 1000, FINALISTS = 3, REFINE_EVALS = 28, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
+enum { SCREEN_ROWS = 500, MIDDLE_ROWS = 1000, FINALISTS = 3, CONTESTED = 4 };
+enum { REFINE_EVALS = 20, LAST_EVALS = 6, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
 enum { EDGE_LEAST_ROWS = 50 };
 #define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define TIED_RIDGES 0.5
@@ -78,6 +79,13 @@ static bool eligible(const far_search *s, const trial *t)
     return t->bounded || s->opts->allow_unbounded;
 }
 
+static void trial_clear(far_ctx *ctx, trial *t)
+{
+    far_kernel_destroy(t->kernel);
+    far_free(ctx, t->edge);
+    *t = (trial){0};
+}
+
 /* ---- architectures ------------------------------------------------------------------------- */
 
 static far_status make_kernel(far_search *s, const char *structure, double bias, far_kernel **out)
@@ -102,11 +110,11 @@ static far_status make_kernel(far_search *s, const char *structure, double bias,
     return st;
 }
 
-static far_status is_bounded(far_search *s, const far_kernel *k, bool *out)
+static far_status trial_bounded(far_search *s, trial *t)
 {
     far_supremum sup;
-    far_status st = far_kernel_supremum(s->ctx, k, s->model->info.inputs, &sup);
-    *out = st == FAR_OK && sup.bounded;
+    far_status st = far_kernel_supremum(s->ctx, t->kernel, s->model->info.inputs, &sup);
+    t->bounded = st == FAR_OK && sup.bounded;
     return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */
 }
 
@@ -164,7 +172,7 @@ static far_status screen(far_search *s, const char *structure, trial *out)
     if (st == FAR_OK) {
         st = replace_kernel(s, out, out->bias);
     }
-    return st == FAR_OK ? is_bounded(s, out->kernel, &out->bounded) : st;
+    return st == FAR_OK ? trial_bounded(s, out) : st;
 }
 
 /* ---- the continuous far_search -----------------------------------------------------------------
@@ -215,7 +223,8 @@ static double objective(unsigned count, const double *x, double *gradient, void 
 static far_status run_nlopt(refinement *r, unsigned count, double *x, const double *low,
                             const double *high, int evals)
 {
-    double step[2] = {1.5, 0.7}, least;
+    bool last = evals <= LAST_EVALS; /* from a point that fewer rows have refined */
+    double step[2] = {last ? 0.7 : 1.5, last ? 0.3 : 0.7}, least;
     r->nlopt = nlopt_create(NLOPT_LN_SBPLX, count);
     if (!r->nlopt) {
         return far_fail(r->s->ctx, FAR_ERR_MEMORY, "out of memory choosing the ridge");
@@ -350,9 +359,12 @@ far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, do
     *seconds = 0;
     if (any) {
         int64_t screened = COUNT(STRUCTURES) * COUNT(SCREEN_BIASES) * ridges;
+        int64_t edges = COUNT(STRUCTURES) + CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
+        int64_t whole = COUNT(STRUCTURES) + (FINALISTS + 1) * LAST_EVALS + edges / 2;
         FAR_TRY(add_seconds(ctx, far_least(subset, SCREEN_ROWS), screened, seconds));
-        FAR_TRY(
-            add_seconds(ctx, subset, COUNT(STRUCTURES) + (FINALISTS + 1) * REFINE_EVALS, seconds));
+        FAR_TRY(add_seconds(ctx, far_least(subset, MIDDLE_ROWS), (FINALISTS + 1) * REFINE_EVALS,
+                            seconds));
+        FAR_TRY(add_seconds(ctx, subset, whole, seconds));
     } else if (free_ridge) {
         FAR_TRY(add_seconds(ctx, subset, REFINE_EVALS / 2, seconds));
     }
@@ -410,8 +422,20 @@ static int64_t best_trial(const far_search *s, const trial *trials, int64_t coun
     return best;
 }
 
-/* The best structures and the best that is not eligible get the continuous far_search; the others
- * one more evaluation, so that the table compares like with like. */
+/* The continuous search, first on few rows. */
+static far_status refine_in_steps(far_search *s, trial *t)
+{
+    far_status st = FAR_OK;
+    if (s->rows > MIDDLE_ROWS) {
+        st = refine(s, t, MIDDLE_ROWS, true, REFINE_EVALS);
+    }
+    return st == FAR_OK
+               ? refine(s, t, s->rows, true, s->rows > MIDDLE_ROWS ? LAST_EVALS : REFINE_EVALS)
+               : st;
+}
+
+/* The best structures and the best that is not eligible get the continuous search; the others one
+ * more evaluation, so that the table compares like with like. */
 static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
 {
     bool finalist[COUNT(STRUCTURES)] = {false};
@@ -423,7 +447,7 @@ static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
     }
     far_status st = FAR_OK;
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        st = finalist[i] ? refine(s, &trials[i], s->rows, true, REFINE_EVALS)
+        st = finalist[i] ? refine_in_steps(s, &trials[i])
                          : far_score_evaluate(s, trials[i].kernel, trials[i].ridge, s->rows,
                                               &trials[i].score);
     }
@@ -451,13 +475,6 @@ static void swap_trials(trial *t, trial *other)
     *other = own;
 }
 
-static void trial_clear(far_ctx *ctx, trial *t)
-{
-    far_kernel_destroy(t->kernel);
-    far_free(ctx, t->edge);
-    *t = (trial){0};
-}
-
 /* Tries another bias and ridge of a structure; it becomes the challenger if it ties with the best
  * and does better at the edge than the challenger there is. */
 static far_status contend(far_search *s, const trial *t, double bias, double ridge, double limit,
@@ -470,10 +487,13 @@ static far_status contend(far_search *s, const trial *t, double bias, double rid
     other.bias = bias;
     other.ridge = ridge;
     FAR_TRY(make_kernel(s, t->structure, bias, &other.kernel));
-    FAR_TRY(far_score_evaluate(s, other.kernel, ridge, s->rows, &other.score));
-    if (loss(s, other.score) <= limit) {
-        FAR_TRY(look_at_edge(s, &other));
-        if (other.score.edge_loss < challenger->score.edge_loss) {
+    FAR_TRY(look_at_edge(s, &other)); /* half as dear as leave-one-out */
+    double edge = other.score.edge, edge_loss = other.score.edge_loss;
+    if (edge_loss < challenger->score.edge_loss) {
+        FAR_TRY(far_score_evaluate(s, other.kernel, ridge, s->rows, &other.score));
+        other.score.edge = edge;
+        other.score.edge_loss = edge_loss;
+        if (loss(s, other.score) <= limit) {
             swap_trials(challenger, &other);
         }
     }
@@ -518,12 +538,27 @@ static void judge_challenger(far_search *s, trial *trials, int64_t count, trial 
     }
 }
 
+/* Of those that leave-one-out likes as well as that, the one that predicts the edge best. */
+static int64_t best_at_edge(const far_search *s, const trial *trials, int64_t count, double limit,
+                            const bool *tried)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        bool tied = eligible(s, &trials[i]) && loss(s, trials[i].score) <= limit && !tried[i];
+        if (tied && (best < 0 || trials[i].score.edge_loss < trials[best].score.edge_loss)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
 /* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
 static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, int64_t *chosen)
 {
     far_status st;
     trial challenger = {.score = far_score_worst()};
     const far_score best = trials[*chosen].score;
+    bool tried[COUNT(STRUCTURES)] = {false};
     double limit = loss(s, best) + TIED_NETWORKS * best.doubt;
     FAR_TRY(far_edge_find(s));
     if (s->edge.outer == 0) {
@@ -532,9 +567,11 @@ static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, in
     for (int64_t i = 0; i < count; i++) {
         FAR_TRY(look_at_edge(s, &trials[i]));
     }
-    for (int64_t i = 0; i < count; i++) {
-        if (eligible(s, &trials[i]) && loss(s, trials[i].score) <= limit) {
-            FAR_TRY(contend_all(s, &trials[i], limit, &challenger));
+    for (int i = 0; i < CONTESTED; i++) {
+        int64_t next = best_at_edge(s, trials, count, limit, tried);
+        if (next >= 0) {
+            tried[next] = true;
+            FAR_TRY(contend_all(s, &trials[next], limit, &challenger));
         }
     }
     judge_challenger(s, trials, count, &challenger, chosen);
@@ -575,12 +612,29 @@ static far_status larger_ridge(far_search *s, trial *t)
     return st;
 }
 
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+/* The chosen trial's kernel, and its ridge after a last look. */
+static far_status conclude(far_search *s, trial *trials, int64_t count, int64_t chosen)
+{
+    far_status st;
+    double table_ridge = trials[chosen].ridge;
+    FAR_TRY(larger_ridge(s, &trials[chosen]));
+    s->fixed_ridge = trials[chosen].ridge;
+    trials[chosen].ridge = table_ridge;
+    FAR_TRY(keep_candidates(s, trials, count, chosen));
+    s->model->kernel = trials[chosen].kernel;
+    trials[chosen].kernel = NULL;
+done:
+    return st;
+}
+
 static far_status choose_architecture(far_search *s)
 {
     far_status st = FAR_OK;
     trial trials[COUNT(STRUCTURES)] = {0};
     int64_t count = COUNT(STRUCTURES);
-    int64_t contested = count / 2 * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
+    int64_t contested = CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
     s->least_evals = count * COUNT(SCREEN_BIASES) * COUNT(SCREEN_RIDGES) +
                      (FINALISTS + 1) * REFINE_EVALS + count + contested;
     for (int64_t i = 0; i < count; i++) {
@@ -591,16 +645,9 @@ static far_status choose_architecture(far_search *s)
     if (s->opts->criterion == FAR_CRITERION_LOO && s->rows >= EDGE_LEAST_ROWS) {
         FAR_TRY(settle_at_edge(s, trials, count, &chosen));
     }
-    double table_ridge = trials[chosen].ridge;
-    FAR_TRY(larger_ridge(s, &trials[chosen]));
-    double ridge = trials[chosen].ridge;
-    trials[chosen].ridge = table_ridge;
-    FAR_TRY(keep_candidates(s, trials, count, chosen));
-    s->model->kernel = trials[chosen].kernel;
-    trials[chosen].kernel = NULL;
-    s->fixed_ridge = ridge;
+    FAR_TRY(conclude(s, trials, count, chosen));
 done:
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < COUNT(STRUCTURES); i++) {
         trial_clear(s->ctx, &trials[i]);
     }
     return st;
@@ -609,16 +656,16 @@ done:
 static far_status choose_ridge(far_search *s)
 {
     far_status st;
-    far_model *m = s->model;
-    trial t = {.kernel = m->kernel, .ridge = SCREEN_RIDGES[3], .score = far_score_worst()};
+    trial t = {.ridge = SCREEN_RIDGES[3], .score = far_score_worst()};
     s->least_evals = COUNT(SCREEN_RIDGES) + REFINE_EVALS / 2;
-    FAR_TRY(is_bounded(s, m->kernel, &t.bounded));
-    FAR_TRY(screen_ridges(s, m->kernel, 0, screen_rows(s), &t));
+    t.kernel = s->model->kernel;
+    s->model->kernel = NULL;
+    FAR_TRY(trial_bounded(s, &t));
+    FAR_TRY(screen_ridges(s, t.kernel, 0, screen_rows(s), &t));
     FAR_TRY(refine(s, &t, s->rows, false, REFINE_EVALS / 2));
-    FAR_TRY(keep_candidates(s, &t, 1, 0));
-    FAR_TRY(larger_ridge(s, &t));
-    s->fixed_ridge = t.ridge;
+    FAR_TRY(conclude(s, &t, 1, 0));
 done:
+    trial_clear(s->ctx, &t);
     return st;
 }
 
@@ -641,6 +688,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
 {
     far_status st = FAR_OK;
     far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
+    s.memory = far_budget(o->memory);
     bool any = !o->arch || strcmp(o->arch, "auto") == 0;
     *ridge = o->ridge;
     *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;

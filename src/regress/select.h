@@ -28,6 +28,7 @@ typedef struct far_search {
     int64_t least_evals; /* for progress */
     int64_t evals;
     double fixed_ridge; /* NAN: free */
+    double memory;      /* budget in bytes; the machine is asked once */
     far_status status;  /* the first failure inside a callback */
     far_edge edge;
 } far_search;
@@ -38,6 +39,9 @@ far_solve_opts far_score_opts(const far_search *s, double ridge); /* of solving 
  * ridge scores worst; that is no failure. */
 far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
                               far_score *out);
+/* alpha = A^-1 y (n x p) and every row left out of it, without refinement. */
+far_status far_score_left_out(const far_search *s, const far_system *system, const far_mat *y,
+                              double *alpha, far_left_out *out);
 /* Of each of count rows: its squared miss over spread (0: there is none), a mean over p outputs. */
 void far_squared_losses(const double *miss, int64_t count, int64_t p, double spread,
                         double *losses);

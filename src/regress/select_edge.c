@@ -1,4 +1,5 @@
 /* The outermost rows of the subset, predicted from the others. */
+#include "../solve/solve_internal.h"
 #include "select.h"
 
 #include <math.h>
@@ -79,19 +80,6 @@ double far_paired_gain(const double *a, const double *b, int64_t count, double *
     return (double)mean;
 }
 
-/* Log losses of the rows at the edge; the probabilities are learnt from the others. */
-static far_status class_losses(far_search *s, const far_system *system, const far_mat *y,
-                               const far_mat *alpha, const double *miss, double *losses)
-{
-    const far_edge *e = &s->edge;
-    far_left_out l = {0};
-    far_status st =
-        far_left_out_find(s->ctx, system, y, alpha, far_model_centred(s->model), e->inner, &l);
-    st = st == FAR_OK ? far_log_losses(s, e->inner_y, &l, e->outer_y, miss, e->outer, losses) : st;
-    far_left_out_clear(s->ctx, &l);
-    return st;
-}
-
 static far_status predict_edge(far_search *s, const far_kernel *k, const far_system *system,
                                double *losses, far_score *out)
 {
@@ -100,6 +88,8 @@ static far_status predict_edge(far_search *s, const far_kernel *k, const far_sys
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
     double *alpha = NULL, *cross = NULL, *miss = NULL;
     double spread = far_target_variance(e->outer_y, e->outer, p);
+    bool classes = s->model->info.task == FAR_TASK_CLASSIFY;
+    far_left_out l = {0};
     FAR_TRY(far_alloc(s->ctx, e->inner * p, &alpha));
     FAR_TRY(far_alloc(s->ctx, e->outer * e->inner, &cross));
     FAR_TRY(far_alloc(s->ctx, e->outer * p, &miss));
@@ -109,7 +99,12 @@ static far_status predict_edge(far_search *s, const far_kernel *k, const far_sys
     far_mat x2 = far_mat_view(e->inner_x, e->inner, d, FAR_F64);
     far_mat c = far_mat_view(cross, e->outer, e->inner, FAR_F64);
     far_mat g = far_mat_view(miss, e->outer, p, FAR_F64);
-    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
+    if (classes) { /* their probabilities are learnt from the inner rows */
+        FAR_TRY(far_score_left_out(s, system, &y, alpha, &l));
+    } else {
+        memcpy(alpha, e->inner_y, (size_t)(e->inner * p) * sizeof *alpha);
+        FAR_TRY(far_system_solve_once(s->ctx, system, &a));
+    }
     FAR_TRY(far_kernel_eval_kind(s->ctx, k, s->model->info.kernel, &x1, &x2, &c));
     FAR_TRY(far_multiply(s->ctx, &c, &a, &g));
     for (int64_t i = 0; i < e->outer * p; i++) {
@@ -117,11 +112,12 @@ static far_status predict_edge(far_search *s, const far_kernel *k, const far_sys
     }
     far_squared_losses(miss, e->outer, p, spread, losses);
     out->edge = out->edge_loss = spread > 0 ? far_mean(losses, e->outer) : INFINITY;
-    if (s->model->info.task == FAR_TASK_CLASSIFY) {
-        FAR_TRY(class_losses(s, system, &y, &a, miss, losses));
+    if (classes) {
+        FAR_TRY(far_log_losses(s, e->inner_y, &l, e->outer_y, miss, e->outer, losses));
         out->edge_loss = far_mean(losses, e->outer);
     }
 done:
+    far_left_out_clear(s->ctx, &l);
     FAR_FREE_ALL(s->ctx, alpha, cross, miss);
     return st;
 }

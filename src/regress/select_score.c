@@ -3,6 +3,7 @@
 #include "select.h"
 
 #include <math.h>
+#include <string.h>
 
 far_score far_score_worst(void)
 {
@@ -126,6 +127,44 @@ static double log_likelihood(const double *y, const double *alpha, int64_t m, in
                         : -0.5 * (logs / (double)outputs + log_det / (double)m + 1 + log(2 * M_PI));
 }
 
+/* alpha = A^-1 y, n x p, and beta = A^-1 1. */
+static far_status solve_roughly(far_ctx *ctx, const far_system *system, const far_mat *y,
+                                double *alpha, double *beta)
+{
+    int64_t n = y->rows, p = y->cols;
+    double *room = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, n * (p + 1), &room));
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(room + i * (p + 1), far_mat_row(y, i), (size_t)p * sizeof *room);
+        room[i * (p + 1) + p] = 1;
+    }
+    far_mat both = far_mat_view(room, n, p + 1, FAR_F64);
+    FAR_TRY(far_system_solve_once(ctx, system, &both));
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(alpha + i * p, room + i * (p + 1), (size_t)p * sizeof *room);
+        beta[i] = room[i * (p + 1) + p];
+    }
+done:
+    far_free(ctx, room);
+    return st;
+}
+
+far_status far_score_left_out(const far_search *s, const far_system *system, const far_mat *y,
+                              double *alpha, far_left_out *out)
+{
+    far_status st;
+    double *beta = NULL;
+    far_mat a = far_mat_view(alpha, y->rows, y->cols, FAR_F64);
+    FAR_TRY(far_alloc(s->ctx, y->rows, &beta));
+    FAR_TRY(solve_roughly(s->ctx, system, y, alpha, beta));
+    FAR_TRY(
+        far_left_out_from(s->ctx, system, y, &a, beta, far_model_centred(s->model), y->rows, out));
+done:
+    far_free(s->ctx, beta);
+    return st;
+}
+
 static far_status score_system(const far_search *s, const far_system *system, int64_t m,
                                far_score *out)
 {
@@ -136,9 +175,8 @@ static far_status score_system(const far_search *s, const far_system *system, in
     far_score v = far_score_worst();
     FAR_TRY(far_alloc(s->ctx, m * p, &alpha));
     FAR_TRY(far_alloc(s->ctx, m, &losses));
-    far_mat y = far_mat_view(s->y, m, p, FAR_F64), a = far_mat_view(alpha, m, p, FAR_F64);
-    FAR_TRY(far_system_solve(s->ctx, system, &y, &a, NULL, NULL));
-    FAR_TRY(far_left_out_find(s->ctx, system, &y, &a, far_model_centred(s->model), m, &l));
+    far_mat y = far_mat_view(s->y, m, p, FAR_F64);
+    FAR_TRY(far_score_left_out(s, system, &y, alpha, &l));
     far_squared_losses(l.miss, m, p, far_target_variance(s->y, m, p), losses);
     v.loo = far_mean(losses, m);
     v.log_loss = NAN;
@@ -162,8 +200,15 @@ far_solve_opts far_score_opts(const far_search *s, double ridge)
     far_solve_opts_init(&o);
     o.ridge = ridge;
     o.extremes = 0;
-    o.memory = s->opts->memory;
+    o.memory = s->memory;
+    o.storage = FAR_STORAGE_PACKED; /* no residuals are asked for, so K itself is not kept */
     return o;
+}
+
+static far_status count_evaluation(far_search *s)
+{
+    int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
+    return far_progress(s->ctx, "choose", s->evals++, expected);
 }
 
 far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
@@ -176,8 +221,7 @@ far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, 
     far_symmetric matrix = far_kernel_points_matrix(&points);
     far_solve_opts o = far_score_opts(s, ridge);
     *out = far_score_worst();
-    int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
-    st = far_progress(s->ctx, "choose", s->evals++, expected);
+    st = count_evaluation(s);
     if (st != FAR_OK) {
         return st;
     }

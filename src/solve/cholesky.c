@@ -2,8 +2,7 @@
  * Cholesky, right-looking: factor a diagonal block, solve for the panel under it, subtract the
  * panel's products from what remains. A step is short enough to report progress and to be
  * cancelled, which LAPACK's dpotrf is not; and dpotrf (OpenBLAS 0.3.21, AVX-512) spends a third of
- * its time in dtrsm, which runs at a quarter of the speed of dgemm. So the panel is halved until
- * little is left for dtrsm.
+ * its time in dtrsm, which far_trsm avoids.
  */
 #include "blas.h"
 #include "solve_internal.h"
@@ -13,7 +12,6 @@
 #include <string.h>
 
 #define WIDTH 256 /* of a panel; divides FAR_LOWER_SIDE */
-#define SMALL 64  /* dtrsm below this */
 #define PANEL_LD (WIDTH + 8)
 
 _Static_assert(FAR_LOWER_SIDE % WIDTH == 0, "a panel's diagonal block lies in one block row");
@@ -88,19 +86,6 @@ static void store_panel(const panel *p)
     }
 }
 
-/* x := u^-T x for width rows by columns: that is, the rows of a panel divided by a factor. */
-static void solve_panel(const double *u, int64_t ldu, int64_t width, double *x, int64_t rows)
-{
-    if (width <= SMALL) {
-        far_trsm('T', width, rows, u, ldu, x, PANEL_LD);
-        return;
-    }
-    int64_t half = width / 2, rest = width - half;
-    solve_panel(u, ldu, half, x, rows);
-    far_gemm('T', 'N', rest, rows, half, -1, u + half * ldu, ldu, x, PANEL_LD, x + half, PANEL_LD);
-    solve_panel(u + half * ldu + half, ldu, rest, x + half, rows);
-}
-
 /* Rows [begin, end) of what remains, all in one block row. */
 static void update_rows(const panel *p, int64_t begin, int64_t end)
 {
@@ -130,8 +115,8 @@ static far_status factor_panel(far_ctx *ctx, const panel *p, const double *scale
     int64_t rows = p->l->n - p->below;
     if (st == FAR_OK && rows > 0) {
         load_panel(p);
-        solve_panel(far_lower_at(p->l, p->begin, p->begin), far_lower_ld(p->l, p->begin), p->width,
-                    p->data, rows);
+        far_trsm('T', p->width, rows, far_lower_at(p->l, p->begin, p->begin),
+                 far_lower_ld(p->l, p->begin), p->data, PANEL_LD);
         store_panel(p);
         update_rest(p);
     }

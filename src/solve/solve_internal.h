@@ -56,8 +56,7 @@ double far_ridge_advice(int64_t n);
 /* ---- triangular.c: b is by columns, p of them, ldb apart, between far_blas_enter and _leave ----
  */
 
-/* Its first row is row `first` of l, a multiple of side; l's rows and columns before do not count.
- */
+/* Its first row is row `first` of l; l's rows and columns before do not count. */
 void far_lower_forward(const far_lower *l, int64_t first, double *b, int64_t p, int64_t ldb);
 void far_lower_backward(const far_lower *l, double *b, int64_t p, int64_t ldb);
 void far_lower_solve(const far_lower *l, double *b, int64_t p, int64_t ldb); /* both */
@@ -125,8 +124,11 @@ FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetri
                                                 const far_mat *b, far_mat *out);
 /* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
 FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
+/* b := (K + ridge I)^-1 b in place, as well as the factor can: no refinement, no residual. For
+ * choices, which the digits that this loses cannot sway. */
+FAR_NODISCARD far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b);
 
-/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. As many operations as the factor took; 512 n extra
+/* diag[i] = ((K + ridge I)^-1)_ii, n x 1. As many operations as the factor took; 128 n extra
  * values. Reports progress "inverse". */
 FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
                                                      far_mat *diag);

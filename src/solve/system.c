@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define WHITEN_COLUMNS 256 /* at once */
+#define INVERSE_COLUMNS 128
 
 void far_system_destroy(far_system *s)
 {
@@ -147,9 +148,10 @@ done:
     return st;
 }
 
-/* ---- whitening ---- */
+/* ---- whitening, and solving without refinement ---- */
 
-static void whiten_columns(const far_system *s, far_mat *b, int64_t first, int64_t p, double *work)
+static void apply_columns(const far_system *s, void (*apply)(const far_system *, double *, int64_t),
+                          far_mat *b, int64_t first, int64_t p, double *work)
 {
     int64_t n = s->info.n;
     for (int64_t i = 0; i < n; i++) {
@@ -157,7 +159,7 @@ static void whiten_columns(const far_system *s, far_mat *b, int64_t first, int64
             work[c * n + i] = ((const double *)far_mat_row(b, i))[first + c];
         }
     }
-    far_lower_forward(&s->factor, 0, work, p, n);
+    apply(s, work, p);
     for (int64_t i = 0; i < n; i++) {
         for (int64_t c = 0; c < p; c++) {
             ((double *)far_mat_row(b, i))[first + c] = work[c * n + i];
@@ -165,7 +167,18 @@ static void whiten_columns(const far_system *s, far_mat *b, int64_t first, int64
     }
 }
 
-far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b)
+static void whiten(const far_system *s, double *b, int64_t p)
+{
+    far_lower_forward(&s->factor, 0, b, p, s->info.n);
+}
+
+static void solve(const far_system *s, double *b, int64_t p)
+{
+    far_lower_solve(&s->factor, b, p, s->info.n);
+}
+
+static far_status apply_factor(far_ctx *ctx, const far_system *s,
+                               void (*apply)(const far_system *, double *, int64_t), far_mat *b)
 {
     if (!ctx || !s) {
         return far_fail(ctx, FAR_ERR_ARG, "the context and the system must not be NULL");
@@ -177,12 +190,22 @@ far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b)
     FAR_TRY(far_alloc(ctx, s->info.n * far_least(b->cols, WHITEN_COLUMNS), &work));
     far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
     for (int64_t c = 0; c < b->cols; c += WHITEN_COLUMNS) {
-        whiten_columns(s, b, c, far_least(WHITEN_COLUMNS, b->cols - c), work);
+        apply_columns(s, apply, b, c, far_least(WHITEN_COLUMNS, b->cols - c), work);
     }
     far_blas_leave(scope);
 done:
     far_free(ctx, work);
     return st;
+}
+
+far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b)
+{
+    return apply_factor(ctx, s, whiten, b);
+}
+
+far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b)
+{
+    return apply_factor(ctx, s, solve, b);
 }
 
 /* ---- the diagonal of the inverse ---- */
@@ -191,7 +214,7 @@ done:
 static void inverse_columns(const far_system *s, int threads, int64_t first, double *work,
                             double *out)
 {
-    int64_t cols = far_lower_next(&s->factor, first) - first, rows = s->info.n - first;
+    int64_t rows = s->info.n - first, cols = far_least(INVERSE_COLUMNS, rows);
     memset(work, 0, (size_t)(rows * cols) * sizeof *work);
     for (int64_t j = 0; j < cols; j++) {
         work[j * rows + j] = 1;
@@ -225,8 +248,8 @@ far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s, far_ma
     far_status st;
     FAR_TRY(far_check_matrix(ctx, diag, "diag", n, 1));
     FAR_TRY(far_alloc(ctx, n, &out));
-    FAR_TRY(far_alloc(ctx, n * far_least(n, s->factor.side), &work));
-    for (int64_t j = 0; j < n; j = far_lower_next(&s->factor, j)) {
+    FAR_TRY(far_alloc(ctx, n * far_least(n, INVERSE_COLUMNS), &work));
+    for (int64_t j = 0; j < n; j += INVERSE_COLUMNS) {
         FAR_TRY(report_inverse(ctx, n, n - j));
         inverse_columns(s, far_ctx_threads(ctx), j, work, out + j);
     }

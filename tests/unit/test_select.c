@@ -153,7 +153,8 @@ static void make_search(far_search *s, far_model *m, const far_fit_opts *o, doub
         x[i] = (i * 7 % ROWS + 1) / 10.0;
         y[i] = x[i] > 5.4 ? 2 * x[i] : 1;
     }
-    *s = (far_search){.ctx = ctx, .opts = o, .model = m, .x = x, .y = y, .rows = ROWS};
+    *s = (far_search){
+        .ctx = ctx, .opts = o, .model = m, .x = x, .y = y, .rows = ROWS, .memory = o->memory};
 }
 
 static far_kernel *make_kernel(const char *arch)

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_ROWS = 128 };
-
 void far_left_out_clear(far_ctx *ctx, far_left_out *l)
 {
     FAR_FREE_ALL(ctx, l->rows, l->miss, l->variance);
@@ -40,38 +38,12 @@ static far_status take_rows(far_ctx *ctx, int64_t n, int64_t count, int64_t **ou
     return st;
 }
 
-/* (A^-1)_ii = |L^-1 e_i|^2 for some of the rows, a block of columns at a time. */
-static far_status sampled_diagonal(far_ctx *ctx, const far_system *s, int64_t n,
-                                   const far_left_out *l, double *out)
-{
-    far_status st;
-    double *room = NULL;
-    FAR_TRY(far_alloc(ctx, n * BLOCK_ROWS, &room));
-    for (int64_t first = 0; first < l->count; first += BLOCK_ROWS) {
-        int64_t cols = l->count - first < BLOCK_ROWS ? l->count - first : BLOCK_ROWS;
-        far_mat unit = far_mat_view(room, n, cols, FAR_F64);
-        memset(room, 0, (size_t)(n * cols) * sizeof *room);
-        for (int64_t j = 0; j < cols; j++) {
-            room[l->rows[first + j] * cols + j] = 1;
-        }
-        FAR_TRY(far_progress(ctx, "inverse", first, l->count));
-        FAR_TRY(far_system_whiten(ctx, s, &unit));
-        memset(out + first, 0, (size_t)cols * sizeof *out);
-        for (int64_t k = 0; k < n * cols; k++) {
-            out[first + k % cols] += room[k] * room[k];
-        }
-    }
-done:
-    far_free(ctx, room);
-    return st;
-}
-
 static far_status inverse_diagonal(far_ctx *ctx, const far_system *s, int64_t n,
                                    const far_left_out *l, double *out)
 {
     far_mat all = far_mat_view(out, n, 1, FAR_F64);
     return l->count == n ? far_system_inverse_diagonal(ctx, s, &all)
-                         : sampled_diagonal(ctx, s, n, l, out);
+                         : far_system_inverse_some(ctx, s, l->rows, l->count, out);
 }
 
 /* beta = A^-1 1 */

@@ -13,6 +13,7 @@
 
 #define WIDTH 256 /* of a panel; divides FAR_LOWER_SIDE */
 #define PANEL_LD (WIDTH + 8)
+#define SPAN 1536 /* columns of a job: some tiles of a product */
 
 _Static_assert(FAR_LOWER_SIDE % WIDTH == 0, "a panel's diagonal block lies in one block row");
 
@@ -86,26 +87,35 @@ static void store_panel(const panel *p)
     }
 }
 
-/* Rows [begin, end) of what remains, all in one block row. */
-static void update_rows(const panel *p, int64_t begin, int64_t end)
+/* Columns [span SPAN, (span + 1) SPAN) of rows [begin, end), or the square at their end. */
+static void update_span(const panel *p, int64_t begin, int64_t end, int64_t span)
 {
-    int64_t ld = far_lower_ld(p->l, begin), before = begin - p->below;
+    int64_t ld = far_lower_ld(p->l, begin), before = begin - p->below, first = span * SPAN;
     const double *own = p->data + before * PANEL_LD;
     double *rows = far_lower_at(p->l, begin, p->below);
-    far_gemm('T', 'N', before, end - begin, p->width, -1, p->data, PANEL_LD, own, PANEL_LD, rows,
-             ld);
-    far_syrk(end - begin, p->width, own, PANEL_LD, rows + before, ld);
+    if (first < before) {
+        far_gemm('T', 'N', far_least(SPAN, before - first), end - begin, p->width, -1,
+                 p->data + first * PANEL_LD, PANEL_LD, own, PANEL_LD, rows + first, ld);
+    } else if (first - before < SPAN) {
+        far_syrk(end - begin, p->width, own, PANEL_LD, rows + before, ld);
+    }
 }
 
+/* One array is one call. Block rows are not: threads share out their parts, the longest first. */
 static void update_rest(const panel *p)
 {
-    int64_t n = p->l->n;
-    if (!p->l->packed) { /* one array, so one call */
-        update_rows(p, p->below, n);
+    int64_t n = p->l->n, side = p->l->side, above = p->below / side;
+    int64_t rows = (n + side - 1) / side - above, spans = (n - p->below) / SPAN + 2;
+    if (!p->l->packed) {
+        far_syrk(n - p->below, p->width, p->data, PANEL_LD, far_lower_at(p->l, p->below, p->below),
+                 far_lower_ld(p->l, p->below));
         return;
     }
-    for (int64_t i = p->below; i < n; i = far_lower_next(p->l, i)) {
-        update_rows(p, i, far_lower_next(p->l, i));
+#pragma omp parallel for num_threads(p->threads) schedule(dynamic)
+    for (int64_t job = 0; job < rows * spans; job++) {
+        int64_t row = above + rows - 1 - job / spans;
+        int64_t begin = row == above ? p->below : row * side;
+        update_span(p, begin, far_lower_next(p->l, begin), job % spans);
     }
 }
 

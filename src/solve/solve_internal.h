@@ -132,6 +132,10 @@ FAR_NODISCARD far_status far_system_solve_once(far_ctx *ctx, const far_system *s
  * values. Reports progress "inverse". */
 FAR_NODISCARD far_status far_system_inverse_diagonal(far_ctx *ctx, const far_system *s,
                                                      far_mat *diag);
+/* out[k] = that of row rows[k]; they ascend. At most n^2 operations each; 64 n extra values a
+ * thread. The same progress. */
+FAR_NODISCARD far_status far_system_inverse_some(far_ctx *ctx, const far_system *s,
+                                                 const int64_t *rows, int64_t count, double *out);
 
 far_system_info far_system_diagnostics(const far_system *s);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define SOME_COLUMNS 64
 #define WHITEN_COLUMNS 256 /* at once */
 #define INVERSE_COLUMNS 128
 
@@ -210,6 +211,16 @@ far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b)
 
 /* ---- the diagonal of the inverse ---- */
 
+/* |column j of a block of L^-1|^2; rows before the diagonal are zero. */
+static double column_square(const double *column, int64_t rows)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        sum += column[i] * column[i];
+    }
+    return sum;
+}
+
 /* out[j] = |column j of L^-1|^2 for one block of columns; rows before them are zero. */
 static void inverse_columns(const far_system *s, int threads, int64_t first, double *work,
                             double *out)
@@ -222,11 +233,7 @@ static void inverse_columns(const far_system *s, int threads, int64_t first, dou
     far_lower_forward(&s->factor, first, work, cols, rows);
 #pragma omp parallel for num_threads(threads)
     for (int64_t j = 0; j < cols; j++) {
-        double sum = 0;
-        for (int64_t i = j; i < rows; i++) {
-            sum += work[j * rows + i] * work[j * rows + i];
-        }
-        out[j] = sum;
+        out[j] = column_square(work + j * rows + j, rows - j);
     }
 }
 
@@ -261,5 +268,45 @@ done:
     far_blas_leave(scope);
     far_free(ctx, work);
     far_free(ctx, out);
+    return st;
+}
+
+/* The same of a few columns anywhere, from the block row of the first of them on. */
+static void inverse_at(const far_system *s, const int64_t *at, int64_t cols, double *work,
+                       double *out)
+{
+    int64_t first = at[0] / s->factor.side * s->factor.side, rows = s->info.n - first;
+    memset(work, 0, (size_t)(rows * cols) * sizeof *work);
+    for (int64_t j = 0; j < cols; j++) {
+        work[j * rows + at[j] - first] = 1;
+    }
+    far_lower_forward(&s->factor, first, work, cols, rows);
+    for (int64_t j = 0; j < cols; j++) {
+        out[j] = column_square(work + j * rows, rows);
+    }
+}
+
+/* A block of columns is one thread's: products with so few would not feed several. */
+far_status far_system_inverse_some(far_ctx *ctx, const far_system *s, const int64_t *rows,
+                                   int64_t count, double *out)
+{
+    far_status st;
+    double *work = NULL;
+    int64_t n = s->info.n, threads = far_ctx_threads(ctx), wave = threads * SOME_COLUMNS;
+    far_blas_scope scope = far_blas_enter(1);
+    FAR_TRY(far_alloc(ctx, n * far_least(wave, count), &work));
+    for (int64_t begin = 0; begin < count; begin += wave) {
+        int64_t end = far_least(begin + wave, count);
+        FAR_TRY(far_progress(ctx, "inverse", begin, count));
+#pragma omp parallel for num_threads((int)threads) schedule(dynamic)
+        for (int64_t k = begin; k < end; k += SOME_COLUMNS) {
+            inverse_at(s, rows + k, far_least(SOME_COLUMNS, end - k), work + (k - begin) * n,
+                       out + k);
+        }
+    }
+    FAR_TRY(far_progress(ctx, "inverse", count, count));
+done:
+    far_blas_leave(scope);
+    far_free(ctx, work);
     return st;
 }

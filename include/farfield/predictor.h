@@ -4,6 +4,7 @@
  *     far_predictor_load      any file that the library writes, and networks of PyTorch
  *     far_predictor_predict   the rows of a table
  *     far_predictor_eval      points; _limit: where they go far out
+ *     far_model_gradient      how fast outputs change with inputs
  *     far_predictor_certify   bounded, unbounded or undecided, and by what
  *
  * All of it is in raw units: those of the table's columns.
@@ -103,6 +104,15 @@ FAR_API FAR_NODISCARD far_status far_predictor_eval(far_ctx *ctx, const far_pred
 FAR_API FAR_NODISCARD far_status far_predictor_limit(far_ctx *ctx, const far_predictor *p,
                                                      const far_mat *u, far_mat *value,
                                                      far_mat *order);
+/* out[i, k inputs + j] = df_k/dx_j at row i of x: m x (outputs inputs), both in raw units, x as for
+ * far_predictor_eval; for classes of the scores or logits. In closed form for networks of infinite
+ * width, backwards through finite ones, by members of a committee. Where f has a kink: finite
+ * networks take one side. An infinite network with relu has kinks at the rows it was fitted to
+ * only, where the mean over all ways to get there counts. The same bits for any number of threads.
+ * FAR_ERR_ARG: trees, whose outputs are steps; networks of tokens; linearised networks.
+ * FAR_ERR_RANGE: a gradient beyond float64. */
+FAR_API FAR_NODISCARD far_status far_model_gradient(far_ctx *ctx, const far_predictor *p,
+                                                    const far_mat *x, far_mat *out);
 /* Rows of a table, which needs the features (others are ignored). For classes the mean holds scores
  * that sum to 1 (infinite width) or probabilities. FAR_ERR_ARG: an option that this kind does not
  * have, in words. */

@@ -34,8 +34,8 @@ far_status far_gram_fill(far_ctx *ctx, const far_gram_job *job);
  * front: on the whole ray through b_k), so that at the rows of b themselves the point's own term
  * counts with its smooth part alone. A point at a distance of delta |x| from that tip has a
  * direction that rounding leaves 1e-16 / delta of, and so has its term. A row of zeros in front of
- * a dense without bias gets zeros. FAR_ERR_RANGE: a gradient too large for a double, or too far
- * away to be told. */
+ * a norm, or of a dense without bias, gets zeros. FAR_ERR_RANGE: a gradient too large for a double,
+ * or too far away to be told. */
 FAR_NODISCARD far_status far_kernel_gradient(far_ctx *ctx, const far_kernel *k,
                                              far_kernel_kind kind, const far_mat *a,
                                              const far_mat *b, const far_mat *weights,

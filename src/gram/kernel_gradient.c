@@ -15,7 +15,6 @@
 /* Closer to each other, or to opposite, u' - c u is what is left of large terms: such pairs are
  * added one by one, from differences. */
 #define CLOSE 1e-4
-#define BLOCK_BYTES ((int64_t)256 << 20)
 
 typedef struct gradient {
     far_ctx *ctx;
@@ -273,8 +272,8 @@ static far_status prepare(gradient *g, const far_mat *a, const far_mat *b, const
     FAR_TRY(far_sides_prepare(ctx, plan, &g->sides));
     FAR_TRY(far_check_blind(&g->sides.a, !g->nngp));
     FAR_TRY(far_check_blind(g->sides.b, !g->nngp));
-    int64_t tiles = BLOCK_BYTES / (3 * (int64_t)sizeof(double) * FAR_TILE_SIDE * (g->n + 1));
-    g->rows = far_least(g->m, (tiles > 1 ? tiles : 1) * FAR_TILE_SIDE);
+    int64_t tiles = 1 + far_ctx_threads(ctx) / 4; /* few rows at a time stay in the caches */
+    g->rows = far_least(g->m, tiles * FAR_TILE_SIDE);
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->turn));
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->grow));
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->gap));

@@ -151,7 +151,7 @@ static void store_slopes(const far_plan *plan, far_points *points, const far_poi
 
 /* A row of zeros has no ln |x|, but in front of a bias it has a gradient: that of a row so short
  * that only its inner products with others matter, to first order. */
-#define SHORT_ROW 1e-100L
+#define SHORT_ROW 1e-150L
 
 static far_big moving_scale(const far_plan *plan, far_big r)
 {

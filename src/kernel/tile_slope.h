@@ -28,6 +28,7 @@ static void NAME(slope_gap_dense)(int64_t count, int rest, const REAL *ri, const
     const REAL *restrict al = COL(0), *restrict be = COL(1);
     const REAL *restrict al_rest = COL(rest), *restrict be_rest = COL(rest + 1);
     REAL fine = rest ? 1 : 0;
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL da = (ri[0] - al[j]) + fine * (ri[rest] - al_rest[j]);
         REAL db = (ri[1] - be[j]) + fine * (ri[rest + 1] - be_rest[j]);
@@ -43,6 +44,7 @@ static void NAME(slope_mix)(int64_t count, int a, int b, const REAL *ri, const R
                             NAME(slopes) of_gap, const REAL *restrict t, NAME(slopes) s)
 {
     const REAL *restrict aj = COL(a), *restrict bj = COL(b);
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL A = ri[a] * aj[j], B = ri[b] * bj[j];
         s.t_far[j] = di[a] * aj[j] * (1 - gap[j]) - A * of_gap.gap_far[j] +
@@ -54,6 +56,7 @@ static void NAME(slope_mix)(int64_t count, int a, int b, const REAL *ri, const R
 /* adds c c', which does not depend on the pair */
 static void NAME(slope_constant)(int64_t count, REAL slope, const REAL *restrict c, NAME(slopes) s)
 {
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         s.t_far[j] += slope * c[j];
     }
@@ -63,6 +66,7 @@ static void NAME(slope_constant)(int64_t count, REAL slope, const REAL *restrict
 static void NAME(slope_plain)(int64_t count, REAL al, REAL slope, const REAL *restrict al_j,
                               const REAL *restrict t, NAME(slopes) s)
 {
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL both = 2 * al * al_j[j];
         s.t_far[j] = 2 * slope * al_j[j] * t[j] + both * s.t_far[j] - s.gap_far[j];
@@ -91,6 +95,7 @@ static void NAME(slope_center)(int64_t count, const REAL *ri, const REAL *di,
                                const REAL *restrict cols, int64_t ld, NAME(state) o, NAME(slopes) s)
 {
     const REAL *restrict mu = COL(0), *restrict nu = COL(1), *restrict inverse = COL(2);
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL dm = ri[0] - mu[j], dn = ri[1] - nu[j], scale = ri[2] * inverse[j];
         REAL apart = o.gap[j] - (REAL)0.5 * (dm * dm + dn * dn);
@@ -113,6 +118,7 @@ static void NAME(slope_add)(int64_t count, bool means, const REAL *ri, const REA
         s.t_first[j] = pa * of_a.t_first[j] + pb * s.t_first[j] - k * of_a.gap_first[j];
     }
     int chord = means ? 5 : 0, chords = means ? 3 : 2;
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL aa = ri[0] * COL(0)[j], bb = ri[1] * COL(1)[j], moved = 0;
         REAL gap_a = a.gap[j], gap_b = o.gap[j], far_a = of_a.gap_far[j], far_b = s.gap_far[j];
@@ -151,17 +157,28 @@ INLINE REAL NAME(cogap_of)(bool any_sign, NAME(state) o, int64_t j)
     return any_sign ? o.cogap[j] : 2 - o.gap[j];
 }
 
-/* slope: S, for what comes after */
-static void NAME(slope_fold)(int64_t count, bool any_sign, NAME(fold_coef) c, NAME(state) o,
+/* The one activation that runs here together with its values: angles are what it costs. slope: S,
+ * for what comes after. */
+static void NAME(slope_fold)(int64_t count, bool any_sign, NAME(fold_coef) c, NAME(state) x,
                              NAME(slopes) s, REAL *restrict slope)
 {
+    REAL *restrict gaps = x.gap, *restrict cogaps = x.cogap;
+    NAME(known) is = {.any_sign = true, .keep_sign = true};
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
-        REAL gap = o.gap[j], cogap = NAME(cogap_of)(any_sign, o, j);
-        REAL u = FABS(gap < cogap ? gap : cogap), sine = SQRT(u * (2 - u));
+        NAME(pair) p = {gaps[j], any_sign ? cogaps[j] : 2 - gaps[j], 0};
+        REAL u = FABS(p.gap < p.cogap ? p.gap : p.cogap), sine = SQRT(u * (2 - u));
         REAL half = c.folded - c.turn * NAME(angle)(u);
-        slope[j] = c.linear + (gap < cogap ? half : -half);
         REAL bend = sine > 0 ? c.turn / sine : 0;
-        NAME(slope_through)(slope[j], slope[j], bend, j, o.t, s);
+        slope[j] = c.linear + (p.gap < p.cogap ? half : -half);
+        NAME(slope_through)(slope[j], slope[j], bend, j, x.t, s);
+        p = NAME(fold_step)(is, c, p);
+        gaps[j] = p.gap;
+        cogaps[j] = p.cogap;
+    }
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; j++) { /* now S t, which gamma may still change */
+        slope[j] *= x.t ? x.t[j] : 0;
     }
 }
 
@@ -170,6 +187,7 @@ static void NAME(slope_power)(int64_t count, bool any_sign, const far_arccos *k,
 {
     int n = k[0].order;
     REAL inner = (REAL)n * n / (2 * n - 1), outer = (REAL)(n - 1) * (n - 1) / (2 * n - 3);
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL gap = o.gap[j], cogap = NAME(cogap_of)(any_sign, o, j), sine, c = 1 - gap;
         REAL theta = NAME(full_angle)(gap, cogap, &sine), kappa[2];
@@ -207,6 +225,7 @@ static void NAME(slope_table)(int64_t count, bool any_sign, const far_activation
 {
     const far_power_table *k = &a->table[1];
     REAL inner = (REAL)(a->power * a->power / (2 * a->power - 1));
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL gap = o.gap[j], cogap = NAME(cogap_of)(any_sign, o, j);
         bool near = gap <= cogap;
@@ -218,21 +237,43 @@ static void NAME(slope_table)(int64_t count, bool any_sign, const far_activation
     }
 }
 
-static void NAME(slope_homogeneous)(int64_t count, const far_op *op, const REAL *ri, const REAL *di,
-                                    const REAL *restrict cols, int64_t ld, NAME(state) o,
-                                    NAME(state) x, NAME(slopes) s, REAL *restrict slope)
+/* S t of an activation becomes t, with the scales that wait in front of it. */
+static void NAME(fold_tangent)(int64_t count, const far_op *op, const REAL *ri, const REAL *di,
+                               const REAL *restrict cols, int64_t ld, NAME(state) x, NAME(slopes) s,
+                               const REAL *restrict passed)
+{
+    REAL *restrict t = x.t;
+    if (op->gamma) {
+        NAME(slope_mix)(count, 0, 1, ri, di, cols, ld, x.gap, s, passed, s);
+    }
+#pragma GCC ivdep
+    for (int64_t j = 0; j < count; j++) {
+        t[j] = op->gamma ? ri[0] * COL(0)[j] * (1 - x.gap[j]) + ri[1] * COL(1)[j] * passed[j]
+                         : passed[j];
+    }
+}
+
+/* A fold with something folded: values and slopes. */
+static void NAME(run_fold)(int64_t count, const far_op *op, const REAL *ri, const REAL *di,
+                           const REAL *restrict cols, int64_t ld, NAME(state) x, NAME(slopes) s,
+                           REAL *restrict passed)
+{
+    NAME(slope_fold)(count, op->sign == FAR_SIGN_ANY, NAME(fold_of)(op->activation), x, s, passed);
+    if (x.t) {
+        NAME(fold_tangent)(count, op, ri, di, cols, ld, x, s, passed);
+    }
+}
+
+/* Powers: their values have been run. */
+static void NAME(slope_powers)(int64_t count, const far_op *op, const REAL *ri, const REAL *di,
+                               const REAL *restrict cols, int64_t ld, NAME(state) o, NAME(state) x,
+                               NAME(slopes) s, REAL *restrict slope)
 {
     const far_activation *a = op->activation;
     bool any_sign = op->sign == FAR_SIGN_ANY;
-    if (a->family == FAR_FAMILY_FOLD && a->folded == 0) {
-        for (int64_t j = 0; j < count; j++) {
-            slope[j] = 1;
-        }
-    } else if (a->family == FAR_FAMILY_FOLD) {
-        NAME(slope_fold)(count, any_sign, NAME(fold_of)(a), o, s, slope);
-    } else if (a->family == FAR_FAMILY_POWER) {
+    if (a->family == FAR_FAMILY_POWER) {
         NAME(slope_power)(count, any_sign, a->arccos, o, s, slope);
-    } else {
+    } else if (a->family == FAR_FAMILY_TABLE) {
         NAME(slope_table)(count, any_sign, a, o, s, slope);
     }
     if (x.t && op->gamma) {
@@ -297,6 +338,7 @@ static void NAME(sign_jets)(int64_t count, REAL ci, REAL ei, REAL si, REAL si_ra
                             const REAL *restrict c, const REAL *restrict e, const REAL *restrict sj,
                             NAME(state) x, NAME(jets) dual, NAME(jets) slope, NAME(jets) scaled)
 {
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         MIXTURE_JETS
         NAME(jet) third = NAME(jet_mul)(NAME(jet_mul)(over, over), NAME(jet_mul)(over, jy));
@@ -312,14 +354,14 @@ static void NAME(relu_jets)(int64_t count, bool with_scaled, REAL ci, REAL ei, R
                             NAME(jets) dual, NAME(jets) slope, NAME(jets) scaled)
 {
     REAL turn = weight / (2 * PI_R);
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         MIXTURE_JETS
         REAL b = e[j] * e[j], lost = -2 * ci * ci;
         NAME(jet) rho = {1 - x.gap[j], 1, 0}, cc = {kc, 0, kc * a};
         NAME(jet) sum = {a + b, 0, lost * a}, prod = {a * b, 0, lost * a * b};
         NAME(jet)
-        D = {root, -y * kc * inverse, -y * yr * inverse},
-        d2 = {d, -2 * y * kc, -2 * y * yr};
+        D = {root, -y * kc * inverse, -y * yr * inverse}, d2 = {d, -2 * y * kc, -2 * y * yr};
         NAME(jet) over2 = NAME(jet_mul)(over, over), po = NAME(jet_mul)(prod, over);
         NAME(jet) half = {(REAL)0.25 * weight + turn * arc.v, turn * arc.rho, turn * arc.r};
         NAME(jet) linear = NAME(jet_mul)(rho, half);
@@ -373,6 +415,7 @@ static void NAME(mixture_jets)(int64_t count, const far_op *op, const REAL *ri, 
             }
         }
     }
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         NAME(jet) unit = {ri[0], 0, di[0]}, sum = {dual.v[j], dual.rho[j], dual.r[j]};
         NAME(jet) product = NAME(jet_scale)(cols[j], NAME(jet_mul)(unit, sum));
@@ -382,19 +425,42 @@ static void NAME(mixture_jets)(int64_t count, const far_op *op, const REAL *ri, 
     }
 }
 
-/* sum_k a_k a'_k rho^k */
-static void NAME(series_jets)(int64_t count, int terms, const REAL *ri, const REAL *di,
+/* sum_k a_k a'_k rho^k, four terms at a time; moving: with the derivative by ln r */
+INLINE void NAME(series_loop)(int64_t count, int terms, bool moving, const REAL *ri, const REAL *di,
                               const REAL *restrict cols, int64_t ld, const REAL *restrict gap,
                               NAME(jets) out)
 {
-    for (int k = terms - 1; k >= 0; k--) {
-        const REAL *restrict c = COL(k);
+    REAL *restrict values = out.v, *restrict by_rho = out.rho, *restrict by_r = out.r;
+    for (int k = terms - 4; k >= 0; k -= 4) {
+        const REAL *restrict c0 = COL(k), *restrict c1 = COL(k + 1);
+        const REAL *restrict c2 = COL(k + 2), *restrict c3 = COL(k + 3);
+#pragma GCC ivdep
         for (int64_t j = 0; j < count; j++) {
-            REAL rho = 1 - gap[j];
-            out.rho[j] = out.rho[j] * rho + out.v[j];
-            out.v[j] = out.v[j] * rho + ri[k] * c[j];
-            out.r[j] = out.r[j] * rho + di[k] * c[j];
+            REAL rho = 1 - gap[j], c[] = {c3[j], c2[j], c1[j], c0[j]};
+            NAME(jet) sum = {values[j], by_rho[j], moving ? by_r[j] : 0};
+#pragma GCC unroll 4
+            for (int i = 0; i < 4; i++) {
+                sum.rho = sum.rho * rho + sum.v;
+                sum.v = sum.v * rho + ri[k + 3 - i] * c[i];
+                sum.r = moving ? sum.r * rho + di[k + 3 - i] * c[i] : 0;
+            }
+            values[j] = sum.v;
+            by_rho[j] = sum.rho;
+            if (moving) {
+                by_r[j] = sum.r;
+            }
         }
+    }
+}
+
+static void NAME(series_jets)(int64_t count, int terms, bool moving, const REAL *ri, const REAL *di,
+                              const REAL *restrict cols, int64_t ld, const REAL *restrict gap,
+                              NAME(jets) out)
+{
+    if (moving) {
+        NAME(series_loop)(count, terms, true, ri, di, cols, ld, gap, out);
+    } else {
+        NAME(series_loop)(count, terms, false, ri, di, cols, ld, gap, out);
     }
 }
 
@@ -405,6 +471,7 @@ static void NAME(sine_jets)(int64_t count, const REAL *ri, const REAL *di,
     const REAL *restrict r = COL(0), *restrict v = COL(1), *restrict h = COL(2);
     NAME(jets) dual = NAME(jets_at)(base, 0), slope = NAME(jets_at)(base, 1);
     NAME(jets) scaled = NAME(jets_at)(base, 2);
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL dr = ri[0] - r[j], apart = (REAL)0.5 * dr * dr, rr = ri[0] * r[j];
         REAL a = EXP(-(apart + rr * o.gap[j])), b = EXP(-(apart + rr * o.cogap[j]));
@@ -446,16 +513,20 @@ static void NAME(slope_smooth)(int64_t count, const far_op *op, int terms, int s
     if (op->activation->family == FAR_FAMILY_SINE) {
         NAME(sine_jets)(count, ri, di, cols, ld, o, base);
     } else if (terms) {
-        NAME(series_jets)(count, terms, ri, di, cols, ld, o.gap, dual);
-        NAME(series_jets)(count, terms, ri + terms, di + terms, COL(terms), ld, o.gap, slope);
+        bool moving = rate != 0; /* behind a norm points do not change scale */
+        int of_slope = o.t ? terms : 0, of_scaled = o.t && op->gamma ? terms : 0;
+        NAME(series_jets)(count, terms, moving, ri, di, cols, ld, o.gap, dual);
         NAME(series_jets)
-        (count, op->gamma ? terms : 0, ri + 2 * terms, di + 2 * terms, COL(2 * terms), ld, o.gap,
+        (count, of_slope, moving, ri + terms, di + terms, COL(terms), ld, o.gap, slope);
+        NAME(series_jets)
+        (count, of_scaled, moving, ri + 2 * terms, di + 2 * terms, COL(2 * terms), ld, o.gap,
          scaled);
     } else {
         NAME(mixture_jets)(count, op, ri, di, cols, ld, o, base);
     }
     const REAL *restrict A = COL(slots - 2), *restrict B = COL(slots - 1);
     REAL Ai = ri[slots - 2], Bi = ri[slots - 1], dA = di[slots - 2], dB = di[slots - 1];
+#pragma GCC ivdep
     for (int64_t j = 0; j < count; j++) {
         REAL to_rho = -s.gap_far[j], first_rho = -s.gap_first[j];
         if (o.t) {
@@ -515,6 +586,10 @@ static void NAME(slope_op)(const far_tile *tile, int64_t index, int64_t row, int
         NAME(copy_slopes)(count, d, below);
     }
     NAME(refresh)(count, op, x);
+    if (NAME(is_fold)(op) && op->activation->folded != 0) {
+        NAME(run_fold)(count, op, ri, di, cols, ld, x, d, e->temp);
+        return;
+    }
     NAME(copy_state)(count, x, o);
     s->limit = index + 1; /* a dense leaves the relu behind it alone */
     NAME(run_op)(tile, index, count, s->ri, s, level);
@@ -533,7 +608,7 @@ static void NAME(slope_op)(const far_tile *tile, int64_t index, int64_t row, int
         break;
     case FAR_OP_ACTIVATE:
         if (op->activation->family <= FAR_FAMILY_TABLE) {
-            NAME(slope_homogeneous)(count, op, ri, di, cols, ld, o, x, d, e->temp);
+            NAME(slope_powers)(count, op, ri, di, cols, ld, o, x, d, e->temp);
         } else {
             REAL rate = (REAL)tile->rows->rate[index * tile->rows->ld + row];
             NAME(slope_smooth)(count, op, terms, slots, rate, ri, di, cols, ld, o, d, e->temp);
@@ -550,6 +625,26 @@ static void NAME(slope_op)(const far_tile *tile, int64_t index, int64_t row, int
 
 /* ---- the tile -------------------------------------------------------------------------------- */
 
+static void NAME(write_slopes)(const far_tile *tile, int64_t i, int64_t count, bool nngp,
+                               const NAME(slope_scratch) * e, NAME(state) x, NAME(slopes) d,
+                               const far_slope_out *out)
+{
+    int64_t at = (i - out->first) * out->ld + tile->j0;
+    REAL *restrict turn = out->turn + at, *restrict grow = out->grow + at;
+    REAL rate = e->di[nngp ? tile->layout->slots : tile->layout->slots + 1];
+    memcpy(out->gap + at, e->start, (size_t)count * sizeof(REAL));
+#pragma GCC ivdep
+    for (int64_t j = 0; nngp && j < count; j++) {
+        turn[j] = d.gap_first[j];
+        grow[j] = rate * (1 - x.gap[j]) - d.gap_far[j];
+    }
+#pragma GCC ivdep
+    for (int64_t j = 0; !nngp && j < count; j++) {
+        turn[j] = -d.t_first[j];
+        grow[j] = d.t_far[j] + rate * x.t[j];
+    }
+}
+
 static void NAME(slope_row)(const far_tile *tile, int64_t i, int64_t count, bool nngp,
                             NAME(scratch) * s, const NAME(slope_scratch) * e,
                             const far_slope_out *out)
@@ -564,6 +659,7 @@ static void NAME(slope_row)(const far_tile *tile, int64_t i, int64_t count, bool
     }
     memcpy(e->start, x.gap, (size_t)padded * sizeof(REAL));
     memset(e->slopes, 0, SLOPE_BLOCKS * W * sizeof(REAL));
+#pragma GCC ivdep
     for (int64_t j = 0; j < padded; j++) {
         d.gap_first[j] = 1;
     }
@@ -574,15 +670,7 @@ static void NAME(slope_row)(const far_tile *tile, int64_t i, int64_t count, bool
         NAME(slope_op)(tile, k, i, padded, s, e, &level);
         NAME(spoil)(tile, k + 1, padded, NAME(state_at)(s, level));
     }
-    REAL *restrict turn = (REAL *)out->turn + (i - out->first) * out->ld + tile->j0;
-    REAL *restrict grow = (REAL *)out->grow + (i - out->first) * out->ld + tile->j0;
-    REAL *restrict gap = (REAL *)out->gap + (i - out->first) * out->ld + tile->j0;
-    REAL rate = e->di[nngp ? slots : slots + 1];
-    for (int64_t j = 0; j < count; j++) {
-        turn[j] = nngp ? d.gap_first[j] : -d.t_first[j];
-        grow[j] = nngp ? rate * (1 - x.gap[j]) - d.gap_far[j] : d.t_far[j] + rate * x.t[j];
-        gap[j] = e->start[j];
-    }
+    NAME(write_slopes)(tile, i, count, nngp, e, x, d, out);
 }
 
 static NAME(slope_scratch) NAME(lay_out_slopes)(const far_tile *tile, REAL *next)

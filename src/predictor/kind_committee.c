@@ -155,9 +155,12 @@ static void clear(far_mat *m)
     }
 }
 
-static far_status eval(far_ctx *ctx, const void *self, const far_mat *x, far_mat *out)
+/* out = the mean of what call gives of the members. */
+static far_status average(far_ctx *ctx, const committee *c, const far_mat *x,
+                          far_status (*call)(far_ctx *ctx, const far_predictor *p, const far_mat *x,
+                                             far_mat *out),
+                          far_mat *out)
 {
-    const committee *c = self;
     double *one = NULL;
     far_status st = far_alloc(ctx, out->rows * out->cols, &one);
     far_mat f = far_mat_view(one, out->rows, out->cols, FAR_F64);
@@ -165,13 +168,23 @@ static far_status eval(far_ctx *ctx, const void *self, const far_mat *x, far_mat
         clear(out);
     }
     for (int64_t i = 0; st == FAR_OK && i < c->count; i++) {
-        st = far_predictor_eval(ctx, c->members[i], x, &f);
+        st = call(ctx, c->members[i], x, &f);
         if (st == FAR_OK) {
             add_share(&f, 1 / (double)c->count, out);
         }
     }
     far_free(ctx, one);
     return st;
+}
+
+static far_status eval(far_ctx *ctx, const void *self, const far_mat *x, far_mat *out)
+{
+    return average(ctx, self, x, far_predictor_eval, out);
+}
+
+static far_status gradient(far_ctx *ctx, const void *self, const far_mat *x, far_mat *out)
+{
+    return average(ctx, self, x, far_model_gradient, out);
 }
 
 /* Of each output the fastest members count; the others vanish beside them. */
@@ -581,5 +594,5 @@ far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *cou
     return c ? c->members : NULL;
 }
 
-const far_predictor_ops far_committee_ops =
-    FAR_PREDICTOR_OPS(FAR_PREDICTOR_COMMITTEE, "committee", .predict = predict);
+const far_predictor_ops far_committee_ops = FAR_PREDICTOR_OPS(
+    FAR_PREDICTOR_COMMITTEE, "committee", .gradient = gradient, .predict = predict);

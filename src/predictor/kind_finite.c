@@ -52,6 +52,34 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
     return st;
 }
 
+/* Backwards once for each output. */
+static far_status gradient(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    const far_net *net = self;
+    int64_t p = net->info.outputs, d = z->cols;
+    double *unit = NULL;
+    far_status st;
+    if (net->info.vocabulary > 0) {
+        return far_fail(ctx, FAR_ERR_ARG, "tokens are whole numbers: there is no gradient by them");
+    }
+    FAR_TRY(far_alloc(ctx, z->rows * p, &unit));
+    far_mat u = far_mat_view(unit, z->rows, p, FAR_F64);
+    for (int64_t k = 0; k < p; k++) {
+        far_mat part = {.data = (double *)out->data + k * d,
+                        .rows = out->rows,
+                        .cols = d,
+                        .ld = out->ld,
+                        .dtype = FAR_F64};
+        for (int64_t i = 0; i < z->rows * p; i++) {
+            unit[i] = i % p == k ? far_output_scale(net->columns)[k] : 0;
+        }
+        FAR_TRY(far_net_vjp(ctx, net, z, &u, NULL, &part));
+    }
+done:
+    far_free(ctx, unit);
+    return st;
+}
+
 static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *opts, far_prediction **out)
 {
@@ -99,5 +127,6 @@ static void share(const void *self, const double *scores, double *out)
     far_net_share(columns(self), scores, out);
 }
 
-const far_predictor_ops far_finite_ops = FAR_PREDICTOR_OPS(
-    FAR_PREDICTOR_FINITE, "finite", .predict = predict, .found = found, .share = share);
+const far_predictor_ops far_finite_ops =
+    FAR_PREDICTOR_OPS(FAR_PREDICTOR_FINITE, "finite", .gradient = gradient, .predict = predict,
+                      .found = found, .share = share);

@@ -56,6 +56,11 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
     return st;
 }
 
+static far_status gradient(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    return far_model_slopes(ctx, self, z, out);
+}
+
 static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *opts, far_prediction **out)
 {
@@ -84,5 +89,5 @@ static void share(const void *self, const double *scores, double *out)
     far_scores_share(m->link, far_class_floor(m->info.rows), scores, m->info.outputs, out);
 }
 
-const far_predictor_ops far_infinite_ops =
-    FAR_PREDICTOR_OPS(FAR_PREDICTOR_INFINITE, "infinite", .predict = predict, .share = share);
+const far_predictor_ops far_infinite_ops = FAR_PREDICTOR_OPS(
+    FAR_PREDICTOR_INFINITE, "infinite", .gradient = gradient, .predict = predict, .share = share);

@@ -190,6 +190,19 @@ static far_status limit(far_ctx *ctx, const void *self, const far_mat *u, far_ma
     return FAR_OK;
 }
 
+static far_status gradient(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
+{
+    const line *l = self;
+    const double *scale = far_output_scale(l->columns);
+    (void)ctx;
+    for (int64_t i = 0; i < out->rows; i++) {
+        for (int64_t k = 0; k < out->cols; k++) {
+            ((double *)far_mat_row(out, i))[k] = scale[k / z->cols] * l->slopes[k];
+        }
+    }
+    return FAR_OK;
+}
+
 static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *o, far_prediction **out)
 {
@@ -414,5 +427,5 @@ static void share(const void *self, const double *scores, double *out)
     far_scores_share(l->link, far_class_floor(l->rows), scores, l->columns->info.outputs, out);
 }
 
-const far_predictor_ops far_linear_ops =
-    FAR_PREDICTOR_OPS(FAR_PREDICTOR_LINEAR, "linear", .predict = predict, .share = share);
+const far_predictor_ops far_linear_ops = FAR_PREDICTOR_OPS(
+    FAR_PREDICTOR_LINEAR, "linear", .gradient = gradient, .predict = predict, .share = share);

@@ -141,6 +141,47 @@ done:
     return st;
 }
 
+/* From standardised inputs to raw ones. */
+static far_status to_raw_inputs(far_ctx *ctx, const far_columns *c, far_mat *out)
+{
+    const double *scale = far_input_scale(c);
+    for (int64_t i = 0; i < out->rows; i++) {
+        double *row = far_mat_row(out, i);
+        for (int64_t k = 0; k < out->cols; k++) {
+            row[k] /= scale[k % c->info.inputs];
+            if (!isfinite(row[k])) {
+                return far_fail(ctx, FAR_ERR_RANGE,
+                                "row %lld: the gradient by input %lld is too large for a double",
+                                (long long)i + 1, (long long)(k % c->info.inputs) + 1);
+            }
+        }
+    }
+    return FAR_OK;
+}
+
+far_status far_model_gradient(far_ctx *ctx, const far_predictor *p, const far_mat *x, far_mat *out)
+{
+    far_status st;
+    double *z = NULL;
+    FAR_TRY(check_points(ctx, p, x, "x"));
+    const far_columns *c = far_predictor_columns(p);
+    FAR_TRY(far_mat_expect(ctx, out, "out", x->rows, c->info.outputs * x->cols, FAR_F64));
+    if (!p->ops->gradient) {
+        st =
+            far_fail(ctx, FAR_ERR_ARG,
+                     "%s have no gradient: their outputs are steps; use `far_predictor_importance`",
+                     p->ops->name);
+        goto done;
+    }
+    FAR_TRY(standardize(ctx, c, x, false, &z));
+    far_mat points = far_mat_view(z, x->rows, x->cols, FAR_F64);
+    FAR_TRY(p->ops->gradient(ctx, p->self, &points, out));
+    FAR_TRY(to_raw_inputs(ctx, c, out));
+done:
+    far_free(ctx, z);
+    return st;
+}
+
 /* ---- rows of a table ----------------------------------------------------------------------- */
 
 /* Kinds without a kernel have no spread, and their training is over. */

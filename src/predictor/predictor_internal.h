@@ -19,6 +19,8 @@ typedef struct far_predictor_ops {
     far_status (*eval)(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out);
     far_status (*limit)(far_ctx *ctx, const void *self, const far_mat *u, far_mat *value,
                         far_mat *order);
+    /* Raw outputs by z; as far_model_gradient lays them out. */
+    far_status (*gradient)(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out);
     far_status (*predict)(far_ctx *ctx, const void *self, const far_frame *frame,
                           const far_predict_opts *opts, far_prediction **out);
     far_certify_fn certify;

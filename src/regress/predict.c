@@ -1,4 +1,5 @@
 /* Predictions: the kernel between new points and the training points, times alpha. */
+#include "../gram/gram.h"
 #include "regress_internal.h"
 
 #include <math.h>
@@ -148,6 +149,51 @@ far_status far_model_eval(far_ctx *ctx, const far_model *m, const far_mat *point
     to_target_units(m, NULL, mean);
     FAR_TRY(check_finite(ctx, mean));
 done:
+    return st;
+}
+
+/* ---- gradients ----------------------------------------------------------------------------- */
+
+enum { SLOPE_POINTS = 1024 };
+
+/* The sum of what alpha and its low digits give, in target units. */
+static void join_slopes(const far_model *m, const double *both, int64_t rows, int64_t first,
+                        far_mat *out)
+{
+    int64_t d = m->info.inputs, half = m->info.outputs * d;
+    for (int64_t i = 0; i < rows; i++) {
+        double *row = far_mat_row(out, first + i);
+        for (int64_t k = 0; k < half; k++) {
+            double sum = both[i * 2 * half + k] + both[i * 2 * half + half + k];
+            row[k] = far_output_scale(m->columns)[k / d] * sum;
+        }
+    }
+}
+
+far_status far_model_slopes(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *out)
+{
+    far_status st;
+    int64_t n = m->info.rows, p = m->info.outputs, d = m->info.inputs;
+    int64_t most = far_least(SLOPE_POINTS, points->rows);
+    double *alphas = NULL, *both = NULL;
+    far_mat x = far_model_points(m);
+    FAR_TRY(both_alphas(ctx, m, &alphas));
+    FAR_TRY(far_alloc(ctx, most * 2 * p * d, &both));
+    far_mat weights = far_mat_view(alphas, n, 2 * p, FAR_F64);
+    for (int64_t i = 0; i < points->rows; i += most) {
+        far_mat block = *points;
+        block.data = far_mat_row(points, i);
+        block.rows = far_least(most, points->rows - i);
+        far_mat slopes = far_mat_view(both, block.rows, 2 * p * d, FAR_F64);
+        FAR_TRY(far_progress(ctx, "gradient", i, points->rows));
+        far_progress_hold(ctx);
+        st = far_kernel_gradient(ctx, m->kernel, m->info.kernel, &block, &x, &weights, &slopes);
+        far_progress_release(ctx);
+        FAR_TRY(st);
+        join_slopes(m, both, block.rows, i, out);
+    }
+done:
+    FAR_FREE_ALL(ctx, alphas, both);
     return st;
 }
 

@@ -33,6 +33,9 @@ far_model_info far_model_describe(const far_model *m);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
 far_status far_model_eval(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *mean);
 
+/* out[i][k d + j] = df_k/dpoints_ij in target units. */
+far_status far_model_slopes(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *out);
+
 /* A prediction with room for the means; room for one array more. */
 far_status far_prediction_create(far_ctx *ctx, int64_t rows, int64_t outputs, far_prediction **out);
 far_status far_prediction_room(far_prediction *p, int64_t cols, far_mat *out);

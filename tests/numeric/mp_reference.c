@@ -1083,8 +1083,9 @@ static int has_steep_power(const mp_net *net)
     return 0;
 }
 
+/* x is moved by `by` along that axis, unless by is NULL. */
 static const char *run_net(const mp_net *net, int standard, long bits, int d, const double *x,
-                           const double *y, int steep, state *out)
+                           const double *y, int steep, int axis, mpfr_srcptr by, state *out)
 {
     run c = {.net = net, .standard = standard, .d = d};
     state s = {.raw = 1, .fan_in = d};
@@ -1093,6 +1094,7 @@ static const char *run_net(const mp_net *net, int standard, long bits, int d, co
     quadrature_digits = has_steep_power(net) ? 140 : 76;
     s.x = vector(d, x);
     s.y = vector(d, y);
+    s.x[axis] = by ? add(s.x[axis], by) : s.x[axis];
     s.t = val(0);
     s.steep = steep ? val(1) : NULL;
     read_off(&c, &s);
@@ -1111,7 +1113,7 @@ const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const
                         const double *y, mpfr_t k, mpfr_t t)
 {
     state s;
-    const char *error = run_net(net, standard, bits, d, x, y, 0, &s);
+    const char *error = run_net(net, standard, bits, d, x, y, 0, 0, NULL, &s);
     if (!error) {
         mpfr_set(k, s.k, MPFR_RNDN);
         mpfr_set(t, s.t, MPFR_RNDN);
@@ -1119,9 +1121,32 @@ const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const
     return error;
 }
 
+const char *mp_net_slope(const mp_net *net, int standard, long bits, int d, const double *x,
+                         const double *y, int axis, double step, mpfr_t k, mpfr_t t)
+{
+    const char *error = NULL;
+    mpfr_t by, value[2][2];
+    mpfr_inits2(bits, by, value[0][0], value[0][1], value[1][0], value[1][1], (mpfr_ptr)NULL);
+    for (int side = 0; side < 2 && !error; side++) {
+        state s;
+        mpfr_set_d(by, side ? -step : step, MPFR_RNDN);
+        error = run_net(net, standard, bits, d, x, y, 0, axis, by, &s);
+        if (!error) {
+            mpfr_set(value[side][0], s.k, MPFR_RNDN);
+            mpfr_set(value[side][1], s.t, MPFR_RNDN);
+        }
+    }
+    for (int what = 0; what < 2 && !error; what++) {
+        mpfr_sub(value[0][what], value[0][what], value[1][what], MPFR_RNDN);
+        mpfr_div_d(what ? t : k, value[0][what], 2 * step, MPFR_RNDN);
+    }
+    mpfr_clears(by, value[0][0], value[0][1], value[1][0], value[1][1], (mpfr_ptr)NULL);
+    return error;
+}
+
 double mp_net_steepness(const mp_net *net, int standard, int d, const double *x)
 {
     state s;
-    const char *error = run_net(net, standard, MP_BITS_LOW, d, x, x, 1, &s);
+    const char *error = run_net(net, standard, MP_BITS_LOW, d, x, x, 1, 0, NULL, &s);
     return error ? NAN : fmax(1, mpfr_get_d(s.steep, MPFR_RNDU));
 }

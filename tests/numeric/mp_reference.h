@@ -64,6 +64,10 @@ int mp_net_parse(const char *text, mp_net *net);
 const char *mp_net_eval(const mp_net *net, int standard, long bits, int d, const double *x,
                         const double *y, mpfr_t k, mpfr_t t);
 
+/* Their derivatives by x[axis]: the difference over 2 step of both sides at a distance of step. */
+const char *mp_net_slope(const mp_net *net, int standard, long bits, int d, const double *x,
+                         const double *y, int axis, double step, mpfr_t k, mpfr_t t);
+
 /* How steep the network is at x: the largest product of slopes d rho_out / d rho_in, at rho = 1, of
  * the layers behind any one of them, so what an error in a cosine may be multiplied by. NAN where
  * there is no reference. */

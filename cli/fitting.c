@@ -26,6 +26,9 @@ const option FIT_OPTIONS[] = {
                   "train all weights (ntk), or only the last layer, which gives the\n"
                   "Bayesian posterior (nngp)"),
     CHOICE_OPTION("--param", 0, AT(param), PARAM_LIST, "how weights are parametrised"),
+    CHOICE_OPTION("--metric", 0, AT(metric), METRIC_LIST,
+                  "learn what counts, in front of the network: a weight for each input,\n"
+                  "or mixtures of them; auto chooses"),
     CHOICE_OPTION("--criterion", 0, AT(criterion), "loo|likelihood",
                   "auto chooses by leave-one-out error or by marginal likelihood"),
     COUNT_OPTION("--subset", 0, AT(subset), "N", "auto chooses on that many rows", 2, INT32_MAX),
@@ -44,9 +47,10 @@ const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset)
 {
     static const char *const NAMES[FIT_OPTIONS_TAKEN] = {
-        "--features", "--keep",           "--sep",    "--na",     "--categorical", "--where",
-        "--task",     "--ridge",          "--impute", "--kernel", "--param",       "--criterion",
-        "--subset",   "--no-standardize", "--memory", "--packed"};
+        "--features", "--keep",      "--sep",    "--na",     "--categorical",
+        "--where",    "--task",      "--ridge",  "--impute", "--kernel",
+        "--param",    "--criterion", "--metric", "--subset", "--no-standardize",
+        "--memory",   "--packed"};
     for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
         for (int k = 0; k < FIT_OPTIONS_TAKEN; k++) {
             if (strcmp(FIT_OPTIONS[i].name, NAMES[k]) == 0) {
@@ -81,6 +85,7 @@ void fit_defaults(fit_args *args)
                        .kernel = opts.kernel,
                        .param = opts.param,
                        .criterion = opts.criterion,
+                       .metric = opts.metric,
                        .subset = opts.subset,
                        .seed = (int64_t)opts.seed};
 }
@@ -123,6 +128,7 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->standardize = !args->raw;
     opts->impute = args->impute;
     opts->criterion = args->criterion;
+    opts->metric = (far_metric_kind)args->metric;
     opts->subset = args->subset;
     opts->seed = (uint64_t)args->seed;
     opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;

@@ -12,7 +12,7 @@
 typedef struct fit_args {
     const char *target, *features, *keep, *where, *arch, *ridge;
     table_args table;
-    int task, kernel, param, criterion; /* in the order of the library's enumerations */
+    int task, kernel, param, criterion, metric; /* in the order of the library's enumerations */
     bool raw, impute, packed, allow_unbounded, extremes, no_extremes;
     int64_t subset, seed;
     double memory;
@@ -21,12 +21,13 @@ typedef struct fit_args {
 #define TASK_LIST "auto|regress|classify"
 #define KERNEL_LIST "ntk|nngp"
 #define PARAM_LIST "ntk|standard"
+#define METRIC_LIST "none|diagonal|full|auto"
 
 /* The options that fill a fit_args. */
 extern const option FIT_OPTIONS[];
 extern const size_t FIT_OPTION_COUNT;
 /* Those that verbs take which fit many models, for a verb with its fit_args at offset. */
-enum { FIT_OPTIONS_TAKEN = 16 };
+enum { FIT_OPTIONS_TAKEN = 17 };
 option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset);
 /* Refuses a command line without a table (purpose: "to fit") or a target: OPTIONS_OK or, with a
  * line on stderr, EXIT_USAGE. */

@@ -1,5 +1,6 @@
 /* What a certificate says: for a terminal, as JSON, and as a page. */
 #include "files.h"
+#include "metric_show.h"
 #include "report_far.h"
 #include "report_verbs.h"
 #include "verdict.h"
@@ -311,6 +312,9 @@ static void put_words(far_result *r, const report_proof *p)
     far_result_for(r, FAR_FOR_PEOPLE);
     verdict_table(r, p->certificate);
     put_theorems(r, p);
+    if (info.metric != FAR_METRIC_NONE) {
+        metric_tell_null(r, &info.null, info.input_names);
+    }
     put_constants(r, &info);
     far_result_for(r, FAR_FOR_PAGE);
     put_growths(r, p);

@@ -3,6 +3,7 @@
 #include "explain.h"
 #include "files.h"
 #include "fitting.h"
+#include "metric_show.h"
 #include "report_far.h"
 #include "report_verbs.h"
 #include "show.h"
@@ -433,6 +434,7 @@ static void put_pictures(report *r, const far_predictor *p)
     rows d;
     const far_model_info *i = far_predictor_model(p);
     put_networks(r, i);
+    metric_draw(r, i);
     if (i->task == FAR_TASK_REGRESS && rows_make(r, i, 0, &d)) {
         one_input v = {&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
@@ -455,6 +457,7 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
     far_result_text(r, "arch", i->arch, "architecture", NULL);
     far_result_text(r, "kernel", word_of(KERNEL_LIST, i->kernel), NULL, NULL);
     far_result_text(r, "param", word_of(PARAM_LIST, i->param), NULL, NULL);
+    metric_tell(r, i);
     tell_matrix(r, i);
     tell_choice(r, i);
     tell_duplicates(r, i);

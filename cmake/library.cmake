@@ -40,6 +40,7 @@ set(FAR_SOURCES
     src/regress/spread.c
     src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c
     src/regress/model_file.c
+    src/regress/model_metric.c
     src/regress/net_predict.c
     src/nonlinear/circle.c src/nonlinear/curvature.c src/nonlinear/jet.c src/nonlinear/labelled.c
     src/nonlinear/ln_directions.c src/nonlinear/ln_hessian.c src/nonlinear/ln_layer.c

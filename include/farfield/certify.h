@@ -106,12 +106,17 @@ typedef struct far_certificate_info {
     int32_t finished; /* 1: it reached the gap */
 
     /* kernels; else NAN and NULL */
-    double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised, where it is */
+    double C, radius; /* sup of Theta(x, x) and the |x| / sqrt(d), standardised and behind the
+                         metric, where it is */
     int32_t attained; /* of C, as in far_supremum */
     const char *C_by; /* how C is known: "constant" (Theta(x, x) is the same everywhere), "monotone"
                          (it grows with |x|, C is its limit), "branch and bound" over |x|, or
                          "search": then it is numerical, and the verdict is undecided */
     double lambda_min, condition, ridge;
+    far_metric_kind metric; /* behind which the network stands; what follows as in far_metric_info
+                               (model.h), with no rows, and 0, where there is none */
+    int64_t rank;
+    far_mat null; /* directions along which f does not change at all */
 
     double box_low, box_high; /* what was asked for; NAN: all of R^d */
 

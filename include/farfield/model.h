@@ -4,7 +4,8 @@
  *
  * A model holds everything a prediction needs: how columns become inputs (scaling, one-hot words,
  * what fills missing values), the architecture, the training points and alpha = (K + ridge I)^-1 y,
- * so that f(x) = sum_i alpha_i K(x, x_i) for the kernel K of the network.
+ * so that f(x) = sum_i alpha_i K(S x, S x_i) for the kernel K of the network; S is a linear map that
+ * was learnt with it, or (far_metric_info) there is none.
  */
 #ifndef FARFIELD_MODEL_H
 #define FARFIELD_MODEL_H
@@ -49,10 +50,11 @@ typedef struct far_fit_opts {
     far_storage storage;       /* default FAR_STORAGE_AUTO */
     double memory;             /* budget in bytes; 0: what the machine has available */
     int32_t allow_unbounded;   /* 1: auto may choose networks without a bounded kernel; default 0 */
-    int32_t extremes; /* lambda_min, lambda_max, condition: 1: computed, 0: not; 2 (default):
-                         up to 2048 rows; above, they would cost more than the fit */
-    int32_t careful;  /* as in far_columns_opts; default 0 */
-    const char *keep; /* the same */
+    int32_t extremes;       /* lambda_min, lambda_max, condition: 1: computed, 0: not; 2 (default):
+                               up to 2048 rows; above, they would cost more than the fit */
+    int32_t careful;        /* as in far_columns_opts; default 0 */
+    const char *keep;       /* the same */
+    far_metric_kind metric; /* default FAR_METRIC_NONE */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);
@@ -78,6 +80,23 @@ typedef struct far_candidate {
     int32_t bounded;       /* 0: chosen only with allow_unbounded */
     int32_t chosen;
 } far_candidate;
+
+/* The map S that inputs go through, x to S x, before the network sees them. Views live as long as
+ * the model, and have no rows without a metric. */
+typedef struct far_metric_info {
+    far_metric_kind kind; /* none, diagonal or full */
+    int64_t rank;         /* of S; inputs without a metric */
+    far_mat map;          /* in standardised inputs. Diagonal: inputs x 1; full: inputs x inputs,
+                             symmetric, positive semidefinite */
+    far_mat importance;   /* inputs x 1, sum 1: of the spread of S x, sum_j |S e_j|^2 var x_j, the
+                             part of each input */
+    far_mat directions;   /* full: rank x inputs, orthonormal, in standardised inputs: what the
+                             network looks along, the strongest first */
+    far_mat shares;       /* full: rank x 1, sum 1: the part of each of |S|^2 */
+    far_mat null;         /* (inputs - rank) x inputs, in raw inputs: f(x + t v) = f(x) for every
+                             row v and every t. One entry is 1; where others are not 0, it is so to
+                             rounding */
+} far_metric_info;
 
 typedef struct far_model_info {
     int64_t rows;    /* n, training points */
@@ -110,7 +129,7 @@ typedef struct far_model_info {
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
     /* What follows lives as long as the model. f in target units is centre + scale * sum_i alpha_i
-     * K(x, x_i), x the standardised input (scaling of far_columns_info). */
+     * K(S x, S x_i), x the standardised input (scaling of far_columns_info), S the metric. */
     const char *arch;           /* the canonical text */
     const far_columns *columns; /* how the table becomes inputs and targets */
     far_mat x, y;               /* points n x d and targets n x p, standardised */
@@ -118,6 +137,7 @@ typedef struct far_model_info {
                     classes; NAN in rows that were not left out; empty: from a file */
     const far_candidate *candidates;
     int64_t candidate_count; /* 0: neither network nor ridge was chosen */
+    far_metric_info metric;
 } far_model_info;
 
 /* ---- predict ---- */
@@ -142,7 +162,8 @@ typedef struct far_predict_opts {
     int64_t steps; /* > 0: that many steps of gradient descent with rate instead */
     double rate;
     int32_t at_infinity; /* 1: rows are directions; mean is the limit of f(t row) as t grows, or
-                            its leading coefficient, order its power of t */
+                            its leading coefficient, order its power of t. Where f does not depend
+                            on the direction (a metric) that is f at the origin, of order 0 */
     double memory;
 } far_predict_opts;
 

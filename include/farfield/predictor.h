@@ -100,7 +100,8 @@ FAR_API const far_net *far_predictor_net(const far_predictor *p);
 /* out (m x outputs) = f(x), x m x inputs. For classes the outputs are scores or logits. */
 FAR_API FAR_NODISCARD far_status far_predictor_eval(far_ctx *ctx, const far_predictor *p,
                                                     const far_mat *x, far_mat *out);
-/* f_k(t u_i) ~ value[i, k] t^order[i, k] as t grows; where the order is 0 value is the limit. */
+/* f_k(t u_i) ~ value[i, k] t^order[i, k] as t grows; where the order is 0 value is the limit (f at
+ * the origin, if f does not depend on u_i). */
 FAR_API FAR_NODISCARD far_status far_predictor_limit(far_ctx *ctx, const far_predictor *p,
                                                      const far_mat *u, far_mat *value,
                                                      far_mat *order);

@@ -169,6 +169,8 @@ static void bisect(const double *corners, int64_t dim, double *one, double *two)
 
 typedef struct branching {
     const far_single *p;
+    far_model
+        inner; /* what lies behind a metric: bounded on all of R^d, whatever S reaches of it */
     heap heap;
     double unit, gap, target;
     double *cells, *centres, *values; /* a batch */
@@ -203,7 +205,7 @@ static far_status judge(branching *b, int64_t count)
         centre_of(b->cells + i * dim * dim, dim, b->centres + i * dim);
     }
     far_progress_hold(b->p->ctx);
-    st = far_sphere_eval(b->p->ctx, b->p->model, b->unit, b->centres, count, b->values);
+    st = far_sphere_eval(b->p->ctx, &b->inner, b->unit, b->centres, count, b->values);
     far_progress_release(b->p->ctx);
     FAR_TRY(st);
     for (int64_t i = 0; i < count; i++) {
@@ -296,6 +298,7 @@ far_status far_branch_bound(const far_single *p, double gap, double target, doub
     if (d > MOST_DIMENSIONS || !far_cell_supported(p->model)) {
         return FAR_OK;
     }
+    b.inner = far_model_behind(p->model);
     b.unit = far_sphere_unit(p->model);
     FAR_TRY(branching_open(&b));
     FAR_TRY(run(&b, seconds));

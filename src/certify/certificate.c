@@ -51,7 +51,7 @@ void far_certificate_destroy(far_certificate *c)
     if (c) {
         far_texts_free(c->ctx, c->inputs, c->input_count);
         far_texts_free(c->ctx, c->outputs, c->info.outputs);
-        FAR_FREE_ALL(c->ctx, c->arch, c->bounds, c->vectors, c->reasons[0], c->reasons[1],
+        FAR_FREE_ALL(c->ctx, c->arch, c->bounds, c->vectors, c->null, c->reasons[0], c->reasons[1],
                      c->reasons[2], c);
     }
 }
@@ -281,6 +281,36 @@ static void put_network(far_proof_out *w, json_t *o, const far_certificate *c)
     far_proof_put_word(w, o, "rounding", finite ? "outward" : NULL);
 }
 
+/* The names of the inputs that f does not depend on, and other directions along which it does not
+ * change: beside a 1 they have further entries. */
+static void put_null(far_json_out *j, json_t *o, const far_certificate *c)
+{
+    json_t *ignored = json_array(), *directions = json_array();
+    for (int64_t k = 0; k < c->info.null.rows; k++) {
+        const double *v = far_mat_row(&c->info.null, k);
+        int64_t first = far_place_of_largest(v, c->input_count), others = 0;
+        for (int64_t i = 0; i < c->input_count; i++) {
+            others += v[i] != 0 && i != first;
+        }
+        if (others == 0) {
+            far_json_append(j, ignored, far_json_bytes(j, c->inputs[first]));
+        } else {
+            far_json_append(j, directions, far_json_reals(j, v, c->input_count));
+        }
+    }
+    far_json_put(j, o, "ignored", ignored);
+    far_json_put(j, o, "null", directions);
+}
+
+static json_t *write_metric(far_proof_out *w, const far_certificate *c)
+{
+    json_t *o = json_object();
+    far_proof_put_word(w, o, "kind", c->info.metric == FAR_METRIC_FULL ? "full" : "diagonal");
+    far_json_put(&w->json, o, "rank", json_integer(c->info.rank));
+    put_null(&w->json, o, c);
+    return o;
+}
+
 static json_t *certificate(far_proof_out *w, const far_certificate *c)
 {
     far_json_out *j = &w->json;
@@ -296,6 +326,9 @@ static json_t *certificate(far_proof_out *w, const far_certificate *c)
     if (!isnan(c->info.box_low)) { /* of all inputs a certificate says nothing here */
         const double box[2] = {c->info.box_low, c->info.box_high};
         far_json_put(j, o, "box", far_json_reals(j, box, 2));
+    }
+    if (c->info.metric != FAR_METRIC_NONE) { /* nor of one that is not there */
+        far_json_put(j, o, "metric", write_metric(w, c));
     }
     put_bound(w, o, c, &c->bounds[worst_output(c)]);
     put_kernel(w, o, c);

@@ -26,6 +26,7 @@ struct far_certificate {
     char **inputs, **outputs; /* names */
     int64_t input_count;
     int64_t rows;                /* trained on; -1: unknown */
+    double *null;                /* of info.null */
     char *reasons[FAR_VERDICTS]; /* theorems that were made up for this one */
 };
 

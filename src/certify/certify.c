@@ -18,6 +18,10 @@ static void hash_model(const far_model *m, char out[65])
     far_sha256_add(&h, m->arch, strlen(m->arch) + 1);
     far_sha256_add(&h, choices, sizeof choices);
     far_sha256_add(&h, m->x, (size_t)(m->info.rows * m->info.inputs) * sizeof *m->x);
+    if (m->metric.kind != FAR_METRIC_NONE) {
+        size_t d = (size_t)m->info.inputs, full = m->metric.kind == FAR_METRIC_FULL;
+        far_sha256_add(&h, m->metric.map, (full ? d * d : d) * sizeof *m->metric.map);
+    }
     far_sha256_add(&h, m->alpha, np);
     far_sha256_add(&h, m->alpha_low, np);
     far_sha256_add(&h, m->columns->scaling,
@@ -25,17 +29,36 @@ static void hash_model(const far_model *m, char out[65])
     far_sha256_finish(&h, out);
 }
 
+static far_status name_metric(far_ctx *ctx, const far_model *m, far_certificate *c)
+{
+    far_metric_info metric = far_model_metric(m);
+    int64_t count = metric.null.rows * metric.null.cols;
+    if (metric.kind == FAR_METRIC_NONE) {
+        return FAR_OK;
+    }
+    far_status st = far_alloc(ctx, count, &c->null);
+    if (st == FAR_OK && count > 0) {
+        memcpy(c->null, metric.null.data, (size_t)count * sizeof *c->null);
+    }
+    c->info.metric = metric.kind;
+    c->info.rank = metric.rank;
+    c->info.null =
+        far_mat_view(c->null, st == FAR_OK ? metric.null.rows : 0, m->info.inputs, FAR_F64);
+    return st;
+}
+
 static far_status name_model(far_ctx *ctx, const far_model *m, far_certificate **out)
 {
-    far_status st = far_certificate_blank(ctx, "infinite", m->arch, m->columns, out);
-    if (st == FAR_OK) {
-        far_certificate *c = *out;
-        c->rows = m->info.rows;
-        c->info.lambda_min = m->info.lambda_min;
-        c->info.condition = m->info.condition;
-        c->info.ridge = m->info.ridge;
-        hash_model(m, c->hash);
-    }
+    far_status st;
+    FAR_TRY(far_certificate_blank(ctx, "infinite", m->arch, m->columns, out));
+    far_certificate *c = *out;
+    c->rows = m->info.rows;
+    c->info.lambda_min = m->info.lambda_min;
+    c->info.condition = m->info.condition;
+    c->info.ridge = m->info.ridge;
+    hash_model(m, c->hash);
+    FAR_TRY(name_metric(ctx, m, c));
+done:
     return st;
 }
 
@@ -141,28 +164,43 @@ done:
 
 /* ---- how much of the bound is used --------------------------------------------------------- */
 
+/* A point of standardised inputs in raw units, or a direction, of norm 1 there. What does not fit a
+ * double there becomes the middle of the data. */
+static void to_raw(const far_model *m, bool infinite, double *x)
+{
+    int64_t d = m->info.inputs;
+    long double square = 0;
+    int size = infinite ? ilogb(far_largest_size(x, d)) : 0;
+    for (int64_t i = 0; i < d; i++) {
+        x[i] = ldexp(x[i], -size) * far_input_scale(m->columns)[i] +
+               (infinite ? 0 : far_input_centre(m->columns)[i]);
+        square += (long double)x[i] * x[i];
+    }
+    bool fits = isfinite(far_largest_size(x, d));
+    for (int64_t i = 0; i < d; i++) {
+        x[i] = !fits      ? far_input_centre(m->columns)[i]
+               : infinite ? (double)(x[i] / sqrtl(square))
+                          : x[i];
+    }
+}
+
 /* What was found is stated of the point as it is written down, in raw units. */
 static far_status place_found(far_ctx *ctx, const far_model *m, int64_t j, const double *s,
                               double *raw, far_bound *b)
 {
     int64_t d = m->info.inputs;
-    long double square = 0;
-    double value;
-    far_sphere_to_point(s, d, far_sphere_unit(m), raw);
+    double value, *z = NULL;
+    far_status st;
+    FAR_TRY(far_alloc(ctx, d, &z));
+    far_sphere_to_point(s, d, far_sphere_unit(m), z);
+    far_model_unmap(m, z, raw);
     b->at_infinity = s[d] <= FAR_HEIGHT_OF_INFINITY;
-    for (int64_t i = 0; i < d; i++) {
-        raw[i] = raw[i] * far_input_scale(m->columns)[i] +
-                 (b->at_infinity ? 0 : far_input_centre(m->columns)[i]);
-        square += (long double)raw[i] * raw[i];
-    }
-    for (int64_t i = 0; b->at_infinity && i < d; i++) {
-        raw[i] = (double)(raw[i] / sqrtl(square));
-    }
-    far_status st = far_raw_value(ctx, m, j, raw, b->at_infinity, &value);
-    if (st == FAR_OK) {
-        b->sup_found = fabs(value);
-        b->at = raw;
-    }
+    to_raw(m, b->at_infinity, raw);
+    FAR_TRY(far_raw_value(ctx, m, j, raw, b->at_infinity, &value));
+    b->sup_found = fabs(value);
+    b->at = raw;
+done:
+    far_free(ctx, z);
     return st;
 }
 

@@ -91,13 +91,7 @@ done:
 /* The intercept is extrapolated from far away, where few of its digits are left. */
 static void take_intercept(const check *k, double stated, far_bound *own)
 {
-    long double square = 0, middle = 0, d = (long double)k->m->info.inputs;
-    for (int64_t i = 0; i < k->m->info.inputs; i++) {
-        long double z = (long double)own->direction[i] / far_input_scale(k->m->columns)[i];
-        square += z * z;
-        middle += z * (far_input_centre(k->m->columns)[i] / far_input_scale(k->m->columns)[i]);
-    }
-    double extent = (double)fmaxl(sqrtl(d / square), fabsl(middle / square));
+    double extent = far_ray_extent(k->m, own->direction);
     double size = fabs(own->intercept) + fabs(own->slope) * extent;
     own->intercept = fabs(stated - own->intercept) <= 1e-4 * size ? stated : own->intercept;
 }

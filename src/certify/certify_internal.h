@@ -1,6 +1,9 @@
 /*
  * Shared inside src/certify. One output of a model is f = centre + scale g, where
  * g(x) = sum_i alpha_i k(x, x_i) lies in the reproducing kernel Hilbert space of k.
+ *
+ * With a metric S in front f(x) is that at S x. Proofs are about all of R^d behind it, which holds
+ * every S x, rounded or not; points that were met and directions are those of x.
  */
 #ifndef FAR_CERTIFY_INTERNAL_H
 #define FAR_CERTIFY_INTERNAL_H
@@ -87,7 +90,8 @@ far_status far_raw_value(far_ctx *ctx, const far_model *m, int64_t j, const doub
 
 /* ---- search.c ---- */
 
-/* Large values: for every output the largest |f| met and where (p x (d + 1) on the sphere). */
+/* Large values: for every output the largest |f| met and where (p x (d + 1) on the sphere), behind
+ * the model's metric. */
 far_status far_search_supremum(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                                double *found, double *where);
 /* Large |slope| among directions (p x d, unit norm in standardised inputs), and its order. rows:
@@ -122,6 +126,10 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
  * NAN), if it runs away along direction, which b then keeps. */
 far_status far_witness_output(const far_single *p, double level, const double *direction,
                               far_bound *b);
+
+/* Along t direction, raw, the data lie this far from 0, or are as large, as the kernel sees them.
+ */
+double far_ray_extent(const far_model *m, const double *direction);
 
 /* A certificate with all that needs no search: what far_certificate_check recomputes. *open: why
  * outputs that are neither bounded nor unbounded are so. */

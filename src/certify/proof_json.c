@@ -252,8 +252,11 @@ far_status far_proof_check_found(far_ctx *ctx, const char *output, double stated
 
 /* ---- the comparison ------------------------------------------------------------------------ */
 
+#define CLOSE_BY 1e-9
+
 typedef enum rule {
     EXACT,   /* as any machine has it */
+    CLOSE,   /* to what machines may round otherwise */
     SAME,    /* to FAR_PROOF_AGREES; what is no number exactly */
     UPPER,   /* an upper bound: not below what was proven again */
     FORMULA, /* an upper bound that has one value: not above it either, but for the room */
@@ -269,6 +272,7 @@ static const struct {
     {"lowest", LOWER}, {"B1", FORMULA},   {"B2", FORMULA},     {"B3", FORMULA},
     {"bound", UPPER},  {"growth", UPPER}, {"offset", UPPER},   {"beyond", UPPER},
     {"gap", TOLD},     {"cells", TOLD},   {"finished", TOLD},  {"seconds", TOLD},
+    {"null", CLOSE},   {"rank", EXACT},
 };
 
 static rule rule_of(const char *key)
@@ -294,6 +298,8 @@ static bool holds(rule by, double stated, double own)
     switch (by) {
     case EXACT:
         return stated == own;
+    case CLOSE:
+        return fabs(stated - own) <= CLOSE_BY * fabs(own);
     case UPPER:
         return stated >= own;
     case FORMULA:

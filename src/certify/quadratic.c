@@ -111,13 +111,14 @@ static far_status sum_moments(const far_single *p, moments *q)
     far_status st;
     const far_model *m = p->model;
     int64_t d = m->info.inputs;
+    far_mat x = far_model_points(m);
     double *s = NULL, unit = far_sphere_unit(m);
     q->dim = d + 1;
     FAR_TRY(far_alloc(p->ctx, q->dim, &s));
     FAR_TRY(far_alloc(p->ctx, q->dim, &q->linear));
     FAR_TRY(far_alloc(p->ctx, q->dim * q->dim, &q->quadratic));
     for (int64_t i = 0; i < m->info.rows; i++) {
-        far_sphere_from_point(m->x + i * d, d, unit, s);
+        far_sphere_from_point(far_mat_row(&x, i), d, unit, s);
         add_point(q, s, far_alpha_at(p, i));
     }
 done:

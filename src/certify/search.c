@@ -26,17 +26,19 @@ typedef struct climb {
     bool half;                           /* the last coordinate stays >= least */
     double least;                        /* 0 with the rim, above it without */
     const far_columns *rows;             /* coordinates of categories stay 0; NULL: none does */
+    const far_model *mapped;             /* points stay where its metric can bring them; NULL */
     uint64_t seed, counter;
     double *at;    /* outputs x starts x dim */
     double *best;  /* outputs x starts */
     double *step;  /* outputs x starts */
     double *trial; /* tries x dim for every climber */
     double *out;   /* values of the trials */
+    double *room;  /* dim */
 } climb;
 
 static void climb_clear(climb *c)
 {
-    FAR_FREE_ALL(c->ctx, c->at, c->best, c->step, c->trial, c->out);
+    FAR_FREE_ALL(c->ctx, c->at, c->best, c->step, c->trial, c->out, c->room);
 }
 
 static far_status climb_open(climb *c)
@@ -48,6 +50,7 @@ static far_status climb_open(climb *c)
     FAR_TRY(far_alloc(c->ctx, climbers, &c->step));
     FAR_TRY(far_alloc(c->ctx, batch * c->dim, &c->trial));
     FAR_TRY(far_alloc(c->ctx, batch * c->outputs, &c->out));
+    FAR_TRY(far_alloc(c->ctx, c->dim, &c->room));
 done:
     return st;
 }
@@ -55,6 +58,10 @@ done:
 static void unit_vector(const climb *c, double *s)
 {
     double square = 0;
+    if (c->mapped) {
+        far_model_project(c->mapped, c->room, s);
+        s[c->dim - 1] = far_largest_size(s, c->dim) > 0 ? s[c->dim - 1] : 1;
+    }
     if (c->half && s[c->dim - 1] < c->least) {
         s[c->dim - 1] = c->least;
     }
@@ -255,8 +262,10 @@ far_status far_search_supremum(far_ctx *ctx, const far_model *m, const far_certi
                                double *found, double *where)
 {
     far_status st;
-    surface f = {.m = m, .unit = far_sphere_unit(m)};
+    far_model inner = far_model_behind(m);
+    surface f = {.m = &inner, .unit = far_sphere_unit(m)};
     climb c = {.ctx = ctx,
+               .mapped = m->metric.kind == FAR_METRIC_NONE ? NULL : m,
                .value = surface_value,
                .user = &f,
                .dim = m->info.inputs + 1,

@@ -9,6 +9,7 @@
 #define ROOM 1e3      /* past the level by this factor of the leading term, nothing can come back */
 #define FURTHEST 1e90 /* sizes of the data: where looking ends */
 #define LARGEST 1e300 /* that f may become */
+#define MAPPED 8      /* times what rounding turns a direction by, a limit along it may move */
 enum { STEPS_PER_DECADE = 100, BISECTIONS = 60 };
 
 /* f(t direction) for count values of t; direction and t in raw units. */
@@ -33,30 +34,6 @@ done:
     far_free(ctx, x);
     far_free(ctx, y);
     return st;
-}
-
-/* t at which t direction is as far out as a typical training point. In long double, here and
- * below: inputs in units of 1e200 have squares too. */
-static double data_size(const far_model *m, const double *direction)
-{
-    long double square = 0;
-    for (int64_t i = 0; i < m->info.inputs; i++) {
-        long double z = (long double)direction[i] / far_input_scale(m->columns)[i];
-        square += z * z;
-    }
-    return (double)sqrtl((long double)m->info.inputs / square);
-}
-
-/* t at which t direction is nearest to the middle of the data. */
-static double data_place(const far_model *m, const double *direction)
-{
-    long double dot = 0, square = 0;
-    for (int64_t i = 0; i < m->info.inputs; i++) {
-        long double z = (long double)direction[i] / far_input_scale(m->columns)[i];
-        dot += z * (far_input_centre(m->columns)[i] / far_input_scale(m->columns)[i]);
-        square += z * z;
-    }
-    return (double)(dot / square);
 }
 
 static far_status leading_term(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
@@ -86,14 +63,20 @@ static far_status slope_doubt(const far_single *p, const far_bound *b, double *o
     const far_model *m = p->model;
     int64_t d = m->info.inputs, n = m->info.rows;
     bool nngp = m->info.kernel == FAR_KERNEL_NNGP;
-    double *u = NULL, *k = NULL, order;
+    double *u = NULL, *z = NULL, *k = NULL, order, mapping;
     long double sum = 0, most = 0;
+    int growth;
     FAR_TRY(far_alloc(p->ctx, d, &u));
+    FAR_TRY(far_alloc(p->ctx, d, &z));
     FAR_TRY(far_alloc(p->ctx, n, &k));
     for (int64_t i = 0; i < d; i++) {
         u[i] = b->direction[i] / far_input_scale(m->columns)[i];
     }
-    far_mat direction = far_mat_view(u, 1, d, FAR_F64), values = far_mat_view(k, 1, n, FAR_F64);
+    *out = INFINITY;
+    if (!far_model_direction(m, u, z, &growth, &mapping)) {
+        goto done;
+    }
+    far_mat direction = far_mat_view(z, 1, d, FAR_F64), values = far_mat_view(k, 1, n, FAR_F64);
     far_mat x = far_model_points(m), orders = far_mat_view(&order, 1, 1, FAR_F64);
     FAR_TRY(far_kernel_limit(p->ctx, m->kernel, &direction, &x, nngp ? &values : NULL,
                              nngp ? &orders : NULL, nngp ? NULL : &values, nngp ? NULL : &orders));
@@ -101,10 +84,10 @@ static far_status slope_doubt(const far_single *p, const far_bound *b, double *o
         sum += fabsl(far_alpha_at(p, i));
         most = fmaxl(most, fabs(k[i]));
     }
-    *out = (double)(p->scale * (far_kernel_doubt(m) + (double)n * DBL_EPSILON) * sum * most);
+    double doubt = far_kernel_doubt(m) + (double)n * DBL_EPSILON + order * MAPPED * mapping;
+    *out = (double)(p->scale * doubt * sum * most * exp2l(growth * (long double)order));
 done:
-    far_free(p->ctx, u);
-    far_free(p->ctx, k);
+    FAR_FREE_ALL(p->ctx, u, z, k);
     return st;
 }
 
@@ -114,16 +97,16 @@ static double leading_reaches(const far_bound *b, double value)
     return pow(value / fabs(b->slope), 1 / b->order);
 }
 
-/* The data lie this far from 0 along the direction, or are as large. */
-static double data_extent(const far_model *m, const double *direction)
+double far_ray_extent(const far_model *m, const double *direction)
 {
-    return fmax(data_size(m, direction), fabs(data_place(m, direction)));
+    far_ray ray = far_model_ray(m, direction);
+    return fmax(ray.size, fabs(ray.place));
 }
 
 /* Far enough for the leading term to stand out from the target's centre and spread as well. */
 static double confirming_distance(const far_model *m, int64_t j, const far_bound *b)
 {
-    double extent = data_extent(m, b->direction);
+    double extent = far_ray_extent(m, b->direction);
     double rest = fabs(far_output_centre(m->columns)[j]) + far_output_scale(m->columns)[j];
     double t = fmax(FAR_AWAY * extent, leading_reaches(b, FAR_AWAY * rest));
     return fmin(fmin(t, leading_reaches(b, LARGEST)), FURTHEST * extent);
@@ -133,7 +116,7 @@ static double confirming_distance(const far_model *m, int64_t j, const far_bound
 static far_status measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
-    double extent = data_extent(m, b->direction), t[2], f[2];
+    double extent = far_ray_extent(m, b->direction), t[2], f[2];
     b->confirmed = b->intercept = b->beyond = NAN;
     FAR_TRY(leading_term(ctx, m, j, b));
     if (!(b->order > 0) || b->slope == 0) {
@@ -200,7 +183,8 @@ static int64_t spread_steps(double place, double size, double reach, double *t)
 static far_status find_beyond(far_ctx *ctx, const far_model *m, int64_t j, far_bound *b)
 {
     far_status st;
-    double size = data_size(m, b->direction), place = data_place(m, b->direction);
+    far_ray ray = far_model_ray(m, b->direction);
+    double size = ray.size, place = ray.place;
     double most =
         b->level + fabs(far_output_centre(m->columns)[j]) + far_output_scale(m->columns)[j];
     double reach = leading_reaches(b, ROOM * most), *t = NULL, *f = NULL;

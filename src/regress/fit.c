@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define EXTREMES_SMALL 2 /* of far_fit_opts: for matrices of at most */
 #define SMALL_ROWS 2048
@@ -34,9 +35,11 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
         return far_fail(ctx, FAR_ERR_ARG, "the ridge is %g; it must be 0 or more", o->ridge);
     }
     if (o->kernel > FAR_KERNEL_NNGP || o->task > FAR_TASK_CLASSIFY ||
-        o->criterion > FAR_CRITERION_LIKELIHOOD || o->ridge_kind > FAR_RIDGE_ABSOLUTE) {
+        o->criterion > FAR_CRITERION_LIKELIHOOD || o->ridge_kind > FAR_RIDGE_ABSOLUTE ||
+        o->metric > FAR_METRIC_AUTO) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        "kernel, task, criterion or kind of ridge is none of those there are");
+                        "kernel, task, criterion, metric or kind of ridge is none of those there "
+                        "are");
     }
     if (o->subset < 2) {
         return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
@@ -233,7 +236,28 @@ static void bring_into_range(far_model *m, int64_t j)
     }
 }
 
-static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o, far_model *m)
+/* The metric: the given one (NULL: none is), that of the choice, or one that is learnt. */
+static far_status set_metric(far_ctx *ctx, const far_fit_opts *o, const far_metric *given,
+                             double ridge, far_model *m)
+{
+    far_status st;
+    if (given) {
+        far_metric_clear(ctx, &m->metric);
+        int64_t count = given->inputs * (given->kind == FAR_METRIC_FULL ? given->inputs : 1);
+        FAR_TRY(far_alloc(ctx, count, &m->metric.map));
+        memcpy(m->metric.map, given->map, (size_t)count * sizeof *given->map);
+        m->metric.kind = given->kind;
+        m->metric.inputs = given->inputs;
+    } else {
+        FAR_TRY(far_model_learn_metric(ctx, o, ridge, m));
+    }
+    FAR_TRY(far_model_take_metric(ctx, m));
+done:
+    return st;
+}
+
+static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                      const far_metric *given, far_model *m)
 {
     far_status st;
     double start = far_seconds(), ridge;
@@ -252,7 +276,12 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.conflicts = twins.conflicts;
     double choosing = far_seconds();
     FAR_TRY(far_select(ctx, o, m, &ridge, &kind));
+    FAR_TRY(set_metric(ctx, o, given, kind == FAR_RIDGE_RELATIVE ? ridge : NAN, m));
     m->info.seconds_choose = far_seconds() - choosing;
+    if (m->metric.kind != FAR_METRIC_NONE) { /* it may map different inputs to the same point */
+        FAR_TRY(far_duplicates_find(ctx, m->facts.points, m->info.rows, m->info.inputs, m->y,
+                                    m->info.outputs, NULL, &twins));
+    }
     if (twins.conflicts > 0 && isnan(o->ridge)) {
         ridge = fmax(ridge, LEAST_WITH_CONFLICTS);
     }
@@ -269,6 +298,12 @@ done:
 far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
                          far_model **out)
 {
+    return far_model_fit_behind(ctx, frame, opts, NULL, out);
+}
+
+far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                                const far_metric *given, far_model **out)
+{
     far_status st;
     far_model *m = NULL;
     if (!out) {
@@ -277,7 +312,7 @@ far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opt
     *out = NULL;
     FAR_TRY(check_opts(ctx, frame, opts));
     FAR_TRY(far_model_new(ctx, &m));
-    FAR_TRY(fit(ctx, frame, opts, m));
+    FAR_TRY(fit(ctx, frame, opts, given, m));
 done:
     FAR_HAND_OVER(m, out, far_model_destroy);
     return st;

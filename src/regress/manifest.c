@@ -96,12 +96,16 @@ static json_t *write_model(far_json_out *w, const far_model *m)
 {
     const far_model_info *info = &m->info;
     json_t *object = json_object();
+    bool mapped = m->metric.kind != FAR_METRIC_NONE;
     far_json_put(w, object, "format", json_string(FORMAT));
-    far_json_put(w, object, "version", json_integer(VERSION));
+    far_json_put(w, object, "version", json_integer(mapped ? VERSION : WITHOUT_METRIC));
     far_json_put(w, object, "written_by", json_string(far_version()));
     far_json_put(w, object, "arch", far_json_bytes(w, m->arch));
     far_json_put(w, object, "param", write_choice(&params, info->param));
     far_json_put(w, object, "prior", write_choice(&kernels, info->kernel));
+    if (mapped) {
+        far_json_put(w, object, "metric", write_choice(&metrics, m->metric.kind));
+    }
     far_json_put(w, object, "standardize", json_boolean(info->standardize));
     far_columns_put(w, object, m->columns, true);
     far_json_put(w, object, "ridge", write_ridge(w, info));

@@ -6,8 +6,9 @@
 
 #define FORMAT "farfield model"
 /* Goes up when older readers would misread; new keys alone do not need it. From version 2 on the
- * file carries a checksum. */
-#define VERSION 2
+ * file carries a checksum; version 3 has a metric, and is written where there is one. */
+#define VERSION 3
+#define WITHOUT_METRIC 2
 #define FIRST_SEALED 2
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
@@ -15,6 +16,7 @@
 
 static const far_choices params = {{"ntk", "standard"}, 2};
 static const far_choices kernels = {{"ntk", "nngp"}, 2};
+static const far_choices metrics = {{"none", "diagonal", "full"}, 3};
 static const far_choices storages = {{"auto", "full", "packed"}, 3};
 
 /* ---- fields of far_model_info that are plain numbers ---- */

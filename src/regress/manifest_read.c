@@ -308,6 +308,19 @@ done:
     return st;
 }
 
+/* From version 3 on, where there is one. */
+static far_status read_metric(const far_json *j, far_model *m)
+{
+    far_status st = FAR_OK;
+    int32_t kind = FAR_METRIC_NONE;
+    if (json_object_get(j->object, "metric")) {
+        FAR_TRY(far_json_choice(j, "metric", &metrics, &kind));
+    }
+    m->metric.kind = kind;
+done:
+    return st;
+}
+
 static far_status read_all(const far_json *j, far_model *m)
 {
     far_status st;
@@ -319,6 +332,7 @@ static far_status read_all(const far_json *j, far_model *m)
     FAR_TRY(check_diagnostics(j, &m->info));
     FAR_TRY(read_quality(j, m));
     FAR_TRY(read_candidates(j, m));
+    FAR_TRY(read_metric(j, m));
     FAR_TRY(read_network(j, m));
 done:
     return st;

@@ -3,7 +3,9 @@
 #ifndef FAR_METRIC_H
 #define FAR_METRIC_H
 
-#include "regress_internal.h"
+#include "../base/base_internal.h"
+
+#include <farfield/model.h>
 
 /* x becomes S x. */
 typedef struct far_metric {
@@ -25,5 +27,20 @@ far_status far_metric_learn(far_ctx *ctx, const far_kernel *k, double ridge, con
                             far_metric_kind kind, double power, const far_mat *x, const far_mat *y,
                             far_metric *out);
 void far_metric_clear(far_ctx *ctx, far_metric *s);
+
+/* ---- model_metric.c ---- */
+
+/* What follows from the map of a model; all 0 without one. */
+typedef struct far_metric_facts {
+    double *points;     /* n x d: S x_i */
+    double size;        /* the root mean square of |S x_i| */
+    double *importance; /* d */
+    int64_t rank;       /* of S */
+    double *axes;       /* rank x d, full: orthonormal eigenvectors, the largest value first */
+    double *values;     /* rank: eigenvalues; diagonal: NULL, as axes */
+    double *shares;     /* rank: of the squares of the values */
+    double *null;       /* (d - rank) x d, raw: f(x + t null_k) = f(x) */
+} far_metric_facts;
+void far_metric_facts_clear(far_ctx *ctx, far_metric_facts *f);
 
 #endif

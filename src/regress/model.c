@@ -31,6 +31,8 @@ void far_model_destroy(far_model *m)
     far_ctx *ctx = m->ctx;
     far_kernel_destroy(m->kernel);
     far_columns_destroy(m->columns);
+    far_metric_clear(ctx, &m->metric);
+    far_metric_facts_clear(ctx, &m->facts);
     for (int64_t i = 0; i < m->candidate_count; i++) {
         far_free(ctx, (char *)m->candidates[i].arch);
     }
@@ -42,12 +44,18 @@ void far_model_destroy(far_model *m)
     far_free(ctx, m);
 }
 
+static far_mat view(const double *data, int64_t rows, int64_t cols)
+{
+    return far_mat_view((void *)data, rows, cols, FAR_F64);
+}
+
 far_model_info far_model_describe(const far_model *m)
 {
     far_model_info info = m->info;
     info.arch = m->arch;
     info.columns = m->columns;
-    info.x = far_model_points(m);
+    info.x = view(m->x, m->info.rows, m->info.inputs);
+    info.metric = far_model_metric(m);
     info.y = far_model_targets(m);
     info.loo = far_mat_view(m->loo, m->loo ? m->info.rows : 0, m->info.outputs, FAR_F64);
     info.candidates = m->candidates;
@@ -65,14 +73,9 @@ void far_model_summarize(far_model *m)
     m->info.impute = c->impute;
 }
 
-static far_mat view(const double *data, int64_t rows, int64_t cols)
-{
-    return far_mat_view((void *)data, rows, cols, FAR_F64);
-}
-
 far_mat far_model_points(const far_model *m)
 {
-    return view(m->x, m->info.rows, m->info.inputs);
+    return view(m->facts.points ? m->facts.points : m->x, m->info.rows, m->info.inputs);
 }
 
 far_mat far_model_targets(const far_model *m)

@@ -1,4 +1,5 @@
-/* Model files: a zip with the manifest and the arrays x, y, alpha and alpha_low; its comment is the
+/* Model files: a zip with the manifest and the arrays x, y, alpha, alpha_low and, where there is a
+ * metric, map; its comment is the
  * checksum of all that is before it. */
 #include "model_file.h"
 
@@ -17,6 +18,14 @@ static far_status put_array(far_zip *z, const char *name, const double *values, 
     return far_zip_put_matrix(z, name, &view);
 }
 
+/* The columns of the metric's map; 0: there is none. */
+static int64_t map_columns(const far_model *m)
+{
+    return m->metric.kind == FAR_METRIC_NONE   ? 0
+           : m->metric.kind == FAR_METRIC_FULL ? m->info.inputs
+                                               : 1;
+}
+
 far_status far_model_write(const far_model *m, far_output *o)
 {
     far_status st;
@@ -32,6 +41,9 @@ far_status far_model_write(const far_model *m, far_output *o)
     FAR_TRY(put_array(&z, "y", m->y, n, p));
     FAR_TRY(put_array(&z, "alpha", m->alpha, n, p));
     FAR_TRY(put_array(&z, "alpha_low", m->alpha_low, n, p));
+    if (m->metric.kind != FAR_METRIC_NONE) {
+        FAR_TRY(put_array(&z, "map", m->metric.map, m->info.inputs, map_columns(m)));
+    }
     far_zip_finish(&z);
 done:
     o->sum = NULL;
@@ -81,7 +93,8 @@ static far_status check_zip(const far_input *in)
 /* The member whose own sum (CRC-32) shows the damage; NULL: it is between them. */
 static const char *damaged_member(const far_input *in)
 {
-    static const char *const members[] = {MANIFEST, "x.npy", "y.npy", "alpha.npy", "alpha_low.npy"};
+    static const char *const members[] = {MANIFEST,    "x.npy",         "y.npy",
+                                          "alpha.npy", "alpha_low.npy", "map.npy"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         far_input bytes = {.ctx = in->ctx};
         far_status st = far_zip_extract(in, members[i], INT64_MAX, &bytes);
@@ -198,6 +211,11 @@ static far_status read_model(const far_input *in, far_model *m)
     FAR_TRY(read_array(in, "y", n, p, &m->y));
     FAR_TRY(read_array(in, "alpha", n, p, &m->alpha));
     FAR_TRY(read_array(in, "alpha_low", n, p, &m->alpha_low));
+    if (m->metric.kind != FAR_METRIC_NONE) {
+        m->metric.inputs = m->info.inputs;
+        FAR_TRY(read_array(in, "map", m->info.inputs, map_columns(m), &m->metric.map));
+        FAR_TRY(far_model_take_metric(in->ctx, m));
+    }
 done:
     return st;
 }

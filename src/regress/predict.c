@@ -144,11 +144,15 @@ done:
 far_status far_model_eval(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *mean)
 {
     far_status st;
+    double *room = NULL;
+    far_mat z;
     FAR_TRY(check_points(ctx, m, points, mean));
-    FAR_TRY(kernel_times(ctx, m, points, mean));
+    FAR_TRY(far_model_map(ctx, m, points, &room, &z));
+    FAR_TRY(kernel_times(ctx, m, &z, mean));
     to_target_units(m, NULL, mean);
     FAR_TRY(check_finite(ctx, mean));
 done:
+    far_free(ctx, room);
     return st;
 }
 
@@ -219,13 +223,12 @@ static far_status limit_block(far_ctx *ctx, const far_model *m, const far_mat *u
     return st == FAR_OK ? far_multiply(ctx, &k, weights, &both) : st;
 }
 
-far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
-                           far_mat *order)
+/* Of directions as the kernel gets them, without the target's units. */
+static far_status kernel_limits(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
+                                far_mat *order)
 {
     far_status st;
     double *kernel = NULL, *alphas = NULL, *product = NULL;
-    FAR_TRY(check_points(ctx, m, u, mean));
-    FAR_TRY(check_order(ctx, u, order));
     int64_t n = m->info.rows, p = m->info.outputs;
     FAR_TRY(both_alphas(ctx, m, &alphas));
     FAR_TRY(far_alloc(ctx, BLOCK_POINTS * n, &kernel));
@@ -240,10 +243,95 @@ far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, f
         FAR_TRY(limit_block(ctx, m, &block, &weights, kernel, product, &orders));
         add_halves(product, block.rows, p, i, mean);
     }
-    to_target_units(m, order, mean);
-    FAR_TRY(check_finite(ctx, mean));
 done:
     FAR_FREE_ALL(ctx, kernel, alphas, product);
+    return st;
+}
+
+/* Directions behind the metric. Those that are left are put one behind the other into z, with how
+ * their leading coefficients grow; which: their rows. */
+static int64_t map_directions(const far_model *m, const far_mat *u, double *z, int *growth,
+                              int64_t *which)
+{
+    int64_t left = 0;
+    double doubt;
+    for (int64_t i = 0; i < u->rows; i++) {
+        if (far_model_direction(m, far_mat_row(u, i), z + left * u->cols, &growth[left], &doubt)) {
+            which[left++] = i;
+        }
+    }
+    return left;
+}
+
+/* f at the origin of the table's columns: what f(t u) is for every t where f does not depend on u.
+ */
+static far_status value_at_origin(far_ctx *ctx, const far_model *m, double *out)
+{
+    far_status st;
+    double *x = NULL;
+    int64_t d = m->info.inputs;
+    FAR_TRY(far_alloc(ctx, d, &x));
+    for (int64_t j = 0; j < d; j++) {
+        x[j] = -far_input_centre(m->columns)[j] / far_input_scale(m->columns)[j];
+    }
+    far_mat point = far_mat_view(x, 1, d, FAR_F64);
+    far_mat mean = far_mat_view(out, 1, m->info.outputs, FAR_F64);
+    FAR_TRY(far_model_eval(ctx, m, &point, &mean));
+done:
+    far_free(ctx, x);
+    return st;
+}
+
+/* Limits of those that are left, handed to the rows that they are of; the others are constant. */
+static far_status limits_behind(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
+                                far_mat *order)
+{
+    far_status st;
+    int64_t d = u->cols, p = mean->cols, *which = NULL;
+    int *growth = NULL;
+    double *z = NULL, *values = NULL, *orders = NULL, *origin = NULL;
+    FAR_TRY(far_directions_check(ctx, u, "u"));
+    FAR_TRY(far_alloc(ctx, (u->rows + 1) * d, &z));
+    FAR_TRY(far_alloc(ctx, u->rows + 1, &growth));
+    FAR_TRY(far_alloc(ctx, u->rows, &which));
+    FAR_TRY(far_alloc(ctx, u->rows * p, &values));
+    FAR_TRY(far_alloc(ctx, u->rows, &orders));
+    FAR_TRY(far_alloc(ctx, p, &origin));
+    int64_t left = map_directions(m, u, z, growth, which);
+    far_mat ways = far_mat_view(z, left, d, FAR_F64), v = far_mat_view(values, left, p, FAR_F64);
+    far_mat powers = far_mat_view(orders, left, 1, FAR_F64);
+    FAR_TRY(left > 0 ? kernel_limits(ctx, m, &ways, &v, &powers) : FAR_OK);
+    to_target_units(m, &powers, &v);
+    FAR_TRY(left < u->rows ? value_at_origin(ctx, m, origin) : FAR_OK);
+    for (int64_t i = 0, k = 0; i < u->rows; i++) {
+        bool kept = k < left && which[k] == i;
+        double *row = far_mat_row(mean, i);
+        double grown = kept ? exp2(growth[k] * orders[k]) : 1;
+        *(double *)far_mat_row(order, i) = kept ? orders[k] : 0;
+        for (int64_t j = 0; j < p; j++) {
+            row[j] = kept ? grown * values[k * p + j] : origin[j];
+        }
+        k += kept;
+    }
+done:
+    FAR_FREE_ALL(ctx, z, growth, which, values, orders, origin);
+    return st;
+}
+
+far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
+                           far_mat *order)
+{
+    far_status st;
+    FAR_TRY(check_points(ctx, m, u, mean));
+    FAR_TRY(check_order(ctx, u, order));
+    if (m->metric.kind == FAR_METRIC_NONE) {
+        FAR_TRY(kernel_limits(ctx, m, u, mean, order));
+        to_target_units(m, order, mean);
+    } else {
+        FAR_TRY(limits_behind(ctx, m, u, mean, order));
+    }
+    FAR_TRY(check_finite(ctx, mean));
+done:
     return st;
 }
 

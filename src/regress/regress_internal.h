@@ -4,6 +4,7 @@
 
 #include "../columns/columns_internal.h"
 #include "../score/score_internal.h"
+#include "metric.h"
 
 #include <farfield/model.h>
 #include <farfield/net.h>
@@ -14,6 +15,8 @@ typedef struct far_model {
     char *arch; /* canonical */
     far_columns *columns;
     double *x, *y;             /* n x d, n x p, standardised */
+    far_metric metric;         /* far_select's choice; its map belongs to the model */
+    far_metric_facts facts;    /* what follows from it */
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     double *link;              /* classes: far_class_probability's; NULL: an older file has none */
     far_band *interval;        /* p; NULL: an older file has none */
@@ -28,6 +31,9 @@ typedef struct far_model {
 far_status far_model_new(far_ctx *ctx, far_model **out);
 far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
                          far_model **out);
+/* The same behind this metric, whatever the options say of one. */
+far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                                const far_metric *given, far_model **out);
 void far_model_destroy(far_model *m); /* NULL is fine */
 far_model_info far_model_describe(const far_model *m);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
@@ -48,7 +54,8 @@ far_status far_prediction_classes(far_prediction *p);
 far_status far_model_predict(far_ctx *ctx, const far_model *m, const far_frame *frame,
                              const far_predict_opts *opts, far_prediction **out);
 /* f(t u_i) ~ mean[i] t^order[i] (target units) as t grows; u m x d in standardised inputs. Where
- * the order is 0 mean is the limit. */
+ * the order is 0 mean is the limit; where f does not depend on u_i, f at the origin of the table's
+ * columns. */
 far_status far_model_limit(far_ctx *ctx, const far_model *m, const far_mat *u, far_mat *mean,
                            far_mat *order);
 
@@ -158,7 +165,39 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
 
 far_mat far_model_alpha(const far_model *m); /* n x p */
 
-far_mat far_model_points(const far_model *m); /* n x d, standardised */
+far_mat
+far_model_points(const far_model *m); /* n x d, as the kernel gets them: behind the metric */
+
+/* ---- model_metric.c: what stands between the inputs and the kernel ---- */
+
+/* Fills m->facts from m->metric and m->x. FAR_ERR_FORMAT: it is no metric of these inputs;
+ * FAR_ERR_RANGE: a point does not fit a double behind it. */
+far_status far_model_take_metric(far_ctx *ctx, far_model *m);
+/* Where opts ask for one and far_select has set none: a few rounds on some of the rows, at this
+ * relative ridge (NAN: a small one). */
+far_status far_model_learn_metric(far_ctx *ctx, const far_fit_opts *o, double ridge, far_model *m);
+/* The model without its metric, over the points behind it: f(x) is its value at S x. A view. */
+far_model far_model_behind(const far_model *m);
+/* *out = S x, a view of x itself where there is no metric; *room is to be freed. */
+far_status far_model_map(far_ctx *ctx, const far_model *m, const far_mat *x, double **room,
+                         far_mat *out);
+/* z = S u over 2^exponent, u a direction: where f(t u) ~ v t^order, v is 2^(exponent order) times
+ * that of z. doubt: the part of z that may be rounding. false: all of it may, and f does not depend
+ * on u. Without a metric z is u. */
+bool far_model_direction(const far_model *m, const double *u, double *z, int *exponent,
+                         double *doubt);
+/* A ray t direction, in raw units, beside the data as the kernel sees them: t at which it is as far
+ * out as a typical training point, and t at which it is nearest to their middle. */
+typedef struct far_ray {
+    double size, place;
+} far_ray;
+far_ray far_model_ray(const far_model *m, const double *direction);
+/* z := the nearest point to z that is S x for some x; room for d. */
+void far_model_project(const far_model *m, double *room, double *z);
+/* x = S^+ z: the shortest x that S maps to z. */
+void far_model_unmap(const far_model *m, const double *z, double *x);
+far_metric_info far_model_metric(const far_model *m);
+
 /* How the table becomes inputs and targets; f in target units is centre + scale * sum_i alpha_i
  * K(x, x_i), x the standardised input (far_columns_scaling). Views live as long as the model. */
 far_mat far_model_targets(const far_model *m); /* n x p, standardised */

@@ -172,14 +172,16 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
     spread s = {.ctx = ctx, .m = m, .filter = filter};
     bool networks = o->spread == FAR_SPREAD_ENSEMBLE;
     far_kernel_points own = {m->kernel, far_model_points(m), m->info.kernel, 0};
-    double variance[BLOCK_POINTS];
+    double variance[BLOCK_POINTS], *room = NULL;
+    far_mat z;
     if (!filter) {
         FAR_TRY(factor_again(&s, &own, o->memory));
     }
     FAR_TRY(make_room(&s, networks));
+    FAR_TRY(far_model_map(ctx, m, points, &room, &z));
     for (int64_t i = 0; i < points->rows; i += BLOCK_POINTS) {
-        far_mat block = *points;
-        block.data = far_mat_row(points, i);
+        far_mat block = z;
+        block.data = far_mat_row(&z, i);
         block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
         FAR_TRY(far_progress(ctx, "spread", i, points->rows));
         far_progress_hold(ctx);
@@ -190,5 +192,6 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
     }
 done:
     spread_clear(&s);
+    far_free(ctx, room);
     return st;
 }

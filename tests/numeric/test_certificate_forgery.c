@@ -71,17 +71,22 @@ typedef struct subject {
 static const struct {
     const char *csv, *target, *arch;
     double exceeds, seconds;
+    far_metric_kind metric; /* with what follows as its map */
+    double map[4];
 } MODELS[] = {
-    {LINE, "y", "dense ln relu dense", NAN, 20},
-    {LINE, "y", "dense ln relu dense relu dense", NAN, 0},
-    {PLANE, "y,z", "dense ln relu dense", NAN, 2},
-    {PLANE, "y,z", "dense ln gelu dense", NAN, 0},
-    {LINE, "y", "dense relu dense ln relu dense", NAN, 5},
-    {LINE, "y", "dense relu dense", 40, 0},
-    {PLANE, "y,z", "dense relu dense relu dense", NAN, 0},
-    {FLAT, "y,z", "dense relu dense", 7, 0},
-    {FLAT, "y,z", "dense ln relu dense", NAN, 0},
-    {LINE, "y", "dense tanh dense", NAN, 0},
+    {LINE, "y", "dense ln relu dense", NAN, 20, FAR_METRIC_NONE, {0}},
+    {LINE, "y", "dense ln relu dense relu dense", NAN, 0, FAR_METRIC_NONE, {0}},
+    {PLANE, "y,z", "dense ln relu dense", NAN, 2, FAR_METRIC_NONE, {0}},
+    {PLANE, "y,z", "dense ln gelu dense", NAN, 0, FAR_METRIC_NONE, {0}},
+    {LINE, "y", "dense relu dense ln relu dense", NAN, 5, FAR_METRIC_NONE, {0}},
+    {LINE, "y", "dense relu dense", 40, 0, FAR_METRIC_NONE, {0}},
+    {PLANE, "y,z", "dense relu dense relu dense", NAN, 0, FAR_METRIC_NONE, {0}},
+    {FLAT, "y,z", "dense relu dense", 7, 0, FAR_METRIC_NONE, {0}},
+    {FLAT, "y,z", "dense ln relu dense", NAN, 0, FAR_METRIC_NONE, {0}},
+    {LINE, "y", "dense tanh dense", NAN, 0, FAR_METRIC_NONE, {0}},
+    {PLANE, "y,z", "dense ln relu dense", NAN, 2, FAR_METRIC_DIAGONAL, {0.7, 0}},
+    {PLANE, "y,z", "dense ln gelu dense", NAN, 0, FAR_METRIC_FULL, {1, -0.5, -0.5, 0.25}},
+    {PLANE, "y,z", "dense relu dense", 40, 0, FAR_METRIC_FULL, {1, -0.5, -0.5, 0.25}},
 };
 
 static const struct {
@@ -132,7 +137,10 @@ static void make_model(int64_t i, subject *s)
     o.ridge = 0.01;
     must(far_frame_parse_bytes(ctx, "test", MODELS[i].csv, (int64_t)strlen(MODELS[i].csv), NULL,
                                &frame));
-    must(far_model_fit(ctx, frame, &o, &s->model));
+    far_metric metric = {MODELS[i].metric, 2, (double *)MODELS[i].map};
+    must(MODELS[i].metric == FAR_METRIC_NONE
+             ? far_model_fit(ctx, frame, &o, &s->model)
+             : far_model_fit_behind(ctx, frame, &o, &metric, &s->model));
     must(far_model_certify(ctx, s->model, &how, &c));
     must(far_certificate_json(ctx, c, &s->text));
     s->inputs = s->model->info.inputs;
@@ -279,6 +287,35 @@ static bool is_chosen(const char *key)
     return false;
 }
 
+/* The same, but for rounding of the numbers in it. */
+static bool is_alike(const json_t *said, const json_t *value, double tolerance)
+{
+    if (json_is_real(value) && json_is_number(said)) {
+        return is_near(json_number_value(said), json_number_value(value), tolerance);
+    }
+    bool list = json_is_array(value) && json_is_array(said);
+    if (!list || json_array_size(said) != json_array_size(value)) {
+        return json_equal(said, value);
+    }
+    bool same = true;
+    for (size_t i = 0; same && i < json_array_size(value); i++) {
+        same = is_alike(json_array_get(said, i), json_array_get(value, i), tolerance);
+    }
+    return same;
+}
+
+static bool is_metric(const json_t *said, const json_t *value)
+{
+    bool same = json_is_object(said) && json_object_size(said) == json_object_size(value);
+    const char *key;
+    json_t *one;
+    json_object_foreach((json_t *)value, key, one)
+    {
+        same = same && is_alike(json_object_get(said, key), one, 2e-9);
+    }
+    return same;
+}
+
 /* The same fields, and where there is no choice the same in them. */
 static bool same_frame(const json_t *stated, const json_t *truth)
 {
@@ -295,7 +332,8 @@ static bool same_frame(const json_t *stated, const json_t *truth)
         }
         bool real = json_is_real(value) && json_is_number(said);
         bool same = real ? is_near(json_number_value(said), json_number_value(value), 2e-6)
-                         : json_equal(said, value);
+                    : strcmp(key, "metric") == 0 ? is_metric(said, value)
+                                                 : json_equal(said, value);
         if (!same && !is_chosen(key)) {
             return lie("%s is another", key);
         }

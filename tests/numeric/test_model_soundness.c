@@ -4,7 +4,8 @@
  *     test_model_soundness [MODELS [POINTS [SEED]]]
  *
  * Networks of all kinds (norms anywhere, skips, every activation, no biases), NTK and NNGP, are
- * fitted to degenerate tables (duplicates, constants, collinear columns, words, a single row) and
+ * fitted to degenerate tables (duplicates, constants, collinear columns, words, a single row),
+ * every other one behind a metric (weights of any size, some 0, full maps of any rank), and
  * certified. Then f is evaluated where it may be large: at 0, on training rows and close to them,
  * on rays out to 1e150, along axes, and by ascent from the largest values met. No |f| may be
  * beyond a bound, by any margin; limits lie in it too; what is unbounded follows its witness.
@@ -22,14 +23,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_INPUTS = 8, MOST_OUTPUTS = 4, BATCH = 64, FORGERIES = 14 };
+enum { MOST_INPUTS = 8, MOST_OUTPUTS = 4, BATCH = 64, FORGERIES = 15 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 static far_ctx *ctx;
 static uint64_t seed = 20261116;
 
 typedef struct tally {
-    long models, certified, bounded, unbounded, undecided, refused, points, beyond, false_refusals;
+    long models, mapped, certified, bounded, unbounded, undecided, refused, points, beyond,
+        false_refusals;
     long forged, forged_refused, forged_held;
     double closest; /* the largest |f| / bound met */
 } tally;
@@ -185,6 +187,69 @@ static void random_table(dice *r, table *t)
     }
 }
 
+/* ---- random metrics ---- */
+
+static void random_weights(dice *r, int64_t d, double *map)
+{
+    static const double FAR_OUT[] = {1e-200, 1e150, 1e-8, 1e6};
+    for (int64_t j = 0; j < d; j++) {
+        map[j] = draw(r, 4) == 0 ? 0 : exp(2 * normal(r));
+        map[j] *= draw(r, 6) == 0 ? FAR_OUT[draw(r, 4)] : 1;
+    }
+    if (map[0] == 0) { /* some input counts */
+        map[0] = 1;
+    }
+}
+
+/* A A' of d x rank numbers, some rows of which are 0. */
+static void random_mixture(dice *r, int64_t d, double *map)
+{
+    double a[MOST_INPUTS * MOST_INPUTS], size = draw(r, 6) ? 1 : draw(r, 2) ? 1e-100 : 1e100;
+    int64_t rank = 1 + draw(r, (int)d);
+    for (int64_t i = 0; i < d; i++) {
+        bool zero = i > 0 && draw(r, 5) == 0;
+        for (int64_t k = 0; k < rank; k++) {
+            a[i * rank + k] = zero ? 0 : normal(r) * pow(10, -4 * uniform(r));
+        }
+    }
+    for (int64_t i = 0; i < d; i++) {
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < rank; k++) {
+                sum += a[i * rank + k] * a[j * rank + k];
+            }
+            map[i * d + j] = map[j * d + i] = size * sum;
+        }
+    }
+}
+
+static far_metric random_metric(dice *r, int64_t d, double *map)
+{
+    bool full = draw(r, 2);
+    if (full) {
+        random_mixture(r, d, map);
+    } else {
+        random_weights(r, d, map);
+    }
+    return (far_metric){full ? FAR_METRIC_FULL : FAR_METRIC_DIAGONAL, d, map};
+}
+
+/* The same behind a metric, every other one. */
+static far_status behind_metric(dice *r, const far_frame *frame, const far_fit_opts *o,
+                                far_model **m)
+{
+    double map[MOST_INPUTS * MOST_INPUTS];
+    int64_t d = (*m)->info.inputs;
+    if (d > MOST_INPUTS || draw(r, 2)) {
+        return FAR_OK;
+    }
+    far_metric s = random_metric(r, d, map);
+    far_fit_opts ridged = *o;
+    ridged.ridge = fmax(o->ridge, 1e-8); /* rows that differ may be the same point behind it */
+    far_model_destroy(*m);
+    return far_model_fit_behind(ctx, frame, &ridged, &s, m);
+}
+
 static bool random_model(dice *r, far_model **out)
 {
     static const double RIDGES[] = {0, 1e-8, 1e-3, 0.1, 10};
@@ -208,6 +273,7 @@ static bool random_model(dice *r, far_model **out)
         o.ridge = 1e-3;
         st = far_model_fit(ctx, frame, &o, out);
     }
+    st = st == FAR_OK ? behind_metric(r, frame, &o, out) : st;
     far_frame_destroy(frame);
     return st == FAR_OK;
 }
@@ -436,6 +502,27 @@ static far_status forge_arch(far_model *m, const char *arch)
     return st;
 }
 
+/* As loading does. */
+static bool taken_again(far_model *m)
+{
+    far_metric_facts_clear(ctx, &m->facts);
+    return far_model_take_metric(ctx, m) == FAR_OK;
+}
+
+/* Another weight, or all of a mixture times a factor. */
+static bool forge_metric(dice *r, far_model *m, double factor)
+{
+    int64_t d = m->info.inputs, full = m->metric.kind == FAR_METRIC_FULL;
+    int64_t one = draw(r, (int)d);
+    if (m->metric.kind == FAR_METRIC_NONE || factor == 0) {
+        return false;
+    }
+    for (int64_t i = 0; i < (full ? d * d : d); i++) {
+        m->metric.map[i] *= full || i == one ? fabs(factor) : 1;
+    }
+    return taken_again(m);
+}
+
 /* One number of the model, or a whole array, is made another; false: this one has no such. */
 static bool forge(dice *r, int kind, far_model *m, const char **what)
 {
@@ -474,7 +561,7 @@ static bool forge(dice *r, int kind, far_model *m, const char **what)
     case 10:
         *what = "x";
         m->x[draw(r, (int)(m->info.rows * m->info.inputs))] += factor;
-        return true;
+        return taken_again(m);
     case 11:
         *what = "the output's centre and scale";
         far_output_centre(m->columns)[draw(r, (int)m->info.outputs)] += factor;
@@ -484,6 +571,9 @@ static bool forge(dice *r, int kind, far_model *m, const char **what)
         *what = "the prior";
         m->info.kernel = !m->info.kernel;
         return true;
+    case 13:
+        *what = "the metric";
+        return forge_metric(r, m, factor);
     default:
         *what = "arch";
         return forge_arch(m, draw(r, 2) ? "dense ln gelu dense"
@@ -534,6 +624,7 @@ static void try_model(long number, long points, tally *t)
         return;
     }
     t->models++;
+    t->mapped += m->metric.kind != FAR_METRIC_NONE;
     far_status st = far_model_certify(ctx, m, &o, &c);
     if (st == FAR_OK) {
         int32_t verdict = far_certificate_describe(c).verdict;
@@ -571,11 +662,11 @@ int main(int argc, char **argv)
     for (long k = 0; k < models; k++) {
         try_model(k, points, &t);
     }
-    printf(
-        "%ld models: %ld bounded, %ld unbounded, %ld undecided, %ld refused (%ld without cause); "
-        "%ld forged: %ld refused, %ld held; %ld points, largest |f| / bound %.6f, %ld beyond\n",
-        t.models, t.bounded, t.unbounded, t.undecided, t.refused, t.false_refusals, t.forged,
-        t.forged_refused, t.forged_held, t.points, t.closest, t.beyond);
+    printf("%ld models, %ld of them behind a metric: %ld bounded, %ld unbounded, %ld undecided, "
+           "%ld refused (%ld without cause); "
+           "%ld forged: %ld refused, %ld held; %ld points, largest |f| / bound %.6f, %ld beyond\n",
+           t.models, t.mapped, t.bounded, t.unbounded, t.undecided, t.refused, t.false_refusals,
+           t.forged, t.forged_refused, t.forged_held, t.points, t.closest, t.beyond);
     far_ctx_destroy(ctx);
-    return t.beyond > 0 || t.false_refusals > 0 || t.bounded == 0;
+    return t.beyond > 0 || t.false_refusals > 0 || t.bounded == 0 || t.mapped == 0;
 }

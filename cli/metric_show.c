@@ -32,15 +32,20 @@ static const char *const *names_of(const far_model_info *i)
 
 /* ---- directions in words ------------------------------------------------------------------- */
 
-/* The place of the largest entry below limit in size, of equal ones the first behind `after`; -1.
- */
-static int64_t next_largest(const double *v, int64_t count, double limit, int64_t after)
+/* In float: sizes that differ by rounding are the same. */
+static float size_of(double v)
+{
+    return (float)fabs(v);
+}
+
+/* The largest entry below limit in size, of equal ones the first behind `after`; -1: none. */
+static int64_t next_largest(const double *v, int64_t count, float limit, int64_t after)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        double size = fabs(v[i]);
+        float size = size_of(v[i]);
         bool left = size > 0 && (size < limit || (size == limit && i > after));
-        best = left && (best < 0 || size > fabs(v[best])) ? i : best;
+        best = left && (best < 0 || size > size_of(v[best])) ? i : best;
     }
     return best;
 }
@@ -48,15 +53,15 @@ static int64_t next_largest(const double *v, int64_t count, double limit, int64_
 /* "0.8 a - 0.5 b + ...", the largest first; a 1 is not written. */
 static void direction_words(const double *v, int64_t count, const char *const *names, char *out)
 {
-    double limit = INFINITY;
+    float limit = INFINITY;
     int64_t at = -1, shown = 0;
     *out = 0;
     while ((at = next_largest(v, count, limit, at)) >= 0) {
         size_t used = strlen(out);
         char number[32] = "";
-        limit = fabs(v[at]);
+        limit = size_of(v[at]);
         if (limit != 1) {
-            snprintf(number, sizeof number, "%.3g ", limit);
+            snprintf(number, sizeof number, "%.3g ", fabs(v[at]));
         }
         const char *sign = v[at] < 0 ? (shown ? " - " : "-") : shown ? " + " : "";
         if (shown++ == MOST_TERMS) {

@@ -123,7 +123,11 @@ static far_status measure(far_ctx *ctx, const far_model *m, int64_t j, far_bound
         goto done; /* no witness */
     }
     t[0] = confirming_distance(m, j, b);
-    FAR_TRY(along(ctx, m, j, b->direction, t, 1, f));
+    st = along(ctx, m, j, b->direction, t, 1, f);
+    if (st == FAR_ERR_RANGE) { /* no double holds what would confirm it */
+        return FAR_OK;
+    }
+    FAR_TRY(st);
     b->confirmed = f[0] / (b->slope * pow(t[0], b->order));
     if (b->order == 1) { /* f = slope t + intercept + O(1 / t) */
         t[0] = 1e4 * extent;

@@ -3,6 +3,7 @@
 #include "../gram/gram.h"
 #include "../solve/blas.h"
 #include "../solve/solve_internal.h"
+#include "regress_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -80,21 +80,23 @@ done:
 
 /* ---- duplicates ---------------------------------------------------------------------------- */
 
-static far_status fail_duplicates(far_ctx *ctx, const far_duplicates *d)
+static far_status fail_duplicates(far_ctx *ctx, const far_model *m, const far_duplicates *d)
 {
+    const char *where = m->metric.kind == FAR_METRIC_NONE ? "" : " behind the metric";
     if (d->conflicts > 0) {
         return far_fail(ctx, FAR_ERR_SINGULAR,
-                        "training rows %lld and %lld have the same inputs and different targets "
+                        "training rows %lld and %lld have the same inputs%s and different targets "
                         "(%lld such rows in all): no function fits both; use a ridge, `ridge` auto "
                         "or `ridge` 0.01",
-                        (long long)d->first[0] + 1, (long long)d->first[1] + 1,
+                        (long long)d->first[0] + 1, (long long)d->first[1] + 1, where,
                         (long long)d->conflicts);
     }
-    return far_fail(ctx, FAR_ERR_SINGULAR,
-                    "training rows %lld and %lld have the same inputs (%lld such rows in all), so "
-                    "the kernel matrix is singular; use a ridge (`ridge` 1e-6) or leave the "
-                    "copies out",
-                    (long long)d->first[0] + 1, (long long)d->first[1] + 1, (long long)d->rows);
+    return far_fail(
+        ctx, FAR_ERR_SINGULAR,
+        "training rows %lld and %lld have the same inputs%s (%lld such rows in all), so "
+        "the kernel matrix is singular; use a ridge (`ridge` 1e-6) or leave the "
+        "copies out",
+        (long long)d->first[0] + 1, (long long)d->first[1] + 1, where, (long long)d->rows);
 }
 
 /* ---- the solve ----------------------------------------------------------------------------- */
@@ -197,7 +199,7 @@ static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double r
     double start = far_seconds();
     st = far_system_create(ctx, &matrix, &options, &system);
     if (st == FAR_ERR_SINGULAR && twins->rows > 0) {
-        st = fail_duplicates(ctx, twins);
+        st = fail_duplicates(ctx, m, twins);
     }
     if (st == FAR_ERR_BUDGET) {
         st = fail_budget(ctx, m->info.rows, &options);
@@ -286,7 +288,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
         ridge = fmax(ridge, LEAST_WITH_CONFLICTS);
     }
     if (twins.conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
-        FAR_TRY(fail_duplicates(ctx, &twins));
+        FAR_TRY(fail_duplicates(ctx, m, &twins));
     }
     FAR_TRY(factor_and_solve(ctx, o, ridge, kind, &twins, m));
     m->info.noise_free = isnan(o->ridge) && m->info.ridge_relative <= NOISE_FREE;

@@ -78,6 +78,17 @@ static far_status call_damaged(const far_input *in, far_status status)
     return far_input_fail(in, status, "is truncated or damaged: %s", text);
 }
 
+/* Whatever is wrong with a metric, the file is. */
+static far_status call_forged(const far_input *in, far_status status)
+{
+    char text[512];
+    if (status != FAR_ERR_RANGE && status != FAR_ERR_FORMAT) {
+        return status;
+    }
+    snprintf(text, sizeof text, "%s", far_ctx_message(in->ctx));
+    return far_input_fail(in, FAR_ERR_FORMAT, "map: %s", text);
+}
+
 static far_status check_zip(const far_input *in)
 {
     if (in->size == 0) {
@@ -214,7 +225,7 @@ static far_status read_model(const far_input *in, far_model *m)
     if (m->metric.kind != FAR_METRIC_NONE) {
         m->metric.inputs = m->info.inputs;
         FAR_TRY(read_array(in, "map", m->info.inputs, map_columns(m), &m->metric.map));
-        FAR_TRY(far_model_take_metric(in->ctx, m));
+        FAR_TRY(call_forged(in, far_model_take_metric(in->ctx, m)));
     }
 done:
     return st;

@@ -32,13 +32,15 @@ static void end_file(file *f)
     fclose(f->stream);
 }
 
-static void put_array(far_zip *z, const char *name, int64_t cols)
+static void put_array(far_zip *z, const char *name, int64_t rows, int64_t cols)
 {
     double values[ROWS * INPUTS];
-    for (int64_t i = 0; i < ROWS * cols; i++) {
+    for (int64_t i = 0; i < rows * cols; i++) {
         values[i] = sin((double)i + (double)cols);
     }
-    far_mat m = far_mat_view(values, ROWS, cols, FAR_F64);
+    values[3] = fabs(values[3]); /* the weights of a metric are not below 0 */
+    values[4] = fabs(values[4]);
+    far_mat m = far_mat_view(values, rows, cols, FAR_F64);
     require(far_zip_put_matrix(z, name, &m) == FAR_OK, "an array is written");
 }
 
@@ -47,10 +49,11 @@ static void wrap_manifest(far_ctx *ctx, const uint8_t *data, size_t size, file *
     start_file(ctx, f);
     far_zip z = {.output = &f->output, .zip64_from = UINT32_MAX};
     far_zip_put_bytes(&z, "manifest.json", data, size);
-    put_array(&z, "x", INPUTS);
-    put_array(&z, "y", OUTPUTS);
-    put_array(&z, "alpha", OUTPUTS);
-    put_array(&z, "alpha_low", OUTPUTS);
+    put_array(&z, "x", ROWS, INPUTS);
+    put_array(&z, "y", ROWS, OUTPUTS);
+    put_array(&z, "alpha", ROWS, OUTPUTS);
+    put_array(&z, "alpha_low", ROWS, OUTPUTS);
+    put_array(&z, "map", INPUTS, 1); /* of a manifest with "metric": "diagonal" */
     far_zip_finish(&z);
     end_file(f);
 }
@@ -108,6 +111,11 @@ static void check_model(const far_model *m)
     check_numbers(m->y, n * p, -INFINITY);
     check_numbers(m->alpha, n * p, -INFINITY);
     check_numbers(m->alpha_low, n * p, -INFINITY);
+    if (m->metric.kind != FAR_METRIC_NONE) {
+        check_numbers(m->facts.points, n * d, -INFINITY);
+        check_numbers(m->facts.importance, d, 0);
+        require(m->facts.rank > 0 && m->facts.rank <= d, "the metric leaves something");
+    }
 }
 
 /* Whatever comes out: it may be infinite, or have no value. */

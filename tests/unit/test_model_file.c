@@ -798,7 +798,7 @@ static const edit edits[] = {
     {"\"format\": \"farfield model\"", "\"format\": 3",
      "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
     {"\"version\": 2", "\"version\": 7",
-     "was written by a newer farfield (model version 7, this one reads up to 2); update farfield"},
+     "was written by a newer farfield (model version 7, this one reads up to 3); update farfield"},
     {"\"version\": 2", "\"version\": 0", "manifest: \"version\" is 0; the first was 1"},
     {"\"version\": 2", "\"version\": -1", "manifest: \"version\" is not a count"},
     {"\"version\": 2", "\"version\": 1.0", "manifest: \"version\" is not a count"},
@@ -913,6 +913,12 @@ static const edit edits[] = {
      "manifest: diagnostics: \"seconds\" is not an object"},
     {"\"solve\": ", "\"solve\": \"1\", \"b\": ",
      "manifest: diagnostics: seconds: \"solve\" is not a number"},
+    /* a metric */
+    {"\"standardize\": ", "\"metric\": \"none\", \"standardize\": ", NULL},
+    {"\"standardize\": ", "\"metric\": \"full\", \"standardize\": ",
+     "is truncated or damaged: it has no map.npy"},
+    {"\"standardize\": ", "\"metric\": \"auto\", \"standardize\": ",
+     "manifest: \"metric\" is not none or diagonal or full"},
     /* scores and calibration */
     {"\"loo_rows\": 5", "\"loo_rows\": 8", "manifest: scores: these scores cannot be"},
     {"\"loo_accuracy\": ", "\"loo_accuracy\": 1.5, \"b\": ",

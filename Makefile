@@ -4,10 +4,10 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net sabotage uci90 install fuzz coverage format clean
+.PHONY: help run build test bench bench-net sabotage uci90 uci-regression install fuzz coverage format clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 run: build ## build, then show what one layer norm changes: a table, and build/demo/report.html
 	@tools/bootstrap.sh run || echo "going on without XGBoost"
@@ -37,6 +37,11 @@ uci90: ## 90 small classification sets beside published results; DATA=archive or
 	@tools/bootstrap.sh build
 	@[ -n "$(DATA)" ] || { echo "make uci90 DATA=uci90_arora2020.tar.xz (see docs/experiments.md)"; exit 2; }
 	@$(ALONE) experiments/uci90.sh "$(DATA)"
+
+uci-regression: ## nine regression sets on their published splits; DATA=archive or folder
+	@tools/bootstrap.sh build
+	@[ -n "$(DATA)" ] || { echo "make uci-regression DATA=hernandez_lobato_splits.tar.xz (see docs/experiments.md)"; exit 2; }
+	@$(ALONE) experiments/uci_regression.sh "$(DATA)"
 
 install: build ## under PREFIX (/usr/local); respects DESTDIR
 	@cmake --install build --prefix $(PREFIX)

@@ -15,6 +15,7 @@
 /* Closer to each other, or to opposite, u' - c u is what is left of large terms: such pairs are
  * added one by one, from differences. */
 #define CLOSE 1e-4
+#define BLOCK_BYTES ((int64_t)64 << 20)
 
 typedef struct gradient {
     far_ctx *ctx;
@@ -260,6 +261,14 @@ done:
     return st;
 }
 
+/* Few, so that they stay in the caches, and as many for every number of threads: products round by
+ * the shape of their matrices. */
+static int64_t rows_at_a_time(int64_t n)
+{
+    int64_t fit = BLOCK_BYTES / (3 * (int64_t)sizeof(double) * (n + 1)) / 32 * 32;
+    return fit < 32 ? 32 : far_least(fit, 2 * FAR_TILE_SIDE);
+}
+
 static far_status prepare(gradient *g, const far_mat *a, const far_mat *b, const far_mat *weights)
 {
     far_ctx *ctx = g->ctx;
@@ -272,8 +281,7 @@ static far_status prepare(gradient *g, const far_mat *a, const far_mat *b, const
     FAR_TRY(far_sides_prepare(ctx, plan, &g->sides));
     FAR_TRY(far_check_blind(&g->sides.a, !g->nngp));
     FAR_TRY(far_check_blind(g->sides.b, !g->nngp));
-    int64_t tiles = 1 + far_ctx_threads(ctx) / 4; /* few rows at a time stay in the caches */
-    g->rows = far_least(g->m, tiles * FAR_TILE_SIDE);
+    g->rows = far_least(g->m, rows_at_a_time(g->n));
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->turn));
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->grow));
     FAR_TRY(far_alloc(ctx, g->rows * g->n, &g->gap));

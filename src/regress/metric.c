@@ -236,6 +236,7 @@ far_status far_metric_learn(far_ctx *ctx, const far_kernel *k, double ridge, con
     int64_t n = x->rows, d = x->cols, p = y->cols;
     double *mapped = NULL, *alpha = NULL, *gradients = NULL, *g = NULL;
     far_status st;
+    *out = (far_metric){0};
     FAR_TRY(far_mat_expect(ctx, y, "y", n, -1, FAR_F64));
     FAR_TRY(far_alloc(ctx, n * d, &mapped));
     FAR_TRY(far_alloc(ctx, n * p, &alpha));

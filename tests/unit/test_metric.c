@@ -202,6 +202,27 @@ static void flat_and_flawed_gradients(void **unused)
     assert_null(s.map);
 }
 
+static problem failing;
+static far_kernel *failing_kernel;
+
+static far_status learn_once(void)
+{
+    far_metric none = {0}, s;
+    far_status st = far_metric_learn(ctx, failing_kernel, 1e-3, &none, FAR_METRIC_FULL, 1,
+                                     &failing.inputs, &failing.targets, &s);
+    far_metric_clear(ctx, &s);
+    return st;
+}
+
+static void every_allocation_may_fail(void **unused)
+{
+    (void)unused;
+    make_sparse(&failing, 12, 2);
+    failing_kernel = kernel_of("dense relu dense");
+    fail_every_allocation(learn_once);
+    far_kernel_destroy(failing_kernel);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +232,7 @@ int main(void)
         TEST(gradients_are_those_before_the_map),
         TEST(maps_apply_in_place),
         TEST(flat_and_flawed_gradients),
+        TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,13 +174,30 @@ static void join_slopes(const far_model *m, const double *both, int64_t rows, in
     }
 }
 
+/* Of alpha and its low digits at a block of points, by the inputs in front of the metric S, which
+ * is symmetric: S times the gradient by S x. */
+static far_status slope_block(far_ctx *ctx, const far_model *m, const far_mat *block,
+                              const far_mat *weights, double *both)
+{
+    far_status st;
+    double *room = NULL;
+    int64_t d = m->info.inputs, count = weights->cols;
+    far_mat z, x = far_model_points(m), each = far_mat_view(both, block->rows * count, d, FAR_F64);
+    far_mat slopes = far_mat_view(both, block->rows, count * d, FAR_F64);
+    FAR_TRY(far_model_map(ctx, m, block, &room, &z));
+    FAR_TRY(far_kernel_gradient(ctx, m->kernel, m->info.kernel, &z, &x, weights, &slopes));
+    FAR_TRY(far_metric_apply(ctx, &m->metric, &each, &each));
+done:
+    far_free(ctx, room);
+    return st;
+}
+
 far_status far_model_slopes(far_ctx *ctx, const far_model *m, const far_mat *points, far_mat *out)
 {
     far_status st;
     int64_t n = m->info.rows, p = m->info.outputs, d = m->info.inputs;
     int64_t most = far_least(SLOPE_POINTS, points->rows);
     double *alphas = NULL, *both = NULL;
-    far_mat x = far_model_points(m);
     FAR_TRY(both_alphas(ctx, m, &alphas));
     FAR_TRY(far_alloc(ctx, most * 2 * p * d, &both));
     far_mat weights = far_mat_view(alphas, n, 2 * p, FAR_F64);
@@ -188,10 +205,9 @@ far_status far_model_slopes(far_ctx *ctx, const far_model *m, const far_mat *poi
         far_mat block = *points;
         block.data = far_mat_row(points, i);
         block.rows = far_least(most, points->rows - i);
-        far_mat slopes = far_mat_view(both, block.rows, 2 * p * d, FAR_F64);
         FAR_TRY(far_progress(ctx, "gradient", i, points->rows));
         far_progress_hold(ctx);
-        st = far_kernel_gradient(ctx, m->kernel, m->info.kernel, &block, &x, &weights, &slopes);
+        st = slope_block(ctx, m, &block, &weights, both);
         far_progress_release(ctx);
         FAR_TRY(st);
         join_slopes(m, both, block.rows, i, out);

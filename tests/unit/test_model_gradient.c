@@ -251,6 +251,26 @@ static void predictors_of_every_kind(void **unused)
     far_frame_destroy(frame);
 }
 
+static void models_behind_a_metric(void **unused)
+{
+    (void)unused;
+    far_frame *frame = table();
+    for (int kind = FAR_METRIC_DIAGONAL; kind <= FAR_METRIC_FULL; kind++) {
+        far_fit_opts o;
+        far_predictor *p;
+        far_fit_opts_init(&o);
+        o.target = "y";
+        o.arch = "dense relu dense";
+        o.ridge = 1e-3;
+        o.metric = (far_metric_kind)kind;
+        must(far_predictor_fit(ctx, frame, &o, &p));
+        assert_int_equal(far_predictor_model(p)->metric.kind, kind);
+        check_predictor(p, PLACES, 2, 1e-6);
+        far_predictor_destroy(p);
+    }
+    far_frame_destroy(frame);
+}
+
 /* Three classes and a category among the inputs; several targets. */
 static void classes_and_categories(void **unused)
 {
@@ -368,6 +388,7 @@ int main(void)
         TEST(far_away),
         TEST(flawed_calls),
         TEST(predictors_of_every_kind),
+        TEST(models_behind_a_metric),
         TEST(classes_and_categories),
         TEST(finite_networks),
         TEST(what_has_no_gradient_says_so),

@@ -21,9 +21,11 @@ static NAME(slopes) NAME(slopes_at)(REAL *base, int level)
 
 /* ---- layers without an activation ------------------------------------------------------------ */
 
-static void NAME(slope_gap_dense)(int64_t count, int rest, const REAL *ri, const REAL *di,
-                                  const REAL *restrict cols, int64_t ld, NAME(state) o,
-                                  NAME(slopes) s)
+/* Near opposite points the change of the gap is that of the cogap, turned round: both have a form
+ * of their own, so that neither is what is left of large terms. */
+INLINE void NAME(gap_dense_loop)(int64_t count, bool any_sign, int rest, const REAL *ri,
+                                 const REAL *di, const REAL *restrict cols, int64_t ld,
+                                 NAME(state) o, NAME(slopes) s)
 {
     const REAL *restrict al = COL(0), *restrict be = COL(1);
     const REAL *restrict al_rest = COL(rest), *restrict be_rest = COL(rest + 1);
@@ -32,9 +34,26 @@ static void NAME(slope_gap_dense)(int64_t count, int rest, const REAL *ri, const
     for (int64_t j = 0; j < count; j++) {
         REAL da = (ri[0] - al[j]) + fine * (ri[rest] - al_rest[j]);
         REAL db = (ri[1] - be[j]) + fine * (ri[rest + 1] - be_rest[j]);
-        REAL both = 2 * ri[0] * al[j], moved = 2 * di[0] * al[j];
+        REAL both = 2 * ri[0] * al[j], moved = 2 * di[0] * al[j], far = both * s.gap_far[j];
+        REAL near = 2 * (da * di[0] + db * di[1]) + moved * o.gap[j] + far;
+        if (any_sign) {
+            REAL sb = ri[1] + be[j];
+            REAL opposite = far - 2 * (da * di[0] + sb * di[1]) - moved * o.cogap[j];
+            near = o.gap[j] < o.cogap[j] ? near : opposite;
+        }
         s.gap_first[j] *= both;
-        s.gap_far[j] = 2 * (da * di[0] + db * di[1]) + moved * o.gap[j] + both * s.gap_far[j];
+        s.gap_far[j] = near;
+    }
+}
+
+static void NAME(slope_gap_dense)(int64_t count, bool any_sign, int rest, const REAL *ri,
+                                  const REAL *di, const REAL *restrict cols, int64_t ld,
+                                  NAME(state) o, NAME(slopes) s)
+{
+    if (any_sign) {
+        NAME(gap_dense_loop)(count, true, rest, ri, di, cols, ld, o, s);
+    } else {
+        NAME(gap_dense_loop)(count, false, rest, ri, di, cols, ld, o, s);
     }
 }
 
@@ -83,7 +102,7 @@ static void NAME(slope_dense)(int64_t count, const far_op *op, const REAL *ri, c
         NAME(slope_mix)(count, 3, 2, ri, di, cols, ld, o.gap, s, o.t, s);
         NAME(slope_constant)(count, di[4], COL(4), s);
     }
-    NAME(slope_gap_dense)(count, rest, ri, di, cols, ld, o, s);
+    NAME(slope_gap_dense)(count, op->sign == FAR_SIGN_ANY, rest, ri, di, cols, ld, o, s);
     if (x.t && !op->standard && op->plain) {
         NAME(slope_plain)(count, ri[0], di[0], COL(0), o.t, s);
     } else if (x.t && !op->standard) {
@@ -99,8 +118,11 @@ static void NAME(slope_center)(int64_t count, const REAL *ri, const REAL *di,
     for (int64_t j = 0; j < count; j++) {
         REAL dm = ri[0] - mu[j], dn = ri[1] - nu[j], scale = ri[2] * inverse[j];
         REAL apart = o.gap[j] - (REAL)0.5 * (dm * dm + dn * dn);
-        REAL moved = s.gap_far[j] - (dm * di[0] + dn * di[1]);
-        s.gap_far[j] = di[2] * inverse[j] * apart + scale * moved;
+        REAL moved = s.gap_far[j] - (dm * di[0] + dn * di[1]), sm = ri[0] + mu[j];
+        REAL sum = o.cogap[j] - (REAL)0.5 * (sm * sm + dn * dn);
+        REAL back = s.gap_far[j] + (sm * di[0] + dn * di[1]);
+        bool near = o.gap[j] < o.cogap[j];
+        s.gap_far[j] = di[2] * inverse[j] * (near ? apart : -sum) + scale * (near ? moved : back);
         s.gap_first[j] *= scale;
     }
 }
@@ -124,6 +146,11 @@ static void NAME(slope_add)(int64_t count, bool means, const REAL *ri, const REA
         REAL gap_a = a.gap[j], gap_b = o.gap[j], far_a = of_a.gap_far[j], far_b = s.gap_far[j];
         for (int k = chord; k < chord + chords; k++) {
             moved += (ri[k] - COL(k)[j]) * di[k];
+        }
+        if (!means && o.cogap[j] < o.gap[j]) { /* the change of the cogap, turned round */
+            moved = -moved;
+            gap_a = -a.cogap[j];
+            gap_b = -o.cogap[j];
         }
         for (int k = 0; means && k < 2; k++) {
             REAL da = ri[8 + k] - COL(8 + k)[j], db = ri[10 + k] - COL(10 + k)[j];
@@ -579,13 +606,13 @@ static void NAME(slope_op)(const far_tile *tile, int64_t index, int64_t row, int
     NAME(slopes) d = NAME(slopes_at)(e->slopes, *level);
     NAME(state) x = NAME(state_at)(s, *level), a = {0};
     NAME(state) o = {e->before, e->before + W, x.t ? e->before + 2 * W : NULL};
+    NAME(refresh)(count, op, x);
     if (op->kind == FAR_OP_ADD) {
         a = NAME(state_at)(s, *level - 1);
         NAME(slopes) below = NAME(slopes_at)(e->slopes, *level - 1);
         NAME(slope_add)(count, !op->gaussian, ri, di, cols, ld, a, below, x, d);
         NAME(copy_slopes)(count, d, below);
     }
-    NAME(refresh)(count, op, x);
     if (NAME(is_fold)(op) && op->activation->folded != 0) {
         NAME(run_fold)(count, op, ri, di, cols, ld, x, d, e->temp);
         return;

@@ -36,6 +36,12 @@ const option FIT_OPTIONS[] = {
     MEMORY_OPTION("use at most 500M, 8G, ... (what the machine has available)"),
     FLAG_OPTION("--packed", 0, AT(packed),
                 "half the memory, more time (by itself where memory is short)"),
+    CHOICE_OPTION("--method", 0, AT(method), METHOD_LIST,
+                  "exact: one factor; cg: conjugate gradients, the same fit where memory\n"
+                  "holds no factor; nystrom: landmarks alone; auto: exact if it fits, else cg"),
+    COUNT_OPTION("--landmarks", 0, AT(landmarks), "N",
+                 "rows that precondition cg (2048), or that nystrom keeps (4096)", 1, INT32_MAX),
+    NUMBER_OPTION("--tolerance", 0, AT(tolerance), "T", "of cg: |y - (K + ridge) alpha| / |y|"),
     FLAG_OPTION("--allow-unbounded", 0, AT(allow_unbounded),
                 "auto may choose a network whose predictions run away"),
     FLAG_OPTION("--extremes", 0, AT(extremes),
@@ -86,6 +92,8 @@ void fit_defaults(fit_args *args)
                        .param = opts.param,
                        .criterion = opts.criterion,
                        .metric = opts.metric,
+                       .method = opts.method,
+                       .tolerance = opts.tolerance,
                        .subset = opts.subset,
                        .seed = (int64_t)opts.seed};
 }
@@ -134,6 +142,9 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;
     opts->memory = args->memory;
     opts->allow_unbounded = args->allow_unbounded;
+    opts->method = args->method;
+    opts->landmarks = args->landmarks;
+    opts->tolerance = args->tolerance;
     opts->extremes = args->no_extremes ? 0 : args->extremes ? 1 : opts->extremes;
     return read_ridge(verb_name, args->ridge, opts);
 }
@@ -170,6 +181,10 @@ static int fit_rows(session *s, const dataset *d, const far_fit_opts *opts, far_
     far_status st = far_fit_estimate(s->ctx, d->frame, opts, &e);
     if (st != FAR_OK) {
         return report(s, d, st);
+    }
+    if (opts->method == FAR_METHOD_AUTO && e.storage == FAR_STORAGE_AUTO) {
+        session_say(s, "a factor of all rows is more than memory holds: conjugate gradients "
+                       "(--method cg)");
     }
     if (e.fits) {
         session_announce(s, d->count, &e);

@@ -12,14 +12,15 @@
 typedef struct fit_args {
     const char *target, *features, *keep, *where, *arch, *ridge;
     table_args table;
-    int task, kernel, param, criterion, metric; /* in the order of the library's enumerations */
+    int task, kernel, param, criterion, metric, method; /* in the order of the enumerations */
     bool raw, impute, packed, allow_unbounded, extremes, no_extremes;
-    int64_t subset, seed;
-    double memory;
+    int64_t subset, seed, landmarks;
+    double memory, tolerance;
 } fit_args;
 
 #define TASK_LIST "auto|regress|classify"
 #define KERNEL_LIST "ntk|nngp"
+#define METHOD_LIST "auto|exact|cg|nystrom"
 #define PARAM_LIST "ntk|standard"
 #define METRIC_LIST "none|diagonal|full|auto"
 

@@ -51,6 +51,11 @@ static void say_cost(const far_candidate *chosen, const far_candidate *other, ch
              classes ? chosen->edge_log_loss : chosen->edge_r2);
 }
 
+static const char *left_out(const far_model_info *i)
+{
+    return i->held_out > 0 ? "held-out" : "leave-one-out";
+}
+
 static void tell_verdicts(far_result *r, const far_model_info *i)
 {
     int64_t count = i->candidate_count;
@@ -58,16 +63,22 @@ static void tell_verdicts(far_result *r, const far_model_info *i)
     far_result_for(r, FAR_FOR_PAGE);
     if (i->task == FAR_TASK_CLASSIFY) {
         far_result_verdict(r, FAR_TONE_PLAIN,
-                           "%lld rows, %lld inputs: leave-one-out accuracy %.4g, log loss %.4g "
+                           "%lld rows, %lld inputs: %s accuracy %.4g, log loss %.4g "
                            "(training accuracy %.4g).",
-                           (long long)i->rows, (long long)i->inputs, i->loo_accuracy,
-                           i->loo_log_loss, i->accuracy_train);
+                           (long long)i->trained_rows, (long long)i->inputs, left_out(i),
+                           i->loo_accuracy, i->loo_log_loss, i->accuracy_train);
     } else {
         far_result_verdict(r, FAR_TONE_PLAIN,
-                           "%lld rows, %lld inputs: leave-one-out R^{2} %.4g, RMSE %.4g (training "
+                           "%lld rows, %lld inputs: %s R^{2} %.4g, RMSE %.4g (training "
                            "R^{2} %.4g).",
-                           (long long)i->rows, (long long)i->inputs, i->loo_r2, i->loo_rmse,
-                           i->r2_train);
+                           (long long)i->trained_rows, (long long)i->inputs, left_out(i), i->loo_r2,
+                           i->loo_rmse, i->r2_train);
+    }
+    if (!i->converged) {
+        far_result_verdict(r, FAR_TONE_BAD,
+                           "It has not converged: the residual is %.2g, not %.2g. This is not the "
+                           "fit that was asked for.",
+                           i->residual, i->tolerance);
     }
     for (int64_t k = 0; k < count; k++) {
         far_candidate c = i->candidates[k];
@@ -119,29 +130,48 @@ static void tell_outputs(far_result *r, const far_model_info *i)
     far_result_text(r, "task", word_of(TASK_LIST, i->task), NULL, NULL);
 }
 
+/* loo_r2, or of rows that were held out together held_out_r2: what people are not shown. */
+static void tell_left_out(far_result *r, const far_model_info *i, const char *name, double value)
+{
+    char key[40], other[40];
+    bool held = i->held_out > 0;
+    snprintf(key, sizeof key, "%s_%s", held ? "held_out" : "loo", name);
+    snprintf(other, sizeof other, "loo_%s", name);
+    far_result_number(r, key, value, NULL, NULL);
+    if (held) {
+        far_result_missing(r, other, "no factor was made; see held_out", NULL);
+    }
+}
+
 /* The headline: how good it is on rows that it has not seen, then on those that it has. */
 static void tell_scores(far_result *r, const far_model_info *i)
 {
     char rows[96] = "";
-    if (i->loo_rows < i->rows) {
+    bool held = i->held_out > 0;
+    if (held) {
+        snprintf(rows, sizeof rows, "; %lld rows, predicted by a fit of the others",
+                 (long long)i->held_out);
+    } else if (i->loo_rows < i->rows) {
         snprintf(rows, sizeof rows, "; %lld of the rows, each predicted from all others",
                  (long long)i->loo_rows);
     }
     if (i->task == FAR_TASK_CLASSIFY) {
-        far_result_number(r, "loo_accuracy", i->loo_accuracy, "LOO accuracy",
+        far_result_number(r, NULL, i->loo_accuracy, held ? "held-out acc." : "LOO accuracy",
                           "%.4g (log loss %.4g, Brier %.4g, ECE %.4g%s)", i->loo_accuracy,
                           i->loo_log_loss, i->loo_brier, i->loo_ece, rows);
-        far_result_number(r, "loo_log_loss", i->loo_log_loss, NULL, NULL);
-        far_result_number(r, "loo_brier", i->loo_brier, NULL, NULL);
-        far_result_number(r, "loo_ece", i->loo_ece, NULL, NULL);
+        tell_left_out(r, i, "accuracy", i->loo_accuracy);
+        tell_left_out(r, i, "log_loss", i->loo_log_loss);
+        tell_left_out(r, i, "brier", i->loo_brier);
+        tell_left_out(r, i, "ece", i->loo_ece);
         far_result_number(r, "accuracy_train", i->accuracy_train, "train accuracy",
                           "%.4g (log loss %.4g)", i->accuracy_train, i->log_loss_train);
         far_result_number(r, "log_loss_train", i->log_loss_train, NULL, NULL);
         far_result_number(r, "temperature", i->temperature, NULL, NULL);
     } else {
-        far_result_number(r, "loo_r2", i->loo_r2, "LOO R2", "%.4g (RMSE %.4g%s)", i->loo_r2,
-                          i->loo_rmse, rows);
-        far_result_number(r, "loo_rmse", i->loo_rmse, NULL, NULL);
+        far_result_number(r, NULL, i->loo_r2, held ? "held-out R2" : "LOO R2", "%.4g (RMSE %.4g%s)",
+                          i->loo_r2, i->loo_rmse, rows);
+        tell_left_out(r, i, "r2", i->loo_r2);
+        tell_left_out(r, i, "rmse", i->loo_rmse);
     }
     bool numbers = i->task == FAR_TASK_REGRESS;
     far_result_number(r, "r2_train", i->r2_train, numbers ? "train R2" : NULL, "%.4g (RMSE %.4g)",
@@ -149,7 +179,34 @@ static void tell_scores(far_result *r, const far_model_info *i)
     if (numbers) {
         far_result_number(r, "rmse_train", i->rmse_train, NULL, NULL);
     }
-    far_result_count(r, "loo_rows", i->loo_rows, NULL, NULL);
+    far_result_count(r, held ? "held_out_rows" : "loo_rows", i->loo_rows, NULL, NULL);
+}
+
+/* How the system was solved, unless by its factor. */
+static void tell_method(far_result *r, const far_model_info *i)
+{
+    bool cg = i->method == FAR_METHOD_CG;
+    far_result_text(r, "method", word_of(METHOD_LIST, i->method), NULL, NULL);
+    if (i->method == FAR_METHOD_EXACT) {
+        return;
+    }
+    far_result_count(r, "landmarks", i->landmarks, NULL, NULL);
+    far_result_number(r, "landmarks_miss", i->landmarks_miss, NULL, NULL);
+    if (cg) {
+        far_result_count(r, "iterations", i->iterations, "method",
+                         "conjugate gradients: %lld iterations, preconditioned by %lld landmarks",
+                         (long long)i->iterations, (long long)i->landmarks);
+        far_result_number(r, "tolerance", i->tolerance, NULL, NULL);
+        far_result_flag(r, "converged", i->converged, i->converged ? NULL : "CAUTION",
+                        "not converged: the residual is above the tolerance %.2g; this is not the "
+                        "fit that was asked for (a larger --ridge, more --landmarks)",
+                        i->tolerance);
+    } else {
+        far_result_say(
+            r, "method",
+            "landmarks alone (nystrom): they miss %.2g of the trace of the kernel matrix",
+            i->landmarks_miss);
+    }
 }
 
 static void tell_matrix(far_result *r, const far_model_info *i)
@@ -162,7 +219,10 @@ static void tell_matrix(far_result *r, const far_model_info *i)
     far_result_number(r, "ridge_relative", i->ridge_relative, NULL, NULL);
     far_result_number(r, "mean_diagonal", i->mean_diagonal, NULL, NULL);
     far_result_number(r, "residual", i->residual, "residual", "%.2g", i->residual);
-    if (solved) {
+    tell_method(r, i);
+    if (i->method != FAR_METHOD_EXACT) {
+        far_result_missing(r, "condition", "no factor was made", NULL);
+    } else if (solved) {
         far_result_number(r, "condition", i->condition, "condition",
                           "%.4g (lambda_min %.4g, lambda_max %.4g)", i->condition, i->lambda_min,
                           i->lambda_max);
@@ -209,7 +269,9 @@ static void tell_duplicates(far_result *r, const far_model_info *i)
 static void tell_cost(far_result *r, const far_model_info *i)
 {
     char size[SHOW_BYTES];
-    const char *storage = i->storage == FAR_STORAGE_PACKED ? "packed" : "full";
+    const char *storage = i->method != FAR_METHOD_EXACT      ? "tile"
+                          : i->storage == FAR_STORAGE_PACKED ? "packed"
+                                                             : "full";
     far_result_open(r, "seconds");
     far_result_number(r, "total", i->seconds_total, "time",
                       "%.2f s (choose %.2f, fill %.2f, factor %.2f, solve %.2f)", i->seconds_total,
@@ -293,8 +355,11 @@ static void show_confusion(far_result *r, const far_model_info *i, const double 
     }
     far_result_for(r, FAR_FOR_PAGE);
     far_result_table(r, NULL,
-                     "Confusion matrix, leave-one-out: rows by their class, columns by the class "
-                     "that the other rows make likeliest.",
+                     i->held_out > 0
+                         ? "Confusion matrix, rows held out: by their class, columns by the class "
+                           "that the other rows make likeliest."
+                         : "Confusion matrix, leave-one-out: rows by their class, columns by the "
+                           "class that the other rows make likeliest.",
                      columns, classes + 1);
     for (int64_t k = 0; k < classes; k++) {
         far_result_cell_text(r, "%s", columns[k + 1].head);
@@ -426,7 +491,7 @@ static void put_agreement(report *r, const char *target, const rows *d)
     report_points(r, report_mark(NULL, 0), d->y, d->f, d->count);
     report_line(r, report_mark(NULL, FAR_COLOUR_INK), ends, ends, 2);
     report_place(r, "left-out",
-                 "Leave-one-out: every row as the others predict it. On the line they agree.");
+                 "Rows that were left out, as the others predict them. On the line they agree.");
 }
 
 static void put_pictures(report *r, const far_predictor *p)
@@ -450,7 +515,7 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
 {
     tell_verdicts(r, i);
     tell_scores(r, i);
-    far_result_count(r, "n", i->rows, "rows", NULL);
+    far_result_count(r, "n", i->trained_rows, "rows", NULL);
     far_result_count(r, "inputs", i->inputs, "inputs", NULL);
     columns_tell(r, i->columns);
     tell_outputs(r, i);
@@ -469,7 +534,7 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
         far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
     }
     tell_candidates(r, i);
-    if (i->task == FAR_TASK_CLASSIFY) {
+    if (i->task == FAR_TASK_CLASSIFY && i->loo.rows > 0) {
         tell_confusion(r, i);
     }
 }

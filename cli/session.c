@@ -139,9 +139,11 @@ void session_announce(const session *s, int64_t rows, const far_estimate *e)
 {
     char bytes[SHOW_BYTES], seconds[SHOW_BYTES];
     if (e->seconds > MOMENT_SECONDS || e->bytes > MUCH_BYTES) {
-        session_say(s, "%lld rows take %s (%s storage) and about %s", (long long)rows,
+        session_say(s, "%lld rows take %s (%s) and about %s", (long long)rows,
                     show_size(e->bytes, bytes),
-                    e->storage == FAR_STORAGE_PACKED ? "packed" : "full",
+                    e->storage == FAR_STORAGE_PACKED ? "packed storage"
+                    : e->storage == FAR_STORAGE_FULL ? "full storage"
+                                                     : "no factor",
                     show_time(e->seconds, seconds));
     }
 }

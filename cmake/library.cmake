@@ -19,11 +19,12 @@ set(FAR_SOURCES
     src/net/program.c src/net/program_shapes.c
     src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
     src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
-    src/gram/fill.c src/gram/kernel_gradient.c src/gram/kernel_gram.c src/gram/net_factors.c src/gram/net_gram.c
+    src/gram/fill.c src/gram/kernel_gradient.c src/gram/kernel_gram.c src/gram/kernel_product.c src/gram/net_factors.c
+    src/gram/net_gram.c
     src/gram/net_operator.c
-    src/solve/blas.c src/solve/blocks.c src/solve/cholesky.c src/solve/core.c src/solve/doubled.c src/solve/eigen.c
+    src/solve/blas.c src/solve/blocks.c src/solve/cg.c src/solve/cholesky.c src/solve/core.c src/solve/doubled.c src/solve/eigen.c
     src/solve/estimate.c src/solve/lanczos.c src/solve/lower.c
-    src/solve/multiply.c src/solve/refine.c src/solve/residual.c src/solve/system.c
+    src/solve/multiply.c src/solve/nystrom.c src/solve/refine.c src/solve/residual.c src/solve/system.c
     src/solve/triangular.c
     src/score/calibrate.c src/score/score.c
     src/measure/align.c src/measure/cka.c src/measure/grid.c src/measure/jets.c
@@ -34,7 +35,7 @@ set(FAR_SOURCES
     src/measure/registry_table.c src/measure/spectral.c src/measure/spectrum.c
     src/measure/track.c src/measure/track_file.c src/measure/view.c src/measure/weyl.c
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
-    src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/left_out.c
+    src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/fit_iterative.c src/regress/left_out.c
     src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
     src/regress/select_score.c
     src/regress/spread.c

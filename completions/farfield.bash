@@ -111,8 +111,8 @@ _farfield() {
     local common="--output --json --quiet --threads --help"
     local table="--sep --na --categorical"
     local fit="--target --features --keep --where $table --arch --ridge --task --no-standardize --impute --kernel
-        --param --metric --criterion --subset --seed --memory --packed --allow-unbounded
-        --extremes --no-extremes"
+        --param --metric --criterion --subset --seed --memory --packed --method --landmarks --tolerance
+        --allow-unbounded --extremes --no-extremes"
     local source="--net --arch --kernel --param --layers --outputs --target --y --values --features --where
         $table"
     if [ "$COMP_CWORD" = 1 ]; then

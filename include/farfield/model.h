@@ -4,8 +4,8 @@
  *
  * A model holds everything a prediction needs: how columns become inputs (scaling, one-hot words,
  * what fills missing values), the architecture, the training points and alpha = (K + ridge I)^-1 y,
- * so that f(x) = sum_i alpha_i K(S x, S x_i) for the kernel K of the network; S is a linear map that
- * was learnt with it, or (far_metric_info) there is none.
+ * so that f(x) = sum_i alpha_i K(S x, S x_i) for the kernel K of the network; S is a linear map
+ * that was learnt with it, or (far_metric_info) there is none.
  */
 #ifndef FARFIELD_MODEL_H
 #define FARFIELD_MODEL_H
@@ -31,6 +31,17 @@ typedef enum far_metric_kind {
     FAR_METRIC_AUTO = 3      /* chosen with the network */
 } far_metric_kind;
 
+/* How (K + ridge I) alpha = y is solved. */
+typedef enum far_method {
+    FAR_METHOD_AUTO = 0,  /* exact where the memory allows it, else cg (exact is refused without
+                             a ridge: far_model_info.method tells) */
+    FAR_METHOD_EXACT = 1, /* one factor of the whole matrix: 4 to 8 n^2 bytes */
+    FAR_METHOD_CG = 2, /* conjugate gradients on tiles of K, which is not held: the same function,
+                          to the tolerance. Needs a ridge */
+    FAR_METHOD_NYSTROM = 3 /* the best sum over landmarks: another, smoother function, and a smaller
+                              model. Needs a ridge */
+} far_method;
+
 typedef struct far_fit_opts {
     size_t size;               /* set by far_fit_opts_init */
     const char *target;        /* "RMSD" or "a,b" */
@@ -55,6 +66,10 @@ typedef struct far_fit_opts {
     int32_t careful;        /* as in far_columns_opts; default 0 */
     const char *keep;       /* the same */
     far_metric_kind metric; /* default FAR_METRIC_NONE */
+    far_method method;      /* default FAR_METHOD_AUTO */
+    int64_t landmarks; /* rows that precondition cg, or are all that nystrom keeps; 0 (default):
+                          2048 (more from 50000 rows on) and 4096, at most a quarter of the rows */
+    double tolerance;  /* cg: of |y - (K + ridge I) alpha| / |y|; default 1e-5 */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);
@@ -118,6 +133,8 @@ typedef struct far_model_info {
      * those of the targets; NAN: of the other task, or from an older file. Classes are scored with
      * calibrated probabilities. */
     int64_t loo_rows; /* that were left out, one at a time: all of up to 4000, else 2000 */
+    int64_t held_out; /* 0; else these rows were not left out one at a time: so many (loo_rows) were
+                         predicted by a fit of all others, and that is what all loo_... are of */
     double loo_r2, loo_rmse;
     double loo_accuracy, loo_log_loss, loo_brier, loo_ece;
     double rmse_train, accuracy_train, log_loss_train;
@@ -126,6 +143,15 @@ typedef struct far_model_info {
     double seconds_choose, seconds_fill, seconds_factor, seconds_solve, seconds_total;
     double bytes; /* of the system that was factored */
     far_storage storage;
+    far_method method;     /* never FAR_METHOD_AUTO */
+    int64_t trained_rows;  /* rows of the table; nystrom: not `rows`, which are landmarks. Their y
+                              are  then (K + ridge I) alpha: the model is the exact fit of those */
+    int64_t landmarks;     /* 0: exact */
+    double landmarks_miss; /* the share of the trace of K that landmarks do not see */
+    int64_t iterations;    /* cg */
+    double tolerance;
+    int32_t converged; /* 0: residual is above the tolerance: alpha is not the fit */
+    uint64_t seed;     /* that landmarks and rows held out were drawn with */
     int32_t sealed; /* 1: it was fitted here, or loaded from a file whose checksum holds; 0: from an
                        older file, which has none */
     /* What follows lives as long as the model. f in target units is centre + scale * sum_i alpha_i

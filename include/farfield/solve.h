@@ -70,7 +70,8 @@ FAR_API void far_solve_opts_init(far_solve_opts *opts);
  * (about 0.05 s). */
 typedef struct far_estimate {
     double bytes, seconds;
-    far_storage storage; /* FULL or PACKED: what AUTO chooses within the budget */
+    far_storage storage; /* FULL or PACKED: what AUTO chooses within the budget; AUTO: of a fit that
+                            makes no factor of all rows */
     int32_t fits;        /* 1: bytes are within the budget */
 } far_estimate;
 FAR_API FAR_NODISCARD far_status far_solve_estimate(far_ctx *ctx, int64_t n,

@@ -41,6 +41,21 @@ FAR_NODISCARD far_status far_kernel_gradient(far_ctx *ctx, const far_kernel *k,
                                              const far_mat *b, const far_mat *weights,
                                              far_mat *out);
 
+/* ---- kernel_product.c ---- */
+
+typedef struct far_product far_product; /* opaque: K(x, x), which is multiplied with, not held */
+
+/* Keeps a view of x (n x d, float64), and tiles of K in so many bytes of memory as they come. */
+far_status far_product_create(far_ctx *ctx, const far_kernel *kernel, bool nngp, const far_mat *x,
+                              double memory, far_product **out);
+void far_product_destroy(far_product *k); /* NULL is fine */
+/* y = K[:, :cols] x, or if transposed (cols < n) K[:cols, :] x. x and y have p columns, row by row.
+ * The same bits for any number of threads and any memory. */
+far_status far_product_apply(far_ctx *ctx, far_product *k, int64_t cols, bool transposed, int64_t p,
+                             const double *x, double *y);
+double far_product_kept(const far_product *k);  /* bytes of tiles */
+double far_product_bytes(int64_t n, int64_t p); /* without tiles that are kept, and without x */
+
 /* out = K v without the matrix, v and out (n outputs) x p with FAR_NTK_FULL, n x p with
  * FAR_NTK_ONE (FAR_ERR_ARG for a trace of more than one output). O(n parameters) a column. */
 FAR_NODISCARD far_status far_net_ntk_multiply(far_ctx *ctx, const far_net *net, const far_mat *x,

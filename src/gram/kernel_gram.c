@@ -51,6 +51,33 @@ done:
     return st;
 }
 
+/* Between many pairs of ordinary points the layers behind the first norm are replaced by fitted
+ * curves (tail), which costs a probe of the network first; zero points and extreme scales take
+ * every layer. */
+far_status far_sides_tile(far_ctx *ctx, const far_plan *plan, far_sides *s, bool ntk, far_tile *out)
+{
+    far_status st;
+    bool wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b);
+    FAR_TRY(far_check_blind(&s->a, ntk));
+    FAR_TRY(far_check_blind(s->b, ntk));
+    if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
+        FAR_TRY(far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &s->tail));
+    }
+    if (s->tail.used && s->tail.theta_in == FAR_THETA_RHO) {
+        FAR_TRY(far_points_augment(&s->a));
+        FAR_TRY(s->b != &s->a ? far_points_augment(s->b) : FAR_OK);
+    }
+    *out = (far_tile){.plan = plan,
+                      .layout = &s->layout,
+                      .rows = &s->a,
+                      .cols = s->b,
+                      .wide = wide,
+                      .zeros = s->a.zeros || s->b->zeros,
+                      .tail = s->tail.used ? &s->tail : NULL};
+done:
+    return st;
+}
+
 /* ---- results that are no numbers ------------------------------------------------------------- */
 
 /* The first entry that is not finite; false: there is none. */
@@ -104,42 +131,18 @@ static far_status check_sound(far_ctx *ctx, const far_sides *s, bool lower, cons
     return far_fail(ctx, FAR_ERR_BACKEND, "a result was no number when it was computed");
 }
 
-/* All tiles of the matrix. Between many pairs of ordinary points the layers behind the first norm
- * are replaced by fitted curves (tail), which costs a probe of the network first; zero points and
- * extreme scales take every layer. A tile that met a value that is no number only raises a flag:
- * the pair to blame is looked for afterwards. */
+/* All tiles of the matrix. One that met a value that is no number only raises a flag: the pair to
+ * blame is looked for afterwards. */
 static far_status fill(far_ctx *ctx, const far_plan *plan, far_sides *s, bool symmetric, bool whole,
                        far_mat *nngp, far_mat *ntk)
 {
-    far_tail tail = {0};
-    bool wide = far_points_are_wide(&s->a) || far_points_are_wide(s->b);
-    far_status st = FAR_OK;
-    FAR_TRY(far_check_blind(&s->a, ntk));
-    FAR_TRY(far_check_blind(s->b, ntk));
-    if (!wide && !s->a.zeros && !s->b->zeros && s->a.n * s->b->n >= TAIL_FROM_PAIRS) {
-        st = far_tail_build(ctx, plan, &s->layout, &s->a, s->b, &tail);
-    }
-    if (st == FAR_OK && tail.used && tail.theta_in == FAR_THETA_RHO) {
-        st = far_points_augment(&s->a);
-        if (st == FAR_OK && s->b != &s->a) {
-            st = far_points_augment(s->b);
-        }
-    }
-    if (st != FAR_OK) {
-        goto done;
-    }
-    source src = {.tile = {.plan = plan,
-                           .layout = &s->layout,
-                           .rows = &s->a,
-                           .cols = s->b,
-                           .lower = symmetric,
-                           .wide = wide,
-                           .alone = !whole,
-                           .zeros = s->a.zeros || s->b->zeros,
-                           .tail = tail.used ? &tail : NULL,
-                           .nngp = nngp,
-                           .ntk = ntk},
-                  .run = far_tile_select(s->a.dtype)};
+    far_status st;
+    source src = {.run = far_tile_select(s->a.dtype)};
+    FAR_TRY(far_sides_tile(ctx, plan, s, ntk, &src.tile));
+    src.tile.lower = symmetric;
+    src.tile.alone = !whole;
+    src.tile.nngp = nngp;
+    src.tile.ntk = ntk;
     src.tile.unsound = &src.unsound;
     far_gram_job job = {.tile = run_tile,
                         .source = &src,
@@ -149,9 +152,9 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, far_sides *s, bool sy
                         .scratch = far_tile_scratch(plan, &s->layout, s->a.d),
                         .symmetric = symmetric,
                         .mirror = {whole ? nngp : NULL, whole ? ntk : NULL}};
-    st = far_gram_fill(ctx, &job);
-    if (st == FAR_OK && atomic_load(&src.unsound)) {
-        st = check_sound(ctx, s, symmetric, nngp, ntk);
+    FAR_TRY(far_gram_fill(ctx, &job));
+    if (atomic_load(&src.unsound)) {
+        FAR_TRY(check_sound(ctx, s, symmetric, nngp, ntk));
     }
 done:
     return st;

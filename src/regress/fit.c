@@ -1,6 +1,6 @@
 /* Fitting: columns to points, choices, one factorisation, one refined solve. */
 #include "../solve/solve_internal.h"
-#include "regress_internal.h"
+#include "fit_iterative.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +20,8 @@ void far_fit_opts_init(far_fit_opts *opts)
                            .standardize = 1,
                            .ridge = NAN,
                            .subset = 2000,
-                           .extremes = EXTREMES_SMALL};
+                           .extremes = EXTREMES_SMALL,
+                           .tolerance = 1e-5};
 }
 
 static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o)
@@ -40,6 +41,12 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
         return far_fail(ctx, FAR_ERR_ARG,
                         "kernel, task, criterion, metric or kind of ridge is none of those there "
                         "are");
+    }
+    if (o->method > FAR_METHOD_NYSTROM || o->landmarks < 0 ||
+        !(o->tolerance > 0 && o->tolerance < 1)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "the method is none of those there are, landmarks are negative, or the "
+                        "tolerance is not between 0 and 1");
     }
     if (o->subset < 2) {
         return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
@@ -115,19 +122,17 @@ static void keep_diagnostics(const far_system *s, far_model *m)
     m->info.storage = i.storage;
 }
 
-/* The fit at the training points is y - ridge alpha. */
-static double train_r2(const far_model *m)
+double far_fitted_r2(const double *y, const double *miss, double times, int64_t n, int64_t p)
 {
-    int64_t n = m->info.rows, p = m->info.outputs;
     double total = 0;
     for (int64_t j = 0; j < p; j++) {
         double mean = 0, error = 0, spread = 0;
         for (int64_t i = 0; i < n; i++) {
-            mean += m->y[i * p + j] / (double)n;
+            mean += y[i * p + j] / (double)n;
         }
         for (int64_t i = 0; i < n; i++) {
-            double miss = m->info.ridge * m->alpha[i * p + j], off = m->y[i * p + j] - mean;
-            error += miss * miss;
+            double missed = times * miss[i * p + j], off = y[i * p + j] - mean;
+            error += missed * missed;
             spread += off * off;
         }
         total += spread > 0 ? 1 - error / spread : error > 0 ? 0 : 1;
@@ -149,7 +154,8 @@ static far_status solve(far_ctx *ctx, const far_system *s, far_model *m)
     for (int64_t j = 0; j < p; j++) {
         m->info.residual = fmax(m->info.residual, residuals[j]);
     }
-    m->info.r2_train = train_r2(m);
+    m->info.r2_train =
+        far_fitted_r2(m->y, m->alpha, m->info.ridge, n, p); /* f is y - ridge alpha */
 done:
     far_free(ctx, residuals);
     return st;
@@ -182,9 +188,24 @@ static far_status fail_budget(far_ctx *ctx, int64_t rows, const far_solve_opts *
         return st;
     }
     double budget = far_budget(o->memory);
-    return far_fail(ctx, FAR_ERR_BUDGET,
-                    "%s; allow more (`memory`), or fit fewer rows (`rows`): about %lld fit", why,
-                    (long long)((double)rows * sqrt(budget / need.bytes)));
+    return far_fail(
+        ctx, FAR_ERR_BUDGET,
+        "%s; allow more (`memory`), do without a factor (`method` cg, with a ridge), or fit "
+        "fewer rows (`rows`): about %lld fit",
+        why, (long long)((double)rows * sqrt(budget / need.bytes)));
+}
+
+/* Auto is exact where the memory allows it, and where nothing else is possible. */
+static far_method method_for(far_ctx *ctx, const far_fit_opts *o, int64_t rows)
+{
+    far_solve_opts s;
+    solve_opts(o, rows, 0, FAR_RIDGE_RELATIVE, &s);
+    if (o->method != FAR_METHOD_AUTO) {
+        return o->method;
+    }
+    bool exact = o->ridge == 0 || rows < FAR_LEAST_ITERATIVE || far_estimate_memory(rows, &s).fits;
+    return exact || !far_iterative_estimate(ctx, o, FAR_METHOD_CG, rows).fits ? FAR_METHOD_EXACT
+                                                                              : FAR_METHOD_CG;
 }
 
 static far_status factor_and_solve(far_ctx *ctx, const far_fit_opts *o, double ridge,
@@ -276,6 +297,9 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
                                 NULL, &twins));
     m->info.duplicates = twins.rows;
     m->info.conflicts = twins.conflicts;
+    m->info.method = method_for(ctx, o, m->info.rows);
+    m->info.trained_rows = m->info.rows;
+    m->info.converged = 1;
     double choosing = far_seconds();
     FAR_TRY(far_select(ctx, o, m, &ridge, &kind));
     FAR_TRY(set_metric(ctx, o, given, kind == FAR_RIDGE_RELATIVE ? ridge : NAN, m));
@@ -290,7 +314,8 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     if (twins.conflicts > 0 && ridge <= (kind == FAR_RIDGE_RELATIVE ? TINY_RIDGE : 0)) {
         FAR_TRY(fail_duplicates(ctx, m, &twins));
     }
-    FAR_TRY(factor_and_solve(ctx, o, ridge, kind, &twins, m));
+    FAR_TRY(m->info.method == FAR_METHOD_EXACT ? factor_and_solve(ctx, o, ridge, kind, &twins, m)
+                                               : far_fit_iterative(ctx, o, ridge, kind, m));
     m->info.noise_free = isnan(o->ridge) && m->info.ridge_relative <= NOISE_FREE;
     m->info.seconds_total = far_seconds() - start;
 done:
@@ -335,6 +360,10 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
     double choosing = 0;
     solve_opts(opts, rows, 0, FAR_RIDGE_RELATIVE, &s);
     st = far_solve_estimate(ctx, rows > 0 ? rows : 1, &s, out);
+    far_method method = method_for(ctx, opts, rows);
+    if (st == FAR_OK && method != FAR_METHOD_EXACT) {
+        *out = far_iterative_estimate(ctx, opts, method, rows);
+    }
     if (st == FAR_OK) {
         st = far_select_seconds(ctx, opts, rows, &choosing);
     }

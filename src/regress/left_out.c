@@ -14,7 +14,7 @@
 
 void far_left_out_clear(far_ctx *ctx, far_left_out *l)
 {
-    FAR_FREE_ALL(ctx, l->rows, l->miss, l->variance);
+    FAR_FREE_ALL(ctx, l->rows, l->miss, l->variance, l->fitted);
     *l = (far_left_out){0};
 }
 

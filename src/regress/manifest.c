@@ -45,6 +45,22 @@ static json_t *write_diagnostics(far_json_out *w, const far_model_info *info)
     return object;
 }
 
+/* Of a fit that is not exact. */
+static json_t *write_method(far_json_out *w, const far_model_info *info)
+{
+    json_t *object = json_object();
+    far_json_put(w, object, "name", write_choice(&methods, info->method));
+    far_json_put(w, object, "trained_rows", json_integer(info->trained_rows));
+    far_json_put(w, object, "landmarks", json_integer(info->landmarks));
+    far_json_put(w, object, "landmarks_miss", write_number(info->landmarks_miss));
+    far_json_put(w, object, "iterations", json_integer(info->iterations));
+    far_json_put(w, object, "tolerance", write_number(info->tolerance));
+    far_json_put(w, object, "converged", json_boolean(info->converged));
+    far_json_put(w, object, "held_out", json_integer(info->held_out));
+    far_json_put(w, object, "seed", json_integer((json_int_t)info->seed));
+    return object;
+}
+
 static json_t *write_scores(far_json_out *w, const far_model_info *info)
 {
     json_t *object = json_object();
@@ -110,6 +126,9 @@ static json_t *write_model(far_json_out *w, const far_model *m)
     far_columns_put(w, object, m->columns, true);
     far_json_put(w, object, "ridge", write_ridge(w, info));
     far_json_put(w, object, "diagnostics", write_diagnostics(w, info));
+    if (info->method != FAR_METHOD_EXACT) {
+        far_json_put(w, object, "method", write_method(w, info));
+    }
     if (m->interval) { /* not of a model from an older file */
         far_json_put(w, object, "scores", write_scores(w, info));
         far_json_put(w, object, "calibration", write_calibration(w, m));

@@ -17,6 +17,7 @@
 static const far_choices params = {{"ntk", "standard"}, 2};
 static const far_choices kernels = {{"ntk", "nngp"}, 2};
 static const far_choices metrics = {{"none", "diagonal", "full"}, 3};
+static const far_choices methods = {{"auto", "exact", "cg", "nystrom"}, 4};
 static const far_choices storages = {{"auto", "full", "packed"}, 3};
 
 /* ---- fields of far_model_info that are plain numbers ---- */

@@ -88,12 +88,48 @@ done:
     return st;
 }
 
+/* Absent: the fit is exact. */
+static far_status read_method(const far_json *whole, far_model_info *i)
+{
+    far_status st = FAR_OK;
+    far_json j;
+    int64_t seed;
+    int32_t method;
+    i->method = FAR_METHOD_EXACT;
+    i->trained_rows = i->rows;
+    i->converged = 1;
+    if (!json_object_get(whole->object, "method")) {
+        return FAR_OK;
+    }
+    FAR_TRY(far_json_enter(whole, "method", &j));
+    FAR_TRY(far_json_choice(&j, "name", &methods, &method));
+    FAR_TRY(far_json_count(&j, "trained_rows", &i->trained_rows));
+    FAR_TRY(far_json_count(&j, "landmarks", &i->landmarks));
+    FAR_TRY(far_json_number(&j, "landmarks_miss", &i->landmarks_miss));
+    FAR_TRY(far_json_count(&j, "iterations", &i->iterations));
+    FAR_TRY(far_json_number(&j, "tolerance", &i->tolerance));
+    FAR_TRY(far_json_flag(&j, "converged", &i->converged));
+    FAR_TRY(far_json_count(&j, "held_out", &i->held_out));
+    FAR_TRY(far_json_count(&j, "seed", &seed));
+    i->method = method;
+    i->seed = (uint64_t)seed;
+    bool all = method == FAR_METHOD_CG && i->trained_rows == i->rows && i->landmarks < i->rows;
+    bool few = method == FAR_METHOD_NYSTROM && i->trained_rows > i->rows && i->landmarks == i->rows;
+    if (!(all || few) || i->landmarks == 0 || i->held_out == 0 || i->held_out >= i->trained_rows ||
+        !(i->landmarks_miss >= 0 && i->landmarks_miss <= 1) ||
+        !(i->tolerance > 0 && i->tolerance < 1)) {
+        st = far_json_fail(&j, "no fit has these numbers");
+    }
+done:
+    return st;
+}
+
 static far_status check_scores(const far_json *j, const far_model_info *i)
 {
     const double shares[] = {i->loo_accuracy, i->accuracy_train, i->loo_ece};
     const double sizes[] = {i->loo_rmse, i->rmse_train, i->loo_log_loss, i->log_loss_train,
                             i->loo_brier};
-    bool fine = i->loo_rows > 0 && i->loo_rows <= i->rows;
+    bool fine = i->loo_rows > 0 && i->loo_rows <= i->trained_rows;
     for (int k = 0; k < COUNT(shares); k++) {
         fine = fine && !(shares[k] < 0 || shares[k] > 1); /* NAN: of the other task */
     }
@@ -330,6 +366,7 @@ static far_status read_all(const far_json *j, far_model *m)
     FAR_TRY(read_columns(j, m));
     FAR_TRY(read_ridge(j, &m->info));
     FAR_TRY(check_diagnostics(j, &m->info));
+    FAR_TRY(read_method(j, &m->info));
     FAR_TRY(read_quality(j, m));
     FAR_TRY(read_candidates(j, m));
     FAR_TRY(read_metric(j, m));

@@ -42,7 +42,9 @@ static far_status scored_make(far_ctx *ctx, const far_model *m, const far_left_o
     FAR_TRY(far_alloc(ctx, l->count, &out->labels));
     for (int64_t k = 0; k < l->count * p; k++) {
         int64_t i = l->rows[k / p], j = k % p;
-        double miss = left ? l->miss[k] : m->info.ridge * m->alpha[i * p + j];
+        double miss = left        ? l->miss[k]
+                      : l->fitted ? l->fitted[k]
+                                  : m->info.ridge * m->alpha[i * p + j];
         ((double *)out->mean.data)[k] = centre[j] + scale[j] * (m->y[i * p + j] - miss);
         ((double *)out->y.data)[k] = centre[j] + scale[j] * m->y[i * p + j];
     }
@@ -128,24 +130,30 @@ static far_status keep_predictions(far_ctx *ctx, const far_left_out *l, const sc
     return st;
 }
 
-far_status far_model_score(far_ctx *ctx, const far_system *s, far_model *m)
+far_status far_model_score_rows(far_ctx *ctx, const far_left_out *l, far_model *m)
 {
     far_status st;
-    far_left_out l = {0};
     scored left = {0}, fitted = {0};
-    int64_t most = m->info.rows <= ALL_ROWS ? ALL_ROWS : SAMPLED_ROWS;
-    far_mat y = far_model_targets(m), alpha = far_model_alpha(m);
-    FAR_TRY(far_left_out_find(ctx, s, &y, &alpha, far_model_centred(m), most, &l));
-    FAR_TRY(scored_make(ctx, m, &l, true, &left));
-    FAR_TRY(scored_make(ctx, m, &l, false, &fitted));
-    m->info.loo_rows = l.count;
+    FAR_TRY(scored_make(ctx, m, l, true, &left));
+    FAR_TRY(scored_make(ctx, m, l, false, &fitted));
+    m->info.loo_rows = l->count;
     FAR_TRY(m->info.task == FAR_TASK_CLASSIFY ? score_classes(ctx, m, &left, &fitted)
                                               : score_numbers(ctx, m, &left, &fitted));
-    FAR_TRY(fit_intervals(ctx, &l, m));
-    FAR_TRY(keep_predictions(ctx, &l, &left, m));
+    FAR_TRY(fit_intervals(ctx, l, m));
+    FAR_TRY(keep_predictions(ctx, l, &left, m));
 done:
     scored_free(ctx, &left);
     scored_free(ctx, &fitted);
+    return st;
+}
+
+far_status far_model_score(far_ctx *ctx, const far_system *s, far_model *m)
+{
+    far_left_out l = {0};
+    int64_t most = m->info.rows <= ALL_ROWS ? ALL_ROWS : SAMPLED_ROWS;
+    far_mat y = far_model_targets(m), alpha = far_model_alpha(m);
+    far_status st = far_left_out_find(ctx, s, &y, &alpha, far_model_centred(m), most, &l);
+    st = st == FAR_OK ? far_model_score_rows(ctx, &l, m) : st;
     far_left_out_clear(ctx, &l);
     return st;
 }

@@ -478,6 +478,12 @@ static far_status check_opts(far_ctx *ctx, const far_model *m, const far_frame *
                         "a posterior belongs to the end of training; before it, "
                         "ask for the spread of the ensemble");
     }
+    if (m->info.method == FAR_METHOD_NYSTROM &&
+        (early || o->spread == FAR_SPREAD_ENSEMBLE || o->spread == FAR_SPREAD_LIKELIHOOD)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a fit by landmarks has neither a course of training nor a likelihood: the "
+                        "targets are not in it; fit with `method` exact or cg");
+    }
     if (o->at_infinity && (early || o->spread != FAR_SPREAD_NONE)) {
         return far_fail(ctx, FAR_ERR_ARG,
                         "limits at infinity are given for the end of training "

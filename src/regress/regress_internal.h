@@ -112,6 +112,7 @@ typedef struct far_left_out {
     int64_t *rows;    /* which, ascending */
     double *miss;     /* count x outputs: target less prediction, in the units of y */
     double *variance; /* count: of such a miss, at amplitude one and with the ridge as noise */
+    double *fitted;   /* as miss, of the fit of all rows; NULL: ridge alpha */
 } far_left_out;
 /* y, alpha n x p with (K + ridge) alpha = y. centred: how many rows the centre of y was learnt
  * from; 0: it was not learnt. At most `most` rows, a random sample, are left out. As many
@@ -133,6 +134,10 @@ int64_t far_model_centred(const far_model *m);
 void far_class_labels(const double *y, int64_t n, int64_t p, int64_t *out);
 /* Scores of the fit, how sure its predictions are, and m->loo, from the factored system. */
 far_status far_model_score(far_ctx *ctx, const far_system *s, far_model *m);
+/* The same from rows that were left out. */
+far_status far_model_score_rows(far_ctx *ctx, const far_left_out *l, far_model *m);
+/* R2, a mean over outputs, of a fit that misses y (n x p) by so many times miss. */
+double far_fitted_r2(const double *y, const double *miss, double times, int64_t n, int64_t p);
 
 /* ---- select.c ---- */
 
@@ -162,6 +167,11 @@ void far_filter_clear(far_filter *f);
 /* std (points x outputs, target units) at the points. filter: NULL for the end of training. */
 far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
                            const far_filter *filter, const far_mat *points, far_mat *std);
+
+/* variance[i]: the posterior's at points, amplitude one, no noise, were the rows x (of which a
+ * factor is made) all that was seen. */
+far_status far_posterior_variance(far_ctx *ctx, const far_model *m, const far_mat *x, double memory,
+                                  const far_mat *points, double *variance);
 
 far_mat far_model_alpha(const far_model *m); /* n x p */
 

@@ -28,6 +28,7 @@ enum { EDGE_LEAST_ROWS = 50 };
 #define MOST_RIDGE 10.0
 #define LEAST_BIAS 0.01
 #define MOST_BIAS 3.0
+#define MOST_WITHOUT_FACTOR 10000 /* rows, where all rows are too many for a factor */
 #define LARGER_SUBSET                                                                              \
     4 /* the ridge's last refinement takes n / 4 rows: some 20% of the fit's time */
 
@@ -311,6 +312,9 @@ static int64_t largest_subset(const far_search *s)
 {
     int64_t n = s->model->info.rows;
     int64_t larger = isnan(s->fixed_ridge) ? n / LARGER_SUBSET : 0;
+    if (s->model->info.method != FAR_METHOD_EXACT && larger > MOST_WITHOUT_FACTOR) {
+        larger = MOST_WITHOUT_FACTOR;
+    }
     return larger > s->opts->subset ? larger : s->opts->subset;
 }
 

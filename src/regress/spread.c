@@ -1,14 +1,16 @@
 /* How sure a prediction is: Gaussian process posteriors, and the spread of trained networks. */
 #include "../solve/solve_internal.h"
-#include "regress_internal.h"
+#include "fit_iterative.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { BLOCK_POINTS = 128 };
 
 typedef struct spread {
     far_ctx *ctx;
     const far_model *m;
+    far_mat x; /* the rows that were seen: those of the model, or its landmarks */
     const far_filter *filter;
     far_system *system; /* NULL with a filter */
     double *cross;      /* K(X, block) */
@@ -29,6 +31,7 @@ static void spread_clear(spread *s)
 
 static far_status factor_again(spread *s, far_kernel_points *points, double memory)
 {
+    *points = (far_kernel_points){s->m->kernel, s->x, s->m->info.kernel, 0};
     far_symmetric matrix = far_kernel_points_matrix(points);
     far_solve_opts o;
     far_solve_opts_init(&o);
@@ -59,9 +62,9 @@ static double column_dot(const double *a, const double *b, int64_t n, int64_t co
 static far_status posterior(spread *s, const far_mat *block, double *variance)
 {
     far_status st;
-    int64_t n = s->m->info.rows, b = block->rows;
-    far_mat x = far_model_points(s->m), cross = far_mat_view(s->cross, n, b, FAR_F64);
-    FAR_TRY(far_kernel_eval_kind(s->ctx, s->m->kernel, s->m->info.kernel, &x, block, &cross));
+    int64_t n = s->x.rows, b = block->rows;
+    far_mat cross = far_mat_view(s->cross, n, b, FAR_F64);
+    FAR_TRY(far_kernel_eval_kind(s->ctx, s->m->kernel, s->m->info.kernel, &s->x, block, &cross));
     FAR_TRY(far_system_whiten(s->ctx, s->system, &cross));
     FAR_TRY(diagonal(s, s->m->info.kernel, block));
     for (int64_t j = 0; j < b; j++) {
@@ -153,7 +156,7 @@ static far_status put_std(far_ctx *ctx, const far_model *m, far_spread kind, con
 static far_status make_room(spread *s, bool networks)
 {
     far_status st;
-    int64_t count = s->m->info.rows * BLOCK_POINTS;
+    int64_t count = s->x.rows * BLOCK_POINTS;
     FAR_TRY(far_alloc(s->ctx, count, &s->cross));
     FAR_TRY(far_alloc(s->ctx, BLOCK_POINTS, &s->diagonal));
     if (networks) {
@@ -165,24 +168,70 @@ done:
     return st;
 }
 
+static far_mat block_of(const far_mat *points, int64_t first)
+{
+    far_mat block = *points;
+    block.data = far_mat_row(points, first);
+    block.rows = far_least(BLOCK_POINTS, points->rows - first);
+    return block;
+}
+
+far_status far_posterior_variance(far_ctx *ctx, const far_model *m, const far_mat *x, double memory,
+                                  const far_mat *points, double *variance)
+{
+    far_status st;
+    spread s = {.ctx = ctx, .m = m, .x = *x};
+    far_kernel_points own;
+    far_progress_hold(ctx);
+    FAR_TRY(factor_again(&s, &own, memory));
+    FAR_TRY(make_room(&s, false));
+    for (int64_t i = 0; i < points->rows; i += BLOCK_POINTS) {
+        far_mat block = block_of(points, i);
+        FAR_TRY(posterior(&s, &block, variance + i));
+    }
+done:
+    far_progress_release(ctx);
+    spread_clear(&s);
+    return st;
+}
+
+/* The intervals of a fit by conjugate gradients were calibrated with what its landmarks know. */
+static far_status take_landmarks(spread *s, double **landmarks)
+{
+    far_status st;
+    int64_t d = s->m->info.inputs, count = s->m->info.landmarks, *order = NULL;
+    FAR_TRY(far_alloc(s->ctx, s->m->info.rows, &order));
+    FAR_TRY(far_alloc(s->ctx, count * d, landmarks));
+    const double *x = s->x.data;
+    far_landmark_order(s->m->info.seed, s->m->info.rows, order);
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(*landmarks + i * d, x + order[i] * d, (size_t)d * sizeof **landmarks);
+    }
+    s->x = far_mat_view(*landmarks, count, d, FAR_F64);
+done:
+    far_free(s->ctx, order);
+    return st;
+}
+
 far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_opts *o,
                            const far_filter *filter, const far_mat *points, far_mat *std)
 {
-    far_status st;
-    spread s = {.ctx = ctx, .m = m, .filter = filter};
+    far_status st = FAR_OK;
+    spread s = {.ctx = ctx, .m = m, .x = far_model_points(m), .filter = filter};
     bool networks = o->spread == FAR_SPREAD_ENSEMBLE;
-    far_kernel_points own = {m->kernel, far_model_points(m), m->info.kernel, 0};
-    double variance[BLOCK_POINTS], *room = NULL;
+    far_kernel_points own;
+    double variance[BLOCK_POINTS], *landmarks = NULL, *room = NULL;
     far_mat z;
+    if (m->info.method == FAR_METHOD_CG && o->spread == FAR_SPREAD_CALIBRATED) {
+        FAR_TRY(take_landmarks(&s, &landmarks));
+    }
     if (!filter) {
         FAR_TRY(factor_again(&s, &own, o->memory));
     }
     FAR_TRY(make_room(&s, networks));
     FAR_TRY(far_model_map(ctx, m, points, &room, &z));
     for (int64_t i = 0; i < points->rows; i += BLOCK_POINTS) {
-        far_mat block = z;
-        block.data = far_mat_row(&z, i);
-        block.rows = points->rows - i < BLOCK_POINTS ? points->rows - i : BLOCK_POINTS;
+        far_mat block = block_of(&z, i);
         FAR_TRY(far_progress(ctx, "spread", i, points->rows));
         far_progress_hold(ctx);
         st = networks ? ensemble(&s, &block, variance) : posterior(&s, &block, variance);
@@ -193,5 +242,6 @@ far_status far_spread_eval(far_ctx *ctx, const far_model *m, const far_predict_o
 done:
     spread_clear(&s);
     far_free(ctx, room);
+    far_free(ctx, landmarks);
     return st;
 }

@@ -113,6 +113,62 @@ far_status far_residual(far_ctx *ctx, const far_system *s, int64_t p, const doub
                         const double *x, const double *x_low, double *work, double *r);
 int64_t far_residual_workspace(const far_lower *l); /* doubles, beside work */
 
+/* ---- nystrom.c: what the first rows of a matrix, its landmarks, know of the others ----
+ *
+ * K_mm = L L', B = K_nm L^-T: then B B' is K as the landmarks see it, never above it. */
+typedef struct far_nystrom {
+    far_ctx *ctx;
+    far_symmetric a;
+    int64_t m;
+    double ridge;
+    double captured; /* the trace of B B', over the rows that were added */
+    far_lower root;  /* L */
+    far_lower inner; /* the factor of B'B + ridge */
+    double *gram;    /* B'B, m x m, its upper triangle by columns */
+} far_nystrom;
+/* m < a->n landmarks; ridge > 0, absolute. Rows are added later. */
+far_status far_nystrom_create(far_ctx *ctx, const far_symmetric *a, int64_t m, double ridge,
+                              far_nystrom **out);
+void far_nystrom_destroy(far_nystrom *s); /* NULL is fine */
+/* Rows [first, first + count) of a become part of B. Reports progress "landmarks". */
+far_status far_nystrom_add(far_ctx *ctx, far_nystrom *s, int64_t first, int64_t count);
+/* b := L^-T (B'B + ridge)^-1 L^-1 b; b is m x p by columns. */
+void far_nystrom_solve(far_ctx *ctx, const far_nystrom *s, double *b, int64_t p);
+double far_nystrom_bytes(int64_t m);
+
+/* ---- cg.c: conjugate gradients, with a matrix that is multiplied and not held ---- */
+
+/* y = K[:, :cols] x, or transposed K[:cols, :] x; p columns, row by row. */
+typedef struct far_stream {
+    int64_t n;
+    far_status (*apply)(far_ctx *ctx, void *user, int64_t cols, bool transposed, int64_t p,
+                        const double *x, double *y);
+    void *user;
+} far_stream;
+
+typedef struct far_cg_job {
+    far_stream k;
+    const far_nystrom *landmarks; /* the preconditioner */
+    int64_t p;
+    const double *b;  /* n x p */
+    int64_t active;   /* rows that the system has; x is 0 in the others */
+    double ridge;     /* absolute, above 0 */
+    double tolerance; /* of |b - (K + ridge) x| / |b|, in every column */
+    int64_t most;     /* iterations */
+    const char *what; /* for progress */
+} far_cg_job;
+
+typedef struct far_cg_end {
+    double residual; /* the largest over columns, of x as it is returned */
+    int64_t iterations;
+    bool converged;
+} far_cg_end;
+
+/* From x (n x p) on. rest: n x p: b - (K + ridge) x, without the ridge b - K x in rows that are not
+ * active. It never fails to converge silently: end tells. */
+far_status far_cg(far_ctx *ctx, const far_cg_job *job, double *x, double *rest, far_cg_end *end);
+double far_cg_bytes(int64_t n, int64_t p);
+
 /* ---- estimate.c ---- */
 
 far_status far_check_opts(far_ctx *ctx, const far_solve_opts *opts);

@@ -13,7 +13,7 @@
 #include "seal.h"
 
 /* What goes in must come out: whoever adds a field saves it, and sets it in make_model below. */
-_Static_assert(offsetof(far_model_info, arch) == 296, "far_model_info has a new field");
+_Static_assert(offsetof(far_model_info, arch) == 368, "far_model_info has a new field");
 
 /* ---- models made by hand: 7 rows, 5 inputs of 3 columns, 2 targets or 3 classes ---- */
 
@@ -158,6 +158,9 @@ static far_model_info make_info(void)
     info.seconds_total = awkward(63);
     info.bytes = awkward(64);
     info.storage = FAR_STORAGE_PACKED;
+    info.method = FAR_METHOD_EXACT;
+    info.trained_rows = ROWS;
+    info.converged = 1;
     return info;
 }
 
@@ -217,6 +220,14 @@ static far_model *make_classification(void)
     m->info.storage = FAR_STORAGE_FULL;
     m->info.outputs = 3;
     m->info.targets = 1;
+    m->info.method = FAR_METHOD_CG;
+    m->info.landmarks = 3;
+    m->info.landmarks_miss = 0.1;
+    m->info.iterations = 11;
+    m->info.tolerance = 0.3;
+    m->info.converged = 0;
+    m->info.held_out = 5;
+    m->info.seed = INT64_MAX;
     make_kernel(m);
     m->columns = make_columns(FAR_TASK_CLASSIFY, 3);
     m->columns->info.impute = 0;
@@ -1042,6 +1053,15 @@ static void classes_are_checked(void **state)
          "manifest: calibration: \"temperature\" is not 0 or more"},
         {"\"offsets\": [", "\"offsets\": [0, ",
          "manifest: calibration: \"offsets\" has 4 entries where 3 were announced"},
+        {"\"name\": \"cg\"", "\"name\": \"exact\"", "manifest: method: no fit has these numbers"},
+        {"\"name\": \"cg\"", "\"name\": \"nystrom\"", "manifest: method: no fit has these numbers"},
+        {"\"landmarks\": 3", "\"landmarks\": 7", "manifest: method: no fit has these numbers"},
+        {"\"trained_rows\": 7", "\"trained_rows\": 8",
+         "manifest: method: no fit has these numbers"},
+        {"\"held_out\": 5", "\"held_out\": 0", "manifest: method: no fit has these numbers"},
+        {"\"tolerance\": ", "\"tolerance\": null, \"b\": ",
+         "manifest: method: no fit has these numbers"},
+        {"\"seed\": ", "\"seed\": -", "manifest: method: \"seed\" is *"},
         {"\"task\": \"classify\"", "\"task\": \"regress\"",
          "manifest: \"classes\" is not null, but the task is to regress"},
     };

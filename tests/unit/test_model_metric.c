@@ -260,6 +260,41 @@ static void spreads_and_times_are_those_of_the_mapped_table(void **state)
     })
 }
 
+/* ---- gradients ---- */
+
+/* Against those of the twin by hand: S' times its gradient at S x. */
+static void compare_gradients(const twins *t)
+{
+    double x[POINTS * D], z[POINTS * D], f[POINTS * P * D], g[POINTS * P * D], back[P * D];
+    for (int i = 0; i < POINTS * D; i++) {
+        x[i] = normal();
+    }
+    apply(&t->metric, x, POINTS, z);
+    far_mat points = far_mat_view(x, POINTS, D, FAR_F64);
+    far_mat own = far_mat_view(f, POINTS, P * D, FAR_F64);
+    far_mat mapped = far_mat_view(z, POINTS, D, FAR_F64);
+    far_mat twin = far_mat_view(g, POINTS, P * D, FAR_F64);
+    must(far_model_slopes(ctx, t->behind, &points, &own));
+    must(far_model_slopes(ctx, t->plain, &mapped, &twin));
+    for (int i = 0; i < POINTS; i++) {
+        apply(&t->metric, g + i * P * D, P, back);
+        for (int k = 0; k < P * D; k++) {
+            double wanted = as_behind(t, back[k], k / D, true), size = 0;
+            for (int j = k / D * D; j < (k / D + 1) * D; j++) {
+                size = fmax(size, fabs(as_behind(t, back[j], k / D, true)));
+            }
+            assert_near(f[i * P * D + k], wanted, 1e-7 * size);
+        }
+    }
+}
+
+static void gradients_go_back_through_the_metric(void **state)
+{
+    (void)state;
+    ALL_TWINS(t, BOUNDED, compare_gradients(&t);)
+    ALL_TWINS(t, GROWING, compare_gradients(&t);)
+}
+
 /* ---- limits ---- */
 
 static void compare_limits(const twins *t)
@@ -713,6 +748,7 @@ int main(void)
         TEST(predictions_are_those_of_the_mapped_table),
         TEST(scores_are_those_of_the_mapped_table),
         TEST(spreads_and_times_are_those_of_the_mapped_table),
+        TEST(gradients_go_back_through_the_metric),
         TEST(limits_are_those_of_the_mapped_directions),
         TEST(null_directions_change_nothing),
         TEST(no_direction_is_refused),

@@ -32,43 +32,45 @@ static const char *const *names_of(const far_model_info *i)
 
 /* ---- directions in words ------------------------------------------------------------------- */
 
-/* In float: sizes that differ by rounding are the same. */
-static float size_of(double v)
+/* To 24 bits: sizes that differ by rounding are the same. */
+static double size_of(double v)
 {
-    return (float)fabs(v);
+    int exponent;
+    double part = frexp(fabs(v), &exponent);
+    return ldexp(rint(ldexp(part, 24)), exponent - 24);
 }
 
 /* The largest entry below limit in size, of equal ones the first behind `after`; -1: none. */
-static int64_t next_largest(const double *v, int64_t count, float limit, int64_t after)
+static int64_t next_largest(const double *v, int64_t count, double limit, int64_t after)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        float size = size_of(v[i]);
+        double size = size_of(v[i]);
         bool left = size > 0 && (size < limit || (size == limit && i > after));
         best = left && (best < 0 || size > size_of(v[best])) ? i : best;
     }
     return best;
 }
 
-/* "0.8 a - 0.5 b + ...", the largest first; a 1 is not written. */
+/* "0.8 a - 0.5 b + ...", the largest first, as far as three digits show; a 1 is not written. */
 static void direction_words(const double *v, int64_t count, const char *const *names, char *out)
 {
-    float limit = INFINITY;
+    double limit = INFINITY, least = 0;
     int64_t at = -1, shown = 0;
     *out = 0;
-    while ((at = next_largest(v, count, limit, at)) >= 0) {
+    while ((at = next_largest(v, count, limit, at)) >= 0 && size_of(v[at]) > least) {
         size_t used = strlen(out);
-        char number[32] = "";
+        char number[32];
         limit = size_of(v[at]);
-        if (limit != 1) {
-            snprintf(number, sizeof number, "%.3g ", fabs(v[at]));
-        }
+        least = shown ? least : limit * 5e-4;
+        snprintf(number, sizeof number, "%.3g ", fabs(v[at]));
+        const char *times = strcmp(number, "1 ") == 0 ? "" : number;
         const char *sign = v[at] < 0 ? (shown ? " - " : "-") : shown ? " + " : "";
         if (shown++ == MOST_TERMS) {
             snprintf(out + used, WORDS - used, " + ...");
             return;
         }
-        snprintf(out + used, WORDS - used, "%s%s%.60s", sign, number, names[at]);
+        snprintf(out + used, WORDS - used, "%s%s%.60s", sign, times, names[at]);
     }
 }
 
@@ -79,12 +81,12 @@ void metric_tell_null(far_result *r, const far_mat *null, const char *const *nam
     for (int64_t k = 0; k < null->rows && k < SHOWN; k++) {
         size_t used = strlen(line);
         direction_words(row_of(null, k), null->cols, names, one);
-        snprintf(line + used, sizeof line - used, "%s%s", k ? ", " : "", one);
+        snprintf(line + used, sizeof line - used, "%s%s", used && *one ? ", " : "", one);
     }
     if (null->rows > SHOWN) {
         far_result_line(r, "f does not depend on: %s and %lld more", line,
                         (long long)(null->rows - SHOWN));
-    } else if (null->rows > 0) {
+    } else if (*line) {
         far_result_line(r, "f does not depend on: %s", line);
     }
 }

@@ -110,7 +110,7 @@ typedef struct far_metric_info {
     far_mat shares;       /* full: rank x 1, sum 1: the part of each of |S|^2 */
     far_mat null;         /* (inputs - rank) x inputs, in raw inputs: f(x + t v) = f(x) for every
                              row v and every t. One entry is 1; where others are not 0, it is so to
-                             rounding */
+                             rounding. All 0: its units are too far apart for doubles */
 } far_metric_info;
 
 typedef struct far_model_info {

@@ -292,9 +292,9 @@ static void put_null(far_json_out *j, json_t *o, const far_certificate *c)
         for (int64_t i = 0; i < c->input_count; i++) {
             others += v[i] != 0 && i != first;
         }
-        if (others == 0) {
+        if (others == 0 && v[first] != 0) {
             far_json_append(j, ignored, far_json_bytes(j, c->inputs[first]));
-        } else {
+        } else if (others > 0) {
             far_json_append(j, directions, far_json_reals(j, v, c->input_count));
         }
     }

@@ -9,6 +9,7 @@
 enum { LEARN_ROWS = 1500, LEARN_ROUNDS = 3 };
 #define LEARN_RIDGE 1e-6 /* at the least */
 #define LEARN_POWER 1
+#define NOT_MUCH 0.01 /* of the square of the longest: a tenth of its length */
 #define NO_ENTRY 1e-9 /* of a null direction, beside 1: rounding */
 
 void far_metric_facts_clear(far_ctx *ctx, far_metric_facts *f)
@@ -73,23 +74,56 @@ static void swap_rows(double *a, double *b, int64_t count)
     }
 }
 
-/* Rows become the one basis of their span in which each has a 1 where all others have 0, at the
- * earliest places: the same whatever basis it was. */
-static void reduce_rows(double *b, int64_t rows, int64_t cols)
+static double column_square(const double *q, int64_t rows, int64_t cols, int64_t j)
 {
-    int64_t done = 0;
-    for (int64_t j = 0; j < cols && done < rows; j++) {
-        int64_t best = done;
+    double square = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        square += q[i * cols + j] * q[i * cols + j];
+    }
+    return square;
+}
+
+/* The earliest column not much shorter than the longest; what it shares with the others is taken
+ * out of them. Lengths do not depend on which orthonormal rows span the same space. */
+static int64_t pick_column(double *q, int64_t rows, int64_t cols)
+{
+    double most = 0;
+    int64_t j = 0;
+    for (int64_t k = 0; k < cols; k++) {
+        most = fmax(most, column_square(q, rows, cols, k));
+    }
+    while (column_square(q, rows, cols, j) < NOT_MUCH * most) {
+        j++;
+    }
+    double square = column_square(q, rows, cols, j);
+    for (int64_t k = cols - 1; square > 0 && k >= 0; k--) {
+        double dot = 0;
+        for (int64_t i = 0; i < rows && k != j; i++) {
+            dot += q[i * cols + j] * q[i * cols + k];
+        }
+        for (int64_t i = 0; i < rows && k != j; i++) {
+            q[i * cols + k] -= dot / square * q[i * cols + j];
+        }
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        q[i * cols + j] = 0;
+    }
+    return j;
+}
+
+/* Orthonormal rows become the basis of their span in which each has a 1 where all others have 0:
+ * the same whatever basis they were. q: a copy of them. */
+static void reduce_rows(double *b, double *q, int64_t rows, int64_t cols)
+{
+    for (int64_t done = 0; done < rows; done++) {
+        int64_t j = pick_column(q, rows, cols), best = done;
         for (int64_t i = done; i < rows; i++) {
             best = fabs(b[i * cols + j]) > fabs(b[best * cols + j]) ? i : best;
         }
         double pivot = b[best * cols + j];
-        if (fabs(pivot) <= NO_ENTRY) {
-            continue;
-        }
         swap_rows(b + best * cols, b + done * cols, cols);
         for (int64_t k = 0; k < cols; k++) {
-            b[done * cols + k] /= pivot;
+            b[done * cols + k] = k == j ? 1 : b[done * cols + k] / pivot;
         }
         for (int64_t i = 0; i < rows; i++) {
             double factor = i == done ? 0 : b[i * cols + j];
@@ -97,22 +131,29 @@ static void reduce_rows(double *b, int64_t rows, int64_t cols)
                 b[i * cols + k] -= factor * b[done * cols + k];
             }
         }
-        done++;
     }
     for (int64_t i = 0; i < rows * cols; i++) {
         b[i] = fabs(b[i]) <= NO_ENTRY ? 0 : b[i];
     }
 }
 
-/* A null direction of standardised inputs, over those that are active, in raw units. */
+/* A null direction of standardised inputs, over those that are active, in raw units: the entry that
+ * is 1 stays 1. Where units are too far apart for doubles, it is all 0. */
 static void put_null(const far_model *m, const double *v, const int64_t *active, int64_t count,
                      double *out)
 {
     const double *scale = far_input_scale(m->columns);
-    double first = 0;
+    int64_t one = 0;
+    bool fits = true;
+    while (one < count - 1 && v[one] != 1) {
+        one++;
+    }
     for (int64_t k = 0; k < count; k++) {
-        first = first == 0 && v[k] != 0 ? scale[active[k]] : first;
-        out[active[k]] = v[k] == 0 ? 0 : v[k] * (scale[active[k]] / first);
+        out[active[k]] = v[k] == 0 ? 0 : v[k] * (scale[active[k]] / scale[active[one]]);
+        fits = fits && isfinite(out[active[k]]) && (out[active[k]] != 0) == (v[k] != 0);
+    }
+    for (int64_t k = 0; !fits && k < count; k++) {
+        out[active[k]] = 0;
     }
 }
 
@@ -204,7 +245,8 @@ static far_status analyse_full(far_ctx *ctx, far_model *m, const int64_t *active
     for (int64_t i = 0; i < lost * count; i++) {
         rows[i] = vectors[i % count * count + i / count];
     }
-    reduce_rows(rows, lost, count);
+    memcpy(vectors, rows, (size_t)(lost * count) * sizeof *rows);
+    reduce_rows(rows, vectors, lost, count);
     FAR_TRY(make_null(ctx, m, active, count, rows));
 done:
     FAR_FREE_ALL(ctx, values, vectors, rows);

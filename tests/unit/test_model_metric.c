@@ -376,6 +376,46 @@ static void null_directions_change_nothing(void **state)
     })
 }
 
+/* Two columns whose units are 1e350 apart: their mixture has no direction in doubles. */
+static void units_too_far_apart_name_nothing(void **state)
+{
+    (void)state;
+    double x[N * D], y[N * P], map[D * D] = {0};
+    far_metric s = {FAR_METRIC_FULL, D, map};
+    draw_table(x, y);
+    for (int i = 0; i < N; i++) {
+        x[i * D] *= 1e200;
+        x[i * D + 1] *= 1e-150;
+    }
+    for (int i = 0; i < D; i++) {
+        map[i * D + i] = 1;
+    }
+    map[1] = map[D] = -1;
+    far_frame *frame = frame_of(x, y, N);
+    far_fit_opts o = options(BOUNDED, 1);
+    far_model *m = fit(frame, &o, &s);
+    far_metric_info info = far_model_describe(m).metric;
+    assert_true(info.rank == D - 1 && info.null.rows == 1);
+    for (int j = 0; j < D; j++) {
+        assert_true(*((double *)info.null.data + j) == 0);
+    }
+    far_certificate *c = NULL;
+    far_certify_opts how;
+    char *json;
+    far_certify_opts_init(&how);
+    how.seconds = 0;
+    how.starts = 2;
+    must(far_model_certify(ctx, m, &how, &c));
+    must(far_certificate_json(ctx, c, &json));
+    assert_holds(json, "\"ignored\": []");
+    assert_holds(json, "\"null\": []");
+    must(far_model_certificate_check(ctx, m, json, 1));
+    far_text_free(ctx, json);
+    far_certificate_destroy(c);
+    far_model_destroy(m);
+    far_frame_destroy(frame);
+}
+
 static void no_direction_is_refused(void **state)
 {
     (void)state;
@@ -751,6 +791,7 @@ int main(void)
         TEST(gradients_go_back_through_the_metric),
         TEST(limits_are_those_of_the_mapped_directions),
         TEST(null_directions_change_nothing),
+        TEST(units_too_far_apart_name_nothing),
         TEST(no_direction_is_refused),
         TEST(importance_is_the_part_of_each_input),
         TEST(directions_are_the_map),

@@ -87,6 +87,15 @@ typedef struct far_column_info {
 /* Counted from 0. */
 FAR_API far_column_info far_frame_column(const far_frame *frame, int64_t col);
 
+/* A frame of count columns of so many rows, from what far_frame_column tells of each: name (NULL:
+ * cN), kind, and numbers with their unit (NULL: "") or codes (-1: missing) into level_count levels,
+ * which are different, in any order, and need not all be used. Words for a missing value are
+ * missing, as in a file. missing is not read. All is copied. */
+FAR_API FAR_NODISCARD far_status far_frame_from_columns(far_ctx *ctx,
+                                                        const far_column_info *columns,
+                                                        int64_t count, int64_t rows,
+                                                        far_frame **out);
+
 /* "2020-01-31", or "2020-01-31 12:00" and the seconds where there are some. */
 FAR_API void far_date_print(double days, char *out, size_t capacity);
 

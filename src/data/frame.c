@@ -249,6 +249,112 @@ done:
     return st;
 }
 
+/* ---- from columns ---- */
+
+static far_status fail_column(far_ctx *ctx, int64_t j, const char *what)
+{
+    return far_fail(ctx, FAR_ERR_ARG, "column %lld: %s", (long long)j + 1, what);
+}
+
+static far_status take_unit(far_frame *f, int64_t j, const char *unit)
+{
+    far_column *c = &f->columns[j];
+    if (unit && strcmp(unit, "date") == 0) {
+        c->notation = FAR_NOTATION_YMD;
+        return FAR_OK;
+    }
+    for (c->mark = 0; c->mark < FAR_MARKS; c->mark++) {
+        if (strcmp(unit ? unit : "", far_marks[c->mark]) == 0) {
+            return FAR_OK;
+        }
+    }
+    return fail_column(f->ctx, j, "its unit is neither date nor a mark like % or $");
+}
+
+static far_status take_numbers(far_frame *f, int64_t j, const far_column_info *from)
+{
+    far_column *c = &f->columns[j];
+    if (!from->numbers) {
+        return fail_column(f->ctx, j, "it has no numbers");
+    }
+    c->numbers = f->block + j * f->rows;
+    memcpy(c->numbers, from->numbers, (size_t)f->rows * sizeof *c->numbers);
+    return take_unit(f, j, from->unit);
+}
+
+/* number[i]: what the levels are among the words of the frame. */
+static far_status add_levels(far_frame *f, const far_column_info *from, int32_t *number)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && i < from->level_count; i++) {
+        const char *text = from->levels[i];
+        number[i] = -1;
+        if (!far_is_missing(NULL, text, (int64_t)strlen(text))) {
+            st = far_words_add(&f->words, text, &number[i]);
+        }
+    }
+    return st;
+}
+
+static far_status take_codes(far_frame *f, int64_t j, const far_column_info *from)
+{
+    far_column *c = &f->columns[j];
+    far_status st;
+    int32_t *number = NULL;
+    if (!from->codes || from->level_count < 0 || (from->level_count > 0 && !from->levels)) {
+        return fail_column(f->ctx, j, "it has no codes or levels");
+    }
+    FAR_TRY(far_alloc(f->ctx, from->level_count, &number));
+    FAR_TRY(add_levels(f, from, number));
+    c->kind = FAR_COLUMN_WORD;
+    c->codes = (int32_t *)(void *)(f->block + j * f->rows);
+    for (int64_t i = 0; i < f->rows; i++) {
+        int32_t code = from->codes[i];
+        if (code < -1 || code >= from->level_count) {
+            FAR_TRY(fail_column(f->ctx, j, "a code is not below the number of its levels"));
+        }
+        c->codes[i] = code < 0 ? -1 : number[code];
+    }
+done:
+    far_free(f->ctx, number);
+    return st;
+}
+
+static far_status take_column(far_frame *f, int64_t j, const far_column_info *from)
+{
+    far_status st = far_frame_add_name(f, from->name ? from->name : "");
+    if (st != FAR_OK) {
+        return st;
+    }
+    return from->kind == FAR_COLUMN_WORD ? take_codes(f, j, from) : take_numbers(f, j, from);
+}
+
+far_status far_frame_from_columns(far_ctx *ctx, const far_column_info *columns, int64_t count,
+                                  int64_t rows, far_frame **out)
+{
+    if (!ctx || !out || !columns) {
+        return far_fail(ctx, FAR_ERR_ARG, "columns or out is NULL");
+    }
+    far_status st;
+    far_frame *f = NULL;
+    *out = NULL;
+    if (count < 1 || rows < 1 || rows > INT64_MAX / 8 / count) {
+        return far_fail(ctx, FAR_ERR_SHAPE, "%lld rows of %lld columns; a frame needs both",
+                        (long long)rows, (long long)count);
+    }
+    FAR_TRY(far_frame_create(ctx, "", count, &f));
+    FAR_TRY(far_alloc(ctx, rows * count, &f->block));
+    f->rows = rows;
+    for (int64_t j = 0; j < count; j++) {
+        FAR_TRY(take_column(f, j, &columns[j]));
+    }
+    st = far_frame_finish(f, out);
+    f = NULL;
+done:
+    far_frame_destroy(f);
+    return st;
+}
+
 /* ---- what callers ask ---- */
 
 int64_t far_frame_first_word(const far_frame *f, int64_t col)

@@ -644,6 +644,84 @@ static void matrices_become_columns(void **state)
     expect_frame(f, "a,c2; 77,~; 2,-0.5; 3,4");
 }
 
+/* ---- from columns ---- */
+
+static const double three[] = {1, NAN, 2};
+static const int32_t codes_of_three[] = {2, -1, 0};
+static const char *const levels_of_three[] = {"z", "unused", "a"};
+
+static void columns_become_a_frame(void **state)
+{
+    (void)state;
+    static const int32_t said[] = {1, 0, 2};
+    static const char *const words[] = {"NA", "b", ""};
+    far_column_info columns[] = {
+        {.name = "n", .numbers = three, .unit = "date"},
+        {.kind = FAR_COLUMN_WORD,
+         .codes = codes_of_three,
+         .levels = levels_of_three,
+         .level_count = 3},
+        {.name = "w", .kind = FAR_COLUMN_WORD, .codes = said, .levels = words, .level_count = 3},
+    };
+    far_frame *f;
+    assert_int_equal(far_frame_from_columns(ctx, columns, 3, 3, &f), FAR_OK);
+    assert_string_equal(far_frame_column(f, 0).unit, "date");
+    assert_int_equal(far_frame_column(f, 2).missing, 2);
+    expect_frame(f, "n,c2*,w*; 1,a,b; ~,~,~; 2,z,~");
+}
+
+/* What a frame tells of itself makes it again: the same names, kinds, values and hash. */
+static void a_frame_is_made_again_from_its_columns(void **state)
+{
+    (void)state;
+    const char *text = "day,kind,rate\n2020-01-31,x,5%\n2021-02-01,,7%\n2022-03-05,a,\n";
+    far_frame *f = parse_bytes(text, strlen(text), NULL), *again;
+    far_column_info columns[3];
+    char first[65], second[65];
+    int64_t all[] = {0, 1, 2};
+    for (int64_t j = 0; j < 3; j++) {
+        columns[j] = far_frame_column(f, j);
+    }
+    assert_int_equal(far_frame_from_columns(ctx, columns, 3, 3, &again), FAR_OK);
+    assert_string_equal(far_frame_column(again, 0).unit, "date");
+    assert_string_equal(far_frame_column(again, 2).unit, "%");
+    assert_int_equal(far_frame_hash(ctx, f, all, 3, NULL, first), FAR_OK);
+    assert_int_equal(far_frame_hash(ctx, again, all, 3, NULL, second), FAR_OK);
+    assert_string_equal(first, second);
+    far_frame_destroy(f);
+    far_frame_destroy(again);
+}
+
+static void expect_bad_column(far_column_info column, far_status status, const char *message)
+{
+    far_frame *f = (far_frame *)&test_heap;
+    far_status st = far_frame_from_columns(ctx, &column, 1, 3, &f);
+    assert_null(f);
+    expect_failure(st, status, message);
+}
+
+static void columns_are_checked(void **state)
+{
+    (void)state;
+    static const double infinite[] = {1, 2, -INFINITY};
+    far_frame *f;
+    far_column_info words = {.kind = FAR_COLUMN_WORD, .codes = codes_of_three};
+    expect_bad_column((far_column_info){.name = "n"}, FAR_ERR_ARG, "column 1: it has no numbers");
+    expect_bad_column((far_column_info){.name = "n", .numbers = three, .unit = "kg"}, FAR_ERR_ARG,
+                      "column 1: its unit is neither date nor a mark like % or $");
+    expect_bad_column((far_column_info){.name = "n", .numbers = infinite}, FAR_ERR_VALUE,
+                      "row 3, column 1 (n) is -inf; remove or fill it first");
+    expect_bad_column((far_column_info){.kind = FAR_COLUMN_WORD}, FAR_ERR_ARG,
+                      "column 1: it has no codes or levels");
+    expect_bad_column(words, FAR_ERR_ARG, "column 1: a code is not below the number of its levels");
+    words.levels = levels_of_three, words.level_count = 2;
+    expect_bad_column(words, FAR_ERR_ARG, "column 1: a code is not below the number of its levels");
+    expect_failure(far_frame_from_columns(ctx, &words, 1, 0, &f), FAR_ERR_SHAPE,
+                   "0 rows of 1 columns; a frame needs both");
+    expect_failure(far_frame_from_columns(ctx, NULL, 1, 1, &f), FAR_ERR_ARG,
+                   "columns or out is NULL");
+}
+
 static void expect_bad_mat(const far_mat *m, const char *const *names, far_status status,
                            const char *message)
 {
@@ -1334,6 +1412,21 @@ static far_status call_from_mat(void *mat)
     return st;
 }
 
+static far_status call_from_columns(void *unused)
+{
+    (void)unused;
+    far_column_info words = {.name = "w",
+                             .kind = FAR_COLUMN_WORD,
+                             .codes = codes_of_three,
+                             .levels = levels_of_three,
+                             .level_count = 3};
+    far_frame *f = (far_frame *)&test_heap;
+    far_status st = far_frame_from_columns(ctx, &words, 1, 3, &f);
+    assert_true((st == FAR_OK) == (f != NULL));
+    far_frame_destroy(f);
+    return st;
+}
+
 static far_status call_where(void *frame)
 {
     unsigned char rows[5];
@@ -1364,6 +1457,7 @@ static void every_call_survives_any_failing_allocation(void **state)
     make_npz();
     assert_true(break_every(call_read, "x.npz", "x.npz: ") > 20);
     assert_true(break_every(call_from_mat, &m, "") > 5);
+    assert_true(break_every(call_from_columns, NULL, "") > 5);
     far_frame *f = parse_text(WHERE_FRAME);
     assert_true(break_every(call_where, f, "") > 5);
     assert_true(break_every(call_list, f, "") > 2);
@@ -1427,6 +1521,9 @@ int main(void)
         TEST(npz_lists_only_so_many_shapes),
         TEST(matrices_become_columns),
         TEST(matrices_are_checked),
+        TEST(columns_become_a_frame),
+        TEST(a_frame_is_made_again_from_its_columns),
+        TEST(columns_are_checked),
         TEST(the_nearest_name_is_near),
         TEST(columns_are_found_by_name),
         TEST(long_names_are_cut_in_messages),

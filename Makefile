@@ -4,7 +4,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net sabotage uci90 uci-regression install fuzz coverage format clean
+.PHONY: help run build test bench bench-net sabotage uci90 uci-regression python python-test install fuzz coverage format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
@@ -43,6 +43,16 @@ uci-regression: ## nine regression sets on their published splits; DATA=archive 
 	@[ -n "$(DATA)" ] || { echo "make uci-regression DATA=hernandez_lobato_splits.tar.xz (see docs/experiments.md)"; exit 2; }
 	@$(ALONE) experiments/uci_regression.sh "$(DATA)"
 
+python: ## dist/: the Python package as a wheel that needs nothing else, and as sdist
+	@tools/bootstrap.sh python
+	@$(ALONE) tools/wheel.sh
+
+python-test: build ## the tests of the Python package, and again over the wheel in a fresh environment
+	@tools/bootstrap.sh python
+	@tools/python_tests.sh
+	@$(ALONE) tools/wheel.sh
+	@tools/python_tests.sh wheel
+
 install: build ## under PREFIX (/usr/local); respects DESTDIR
 	@cmake --install build --prefix $(PREFIX)
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
@@ -60,4 +70,4 @@ format: ## clang-format 14 over all C files
 	@find include src cli tests bench examples experiments -name '*.[ch]' | xargs clang-format-14 -i
 
 clean: ## remove everything that was built
-	@rm -rf build build-dev build-fuzz build-memory build-coverage
+	@rm -rf build build-dev build-fuzz build-memory build-coverage dist

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: tools/bootstrap.sh build|run|test|bench|fuzz|coverage|format
+# Usage: tools/bootstrap.sh build|run|test|bench|python|fuzz|coverage|format
 # Installs the Debian packages that the goal lacks. Silent, and offline, when nothing is missing.
 set -eu
 
@@ -13,12 +13,12 @@ test)
     packages="$build libcmocka-dev libxgboost0 python3 python3-venv python3-pip chromium
         clang libclang-rt-14-dev libomp-dev"
     ;;
-bench) packages="$build python3 python3-venv python3-pip" ;;
+bench | python) packages="$build python3 python3-venv python3-pip" ;;
 coverage) packages="$build libcmocka-dev libxgboost0 python3" ;;
 fuzz) packages="$build libcmocka-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
 *)
-    echo "usage: tools/bootstrap.sh build|run|test|bench|fuzz|coverage|format" >&2
+    echo "usage: tools/bootstrap.sh build|run|test|bench|python|fuzz|coverage|format" >&2
     exit 2
     ;;
 esac

@@ -1,0 +1,178 @@
+"""Certificates as objects: whether a predictor can run away, and what is proven of how far."""
+import html
+import json
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import _lib
+from ._lib import ffi, lib
+
+_VERDICTS = {1: True, 0: False, -1: None}
+
+
+def _vector(pointer, count):
+    if not pointer:
+        return None
+    return np.frombuffer(ffi.buffer(pointer, 8 * count), np.float64).copy()
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One output. bounded is True, False, or None where neither is proven; far_bound of
+    farfield/certify.h has the meaning of the other fields."""
+
+    output: str
+    bounded: bool | None
+    verdict: str
+    theorem: str
+    bound: float  # |f(x)| <= bound for every x; inf if that is not proven
+    lowest: float
+    highest: float
+    method: str | None
+    proofs: dict  # what each method proves of |f|
+    found: float  # the largest |f| that the search met
+    at: np.ndarray | None  # there
+    at_infinity: bool
+    direction: np.ndarray | None  # unbounded: f(t direction) ~ slope t ** order
+    slope: float
+    order: float
+    beyond: float
+    growth: float  # finite networks: |f(x)| <= growth |x| + offset
+    offset: float
+
+    @property
+    def witness(self):
+        """Not bounded: the direction along which it runs away. Else the point at which the largest
+        |f| was met (a direction, if `at_infinity`); None: none was."""
+        return self.direction if self.bounded is False else self.at
+
+    @classmethod
+    def _of(cls, b, inputs):
+        proofs = {_lib.text(p.method): p.bound for p in b.proofs if p.method}
+        return cls(
+            output=_lib.text(b.output),
+            bounded=_VERDICTS[b.verdict],
+            verdict=_lib.text(lib.far_verdict_text(b.verdict)),
+            theorem=_lib.text(b.theorem),
+            bound=b.tightest if b.verdict == lib.FAR_BOUNDED else math.inf,
+            lowest=b.lowest,
+            highest=b.highest,
+            method=_lib.text(b.method),
+            proofs=proofs,
+            found=b.sup_found,
+            at=_vector(b.at, inputs),
+            at_infinity=bool(b.at_infinity),
+            direction=_vector(b.direction, inputs),
+            slope=b.slope,
+            order=b.order,
+            beyond=b.beyond,
+            growth=b.growth,
+            offset=b.offset,
+        )
+
+    def __str__(self):
+        if self.bounded:
+            inside = f"in [{_down(self.lowest)}, {_up(self.highest)}]"
+            return f"{self.output}: bounded, |f(x)| <= {_up(self.bound)} for every x, f {inside}"
+        if self.bounded is False:
+            where = np.array2string(self.direction, precision=4, threshold=8)
+            return f"{self.output}: unbounded, f(t u) ~ {self.slope:.6g} t^{self.order:g}, u = {where}"
+        return f"{self.output}: undecided: {self.theorem}"
+
+
+def _up(value):
+    """Rounded away from what is proven, never into it."""
+    return f"{lib.far_round_up(value, 6):.6g}"
+
+
+def _down(value):
+    return f"{lib.far_round_down(value, 6):.6g}"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is proven of a predictor, for every input. `outputs` has a `Bound` for each output.
+
+    json: the certificate as text, which `check` and the command's `certify --check` verify.
+    """
+
+    bounded: bool | None  # of all outputs; None: of one at least neither is proven
+    verdict: str
+    kind: str
+    arch: str | None
+    hash: str  # SHA-256 of what was certified
+    inputs: tuple
+    outputs: tuple
+    seconds: float
+    finished: bool  # branch and bound reached its gap (or was not needed)
+    json: str = field(repr=False)
+
+    @property
+    def bound(self):
+        """|f(x)| <= bound for every x and every output; inf if that is not proven."""
+        return max(b.bound for b in self.outputs)
+
+    @property
+    def theorem(self):
+        """What the verdict rests on."""
+        return self._worst.theorem
+
+    @property
+    def witness(self):
+        """`Bound.witness` of the output that decides: one that runs away, else the largest."""
+        return self._worst.witness
+
+    @property
+    def _worst(self):
+        first = {False: 0, None: 1, True: 2}
+        return min(self.outputs, key=lambda b: (first[b.bounded], -b.bound))
+
+    def to_dict(self):
+        """The fields of `certify --json`."""
+        return json.loads(self.json)
+
+    def check(self, predictor):
+        """Holds the certificate against a predictor: that it is of this one, and every statement
+        proven anew. DataError names the first that does not hold."""
+        return predictor.check(self)
+
+    def save(self, path):
+        """Writes the JSON, for `farfield certify --check`."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.json)
+
+    def __str__(self):
+        head = f"{self.verdict}: {self.kind}" + (f", {self.arch}" if self.arch else "")
+        lines = [head] + [f"  {b}" for b in self.outputs] + [f"  by {self.theorem}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self):
+        rows = "".join(
+            f"<tr><td>{html.escape(b.output)}</td><td>{b.verdict}</td>"
+            f"<td>{_up(b.bound) if b.bounded else '-'}</td>"
+            f"<td>{'-' if math.isnan(b.found) else _down(b.found)}</td>"
+            f"<td>{html.escape(b.theorem or '')}</td></tr>"
+            for b in self.outputs
+        )
+        head = "<tr><th>output</th><th>verdict</th><th>|f| &le;</th><th>met</th><th>by</th></tr>"
+        what = html.escape(self.arch or self.kind)
+        return f"<p><b>{self.verdict}</b>: {what}</p><table>{head}{rows}</table>"
+
+    @classmethod
+    def _of(cls, pointer):
+        info = lib.far_certificate_describe(pointer)
+        bounds = [lib.far_certificate_bound(pointer, k) for k in range(info.outputs)]
+        return cls(
+            bounded=_VERDICTS[info.verdict],
+            verdict=_lib.text(lib.far_verdict_text(info.verdict)),
+            kind=_lib.text(info.kind),
+            arch=_lib.text(info.arch),
+            hash=_lib.text(info.hash),
+            inputs=tuple(_lib.text(info.input_names[i]) for i in range(info.inputs)),
+            outputs=tuple(Bound._of(b, info.inputs) for b in bounds),
+            seconds=info.seconds,
+            finished=info.cells == 0 or bool(info.finished),
+            json=_lib.take_text(lib.far_certificate_json, pointer),
+        )

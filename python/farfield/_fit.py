@@ -1,0 +1,131 @@
+"""From tables to predictors: exact fits at infinite width, and training of finite networks."""
+import numpy as np
+
+from . import _frame, _lib, errors
+from ._lib import ffi, lib
+from ._predictor import Predictor
+
+
+def fit_infinite(table, targets, **options):
+    """far_predictor_fit over columns (`_frame.columns`), the names of the targets and far_fit_opts
+    by name."""
+    opts = _lib.Options("far_fit_opts", target=_frame.listed(targets), **options)
+    return Predictor(
+        _lib.make(
+            lib.far_predictor_fit,
+            _frame.frame(table),
+            opts.pointer,
+            destroy=lib.far_predictor_destroy,
+        )
+    )
+
+
+def _net(arch, examples, seed, init):
+    """A network of random weights for the columns of the examples."""
+    opts = _lib.Options(
+        "far_net_opts",
+        inputs=examples.inputs.cols,
+        outputs=examples.targets.cols,
+        init=init,
+        seed=seed,
+    )
+    net = _lib.make(
+        lib.far_net_create, str(arch).encode(), opts.pointer, destroy=lib.far_net_destroy
+    )
+    _lib.call(lib.far_net_set_columns, net, examples.columns)
+    return net
+
+
+def of_net(net):
+    """A network as a predictor, which keeps it."""
+    ctx, out = _lib.context(), ffi.new("far_predictor **")
+    _lib.call(lib.far_predictor_of_net, net, out)
+    return _lib.owned(out[0], lib.far_predictor_destroy, ctx, net)
+
+
+def _committee(nets):
+    """Their mean. Its members belong to it, so they are not destroyed on their own."""
+    ctx, out = _lib.context(), ffi.new("far_predictor **")
+    members = ffi.new("far_predictor *[]", len(nets))
+    try:
+        for i, net in enumerate(nets):
+            one = ffi.new("far_predictor **")
+            _lib.call(lib.far_predictor_of_net, net, one)
+            members[i] = one[0]
+        _lib.call(lib.far_predictor_committee, members, len(nets), out)
+    except BaseException:
+        for member in members:
+            lib.far_predictor_destroy(member)
+        raise
+    return _lib.owned(out[0], lib.far_predictor_destroy, ctx, *nets)
+
+
+def _part(mat, rows):
+    """Some rows of a far_mat, as an array."""
+    return np.ascontiguousarray(_lib.copy(mat)[rows])
+
+
+def train(
+    table, targets, arch, *, loss=None, task=None, standardize=None, impute=None, careful=None,
+    keep=None, features=None, init=None, seed=0, count=1, validation=None, **options
+):  # fmt: skip
+    """far_net_train over columns: (predictor, predictors of the members, histories of the loss).
+    count networks are trained from the seeds seed, seed + 1, ...; options: far_train_opts."""
+    learn = _lib.Options(
+        "far_columns_opts", target=_frame.listed(targets), loss=loss, task=task, arch=str(arch),
+        standardize=standardize, impute=impute, careful=careful, keep=keep, features=features,
+    )  # fmt: skip
+    frame = _frame.frame(table)
+    examples = _lib.make(
+        lib.far_examples_learn, frame, learn.pointer, destroy=lib.far_examples_destroy
+    )
+    nets = [_net(arch, examples, seed + i, init) for i in range(count)]
+    opts = _lib.Options("far_train_opts", loss=loss, seed=seed, **options)
+    x, y = examples.inputs, examples.targets
+    kept = []
+    if validation:
+        kept, x, y = _split(examples, validation, seed, opts.pointer)
+    history = np.full((count, max(opts.pointer.epochs, 1)), np.nan)
+    opts.pointer.history = ffi.from_buffer("double[]", history)
+    _lib.call(
+        lib.far_net_train_many,
+        ffi.new("far_net *[]", nets),
+        count,
+        ffi.addressof(x) if not kept else x,
+        ffi.addressof(y) if not kept else y,
+        opts.pointer,
+        [seed + i for i in range(count)],
+        ffi.NULL,
+        _results(count, kept),
+    )
+    _check(kept[-1])
+    members = [Predictor(of_net(net)) for net in nets]
+    whole = members[0] if count == 1 else Predictor(_committee(nets))
+    return whole, members, [h[~np.isnan(h)] for h in history]
+
+
+def _results(count, kept):
+    kept.append(ffi.new("far_train_result[]", count))
+    return kept[-1]
+
+
+def _check(results):
+    """A committee goes on where one of its networks diverges; we do not."""
+    for i, result in enumerate(results):
+        if result.end == lib.FAR_TRAIN_DIVERGED:
+            raise errors.DataError(
+                f"network {i + 1} diverged: its loss left the range of numbers in epoch "
+                f"{result.epochs + 1}; try a smaller lr"
+            )
+
+
+def _split(examples, part, seed, opts):
+    """Draws the part of the rows that is not trained on."""
+    n = examples.inputs.rows
+    order = np.random.default_rng(seed).permutation(n)
+    cut = min(max(int(round(part * n)), 1), n - 1)
+    arrays = [_part(m, rows) for rows in (order[:cut], order[cut:])
+              for m in (examples.inputs, examples.targets)]  # fmt: skip
+    views = [_lib.view(a) for a in arrays]
+    opts.val_x, opts.val_y = views[0], views[1]
+    return [arrays, views], views[2], views[3]

@@ -1,0 +1,98 @@
+"""What gradient descent makes of infinitely wide networks, at any time."""
+from typing import NamedTuple
+
+import numpy as np
+
+from .errors import ArgError, ShapeError
+from ._lib import array
+
+
+class Gaussian(NamedTuple):
+    """Mean (m x outputs) and covariance (m x m, that of each output) of trained networks."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+
+
+def gradient_descent_mse_ensemble(
+    kernel, x_train, y_train, learning_rate=1.0, diag_reg=0.0, diag_reg_absolute_scale=False
+):
+    """predict_fn(t, x_test, get="ntk", compute_cov=False): what the mean over infinitely wide
+    networks is after gradient flow for a time t on 1/2 the mean over rows and outputs of
+    (f - y)^2, and with compute_cov their covariance, a `Gaussian`. t None or inf: the end. get
+    "ntk" trains all weights, "nngp" the last layer alone.
+
+    kernel: a `Kernel`; x_train n x d; y_train n x outputs (or n); diag_reg is added to the
+    diagonal of the training matrix, times its mean unless diag_reg_absolute_scale. Names and time
+    are those of neural-tangents. The first call of each `get` decomposes an n x n matrix.
+
+    >>> k = farfield.kernel("dense relu dense")
+    >>> x = np.linspace(-1, 1, 5).reshape(-1, 1)
+    >>> f = farfield.gradient_descent_mse_ensemble(k, x, np.sin(x), diag_reg=1e-6)
+    >>> bool(abs(f(None, x) - np.sin(x)).max() < 1e-3)
+    True
+    >>> f(0.0, x, compute_cov=True).covariance.shape
+    (5, 5)
+    """
+    x_train = array(x_train, "x_train").astype(np.float64, copy=False)
+    y = np.asarray(y_train, np.float64)
+    y = y.reshape(-1, 1) if y.ndim == 1 else y
+    if len(y) != len(x_train):
+        raise ShapeError(f"x_train has {len(x_train)} rows and y_train {len(y)}")
+    flow = _Flow(kernel, x_train, y, learning_rate, diag_reg, diag_reg_absolute_scale)
+    return flow.predict
+
+
+class _Flow:
+    def __init__(self, kernel, x, y, rate, ridge, absolute):
+        self.kernel, self.x, self.y, self.rate = kernel, x, y, rate
+        self.ridge, self.absolute = ridge, absolute
+        self.parts = {}
+
+    def decompose(self, get):
+        """Eigenvalues and eigenvectors of the training matrix of `get`, and the matrix of NNGP."""
+        if get not in self.parts:
+            k = self.kernel(self.x, None, get)
+            ridge = self.ridge if self.absolute else self.ridge * np.trace(k) / len(k)
+            self.parts[get] = np.linalg.eigh(k + ridge * np.eye(len(k)))
+        return self.parts[get]
+
+    def filter(self, values, t):
+        """(1 - exp(-lambda t)) / lambda: what a time t makes of lambda."""
+        if t is None or np.isinf(t):
+            if not values.min() > 0:
+                raise ArgError(
+                    "the training matrix is singular to working precision, and has no end of "
+                    "training: give diag_reg, or a time"
+                )
+            return 1 / values
+        if not t >= 0:
+            raise ArgError(f"a time is at least 0, not {t}")
+        t = t * self.rate / self.y.size
+        values = np.maximum(values, 0)
+        small = values * t < 1e-300
+        return np.where(small, t, -np.expm1(-values * t) / np.where(small, 1, values))
+
+    def predict(self, t=None, x_test=None, get="ntk", compute_cov=False):
+        """See gradient_descent_mse_ensemble. x_test None: the training points."""
+        if get not in ("ntk", "nngp"):
+            raise ArgError(f'get is "ntk" or "nngp", not {get!r}')
+        x = self.x if x_test is None else array(x_test, "x_test").astype(np.float64, copy=False)
+        values, vectors = self.decompose(get)
+        cross = self.kernel(x, self.x, get) @ vectors
+        weights = cross * self.filter(values, t)
+        mean = weights @ (vectors.T @ self.y)
+        if not compute_cov:
+            return mean
+        if get == "nngp":  # the posterior at the end
+            doubled = None if t is None else 2 * t
+            covariance = self.kernel.nngp(x) - (cross * self.filter(values, doubled)) @ cross.T
+        else:
+            covariance = self.ensemble(x, weights @ vectors.T)
+        return Gaussian(mean, (covariance + covariance.T) / 2)
+
+    def ensemble(self, x, weights):
+        """Of f(x) - weights f(X), f the random start: what training leaves of it."""
+        start = self.kernel.nngp(self.x)
+        mixed = weights @ self.kernel.nngp(self.x, x)
+        return self.kernel.nngp(x) + weights @ start @ weights.T - mixed - mixed.T

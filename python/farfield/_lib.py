@@ -1,0 +1,323 @@
+"""The C library: contexts, calls, matrices and options. Everything else is written in these terms.
+
+A call runs without the GIL, on a context that belongs to the calling thread. Objects keep the
+context that they were made with alive; they may be used and dropped by any thread.
+"""
+import contextlib
+import os
+import pathlib
+import threading
+import warnings
+
+import numpy as np
+
+from . import errors
+from ._cdef import ffi
+
+
+def c_text(words):
+    """A str as a C string."""
+    if "\0" in words:
+        raise errors.ArgError(f"{words!r} holds a zero byte")
+    return ffi.new("char[]", words.encode())
+
+
+def text(pointer):
+    """A C string as str; None for NULL."""
+    return ffi.string(pointer).decode() if pointer else None
+
+
+@contextlib.contextmanager
+def _environment(variable, value):
+    """Sets a variable that the user has not set, for as long as libraries read it."""
+    if variable in os.environ:
+        yield
+        return
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]
+
+
+def _load():
+    """As the command starts: OpenMP by default spins while it waits, which a busy machine pays for
+    dearly, and OpenBLAS gives a processor that it does not know its slowest kernels. Both read
+    their variables when they are loaded, so the library is loaded again where that helps."""
+    path = str(pathlib.Path(__file__).with_name("libfarfield.so"))
+    with _environment("OMP_WAIT_POLICY", "passive"):
+        library = ffi.dlopen(path)
+        better = library.far_blas_describe().better
+        if better and "OPENBLAS_CORETYPE" not in os.environ:
+            better = text(better)
+            ffi.dlclose(library)
+            with _environment("OPENBLAS_CORETYPE", better):
+                library = ffi.dlopen(path)
+        return library
+
+
+lib = _load()
+
+_names = {value: name for value, name in ffi.typeof("far_status").elements.items()}
+_dtypes = {np.dtype(np.float64): lib.FAR_F64, np.dtype(np.float32): lib.FAR_F32}
+_local = threading.local()
+_process = {"threads": 0, "started": False, "forked": False}
+
+
+# ---- contexts ----
+
+
+def _keep_exception(kind, value, traceback):
+    _local.raised = value
+
+
+@ffi.callback("far_progress_fn", error=1, onerror=_keep_exception)
+def _progress(user, what, done, total):
+    # Signals are delivered here: KeyboardInterrupt is raised, kept, and the call cancelled.
+    watcher = getattr(_local, "watcher", None)
+    return int(watcher is not None and watcher(text(what), done, total) is False)
+
+
+def _new_context():
+    if _process["forked"]:
+        raise errors.ForkError(
+            "this process was forked from one that had used farfield, whose threads a fork loses; "
+            "start processes with multiprocessing's 'spawn' or 'forkserver', or use farfield only "
+            "after the fork"
+        )
+    options = ffi.new("far_ctx_opts *")
+    options.size = ffi.sizeof("far_ctx_opts")
+    options.threads = _process["threads"]
+    options.progress = _progress
+    out = ffi.new("far_ctx **")
+    if lib.far_ctx_create(options, out) != lib.FAR_OK:
+        raise errors.OutOfMemoryError("no context could be made")
+    if not _process["started"]:
+        _warn_of_blas()
+    _process["started"] = True
+    _local.raised = None
+    _local.context = ffi.gc(out[0], lib.far_ctx_destroy)
+    return _local.context
+
+
+def _warn_of_blas():
+    slow = ffi.string(lib.far_blas_describe().warning).decode()
+    if slow:
+        warnings.warn(slow, RuntimeWarning, stacklevel=2)
+
+
+def context():
+    """The context of this thread."""
+    found = getattr(_local, "context", None)
+    return _new_context() if found is None else found
+
+
+def _after_fork():
+    if _process["started"]:
+        _process["forked"] = True
+        _local.__dict__.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def set_threads(count):
+    """How many threads a call may use, in this Python thread and in those that have not called the
+    library yet: 0 is one for each core. Results do not depend on it, to the last bit."""
+    if count < 0:
+        raise errors.ArgError("threads are at least 0")
+    _process["threads"] = int(count)
+    _local.__dict__.pop("context", None)
+
+
+@contextlib.contextmanager
+def progress(watcher=None):
+    """Within the `with` block, long calls of this thread report to watcher(what, done, total),
+    which returns False to cancel; without one, to a tqdm bar.
+
+    >>> with farfield.progress(lambda what, done, total: None):
+    ...     K = farfield.kernel("dense relu dense")(np.ones((3, 2)))
+    """
+    before = getattr(_local, "watcher", None)
+    bar = None if watcher else _Bar()
+    _local.watcher = watcher or bar
+    try:
+        yield
+    finally:
+        _local.watcher = before
+        if bar:
+            bar.close()
+
+
+class _Bar:
+    def __init__(self):
+        from tqdm.auto import tqdm
+
+        self.make, self.what, self.bar = tqdm, None, None
+
+    def __call__(self, what, done, total):
+        word = what.split(",")[0]  # "train, loss 0.01"
+        if word != self.what:
+            self.close()
+            self.what, self.bar = word, self.make(total=total)
+        self.bar.set_description(what, refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+
+
+# ---- calls ----
+
+
+def _check(ctx, status):
+    """Raises what the call came to, or what a progress function raised in it."""
+    raised, _local.raised = _local.raised, None
+    if raised is not None:
+        raise raised
+    if status == lib.FAR_OK:
+        return
+    message = text(lib.far_ctx_message(ctx)) or text(lib.far_status_text(status))
+    raise errors.by_status.get(_names.get(status), errors.FarfieldError)(message)
+
+
+def call(function, *arguments):
+    """function(ctx, *arguments) of the library; its failure as an exception."""
+    ctx = context()
+    _check(ctx, function(ctx, *arguments))
+
+
+def make(function, *arguments, destroy):
+    """The object that function(ctx, *arguments, &object) makes, destroyed when it is dropped.
+    What the object borrows is to be kept beside it."""
+    ctx = context()
+    out = ffi.new(ffi.typeof(function).args[-1])
+    status = function(ctx, *arguments, out)
+    made = owned(out[0], destroy, ctx)
+    _check(ctx, status)
+    return made
+
+
+def owned(pointer, destroy, *kept):
+    """The pointer, destroyed before what is kept when it is dropped."""
+
+    def drop(pointer, kept=kept):
+        destroy(pointer)
+
+    return ffi.gc(pointer, drop)
+
+
+def take_text(function, *arguments):
+    """The text that function(ctx, *arguments, &text) makes."""
+    out = ffi.new("char **")
+    call(function, *arguments, out)
+    try:
+        return text(out[0])
+    finally:
+        lib.far_text_free(context(), out[0])
+
+
+# ---- matrices ----
+
+
+def as_numpy(x):
+    """Any array as NumPy's, in place where that can be: tensors of PyTorch and DLPack too."""
+    if hasattr(x, "detach"):
+        x = x.detach().cpu()
+    if not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
+        x = np.from_dlpack(x)
+    return np.asarray(x)
+
+
+def array(x, name="x"):
+    """x as a float matrix whose rows lie packed: itself, unless it has to be converted or copied."""
+    x = as_numpy(x)
+    if x.dtype not in _dtypes:
+        if x.dtype.kind not in "biuf":
+            raise errors.ArgError(f"{name} is an array of {x.dtype}, not of numbers")
+        x = x.astype(np.float64)
+    if x.ndim != 2:
+        hint = "; make it a column with reshape(-1, 1)" if x.ndim == 1 else ""
+        raise errors.ShapeError(f"{name} has {x.ndim} dimensions, not rows and columns{hint}")
+    rows_packed = x.strides[1] == x.itemsize or x.shape[1] <= 1
+    stride, rest = divmod(x.strides[0], x.itemsize)
+    if not rows_packed or (x.shape[0] > 1 and (rest or stride < x.shape[1])) or not x.flags.aligned:
+        x = np.ascontiguousarray(x)
+    return x
+
+
+def same_dtype(first, *others):
+    """All arrays, in float64 unless all are float32."""
+    if all(x is None or x.dtype == first.dtype for x in others):
+        return (first, *others)
+    return tuple(None if x is None else x.astype(np.float64, copy=False) for x in (first, *others))
+
+
+def view(x):
+    """A far_mat over an array of array(); NULL for None. The array must be kept."""
+    if x is None:
+        return ffi.NULL
+    m = ffi.new("far_mat *")
+    m.data = ffi.cast("void *", x.__array_interface__["data"][0])
+    m.rows, m.cols = x.shape
+    m.ld = max(x.strides[0] // x.itemsize, x.shape[1])
+    m.dtype = _dtypes[x.dtype]
+    return m
+
+
+def copy(mat):
+    """A far_mat as an array of its own; None if it has no rows."""
+    if not mat.data or mat.rows == 0:
+        return None
+    kind = np.float64 if mat.dtype == lib.FAR_F64 else np.float32
+    size = ((mat.rows - 1) * mat.ld + mat.cols) * np.dtype(kind).itemsize
+    flat = np.frombuffer(ffi.buffer(mat.data, size), kind)
+    strides = (mat.ld * flat.itemsize, flat.itemsize)
+    return np.lib.stride_tricks.as_strided(flat, (mat.rows, mat.cols), strides).copy()
+
+
+# ---- options ----
+
+
+def _enumerator(kind, name, value):
+    names = {element: number for number, element in sorted(kind.elements.items())}
+    if not isinstance(value, str):
+        raise errors.ArgError(f"{name} is a word, not {value!r}")
+    for element, number in names.items():
+        if element.endswith("_" + value.upper()):
+            return number
+    words = ", ".join(element.split("_", 2)[-1].lower() for element in names)
+    raise errors.ArgError(f"{name} is one of {words}, not {value!r}")
+
+
+class Options:
+    """A struct of options by the names of its fields. None leaves a default; enumerators are the
+    ends of their names in lower case: kernel="nngp" is FAR_KERNEL_NNGP."""
+
+    def __init__(self, struct, **values):
+        self.pointer, self._kept = ffi.new(struct + " *"), []
+        init = getattr(lib, struct + "_init", None)
+        if init:
+            init(self.pointer)
+        else:
+            self.pointer.size = ffi.sizeof(struct)
+        self._kinds = {name: field.type for name, field in ffi.typeof(struct).fields}
+        for name, value in values.items():
+            if value is not None:
+                self._set(name, value)
+
+    def _set(self, name, value):
+        kind = self._kinds.get(name)
+        if kind is None or name == "size":
+            known = ", ".join(sorted(set(self._kinds) - {"size"}))
+            raise errors.ArgError(f"there is no option {name}; there are {known}")
+        if kind.kind == "enum":
+            value = _enumerator(kind, name, value)
+        elif kind.cname == "char *" or kind.cname == "char const *":
+            value = ffi.new("char[]", os.fsencode(value))
+            self._kept.append(value)
+        try:
+            setattr(self.pointer, name, value)
+        except (TypeError, OverflowError) as error:
+            raise errors.ArgError(f"{name}: {error}") from None

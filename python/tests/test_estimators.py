@@ -1,0 +1,258 @@
+"""Estimators: the command's numbers, tables with words and gaps, what scikit-learn does with them."""
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import farfield
+
+ARCH = "dense ln relu dense"
+NET = "dense(16) ln relu dense"
+rng = np.random.default_rng(1)
+X = rng.uniform(-2, 2, (60, 2))
+y = np.sin(2 * X[:, 0]) + X[:, 1]
+labels = np.where(y > 0.5, "high", np.where(y < -0.5, "low", "mid"))
+FAR = np.vstack([X[:5] * 1.1, [[50.0, -80.0]]])
+
+ALL = [
+    farfield.NTKRegressor(ARCH),
+    farfield.NTKClassifier(ARCH),
+    farfield.NetworkRegressor(NET, epochs=60),
+    farfield.NetworkClassifier(NET, epochs=60),
+]
+
+
+def fitted(estimator):
+    return clone(estimator).fit(X, labels if hasattr(estimator, "predict_proba") else y)
+
+
+def write(path, table):
+    table.to_csv(path, index=False, float_format="%.17g")
+
+
+def numbers(text):
+    return np.array([[float(c) for c in line.split(",")] for line in text.split("\n")[1:] if line])
+
+
+@pytest.fixture
+def table():
+    frame = pd.DataFrame(X, columns=["a", "b, odd"])
+    frame["y"] = y
+    return frame
+
+
+# ---- the same numbers as the command ----
+
+
+def test_a_fit_is_that_of_the_command(command, tmp_path, table):
+    write(tmp_path / "t.csv", table)
+    write(tmp_path / "far.csv", pd.DataFrame(FAR, columns=["a", "b, odd"]))
+    command("fit", "t.csv", "--target", "y", "-o", "m.far")
+    model = farfield.NTKRegressor().fit(table[["a", "b, odd"]], table["y"])
+    theirs = farfield.load(tmp_path / "m.far")
+    assert model.arch_ == theirs.arch and model.ridge_ == theirs.ridge
+    mean, std = model.predict(pd.DataFrame(FAR, columns=["a", "b, odd"]), return_std=True)
+    told = numbers(command("predict", "m.far", "far.csv", "--std"))
+    assert np.array_equal(np.column_stack([mean, std]), told)
+    assert np.array_equal(theirs(FAR)[:, 0], mean)
+    model.save(tmp_path / "ours.far")
+    assert numbers(command("predict", "ours.far", "far.csv"))[:, 0].tolist() == mean.tolist()
+
+
+def test_a_metric_is_that_of_the_library(tmp_path):
+    wide = np.column_stack([X, rng.standard_normal((len(X), 3))])
+    models = [farfield.NTKRegressor(ARCH, metric=m).fit(wide, y) for m in (None, "diagonal", "full")]
+    told = [m.predict(FAR @ np.eye(2, 5)) for m in models]
+    assert not np.array_equal(told[0], told[1]) and not np.array_equal(told[1], told[2])
+    models[1].save(tmp_path / "m.far")
+    assert np.array_equal(farfield.load(tmp_path / "m.far")(FAR @ np.eye(2, 5))[:, 0], told[1])
+
+
+def test_a_certificate_is_that_of_the_command(command, tmp_path):
+    model = fitted(farfield.NTKRegressor(ARCH))
+    model.save(tmp_path / "m.far")
+    ours = model.certify(seconds=0)
+    theirs = json.loads(command("certify", "m.far", "--seconds", "0", "--json"))
+    same = ours.to_dict()
+    theirs.pop("seconds", None), same.pop("seconds", None)
+    for told in (theirs, same):
+        told.get("unchecked", {}).pop("seconds", None)
+    assert same == theirs
+    ours.save(tmp_path / "c.json")
+    command("certify", "m.far", "--check", "c.json")
+
+
+def test_a_training_is_that_of_the_command(command, tmp_path, table):
+    write(tmp_path / "t.csv", table)
+    words = ("--arch", NET, "t.csv", "--target", "y", "--epochs", "60", "-o", "n.safetensors")
+    command("train", *words)
+    model = farfield.NetworkRegressor(NET, epochs=60).fit(table[["a", "b, odd"]], table["y"])
+    theirs = farfield.load(tmp_path / "n.safetensors")
+    assert np.array_equal(theirs(FAR)[:, 0], model.predict(pd.DataFrame(FAR, columns=["a", "b, odd"])))
+    write(tmp_path / "x.csv", table[:7])
+    command("gram", "--net", "n.safetensors", "x.csv", "-o", "K.npy")
+    assert np.array_equal(model.empirical_ntk(X[:7]), np.load(tmp_path / "K.npy"))
+
+
+# ---- tables ----
+
+
+def mixed(n=60):
+    """Numbers with gaps, words, categories of numbers, booleans and dates."""
+    frame = pd.DataFrame({"n": X[:n, 0]})
+    frame.loc[::7, "n"] = np.nan
+    frame["kind"] = np.where(X[:n, 1] > 0, "red", "blue")
+    frame.loc[::11, "kind"] = None
+    frame["code"] = pd.Categorical((np.arange(n) % 3) * 10)
+    frame["flag"] = X[:n, 0] > X[:n, 1]
+    frame["day"] = pd.Timestamp("2020-01-31") + pd.to_timedelta(np.arange(n) * 13, unit="h")
+    frame["count"] = pd.array(np.arange(n) % 5, dtype="Int64")
+    frame.loc[3, "count"] = pd.NA
+    return frame
+
+
+def test_mixed_frames_are_the_tables_of_the_command(command, tmp_path):
+    frame = mixed()
+    model = farfield.NTKRegressor(ARCH, impute=True).fit(frame, y)
+    assert model.predictor_.input_names == [
+        "n", "kind=blue", "kind=red", "code=0", "code=10", "code=20", "flag=False", "flag=True",
+        "day", "count",
+    ]  # fmt: skip
+    write(tmp_path / "t.csv", frame.assign(y=y))
+    command("fit", "t.csv", "--target", "y", "--arch", ARCH, "--impute", "--categorical", "code",
+            "--keep", "n,kind,code,flag,day,count", "-o", "m.far")  # fmt: skip
+    told = numbers(command("predict", "m.far", "t.csv"))
+    assert np.array_equal(told[:, 0], model.predict(frame))
+
+
+def test_columns_are_found_by_name_and_checked():
+    frame = mixed()
+    model = farfield.NTKRegressor(ARCH, impute=True).fit(frame, y)
+    assert list(model.feature_names_in_) == list(frame.columns) and model.n_features_in_ == 6
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"n": "m"}))
+    with pytest.raises(farfield.DataError, match="impute"):
+        farfield.NTKRegressor(ARCH).fit(frame, y)
+
+
+def test_labels_come_back_as_they_were():
+    for names in (labels, np.array([10, 9, -1])[np.searchsorted(["high", "low", "mid"], labels)],
+                  y > 0, pd.Series(labels, dtype="category")):  # fmt: skip
+        model = farfield.NTKClassifier(ARCH).fit(X, names)
+        assert np.array_equal(model.classes_, np.unique(np.asarray(names)))
+        assert (model.predict(X) == np.asarray(names)).mean() > 0.8
+        assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_words_for_missing_values_may_be_classes():
+    model = farfield.NTKClassifier(ARCH).fit(X, np.where(y > 0, "NA", "None"))
+    assert list(model.classes_) == ["NA", "None"] and model.predict(X[y > 1])[0] == "NA"
+
+
+def test_booleans_are_categories_in_frames_and_numbers_in_matrices():
+    frame = pd.DataFrame({"n": X[:, 0], "flag": X[:, 1] > 0})
+    names = farfield.NTKRegressor(ARCH).fit(frame, y).predictor_.input_names
+    assert names == ["n", "flag=False", "flag=True"]
+    assert farfield.NTKRegressor(ARCH).fit(X > 0, y).predictor_.input_names == ["x1", "x2"]
+
+
+def test_several_targets():
+    Y = np.column_stack([y, -y])
+    for estimator in (farfield.NTKRegressor(ARCH), farfield.NetworkRegressor(NET, epochs=60)):
+        model = estimator.fit(X, Y)
+        assert model.predict(FAR).shape == (6, 2)
+        assert len(model.certify(seconds=0).outputs) == 2
+
+
+# ---- spreads and committees ----
+
+
+def test_spreads():
+    model = fitted(ALL[0])
+    mean, std = model.predict(FAR, return_std=True)
+    assert std.shape == mean.shape and (std > 0).all() and std[-1] > std[:5].max()
+    assert not np.array_equal(std, model.predict(FAR, True, spread="posterior")[1])
+
+
+def test_a_committee_is_the_mean_of_its_members():
+    model = farfield.NetworkRegressor(NET, epochs=40, committee=3).fit(X, y)
+    mean, std = model.predict(FAR, return_std=True)
+    each = [farfield.NetworkRegressor(NET, epochs=40, seed=s).fit(X, y).predict(FAR) for s in range(3)]
+    assert np.allclose(mean, np.mean(each, axis=0), rtol=1e-12)
+    assert np.allclose(std, np.std(each, axis=0, ddof=1), rtol=1e-9)
+    with pytest.raises(farfield.ArgError, match="committee"):
+        fitted(ALL[2]).predict(FAR, return_std=True)
+
+
+def test_validation_rows_choose_the_epoch():
+    model = farfield.NetworkRegressor(NET, epochs=200, validation=0.25, patience=5).fit(X, y)
+    assert len(model.loss_curves_[0]) <= 200
+
+
+# ---- what scikit-learn does ----
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_pickled_models_predict_the_same_bits(estimator):
+    model = fitted(estimator)
+    again = pickle.loads(pickle.dumps(model))
+    ask = "predict_proba" if hasattr(model, "predict_proba") else "predict"
+    assert np.array_equal(getattr(model, ask)(FAR), getattr(again, ask)(FAR))
+    assert again.certify(seconds=0).hash == model.certify(seconds=0).hash
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=lambda e: type(e).__name__)
+def test_models_can_be_cloned_certified_and_scored(estimator):
+    model = fitted(estimator)
+    assert clone(model).get_params() == estimator.get_params()
+    certificate = model.certify(seconds=0)
+    assert certificate.bounded is True and np.isfinite(certificate.bound)
+    assert model.score(X, labels if hasattr(model, "predict_proba") else y) > 0.4
+
+
+def test_searches_pipelines_and_importances():
+    search = GridSearchCV(farfield.NTKRegressor(ARCH), {"ridge": [1e-6, 1e-2, 10.0]}, cv=3).fit(X, y)
+    assert search.best_params_["ridge"] < 10
+    assert cross_val_score(make_pipeline(StandardScaler(), ALL[0]), X, y, cv=3).mean() > 0.5
+    wide = np.column_stack([X, rng.standard_normal(len(X))])
+    model = farfield.NTKRegressor(ARCH).fit(wide, y)
+    assert permutation_importance(model, wide, y, n_repeats=3).importances_mean.argmin() == 2
+    assert model.feature_importances_.argmin() == 2
+
+
+# ---- certificates ----
+
+
+def test_certificates_are_objects():
+    bounded = fitted(ALL[2]).certify(seconds=0)
+    assert bounded.bounded is True and bounded.bound >= abs(bounded.outputs[0].found)
+    assert "bounded, |f(x)| <=" in str(bounded) and "<table>" in bounded._repr_html_()
+    model = farfield.NTKRegressor("dense relu dense", ridge=1e-4).fit(X, y)
+    runs = model.certify(seconds=0)
+    assert runs.bounded is False and runs.bound == np.inf
+    assert np.isclose(np.linalg.norm(runs.witness), 1)
+    far = 1e8 * runs.witness
+    told = runs.outputs[0]
+    assert np.isclose(model.predict([far])[0], told.slope * 1e8**told.order, rtol=1e-3)
+    assert "unbounded" in str(runs) and pickle.loads(pickle.dumps(runs)).json == runs.json
+    runs.check(model.predictor_)
+    with pytest.raises(farfield.FarfieldError):
+        bounded.check(model.predictor_)
+
+
+def test_options_are_checked_by_name():
+    with pytest.raises(farfield.ArgError, match="kernel is one of ntk, nngp"):
+        farfield.NTKRegressor(ARCH, kernel="rbf").fit(X, y)
+    with pytest.raises(farfield.ArgError, match="no option speed"):
+        fitted(ALL[0]).certify(speed=3)
+    with pytest.raises(farfield.ParseError):
+        farfield.NetworkRegressor("dense(4) rlu dense").fit(X, y)
+    with pytest.raises(farfield.ArgError, match="lr"):
+        farfield.NetworkRegressor(NET, lr="fast").fit(X, y)

@@ -15,7 +15,7 @@ from ._flow import Gaussian, gradient_descent_mse_ensemble
 from ._kernel import Kernel, Kernels, Limit, Supremum, grammar, kernel
 from ._lib import lib as _library
 from ._lib import progress, set_threads, text as _text
-from ._predictor import Prediction, Predictor, certify, empirical_ntk, load
+from ._predictor import Metric, Prediction, Predictor, certify, empirical_ntk, load
 from .errors import (
     ArchError, ArgError, BackendError, BudgetError, CancelledError, DataError, FarfieldError,
     FileError, ForkError, FormatError, OutOfMemoryError, ParseError, RangeError, ShapeError,

@@ -19,6 +19,15 @@ class Prediction(NamedTuple):
     order: np.ndarray | None  # at infinity
 
 
+class Metric(NamedTuple):
+    """The linear map that inputs go through before the network sees them."""
+
+    kind: str  # "diagonal" or "full"
+    rank: int
+    map: np.ndarray  # of standardised inputs: inputs x 1, or inputs x inputs
+    importance: np.ndarray  # of each input, sum 1
+
+
 class Predictor:
     """A model of infinite width, a network, a linear model, trees, or a committee of them.
     Made by `load`, `from_torch`, and the `predictor_` of an estimator. It pickles."""
@@ -72,6 +81,16 @@ class Predictor:
     def ridge(self):
         """Relative to the mean diagonal of the kernel; NaN: there is none."""
         return self._info.ridge
+
+    @property
+    def metric(self):
+        """The `Metric` in front of a network of infinite width; None: there is none."""
+        model = lib.far_predictor_model(self._predictor)
+        if not model or model.metric.kind == lib.FAR_METRIC_NONE:
+            return None
+        m = model.metric
+        kind = "diagonal" if m.kind == lib.FAR_METRIC_DIAGONAL else "full"
+        return Metric(kind, m.rank, _lib.copy(m.map), _lib.copy(m.importance)[:, 0])
 
     @property
     def input_names(self):

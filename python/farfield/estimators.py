@@ -190,15 +190,16 @@ class _Infinite:
     """How networks of infinite width are fitted."""
 
     _passed = (
-        "arch", "kernel", "param", "ridge", "ridge_kind", "metric", "method", "criterion",
-        "standardize", "impute", "subset", "seed", "memory", "storage", "allow_unbounded",
-        "extremes", "careful", "keep",
+        "arch", "kernel", "param", "ridge", "ridge_kind", "metric", "method", "landmarks",
+        "tolerance", "criterion", "standardize", "impute", "subset", "seed", "memory", "storage",
+        "allow_unbounded", "extremes", "careful", "keep",
     )  # fmt: skip
 
     def __init__(
         self, arch="auto", *, kernel=None, param=None, ridge=None, ridge_kind=None, metric=None,
-        method=None, criterion=None, standardize=True, impute=False, subset=None, seed=0,
-        memory=None, storage=None, allow_unbounded=False, extremes=None, careful=False, keep=None,
+        method=None, landmarks=None, tolerance=None, criterion=None, standardize=True,
+        impute=False, subset=None, seed=0, memory=None, storage=None, allow_unbounded=False,
+        extremes=None, careful=False, keep=None,
     ):  # fmt: skip
         self.arch = arch
         self.kernel = kernel
@@ -207,6 +208,8 @@ class _Infinite:
         self.ridge_kind = ridge_kind
         self.metric = metric
         self.method = method
+        self.landmarks = landmarks
+        self.tolerance = tolerance
         self.criterion = criterion
         self.standardize = standardize
         self.impute = impute
@@ -222,6 +225,7 @@ class _Infinite:
     def _fit_table(self, table, targets, task):
         self.predictor_ = _fit.fit_infinite(table, targets, task=task, **self._options())
         self.arch_, self.ridge_ = self.predictor_.arch, self.predictor_.ridge
+        self.metric_ = self.predictor_.metric
 
     @property
     def feature_importances_(self):
@@ -235,10 +239,12 @@ class NTKRegressor(_Infinite, _Regressor):
 
     arch: the network, or "auto", which chooses among networks that cannot run away. kernel: "ntk"
     (all weights are trained) or "nngp" (the Bayesian posterior). ridge: relative to the mean
-    diagonal (ridge_kind "absolute": not); None chooses it by leave-one-out error. The other
-    parameters are fields of far_fit_opts (farfield/model.h); None is the default of the command.
+    diagonal (ridge_kind "absolute": not); None chooses it by leave-one-out error. metric: "diagonal"
+    or "full" learns a linear map in front of the network. method: "exact", "cg" or "nystrom". The
+    other parameters are fields of far_fit_opts (farfield/model.h); None is the default of the
+    command.
 
-    After fit: predictor_, arch_, ridge_, n_features_in_, feature_names_in_, feature_importances_.
+    After fit: predictor_, arch_, ridge_, metric_, n_features_in_, feature_names_in_, feature_importances_.
 
     >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
     >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))

@@ -71,8 +71,19 @@ def test_a_metric_is_that_of_the_library(tmp_path):
     models = [farfield.NTKRegressor(ARCH, metric=m).fit(wide, y) for m in (None, "diagonal", "full")]
     told = [m.predict(FAR @ np.eye(2, 5)) for m in models]
     assert not np.array_equal(told[0], told[1]) and not np.array_equal(told[1], told[2])
+    assert models[0].metric_ is None and models[1].metric_.map.shape == (5, 1)
+    assert models[2].metric_.map.shape == (5, 5) and models[2].metric_.importance[:2].sum() > 0.5
     models[1].save(tmp_path / "m.far")
     assert np.array_equal(farfield.load(tmp_path / "m.far")(FAR @ np.eye(2, 5))[:, 0], told[1])
+
+
+def test_methods_are_those_of_the_library():
+    exact = farfield.NTKRegressor(ARCH, ridge=0.01).fit(X, y).predict(FAR)
+    by_cg = farfield.NTKRegressor(ARCH, ridge=0.01, method="cg", tolerance=1e-10).fit(X, y)
+    assert not np.array_equal(by_cg.predict(FAR), exact)
+    assert np.allclose(by_cg.predict(FAR), exact, rtol=1e-7)
+    few = farfield.NTKRegressor(ARCH, ridge=0.01, method="nystrom", landmarks=10).fit(X, y)
+    assert not np.allclose(few.predict(FAR), exact, rtol=1e-7)
 
 
 def test_a_certificate_is_that_of_the_command(command, tmp_path):

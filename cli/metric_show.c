@@ -74,20 +74,29 @@ static void direction_words(const double *v, int64_t count, const char *const *n
     }
 }
 
+/* The directions of null, with a comma between them; empty where there is none. */
+enum { SHOWN = 8, NULL_WORDS = SHOWN * WORDS };
+static void null_words(const far_mat *null, const char *const *names, char out[NULL_WORDS])
+{
+    *out = 0;
+    for (int64_t k = 0; k < null->rows && k < SHOWN; k++) {
+        size_t used = strlen(out);
+        char one[WORDS];
+        direction_words(row_of(null, k), null->cols, names, one);
+        snprintf(out + used, NULL_WORDS - used, "%s%s", used && *one ? ", " : "", one);
+    }
+    size_t used = strlen(out);
+    if (null->rows > SHOWN) {
+        snprintf(out + used, NULL_WORDS - used, " and %lld more", (long long)(null->rows - SHOWN));
+    }
+}
+
 void metric_tell_null(far_result *r, const far_mat *null, const char *const *names)
 {
-    enum { SHOWN = 8 };
-    char line[SHOWN * WORDS] = "", one[WORDS];
-    for (int64_t k = 0; k < null->rows && k < SHOWN; k++) {
-        size_t used = strlen(line);
-        direction_words(row_of(null, k), null->cols, names, one);
-        snprintf(line + used, sizeof line - used, "%s%s", used && *one ? ", " : "", one);
-    }
-    if (null->rows > SHOWN) {
-        far_result_line(r, "f does not depend on: %s and %lld more", line,
-                        (long long)(null->rows - SHOWN));
-    } else if (*line) {
-        far_result_line(r, "f does not depend on: %s", line);
+    char words[NULL_WORDS];
+    null_words(null, names, words);
+    if (*words) {
+        far_result_line(r, "f does not depend on: %s", words);
     }
 }
 
@@ -195,9 +204,14 @@ void metric_tell(far_result *r, const far_model_info *i)
     list_metric(r, i);
     far_result_for(r, FAR_FOR_PEOPLE);
     if (i->metric.kind != FAR_METRIC_NONE) {
+        char ignored[NULL_WORDS];
         tell_columns(r, i);
+        null_words(&i->metric.null, names_of(i), ignored);
+        if (*ignored) {
+            far_result_say(r, "  ignores", "%s", ignored);
+        }
+        far_result_for(r, FAR_FOR_TEXT); /* a page has a table of them */
         tell_directions(r, i);
-        metric_tell_null(r, &i->metric.null, names_of(i));
     }
     far_result_for(r, FAR_FOR_ALL);
 }

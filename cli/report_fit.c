@@ -286,16 +286,34 @@ static void tell_cost(far_result *r, const far_model_info *i)
     far_result_text(r, "storage", storage, NULL, NULL);
 }
 
+/* "dense ln relu dense behind full x3", and apart for JSON. */
+static void tell_network(far_result *r, const far_candidate *c)
+{
+    const char *kind = word_of(METRIC_LIST, (int)c->metric);
+    if (c->metric == FAR_METRIC_NONE) {
+        far_result_cell_text(r, "%s", c->arch);
+    } else {
+        far_result_cell_text(r, "%s behind %s x%d", c->arch, kind, (int)c->metric_rounds);
+    }
+    far_result_cell_text(r, "%s", c->arch);
+    far_result_cell_text(r, "%s", kind);
+    far_result_cell(r, c->metric_power);
+    far_result_cell(r, c->metric_rounds);
+}
+
 static void candidate_cells(far_result *r, const far_model_info *i, int64_t k)
 {
     far_candidate c = i->candidates[k], chosen, other;
     bounds_cost(i, &chosen, &other);
     bool barred = !c.bounded && chosen.bounded;
     far_result_cell_text(r, "%lld%s", (long long)k + 1, c.chosen ? " *" : "");
-    far_result_cell_text(r, "%s", c.arch);
+    tell_network(r, &c);
     far_result_cell(r, c.ridge);
     far_result_cell(r, c.loo_log_loss);
     far_result_cell(r, c.loo_r2);
+    far_result_cell(r, c.fold_log_loss);
+    far_result_cell(r, c.fold_r2);
+    far_result_cell(r, c.fold_doubt);
     far_result_cell(r, c.edge_log_loss);
     far_result_cell(r, c.edge_r2);
     far_result_cell(r, c.edge_doubt);
@@ -307,13 +325,23 @@ static void candidate_cells(far_result *r, const far_model_info *i, int64_t k)
 
 static void tell_candidates(far_result *r, const far_model_info *i)
 {
-    bool classes = i->task == FAR_TASK_CLASSIFY;
+    bool classes = i->task == FAR_TASK_CLASSIFY, mapped = false;
+    for (int64_t k = 0; k < i->candidate_count; k++) {
+        mapped = mapped || i->candidates[k].metric != FAR_METRIC_NONE;
+    }
     const far_result_column columns[] = {
         {NULL, "no.", NULL},
-        {"arch", "architecture", NULL},
+        {NULL, "architecture", NULL},
+        {"arch", NULL, NULL},
+        {"metric", NULL, NULL},
+        {"metric_power", NULL, "%.3g"},
+        {"metric_rounds", NULL, "%.0f"},
         {"ridge", "ridge", "%8.3g"},
         {classes ? "loo_log_loss" : NULL, classes ? "LOO loss" : NULL, "%8.4f"},
         {"loo_r2", classes ? NULL : "LOO R2", "%7.4f"},
+        {classes ? "fold_log_loss" : NULL, mapped && classes ? "fold loss" : NULL, "%9.4f"},
+        {classes ? NULL : "fold_r2", mapped && !classes ? "fold R2" : NULL, "%7.4f"},
+        {"fold_doubt", NULL, "%7.4f"},
         {classes ? "edge_log_loss" : NULL, classes ? "edge loss" : NULL, "%9.4f"},
         {"edge_r2", classes ? NULL : "edge R2", "%7.4f"},
         {"edge_doubt", NULL, "%7.4f"},
@@ -328,7 +356,9 @@ static void tell_candidates(far_result *r, const far_model_info *i)
     far_result_table(r, "candidates",
                      "What it was chosen from (* the one). LOO: leave-one-out, every row predicted "
                      "from the others; of classes the log loss decides. Edge: the outermost tenth "
-                     "predicted from the rest, which decides among equals. Unbounded ones are "
+                     "predicted from the rest, which decides among equals. Fold: rows held out, "
+                     "with a metric learnt from the others, which decides whether there is one. "
+                     "Unbounded ones are "
                      "chosen with --allow-unbounded only.",
                      columns, sizeof columns / sizeof columns[0]);
     for (int64_t k = 0; k < count; k++) {

@@ -65,7 +65,9 @@ typedef struct far_fit_opts {
                                up to 2048 rows; above, they would cost more than the fit */
     int32_t careful;        /* as in far_columns_opts; default 0 */
     const char *keep;       /* the same */
-    far_metric_kind metric; /* default FAR_METRIC_NONE */
+    far_metric_kind metric; /* default FAR_METRIC_AUTO: where the network is chosen too, a kind or
+                               none, whatever predicts rows held out best; none with the likelihood
+                               as criterion */
     far_method method;      /* default FAR_METHOD_AUTO */
     int64_t landmarks; /* rows that precondition cg, or are all that nystrom keeps; 0 (default):
                           2048 (more from 50000 rows on) and 4096, at most a quarter of the rows */
@@ -82,18 +84,27 @@ FAR_API FAR_NODISCARD far_status far_fit_estimate(far_ctx *ctx, const far_frame 
 
 /* One line of the table that "auto" chose from. */
 typedef struct far_candidate {
-    const char *arch;     /* lives as long as the model */
-    double ridge;         /* relative to the mean diagonal */
-    double loo_r2;        /* 1 - leave-one-out squared error / variance, on the subset */
-    double loo_log_loss;  /* classes: of calibrated leave-one-out probabilities; else NAN */
-    double edge_r2;       /* of the outermost tenth of the subset, predicted from the rest; NAN: not
-                             looked at, or from a file in which it was not */
-    double edge_log_loss; /* classes: the same in log loss; else NAN */
-    double edge_doubt;    /* standard error of edge_r2 (classes: edge_log_loss) less that of the
-                             chosen one; NAN as above */
+    const char *arch;    /* lives as long as the model */
+    double ridge;        /* relative to the mean diagonal */
+    double loo_r2;       /* 1 - leave-one-out squared error / variance, on the subset; NAN: behind a
+                            metric */
+    double loo_log_loss; /* classes: of calibrated leave-one-out probabilities; else NAN */
+    double edge_r2;      /* of the outermost tenth of the subset, predicted from the rest; NAN: not
+                            looked at, or from a file in which it was not */
+    double edge_log_loss;  /* classes: the same in log loss; else NAN */
+    double edge_doubt;     /* standard error of edge_r2 (classes: edge_log_loss) less that of the
+                              chosen one; NAN as above */
     double log_likelihood; /* per row and output, on the subset */
     int32_t bounded;       /* 0: chosen only with allow_unbounded */
     int32_t chosen;
+    /* Behind a metric there is no leave-one-out, whose rows the metric would have seen: folds of
+     * the subset judge it, each with a metric learnt from its own training rows. */
+    far_metric_kind metric;
+    double metric_power;   /* 1/2 or 1; 0: none */
+    int32_t metric_rounds; /* 0: none */
+    double fold_r2;        /* of the rows held out; NAN: classes, not looked at, an older file */
+    double fold_log_loss;  /* classes: the same in log loss; else NAN */
+    double fold_doubt;     /* standard error of fold_r2 or fold_log_loss less the chosen one's */
 } far_candidate;
 
 /* The map S that inputs go through, x to S x, before the network sees them. Views live as long as

@@ -20,6 +20,7 @@ void far_fit_opts_init(far_fit_opts *opts)
                            .standardize = 1,
                            .ridge = NAN,
                            .subset = 2000,
+                           .metric = FAR_METRIC_AUTO,
                            .extremes = EXTREMES_SMALL,
                            .tolerance = 1e-5};
 }
@@ -259,22 +260,30 @@ static void bring_into_range(far_model *m, int64_t j)
     }
 }
 
-/* The metric: the given one (NULL: none is), that of the choice, or one that is learnt. */
-static far_status set_metric(far_ctx *ctx, const far_fit_opts *o, const far_metric *given,
-                             double ridge, far_model *m)
+static far_status copy_metric(far_ctx *ctx, const far_metric *given, far_metric *out)
+{
+    int64_t count = given->inputs * (given->kind == FAR_METRIC_FULL ? given->inputs : 1);
+    far_status st = far_alloc(ctx, count, &out->map);
+    if (st == FAR_OK) {
+        memcpy(out->map, given->map, (size_t)count * sizeof *given->map);
+        out->kind = given->kind;
+        out->inputs = given->inputs;
+    }
+    return st;
+}
+
+/* Network, ridge and metric, unless that is given (NULL: it is not). */
+static far_status choose(far_ctx *ctx, const far_fit_opts *o, const far_metric *given, far_model *m,
+                         double *ridge, far_ridge_kind *kind)
 {
     far_status st;
-    if (given) {
-        far_metric_clear(ctx, &m->metric);
-        int64_t count = given->inputs * (given->kind == FAR_METRIC_FULL ? given->inputs : 1);
-        FAR_TRY(far_alloc(ctx, count, &m->metric.map));
-        memcpy(m->metric.map, given->map, (size_t)count * sizeof *given->map);
-        m->metric.kind = given->kind;
-        m->metric.inputs = given->inputs;
-    } else {
-        FAR_TRY(far_model_learn_metric(ctx, o, ridge, m));
-    }
+    far_fit_opts own = *o;
+    double start = far_seconds();
+    own.metric = given ? FAR_METRIC_NONE : o->metric;
+    FAR_TRY(far_select(ctx, &own, m, ridge, kind));
+    FAR_TRY(given ? copy_metric(ctx, given, &m->metric) : FAR_OK);
     FAR_TRY(far_model_take_metric(ctx, m));
+    m->info.seconds_choose = far_seconds() - start;
 done:
     return st;
 }
@@ -300,10 +309,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.method = method_for(ctx, o, m->info.rows);
     m->info.trained_rows = m->info.rows;
     m->info.converged = 1;
-    double choosing = far_seconds();
-    FAR_TRY(far_select(ctx, o, m, &ridge, &kind));
-    FAR_TRY(set_metric(ctx, o, given, kind == FAR_RIDGE_RELATIVE ? ridge : NAN, m));
-    m->info.seconds_choose = far_seconds() - choosing;
+    FAR_TRY(choose(ctx, o, given, m, &ridge, &kind));
     if (m->metric.kind != FAR_METRIC_NONE) { /* it may map different inputs to the same point */
         FAR_TRY(far_duplicates_find(ctx, m->facts.points, m->info.rows, m->info.inputs, m->y,
                                     m->info.outputs, NULL, &twins));

@@ -103,6 +103,12 @@ static json_t *write_candidates(far_json_out *w, const far_model *m)
         far_json_put(w, object, "log_likelihood", write_number(c->log_likelihood));
         far_json_put(w, object, "bounded", json_boolean(c->bounded));
         far_json_put(w, object, "chosen", json_boolean(c->chosen));
+        far_json_put(w, object, "metric", write_choice(&metrics, c->metric));
+        far_json_put(w, object, "metric_power", write_number(c->metric_power));
+        far_json_put(w, object, "metric_rounds", json_integer(c->metric_rounds));
+        far_json_put(w, object, "fold_r2", write_number(c->fold_r2));
+        far_json_put(w, object, "fold_log_loss", write_number(c->fold_log_loss));
+        far_json_put(w, object, "fold_doubt", write_number(c->fold_doubt));
         far_json_append(w, array, object);
     }
     return array;

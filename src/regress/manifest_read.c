@@ -275,6 +275,19 @@ static far_status read_candidate(const far_json *j, far_candidate *c)
     FAR_TRY(far_json_number(j, "log_likelihood", &c->log_likelihood));
     FAR_TRY(far_json_flag(j, "bounded", &c->bounded));
     FAR_TRY(far_json_flag(j, "chosen", &c->chosen));
+    c->fold_r2 = c->fold_log_loss = c->fold_doubt = NAN;
+    if (json_object_get(j->object, "metric")) {
+        int32_t kind;
+        int64_t rounds;
+        FAR_TRY(far_json_choice(j, "metric", &metrics, &kind));
+        FAR_TRY(far_json_count(j, "metric_rounds", &rounds));
+        FAR_TRY(far_json_number(j, "metric_power", &c->metric_power));
+        FAR_TRY(far_json_number(j, "fold_r2", &c->fold_r2));
+        FAR_TRY(far_json_number(j, "fold_log_loss", &c->fold_log_loss));
+        FAR_TRY(far_json_number(j, "fold_doubt", &c->fold_doubt));
+        c->metric = (far_metric_kind)kind;
+        c->metric_rounds = (int32_t)rounds;
+    }
 done:
     return st;
 }

@@ -6,9 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { LEARN_ROWS = 1500, LEARN_ROUNDS = 3 };
-#define LEARN_RIDGE 1e-6 /* at the least */
-#define LEARN_POWER 1
 #define NOT_MUCH 0.01 /* of the square of the longest: a tenth of its length */
 #define NO_ENTRY 1e-9 /* of a null direction, beside 1: rounding */
 
@@ -379,53 +376,6 @@ far_status far_model_map(far_ctx *ctx, const far_model *m, const far_mat *x, dou
     far_status st = far_alloc(ctx, x->rows * x->cols, room);
     *out = far_mat_view(*room, x->rows, x->cols, FAR_F64);
     return st == FAR_OK ? map_points(ctx, &m->metric, x, out) : st;
-}
-
-/* ---- learning ------------------------------------------------------------------------------ */
-
-/* Some of the rows of x and y, at random. */
-static far_status take_rows(far_ctx *ctx, const far_model *m, uint64_t seed, int64_t count,
-                            double **x, double **y)
-{
-    far_status st;
-    int64_t n = m->info.rows, d = m->info.inputs, p = m->info.outputs, *index = NULL;
-    FAR_TRY(far_alloc(ctx, n, &index));
-    FAR_TRY(far_alloc(ctx, count * d, x));
-    FAR_TRY(far_alloc(ctx, count * p, y));
-    for (int64_t i = 0; i < n; i++) {
-        index[i] = i;
-    }
-    far_random_shuffle(seed, index, n);
-    for (int64_t i = 0; i < count; i++) {
-        memcpy(*x + i * d, m->x + index[i] * d, (size_t)d * sizeof **x);
-        memcpy(*y + i * p, m->y + index[i] * p, (size_t)p * sizeof **y);
-    }
-done:
-    far_free(ctx, index);
-    return st;
-}
-
-far_status far_model_learn_metric(far_ctx *ctx, const far_fit_opts *o, double ridge, far_model *m)
-{
-    far_status st;
-    int64_t count = far_least(m->info.rows, LEARN_ROWS);
-    double *x = NULL, *y = NULL;
-    if (o->metric == FAR_METRIC_NONE || o->metric == FAR_METRIC_AUTO || m->metric.map) {
-        return FAR_OK;
-    }
-    FAR_TRY(take_rows(ctx, m, o->seed, count, &x, &y));
-    far_mat inputs = far_mat_view(x, count, m->info.inputs, FAR_F64);
-    far_mat targets = far_mat_view(y, count, m->info.outputs, FAR_F64);
-    for (int round = 0; round < LEARN_ROUNDS; round++) {
-        far_metric next = {0};
-        FAR_TRY(far_metric_learn(ctx, m->kernel, fmax(ridge, LEARN_RIDGE), &m->metric, o->metric,
-                                 LEARN_POWER, &inputs, &targets, &next));
-        far_metric_clear(ctx, &m->metric);
-        m->metric = next;
-    }
-done:
-    FAR_FREE_ALL(ctx, x, y);
-    return st;
 }
 
 /* ---- directions and points ----------------------------------------------------------------- */

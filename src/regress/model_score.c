@@ -130,10 +130,13 @@ static far_status keep_predictions(far_ctx *ctx, const far_left_out *l, const sc
     return st;
 }
 
-far_status far_model_score_rows(far_ctx *ctx, const far_left_out *l, far_model *m)
+far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m)
 {
     far_status st;
     scored left = {0}, fitted = {0};
+    for (int64_t k = 0; m->optimism > 1 && k < l->count * l->outputs; k++) {
+        l->miss[k] *= sqrt(m->optimism); /* rows had their say in the metric */
+    }
     FAR_TRY(scored_make(ctx, m, l, true, &left));
     FAR_TRY(scored_make(ctx, m, l, false, &fitted));
     m->info.loo_rows = l->count;

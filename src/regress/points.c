@@ -1,6 +1,8 @@
 /* The kernel of a network over points, as the solver asks for it. */
 #include "regress_internal.h"
 
+#include <string.h>
+
 far_status far_kernel_eval_kind(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
                                 const far_mat *a, const far_mat *b, far_mat *out)
 {
@@ -33,4 +35,22 @@ static far_status kernel_block(far_ctx *ctx, void *user, int64_t row, int64_t co
 far_symmetric far_kernel_points_matrix(far_kernel_points *p)
 {
     return (far_symmetric){.n = p->x.rows, .block = kernel_block, .user = p};
+}
+
+/* ---- a kernel's matrix that is at hand ---- */
+
+static far_status stored_block(far_ctx *ctx, void *user, int64_t row, int64_t col, far_mat *out)
+{
+    const far_mat *k = user;
+    (void)ctx;
+    for (int64_t i = 0; i < out->rows; i++) {
+        memcpy(far_mat_row(out, i), (const double *)far_mat_row(k, row + i) + col,
+               (size_t)out->cols * sizeof(double));
+    }
+    return FAR_OK;
+}
+
+far_symmetric far_stored_matrix(far_mat *k)
+{
+    return (far_symmetric){.n = k->rows, .block = stored_block, .user = k};
 }

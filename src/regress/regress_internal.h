@@ -14,9 +14,10 @@ typedef struct far_model {
     far_kernel *kernel;
     char *arch; /* canonical */
     far_columns *columns;
-    double *x, *y;             /* n x d, n x p, standardised */
-    far_metric metric;         /* far_select's choice; its map belongs to the model */
-    far_metric_facts facts;    /* what follows from it */
+    double *x, *y;          /* n x d, n x p, standardised */
+    far_metric metric;      /* far_select's choice; its map belongs to the model */
+    far_metric_facts facts; /* what follows from it */
+    double optimism; /* behind it: leave-one-out squared errors are too small by that factor */
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     double *link;              /* classes: far_class_probability's; NULL: an older file has none */
     far_band *interval;        /* p; NULL: an older file has none */
@@ -100,7 +101,9 @@ typedef struct far_kernel_points {
     double seconds; /* spent filling */
 } far_kernel_points;
 far_symmetric far_kernel_points_matrix(far_kernel_points *p);
-/* out = K(a, b), of that kind. */
+/* A matrix whose lower triangle is there already, for several ridges. */
+far_symmetric far_stored_matrix(far_mat *k);
+/* out = K(a, b), of that kind; b NULL: K(a, a), its lower triangle. */
 far_status far_kernel_eval_kind(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
                                 const far_mat *a, const far_mat *b, far_mat *out);
 
@@ -135,14 +138,14 @@ void far_class_labels(const double *y, int64_t n, int64_t p, int64_t *out);
 /* Scores of the fit, how sure its predictions are, and m->loo, from the factored system. */
 far_status far_model_score(far_ctx *ctx, const far_system *s, far_model *m);
 /* The same from rows that were left out. */
-far_status far_model_score_rows(far_ctx *ctx, const far_left_out *l, far_model *m);
+far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m);
 /* R2, a mean over outputs, of a fit that misses y (n x p) by so many times miss. */
 double far_fitted_r2(const double *y, const double *miss, double times, int64_t n, int64_t p);
 
 /* ---- select.c ---- */
 
-/* Chooses m->arch and m->kernel (unless arch is given) and the relative ridge (unless given), on a
- * subset of m->x, m->y; fills m->candidates. */
+/* Chooses m->arch and m->kernel (unless arch is given), the relative ridge (unless given) and
+ * m->metric (as opts ask for), on a subset of m->x, m->y; fills m->candidates. */
 far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
                       far_ridge_kind *ridge_kind);
 /* About how long that takes for n rows. */
@@ -183,9 +186,6 @@ far_model_points(const far_model *m); /* n x d, as the kernel gets them: behind 
 /* Fills m->facts from m->metric and m->x. FAR_ERR_FORMAT: it is no metric of these inputs;
  * FAR_ERR_RANGE: a point does not fit a double behind it. */
 far_status far_model_take_metric(far_ctx *ctx, far_model *m);
-/* Where opts ask for one and far_select has set none: a few rounds on some of the rows, at this
- * relative ridge (NAN: a small one). */
-far_status far_model_learn_metric(far_ctx *ctx, const far_fit_opts *o, double ridge, far_model *m);
 /* The model without its metric, over the points behind it: f(x) is its value at S x. A view. */
 far_model far_model_behind(const far_model *m);
 /* *out = S x, a view of x itself where there is no metric; *room is to be freed. */

@@ -4,12 +4,12 @@
  * best amplitudes.
  *
  * Every structure is first tried on few rows over a coarse grid of biases and ridges; the best ones
- * are then refined continuously on more of them and on the whole subset. Leave-one-out cannot tell
- * networks apart whose losses differ by less than its standard error: among those, one may take the
- * place of the best that predicts the outermost tenth of the rows (the edge) better from the
- * others, by more than chance would have it. Where the data are many more than the subset, the
- * ridge is refined once more on a larger one, since the best ridge falls as rows are added, up to
- * the largest within half a standard error: it is the flatter one far away.
+ * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
+ * losses differ by less than its standard error: among those, one may take the place of the best
+ * that predicts the outermost tenth of the rows (the edge) better from the others, by more than
+ * chance would have it. Where the data are many more than the subset, the ridge is refined once
+ * more on a larger one, since the best ridge falls as rows are added, up to the largest within half
+ * a standard error: it is the flatter one far away.
  */
 #include "select.h"
 
@@ -19,9 +19,10 @@
 
 enum { SCREEN_ROWS = 500, MIDDLE_ROWS = 1000, FINALISTS = 3, CONTESTED = 4 };
 enum { REFINE_EVALS = 20, LAST_EVALS = 6, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
-enum { EDGE_LEAST_ROWS = 50 };
+enum { EDGE_LEAST_ROWS = 50, LEAST_ROWS = 8, LEAST_ROWS_OF_AUTO = 40 };
 #define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define TIED_RIDGES 0.5
+#define METRIC_MARGIN 1.0 /* standard errors of the gain on held-out rows */
 #define EDGE_MARGIN 2.0   /* standard errors of the gain at the edge */
 #define LARGEST_STEP 30.0 /* beyond the best ridge no larger one is looked for */
 #define LEAST_RIDGE 1e-10
@@ -57,17 +58,7 @@ static const char *const STRUCTURES[] = {
     "dense(%B)",
 };
 
-typedef struct trial {
-    const char *structure; /* NULL: the kernel is given */
-    far_kernel *kernel;
-    double bias, ridge;
-    bool bounded;
-    far_score score;
-    double *edge; /* losses of the rows at the edge; NULL: not looked at */
-} trial;
-
-/* What is minimised. */
-static double loss(const far_search *s, far_score v)
+double far_score_loss(const far_search *s, far_score v)
 {
     bool classes = s->model->info.task == FAR_TASK_CLASSIFY;
     return s->opts->criterion == FAR_CRITERION_LIKELIHOOD ? -v.likelihood
@@ -75,16 +66,29 @@ static double loss(const far_search *s, far_score v)
                                                           : v.loo;
 }
 
-static bool eligible(const far_search *s, const trial *t)
+static bool chooses_network(const far_fit_opts *o)
 {
-    return t->bounded || s->opts->allow_unbounded;
+    return !o->arch || strcmp(o->arch, "auto") == 0;
 }
 
-static void trial_clear(far_ctx *ctx, trial *t)
+/* One that was asked for, or that may be chosen with the network. */
+static bool wants_metric(const far_fit_opts *o)
+{
+    bool judged = o->criterion == FAR_CRITERION_LOO && chooses_network(o);
+    return o->metric == FAR_METRIC_AUTO ? judged : o->metric != FAR_METRIC_NONE;
+}
+
+bool far_trial_eligible(const far_search *s, const far_trial *t)
+{
+    return t->bounded || !t->structure || s->opts->allow_unbounded; /* what is given is */
+}
+
+void far_trial_clear(far_ctx *ctx, far_trial *t)
 {
     far_kernel_destroy(t->kernel);
-    far_free(ctx, t->edge);
-    *t = (trial){0};
+    far_kernel_destroy(t->teacher);
+    FAR_FREE_ALL(ctx, t->edge, t->fold);
+    *t = (far_trial){0};
 }
 
 /* ---- architectures ------------------------------------------------------------------------- */
@@ -111,7 +115,12 @@ static far_status make_kernel(far_search *s, const char *structure, double bias,
     return st;
 }
 
-static far_status trial_bounded(far_search *s, trial *t)
+far_status far_trial_kernel(far_search *s, const far_trial *t, double bias, far_kernel **out)
+{
+    return make_kernel(s, t->structure ? t->structure : far_kernel_text(t->kernel), bias, out);
+}
+
+far_status far_trial_bounded(far_search *s, far_trial *t)
 {
     far_supremum sup;
     far_status st = far_kernel_supremum(s->ctx, t->kernel, s->model->info.inputs, &sup);
@@ -119,7 +128,7 @@ static far_status trial_bounded(far_search *s, trial *t)
     return st == FAR_ERR_ARCH ? FAR_OK : st; /* not known to be bounded */
 }
 
-static far_status replace_kernel(far_search *s, trial *t, double bias)
+static far_status replace_kernel(far_search *s, far_trial *t, double bias)
 {
     far_kernel *k;
     far_status st = make_kernel(s, t->structure, bias, &k);
@@ -134,18 +143,17 @@ static far_status replace_kernel(far_search *s, trial *t, double bias)
 /* ---- the coarse grid ----------------------------------------------------------------------- */
 
 static far_status screen_ridges(far_search *s, const far_kernel *k, double bias, int64_t rows,
-                                trial *best)
+                                far_trial *best)
 {
-    far_status st = FAR_OK;
     bool fixed = !isnan(s->fixed_ridge);
+    const double *ridges = fixed ? &s->fixed_ridge : SCREEN_RIDGES;
     int64_t count = fixed ? 1 : COUNT(SCREEN_RIDGES);
+    far_score scores[COUNT(SCREEN_RIDGES)];
+    far_status st = far_score_ridges(s, k, ridges, count, rows, scores);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        double ridge = fixed ? s->fixed_ridge : SCREEN_RIDGES[i];
-        far_score v;
-        st = far_score_evaluate(s, k, ridge, rows, &v);
-        if (st == FAR_OK && loss(s, v) < loss(s, best->score)) {
-            best->score = v;
-            best->ridge = ridge;
+        if (far_score_loss(s, scores[i]) < far_score_loss(s, best->score)) {
+            best->score = scores[i];
+            best->ridge = ridges[i];
             best->bias = bias;
         }
     }
@@ -157,10 +165,11 @@ static int64_t screen_rows(const far_search *s)
     return s->rows < SCREEN_ROWS ? s->rows : SCREEN_ROWS;
 }
 
-static far_status screen(far_search *s, const char *structure, trial *out)
+static far_status screen(far_search *s, const char *structure, far_trial *out)
 {
     far_status st = FAR_OK;
-    *out = (trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = far_score_worst()};
+    *out =
+        (far_trial){.structure = structure, .bias = SCREEN_BIASES[0], .score = far_score_worst()};
     out->ridge = isnan(s->fixed_ridge) ? SCREEN_RIDGES[3] : s->fixed_ridge;
     for (int64_t i = 0; st == FAR_OK && i < COUNT(SCREEN_BIASES); i++) {
         far_kernel *k = NULL;
@@ -173,7 +182,7 @@ static far_status screen(far_search *s, const char *structure, trial *out)
     if (st == FAR_OK) {
         st = replace_kernel(s, out, out->bias);
     }
-    return st == FAR_OK ? trial_bounded(s, out) : st;
+    return st == FAR_OK ? far_trial_bounded(s, out) : st;
 }
 
 /* ---- the continuous far_search -----------------------------------------------------------------
@@ -181,7 +190,7 @@ static far_status screen(far_search *s, const char *structure, trial *out)
 
 typedef struct refinement {
     far_search *s;
-    trial *best;
+    far_trial *best;
     nlopt_opt nlopt;
     int64_t rows;
 } refinement;
@@ -203,7 +212,7 @@ static double objective(unsigned count, const double *x, double *gradient, void 
     if (s->status == FAR_OK) {
         s->status = far_score_evaluate(s, k ? k : r->best->kernel, ridge, r->rows, &v);
     }
-    if (s->status == FAR_OK && loss(s, v) < loss(s, r->best->score)) {
+    if (s->status == FAR_OK && far_score_loss(s, v) < far_score_loss(s, r->best->score)) {
         r->best->score = v;
         r->best->ridge = ridge;
         if (k) {
@@ -217,14 +226,14 @@ static double objective(unsigned count, const double *x, double *gradient, void 
     if (s->status != FAR_OK) {
         nlopt_force_stop(r->nlopt);
     }
-    double value = loss(s, v);
+    double value = far_score_loss(s, v);
     return isfinite(value) ? value : 1e30;
 }
 
 static far_status run_nlopt(refinement *r, unsigned count, double *x, const double *low,
                             const double *high, int evals)
 {
-    bool last = evals <= LAST_EVALS; /* from a point that fewer rows have refined */
+    bool last = count == 2 && evals <= LAST_EVALS; /* fewer rows have refined it already */
     double step[2] = {last ? 0.7 : 1.5, last ? 0.3 : 0.7}, least;
     r->nlopt = nlopt_create(NLOPT_LN_SBPLX, count);
     if (!r->nlopt) {
@@ -247,7 +256,7 @@ static double clamp(double value, double low, double high)
 }
 
 /* Improves a trial on the first rows of the subset. */
-static far_status refine(far_search *s, trial *t, int64_t rows, bool free_bias, int evals)
+static far_status refine(far_search *s, far_trial *t, int64_t rows, bool free_bias, int evals)
 {
     bool free_ridge = isnan(s->fixed_ridge);
     double x[2], low[2], high[2];
@@ -358,19 +367,23 @@ static far_status add_seconds(far_ctx *ctx, int64_t rows, int64_t evals, double 
 far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds)
 {
     far_status st = FAR_OK;
-    bool any = !o->arch || strcmp(o->arch, "auto") == 0, free_ridge = isnan(o->ridge);
+    bool any = chooses_network(o), free_ridge = isnan(o->ridge);
     int64_t ridges = free_ridge ? COUNT(SCREEN_RIDGES) : 1, subset = far_least(n, o->subset);
     *seconds = 0;
     if (any) {
         int64_t screened = COUNT(STRUCTURES) * COUNT(SCREEN_BIASES) * ridges;
         int64_t edges = COUNT(STRUCTURES) + CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
-        int64_t whole = COUNT(STRUCTURES) + (FINALISTS + 1) * LAST_EVALS + edges / 2;
+        int64_t whole = COUNT(STRUCTURES) + 2 * LAST_EVALS + edges / 2;
         FAR_TRY(add_seconds(ctx, far_least(subset, SCREEN_ROWS), screened, seconds));
         FAR_TRY(add_seconds(ctx, far_least(subset, MIDDLE_ROWS), (FINALISTS + 1) * REFINE_EVALS,
                             seconds));
         FAR_TRY(add_seconds(ctx, subset, whole, seconds));
     } else if (free_ridge) {
         FAR_TRY(add_seconds(ctx, subset, REFINE_EVALS / 2, seconds));
+    }
+    if (wants_metric(o)) {
+        double rows, evals = far_metric_evaluations(o, subset, &rows);
+        FAR_TRY(add_seconds(ctx, (int64_t)rows, (int64_t)evals, seconds));
     }
     if (free_ridge && n / LARGER_SUBSET > subset) {
         FAR_TRY(add_seconds(ctx, n / LARGER_SUBSET, RIDGE_EVALS + RIDGE_STEPS + 1, seconds));
@@ -381,67 +394,78 @@ done:
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-static far_status keep_candidates(far_search *s, const trial *trials, int64_t count, int64_t chosen)
+/* The standard error of the losses of a less those of b, row by row; NAN: one is not known. */
+static double doubt_between(const double *a, const double *b, int64_t count)
+{
+    double doubt = NAN;
+    if (a && b) {
+        far_paired_gain(a, b, count, &doubt);
+    }
+    return isfinite(doubt) ? doubt : NAN;
+}
+
+static double known(double value)
+{
+    return isfinite(value) ? value : NAN;
+}
+
+static far_status keep_candidates(far_search *s, const far_trial *trials, int64_t count,
+                                  int64_t chosen)
 {
     far_model *m = s->model;
     bool classes = m->info.task == FAR_TASK_CLASSIFY;
+    const far_trial *best = &trials[chosen];
     far_status st = far_alloc(s->ctx, count, &m->candidates);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        const trial *t = &trials[i];
+        const far_trial *t = &trials[i];
         const char *text = far_kernel_text(t->kernel);
+        bool mapped = t->recipe.rounds > 0;
+        double fold = t->fold ? known(t->fold_loss) : NAN;
         char *copy;
-        double doubt = NAN;
-        if (t->edge && trials[chosen].edge) {
-            far_paired_gain(trials[chosen].edge, t->edge, s->edge.outer, &doubt);
-        }
         st = far_copy_text(s->ctx, text, (int64_t)strlen(text), &copy);
         if (st == FAR_OK) {
-            m->candidates[m->candidate_count++] = (far_candidate){
-                .arch = copy,
-                .ridge = t->ridge,
-                .loo_r2 = 1 - t->score.loo,
-                .loo_log_loss = t->score.log_loss,
-                .edge_r2 = isinf(t->score.edge) ? NAN : 1 - t->score.edge,
-                .edge_log_loss = !classes || isinf(t->score.edge_loss) ? NAN : t->score.edge_loss,
-                .edge_doubt = isfinite(doubt) ? doubt : NAN,
-                .log_likelihood = t->score.likelihood,
-                .bounded = t->bounded,
-                .chosen = i == chosen};
+            m->candidates[m->candidate_count++] =
+                (far_candidate){.arch = copy,
+                                .ridge = t->ridge,
+                                .loo_r2 = mapped ? NAN : 1 - t->score.loo,
+                                .loo_log_loss = mapped ? NAN : t->score.log_loss,
+                                .edge_r2 = 1 - known(t->score.edge),
+                                .edge_log_loss = classes ? known(t->score.edge_loss) : NAN,
+                                .edge_doubt = doubt_between(best->edge, t->edge, s->edge.outer),
+                                .log_likelihood = mapped ? NAN : t->score.likelihood,
+                                .bounded = t->bounded,
+                                .chosen = i == chosen,
+                                .metric = mapped ? t->recipe.kind : FAR_METRIC_NONE,
+                                .metric_power = mapped ? t->recipe.power : 0,
+                                .metric_rounds = (int32_t)t->recipe.rounds,
+                                .fold_r2 = classes ? NAN : 1 - fold,
+                                .fold_log_loss = classes ? fold : NAN,
+                                .fold_doubt = doubt_between(best->fold, t->fold, s->rows)};
         }
     }
     return st;
 }
 
 /* The best of those that are eligible, or of the others; -1: there is none. */
-static int64_t best_trial(const far_search *s, const trial *trials, int64_t count, bool wanted,
+static int64_t best_trial(const far_search *s, const far_trial *trials, int64_t count, bool wanted,
                           const bool *taken)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        bool counts = eligible(s, &trials[i]) == wanted && !(taken && taken[i]);
-        if (counts && (best < 0 || loss(s, trials[i].score) < loss(s, trials[best].score))) {
+        bool counts = far_trial_eligible(s, &trials[i]) == wanted && !(taken && taken[i]);
+        if (counts && (best < 0 || far_score_loss(s, trials[i].score) <
+                                       far_score_loss(s, trials[best].score))) {
             best = i;
         }
     }
     return best;
 }
 
-/* The continuous search, first on few rows. */
-static far_status refine_in_steps(far_search *s, trial *t)
+/* The best structures and the best that is not eligible get the continuous search on some of the
+ * rows. */
+static far_status refine_finalists(far_search *s, far_trial *trials, int64_t count)
 {
     far_status st = FAR_OK;
-    if (s->rows > MIDDLE_ROWS) {
-        st = refine(s, t, MIDDLE_ROWS, true, REFINE_EVALS);
-    }
-    return st == FAR_OK
-               ? refine(s, t, s->rows, true, s->rows > MIDDLE_ROWS ? LAST_EVALS : REFINE_EVALS)
-               : st;
-}
-
-/* The best structures and the best that is not eligible get the continuous search; the others one
- * more evaluation, so that the table compares like with like. */
-static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
-{
     bool finalist[COUNT(STRUCTURES)] = {false};
     for (int i = 0; i <= FINALISTS; i++) {
         int64_t t = best_trial(s, trials, count, i < FINALISTS, finalist);
@@ -449,18 +473,36 @@ static far_status refine_finalists(far_search *s, trial *trials, int64_t count)
             finalist[t] = true;
         }
     }
-    far_status st = FAR_OK;
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
-        st = finalist[i] ? refine_in_steps(s, &trials[i])
-                         : far_score_evaluate(s, trials[i].kernel, trials[i].ridge, s->rows,
-                                              &trials[i].score);
+        if (finalist[i]) {
+            st = refine(s, &trials[i], far_least(s->rows, MIDDLE_ROWS), true, REFINE_EVALS);
+        }
+    }
+    return st;
+}
+
+/* Every structure on the whole subset, so that the table compares like with like; the best two are
+ * refined there once more. */
+static far_status refine_best(far_search *s, far_trial *trials, int64_t count)
+{
+    far_status st = FAR_OK;
+    bool taken[COUNT(STRUCTURES)] = {false};
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = far_score_evaluate(s, trials[i].kernel, trials[i].ridge, s->rows, &trials[i].score);
+    }
+    for (int i = 0; st == FAR_OK && s->rows > MIDDLE_ROWS && i < 2; i++) {
+        int64_t t = best_trial(s, trials, count, true, taken);
+        if (t >= 0) {
+            taken[t] = true;
+            st = refine(s, &trials[t], s->rows, true, LAST_EVALS);
+        }
     }
     return st;
 }
 
 /* ---- the edge ------------------------------------------------------------------------------ */
 
-static far_status look_at_edge(far_search *s, trial *t)
+static far_status look_at_edge(far_search *s, far_trial *t)
 {
     far_status st;
     if (!t->edge) {
@@ -472,20 +514,20 @@ done:
 }
 
 /* Takes over what other is; other is left with what can be destroyed. */
-static void swap_trials(trial *t, trial *other)
+static void swap_trials(far_trial *t, far_trial *other)
 {
-    trial own = *t;
+    far_trial own = *t;
     *t = *other;
     *other = own;
 }
 
 /* Tries another bias and ridge of a structure; it becomes the challenger if it ties with the best
  * and does better at the edge than the challenger there is. */
-static far_status contend(far_search *s, const trial *t, double bias, double ridge, double limit,
-                          trial *challenger)
+static far_status contend(far_search *s, const far_trial *t, double bias, double ridge,
+                          double limit, far_trial *challenger)
 {
     far_status st;
-    trial other = *t;
+    far_trial other = *t;
     other.kernel = NULL;
     other.edge = NULL;
     other.bias = bias;
@@ -497,16 +539,17 @@ static far_status contend(far_search *s, const trial *t, double bias, double rid
         FAR_TRY(far_score_evaluate(s, other.kernel, ridge, s->rows, &other.score));
         other.score.edge = edge;
         other.score.edge_loss = edge_loss;
-        if (loss(s, other.score) <= limit) {
+        if (far_score_loss(s, other.score) <= limit) {
             swap_trials(challenger, &other);
         }
     }
 done:
-    trial_clear(s->ctx, &other);
+    far_trial_clear(s->ctx, &other);
     return st;
 }
 
-static far_status contend_all(far_search *s, const trial *t, double limit, trial *challenger)
+static far_status contend_all(far_search *s, const far_trial *t, double limit,
+                              far_trial *challenger)
 {
     far_status st = FAR_OK;
     int64_t ridges = isnan(s->fixed_ridge) ? COUNT(EDGE_RIDGES) : 1;
@@ -522,7 +565,7 @@ done:
 
 /* The challenger takes the place of its structure, which is chosen, if it does better at the edge
  * than what was chosen by more than chance: each row there is predicted by both. */
-static void judge_challenger(far_search *s, trial *trials, int64_t count, trial *challenger,
+static void judge_challenger(far_search *s, far_trial *trials, int64_t count, far_trial *challenger,
                              int64_t *chosen)
 {
     double error, gain;
@@ -543,12 +586,13 @@ static void judge_challenger(far_search *s, trial *trials, int64_t count, trial 
 }
 
 /* Of those that leave-one-out likes as well as that, the one that predicts the edge best. */
-static int64_t best_at_edge(const far_search *s, const trial *trials, int64_t count, double limit,
-                            const bool *tried)
+static int64_t best_at_edge(const far_search *s, const far_trial *trials, int64_t count,
+                            double limit, const bool *tried)
 {
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
-        bool tied = eligible(s, &trials[i]) && loss(s, trials[i].score) <= limit && !tried[i];
+        bool tied = far_trial_eligible(s, &trials[i]) &&
+                    far_score_loss(s, trials[i].score) <= limit && !tried[i];
         if (tied && (best < 0 || trials[i].score.edge_loss < trials[best].score.edge_loss)) {
             best = i;
         }
@@ -557,13 +601,13 @@ static int64_t best_at_edge(const far_search *s, const trial *trials, int64_t co
 }
 
 /* Networks that leave-one-out cannot tell from the best are told apart at the edge. */
-static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, int64_t *chosen)
+static far_status settle_at_edge(far_search *s, far_trial *trials, int64_t count, int64_t *chosen)
 {
     far_status st;
-    trial challenger = {.score = far_score_worst()};
+    far_trial challenger = {.score = far_score_worst()};
     const far_score best = trials[*chosen].score;
     bool tried[COUNT(STRUCTURES)] = {false};
-    double limit = loss(s, best) + TIED_NETWORKS * best.doubt;
+    double limit = far_score_loss(s, best) + TIED_NETWORKS * best.doubt;
     FAR_TRY(far_edge_find(s));
     if (s->edge.outer == 0) {
         return FAR_OK;
@@ -580,33 +624,33 @@ static far_status settle_at_edge(far_search *s, trial *trials, int64_t count, in
     }
     judge_challenger(s, trials, count, &challenger, chosen);
 done:
-    trial_clear(s->ctx, &challenger);
+    far_trial_clear(s->ctx, &challenger);
     return st;
 }
 
 /* The largest ridge that leave-one-out cannot tell from the best one. */
-static far_status largest_tied_ridge(far_search *s, int64_t rows, trial *t)
+static far_status largest_tied_ridge(far_search *s, int64_t rows, far_trial *t)
 {
     far_status st = FAR_OK;
-    double limit = loss(s, t->score) + TIED_RIDGES * t->score.doubt;
+    double limit = far_score_loss(s, t->score) + TIED_RIDGES * t->score.doubt;
     double low = log(t->ridge), high = log(fmin(t->ridge * LARGEST_STEP, MOST_RIDGE));
     for (int i = 0; st == FAR_OK && i < RIDGE_STEPS; i++) {
         double middle = (low + high) / 2;
         far_score v;
         st = far_score_evaluate(s, t->kernel, exp(middle), rows, &v);
-        *(loss(s, v) <= limit ? &low : &high) = middle;
+        *(far_score_loss(s, v) <= limit ? &low : &high) = middle;
     }
     t->ridge = exp(low);
     return st;
 }
 
-static far_status larger_ridge(far_search *s, trial *t)
+static far_status larger_ridge(far_search *s, far_trial *t)
 {
     int64_t larger = s->taken;
     if (!isnan(s->fixed_ridge) || larger <= s->rows) {
         return FAR_OK;
     }
-    trial copy = *t; /* the scores of the table stay those of the subset */
+    far_trial copy = *t; /* the scores of the table stay those of the subset */
     far_status st = refine(s, &copy, larger, false, RIDGE_EVALS);
     if (st == FAR_OK && s->opts->criterion == FAR_CRITERION_LOO) {
         st = largest_tied_ridge(s, larger, &copy);
@@ -616,10 +660,87 @@ static far_status larger_ridge(far_search *s, trial *t)
     return st;
 }
 
+/* ---- the metric ---------------------------------------------------------------------------- */
+
+/* Whether held-out rows are predicted better behind the metric by more than chance. */
+static bool metric_wins(const far_search *s, const far_trial *plain, const far_trial *t)
+{
+    double error;
+    if (!t->fold || !isfinite(t->fold_loss)) {
+        return false;
+    }
+    return s->opts->metric != FAR_METRIC_AUTO || !isfinite(plain->fold_loss) ||
+           far_paired_gain(plain->fold, t->fold, s->rows, &error) > METRIC_MARGIN * error;
+}
+
+/* Learns the map from the whole subset; from here on the subset lies behind it, and its rows no
+ * longer vouch for anything. */
+static far_status take_metric(far_search *s, const far_trial *t)
+{
+    far_status st;
+    int64_t d = s->model->info.inputs, p = s->model->info.outputs;
+    far_mat x = far_mat_view(s->x, s->rows, d, FAR_F64),
+            all = far_mat_view(s->x, s->taken, d, FAR_F64);
+    far_mat y = far_mat_view(s->y, s->rows, p, FAR_F64);
+    FAR_TRY(far_recipe_learn(s, t->teacher, &t->recipe, &x, &y, &s->model->metric));
+    FAR_TRY(far_metric_apply(s->ctx, &s->model->metric, &all, &all));
+    s->seen = s->rows;
+done:
+    return st;
+}
+
+/* By how much leave-one-out squared errors behind the metric are too small: what folds say of it
+ * over what they say without one, both relative to leave-one-out. Only the rows that the metric was
+ * learnt from are concerned. */
+static far_status measure_optimism(far_search *s, const far_trial *plain, const far_trial *t)
+{
+    far_score v;
+    far_status st;
+    s->seen = 0;
+    st = far_score_evaluate(s, t->kernel, t->ridge, s->rows, &v);
+    s->seen = s->rows;
+    double without = fmax(plain->fold_square / plain->score.loo, 1);
+    double factor = t->fold_square / v.loo / without;
+    double share = (double)s->rows / (double)s->model->info.rows;
+    s->model->optimism = isfinite(factor) && factor > 1 ? 1 + (factor - 1) * share : 1;
+    return st;
+}
+
+static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count, int64_t *chosen)
+{
+    far_status st;
+    int64_t found, least = s->opts->metric == FAR_METRIC_AUTO ? LEAST_ROWS_OF_AUTO : LEAST_ROWS;
+    if (!wants_metric(s->opts) || (s->opts->metric == FAR_METRIC_AUTO && s->rows < least)) {
+        return FAR_OK;
+    }
+    if (s->rows < least) {
+        return far_fail(s->ctx, FAR_ERR_ARG,
+                        "a metric is learnt from %lld different rows or more, and there are %lld; "
+                        "fit without one (`metric` none)",
+                        (long long)least, (long long)s->rows);
+    }
+    FAR_TRY(far_metric_search(s, trials, *count, *chosen, trials + *count, &found));
+    bool wins = found > 0 && metric_wins(s, &trials[*chosen], &trials[*count]);
+    if (!wins && s->opts->metric != FAR_METRIC_AUTO) {
+        return far_fail(s->ctx, FAR_ERR_SINGULAR,
+                        "no metric could be learnt: every kernel matrix that was tried is "
+                        "singular; use a larger ridge, or none (`metric` none)");
+    }
+    if (wins) {
+        FAR_TRY(far_edge_behind(s, &trials[*count]));
+        FAR_TRY(take_metric(s, &trials[*count]));
+        FAR_TRY(measure_optimism(s, &trials[*chosen], &trials[*count]));
+        *chosen = *count;
+    }
+    *count += found;
+done:
+    return st;
+}
+
 /* ---- the choice ---------------------------------------------------------------------------- */
 
 /* The chosen trial's kernel, and its ridge after a last look. */
-static far_status conclude(far_search *s, trial *trials, int64_t count, int64_t chosen)
+static far_status conclude(far_search *s, far_trial *trials, int64_t count, int64_t chosen)
 {
     far_status st;
     double table_ridge = trials[chosen].ridge;
@@ -627,6 +748,7 @@ static far_status conclude(far_search *s, trial *trials, int64_t count, int64_t 
     s->fixed_ridge = trials[chosen].ridge;
     trials[chosen].ridge = table_ridge;
     FAR_TRY(keep_candidates(s, trials, count, chosen));
+    far_kernel_destroy(s->model->kernel);
     s->model->kernel = trials[chosen].kernel;
     trials[chosen].kernel = NULL;
 done:
@@ -636,7 +758,7 @@ done:
 static far_status choose_architecture(far_search *s)
 {
     far_status st = FAR_OK;
-    trial trials[COUNT(STRUCTURES)] = {0};
+    far_trial trials[COUNT(STRUCTURES) + FAR_METRIC_TRIALS] = {0};
     int64_t count = COUNT(STRUCTURES);
     int64_t contested = CONTESTED * COUNT(EDGE_BIASES) * COUNT(EDGE_RIDGES);
     s->least_evals = count * COUNT(SCREEN_BIASES) * COUNT(SCREEN_RIDGES) +
@@ -645,31 +767,39 @@ static far_status choose_architecture(far_search *s)
         FAR_TRY(screen(s, STRUCTURES[i], &trials[i]));
     }
     FAR_TRY(refine_finalists(s, trials, count));
+    FAR_TRY(refine_best(s, trials, count));
     int64_t chosen = best_trial(s, trials, count, true, NULL);
     if (s->opts->criterion == FAR_CRITERION_LOO && s->rows >= EDGE_LEAST_ROWS) {
         FAR_TRY(settle_at_edge(s, trials, count, &chosen));
     }
+    FAR_TRY(choose_metric(s, trials, &count, &chosen));
     FAR_TRY(conclude(s, trials, count, chosen));
 done:
-    for (int64_t i = 0; i < COUNT(STRUCTURES); i++) {
-        trial_clear(s->ctx, &trials[i]);
+    for (int64_t i = 0; i < COUNT(STRUCTURES) + FAR_METRIC_TRIALS; i++) {
+        far_trial_clear(s->ctx, &trials[i]);
     }
     return st;
 }
 
-static far_status choose_ridge(far_search *s)
+/* Of a network that is given: its ridge, unless given too, and the metric in front of it. */
+static far_status choose_for_given(far_search *s)
 {
     far_status st;
-    trial t = {.ridge = SCREEN_RIDGES[3], .score = far_score_worst()};
+    far_trial trials[1 + FAR_METRIC_TRIALS] = {
+        {.ridge = SCREEN_RIDGES[3], .score = far_score_worst()}};
+    int64_t count = 1, chosen = 0;
     s->least_evals = COUNT(SCREEN_RIDGES) + REFINE_EVALS / 2;
-    t.kernel = s->model->kernel;
+    trials[0].kernel = s->model->kernel;
     s->model->kernel = NULL;
-    FAR_TRY(trial_bounded(s, &t));
-    FAR_TRY(screen_ridges(s, t.kernel, 0, screen_rows(s), &t));
-    FAR_TRY(refine(s, &t, s->rows, false, REFINE_EVALS / 2));
-    FAR_TRY(conclude(s, &t, 1, 0));
+    FAR_TRY(far_trial_bounded(s, &trials[0]));
+    FAR_TRY(screen_ridges(s, trials[0].kernel, 0, screen_rows(s), &trials[0]));
+    FAR_TRY(refine(s, &trials[0], s->rows, false, REFINE_EVALS / 2));
+    FAR_TRY(choose_metric(s, trials, &count, &chosen));
+    FAR_TRY(conclude(s, trials, count, chosen));
 done:
-    trial_clear(s->ctx, &t);
+    for (int64_t i = 0; i < 1 + FAR_METRIC_TRIALS; i++) {
+        far_trial_clear(s->ctx, &trials[i]);
+    }
     return st;
 }
 
@@ -679,6 +809,23 @@ static far_status given_kernel(far_ctx *ctx, const far_fit_opts *o, far_model *m
     k = (far_kernel_opts){.size = sizeof k};
     k.param = o->param;
     return far_kernel_create(ctx, o->arch, &k, &m->kernel);
+}
+
+/* Choices are made with relative ridges. */
+static far_status make_relative(far_search *s, far_ridge_kind kind)
+{
+    int64_t rows = far_least(s->rows, SCREEN_ROWS);
+    double *k = NULL, mean = 0;
+    if (kind == FAR_RIDGE_RELATIVE) {
+        return FAR_OK;
+    }
+    far_status st = far_score_gram(s, s->model->kernel, rows, &k);
+    for (int64_t i = 0; st == FAR_OK && i < rows; i++) {
+        mean += k[i * rows + i] / (double)rows;
+    }
+    s->fixed_ridge = mean > 0 ? s->fixed_ridge / mean : s->fixed_ridge;
+    far_free(s->ctx, k);
+    return st;
 }
 
 static far_status name_architecture(far_ctx *ctx, far_model *m)
@@ -693,7 +840,7 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     far_status st = FAR_OK;
     far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
     s.memory = far_budget(o->memory);
-    bool any = !o->arch || strcmp(o->arch, "auto") == 0;
+    bool any = chooses_network(o);
     *ridge = o->ridge;
     *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
     if (any && *ridge_kind == FAR_RIDGE_ABSOLUTE) {
@@ -709,10 +856,11 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     if (!any) {
         FAR_TRY(given_kernel(ctx, o, m));
     }
-    if (any || isnan(o->ridge)) {
+    if (any || isnan(o->ridge) || wants_metric(o)) {
         FAR_TRY(take_subset(&s));
-        FAR_TRY(any ? choose_architecture(&s) : choose_ridge(&s));
-        *ridge = s.fixed_ridge;
+        FAR_TRY(any ? FAR_OK : make_relative(&s, *ridge_kind));
+        FAR_TRY(any ? choose_architecture(&s) : choose_for_given(&s));
+        *ridge = isnan(o->ridge) ? s.fixed_ridge : o->ridge;
     }
     FAR_TRY(name_architecture(ctx, m));
 done:

@@ -2,6 +2,7 @@
 #ifndef FAR_SELECT_H
 #define FAR_SELECT_H
 
+#include "metric.h"
 #include "regress_internal.h"
 
 typedef struct far_score {
@@ -25,6 +26,7 @@ typedef struct far_search {
     far_model *model;
     double *x, *y;       /* the subset, in a random order: its first rows are a subset too */
     int64_t taken, rows; /* rows at x, and how many of them the choices are made on */
+    int64_t seen;        /* the first of them that a metric was learnt from: left out of no score */
     int64_t least_evals; /* for progress */
     int64_t evals;
     double fixed_ridge; /* NAN: free */
@@ -33,12 +35,21 @@ typedef struct far_search {
     far_edge edge;
 } far_search;
 
+/* One more evaluation begins. */
+far_status far_search_progress(far_search *s);
+
 far_score far_score_worst(void);
+double far_score_loss(const far_search *s, far_score v);          /* what is minimised */
 far_solve_opts far_score_opts(const far_search *s, double ridge); /* of solving for a score */
 /* Leave-one-out and likelihood on the first rows of the subset. A matrix that is singular at this
  * ridge scores worst; that is no failure. */
 far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
                               far_score *out);
+/* The kernel matrix of the first rows, to be freed: its lower triangle. */
+far_status far_score_gram(far_search *s, const far_kernel *k, int64_t rows, double **out);
+/* The same at several ridges, of one kernel matrix. */
+far_status far_score_ridges(far_search *s, const far_kernel *k, const double *ridges, int64_t count,
+                            int64_t rows, far_score *out);
 /* alpha = A^-1 y (n x p) and every row left out of it, without refinement. */
 far_status far_score_left_out(const far_search *s, const far_system *system, const far_mat *y,
                               double *alpha, far_left_out *out);
@@ -63,5 +74,87 @@ far_status far_edge_evaluate(far_search *s, const far_kernel *k, double ridge, d
 /* The mean of a - b (b NULL: 0) over count rows, and its standard error. */
 double far_paired_gain(const double *a, const double *b, int64_t count, double *error);
 void far_edge_clear(far_ctx *ctx, far_edge *e);
+
+/* ---- select_fold.c ---- */
+
+/* Training rows first, then those held out: x as standardised, y centred on the training rows, z
+ * behind the metric. */
+typedef struct far_fold {
+    int64_t train, held;
+    double *x, *y, *z;
+    far_metric metric;
+} far_fold;
+
+/* The first rows of the subset, each held out once, in their order. */
+typedef struct far_folds {
+    int64_t rows, count;
+    far_fold *fold;
+} far_folds;
+
+/* How a metric is learnt: rounds of that kind and power, each from a fit with its relative ridge.
+ */
+enum { FAR_MOST_ROUNDS = 5 };
+typedef struct far_recipe {
+    far_metric_kind kind;
+    double power;
+    int64_t rounds;
+    double ridges[FAR_MOST_ROUNDS];
+} far_recipe;
+
+/* ---- a network that is tried ---- */
+
+typedef struct far_trial {
+    const char *structure; /* %B stands for the bias; NULL: the kernel is given */
+    far_kernel *kernel;
+    double bias, ridge;
+    bool bounded;
+    far_score score;
+    double *edge; /* losses of the rows at the edge; NULL: not looked at */
+    /* Behind a metric, and for what is compared with it: */
+    far_recipe recipe;   /* rounds 0: none */
+    far_kernel *teacher; /* whose gradients it is learnt from; NULL: none */
+    double fold_loss;    /* of rows held out; INFINITY: not known */
+    double fold_square;  /* their squared error over variance */
+    double *fold;        /* of the rows of the subset, each in its turn held out; NULL: not known */
+} far_trial;
+
+void far_trial_clear(far_ctx *ctx, far_trial *t);
+/* The kernel of t with another bias; with its own if it has none to set. */
+far_status far_trial_kernel(far_search *s, const far_trial *t, double bias, far_kernel **out);
+bool far_trial_eligible(const far_search *s, const far_trial *t);
+far_status far_trial_bounded(far_search *s, far_trial *t);
+
+/* The edge behind t's metric, learnt from the inner rows alone; nothing where there is no edge. */
+far_status far_edge_behind(far_search *s, far_trial *t);
+
+/* ---- select_metric.c ---- */
+
+enum { FAR_METRIC_TRIALS = 4 };
+/* Looks for networks behind metrics of the kinds that are asked for, best first, starting from
+ * plain trials (the kth is the one to be improved on, and gets its losses over the same folds). */
+far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, int64_t k,
+                             far_trial out[FAR_METRIC_TRIALS], int64_t *count);
+
+/* What that takes, in scores of so many rows each. */
+double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *rows);
+
+/* ---- folds ---- */
+
+far_status far_folds_make(const far_search *s, int64_t rows, int64_t count, far_folds *out);
+void far_folds_clear(far_ctx *ctx, far_folds *f);
+/* Back to no metric; one more round; all rounds of a recipe from none. */
+far_status far_folds_forget(const far_search *s, far_folds *f);
+far_status far_folds_learn(const far_search *s, far_folds *f, const far_kernel *k, double ridge,
+                           far_metric_kind kind, double power);
+far_status far_folds_follow(const far_search *s, far_folds *f, const far_kernel *k,
+                            const far_recipe *r);
+/* The same on any rows. */
+far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_recipe *r,
+                            const far_mat *x, const far_mat *y, far_metric *out);
+/* Losses (count x rows), their means and mean squared errors over variance at each of count ridges.
+ * INFINITY: singular there. */
+far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *k,
+                           const double *ridges, int64_t count, double *losses, double *means,
+                           double *squares);
 
 #endif

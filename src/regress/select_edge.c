@@ -141,3 +141,36 @@ done:
     far_system_destroy(system);
     return st == FAR_ERR_SINGULAR ? FAR_OK : st;
 }
+
+/* S x for the rows of x, which come back in memory of their own. */
+static far_status map_rows(const far_search *s, const far_metric *metric, double *x, int64_t rows,
+                           double **out)
+{
+    int64_t d = s->model->info.inputs;
+    far_status st = far_alloc(s->ctx, rows * d, out);
+    far_mat from = far_mat_view(x, rows, d, FAR_F64), to = far_mat_view(*out, rows, d, FAR_F64);
+    return st == FAR_OK ? far_metric_apply(s->ctx, metric, &from, &to) : st;
+}
+
+far_status far_edge_behind(far_search *s, far_trial *t)
+{
+    far_status st = FAR_OK;
+    const far_edge plain = s->edge;
+    far_metric metric = {0};
+    if (plain.outer == 0 || !t->teacher) {
+        return FAR_OK;
+    }
+    s->edge.inner_x = s->edge.outer_x = NULL;
+    far_mat x = far_mat_view(plain.inner_x, plain.inner, s->model->info.inputs, FAR_F64);
+    far_mat y = far_mat_view(plain.inner_y, plain.inner, s->model->info.outputs, FAR_F64);
+    FAR_TRY(far_recipe_learn(s, t->teacher, &t->recipe, &x, &y, &metric));
+    FAR_TRY(map_rows(s, &metric, plain.inner_x, plain.inner, &s->edge.inner_x));
+    FAR_TRY(map_rows(s, &metric, plain.outer_x, plain.outer, &s->edge.outer_x));
+    FAR_TRY(far_alloc(s->ctx, plain.outer, &t->edge));
+    FAR_TRY(far_edge_evaluate(s, t->kernel, t->ridge, t->edge, &t->score));
+done:
+    FAR_FREE_ALL(s->ctx, s->edge.inner_x, s->edge.outer_x);
+    far_metric_clear(s->ctx, &metric);
+    s->edge = plain;
+    return st == FAR_ERR_SINGULAR ? FAR_OK : st;
+}

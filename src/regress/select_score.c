@@ -178,13 +178,13 @@ static far_status score_system(const far_search *s, const far_system *system, in
     far_mat y = far_mat_view(s->y, m, p, FAR_F64);
     FAR_TRY(far_score_left_out(s, system, &y, alpha, &l));
     far_squared_losses(l.miss, m, p, far_target_variance(s->y, m, p), losses);
-    v.loo = far_mean(losses, m);
+    v.loo = far_mean(losses + s->seen, m - s->seen);
     v.log_loss = NAN;
     if (s->model->info.task == FAR_TASK_CLASSIFY) {
         FAR_TRY(far_log_losses(s, s->y, &l, s->y, l.miss, m, losses));
-        v.log_loss = far_mean(losses, m);
+        v.log_loss = far_mean(losses + s->seen, m - s->seen);
     }
-    far_paired_gain(losses, NULL, m, &v.doubt);
+    far_paired_gain(losses + s->seen, NULL, m - s->seen, &v.doubt);
     v.likelihood = log_likelihood(s->y, alpha, m, p, far_system_diagnostics(system).log_det);
     *out = v;
 done:
@@ -205,31 +205,65 @@ far_solve_opts far_score_opts(const far_search *s, double ridge)
     return o;
 }
 
-static far_status count_evaluation(far_search *s)
+far_status far_search_progress(far_search *s)
 {
     int64_t expected = s->evals < s->least_evals ? s->least_evals : s->evals + 1;
     return far_progress(s->ctx, "choose", s->evals++, expected);
 }
 
-far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
-                              far_score *out)
+/* A matrix that is singular at this ridge scores worst. */
+static far_status score_matrix(const far_search *s, const far_symmetric *matrix, double ridge,
+                               far_score *out)
 {
     far_status st;
     far_system *system = NULL;
-    far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
-                                s->model->info.kernel, 0};
-    far_symmetric matrix = far_kernel_points_matrix(&points);
     far_solve_opts o = far_score_opts(s, ridge);
     *out = far_score_worst();
-    st = count_evaluation(s);
-    if (st != FAR_OK) {
-        return st;
-    }
     far_progress_hold(s->ctx);
-    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
-    FAR_TRY(score_system(s, system, rows, out));
+    FAR_TRY(far_system_create(s->ctx, matrix, &o, &system));
+    FAR_TRY(score_system(s, system, matrix->n, out));
 done:
     far_progress_release(s->ctx);
     far_system_destroy(system);
     return st == FAR_ERR_SINGULAR ? FAR_OK : st;
+}
+
+far_status far_score_evaluate(far_search *s, const far_kernel *k, double ridge, int64_t rows,
+                              far_score *out)
+{
+    far_kernel_points points = {k, far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64),
+                                s->model->info.kernel, 0};
+    far_symmetric matrix = far_kernel_points_matrix(&points);
+    *out = far_score_worst();
+    far_status st = far_search_progress(s);
+    return st == FAR_OK ? score_matrix(s, &matrix, ridge, out) : st;
+}
+
+far_status far_score_gram(far_search *s, const far_kernel *k, int64_t rows, double **out)
+{
+    far_mat x = far_mat_view(s->x, rows, s->model->info.inputs, FAR_F64);
+    far_status st;
+    FAR_TRY(far_search_progress(s));
+    FAR_TRY(far_alloc(s->ctx, rows * rows, out));
+    far_mat square = far_mat_view(*out, rows, rows, FAR_F64);
+    far_progress_hold(s->ctx);
+    st = far_kernel_eval_kind(s->ctx, k, s->model->info.kernel, &x, NULL, &square);
+    far_progress_release(s->ctx);
+done:
+    return st;
+}
+
+far_status far_score_ridges(far_search *s, const far_kernel *k, const double *ridges, int64_t count,
+                            int64_t rows, far_score *out)
+{
+    double *room = NULL;
+    far_status st = far_score_gram(s, k, rows, &room);
+    far_mat square = far_mat_view(room, rows, rows, FAR_F64);
+    far_symmetric matrix = far_stored_matrix(&square);
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = i == 0 ? FAR_OK : far_search_progress(s);
+        st = st == FAR_OK ? score_matrix(s, &matrix, ridges[i], &out[i]) : st;
+    }
+    far_free(s->ctx, room);
+    return st;
 }

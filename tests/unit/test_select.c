@@ -45,6 +45,7 @@ static far_fit_opts options(const char *arch, double ridge)
     o.target = "y";
     o.arch = arch;
     o.ridge = ridge;
+    o.metric = FAR_METRIC_NONE;
     o.memory = 1e9; /* asking the machine takes longer than all the rest */
     return o;
 }
@@ -264,6 +265,141 @@ static void every_allocation_at_the_edge_may_fail(void **state)
     far_kernel_destroy(k);
 }
 
+/* ---- the metric ---- */
+
+enum { NOISY = 6 }; /* inputs, the first of which matters */
+
+/* y = sin 2 x1 + size * noise, among columns that say nothing. */
+static far_frame *needle(int64_t rows, uint64_t seed, double size)
+{
+    far_frame *frame;
+    double *values = malloc((size_t)rows * (NOISY + 1) * sizeof *values);
+    const char *names[] = {"x1", "x2", "x3", "x4", "x5", "x6", "y"};
+    for (int64_t i = 0; i < rows; i++) {
+        double *v = values + i * (NOISY + 1);
+        for (int64_t j = 0; j <= NOISY; j++) {
+            v[j] = far_random_normal(seed, (uint64_t)(i * (NOISY + 1) + j));
+        }
+        v[NOISY] = sin(2 * v[0]) + size * v[NOISY];
+    }
+    far_mat m = far_mat_view(values, rows, NOISY + 1, FAR_F64);
+    must(far_frame_from_mat(ctx, &m, names, &frame));
+    free(values);
+    return frame;
+}
+
+static double error_on(const far_model *m, const far_frame *frame)
+{
+    far_prediction *p;
+    far_predict_opts o;
+    int64_t rows = far_frame_rows(frame);
+    double sum = 0, *y = malloc((size_t)rows * sizeof *y);
+    far_mat truth = far_mat_view(y, rows, 1, FAR_F64);
+    far_predict_opts_init(&o);
+    must(far_model_predict(ctx, m, frame, &o, &p));
+    must(far_columns_encode_targets(ctx, m->columns, frame, NULL, NULL, &truth));
+    for (int64_t i = 0; i < rows; i++) {
+        double t = far_output_centre(m->columns)[0] + far_output_scale(m->columns)[0] * y[i];
+        sum += pow(*(double *)far_mat_row(&p->mean, i) - t, 2);
+    }
+    far_prediction_destroy(p);
+    free(y);
+    return sqrt(sum / (double)rows);
+}
+
+/* Where one input of many matters, the metric that finds it is chosen, and weighs it most. */
+static void a_metric_is_chosen_where_inputs_say_nothing(void **state)
+{
+    (void)state;
+    far_frame *frame = needle(150, 3, 0.05), *other = needle(300, 4, 0.05);
+    far_fit_opts o = options("auto", NAN);
+    far_model *plain = fit(frame, o), *m;
+    o.metric = FAR_METRIC_AUTO;
+    m = fit(frame, o);
+    far_metric_info info = far_model_describe(m).metric;
+    assert_int_not_equal(info.kind, FAR_METRIC_NONE);
+    for (int64_t j = 1; j < NOISY; j++) {
+        assert_true(((double *)info.importance.data)[0] > 5 * ((double *)info.importance.data)[j]);
+    }
+    assert_true(error_on(m, other) < 0.8 * error_on(plain, other));
+    for (int64_t k = 0; k < m->candidate_count; k++) {
+        far_candidate c = m->candidates[k];
+        assert_true(c.metric == FAR_METRIC_NONE || (isnan(c.loo_r2) && c.metric_rounds > 0));
+        assert_true(!c.chosen || (c.metric == info.kind && c.fold_r2 > 0.5 && c.edge_r2 <= 1));
+    }
+    far_model_destroy(m);
+    far_model_destroy(plain);
+    far_frame_destroy(frame);
+    far_frame_destroy(other);
+}
+
+/* Where every metric is chance, learning one costs next to nothing. */
+static void a_metric_learnt_from_noise_is_left_alone(void **state)
+{
+    (void)state;
+    far_frame *frame = needle(200, 5, 30), *other = needle(300, 6, 30);
+    far_fit_opts o = options("auto", NAN);
+    far_model *plain = fit(frame, o), *m;
+    o.metric = FAR_METRIC_AUTO;
+    m = fit(frame, o);
+    assert_true(error_on(m, other) <= 1.05 * error_on(plain, other));
+    far_model_destroy(m);
+    far_model_destroy(plain);
+    far_frame_destroy(frame);
+    far_frame_destroy(other);
+}
+
+/* The map of a fold is the same whatever its held-out targets are. */
+static void a_fold_does_not_see_what_it_holds_out(void **state)
+{
+    (void)state;
+    double x[ROWS], y[ROWS], maps[2][2];
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {0};
+    far_search s;
+    far_folds f;
+    far_kernel *k = make_kernel("dense ln relu dense");
+    for (int i = 0; i < 2; i++) {
+        make_search(&s, &m, &o, x, y);
+        m.info.inputs = 2; /* pairs of x */
+        y[0] += i;
+        must(far_folds_make(&s, ROWS / 2, 3, &f));
+        must(far_folds_learn(&s, &f, k, 1e-3, FAR_METRIC_DIAGONAL, 1));
+        assert_int_equal(f.fold[0].train, 20);
+        assert_int_equal(f.fold[0].held, 10);
+        memcpy(maps[i], f.fold[0].metric.map, sizeof maps[i]);
+        assert_true(i == 0 || f.fold[1].metric.map[0] != maps[0][0]);
+        far_folds_clear(ctx, &f);
+    }
+    assert_memory_equal(maps[0], maps[1], sizeof maps[0]);
+    far_kernel_destroy(k);
+}
+
+static void the_choice_is_the_same_for_any_threads(void **state)
+{
+    (void)state;
+    far_frame *frame = needle(90, 7, 0.1);
+    far_fit_opts o = options("auto", NAN);
+    far_model *m[2];
+    far_ctx *pair[2];
+    o.metric = FAR_METRIC_FULL;
+    for (int i = 0; i < 2; i++) {
+        far_ctx_opts c;
+        c = (far_ctx_opts){.size = sizeof c, .threads = i + 1};
+        must(far_ctx_create(&c, &pair[i]));
+        must(far_model_fit(pair[i], frame, &o, &m[i]));
+    }
+    assert_string_equal(m[0]->arch, m[1]->arch);
+    assert_true(m[0]->info.ridge == m[1]->info.ridge);
+    assert_memory_equal(m[0]->metric.map, m[1]->metric.map,
+                        (size_t)(NOISY * NOISY) * sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        far_model_destroy(m[i]);
+        far_ctx_destroy(pair[i]);
+    }
+    far_frame_destroy(frame);
+}
+
 /* ---- failing and stopping ---- */
 
 static void expect(const far_frame *frame, far_fit_opts o, far_status expected)
@@ -281,6 +417,7 @@ static void allocations_of_a_choice_may_fail(void **state)
     (void)state;
     far_frame *frame = wave(52, false);
     far_fit_opts o = options("auto", 1e-3);
+    o.metric = FAR_METRIC_AUTO;
     int64_t before = test_heap.calls;
     far_model_destroy(fit(frame, o));
     int64_t needed = test_heap.calls - before;
@@ -303,6 +440,7 @@ static void a_choice_can_be_stopped(void **state)
     (void)state;
     far_frame *frame = wave(52, false);
     far_fit_opts o = options("auto", 1e-3);
+    o.metric = FAR_METRIC_AUTO;
     far_model_destroy(fit(frame, o));
     int64_t whole = ear.calls;
     for (int64_t i = 1; i <= whole; i += 1 + i / 2) {
@@ -312,6 +450,17 @@ static void a_choice_can_be_stopped(void **state)
         assert_int_equal(ear.calls, i); /* and nothing is asked after the answer */
     }
     ear.stop_at = 0;
+    far_frame_destroy(frame);
+}
+
+static void too_few_rows_for_a_metric_are_told(void **state)
+{
+    (void)state;
+    far_frame *frame = wave(7, false);
+    far_fit_opts o = options("dense ln relu dense", 1e-3);
+    o.metric = FAR_METRIC_DIAGONAL;
+    expect(frame, o, FAR_ERR_ARG);
+    assert_message("a metric is learnt from 8 different rows or more");
     far_frame_destroy(frame);
 }
 
@@ -338,6 +487,11 @@ int main(void)
         TEST(the_edge_is_the_outermost_tenth),
         TEST(a_singular_edge_scores_worst),
         TEST(every_allocation_at_the_edge_may_fail),
+        TEST(a_metric_is_chosen_where_inputs_say_nothing),
+        TEST(a_metric_learnt_from_noise_is_left_alone),
+        TEST(a_fold_does_not_see_what_it_holds_out),
+        TEST(the_choice_is_the_same_for_any_threads),
+        TEST(too_few_rows_for_a_metric_are_told),
         TEST(allocations_of_a_choice_may_fail),
         TEST(a_choice_can_be_stopped),
         TEST(a_search_without_memory_is_told),

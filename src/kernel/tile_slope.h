@@ -504,7 +504,7 @@ static void NAME(sine_jets)(int64_t count, const REAL *ri, const REAL *di,
         REAL a = EXP(-(apart + rr * o.gap[j])), b = EXP(-(apart + rr * o.cogap[j]));
         REAL k = rr * (1 - o.gap[j]), q = ri[0] * ri[0], p = r[j] * r[j];
         REAL X_r = ri[0] * (dr + r[j] * o.gap[j]), X_p = r[j] * (ri[0] * o.gap[j] - dr);
-        REAL Y_r = q + k, Y_p = p + k;
+        REAL Y_r = ri[0] * (dr + r[j] * o.cogap[j]), Y_p = r[j] * (ri[0] * o.cogap[j] - dr);
         REAL size = FABS(k) < 1 ? FABS(k) : 1, grown = EXPM1(size);
         REAL sinh = COPYSIGN((REAL)0.5 * (grown + grown / (1 + grown)), k);
         REAL small = EXP((REAL)-0.5 * (q + p)) * sinh, sum = (REAL)0.5 * (a + b);

@@ -132,6 +132,25 @@ static void tips_and_opposites(void **unused)
     far_kernel_destroy(k);
 }
 
+/* Odd activations without bias: V(x, -y) = -V(x, y), also where a sine tells angles of 1e-7. */
+static void odd_networks_are_odd(void **unused)
+{
+    (void)unused;
+    double y[D] = {1e6, -2e6, 5e5, 3e6}, other[D], one = 1, got[2][D];
+    far_kernel *k =
+        kernel_of("dense(nobias) sin(w0=3) rms dense(nobias) erf dense(nobias)", FAR_PARAM_NTK);
+    for (int j = 0; j < D; j++) {
+        other[j] = -y[j];
+    }
+    gradient(ctx, k, FAR_KERNEL_NTK, y, 1, y, 1, &one, 1, got[0]);
+    gradient(ctx, k, FAR_KERNEL_NTK, y, 1, other, 1, &one, 1, got[1]);
+    for (int j = 0; j < D; j++) {
+        assert_true(fabs(got[0][j]) > 1e5); /* Theta grows like |x|^2 in front of the sine */
+        assert_near(got[1][j] / got[0][j], -1, 1e-12);
+    }
+    far_kernel_destroy(k);
+}
+
 /* At x = 0 in front of a bias: sum w K_s y / d with K_s the slope kernel at rho = b / sqrt(b^2 +
  * q). Without one there is no gradient. */
 static void zero_rows(void **unused)
@@ -384,6 +403,7 @@ int main(void)
         TEST(gradients_are_what_differences_tend_to),
         TEST(rows_do_not_depend_on_company_or_threads),
         TEST(tips_and_opposites),
+        TEST(odd_networks_are_odd),
         TEST(zero_rows),
         TEST(far_away),
         TEST(flawed_calls),

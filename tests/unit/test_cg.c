@@ -497,6 +497,46 @@ static void what_they_need_is_said(void **state)
     far_frame_destroy(frame);
 }
 
+static far_frame *shared;
+static far_method failing;
+
+static far_status fit_and_predict(void)
+{
+    far_model *m = NULL;
+    far_prediction *p = NULL;
+    far_predict_opts how;
+    far_fit_opts o = options("y1", failing);
+    o.metric = FAR_METRIC_DIAGONAL;
+    o.landmarks = 11;
+    o.tolerance = 1e-2;
+    far_predict_opts_init(&how);
+    how.spread = FAR_SPREAD_CALIBRATED;
+    far_status st = far_model_fit(ctx, shared, &o, &m);
+    st = st == FAR_OK ? far_model_predict(ctx, m, shared, &how, &p) : st;
+    far_prediction_destroy(p);
+    far_model_destroy(m);
+    return st;
+}
+
+static void any_failure_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    shared = table(67);
+    for (failing = FAR_METHOD_CG; failing <= FAR_METHOD_NYSTROM; failing++) {
+        fail_every_allocation(fit_and_predict);
+        far_status st = FAR_ERR_CANCELLED;
+        for (int64_t k = 1; st != FAR_OK; k++) {
+            int64_t live = test_heap.live_blocks;
+            ear.stop_at = ear.calls + k;
+            st = fit_and_predict();
+            assert_true(st == FAR_OK || st == FAR_ERR_CANCELLED);
+            assert_int_equal(test_heap.live_blocks, live);
+        }
+        ear.stop_at = 0;
+    }
+    far_frame_destroy(shared);
+}
+
 /* Auto: the factor if there is room for it. */
 static void auto_takes_what_fits(void **state)
 {
@@ -539,6 +579,7 @@ int main(void)
         TEST(their_certificates_hold),
         TEST(their_intervals_cover),
         TEST(what_they_need_is_said),
+        TEST(any_failure_leaves_nothing_behind),
         TEST(auto_takes_what_fits),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

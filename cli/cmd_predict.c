@@ -475,10 +475,15 @@ static void read_options(const predict_args *a, const unsigned char *rows, far_p
     opts->memory = a->memory;
 }
 
-/* Spreads factor the training matrix again. */
+/* Spreads factor the training matrix again; calibrated ones of a fit without a factor that of its
+ * landmarks. */
 static void announce(job *j)
 {
     int64_t n = far_predictor_describe(j->of).rows;
+    const far_model_info *model = far_predictor_model(j->of);
+    if (model && model->landmarks > 0 && j->args.spread + 1 == FAR_SPREAD_CALIBRATED) {
+        n = model->landmarks;
+    }
     if (!j->args.std || n < 1) {
         return;
     }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Usage: tools/bench_large.sh [--data FILE.csv[.gz] --target COLUMN] [--memory 4G] [--ridge R]
+# Usage: tools/bench_large.sh [--data FILE.csv[.gz] --target COLUMN] [--memory 3500M] [--ridge R]
 #                             [--methods 'exact cg nystrom'] [N]
 # Fits of many rows without a factor, beside the exact one: iterations, seconds, peak memory, RMSE of
 # a tenth of the rows (at most 5000), which is not fitted. Without --data: N rows (200000) of 9 normal
 # inputs, a smooth target and noise of standard deviation 0.3.
 set -eu
 cd "$(dirname "$0")/.."
-data="" target=y memory=4G ridge=0.03 methods='exact cg nystrom' n=200000
+data="" target=y memory=3500M ridge=0.03 methods='exact cg nystrom' n=200000
 while [ $# -gt 0 ]; do
     case "$1" in
     --data) data="$2" && shift ;;

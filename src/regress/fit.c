@@ -371,7 +371,7 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
         *out = far_iterative_estimate(ctx, opts, method, rows);
     }
     if (st == FAR_OK) {
-        st = far_select_seconds(ctx, opts, rows, &choosing);
+        st = far_select_seconds(ctx, opts, method, rows, &choosing);
     }
     if (st == FAR_OK) {
         out->seconds += choosing;

@@ -20,6 +20,7 @@ enum { CG_LANDMARKS = 2048, NYSTROM_LANDMARKS = 4096, MOST_LANDMARKS = 8192, HEL
 enum { MOST_ITERATIONS = 1000 };
 #define PAIRS_PER_SECOND 3e8 /* a thread, as a rough estimate */
 #define USUAL_ITERATIONS 60
+#define TILES_SHARE 0.95  /* of the budget: the table and the libraries have theirs */
 #define HELD_OUT_SHARE 10 /* at most a tenth of the rows */
 #define HELD_OUT_TOLERANCE                                                                         \
     1e-3                  /* of predictions that are scored, beside errors that are larger         \
@@ -172,7 +173,7 @@ static far_status prepare(iterative *s)
         return far_fail(s->ctx, FAR_ERR_BUDGET, "%s; allow more (`memory`) or fewer `landmarks`",
                         why);
     }
-    s->tiles = cg ? far_budget(s->o->memory) - need : 0;
+    s->tiles = cg ? TILES_SHARE * far_budget(s->o->memory) - need : 0;
     FAR_TRY(far_nystrom_create(s->ctx, &matrix, s->landmarks, ridge, &s->known));
     FAR_TRY(far_product_create(s->ctx, s->m->kernel, s->m->info.kernel == FAR_KERNEL_NNGP,
                                &s->points.x, s->tiles, &s->product));

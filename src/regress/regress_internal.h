@@ -149,7 +149,8 @@ double far_fitted_r2(const double *y, const double *miss, double times, int64_t 
 far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
                       far_ridge_kind *ridge_kind);
 /* About how long that takes for n rows. */
-far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds);
+far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n,
+                              double *seconds);
 
 /* ---- filter.c: training stopped at a finite time ---- */
 

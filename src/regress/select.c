@@ -317,13 +317,16 @@ done:
     return st;
 }
 
+static int64_t larger_subset(far_method method, int64_t n)
+{
+    int64_t larger = n / LARGER_SUBSET;
+    return method == FAR_METHOD_EXACT ? larger : far_least(larger, MOST_WITHOUT_FACTOR);
+}
+
 static int64_t largest_subset(const far_search *s)
 {
-    int64_t n = s->model->info.rows;
-    int64_t larger = isnan(s->fixed_ridge) ? n / LARGER_SUBSET : 0;
-    if (s->model->info.method != FAR_METHOD_EXACT && larger > MOST_WITHOUT_FACTOR) {
-        larger = MOST_WITHOUT_FACTOR;
-    }
+    const far_model_info *i = &s->model->info;
+    int64_t larger = isnan(s->fixed_ridge) ? larger_subset(i->method, i->rows) : 0;
     return larger > s->opts->subset ? larger : s->opts->subset;
 }
 
@@ -364,7 +367,8 @@ static far_status add_seconds(far_ctx *ctx, int64_t rows, int64_t evals, double 
     return st;
 }
 
-far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, double *seconds)
+far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n,
+                              double *seconds)
 {
     far_status st = FAR_OK;
     bool any = chooses_network(o), free_ridge = isnan(o->ridge);
@@ -385,8 +389,8 @@ far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, int64_t n, do
         double rows, evals = far_metric_evaluations(o, subset, &rows);
         FAR_TRY(add_seconds(ctx, (int64_t)rows, (int64_t)evals, seconds));
     }
-    if (free_ridge && n / LARGER_SUBSET > subset) {
-        FAR_TRY(add_seconds(ctx, n / LARGER_SUBSET, RIDGE_EVALS + RIDGE_STEPS + 1, seconds));
+    if (free_ridge && larger_subset(method, n) > subset) {
+        FAR_TRY(add_seconds(ctx, larger_subset(method, n), RIDGE_EVALS + RIDGE_STEPS + 1, seconds));
     }
 done:
     return st;

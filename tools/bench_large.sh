@@ -50,7 +50,7 @@ for method in $methods; do
         echo "$method: $(cat "$folder/err")"
         continue
     fi
-    build/farfield predict "$folder/m.far" "$folder/test.csv" --score --json >"$folder/score"
+    build/farfield predict "$folder/m.far" "$folder/test.csv" --score --json -q >"$folder/score"
     field() { tr ',{' '\n\n' <"$folder/$1" | sed -n "s/^ *\"$2\": //p" | head -1; }
     read -r seconds kilobytes < <(tail -1 "$folder/time")
     echo "$method: ${seconds} s, $((kilobytes / 1024)) MiB, iterations $(field json iterations)," \

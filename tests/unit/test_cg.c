@@ -132,6 +132,7 @@ static far_fit_opts options(const char *target, far_method method)
     o.target = target;
     o.features = "x1,x2,x3";
     o.arch = LN_FIRST;
+    o.metric = FAR_METRIC_NONE;
     o.ridge = 1e-2;
     o.method = method;
     o.tolerance = 1e-9;
@@ -506,7 +507,6 @@ static far_status fit_and_predict(void)
     far_prediction *p = NULL;
     far_predict_opts how;
     far_fit_opts o = options("y1", failing);
-    o.metric = FAR_METRIC_DIAGONAL;
     o.landmarks = 11;
     o.tolerance = 1e-2;
     far_predict_opts_init(&how);

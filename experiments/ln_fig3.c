@@ -282,8 +282,8 @@ static far_status keep_curves(study *s)
                         "RMSD (angstrom)", "ln-fig3-lowess",
                         "Predictions along the surface: LOWESS over a fifth of the test rows of "
                         "all seeds at a time, with its 95% band (of the pooled rows, as if they "
-                        "were independent); infinite width is of one split. Curves with a norm lie "
-                        "on each other. Just beyond the domain the standard network may track the "
+                        "were independent); infinite width is of one split. Curves may hide "
+                        "each other. Just beyond the domain the standard network may track the "
                         "truth better than they do: it is farther on that it runs away, and the "
                         "claims are of all that lies beyond.");
 }

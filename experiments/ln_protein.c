@@ -48,7 +48,7 @@ static far_status explain_differences(const ln_trial *t)
            "were standardised (here they are not; the inputs are, on the training rows); whether "
            "its norms learn a scale and a shift (here they do not).");
     if (st == FAR_OK) {
-        st = xgboost ? keep_text(r, "XGBoost is version %s with its defaults and 100 rounds.",
+        st = xgboost ? keep_text(r, "XGBoost %s has the defaults of 2 and 3, and 100 rounds.",
                                  xgboost->version)
                      : keep_text(r, "There is no row of XGBoost: %s", far_ctx_message(r->ctx));
     }

@@ -38,7 +38,8 @@ const option FIT_OPTIONS[] = {
                 "half the memory, more time (by itself where memory is short)"),
     CHOICE_OPTION("--method", 0, AT(method), METHOD_LIST,
                   "exact: one factor; cg: conjugate gradients, the same fit where memory\n"
-                  "holds no factor; nystrom: landmarks alone; auto: exact if it fits, else cg"),
+                  "holds no factor; nystrom: landmarks alone; auto: exact if memory allows,\n"
+                  "else cg"),
     COUNT_OPTION("--landmarks", 0, AT(landmarks), "N",
                  "rows that precondition cg (2048), or that nystrom keeps (4096)", 1, INT32_MAX),
     NUMBER_OPTION("--tolerance", 0, AT(tolerance), "T", "of cg: |y - (K + ridge) alpha| / |y|"),

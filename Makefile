@@ -35,12 +35,12 @@ sabotage: build ## experiments without their mechanism, every claim must fail; D
 
 uci90: ## 90 small classification sets beside published results; DATA=archive or folder
 	@tools/bootstrap.sh build
-	@[ -n "$(DATA)" ] || { echo "make uci90 DATA=uci90_arora2020.tar.xz (see docs/experiments.md)"; exit 2; }
+	@[ -n "$(DATA)" ] || { echo "make uci90 DATA=uci90_arora2020.tar.xz (see docs/reproductions/uci-90.md)"; exit 2; }
 	@$(ALONE) experiments/uci90.sh "$(DATA)"
 
 uci-regression: ## nine regression sets on their published splits; DATA=archive or folder
 	@tools/bootstrap.sh build
-	@[ -n "$(DATA)" ] || { echo "make uci-regression DATA=hernandez_lobato_splits.tar.xz (see docs/experiments.md)"; exit 2; }
+	@[ -n "$(DATA)" ] || { echo "make uci-regression DATA=hernandez_lobato_splits.tar.xz (see docs/reproductions/uci-regression.md)"; exit 2; }
 	@$(ALONE) experiments/uci_regression.sh "$(DATA)"
 
 python: ## dist/: the Python package as a wheel that needs nothing else, and as sdist

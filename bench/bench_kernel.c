@@ -4,8 +4,8 @@
  *     bench_kernel [--json] [--threads N] [--n N]
  *
  * Prints: the network of the layer-norm paper at d = 9 (best of several runs), the cost of a layer
- * for depth 1 to 20, other activations, and the roofline of docs/performance.md, whose ingredients
- * are measured here in the same run.
+ * for depth 1 to 20, other activations, and the roofline of docs/benchmarks/performance.md, whose
+ * ingredients are measured here in the same run.
  */
 #define _GNU_SOURCE
 #include <farfield/farfield.h>

@@ -80,7 +80,7 @@ static void begin_list(far_result *r)
     far_result_table(r, "experiments", NULL, COLUMNS, sizeof COLUMNS / sizeof COLUMNS[0]);
 }
 
-/* People get the sum; docs/experiments.md has the rows. */
+/* People get the sum; docs/reproductions/README.md has the rows. */
 static void put_coverage(far_result *r)
 {
     static const far_result_column COLUMNS[] = {{"paper", NULL, NULL},

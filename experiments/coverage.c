@@ -1,5 +1,5 @@
 /* What of each paper is here: a row for each figure, table, theorem and section that we know of.
- * docs/experiments.md has the same rows; a test holds them against each other. */
+ * docs/reproductions/README.md has the same rows; a test holds them against each other. */
 #include "registry.h"
 
 const char *const COVERAGE_WORDS[COVERAGE_STATES] = {"tested", "by construction", "not reproduced",

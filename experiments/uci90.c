@@ -1,4 +1,4 @@
-/* The program: reads the index, runs the sets, prints the table. See docs/experiments.md. */
+/* The program: reads the index, runs the sets, prints the table (docs/reproductions/uci-90.md). */
 #define _GNU_SOURCE
 #include "uci90.h"
 

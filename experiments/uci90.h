@@ -1,6 +1,6 @@
 /*
  * UCI-90: kernels of infinitely wide networks as classifiers on the 90 small tables of Arora et
- * al. (2020). What is computed, and what its numbers mean, is in docs/experiments.md.
+ * al. (2020). What is computed, and what its numbers mean, is in docs/reproductions/uci-90.md.
  *
  * A candidate is a network, an encoding of the features and a ridge. Candidates are scored on
  * halves of the rows, chosen by those scores, and then tested on four folds.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: experiments/uci90.sh [options of uci90] DATA
 #
-# UCI-90 in one command; docs/experiments.md says what it is. DATA is the archive
+# UCI-90 in one command; docs/reproductions/uci-90.md says what it is. DATA is the archive
 # (uci90_arora2020.tar.xz) or a folder that holds INDEX90.tsv and data/. Builds if needed, prints
 # the table, writes it to build/uci90.csv (or --csv FILE), and exits with 0 only if the committee
 # gets 82.1 percent in the mean (or --least PERCENT). BUILD names another build folder.

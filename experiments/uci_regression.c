@@ -1,7 +1,7 @@
 /*
  * Nine regression sets with the splits of Hernandez-Lobato and Adams (2015), which most papers on
  * uncertainty use: what `fit` does without being told anything, beside boosted trees and published
- * numbers. See docs/experiments.md.
+ * numbers. See docs/reproductions/uci-regression.md.
  *
  * Every result is a line of a csv file as soon as it is there; what the file has is not computed
  * again, and lines of other programs (bench/peers/uci_regression.py) are shown with ours.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: experiments/uci_regression.sh [options of uci_regression] DATA
 #
-# Nine regression sets in one command; docs/experiments.md says what they are. DATA is the archive
+# Nine regression sets in one command; docs/reproductions/uci-regression.md says what they are. DATA is the archive
 # (hernandez_lobato_splits.tar.xz) or the folder it unpacks to. Builds if needed, adds results to
 # build/uci_regression.csv (or --csv FILE) as they come, and prints the table. BUILD names another
 # build folder.

@@ -7,9 +7,9 @@
  *
  * Bounds of finite networks hold for these very weights, in real arithmetic: whatever float64 can
  * have rounded away on the way to a bound has been added to it, and so is what the C library may be
- * off (docs/certificates.md). 0 / 0 of a norm without eps is 0. Evaluation rounds too: behind a
- * norm without eps whose inputs hardly vary, its value may differ from f by anything that the
- * norm's ball allows.
+ * off (docs/explanation/certificates.md). 0 / 0 of a norm without eps is 0. Evaluation rounds too:
+ * behind a norm without eps whose inputs hardly vary, its value may differ from f by anything that
+ * the norm's ball allows.
  */
 #ifndef FARFIELD_CERTIFY_H
 #define FARFIELD_CERTIFY_H

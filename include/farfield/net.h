@@ -153,8 +153,8 @@ FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, c
  * (in_proj_weight, out_proj.weight, ...); image, sequence, pools and flatten have none. A skip is a
  * Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs it.
  * The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...) are
- * explained in docs/networks.md. farfield.checksum is "sha256", and farfield.sha256 the SHA-256 of
- * the whole file with zeros for its 64 digits: a file that does not match is refused
+ * explained in docs/explanation/networks.md. farfield.checksum is "sha256", and farfield.sha256 the
+ * SHA-256 of the whole file with zeros for its 64 digits: a file that does not match is refused
  * (FAR_ERR_FORMAT). A program that changes the file on purpose leaves both keys out; files without
  * them load (far_net_info.sealed is 0).
  */

@@ -14,7 +14,7 @@
  * Grouping is a matter of finite width. For a fixed number g of groups and width to infinity every
  * group has the same mean and variance, so that the kernel of ln(groups=g) is that of ln, whatever
  * g; only in front of the first dense layer, where groups are groups of features, do they matter
- * (docs/kernels.md). Groups of a fixed size, which bend most, have no kernel here.
+ * (docs/explanation/kernels.md). Groups of a fixed size, which bend most, have no kernel here.
  */
 #ifndef FARFIELD_NONLINEAR_H
 #define FARFIELD_NONLINEAR_H

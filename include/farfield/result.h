@@ -9,7 +9,7 @@
  *
  * JSON: one object, its names the keys of the facts. A number that is missing or infinite is null,
  * and beside it stands "KEY_reason", a text: "infinite", "minus infinite", "not defined" or what
- * far_result_missing was told. docs/json.md is the description for readers.
+ * far_result_missing was told. docs/reference/json.md is the description for readers.
  */
 #ifndef FARFIELD_RESULT_H
 #define FARFIELD_RESULT_H

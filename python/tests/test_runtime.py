@@ -171,7 +171,7 @@ def test_every_name_is_there_and_explained():
 
 
 def test_the_page_runs(tmp_path, monkeypatch):
-    page = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+    page = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "python.md"
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
     assert len(blocks) >= 4

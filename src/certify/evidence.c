@@ -17,8 +17,8 @@ enum { BLOCK = 256 };
  * 60-digit arithmetic assert, ten times what they find. */
 #define KERNEL_ROUNDING 1e-13
 
-/* And where the law of docs/kernels.md ("Where it is less") says that it is more: behind steep
- * sines, and in the slopes of relu(p), p < 1, which tell angles below 1e-21 from 0. */
+/* And where the law of docs/explanation/kernels.md ("Where it is less") says that it is more:
+ * behind steep sines, and in the slopes of relu(p), p < 1, which tell angles below 1e-21 from 0. */
 #define STEEP_ROUNDING 4e-16
 #define STEEP_MIXTURES 1e-14
 #define LEAST_ANGLE 1e-21

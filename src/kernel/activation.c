@@ -174,7 +174,7 @@ static void soft_sign_pair(mixture_pair q, long double weight, long double rates
     sum->scaled += weight * 2 / PI * q.y * q.a * q.b / (q.d * q.root);
 }
 
-/* See "scaled" in docs/kernels.md; on the diagonal c c' = y and rho = 1. */
+/* See "scaled" in docs/explanation/kernels.md; on the diagonal c c' = y and rho = 1. */
 static long double scaled_soft_relu(mixture_pair q)
 {
     long double d = q.d, aa = q.a * q.b, ab = q.a + q.b;

@@ -398,7 +398,7 @@ static void NAME(relu_jets)(int64_t count, bool with_scaled, REAL ci, REAL ei, R
         NAME(jet_put)(dual, j, turn, NAME(jet_mul)(cc, bend));
         NAME(jet_put)(slope, j, 1, half);
         NAME(jet_put)(slope, j, turn, NAME(jet_mul)(NAME(jet_mul)(jy, over), kink));
-        if (with_scaled) { /* N_1 and N_2 of docs/kernels.md, in powers of q = d2 */
+        if (with_scaled) { /* N_1 and N_2 of docs/explanation/kernels.md, in powers of q = d2 */
             NAME(jet) q2 = NAME(jet_mul)(d2, d2), pp = NAME(jet_mul)(prod, prod);
             NAME(jet) sq = NAME(jet_mul)(sum, d2), pq = NAME(jet_mul)(prod, d2);
             NAME(jet) n1 = {4 * q2.v - 2 * d2.v - 1, 4 * q2.rho - 2 * d2.rho, 4 * q2.r - 2 * d2.r};

@@ -1,5 +1,5 @@
 /* A linear map in front of a network, learnt from a fitted function's own gradients: which inputs,
- * or mixtures of inputs, matter. docs/regression.md says how and why. */
+ * or mixtures of inputs, matter. docs/explanation/regression.md says how and why. */
 #ifndef FAR_METRIC_H
 #define FAR_METRIC_H
 

@@ -13,7 +13,8 @@
  *   - lower triangles, rectangles, single rows, transposes, one kernel instead of both and small
  *     calls agree with the square matrix to 1e-13 of the diagonal;
  *   - a sample of entries is what MPFR says: to 1e-13 where all is piecewise polynomial, to 1e-12
- *     where it is not (docs/kernels.md, "Accuracy", where the exceptions stand as well);
+ *     where it is not (docs/explanation/kernels.md, "Accuracy", where the exceptions stand as
+ * well);
  *   - float32 is the float64 matrix to single precision;
  *   - far out the values are those at infinity, and no Theta(x, x) is above the supremum.
  */
@@ -38,7 +39,8 @@
 #define SMOOTH 1e-12
 #define SAME 1e-13 /* one pair in two calls */
 #define SINGLE 1e-5
-/* Times the steepness of the network (mp_net_steepness): "Steep sines" in docs/kernels.md. */
+/* Times the steepness of the network (mp_net_steepness): "Steep sines" in
+ * docs/explanation/kernels.md. */
 #define STEEP 4e-16
 #define STEEP_MIXTURE 1e-14 /* behind tanh and silu */
 
@@ -444,8 +446,9 @@ static bool is_extreme(const one_case *c)
     return c->points == HUGE_OR_TINY || c->points == MIXED;
 }
 
-/* "Where it is less" in docs/kernels.md: Theta behind erf and tanh at large norms; and relu(p) with
- * p < 1, which tells apart angles that directions of 19 digits do not, behind steep layers. */
+/* "Where it is less" in docs/explanation/kernels.md: Theta behind erf and tanh at large norms; and
+ * relu(p) with p < 1, which tells apart angles that directions of 19 digits do not, behind steep
+ * layers. */
 static bool is_exempt(const one_case *c, int what)
 {
     return what == 1 && ((c->steps && is_extreme(c)) || (c->closest && c->amplifies));
@@ -764,7 +767,7 @@ static void compare_with_mp(one_case *c, const int worst[2])
 }
 
 /* A matrix that was refused must have an entry beyond double, or a sine or step must see values
- * above 1e140 ("What is refused" in docs/kernels.md). */
+ * above 1e140 ("What is refused" in docs/explanation/kernels.md). */
 static void check_refusal(one_case *c)
 {
     mpfr_t v[2];

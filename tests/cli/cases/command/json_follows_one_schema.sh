@@ -1,4 +1,4 @@
-# one object; no key twice; a null has its reason beside it; no numbers as words (docs/json.md)
+# one object; no key twice; a null has its reason beside it; no numbers as words (docs/reference/json.md)
 need_python
 cat >check.py <<'PYTHON'
 import json, sys

@@ -1,5 +1,5 @@
 # the shell commands of the tutorial, as they stand there, and what it says of them
-awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$SOURCE_DIR/docs/tutorial.md" >commands
+awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' "$SOURCE_DIR/docs/tutorials/first-certificate.md" >commands
 [ "$(grep -c 'build/farfield' commands)" -ge 7 ]
 mkdir build && ln -s "$FARFIELD" build/farfield
 bash -eu -o pipefail commands >out 2>talk

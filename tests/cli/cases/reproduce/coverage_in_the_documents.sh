@@ -1,4 +1,4 @@
-# the table of what is here of each paper is the same in the program and in docs/experiments.md
+# the table of what is here of each paper is the same in the program and in docs/reproductions/README.md
 command -v python3 >/dev/null || skip "no python3"
 "$FARFIELD" reproduce --list --json >list.json
 SOURCE_DIR="$SOURCE_DIR" python3 - <<'PYTHON'
@@ -12,7 +12,7 @@ for c in listed["coverage"]:
     assert (c["id"] is not None) == (c["status"] in ("tested", "by construction")), c
     rows.append("| %s | %s | %s | %s | %s |" % (c["paper"], c["part"], c["status"],
                 "`%s`" % c["id"] if c["id"] else "", c["note"] or ""))
-lines = [l.rstrip() for l in open(os.environ["SOURCE_DIR"] + "/docs/experiments.md")]
+lines = [l.rstrip() for l in open(os.environ["SOURCE_DIR"] + "/docs/reproductions/README.md")]
 at = lines.index(head)
 there = []
 for line in lines[at + 2:]:

@@ -5,7 +5,7 @@ for id in ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-a
     for shell in _farfield farfield.bash farfield.fish; do
         grep -q "\\b$id\\b" "$SOURCE_DIR/completions/$shell"
     done
-    grep -q "$id" "$SOURCE_DIR/docs/experiments.md"
+    grep -rq "$id" "$SOURCE_DIR/docs/reproductions"
 done
 tail -1 list | grep -Eq '^ *[0-9]+ tested, [0-9]+ by construction, [0-9]+ not reproduced, [0-9]+ not available to us$'
 awk 'length > 100 { print "too long: " $0; exit 1 }' list

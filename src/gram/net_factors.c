@@ -49,6 +49,31 @@ int64_t far_step_parameters(const far_step *s)
     return far_step_weight_count(s) + (s->bias >= 0 ? s->out : 0);
 }
 
+int64_t far_step_spread_inputs(const far_step *s)
+{
+    far_weights_shape shape = far_step_weights(s);
+    return far_step_is_linear(s)                                       ? shape.cols
+           : s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION ? shape.rows
+                                                                       : 0;
+}
+
+/* A norm keeps its whole gradient, which has no inputs. */
+static far_factor apart_factor(const far_factor_plan *plan, const far_step *s)
+{
+    bool linear = far_step_is_linear(s);
+    int64_t inputs = far_step_spread_inputs(s);
+    if (inputs == 0) {
+        return (far_factor){
+            .unit = s->unit, .constant = 1, .gradients = {.length = far_step_parameters(s)}};
+    }
+    return (far_factor){.unit = s->unit,
+                        .by_input = linear ? s->weight_scale * s->weight_scale : 1,
+                        .constant = s->bias >= 0 ? s->bias_scale * s->bias_scale : 0,
+                        .inputs = {.length = inputs},
+                        .gradients = {.length = s->out},
+                        .positions = far_engine_positions(plan->engine, s - plan->net->steps)};
+}
+
 static far_factor spread_factor(const far_factor_plan *plan, const far_step *s)
 {
     return (far_factor){.unit = s->unit,
@@ -59,7 +84,7 @@ static far_factor spread_factor(const far_factor_plan *plan, const far_step *s)
 static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
 {
     if (far_step_is_spread(s)) {
-        return spread_factor(plan, s);
+        return plan->apart ? apart_factor(plan, s) : spread_factor(plan, s);
     }
     bool dense = s->kind == FAR_STEP_DENSE;
     return (far_factor){.unit = s->unit,
@@ -79,17 +104,20 @@ double far_factors_bytes(const far_factor_plan *plan, int64_t n)
     for (int64_t i = 0; i < plan->net->step_count; i++) {
         if (wanted(plan, &plan->net->steps[i])) {
             far_factor f = blank_factor(plan, &plan->net->steps[i]);
-            numbers += (double)(f.inputs.length + f.gradients.length);
+            double inputs = (double)f.inputs.length, gradients = (double)f.gradients.length;
+            double below = (double)outputs_below(plan), positions = (double)f.positions;
+            numbers += f.positions > 0 ? positions * (inputs + below * gradients)
+                                       : below * (inputs + gradients);
         }
     }
     size_t bytes = far_dtype_size(far_engine_dtype(plan->engine));
-    return numbers * (double)(n * outputs_below(plan)) * (double)bytes;
+    return numbers * (double)n * (double)bytes;
 }
 
-static far_status allocate_vectors(far_factors *f, far_vectors *v)
+static far_status allocate_vectors(far_factors *f, int64_t rows, far_vectors *v)
 {
     size_t bytes = far_dtype_size(f->dtype);
-    return v->length == 0 ? FAR_OK : far_alloc_bytes(f->ctx, f->n * v->length, bytes, &v->rows);
+    return v->length == 0 ? FAR_OK : far_alloc_bytes(f->ctx, rows * v->length, bytes, &v->rows);
 }
 
 void far_factors_clear(far_factors *f)
@@ -109,8 +137,9 @@ static far_status allocate(const far_factor_plan *plan, far_factors *f)
         if (wanted(plan, &plan->net->steps[i])) {
             far_factor *item = &f->items[f->count++];
             *item = blank_factor(plan, &plan->net->steps[i]);
-            FAR_TRY(allocate_vectors(f, &item->inputs));
-            FAR_TRY(allocate_vectors(f, &item->gradients));
+            int64_t places = item->positions, points = f->n / outputs_below(plan);
+            FAR_TRY(allocate_vectors(f, places > 0 ? points * places : f->n, &item->inputs));
+            FAR_TRY(allocate_vectors(f, places > 0 ? f->n * places : f->n, &item->gradients));
         }
     }
 done:
@@ -126,12 +155,78 @@ typedef struct block {
     far_pass *pass;
     int64_t first, count;
     void *dout;     /* count x outputs */
-    void *gradient; /* by all parameters, packed, where a layer is spread; then count is 1 */
+    void *gradient; /* by all parameters, packed, where a layer is spread and not taken apart; then
+                       count is 1 */
 } block;
 
 static void *at(void *base, int64_t index, size_t bytes)
 {
     return (char *)base + (size_t)index * bytes;
+}
+
+/* What a convolution sees around one pixel of its output; image: one of the input. */
+static void keep_patch(const far_step *s, int64_t place, size_t bytes, const char *image, char *out)
+{
+    int64_t top = place / s->to.width * s->stride - s->pad;
+    int64_t left = place % s->to.width * s->stride - s->pad;
+    size_t pixel = (size_t)s->in * bytes;
+    for (int64_t k = 0; k < far_positions(s->window); k++, out += pixel) {
+        int64_t y = top + k / s->window.width, x = left + k % s->window.width;
+        if (y < 0 || x < 0 || y >= s->from.height || x >= s->from.width) {
+            memset(out, 0, pixel);
+        } else {
+            memcpy(out, image + (size_t)(y * s->from.width + x) * pixel, pixel);
+        }
+    }
+}
+
+static void keep_one_hot(far_dtype dtype, int64_t which, int64_t length, void *out)
+{
+    memset(out, 0, (size_t)length * far_dtype_size(dtype));
+    if (dtype == FAR_F64) {
+        ((double *)out)[which] = 1;
+    } else {
+        ((float *)out)[which] = 1;
+    }
+}
+
+static int64_t token_at(far_dtype dtype, const void *tokens, int64_t place)
+{
+    return dtype == FAR_F64 ? (int64_t)((const double *)tokens)[place]
+                            : (int64_t)((const float *)tokens)[place];
+}
+
+/* The input of a layer taken apart at one position; from: that of its point. */
+static void keep_input_at(const block *b, const far_step *s, int64_t place, const char *from,
+                          const far_factor *item, void *out)
+{
+    size_t bytes = far_dtype_size(b->f->dtype);
+    switch (s->kind) {
+    case FAR_STEP_CONV:
+        keep_patch(s, place, bytes, from, out);
+        break;
+    case FAR_STEP_EMBED:
+        keep_one_hot(b->f->dtype, token_at(b->f->dtype, from, place), item->inputs.length, out);
+        break;
+    case FAR_STEP_POSITION:
+        keep_one_hot(b->f->dtype, place, item->inputs.length, out);
+        break;
+    default:
+        memcpy(out, from + (size_t)(place * s->in) * bytes, (size_t)s->in * bytes);
+    }
+}
+
+static void keep_inputs_apart(const block *b, int64_t step, far_factor *item)
+{
+    size_t bytes = far_dtype_size(b->f->dtype);
+    int64_t ld;
+    const char *from = far_pass_input(b->pass, step, &ld);
+    for (int64_t k = 0; k < b->count * item->positions; k++) {
+        int64_t i = k / item->positions, row = b->first * item->positions + k;
+        keep_input_at(b, &b->plan->net->steps[step], k % item->positions,
+                      from + (size_t)(i * ld) * bytes, item,
+                      at(item->inputs.rows, row * item->inputs.length, bytes));
+    }
 }
 
 static void keep_inputs(const block *b, int64_t step, far_factor *item)
@@ -177,10 +272,50 @@ static void keep_affine(far_dtype dtype, const void *delta, const void *value, i
     }
 }
 
+/* The sum of keep_affine over positions. */
+static void keep_affine_sum(far_dtype dtype, const void *delta, const void *value, int64_t places,
+                            int64_t width, void *out)
+{
+    memset(out, 0, (size_t)(2 * width) * far_dtype_size(dtype));
+    for (int64_t i = 0; i < places * width; i++) {
+        int64_t k = i % width;
+        if (dtype == FAR_F64) {
+            ((double *)out)[k] += ((const double *)delta)[i] * ((const double *)value)[i];
+            ((double *)out)[width + k] += ((const double *)delta)[i];
+        } else {
+            ((float *)out)[k] += ((const float *)delta)[i] * ((const float *)value)[i];
+            ((float *)out)[width + k] += ((const float *)delta)[i];
+        }
+    }
+}
+
+/* Of a layer taken apart: a row a position; of a norm there its whole gradient. */
+static void keep_gradients_apart(const block *b, int64_t step, far_factor *item, int64_t a)
+{
+    const far_step *s = &b->plan->net->steps[step];
+    int64_t places = far_engine_positions(b->plan->engine, step), below = outputs_below(b->plan);
+    size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)(places * s->out) * bytes;
+    const char *delta = far_pass_delta(b->pass, step);
+    const char *normal = item->positions > 0 ? NULL : far_pass_normalized(b->pass, step);
+    for (int64_t i = 0; i < b->count; i++) {
+        if (normal) {
+            keep_affine_sum(b->f->dtype, delta + (size_t)i * row, normal + (size_t)i * row, places,
+                            s->out, gradient_place(b, item, i, a));
+        } else {
+            memcpy(at(item->gradients.rows, (b->first + i) * below + a, row),
+                   delta + (size_t)i * row, row);
+        }
+    }
+}
+
 static void keep_gradients(const block *b, int64_t step, far_factor *item, int64_t a)
 {
     const far_step *s = &b->plan->net->steps[step];
     size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
+    if (far_step_is_spread(s) && b->plan->apart) {
+        keep_gradients_apart(b, step, item, a);
+        return;
+    }
     if (far_step_is_spread(s)) {
         memcpy(gradient_place(b, item, 0, a), at(b->gradient, s->weight, bytes),
                (size_t)far_step_parameters(s) * bytes);
@@ -218,7 +353,9 @@ static void keep_all_inputs(const block *b)
     for (int64_t step = 0; step < b->plan->net->step_count; step++) {
         if (wanted(b->plan, &b->plan->net->steps[step])) {
             far_factor *item = &b->f->items[next++];
-            if (item->inputs.length > 0) {
+            if (item->positions > 0) {
+                keep_inputs_apart(b, step, item);
+            } else if (item->inputs.length > 0) {
                 keep_inputs(b, step, item);
             }
         }
@@ -278,7 +415,7 @@ static void crew_free(far_ctx *ctx, crew *c)
 static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
 {
     far_status st = FAR_OK;
-    bool shaped = far_net_shaped(plan->net);
+    bool shaped = far_net_shaped(plan->net) && !plan->apart;
     int64_t rows = c->rows = shaped ? 1 : far_engine_rows(plan->engine);
     int threads = far_ctx_threads(ctx);
     FAR_TRY(far_alloc(ctx, threads, &c->passes));
@@ -329,7 +466,8 @@ static bool fits(const far_factor_plan *plan, const far_mat *x, const far_factor
             const far_factor *have = &f->items[next++];
             same = next <= f->count && have->unit == want.unit && have->by_input == want.by_input &&
                    have->constant == want.constant && same_vectors(&have->inputs, &want.inputs) &&
-                   same_vectors(&have->gradients, &want.gradients);
+                   same_vectors(&have->gradients, &want.gradients) &&
+                   have->positions == want.positions;
         }
     }
     return same && next == f->count;

@@ -25,6 +25,8 @@ typedef struct far_factor {
     int64_t unit;
     double by_input, constant;
     far_vectors inputs, gradients; /* inputs.length 0: none */
+    int64_t positions; /* of a layer taken apart: inputs has a row for each point and position,
+                          gradients for each row of the kernel and position. Else 0 */
 } far_factor;
 
 typedef struct far_factors {
@@ -42,12 +44,16 @@ typedef struct far_factor_plan {
     const far_weights *weights;
     const far_ntk_opts *opts;
     int64_t first, some; /* of a trace: so many outputs from this one on; some 0: all of them */
+    bool apart;          /* layers at several positions: see far_factor. Not for kernels */
 } far_factor_plan;
 
 /* It stands at several positions (a convolution too), and has its whole gradient for a factor; as
  * many numbers as it has parameters, weights first. */
 bool far_step_is_spread(const far_step *step);
 int64_t far_step_parameters(const far_step *step);
+/* It is spread and a matrix times inputs, which may be one-hot (embed, position); how many inputs,
+ * without bias. 0: a norm. */
+int64_t far_step_spread_inputs(const far_step *step);
 
 /* The engine of a network and the weights that tangents are taken at: those it started from if it
  * is linearised. Both are the caller's, also after a failure. */

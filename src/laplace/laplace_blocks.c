@@ -3,19 +3,28 @@
  *
  * The derivative of output c by a layer's weights is a d_c', a its inputs and a constant for the
  * bias, d_c the gradient of the output by what the layer gives; a norm's gain and shift together
- * have the one input 1, and so has a layer at several positions, with all of its parameters. So a
- * coordinate of the system is a pair (p, q) of a layer, with the
+ * have the one input 1. So a coordinate of the system is a pair (p, q) of a layer, with the
  * projection z_(p,q),c = a_p d_cq, and what a layer adds to the curvature is
  *
  *     sum_i (a_i a_i') x (D_i' Lam_i D_i)  ~  1/N (sum_i a_i a_i') x (sum_i D_i' Lam_i D_i)
  *
  * The right-hand side is KFAC (Martens and Grosse 2015; Ritter, Botev and Barber 2018): diagonal in
  * the eigenvectors of both factors, which a and d are turned into. For a norm it is exact.
+ *
+ * A layer at R positions (convolutions, sequences) has the derivative G_c = sum_r a_r d_cr', a
+ * whole matrix, with z_(p,q),c = (G_c)_pq. KFAC takes its positions for points of their own
+ * (expand: Grosse and Martens 2016; Eschenhagen et al. 2023), 1/(N R) (sum_ir a a') x (sum_ir D'
+ * Lam D), and G_c is turned from both sides; embed and position are matrices of one-hot inputs. The
+ * diagonal has the one input 1 and all of its parameters for gradients.
  */
 #include "laplace_internal.h"
 
 #include <math.h>
 #include <string.h>
+
+/* So many times the numbers of a projection: the factors' sums, which may be larger than what is
+ * added to them, are then walked through less often. */
+enum { FIT_CHUNKS = 4 };
 
 static int64_t last_dense(const far_net *net)
 {
@@ -27,32 +36,42 @@ static int64_t last_dense(const far_net *net)
     return unit;
 }
 
+/* Of a layer at several positions. */
+static void spread_sides(far_laplace_method method, const far_step *s, far_block *b)
+{
+    int64_t inputs = far_step_spread_inputs(s);
+    b->whole = method == FAR_LAPLACE_KFAC && inputs > 0;
+    b->inputs = b->whole ? inputs + (s->bias >= 0) : 1;
+    b->gradients = b->whole ? s->out : far_step_parameters(s);
+}
+
 /* Inputs and gradients of a step's layer; the last layer has one step, the others all. */
 static bool block_sides(const far_net *net, far_laplace_method method, const far_step *s,
-                        int64_t *inputs, int64_t *gradients)
+                        far_block *b)
 {
     bool dense = s->kind == FAR_STEP_DENSE;
     if (s->unit < 0 || (method == FAR_LAPLACE_LAST_LAYER && s->unit != last_dense(net))) {
         return false;
     }
     if (far_step_is_spread(s)) {
-        *inputs = 1;
-        *gradients = far_step_parameters(s);
+        spread_sides(method, s, b);
         return true;
     }
-    *inputs = dense ? s->in + (s->bias >= 0 && s->bias_scale != 0) : 1;
-    *gradients = dense ? s->out : 2 * s->out;
+    b->inputs = dense ? s->in + (s->bias >= 0 && s->bias_scale != 0) : 1;
+    b->gradients = dense ? s->out : 2 * s->out;
     return true;
 }
 
 int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers)
 {
-    int64_t side = 0, inputs, gradients;
+    int64_t side = 0;
     *numbers = 0;
     for (int64_t i = 0; i < net->step_count; i++) {
-        if (block_sides(net, method, &net->steps[i], &inputs, &gradients)) {
-            side += inputs * gradients;
-            *numbers += (double)(inputs * inputs) + (double)(gradients * gradients);
+        far_block b = {0};
+        if (block_sides(net, method, &net->steps[i], &b)) {
+            side += b.inputs * b.gradients;
+            *numbers += (double)b.inputs * (double)b.inputs;
+            *numbers += (double)b.gradients * (double)b.gradients;
         }
     }
     return side;
@@ -77,7 +96,7 @@ static far_status make_blocks(far_laplace *la)
     FAR_TRY(far_alloc(la->ctx, net->info.layers, &la->layers));
     for (int64_t i = 0; i < net->step_count; i++) {
         far_block b = {.first = first};
-        if (block_sides(net, la->info.method, &net->steps[i], &b.inputs, &b.gradients)) {
+        if (block_sides(net, la->info.method, &net->steps[i], &b)) {
             la->layers[net->steps[i].unit] = 1;
             la->blocks[la->block_count++] = b;
             first += b.inputs * b.gradients;
@@ -89,8 +108,10 @@ done:
 
 /* ---- points layer by layer ----------------------------------------------------------------- */
 
-/* What a layer sees of m points: a is m x inputs, d is m C x gradients. */
+/* What a layer sees of m points: a is (m R) x inputs, d is (m C R) x gradients; R positions are 1
+ * but for KFAC's fit. A whole layer has the inputs 1 and all of G for gradients otherwise. */
 typedef struct sight {
+    int64_t points, positions, inputs, gradients;
     double *a, *d, *room; /* room: for a product */
 } sight;
 
@@ -110,15 +131,58 @@ static far_status turn(far_ctx *ctx, const double *vectors, int64_t rows, int64_
     return st;
 }
 
-static void fill_inputs(const far_factor *f, const far_block *b, int64_t points, int64_t outputs,
-                        double *a)
+/* count matrices rows x cols := their transposes */
+static void transpose_all(far_ctx *ctx, int64_t count, int64_t rows, int64_t cols, double *v,
+                          double *room)
+{
+#pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(static)
+    for (int64_t k = 0; k < count; k++) {
+        const double *from = v + k * rows * cols;
+        double *to = room + k * rows * cols;
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < cols; j++) {
+                to[j * rows + i] = from[i * cols + j];
+            }
+        }
+    }
+    memcpy(v, room, (size_t)(count * rows * cols) * sizeof *v);
+}
+
+/* G := left' G right, of every row. */
+static far_status turn_whole(const far_laplace *la, const far_block *b, sight *s)
+{
+    int64_t rows = s->points * la->info.outputs;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, rows * s->gradients, &s->room));
+    FAR_TRY(turn(la->ctx, b->right, rows * b->inputs, b->gradients, s->d, s->room));
+    transpose_all(la->ctx, rows, b->inputs, b->gradients, s->d, s->room);
+    FAR_TRY(turn(la->ctx, b->left, rows * b->gradients, b->inputs, s->d, s->room));
+    transpose_all(la->ctx, rows, b->gradients, b->inputs, s->d, s->room);
+done:
+    return st;
+}
+
+static far_status turn_both(const far_laplace *la, const far_block *b, sight *s)
+{
+    int64_t rows = s->points * la->info.outputs;
+    int64_t most = b->inputs > b->gradients ? b->inputs : b->gradients;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, rows * most, &s->room));
+    FAR_TRY(turn(la->ctx, b->left, s->points, b->inputs, s->a, s->room));
+    FAR_TRY(turn(la->ctx, b->right, rows, b->gradients, s->d, s->room));
+done:
+    return st;
+}
+
+/* stride: rows from one point (or position) to the next. */
+static void fill_inputs(const far_factor *f, int64_t stride, sight *s)
 {
     int64_t width = f->inputs.length;
     double scale = sqrt(f->by_input), constant = sqrt(f->constant);
-    for (int64_t i = 0; i < points; i++) {
-        const double *h = width > 0 ? (double *)f->inputs.rows + i * outputs * width : NULL;
-        for (int64_t p = 0; p < b->inputs; p++) {
-            a[i * b->inputs + p] = p < width ? scale * h[p] : constant;
+    for (int64_t i = 0; i < s->points * s->positions; i++) {
+        const double *h = width > 0 ? (double *)f->inputs.rows + i * stride * width : NULL;
+        for (int64_t p = 0; p < s->inputs; p++) {
+            s->a[i * s->inputs + p] = p < width ? scale * h[p] : constant;
         }
     }
 }
@@ -127,38 +191,41 @@ static void fill_inputs(const far_factor *f, const far_block *b, int64_t points,
 static far_status look(const far_laplace *la, const far_factor *f, const far_block *b,
                        int64_t points, sight *s)
 {
-    int64_t rows = points * la->info.outputs;
-    int64_t most = b->inputs > b->gradients ? b->inputs : b->gradients;
+    bool whole = b->whole && f->positions == 0;
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, points * b->inputs, &s->a));
-    FAR_TRY(far_alloc(la->ctx, rows * b->gradients, &s->d));
-    fill_inputs(f, b, points, la->info.outputs, s->a);
-    memcpy(s->d, f->gradients.rows, (size_t)(rows * b->gradients) * sizeof *s->d);
+    *s = (sight){.points = points,
+                 .positions = f->positions > 0 ? f->positions : 1,
+                 .inputs = whole ? 1 : b->inputs,
+                 .gradients = whole ? b->inputs * b->gradients : b->gradients};
+    int64_t rows = points * la->info.outputs * s->positions;
+    FAR_TRY(far_alloc(la->ctx, points * s->positions * s->inputs, &s->a));
+    FAR_TRY(far_alloc(la->ctx, rows * s->gradients, &s->d));
+    fill_inputs(f, f->positions > 0 ? 1 : la->info.outputs, s);
+    memcpy(s->d, f->gradients.rows, (size_t)(rows * s->gradients) * sizeof *s->d);
     if (b->left) {
-        FAR_TRY(far_alloc(la->ctx, rows * most, &s->room));
-        FAR_TRY(turn(la->ctx, b->left, points, b->inputs, s->a, s->room));
-        FAR_TRY(turn(la->ctx, b->right, rows, b->gradients, s->d, s->room));
+        FAR_TRY(whole ? turn_whole(la, b, s) : turn_both(la, b, s));
     }
 done:
     return st;
 }
 
-typedef far_status (*visit_fn)(const far_laplace *la, int64_t layer, int64_t points, sight *s,
-                               void *user);
+typedef far_status (*visit_fn)(const far_laplace *la, int64_t layer, sight *s, void *user);
 
-/* Every layer's sight of x. */
-static far_status visit(const far_laplace *la, const far_mat *x, visit_fn see, void *user)
+/* Every layer's sight of x; apart: of each position. */
+static far_status visit(const far_laplace *la, const far_mat *x, bool apart, visit_fn see,
+                        void *user)
 {
     far_tangent t = {0};
     far_factors f = {0};
     far_status st = FAR_OK;
     FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
     t.opts.layers = la->layers;
+    t.plan.apart = apart;
     FAR_TRY(far_factors_create(la->ctx, &t.plan, x, &f));
     for (int64_t l = 0; l < la->block_count; l++) {
         sight s = {0};
         st = look(la, &f.items[l], &la->blocks[l], x->rows, &s);
-        st = st == FAR_OK ? see(la, l, x->rows, &s, user) : st;
+        st = st == FAR_OK ? see(la, l, &s, user) : st;
         sight_clear(la->ctx, &s);
         FAR_TRY(st);
     }
@@ -168,19 +235,15 @@ done:
     return st;
 }
 
-static far_status put_projection(const far_laplace *la, int64_t layer, int64_t points, sight *s,
-                                 void *user)
+static far_status put_projection(const far_laplace *la, int64_t layer, sight *s, void *user)
 {
-    const far_block *b = &la->blocks[layer];
-    int64_t outputs = la->info.outputs, cols = points * outputs;
-    double *z = (double *)user + b->first * cols;
+    int64_t outputs = la->info.outputs, cols = s->points * outputs;
+    double *z = (double *)user + la->blocks[layer].first * cols;
 #pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t p = 0; p < b->inputs; p++) {
-        for (int64_t q = 0; q < b->gradients; q++) {
-            double *row = z + (p * b->gradients + q) * cols;
-            for (int64_t k = 0; k < cols; k++) {
-                row[k] = s->a[k / outputs * b->inputs + p] * s->d[k * b->gradients + q];
-            }
+    for (int64_t k = 0; k < s->inputs * s->gradients; k++) {
+        int64_t p = k / s->gradients, q = k % s->gradients;
+        for (int64_t i = 0; i < cols; i++) {
+            z[k * cols + i] = s->a[i / outputs * s->inputs + p] * s->d[i * s->gradients + q];
         }
     }
     return FAR_OK;
@@ -188,7 +251,73 @@ static far_status put_projection(const far_laplace *la, int64_t layer, int64_t p
 
 far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z)
 {
-    return visit(la, x, put_projection, z);
+    return visit(la, x, false, put_projection, z);
+}
+
+/* ---- covariances --------------------------------------------------------------------------- */
+
+/* Of a diagonal system: what a layer adds to kappa(x_i, x_i) is D_i diag(t_i) D_i' with
+ * t_iq = sum_p a_ip^2 roots_pq^2, so that the projections themselves, which are as long as all
+ * weights, are not needed. */
+typedef struct spread {
+    const double *roots;
+    double *covariance; /* m C x C */
+} spread;
+
+static void add_spread(const double *t, const double *d, int64_t outputs, int64_t gradients,
+                       double *row, double *out)
+{
+    for (int64_t a = 0; a < outputs; a++) {
+        for (int64_t q = 0; q < gradients; q++) {
+            row[q] = t[q] * d[a * gradients + q];
+        }
+        for (int64_t b = 0; b <= a; b++) {
+            double share = far_dot(row, d + b * gradients, gradients);
+            out[a * outputs + b] += share;
+            out[b * outputs + a] += a == b ? 0 : share;
+        }
+    }
+}
+
+static void square(double *v, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        v[k] *= v[k];
+    }
+}
+
+static far_status add_covariance(const far_laplace *la, int64_t layer, sight *s, void *user)
+{
+    const spread *u = user;
+    int64_t m = s->points, in = s->inputs, out = s->gradients, outputs = la->info.outputs;
+    double *weights = NULL, *t = NULL, *rows = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, in * out, &weights));
+    FAR_TRY(far_alloc(la->ctx, m * out, &t));
+    FAR_TRY(far_alloc(la->ctx, m * out, &rows));
+    memcpy(weights, u->roots + la->blocks[layer].first, (size_t)(in * out) * sizeof *weights);
+    square(weights, in * out);
+    square(s->a, m * in);
+    far_mat a = far_mat_view(s->a, m, in, FAR_F64), w = far_mat_view(weights, in, out, FAR_F64);
+    far_mat product = far_mat_view(t, m, out, FAR_F64);
+    FAR_TRY(far_multiply(la->ctx, &a, &w, &product));
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t i = 0; i < m; i++) {
+        add_spread(t + i * out, s->d + i * outputs * out, outputs, out, rows + i * out,
+                   u->covariance + i * outputs * outputs);
+    }
+done:
+    FAR_FREE_ALL(la->ctx, weights, t, rows);
+    return st;
+}
+
+far_status far_blocks_covariance(const far_laplace *la, const far_posterior *posterior,
+                                 const far_mat *x, double *covariance)
+{
+    spread u = {posterior->roots, covariance};
+    int64_t square_of = la->info.outputs * la->info.outputs;
+    memset(covariance, 0, (size_t)(x->rows * square_of) * sizeof *covariance);
+    return visit(la, x, false, add_covariance, &u);
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */
@@ -201,22 +330,35 @@ typedef struct pass {
     double **factors; /* of KFAC: a layer's two */
 } pass;
 
+/* d := the sum over outputs of d^2, m x gradients in front. */
+static void sum_squares(sight *s, int64_t outputs)
+{
+    for (int64_t i = 0; i < s->points; i++) {
+        double *to = s->d + i * s->gradients;
+        const double *from = s->d + i * outputs * s->gradients; /* never before `to` */
+        for (int64_t q = 0; q < s->gradients; q++) {
+            double sum = 0;
+            for (int64_t c = 0; c < outputs; c++) {
+                sum += from[c * s->gradients + q] * from[c * s->gradients + q];
+            }
+            to[q] = sum;
+        }
+    }
+}
+
 /* values_(p,q) += a_p^2 |R' d_q|^2 */
-static far_status add_diagonal(const far_laplace *la, int64_t layer, int64_t points, sight *s,
-                               void *user)
+static far_status add_diagonal(const far_laplace *la, int64_t layer, sight *s, void *user)
 {
     const pass *run = user;
-    const far_block *b = &la->blocks[layer];
-    int64_t outputs = la->info.outputs;
-    far_root_apply_rows(la->ctx, &run->root, points, s->d, b->gradients);
+    far_root_apply_rows(la->ctx, &run->root, s->points, s->d, s->gradients);
+    sum_squares(s, la->info.outputs);
 #pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t p = 0; p < b->inputs; p++) {
-        double *to = la->values + b->first + p * b->gradients;
-        for (int64_t k = 0; k < points * outputs; k++) {
-            double a = s->a[k / outputs * b->inputs + p];
-            for (int64_t q = 0; q < b->gradients; q++) {
-                double d = a * s->d[k * b->gradients + q];
-                to[q] += d * d;
+    for (int64_t p = 0; p < s->inputs; p++) {
+        double *to = la->values + la->blocks[layer].first + p * s->gradients;
+        for (int64_t i = 0; i < s->points; i++) {
+            double a = s->a[i * s->inputs + p];
+            for (int64_t q = 0; a != 0 && q < s->gradients; q++) {
+                to[q] += a * a * s->d[i * s->gradients + q];
             }
         }
     }
@@ -239,15 +381,15 @@ static far_status add_square(far_ctx *ctx, const double *v, int64_t rows, int64_
     return st;
 }
 
-static far_status add_factors(const far_laplace *la, int64_t layer, int64_t points, sight *s,
-                              void *user)
+static far_status add_factors(const far_laplace *la, int64_t layer, sight *s, void *user)
 {
     const pass *run = user;
-    const far_block *b = &la->blocks[layer];
-    int64_t rows = points * la->info.outputs;
-    far_root_apply_rows(la->ctx, &run->root, points, s->d, b->gradients);
-    far_status st = add_square(la->ctx, s->a, points, b->inputs, run->factors[2 * layer]);
-    return st == FAR_OK ? add_square(la->ctx, s->d, rows, b->gradients, run->factors[2 * layer + 1])
+    int64_t rows = s->points * s->positions;
+    far_root_apply_rows(la->ctx, &run->root, s->points, s->d, s->positions * s->gradients);
+    run->la->blocks[layer].positions = s->positions;
+    far_status st = add_square(la->ctx, s->a, rows, s->inputs, run->factors[2 * layer]);
+    return st == FAR_OK ? add_square(la->ctx, s->d, rows * la->info.outputs, s->gradients,
+                                     run->factors[2 * layer + 1])
                         : st;
 }
 
@@ -277,8 +419,8 @@ static far_status add_points(pass *run, const far_mat *x)
     FAR_TRY(far_laplace_outputs(la, x, outputs));
     FAR_TRY(far_root_create(la->ctx, &la->info, outputs, x->rows, &run->root));
     FAR_TRY(la->info.method == FAR_LAPLACE_LAST_LAYER ? add_layer(run, x)
-            : la->info.method == FAR_LAPLACE_KFAC     ? visit(la, x, add_factors, run)
-                                                      : visit(la, x, add_diagonal, run));
+            : la->info.method == FAR_LAPLACE_KFAC     ? visit(la, x, true, add_factors, run)
+                                                      : visit(la, x, false, add_diagonal, run));
 done:
     far_root_clear(la->ctx, &run->root);
     far_free(la->ctx, outputs);
@@ -309,9 +451,9 @@ static far_status take_factors(far_laplace *la, const pass *run, int64_t layer)
     FAR_TRY(far_alloc(la->ctx, b->gradients, &beta));
     FAR_TRY(decompose(la, run->factors[2 * layer], b->inputs, alpha, &b->left));
     FAR_TRY(decompose(la, run->factors[2 * layer + 1], b->gradients, beta, &b->right));
+    double rows = (double)la->info.rows * (double)b->positions;
     for (int64_t k = 0; k < b->inputs * b->gradients; k++) {
-        la->values[b->first + k] =
-            alpha[k / b->gradients] / (double)la->info.rows * beta[k % b->gradients];
+        la->values[b->first + k] = alpha[k / b->gradients] / rows * beta[k % b->gradients];
     }
 done:
     FAR_FREE_ALL(la->ctx, alpha, beta);
@@ -353,12 +495,32 @@ static void pass_clear(pass *run)
     FAR_FREE_ALL(la->ctx, run->factors, run->z, run->zt);
 }
 
+/* Only the last layer has projections in its fit; the others have what layers see. */
+static far_status points_at_once(const far_laplace *la, int64_t points, int64_t *out)
+{
+    if (la->info.method == FAR_LAPLACE_LAST_LAYER) {
+        *out = far_laplace_chunk(la, la->info.side, points);
+        return FAR_OK;
+    }
+    far_tangent t = {0};
+    far_status st = far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t);
+    if (st == FAR_OK) {
+        t.plan.apart = la->info.method == FAR_LAPLACE_KFAC;
+        double numbers = far_factors_bytes(&t.plan, 1) / sizeof(double);
+        double room = FIT_CHUNKS * far_laplace_chunk_numbers(la->memory);
+        *out = (int64_t)fmax(1, fmin((double)points, room / numbers));
+    }
+    far_tangent_close(&t);
+    return st;
+}
+
 far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
 {
     pass run = {.la = la};
     far_status st = FAR_OK;
     FAR_TRY(make_blocks(la));
-    int64_t chunk = far_laplace_chunk(la, la->info.side, x->rows);
+    int64_t chunk = 0;
+    FAR_TRY(points_at_once(la, x->rows, &chunk));
     FAR_TRY(make_room(&run, chunk));
     for (int64_t first = 0; first < x->rows; first += chunk) {
         FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));

@@ -67,16 +67,6 @@ static far_status check_net(far_ctx *ctx, const far_net *net, const far_laplace_
     if (o->method == FAR_LAPLACE_LAST_LAYER && far_blocks_side(net, o->method, &numbers) == 0) {
         return far_fail(ctx, FAR_ERR_ARG, "the network has no dense layer to be the last one");
     }
-    for (int64_t i = 0; o->method == FAR_LAPLACE_KFAC && i < net->step_count; i++) {
-        const far_step *s = &net->steps[i];
-        if (s->unit >= 0 && s->kind != FAR_STEP_NORM && s->kind != FAR_STEP_BATCHNORM &&
-            far_step_is_spread(s)) {
-            return far_fail(ctx, FAR_ERR_ARCH,
-                            "layer %s stands at several positions and has no Kronecker factors "
-                            "here; take ELLA, the diagonal or the last layer",
-                            s->name);
-        }
-    }
     if (o->likelihood == FAR_LIKELIHOOD_SOFTMAX && net->info.outputs < 2) {
         return far_fail(ctx, FAR_ERR_SHAPE,
                         "a softmax needs 2 outputs or more, and the network has %lld",

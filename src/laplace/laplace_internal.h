@@ -69,6 +69,8 @@ typedef struct far_posterior {
 /* A layer's coordinates (p, q), p of its inputs and q of its gradients: first + p gradients + q. */
 typedef struct far_block {
     int64_t inputs, gradients, first;
+    int64_t positions;    /* of KFAC */
+    bool whole;           /* at several positions: points have a whole matrix inputs x gradients */
     double *left, *right; /* what turns them, by columns; NULL: nothing */
 } far_block;
 
@@ -108,6 +110,9 @@ far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x);
 void far_blocks_clear(far_laplace *la);
 /* z (side x m C, packed) */
 far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z);
+/* covariance (m C x C, packed) of a few points, of a posterior that is diagonal. */
+far_status far_blocks_covariance(const far_laplace *la, const far_posterior *posterior,
+                                 const far_mat *x, double *covariance);
 /* 0: the network has no such layer. numbers: what the turning takes. */
 int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers);
 

@@ -19,8 +19,12 @@ static far_status predict_covariance(const far_laplace *la, const far_posterior 
     far_projection p = {0};
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(la->ctx, x->rows * classes * classes, &blocks));
-    FAR_TRY(far_projection_create(la, x, la->info.side, &p));
-    FAR_TRY(far_projection_spread(la, posterior, &p, blocks));
+    if (la->values) {
+        FAR_TRY(far_blocks_covariance(la, posterior, x, blocks));
+    } else {
+        FAR_TRY(far_projection_create(la, x, la->info.side, &p));
+        FAR_TRY(far_projection_spread(la, posterior, &p, blocks));
+    }
     copy_rows(blocks, first * classes, x->rows * classes, covariance);
 done:
     far_projection_clear(&p);
@@ -31,7 +35,7 @@ done:
 far_status far_laplace_covariance(const far_laplace *la, const far_posterior *posterior,
                                   const far_mat *x, far_mat *covariance)
 {
-    int64_t chunk = far_laplace_chunk(la, la->info.side, x->rows);
+    int64_t chunk = far_laplace_chunk(la, la->values ? 1 : la->info.side, x->rows);
     far_status st = FAR_OK;
     for (int64_t first = 0; st == FAR_OK && first < x->rows; first += chunk) {
         far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));

@@ -329,6 +329,25 @@ const void *far_pass_delta(const far_pass *p, int64_t step)
     return buffer_at(p, &p->engine->gradients, p->gradients, p->engine->step_delta[step]);
 }
 
+static const far_stage *stage_of(const far_engine *e, int64_t step)
+{
+    const far_stage *s = e->stages;
+    while (s->step != &e->net->steps[step]) {
+        s++;
+    }
+    return s;
+}
+
+int64_t far_engine_positions(const far_engine *e, int64_t step)
+{
+    return stage_of(e, step)->after;
+}
+
+const void *far_pass_input(const far_pass *p, int64_t step, int64_t *ld)
+{
+    return value_at(p, stage_of(p->engine, step)->input, ld);
+}
+
 static void stage_statistics(const far_pass *p, const far_stage *s, double *statistics)
 {
     far_dtype dtype = p->engine->dtype;

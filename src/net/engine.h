@@ -66,9 +66,14 @@ const void *far_pass_normalized(const far_pass *p, int64_t step);
  * forward on the same weights. */
 void far_pass_backward(far_pass *p, const far_weights *w, const void *dout, void *gradient,
                        void *dx);
-/* The gradient at the output of a dense layer or an affine norm, after backward; rows x step->out.
- */
+/* The gradient at the output of a layer with parameters, after backward; rows x positions x
+ * step->out. */
 const void *far_pass_delta(const far_pass *p, int64_t step);
+/* Positions that a layer with parameters runs at: fewer than the text says where `last` comes
+ * later. */
+int64_t far_engine_positions(const far_engine *e, int64_t step);
+/* What that layer reads: rows x positions of its input x step->in. */
+const void *far_pass_input(const far_pass *p, int64_t step, int64_t *ld);
 
 /* out (rows x outputs) = J v + df/dx dx, v the packed direction as weights (far_weights_set with a
  * direction; NULL: none), dx rows x inputs (NULL). After forward on w. */

@@ -282,7 +282,7 @@ static void posteriors_are_what_they_are_called(void **state)
 }
 
 /* Images and sequences: the exact posterior (of rows and of parameters), ELLA with all the features
- * there are, the diagonal, the last layer; KFAC has no factors of them. */
+ * there are, the diagonal, the last layer. */
 static void positions_have_posteriors(void **state)
 {
     (void)state;
@@ -308,9 +308,221 @@ static void positions_have_posteriors(void **state)
             fail_msg("%s, way %d: %g apart", NETS[k / COUNT(WAYS)], way, gap);
         }
         far_laplace_destroy(la);
-        o = options(FAR_LAPLACE_KFAC, FAR_LIKELIHOOD_SOFTMAX);
-        refused(far_laplace_fit(ctx, net, &x, &o, &la), FAR_ERR_ARCH, "at several positions");
         far_mat *owned[] = {&x, &x2, &wanted, &got};
+        release(owned, COUNT(owned));
+        far_net_destroy(net);
+    }
+}
+
+/* ---- KFAC at several positions ------------------------------------------------------------- */
+
+/* A layer, tanh, flatten and dense(2), whose factors can be written down. */
+typedef struct sight {
+    const char *arch;
+    int64_t positions, inputs, units, bias; /* inputs: without bias, 1 or 0 */
+    void (*look)(const double *x, int64_t position, double *a);
+    bool by_unit; /* flattened: a unit at all positions, then the next */
+} sight;
+
+static void see_sequence(const double *x, int64_t position, double *a)
+{
+    memcpy(a, x + 2 * position, 2 * sizeof *a);
+}
+
+static void see_token(const double *x, int64_t position, double *a)
+{
+    for (int64_t v = 0; v < 5; v++) {
+        a[v] = x[position] == (double)v;
+    }
+}
+
+/* conv(3, 2, pad=1, stride=2) of 2x3x2 pixels: 2 x 2 places. */
+static void see_window(const double *x, int64_t position, double *a)
+{
+    for (int64_t k = 0; k < 8; k++) {
+        int64_t channel = k / 4, y = position / 2 * 2 - 1 + k / 2 % 2;
+        int64_t col = position % 2 * 2 - 1 + k % 2;
+        bool inside = y >= 0 && y < 3 && col >= 0 && col < 2;
+        a[k] = inside ? x[channel * 6 + y * 2 + col] : 0;
+    }
+}
+
+static const sight SIGHTS[] = {
+    {"sequence(3x2) dense(4) tanh flatten dense(2)", 3, 2, 4, 1, see_sequence, false},
+    {"tokens(3, 5) embed(4) tanh flatten dense(2)", 3, 5, 4, 0, see_token, false},
+    {"image(2x3x2) conv(3, 2, pad=1, stride=2) tanh flatten dense(2)", 4, 8, 3, 1, see_window,
+     true},
+};
+
+/* Weight (input, unit) of the layer, by its place among the parameters; input `inputs`: the bias.
+ */
+static int64_t parameter_of(const sight *s, int64_t input, int64_t unit)
+{
+    return input == s->inputs     ? s->inputs * s->units + unit
+           : s->look == see_token ? input * s->units + unit /* a table */
+                                  : unit * s->inputs + input;
+}
+
+/* a: the inputs and 1; h: tanh of what the layer gives. */
+static void run_position(far_net *net, const sight *s, const double *x, int64_t position, double *a,
+                         double *h)
+{
+    const double *w = far_net_parameters(net).data;
+    s->look(x, position, a);
+    a[s->inputs] = 1;
+    for (int64_t u = 0; u < s->units; u++) {
+        double z = 0;
+        for (int64_t p = 0; p < s->inputs + s->bias; p++) {
+            z += w[parameter_of(s, p, u)] * a[p];
+        }
+        h[u] = tanh(z);
+    }
+}
+
+/* h[(p, u), (q, v)] = a_pq b_uv of the layer. */
+static void fill_block(const sight *s, const double *a, const double *b, far_mat *h)
+{
+    int64_t in = s->inputs + s->bias, side = in * s->units;
+    for (int64_t k = 0; k < side * side; k++) {
+        int64_t r = k / side, c = k % side, p = r / s->units, q = c / s->units;
+        *at(h, parameter_of(s, p, r % s->units), parameter_of(s, q, c % s->units)) =
+            a[p * 9 + q] * b[r % s->units * 4 + c % s->units];
+    }
+}
+
+/* 1/(N R) sum a a' and sum D' Lam D over points and positions. */
+static void sum_positions(far_net *net, const sight *s, const far_mat *x, const far_mat *lam,
+                          double *a, double *b)
+{
+    int64_t flat = s->positions * s->units, first = far_net_tensor(net, 1 + s->bias).parameter;
+    const double *w = (double *)far_net_parameters(net).data + first;
+    for (int64_t k = 0; k < x->rows * s->positions; k++) {
+        double in[9], h[4], d[2][4];
+        int64_t i = k / s->positions, r = k % s->positions;
+        run_position(net, s, at(x, i, 0), r, in, h);
+        for (int64_t u = 0; u < s->units; u++) {
+            int64_t at_flat = s->by_unit ? u * s->positions + r : r * s->units + u;
+            d[0][u] = w[at_flat] * (1 - h[u] * h[u]);
+            d[1][u] = w[flat + at_flat] * (1 - h[u] * h[u]);
+        }
+        for (int64_t e = 0; e < 81; e++) {
+            bool inside = e / 9 < s->inputs + s->bias && e % 9 < s->inputs + s->bias;
+            a[e] += inside ? in[e / 9] * in[e % 9] / (double)(x->rows * s->positions) : 0;
+        }
+        for (int64_t e = 0; e < 16 * 4; e++) {
+            int64_t u = e / 16, v = e / 4 % 4, c = e / 2 % 2, o = e % 2;
+            bool inside = u < s->units && v < s->units;
+            b[u * 4 + v] += inside ? *at(lam, 2 * i + c, o) * d[c][u] * d[o][v] : 0;
+        }
+    }
+}
+
+/* The curvature of the layer as KFAC has it; of the last one too, a block by itself. */
+static far_mat factored(far_net *net, const sight *s, const far_mat *x, const far_laplace_opts *o)
+{
+    far_mat h = curvature(net, x, o), lam = curvatures(net, x, o), j = jacobian(net, x);
+    double a[81] = {0}, b[16] = {0};
+    int64_t first = far_net_tensor(net, 1 + s->bias).parameter, flat = s->positions * s->units;
+    sum_positions(net, s, x, &lam, a, b);
+    for (int64_t k = 0; k < h.rows * h.cols; k++) {
+        ((double *)h.data)[k] = 0;
+    }
+    fill_block(s, a, b, &h);
+    for (int64_t k = 0; k < 4 * (flat + 1) * (flat + 1);
+         k++) { /* of output 0 the inputs are rows */
+        int64_t p = k / 4 / (flat + 1), q = k / 4 % (flat + 1), u = k / 2 % 2, v = k % 2;
+        double inputs = 0, curved = 0;
+        for (int64_t i = 0; i < x->rows; i++) {
+            double left = p < flat ? *at(&j, 2 * i, first + p) : 1;
+            double right = q < flat ? *at(&j, 2 * i, first + q) : 1;
+            inputs += left * right / (double)x->rows;
+            curved += *at(&lam, 2 * i + u, v);
+        }
+        int64_t row = p < flat ? u * flat + p : 2 * flat + u;
+        int64_t col = q < flat ? v * flat + q : 2 * flat + v;
+        *at(&h, first + row, first + col) = inputs * curved;
+    }
+    free(lam.data);
+    free(j.data);
+    return h;
+}
+
+static void positions_have_kronecker_factors(void **state)
+{
+    (void)state;
+    for (int k = 0; k < COUNT(SIGHTS); k++) {
+        const sight *s = &SIGHTS[k];
+        int64_t width = s->look == see_window ? 12 : s->look == see_token ? 3 : 6;
+        far_net *net = network(s->arch, width, 5);
+        far_mat x = points(7, width, 0.1), x2 = points(4, width, 0.9);
+        for (int64_t i = 0; s->look == see_token && i < 11 * width; i++) {
+            double *value = i < 7 * width ? at(&x, 0, i) : at(&x2, 0, i - 7 * width);
+            *value = (double)(i * i % 5);
+        }
+        far_laplace_opts o = options(FAR_LAPLACE_KFAC, FAR_LIKELIHOOD_SOFTMAX);
+        far_mat h = factored(net, s, &x, &o), j = jacobian(net, &x2);
+        far_mat turned = matrix(j.cols, j.rows), wanted = matrix(8, 2), got = matrix(8, 2);
+        for (int64_t r = 0; r < h.rows; r++) {
+            *at(&h, r, r) += 1 / o.prior;
+            for (int64_t i = 0; i < j.rows; i++) {
+                *at(&turned, r, i) = *at(&j, i, r);
+            }
+        }
+        solve(&h, &turned);
+        for (int64_t i = 0; i < 16 * h.rows; i++) {
+            int64_t row = i / 2 % 8, col = row / 2 * 2 + i % 2;
+            *at(&wanted, row, i % 2) += *at(&j, row, i / 16) * *at(&turned, i / 16, col);
+        }
+        far_laplace *la = fitted(net, &x, &o);
+        must(far_laplace_predict(ctx, la, &x2, NULL, &got));
+        if (distance(&got, &wanted) > 1e-10) {
+            fail_msg("%s: %g apart", s->arch, distance(&got, &wanted));
+        }
+        far_laplace_destroy(la);
+        far_mat *owned[] = {&x, &x2, &h, &j, &turned, &wanted, &got};
+        release(owned, COUNT(owned));
+        far_net_destroy(net);
+    }
+}
+
+/* Every layer of a transformer has factors, also where the engine runs the last position alone; a
+ * covariance does not depend on how many points are treated at a time. */
+static void transformers_have_factors(void **state)
+{
+    (void)state;
+    static const char *const NETS[] = {
+        "tokens(5, 7) embed(4) position skip(ln(affine) attention(2, causal)) "
+        "skip(ln(affine) dense(6) gelu dense(4)) last dense(3)",
+        "image(1x4x4) conv(3, 3, pad=1) batchnorm(affine) relu maxpool(2) conv(2, 2) gap dense(3)"};
+    for (int k = 0; k < COUNT(NETS); k++) {
+        int64_t width = k == 0 ? 5 : 16;
+        far_net *net = network(NETS[k], width, 5);
+        far_mat x = points(97, width, 0.1), a = matrix(291, 3), b = matrix(291, 3),
+                c = matrix(3, 3);
+        for (int64_t i = 0; k == 0 && i < 97 * width; i++) {
+            *at(&x, 0, i) = (double)(i * i % 7);
+        }
+        far_laplace_opts o = options(FAR_LAPLACE_KFAC, FAR_LIKELIHOOD_SOFTMAX);
+        far_laplace *la = fitted(net, &x, &o);
+        o.memory = 1e6; /* a few rows at a time */
+        far_laplace *parts = fitted(net, &x, &o);
+        must(far_laplace_predict(ctx, la, &x, NULL, &a));
+        must(far_laplace_predict(ctx, parts, &x, NULL, &b));
+        assert_true(distance(&b, &a) < 1e-11);
+        must(far_laplace_set(ctx, la, 0, 1e-9, -1)); /* a prior that decides: s0^2 J J' */
+        far_mat one = x, j = jacobian(net, &one);
+        one.rows = 1;
+        must(far_laplace_predict(ctx, la, &one, NULL, &c));
+        for (int64_t i = 0; i < 9; i++) {
+            double sum = 0;
+            for (int64_t p = 0; p < j.cols; p++) {
+                sum += 1e-9 * *at(&j, i / 3, p) * *at(&j, i % 3, p);
+            }
+            assert_near(*at(&c, i / 3, i % 3) / 1e-9, sum / 1e-9, 1e-6 * (1 + fabs(sum) / 1e-9));
+        }
+        far_laplace_destroy(la);
+        far_laplace_destroy(parts);
+        far_mat *owned[] = {&x, &a, &b, &c, &j};
         release(owned, COUNT(owned));
         far_net_destroy(net);
     }
@@ -574,6 +786,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(posteriors_are_what_they_are_called),
         TEST(positions_have_posteriors),
+        TEST(positions_have_kronecker_factors),
+        TEST(transformers_have_factors),
         TEST(exact_where_they_can_be),
         TEST(priors_are_scored_as_they_predict),
         TEST(tuned_by_laplaces_approximation),

@@ -25,12 +25,14 @@ static const char grammar[] =
     "The architecture language: one text describes a network, from input to output.\n"
     "\n"
     "  network   item item ...                  with blanks between the items\n"
-    "  item      layer | [network]xN | skip(network)\n"
-    "  layer     name | name(argument, argument, ...)\n"
-    "  argument  NUMBER | key=NUMBER | flag     unnamed numbers come first\n"
+    "  item      layer, [network]xN, skip(network) or skip(network | network)\n"
+    "  layer     name, or name(argument, argument, ...)\n"
+    "  argument  NUMBER, key=NUMBER or flag     unnamed numbers come first\n"
     "\n"
     "  [network]xN      the network N times in a row, each time with its own weights\n"
     "  skip(network)    x + network(x)\n"
+    "  skip(network | shortcut)\n"
+    "                   network(x) + shortcut(x), where the shape changes\n"
     "\n"
     "The linear layer\n"
     "  dense(WIDTH, w=W, b=B, nobias)   z_i = sum_j W_ij x_j + b_i\n"
@@ -113,6 +115,7 @@ static const char grammar[] =
     "  dense(128, w=1.5, b=0.05) ln(groups=8, eps=1e-5, affine) leaky_relu(0.1)\n"
     "  [dense relu]x2 dense\n"
     "  image(1x28x28) [conv(16, 3x3, pad=1) relu maxpool(2)]x2 flatten dense(10)\n"
+    "  image(3x8x8) skip(conv(4, 3x3, stride=2, pad=1) | conv(4, 1x1, stride=2)) gap\n"
     "  sequence(6x1) dense(16) ln skip(ln attention(4, causal)) last dense(1)\n";
 /* clang-format on */
 

@@ -39,7 +39,7 @@ typedef enum far_layer_kind {
     FAR_LAYER_FLATTEN, /* all of them, */
     FAR_LAYER_LAST,    /* the last one */
     FAR_LAYER_DROPOUT,
-    FAR_LAYER_SKIP,  /* x + body(x) */
+    FAR_LAYER_SKIP,  /* body(x) + x, or body(x) + shortcut(x) */
     FAR_LAYER_REPEAT /* [body]xN */
 } far_layer_kind;
 
@@ -76,6 +76,8 @@ typedef struct far_layer {
     int64_t count;  /* repeat */
     struct far_layer *body; /* skip, repeat */
     int64_t body_count;
+    int64_t main_count; /* skip(main | shortcut): layers of the body in front of the bar; 0: there
+                           is no bar */
 } far_layer;
 
 /* Every default stands here and nowhere else; far_arch_grammar prints them. */

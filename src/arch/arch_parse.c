@@ -461,7 +461,7 @@ static far_status parse_repeat(parser *p, far_layer *layer, int64_t *depth)
 
 static bool ends_item(char c)
 {
-    return is_blank(c) || c == ']' || c == ')' || c == 0;
+    return is_blank(c) || c == ']' || c == ')' || c == '|' || c == 0;
 }
 
 static far_status parse_item(parser *p, far_layer *layer, int64_t *depth)
@@ -511,8 +511,22 @@ static far_status parse_network(parser *p, far_layer *owner, int64_t *depth)
         }
         *depth += item_depth;
         skip_blanks(p);
-    } while (next(p) != 0 && next(p) != ']' && next(p) != ')');
+    } while (next(p) != 0 && next(p) != ']' && next(p) != ')' && next(p) != '|');
 done:
+    return st;
+}
+
+/* Reads what stands behind the bar of a skip, as more layers of its body. */
+static far_status parse_shortcut(parser *p, far_layer *skip, int64_t *depth)
+{
+    int64_t more = 0;
+    int place = p->at;
+    skip->main_count = skip->body_count;
+    far_status st = parse_network(p, skip, &more);
+    if (st == FAR_OK && more > FAR_ARCH_MAX_LAYERS - *depth) {
+        st = fail_too_many_layers(p, place);
+    }
+    *depth += more;
     return st;
 }
 
@@ -524,6 +538,9 @@ static far_status parse_body(parser *p, far_layer *owner, int open, char close, 
     }
     p->nesting++;
     far_status st = parse_network(p, owner, depth);
+    if (st == FAR_OK && owner->kind == FAR_LAYER_SKIP && take(p, '|')) {
+        st = parse_shortcut(p, owner, depth);
+    }
     p->nesting--;
     if (st == FAR_OK && !take(p, close)) {
         char what[64];

@@ -70,7 +70,7 @@ static void print_body(far_text *t, const far_layer *owner)
 {
     for (int64_t i = 0; i < owner->body_count; i++) {
         if (i > 0) {
-            far_text_add(t, " ");
+            far_text_add(t, i == owner->main_count ? " | " : " ");
         }
         print_layer(t, &owner->body[i]);
     }

@@ -311,6 +311,24 @@ static void run_skip_in(far_cell *cell, int64_t i, const far_form *S)
     }
 }
 
+/* Keeps the forms of the body's end, and goes on from those of the beginning. */
+static void run_skip_turn(far_cell *cell, int64_t i, const far_form *S)
+{
+    (void)S;
+    const far_net_plan *plan = cell->plan;
+    far_forms to = kept_forms(cell, i), from = kept_forms(cell, plan->layers[i].step->mate);
+    for (int64_t k = 0; k < plan->layers[i - 1].step->out; k++) {
+        far_form f = far_cell_take(cell, &cell->now, k);
+        far_cell_put(cell, &to, k, &f);
+    }
+    for (int64_t k = 0; k < plan->layers[i].step->out; k++) {
+        far_form f = far_cell_take(cell, &from, k);
+        far_cell_put(cell, &cell->now, k, &f);
+        cell->traces[i].fresh[k] = 0;
+        cell->traces[i].total[k] = f.r;
+    }
+}
+
 /* One end of a skip, times s where its degree is the lower one: its errors then count as new. */
 static far_form lifted(const far_form *f, double degree, const far_form *S, int64_t vars,
                        double *fresh)
@@ -354,9 +372,10 @@ static void run_layer(far_cell *cell, int64_t i)
 {
     /* images and sequences do not come here: shape_certify.c */
     static void (*const RUN[FAR_STEP_LAST + 1])(far_cell *, int64_t, const far_form *) = {
-        [FAR_STEP_DENSE] = run_dense,     [FAR_STEP_ACTIVATION] = run_activation,
-        [FAR_STEP_NORM] = far_cell_norm,  [FAR_STEP_BATCHNORM] = run_batch,
-        [FAR_STEP_SKIP_IN] = run_skip_in, [FAR_STEP_SKIP_OUT] = run_skip_out,
+        [FAR_STEP_DENSE] = run_dense,       [FAR_STEP_ACTIVATION] = run_activation,
+        [FAR_STEP_NORM] = far_cell_norm,    [FAR_STEP_BATCHNORM] = run_batch,
+        [FAR_STEP_SKIP_IN] = run_skip_in,   [FAR_STEP_SKIP_TURN] = run_skip_turn,
+        [FAR_STEP_SKIP_OUT] = run_skip_out,
     };
     far_form S = far_form_power(&cell->s, far_net_degree_before(cell->plan, i), cell->vars);
     RUN[cell->plan->layers[i].step->kind](cell, i, &S);

@@ -59,6 +59,12 @@ static void back_layer(far_cell *cell, int64_t i)
             cell->back[k] *= t->along[0];
         }
         break;
+    case FAR_STEP_SKIP_TURN:
+        memcpy(cell->back_kept + l->step->mate * cell->plan->widest, cell->back,
+               (size_t)l->step->out * sizeof *cell->back);
+        memcpy(cell->back, cell->back_kept + i * cell->plan->widest,
+               (size_t)cell->plan->widest * sizeof *cell->back);
+        break;
     case FAR_STEP_SKIP_IN:
         kept = cell->back_kept + i * cell->plan->widest;
         for (int64_t k = 0; k < l->step->out; k++) {

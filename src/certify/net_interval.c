@@ -247,13 +247,14 @@ static void skip_boxes(const far_net_plan *plan, int64_t i)
     l->radius = far_up(radius);
 }
 
-static void pass_on(const far_net_plan *plan, int64_t i)
+/* Layer i gives what layer `from` reads. */
+static void pass_on(const far_net_plan *plan, int64_t i, int64_t from)
 {
     far_proof_layer *l = &plan->layers[i];
     for (int64_t k = 0; k < l->step->out; k++) {
-        l->box[k] = box_before(plan, i, k);
+        l->box[k] = box_before(plan, from, k);
     }
-    l->radius = radius_before(plan, i, &l->growth);
+    l->radius = radius_before(plan, from, &l->growth);
 }
 
 static far_status layer_boxes(far_net_plan *plan, int64_t i, bool radii)
@@ -273,8 +274,11 @@ static far_status layer_boxes(far_net_plan *plan, int64_t i, bool radii)
     case FAR_STEP_SKIP_OUT:
         skip_boxes(plan, i);
         break;
+    case FAR_STEP_SKIP_TURN:
+        pass_on(plan, i, plan->layers[i].step->mate);
+        break;
     default:
-        pass_on(plan, i);
+        pass_on(plan, i, i);
     }
     return FAR_OK;
 }

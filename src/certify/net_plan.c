@@ -12,7 +12,9 @@ double far_net_degree_before(const far_net_plan *plan, int64_t i)
 int64_t far_net_source(const far_net_plan *plan, int64_t i)
 {
     int64_t k = i - 1;
-    while (k >= 0 && plan->layers[k].step->kind == FAR_STEP_SKIP_IN) {
+    while (k >= 0 && (plan->layers[k].step->kind == FAR_STEP_SKIP_IN ||
+                      plan->layers[k].step->kind == FAR_STEP_SKIP_TURN)) {
+        k = plan->layers[k].step->kind == FAR_STEP_SKIP_TURN ? plan->layers[k].step->mate : k;
         k--;
     }
     return k;
@@ -36,8 +38,10 @@ static double degree_after(const far_net_plan *plan, int64_t i)
         return 0;
     case FAR_STEP_ACTIVATION:
         return far_activation_degree(s, before);
+    case FAR_STEP_SKIP_TURN:
+        return far_net_degree_before(plan, s->mate);
     case FAR_STEP_SKIP_OUT:
-        return fmax(before, plan->layers[s->mate].degree);
+        return fmax(before, far_net_degree_before(plan, s->mate));
     default:
         return before;
     }
@@ -215,7 +219,7 @@ static bool is_conic(const far_net_plan *plan)
         if ((linear && has_shift(l)) || (kind == FAR_STEP_NORM && l->step->eps > 0) ||
             (kind == FAR_STEP_ACTIVATION && !far_activation_is_homogeneous(l->step)) ||
             (kind == FAR_STEP_SKIP_OUT &&
-             plan->layers[l->step->mate].degree != far_net_degree_before(plan, i))) {
+             far_net_degree_before(plan, l->step->mate) != far_net_degree_before(plan, i))) {
             return false;
         }
     }

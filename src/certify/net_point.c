@@ -170,6 +170,9 @@ static void forward(far_net_point *p, int64_t i)
     case FAR_STEP_SKIP_IN:
         memcpy(out, in, (size_t)n * sizeof *out);
         break;
+    case FAR_STEP_SKIP_TURN:
+        memcpy(out, value_before(p, l->step->mate), (size_t)n * sizeof *out);
+        break;
     case FAR_STEP_SKIP_OUT:
         kept = value_before(p, l->step->mate);
         a = lift(p, i, i);
@@ -293,6 +296,8 @@ static void backward(far_net_point *p, int64_t i)
             S_slope += l->shift[k] * slope[k];
         }
         break;
+    case FAR_STEP_SKIP_TURN:
+        back = slope_before(p, l->step->mate); /* fall through */
     case FAR_STEP_SKIP_IN:
         for (int64_t k = 0; k < n; k++) {
             back[k] += slope[k];

@@ -25,13 +25,20 @@ static const char *word_of(const far_step *s)
 
 /* ---- bounded ------------------------------------------------------------------------------- */
 
-/* Behind the last degree above 0. A skip that begins above 0 ends above 0: so this layer lies in
- * none that it does not bound, and all ways pass it. */
+/* Behind the last degree above 0. A skip without a shortcut that begins above 0 ends above 0: so
+ * this layer lies in none that it does not bound, and all ways pass it. With one it may lie in the
+ * shortcut, and the other way has a layer of its own: then this is the outermost such skip. */
 static const far_step *gate_of(const far_net_plan *plan)
 {
     int64_t i = plan->count;
     while (i > 0 && plan->layers[i - 1].degree == 0) {
         i--;
+    }
+    for (int64_t k = 0; k < i; k++) {
+        const far_step *s = plan->layers[k].step;
+        if (s->kind == FAR_STEP_SKIP_TURN && s->end > i) {
+            return s;
+        }
     }
     return plan->layers[i].step;
 }
@@ -39,6 +46,14 @@ static const far_step *gate_of(const far_net_plan *plan)
 static void say_bounded(const far_net_plan *plan, far_text *t)
 {
     const far_step *s = gate_of(plan);
+    if (s->kind == FAR_STEP_SKIP_TURN) {
+        far_text_add(t,
+                     "both ways through layer %s (skip) pass a norm or a bounded activation: "
+                     "whatever goes in, what comes out of these lies in a ball or a box, and the "
+                     "layers behind them take bounded sets to bounded sets",
+                     s->name);
+        return;
+    }
     far_text_add(
         t,
         "every path from the inputs to this output passes through layer %s (%s): whatever goes in, "
@@ -62,8 +77,11 @@ static void walk(const far_net_plan *plan, way *w)
         const far_step *s = plan->layers[i].step;
         bool around =
             s->kind == FAR_STEP_SKIP_OUT && far_net_degree_before(plan, i) < plan->layers[i].degree;
-        if (around) {
+        bool turned = around && plan->layers[s->mate].step->kind == FAR_STEP_SKIP_TURN;
+        if (around && !turned) {
             w->words[w->count++] = "around a skip";
+        }
+        if (around || s->kind == FAR_STEP_SKIP_TURN) {
             i = s->mate;
         } else if (s->kind != FAR_STEP_SKIP_IN && s->kind != FAR_STEP_SKIP_OUT) {
             w->words[w->count++] = word_of(s);

@@ -170,10 +170,24 @@ static void back_skip_in(const relaxation *r, int64_t i, row *w)
 {
     const far_step *s = r->plan->layers[i].step;
     const double *kept = w->kept + i * r->plan->widest;
-    for (int64_t k = 0; s->mate <= w->last && k < s->out; k++) {
+    for (int64_t k = 0; s->end <= w->last && k < s->out; k++) {
         double size = size_before(r->plan, i, k), c = w->form[k] + kept[k];
         w->lost += c == w->form[k] || c == kept[k] ? 0 : fabs(c) * size * (2 * FAR_UNIT);
         w->form[k] = c;
+    }
+}
+
+/* The form of the shortcut waits for the beginning, and that of the end goes on through the body.
+ */
+static void back_skip_turn(const relaxation *r, int64_t i, row *w)
+{
+    const far_step *s = r->plan->layers[i].step;
+    int64_t n = r->plan->layers[i - 1].step->out, widest = r->plan->widest;
+    memcpy(w->kept + s->mate * widest, w->form, (size_t)s->out * sizeof *w->form);
+    if (s->end <= w->last) {
+        memcpy(w->form, w->kept + i * widest, (size_t)n * sizeof *w->form);
+    } else { /* it began inside the shortcut */
+        memset(w->form, 0, (size_t)n * sizeof *w->form);
     }
 }
 
@@ -183,9 +197,10 @@ static void back_step(const relaxation *r, int64_t i, row *w)
 {
     /* images and sequences do not come here: shape_certify.c */
     static void (*const BACK[FAR_STEP_LAST + 1])(const relaxation *, int64_t, row *) = {
-        [FAR_STEP_DENSE] = back_dense,     [FAR_STEP_ACTIVATION] = back_activation,
-        [FAR_STEP_NORM] = back_norm,       [FAR_STEP_BATCHNORM] = back_batch,
-        [FAR_STEP_SKIP_IN] = back_skip_in, [FAR_STEP_SKIP_OUT] = back_skip_out,
+        [FAR_STEP_DENSE] = back_dense,       [FAR_STEP_ACTIVATION] = back_activation,
+        [FAR_STEP_NORM] = back_norm,         [FAR_STEP_BATCHNORM] = back_batch,
+        [FAR_STEP_SKIP_IN] = back_skip_in,   [FAR_STEP_SKIP_TURN] = back_skip_turn,
+        [FAR_STEP_SKIP_OUT] = back_skip_out,
     };
     BACK[r->plan->layers[i].step->kind](r, i, w);
 }

@@ -15,7 +15,7 @@
 typedef struct back {
     const far_walk_boxes *w;
     double *form, *next; /* coefficients of the present step's output */
-    double **kept;       /* of every beginning of a skip, what its end added */
+    double **kept;       /* of beginnings and turns of skips: of what they kept for the end */
     bool *waits;         /* kept is to be added */
     double constant, best;
     far_run *runs;
@@ -45,6 +45,13 @@ static void back_close(back *b)
                  b->weight, b->u, b->scores);
 }
 
+/* Of what the beginning or the turn of a skip kept, its input: how many numbers, and their boxes.
+ */
+static int64_t kept_width(const far_net *net, int64_t i)
+{
+    return i > 0 ? far_step_width(&net->steps[i - 1]) : net->info.inputs;
+}
+
 static far_status back_open(const far_walk_boxes *w, int64_t last, back *b)
 {
     far_status st;
@@ -63,8 +70,8 @@ static far_status back_open(const far_walk_boxes *w, int64_t last, back *b)
     FAR_TRY(far_alloc(w->ctx, m, &b->u));
     FAR_TRY(far_alloc(w->ctx, m, &b->scores));
     for (int64_t i = 0; i <= last; i++) {
-        if (net->steps[i].kind == FAR_STEP_SKIP_IN) {
-            FAR_TRY(far_alloc(w->ctx, far_step_width(&net->steps[i]), &b->kept[i]));
+        if (net->steps[i].kind == FAR_STEP_SKIP_IN || net->steps[i].kind == FAR_STEP_SKIP_TURN) {
+            FAR_TRY(far_alloc(w->ctx, kept_width(net, i), &b->kept[i]));
         }
     }
 done:
@@ -369,6 +376,22 @@ static void back_skip_in(back *b, int64_t i)
     add_constant(b, 4 * FAR_UNIT * lost);
 }
 
+/* The form of the shortcut waits for the beginning, and that of the end goes on through the body;
+ * there is none where it began inside the shortcut. */
+static void back_skip_turn(back *b, int64_t i)
+{
+    const far_step *s = &b->w->net->steps[i];
+    size_t bytes = (size_t)kept_width(b->w->net, i) * sizeof *b->form;
+    memcpy(b->kept[s->mate], b->form, (size_t)far_step_width(s) * sizeof *b->form);
+    b->waits[s->mate] = true;
+    if (b->waits[i]) {
+        memcpy(b->form, b->kept[i], bytes);
+    } else {
+        memset(b->form, 0, bytes);
+    }
+    b->waits[i] = false;
+}
+
 static void back_step(back *b, int64_t i)
 {
     switch (b->w->net->steps[i].kind) {
@@ -390,6 +413,9 @@ static void back_step(back *b, int64_t i)
     case FAR_STEP_SKIP_OUT:
         back_skip_out(b, i);
         break;
+    case FAR_STEP_SKIP_TURN:
+        back_skip_turn(b, i);
+        break;
     case FAR_STEP_SKIP_IN:
         back_skip_in(b, i);
         break;
@@ -408,8 +434,8 @@ static void judge(back *b, int64_t i)
     double bound = b->constant + box_reach(b->form, far_boxes_before(b->w, i), n);
     for (int64_t k = 0; k < i; k++) {
         if (b->waits[k]) {
-            int64_t width = far_step_width(&net->steps[k]);
-            bound = far_up(bound + box_reach(b->kept[k], b->w->boxes[k], width));
+            const far_range *boxes = far_boxes_before(b->w, k);
+            bound = far_up(bound + box_reach(b->kept[k], boxes, kept_width(net, k)));
         }
     }
     bound = far_up(bound);

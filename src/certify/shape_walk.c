@@ -85,7 +85,9 @@ double far_boxes_degree_before(const far_walk_boxes *w, int64_t i)
 int64_t far_norm_before(const far_net *net, int64_t i)
 {
     int64_t k = i - 1;
-    while (k >= 0 && net->steps[k].kind == FAR_STEP_SKIP_IN) {
+    while (k >= 0 &&
+           (net->steps[k].kind == FAR_STEP_SKIP_IN || net->steps[k].kind == FAR_STEP_SKIP_TURN)) {
+        k = net->steps[k].kind == FAR_STEP_SKIP_TURN ? net->steps[k].mate : k;
         k--;
     }
     return k >= 0 && net->steps[k].kind == FAR_STEP_NORM ? k : -1;
@@ -101,6 +103,8 @@ static double degree_after(const far_walk_boxes *w, int64_t i)
         return 0;
     case FAR_STEP_ACTIVATION:
         return far_activation_degree(s, before);
+    case FAR_STEP_SKIP_TURN:
+        return far_boxes_degree_before(w, s->mate);
     case FAR_STEP_SKIP_OUT:
         return fmax(before, far_boxes_degree_before(w, s->mate));
     default:
@@ -642,6 +646,10 @@ static void step_boxes(far_walk_boxes *w, int64_t i, rooms *room)
     case FAR_STEP_SKIP_OUT:
         skip_boxes(w, i);
         break;
+    case FAR_STEP_SKIP_TURN:
+        memcpy(w->boxes[i], far_boxes_before(w, s->mate),
+               (size_t)far_step_width(s) * sizeof **w->boxes);
+        break;
     case FAR_STEP_SKIP_IN:
         memcpy(w->boxes[i], far_boxes_before(w, i), (size_t)far_step_width(s) * sizeof **w->boxes);
         break;
@@ -670,7 +678,7 @@ static bool is_worth(const far_walk_boxes *w, int64_t i)
     bool bent = false, limit = w->start > 0;
     for (int64_t k = 0; k < i; k++) {
         bent |= !far_step_is_affine(&net->steps[k]) && net->steps[k].kind != FAR_STEP_SKIP_IN &&
-                net->steps[k].kind != FAR_STEP_SKIP_OUT;
+                net->steps[k].kind != FAR_STEP_SKIP_TURN && net->steps[k].kind != FAR_STEP_SKIP_OUT;
     }
     far_step_kind next = i + 1 < net->step_count ? net->steps[i + 1].kind : FAR_STEP_DENSE;
     return bent && far_step_is_affine(&net->steps[i]) &&

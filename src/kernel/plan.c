@@ -250,6 +250,11 @@ static far_status walk_skip(walk *w, const far_layer *layer)
                       "stands on the raw input, which keeps its features while the body "
                       "grows wide: put a dense before it");
     }
+    if (layer->main_count) {
+        return refuse(w, layer,
+                      "with a shortcut behind a bar has no kernel here; train the finite network "
+                      "instead, whose tangent kernel `gram --net` computes");
+    }
     walk before = *w;
     w->dense_seen = false;
     w->depth++;

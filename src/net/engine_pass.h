@@ -58,6 +58,21 @@ static void NAME(skip_in_backward)(const NAME(strip) * t, const far_stage *s)
     NAME(add_rows)(t->rows * s->joined, s->out, g, twin, from + (g.data - from), g.ld);
 }
 
+/* What was added at the end has the gradient of the sum. */
+static void NAME(skip_turn_backward)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *sum = NAME(gradient_at)(t, s->twin_gradient);
+    int64_t width = t->p->engine->gradients.width[s->twin_gradient];
+    memcpy(NAME(gradient_at)(t, s->from), sum, (size_t)(t->rows * width) * sizeof *sum);
+}
+
+static void NAME(skip_turn_tangent)(const NAME(strip) * t, const far_stage *s)
+{
+    const REAL *in = NAME(tangent_at)(t, s->tangent_twin);
+    REAL *to = NAME(tangent_at)(t, s->tangent_to);
+    memcpy(to, in, (size_t)(NAME(lines_of)(t, s) * s->out) * sizeof *to);
+}
+
 static void NAME(skip_out_backward)(const NAME(strip) * t, const far_stage *s)
 {
     REAL *to = NAME(gradient_at)(t, s->to), *from = NAME(gradient_at)(t, s->from);
@@ -99,6 +114,8 @@ static const NAME(stage_ops) NAME(stages)[FAR_STAGE_KINDS] = {
     [FAR_STAGE_LINEAR] = {NAME(linear_set), STAGE(linear), .gradient = NAME(linear_gradient)},
     [FAR_STAGE_POINT] = {NAME(point_set), STAGE(point)},
     [FAR_STAGE_SKIP_IN] = {.backward = NAME(skip_in_backward), .tangent = NAME(skip_in_tangent)},
+    [FAR_STAGE_SKIP_TURN] = {.backward = NAME(skip_turn_backward),
+                             .tangent = NAME(skip_turn_tangent)},
     [FAR_STAGE_SKIP_OUT] = {.forward = NAME(skip_forward),
                             .backward = NAME(skip_out_backward),
                             .tangent = NAME(skip_out_tangent)},

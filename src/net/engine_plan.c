@@ -93,6 +93,11 @@ static void find_cut(planner *p)
     for (int64_t i = p->last - 1; i >= 0 && p->cut < 0; i--) {
         p->cut = is_by_position(&net->steps[i]) ? -1 : i;
     }
+    for (int64_t i = 0; i < p->last; i++) { /* the two ways of a skip would need a cut each */
+        if (net->steps[i].kind == FAR_STEP_SKIP_TURN && net->steps[i].end > p->cut) {
+            p->cut = p->last = -1;
+        }
+    }
 }
 
 static bool is_attention(const far_step *s)
@@ -244,27 +249,48 @@ static void plan_skip_in(planner *p, int64_t i)
     e->step_value[i] = s->output;
 }
 
+/* The beginning of the skip that the last stage belongs to, or its turn if that came since. */
 static far_stage *mate_of(far_engine *e)
 {
     int64_t open = 0;
     far_stage *s = &e->stages[e->stage_count - 1];
     do {
         s--;
+        if (s->kind == FAR_STAGE_SKIP_TURN && open == 0) {
+            return s;
+        }
         open += s->kind == FAR_STAGE_SKIP_OUT;
         open -= s->kind == FAR_STAGE_SKIP_IN;
     } while (open >= 0);
     return s;
 }
 
+/* The shortcut starts from the value that the skip began with; its gradient and tangent are its
+ * own, since stages change those in place. */
+static void plan_skip_turn(planner *p, int64_t i)
+{
+    far_engine *e = p->e;
+    far_stage *s = add_stage(p, FAR_STAGE_SKIP_TURN, &e->net->steps[i]), *mate = mate_of(e);
+    s->tangent_twin = mate->tangent_from;
+    s->output = p->value = mate->input;
+    s->to = p->gradient = add_buffer(&e->gradients, s->after, s->out);
+    s->tangent_to = p->tangent = add_buffer(&e->tangents, s->after, s->out);
+    mate->twin_gradient = s->to;
+    mate->joined = mate->before;
+    e->step_value[i] = s->output;
+}
+
 static void plan_skip_out(planner *p, int64_t i)
 {
     far_engine *e = p->e;
     far_stage *s = add_stage(p, FAR_STAGE_SKIP_OUT, &e->net->steps[i]), *mate = mate_of(e);
+    bool turned = mate->kind == FAR_STAGE_SKIP_TURN;
     start_chain(p, s);
     s->twin = mate->input;
     s->tangent_twin = mate->tangent_from;
-    s->before = mate->before;
-    s->joined = mate->joined = s->after;
+    s->before = turned ? s->after : mate->before;
+    s->joined = s->after;
+    mate->joined = turned ? mate->joined : s->after;
     mate->twin_gradient = s->to;
     e->step_value[i] = s->output;
 }
@@ -342,6 +368,9 @@ static int64_t plan_step(planner *p, int64_t i)
         return i;
     case FAR_STEP_SKIP_IN:
         plan_skip_in(p, i);
+        return i;
+    case FAR_STEP_SKIP_TURN:
+        plan_skip_turn(p, i);
         return i;
     case FAR_STEP_SKIP_OUT:
         plan_skip_out(p, i);

@@ -8,6 +8,7 @@ typedef enum far_stage_kind {
     FAR_STAGE_LINEAR, /* a dense layer or a convolution */
     FAR_STAGE_POINT,  /* a norm, an activation, or a norm and the activation behind it */
     FAR_STAGE_SKIP_IN,
+    FAR_STAGE_SKIP_TURN,
     FAR_STAGE_SKIP_OUT,
     FAR_STAGE_INPUT,
     FAR_STAGE_TABLE, /* embed, position */
@@ -31,7 +32,7 @@ typedef struct far_stage {
     int64_t twin;                               /* skip out: the value it adds */
     int64_t joined;                             /* skips: positions of their sum */
     int64_t from, to;                           /* gradients */
-    int64_t twin_gradient;                      /* skip in: that of its mate's output */
+    int64_t twin_gradient;                      /* skip in and turn: that of what adds its input */
     int64_t delta;                              /* gradient behind an affine norm */
     int64_t tangent_from, tangent_to, tangent_twin;
     int64_t inverse;  /* norm: where 1 / sigma starts, in numbers a row */

@@ -271,6 +271,9 @@ static bool limit_step(const far_net *net, const ray *r, int64_t i)
     case FAR_STEP_BATCHNORM:
         limit_norm(net, s, in, r->line, out);
         return true;
+    case FAR_STEP_SKIP_TURN:
+        memcpy(out, r->forms + s->mate * r->widest, (size_t)s->out * sizeof *out);
+        return true;
     default:
         memcpy(out, in, (size_t)s->out * sizeof *out);
         for (int64_t j = 0; s->kind == FAR_STEP_SKIP_OUT && j < s->out; j++) {

@@ -13,11 +13,14 @@ typedef enum far_step_kind {
     FAR_STEP_NORM,       /* ln or rms, then scale and shift if affine */
     FAR_STEP_BATCHNORM,  /* (z - mean) / sqrt(variance + eps), then scale and shift if affine */
     FAR_STEP_SKIP_IN,    /* keeps its input for its mate; passes it on */
-    FAR_STEP_SKIP_OUT,   /* adds what its mate kept */
-    FAR_STEP_INPUT,      /* a row of numbers as positions with channels */
-    FAR_STEP_EMBED,      /* tokens: row of W */
-    FAR_STEP_POSITION,   /* adds W, or sines */
-    FAR_STEP_CONV,       /* as dense, of the window around each position */
+    FAR_STEP_SKIP_TURN, /* keeps its input for the end; passes on what its mate, the beginning, kept
+                         */
+    FAR_STEP_SKIP_OUT,  /* adds what its mate kept: the turn's, or where there is none the
+                           beginning's input */
+    FAR_STEP_INPUT,     /* a row of numbers as positions with channels */
+    FAR_STEP_EMBED,     /* tokens: row of W */
+    FAR_STEP_POSITION,  /* adds W, or sines */
+    FAR_STEP_CONV,      /* as dense, of the window around each position */
     FAR_STEP_MAXPOOL,
     FAR_STEP_AVGPOOL,
     FAR_STEP_ATTEND,  /* softmax(Q K' / sqrt(size of a head)) V, from channels that hold Q, K, V */
@@ -57,7 +60,9 @@ typedef struct far_step {
                              the parameters; -1: none */
     const char *weight_name, *bias_name; /* of tensors, behind name and a point */
     int64_t mean, variance;              /* batchnorm: offsets among the statistics; -1: none */
-    int64_t mate;                        /* SKIP_IN and SKIP_OUT: the other one */
+    int64_t mate;                        /* SKIP_OUT: the step whose input it adds; TURN: SKIP_IN */
+    int64_t end;                         /* SKIP_IN: the TURN or SKIP_OUT, TURN: the SKIP_OUT, that
+                                            takes what it kept */
     int64_t unit;                        /* which of the layers with parameters; -1: none */
     int64_t tensor;                      /* how many tensors lie in front of its own */
     int column;                          /* in the text, from 1 */

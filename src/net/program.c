@@ -53,6 +53,7 @@ far_status far_walk_step(far_walk *w, const far_layer *layer, far_step_kind kind
                        .mean = -1,
                        .variance = -1,
                        .mate = -1,
+                       .end = -1,
                        .unit = -1,
                        .tensor = net->info.tensors,
                        .column = layer->column};
@@ -215,42 +216,98 @@ done:
 
 static far_status add_layers(far_walk *w, const far_layer *layers, int64_t count, int64_t *index);
 
-static far_status add_skip_body(far_walk *w, const far_layer *layer, const char *name)
+/* Layers inside a skip, or inside its shortcut: their names begin with prefix. */
+static far_status add_inside(far_walk *w, const far_layer *layers, int64_t count,
+                             const char *prefix, const char *more)
 {
     far_text outer = w->prefix;
     int64_t inner = 0;
     w->prefix = (far_text){.ctx = w->ctx};
-    far_text_add(&w->prefix, "%s.", name);
+    far_text_add(&w->prefix, "%s.%s", prefix, more);
     far_status st = w->prefix.status;
     if (st == FAR_OK) {
-        st = add_layers(w, layer->body, layer->body_count, &inner);
+        st = add_layers(w, layers, count, &inner);
     }
     far_free(w->ctx, w->prefix.data);
     w->prefix = outer;
     return st;
 }
 
+/* What stands at a place of the walk. */
+typedef struct place {
+    int64_t width;
+    far_grid grid;
+    far_shape_text shape;
+} place;
+
+static place here(const far_walk *w)
+{
+    return (place){w->width, w->grid, far_walk_shape(w)};
+}
+
+static bool same_grid(far_grid a, far_grid b)
+{
+    return a.kind == b.kind && a.height == b.height && a.width == b.width;
+}
+
+/* The second way from the input of a skip to its end. at: its first step. */
+static far_status add_shortcut(far_walk *w, const far_layer *layer, int64_t index, int64_t at,
+                               const place *before)
+{
+    far_step *turn;
+    far_status st;
+    place main = here(w);
+    int64_t first = layer->main_count;
+    w->width = before->width;
+    w->grid = before->grid;
+    FAR_TRY(far_walk_step(w, layer, FAR_STEP_SKIP_TURN, index, &turn));
+    turn->mate = at;
+    w->net->steps[at].end = w->net->step_count - 1;
+    FAR_TRY(add_inside(w, layer->body + first, layer->body_count - first, turn->name, "shortcut."));
+    if (w->width != main.width || !same_grid(w->grid, main.grid)) {
+        return far_walk_fail(w, layer,
+                             "this skip adds %s behind its bar to %s: let both have one "
+                             "shape",
+                             far_walk_shape(w).text, main.shape.text);
+    }
+done:
+    return st;
+}
+
+static far_status check_sum(const far_walk *w, const far_layer *layer, const place *before)
+{
+    if (!same_grid(w->grid, before->grid)) {
+        return far_walk_fail(w, layer,
+                             "this skip adds its input, %s, to %s: let it keep the shape, or put a "
+                             "shortcut behind a bar, as in skip(.. | conv(%lld, 1x1, stride=2))",
+                             before->shape.text, far_walk_shape(w).text, (long long)w->width);
+    }
+    if (w->width != before->width) {
+        return far_walk_fail(
+            w, layer, "this skip adds %lld inputs to %lld outputs; end it with dense(%lld)",
+            (long long)before->width, (long long)w->width, (long long)before->width);
+    }
+    return FAR_OK;
+}
+
 static far_status add_skip(far_walk *w, const far_layer *layer, int64_t index)
 {
     far_step *in, *out;
     far_status st = FAR_OK;
-    int64_t at = w->net->step_count, width = w->width;
-    far_grid grid = w->grid;
-    far_shape_text before = far_walk_shape(w);
+    int64_t at = w->net->step_count;
+    int64_t main = layer->main_count ? layer->main_count : layer->body_count;
+    place before = here(w);
     FAR_TRY(far_walk_step(w, layer, FAR_STEP_SKIP_IN, index, &in));
-    FAR_TRY(add_skip_body(w, layer, in->name));
-    if (w->grid.kind != grid.kind || far_positions(w->grid) != far_positions(grid)) {
-        return far_walk_fail(w, layer, "this skip adds its input, %s, to %s: let it keep the shape",
-                             before.text, far_walk_shape(w).text);
+    FAR_TRY(add_inside(w, layer->body, main, in->name, ""));
+    if (layer->main_count) {
+        FAR_TRY(add_shortcut(w, layer, index, at, &before));
+    } else {
+        FAR_TRY(check_sum(w, layer, &before));
     }
-    if (w->width != width) {
-        return far_walk_fail(w, layer,
-                             "this skip adds %lld inputs to %lld outputs; end it with dense(%lld)",
-                             (long long)width, (long long)w->width, (long long)width);
-    }
+    int64_t kept = layer->main_count ? w->net->steps[at].end : at;
     FAR_TRY(far_walk_step(w, layer, FAR_STEP_SKIP_OUT, index, &out));
-    out->mate = at;
-    w->net->steps[at].mate = w->net->step_count - 1;
+    out->mate = kept;
+    w->net->steps[kept].end = w->net->step_count - 1;
 done:
     return st;
 }

@@ -308,6 +308,15 @@ static void run_skip(const far_step *s, far_jet *jet)
         jet->open++;
         return;
     }
+    if (s->kind == FAR_STEP_SKIP_TURN) { /* the two ways change places */
+        double *x = jet->kept + (jet->open - 1) * jet->room;
+        for (int64_t c = 0; c < jet->room; c++) {
+            double end = jet->now[c];
+            jet->now[c] = x[c];
+            x[c] = end;
+        }
+        return;
+    }
     jet->open--;
     const double *kept = jet->kept + jet->open * jet->room;
     for (int64_t c = 0; c < numbers; c++) {

@@ -22,6 +22,18 @@ class Skip(nn.Module):
         return x + self.body(x)
 
 
+class Join(nn.Module):
+    """skip(main | shortcut)"""
+
+    def __init__(self, main, shortcut):
+        super().__init__()
+        self.main = nn.Sequential(*main)
+        self.shortcut = nn.Sequential(*shortcut)
+
+    def forward(self, x):
+        return self.main(x) + self.shortcut(x)
+
+
 class Attention(nn.Module):
     def __init__(self, channels, heads, causal=False):
         super().__init__()
@@ -109,6 +121,13 @@ def ln(width):
     return nn.LayerNorm(width, eps=1e-5)
 
 
+def batchnorm(width):
+    """By its running statistics, 0 and 1, in training too."""
+    b = nn.BatchNorm2d(width).eval()
+    b.train = lambda mode=True: b
+    return b
+
+
 NETWORKS = [
     ("image(3x6x5) conv(4, 3x3, pad=1) relu maxpool(2) flatten dense(3)", 90,
      lambda: [Reshape(3, 6, 5), nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
@@ -139,6 +158,28 @@ NETWORKS = [
     ("sequence(3x8) skip(attention(2)) ln(eps=1e-05, affine) skip(dense(12) gelu dense(8))"
      " ln(eps=1e-05, affine) flatten", 24,
      lambda: [Reshape(3, 8), EncoderInOrder(False), nn.Flatten()]),
+    ("image(2x7x5) skip(conv(3, 3x3, stride=2, pad=1, nobias) batchnorm(eps=1e-05, affine) relu"
+     " conv(3, 3x3, pad=1, nobias) batchnorm(eps=1e-05, affine) |"
+     " conv(3, 1x1, stride=2, nobias) batchnorm(eps=1e-05, affine)) relu gap dense(2)", 70,
+     lambda: [Reshape(2, 7, 5),
+              Join([nn.Conv2d(2, 3, 3, 2, 1, bias=False), batchnorm(3), nn.ReLU(),
+                    nn.Conv2d(3, 3, 3, 1, 1, bias=False), batchnorm(3)],
+                   [nn.Conv2d(2, 3, 1, 2, bias=False), batchnorm(3)]),
+              nn.ReLU(), Pick("gap"), nn.Linear(3, 2)]),
+    ("image(1x6x6) conv(2, 3) skip(tanh conv(5, 3, stride=2) | skip(conv(2, 3, pad=1) gelu)"
+     " maxpool(2, stride=1) conv(5, 1, stride=3)) flatten", 36,
+     lambda: [Reshape(1, 6, 6), nn.Conv2d(1, 2, 3),
+              Join([nn.Tanh(), nn.Conv2d(2, 5, 3, 2)],
+                   [Skip(nn.Conv2d(2, 2, 3, padding=1), nn.GELU()), nn.MaxPool2d(2, 1),
+                    nn.Conv2d(2, 5, 1, 3)]), nn.Flatten()]),
+    ("skip(ln(eps=1e-05, affine) dense(7) | skip(tanh | dense(5)) silu dense(7))"
+     " skip(gelu | tanh) dense(3)", 5,
+     lambda: [Join([ln(5), nn.Linear(5, 7)],
+                   [Join([nn.Tanh()], [nn.Linear(5, 5)]), nn.SiLU(), nn.Linear(5, 7)]),
+              Join([nn.GELU()], [nn.Tanh()]), nn.Linear(7, 3)]),
+    ("sequence(4x3) dense(4) skip(ln(eps=1e-05, affine) dense(6) | attention(2) dense(6)) last", 12,
+     lambda: [Reshape(4, 3), nn.Linear(3, 4),
+              Join([ln(4), nn.Linear(4, 6)], [Attention(4, 2), nn.Linear(4, 6)]), Pick("last")]),
 ]
 
 ROWS = 3

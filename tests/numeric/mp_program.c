@@ -262,6 +262,8 @@ static void step(mp_program *m, int64_t i)
             activate(m, s, in[k], out[k]);
         } else if (s->kind == FAR_STEP_SKIP_IN) {
             mpfr_set(out[k], in[k], MPFR_RNDN);
+        } else if (s->kind == FAR_STEP_SKIP_TURN) {
+            mpfr_set(out[k], m->values[s->mate][k], MPFR_RNDN);
         } else if (s->kind == FAR_STEP_SKIP_OUT) {
             mpfr_add(out[k], in[k], m->values[s->mate][k], MPFR_RNDN);
         } else if (s->weight >= 0) {

@@ -43,6 +43,8 @@ static const char *const ARCHS[] = {
     "dense(13) relu ln(affine) dense(11) ln(affine) dense(3)",
     "skip(dense(7) tanh dense(7)) dense(3)",
     "skip(ln(affine) tanh) relu dense(3)",
+    "skip(tanh dense(5) | dense(5)) dense(3)",
+    "skip(ln(affine) tanh | gelu) skip(dense(5) silu | skip(dense(7) | tanh) dense(5)) dense(3)",
     "dense(13) skip(ln relu dense(13)) dense(3)",
     "dense(13) ln skip(relu) skip(dense(5) gelu dense(13)) ln relu dense(3)",
     "dense(13) skip(tanh skip(ln dense(13) relu) dense(13) skip(silu)) rms dense(3)",
@@ -164,7 +166,7 @@ static void reference_norm(const far_net *net, const far_step *s, wide *z)
 static void reference_step(const far_net *net, int64_t i, wide (*values)[256])
 {
     const far_step *s = &net->steps[i];
-    const wide *in = values[i];
+    const wide *in = values[s->kind == FAR_STEP_SKIP_TURN ? s->mate : i];
     wide *out = values[i + 1];
     if (s->kind == FAR_STEP_DENSE) {
         reference_dense(net, s, in, out);

@@ -21,6 +21,12 @@ static const problem PROBLEMS[] = {
     {"image(1x6x6) conv(2, 3, stride=3, pad=2, nobias) silu maxpool(2, stride=1, pad=1) flatten",
      3},
     {"image(2x4x4) skip(conv(2, 3, pad=1) tanh) batchnorm(affine) conv(3, 1, stride=2) gap", 7},
+    {"image(2x7x5) skip(conv(3, 3, stride=2, pad=1, nobias) batchnorm(eps=1e-5, affine) tanh "
+     "conv(3, 3, pad=1) | conv(3, 1, stride=2, nobias) batchnorm(affine)) silu "
+     "skip(maxpool(2) | conv(3, 2, stride=2)) gap dense(2)",
+     3},
+    {"sequence(4x3) skip(ln(affine) dense(5) | skip(tanh | dense(3)) attention(1) dense(5)) last",
+     5},
     {"sequence(7x3) dense(8) position ln(affine) skip(ln attention(2, causal)) last dense(3)", 5},
     {"sequence(5x2) dense(6) position(sines) skip(attention(3)) rms skip(dense(11) gelu dense(6)) "
      "gap",
@@ -179,6 +185,8 @@ static const char *const BOUNDED[] = {
     "sequence(5x2) dense(6) position(sines) ln(affine) skip(attention(3)) gap dense(2)",
     "image(2x4x5) conv(3, 3, pad=1) ln(eps=1e-5, affine) relu maxpool(2) conv(2, 2) flatten "
     "dense(2)",
+    "image(2x5x5) skip(ln conv(3, 3, stride=2) relu | conv(3, 1, stride=2) skip(conv(3, 2, pad=1) "
+    "maxpool(2, stride=1)) conv(3, 2) tanh) skip(conv(4, 2) relu | conv(4, 2)) gap dense(2)",
     "image(1x5x5) conv(4, 3) rms(affine) conv(3, 2, stride=2) silu avgpool(1) gap",
     "image(2x3x3) tanh conv(2, 2) batchnorm(affine) flatten dense(1)",
     "tokens(4, 7) embed(6) position attention(2, causal) gap dense(2)",
@@ -192,6 +200,7 @@ static const char *const OPEN[] = {
     "sequence(6x1) dense(16) skip(ln attention(4, causal)) skip(ln dense(32) gelu dense(16)) last "
     "dense(1)",
     "image(1x4x4) conv(2, 3) relu flatten dense(1)",
+    "image(1x4x4) skip(conv(2, 3) ln relu | conv(2, 3)) skip(conv(2, 2) | tanh conv(2, 2)) gap",
     "image(1x4x4) batchnorm(affine) conv(2, 3) gap",
     "sequence(3x2) attention(1) last",
 };
@@ -584,9 +593,14 @@ static far_net *draw_net(uint64_t *state, int kind, char *text, size_t size)
     far_net_opts_init(&o);
     o.seed = roll(state);
     for (int k = 0, tries = 0; k < 6 && tries < 40; tries++) {
-        char layer[80], skip[100], longer[1200];
+        char layer[80], other[80], skip[200], longer[1200];
         draw_layer(image, state, layer, sizeof layer);
-        snprintf(skip, sizeof skip, roll(state) % 4 ? "%s" : "skip(%s)", layer);
+        draw_layer(image, state, other, sizeof other);
+        if (roll(state) % 4 == 0) { /* most that change the shape differ in it, and are refused */
+            snprintf(skip, sizeof skip, "skip(%s | %s)", layer, other);
+        } else {
+            snprintf(skip, sizeof skip, roll(state) % 4 ? "%s" : "skip(%s)", layer);
+        }
         snprintf(longer, sizeof longer, "%s %s", text, skip);
         if (far_net_create(ctx, longer, &o, &net) == FAR_OK) {
             assert_true(strlen(longer) < size);
@@ -724,6 +738,12 @@ static const struct {
     {"sequence(5x2) dense(3)", "this network takes 10 inputs, not 12"},
     {"dense(3) gap", "gap needs positions, but here the input is a vector of 3"},
     {"image(3x2x2) skip(conv(3, 2)) flatten", "this skip adds its input, 3x2x2, to 3x1x1"},
+    {"image(3x2x2) skip(conv(3, 2) | conv(5, 2)) gap",
+     "this skip adds 5x1x1 behind its bar to 3x1x1: let both have one shape"},
+    {"image(1x4x2) skip(conv(2, 2, pad=1) maxpool(2x1, stride=1) | conv(2, 1, pad=1)) gap",
+     "this skip adds 2x6x4 behind its bar to 2x4x3"},
+    {"image(1x1x4) skip(conv(1, 1x3, stride=1, pad=1) maxpool(1x3, stride=1)) gap",
+     "this skip adds its input, 1x1x4, to 1x3x2"},
     {"sequence(12x1) attention(1) [dense(2)]x2 conv(1, 1)", "conv needs an image"},
     {"image(3x2x2) dropout(0.5) flatten", "there is no dropout"},
     {"image flatten", "the shape is missing"},

@@ -139,10 +139,9 @@ static void say_norm(text *t)
 
 static void say_layers(text *t, int64_t count, int depth);
 
-static void say_skip(text *t, int depth)
+/* One way through a skip, to so many neurons. */
+static void say_way(text *t, int64_t width, int depth)
 {
-    int64_t width = t->width;
-    strcat(t->data, " skip(");
     size_t start = strlen(t->data);
     if (chance(t->r, 0.6)) {
         say_norm(t);
@@ -157,6 +156,20 @@ static void say_skip(text *t, int depth)
         say_dense(t, width);
     }
     memmove(t->data + start, t->data + start + 1, strlen(t->data + start)); /* the blank */
+}
+
+static void say_skip(text *t, int depth)
+{
+    int64_t before = t->width, width = before;
+    bool shortcut = chance(t->r, 0.4);
+    width = shortcut && chance(t->r, 0.5) ? 1 + pick(t->r, 10) : width;
+    strcat(t->data, " skip(");
+    say_way(t, width, depth);
+    if (shortcut) {
+        strcat(t->data, " | ");
+        t->width = before;
+        say_way(t, width, depth);
+    }
     strcat(t->data, ")");
     t->width = width;
 }

@@ -78,6 +78,8 @@ static const struct {
     {"[[relu]x2 dense]x03", "[[relu]x2 dense]x3"},
     {"dense skip ( ln relu dense\t) dense", "dense skip(ln relu dense) dense"},
     {"skip([skip(relu)]x2)", "skip([skip(relu)]x2)"},
+    {"skip(relu dense|\tln)", "skip(relu dense | ln)"},
+    {"skip( [relu]x2 |skip(ln|rms) tanh) ln", "skip([relu]x2 | skip(ln | rms) tanh) ln"},
 };
 
 static void canonical_text_is_the_shortest_fixed_form(void **state)
@@ -184,7 +186,8 @@ static void depth_counts_layers_written_out(void **state)
     } cases[] = {{"dense", 1},
                  {"[dense ln relu]x3 dense", 10},
                  {"dense skip(ln relu dense) dense", 5},
-                 {"[[relu]x3 skip([ln]x5)]x7 relu", 57}};
+                 {"[[relu]x3 skip([ln]x5)]x7 relu", 57},
+                 {"skip([relu]x3 | [ln]x5)", 8}};
     for (int i = 0; i < COUNT(cases); i++) {
         far_arch *arch = parse(cases[i].text);
         assert_int_equal(far_arch_depth(arch), cases[i].depth);
@@ -231,6 +234,11 @@ static const struct {
     {"(relu)", "column 1: expected a layer name, found '('"},
     {"[]x3", "column 2: expected a layer name, found ']'"},
     {"skip()", "column 6: expected a layer name, found ')'"},
+    {"skip(|relu)", "column 6: expected a layer name, found '|'"},
+    {"skip(relu|)", "column 11: expected a layer name, found ')'"},
+    {"skip(relu|ln|ln)", "column 13: expected ')' to close the '(' of column 5, found '|'"},
+    {"[relu|ln]x2", "column 6: expected ']' to close the '[' of column 1, found '|'"},
+    {"relu | ln", "column 6: expected a layer name or the end of the text, found '|'"},
     {"skip relu", "column 6: expected '(' after skip, found 'relu'"},
     {"dense skip", "column 11: expected '(' after skip, found the end of the text"},
     {"dense [relu", "column 12: expected ']' to close the '[' of column 7, found the end of"},
@@ -617,6 +625,7 @@ static void make_layer(generator *g, far_layer *layer, int nesting)
         put(g, count);
     } else if (layer->kind == FAR_LAYER_SKIP) {
         put(g, "(");
+        layer->main_count = (int64_t)draw(g, 3);
         make_body(g, layer, nesting + 1);
         put(g, ")");
     } else if (far_layer_specs[layer->kind].arg_count > 0 && draw(g, 2)) {
@@ -630,12 +639,16 @@ static void make_layer(generator *g, far_layer *layer, int nesting)
 
 static void make_body(generator *g, far_layer *owner, int nesting)
 {
-    owner->body_count = 1 + (int64_t)draw(g, nesting ? 3 : 9);
+    owner->body_count = owner->main_count + 1 + (int64_t)draw(g, nesting ? 3 : 9);
     owner->body = calloc((size_t)owner->body_count, sizeof *owner->body);
     assert_non_null(owner->body);
     put_blanks(g, 0);
     for (int64_t i = 0; i < owner->body_count; i++) {
-        put_blanks(g, i > 0);
+        if (i > 0 && i == owner->main_count) {
+            put(g, draw(g, 2) ? "|" : " | ");
+        } else {
+            put_blanks(g, i > 0);
+        }
         make_layer(g, &owner->body[i], nesting);
     }
     put_blanks(g, 0);
@@ -660,10 +673,11 @@ static bool same_layer(const far_layer *a, const far_layer *b)
            same_number(a->b, b->b) && a->no_bias == b->no_bias && a->power == b->power &&
            a->slope == b->slope && same_number(a->gain, b->gain) && a->groups == b->groups &&
            a->eps == b->eps && a->affine == b->affine && a->count == b->count &&
-           memcmp(&a->size, &b->size, sizeof a->size) == 0 && a->positions == b->positions &&
-           a->vocabulary == b->vocabulary && a->stride == b->stride && a->pad == b->pad &&
-           a->heads == b->heads && a->causal == b->causal && a->sines == b->sines &&
-           same_number(a->rate, b->rate) && a->body_count == b->body_count;
+           a->main_count == b->main_count && memcmp(&a->size, &b->size, sizeof a->size) == 0 &&
+           a->positions == b->positions && a->vocabulary == b->vocabulary &&
+           a->stride == b->stride && a->pad == b->pad && a->heads == b->heads &&
+           a->causal == b->causal && a->sines == b->sines && same_number(a->rate, b->rate) &&
+           a->body_count == b->body_count;
 }
 
 static void assert_same_body(const far_layer *a, const far_layer *b, int64_t count,

@@ -173,6 +173,7 @@ static const char *const ARCHS[] = {
     "dense(5) ln dense(3)",
     "dense(12) ln(groups=3, eps=0.1) tanh dense(3)",
     "ln dense(5) gelu skip(ln(affine) silu dense(5)) dense(2)",
+    "dense(5) skip(tanh dense(9) | skip(sin | ln dense(5)) erf dense(9)) gelu dense(2)",
     "dense(9) rms(affine) sin skip(dense(9) erf skip(relu(3) dense(9))) batchnorm(affine) dense(4)",
     "dense(13) leaky_relu(0.3) dense(11) ln relu dense(3)",
     "[dense(3) ln]x5 dense(2)",

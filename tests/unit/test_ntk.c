@@ -178,6 +178,7 @@ static const char *const NETWORKS[] = {
     "dense(12) relu ln(groups=3, eps=0.1, affine) dense(7) tanh dense(1)",
     "ln(eps=0.5, affine) dense(11) rms(affine) gelu dense(5, nobias) silu dense(1)",
     "dense(11) skip(ln relu dense(13) erf dense(11)) skip(dense(11)) leaky_relu(0.2) dense(1)",
+    "dense(11) skip(ln relu dense(7) | tanh dense(5) dense(7, nobias)) gelu dense(1)",
     "dense(11) batchnorm(eps=0.1, affine) sin dense(7) abs dense(1)",
     "dense(11, w=1.5, b=0.3) relu(2) dense(1)",
     "dense(5) tanh dense(547) relu dense(1)", /* longer than the engine takes at once */

@@ -7,6 +7,7 @@
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
+enum { MOST_MEMBERS = 16 };
 #define AT(field) offsetof(fit_args, field)
 
 const option FIT_OPTIONS[] = {
@@ -29,6 +30,9 @@ const option FIT_OPTIONS[] = {
     CHOICE_OPTION("--metric", 0, AT(metric), METRIC_LIST,
                   "learn what counts, in front of the network: a weight for each input,\n"
                   "or mixtures of them; auto chooses"),
+    TEXT_OPTION("--committee", 0, AT(committee), "N",
+                "the mean of the N best networks that were tried; auto: of as many as\n"
+                "predict rows held out better together"),
     CHOICE_OPTION("--criterion", 0, AT(criterion), "loo|likelihood",
                   "auto chooses by leave-one-out error or by marginal likelihood"),
     COUNT_OPTION("--subset", 0, AT(subset), "N", "auto chooses on that many rows", 2, INT32_MAX),
@@ -54,10 +58,10 @@ const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset)
 {
     static const char *const NAMES[FIT_OPTIONS_TAKEN] = {
-        "--features", "--keep",      "--sep",    "--na",     "--categorical",
-        "--where",    "--task",      "--ridge",  "--impute", "--kernel",
-        "--param",    "--criterion", "--metric", "--subset", "--no-standardize",
-        "--memory",   "--packed"};
+        "--features", "--keep",      "--sep",      "--na",     "--categorical",
+        "--where",    "--task",      "--ridge",    "--impute", "--kernel",
+        "--param",    "--criterion", "--metric",   "--subset", "--no-standardize",
+        "--memory",   "--packed",    "--committee"};
     for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
         for (int k = 0; k < FIT_OPTIONS_TAKEN; k++) {
             if (strcmp(FIT_OPTIONS[i].name, NAMES[k]) == 0) {
@@ -88,6 +92,7 @@ void fit_defaults(fit_args *args)
     far_fit_opts_init(&opts);
     *args = (fit_args){.arch = "auto",
                        .ridge = "auto",
+                       .committee = "1",
                        .task = opts.task,
                        .kernel = opts.kernel,
                        .param = opts.param,
@@ -123,6 +128,23 @@ static int read_ridge(const char *verb_name, const char *text, far_fit_opts *opt
     return OPTIONS_OK;
 }
 
+/* "auto", "5" */
+static int read_committee(const char *verb_name, const char *text, far_fit_opts *opts)
+{
+    char *end;
+    long count = strtol(text, &end, 10);
+    bool any = strcmp(text, "auto") == 0;
+    if (!any && (end == text || *end || count < 1 || count > MOST_MEMBERS)) {
+        return usage_error(verb_name, "--committee is auto or a number from 1 to %d, not '%s'",
+                           MOST_MEMBERS, text);
+    }
+    opts->committee = any ? 0 : count;
+    if (opts->committee > 1 && opts->criterion != FAR_CRITERION_LOO) {
+        return usage_error(verb_name, "a --committee is chosen by --criterion loo");
+    }
+    return OPTIONS_OK;
+}
+
 int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opts)
 {
     far_fit_opts_init(opts);
@@ -147,7 +169,8 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->landmarks = args->landmarks;
     opts->tolerance = args->tolerance;
     opts->extremes = args->no_extremes ? 0 : args->extremes ? 1 : opts->extremes;
-    return read_ridge(verb_name, args->ridge, opts);
+    int code = read_committee(verb_name, args->committee, opts);
+    return code == OPTIONS_OK ? read_ridge(verb_name, args->ridge, opts) : code;
 }
 
 /* ---- work ---------------------------------------------------------------------------------- */

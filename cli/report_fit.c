@@ -524,22 +524,26 @@ static void put_agreement(report *r, const char *target, const rows *d)
                  "Rows that were left out, as the others predict them. On the line they agree.");
 }
 
-static void put_pictures(report *r, const far_predictor *p)
+/* i: of the model, or of a committee's first member, whose rows and columns are those of all. */
+static void put_pictures(report *r, const far_predictor *p, const far_model_info *i)
 {
     rows d;
-    const far_model_info *i = far_predictor_model(p);
     put_networks(r, i);
     metric_draw(r, i);
     if (i->task == FAR_TASK_REGRESS && rows_make(r, i, 0, &d)) {
         one_input v = {&p, 1, d.x, d.y, d.count};
         view_put(r, &v);
-        put_agreement(r, far_columns_describe(i->columns).target_names[0], &d);
+        if (far_predictor_model(p)) { /* what is left out here is left out of one member */
+            put_agreement(r, far_columns_describe(i->columns).target_names[0], &d);
+        }
         rows_free(&d);
     }
-    explain_fit(r, p);
+    if (far_predictor_model(p)) {
+        explain_fit(r, p);
+    }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------- */
+/* ---- one network --------------------------------------------------------------------------- */
 
 static void tell_model(far_result *r, const far_model_info *i, const char *path)
 {
@@ -569,20 +573,132 @@ static void tell_model(far_result *r, const far_model_info *i, const char *path)
     }
 }
 
+/* ---- committees ---------------------------------------------------------------------------- */
+
+static void tell_mean_scores(far_result *r, const far_committee_info *c, const far_model_info *i)
+{
+    bool classes = i->task == FAR_TASK_CLASSIFY;
+    far_result_for(r, FAR_FOR_PAGE);
+    if (classes) {
+        far_result_verdict(r, FAR_TONE_PLAIN,
+                           "The mean of %lld networks, %lld rows: leave-one-out accuracy %.4g, log "
+                           "loss %.4g.",
+                           (long long)c->members, (long long)i->trained_rows, c->loo_accuracy,
+                           c->loo_log_loss);
+    } else {
+        far_result_verdict(r, FAR_TONE_PLAIN,
+                           "The mean of %lld networks, %lld rows: leave-one-out R^{2} %.4g, RMSE "
+                           "%.4g.",
+                           (long long)c->members, (long long)i->trained_rows, c->loo_r2,
+                           c->loo_rmse);
+    }
+    far_result_for(r, FAR_FOR_ALL);
+    if (classes) {
+        far_result_number(r, "loo_accuracy", c->loo_accuracy, "LOO accuracy",
+                          "%.4g (log loss %.4g, Brier %.4g, ECE %.4g)", c->loo_accuracy,
+                          c->loo_log_loss, c->loo_brier, c->loo_ece);
+        far_result_number(r, "loo_log_loss", c->loo_log_loss, NULL, NULL);
+        far_result_number(r, "loo_brier", c->loo_brier, NULL, NULL);
+        far_result_number(r, "loo_ece", c->loo_ece, NULL, NULL);
+    } else {
+        far_result_number(r, "loo_r2", c->loo_r2, "LOO R2", "%.4g (RMSE %.4g)", c->loo_r2,
+                          c->loo_rmse);
+        far_result_number(r, "loo_rmse", c->loo_rmse, NULL, NULL);
+    }
+    far_result_count(r, "loo_rows", c->loo_rows, NULL, NULL);
+}
+
+static void tell_members(far_result *r, const far_predictor *p, int64_t count)
+{
+    bool classes = far_predictor_model(far_predictor_member(p, 0))->task == FAR_TASK_CLASSIFY;
+    const far_result_column columns[] = {
+        {NULL, "no.", NULL},
+        {"arch", "architecture", NULL},
+        {"metric", "metric", NULL},
+        {"ridge_relative", "ridge", "%8.3g"},
+        {"residual", NULL, "%8.2g"},
+        {classes ? "loo_log_loss" : "loo_r2", classes ? "LOO loss" : "LOO R2", "%8.4f"}};
+    far_result_heading(r, "members");
+    far_result_table(r, "members",
+                     "The networks whose mean it is: each with its metric, its ridge (relative to "
+                     "the mean diagonal of its kernel), and rows left out of it alone.",
+                     columns, sizeof columns / sizeof columns[0]);
+    for (int64_t k = 0; k < count; k++) {
+        const far_model_info *i = far_predictor_model(far_predictor_member(p, k));
+        far_result_cell_text(r, "%lld", (long long)k + 1);
+        far_result_cell_text(r, "%s", i->arch);
+        far_result_cell_text(r, "%s", word_of(METRIC_LIST, (int)i->metric.kind));
+        far_result_cell(r, i->ridge_relative);
+        far_result_cell(r, i->residual);
+        far_result_cell(r, classes ? i->loo_log_loss : i->loo_r2);
+    }
+}
+
+/* Of all members. */
+static void tell_total_cost(far_result *r, const far_predictor *p, int64_t count)
+{
+    double total = 0, choose = far_predictor_model(far_predictor_member(p, 0))->seconds_choose;
+    for (int64_t k = 0; k < count; k++) {
+        total += far_predictor_model(far_predictor_member(p, k))->seconds_total;
+    }
+    far_result_open(r, "seconds");
+    far_result_number(r, "total", total, "time", "%.2f s (choose %.2f)", total, choose);
+    far_result_number(r, "choose", choose, NULL, NULL);
+    far_result_close(r);
+}
+
+static void tell_committee(far_result *r, const far_predictor *p, const char *path)
+{
+    far_committee_info c = far_predictor_committee_describe(p);
+    const far_model_info *first = far_predictor_model(far_predictor_member(p, 0));
+    far_result_text(r, "kind", "committee", NULL, NULL);
+    tell_mean_scores(r, &c, first);
+    far_result_count(r, "n", first->trained_rows, "rows", NULL);
+    far_result_count(r, "inputs", first->inputs, "inputs", NULL);
+    columns_tell(r, first->columns);
+    tell_outputs(r, first);
+    far_result_count(r, "committee", c.members, "committee", "the mean of %lld networks",
+                     (long long)c.members);
+    far_result_text(r, "kernel", word_of(KERNEL_LIST, first->kernel), NULL, NULL);
+    far_result_text(r, "param", word_of(PARAM_LIST, first->param), NULL, NULL);
+    tell_duplicates(r, first);
+    tell_total_cost(r, p, c.members);
+    far_result_text(r, "data_hash", far_columns_describe(first->columns).hash, NULL, NULL);
+    if (path) {
+        far_result_text(r, "model", path, "model", NULL);
+    } else {
+        far_result_missing(r, "model", "not saved; -o FILE keeps it", "model");
+    }
+    tell_members(r, p, c.members);
+    tell_candidates(r, first);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
 int fit_tell(session *s, const common_args *a, const far_predictor *p, const char *data,
              const char *path)
 {
     char title[512];
     report out;
-    const far_model_info *i = far_predictor_model(p);
-    snprintf(title, sizeof title, "An infinitely wide network for %s",
-             far_columns_describe(i->columns).target_names[0]);
-    int code = report_begin(s, a, title, &out);
-    tell_model(out.result, i, path);
-    if (a->report) {
-        put_pictures(&out, p);
+    int64_t members = far_predictor_committee_describe(p).members;
+    const far_model_info *i = far_predictor_model(members > 0 ? far_predictor_member(p, 0) : p);
+    const char *target = far_columns_describe(i->columns).target_names[0];
+    if (members > 0) {
+        snprintf(title, sizeof title, "%lld infinitely wide networks for %s", (long long)members,
+                 target);
+    } else {
+        snprintf(title, sizeof title, "An infinitely wide network for %s", target);
     }
-    report_fact(&out, "architecture", "%s", i->arch);
+    int code = report_begin(s, a, title, &out);
+    if (members > 0) {
+        tell_committee(out.result, p, path);
+    } else {
+        tell_model(out.result, i, path);
+    }
+    if (a->report) {
+        put_pictures(&out, p, i);
+    }
+    report_fact(&out, "architecture", "%s%s", i->arch, members > 0 ? " (the first member)" : "");
     report_fact(&out, "data", "%s, SHA-256 of what was used %s", data,
                 far_columns_describe(i->columns).hash);
     return report_end(&out, code);

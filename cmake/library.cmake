@@ -37,7 +37,8 @@ set(FAR_SOURCES
     src/regress/baseline.c src/regress/linear.c src/regress/xgboost.c
     src/regress/duplicate.c src/regress/filter.c src/regress/fit.c src/regress/fit_iterative.c src/regress/left_out.c
     src/regress/model.c src/regress/model_score.c src/regress/points.c src/regress/predict.c src/regress/select.c src/regress/select_edge.c
-    src/regress/select_fold.c src/regress/select_metric.c src/regress/select_score.c
+    src/regress/select_committee.c src/regress/select_fold.c src/regress/select_metric.c
+    src/regress/select_score.c
     src/regress/spread.c
     src/regress/manifest.c src/regress/manifest_read.c src/regress/metric.c
     src/regress/model_file.c
@@ -59,7 +60,7 @@ set(FAR_SOURCES
     src/lnnet/precision_double.c src/lnnet/precision_quad.c src/lnnet/search_gather.c src/lnnet/search_merge.c
     src/lnnet/search_runs.c src/lnnet/search_score.c src/lnnet/shatter.c src/lnnet/trace.c
     src/lnnet/verify.c
-    src/predictor/explain.c src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
+    src/predictor/explain.c src/predictor/committee_fit.c src/predictor/kind_committee.c src/predictor/kind_finite.c src/predictor/kind_infinite.c
     src/predictor/kind_linear.c src/predictor/kind_trees.c src/predictor/predictor.c
     src/predictor/predictor_check.c src/predictor/predictor_file.c
     src/predictor/predictor_rows.c

@@ -72,6 +72,9 @@ typedef struct far_fit_opts {
     int64_t landmarks; /* rows that precondition cg, or are all that nystrom keeps; 0 (default):
                           2048 (more from 50000 rows on) and 4096, at most a quarter of the rows */
     double tolerance;  /* cg: of |y - (K + ridge I) alpha| / |y|; default 1e-5 */
+    int64_t committee; /* 1 (default): one network; N: the mean of the best that were tried, at most
+                          N; 0: as many as predict rows held out better together, one of more than
+                          20000 rows. Needs FAR_CRITERION_LOO */
 } far_fit_opts;
 
 FAR_API void far_fit_opts_init(far_fit_opts *opts);

@@ -41,8 +41,8 @@ FAR_API void far_predictor_destroy(far_predictor *p); /* NULL is fine */
 FAR_API FAR_NODISCARD far_status far_predictor_of_net(far_ctx *ctx, const far_net *net,
                                                       far_predictor **out);
 
-/* A network of infinite width (model.h), fitted to the rows of frame. Reports progress "choose",
- * "fill", "factor", "solve".
+/* A network of infinite width (model.h), fitted to the rows of frame, or with opts->committee the
+ * mean of several. Reports progress "choose", "fill", "factor", "solve".
  * FAR_ERR_ARG: no such column, a target that cannot be one. FAR_ERR_VALUE: a missing value (row,
  * column, and what to do). FAR_ERR_SINGULAR: a ridge too small for these data; the message names
  * rows with the same inputs if that is why. FAR_ERR_BUDGET: more memory than allowed. */
@@ -81,6 +81,19 @@ FAR_API FAR_NODISCARD far_status far_predictor_committee(far_ctx *ctx,
                                                          far_predictor *const *members,
                                                          int64_t count, far_predictor **out);
 
+/* What a committee that was fitted as one knows of itself: rows left out of all members, predicted
+ * by their mean. NAN: of the other task. */
+typedef struct far_committee_info {
+    int64_t members;  /* 0: it is no committee */
+    int64_t loo_rows; /* 0: it was put together from fitted predictors; nothing below is known */
+    double loo_r2, loo_rmse;
+    double loo_accuracy, loo_log_loss, loo_brier, loo_ece;
+    far_mat width; /* 1 x outputs: FAR_SPREAD_CALIBRATED is the mean of the members' times this,
+                      so that 95% of the rows left out lie within 1.96 of it; 1 for classes, and
+                      where nothing is known, which is never too narrow if the members' are right.
+                      Lives as long as the predictor */
+} far_committee_info;
+
 typedef struct far_predictor_info {
     far_predictor_kind kind;
     const char *name; /* of the kind: "infinite", "finite", "linear", "trees", "committee" */
@@ -96,6 +109,9 @@ FAR_API far_predictor_info far_predictor_describe(const far_predictor *p);
 /* What is inside, for those who want more of it; NULL if it is of another kind. */
 FAR_API const far_model_info *far_predictor_model(const far_predictor *p);
 FAR_API const far_net *far_predictor_net(const far_predictor *p);
+FAR_API far_committee_info far_predictor_committee_describe(const far_predictor *p);
+/* Member i of a committee, from 0, which it belongs to; NULL: there is none. */
+FAR_API const far_predictor *far_predictor_member(const far_predictor *p, int64_t i);
 
 /* out (m x outputs) = f(x), x m x inputs. For classes the outputs are scores or logits. */
 FAR_API FAR_NODISCARD far_status far_predictor_eval(far_ctx *ctx, const far_predictor *p,

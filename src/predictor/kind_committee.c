@@ -19,6 +19,8 @@ typedef struct committee {
     far_columns *columns; /* of the first member, inputs in raw units */
     far_predictor **members;
     int64_t count;
+    far_committee_info info;
+    double *width; /* outputs; NULL: 1 */
 } committee;
 
 static void destroy(void *self)
@@ -28,8 +30,7 @@ static void destroy(void *self)
         far_predictor_destroy(c->members[i]);
     }
     far_columns_destroy(c->columns);
-    far_free(c->ctx, c->members);
-    far_free(c->ctx, c);
+    FAR_FREE_ALL(c->ctx, c->members, c->width, c);
 }
 
 static const far_columns *columns(const void *self)
@@ -40,6 +41,41 @@ static const far_columns *columns(const void *self)
 static void describe(const void *self, far_predictor_info *out)
 {
     out->members = ((const committee *)self)->count;
+}
+
+far_committee_info far_committee_unknown(void)
+{
+    return (far_committee_info){.loo_r2 = NAN,
+                                .loo_rmse = NAN,
+                                .loo_accuracy = NAN,
+                                .loo_log_loss = NAN,
+                                .loo_brier = NAN,
+                                .loo_ece = NAN};
+}
+
+void far_committee_take(far_predictor *p, const far_committee_info *info, double *width)
+{
+    committee *c = p->self;
+    c->info = *info;
+    c->width = width;
+}
+
+far_committee_info far_predictor_committee_describe(const far_predictor *p)
+{
+    const committee *c = p->ops == &far_committee_ops ? p->self : NULL;
+    far_committee_info info = c ? c->info : far_committee_unknown();
+    if (c) {
+        info.members = c->count;
+        info.width = far_mat_view(c->width, c->width ? 1 : 0, c->columns->info.outputs, FAR_F64);
+    }
+    return info;
+}
+
+const far_predictor *far_predictor_member(const far_predictor *p, int64_t i)
+{
+    int64_t count;
+    far_predictor *const *members = far_predictor_members(p, &count);
+    return i >= 0 && i < count ? members[i] : NULL;
 }
 
 /* ---- making one ---------------------------------------------------------------------------- */
@@ -94,7 +130,7 @@ static far_status committee_new(far_ctx *ctx, int64_t count, committee **out)
 {
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
-        **out = (committee){.ctx = ctx};
+        **out = (committee){.ctx = ctx, .info = far_committee_unknown()};
         st = far_alloc(ctx, count, &(*out)->members);
     }
     return st;
@@ -245,17 +281,53 @@ static void scale_numbers(double share, far_mat *m)
     }
 }
 
+static bool all_infinite(const committee *c)
+{
+    bool all = true;
+    for (int64_t i = 0; i < c->count; i++) {
+        all = all && c->members[i]->ops == &far_infinite_ops;
+    }
+    return all;
+}
+
 static far_status check_options(far_ctx *ctx, const committee *c, const far_predict_opts *o)
 {
     bool kernels = o->spread != FAR_SPREAD_NONE || isfinite(o->time) || o->steps != 0;
-    if (kernels || o->rate != 0) {
+    if ((kernels || o->rate != 0) && !all_infinite(c)) {
         return far_fail(ctx, FAR_ERR_ARG,
-                        "a spread, a time and steps are for models of infinite width");
+                        "a spread, a time and steps are for models of infinite width, and "
+                        "committees of nothing else");
     }
-    return o->at_infinity && c->columns->info.classes > 0
+    if (o->spread > FAR_SPREAD_CALIBRATED) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a committee has no prior of its own, and so no spread but the calibrated "
+                        "one; ask its members");
+    }
+    return o->at_infinity && c->columns->info.classes > 0 && !all_infinite(c)
                ? far_fail(ctx, FAR_ERR_ARG,
                           "limits of a committee's probabilities are not defined; ask its members")
                : FAR_OK;
+}
+
+/* Scores of classes that grow at different rates have no mean; their probabilities do. */
+static far_status same_orders(far_ctx *ctx, const far_prediction *a, const far_prediction *b)
+{
+    for (int64_t i = 0; i < a->order.rows; i++) {
+        if (((const double *)a->order.data)[i] != ((const double *)b->order.data)[i]) {
+            return far_fail(ctx, FAR_ERR_ARG,
+                            "row %lld: the scores of the members grow at different rates; ask each "
+                            "of them",
+                            (long long)i + 1);
+        }
+    }
+    return FAR_OK;
+}
+
+static void widen(const committee *c, far_mat *std)
+{
+    for (int64_t i = 0; c->width && i < std->rows * std->cols; i++) {
+        ((double *)std->data)[i] *= c->width[i % std->cols];
+    }
 }
 
 /* The mean of the members' predictions. At infinity members may grow at different rates: the limit
@@ -267,7 +339,7 @@ static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame
     far_prediction *sum = NULL;
     double share = 1 / (double)c->count;
     far_status st = check_options(ctx, c, o);
-    if (st == FAR_OK && o->at_infinity) {
+    if (st == FAR_OK && o->at_infinity && c->columns->info.classes == 0) {
         far_predictor whole = {.ctx = ctx, .ops = &far_committee_ops, .self = (void *)self};
         return far_predict_plain(ctx, &whole, frame, o, NULL, 0, out);
     }
@@ -276,17 +348,21 @@ static far_status predict(far_ctx *ctx, const void *self, const far_frame *frame
         st = far_predictor_predict(ctx, c->members[i], frame, o, &one);
         if (st == FAR_OK && i == 0) {
             scale_numbers(share, &one->mean);
+            scale_numbers(share, &one->std);
             scale_numbers(share, &one->probability);
             sum = one;
             one = NULL;
         } else if (st == FAR_OK) {
+            st = same_orders(ctx, sum, one);
             add_numbers(&one->mean, share, &sum->mean);
+            add_numbers(&one->std, share, &sum->std);
             add_numbers(&one->probability, share, &sum->probability);
         }
         far_prediction_destroy(one);
     }
     st = st == FAR_OK && sum->classes ? far_prediction_classes(sum) : st;
     if (st == FAR_OK) {
+        widen(c, &sum->std);
         *out = sum;
     } else {
         far_prediction_destroy(sum);
@@ -493,7 +569,37 @@ static far_status check(far_ctx *ctx, const void *self, const char *json, double
 typedef struct bundle {
     far_text bytes;
     int64_t *sizes, count;
+    const committee *of;
 } bundle;
+
+/* Scores by their keys. */
+#define SCORES 6
+static const char *const SCORE_KEYS[SCORES] = {"loo_r2",       "loo_rmse",  "loo_accuracy",
+                                               "loo_log_loss", "loo_brier", "loo_ece"};
+
+static double *score_at(far_committee_info *i, int k)
+{
+    double *scores[SCORES] = {&i->loo_r2,       &i->loo_rmse,  &i->loo_accuracy,
+                              &i->loo_log_loss, &i->loo_brier, &i->loo_ece};
+    return scores[k];
+}
+
+/* What a committee that was fitted as one knows of itself. */
+static void put_fit(far_json_out *w, json_t *manifest, const committee *c)
+{
+    json_t *fit = json_object(), *width = json_array();
+    far_committee_info info = c->info;
+    far_json_put(w, fit, "loo_rows", json_integer(info.loo_rows));
+    for (int k = 0; k < SCORES; k++) {
+        double value = *score_at(&info, k);
+        far_json_put(w, fit, SCORE_KEYS[k], isfinite(value) ? json_real(value) : json_null());
+    }
+    for (int64_t j = 0; j < c->columns->info.outputs; j++) {
+        far_json_append(w, width, json_real(c->width[j]));
+    }
+    far_json_put(w, fit, "width", width);
+    far_json_put(w, manifest, "fit", fit);
+}
 
 static void put(far_json_out *w, json_t *manifest, const void *self)
 {
@@ -503,6 +609,9 @@ static void put(far_json_out *w, json_t *manifest, const void *self)
         far_json_append(w, list, json_integer(b->sizes[i]));
     }
     far_json_put(w, manifest, "members", list);
+    if (b->of->width) {
+        put_fit(w, manifest, b->of);
+    }
 }
 
 static far_status write_member(const far_predictor *p, bundle *b)
@@ -532,7 +641,7 @@ static far_status save(const void *self, far_output *out)
 {
     far_status st;
     const committee *c = self;
-    bundle b = {.bytes = {.ctx = out->ctx}};
+    bundle b = {.bytes = {.ctx = out->ctx}, .of = c};
     FAR_TRY(far_alloc(out->ctx, c->count, &b.sizes));
     for (int64_t i = 0; i < c->count; i++) {
         FAR_TRY(write_member(c->members[i], &b));
@@ -560,6 +669,23 @@ static far_status read_member(const far_parcel_in *p, int64_t i, const far_input
     return st;
 }
 
+static far_status read_fit(const far_parcel_in *p, committee *c)
+{
+    far_json fit;
+    far_status st = FAR_OK;
+    if (!json_object_get(p->json, "fit")) {
+        return FAR_OK;
+    }
+    FAR_TRY(far_json_enter(&p->whole, "fit", &fit));
+    FAR_TRY(far_json_count(&fit, "loo_rows", &c->info.loo_rows));
+    for (int k = 0; k < SCORES; k++) {
+        FAR_TRY(far_json_number(&fit, SCORE_KEYS[k], score_at(&c->info, k)));
+    }
+    FAR_TRY(far_json_numbers(&fit, "width", c->columns->info.outputs, true, &c->width));
+done:
+    return st;
+}
+
 far_status far_committee_read(const far_parcel_in *p, void **out)
 {
     far_status st;
@@ -582,6 +708,7 @@ far_status far_committee_read(const far_parcel_in *p, void **out)
     FAR_TRY(place == blob.size ? FAR_OK : far_json_fail(&p->whole, "\"members\" leave bytes over"));
     FAR_TRY(check_members(ctx, c->members, c->count));
     FAR_TRY(take_columns(ctx, c->members[0], c));
+    FAR_TRY(read_fit(p, c));
 done:
     far_input_clear(&blob);
     return st;

@@ -22,18 +22,6 @@ static const far_columns *columns(const void *self)
     return ((const far_model *)self)->columns;
 }
 
-far_status far_predictor_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
-                             far_predictor **out)
-{
-    far_model *m = NULL;
-    if (!out) {
-        return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
-    }
-    *out = NULL;
-    far_status st = far_model_fit(ctx, frame, opts, &m);
-    return far_predictor_own(ctx, &far_infinite_ops, st, m, out);
-}
-
 static far_status eval(far_ctx *ctx, const void *self, const far_mat *z, far_mat *out)
 {
     return far_model_eval(ctx, self, z, out);

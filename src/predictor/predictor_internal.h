@@ -73,6 +73,12 @@ far_status far_predict_plain(far_ctx *ctx, const far_predictor *p, const far_fra
                              const far_predict_opts *o, const double *link, double floor,
                              far_prediction **out);
 
+/* ---- of committees ---- */
+
+/* Nothing known of it. */
+far_committee_info far_committee_unknown(void);
+/* What is known from its fit; width (outputs) belongs to it from then on. */
+void far_committee_take(far_predictor *committee, const far_committee_info *info, double *width);
 /* The members of a committee; none of other kinds. */
 far_predictor *const *far_predictor_members(const far_predictor *p, int64_t *count);
 

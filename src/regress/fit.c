@@ -22,7 +22,8 @@ void far_fit_opts_init(far_fit_opts *opts)
                            .subset = 2000,
                            .metric = FAR_METRIC_AUTO,
                            .extremes = EXTREMES_SMALL,
-                           .tolerance = 1e-5};
+                           .tolerance = 1e-5,
+                           .committee = 1};
 }
 
 static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o)
@@ -48,6 +49,13 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
         return far_fail(ctx, FAR_ERR_ARG,
                         "the method is none of those there are, landmarks are negative, or the "
                         "tolerance is not between 0 and 1");
+    }
+    if (o->committee < 0 || o->committee > FAR_MOST_MEMBERS ||
+        (o->committee > 1 && o->criterion != FAR_CRITERION_LOO)) {
+        return far_fail(ctx, FAR_ERR_ARG,
+                        "a committee has 1 to %d members (0: as many as help), chosen by "
+                        "leave-one-out (`criterion` loo)",
+                        FAR_MOST_MEMBERS);
     }
     if (o->subset < 2) {
         return far_fail(ctx, FAR_ERR_ARG, "a subset of %lld rows is too small to choose on",
@@ -272,24 +280,50 @@ static far_status copy_metric(far_ctx *ctx, const far_metric *given, far_metric 
     return st;
 }
 
-/* Network, ridge and metric, unless that is given (NULL: it is not). */
-static far_status choose(far_ctx *ctx, const far_fit_opts *o, const far_metric *given, far_model *m,
+/* What a fit need not choose. All NULL: it chooses. */
+typedef struct given {
+    const far_metric *metric; /* the rest is chosen */
+    const far_pick *choice;   /* nothing is */
+    far_picks *others;        /* where the further members of a committee go */
+} given;
+
+static far_status take_given(far_ctx *ctx, const far_pick *c, far_model *m, double *ridge,
+                             far_ridge_kind *kind)
+{
+    far_status st;
+    far_kernel_opts o;
+    const char *text = far_kernel_text(c->kernel);
+    o = (far_kernel_opts){.size = sizeof o};
+    o.param = m->info.param;
+    *ridge = c->ridge;
+    *kind = FAR_RIDGE_RELATIVE;
+    m->optimism = c->optimism;
+    FAR_TRY(far_kernel_create(ctx, text, &o, &m->kernel));
+    FAR_TRY(far_copy_text(ctx, text, (int64_t)strlen(text), &m->arch));
+    FAR_TRY(c->metric.kind == FAR_METRIC_NONE ? FAR_OK : copy_metric(ctx, &c->metric, &m->metric));
+done:
+    return st;
+}
+
+/* Network, ridge and metric, unless they are given. */
+static far_status choose(far_ctx *ctx, const far_fit_opts *o, const given *g, far_model *m,
                          double *ridge, far_ridge_kind *kind)
 {
     far_status st;
     far_fit_opts own = *o;
     double start = far_seconds();
-    own.metric = given ? FAR_METRIC_NONE : o->metric;
-    FAR_TRY(far_select(ctx, &own, m, ridge, kind));
-    FAR_TRY(given ? copy_metric(ctx, given, &m->metric) : FAR_OK);
+    own.metric = g->metric ? FAR_METRIC_NONE : o->metric;
+    FAR_TRY(g->choice ? take_given(ctx, g->choice, m, ridge, kind)
+                      : far_select(ctx, &own, m, ridge, kind, g->others));
+    FAR_TRY(g->metric ? copy_metric(ctx, g->metric, &m->metric) : FAR_OK);
     FAR_TRY(far_model_take_metric(ctx, m));
     m->info.seconds_choose = far_seconds() - start;
 done:
     return st;
 }
 
-static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
-                      const far_metric *given, far_model *m)
+static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o, const given *g,
+                      far_model *m)
 {
     far_status st;
     double start = far_seconds(), ridge;
@@ -309,7 +343,7 @@ static far_status fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *
     m->info.method = method_for(ctx, o, m->info.rows);
     m->info.trained_rows = m->info.rows;
     m->info.converged = 1;
-    FAR_TRY(choose(ctx, o, given, m, &ridge, &kind));
+    FAR_TRY(choose(ctx, o, g, m, &ridge, &kind));
     if (m->metric.kind != FAR_METRIC_NONE) { /* it may map different inputs to the same point */
         FAR_TRY(far_duplicates_find(ctx, m->facts.points, m->info.rows, m->info.inputs, m->y,
                                     m->info.outputs, NULL, &twins));
@@ -334,20 +368,55 @@ far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opt
     return far_model_fit_behind(ctx, frame, opts, NULL, out);
 }
 
-far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
-                                const far_metric *given, far_model **out)
+static far_status fit_one(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                          const given *g, far_model **out)
 {
     far_status st;
     far_model *m = NULL;
+    FAR_TRY(far_model_new(ctx, &m));
+    FAR_TRY(fit(ctx, frame, opts, g, m));
+done:
+    FAR_HAND_OVER(m, out, far_model_destroy);
+    return st;
+}
+
+far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                                const far_metric *metric, far_model **out)
+{
     if (!out) {
         return far_fail(ctx, FAR_ERR_ARG, "out is NULL");
     }
     *out = NULL;
+    far_status st = check_opts(ctx, frame, opts);
+    return st == FAR_OK ? fit_one(ctx, frame, opts, &(given){.metric = metric}, out) : st;
+}
+
+far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                          far_model ***out, int64_t *count)
+{
+    far_status st;
+    far_picks others = {0};
+    far_model **made = NULL;
+    *out = NULL;
+    *count = 0;
     FAR_TRY(check_opts(ctx, frame, opts));
-    FAR_TRY(far_model_new(ctx, &m));
-    FAR_TRY(fit(ctx, frame, opts, given, m));
+    FAR_TRY(far_alloc(ctx, FAR_MOST_MEMBERS, &made));
+    FAR_TRY(fit_one(ctx, frame, opts, &(given){.others = &others}, &made[0]));
+    *count = 1;
+    for (int64_t i = 0; i < others.count; i++) {
+        FAR_TRY(fit_one(ctx, frame, opts, &(given){.choice = &others.items[i]}, &made[i + 1]));
+        *count = i + 2;
+    }
 done:
-    FAR_HAND_OVER(m, out, far_model_destroy);
+    far_picks_clear(ctx, &others);
+    for (int64_t i = 0; st != FAR_OK && i < *count; i++) {
+        far_model_destroy(made[i]);
+    }
+    if (st != FAR_OK) {
+        far_free(ctx, made);
+        *count = 0;
+    }
+    *out = st == FAR_OK ? made : NULL;
     return st;
 }
 
@@ -373,8 +442,9 @@ far_status far_fit_estimate(far_ctx *ctx, const far_frame *frame, const far_fit_
     if (st == FAR_OK) {
         st = far_select_seconds(ctx, opts, method, rows, &choosing);
     }
-    if (st == FAR_OK) {
-        out->seconds += choosing;
+    if (st == FAR_OK) { /* members are fitted one after the other */
+        out->seconds =
+            choosing + out->seconds * (double)(opts->committee > 1 ? opts->committee : 1);
     }
     return st;
 }

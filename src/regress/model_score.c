@@ -130,6 +130,23 @@ static far_status keep_predictions(far_ctx *ctx, const far_left_out *l, const sc
     return st;
 }
 
+/* How sure each of these predictions is, as spread.c says of new rows. */
+static far_status keep_spreads(far_ctx *ctx, const far_left_out *l, far_model *m)
+{
+    int64_t p = m->info.outputs;
+    far_status st = far_alloc(ctx, m->info.rows * p, &m->loo_std);
+    for (int64_t k = 0; st == FAR_OK && k < m->info.rows * p; k++) {
+        m->loo_std[k] = NAN;
+    }
+    for (int64_t k = 0; st == FAR_OK && k < l->count * p; k++) {
+        far_band band = m->interval[k % p];
+        double v = fmax(l->variance[k / p] - m->info.ridge, 0);
+        m->loo_std[l->rows[k / p] * p + k % p] =
+            far_output_scale(m->columns)[k % p] * (band.size * sqrt(v + band.noise));
+    }
+    return st;
+}
+
 far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m)
 {
     far_status st;
@@ -144,6 +161,7 @@ far_status far_model_score_rows(far_ctx *ctx, far_left_out *l, far_model *m)
                                               : score_numbers(ctx, m, &left, &fitted));
     FAR_TRY(fit_intervals(ctx, l, m));
     FAR_TRY(keep_predictions(ctx, l, &left, m));
+    FAR_TRY(keep_spreads(ctx, l, m));
 done:
     scored_free(ctx, &left);
     scored_free(ctx, &fitted);

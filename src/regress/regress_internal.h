@@ -21,8 +21,9 @@ typedef struct far_model {
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     double *link;              /* classes: far_class_probability's; NULL: an older file has none */
     far_band *interval;        /* p; NULL: an older file has none */
-    double *loo; /* n x p, target units or probabilities, NAN for rows that were not left
-                    out; NULL: loaded from a file */
+    double *loo;     /* n x p, target units or probabilities, NAN for rows that were not left
+                        out; NULL: loaded from a file */
+    double *loo_std; /* the same: calibrated standard deviations of these */
     far_model_info info;
     far_candidate *candidates; /* their arch texts are owned here */
     int64_t candidate_count;
@@ -35,6 +36,11 @@ far_status far_model_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opt
 /* The same behind this metric, whatever the options say of one. */
 far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
                                 const far_metric *given, far_model **out);
+/* The members of the committee that opts ask for: one or more models of the same columns and rows,
+ * each to be destroyed, the array to be freed. */
+enum { FAR_MOST_MEMBERS = 16 }; /* of a committee that is fitted */
+far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                          far_model ***out, int64_t *count);
 void far_model_destroy(far_model *m); /* NULL is fine */
 far_model_info far_model_describe(const far_model *m);
 /* mean[i] = f(points_i) in target units; points m x d standardised, mean m x p. */
@@ -144,10 +150,24 @@ double far_fitted_r2(const double *y, const double *miss, double times, int64_t 
 
 /* ---- select.c ---- */
 
+/* A network that was chosen, its relative ridge and the metric in front of it. */
+typedef struct far_pick {
+    far_kernel *kernel;
+    double ridge;
+    far_metric metric;
+    double optimism; /* as of far_model */
+} far_pick;
+typedef struct far_picks {
+    far_pick *items;
+    int64_t count;
+} far_picks;
+void far_picks_clear(far_ctx *ctx, far_picks *c);
 /* Chooses m->arch and m->kernel (unless arch is given), the relative ridge (unless given) and
- * m->metric (as opts ask for), on a subset of m->x, m->y; fills m->candidates. */
+ * m->metric (as opts ask for), on a subset of m->x, m->y; fills m->candidates. others: the further
+ * members of a committee, where opts ask for one (clear them also on failure); NULL: one network,
+ * whatever they ask for. */
 far_status far_select(far_ctx *ctx, const far_fit_opts *opts, far_model *m, double *ridge,
-                      far_ridge_kind *ridge_kind);
+                      far_ridge_kind *ridge_kind, far_picks *others);
 /* About how long that takes for n rows. */
 far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method method, int64_t n,
                               double *seconds);

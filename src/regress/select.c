@@ -20,6 +20,7 @@
 enum { SCREEN_ROWS = 500, MIDDLE_ROWS = 1000, FINALISTS = 3, CONTESTED = 4 };
 enum { REFINE_EVALS = 20, LAST_EVALS = 6, RIDGE_EVALS = 6, RIDGE_STEPS = 4 };
 enum { EDGE_LEAST_ROWS = 50, LEAST_ROWS = 8, LEAST_ROWS_OF_AUTO = 40 };
+enum { PLAIN_MEMBERS = 5, MOST_OF_AUTO = 5, MOST_ROWS_OF_COMMITTEE = 20000 };
 #define TIED_NETWORKS 1.0 /* standard errors of leave-one-out */
 #define TIED_RIDGES 0.5
 #define METRIC_MARGIN 1.0 /* standard errors of the gain on held-out rows */
@@ -87,8 +88,18 @@ void far_trial_clear(far_ctx *ctx, far_trial *t)
 {
     far_kernel_destroy(t->kernel);
     far_kernel_destroy(t->teacher);
-    FAR_FREE_ALL(ctx, t->edge, t->fold);
+    FAR_FREE_ALL(ctx, t->edge, t->fold, t->fold_miss);
     *t = (far_trial){0};
+}
+
+void far_picks_clear(far_ctx *ctx, far_picks *c)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        far_kernel_destroy(c->items[i].kernel);
+        far_metric_clear(ctx, &c->items[i].metric);
+    }
+    far_free(ctx, c->items);
+    *c = (far_picks){0};
 }
 
 /* ---- architectures ------------------------------------------------------------------------- */
@@ -414,17 +425,21 @@ static double known(double value)
 }
 
 static far_status keep_candidates(far_search *s, const far_trial *trials, int64_t count,
-                                  int64_t chosen)
+                                  const int64_t *members, int64_t size)
 {
     far_model *m = s->model;
     bool classes = m->info.task == FAR_TASK_CLASSIFY;
-    const far_trial *best = &trials[chosen];
+    const far_trial *best = &trials[members[0]];
     far_status st = far_alloc(s->ctx, count, &m->candidates);
     for (int64_t i = 0; st == FAR_OK && i < count; i++) {
         const far_trial *t = &trials[i];
         const char *text = far_kernel_text(t->kernel);
         bool mapped = t->recipe.rounds > 0;
         double fold = t->fold ? known(t->fold_loss) : NAN;
+        bool chosen = false;
+        for (int64_t k = 0; k < size; k++) {
+            chosen = chosen || members[k] == i;
+        }
         char *copy;
         st = far_copy_text(s->ctx, text, (int64_t)strlen(text), &copy);
         if (st == FAR_OK) {
@@ -438,7 +453,7 @@ static far_status keep_candidates(far_search *s, const far_trial *trials, int64_
                                 .edge_doubt = doubt_between(best->edge, t->edge, s->edge.outer),
                                 .log_likelihood = mapped ? NAN : t->score.likelihood,
                                 .bounded = t->bounded,
-                                .chosen = i == chosen,
+                                .chosen = chosen,
                                 .metric = mapped ? t->recipe.kind : FAR_METRIC_NONE,
                                 .metric_power = mapped ? t->recipe.power : 0,
                                 .metric_rounds = (int32_t)t->recipe.rounds,
@@ -679,15 +694,15 @@ static bool metric_wins(const far_search *s, const far_trial *plain, const far_t
 
 /* Learns the map from the whole subset; from here on the subset lies behind it, and its rows no
  * longer vouch for anything. */
-static far_status take_metric(far_search *s, const far_trial *t)
+static far_status take_metric(far_search *s, const far_trial *t, far_metric *out)
 {
     far_status st;
     int64_t d = s->model->info.inputs, p = s->model->info.outputs;
     far_mat x = far_mat_view(s->x, s->rows, d, FAR_F64),
             all = far_mat_view(s->x, s->taken, d, FAR_F64);
     far_mat y = far_mat_view(s->y, s->rows, p, FAR_F64);
-    FAR_TRY(far_recipe_learn(s, t->teacher, &t->recipe, &x, &y, &s->model->metric));
-    FAR_TRY(far_metric_apply(s->ctx, &s->model->metric, &all, &all));
+    FAR_TRY(far_recipe_learn(s, t->teacher, &t->recipe, &x, &y, out));
+    FAR_TRY(far_metric_apply(s->ctx, out, &all, &all));
     s->seen = s->rows;
 done:
     return st;
@@ -696,7 +711,8 @@ done:
 /* By how much leave-one-out squared errors behind the metric are too small: what folds say of it
  * over what they say without one, both relative to leave-one-out. Only the rows that the metric was
  * learnt from are concerned. */
-static far_status measure_optimism(far_search *s, const far_trial *plain, const far_trial *t)
+static far_status measure_optimism(far_search *s, const far_trial *plain, const far_trial *t,
+                                   double *out)
 {
     far_score v;
     far_status st;
@@ -706,15 +722,30 @@ static far_status measure_optimism(far_search *s, const far_trial *plain, const 
     double without = fmax(plain->fold_square / plain->score.loo, 1);
     double factor = t->fold_square / v.loo / without;
     double share = (double)s->rows / (double)s->model->info.rows;
-    s->model->optimism = isfinite(factor) && factor > 1 ? 1 + (factor - 1) * share : 1;
+    *out = isfinite(factor) && factor > 1 ? 1 + (factor - 1) * share : 1;
     return st;
+}
+
+/* The trials without a metric that folds judge too: the chosen one, and of a committee the best. */
+static void pick_judged(const far_search *s, const far_trial *trials, int64_t count, int64_t chosen,
+                        bool *judged)
+{
+    judged[chosen] = true;
+    for (int64_t k = 1; s->committee != 1 && k < PLAIN_MEMBERS; k++) {
+        int64_t next = best_trial(s, trials, count, true, judged);
+        if (next >= 0) {
+            judged[next] = true;
+        }
+    }
 }
 
 static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count, int64_t *chosen)
 {
     far_status st;
-    int64_t found, least = s->opts->metric == FAR_METRIC_AUTO ? LEAST_ROWS_OF_AUTO : LEAST_ROWS;
-    if (!wants_metric(s->opts) || (s->opts->metric == FAR_METRIC_AUTO && s->rows < least)) {
+    bool judged[COUNT(STRUCTURES)] = {false};
+    bool asked = wants_metric(s->opts) && s->opts->metric != FAR_METRIC_AUTO;
+    int64_t found, least = asked ? LEAST_ROWS : LEAST_ROWS_OF_AUTO;
+    if ((!wants_metric(s->opts) && s->committee == 1) || (!asked && s->rows < least)) {
         return FAR_OK;
     }
     if (s->rows < least) {
@@ -723,19 +754,16 @@ static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count
                         "fit without one (`metric` none)",
                         (long long)least, (long long)s->rows);
     }
-    FAR_TRY(far_metric_search(s, trials, *count, *chosen, trials + *count, &found));
+    pick_judged(s, trials, *count, *chosen, judged);
+    FAR_TRY(far_metric_search(s, trials, *count, judged, trials + *count, &found));
     bool wins = found > 0 && metric_wins(s, &trials[*chosen], &trials[*count]);
-    if (!wins && s->opts->metric != FAR_METRIC_AUTO) {
+    if (!wins && asked) {
         return far_fail(s->ctx, FAR_ERR_SINGULAR,
                         "no metric could be learnt: every kernel matrix that was tried is "
                         "singular; use a larger ridge, or none (`metric` none)");
     }
-    if (wins) {
-        FAR_TRY(far_edge_behind(s, &trials[*count]));
-        FAR_TRY(take_metric(s, &trials[*count]));
-        FAR_TRY(measure_optimism(s, &trials[*chosen], &trials[*count]));
-        *chosen = *count;
-    }
+    s->plain = *chosen;
+    *chosen = wins ? *count : *chosen;
     *count += found;
 done:
     return st;
@@ -743,19 +771,70 @@ done:
 
 /* ---- the choice ---------------------------------------------------------------------------- */
 
-/* The chosen trial's kernel, and its ridge after a last look. */
+/* What t becomes: its metric learnt from the whole subset, its ridge after a last look. The subset
+ * is left as it was. */
+static far_status settle(far_search *s, const far_trial *plain, far_trial *t, far_pick *out)
+{
+    far_status st;
+    double *x = NULL;
+    size_t size = (size_t)(s->taken * s->model->info.inputs) * sizeof *x;
+    *out = (far_pick){0};
+    if (t->recipe.rounds > 0) {
+        FAR_TRY(far_alloc(s->ctx, s->taken * s->model->info.inputs, &x));
+        memcpy(x, s->x, size);
+        FAR_TRY(take_metric(s, t, &out->metric));
+        FAR_TRY(measure_optimism(s, plain, t, &out->optimism));
+    }
+    FAR_TRY(larger_ridge(s, t));
+    out->ridge = t->ridge;
+    out->kernel = t->kernel;
+    t->kernel = NULL;
+done:
+    if (x) {
+        memcpy(s->x, x, size);
+        s->seen = 0;
+    }
+    far_free(s->ctx, x);
+    return st;
+}
+
+/* The first becomes the model's own. */
+static far_status take_choice(far_search *s, far_pick *c)
+{
+    far_kernel_destroy(s->model->kernel);
+    s->model->kernel = c->kernel;
+    s->model->metric = c->metric;
+    s->model->optimism = c->optimism;
+    s->chosen_ridge = c->ridge;
+    *c = (far_pick){0};
+    return FAR_OK;
+}
+
 static far_status conclude(far_search *s, far_trial *trials, int64_t count, int64_t chosen)
 {
     far_status st;
-    double table_ridge = trials[chosen].ridge;
-    FAR_TRY(larger_ridge(s, &trials[chosen]));
-    s->fixed_ridge = trials[chosen].ridge;
-    trials[chosen].ridge = table_ridge;
-    FAR_TRY(keep_candidates(s, trials, count, chosen));
-    far_kernel_destroy(s->model->kernel);
-    s->model->kernel = trials[chosen].kernel;
-    trials[chosen].kernel = NULL;
+    int64_t members[FAR_MOST_MEMBERS] = {chosen}, size = 1;
+    far_pick first = {0};
+    if (s->committee != 1) {
+        bool any = s->committee == 0;
+        FAR_TRY(far_committee_choose(s, trials, count, chosen, any ? MOST_OF_AUTO : s->committee,
+                                     !any, members, &size));
+        FAR_TRY(far_alloc(s->ctx, size, &s->others->items));
+    }
+    for (int64_t k = 0; k < size; k++) {
+        far_trial *t = &trials[members[k]];
+        FAR_TRY(t->recipe.rounds > 0 ? far_edge_behind(s, t) : FAR_OK);
+    }
+    FAR_TRY(keep_candidates(s, trials, count, members, size));
+    FAR_TRY(settle(s, &trials[s->plain], &trials[members[0]], &first));
+    FAR_TRY(take_choice(s, &first));
+    for (int64_t k = 1; k < size; k++) {
+        s->others->count = k;
+        FAR_TRY(settle(s, &trials[s->plain], &trials[members[k]], &s->others->items[k - 1]));
+    }
 done:
+    far_kernel_destroy(first.kernel);
+    far_metric_clear(s->ctx, &first.metric);
     return st;
 }
 
@@ -838,12 +917,21 @@ static far_status name_architecture(far_ctx *ctx, far_model *m)
     return far_copy_text(ctx, text, (int64_t)strlen(text), &m->arch);
 }
 
+/* Of very many rows every member more costs too much to be taken unasked. */
+static int64_t committee_of(const far_fit_opts *o, const far_model *m, const far_picks *others)
+{
+    bool one = !others || o->criterion != FAR_CRITERION_LOO ||
+               (o->committee == 0 && m->info.rows > MOST_ROWS_OF_COMMITTEE);
+    return one ? 1 : o->committee;
+}
+
 far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double *ridge,
-                      far_ridge_kind *ridge_kind)
+                      far_ridge_kind *ridge_kind, far_picks *others)
 {
     far_status st = FAR_OK;
-    far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge};
+    far_search s = {.ctx = ctx, .opts = o, .model = m, .fixed_ridge = o->ridge, .others = others};
     s.memory = far_budget(o->memory);
+    s.committee = committee_of(o, m, others);
     bool any = chooses_network(o);
     *ridge = o->ridge;
     *ridge_kind = isnan(o->ridge) ? FAR_RIDGE_RELATIVE : o->ridge_kind;
@@ -860,11 +948,11 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     if (!any) {
         FAR_TRY(given_kernel(ctx, o, m));
     }
-    if (any || isnan(o->ridge) || wants_metric(o)) {
+    if (any || isnan(o->ridge) || wants_metric(o) || s.committee != 1) {
         FAR_TRY(take_subset(&s));
         FAR_TRY(any ? FAR_OK : make_relative(&s, *ridge_kind));
         FAR_TRY(any ? choose_architecture(&s) : choose_for_given(&s));
-        *ridge = isnan(o->ridge) ? s.fixed_ridge : o->ridge;
+        *ridge = isnan(o->ridge) ? s.chosen_ridge : o->ridge;
     }
     FAR_TRY(name_architecture(ctx, m));
 done:

@@ -33,6 +33,10 @@ typedef struct far_search {
     double memory;      /* budget in bytes; the machine is asked once */
     far_status status;  /* the first failure inside a callback */
     far_edge edge;
+    int64_t committee;   /* how many networks are wanted; 0: as many as help */
+    int64_t plain;       /* the trial without a metric that one was compared with */
+    double chosen_ridge; /* of the network that the model becomes */
+    far_picks *others; /* and the further members */
 } far_search;
 
 /* One more evaluation begins. */
@@ -116,6 +120,7 @@ typedef struct far_trial {
     double fold_loss;    /* of rows held out; INFINITY: not known */
     double fold_square;  /* their squared error over variance */
     double *fold;        /* of the rows of the subset, each in its turn held out; NULL: not known */
+    double *fold_miss;   /* by how much they are missed: rows x outputs; NULL as fold */
 } far_trial;
 
 void far_trial_clear(far_ctx *ctx, far_trial *t);
@@ -131,8 +136,8 @@ far_status far_edge_behind(far_search *s, far_trial *t);
 
 enum { FAR_METRIC_TRIALS = 4 };
 /* Looks for networks behind metrics of the kinds that are asked for, best first, starting from
- * plain trials (the kth is the one to be improved on, and gets its losses over the same folds). */
-far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, int64_t k,
+ * plain trials. Those of them that are judged get their losses over the same folds. */
+far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, const bool *judged,
                              far_trial out[FAR_METRIC_TRIALS], int64_t *count);
 
 /* What that takes, in scores of so many rows each. */
@@ -151,10 +156,18 @@ far_status far_folds_follow(const far_search *s, far_folds *f, const far_kernel 
 /* The same on any rows. */
 far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_recipe *r,
                             const far_mat *x, const far_mat *y, far_metric *out);
-/* Losses (count x rows), their means and mean squared errors over variance at each of count ridges.
- * INFINITY: singular there. */
+/* Misses (count x rows x outputs) and losses (count x rows), the means of these and mean squared
+ * errors over variance at each of count ridges. INFINITY: singular there. */
 far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *k,
-                           const double *ridges, int64_t count, double *losses, double *means,
-                           double *squares);
+                           const double *ridges, int64_t count, double *misses, double *losses,
+                           double *means, double *squares);
+
+/* ---- select_committee.c ---- */
+
+/* The trials whose mean predicts the rows held out best: first is one of them, the others join one
+ * at a time, at most `most` in all; eager: also where they do not help. */
+far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
+                                int64_t first, int64_t most, bool eager,
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size);
 
 #endif

@@ -237,27 +237,25 @@ static far_status judge(const far_search *s, int64_t rows, double *miss, double 
 }
 
 far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *k,
-                           const double *ridges, int64_t count, double *losses, double *means,
-                           double *squares)
+                           const double *ridges, int64_t count, double *misses, double *losses,
+                           double *means, double *squares)
 {
     far_status st;
     int64_t p = s->model->info.outputs, apart = f->rows * p, first = 0;
-    double *miss = NULL;
     st = far_search_progress(s);
     if (st != FAR_OK) {
         return st;
     }
     far_progress_hold(s->ctx);
-    FAR_TRY(far_alloc(s->ctx, count * apart, &miss));
     for (int64_t i = 0; i < f->count; i++) {
-        FAR_TRY(miss_fold(s, &f->fold[i], k, ridges, count, apart, miss + first * p));
+        FAR_TRY(miss_fold(s, &f->fold[i], k, ridges, count, apart, misses + first * p));
         first += f->fold[i].held;
     }
     for (int64_t r = 0; r < count; r++) {
-        FAR_TRY(judge(s, f->rows, miss + r * apart, losses + r * f->rows, &means[r], &squares[r]));
+        FAR_TRY(
+            judge(s, f->rows, misses + r * apart, losses + r * f->rows, &means[r], &squares[r]));
     }
 done:
     far_progress_release(s->ctx);
-    far_free(s->ctx, miss);
     return st;
 }

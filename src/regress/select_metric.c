@@ -27,6 +27,7 @@ typedef struct hunt {
     far_search *s;
     far_folds folds;
     double *losses; /* COUNT(RIDGES) x rows */
+    double *misses; /* the same, of each output */
 } hunt;
 
 static far_status hunt_open(hunt *h, far_search *s, int64_t rows, int64_t folds)
@@ -35,6 +36,7 @@ static far_status hunt_open(hunt *h, far_search *s, int64_t rows, int64_t folds)
     h->s = s;
     FAR_TRY(far_folds_make(s, rows, folds, &h->folds));
     FAR_TRY(far_alloc(s->ctx, COUNT(RIDGES) * rows, &h->losses));
+    FAR_TRY(far_alloc(s->ctx, COUNT(RIDGES) * rows * s->model->info.outputs, &h->misses));
 done:
     return st;
 }
@@ -42,7 +44,7 @@ done:
 static void hunt_close(hunt *h)
 {
     if (h->s) {
-        far_free(h->s->ctx, h->losses);
+        FAR_FREE_ALL(h->s->ctx, h->losses, h->misses);
         far_folds_clear(h->s->ctx, &h->folds);
     }
 }
@@ -54,20 +56,25 @@ static far_status try_ridges(hunt *h, const far_kernel *k, const double *ridges,
                              far_trial *t)
 {
     double means[COUNT(RIDGES)], squares[COUNT(RIDGES)];
-    int64_t best = 0, rows = h->folds.rows;
-    far_status st = far_folds_score(h->s, &h->folds, k, ridges, count, h->losses, means, squares);
-    for (int64_t r = 1; st == FAR_OK && r < count; r++) {
+    int64_t best = 0, rows = h->folds.rows, each = rows * h->s->model->info.outputs;
+    far_status st;
+    FAR_TRY(
+        far_folds_score(h->s, &h->folds, k, ridges, count, h->misses, h->losses, means, squares));
+    for (int64_t r = 1; r < count; r++) {
         best = means[r] < means[best] ? r : best;
     }
-    if (st == FAR_OK && !t->fold) {
-        st = far_alloc(h->s->ctx, rows, &t->fold);
+    if (!t->fold) {
+        FAR_TRY(far_alloc(h->s->ctx, rows, &t->fold));
+        FAR_TRY(far_alloc(h->s->ctx, each, &t->fold_miss));
     }
-    if (st == FAR_OK && means[best] < t->fold_loss) {
+    if (means[best] < t->fold_loss) {
         t->ridge = ridges[best];
         t->fold_loss = means[best];
         t->fold_square = squares[best];
         memcpy(t->fold, h->losses + best * rows, (size_t)rows * sizeof *t->fold);
+        memcpy(t->fold_miss, h->misses + best * each, (size_t)each * sizeof *t->fold_miss);
     }
+done:
     return st;
 }
 
@@ -110,17 +117,19 @@ static far_status climb(hunt *h, far_metric_kind kind, double power, double ridg
         failed = now.fold_loss < best ? 0 : now.fold_loss > HOPELESS * best ? 2 : failed + 1;
         best = fmin(best, now.fold_loss);
         if (now.fold_loss < t->fold_loss) {
-            double *room = t->fold;
+            double *room = t->fold, *miss = t->fold_miss;
             t->recipe = path;
             t->fold_loss = now.fold_loss;
             t->fold_square = now.fold_square;
             t->ridge = now.ridge;
             t->fold = now.fold;
+            t->fold_miss = now.fold_miss;
             now.fold = room;
+            now.fold_miss = miss;
         }
     }
 done:
-    far_free(h->s->ctx, now.fold);
+    FAR_FREE_ALL(h->s->ctx, now.fold, now.fold_miss);
     return st;
 }
 
@@ -274,8 +283,8 @@ static far_status climb_again(hunt *h, far_trial *t)
 {
     far_status st;
     far_trial plain = {.fold_loss = INFINITY, .ridge = t->recipe.ridges[0]};
-    far_free(h->s->ctx, t->fold);
-    t->fold = NULL;
+    FAR_FREE_ALL(h->s->ctx, t->fold, t->fold_miss);
+    t->fold = t->fold_miss = NULL;
     t->fold_loss = INFINITY;
     FAR_TRY(far_folds_forget(h->s, &h->folds));
     FAR_TRY(try_ridges_near(h, t->kernel, plain.ridge, COARSE, &plain));
@@ -341,20 +350,31 @@ double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *row
     return (double)(kinds * PER_KIND * FAR_MOST_ROUNDS * folds * 5) / 2.5;
 }
 
-far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, int64_t k,
+/* Without a metric, in the folds of the others; the ridge stays what leave-one-out chose. */
+static far_status judge_plain(hunt *h, far_trial *t)
+{
+    double ridge = t->ridge;
+    t->fold_loss = INFINITY;
+    far_status st = try_ridges_near(h, t->kernel, ridge, FINE, t);
+    t->ridge = ridge;
+    return st;
+}
+
+far_status far_metric_search(far_search *s, far_trial *plain, int64_t plains, const bool *judged,
                              far_trial out[FAR_METRIC_TRIALS], int64_t *count)
 {
     far_status st;
     hunt h = {0};
     *count = 0;
-    FAR_TRY(screen_kinds(s, plain, plains, out, count));
+    if (s->opts->metric != FAR_METRIC_NONE) {
+        FAR_TRY(screen_kinds(s, plain, plains, out, count));
+    }
     sort_trials(out, *count);
     *count = *count > 0 ? drop_hopeless(s->ctx, out, *count) : 0;
     FAR_TRY(hunt_open(&h, s, s->rows, s->rows < FEW_ROWS ? FOLDS_OF_FEW : FOLDS));
-    plain[k].fold_loss = INFINITY;
-    double ridge = plain[k].ridge;
-    FAR_TRY(try_ridges_near(&h, plain[k].kernel, ridge, FINE, &plain[k]));
-    plain[k].ridge = ridge;
+    for (int64_t i = 0; i < plains; i++) {
+        FAR_TRY(judged[i] ? judge_plain(&h, &plain[i]) : FAR_OK);
+    }
     for (int64_t i = 0; i < *count; i++) {
         FAR_TRY(climb_again(&h, &out[i]));
     }

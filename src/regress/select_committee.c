@@ -1,0 +1,109 @@
+/*
+ * Which of the networks that were tried predict best together: the mean of their predictions of the
+ * rows held out, a member more at a time.
+ *
+ * The loss of a mean is never above the mean of the losses, and members that err in different
+ * places take each other's errors away. So a tie between two networks, with a metric and without
+ * one say, need not be decided.
+ */
+#include "select.h"
+
+#include <math.h>
+#include <string.h>
+
+#define WORTH_A_MEMBER 0.998 /* of the loss before: every member costs as much as a fit */
+
+typedef struct party {
+    const far_search *s;
+    double *sum; /* of the members: misses (rows x outputs), or of classes what they give the true
+                    one (rows) */
+    int64_t size;
+} party;
+
+static bool classes(const far_search *s)
+{
+    return s->model->info.task == FAR_TASK_CLASSIFY;
+}
+
+static void add_member(party *c, const far_trial *t)
+{
+    int64_t rows = c->s->rows, p = c->s->model->info.outputs;
+    for (int64_t i = 0; i < rows * (classes(c->s) ? 1 : p); i++) {
+        c->sum[i] += classes(c->s) ? exp(-t->fold[i]) : t->fold_miss[i];
+    }
+    c->size++;
+}
+
+/* The mean loss over the rows held out, were t a member too. */
+static double loss_with(const party *c, const far_trial *t)
+{
+    int64_t rows = c->s->rows, p = c->s->model->info.outputs;
+    double members = (double)(c->size + 1);
+    long double loss = 0;
+    for (int64_t i = 0; classes(c->s) && i < rows; i++) {
+        loss -= logl((c->sum[i] + expl(-t->fold[i])) / members);
+    }
+    for (int64_t i = 0; !classes(c->s) && i < rows * p; i++) {
+        long double miss = (c->sum[i] + (long double)t->fold_miss[i]) / members;
+        loss += miss * miss / (long double)p;
+    }
+    return (double)(loss / (long double)rows);
+}
+
+static bool is_member(const int64_t *members, int64_t size, int64_t i)
+{
+    for (int64_t k = 0; k < size; k++) {
+        if (members[k] == i) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The one that helps most, and the loss with it; -1: there is none left. */
+static int64_t best_addition(const party *c, const far_trial *trials, int64_t count,
+                             const int64_t *members, double *loss)
+{
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        const far_trial *t = &trials[i];
+        bool known = t->fold && isfinite(t->fold_loss) && far_trial_eligible(c->s, t);
+        double with = known && !is_member(members, c->size, i) ? loss_with(c, t) : INFINITY;
+        if (with < INFINITY && (best < 0 || with < *loss)) {
+            best = i;
+            *loss = with;
+        }
+    }
+    return best;
+}
+
+far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
+                                int64_t first, int64_t most, bool eager,
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size)
+{
+    party c = {.s = s};
+    members[0] = first;
+    *size = 1;
+    if (!trials[first].fold || !isfinite(trials[first].fold_loss)) {
+        return FAR_OK; /* there were no folds: too few rows */
+    }
+    far_status st = far_alloc(s->ctx, s->rows * s->model->info.outputs, &c.sum);
+    if (st != FAR_OK) {
+        return st;
+    }
+    double now = loss_with(&c, &trials[first]);
+    add_member(&c, &trials[first]);
+    while (c.size < far_least(most, FAR_MOST_MEMBERS)) {
+        double with = INFINITY;
+        int64_t next = best_addition(&c, trials, count, members, &with);
+        if (next < 0 || (!eager && !(with < WORTH_A_MEMBER * now))) {
+            break;
+        }
+        members[c.size] = next;
+        add_member(&c, &trials[next]);
+        now = with;
+    }
+    *size = c.size;
+    far_free(s->ctx, c.sum);
+    return st;
+}

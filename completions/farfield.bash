@@ -195,7 +195,7 @@ _farfield() {
     reproduce:*)
         _farfield_words "$word" "all ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k
             ln-appendix-l ln-appendix-m ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5 lnnet-cnn lnnet-transformer lnnet-theorems
-            linearization edge-of-stability linearized ella loss-asymptotics siren"
+            linearization edge-of-stability linearized ella loss-asymptotics siren siren-photos"
         ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*)

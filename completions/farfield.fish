@@ -322,7 +322,7 @@ complete -c farfield -n $reproduce -s o -l output -x -a '(__fish_complete_direct
 complete -c farfield -n $reproduce -l resume -d 'go on where a run was interrupted'
 complete -c farfield -n $reproduce -s q -l quiet -d 'no progress'
 complete -c farfield -n $reproduce -l threads -x -d 'number of threads'
-complete -c farfield -n $reproduce -a 'all ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-appendix-m ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5 lnnet-cnn lnnet-transformer lnnet-theorems linearization edge-of-stability linearized ella loss-asymptotics siren'
+complete -c farfield -n $reproduce -a 'all ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-appendix-m ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5 lnnet-cnn lnnet-transformer lnnet-theorems linearization edge-of-stability linearized ella loss-asymptotics siren siren-photos'
 
 complete -c farfield -n '__fish_seen_subcommand_from info' -a arch -d 'the architecture language'
 set -l demo '__fish_seen_subcommand_from demo'

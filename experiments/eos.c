@@ -17,7 +17,9 @@ enum { GRID_COUNT = sizeof GRID / sizeof GRID[0] };
 
 static eos_plan plan_for(const reproduction *r)
 {
-    eos_plan p = {.rows = 200,
+    eos_plan p = {.shapes = EOS_SHAPE,
+                  .shape_count = EOS_SHAPES,
+                  .rows = 200,
                   .seeds = seeds_of(r, 2, 5),
                   .steps_most = 20000,
                   .linear_steps = r->quick ? 6000 : 20000,
@@ -349,56 +351,13 @@ static far_status keep_panels(reproduction *r, const eos_study *s, picture what,
     return keep_grid(r, panels, 1, count, &o, name, caption, st);
 }
 
-typedef struct over_seeds {
-    double mean, half, low, high;
-} over_seeds;
-
-static far_status mean_at(reproduction *r, const eos_study *s, int shape, int rate,
-                          double (*value)(const eos_run *), over_seeds *out)
-{
-    double values[64];
-    int64_t count = s->plan.seeds < 64 ? s->plan.seeds : 64;
-    *out = (over_seeds){.low = INFINITY, .high = -INFINITY};
-    for (int64_t k = 0; k < count; k++) {
-        values[k] = value(eos_run_of(s, shape, k, rate));
-        out->low = fmin(out->low, values[k]);
-        out->high = fmax(out->high, values[k]);
-    }
-    return far_mean_interval(r->ctx, values, count, &out->mean, &out->half);
-}
-
-static double last_kta(const eos_run *run)
-{
-    return eos_last(run, run->kta);
-}
-
-static double last_ckta(const eos_run *run)
-{
-    return eos_last(run, run->ckta);
-}
-
-static double last_edge(const eos_run *run)
-{
-    return eos_last(run, run->sharpness);
-}
-
-static double last_loss(const eos_run *run)
-{
-    return eos_last(run, run->loss);
-}
-
-static double last_top5(const eos_run *run)
-{
-    return run->top5;
-}
-
 static far_status draw_by_rate(reproduction *r, const eos_study *s, int shape, far_figure *f)
 {
     double mean[EOS_RATES_MOST], half[EOS_RATES_MOST];
     far_status st = FAR_OK;
     for (int i = 0; i < s->plan.rates; i++) {
-        over_seeds v;
-        TRY(mean_at(r, s, shape, i, last_kta, &v));
+        eos_over_seeds v;
+        TRY(eos_mean_at(r, s, shape, i, eos_last_kta, &v));
         mean[i] = v.mean;
         half[i] = v.half;
     }
@@ -443,59 +402,7 @@ done:
     return st;
 }
 
-/* ---- the table and the words ---------------------------------------------------------------- */
-
-static void add_mean(sheet *t, const over_seeds *v)
-{
-    if (isnan(v->half)) {
-        add_cell(t, "%.3f", v->mean);
-    } else {
-        add_cell(t, "%.3f \u00b1 %.3f", v->mean, v->half);
-    }
-}
-
-static far_status add_row(reproduction *r, const eos_study *s, int shape, int rate, sheet *t)
-{
-    over_seeds v;
-    far_status st;
-    add_cell(t, "%s", EOS_SHAPE[shape].name);
-    add_cell(t, "%g", s->plan.rate[rate]);
-    TRY(mean_at(r, s, shape, rate, last_loss, &v));
-    add_cell(t, "%.4f", v.mean);
-    TRY(mean_at(r, s, shape, rate, last_edge, &v));
-    add_cell(t, "%.3f to %.3f", v.low, v.high);
-    TRY(mean_at(r, s, shape, rate, last_kta, &v));
-    add_mean(t, &v);
-    TRY(mean_at(r, s, shape, rate, last_ckta, &v));
-    add_mean(t, &v);
-    TRY(mean_at(r, s, shape, rate, last_top5, &v));
-    add_mean(t, &v);
-done:
-    return st;
-}
-
-static far_status keep_numbers(reproduction *r, const eos_study *s)
-{
-    static const char *const HEADS[] = {"network",
-                                        "rate",
-                                        "loss L",
-                                        "rate \u03bb_{max} / 2",
-                                        "KTA",
-                                        "centred KTA",
-                                        "in the first 5 eigenvectors"};
-    sheet t = {.heads = HEADS, .cols = 7};
-    far_status st = FAR_OK;
-    for (int shape = 0; shape < EOS_SHAPES; shape++) {
-        for (int i = 0; i < s->plan.rates; i++) {
-            TRY(add_row(r, s, shape, i, &t));
-        }
-    }
-done:
-    return keep_sheet(r, &t, "eos-table",
-                      "At the end of training. Means over seeds with 95% intervals; of the "
-                      "sharpness the least and the largest.",
-                      st);
-}
+/* ---- words ---------------------------------------------------------------- */
 
 static far_status explain(reproduction *r, const eos_study *s)
 {
@@ -545,8 +452,11 @@ far_status run_edge_of_stability(reproduction *r)
     if (!r->sabotage) { /* whose runs reach no loss to compare at */
         TRY(keep_figures(r, &s));
     }
-    TRY(keep_numbers(r, &s));
+    TRY(eos_keep_table(r, &s, "eos-table",
+                       "At the end of training. Means over seeds with 95% intervals; of the "
+                       "sharpness the least and the largest."));
     TRY(explain(r, &s));
+    TRY(eos_architectures(r));
 done:
     eos_free(&s);
     return st;

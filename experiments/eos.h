@@ -10,11 +10,14 @@ enum { EOS_TANH, EOS_RELU, EOS_LINEAR };
 
 typedef struct eos_shape {
     const char *name, *arch;
+    far_init init;
     bool has_floor; /* the loss ends above the level: steps are counted instead */
 } eos_shape;
 extern const eos_shape EOS_SHAPE[EOS_SHAPES];
 
 typedef struct eos_plan {
+    const eos_shape *shapes;
+    int shape_count;
     int64_t rows; /* digits */
     int64_t seeds, steps_most, linear_steps, linear_rows;
     double level; /* the loss to stop at, L */
@@ -49,11 +52,31 @@ void eos_free(eos_study *s);
 const eos_run *eos_run_of(const eos_study *s, int shape, int64_t seed, int rate);
 /* Two-layer linear networks on the same digits: theory beside simulation. */
 far_status eos_linear(reproduction *r, const eos_study *study);
+/* A convolutional network and a transformer on the same digits. */
+far_status eos_architectures(reproduction *r);
 /* Losses to compare at: from 0.4 down to the one to stop at. */
 void eos_levels(const eos_plan *p, double levels[EOS_LEVELS]);
 /* The last row of a curve. */
 double eos_last(const eos_run *run, const double *curve);
 /* Which rate it is; -1: none. */
 int eos_rate(const eos_plan *p, double rate);
+
+/* Numbers of a run at its end. */
+double eos_last_loss(const eos_run *run);
+double eos_last_edge(const eos_run *run);
+double eos_last_kta(const eos_run *run);
+double eos_last_ckta(const eos_run *run);
+double eos_top2(const eos_run *run); /* of the targets, in the first two eigenvectors */
+double eos_top5(const eos_run *run);
+
+/* Over the seeds of one shape at one rate: mean, half its 95% interval, least and most. */
+typedef struct eos_over_seeds {
+    double mean, half, low, high;
+} eos_over_seeds;
+far_status eos_mean_at(reproduction *r, const eos_study *s, int shape, int rate,
+                       double (*value)(const eos_run *), eos_over_seeds *out);
+/* A row for each shape and rate, at the end of training. */
+far_status eos_keep_table(reproduction *r, const eos_study *s, const char *name,
+                          const char *caption);
 
 #endif

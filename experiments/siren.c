@@ -77,7 +77,11 @@ static far_status follow_run(reproduction *r, int64_t job, void *user)
 {
     siren_study *s = user;
     int64_t moments = s->runs[job].start == SMALL ? 2 : r->quick ? 14 : 28;
-    return siren_follow(r, &s->image, s->steps, moments, &s->runs[job]);
+    char *name =
+        text_of("run-%d-%d-%d", s->runs[job].start, s->runs[job].frequency, (int)s->runs[job].seed);
+    far_status st = siren_follow_kept(r, &s->image, s->steps, moments, name, &s->runs[job]);
+    free(name);
+    return st;
 }
 
 void siren_peak(const siren_run *run, double *step, int64_t *moment)

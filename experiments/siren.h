@@ -27,6 +27,10 @@ typedef struct siren_image {
 far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_image *out);
 /* The first pictures of CIFAR-10 in grey, 32 x 32 as they are. FAR_ERR_IO: they are not here. */
 far_status siren_small_open(reproduction *r, siren_image *out, int count);
+/* Up to most pictures from the photographs in the folder images of the data, side x side points
+ * each: the middle square of every photograph, in the order of their names, then the quarters of
+ * these. FAR_ERR_IO: there is no photograph. */
+far_status siren_photographs(reproduction *r, int64_t side, int most, siren_image *out, int *count);
 void siren_image_close(siren_image *image);
 
 /* ---- waves: siren_waves.c ---- */
@@ -72,7 +76,7 @@ typedef struct siren_run {
     int start, frequency;
     uint64_t seed;
     bool snapshots; /* keep the parameters at every moment */
-    bool bare;      /* measure no kernel but that of the start, for xi */
+    bool bare;      /* measure the kernel at the two ends alone; what is NAN in between */
     double *table;  /* moments x COLS */
     siren_wave *waves;
     int64_t moments;
@@ -85,6 +89,9 @@ typedef struct siren_run {
 far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps, int64_t moments,
                         siren_run *run);
 void siren_run_clear(siren_run *run);
+/* The same, and what --resume finds again under this name. */
+far_status siren_follow_kept(reproduction *r, const siren_image *image, int64_t steps,
+                             int64_t moments, const char *name, siren_run *run);
 /* The network of a run with snapshots. */
 far_status siren_run_net(reproduction *r, const siren_run *run, int64_t moment, far_net **out);
 double siren_at(const siren_run *run, int64_t moment, int column);
@@ -112,6 +119,9 @@ typedef struct siren_maps {
 far_status siren_maps_of(reproduction *r, const far_net *net, const siren_image *image,
                          siren_maps *out);
 void siren_maps_clear(siren_maps *m);
+/* v0 alone: one number a point. */
+far_status siren_first_vector(reproduction *r, const far_net *net, const siren_image *image,
+                              double *out);
 
 /* ---- the report: siren_report.c ---- */
 
@@ -133,6 +143,33 @@ far_status siren_report(reproduction *r, const siren_study *s);
 /* A picture of one number a point. */
 far_status siren_draw_map(reproduction *r, const siren_image *image, const double *map,
                           const char *title, const char *label, bool sequential, far_figure **out);
+/* When the residual turns from long waves to short ones. */
+typedef struct siren_transition {
+    double before, after; /* the part in waves that are long for the kernel, at both ends */
+    double step;          /* where it has fallen half way; NAN: it does not */
+    int64_t moment;       /* the first behind it */
+    double peak;          /* where the loss falls fastest */
+} siren_transition;
+void siren_find_transition(const siren_image *image, const siren_run *run, siren_transition *out);
+
+/* Over several runs. */
+typedef struct siren_waves {
+    int64_t runs;
+    double least_before, most_after; /* the part that is long */
+    double least_gap, most_gap;      /* step over that of the peak */
+} siren_waves;
+extern const siren_waves SIREN_NO_WAVES;
+void siren_add_waves(const siren_image *image, const siren_run *run, siren_waves *out);
+far_status siren_claim_waves(reproduction *r, int64_t seeds, const siren_waves *w,
+                             const char *where);
+/* A row of the table of waves. */
+enum { SIREN_WAVE_COLS = 11 };
+extern const char *const SIREN_WAVE_HEADS[SIREN_WAVE_COLS];
+void siren_add_wave_row(const siren_image *image, const siren_run *run, sheet *t);
+/* The residual of a run with snapshots, as a picture. */
+far_status siren_draw_residual(reproduction *r, const siren_image *image, const siren_run *run,
+                               int64_t moment, const char *title, far_figure **out);
+
 /* Of the residual: siren_waves.c. */
 far_status siren_report_waves(reproduction *r, const siren_study *s);
 far_status siren_study_pictures(reproduction *r, int64_t steps);

@@ -1,8 +1,11 @@
+#define _GNU_SOURCE
 #include "lnnet_random.h"
 #include "siren.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- a picture of our own -------------------------------------------------------------------- */
 
@@ -144,6 +147,130 @@ far_status siren_image_open(reproduction *r, int64_t side, bool drawn, siren_ima
         st = FAR_OK;
     }
     free(path);
+    return st;
+}
+
+/* ---- a folder of photographs ---------------------------------------------------------------- */
+
+/* A whole photograph, row by row from the top. */
+typedef struct photograph {
+    far_frame *table;
+    const double *grey;
+    int64_t rows, cols;
+} photograph;
+
+static far_status photograph_open(reproduction *r, const char *path, photograph *out)
+{
+    far_image_opts opts = {.size = sizeof opts};
+    far_status st = far_image_read(r->ctx, path, &opts, &out->table);
+    if (st == FAR_OK) {
+        int64_t n = far_frame_rows(out->table);
+        const double *y = far_frame_column(out->table, 1).numbers;
+        out->grey = far_frame_column(out->table, 2).numbers;
+        for (out->cols = 1; out->cols < n && y[out->cols] == y[0]; out->cols++) {
+        }
+        out->rows = n / out->cols;
+    }
+    return st;
+}
+
+/* The mean over the part of a square that a point stands for, pixels counting by how much of them
+ * lies in it. top, left, size: of the square, in pixels. */
+static double part_mean(const photograph *p, double top, double left, double size)
+{
+    double sum = 0, weight = 0;
+    for (int64_t i = (int64_t)top; (double)i < top + size && i < p->rows; i++) {
+        double high = fmin((double)i + 1, top + size) - fmax((double)i, top);
+        for (int64_t j = (int64_t)left; (double)j < left + size && j < p->cols; j++) {
+            double w = high * (fmin((double)j + 1, left + size) - fmax((double)j, left));
+            sum += w * p->grey[i * p->cols + j];
+            weight += w;
+        }
+    }
+    return sum / weight;
+}
+
+static siren_image cut_out(const photograph *p, double top, double left, double size, int64_t side,
+                           const char *name)
+{
+    siren_image image = blank(side, name);
+    double step = size / (double)side;
+    for (int64_t i = 0; i < side * side; i++) {
+        ((double *)image.grey.data)[i] =
+            part_mean(p, top + step * (double)(i / side), left + step * (double)(i % side), step);
+    }
+    image.photograph = true;
+    return image;
+}
+
+/* part -1: the middle square; 0 to 3: its quarters. */
+static siren_image part_of(reproduction *r, const photograph *p, int part, int64_t side,
+                           const char *file)
+{
+    static const char *const WHERE[] = {"upper left", "upper right", "lower left", "lower right"};
+    double size = (double)(p->rows < p->cols ? p->rows : p->cols);
+    double top = ((double)p->rows - size) / 2, left = ((double)p->cols - size) / 2;
+    if (part < 0) {
+        return cut_out(p, top, left, size, side, words(r, "%s", file));
+    }
+    return cut_out(p, top + (part >= 2 ? size / 2 : 0), left + (part % 2 ? size / 2 : 0), size / 2,
+                   side, words(r, "%s, %s", file, WHERE[part]));
+}
+
+static int is_photograph(const struct dirent *entry)
+{
+    static const char *const ENDINGS[] = {".png", ".jpg", ".jpeg", ".pgm"};
+    const char *ending = strrchr(entry->d_name, '.');
+    for (int i = 0; entry->d_name[0] != '.' && ending && i < 4; i++) {
+        if (strcasecmp(ending, ENDINGS[i]) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The middle square of one photograph or its quarters, as many as there is room for. */
+static far_status add_parts(reproduction *r, const char *folder, const char *file, bool quarters,
+                            int64_t side, int most, siren_image *out, int *count)
+{
+    char *path = text_of("%s/%s", folder, file);
+    photograph p = {0};
+    far_status st;
+    TRY(photograph_open(r, path, &p));
+    for (int part = quarters ? 0 : -1; part < (quarters ? 4 : 0) && *count < most; part++) {
+        double size = (double)(p.rows < p.cols ? p.rows : p.cols) / (quarters ? 2 : 1);
+        if (size >= (double)side) {
+            out[(*count)++] = part_of(r, &p, part, side, file);
+        }
+    }
+done:
+    far_frame_destroy(p.table);
+    free(path);
+    return st;
+}
+
+far_status siren_photographs(reproduction *r, int64_t side, int most, siren_image *out, int *count)
+{
+    struct dirent **files = NULL;
+    char *folder = NULL;
+    int found = -1;
+    far_status st;
+    *count = 0;
+    TRY(find_data(r, "images", &folder));
+    found = scandir(folder, &files, is_photograph, alphasort);
+    for (int i = 0; i < 2 * found && *count < most && st == FAR_OK; i++) {
+        st = add_parts(r, folder, files[i % found]->d_name, i >= found, side, most, out, count);
+    }
+    if (st == FAR_OK && *count == 0) {
+        st = fail(r, FAR_ERR_IO,
+                  "%s has no photograph of %lld x %lld pixels or more: put PNG or JPEG files there",
+                  folder, (long long)side, (long long)side);
+    }
+done:
+    for (int i = 0; i < found; i++) {
+        free(files[i]);
+    }
+    FREE(files, folder);
     return st;
 }
 

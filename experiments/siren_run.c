@@ -1,4 +1,5 @@
 /* One sine network: its start, its training, and what its kernel is on the way. */
+#include "kept.h"
 #include "siren.h"
 
 #include <math.h>
@@ -99,20 +100,36 @@ static far_status keep_wave(far_ctx *ctx, follower *f, const far_net *net)
     return st;
 }
 
+/* The last row of the track, or what is known without a kernel. */
+static void keep_row(follower *f, const far_train_moment *moment, bool measured)
+{
+    double *row = f->run->table + f->kept * COLS;
+    if (measured) {
+        far_mat rows = far_track_describe(f->track).rows;
+        memcpy(row, (const double *)rows.data + (rows.rows - 1) * rows.ld, COLS * sizeof *row);
+        return;
+    }
+    for (int j = 0; j < COLS; j++) {
+        row[j] = NAN;
+    }
+    row[COL_STEP] = (double)moment->step;
+    row[COL_LOSS] = f->run->waves[f->kept].loss;
+}
+
 static far_status watch(far_ctx *ctx, void *user, const far_train_moment *moment)
 {
     follower *f = user;
     if (moment->kind != FAR_MOMENT_STEP || !is_moment(f, moment->step)) {
         return FAR_OK;
     }
-    far_status st = f->track ? far_track_callback(ctx, &f->track, moment) : FAR_OK;
+    bool measured = !f->run->bare || moment->step == 0 || moment->step == f->steps;
+    far_status st = measured ? far_track_callback(ctx, &f->track, moment) : FAR_OK;
     st = st == FAR_OK ? keep_wave(ctx, f, moment->net) : st;
     st = st == FAR_OK && f->run->snapshots ? keep_parameters(ctx, f, moment->net) : st;
-    if (!f->track) {
-        f->run->table[f->kept * COLS + COL_STEP] = (double)moment->step;
-        f->run->table[f->kept * COLS + COL_LOSS] = f->run->waves[f->kept].loss;
+    if (st == FAR_OK) {
+        keep_row(f, moment, measured);
+        f->kept++;
     }
-    f->kept++;
     return st;
 }
 
@@ -130,9 +147,7 @@ static far_status train(reproduction *r, const siren_image *image, follower *f, 
     far_track_opts_init(&how, &opts);
     how.measures = MEASURES;
     how.every = EVERY;
-    if (!f->run->bare) {
-        TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
-    }
+    TRY(far_track_create(r->ctx, net, &image->x, &image->grey, &how, &f->track));
     opts.callback = watch;
     opts.callback_user = f;
     opts.callback_every = EVERY;
@@ -140,21 +155,6 @@ static far_status train(reproduction *r, const siren_image *image, follower *f, 
 done:
     return st;
 }
-
-static void keep_table_of(const far_track *track, siren_run *run)
-{
-    far_mat rows = far_track_describe(track).rows;
-    run->moments = rows.rows;
-    run->table = ROOM(rows.rows * COLS, double);
-    for (int64_t i = 0; i < rows.rows; i++) {
-        memcpy(run->table + i * COLS, (const double *)rows.data + i * rows.ld,
-               COLS * sizeof(double));
-    }
-}
-
-/* A table that training fills, and xi of the start. */
-static far_status begin_bare(reproduction *r, const siren_image *image, const far_net *net,
-                             siren_run *run, int64_t moments);
 
 far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps, int64_t moments,
                         siren_run *run)
@@ -169,18 +169,99 @@ far_status siren_follow(reproduction *r, const siren_image *image, int64_t steps
     spread_moments(&f);
     run->parameters = ROOM(moments, double *);
     run->waves = ROOM(moments, siren_wave);
+    run->table = ROOM(moments * COLS, double);
     run->room = moments;
     TRY(siren_net(r, run->start, run->frequency, run->seed, &net));
-    TRY(run->bare ? begin_bare(r, image, net, run, moments) : FAR_OK);
     TRY(train(r, image, &f, net));
     run->moments = f.kept;
-    if (f.track) {
-        keep_table_of(f.track, run);
-    }
 done:
     far_track_destroy(f.track);
     far_net_destroy(net);
     free(f.places);
+    return st;
+}
+
+/* ---- what --resume takes up ------------------------------------------------------------------ */
+
+enum { WAVE = sizeof(siren_wave) / sizeof(double) };
+
+/* The moments and the parameters of one; then table, waves and parameters, moment by moment. */
+static far_status keep_run(reproduction *r, const char *name, const char *note,
+                           const siren_run *run, int64_t parameters)
+{
+    int64_t each = COLS + WAVE + parameters, count = 2 + run->moments * each;
+    double *v = ROOM(count, double);
+    v[0] = (double)run->moments;
+    v[1] = (double)parameters;
+    for (int64_t i = 0; i < run->moments; i++) {
+        double *place = v + 2 + i * each;
+        memcpy(place, run->table + i * COLS, COLS * sizeof *v);
+        memcpy(place + COLS, &run->waves[i], sizeof run->waves[i]);
+        if (parameters > 0) {
+            memcpy(place + COLS + WAVE, run->parameters[i], (size_t)parameters * sizeof *v);
+        }
+    }
+    far_status st = keep_numbers_of(r, name, note, v, count);
+    free(v);
+    return st;
+}
+
+static bool take_run(reproduction *r, const char *name, const char *note, siren_run *run)
+{
+    int64_t count = 0;
+    double *v = find_kept_numbers(r, name, note, &count);
+    int64_t moments = v && count >= 2 ? (int64_t)v[0] : 0, parameters = v ? (int64_t)v[1] : 0;
+    int64_t each = COLS + WAVE + parameters;
+    bool good = moments > 0 && count == 2 + moments * each;
+    if (good) {
+        run->moments = run->room = moments;
+        run->table = ROOM(moments * COLS, double);
+        run->waves = ROOM(moments, siren_wave);
+        run->parameters = ROOM(moments, double *);
+    }
+    for (int64_t i = 0; good && i < moments; i++) {
+        const double *place = v + 2 + i * each;
+        memcpy(run->table + i * COLS, place, COLS * sizeof *v);
+        memcpy(&run->waves[i], place + COLS, sizeof run->waves[i]);
+        if (parameters > 0) {
+            run->parameters[i] = ROOM(parameters, double);
+            memcpy(run->parameters[i], place + COLS + WAVE, (size_t)parameters * sizeof *v);
+        }
+    }
+    free(v);
+    return good;
+}
+
+static int64_t parameters_of(reproduction *r, const siren_run *run)
+{
+    far_net *net = NULL;
+    int64_t count =
+        run->snapshots && siren_net(r, run->start, run->frequency, run->seed, &net) == FAR_OK
+            ? far_net_parameters(net).cols
+            : 0;
+    far_net_destroy(net);
+    return count;
+}
+
+far_status siren_follow_kept(reproduction *r, const siren_image *image, int64_t steps,
+                             int64_t moments, const char *name, siren_run *run)
+{
+    double sum = 0; /* of the greys: another picture is another run */
+    for (int64_t i = 0; i < image->grey.rows; i++) {
+        sum += (double)(i + 1) * ((const double *)image->grey.data)[i];
+    }
+    char *note = text_of("start %d, w0 %g, seed %llu, %lld x %lld points (%.17g), %lld steps, %lld "
+                         "moments, %s%s",
+                         run->start, SIREN_W0[run->frequency], (unsigned long long)run->seed,
+                         (long long)image->side, (long long)image->side, sum, (long long)steps,
+                         (long long)moments, run->bare ? "bare" : "whole",
+                         run->snapshots ? ", with parameters" : "");
+    far_status st = FAR_OK;
+    if (!take_run(r, name, note, run)) {
+        st = siren_follow(r, image, steps, moments, run);
+        st = st == FAR_OK ? keep_run(r, name, note, run, parameters_of(r, run)) : st;
+    }
+    free(note);
     return st;
 }
 
@@ -243,21 +324,6 @@ static void kernel_close(kernel_of_net *k)
 {
     far_view_destroy(k->view);
     free(k->matrix.data);
-}
-
-static far_status begin_bare(reproduction *r, const siren_image *image, const far_net *net,
-                             siren_run *run, int64_t moments)
-{
-    kernel_of_net k = {0};
-    far_local local;
-    far_status st;
-    run->table = ROOM(moments * COLS, double);
-    TRY(kernel_open(r, net, &image->x, &k));
-    TRY(far_local_correlation(r->ctx, k.view, &image->x, SIREN_BINS, NULL, NULL, NULL, &local));
-    run->table[COL_XI] = local.xi;
-done:
-    kernel_close(&k);
-    return st;
 }
 
 /* Of the curve of a patch: the first eps at which it falls to level. */
@@ -382,4 +448,18 @@ done:
 void siren_maps_clear(siren_maps *m)
 {
     FREE(m->values, m->length, m->first, m->reach);
+}
+
+far_status siren_first_vector(reproduction *r, const far_net *net, const siren_image *image,
+                              double *out)
+{
+    far_mat first = far_mat_view(out, image->x.rows, 1, FAR_F64);
+    kernel_of_net k = {0};
+    double cosine;
+    far_status st;
+    TRY(kernel_open(r, net, &image->x, &k));
+    TRY(far_view_first(r->ctx, k.view, &first, &cosine));
+done:
+    kernel_close(&k);
+    return st;
 }

@@ -98,18 +98,11 @@ static double long_part(const siren_image *image, const siren_run *run, int64_t 
            siren_long_power(image, w, 0);
 }
 
-typedef struct transition {
-    double before, after; /* the part that is long, at both ends */
-    double step;          /* where it has fallen half way; NAN: it does not */
-    int64_t moment;       /* the first behind it */
-    double peak;          /* where the loss falls fastest */
-} transition;
-
-static void find_transition(const siren_image *image, const siren_run *run, transition *out)
+void siren_find_transition(const siren_image *image, const siren_run *run, siren_transition *out)
 {
     int64_t n = run->moments - 1, unused;
     double *x = ROOM(n, double), *y = ROOM(n, double);
-    *out = (transition){.before = long_part(image, run, 0), .moment = n};
+    *out = (siren_transition){.before = long_part(image, run, 0), .moment = n};
     for (int64_t i = n; i > 0; i--) {
         x[i - 1] = log10(siren_at(run, i, COL_STEP));
         y[i - 1] = long_part(image, run, i);
@@ -122,19 +115,12 @@ static void find_transition(const siren_image *image, const siren_run *run, tran
     free(y);
 }
 
-/* Of all runs with published biases; those of small ones have but two moments. */
-typedef struct waves {
-    int64_t runs;
-    double least_before, most_after; /* the part that is long */
-    double least_gap, most_gap;      /* step over that of the peak */
-} waves;
+const siren_waves SIREN_NO_WAVES = {0, INFINITY, -INFINITY, INFINITY, -INFINITY};
 
-static const waves NO_WAVES = {0, INFINITY, -INFINITY, INFINITY, -INFINITY};
-
-static void add_waves(const siren_image *image, const siren_run *run, waves *out)
+void siren_add_waves(const siren_image *image, const siren_run *run, siren_waves *out)
 {
-    transition t;
-    find_transition(image, run, &t);
+    siren_transition t;
+    siren_find_transition(image, run, &t);
     double gap = isnan(t.step) ? INFINITY : t.step / t.peak;
     out->runs++;
     out->least_before = fmin(out->least_before, t.before);
@@ -143,12 +129,13 @@ static void add_waves(const siren_image *image, const siren_run *run, waves *out
     out->most_gap = fmax(out->most_gap, gap);
 }
 
-static waves find_all(const siren_study *s)
+/* Of all runs with published biases; those of small ones have but two moments. */
+static siren_waves find_all(const siren_study *s)
 {
-    waves all = NO_WAVES;
+    siren_waves all = SIREN_NO_WAVES;
     for (int64_t i = 0; i < s->run_count; i++) {
         if (s->runs[i].start == PUBLISHED) {
-            add_waves(&s->image, &s->runs[i], &all);
+            siren_add_waves(&s->image, &s->runs[i], &all);
         }
     }
     return all;
@@ -159,7 +146,8 @@ static waves find_all(const siren_study *s)
 static const char WAVES_PAPER[] = "wave patterns emerge in the residuals, with the collapse of the "
                                   "loss rate and the alignment of the kernel";
 
-static far_status claim_waves(reproduction *r, int64_t seeds, const waves *w, const char *where)
+far_status siren_claim_waves(reproduction *r, int64_t seeds, const siren_waves *w,
+                             const char *where)
 {
     const char *what =
         words(r, "the residual turns to waves that are short for the kernel, %s", where);
@@ -194,10 +182,10 @@ done:
 static double length_behind(const siren_study *s, int frequency)
 {
     const siren_run *run;
-    transition t;
+    siren_transition t;
     double mean = 0;
     for (int64_t k = 0; (run = siren_run_at(s, PUBLISHED, frequency, k)); k++) {
-        find_transition(&s->image, run, &t);
+        siren_find_transition(&s->image, run, &t);
         mean += run->waves[t.moment].length / (double)s->seeds;
     }
     return mean;
@@ -224,17 +212,17 @@ static far_status claim_lengths(reproduction *r, const siren_study *s)
 
 /* ---- what is kept -------------------------------------------------------------------------- */
 
-enum { WAVE_COLS = 11 };
-static const char *const HEADS[WAVE_COLS] = {
+const char *const SIREN_WAVE_HEADS[SIREN_WAVE_COLS] = {
     "picture",    "w0",          "seed",      "xi(0)", "wavelength, start", "behind the transition",
     "over xi(0)", "long, start", "long, end", "step",  "loss falls fastest"};
 
-static void add_run(const siren_image *image, const siren_run *run, sheet *t)
+void siren_add_wave_row(const siren_image *image, const siren_run *run, sheet *t)
 {
-    transition of;
-    find_transition(image, run, &of);
+    siren_transition of;
+    siren_find_transition(image, run, &of);
     double xi = siren_first(run, COL_XI);
     const siren_wave *first = &run->waves[0], *then = &run->waves[of.moment];
+    add_cell(t, "%s", image->name);
     add_cell(t, "%g", SIREN_W0[run->frequency]);
     add_cell(t, "%lld", (long long)run->seed);
     add_cell(t, "%.4f", xi);
@@ -249,11 +237,10 @@ static void add_run(const siren_image *image, const siren_run *run, sheet *t)
 
 static far_status keep_table_of_waves(reproduction *r, const siren_study *s)
 {
-    sheet t = {.heads = HEADS, .cols = WAVE_COLS};
+    sheet t = {.heads = SIREN_WAVE_HEADS, .cols = SIREN_WAVE_COLS};
     for (int64_t i = 0; i < s->run_count; i++) {
         if (s->runs[i].start == PUBLISHED) {
-            add_cell(&t, "%s", s->image.name);
-            add_run(&s->image, &s->runs[i], &t);
+            siren_add_wave_row(&s->image, &s->runs[i], &t);
         }
     }
     return keep_sheet(r, &t, "waves",
@@ -266,7 +253,7 @@ static far_status keep_table_of_waves(reproduction *r, const siren_study *s)
 enum { SHOWN = 4 };
 
 /* The start, the last moment before the transition, the first behind it, the end. */
-static void choose_moments(const transition *t, const siren_run *run, int64_t moments[SHOWN])
+static void choose_moments(const siren_transition *t, const siren_run *run, int64_t moments[SHOWN])
 {
     moments[0] = 0;
     moments[1] = t->moment > 1 ? t->moment - 1 : 0;
@@ -296,21 +283,20 @@ done:
     return st;
 }
 
-static far_status draw_residual(reproduction *r, const siren_study *s, const siren_run *run,
-                                int64_t moment, far_figure **out)
+far_status siren_draw_residual(reproduction *r, const siren_image *image, const siren_run *run,
+                               int64_t moment, const char *title, far_figure **out)
 {
-    int64_t n = s->image.x.rows;
+    int64_t n = image->x.rows;
     far_mat values = far_mat_view(ROOM(n, double), n, 1, FAR_F64);
-    const char *title = words(r, "residual, step %.0f", siren_at(run, moment, COL_STEP));
     far_net *net = NULL;
     far_status st;
     TRY(siren_run_net(r, run, moment, &net));
-    TRY(far_net_eval(r->ctx, net, &s->image.x, &values));
+    TRY(far_net_eval(r->ctx, net, &image->x, &values));
     for (int64_t i = 0; i < n; i++) {
         ((double *)values.data)[i] =
-            ((const double *)s->image.grey.data)[i] - ((double *)values.data)[i];
+            ((const double *)image->grey.data)[i] - ((double *)values.data)[i];
     }
-    TRY(siren_draw_map(r, &s->image, values.data, title, NULL, false, out));
+    TRY(siren_draw_map(r, image, values.data, title, NULL, false, out));
 done:
     far_net_destroy(net);
     free(values.data);
@@ -323,12 +309,13 @@ static far_status keep_figure_of_waves(reproduction *r, const siren_study *s)
     far_figure *figures[SHOWN] = {0};
     far_grid_opts o = grid_of(760, 720);
     int64_t moments[SHOWN];
-    transition t;
+    siren_transition t;
     far_status st;
-    find_transition(&s->image, run, &t);
+    siren_find_transition(&s->image, run, &t);
     choose_moments(&t, run, moments);
     for (int k = 0; k + 1 < SHOWN; k++) {
-        TRY(draw_residual(r, s, run, moments[k], &figures[k]));
+        const char *title = words(r, "residual, step %.0f", siren_at(run, moments[k], COL_STEP));
+        TRY(siren_draw_residual(r, &s->image, run, moments[k], title, &figures[k]));
     }
     TRY(draw_spectra(r, s, run, moments, &figures[SHOWN - 1]));
 done:
@@ -344,9 +331,9 @@ done:
 far_status siren_report_waves(reproduction *r, const siren_study *s)
 {
     far_status st;
-    waves w = find_all(s);
+    siren_waves w = find_all(s);
     TRY(keep_heading(r, "Waves in the residual"));
-    TRY(claim_waves(r, s->seeds, &w, "published biases"));
+    TRY(siren_claim_waves(r, s->seeds, &w, "published biases"));
     TRY(claim_lengths(r, s));
     TRY(keep_text(
         r,
@@ -392,23 +379,26 @@ static far_status follow_picture(reproduction *r, int64_t job, void *user)
     gallery *g = user;
     g->runs[job] = (siren_run){
         .start = PUBLISHED, .frequency = W30, .seed = (uint64_t)(job % g->seeds), .bare = true};
-    return siren_follow(r, &g->images[job / g->seeds], g->steps, 20, &g->runs[job]);
+    char *name = text_of("picture-%d-%d", (int)(job / g->seeds), (int)(job % g->seeds));
+    far_status st =
+        siren_follow_kept(r, &g->images[job / g->seeds], g->steps, 20, name, &g->runs[job]);
+    free(name);
+    return st;
 }
 
 /* Of some of the pictures; where: the same for the claims. */
 static far_status report_pictures(reproduction *r, const gallery *g, int from, int to,
                                   const char *name, const char *where)
 {
-    sheet t = {.heads = HEADS, .cols = WAVE_COLS};
-    waves w = NO_WAVES;
+    sheet t = {.heads = SIREN_WAVE_HEADS, .cols = SIREN_WAVE_COLS};
+    siren_waves w = SIREN_NO_WAVES;
     for (int64_t i = from * g->seeds; i < to * g->seeds; i++) {
         const siren_image *image = &g->images[i / g->seeds];
-        add_cell(&t, "%s", image->name);
-        add_run(image, &g->runs[i], &t);
-        add_waves(image, &g->runs[i], &w);
+        siren_add_wave_row(image, &g->runs[i], &t);
+        siren_add_waves(image, &g->runs[i], &w);
     }
     far_status st = keep_sheet(r, &t, name, words(r, "The same of %s, w0 = 30.", where), FAR_OK);
-    return st == FAR_OK ? claim_waves(r, g->seeds, &w, where) : st;
+    return st == FAR_OK ? siren_claim_waves(r, g->seeds, &w, where) : st;
 }
 
 static far_status report_small(reproduction *r, const gallery *g)

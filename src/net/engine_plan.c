@@ -213,6 +213,7 @@ static void plan_affine(planner *p, far_stage *s, int64_t i)
     s->delta = e->step_delta[i] = add_buffer(&e->gradients, s->after, s->out);
     s->output = p->value = add_buffer(&e->values, s->after, s->out);
     e->input_parameters |= s->from == 0;
+    s->idle = false; /* scale and shift get their gradients on the way back */
 }
 
 /* A norm, if step i is one, and an activation, if the next one is. Returns the last step taken. */

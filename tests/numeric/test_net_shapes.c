@@ -32,6 +32,8 @@ static const problem PROBLEMS[] = {
      "gap",
      3},
     {"sequence(3x4) attention(1) flatten tanh dense(2)", 17},
+    {"sequence(5x3) skip(ln(affine) dense(3)) flatten dense(2)", 7},
+    {"image(2x3x4) tanh batchnorm(affine) relu conv(3, 2) gap", 5},
     {"sequence(19x2) dense(4) attention(2, causal) dense(2)", 2},
     {"image(2x3x3) [conv(3, 2, pad=1) relu(2)]x2 dense(2) ln(groups=1) flatten dense(1)", 35},
     {"sequence(40x4) attention(2) gap", 23},
@@ -127,6 +129,9 @@ static void derivatives_agree(void **state)
             fail_msg("%s: back %.12g, forth %.12g, differences %.12g", PROBLEMS[k].arch, back,
                      forth, slow);
         }
+        double with_inputs = dot(&grad, &v);
+        must(far_net_vjp(ctx, net, &x.view, &u.view, &grad.view, NULL));
+        assert_near(dot(&grad, &v), with_inputs, 1e-12 * (1 + fabs(back)));
         must(far_net_jvp(ctx, net, &x.view, &v.view, NULL, &along.view));
         assert_near(dot(&along, &u), dot(&grad, &v), 1e-10 * (1 + fabs(back)));
         must(far_net_jvp(ctx, net, &x.view, NULL, &dx.view, &along.view));

@@ -67,6 +67,19 @@ FAR_API FAR_NODISCARD far_status far_kernel_eval(far_ctx *ctx, const far_kernel 
 FAR_API FAR_NODISCARD far_status far_kernel_diag(far_ctx *ctx, const far_kernel *k,
                                                  const far_mat *x, far_mat *nngp, far_mat *ntk);
 
+/* Derivatives of V, the kernel of that kind, by its first point, in closed form. With weights (n x
+ * m) summed over the second: out (n x d) has d/dx1_i of sum_j weights[i][j] V(x1_i, x2_j) in row i,
+ * which is what backpropagation asks for. Without (NULL) pair by pair: out (n x (m d)),
+ * out[i][j d + l] = dV(x1_i, x2_j)/dx1_il. x1 is n x d, x2 m x d or NULL for x1; all float64, and
+ * out overlaps none of them. Where V has a kink it is the mean over all ways to get there: Theta
+ * behind relu has one at x1_i = x2_j, where its smooth part alone counts, half the derivative of
+ * Theta(x, x). Same bits for any number of threads. O(n m (d + layers)). FAR_ERR_RANGE: a
+ * derivative too large for a double. */
+FAR_API FAR_NODISCARD far_status far_kernel_slopes(far_ctx *ctx, const far_kernel *k,
+                                                   far_kernel_kind kind, const far_mat *x1,
+                                                   const far_mat *x2, const far_mat *weights,
+                                                   far_mat *out);
+
 /*
  * Behaviour at infinity. Row i of u is a direction; its point is lambda u_i with lambda ->
  * infinity.

@@ -175,6 +175,9 @@ typedef struct far_model_info {
     far_mat x, y;               /* points n x d and targets n x p, standardised */
     far_mat loo; /* n x p: rows as predicted from all others, in target units or as probabilities of
                     classes; NAN in rows that were not left out; empty: from a file */
+    far_mat interval; /* outputs x 2, size and noise: FAR_SPREAD_CALIBRATED is size sqrt(variance +
+                         noise), of FAR_SPREAD_POSTERIOR's variance, in standardised targets; empty:
+                         from an older file */
     const far_candidate *candidates;
     int64_t candidate_count; /* 0: neither network nor ridge was chosen */
     far_metric_info metric;

@@ -1,4 +1,4 @@
-/* Gradients of sums of kernels: far_kernel_gradient.
+/* Gradients of sums of kernels, far_kernel_gradient, and of single ones, far_kernel_slopes.
  *
  * With u, u' the directions of x and b_k, c = u . u' and V the kernel,
  *
@@ -310,6 +310,148 @@ far_status far_kernel_gradient(far_ctx *ctx, const far_kernel *k, far_kernel_kin
     FAR_TRY(prepare(&g, a, b, weights));
     for (int64_t i = 0; i < g.m; i += g.rows) {
         FAR_TRY(run_block(&g, i, far_least(g.rows, g.m - i), a, out));
+    }
+    FAR_TRY(check_sound(ctx, out));
+done:
+    gradient_clear(&g);
+    return st;
+}
+
+/* ---- pair by pair ---------------------------------------------------------------------------- */
+
+/* u' - c u of a pair, from differences where the two are close to each other or to opposite. */
+static void lean(const gradient *g, int64_t i, int64_t k, double gap, double *out)
+{
+    const double *u = direction(&g->sides.a, i), *v = direction(g->sides.b, k);
+    double sign = gap < 1 ? 1 : -1, chord = 0;
+    bool close = gap < CLOSE || gap > 2 - CLOSE;
+    for (int64_t j = 0; close && j < g->d; j++) { /* 1 - |c| */
+        chord += 0.5 * (v[j] - sign * u[j]) * (v[j] - sign * u[j]);
+    }
+    for (int64_t j = 0; j < g->d; j++) {
+        out[j] = close ? (v[j] - sign * u[j]) + sign * chord * u[j] : v[j] - (1 - gap) * u[j];
+    }
+}
+
+/* sum += weight times the gradient of the pair, but for what finish_slope does. */
+static void add_slope(const gradient *g, int64_t first, int64_t row, int64_t k, double weight,
+                      double *side, double *sum)
+{
+    const double *u = direction(&g->sides.a, first + row);
+    int64_t at = row * g->n + k;
+    double turn = weight * g->share[k] * g->turn[at], grow = weight * g->share[k] * g->grow[at];
+    lean(g, first + row, k, g->gap[at], side);
+    for (int64_t j = 0; j < g->d; j++) {
+        sum[j] += turn * side[j] + grow * u[j];
+    }
+}
+
+static void finish_slope(const gradient *g, int64_t i, const far_mat *a, long double *work,
+                         double *sum)
+{
+    const far_points *x = &g->sides.a;
+    far_big value = far_big_mul(g->nngp ? x->r[i] : x->p[i], g->unit);
+    long double scale = far_big_limit(far_big_div(value, x->norm[i]));
+    for (int64_t j = 0; j < g->d; j++) {
+        work[j] = scale * sum[j];
+    }
+    far_input_pull(g->kernel->plan, a, i, work, work + g->d);
+    for (int64_t j = 0; j < g->d; j++) {
+        sum[j] = (double)work[j];
+    }
+}
+
+static void slope_row(const gradient *g, int64_t first, int64_t row, const far_mat *a,
+                      const far_mat *weights, double *side, long double *work, double *out)
+{
+    const double *weight = weights ? far_mat_row(weights, first + row) : NULL;
+    memset(out, 0, (size_t)((weights ? 1 : g->n) * g->d) * sizeof *out);
+    for (int64_t k = 0; k < g->n; k++) {
+        double *sum = weights ? out : out + k * g->d;
+        add_slope(g, first, row, k, weights ? weight[k] : 1, side, sum);
+        if (!weights) {
+            finish_slope(g, first + row, a, work, sum);
+        }
+    }
+    if (weights) {
+        finish_slope(g, first + row, a, work, out);
+    }
+}
+
+static far_status slope_rows(gradient *g, int64_t first, int64_t rows, const far_mat *a,
+                             const far_mat *weights, far_mat *out)
+{
+    far_status st;
+    int threads = far_ctx_threads(g->ctx);
+    int64_t room = (g->kernel->plan->input_count + 2) * g->d;
+    long double *work = NULL;
+    double *sides = NULL;
+    FAR_TRY(far_alloc(g->ctx, threads * room, &work));
+    FAR_TRY(far_alloc(g->ctx, threads * g->d, &sides));
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; t++) {
+        for (int64_t i = rows * t / threads; i < rows * (t + 1) / threads; i++) {
+            slope_row(g, first, i, a, weights, sides + t * g->d, work + t * room,
+                      far_mat_row(out, first + i));
+        }
+    }
+done:
+    FAR_FREE_ALL(g->ctx, work, sides);
+    return st;
+}
+
+static far_status check_slopes(far_ctx *ctx, const far_kernel *k, const far_mat *a,
+                               const far_mat *b, const far_mat *weights, const far_mat *out)
+{
+    far_status st;
+    if (!ctx || !k) {
+        return far_fail(ctx, FAR_ERR_ARG, "the context and the kernel must not be NULL");
+    }
+    FAR_TRY(far_mat_expect(ctx, a, "x1", -1, -1, FAR_F64));
+    FAR_TRY(far_mat_expect(ctx, b, "x2", -1, a->cols, FAR_F64));
+    if (weights) {
+        FAR_TRY(far_mat_expect(ctx, weights, "weights", a->rows, b->rows, FAR_F64));
+        FAR_TRY(far_check_finite(ctx, weights, "weights"));
+    }
+    FAR_TRY(far_mat_expect(ctx, out, "out", a->rows, (weights ? 1 : b->rows) * a->cols, FAR_F64));
+done:
+    return st;
+}
+
+/* Shares of weights that are all 1. */
+static far_status prepare_slopes(gradient *g, const far_mat *a, const far_mat *b)
+{
+    far_status st;
+    double *ones = NULL;
+    FAR_TRY(far_alloc(g->ctx, g->n, &ones));
+    for (int64_t k = 0; k < g->n; k++) {
+        ones[k] = 1;
+    }
+    far_mat weights = far_mat_view(ones, g->n, 1, FAR_F64);
+    FAR_TRY(prepare(g, a, b, &weights));
+done:
+    far_free(g->ctx, ones);
+    return st;
+}
+
+far_status far_kernel_slopes(far_ctx *ctx, const far_kernel *k, far_kernel_kind kind,
+                             const far_mat *x1, const far_mat *x2, const far_mat *weights,
+                             far_mat *out)
+{
+    gradient g = {.ctx = ctx, .kernel = k, .nngp = kind == FAR_KERNEL_NNGP, .p = 1};
+    x2 = x2 ? x2 : x1;
+    far_status st = check_slopes(ctx, k, x1, x2, weights, out);
+    if (st != FAR_OK) {
+        return st;
+    }
+    g.m = x1->rows;
+    g.n = x2->rows;
+    g.d = x1->cols;
+    FAR_TRY(prepare_slopes(&g, x1, x2));
+    for (int64_t i = 0; i < g.m; i += g.rows) {
+        int64_t rows = far_least(g.rows, g.m - i);
+        FAR_TRY(fill_slopes(&g, i, rows));
+        FAR_TRY(slope_rows(&g, i, rows, x1, weights, out));
     }
     FAR_TRY(check_sound(ctx, out));
 done:

@@ -57,6 +57,7 @@ far_model_info far_model_describe(const far_model *m)
     info.x = view(m->x, m->info.rows, m->info.inputs);
     info.metric = far_model_metric(m);
     info.y = far_model_targets(m);
+    info.interval = far_mat_view(m->interval, m->interval ? m->info.outputs : 0, 2, FAR_F64);
     info.loo = far_mat_view(m->loo, m->loo ? m->info.rows : 0, m->info.outputs, FAR_F64);
     info.candidates = m->candidates;
     info.candidate_count = m->candidate_count;

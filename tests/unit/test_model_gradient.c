@@ -198,6 +198,67 @@ static void far_away(void **unused)
     far_kernel_destroy(k);
 }
 
+/* Against far_kernel_gradient with the identity for weights, also where the kernel has a kink. */
+static void slopes_are_gradients_pair_by_pair(void **unused)
+{
+    (void)unused;
+    static const char *const nets[] = {"dense relu dense", "ln(groups=2) dense gelu ln dense",
+                                       "dense skip(ln relu dense) tanh dense"};
+    enum { M = 5 };
+    static double a[M * D], identity[N * N], all[M * N * D], got[M * N * D];
+    double weights[M * N], sums[M * D];
+    fill(21, a, M * D);
+    fill(22, b, N * D);
+    fill(23, weights, M * N);
+    memcpy(a, b, D * sizeof *a);
+    for (int i = 0; i < N; i++) {
+        identity[i * N + i] = 1;
+    }
+    far_mat am = far_mat_view(a, M, D, FAR_F64), bm = far_mat_view(b, N, D, FAR_F64);
+    far_mat wm = far_mat_view(weights, M, N, FAR_F64), sm = far_mat_view(sums, M, D, FAR_F64);
+    far_mat gm = far_mat_view(got, M, N * D, FAR_F64);
+    for (int t = 0; t < 6; t++) {
+        far_kernel_kind kind = t % 2 ? FAR_KERNEL_NNGP : FAR_KERNEL_NTK;
+        far_kernel *k = kernel_of(nets[t / 2], FAR_PARAM_NTK);
+        gradient(ctx, k, kind, a, M, b, N, identity, N, all);
+        must(far_kernel_slopes(ctx, k, kind, &am, &bm, NULL, &gm));
+        must(far_kernel_slopes(ctx, k, kind, &am, &bm, &wm, &sm));
+        for (int i = 0; i < M * N * D; i++) {
+            assert_near(got[i], all[i], 1e-13 * (1 + fabs(all[i])));
+        }
+        for (int i = 0; i < M * D; i++) {
+            double sum = 0;
+            for (int o = 0; o < N; o++) {
+                sum += weights[i / D * N + o] * all[(i / D * N + o) * D + i % D];
+            }
+            assert_near(sums[i], sum, 1e-12 * (1 + fabs(sum)));
+        }
+        far_kernel_destroy(k);
+    }
+}
+
+static void flawed_slopes(void **unused)
+{
+    (void)unused;
+    double v[D] = {1, 2, 3, NAN}, out[D], one = 1;
+    far_kernel *k = kernel_of("dense relu dense", FAR_PARAM_NTK);
+    far_mat a = far_mat_view(v, 1, 3, FAR_F64), bad = far_mat_view(v, 1, D, FAR_F64);
+    far_mat weight = far_mat_view(&one, 1, 1, FAR_F64), o = far_mat_view(out, 1, 3, FAR_F64);
+    far_mat wide = far_mat_view(out, 1, D, FAR_F64);
+    far_kernel_kind ntk = FAR_KERNEL_NTK;
+    must(far_kernel_slopes(ctx, k, ntk, &a, NULL, &weight, &o));
+    refused(far_kernel_slopes(ctx, NULL, ntk, &a, NULL, NULL, &o), FAR_ERR_ARG, "NULL");
+    refused(far_kernel_slopes(ctx, k, ntk, NULL, NULL, NULL, &o), FAR_ERR_ARG, "x1");
+    refused(far_kernel_slopes(ctx, k, ntk, &a, &bad, NULL, &o), FAR_ERR_SHAPE, "x2 is");
+    refused(far_kernel_slopes(ctx, k, ntk, &a, NULL, &a, &o), FAR_ERR_SHAPE, "weights is");
+    refused(far_kernel_slopes(ctx, k, ntk, &a, NULL, NULL, &wide), FAR_ERR_SHAPE, "out is");
+    refused(far_kernel_slopes(ctx, k, ntk, &bad, NULL, NULL, &wide), FAR_ERR_VALUE,
+            "row 1, column 4 is nan");
+    one = INFINITY;
+    refused(far_kernel_slopes(ctx, k, ntk, &a, NULL, &weight, &o), FAR_ERR_VALUE, "weights");
+    far_kernel_destroy(k);
+}
+
 static void flawed_calls(void **unused)
 {
     (void)unused;
@@ -386,9 +447,22 @@ static far_status ask_subject(void)
     return far_model_gradient(ctx, subject, &m, &g);
 }
 
+static far_kernel *asked;
+
+static far_status ask_slopes(void)
+{
+    double out[N * D];
+    far_mat a = far_mat_view(b, 1, D, FAR_F64), at = far_mat_view(b, N, D, FAR_F64);
+    far_mat o = far_mat_view(out, 1, N * D, FAR_F64);
+    return far_kernel_slopes(ctx, asked, FAR_KERNEL_NTK, &a, &at, NULL, &o);
+}
+
 static void every_allocation_may_fail(void **unused)
 {
     (void)unused;
+    asked = kernel_of("ln dense relu dense", FAR_PARAM_NTK);
+    fail_every_allocation(ask_slopes);
+    far_kernel_destroy(asked);
     far_frame *frame = table();
     far_predictor *members[2] = {model(frame, "dense tanh dense"), line(frame, NAN)};
     must(far_predictor_committee(ctx, members, 2, &subject));
@@ -406,6 +480,8 @@ int main(void)
         TEST(odd_networks_are_odd),
         TEST(zero_rows),
         TEST(far_away),
+        TEST(slopes_are_gradients_pair_by_pair),
+        TEST(flawed_slopes),
         TEST(flawed_calls),
         TEST(predictors_of_every_kind),
         TEST(models_behind_a_metric),

@@ -1,7 +1,21 @@
-# What the Python package holds beside its own files: the library, and the declarations of its
-# functions. python/farfield has the rest.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
+# What the Python package holds beside its own files: the library, with figures, and the declarations
+# of its functions. python/farfield has the rest. In a build for tests the library alone is made.
+set(FAR_REPORT_SOURCES ${FAR_EXTRA_SOURCES})
+list(FILTER FAR_REPORT_SOURCES INCLUDE REGEX "^src/report/")
+list(TRANSFORM FAR_REPORT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
 
+add_library(farfield_python MODULE $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS}
+                                   ${FAR_REPORT_SOURCES})
+set_target_properties(farfield_python PROPERTIES OUTPUT_NAME farfield LINKER_LANGUAGE C
+                                                 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python)
+target_compile_definitions(farfield_python PRIVATE FAR_VERSION="${PROJECT_VERSION}")
+target_include_directories(farfield_python PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(farfield_python PRIVATE ${FAR_LIBRARIES})
+if(NOT FAR_PYTHON)
+  return()
+endif()
+
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 file(GLOB FAR_HEADERS ${CMAKE_SOURCE_DIR}/include/farfield/*.h)
 add_custom_command(
   OUTPUT ${CMAKE_BINARY_DIR}/_cdef.py
@@ -10,11 +24,6 @@ add_custom_command(
   DEPENDS ${CMAKE_SOURCE_DIR}/python/cdef.py ${FAR_HEADERS}
   VERBATIM)
 add_custom_target(farfield_cdef DEPENDS ${CMAKE_BINARY_DIR}/_cdef.py)
-
-add_library(farfield_python MODULE $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS})
 add_dependencies(farfield_python farfield_cdef)
-set_target_properties(farfield_python PROPERTIES OUTPUT_NAME farfield LINKER_LANGUAGE C
-                                                 LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python)
-target_link_libraries(farfield_python PRIVATE ${FAR_LIBRARIES})
 install(TARGETS farfield_python LIBRARY DESTINATION farfield COMPONENT python)
 install(FILES ${CMAKE_BINARY_DIR}/_cdef.py DESTINATION farfield COMPONENT python)

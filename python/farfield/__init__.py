@@ -7,14 +7,19 @@ classification by them and by finite networks; and certificates, proven for ever
     farfield.NTKRegressor(), NTKClassifier()        estimators of scikit-learn, infinite width
     farfield.NetworkRegressor(), NetworkClassifier()  finite, trained
     farfield.certify(path, module or estimator)     bounded? by what? or which way does it run?
-    farfield.from_torch(module)                     a torch.nn.Sequential as a predictor
+    farfield.from_torch(module)                     a module of PyTorch as a predictor
+    farfield.SklearnKernel(arch), GPyTorchKernel(arch)  for Gaussian processes made elsewhere
 """
+from typing import TYPE_CHECKING, Any
+
 from . import stax
 from ._certificate import Bound, Certificate
+from ._figure import Figure
 from ._flow import Gaussian, gradient_descent_mse_ensemble
 from ._kernel import Kernel, Kernels, Limit, Supremum, grammar, kernel
 from ._lib import lib as _library
-from ._lib import progress, set_threads, text as _text
+from ._lib import progress, set_threads
+from ._lib import words as _words
 from ._predictor import Metric, Prediction, Predictor, certify, empirical_ntk, load
 from .errors import (
     ArchError, ArgError, BackendError, BudgetError, CancelledError, DataError, FarfieldError,
@@ -22,26 +27,38 @@ from .errors import (
     SingularError,
 )  # fmt: skip
 
-__version__ = _text(_library.far_version())
+if TYPE_CHECKING:
+    from ._gp_sklearn import SklearnKernel
+    from ._gp_torch import GPyTorchKernel
+    from ._torch import from_torch
+    from .estimators import NetworkClassifier, NetworkRegressor, NTKClassifier, NTKRegressor
 
-_ESTIMATORS = ("NTKRegressor", "NTKClassifier", "NetworkRegressor", "NetworkClassifier")
-_TORCH = ("from_torch",)
-__all__ = [name for name in globals() if not name.startswith("_") and name != "errors"]
-__all__ += [*_ESTIMATORS, *_TORCH]
+__version__ = _words(_library.far_version())
+
+# scikit-learn, PyTorch and GPyTorch are not needed by the rest: imported when they are.
+_LATER = {
+    "NTKRegressor": "estimators", "NTKClassifier": "estimators", "NetworkRegressor": "estimators",
+    "NetworkClassifier": "estimators", "SklearnKernel": "_gp_sklearn", "from_torch": "_torch",
+    "GPyTorchKernel": "_gp_torch",
+}  # fmt: skip
+__all__ = [
+    "ArchError", "ArgError", "BackendError", "Bound", "BudgetError", "CancelledError",
+    "Certificate", "DataError", "FarfieldError", "Figure", "FileError", "ForkError", "FormatError",
+    "Gaussian", "Kernel", "Kernels", "Limit", "Metric", "NTKClassifier",
+    "NTKRegressor", "NetworkClassifier", "NetworkRegressor", "OutOfMemoryError", "ParseError",
+    "Prediction", "Predictor", "RangeError", "ShapeError", "SingularError", "SklearnKernel",
+    "Supremum", "certify", "empirical_ntk", "from_torch", "gradient_descent_mse_ensemble",
+    "grammar", "kernel", "load", "progress", "set_threads", "stax",
+]  # fmt: skip
 
 
-def __getattr__(name):
-    # scikit-learn and PyTorch are not needed by the rest: imported when they are.
-    if name in _ESTIMATORS:
-        from . import estimators
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        from importlib import import_module
 
-        return getattr(estimators, name)
-    if name in _TORCH:
-        from . import _torch
-
-        return getattr(_torch, name)
+        return getattr(import_module("." + _LATER[name], __name__), name)
     raise AttributeError(f"module 'farfield' has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted([*globals(), *_ESTIMATORS, *_TORCH])
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

@@ -1,8 +1,12 @@
 """Certificates as objects: whether a predictor can run away, and what is proven of how far."""
+from __future__ import annotations
+
 import html
 import json
 import math
+import os
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +16,7 @@ from ._lib import ffi, lib
 _VERDICTS = {1: True, 0: False, -1: None}
 
 
-def _vector(pointer, count):
+def _vector(pointer: Any, count: int) -> np.ndarray | None:
     if not pointer:
         return None
     return np.frombuffer(ffi.buffer(pointer, 8 * count), np.float64).copy()
@@ -21,17 +25,24 @@ def _vector(pointer, count):
 @dataclass(frozen=True)
 class Bound:
     """One output. bounded is True, False, or None where neither is proven; far_bound of
-    farfield/certify.h has the meaning of the other fields."""
+    farfield/certify.h has the meaning of the other fields.
+
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> certificate = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).certify()
+    >>> b = certificate.outputs[0]
+    >>> b.bounded, b.lowest <= b.highest, b.found <= b.bound
+    (True, True, True)
+    """
 
     output: str
     bounded: bool | None
     verdict: str
-    theorem: str
+    theorem: str | None
     bound: float  # |f(x)| <= bound for every x; inf if that is not proven
     lowest: float
     highest: float
     method: str | None
-    proofs: dict  # what each method proves of |f|
+    proofs: dict[str, float]  # what each method proves of |f|
     found: float  # the largest |f| that the search met
     at: np.ndarray | None  # there
     at_infinity: bool
@@ -43,18 +54,18 @@ class Bound:
     offset: float
 
     @property
-    def witness(self):
+    def witness(self) -> np.ndarray | None:
         """Not bounded: the direction along which it runs away. Else the point at which the largest
         |f| was met (a direction, if `at_infinity`); None: none was."""
         return self.direction if self.bounded is False else self.at
 
     @classmethod
-    def _of(cls, b, inputs):
-        proofs = {_lib.text(p.method): p.bound for p in b.proofs if p.method}
+    def _of(cls, b: Any, inputs: int) -> Bound:
+        proofs = {_lib.words(p.method): p.bound for p in b.proofs if p.method}
         return cls(
-            output=_lib.text(b.output),
+            output=_lib.words(b.output),
             bounded=_VERDICTS[b.verdict],
-            verdict=_lib.text(lib.far_verdict_text(b.verdict)),
+            verdict=_lib.words(lib.far_verdict_text(b.verdict)),
             theorem=_lib.text(b.theorem),
             bound=b.tightest if b.verdict == lib.FAR_BOUNDED else math.inf,
             lowest=b.lowest,
@@ -72,22 +83,23 @@ class Bound:
             offset=b.offset,
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         if self.bounded:
             inside = f"in [{_down(self.lowest)}, {_up(self.highest)}]"
             return f"{self.output}: bounded, |f(x)| <= {_up(self.bound)} for every x, f {inside}"
         if self.bounded is False:
+            assert self.direction is not None
             where = np.array2string(self.direction, precision=4, threshold=8)
             return f"{self.output}: unbounded, f(t u) ~ {self.slope:.6g} t^{self.order:g}, u = {where}"
         return f"{self.output}: undecided: {self.theorem}"
 
 
-def _up(value):
+def _up(value: float) -> str:
     """Rounded away from what is proven, never into it."""
     return f"{lib.far_round_up(value, 6):.6g}"
 
 
-def _down(value):
+def _down(value: float) -> str:
     return f"{lib.far_round_down(value, 6):.6g}"
 
 
@@ -96,6 +108,13 @@ class Certificate:
     """What is proven of a predictor, for every input. `outputs` has a `Bound` for each output.
 
     json: the certificate as text, which `check` and the command's `certify --check` verify.
+
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))
+    >>> c = model.certify()
+    >>> c.bounded, c.kind, bool(abs(model.predict(1e6 * X)).max() <= c.bound)
+    (True, 'infinite', True)
+    >>> c.check(model.predictor_)
     """
 
     bounded: bool | None  # of all outputs; None: of one at least neither is proven
@@ -103,52 +122,52 @@ class Certificate:
     kind: str
     arch: str | None
     hash: str  # SHA-256 of what was certified
-    inputs: tuple
-    outputs: tuple
+    inputs: tuple[str, ...]
+    outputs: tuple[Bound, ...]
     seconds: float
     finished: bool  # branch and bound reached its gap (or was not needed)
     json: str = field(repr=False)
 
     @property
-    def bound(self):
+    def bound(self) -> float:
         """|f(x)| <= bound for every x and every output; inf if that is not proven."""
         return max(b.bound for b in self.outputs)
 
     @property
-    def theorem(self):
+    def theorem(self) -> str | None:
         """What the verdict rests on."""
         return self._worst.theorem
 
     @property
-    def witness(self):
+    def witness(self) -> np.ndarray | None:
         """`Bound.witness` of the output that decides: one that runs away, else the largest."""
         return self._worst.witness
 
     @property
-    def _worst(self):
+    def _worst(self) -> Bound:
         first = {False: 0, None: 1, True: 2}
         return min(self.outputs, key=lambda b: (first[b.bounded], -b.bound))
 
-    def to_dict(self):
+    def to_dict(self) -> Any:
         """The fields of `certify --json`."""
         return json.loads(self.json)
 
-    def check(self, predictor):
+    def check(self, predictor: Any) -> None:
         """Holds the certificate against a predictor: that it is of this one, and every statement
         proven anew. DataError names the first that does not hold."""
-        return predictor.check(self)
+        predictor.check(self)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the JSON, for `farfield certify --check`."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.json)
 
-    def __str__(self):
+    def __str__(self) -> str:
         head = f"{self.verdict}: {self.kind}" + (f", {self.arch}" if self.arch else "")
         lines = [head] + [f"  {b}" for b in self.outputs] + [f"  by {self.theorem}"]
         return "\n".join(lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><td>{html.escape(b.output)}</td><td>{b.verdict}</td>"
             f"<td>{_up(b.bound) if b.bounded else '-'}</td>"
@@ -161,16 +180,16 @@ class Certificate:
         return f"<p><b>{self.verdict}</b>: {what}</p><table>{head}{rows}</table>"
 
     @classmethod
-    def _of(cls, pointer):
+    def _of(cls, pointer: Any) -> Certificate:
         info = lib.far_certificate_describe(pointer)
         bounds = [lib.far_certificate_bound(pointer, k) for k in range(info.outputs)]
         return cls(
             bounded=_VERDICTS[info.verdict],
-            verdict=_lib.text(lib.far_verdict_text(info.verdict)),
-            kind=_lib.text(info.kind),
+            verdict=_lib.words(lib.far_verdict_text(info.verdict)),
+            kind=_lib.words(info.kind),
             arch=_lib.text(info.arch),
-            hash=_lib.text(info.hash),
-            inputs=tuple(_lib.text(info.input_names[i]) for i in range(info.inputs)),
+            hash=_lib.words(info.hash),
+            inputs=tuple(_lib.words(info.input_names[i]) for i in range(info.inputs)),
             outputs=tuple(Bound._of(b, info.inputs) for b in bounds),
             seconds=info.seconds,
             finished=info.cells == 0 or bool(info.finished),

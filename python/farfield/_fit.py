@@ -1,4 +1,8 @@
 """From tables to predictors: exact fits at infinite width, and training of finite networks."""
+from __future__ import annotations
+
+from typing import Any, Sequence
+
 import numpy as np
 
 from . import _frame, _lib, errors
@@ -6,7 +10,7 @@ from ._lib import ffi, lib
 from ._predictor import Predictor
 
 
-def fit_infinite(table, targets, **options):
+def fit_infinite(table: Sequence[_frame.Column], targets: Sequence[str], **options: Any) -> Predictor:
     """far_predictor_fit over columns (`_frame.columns`), the names of the targets and far_fit_opts
     by name."""
     opts = _lib.Options("far_fit_opts", target=_frame.listed(targets), **options)
@@ -20,7 +24,7 @@ def fit_infinite(table, targets, **options):
     )
 
 
-def _net(arch, examples, seed, init):
+def _net(arch: Any, examples: Any, seed: int, init: str | None) -> Any:
     """A network of random weights for the columns of the examples."""
     opts = _lib.Options(
         "far_net_opts",
@@ -36,14 +40,14 @@ def _net(arch, examples, seed, init):
     return net
 
 
-def of_net(net):
+def of_net(net: Any) -> Any:
     """A network as a predictor, which keeps it."""
     ctx, out = _lib.context(), ffi.new("far_predictor **")
     _lib.call(lib.far_predictor_of_net, net, out)
     return _lib.owned(out[0], lib.far_predictor_destroy, ctx, net)
 
 
-def _committee(nets):
+def _committee(nets: list[Any]) -> Any:
     """Their mean. Its members belong to it, so they are not destroyed on their own."""
     ctx, out = _lib.context(), ffi.new("far_predictor **")
     members = ffi.new("far_predictor *[]", len(nets))
@@ -60,17 +64,21 @@ def _committee(nets):
     return _lib.owned(out[0], lib.far_predictor_destroy, ctx, *nets)
 
 
-def _part(mat, rows):
+def _part(mat: Any, rows: np.ndarray) -> np.ndarray:
     """Some rows of a far_mat, as an array."""
     return np.ascontiguousarray(_lib.copy(mat)[rows])
 
 
 def train(
-    table, targets, arch, *, loss=None, task=None, standardize=None, impute=None, careful=None,
-    keep=None, features=None, init=None, seed=0, count=1, validation=None, **options
-):  # fmt: skip
-    """far_net_train over columns: (predictor, predictors of the members, histories of the loss).
-    count networks are trained from the seeds seed, seed + 1, ...; options: far_train_opts."""
+    table: Sequence[_frame.Column], targets: Sequence[str], arch: Any, *, loss: str | None = None,
+    task: str | None = None, standardize: str | None = None, impute: bool | None = None,
+    careful: bool | None = None, keep: str | None = None, features: str | None = None,
+    init: str | None = None, seed: int = 0, count: int = 1, validation: float | None = None,
+    **options: Any,
+) -> tuple[Predictor, list[Predictor], list[np.ndarray], tuple[np.ndarray, np.ndarray]]:  # fmt: skip
+    """far_net_train over columns: predictor, predictors of the members, histories of the loss, and
+    the rows (inputs and targets, raw). count networks are trained from the seeds seed, seed + 1,
+    ...; options: far_train_opts."""
     learn = _lib.Options(
         "far_columns_opts", target=_frame.listed(targets), loss=loss, task=task, arch=str(arch),
         standardize=standardize, impute=impute, careful=careful, keep=keep, features=features,
@@ -82,7 +90,7 @@ def train(
     nets = [_net(arch, examples, seed + i, init) for i in range(count)]
     opts = _lib.Options("far_train_opts", loss=loss, seed=seed, **options)
     x, y = examples.inputs, examples.targets
-    kept = []
+    kept: list[Any] = []
     if validation:
         kept, x, y = _split(examples, validation, seed, opts.pointer)
     history = np.full((count, max(opts.pointer.epochs, 1)), np.nan)
@@ -101,15 +109,32 @@ def train(
     _check(kept[-1])
     members = [Predictor(of_net(net)) for net in nets]
     whole = members[0] if count == 1 else Predictor(_committee(nets))
-    return whole, members, [h[~np.isnan(h)] for h in history]
+    return whole, members, [h[~np.isnan(h)] for h in history], _raw(examples)
 
 
-def _results(count, kept):
+def _raw(examples: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that were trained on, in the units of the table."""
+    scaling = lib.far_columns_describe(examples.columns).scaling
+    inputs, targets = (_lib.copy(m) for m in (examples.inputs, examples.targets))
+    return (
+        inputs * _lib.copy(scaling.input_scale) + _lib.copy(scaling.input_centre),
+        targets * _lib.copy(scaling.output_scale) + _lib.copy(scaling.output_centre),
+    )
+
+
+def torch_mean(members: list[Predictor]) -> Any:
+    """The mean of networks as a module of PyTorch."""
+    from ._to_torch import Mean
+
+    return Mean([member.to_torch() for member in members])
+
+
+def _results(count: int, kept: list[Any]) -> Any:
     kept.append(ffi.new("far_train_result[]", count))
     return kept[-1]
 
 
-def _check(results):
+def _check(results: Any) -> None:
     """A committee goes on where one of its networks diverges; we do not."""
     for i, result in enumerate(results):
         if result.end == lib.FAR_TRAIN_DIVERGED:
@@ -119,7 +144,7 @@ def _check(results):
             )
 
 
-def _split(examples, part, seed, opts):
+def _split(examples: Any, part: float, seed: int, opts: Any) -> tuple[list[Any], Any, Any]:
     """Draws the part of the rows that is not trained on."""
     n = examples.inputs.rows
     order = np.random.default_rng(seed).permutation(n)

@@ -1,22 +1,34 @@
 """What gradient descent makes of infinitely wide networks, at any time."""
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, Callable, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from .errors import ArgError, ShapeError
+from ._kernel import Kernel
 from ._lib import array
+from .errors import ArgError, ShapeError
 
 
 class Gaussian(NamedTuple):
-    """Mean (m x outputs) and covariance (m x m, that of each output) of trained networks."""
+    """Mean (m x outputs) and covariance (m x m, that of each output) of trained networks.
+
+    >>> x = np.linspace(-1, 1, 5).reshape(-1, 1)
+    >>> f = farfield.gradient_descent_mse_ensemble(farfield.kernel("dense relu dense"), x, x)
+    >>> g = f(1.0, x[:3], compute_cov=True)
+    >>> g.mean.shape, g.covariance.shape
+    ((3, 1), (3, 3))
+    """
 
     mean: np.ndarray
     covariance: np.ndarray
 
 
 def gradient_descent_mse_ensemble(
-    kernel, x_train, y_train, learning_rate=1.0, diag_reg=0.0, diag_reg_absolute_scale=False
-):
+    kernel: Kernel, x_train: ArrayLike, y_train: ArrayLike, learning_rate: float = 1.0,
+    diag_reg: float = 0.0, diag_reg_absolute_scale: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
     """predict_fn(t, x_test, get="ntk", compute_cov=False): what the mean over infinitely wide
     networks is after gradient flow for a time t on 1/2 the mean over rows and outputs of
     (f - y)^2, and with compute_cov their covariance, a `Gaussian`. t None or inf: the end. get
@@ -44,12 +56,14 @@ def gradient_descent_mse_ensemble(
 
 
 class _Flow:
-    def __init__(self, kernel, x, y, rate, ridge, absolute):
+    def __init__(
+        self, kernel: Kernel, x: np.ndarray, y: np.ndarray, rate: float, ridge: float, absolute: bool
+    ) -> None:
         self.kernel, self.x, self.y, self.rate = kernel, x, y, rate
         self.ridge, self.absolute = ridge, absolute
-        self.parts = {}
+        self.parts: dict[str, Any] = {}
 
-    def decompose(self, get):
+    def decompose(self, get: str) -> Any:
         """Eigenvalues and eigenvectors of the training matrix of `get`, and the matrix of NNGP."""
         if get not in self.parts:
             k = self.kernel(self.x, None, get)
@@ -57,7 +71,7 @@ class _Flow:
             self.parts[get] = np.linalg.eigh(k + ridge * np.eye(len(k)))
         return self.parts[get]
 
-    def filter(self, values, t):
+    def filter(self, values: np.ndarray, t: float | None) -> np.ndarray:
         """(1 - exp(-lambda t)) / lambda: what a time t makes of lambda."""
         if t is None or np.isinf(t):
             if not values.min() > 0:
@@ -73,7 +87,10 @@ class _Flow:
         small = values * t < 1e-300
         return np.where(small, t, -np.expm1(-values * t) / np.where(small, 1, values))
 
-    def predict(self, t=None, x_test=None, get="ntk", compute_cov=False):
+    def predict(
+        self, t: float | None = None, x_test: ArrayLike | None = None, get: str = "ntk",
+        compute_cov: bool = False,
+    ) -> Any:  # fmt: skip
         """See gradient_descent_mse_ensemble. x_test None: the training points."""
         if get not in ("ntk", "nngp"):
             raise ArgError(f'get is "ntk" or "nngp", not {get!r}')
@@ -91,7 +108,7 @@ class _Flow:
             covariance = self.ensemble(x, weights @ vectors.T)
         return Gaussian(mean, (covariance + covariance.T) / 2)
 
-    def ensemble(self, x, weights):
+    def ensemble(self, x: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Of f(x) - weights f(X), f the random start: what training leaves of it."""
         start = self.kernel.nngp(self.x)
         mixed = weights @ self.kernel.nngp(self.x, x)

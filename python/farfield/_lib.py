@@ -3,11 +3,14 @@
 A call runs without the GIL, on a context that belongs to the calling thread. Objects keep the
 context that they were made with alive; they may be used and dropped by any thread.
 """
+from __future__ import annotations
+
 import contextlib
 import os
 import pathlib
 import threading
 import warnings
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -15,20 +18,25 @@ from . import errors
 from ._cdef import ffi
 
 
-def c_text(words):
+def c_text(content: str) -> Any:
     """A str as a C string."""
-    if "\0" in words:
-        raise errors.ArgError(f"{words!r} holds a zero byte")
-    return ffi.new("char[]", words.encode())
+    if "\0" in content:
+        raise errors.ArgError(f"{content!r} holds a zero byte")
+    return ffi.new("char[]", content.encode())
 
 
-def text(pointer):
+def text(pointer: Any) -> str | None:
     """A C string as str; None for NULL."""
     return ffi.string(pointer).decode() if pointer else None
 
 
+def words(pointer: Any) -> str:
+    """A C string that is there as str."""
+    return ffi.string(pointer).decode()
+
+
 @contextlib.contextmanager
-def _environment(variable, value):
+def _environment(variable: str, value: str) -> Iterator[None]:
     """Sets a variable that the user has not set, for as long as libraries read it."""
     if variable in os.environ:
         yield
@@ -40,7 +48,7 @@ def _environment(variable, value):
         del os.environ[variable]
 
 
-def _load():
+def _load() -> Any:
     """As the command starts: OpenMP by default spins while it waits, which a busy machine pays for
     dearly, and OpenBLAS gives a processor that it does not know its slowest kernels. Both read
     their variables when they are loaded, so the library is loaded again where that helps."""
@@ -49,7 +57,7 @@ def _load():
         library = ffi.dlopen(path)
         better = library.far_blas_describe().better
         if better and "OPENBLAS_CORETYPE" not in os.environ:
-            better = text(better)
+            better = words(better)
             ffi.dlclose(library)
             with _environment("OPENBLAS_CORETYPE", better):
                 library = ffi.dlopen(path)
@@ -67,18 +75,18 @@ _process = {"threads": 0, "started": False, "forked": False}
 # ---- contexts ----
 
 
-def _keep_exception(kind, value, traceback):
+def _keep_exception(kind: Any, value: Any, traceback: Any) -> None:
     _local.raised = value
 
 
 @ffi.callback("far_progress_fn", error=1, onerror=_keep_exception)
-def _progress(user, what, done, total):
+def _progress(user: Any, what: Any, done: int, total: int) -> int:
     # Signals are delivered here: KeyboardInterrupt is raised, kept, and the call cancelled.
     watcher = getattr(_local, "watcher", None)
     return int(watcher is not None and watcher(text(what), done, total) is False)
 
 
-def _new_context():
+def _new_context() -> Any:
     if _process["forked"]:
         raise errors.ForkError(
             "this process was forked from one that had used farfield, whose threads a fork loses; "
@@ -100,19 +108,19 @@ def _new_context():
     return _local.context
 
 
-def _warn_of_blas():
+def _warn_of_blas() -> None:
     slow = ffi.string(lib.far_blas_describe().warning).decode()
     if slow:
         warnings.warn(slow, RuntimeWarning, stacklevel=2)
 
 
-def context():
+def context() -> Any:
     """The context of this thread."""
     found = getattr(_local, "context", None)
     return _new_context() if found is None else found
 
 
-def _after_fork():
+def _after_fork() -> None:
     if _process["started"]:
         _process["forked"] = True
         _local.__dict__.clear()
@@ -121,9 +129,13 @@ def _after_fork():
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def set_threads(count):
+def set_threads(count: int) -> None:
     """How many threads a call may use, in this Python thread and in those that have not called the
-    library yet: 0 is one for each core. Results do not depend on it, to the last bit."""
+    library yet: 0 is one for each core. Results do not depend on it, to the last bit.
+
+    >>> farfield.set_threads(1)
+    >>> farfield.set_threads(0)
+    """
     if count < 0:
         raise errors.ArgError("threads are at least 0")
     _process["threads"] = int(count)
@@ -131,7 +143,7 @@ def set_threads(count):
 
 
 @contextlib.contextmanager
-def progress(watcher=None):
+def progress(watcher: Callable[[str, int, int], Any] | None = None) -> Iterator[None]:
     """Within the `with` block, long calls of this thread report to watcher(what, done, total),
     which returns False to cancel; without one, to a tqdm bar.
 
@@ -150,12 +162,14 @@ def progress(watcher=None):
 
 
 class _Bar:
-    def __init__(self):
+    def __init__(self) -> None:
         from tqdm.auto import tqdm
 
-        self.make, self.what, self.bar = tqdm, None, None
+        self.make: Any = tqdm
+        self.what = ""
+        self.bar: Any = None
 
-    def __call__(self, what, done, total):
+    def __call__(self, what: str, done: int, total: int) -> None:
         word = what.split(",")[0]  # "train, loss 0.01"
         if word != self.what:
             self.close()
@@ -163,7 +177,7 @@ class _Bar:
         self.bar.set_description(what, refresh=False)
         self.bar.update(done - self.bar.n)
 
-    def close(self):
+    def close(self) -> None:
         if self.bar is not None:
             self.bar.close()
 
@@ -171,7 +185,7 @@ class _Bar:
 # ---- calls ----
 
 
-def _check(ctx, status):
+def _check(ctx: Any, status: int) -> None:
     """Raises what the call came to, or what a progress function raised in it."""
     raised, _local.raised = _local.raised, None
     if raised is not None:
@@ -179,16 +193,16 @@ def _check(ctx, status):
     if status == lib.FAR_OK:
         return
     message = text(lib.far_ctx_message(ctx)) or text(lib.far_status_text(status))
-    raise errors.by_status.get(_names.get(status), errors.FarfieldError)(message)
+    raise errors.by_status.get(_names.get(status, ""), errors.FarfieldError)(message)
 
 
-def call(function, *arguments):
+def call(function: Any, *arguments: Any) -> None:
     """function(ctx, *arguments) of the library; its failure as an exception."""
     ctx = context()
     _check(ctx, function(ctx, *arguments))
 
 
-def make(function, *arguments, destroy):
+def make(function: Any, *arguments: Any, destroy: Any) -> Any:
     """The object that function(ctx, *arguments, &object) makes, destroyed when it is dropped.
     What the object borrows is to be kept beside it."""
     ctx = context()
@@ -199,21 +213,21 @@ def make(function, *arguments, destroy):
     return made
 
 
-def owned(pointer, destroy, *kept):
+def owned(pointer: Any, destroy: Any, *kept: Any) -> Any:
     """The pointer, destroyed before what is kept when it is dropped."""
 
-    def drop(pointer, kept=kept):
+    def drop(pointer: Any, kept: Any = kept) -> None:
         destroy(pointer)
 
     return ffi.gc(pointer, drop)
 
 
-def take_text(function, *arguments):
+def take_text(function: Any, *arguments: Any) -> str:
     """The text that function(ctx, *arguments, &text) makes."""
     out = ffi.new("char **")
     call(function, *arguments, out)
     try:
-        return text(out[0])
+        return words(out[0])
     finally:
         lib.far_text_free(context(), out[0])
 
@@ -221,16 +235,22 @@ def take_text(function, *arguments):
 # ---- matrices ----
 
 
-def as_numpy(x):
-    """Any array as NumPy's, in place where that can be: tensors of PyTorch and DLPack too."""
+def as_numpy(x: Any) -> np.ndarray:
+    """Any array as NumPy's, in place where that can be: tensors of PyTorch and JAX, DLPack too."""
     if hasattr(x, "detach"):
         x = x.detach().cpu()
+        if str(x.dtype) == "torch.bfloat16":
+            x = x.float()
     if not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
-        x = np.from_dlpack(x)
+        try:
+            return np.from_dlpack(x)
+        except (BufferError, RuntimeError, ValueError) as error:
+            kind = type(x).__name__
+            raise errors.ArgError(f"the {kind} cannot be read: {error}; copy it to the CPU") from None
     return np.asarray(x)
 
 
-def array(x, name="x"):
+def array(x: Any, name: str = "x") -> np.ndarray:
     """x as a float matrix whose rows lie packed: itself, unless it has to be converted or copied."""
     x = as_numpy(x)
     if x.dtype not in _dtypes:
@@ -247,14 +267,14 @@ def array(x, name="x"):
     return x
 
 
-def same_dtype(first, *others):
+def same_dtype(first: np.ndarray, *others: np.ndarray | None) -> tuple[Any, ...]:
     """All arrays, in float64 unless all are float32."""
     if all(x is None or x.dtype == first.dtype for x in others):
         return (first, *others)
     return tuple(None if x is None else x.astype(np.float64, copy=False) for x in (first, *others))
 
 
-def view(x):
+def view(x: np.ndarray | None) -> Any:
     """A far_mat over an array of array(); NULL for None. The array must be kept."""
     if x is None:
         return ffi.NULL
@@ -266,7 +286,7 @@ def view(x):
     return m
 
 
-def copy(mat):
+def copy(mat: Any) -> Any:
     """A far_mat as an array of its own; None if it has no rows."""
     if not mat.data or mat.rows == 0:
         return None
@@ -280,23 +300,24 @@ def copy(mat):
 # ---- options ----
 
 
-def _enumerator(kind, name, value):
+def _enumerator(kind: Any, name: str, value: Any) -> int:
     names = {element: number for number, element in sorted(kind.elements.items())}
     if not isinstance(value, str):
         raise errors.ArgError(f"{name} is a word, not {value!r}")
     for element, number in names.items():
         if element.endswith("_" + value.upper()):
             return number
-    words = ", ".join(element.split("_", 2)[-1].lower() for element in names)
-    raise errors.ArgError(f"{name} is one of {words}, not {value!r}")
+    known = ", ".join(element.split("_", 2)[-1].lower() for element in names)
+    raise errors.ArgError(f"{name} is one of {known}, not {value!r}")
 
 
 class Options:
     """A struct of options by the names of its fields. None leaves a default; enumerators are the
     ends of their names in lower case: kernel="nngp" is FAR_KERNEL_NNGP."""
 
-    def __init__(self, struct, **values):
-        self.pointer, self._kept = ffi.new(struct + " *"), []
+    def __init__(self, struct: str, **values: Any) -> None:
+        self.pointer = ffi.new(struct + " *")
+        self._kept: list[Any] = []
         init = getattr(lib, struct + "_init", None)
         if init:
             init(self.pointer)
@@ -307,7 +328,11 @@ class Options:
             if value is not None:
                 self._set(name, value)
 
-    def _set(self, name, value):
+    def keep(self, *values: Any) -> None:
+        """Values that the struct points to, for as long as it lives."""
+        self._kept += values
+
+    def _set(self, name: str, value: Any) -> None:
         kind = self._kinds.get(name)
         if kind is None or name == "size":
             known = ", ".join(sorted(set(self._kinds) - {"size"}))

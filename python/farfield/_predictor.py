@@ -1,17 +1,30 @@
 """Whatever was fitted, trained or loaded, asked in one way."""
+from __future__ import annotations
+
+import html
 import os
 import tempfile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _frame, _lib, errors
 from ._certificate import Certificate
+from ._figure import Figure
 from ._lib import ffi, lib
 
 
+
 class Prediction(NamedTuple):
-    """Rows of a table as predicted; what does not apply is None."""
+    """Rows of a table as predicted; what does not apply is None.
+
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> p = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
+    >>> found = p.predict([[0.0], [9.0]], spread="calibrated")
+    >>> found.mean.shape, found.std.shape, found.probability
+    ((2, 1), (2, 1), None)
+    """
 
     mean: np.ndarray  # rows x outputs, in the units of the targets; of classes their scores
     std: np.ndarray | None
@@ -20,7 +33,13 @@ class Prediction(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """The linear map that inputs go through before the network sees them."""
+    """The linear map that inputs go through before the network sees them.
+
+    >>> X = np.random.default_rng(0).standard_normal((40, 3))
+    >>> model = farfield.NTKRegressor("dense ln relu dense", metric="diagonal").fit(X, X[:, 0])
+    >>> model.metric_.kind, model.metric_.map.shape, model.metric_.importance.argmax()
+    ('diagonal', (3, 1), np.int64(0))
+    """
 
     kind: str  # "diagonal" or "full"
     rank: int
@@ -30,15 +49,22 @@ class Metric(NamedTuple):
 
 class Predictor:
     """A model of infinite width, a network, a linear model, trees, or a committee of them.
-    Made by `load`, `from_torch`, and the `predictor_` of an estimator. It pickles."""
+    Made by `load`, `from_torch`, and the `predictor_` of an estimator. It pickles.
 
-    def __init__(self, pointer, *kept):
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> f = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
+    >>> f([[0.0], [1e9]]).shape, f.kind, f.input_names
+    ((2, 1), 'infinite', ['x1'])
+    """
+
+    def __init__(self, pointer: Any, *kept: Any) -> None:
         self._predictor, self._kept = pointer, kept
+        self._without: list[str] = []  # parameters that the module it came from does not have
 
     # ---- files ----
 
     @classmethod
-    def load(cls, path, arch=None):
+    def load(cls, path: str | os.PathLike[str], arch: str | None = None) -> Predictor:
         """Any file that Farfield writes, or safetensors of PyTorch (arch: of a network whose file
         does not name it)."""
         return cls(
@@ -50,11 +76,11 @@ class Predictor:
             )
         )
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike[str]) -> None:
         """To a file, which `farfield.load` and the command read."""
         _lib.call(lib.far_predictor_save, self._predictor, os.fsencode(path))
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "predictor")
             self.save(path)
@@ -64,26 +90,26 @@ class Predictor:
     # ---- what it is ----
 
     @property
-    def _info(self):
+    def _info(self) -> Any:
         return lib.far_predictor_describe(self._predictor)
 
     @property
-    def kind(self):
+    def kind(self) -> str:
         """"infinite", "finite", "linear", "trees" or "committee"."""
-        return _lib.text(self._info.name)
+        return _lib.text(self._info.name) or ""
 
     @property
-    def arch(self):
+    def arch(self) -> str | None:
         """The network, None if it is none."""
         return _lib.text(self._info.arch)
 
     @property
-    def ridge(self):
+    def ridge(self) -> float:
         """Relative to the mean diagonal of the kernel; NaN: there is none."""
         return self._info.ridge
 
     @property
-    def metric(self):
+    def metric(self) -> Metric | None:
         """The `Metric` in front of a network of infinite width; None: there is none."""
         model = lib.far_predictor_model(self._predictor)
         if not model or model.metric.kind == lib.FAR_METRIC_NONE:
@@ -93,42 +119,71 @@ class Predictor:
         return Metric(kind, m.rank, _lib.copy(m.map), _lib.copy(m.importance)[:, 0])
 
     @property
-    def input_names(self):
+    def input_names(self) -> list[str]:
         """Of the numbers that it takes: columns, and "kind=red" of categories."""
         c = lib.far_columns_describe(self._info.columns)
-        return [_lib.text(c.input_names[i]) for i in range(c.inputs)]
+        return [_lib.words(c.input_names[i]) for i in range(c.inputs)]
 
     @property
-    def output_names(self):
+    def output_names(self) -> list[str]:
+        """Of the numbers that it gives: targets, or classes."""
         c = lib.far_columns_describe(self._info.columns)
-        return [_lib.text(c.output_names[i]) for i in range(c.outputs)]
+        return [_lib.words(c.output_names[i]) for i in range(c.outputs)]
 
     @property
-    def class_names(self):
+    def class_names(self) -> list[str]:
         """Of a classifier, else []."""
         c = lib.far_columns_describe(self._info.columns)
-        return [_lib.text(c.class_names[i]) for i in range(c.classes)]
+        return [_lib.words(c.class_names[i]) for i in range(c.classes)]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<farfield.Predictor {self.kind}" + (f", {self.arch}>" if self.arch else ">")
+
+    def _repr_html_(self) -> str:
+        info = self._info
+        facts = {
+            "network": self.arch, "inputs": ", ".join(self.input_names[:20]),
+            "outputs": ", ".join(self.output_names[:20]), "rows": info.rows if info.rows >= 0 else None,
+            "ridge": None if np.isnan(info.ridge) else f"{info.ridge:.3g}",
+        }  # fmt: skip
+        rows = "".join(
+            f"<tr><th>{name}</th><td>{html.escape(str(value))}</td></tr>"
+            for name, value in facts.items() if value is not None
+        )  # fmt: skip
+        return f"<p><b>farfield.Predictor</b>, {html.escape(self.kind)}</p><table>{rows}</table>"
 
     # ---- values ----
 
-    def __call__(self, x):
+    def __call__(self, x: ArrayLike) -> np.ndarray:
         """f(x), m x outputs, of points m x inputs in raw units."""
         x = _lib.array(x).astype(np.float64, copy=False)
         out = np.empty((len(x), self._info.outputs))
         _lib.call(lib.far_predictor_eval, self._predictor, _lib.view(x), _lib.view(out))
         return out
 
-    def limit(self, u):
+    def gradient(self, x: ArrayLike) -> np.ndarray:
+        """df/dx at points m x inputs in raw units: m x outputs x inputs. In closed form at infinite
+        width; of classes, of their scores or logits.
+
+        >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+        >>> f = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0]).predictor_
+        >>> f.gradient([[0.1], [0.2]]).shape
+        (2, 1, 1)
+        """
+        x = _lib.array(x).astype(np.float64, copy=False)
+        out = np.empty((len(x), self._info.outputs, self._info.inputs))
+        flat = out.reshape(len(x), -1)
+        _lib.call(lib.far_model_gradient, self._predictor, _lib.view(x), _lib.view(flat))
+        return out
+
+    def limit(self, u: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """(value, order), each m x outputs: f(t u_i) ~ value t ** order as t grows."""
         u = _lib.array(u, "u").astype(np.float64, copy=False)
         out = [np.empty((len(u), self._info.outputs)) for _ in range(2)]
         _lib.call(lib.far_predictor_limit, self._predictor, _lib.view(u), *map(_lib.view, out))
-        return tuple(out)
+        return out[0], out[1]
 
-    def predict(self, table, spread=None, **options):
+    def predict(self, table: Any, spread: str | None = None, **options: Any) -> Prediction:
         """The rows of a table (a data frame, by the names of its columns, or a matrix): a
         `Prediction`. spread: "calibrated", "posterior", "ensemble" or "likelihood"; options: time,
         steps, rate, at_infinity, memory (far_predict_opts)."""
@@ -143,7 +198,9 @@ class Predictor:
         )
         return Prediction(*(_lib.copy(m) for m in (p.mean, p.std, p.probability, p.order)))
 
-    def importance(self, x, y, repeats=10, seed=0):
+    def importance(
+        self, x: ArrayLike, y: ArrayLike, repeats: int = 10, seed: int = 0
+    ) -> tuple[float, np.ndarray]:
         """(score, lost): R2 or accuracy on the points x with targets y (of classes: indicators),
         and how much of it is lost when each feature is shuffled."""
         x, y = (_lib.array(a).astype(np.float64, copy=False) for a in (x, y))
@@ -161,14 +218,14 @@ class Predictor:
         )
         return float(score[0]), lost
 
-    def rows(self):
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """(x, y): the rows that it was fitted to, raw; those of infinite width keep them."""
         info = self._info
         x, y = (np.empty((max(info.rows, 0), n)) for n in (info.inputs, info.outputs))
         _lib.call(lib.far_predictor_rows, self._predictor, _lib.view(x), _lib.view(y))
         return x, y
 
-    def _frame(self, table):
+    def _frame(self, table: Any) -> Any:
         names = None
         if hasattr(table, "table"):  # columns that are ready
             return _frame.frame(table.table)
@@ -177,15 +234,48 @@ class Predictor:
             if columns.named:
                 count = columns.features
                 features = (lib.far_columns_feature(self._info.columns, i) for i in range(count))
-                names = [_lib.text(f.name) for f in features]
+                names = [_lib.words(f.name) for f in features]
                 width = _lib.as_numpy(table).shape[-1]
                 if width != count:
                     raise errors.ShapeError(f"the table has {width} columns, not {count}")
         return _frame.frame(_frame.columns(table, names))
 
+    def plot(
+        self, feature: int | str = 0, *, at: ArrayLike | None = None, reach: float = 3.0,
+        points: int = 400, output: int = 0, certificate: Certificate | None = None,
+        rows: tuple[np.ndarray, np.ndarray] | None = None, **options: Any,
+    ) -> Figure:  # fmt: skip
+        """A `Figure` of one output along one input, far beyond its data: from reach times their
+        range below to as much above. The other inputs stay at `at` (default: means of the rows).
+        rows: (x, y), raw, which are shown as points if f has one input; those of infinite width
+        keep theirs. certificate: its bounds are shown. options: those of Figure.
+
+        >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+        >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))
+        >>> figure = model.plot(certificate=model.certify(seconds=0))
+        >>> figure.svg().count("far-series") >= 3
+        True
+        """
+        names = self.input_names
+        j = names.index(feature) if isinstance(feature, str) else int(feature)
+        x, y = self.rows() if rows is None else rows
+        low, high = x[:, j].min(), x[:, j].max()
+        wide = reach * ((high - low) or 1.0)
+        line = np.linspace(low - wide, high + wide, points)
+        place = np.tile(np.mean(x, axis=0) if at is None else np.asarray(at, np.float64), (points, 1))
+        place[:, j] = line
+        labels = {"x_label": names[j], "y_label": self.output_names[output]}
+        figure = Figure(**{**labels, **options}).line(line, self(place)[:, output], label="f")
+        if x.shape[1] == 1 and not self.class_names:
+            figure.points(x[:, 0], y[:, output], label="data")
+        if certificate is not None and certificate.outputs[output].bounded:
+            figure.rule(certificate.outputs[output].highest, label="proven bound")
+            figure.rule(certificate.outputs[output].lowest)
+        return figure
+
     # ---- proofs ----
 
-    def certify(self, **options):
+    def certify(self, **options: Any) -> Certificate:
         """A `Certificate`. options: seconds (for branch and bound, 20), gap, starts, seed,
         exceeds, box_low, box_high (far_certify_opts of farfield/certify.h)."""
         opts = _lib.Options("far_certify_opts", **options)
@@ -197,18 +287,25 @@ class Predictor:
         )
         return Certificate._of(c)
 
-    def check(self, certificate):
+    def check(self, certificate: Certificate | str) -> None:
         """`Certificate.check`."""
         text = certificate.json if isinstance(certificate, Certificate) else str(certificate)
         _lib.call(lib.far_certificate_check, self._predictor, text.encode())
 
-    def empirical_ntk(self, x1, x2=None, outputs="trace", output=0):
+    def empirical_ntk(
+        self, x1: Any, x2: Any = None, outputs: str = "trace", output: int = 0
+    ) -> np.ndarray:
         """The tangent kernel J(x1) J(x2)' of a finite network, n x m: the mean over its outputs
         ("trace"), that of one ("one"), or all pairs ("full", (n outputs) x (m outputs)). Points
         are in raw units, and the kernel is that of the network behind them."""
         net = lib.far_predictor_net(self._predictor)
         if not net:
             raise errors.ArgError(f"a predictor that is {self.kind} has no tangent kernel")
+        if self._without:
+            raise errors.ArchError(
+                f"the tangent kernel would count {', '.join(self._without)}, which the language has "
+                "and the module has not"
+            )
         opts = _lib.Options("far_ntk_opts", outputs=outputs, output=output)
         x1, x2 = self._inputs(x1), None if x2 is None else self._inputs(x2)
         each = lib.far_net_describe(net).outputs if outputs == "full" else 1
@@ -217,7 +314,15 @@ class Predictor:
         _lib.call(lib.far_net_ntk, net, *views)
         return out
 
-    def _inputs(self, table):
+    def to_torch(self) -> Any:
+        """A finite network as a torch.nn.Module in float64: the same function of points (m x inputs,
+        raw units), m x outputs, with its columns' scaling as layers, weights copied and trainable.
+        Before it is returned it is held against the network at random points."""
+        from ._to_torch import to_torch
+
+        return to_torch(self)
+
+    def _inputs(self, table: Any) -> np.ndarray:
         """Rows of a table as the network takes them."""
         frame = self._frame(table)
         out = np.empty((lib.far_frame_rows(frame), self._info.inputs))
@@ -226,7 +331,7 @@ class Predictor:
         return out
 
 
-def _unpickle(content):
+def _unpickle(content: bytes) -> Predictor:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "predictor")
         with open(path, "wb") as file:
@@ -234,12 +339,22 @@ def _unpickle(content):
         return Predictor.load(path)
 
 
-def load(path, arch=None):
-    """`Predictor.load`."""
+def load(path: str | os.PathLike[str], arch: str | None = None) -> Predictor:
+    """`Predictor.load`: any file that Farfield writes, or safetensors of PyTorch, as a `Predictor`.
+
+    >>> import os, tempfile
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.far"))
+    ...     again = farfield.load(os.path.join(folder, "model.far"))
+    >>> bool((again(X)[:, 0] == model.predict(X)).all())
+    True
+    """
     return Predictor.load(path, arch)
 
 
-def predictor(subject, **how):
+def predictor(subject: Any, **how: Any) -> Predictor:
     """The predictor of a path, an estimator that was fitted, or a module of PyTorch."""
     if isinstance(subject, Predictor):
         return subject
@@ -257,20 +372,34 @@ def predictor(subject, **how):
     )
 
 
-def certify(subject, arch=None, input_shape=None, **options):
+def certify(
+    subject: Any, arch: str | None = None, input_shape: Any = None, **options: Any
+) -> Certificate:
     """Can it run away, and how far can it go? A `Certificate`, for every input.
 
     subject: the path of a model or network (arch: of a file that does not name it), a fitted
-    estimator, a `Predictor`, or a torch.nn.Sequential (input_shape: of images, (C, H, W)).
+    estimator, a `Predictor`, or a torch.nn.Module (input_shape: as for `from_torch`).
     options: as `Predictor.certify`.
+
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, X[:, 0])
+    >>> farfield.certify(model, seconds=0).bounded
+    True
     """
     how = {"arch": arch, "input_shape": input_shape}
     how = {name: value for name, value in how.items() if value is not None}
     return predictor(subject, **how).certify(**options)
 
 
-def empirical_ntk(subject, x1, x2=None, outputs="trace", output=0, **how):
-    """The tangent kernel of a finite network: a path, an estimator or a module of PyTorch, as for
-    `certify`. See `Predictor.empirical_ntk`."""
-    return predictor(subject, **how).empirical_ntk(x1, x2, outputs, output)
+def empirical_ntk(
+    subject: Any, x1: Any, x2: Any = None, outputs: str = "trace", output: int = 0, **how: Any
+) -> np.ndarray:
+    """The tangent kernel of a finite network, n x m for points n x inputs and m x inputs: a path, an
+    estimator or a module of PyTorch, as for `certify`. See `Predictor.empirical_ntk`.
 
+    >>> X = np.linspace(-3, 3, 20).reshape(-1, 1)
+    >>> net = farfield.NetworkRegressor("dense(8) relu dense", epochs=5).fit(X, X[:, 0])
+    >>> farfield.empirical_ntk(net, X[:4], X[:3]).shape
+    (4, 3)
+    """
+    return predictor(subject, **how).empirical_ntk(x1, x2, outputs, output)

@@ -1,4 +1,12 @@
-"""Exceptions, one for each far_status; the text is the library's message."""
+"""Exceptions, one for each far_status; the text is the library's message. All are `FarfieldError`, and
+what Python would raise in its place.
+
+>>> try:
+...     farfield.kernel("dense rlu dense")
+... except farfield.FarfieldError as error:
+...     print(type(error).__name__, error.status, isinstance(error, ValueError))
+ParseError FAR_ERR_PARSE True
+"""
 
 
 class FarfieldError(Exception):

@@ -1,12 +1,18 @@
 """Estimators of scikit-learn: NTKRegressor and NTKClassifier are networks of infinite width, fitted
 exactly; NetworkRegressor and NetworkClassifier are finite ones, trained by gradient descent."""
+from __future__ import annotations
+
+import os
 import warnings
+from typing import Any, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils import check_random_state
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 except ImportError as error:
@@ -14,72 +20,120 @@ except ImportError as error:
         "farfield's estimators need scikit-learn >= 1.6: pip install 'farfield[sklearn]'"
     ) from error
 
-from . import _fit, _frame, errors
+from . import _fit, _frame, _sample, errors
+from ._certificate import Certificate
+from ._figure import Figure
+from ._frame import Column
+from ._predictor import Metric, Predictor
 
 
-class _Estimator(BaseEstimator):
+class _Estimator(BaseEstimator):  # type: ignore[misc]
     """What the four share. Parameters named in `_passed` are options of the library by name."""
 
-    def _is_table(self, X):
-        """Whether X has columns that are not all numbers, or may have missing values."""
-        return _frame.is_frame(X) and (self.impute or not all(_numeric(X[c]) for c in X.columns))
+    _passed: tuple[str, ...]
+    predictor_: Predictor
 
-    def _table(self, X, reset):
+    def _table(self, X: Any, reset: bool) -> list[Column]:
         """X as columns, checked against the ones that were fitted."""
-        if self._is_table(X):
-            validate_data(self, X, reset=reset, skip_check_array=True)
-            if not len(X):
-                raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
-            return _frame.columns(X)
+        if _frame.is_frame(X) and not self._is_matrix(X):
+            return self._named(_frame.columns(X), reset)
         finite = "allow-nan" if self.impute else True
         X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
         names = getattr(self, "feature_names_in_", None)
         return _frame.columns(X, None if names is None else list(names))
 
-    def _learn(self, X, y, names, task, labels=None):
-        table = self._table(X, reset=True)
-        rows = len(y)
-        found = len(table[0].codes if table[0].numbers is None else table[0].numbers)
-        if found != rows:
+    def _is_matrix(self, X: Any) -> bool:
+        """Whether a frame of pandas is numbers alone, and none may be missing."""
+        return hasattr(X, "iloc") and not self.impute and all(map(_numeric, X.dtypes))
+
+    def _named(self, table: list[Column], reset: bool) -> list[Column]:
+        """Names and numbers of columns, as validate_data has them of matrices."""
+        names = [c.name for c in table]
+        if not table or not len(table[0]):
             raise ValueError(
-                f"Found input variables with inconsistent numbers of samples: [{found}, {rows}]"
+                f"Found array with {len(table[0]) if table else 0} sample(s) and {len(table)} "
+                "feature(s) while a minimum of 1 is required."
+            )
+        if reset:
+            self.feature_names_in_ = np.array(names, object)
+            self.n_features_in_ = len(names)
+        elif names != list(getattr(self, "feature_names_in_", names)):
+            _refuse_names(names, list(self.feature_names_in_))
+        elif len(names) != self.n_features_in_:
+            raise ValueError(
+                f"X has {len(names)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        return table
+
+    def _learn(
+        self, X: Any, y: np.ndarray, names: Sequence[str], task: str, labels: Any = None
+    ) -> None:
+        table = self._table(X, reset=True)
+        if len(table[0]) != len(y):
+            raise ValueError(
+                "Found input variables with inconsistent numbers of samples: "
+                f"[{len(table[0])}, {len(y)}]"
             )
         taken = {c.name for c in table}
         if len(taken) < len(table):
             raise ValueError("two columns have the same name")
         targets = [_free_name(name, taken) for name in names]
         if labels is None:
-            table += [_frame.Column(t, y[:, k]) for k, t in enumerate(targets)]
+            table += [Column.of_values(t, y[:, k]) for k, t in enumerate(targets)]
         else:
-            table.append(_frame.Column(targets[0], labels, words=True))
+            table.append(Column.of_labels(targets[0], labels))
         self._fit_table(table, targets, task)
-        return self
 
-    def _options(self):
+    def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
+        raise NotImplementedError
+
+    def _options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._passed}
 
-    def certify(self, **options):
+    def certify(self, **options: Any) -> Certificate:
         """A `farfield.Certificate`: whether f is bounded over all inputs, and by what. options:
         seconds, gap, starts, seed, exceeds, box_low, box_high."""
         check_is_fitted(self)
         return self.predictor_.certify(**options)
 
-    def limit(self, U):
-        """(value, order): where f goes along the directions U, f(t u) ~ value t ** order."""
+    def limit(self, U: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """(value, order), each m x outputs: where f goes along the directions U (m x inputs),
+        f(t u) ~ value t ** order."""
         check_is_fitted(self)
         return self.predictor_.limit(U)
 
-    def save(self, path):
+    def gradient(self, X: ArrayLike) -> np.ndarray:
+        """df/dx at the points X (m x inputs, raw): m x outputs x inputs; of classes, of scores."""
+        check_is_fitted(self)
+        return self.predictor_.gradient(X)
+
+    def plot(self, feature: int | str = 0, **options: Any) -> Figure:
+        """A `farfield.Figure` of f along one feature, see `farfield.Predictor.plot`."""
+        check_is_fitted(self)
+        return self.predictor_.plot(feature, **{"rows": self._training_rows(), **options})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
         """The model as a file for the command and `farfield.load`."""
         check_is_fitted(self)
         self.predictor_.save(path)
 
-    def _prediction(self, X, **options):
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """What of the score (R2, or accuracy) on the training rows is lost when a feature is
+        shuffled among them: n_features_in_ values."""
         check_is_fitted(self)
-        columns = self._table(X, reset=False)
-        return self.predictor_.predict(_Columns(columns), **options)
+        return self.predictor_.importance(*self._training_rows(), seed=self.seed)[1]
 
-    def __sklearn_tags__(self):
+    def _training_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Raw inputs and targets (of classes: indicators) that the model was fitted to."""
+        return self.predictor_.rows()
+
+    def _prediction(self, X: Any, **options: Any) -> Any:
+        check_is_fitted(self)
+        return self.predictor_.predict(_Columns(self._table(X, reset=False)), **options)
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = bool(self.impute)
         tags.input_tags.string = True
@@ -90,32 +144,43 @@ class _Estimator(BaseEstimator):
 class _Columns:
     """Columns that are ready, where a data frame may stand."""
 
-    def __init__(self, table):
+    def __init__(self, table: list[Column]) -> None:
         self.table = table
 
 
-def _numeric(column):
-    dtype = getattr(column, "dtype", None)
+def _numeric(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
-def _class_name(label):
-    """As it prints; in quotes where a table would have it for a missing value."""
+def _refuse_names(names: list[str], fitted: list[str]) -> None:
+    unseen = [n for n in names if n not in fitted]
+    lost = [n for n in fitted if n not in names]
+    lines = ["The feature names should match those that were passed during fit."]
+    lines += ["Feature names unseen at fit time:", *(f"- {n}" for n in unseen)] if unseen else []
+    if lost:
+        lines += ["Feature names seen at fit time, yet now missing:", *(f"- {n}" for n in lost)]
+    if not unseen and not lost:
+        lines.append("Feature names must be in the same order as they were in fit.")
+    raise ValueError("\n".join(lines) + "\n")
+
+
+def _class_name(label: Any) -> str:
+    """As it prints; in quotes where a table would have it for a missing value or other blanks."""
     word = str(label)
     missing = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
-    return repr(word) if word.lower() in missing else word
+    return repr(word) if word.lower() in missing or word != word.strip() else word
 
 
-def _free_name(name, taken):
+def _free_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     taken.add(name)
     return name
 
 
-def _target_names(y):
+def _target_names(y: Any) -> list[str]:
     """Of a series or data frame its own; else y, or y1, y2, ..."""
-    if _frame.is_frame(y):
+    if hasattr(y, "columns"):
         return [str(c) for c in y.columns]
     name = getattr(y, "name", None)
     if isinstance(name, str) and name:
@@ -125,82 +190,91 @@ def _target_names(y):
     return ["y"] if width == 1 else [f"y{k + 1}" for k in range(width)]
 
 
-class _Regressor(RegressorMixin, _Estimator):
-    def fit(self, X, y):
-        """X n x d, or a data frame; y n, or n x outputs."""
+class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    def fit(self, X: Any, y: Any) -> Any:
+        """X n x d, or a data frame; y n, or n x outputs. Returns the estimator."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         names = _target_names(y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         self._flat = y.ndim == 1
-        return self._learn(X, y.reshape(len(y), -1), names, "regress")
+        self._learn(X, y.reshape(len(y), -1), names, "regress")
+        return self
 
-    def _shape(self, values):
+    def _shape(self, values: np.ndarray) -> np.ndarray:
         return values[:, 0] if self._flat else values
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
         return tags
 
 
-class _Classifier(ClassifierMixin, _Estimator):
-    def fit(self, X, y):
-        """X n x d, or a data frame; y: n labels of any kind."""
+class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
+    classes_: np.ndarray
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """X n x d, or a data frame; y: n labels of any kind. Returns the estimator."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         names = _target_names(y)
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected.",
-                DataConversionWarning,
-                stacklevel=2,
-            )
-            y = y.ravel()
-        if y.ndim != 1:
-            raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
-        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        check_classification_targets(y)
+        y = _labels(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError("y has one class, and a classifier needs at least two")
         labels = np.array([_class_name(label) for label in self.classes_], object)
         if len(set(labels)) < len(labels):
             raise ValueError("two classes of y print the same")
-        codes = np.searchsorted(self.classes_, y)
-        self._learn(X, y, names, "classify", labels[codes])
+        self._learn(X, y, names, "classify", labels[np.searchsorted(self.classes_, y)])
         order = {name: k for k, name in enumerate(self.predictor_.class_names)}
         self._order = np.array([order[label] for label in labels])
         return self
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities, n x classes in the order of classes_."""
-        found = self._prediction(X)
-        return found.probability[:, self._order]
+        return self._prediction(X).probability[:, self._order]
 
-    def predict(self, X):
-        """The likeliest class of each row."""
+    def predict(self, X: Any) -> np.ndarray:
+        """The likeliest class of each row: n labels."""
         likeliest = np.argmax(self.predict_proba(X), axis=1)
         return self.classes_[likeliest]
+
+
+def _labels(y: Any) -> np.ndarray:
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected.",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    check_classification_targets(y)
+    return y
 
 
 class _Infinite:
     """How networks of infinite width are fitted."""
 
-    _passed = (
+    _passed: tuple[str, ...] = (
         "arch", "kernel", "param", "ridge", "ridge_kind", "metric", "method", "landmarks",
-        "tolerance", "criterion", "standardize", "impute", "subset", "seed", "memory", "storage",
-        "allow_unbounded", "extremes", "careful", "keep",
+        "tolerance", "criterion", "committee", "standardize", "impute", "subset", "seed", "memory",
+        "storage", "allow_unbounded", "extremes", "careful", "keep",
     )  # fmt: skip
 
     def __init__(
-        self, arch="auto", *, kernel=None, param=None, ridge=None, ridge_kind=None, metric=None,
-        method=None, landmarks=None, tolerance=None, criterion=None, standardize=True,
-        impute=False, subset=None, seed=0, memory=None, storage=None, allow_unbounded=False,
-        extremes=None, careful=False, keep=None,
-    ):  # fmt: skip
+        self, arch: str = "auto", *, kernel: str | None = None, param: str | None = None,
+        ridge: float | None = None, ridge_kind: str | None = None, metric: str | None = None,
+        method: str | None = None, landmarks: int | None = None, tolerance: float | None = None,
+        criterion: str | None = None, committee: int | None = None, standardize: bool = True,
+        impute: bool = False, subset: int | None = None, seed: int = 0,
+        memory: float | None = None, storage: str | None = None, allow_unbounded: bool = False,
+        extremes: int | None = None, careful: bool = False, keep: str | None = None,
+    ) -> None:  # fmt: skip
         self.arch = arch
         self.kernel = kernel
         self.param = param
@@ -211,6 +285,7 @@ class _Infinite:
         self.landmarks = landmarks
         self.tolerance = tolerance
         self.criterion = criterion
+        self.committee = committee
         self.standardize = standardize
         self.impute = impute
         self.subset = subset
@@ -222,16 +297,10 @@ class _Infinite:
         self.careful = careful
         self.keep = keep
 
-    def _fit_table(self, table, targets, task):
-        self.predictor_ = _fit.fit_infinite(table, targets, task=task, **self._options())
+    def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
+        self.predictor_ = _fit.fit_infinite(table, targets, task=task, **self._options())  # type: ignore[attr-defined]
         self.arch_, self.ridge_ = self.predictor_.arch, self.predictor_.ridge
-        self.metric_ = self.predictor_.metric
-
-    @property
-    def feature_importances_(self):
-        """What of the score on the training rows is lost when a feature is shuffled."""
-        check_is_fitted(self)
-        return self.predictor_.importance(*self.predictor_.rows(), seed=self.seed)[1]
+        self.metric_: Metric | None = self.predictor_.metric
 
 
 class NTKRegressor(_Infinite, _Regressor):
@@ -240,11 +309,12 @@ class NTKRegressor(_Infinite, _Regressor):
     arch: the network, or "auto", which chooses among networks that cannot run away. kernel: "ntk"
     (all weights are trained) or "nngp" (the Bayesian posterior). ridge: relative to the mean
     diagonal (ridge_kind "absolute": not); None chooses it by leave-one-out error. metric: "diagonal"
-    or "full" learns a linear map in front of the network. method: "exact", "cg" or "nystrom". The
-    other parameters are fields of far_fit_opts (farfield/model.h); None is the default of the
-    command.
+    or "full" learns a linear map in front of the network. committee: the mean of so many of the
+    networks that were tried. method: "exact", "cg" or "nystrom". The other parameters are fields of
+    far_fit_opts (farfield/model.h); None is the default of the command.
 
-    After fit: predictor_, arch_, ridge_, metric_, n_features_in_, feature_names_in_, feature_importances_.
+    After fit: predictor_, arch_, ridge_, metric_, n_features_in_, feature_names_in_ and
+    feature_importances_.
 
     >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
     >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))
@@ -253,34 +323,66 @@ class NTKRegressor(_Infinite, _Regressor):
     ((2,), True)
     """
 
-    def predict(self, X, return_std=False, spread="calibrated"):
+    def predict(self, X: Any, return_std: bool = False, spread: str = "calibrated") -> Any:
         """Means, n or n x outputs; with return_std also standard deviations of new observations
         (spread: "calibrated", "posterior", "ensemble" or "likelihood")."""
         found = self._prediction(X, spread=spread if return_std else None)
         mean = self._shape(found.mean)
         return (mean, self._shape(found.std)) if return_std else mean
 
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, spread: str = "calibrated"
+    ) -> np.ndarray:
+        """Draws, jointly over the rows of X: n x n_samples, or n x outputs x n_samples. spread: new
+        observations ("calibrated"), the function itself ("posterior", of amplitude one), or
+        trained networks of infinite width ("ensemble"). Their standard deviations are predict's.
+
+        >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
+        >>> model = farfield.NTKRegressor("dense ln relu dense").fit(X, np.sin(X[:, 0]))
+        >>> model.sample_y([[0.0], [50.0]], n_samples=100).shape
+        (2, 100)
+        """
+        check_is_fitted(self)
+        table = _Columns(self._table(X, reset=False))
+        rng = check_random_state(random_state)
+        drawn = _sample.draw(self.predictor_, table, n_samples, rng, spread)
+        return drawn[:, 0] if self._flat else drawn
+
 
 class NTKClassifier(_Infinite, _Classifier):
     """Classification by an infinitely wide network, with calibrated probabilities. Parameters as
-    those of NTKRegressor."""
+    those of `NTKRegressor`; after fit also classes_.
+
+    >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
+    >>> model = farfield.NTKClassifier("dense ln relu dense").fit(X, X[:, 0] > 0)
+    >>> model.predict([[-2.0], [2.0]])
+    array([False,  True])
+    >>> model.predict_proba([[-2.0], [2.0]]).shape
+    (2, 2)
+    """
 
 
 class _Finite:
     """How finite networks are trained."""
 
-    _passed = (
+    _passed: tuple[str, ...] = (
         "optimizer", "lr", "epochs", "batch", "weight_decay", "momentum", "l2_to_init", "patience",
         "stop_loss", "linearized", "dtype", "augment", "init", "seed", "standardize", "impute",
         "careful", "keep",
     )  # fmt: skip
+    _loss = ""
 
     def __init__(
-        self, arch="dense(64) ln relu dense(64) ln relu dense", *, committee=1, optimizer=None,
-        lr=None, epochs=None, batch=None, weight_decay=None, momentum=None, l2_to_init=None,
-        validation=None, patience=None, stop_loss=None, linearized=False, dtype=None, augment=None,
-        init=None, seed=0, standardize=None, impute=False, careful=False, keep=None,
-    ):  # fmt: skip
+        self, arch: str = "dense(64) ln relu dense(64) ln relu dense", *, committee: int = 1,
+        optimizer: str | None = None, lr: float | None = None, epochs: int | None = None,
+        batch: int | None = None, weight_decay: float | None = None,
+        momentum: float | None = None, l2_to_init: float | None = None,
+        validation: float | None = None, patience: int | None = None,
+        stop_loss: float | None = None, linearized: bool = False, dtype: str | None = None,
+        augment: str | None = None, init: str | None = None, seed: int = 0,
+        standardize: str | None = None, impute: bool = False, careful: bool = False,
+        keep: str | None = None,
+    ) -> None:  # fmt: skip
         self.arch = arch
         self.committee = committee
         self.optimizer = optimizer
@@ -303,19 +405,32 @@ class _Finite:
         self.careful = careful
         self.keep = keep
 
-    def _fit_table(self, table, targets, task):
+    def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
         if not self.committee >= 1:
             raise errors.ArgError(f"a committee has at least 1 member, not {self.committee}")
-        self.predictor_, self.members_, self.loss_curves_ = _fit.train(
+        trained = _fit.train(
             table, targets, self.arch, task=task, loss=self._loss, count=self.committee,
-            validation=self.validation, **self._options(),
+            validation=self.validation, **self._options(),  # type: ignore[attr-defined]
         )  # fmt: skip
+        self.predictor_, self.members_, self.loss_curves_ = trained[:3]
+        self._rows = trained[3]
         self.arch_ = self.members_[0].arch
 
-    def empirical_ntk(self, X1, X2=None, outputs="trace"):
-        """The tangent kernel of the network (of the first member), n x m."""
+    def _training_rows(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._rows
+
+    def empirical_ntk(self, X1: Any, X2: Any = None, outputs: str = "trace") -> np.ndarray:
+        """The tangent kernel of the network (of the first member), n x m; with outputs "full" (n
+        outputs) x (m outputs)."""
         check_is_fitted(self)
         return self.members_[0].empirical_ntk(X1, X2, outputs)
+
+    def to_torch(self) -> Any:
+        """The network (a committee: the mean of its members) as a torch.nn.Module in float64, which
+        takes points (m x inputs, raw) and returns m x outputs; of classes logits, whose softmax is
+        predict_proba."""
+        check_is_fitted(self)
+        return self.predictor_.to_torch() if self.committee == 1 else _fit.torch_mean(self.members_)
 
 
 class NetworkRegressor(_Finite, _Regressor):
@@ -326,7 +441,8 @@ class NetworkRegressor(_Finite, _Regressor):
     the best epoch is chosen. The other parameters are fields of far_train_opts and far_columns_opts
     (farfield/train.h, columns.h); None is the default of the command.
 
-    After fit: predictor_, members_, loss_curves_, arch_, n_features_in_, feature_names_in_.
+    After fit: predictor_, members_, loss_curves_, arch_, n_features_in_, feature_names_in_ and
+    feature_importances_ (the training rows are kept for it).
 
     >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
     >>> model = farfield.NetworkRegressor("dense(32) ln relu dense", epochs=200).fit(X, X[:, 0])
@@ -336,21 +452,47 @@ class NetworkRegressor(_Finite, _Regressor):
 
     _loss = "mse"
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Means, n or n x outputs; with return_std also the standard deviation over the members of
         the committee."""
-        mean = self._prediction(X).mean
         if not return_std:
-            return self._shape(mean)
+            return self._shape(self._prediction(X).mean)
+        check_is_fitted(self)
+        table = _Columns(self._table(X, reset=False))
+        each = self._each(table)
+        mean = self.predictor_.predict(table).mean
+        return self._shape(mean), self._shape(each.std(axis=0, ddof=1))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> np.ndarray:
+        """Draws from the committee: each is what one member, chosen at random, predicts for all
+        rows of X: n x n_samples, or n x outputs x n_samples.
+
+        >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
+        >>> net = farfield.NetworkRegressor("dense(8) ln relu dense", epochs=20, committee=3)
+        >>> net.fit(X, X[:, 0]).sample_y([[0.0], [50.0]], n_samples=100).shape
+        (2, 100)
+        """
+        check_is_fitted(self)
+        each = self._each(_Columns(self._table(X, reset=False)))
+        who = check_random_state(random_state).randint(len(each), size=n_samples)
+        drawn = np.moveaxis(each[who], 0, 2)
+        return drawn[:, 0] if self._flat else drawn
+
+    def _each(self, table: _Columns) -> np.ndarray:
+        """What each member predicts: members x n x outputs."""
         if len(self.members_) < 2:
             raise errors.ArgError("one network has no spread; train several: committee=5")
-        table = _Columns(self._table(X, reset=False))
-        each = np.stack([member.predict(table).mean for member in self.members_])
-        return self._shape(mean), self._shape(each.std(axis=0, ddof=1))
+        return np.stack([member.predict(table).mean for member in self.members_])
 
 
 class NetworkClassifier(_Finite, _Classifier):
     """Classification by a finite network with a softmax, trained by gradient descent. Parameters as
-    those of NetworkRegressor."""
+    those of `NetworkRegressor`; after fit also classes_.
+
+    >>> X = np.linspace(-3, 3, 40).reshape(-1, 1)
+    >>> model = farfield.NetworkClassifier("dense(16) ln relu dense").fit(X, X[:, 0] > 0)
+    >>> model.predict([[-2.0], [2.0]])
+    array([False,  True])
+    """
 
     _loss = "ce"

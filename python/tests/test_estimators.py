@@ -143,6 +143,31 @@ def test_mixed_frames_are_the_tables_of_the_command(command, tmp_path):
     assert np.array_equal(told[:, 0], model.predict(frame))
 
 
+def arrow_tables(frame):
+    """The same table as others hand it over, all through Arrow's C interface."""
+    arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    codes = pd.Categorical(frame["code"].astype(str))  # DuckDB has enums of words alone
+    table = arrow.Table.from_pandas(frame.assign(code=codes), preserve_index=False)
+    yield "pyarrow", table
+    polars, duckdb = (pytest.importorskip(name) for name in ("polars", "duckdb"))
+    yield "polars", polars.from_arrow(table)
+    yield "duckdb", duckdb.from_arrow(table)
+
+
+def test_tables_through_arrow_are_those_of_pandas():
+    frame = mixed()
+    model = farfield.NTKRegressor(ARCH, impute=True).fit(frame, y)
+    wanted = model.predict(frame)
+    for name, table in arrow_tables(frame):
+        ours = farfield.NTKRegressor(ARCH, impute=True).fit(table, y)
+        assert ours.predictor_.input_names == model.predictor_.input_names, name
+        assert np.array_equal(ours.predict(table), wanted), name
+        assert np.array_equal(model.predict(table), wanted), name
+        assert np.array_equal(model.predictor_.predict(table).mean[:, 0], wanted), name
+        with pytest.raises(farfield.DataError, match="impute"):
+            farfield.NTKRegressor(ARCH).fit(table, y)
+
+
 def test_columns_are_found_by_name_and_checked():
     frame = mixed()
     model = farfield.NTKRegressor(ARCH, impute=True).fit(frame, y)
@@ -207,6 +232,52 @@ def test_validation_rows_choose_the_epoch():
     assert len(model.loss_curves_[0]) <= 200
 
 
+def test_draws_have_the_spread_of_predictions():
+    model = fitted(ALL[0])
+    far = np.vstack([FAR, FAR[:2]])  # the same point twice: one function
+    for spread in ("calibrated", "posterior", "ensemble"):
+        mean, std = model.predict(far, True, spread=spread)
+        drawn = model.sample_y(far, 20000, random_state=3, spread=spread)
+        assert drawn.shape == (8, 20000)
+        assert np.allclose(drawn.mean(axis=1), mean, atol=4 * std.max() / np.sqrt(20000))
+        assert np.allclose(drawn.std(axis=1), std, rtol=0.03)
+        if spread != "calibrated":  # which has noise of its own in every row
+            assert np.allclose(drawn[0], drawn[6], atol=1e-5 * std.max())
+    assert np.array_equal(model.sample_y(far, 3), model.sample_y(far, 3))
+    for metric in ("diagonal", "full"):
+        learnt = farfield.NTKRegressor(ARCH, metric=metric).fit(X, np.column_stack([y, 3 * y]))
+        std = learnt.predict(FAR, return_std=True)[1]
+        assert np.allclose(learnt.sample_y(FAR, 20000).std(axis=2), std, rtol=0.03)
+    with pytest.raises(farfield.ArgError, match="spread is one of"):
+        model.sample_y(FAR, spread="likelihood")
+
+
+def test_draws_of_a_committee_are_its_members():
+    model = farfield.NetworkRegressor(NET, epochs=20, committee=3).fit(X, y)
+    each = [member.predict(FAR).mean[:, 0] for member in model.members_]
+    for draw in model.sample_y(FAR, 7).T:
+        assert any(np.array_equal(draw, e) for e in each)
+
+
+@pytest.mark.parametrize("kind", [farfield.NTKRegressor, farfield.NTKClassifier])
+def test_committees_of_infinite_width(kind):
+    if "committee" not in dict(farfield._lib.ffi.typeof("far_fit_opts").fields):
+        pytest.skip("this library has no committees of infinite width")
+    target = labels if kind is farfield.NTKClassifier else y
+    one, many = (kind(committee=n).fit(X, target) for n in (1, 3))
+    assert not np.array_equal(one.predictor_(FAR), many.predictor_(FAR))
+    assert many.certify(seconds=0).bounded and many.feature_importances_.shape == (2,)
+    assert np.array_equal(pickle.loads(pickle.dumps(many)).predictor_(FAR), many.predictor_(FAR))
+
+
+def test_gradients_are_differences():
+    for estimator in (ALL[0], ALL[3], farfield.NetworkRegressor("dense(16) ln tanh dense", epochs=60)):
+        model, h = fitted(estimator), 1e-5
+        at = FAR[:3] + 0.01
+        step = [model.predictor_(at + h * e) - model.predictor_(at - h * e) for e in np.eye(2)]
+        assert np.allclose(model.gradient(at), np.stack(step, axis=2) / (2 * h), rtol=1e-4, atol=1e-6)
+
+
 # ---- what scikit-learn does ----
 
 
@@ -236,6 +307,18 @@ def test_searches_pipelines_and_importances():
     model = farfield.NTKRegressor(ARCH).fit(wide, y)
     assert permutation_importance(model, wide, y, n_repeats=3).importances_mean.argmin() == 2
     assert model.feature_importances_.argmin() == 2
+    search = GridSearchCV(farfield.NetworkClassifier(NET), {"epochs": [5, 60]}, cv=2).fit(X, labels)
+    assert search.best_params_["epochs"] == 60
+    for estimator in (farfield.NetworkRegressor(NET, epochs=200), farfield.NetworkClassifier(NET)):
+        target = labels if hasattr(estimator, "predict_proba") else y
+        assert estimator.fit(wide, target).feature_importances_.argmin() == 2
+
+
+def test_names_come_through_a_pipeline():
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    steps = make_pipeline(StandardScaler().set_output(transform="pandas"), clone(ALL[0]))
+    model = steps.fit(frame, y)[-1]
+    assert list(model.feature_names_in_) == ["a", "b"] == model.predictor_.input_names
 
 
 # ---- certificates ----

@@ -1,10 +1,16 @@
 """Interrupts, threads, forks, progress; examples in the documentation."""
+import contextlib
 import doctest
+import gc
 import importlib
+import importlib.metadata
+import importlib.util
 import multiprocessing
 import os
 import pathlib
+import pickle
 import pkgutil
+import random
 import re
 import signal
 import subprocess
@@ -138,6 +144,101 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
 
 
+def test_the_gil_is_released():
+    """Another thread of Python goes on while a long call runs."""
+    x = np.random.default_rng(0).standard_normal((1500, 3))
+    k = farfield.kernel("[dense relu]x8 dense")
+    ticks, done = [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            ticks.append(time.perf_counter())
+            time.sleep(0.002)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    start = time.perf_counter()
+    for _ in range(3):
+        k(x)
+    end = time.perf_counter()
+    done.set()
+    thread.join()
+    longest = max(np.diff([start, *(t for t in ticks if start <= t <= end), end]))
+    assert longest < max(0.5 * (end - start), 0.2), "the call held the lock"
+
+
+def test_objects_may_be_dropped_in_any_order_and_thread():
+    x = np.random.default_rng(0).standard_normal((30, 2))
+    kept = []
+
+    def make():
+        k = farfield.kernel(ARCH)
+        model = farfield.NTKRegressor(ARCH, ridge=1e-3).fit(x, x[:, 0])
+        nets = farfield.NetworkRegressor("dense(4) relu dense", epochs=2, committee=3).fit(x, x[:, 0])
+        kept.extend([k, model, model.predictor_, model.certify(seconds=0), nets.predictor_, *nets.members_])
+
+    for _ in range(3):  # the threads are gone, and their contexts with them
+        thread = threading.Thread(target=make)
+        thread.start()
+        thread.join()
+    random.Random(1).shuffle(kept)
+    while kept:
+        last = kept.pop()
+        if callable(last):
+            assert np.isfinite(last(x)).all()
+        del last
+        gc.collect()
+
+
+ELSEWHERE = """
+import pickle, sys
+import numpy as np
+models, x = pickle.load(open(sys.argv[1], "rb"))
+asks = [getattr(m, "predict_proba", None) or m.predict for m in models]
+pickle.dump([ask(x) for ask in asks], open(sys.argv[2], "wb"))
+"""
+
+
+def test_pickles_work_in_another_process(tmp_path):
+    x = np.random.default_rng(0).standard_normal((30, 2))
+    models = [
+        farfield.NTKRegressor(ARCH).fit(x, x[:, 0]), farfield.NTKClassifier(ARCH).fit(x, x[:, 0] > 0),
+        farfield.NetworkRegressor("dense(4) relu dense", epochs=3, committee=2).fit(x, x),
+        farfield.NetworkClassifier("dense(4) relu dense", epochs=3).fit(x, x[:, 0] > 0),
+    ]  # fmt: skip
+    with open(tmp_path / "m.pickle", "wb") as file:
+        pickle.dump((models, x), file)
+    words = [sys.executable, "-c", ELSEWHERE, str(tmp_path / "m.pickle"), str(tmp_path / "out")]
+    subprocess.run(words, check=True)
+    with open(tmp_path / "out", "rb") as file:
+        told = pickle.load(file)
+    asks = [getattr(m, "predict_proba", None) or m.predict for m in models]
+    assert all(np.array_equal(a, ask(x)) for a, ask in zip(told, asks))
+
+
+def test_a_bar_of_tqdm_shows_progress(capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    x = np.random.default_rng(0).standard_normal((200, 2))
+    with farfield.progress():
+        farfield.NetworkRegressor(epochs=3000).fit(x, x[:, 0])
+    assert "train" in capsys.readouterr().err
+
+
+def test_an_interrupt_loses_nothing():
+    """What was fitted before still is, and what was interrupted can be asked again."""
+    x = np.random.default_rng(0).standard_normal((200, 2))
+    model = farfield.NTKRegressor(ARCH, ridge=1e-3).fit(x, x[:, 0])
+    before = model.predict(x)
+
+    def interrupt(what, done, total):
+        raise KeyboardInterrupt
+
+    with farfield.progress(interrupt), pytest.raises(KeyboardInterrupt):
+        model.fit(x, x[:, 1])
+    assert np.array_equal(model.predict(x), before)
+    assert not np.array_equal(model.fit(x, x[:, 1]).predict(x), before)
+
+
 def _child(pipe):
     try:
         farfield.kernel(ARCH)
@@ -155,28 +256,97 @@ def test_a_fork_is_refused_in_words():
     assert "spawn" in here.recv()
 
 
-WITHOUT = ("_cdef", "_torch", "libfarfield")
+# ---- what is said of it ----
+
+NEEDS = {"_torch": "torch", "_to_torch": "torch", "_gp_torch": "gpytorch"}
+WITHOUT = ("_cdef", "libfarfield")
 MODULES = [m.name for m in pkgutil.iter_modules(farfield.__path__) if m.name not in WITHOUT]
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
     module = importlib.import_module("farfield." + name)
     assert doctest.testmod(module, extraglobs={"np": np, "farfield": farfield}).failed == 0
 
 
-def test_every_name_is_there_and_explained():
-    for name in farfield.__all__:
-        assert getattr(farfield, name).__doc__, name
+def _public():
+    """Every public name, but those whose packages are not installed."""
+    for name in sorted({*farfield.__all__, *farfield._LATER}):
+        try:
+            yield name, getattr(farfield, name)
+        except ImportError:
+            continue
 
 
-def test_the_page_runs(tmp_path, monkeypatch):
-    page = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "python.md"
+def test_every_name_has_an_example():
+    for name, value in _public():
+        assert value.__doc__, name
+        if isinstance(value, type) and issubclass(value, BaseException):
+            continue  # all at once in farfield.errors
+        assert ">>>" in value.__doc__, name
+    for name in farfield.stax.__all__:
+        assert ">>>" in getattr(farfield.stax, name).__doc__, name
+    assert ">>>" in farfield.errors.__doc__
+
+
+def test_every_method_is_explained():
+    for name, value in _public():
+        if isinstance(value, type) and value.__module__.startswith("farfield"):
+            for method, function in vars(value).items():
+                if not method.startswith("_") and (callable(function) or isinstance(function, property)):
+                    assert function.__doc__, f"{name}.{method}"
+
+
+USER = """
+import numpy as np
+import farfield
+k = farfield.kernel("dense relu dense")
+reveal_type(k.nngp(np.ones((2, 2))))
+reveal_type(farfield.load("m").certify().bounded)
+k.sup("three")
+"""
+
+
+def test_everything_is_typed_and_users_see_it(tmp_path, monkeypatch):
+    """Annotations on every function, which mypy holds against the code; and what it tells users."""
+    assert pathlib.Path(farfield.__file__).with_name("py.typed").exists()
+    api = pytest.importorskip("mypy.api", reason="mypy is not installed")
+    root = pathlib.Path(__file__).parents[2]
+    monkeypatch.setenv("MYPYPATH", str(root / "python"))
+    (tmp_path / "user.py").write_text(USER)
+    words = ["-p", "farfield", "-m", "user", "--config-file", str(root / "pyproject.toml")]
+    monkeypatch.chdir(tmp_path)
+    out, bad, _ = api.run([*words, "--cache-dir", os.devnull])
+    about_us = [line for line in out.split("\n") if ".py" in line and "user.py" not in line]
+    assert not about_us, out + bad
+    assert "ndarray" in out and "bool | None" in out, out + bad
+    assert 'incompatible type "str"; expected "int"' in out and "Found 1 error" in out, out + bad
+
+
+def _pages():
+    root = pathlib.Path(__file__).parents[2]
+    found = [root / "README.md", *sorted((root / "docs").glob("**/*python*.md"))]
+    return [p for p in found if p.exists() and "```python" in p.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("page", _pages(), ids=lambda p: p.name)
+def test_pages_run(page, tmp_path, monkeypatch):
+    """Every block of Python, one after the other in one space."""
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    assert len(blocks) >= 4
     space = {}
     for block in blocks:
-        if "torch" in block and importlib.util.find_spec("torch") is None:
+        needs = [m for m in ("torch", "gpytorch", "polars", "pyarrow", "matplotlib", "duckdb") if f"import {m}" in block or f"from {m}" in block]
+        if any(importlib.util.find_spec(m) is None for m in needs):
             continue
         exec(compile(block, str(page), "exec"), space)
+
+
+def test_the_version_is_the_librarys():
+    root = pathlib.Path(__file__).parents[2] / "CMakeLists.txt"
+    written = re.search(r"project\(farfield VERSION ([0-9.]+)", root.read_text()).group(1)
+    assert farfield.__version__ == written
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        assert importlib.metadata.version("farfield") == written

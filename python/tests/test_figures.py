@@ -1,0 +1,90 @@
+"""Figures as svg, csv, png and on axes of matplotlib; what notebooks show."""
+import xml.dom.minidom
+
+import numpy as np
+import pytest
+
+import farfield
+
+X = np.linspace(-2, 2, 30).reshape(-1, 1)
+y = np.sin(2 * X[:, 0])
+
+
+@pytest.fixture(scope="module")
+def model():
+    return farfield.NTKRegressor("dense ln relu dense").fit(X, y)
+
+
+def whole():
+    t = np.linspace(0, 1, 50)
+    return (farfield.Figure(title="<A & B>", x_label="t", y_label="f", y_min=-3, y_max=3)
+            .line(t, np.sin(9 * t), label="sin", colour=2, dash="dashed", width=2)
+            .band(t, np.sin(9 * t) - 1, np.sin(9 * t) + 1, colour=2, opacity=0.3)
+            .points(t[::5], np.cos(t[::5]), label="points").rule(2.5, label="bound").rule(0.5, vertical=True))  # fmt: skip
+
+
+def test_figures_are_svg_and_csv(tmp_path):
+    figure = whole()
+    for theme in ("light", "dark", "auto"):
+        xml.dom.minidom.parseString(figure.svg(theme))
+    assert figure._repr_svg_().startswith("<svg")
+    figure.save(tmp_path / "f.svg"), figure.save(tmp_path / "f.csv")
+    assert (tmp_path / "f.svg").read_text().count("far-series") >= 5
+    assert "sin" in (tmp_path / "f.csv").read_text()
+
+
+def test_png_or_the_reason_why_not(tmp_path):
+    try:
+        whole().save(tmp_path / "f.png")
+        assert (tmp_path / "f.png").read_bytes()[:4] == b"\x89PNG"
+    except farfield.ArgError as error:
+        assert "librsvg" in str(error) and "svg" in str(error)
+
+
+def test_bars_and_heat_maps():
+    bars = farfield.Figure(categories=["a", "b"]).bars([1, 2], errors=[0.1, 0.2], label="x")
+    heat = farfield.Figure(title="K").heat(farfield.kernel("dense relu dense")(X), label="ntk")
+    for figure in (bars, heat):
+        xml.dom.minidom.parseString(figure.svg())
+
+
+def test_odd_figures_are_refused():
+    with pytest.raises(farfield.ArgError, match="no option colr"):
+        farfield.Figure(colr=1)
+    with pytest.raises(farfield.ShapeError, match="different lengths"):
+        farfield.Figure().line([1, 2], [1])
+    with pytest.raises(farfield.ArgError, match="figures are"):
+        whole().save("f.jpg")
+    with pytest.raises(farfield.DataError):
+        farfield.Figure().svg()
+    with pytest.raises(farfield.ArgError, match="theme"):
+        whole().svg("blue")
+    with pytest.raises(farfield.ArgError, match="y_scale is one of"):
+        farfield.Figure(y_scale="cubic")
+
+
+def test_figures_on_axes_of_matplotlib(model):
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    ax = whole().draw()
+    assert len(ax.lines) == 4 and ax.get_title() == "<A & B>" and ax.get_ylim() == (-3, 3)
+    assert model.plot(certificate=model.certify(seconds=0)).draw(ax) is ax
+    farfield.Figure(categories=["a", "b"]).bars([1, 2]).draw()
+    farfield.Figure(y_scale="log").line([1, 2], [1, 10]).draw()
+    farfield.Figure().heat(np.eye(2), label="v").draw()
+
+
+def test_plots_go_far_beyond_the_data(model):
+    certificate = model.certify(seconds=0)
+    figure = model.plot(reach=5, certificate=certificate, title="f")
+    line = figure._layers[0][1]
+    assert line[0][0] == -2 - 5 * 4 and np.array_equal(line[1], model.predict(line[0].reshape(-1, 1)))
+    assert [kind for kind, _, _ in figure._layers] == ["line", "points", "rule", "rule"]
+    wide = np.column_stack([X, X**2])
+    net = farfield.NetworkClassifier("dense(8) ln relu dense", epochs=20).fit(wide, y > 0)
+    assert net.plot("x2", output=1).svg().startswith("<svg")
+
+
+def test_what_notebooks_show(model):
+    assert "network" in model.predictor_._repr_html_() and "<table>" in model.predictor_._repr_html_()
+    assert "bounded" in model.certify(seconds=0)._repr_html_()

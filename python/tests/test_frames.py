@@ -1,0 +1,272 @@
+"""Tables drawn at random, and odd ones: what Python reads of them is what the command reads of the
+same table as csv; and arrays of every kind."""
+import datetime
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import farfield
+from farfield import _arrow, _frame, _lib
+from farfield._lib import ffi, lib
+
+WORDS = ["red", "blue", "a, b", 'say "hi"', "NA", " none ", "", "ünïcode", "x y", "Ω", "tab\there", "-"]
+
+
+def read_csv(path):
+    """The columns of a csv as the library reads it."""
+    frame = _lib.make(lib.far_frame_read, str(path).encode(), ffi.NULL, ffi.NULL, destroy=lib.far_frame_destroy)
+    return told(frame)
+
+
+def told(frame):
+    rows, found = lib.far_frame_rows(frame), {}
+    for i in range(lib.far_frame_cols(frame)):
+        c = lib.far_frame_column(frame, i)
+        if c.numbers:
+            values = np.frombuffer(ffi.buffer(c.numbers, 8 * rows), np.float64).tolist()
+        else:
+            levels = [_lib.text(c.levels[k]) for k in range(c.level_count)]
+            values = [None if c.codes[r] < 0 else levels[c.codes[r]] for r in range(rows)]
+        found[_lib.text(c.name)] = (_lib.text(c.unit), values)
+    return found
+
+
+def same(a, b):
+    return all((x is None and y is None) or x == y or (x != x and y != y) for x, y in zip(a, b)) and len(a) == len(b)
+
+
+def drawn(rng):
+    """A table with columns of every kind, some values missing, that a csv can tell apart."""
+    n = int(rng.integers(2, 40))
+
+    def gaps(values, none):
+        return [none if rng.random() < 0.2 else v for v in values]
+
+    words = rng.choice(WORDS, n)
+    words[0] = "red"
+    sure = pd.Timestamp("2001-02-03 04:05:06")
+    seconds = rng.integers(-(10**9), 2 * 10**9, n)
+    return pd.DataFrame({
+        "float": gaps(rng.standard_normal(n) * 10.0 ** rng.integers(-300, 300, n), np.nan),
+        "small": rng.standard_normal(n).astype(np.float32),
+        "whole": rng.integers(-(2**62), 2**62, n),
+        "maybe": pd.array(gaps(rng.integers(-5, 5, n).tolist(), pd.NA), dtype="Int64"),
+        "word": gaps(words, None),
+        "kind": pd.Categorical(gaps(rng.choice(["u", "v", "w"], n), None)),
+        "flag": rng.random(n) < 0.5,
+        "when": pd.Series([sure, *gaps(pd.to_datetime(seconds[1:], unit="s"), pd.NaT)]),
+        "zoned": pd.to_datetime(seconds, unit="s", utc=True).tz_convert("Asia/Kolkata"),
+        "day": pd.to_datetime(rng.integers(-20000, 20000, n), unit="D"),
+    })  # fmt: skip
+
+
+def plain_csv(frame, path):
+    frame.to_csv(path, index=False, float_format="%.17g")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_frames_are_read_as_their_csv(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    frame = drawn(rng)
+    plain_csv(frame, tmp_path / "t.csv")
+    frame["small"] = frame["small"].astype(np.float64)
+    plain_csv(frame, tmp_path / "t.csv")
+    wanted = read_csv(tmp_path / "t.csv")
+    found = {"pandas": frame}
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    found["arrow"] = table
+    cut = int(rng.integers(0, len(frame) + 1))
+    found["arrow in pieces"] = pyarrow.concat_tables([table.slice(0, cut), table.slice(cut)])
+    found["arrow, a slice"] = pyarrow.concat_tables([table, table]).slice(len(frame))
+    found["a reader"] = table.to_reader(max_chunksize=7)
+    try:
+        import polars
+
+        found["polars"] = polars.from_arrow(table)
+        found["polars, rechunked"] = polars.from_arrow(table).slice(0, len(frame)).rechunk()
+    except ImportError:
+        pass
+    try:
+        import duckdb
+
+        found["duckdb"] = duckdb.from_arrow(table)
+    except ImportError:
+        pass
+    for source, table in found.items():
+        ours = told(_frame.frame(_frame.columns(table)))
+        assert list(ours) == list(wanted), source
+        for name, (unit, values) in wanted.items():
+            assert ours[name][0] == unit, (source, name)
+            assert same(ours[name][1], values), (source, name, ours[name][1], values)
+
+
+def test_every_arrow_type_of_numbers_and_dates():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    whole = [3, None, -1 % 100]
+    kinds = [pa.int8(), pa.uint8(), pa.int16(), pa.uint16(), pa.int32(), pa.uint32(), pa.int64(),
+             pa.uint64(), pa.float16(), pa.float32(), pa.float64(), pa.decimal128(9, 2),
+             pa.decimal256(50, 3)]  # fmt: skip
+    for kind in kinds:
+        values = [None if v is None else decimal.Decimal(v) for v in whole] if "decimal" in str(kind) else whole
+        if kind == pa.float16():
+            values = [None if v is None else np.float16(v) for v in whole]
+        table = pa.table({"v": pa.array(values, kind)})
+        assert same(_frame.columns(table)[0].numbers.tolist(), [3.0, np.nan, 99.0]), kind
+    day = datetime.date(2020, 2, 29)
+    noon = datetime.datetime(2020, 2, 29, 12)
+    for kind in [pa.date32(), pa.date64(), *(pa.timestamp(u) for u in ("s", "ms", "us", "ns"))]:
+        table = pa.table({"v": pa.array([day if "date" in str(kind) else noon, None], kind)})
+        column = _frame.columns(table)[0]
+        assert column.unit == "date"
+        assert same(column.numbers.tolist(), [18321 + 0.5 * ("date" not in str(kind)), np.nan]), kind
+    for kind in [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]:
+        words = ["a", None, "", "a much longer text than twelve bytes", "ünï"]
+        column = _frame.columns(pa.table({"v": pa.array(words, kind)}))[0]
+        found = [None if c < 0 else column.levels[c] for c in column.codes]
+        assert found == words, kind
+    nothing = _frame.columns(pa.table({"v": pa.array([None, None], pa.null())}))[0]
+    assert np.isnan(nothing.numbers).all()
+    batch = pa.record_batch({"v": pa.array([True, None, False])}).slice(1)
+    column = _frame.columns(batch)[0]
+    assert [None if c < 0 else column.levels[c] for c in column.codes] == [None, "False"]
+
+
+def test_what_is_no_column_is_named():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    table = pa.table({"ok": [1.0], "list": [[1]], "blob": [b"x"], "clock": pa.array([1], pa.time32("s"))})
+    with pytest.raises(farfield.ArgError, match=r"list \(\+l\), blob \(z\), clock \(tts\)"):
+        _frame.columns(table)
+    with pytest.raises(farfield.ArgError, match="one column"):
+        _arrow.read(pa.chunked_array([[1, 2]]))
+    reader = pa.table({"a": [1.0]}).to_reader()
+    capsule = reader.__arrow_c_stream__()
+    _arrow._taken(capsule, "Stream")
+    with pytest.raises(farfield.ArgError, match="read before"):
+        _arrow._taken(capsule, "Stream")
+
+    def broken():
+        yield pa.record_batch({"a": [1.0]})
+        raise ValueError("the disk is gone")
+
+    with pytest.raises(farfield.FormatError, match="the disk is gone"):
+        _frame.columns(pa.RecordBatchReader.from_batches(pa.schema({"a": pa.float64()}), broken()))
+
+
+def test_empty_tables_are_refused_in_words():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    for empty in (pa.table({"a": pa.array([], pa.float64()), "w": pa.array([], pa.string())}), pa.table({}),
+                  pd.DataFrame({"a": []}), pd.DataFrame()):  # fmt: skip
+        with pytest.raises(ValueError, match="minimum of 1|0 feature|At least one"):
+            farfield.NTKRegressor("dense ln relu dense", impute=True).fit(empty, np.zeros(0))
+
+
+def test_parquet_and_feather_come_through(tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    feather, parquet = pytest.importorskip("pyarrow.feather"), pytest.importorskip("pyarrow.parquet")
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.standard_normal(30), "kind": pa.array(rng.choice(["a", "b"], 30)).dictionary_encode()})
+    y = table["x"].to_numpy() ** 2
+    feather.write_feather(table, tmp_path / "t.feather")
+    parquet.write_table(table, tmp_path / "t.parquet")
+    models = [farfield.NTKRegressor("dense ln relu dense").fit(t, y) for t in
+              (table, feather.read_table(tmp_path / "t.feather"), parquet.read_table(tmp_path / "t.parquet"))]  # fmt: skip
+    assert models[0].predictor_.input_names == ["x", "kind=a", "kind=b"]
+    assert all(np.array_equal(m.predict(table), models[0].predict(table)) for m in models)
+
+
+# ---- arrays ----
+
+RNG = np.random.default_rng(5)
+
+
+def odd_array(rng):
+    """A matrix of numbers in some layout, and the plain one that it stands for."""
+    shape = tuple(int(n) for n in rng.integers(1, 9, 2))
+    plain = rng.integers(-9, 9, shape).astype(np.float64)
+    kinds = ["f8", "f4", ">f8", ">f4", "f2", "i1", "i8", ">i4", "longdouble", "object", "list"]
+    kind = kinds[rng.integers(len(kinds))]
+    odd = plain if kind == "list" else plain.astype(kind)
+    layouts = [lambda a: a, np.asfortranarray, lambda a: np.repeat(a, 2, axis=1)[:, ::2], lambda a: a[::-1][::-1],
+               lambda a: np.pad(a, 2)[2:-2, 2:-2], lambda a: a[:, ::-1].copy()[:, ::-1]]  # fmt: skip
+    odd = layouts[rng.integers(len(layouts))](odd)
+    if rng.random() < 0.3:
+        odd = odd.copy() if odd.base is not None else odd
+        odd.flags.writeable = False
+    if kind in ("f8", "f4") and rng.random() < 0.2:  # not aligned
+        raw = np.empty(odd.nbytes + 1, np.uint8)
+        moved = raw[1:].view(odd.dtype).reshape(odd.shape)
+        moved[...] = odd
+        odd = moved
+    return (odd.tolist() if kind == "list" else odd), plain
+
+
+def test_arrays_of_every_layout_are_their_plain_copies():
+    k = farfield.kernel("dense ln relu dense")
+    for _ in range(200):
+        odd, plain = odd_array(RNG)
+        if isinstance(odd, np.ndarray) and odd.dtype == object:
+            with pytest.raises(farfield.ArgError, match="not of numbers"):
+                k(odd)
+            continue
+        single = isinstance(odd, np.ndarray) and odd.dtype == np.float32
+        wanted = k(plain.astype(np.float32) if single else plain)
+        assert np.array_equal(k(odd), wanted)
+
+
+@pytest.mark.parametrize("bad, error", [
+    (np.float64(3), farfield.ShapeError), (np.zeros((2, 2, 2)), farfield.ShapeError), ([], farfield.ShapeError),
+    (np.array([[1 + 2j]]), farfield.ArgError), (np.array([["a"]]), farfield.ArgError), (None, farfield.FarfieldError),
+    (np.array([[np.nan]]), farfield.DataError), (np.array([[1.0], [np.inf]]), farfield.DataError),
+    (np.array([["2020-01-01"]], "M8[D]"), farfield.ArgError),
+    (np.zeros((3, 0)), farfield.FarfieldError), (np.zeros(3, [("a", "f8")]), farfield.FarfieldError),
+])  # fmt: skip
+def test_what_is_no_matrix_of_numbers_is_refused(bad, error):
+    with pytest.raises(error):
+        farfield.kernel("dense ln relu dense")(bad)
+
+
+def test_no_rows_are_no_rows():
+    assert farfield.kernel("dense ln relu dense")(np.zeros((0, 3)), np.ones((2, 3))).shape == (0, 2)
+
+
+class Foreign:
+    """An array that speaks DLPack alone, as those of the array API may."""
+
+    def __init__(self, values, device=None):
+        self.values, self.device = values, device
+
+    def __dlpack__(self, **how):
+        if self.device:
+            raise BufferError("the array is on another device")
+        return self.values.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_arrays_of_others_through_dlpack():
+    k = farfield.kernel("dense ln relu dense")
+    x = RNG.standard_normal((5, 3))
+    assert np.array_equal(k(Foreign(x)), k(x))
+    assert np.shares_memory(_lib.array(Foreign(x)), x)
+    with pytest.raises(farfield.ArgError, match="copy it to the CPU"):
+        k(Foreign(x, device="gpu"))
+
+
+def test_arrays_of_jax_and_of_the_strict_array_api():
+    k = farfield.kernel("dense ln relu dense")
+    x = RNG.standard_normal((5, 3))
+    found = 0
+    for name in ("jax.numpy", "array_api_strict"):
+        try:
+            module = __import__(name, fromlist=["asarray"])
+        except ImportError:
+            continue
+        found += 1
+        theirs = module.asarray(x)
+        assert np.allclose(k(theirs), k(x), rtol=1e-5)
+    if not found:
+        pytest.skip("neither jax nor array-api-strict is installed")

@@ -3,9 +3,6 @@
 #include <stdatomic.h>
 
 #include <omp.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 
 typedef struct progress_state {
     far_ctx *ctx;
@@ -63,42 +60,9 @@ static int64_t tile_count(const far_gram_job *job)
 DEFINE_MIRROR(double, mirror_f64)
 DEFINE_MIRROR(float, mirror_f32)
 
-#ifdef __SSE2__
-/* A whole block of doubles, written past the caches: nobody reads it soon, and a write that does
- * not fetch its line first costs half the traffic. */
-static void stream_block(double *a, int64_t ld, int64_t i0, int64_t j0)
-{
-    for (int64_t j = j0; j < j0 + MIRROR_BLOCK; j++) {
-        for (int64_t i = i0; i < i0 + MIRROR_BLOCK; i += 2) {
-            __m128d pair = _mm_set_pd(a[(i + 1) * ld + j], a[i * ld + j]);
-            _mm_stream_pd(a + j * ld + i, pair);
-        }
-    }
-}
-
-static bool streams(const far_mat *m)
-{
-    return m->dtype == FAR_F64 && (uintptr_t)m->data % 16 == 0 && m->ld % 2 == 0;
-}
-#else
-static void stream_block(double *a, int64_t ld, int64_t i0, int64_t j0)
-{
-    mirror_f64(&(far_mat){.data = a, .ld = ld}, (span){i0, i0 + MIRROR_BLOCK},
-               (span){j0, j0 + MIRROR_BLOCK});
-}
-
-static bool streams(const far_mat *m)
-{
-    return m->dtype == FAR_F64;
-}
-#endif
-
 static void mirror_block(const far_mat *m, span rows, span cols)
 {
-    bool whole = rows.end - rows.begin == MIRROR_BLOCK && cols.end - cols.begin == MIRROR_BLOCK;
-    if (whole && rows.begin >= cols.end && streams(m)) {
-        stream_block(m->data, m->ld, rows.begin, cols.begin);
-    } else if (m->dtype == FAR_F32) {
+    if (m->dtype == FAR_F32) {
         mirror_f32(m, rows, cols);
     } else {
         mirror_f64(m, rows, cols);

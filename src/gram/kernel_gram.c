@@ -9,11 +9,58 @@
 /* Fitting costs about as much as this many pairs do. */
 #define TAIL_FROM_PAIRS 32768
 
+/* Matrices of more bytes than caches hold are written past them. */
+#define STAGED_FROM 4e6
+#define STAGE_LD (FAR_TILE_SIDE + 8) /* no power of two: a column would have few lines of a cache  \
+                                      */
+
 typedef struct source {
     far_tile tile; /* all but the position */
     far_tile_fn run;
+    far_emit_fn emit; /* NULL: tiles are computed in their place */
+    bool mirrored;    /* for emit */
+    int64_t scratch;  /* bytes of a tile, behind which it is staged */
     atomic_bool unsound;
 } source;
+
+static int64_t stage_bytes(far_dtype dtype)
+{
+    return (int64_t)FAR_TILE_SIDE * STAGE_LD * (int64_t)far_dtype_size(dtype);
+}
+
+/* A matrix that has the tile's place at `stage`. */
+static far_mat staged(const far_tile *tile, far_dtype dtype, void *stage)
+{
+    uintptr_t before = (uintptr_t)(tile->i0 * STAGE_LD + tile->j0) * far_dtype_size(dtype);
+    return (far_mat){.data = (void *)((uintptr_t)stage - before), .ld = STAGE_LD, .dtype = dtype};
+}
+
+/* Computes the tile where it stays in cache, and writes it from there. */
+static void run_staged(const source *s, far_tile tile)
+{
+    far_mat *to[2] = {tile.nngp, tile.ntk}, place[2];
+    char *stage = (char *)tile.scratch + s->scratch;
+    for (int k = 0; k < 2; k++) {
+        far_dtype dtype = tile.rows->dtype;
+        place[k] = staged(&tile, dtype, stage + k * stage_bytes(dtype));
+    }
+    tile.nngp = to[0] ? &place[0] : NULL;
+    tile.ntk = to[1] ? &place[1] : NULL;
+    s->run(&tile);
+    for (int k = 0; k < 2; k++) {
+        if (to[k]) {
+            s->emit(&(far_emit){.from = stage + k * stage_bytes(to[k]->dtype),
+                                .ld = STAGE_LD,
+                                .i0 = tile.i0,
+                                .i1 = tile.i1,
+                                .j0 = tile.j0,
+                                .j1 = tile.j1,
+                                .lower = tile.lower,
+                                .mirrored = s->mirrored,
+                                .to = to[k]});
+        }
+    }
+}
 
 static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *scratch)
 {
@@ -24,7 +71,11 @@ static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1,
     tile.j0 = j0;
     tile.j1 = j1;
     tile.scratch = scratch;
-    s->run(&tile);
+    if (s->emit) {
+        run_staged(s, tile);
+    } else {
+        s->run(&tile);
+    }
 }
 
 void far_sides_clear(far_ctx *ctx, far_sides *s)
@@ -140,18 +191,25 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, far_sides *s, bool sy
     source src = {.run = far_tile_select(s->a.dtype)};
     FAR_TRY(far_sides_tile(ctx, plan, s, ntk, &src.tile));
     src.tile.lower = symmetric;
-    src.tile.alone = !whole;
     src.tile.nngp = nngp;
     src.tile.ntk = ntk;
     src.tile.unsound = &src.unsound;
+    src.scratch = (far_tile_scratch(plan, &s->layout, s->a.d) + 63) / 64 * 64;
     far_gram_job job = {.tile = run_tile,
                         .source = &src,
                         .rows = s->a.n,
                         .cols = s->b->n,
                         .side = FAR_TILE_SIDE,
-                        .scratch = far_tile_scratch(plan, &s->layout, s->a.d),
-                        .symmetric = symmetric,
-                        .mirror = {whole ? nngp : NULL, whole ? ntk : NULL}};
+                        .scratch = src.scratch,
+                        .symmetric = symmetric};
+    if ((double)s->a.n * (double)s->b->n * (double)far_dtype_size(s->a.dtype) >= STAGED_FROM) {
+        src.emit = far_emit_select(s->a.dtype);
+        src.mirrored = whole;
+        job.scratch += 2 * stage_bytes(s->a.dtype);
+    } else {
+        job.mirror[0] = whole ? nngp : NULL;
+        job.mirror[1] = whole ? ntk : NULL;
+    }
     FAR_TRY(far_gram_fill(ctx, &job));
     if (atomic_load(&src.unsound)) {
         FAR_TRY(check_sound(ctx, s, symmetric, nngp, ntk));

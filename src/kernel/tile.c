@@ -35,6 +35,16 @@ far_tile_fn far_tile_select(far_dtype dtype)
     return table[far_isa_chosen()][dtype == FAR_F32];
 }
 
+far_emit_fn far_emit_select(far_dtype dtype)
+{
+    static const far_emit_fn table[][2] = {
+        {far_emit_f64_baseline, far_emit_f32_baseline},
+        {far_emit_f64_avx2, far_emit_f32_avx2},
+        {far_emit_f64_avx512, far_emit_f32_avx512},
+    };
+    return table[far_isa_chosen()][dtype == FAR_F32];
+}
+
 far_tile_probe_fn far_tile_select_probe(void)
 {
     return far_isa_chosen() == FAR_ISA_AVX512 ? far_tile_probe_avx512 : NULL;

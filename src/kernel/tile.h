@@ -18,7 +18,6 @@ typedef struct far_tile {
     int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
     bool lower;             /* rows and cols are the same points: only j <= i is wanted */
     bool wide;              /* scales leave the range of the type: combine them with care */
-    bool alone;             /* nobody reads the outputs soon: they are not mirrored */
     bool zeros;             /* some points have no variance in front of some dense */
     const far_tail *tail;   /* NULL: run all operations */
     far_mat *nngp, *ntk;    /* outputs, either may be NULL */
@@ -56,10 +55,25 @@ far_slopes_fn far_slopes_select(void);
 /* Bytes of tile->scratch. */
 int64_t far_slopes_scratch(const far_plan *plan, const far_layout *layout, int64_t d);
 
+/* A tile that was computed into a place of its own, on its way to the matrix that it is part of,
+ * past the caches. */
+typedef struct far_emit {
+    const void *from; /* ld elements a row */
+    int64_t ld;
+    int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
+    bool lower;             /* only j <= i */
+    bool mirrored;          /* and to [j0, j1) x [i0, i1), transposed */
+    far_mat *to;
+} far_emit;
+typedef void (*far_emit_fn)(const far_emit *e);
+far_emit_fn far_emit_select(far_dtype dtype);
+
 #define FAR_TILE_DECLARE(isa)                                                                      \
     void far_slopes_##isa(const far_tile *tile, bool nngp, const far_slope_out *out);              \
     void far_tile_f64_##isa(const far_tile *tile);                                                 \
-    void far_tile_f32_##isa(const far_tile *tile);
+    void far_tile_f32_##isa(const far_tile *tile);                                                 \
+    void far_emit_f64_##isa(const far_emit *e);                                                    \
+    void far_emit_f32_##isa(const far_emit *e);
 FAR_TILE_DECLARE(avx512)
 FAR_TILE_DECLARE(avx2)
 FAR_TILE_DECLARE(baseline)

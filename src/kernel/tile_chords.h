@@ -16,6 +16,25 @@ static inline __attribute__((always_inline)) void NAME(chord_chunk)(const REAL *
     }
 }
 
+/* |u - v|^2 for CHORD_ROWS rows and two vectors of columns. */
+static inline __attribute__((always_inline)) void NAME(chord_sums)(const REAL *restrict unit,
+                                                                   const REAL *restrict panel,
+                                                                   int64_t d,
+                                                                   NAME(vec) total[2 * CHORD_ROWS])
+{
+    for (int r = 0; r < 2 * CHORD_ROWS; r++) {
+        total[r] = (NAME(vec)){0};
+    }
+    NAME(chord_chunk)(unit, panel, 0, d < CHORD_CHUNK ? d : CHORD_CHUNK, total);
+    for (int64_t k = CHORD_CHUNK; k < d; k += CHORD_CHUNK) {
+        NAME(vec) sum[2 * CHORD_ROWS] = {0};
+        NAME(chord_chunk)(unit, panel, k, k + CHORD_CHUNK < d ? k + CHORD_CHUNK : d, sum);
+        for (int r = 0; r < 2 * CHORD_ROWS; r++) {
+            total[r] += sum[r];
+        }
+    }
+}
+
 /* |u - v|^2 / 2, accurate however close the two are, and (rest, may be NULL) 2 minus that. Returns
  * whether some pair is nearly opposite. */
 static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, int64_t d,
@@ -23,16 +42,8 @@ static bool NAME(chords)(const REAL *restrict unit, const REAL *restrict panel, 
 {
     NAME(mask) opposite = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
-        NAME(vec) total[2 * CHORD_ROWS] = {0};
-        NAME(chord_chunk)(unit, panel + j, 0, d < CHORD_CHUNK ? d : CHORD_CHUNK, total);
-        for (int64_t k = CHORD_CHUNK; k < d; k += CHORD_CHUNK) {
-            NAME(vec) sum[2 * CHORD_ROWS] = {0};
-            int64_t end = k + CHORD_CHUNK < d ? k + CHORD_CHUNK : d;
-            NAME(chord_chunk)(unit, panel + j, k, end, sum);
-            for (int r = 0; r < 2 * CHORD_ROWS; r++) {
-                total[r] += sum[r];
-            }
-        }
+        NAME(vec) total[2 * CHORD_ROWS];
+        NAME(chord_sums)(unit, panel + j, d, total);
         for (int r = 0; r < 2 * CHORD_ROWS; r++) {
             int64_t at = r / 2 * W + j + r % 2 * LANES;
             NAME(vec) half = total[r] * (REAL)0.5;

@@ -123,15 +123,20 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
         count = last - tile->j0;
     }
     NAME(load_units)(tile, i, last, s);
+#ifdef HAS_TAIL
+    if (NAME(fuses)(tile)) {
+        NAME(run_fused)(tile, i, last, count, s);
+        NAME(write_diagonals)(tile, i, last);
+        return;
+    }
+#endif
     NAME(start)(s, d, NAME(padded)(count));
     for (int64_t row = i; row < last; row++) {
         int64_t wanted = tile->lower && row + 1 - tile->j0 < count ? row + 1 - tile->j0 : count;
         s->row = row - i;
         NAME(run_row)(tile, row, wanted, s);
-        if (tile->lower && row < tile->j1) {
-            NAME(write_diagonal)(tile, row);
-        }
     }
+    NAME(write_diagonals)(tile, i, last);
 }
 
 void TILE_FN(const far_tile *tile)
@@ -142,6 +147,8 @@ void TILE_FN(const far_tile *tile)
         NAME(run_rows)(tile, i, &s);
     }
 }
+
+#include "tile_emit.h"
 
 #ifdef HAS_SLOPES
 #include "tile_slope.h"
@@ -154,6 +161,11 @@ void TILE_FN(const far_tile *tile)
 #undef LANES
 #undef CHORD_ROWS
 #undef CHORD_CHUNK
+#undef BLOCK
+#undef VECTORS
+#undef FUSED_ROWS
+#undef FAR_END
+#undef CLOSE
 #undef COL
 #undef PI_R
 #undef ANGLE_TERMS

@@ -6,6 +6,8 @@
 #include <string.h>
 #ifdef __AVX512F__
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>
 #endif
 
 /* glibc's vector exp and expm1; declared here because <math.h> offers it only under -ffast-math,
@@ -20,6 +22,7 @@ __attribute__((simd("notinbranch"))) float expm1f(float);
 
 #ifdef __AVX512F__
 #define HAS_TAIL /* permutations of sixteen doubles at once */
+#define HAS_TURN
 #endif
 #define HAS_SLOPES
 #define REAL double
@@ -40,7 +43,13 @@ void far_tile_probe_avx512(const far_tile *tile, int64_t from, double *gap, doub
     probe_f64(tile, from, gap, cogap, t);
 }
 #undef HAS_TAIL
+#undef HAS_TURN
 #endif
+
+void EXPAND(far_emit_f64_, FAR_ISA)(const far_emit *e)
+{
+    emit_f64(e);
+}
 
 #undef HAS_SLOPES
 void EXPAND(far_slopes_, FAR_ISA)(const far_tile *tile, bool nngp, const far_slope_out *out)
@@ -58,3 +67,8 @@ void EXPAND(far_slopes_, FAR_ISA)(const far_tile *tile, bool nngp, const far_slo
 #define EXP expf
 #define EXPM1 expm1f
 #include "tile_impl.h"
+
+void EXPAND(far_emit_f32_, FAR_ISA)(const far_emit *e)
+{
+    emit_f32(e);
+}

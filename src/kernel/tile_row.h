@@ -217,6 +217,8 @@ static void NAME(end_plainly)(const far_tile *tile, int64_t i, int64_t count, co
 
 #ifdef HAS_TAIL
 #include "tile_tail.h"
+
+#include "tile_fused.h"
 #endif
 
 static void NAME(load_row)(const far_tile *tile, int64_t i, int begin, int end, REAL *ri)
@@ -265,5 +267,12 @@ static void NAME(write_diagonal)(const far_tile *tile, int64_t i)
         REAL *out = (REAL *)tile->ntk->data + i * tile->ntk->ld + i;
         *out = (REAL)far_big_coef(tile->rows->theta[i]);
         NAME(look_at)(tile, 1, out);
+    }
+}
+
+static void NAME(write_diagonals)(const far_tile *tile, int64_t first, int64_t last)
+{
+    for (int64_t i = first; i < last && tile->lower && i < tile->j1; i++) {
+        NAME(write_diagonal)(tile, i);
     }
 }

@@ -41,12 +41,9 @@ INLINE NAME(twin) NAME(curve)(const far_curve *curve, int terms, NAME(spot) a, N
     return sum;
 }
 
-/* stream: past the caches, where nobody reads the result soon. */
-INLINE void NAME(store)(bool stream, REAL *out, NAME(vec) value, int64_t room)
+INLINE void NAME(store)(REAL *out, NAME(vec) value, int64_t room)
 {
-    if (room >= LANES && stream) {
-        _mm512_stream_pd(out, (__m512d)value);
-    } else if (room >= LANES) {
+    if (room >= LANES) {
         *(NAME(vec_u) *)out = value;
     } else if (room > 0) {
         memcpy(out, &value, (size_t)room * sizeof(REAL));
@@ -58,7 +55,6 @@ typedef struct NAME(tail_known) {
     bool any_sign; /* cogap is carried */
     bool linear;   /* Theta_in is t, not rho */
     int terms;
-    bool alone; /* the result is not mirrored */
     const far_tile *tile;
 } NAME(tail_known);
 
@@ -84,7 +80,6 @@ INLINE NAME(mask) NAME(flaw)(NAME(vec) value, int64_t room)
 INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve *constant,
                             const far_curve *linear, NAME(state) x, REAL *restrict out)
 {
-    bool stream = is.alone && (uintptr_t)out % 64 == 0;
     NAME(mask) flaws = {0};
     for (int64_t j = 0; j < count; j += 2 * LANES) {
         NAME(spot)
@@ -95,8 +90,8 @@ INLINE void NAME(tail_loop)(int64_t count, NAME(tail_known) is, const far_curve 
             value.a += slope.a * *(const NAME(vec_u) *)(x.t + j);
             value.b += slope.b * *(const NAME(vec_u) *)(x.t + j + LANES);
         }
-        NAME(store)(stream, out + j, value.a, count - j);
-        NAME(store)(stream, out + j + LANES, value.b, count - j - LANES);
+        NAME(store)(out + j, value.a, count - j);
+        NAME(store)(out + j + LANES, value.b, count - j - LANES);
         flaws |= NAME(flaw)(value.a, count - j) | NAME(flaw)(value.b, count - j - LANES);
     }
     for (int lane = 0; lane < LANES; lane++) {
@@ -112,17 +107,16 @@ INLINE void NAME(tail_with)(int64_t count, int terms, NAME(tail_known) is,
 {
     if (is.linear && is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, true, terms, is.alone, is.tile}, constant, linear, x, out);
+        (count, (NAME(tail_known)){true, true, terms, is.tile}, constant, linear, x, out);
     } else if (is.linear) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, true, terms, is.alone, is.tile}, constant, linear, x,
-         out);
+        (count, (NAME(tail_known)){false, true, terms, is.tile}, constant, linear, x, out);
     } else if (is.any_sign) {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){true, false, terms, is.alone, is.tile}, constant, NULL, x, out);
+        (count, (NAME(tail_known)){true, false, terms, is.tile}, constant, NULL, x, out);
     } else {
         NAME(tail_loop)
-        (count, (NAME(tail_known)){false, false, terms, is.alone, is.tile}, constant, NULL, x, out);
+        (count, (NAME(tail_known)){false, false, terms, is.tile}, constant, NULL, x, out);
     }
 }
 
@@ -148,7 +142,7 @@ static bool NAME(tail_sign)(const far_tile *tile, NAME(state) x)
 static void NAME(end_with_tail)(const far_tile *tile, int64_t i, int64_t count, NAME(state) x)
 {
     const far_tail *tail = tile->tail;
-    NAME(tail_known) is = {NAME(tail_sign)(tile, x), false, tail->terms, tile->alone, tile};
+    NAME(tail_known) is = {NAME(tail_sign)(tile, x), false, tail->terms, tile};
     if (tile->nngp) {
         REAL *out = (REAL *)tile->nngp->data + i * tile->nngp->ld + tile->j0;
         NAME(run_tail)(count, is, &tail->nngp, NULL, x, out);

@@ -6,8 +6,9 @@
  * Four panels in FILE (growth.svg; .png and .csv are known too): seconds of the Gram matrix, of an
  * exact fit and of one by conjugate gradients against rows (1000 to --rows, 200000); nanoseconds a
  * pair a thread against inputs, and against depth; Gram matrix and exact fit against threads (1 to
- * --threads, all). A curve ends where the next point would take longer than S seconds (60) or more
- * than half of the memory that is available; conjugate gradients get --memory bytes (3.5e9).
+ * --threads, all). A curve ends where the next point would take longer than S seconds (60; exact
+ * fits a quarter of that) or more than half of the memory that is available; conjugate gradients
+ * get --memory bytes (3.5e9).
  */
 #define _GNU_SOURCE
 #include <farfield/extras.h>
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +157,12 @@ static double time_fit(far_ctx *ctx, int64_t n, far_method method, double memory
     double start = now();
     need(far_predictor_fit(ctx, table, &opts, &model), ctx);
     double took = now() - start;
+    const far_model_info *info = far_predictor_model(model);
+    if (method == FAR_METHOD_CG) {
+        printf("    %lld iterations, residual %.1e, RMSE of %lld rows held out %.5f (noise 0.3)\n",
+               (long long)info->iterations, info->residual, (long long)info->held_out,
+               info->loo_rmse);
+    }
     far_predictor_destroy(model);
     far_frame_destroy(table);
     return took;
@@ -177,14 +185,14 @@ static void add(curve *c, double x, double y)
     c->y[c->count++] = y;
 }
 
-/* Would n rows, at this power of n, take too long? */
-static bool too_long(const growth *g, const curve *c, double n, double power)
+/* Would n rows, at this power of n, take longer than that? */
+static bool too_long(const curve *c, double n, double power, double seconds)
 {
     if (c->count == 0) {
         return false;
     }
     double last = c->x[c->count - 1], took = c->y[c->count - 1];
-    return took * pow(n / last, power) > g->seconds;
+    return took * pow(n / last, power) > seconds;
 }
 
 static bool too_large(double bytes)
@@ -196,30 +204,42 @@ static const int64_t ROWS[] = {1000,  2000,  4000,  8000,  16000,  24000,
                                32000, 48000, 64000, 96000, 128000, 200000};
 #define ROW_COUNT ((int)(sizeof ROWS / sizeof *ROWS))
 
-static void against_rows(const growth *g, panel *p)
+/* First of all, so that the peak of memory is theirs. */
+static void by_gradients(const growth *g, curve *c)
 {
-    curve *gram = begin(p, "Gram matrix, lower triangle");
+    struct rusage used;
+    for (int i = 2; i < ROW_COUNT && ROWS[i] <= g->rows; i++) {
+        if (too_long(c, (double)ROWS[i], 2, g->seconds)) {
+            break;
+        }
+        add(c, (double)ROWS[i], time_fit(g->ctx, ROWS[i], FAR_METHOD_CG, g->memory));
+        getrusage(RUSAGE_SELF, &used);
+        printf("    peak of memory %.2f GiB\n", (double)used.ru_maxrss / (1 << 20));
+    }
+}
+
+static void exactly(const growth *g, curve *c)
+{
     for (int i = 0; i < ROW_COUNT && ROWS[i] <= g->rows; i++) {
         double n = (double)ROWS[i];
-        if (too_long(g, gram, n, 2) || too_large(8 * n * n)) {
+        if (too_long(c, n, 3, g->seconds / 4) || too_large(8 * n * n)) {
+            break;
+        }
+        add(c, n, time_fit(g->ctx, ROWS[i], FAR_METHOD_EXACT, 0));
+    }
+}
+
+static void against_rows(const growth *g, panel *p)
+{
+    curve *gram = begin(p, "Gram matrix, lower triangle"), *exact = begin(p, "exact fit");
+    by_gradients(g, begin(p, "fit by conjugate gradients"));
+    exactly(g, exact);
+    for (int i = 0; i < ROW_COUNT && ROWS[i] <= g->rows; i++) {
+        double n = (double)ROWS[i];
+        if (too_long(gram, n, 2, g->seconds) || too_large(8 * n * n)) {
             break;
         }
         add(gram, n, time_gram(g->ctx, NETWORK, ROWS[i], INPUTS));
-    }
-    curve *exact = begin(p, "exact fit");
-    for (int i = 0; i < ROW_COUNT && ROWS[i] <= g->rows; i++) {
-        double n = (double)ROWS[i];
-        if (too_long(g, exact, n, 3) || too_large(8 * n * n)) {
-            break;
-        }
-        add(exact, n, time_fit(g->ctx, ROWS[i], FAR_METHOD_EXACT, 0));
-    }
-    curve *cg = begin(p, "fit by conjugate gradients");
-    for (int i = 2; i < ROW_COUNT && ROWS[i] <= g->rows; i++) {
-        if (too_long(g, cg, (double)ROWS[i], 2)) {
-            break;
-        }
-        add(cg, (double)ROWS[i], time_fit(g->ctx, ROWS[i], FAR_METHOD_CG, g->memory));
     }
 }
 

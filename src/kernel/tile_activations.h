@@ -13,8 +13,8 @@ INLINE REAL NAME(horner)(const double *p, int order, REAL c)
 static inline REAL NAME(full_angle)(REAL gap, REAL cogap, REAL *sine)
 {
     REAL u = FABS(gap < cogap ? gap : cogap);
-    REAL phi = NAME(angle)(u);
     *sine = SQRT(u * (2 - u));
+    REAL phi = NAME(angle_of)(u, *sine);
     return gap <= cogap ? phi : PI_R - phi;
 }
 

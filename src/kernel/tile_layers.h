@@ -51,15 +51,30 @@ INLINE NAME(pair)
     return p;
 }
 
-/* acos(1 - u) for u in [0, 1] */
+/* sum_k c_{first + 4 k} x^k over the coefficients of the angle */
+INLINE REAL NAME(every_fourth)(int first, REAL x)
+{
+    REAL sum = NAME(angle_coef)[(ANGLE_TERMS - 1 - first) / 4 * 4 + first];
+#pragma GCC unroll 8
+    for (int k = (ANGLE_TERMS - 1 - first) / 4 * 4 + first - 4; k >= 0; k -= 4) {
+        sum = sum * x + NAME(angle_coef)[k];
+    }
+    return sum;
+}
+
+/* acos(1 - u) for u in [0, 1], given its sine: one root serves both. Four short chains, since a
+ * long one leaves the units waiting. */
+INLINE REAL NAME(angle_of)(REAL u, REAL sine)
+{
+    REAL u2 = u * u, u4 = u2 * u2;
+    REAL low = NAME(every_fourth)(0, u4) + u * NAME(every_fourth)(1, u4);
+    REAL high = NAME(every_fourth)(2, u4) + u * NAME(every_fourth)(3, u4);
+    return sine * (low + u2 * high);
+}
+
 INLINE REAL NAME(angle)(REAL u)
 {
-    REAL p = 0;
-#pragma GCC unroll 32
-    for (int k = ANGLE_TERMS - 1; k >= 0; k--) {
-        p = p * u + NAME(angle_coef)[k];
-    }
-    return SQRT(u + u) * p;
+    return NAME(angle_of)(u, SQRT(u * (2 - u)));
 }
 
 /* linear z + folded |z|, squares of the weights normalised to sum 1: relu has 1/2 and 1/2. */
@@ -71,7 +86,7 @@ typedef struct NAME(fold_coef) {
 INLINE NAME(pair) NAME(fold_step)(NAME(known) is, NAME(fold_coef) c, NAME(pair) p)
 {
     REAL u = FABS(is.any_sign && p.cogap < p.gap ? p.cogap : p.gap); /* rounding may leave -1e-33 */
-    REAL phi = NAME(angle)(u), bend = SQRT(u * (2 - u)) - phi * (1 - u);
+    REAL sine = SQRT(u * (2 - u)), phi = NAME(angle_of)(u, sine), bend = sine - phi * (1 - u);
     REAL slope = c.folded - c.turn * phi;
     if (is.any_sign) {
         slope = COPYSIGN(slope, p.cogap - p.gap);

@@ -195,7 +195,7 @@ static void NAME(slope_fold)(int64_t count, bool any_sign, NAME(fold_coef) c, NA
     for (int64_t j = 0; j < count; j++) {
         NAME(pair) p = {gaps[j], any_sign ? cogaps[j] : 2 - gaps[j], 0};
         REAL u = FABS(p.gap < p.cogap ? p.gap : p.cogap), sine = SQRT(u * (2 - u));
-        REAL half = c.folded - c.turn * NAME(angle)(u);
+        REAL half = c.folded - c.turn * NAME(angle_of)(u, sine);
         REAL bend = sine > 0 ? c.turn / sine : 0;
         slope[j] = c.linear + (p.gap < p.cogap ? half : -half);
         NAME(slope_through)(slope[j], slope[j], bend, j, x.t, s);

@@ -4,7 +4,7 @@ JOBS   ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 ALONE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL
 
-.PHONY: help run build test bench bench-net sabotage uci90 uci-regression python python-test install fuzz coverage format clean
+.PHONY: help run build test bench bench-net sabotage uci90 uci-regression python python-test docs docs-links install fuzz coverage format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
@@ -52,6 +52,14 @@ python-test: build ## the tests of the Python package, and again over the wheel 
 	@tools/python_tests.sh
 	@$(ALONE) tools/wheel.sh
 	@tools/python_tests.sh wheel
+
+docs: build ## the documentation as a site that needs no network: build/docs/html/index.html
+	@tools/bootstrap.sh docs
+	@tools/docs.sh
+
+docs-links: build ## ask the web whether the addresses in the documentation are still there
+	@tools/bootstrap.sh docs
+	@tools/docs.sh links
 
 install: build ## under PREFIX (/usr/local); respects DESTDIR
 	@cmake --install build --prefix $(PREFIX)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Usage: tools/bootstrap.sh build|run|test|bench|python|fuzz|coverage|format
-# Installs the Debian packages that the goal lacks. Silent, and offline, when nothing is missing.
+# Usage: tools/bootstrap.sh build|run|test|bench|python|docs|fuzz|coverage|format
+# Installs the Debian packages that the goal lacks, as root. Others are told the line to run, unless SUDO=1
+# lets it call sudo. Silent, and offline, when nothing is missing.
 set -eu
 
 build="gcc libc6-dev cmake pkg-config libzip-dev zlib1g-dev libjansson-dev
@@ -13,12 +14,13 @@ test)
     packages="$build libcmocka-dev libxgboost0 python3 python3-venv python3-pip chromium
         clang libclang-rt-14-dev libomp-dev"
     ;;
+docs) packages="$build python3 python3-venv python3-pip doxygen mandoc" ;;
 bench | python) packages="$build python3 python3-venv python3-pip" ;;
 coverage) packages="$build libcmocka-dev libxgboost0 python3" ;;
 fuzz) packages="$build libcmocka-dev clang libclang-rt-14-dev libomp-dev" ;;
 format) packages="clang-format-14" ;;
 *)
-    echo "usage: tools/bootstrap.sh build|run|test|bench|python|fuzz|coverage|format" >&2
+    echo "usage: tools/bootstrap.sh build|run|test|bench|python|docs|fuzz|coverage|format" >&2
     exit 2
     ;;
 esac
@@ -26,7 +28,7 @@ esac
 # Whether what the package is for is there, wherever it came from.
 works() {
     case "$1" in
-    gcc | cmake | pkg-config | clang | clang-format-14 | python3) command -v "$1" ;;
+    gcc | cmake | pkg-config | clang | clang-format-14 | python3 | doxygen | mandoc) command -v "$1" ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     libc6-dev) echo '#include <stdlib.h>' | cc -E - ;;
     libzip-dev) pkg-config --exists libzip ;;
@@ -74,10 +76,11 @@ if ! command -v apt-get >/dev/null; then
 fi
 if [ "$(id -u)" = 0 ]; then
     as_root=()
-elif command -v sudo >/dev/null; then
+elif [ "${SUDO:-}" = 1 ]; then
     as_root=(sudo)
 else
-    fail "Neither root nor sudo: ask someone to run 'apt-get install ${missing[*]}'."
+    fail "Not root. Run: sudo apt-get install --no-install-recommends ${missing[*]}
+or let make do it: make GOAL SUDO=1"
 fi
 echo "installing the Debian packages that are missing: ${missing[*]}"
 apt() {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Usage: tools/docs.sh [links]
+# Usage: tools/docs.sh [links|again]
 # The documentation as a site, build/docs/html/index.html, which is read without a network: Sphinx over docs/,
 # Doxygen over the headers, the docstrings of the Python package, the manual page, pictures that the command
-# draws. Warnings are errors. With "links" it asks the web whether the addresses in it are still there.
+# draws. Warnings are errors. With "links" it asks the web whether the addresses in it are still there;
+# with "again" it does nothing (and exits with 77) where no site has been built before.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD" out="$PWD/build/docs" venv="$PWD/build/docs-venv"
@@ -76,9 +77,13 @@ gallery() {
 }
 
 sphinx() {
-    "$venv/bin/sphinx-build" -q -W --keep-going -j auto -c docs/site -d "$out/doctrees" -b "$1" "$out/stage" "$out/$1"
+    "$venv/bin/sphinx-build" -q -W --keep-going -c docs/site -d "$out/doctrees" -b "$1" "$out/stage" "$out/$1"
 }
 
+if [ "${1:-}" = again ] && ! [ -e "$out/html/index.html" ]; then
+    echo "no site: make docs builds one"
+    exit 77
+fi
 environment
 package
 headers

@@ -43,7 +43,8 @@ def rewritten(text):
         before = text[text.rfind("\n", 0, match.start()) + 1 : match.start()]
         if first:
             first = False
-            return "/** @file\n" + re.sub(r"^\s*farfield/\w+\.h:\s*", "", body(comment)) + "\n*/"
+            words = re.sub(r"^\s*farfield/\w+\.h:\s*", "", body(comment))
+            return "/** @file\n" + words[:1].upper() + words[1:] + "\n*/"
         if before.strip().endswith("\\") or before.lstrip().startswith("#") and "define" not in before:
             return comment
         if before.strip():

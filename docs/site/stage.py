@@ -24,8 +24,10 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 def staged(path):
     """Where a file of the project is in the stage; None: it is not part of the site."""
     there = path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else ""
-    if there in ("README.md", "docs/README.md"):
+    if there == "docs/README.md":
         return "index.md"
+    if there == "README.md":
+        return "overview.md"
     if there in BESIDE:
         return "project/" + there
     if there == "docs/man/farfield.1":
@@ -144,7 +146,7 @@ def main(stage, man, pictures):
     stage = pathlib.Path(stage)
     shutil.rmtree(stage, ignore_errors=True)
     shutil.copytree(DOCS / "images", stage / "images")
-    pages = [p for p in DOCS.rglob("*.md") if "site" not in p.parts] + [ROOT / b for b in BESIDE]
+    pages = [p for p in DOCS.rglob("*.md") if "site" not in p.parts] + [ROOT / b for b in ("README.md", *BESIDE)]
     for page in pages:
         place = staged(page)
         text = relinked(lexed(page.read_text(encoding="utf-8")), page, place)

@@ -3,17 +3,35 @@
  * regression with its infinite-width tangent kernel says. Networks of growing width are trained,
  * and held against that.
  */
+#include "kept.h"
 #include "ln_toy.h"
 #include "registry.h"
 #include "side_by_side.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { INPUTS = 3, ROWS = 8, TESTS = 24, PLACES = 2, WIDTHS_MOST = 7, KINDS = 3 };
+enum { INPUTS_MOST = 10, ROWS = 8, TESTS = 24, PLACES = 2, WIDTHS_MOST = 7 };
 enum { POINTS = ROWS + PLACES * TESTS }; /* training rows, tests in range, tests far out */
 static const double FARTHER = 100;       /* times the tests in range */
-static const int KIND[KINDS] = {LN_NONE, LN_FIRST, LN_SECOND};
+
+/* Two hidden layers of one width; the first ones are those of the quick form. */
+typedef struct net_kind {
+    const char *name, *first, *second; /* what stands behind the two dense layers */
+    int inputs;
+} net_kind;
+static const net_kind KIND[] = {{"Standard NN", "relu", "relu", 3},
+                                {"LN first", "ln relu", "relu", 3},
+                                {"LN second", "relu", "ln relu", 3},
+                                {"gelu, LN second", "gelu", "ln gelu", 3},
+                                {"10 inputs, LN first", "ln relu", "relu", 10},
+                                {"LN every", "ln relu", "ln relu", 3},
+                                {"gelu, no norm", "gelu", "gelu", 3},
+                                {"tanh, no norm", "tanh", "tanh", 3},
+                                {"tanh, LN first", "ln tanh", "tanh", 3},
+                                {"10 inputs, no norm", "relu", "relu", 10}};
+enum { KINDS = sizeof KIND / sizeof KIND[0], QUICK_KINDS = 5 };
 static const char *const PLACE[PLACES] = {"in range", "100 times as far out"};
 static const double RATE = -0.5, RATE_WITHIN = 0.15; /* of theory */
 static const double SPREAD_LOW = 0.7, SPREAD_HIGH = 1.4;
@@ -30,34 +48,40 @@ typedef struct limit_of {
 typedef struct trained {
     double own[PLACES];  /* off the prediction that takes its own f_0 along */
     double mean[PLACES]; /* off the mean over all f_0, in standard deviations of theory */
-    int64_t steps;
-    bool arrived;
+    double steps;
+    double arrived; /* 1: its targets are fitted */
 } trained;
+enum { TRAINED = sizeof(trained) / sizeof(double) };
+
+/* Points of so many inputs: rows, tests in range, the same tests far out. */
+typedef struct sample {
+    double x[POINTS * INPUTS_MOST], y[ROWS];
+} sample;
 
 typedef struct study {
-    double x[POINTS * INPUTS], y[ROWS];
+    sample samples[KINDS]; /* the same for kinds of as many inputs */
     limit_of limits[KINDS];
-    int widths;
+    int kinds, widths;
     int64_t seeds;
     trained *nets; /* kind, then seed, then width from the largest */
 } study;
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-static void draw_points(study *s)
+static void draw_points(int inputs, sample *s)
 {
     uint64_t state = 7;
     for (int i = 0; i < ROWS + TESTS; i++) {
-        double *x = s->x + i * INPUTS;
-        for (int j = 0; j < INPUTS; j++) {
+        double *x = s->x + i * inputs;
+        for (int j = 0; j < inputs; j++) {
             x[j] = normal(&state);
         }
         if (i < ROWS) {
             s->y[i] = sin(2 * x[0]) + x[1] / 2;
             continue;
         }
-        for (int j = 0; j < INPUTS; j++) {
-            x[TESTS * INPUTS + j] = FARTHER * x[j];
+        for (int j = 0; j < inputs; j++) {
+            x[TESTS * inputs + j] = FARTHER * x[j];
         }
     }
 }
@@ -71,9 +95,8 @@ static int first_test(int place)
 
 static char *kind_text(int kind, int64_t width)
 {
-    bool first = kind == LN_FIRST, second = kind == LN_SECOND;
-    return text_of("dense(%lld) %srelu dense(%lld) %srelu dense(1)", (long long)width,
-                   first ? "ln " : "", (long long)width, second ? "ln " : "");
+    return text_of("dense(%lld) %s dense(%lld) %s dense(1)", (long long)width, KIND[kind].first,
+                   (long long)width, KIND[kind].second);
 }
 
 /* weights = Theta(points, rows) Theta(rows, rows)^-1, by far_system. */
@@ -122,10 +145,10 @@ static void find_spread(const double *nngp, limit_of *out)
 }
 
 /* A sabotaged run takes the kernel of another network. */
-static far_status find_limit(reproduction *r, study *s, int kind, limit_of *out)
+static far_status find_limit(reproduction *r, int kind, sample *s, limit_of *out)
 {
     double *theta = ROOM(POINTS * POINTS, double), *nngp = ROOM(POINTS * POINTS, double);
-    far_mat x = far_mat_view(s->x, POINTS, INPUTS, FAR_F64);
+    far_mat x = far_mat_view(s->x, POINTS, KIND[kind].inputs, FAR_F64);
     far_mat t = far_mat_view(theta, POINTS, POINTS, FAR_F64);
     far_mat k = far_mat_view(nngp, POINTS, POINTS, FAR_F64);
     char *plain = kind_text(kind, 1), *arch = arch_of(r, plain);
@@ -154,7 +177,7 @@ static trained *place_of(const study *s, int kind, int64_t seed, int width)
 }
 
 /* The prediction at point i: with the targets less f_0, and f_0 added; or without f_0 (NULL). */
-static double predicted(const study *s, const limit_of *l, const double *f0, int i)
+static double predicted(const sample *s, const limit_of *l, const double *f0, int i)
 {
     double f = f0 ? f0[i] : 0;
     for (int j = 0; j < ROWS; j++) {
@@ -163,7 +186,7 @@ static double predicted(const study *s, const limit_of *l, const double *f0, int
     return f;
 }
 
-static void compare(const study *s, const limit_of *l, const double *f0, const double *f,
+static void compare(const sample *s, const limit_of *l, const double *f0, const double *f,
                     trained *out)
 {
     for (int place = 0; place < PLACES; place++) {
@@ -182,7 +205,7 @@ static void compare(const study *s, const limit_of *l, const double *f0, const d
 /* Full gradient descent at half of the largest stable rate of the kernel, where no direction
  * overshoots, until the residual is 1e-3 of the targets. FAR_LOSS_MSE is the mean of squares: f
  * moves by 2 rate / rows Theta. */
-static far_train_opts method(const study *s, const limit_of *l)
+static far_train_opts method(const sample *s, const limit_of *l)
 {
     far_train_opts o;
     double square = 0;
@@ -197,33 +220,49 @@ static far_train_opts method(const study *s, const limit_of *l)
     return o;
 }
 
-static far_status train_one(reproduction *r, int64_t job, void *user)
+static far_status train_width(reproduction *r, study *s, int kind, int64_t seed, int width,
+                              trained *t)
 {
-    study *s = user;
-    int64_t count = KINDS * s->seeds;
-    int width = s->widths - 1 - (int)(job / count), kind = (int)(job % KINDS);
-    int64_t seed = job % count / KINDS;
-    trained *t = place_of(s, kind, seed, width);
+    sample *points = &s->samples[kind];
+    int inputs = KIND[kind].inputs;
     double f0[POINTS], f[POINTS];
-    far_mat x = far_mat_view(s->x, POINTS, INPUTS, FAR_F64);
-    far_mat rows = far_mat_view(s->x, ROWS, INPUTS, FAR_F64),
-            y = far_mat_view(s->y, ROWS, 1, FAR_F64);
+    far_mat x = far_mat_view(points->x, POINTS, inputs, FAR_F64);
+    far_mat rows = far_mat_view(points->x, ROWS, inputs, FAR_F64),
+            y = far_mat_view(points->y, ROWS, 1, FAR_F64);
     far_mat start = far_mat_view(f0, POINTS, 1, FAR_F64), end = far_mat_view(f, POINTS, 1, FAR_F64);
-    char *arch = kind_text(KIND[kind], width_of(width));
-    far_train_opts o = method(s, &s->limits[kind]);
+    char *arch = kind_text(kind, width_of(width));
+    far_train_opts o = method(points, &s->limits[kind]);
     far_train_result result;
     far_net *net = NULL;
     far_status st;
-    TRY(new_net(r, arch, INPUTS, FAR_INIT_NTK, (uint64_t)(seed * WIDTHS_MOST + width), &net));
+    TRY(new_net(r, arch, inputs, FAR_INIT_NTK, (uint64_t)(seed * WIDTHS_MOST + width), &net));
     TRY(far_net_eval(r->ctx, net, &x, &start));
     TRY(far_net_train(r->ctx, net, &rows, &y, &o, &result));
     TRY(far_net_eval(r->ctx, net, &x, &end));
-    t->steps = result.steps;
+    t->steps = (double)result.steps;
     t->arrived = result.end == FAR_TRAIN_STOP_LOSS;
-    compare(s, &s->limits[kind], f0, f, t);
+    compare(points, &s->limits[kind], f0, f, t);
 done:
     far_net_destroy(net);
     free(arch);
+    return st;
+}
+
+static far_status train_one(reproduction *r, int64_t job, void *user)
+{
+    study *s = user;
+    int64_t count = s->kinds * s->seeds;
+    int width = s->widths - 1 - (int)(job / count), kind = (int)(job % s->kinds);
+    int64_t seed = job % count / s->kinds;
+    trained *t = place_of(s, kind, seed, width);
+    char *name = text_of("width-%d-%d-%lld", kind, width, (long long)seed);
+    char *note = kind_text(kind, width_of(width));
+    far_status st = FAR_OK;
+    if (!take_kept_numbers(r, name, note, (double *)t, TRAINED)) {
+        st = train_width(r, s, kind, seed, width, t);
+        st = st == FAR_OK ? keep_numbers_of(r, name, note, (double *)t, TRAINED) : st;
+    }
+    FREE(name, note);
     return st;
 }
 
@@ -275,7 +314,7 @@ static int64_t arrived(const study *s, int kind)
 {
     int64_t count = 0;
     for (int64_t i = 0; i < s->seeds * s->widths; i++) {
-        count += s->nets[kind * s->seeds * s->widths + i].arrived;
+        count += s->nets[kind * s->seeds * s->widths + i].arrived != 0;
     }
     return count;
 }
@@ -289,7 +328,7 @@ static far_status claim_rate(reproduction *r, const study *s, int kind, int plac
         words(r,
               "%s, %s: distance of trained networks to kernel regression, widths 64 to "
               "%lld",
-              LN_NAMES[KIND[kind]], PLACE[place], (long long)width_of(s->widths - 1));
+              KIND[kind].name, PLACE[place], (long long)width_of(s->widths - 1));
     TRY(mean_rate(r, s, kind, place, &rate));
     TRY(mean_distance(r, s, kind, place, 0, &first));
     TRY(mean_distance(r, s, kind, place, s->widths - 1, &last));
@@ -328,8 +367,8 @@ static double spread_of(const study *s, int kind, int place)
 static far_status claim_spread(reproduction *r, const study *s, int kind)
 {
     double in = spread_of(s, kind, 0), out = spread_of(s, kind, 1);
-    const char *what = words(r, "%s: how far single networks stay from the mean over all starts",
-                             LN_NAMES[KIND[kind]]);
+    const char *what =
+        words(r, "%s: how far single networks stay from the mean over all starts", KIND[kind].name);
     return claim(
         r,
         &(claim_of){.what = what,
@@ -355,7 +394,7 @@ static far_status draw_kind(reproduction *r, const study *s, int kind, int place
         half[i] = e.half < e.mean ? e.half : NAN;
         line[i] = mean[0] * sqrt(x[0] / x[i]);
     }
-    TRY(draw_curve(r, f, x, mean, half, s->widths, kind, LN_NAMES[KIND[kind]]));
+    TRY(draw_curve(r, f, x, mean, half, s->widths, kind, KIND[kind].name));
     TRY(draw_dashed(r, f, x, line, s->widths, kind, NULL));
 done:
     return st;
@@ -368,7 +407,7 @@ static far_status keep_distances(reproduction *r, const study *s)
     for (int place = 0; place < PLACES && st == FAR_OK; place++) {
         far_figure_opts p = log_axes(PLACE[place], "width", "distance / prediction");
         st = far_figure_create(r->ctx, &p, &panels[place]);
-        for (int kind = 0; kind < KINDS && st == FAR_OK; kind++) {
+        for (int kind = 0; kind < s->kinds && st == FAR_OK; kind++) {
             st = draw_kind(r, s, kind, place, panels[place]);
         }
     }
@@ -383,7 +422,7 @@ static far_status keep_distances(reproduction *r, const study *s)
 static far_status add_width(reproduction *r, const study *s, int kind, int width, sheet *t)
 {
     estimate e[PLACES];
-    int64_t steps = 0;
+    double steps = 0;
     far_status st;
     for (int64_t seed = 0; seed < s->seeds; seed++) {
         steps += place_of(s, kind, seed, width)->steps;
@@ -391,11 +430,11 @@ static far_status add_width(reproduction *r, const study *s, int kind, int width
     for (int place = 0; place < PLACES; place++) {
         TRY(mean_distance(r, s, kind, place, width, &e[place]));
     }
-    add_cell(t, "%s", LN_NAMES[KIND[kind]]);
+    add_cell(t, "%s", KIND[kind].name);
     add_cell(t, "%lld", (long long)width_of(width));
     add_cell(t, "%.4f \u00b1 %.4f", e[0].mean, e[0].half);
     add_cell(t, "%.4f \u00b1 %.4f", e[1].mean, e[1].half);
-    add_cell(t, "%lld", (long long)(steps / s->seeds));
+    add_cell(t, "%.0f", steps / (double)s->seeds);
 done:
     return st;
 }
@@ -406,7 +445,7 @@ static far_status keep_widths(reproduction *r, const study *s)
                                         "steps"};
     sheet t = {.heads = HEADS, .cols = sizeof HEADS / sizeof HEADS[0]};
     far_status st = FAR_OK;
-    for (int i = 0; i < KINDS * s->widths && st == FAR_OK; i++) {
+    for (int i = 0; i < s->kinds * s->widths && st == FAR_OK; i++) {
         st = add_width(r, s, i / s->widths, i % s->widths, &t);
     }
     return keep_sheet(r, &t, "ln-widths-table",
@@ -420,10 +459,10 @@ static far_status explain(reproduction *r, const study *s)
     far_status st;
     TRY(keep_section(
         r, "Protocol",
-        "Networks of two hidden relu layers in the NTK parametrisation, widths 64 to %lld, %lld "
-        "seeds, trained on %d points of 3 inputs by full gradient descent at half of the largest "
-        "stable rate, until the residual is 1e-3 of the targets. %d tests drawn as the points are, "
-        "and the same a hundred times as far out.",
+        "Networks of two hidden layers (relu and 3 inputs where nothing else is said) in the NTK "
+        "parametrisation, widths 64 to %lld, %lld seeds, trained on %d points by full gradient "
+        "descent at half of the largest stable rate, until the residual is 1e-3 of the targets. %d "
+        "tests drawn as the points are, and the same a hundred times as far out.",
         (long long)width_of(s->widths - 1), (long long)s->seeds, ROWS, TESTS));
     TRY(keep_text(
         r, "How the slope is tested was settled after the first runs of the quick form: that "
@@ -442,24 +481,28 @@ done:
 
 far_status run_ln_widths(reproduction *r)
 {
-    study s = {.widths = r->quick ? 4 : WIDTHS_MOST, .seeds = seeds_of(r, 6, 5)};
-    far_status st;
-    s.nets = ROOM(KINDS * s.seeds * s.widths, trained);
-    draw_points(&s);
-    for (int kind = 0; kind < KINDS; kind++) {
-        TRY(find_limit(r, &s, KIND[kind], &s.limits[kind]));
+    study *s = ROOM(1, study);
+    far_status st = FAR_OK;
+    s->kinds = r->quick ? QUICK_KINDS : KINDS;
+    s->widths = r->quick ? 4 : WIDTHS_MOST;
+    s->seeds = seeds_of(r, 6, 5);
+    s->nets = ROOM(s->kinds * s->seeds * s->widths, trained);
+    for (int kind = 0; kind < s->kinds; kind++) {
+        draw_points(KIND[kind].inputs, &s->samples[kind]);
+        TRY(find_limit(r, kind, &s->samples[kind], &s->limits[kind]));
     }
-    TRY(side_by_side(r, "train", KINDS * s.seeds * s.widths, train_one, &s));
-    for (int kind = 0; kind < KINDS; kind++) {
+    TRY(side_by_side(r, "train", s->kinds * s->seeds * s->widths, train_one, s));
+    for (int kind = 0; kind < s->kinds; kind++) {
         for (int place = 0; place < PLACES; place++) {
-            TRY(claim_rate(r, &s, kind, place));
+            TRY(claim_rate(r, s, kind, place));
         }
-        TRY(claim_spread(r, &s, kind));
+        TRY(claim_spread(r, s, kind));
     }
-    TRY(keep_distances(r, &s));
-    TRY(keep_widths(r, &s));
-    TRY(explain(r, &s));
+    TRY(keep_distances(r, s));
+    TRY(keep_widths(r, s));
+    TRY(explain(r, s));
 done:
-    free(s.nets);
+    free(s->nets);
+    free(s);
     return st;
 }

@@ -31,7 +31,7 @@ const experiment EXPERIMENTS[] = {
      3, 80, run_ln_appendix_m, NULL},
     {"ln-theorems", "Theorems 3.1 to 3.3, C.1 to C.3, Proposition 3.4, in numbers", LAYER_NORM,
      NULL, 4, 90, run_ln_theorems, NULL},
-    {"ln-widths", "Trained networks against the limit of infinite width", LAYER_NORM, NULL, 3, 200,
+    {"ln-widths", "Trained networks against the limit of infinite width", LAYER_NORM, NULL, 5, 700,
      run_ln_widths, NULL},
     {"lnnet-fig1", "XOR by one layer norm, step by step (Figure 1)", NONLINEARITY, NULL, 1, 1,
      run_lnnet_fig1, NOT_READ},

@@ -15,7 +15,7 @@
 #define REPORT "report.html"
 
 typedef struct reproduce_args {
-    bool list, quick, resume, json, quiet, sabotage;
+    bool list, quick, resume, json, quiet, sabotage, cifar2;
     int64_t seeds, epochs, threads;
     const char *data, *output;
 } reproduce_args;
@@ -33,6 +33,8 @@ static const option OPTIONS[] = {
     TEXT_OPTION("--output", 'o', offsetof(reproduce_args, output), "DIR",
                 "write there; otherwise in reproduce-ID, for each ID.\n"
                 "Of several experiments DIR/ID"),
+    FLAG_OPTION("--cifar2", 0, offsetof(reproduce_args, cifar2),
+                "of linearized: on images of CIFAR-10, with LeNet and a small ResNet"),
     FLAG_OPTION("--resume", 0, offsetof(reproduce_args, resume),
                 "go on where an interrupted run of the same command was"),
     FLAG_OPTION("--sabotage", 0, offsetof(reproduce_args, sabotage), NULL),
@@ -286,6 +288,7 @@ static int run_one(job *j, const experiment *e, const char *folder)
                       .quick = a->quick,
                       .seeds = a->seeds,
                       .epochs = a->epochs,
+                      .cifar2 = a->cifar2,
                       .resume = a->resume,
                       .silent = a->json,
                       .sabotage = a->sabotage,
@@ -378,6 +381,17 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     return OPTIONS_OK;
 }
 
+/* Forms that one experiment alone has. */
+static int check_forms(const command_line *line, const reproduce_args *a)
+{
+    bool linearized = line->operand_count == 1 && strcmp(line->operands[0], "linearized") == 0;
+    if (a->cifar2 && !linearized) {
+        return usage_error(VERB, "--cifar2 is a form of linearized alone: farfield reproduce "
+                                 "linearized --cifar2");
+    }
+    return OPTIONS_OK;
+}
+
 /* After Ctrl-C too it is told what was done: JSON comes before the process may end. */
 static int run_experiments(job *j, const command_line *line)
 {
@@ -420,6 +434,7 @@ int cmd_reproduce(int argc, char **argv)
         .most_operands = MAX_OPERANDS};
     int code = options_parse(&line, argc, argv, &j.args);
     code = code == OPTIONS_OK ? check_usage(&line, &j.args) : code;
+    code = code == OPTIONS_OK ? check_forms(&line, &j.args) : code;
     if (code != OPTIONS_OK) {
         return code;
     }

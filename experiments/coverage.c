@@ -69,6 +69,8 @@ const coverage COVERAGE[] = {
     {LINEARIZED, "tasks in the kernel's order", COVERAGE_TESTED, "linearized", NULL},
     {LINEARIZED, "network against kernel", COVERAGE_TESTED, "linearized", NULL},
     {LINEARIZED, "the kernel turns to the task", COVERAGE_TESTED, "linearized", NULL},
+    {LINEARIZED, "CIFAR2: LeNet and a residual network", COVERAGE_TESTED, "linearized",
+     "--cifar2; a small ResNet, 2048 images"},
     {LINEARIZED, "anisotropy directions", COVERAGE_TESTED, "linearized", NULL},
     {LINEARIZED, "LeNet, ResNet-18, CIFAR", COVERAGE_NOT_DONE, NULL, NULL},
     {SIREN, "correlation lengths", COVERAGE_TESTED, "siren", "their order; numbers are smaller"},

@@ -376,6 +376,9 @@ done:
 
 far_status run_linearized(reproduction *r)
 {
+    if (r->cifar2) {
+        return run_linearized_cifar(r);
+    }
     result f = {.plan = plan_for(r)};
     far_status st;
     f.scores = ROOM(f.plan.seeds * f.plan.size_count * TASKS, task_score);

@@ -36,6 +36,9 @@ far_status task_scores(reproduction *r, const task_plan *p, task_score *out);
 const task_score *score_at(const task_plan *p, const task_score *scores, int64_t seed, int64_t size,
                            int64_t task);
 
+/* On images, with networks that fit them: the form --cifar2. */
+far_status run_linearized_cifar(reproduction *r);
+
 /* Linear tasks along the directions that the kernel agrees with most, and least: a claim, a text
  * and a figure. */
 far_status keep_directions(reproduction *r, int64_t seeds);

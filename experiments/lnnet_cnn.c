@@ -1,5 +1,5 @@
 /* Layer norm in groups of channels, in a small plain CNN on CIFAR-10. */
-#define _GNU_SOURCE
+#include "cifar.h"
 #include "lnnet_random.h"
 #include "lnnet_variants.h"
 #include "registry.h"
@@ -7,145 +7,13 @@
 
 #include <math.h>
 #include <string.h>
-#include <zlib.h>
 
-enum { COLOURS = 3, SIDE = 32, CLASSES = 10, QUICK_SIDE = 16, QUICK_CLASSES = 3, LAYERS = 3 };
-enum { VARIANTS = 2 * NORMS, BATCH = 64, BENT = 8, PROBES = 8 };
-
-/* ---- images -------------------------------------------------------------------------------- */
-
-typedef struct images {
-    int64_t n, side, classes;
-    double *x; /* n x COLOURS side side, one centre and one scale for all */
-    double *y; /* classes */
-} images;
-
-static images images_new(int64_t n, int64_t side, int64_t classes)
-{
-    return (images){n, side, classes, ROOM(n * COLOURS * side * side, double), ROOM(n, double)};
-}
-
-static int64_t pixels(const images *i)
-{
-    return COLOURS * i->side * i->side;
-}
-
-static void images_free(images *i)
-{
-    FREE(i->x, i->y);
-}
-
-static far_mat points(const images *i)
-{
-    return far_mat_view(i->x, i->n, pixels(i), FAR_F64);
-}
-
-/* A label and 3072 bytes for each. */
-static bool read_images(const char *path, images *out)
-{
-    unsigned char one[1 + COLOURS * SIDE * SIDE];
-    gzFile file = gzopen(path, "rb");
-    bool good = file != NULL;
-    for (int64_t i = 0; i < out->n && good; i++) {
-        good = gzread(file, one, sizeof one) == (int)sizeof one && one[0] < CLASSES;
-        out->y[i] = one[0];
-        for (int64_t k = 0; k < pixels(out); k++) {
-            out->x[i * pixels(out) + k] = one[1 + k];
-        }
-    }
-    if (file) {
-        gzclose(file);
-    }
-    return good;
-}
-
-static far_status open_images(reproduction *r, const char *const files[3], images *out)
-{
-    char *path = NULL;
-    far_status st = FAR_ERR_IO;
-    for (int i = 0; i < 3 && st != FAR_OK; i++) {
-        r->message[0] = 0;
-        st = find_data(r, files[i], &path);
-    }
-    if (st != FAR_OK) {
-        return fail(
-            r, st,
-            "the images of CIFAR-10 are not here: get them with 'farfield data get cifar10', "
-            "or say with --data DIR in which folder %s lies",
-            files[0]);
-    }
-    if (!read_images(path, out)) {
-        st = fail(r, FAR_ERR_FORMAT, "%s: has not %lld images with classes", path,
-                  (long long)out->n);
-    }
-    free(path);
-    return st;
-}
-
-/* For the quick form, without data: stripes in one of three directions, at any phase and in any
- * colour, under noise. Every class has mean 0, so no linear classifier can tell them apart. */
-static void make_images(uint64_t seed, images *out)
-{
-    static const double ACROSS[QUICK_CLASSES] = {1, 0, 0.7}, DOWN[QUICK_CLASSES] = {0, 1, 0.7};
-    uint64_t state = seed;
-    for (int64_t i = 0; i < out->n; i++) {
-        int class = (int)(uniform(&state) * QUICK_CLASSES);
-        double phase = 2 * M_PI * uniform(&state), *x = out->x + i * pixels(out);
-        out->y[i] = class;
-        for (int64_t k = 0; k < pixels(out); k++) {
-            double row = (double)(k / out->side % out->side), col = (double)(k % out->side);
-            x[k] =
-                sin(1.2 * (ACROSS[class] * col + DOWN[class] * row) + phase) + 0.3 * normal(&state);
-        }
-    }
-}
-
-/* By the training images. */
-static void standardise(images *train, images *test)
-{
-    int64_t count = train->n * pixels(train);
-    double mean = 0, square = 0;
-    for (int64_t i = 0; i < count; i++) {
-        mean += train->x[i] / (double)count;
-        square += train->x[i] * train->x[i] / (double)count;
-    }
-    double scale = sqrt(square - mean * mean);
-    images *both[] = {train, test};
-    for (int k = 0; k < 2; k++) {
-        for (int64_t i = 0; i < both[k]->n * pixels(both[k]); i++) {
-            both[k]->x[i] = (both[k]->x[i] - mean) / scale;
-        }
-    }
-}
-
-static far_status take_images(reproduction *r, images *train, images *test)
-{
-    static const char *const TRAIN[] = {"cifar10/cifar-10-batches-bin/data_batch_1.bin",
-                                        "cifar10/data_batch_1.bin.gz", "cifar10/data_batch_1.bin"};
-    static const char *const TEST[] = {"cifar10/cifar-10-batches-bin/test_batch.bin",
-                                       "cifar10/test_batch_first3000.bin.gz",
-                                       "cifar10/test_batch.bin"};
-    far_status st = FAR_OK;
-    if (r->quick) {
-        *train = images_new(600, QUICK_SIDE, QUICK_CLASSES);
-        *test = images_new(300, QUICK_SIDE, QUICK_CLASSES);
-        make_images(5, train);
-        make_images(6, test);
-    } else {
-        *train = images_new(10000, SIDE, CLASSES);
-        *test = images_new(3000, SIDE, CLASSES);
-        TRY(open_images(r, TRAIN, train));
-        TRY(open_images(r, TEST, test));
-    }
-    standardise(train, test);
-done:
-    return st;
-}
+enum { LAYERS = 3, VARIANTS = 2 * NORMS, BATCH = 64, BENT = 8, PROBES = 8 };
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
 typedef struct plan {
-    const images *train, *test;
+    const cifar_images *train, *test;
     int64_t seeds, epochs;
     int64_t channels[LAYERS];
     const char *archs[VARIANTS];
@@ -163,7 +31,8 @@ typedef struct run {
 static const char *arch_text(reproduction *r, const plan *p, int variant)
 {
     int64_t side = p->train->side;
-    const char *text = words(r, "image(%dx%lldx%lld) ", COLOURS, (long long)side, (long long)side);
+    const char *text =
+        words(r, "image(%dx%lldx%lld) ", CIFAR_COLOURS, (long long)side, (long long)side);
     for (int i = 0; i < LAYERS; i++) {
         text = words(r, "%sconv(%lld, 3x3, stride=2, pad=1) %s%s", text, (long long)p->channels[i],
                      norm_text(r, variant % NORMS, p->channels[i], false),
@@ -172,10 +41,10 @@ static const char *arch_text(reproduction *r, const plan *p, int variant)
     return words(r, "%sflatten dense(%lld)", text, (long long)p->train->classes);
 }
 
-static far_status accuracy(reproduction *r, const far_net *net, const images *of, double *out)
+static far_status accuracy(reproduction *r, const far_net *net, const cifar_images *of, double *out)
 {
     double *f = ROOM(of->n * of->classes, double);
-    far_mat x = points(of), values = far_mat_view(f, of->n, of->classes, FAR_F64);
+    far_mat x = cifar_points(of), values = far_mat_view(f, of->n, of->classes, FAR_F64);
     far_status st = far_net_eval(r->ctx, net, &x, &values);
     int64_t right = 0;
     for (int64_t i = 0; i < of->n; i++) {
@@ -207,7 +76,7 @@ static far_status slopes(reproduction *r, const far_net *net, const double *x, c
 static far_status bending(reproduction *r, const plan *p, const far_net *net, double *out)
 {
     static const double STEP = 1e-4;
-    int64_t d = pixels(p->test), k = p->test->classes, rows = BENT * PROBES, count = rows * d;
+    int64_t d = cifar_pixels(p->test), k = p->test->classes, rows = BENT * PROBES, count = rows * d;
     double *all = ROOM(4 * count + rows * k, double), h[BENT] = {0};
     double *x = all, *v = x + count, *up = v + count, *down = up + count, *signs = down + count;
     far_mat u = far_mat_view(signs, rows, k, FAR_F64), above = far_mat_view(up, rows, d, FAR_F64),
@@ -235,8 +104,8 @@ done:
 
 static far_status train(reproduction *r, const run *job, far_net *net)
 {
-    const images *from = job->plan->train;
-    far_mat x = points(from), y = far_mat_view(from->y, from->n, 1, FAR_F64);
+    const cifar_images *from = job->plan->train;
+    far_mat x = cifar_points(from), y = far_mat_view(from->y, from->n, 1, FAR_F64);
     far_train_opts o;
     far_train_opts_init(&o);
     o.loss = FAR_LOSS_CE;
@@ -455,7 +324,7 @@ done:
 
 far_status run_lnnet_cnn(reproduction *r)
 {
-    images train = {0}, test = {0};
+    cifar_images train = {0}, test = {0};
     plan p = {.train = &train,
               .test = &test,
               .seeds = seeds_of(r, 3, 3),
@@ -464,7 +333,7 @@ far_status run_lnnet_cnn(reproduction *r)
     run *runs = NULL;
     far_status st;
     TRY(random_check_seeds(r, p.seeds));
-    TRY(take_images(r, &train, &test));
+    TRY(cifar_take(r, r->quick ? 600 : 10000, r->quick ? 300 : 3000, &train, &test));
     runs = ROOM(VARIANTS * p.seeds, run);
     for (int v = 0; v < VARIANTS; v++) {
         p.archs[v] = arch_text(r, &p, v);
@@ -476,8 +345,8 @@ far_status run_lnnet_cnn(reproduction *r)
     TRY(side_by_side(r, "networks", VARIANTS * p.seeds, one_run, runs));
     TRY(report(r, &p, runs));
 done:
-    images_free(&train);
-    images_free(&test);
+    cifar_free(&train);
+    cifar_free(&test);
     free(runs);
     return st;
 }

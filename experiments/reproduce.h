@@ -30,6 +30,7 @@ typedef struct reproduction {
     bool quick;          /* under a minute, with the claim still tested */
     int64_t seeds;       /* 0: the experiment's own number; see seeds_of */
     int64_t epochs;      /* the same; see epochs_of */
+    bool cifar2;         /* linearized: on images of CIFAR-10 */
     bool resume;         /* go on from what an interrupted run has left in the folder */
     bool quiet;          /* no progress */
     bool silent;         /* claims are not printed as they come */

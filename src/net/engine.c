@@ -127,14 +127,16 @@ void far_engine_destroy(far_engine *e)
 #define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
 #define ROWS_LEAST 96
 #define ROWS_MOST 256
-#define ROWS_SHAPED 16 /* of images and sequences: enough for the layers behind them */
+#define ROWS_SHAPED 16 /* of images and sequences: enough for the layers behind them, */
+#define PASS_BYTES ((int64_t)64 << 20) /* but no more than so many bytes, or a single row */
 
 int64_t far_engine_rows(const far_engine *e)
 {
     int64_t size = (int64_t)far_dtype_size(e->dtype);
     int64_t row = size * (e->net->info.inputs + e->values.total + e->gradients.total);
     int64_t rows = (CACHE_BYTES - 2 * size * e->weights) / row / 16 * 16;
-    int64_t least = e->shaped ? ROWS_SHAPED : ROWS_LEAST;
+    int64_t fit = PASS_BYTES / row > 0 ? PASS_BYTES / row : 1;
+    int64_t least = !e->shaped ? ROWS_LEAST : fit < ROWS_SHAPED ? fit : ROWS_SHAPED;
     return rows < least ? least : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
@@ -234,7 +236,10 @@ far_status far_pass_create(far_ctx *ctx, const far_engine *e, int64_t rows, int 
     far_status st = FAR_OK;
     *out = NULL;
     FAR_TRY(far_alloc(ctx, 1, &p));
-    *p = (far_pass){.ctx = ctx, .engine = e, .needs = needs, .capacity = (rows + 15) / 16 * 16};
+    *p = (far_pass){.ctx = ctx, .engine = e, .needs = needs, .capacity = rows};
+    if (!e->shaped) {
+        p->capacity = (rows + FAR_BUFFER_UNIT - 1) / FAR_BUFFER_UNIT * FAR_BUFFER_UNIT;
+    }
     FAR_TRY(allocate_pass(p));
     *out = p;
     p = NULL;

@@ -179,31 +179,54 @@ static const REAL *NAME(pad_image)(const NAME(strip) * t, const far_step *c, con
     return out;
 }
 
-/* c = image * W (+ bias), or c += image * W; in: packed rows of images. */
-static void NAME(conv_product)(const NAME(strip) * t, const far_weights *w, const far_stage *s,
-                               const REAL *in, bool bias, bool add, REAL *out)
+/* One line of an image's output: c = image * W (+ bias), or c += image * W. */
+static NAME(product) NAME(conv_line)(const far_weights *w, const far_stage *s, const REAL *image,
+                                     int64_t y, bool bias, bool add, REAL *out)
 {
     const far_step *c = s->linear;
     int64_t across = (c->from.width + 2 * c->pad) * s->in;
-    for (int64_t r = 0; r < t->rows; r++) {
-        const REAL *image = NAME(pad_image)(t, c, in + r * s->before * s->in);
-        for (int64_t y = 0; y < c->to.height; y++) {
-            const NAME(product) m = {.rows = c->to.width,
-                                     .cols = s->out,
-                                     .depth = c->window.width * s->in,
-                                     .a = image + y * c->stride * across,
-                                     .row_step = c->stride * s->in,
-                                     .depth_step = 1,
-                                     .segments = c->window.height,
-                                     .segment_step = across,
-                                     .b = NAME(weight_at)(w, s->panels),
-                                     .start = bias ? NAME(weight_at)(w, s->shift) : NULL,
-                                     .c = out + (r * s->after + y * c->to.width) * s->out,
-                                     .ldc = s->out,
-                                     .add = add,
-                                     .scale = 1};
-            NAME(multiply)(&m);
+    return (NAME(product)){.rows = c->to.width,
+                           .cols = s->out,
+                           .depth = c->window.width * s->in,
+                           .a = image + y * c->stride * across,
+                           .row_step = c->stride * s->in,
+                           .depth_step = 1,
+                           .segments = c->window.height,
+                           .segment_step = across,
+                           .b = NAME(weight_at)(w, s->panels),
+                           .start = bias ? NAME(weight_at)(w, s->shift) : NULL,
+                           .c = out + y * c->to.width * s->out,
+                           .ldc = s->out,
+                           .add = add,
+                           .scale = 1};
+}
+
+/* One image. Weights beyond the second-level cache come by once, panel by panel, others once a
+ * line: the same sums in the same order. */
+static void NAME(conv_image)(const far_weights *w, const far_stage *s, const REAL *image, bool bias,
+                             bool add, REAL *out)
+{
+    int64_t lines = s->linear->to.height;
+    bool heavy = s->depth * s->out * (int64_t)sizeof(REAL) > STRIP_WEIGHT_BYTES;
+    for (int64_t y = 0; y < lines && !heavy; y++) {
+        const NAME(product) m = NAME(conv_line)(w, s, image, y, bias, add, out);
+        NAME(multiply)(&m);
+    }
+    for (int64_t first = 0; first < s->out && heavy; first += PANEL) {
+        for (int64_t y = 0; y < lines; y++) {
+            const NAME(product) m = NAME(conv_line)(w, s, image, y, bias, add, out);
+            NAME(multiply_panel)(&m, m.b + first * s->depth, first);
         }
+    }
+}
+
+/* in: packed rows of images. */
+static void NAME(conv_product)(const NAME(strip) * t, const far_weights *w, const far_stage *s,
+                               const REAL *in, bool bias, bool add, REAL *out)
+{
+    for (int64_t r = 0; r < t->rows; r++) {
+        const REAL *image = NAME(pad_image)(t, s->linear, in + r * s->before * s->in);
+        NAME(conv_image)(w, s, image, bias, add, out + r * s->after * s->out);
     }
 }
 

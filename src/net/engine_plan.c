@@ -59,7 +59,7 @@ static int64_t add_buffer(far_buffers *b, int64_t positions, int64_t channels)
     b->offset[b->count] = b->total;
     b->width[b->count] = positions * channels;
     b->channels[b->count] = channels;
-    b->total += positions * channels;
+    b->total += (positions * channels + b->unit - 1) / b->unit * b->unit;
     return b->count++;
 }
 
@@ -407,11 +407,12 @@ far_status far_engine_plan(far_engine *e)
     if (st != FAR_OK) {
         return st;
     }
+    e->shaped = far_net_shaped(e->net);
+    e->values.unit = e->gradients.unit = e->tangents.unit = e->shaped ? FAR_BUFFER_UNIT : 1;
     add_buffer(&e->values, 1, 0); /* the caller's */
     add_buffer(&e->gradients, 1, e->net->info.inputs);
     add_buffer(&e->tangents, 1, e->net->info.inputs);
     e->widest = e->net->info.inputs;
-    e->shaped = far_net_shaped(e->net);
     find_cut(&p);
     for (int64_t i = 0; i < e->net->step_count; i++) {
         bool cut = i == p.cut;

@@ -51,7 +51,11 @@ typedef struct far_stage {
 typedef struct far_buffers {
     int64_t *offset, *width, *channels;
     int64_t count, total;
+    int64_t unit; /* offsets are multiples of this */
 } far_buffers;
+/* Numbers that are a cache line at least: buffers of so many rows, or of such a unit, are aligned.
+ */
+#define FAR_BUFFER_UNIT 16
 
 typedef struct far_engine_ops far_engine_ops;
 
@@ -82,7 +86,8 @@ struct far_pass {
     far_ctx *ctx;
     const far_engine *engine;
     int needs;
-    int64_t capacity; /* rows, rounded up so that every buffer is aligned */
+    int64_t
+        capacity; /* rows, rounded up where buffers have no unit, so that every one is aligned */
     void *values, *gradients, *tangents;
     void *inverses;
     void *columns; /* batchnorm: vectors of statistics and sums */

@@ -277,6 +277,11 @@ static far_status make_outline(loader *l, const char *arch)
 {
     far_status st;
     const char *text = text_of(l, "arch");
+    far_text known = {.ctx = l->ctx};
+    if (!text && !arch && far_modules_are_residual(&l->modules)) {
+        FAR_TRY(far_modules_residual(&l->modules, &known));
+        arch = known.data;
+    }
     if (!text && !arch) {
         return fail_no_arch(l);
     }
@@ -285,6 +290,7 @@ static far_status make_outline(loader *l, const char *arch)
         FAR_TRY(check_same(l, arch));
     }
 done:
+    far_free(l->ctx, known.data);
     return st;
 }
 

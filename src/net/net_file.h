@@ -77,4 +77,13 @@ far_status far_modules_match(far_modules *m, const far_net *net, const far_modul
 /* A network the tensors may belong to, such as dense(5) relu dense(2). */
 void far_modules_suggest(const far_modules *m, far_text *out);
 
+
+/* ---- net_residual.c ---- */
+
+/* Names as torchvision's residual networks have them. */
+bool far_modules_are_residual(const far_modules *m);
+/* The text of resnet18 or resnet34, with as many blocks and channels as the tensors have.
+ * FAR_ERR_FORMAT: a layer is missing, or there are others; the message has its name. */
+far_status far_modules_residual(const far_modules *m, far_text *out);
+
 #endif

@@ -9,6 +9,8 @@ for id in ln-fig1 ln-fig2 ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3
     grep -q "^$id, sabotaged: 0 of [1-9][0-9]* tested claims still hold$" said
     grep -q SABOTAGED out/report.html
 done
+"$FARFIELD" reproduce linearized --cifar2 --quick --sabotage -q -o out >said
+grep -q "^linearized, sabotaged: 0 of 6 tested claims still hold$" said
 expect_code 2 "$FARFIELD" reproduce ln-fig2 --sabotage --resume 2>/dev/null
 "$FARFIELD" reproduce --help >help
 [ "$(grep -c sabotage help)" = 0 ]

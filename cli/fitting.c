@@ -30,6 +30,9 @@ const option FIT_OPTIONS[] = {
     CHOICE_OPTION("--metric", 0, AT(metric), METRIC_LIST,
                   "learn what counts, in front of the network: a weight for each input,\n"
                   "or mixtures of them; auto chooses"),
+    CHOICE_OPTION("--ranks", 0, AT(ranks), RANKS_LIST,
+                  "second copies of number columns as ranks, which no outlier stretches;\n"
+                  "auto tries both"),
     TEXT_OPTION("--committee", 0, AT(committee), "N",
                 "the mean of the N best networks that were tried; auto: of as many as\n"
                 "predict rows held out better together"),
@@ -58,10 +61,10 @@ const size_t FIT_OPTION_COUNT = sizeof FIT_OPTIONS / sizeof FIT_OPTIONS[0];
 option_group fit_options_take(option out[FIT_OPTIONS_TAKEN], size_t offset)
 {
     static const char *const NAMES[FIT_OPTIONS_TAKEN] = {
-        "--features", "--keep",      "--sep",      "--na",     "--categorical",
-        "--where",    "--task",      "--ridge",    "--impute", "--kernel",
-        "--param",    "--criterion", "--metric",   "--subset", "--no-standardize",
-        "--memory",   "--packed",    "--committee"};
+        "--features", "--keep",      "--sep",       "--na",     "--categorical",
+        "--where",    "--task",      "--ridge",     "--impute", "--kernel",
+        "--param",    "--criterion", "--metric",    "--subset", "--no-standardize",
+        "--memory",   "--packed",    "--committee", "--ranks"};
     for (size_t i = 0; i < FIT_OPTION_COUNT; i++) {
         for (int k = 0; k < FIT_OPTIONS_TAKEN; k++) {
             if (strcmp(FIT_OPTIONS[i].name, NAMES[k]) == 0) {
@@ -98,6 +101,7 @@ void fit_defaults(fit_args *args)
                        .param = opts.param,
                        .criterion = opts.criterion,
                        .metric = opts.metric,
+                       .ranks = opts.ranks,
                        .method = opts.method,
                        .tolerance = opts.tolerance,
                        .subset = opts.subset,
@@ -160,6 +164,7 @@ int fit_read_args(const char *verb_name, const fit_args *args, far_fit_opts *opt
     opts->impute = args->impute;
     opts->criterion = args->criterion;
     opts->metric = (far_metric_kind)args->metric;
+    opts->ranks = (far_ranks)args->ranks;
     opts->subset = args->subset;
     opts->seed = (uint64_t)args->seed;
     opts->storage = args->packed ? FAR_STORAGE_PACKED : opts->storage;

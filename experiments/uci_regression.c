@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { EXIT_USAGE = 2, TREE_ROUNDS = 100, NAME_BYTES = 32, MOST_MODELS = 8 };
 #define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
@@ -31,6 +33,9 @@ static const char USAGE[] =
     "  --only NAME      only this set\n"
     "  --splits N       only so many splits of each\n"
     "  --metric KIND    none, diagonal, full or auto [auto]\n"
+    "  --committee N    of fit: a number, or auto [1]\n"
+    "  --ranks KIND     of fit: none, all or auto [none]\n"
+    "  --jobs N         so many splits side by side, one thread each [1: one, on all cores]\n"
     "  --no-trees       without XGBoost\n"
     "  --show           only print the table\n"
     "  --help           this\n";
@@ -55,9 +60,11 @@ static const set SETS[] = {
 
 typedef struct options {
     const char *dir, *csv, *only;
-    long splits;
+    long splits, jobs, committee;
     far_metric_kind metric;
+    far_ranks ranks;
     bool trees, show;
+    char model[NAME_BYTES]; /* what results are called */
 } options;
 
 /* A line of the csv file. */
@@ -166,15 +173,30 @@ static bool read_results(const char *path, results *out)
     return fine;
 }
 
-static bool add_result(const char *path, const result *one)
+static FILE *open_results(const char *path)
 {
     FILE *f = fopen(path, "a");
     if (!f) {
         fprintf(stderr, "uci_regression: %s: %s\n", path, strerror(errno));
-        return false;
     }
-    if (ftell(f) == 0) {
+    return f;
+}
+
+static bool start_file(const char *path)
+{
+    FILE *f = open_results(path);
+    if (f && ftell(f) == 0) {
         fputs(HEADER, f);
+    }
+    return f && fclose(f) == 0;
+}
+
+/* A line is written at once, also by several processes. */
+static bool add_result(const char *path, const result *one)
+{
+    FILE *f = open_results(path);
+    if (!f) {
+        return false;
     }
     fprintf(f, "%s,%d,%s,%.9g,%.9g,%.3f\n", one->set, one->split, one->model, one->rmse, one->nll,
             one->seconds);
@@ -251,6 +273,8 @@ static far_status fit_network(far_ctx *ctx, const options *o, const far_frame *t
     f.target = "y";
     f.task = FAR_TASK_REGRESS;
     f.metric = o->metric;
+    f.committee = o->committee;
+    f.ranks = o->ranks;
     return far_predictor_fit(ctx, train, &f, out);
 }
 
@@ -292,9 +316,7 @@ typedef struct table {
 static bool run_split(far_ctx *ctx, const options *o, const set *s, const table *t, int split,
                       results *all)
 {
-    static const char *const METRICS[] = {"farfield-none", "farfield-diagonal", "farfield-full",
-                                          "farfield"};
-    const char *models[2] = {METRICS[o->metric], "xgboost"};
+    const char *models[2] = {o->model, "xgboost"};
     numbers train_rows, test_rows;
     far_frame *train = NULL, *test = NULL;
     char file[64];
@@ -329,22 +351,78 @@ static bool run_split(far_ctx *ctx, const options *o, const set *s, const table 
     return fine && st == FAR_OK;
 }
 
-static bool run_set(far_ctx *ctx, const options *o, const set *s, results *all)
+static int count_splits(const options *o, const set *s)
+{
+    numbers splits = {0};
+    int count =
+        read_numbers(o->dir, s->folder, "n_splits.txt", &splits) ? (int)splits.values[0] : -1;
+    free(splits.values);
+    return o->splits > 0 && count > o->splits ? (int)o->splits : count;
+}
+
+static bool run_one(far_ctx *ctx, const options *o, const set *s, int split, results *all)
 {
     table t = {0};
-    numbers splits = {0};
     bool fine = read_numbers(o->dir, s->folder, "data.txt", &t.data) &&
                 read_numbers(o->dir, s->folder, "index_features.txt", &t.features) &&
                 read_numbers(o->dir, s->folder, "index_target.txt", &t.target) &&
-                read_numbers(o->dir, s->folder, "n_splits.txt", &splits);
-    int count = fine ? (int)splits.values[0] : 0;
-    for (int k = 0; fine && k < count && (o->splits == 0 || k < o->splits); k++) {
-        fine = run_split(ctx, o, s, &t, k, all);
-    }
+                run_split(ctx, o, s, &t, split, all);
     free(t.data.values);
     free(t.features.values);
     free(t.target.values);
-    free(splits.values);
+    return fine;
+}
+
+/* ---- splits side by side ------------------------------------------------------------------- */
+
+/* In a process of its own, which adds to the file what it has found. */
+static bool start_job(const options *o, const set *s, int split, const results *all)
+{
+    pid_t pid = fork();
+    if (pid != 0) {
+        return pid > 0;
+    }
+    far_ctx *ctx;
+    far_ctx_opts one = {.size = sizeof one, .threads = 1};
+    results own = {0};
+    for (int64_t i = 0; i < all->count; i++) {
+        keep(&own, all->items[i]);
+    }
+    bool fine = far_ctx_create(&one, &ctx) == FAR_OK && run_one(ctx, o, s, split, &own);
+    _exit(fine ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static bool await_job(void)
+{
+    int status;
+    pid_t pid = wait(&status);
+    return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SUCCESS;
+}
+
+static bool run_jobs(const options *o, const set *s, int splits, const results *all, long *running)
+{
+    bool fine = true;
+    for (int k = 0; fine && k < splits; k++) {
+        if (*running == o->jobs) {
+            fine = await_job();
+            --*running;
+        }
+        fine = fine && start_job(o, s, k, all);
+        *running += fine;
+    }
+    return fine;
+}
+
+static bool run_set(far_ctx *ctx, const options *o, const set *s, results *all, long *running)
+{
+    int splits = count_splits(o, s);
+    bool fine = splits >= 0;
+    if (o->jobs > 1) {
+        return fine && run_jobs(o, s, splits, all, running);
+    }
+    for (int k = 0; fine && k < splits; k++) {
+        fine = run_one(ctx, o, s, k, all);
+    }
     return fine;
 }
 
@@ -428,10 +506,44 @@ static bool take_metric(const char *text, far_metric_kind *out)
     return false;
 }
 
+static bool take_ranks(const char *text, far_ranks *out)
+{
+    static const char *const NAMES[] = {"none", "all", "auto"};
+    for (int k = 0; k < COUNT(NAMES); k++) {
+        if (strcmp(text, NAMES[k]) == 0) {
+            *out = (far_ranks)k;
+            return true;
+        }
+    }
+    fprintf(stderr, "uci_regression: --ranks is none, all or auto, not '%s'\n", text);
+    return false;
+}
+
+/* farfield, or farfield-diagonal, farfield-committee, farfield-ranks and so on. */
+static void name_model(options *o)
+{
+    static const char *const METRICS[] = {"-none", "-diagonal", "-full", ""};
+    static const char *const RANKS[] = {"", "-ranks", "-autoranks"};
+    char committee[16] = "";
+    if (o->committee != 1) {
+        snprintf(committee, sizeof committee, o->committee ? "-c%ld" : "-committee", o->committee);
+    }
+    snprintf(o->model, sizeof o->model, "farfield%s%s%s", METRICS[o->metric], committee,
+             RANKS[o->ranks]);
+}
+
 static bool take_option(int option, options *o)
 {
     char *end;
     switch (option) {
+    case 'k':
+        return take_ranks(optarg, &o->ranks);
+    case 'n':
+        o->committee = strcmp(optarg, "auto") == 0 ? 0 : strtol(optarg, &end, 10);
+        return o->committee == 0 || (*end == '\0' && o->committee > 0 && o->committee <= 16);
+    case 'j':
+        o->jobs = strtol(optarg, &end, 10);
+        return *end == '\0' && o->jobs > 0 && o->jobs <= 1024;
     case 'c':
         o->csv = optarg;
         return true;
@@ -457,12 +569,23 @@ static bool take_option(int option, options *o)
 static bool read_options(int argc, char **argv, options *o)
 {
     static const struct option LONG[] = {
-        {"csv", required_argument, NULL, 'c'},    {"only", required_argument, NULL, 'o'},
-        {"splits", required_argument, NULL, 's'}, {"metric", required_argument, NULL, 'm'},
-        {"no-trees", no_argument, NULL, 't'},     {"show", no_argument, NULL, 'w'},
-        {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+        {"csv", required_argument, NULL, 'c'},
+        {"only", required_argument, NULL, 'o'},
+        {"splits", required_argument, NULL, 's'},
+        {"metric", required_argument, NULL, 'm'},
+        {"committee", required_argument, NULL, 'n'},
+        {"ranks", required_argument, NULL, 'k'},
+        {"jobs", required_argument, NULL, 'j'},
+        {"no-trees", no_argument, NULL, 't'},
+        {"show", no_argument, NULL, 'w'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
-    *o = (options){.csv = "uci_regression.csv", .metric = FAR_METRIC_AUTO, .trees = true};
+    *o = (options){.csv = "uci_regression.csv",
+                   .metric = FAR_METRIC_AUTO,
+                   .trees = true,
+                   .jobs = 1,
+                   .committee = 1};
     for (int option; (option = getopt_long(argc, argv, "", LONG, NULL)) >= 0;) {
         if (option == 'h') {
             fputs(USAGE, stdout);
@@ -473,6 +596,7 @@ static bool read_options(int argc, char **argv, options *o)
         }
     }
     o->dir = optind + 1 == argc ? argv[optind] : NULL;
+    name_model(o);
     return o->dir || (o->show && optind == argc);
 }
 
@@ -493,13 +617,21 @@ int main(int argc, char **argv)
     if (far_ctx_create(NULL, &ctx) != FAR_OK) {
         out_of_memory();
     }
-    bool fine = read_results(o.csv, &all);
+    bool fine = read_results(o.csv, &all) && (o.show || start_file(o.csv));
     int found = 0;
+    long running = 0;
     for (int k = 0; fine && !o.show && k < COUNT(SETS); k++) {
         if (wanted(&o, &SETS[k])) {
             found++;
-            fine = run_set(ctx, &o, &SETS[k], &all);
+            fine = run_set(ctx, &o, &SETS[k], &all, &running);
         }
+    }
+    for (; running > 0; running--) {
+        fine = await_job() && fine;
+    }
+    if (fine && o.jobs > 1) { /* what the jobs have added */
+        all.count = 0;
+        fine = read_results(o.csv, &all);
     }
     if (fine && !o.show && found == 0) {
         fprintf(stderr, "uci_regression: there is no set %s\n", o.only);

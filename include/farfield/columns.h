@@ -55,6 +55,9 @@ typedef struct far_columns_opts {
                          with image or sequence all inputs get one centre and one scale, of one
                          that begins with tokens none; all must be numbers then, and none is
                          left out. NULL (default): each input by itself */
+    int32_t ranks;    /* 1: every number column becomes a second input, its rank among the rows
+                         learnt from (far_feature_info); not with image, sequence or tokens.
+                         Default 0 */
 } far_columns_opts;
 
 FAR_API void far_columns_opts_init(far_columns_opts *opts);
@@ -92,18 +95,24 @@ typedef struct far_columns_info {
 FAR_API far_columns_info far_columns_describe(const far_columns *c);
 
 /* A column that is read, and the inputs that it becomes: first to first + width - 1. Columns
- * without names (named is 0) have none. */
+ * without names (named is 0) have none. A number with a rank becomes two: itself, and "rank(F1)", a
+ * monotone function of it that runs from -1.7 to 1.7 as the share of training rows below it runs
+ * from 0 to 1, linear between the values learnt from and constant beyond them. */
 typedef struct far_feature_info {
     const char *name; /* NULL: there is no such feature */
     far_column_kind kind;
     int64_t first, width;
     const char *const *levels; /* width categories, one for each input; NULL: a number */
     const char *unit;          /* as unit of far_column_info; "" for categories */
+    int32_t ranked;            /* 1: a number with a rank */
 } far_feature_info;
 FAR_API far_feature_info far_columns_feature(const far_columns *c, int64_t i);
 /* Whether a row of a table can be at a raw point: one category of every categorical column is 1 and
- * the others 0; or go along a raw direction, which leaves all of them 0. */
+ * the others 0, and ranks are those of their numbers; or go along a raw direction, which leaves all
+ * of them 0. */
 FAR_API int far_columns_is_row(const far_columns *c, const double *point, int direction);
+/* Sets the ranks of a raw point to those of its numbers; without ranks it does nothing. */
+FAR_API void far_columns_set_ranks(const far_columns *c, double *point);
 
 typedef enum far_column_role {
     FAR_ROLE_FEATURE = 0,

@@ -31,6 +31,15 @@ typedef enum far_metric_kind {
     FAR_METRIC_AUTO = 3      /* chosen with the network */
 } far_metric_kind;
 
+/* Second copies of number columns, as ranks (far_feature_info). */
+typedef enum far_ranks {
+    FAR_RANKS_NONE = 0,
+    FAR_RANKS_ALL = 1, /* of every number column */
+    FAR_RANKS_AUTO = 2 /* of all or none, whichever predicts rows held out better: both are tried,
+                          which takes twice as long. none where no folds are made (few rows, the
+                          likelihood as criterion) */
+} far_ranks;
+
 /* How (K + ridge I) alpha = y is solved. */
 typedef enum far_method {
     FAR_METHOD_AUTO = 0,  /* exact where the memory allows it, else cg (exact is refused without
@@ -72,6 +81,7 @@ typedef struct far_fit_opts {
     int64_t landmarks; /* rows that precondition cg, or are all that nystrom keeps; 0 (default):
                           2048 (more from 50000 rows on) and 4096, at most a quarter of the rows */
     double tolerance;  /* cg: of |y - (K + ridge I) alpha| / |y|; default 1e-5 */
+    far_ranks ranks;   /* default FAR_RANKS_NONE */
     int64_t committee; /* 1 (default): one network; N: the mean of the best that were tried, at most
                           N; 0: as many as predict rows held out better together, one of more than
                           20000 rows. Needs FAR_CRITERION_LOO */

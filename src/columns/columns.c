@@ -20,8 +20,9 @@ void far_columns_destroy(far_columns *c)
         return;
     }
     for (int64_t j = 0; c->features && j < c->info.features; j++) {
-        far_texts_free(c->ctx, c->features[j].levels, c->features[j].level_count);
-        far_free(c->ctx, c->features[j].name);
+        far_feature *f = &c->features[j];
+        far_texts_free(c->ctx, f->levels, f->level_count);
+        FAR_FREE_ALL(c->ctx, f->name, f->knot, f->rank);
     }
     for (int64_t k = 0; k < c->note_count; k++) {
         far_free(c->ctx, c->notes[k].name);
@@ -51,7 +52,8 @@ far_status far_columns_name(far_columns *c)
         for (int64_t l = 0; st == FAR_OK && l < f->width; l++) {
             far_text t = {.ctx = c->ctx};
             bool number = f->kind == FAR_COLUMN_NUMBER;
-            far_text_add(&t, "%s%s%s", f->name, number ? "" : "=", number ? "" : f->levels[l]);
+            far_text_add(&t, number && l > 0 ? "rank(%s)%s%s" : "%s%s%s", f->name,
+                         number ? "" : "=", number ? "" : f->levels[l]);
             c->inputs[f->first + l] = t.data;
             st = t.status;
         }
@@ -97,6 +99,15 @@ static far_status copy_texts(far_ctx *ctx, char *const *texts, int64_t count, ch
     return st;
 }
 
+static far_status copy_numbers(far_ctx *ctx, const double *from, int64_t count, double **out)
+{
+    far_status st = from ? far_alloc(ctx, count, out) : FAR_OK;
+    if (st == FAR_OK && from) {
+        memcpy(*out, from, (size_t)count * sizeof *from);
+    }
+    return st;
+}
+
 static far_status copy_features(far_ctx *ctx, const far_columns *from, far_columns *to)
 {
     far_status st = far_alloc(ctx, from->info.features, &to->features);
@@ -105,11 +116,14 @@ static far_status copy_features(far_ctx *ctx, const far_columns *from, far_colum
         to->features[j] = *f;
         to->features[j].name = NULL;
         to->features[j].levels = NULL;
+        to->features[j].knot = to->features[j].rank = NULL;
     }
     for (int64_t j = 0; st == FAR_OK && j < from->info.features; j++) {
         const far_feature *f = &from->features[j];
         FAR_TRY(far_copy_text(ctx, f->name, (int64_t)strlen(f->name), &to->features[j].name));
         FAR_TRY(copy_texts(ctx, f->levels, f->level_count, &to->features[j].levels));
+        FAR_TRY(copy_numbers(ctx, f->knot, f->knots, &to->features[j].knot));
+        FAR_TRY(copy_numbers(ctx, f->rank, f->knots, &to->features[j].rank));
     }
 done:
     return st;
@@ -196,7 +210,54 @@ far_feature_info far_columns_feature(const far_columns *c, int64_t i)
                               .levels = word ? (const char *const *)f->levels : NULL,
                               .unit = word   ? ""
                                       : date ? "date"
-                                             : far_marks[f->mark]};
+                                             : far_marks[f->mark],
+                              .ranked = f->knots > 0};
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+double far_feature_rank(const far_feature *f, double value)
+{
+    int64_t low = 0, high = f->knots - 1;
+    if (!(value > f->knot[low])) {
+        return f->rank[low];
+    }
+    if (value >= f->knot[high]) {
+        return f->rank[high];
+    }
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(f->knot[middle] <= value ? &low : &high) = middle;
+    }
+    /* Halves: the distance between two doubles may be more than one holds. */
+    double part = (value / 2 - f->knot[low] / 2) / (f->knot[high] / 2 - f->knot[low] / 2);
+    return f->rank[low] + part * (f->rank[high] - f->rank[low]);
+}
+
+bool far_columns_ranked(const far_columns *c)
+{
+    bool any = false;
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        any = any || c->features[j].knots > 0;
+    }
+    return any;
+}
+
+void far_columns_set_ranks(const far_columns *c, double *point)
+{
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        if (f->knots > 0) {
+            point[f->first + 1] = far_feature_rank(f, point[f->first]);
+        }
+    }
+}
+
+/* Far along a direction a rank stands still. */
+static bool rank_fits(const far_feature *f, const double *point, int direction)
+{
+    return f->knots == 0 ||
+           point[f->first + 1] == (direction ? 0 : far_feature_rank(f, point[f->first]));
 }
 
 int far_columns_is_row(const far_columns *c, const double *point, int direction)
@@ -210,7 +271,9 @@ int far_columns_is_row(const far_columns *c, const double *point, int direction)
             zeros += point[f->first + l] == 0;
         }
         bool one = ones == 1 && zeros == f->width - 1;
-        row &= f->kind == FAR_COLUMN_NUMBER || (direction ? zeros == f->width : one);
+        row &= f->kind == FAR_COLUMN_NUMBER ? rank_fits(f, point, direction)
+               : direction                  ? zeros == f->width
+                                            : one;
     }
     return row;
 }

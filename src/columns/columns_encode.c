@@ -129,7 +129,11 @@ static far_status encode_numbers(const target *t, const far_feature *f, int64_t 
         if (isnan(value) && !t->columns->info.impute) {
             return far_fail_missing(t->ctx, f->name, row);
         }
-        put(t, i, f->first, isnan(value) ? f->fill : value);
+        value = isnan(value) ? f->fill : value;
+        put(t, i, f->first, value);
+        if (f->knots > 0) { /* far along a direction a rank stands still */
+            put(t, i, f->first + 1, t->directions ? 0 : far_feature_rank(f, value));
+        }
     }
     return st;
 }

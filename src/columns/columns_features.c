@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_KNOTS = 256 }; /* about */
+
 static far_status fail_blank(far_ctx *ctx, const far_feature *f)
 {
     return far_fail(ctx, FAR_ERR_VALUE, "column %s has no value in the rows chosen; leave it out",
@@ -44,6 +46,35 @@ static double spread_of(const double *values, int64_t count)
     return (double)sqrtl(square / (long double)count);
 }
 
+/* A value that makes up the whole of the rows from a to b has the rank of their middle. */
+static double rank_of(int64_t a, int64_t b, int64_t count)
+{
+    return sqrt(3) * ((double)(a + b + 1) / (double)count - 1);
+}
+
+/* Knots at the different values, of which evenly many are left out where they are many; the first
+ * and the last stay. Uniform ranks have mean 0 and variance 1. */
+static far_status learn_ranks(far_ctx *ctx, const double *sorted, int64_t count, far_feature *f)
+{
+    far_status st;
+    FAR_TRY(far_alloc(ctx, count, &f->knot));
+    FAR_TRY(far_alloc(ctx, count, &f->rank));
+    for (int64_t i = 0, next = 0; i < count; i = next) {
+        for (next = i + 1; next < count && sorted[next] == sorted[i];) {
+            next++;
+        }
+        bool last = next == count, first = f->knots == 0;
+        double rank = rank_of(i, next - 1, count);
+        if (first || last || rank - f->rank[f->knots - 1] >= 2 * sqrt(3) / MOST_KNOTS) {
+            f->knot[f->knots] = sorted[i];
+            f->rank[f->knots++] = rank;
+        }
+    }
+    f->width = 2;
+done:
+    return st;
+}
+
 /* Missing values become the median. */
 static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
 {
@@ -68,6 +99,7 @@ static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
         f->low = values[0];
         f->high = values[present - 1];
         f->spread = spread_of(values, present);
+        st = l->ranks ? learn_ranks(l->ctx, values, present, f) : FAR_OK;
     }
     far_free(l->ctx, values);
     return st;
@@ -168,6 +200,14 @@ double far_standard_scale(long double variance, double mean)
     return scale > 1e-12 * fabs(mean) ? scale : 1;
 }
 
+static void set_scale_of_number(const double *x, int64_t count, int64_t j, far_columns *c)
+{
+    long double variance;
+    double *centre = &far_input_centre(c)[j];
+    column_moments(x, count, c->info.inputs, j, centre, &variance);
+    far_input_scale(c)[j] = far_standard_scale(variance, *centre);
+}
+
 /* The indicators of a category share one scale, so that together they weigh as much as a number: a
  * category that is rare must not become a huge input. */
 static void set_scales(const double *x, int64_t count, far_columns *c)
@@ -177,6 +217,12 @@ static void set_scales(const double *x, int64_t count, far_columns *c)
         const far_feature *f = &c->features[k];
         long double total = 0;
         double largest = 0;
+        for (int64_t j = f->first; f->kind == FAR_COLUMN_NUMBER && j < f->first + f->width; j++) {
+            set_scale_of_number(x, count, j, c);
+        }
+        if (f->kind == FAR_COLUMN_NUMBER) {
+            continue;
+        }
         for (int64_t j = f->first; j < f->first + f->width; j++) {
             long double variance;
             column_moments(x, count, c->info.inputs, j, &centre[j], &variance);

@@ -20,6 +20,8 @@ typedef struct far_feature {
     int mark;
     bool ranged;              /* numbers: the next are known; files from before do not have them */
     double low, high, spread; /* of the rows learnt from; spread: standard deviation */
+    int64_t knots;            /* numbers with a rank: so many, or 0; then width is 2 */
+    double *knot, *rank;      /* ascending values and their ranks, ascending too */
 } far_feature;
 
 /* What far_columns_summary tells of a column. */
@@ -91,6 +93,10 @@ far_status far_columns_name(far_columns *c);
 const char *const *far_columns_outputs(const far_columns *c);
 /* What a prediction has: one for each class, or for each output. */
 int64_t far_columns_predicted(const far_columns *c);
+
+/* The rank of a value: linear between knots, constant beyond them. */
+double far_feature_rank(const far_feature *f, double value);
+bool far_columns_ranked(const far_columns *c); /* whether any feature has one */
 
 /* Whether an input stands for a category, and how many do. */
 bool far_columns_is_category(const far_columns *c, int64_t input);

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION 1 /* goes up when older readers would misread; new keys alone do not need it */
+/* Goes up when older readers would misread; new keys alone do not need it. 2 has ranks, and is
+ * written where there are some. */
+#define VERSION 2
+#define WITHOUT_RANKS 1
 #define HASH_DIGITS 64
 
 static const far_choices tasks = {{"auto", "regress", "classify"}, 3};
@@ -51,6 +54,10 @@ static void write_number_column(far_json_out *w, json_t *object, const far_featu
         far_json_put(w, object, "low", write_number(f->low));
         far_json_put(w, object, "high", write_number(f->high));
         far_json_put(w, object, "spread", write_number(f->spread));
+    }
+    if (f->knots > 0) {
+        far_json_put(w, object, "knots", write_numbers(w, f->knot, f->knots));
+        far_json_put(w, object, "ranks", write_numbers(w, f->rank, f->knots));
     }
 }
 
@@ -122,7 +129,8 @@ far_status far_columns_print(const far_columns *c, bool scaling, far_text *out)
 {
     far_json_out w = {.ctx = out->ctx};
     json_t *object = json_object();
-    far_json_put(&w, object, "version", json_integer(VERSION));
+    far_json_put(&w, object, "version",
+                 json_integer(far_columns_ranked(c) ? VERSION : WITHOUT_RANKS));
     far_columns_put(&w, object, c, scaling);
     return far_json_print(&w, object, JSON_COMPACT, "the columns", out);
 }
@@ -222,6 +230,30 @@ done:
     return st;
 }
 
+/* Ascending both, and ranks no larger than any can be. */
+static far_status read_ranks(const far_json *j, far_feature *f)
+{
+    far_status st;
+    const json_t *list;
+    int64_t count;
+    FAR_TRY(far_json_list(j, "knots", &list, &count));
+    FAR_TRY(far_json_numbers(j, "knots", count, false, &f->knot));
+    FAR_TRY(far_json_numbers(j, "ranks", count, false, &f->rank));
+    bool fine = count > 0;
+    for (int64_t k = 0; k < count; k++) {
+        fine = fine && fabs(f->rank[k]) <= 2 &&
+               (k == 0 || (f->knot[k] > f->knot[k - 1] && f->rank[k] > f->rank[k - 1]));
+    }
+    if (!fine) {
+        FAR_TRY(
+            far_json_fail(j, "\"knots\" and \"ranks\" are no ranks: both ascend, from -2 to 2"));
+    }
+    f->knots = count;
+    f->width = 2;
+done:
+    return st;
+}
+
 /* What is written of newer files alone. */
 static far_status read_number_column(const far_json *j, far_feature *f)
 {
@@ -233,6 +265,7 @@ static far_status read_number_column(const far_json *j, far_feature *f)
     f->notation = (far_notation)notation;
     FAR_TRY(json_object_get(j->object, "unit") ? read_mark(j, f) : FAR_OK);
     FAR_TRY(json_object_get(j->object, "low") ? read_range(j, f) : FAR_OK);
+    FAR_TRY(json_object_get(j->object, "knots") ? read_ranks(j, f) : FAR_OK);
 done:
     return st;
 }

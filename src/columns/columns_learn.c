@@ -453,6 +453,12 @@ far_status far_columns_learn(far_ctx *ctx, const far_frame *frame, const far_col
     FAR_TRY(check_opts(ctx, frame, opts));
     FAR_TRY(far_columns_new(ctx, &c));
     FAR_TRY(opts->arch ? far_arch_together(ctx, opts->arch, &l.together) : FAR_OK);
+    l.ranks = opts->ranks != 0;
+    if (l.ranks && l.together != FAR_APART) {
+        FAR_TRY(far_fail(ctx, FAR_ERR_ARG,
+                         "the inputs of images, sequences and tokens belong together: they have no "
+                         "ranks (`ranks`)"));
+    }
     FAR_TRY(choose_parts(opts, &l));
     FAR_TRY(learn(&l, opts, c));
 done:

@@ -12,6 +12,7 @@ typedef struct far_lesson {
     int64_t *features, feature_count;
     int64_t *index, count; /* rows */
     far_together together;
+    bool ranks;
 } far_lesson;
 
 /* Which of the features are learnt from, with notes in c of them and of the targets. */

@@ -16,7 +16,7 @@ static int64_t feature_count(const far_columns *c)
 static far_feature_info feature_at(const far_columns *c, int64_t i)
 {
     return c->info.named ? far_columns_feature(c, i)
-                         : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1, NULL, ""};
+                         : (far_feature_info){c->inputs[i], FAR_COLUMN_NUMBER, i, 1, NULL, "", 0};
 }
 
 static const double *row_of(const far_mat *m, int64_t i)
@@ -170,8 +170,8 @@ done:
 
 /* ---- what a feature does, the others as they are ------------------------------------------- */
 
-static far_status set_feature(far_ctx *ctx, far_feature_info f, double value, int64_t rows,
-                              int64_t cols, double *x)
+static far_status set_feature(far_ctx *ctx, const far_columns *c, far_feature_info f, double value,
+                              int64_t rows, int64_t cols, double *x)
 {
     bool word = f.kind == FAR_COLUMN_WORD;
     if (!isfinite(value) || (word && (value != floor(value) || value < 0 || value >= f.width))) {
@@ -182,6 +182,9 @@ static far_status set_feature(far_ctx *ctx, far_feature_info f, double value, in
         double *at = x + i * cols + f.first;
         memset(at, 0, (size_t)f.width * sizeof *at);
         at[word ? (int64_t)value : 0] = word ? 1 : value;
+        if (f.ranked) {
+            far_columns_set_ranks(c, x + i * cols);
+        }
     }
     return FAR_OK;
 }
@@ -204,7 +207,7 @@ far_status far_predictor_dependence(far_ctx *ctx, const far_predictor *p, const 
     far_mat points = far_mat_view(room, x->rows, x->cols, FAR_F64);
     far_mat means = far_mat_view(f, x->rows, outputs, FAR_F64);
     for (int64_t g = 0; g < count; g++) {
-        FAR_TRY(set_feature(ctx, feature_at(c, feature), values[g], x->rows, x->cols, room));
+        FAR_TRY(set_feature(ctx, c, feature_at(c, feature), values[g], x->rows, x->cols, room));
         FAR_TRY(far_predictor_eval(ctx, p, &points, &means));
         for (int64_t k = 0; k < outputs; k++) {
             long double sum = 0;

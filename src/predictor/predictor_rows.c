@@ -4,7 +4,8 @@
  * Proofs take the one-hot inputs of a category for real numbers, and hold for all of them. What a
  * search met there may be a third of red and two thirds of blue; so the largest |f| is looked for
  * again where every category is one that exists: in each combination of categories by itself while
- * they are few, else from many of them, changing one at a time.
+ * they are few, else from many of them, changing one at a time. Ranks are taken for real numbers in
+ * the same way, and are those of their numbers here.
  */
 #include "predictor_internal.h"
 
@@ -96,6 +97,9 @@ static void set_combination(hunt *h, int64_t q, double *x)
 
 static far_status values(const hunt *h, double *x, int64_t count, double *room, double *out)
 {
+    for (int64_t i = 0; i < count; i++) {
+        far_columns_set_ranks(h->c, x + i * h->d);
+    }
     far_mat in = far_mat_view(x, count, h->d, FAR_F64);
     far_mat f = far_mat_view(room, count, h->outputs, FAR_F64);
     far_status st = far_predictor_eval(h->ctx, h->p, &in, &f);
@@ -412,7 +416,8 @@ far_status far_certificate_of_rows(far_ctx *ctx, const far_predictor *p, const f
 {
     far_status st = FAR_OK;
     hunt h = {0};
-    if (far_columns_categories(far_predictor_columns(p)) == 0) {
+    const far_columns *columns = far_predictor_columns(p);
+    if (far_columns_categories(columns) == 0 && !far_columns_ranked(columns)) {
         return st;
     }
     FAR_TRY(hunt_open(ctx, p, o->seed, &h));

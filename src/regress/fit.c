@@ -50,6 +50,9 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
                         "the method is none of those there are, landmarks are negative, or the "
                         "tolerance is not between 0 and 1");
     }
+    if (o->ranks < FAR_RANKS_NONE || o->ranks > FAR_RANKS_AUTO) {
+        return far_fail(ctx, FAR_ERR_ARG, "ranks are none of those there are");
+    }
     if (o->committee < 0 || o->committee > FAR_MOST_MEMBERS ||
         (o->committee > 1 && o->criterion != FAR_CRITERION_LOO)) {
         return far_fail(ctx, FAR_ERR_ARG,
@@ -82,6 +85,7 @@ static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit
     c.impute = o->impute;
     c.careful = o->careful;
     c.keep = o->keep;
+    c.ranks = o->ranks == FAR_RANKS_ALL;
     FAR_TRY(far_examples_learn(ctx, frame, &c, &e));
     m->columns = e->columns;
     m->info.rows = e->inputs.rows;
@@ -391,32 +395,59 @@ far_status far_model_fit_behind(far_ctx *ctx, const far_frame *frame, const far_
     return st == FAR_OK ? fit_one(ctx, frame, opts, &(given){.metric = metric}, out) : st;
 }
 
-far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
-                          far_model ***out, int64_t *count)
+static void destroy_models(far_ctx *ctx, far_model **models, int64_t count)
+{
+    for (int64_t i = 0; models && i < count; i++) {
+        far_model_destroy(models[i]);
+    }
+    far_free(ctx, models);
+}
+
+/* All members, with ranks or without; judge: by rows held out too. */
+static far_status fit_members(far_ctx *ctx, const far_frame *frame, const far_fit_opts *o,
+                              far_ranks ranks, bool judge, far_model ***out, int64_t *count)
 {
     far_status st;
-    far_picks others = {0};
-    far_model **made = NULL;
-    *out = NULL;
+    far_picks others = {.judge = judge};
+    far_fit_opts own = *o;
+    own.ranks = ranks;
     *count = 0;
-    FAR_TRY(check_opts(ctx, frame, opts));
-    FAR_TRY(far_alloc(ctx, FAR_MOST_MEMBERS, &made));
-    FAR_TRY(fit_one(ctx, frame, opts, &(given){.others = &others}, &made[0]));
+    FAR_TRY(far_alloc(ctx, FAR_MOST_MEMBERS, out));
+    FAR_TRY(fit_one(ctx, frame, &own, &(given){.others = &others}, &(*out)[0]));
     *count = 1;
     for (int64_t i = 0; i < others.count; i++) {
-        FAR_TRY(fit_one(ctx, frame, opts, &(given){.choice = &others.items[i]}, &made[i + 1]));
+        FAR_TRY(fit_one(ctx, frame, &own, &(given){.choice = &others.items[i]}, &(*out)[i + 1]));
         *count = i + 2;
     }
 done:
     far_picks_clear(ctx, &others);
-    for (int64_t i = 0; st != FAR_OK && i < *count; i++) {
-        far_model_destroy(made[i]);
+    return st;
+}
+
+far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_opts *opts,
+                          far_model ***out, int64_t *count)
+{
+    far_status st;
+    far_model **made[2] = {NULL, NULL};
+    int64_t counts[2] = {0, 0}, best = 0;
+    *out = NULL;
+    *count = 0;
+    FAR_TRY(check_opts(ctx, frame, opts));
+    if (opts->ranks != FAR_RANKS_AUTO) {
+        FAR_TRY(fit_members(ctx, frame, opts, opts->ranks, false, &made[0], &counts[0]));
+    } else {
+        for (int k = 0; k < 2; k++) {
+            FAR_TRY(fit_members(ctx, frame, opts, k ? FAR_RANKS_ALL : FAR_RANKS_NONE, true,
+                                &made[k], &counts[k]));
+        }
+        best = made[1][0]->fold_loss < made[0][0]->fold_loss;
     }
-    if (st != FAR_OK) {
-        far_free(ctx, made);
-        *count = 0;
-    }
-    *out = st == FAR_OK ? made : NULL;
+    *out = made[best];
+    *count = counts[best];
+    made[best] = NULL;
+done:
+    destroy_models(ctx, made[0], counts[0]);
+    destroy_models(ctx, made[1], counts[1]);
     return st;
 }
 

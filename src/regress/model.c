@@ -8,6 +8,7 @@ far_status far_model_new(far_ctx *ctx, far_model **out)
     far_status st = far_alloc(ctx, 1, out);
     if (st == FAR_OK) {
         **out = (far_model){.ctx = ctx,
+                            .fold_loss = INFINITY,
                             .info = {.sealed = 1,
                                      .loo_r2 = NAN,
                                      .loo_rmse = NAN,

@@ -279,16 +279,29 @@ static int64_t map_directions(const far_model *m, const far_mat *u, double *z, i
     return left;
 }
 
-/* f at the origin of the table's columns: what f(t u) is for every t where f does not depend on u.
- */
-static far_status value_at_origin(far_ctx *ctx, const far_model *m, double *out)
+/* The ranks of a raw point far out along u: those at either end. */
+static void set_far_ranks(const far_columns *c, const double *u, double *raw)
+{
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        double way = u[f->first];
+        if (f->knots > 0) {
+            raw[f->first + 1] = far_feature_rank(f, way > 0 ? INFINITY : way < 0 ? -INFINITY : 0);
+        }
+    }
+}
+
+/* Where f does not depend on u, f(t u) is what it is at the origin of the table's columns; ranks
+ * stand where they end. */
+static far_status value_at_origin(far_ctx *ctx, const far_model *m, const double *u, double *out)
 {
     far_status st;
     double *x = NULL;
     int64_t d = m->info.inputs;
     FAR_TRY(far_alloc(ctx, d, &x));
+    set_far_ranks(m->columns, u, x);
     for (int64_t j = 0; j < d; j++) {
-        x[j] = -far_input_centre(m->columns)[j] / far_input_scale(m->columns)[j];
+        x[j] = (x[j] - far_input_centre(m->columns)[j]) / far_input_scale(m->columns)[j];
     }
     far_mat point = far_mat_view(x, 1, d, FAR_F64);
     far_mat mean = far_mat_view(out, 1, m->info.outputs, FAR_F64);
@@ -318,9 +331,9 @@ static far_status limits_behind(far_ctx *ctx, const far_model *m, const far_mat 
     far_mat powers = far_mat_view(orders, left, 1, FAR_F64);
     FAR_TRY(left > 0 ? kernel_limits(ctx, m, &ways, &v, &powers) : FAR_OK);
     to_target_units(m, &powers, &v);
-    FAR_TRY(left < u->rows ? value_at_origin(ctx, m, origin) : FAR_OK);
     for (int64_t i = 0, k = 0; i < u->rows; i++) {
         bool kept = k < left && which[k] == i;
+        FAR_TRY(kept ? FAR_OK : value_at_origin(ctx, m, far_mat_row(u, i), origin));
         double *row = far_mat_row(mean, i);
         double grown = kept ? exp2(growth[k] * orders[k]) : 1;
         *(double *)far_mat_row(order, i) = kept ? orders[k] : 0;

@@ -17,7 +17,8 @@ typedef struct far_model {
     double *x, *y;          /* n x d, n x p, standardised */
     far_metric metric;      /* far_select's choice; its map belongs to the model */
     far_metric_facts facts; /* what follows from it */
-    double optimism; /* behind it: leave-one-out squared errors are too small by that factor */
+    double fold_loss; /* of what was chosen, of rows held out; INFINITY: there were no folds */
+    double optimism;  /* behind it: leave-one-out squared errors are too small by that factor */
     double *alpha, *alpha_low; /* n x p each; the solution is their sum */
     double *link;              /* classes: far_class_probability's; NULL: an older file has none */
     far_band *interval;        /* p; NULL: an older file has none */
@@ -160,6 +161,7 @@ typedef struct far_pick {
 typedef struct far_picks {
     far_pick *items;
     int64_t count;
+    bool judge; /* rows held out are to judge what is chosen: far_model.fold_loss */
 } far_picks;
 void far_picks_clear(far_ctx *ctx, far_picks *c);
 /* Chooses m->arch and m->kernel (unless arch is given), the relative ridge (unless given) and

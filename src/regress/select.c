@@ -745,7 +745,8 @@ static far_status choose_metric(far_search *s, far_trial *trials, int64_t *count
     bool judged[COUNT(STRUCTURES)] = {false};
     bool asked = wants_metric(s->opts) && s->opts->metric != FAR_METRIC_AUTO;
     int64_t found, least = asked ? LEAST_ROWS : LEAST_ROWS_OF_AUTO;
-    if ((!wants_metric(s->opts) && s->committee == 1) || (!asked && s->rows < least)) {
+    bool judge = wants_metric(s->opts) || s->committee != 1 || (s->others && s->others->judge);
+    if (!judge || (!asked && s->rows < least)) {
         return FAR_OK;
     }
     if (s->rows < least) {
@@ -815,10 +816,10 @@ static far_status conclude(far_search *s, far_trial *trials, int64_t count, int6
     far_status st;
     int64_t members[FAR_MOST_MEMBERS] = {chosen}, size = 1;
     far_pick first = {0};
-    if (s->committee != 1) {
-        bool any = s->committee == 0;
-        FAR_TRY(far_committee_choose(s, trials, count, chosen, any ? MOST_OF_AUTO : s->committee,
-                                     !any, members, &size));
+    bool any = s->committee == 0;
+    FAR_TRY(far_committee_choose(s, trials, count, chosen, any ? MOST_OF_AUTO : s->committee, !any,
+                                 members, &size, &s->model->fold_loss));
+    if (size > 1) {
         FAR_TRY(far_alloc(s->ctx, size, &s->others->items));
     }
     for (int64_t k = 0; k < size; k++) {
@@ -948,7 +949,8 @@ far_status far_select(far_ctx *ctx, const far_fit_opts *o, far_model *m, double 
     if (!any) {
         FAR_TRY(given_kernel(ctx, o, m));
     }
-    if (any || isnan(o->ridge) || wants_metric(o) || s.committee != 1) {
+    bool judge = s.committee != 1 || (others && others->judge);
+    if (any || isnan(o->ridge) || wants_metric(o) || judge) {
         FAR_TRY(take_subset(&s));
         FAR_TRY(any ? FAR_OK : make_relative(&s, *ridge_kind));
         FAR_TRY(any ? choose_architecture(&s) : choose_for_given(&s));

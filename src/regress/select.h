@@ -36,7 +36,7 @@ typedef struct far_search {
     int64_t committee;   /* how many networks are wanted; 0: as many as help */
     int64_t plain;       /* the trial without a metric that one was compared with */
     double chosen_ridge; /* of the network that the model becomes */
-    far_picks *others; /* and the further members */
+    far_picks *others;   /* and the further members */
 } far_search;
 
 /* One more evaluation begins. */
@@ -165,9 +165,10 @@ far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *
 /* ---- select_committee.c ---- */
 
 /* The trials whose mean predicts the rows held out best: first is one of them, the others join one
- * at a time, at most `most` in all; eager: also where they do not help. */
+ * at a time, at most `most` in all; eager: also where they do not help. loss: of their mean;
+ * INFINITY: there are no folds. */
 far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
                                 int64_t first, int64_t most, bool eager,
-                                int64_t members[FAR_MOST_MEMBERS], int64_t *size);
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss);
 
 #endif

@@ -79,11 +79,12 @@ static int64_t best_addition(const party *c, const far_trial *trials, int64_t co
 
 far_status far_committee_choose(const far_search *s, const far_trial *trials, int64_t count,
                                 int64_t first, int64_t most, bool eager,
-                                int64_t members[FAR_MOST_MEMBERS], int64_t *size)
+                                int64_t members[FAR_MOST_MEMBERS], int64_t *size, double *loss)
 {
     party c = {.s = s};
     members[0] = first;
     *size = 1;
+    *loss = INFINITY;
     if (!trials[first].fold || !isfinite(trials[first].fold_loss)) {
         return FAR_OK; /* there were no folds: too few rows */
     }
@@ -104,6 +105,7 @@ far_status far_committee_choose(const far_search *s, const far_trial *trials, in
         now = with;
     }
     *size = c.size;
+    *loss = now;
     far_free(s->ctx, c.sum);
     return st;
 }

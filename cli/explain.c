@@ -67,7 +67,8 @@ static far_feature_info feature_at(const far_predictor *p, int64_t i)
     far_feature_info f = far_columns_feature(far_predictor_describe(p).columns, i);
     bool unnamed =
         !far_columns_describe(far_predictor_describe(p).columns).named && i < subject_inputs(p);
-    return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1, NULL, ""} : f;
+    return unnamed ? (far_feature_info){subject_input(p, i), FAR_COLUMN_NUMBER, i, 1, NULL, "", 0}
+                   : f;
 }
 
 static int64_t feature_count(const far_predictor *p)

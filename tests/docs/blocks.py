@@ -37,7 +37,7 @@ import page
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 REASONS = ("data", "gpu", "minutes", "network", "installs", "part")
 CODE = ("sh", "console", "c", "python", "pycon", "json")
-SECONDS = 120  # for one block; a page is to take a few
+SECONDS = 300  # for one block on a busy machine; a page is to take a few
 
 
 class Failed(Exception):

@@ -2,7 +2,7 @@
  * holds what it says of lines that go on; without it nothing does. */
 #include "parts.h"
 #include "registry.h"
-#include "side_by_side.h"
+#include "run_grid.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,16 +55,13 @@ typedef struct plan {
     const line *lines; /* tests of them, the same for every network; the first is f(i) = i */
 } plan;
 
+/* What a network of one variant and seed has come to: numbers alone, as run_grid keeps them. */
 typedef struct run {
-    const plan *plan;
-    int variant;
-    uint64_t seed;
-    /* found: */
     double near, far;    /* root of the mean squared error at i = 20..30 and 31..100 */
     double most;         /* the largest |prediction| at i = 20..100 over that of a training value */
     double growth;       /* of |prediction|, the median over lines */
     double curve[CURVE]; /* of the first line */
-    far_verdict verdict;
+    double verdict;      /* a far_verdict */
     double bound;
 } run;
 
@@ -102,16 +99,16 @@ static double *training_lines(int64_t n, uint64_t seed, double *scale, double *m
     return x;
 }
 
-static far_status train(reproduction *r, const run *job, far_net *net, double *x)
+static far_status train(reproduction *r, const plan *p, int64_t seed, far_net *net, double *x)
 {
-    far_mat rows = far_mat_view(x, job->plan->sequences, LENGTH, FAR_F64);
+    far_mat rows = far_mat_view(x, p->sequences, LENGTH, FAR_F64);
     far_train_opts o;
     far_train_opts_init(&o);
     o.next = 1;
-    o.epochs = job->plan->epochs;
+    o.epochs = p->epochs;
     o.batch = BATCH;
     o.schedule.kind = FAR_SCHEDULE_COSINE;
-    o.seed = job->seed;
+    o.seed = (uint64_t)seed;
     return far_net_train(r->ctx, net, &rows, NULL, &o, NULL);
 }
 
@@ -157,9 +154,9 @@ static void count_errors(const line *l, const double *f, errors *e)
     }
 }
 
-static far_status judge(reproduction *r, run *job, const far_net *net, double scale, double most)
+static far_status judge(reproduction *r, const plan *p, const far_net *net, double scale,
+                        double most, run *job)
 {
-    const plan *p = job->plan;
     double at[CURVE], f[CURVE], away[FAR_PLACES], *growth = ROOM(p->tests, double);
     double near = (double)(p->tests * (LENGTH - FIRST + 1)),
            far = (double)(p->tests * (LAST - LENGTH));
@@ -188,9 +185,9 @@ done:
 }
 
 /* Of the prediction at the last position, in the units of the lines. */
-static far_status certify(reproduction *r, run *job, const far_net *net, double scale)
+static far_status certify(reproduction *r, int variant, const far_net *net, double scale, run *job)
 {
-    char *arch = arch_of_variant(r, job->variant, "last ");
+    char *arch = arch_of_variant(r, variant, "last ");
     far_net *last = NULL;
     far_predictor *p = NULL;
     far_certificate *c = NULL;
@@ -208,17 +205,18 @@ done:
     return st;
 }
 
-static far_status one_run(reproduction *r, int64_t i, void *user)
+static far_status one_run(reproduction *r, int64_t variant, int64_t seed, double *found, void *user)
 {
-    run *job = (run *)user + i;
-    char *arch = arch_of_variant(r, job->variant, "");
-    double scale, most, *x = training_lines(job->plan->sequences, job->seed, &scale, &most);
+    const plan *p = user;
+    run *job = (run *)found;
+    char *arch = arch_of_variant(r, (int)variant, "");
+    double scale, most, *x = training_lines(p->sequences, (uint64_t)seed, &scale, &most);
     far_net *net = NULL;
     far_status st;
-    TRY(new_net(r, arch, 0, FAR_INIT_TORCH, job->seed, &net));
-    TRY(train(r, job, net, x));
-    TRY(judge(r, job, net, scale, most));
-    TRY(certify(r, job, net, scale));
+    TRY(new_net(r, arch, 0, FAR_INIT_TORCH, (uint64_t)seed, &net));
+    TRY(train(r, p, seed, net, x));
+    TRY(judge(r, p, net, scale, most, job));
+    TRY(certify(r, (int)variant, net, scale, job));
 done:
     far_net_destroy(net);
     FREE(arch, x);
@@ -292,10 +290,11 @@ static void add_row(reproduction *r, sheet *table, int variant, const summary *s
     add_cell(table, "%.3g to %.3g", s->least_growth, s->most_growth);
 }
 
-static far_status draw_variant(reproduction *r, const run *runs, int64_t seeds, far_figure *panel)
+static far_status draw_variant(reproduction *r, int variant, const run *runs, int64_t seeds,
+                               far_figure *panel)
 {
     double at[CURVE], mean[CURVE], half[CURVE], *values = ROOM(seeds, double);
-    int sines = runs[0].variant & SINES;
+    int sines = variant & SINES;
     far_status st = FAR_OK;
     spread(FIRST, LAST, at, CURVE);
     for (int k = 0; k < CURVE && st == FAR_OK; k++) {
@@ -333,7 +332,7 @@ static far_status keep_figures(reproduction *r, const plan *p, const run *runs)
         if (i % 2 == 0) {
             TRY(open_panel(r, i, &panels[i / 2]));
         }
-        TRY(draw_variant(r, runs + i * p->seeds, p->seeds, panels[i / 2]));
+        TRY(draw_variant(r, i, runs + i * p->seeds, p->seeds, panels[i / 2]));
     }
 done:
     return keep_grid(
@@ -402,6 +401,11 @@ far_status run_ln_appendix_m(reproduction *r)
               .sequences = r->quick ? 60 : 300,
               .epochs = epochs_of(r, 5, 15),
               .tests = r->quick ? 4 : 10};
+    run_grid grid = {.name = "ln-appendix-m",
+                     .variants = VARIANTS,
+                     .seeds = p.seeds,
+                     .epochs = p.epochs,
+                     .numbers = sizeof(run) / sizeof(double)};
     line *lines = ROOM(p.tests, line);
     run *runs = ROOM(VARIANTS * p.seeds, run);
     uint64_t state = 20250514;
@@ -410,11 +414,9 @@ far_status run_ln_appendix_m(reproduction *r)
         lines[i] = i == 0 ? (line){0, 1} : draw_line(&state);
     }
     p.lines = lines;
-    for (int64_t i = 0; i < VARIANTS * p.seeds; i++) {
-        runs[i] = (run){.plan = &p, .variant = (int)(i / p.seeds), .seed = (uint64_t)(i % p.seeds)};
-    }
+    grid.found = (double *)runs;
     TRY(explain(r, &p));
-    TRY(side_by_side(r, "networks", VARIANTS * p.seeds, one_run, runs));
+    TRY(run_grid_all(r, "networks", &grid, one_run, &p));
     TRY(report(r, &p, runs));
 done:
     FREE(lines, runs);

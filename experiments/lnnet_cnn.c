@@ -3,7 +3,7 @@
 #include "lnnet_random.h"
 #include "lnnet_variants.h"
 #include "registry.h"
-#include "side_by_side.h"
+#include "run_grid.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,11 +19,9 @@ typedef struct plan {
     const char *archs[VARIANTS];
 } plan;
 
+/* What a network of one variant (norm, and NORMS more with relu) and seed has come to: numbers
+ * alone, as run_grid keeps them. */
 typedef struct run {
-    const plan *plan;
-    int variant; /* norm, and NORMS more with relu */
-    uint64_t seed;
-    /* found: */
     double fitted, accuracy; /* of training and of test images, right */
     double before, after;    /* H, where there is no activation */
 } run;
@@ -102,34 +100,34 @@ done:
     return st;
 }
 
-static far_status train(reproduction *r, const run *job, far_net *net)
+static far_status train(reproduction *r, const plan *p, int64_t seed, far_net *net)
 {
-    const cifar_images *from = job->plan->train;
+    const cifar_images *from = p->train;
     far_mat x = cifar_points(from), y = far_mat_view(from->y, from->n, 1, FAR_F64);
     far_train_opts o;
     far_train_opts_init(&o);
     o.loss = FAR_LOSS_CE;
     o.lr = 2e-3;
     o.schedule.kind = FAR_SCHEDULE_COSINE;
-    o.epochs = job->plan->epochs;
+    o.epochs = p->epochs;
     o.batch = BATCH;
-    o.seed = job->seed;
+    o.seed = (uint64_t)seed;
     return far_net_train(r->ctx, net, &x, &y, &o, NULL);
 }
 
-static far_status one_run(reproduction *r, int64_t i, void *user)
+static far_status one_run(reproduction *r, int64_t variant, int64_t seed, double *found, void *user)
 {
-    run *job = (run *)user + i;
-    const plan *p = job->plan;
-    bool smooth = job->variant < NORMS;
+    const plan *p = user;
+    run *job = (run *)found;
+    bool smooth = variant < NORMS;
     far_net *net = NULL;
     far_status st;
     job->before = job->after = NAN;
-    TRY(new_net(r, p->archs[job->variant], 0, FAR_INIT_TORCH, job->seed, &net));
+    TRY(new_net(r, p->archs[variant], 0, FAR_INIT_TORCH, (uint64_t)seed, &net));
     if (smooth) {
         TRY(bending(r, p, net, &job->before));
     }
-    TRY(train(r, job, net));
+    TRY(train(r, p, seed, net));
     if (smooth) {
         TRY(bending(r, p, net, &job->after));
     }
@@ -330,6 +328,11 @@ far_status run_lnnet_cnn(reproduction *r)
               .seeds = seeds_of(r, 3, 3),
               .epochs = epochs_of(r, 8, 10),
               .channels = {16, r->quick ? 16 : 32, r->quick ? 32 : 64}};
+    run_grid grid = {.name = "lnnet-cnn",
+                     .variants = VARIANTS,
+                     .seeds = p.seeds,
+                     .epochs = p.epochs,
+                     .numbers = sizeof(run) / sizeof(double)};
     run *runs = NULL;
     far_status st;
     TRY(random_check_seeds(r, p.seeds));
@@ -338,11 +341,9 @@ far_status run_lnnet_cnn(reproduction *r)
     for (int v = 0; v < VARIANTS; v++) {
         p.archs[v] = arch_text(r, &p, v);
     }
-    for (int64_t i = 0; i < VARIANTS * p.seeds; i++) {
-        runs[i] = (run){.plan = &p, .variant = (int)(i / p.seeds), .seed = (uint64_t)(i % p.seeds)};
-    }
+    grid.found = (double *)runs;
     TRY(explain(r, &p));
-    TRY(side_by_side(r, "networks", VARIANTS * p.seeds, one_run, runs));
+    TRY(run_grid_all(r, "networks", &grid, one_run, &p));
     TRY(report(r, &p, runs));
 done:
     cifar_free(&train);

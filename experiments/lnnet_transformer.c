@@ -3,7 +3,7 @@
 #include "lnnet_random.h"
 #include "lnnet_variants.h"
 #include "registry.h"
-#include "side_by_side.h"
+#include "run_grid.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -113,10 +113,8 @@ typedef struct plan {
     const char *archs[NORMS];
 } plan;
 
+/* What a network of one norm and seed has come to: numbers alone, as run_grid keeps them. */
 typedef struct run {
-    const plan *plan;
-    int norm;
-    uint64_t seed;
     double fitted, bits; /* a byte: of the text trained on, and of that kept aside */
 } run;
 
@@ -141,7 +139,7 @@ static const char *arch_text(reproduction *r, const plan *p, int norm)
                  4 * CHANNELS, CHANNELS, BLOCKS, n, (long long)p->tokens);
 }
 
-static far_status train(reproduction *r, const run *job, far_net *net, const far_mat *x,
+static far_status train(reproduction *r, int64_t seed, far_net *net, const far_mat *x,
                         int64_t epochs, double *bits)
 {
     far_train_opts o;
@@ -152,21 +150,21 @@ static far_status train(reproduction *r, const run *job, far_net *net, const far
     o.lr = 2e-3;
     o.epochs = epochs;
     o.batch = BATCH;
-    o.seed = job->seed;
+    o.seed = (uint64_t)seed;
     far_status st = far_net_train(r->ctx, net, x, NULL, &o, &found);
     *bits = found.final_loss / M_LN2;
     return st;
 }
 
-static far_status one_run(reproduction *r, int64_t i, void *user)
+static far_status one_run(reproduction *r, int64_t norm, int64_t seed, double *found, void *user)
 {
-    run *job = (run *)user + i;
-    const plan *p = job->plan;
+    const plan *p = user;
+    run *job = (run *)found;
     far_net *net = NULL;
     far_status st;
-    TRY(new_net(r, p->archs[job->norm], 0, FAR_INIT_TORCH, job->seed, &net));
-    TRY(train(r, job, net, &p->train, p->epochs, &job->fitted));
-    TRY(train(r, job, net, &p->test, 0, &job->bits));
+    TRY(new_net(r, p->archs[norm], 0, FAR_INIT_TORCH, (uint64_t)seed, &net));
+    TRY(train(r, seed, net, &p->train, p->epochs, &job->fitted));
+    TRY(train(r, seed, net, &p->test, 0, &job->bits));
 done:
     far_net_destroy(net);
     return st;
@@ -326,18 +324,21 @@ far_status run_lnnet_transformer(reproduction *r)
               .places = r->quick ? 16 : 64,
               .tokens = r->quick ? QUICK_TOKENS : BYTES};
     run *runs = ROOM(NORMS * p.seeds, run);
-    int64_t first = NORM_LN * p.seeds;
+    run_grid grid = {.name = "lnnet-transformer",
+                     .variants = NORMS,
+                     .seeds = p.seeds,
+                     .first = NORM_LN,
+                     .epochs = p.epochs,
+                     .numbers = sizeof(run) / sizeof(double),
+                     .found = (double *)runs};
     far_status st;
     TRY(random_check_seeds(r, p.seeds));
     TRY(take_text(r, &p, &t));
     for (int v = NORM_LN; v < NORMS; v++) {
         p.archs[v] = arch_text(r, &p, v);
     }
-    for (int64_t i = first; i < NORMS * p.seeds; i++) {
-        runs[i] = (run){.plan = &p, .norm = (int)(i / p.seeds), .seed = (uint64_t)(i % p.seeds)};
-    }
     TRY(explain(r, &p, &t));
-    TRY(side_by_side(r, "networks", NORMS * p.seeds - first, one_run, runs + first));
+    TRY(run_grid_all(r, "networks", &grid, one_run, &p));
     TRY(keep_results(r, &p, runs));
 done:
     FREE(t.bytes, p.train.data, p.test.data, runs);

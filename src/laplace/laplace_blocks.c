@@ -260,8 +260,10 @@ far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z
  * t_iq = sum_p a_ip^2 roots_pq^2, so that the projections themselves, which are as long as all
  * weights, are not needed. */
 typedef struct spread {
-    const double *roots;
-    double *covariance; /* m C x C */
+    const far_posterior *const *posteriors;
+    int64_t count;
+    double *covariance; /* of each, m C x C, stride apart */
+    int64_t stride;
 } spread;
 
 static void add_spread(const double *t, const double *d, int64_t outputs, int64_t gradients,
@@ -286,37 +288,52 @@ static void square(double *v, int64_t count)
     }
 }
 
-static far_status add_covariance(const far_laplace *la, int64_t layer, sight *s, void *user)
+/* Of one posterior; a: squares. */
+static far_status add_posterior(const far_laplace *la, const double *roots, const far_mat *a,
+                                const sight *s, double *weights, double *t, double *covariance)
 {
-    const spread *u = user;
-    int64_t m = s->points, in = s->inputs, out = s->gradients, outputs = la->info.outputs;
-    double *weights = NULL, *t = NULL, *rows = NULL;
-    far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, in * out, &weights));
-    FAR_TRY(far_alloc(la->ctx, m * out, &t));
-    FAR_TRY(far_alloc(la->ctx, m * out, &rows));
-    memcpy(weights, u->roots + la->blocks[layer].first, (size_t)(in * out) * sizeof *weights);
+    int64_t in = s->inputs, out = s->gradients, outputs = la->info.outputs;
+    far_mat w = far_mat_view(weights, in, out, FAR_F64);
+    far_mat product = far_mat_view(t, s->points, out, FAR_F64);
+    double *rows = t + s->points * out;
+    memcpy(weights, roots, (size_t)(in * out) * sizeof *weights);
     square(weights, in * out);
-    square(s->a, m * in);
-    far_mat a = far_mat_view(s->a, m, in, FAR_F64), w = far_mat_view(weights, in, out, FAR_F64);
-    far_mat product = far_mat_view(t, m, out, FAR_F64);
-    FAR_TRY(far_multiply(la->ctx, &a, &w, &product));
+    far_status st = far_multiply(la->ctx, a, &w, &product);
 #pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t i = 0; i < m; i++) {
+    for (int64_t i = 0; i < s->points; i++) {
         add_spread(t + i * out, s->d + i * outputs * out, outputs, out, rows + i * out,
-                   u->covariance + i * outputs * outputs);
+                   covariance + i * outputs * outputs);
     }
-done:
-    FAR_FREE_ALL(la->ctx, weights, t, rows);
     return st;
 }
 
-far_status far_blocks_covariance(const far_laplace *la, const far_posterior *posterior,
-                                 const far_mat *x, double *covariance)
+static far_status add_covariance(const far_laplace *la, int64_t layer, sight *s, void *user)
 {
-    spread u = {posterior->roots, covariance};
-    int64_t square_of = la->info.outputs * la->info.outputs;
-    memset(covariance, 0, (size_t)(x->rows * square_of) * sizeof *covariance);
+    const spread *u = user;
+    double *weights = NULL, *t = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(la->ctx, s->inputs * s->gradients, &weights));
+    FAR_TRY(far_alloc(la->ctx, 2 * s->points * s->gradients, &t));
+    square(s->a, s->points * s->inputs);
+    far_mat a = far_mat_view(s->a, s->points, s->inputs, FAR_F64);
+    for (int64_t k = 0; k < u->count; k++) {
+        FAR_TRY(add_posterior(la, u->posteriors[k]->roots + la->blocks[layer].first, &a, s, weights,
+                              t, u->covariance + k * u->stride));
+    }
+done:
+    FAR_FREE_ALL(la->ctx, weights, t);
+    return st;
+}
+
+far_status far_blocks_covariance(const far_laplace *la, const far_posterior *const *posteriors,
+                                 int64_t count, const far_mat *x, double *covariance,
+                                 int64_t stride)
+{
+    spread u = {posteriors, count, covariance, stride};
+    int64_t numbers = x->rows * la->info.outputs * la->info.outputs;
+    for (int64_t k = 0; k < count; k++) {
+        memset(covariance + k * stride, 0, (size_t)numbers * sizeof *covariance);
+    }
     return visit(la, x, false, add_covariance, &u);
 }
 

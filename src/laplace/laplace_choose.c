@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static const double PRIORS[] = {1e-4, 3.1622776601683795e-4, 1e-3, 3.1622776601683795e-3,
                                 1e-2, 3.1622776601683795e-2, 1e-1, 3.1622776601683795e-1,
@@ -25,6 +26,7 @@ typedef struct search {
     const far_mat *x, *y;
     far_projection projection; /* not of a diagonal system, which is as long as all weights */
     double *mean, *covariance, *probability;
+    double *spread;           /* covariances of a diagonal system, for each prior */
     double *values, *weights; /* eigenvalues of a rank's matrix, and 1 / (g + 1 / s0^2) */
     double *vectors, *turned; /* its eigenvectors by columns, and by rows */
     int64_t points;
@@ -33,8 +35,8 @@ typedef struct search {
 static void search_clear(search *s)
 {
     far_projection_clear(&s->projection);
-    FAR_FREE_ALL(s->ctx, s->mean, s->covariance, s->probability, s->values, s->weights, s->vectors,
-                 s->turned);
+    FAR_FREE_ALL(s->ctx, s->mean, s->covariance, s->probability, s->spread, s->values, s->weights,
+                 s->vectors, s->turned);
 }
 
 /* ---- the grid ------------------------------------------------------------------------------ */
@@ -137,7 +139,10 @@ static far_status check_memory(const search *s, const far_mat *x, int64_t side)
     double cols = (double)x->rows * (double)s->la->info.outputs;
     double numbers = cols * (3 * (double)side + 2 * (double)s->la->info.outputs + 2);
     numbers += 4 * (double)side * (double)side;
-    numbers = s->la->values ? 2 * cols * (double)s->la->info.outputs : numbers;
+    double priors = (double)s->grid.prior_count;
+    numbers = s->la->values ? (2 + priors) * cols * (double)s->la->info.outputs +
+                                  priors * (double)s->la->info.side
+                            : numbers;
     return far_budget_check(s->ctx, "the features of the validation rows", 8 * numbers,
                             s->la->memory);
 }
@@ -149,6 +154,39 @@ static int64_t largest_rank(const far_laplace_grid *g)
         most = g->ranks[k] > most ? g->ranks[k] : most;
     }
     return most;
+}
+
+static far_status spread_points(search *s, far_posterior *const *posteriors)
+{
+    int64_t square = s->la->info.outputs * s->la->info.outputs;
+    int64_t chunk = far_laplace_chunk(s->la, 1, s->points);
+    far_status st = FAR_OK;
+    for (int64_t first = 0; st == FAR_OK && first < s->points; first += chunk) {
+        far_mat part = far_mat_part(s->x, first, far_least(chunk, s->points - first));
+        st = far_blocks_covariance(s->la, (const far_posterior *const *)posteriors,
+                                   s->grid.prior_count, &part, s->spread + first * square,
+                                   s->points * square);
+    }
+    return st;
+}
+
+/* Of a diagonal system: the covariances for every prior, of a few points at a time. */
+static far_status spread_diagonal(search *s)
+{
+    int64_t count = s->grid.prior_count, side = s->la->info.side;
+    far_posterior **posteriors = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(s->ctx, count, &posteriors));
+    for (int64_t k = 0; k < count; k++) {
+        FAR_TRY(far_posterior_create(s->la, side, s->grid.priors[k], &posteriors[k]));
+    }
+    FAR_TRY(spread_points(s, posteriors));
+done:
+    for (int64_t k = 0; posteriors && k < count; k++) {
+        far_posterior_destroy(s->ctx, posteriors[k]);
+    }
+    far_free(s->ctx, posteriors);
+    return st;
 }
 
 static far_status prepare(search *s, const far_mat *x)
@@ -163,7 +201,8 @@ static far_status prepare(search *s, const far_mat *x)
     FAR_TRY(far_alloc(s->ctx, x->rows * outputs * outputs, &s->covariance));
     FAR_TRY(far_laplace_outputs(s->la, x, s->mean));
     if (s->la->values) {
-        return FAR_OK;
+        FAR_TRY(far_alloc(s->ctx, s->grid.prior_count * x->rows * outputs * outputs, &s->spread));
+        return spread_diagonal(s);
     }
     FAR_TRY(far_alloc(s->ctx, side, &s->values));
     FAR_TRY(far_alloc(s->ctx, side, &s->weights));
@@ -215,25 +254,14 @@ done:
     return st;
 }
 
-/* Of a diagonal system: the points anew for every prior, a few at a time. */
-static far_status score_diagonal(search *s, double prior, double *nll)
+/* which: of the grid's priors. */
+static far_status score(search *s, int64_t rank, int64_t which, double *nll)
 {
-    int64_t outputs = s->la->info.outputs;
-    far_mat covariance = far_mat_view(s->covariance, s->points * outputs, outputs, FAR_F64);
-    far_posterior *p = NULL;
-    far_status st = FAR_OK;
-    FAR_TRY(far_posterior_create(s->la, s->la->info.side, prior, &p));
-    FAR_TRY(far_laplace_covariance(s->la, p, s->x, &covariance));
-    FAR_TRY(score_prediction(s, nll));
-done:
-    far_posterior_destroy(s->ctx, p);
-    return st;
-}
-
-static far_status score(search *s, int64_t rank, double prior, double *nll)
-{
+    double prior = s->grid.priors[which];
     if (s->la->values) {
-        return score_diagonal(s, prior, nll);
+        int64_t numbers = s->points * s->la->info.outputs * s->la->info.outputs;
+        memcpy(s->covariance, s->spread + which * numbers, (size_t)numbers * sizeof *s->spread);
+        return score_prediction(s, nll);
     }
     double rounding = (double)rank * DBL_EPSILON * s->values[rank - 1];
     *nll = INFINITY;
@@ -266,7 +294,7 @@ static far_status search_priors(search *s, int64_t row, far_laplace_choice *best
     FAR_TRY(s->la->values ? FAR_OK : rotate(s, rank));
     for (int64_t k = 0; k < g->prior_count; k++) {
         double prior = g->priors[k], nll;
-        FAR_TRY(score(s, rank, prior, &nll));
+        FAR_TRY(score(s, rank, k, &nll));
         if (g->nll) {
             g->nll[row * g->prior_count + k] = nll;
         }

@@ -110,9 +110,11 @@ far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x);
 void far_blocks_clear(far_laplace *la);
 /* z (side x m C, packed) */
 far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z);
-/* covariance (m C x C, packed) of a few points, of a posterior that is diagonal. */
-far_status far_blocks_covariance(const far_laplace *la, const far_posterior *posterior,
-                                 const far_mat *x, double *covariance);
+/* covariance (m C x C, packed, stride apart) of a few points for each of some posteriors, all of
+ * which are diagonal. */
+far_status far_blocks_covariance(const far_laplace *la, const far_posterior *const *posteriors,
+                                 int64_t count, const far_mat *x, double *covariance,
+                                 int64_t stride);
 /* 0: the network has no such layer. numbers: what the turning takes. */
 int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers);
 

@@ -20,7 +20,7 @@ static far_status predict_covariance(const far_laplace *la, const far_posterior 
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(la->ctx, x->rows * classes * classes, &blocks));
     if (la->values) {
-        FAR_TRY(far_blocks_covariance(la, posterior, x, blocks));
+        FAR_TRY(far_blocks_covariance(la, &posterior, 1, x, blocks, 0));
     } else {
         FAR_TRY(far_projection_create(la, x, la->info.side, &p));
         FAR_TRY(far_projection_spread(la, posterior, &p, blocks));

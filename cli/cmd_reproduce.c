@@ -15,7 +15,7 @@
 #define REPORT "report.html"
 
 typedef struct reproduce_args {
-    bool list, quick, resume, json, quiet, sabotage, cifar2;
+    bool list, quick, resume, json, quiet, sabotage, cifar2, images;
     int64_t seeds, epochs, threads;
     const char *data, *output;
 } reproduce_args;
@@ -24,6 +24,8 @@ static const option OPTIONS[] = {
     FLAG_OPTION("--list", 0, offsetof(reproduce_args, list), "which there are"),
     FLAG_OPTION("--quick", 0, offsetof(reproduce_args, quick),
                 "fewer seeds and epochs: under a minute"),
+    FLAG_OPTION("--images", 0, offsetof(reproduce_args, images),
+                "of ella: a CNN on pictures (the experiment ella-images)"),
     COUNT_OPTION("--seeds", 0, offsetof(reproduce_args, seeds), "N",
                  "of each network; the paper's number unless given", 1, 1000000),
     COUNT_OPTION("--epochs", 'e', offsetof(reproduce_args, epochs), "N",
@@ -318,6 +320,18 @@ static char *folder_of(const reproduce_args *a, const experiment *e, int count)
     return length < 0 ? NULL : folder;
 }
 
+/* The experiment of that name; with --images its form on pictures. NULL: there is none. */
+static const experiment *chosen_experiment(const reproduce_args *a, const char *id)
+{
+    char *longer = NULL;
+    if (!a->images || asprintf(&longer, "%s-images", id) < 0) {
+        return a->images ? NULL : find_experiment(id);
+    }
+    const experiment *e = find_experiment(longer);
+    free(longer);
+    return e;
+}
+
 static bool names_all(const char *operand)
 {
     return strcmp(operand, "all") == 0;
@@ -333,7 +347,8 @@ static int run_all(job *j, const command_line *line)
         code = make_folder(j->args.output, &made);
     }
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
-        const experiment *e = all ? &EXPERIMENTS[i] : find_experiment(line->operands[i]);
+        const experiment *e =
+            all ? &EXPERIMENTS[i] : chosen_experiment(&j->args, line->operands[i]);
         char *folder = folder_of(&j->args, e, count);
         code = folder ? run_one(j, e, folder) : failure(VERB, "out of memory");
         free(folder);
@@ -370,12 +385,17 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     if (a->sabotage && a->resume) {
         return usage_error(VERB, "--sabotage does not go with --resume");
     }
-    if (!a->list && line->operand_count == 1 && !a->sabotage && names_all(line->operands[0])) {
+    if (!a->list && line->operand_count == 1 && !a->sabotage && !a->images &&
+        names_all(line->operands[0])) {
         return OPTIONS_OK;
     }
     for (int i = 0; i < line->operand_count; i++) {
         if (!find_experiment(line->operands[i])) {
             return unknown_experiment(line->operands[i]);
+        }
+        if (!chosen_experiment(a, line->operands[i])) {
+            return usage_error(VERB, "--images is for ella, and %s has no such form",
+                               line->operands[i]);
         }
     }
     return OPTIONS_OK;

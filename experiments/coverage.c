@@ -84,6 +84,8 @@ const coverage COVERAGE[] = {
     {ELLA, "NLL and calibration", COVERAGE_TESTED, "ella", "digits"},
     {ELLA, "diagonal, KFAC and last-layer Laplace", COVERAGE_TESTED, "ella",
      "their distance from exact; not the order of NLL"},
+    {ELLA, "CNNs: NLL, ECE, the other posteriors", COVERAGE_TESTED, "ella-images",
+     "Fashion-MNIST, with MNIST out of domain"},
     {ELLA, "CIFAR-10, ImageNet", COVERAGE_NOT_DONE, NULL, NULL},
     {LOSS, "Theorem 1", COVERAGE_TESTED, "loss-asymptotics", NULL},
     {LOSS, "exponents and constants", COVERAGE_TESTED, "loss-asymptotics", NULL},

@@ -62,6 +62,8 @@ const experiment EXPERIMENTS[] = {
      "Castiglione et al. 2025, openreview GDdGGXF4Kg", "images", 8, 600, run_siren_photos, NULL},
     {"ella", "Linearised Laplace by few features, against exact",
      "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "optdigits", 10, 180, run_ella, NULL},
+    {"ella-images", "Laplace of a CNN: ELLA, diagonal, KFAC, last layer, exact",
+     "Deng, Zhou, Zhu 2022, arXiv 2210.12642", "fashion-mnist", 5, 3600, run_ella_images, NULL},
     {"loss-asymptotics", "Power laws of the loss, from spectrum and target",
      "Velikanov, Yarotsky 2021, arXiv 2105.00507", NULL, 10, 300, run_loss_asymptotics, NULL},
 };

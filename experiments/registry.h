@@ -29,6 +29,7 @@ far_status run_linearization(reproduction *r);
 far_status run_edge_of_stability(reproduction *r);
 far_status run_linearized(reproduction *r);
 far_status run_ella(reproduction *r);
+far_status run_ella_images(reproduction *r);
 far_status run_loss_asymptotics(reproduction *r);
 
 #endif

@@ -1,6 +1,6 @@
 "$FARFIELD" reproduce --list >list
 for id in ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k ln-appendix-l ln-appendix-m lnnet-cnn lnnet-transformer ln-theorems ln-widths \
-    linearization edge-of-stability linearized ella loss-asymptotics siren siren-photos; do
+    linearization edge-of-stability linearized ella ella-images loss-asymptotics siren siren-photos; do
     grep -q "^  $id  *[a-z0-9-]*  *[0-9.]* s " list
     for shell in _farfield farfield.bash farfield.fish; do
         grep -q "\\b$id\\b" "$SOURCE_DIR/completions/$shell"

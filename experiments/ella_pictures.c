@@ -57,7 +57,12 @@ static far_status read_idx(reproduction *r, const char *set, const char *part, c
                            int head, int64_t count, double *out)
 {
     char *name = text_of("%s/%s-%s-ubyte.gz", set, part, what), *path = NULL;
+    char *plain = text_of("%s/%s-%s-ubyte", set, part, what); /* as the command keeps some */
     far_status st = find_data(r, name, &path);
+    if (st == FAR_ERR_IO) {
+        r->message[0] = 0;
+        st = find_data(r, plain, &path);
+    }
     if (st == FAR_ERR_IO) {
         st = fail(r, st,
                   "%s is not here: get it with 'farfield data get %s%s', or say with --data DIR in "
@@ -67,7 +72,7 @@ static far_status read_idx(reproduction *r, const char *set, const char *part, c
         st = fail(r, FAR_ERR_FORMAT, "%s: has not the %lld numbers it should have", path,
                   (long long)count);
     }
-    FREE(name, path);
+    FREE(name, plain, path);
     return st;
 }
 

@@ -191,6 +191,31 @@ static int check_data(const command_line *line, const train_args *a)
                          : OPTIONS_OK;
 }
 
+/* Whether the length bytes of text are flip or crop(N). */
+static bool is_augmentation(const char *text, size_t length)
+{
+    size_t digits =
+        length > 5 && strncmp(text, "crop(", 5) == 0 ? strspn(text + 5, "0123456789") : 0;
+    return (length == 4 && strncmp(text, "flip", 4) == 0) ||
+           (digits > 0 && text[5] != '0' && 5 + digits + 1 == length && text[5 + digits] == ')');
+}
+
+/* The library says the rest: what is named twice, or too wide for the images. */
+static int check_augment(const char *text)
+{
+    for (const char *word = text; word; word = strchr(word, ',') ? strchr(word, ',') + 1 : NULL) {
+        word += strspn(word, " ");
+        size_t length = strcspn(word, ",");
+        while (length > 0 && word[length - 1] == ' ') {
+            length--;
+        }
+        if (!is_augmentation(word, length)) {
+            return usage_error(VERB, "--augment is flip, crop(4) or flip,crop(4), not '%s'", text);
+        }
+    }
+    return OPTIONS_OK;
+}
+
 static int check_start(const command_line *line, const train_args *a)
 {
     if (!a->arch && !a->from) {
@@ -212,7 +237,7 @@ static int check_start(const command_line *line, const train_args *a)
     if (options_given(line, "--momentum") && a->optimizer != FAR_OPTIMIZER_MOMENTUM) {
         return usage_error(VERB, "--momentum goes with --optimizer momentum only");
     }
-    return OPTIONS_OK;
+    return a->augment ? check_augment(a->augment) : OPTIONS_OK;
 }
 
 /* "full", or a number of rows: 0 is all of them. */

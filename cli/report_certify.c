@@ -302,7 +302,12 @@ static void put_words(far_result *r, const report_proof *p)
     char room[SCOPE_BYTES];
     const char *scope = verdict_scope(p->certificate, room);
     far_certificate_info info = far_certificate_describe(p->certificate);
+    int64_t told = 0;
     for (int64_t k = 0; k < info.outputs; k++) {
+        if (!verdict_is_told(p->certificate, k)) {
+            continue;
+        }
+        told++;
         far_result_for(r, FAR_FOR_TEXT);
         verdict_tell(r, p->subject, bound(p, k), p->level, scope);
         far_result_for(r, FAR_FOR_PAGE);
@@ -310,6 +315,10 @@ static void put_words(far_result *r, const report_proof *p)
         put_answer(r, p, bound(p, k));
     }
     far_result_for(r, FAR_FOR_PEOPLE);
+    if (told < info.outputs) {
+        far_result_line(r, "%lld of %lld outputs, those with the largest bounds; --json has all",
+                        (long long)told, (long long)info.outputs);
+    }
     verdict_table(r, p->certificate);
     put_theorems(r, p);
     if (info.metric != FAR_METRIC_NONE) {

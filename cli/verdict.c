@@ -229,12 +229,30 @@ static void put_row(far_result *r, const far_bound *b)
     far_result_cell_text(r, "%s", b->method ? b->method : "-");
 }
 
+enum { MOST_TOLD = 50, WORST_TOLD = 10 };
+
+static double badness(const far_bound *b)
+{
+    return b->verdict == FAR_BOUNDED ? b->tightest : INFINITY;
+}
+
+bool verdict_is_told(const far_certificate *c, int64_t k)
+{
+    int64_t outputs = far_certificate_describe(c).outputs, worse = 0;
+    double own = badness(far_certificate_bound(c, k));
+    for (int64_t i = 0; outputs > MOST_TOLD && i < outputs && worse < WORST_TOLD; i++) {
+        double other = badness(far_certificate_bound(c, i));
+        worse += other > own || (other == own && i < k);
+    }
+    return worse < WORST_TOLD;
+}
+
 void verdict_table(far_result *r, const far_certificate *c)
 {
     bool begun = false;
     const far_bound *b;
     for (int64_t k = 0; (b = far_certificate_bound(c, k)); k++) {
-        if (b->verdict == FAR_BOUNDED) {
+        if (b->verdict == FAR_BOUNDED && verdict_is_told(c, k)) {
             begun ? (void)0 : begin_table(r, b);
             begun = true;
             put_row(r, b);

@@ -17,7 +17,10 @@ const char *verdict_scope(const far_certificate *c, char out[SCOPE_BYTES]);
 char *verdict_level(const far_predictor *m, const far_bound *b, double level);
 /* What its numbers are about where columns are categorical; NULL: there is nothing to say. */
 const char *verdict_domain(const far_predictor *m, const far_bound *b);
-/* The bounds of those that have some, in one table. */
+/* Whether output k is told of in words: all are, but of more than 50 (networks of text have
+ * thousands) only those 10 that are not bounded or have the largest bounds. JSON has all. */
+bool verdict_is_told(const far_certificate *c, int64_t k);
+/* The bounds of those that have some and are told of, in one table. */
 void verdict_table(far_result *r, const far_certificate *c);
 /* Where it goes along the directions: lines for a terminal, a list "along" in JSON. */
 void verdict_along(far_result *r, const far_predictor *m, const along *a);

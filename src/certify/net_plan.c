@@ -77,6 +77,19 @@ static double product(double a, double b)
     return value == 0 && a != 0 && b != 0 ? copysign(DBL_TRUE_MIN, a) * copysign(1, b) : value;
 }
 
+/* A product that underflows is off by more than any relative error, which large values magnify. */
+static far_status check_scaled(far_net_plan *plan, const far_step *s, double value)
+{
+    double scale = fmin(s->weight_scale, s->bias >= 0 ? s->bias_scale : 1);
+    if (value != 0 && scale != 0 && scale != 1 && fabs(value) < DBL_MIN) {
+        return far_fail(plan->ctx, FAR_ERR_VALUE,
+                        "layer %s: the weight %g times its scale underflows, and what is proven of "
+                        "other numbers does not hold for it; set it to 0",
+                        s->name, value / scale);
+    }
+    return FAR_OK;
+}
+
 static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
 {
     far_status st;
@@ -90,6 +103,7 @@ static far_status set_dense(far_net_plan *plan, far_proof_layer *l)
     for (int64_t o = 0; o < s->out; o++) {
         for (int64_t i = 0; i < s->in; i++) {
             double value = product(s->weight_scale, w[o * s->in + i]);
+            FAR_TRY(check_scaled(plan, s, value));
             l->rows[o * s->in + i] = l->columns[i * s->out + o] = value;
         }
         l->row_norm[o] = far_length(l->rows + o * s->in, s->in);

@@ -167,18 +167,62 @@ static double nearest(far_range r, double x)
     return fmin(fmax(x, r.low), r.high);
 }
 
-far_status far_shape_found(far_ctx *ctx, const far_net *net, int64_t j, const double *raw,
-                           far_range range, far_net_value *out)
+/* All outputs at raw points, and what encloses them. Outputs that were found at one point (tokens
+ * are drawn once for all) share it: a network of text has thousands. */
+enum { SEEN = 32 };
+typedef struct seen {
+    far_ctx *ctx;
+    const far_net *net;
+    int64_t count; /* SEEN at most stay */
+    double *raw, *f;
+    far_range *own;
+} seen;
+
+static void seen_free(seen *s)
 {
-    far_status st;
-    far_range *own = NULL;
-    double *f = NULL;
-    FAR_TRY(far_alloc(ctx, net->info.outputs, &own));
-    FAR_TRY(far_alloc(ctx, net->info.outputs, &f));
-    far_mat x = far_mat_view((void *)raw, 1, net->info.inputs, FAR_F64);
-    far_mat values = far_mat_view(f, 1, net->info.outputs, FAR_F64);
-    FAR_TRY(far_net_eval_raw(ctx, net, &x, &values));
-    FAR_TRY(enclose(ctx, net, raw, own));
+    FAR_FREE_ALL(s->ctx, s->raw, s->f, s->own);
+}
+
+static far_status see(seen *s, const double *raw, int64_t slot)
+{
+    far_status st = FAR_OK;
+    int64_t d = s->net->info.inputs, p = s->net->info.outputs;
+    if (!s->raw) {
+        FAR_TRY(far_alloc(s->ctx, SEEN * d, &s->raw));
+        FAR_TRY(far_alloc(s->ctx, SEEN * p, &s->f));
+        FAR_TRY(far_alloc(s->ctx, SEEN * p, &s->own));
+    }
+    far_mat x = far_mat_view((void *)raw, 1, d, FAR_F64);
+    far_mat values = far_mat_view(s->f + slot * p, 1, p, FAR_F64);
+    FAR_TRY(far_net_eval_raw(s->ctx, s->net, &x, &values));
+    FAR_TRY(enclose(s->ctx, s->net, raw, s->own + slot * p));
+    memcpy(s->raw + slot * d, raw, (size_t)d * sizeof *raw);
+    s->count++;
+done:
+    return st;
+}
+
+static far_status seen_at(seen *s, const double *raw, int64_t *slot)
+{
+    int64_t d = s->net->info.inputs, here = s->count < SEEN ? s->count : SEEN;
+    for (*slot = 0; *slot < here; (*slot)++) {
+        if (memcmp(s->raw + *slot * d, raw, (size_t)d * sizeof *raw) == 0) {
+            return FAR_OK;
+        }
+    }
+    *slot = s->count % SEEN;
+    return see(s, raw, *slot);
+}
+
+static far_status found_at(seen *s, int64_t j, const double *raw, far_range range,
+                           far_net_value *out)
+{
+    far_ctx *ctx = s->ctx;
+    int64_t slot;
+    far_status st = FAR_OK;
+    FAR_TRY(seen_at(s, raw, &slot));
+    const double *f = s->f + slot * s->net->info.outputs;
+    const far_range *own = s->own + slot * s->net->info.outputs;
     double off = fabs(f[j] - nearest(own[j], f[j])), width = own[j].high - own[j].low;
     if (off > DISAGREES * width + SURELY * far_range_size(own[j]) + FAR_SPECK) {
         FAR_TRY(far_fail(ctx, FAR_ERR_BACKEND,
@@ -190,8 +234,15 @@ far_status far_shape_found(far_ctx *ctx, const far_net *net, int64_t j, const do
     out->possible = both.low <= both.high;
     out->value = nearest(out->possible ? both : own[j], f[j]);
 done:
-    far_free(ctx, own);
-    far_free(ctx, f);
+    return st;
+}
+
+far_status far_shape_found(far_ctx *ctx, const far_net *net, int64_t j, const double *raw,
+                           far_range range, far_net_value *out)
+{
+    seen s = {.ctx = ctx, .net = net};
+    far_status st = found_at(&s, j, raw, range, out);
+    seen_free(&s);
     return st;
 }
 
@@ -209,7 +260,9 @@ typedef struct climb {
     double *best;      /* of each row */
     double *best_rows; /* rows x inputs */
     far_range *box;    /* of each input; NULL: there is none */
-    bool rays;         /* far out, where |f| is the slope of a direction */
+    seen seen;
+    bool drawn; /* tokens: x and f are there, for all outputs */
+    bool rays;  /* far out, where |f| is the slope of a direction */
 } climb;
 
 static far_status matrix(far_ctx *ctx, int64_t rows, int64_t cols, far_mat *out)
@@ -222,6 +275,7 @@ static far_status matrix(far_ctx *ctx, int64_t rows, int64_t cols, far_mat *out)
 
 static void climb_free(climb *c)
 {
+    seen_free(&c->seen);
     FAR_FREE_ALL(c->ctx, c->x.data, c->f.data, c->u.data, c->slope.data, c->pace, c->best,
                  c->best_rows, c->box);
 }
@@ -319,15 +373,34 @@ static void move_rows(climb *c)
     }
 }
 
+/* Tokens have no slope: the best of what was drawn. */
+static far_status draw_output(climb *c, int64_t j, uint64_t seed)
+{
+    far_status st = FAR_OK;
+    if (!c->drawn) {
+        start_rows(c, seed);
+        FAR_TRY(far_net_eval(c->ctx, c->net, &c->x, &c->f));
+        memcpy(c->best_rows, c->x.data, (size_t)(c->rows * c->x.cols) * sizeof *c->best_rows);
+        c->drawn = true;
+    }
+    for (int64_t r = 0; r < c->rows; r++) {
+        c->best[r] = fabs(((double *)far_mat_row(&c->f, r))[j]);
+    }
+done:
+    return st;
+}
+
 static far_status climb_output(climb *c, int64_t j, uint64_t seed)
 {
     far_status st = FAR_OK;
-    int64_t steps = far_net_vocabulary(c->net) > 0 ? 1 : STEPS; /* tokens have no slope */
+    if (far_net_vocabulary(c->net) > 0) {
+        return draw_output(c, j, seed);
+    }
     start_rows(c, seed + (uint64_t)j * 0x9e3779b97f4a7c15u);
-    for (int64_t k = 0; k < steps; k++) {
+    for (int64_t k = 0; k < STEPS; k++) {
         FAR_TRY(far_net_eval(c->ctx, c->net, &c->x, &c->f));
         judge_rows(c, j);
-        if (k + 1 < steps) {
+        if (k + 1 < STEPS) {
             FAR_TRY(far_net_vjp(c->ctx, c->net, &c->x, &c->u, NULL, &c->slope));
             move_rows(c);
         }
@@ -359,7 +432,7 @@ static far_status place_found(climb *c, int64_t j, double *raw, far_bound *b)
 {
     far_net_value value;
     far_range range = {b->lowest, b->highest};
-    far_status st = far_shape_found(c->ctx, c->net, j, raw, range, &value);
+    far_status st = found_at(&c->seen, j, raw, range, &value);
     if (st == FAR_OK) {
         b->at = raw;
         b->sup_found = fabs(value.value);
@@ -520,7 +593,10 @@ far_status far_shape_certify(far_ctx *ctx, const far_net *net, const far_certify
                              far_certificate *c)
 {
     far_status st;
-    climb k = {.ctx = ctx, .net = net, .rows = o->starts > 0 ? o->starts : 1};
+    climb k = {.ctx = ctx,
+               .net = net,
+               .rows = o->starts > 0 ? o->starts : 1,
+               .seen = {.ctx = ctx, .net = net}};
     c->info.box_low = o->box_low;
     c->info.box_high = o->box_high;
     FAR_TRY(far_shape_bounds(ctx, net, c));
@@ -575,7 +651,7 @@ done:
     return st;
 }
 
-static far_status complete_output(far_ctx *ctx, const far_net *net, const json_t *o, int64_t j,
+static far_status complete_output(far_ctx *ctx, seen *s, const json_t *o, int64_t j,
                                   far_certificate *own)
 {
     far_status st;
@@ -591,7 +667,7 @@ static far_status complete_output(far_ctx *ctx, const far_net *net, const json_t
         far_net_value found;
         far_range range = {stated.lowest, stated.highest};
         FAR_TRY(stated_point(ctx, o, own, at));
-        FAR_TRY(far_shape_found(ctx, net, j, at, range, &found));
+        FAR_TRY(found_at(s, j, at, range, &found));
         value = found.value;
         FAR_TRY(far_proof_check_found(ctx, b->output, stated.found, value));
         b->at = at;
@@ -625,15 +701,17 @@ far_status far_shape_complete(far_ctx *ctx, const far_net *net, const json_t *ou
                               far_certificate *own)
 {
     far_status st = FAR_OK;
+    seen s = {.ctx = ctx, .net = net};
     for (int64_t j = 0; st == FAR_OK && j < own->info.outputs; j++) {
         const json_t *o = json_array_get(outputs, (size_t)j);
         bool away = !has_box(own) && far_proof_says(o, "verdict", "unbounded");
         if (own->bounds[j].verdict == FAR_BOUNDED) {
-            st = complete_output(ctx, net, o, j, own);
+            st = complete_output(ctx, &s, o, j, own);
         } else if (away && far_net_vocabulary(net) == 0) {
             st = complete_away(ctx, net, o, j, own);
         }
     }
+    seen_free(&s);
     return st;
 }
 

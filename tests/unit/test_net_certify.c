@@ -4,6 +4,7 @@
 #include "../../src/certify/net_certify.h"
 
 #include <fenv.h>
+#include <float.h>
 #include <jansson.h>
 
 #include "certificates.h"
@@ -329,6 +330,27 @@ static void tiny_weights_have_bounds_of_their_size(void **state)
             far_net_destroy(net);
         }
     }
+}
+
+/* 2 sqrt(1/2) times the least number rounds to that number: what is proven of the rounded weight
+ * is not true of f = 1.41 such numbers times 1e300. */
+static void weights_that_underflow_are_refused(void **state)
+{
+    (void)state;
+    far_net_opts o;
+    far_net *net;
+    far_certify_opts opts;
+    far_certificate *c = NULL;
+    far_net_opts_init(&o);
+    o.inputs = 2;
+    o.init = FAR_INIT_NTK;
+    must(far_net_create(ctx, "ln(affine) dense(1, nobias)", &o, &net));
+    const double params[] = {1e300, 1e300, 0, 0, 2 * DBL_TRUE_MIN, -2 * DBL_TRUE_MIN};
+    assert_int_equal(net->info.parameters, COUNT(params));
+    memcpy(net->params, params, sizeof params);
+    far_certify_opts_init(&opts);
+    refused(far_net_certify(ctx, net, &opts, &c), FAR_ERR_VALUE, "underflows");
+    far_net_destroy(net);
 }
 
 /* Two nearly equal numbers under a norm: their mean rounds by as much as they differ. */
@@ -1284,6 +1306,7 @@ int main(void)
         TEST(one_input_is_resolved_for_every_kind),
         TEST(exact_zeros_are_in_the_bound),
         TEST(tiny_weights_have_bounds_of_their_size),
+        TEST(weights_that_underflow_are_refused),
         TEST(enclosures_of_points_hold_their_values),
         TEST(found_above_a_bound_is_an_internal_error),
         TEST(contradictions_are_internal_errors),

@@ -25,3 +25,6 @@ waves 13 >w.csv
 train -a 'dense(3) relu dense' w.csv -t y --layers 3
 train -a 'dense(3) relu dense' w.csv -t y --layers 1-2
 train -a 'dense(3) relu dense' w.csv -t y --layers ''
+for list in flop 'crop()' 'crop(0)' flip, 'crop(4' 'flip,crop(4)x'; do
+    train -a 'image(1x4x4) flatten dense(2)' --augment "$list" w.csv -t y
+done

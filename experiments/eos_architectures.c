@@ -116,13 +116,14 @@ static far_status draw_kind(reproduction *r, const eos_study *s, far_figure **ou
     far_status st;
     o.x_scale = FAR_SCALE_LOG;
     o.y_min = 0;
+    o.y_max = 1;
     TRY(far_figure_create(r->ctx, &o, out));
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < s->plan.rates; i++) {
             eos_over_seeds v;
             TRY(eos_mean_at(r, s, 0, i, value[k], &v));
             mean[i] = v.mean;
-            half[i] = v.half;
+            half[i] = s->plan.seeds > 2 ? v.half : NAN; /* of two it says nothing */
         }
         TRY(draw_curve(r, *out, s->plan.rate, mean, half, s->plan.rates, k, LABEL[k]));
     }
@@ -185,9 +186,10 @@ done:
         eos_free(&s[kind]);
     }
     far_grid_opts o = grid_of(NAN, 360);
-    return keep_grid(r, panels, 1, KINDS, &o, "eos-architectures",
-                     "Alignment of the kernel with the targets, and the part of them in its first "
-                     "five eigenvectors, at L = 0.01 against the rate. Means over seeds with 95% "
-                     "intervals.",
-                     st);
+    return keep_grid(
+        r, panels, 1, KINDS, &o, "eos-architectures",
+        "Alignment of the kernel with the targets, and the part of them in its first "
+        "eigenvectors, at L = 0.01 against the rate. Means over seeds, with 95% intervals "
+        "where there are more than two.",
+        st);
 }

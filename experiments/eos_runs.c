@@ -158,7 +158,8 @@ static bool take_run(reproduction *r, const eos_study *s, eos_run *run)
     char *name, *note;
     name_run(s, run, &name, &note);
     double *v = find_kept_numbers(r, name, note, &count);
-    bool good = v && count >= HEAD && count == HEAD + CURVES * (int64_t)v[2];
+    bool good = v && count > HEAD && v[2] >= 1 && v[2] <= (double)count &&
+                count == HEAD + CURVES * (int64_t)v[2];
     if (good) {
         double **curves[CURVES] = {&run->time, &run->loss, &run->sharpness, &run->kta, &run->ckta};
         run->steps = (int64_t)v[0];

@@ -206,13 +206,14 @@ static far_status keep_run(reproduction *r, const char *name, const char *note,
     return st;
 }
 
-static bool take_run(reproduction *r, const char *name, const char *note, siren_run *run)
+static bool take_run(reproduction *r, const char *name, const char *note, siren_run *run,
+                     int64_t parameters)
 {
-    int64_t count = 0;
+    int64_t count = 0, each = COLS + WAVE + parameters;
     double *v = find_kept_numbers(r, name, note, &count);
-    int64_t moments = v && count >= 2 ? (int64_t)v[0] : 0, parameters = v ? (int64_t)v[1] : 0;
-    int64_t each = COLS + WAVE + parameters;
-    bool good = moments > 0 && count == 2 + moments * each;
+    bool whole = v && count > 2 && v[0] >= 1 && v[0] <= (double)count;
+    int64_t moments = whole ? (int64_t)v[0] : 0;
+    bool good = whole && v[1] == (double)parameters && count == 2 + moments * each;
     if (good) {
         run->moments = run->room = moments;
         run->table = ROOM(moments * COLS, double);
@@ -256,10 +257,11 @@ far_status siren_follow_kept(reproduction *r, const siren_image *image, int64_t 
                          (long long)image->side, (long long)image->side, sum, (long long)steps,
                          (long long)moments, run->bare ? "bare" : "whole",
                          run->snapshots ? ", with parameters" : "");
+    int64_t parameters = parameters_of(r, run);
     far_status st = FAR_OK;
-    if (!take_run(r, name, note, run)) {
+    if (!take_run(r, name, note, run, parameters)) {
         st = siren_follow(r, image, steps, moments, run);
-        st = st == FAR_OK ? keep_run(r, name, note, run, parameters_of(r, run)) : st;
+        st = st == FAR_OK ? keep_run(r, name, note, run, parameters) : st;
     }
     free(note);
     return st;

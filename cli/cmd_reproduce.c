@@ -15,13 +15,16 @@
 #define REPORT "report.html"
 
 typedef struct reproduce_args {
-    bool list, quick, resume, json, quiet, sabotage, cifar2, images;
+    bool list, quick, resume, json, quiet, sabotage, cifar2;
+    bool images, text; /* forms that are experiments of their own: ID-images, ID-text */
     int64_t seeds, epochs, threads;
     const char *data, *output;
 } reproduce_args;
 
 static const option OPTIONS[] = {
     FLAG_OPTION("--list", 0, offsetof(reproduce_args, list), "which there are"),
+    FLAG_OPTION("--text", 0, offsetof(reproduce_args, text),
+                "the form of the experiment on text: linearization --text"),
     FLAG_OPTION("--quick", 0, offsetof(reproduce_args, quick),
                 "fewer seeds and epochs: under a minute"),
     FLAG_OPTION("--images", 0, offsetof(reproduce_args, images),
@@ -320,21 +323,39 @@ static char *folder_of(const reproduce_args *a, const experiment *e, int count)
     return length < 0 ? NULL : folder;
 }
 
-/* The experiment of that name; with --images its form on pictures. NULL: there is none. */
-static const experiment *chosen_experiment(const reproduce_args *a, const char *id)
-{
-    char *longer = NULL;
-    if (!a->images || asprintf(&longer, "%s-images", id) < 0) {
-        return a->images ? NULL : find_experiment(id);
-    }
-    const experiment *e = find_experiment(longer);
-    free(longer);
-    return e;
-}
-
 static bool names_all(const char *operand)
 {
     return strcmp(operand, "all") == 0;
+}
+
+/* Forms of an experiment, and the options that ask for them. */
+typedef struct form {
+    const char *option, *ending, *of;
+    size_t at;
+} form;
+static const form FORMS[] = {
+    {"--images", "images", "ella", offsetof(reproduce_args, images)},
+    {"--text", "text", "linearization", offsetof(reproduce_args, text)},
+};
+
+/* The one that was asked for; NULL: none. */
+static const form *form_of(const reproduce_args *a)
+{
+    for (size_t i = 0; i < sizeof FORMS / sizeof FORMS[0]; i++) {
+        if (*(const bool *)((const char *)a + FORMS[i].at)) {
+            return &FORMS[i];
+        }
+    }
+    return NULL;
+}
+
+/* The experiment of that id in that form; NULL: there is none. */
+static const experiment *find_form(const reproduce_args *a, const char *id)
+{
+    char name[64];
+    const form *f = form_of(a);
+    snprintf(name, sizeof name, "%s%s%s", id, f ? "-" : "", f ? f->ending : "");
+    return find_experiment(name);
 }
 
 /* "all" is every experiment, and stands alone. */
@@ -347,8 +368,7 @@ static int run_all(job *j, const command_line *line)
         code = make_folder(j->args.output, &made);
     }
     for (int i = 0; i < count && code == EXIT_DONE; i++) {
-        const experiment *e =
-            all ? &EXPERIMENTS[i] : chosen_experiment(&j->args, line->operands[i]);
+        const experiment *e = all ? &EXPERIMENTS[i] : find_form(&j->args, line->operands[i]);
         char *folder = folder_of(&j->args, e, count);
         code = folder ? run_one(j, e, folder) : failure(VERB, "out of memory");
         free(folder);
@@ -385,7 +405,7 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     if (a->sabotage && a->resume) {
         return usage_error(VERB, "--sabotage does not go with --resume");
     }
-    if (!a->list && line->operand_count == 1 && !a->sabotage && !a->images &&
+    if (!a->list && line->operand_count == 1 && !a->sabotage && !form_of(a) &&
         names_all(line->operands[0])) {
         return OPTIONS_OK;
     }
@@ -393,9 +413,9 @@ static int check_usage(const command_line *line, const reproduce_args *a)
         if (!find_experiment(line->operands[i])) {
             return unknown_experiment(line->operands[i]);
         }
-        if (!chosen_experiment(a, line->operands[i])) {
-            return usage_error(VERB, "--images is for ella, and %s has no such form",
-                               line->operands[i]);
+        if (!find_form(a, line->operands[i])) {
+            return usage_error(VERB, "%s is for %s, and %s has no such form", form_of(a)->option,
+                               form_of(a)->of, line->operands[i]);
         }
     }
     return OPTIONS_OK;

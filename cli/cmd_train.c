@@ -65,11 +65,18 @@ static const option OPTIONS[] = {
     TEXT_OPTION("--layers", 0, AT(layers), "LIST",
                 "train these layers alone: 1,3 counts layers with weights from 1; -1 is\n"
                 "the last"),
+    TEXT_OPTION("--freeze", 0, AT(freeze), "LIST",
+                "train all layers but these, counted in the same way"),
     FLAG_OPTION("--linearized", 0, AT(linearized), "train the network linearised at its start"),
     CHOICE_OPTION("--init", 0, AT(init), INIT_LIST,
                   "how weights start; ntk also is the ntk parametrisation"),
     NUMBER_OPTION("--w0", 0, AT(w0), "W0", "the frequency of --init siren"),
-    TEXT_OPTION("--from", 0, AT(from), "NET", "start from this network, not from random weights"),
+    TEXT_OPTION("--from", 0, AT(from), "NET",
+                "start from this network, not from random weights; with --arch the same\n"
+                "text with lora=R in some layers: to tune it"),
+    FLAG_OPTION("--merge", 0, AT(merge),
+                "keep the network without lora, W + B A in its layers; --epochs 0 --from\n"
+                "NET merges one that is there"),
     COUNT_OPTION("--inputs", 0, AT(inputs), "D", "without DATA: how many inputs", 1, INT32_MAX),
     COUNT_OPTION("--seed", 0, AT(seed), "N", "of the weights and of the order of rows", 0,
                  INT64_MAX),
@@ -151,8 +158,9 @@ static int check_untrained(const command_line *line, const train_args *a)
     if (a->epochs != 0) {
         return usage_error(VERB, "no table DATA to train on (without one: --epochs 0 --inputs D)");
     }
-    return a->inputs > 0 ? OPTIONS_OK
-                         : usage_error(VERB, "--inputs is missing: how many inputs has it?");
+    return a->inputs > 0 || a->from
+               ? OPTIONS_OK
+               : usage_error(VERB, "--inputs is missing: how many inputs has it?");
 }
 
 static bool starts_with(const char *text, const char *word)
@@ -223,6 +231,12 @@ static int check_start(const command_line *line, const train_args *a)
     }
     if (a->from && options_given(line, "--init")) {
         return usage_error(VERB, "--from does not go with --init");
+    }
+    if (a->merge && a->linearized) {
+        return usage_error(VERB, "--merge does not go with --linearized");
+    }
+    if (a->layers && a->freeze) {
+        return usage_error(VERB, "--layers does not go with --freeze");
     }
     if (a->resume && a->restart) {
         return usage_error(VERB, "--resume does not go with --restart");
@@ -589,6 +603,10 @@ static int make_network(training *t, int64_t i, far_net **out)
 {
     const train_args *a = &t->args;
     int code = a->from ? network_load(&t->s, a->from, a->arch, out) : draw_network(t, i, out);
+    if (code == EXIT_DONE && a->from && far_net_describe(*out).untuned &&
+        far_net_draw_lora(t->s.ctx, *out, (uint64_t)(a->seed + i)) != FAR_OK) {
+        code = session_failure(&t->s, a->from);
+    }
     if (code == EXIT_DONE && t->data &&
         far_net_set_columns(t->s.ctx, *out, t->data->columns) != FAR_OK) {
         code = session_failure(&t->s, a->from ? a->from : "--arch");
@@ -608,7 +626,12 @@ static int make_networks(training *t)
 static int read_layers(training *t)
 {
     int64_t layers = far_net_describe(t->runs[0].net).layers;
-    return t->args.layers ? layers_read(VERB, t->args.layers, layers, &t->layers) : EXIT_DONE;
+    const char *list = t->args.layers ? t->args.layers : t->args.freeze;
+    int code = list ? layers_read(VERB, list, layers, &t->layers) : EXIT_DONE;
+    for (int64_t l = 0; code == EXIT_DONE && t->args.freeze && l < layers; l++) {
+        t->layers[l] = !t->layers[l];
+    }
+    return code;
 }
 
 /* ---- training ------------------------------------------------------------------------------ */
@@ -762,14 +785,26 @@ static void drop_checkpoints(const training *t)
     set_diverged_aside(t);
 }
 
+static int save_run(training *t, train_run *r)
+{
+    far_status st = FAR_OK;
+    if (t->args.merge) { /* what is told and scored from here on is what was kept */
+        far_net *merged = NULL;
+        st = far_net_merge(t->s.ctx, r->net, &merged);
+        if (st == FAR_OK) {
+            far_net_destroy(r->net);
+            r->net = merged;
+        }
+    }
+    st = st == FAR_OK && r->file ? far_net_save(t->s.ctx, r->net, r->file) : st;
+    return st == FAR_OK ? EXIT_DONE : session_failure(&t->s, NULL);
+}
+
 static int save_runs(training *t)
 {
     int code = EXIT_DONE;
     for (int64_t i = 0; i < t->args.seeds && code == EXIT_DONE; i++) {
-        const train_run *r = &t->runs[i];
-        if (r->file && !diverged(r) && far_net_save(t->s.ctx, r->net, r->file) != FAR_OK) {
-            code = session_failure(&t->s, NULL);
-        }
+        code = diverged(&t->runs[i]) ? EXIT_DONE : save_run(t, &t->runs[i]);
     }
     if (code == EXIT_DONE) {
         drop_checkpoints(t);

@@ -21,13 +21,13 @@ enum { LOSS_AUTO = 0 }; /* the others are far_loss + 1 */
 typedef struct train_args {
     table_args table;
     const char *keep;
-    const char *arch, *data, *target, *features, *where, *batch, *layers, *from, *output,
+    const char *arch, *data, *target, *features, *where, *batch, *layers, *freeze, *from, *output,
         *checkpoint, *schedule, *augment;
     int optimizer, loss, init, task, standardize, dtype; /* in the order of the library's */
     double lr, l2_to_init, weight_decay, stop_loss, momentum, w0, every, val_part;
     int64_t epochs, patience, inputs, seed, seeds;
     word_list track;
-    bool selective, linearized, impute, raw, resume, restart;
+    bool selective, linearized, merge, impute, raw, resume, restart;
     common_args common;
 } train_args;
 

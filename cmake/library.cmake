@@ -15,8 +15,8 @@ set(FAR_SOURCES
     src/kernel/activation.c src/kernel/big.c src/kernel/diagonal.c src/kernel/hermite.c src/kernel/input_row.c
     src/kernel/kernel.c src/kernel/plan.c src/kernel/point_run.c src/kernel/points.c src/kernel/power_table.c src/kernel/supremum.c
     src/kernel/tail.c src/kernel/tile.c
-    src/net/activation.c src/net/augment.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_residual.c src/net/net_save.c
-    src/net/program.c src/net/program_shapes.c
+    src/net/activation.c src/net/augment.c src/net/engine.c src/net/engine_plan.c src/net/eval.c src/net/init.c src/net/limit.c src/net/lora.c src/net/net.c src/net/net_file.c src/net/net_modules.c src/net/net_residual.c src/net/net_save.c
+    src/net/parts.c src/net/program.c src/net/program_shapes.c
     src/net/checkpoint.c src/net/loss.c src/net/optimizer.c src/net/team.c src/net/train.c
     src/net/train_data.c src/net/train_moment.c src/net/train_run.c src/net/train_step.c src/net/train_watch.c
     src/gram/fill.c src/gram/kernel_gradient.c src/gram/kernel_gram.c src/gram/kernel_product.c src/gram/net_factors.c

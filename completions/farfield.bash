@@ -47,7 +47,7 @@ _farfield_value() {
     --augment) _farfield_words "$2" "flip crop(4) flip,crop(4)" ;;
     --schedule) _farfield_words "$2" "constant cosine linear step:20,0.5" ;;
     --outputs) _farfield_words "$2" "trace full" ;;
-    --lr | --weight-decay | --patience | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --w0 | \
+    --lr | --weight-decay | --patience | --momentum | --epochs | -e | --stop-loss | --l2-to-init | --layers | --freeze | --w0 | \
         --checkpoint-every) ;;
     --inputs | --threads | --target | -t | --features | -f | --where | -w | --subset | --seed | \
         --memory | --time | --steps | --rate | --exceeds | --starts | --gap | --seconds) ;;
@@ -128,8 +128,8 @@ _farfield() {
     train:-*)
         _farfield_words "$word" "--arch --target --features --keep --where $table --optimizer --lr --schedule --augment
             --weight-decay --momentum --val-part --patience
-            --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --linearized --init --w0
-            --from --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
+            --epochs --batch --loss --stop-loss --l2-to-init --selective --layers --freeze --linearized --init --w0
+            --from --merge --inputs --seed --seeds --task --standardize --no-standardize --impute --dtype
             --checkpoint --checkpoint-every --resume --restart --track --report $common"
         ;;
     predict:-*)
@@ -190,7 +190,7 @@ _farfield() {
         ;;
     fit:* | train:* | predict:* | certify:* | compare:* | cv:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
-        _farfield_words "$word" "--list --quick --images --seeds --epochs --data --output --resume --json
+        _farfield_words "$word" "--list --text --quick --images --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
         ;;
     reproduce:*)

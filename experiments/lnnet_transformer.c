@@ -1,18 +1,14 @@
 /* Layer norm in groups in every norm of a small transformer that reads bytes of text. */
-#define _GNU_SOURCE
+#include "fortunes.h"
 #include "lnnet_random.h"
 #include "lnnet_variants.h"
 #include "registry.h"
 #include "run_grid.h"
 
-#include <dirent.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { CHANNELS = 64, ATTENTION_HEADS = 4, BLOCKS = 2, BATCH = 32, BYTES = 256, QUICK_TOKENS = 16 };
-#define FORTUNES "/usr/share/games/fortunes"
 static const double TEST_PART = 0.1;
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -24,67 +20,19 @@ typedef struct text {
     const char *from;
 } text;
 
-static bool append_file(const char *path, text *t)
-{
-    struct stat about;
-    FILE *file = fopen(path, "rb");
-    bool good = file && fstat(fileno(file), &about) == 0 && S_ISREG(about.st_mode);
-    if (good && about.st_size > 0) {
-        t->bytes = room_for_more(t->bytes, t->length, about.st_size, 1);
-        t->length += (int64_t)fread(t->bytes + t->length, 1, (size_t)about.st_size, file);
-        good = !ferror(file);
-        t->files++;
-    }
-    if (file) {
-        fclose(file);
-    }
-    return good;
-}
-
-/* Files without an ending, as fortunes has them (.dat are its indices, .u8 links), and .txt. */
-static int is_text(const struct dirent *entry)
-{
-    const char *dot = strrchr(entry->d_name, '.');
-    return !dot || (dot != entry->d_name && strcmp(dot, ".txt") == 0);
-}
-
-/* All of them, in the order of their names. */
-static far_status read_folder(reproduction *r, const char *folder, text *out)
-{
-    struct dirent **entries = NULL;
-    int count = scandir(folder, &entries, is_text, alphasort);
-    far_status st = FAR_OK;
-    for (int i = 0; i < count; i++) {
-        char *path = text_of("%s/%s", folder, entries[i]->d_name);
-        struct stat about;
-        if (st == FAR_OK && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
-            !append_file(path, out)) {
-            st = fail(r, FAR_ERR_IO, "%s: cannot be read", path);
-        }
-        free(path);
-        free(entries[i]);
-    }
-    free(entries);
-    return st;
-}
-
-/* The folder given, or fortunes in it; none given: where Debian has them. */
+/* All files, one behind the other. */
 static far_status read_text(reproduction *r, text *out)
 {
-    char *inside = r->data ? text_of("%s/fortunes", r->data) : NULL;
-    const char *places[] = {inside, r->data ? r->data : FORTUNES};
-    far_status st = FAR_OK;
-    for (int i = 0; i < 2 && st == FAR_OK && out->length == 0; i++) {
-        st = places[i] ? read_folder(r, places[i], out) : FAR_OK;
-        out->from = out->length > 0 ? words(r, "%s", places[i]) : NULL;
+    shelf s;
+    far_status st = shelf_open(r, &s);
+    if (st == FAR_OK) {
+        *out = (text){ROOM(s.length, unsigned char), 0, s.count, s.from};
+        for (int64_t i = 0; i < s.count; i++) {
+            memcpy(out->bytes + out->length, s.books[i].bytes, (size_t)s.books[i].length);
+            out->length += s.books[i].length;
+        }
     }
-    free(inside);
-    if (st == FAR_OK && out->length == 0) {
-        st = fail(r, FAR_ERR_IO,
-                  "no text in %s: install Debian's package fortunes (it has " FORTUNES
-                  "), or say with --data DIR in which folder text files lie",
-                  places[1]);
-    }
+    shelf_free(&s);
     return st;
 }
 

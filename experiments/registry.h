@@ -26,6 +26,7 @@ far_status run_lnnet_theorems(reproduction *r);
 far_status run_siren(reproduction *r);
 far_status run_siren_photos(reproduction *r);
 far_status run_linearization(reproduction *r);
+far_status run_linearization_text(reproduction *r);
 far_status run_edge_of_stability(reproduction *r);
 far_status run_linearized(reproduction *r);
 far_status run_ella(reproduction *r);

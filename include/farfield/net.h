@@ -81,7 +81,11 @@ typedef struct far_net_info {
     int64_t layers;  /* that have parameters: dense, and norms with affine; counted from 1 where a
                         person counts them */
     int64_t tensors; /* parameters and running statistics */
-    int64_t parameters; /* numbers */
+    int64_t parameters; /* numbers that train */
+    int64_t frozen;     /* numbers that do not: weights and biases of layers with lora; 0: there are
+                           no such layers */
+    int32_t untuned;    /* 1: there are, and B is 0 in all of them: f is that of the network without
+                           lora */
     far_param param;    /* FAR_PARAM_NTK after FAR_INIT_NTK */
     far_init init;
     double w0; /* of FAR_INIT_SIREN; NAN: another start, or the frequencies are in the text */
@@ -118,6 +122,21 @@ FAR_API const char *far_net_layer(const far_net *net, int64_t layer);
 FAR_API FAR_NODISCARD far_status far_net_set_columns(far_ctx *ctx, far_net *net,
                                                      const far_columns *columns);
 
+/*
+ * Low-rank tuning (LoRA; Hu et al. 2021). In dense(64, lora=8), and so in conv and attention, W and
+ * the bias are constants, and what the layer multiplies by is W + (alpha / lora) B A: A (lora x
+ * inputs) starts as PEFT's, uniform within +-1 / sqrt(inputs), B (outputs x lora) at 0. Only A and
+ * B are parameters; the base is that of the text without lora and the same seed, or comes from a
+ * file: far_net_load of a network without lora with a text that has it.
+ */
+/* Draws A anew and sets B to 0. Nothing happens to a network without lora. FAR_ERR_ARG: it is
+ * linearised. */
+FAR_API FAR_NODISCARD far_status far_net_draw_lora(far_ctx *ctx, far_net *net, uint64_t seed);
+/* *out is the same function without lora: W + (alpha / lora) B A rounded once, with columns and
+ * metadata. A copy where there is none. FAR_ERR_ARG: the network is linearised, so that it is no
+ * such network. FAR_ERR_VALUE: a weight would be out of the range of float64. */
+FAR_API FAR_NODISCARD far_status far_net_merge(far_ctx *ctx, const far_net *net, far_net **out);
+
 /* What the file says beside the weights: arch, and whatever was set. NULL: no such key. Setting
  * keys that the library itself writes (arch, param, init, ...) is FAR_ERR_ARG; value NULL removes.
  */
@@ -150,7 +169,8 @@ FAR_API FAR_NODISCARD far_status far_net_jvp(far_ctx *ctx, const far_net *net, c
  * Files. Tensors are named as in the state_dict of torch.nn.Sequential with one module a layer:
  * dense is Linear, ln LayerNorm (GroupNorm with groups), rms RMSNorm, batchnorm BatchNorm1d or -2d,
  * conv Conv2d, embed (and a learnt position) Embedding, attention MultiheadAttention
- * (in_proj_weight, out_proj.weight, ...); image, sequence, pools and flatten have none. A skip is a
+ * (in_proj_weight, out_proj.weight, ...); image, sequence, pools and flatten have none. Layers with
+ * lora have lora_A.weight and lora_B.weight beside weight and bias, as PEFT names them. A skip is a
  * Sequential inside, so that its first layer is "2.0". float32, or float64 where a value needs it.
  * The metadata key arch holds the architecture; others (param, init, seed, input_centre, ...) are
  * explained in docs/explanation/networks.md. farfield.checksum is "sha256", and farfield.sha256 the
@@ -166,7 +186,8 @@ FAR_API FAR_NODISCARD far_status far_net_save(far_ctx *ctx, const far_net *net, 
  * width of a last dense layer may be left to the file. Layers are paired in the order of their
  * names, where numbers count as numbers, dense layers and norms each for themselves: 0, 2, 10 and
  * net.0, net.2 and fc1, fc2, norm1 are all found. Weights that are in x out are transposed, norms
- * without a shift get 0. FAR_ERR_FORMAT: not a safetensors file (a pickle of torch.save says what
+ * without a shift get 0. A text with lora takes a file without it: A is drawn by the file's seed, B
+ * is 0. FAR_ERR_FORMAT: not a safetensors file (a pickle of torch.save says what
  * to do), damaged, a tensor missing, one too many or of another shape: the message has both sides.
  * FAR_ERR_VALUE: a weight is not finite. FAR_ERR_ARG: neither the file nor the caller names the
  * architecture (the message suggests one), or they do not agree. */

@@ -63,8 +63,11 @@ typedef struct far_layer {
     bool causal;                   /* attention: only to positions that are not behind */
     bool sines;                    /* position: fixed, by sines and cosines; else learnt */
     double rate;                   /* dropout */
-    double w, b;    /* dense: standard deviations of weights and biases; NAN: the default */
-    bool no_bias;   /* dense(nobias): the layer has no bias parameter */
+    double w, b;  /* dense: standard deviations of weights and biases; NAN: the default */
+    bool no_bias; /* dense(nobias): the layer has no bias parameter */
+    int64_t
+        lora; /* dense, conv, attention: rank of what is trained beside fixed weights; 0: none */
+    double alpha;   /* with lora: W + alpha / lora B A; NAN: alpha = lora */
     double power;   /* relu */
     double slope;   /* leaky_relu; elu: alpha, of alpha (e^z - 1) below 0 */
     double w0;      /* sin: sin(w0 z); default 1 */
@@ -122,6 +125,8 @@ FAR_SHARED void far_arch_destroy(far_arch *arch); /* NULL is fine */
  * the fewest digits that read back to the same double. Parsing it gives an equal architecture.
  * The string belongs to arch and lives as long. */
 const char *far_arch_text(const far_arch *arch);
+/* Its text without lora and alpha, for the caller to free: the network before it was tuned. */
+FAR_NODISCARD far_status far_arch_plain_text(far_ctx *ctx, const char *text, char **out);
 /* Number of layers after repetitions are written out; a skip counts its body. */
 int64_t far_arch_depth(const far_arch *arch);
 

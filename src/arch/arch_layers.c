@@ -10,6 +10,8 @@
 #define ABOVE_0 AT_LEAST_0, .above_least = true
 #define COUNTING .type = FAR_ARG_INTEGER, .least = 1, .most = FAR_INTEGER_MOST
 #define FLAG .type = FAR_ARG_FLAG
+#define LORA .name = "lora", FIELD(lora), .type = FAR_ARG_INTEGER, .least = 1, .most = FAR_SIZE_MOST
+#define ALPHA .name = "alpha", FIELD(alpha), ABOVE_0, .needs = "lora"
 
 #define GAIN .name = "gain", FIELD(gain), ABOVE_0
 #define EPS .name = "eps", FIELD(eps), AT_LEAST_0
@@ -22,6 +24,8 @@ static const far_arg dense_args[] = {
     {.name = "w", FIELD(w), AT_LEAST_0},
     {.name = "b", FIELD(b), AT_LEAST_0, .excludes = "nobias"},
     {.name = "nobias", FIELD(no_bias), FLAG, .excludes = "b"},
+    {LORA},
+    {ALPHA},
 };
 static const far_arg relu_args[] = {
     {.name = "power", FIELD(power), POWER_RANGE, .positional = true},
@@ -64,12 +68,16 @@ static const far_arg conv_args[] = {
     {.name = "w", FIELD(w), AT_LEAST_0},
     {.name = "b", FIELD(b), AT_LEAST_0, .excludes = "nobias"},
     {.name = "nobias", FIELD(no_bias), FLAG, .excludes = "b"},
+    {LORA},
+    {ALPHA},
 };
 static const far_arg maxpool_args[] = {{WINDOW}, {STRIDE}, {PAD}};
 static const far_arg avgpool_args[] = {{WINDOW}, {STRIDE}};
 static const far_arg attention_args[] = {
     {.name = "heads", FIELD(heads), COUNTING, POSITIONAL},
     {.name = "causal", FIELD(causal), FLAG},
+    {LORA},
+    {ALPHA},
 };
 static const far_arg position_args[] = {{.name = "sines", FIELD(sines), FLAG}};
 static const far_arg embed_args[] = {{.name = "channels", FIELD(width), COUNTING, POSITIONAL}};
@@ -119,6 +127,7 @@ far_layer far_layer_blank(far_layer_kind kind)
     return (far_layer){.kind = kind,
                        .w = NAN,
                        .b = NAN,
+                       .alpha = NAN,
                        .power = FAR_POWER_DEFAULT,
                        .slope =
                            kind == FAR_LAYER_ELU ? FAR_ELU_ALPHA_DEFAULT : FAR_LEAKY_SLOPE_DEFAULT,

@@ -347,6 +347,21 @@ done:
     return st;
 }
 
+/* An argument that says something about another one, which was not given. */
+static far_status check_needs(const parser *p, const arg_reader *r, int place)
+{
+    for (int i = 0; i < r->spec->arg_count; i++) {
+        const far_arg *arg = &r->spec->args[i];
+        if (arg->needs && r->given >> i & 1) {
+            int other = arg_index(r->spec, arg->needs, (int)strlen(arg->needs));
+            if (!(r->given >> other & 1)) {
+                return FAIL_AT(p, place, "%s needs %s beside it", arg->name, arg->needs);
+            }
+        }
+    }
+    return FAR_OK;
+}
+
 /* Reads what stands after the '(' of a layer. */
 static far_status parse_args(parser *p, far_layer *layer)
 {
@@ -362,8 +377,9 @@ static far_status parse_args(parser *p, far_layer *layer)
         FAR_TRY(parse_arg(p, &r));
     } while (take(p, ','));
     if (!take(p, ')')) {
-        st = fail_expected(p, "',' or ')'");
+        FAR_TRY(fail_expected(p, "',' or ')'"));
     }
+    FAR_TRY(check_needs(p, &r, layer->column - 1));
 done:
     return st;
 }

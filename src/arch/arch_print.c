@@ -1,5 +1,7 @@
 #include "arch_tree.h"
 
+#include <math.h>
+
 static void print_size(far_text *t, const far_size *size)
 {
     for (int i = 0; i < FAR_SIZE_PARTS && size->part[i] > 0; i++) {
@@ -74,6 +76,29 @@ static void print_body(far_text *t, const far_layer *owner)
         }
         print_layer(t, &owner->body[i]);
     }
+}
+
+static void drop_lora(far_layer *owner)
+{
+    for (int64_t i = 0; i < owner->body_count; i++) {
+        owner->body[i].lora = 0;
+        owner->body[i].alpha = NAN;
+        drop_lora(&owner->body[i]);
+    }
+}
+
+far_status far_arch_plain_text(far_ctx *ctx, const char *text, char **out)
+{
+    far_arch *arch = NULL;
+    int64_t length;
+    far_status st = far_arch_parse(ctx, text, &arch);
+    *out = NULL;
+    if (st == FAR_OK) {
+        drop_lora(&arch->root);
+        st = far_arch_print(ctx, &arch->root, out, &length);
+    }
+    far_arch_destroy(arch);
+    return st;
 }
 
 far_status far_arch_print(far_ctx *ctx, const far_layer *root, char **out, int64_t *length)

@@ -36,6 +36,7 @@ typedef struct far_arg {
     double least, most;
     bool above_least;            /* least itself is not allowed */
     const char *excludes;        /* an argument that cannot stand beside this one, or NULL */
+    const char *needs;           /* an argument that must, or NULL */
     int parts_least, parts_most; /* of a size */
 } far_arg;
 

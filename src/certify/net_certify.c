@@ -284,8 +284,15 @@ static far_status certify(far_ctx *ctx, const void *net, const far_certify_opts 
     return (walks ? certify_shaped : certify_plain)(ctx, net, o, out);
 }
 
+/* A network with lora is certified, and hashed, as the one it is merged into: its weights are then
+ * off by a rounding, as those of any layer here may be (far_lost). */
 far_status far_net_certify(far_ctx *ctx, const far_net *net, const far_certify_opts *opts,
                            far_certificate **out)
 {
-    return far_certificate_make(ctx, "network", net, certify, opts, out);
+    const far_net *plain = NULL;
+    far_net *own = NULL;
+    far_status st = net ? far_net_plain(ctx, net, &own, &plain) : FAR_OK;
+    st = st == FAR_OK ? far_certificate_make(ctx, "network", plain, certify, opts, out) : st;
+    far_net_destroy(own);
+    return st;
 }

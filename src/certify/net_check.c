@@ -198,9 +198,12 @@ far_status far_net_certificate_check(far_ctx *ctx, const far_net *net, const cha
                                      double seconds)
 {
     far_status st;
-    check k = {.ctx = ctx, .net = net, .seconds = seconds};
+    check k = {.ctx = ctx, .seconds = seconds};
     far_certify_opts box;
+    far_net *own = NULL;
     FAR_TRY(far_certificate_legible(ctx, json));
+    FAR_TRY(far_net_plain(ctx, net, &own, &k.net));
+    net = k.net;
     FAR_TRY(far_shape_stated_box(ctx, json, &box));
     if (far_net_shaped(net) || !isnan(box.box_low)) {
         FAR_TRY(far_net_certificate_blank(ctx, net, &k.own));
@@ -216,5 +219,6 @@ done:
     far_free(ctx, k.stated);
     far_net_plan_destroy(k.plan);
     far_certificate_destroy(k.own);
+    far_net_destroy(own);
     return st;
 }

@@ -35,18 +35,12 @@ static int64_t outputs_below(const far_factor_plan *plan)
     return plan->opts->outputs == FAR_NTK_FULL ? plan->net->info.outputs : 1;
 }
 
-/* A layer at several positions (a convolution too) has no such product: the gradient by all of its
- * parameters is kept instead. */
+/* A layer at several positions (a convolution too) has no such product, and one with lora would
+ * have two: the gradient by all of its parameters is kept instead. */
 bool far_step_is_spread(const far_step *s)
 {
     return s->kind == FAR_STEP_CONV || s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION ||
-           far_positions(s->to) > 1;
-}
-
-/* Of a layer: its weights, and its bias behind them. */
-int64_t far_step_parameters(const far_step *s)
-{
-    return far_step_weight_count(s) + (s->bias >= 0 ? s->out : 0);
+           s->rank > 0 || far_positions(s->to) > 1;
 }
 
 int64_t far_step_spread_inputs(const far_step *s)
@@ -317,7 +311,7 @@ static void keep_gradients(const block *b, int64_t step, far_factor *item, int64
         return;
     }
     if (far_step_is_spread(s)) {
-        memcpy(gradient_place(b, item, 0, a), at(b->gradient, s->weight, bytes),
+        memcpy(gradient_place(b, item, 0, a), at(b->gradient, far_step_first(s), bytes),
                (size_t)far_step_parameters(s) * bytes);
         return;
     }
@@ -415,8 +409,9 @@ static void crew_free(far_ctx *ctx, crew *c)
 static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
 {
     far_status st = FAR_OK;
-    bool shaped = far_net_shaped(plan->net) && !plan->apart;
-    int64_t rows = c->rows = shaped ? 1 : far_engine_rows(plan->engine);
+    bool kept = far_net_shaped(plan->net) || far_net_adapted(plan->net); /* whole gradients */
+    bool whole = kept && !plan->apart;
+    int64_t rows = c->rows = whole ? 1 : far_engine_rows(plan->engine);
     int threads = far_ctx_threads(ctx);
     FAR_TRY(far_alloc(ctx, threads, &c->passes));
     FAR_TRY(far_alloc(ctx, threads, &c->douts));
@@ -429,7 +424,7 @@ static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype
         FAR_TRY(far_pass_create(ctx, plan->engine, rows, FAR_PASS_BACKWARD, &c->passes[i]));
         FAR_TRY(far_alloc_bytes(ctx, rows * plan->net->info.outputs, far_dtype_size(dtype),
                                 &c->douts[i]));
-        if (shaped) {
+        if (whole) {
             FAR_TRY(far_alloc_bytes(ctx, plan->net->info.parameters, far_dtype_size(dtype),
                                     &c->gradients[i]));
         }

@@ -47,10 +47,9 @@ typedef struct far_factor_plan {
     bool apart;          /* layers at several positions: see far_factor. Not for kernels */
 } far_factor_plan;
 
-/* It stands at several positions (a convolution too), and has its whole gradient for a factor; as
- * many numbers as it has parameters, weights first. */
+/* It stands at several positions (a convolution too) or has lora, and has its whole gradient for a
+ * factor; as many numbers as it has parameters, weights first. */
 bool far_step_is_spread(const far_step *step);
-int64_t far_step_parameters(const far_step *step);
 /* It is spread and a matrix times inputs, which may be one-hot (embed, position); how many inputs,
  * without bias. 0: a norm. */
 int64_t far_step_spread_inputs(const far_step *step);

@@ -72,11 +72,8 @@ static void mask_gradient(const operator_job *j)
     for (int64_t i = 0; j->opts->layers && i < j->net->step_count; i++) {
         const far_step *s = &j->net->steps[i];
         if (s->unit >= 0 && !j->opts->layers[s->unit]) {
-            int64_t weights = far_step_weight_count(s);
-            memset(j->gradient + s->weight, 0, (size_t)weights * sizeof *j->gradient);
-            if (s->bias >= 0) {
-                memset(j->gradient + s->bias, 0, (size_t)s->out * sizeof *j->gradient);
-            }
+            size_t bytes = (size_t)far_step_parameters(s) * sizeof *j->gradient;
+            memset(j->gradient + far_step_first(s), 0, bytes);
         }
     }
 }

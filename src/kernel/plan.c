@@ -71,6 +71,11 @@ static far_status walk_dense(walk *w, const far_layer *layer)
     if (st != FAR_OK) {
         return st;
     }
+    if (layer->lora > 0) {
+        return refuse(w, layer,
+                      "with lora is a trained network that is tuned: it has no infinite-width "
+                      "kernel; give a network with weights, or leave lora out");
+    }
     if (standard && !w->input && w->width == 0) {
         return refuse(w, layer,
                       "needs the width of the dense before it in the standard parametrisation, "

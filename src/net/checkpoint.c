@@ -362,9 +362,15 @@ static far_status check_start(const far_run *r, const far_safetensors *file)
 static far_status check_network(const far_run *r, const far_net *saved, const far_safetensors *file)
 {
     if (saved->info.parameters != r->net->info.parameters ||
+        saved->info.frozen != r->net->info.frozen ||
         saved->statistic_count != r->net->statistic_count) {
         return far_input_fail(&file->in, FAR_ERR_FORMAT,
                               "is damaged: its weights are not those of the run it names");
+    }
+    if (memcmp(saved->frozen, r->net->frozen, (size_t)saved->info.frozen * sizeof *saved->frozen) !=
+        0) {
+        return far_input_fail(&file->in, FAR_ERR_FORMAT,
+                              "is the checkpoint of another run: its frozen weights are others");
     }
     return FAR_OK;
 }

@@ -31,49 +31,92 @@ static int64_t packed_place(const far_step *s, far_weights_shape shape, int64_t 
     return (pixel * s->in + channel) * shape.rows + row;
 }
 
-/* Every number of a tensor: into packed, or back. */
-static void copy_tensor(const far_step *s, double *params, far_dtype dtype, void *packed, bool back)
+/* Every number of a tensor that starts at first: into packed, or back. pixels: its columns are
+ * those of the weights (B's are not). */
+typedef struct packing {
+    double *params;
+    far_dtype dtype;
+    void *packed;
+    bool back;
+} packing;
+
+static void copy_tensor(const packing *p, const far_step *s, int64_t first, far_weights_shape shape,
+                        bool pixels)
 {
-    far_weights_shape shape = far_step_weights(s);
     for (int64_t row = 0; row < shape.rows; row++) {
         for (int64_t col = 0; col < shape.cols; col++) {
-            double *value = &params[s->weight + row * shape.cols + col];
-            int64_t place = s->weight + packed_place(s, shape, row, col);
-            if (back) {
-                *value = get(packed, dtype, place);
+            double *value = &p->params[first + row * shape.cols + col];
+            int64_t place =
+                first + (pixels ? packed_place(s, shape, row, col) : col * shape.rows + row);
+            if (p->back) {
+                *value = get(p->packed, p->dtype, place);
             } else {
-                put(packed, dtype, place, *value);
+                put(p->packed, p->dtype, place, *value);
             }
         }
     }
 }
 
-static void copy_tensors(const far_net *net, double *params, far_dtype dtype, void *packed,
-                         bool back)
+static void copy_bias(const packing *p, int64_t first, int64_t count)
+{
+    for (int64_t j = first; j < first + count; j++) {
+        if (p->back) {
+            p->params[j] = get(p->packed, p->dtype, j);
+        } else {
+            put(p->packed, p->dtype, j, p->params[j]);
+        }
+    }
+}
+
+static void copy_tensors(const far_net *net, const packing *p)
 {
     for (int64_t k = 0; k < net->step_count; k++) {
         const far_step *s = &net->steps[k];
         if (s->weight >= 0) {
-            copy_tensor(s, params, dtype, packed, back);
+            copy_tensor(p, s, s->weight, far_step_weights(s), true);
         }
-        for (int64_t j = 0; s->bias >= 0 && j < s->out; j++) {
-            if (back) {
-                params[s->bias + j] = get(packed, dtype, s->bias + j);
-            } else {
-                put(packed, dtype, s->bias + j, params[s->bias + j]);
-            }
+        if (s->bias >= 0) {
+            copy_bias(p, s->bias, s->out);
+        }
+        if (s->rank > 0) {
+            copy_tensor(p, s, s->lora_a, far_part_matrix(s, FAR_PART_LORA_A), true);
+            copy_tensor(p, s, s->lora_b, far_part_matrix(s, FAR_PART_LORA_B), false);
         }
     }
 }
 
 void far_net_pack(const far_net *net, const double *params, far_dtype dtype, void *packed)
 {
-    copy_tensors(net, (double *)params, dtype, packed, false); /* read only */
+    packing p = {(double *)params, dtype, packed, false}; /* read only */
+    copy_tensors(net, &p);
 }
 
 void far_net_unpack(const far_net *net, far_dtype dtype, const void *packed, double *params)
 {
-    copy_tensors(net, params, dtype, (void *)packed, true); /* read only */
+    packing p = {params, dtype, (void *)packed, true}; /* read only */
+    copy_tensors(net, &p);
+}
+
+/* What does not train, in the same way. */
+static far_status pack_frozen(far_engine *e)
+{
+    const far_net *net = e->net;
+    size_t size = far_dtype_size(e->dtype);
+    far_status st = FAR_OK;
+    if (net->info.frozen > 0) {
+        st = far_alloc_bytes(e->ctx, net->info.frozen, size, &e->frozen);
+    }
+    packing p = {net->frozen, e->dtype, e->frozen, false};
+    for (int64_t k = 0; st == FAR_OK && k < net->step_count; k++) {
+        const far_step *s = &net->steps[k];
+        if (s->rank > 0) {
+            copy_tensor(&p, s, s->frozen_weight, far_step_weights(s), true);
+        }
+        if (s->frozen_bias >= 0) {
+            copy_bias(&p, s->frozen_bias, s->out);
+        }
+    }
+    return st;
 }
 
 /* ---- the instruction set ------------------------------------------------------------------- */
@@ -98,6 +141,7 @@ far_status far_engine_create(far_ctx *ctx, const far_net *net, far_dtype dtype, 
     FAR_TRY(far_alloc(ctx, 1, &e));
     *e = (far_engine){.ctx = ctx, .net = net, .dtype = dtype, .ops = choose_ops(dtype)};
     FAR_TRY(far_engine_plan(e));
+    FAR_TRY(pack_frozen(e));
     *out = e;
     e = NULL;
 done:
@@ -121,7 +165,7 @@ void far_engine_destroy(far_engine *e)
     free_buffers(ctx, &e->values);
     free_buffers(ctx, &e->gradients);
     free_buffers(ctx, &e->tangents);
-    FAR_FREE_ALL(ctx, e->stages, e->step_value, e->step_kept, e->step_delta, e);
+    FAR_FREE_ALL(ctx, e->stages, e->step_value, e->step_kept, e->step_delta, e->frozen, e);
 }
 
 #define CACHE_BYTES (640 << 10) /* of a second-level cache of a megabyte */
@@ -173,6 +217,16 @@ done:
     return st;
 }
 
+far_status far_direction_create(far_ctx *ctx, const far_engine *e, const far_weights *point,
+                                far_weights **out)
+{
+    far_status st = far_weights_create(ctx, e, out);
+    if (st == FAR_OK) {
+        (*out)->point = point;
+    }
+    return st;
+}
+
 void far_weights_destroy(far_weights *w)
 {
     if (w) {
@@ -215,6 +269,7 @@ static far_status allocate_pass(far_pass *p)
     size_t size = far_dtype_size(e->dtype);
     int64_t lines = e->shaped ? far_engine_lines(e) : p->capacity;
     int64_t rows = p->capacity, deep = lines > e->widest ? lines : e->widest;
+    deep = e->deepest > deep ? e->deepest : deep;
     bool back = p->needs & FAR_PASS_BACKWARD, tangent = p->needs & FAR_PASS_TANGENT;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc_bytes(p->ctx, rows * e->values.total, size, &p->values));
@@ -225,6 +280,7 @@ static far_status allocate_pass(far_pass *p)
     FAR_TRY(far_alloc_bytes(p->ctx, deep * e->ops->panel, size, &p->panel));
     FAR_TRY(far_alloc_bytes(p->ctx, e->widest, size, &p->line));
     FAR_TRY(far_alloc_bytes(p->ctx, e->scratch, size, &p->scratch));
+    FAR_TRY(far_alloc_bytes(p->ctx, back ? e->adapter : 0, size, &p->adapter));
 done:
     return st;
 }
@@ -254,7 +310,7 @@ void far_pass_destroy(far_pass *p)
         return;
     }
     FAR_FREE_ALL(p->ctx, p->values, p->gradients, p->tangents, p->inverses, p->columns, p->panel,
-                 p->line, p->scratch, p);
+                 p->line, p->scratch, p->adapter, p);
 }
 
 void far_pass_forward(far_pass *p, const far_weights *w, const void *x, int64_t ld, int64_t rows)

@@ -34,9 +34,14 @@ double far_engine_flops(const far_engine *e);
  * it, transposed. Statistics of batch norm are those of the network unless set. */
 typedef struct far_weights far_weights;
 far_status far_weights_create(far_ctx *ctx, const far_engine *e, far_weights **out);
+/* A direction at point, whose A and B it needs where there is lora: point stays, and is set first.
+ */
+far_status far_direction_create(far_ctx *ctx, const far_engine *e, const far_weights *point,
+                                far_weights **out);
 void far_weights_destroy(far_weights *w);
-/* From packed parameters; slice of slices lets several threads share the work: rows in * slice /
- * slices, .. of every dense weight (in x out), and the first slice also all vectors. */
+/* From packed parameters, all of which have to be there; slice of slices lets several threads share
+ * the work: rows in * slice / slices, .. of every dense weight (in x out), and the first slice also
+ * all vectors. */
 void far_weights_set(far_weights *w, const void *packed, int64_t slice, int64_t slices);
 void far_weights_set_statistics(far_weights *w, const double *statistics);
 
@@ -75,8 +80,8 @@ int64_t far_engine_positions(const far_engine *e, int64_t step);
 /* What that layer reads: rows x positions of its input x step->in. */
 const void *far_pass_input(const far_pass *p, int64_t step, int64_t *ld);
 
-/* out (rows x outputs) = J v + df/dx dx, v the packed direction as weights (far_weights_set with a
- * direction; NULL: none), dx rows x inputs (NULL). After forward on w. */
+/* out (rows x outputs) = J v + df/dx dx, v the packed direction as weights (of
+ * far_direction_create; NULL: none), dx rows x inputs (NULL). After forward on w. */
 void far_pass_tangent(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
                       int64_t ldx, void *out);
 

@@ -20,6 +20,8 @@ typedef LANE_INT NAME(lanes) __attribute__((vector_size(VECTOR_BYTES)));
 
 #include "engine_point.h"
 
+#include "engine_lora.h"
+
 #include "engine_linear.h"
 
 #include "engine_shape.h"

@@ -61,8 +61,8 @@ static void NAME(linear_set)(far_weights *w, const far_stage *s, const REAL *pac
                              int64_t slices)
 {
     REAL *data = w->data;
-    const REAL *weight = packed + s->linear->weight;
     int64_t begin = s->depth * slice / slices, end = s->depth * (slice + 1) / slices;
+    const REAL *weight = NAME(linear_weight)(w, s, packed, begin, end, slice == 0);
     for (int64_t i = begin; !s->narrow && i < end; i++) {
         NAME(set_panels)(s, weight, i, data + s->panels);
     }
@@ -71,7 +71,9 @@ static void NAME(linear_set)(far_weights *w, const far_stage *s, const REAL *pac
     } else if (s->turned >= 0) {
         NAME(set_turned)(s, weight, begin, end, data + s->turned);
     }
-    if (slice == 0) {
+    if (slice == 0 && s->linear->rank > 0) {
+        NAME(lora_shift)(w, s);
+    } else if (slice == 0) {
         NAME(set_vector)
         (packed, s->linear->bias, s->out, (REAL)s->linear->bias_scale, data + s->shift);
     }
@@ -142,17 +144,17 @@ static void NAME(dense_gradient)(const NAME(strip) * t, const far_stage *s)
 {
     const REAL *d = NAME(gradient_at)(t, s->to);
     NAME(rows) in = NAME(rows_of)(t, s->input);
+    REAL *bias, *weight = NAME(gradient_place)(t, s, &bias);
     const NAME(product) m = {.rows = s->in,
                              .cols = s->out,
                              .depth = NAME(lines_of)(t, s),
                              .a = in.data,
                              .row_step = 1,
                              .depth_step = in.ld,
-                             .c = t->gradient + s->linear->weight,
+                             .c = weight,
                              .ldc = s->out,
                              .add = true,
                              .scale = (REAL)s->linear->weight_scale};
-    REAL *bias = s->linear->bias >= 0 ? t->gradient + s->linear->bias : NULL;
     REAL bias_scale = (REAL)s->linear->bias_scale;
     if (s->narrow) {
         NAME(add_outer_narrow)(&m, d, t->p->line, bias, bias_scale);
@@ -283,7 +285,7 @@ static void NAME(conv_gradient_image)(const NAME(strip) * t, const far_stage *s,
 {
     const far_step *c = s->linear;
     int64_t across = (c->from.width + 2 * c->pad) * s->in, line = c->window.width * s->in;
-    REAL *weight = t->gradient + c->weight, *bias = c->bias >= 0 ? t->gradient + c->bias : NULL;
+    REAL *bias, *weight = NAME(gradient_place)(t, s, &bias);
     for (int64_t first = 0; first < s->out; first += PANEL) {
         REAL sums[PANEL] = {0};
         NAME(copy_panel)(s->after, s->out, d, first, t->p->panel, sums);
@@ -346,10 +348,17 @@ static void NAME(linear_backward)(const NAME(strip) * t, const far_stage *s)
 
 static void NAME(linear_gradient)(const NAME(strip) * t, const far_stage *s)
 {
+    bool lora = s->linear->rank > 0;
+    if (lora) {
+        NAME(lora_clear)(t, s);
+    }
     if (NAME(is_conv)(s)) {
         NAME(conv_gradient)(t, s);
     } else {
         NAME(dense_gradient)(t, s);
+    }
+    if (lora) {
+        NAME(lora_gradient)(t, s);
     }
 }
 

@@ -139,7 +139,7 @@ static far_stage *add_stage(planner *p, far_stage_kind kind, const far_step *ste
     int64_t most = s->before > s->after ? s->before : s->after;
     p->e->widest = step->out > p->e->widest ? step->out : p->e->widest;
     p->e->positions = most > p->e->positions ? most : p->e->positions;
-    p->parameters |= step->weight >= 0;
+    p->parameters |= far_step_first(step) >= 0;
     return s;
 }
 
@@ -155,6 +155,17 @@ static void start_chain(planner *p, far_stage *s)
 static void need_scratch(far_engine *e, int64_t numbers)
 {
     e->scratch = numbers > e->scratch ? numbers : e->scratch;
+}
+
+static void plan_lora(far_engine *e, far_stage *s)
+{
+    int64_t rank = s->linear->rank, numbers = s->depth * s->out;
+    s->merged = take_weights(e, s->depth, s->out);
+    s->lora_a = take_weights(e, s->depth, rank);
+    s->lora_b = take_weights(e, rank, s->out);
+    s->lora_turned = take_weights(e, s->out, rank);
+    e->adapter = numbers > e->adapter ? numbers : e->adapter;
+    e->deepest = s->depth > e->deepest ? s->depth : e->deepest;
 }
 
 static void plan_linear(planner *p, int64_t i)
@@ -178,6 +189,9 @@ static void plan_linear(planner *p, int64_t i)
         s->turned = take_weights(e, step->out, step->in);
     }
     s->shift = take_weights(e, 1, step->out);
+    if (step->rank > 0) {
+        plan_lora(e, s);
+    }
     e->step_value[i] = s->output;
     e->step_delta[i] = s->to;
 }

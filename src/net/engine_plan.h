@@ -43,7 +43,9 @@ typedef struct far_stage {
     int64_t turned;   /* the same out x in, in panels; -1: not needed */
     int64_t shift;    /* bias or shift */
     int64_t mean, sd; /* batchnorm: mean and 1 / standard deviation */
-    bool narrow;      /* few outputs: forwards by dot products with the turned weights */
+    int64_t merged;   /* with lora: W + s B A, in x out; A, in x rank; B, rank x out; */
+    int64_t lora_a, lora_b, lora_turned; /* B turned, in panels */
+    bool narrow; /* few outputs: forwards by dot products with the turned weights */
 } far_stage;
 
 /* One after another, each rows x width, so that offsets and total are in numbers a row. Width is
@@ -72,6 +74,9 @@ struct far_engine {
     int64_t widest;
     int64_t positions; /* of the value that has most */
     int64_t scratch;   /* numbers that a stage may need beside its values */
+    int64_t adapter;   /* numbers of the largest weight with lora, */
+    int64_t deepest;   /* and rows of the deepest */
+    void *frozen;      /* what does not train, as packed parameters are; NULL: nothing */
     bool shaped;
     bool input_parameters; /* an affine norm stands in front of the first dense layer */
 };
@@ -79,6 +84,7 @@ struct far_engine {
 struct far_weights {
     far_ctx *ctx;
     const far_engine *engine;
+    const far_weights *point; /* of a direction: where it starts from; else NULL */
     void *data;
 };
 
@@ -94,6 +100,7 @@ struct far_pass {
     void *panel;   /* scratch */
     void *line;    /* scratch: one row */
     void *scratch;
+    void *adapter; /* scratch: the gradient by a weight with lora */
     const void *x; /* of the last forward */
     int64_t ldx, rows;
 };

@@ -50,13 +50,15 @@ static void runner_clear(runner *r)
     far_engine_destroy(r->engine);
 }
 
-static far_status make_weights(const runner *r, const double *params, far_weights **out)
+/* point: NULL, or where params are a direction from. */
+static far_status make_weights(const runner *r, const double *params, const far_weights *point,
+                               far_weights **out)
 {
     void *packed = NULL;
     far_dtype dtype = r->x->dtype;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc_bytes(r->ctx, r->net->info.parameters, far_dtype_size(dtype), &packed));
-    FAR_TRY(far_weights_create(r->ctx, r->engine, out));
+    FAR_TRY(far_direction_create(r->ctx, r->engine, point, out));
     far_net_pack(r->net, params, dtype, packed);
     far_weights_set(*out, packed, 0, 1);
 done:
@@ -154,7 +156,7 @@ static far_status runner_open(runner *r, int needs, int64_t parts_most)
     far_status st = FAR_OK;
     const far_net *net = r->net;
     FAR_TRY(far_engine_create(r->ctx, net, r->x->dtype, &r->engine));
-    FAR_TRY(make_weights(r, net->start ? net->start : net->params, &r->weights));
+    FAR_TRY(make_weights(r, net->start ? net->start : net->params, NULL, &r->weights));
     r->block = parts_most == 0 ? 1 : far_engine_rows(r->engine);
     split(r, parts_most == 0 ? INT64_MAX : parts_most);
     FAR_TRY(make_workers(r, far_least(r->block, r->x->rows), needs));
@@ -216,7 +218,7 @@ static far_status make_step_direction(runner *r)
     for (int64_t i = 0; i < net->info.parameters; i++) {
         step[i] = net->params[i] - net->start[i];
     }
-    FAR_TRY(make_weights(r, step, &r->direction));
+    FAR_TRY(make_weights(r, step, r->weights, &r->direction));
 done:
     far_free(r->ctx, step);
     return st;
@@ -452,7 +454,7 @@ static far_status make_given_direction(runner *r, const far_mat *v)
     for (int64_t i = 0; i < v->cols; i++) {
         given[i] = number_at(v->data, v->dtype, i);
     }
-    FAR_TRY(make_weights(r, given, &r->direction));
+    FAR_TRY(make_weights(r, given, r->weights, &r->direction));
 done:
     far_free(r->ctx, given);
     return st;

@@ -2,6 +2,7 @@
 #include "net_internal.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef enum shape { NORMAL, UNIFORM } shape;
 
@@ -90,22 +91,24 @@ static recipe choose(const far_net *net, const far_step *s, far_init init, doubl
     }
 }
 
+/* Frozen weights are those of the same text without lora: place counts as if there were none. */
 static void draw_linear(far_net *net, const far_step *s, far_init init, double w0, uint64_t seed,
-                       bool first)
+                        bool first, int64_t place)
 {
     recipe r = choose(net, s, init, w0, first);
-    draw(net->params + s->weight, far_step_weight_count(s), r.shape, r.weight, seed, s->weight);
-    if (s->bias >= 0) {
-        draw(net->params + s->bias, s->out, r.shape, r.bias, seed, s->bias);
+    int64_t count = far_step_weight_count(s);
+    draw(far_net_part(net, s, FAR_PART_WEIGHT), count, r.shape, r.weight, seed, place);
+    if (far_step_has(s, FAR_PART_BIAS)) {
+        draw(far_net_part(net, s, FAR_PART_BIAS), s->out, r.shape, r.bias, seed, place + count);
     }
 }
 
 /* As torch.nn.Embedding; positions start small, as transformers have them. */
-static void draw_table(far_net *net, const far_step *s, uint64_t seed)
+static void draw_table(far_net *net, const far_step *s, uint64_t seed, int64_t place)
 {
     double scale = s->kind == FAR_STEP_EMBED ? 1 : 0.02;
     if (s->weight >= 0) {
-        draw(net->params + s->weight, far_step_weight_count(s), NORMAL, scale, seed, s->weight);
+        draw(net->params + s->weight, far_step_weight_count(s), NORMAL, scale, seed, place);
     }
 }
 
@@ -117,19 +120,43 @@ static void set_affine(far_net *net, const far_step *s)
     }
 }
 
+#define ADAPTER_PLACE ((int64_t)1 << 42) /* beyond that of any weight */
+
+/* A as in PEFT, uniform with variance 1 / (3 n); with the ntk parametrisation as its weights. */
+void far_step_draw_adapter(far_net *net, const far_step *s, uint64_t seed)
+{
+    bool ntk = net->info.param == FAR_PARAM_NTK;
+    far_weights_shape w = far_step_weights(s);
+    draw(net->params + s->lora_a, s->rank * w.cols, ntk ? NORMAL : UNIFORM,
+         ntk ? 1 : 1 / sqrt((double)w.cols), seed, ADAPTER_PLACE + s->lora_a);
+    memset(net->params + s->lora_b, 0, (size_t)(w.rows * s->rank) * sizeof *net->params);
+}
+
+/* How many numbers the layer has in the text without lora. */
+static int64_t plain_count(const far_step *s)
+{
+    bool has = s->unit >= 0;
+    return has ? far_step_weight_count(s) + (far_step_has(s, FAR_PART_BIAS) ? s->out : 0) : 0;
+}
+
 void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed)
 {
     bool first = true;
+    int64_t place = 0;
     for (int64_t i = 0; i < net->step_count; i++) {
         const far_step *s = &net->steps[i];
         if (far_step_is_linear(s)) {
-            draw_linear(net, s, init, w0, seed, first);
+            draw_linear(net, s, init, w0, seed, first, place);
             first = false;
         } else if (s->kind == FAR_STEP_EMBED || s->kind == FAR_STEP_POSITION) {
-            draw_table(net, s, seed);
+            draw_table(net, s, seed, place);
         } else if (s->weight >= 0) {
             set_affine(net, s);
         }
+        if (s->rank > 0) {
+            far_step_draw_adapter(net, s, seed);
+        }
+        place += plain_count(s);
     }
     net->info.init = (int32_t)init;
     net->info.w0 = init == FAR_INIT_SIREN && !has_frequencies(net) ? w0 : NAN;

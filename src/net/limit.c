@@ -396,11 +396,15 @@ far_status far_net_limit(far_ctx *ctx, const far_net *net, const far_mat *u, far
                          far_mat *order, far_mat *rest)
 {
     const far_mat *const out[3] = {value, order, rest};
+    const far_net *plain;
+    far_net *own = NULL;
     far_status st = FAR_OK;
     FAR_TRY(check_limit(ctx, net, u, out));
     FAR_TRY(far_net_refuse_shaped(ctx, net, "limits along rays"));
-    FAR_TRY(has_sin(net) ? run_rays(ctx, net, u, NULL) : FAR_OK); /* all of them, or none */
-    FAR_TRY(run_rays(ctx, net, u, out));
+    FAR_TRY(far_net_plain(ctx, net, &own, &plain));
+    FAR_TRY(has_sin(plain) ? run_rays(ctx, plain, u, NULL) : FAR_OK); /* all of them, or none */
+    FAR_TRY(run_rays(ctx, plain, u, out));
 done:
+    far_net_destroy(own);
     return st;
 }

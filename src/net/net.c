@@ -60,7 +60,8 @@ void far_net_destroy(far_net *net)
     }
     far_texts_free(ctx, net->tensor_names, net->info.tensors);
     free_meta(net);
-    FAR_FREE_ALL(ctx, net->text, net->steps, net->params, net->start, net->statistics, net);
+    FAR_FREE_ALL(ctx, net->text, net->steps, net->params, net->start, net->frozen, net->statistics,
+                 net);
 }
 
 static far_status copy_meta(far_ctx *ctx, const far_net *from, far_net *to)
@@ -81,6 +82,7 @@ static far_status copy_values(far_ctx *ctx, const far_net *from, far_net *to)
 {
     far_status st = FAR_OK;
     copy_numbers(to->params, from->params, from->info.parameters);
+    copy_numbers(to->frozen, from->frozen, from->info.frozen);
     copy_numbers(to->statistics, from->statistics, from->statistic_count);
     far_columns_destroy(to->columns);
     to->columns = NULL;
@@ -117,39 +119,35 @@ far_net_info far_net_describe(const far_net *net)
     far_net_info info = net->info;
     info.arch = net->text;
     info.columns = net->columns;
+    info.untuned = far_net_is_untuned(net);
     return info;
 }
 
 /* A tensor of a step: which is the how-manieth it has. */
 static far_net_tensor_info step_tensor(far_net *net, const far_step *s, int64_t which)
 {
-    int64_t offsets[4], count = 0;
-    int64_t all[4] = {s->weight, s->bias, s->mean, s->variance};
-    int kinds[4] = {0};
-    for (int k = 0; k < 4; k++) {
-        if (all[k] >= 0) {
-            kinds[count] = k;
-            offsets[count++] = all[k];
-        }
+    int part = 0;
+    while (!far_step_has(s, (far_part)part) || which-- > 0) {
+        part++;
     }
-    bool parameter = kinds[which] < 2, weight = kinds[which] == 0;
-    double *data = (parameter ? net->params : net->statistics) + offsets[which];
-    far_weights_shape shape = weight ? far_step_weights(s) : (far_weights_shape){1, s->out, true};
-    far_net_tensor_info t = {.layer = parameter ? s->unit : -1,
-                             .parameter = parameter ? offsets[which] : -1,
+    far_weights_shape shape = far_part_matrix(s, (far_part)part);
+    double *values = far_net_part(net, s, (far_part)part);
+    int64_t parameter = far_step_parameter(s, (far_part)part);
+    far_net_tensor_info t = {.layer = parameter >= 0 ? s->unit : -1,
+                             .parameter = parameter,
                              .vector = shape.vector,
-                             .dims = 1,
-                             .shape = {s->out},
-                             .values = far_mat_view(data, shape.rows, shape.cols, FAR_F64)};
-    if (weight) {
-        t.dims = far_step_tensor_shape(s, t.shape);
-    }
+                             .values = far_mat_view(values, shape.rows, shape.cols, FAR_F64)};
+    t.dims = far_part_shape(s, (far_part)part, t.shape);
     return t;
 }
 
 static int64_t tensor_count(const far_step *s)
 {
-    return (s->weight >= 0) + (s->bias >= 0) + (s->mean >= 0) + (s->variance >= 0);
+    int64_t count = 0;
+    for (int part = 0; part < FAR_PARTS; part++) {
+        count += far_step_has(s, (far_part)part);
+    }
+    return count;
 }
 
 far_net_tensor_info far_net_tensor(far_net *net, int64_t i)

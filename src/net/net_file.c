@@ -256,20 +256,32 @@ done:
     return st;
 }
 
-/* The caller's text beside the file's own. */
-static far_status check_same(const loader *l, const char *arch)
+/* The caller's text beside the file's own: the same, or the same with lora, by which the network
+ * of the file is to be tuned. */
+static far_status check_same(loader *l, const char *arch)
 {
     far_net *other = NULL;
+    char *plain = NULL;
+    far_status st;
     const far_net_info *info = &l->net->info;
-    far_status st =
-        far_net_outline(l->ctx, arch, info->inputs, info->outputs, (far_param)info->param, &other);
-    if (st == FAR_OK && strcmp(other->text, l->net->text) != 0) {
-        st = far_input_fail(&l->file->in, FAR_ERR_ARG,
-                            "was saved with the architecture '%.400s', not '%.400s'; leave `arch` "
-                            "out",
-                            l->net->text, other->text);
+    FAR_TRY(
+        far_net_outline(l->ctx, arch, info->inputs, info->outputs, (far_param)info->param, &other));
+    FAR_TRY(far_arch_plain_text(l->ctx, other->text, &plain));
+    bool same = strcmp(other->text, l->net->text) == 0;
+    if (!same && strcmp(plain, l->net->text) != 0) {
+        FAR_TRY(far_input_fail(&l->file->in, FAR_ERR_ARG,
+                               "was saved with the architecture '%.400s', not '%.400s'; leave "
+                               "`arch` out",
+                               l->net->text, other->text));
     }
+    if (!same) {
+        far_net_destroy(l->net);
+        l->net = other;
+        other = NULL;
+    }
+done:
     far_net_destroy(other);
+    far_free(l->ctx, plain);
     return st;
 }
 
@@ -338,11 +350,10 @@ static far_status copy_step(loader *l, const far_step *s, const far_module *m)
 {
     far_status st = FAR_OK;
     for (int p = 0; p < FAR_PARTS; p++) {
-        double *base = p < FAR_PART_MEAN ? l->net->params : l->net->statistics;
         bool transposed = p == FAR_PART_WEIGHT && m->transposed;
         if (m->parts[p]) {
             FAR_TRY(copy_tensor(&l->file->in, m->parts[p], transposed, (far_part)p,
-                                base + far_step_offset(s, (far_part)p)));
+                                far_net_part(l->net, s, (far_part)p)));
         }
     }
 done:
@@ -359,6 +370,17 @@ static far_status copy_all(loader *l)
     }
 done:
     return st;
+}
+
+/* Adapters that the file does not have. */
+static void draw_missing(loader *l)
+{
+    for (int64_t i = 0; i < l->net->step_count; i++) {
+        const far_step *s = &l->net->steps[i];
+        if (s->rank > 0 && !l->matches[i]->parts[FAR_PART_LORA_A]) {
+            far_step_draw_adapter(l->net, s, l->net->info.seed);
+        }
+    }
 }
 
 /* ---- where a linearised network starts ----------------------------------------------------- */
@@ -466,6 +488,7 @@ static far_status read_all(loader *l, const char *arch)
     FAR_TRY(far_net_allocate(l->net));
     FAR_TRY(copy_all(l));
     FAR_TRY(read_metadata(l));
+    draw_missing(l);
     l->net->info.sealed = l->file->sealed;
     if (is_linearized(l)) {
         FAR_TRY(read_start(l));

@@ -22,20 +22,6 @@ far_status far_net_write_with(const far_net *net, const far_tensor_out *tensors,
 far_status far_net_parse_bytes(far_ctx *ctx, const char *label, const void *data, int64_t size,
                                const char *arch, far_net **out);
 
-/* ---- the tensors a layer can have, in the order of far_net_tensor ---- */
-
-typedef enum far_part {
-    FAR_PART_WEIGHT,
-    FAR_PART_BIAS,
-    FAR_PART_MEAN,
-    FAR_PART_VARIANCE,
-    FAR_PARTS
-} far_part;
-
-extern const char *const far_part_names[FAR_PARTS]; /* "weight", "running_mean" */
-/* -1: the step has none. Among the parameters, from FAR_PART_MEAN on among the statistics. */
-int64_t far_step_offset(const far_step *step, far_part part);
-
 /* ---- net_modules.c: whose tensors are whose ---- */
 
 typedef enum far_module_kind {

@@ -58,6 +58,11 @@ typedef struct far_step {
     int64_t groups;
     int64_t weight, bias; /* offsets of W (far_step_weights) or scale, and of beta or shift, among
                              the parameters; -1: none */
+    int64_t rank; /* dense and conv with lora: weight and bias are -1, and W + lora_scale B A and
+                     beta come from lora_a (rank x cols), lora_b (rows x rank), parameters, and
+                     frozen_weight, frozen_bias (-1: none), which do not train; 0: no lora */
+    double lora_scale;
+    int64_t lora_a, lora_b, frozen_weight, frozen_bias;
     const char *weight_name, *bias_name; /* of tensors, behind name and a point */
     int64_t mean, variance;              /* batchnorm: offsets among the statistics; -1: none */
     int64_t mate;                        /* SKIP_OUT: the step whose input it adds; TURN: SKIP_IN */
@@ -80,6 +85,7 @@ struct far_net {
     int64_t step_count;
     double *params; /* parameters of them, PyTorch's layout */
     double *start;  /* where it is linearised; NULL: it is not */
+    double *frozen; /* info.frozen of them: weights and biases of layers with lora */
     double *statistics;
     int64_t statistic_count;
     far_columns *columns; /* always there; without names unless it was trained on a table */
@@ -97,8 +103,9 @@ typedef struct far_weights_shape {
 far_weights_shape far_step_weights(const far_step *step);
 /* How many numbers that are. */
 int64_t far_step_weight_count(const far_step *step);
-/* Its dimensions in a file, as PyTorch has them: returns how many. */
-int far_step_tensor_shape(const far_step *step, int64_t shape[4]);
+/* Its parameters lie one behind the other: where they start (-1: there are none), how many. */
+int64_t far_step_first(const far_step *step);
+int64_t far_step_parameters(const far_step *step);
 /* Numbers in a row of the output. */
 static inline int64_t far_step_width(const far_step *step)
 {
@@ -108,6 +115,32 @@ static inline int64_t far_step_width(const far_step *step)
 static inline bool far_step_is_linear(const far_step *step)
 {
     return step->kind == FAR_STEP_DENSE || step->kind == FAR_STEP_CONV;
+}
+/* The tensors a layer can have, in the order of far_net_tensor. */
+typedef enum far_part {
+    FAR_PART_WEIGHT,
+    FAR_PART_BIAS,
+    FAR_PART_LORA_A,
+    FAR_PART_LORA_B,
+    FAR_PART_MEAN,
+    FAR_PART_VARIANCE,
+    FAR_PARTS
+} far_part;
+
+extern const char *const far_part_names[FAR_PARTS]; /* "weight", "running_mean" */
+bool far_step_has(const far_step *step, far_part part);
+/* Where it starts among the parameters; -1: it does not train, or is not there. */
+int64_t far_step_parameter(const far_step *step, far_part part);
+/* Its numbers, wherever they are; NULL: the step has none. */
+double *far_net_part(const far_net *net, const far_step *step, far_part part);
+/* As a matrix, and its dimensions in a file: returns how many. */
+far_weights_shape far_part_matrix(const far_step *step, far_part part);
+int far_part_shape(const far_step *step, far_part part, int64_t shape[4]);
+
+/* It has layers with lora. */
+static inline bool far_net_adapted(const far_net *net)
+{
+    return net->info.frozen > 0;
 }
 /* How many inputs a text that starts with this layer takes; 0: it does not say. */
 int64_t far_layer_inputs(const far_layer *layer);
@@ -133,6 +166,19 @@ far_status far_net_compile(far_ctx *ctx, const char *arch, int64_t inputs, int64
 /* ---- init.c ---- */
 
 void far_net_draw(far_net *net, far_init init, double w0, uint64_t seed);
+/* A and B of a layer with lora alone: A is drawn, B is 0. */
+void far_step_draw_adapter(far_net *net, const far_step *step, uint64_t seed);
+
+/* ---- lora.c ---- */
+
+/* There are, and B is 0 in all of them. */
+bool far_net_is_untuned(const far_net *net);
+/* The network itself if it has no layer with lora, and *own is NULL; else *own is the same function
+ * without them, which the caller destroys. Weights are W + lora_scale B A to the nearest number:
+ * each is off by one rounding at most, and 0 only where that is 0. FAR_ERR_VALUE: one is out of the
+ * range of numbers. */
+FAR_NODISCARD far_status far_net_plain(far_ctx *ctx, const far_net *net, far_net **own,
+                                       const far_net **out);
 /* 1 / sqrt(E phi(u)^2), u ~ N(0, 1). */
 double far_activation_unit_gain(const far_layer *layer);
 

@@ -8,14 +8,6 @@
 #define NAMES_MOST 8    /* listed in a message */
 #define SUGGEST_MOST 16 /* modules */
 
-const char *const far_part_names[FAR_PARTS] = {"weight", "bias", "running_mean", "running_var"};
-
-int64_t far_step_offset(const far_step *s, far_part part)
-{
-    const int64_t offsets[FAR_PARTS] = {s->weight, s->bias, s->mean, s->variance};
-    return offsets[part];
-}
-
 /* ---- names in their natural order ---------------------------------------------------------- */
 
 static int digits_at(const char *text, int length, int at)
@@ -62,10 +54,29 @@ static int compare_names(const char *a, int a_length, const char *b, int b_lengt
     return (a_length - i) - (b_length - j);
 }
 
+/* The first length bytes of name without tail, if they end with it. */
+static int without(const char *name, int length, const char *tail)
+{
+    int bytes = (int)strlen(tail), rest = length - bytes;
+    bool ends = rest >= 0 && memcmp(name + rest, tail, (size_t)bytes) == 0;
+    return ends ? rest : length;
+}
+
+/* "0.lora_A.weight" as we write it, "0.lora_A.default.weight" and "0.base_layer.weight" as PEFT
+ * keeps them in memory: all of them belong to "0". */
 static int module_length(const char *tensor)
 {
+    static const char *const TAILS[] = {".lora_A", ".lora_B", ".lora_A.default", ".lora_B.default",
+                                        ".base_layer"};
     const char *dot = strrchr(tensor, '.');
-    return dot ? (int)(dot - tensor) : 0;
+    int length = dot ? (int)(dot - tensor) : 0;
+    for (size_t i = 0; i < sizeof TAILS / sizeof TAILS[0]; i++) {
+        int less = without(tensor, length, TAILS[i]);
+        if (less < length) {
+            return less;
+        }
+    }
+    return length;
 }
 
 static int by_module(const void *a, const void *b)
@@ -101,28 +112,51 @@ static bool is_in_proj(const char *part)
     return strncmp(part, IN_PROJ, strlen(IN_PROJ)) == 0;
 }
 
-static far_status add_part(const far_input *in, far_module *m, const far_tensor *t)
+/* FAR_PARTS: no layer has such a part. */
+static int part_of(const char *tensor)
 {
-    const char *part = part_text(t->name);
+    const char *part = part_text(tensor), *behind = tensor + module_length(tensor);
+    if (strncmp(behind, ".lora_", strlen(".lora_")) == 0) {
+        bool weight = strcmp(part, far_part_names[FAR_PART_WEIGHT]) == 0;
+        return !weight                           ? FAR_PARTS
+               : behind[strlen(".lora_")] == 'A' ? FAR_PART_LORA_A
+                                                 : FAR_PART_LORA_B;
+    }
     part += is_in_proj(part) ? strlen(IN_PROJ) : 0;
     for (int p = 0; p < FAR_PARTS; p++) {
         if (strcmp(part, far_part_names[p]) == 0) {
-            bool matrix = p == FAR_PART_WEIGHT && (t->dims == 2 || t->dims == 4);
-            char shape[FAR_SHAPE_BYTES];
-            far_tensor_shape(t, shape);
-            if (t->dims != 1 && !matrix) {
-                return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
-                                       "is %s; only layers with a matrix (dense), four dimensions "
-                                       "(conv) or a vector (norms) of weights can be read",
-                                       shape);
-            }
-            m->parts[p] = t;
-            return FAR_OK;
+            return p;
         }
     }
-    return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
-                           "no layer of the language has such a part (they have weight, bias, "
-                           "running_mean, running_var); take it out of the file");
+    return FAR_PARTS;
+}
+
+static far_status add_part(const far_input *in, far_module *m, const far_tensor *t)
+{
+    int p = part_of(t->name);
+    if (p == FAR_PARTS) {
+        return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
+                               "no layer of the language has such a part (they have weight, bias, "
+                               "running_mean, running_var); take it out of the file");
+    }
+    bool lora = p == FAR_PART_LORA_A || p == FAR_PART_LORA_B;
+    bool matrix = (p == FAR_PART_WEIGHT || lora) && (t->dims == 2 || t->dims == 4);
+    char shape[FAR_SHAPE_BYTES];
+    far_tensor_shape(t, shape);
+    if (!matrix && (t->dims != 1 || lora)) {
+        return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
+                               "is %s; only layers with a matrix (dense), four dimensions "
+                               "(conv) or a vector (norms) of weights can be read",
+                               shape);
+    }
+    if (m->parts[p]) {
+        char other[96];
+        far_show(other, sizeof other, m->parts[p]->name, (int64_t)strlen(m->parts[p]->name));
+        return far_tensor_fail(in, FAR_ERR_FORMAT, t->name,
+                               "is one too many: tensor '%s' is the same part of the layer", other);
+    }
+    m->parts[p] = t;
+    return FAR_OK;
 }
 
 static far_status fail_missing(const far_input *in, const far_module *m, far_part part,
@@ -148,7 +182,16 @@ static far_status decide_kind(const far_input *in, far_module *m)
         return fail_missing(in, m, mean ? FAR_PART_VARIANCE : FAR_PART_MEAN, "");
     }
     if (!weight && (!mean || m->parts[FAR_PART_BIAS])) {
-        return fail_missing(in, m, FAR_PART_WEIGHT, ", but its bias is there");
+        bool lora = m->parts[FAR_PART_LORA_A] || m->parts[FAR_PART_LORA_B];
+        return fail_missing(in, m, FAR_PART_WEIGHT,
+                            lora ? ": a file of adapters alone is no network; save the base with "
+                                   "them"
+                                 : ", but its bias is there");
+    }
+    if (!m->parts[FAR_PART_LORA_A] != !m->parts[FAR_PART_LORA_B]) {
+        bool a = m->parts[FAR_PART_LORA_A];
+        return fail_missing(in, m, a ? FAR_PART_LORA_B : FAR_PART_LORA_A,
+                            a ? ", but lora_A is there" : ", but lora_B is there");
     }
     if (mean && weight && weight->dims != 1) {
         return far_tensor_fail(in, FAR_ERR_FORMAT, weight->name,
@@ -339,7 +382,7 @@ static bool step_kind(const far_step *s, far_module_kind *out)
                ? (is_in_proj(s->weight_name) ? FAR_MODULE_IN_PROJ : FAR_MODULE_OUT_PROJ)
            : dense ? FAR_MODULE_DENSE
                    : FAR_MODULE_NORM;
-    return s->weight >= 0 || s->mean >= 0;
+    return far_step_has(s, FAR_PART_WEIGHT) || s->mean >= 0;
 }
 
 static int64_t count_steps(const far_net *net, far_module_kind kind)
@@ -565,18 +608,19 @@ static far_status check_vector(const far_input *in, const far_step *s, const far
 }
 
 /* Dense weights may lie either way and were seen by orient. */
-static far_status check_matrix(const far_input *in, const far_step *s, const far_module *m)
+static far_status check_matrix(const far_input *in, const far_step *s, const far_module *m,
+                               far_part part)
 {
-    const far_tensor *t = m->parts[FAR_PART_WEIGHT];
+    const far_tensor *t = m->parts[part];
     far_tensor like = {0};
     char needed[FAR_SHAPE_BYTES];
-    like.dims = far_step_tensor_shape(s, like.shape);
+    like.dims = far_part_shape(s, part, like.shape);
     bool same = t->dims == like.dims &&
                 memcmp(t->shape, like.shape, (size_t)like.dims * sizeof *t->shape) == 0;
     far_tensor_shape(&like, needed);
-    return same || s->kind == FAR_STEP_DENSE
+    return same || (part == FAR_PART_WEIGHT && s->kind == FAR_STEP_DENSE)
                ? FAR_OK
-               : fail_shape(in, s, t, far_part_names[FAR_PART_WEIGHT], needed);
+               : fail_shape(in, s, t, far_part_names[part], needed);
 }
 
 /* What to write so that the layer has this part, or has it not. */
@@ -585,6 +629,13 @@ static far_status fail_part(const far_input *in, const far_step *s, const far_mo
 {
     char plain[96];
     bool there = m->parts[part] != NULL, dense = s->kind == FAR_STEP_DENSE;
+    if (there && (part == FAR_PART_LORA_A || part == FAR_PART_LORA_B)) {
+        int64_t rank = m->parts[part]->shape[part == FAR_PART_LORA_A ? 0 : 1];
+        return far_tensor_fail(in, FAR_ERR_FORMAT, m->parts[part]->name,
+                               "layer %s of the architecture has no lora; write lora=%lld (and the "
+                               "alpha it was trained with), or merge the file",
+                               s->name, (long long)rank);
+    }
     if (dense) {
         snprintf(plain, sizeof plain, "dense(%lld%s)", (long long)s->out, there ? "" : ", nobias");
     } else {
@@ -601,22 +652,24 @@ static far_status fail_part(const far_input *in, const far_step *s, const far_mo
                            far_part_names[part], plain);
 }
 
-/* A norm without a shift (RMSNorm, LayerNorm with bias=False) has one of 0. */
+/* A norm without a shift (RMSNorm, LayerNorm with bias=False) has one of 0; a network that is about
+ * to be tuned has no adapters yet. */
 static bool may_lack(const far_step *s, far_part part)
 {
-    return part == FAR_PART_BIAS && s->kind == FAR_STEP_NORM;
+    bool adapter = part == FAR_PART_LORA_A || part == FAR_PART_LORA_B;
+    return adapter || (part == FAR_PART_BIAS && s->kind == FAR_STEP_NORM);
 }
 
 static far_status check_parts(const far_input *in, const far_step *s, const far_module *m)
 {
     far_status st = FAR_OK;
     for (int p = 0; p < FAR_PARTS; p++) {
-        bool wanted = far_step_offset(s, (far_part)p) >= 0, there = m->parts[p] != NULL;
+        bool wanted = far_step_has(s, (far_part)p), there = m->parts[p] != NULL;
         if (wanted != there && !(wanted && may_lack(s, (far_part)p))) {
             return fail_part(in, s, m, (far_part)p);
         }
-        if (there && p == FAR_PART_WEIGHT && !far_step_weights(s).vector) {
-            FAR_TRY(check_matrix(in, s, m));
+        if (there && !far_part_matrix(s, (far_part)p).vector) {
+            FAR_TRY(check_matrix(in, s, m, (far_part)p));
         } else if (there) {
             FAR_TRY(check_vector(in, s, m, (far_part)p));
         }

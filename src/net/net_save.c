@@ -49,14 +49,11 @@ static bool left_out(const far_step *step, far_part part, const double *values)
 static far_status add_tensor(saver *s, const char *name, const far_step *step, far_part part,
                              const double *values)
 {
-    bool weight = part == FAR_PART_WEIGHT;
-    int64_t count = weight ? far_step_weight_count(step) : step->out;
-    far_tensor_out t = {.name = name, .values = values, .dims = 1, .shape = {step->out}};
-    if (weight) {
-        t.dims = far_step_tensor_shape(step, t.shape);
-    }
+    far_weights_shape shape = far_part_matrix(step, part);
+    far_tensor_out t = {.name = name, .values = values};
+    t.dims = far_part_shape(step, part, t.shape);
     s->tensors[s->tensor_count++] = t;
-    return check_finite(s->ctx, &t, count);
+    return check_finite(s->ctx, &t, shape.rows * shape.cols);
 }
 
 static far_status add_start(saver *s, const char *name, const far_step *step, far_part part)
@@ -65,7 +62,7 @@ static far_status add_start(saver *s, const char *name, const far_step *step, fa
     far_text_add(&t, FAR_START_PREFIX "%s", name);
     s->names[s->name_count++] = t.data;
     return t.status == FAR_OK
-               ? add_tensor(s, t.data, step, part, s->net->start + far_step_offset(step, part))
+               ? add_tensor(s, t.data, step, part, s->net->start + far_step_parameter(step, part))
                : t.status;
 }
 
@@ -73,16 +70,15 @@ static far_status add_step(saver *s, const far_step *step, int64_t *next, bool s
 {
     far_status st = FAR_OK;
     for (int p = 0; p < FAR_PARTS; p++) {
-        int64_t offset = far_step_offset(step, (far_part)p);
-        const double *base = p < FAR_PART_MEAN ? s->net->params : s->net->statistics;
-        if (offset < 0) {
+        const double *values = far_net_part(s->net, step, (far_part)p);
+        if (!far_step_has(step, (far_part)p)) {
             continue;
         }
         const char *name = s->net->tensor_names[(*next)++];
-        if (start && p < FAR_PART_MEAN) {
+        if (start && far_step_parameter(step, (far_part)p) >= 0) {
             FAR_TRY(add_start(s, name, step, (far_part)p));
-        } else if (!start && !left_out(step, (far_part)p, base + offset)) {
-            FAR_TRY(add_tensor(s, name, step, (far_part)p, base + offset));
+        } else if (!start && !left_out(step, (far_part)p, values)) {
+            FAR_TRY(add_tensor(s, name, step, (far_part)p, values));
         }
     }
 done:

@@ -50,6 +50,10 @@ far_status far_walk_step(far_walk *w, const far_layer *layer, far_step_kind kind
                        .groups = layer->groups,
                        .weight = -1,
                        .bias = -1,
+                       .lora_a = -1,
+                       .lora_b = -1,
+                       .frozen_weight = -1,
+                       .frozen_bias = -1,
                        .mean = -1,
                        .variance = -1,
                        .mate = -1,
@@ -121,19 +125,52 @@ int64_t far_step_weight_count(const far_step *s)
     return shape.rows * shape.cols;
 }
 
-int far_step_tensor_shape(const far_step *s, int64_t shape[4])
+int64_t far_step_first(const far_step *s)
 {
-    far_weights_shape w = far_step_weights(s);
-    if (s->kind == FAR_STEP_CONV) {
-        shape[0] = s->out;
-        shape[1] = s->in;
-        shape[2] = s->window.height;
-        shape[3] = s->window.width;
-        return 4;
+    return s->rank > 0 ? s->lora_a : s->weight;
+}
+
+int64_t far_step_parameters(const far_step *s)
+{
+    far_weights_shape shape = far_step_weights(s);
+    if (s->rank > 0) {
+        return s->rank * (shape.rows + shape.cols);
     }
-    shape[0] = w.vector ? w.cols : w.rows;
-    shape[1] = w.vector ? 0 : w.cols;
-    return w.vector ? 1 : 2;
+    return (s->weight >= 0 ? shape.rows * shape.cols : 0) + (s->bias >= 0 ? s->out : 0);
+}
+
+/* count numbers more that do not train. */
+static far_status add_frozen(far_walk *w, const far_layer *layer, int64_t count, int64_t *offset)
+{
+    if (count > PARAMETERS_MOST - w->net->info.frozen) {
+        return far_walk_fail(w, layer,
+                             "the network would have more than 2^40 weights; narrow its layers");
+    }
+    *offset = w->net->info.frozen;
+    w->net->info.frozen += count;
+    w->net->info.tensors++;
+    return FAR_OK;
+}
+
+/* Weights and bias that stay, and two thin matrices that train. */
+static far_status add_adapter(far_walk *w, const far_layer *layer, far_step *step)
+{
+    far_status st = FAR_OK;
+    far_weights_shape shape = far_step_weights(step);
+    step->rank = layer->lora;
+    step->lora_scale = isnan(layer->alpha) ? 1 : layer->alpha / (double)layer->lora;
+    if (shape.rows + shape.cols > PARAMETERS_MOST / step->rank) {
+        return far_walk_fail(w, layer, "lora=%lld is too large for this layer",
+                             (long long)step->rank);
+    }
+    FAR_TRY(add_frozen(w, layer, shape.rows * shape.cols, &step->frozen_weight));
+    if (!layer->no_bias) {
+        FAR_TRY(add_frozen(w, layer, step->out, &step->frozen_bias));
+    }
+    FAR_TRY(far_walk_parameters(w, layer, step->rank * shape.cols, &step->lora_a));
+    FAR_TRY(far_walk_parameters(w, layer, shape.rows * step->rank, &step->lora_b));
+done:
+    return st;
 }
 
 far_status far_walk_linear(far_walk *w, const far_layer *layer, far_step *step)
@@ -144,8 +181,12 @@ far_status far_walk_linear(far_walk *w, const far_layer *layer, far_step *step)
         return far_walk_fail(w, layer, "a layer of %lld x %lld weights is too large; narrow it",
                              (long long)shape.rows, (long long)shape.cols);
     }
-    FAR_TRY(far_walk_parameters(w, layer, shape.rows * shape.cols, &step->weight));
-    if (!layer->no_bias) {
+    if (layer->lora > 0) {
+        FAR_TRY(add_adapter(w, layer, step));
+    } else {
+        FAR_TRY(far_walk_parameters(w, layer, shape.rows * shape.cols, &step->weight));
+    }
+    if (layer->lora == 0 && !layer->no_bias) {
         FAR_TRY(far_walk_parameters(w, layer, step->out, &step->bias));
     }
     set_dense_scales(w, layer, step);
@@ -412,11 +453,15 @@ static far_status name_tensor(far_net *net, int64_t *next, const far_step *step,
 static far_status name_step(far_net *net, int64_t *next, const far_step *step)
 {
     far_status st = FAR_OK;
-    if (step->weight >= 0) {
+    if (step->weight >= 0 || step->frozen_weight >= 0) {
         FAR_TRY(name_tensor(net, next, step, step->weight_name));
     }
-    if (step->bias >= 0) {
+    if (step->bias >= 0 || step->frozen_bias >= 0) {
         FAR_TRY(name_tensor(net, next, step, step->bias_name));
+    }
+    if (step->rank > 0) {
+        FAR_TRY(name_tensor(net, next, step, "lora_A.weight"));
+        FAR_TRY(name_tensor(net, next, step, "lora_B.weight"));
     }
     if (step->mean >= 0) {
         FAR_TRY(name_tensor(net, next, step, "running_mean"));
@@ -455,9 +500,11 @@ static void set_statistics(far_net *net)
 far_status far_net_allocate(far_net *net)
 {
     far_status st = FAR_OK;
-    double bytes = (double)net->info.parameters * sizeof *net->params;
+    double numbers = (double)net->info.parameters + (double)net->info.frozen;
+    double bytes = numbers * sizeof *net->params;
     FAR_TRY(far_budget_check(net->ctx, "a network of this size", bytes, 0));
     FAR_TRY(far_alloc(net->ctx, net->info.parameters, &net->params));
+    FAR_TRY(far_alloc(net->ctx, net->info.frozen, &net->frozen));
     FAR_TRY(far_alloc(net->ctx, net->statistic_count, &net->statistics));
     FAR_TRY(far_columns_unnamed(net->ctx, net->info.inputs, net->info.outputs, &net->columns));
     set_statistics(net);

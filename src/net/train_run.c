@@ -195,7 +195,7 @@ static far_status take_weights(far_run *r)
 {
     far_status st = far_weights_create(r->ctx, r->engine, &r->weights);
     if (st == FAR_OK && r->linear) {
-        st = far_weights_create(r->ctx, r->engine, &r->direction);
+        st = far_direction_create(r->ctx, r->engine, r->weights, &r->direction);
     }
     return st;
 }
@@ -399,9 +399,7 @@ static void store_trained(const far_run *r, const void *packed, double *to)
     for (int64_t i = 0; i < r->net->step_count; i++) {
         const far_step *s = &r->net->steps[i];
         if (far_run_trains(r, s)) {
-            int64_t weights = far_step_weight_count(s);
-            copy_span(to, r->unpacked, s->weight, weights);
-            copy_span(to, r->unpacked, s->bias, s->out);
+            copy_span(to, r->unpacked, far_step_first(s), far_step_parameters(s));
         }
     }
 }

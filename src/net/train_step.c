@@ -2,6 +2,7 @@
  *
  *     learn    chunks of the batch: their gradients
  *     update   slices of the parameters: sum of gradients, optimiser, weights
+ *     merge    with lora: slices of the weights that follow from them
  *     validate behind every epoch of a run with validation rows: the loss over them
  *     pause    now and then: the end of an epoch, progress, the checkpoint
  *     judge    at the end, and where the caller's callback is due: the loss over all rows
@@ -187,8 +188,26 @@ static void learn(far_run *r, int64_t i, int me)
 
 /* ---- parameters ---------------------------------------------------------------------------- */
 
+/* Rows of a matrix that starts at first, as they are packed. */
+static void apply_rows(const far_run *r, int64_t first, int64_t rows, int64_t width, int64_t slice,
+                       int64_t slices)
+{
+    r->apply(&r->update, first + rows * slice / slices * width,
+             first + rows * (slice + 1) / slices * width);
+}
+
+static void set_slice(const far_run *r, int64_t slice, int64_t slices)
+{
+    if (r->linear) {
+        far_weights_set(r->direction, r->moved, slice, slices);
+    } else {
+        far_weights_set(r->weights, r->params, slice, slices);
+    }
+}
+
 /* The rows of every matrix are shared out as far_weights_set shares them, so that a thread
- * sets the weights it has just changed; the first slice has the vectors too. */
+ * sets the weights it has just changed; the first slice has the vectors too. Layers with lora are
+ * set when all of B is there, which is a phase of its own. */
 static void update_slice(const far_run *r, int64_t slice, int64_t slices)
 {
     const far_update *u = &r->update;
@@ -198,11 +217,13 @@ static void update_slice(const far_run *r, int64_t slice, int64_t slices)
             continue;
         }
         far_weights_shape shape = far_step_weights(s);
-        int64_t rows = far_step_is_linear(s) ? shape.cols : shape.rows; /* packed: turned */
-        int64_t width = far_step_is_linear(s) ? shape.rows : shape.cols;
-        if (!shape.vector) {
-            r->apply(u, s->weight + rows * slice / slices * width,
-                     s->weight + rows * (slice + 1) / slices * width);
+        bool linear = far_step_is_linear(s); /* packed: turned */
+        if (s->rank > 0) {
+            apply_rows(r, s->lora_a, shape.cols, s->rank, slice, slices);
+            apply_rows(r, s->lora_b, s->rank, shape.rows, slice, slices);
+        } else if (!shape.vector) {
+            apply_rows(r, s->weight, linear ? shape.cols : shape.rows,
+                       linear ? shape.rows : shape.cols, slice, slices);
         } else if (slice == 0) {
             r->apply(u, s->weight, s->weight + s->out);
         }
@@ -210,10 +231,8 @@ static void update_slice(const far_run *r, int64_t slice, int64_t slices)
             r->apply(u, s->bias, s->bias + s->out);
         }
     }
-    if (r->linear) {
-        far_weights_set(r->direction, r->moved, slice, slices);
-    } else {
-        far_weights_set(r->weights, r->params, slice, slices);
+    if (!far_net_adapted(r->net)) {
+        set_slice(r, slice, slices);
     }
 }
 
@@ -238,9 +257,8 @@ static void choose_pull(far_run *r)
     for (int64_t i = 0; i < r->net->step_count; i++) {
         const far_step *s = &r->net->steps[i];
         if (far_run_trains(r, s)) {
-            int64_t weights = far_step_weight_count(s);
-            sum += along_moved(r, s->weight, s->weight + weights);
-            sum += s->bias >= 0 ? along_moved(r, s->bias, s->bias + s->out) : 0;
+            int64_t first = far_step_first(s);
+            sum += along_moved(r, first, first + far_step_parameters(s));
         }
     }
     r->update.pull = sum >= 0 ? r->pull : 0;
@@ -575,7 +593,9 @@ static void next_phase(far_run *r, far_team *team)
             choose_pull(r);
         }
         open_phase(r, team, counts ? FAR_PHASE_UPDATE : FAR_PHASE_PAUSE, counts ? r->slices : 1);
-    } else if (r->phase == FAR_PHASE_UPDATE) {
+    } else if (r->phase == FAR_PHASE_UPDATE && far_net_adapted(r->net)) {
+        open_phase(r, team, FAR_PHASE_MERGE, r->slices);
+    } else if (r->phase == FAR_PHASE_UPDATE || r->phase == FAR_PHASE_MERGE) {
         after_update(r, team);
     } else if (r->phase == FAR_PHASE_VALIDATE) {
         r->validation.loss = judged_mean(r, r->val);
@@ -601,6 +621,9 @@ static void do_item(far_run *r, int64_t item, int me)
         break;
     case FAR_PHASE_UPDATE:
         update_slice(r, item, r->slices);
+        break;
+    case FAR_PHASE_MERGE:
+        set_slice(r, item, r->slices);
         break;
     case FAR_PHASE_PAUSE:
         between_steps(r);

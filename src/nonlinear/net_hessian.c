@@ -151,13 +151,15 @@ far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net, const far_mat 
 {
     survey s = {0};
     double *squares = NULL;
+    far_net *own = NULL;
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net, x));
+    FAR_TRY(far_net_plain(ctx, net, &own, &net));
     FAR_TRY(far_mat_expect(ctx, h, "h", x->rows, -1, FAR_F64));
     if (h->cols != 1 && h->cols != net->info.outputs) {
-        return far_fail(ctx, FAR_ERR_SHAPE,
-                        "h has %lld columns; it takes 1, or one an output: %lld",
-                        (long long)h->cols, (long long)net->info.outputs);
+        FAR_TRY(far_fail(ctx, FAR_ERR_SHAPE,
+                         "h has %lld columns; it takes 1, or one an output: %lld",
+                         (long long)h->cols, (long long)net->info.outputs));
     }
     FAR_TRY(survey_create(ctx, net, raw != 0, true, &s));
     int64_t each = s.blocks > 0 ? s.blocks : 1;
@@ -172,6 +174,7 @@ far_status far_net_hessian_norm(far_ctx *ctx, const far_net *net, const far_mat 
 done:
     far_free(ctx, squares);
     survey_clear(&s);
+    far_net_destroy(own);
     return st;
 }
 
@@ -204,8 +207,10 @@ far_status far_net_hessian(far_ctx *ctx, const far_net *net, const far_mat *x, i
                            int raw, far_mat *out)
 {
     survey s = {0};
+    far_net *own = NULL;
     far_status st = FAR_OK;
     FAR_TRY(check_net(ctx, net, x));
+    FAR_TRY(far_net_plain(ctx, net, &own, &net));
     FAR_TRY(far_mat_expect(ctx, x, "x", 1, net->info.inputs, FAR_F64));
     FAR_TRY(far_mat_expect(ctx, out, "out", x->cols, x->cols, FAR_F64));
     FAR_TRY(check_output(ctx, net, output));
@@ -216,5 +221,6 @@ far_status far_net_hessian(far_ctx *ctx, const far_net *net, const far_mat *x, i
     }
 done:
     survey_clear(&s);
+    far_net_destroy(own);
     return st;
 }

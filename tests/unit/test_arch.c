@@ -593,7 +593,8 @@ static void make_args(generator *g, far_layer *layer)
     for (int k = 0; k < spec->arg_count; k++) {
         const far_arg *arg = &spec->args[(start + k) % spec->arg_count];
         bool excluded = arg->excludes && (layer->no_bias || !isnan(layer->b));
-        if (excluded || draw(g, 2)) {
+        bool lacking = arg->needs && layer->lora == 0;
+        if (excluded || lacking || draw(g, 2)) {
             continue;
         }
         bool size = arg->type == FAR_ARG_SIZE;

@@ -122,13 +122,6 @@ def _raw(examples: Any) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def torch_mean(members: list[Predictor]) -> Any:
-    """The mean of networks as a module of PyTorch."""
-    from ._to_torch import Mean
-
-    return Mean([member.to_torch() for member in members])
-
-
 def _results(count: int, kept: list[Any]) -> Any:
     kept.append(ffi.new("far_train_result[]", count))
     return kept[-1]

@@ -68,6 +68,7 @@ lib = _load()
 
 _names = {value: name for value, name in ffi.typeof("far_status").elements.items()}
 _dtypes = {np.dtype(np.float64): lib.FAR_F64, np.dtype(np.float32): lib.FAR_F32}
+_MAT, _POINTER = ffi.typeof("far_mat *"), ffi.typeof("void *")
 _local = threading.local()
 _process = {"threads": 0, "started": False, "forked": False}
 
@@ -237,6 +238,8 @@ def take_text(function: Any, *arguments: Any) -> str:
 
 def as_numpy(x: Any) -> np.ndarray:
     """Any array as NumPy's, in place where that can be: tensors of PyTorch and JAX, DLPack too."""
+    if type(x) is np.ndarray:
+        return x
     if hasattr(x, "detach"):
         x = x.detach().cpu()
         if str(x.dtype) == "torch.bfloat16":
@@ -253,6 +256,9 @@ def as_numpy(x: Any) -> np.ndarray:
 def array(x: Any, name: str = "x") -> np.ndarray:
     """x as a float matrix whose rows lie packed: itself, unless it has to be converted or copied."""
     x = as_numpy(x)
+    flags = x.flags
+    if x.ndim == 2 and x.dtype in _dtypes and flags.c_contiguous and flags.aligned:
+        return x
     if x.dtype not in _dtypes:
         if x.dtype.kind not in "biuf":
             raise errors.ArgError(f"{name} is an array of {x.dtype}, not of numbers")
@@ -269,7 +275,11 @@ def array(x: Any, name: str = "x") -> np.ndarray:
 
 def same_dtype(first: np.ndarray, *others: np.ndarray | None) -> tuple[Any, ...]:
     """All arrays, in float64 unless all are float32."""
-    if all(x is None or x.dtype == first.dtype for x in others):
+    kind = first.dtype
+    for x in others:
+        if x is not None and x.dtype != kind:
+            break
+    else:
         return (first, *others)
     return tuple(None if x is None else x.astype(np.float64, copy=False) for x in (first, *others))
 
@@ -278,12 +288,10 @@ def view(x: np.ndarray | None) -> Any:
     """A far_mat over an array of array(); NULL for None. The array must be kept."""
     if x is None:
         return ffi.NULL
-    m = ffi.new("far_mat *")
-    m.data = ffi.cast("void *", x.__array_interface__["data"][0])
-    m.rows, m.cols = x.shape
-    m.ld = max(x.strides[0] // x.itemsize, x.shape[1])
-    m.dtype = _dtypes[x.dtype]
-    return m
+    rows, cols = x.shape
+    step = x.strides[0] // x.itemsize
+    where = ffi.cast(_POINTER, x.__array_interface__["data"][0])
+    return ffi.new(_MAT, (where, rows, cols, step if step > cols else cols, _dtypes[x.dtype], 0))
 
 
 def copy(mat: Any) -> Any:

@@ -119,6 +119,12 @@ class Predictor:
         return Metric(kind, m.rank, _lib.copy(m.map), _lib.copy(m.importance)[:, 0])
 
     @property
+    def members(self) -> list[Predictor]:
+        """Of a committee its members, else []."""
+        count = self._info.members if self.kind == "committee" else 0
+        return [Predictor(lib.far_predictor_member(self._predictor, i), self) for i in range(count)]
+
+    @property
     def input_names(self) -> list[str]:
         """Of the numbers that it takes: columns, and "kind=red" of categories."""
         c = lib.far_columns_describe(self._info.columns)
@@ -220,6 +226,8 @@ class Predictor:
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """(x, y): the rows that it was fitted to, raw; those of infinite width keep them."""
+        if self.members:
+            return self.members[0].rows()
         info = self._info
         x, y = (np.empty((max(info.rows, 0), n)) for n in (info.inputs, info.outputs))
         _lib.call(lib.far_predictor_rows, self._predictor, _lib.view(x), _lib.view(y))
@@ -315,12 +323,12 @@ class Predictor:
         return out
 
     def to_torch(self) -> Any:
-        """A finite network as a torch.nn.Module in float64: the same function of points (m x inputs,
+        """A finite network, or a committee of them, as a torch.nn.Module in float64: the same function of points (m x inputs,
         raw units), m x outputs, with its columns' scaling as layers, weights copied and trainable.
         Before it is returned it is held against the network at random points."""
-        from ._to_torch import to_torch
+        from ._to_torch import Mean, to_torch
 
-        return to_torch(self)
+        return Mean([m.to_torch() for m in self.members]) if self.members else to_torch(self)
 
     def _inputs(self, table: Any) -> np.ndarray:
         """Rows of a table as the network takes them."""

@@ -39,14 +39,14 @@ class Standardise(Affine):
 
 
 class Skip(nn.Module):  # type: ignore[misc]
-    """x + body(x)"""
+    """x + body(x), or shortcut(x) + body(x)."""
 
-    def __init__(self, body: Any) -> None:
+    def __init__(self, body: Any, shortcut: Any) -> None:
         super().__init__()
-        self.body = body
+        self.body, self.shortcut = body, shortcut
 
     def forward(self, x: Any) -> Any:
-        return x + self.body(x)
+        return self.shortcut(x) + self.body(x)
 
 
 class Mean(nn.Module):  # type: ignore[misc]
@@ -173,8 +173,8 @@ class Pixels(nn.Module):  # type: ignore[misc]
 
 
 def _parsed(text: str) -> list[Any]:
-    """[(name, numbers, named, flags)], or ("skip", [...]) for skips; repetitions written out."""
-    tokens = re.findall(r"\]x\d+|[\[\](),=]|[^\s\[\](),=]+", text)
+    """[(name, numbers, named, flags)], or ("skip", body, shortcut); repetitions written out."""
+    tokens = re.findall(r"\]x\d+|[\[\](),=|]|[^\s\[\](),=|]+", text)
     items, rest = _items(tokens, 0)
     assert rest == len(tokens), text
     return items
@@ -182,7 +182,7 @@ def _parsed(text: str) -> list[Any]:
 
 def _items(tokens: list[str], at: int) -> tuple[list[Any], int]:
     items: list[Any] = []
-    while at < len(tokens) and tokens[at] != ")" and not tokens[at].startswith("]x"):
+    while at < len(tokens) and tokens[at] not in ")|" and not tokens[at].startswith("]x"):
         name, at = tokens[at], at + 1
         if name == "[":
             inner, at = _items(tokens, at)
@@ -190,7 +190,10 @@ def _items(tokens: list[str], at: int) -> tuple[list[Any], int]:
             at += 1
         elif name == "skip":
             inner, at = _items(tokens, at + 1)
-            items.append(("skip", inner))
+            shortcut: list[Any] = []
+            if tokens[at] == "|":
+                shortcut, at = _items(tokens, at + 1)
+            items.append(("skip", inner, shortcut))
             at += 1
         else:
             words: list[str] = []
@@ -245,10 +248,19 @@ class _Builder:
         for i, item in enumerate(items):
             place = f"{path}{i}"
             if item[0] == "skip":
-                made.append(Skip(nn.Sequential(*self.build(item[1], place + "."))))
+                made.append(self.skip(item[1], item[2], place))
             else:
                 made += [m for m in self.layer(place, *item) if m is not None]
         return made
+
+    def skip(self, body: list[Any], shortcut: list[Any], place: str) -> Any:
+        before = self.shape, self.width, self.positions
+        inner = self.build(body, place + ".")
+        after = self.shape, self.width, self.positions
+        self.shape, self.width, self.positions = before
+        other = self.build(shortcut, place + ".shortcut.")
+        self.shape, self.width, self.positions = after
+        return Skip(nn.Sequential(*inner), nn.Sequential(*other))
 
     def layer(
         self, place: str, name: str, numbers: list[str], named: dict[str, str], flags: set[str]

@@ -14,12 +14,13 @@ from ._predictor import Predictor
 
 
 class Layer(NamedTuple):
-    """A layer as text, where its weights are, its kind, and what is inside (a skip)."""
+    """A layer as text, where its weights are, its kind, and what is inside (a skip, its shortcut)."""
 
     text: str
     source: Any = None
     kind: str = ""
     inner: Sequence[Any] = ()
+    shortcut: Sequence[Any] = ()
 
 
 class Refusal(Exception):
@@ -240,8 +241,12 @@ def _join(place: str, name: str) -> str:
     return f"{place}.{name}" if place else name
 
 
-def _skip(inner: list[Layer]) -> Layer:
-    return Layer(f"skip({' '.join(layer.text for layer in inner)})", None, "skip", inner)
+def _skip(inner: list[Layer], shortcut: Sequence[Layer] = ()) -> Layer:
+    """x + inner(x), or shortcut(x) + inner(x)."""
+    words = [layer.text for layer in inner]
+    if shortcut:
+        words += ["|", *(layer.text for layer in shortcut)]
+    return Layer(f"skip({' '.join(words)})", None, "skip", inner, shortcut)
 
 
 class _Graph:
@@ -275,7 +280,13 @@ class _Graph:
                 return self.path(other, start) + self.position(value)
             if hasattr(value, "op") and hasattr(other, "op") and value in _ancestors(other):
                 return self.path(value, start) + [_skip(self.path(other, value))]
-        return self.reader.refuse(self.where(node), "a sum other than x + f(x)")
+        if not hasattr(first, "op") or not hasattr(second, "op"):
+            return self.reader.refuse(self.where(node), "a sum with a number")
+        shared = _ancestors(first) & _ancestors(second)
+        fork = next((n for n in reversed(self.nodes) if n in shared), None)
+        if fork is None:
+            return self.reader.refuse(self.where(node), "a sum of what has no common source")
+        return self.path(fork, start) + [_skip(self.path(first, fork), self.path(second, fork))]
 
     def position(self, node: Any) -> list[Layer]:
         values = _attribute(self.module, node.target)
@@ -404,7 +415,9 @@ def _placed(layers: Sequence[Layer], shape: str, refused: list[str]) -> tuple[li
             hint = "; give input_shape" if shape == "vector" else ""
             refused.append(f"{layer.kind} on {'an image' if shape == 'image' else 'a ' + shape}{hint}")
         elif layer.kind == "skip":
-            found.append(_skip(_placed(layer.inner, shape, refused)[0]))
+            inner, behind = _placed(layer.inner, shape, refused)
+            found.append(_skip(inner, _placed(layer.shortcut, shape, refused)[0]))
+            shape = behind
         elif layer.kind == "Flatten" and shape == "vector":
             continue
         else:
@@ -448,7 +461,10 @@ def _weights(layers: Sequence[Layer], path: str) -> Any:
     words = path.split(".")
     layer = layers[int(words.pop(0))]
     while layer.inner:
-        layer = layer.inner[int(words.pop(0))]
+        way = layer.inner
+        if words[0] == "shortcut":
+            way, words = layer.shortcut, words[1:]
+        layer = way[int(words.pop(0))]
     source = layer.source
     for word in words:
         source = source.get(word) if isinstance(source, dict) else getattr(source, word, None)
@@ -481,7 +497,7 @@ def _refuse(refused: list[str]) -> None:
         known = ", ".join(sorted({*_LAYERS, *_NOTHING, *_WHOLE}))
         raise errors.ArchError(
             "not known: " + "; ".join(refused) + f". Known are {known}, and modules whose forward "
-            "is a chain of such, of functions of these names and of residual sums x + f(x)"
+            "is a chain of such, of functions of these names and of sums f(x) + g(x)"
         )
 
 
@@ -515,7 +531,7 @@ def from_torch(module: Any, input_shape: Any = None) -> Predictor:
 
     Known are the layers of the language, Sequential, TransformerEncoderLayer and TransformerEncoder
     (batch_first), and modules of your own, whose forward is traced: chains of layers and functions,
-    residual sums, attention(x, x, x), learnt positions. All that is not known is refused at once,
+    sums of two of them, attention(x, x, x), learnt positions. All that is not known is refused at once,
     each with its place. The network is compared with the module at random points before it is
     returned.
 

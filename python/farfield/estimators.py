@@ -430,7 +430,7 @@ class _Finite:
         takes points (m x inputs, raw) and returns m x outputs; of classes logits, whose softmax is
         predict_proba."""
         check_is_fitted(self)
-        return self.predictor_.to_torch() if self.committee == 1 else _fit.torch_mean(self.members_)
+        return self.predictor_.to_torch()
 
 
 class NetworkRegressor(_Finite, _Regressor):

@@ -268,6 +268,10 @@ def test_committees_of_infinite_width(kind):
     assert not np.array_equal(one.predictor_(FAR), many.predictor_(FAR))
     assert many.certify(seconds=0).bounded and many.feature_importances_.shape == (2,)
     assert np.array_equal(pickle.loads(pickle.dumps(many)).predictor_(FAR), many.predictor_(FAR))
+    if kind is farfield.NTKRegressor and many.predictor_.members:
+        assert (many.predict(FAR, return_std=True)[1] > 0).all()
+        with pytest.raises(farfield.ArgError, match="from one network"):
+            many.sample_y(FAR)
 
 
 def test_gradients_are_differences():

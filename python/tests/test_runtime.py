@@ -325,25 +325,6 @@ def test_everything_is_typed_and_users_see_it(tmp_path, monkeypatch):
     assert 'incompatible type "str"; expected "int"' in out and "Found 1 error" in out, out + bad
 
 
-def _pages():
-    root = pathlib.Path(__file__).parents[2]
-    found = [root / "README.md", *sorted((root / "docs").glob("**/*python*.md"))]
-    return [p for p in found if p.exists() and "```python" in p.read_text(encoding="utf-8")]
-
-
-@pytest.mark.parametrize("page", _pages(), ids=lambda p: p.name)
-def test_pages_run(page, tmp_path, monkeypatch):
-    """Every block of Python, one after the other in one space."""
-    monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    space = {}
-    for block in blocks:
-        needs = [m for m in ("torch", "gpytorch", "polars", "pyarrow", "matplotlib", "duckdb") if f"import {m}" in block or f"from {m}" in block]
-        if any(importlib.util.find_spec(m) is None for m in needs):
-            continue
-        exec(compile(block, str(page), "exec"), space)
-
-
 def test_the_version_is_the_librarys():
     root = pathlib.Path(__file__).parents[2] / "CMakeLists.txt"
     written = re.search(r"project\(farfield VERSION ([0-9.]+)", root.read_text()).group(1)

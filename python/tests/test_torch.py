@@ -237,6 +237,38 @@ class Branches(nn.Module):
         return self.a(x) + self.b(x)
 
 
+class ResNet(nn.Module):
+    """Its shape changes inside, so that the shortcut is a convolution."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(3, 4, 3, 2, 1), nn.Conv2d(4, 4, 3, 1, 1)
+        self.bn, self.short = nn.BatchNorm2d(4), nn.Conv2d(3, 4, 1, 2, bias=False)
+        self.head = nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = self.conv2(torch.relu(self.bn(self.conv1(x))))
+        return self.head(torch.relu(h + self.short(x)).mean((2, 3)))
+
+
+def test_shortcuts_of_residual_networks():
+    module = drawn(ResNet())
+    pictures = torch.randn(4, 3, 6, 6, dtype=torch.float64)
+    predictor = same(module, pictures, (3, 6, 6))
+    assert "| conv(4, 1x1, stride=2, nobias))" in predictor.arch
+    assert torch.allclose(predictor.to_torch()(pictures.flatten(1)), module(pictures))
+    same(drawn(Branches()), x)
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(5, 5)
+
+    def forward(self, x):
+        return 3 * self.a(x) + 1
+
+
 class Decides(nn.Module):
     def forward(self, x):
         return x if x.sum() > 0 else -x
@@ -265,7 +297,7 @@ class Hidden(nn.Module):
     (nn.Sequential(), "no layers"),
     (nn.Sequential(nn.Embedding(3, 4)), "how many tokens"),
     (nn.TransformerEncoderLayer(6, 2, 5), "batch_first"),
-    (Branches(), r"a sum other than x \+ f\(x\)"),
+    (Scaled(), r"a sum with a number"),
     (Decides(), "cannot be traced"),
     (Hidden(), "another function"),
 ])  # fmt: skip

@@ -19,12 +19,14 @@ environment() {
     cp docs/site/requirements.txt "$venv/ready"
 }
 
-# The Python package over build/libfarfield.so, for its docstrings.
+# The Python package over the library that is made for it, for its docstrings.
 package() {
     local place="$out/package/farfield"
+    cmake --build build --target farfield_python >/dev/null
+    rm -rf "$place"
     mkdir -p "$place"
     "$venv/bin/python" python/cdef.py cc include "$place/_cdef.py" >/dev/null
-    ln -sf "$root/build/libfarfield.so" "$root"/python/farfield/*.py "$place"
+    ln -sf "$root/build/python/libfarfield.so" "$root"/python/farfield/*.py "$place"
     export PYTHONPATH="$out/package:$root/docs/site"
 }
 

@@ -83,7 +83,8 @@ def parts(text):
 def trees():
     """The navigation: a tree for each section of the start page."""
     found = parts((DOCS / "README.md").read_text(encoding="utf-8"))
-    return "".join("\n```{toctree}\n:hidden:\n:caption: " + title + "\n\n" + "\n".join(pages + MADE.get(title, [])) + "\n```\n"
+    titled = {"overview": "Overview <overview>"}  # its own title is the project's name
+    return "".join("\n```{toctree}\n:hidden:\n:caption: " + title + "\n\n" + "\n".join(titled.get(p, p) for p in pages + MADE.get(title, [])) + "\n```\n"
                    for title, pages in found if pages)  # fmt: skip
 
 
@@ -134,7 +135,7 @@ def man_page(stage, made):
 
 def gallery(stage, pictures):
     """The pictures that the program drew, with the command of each."""
-    text = "# Gallery\n\nPictures that the program draws, made while these pages were built.\n"
+    text = "# Gallery\n\nPictures that the program draws, made while these pages were built. Most are quick forms: fewer seeds and epochs than\nthe experiments in full, which [Reproductions](reproductions/README.md) reports.\n"
     for line in (pathlib.Path(pictures) / "index.tsv").read_text(encoding="utf-8").splitlines():
         name, command, words = line.split("\t")
         shutil.copy(pathlib.Path(pictures) / name, stage / "images" / name)

@@ -49,11 +49,12 @@ class Absent(Exception):
 
 
 def matches(wanted, got):
-    """Whether got is the text wanted, in which "..." stands for any text."""
-    lines = [r"(?s:.*)" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", "[^\n]*")
-             for line in wanted.strip("\n").split("\n")]
-    pattern = "\n".join(lines)
-    return re.fullmatch(pattern, got.strip("\n")) is not None
+    """Whether got is the text wanted, in which "..." stands for any text, and alone on a line for any lines."""
+    pattern = ""
+    for line in wanted.strip("\n").split("\n"):
+        lines = r"(?:[^\n]*\n)*"
+        pattern += lines if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", "[^\n]*") + "\n"
+    return re.fullmatch(pattern, got.strip("\n") + "\n") is not None
 
 
 def commands(text):

@@ -12,6 +12,7 @@ GOOD = {
     "sh": "```sh\nfarfield --version >here\ntest -s here\n```\n",
     "console": "```console\n$ printf 'one 2\\nthree\\n'\none ...\nthree\n```\n",
     "lines": "```console\n$ seq 1 9\n1\n...\n9\n```\n",
+    "no lines": "```console\n$ seq 1 2\n...\n1\n...\n2\n...\n```\n",
     "c": "```c\n#include <farfield/farfield.h>\nputs(far_version());\n```\n",
     "file": "<!-- file: f.txt -->\n```sh\nnot a command\n```\n\n```sh\ngrep -q 'not a' f.txt\n```\n",
     "before": "<!-- before: echo hidden >h -->\n```sh\ngrep -q hidden h\n```\n",

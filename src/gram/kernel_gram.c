@@ -11,14 +11,16 @@
 
 /* Matrices of more bytes than caches hold are written past them. */
 #define STAGED_FROM 4e6
-#define STAGE_LD (FAR_TILE_SIDE + 8) /* no power of two: a column would have few lines of a cache  \
-                                      */
+#define STAGE_LD                                                                                   \
+    (FAR_TILE_SIDE + 8) /* no power of two: a column would have few lines of a cache               \
+                         */
 
 typedef struct source {
     far_tile tile; /* all but the position */
     far_tile_fn run;
     far_emit_fn emit; /* NULL: tiles are computed in their place */
     bool mirrored;    /* for emit */
+    bool direct;      /* tiles off the diagonal stream their rows themselves */
     int64_t scratch;  /* bytes of a tile, behind which it is staged */
     atomic_bool unsound;
 } source;
@@ -35,31 +37,54 @@ static far_mat staged(const far_tile *tile, far_dtype dtype, void *stage)
     return (far_mat){.data = (void *)((uintptr_t)stage - before), .ld = STAGE_LD, .dtype = dtype};
 }
 
-/* Computes the tile where it stays in cache, and writes it from there. */
-static void run_staged(const source *s, far_tile tile)
+/* Writes outputs of the tile from where they were staged. */
+static void emit(const source *s, const far_tile *tile, far_mat *const to[2], bool rows)
 {
-    far_mat *to[2] = {tile.nngp, tile.ntk}, place[2];
-    char *stage = (char *)tile.scratch + s->scratch;
-    for (int k = 0; k < 2; k++) {
-        far_dtype dtype = tile.rows->dtype;
-        place[k] = staged(&tile, dtype, stage + k * stage_bytes(dtype));
-    }
-    tile.nngp = to[0] ? &place[0] : NULL;
-    tile.ntk = to[1] ? &place[1] : NULL;
-    s->run(&tile);
+    const char *stage = (const char *)tile->scratch + s->scratch;
     for (int k = 0; k < 2; k++) {
         if (to[k]) {
             s->emit(&(far_emit){.from = stage + k * stage_bytes(to[k]->dtype),
                                 .ld = STAGE_LD,
-                                .i0 = tile.i0,
-                                .i1 = tile.i1,
-                                .j0 = tile.j0,
-                                .j1 = tile.j1,
-                                .lower = tile.lower,
+                                .i0 = tile->i0,
+                                .i1 = tile->i1,
+                                .j0 = tile->j0,
+                                .j1 = tile->j1,
+                                .lower = tile->lower,
+                                .rows = rows,
                                 .mirrored = s->mirrored,
                                 .to = to[k]});
         }
     }
+}
+
+/* Computes the tile where it stays in cache, and writes it from there; or it writes its rows itself
+ * while it is computed, and only what is mirrored comes from a copy. */
+static void run_staged(const source *s, far_tile tile)
+{
+    far_mat *to[2] = {tile.nngp, tile.ntk}, place[2];
+    far_dtype dtype = tile.rows->dtype;
+    bool direct = s->direct && !(tile.lower && tile.i0 < tile.j1);
+    for (int k = 0; k < 2; k++) {
+        char *stage = (char *)tile.scratch + s->scratch + k * stage_bytes(dtype);
+        place[k] = staged(&tile, dtype, stage);
+    }
+    tile.stream = direct;
+    if (direct && s->mirrored) {
+        tile.nngp_copy = &place[0];
+        tile.ntk_copy = &place[1];
+    } else if (!direct) {
+        tile.nngp = to[0] ? &place[0] : NULL;
+        tile.ntk = to[1] ? &place[1] : NULL;
+    }
+    s->run(&tile);
+    if (!direct || s->mirrored) {
+        emit(s, &tile, to, !direct);
+    }
+}
+
+static bool is_aligned(const far_mat *m)
+{
+    return !m || ((uintptr_t)m->data % 64 == 0 && m->ld % 8 == 0);
 }
 
 static void run_tile(void *data, int64_t i0, int64_t i1, int64_t j0, int64_t j1, void *scratch)
@@ -205,6 +230,7 @@ static far_status fill(far_ctx *ctx, const far_plan *plan, far_sides *s, bool sy
     if ((double)s->a.n * (double)s->b->n * (double)far_dtype_size(s->a.dtype) >= STAGED_FROM) {
         src.emit = far_emit_select(s->a.dtype);
         src.mirrored = whole;
+        src.direct = far_tile_fuses(&src.tile) && is_aligned(nngp) && is_aligned(ntk);
         job.scratch += 2 * stage_bytes(s->a.dtype);
     } else {
         job.mirror[0] = whole ? nngp : NULL;

@@ -21,9 +21,18 @@ typedef struct far_tile {
     bool zeros;             /* some points have no variance in front of some dense */
     const far_tail *tail;   /* NULL: run all operations */
     far_mat *nngp, *ntk;    /* outputs, either may be NULL */
-    atomic_bool *unsound;   /* set where a result is not finite */
-    void *scratch;          /* far_tile_scratch bytes */
+    bool stream;            /* where the tile fuses: they are written past the caches; rows begin at
+                               64 bytes */
+    far_mat *nngp_copy, *ntk_copy; /* and, with stream, once more as usual; NULL: not */
+    atomic_bool *unsound;          /* set where a result is not finite */
+    void *scratch;                 /* far_tile_scratch bytes */
 } far_tile;
+
+/* No operation stands between chords and curves: they are one pass. */
+static inline bool far_tile_fuses(const far_tile *tile)
+{
+    return tile->tail && tile->tail->theta_in != FAR_THETA_CARRIED && !tile->cols->unit_rest;
+}
 
 /* Bytes. */
 int64_t far_tile_scratch(const far_plan *plan, const far_layout *layout, int64_t d);
@@ -62,7 +71,8 @@ typedef struct far_emit {
     int64_t ld;
     int64_t i0, i1, j0, j1; /* at most FAR_TILE_SIDE each way */
     bool lower;             /* only j <= i */
-    bool mirrored;          /* and to [j0, j1) x [i0, i1), transposed */
+    bool rows;              /* to [i0, i1) x [j0, j1) */
+    bool mirrored;          /* to [j0, j1) x [i0, i1), transposed */
     far_mat *to;
 } far_emit;
 typedef void (*far_emit_fn)(const far_emit *e);

@@ -87,7 +87,7 @@ static void NAME(emit)(const far_emit *e)
     const REAL *from = e->from;
     REAL *to = e->to->data;
     int64_t ld = e->to->ld;
-    for (int64_t i = e->i0; i < e->i1; i++) {
+    for (int64_t i = e->i0; e->rows && i < e->i1; i++) {
         int64_t end = e->lower && i < e->j1 ? i + 1 : e->j1;
         NAME(stream)(to + i * ld + e->j0, from + (i - e->i0) * e->ld, end - e->j0);
     }

@@ -92,9 +92,32 @@ INLINE NAME(spot) NAME(fused_spot)(NAME(vec) root, __mmask8 far)
 /* One of the outputs of CHORD_ROWS rows. */
 typedef struct NAME(fused_out) {
     const far_curve *curve;
-    REAL *to;
-    int64_t ld;
+    REAL *to, *copy; /* copy may be NULL */
+    int64_t ld, copy_ld;
+    bool stream;
 } NAME(fused_out);
+
+INLINE void NAME(fused_store)(const NAME(fused_out) * out, int row, int64_t col, NAME(vec) value)
+{
+    if (out->stream) {
+        _mm512_stream_pd(out->to + row * out->ld + col, (__m512d)value);
+    } else {
+        _mm512_storeu_pd(out->to + row * out->ld + col, (__m512d)value);
+    }
+    if (out->copy) {
+        _mm512_storeu_pd(out->copy + row * out->copy_ld + col, (__m512d)value);
+    }
+}
+
+INLINE void NAME(fused_part)(const NAME(fused_out) * out, int row, int64_t col, int64_t left,
+                             NAME(vec) value)
+{
+    __mmask8 wanted = left >= LANES ? 0xff : (__mmask8)((1 << left) - 1);
+    _mm512_mask_storeu_pd(out->to + row * out->ld + col, wanted, (__m512d)value);
+    if (out->copy) {
+        _mm512_mask_storeu_pd(out->copy + row * out->copy_ld + col, wanted, (__m512d)value);
+    }
+}
 
 /* Four vectors side by side, so that no chain of a polynomial waits for itself. */
 INLINE void NAME(fused_curve)(const NAME(roots) * at, int terms, const far_curve *restrict curve,
@@ -126,12 +149,10 @@ INLINE void NAME(fused_block)(const NAME(roots) * at, int terms, const NAME(fuse
 #pragma GCC unroll 4
     for (int v = 0; v < VECTORS; v++) {
         int64_t col = j + v % 2 * LANES, left = room[v / 2] - col;
-        REAL *to = out->to + v / 2 * out->ld + col;
         if (whole) {
-            _mm512_storeu_pd(to, (__m512d)sum[v]);
+            NAME(fused_store)(out, v / 2, col, sum[v]);
         } else if (left > 0) {
-            __mmask8 wanted = left >= LANES ? 0xff : (__mmask8)((1 << left) - 1);
-            _mm512_mask_storeu_pd(to, wanted, (__m512d)sum[v]);
+            NAME(fused_part)(out, v / 2, col, left, sum[v]);
         }
     }
 }
@@ -159,9 +180,20 @@ INLINE void NAME(fused_strip)(const REAL *unit, const REAL *panel, int64_t d, in
     }
 }
 
-static bool NAME(fuses)(const far_tile *tile)
+static NAME(fused_out) NAME(fused_place)(const far_tile *tile, int64_t row, bool ntk)
 {
-    return tile->tail && tile->tail->theta_in != FAR_THETA_CARRIED && !tile->cols->unit_rest;
+    const far_mat *m = ntk ? tile->ntk : tile->nngp;
+    const far_mat *copy = ntk ? tile->ntk_copy : tile->nngp_copy;
+    NAME(fused_out)
+    out = {.curve = ntk ? &tile->tail->constant : &tile->tail->nngp,
+           .to = (REAL *)m->data + row * m->ld + tile->j0,
+           .ld = m->ld,
+           .stream = tile->stream};
+    if (copy) {
+        out.copy = (REAL *)copy->data + row * copy->ld + tile->j0;
+        out.copy_ld = copy->ld;
+    }
+    return out;
 }
 
 /* Rows [i, last) with their count columns, whose directions are loaded. */
@@ -178,11 +210,8 @@ static void NAME(run_fused)(const far_tile *tile, int64_t i, int64_t last, int64
         NAME(fused_out) out[2];
         int outs = 0;
         for (int ntk = 0; ntk < 2; ntk++) {
-            const far_mat *m = ntk ? tile->ntk : tile->nngp;
-            if (m) {
-                out[outs++] =
-                    (NAME(fused_out)){ntk ? &tail->constant : &tail->nngp,
-                                      (REAL *)m->data + (i + r) * m->ld + tile->j0, m->ld};
+            if (ntk ? tile->ntk : tile->nngp) {
+                out[outs++] = NAME(fused_place)(tile, i + r, ntk);
             }
         }
         if (tail->terms == FAR_TAIL_TERMS_FEW) {

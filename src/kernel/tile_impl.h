@@ -124,7 +124,7 @@ static void NAME(run_rows)(const far_tile *tile, int64_t i, NAME(scratch) * s)
     }
     NAME(load_units)(tile, i, last, s);
 #ifdef HAS_TAIL
-    if (NAME(fuses)(tile)) {
+    if (far_tile_fuses(tile)) {
         NAME(run_fused)(tile, i, last, count, s);
         NAME(write_diagonals)(tile, i, last);
         return;

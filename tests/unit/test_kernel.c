@@ -1786,6 +1786,84 @@ static void assert_range(far_status st, const char *piece)
     assert_holds(far_ctx_message(ctx), piece);
 }
 
+/* ---- matrices larger than caches, which are written past them ---- */
+
+enum { LARGE = 1009, PART = 97 };
+
+/* Rows of 64 bytes, or ones that begin anywhere. */
+static far_mat large_mat(far_dtype dtype, bool aligned, double **memory)
+{
+    int64_t ld = aligned ? 1024 : LARGE + 2;
+    size_t bytes = (size_t)(LARGE * ld + 16) * sizeof(double);
+    *memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
+    assert_non_null(*memory);
+    char *from = (char *)*memory + (aligned ? 0 : far_dtype_size(dtype));
+    far_mat m = far_mat_view(from, LARGE, LARGE, dtype);
+    m.ld = ld;
+    fill_with(&m, SENTINEL);
+    return m;
+}
+
+/* m against rectangles of PART rows, which are too small for that; what was not asked for is as it
+ * was. */
+static void assert_large(const far_kernel *k, const far_mat *x, const far_mat *m, bool lower,
+                         bool nngp)
+{
+    double tolerance = x->dtype == FAR_F32 ? 2e-5 : 1e-13;
+    for (int64_t i0 = 0; i0 < LARGE; i0 += PART) {
+        int64_t rows = far_least(PART, LARGE - i0);
+        far_mat part = far_mat_view(far_mat_row(x, i0), rows, x->cols, x->dtype);
+        far_mat values = make_mat(rows, LARGE, x->dtype);
+        must(far_kernel_eval(ctx, k, &part, x, FAR_FILL_FULL, nngp ? &values : NULL,
+                             nngp ? NULL : &values));
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < LARGE; j++) {
+                bool asked = !lower || j <= i0 + i;
+                double most =
+                    get(m, j, j) > get(m, i0 + i, i0 + i) ? get(m, j, j) : get(m, i0 + i, i0 + i);
+                double expected = asked ? get(&values, i, j) : SENTINEL;
+                if (!(fabs(get(m, i0 + i, j) - expected) <= (asked ? tolerance * most : 0))) {
+                    fail_msg("%s[%lld][%lld] is %.17g, not %.17g", nngp ? "K" : "Theta",
+                             (long long)(i0 + i), (long long)j, get(m, i0 + i, j), expected);
+                }
+            }
+            for (int64_t j = LARGE; j < m->ld && i0 + i + 1 < LARGE; j++) {
+                assert_true(get(m, i0 + i, j) == SENTINEL);
+            }
+        }
+        free_mat(&values);
+    }
+}
+
+static void large_matrices_have_the_values_of_small_ones(void **state)
+{
+    (void)state;
+    static const char *const networks[] = {"dense ln relu dense relu dense",
+                                           "dense relu dense ln erf dense", "dense relu dense"};
+    for (int which = 0; which < 24; which++) {
+        bool lower = which % 2, aligned = which / 2 % 2, single = which / 4 % 2;
+        far_dtype dtype = single ? FAR_F32 : FAR_F64;
+        far_kernel *k = kernel_of(networks[which / 8], FAR_PARAM_NTK);
+        far_mat x = make_mat(LARGE, 3, dtype);
+        for (int64_t i = 0; i < LARGE; i++) {
+            for (int64_t j = 0; j < 3; j++) {
+                set(&x, i, j, i % 13 == 5 ? -get(&x, i - 1, j) : noise((uint64_t)(3 * i + j)));
+            }
+        }
+        double *memory[2];
+        far_mat nngp = large_mat(dtype, aligned, &memory[0]);
+        far_mat ntk = large_mat(dtype, aligned, &memory[1]);
+        far_fill fill = lower ? FAR_FILL_LOWER : FAR_FILL_FULL;
+        must(far_kernel_eval(ctx, k, &x, NULL, fill, &nngp, &ntk));
+        assert_large(k, &x, &nngp, lower, true);
+        assert_large(k, &x, &ntk, lower, false);
+        free(memory[0]);
+        free(memory[1]);
+        free_mat(&x);
+        far_kernel_destroy(k);
+    }
+}
+
 static void results_too_large_are_named_and_the_rest_is_there(void **state)
 {
     (void)state;
@@ -2039,6 +2117,7 @@ int main(void)
         TEST(any_number_of_threads_gives_the_same_bits),
         TEST(floats_are_close_to_doubles),
         TEST(curves_agree_with_single_rows),
+        TEST(large_matrices_have_the_values_of_small_ones),
         TEST(results_too_large_are_named_and_the_rest_is_there),
         TEST(scales_past_all_exponents_are_refused_by_row_and_layer),
         TEST(angles_that_are_no_doubles_are_refused),

@@ -406,11 +406,21 @@ static void crew_free(far_ctx *ctx, crew *c)
     far_free(ctx, c->gradients);
 }
 
+/* Whether a layer is wanted whose whole gradient is kept, one point at a time. */
+static bool keeps_whole(const far_factor_plan *plan)
+{
+    bool whole = false;
+    for (int64_t i = 0; i < plan->net->step_count; i++) {
+        const far_step *s = &plan->net->steps[i];
+        whole |= !plan->apart && wanted(plan, s) && far_step_is_spread(s);
+    }
+    return whole;
+}
+
 static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
 {
     far_status st = FAR_OK;
-    bool kept = far_net_shaped(plan->net) || far_net_adapted(plan->net); /* whole gradients */
-    bool whole = kept && !plan->apart;
+    bool whole = keeps_whole(plan);
     int64_t rows = c->rows = whole ? 1 : far_engine_rows(plan->engine);
     int threads = far_ctx_threads(ctx);
     FAR_TRY(far_alloc(ctx, threads, &c->passes));

@@ -18,7 +18,8 @@ typedef struct reproduce_args {
     bool list, quick, resume, json, quiet, sabotage, cifar2;
     bool images, text; /* forms that are experiments of their own: ID-images, ID-text */
     int64_t seeds, epochs, threads;
-    const char *data, *output;
+    const char *data, *output, *weights;
+    const char *folder; /* of photographs: the operand behind ln-table2 --images */
 } reproduce_args;
 
 static const option OPTIONS[] = {
@@ -28,7 +29,8 @@ static const option OPTIONS[] = {
     FLAG_OPTION("--quick", 0, offsetof(reproduce_args, quick),
                 "fewer seeds and epochs: under a minute"),
     FLAG_OPTION("--images", 0, offsetof(reproduce_args, images),
-                "of ella: a CNN on pictures (the experiment ella-images)"),
+                "of ella: a CNN on pictures (the experiment ella-images);\n"
+                "ln-table2 --images DIR: from photographs, with --weights"),
     COUNT_OPTION("--seeds", 0, offsetof(reproduce_args, seeds), "N",
                  "of each network; the paper's number unless given", 1, 1000000),
     COUNT_OPTION("--epochs", 'e', offsetof(reproduce_args, epochs), "N",
@@ -40,6 +42,8 @@ static const option OPTIONS[] = {
                 "Of several experiments DIR/ID"),
     FLAG_OPTION("--cifar2", 0, offsetof(reproduce_args, cifar2),
                 "of linearized: on images of CIFAR-10, with LeNet and a small ResNet"),
+    TEXT_OPTION("--weights", 0, offsetof(reproduce_args, weights), "FILE",
+                "of ln-table2: torchvision's resnet18 or resnet34 as safetensors"),
     FLAG_OPTION("--resume", 0, offsetof(reproduce_args, resume),
                 "go on where an interrupted run of the same command was"),
     FLAG_OPTION("--sabotage", 0, offsetof(reproduce_args, sabotage), NULL),
@@ -294,6 +298,8 @@ static int run_one(job *j, const experiment *e, const char *folder)
                       .seeds = a->seeds,
                       .epochs = a->epochs,
                       .cifar2 = a->cifar2,
+                      .images = a->folder,
+                      .weights = a->weights,
                       .resume = a->resume,
                       .silent = a->json,
                       .sabotage = a->sabotage,
@@ -421,14 +427,25 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     return OPTIONS_OK;
 }
 
-/* Forms that one experiment alone has. */
-static int check_forms(const command_line *line, const reproduce_args *a)
+/* Forms that one experiment alone has. Of --images the operand behind ln-table2 is the folder. */
+static int check_forms(command_line *line, reproduce_args *a)
 {
-    bool linearized = line->operand_count == 1 && strcmp(line->operands[0], "linearized") == 0;
-    if (a->cifar2 && !linearized) {
+    const char *id = line->operand_count > 0 ? line->operands[0] : "";
+    if (a->cifar2 && (line->operand_count != 1 || strcmp(id, "linearized") != 0)) {
         return usage_error(VERB, "--cifar2 is a form of linearized alone: farfield reproduce "
                                  "linearized --cifar2");
     }
+    bool faces = strcmp(id, "ln-table2") == 0;
+    if (!a->weights && !(a->images && faces)) {
+        return OPTIONS_OK;
+    }
+    if (!a->images || !a->weights || line->operand_count != 2 || !faces) {
+        return usage_error(VERB, "photographs are a form of ln-table2 alone: farfield reproduce "
+                                 "ln-table2 --images DIR --weights FILE");
+    }
+    a->images = false; /* it is not the form of another experiment */
+    a->folder = line->operands[1];
+    line->operand_count = 1;
     return OPTIONS_OK;
 }
 
@@ -473,8 +490,8 @@ int cmd_reproduce(int argc, char **argv)
         .option_count = sizeof OPTIONS / sizeof OPTIONS[0],
         .most_operands = MAX_OPERANDS};
     int code = options_parse(&line, argc, argv, &j.args);
-    code = code == OPTIONS_OK ? check_usage(&line, &j.args) : code;
     code = code == OPTIONS_OK ? check_forms(&line, &j.args) : code;
+    code = code == OPTIONS_OK ? check_usage(&line, &j.args) : code;
     if (code != OPTIONS_OK) {
         return code;
     }

@@ -91,7 +91,7 @@ endif()
 set(FAR_EXTRA_SOURCES
     src/fetch/fetch.c src/fetch/fetch_cache.c src/fetch/fetch_part.c src/fetch/fetch_read.c
     src/fetch/fetch_verify.c src/fetch/idx.c src/fetch/registry.c src/fetch/tar.c
-    src/image/image.c src/image/pgm.c src/image/pictures.c
+    src/image/image.c src/image/pgm.c src/image/picture.c src/image/pictures.c
     src/report/axis.c src/report/draw.c src/report/figure.c src/report/figure_csv.c
     src/report/figure_grid.c src/report/figure_write.c src/report/geometry.c src/report/heat.c
     src/report/key.c src/report/layers.c src/report/layout.c src/report/lettering.c

@@ -1,4 +1,5 @@
 #include "ln_utkface.h"
+#include "ln_faces.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,11 +49,32 @@ static far_status find_features(reproduction *r, char **path)
     return st;
 }
 
+/* Photographs are the user's, and may be few: none is left out of the quick form. */
+static far_status open_photographs(reproduction *r, ln_recipe *recipe, char **path)
+{
+    ln_faces faces = {0};
+    far_status st = ln_faces_make(r, &faces);
+    recipe->name = ln_recipe_name(r, "faces");
+    recipe->features = faces.features;
+    recipe->thinning = 1;
+    *path = faces.path;
+    if (st == FAR_OK) {
+        st = keep_section(r, "Photographs",
+                          "%lld photographs in %s (%lld files whose names are not "
+                          "age_gender_group_date.jpg were left out), as torchvision's Resize(256), "
+                          "CenterCrop(224) and the normalisation of ImageNet have them; features "
+                          "are the means over pixels in front of the last layer of %s, in "
+                          "float32.",
+                          (long long)faces.count, r->images, (long long)faces.left_out, r->weights);
+    }
+    return st;
+}
+
 far_status ln_utkface_open(reproduction *r, int64_t seeds, ln_trial *out)
 {
     char *path = NULL;
     ln_recipe recipe = recipe_for(r, seeds);
-    far_status st = find_features(r, &path);
+    far_status st = r->images ? open_photographs(r, &recipe, &path) : find_features(r, &path);
     st = st == FAR_OK ? ln_trial_open(r, path, &recipe, out) : st;
     free(path);
     return st;
@@ -76,6 +98,12 @@ far_status ln_utkface_explain(const ln_trial *t)
         t->r->quick ? " This is the quick form, with a tenth of the faces "
                       "in the domain and more epochs."
                     : ""));
+    if (t->r->images) {
+        TRY(keep_text(t->r,
+                      "What differs from the paper's: it has 250 seeds, and its features come "
+                      "from weights that are its own."));
+        goto done;
+    }
     TRY(keep_text(t->r, "What differs from the paper's: these are features of a ResNet-34, the "
                         "paper's are of a ResNet-18; it has 250 seeds. So its numbers need not "
                         "come again, and only their order is a claim."));

@@ -31,6 +31,8 @@ typedef struct reproduction {
     int64_t seeds;       /* 0: the experiment's own number; see seeds_of */
     int64_t epochs;      /* the same; see epochs_of */
     bool cifar2;         /* linearized: on images of CIFAR-10 */
+    const char *images;  /* ln-table2: a folder of photographs, and */
+    const char *weights; /* the network that makes features of them; or NULL, both */
     bool resume;         /* go on from what an interrupted run has left in the folder */
     bool quiet;          /* no progress */
     bool silent;         /* claims are not printed as they come */

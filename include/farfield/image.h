@@ -44,6 +44,25 @@ typedef struct far_image_opts {
 FAR_API FAR_NODISCARD far_status far_image_read(far_ctx *ctx, const char *path,
                                                 const far_image_opts *opts, far_frame **out);
 
+/* How one photograph becomes the inputs of a network that was trained on such. */
+typedef struct far_picture_opts {
+    size_t size;           /* set by far_picture_opts_init */
+    int64_t shorter;       /* pixels that the shorter side is scaled to; default 256 */
+    int64_t side;          /* of the square cut out of the middle, at most shorter; default 224 */
+    double mean[3], sd[3]; /* of red, green and blue from 0 to 1; defaults: those of ImageNet */
+} far_picture_opts;
+
+FAR_API void far_picture_opts_init(far_picture_opts *opts);
+
+/* A PNG or JPEG as a row of 3 side side numbers: all reds row by row from the top, then greens and
+ * blues (three equal ones where it is grey), (v / 255 - mean) / sd each. These are torchvision's
+ * Resize(shorter), CenterCrop(side), ToTensor() and Normalize(mean, sd) of a Pillow image: bilinear
+ * with antialiasing, the same bytes before they are normalised. out: 1 x (3 side side), float64 or
+ * float32. Errors as of far_image_read, and FAR_ERR_SHAPE: one side is more than 100 times the
+ * other. */
+FAR_API FAR_NODISCARD far_status far_picture_read(far_ctx *ctx, const char *path,
+                                                  const far_picture_opts *opts, far_mat *out);
+
 #ifdef __cplusplus
 }
 #endif

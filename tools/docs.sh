@@ -22,7 +22,9 @@ environment() {
 # The Python package over the library that is made for it, for its docstrings.
 package() {
     local place="$out/package/farfield"
+    cmake build -DFAR_PYTHON=ON >/dev/null
     cmake --build build --target farfield_python >/dev/null
+    cmake build -DFAR_PYTHON=OFF >/dev/null # make install is not to install it
     rm -rf "$place"
     mkdir -p "$place"
     "$venv/bin/python" python/cdef.py cc include "$place/_cdef.py" >/dev/null

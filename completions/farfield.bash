@@ -190,13 +190,13 @@ _farfield() {
         ;;
     fit:* | train:* | predict:* | certify:* | compare:* | cv:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
-        _farfield_words "$word" "--list --text --quick --images --seeds --epochs --data --output --resume --json
+        _farfield_words "$word" "--list --text --quick --images --cifar2 --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
         ;;
     reproduce:*)
         _farfield_words "$word" "all ln-fig1 ln-fig2 ln-table1 ln-fig3 ln-table2 ln-fig4 ln-appendix-k
             ln-appendix-l ln-appendix-m ln-theorems ln-widths lnnet-fig1 lnnet-fig2 lnnet-fig3 lnnet-fig4 lnnet-fig5 lnnet-cnn lnnet-transformer lnnet-theorems
-            linearization edge-of-stability linearized ella ella-images loss-asymptotics siren siren-photos"
+            linearization linearization-text edge-of-stability linearized ella ella-images loss-asymptotics siren siren-photos"
         ;;
     info:*) _farfield_words "$word" "arch --json --help" ;;
     demo:*)

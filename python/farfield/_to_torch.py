@@ -266,6 +266,8 @@ class _Builder:
         self, place: str, name: str, numbers: list[str], named: dict[str, str], flags: set[str]
     ) -> Iterator[Any]:
         known = getattr(self, "make_" + name, None)
+        if "lora" in named:
+            raise errors.ArchError(f"{name} with lora has no module of PyTorch's own: no translation")
         if known is None and name in _FUNCTIONS:
             yield self.pointwise(name, numbers, named, flags)
         elif known is None:

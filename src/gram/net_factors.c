@@ -356,10 +356,34 @@ static void keep_all_inputs(const block *b)
     }
 }
 
+/* Whether the one layer that is wanted is dense and ends the network: its gradient is that of the
+ * output, and nothing has to be taken back. */
+static bool ends_with_all(const far_factor_plan *plan)
+{
+    const far_step *last = &plan->net->steps[plan->net->step_count - 1];
+    bool all = last->kind == FAR_STEP_DENSE && !far_step_is_spread(last);
+    for (const far_step *s = plan->net->steps; s <= last; s++) {
+        all &= wanted(plan, s) == (s == last);
+    }
+    return all;
+}
+
+static void keep_last(const block *b, int64_t a)
+{
+    size_t row = (size_t)b->plan->net->info.outputs * far_dtype_size(b->f->dtype);
+    for (int64_t i = 0; i < b->count; i++) {
+        memcpy(gradient_place(b, &b->f->items[0], i, a), (char *)b->dout + (size_t)i * row, row);
+    }
+}
+
 static void keep_output(const block *b, int64_t a)
 {
     int64_t next = 0;
     choose_output(b, a);
+    if (ends_with_all(b->plan)) {
+        keep_last(b, a);
+        return;
+    }
     if (b->gradient) {
         size_t bytes = far_dtype_size(b->f->dtype);
         memset(b->gradient, 0, (size_t)b->plan->net->info.parameters * bytes);

@@ -598,14 +598,9 @@ static far_net *draw_net(uint64_t *state, int kind, char *text, size_t size)
     far_net_opts_init(&o);
     o.seed = roll(state);
     for (int k = 0, tries = 0; k < 6 && tries < 40; tries++) {
-        char layer[80], other[80], skip[200], longer[1200];
+        char layer[80], skip[100], longer[1200];
         draw_layer(image, state, layer, sizeof layer);
-        draw_layer(image, state, other, sizeof other);
-        if (roll(state) % 4 == 0) { /* most that change the shape differ in it, and are refused */
-            snprintf(skip, sizeof skip, "skip(%s | %s)", layer, other);
-        } else {
-            snprintf(skip, sizeof skip, roll(state) % 4 ? "%s" : "skip(%s)", layer);
-        }
+        snprintf(skip, sizeof skip, roll(state) % 4 ? "%s" : "skip(%s)", layer);
         snprintf(longer, sizeof longer, "%s %s", text, skip);
         if (far_net_create(ctx, longer, &o, &net) == FAR_OK) {
             assert_true(strlen(longer) < size);

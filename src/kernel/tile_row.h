@@ -137,7 +137,8 @@ static void NAME(spoil)(const far_tile *tile, int64_t next, int64_t count, NAME(
  */
 #define NOT_FINITE (sizeof(REAL) == sizeof(float) ? (MASK_INT)0x7f800000 : (MASK_INT)(2047LL << 52))
 
-/* Every result passes here on its way out, or through tail_loop. */
+/* Every result passes here on its way out, or through tail_loop; but those of run_fused, which are
+ * made of finite directions and coefficients alone. */
 static void NAME(look_at)(const far_tile *tile, int64_t count, const REAL *out)
 {
     int unsound = 0;

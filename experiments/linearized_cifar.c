@@ -256,7 +256,7 @@ static far_status one_start(reproduction *r, int64_t job, void *user)
     double *k = ROOM(n * n, double), *f0 = ROOM(n, double), *work = ROOM(3 * p->rows, double);
     far_mat kernel = far_mat_view(k, n, n, FAR_F64), x = points_of(s, 0, n),
             f = far_mat_view(f0, n, 1, FAR_F64);
-    far_ntk_opts o = {.size = sizeof o, .memory = 6e8};
+    far_ntk_opts o = {.size = sizeof o, .memory = 2.2e9};
     descent d = {k, p->rows, n, f0, NULL, work, work + p->rows, work + 2 * p->rows};
     far_net *net = NULL;
     far_status st;

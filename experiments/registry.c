@@ -52,7 +52,7 @@ const experiment EXPERIMENTS[] = {
     {"linearization", "Fine-tuning near its start, linearised, layer by layer",
      "Afzal et al. 2025, arXiv 2602.08239", "optdigits", 5, 20, run_linearization, NULL},
     {"linearization-text", "The same of a text transformer, tuned with LoRA (--text)",
-     "Afzal et al. 2025, arXiv 2602.08239", "fortunes", 10, 3000, run_linearization_text, NULL},
+     "Afzal et al. 2025, arXiv 2602.08239", "fortunes", 10, 1000, run_linearization_text, NULL},
     {"edge-of-stability", "Rates, sharpness, and alignment at equal loss",
      "Jiang et al. 2025, arXiv 2507.12837", "optdigits", 20, 240, run_edge_of_stability, NULL},
     {"linearized", "Eigenvectors of the kernel as tasks: network and kernel",

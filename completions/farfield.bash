@@ -55,7 +55,7 @@ _farfield_value() {
     --na | --categorical | --keep) ;;
     --metrics) _farfield_words "$2" "$(_farfield_measures)" ;;
     --y | -y) [ "${COMP_WORDS[1]}" = powerlaw ] || _farfield_files "$2" ;;
-    --output | -o | --values | --vectors | --along | --check | --net | -n | --from | --checkpoint) _farfield_files "$2" ;;
+    --output | -o | --values | --vectors | --along | --check | --net | -n | --from | --weights | --checkpoint) _farfield_files "$2" ;;
     -m)
         case "${COMP_WORDS[1]}" in
         compare | cv) _farfield_value --models "$2" ;;
@@ -190,7 +190,7 @@ _farfield() {
         ;;
     fit:* | train:* | predict:* | certify:* | compare:* | cv:* | combine:* | kernel:* | gram:* | measure:* | spectrum:* | align:* | powerlaw:* | local:* | laplace:*) _farfield_files "$word" ;;
     reproduce:-*)
-        _farfield_words "$word" "--list --text --quick --images --cifar2 --seeds --epochs --data --output --resume --json
+        _farfield_words "$word" "--list --text --quick --images --cifar2 --weights --seeds --epochs --data --output --resume --json
             --quiet --threads --help"
         ;;
     reproduce:*)

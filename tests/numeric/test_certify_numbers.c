@@ -989,13 +989,15 @@ static void slopes_are_what_f_tends_to(void **state)
             double t = pow(1e8, 1 / fmin(b->order, 1)), centre = far_output_centre(m->columns)[j];
             double ratio =
                 (f_along(m, j, b->direction, t) - centre) / (b->slope * pow(t, b->order));
-            assert_close(RUNAWAYS[a].arch, ratio, 1, 1e-5);
+            /* weights of a kernel of rank d + 1 (identity) reach 1e8: what cancels is allowed for
+             */
+            double rounding =
+                1e-15 * predictor_of(m, j, 1).norm_1 * far_output_scale(m->columns)[j];
+            assert_close(RUNAWAYS[a].arch, ratio, 1, 1e-5 + rounding / fabs(b->slope));
             assert_close("confirmed", b->confirmed, 1, 1e-3);
             if (b->order == 1) {
                 double off = 2 * (f_along(m, j, b->direction, 6e5) - b->slope * 6e5) -
                              (f_along(m, j, b->direction, 3e5) - b->slope * 3e5);
-                double rounding =
-                    1e-15 * predictor_of(m, j, 1).norm_1 * far_output_scale(m->columns)[j];
                 assert_close(RUNAWAYS[a].arch, b->intercept, off,
                              1e-3 * (1 + fabs(off)) + 6e5 * rounding);
             }

@@ -32,6 +32,7 @@ bench-net: ## finite networks: training and tangent kernels, beside PyTorch
 
 sabotage: build ## experiments without their mechanism, every claim must fail; DATA=folder of data sets
 	@build/farfield reproduce all --quick --sabotage -q $(if $(DATA),--data "$(DATA)") -o build/sabotage
+	@build/farfield reproduce linearized --cifar2 --quick --sabotage -q -o build/sabotage/linearized-cifar2
 
 uci90: ## 90 small classification sets beside published results; DATA=archive or folder
 	@tools/bootstrap.sh build

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Usage: tools/python_tests.sh [wheel]
+# Usage: tools/python_tests.sh [quick | wheel]
 # The tests of the Python package over build/python/libfarfield.so and the command beside it (BUILD:
-# another); with "wheel" over the wheel in dist/, in a fresh virtual environment without a compiler in
-# reach. PYTHON: an interpreter that has what the tests need, and perhaps torch and gpytorch, whose
+# another); "quick", as in `make test`, without mypy and neural-tangents, which take minutes to install;
+# with "wheel" over the wheel in dist/, in a fresh virtual environment without a compiler in reach. PYTHON: an interpreter that has what the tests need, and perhaps torch and gpytorch, whose
 # tests are skipped elsewhere. Exit 77: scikit-learn, pandas and pytest could not be installed.
 set -eu
 cd "$(dirname "$0")/.."
 root="$PWD"
 build="${BUILD:-$root/build}"
 pip="bin/pip install --quiet --retries 1 --disable-pip-version-check"
-others="polars pyarrow duckdb matplotlib tqdm mypy array-api-strict"
+others="polars pyarrow duckdb matplotlib tqdm array-api-strict"
 
 # A virtual environment with these packages, made once, and the others where they can be had.
 environment() {
@@ -23,6 +23,13 @@ environment() {
     }
     [ -e "$place/whole" ] || { "$place"/$pip $others && touch "$place/whole"; } ||
         echo "could not install $others from PyPI: their tests are skipped"
+}
+
+# mypy, for the test that holds the annotations against the code; PYTHON stays as it is.
+checker() {
+    [ -z "${PYTHON:-}" ] || return 0
+    "$python" -c 'import mypy' 2>/dev/null || "$python" -m pip install --quiet --retries 1 mypy ||
+        echo "could not install mypy from PyPI: its test is skipped"
 }
 
 # neural-tangents with the JAX that it still imports with, for the tests side by side; NEURAL_TANGENTS
@@ -57,7 +64,10 @@ else
     ln -sf "$build/python/libfarfield.so" "$root"/python/farfield/*.py "$root/python/farfield/py.typed" "$package"
     export PYTHONPATH="$build/python-package"
 fi
-peer
+[ "${1:-}" = quick ] || {
+    checker
+    peer
+}
 export FARFIELD="$build/farfield" FARFIELD_NUMBERS="$build/tests/python_numbers"
 elsewhere="$(mktemp -d)" # not beside the sources, where another farfield could be found
 trap 'rm -rf "$elsewhere"' EXIT

@@ -411,8 +411,7 @@ static int check_usage(const command_line *line, const reproduce_args *a)
     if (a->sabotage && a->resume) {
         return usage_error(VERB, "--sabotage does not go with --resume");
     }
-    if (!a->list && line->operand_count == 1 && !a->sabotage && !form_of(a) &&
-        names_all(line->operands[0])) {
+    if (!a->list && line->operand_count == 1 && !form_of(a) && names_all(line->operands[0])) {
         return OPTIONS_OK;
     }
     for (int i = 0; i < line->operand_count; i++) {

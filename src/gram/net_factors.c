@@ -148,9 +148,9 @@ typedef struct block {
     far_factors *f;
     far_pass *pass;
     int64_t first, count;
-    void *dout;     /* count x outputs */
-    void *gradient; /* by all parameters, packed, where a layer is spread and not taken apart; then
-                       count is 1 */
+    void *dout; /* count x outputs */
+    void
+        *gradient; /* by all parameters, packed: room where a layer is spread and not taken apart */
 } block;
 
 static void *at(void *base, int64_t index, size_t bytes)
@@ -283,22 +283,53 @@ static void keep_affine_sum(far_dtype dtype, const void *delta, const void *valu
     }
 }
 
-/* Of a layer taken apart: a row a position; of a norm there its whole gradient. */
-static void keep_gradients_apart(const block *b, int64_t step, far_factor *item, int64_t a)
+/* Of a norm at several positions: its whole gradient. */
+static void keep_norm(const block *b, int64_t step, far_factor *item, int64_t a)
 {
     const far_step *s = &b->plan->net->steps[step];
-    int64_t places = far_engine_positions(b->plan->engine, step), below = outputs_below(b->plan);
-    size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)(places * s->out) * bytes;
-    const char *delta = far_pass_delta(b->pass, step);
-    const char *normal = item->positions > 0 ? NULL : far_pass_normalized(b->pass, step);
+    int64_t places = far_engine_positions(b->plan->engine, step);
+    size_t row = (size_t)(places * s->out) * far_dtype_size(b->f->dtype);
+    const char *delta = far_pass_delta(b->pass, step), *normal = far_pass_normalized(b->pass, step);
     for (int64_t i = 0; i < b->count; i++) {
-        if (normal) {
-            keep_affine_sum(b->f->dtype, delta + (size_t)i * row, normal + (size_t)i * row, places,
-                            s->out, gradient_place(b, item, i, a));
-        } else {
-            memcpy(at(item->gradients.rows, (b->first + i) * below + a, row),
-                   delta + (size_t)i * row, row);
-        }
+        keep_affine_sum(b->f->dtype, delta + (size_t)i * row, normal + (size_t)i * row, places,
+                        s->out, gradient_place(b, item, i, a));
+    }
+}
+
+/* Of a layer taken apart: a row a position. */
+static void keep_positions(const block *b, int64_t step, far_factor *item, int64_t a)
+{
+    const far_step *s = &b->plan->net->steps[step];
+    int64_t below = outputs_below(b->plan);
+    size_t row = (size_t)(item->positions * s->out) * far_dtype_size(b->f->dtype);
+    const char *delta = far_pass_delta(b->pass, step);
+    for (int64_t i = 0; i < b->count; i++) {
+        memcpy(at(item->gradients.rows, (b->first + i) * below + a, row), delta + (size_t)i * row,
+               row);
+    }
+}
+
+/* The gradient by all parameters of a layer, point by point. */
+static void keep_whole(const block *b, int64_t step, far_factor *item, int64_t a)
+{
+    const far_step *s = &b->plan->net->steps[step];
+    size_t bytes = far_dtype_size(b->f->dtype), all = (size_t)far_step_parameters(s) * bytes;
+    void *gradient = at(b->gradient, far_step_first(s), bytes);
+    for (int64_t i = 0; i < b->count; i++) {
+        memset(gradient, 0, all);
+        far_pass_layer_gradient(b->pass, b->plan->weights, step, i, b->gradient);
+        memcpy(gradient_place(b, item, i, a), gradient, all);
+    }
+}
+
+static void keep_spread(const block *b, int64_t step, far_factor *item, int64_t a)
+{
+    if (far_step_spread_inputs(&b->plan->net->steps[step]) == 0) {
+        keep_norm(b, step, item, a);
+    } else if (b->plan->apart) {
+        keep_positions(b, step, item, a);
+    } else {
+        keep_whole(b, step, item, a);
     }
 }
 
@@ -306,13 +337,8 @@ static void keep_gradients(const block *b, int64_t step, far_factor *item, int64
 {
     const far_step *s = &b->plan->net->steps[step];
     size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
-    if (far_step_is_spread(s) && b->plan->apart) {
-        keep_gradients_apart(b, step, item, a);
-        return;
-    }
     if (far_step_is_spread(s)) {
-        memcpy(gradient_place(b, item, 0, a), at(b->gradient, far_step_first(s), bytes),
-               (size_t)far_step_parameters(s) * bytes);
+        keep_spread(b, step, item, a);
         return;
     }
     const char *delta = far_pass_delta(b->pass, step);
@@ -384,11 +410,7 @@ static void keep_output(const block *b, int64_t a)
         keep_last(b, a);
         return;
     }
-    if (b->gradient) {
-        size_t bytes = far_dtype_size(b->f->dtype);
-        memset(b->gradient, 0, (size_t)b->plan->net->info.parameters * bytes);
-    }
-    far_pass_backward(b->pass, b->plan->weights, b->dout, b->gradient, NULL);
+    far_pass_backward(b->pass, b->plan->weights, b->dout, NULL, NULL);
     for (int64_t step = 0; step < b->plan->net->step_count; step++) {
         if (wanted(b->plan, &b->plan->net->steps[step])) {
             keep_gradients(b, step, &b->f->items[next++], a);
@@ -411,6 +433,8 @@ static void run_block(const block *b, const far_mat *x)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+enum { ROWS_SPREAD = 4 };
+
 typedef struct crew {
     far_pass **passes;
     void **douts, **gradients;
@@ -430,7 +454,7 @@ static void crew_free(far_ctx *ctx, crew *c)
     far_free(ctx, c->gradients);
 }
 
-/* Whether a layer is wanted whose whole gradient is kept, one point at a time. */
+/* Whether a layer is wanted whose whole gradient is kept. */
 static bool keeps_whole(const far_factor_plan *plan)
 {
     bool whole = false;
@@ -441,12 +465,22 @@ static bool keeps_whole(const far_factor_plan *plan)
     return whole;
 }
 
-static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype, crew *c)
+/* Work for every thread, and of images and sequences few: what a pass holds of them is large, and
+ * made anew for every call. A row's values do not depend on the rows beside it. */
+static int64_t rows_at_once(const far_factor_plan *plan, int64_t n, int threads)
+{
+    int64_t most = far_engine_rows(plan->engine), share = (n + threads - 1) / threads;
+    most = keeps_whole(plan) || plan->apart ? far_least(most, ROWS_SPREAD) : most;
+    return share < 1 ? 1 : far_least(most, share);
+}
+
+static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x, crew *c)
 {
     far_status st = FAR_OK;
     bool whole = keeps_whole(plan);
-    int64_t rows = c->rows = whole ? 1 : far_engine_rows(plan->engine);
+    far_dtype dtype = x->dtype;
     int threads = far_ctx_threads(ctx);
+    int64_t rows = c->rows = rows_at_once(plan, x->rows, threads);
     FAR_TRY(far_alloc(ctx, threads, &c->passes));
     FAR_TRY(far_alloc(ctx, threads, &c->douts));
     FAR_TRY(far_alloc(ctx, threads, &c->gradients));
@@ -512,7 +546,7 @@ far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const f
         *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
         FAR_TRY(allocate(plan, out));
     }
-    FAR_TRY(crew_make(ctx, plan, x->dtype, &c));
+    FAR_TRY(crew_make(ctx, plan, x, &c));
     run_blocks(plan, &c, x, out);
 done:
     crew_free(ctx, &c);

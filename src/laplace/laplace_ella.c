@@ -144,6 +144,21 @@ done:
     return st;
 }
 
+/* As far_features_project reads it. */
+static far_status pack_basis(far_laplace *la)
+{
+    int64_t parameters = la->info.parameters;
+    double *row = NULL;
+    far_status st = far_alloc(la->ctx, parameters, &row);
+    for (int64_t k = 0; st == FAR_OK && k < la->info.rank_most; k++) {
+        double *to = la->basis + k * parameters;
+        memcpy(row, to, (size_t)parameters * sizeof *row);
+        far_net_pack(la->net, row, FAR_F64, to);
+    }
+    far_free(la->ctx, row);
+    return st;
+}
+
 static far_status make_basis(far_laplace *la, setup *s)
 {
     int64_t asked = la->info.rank_most;
@@ -158,6 +173,8 @@ static far_status make_basis(far_laplace *la, setup *s)
     far_progress_hold(la->ctx);
     st = orthonormalize(la);
     far_progress_release(la->ctx);
+    FAR_TRY(st);
+    FAR_TRY(pack_basis(la));
 done:
     return st;
 }

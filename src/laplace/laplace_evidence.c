@@ -138,19 +138,23 @@ static far_status pull_back(evidence *e, const far_mat *x)
     const far_laplace *la = e->la;
     int64_t parameters = la->info.parameters;
     far_mat u = far_mat_view(e->targets, x->rows, la->info.outputs, FAR_F64);
+    double *packed = NULL;
     far_status st = FAR_OK;
     FAR_TRY(far_alloc(e->ctx, parameters, &e->gradient));
+    FAR_TRY(far_alloc(e->ctx, parameters, &packed));
     far_mat g = far_mat_view(e->gradient, 1, parameters, FAR_F64);
     FAR_TRY(far_net_vjp(e->ctx, la->net, x, &u, &g, NULL));
     if (la->basis) {
         far_mat basis = far_mat_view(la->basis, e->side, parameters, FAR_F64);
-        far_mat column = far_mat_view(e->gradient, parameters, 1, FAR_F64);
+        far_mat column = far_mat_view(packed, parameters, 1, FAR_F64);
         far_mat out = far_mat_view(e->moved, e->side, 1, FAR_F64);
+        far_net_pack(la->net, e->gradient, FAR_F64, packed);
         FAR_TRY(far_multiply(e->ctx, &basis, &column, &out));
     } else {
         memcpy(e->moved, e->gradient, (size_t)parameters * sizeof *e->moved);
     }
 done:
+    far_free(e->ctx, packed);
     return st;
 }
 

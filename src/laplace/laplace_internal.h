@@ -81,7 +81,7 @@ struct far_laplace {
     double memory;
     far_root root;  /* rows: at the training points */
     double *x;      /* rows: the training points, n x inputs */
-    double *basis;  /* features: V', rank_most x P */
+    double *basis;  /* features: V', rank_most x P, each row packed as far_net_pack does */
     far_mat matrix; /* no data: it is diagonal */
     double *values; /* then that diagonal */
     far_block *blocks;
@@ -153,8 +153,16 @@ typedef struct far_tangent {
 far_status far_tangent_open(far_ctx *ctx, const far_net *net, far_ntk_outputs outputs,
                             far_tangent *t);
 void far_tangent_close(far_tangent *t);
-/* out (m C x C, packed): k(x_i, x_i). */
+/* out (m C x C, packed): k(x_i, x_i), of points whose factors are full. */
+void far_factors_blocks(const far_factors *f, int64_t outputs, double *out);
+/* The same, of points. */
 far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *out);
+
+/* ---- laplace_features.c ---- */
+
+/* z (side x m C, packed) = phi(x)', and k(x_i, x_i) (m C x C, packed; NULL: not wanted). */
+far_status far_features_project(const far_laplace *la, const far_mat *x, int64_t side, double *z,
+                                double *kernel);
 
 /* ---- laplace_project.c ---- */
 

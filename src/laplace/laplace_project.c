@@ -54,18 +54,6 @@ static far_status project_rows(const far_laplace *la, const far_mat *x, double *
     return st;
 }
 
-static far_status project_features(const far_laplace *la, const far_mat *x, int64_t side, double *z)
-{
-    int64_t classes = la->info.outputs, parameters = la->info.parameters;
-    far_status st = FAR_OK;
-    for (int64_t k = 0; st == FAR_OK && k < side; k++) {
-        far_mat direction = far_mat_view(la->basis + k * parameters, 1, parameters, FAR_F64);
-        far_mat out = far_mat_view(z + k * x->rows * classes, x->rows, classes, FAR_F64);
-        st = far_net_jvp(la->ctx, la->net, x, &direction, NULL, &out);
-    }
-    return st;
-}
-
 far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z)
 {
     switch (la->info.system) {
@@ -76,7 +64,7 @@ far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t 
     case FAR_LAPLACE_BLOCKS:
         return far_blocks_project(la, x, z);
     default:
-        return project_features(la, x, side, z);
+        return far_features_project(la, x, side, z, NULL);
     }
 }
 
@@ -99,16 +87,16 @@ bool far_laplace_needs_kernel(const far_laplace *la)
     return far_laplace_blend(la, 1).kernel != 0;
 }
 
-static far_status add_kernel(const far_laplace *la, const far_mat *x, far_projection *p)
+/* Of a system of rows: k(x_i, x_i). */
+static far_status add_kernel(const far_laplace *la, const far_mat *x, double *kernel)
 {
     far_tangent t = {0};
     int64_t classes = la->info.outputs, chunk = far_laplace_chunk(la, 1, x->rows);
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, x->rows * classes * classes, &p->kernel));
     FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
     for (int64_t first = 0; first < x->rows; first += chunk) {
         far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        FAR_TRY(far_tangent_blocks(&t, &part, p->kernel + first * classes * classes));
+        FAR_TRY(far_tangent_blocks(&t, &part, kernel + first * classes * classes));
     }
 done:
     far_tangent_close(&t);
@@ -118,13 +106,18 @@ done:
 far_status far_projection_create(const far_laplace *la, const far_mat *x, int64_t side,
                                  far_projection *p)
 {
-    int64_t numbers = side * x->rows * la->info.outputs;
+    int64_t classes = la->info.outputs, numbers = side * x->rows * classes;
+    bool kernel = far_laplace_needs_kernel(la);
     far_status st = FAR_OK;
     *p = (far_projection){.ctx = la->ctx, .points = x->rows, .side = side};
     FAR_TRY(far_alloc(la->ctx, numbers, &p->z));
     FAR_TRY(far_alloc(la->ctx, numbers, &p->w));
+    FAR_TRY(kernel ? far_alloc(la->ctx, x->rows * classes * classes, &p->kernel) : FAR_OK);
+    if (la->info.system == FAR_LAPLACE_FEATURES) {
+        return far_features_project(la, x, side, p->z, p->kernel);
+    }
     FAR_TRY(far_laplace_project(la, x, side, p->z));
-    FAR_TRY(far_laplace_needs_kernel(la) ? add_kernel(la, x, p) : FAR_OK);
+    FAR_TRY(kernel ? add_kernel(la, x, p->kernel) : FAR_OK);
 done:
     return st;
 }

@@ -51,20 +51,25 @@ static void add_layer(const far_factor *f, int64_t i, int64_t outputs, double *o
     }
 }
 
-far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *out)
+void far_factors_blocks(const far_factors *f, int64_t outputs, double *out)
 {
-    int64_t outputs = t->plan.net->info.outputs, square = outputs * outputs;
-    far_factors f = {0};
-    far_status st = FAR_OK;
-    FAR_TRY(far_factors_create(t->ctx, &t->plan, x, &f));
-    memset(out, 0, (size_t)(x->rows * square) * sizeof *out);
-#pragma omp parallel for num_threads(far_ctx_threads(t->ctx)) schedule(static)
-    for (int64_t i = 0; i < x->rows; i++) {
-        for (int64_t l = 0; l < f.count; l++) {
-            add_layer(&f.items[l], i, outputs, out + i * square);
+    int64_t points = f->n / outputs, square = outputs * outputs;
+    memset(out, 0, (size_t)(points * square) * sizeof *out);
+#pragma omp parallel for num_threads(far_ctx_threads(f->ctx)) schedule(static)
+    for (int64_t i = 0; i < points; i++) {
+        for (int64_t l = 0; l < f->count; l++) {
+            add_layer(&f->items[l], i, outputs, out + i * square);
         }
     }
-done:
+}
+
+far_status far_tangent_blocks(const far_tangent *t, const far_mat *x, double *out)
+{
+    far_factors f = {0};
+    far_status st = far_factors_create(t->ctx, &t->plan, x, &f);
+    if (st == FAR_OK) {
+        far_factors_blocks(&f, t->plan.net->info.outputs, out);
+    }
     far_factors_clear(&f);
     return st;
 }

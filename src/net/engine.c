@@ -399,6 +399,12 @@ static const far_stage *stage_of(const far_engine *e, int64_t step)
     return s;
 }
 
+void far_pass_layer_gradient(far_pass *p, const far_weights *w, int64_t step, int64_t row,
+                             void *gradient)
+{
+    p->engine->ops->layer_gradient(p, w, stage_of(p->engine, step), row, gradient);
+}
+
 int64_t far_engine_positions(const far_engine *e, int64_t step)
 {
     return stage_of(e, step)->after;

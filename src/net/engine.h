@@ -74,6 +74,10 @@ void far_pass_backward(far_pass *p, const far_weights *w, const void *dout, void
 /* The gradient at the output of a layer with parameters, after backward; rows x positions x
  * step->out. */
 const void *far_pass_delta(const far_pass *p, int64_t step);
+/* Adds to packed gradient what one row of the block adds to that of a layer's parameters, after a
+ * backward without gradients. Not for norms. */
+void far_pass_layer_gradient(far_pass *p, const far_weights *w, int64_t step, int64_t row,
+                             void *gradient);
 /* Positions that a layer with parameters runs at: fewer than the text says where `last` comes
  * later. */
 int64_t far_engine_positions(const far_engine *e, int64_t step);

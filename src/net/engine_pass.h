@@ -200,6 +200,13 @@ static void NAME(backward)(far_pass *p, const far_weights *w, const void *dout, 
     }
 }
 
+static void NAME(layer_gradient)(far_pass *p, const far_weights *w, const far_stage *s, int64_t row,
+                                 void *gradient)
+{
+    const NAME(strip) t = {.p = p, .w = w, .gradient = gradient, .first = row, .rows = 1};
+    NAME(stages)[s->kind].gradient(&t, s);
+}
+
 /* ---- along a tangent ----------------------------------------------------------------------- */
 
 /* Tangents of the inputs: dx, or 0. */
@@ -266,5 +273,6 @@ const far_engine_ops OPS = {.panel = PANEL,
                             .set = NAME(set),
                             .forward = NAME(forward),
                             .backward = NAME(backward),
+                            .layer_gradient = NAME(layer_gradient),
                             .tangent = NAME(tangent),
                             .multiply = NAME(multiply_rows)};

@@ -119,6 +119,8 @@ struct far_engine_ops {
     void (*set)(far_weights *w, const void *packed, int64_t slice, int64_t slices);
     void (*forward)(far_pass *p, const far_weights *w);
     void (*backward)(far_pass *p, const far_weights *w, const void *dout, void *gradient, void *dx);
+    void (*layer_gradient)(far_pass *p, const far_weights *w, const far_stage *s, int64_t row,
+                           void *gradient);
     void (*tangent)(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
                     int64_t ldx, void *out);
     void (*multiply)(int64_t rows, int64_t cols, int64_t inner, const void *a, const void *b,

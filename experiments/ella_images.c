@@ -2,6 +2,7 @@
  * on some training rows exact. */
 #define _GNU_SOURCE
 #include "ella_images.h"
+#include "kept.h"
 #include "registry.h"
 #include "run_grid.h"
 
@@ -94,20 +95,25 @@ static far_status loss_of(reproduction *r, const images_job *j, const far_net *n
     return st;
 }
 
-/* Kept as folder/net-SEED.safetensors, also for other programs to read. */
-static far_status open_net(reproduction *r, const images_job *j, uint64_t seed, far_net **out)
+/* Kept as folder/net-SEED.safetensors, also for other programs to read. loss: in training. */
+static far_status open_net(reproduction *r, const images_job *j, uint64_t seed, double *loss,
+                           far_net **out)
 {
     char *path = text_of("%s/net-%llu.safetensors", r->folder, (unsigned long long)seed);
+    char *name = text_of("net-%llu", (unsigned long long)seed);
+    char *note = text_of("%lld epochs of %s", (long long)j->plan->epochs, j->plan->arch);
     far_status st;
-    if (r->resume && access(path, R_OK) == 0) {
+    if (take_kept_numbers(r, name, note, loss, 1) && access(path, R_OK) == 0) {
         TRY(far_net_load(r->ctx, path, NULL, out));
     } else {
         TRY(new_net(r, j->plan->arch, 0, FAR_INIT_TORCH, seed, out));
         TRY(train_net(r, j, seed, *out));
+        TRY(loss_of(r, j, *out, loss));
         TRY(far_net_save(r->ctx, *out, path));
+        TRY(keep_numbers_of(r, name, note, loss, 1));
     }
 done:
-    free(path);
+    FREE(path, name, note);
     return st;
 }
 
@@ -189,11 +195,18 @@ done:
     return st;
 }
 
+/* In place of what la was. The two forms of ELLA are one fit, and seconds stay those of it. */
 static far_status fit(const bench *b, int method, double prior, far_laplace **la, double *seconds)
 {
     far_laplace_opts o = options_of(b, method);
     double start = seconds_now();
     tell(b->r, "%s", IMAGES_NAMES[method]);
+    if (*la && o.method == FAR_LAPLACE_ELLA &&
+        far_laplace_describe(*la).method == FAR_LAPLACE_ELLA) {
+        return far_laplace_set(b->r->ctx, *la, 0, prior, o.residual_prior);
+    }
+    far_laplace_destroy(*la);
+    *la = NULL;
     o.prior = prior;
     far_status st = far_laplace_fit(b->r->ctx, b->net, &b->train, &o, la);
     *seconds = seconds_now() - start;
@@ -205,13 +218,13 @@ static far_status fit(const bench *b, int method, double prior, far_laplace **la
 static far_status judge_all(const bench *b, images_run *out)
 {
     far_laplace *la = NULL;
+    double seconds = 0;
     far_status st;
     TRY(judge(b, NULL, &out->all[IMAGES_MAP]));
     for (int method = IMAGES_PAPER; method <= IMAGES_LAST; method++) {
         images_score *s = &out->all[method];
-        far_laplace_destroy(la);
-        la = NULL;
-        TRY(fit(b, method, 1, &la, &s->fit_seconds));
+        TRY(fit(b, method, 1, &la, &seconds));
+        s->fit_seconds = seconds;
         TRY(choose_prior(b, la));
         TRY(judge(b, la, s));
     }
@@ -243,15 +256,14 @@ static far_status covariances(const bench *b, const far_laplace *la, double *out
 static far_status judge_some(const bench *b, images_run *out)
 {
     int64_t c = far_net_describe(b->net).outputs, count = b->test.rows * c * c;
-    double prior = 1, *exact = ROOM(2 * count, double), *mine = exact + count;
+    double prior = 1, seconds = 0, *exact = ROOM(2 * count, double), *mine = exact + count;
     far_laplace *la = NULL;
     far_status st;
     TRY(judge(b, NULL, &out->some[IMAGES_MAP]));
     for (int method = IMAGES_EXACT; method >= IMAGES_PAPER; method--) {
         images_score *s = &out->some[method];
-        far_laplace_destroy(la);
-        la = NULL;
-        TRY(fit(b, method, prior, &la, &s->fit_seconds));
+        TRY(fit(b, method, prior, &la, &seconds));
+        s->fit_seconds = seconds;
         if (method == IMAGES_EXACT) {
             TRY(choose_prior(b, la));
             prior = far_laplace_describe(la).prior;
@@ -302,8 +314,7 @@ static far_status run_seed(reproduction *r, int64_t variant, int64_t seed, doubl
     far_status st;
     (void)variant;
     tell(r, "seed %lld: the network", (long long)seed);
-    TRY(open_net(r, j, (uint64_t)seed, &net));
-    TRY(loss_of(r, j, net, &out->loss));
+    TRY(open_net(r, j, (uint64_t)seed, &out->loss, &net));
     b = bench_of(r, j, net, seed);
     TRY(judge_all(&b, out));
     b.train.rows = j->plan->some;

@@ -50,6 +50,9 @@ static bool less_everywhere(const images_run *runs, int64_t seeds, int first, in
 
 /* ---- claims -------------------------------------------------------------------------------- */
 
+/* Late: the 0.8 of ECE was settled on the quick form, whose made pictures were changed after a
+ * first run in which two of its claims had failed. */
+
 static const char PLACE[] = "the authors' log, CIFAR-10, ResNet-20";
 
 static far_status claim_nll(reproduction *r, const images_plan *p, const images_run *runs,
@@ -62,6 +65,7 @@ static far_status claim_nll(reproduction *r, const images_plan *p, const images_
                              .place = PLACE,
                              .tested = "less for every seed; s0^2 of each by NLL on rows held out",
                              .seeds = p->seeds,
+                             .late = r->quick,
                              .agrees = less_everywhere(runs, p->seeds, first, second, 1, pick_nll)},
                  "%.4f against %.4f", mean_of(runs, p->seeds, first, false, pick_nll),
                  mean_of(runs, p->seeds, second, false, pick_nll));
@@ -75,6 +79,7 @@ static far_status claim_ece(reproduction *r, const images_plan *p, const images_
                              .place = PLACE,
                              .tested = "less than 0.8 of it for every seed",
                              .seeds = p->seeds,
+                             .late = true,
                              .agrees = less_everywhere(runs, p->seeds, IMAGES_ELLA, IMAGES_MAP, 0.8,
                                                        pick_ece)},
                  "%.4f against %.4f", mean_of(runs, p->seeds, IMAGES_ELLA, false, pick_ece),
@@ -99,6 +104,7 @@ static far_status claim_nearest(reproduction *r, const images_plan *p, const ima
                                  "ELLA with the residual prior is nearer to the exact posterior "
                                  "of some rows than each of them, mean over seeds",
                              .seeds = p->seeds,
+                             .late = r->quick,
                              .agrees = mine < other},
                  "%.4f against %.4f of the nearest (%s)", mine, other, IMAGES_NAMES[rival]);
 }
@@ -170,7 +176,7 @@ static far_status keep_all(reproduction *r, const images_plan *p, const images_r
     return keep_sheet(
         r, &t, "ella-images-table",
         "Posteriors of all training rows, mean over seeds and its 95% interval; s0^2 is "
-        "that of the first seed. Predict: the test pictures.",
+        "that of the first seed. The two forms of ELLA are one fit. Predict: the test pictures.",
         st);
 }
 

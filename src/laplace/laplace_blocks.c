@@ -112,12 +112,13 @@ done:
  * but for KFAC's fit. A whole layer has the inputs 1 and all of G for gradients otherwise. */
 typedef struct sight {
     int64_t points, positions, inputs, gradients;
-    double *a, *d, *room; /* room: for a product */
+    double *a, *room; /* room: for a product */
+    double *d;        /* the factor's own, to be written over */
 } sight;
 
 static void sight_clear(far_ctx *ctx, sight *s)
 {
-    FAR_FREE_ALL(ctx, s->a, s->d, s->room);
+    FAR_FREE_ALL(ctx, s->a, s->room);
 }
 
 static far_status turn(far_ctx *ctx, const double *vectors, int64_t rows, int64_t cols, double *v,
@@ -175,10 +176,11 @@ done:
 }
 
 /* stride: rows from one point (or position) to the next. */
-static void fill_inputs(const far_factor *f, int64_t stride, sight *s)
+static void fill_inputs(int threads, const far_factor *f, int64_t stride, sight *s)
 {
     int64_t width = f->inputs.length;
     double scale = sqrt(f->by_input), constant = sqrt(f->constant);
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < s->points * s->positions; i++) {
         const double *h = width > 0 ? (double *)f->inputs.rows + i * stride * width : NULL;
         for (int64_t p = 0; p < s->inputs; p++) {
@@ -196,12 +198,10 @@ static far_status look(const far_laplace *la, const far_factor *f, const far_blo
     *s = (sight){.points = points,
                  .positions = f->positions > 0 ? f->positions : 1,
                  .inputs = whole ? 1 : b->inputs,
-                 .gradients = whole ? b->inputs * b->gradients : b->gradients};
-    int64_t rows = points * la->info.outputs * s->positions;
+                 .gradients = whole ? b->inputs * b->gradients : b->gradients,
+                 .d = f->gradients.rows};
     FAR_TRY(far_alloc(la->ctx, points * s->positions * s->inputs, &s->a));
-    FAR_TRY(far_alloc(la->ctx, rows * s->gradients, &s->d));
-    fill_inputs(f, f->positions > 0 ? 1 : la->info.outputs, s);
-    memcpy(s->d, f->gradients.rows, (size_t)(rows * s->gradients) * sizeof *s->d);
+    fill_inputs(far_ctx_threads(la->ctx), f, f->positions > 0 ? 1 : la->info.outputs, s);
     if (b->left) {
         FAR_TRY(whole ? turn_whole(la, b, s) : turn_both(la, b, s));
     }
@@ -211,27 +211,50 @@ done:
 
 typedef far_status (*visit_fn)(const far_laplace *la, int64_t layer, sight *s, void *user);
 
-/* Every layer's sight of x; apart: of each position. */
-static far_status visit(const far_laplace *la, const far_mat *x, bool apart, visit_fn see,
+/* What points are seen with, again and again. */
+typedef struct viewer {
+    far_tangent t;
+    far_factors f;
+} viewer;
+
+/* apart: of each position. */
+static far_status viewer_open(const far_laplace *la, bool apart, viewer *v)
+{
+    far_status st = far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &v->t);
+    v->t.opts.layers = la->layers;
+    v->t.plan.apart = apart;
+    return st;
+}
+
+static void viewer_close(viewer *v)
+{
+    far_factors_clear(&v->f);
+    far_tangent_close(&v->t);
+}
+
+/* Every layer's sight of x. */
+static far_status visit(const far_laplace *la, viewer *v, const far_mat *x, visit_fn see,
                         void *user)
 {
-    far_tangent t = {0};
-    far_factors f = {0};
     far_status st = FAR_OK;
-    FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t));
-    t.opts.layers = la->layers;
-    t.plan.apart = apart;
-    FAR_TRY(far_factors_create(la->ctx, &t.plan, x, &f));
+    FAR_TRY(far_factors_create(la->ctx, &v->t.plan, x, &v->f));
     for (int64_t l = 0; l < la->block_count; l++) {
         sight s = {0};
-        st = look(la, &f.items[l], &la->blocks[l], x->rows, &s);
+        st = look(la, &v->f.items[l], &la->blocks[l], x->rows, &s);
         st = st == FAR_OK ? see(la, l, &s, user) : st;
         sight_clear(la->ctx, &s);
         FAR_TRY(st);
     }
 done:
-    far_factors_clear(&f);
-    far_tangent_close(&t);
+    return st;
+}
+
+static far_status visit_once(const far_laplace *la, const far_mat *x, visit_fn see, void *user)
+{
+    viewer v = {0};
+    far_status st = viewer_open(la, false, &v);
+    st = st == FAR_OK ? visit(la, &v, x, see, user) : st;
+    viewer_close(&v);
     return st;
 }
 
@@ -251,7 +274,7 @@ static far_status put_projection(const far_laplace *la, int64_t layer, sight *s,
 
 far_status far_blocks_project(const far_laplace *la, const far_mat *x, double *z)
 {
-    return visit(la, x, false, put_projection, z);
+    return visit_once(la, x, put_projection, z);
 }
 
 /* ---- covariances --------------------------------------------------------------------------- */
@@ -334,7 +357,7 @@ far_status far_blocks_covariance(const far_laplace *la, const far_posterior *con
     for (int64_t k = 0; k < count; k++) {
         memset(covariance + k * stride, 0, (size_t)numbers * sizeof *covariance);
     }
-    return visit(la, x, false, add_covariance, &u);
+    return visit_once(la, x, add_covariance, &u);
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */
@@ -342,23 +365,23 @@ far_status far_blocks_covariance(const far_laplace *la, const far_posterior *con
 /* A pass over the training points. */
 typedef struct pass {
     far_laplace *la;
+    viewer view;
     far_root root;    /* at the points of a chunk */
     double *z, *zt;   /* the last layer's projection, side x m C, and its transpose */
     double **factors; /* of KFAC: a layer's two */
 } pass;
 
-/* d := the sum over outputs of d^2, m x gradients in front. */
-static void sum_squares(sight *s, int64_t outputs)
+/* d of the first output := the sum over outputs of d^2. */
+static void sum_squares(far_ctx *ctx, sight *s, int64_t outputs)
 {
+#pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(static)
     for (int64_t i = 0; i < s->points; i++) {
-        double *to = s->d + i * s->gradients;
-        const double *from = s->d + i * outputs * s->gradients; /* never before `to` */
-        for (int64_t q = 0; q < s->gradients; q++) {
-            double sum = 0;
-            for (int64_t c = 0; c < outputs; c++) {
-                sum += from[c * s->gradients + q] * from[c * s->gradients + q];
+        double *d = s->d + i * outputs * s->gradients;
+        square(d, outputs * s->gradients);
+        for (int64_t c = 1; c < outputs; c++) {
+            for (int64_t q = 0; q < s->gradients; q++) {
+                d[q] += d[c * s->gradients + q];
             }
-            to[q] = sum;
         }
     }
 }
@@ -368,34 +391,27 @@ static far_status add_diagonal(const far_laplace *la, int64_t layer, sight *s, v
 {
     const pass *run = user;
     far_root_apply_rows(la->ctx, &run->root, s->points, s->d, s->gradients);
-    sum_squares(s, la->info.outputs);
+    sum_squares(la->ctx, s, la->info.outputs);
+    int64_t apart = la->info.outputs * s->gradients;
 #pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
     for (int64_t p = 0; p < s->inputs; p++) {
         double *to = la->values + la->blocks[layer].first + p * s->gradients;
         for (int64_t i = 0; i < s->points; i++) {
             double a = s->a[i * s->inputs + p];
             for (int64_t q = 0; a != 0 && q < s->gradients; q++) {
-                to[q] += a * a * s->d[i * s->gradients + q];
+                to[q] += a * a * s->d[i * apart + q];
             }
         }
     }
     return FAR_OK;
 }
 
-/* to (cols x cols) += v' v */
-static far_status add_square(far_ctx *ctx, const double *v, int64_t rows, int64_t cols, double *to)
+/* to (cols x cols, the lower triangle) += v' v */
+static far_status add_square(far_ctx *ctx, double *v, int64_t rows, int64_t cols, double *to)
 {
-    double *turned = NULL;
-    far_status st = far_alloc(ctx, rows * cols, &turned);
-    far_mat right = far_mat_view((void *)v, rows, cols, FAR_F64);
-    far_mat left = far_mat_view(turned, cols, rows, FAR_F64);
+    far_mat from = far_mat_view(v, rows, cols, FAR_F64);
     far_mat sum = far_mat_view(to, cols, cols, FAR_F64);
-    if (st == FAR_OK) {
-        far_transpose(ctx, &right, turned);
-        st = far_add_outer(ctx, &left, &right, &sum);
-    }
-    far_free(ctx, turned);
-    return st;
+    return far_add_square(ctx, &from, &sum);
 }
 
 static far_status add_factors(const far_laplace *la, int64_t layer, sight *s, void *user)
@@ -435,9 +451,10 @@ static far_status add_points(pass *run, const far_mat *x)
     FAR_TRY(far_alloc(la->ctx, x->rows * la->info.outputs, &outputs));
     FAR_TRY(far_laplace_outputs(la, x, outputs));
     FAR_TRY(far_root_create(la->ctx, &la->info, outputs, x->rows, &run->root));
-    FAR_TRY(la->info.method == FAR_LAPLACE_LAST_LAYER ? add_layer(run, x)
-            : la->info.method == FAR_LAPLACE_KFAC     ? visit(la, x, true, add_factors, run)
-                                                      : visit(la, x, false, add_diagonal, run));
+    FAR_TRY(la->info.method == FAR_LAPLACE_LAST_LAYER
+                ? add_layer(run, x)
+                : visit(la, &run->view, x,
+                        la->info.method == FAR_LAPLACE_KFAC ? add_factors : add_diagonal, run));
 done:
     far_root_clear(la->ctx, &run->root);
     far_free(la->ctx, outputs);
@@ -510,25 +527,17 @@ static void pass_clear(pass *run)
         far_free(la->ctx, run->factors[k]);
     }
     FAR_FREE_ALL(la->ctx, run->factors, run->z, run->zt);
+    viewer_close(&run->view);
 }
 
 /* Only the last layer has projections in its fit; the others have what layers see. */
-static far_status points_at_once(const far_laplace *la, int64_t points, int64_t *out)
+static int64_t points_at_once(const far_laplace *la, const viewer *v, int64_t points)
 {
-    if (la->info.method == FAR_LAPLACE_LAST_LAYER) {
-        *out = far_laplace_chunk(la, la->info.side, points);
-        return FAR_OK;
-    }
-    far_tangent t = {0};
-    far_status st = far_tangent_open(la->ctx, la->net, FAR_NTK_FULL, &t);
-    if (st == FAR_OK) {
-        t.plan.apart = la->info.method == FAR_LAPLACE_KFAC;
-        double numbers = far_factors_bytes(&t.plan, 1) / sizeof(double);
-        double room = FIT_CHUNKS * far_laplace_chunk_numbers(la->memory);
-        *out = (int64_t)fmax(1, fmin((double)points, room / numbers));
-    }
-    far_tangent_close(&t);
-    return st;
+    double numbers = far_factors_bytes(&v->t.plan, 1) / sizeof(double);
+    double room = FIT_CHUNKS * far_laplace_chunk_numbers(la->memory);
+    return la->info.method == FAR_LAPLACE_LAST_LAYER
+               ? far_laplace_chunk(la, la->info.side, points)
+               : (int64_t)fmax(1, fmin((double)points, room / numbers));
 }
 
 far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
@@ -536,8 +545,8 @@ far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
     pass run = {.la = la};
     far_status st = FAR_OK;
     FAR_TRY(make_blocks(la));
-    int64_t chunk = 0;
-    FAR_TRY(points_at_once(la, x->rows, &chunk));
+    FAR_TRY(viewer_open(la, la->info.method == FAR_LAPLACE_KFAC, &run.view));
+    int64_t chunk = points_at_once(la, &run.view, x->rows);
     FAR_TRY(make_room(&run, chunk));
     for (int64_t first = 0; first < x->rows; first += chunk) {
         FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));

@@ -185,7 +185,7 @@ static void project(evidence *e)
 static far_status find_left(evidence *e, const far_mat *x)
 {
     const far_laplace *la = e->la;
-    int64_t outputs = la->info.outputs, chunk = far_laplace_chunk(la, e->side, x->rows);
+    int64_t outputs = la->info.outputs, chunk = far_laplace_factor_chunk(la, e->side, x->rows);
     double *blocks = NULL, sum = 0;
     far_tangent t = {0};
     far_status st = FAR_OK;

@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+enum { GROUP = 16 }; /* features at a time, side by side over threads */
+
 /* Points on their way: their factors, and where their features go. */
 typedef struct part {
     const far_laplace *la;
@@ -91,21 +93,37 @@ static void add_dots(const part *p, const far_factor *f, const far_step *s, cons
     }
 }
 
-static far_status add_dense(const part *p, const far_factor *f, const far_step *s)
+/* Features [first, first + count), at most GROUP; numbers: room for V_k' a of all points. */
+static far_status add_group(const part *p, const far_factor *f, const far_step *s, int64_t first,
+                            int64_t count, double *numbers)
 {
     const far_laplace *la = p->la;
-    double *numbers = NULL;
-    far_status st = far_alloc(la->ctx, p->points * s->out, &numbers);
-    far_mat in = far_mat_view(f->inputs.rows, p->points, s->in, FAR_F64);
-    far_mat t = far_mat_view(numbers, p->points, s->out, FAR_F64);
-    in.ld = la->info.outputs * s->in; /* a row of inputs for each output, all the same */
-    for (int64_t k = 0; st == FAR_OK && k < p->side; k++) {
-        double *basis = la->basis + k * la->info.parameters;
-        far_mat weights = far_mat_view(basis + s->weight, s->in, s->out, FAR_F64);
-        st = far_multiply(la->ctx, &in, &weights, &t);
-        add_dots(p, f, s, s->bias >= 0 ? basis + s->bias : NULL, numbers, p->z + k * p->ld);
+    far_mat in[GROUP], weights[GROUP], out[GROUP];
+    const double *basis = la->basis + first * la->info.parameters;
+    for (int64_t k = 0; k < count; k++) {
+        const double *of_layer = basis + k * la->info.parameters + s->weight;
+        in[k] = far_mat_view(f->inputs.rows, p->points, s->in, FAR_F64);
+        in[k].ld = la->info.outputs * s->in; /* a row of inputs for each output, all the same */
+        weights[k] = far_mat_view((void *)of_layer, s->in, s->out, FAR_F64);
+        out[k] = far_mat_view(numbers + k * p->points * s->out, p->points, s->out, FAR_F64);
     }
-    far_free(la->ctx, numbers);
+    far_status st = far_multiply_all(la->ctx, in, weights, out, count);
+    for (int64_t k = 0; st == FAR_OK && k < count; k++) {
+        const double *bias = s->bias >= 0 ? basis + k * la->info.parameters + s->bias : NULL;
+        add_dots(p, f, s, bias, out[k].data, p->z + (first + k) * p->ld);
+    }
+    return st;
+}
+
+static far_status add_dense(const part *p, const far_factor *f, const far_step *s)
+{
+    int64_t group = far_least(GROUP, p->side);
+    double *numbers = NULL;
+    far_status st = far_alloc(p->la->ctx, group * p->points * s->out, &numbers);
+    for (int64_t k = 0; st == FAR_OK && k < p->side; k += group) {
+        st = add_group(p, f, s, k, far_least(group, p->side - k), numbers);
+    }
+    far_free(p->la->ctx, numbers);
     return st;
 }
 
@@ -129,7 +147,7 @@ static far_status add_layers(const part *p, const far_factors *f)
 static far_status by_factors(const far_laplace *la, const far_mat *x, int64_t side, double *z,
                              double *kernel)
 {
-    int64_t outputs = la->info.outputs, chunk = far_laplace_chunk(la, side, x->rows);
+    int64_t outputs = la->info.outputs, chunk = far_laplace_factor_chunk(la, side, x->rows);
     far_tangent t = {0};
     far_factors f = {0};
     far_status st = FAR_OK;

@@ -168,7 +168,9 @@ far_status far_features_project(const far_laplace *la, const far_mat *x, int64_t
 
 /* Numbers that a projection has at a time: a few million, or what suits a budget (0: none). */
 double far_laplace_chunk_numbers(double memory);
-/* Points at a time. */
+/* Points at a time that are projected on so many coordinates, and whose layer factors are held. */
+int64_t far_laplace_factor_chunk(const far_laplace *la, int64_t side, int64_t points);
+/* The same; of features, which take the factors of a few points at a time themselves, more. */
 int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points);
 /* z (side x m C, packed); side: of the features, else the system's. */
 far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #define CHUNK_NUMBERS ((double)(1 << 22))
-#define CHUNK_SHARE (1.0 / 8) /* of a budget */
+#define CHUNK_SHARE (1.0 / 8)   /* of a budget */
+enum { FEATURE_POINTS = 1024 }; /* few enough for progress to be seen */
 
 /* Results may depend on a budget the caller gives, not on what happens to be available. */
 double far_laplace_chunk_numbers(double memory)
@@ -13,13 +14,26 @@ double far_laplace_chunk_numbers(double memory)
     return memory > 0 ? fmin(CHUNK_NUMBERS, CHUNK_SHARE * memory / sizeof(double)) : CHUNK_NUMBERS;
 }
 
-int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
+static int64_t points_of(const far_laplace *la, int64_t side, int64_t most)
+{
+    double numbers = (double)la->info.outputs * (double)side;
+    int64_t chunk = (int64_t)(far_laplace_chunk_numbers(la->memory) / fmax(numbers, 1));
+    chunk = far_least(chunk, most);
+    return chunk > 0 ? chunk : 1;
+}
+
+int64_t far_laplace_factor_chunk(const far_laplace *la, int64_t side, int64_t points)
 {
     int64_t factors = far_net_factor_numbers(la->net);
-    double numbers = (double)la->info.outputs * (double)(side > factors ? side : factors);
-    int64_t chunk = (int64_t)(far_laplace_chunk_numbers(la->memory) / fmax(numbers, 1));
-    chunk = far_least(chunk, points);
-    return chunk > 0 ? chunk : 1;
+    return points_of(la, side > factors ? side : factors, points);
+}
+
+int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
+{
+    int64_t outputs = la->info.outputs;
+    return la->info.system == FAR_LAPLACE_FEATURES
+               ? points_of(la, side > outputs ? side : outputs, far_least(points, FEATURE_POINTS))
+               : far_laplace_factor_chunk(la, side, points);
 }
 
 /* ---- projections --------------------------------------------------------------------------- */

@@ -79,9 +79,9 @@ static int helpers(int64_t jobs)
     return jobs < 1 ? 1 : (int)far_least(jobs, team);
 }
 
-static void gemm_tile(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
-                      const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
-                      int64_t ldc)
+void far_gemm_alone(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
+                    const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
+                    int64_t ldc)
 {
     int im = (int)m, in = (int)n, ik = (int)k, ia = (int)lda, ib = (int)ldb, ic = (int)ldc;
     dgemm_(&transa, &transb, &im, &in, &ik, &alpha, a, &ia, b, &ib, &one, c, &ic, 1, 1);
@@ -95,8 +95,8 @@ void far_gemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double 
 #pragma omp parallel for num_threads(helpers(all)) schedule(dynamic)
     for (int64_t t = 0; t < all; t++) {
         int64_t i = t % down * TILE, j = t / down * TILE;
-        gemm_tile(transa, transb, far_least(TILE, m - i), far_least(TILE, n - j), k, alpha,
-                  a + i * a_step, lda, b + j * b_step, ldb, c + j * ldc + i, ldc);
+        far_gemm_alone(transa, transb, far_least(TILE, m - i), far_least(TILE, n - j), k, alpha,
+                       a + i * a_step, lda, b + j * b_step, ldb, c + j * ldc + i, ldc);
     }
 }
 
@@ -189,8 +189,8 @@ void far_syrk(int64_t n, int64_t k, const double *a, int64_t lda, double *c, int
     for (int64_t t = 0; t < side * side; t++) {
         int64_t i = t % side * TILE, j = t / side * TILE;
         if (i < j) {
-            gemm_tile('T', 'N', far_least(TILE, n - i), far_least(TILE, n - j), k, -1, a + i * lda,
-                      lda, a + j * lda, lda, c + j * ldc + i, ldc);
+            far_gemm_alone('T', 'N', far_least(TILE, n - i), far_least(TILE, n - j), k, -1,
+                           a + i * lda, lda, a + j * lda, lda, c + j * ldc + i, ldc);
         } else if (i == j) {
             syrk_tile(far_least(TILE, n - j), k, a + j * lda, lda, c + j * ldc + j, ldc);
         }

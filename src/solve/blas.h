@@ -20,6 +20,11 @@ far_status far_blas_fits(far_ctx *ctx, int64_t n);
 /* c += alpha op(a) op(b); c is m x n, k is summed over. */
 void far_gemm(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
               const double *a, int64_t lda, const double *b, int64_t ldb, double *c, int64_t ldc);
+/* The same of one thread's own: for callers that share out products themselves, between enter and
+ * leave. */
+void far_gemm_alone(char transa, char transb, int64_t m, int64_t n, int64_t k, double alpha,
+                    const double *a, int64_t lda, const double *b, int64_t ldb, double *c,
+                    int64_t ldc);
 /* y += alpha op(a) x; a is m x n. */
 void far_gemv(char trans, int64_t m, int64_t n, double alpha, const double *a, int64_t lda,
               const double *x, double *y);

@@ -60,6 +60,89 @@ far_status far_multiply(far_ctx *ctx, const far_mat *a, const far_mat *b, far_ma
     return st;
 }
 
+far_status far_multiply_all(far_ctx *ctx, const far_mat *a, const far_mat *b, far_mat *out,
+                            int64_t count)
+{
+    far_status st = FAR_OK;
+    for (int64_t i = 0; st == FAR_OK && i < count; i++) {
+        st = check(ctx, &a[i], &b[i], &out[i]);
+    }
+    if (st != FAR_OK) {
+        return st;
+    }
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+#pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(dynamic)
+    for (int64_t i = 0; i < count; i++) {
+        clear(&out[i]);
+        far_gemm_alone('N', 'N', b[i].cols, a[i].rows, a[i].cols, 1, b[i].data, stride(&b[i]),
+                       a[i].data, stride(&a[i]), out[i].data, stride(&out[i]));
+    }
+    far_blas_leave(scope);
+    return FAR_OK;
+}
+
+/* ---- sums of squares ----------------------------------------------------------------------- */
+
+/* A sum over many rows of few columns is made in parts, whose number depends on the shape alone. */
+enum { PART_ROWS = 2048, PARTS_MOST = 32, PART_COLS = 384 };
+
+static int64_t parts_of(const far_mat *v)
+{
+    int64_t parts = (v->rows + PART_ROWS - 1) / PART_ROWS;
+    return v->cols > PART_COLS || parts < 1 ? 1 : far_least(parts, PARTS_MOST);
+}
+
+/* out (n x n) += v' v of the rows of one part */
+static void add_part(const far_mat *v, int64_t part, int64_t parts, double *out)
+{
+    int64_t first = v->rows * part / parts, end = v->rows * (part + 1) / parts, n = v->cols;
+    far_gemm_alone('N', 'T', n, n, end - first, 1, far_mat_row(v, first), stride(v),
+                   far_mat_row(v, first), stride(v), out, n);
+}
+
+/* Many columns: strips of the triangle, each down from the diagonal. */
+static void add_strips(const far_mat *v, far_mat *m)
+{
+    for (int64_t first = 0; first < v->cols; first += PART_COLS) {
+        const double *from = (const double *)v->data + first;
+        far_gemm('N', 'T', far_least(PART_COLS, v->cols - first), v->cols - first, v->rows, 1, from,
+                 stride(v), from, stride(v), (double *)far_mat_row(m, first) + first, stride(m));
+    }
+}
+
+far_status far_add_square(far_ctx *ctx, const far_mat *v, far_mat *m)
+{
+    int64_t parts = parts_of(v), n = v->cols;
+    double *sums = NULL;
+    far_status st;
+    FAR_TRY(far_check_matrix(ctx, v, "v", -1, -1));
+    FAR_TRY(far_check_matrix(ctx, m, "m", n, n));
+    FAR_TRY(far_blas_fits(ctx, v->rows));
+    FAR_TRY(far_blas_fits(ctx, stride(v)));
+    FAR_TRY(far_alloc(ctx, n <= PART_COLS ? parts * n * n : 0, &sums));
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    if (n > PART_COLS) {
+        add_strips(v, m);
+        parts = 0;
+    }
+#pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(dynamic)
+    for (int64_t part = 0; part < parts; part++) {
+        add_part(v, part, parts, sums + part * n * n);
+    }
+    far_blas_leave(scope);
+    for (int64_t k = 0; k < parts * n; k++) {
+        double *to = far_mat_row(m, k % n);
+        for (int64_t j = 0; j <= k % n; j++) {
+            to[j] += sums[k * n + j];
+        }
+    }
+done:
+    far_free(ctx, sums);
+    return st;
+}
+
+/* ---- symmetric matrices -------------------------------------------------------------------- */
+
 static far_status check_symmetric(far_ctx *ctx, const far_symmetric *a, const far_mat *b,
                                   const far_mat *out)
 {

@@ -45,6 +45,14 @@ far_status far_check_matrix(far_ctx *ctx, const far_mat *m, const char *name, in
                             int64_t cols);
 far_status far_check_finite(far_ctx *ctx, const far_mat *m, const char *name);
 
+/* ---- multiply.c ---- */
+
+/* out_i = a_i b_i for so many, float64, side by side: for products too small to be shared out. */
+FAR_NODISCARD far_status far_multiply_all(far_ctx *ctx, const far_mat *a, const far_mat *b,
+                                          far_mat *out, int64_t count);
+/* The lower triangle of m (n x n) += v' v, v any number of rows by n. */
+FAR_NODISCARD far_status far_add_square(far_ctx *ctx, const far_mat *v, far_mat *m);
+
 /* ---- cholesky.c ---- */
 
 /* l := its Cholesky factor. scale is the diagonal of the matrix. Reports progress. */

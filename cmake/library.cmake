@@ -204,15 +204,23 @@ foreach(library farfield_static farfield_shared)
                                                   $<INSTALL_INTERFACE:include>)
 endforeach()
 
-# The second library, on top of the first.
-add_library(far_extra_objects OBJECT ${FAR_EXTRA_SOURCES})
-target_compile_definitions(far_extra_objects PRIVATE FAR_VERSION="${PROJECT_VERSION}")
-target_include_directories(far_extra_objects PRIVATE ${CMAKE_SOURCE_DIR}/include)
-target_link_libraries(far_extra_objects PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
-                                                PkgConfig::JANSSON ${FAR_CURL} ${FAR_PNG} ${FAR_JPEG})
+# The second library, on top of the first. The Python package has its figures alone.
+set(FAR_REPORT_SOURCES ${FAR_EXTRA_SOURCES})
+list(FILTER FAR_REPORT_SOURCES INCLUDE REGEX "^src/report/")
+set(FAR_OTHER_SOURCES ${FAR_EXTRA_SOURCES})
+list(FILTER FAR_OTHER_SOURCES EXCLUDE REGEX "^src/report/")
+add_library(far_report_objects OBJECT ${FAR_REPORT_SOURCES})
+add_library(far_extra_objects OBJECT ${FAR_OTHER_SOURCES})
+foreach(objects far_report_objects far_extra_objects)
+  target_compile_definitions(${objects} PRIVATE FAR_VERSION="${PROJECT_VERSION}")
+  target_include_directories(${objects} PRIVATE ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(${objects} PRIVATE far_flags OpenMP::OpenMP_C ZLIB::ZLIB PkgConfig::ZIP
+                                           PkgConfig::JANSSON ${FAR_CURL} ${FAR_PNG} ${FAR_JPEG})
+endforeach()
 foreach(kind static shared)
   string(TOUPPER ${kind} type)
-  add_library(farfield_extras_${kind} ${type} $<TARGET_OBJECTS:far_extra_objects>)
+  add_library(farfield_extras_${kind} ${type} $<TARGET_OBJECTS:far_report_objects>
+                                              $<TARGET_OBJECTS:far_extra_objects>)
   set_target_properties(farfield_extras_${kind} PROPERTIES OUTPUT_NAME farfield-extras)
   target_link_libraries(farfield_extras_${kind} PUBLIC farfield_${kind}
                         PRIVATE $<BUILD_INTERFACE:far_flags> ZLIB::ZLIB ${FAR_CURL} ${FAR_PNG} ${FAR_JPEG}

@@ -1,15 +1,9 @@
 # What the Python package holds beside its own files: the library, with figures, and the declarations
 # of its functions. python/farfield has the rest. In a build for tests the library alone is made.
-set(FAR_REPORT_SOURCES ${FAR_EXTRA_SOURCES})
-list(FILTER FAR_REPORT_SOURCES INCLUDE REGEX "^src/report/")
-list(TRANSFORM FAR_REPORT_SOURCES PREPEND ${CMAKE_SOURCE_DIR}/)
-
 add_library(farfield_python MODULE $<TARGET_OBJECTS:far_objects> ${FAR_TILE_OBJECTS}
-                                   ${FAR_REPORT_SOURCES})
+                                   $<TARGET_OBJECTS:far_report_objects>)
 set_target_properties(farfield_python PROPERTIES OUTPUT_NAME farfield LINKER_LANGUAGE C
                                                  LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/python)
-target_compile_definitions(farfield_python PRIVATE FAR_VERSION="${PROJECT_VERSION}")
-target_include_directories(farfield_python PRIVATE ${CMAKE_SOURCE_DIR}/include)
 target_link_libraries(farfield_python PRIVATE ${FAR_LIBRARIES})
 if(NOT FAR_PYTHON)
   return()

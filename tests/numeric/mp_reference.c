@@ -28,9 +28,12 @@ static void pool_clear(void)
     pool.used = pool.made = 0;
 }
 
+static void nodes_clear(void);
+
 void mp_release(void)
 {
     pool_clear();
+    nodes_clear();
     free(pool.slot);
     pool.slot = NULL;
     pool.room = 0;
@@ -353,104 +356,154 @@ typedef struct dual {
     num e, s, g;
 } dual;
 
-static num theta_of(num k, num q, num r)
+/* What an angle theta between z and z' is made of. */
+typedef struct corner {
+    num theta, cosine, sine;
+    num size; /* sqrt(q r) */
+} corner;
+
+static num over(num a, num b) /* 0 where b is 0: a variance is */
 {
-    return angle(root_plus(sub(mul(q, r), square(k))), k);
+    return mpfr_zero_p(b) ? val(0) : quo(a, b);
+}
+
+static corner corner_of(num k, num q, num r)
+{
+    num size = root(mul(q, r)), wing = root_plus(sub(mul(q, r), square(k)));
+    return (corner){angle(wing, k), over(k, size), over(wing, size), size};
 }
 
 /* E[u_+^n v_+^n] of unit Gaussians at angle theta for an integer n, Cho and Saul's J_n / (2 pi),
  * by J_n = (2n - 1) cos J_(n-1) + (n - 1)^2 sin^2 J_(n-2). */
-static num arc_cosine_integer(int n, num theta, num cosine)
+static num arc_cosine_integer(int n, const corner *c)
 {
-    num s = sine(theta);
-    num rest = sub(pi(), theta);
+    num rest = sub(pi(), c->theta);
     num before = rest;
-    num j = n == 0 ? rest : add(s, mul(rest, cosine));
+    num j = n == 0 ? rest : add(c->sine, mul(rest, c->cosine));
     for (int i = 2; i <= n; i++) {
-        num a = scaled(2 * i - 1, mul(cosine, j));
-        num b = scaled((double)(i - 1) * (i - 1), mul(square(s), before));
+        num a = scaled(2 * i - 1, mul(c->cosine, j));
+        num b = scaled((double)(i - 1) * (i - 1), mul(square(c->sine), before));
         before = j;
         j = add(a, b);
     }
     return quo(j, scaled(2, pi()));
 }
 
-/* The integrand (sin s sin(s + theta))^p at s = a + width u / (1 + u), u = exp(pi sinh(t)), times
- * ds/dt: one node of the double-exponential rule. */
-static num node(double t, num a, num width, num theta, num p)
+/* Nodes of the double-exponential rule on (0, 1): at u / (1 + u), u = exp(pi sinh(t)), with
+ * d/dt of that for weight. */
+enum { NODES = 148 }; /* t = -4.6 + i / 16 <= 4.6 */
+static struct {
+    mpfr_t at[NODES], weight[NODES];
+    mpfr_prec_t bits; /* 0: none yet */
+} nodes;
+
+static void nodes_clear(void)
 {
-    num u = expo(mul(sinh_of(val(t)), pi()));
-    num one = add(val(1), u);
-    num s = add(a, quo(mul(width, u), one));
-    num f = power(mul(sine(s), sine(add(s, theta))), p);
-    num slope = mul(mul(cosh_of(val(t)), pi()), quo(mul(width, u), square(one)));
-    return mul(f, slope);
+    for (int i = 0; i < NODES && nodes.bits; i++) {
+        mpfr_clears(nodes.at[i], nodes.weight[i], (mpfr_ptr)NULL);
+    }
+    nodes.bits = 0;
 }
 
-static void panel(mpfr_ptr sum, num a, num b, num theta, num p)
+static void nodes_make(void)
 {
-    const double step = 1.0 / 16, reach = 4.6;
+    if (nodes.bits == pool.bits) {
+        return;
+    }
+    nodes_clear();
+    nodes.bits = pool.bits;
+    for (int i = 0; i < NODES; i++) {
+        size_t mark = pool.used;
+        num t = val(-4.6 + i / 16.0), u = expo(mul(sinh_of(t), pi())), one = add(val(1), u);
+        num slope = mul(mul(cosh_of(t), pi()), quo(u, square(one)));
+        mpfr_inits2(pool.bits, nodes.at[i], nodes.weight[i], (mpfr_ptr)NULL);
+        mpfr_div(nodes.at[i], u, one, MPFR_RNDN);
+        mpfr_div_ui(nodes.weight[i], slope, 16, MPFR_RNDN);
+        pool.used = mark;
+    }
+}
+
+/* Adds the integrals of (sin s sin(s + theta))^p from a to b to sum[0], and with p + 1 to sum[1].
+ */
+static void panel(mpfr_ptr sum[2], num a, num b, num theta, num p)
+{
     size_t mark = pool.used;
     num width = sub(b, a);
-    for (double t = -reach; t <= reach; t += step) {
+    for (int i = 0; i < NODES; i++) {
         size_t inner = pool.used;
-        mpfr_add(sum, sum, scaled(step, node(t, a, width, theta, p)), MPFR_RNDN);
+        num s = add(a, mul(width, nodes.at[i])), base = mul(sine(s), sine(add(s, theta)));
+        num f = mul(mul(width, nodes.weight[i]), power(base, p));
+        mpfr_add(sum[0], sum[0], f, MPFR_RNDN);
+        mpfr_fma(sum[1], f, base, sum[1], MPFR_RNDN);
         pool.used = inner;
     }
     pool.used = mark;
 }
 
-/* The same for any p > -1/2: in polar coordinates the radius gives 2^p Gamma(p + 1) / (2 pi) and
- * the angle 2 int_0^((pi - theta)/2) (sin s sin(s + theta))^p ds. Branch points lie at 0 and
- * -theta, so panels grow by 4 from theta on. */
-static num arc_cosine(num p, num theta)
+static num arc_cosine_scaled(num sum, double p) /* the radius of arc_cosine */
 {
-    mpfr_ptr sum = fresh();
+    num radial = mul(power(val(2), val(p)), gamma_of(add(val(p), val(1))));
+    return quo(mul(radial, sum), pi());
+}
+
+/* The same for p and p + 1, any p > -1/2: in polar coordinates the radius gives
+ * 2^p Gamma(p + 1) / (2 pi) and the angle 2 int_0^((pi - theta)/2) (sin s sin(s + theta))^p ds.
+ * Branch points lie at 0 and -theta, so panels grow by 4 from theta on. */
+static void arc_cosine(double p, num theta, num out[2])
+{
+    mpfr_ptr sum[2] = {fresh(), fresh()};
     mpfr_ptr a = fresh(), b = fresh();
     num end = scaled(0.5, sub(pi(), theta));
-    mpfr_set_zero(sum, 1);
+    nodes_make();
+    mpfr_set_zero(sum[0], 1);
+    mpfr_set_zero(sum[1], 1);
     mpfr_set_zero(a, 1);
     mpfr_set(b, theta, MPFR_RNDN);
     while (mpfr_less_p(a, end)) {
         if (mpfr_zero_p(theta) || mpfr_greater_p(b, end)) {
             mpfr_set(b, end, MPFR_RNDN);
         }
-        panel(sum, a, b, theta, p);
+        panel(sum, a, b, theta, val(p));
         mpfr_set(a, b, MPFR_RNDN);
         mpfr_mul_ui(b, b, 4, MPFR_RNDN);
     }
-    num radial = mul(power(val(2), p), gamma_of(add(p, val(1))));
-    return quo(mul(radial, sum), pi());
+    out[0] = arc_cosine_scaled(sum[0], p);
+    out[1] = arc_cosine_scaled(sum[1], p + 1);
 }
 
-static num rectified(double p, num theta, num cosine)
+/* E[u_+^(p-1) v_+^(p-1)] and E[u_+^p v_+^p]. */
+static void rectified(double p, const corner *c, num out[2])
 {
-    if (p == floor(p)) {
-        return arc_cosine_integer((int)p, theta, cosine);
+    if (p != floor(p)) {
+        arc_cosine(p - 1, c->theta, out);
+        return;
     }
-    return arc_cosine(val(p), theta);
+    out[0] = arc_cosine_integer((int)p - 1, c);
+    out[1] = arc_cosine_integer((int)p, c);
 }
 
-static num over_root(num k, num q, num r) /* the cosine; 0 where a variance is 0 */
+static dual dual_relu_at(double p, const corner *c)
 {
-    num s = root(mul(q, r));
-    return mpfr_zero_p(s) ? val(0) : quo(k, s);
+    num j[2];
+    dual f;
+    rectified(p, c, j);
+    f.e = mul(rise(c->size, p), j[1]);
+    f.s = scaled(p * p, mul(rise(c->size, p - 1), j[0]));
+    f.g = scaled(p * p, f.e);
+    return f;
 }
 
 static dual dual_relu(double p, num k, num q, num r)
 {
-    num theta = theta_of(k, q, r), cosine = over_root(k, q, r), s = root(mul(q, r));
-    dual f;
-    f.e = mul(rise(s, p), rectified(p, theta, cosine));
-    f.s = scaled(p * p, mul(rise(s, p - 1), rectified(p - 1, theta, cosine)));
-    f.g = scaled(p * p, f.e);
-    return f;
+    corner c = corner_of(k, q, r);
+    return dual_relu_at(p, &c);
 }
 
 /* relu(z) - slope relu(-z): products of equal signs see k, of different signs -k. */
 static dual dual_leaky(double slope, num k, num q, num r)
 {
-    dual same = dual_relu(1, k, q, r), other = dual_relu(1, neg(k), q, r);
+    corner c = corner_of(k, q, r), turned = {sub(pi(), c.theta), neg(c.cosine), c.sine, c.size};
+    dual same = dual_relu_at(1, &c), other = dual_relu_at(1, &turned);
     num both = add(val(1), square(val(slope)));
     dual f;
     f.e = sub(mul(both, same.e), scaled(2 * slope, other.e));

@@ -212,10 +212,20 @@ static void ask(const task *t, answer *a)
     far_kernel_destroy(k);
 }
 
+static bool is_moderate(const cloud *c, int i)
+{
+    double most = 0;
+    for (int at = 0; at < c->d; at++) {
+        most = fmax(most, fabs(c->x[i * c->d + at]));
+    }
+    return most > 1e-9 && most < 1e9;
+}
+
 static void reference(const task *t, int i, int j, mpfr_t want[2])
 {
     const double *x = t->c->x + i * t->c->d, *y = t->c->x + j * t->c->d;
-    const char *error = mp_net_eval(&t->net, t->standard, t->bits, t->c->d, x, y, want[0], want[1]);
+    long bits = is_moderate(t->c, i) && is_moderate(t->c, j) ? MP_BITS_LOW : t->bits;
+    const char *error = mp_net_eval(&t->net, t->standard, bits, t->c->d, x, y, want[0], want[1]);
     if (error) {
         fail_msg("no reference for %s: %s", t->arch, error);
     }
@@ -261,7 +271,11 @@ static int compare(const char *arch, int standard, long bits, const cloud *c, do
     for (int i = 0; i < c->n; i++) {
         reference(&t, i, i, diag[i]);
         for (int j = 0; j <= i; j++) {
-            reference(&t, i, j, one[0]);
+            mpfr_set(one[0][0], diag[i][0], MPFR_RNDN);
+            mpfr_set(one[0][1], diag[i][1], MPFR_RNDN);
+            if (j < i) {
+                reference(&t, i, j, one[0]);
+            }
             for (int what = 0; what < 2; what++) {
                 mpfr_mul(one[1][what], diag[i][what], diag[j][what], MPFR_RNDN);
                 mpfr_sqrt(one[1][what], one[1][what], MPFR_RNDN);

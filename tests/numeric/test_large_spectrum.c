@@ -4,31 +4,45 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include <farfield/farfield.h>
 
-enum { ROWS = 33013, PARTS = 3 };
+/* STEP: most entries are zero, so that making them takes no longer than multiplying by them. */
+enum { ROWS = 33013, STEP = 101, PLACES = (ROWS + STEP - 1) / STEP, PARTS = 3 };
 static const double SIZES[PARTS] = {5, 90, 1000};
 
-/* I + sum SIZES[k] w_k w_k', w_k the orthonormal cosines: eigenvalues 1 + SIZES[k], and 1. */
+/* I + sum SIZES[k] w_k w_k', w_k the orthonormal cosines on every STEP-th row: eigenvalues
+ * 1 + SIZES[k], and 1. */
 static double cosine(int64_t i, int k)
 {
-    return sqrt(2.0 / ROWS) * cos(M_PI * (k + 1) * ((double)i + 0.5) / ROWS);
+    double place = (double)(i / STEP) + 0.5;
+    return i % STEP ? 0 : sqrt(2.0 / PLACES) * cos(M_PI * (k + 1) * place / PLACES);
+}
+
+static void add_row(const double *w, int64_t row, int64_t col, int64_t cols, double *to)
+{
+    const double *a = w + row * PARTS;
+    for (int64_t j = (STEP - col % STEP) % STEP; j < cols; j += STEP) {
+        const double *b = w + (col + j) * PARTS;
+        to[j] += SIZES[0] * a[0] * b[0] + SIZES[1] * a[1] * b[1] + SIZES[2] * a[2] * b[2];
+    }
 }
 
 static far_status block(far_ctx *ctx, void *user, int64_t row, int64_t col, far_mat *out)
 {
-    const double *w = user;
     (void)ctx;
     for (int64_t i = 0; i < out->rows; i++) {
         double *to = (double *)out->data + i * out->ld;
-        const double *a = w + (row + i) * PARTS;
-        for (int64_t j = 0; j < out->cols; j++) {
-            const double *b = w + (col + j) * PARTS;
-            to[j] = SIZES[0] * a[0] * b[0] + SIZES[1] * a[1] * b[1] + SIZES[2] * a[2] * b[2] +
-                    (row + i == col + j);
+        int64_t diagonal = row + i - col;
+        memset(to, 0, (size_t)out->cols * sizeof *to);
+        if (diagonal >= 0 && diagonal < out->cols) {
+            to[diagonal] = 1;
+        }
+        if ((row + i) % STEP == 0) {
+            add_row(user, row + i, col, out->cols, to);
         }
     }
     return FAR_OK;
@@ -53,7 +67,7 @@ static void more_than_32767_rows_have_eigenvalues(void **state)
     assert_true(fabs(found[0] - 91) < 1e-9 * 91);
     assert_true(fabs(found[1] - 1001) < 1e-9 * 1001);
     double sign = vectors[1] * cosine(0, 2) > 0 ? 1 : -1;
-    for (int64_t i = 0; i < ROWS; i += 997) {
+    for (int64_t i = 0; i < ROWS; i++) {
         assert_true(fabs(sign * vectors[2 * i + 1] - cosine(i, 2)) < 1e-9);
     }
     far_ctx_destroy(ctx);

@@ -248,7 +248,8 @@ static far_probability_opts rule_of(const laplace_job *j, form f)
     return o;
 }
 
-static int say(laplace_job *j, form f, const far_mat *x, const far_mat *mean, saying *out)
+/* FORM_MINE finds the mean too, which the others read. */
+static int say(laplace_job *j, form f, const far_mat *x, far_mat *mean, saying *out)
 {
     int64_t outputs = j->info.outputs;
     far_probability_opts o = rule_of(j, f);
@@ -256,9 +257,9 @@ static int say(laplace_job *j, form f, const far_mat *x, const far_mat *mean, sa
     int code = EXIT_DONE;
     if (f != FORM_MAP) {
         code = matrix_alloc(j->s.verb, x->rows * outputs, outputs, FAR_F64, &out->covariance);
-        st = code == EXIT_DONE
-                 ? far_laplace_predict(j->s.ctx, j->posterior, x, NULL, &out->covariance)
-                 : st;
+        st = code == EXIT_DONE ? far_laplace_predict(j->s.ctx, j->posterior, x,
+                                                     f == FORM_MINE ? mean : NULL, &out->covariance)
+                               : st;
     }
     if (code == EXIT_DONE && st == FAR_OK && laplace_classifies(j)) {
         code = matrix_alloc(j->s.verb, x->rows, laplace_classes(j), FAR_F64, &out->probability);
@@ -365,16 +366,11 @@ static int judge_form(laplace_job *j, form f)
     return code;
 }
 
-static int find_means(laplace_job *j)
+static int make_means(laplace_job *j)
 {
     int code = matrix_alloc(j->s.verb, j->scored->x.rows, j->info.outputs, FAR_F64, &j->mean);
     if (code == EXIT_DONE && j->ood.name) {
         code = matrix_alloc(j->s.verb, j->ood.x.rows, j->info.outputs, FAR_F64, &j->mean_out);
-    }
-    if (code == EXIT_DONE &&
-        (far_net_eval(j->s.ctx, j->net, &j->scored->x, &j->mean) != FAR_OK ||
-         (j->ood.name && far_net_eval(j->s.ctx, j->net, &j->ood.x, &j->mean_out) != FAR_OK))) {
-        code = failed(j);
     }
     return code;
 }
@@ -396,10 +392,10 @@ static int judge_paper(laplace_job *j)
 int laplace_judge(laplace_job *j)
 {
     const verdicts *mine = &j->forms[FORM_MINE];
-    int code = find_means(j);
+    int code = make_means(j);
+    code = code == EXIT_DONE ? judge_form(j, FORM_MINE) : code;
     code = code == EXIT_DONE ? judge_form(j, FORM_MAP) : code;
     code = code == EXIT_DONE ? judge_paper(j) : code;
-    code = code == EXIT_DONE ? judge_form(j, FORM_MINE) : code;
     code = code == EXIT_DONE ? measure_spread(j, &mine->in.covariance, &j->spread_in) : code;
     if (code == EXIT_DONE && j->ood.name) {
         code = measure_spread(j, &mine->out.covariance, &j->spread_out);

@@ -52,7 +52,7 @@ set(FAR_SOURCES
     src/laplace/laplace.c src/laplace/laplace_blocks.c src/laplace/laplace_choose.c src/laplace/laplace_classes.c
     src/laplace/laplace_ella.c src/laplace/laplace_estimate.c
     src/laplace/laplace_evidence.c src/laplace/laplace_exact.c src/laplace/laplace_features.c
-    src/laplace/laplace_landmarks.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c
+    src/laplace/laplace_landmarks.c src/laplace/laplace_last.c src/laplace/laplace_matrix.c src/laplace/laplace_posterior.c
     src/laplace/laplace_predict.c src/laplace/laplace_project.c src/laplace/laplace_root.c
     src/laplace/laplace_scores.c src/laplace/laplace_tangent.c
     src/lnnet/build.c src/lnnet/check.c

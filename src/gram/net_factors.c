@@ -418,6 +418,15 @@ static void keep_output(const block *b, int64_t a)
     }
 }
 
+static void keep_values(const block *b)
+{
+    size_t row = (size_t)b->plan->net->info.outputs * far_dtype_size(b->f->dtype);
+    if (b->plan->outputs) {
+        memcpy(at(b->plan->outputs, b->first, row), far_pass_output(b->pass),
+               (size_t)b->count * row);
+    }
+}
+
 static void run_block(const block *b, const far_mat *x)
 {
     bool one = b->plan->opts->outputs == FAR_NTK_ONE;
@@ -426,6 +435,7 @@ static void run_block(const block *b, const far_mat *x)
     far_pass_forward(b->pass, b->plan->weights, far_mat_row(x, b->first),
                      x->rows > 1 ? x->ld : x->cols, b->count);
     keep_all_inputs(b);
+    keep_values(b);
     for (int64_t a = from; a < to; a++) {
         keep_output(b, a);
     }

@@ -45,6 +45,7 @@ typedef struct far_factor_plan {
     const far_ntk_opts *opts;
     int64_t first, some; /* of a trace: so many outputs from this one on; some 0: all of them */
     bool apart;          /* layers at several positions: see far_factor. Not for kernels */
+    void *outputs;       /* the network's at these weights too, points x outputs; NULL: no */
 } far_factor_plan;
 
 /* It stands at several positions (a convolution too) or has lora, and has its whole gradient for a

@@ -503,6 +503,9 @@ static far_status make_room(pass *run, int64_t chunk)
     if (la->info.method == FAR_LAPLACE_LAST_LAYER) {
         FAR_TRY(far_alloc(la->ctx, side * side, &matrix));
         la->matrix = far_mat_view(matrix, side, side, FAR_F64);
+        if (far_last_ends(la->net)) {
+            return FAR_OK;
+        }
         FAR_TRY(far_alloc(la->ctx, side * cols, &run->z));
         FAR_TRY(far_alloc(la->ctx, side * cols, &run->zt));
         return FAR_OK;
@@ -548,6 +551,10 @@ far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
     FAR_TRY(viewer_open(la, la->info.method == FAR_LAPLACE_KFAC, &run.view));
     int64_t chunk = points_at_once(la, &run.view, x->rows);
     FAR_TRY(make_room(&run, chunk));
+    if (la->info.method == FAR_LAPLACE_LAST_LAYER && far_last_ends(la->net)) {
+        FAR_TRY(far_last_fit(la, x));
+        goto done;
+    }
     for (int64_t first = 0; first < x->rows; first += chunk) {
         FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
         far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));

@@ -124,7 +124,7 @@ static double features_bytes(const far_net *net, int64_t landmarks, int64_t rank
 static double blocks_bytes(far_laplace_method method, int64_t side, double numbers)
 {
     return method == FAR_LAPLACE_LAST_LAYER
-               ? 8 * 2 * (double)side * (double)side
+               ? 8 * 4 * (double)side * (double)side /* matrix, factor, its inverse twice */
                : 8 * (2 * (double)side + (method == FAR_LAPLACE_KFAC ? 4 * numbers : 0));
 }
 

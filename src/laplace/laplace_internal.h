@@ -37,6 +37,8 @@ typedef struct far_root {
 far_status far_root_create(far_ctx *ctx, const far_laplace_info *info, const double *outputs,
                            int64_t points, far_root *root);
 void far_root_clear(far_ctx *ctx, far_root *root);
+/* Entry (a, b) of Lam_i; of a softmax p_a (1 - p_a) without a difference that rounds to 0. */
+double far_root_curvature(const far_root *root, int64_t i, int64_t a, int64_t b);
 /* v := R' v for point i; v has C numbers, stride apart. */
 void far_root_apply(const far_root *root, int64_t i, double *v, int64_t stride);
 /* The same for C consecutive rows of every point of a matrix with cols columns. */
@@ -118,6 +120,18 @@ far_status far_blocks_covariance(const far_laplace *la, const far_posterior *con
 /* 0: the network has no such layer. numbers: what the turning takes. */
 int64_t far_blocks_side(const far_net *net, far_laplace_method method, double *numbers);
 
+/* ---- laplace_last.c: the last layer where it ends the network ---- */
+
+bool far_last_ends(const far_net *net);
+/* matrix, of the one block. Progress "posterior". */
+far_status far_last_fit(far_laplace *la, const far_mat *x);
+/* Whether that is the method, and points are enough for L^-1 to be worth its while. */
+bool far_last_spreads(const far_laplace *la, int64_t points);
+/* covariance (m C x C) and mean (m x C, packed; NULL: not wanted) of such points. Progress
+ * "laplace". */
+far_status far_last_covariance(const far_laplace *la, const far_posterior *posterior,
+                               const far_mat *x, double *mean, far_mat *covariance);
+
 /* outputs (m x C, packed) = net(x); FAR_ERR_VALUE where one is not finite. */
 far_status far_laplace_outputs(const far_laplace *la, const far_mat *x, double *outputs);
 
@@ -168,6 +182,8 @@ far_status far_features_project(const far_laplace *la, const far_mat *x, int64_t
 
 /* Numbers that a projection has at a time: a few million, or what suits a budget (0: none). */
 double far_laplace_chunk_numbers(double memory);
+/* Points at a time that have so many numbers for each output. */
+int64_t far_laplace_points(const far_laplace *la, int64_t side, int64_t most);
 /* Points at a time that are projected on so many coordinates, and whose layer factors are held. */
 int64_t far_laplace_factor_chunk(const far_laplace *la, int64_t side, int64_t points);
 /* The same; of features, which take the factors of a few points at a time themselves, more. */
@@ -196,9 +212,6 @@ void far_projection_clear(far_projection *p);
 /* covariance (m C x C, packed) from w as it is, whose row k counts weights_k times (NULL: once). */
 void far_projection_blend(const far_laplace *la, const far_projection *p, int64_t side,
                           const double *weights, double prior, double *covariance);
-/* covariance (m C x C, packed) of points, a few at a time. Progress "laplace". */
-far_status far_laplace_covariance(const far_laplace *la, const far_posterior *posterior,
-                                  const far_mat *x, far_mat *covariance);
 /* The same from w = L^-1 z; the posterior's side is at most the projection's. */
 far_status far_projection_spread(const far_laplace *la, const far_posterior *posterior,
                                  far_projection *p, double *covariance);

@@ -32,8 +32,9 @@ done:
     return st;
 }
 
-far_status far_laplace_covariance(const far_laplace *la, const far_posterior *posterior,
-                                  const far_mat *x, far_mat *covariance)
+/* A few points at a time. */
+static far_status predict_covariances(const far_laplace *la, const far_posterior *posterior,
+                                      const far_mat *x, far_mat *covariance)
 {
     int64_t chunk = far_laplace_chunk(la, la->values ? 1 : la->info.side, x->rows);
     far_status st = FAR_OK;
@@ -53,6 +54,22 @@ static far_status predict_mean(const far_laplace *la, const far_mat *x, far_mat 
     return st == FAR_OK ? far_check_finite(la->ctx, mean, "the network's outputs") : st;
 }
 
+/* Both from one pass through the network. */
+static far_status predict_last(const far_laplace *la, const far_mat *x, far_mat *mean,
+                               far_mat *covariance)
+{
+    double *outputs = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(mean ? far_alloc(la->ctx, x->rows * mean->cols, &outputs) : FAR_OK);
+    FAR_TRY(far_last_covariance(la, la->posterior, x, outputs, covariance));
+    if (mean) {
+        copy_rows(outputs, 0, x->rows, mean);
+    }
+done:
+    far_free(la->ctx, outputs);
+    return st;
+}
+
 far_status far_laplace_predict(far_ctx *ctx, const far_laplace *la, const far_mat *x, far_mat *mean,
                                far_mat *covariance)
 {
@@ -65,8 +82,11 @@ far_status far_laplace_predict(far_ctx *ctx, const far_laplace *la, const far_ma
     if (covariance) {
         FAR_TRY(far_check_matrix(ctx, covariance, "covariance", x->rows * classes, classes));
     }
+    if (covariance && far_last_spreads(la, x->rows)) {
+        return predict_last(la, x, mean, covariance);
+    }
     FAR_TRY(mean ? predict_mean(la, x, mean) : FAR_OK);
-    FAR_TRY(covariance ? far_laplace_covariance(la, la->posterior, x, covariance) : FAR_OK);
+    FAR_TRY(covariance ? predict_covariances(la, la->posterior, x, covariance) : FAR_OK);
 done:
     return st;
 }

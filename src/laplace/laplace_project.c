@@ -14,7 +14,7 @@ double far_laplace_chunk_numbers(double memory)
     return memory > 0 ? fmin(CHUNK_NUMBERS, CHUNK_SHARE * memory / sizeof(double)) : CHUNK_NUMBERS;
 }
 
-static int64_t points_of(const far_laplace *la, int64_t side, int64_t most)
+int64_t far_laplace_points(const far_laplace *la, int64_t side, int64_t most)
 {
     double numbers = (double)la->info.outputs * (double)side;
     int64_t chunk = (int64_t)(far_laplace_chunk_numbers(la->memory) / fmax(numbers, 1));
@@ -25,14 +25,15 @@ static int64_t points_of(const far_laplace *la, int64_t side, int64_t most)
 int64_t far_laplace_factor_chunk(const far_laplace *la, int64_t side, int64_t points)
 {
     int64_t factors = far_net_factor_numbers(la->net);
-    return points_of(la, side > factors ? side : factors, points);
+    return far_laplace_points(la, side > factors ? side : factors, points);
 }
 
 int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
 {
     int64_t outputs = la->info.outputs;
     return la->info.system == FAR_LAPLACE_FEATURES
-               ? points_of(la, side > outputs ? side : outputs, far_least(points, FEATURE_POINTS))
+               ? far_laplace_points(la, side > outputs ? side : outputs,
+                                    far_least(points, FEATURE_POINTS))
                : far_laplace_factor_chunk(la, side, points);
 }
 

@@ -54,6 +54,20 @@ void far_root_clear(far_ctx *ctx, far_root *root)
     root->q = NULL;
 }
 
+double far_root_curvature(const far_root *root, int64_t i, int64_t a, int64_t b)
+{
+    const double *q = root->q ? root->q + i * root->outputs : NULL;
+    double others = 0;
+    if (!root->coupled) {
+        double entry = q ? q[a] : root->scale;
+        return a == b ? entry * entry : 0;
+    }
+    for (int64_t c = 0; a == b && c < root->outputs; c++) {
+        others += c == a ? 0 : q[c] * q[c];
+    }
+    return a == b ? q[a] * q[a] * others : -(q[a] * q[a] * q[b] * q[b]);
+}
+
 void far_root_apply(const far_root *root, int64_t i, double *v, int64_t stride)
 {
     const double *q = root->q ? root->q + i * root->outputs : NULL;

@@ -691,6 +691,38 @@ static void the_last_layer_is_tuned_by_itself(void **state)
     far_net_destroy(head);
 }
 
+/* Of many points the last layer's covariances come from the inverse of the factor, of one from the
+ * factor; means are the network's, also of a linearised one, whose tangents are elsewhere. */
+static void many_points_are_as_one_by_one(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2 * COUNT(CASES); k++) {
+        far_net *net = network(CASES[k / 2].arch, D, 5);
+        int64_t c = far_net_describe(net).outputs, count = 53;
+        far_mat x = points(N, D, 0.1), x2 = points(count, D, 0.9), values = matrix(count, c);
+        far_mat mean = matrix(count, c), got = matrix(count * c, c), one = matrix(c, c);
+        if (k % 2 == 1) {
+            must(far_net_linearize(ctx, net));
+            *(double *)far_net_tensor(net, 0).values.data += 0.5;
+        }
+        far_laplace_opts o = options(FAR_LAPLACE_LAST_LAYER, CASES[k / 2].likelihood);
+        far_laplace *la = fitted(net, &x, &o);
+        must(far_net_eval(ctx, net, &x2, &values));
+        must(far_laplace_predict(ctx, la, &x2, &mean, &got));
+        assert_memory_equal(mean.data, values.data, (size_t)(count * c) * sizeof(double));
+        for (int64_t i = 0; i < count; i++) {
+            far_mat row = far_mat_view(at(&x2, i, 0), 1, D, FAR_F64);
+            far_mat block = far_mat_view(at(&got, i * c, 0), c, c, FAR_F64);
+            must(far_laplace_predict(ctx, la, &row, NULL, &one));
+            assert_true(distance(&block, &one) < 1e-12);
+        }
+        far_laplace_destroy(la);
+        far_mat *owned[] = {&x, &x2, &values, &mean, &got, &one};
+        release(owned, COUNT(owned));
+        far_net_destroy(net);
+    }
+}
+
 /* ---- limits -------------------------------------------------------------------------------- */
 
 static void rows_can_come_in_chunks(void **state)
@@ -792,6 +824,7 @@ int main(void)
         TEST(priors_are_scored_as_they_predict),
         TEST(tuned_by_laplaces_approximation),
         TEST(the_last_layer_is_tuned_by_itself),
+        TEST(many_points_are_as_one_by_one),
         TEST(rows_can_come_in_chunks),
         TEST(misuse_is_refused),
         TEST(every_allocation_may_fail),

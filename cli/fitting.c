@@ -31,8 +31,8 @@ const option FIT_OPTIONS[] = {
                   "learn what counts, in front of the network: a weight for each input,\n"
                   "or mixtures of them; auto chooses"),
     CHOICE_OPTION("--ranks", 0, AT(ranks), RANKS_LIST,
-                  "second copies of number columns as ranks, which no outlier stretches;\n"
-                  "auto tries both"),
+                  "second copies of number columns as ranks, which no outlier stretches,\n"
+                  "or as steps of their ranks, for jumps; auto tries all"),
     TEXT_OPTION("--committee", 0, AT(committee), "N",
                 "the mean of the N best networks that were tried; auto: of as many as\n"
                 "predict rows held out better together"),

@@ -22,7 +22,7 @@ typedef struct fit_args {
 #define KERNEL_LIST "ntk|nngp"
 #define METHOD_LIST "auto|exact|cg|nystrom"
 #define PARAM_LIST "ntk|standard"
-#define RANKS_LIST "none|all|auto"
+#define RANKS_LIST "none|all|auto|steps"
 #define METRIC_LIST "none|diagonal|full|auto"
 
 /* The options that fill a fit_args. */

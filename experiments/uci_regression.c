@@ -34,7 +34,7 @@ static const char USAGE[] =
     "  --splits N       only so many splits of each\n"
     "  --metric KIND    none, diagonal, full or auto [auto]\n"
     "  --committee N    of fit: a number, or auto [1]\n"
-    "  --ranks KIND     of fit: none, all or auto [none]\n"
+    "  --ranks KIND     of fit: none, all, steps or auto [none]\n"
     "  --jobs N         so many splits side by side, one thread each [1: one, on all cores]\n"
     "  --no-trees       without XGBoost\n"
     "  --show           only print the table\n"
@@ -508,14 +508,14 @@ static bool take_metric(const char *text, far_metric_kind *out)
 
 static bool take_ranks(const char *text, far_ranks *out)
 {
-    static const char *const NAMES[] = {"none", "all", "auto"};
+    static const char *const NAMES[] = {"none", "all", "auto", "steps"};
     for (int k = 0; k < COUNT(NAMES); k++) {
         if (strcmp(text, NAMES[k]) == 0) {
             *out = (far_ranks)k;
             return true;
         }
     }
-    fprintf(stderr, "uci_regression: --ranks is none, all or auto, not '%s'\n", text);
+    fprintf(stderr, "uci_regression: --ranks is none, all, steps or auto, not '%s'\n", text);
     return false;
 }
 
@@ -523,7 +523,7 @@ static bool take_ranks(const char *text, far_ranks *out)
 static void name_model(options *o)
 {
     static const char *const METRICS[] = {"-none", "-diagonal", "-full", ""};
-    static const char *const RANKS[] = {"", "-ranks", "-autoranks"};
+    static const char *const RANKS[] = {"", "-ranks", "-autoranks", "-steps"};
     char committee[16] = "";
     if (o->committee != 1) {
         snprintf(committee, sizeof committee, o->committee ? "-c%ld" : "-committee", o->committee);

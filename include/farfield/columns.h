@@ -56,8 +56,8 @@ typedef struct far_columns_opts {
                          that begins with tokens none; all must be numbers then, and none is
                          left out. NULL (default): each input by itself */
     int32_t ranks;    /* 1: every number column becomes a second input, its rank among the rows
-                         learnt from (far_feature_info); not with image, sequence or tokens.
-                         Default 0 */
+                         learnt from (far_feature_info); 2: the steps of its rank; not with image,
+                         sequence or tokens. Default 0 */
 } far_columns_opts;
 
 FAR_API void far_columns_opts_init(far_columns_opts *opts);
@@ -97,14 +97,16 @@ FAR_API far_columns_info far_columns_describe(const far_columns *c);
 /* A column that is read, and the inputs that it becomes: first to first + width - 1. Columns
  * without names (named is 0) have none. A number with a rank becomes two: itself, and "rank(F1)", a
  * monotone function of it that runs from -1.7 to 1.7 as the share of training rows below it runs
- * from 0 to 1, linear between the values learnt from and constant beyond them. */
+ * from 0 to 1, linear between the values learnt from and constant beyond them. With its rank in
+ * steps it becomes 1 + N: itself, and "step1(F1)" to "stepN(F1)", of which each rises from 0 to 1
+ * while the rank runs through its part of the way. */
 typedef struct far_feature_info {
     const char *name; /* NULL: there is no such feature */
     far_column_kind kind;
     int64_t first, width;
     const char *const *levels; /* width categories, one for each input; NULL: a number */
     const char *unit;          /* as unit of far_column_info; "" for categories */
-    int32_t ranked;            /* 1: a number with a rank */
+    int32_t ranked;            /* 1: a number with a rank, in steps or not */
 } far_feature_info;
 FAR_API far_feature_info far_columns_feature(const far_columns *c, int64_t i);
 /* Whether a row of a table can be at a raw point: one category of every categorical column is 1 and

@@ -34,10 +34,11 @@ typedef enum far_metric_kind {
 /* Second copies of number columns, as ranks (far_feature_info). */
 typedef enum far_ranks {
     FAR_RANKS_NONE = 0,
-    FAR_RANKS_ALL = 1, /* of every number column */
-    FAR_RANKS_AUTO = 2 /* of all or none, whichever predicts rows held out better: both are tried,
-                          which takes twice as long. none where no folds are made (few rows, the
-                          likelihood as criterion) */
+    FAR_RANKS_ALL = 1,  /* of every number column */
+    FAR_RANKS_AUTO = 2, /* none, of all or in steps, whichever predicts rows held out best: all are
+                           tried, which takes three times as long. none where no folds are made (few
+                           rows, the likelihood as criterion) */
+    FAR_RANKS_STEPS = 3 /* of every number column, cut in up to 64 steps, an input each */
 } far_ranks;
 
 /* How (K + ridge I) alpha = y is solved. */

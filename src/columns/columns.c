@@ -22,7 +22,7 @@ void far_columns_destroy(far_columns *c)
     for (int64_t j = 0; c->features && j < c->info.features; j++) {
         far_feature *f = &c->features[j];
         far_texts_free(c->ctx, f->levels, f->level_count);
-        FAR_FREE_ALL(c->ctx, f->name, f->knot, f->rank);
+        FAR_FREE_ALL(c->ctx, f->name, f->knot, f->rank, f->edge);
     }
     for (int64_t k = 0; k < c->note_count; k++) {
         far_free(c->ctx, c->notes[k].name);
@@ -52,8 +52,12 @@ far_status far_columns_name(far_columns *c)
         for (int64_t l = 0; st == FAR_OK && l < f->width; l++) {
             far_text t = {.ctx = c->ctx};
             bool number = f->kind == FAR_COLUMN_NUMBER;
-            far_text_add(&t, number && l > 0 ? "rank(%s)%s%s" : "%s%s%s", f->name,
-                         number ? "" : "=", number ? "" : f->levels[l]);
+            if (l > 0 && f->steps > 0) {
+                far_text_add(&t, "step%lld(%s)", (long long)l, f->name);
+            } else {
+                far_text_add(&t, number && l > 0 ? "rank(%s)%s%s" : "%s%s%s", f->name,
+                             number ? "" : "=", number ? "" : f->levels[l]);
+            }
             c->inputs[f->first + l] = t.data;
             st = t.status;
         }
@@ -116,7 +120,7 @@ static far_status copy_features(far_ctx *ctx, const far_columns *from, far_colum
         to->features[j] = *f;
         to->features[j].name = NULL;
         to->features[j].levels = NULL;
-        to->features[j].knot = to->features[j].rank = NULL;
+        to->features[j].knot = to->features[j].rank = to->features[j].edge = NULL;
     }
     for (int64_t j = 0; st == FAR_OK && j < from->info.features; j++) {
         const far_feature *f = &from->features[j];
@@ -124,6 +128,7 @@ static far_status copy_features(far_ctx *ctx, const far_columns *from, far_colum
         FAR_TRY(copy_texts(ctx, f->levels, f->level_count, &to->features[j].levels));
         FAR_TRY(copy_numbers(ctx, f->knot, f->knots, &to->features[j].knot));
         FAR_TRY(copy_numbers(ctx, f->rank, f->knots, &to->features[j].rank));
+        FAR_TRY(copy_numbers(ctx, f->edge, f->steps > 0 ? f->steps + 1 : 0, &to->features[j].edge));
     }
 done:
     return st;
@@ -234,6 +239,31 @@ double far_feature_rank(const far_feature *f, double value)
     return f->rank[low] + part * (f->rank[high] - f->rank[low]);
 }
 
+/* Step l is 0 below edge l and 1 above the next, so that the square of the distance of two values
+ * is how many steps their ranks are apart. */
+static double copy_of(const far_feature *f, int64_t l, double rank)
+{
+    double part = f->steps == 0 ? 0 : (rank - f->edge[l]) / (f->edge[l + 1] - f->edge[l]);
+    return f->steps == 0 ? rank : fmin(fmax(part, 0), 1);
+}
+
+void far_feature_set_copies(const far_feature *f, double value, double *copies)
+{
+    double rank = far_feature_rank(f, value);
+    for (int64_t l = 0; l < f->width - 1; l++) {
+        copies[l] = copy_of(f, l, rank);
+    }
+}
+
+bool far_columns_stepped(const far_columns *c)
+{
+    bool any = false;
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        any = any || c->features[j].steps > 0;
+    }
+    return any;
+}
+
 bool far_columns_ranked(const far_columns *c)
 {
     bool any = false;
@@ -248,7 +278,7 @@ void far_columns_set_ranks(const far_columns *c, double *point)
     for (int64_t j = 0; c->features && j < c->info.features; j++) {
         const far_feature *f = &c->features[j];
         if (f->knots > 0) {
-            point[f->first + 1] = far_feature_rank(f, point[f->first]);
+            far_feature_set_copies(f, point[f->first], point + f->first + 1);
         }
     }
 }
@@ -256,8 +286,12 @@ void far_columns_set_ranks(const far_columns *c, double *point)
 /* Far along a direction a rank stands still. */
 static bool rank_fits(const far_feature *f, const double *point, int direction)
 {
-    return f->knots == 0 ||
-           point[f->first + 1] == (direction ? 0 : far_feature_rank(f, point[f->first]));
+    bool fits = true;
+    double rank = f->knots > 0 && !direction ? far_feature_rank(f, point[f->first]) : 0;
+    for (int64_t l = 0; f->knots > 0 && l < f->width - 1; l++) {
+        fits = fits && point[f->first + 1 + l] == (direction ? 0 : copy_of(f, l, rank));
+    }
+    return fits;
 }
 
 int far_columns_is_row(const far_columns *c, const double *point, int direction)

@@ -112,6 +112,16 @@ static far_status check_unit(const target *t, const far_feature *f, const far_co
                     f->name, unit_name(c->notation, c->mark), unit_name(f->notation, f->mark));
 }
 
+/* Of the rank: far along a direction it stands still. */
+static void put_copies(const target *t, int64_t i, const far_feature *f, double value)
+{
+    double copies[FAR_MOST_STEPS];
+    far_feature_set_copies(f, value, copies);
+    for (int64_t l = 0; l < f->width - 1; l++) {
+        put(t, i, f->first + 1 + l, t->directions ? 0 : copies[l]);
+    }
+}
+
 static far_status encode_numbers(const target *t, const far_feature *f, int64_t col)
 {
     const far_column *c = &t->frame->columns[col];
@@ -131,8 +141,8 @@ static far_status encode_numbers(const target *t, const far_feature *f, int64_t 
         }
         value = isnan(value) ? f->fill : value;
         put(t, i, f->first, value);
-        if (f->knots > 0) { /* far along a direction a rank stands still */
-            put(t, i, f->first + 1, t->directions ? 0 : far_feature_rank(f, value));
+        if (f->knots > 0) {
+            put_copies(t, i, f, value);
         }
     }
     return st;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { MOST_KNOTS = 256 }; /* about */
+enum { STEPS_IN_ALL = 512, FEWEST_STEPS = 8, MOST_STEPS = 64 };
 
 static far_status fail_blank(far_ctx *ctx, const far_feature *f)
 {
@@ -75,6 +76,33 @@ done:
     return st;
 }
 
+/* How many steps a column gets: fewer where there are many of them. */
+static int64_t steps_each(const far_lesson *l)
+{
+    int64_t numbers = 0;
+    for (int64_t j = 0; j < l->feature_count; j++) {
+        numbers += far_frame_column(l->frame, l->features[j]).kind == FAR_COLUMN_NUMBER;
+    }
+    int64_t each = STEPS_IN_ALL / (numbers > 0 ? numbers : 1);
+    return each < FEWEST_STEPS ? FEWEST_STEPS : far_least(each, MOST_STEPS);
+}
+
+/* Edges at ranks that values have, so that no step is without rows: evenly many of the knots. */
+static far_status cut_ranks(far_ctx *ctx, int64_t most, far_feature *f)
+{
+    far_status st = far_alloc(ctx, f->knots, &f->edge);
+    int64_t edges = 0;
+    for (int64_t k = 0; st == FAR_OK && f->knots > 1 && k < f->knots; k++) {
+        bool first = k == 0, last = k == f->knots - 1;
+        if (first || last || f->rank[k] - f->edge[edges - 1] >= 2 * sqrt(3) / (double)most) {
+            f->edge[edges++] = f->rank[k];
+        }
+    }
+    f->steps = edges > 1 ? edges - 1 : 0;
+    f->width = f->steps > 0 ? 1 + f->steps : f->width;
+    return st;
+}
+
 /* Missing values become the median. */
 static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
 {
@@ -100,6 +128,7 @@ static far_status learn_number(const far_lesson *l, int64_t col, far_feature *f)
         f->high = values[present - 1];
         f->spread = spread_of(values, present);
         st = l->ranks ? learn_ranks(l->ctx, values, present, f) : FAR_OK;
+        st = st == FAR_OK && l->steps ? cut_ranks(l->ctx, steps_each(l), f) : st;
     }
     far_free(l->ctx, values);
     return st;
@@ -209,29 +238,41 @@ static void set_scale_of_number(const double *x, int64_t count, int64_t j, far_c
 }
 
 /* The indicators of a category share one scale, so that together they weigh as much as a number: a
- * category that is rare must not become a huge input. */
+ * category that is rare must not become a huge input. The steps of a rank do, too. */
+static void set_scale_together(const double *x, int64_t count, int64_t first, int64_t width,
+                               far_columns *c)
+{
+    double *centre = far_input_centre(c), *scale = far_input_scale(c), largest = 0;
+    long double total = 0;
+    for (int64_t j = first; j < first + width; j++) {
+        long double variance;
+        column_moments(x, count, c->info.inputs, j, &centre[j], &variance);
+        total += variance;
+        largest = fmax(largest, fabs(centre[j]));
+    }
+    for (int64_t j = first; j < first + width; j++) {
+        scale[j] = far_standard_scale(total, largest);
+    }
+}
+
 static void set_scales(const double *x, int64_t count, far_columns *c)
 {
-    double *centre = far_input_centre(c), *scale = far_input_scale(c);
+    int64_t parts = 0;
     for (int64_t k = 0; k < c->info.features; k++) {
         const far_feature *f = &c->features[k];
-        long double total = 0;
-        double largest = 0;
-        for (int64_t j = f->first; f->kind == FAR_COLUMN_NUMBER && j < f->first + f->width; j++) {
-            set_scale_of_number(x, count, j, c);
+        bool number = f->kind == FAR_COLUMN_NUMBER;
+        if (number) {
+            set_scale_of_number(x, count, f->first, c);
         }
-        if (f->kind == FAR_COLUMN_NUMBER) {
-            continue;
+        if (f->width > number) {
+            set_scale_together(x, count, f->first + number, f->width - number, c);
         }
-        for (int64_t j = f->first; j < f->first + f->width; j++) {
-            long double variance;
-            column_moments(x, count, c->info.inputs, j, &centre[j], &variance);
-            total += variance;
-            largest = fmax(largest, fabs(centre[j]));
-        }
-        for (int64_t j = f->first; j < f->first + f->width; j++) {
-            scale[j] = far_standard_scale(total, largest);
-        }
+        parts += number + (f->width > number);
+    }
+    /* A kernel sees |x|^2 over the number of inputs. Many steps must not make it small beside the
+     * biases: that would leave no room for them. */
+    for (int64_t j = 0; far_columns_stepped(c) && j < c->info.inputs; j++) {
+        far_input_scale(c)[j] /= sqrt((double)c->info.inputs / (double)parts);
     }
 }
 

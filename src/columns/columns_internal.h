@@ -7,6 +7,8 @@
 
 #include <farfield/columns.h>
 
+enum { FAR_MOST_STEPS = 256 };
+
 /* A column of the table as one input (a number) or several (a category: one indicator a level). */
 typedef struct far_feature {
     char *name;
@@ -22,6 +24,8 @@ typedef struct far_feature {
     double low, high, spread; /* of the rows learnt from; spread: standard deviation */
     int64_t knots;            /* numbers with a rank: so many, or 0; then width is 2 */
     double *knot, *rank;      /* ascending values and their ranks, ascending too */
+    int64_t steps; /* those whose rank is cut in steps: so many, and width is 1 + steps */
+    double *edge;  /* steps + 1 ranks, ascending, where one ends and the next begins */
 } far_feature;
 
 /* What far_columns_summary tells of a column. */
@@ -96,7 +100,10 @@ int64_t far_columns_predicted(const far_columns *c);
 
 /* The rank of a value: linear between knots, constant beyond them. */
 double far_feature_rank(const far_feature *f, double value);
-bool far_columns_ranked(const far_columns *c); /* whether any feature has one */
+/* Inputs first + 1 to first + width - 1 of a number with a rank: the rank, or its steps. */
+void far_feature_set_copies(const far_feature *f, double value, double *copies);
+bool far_columns_ranked(const far_columns *c);  /* whether any feature has a rank, */
+bool far_columns_stepped(const far_columns *c); /* or has it in steps */
 
 /* Whether an input stands for a category, and how many do. */
 bool far_columns_is_category(const far_columns *c, int64_t input);

@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* Goes up when older readers would misread; new keys alone do not need it. 2 has ranks, and is
- * written where there are some. */
-#define VERSION 2
+ * written where there are some; 3 has them in steps. */
+#define VERSION 3
+#define WITHOUT_STEPS 2
 #define WITHOUT_RANKS 1
 #define HASH_DIGITS 64
 
@@ -58,6 +59,9 @@ static void write_number_column(far_json_out *w, json_t *object, const far_featu
     if (f->knots > 0) {
         far_json_put(w, object, "knots", write_numbers(w, f->knot, f->knots));
         far_json_put(w, object, "ranks", write_numbers(w, f->rank, f->knots));
+    }
+    if (f->steps > 0) {
+        far_json_put(w, object, "edges", write_numbers(w, f->edge, f->steps + 1));
     }
 }
 
@@ -130,7 +134,9 @@ far_status far_columns_print(const far_columns *c, bool scaling, far_text *out)
     far_json_out w = {.ctx = out->ctx};
     json_t *object = json_object();
     far_json_put(&w, object, "version",
-                 json_integer(far_columns_ranked(c) ? VERSION : WITHOUT_RANKS));
+                 json_integer(far_columns_stepped(c)  ? VERSION
+                              : far_columns_ranked(c) ? WITHOUT_STEPS
+                                                      : WITHOUT_RANKS));
     far_columns_put(&w, object, c, scaling);
     return far_json_print(&w, object, JSON_COMPACT, "the columns", out);
 }
@@ -254,6 +260,30 @@ done:
     return st;
 }
 
+/* Ascending ranks. */
+static far_status read_edges(const far_json *j, far_feature *f)
+{
+    far_status st;
+    const json_t *list;
+    int64_t count;
+    FAR_TRY(far_json_list(j, "edges", &list, &count));
+    FAR_TRY(far_json_numbers(j, "edges", count, false, &f->edge));
+    bool fine = f->knots > 0 && count > 1 && count <= FAR_MOST_STEPS + 1;
+    for (int64_t k = 0; fine && k < count; k++) {
+        fine = fabs(f->edge[k]) <= 2 && (k == 0 || f->edge[k] > f->edge[k - 1]);
+    }
+    if (!fine) {
+        FAR_TRY(far_json_fail(j,
+                              "\"edges\" cut no ranks in steps: 2 to %d of them ascend, from -2 to "
+                              "2, beside \"knots\"",
+                              FAR_MOST_STEPS + 1));
+    }
+    f->steps = count - 1;
+    f->width = 1 + f->steps;
+done:
+    return st;
+}
+
 /* What is written of newer files alone. */
 static far_status read_number_column(const far_json *j, far_feature *f)
 {
@@ -266,6 +296,7 @@ static far_status read_number_column(const far_json *j, far_feature *f)
     FAR_TRY(json_object_get(j->object, "unit") ? read_mark(j, f) : FAR_OK);
     FAR_TRY(json_object_get(j->object, "low") ? read_range(j, f) : FAR_OK);
     FAR_TRY(json_object_get(j->object, "knots") ? read_ranks(j, f) : FAR_OK);
+    FAR_TRY(json_object_get(j->object, "edges") ? read_edges(j, f) : FAR_OK);
 done:
     return st;
 }

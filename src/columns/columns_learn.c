@@ -459,6 +459,7 @@ far_status far_columns_learn(far_ctx *ctx, const far_frame *frame, const far_col
                          "the inputs of images, sequences and tokens belong together: they have no "
                          "ranks (`ranks`)"));
     }
+    l.steps = opts->ranks == 2;
     FAR_TRY(choose_parts(opts, &l));
     FAR_TRY(learn(&l, opts, c));
 done:

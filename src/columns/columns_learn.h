@@ -13,6 +13,7 @@ typedef struct far_lesson {
     int64_t *index, count; /* rows */
     far_together together;
     bool ranks;
+    bool steps; /* of the ranks */
 } far_lesson;
 
 /* Which of the features are learnt from, with notes in c of them and of the targets. */

@@ -50,7 +50,7 @@ static far_status check_opts(far_ctx *ctx, const far_frame *frame, const far_fit
                         "the method is none of those there are, landmarks are negative, or the "
                         "tolerance is not between 0 and 1");
     }
-    if (o->ranks < FAR_RANKS_NONE || o->ranks > FAR_RANKS_AUTO) {
+    if (o->ranks < FAR_RANKS_NONE || o->ranks > FAR_RANKS_STEPS) {
         return far_fail(ctx, FAR_ERR_ARG, "ranks are none of those there are");
     }
     if (o->committee < 0 || o->committee > FAR_MOST_MEMBERS ||
@@ -85,7 +85,7 @@ static far_status learn_data(far_ctx *ctx, const far_frame *frame, const far_fit
     c.impute = o->impute;
     c.careful = o->careful;
     c.keep = o->keep;
-    c.ranks = o->ranks == FAR_RANKS_ALL;
+    c.ranks = o->ranks == FAR_RANKS_STEPS ? 2 : o->ranks == FAR_RANKS_ALL;
     FAR_TRY(far_examples_learn(ctx, frame, &c, &e));
     m->columns = e->columns;
     m->info.rows = e->inputs.rows;
@@ -428,26 +428,28 @@ far_status far_models_fit(far_ctx *ctx, const far_frame *frame, const far_fit_op
                           far_model ***out, int64_t *count)
 {
     far_status st;
-    far_model **made[2] = {NULL, NULL};
-    int64_t counts[2] = {0, 0}, best = 0;
+    static const far_ranks kinds[] = {FAR_RANKS_NONE, FAR_RANKS_ALL, FAR_RANKS_STEPS};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    far_model **made[KINDS] = {NULL};
+    int64_t counts[KINDS] = {0}, best = 0;
     *out = NULL;
     *count = 0;
     FAR_TRY(check_opts(ctx, frame, opts));
     if (opts->ranks != FAR_RANKS_AUTO) {
         FAR_TRY(fit_members(ctx, frame, opts, opts->ranks, false, &made[0], &counts[0]));
     } else {
-        for (int k = 0; k < 2; k++) {
-            FAR_TRY(fit_members(ctx, frame, opts, k ? FAR_RANKS_ALL : FAR_RANKS_NONE, true,
-                                &made[k], &counts[k]));
+        for (int k = 0; k < KINDS; k++) {
+            FAR_TRY(fit_members(ctx, frame, opts, kinds[k], true, &made[k], &counts[k]));
+            best = made[k][0]->fold_loss < made[best][0]->fold_loss ? k : best;
         }
-        best = made[1][0]->fold_loss < made[0][0]->fold_loss;
     }
     *out = made[best];
     *count = counts[best];
     made[best] = NULL;
 done:
-    destroy_models(ctx, made[0], counts[0]);
-    destroy_models(ctx, made[1], counts[1]);
+    for (int k = 0; k < KINDS; k++) {
+        destroy_models(ctx, made[k], counts[k]);
+    }
     return st;
 }
 

@@ -120,9 +120,10 @@ static json_t *write_model(far_json_out *w, const far_model *m)
     json_t *object = json_object();
     bool mapped = m->metric.kind != FAR_METRIC_NONE;
     far_json_put(w, object, "format", json_string(FORMAT));
-    int version = far_columns_ranked(m->columns) ? VERSION
-                  : mapped                       ? WITHOUT_RANKS
-                                                 : WITHOUT_METRIC;
+    int version = far_columns_stepped(m->columns)  ? VERSION
+                  : far_columns_ranked(m->columns) ? WITHOUT_STEPS
+                  : mapped                         ? WITHOUT_RANKS
+                                                   : WITHOUT_METRIC;
     far_json_put(w, object, "version", json_integer(version));
     far_json_put(w, object, "written_by", json_string(far_version()));
     far_json_put(w, object, "arch", far_json_bytes(w, m->arch));

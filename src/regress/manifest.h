@@ -7,7 +7,8 @@
 #define FORMAT "farfield model"
 /* Goes up when older readers would misread; new keys alone do not need it. From version 2 on the
  * file carries a checksum; version 3 has a metric, and is written where there is one. */
-#define VERSION 4 /* has ranks, and is written where there are some */
+#define VERSION 5       /* has ranks in steps, and is written where there are some */
+#define WITHOUT_STEPS 4 /* the same of ranks */
 #define WITHOUT_RANKS 3
 #define WITHOUT_METRIC 2
 #define FIRST_SEALED 2

@@ -286,7 +286,11 @@ static void set_far_ranks(const far_columns *c, const double *u, double *raw)
         const far_feature *f = &c->features[j];
         double way = u[f->first];
         if (f->knots > 0) {
-            raw[f->first + 1] = far_feature_rank(f, way > 0 ? INFINITY : way < 0 ? -INFINITY : 0);
+            far_feature_set_copies(f,
+                                   way > 0   ? INFINITY
+                                   : way < 0 ? -INFINITY
+                                             : 0,
+                                   raw + f->first + 1);
         }
     }
 }

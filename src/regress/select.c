@@ -7,9 +7,9 @@
  * are then refined continuously on the whole subset. Leave-one-out cannot tell networks apart whose
  * losses differ by less than its standard error: among those, one may take the place of the best
  * that predicts the outermost tenth of the rows (the edge) better from the others, by more than
- * chance would have it. Where the data are many more than the subset, the ridge is refined once
- * more on a larger one, since the best ridge falls as rows are added, up to the largest within half
- * a standard error: it is the flatter one far away.
+ * chance would have it. Where there are more rows than the subset, a contest on a larger one has
+ * the last word (select_contest.c), since the best ridge falls as rows are added, and finer
+ * structure can be learnt.
  */
 #include "select.h"
 
@@ -31,8 +31,8 @@ enum { PLAIN_MEMBERS = 5, MOST_OF_AUTO = 5, MOST_ROWS_OF_COMMITTEE = 20000 };
 #define LEAST_BIAS 0.01
 #define MOST_BIAS 3.0
 #define MOST_WITHOUT_FACTOR 10000 /* rows, where all rows are too many for a factor */
-#define LARGER_SUBSET                                                                              \
-    4 /* the ridge's last refinement takes n / 4 rows: some 20% of the fit's time */
+#define LARGER_SUBSET 4           /* the last word takes n / 4 rows: some 20% of the fit's time; */
+#define LATER_ROWS 6000           /* or so many, where n is less than four times that */
 
 static const double SCREEN_BIASES[] = {0.1, 0.4, 1.0};
 static const double EDGE_BIASES[] = {0.1, 0.2, 0.4, 0.7, 1.0};
@@ -58,6 +58,9 @@ static const char *const STRUCTURES[] = {
     "dense(%B) relu dense(%B) relu dense(%B)",
     "dense(%B)",
 };
+
+enum { MOST_TRIALS = sizeof STRUCTURES / sizeof STRUCTURES[0] + FAR_METRIC_TRIALS };
+enum { PLAIN_CONTESTANTS = 3 };
 
 double far_score_loss(const far_search *s, far_score v)
 {
@@ -88,7 +91,7 @@ void far_trial_clear(far_ctx *ctx, far_trial *t)
 {
     far_kernel_destroy(t->kernel);
     far_kernel_destroy(t->teacher);
-    FAR_FREE_ALL(ctx, t->edge, t->fold, t->fold_miss);
+    FAR_FREE_ALL(ctx, t->edge, t->fold, t->fold_miss, t->late, t->late_miss);
     *t = (far_trial){0};
 }
 
@@ -331,6 +334,7 @@ done:
 static int64_t larger_subset(far_method method, int64_t n)
 {
     int64_t larger = n / LARGER_SUBSET;
+    larger = larger > LATER_ROWS ? larger : far_least(n, LATER_ROWS);
     return method == FAR_METHOD_EXACT ? larger : far_least(larger, MOST_WITHOUT_FACTOR);
 }
 
@@ -401,7 +405,10 @@ far_status far_select_seconds(far_ctx *ctx, const far_fit_opts *o, far_method me
         FAR_TRY(add_seconds(ctx, (int64_t)rows, (int64_t)evals, seconds));
     }
     if (free_ridge && larger_subset(method, n) > subset) {
-        FAR_TRY(add_seconds(ctx, larger_subset(method, n), RIDGE_EVALS + RIDGE_STEPS + 1, seconds));
+        int64_t larger = larger_subset(method, n);
+        int64_t evals = o->criterion == FAR_CRITERION_LOO ? far_contest_evaluations()
+                                                          : RIDGE_EVALS + RIDGE_STEPS + 1;
+        FAR_TRY(add_seconds(ctx, larger, evals, seconds));
     }
 done:
     return st;
@@ -669,6 +676,10 @@ static far_status larger_ridge(far_search *s, far_trial *t)
     if (!isnan(s->fixed_ridge) || larger <= s->rows) {
         return FAR_OK;
     }
+    if (t->late) {
+        t->ridge = t->late_ridge;
+        return FAR_OK;
+    }
     far_trial copy = *t; /* the scores of the table stay those of the subset */
     far_status st = refine(s, &copy, larger, false, RIDGE_EVALS);
     if (st == FAR_OK && s->opts->criterion == FAR_CRITERION_LOO) {
@@ -811,12 +822,72 @@ static far_status take_choice(far_search *s, far_pick *c)
     return FAR_OK;
 }
 
+/* The one that was chosen first, then those that folds have judged, and the best without a metric.
+ */
+static int64_t pick_contestants(const far_search *s, far_trial *trials, int64_t count,
+                                int64_t chosen, far_trial **out)
+{
+    bool taken[MOST_TRIALS] = {false};
+    int64_t found = 1, plains = 0;
+    out[0] = &trials[chosen];
+    for (int64_t i = 0; i < count; i++) {
+        bool mapped = trials[i].recipe.rounds > 0;
+        taken[i] = mapped || (trials[i].fold && isfinite(trials[i].fold_loss));
+        plains += taken[i] && !mapped;
+    }
+    for (; plains < PLAIN_CONTESTANTS; plains++) {
+        int64_t next = best_trial(s, trials, count, true, taken);
+        if (next >= 0) {
+            taken[next] = true;
+        }
+    }
+    for (int64_t i = 0; i < count; i++) {
+        if (taken[i] && i != chosen && far_trial_eligible(s, &trials[i])) {
+            out[found++] = &trials[i];
+        }
+    }
+    return found;
+}
+
+/* The best in the contest, if it beats the one that was chosen on the subset, which may have been
+ * so for the edge, by more than chance; behind a metric if one was asked for. */
+static int64_t winner_of(const far_search *s, const far_trial *trials, int64_t count,
+                         int64_t chosen)
+{
+    bool asked = s->opts->metric != FAR_METRIC_AUTO && s->opts->metric != FAR_METRIC_NONE;
+    int64_t best = -1;
+    for (int64_t i = 0; i < count; i++) {
+        bool fits = trials[i].late && (!asked || trials[i].recipe.rounds > 0);
+        if (fits && (best < 0 || trials[i].late_loss < trials[best].late_loss)) {
+            best = i;
+        }
+    }
+    double error;
+    bool beaten = best >= 0 && (!trials[chosen].late ||
+                                far_paired_gain(trials[chosen].late, trials[best].late, s->contest,
+                                                &error) > METRIC_MARGIN * error);
+    return beaten ? best : chosen;
+}
+
+static far_status contest(far_search *s, far_trial *trials, int64_t count, int64_t *chosen)
+{
+    far_trial *contestants[MOST_TRIALS];
+    if (far_contest_rows(s) == 0) {
+        return FAR_OK;
+    }
+    far_status st =
+        far_contest_hold(s, contestants, pick_contestants(s, trials, count, *chosen, contestants));
+    *chosen = st == FAR_OK ? winner_of(s, trials, count, *chosen) : *chosen;
+    return st;
+}
+
 static far_status conclude(far_search *s, far_trial *trials, int64_t count, int64_t chosen)
 {
     far_status st;
-    int64_t members[FAR_MOST_MEMBERS] = {chosen}, size = 1;
+    int64_t members[FAR_MOST_MEMBERS] = {0}, size = 1;
     far_pick first = {0};
     bool any = s->committee == 0;
+    FAR_TRY(contest(s, trials, count, &chosen));
     FAR_TRY(far_committee_choose(s, trials, count, chosen, any ? MOST_OF_AUTO : s->committee, !any,
                                  members, &size, &s->model->fold_loss));
     if (size > 1) {

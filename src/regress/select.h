@@ -35,6 +35,7 @@ typedef struct far_search {
     far_edge edge;
     int64_t committee;   /* how many networks are wanted; 0: as many as help */
     int64_t plain;       /* the trial without a metric that one was compared with */
+    int64_t contest;     /* rows that were predicted in the contest; 0: there was none */
     double chosen_ridge; /* of the network that the model becomes */
     far_picks *others;   /* and the further members */
 } far_search;
@@ -89,9 +90,10 @@ typedef struct far_fold {
     far_metric metric;
 } far_fold;
 
-/* The first rows of the subset, each held out once, in their order. */
+/* The first rows of the subset, each held out once, in their order; or the last ones alone. */
 typedef struct far_folds {
     int64_t rows, count;
+    int64_t first; /* of the rows held out */
     far_fold *fold;
 } far_folds;
 
@@ -121,6 +123,9 @@ typedef struct far_trial {
     double fold_square;  /* their squared error over variance */
     double *fold;        /* of the rows of the subset, each in its turn held out; NULL: not known */
     double *fold_miss;   /* by how much they are missed: rows x outputs; NULL as fold */
+    /* In the contest, of its rows: */
+    double *late, *late_miss; /* as fold; NULL: it did not take part, or was not among the best */
+    double late_loss, late_ridge;
 } far_trial;
 
 void far_trial_clear(far_ctx *ctx, far_trial *t);
@@ -146,6 +151,10 @@ double far_metric_evaluations(const far_fit_opts *o, int64_t subset, double *row
 /* ---- folds ---- */
 
 far_status far_folds_make(const far_search *s, int64_t rows, int64_t count, far_folds *out);
+/* One fold: the last of these rows are held out. */
+far_status far_folds_last(const far_search *s, int64_t rows, int64_t held, far_folds *out);
+/* Takes over the metric, whether it succeeds or not. */
+far_status far_fold_behind(const far_search *s, far_metric *metric, far_fold *f);
 void far_folds_clear(far_ctx *ctx, far_folds *f);
 /* Back to no metric; one more round; all rounds of a recipe from none. */
 far_status far_folds_forget(const far_search *s, far_folds *f);
@@ -161,6 +170,15 @@ far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_
 far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *k,
                            const double *ridges, int64_t count, double *misses, double *losses,
                            double *means, double *squares);
+
+/* ---- select_contest.c ---- */
+
+/* How many rows a contest would predict; 0: there are not enough beyond the subset. */
+int64_t far_contest_rows(const far_search *s);
+/* What a contest takes, in scores of all its rows. */
+int64_t far_contest_evaluations(void);
+/* Holds it between these: late and what belongs to it are set of the first and of the best. */
+far_status far_contest_hold(far_search *s, far_trial *const *trials, int64_t count);
 
 /* ---- select_committee.c ---- */
 

@@ -25,11 +25,32 @@ static bool classes(const far_search *s)
     return s->model->info.task == FAR_TASK_CLASSIFY;
 }
 
+/* The rows held out, in the contest or in the folds, and how t did. */
+static int64_t judged_rows(const far_search *s)
+{
+    return s->contest > 0 ? s->contest : s->rows;
+}
+
+static const double *losses_of(const far_search *s, const far_trial *t)
+{
+    return s->contest > 0 ? t->late : t->fold;
+}
+
+static const double *misses_of(const far_search *s, const far_trial *t)
+{
+    return s->contest > 0 ? t->late_miss : t->fold_miss;
+}
+
+static bool is_judged(const far_search *s, const far_trial *t)
+{
+    return losses_of(s, t) && isfinite(s->contest > 0 ? t->late_loss : t->fold_loss);
+}
+
 static void add_member(party *c, const far_trial *t)
 {
-    int64_t rows = c->s->rows, p = c->s->model->info.outputs;
+    int64_t rows = judged_rows(c->s), p = c->s->model->info.outputs;
     for (int64_t i = 0; i < rows * (classes(c->s) ? 1 : p); i++) {
-        c->sum[i] += classes(c->s) ? exp(-t->fold[i]) : t->fold_miss[i];
+        c->sum[i] += classes(c->s) ? exp(-losses_of(c->s, t)[i]) : misses_of(c->s, t)[i];
     }
     c->size++;
 }
@@ -37,14 +58,14 @@ static void add_member(party *c, const far_trial *t)
 /* The mean loss over the rows held out, were t a member too. */
 static double loss_with(const party *c, const far_trial *t)
 {
-    int64_t rows = c->s->rows, p = c->s->model->info.outputs;
+    int64_t rows = judged_rows(c->s), p = c->s->model->info.outputs;
     double members = (double)(c->size + 1);
     long double loss = 0;
     for (int64_t i = 0; classes(c->s) && i < rows; i++) {
-        loss -= logl((c->sum[i] + expl(-t->fold[i])) / members);
+        loss -= logl((c->sum[i] + expl(-losses_of(c->s, t)[i])) / members);
     }
     for (int64_t i = 0; !classes(c->s) && i < rows * p; i++) {
-        long double miss = (c->sum[i] + (long double)t->fold_miss[i]) / members;
+        long double miss = (c->sum[i] + (long double)misses_of(c->s, t)[i]) / members;
         loss += miss * miss / (long double)p;
     }
     return (double)(loss / (long double)rows);
@@ -67,7 +88,7 @@ static int64_t best_addition(const party *c, const far_trial *trials, int64_t co
     int64_t best = -1;
     for (int64_t i = 0; i < count; i++) {
         const far_trial *t = &trials[i];
-        bool known = t->fold && isfinite(t->fold_loss) && far_trial_eligible(c->s, t);
+        bool known = is_judged(c->s, t) && far_trial_eligible(c->s, t);
         double with = known && !is_member(members, c->size, i) ? loss_with(c, t) : INFINITY;
         if (with < INFINITY && (best < 0 || with < *loss)) {
             best = i;
@@ -85,10 +106,10 @@ far_status far_committee_choose(const far_search *s, const far_trial *trials, in
     members[0] = first;
     *size = 1;
     *loss = INFINITY;
-    if (!trials[first].fold || !isfinite(trials[first].fold_loss)) {
+    if (!is_judged(s, &trials[first])) {
         return FAR_OK; /* there were no folds: too few rows */
     }
-    far_status st = far_alloc(s->ctx, s->rows * s->model->info.outputs, &c.sum);
+    far_status st = far_alloc(s->ctx, judged_rows(s) * s->model->info.outputs, &c.sum);
     if (st != FAR_OK) {
         return st;
     }

@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_KEPT = 4000 };
+
 void far_folds_clear(far_ctx *ctx, far_folds *f)
 {
     for (int64_t i = 0; f->fold && i < f->count; i++) {
@@ -108,6 +110,30 @@ done:
     return st;
 }
 
+far_status far_folds_last(const far_search *s, int64_t rows, int64_t held, far_folds *out)
+{
+    far_status st;
+    *out = (far_folds){.rows = held, .first = rows - held};
+    FAR_TRY(far_alloc(s->ctx, 1, &out->fold));
+    out->count = 1;
+    out->fold[0].held = held;
+    FAR_TRY(make_fold(s, rows, rows - held, &out->fold[0]));
+    FAR_TRY(far_folds_forget(s, out));
+done:
+    if (st != FAR_OK) {
+        far_folds_clear(s->ctx, out);
+    }
+    return st;
+}
+
+far_status far_fold_behind(const far_search *s, far_metric *metric, far_fold *f)
+{
+    far_metric_clear(s->ctx, &f->metric);
+    f->metric = *metric;
+    *metric = (far_metric){0};
+    return map_fold(s, f);
+}
+
 /* ---- learning ------------------------------------------------------------------------------ */
 
 /* One more round. */
@@ -169,20 +195,19 @@ far_status far_recipe_learn(const far_search *s, const far_kernel *k, const far_
 
 /* miss (held x p) at one ridge, by k between training rows and cross between held and training
  * rows; INFINITY: k is singular. */
-static far_status miss_held(const far_search *s, const far_fold *f, far_mat *k, double ridge,
-                            const far_mat *cross, double *miss)
+static far_status miss_held(const far_search *s, const far_fold *f, const far_symmetric *k,
+                            double ridge, const far_mat *cross, double *miss)
 {
     far_status st;
     far_system *system = NULL;
     double *alpha = NULL;
     int64_t p = s->model->info.outputs, held = f->held * p;
-    far_symmetric matrix = far_stored_matrix(k);
     far_solve_opts o = far_score_opts(s, ridge);
     far_mat out = far_mat_view(miss, f->held, p, FAR_F64);
     FAR_TRY(far_alloc(s->ctx, f->train * p, &alpha));
     far_mat a = far_mat_view(alpha, f->train, p, FAR_F64);
     memcpy(alpha, f->y, (size_t)(f->train * p) * sizeof *alpha);
-    FAR_TRY(far_system_create(s->ctx, &matrix, &o, &system));
+    FAR_TRY(far_system_create(s->ctx, k, &o, &system));
     FAR_TRY(far_system_solve_once(s->ctx, system, &a));
     FAR_TRY(far_multiply(s->ctx, cross, &a, &out));
     for (int64_t i = 0; i < held; i++) {
@@ -206,13 +231,17 @@ static far_status miss_fold(const far_search *s, const far_fold *f, const far_ke
     far_kernel_kind kind = s->model->info.kernel;
     double *room = NULL;
     far_mat held = rows_of(f->z, f->train, f->held, d), train = rows_of(f->z, 0, f->train, d);
-    FAR_TRY(far_alloc(s->ctx, (f->held + f->train) * f->train, &room));
-    far_mat square = rows_of(room, 0, f->train, f->train);
-    far_mat cross = rows_of(room, f->train, f->held, f->train);
-    FAR_TRY(far_kernel_eval_kind(s->ctx, k, kind, &train, NULL, &square));
+    /* Of many rows the kernel is cheap beside the factor, and not held as well. */
+    int64_t kept = f->train > MOST_KEPT ? 0 : f->train;
+    FAR_TRY(far_alloc(s->ctx, (f->held + kept) * f->train, &room));
+    far_mat square = rows_of(room, 0, kept, f->train);
+    far_mat cross = rows_of(room, kept, f->held, f->train);
+    far_kernel_points points = {k, train, kind, 0};
+    FAR_TRY(kept ? far_kernel_eval_kind(s->ctx, k, kind, &train, NULL, &square) : FAR_OK);
     FAR_TRY(far_kernel_eval_kind(s->ctx, k, kind, &held, &train, &cross));
+    far_symmetric matrix = kept ? far_stored_matrix(&square) : far_kernel_points_matrix(&points);
     for (int64_t r = 0; r < count; r++) {
-        FAR_TRY(miss_held(s, f, &square, ridges[r], &cross, miss + r * apart));
+        FAR_TRY(miss_held(s, f, &matrix, ridges[r], &cross, miss + r * apart));
     }
 done:
     far_free(s->ctx, room);
@@ -220,16 +249,17 @@ done:
 }
 
 /* Losses of the rows, which are missed by so much, and their mean. */
-static far_status judge(const far_search *s, int64_t rows, double *miss, double *losses,
+static far_status judge(const far_search *s, const far_folds *f, double *miss, double *losses,
                         double *mean, double *square)
 {
     far_status st = FAR_OK;
-    int64_t p = s->model->info.outputs;
-    far_squared_losses(miss, rows, p, far_target_variance(s->y, rows, p), losses);
+    int64_t p = s->model->info.outputs, rows = f->rows;
+    const double *y = s->y + f->first * p;
+    far_squared_losses(miss, rows, p, far_target_variance(y, rows, p), losses);
     *mean = *square = far_mean(losses, rows);
     if (s->model->info.task == FAR_TASK_CLASSIFY && isfinite(*mean)) {
         far_left_out l = {.count = rows, .outputs = p, .miss = miss};
-        st = far_log_losses(s, s->y, &l, s->y, miss, rows, losses);
+        st = far_log_losses(s, y, &l, y, miss, rows, losses);
         *mean = far_mean(losses, rows);
     }
     *mean = isfinite(*mean) ? *mean : INFINITY;
@@ -252,8 +282,7 @@ far_status far_folds_score(far_search *s, const far_folds *f, const far_kernel *
         first += f->fold[i].held;
     }
     for (int64_t r = 0; r < count; r++) {
-        FAR_TRY(
-            judge(s, f->rows, misses + r * apart, losses + r * f->rows, &means[r], &squares[r]));
+        FAR_TRY(judge(s, f, misses + r * apart, losses + r * f->rows, &means[r], &squares[r]));
     }
 done:
     far_progress_release(s->ctx);

@@ -809,7 +809,7 @@ static const edit edits[] = {
     {"\"format\": \"farfield model\"", "\"format\": 3",
      "is not a farfield model (the manifest's \"format\" is not \"farfield model\")"},
     {"\"version\": 2", "\"version\": 7",
-     "was written by a newer farfield (model version 7, this one reads up to 4); update farfield"},
+     "was written by a newer farfield (model version 7, this one reads up to 5); update farfield"},
     {"\"version\": 2", "\"version\": 0", "manifest: \"version\" is 0; the first was 1"},
     {"\"version\": 2", "\"version\": -1", "manifest: \"version\" is not a count"},
     {"\"version\": 2", "\"version\": 1.0", "manifest: \"version\" is not a count"},

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { MANY = 53 };
+enum { MANY = 53, MOST_INPUTS = 2 * 66 };
 
 /* a has a heavy tail and ties, b is plain; y is a step in the rank of a. */
 static far_frame *heavy(uint64_t seed, bool ranks_too)
@@ -63,6 +63,17 @@ static far_predictor *fit(const far_frame *frame, far_fit_opts o)
 
 static const char NORM[] = "dense(b=0.3) ln relu dense(b=0.3)";
 
+static double value_at(const far_predictor *p, double a, double b)
+{
+    double x[MOST_INPUTS] = {a}, f;
+    far_columns_info c = far_columns_describe(far_predictor_columns(p));
+    x[far_columns_feature(far_predictor_columns(p), 1).first] = b;
+    far_columns_set_ranks(far_predictor_columns(p), x);
+    far_mat in = far_mat_view(x, 1, c.inputs, FAR_F64), out = far_mat_view(&f, 1, 1, FAR_F64);
+    must(far_predictor_eval(ctx, p, &in, &out));
+    return f;
+}
+
 /* ---- what they are ---- */
 
 static void ranks_rise_between_values_and_stand_beyond(void **state)
@@ -108,6 +119,94 @@ static void ranks_rise_between_values_and_stand_beyond(void **state)
     far_frame_destroy(frame);
 }
 
+/* Steps add up to the rank; each has rows on either side, and all together weigh as much as the
+ * number. */
+static void steps_are_parts_of_the_rank(void **state)
+{
+    (void)state;
+    far_frame *frame = heavy(1, false);
+    far_columns_opts o = columns();
+    far_examples *e;
+    o.ranks = 2;
+    must(far_examples_learn(ctx, frame, &o, &e));
+    const far_columns *c = e->columns;
+    const far_feature *f = &c->features[0];
+    double point[MOST_INPUTS] = {0}, spread[2] = {0};
+    assert_true(f->steps > 20 && f->width == 1 + f->steps && far_columns_feature(c, 0).ranked);
+    assert_string_equal(far_columns_describe(c).input_names[2], "step2(a)");
+    for (double a = -1; a < 40; a += 0.37) {
+        double sum = f->edge[0];
+        point[0] = a;
+        far_columns_set_ranks(c, point);
+        for (int64_t l = 0; l < f->steps; l++) {
+            assert_true(point[1 + l] >= 0 && point[1 + l] <= 1);
+            sum += point[1 + l] * (f->edge[l + 1] - f->edge[l]);
+        }
+        assert_near(sum, far_feature_rank(f, a), 1e-13);
+        assert_true(far_columns_is_row(c, point, 0));
+        point[2] = 0.5 - 0.25 * point[2];
+        assert_false(far_columns_is_row(c, point, 0));
+    }
+    for (int64_t i = 0; i < MANY; i++) {
+        const double *x = (const double *)e->inputs.data + i * e->inputs.ld;
+        for (int64_t l = 0; l < f->width; l++) {
+            spread[l > 0] += x[l] * x[l] / MANY;
+        }
+    }
+    assert_near(spread[0], (double)c->info.inputs / 4, 1e-9 * spread[0]);
+    assert_near(spread[1], spread[0], 1e-9 * spread[0]);
+    far_examples_destroy(e);
+    far_frame_destroy(frame);
+}
+
+/* Far out they stand still: limits of a network with a norm are where rows go. */
+static void limits_are_those_of_steps(void **state)
+{
+    (void)state;
+    far_frame *frame = heavy(3, false);
+    far_fit_opts o = options(NORM);
+    o.ranks = FAR_RANKS_STEPS;
+    far_predictor *p = fit(frame, o);
+    int64_t d = far_predictor_describe(p).inputs;
+    for (int way = -1; way <= 1; way += 2) {
+        double u[MOST_INPUTS] = {way}, v, order;
+        far_mat in = far_mat_view(u, 1, d, FAR_F64), value = far_mat_view(&v, 1, 1, FAR_F64);
+        far_mat power = far_mat_view(&order, 1, 1, FAR_F64);
+        must(far_predictor_limit(ctx, p, &in, &value, &power));
+        assert_near(v, value_at(p, way * 1e9, 0), 1e-5);
+    }
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+static void forged_steps_are_refused(void **state)
+{
+    (void)state;
+    static const char *const edits[] = {"\"edges\":[2.5,", "\"edges\":[],\"was\":[",
+                                        "\"edges\":[null,", "\"edges\":[1.9,"};
+    far_frame *frame = heavy(4, false);
+    far_columns_opts o = columns();
+    far_columns *c, *again;
+    char *text;
+    o.ranks = 2;
+    must(far_columns_learn(ctx, frame, &o, &c));
+    must(far_columns_write(ctx, c, &text));
+    must(far_columns_read(ctx, text, &again));
+    assert_int_equal(again->info.inputs, c->info.inputs);
+    assert_memory_equal(again->features[1].edge, c->features[1].edge,
+                        (size_t)(c->features[1].steps + 1) * sizeof(double));
+    far_columns_destroy(again);
+    for (int i = 0; i < COUNT(edits); i++) {
+        char *at = strstr(text, "\"edges\":["), *forged;
+        assert_true(asprintf(&forged, "%.*s%s%s", (int)(at - text), text, edits[i], at + 9) > 0);
+        assert_int_equal(far_columns_read(ctx, forged, &again), FAR_ERR_FORMAT);
+        free(forged);
+    }
+    far_text_free(ctx, text);
+    far_columns_destroy(c);
+    far_frame_destroy(frame);
+}
+
 /* The same as columns of ranks that someone has computed. */
 static void a_model_sees_them_as_columns(void **state)
 {
@@ -136,15 +235,6 @@ static void a_model_sees_them_as_columns(void **state)
     }
     far_frame_destroy(frame);
     far_frame_destroy(wide);
-}
-
-static double value_at(const far_predictor *p, double a, double b)
-{
-    double x[4] = {a, 0, b, 0}, f;
-    far_columns_set_ranks(far_predictor_columns(p), x);
-    far_mat in = far_mat_view(x, 1, 4, FAR_F64), out = far_mat_view(&f, 1, 1, FAR_F64);
-    must(far_predictor_eval(ctx, p, &in, &out));
-    return f;
 }
 
 /* df/da of a row is that by a and that by its rank, times the slope of the rank there. */
@@ -202,12 +292,16 @@ static void limits_are_where_rows_go(void **state)
 static void no_row_is_above_its_bound(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 4; seed++) {
+    for (uint64_t seed = 0; seed < 5; seed++) {
         far_frame *frame = heavy(10 + seed, false);
         far_fit_opts o = options(seed % 2 ? "dense ln gelu dense" : NORM);
         o.metric = seed < 2 ? FAR_METRIC_DIAGONAL : FAR_METRIC_FULL;
         o.committee = 1 + (int64_t)seed % 3;
+        o.ranks = seed == 4 ? FAR_RANKS_STEPS : FAR_RANKS_ALL;
+        o.features = seed == 4 ? "b" : NULL;
+        o.metric = seed == 4 ? FAR_METRIC_NONE : o.metric;
         far_predictor *p = fit(frame, o);
+        uint64_t d = (uint64_t)far_predictor_describe(p).inputs;
         far_certify_opts how;
         far_certificate *c;
         char *json;
@@ -218,14 +312,15 @@ static void no_row_is_above_its_bound(void **state)
         assert_int_equal(b->verdict, FAR_BOUNDED);
         assert_true(!b->at || far_columns_is_row(far_predictor_columns(p), b->at, b->at_infinity));
         for (uint64_t i = 0; i < 1500; i++) {
-            double x[4], f, size = pow(10, (double)(i % 8) - 1);
-            for (uint64_t j = 0; j < 4; j++) {
-                x[j] = size * far_random_normal(seed, 4 * i + j);
+            double x[MOST_INPUTS], f, size = pow(10, (double)(i % 8) - 1);
+            for (uint64_t j = 0; j < d; j++) {
+                x[j] = size * far_random_normal(seed, d * i + j);
             }
             if (i % 2) {
                 far_columns_set_ranks(far_predictor_columns(p), x);
             }
-            far_mat in = far_mat_view(x, 1, 4, FAR_F64), out = far_mat_view(&f, 1, 1, FAR_F64);
+            far_mat in = far_mat_view(x, 1, (int64_t)d, FAR_F64);
+            far_mat out = far_mat_view(&f, 1, 1, FAR_F64);
             must(far_predictor_eval(ctx, p, &in, &out));
             assert_true(f >= b->lowest && f <= b->highest);
         }
@@ -250,7 +345,7 @@ static void columns_are_kept_and_checked(void **state)
     static const char *const edits[][2] = {
         {"\"knots\":[", "\"knots\":[9e9,"},   {"\"ranks\":[", "\"ranks\":[2.5,"},
         {"\"ranks\":[", "\"ranks\":[-1,-1,"}, {"\"knots\":[", "\"knots\":[],\"was\":["},
-        {"\"knots\":[", "\"knots\":[null,"},  {"\"version\":2", "\"version\":3"},
+        {"\"knots\":[", "\"knots\":[null,"},  {"\"version\":2", "\"version\":4"},
     };
     far_frame *frame = heavy(4, false);
     far_columns_opts o = columns();
@@ -286,6 +381,7 @@ static void a_file_keeps_them(void **state)
     far_frame *frame = heavy(5, false);
     far_fit_opts o = options(NORM);
     o.metric = FAR_METRIC_DIAGONAL;
+    o.ranks = FAR_RANKS_STEPS;
     far_predictor *p = fit(frame, o), *again;
     must(far_predictor_save(ctx, p, "r.far"));
     must(far_predictor_load(ctx, "r.far", NULL, &again));
@@ -307,13 +403,13 @@ static void auto_takes_them_where_they_help(void **state)
     far_fit_opts o = options(NORM);
     o.ranks = FAR_RANKS_AUTO;
     far_predictor *p = fit(frame, o);
-    assert_int_equal(far_predictor_describe(p).inputs, 4);
+    assert_true(far_predictor_describe(p).inputs >= 4);
     far_predictor_destroy(p);
     o.features = "b"; /* evenly spread, and all of y that is left is noise */
     p = fit(frame, o);
     assert_true(far_predictor_describe(p).inputs <= 2);
     far_predictor_destroy(p);
-    o.ranks = (far_ranks)3;
+    o.ranks = (far_ranks)4;
     p = NULL;
     refused(far_predictor_fit(ctx, frame, &o, &p), FAR_ERR_ARG, "ranks");
     far_frame_destroy(frame);
@@ -343,7 +439,7 @@ static far_status learn_them(void)
     far_columns_opts o = columns();
     far_columns *c = NULL, *copy = NULL;
     char *text = NULL;
-    o.ranks = 1;
+    o.ranks = 2;
     far_status st = far_columns_learn(ctx, shared, &o, &c);
     st = st == FAR_OK ? far_columns_copy(ctx, c, &copy) : st;
     st = st == FAR_OK ? far_columns_write(ctx, copy, &text) : st;
@@ -369,7 +465,7 @@ static void every_allocation_may_fail(void **state)
     far_columns_opts o = columns();
     far_columns *c;
     char *text;
-    o.ranks = 1;
+    o.ranks = 2;
     must(far_columns_learn(ctx, shared, &o, &c));
     must(far_columns_write(ctx, c, &text));
     shared_text = text;
@@ -383,6 +479,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ranks_rise_between_values_and_stand_beyond),
+        TEST(steps_are_parts_of_the_rank),
+        TEST(limits_are_those_of_steps),
+        TEST(forged_steps_are_refused),
         TEST(a_model_sees_them_as_columns),
         TEST(gradients_add_up),
         TEST(limits_are_where_rows_go),

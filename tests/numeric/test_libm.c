@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CI_POINTS = 6, BITS = 160, WIDE = 1300, LANES = 37 };
+enum { CI_POINTS = 3, BITS = 160, WIDE = 1300, LANES = 37 };
 
 typedef int (*mp_function)(mpfr_t, const mpfr_t, mpfr_rnd_t);
 

@@ -1681,8 +1681,8 @@ static void free_results(results *r)
 
 static void check_threads(const arch *a, far_dtype dtype)
 {
-    static const int threads[] = {2, 3, 7};
-    int64_t n = points_for(587, 263); /* three tiles a side, or two */
+    static const int threads[] = {2, 7};
+    int64_t n = points_for(521, 263); /* three tiles a side, or two */
     results one = results_with(a, 1, n, dtype);
     for (int t = (int)points_for(0, COUNT(threads) - 1); t < COUNT(threads); t++) {
         results many = results_with(a, threads[t], n, dtype);

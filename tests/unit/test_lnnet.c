@@ -234,7 +234,7 @@ static void runs_take_half_as_many_layers_as_points(void **state)
 static void ten_classes_merge_in_every_seed(void **state)
 {
     (void)state;
-    static const int64_t POINTS[] = {400, 700, 2000};
+    static const int64_t POINTS[] = {400, 700, 1300};
     for (uint64_t seed = 0; seed < 3; seed++) {
         task t = make_task(POINTS[seed], 5, 10, seed);
         far_lnnet_opts o = options(FAR_LNNET_AUTO, 1);

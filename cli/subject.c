@@ -132,11 +132,13 @@ static const char *level_at(const far_columns *c, int64_t feature, const double 
     return level;
 }
 
-/* Feature by feature: a category by its name where it is one, else each of its inputs. */
+/* Feature by feature: a category by its name where it is one, else each of its inputs. The ranks of
+ * a row follow from its numbers and are not shown; those of a point that is no row are. */
 static void put_point(FILE *out, const far_predictor *s, const double *v, double factor)
 {
     const far_columns *c = far_predictor_describe(s).columns;
     int64_t count = subject_inputs(s), shown = 0, feature = 0;
+    bool row = factor == 1 && far_columns_is_row(c, v, 0);
     for (int64_t i = 0; i < count; i++, shown++) {
         far_feature_info f = far_columns_feature(c, feature);
         const char *level = f.name && i == f.first ? level_at(c, feature, v) : NULL;
@@ -151,6 +153,7 @@ static void put_point(FILE *out, const far_predictor *s, const double *v, double
             char value[VALUE_BYTES];
             fprintf(out, "%s%s = %s", shown ? ", " : "", subject_input(s, i),
                     columns_value(c, i, factor * v[i], value, sizeof value));
+            i = row && f.name && f.ranked ? f.first + f.width - 1 : i;
         }
         feature += f.name && i == f.first + f.width - 1;
     }

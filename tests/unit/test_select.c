@@ -400,6 +400,109 @@ static void the_choice_is_the_same_for_any_threads(void **state)
     far_frame_destroy(frame);
 }
 
+/* ---- the contest ---- */
+
+enum { LATE = 900, EARLY = 150, HELD = LATE / 4 };
+
+/* What a contestant misses the last quarter by is what a model misses it by that is fitted to the
+ * rows before, with the ridge that the contest has chosen. */
+static void check_late_misses(const far_frame *frame, const far_trial *t)
+{
+    unsigned char rows[LATE], last[LATE];
+    double y[HELD];
+    far_prediction *p;
+    far_predict_opts how;
+    far_mat truth = far_mat_view(y, HELD, 1, FAR_F64);
+    far_fit_opts o = options(far_kernel_text(t->kernel), t->late_ridge);
+    for (int i = 0; i < LATE; i++) {
+        rows[i] = i < LATE - HELD;
+        last[i] = !rows[i];
+    }
+    o.standardize = 0;
+    o.rows = rows;
+    far_model *m = fit(frame, o);
+    far_predict_opts_init(&how);
+    how.rows = last;
+    must(far_model_predict(ctx, m, frame, &how, &p));
+    must(far_columns_encode_targets(ctx, m->columns, frame, last, NULL, &truth));
+    for (int i = 0; i < HELD; i++) {
+        assert_near(t->late_miss[i], y[i] - *(double *)far_mat_row(&p->mean, i), 1e-9);
+    }
+    far_prediction_destroy(p);
+    far_model_destroy(m);
+}
+
+static void a_contest_is_won_on_rows_not_seen_before(void **state)
+{
+    (void)state;
+    static double x[LATE * NOISY], y[LATE];
+    far_frame *frame = needle(LATE, 8, 0.05);
+    far_fit_opts o = options("auto", NAN);
+    far_model m = {.info = {.inputs = NOISY, .outputs = 1, .kernel = FAR_KERNEL_NTK}};
+    far_search s = {.ctx = ctx, .opts = &o, .model = &m, .x = x, .y = y, .taken = LATE};
+    far_trial trials[] = {{.kernel = make_kernel("dense(b=0.1)"), .ridge = 1e-3},
+                          {.kernel = make_kernel("dense ln relu dense"), .ridge = 1e-3}};
+    far_trial *both[] = {&trials[0], &trials[1]};
+    s.rows = EARLY;
+    s.memory = o.memory;
+    s.fixed_ridge = NAN;
+    for (int64_t i = 0; i < LATE; i++) {
+        for (int64_t j = 0; j < NOISY; j++) {
+            x[i * NOISY + j] = far_frame_column(frame, j).numbers[i];
+        }
+        y[i] = far_frame_column(frame, NOISY).numbers[i];
+    }
+    assert_int_equal(far_contest_rows(&s), HELD);
+    must(far_contest_hold(&s, both, 2));
+    assert_int_equal(s.contest, HELD);
+    assert_true(trials[1].late_loss < trials[0].late_loss);
+    for (int i = 0; i < 2; i++) {
+        check_late_misses(frame, &trials[i]);
+        far_trial_clear(ctx, &trials[i]);
+    }
+    s.rows = LATE - HELD + 30; /* too few are left, or the ridge is given */
+    assert_int_equal(far_contest_rows(&s), 0);
+    s.rows = EARLY;
+    s.fixed_ridge = 0.1;
+    assert_int_equal(far_contest_rows(&s), 0);
+    far_frame_destroy(frame);
+}
+
+/* The ridge is one of those that the contest tries; the same with one thread and with two. */
+static void the_contest_chooses_the_ridge(void **state)
+{
+    (void)state;
+    static const double steps[] = {0.03, 0.1, 0.3, 1, 3};
+    far_frame *frame = needle(LATE, 9, 0.3);
+    far_fit_opts o = options("dense(b=0.3) ln relu dense(b=0.3)", NAN);
+    o.metric = FAR_METRIC_DIAGONAL;
+    o.subset = EARLY;
+    far_model *m[2];
+    far_ctx *pair[2];
+    for (int i = 0; i < 2; i++) {
+        far_ctx_opts c;
+        c = (far_ctx_opts){.size = sizeof c, .threads = i + 1};
+        must(far_ctx_create(&c, &pair[i]));
+        must(far_model_fit(pair[i], frame, &o, &m[i]));
+    }
+    bool tried = false;
+    for (int64_t k = 0; k < m[0]->candidate_count; k++) {
+        far_candidate c = m[0]->candidates[k];
+        for (int r = 0; c.chosen && r < 5; r++) {
+            double ratio = m[0]->info.ridge_relative / (c.ridge * steps[r]);
+            tried = tried || fabs(ratio - 1) < 1e-9;
+        }
+    }
+    assert_true(tried);
+    assert_true(m[0]->info.ridge == m[1]->info.ridge);
+    assert_memory_equal(m[0]->metric.map, m[1]->metric.map, NOISY * sizeof(double));
+    for (int i = 0; i < 2; i++) {
+        far_model_destroy(m[i]);
+        far_ctx_destroy(pair[i]);
+    }
+    far_frame_destroy(frame);
+}
+
 /* ---- failing and stopping ---- */
 
 static void expect(const far_frame *frame, far_fit_opts o, far_status expected)
@@ -491,6 +594,8 @@ int main(void)
         TEST(a_metric_learnt_from_noise_is_left_alone),
         TEST(a_fold_does_not_see_what_it_holds_out),
         TEST(the_choice_is_the_same_for_any_threads),
+        TEST(a_contest_is_won_on_rows_not_seen_before),
+        TEST(the_contest_chooses_the_ridge),
         TEST(too_few_rows_for_a_metric_are_told),
         TEST(allocations_of_a_choice_may_fail),
         TEST(a_choice_can_be_stopped),

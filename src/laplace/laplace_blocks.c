@@ -112,41 +112,39 @@ done:
  * but for KFAC's fit. A whole layer has the inputs 1 and all of G for gradients otherwise. */
 typedef struct sight {
     int64_t points, positions, inputs, gradients;
-    double *a, *room; /* room: for a product */
-    double *d;        /* the factor's own, to be written over */
+    double *a, *turned_a, *turned_d; /* turned: owned, as a is; NULL: there is nothing to turn */
+    double *d;                       /* the factor's own or turned_d, to be written over */
 } sight;
 
 static void sight_clear(far_ctx *ctx, sight *s)
 {
-    FAR_FREE_ALL(ctx, s->a, s->room);
+    FAR_FREE_ALL(ctx, s->a, s->turned_a, s->turned_d);
 }
 
+/* out = v times vectors */
 static far_status turn(far_ctx *ctx, const double *vectors, int64_t rows, int64_t cols, double *v,
-                       double *room)
+                       double *out)
 {
     far_mat in = far_mat_view(v, rows, cols, FAR_F64);
     far_mat by = far_mat_view((void *)vectors, cols, cols, FAR_F64);
-    far_mat out = far_mat_view(room, rows, cols, FAR_F64);
-    far_status st = far_multiply(ctx, &in, &by, &out);
-    memcpy(v, room, (size_t)(rows * cols) * sizeof *v);
-    return st;
+    far_mat to = far_mat_view(out, rows, cols, FAR_F64);
+    return far_multiply(ctx, &in, &by, &to);
 }
 
-/* count matrices rows x cols := their transposes */
-static void transpose_all(far_ctx *ctx, int64_t count, int64_t rows, int64_t cols, double *v,
-                          double *room)
+/* out: the transposes of so many matrices rows x cols */
+static void transpose_all(far_ctx *ctx, int64_t count, int64_t rows, int64_t cols, const double *v,
+                          double *out)
 {
 #pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(static)
     for (int64_t k = 0; k < count; k++) {
         const double *from = v + k * rows * cols;
-        double *to = room + k * rows * cols;
+        double *to = out + k * rows * cols;
         for (int64_t i = 0; i < rows; i++) {
             for (int64_t j = 0; j < cols; j++) {
                 to[j * rows + i] = from[i * cols + j];
             }
         }
     }
-    memcpy(v, room, (size_t)(count * rows * cols) * sizeof *v);
 }
 
 /* G := left' G right, of every row. */
@@ -154,11 +152,11 @@ static far_status turn_whole(const far_laplace *la, const far_block *b, sight *s
 {
     int64_t rows = s->points * la->info.outputs;
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, rows * s->gradients, &s->room));
-    FAR_TRY(turn(la->ctx, b->right, rows * b->inputs, b->gradients, s->d, s->room));
-    transpose_all(la->ctx, rows, b->inputs, b->gradients, s->d, s->room);
-    FAR_TRY(turn(la->ctx, b->left, rows * b->gradients, b->inputs, s->d, s->room));
-    transpose_all(la->ctx, rows, b->gradients, b->inputs, s->d, s->room);
+    FAR_TRY(far_alloc(la->ctx, rows * s->gradients, &s->turned_d));
+    FAR_TRY(turn(la->ctx, b->right, rows * b->inputs, b->gradients, s->d, s->turned_d));
+    transpose_all(la->ctx, rows, b->inputs, b->gradients, s->turned_d, s->d);
+    FAR_TRY(turn(la->ctx, b->left, rows * b->gradients, b->inputs, s->d, s->turned_d));
+    transpose_all(la->ctx, rows, b->gradients, b->inputs, s->turned_d, s->d);
 done:
     return st;
 }
@@ -166,11 +164,15 @@ done:
 static far_status turn_both(const far_laplace *la, const far_block *b, sight *s)
 {
     int64_t rows = s->points * la->info.outputs;
-    int64_t most = b->inputs > b->gradients ? b->inputs : b->gradients;
+    double *given = s->a;
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, rows * most, &s->room));
-    FAR_TRY(turn(la->ctx, b->left, s->points, b->inputs, s->a, s->room));
-    FAR_TRY(turn(la->ctx, b->right, rows, b->gradients, s->d, s->room));
+    FAR_TRY(far_alloc(la->ctx, s->points * b->inputs, &s->turned_a));
+    FAR_TRY(far_alloc(la->ctx, rows * b->gradients, &s->turned_d));
+    FAR_TRY(turn(la->ctx, b->left, s->points, b->inputs, s->a, s->turned_a));
+    FAR_TRY(turn(la->ctx, b->right, rows, b->gradients, s->d, s->turned_d));
+    s->a = s->turned_a;
+    s->turned_a = given;
+    s->d = s->turned_d;
 done:
     return st;
 }

@@ -41,10 +41,24 @@ static void clear(far_mat *m)
     }
 }
 
-/* By columns, as BLAS sees them, this is out^T = b^T a^T. */
-static void multiply(const far_mat *a, const far_mat *b, far_mat *out)
+enum { CLEAR_ROWS = 64 };
+
+/* New memory is slow to be touched for the first time: by every thread. */
+static void clear_shared(far_mat *m, int threads)
 {
-    clear(out);
+#pragma omp parallel for num_threads(threads) schedule(static) if (m->rows > CLEAR_ROWS)
+    for (int64_t first = 0; first < m->rows; first += CLEAR_ROWS) {
+        far_mat part = *m;
+        part.data = far_mat_row(m, first);
+        part.rows = far_least(CLEAR_ROWS, m->rows - first);
+        clear(&part);
+    }
+}
+
+/* By columns, as BLAS sees them, this is out^T = b^T a^T. */
+static void multiply(const far_mat *a, const far_mat *b, far_mat *out, int threads)
+{
+    clear_shared(out, threads);
     far_gemm('N', 'N', b->cols, a->rows, a->cols, 1, b->data, stride(b), a->data, stride(a),
              out->data, stride(out));
 }
@@ -54,7 +68,7 @@ far_status far_multiply(far_ctx *ctx, const far_mat *a, const far_mat *b, far_ma
     far_status st = check(ctx, a, b, out);
     if (st == FAR_OK) {
         far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
-        multiply(a, b, out);
+        multiply(a, b, out, far_ctx_threads(ctx));
         far_blas_leave(scope);
     }
     return st;

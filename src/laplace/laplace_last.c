@@ -215,17 +215,16 @@ done:
     return st;
 }
 
-/* out (C x C) = w' w, w side x C */
-static void add_squares(const double *w, int64_t side, int64_t outputs, far_mat *out, int64_t first)
+/* out (C x C, its rows ld apart) = w' w, w side x C */
+static void square(const double *w, int64_t side, int64_t outputs, double *out, int64_t ld)
 {
     for (int64_t c = 0; c < outputs; c++) {
-        memset(far_mat_row(out, first + c), 0, (size_t)outputs * sizeof *w);
+        memset(out + c * ld, 0, (size_t)outputs * sizeof *out);
     }
     for (int64_t k = 0; k < side; k++, w += outputs) {
         for (int64_t c = 0; c < outputs; c++) {
-            double *row = far_mat_row(out, first + c);
             for (int64_t o = 0; o < outputs; o++) {
-                row[o] += w[c] * w[o];
+                out[c * ld + o] += w[c] * w[o];
             }
         }
     }
@@ -244,7 +243,8 @@ static far_status spread_rows(const far_laplace *la, const double *inverse, cons
     st = st == FAR_OK ? far_multiply(la->ctx, &left, &right, &out) : st;
 #pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
     for (int64_t i = 0; i < (st == FAR_OK ? x->rows : 0); i++) {
-        add_squares(w + i * side * outputs, side, outputs, covariance, (first + i) * outputs);
+        square(w + i * side * outputs, side, outputs,
+               far_mat_row(covariance, (first + i) * outputs), covariance->ld);
     }
     return st;
 }

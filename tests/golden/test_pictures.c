@@ -103,6 +103,45 @@ static void pixels_are_those_of_pillow(void **state)
     assert_int_equal(count, 20);
 }
 
+/* The byte that an input was, with the means and deviations that are the default. */
+static double byte_of(const far_picture_opts *o, double value, int colour)
+{
+    return 255 * (value * o->sd[colour] + o->mean[colour]);
+}
+
+/* Shrunk, as large as it is and enlarged; PNG and JPEG; the same bytes. */
+static void photographs_are_those_of_torchvision(void **state)
+{
+    FILE *file = fopen(TEST_DATA_DIR "/golden/photographs.txt", "r");
+    char name[32];
+    int shorter, side, count = 0;
+    (void)state;
+    assert_non_null(file);
+    for (; fscanf(file, "%31s %d %d", name, &shorter, &side) == 3; count++) {
+        double values[256];
+        far_picture_opts o;
+        far_picture_opts_init(&o);
+        o.shorter = shorter;
+        o.side = side;
+        far_mat out = far_mat_view(values, 1, 3 * side * side, FAR_F64);
+        put(name, name);
+        far_status st = far_picture_read(ctx, name, &o, &out);
+        unlink(name);
+        bool skipped = cannot(st);
+        assert_true(skipped || st == FAR_OK);
+        for (int k = 0; k < 3 * side * side; k++) {
+            double wanted, got = byte_of(&o, values[k], k / (side * side));
+            assert_int_equal(fscanf(file, "%lf", &wanted), 1);
+            if (!skipped && !(fabs(got - wanted) < 1e-9)) {
+                fail_msg("%s, %d to %d: number %d is %g, not %g", name, shorter, side, k, got,
+                         wanted);
+            }
+        }
+    }
+    fclose(file);
+    assert_int_equal(count, 12);
+}
+
 static void make_classes(void)
 {
     mkdir("set", 0777);
@@ -232,9 +271,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(pixels_are_those_of_pillow),
-        TEST(folders_are_classes),
-        TEST(what_is_wrong_is_named),
+        TEST(pixels_are_those_of_pillow), TEST(photographs_are_those_of_torchvision),
+        TEST(folders_are_classes),        TEST(what_is_wrong_is_named),
         TEST(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -11,6 +11,8 @@
  * get --memory bytes (3.5e9).
  */
 #define _GNU_SOURCE
+#include "restart.h"
+
 #include <farfield/extras.h>
 #include <farfield/farfield.h>
 
@@ -384,6 +386,7 @@ static double positive(const char *option, const char *text)
 
 int main(int argc, char **argv)
 {
+    start_again(argv);
     growth g = {.rows = 200000, .seconds = 60, .memory = 3.5e9, .out = "growth.svg"};
     for (int i = 1; i < argc; i += 2) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;

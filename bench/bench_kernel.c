@@ -8,6 +8,8 @@
  * ingredients are measured here in the same run.
  */
 #define _GNU_SOURCE
+#include "restart.h"
+
 #include <farfield/farfield.h>
 
 #include <math.h>
@@ -292,6 +294,7 @@ static void report_activations(const workload *w, int64_t n)
 
 int main(int argc, char **argv)
 {
+    start_again(argv);
     far_ctx_opts opts;
     workload w = {.n = 8000, .d = 9};
     opts = (far_ctx_opts){.size = sizeof opts};

@@ -1,7 +1,7 @@
 /*
  * Speed of finite networks on this machine, next to its matrix product.
  *
- *     bench_net [--threads N] [--steps N]
+ *     bench_net [--threads N] [--steps N] [--only PART]
  *
  * The network of the layer-norm paper, 2 x 128 with a norm in each layer: a step of full-batch Adam
  * on 40132 x 9, an epoch of minibatches of 128 on 20000 x 512, and the tangent kernel of 2048
@@ -9,8 +9,12 @@
  * batches of 128, and its tangent kernel, 512 images, ten outputs traced) and a transformer of two
  * blocks (sequences of 30, batches of 128), both in float32. Then what a track costs beside the
  * training it watches. One JSON line at the end.
+ *
+ * PART is one of full, epoch, ntk, cnn, transformer, cnn-ntk and track.
  */
 #define _GNU_SOURCE
+#include "restart.h"
+
 #include <farfield/ntk.h>
 #include <farfield/track.h>
 #include <farfield/train.h>
@@ -215,65 +219,174 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
     return best;
 }
 
-static tracked show_track(far_ctx *ctx, int width, int64_t batch)
+/* ---- the parts ----------------------------------------------------------------------------- */
+
+typedef struct bench {
+    far_ctx *ctx;
+    int threads, steps;
+    double sgemm;     /* GFLOP/s */
+    const char *only; /* NULL: everything */
+    char json[1024];  /* fields so far */
+} bench;
+
+static void keep(bench *b, const char *name, double value)
 {
-    tracked t = track(ctx, width, batch);
-    printf("track, n = %d, width %d, %-13s %8.2f ms a row, %8.2f ms of %d steps\n", TRACK_ROWS,
-           width, batch ? "batch 128:" : "full batch:", 1e3 * t.row, 1e3 * t.steps, TRACK_EVERY);
-    return t;
+    size_t used = strlen(b->json);
+    snprintf(b->json + used, sizeof b->json - used, "%s\"%s\": %.4g", used ? ", " : "", name,
+             value);
 }
+
+static void show_training(const bench *b, const char *what, const char *span, timing t)
+{
+    printf("%-36s %8.2f ms %s, %5.1f GFLOP/s, %.0f%% of sgemm\n", what, 1e3 * t.seconds, span,
+           t.rate, 100 * t.rate / b->sgemm);
+}
+
+static void bench_full(bench *b)
+{
+    timing t = train(b->ctx, NETWORK, 40132, 9, 0, 0, b->steps);
+    show_training(b, "full-batch Adam, 40132 x 9:", "a step", t);
+    keep(b, "full_ms", 1e3 * t.seconds);
+    keep(b, "full_gflops", t.rate);
+}
+
+static void bench_epoch(bench *b)
+{
+    timing t = train(b->ctx, NETWORK, 20000, 512, 0, 128, 3);
+    show_training(b, "Adam, batches of 128, 20000 x 512:", "an epoch", t);
+    keep(b, "epoch_ms", 1e3 * t.seconds);
+}
+
+static void bench_ntk(bench *b)
+{
+    double wide = ntk_seconds(b->ctx, NETWORK, 2048, 9, FAR_F64, REPEATS);
+    double narrow = ntk_seconds(b->ctx, NETWORK, 2048, 9, FAR_F32, REPEATS);
+    printf("%-36s %8.2f ms float64, %.2f ms float32\n", "tangent kernel, n = 2048:", 1e3 * wide,
+           1e3 * narrow);
+    keep(b, "ntk64_ms", 1e3 * wide);
+    keep(b, "ntk32_ms", 1e3 * narrow);
+}
+
+static void bench_cnn(bench *b)
+{
+    timing t = train(b->ctx, CNN, 1280, 3072, 10, 128, 2);
+    show_training(b, "CNN, batches of 128, 1280 images:", "an epoch", t);
+    keep(b, "cnn_ms", 1e3 * t.seconds);
+}
+
+static void bench_transformer(bench *b)
+{
+    timing t = train(b->ctx, TRANSFORMER, 2560, 30, 0, 128, 2);
+    show_training(b, "transformer, batches of 128, 2560:", "an epoch", t);
+    keep(b, "former_ms", 1e3 * t.seconds);
+}
+
+static void bench_cnn_ntk(bench *b)
+{
+    double seconds = ntk_seconds(b->ctx, CNN, 512, 3072, FAR_F32, 2);
+    printf("%-36s %8.0f ms float32, ten outputs traced\n",
+           "tangent kernel of the CNN, n = 512:", 1e3 * seconds);
+    keep(b, "cnn_ntk_ms", 1e3 * seconds);
+}
+
+static void bench_track(bench *b)
+{
+    static const struct {
+        int width;
+        int64_t batch;
+        const char *field;
+    } cases[] = {
+        {100, 0, "track100"}, {50, 0, "track50"}, {100, 128, "track100b"}, {50, 128, "track50b"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tracked t = track(b->ctx, cases[i].width, cases[i].batch);
+        printf("track, n = %d, width %d, %-13s %8.2f ms a row, %8.2f ms of %d steps\n", TRACK_ROWS,
+               cases[i].width, cases[i].batch ? "batch 128:" : "full batch:", 1e3 * t.row,
+               1e3 * t.steps, TRACK_EVERY);
+        keep(b, cases[i].field, t.row / t.steps);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(bench *b);
+} PARTS[] = {
+    {"full", bench_full},   {"epoch", bench_epoch},     {"ntk", bench_ntk},
+    {"cnn", bench_cnn},     {"cnn-ntk", bench_cnn_ntk}, {"transformer", bench_transformer},
+    {"track", bench_track},
+};
+#define PART_COUNT (sizeof PARTS / sizeof PARTS[0])
 
 /* ---- the program --------------------------------------------------------------------------- */
 
-static int argument(int argc, char **argv, const char *name, int fallback)
+static void usage(FILE *to)
 {
-    for (int i = 1; i + 1 < argc; i++) {
-        if (strcmp(argv[i], name) == 0) {
-            return atoi(argv[i + 1]);
+    fprintf(to, "usage: bench_net [--threads N] [--steps N] [--only PART]\nPART:");
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        fprintf(to, " %s", PARTS[i].name);
+    }
+    fprintf(to, "\n");
+    exit(to == stdout ? 0 : 2);
+}
+
+static int count_of(const char *text)
+{
+    char *end = NULL;
+    long value = text ? strtol(text, &end, 10) : 0;
+    if (!text || *end || value < 1 || value > 1 << 20) {
+        usage(stderr);
+    }
+    return (int)value;
+}
+
+static const char *part_of(const char *text)
+{
+    for (size_t i = 0; text && i < PART_COUNT; i++) {
+        if (strcmp(text, PARTS[i].name) == 0) {
+            return text;
         }
     }
-    return fallback;
+    usage(stderr);
+    return NULL;
+}
+
+static bench read_arguments(char **argv)
+{
+    bench b = {.threads = 2, .steps = 40};
+    for (char **arg = argv + 1; *arg; arg += 2) {
+        if (strcmp(*arg, "--help") == 0 || strcmp(*arg, "-h") == 0) {
+            usage(stdout);
+        } else if (strcmp(*arg, "--threads") == 0) {
+            b.threads = count_of(arg[1]);
+        } else if (strcmp(*arg, "--steps") == 0) {
+            b.steps = count_of(arg[1]);
+        } else if (strcmp(*arg, "--only") == 0) {
+            b.only = part_of(arg[1]);
+        } else {
+            usage(stderr);
+        }
+    }
+    return b;
 }
 
 int main(int argc, char **argv)
 {
-    int threads = argument(argc, argv, "--threads", 2), steps = argument(argc, argv, "--steps", 40);
+    start_again(argv);
+    (void)argc;
+    bench b = read_arguments(argv);
     far_ctx_opts opts;
-    far_ctx *ctx;
     opts = (far_ctx_opts){.size = sizeof opts};
-    opts.threads = threads;
-    need(far_ctx_create(&opts, &ctx), NULL);
-    double sgemm = product_rate(FAR_F32, threads), dgemm = product_rate(FAR_F64, threads);
-    printf("matrix product, %d threads: %.0f GFLOP/s float32, %.0f float64\n", threads, sgemm,
-           dgemm);
-    timing full = train(ctx, NETWORK, 40132, 9, 0, 0, steps);
-    printf("full-batch Adam, 40132 x 9:        %8.2f ms a step, %5.1f GFLOP/s, %.0f%% of sgemm\n",
-           1e3 * full.seconds, full.rate, 100 * full.rate / sgemm);
-    timing mini = train(ctx, NETWORK, 20000, 512, 0, 128, 3);
-    printf("Adam, batches of 128, 20000 x 512: %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
-           1e3 * mini.seconds, mini.rate, 100 * mini.rate / sgemm);
-    double wide = ntk_seconds(ctx, NETWORK, 2048, 9, FAR_F64, REPEATS);
-    double narrow = ntk_seconds(ctx, NETWORK, 2048, 9, FAR_F32, REPEATS);
-    printf("tangent kernel, n = 2048:          %8.2f ms float64, %.2f ms float32\n", 1e3 * wide,
-           1e3 * narrow);
-    timing cnn = train(ctx, CNN, 1280, 3072, 10, 128, 2);
-    printf("CNN, batches of 128, 1280 images:  %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
-           1e3 * cnn.seconds, cnn.rate, 100 * cnn.rate / sgemm);
-    timing former = train(ctx, TRANSFORMER, 2560, 30, 0, 128, 2);
-    printf("transformer, batches of 128, 2560: %8.2f ms an epoch, %5.1f GFLOP/s, %.0f%% of sgemm\n",
-           1e3 * former.seconds, former.rate, 100 * former.rate / sgemm);
-    double images = ntk_seconds(ctx, CNN, 512, 3072, FAR_F32, 2);
-    printf("tangent kernel of the CNN, n = 512: %7.0f ms float32, ten outputs traced\n",
-           1e3 * images);
-    tracked wide_track = show_track(ctx, 100, 0), narrow_track = show_track(ctx, 50, 0);
-    show_track(ctx, 100, 128);
-    show_track(ctx, 50, 128);
-    printf("{\"sgemm\": %.4g, \"full_ms\": %.4g, \"full_gflops\": %.4g, \"epoch_ms\": %.4g, "
-           "\"ntk64_ms\": %.4g, \"ntk32_ms\": %.4g, \"cnn_ms\": %.4g, \"former_ms\": %.4g, "
-           "\"cnn_ntk_ms\": %.4g, \"track100\": %.4g, \"track50\": %.4g}\n",
-           sgemm, 1e3 * full.seconds, full.rate, 1e3 * mini.seconds, 1e3 * wide, 1e3 * narrow,
-           1e3 * cnn.seconds, 1e3 * former.seconds, 1e3 * images, wide_track.row / wide_track.steps,
-           narrow_track.row / narrow_track.steps);
-    far_ctx_destroy(ctx);
+    opts.threads = b.threads;
+    need(far_ctx_create(&opts, &b.ctx), NULL);
+    b.sgemm = product_rate(FAR_F32, b.threads);
+    printf("matrix product, %d threads: %.0f GFLOP/s float32, %.0f float64\n", b.threads, b.sgemm,
+           product_rate(FAR_F64, b.threads));
+    keep(&b, "sgemm", b.sgemm);
+    for (size_t i = 0; i < PART_COUNT; i++) {
+        if (!b.only || strcmp(b.only, PARTS[i].name) == 0) {
+            PARTS[i].run(&b);
+        }
+    }
+    printf("{%s}\n", b.json);
+    far_ctx_destroy(b.ctx);
     return 0;
 }

@@ -9,6 +9,7 @@
  * machine that others use, too. Ends with the peak of memory.
  */
 #define _GNU_SOURCE
+#include "restart.h"
 #include "solve/blas.h"
 #include "solve/solve_internal.h"
 
@@ -295,6 +296,7 @@ static choices read_choices(char **argv)
 
 int main(int argc, char **argv)
 {
+    start_again(argv);
     (void)argc;
     choices c = read_choices(argv);
     bench b = {.n = c.n, .columns = c.columns, .extremes = c.extremes, .inverse = c.inverse};

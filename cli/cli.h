@@ -11,10 +11,6 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-/* What OpenBLAS reads, and what it had chosen before main set that; not there if main did not. */
-#define CORE_TYPE "OPENBLAS_CORETYPE"
-#define CORE_BEFORE "FARFIELD_CORE_BEFORE"
-
 /* argv[0] is the verb's own name. */
 typedef int (*verb_fn)(int argc, char **argv);
 

@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "options.h"
 #include "report.h"
+#include "restart.h"
 
 #include <farfield/predictor.h>
 #include <farfield/solve.h>

@@ -1,6 +1,7 @@
 /* The farfield command: a table of verbs over the public API. */
 #include "cli.h"
 #include "files.h"
+#include "restart.h"
 #include "session.h"
 
 #include <signal.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const verb VERBS[] = {
     {"fit", "a model from a table, and how well it is determined", cmd_fit},
@@ -144,28 +144,6 @@ static int dispatch(int argc, char **argv)
     }
     const verb *v = find_verb(word);
     return v ? v->run(argc - 1, argv + 1) : unknown_verb(word);
-}
-
-/* What the user has not set, now is. */
-static bool set(const char *variable, const char *value)
-{
-    return value && !getenv(variable) && setenv(variable, value, 1) == 0;
-}
-
-/* With its default policy OpenMP spins while it waits, which a busy machine pays for dearly; and
- * OpenBLAS gives a processor that it does not know its slowest kernels. Both read their variables
- * before main starts, so the program starts itself once more; the variables then being set is what
- * ends this. */
-static void start_again(char **argv)
-{
-    far_blas_info blas = far_blas_describe();
-    bool waits = set("OMP_WAIT_POLICY", "passive"), core = set(CORE_TYPE, blas.better);
-    if (core) {
-        set(CORE_BEFORE, blas.core);
-    }
-    if (waits || core) {
-        execv("/proc/self/exe", argv); /* comes back only if it failed: then go on as we are */
-    }
 }
 
 int main(int argc, char **argv)

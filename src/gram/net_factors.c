@@ -18,9 +18,51 @@ done:
     return st;
 }
 
-static bool wanted(const far_factor_plan *plan, const far_step *step)
+/* ---- which layers -------------------------------------------------------------------------- */
+
+static bool is_chosen(const far_factor_plan *plan, const far_step *step)
 {
     return step->unit >= 0 && (!plan->opts->layers || plan->opts->layers[step->unit]);
+}
+
+static int64_t places_of(const far_factor_plan *plan, const far_step *s)
+{
+    bool channels = plan->by_channel && s->kind == FAR_STEP_CONV && s->rank == 0;
+    return !is_chosen(plan, s) ? 0 : channels ? s->out : 1;
+}
+
+int64_t far_factors_places(const far_factor_plan *plan)
+{
+    int64_t places = 0;
+    for (int64_t i = 0; i < plan->net->step_count; i++) {
+        places += places_of(plan, &plan->net->steps[i]);
+    }
+    return places;
+}
+
+typedef struct span {
+    int64_t first, count;
+} span;
+
+/* Places of a step that the plan takes. */
+static span span_of(const far_factor_plan *plan, const far_step *step)
+{
+    int64_t all = places_of(plan, step), begin = plan->begin, end = plan->end;
+    for (const far_step *s = plan->net->steps; s < step; s++) {
+        begin -= places_of(plan, s);
+        end -= places_of(plan, s);
+    }
+    if (plan->end == 0) {
+        return (span){0, all};
+    }
+    begin = begin < 0 ? 0 : begin;
+    end = end > all ? all : end;
+    return (span){begin, end > begin ? end - begin : 0};
+}
+
+static bool wanted(const far_factor_plan *plan, const far_step *step)
+{
+    return span_of(plan, step).count > 0;
 }
 
 /* Gradient vectors of one point lie one behind the other in a trace, below each other if full. */
@@ -70,9 +112,9 @@ static far_factor apart_factor(const far_factor_plan *plan, const far_step *s)
 
 static far_factor spread_factor(const far_factor_plan *plan, const far_step *s)
 {
-    return (far_factor){.unit = s->unit,
-                        .constant = 1,
-                        .gradients = {.length = outputs_behind(plan) * far_step_parameters(s)}};
+    int64_t place = far_step_parameters(s) / places_of(plan, s);
+    int64_t length = outputs_behind(plan) * place * span_of(plan, s).count;
+    return (far_factor){.unit = s->unit, .constant = 1, .gradients = {.length = length}};
 }
 
 static far_factor blank_factor(const far_factor_plan *plan, const far_step *s)
@@ -108,34 +150,72 @@ double far_factors_bytes(const far_factor_plan *plan, int64_t n)
     return numbers * (double)n * (double)bytes;
 }
 
-static far_status allocate_vectors(far_factors *f, int64_t rows, far_vectors *v)
-{
-    size_t bytes = far_dtype_size(f->dtype);
-    return v->length == 0 ? FAR_OK : far_alloc_bytes(f->ctx, rows * v->length, bytes, &v->rows);
-}
-
 void far_factors_clear(far_factors *f)
 {
-    for (int64_t i = 0; f->items && i < f->count; i++) {
-        FAR_FREE_ALL(f->ctx, f->items[i].inputs.rows, f->items[i].gradients.rows);
-    }
-    far_free(f->ctx, f->items);
+    FAR_FREE_ALL(f->ctx, f->items, f->room);
     *f = (far_factors){0};
 }
 
+/* Room for so many vectors behind what is taken; they begin with a cache line. */
+static void place_vectors(far_factors *f, int64_t rows, size_t *taken, far_vectors *v)
+{
+    v->rows = v->length > 0 ? (char *)f->room + *taken : NULL;
+    *taken += ((size_t)(rows * v->length) * far_dtype_size(f->dtype) + 63) / 64 * 64;
+}
+
+/* Where the vectors of all items lie; returns the bytes they take. */
+static size_t place_items(far_factors *f, int64_t points)
+{
+    size_t taken = 0;
+    for (int64_t k = 0; k < f->count; k++) {
+        far_factor *item = &f->items[k];
+        int64_t places = item->positions;
+        place_vectors(f, places > 0 ? points * places : f->n, &taken, &item->inputs);
+        place_vectors(f, places > 0 ? f->n * places : f->n, &taken, &item->gradients);
+    }
+    return taken;
+}
+
+/* Items for the layers that are wanted, in the room there is where that will do. */
 static far_status allocate(const far_factor_plan *plan, far_factors *f)
 {
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(f->ctx, plan->net->info.layers, &f->items));
+    if (!f->items) {
+        FAR_TRY(far_alloc(f->ctx, plan->net->info.layers, &f->items));
+    }
+    f->count = 0;
     for (int64_t i = 0; i < plan->net->step_count; i++) {
         if (wanted(plan, &plan->net->steps[i])) {
-            far_factor *item = &f->items[f->count++];
-            *item = blank_factor(plan, &plan->net->steps[i]);
-            int64_t places = item->positions, points = f->n / outputs_below(plan);
-            FAR_TRY(allocate_vectors(f, places > 0 ? points * places : f->n, &item->inputs));
-            FAR_TRY(allocate_vectors(f, places > 0 ? f->n * places : f->n, &item->gradients));
+            f->items[f->count++] = blank_factor(plan, &plan->net->steps[i]);
         }
     }
+    int64_t points = f->n / outputs_below(plan);
+    size_t bytes = place_items(f, points);
+    if (bytes > f->bytes) {
+        double later = plan->room * (double)points + 128.0 * (double)f->count;
+        size_t room = later > (double)bytes ? (size_t)later : bytes;
+        far_free(f->ctx, f->room);
+        f->room = NULL;
+        f->bytes = 0;
+        FAR_TRY(far_alloc_bytes(f->ctx, (int64_t)room, 1, &f->room));
+        f->bytes = room;
+        place_items(f, points);
+    }
+done:
+    return st;
+}
+
+far_status far_factors_like(far_ctx *ctx, const far_factors *some, int64_t n, far_factors *out)
+{
+    far_status st = FAR_OK;
+    *out = (far_factors){.ctx = ctx, .dtype = some->dtype, .n = n};
+    FAR_TRY(far_alloc(ctx, some->count, &out->items));
+    for (; out->count < some->count; out->count++) {
+        out->items[out->count] = some->items[out->count];
+    }
+    out->bytes = place_items(out, n);
+    FAR_TRY(far_alloc_bytes(ctx, (int64_t)out->bytes, 1, &out->room));
+    place_items(out, n);
 done:
     return st;
 }
@@ -148,9 +228,11 @@ typedef struct block {
     far_factors *f;
     far_pass *pass;
     int64_t first, count;
-    void *dout; /* count x outputs */
-    void
-        *gradient; /* by all parameters, packed: room where a layer is spread and not taken apart */
+    void *dout;          /* count x outputs */
+    int64_t each;        /* by channel: so many outputs at a time, of one point; else 0 */
+    void *gradient;      /* scratch, by all parameters, packed: where a layer is spread and not
+                            taken apart */
+    far_jacobian *parts; /* the same, by step */
 } block;
 
 static void *at(void *base, int64_t index, size_t bytes)
@@ -174,14 +256,19 @@ static void keep_patch(const far_step *s, int64_t place, size_t bytes, const cha
     }
 }
 
+static void set_number(far_dtype dtype, void *out, int64_t i, double value)
+{
+    if (dtype == FAR_F64) {
+        ((double *)out)[i] = value;
+    } else {
+        ((float *)out)[i] = (float)value;
+    }
+}
+
 static void keep_one_hot(far_dtype dtype, int64_t which, int64_t length, void *out)
 {
     memset(out, 0, (size_t)length * far_dtype_size(dtype));
-    if (dtype == FAR_F64) {
-        ((double *)out)[which] = 1;
-    } else {
-        ((float *)out)[which] = 1;
-    }
+    set_number(dtype, out, which, 1);
 }
 
 static int64_t token_at(far_dtype dtype, const void *tokens, int64_t place)
@@ -333,37 +420,79 @@ static void keep_spread(const block *b, int64_t step, far_factor *item, int64_t 
     }
 }
 
-static void keep_gradients(const block *b, int64_t step, far_factor *item, int64_t a)
+/* The next rows of gradients are those of all points for output a, or of one point for output a and
+ * the ones behind it. */
+static void keep_gradients(const block *b, int64_t step, far_factor *item, int64_t a, int64_t rows)
 {
     const far_step *s = &b->plan->net->steps[step];
     size_t bytes = far_dtype_size(b->f->dtype), row = (size_t)s->out * bytes;
     if (far_step_is_spread(s)) {
-        keep_spread(b, step, item, a);
+        if (b->each == 0) {
+            keep_spread(b, step, item, a);
+        }
         return;
     }
     const char *delta = far_pass_delta(b->pass, step);
     const char *normal = s->kind == FAR_STEP_DENSE ? NULL : far_pass_normalized(b->pass, step);
-    for (int64_t i = 0; i < b->count; i++) {
-        void *to = gradient_place(b, item, i, a);
+    for (int64_t i = 0; i < rows; i++) {
+        void *to = b->each ? gradient_place(b, item, 0, a + i) : gradient_place(b, item, i, a);
+        size_t value = b->each ? 0 : (size_t)i * row;
         if (normal) {
-            keep_affine(b->f->dtype, delta + (size_t)i * row, normal + (size_t)i * row, s->out, to);
+            keep_affine(b->f->dtype, delta + (size_t)i * row, normal + value, s->out, to);
         } else {
             memcpy(to, delta + (size_t)i * row, row);
         }
     }
 }
 
+static void keep_all_gradients(const block *b, int64_t a, int64_t rows)
+{
+    int64_t next = 0;
+    for (int64_t step = 0; step < b->plan->net->step_count; step++) {
+        if (wanted(b->plan, &b->plan->net->steps[step])) {
+            keep_gradients(b, step, &b->f->items[next++], a, rows);
+        }
+    }
+}
+
+/* ---- several outputs of one point ---------------------------------------------------------- */
+
+/* Where the whole gradients for output a and those behind it go. */
+static far_jacobian part_of(const block *b, const far_step *s, const far_factor *item, int64_t a)
+{
+    span some = span_of(b->plan, s);
+    return (far_jacobian){gradient_place(b, item, 0, a),
+                          item->gradients.length / outputs_behind(b->plan), some.first, some.count};
+}
+
+/* Outputs [a, a + rows) of the one point of the block. lowest: the first step of those wanted. */
+static void keep_each(const block *b, int64_t a, int64_t rows)
+{
+    const far_net *net = b->plan->net;
+    int64_t outputs = net->info.outputs, next = 0, lowest = -1;
+    for (int64_t i = 0; i < rows * outputs; i++) {
+        set_number(b->f->dtype, b->dout, i, i % outputs == a + i / outputs);
+    }
+    for (int64_t i = 0; i < net->step_count; i++) {
+        const far_step *s = &net->steps[i];
+        bool here = wanted(b->plan, s);
+        lowest = here && lowest < 0 ? i : lowest;
+        b->parts[i] = here && far_step_is_spread(s) ? part_of(b, s, &b->f->items[next], a)
+                                                    : (far_jacobian){0};
+        next += here;
+    }
+    far_pass_backward_each(b->pass, b->plan->weights, b->dout, rows, lowest, b->parts, b->gradient);
+    keep_all_gradients(b, a, rows);
+}
+
+/* ---- all points of a block ----------------------------------------------------------------- */
+
 /* dout: 1 for output a of every point. */
 static void choose_output(const block *b, int64_t a)
 {
     int64_t outputs = b->plan->net->info.outputs;
     for (int64_t i = 0; i < b->count * outputs; i++) {
-        bool one = i % outputs == a;
-        if (b->f->dtype == FAR_F64) {
-            ((double *)b->dout)[i] = one;
-        } else {
-            ((float *)b->dout)[i] = one;
-        }
+        set_number(b->f->dtype, b->dout, i, i % outputs == a);
     }
 }
 
@@ -404,18 +533,18 @@ static void keep_last(const block *b, int64_t a)
 
 static void keep_output(const block *b, int64_t a)
 {
-    int64_t next = 0;
     choose_output(b, a);
     if (ends_with_all(b->plan)) {
         keep_last(b, a);
         return;
     }
     far_pass_backward(b->pass, b->plan->weights, b->dout, NULL, NULL);
-    for (int64_t step = 0; step < b->plan->net->step_count; step++) {
-        if (wanted(b->plan, &b->plan->net->steps[step])) {
-            keep_gradients(b, step, &b->f->items[next++], a);
-        }
-    }
+    keep_all_gradients(b, a, b->count);
+}
+
+static int64_t outputs_wanted(const far_factor_plan *plan)
+{
+    return plan->opts->outputs == FAR_NTK_ONE ? 1 : outputs_behind(plan) * outputs_below(plan);
 }
 
 static void keep_values(const block *b)
@@ -431,13 +560,16 @@ static void run_block(const block *b, const far_mat *x)
 {
     bool one = b->plan->opts->outputs == FAR_NTK_ONE;
     int64_t from = one ? b->plan->opts->output : b->plan->first;
-    int64_t to = from + (one ? 1 : outputs_behind(b->plan) * outputs_below(b->plan));
+    int64_t to = from + outputs_wanted(b->plan);
     far_pass_forward(b->pass, b->plan->weights, far_mat_row(x, b->first),
                      x->rows > 1 ? x->ld : x->cols, b->count);
     keep_all_inputs(b);
     keep_values(b);
-    for (int64_t a = from; a < to; a++) {
+    for (int64_t a = from; a < to && b->each == 0; a++) {
         keep_output(b, a);
+    }
+    for (int64_t a = from; a < to && b->each > 0; a += b->each) {
+        keep_each(b, a, far_least(b->each, to - a));
     }
 }
 
@@ -445,23 +577,28 @@ static void run_block(const block *b, const far_mat *x)
 
 enum { ROWS_SPREAD = 4 };
 
+/* What a thread works with. */
+typedef struct worker {
+    far_pass *pass;
+    void *dout, *gradient;
+    far_jacobian *parts;
+} worker;
+
 typedef struct crew {
-    far_pass **passes;
-    void **douts, **gradients;
-    int64_t rows; /* of a block */
+    worker *workers;
     int count;
+    int64_t rows; /* of a block */
+    int64_t each; /* as in a block */
 } crew;
 
 static void crew_free(far_ctx *ctx, crew *c)
 {
-    for (int i = 0; i < c->count; i++) {
-        far_pass_destroy(c->passes ? c->passes[i] : NULL);
-        far_free(ctx, c->douts ? c->douts[i] : NULL);
-        far_free(ctx, c->gradients ? c->gradients[i] : NULL);
+    for (int i = 0; c->workers && i < c->count; i++) {
+        worker *w = &c->workers[i];
+        far_pass_destroy(w->pass);
+        FAR_FREE_ALL(ctx, w->dout, w->gradient, w->parts);
     }
-    far_free(ctx, c->passes);
-    far_free(ctx, c->douts);
-    far_free(ctx, c->gradients);
+    far_free(ctx, c->workers);
 }
 
 /* Whether a layer is wanted whose whole gradient is kept. */
@@ -484,28 +621,35 @@ static int64_t rows_at_once(const far_factor_plan *plan, int64_t n, int threads)
     return share < 1 ? 1 : far_least(most, share);
 }
 
+static far_status worker_make(far_ctx *ctx, const far_factor_plan *plan, far_dtype dtype,
+                              const crew *c, worker *w)
+{
+    far_status st = FAR_OK;
+    size_t bytes = far_dtype_size(dtype);
+    int64_t rows = c->each > 0 ? c->each : c->rows;
+    int needs = FAR_PASS_BACKWARD | (c->each > 0 ? FAR_PASS_EACH : 0);
+    FAR_TRY(far_pass_create(ctx, plan->engine, rows, needs, &w->pass));
+    FAR_TRY(far_alloc_bytes(ctx, rows * plan->net->info.outputs, bytes, &w->dout));
+    if (keeps_whole(plan)) {
+        FAR_TRY(far_alloc_bytes(ctx, plan->net->info.parameters, bytes, &w->gradient));
+        FAR_TRY(far_alloc(ctx, plan->net->step_count, &w->parts));
+    }
+done:
+    return st;
+}
+
+/* By channel, one point at a time and several outputs. */
 static far_status crew_make(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x, crew *c)
 {
     far_status st = FAR_OK;
-    bool whole = keeps_whole(plan);
-    far_dtype dtype = x->dtype;
+    bool each = plan->by_channel && keeps_whole(plan);
     int threads = far_ctx_threads(ctx);
-    int64_t rows = c->rows = rows_at_once(plan, x->rows, threads);
-    FAR_TRY(far_alloc(ctx, threads, &c->passes));
-    FAR_TRY(far_alloc(ctx, threads, &c->douts));
-    FAR_TRY(far_alloc(ctx, threads, &c->gradients));
-    for (; c->count < threads; c->count++) {
-        c->passes[c->count] = NULL;
-        c->douts[c->count] = c->gradients[c->count] = NULL;
-    }
+    c->rows = each ? 1 : rows_at_once(plan, x->rows, threads);
+    c->each = each ? far_engine_each(plan->engine, outputs_wanted(plan)) : 0;
+    c->count = threads;
+    FAR_TRY(far_alloc(ctx, threads, &c->workers));
     for (int i = 0; i < threads; i++) {
-        FAR_TRY(far_pass_create(ctx, plan->engine, rows, FAR_PASS_BACKWARD, &c->passes[i]));
-        FAR_TRY(far_alloc_bytes(ctx, rows * plan->net->info.outputs, far_dtype_size(dtype),
-                                &c->douts[i]));
-        if (whole) {
-            FAR_TRY(far_alloc_bytes(ctx, plan->net->info.parameters, far_dtype_size(dtype),
-                                    &c->gradients[i]));
-        }
+        FAR_TRY(worker_make(ctx, plan, x->dtype, c, &c->workers[i]));
     }
 done:
     return st;
@@ -516,34 +660,19 @@ static void run_blocks(const far_factor_plan *plan, const crew *c, const far_mat
     int64_t rows = c->rows, blocks = (x->rows + rows - 1) / rows;
 #pragma omp parallel for num_threads(c->count) schedule(dynamic)
     for (int64_t k = 0; k < blocks; k++) {
-        int me = omp_get_thread_num();
+        const worker *w = &c->workers[omp_get_thread_num()];
         int64_t first = k * rows, count = x->rows - first < rows ? x->rows - first : rows;
-        block b = {plan, f, c->passes[me], first, count, c->douts[me], c->gradients[me]};
+        block b = {.plan = plan,
+                   .f = f,
+                   .pass = w->pass,
+                   .first = first,
+                   .count = count,
+                   .dout = w->dout,
+                   .each = c->each,
+                   .gradient = w->gradient,
+                   .parts = w->parts};
         run_block(&b, x);
     }
-}
-
-static bool same_vectors(const far_vectors *have, const far_vectors *want)
-{
-    return have->length == want->length && (want->length == 0 || have->rows);
-}
-
-/* Whether the memory of f is what these factors need. */
-static bool fits(const far_factor_plan *plan, const far_mat *x, const far_factors *f)
-{
-    int64_t next = 0;
-    bool same = f->items && f->dtype == x->dtype && f->n == x->rows * outputs_below(plan);
-    for (int64_t i = 0; same && i < plan->net->step_count; i++) {
-        if (wanted(plan, &plan->net->steps[i])) {
-            far_factor want = blank_factor(plan, &plan->net->steps[i]);
-            const far_factor *have = &f->items[next++];
-            same = next <= f->count && have->unit == want.unit && have->by_input == want.by_input &&
-                   have->constant == want.constant && same_vectors(&have->inputs, &want.inputs) &&
-                   same_vectors(&have->gradients, &want.gradients) &&
-                   have->positions == want.positions;
-        }
-    }
-    return same && next == f->count;
 }
 
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
@@ -551,11 +680,10 @@ far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const f
 {
     far_status st = FAR_OK;
     crew c = {0};
-    if (!fits(plan, x, out)) {
-        far_factors_clear(out);
-        *out = (far_factors){.ctx = ctx, .dtype = x->dtype, .n = x->rows * outputs_below(plan)};
-        FAR_TRY(allocate(plan, out));
-    }
+    out->ctx = ctx;
+    out->dtype = x->dtype;
+    out->n = x->rows * outputs_below(plan);
+    FAR_TRY(allocate(plan, out));
     FAR_TRY(crew_make(ctx, plan, x, &c));
     run_blocks(plan, &c, x, out);
 done:

@@ -35,6 +35,8 @@ typedef struct far_factors {
     int64_t n; /* rows of the kernel: points, or points x outputs */
     far_factor *items;
     int64_t count;
+    void *room; /* where all of them lie */
+    size_t bytes;
 } far_factors;
 
 /* How a network's outputs become rows. */
@@ -46,7 +48,15 @@ typedef struct far_factor_plan {
     int64_t first, some; /* of a trace: so many outputs from this one on; some 0: all of them */
     bool apart;          /* layers at several positions: see far_factor. Not for kernels */
     void *outputs;       /* the network's at these weights too, points x outputs; NULL: no */
+    bool by_channel;     /* whole gradients of convolutions channel by channel: for kernels, which
+                            do not care for the order */
+    int64_t begin, end;  /* by_channel: places [begin, end) of far_factors_places; end 0: all */
+    double room;         /* bytes a point that later calls with the same memory need, or 0 */
 } far_factor_plan;
+
+/* What can be asked for by itself: the channels of convolutions, and all other layers whole, from
+ * the first to the last. */
+int64_t far_factors_places(const far_factor_plan *plan);
 
 /* It stands at several positions (a convolution too) or has lora, and has its whole gradient for a
  * factor; as many numbers as it has parameters, weights first. */
@@ -64,6 +74,9 @@ far_status far_tangent_weights(far_ctx *ctx, const far_net *net, far_dtype dtype
 far_status far_factors_create(far_ctx *ctx, const far_factor_plan *plan, const far_mat *x,
                               far_factors *out);
 void far_factors_clear(far_factors *f);
+/* Room for n rows of the same factors, none of them taken apart. The caller's to clear, also after
+ * a failure. */
+far_status far_factors_like(far_ctx *ctx, const far_factors *some, int64_t n, far_factors *out);
 /* far_net_ntk of x with itself, again and again: kept, zero at first, has the memory in between;
  * far_factors_clear frees it. */
 far_status far_net_ntk_kept(far_ctx *ctx, const far_net *net, const far_mat *x,

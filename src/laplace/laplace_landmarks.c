@@ -89,29 +89,6 @@ done:
 
 /* ---- their kernel -------------------------------------------------------------------------- */
 
-/* Room for the factors of all landmarks, shaped as those of some. */
-static far_status make_room(far_ctx *ctx, const far_factors *some, int64_t count, far_factors *all)
-{
-    far_status st = FAR_OK;
-    *all = (far_factors){.ctx = ctx, .dtype = FAR_F64, .n = count};
-    FAR_TRY(far_alloc(ctx, some->count, &all->items));
-    for (; all->count < some->count; all->count++) {
-        far_factor *item = &all->items[all->count];
-        *item = some->items[all->count];
-        item->inputs.rows = NULL;
-        item->gradients.rows = NULL;
-    }
-    for (int64_t l = 0; l < all->count; l++) {
-        far_vectors *sides[2] = {&all->items[l].inputs, &all->items[l].gradients};
-        for (int k = 0; k < 2; k++) {
-            int64_t numbers = count * sides[k]->length;
-            FAR_TRY(far_alloc_bytes(ctx, numbers, sizeof(double), &sides[k]->rows));
-        }
-    }
-done:
-    return st;
-}
-
 static void keep(const far_vectors *from, int64_t rows, int64_t first, far_vectors *to)
 {
     if (from->length > 0) {
@@ -128,7 +105,7 @@ static far_status add_group(far_tangent *t, const far_mat *part, int64_t output,
     far_status st = FAR_OK;
     t->opts.output = output;
     FAR_TRY(far_factors_create(t->ctx, &t->plan, part, &some));
-    FAR_TRY(all->items ? FAR_OK : make_room(t->ctx, &some, count, all));
+    FAR_TRY(all->items ? FAR_OK : far_factors_like(t->ctx, &some, count, all));
     for (int64_t l = 0; l < some.count; l++) {
         keep(&some.items[l].inputs, part->rows, first, &all->items[l].inputs);
         keep(&some.items[l].gradients, part->rows, first, &all->items[l].gradients);

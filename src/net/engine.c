@@ -2,6 +2,7 @@
 #include "engine_plan.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- packed parameters --------------------------------------------------------------------- */
 
@@ -184,6 +185,18 @@ int64_t far_engine_rows(const far_engine *e)
     return rows < least ? least : rows > ROWS_MOST ? ROWS_MOST : rows;
 }
 
+#define EACH_MOST 14 /* rows of the largest tile */
+
+int64_t far_engine_each(const far_engine *e, int64_t outputs)
+{
+    int64_t size = (int64_t)far_dtype_size(e->dtype),
+            row = size * (e->gradients.total + e->entries);
+    int64_t fit = PASS_BYTES / (row > 0 ? row : 1);
+    int64_t most = fit < 1 ? 1 : fit < EACH_MOST ? fit : EACH_MOST;
+    int64_t turns = (outputs + most - 1) / most;
+    return (outputs + turns - 1) / turns;
+}
+
 double far_engine_flops(const far_engine *e)
 {
     double products = 0;
@@ -261,7 +274,34 @@ void far_weights_set_statistics(far_weights *w, const double *statistics)
     }
 }
 
+static const far_stage *stage_of(const far_engine *e, int64_t step)
+{
+    const far_stage *s = e->stages;
+    while (s->step != &e->net->steps[step]) {
+        s++;
+    }
+    return s;
+}
+
 /* ---- passes -------------------------------------------------------------------------------- */
+
+/* Of a convolution's gradients; one more channel is written behind the last. */
+static far_status allocate_lists(far_pass *p)
+{
+    const far_engine *e = p->engine;
+    far_active *l = &p->active;
+    far_status st = FAR_OK;
+    size_t size = far_dtype_size(e->dtype);
+    FAR_TRY(far_alloc(p->ctx, e->positions + 2, &l->start));
+    FAR_TRY(far_alloc(p->ctx, e->entries + 1, &l->channel));
+    FAR_TRY(far_alloc_bytes(p->ctx, e->entries * p->capacity, size, &l->value));
+    FAR_TRY(far_alloc(p->ctx, e->widest + 2, &l->by_channel));
+    FAR_TRY(far_alloc(p->ctx, e->picks, &l->picks));
+    FAR_TRY(far_alloc(p->ctx, e->entries, &l->where));
+    FAR_TRY(far_alloc_bytes(p->ctx, e->entries, size, &l->slope));
+done:
+    return st;
+}
 
 static far_status allocate_pass(far_pass *p)
 {
@@ -272,7 +312,8 @@ static far_status allocate_pass(far_pass *p)
     deep = e->deepest > deep ? e->deepest : deep;
     bool back = p->needs & FAR_PASS_BACKWARD, tangent = p->needs & FAR_PASS_TANGENT;
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc_bytes(p->ctx, rows * e->values.total, size, &p->values));
+    int64_t values = rows * e->values.total + e->ops->panel; /* a whole panel is read at the end */
+    FAR_TRY(far_alloc_bytes(p->ctx, values, size, &p->values));
     FAR_TRY(far_alloc_bytes(p->ctx, back ? rows * e->gradients.total : 0, size, &p->gradients));
     FAR_TRY(far_alloc_bytes(p->ctx, tangent ? rows * e->tangents.total : 0, size, &p->tangents));
     FAR_TRY(far_alloc_bytes(p->ctx, rows * e->inverses, size, &p->inverses));
@@ -281,6 +322,9 @@ static far_status allocate_pass(far_pass *p)
     FAR_TRY(far_alloc_bytes(p->ctx, e->widest, size, &p->line));
     FAR_TRY(far_alloc_bytes(p->ctx, e->scratch, size, &p->scratch));
     FAR_TRY(far_alloc_bytes(p->ctx, back ? e->adapter : 0, size, &p->adapter));
+    if (p->needs & FAR_PASS_EACH) {
+        FAR_TRY(allocate_lists(p));
+    }
 done:
     return st;
 }
@@ -309,6 +353,9 @@ void far_pass_destroy(far_pass *p)
     if (!p) {
         return;
     }
+    const far_active *l = &p->active;
+    FAR_FREE_ALL(p->ctx, l->start, l->channel, l->value, l->by_channel, l->picks, l->where,
+                 l->slope);
     FAR_FREE_ALL(p->ctx, p->values, p->gradients, p->tangents, p->inverses, p->columns, p->panel,
                  p->line, p->scratch, p->adapter, p);
 }
@@ -325,6 +372,25 @@ void far_pass_backward(far_pass *p, const far_weights *w, const void *dout, void
                        void *dx)
 {
     p->engine->ops->backward(p, w, dout, gradient, dx);
+}
+
+void far_step_clear(const far_step *s, void *gradient, size_t size)
+{
+    memset((char *)gradient + (size_t)far_step_first(s) * size, 0,
+           (size_t)far_step_parameters(s) * size);
+}
+
+void far_step_copy(const far_step *s, const void *gradient, size_t size, void *out)
+{
+    memcpy(out, (const char *)gradient + (size_t)far_step_first(s) * size,
+           (size_t)far_step_parameters(s) * size);
+}
+
+void far_pass_backward_each(far_pass *p, const far_weights *w, const void *douts, int64_t count,
+                            int64_t lowest, const far_jacobian *parts, void *gradient)
+{
+    const far_engine *e = p->engine;
+    e->ops->backward_each(p, w, douts, count, stage_of(e, lowest) - e->stages, parts, gradient);
 }
 
 void far_pass_tangent(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
@@ -374,9 +440,9 @@ int64_t far_engine_panel(const far_engine *e)
 }
 
 void far_engine_multiply(const far_engine *e, int64_t rows, int64_t cols, int64_t inner,
-                         const void *a, const void *b, void *out, int64_t ldo)
+                         const void *a, const void *b, int64_t ld, void *out, int64_t ldo)
 {
-    e->ops->multiply(rows, cols, inner, a, b, out, ldo);
+    e->ops->multiply(rows, cols, inner, a, b, ld, out, ldo);
 }
 
 const void *far_pass_normalized(const far_pass *p, int64_t step)
@@ -388,15 +454,6 @@ const void *far_pass_normalized(const far_pass *p, int64_t step)
 const void *far_pass_delta(const far_pass *p, int64_t step)
 {
     return buffer_at(p, &p->engine->gradients, p->gradients, p->engine->step_delta[step]);
-}
-
-static const far_stage *stage_of(const far_engine *e, int64_t step)
-{
-    const far_stage *s = e->stages;
-    while (s->step != &e->net->steps[step]) {
-        s++;
-    }
-    return s;
 }
 
 void far_pass_layer_gradient(far_pass *p, const far_weights *w, int64_t step, int64_t row,

@@ -19,9 +19,9 @@ far_status far_engine_create(far_ctx *ctx, const far_net *net, far_dtype dtype, 
 void far_engine_destroy(far_engine *e);
 int32_t far_engine_dtype(const far_engine *e);
 /* The micro-kernel for others: out (rows x cols, ldo apart) = a (rows x inner) times b' (b cols x
- * inner), both packed, by the calling thread. inner is 1 or more. */
+ * inner), the rows of both ld apart, by the calling thread. inner is 1 or more. */
 void far_engine_multiply(const far_engine *e, int64_t rows, int64_t cols, int64_t inner,
-                         const void *a, const void *b, void *out, int64_t ldo);
+                         const void *a, const void *b, int64_t ld, void *out, int64_t ldo);
 int64_t far_engine_panel(const far_engine *e); /* so many columns it takes at once */
 /* Rows of a block that suits the cache; depends on the network only, not on the machine's load or
  * thread count. */
@@ -50,7 +50,8 @@ typedef struct far_pass far_pass;
 typedef enum far_pass_need {
     FAR_PASS_BACKWARD = 1, /* room for gradients of values */
     FAR_PASS_TANGENT = 2,
-    FAR_PASS_BATCH = 4 /* batch norm by the statistics of the block itself, as in training */
+    FAR_PASS_BATCH = 4, /* batch norm by the statistics of the block itself, as in training */
+    FAR_PASS_EACH = 8
 } far_pass_need;
 far_status far_pass_create(far_ctx *ctx, const far_engine *e, int64_t rows, int needs,
                            far_pass **out);
@@ -71,6 +72,22 @@ const void *far_pass_normalized(const far_pass *p, int64_t step);
  * forward on the same weights. */
 void far_pass_backward(far_pass *p, const far_weights *w, const void *dout, void *gradient,
                        void *dx);
+/* The gradients by the parameters of one layer that are wanted, one row for each of several outputs
+ * of the network. Those of a convolution without lora: of channels [first, first + channels), each
+ * with all of its weights and its bias; others: all, as packed. */
+typedef struct far_jacobian {
+    void *out; /* NULL: none */
+    int64_t ld;
+    int64_t first, channels;
+} far_jacobian;
+
+/* So many of that many outputs suit far_pass_backward_each at a time. */
+int64_t far_engine_each(const far_engine *e, int64_t outputs);
+/* Gradients of count outputs (douts: count x outputs, at most as many as the pass has rows) after
+ * forward on a single row. parts: by step. Steps in front of `lowest` are left out. gradient:
+ * scratch, packed. far_pass_delta has count rows then. Needs FAR_PASS_EACH. */
+void far_pass_backward_each(far_pass *p, const far_weights *w, const void *douts, int64_t count,
+                            int64_t lowest, const far_jacobian *parts, void *gradient);
 /* The gradient at the output of a layer with parameters, after backward; rows x positions x
  * step->out. */
 const void *far_pass_delta(const far_pass *p, int64_t step);

@@ -30,6 +30,8 @@ typedef LANE_INT NAME(lanes) __attribute__((vector_size(VECTOR_BYTES)));
 
 #include "engine_attend.h"
 
+#include "engine_each.h"
+
 #include "engine_pass.h"
 
 #undef LANES

@@ -207,6 +207,116 @@ static void NAME(layer_gradient)(far_pass *p, const far_weights *w, const far_st
     NAME(stages)[s->kind].gradient(&t, s);
 }
 
+/* Fewer outputs than this are taken one by one. */
+#define EACH_LEAST 4
+
+/* A convolution whose gradients are listed. */
+static void NAME(conv_listed)(const NAME(strip) * t, const far_stage *s, bool back,
+                              const far_jacobian *j)
+{
+    if (j->out) {
+        NAME(conv_gradient_each)(t, s, j);
+    }
+    if (back) {
+        NAME(conv_input_gradient_each)(t, s);
+    }
+}
+
+static void NAME(conv_each)(NAME(strip) * t, const far_stage *s, bool back, const far_jacobian *j)
+{
+    int64_t rows = t->rows;
+    if (rows >= EACH_LEAST) {
+        NAME(find_active)(t, s);
+        NAME(conv_listed)(t, s, back, j);
+        return;
+    }
+    if (back) {
+        NAME(conv_input_gradient)(t, s);
+    }
+    for (t->rows = 1; j->out && t->first < rows; t->first++) {
+        far_step_clear(s->step, t->gradient, sizeof(REAL));
+        NAME(conv_gradient)(t, s);
+        NAME(turn_gradient)(s, t->gradient, j, (REAL *)j->out + t->first * j->ld);
+    }
+}
+
+static bool NAME(is_listed)(const far_stage *s)
+{
+    return s->kind == FAR_STAGE_LINEAR && NAME(is_conv)(s) && s->linear->rank == 0;
+}
+
+/* The stages that end with stage k, if they are of that kind; else conv is NULL. */
+static NAME(pooled) NAME(pooled_at)(const far_engine *e, int64_t k)
+{
+    NAME(pooled) found = {.pool = &e->stages[k]};
+    const far_stage *before = found.pool - 1;
+    const far_grid *w = &found.pool->step->window;
+    int64_t stride = found.pool->step->stride;
+    bool apart = found.pool->kind == FAR_STAGE_POOL && NAME(is_max)(found.pool) &&
+                 w->height <= stride && w->width <= stride;
+    if (apart && before->kind == FAR_STAGE_POINT && !before->norm) {
+        found.point = before--;
+    }
+    found.conv = apart && NAME(is_listed)(before) ? before : NULL;
+    return found;
+}
+
+/* Any other stage, one output after another; layers that see gradients alone take them all. */
+static void NAME(stage_each)(NAME(strip) * t, const far_stage *s, bool back, const far_jacobian *j)
+{
+    const NAME(stage_ops) *ops = &NAME(stages)[s->kind];
+    int64_t rows = t->rows;
+    bool linear = s->kind == FAR_STAGE_LINEAR;
+    REAL *gradient = t->gradient;
+    t->gradient = j->out ? gradient : NULL;
+    if (back && linear) {
+        ops->backward(t, s);
+    }
+    for (t->rows = 1; t->first < rows; t->first++) {
+        if (j->out) {
+            far_step_clear(s->step, gradient, sizeof(REAL));
+        }
+        if (back && !linear) {
+            ops->backward(t, s);
+        }
+        if (j->out && ops->gradient) {
+            ops->gradient(t, s);
+        }
+        if (j->out) {
+            far_step_copy(s->step, gradient, sizeof(REAL), (REAL *)j->out + t->first * j->ld);
+        }
+    }
+}
+
+static void NAME(backward_each)(far_pass *p, const far_weights *w, const void *douts, int64_t count,
+                                int64_t lowest, const far_jacobian *parts, void *gradient)
+{
+    const far_engine *e = p->engine;
+    NAME(strip) t = {.p = p, .w = w, .shared = true};
+    REAL *last = NAME(gradient_at)(&t, e->stages[e->stage_count - 1].to);
+    memcpy(last, douts, (size_t)(count * e->net->info.outputs) * sizeof *last);
+    for (int64_t k = e->stage_count - 1; k >= lowest; k--) {
+        NAME(pooled) pooled = NAME(pooled_at)(e, k);
+        bool listed = pooled.conv && count >= EACH_LEAST;
+        k = listed ? pooled.conv - e->stages : k;
+        const far_stage *s = &e->stages[k];
+        const far_jacobian *j = &parts[s->step - e->net->steps];
+        /* Norms get their gradients on the way. */
+        bool back = (k > lowest || s->kind == FAR_STAGE_POINT) && NAME(wants_backward)(&t, s);
+        t.first = 0;
+        t.rows = count;
+        t.gradient = gradient;
+        if (listed) {
+            NAME(find_active_pooled)(&t, &pooled);
+            NAME(conv_listed)(&t, s, back, j);
+        } else if (NAME(is_listed)(s)) {
+            NAME(conv_each)(&t, s, back, j);
+        } else {
+            NAME(stage_each)(&t, s, back, j);
+        }
+    }
+}
+
 /* ---- along a tangent ----------------------------------------------------------------------- */
 
 /* Tangents of the inputs: dx, or 0. */
@@ -246,14 +356,14 @@ static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *
 /* Part of the depth at a time, so that a panel stays in the first-level cache and the rows of a in
  * the second. */
 static void NAME(multiply_rows)(int64_t rows, int64_t cols, int64_t inner, const void *a,
-                                const void *b, void *out, int64_t ldo)
+                                const void *b, int64_t ld, void *out, int64_t ldo)
 {
     REAL panel[PRODUCT_DEPTH * PANEL] __attribute__((aligned(64)));
     NAME(product)
     m = {.rows = rows,
          .cols = cols,
          .a = a,
-         .row_step = inner,
+         .row_step = ld,
          .depth_step = 1,
          .c = out,
          .ldc = ldo,
@@ -263,7 +373,7 @@ static void NAME(multiply_rows)(int64_t rows, int64_t cols, int64_t inner, const
         m.add = k > 0;
         for (int64_t j = 0; j < cols; j += PANEL) {
             int64_t some = cols - j < PANEL ? cols - j : PANEL;
-            NAME(pack_panel)(some, m.depth, (const REAL *)b + j * inner + k, inner, panel);
+            NAME(pack_panel)(some, m.depth, (const REAL *)b + j * ld + k, ld, panel);
             NAME(multiply_panel)(&m, panel, j);
         }
     }
@@ -274,5 +384,6 @@ const far_engine_ops OPS = {.panel = PANEL,
                             .forward = NAME(forward),
                             .backward = NAME(backward),
                             .layer_gradient = NAME(layer_gradient),
+                            .backward_each = NAME(backward_each),
                             .tangent = NAME(tangent),
                             .multiply = NAME(multiply_rows)};

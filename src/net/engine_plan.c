@@ -157,6 +157,14 @@ static void need_scratch(far_engine *e, int64_t numbers)
     e->scratch = numbers > e->scratch ? numbers : e->scratch;
 }
 
+static void need_lists(far_engine *e, const far_stage *s)
+{
+    int64_t entries = s->after * s->out, seen = far_positions(s->linear->window) * s->out;
+    int64_t picks = entries > seen ? entries : seen;
+    e->entries = entries > e->entries ? entries : e->entries;
+    e->picks = picks > e->picks ? picks : e->picks;
+}
+
 static void plan_lora(far_engine *e, far_stage *s)
 {
     int64_t rank = s->linear->rank, numbers = s->depth * s->out;
@@ -184,7 +192,8 @@ static void plan_linear(planner *p, int64_t i)
     bool small = s->depth * step->out <= SMALL_WEIGHTS;
     if (conv) {
         s->turned = take_weights(e, step->out * far_positions(step->window), step->in);
-        need_scratch(e, conv_scratch(step));
+        need_scratch(e, conv_scratch(step) + e->ops->panel); /* whole panels are read */
+        need_lists(e, s);
     } else if (s->narrow || small || s->from > 0 || e->input_parameters) {
         s->turned = take_weights(e, step->out, step->in);
     }

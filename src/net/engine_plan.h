@@ -61,6 +61,23 @@ typedef struct far_buffers {
 
 typedef struct far_engine_ops far_engine_ops;
 
+/* One term of a sum of products: where its factors lie. */
+typedef struct far_pick {
+    int32_t a, b;
+} far_pick;
+
+/* Gradients of a convolution's outputs, those that are not 0 for one output of the network at
+ * least, position by position; scratch of far_pass_backward_each. */
+typedef struct far_active {
+    int32_t *start;      /* by position, and the end */
+    int32_t *channel;    /* of each */
+    void *value;         /* of each, for every output of the network */
+    int32_t *by_channel; /* in picks, and the end */
+    far_pick *picks;
+    int32_t *where; /* scratch: which pixel a pool takes, by its position and channel, */
+    void *slope;    /* and the slope of the activation there */
+} far_active;
+
 struct far_engine {
     far_ctx *ctx;
     const far_net *net;
@@ -74,9 +91,11 @@ struct far_engine {
     int64_t widest;
     int64_t positions; /* of the value that has most */
     int64_t scratch;   /* numbers that a stage may need beside its values */
-    int64_t adapter;   /* numbers of the largest weight with lora, */
-    int64_t deepest;   /* and rows of the deepest */
-    void *frozen;      /* what does not train, as packed parameters are; NULL: nothing */
+    int64_t entries;   /* convolutions: outputs of all positions, and terms of a list, at most */
+    int64_t picks;
+    int64_t adapter; /* numbers of the largest weight with lora, */
+    int64_t deepest; /* and rows of the deepest */
+    void *frozen;    /* what does not train, as packed parameters are; NULL: nothing */
     bool shaped;
     bool input_parameters; /* an affine norm stands in front of the first dense layer */
 };
@@ -101,6 +120,7 @@ struct far_pass {
     void *line;    /* scratch: one row */
     void *scratch;
     void *adapter; /* scratch: the gradient by a weight with lora */
+    far_active active;
     const void *x; /* of the last forward */
     int64_t ldx, rows;
 };
@@ -121,16 +141,21 @@ struct far_engine_ops {
     void (*backward)(far_pass *p, const far_weights *w, const void *dout, void *gradient, void *dx);
     void (*layer_gradient)(far_pass *p, const far_weights *w, const far_stage *s, int64_t row,
                            void *gradient);
+    void (*backward_each)(far_pass *p, const far_weights *w, const void *douts, int64_t count,
+                          int64_t lowest, const far_jacobian *parts, void *gradient);
     void (*tangent)(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
                     int64_t ldx, void *out);
     void (*multiply)(int64_t rows, int64_t cols, int64_t inner, const void *a, const void *b,
-                     void *out, int64_t ldo);
+                     int64_t ld, void *out, int64_t ldo);
 };
 
 /* engine_plan.c: the input of a convolution with zeros around it, and its gradients spread over the
  * strides with zeros around them; in numbers. */
 int64_t far_conv_padded(const far_step *s);
 int64_t far_conv_spread(const far_step *s);
+/* engine.c: the parameters of a step in a packed gradient: put to 0, and copied to out. */
+void far_step_clear(const far_step *s, void *gradient, size_t size);
+void far_step_copy(const far_step *s, const void *gradient, size_t size, void *out);
 /* engine_plan.c: fills in all but ctx, net, dtype and ops. */
 far_status far_engine_plan(far_engine *e);
 

@@ -5,6 +5,7 @@ typedef struct NAME(strip) {
     far_pass *p;
     const far_weights *w, *v; /* v: the direction of tangents, or NULL */
     int64_t first, rows;
+    bool shared;         /* all rows are gradients of the first row of values */
     REAL *gradient, *dx; /* of parameters, and of inputs; NULL: not wanted */
     bool live;           /* tangents: the inputs, or a norm on them, move */
 } NAME(strip);
@@ -26,9 +27,16 @@ INLINE REAL *NAME(buffer_at)(const NAME(strip) * t, const far_buffers *b, void *
     return (REAL *)data + b->offset[i] * t->p->capacity + t->first * b->width[i];
 }
 
+/* The row of values that belongs to it. */
+INLINE int64_t NAME(value_row)(const NAME(strip) * t)
+{
+    return t->shared ? 0 : t->first;
+}
+
 static REAL *NAME(value_at)(const NAME(strip) * t, int64_t i)
 {
-    return NAME(buffer_at)(t, &t->p->engine->values, t->p->values, i);
+    const far_buffers *b = &t->p->engine->values;
+    return (REAL *)t->p->values + b->offset[i] * t->p->capacity + NAME(value_row)(t) * b->width[i];
 }
 
 static REAL *NAME(gradient_at)(const NAME(strip) * t, int64_t i)
@@ -47,13 +55,13 @@ static REAL *NAME(tangent_at)(const NAME(strip) * t, int64_t i)
 static REAL *NAME(inverse_at)(const NAME(strip) * t, const far_stage *s)
 {
     return (REAL *)t->p->inverses + s->inverse * t->p->capacity +
-           t->first * s->after * s->norm->groups;
+           NAME(value_row)(t) * s->after * s->norm->groups;
 }
 
 static NAME(rows) NAME(rows_of)(const NAME(strip) * t, int64_t value)
 {
     if (value == 0) {
-        return (NAME(rows)){(const REAL *)t->p->x + t->first * t->p->ldx, t->p->ldx};
+        return (NAME(rows)){(const REAL *)t->p->x + NAME(value_row)(t) * t->p->ldx, t->p->ldx};
     }
     return (NAME(rows)){NAME(value_at)(t, value), t->p->engine->values.channels[value]};
 }

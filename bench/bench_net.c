@@ -172,11 +172,11 @@ static double ntk_seconds(far_ctx *ctx, const char *arch, int64_t n, int64_t d, 
 
 #define TRACK_ROWS 1000
 #define TRACK_INPUTS 64
-#define TRACK_EVERY 50
-#define TRACK_STEPS 500
+#define TRACK_TIMES 4 /* rows but for the first */
 
 typedef struct tracked {
     double steps, row; /* seconds of as many steps as lie between rows, and of a row */
+    int64_t every;     /* so many */
 } tracked;
 
 /* Adam, 64-width-width-1 with tanh; a row is lambda_max, KTA and 20 alignments. */
@@ -184,7 +184,8 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
 {
     far_mat x = random_matrix(TRACK_ROWS, TRACK_INPUTS, FAR_F64);
     far_mat y = random_matrix(TRACK_ROWS, 1, FAR_F64);
-    tracked best = {INFINITY, INFINITY};
+    tracked best = {INFINITY, INFINITY, far_track_every(TRACK_ROWS, batch)};
+    int64_t steps = TRACK_TIMES * best.every;
     char arch[96];
     snprintf(arch, sizeof arch, "dense(%d) tanh dense(%d) tanh dense(1)", width, width);
     for (int i = 0; i < REPEATS; i++) {
@@ -198,19 +199,19 @@ static tracked track(far_ctx *ctx, int width, int64_t batch)
         far_train_opts_init(&how);
         o.inputs = TRACK_INPUTS;
         how.batch = batch;
-        how.epochs = batch ? TRACK_STEPS / ((TRACK_ROWS + batch - 1) / batch) : TRACK_STEPS;
+        how.epochs = batch ? steps / ((TRACK_ROWS + batch - 1) / batch) : steps;
         need(far_net_create(ctx, arch, &o, &net), ctx);
         far_track_opts_init(&what, &how);
         what.measures = "lmax,kta,align:20";
         need(far_track_create(ctx, net, &x, &y, &what, &kept), ctx);
         how.callback = far_track_callback;
         how.callback_user = &kept;
-        how.callback_every = TRACK_EVERY;
+        how.callback_every = best.every;
         need(far_net_train(ctx, net, &x, &y, &how, &r), ctx);
         double rows = far_track_describe(kept).seconds,
                count = (double)far_track_describe(kept).rows.rows;
         best.row = fmin(best.row, rows / count);
-        best.steps = fmin(best.steps, (r.seconds - rows) * TRACK_EVERY / (double)r.steps);
+        best.steps = fmin(best.steps, (r.seconds - rows) * (double)best.every / (double)r.steps);
         far_track_destroy(kept);
         far_net_destroy(net);
     }
@@ -299,9 +300,10 @@ static void bench_track(bench *b)
         {100, 0, "track100"}, {50, 0, "track50"}, {100, 128, "track100b"}, {50, 128, "track50b"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tracked t = track(b->ctx, cases[i].width, cases[i].batch);
-        printf("track, n = %d, width %d, %-13s %8.2f ms a row, %8.2f ms of %d steps\n", TRACK_ROWS,
-               cases[i].width, cases[i].batch ? "batch 128:" : "full batch:", 1e3 * t.row,
-               1e3 * t.steps, TRACK_EVERY);
+        printf("track, n = %d, width %d, %-13s %8.2f ms a row, %8.2f ms of %lld steps\n",
+               TRACK_ROWS, cases[i].width,
+               cases[i].batch ? "batch 128:" : "full batch:", 1e3 * t.row, 1e3 * t.steps,
+               (long long)t.every);
         keep(b, cases[i].field, t.row / t.steps);
     }
 }

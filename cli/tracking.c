@@ -135,7 +135,7 @@ static bool is_csv(const char *path)
 
 int tracking_read(const char *verb_name, const word_list *list, tracking *k)
 {
-    int code = read_count(verb_name, "every", TRACK_EVERY, &k->every);
+    int code = OPTIONS_OK;
     k->wanted = list->count > 0;
     for (int i = 0; i < list->count && code == OPTIONS_OK; i++) {
         char *copy = strdup(list->words[i]);
@@ -341,6 +341,9 @@ int tracking_open(training *t)
     }
     t->opts.layers = t->layers;
     int code = choose_points(t, &x, &y);
+    if (code == EXIT_DONE && k->every == 0) {
+        k->every = far_track_every(x.rows, t->opts.batch);
+    }
     for (int64_t i = 0; i < k->count && code == EXIT_DONE; i++) {
         code = open_track(t, i, &x, &y);
     }

@@ -9,14 +9,13 @@
 
 enum { LEVELS_MOST = 16 };
 
-/* Defaults, as they are typed. */
-#define TRACK_EVERY "50"
+/* A default, as it is typed. */
 #define TRACK_METRICS "lmax,kta,align:20"
 
 /* What --track asks for, and what came of it. Zero-initialise; tracking_free is always safe. */
 typedef struct tracking {
     bool wanted;
-    int64_t every, points;      /* points 0: all rows */
+    int64_t every, points;      /* every 0: far_track_every; points 0: all rows */
     char *metrics, *file;       /* file NULL: named after the network */
     char *outputs;              /* trace, full, or a number */
     double levels[LEVELS_MOST]; /* losses to compare at */

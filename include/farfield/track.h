@@ -54,6 +54,11 @@ typedef struct far_track_opts {
 
 /* train (may be NULL): lr, loss and layers are taken from it. */
 FAR_API void far_track_opts_init(far_track_opts *opts, const far_train_opts *train);
+/* Steps between rows after which the training has seen as much data as 50 steps of the whole batch
+ * of those points show: 50 points / batch, rounded up, and 50 if the batch is no smaller (or 0: the
+ * whole). A row costs one kernel of all points, whatever the batch: at this distance tracking costs
+ * less than the training it watches. The default of the command. */
+FAR_API int64_t far_track_every(int64_t points, int64_t batch);
 
 /* x (points x inputs, the coordinates too) and y (points x outputs, as trained on; NULL: none),
  * float64, are copied; net says what the networks to come look like. All that can be refused is

@@ -33,6 +33,9 @@ static inline const double *far_view_row(const far_view *v, int64_t i)
 
 /* ---- view.c ---- */
 
+/* far_view_create of a float64 kernel whose upper half is a copy of the lower: nobody compares. */
+far_status far_view_of_mirrored(far_ctx *ctx, const far_mat *kernel, int64_t points,
+                                far_view **out);
 /* FAR_ERR_ARG for a view without a matrix; what: the thing that needs one. */
 far_status far_view_needs_matrix(far_ctx *ctx, const far_view *v, const char *what);
 /* FAR_ERR_ARG for a kernel with several outputs a point. */

@@ -6,9 +6,16 @@
 
 /* ---- what is measured ---- */
 
+#define EVERY 50 /* steps of the whole batch */
+
+int64_t far_track_every(int64_t points, int64_t batch)
+{
+    return batch < 1 || batch >= points ? EVERY : (EVERY * points + batch - 1) / batch;
+}
+
 void far_track_opts_init(far_track_opts *opts, const far_train_opts *train)
 {
-    *opts = (far_track_opts){.size = sizeof *opts, .every = 50, .lr = NAN};
+    *opts = (far_track_opts){.size = sizeof *opts, .every = EVERY, .lr = NAN};
     if (train) {
         opts->lr = far_train_rate(train);
         opts->loss = train->loss;
@@ -264,7 +271,7 @@ static far_status open_view(far_track *t, const far_net *net, far_view **view)
     FAR_TRY(take_kernel(t));
     far_mat kernel = far_mat_view(t->kernel, n, n, FAR_F64);
     FAR_TRY(far_net_ntk_kept(t->ctx, net, &t->x, &t->ntk, &t->factors, &kernel));
-    FAR_TRY(far_view_create(t->ctx, &kernel, t->x.rows, view));
+    FAR_TRY(far_view_of_mirrored(t->ctx, &kernel, t->x.rows, view));
 done:
     return st;
 }

@@ -64,6 +64,55 @@ static far_status check_symmetry(far_ctx *ctx, const far_mat *k, double *asymmet
                     (long long)w.i + 1, far_at(k, w.j, w.i));
 }
 
+enum { LANES = 8 }; /* sums side by side: one alone would wait for itself */
+
+static double sum_of(const double lanes[LANES])
+{
+    double sum = 0;
+    for (int k = 0; k < LANES; k++) {
+        sum += lanes[k];
+    }
+    return sum;
+}
+
+/* The largest |number| of a row; NAN if one is not finite. */
+static double largest_of(const double *row, int64_t n)
+{
+    double most[LANES] = {0}, nothing[LANES] = {0}, largest = 0;
+    int64_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+        for (int k = 0; k < LANES; k++) {
+            double size = fabs(row[j + k]);
+            most[k] = size > most[k] ? size : most[k];
+            nothing[k] += size - size;
+        }
+    }
+    for (; j < n; j++) {
+        largest = fmax(largest, fabs(row[j]));
+        nothing[0] += row[j] - row[j];
+    }
+    for (int k = 0; k < LANES; k++) {
+        largest = fmax(largest, most[k]);
+    }
+    return largest + sum_of(nothing);
+}
+
+/* The same for a kernel that was mirrored: symmetric as it is. room: a number a row. */
+static far_status check_mirrored(far_ctx *ctx, const far_mat *k, double *room, double *largest)
+{
+#pragma omp parallel for num_threads(far_ctx_threads(ctx)) schedule(static)
+    for (int64_t i = 0; i < k->rows; i++) {
+        room[i] = largest_of(far_mat_row(k, i), k->cols);
+    }
+    for (int64_t i = 0; i < k->rows; i++) {
+        if (isnan(room[i])) {
+            return far_check_finite(ctx, k, "kernel");
+        }
+        *largest = fmax(*largest, room[i]);
+    }
+    return FAR_OK;
+}
+
 static far_status check_kernel(far_ctx *ctx, const far_mat *k, int64_t points)
 {
     far_status st;
@@ -76,23 +125,11 @@ static far_status check_kernel(far_ctx *ctx, const far_mat *k, int64_t points)
         return far_fail(ctx, FAR_ERR_SHAPE, "kernel: its %lld rows are no multiple of %lld points",
                         (long long)k->rows, (long long)points);
     }
-    FAR_TRY(far_check_finite(ctx, k, "kernel"));
 done:
     return st;
 }
 
 /* ---- norms ---- */
-
-enum { LANES = 8 }; /* sums side by side: one alone would wait for itself */
-
-static double sum_of(const double lanes[LANES])
-{
-    double sum = 0;
-    for (int k = 0; k < LANES; k++) {
-        sum += lanes[k];
-    }
-    return sum;
-}
 
 static double row_sum(const double *row, int64_t n)
 {
@@ -181,27 +218,43 @@ static void measure_centred(far_view *v, double scale, double *squares)
 
 /* Norms and row means are taken once, here, of entries scaled by the largest: later measures only
  * look them up. */
-far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, far_view **out)
+static far_status make_view(far_ctx *ctx, const far_mat *kernel, int64_t points, bool mirrored,
+                            far_view **out)
 {
     far_view *v = NULL;
     far_status st;
     double asymmetry = 0, largest = 0, *squares = NULL;
     *out = NULL;
     FAR_TRY(check_kernel(ctx, kernel, points));
-    FAR_TRY(check_symmetry(ctx, kernel, &asymmetry, &largest));
+    FAR_TRY(far_alloc(ctx, kernel->rows, &squares));
+    if (mirrored) {
+        FAR_TRY(check_mirrored(ctx, kernel, squares, &largest));
+    } else {
+        FAR_TRY(far_check_finite(ctx, kernel, "kernel"));
+        FAR_TRY(check_symmetry(ctx, kernel, &asymmetry, &largest));
+    }
     FAR_TRY(far_alloc(ctx, 1, &v));
     *v = (far_view){.ctx = ctx, .kernel = *kernel};
     int64_t n = kernel->rows, count = points > 0 ? points : n;
     v->info =
         (far_view_info){.rows = n, .points = count, .outputs = n / count, .asymmetry = asymmetry};
     FAR_TRY(far_alloc(ctx, n, &v->row_means));
-    FAR_TRY(far_alloc(ctx, n, &squares));
     measure_rows(v, scale_of(largest), squares);
     measure_centred(v, scale_of(largest), squares);
 done:
     far_free(ctx, squares);
     FAR_HAND_OVER(v, out, far_view_destroy);
     return st;
+}
+
+far_status far_view_create(far_ctx *ctx, const far_mat *kernel, int64_t points, far_view **out)
+{
+    return make_view(ctx, kernel, points, false, out);
+}
+
+far_status far_view_of_mirrored(far_ctx *ctx, const far_mat *kernel, int64_t points, far_view **out)
+{
+    return make_view(ctx, kernel, points, true, out);
 }
 
 far_status far_check_net_rows(far_ctx *ctx, const far_net *net, const far_mat *x,

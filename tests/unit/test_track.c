@@ -690,6 +690,18 @@ typedef struct refusal {
     const char *part;
 } refusal;
 
+/* As much data between rows as in 50 steps of the whole batch. */
+static void small_batches_are_measured_less_often(void **state)
+{
+    (void)state;
+    assert_int_equal(far_track_every(1000, 0), 50);
+    assert_int_equal(far_track_every(1000, 1000), 50);
+    assert_int_equal(far_track_every(1000, 5000), 50);
+    assert_int_equal(far_track_every(1000, 128), 391);
+    assert_int_equal(far_track_every(1000, 1), 50000);
+    assert_int_equal(far_track_every(1, 128), 50);
+}
+
 static void mistakes_are_refused_before_training(void **state)
 {
     (void)state;
@@ -810,6 +822,7 @@ int main(void)
         TEST(a_file_comes_back),
         TEST(files_of_others_are_refused),
         TEST(rows_at_a_loss),
+        TEST(small_batches_are_measured_less_often),
         TEST(mistakes_are_refused_before_training),
         TEST(every_allocation_may_fail),
     };

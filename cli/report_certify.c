@@ -56,7 +56,8 @@ static void put_verdict(far_result *r, const far_predictor *m, const far_bound *
 static void put_answer(far_result *r, const report_proof *p, const far_bound *b)
 {
     char *answer = verdict_level(p->subject, b, p->level);
-    const char *domain = verdict_domain(p->subject, b);
+    char about[DOMAIN_BYTES];
+    const char *domain = verdict_domain(p->subject, b, about);
     bool never = b->verdict == FAR_BOUNDED && b->tightest <= p->level;
     if (answer) {
         far_result_verdict(r, never ? FAR_TONE_GOOD : FAR_TONE_BAD, "Above %g? %s.", p->level,

@@ -169,6 +169,16 @@ bool subject_has_categories(const far_predictor *s)
     return far_columns_feature(c, i).name != NULL;
 }
 
+bool subject_has_ranks(const far_predictor *s)
+{
+    const far_columns *c = far_predictor_describe(s).columns;
+    bool any = false;
+    for (int64_t i = 0; far_columns_feature(c, i).name; i++) {
+        any = any || far_columns_feature(c, i).ranked;
+    }
+    return any;
+}
+
 char *subject_place(const far_predictor *s, const double *v, bool direction, double factor)
 {
     char *text = NULL;

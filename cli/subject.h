@@ -39,8 +39,9 @@ const char *subject_score(const far_predictor *s, int64_t i);
 /* A point: "F1 = 3, F2 = 0.1, kind = red, ..."; a direction, the largest first and those alone that
  * are not 0. All of them times factor. Free it; NULL without memory, or if v is NULL. */
 char *subject_place(const far_predictor *s, const double *v, bool direction, double factor);
-/* Whether one of its columns is categorical. */
+/* Whether one of its columns is categorical, or has a rank. */
 bool subject_has_categories(const far_predictor *s);
+bool subject_has_ranks(const far_predictor *s);
 /* One component a line, the largest first. */
 void subject_tell_direction(far_result *r, const far_predictor *s, const double *v);
 

@@ -34,6 +34,16 @@ static void put_bounded_level(FILE *out, const far_bound *b, double level)
     }
 }
 
+/* Inputs that proofs take for any real numbers, and rows of a table do not have so. */
+static const char *taken_as_real(const far_predictor *m)
+{
+    bool categories = subject_has_categories(m), ranks = subject_has_ranks(m);
+    return categories && ranks ? "categories and ranks"
+           : categories        ? "categories"
+           : ranks             ? "ranks"
+                               : NULL;
+}
+
 static void put_beyond(FILE *out, const far_predictor *m, const far_bound *b, double level)
 {
     char *place = subject_place(m, b->direction, true, b->beyond);
@@ -42,9 +52,12 @@ static void put_beyond(FILE *out, const far_predictor *m, const far_bound *b, do
             b->beyond_proven ? "|%s| > %g for every t above %.6g, beyond the point %s"
                              : "|%s| > %g from t = %.6g on (by a scan), beyond the point %s",
             b->output, far_round_down(level, 6), far_round_up(b->beyond, 6), place ? place : "");
-    if (subject_has_categories(m)) {
+    if (taken_as_real(m)) {
         bool rows = far_columns_is_row(far_predictor_describe(m).columns, b->direction, true);
-        fputs(rows ? " and 0 in every category" : ", where no row of a table is", out);
+        fputs(!rows                       ? ", where no row of a table is"
+              : subject_has_categories(m) ? " and 0 in every category"
+                                          : "",
+              out);
     }
     if (row) {
         fprintf(out, "; it is at the row %s", row);
@@ -78,23 +91,29 @@ char *verdict_level(const far_predictor *m, const far_bound *b, double level)
     return text;
 }
 
-const char *verdict_domain(const far_predictor *m, const far_bound *b)
+const char *verdict_domain(const far_predictor *m, const far_bound *b, char out[DOMAIN_BYTES])
 {
     const double *v = b->verdict == FAR_BOUNDED ? b->at : b->direction;
+    const char *what = taken_as_real(m);
     bool row = v && far_columns_is_row(far_predictor_describe(m).columns, v,
                                        b->verdict != FAR_BOUNDED || b->at_infinity);
-    if (!subject_has_categories(m) || !v) {
+    if (!what || !v) {
         return NULL;
     }
-    if (b->verdict == FAR_BOUNDED) {
-        return row ? "the bound takes categories for any real numbers; what was found is a row "
-                     "that a table can hold"
-                   : "bound and what was found take categories for any real numbers: no row of a "
-                     "table is there";
+    if (b->verdict != FAR_BOUNDED && row) {
+        snprintf(out, DOMAIN_BYTES, "rows of a table can go there%s",
+                 subject_has_categories(m) ? ", whatever their categories" : "");
+    } else {
+        snprintf(out, DOMAIN_BYTES,
+                 b->verdict != FAR_BOUNDED
+                     ? "the direction takes %s for any real numbers: no row of a table goes there"
+                 : row ? "the bound takes %s for any real numbers; what was found is a row that a "
+                         "table can hold"
+                       : "bound and what was found take %s for any real numbers: no row of a table "
+                         "is there",
+                 what);
     }
-    return row ? "rows of a table can go there, whatever their categories"
-               : "the direction takes categories for any real numbers: no row of a table goes "
-                 "there";
+    return out;
 }
 
 const char *verdict_scope(const far_certificate *c, char out[SCOPE_BYTES])
@@ -147,7 +166,8 @@ void verdict_tell(far_result *r, const far_predictor *m, const far_bound *b, dou
                   const char *scope)
 {
     char *answer = verdict_level(m, b, level);
-    const char *domain = verdict_domain(m, b);
+    char about[DOMAIN_BYTES];
+    const char *domain = verdict_domain(m, b, about);
     if (b->verdict == FAR_BOUNDED) {
         tell_bounded(r, m, b, scope);
     } else if (b->verdict == FAR_UNBOUNDED) {

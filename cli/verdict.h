@@ -15,8 +15,10 @@ enum { SCOPE_BYTES = 96 };
 const char *verdict_scope(const far_certificate *c, char out[SCOPE_BYTES]);
 /* The answer to "is |f| above level?" (free it); NULL: nobody asked. */
 char *verdict_level(const far_predictor *m, const far_bound *b, double level);
-/* What its numbers are about where columns are categorical; NULL: there is nothing to say. */
-const char *verdict_domain(const far_predictor *m, const far_bound *b);
+/* What its numbers are about where columns are categorical or have ranks; NULL: there is nothing to
+ * say. */
+enum { DOMAIN_BYTES = 160 };
+const char *verdict_domain(const far_predictor *m, const far_bound *b, char out[DOMAIN_BYTES]);
 /* Whether output k is told of in words: all are, but of more than 50 (networks of text have
  * thousands) only those 10 that are not bounded or have the largest bounds. JSON has all. */
 bool verdict_is_told(const far_certificate *c, int64_t k);

@@ -227,13 +227,14 @@ done:
     return st;
 }
 
-/* Along rows of a table if there is such a direction; else categories count as real numbers. */
+/* Along rows of a table if there is such a direction; else categories and ranks count as real
+ * numbers. */
 static far_status witness_all(const far_net_plan *plan, const far_certify_opts *o,
                               far_certificate *c)
 {
     far_status st = FAR_OK;
-    int64_t categories = far_columns_categories(plan->net->columns), open = 0;
-    if (categories > 0 && categories < c->input_count) {
+    int64_t still = far_columns_still(plan->net->columns), open = 0;
+    if (still > 0 && still < c->input_count) {
         st = look_for_directions(plan, o, true, c);
     }
     for (int64_t j = 0; j < c->info.outputs; j++) {

@@ -42,7 +42,7 @@ static void to_sphere(const hill *h, double *x)
         x[h->dim - 1] = fmax(x[h->dim - 1], 0);
     }
     for (int64_t i = 0; i < h->dim; i++) {
-        x[i] = h->rows && far_columns_is_category(h->plan->net->columns, i) ? 0 : x[i];
+        x[i] = h->rows && far_columns_is_still(h->plan->net->columns, i) ? 0 : x[i];
         square += x[i] * x[i];
     }
     for (int64_t i = 0; square > 0 && i < h->dim; i++) {
@@ -62,7 +62,7 @@ static bool uphill(hill *h, const double *x)
     for (int64_t i = 0; i < h->dim; i++) {
         double part =
             h->rays ? h->gradient[i] / (plan->input_scale[i] * plan->unit) : h->gradient[i];
-        bool still = h->rows && far_columns_is_category(plan->net->columns, i);
+        bool still = h->rows && far_columns_is_still(plan->net->columns, i);
         h->slope[i] = still ? 0 : sign * part;
         dot += h->slope[i] * x[i];
     }

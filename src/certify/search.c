@@ -25,7 +25,7 @@ typedef struct climb {
     int64_t dim, outputs, starts, tries; /* starts of every output */
     bool half;                           /* the last coordinate stays >= least */
     double least;                        /* 0 with the rim, above it without */
-    const far_columns *rows;             /* coordinates of categories stay 0; NULL: none does */
+    const far_columns *rows;             /* coordinates of what stands still stay 0; NULL: none */
     const far_model *mapped;             /* points stay where its metric can bring them; NULL */
     uint64_t seed, counter;
     double *at;    /* outputs x starts x dim */
@@ -66,7 +66,7 @@ static void unit_vector(const climb *c, double *s)
         s[c->dim - 1] = c->least;
     }
     for (int64_t i = 0; i < c->dim; i++) {
-        s[i] = c->rows && far_columns_is_category(c->rows, i) ? 0 : s[i];
+        s[i] = c->rows && far_columns_is_still(c->rows, i) ? 0 : s[i];
         square += s[i] * s[i];
     }
     for (int64_t i = 0; square > 0 && i < c->dim; i++) {
@@ -320,7 +320,7 @@ static void slope_starts(climb *c, const far_model *m)
     for (int64_t who = 0; who < c->outputs * c->starts; who++) {
         double *s = c->at + who * c->dim;
         int64_t k = who % c->starts;
-        if (k < 2 * d && !(c->rows && far_columns_is_category(c->rows, k / 2))) {
+        if (k < 2 * d && !(c->rows && far_columns_is_still(c->rows, k / 2))) {
             memset(s, 0, (size_t)d * sizeof *s);
             s[k / 2] = k % 2 ? -1 : 1;
         } else {

@@ -12,7 +12,8 @@
 #define MAPPED 8      /* times what rounding turns a direction by, a limit along it may move */
 enum { STEPS_PER_DECADE = 100, BISECTIONS = 60 };
 
-/* f(t direction) for count values of t; direction and t in raw units. */
+/* f(t direction) for count values of t; direction and t in raw units. Ranks that the direction does
+ * not move are those of the numbers. */
 static far_status along(far_ctx *ctx, const far_model *m, int64_t j, const double *direction,
                         const double *t, int64_t count, double *out)
 {
@@ -22,8 +23,13 @@ static far_status along(far_ctx *ctx, const far_model *m, int64_t j, const doubl
     FAR_TRY(far_alloc(ctx, count * d, &x));
     FAR_TRY(far_alloc(ctx, count * p, &y));
     for (int64_t i = 0; i < count * d; i++) {
-        x[i] = (t[i / d] * direction[i % d] - far_input_centre(m->columns)[i % d]) /
-               far_input_scale(m->columns)[i % d];
+        x[i] = t[i / d] * direction[i % d];
+    }
+    for (int64_t i = 0; i < count; i++) {
+        far_columns_follow(m->columns, direction, x + i * d);
+    }
+    for (int64_t i = 0; i < count * d; i++) {
+        x[i] = (x[i] - far_input_centre(m->columns)[i % d]) / far_input_scale(m->columns)[i % d];
     }
     far_mat points = far_mat_view(x, count, d, FAR_F64), mean = far_mat_view(y, count, p, FAR_F64);
     FAR_TRY(far_model_eval(ctx, m, &points, &mean));
@@ -274,12 +280,13 @@ done:
     return st;
 }
 
-/* Along rows of a table if there is such a direction; else categories count as real numbers. */
+/* Along rows of a table if there is such a direction; else categories and ranks count as real
+ * numbers. */
 far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_opts *o,
                             const far_single *singles, far_certificate *c)
 {
     far_status st = FAR_OK;
-    int64_t d = m->info.inputs, categories = far_columns_categories(m->columns), open = 0;
+    int64_t d = m->info.inputs, still = far_columns_still(m->columns), open = 0;
     for (int64_t j = 0; j < m->info.outputs; j++) {
         double *raw = c->vectors + j * d;
         if (c->bounds[j].verdict == FAR_BOUNDED) { /* a constant: any point will do */
@@ -287,7 +294,7 @@ far_status far_witness_fill(far_ctx *ctx, const far_model *m, const far_certify_
             c->bounds[j].at = raw;
         }
     }
-    if (categories > 0 && categories < d) {
+    if (still > 0 && still < d) {
         FAR_TRY(look_for_directions(ctx, m, o, singles, true, c));
     }
     for (int64_t j = 0; j < m->info.outputs; j++) {

@@ -294,6 +294,16 @@ static bool rank_fits(const far_feature *f, const double *point, int direction)
     return fits;
 }
 
+void far_columns_follow(const far_columns *c, const double *direction, double *point)
+{
+    for (int64_t j = 0; c->features && j < c->info.features; j++) {
+        const far_feature *f = &c->features[j];
+        if (f->knots > 0 && rank_fits(f, direction, 1)) {
+            far_feature_set_copies(f, point[f->first], point + f->first + 1);
+        }
+    }
+}
+
 int far_columns_is_row(const far_columns *c, const double *point, int direction)
 {
     bool row = true;
@@ -312,15 +322,36 @@ int far_columns_is_row(const far_columns *c, const double *point, int direction)
     return row;
 }
 
-/* Features stand in the order of their inputs. */
-bool far_columns_is_category(const far_columns *c, int64_t input)
+/* Features stand in the order of their inputs. NULL: columns have no features. */
+static const far_feature *feature_of(const far_columns *c, int64_t input)
 {
     int64_t low = 0, high = c->features ? c->info.features : 0;
     while (high - low > 1) {
         int64_t middle = low + (high - low) / 2;
         *(c->features[middle].first <= input ? &low : &high) = middle;
     }
-    return high > low && c->features[low].kind == FAR_COLUMN_WORD;
+    return high > low ? &c->features[low] : NULL;
+}
+
+bool far_columns_is_category(const far_columns *c, int64_t input)
+{
+    const far_feature *f = feature_of(c, input);
+    return f && f->kind == FAR_COLUMN_WORD;
+}
+
+bool far_columns_is_still(const far_columns *c, int64_t input)
+{
+    const far_feature *f = feature_of(c, input);
+    return f && (f->kind == FAR_COLUMN_WORD || (f->knots > 0 && input > f->first));
+}
+
+int64_t far_columns_still(const far_columns *c)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < c->info.inputs; i++) {
+        count += far_columns_is_still(c, i);
+    }
+    return count;
 }
 
 int64_t far_columns_categories(const far_columns *c)

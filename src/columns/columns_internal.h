@@ -108,6 +108,11 @@ bool far_columns_stepped(const far_columns *c); /* or has it in steps */
 /* Whether an input stands for a category, and how many do. */
 bool far_columns_is_category(const far_columns *c, int64_t input);
 int64_t far_columns_categories(const far_columns *c);
+/* Whether no rows of a table take an input to infinity, being of a category or a rank; how many. */
+bool far_columns_is_still(const far_columns *c, int64_t input);
+int64_t far_columns_still(const far_columns *c);
+/* Rows far along a direction: the ranks that stand still in it are those of the point's numbers. */
+void far_columns_follow(const far_columns *c, const double *direction, double *point);
 
 /* ---- columns_encode.c ---- */
 

@@ -90,6 +90,27 @@ static bool same_names(char *const *a, char *const *b, int64_t count)
     return true;
 }
 
+static bool same_edges(const far_feature *f, const far_feature *g)
+{
+    return f->steps == 0 || !memcmp(f->edge, g->edge, (size_t)(f->steps + 1) * sizeof *f->edge);
+}
+
+/* Inputs have the same names: ranks are those of the same table too. */
+static bool same_ranks(const far_columns *a, const far_columns *b)
+{
+    bool same = true;
+    for (int64_t j = 0; same && j < a->info.features; j++) {
+        const far_feature *f = &a->features[j];
+        const far_feature *g = b->info.features > j ? &b->features[j] : NULL;
+        size_t bytes = (size_t)f->knots * sizeof *f->knot;
+        same = f->knots == 0 ? !g || g->knots == 0
+                             : g && g->knots == f->knots && g->steps == f->steps &&
+                                   !memcmp(f->knot, g->knot, bytes) &&
+                                   !memcmp(f->rank, g->rank, bytes) && same_edges(f, g);
+    }
+    return same;
+}
+
 /* Members answer the same question: the same inputs, outputs, and what the outputs are. */
 static far_status check_member(far_ctx *ctx, const far_predictor *first, const far_predictor *p,
                                int64_t i)
@@ -106,13 +127,15 @@ static far_status check_member(far_ctx *ctx, const far_predictor *first, const f
                    same_names(a->targets, b->targets, a->info.targets) &&
                    same_names(a->classes, b->classes, a->info.classes);
     bool scores = a->info.classes == 0 || a->info.loss == b->info.loss;
-    if (inputs && outputs && scores) {
+    bool ranks = !inputs || same_ranks(a, b);
+    if (inputs && outputs && scores && ranks) {
         return FAR_OK;
     }
     return far_fail(ctx, FAR_ERR_SHAPE, "member %lld has other %s than the first", (long long)i + 1,
                     !inputs    ? "inputs"
                     : !outputs ? "outputs"
-                               : "scores of its classes");
+                    : !scores  ? "scores of its classes"
+                               : "ranks (fit them to the same rows, or with `ranks` none)");
 }
 
 /* The committee's own units are raw. */
@@ -388,7 +411,7 @@ static void start_bound(far_bound *b)
     b->lowest = b->highest = b->growth = b->offset = 0;
 }
 
-/* Sums are rounded outwards. */
+/* Sums are rounded outwards, by what the members are: their mean may be small beside them. */
 static void finish_bound(int64_t count, far_bound *b)
 {
     double room = (double)(count + 4) * DBL_EPSILON;
@@ -400,7 +423,7 @@ static void finish_bound(int64_t count, far_bound *b)
         b->theorem = OPEN;
         return;
     }
-    double most = fmax(fabs(b->lowest), fabs(b->highest));
+    double most = b->offset;
     b->growth = b->offset = INFINITY;
     b->lowest -= room * most;
     b->highest += room * most;

@@ -316,13 +316,13 @@ static double steepest(const line *l, double length, double *slopes)
     long double square = 0;
     int64_t d = l->columns->info.inputs;
     for (int64_t i = 0; i < d; i++) {
-        bool still = far_columns_is_category(l->columns, i);
+        bool still = far_columns_is_still(l->columns, i);
         square += still ? 0 : (long double)slopes[i] * slopes[i];
     }
     bool rows = sqrtl(square) >= LEAST_LENGTH;
     double slope = rows ? (double)sqrtl(square) : length;
     for (int64_t i = 0; i < d; i++) {
-        slopes[i] = rows && far_columns_is_category(l->columns, i) ? 0 : slopes[i] / slope;
+        slopes[i] = rows && far_columns_is_still(l->columns, i) ? 0 : slopes[i] / slope;
     }
     return slope;
 }

@@ -337,6 +337,50 @@ static void no_row_is_above_its_bound(void **state)
     }
 }
 
+/* No row takes a rank to infinity: what runs away does so along numbers, with the ranks that the
+ * rows there have. */
+static void what_runs_away_is_rows(void **state)
+{
+    (void)state;
+    far_frame *frame = heavy(31, false);
+    far_predictor *p = fit(frame, options("dense relu dense"));
+    const far_columns *columns = far_predictor_columns(p);
+    far_certify_opts how;
+    far_certificate *c;
+    char *json;
+    far_certify_opts_init(&how);
+    how.seconds = 0.3;
+    how.exceeds = 50;
+    must(far_predictor_certify(ctx, p, &how, &c));
+    const far_bound *b = far_certificate_bound(c, 0);
+    assert_int_equal(b->verdict, FAR_UNBOUNDED);
+    assert_true(far_columns_is_row(columns, b->direction, 1));
+    assert_true(b->direction[1] == 0 && b->direction[3] == 0);
+    double t = 1e6, line = b->slope * t + b->intercept;
+    double u = b->direction[0], v = b->direction[2];
+    assert_near(value_at(p, t * u, t * v), line, 1e-3);
+    assert_near(fabs(value_at(p, b->beyond * u, b->beyond * v)), 50, 1e-6);
+    must(far_certificate_json(ctx, c, &json));
+    must(far_certificate_check(ctx, p, json));
+    far_text_free(ctx, json);
+    far_certificate_destroy(c);
+    far_predictor_destroy(p);
+    far_frame_destroy(frame);
+}
+
+/* A committee has one table of ranks: members with others would be asked for other points. */
+static void a_committee_has_the_same_ranks(void **state)
+{
+    (void)state;
+    far_frame *frames[] = {heavy(3, false), heavy(4, false)};
+    far_predictor *p[] = {fit(frames[0], options(NORM)), fit(frames[1], options(NORM))}, *both;
+    refused(far_predictor_committee(ctx, p, 2, &both), FAR_ERR_SHAPE, "other ranks");
+    for (int i = 0; i < 2; i++) {
+        far_predictor_destroy(p[i]);
+        far_frame_destroy(frames[i]);
+    }
+}
+
 /* ---- files ---- */
 
 static void columns_are_kept_and_checked(void **state)
@@ -486,6 +530,8 @@ int main(void)
         TEST(gradients_add_up),
         TEST(limits_are_where_rows_go),
         TEST(no_row_is_above_its_bound),
+        TEST(what_runs_away_is_rows),
+        TEST(a_committee_has_the_same_ranks),
         TEST(columns_are_kept_and_checked),
         TEST(a_file_keeps_them),
         TEST(auto_takes_them_where_they_help),

@@ -68,7 +68,7 @@ static far_model *fit(const char *arch, const double *x, int64_t n, int64_t d, c
     far_frame *frame;
     far_model *m;
     double *all = malloc((size_t)(n * (d + p)) * sizeof *all);
-    char text[MOST][8], target[MOST * 8] = "";
+    char text[MOST][8], target[MOST * 9] = "";
     const char *names[MOST];
     assert_true(all && d + p <= MOST);
     for (int64_t j = 0; j < d + p; j++) {

@@ -428,7 +428,7 @@ typedef struct edit {
 
 static const edit edits[] = {
     {"{\"version\"", "[\"version\"", NULL}, /* jansson's words */
-    {"\"version\":1", "\"version\":3", "were written by a newer farfield; update farfield"},
+    {"\"version\":1", "\"version\":4", "were written by a newer farfield; update farfield"},
     {"\"task\":\"classify\"", "\"task\":\"regress\"",
      "\"classes\" is not null, but the task is to regress"},
     {"\"task\":\"classify\"", "\"task\":\"guess\"", "\"task\" is not auto or regress or classify"},

@@ -15,6 +15,8 @@ author = "The Farfield developers"
 copyright = author
 version = release = re.search(r"project\(farfield VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
 
+# Commands over two lines, with "> " before the second as a shell shows them, are more than its lexer knows.
+suppress_warnings = ["misc.highlighting_failure"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "breathe"]
 source_suffix = {".md": "markdown"}
 exclude_patterns = []

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,12 +166,23 @@ bool output_ending_known(const char *verb_name, const char *path)
     return true;
 }
 
-/* A reader that went away (head, less) is no news to the user: only the exit code tells. */
+static bool reader_left; /* of standard output (head, less): no news to the user */
+
+/* Whoever wrote last may have failed long before: the pipe itself still says so. */
+static bool pipe_is_closed(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
 static int stdout_failed(const char *verb_name)
 {
-    if (errno == EPIPE) {
+    int number = errno;
+    reader_left = pipe_is_closed();
+    if (reader_left) {
         return EXIT_FAILED;
     }
+    errno = number;
     return failure(verb_name, "standard output: %s",
                    errno ? strerror(errno) : "could not be written");
 }
@@ -430,4 +442,9 @@ int stdout_finish(const char *verb_name, int code)
     }
     int failed = stdout_failed(verb_name);
     return code == EXIT_DONE ? failed : code;
+}
+
+bool stdout_reader_left(void)
+{
+    return reader_left;
 }

@@ -90,8 +90,9 @@ int columns_check(const char *verb_name, const result_column *columns, int64_t c
 int columns_write(const char *verb_name, far_ctx *ctx, const result_column *columns, int64_t count,
                   int64_t rows, const char *array_name, const char *path);
 
-/* Flushes standard output; code, or EXIT_FAILED with a line on stderr if it could not be written.
- */
+/* Flushes standard output; code, or EXIT_FAILED with a line on stderr if it could not be written;
+ * without one if its reader went away. */
 int stdout_finish(const char *verb_name, int code);
+bool stdout_reader_left(void);
 
 #endif

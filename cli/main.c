@@ -149,11 +149,16 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     start_again(argv);
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is a write error like any other */
-    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
+    void (*on_pipe)(int) = signal(SIGPIPE, SIG_IGN); /* a write error until all files are closed */
+    signal(SIGXFSZ, SIG_IGN);                        /* and so is a file that may not grow */
     session_typed = argv + 1;
     session_words = argc - 1;
     int code = dispatch(argc, argv);
     const verb *v = argc > 1 ? find_verb(argv[1]) : NULL;
-    return stdout_finish(v ? v->name : NULL, code);
+    code = stdout_finish(v ? v->name : NULL, code);
+    if (stdout_reader_left()) { /* as other commands end then, unless the parent ignores it */
+        signal(SIGPIPE, on_pipe);
+        raise(SIGPIPE);
+    }
+    return code;
 }

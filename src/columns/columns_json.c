@@ -129,14 +129,16 @@ void far_columns_put(far_json_out *w, json_t *object, const far_columns *c, bool
     far_json_put(w, object, "data_hash", c->hash[0] ? json_string(c->hash) : json_null());
 }
 
+static int version_of(const far_columns *c)
+{
+    return far_columns_stepped(c) ? VERSION : far_columns_ranked(c) ? WITHOUT_STEPS : WITHOUT_RANKS;
+}
+
 far_status far_columns_print(const far_columns *c, bool scaling, far_text *out)
 {
     far_json_out w = {.ctx = out->ctx};
     json_t *object = json_object();
-    far_json_put(&w, object, "version",
-                 json_integer(far_columns_stepped(c)  ? VERSION
-                              : far_columns_ranked(c) ? WITHOUT_STEPS
-                                                      : WITHOUT_RANKS));
+    far_json_put(&w, object, "version", json_integer(version_of(c)));
     far_columns_put(&w, object, c, scaling);
     return far_json_print(&w, object, JSON_COMPACT, "the columns", out);
 }
@@ -536,14 +538,24 @@ done:
     return st;
 }
 
-static far_status check_version(const far_json *j)
+static far_status read_version(const far_json *j, int64_t *version)
 {
-    int64_t version;
-    far_status st = far_json_count(j, "version", &version);
-    if (st == FAR_OK && version > VERSION) {
+    far_status st = far_json_count(j, "version", version);
+    if (st == FAR_OK && *version > VERSION) {
         return far_json_fail(j, "were written by a newer farfield; update farfield");
     }
     return st;
+}
+
+/* What they hold must be of the version that they claim. */
+static far_status check_contents(const far_json *j, const far_columns *c, int64_t version)
+{
+    int needed = version_of(c);
+    if (needed == WITHOUT_RANKS || version >= needed) {
+        return FAR_OK;
+    }
+    return far_json_fail(j, "\"version\" is %lld, but %s came with version %d", (long long)version,
+                         needed == VERSION ? "ranks in steps" : "ranks", needed);
 }
 
 far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, bool scaling,
@@ -553,9 +565,11 @@ far_status far_columns_parse(far_ctx *ctx, const char *label, const char *text, 
     snprintf(in.label, sizeof in.label, "%s", label);
     far_json whole = {.in = &in};
     json_t *json = NULL;
+    int64_t version = 0;
     far_status st = far_json_load(&whole, &json);
-    st = st == FAR_OK ? check_version(&whole) : st;
+    st = st == FAR_OK ? read_version(&whole, &version) : st;
     st = st == FAR_OK ? far_columns_take(&whole, scaling, c) : st;
+    st = st == FAR_OK ? check_contents(&whole, c, version) : st;
     json_decref(json);
     return st;
 }

@@ -114,22 +114,25 @@ static json_t *write_candidates(far_json_out *w, const far_model *m)
     return array;
 }
 
+int far_manifest_version(const far_model *m)
+{
+    return far_columns_stepped(m->columns)     ? VERSION
+           : far_columns_ranked(m->columns)    ? WITHOUT_STEPS
+           : m->metric.kind != FAR_METRIC_NONE ? WITHOUT_RANKS
+                                               : WITHOUT_METRIC;
+}
+
 static json_t *write_model(far_json_out *w, const far_model *m)
 {
     const far_model_info *info = &m->info;
     json_t *object = json_object();
-    bool mapped = m->metric.kind != FAR_METRIC_NONE;
     far_json_put(w, object, "format", json_string(FORMAT));
-    int version = far_columns_stepped(m->columns)  ? VERSION
-                  : far_columns_ranked(m->columns) ? WITHOUT_STEPS
-                  : mapped                         ? WITHOUT_RANKS
-                                                   : WITHOUT_METRIC;
-    far_json_put(w, object, "version", json_integer(version));
+    far_json_put(w, object, "version", json_integer(far_manifest_version(m)));
     far_json_put(w, object, "written_by", json_string(far_version()));
     far_json_put(w, object, "arch", far_json_bytes(w, m->arch));
     far_json_put(w, object, "param", write_choice(&params, info->param));
     far_json_put(w, object, "prior", write_choice(&kernels, info->kernel));
-    if (mapped) {
+    if (m->metric.kind != FAR_METRIC_NONE) {
         far_json_put(w, object, "metric", write_choice(&metrics, m->metric.kind));
     }
     far_json_put(w, object, "standardize", json_boolean(info->standardize));

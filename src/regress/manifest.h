@@ -14,6 +14,9 @@
 #define FIRST_SEALED 2
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
+/* The first version whose readers understand all of m, or WITHOUT_METRIC. */
+int far_manifest_version(const far_model *m);
+
 /* ---- choices by name: the index is the value of the enum ---- */
 
 static const far_choices params = {{"ntk", "standard"}, 2};

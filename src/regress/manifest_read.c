@@ -311,7 +311,7 @@ done:
 
 /* ---- the whole ---- */
 
-static far_status check_version(const far_json *j, bool sealed)
+static far_status read_version(const far_json *j, bool sealed, int64_t *out)
 {
     far_status st;
     int64_t version;
@@ -322,6 +322,7 @@ static far_status check_version(const far_json *j, bool sealed)
                               "\")");
     }
     FAR_TRY(far_json_count(j, "version", &version));
+    *out = version;
     if (version == 0) {
         return far_json_fail(j, "\"version\" is 0; the first was 1");
     }
@@ -337,6 +338,21 @@ static far_status check_version(const far_json *j, bool sealed)
     }
 done:
     return st;
+}
+
+/* A file under a number whose readers would pass over part of what it holds, or misread it. */
+static far_status check_contents(const far_json *j, const far_model *m, int64_t version)
+{
+    int needed = far_manifest_version(m);
+    if (needed == WITHOUT_METRIC || version >= needed) { /* version 1 lacks the checksum alone */
+        return FAR_OK;
+    }
+    return far_json_fail(j, "\"version\" is %lld, but %s came with version %d; fit again",
+                         (long long)version,
+                         needed == WITHOUT_RANKS   ? "a metric"
+                         : needed == WITHOUT_STEPS ? "ranks"
+                                                   : "ranks in steps",
+                         needed);
 }
 
 static far_status read_columns(const far_json *j, far_model *m)
@@ -373,7 +389,8 @@ done:
 static far_status read_all(const far_json *j, far_model *m)
 {
     far_status st;
-    FAR_TRY(check_version(j, m->info.sealed));
+    int64_t version = 0;
+    FAR_TRY(read_version(j, m->info.sealed, &version));
     FAR_TRY(far_json_flag(j, "standardize", &m->info.standardize));
     FAR_TRY(read_diagnostics(j, &m->info));
     FAR_TRY(read_columns(j, m));
@@ -383,6 +400,7 @@ static far_status read_all(const far_json *j, far_model *m)
     FAR_TRY(read_quality(j, m));
     FAR_TRY(read_candidates(j, m));
     FAR_TRY(read_metric(j, m));
+    FAR_TRY(check_contents(j, m, version));
     FAR_TRY(read_network(j, m));
 done:
     return st;

@@ -926,8 +926,10 @@ static const edit edits[] = {
      "manifest: diagnostics: seconds: \"solve\" is not a number"},
     /* a metric */
     {"\"standardize\": ", "\"metric\": \"none\", \"standardize\": ", NULL},
-    {"\"standardize\": ", "\"metric\": \"full\", \"standardize\": ",
+    {"\"version\": 2", "\"version\": 3, \"metric\": \"full\"",
      "is truncated or damaged: it has no map.npy"},
+    {"\"standardize\": ", "\"metric\": \"full\", \"standardize\": ",
+     "manifest: \"version\" is 2, but a metric came with version 3; fit again"},
     {"\"standardize\": ", "\"metric\": \"auto\", \"standardize\": ",
      "manifest: \"metric\" is not none or diagonal or full"},
     /* scores and calibration */

@@ -196,6 +196,11 @@ static void forged_steps_are_refused(void **state)
     assert_memory_equal(again->features[1].edge, c->features[1].edge,
                         (size_t)(c->features[1].steps + 1) * sizeof(double));
     far_columns_destroy(again);
+    char *version = strstr(text, "\"version\":3");
+    version[strlen("\"version\":")] = '2';
+    refused(far_columns_read(ctx, text, &again), FAR_ERR_FORMAT,
+            "\"version\" is 2, but ranks in steps came with version 3");
+    version[strlen("\"version\":")] = '3';
     for (int i = 0; i < COUNT(edits); i++) {
         char *at = strstr(text, "\"edges\":["), *forged;
         assert_true(asprintf(&forged, "%.*s%s%s", (int)(at - text), text, edits[i], at + 9) > 0);
@@ -390,6 +395,7 @@ static void columns_are_kept_and_checked(void **state)
         {"\"knots\":[", "\"knots\":[9e9,"},   {"\"ranks\":[", "\"ranks\":[2.5,"},
         {"\"ranks\":[", "\"ranks\":[-1,-1,"}, {"\"knots\":[", "\"knots\":[],\"was\":["},
         {"\"knots\":[", "\"knots\":[null,"},  {"\"version\":2", "\"version\":4"},
+        {"\"version\":2", "\"version\":1"},
     };
     far_frame *frame = heavy(4, false);
     far_columns_opts o = columns();
@@ -435,6 +441,63 @@ static void a_file_keeps_them(void **state)
     far_predictor_destroy(p);
     far_predictor_destroy(again);
     unlink("r.far");
+    far_frame_destroy(frame);
+}
+
+/* Reads the manifest of a model again under another version. */
+static far_status read_as_version(const char *manifest, char digit)
+{
+    far_model *m;
+    char *text = strdup(manifest);
+    far_input in = {.ctx = ctx, .data = (unsigned char *)text, .size = (int64_t)strlen(text)};
+    snprintf(in.label, sizeof in.label, "r.far");
+    strstr(text, "\"version\": ")[strlen("\"version\": ")] = digit;
+    must(far_model_new(ctx, &m));
+    m->info.sealed = 1;
+    far_status st = far_manifest_read(&in, m);
+    far_model_destroy(m);
+    free(text);
+    return st;
+}
+
+static void a_file_that_hides_its_version_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        far_metric_kind metric;
+        far_ranks ranks;
+        char version;
+        const char *message;
+    } kinds[] = {
+        {FAR_METRIC_NONE, FAR_RANKS_NONE, '2', NULL},
+        {FAR_METRIC_DIAGONAL, FAR_RANKS_NONE, '3', "but a metric came with version 3; fit again"},
+        {FAR_METRIC_NONE, FAR_RANKS_ALL, '4', "but ranks came with version 4; fit again"},
+        {FAR_METRIC_DIAGONAL, FAR_RANKS_STEPS, '5', "but ranks in steps came with version 5"},
+    };
+    far_frame *frame = heavy(5, false);
+    for (int i = 0; i < COUNT(kinds); i++) {
+        far_fit_opts o = options(NORM);
+        far_text manifest = {.ctx = ctx};
+        far_model *m;
+        o.metric = kinds[i].metric;
+        o.ranks = kinds[i].ranks;
+        far_predictor *p = fit(frame, o);
+        must(far_predictor_save(ctx, p, "r.far"));
+        must(far_model_load(ctx, "r.far", &m));
+        must(far_manifest_write(m, &manifest));
+        for (char version = '1'; version <= '5'; version++) {
+            far_status st = read_as_version(manifest.data, version);
+            if (version >= kinds[i].version || !kinds[i].message) {
+                must(st);
+            } else {
+                refused(st, FAR_ERR_FORMAT, kinds[i].message);
+            }
+        }
+        far_free(ctx, manifest.data);
+        far_model_destroy(m);
+        far_predictor_destroy(p);
+        unlink("r.far");
+    }
     far_frame_destroy(frame);
 }
 
@@ -534,6 +597,7 @@ int main(void)
         TEST(a_committee_has_the_same_ranks),
         TEST(columns_are_kept_and_checked),
         TEST(a_file_keeps_them),
+        TEST(a_file_that_hides_its_version_is_refused),
         TEST(auto_takes_them_where_they_help),
         TEST(dependence_is_that_of_rows),
         TEST(every_allocation_may_fail),

@@ -8,11 +8,14 @@ there, the test rows the first of its test set, and MNIST's are out of domain.
     laplace_torch.py FARFIELD RUN/net-0.safetensors DATA [--rows 2000] [--tests 1000] [--prior 0.01]
 
 Both sides fit and predict the same rows with the same prior variance, probabilities by the probit
-formula. laplace-torch: its default backend (curvlinops), float32, batches of --batch. farfield: the
-command, float64, with reading the files and starting up. Prints one JSON line for each method;
-cpu_s is the processor time of all threads, which other work on the machine changes little.
+formula. laplace-torch: its default backend (curvlinops), float32 (--double: float64, which is what
+farfield has), batches of --batch. farfield: the command, with reading the files and starting up;
+with --library build/libfarfield.so also by calls, which has neither, as laplace-torch has not.
+Prints one JSON line for each method; cpu_s is the processor time of all threads, which other work
+on the machine changes little.
 """
 import argparse
+import ctypes
 import gzip
 import json
 import os
@@ -39,6 +42,8 @@ def arguments():
     parser.add_argument("--prior", type=float, default=0.01, help="s0^2 [%(default)s]")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--double", action="store_true", help="laplace-torch in float64")
+    parser.add_argument("--library", help="libfarfield.so: by calls too")
     parser.add_argument("--method", choices=METHODS, action="append", help="[all]")
     return parser.parse_args()
 
@@ -77,8 +82,7 @@ def scores(p, labels, other):
     return {"accuracy": right.mean(), "nll": nll, "ece": ece, "auroc": auroc}
 
 
-def network(path):
-    import torch
+def network(path, dtype):
     from safetensors.torch import load_file
     from torch import nn
 
@@ -88,7 +92,7 @@ def network(path):
     state = load_file(path)
     first = min(int(name.split(".")[0]) for name in state)
     net = net if first == 1 else net[1:]  # whether the input counts as a layer
-    net.load_state_dict({k: v.to(torch.float32) for k, v in state.items()}, strict=True)
+    net.to(dtype).load_state_dict({k: v.to(dtype) for k, v in state.items()}, strict=True)
     return net.eval()
 
 
@@ -100,10 +104,11 @@ def by_torch(method, args, rows):
     torch.set_num_threads(args.threads)
     subset, structure = METHODS[method]
     (x, y), (test, labels), (other, _) = rows
-    image = lambda a: torch.tensor(a, dtype=torch.float32).reshape(-1, 1, 28, 28)
+    dtype = torch.float64 if args.double else torch.float32
+    image = lambda a: torch.tensor(a, dtype=dtype).reshape(-1, 1, 28, 28)
     loader = DataLoader(TensorDataset(image(x), torch.tensor(y)), batch_size=args.batch)
     start, used = time.perf_counter(), time.process_time()
-    la = Laplace(network(args.net), "classification", subset_of_weights=subset, hessian_structure=structure,
+    la = Laplace(network(args.net, dtype), "classification", subset_of_weights=subset, hessian_structure=structure,
                  prior_precision=1 / args.prior)
     la.fit(loader)
     fitted = time.perf_counter()
@@ -137,6 +142,54 @@ def by_farfield(method, args, rows, folder):
     return {"total_s": seconds, "cpu_s": cpu, "json": json.loads(done.stdout)}
 
 
+class Mat(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("rows", ctypes.c_int64), ("cols", ctypes.c_int64),
+                ("ld", ctypes.c_int64), ("dtype", ctypes.c_int), ("device", ctypes.c_int32)]
+
+
+class CtxOpts(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("threads", ctypes.c_int), ("rest", ctypes.c_void_p * 6)]
+
+
+class LaplaceOpts(ctypes.Structure):  # the first of its members; far_laplace_opts_init sets all
+    _fields_ = [("size", ctypes.c_size_t), ("method", ctypes.c_int), ("likelihood", ctypes.c_int),
+                ("prior", ctypes.c_double), ("rest", ctypes.c_char * 256)]
+
+
+def view(a):
+    return Mat(a.ctypes.data, a.shape[0], a.shape[1], a.shape[1], 0, 0)
+
+
+def by_library(method, args, rows):
+    """Fit and predict by calls, on rows that are in memory; the network is loaded within."""
+    lib = ctypes.CDLL(args.library)
+    ctx, net, la = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    ref = ctypes.byref
+
+    def must(status):
+        if status != 0:
+            lib.far_ctx_message.restype = ctypes.c_char_p
+            sys.exit(lib.far_ctx_message(ctx).decode())
+
+    def ask(x):
+        mean, p, spread = np.empty((len(x), 10)), np.empty((len(x), 10)), np.empty((10 * len(x), 10))
+        must(lib.far_laplace_predict(ctx, la, ref(view(x)), ref(view(mean)), ref(view(spread))))
+        must(lib.far_laplace_probability(ctx, ref(view(mean)), ref(view(spread)), None, ref(view(p))))
+        return p
+
+    (x, _), (test, labels), (other, _) = [(np.ascontiguousarray(a), b) for a, b in rows]
+    must(lib.far_ctx_create(ref(CtxOpts(ctypes.sizeof(CtxOpts), args.threads)), ref(ctx)))
+    start, used = time.perf_counter(), time.process_time()
+    must(lib.far_net_load(ctx, args.net.encode(), None, ref(net)))
+    opts = LaplaceOpts()
+    lib.far_laplace_opts_init(ref(opts))
+    opts.method, opts.likelihood, opts.prior = list(METHODS).index(method) + 2, 1, args.prior
+    must(lib.far_laplace_fit(ctx, net, ref(view(x)), ref(opts), ref(la)))
+    p, away = ask(test), ask(other)
+    cpu, seconds = time.process_time() - used, time.perf_counter() - start
+    return {**scores(p, labels, away), "total_s": seconds, "cpu_s": cpu}
+
+
 def apart(work, *args):
     """In a process of its own, whose memory at most is told."""
     read, write = os.pipe()
@@ -160,9 +213,11 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             ours = by_farfield(method, args, rows, folder)
         theirs = apart(by_torch, method, args, rows)
+        calls = apart(by_library, method, args, rows) if args.library else None
+        more = {"library": calls, "library_times_less_cpu": theirs["cpu_s"] / calls["cpu_s"]} if calls else {}
         print(json.dumps({"method": method, "rows": args.rows, "tests": args.tests, "laplace_torch": theirs,
                           "farfield": ours, "times_faster": theirs["total_s"] / ours["total_s"],
-                          "times_less_cpu": theirs["cpu_s"] / ours["cpu_s"]}), flush=True)
+                          "times_less_cpu": theirs["cpu_s"] / ours["cpu_s"], **more}), flush=True)
 
 
 if __name__ == "__main__":

@@ -617,7 +617,8 @@ static bool keeps_whole(const far_factor_plan *plan)
 static int64_t rows_at_once(const far_factor_plan *plan, int64_t n, int threads)
 {
     int64_t most = far_engine_rows(plan->engine), share = (n + threads - 1) / threads;
-    most = keeps_whole(plan) || plan->apart ? far_least(most, ROWS_SPREAD) : most;
+    bool last = ends_with_all(plan) && far_net_shaped(plan->net);
+    most = keeps_whole(plan) || plan->apart || last ? far_least(most, ROWS_SPREAD) : most;
     return share < 1 ? 1 : far_least(most, share);
 }
 

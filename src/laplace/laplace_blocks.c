@@ -445,11 +445,13 @@ static far_status add_layer(const pass *run, const far_mat *x)
     return st;
 }
 
-static far_status add_points(pass *run, const far_mat *x)
+static far_status add_points(void *user, const far_mat *x, int64_t first)
 {
+    pass *run = user;
     far_laplace *la = run->la;
     double *outputs = NULL;
     far_status st = FAR_OK;
+    (void)first;
     FAR_TRY(far_alloc(la->ctx, x->rows * la->info.outputs, &outputs));
     FAR_TRY(far_laplace_outputs(la, x, outputs));
     FAR_TRY(far_root_create(la->ctx, &la->info, outputs, x->rows, &run->root));
@@ -557,14 +559,7 @@ far_status far_laplace_fit_blocks(far_laplace *la, const far_mat *x)
         FAR_TRY(far_last_fit(la, x));
         goto done;
     }
-    for (int64_t first = 0; first < x->rows; first += chunk) {
-        FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        far_progress_hold(la->ctx);
-        st = add_points(&run, &part);
-        far_progress_release(la->ctx);
-        FAR_TRY(st);
-    }
+    FAR_TRY(far_laplace_walk(la, "posterior", x, chunk, add_points, &run));
     for (int64_t l = 0; run.factors && l < la->block_count; l++) {
         FAR_TRY(take_factors(la, &run, l));
     }

@@ -195,24 +195,32 @@ done:
 
 /* ---- the system ---------------------------------------------------------------------------- */
 
-/* matrix += sum over the points of phi' Lam phi; z, zt: room for their features. */
-static far_status add_points(far_laplace *la, const far_mat *x, double *outputs, double *z,
-                             double *zt)
+/* Of some points: the network's outputs, their features and the transpose. */
+typedef struct room {
+    far_laplace *la;
+    double *outputs, *z, *zt;
+} room;
+
+/* matrix += sum over the points of phi' Lam phi */
+static far_status add_points(void *user, const far_mat *x, int64_t first)
 {
+    const room *r = user;
+    far_laplace *la = r->la;
     int64_t rank = la->info.rank_most, classes = la->info.outputs, cols = x->rows * classes;
     far_root root = {0};
     far_status st = FAR_OK;
-    FAR_TRY(far_laplace_outputs(la, x, outputs));
-    FAR_TRY(far_root_create(la->ctx, &la->info, outputs, x->rows, &root));
-    FAR_TRY(far_laplace_project(la, x, rank, z));
+    (void)first;
+    FAR_TRY(far_laplace_outputs(la, x, r->outputs));
+    FAR_TRY(far_root_create(la->ctx, &la->info, r->outputs, x->rows, &root));
+    FAR_TRY(far_laplace_project(la, x, rank, r->z));
     for (int64_t k = 0; k < rank; k++) {
         for (int64_t i = 0; i < x->rows; i++) {
-            far_root_apply(&root, i, z + k * cols + i * classes, 1);
+            far_root_apply(&root, i, r->z + k * cols + i * classes, 1);
         }
     }
-    far_mat left = far_mat_view(z, rank, cols, FAR_F64);
-    far_mat right = far_mat_view(zt, cols, rank, FAR_F64);
-    far_transpose(la->ctx, &left, zt);
+    far_mat left = far_mat_view(r->z, rank, cols, FAR_F64);
+    far_mat right = far_mat_view(r->zt, cols, rank, FAR_F64);
+    far_transpose(la->ctx, &left, r->zt);
     FAR_TRY(far_add_outer(la->ctx, &left, &right, &la->matrix));
 done:
     far_root_clear(la->ctx, &root);
@@ -223,21 +231,14 @@ static far_status sum_points(far_laplace *la, const far_mat *x)
 {
     int64_t rank = la->info.rank_most, classes = la->info.outputs;
     int64_t chunk = far_laplace_chunk(la, rank, x->rows);
-    double *outputs = NULL, *z = NULL, *zt = NULL;
+    room r = {.la = la};
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, chunk * classes, &outputs));
-    FAR_TRY(far_alloc(la->ctx, chunk * classes * rank, &z));
-    FAR_TRY(far_alloc(la->ctx, chunk * classes * rank, &zt));
-    for (int64_t first = 0; first < x->rows; first += chunk) {
-        FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        far_progress_hold(la->ctx);
-        st = add_points(la, &part, outputs, z, zt);
-        far_progress_release(la->ctx);
-        FAR_TRY(st);
-    }
+    FAR_TRY(far_alloc(la->ctx, chunk * classes, &r.outputs));
+    FAR_TRY(far_alloc(la->ctx, chunk * classes * rank, &r.z));
+    FAR_TRY(far_alloc(la->ctx, chunk * classes * rank, &r.zt));
+    FAR_TRY(far_laplace_walk(la, "posterior", x, chunk, add_points, &r));
 done:
-    FAR_FREE_ALL(la->ctx, outputs, z, zt);
+    FAR_FREE_ALL(la->ctx, r.outputs, r.z, r.zt);
     return st;
 }
 

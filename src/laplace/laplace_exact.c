@@ -24,6 +24,7 @@ static far_status make_matrix(far_laplace *la, int64_t side)
 
 /* Room for a chunk: outputs m x C, the rows m C x P and their transpose. */
 typedef struct room {
+    far_laplace *la;
     double *outputs, *rows, *columns;
 } room;
 
@@ -44,13 +45,16 @@ static void room_clear(far_ctx *ctx, room *r)
 }
 
 /* matrix += sum over the points of J' Lam J */
-static far_status add_points(far_laplace *la, const far_mat *x, const room *r)
+static far_status add_points(void *user, const far_mat *x, int64_t first)
 {
+    const room *r = user;
+    far_laplace *la = r->la;
     int64_t rows = x->rows * la->info.outputs, parameters = la->info.parameters;
     far_mat jacobian = far_mat_view(r->rows, rows, parameters, FAR_F64);
     far_mat turned = far_mat_view(r->columns, parameters, rows, FAR_F64);
     far_root root = {0};
     far_status st = FAR_OK;
+    (void)first;
     FAR_TRY(far_laplace_outputs(la, x, r->outputs));
     FAR_TRY(far_root_create(la->ctx, &la->info, r->outputs, x->rows, &root));
     FAR_TRY(far_net_jacobian(la->ctx, la->net, x, &jacobian));
@@ -64,19 +68,12 @@ done:
 
 far_status far_laplace_fit_parameters(far_laplace *la, const far_mat *x)
 {
-    room r = {0};
+    room r = {.la = la};
     int64_t chunk = far_laplace_chunk(la, la->info.parameters, x->rows);
     far_status st = FAR_OK;
     FAR_TRY(make_matrix(la, la->info.parameters));
     FAR_TRY(room_make(la, chunk, &r));
-    for (int64_t first = 0; first < x->rows; first += chunk) {
-        FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        far_progress_hold(la->ctx);
-        st = add_points(la, &part, &r);
-        far_progress_release(la->ctx);
-        FAR_TRY(st);
-    }
+    FAR_TRY(far_laplace_walk(la, "posterior", x, chunk, add_points, &r));
 done:
     room_clear(la->ctx, &r);
     return st;

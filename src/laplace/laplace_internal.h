@@ -188,6 +188,11 @@ int64_t far_laplace_points(const far_laplace *la, int64_t side, int64_t most);
 int64_t far_laplace_factor_chunk(const far_laplace *la, int64_t side, int64_t points);
 /* The same; of features, which take the factors of a few points at a time themselves, more. */
 int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points);
+/* A few points of x at a time: run has rows [first, ..) of it. Progress so named between, none
+ * within. */
+typedef far_status (*far_points_fn)(void *user, const far_mat *x, int64_t first);
+far_status far_laplace_walk(const far_laplace *la, const char *progress, const far_mat *x,
+                            int64_t chunk, far_points_fn run, void *user);
 /* z (side x m C, packed); side: of the features, else the system's. */
 far_status far_laplace_project(const far_laplace *la, const far_mat *x, int64_t side, double *z);
 bool far_laplace_needs_kernel(const far_laplace *la);

@@ -5,12 +5,21 @@
  *     matrix_(p,q),(r,s) = sum_i a_ip a_ir Lam_i,qs          L^-1 J' = sum_p a_p (L^-1)_.,(p,.)
  *
  * are products over all rows at once, with C times fewer operations than those of whole Jacobians;
- * and one pass through the network gives inputs and outputs.
+ * and one pass through the network gives inputs and outputs. The first is symmetric in p and r and
+ * in q and s, and half of L^-1 is zero: both are taken in parts that leave most of that out.
  */
 #include "laplace_internal.h"
 
 #include <math.h>
+#include <omp.h>
 #include <string.h>
+
+enum {
+    FIT_ROWS = 1024,          /* at a time: the products of two inputs of so many stay in cache, */
+    SPREAD_POINTS = 112,      /* and so do L^-1 J' of so many points */
+    SPREAD_NUMBERS = 1 << 16, /* as far as they are taken at once, */
+    SLICES = 8,               /* an eighth of their rows at most */
+};
 
 bool far_last_ends(const far_net *net)
 {
@@ -29,6 +38,25 @@ bool far_last_spreads(const far_laplace *la, int64_t points)
 }
 
 /* ---- what the layer sees ------------------------------------------------------------------- */
+
+/* The network, and factors of points whose memory is used again. */
+typedef struct sight {
+    far_tangent t;
+    far_factors f;
+} sight;
+
+static far_status sight_open(const far_laplace *la, sight *s)
+{
+    far_status st = far_tangent_open(la->ctx, la->net, FAR_NTK_ONE, &s->t);
+    s->t.opts.layers = la->layers;
+    return st;
+}
+
+static void sight_close(sight *s)
+{
+    far_factors_clear(&s->f);
+    far_tangent_close(&s->t);
+}
 
 static void put_inputs(const far_factor *f, int64_t points, int64_t inputs, double *a)
 {
@@ -51,114 +79,132 @@ static far_status find_outputs(const far_laplace *la, const far_mat *x, double *
 }
 
 /* a (m x inputs), with the bias's constant, and outputs (m x C; NULL: not wanted). */
-static far_status look(const far_laplace *la, const far_mat *x, double *a, double *outputs)
+static far_status look(const far_laplace *la, sight *s, const far_mat *x, double *a,
+                       double *outputs)
 {
-    far_tangent t = {0};
-    far_factors f = {0};
     far_status st = FAR_OK;
-    FAR_TRY(far_tangent_open(la->ctx, la->net, FAR_NTK_ONE, &t));
-    t.opts.layers = la->layers;
-    t.plan.outputs = outputs;
-    FAR_TRY(far_factors_create(la->ctx, &t.plan, x, &f));
-    put_inputs(&f.items[0], x->rows, la->blocks[0].inputs, a);
+    s->t.plan.outputs = outputs;
+    FAR_TRY(far_factors_create(la->ctx, &s->t.plan, x, &s->f));
+    put_inputs(&s->f.items[0], x->rows, la->blocks[0].inputs, a);
     FAR_TRY(outputs ? find_outputs(la, x, outputs) : FAR_OK);
 done:
-    far_factors_clear(&f);
-    far_tangent_close(&t);
     return st;
 }
 
 /* ---- fitting ------------------------------------------------------------------------------- */
 
-/* Rows at a time; turned: a'; shares and product: Lam_.,qs a for the outputs s that go along with
- * one output q, and a' times them. */
-typedef struct room {
-    double *a, *turned, *outputs, *shares, *product;
-} room;
+/* Some rows: a and its transpose, the network's outputs, and Lam (pairs x rows) of the pairs (q, s)
+ * of outputs with s <= q, those with s = q alone where others are 0. Of each thread: the products
+ * of one input with those up to it (inputs x rows), and their sums weighed by Lam. */
+typedef struct fitting {
+    far_laplace *la;
+    sight sight;
+    bool coupled;
+    int64_t pairs;
+    double *a, *turned, *outputs, *curvature;
+    double *products, *sums;
+} fitting;
 
-static void room_clear(far_ctx *ctx, room *r)
+static void fitting_clear(far_ctx *ctx, fitting *f)
 {
-    FAR_FREE_ALL(ctx, r->a, r->turned, r->outputs, r->shares, r->product);
+    FAR_FREE_ALL(ctx, f->a, f->turned, f->outputs, f->curvature, f->products, f->sums);
+    sight_close(&f->sight);
 }
 
-static far_status room_make(const far_laplace *la, int64_t rows, room *r)
+static far_status fitting_make(far_laplace *la, int64_t rows, fitting *f)
 {
     int64_t inputs = la->blocks[0].inputs, outputs = la->info.outputs;
+    int64_t threads = far_ctx_threads(la->ctx);
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, rows * inputs, &r->a));
-    FAR_TRY(far_alloc(la->ctx, rows * inputs, &r->turned));
-    FAR_TRY(far_alloc(la->ctx, rows * outputs, &r->outputs));
-    FAR_TRY(far_alloc(la->ctx, rows * inputs * outputs, &r->shares));
-    FAR_TRY(far_alloc(la->ctx, inputs * inputs * outputs, &r->product));
+    f->la = la;
+    f->coupled = la->info.likelihood == FAR_LIKELIHOOD_SOFTMAX;
+    f->pairs = f->coupled ? outputs * (outputs + 1) / 2 : outputs;
+    FAR_TRY(sight_open(la, &f->sight));
+    FAR_TRY(far_alloc(la->ctx, rows * inputs, &f->a));
+    FAR_TRY(far_alloc(la->ctx, rows * inputs, &f->turned));
+    FAR_TRY(far_alloc(la->ctx, rows * outputs, &f->outputs));
+    FAR_TRY(far_alloc(la->ctx, rows * f->pairs, &f->curvature));
+    FAR_TRY(far_alloc(la->ctx, threads * rows * inputs, &f->products));
+    FAR_TRY(far_alloc(la->ctx, threads * f->pairs * inputs, &f->sums));
 done:
     return st;
 }
 
-/* shares_i,(s,p) = Lam_i,qs a_ip, s from first to q */
-static void weigh(const far_laplace *la, const far_root *root, int64_t rows, int64_t first,
-                  int64_t q, room *r)
+static int64_t first_of(const fitting *f, int64_t q)
 {
-    int64_t inputs = la->blocks[0].inputs, count = q - first + 1;
-#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t i = 0; i < rows; i++) {
-        const double *a = r->a + i * inputs;
-        for (int64_t k = 0; k < count; k++) {
-            double *to = r->shares + (i * count + k) * inputs;
-            double weight = far_root_curvature(root, i, q, first + k);
-            for (int64_t p = 0; p < inputs; p++) {
-                to[p] = weight * a[p];
+    return f->coupled ? 0 : q;
+}
+
+static void fill_curvature(const fitting *f, const far_root *root, int64_t rows)
+{
+    double *to = f->curvature;
+    for (int64_t q = 0; q < root->outputs; q++) {
+        for (int64_t s = first_of(f, q); s <= q; s++) {
+            for (int64_t i = 0; i < rows; i++) {
+                *to++ = far_root_curvature(root, i, q, s);
             }
         }
     }
 }
 
-/* The lower triangle; the product with p and its other input exchanged is the same. */
-static void add_product(far_laplace *la, int64_t first, int64_t q, const double *product)
+/* The lower triangle of all pairs of coordinates that have the inputs p and r; those with q and s
+ * exchanged are the same. */
+static void add_sums(const fitting *f, int64_t p, const double *sums)
 {
-    int64_t inputs = la->blocks[0].inputs, outputs = la->info.outputs, count = q - first + 1;
-    for (int64_t p = 0; p < inputs; p++) {
-        double *row = far_mat_row(&la->matrix, p * outputs + q);
-        for (int64_t k = 0; k < count; k++) {
-            int64_t s = first + k;
-            double *across = far_mat_row(&la->matrix, p * outputs + s);
-            const double *from = product + (p * count + k) * inputs;
-            for (int64_t o = 0; o <= p; o++) {
-                row[o * outputs + s] += from[o];
-                if (o < p && s < q) {
-                    across[o * outputs + q] += from[o];
+    int64_t outputs = f->la->info.outputs;
+    for (int64_t q = 0; q < outputs; q++) {
+        double *row = far_mat_row(&f->la->matrix, p * outputs + q);
+        for (int64_t s = first_of(f, q); s <= q; s++, sums += p + 1) {
+            double *across = far_mat_row(&f->la->matrix, p * outputs + s);
+            for (int64_t r = 0; r <= p; r++) {
+                row[r * outputs + s] += sums[r];
+                if (r < p && s < q) {
+                    across[r * outputs + q] += sums[r];
                 }
             }
         }
     }
 }
 
-static far_status add_output(far_laplace *la, const far_root *root, int64_t rows, int64_t q,
-                             room *r)
+static void multiply_each(int64_t n, const double *restrict a, const double *restrict b,
+                          double *restrict out)
 {
-    int64_t inputs = la->blocks[0].inputs, first = root->coupled ? 0 : q;
-    int64_t cols = (q - first + 1) * inputs;
-    far_mat left = far_mat_view(r->turned, inputs, rows, FAR_F64);
-    far_mat right = far_mat_view(r->shares, rows, cols, FAR_F64);
-    far_mat out = far_mat_view(r->product, inputs, cols, FAR_F64);
-    weigh(la, root, rows, first, q, r);
-    far_status st = far_multiply(la->ctx, &left, &right, &out);
-    if (st == FAR_OK) {
-        add_product(la, first, q, r->product);
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = a[i] * b[i];
     }
-    return st;
 }
 
-static far_status add_rows(far_laplace *la, const far_mat *x, room *r)
+/* All pairs of inputs, the rows of one p after another. */
+static void add_pairs(const fitting *f, int64_t rows)
 {
-    far_root root = {0};
-    far_mat a = far_mat_view(r->a, x->rows, la->blocks[0].inputs, FAR_F64);
-    far_status st = FAR_OK;
-    FAR_TRY(look(la, x, r->a, r->outputs));
-    FAR_TRY(far_root_create(la->ctx, &la->info, r->outputs, x->rows, &root));
-    far_transpose(la->ctx, &a, r->turned);
-    for (int64_t q = 0; q < la->info.outputs; q++) {
-        FAR_TRY(add_output(la, &root, x->rows, q, r));
+    int64_t inputs = f->la->blocks[0].inputs;
+#pragma omp parallel for num_threads(far_ctx_threads(f->la->ctx)) schedule(dynamic)
+    for (int64_t p = inputs - 1; p >= 0; p--) {
+        int64_t me = omp_get_thread_num();
+        double *products = f->products + me * rows * inputs,
+               *sums = f->sums + me * f->pairs * inputs;
+        for (int64_t r = 0; r <= p; r++) {
+            multiply_each(rows, f->turned + p * rows, f->turned + r * rows, products + r * rows);
+        }
+        far_engine_multiply(f->sight.t.engine, f->pairs, p + 1, rows, f->curvature, products, rows,
+                            sums, p + 1);
+        add_sums(f, p, sums);
     }
+}
+
+static far_status add_rows(void *user, const far_mat *x, int64_t first)
+{
+    fitting *f = user;
+    const far_laplace *la = f->la;
+    far_root root = {0};
+    far_mat a = far_mat_view(f->a, x->rows, la->blocks[0].inputs, FAR_F64);
+    far_status st = FAR_OK;
+    (void)first;
+    FAR_TRY(look(la, &f->sight, x, f->a, f->outputs));
+    FAR_TRY(far_root_create(la->ctx, &la->info, f->outputs, x->rows, &root));
+    far_transpose(la->ctx, &a, f->turned);
+    fill_curvature(f, &root, x->rows);
+    add_pairs(f, x->rows);
 done:
     far_root_clear(la->ctx, &root);
     return st;
@@ -166,85 +212,131 @@ done:
 
 far_status far_last_fit(far_laplace *la, const far_mat *x)
 {
-    int64_t chunk = far_laplace_points(la, la->blocks[0].inputs, x->rows);
-    room r = {0};
-    far_status st = FAR_OK;
-    FAR_TRY(room_make(la, chunk, &r));
-    for (int64_t first = 0; first < x->rows; first += chunk) {
-        FAR_TRY(far_progress(la->ctx, "posterior", first, x->rows));
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        far_progress_hold(la->ctx);
-        st = add_rows(la, &part, &r);
-        far_progress_release(la->ctx);
-        FAR_TRY(st);
-    }
-done:
-    room_clear(la->ctx, &r);
+    fitting f = {0};
+    int64_t shares = (2 + far_ctx_threads(la->ctx)) * la->blocks[0].inputs;
+    int64_t chunk = far_least(FIT_ROWS, far_laplace_points(la, shares, x->rows));
+    far_status st = fitting_make(la, chunk, &f);
+    st = st == FAR_OK ? far_laplace_walk(la, "posterior", x, chunk, add_rows, &f) : st;
+    fitting_clear(la->ctx, &f);
     return st;
 }
 
 /* ---- covariances --------------------------------------------------------------------------- */
 
-/* out_p,(k,q) = (L^-1)_k,(p,q): inputs x (side C) */
-static void turn_inverse(const far_laplace *la, const double *inverse, double *out)
+/* L^-1 in slices of rows k, each with a line of inputs for every (q, k): (L^-1)_k,(p,q), p <
+ * inputs. Of each thread: L^-1 J' of some points, one slice at a time, and what it adds to a
+ * covariance. */
+typedef struct spreading {
+    const far_laplace *la;
+    sight sight;
+    int64_t slice, points; /* rows, and points, at once at most */
+    double *lines;         /* (side C) x inputs */
+    double *a;             /* points x inputs */
+    double *w, *share;
+    double *mean;
+    far_mat *covariance;
+} spreading;
+
+static void spreading_clear(far_ctx *ctx, spreading *s)
 {
-    int64_t side = la->info.side, inputs = la->blocks[0].inputs, outputs = la->info.outputs;
-#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t p = 0; p < inputs; p++) {
-        for (int64_t k = 0; k < side; k++) {
-            memcpy(out + (p * side + k) * outputs, inverse + k * side + p * outputs,
-                   (size_t)outputs * sizeof *out);
-        }
-    }
+    FAR_FREE_ALL(ctx, s->lines, s->a, s->w, s->share);
+    sight_close(&s->sight);
 }
 
-static far_status make_inverse(const far_laplace *la, const far_posterior *posterior, double *out)
+static int64_t slice_rows(const far_laplace *la)
 {
-    int64_t side = la->info.side;
-    double *inverse = NULL;
+    int64_t part = (la->info.side + SLICES - 1) / SLICES;
+    int64_t fit = SPREAD_NUMBERS / (SPREAD_POINTS * la->info.outputs);
+    return fit < 1 ? 1 : far_least(fit, part);
+}
+
+static far_status spreading_make(const far_laplace *la, int64_t points, spreading *s)
+{
+    int64_t outputs = la->info.outputs, threads = far_ctx_threads(la->ctx);
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, side * side, &inverse));
-    for (int64_t k = 0; k < side; k++) {
-        inverse[k * side + k] = 1;
-    }
-    far_mat all = far_mat_view(inverse, side, side, FAR_F64);
-    FAR_TRY(far_posterior_whiten(la->ctx, posterior, &all));
-    turn_inverse(la, inverse, out);
+    s->la = la;
+    s->slice = slice_rows(la);
+    s->points = far_least(points, SPREAD_POINTS);
+    FAR_TRY(sight_open(la, &s->sight));
+    FAR_TRY(far_alloc(la->ctx, la->info.side * la->info.side, &s->lines));
+    FAR_TRY(far_alloc(la->ctx, points * la->blocks[0].inputs, &s->a));
+    FAR_TRY(far_alloc(la->ctx, threads * s->points * s->slice * outputs, &s->w));
+    FAR_TRY(far_alloc(la->ctx, threads * outputs * outputs, &s->share));
 done:
-    far_free(la->ctx, inverse);
     return st;
 }
 
-/* out (C x C, its rows ld apart) = w' w, w side x C */
-static void square(const double *w, int64_t side, int64_t outputs, double *out, int64_t ld)
+static void fill_lines(const spreading *s, const double *inverse)
 {
-    for (int64_t c = 0; c < outputs; c++) {
-        memset(out + c * ld, 0, (size_t)outputs * sizeof *out);
-    }
-    for (int64_t k = 0; k < side; k++, w += outputs) {
-        for (int64_t c = 0; c < outputs; c++) {
-            for (int64_t o = 0; o < outputs; o++) {
-                out[c * ld + o] += w[c] * w[o];
+    const far_laplace *la = s->la;
+    int64_t side = la->info.side, inputs = la->blocks[0].inputs, outputs = la->info.outputs;
+#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
+    for (int64_t k = 0; k < side; k++) {
+        int64_t first = k / s->slice * s->slice, rows = far_least(s->slice, side - first);
+        for (int64_t q = 0; q < outputs; q++) {
+            double *line = s->lines + (first * outputs + q * rows + k - first) * inputs;
+            for (int64_t p = 0; p < inputs; p++) {
+                line[p] = inverse[k * side + p * outputs + q];
             }
         }
     }
 }
 
-/* Rows [first, ..) of mean and covariance; w: room for m x (side C). */
-static far_status spread_rows(const far_laplace *la, const double *inverse, const far_mat *x,
-                              double *a, double *w, double *mean, far_mat *covariance,
-                              int64_t first)
+static far_status take_inverse(const spreading *s, const far_posterior *posterior)
 {
+    int64_t side = s->la->info.side;
+    double *inverse = NULL;
+    far_status st = FAR_OK;
+    FAR_TRY(far_alloc(s->la->ctx, side * side, &inverse));
+    FAR_TRY(far_system_inverse_factor(s->la->ctx, posterior->system, inverse));
+    fill_lines(s, inverse);
+done:
+    far_free(s->la->ctx, inverse);
+    return st;
+}
+
+/* covariance += w w' of some points, w C x rows each; the first slice sets it. */
+static void add_slice(const spreading *s, int64_t first, int64_t points, int64_t rows, bool set,
+                      const double *w, double *share)
+{
+    int64_t outputs = s->la->info.outputs;
+    for (int64_t i = 0; i < points; i++, w += outputs * rows) {
+        far_engine_multiply(s->sight.t.engine, outputs, outputs, rows, w, w, rows, share, outputs);
+        for (int64_t c = 0; c < outputs; c++) {
+            double *to = far_mat_row(s->covariance, (first + i) * outputs + c);
+            for (int64_t o = 0; o < outputs; o++) {
+                to[o] = share[c * outputs + o] + (set ? 0 : to[o]);
+            }
+        }
+    }
+}
+
+/* The covariances from the first one on of so many points, a their inputs. Row k of L^-1 ends with
+ * input k / C. */
+static void spread_points(const spreading *s, const double *a, int64_t first, int64_t points)
+{
+    const far_laplace *la = s->la;
     int64_t side = la->info.side, inputs = la->blocks[0].inputs, outputs = la->info.outputs;
-    far_mat left = far_mat_view(a, x->rows, inputs, FAR_F64);
-    far_mat right = far_mat_view((void *)inverse, inputs, side * outputs, FAR_F64);
-    far_mat out = far_mat_view(w, x->rows, side * outputs, FAR_F64);
-    far_status st = look(la, x, a, mean);
-    st = st == FAR_OK ? far_multiply(la->ctx, &left, &right, &out) : st;
-#pragma omp parallel for num_threads(far_ctx_threads(la->ctx)) schedule(static)
-    for (int64_t i = 0; i < (st == FAR_OK ? x->rows : 0); i++) {
-        square(w + i * side * outputs, side, outputs,
-               far_mat_row(covariance, (first + i) * outputs), covariance->ld);
+    int64_t me = omp_get_thread_num();
+    double *w = s->w + me * s->points * s->slice * outputs;
+    double *share = s->share + me * outputs * outputs;
+    for (int64_t k = 0; k < side; k += s->slice) {
+        int64_t rows = far_least(s->slice, side - k), depth = (k + rows - 1) / outputs + 1;
+        far_engine_multiply(s->sight.t.engine, points, rows * outputs, depth, a,
+                            s->lines + k * outputs * inputs, inputs, w, rows * outputs);
+        add_slice(s, first, points, rows, k == 0, w, share);
+    }
+}
+
+static far_status spread_rows(void *user, const far_mat *x, int64_t first)
+{
+    spreading *s = user;
+    int64_t inputs = s->la->blocks[0].inputs;
+    double *mean = s->mean ? s->mean + first * s->la->info.outputs : NULL;
+    far_status st = look(s->la, &s->sight, x, s->a, mean);
+#pragma omp parallel for num_threads(far_ctx_threads(s->la->ctx)) schedule(dynamic)
+    for (int64_t i = 0; i < (st == FAR_OK ? x->rows : 0); i += s->points) {
+        spread_points(s, s->a + i * inputs, first + i, far_least(s->points, x->rows - i));
     }
     return st;
 }
@@ -252,25 +344,14 @@ static far_status spread_rows(const far_laplace *la, const double *inverse, cons
 far_status far_last_covariance(const far_laplace *la, const far_posterior *posterior,
                                const far_mat *x, double *mean, far_mat *covariance)
 {
-    int64_t side = la->info.side, outputs = la->info.outputs, inputs = la->blocks[0].inputs;
-    int64_t chunk = far_laplace_points(la, side, x->rows);
-    double *inverse = NULL, *a = NULL, *w = NULL;
+    spreading s = {.mean = mean, .covariance = covariance};
+    int64_t chunk = far_laplace_points(la, la->blocks[0].inputs, x->rows);
     far_status st = FAR_OK;
-    FAR_TRY(far_alloc(la->ctx, side * side, &inverse));
-    FAR_TRY(far_alloc(la->ctx, chunk * inputs, &a));
-    FAR_TRY(far_alloc(la->ctx, chunk * side * outputs, &w));
-    FAR_TRY(make_inverse(la, posterior, inverse));
-    for (int64_t first = 0; first < x->rows; first += chunk) {
-        FAR_TRY(far_progress(la->ctx, "laplace", first, x->rows));
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        far_progress_hold(la->ctx);
-        st = spread_rows(la, inverse, &part, a, w, mean ? mean + first * outputs : NULL, covariance,
-                         first);
-        far_progress_release(la->ctx);
-        FAR_TRY(st);
-    }
+    FAR_TRY(spreading_make(la, chunk, &s));
+    FAR_TRY(take_inverse(&s, posterior));
+    FAR_TRY(far_laplace_walk(la, "laplace", x, chunk, spread_rows, &s));
     FAR_TRY(far_progress(la->ctx, "laplace", x->rows, x->rows));
 done:
-    FAR_FREE_ALL(la->ctx, inverse, a, w);
+    spreading_clear(la->ctx, &s);
     return st;
 }

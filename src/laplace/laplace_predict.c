@@ -11,9 +11,16 @@ static void copy_rows(const double *from, int64_t first, int64_t rows, far_mat *
     }
 }
 
-static far_status predict_covariance(const far_laplace *la, const far_posterior *posterior,
-                                     const far_mat *x, int64_t first, far_mat *covariance)
+typedef struct spread {
+    const far_laplace *la;
+    far_mat *covariance;
+} spread;
+
+static far_status predict_covariance(void *user, const far_mat *x, int64_t first)
 {
+    const spread *s = user;
+    const far_laplace *la = s->la;
+    const far_posterior *posterior = la->posterior;
     int64_t classes = la->info.outputs;
     double *blocks = NULL;
     far_projection p = {0};
@@ -25,7 +32,7 @@ static far_status predict_covariance(const far_laplace *la, const far_posterior 
         FAR_TRY(far_projection_create(la, x, la->info.side, &p));
         FAR_TRY(far_projection_spread(la, posterior, &p, blocks));
     }
-    copy_rows(blocks, first * classes, x->rows * classes, covariance);
+    copy_rows(blocks, first * classes, x->rows * classes, s->covariance);
 done:
     far_projection_clear(&p);
     far_free(la->ctx, blocks);
@@ -33,18 +40,11 @@ done:
 }
 
 /* A few points at a time. */
-static far_status predict_covariances(const far_laplace *la, const far_posterior *posterior,
-                                      const far_mat *x, far_mat *covariance)
+static far_status predict_covariances(const far_laplace *la, const far_mat *x, far_mat *covariance)
 {
+    spread s = {la, covariance};
     int64_t chunk = far_laplace_chunk(la, la->values ? 1 : la->info.side, x->rows);
-    far_status st = FAR_OK;
-    for (int64_t first = 0; st == FAR_OK && first < x->rows; first += chunk) {
-        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
-        st = far_progress(la->ctx, "laplace", first, x->rows);
-        far_progress_hold(la->ctx);
-        st = st == FAR_OK ? predict_covariance(la, posterior, &part, first, covariance) : st;
-        far_progress_release(la->ctx);
-    }
+    far_status st = far_laplace_walk(la, "laplace", x, chunk, predict_covariance, &s);
     return st == FAR_OK ? far_progress(la->ctx, "laplace", x->rows, x->rows) : st;
 }
 
@@ -86,7 +86,7 @@ far_status far_laplace_predict(far_ctx *ctx, const far_laplace *la, const far_ma
         return predict_last(la, x, mean, covariance);
     }
     FAR_TRY(mean ? predict_mean(la, x, mean) : FAR_OK);
-    FAR_TRY(covariance ? predict_covariances(la, la->posterior, x, covariance) : FAR_OK);
+    FAR_TRY(covariance ? predict_covariances(la, x, covariance) : FAR_OK);
 done:
     return st;
 }

@@ -37,6 +37,20 @@ int64_t far_laplace_chunk(const far_laplace *la, int64_t side, int64_t points)
                : far_laplace_factor_chunk(la, side, points);
 }
 
+far_status far_laplace_walk(const far_laplace *la, const char *progress, const far_mat *x,
+                            int64_t chunk, far_points_fn run, void *user)
+{
+    far_status st = FAR_OK;
+    for (int64_t first = 0; st == FAR_OK && first < x->rows; first += chunk) {
+        far_mat part = far_mat_part(x, first, far_least(chunk, x->rows - first));
+        st = far_progress(la->ctx, progress, first, x->rows);
+        far_progress_hold(la->ctx);
+        st = st == FAR_OK ? run(user, &part, first) : st;
+        far_progress_release(la->ctx);
+    }
+    return st;
+}
+
 /* ---- projections --------------------------------------------------------------------------- */
 
 static far_status project_parameters(const far_laplace *la, const far_mat *x, double *z)

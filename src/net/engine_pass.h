@@ -4,7 +4,9 @@
 
 /* What every pass does, a few rows at a time: they go through all stages while they are in the
  * first-level cache. Statistics of the block need all rows at every stage, and weights beyond the
- * second-level cache should not come by too often. */
+ * second-level cache should not come by too often. Images and sequences go one or a few at a time
+ * up to the tail, whose layers then have all of them: a product with a single row would wait for
+ * its weights. */
 static int64_t NAME(strip_count)(const far_pass *p)
 {
     const far_engine *e = p->engine;
@@ -17,6 +19,12 @@ static void NAME(set_strip)(NAME(strip) * t, int64_t k, int64_t count)
 {
     t->first = t->p->rows * k / count;
     t->rows = t->p->rows * (k + 1) / count - t->first;
+}
+
+static void NAME(set_whole)(NAME(strip) * t)
+{
+    t->first = 0;
+    t->rows = t->p->rows;
 }
 
 /* ---- skips --------------------------------------------------------------------------------- */
@@ -140,6 +148,15 @@ static void NAME(set)(far_weights *w, const void *packed, int64_t slice, int64_t
 
 /* ---- forwards ------------------------------------------------------------------------------ */
 
+static void NAME(strip_forward)(const NAME(strip) * t, int64_t begin, int64_t end)
+{
+    for (const far_stage *s = t->p->engine->stages + begin; s < t->p->engine->stages + end; s++) {
+        if (NAME(stages)[s->kind].forward) {
+            NAME(stages)[s->kind].forward(t, s);
+        }
+    }
+}
+
 static void NAME(forward)(far_pass *p, const far_weights *w)
 {
     const far_engine *e = p->engine;
@@ -147,13 +164,10 @@ static void NAME(forward)(far_pass *p, const far_weights *w)
     NAME(strip) t = {.p = p, .w = w};
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
-        for (int64_t k = 0; k < e->stage_count; k++) {
-            const far_stage *s = &e->stages[k];
-            if (NAME(stages)[s->kind].forward) {
-                NAME(stages)[s->kind].forward(&t, s);
-            }
-        }
+        NAME(strip_forward)(&t, 0, e->tail);
     }
+    NAME(set_whole)(&t);
+    NAME(strip_forward)(&t, e->tail, e->stage_count);
 }
 
 /* ---- backwards ----------------------------------------------------------------------------- */
@@ -162,6 +176,16 @@ static bool NAME(wants_backward)(const NAME(strip) * t, const far_stage *s)
 {
     bool needed = (s->from > 0 || t->p->engine->input_parameters) && !s->idle;
     return needed || t->dx; /* else nobody asks for gradients of the inputs */
+}
+
+static void NAME(strip_backward)(const NAME(strip) * t, int64_t begin, int64_t end)
+{
+    const far_engine *e = t->p->engine;
+    for (int64_t k = end - 1; k >= begin; k--) {
+        if (NAME(wants_backward)(t, &e->stages[k])) {
+            NAME(stages)[e->stages[k].kind].backward(t, &e->stages[k]);
+        }
+    }
 }
 
 /* Weights' gradients; networks with positions: some rows at a time. */
@@ -185,13 +209,10 @@ static void NAME(backward)(far_pass *p, const far_weights *w, const void *dout, 
     NAME(strip) t = {.p = p, .w = w, .gradient = gradient, .dx = dx, .rows = p->rows};
     REAL *last = NAME(gradient_at)(&t, e->stages[e->stage_count - 1].to);
     memcpy(last, dout, (size_t)(p->rows * outputs) * sizeof *last);
+    NAME(strip_backward)(&t, e->tail, e->stage_count);
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
-        for (int64_t k = e->stage_count - 1; k >= 0; k--) {
-            if (NAME(wants_backward)(&t, &e->stages[k])) {
-                NAME(stages)[e->stages[k].kind].backward(&t, &e->stages[k]);
-            }
-        }
+        NAME(strip_backward)(&t, 0, e->tail);
     }
     for (int64_t k = 0; gradient && k < e->stage_count; k++) {
         if (NAME(stages)[e->stages[k].kind].gradient) {
@@ -333,6 +354,13 @@ static void NAME(start_tangent)(const NAME(strip) * t, const REAL *dx, int64_t l
     }
 }
 
+static void NAME(strip_tangent)(const NAME(strip) * t, int64_t begin, int64_t end)
+{
+    for (const far_stage *s = t->p->engine->stages + begin; s < t->p->engine->stages + end; s++) {
+        NAME(stages)[s->kind].tangent(t, s);
+    }
+}
+
 static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *v, const void *dx,
                           int64_t ldx, void *out)
 {
@@ -343,12 +371,12 @@ static void NAME(tangent)(far_pass *p, const far_weights *w, const far_weights *
     for (int64_t i = 0; i < strips; i++) {
         NAME(set_strip)(&t, i, strips);
         NAME(start_tangent)(&t, dx, ldx);
-        for (int64_t k = 0; k < e->stage_count; k++) {
-            NAME(stages)[e->stages[k].kind].tangent(&t, &e->stages[k]);
-        }
-        const REAL *last = NAME(tangent_at)(&t, e->stages[e->stage_count - 1].tangent_to);
-        memcpy((REAL *)out + t.first * outputs, last, (size_t)(t.rows * outputs) * sizeof *last);
+        NAME(strip_tangent)(&t, 0, e->tail);
     }
+    NAME(set_whole)(&t);
+    NAME(strip_tangent)(&t, e->tail, e->stage_count);
+    const REAL *last = NAME(tangent_at)(&t, e->stages[e->stage_count - 1].tangent_to);
+    memcpy(out, last, (size_t)(p->rows * outputs) * sizeof *last);
 }
 
 /* ---- for others ---------------------------------------------------------------------------- */

@@ -423,6 +423,16 @@ done:
     return st;
 }
 
+/* Others have no tail: their strips are of many rows anyway. */
+static int64_t find_tail(const far_engine *e)
+{
+    int64_t k = e->stage_count;
+    while (e->shaped && k > 0 && e->stages[k - 1].before == 1 && e->stages[k - 1].after == 1) {
+        k--;
+    }
+    return k;
+}
+
 far_status far_engine_plan(far_engine *e)
 {
     planner p = {.e = e};
@@ -444,5 +454,6 @@ far_status far_engine_plan(far_engine *e)
             plan_cut(&p, i + 1);
         }
     }
+    e->tail = find_tail(e);
     return FAR_OK;
 }

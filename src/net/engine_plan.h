@@ -85,6 +85,7 @@ struct far_engine {
     const far_engine_ops *ops;
     far_stage *stages;
     int64_t stage_count;
+    int64_t tail; /* networks with positions: from this stage on there is one alone */
     far_buffers values, gradients, tangents;
     int64_t *step_value, *step_kept, *step_delta; /* by step */
     int64_t inverses, columns, weights;           /* numbers: a row, in all, in all */

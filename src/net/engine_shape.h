@@ -97,22 +97,38 @@ static void NAME(pool_images)(const NAME(strip) * t, const far_stage *s, NAME(po
     }
 }
 
+/* The larger one, and a NAN where there is one. */
+INLINE NAME(vec) NAME(larger)(NAME(vec) most, NAME(vec) pixel)
+{
+    NAME(lanes) keep = (most >= pixel) | (most != most);
+    return (NAME(vec))(((NAME(lanes))most & keep) | ((NAME(lanes))pixel & ~keep));
+}
+
 static void NAME(max_out)(const far_step *c, NAME(window) w, const REAL *image, const REAL *from,
                           REAL *to, REAL *room)
 {
+    int64_t n = c->in, line = c->from.width * n, k = 0;
+    const REAL *corner = from + w.top * line + w.left * n, *end = from + w.bottom * line;
+    int64_t across = (w.right - w.left) * n;
     (void)image;
     (void)room;
-    for (int64_t k = 0; k < c->in; k++) {
-        to[k] = from[(w.top * c->from.width + w.left) * c->in + k];
-    }
-    for (int64_t y = w.top; y < w.bottom; y++) {
-        for (int64_t x = w.left; x < w.right; x++) {
-            const REAL *restrict pixel = from + (y * c->from.width + x) * c->in;
-            REAL *restrict most = to;
-            for (int64_t k = 0; k < c->in; k++) {
-                most[k] = most[k] >= pixel[k] || isnan(most[k]) ? most[k] : pixel[k];
+    for (; k + LANES <= n; k += LANES) {
+        NAME(vec) most = NAME(load)(corner + k);
+        for (const REAL *row = corner + k; row < end; row += line) {
+            for (int64_t x = 0; x < across; x += n) {
+                most = NAME(larger)(most, NAME(load)(row + x));
             }
         }
+        NAME(store)(to + k, most);
+    }
+    for (; k < n; k++) {
+        REAL most = corner[k];
+        for (const REAL *row = corner + k; row < end; row += line) {
+            for (int64_t x = 0; x < across; x += n) {
+                most = most >= row[x] || isnan(most) ? most : row[x];
+            }
+        }
+        to[k] = most;
     }
 }
 

@@ -188,6 +188,8 @@ FAR_NODISCARD far_status far_symmetric_multiply(far_ctx *ctx, const far_symmetri
                                                 const far_mat *b, far_mat *out);
 /* b := L^-1 b with K + ridge I = L L^T, in place; b is n x p. |column|^2 is then b^T A^-1 b. */
 FAR_NODISCARD far_status far_system_whiten(far_ctx *ctx, const far_system *s, far_mat *b);
+/* out (n x n, packed) = L^-1, in a third of the operations of whitening the identity. */
+FAR_NODISCARD far_status far_system_inverse_factor(far_ctx *ctx, const far_system *s, double *out);
 /* b := (K + ridge I)^-1 b in place, as well as the factor can: no refinement, no residual. For
  * choices, which the digits that this loses cannot sway. */
 FAR_NODISCARD far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b);

@@ -209,7 +209,41 @@ far_status far_system_solve_once(far_ctx *ctx, const far_system *s, far_mat *b)
     return apply_factor(ctx, s, solve, b);
 }
 
-/* ---- the diagonal of the inverse ---- */
+/* ---- the inverse of the factor, and the diagonal of the inverse ---- */
+
+/* work (columns one after another): a block of columns of L^-1, whose rows before them are zero and
+ * left out. Returns how many. */
+static int64_t inverse_block(const far_system *s, int64_t first, double *work)
+{
+    int64_t rows = s->info.n - first, cols = far_least(INVERSE_COLUMNS, rows);
+    memset(work, 0, (size_t)(rows * cols) * sizeof *work);
+    for (int64_t j = 0; j < cols; j++) {
+        work[j * rows + j] = 1;
+    }
+    far_lower_forward(&s->factor, first, work, cols, rows);
+    return cols;
+}
+
+far_status far_system_inverse_factor(far_ctx *ctx, const far_system *s, double *out)
+{
+    int64_t n = s->info.n;
+    double *work = NULL;
+    far_status st = far_alloc(ctx, n * far_least(n, INVERSE_COLUMNS), &work);
+    far_blas_scope scope = far_blas_enter(far_ctx_threads(ctx));
+    memset(out, 0, (size_t)(st == FAR_OK ? n * n : 0) * sizeof *out);
+    for (int64_t first = 0; st == FAR_OK && first < n; first += INVERSE_COLUMNS) {
+        int64_t cols = inverse_block(s, first, work), rows = n - first;
+#pragma omp parallel for num_threads(far_ctx_threads(ctx))
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < far_least(cols, i + 1); j++) {
+                out[(first + i) * n + first + j] = work[j * rows + i];
+            }
+        }
+    }
+    far_blas_leave(scope);
+    far_free(ctx, work);
+    return st;
+}
 
 /* |column j of a block of L^-1|^2; rows before the diagonal are zero. */
 static double column_square(const double *column, int64_t rows)
@@ -221,16 +255,11 @@ static double column_square(const double *column, int64_t rows)
     return sum;
 }
 
-/* out[j] = |column j of L^-1|^2 for one block of columns; rows before them are zero. */
+/* out[j] = |column j of L^-1|^2 for one block of columns. */
 static void inverse_columns(const far_system *s, int threads, int64_t first, double *work,
                             double *out)
 {
-    int64_t rows = s->info.n - first, cols = far_least(INVERSE_COLUMNS, rows);
-    memset(work, 0, (size_t)(rows * cols) * sizeof *work);
-    for (int64_t j = 0; j < cols; j++) {
-        work[j * rows + j] = 1;
-    }
-    far_lower_forward(&s->factor, first, work, cols, rows);
+    int64_t rows = s->info.n - first, cols = inverse_block(s, first, work);
 #pragma omp parallel for num_threads(threads)
     for (int64_t j = 0; j < cols; j++) {
         out[j] = column_square(work + j * rows + j, rows - j);

@@ -552,6 +552,30 @@ static void exact_where_they_can_be(void **state)
     far_net_destroy(net);
 }
 
+/* So many rows that they come in several chunks, and points that do. */
+static void the_last_layer_of_many_rows_is_exact(void **state)
+{
+    (void)state;
+    static const int32_t likelihoods[] = {FAR_LIKELIHOOD_SOFTMAX, FAR_LIKELIHOOD_GAUSSIAN};
+    far_net *net = network("dense(5)", 7, 2);
+    far_mat x = points(1031, 7, 0.3), x2 = points(131, 7, 0.9), a = matrix(5 * 131, 5),
+            b = matrix(5 * 131, 5);
+    for (int k = 0; k < COUNT(likelihoods); k++) {
+        far_laplace_opts o = options(FAR_LAPLACE_EXACT, likelihoods[k]);
+        far_laplace *exact = fitted(net, &x, &o);
+        o.method = FAR_LAPLACE_LAST_LAYER;
+        far_laplace *last = fitted(net, &x, &o);
+        must(far_laplace_predict(ctx, exact, &x2, NULL, &a));
+        must(far_laplace_predict(ctx, last, &x2, NULL, &b));
+        assert_true(distance(&b, &a) < 1e-12);
+        far_laplace_destroy(exact);
+        far_laplace_destroy(last);
+    }
+    far_mat *owned[] = {&x, &x2, &a, &b};
+    release(owned, COUNT(owned));
+    far_net_destroy(net);
+}
+
 /* ---- choosing ------------------------------------------------------------------------------ */
 
 static void priors_are_scored_as_they_predict(void **state)
@@ -698,7 +722,7 @@ static void many_points_are_as_one_by_one(void **state)
     (void)state;
     for (int k = 0; k < 2 * COUNT(CASES); k++) {
         far_net *net = network(CASES[k / 2].arch, D, 5);
-        int64_t c = far_net_describe(net).outputs, count = 53;
+        int64_t c = far_net_describe(net).outputs, count = 127;
         far_mat x = points(N, D, 0.1), x2 = points(count, D, 0.9), values = matrix(count, c);
         far_mat mean = matrix(count, c), got = matrix(count * c, c), one = matrix(c, c);
         if (k % 2 == 1) {
@@ -821,6 +845,7 @@ int main(void)
         TEST(positions_have_kronecker_factors),
         TEST(transformers_have_factors),
         TEST(exact_where_they_can_be),
+        TEST(the_last_layer_of_many_rows_is_exact),
         TEST(priors_are_scored_as_they_predict),
         TEST(tuned_by_laplaces_approximation),
         TEST(the_last_layer_is_tuned_by_itself),

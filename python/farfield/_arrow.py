@@ -111,7 +111,12 @@ def _is_known(kind: str) -> bool:
 
 def _refuse_unknown(columns: list[Any], names: list[str]) -> None:
     kinds = [_lib.words((c.dictionary if c.dictionary else c).format) for c in columns]
-    unknown = [f"{n} ({k})" for n, k in zip(names, kinds) if not _is_known(k)]
+    dated = [bool(c.dictionary) and k[0] == "t" for c, k in zip(columns, kinds)]
+    unknown = [
+        f"{n} (a dictionary of {k})" if d else f"{n} ({k})"
+        for n, k, d in zip(names, kinds, dated)
+        if d or not _is_known(k)
+    ]
     if unknown:
         raise errors.ArgError(
             "columns of these Arrow types become neither numbers, categories nor dates: "
@@ -136,7 +141,11 @@ def _piece(column: Any, array: Any, first: int, rows: int) -> Piece:
         return Piece(None, [None if m else str(bool(b)) for b, m in zip(bits, missing)])
     if kind in _TEXT_OFFSETS or kind == "vu":
         texts = _views if kind == "vu" else _texts
-        return Piece(None, texts(array, first, rows, missing, kind))
+        try:
+            return Piece(None, texts(array, first, rows, missing, kind))
+        except UnicodeDecodeError as error:
+            name = _lib.text(column.name)
+            raise errors.FormatError(f"column {name}: a text is not UTF-8: {error.reason}") from None
     numbers, unit = _numbers(kind, array, first, rows)
     return Piece(np.where(missing, np.nan, numbers), None, unit)
 

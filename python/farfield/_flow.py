@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._kernel import Kernel
-from ._lib import array
+from ._lib import array, interruptible
 from .errors import ArgError, ShapeError
 
 
@@ -26,7 +26,7 @@ class Gaussian(NamedTuple):
 
 
 def gradient_descent_mse_ensemble(
-    kernel: Kernel, x_train: ArrayLike, y_train: ArrayLike, learning_rate: float = 1.0,
+    kernel: Kernel | str, x_train: ArrayLike, y_train: ArrayLike, learning_rate: float = 1.0,
     diag_reg: float = 0.0, diag_reg_absolute_scale: bool = False,
 ) -> Callable[..., Any]:  # fmt: skip
     """predict_fn(t, x_test, get="ntk", compute_cov=False): what the mean over infinitely wide
@@ -34,7 +34,7 @@ def gradient_descent_mse_ensemble(
     (f - y)^2, and with compute_cov their covariance, a `Gaussian`. t None or inf: the end. get
     "ntk" trains all weights, "nngp" the last layer alone.
 
-    kernel: a `Kernel`; x_train n x d; y_train n x outputs (or n); diag_reg is added to the
+    kernel: a `Kernel`, or its architecture; x_train n x d; y_train n x outputs (or n); diag_reg is added to the
     diagonal of the training matrix, times its mean unless diag_reg_absolute_scale. Names and time
     are those of neural-tangents. The first call of each `get` decomposes an n x n matrix.
 
@@ -51,6 +51,7 @@ def gradient_descent_mse_ensemble(
     y = y.reshape(-1, 1) if y.ndim == 1 else y
     if len(y) != len(x_train):
         raise ShapeError(f"x_train has {len(x_train)} rows and y_train {len(y)}")
+    kernel = Kernel(kernel) if isinstance(kernel, str) else kernel
     flow = _Flow(kernel, x_train, y, learning_rate, diag_reg, diag_reg_absolute_scale)
     return flow.predict
 
@@ -68,7 +69,7 @@ class _Flow:
         if get not in self.parts:
             k = self.kernel(self.x, None, get)
             ridge = self.ridge if self.absolute else self.ridge * np.trace(k) / len(k)
-            self.parts[get] = np.linalg.eigh(k + ridge * np.eye(len(k)))
+            self.parts[get] = interruptible(np.linalg.eigh, k + ridge * np.eye(len(k)))
         return self.parts[get]
 
     def filter(self, values: np.ndarray, t: float | None) -> np.ndarray:

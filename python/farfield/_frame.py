@@ -1,6 +1,7 @@
 """Tables as far_frames: matrices and data frames become columns of numbers, categories and dates."""
 from __future__ import annotations
 
+import datetime
 import decimal
 import numbers
 from typing import Any, Sequence
@@ -13,19 +14,44 @@ from ._lib import ffi, lib
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
+# As through Arrow, which has types of its own for these. They print, but not as categories.
+_NO_VALUES = (
+    bytes, bytearray, complex, np.complexfloating, datetime.timedelta, np.timedelta64, datetime.time,
+    list, tuple, dict, set, frozenset, np.ndarray,
+)  # fmt: skip
+
+
 def is_frame(x: Any) -> bool:
-    """Whether x has named columns: frames of pandas, and all that speaks Arrow's C interface."""
-    return _is_pandas(x) or (_arrow.speaks(x) and not isinstance(x, np.ndarray))
+    """Whether x has named columns: frames of pandas, and all that speaks Arrow's C interface but
+    series of pandas."""
+    return is_pandas(x) or (_arrow.speaks(x) and not hasattr(x, "ndim"))
 
 
-def _is_pandas(x: Any) -> bool:
+def is_pandas(x: Any) -> bool:
+    """Whether x is a data frame of pandas."""
     return hasattr(x, "columns") and hasattr(x, "iloc")
+
+
+def has_words(x: Any) -> bool:
+    """Whether x is a matrix of objects, or a list of rows, that holds what is no number."""
+    if not isinstance(x, list) and getattr(x, "dtype", None) != object:
+        return False
+    try:
+        np.asarray(x, np.float64)
+        return False
+    except (ValueError, TypeError, OverflowError):
+        return np.asarray(x, object).ndim == 2
 
 
 def _is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, numbers.Number) and value != value
+
+
+def _is_number(value: Any) -> bool:
+    is_bool = isinstance(value, (bool, np.bool_))
+    return isinstance(value, (numbers.Real, decimal.Decimal)) and not is_bool
 
 
 def _word(value: Any) -> str:
@@ -38,6 +64,17 @@ def _codes(texts: Sequence[str | None]) -> tuple[np.ndarray, list[str]]:
     seen: dict[str, int] = {}
     found = [-1 if text is None else seen.setdefault(text, len(seen)) for text in texts]
     return np.array(found, np.int32), list(seen)
+
+
+def _is_date(value: Any) -> bool:
+    return isinstance(value, datetime.date)
+
+
+def _moment(value: Any) -> np.datetime64:
+    """A date, or a time of day with or without a zone, in UTC."""
+    if getattr(value, "tzinfo", None) is not None:
+        value = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+    return np.datetime64(value, "us")
 
 
 def _days(dates: np.ndarray) -> np.ndarray:
@@ -84,14 +121,35 @@ class Column:
 
     def _take_objects(self, values: np.ndarray, words: bool) -> None:
         missing = np.array([_is_missing(v) for v in values], bool)
-        plain = all(isinstance(v, (numbers.Real, decimal.Decimal)) and not isinstance(v, (bool, np.bool_))
-                    for v in values[~missing])  # fmt: skip
-        if plain and not words:
+        there = values[~missing]
+        if not words:
+            self._refuse(there)
+        if not words and len(there) and all(map(_is_date, there)):
+            dates = [np.datetime64("NaT") if m else _moment(v) for v, m in zip(values, missing)]
+            self.numbers, self.unit = _days(np.array(dates, "M8[us]")), "date"
+        elif not words and all(map(_is_number, there)):
             self.numbers = np.where(missing, np.nan, 0.0)
-            self.numbers[~missing] = values[~missing].astype(np.float64)
+            self.numbers[~missing] = self._as_floats(there)
         else:
             texts = [None if m else _word(v) for v, m in zip(values, missing)]
             self.codes, self.levels = _codes(texts)
+
+    def _refuse(self, values: np.ndarray) -> None:
+        for value in values:
+            kind = type(value).__name__
+            if isinstance(value, _NO_VALUES) or kind == "Period":
+                raise errors.ArgError(
+                    f"column {self.name} holds values of type {kind}, which become neither numbers, "
+                    "categories nor dates; convert them, or leave it out"
+                )
+
+    def _as_floats(self, values: np.ndarray) -> np.ndarray:
+        try:
+            return values.astype(np.float64)
+        except OverflowError:
+            raise errors.DataError(
+                f"column {self.name} holds a number too large for float64; convert it, or leave it out"
+            ) from None
 
     @classmethod
     def of_labels(cls, name: Any, labels: Sequence[str]) -> Column:
@@ -115,7 +173,7 @@ class Column:
 
 def columns(x: Any, names: Sequence[str] | None = None) -> list[Column]:
     """The columns of a data frame, or of a matrix with these names (None: x1, x2, ...)."""
-    if _is_pandas(x):
+    if is_pandas(x):
         return [Column.of_values(name, x.iloc[:, j]) for j, name in enumerate(x.columns)]
     if is_frame(x):
         return [Column.of_pieces(name, pieces) for name, pieces in _arrow.read(x)]

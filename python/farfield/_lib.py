@@ -22,7 +22,10 @@ def c_text(content: str) -> Any:
     """A str as a C string."""
     if "\0" in content:
         raise errors.ArgError(f"{content!r} holds a zero byte")
-    return ffi.new("char[]", content.encode())
+    try:
+        return ffi.new("char[]", content.encode())
+    except UnicodeEncodeError as error:
+        raise errors.ArgError(f"{content!r} is not valid Unicode: {error.reason}") from None
 
 
 def text(pointer: Any) -> str | None:
@@ -223,6 +226,28 @@ def owned(pointer: Any, destroy: Any, *kept: Any) -> Any:
     return ffi.gc(pointer, drop)
 
 
+def interruptible(function: Callable[..., Any], *arguments: Any) -> Any:
+    """function(*arguments) of NumPy, in a thread of its own: its LAPACK does not answer to signals, and
+    waiting for a thread does. Once interrupted, that thread works on until it is done; Python waits
+    for it before it exits, since OpenBLAS does not survive to be shut down at work."""
+    found: list[Any] = []
+    done = threading.Event()  # a join that is interrupted may take the thread for ended
+
+    def work() -> None:
+        try:
+            found.extend([function(*arguments), None])
+        except BaseException as error:
+            found.extend([None, error])
+        done.set()
+
+    threading.Thread(target=work).start()
+    while not done.wait(0.1):  # a signal just before a wait would be seen at its end
+        pass
+    if found[1] is not None:
+        raise found[1]
+    return found[0]
+
+
 def take_text(function: Any, *arguments: Any) -> str:
     """The text that function(ctx, *arguments, &text) makes."""
     out = ffi.new("char **")
@@ -237,9 +262,12 @@ def take_text(function: Any, *arguments: Any) -> str:
 
 
 def as_numpy(x: Any) -> np.ndarray:
-    """Any array as NumPy's, in place where that can be: tensors of PyTorch and JAX, DLPack too."""
+    """Any array as NumPy's, in place where that can be: tensors of PyTorch and JAX, DLPack too. Masked
+    values are missing: NaN."""
     if type(x) is np.ndarray:
         return x
+    if isinstance(x, np.ma.MaskedArray):
+        return np.ma.filled(x.astype(np.float64), np.nan) if np.any(x.mask) else x.data
     if hasattr(x, "detach"):
         x = x.detach().cpu()
         if str(x.dtype) == "torch.bfloat16":

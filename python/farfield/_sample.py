@@ -24,7 +24,7 @@ def draw(
         raise errors.ArgError(f"spread is one of {', '.join(_SPREADS)}, not {spread!r}")
     size, noise = _band(model, spread)
     covariance = _covariance(predictor, model, table, spread)
-    values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    values, vectors = _lib.interruptible(np.linalg.eigh, (covariance + covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0))
     mean = predictor.predict(table).mean
     rows, outputs = mean.shape
@@ -58,7 +58,8 @@ def _covariance(predictor: Predictor, model: Any, table: Any, spread: str) -> np
     k = Kernel(_lib.text(model.arch) or "", param)
     seen, asked = (_behind_metric(model, x) for x in (_lib.copy(model.x), predictor._inputs(table)))
     cross = k(asked, seen, get)
-    weights = np.linalg.solve(k(seen, None, get) + model.ridge * np.eye(len(seen)), cross.T).T
+    matrix = k(seen, None, get) + model.ridge * np.eye(len(seen))
+    weights = _lib.interruptible(np.linalg.solve, matrix, cross.T).T
     if spread != "ensemble":
         return k(asked, None, get) - weights @ cross.T
     mixed = weights @ k.nngp(seen, asked)

@@ -20,7 +20,7 @@ except ImportError as error:
         "farfield's estimators need scikit-learn >= 1.6: pip install 'farfield[sklearn]'"
     ) from error
 
-from . import _fit, _frame, _sample, errors
+from . import _fit, _frame, _lib, _sample, errors
 from ._certificate import Certificate
 from ._figure import Figure
 from ._frame import Column
@@ -35,24 +35,30 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _table(self, X: Any, reset: bool) -> list[Column]:
         """X as columns, checked against the ones that were fitted."""
+        X = _readable(X)
         if _frame.is_frame(X) and not self._is_matrix(X):
-            return self._named(_frame.columns(X), reset)
+            return self._named(X, reset)
         finite = "allow-nan" if self.impute else True
-        X = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=finite)
+        how: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": finite}
+        if _frame.has_words(X):  # the library looks at its values
+            X, how = np.asarray(X, object), {"dtype": None, "ensure_all_finite": False}
+        X = validate_data(self, X, reset=reset, **how)
         names = getattr(self, "feature_names_in_", None)
         return _frame.columns(X, None if names is None else list(names))
 
     def _is_matrix(self, X: Any) -> bool:
         """Whether a frame of pandas is numbers alone, and none may be missing."""
-        return hasattr(X, "iloc") and not self.impute and all(map(_numeric, X.dtypes))
+        return _frame.is_pandas(X) and not self.impute and all(map(_numeric, X.dtypes))
 
-    def _named(self, table: list[Column], reset: bool) -> list[Column]:
-        """Names and numbers of columns, as validate_data has them of matrices."""
+    def _named(self, X: Any, reset: bool) -> list[Column]:
+        """The columns of a frame, their names and number checked as validate_data has it of matrices."""
+        table = _frame.columns(X)
         names = [c.name for c in table]
         if not table or not len(table[0]):
+            rows = len(X) if hasattr(X, "__len__") else 0
             raise ValueError(
-                f"Found array with {len(table[0]) if table else 0} sample(s) and {len(table)} "
-                "feature(s) while a minimum of 1 is required."
+                f"Found array with {rows} sample(s) and {len(table)} feature(s) while a minimum of 1 "
+                "is required."
             )
         if reset:
             self.feature_names_in_ = np.array(names, object)
@@ -64,6 +70,8 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
                 f"X has {len(names)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
+        elif not hasattr(self, "feature_names_in_"):
+            _take_unnamed(table, type(self).__name__)
         return table
 
     def _learn(
@@ -148,6 +156,23 @@ class _Columns:
         self.table = table
 
 
+def _readable(X: Any) -> Any:
+    """Arrays that scikit-learn does not read, or reads without their mask, as NumPy's."""
+    if hasattr(X, "collect") and hasattr(X, "lazy"):
+        raise errors.ArgError(f"a {type(X).__name__} holds no rows yet: collect() it first")
+    foreign = hasattr(X, "detach") or (hasattr(X, "__dlpack__") and not hasattr(X, "__array__"))
+    return _lib.as_numpy(X) if foreign or isinstance(X, np.ma.MaskedArray) else X
+
+
+def _take_unnamed(table: list[Column], who: str) -> None:
+    """Columns of a frame by their places, for a model of a matrix; scikit-learn's warning."""
+    warnings.warn(
+        f"X has feature names, but {who} was fitted without feature names", UserWarning, stacklevel=6
+    )
+    for j, column in enumerate(table):
+        column.name = f"x{j + 1}"
+
+
 def _numeric(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
@@ -195,6 +220,7 @@ class _Regressor(RegressorMixin, _Estimator):  # type: ignore[misc]
         """X n x d, or a data frame; y n, or n x outputs. Returns the estimator."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        y = _readable(y)
         names = _target_names(y)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         self._flat = y.ndim == 1
@@ -218,6 +244,7 @@ class _Classifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         """X n x d, or a data frame; y: n labels of any kind. Returns the estimator."""
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
+        y = _readable(y)
         names = _target_names(y)
         y = _labels(y)
         self.classes_ = np.unique(y)
@@ -406,8 +433,10 @@ class _Finite:
         self.keep = keep
 
     def _fit_table(self, table: list[Column], targets: list[str], task: str) -> None:
-        if not self.committee >= 1:
-            raise errors.ArgError(f"a committee has at least 1 member, not {self.committee}")
+        if not isinstance(self.committee, (int, np.integer)) or not self.committee >= 1:
+            raise errors.ArgError(f"committee is a whole number, at least 1, not {self.committee!r}")
+        if self.validation is not None and not 0 <= self.validation < 1:
+            raise errors.ArgError(f"validation is a part of the rows, from 0 to below 1, not {self.validation}")
         trained = _fit.train(
             table, targets, self.arch, task=task, loss=self._loss, count=self.committee,
             validation=self.validation, **self._options(),  # type: ignore[attr-defined]

@@ -223,6 +223,12 @@ def test_a_committee_is_the_mean_of_its_members():
     each = [farfield.NetworkRegressor(NET, epochs=40, seed=s).fit(X, y).predict(FAR) for s in range(3)]
     assert np.allclose(mean, np.mean(each, axis=0), rtol=1e-12)
     assert np.allclose(std, np.std(each, axis=0, ddof=1), rtol=1e-9)
+    for bad in (0, 2.5, "2"):
+        with pytest.raises(farfield.ArgError, match="committee is a whole number"):
+            farfield.NetworkRegressor(NET, committee=bad).fit(X, y)
+    for bad in (-0.1, 1, 2):
+        with pytest.raises(farfield.ArgError, match="validation is a part"):
+            farfield.NetworkRegressor(NET, validation=bad).fit(X, y)
     with pytest.raises(farfield.ArgError, match="committee"):
         fitted(ALL[2]).predict(FAR, return_std=True)
 

@@ -270,3 +270,124 @@ def test_arrays_of_jax_and_of_the_strict_array_api():
         assert np.allclose(k(theirs), k(x), rtol=1e-5)
     if not found:
         pytest.skip("neither jax nor array-api-strict is installed")
+
+
+# ---- what is odd in frames, and what is refused ----
+
+ARCH = "dense ln relu dense"
+START = datetime.datetime(2020, 1, 1, 5)
+TIMES = [START + datetime.timedelta(hours=31 * i) for i in range(12)]
+INDIA = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
+
+
+def dates_of(values):
+    column = _frame.Column.of_values("d", pd.Series(values, dtype=object))
+    assert column.unit == "date"
+    return column.numbers.tolist()
+
+
+def test_dates_as_objects_are_dates():
+    """As databases give them; in pandas they are objects, and in a csv they are dates."""
+    wanted = _frame.Column.of_values("d", pd.Series(TIMES, dtype="M8[us]")).numbers.tolist()
+    assert dates_of(TIMES) == wanted
+    assert dates_of([pd.Timestamp(t) for t in TIMES]) == wanted
+    assert dates_of([t.replace(tzinfo=datetime.timezone.utc).astimezone(INDIA) for t in TIMES]) == wanted
+    assert dates_of([t.date() for t in TIMES]) == [np.floor(d) for d in wanted]
+    assert same(dates_of([None, TIMES[1], pd.NaT]), [np.nan, wanted[1], np.nan])
+
+
+def test_dates_of_pandas_over_arrow_are_dates():
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    wanted = _frame.Column.of_values("d", pd.Series(TIMES, dtype="M8[us]")).numbers
+    for kind in (pa.timestamp("us"), pa.timestamp("ns", "UTC"), pa.date32()):
+        column = _frame.Column.of_values("d", pd.Series(TIMES, dtype=pd.ArrowDtype(kind)))
+        assert column.unit == "date"
+        assert np.array_equal(column.numbers, np.floor(wanted) if kind == pa.date32() else wanted)
+
+
+@pytest.mark.parametrize("value", [
+    pd.Timedelta("1h"), np.timedelta64(3, "s"), 1 + 2j, b"x", [1], (1, 2), {"a": 1}, {1},
+    datetime.time(3), pd.Period("2020-01"),
+])  # fmt: skip
+def test_objects_that_are_no_values_are_refused(value):
+    values = pd.Series([value, None, value], dtype=object)
+    with pytest.raises(farfield.ArgError, match="column d holds values of type .* neither numbers"):
+        _frame.Column.of_values("d", values)
+
+
+def test_columns_of_pandas_that_arrow_refuses_too():
+    for values in (pd.to_timedelta([1, 2], unit="h"), np.array([1j, 2]), pd.period_range("2020", periods=2)):
+        with pytest.raises(farfield.ArgError, match="column d holds values of type"):
+            _frame.Column.of_values("d", pd.Series(values))
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    dated = pa.table({"d": pa.array([START.date(), None]).dictionary_encode()})
+    with pytest.raises(farfield.ArgError, match=r"d \(a dictionary of tdD\)"):
+        _frame.columns(dated)
+    letters = pa.py_buffer(np.arange(3, dtype=np.int32)), pa.py_buffer(b"\xff\xff")
+    broken = pa.Array.from_buffers(pa.string(), 2, [None, *letters])
+    with pytest.raises(farfield.FormatError, match="column d: a text is not UTF-8"):
+        _frame.columns(pa.table({"d": broken}))
+
+
+def test_numbers_and_texts_beyond_what_can_be_held():
+    with pytest.raises(farfield.DataError, match="column d holds a number too large"):
+        _frame.Column.of_values("d", pd.Series([1, 10**400], dtype=object))
+    with pytest.raises(farfield.ArgError, match="not valid Unicode"):
+        _lib.c_text("a\udc80")
+
+
+def rows():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((24, 2))
+    return x, np.sin(x[:, 0])
+
+
+def test_masked_values_are_missing():
+    x, y = rows()
+    masked = np.ma.masked_array(x, mask=np.eye(*x.shape, dtype=bool))
+    with pytest.raises(ValueError, match="NaN"):
+        farfield.NTKRegressor(ARCH).fit(masked, y)
+    holes = np.where(masked.mask, np.nan, x)
+    found = [farfield.NTKRegressor(ARCH, impute=True).fit(m, y).predict(x) for m in (masked, holes)]
+    assert np.array_equal(*found)
+    with pytest.raises(farfield.DataError):
+        farfield.kernel(ARCH)(masked)
+    assert np.array_equal(farfield.kernel(ARCH)(np.ma.masked_array(x)), farfield.kernel(ARCH)(x))
+
+
+def test_estimators_read_arrays_of_others():
+    x, y = rows()
+    model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(Foreign(x), Foreign(y))
+    assert np.array_equal(model.predict(Foreign(x)), farfield.NTKRegressor(ARCH, ridge=1e-2).fit(x, y).predict(x))
+
+
+def test_matrices_of_objects_have_columns_of_their_own_kinds():
+    x, y = rows()
+    kind = np.where(x[:, 1] > 0, "red", "blue")
+    frame = pd.DataFrame({"a": x[:, 0], "kind": kind})
+    wanted = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(frame, y)
+    for mixed in (frame.to_numpy(), frame.to_numpy().tolist()):
+        model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(mixed, y)
+        assert model.predictor_.input_names == ["x1", "x2=blue", "x2=red"]
+        assert np.array_equal(model.predict(mixed), wanted.predict(frame))
+        with pytest.warns(UserWarning, match="does not have valid feature names"):
+            assert np.array_equal(wanted.predict(mixed), wanted.predict(frame))
+        with pytest.raises(ValueError, match="1 features"):
+            model.predict(frame[["kind"]].to_numpy())
+
+
+def test_frames_for_models_of_matrices_go_by_place():
+    x, y = rows()
+    model = farfield.NTKRegressor(ARCH, ridge=1e-2).fit(x, y)
+    frames = [pd.DataFrame(x, columns=["u", "v"])]
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frames.append(polars.DataFrame({"u": x[:, 0], "v": x[:, 1]}))
+    for frame in frames:
+        with pytest.warns(UserWarning, match="fitted without feature names"):
+            assert np.array_equal(model.predict(frame), model.predict(x))
+    with pytest.raises(farfield.ArgError, match="collect"):
+        model.predict(frames[1].lazy())
+    with pytest.raises(ValueError, match="2-dimensional|2D"):
+        model.predict(frames[0]["u"])
+    with pytest.raises(ValueError, match=r"24 sample\(s\) and 0 feature"):
+        farfield.NTKRegressor(ARCH, impute=True).fit(pd.DataFrame(index=range(24)), y)

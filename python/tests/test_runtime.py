@@ -53,6 +53,43 @@ def test_an_interrupt_stops_within_a_second(what):
     assert float(out) - sent < 1.5  # a second, and what a busy machine adds
 
 
+SLOW = """
+import hashlib, os, signal, threading, time, numpy as np, farfield
+x = np.random.default_rng(0).standard_normal((1200, 2))
+model = farfield.NTKRegressor("dense ln relu dense", ridge=1e-3).fit(x, x[:, 0])
+inside = threading.Event()
+
+def slow(matrix, rest=np.linalg.eigh):
+    inside.set()
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 6_000_000)  # seconds; as LAPACK it does not look at signals
+    return rest(matrix)
+
+np.linalg.eigh = slow
+sent = []
+
+def interrupt():
+    inside.wait()
+    sent.append(time.monotonic())
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    {}
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - sent[0] < 1)
+assert np.isfinite(model.predict(x[:3])).all()
+"""
+
+
+@pytest.mark.parametrize("what", [
+    "model.sample_y(x[:400])",
+    "farfield.gradient_descent_mse_ensemble('dense relu dense', x[:400], x[:400])(1.0)",
+])  # fmt: skip
+def test_lapack_of_numpy_is_interrupted_and_waited_for(what):
+    done = subprocess.run([sys.executable, "-c", SLOW.format(what)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.split() == ["interrupted", "True"], done.stderr
+
+
 def test_a_watcher_sees_progress_and_cancels():
     seen = []
     x = np.random.default_rng(0).standard_normal((200, 2))
